@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/arena.h — memory of one request: allocated piece by piece, freed at once.
+ *
+ * Used by one thread at a time. Memory comes zeroed and aligned for any type. Running out of
+ * memory aborts; callers limit sizes before they allocate. */
+#pragma once
+
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "base/attribute.h"
+#include "base/span.h"
+
+struct arena_block;
+struct arena {
+	struct arena_block *blocks; /* newest first */
+	size_t total;               /* bytes handed out since the last reset */
+};
+
+void arena_done(struct arena *a);  /* frees everything */
+void arena_reset(struct arena *a); /* frees all but one block, for the next request */
+void *arena_alloc(struct arena *a, size_t size);
+char *arena_copy(struct arena *a, struct span s); /* NUL-terminated */
+char *arena_text(struct arena *a, const char *text);
+char *arena_format(struct arena *a, const char *format, ...) PRINTF(2, 3);
+/* NULL-terminated array of copies. */
+char **arena_copy_list(struct arena *a, char *const *list);
+#define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))
+#define ARENA_ARRAY(a, type, count) ((type *)arena_alloc((a), sizeof(type) * (count)))

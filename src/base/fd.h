@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/fd.h — descriptors: whole reads and writes, files opened beneath a folder, pidfds.
+ *
+ * Everything opened here is close-on-exec. "Beneath" means openat2(2) with RESOLVE_BENEATH and
+ * RESOLVE_NO_MAGICLINKS: a path can neither leave the folder nor pass through /proc links. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/attribute.h"
+#include "base/buf.h"
+#include "base/error.h"
+
+/* Both restart on EINTR. read_all fails with ERROR_UNAVAILABLE on an early end of file. */
+MUST_CHECK int fd_write_all(int fd, const void *data, size_t size, struct error *err);
+MUST_CHECK int fd_read_all(int fd, void *data, size_t size, struct error *err);
+/* Reads to the end of file, up to the buffer's limit (else ERROR_TOO_LARGE). */
+MUST_CHECK int fd_read_to_end(int fd, struct buf *out, struct error *err);
+
+enum fd_follow { FD_NO_SYMLINKS, FD_SYMLINKS };
+struct fd_open_options {
+	int flags;   /* O_*; O_CLOEXEC is added */
+	mode_t mode; /* with O_CREAT */
+	enum fd_follow follow;
+};
+MUST_CHECK int fd_open_beneath(int folder, const char *path, const struct fd_open_options *options,
+                               int *ret_fd, struct error *err);
+
+/* A small file as text (up to 64 KiB, or the buffer's limit), relative to `folder` or AT_FDCWD. */
+MUST_CHECK int file_read(int folder, const char *path, struct buf *out, struct error *err);
+/* Writes to a temporary name, syncs, renames: the file is old or new, never half. */
+MUST_CHECK int file_write(int folder, const char *path, struct span data, mode_t mode,
+                          struct error *err);
+/* One write(2) to a file that exists, as cgroup and proc files want it. */
+MUST_CHECK int file_poke(int folder, const char *path, const char *text, struct error *err);
+
+MUST_CHECK int fd_set_blocking(int fd, bool blocking, struct error *err);
+/* 1 readable/hung up, 0 deadline passed, -1 failed. `events` as for poll(2). */
+MUST_CHECK int fd_wait(int fd, short events, int64_t deadline, struct error *err);
+
+MUST_CHECK int pidfd_open_of(pid_t pid, int *ret_fd, struct error *err);
+MUST_CHECK int pidfd_signal(int pidfd, int signo, struct error *err);
+/* Field 22 of /proc/PID/stat, in clock ticks since boot: with the pid it names one process. */
+MUST_CHECK int process_start_time(pid_t pid, uint64_t *ret, struct error *err);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/log.h — one event, one line, logfmt on stderr: `level event key=value …`.
+ *
+ * error = someone must act; warning = degraded, going on; info = a life-cycle change; debug = off
+ * unless its folder is named. Only edges log failures, once. Secrets are never passed here. Lines
+ * of a request carry request=ID, set per thread. Safe from any thread; one write(2) a line. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attribute.h"
+#include "base/error.h"
+
+enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
+
+enum log_field_kind { LOG_FIELD_END, LOG_FIELD_TEXT, LOG_FIELD_NUMBER, LOG_FIELD_FAILURE };
+struct log_field {
+	enum log_field_kind kind;
+	const char *key;
+	const char *text;
+	int64_t number;
+	const struct error *failure; /* written as error=, where=, errno= */
+};
+
+#define TEXT(key_, value)                                                                          \
+	((struct log_field){.kind = LOG_FIELD_TEXT, .key = (key_), .text = (value)})
+#define NUMBER(key_, value)                                                                        \
+	((struct log_field){.kind = LOG_FIELD_NUMBER, .key = (key_), .number = (int64_t)(value)})
+#define FAILURE(err) ((struct log_field){.kind = LOG_FIELD_FAILURE, .failure = (err)})
+
+void log_event(enum log_level level, const char *file, const char *event,
+               const struct log_field *fields);
+#define LOG_(level, event, ...)                                                                    \
+	log_event((level), __FILE__, (event),                                                      \
+	          (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){.kind = LOG_FIELD_END}})
+#define log_error(event, ...) LOG_(LOG_ERROR, event, __VA_ARGS__)
+#define log_warning(event, ...) LOG_(LOG_WARNING, event, __VA_ARGS__)
+#define log_info(event, ...) LOG_(LOG_INFO, event, __VA_ARGS__)
+#define log_debug(event, ...)                                                                      \
+	do {                                                                                       \
+		if (log_debug_is_on(__FILE__))                                                     \
+			LOG_(LOG_DEBUG, event, __VA_ARGS__);                                       \
+	} while (0)
+
+void log_open(const char *program, enum log_level level);
+/* Comma list of folders ("provider,http") or "all"; "" turns debug off. */
+void log_debug_set(const char *folders);
+bool log_debug_is_on(const char *file);
+/* The request id that this thread's lines carry; NULL for none. Borrowed. */
+void log_request_set(const char *request_id);

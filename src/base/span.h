@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/span.h — a borrowed run of bytes; never depends on a terminating NUL. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/attribute.h"
+#include "base/error.h"
+
+struct span {
+	const char *data; /* may be NULL when size is 0 */
+	size_t size;
+};
+
+#define SPAN(literal) ((struct span){(literal), sizeof(literal) - 1})
+
+static inline struct span span_of(const char *text)
+{
+	return (struct span){text, text ? strlen(text) : 0};
+}
+
+bool span_equals(struct span a, struct span b);
+bool span_equals_text(struct span a, const char *text);
+bool span_starts_with(struct span a, const char *prefix);
+/* Index of the first such byte, or -1. */
+ptrdiff_t span_find(struct span a, char byte);
+/* Cuts off everything up to and including the first `separator`, into *ret_head. False, with
+ * *ret_head the whole rest and *rest empty, when there is none. */
+bool span_split(struct span *rest, char separator, struct span *ret_head);
+struct span span_trim(struct span a); /* spaces and tabs */
+/* Decimal digits only; refuses signs, blanks, overflow and values outside the bounds. */
+MUST_CHECK int span_parse_whole(struct span a, int64_t min, int64_t max, int64_t *ret,
+                                struct error *err);
+/* True for well-formed UTF-8 (no surrogates, no overlong forms). */
+bool span_is_utf8(struct span a);

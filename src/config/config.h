@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* config/config.h — every option of Atoll in one table: flag, file, environment, default, meaning.
+ *
+ * A value comes from, first wins: a flag (--listen), the environment (ATOLL_LISTEN, then the
+ * neutral names that the seeds use, such as SANDBOX_DEFAULT_CPU), DATA/atoll.yaml or --config FILE,
+ * the default. Parsed once at start; passed as const afterwards. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "sandbox/sandbox.h"
+
+struct config {
+	/* server */
+	const char *data_dir;  /* --data */
+	const char *listen;    /* "127.0.0.1:7777" */
+	const char *provider;  /* native, host, null */
+	const char *user;      /* unprivileged user that atolld runs as; "atoll", else "nobody" */
+	const char *log_level; /* error warning info debug */
+	const char *debug;     /* folders whose debug lines are on */
+	int64_t workers;       /* threads */
+	int64_t body_max;      /* bytes of a JSON body */
+	int64_t connections_max;
+	int64_t requests_per_key_max; /* at once */
+	int64_t idle_exit_ms; /* a server that a CLI started ends after so long without use; 0 =
+	                         never */
+	/* sandboxes */
+	struct sandbox_resources defaults; /* SANDBOX_DEFAULT_CPU, _MEMORY_MB, _DISK_MB, _PIDS */
+	struct sandbox_resources caps;     /* SANDBOX_MAX_… */
+	int64_t sandboxes_max;             /* of one project */
+	int64_t sessions_max;              /* SANDBOX_MAX_SESSIONS */
+	int64_t output_limit_bytes;        /* kept per stream of a collected result */
+	int64_t exec_timeout_ms;           /* when the caller names none */
+	int64_t idle_reap_ms;              /* SANDBOX_IDLE_REAP_SECONDS */
+	int64_t session_idle_ms; /* SANDBOX_IDLE_TIMEOUT (seconds), of /v1/sandbox sessions */
+	int64_t lifetime_max_ms;
+	const char *default_template;
+	bool internet; /* when the caller does not say */
+	/* native */
+	const char *disk_quota;     /* SANDBOX_DISK_QUOTA: off, on */
+	int64_t cells;              /* half-made sandboxes kept ready, per kind of network */
+	const char *network_subnet; /* "10.213.0.0/16": one address per sandbox */
+	const char *network_allow;  /* CIDRs inside refused ranges that are allowed all the same */
+	const char *region;
+};
+
+enum config_kind {
+	CONFIG_TEXT,
+	CONFIG_WHOLE,
+	CONFIG_NUMBER,
+	CONFIG_BOOL,
+	CONFIG_DURATION,
+	CONFIG_SIZE
+};
+struct config_option {
+	const char *name; /* "listen": the flag is --listen, in the file `listen:`, in the
+	                     environment ATOLL_LISTEN */
+	enum config_kind kind;
+	size_t offset;
+	const char *env; /* neutral name besides ATOLL_…, or NULL */
+	const char *initial;
+	int64_t min, max;
+	const char *about;
+};
+extern const struct config_option config_options[]; /* ends with name NULL */
+
+struct config_source {
+	/* "name=value" texts from the command line, NULL-terminated */
+	const char *const *flags;
+	const char *file; /* NULL = DATA/atoll.yaml if there */
+	char *const *environment;
+};
+MUST_CHECK int config_load(struct arena *a, const struct config_source *source, struct config *ret,
+                           struct error *err);
+/* As YAML with a comment per option: what `atoll config` prints. */
+void config_print(struct buf *out, const struct config *config);
+/* The reference page: a Markdown table of all options. */
+void config_print_reference(struct buf *out);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http/client.h — blocking HTTP requests (libcurl), for the CLI and for workers. Never on the loop.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/span.h"
+
+struct http_client; /* one per thread; keeps connections alive */
+
+struct http_client_options {
+	const char *base_url;    /* "http://127.0.0.1:8080" */
+	const char *unix_socket; /* NULL, or the socket to speak through */
+	const char *bearer;      /* NULL, or the key */
+	const char *user_agent;
+};
+MUST_CHECK int http_client_open(const struct http_client_options *options, struct http_client **ret,
+                                struct error *err);
+void http_client_close(struct http_client *client);
+
+struct http_call {
+	const char *method, *path; /* the path holds the query, already escaped */
+	const char *content_type;  /* of the body; NULL = application/json */
+	const char *accept;        /* NULL = anything */
+	struct span body;
+	int body_fd; /* streamed instead of body when has_body_fd */
+	bool has_body_fd;
+	int64_t body_fd_size; /* -1 = chunked */
+	int64_t timeout_ms;   /* 0 = 30 s to connect, no limit after */
+	/* Called with each piece of a successful body; return false to cut. NULL = collect into
+	 * `answer`. */
+	bool (*on_body)(void *context, struct span piece);
+	void (*on_progress)(void *context, int64_t sent, int64_t received);
+	void *context;
+};
+struct http_answer {
+	int status;
+	struct buf body; /* up to 64 MiB; buf_done by the caller */
+	char content_type[128];
+	char request_id[64];
+};
+/* 0 whenever an answer came, whatever its status; an {"error":…} body is turned into err with -1.
+ */
+MUST_CHECK int http_client_call(struct http_client *client, const struct http_call *call,
+                                struct http_answer *ret, struct error *err);
+/* Percent-escapes one path part or query value. */
+void http_escape(struct buf *out, const char *text);
+
+/* A client WebSocket on a blocking descriptor, for `atoll shell`. */
+struct http_websocket;
+MUST_CHECK int http_websocket_open(const struct http_client_options *options, const char *path,
+                                   struct http_websocket **ret, struct error *err);
+int http_websocket_fd(const struct http_websocket *ws);
+MUST_CHECK int http_websocket_send(struct http_websocket *ws, bool text, struct span message,
+                                   struct error *err);
+/* Reads what is there; calls on_message for each whole message. 1 = open, 0 = closed by the peer.
+ */
+MUST_CHECK int http_websocket_receive(struct http_websocket *ws,
+                                      void (*on_message)(void *context, bool text,
+                                                         struct span message),
+                                      void *context, struct error *err);
+void http_websocket_close(struct http_websocket *ws);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http/http.h — the HTTP/1.1 server: a route table, replies, and relays for everything that
+ * streams.
+ *
+ * The loop thread reads a request's head and its body up to the route's limit, then a worker runs
+ * the route's handler, an ordinary blocking function: parse, one call, answer. Before the handler
+ * runs the caller is known, its scope is checked, query and body are typed structs whose bounds
+ * hold. A stream never holds a worker: the handler hands a descriptor and a translator (struct
+ * relay_ops) to the reply, and the loop moves the bytes with back-pressure both ways.
+ *
+ * Threads: a request and its reply belong to the worker while the handler runs and to the loop
+ * afterwards. Relay callbacks run on the loop thread and must not block. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/span.h"
+#include "json/json.h"
+#include "loop/loop.h"
+#include "worker/worker.h"
+
+enum http_method {
+	HTTP_GET,
+	HTTP_HEAD,
+	HTTP_POST,
+	HTTP_PUT,
+	HTTP_PATCH,
+	HTTP_DELETE,
+	HTTP_OPTIONS,
+	HTTP_ANY
+};
+
+struct route;
+struct relay;
+struct reply;
+
+#define REQUEST_ID_SIZE 24
+
+/* What a handler sees. Everything is borrowed from the request's arena. */
+struct request {
+	struct arena *arena;
+	char id[REQUEST_ID_SIZE]; /* returned as X-Request-Id, in every log line and error */
+	enum http_method method;
+	const char *path; /* decoded */
+	struct span raw_query;
+	struct span body; /* whole, unless the route streams its body */
+	const struct route *route;
+	const void *query;              /* struct of route->query, or NULL */
+	void *caller;                   /* set by server_options.authorize; NULL on public routes */
+	void *context;                  /* server_options.context */
+	const char *peer;               /* "127.0.0.1:5000" or "unix" */
+	int64_t deadline;               /* of the handler, monotonic ms */
+	struct http_exchange *exchange; /* the server's own */
+};
+
+/* A header's value, NULL when absent; names compare without case. */
+const char *request_header(const struct request *rq, const char *name);
+/* The text that stood for ":name" (or "*name", the rest of the path); never NULL for a name in the
+ * route. */
+const char *request_param(const struct request *rq, const char *name);
+/* Length of a streamed body, -1 when it is chunked. */
+int64_t request_body_size(const struct request *rq);
+
+/* Returns 0 when the reply is set, or -1 with err, which becomes {"error":{…}}. `body` is the
+ * struct of route->body, or NULL. */
+typedef int http_handler(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err);
+
+enum route_flag {
+	ROUTE_PUBLIC = 1 << 0,      /* no caller needed */
+	ROUTE_INLINE = 1 << 1,      /* runs on the loop thread: must not block at all */
+	ROUTE_SLOW = 1 << 2,        /* the slow lane of the workers */
+	ROUTE_STREAM_BODY = 1 << 3, /* the handler starts a relay that takes the body as it comes */
+	ROUTE_WEBSOCKET = 1 << 4,   /* the handler answers by reply_websocket */
+	ROUTE_RAW_BODY = 1 << 5,    /* any content type; rq->body as it came */
+	ROUTE_HIDDEN = 1 << 6,      /* not in the OpenAPI document */
+};
+
+/* One row is everything that is known about an operation; the OpenAPI document comes from it. */
+struct route {
+	enum http_method method;
+	const char
+	        *path;  /* "/api/sandbox/instances/:id/files"; a last part "*rest" takes the rest */
+	unsigned scope; /* meaning is authorize's */
+	unsigned flags;
+	size_t body_max; /* 0 = server_options.body_max */
+	const struct json_shape *query, *body, *answer;
+	int status; /* on success, for the reference; 0 = 200 */
+	http_handler *handle;
+	const char *tag, *summary;
+};
+/* Ends with a row whose path is NULL. */
+
+/* ---- replies, on the worker ---- */
+
+void reply_status(struct reply *reply, int status);
+/* Refuses (assert) CR, LF and NUL, so that no header can be injected. */
+void reply_header(struct reply *reply, const char *name, const char *value);
+void reply_json(struct reply *reply, const struct json_shape *shape, const void *value);
+/* Takes the text as it is. */
+void reply_text(struct reply *reply, const char *content_type, struct span text);
+/* The buffer of a JSON reply that is written by hand. */
+struct buf *reply_buf(struct reply *reply, const char *content_type);
+
+/* ---- the server ---- */
+
+struct server;
+struct server_options {
+	struct loop *loop;
+	struct worker_pool *workers;
+	const struct route *const *routes; /* NULL-terminated list of tables */
+	void *context;
+	/* Finds the caller; runs on a worker, before query and body are parsed. Sets rq->caller. A
+	 * NULL authorize lets everybody in. */
+	int (*authorize)(struct request *rq, const struct route *route, struct error *err);
+	/* After the reply is complete, on the loop; releases rq->caller, counts. May be NULL. */
+	void (*on_done)(struct request *rq, int status, int64_t took_us);
+	size_t head_max;          /* bytes; 0 = 32 KiB */
+	size_t body_max;          /* bytes; 0 = 1 MiB */
+	unsigned connections_max; /* 0 = 8192 */
+	int64_t head_timeout_ms;  /* 0 = 10 s: a whole head within it */
+	int64_t body_timeout_ms;  /* 0 = 60 s without a byte of the body */
+	int64_t idle_timeout_ms;  /* 0 = 75 s between requests */
+	int64_t write_timeout_ms; /* 0 = 60 s without the client taking a byte */
+};
+MUST_CHECK int server_open(const struct server_options *options, struct server **ret,
+                           struct error *err);
+/* "127.0.0.1:8080", "[::1]:0" or "unix:/path" (mode 0600). ret_port may be NULL. */
+MUST_CHECK int server_listen(struct server *server, const char *address, uint16_t *ret_port,
+                             struct error *err);
+/* A listening socket that somebody else made. The server owns it. */
+MUST_CHECK int server_listen_fd(struct server *server, int fd, struct error *err);
+void server_close(struct server *server); /* NULL is fine; cuts what is open */
+
+struct server_counts {
+	uint64_t connections_open, connections_total, requests_total, relays_open;
+	uint64_t responses[6]; /* by first digit of the status */
+	uint64_t bytes_in, bytes_out;
+};
+struct server_counts server_counts_get(const struct server *server); /* loop thread */
+
+/* The error body; also used by relays and tests. */
+void http_write_error(struct buf *out, const struct error *err, const char *request_id);

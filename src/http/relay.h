@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http/relay.h — replies that come over time: a descriptor on one side, the client on the other,
+ * and a translator between them. Callbacks run on the loop thread and must not block. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/span.h"
+#include "http/http.h"
+
+struct relay_ops {
+	/* Bytes from the upstream descriptor are in *in; cut off what was used (a frame may still
+	 * be incomplete). */
+	int (*on_upstream)(void *state, struct relay *relay, struct span *in, struct error *err);
+	/* The upstream closed. */
+	int (*on_upstream_end)(void *state, struct relay *relay, struct error *err);
+	/* A piece of the request body (ROUTE_STREAM_BODY), or one WebSocket message; `last` with or
+	 * after the final piece. NULL when nothing is expected. */
+	int (*on_client)(void *state, struct relay *relay, struct span bytes, bool last,
+	                 struct error *err);
+	/* Called every relay_options.tick_ms; NULL for none. */
+	void (*on_tick)(void *state, struct relay *relay);
+	/* Always called once, last. `clean`: both sides ended as they should, and the upstream
+	 * descriptor (-1 if it was closed) may be used again; the relay no longer owns it. */
+	void (*release)(void *state, int upstream_fd, bool clean);
+};
+
+struct relay_options {
+	int upstream_fd; /* stream socket or pipe, made non-blocking; -1 for none */
+	const struct relay_ops *ops;
+	void *state;
+	int64_t tick_ms;            /* 0 = none */
+	int64_t idle_timeout_ms;    /* no byte either way for so long ends it; 0 = none */
+	struct span upstream_first; /* sent to the upstream at once; copied */
+};
+/* The reply's bytes will come from the relay. The exchange owns the descriptor and the state from
+ * here on, also when it fails. */
+void reply_relay(struct reply *reply, const struct relay_options *options);
+/* The same after a WebSocket upgrade; fails when the request is none. `protocol` may be NULL. */
+MUST_CHECK int reply_websocket(struct request *rq, struct reply *reply, const char *protocol,
+                               const struct relay_options *options, struct error *err);
+
+/* In callbacks. Without a length the body is chunked; with one exactly so many bytes must follow.
+ */
+void relay_begin(struct relay *relay, int status, const char *content_type,
+                 int64_t length_or_minus_one);
+void relay_begin_header(struct relay *relay, const char *name,
+                        const char *value); /* before relay_begin */
+/* Body bytes (or a binary WebSocket message). Buffered when the client is slow; past 256 KiB the
+ * upstream is not read until it drains. */
+void relay_write(struct relay *relay, struct span bytes);
+void relay_write_text_message(struct relay *relay, struct span text); /* WebSocket text */
+void relay_to_upstream(struct relay *relay, struct span bytes);
+/* A whole reply at once, for relays that collect; ends the relay. */
+void relay_answer(struct relay *relay, int status, const char *content_type, struct span body);
+void relay_finish(struct relay *relay); /* the body is complete; clean */
+/* Before relay_begin: an error reply. After it: the connection is cut, so that the client sees that
+ * the body is not whole. */
+void relay_fail(struct relay *relay, const struct error *err);
+const char *relay_request_id(const struct relay *relay);

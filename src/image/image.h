@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* image/image.h — templates' root filesystems: what a new one is, and how it is built or imported.
+ *
+ * The builders run as root in a process of their own (the program atoll-image, started by the
+ * broker), never in atolld and never in the broker. They write into DATA/templates/.NAME.partial
+ * and rename when all is done: a template folder is whole or absent. mmdebstrap, skopeo and umoci
+ * do the work; their output becomes progress lines "percent text". */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+/* A default template, seeded idempotently. */
+struct image_seed {
+	const char *name, *description, *runtime, *recipe; /* recipe "" = needs no build */
+	const char *user, *workdir;
+	const int *ports; /* ends with 0 */
+};
+extern const struct image_seed image_seeds[]; /* ends with name NULL: "base", "host" */
+
+enum image_format {
+	IMAGE_TAR,
+	IMAGE_OCI,
+	IMAGE_DOCKER_ARCHIVE,
+	IMAGE_REGISTRY,
+	IMAGE_FORMAT_COUNT
+};
+const char *image_format_name(enum image_format format);
+MUST_CHECK int image_format_parse(const char *name, enum image_format *ret, struct error *err);
+
+struct image_job {
+	const char *templates_dir;
+	const char *name; /* folder to make: lower-case letters, digits, '-', '_', '.' */
+	int progress_fd;  /* lines "percent text\n"; -1 = none */
+	int64_t size_max; /* bytes unpacked; refused beyond */
+};
+/* 1..63 of [a-z0-9._-], starting with a letter or digit. */
+MUST_CHECK int image_name_check(const char *name, struct error *err);
+/* A registry reference such as "docker.io/library/debian:12" or "127.0.0.1:5000/x@sha256:…". */
+MUST_CHECK int image_reference_check(const char *reference, struct error *err);
+MUST_CHECK int image_build_base(const struct image_job *job, struct error *err);
+/* `source_fd`: the file of IMAGE_TAR (plain, gzip, xz or zstd), IMAGE_OCI (a tar of the layout) or
+ * IMAGE_DOCKER_ARCHIVE; `reference` for IMAGE_REGISTRY. */
+MUST_CHECK int image_import(const struct image_job *job, enum image_format format, int source_fd,
+                            const char *reference, struct error *err);
+MUST_CHECK int image_remove(const char *templates_dir, const char *name, struct error *err);
+/* What an imported image says of itself (its OCI config), for the template record; fields "" when
+ * it says nothing. Written by the builder to DATA/templates/NAME/template.json, read by atolld. */
+struct image_config {
+	const char *env_json, *entrypoint_json, *ports_json, *user, *workdir;
+	int64_t size_bytes;
+};
+MUST_CHECK int image_config_load(struct arena *a, const char *templates_dir, const char *name,
+                                 struct image_config *ret, struct error *err);

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json/json.h — shapes: one table per struct gives parser, writer, checks and JSON Schema.
+ *
+ * A shape row ties a JSON member to a struct member; naming a member of the wrong C type does not
+ * compile. Parsing refuses unknown members, wrong types, duplicates, values outside the bounds, bad
+ * UTF-8, NUL in text, and depth over 32; the error names the path ("resources.cpu: …"). Strings
+ * live in the arena. Only this folder knows the JSON library. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/attribute.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/span.h"
+
+enum json_kind {
+	JSON_END_OF_SHAPE,
+	JSON_TEXT,      /* const char *; NULL = absent */
+	JSON_BYTES,     /* struct span; any bytes without NUL rule; written as base64 */
+	JSON_WHOLE,     /* int64_t */
+	JSON_NUMBER,    /* double */
+	JSON_BOOL,      /* bool */
+	JSON_CHOICE,    /* int: index into `choices` */
+	JSON_TEXT_LIST, /* const char **, NULL-terminated; NULL = absent */
+	JSON_TEXT_MAP,  /* struct json_map: {"KEY": "value"} */
+	JSON_OBJECT,    /* a nested struct, by value */
+	JSON_LIST,      /* struct json_list of nested structs */
+	JSON_RAW,       /* struct span of JSON text, passed through; size 0 = absent */
+	JSON_TIME,      /* int64_t unix ms <-> RFC 3339 text; 0 = null */
+};
+
+enum json_flag {
+	JSON_REQUIRED = 1 << 0,   /* parsing fails without it */
+	JSON_SECRET = 1 << 1,     /* never logged; marked writeOnly */
+	JSON_NULLABLE = 1 << 2,   /* null is accepted and means absent; absent is written as null */
+	JSON_OMIT_EMPTY = 1 << 3, /* absent, empty or zero is not written */
+};
+
+struct json_pair {
+	const char *key, *value;
+};
+struct json_map {
+	struct json_pair *pairs;
+	size_t count;
+	bool present;
+};
+struct json_list {
+	void *items; /* array of the nested struct */
+	size_t count;
+	bool present;
+};
+
+struct json_shape;
+struct json_member {
+	enum json_kind kind;
+	const char *name;
+	size_t offset;
+	unsigned flags;
+	/* Bytes of text, items of lists and maps, values of numbers; max 0 = the limit of json. */
+	int64_t min, max;
+	const char *const *choices;  /* JSON_CHOICE: NULL-terminated */
+	const struct json_shape *of; /* JSON_OBJECT, JSON_LIST */
+	const char *about;           /* one sentence for the reference */
+	const char *example;
+};
+
+struct json_shape {
+	const char *name; /* in the OpenAPI document: "SandboxCreate" */
+	const char *about;
+	size_t size; /* of the C struct */
+	const struct json_member *members;
+	/* Offset of a uint64_t that gets bit i set when the i-th row was present (for PATCH and for
+	 * defaults other than zero); SIZE_MAX = none. */
+	size_t present_offset;
+};
+
+#define JSON_ROW_(kind_, struct_, member_, ctype_, ...)                                            \
+	{                                                                                          \
+		.kind = (kind_), .name = #member_,                                                 \
+		.offset = MEMBER_OFFSET(struct_, member_, ctype_), __VA_ARGS__                     \
+	}
+#define JSON_TEXT_MEMBER(s, m, ...) JSON_ROW_(JSON_TEXT, s, m, const char *, __VA_ARGS__)
+#define JSON_BYTES_MEMBER(s, m, ...) JSON_ROW_(JSON_BYTES, s, m, struct span, __VA_ARGS__)
+#define JSON_WHOLE_MEMBER(s, m, ...) JSON_ROW_(JSON_WHOLE, s, m, int64_t, __VA_ARGS__)
+#define JSON_NUMBER_MEMBER(s, m, ...) JSON_ROW_(JSON_NUMBER, s, m, double, __VA_ARGS__)
+#define JSON_BOOL_MEMBER(s, m, ...) JSON_ROW_(JSON_BOOL, s, m, bool, __VA_ARGS__)
+#define JSON_CHOICE_MEMBER(s, m, ...) JSON_ROW_(JSON_CHOICE, s, m, int, __VA_ARGS__)
+#define JSON_TEXT_LIST_MEMBER(s, m, ...) JSON_ROW_(JSON_TEXT_LIST, s, m, const char **, __VA_ARGS__)
+#define JSON_TEXT_MAP_MEMBER(s, m, ...) JSON_ROW_(JSON_TEXT_MAP, s, m, struct json_map, __VA_ARGS__)
+#define JSON_OBJECT_MEMBER(s, m, shape, ...)                                                       \
+	{                                                                                          \
+		.kind = JSON_OBJECT, .name = #m, .offset = offsetof(struct s, m), .of = (shape),   \
+		__VA_ARGS__                                                                        \
+	}
+#define JSON_LIST_MEMBER(s, m, shape, ...)                                                         \
+	JSON_ROW_(JSON_LIST, s, m, struct json_list, .of = (shape), __VA_ARGS__)
+#define JSON_RAW_MEMBER(s, m, ...) JSON_ROW_(JSON_RAW, s, m, struct span, __VA_ARGS__)
+#define JSON_TIME_MEMBER(s, m, ...) JSON_ROW_(JSON_TIME, s, m, int64_t, __VA_ARGS__)
+/* For members whose JSON name is not the C name: add .name = "outputLimitBytes" as last argument.
+ */
+#define JSON_END                                                                                   \
+	{                                                                                          \
+		.kind = JSON_END_OF_SHAPE                                                          \
+	}
+#define JSON_SHAPE(variable, json_name, struct_, about_)                                           \
+	const struct json_shape variable = {.name = (json_name),                                   \
+	                                    .about = (about_),                                     \
+	                                    .size = sizeof(struct struct_),                        \
+	                                    .members = variable##_members,                         \
+	                                    .present_offset = SIZE_MAX}
+
+/* `out` is zeroed first (shape->size bytes). An empty body counts as {}. */
+MUST_CHECK int json_parse(struct arena *a, struct span text, const struct json_shape *shape,
+                          void *out, struct error *err);
+/* Appends the object. Cannot fail but for the buffer's own overflow. */
+void json_write(struct buf *out, const struct json_shape *shape, const void *in);
+/* Appends "text" with quotes and escapes; bad UTF-8 becomes U+FFFD. */
+void json_write_text(struct buf *out, struct span text);
+/* Appends the JSON Schema of the shape; nested shapes as {"$ref": "#/components/schemas/NAME"}. */
+void json_write_schema(struct buf *out, const struct json_shape *shape);
+
+/* Flat "a=b&c=d" text (a URL query) by a shape of TEXT, WHOLE, NUMBER, BOOL, CHOICE and TEXT_LIST
+ * (repeated names) rows, percent-decoded. */
+MUST_CHECK int json_parse_query(struct arena *a, struct span query, const struct json_shape *shape,
+                                void *out, struct error *err);
+
+/* Untyped reading, for documents that are not ours (OCI manifests, the CLI's output tables). */
+struct json_value; /* belongs to the arena */
+MUST_CHECK int json_load(struct arena *a, struct span text, const struct json_value **ret,
+                         struct error *err);
+/* All answer NULL or the fallback on a missing member or another type, and accept NULL. */
+const struct json_value *json_get(const struct json_value *v, const char *member);
+const struct json_value *json_at(const struct json_value *v, size_t index);
+size_t json_count(const struct json_value *v);
+const char *json_text(const struct json_value *v, const char *fallback);
+int64_t json_whole(const struct json_value *v, int64_t fallback);
+double json_number(const struct json_value *v, double fallback);
+bool json_bool(const struct json_value *v, bool fallback);
+/* Member i of an object; the key is borrowed from the arena. */
+const struct json_value *json_member_at(const struct json_value *v, size_t index,
+                                        const char **ret_key);
+/* Appends the value as JSON text; indent 0 = compact. */
+void json_print(struct buf *out, const struct json_value *v, unsigned indent);

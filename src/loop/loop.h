@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loop/loop.h — one thread that waits: descriptors, timers, and tasks posted by other threads.
+ *
+ * Everything but loop_post and loop_stop belongs to the thread that runs the loop. Callbacks must
+ * not block. A watch or timer may be freed from any callback, its own included; it is never called
+ * again afterwards. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+
+#include "base/error.h"
+#include "base/list.h"
+
+struct loop;
+
+MUST_CHECK int loop_open(struct loop **ret, struct error *err);
+void loop_close(struct loop *loop); /* NULL is fine; watches must be gone */
+void loop_run(struct loop *loop);   /* until loop_stop */
+void loop_stop(struct loop *loop);  /* any thread, any signal handler */
+/* Milliseconds on the monotonic clock, read once per wake-up. */
+int64_t loop_now_ms(const struct loop *loop);
+
+/* Level-triggered. The descriptor stays the caller's and must outlive the watch. */
+struct loop_watch;
+typedef void loop_on_ready(void *context, uint32_t epoll_events);
+MUST_CHECK int loop_watch_add(struct loop *loop, int fd, uint32_t epoll_events,
+                              loop_on_ready *on_ready, void *context, struct loop_watch **ret,
+                              struct error *err);
+void loop_watch_set(struct loop_watch *watch, uint32_t epoll_events); /* cheap when unchanged */
+void loop_watch_free(struct loop_watch *watch);                       /* NULL is fine */
+
+/* A timer is embedded in its owner's struct and zero-initialised; O(log n) to start and stop. */
+struct loop_timer {
+	void (*on_timer)(void *context);
+	void *context;
+	int64_t at_ms;
+	unsigned heap_index; /* 0 = not running */
+};
+void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t delay_ms); /* restarts */
+void loop_timer_stop(struct loop *loop, struct loop_timer *timer);
+
+/* Runs task->run(task) on the loop's thread. The task is the caller's, embedded, and must live
+ * until it has run. In order for one posting thread. */
+struct loop_task {
+	struct loop_task *next;
+	void (*run)(struct loop_task *task);
+};
+void loop_post(struct loop *loop, struct loop_task *task);

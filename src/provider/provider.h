@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* provider/provider.h — the contract between Atoll and a thing that can run a sandbox.
+ *
+ * Two tables: provider_ops makes, ends and lists sandboxes; compute_ops runs things in one. The
+ * core checks `abilities` before it calls; an absent ability is refused by provider_require with
+ * ERROR_UNSUPPORTED naming the provider and the ability, never faked. Calls block, are made on
+ * workers, by any number of threads at once, and each is bounded by its deadline. A call either
+ * did what it says or leaves nothing behind. `provider/null/null.c` is the shortest whole example.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "sandbox/sandbox.h"
+#include "wire/agent.h"
+#include "wire/agent_files.h"
+
+enum provider_ability {
+	PROVIDER_CAN_STOP = 1 << 0, /* stop keeps the files, start brings them back */
+	PROVIDER_CAN_EXEC = 1 << 1,
+	PROVIDER_CAN_PTY = 1 << 2,
+	PROVIDER_CAN_FILES = 1 << 3,
+	PROVIDER_CAN_STATS = 1 << 4,
+	PROVIDER_CAN_BLOCK_NETWORK = 1 << 5,
+	PROVIDER_CAN_LIMIT = 1 << 6,      /* memory, cpu and pids are enforced */
+	PROVIDER_CAN_LIMIT_DISK = 1 << 7, /* else disk_mb is advisory */
+	PROVIDER_CAN_ISOLATE = 1 << 8,    /* code inside cannot reach the host or other sandboxes */
+	PROVIDER_SURVIVES = 1 << 9, /* sandboxes outlive this process; list finds them again */
+};
+const char *provider_ability_name(enum provider_ability ability);
+
+struct provider; /* each provider's own; first member is `const struct provider_ops *ops` */
+
+struct provider_options {
+	const char *data_dir;
+	const char *broker_socket; /* for native and host */
+	/* A sandbox ended by itself. Called on a thread of the provider; must not call back into
+	 * it. */
+	void (*on_ended)(void *context, const char *id, enum sandbox_reason reason);
+	void *context;
+};
+
+struct provider_created {
+	bool disk_is_advisory;
+	struct sandbox_resources effective;
+	int64_t took_us;
+};
+
+struct provider_entry {
+	char id[ID_SIZE + 1];
+	bool running; /* false: only files are left */
+};
+struct provider_list {
+	struct provider_entry *entries; /* in the arena */
+	size_t count;
+};
+
+struct provider_stats {
+	int64_t sampled_unix_ms, uptime_ms;
+	uint64_t cpu_usage_us; /* since the start */
+	uint64_t memory_bytes, memory_limit_bytes;
+	uint64_t disk_bytes, disk_limit_bytes; /* disk_bytes: files on top of the template;
+	                                          UINT64_MAX = not known */
+	uint64_t pids, pids_limit;
+	uint64_t network_in_bytes, network_out_bytes;
+	uint64_t oom_kills;
+};
+
+struct provider_ops {
+	const char *name;
+	const char *isolation; /* honest label for users: "namespaces", "none" … */
+	unsigned abilities;
+
+	int (*open)(const struct provider_options *options, struct provider **ret,
+	            struct error *err);
+	void (*close)(struct provider *p);
+
+	/* Makes and starts. ERROR_CONFLICT when the id exists. */
+	int (*create)(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+	              struct provider_created *ret, struct error *err);
+	/* Ends it and removes all that was its. Fine when it does not exist. Returns when nothing
+	 * inside runs any more; the rest may be cleared up behind the call. */
+	int (*destroy)(struct provider *p, const char *id, int64_t deadline, struct error *err);
+	/* PROVIDER_CAN_STOP. Fine when it is stopped, or started, already. */
+	int (*stop)(struct provider *p, const char *id, int64_t grace_ms, int64_t deadline,
+	            struct error *err);
+	int (*start)(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+	             struct provider_created *ret, struct error *err);
+	/* What exists, by the provider's own word: for adoption and the orphan sweep. */
+	int (*list)(struct provider *p, struct arena *a, struct provider_list *ret,
+	            struct error *err);
+	int (*stats)(struct provider *p, const char *id, struct provider_stats *ret,
+	             struct error *err);
+	int (*health)(struct provider *p, struct error *err);
+
+	const struct compute_ops *compute;
+};
+
+/* Runs things in one sandbox. `connect` gives a stream that speaks wire/agent.h: the agent itself
+ * for native, host, docker, microvm, kubernetes; for remote services a translator behind a socket
+ * pair. All else is built on it in provider/compute.c, once. */
+struct compute_ops {
+	int (*connect)(struct provider *p, const char *id, int64_t deadline, int *ret_fd,
+	               struct error *err);
+	/* A connection whose last reply has ended: kept for the next request, or closed. */
+	void (*give_back)(struct provider *p, const char *id, int fd);
+};
+
+/* All there are, NULL-terminated: null, host, native. */
+extern const struct provider_ops *const providers[];
+const struct provider_ops *provider_find(const char *name);
+const struct provider_ops *provider_ops_of(const struct provider *p);
+MUST_CHECK int provider_require(const struct provider *p, enum provider_ability ability,
+                                struct error *err);
+
+/* ---- provider/compute.c: calls for workers, each one request and its reply ---- */
+
+/* Opens a stream and sends one request; the replies are the caller's to read (a relay's, mostly).
+ */
+MUST_CHECK int compute_open(struct provider *p, const char *id, uint16_t type,
+                            const struct wire_member *shape, const void *message, int64_t deadline,
+                            int *ret_fd, struct error *err);
+void compute_give_back(struct provider *p, const char *id, int fd);
+/* One request that is answered by at most one message of `reply_type` and then DONE (or by DONE or
+ * AGENT_FAILED alone, which becomes err). `reply` may be NULL. */
+struct compute_call {
+	uint16_t type;
+	const struct wire_member *shape;
+	const void *message;
+	uint16_t reply_type;
+	const struct wire_member *reply_shape;
+	void *reply;
+	size_t reply_size;
+	struct agent_done *done;
+	/* For replies of many messages (LIST, GLOB, PROCESSES): called with each; `reply` is
+	 * reused. */
+	int (*on_reply)(void *context, const void *reply, struct error *err);
+	void *context;
+};
+MUST_CHECK int compute_call(struct provider *p, const char *id, struct arena *a,
+                            const struct compute_call *call, int64_t deadline, struct error *err);
+/* Runs a command to its end and collects, for server-side use (grep, tool calls). */
+struct compute_result {
+	struct agent_process process;
+	struct span out[2]; /* in the arena, at most out_max bytes each */
+	bool truncated[2];
+};
+MUST_CHECK int compute_run(struct provider *p, const char *id, struct arena *a,
+                           const struct agent_exec *exec, size_t out_max, int64_t deadline,
+                           struct compute_result *ret, struct error *err);
+/* AGENT_FAILED's payload as an error; ERROR_SYSTEM when it is malformed. Always returns -1. */
+int compute_failed(struct span payload, struct error *err);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sandbox/sandbox.h — what a sandbox is, and the rules about it: no I/O, no clock of its own.
+ *
+ * The desired state is what somebody asked for, the actual state is what the provider reported
+ * last. A state changes only along the table in states.c, through store_sandbox_move. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/id.h"
+#include "base/span.h"
+
+/* Both desired and actual. Names in the API are the lower-case words. */
+enum sandbox_state {
+	SANDBOX_PENDING,  /* recorded, nothing made yet */
+	SANDBOX_CREATING, /* a provider is making it */
+	SANDBOX_STARTED,  /* takes commands */
+	SANDBOX_STOPPING,
+	SANDBOX_STOPPED, /* its files are kept, nothing runs */
+	SANDBOX_DELETING,
+	SANDBOX_DELETED,
+	SANDBOX_FAILED, /* see last_event; may be deleted */
+	SANDBOX_STATE_COUNT,
+};
+const char *sandbox_state_name(enum sandbox_state state);
+MUST_CHECK int sandbox_state_parse(const char *name, enum sandbox_state *ret, struct error *err);
+bool sandbox_state_can_move(enum sandbox_state from, enum sandbox_state to);
+
+/* Why it ended. */
+enum sandbox_reason {
+	SANDBOX_REASON_NONE,
+	SANDBOX_REASON_USER,
+	SANDBOX_REASON_IDLE,
+	SANDBOX_REASON_LIFETIME,
+	SANDBOX_REASON_OOM,       /* the kernel killed its agent for memory */
+	SANDBOX_REASON_EXIT,      /* its agent ended */
+	SANDBOX_REASON_HOST_LOST, /* gone when we looked (a reboot) */
+	SANDBOX_REASON_ERROR,
+	SANDBOX_REASON_COUNT,
+};
+const char *sandbox_reason_name(enum sandbox_reason reason);
+
+/* Limits. 0 in a request or a default = not given; 0 in a cap = no cap. */
+struct sandbox_resources {
+	double cpu;        /* vCPUs */
+	int64_t memory_mb; /* MiB */
+	int64_t disk_mb;   /* MiB */
+	int64_t pids;
+};
+#define SANDBOX_BUILT_IN_RESOURCES                                                                 \
+	((struct sandbox_resources){.cpu = 0.5, .memory_mb = 1024, .disk_mb = 1024, .pids = 512})
+/* First given wins, field by field: layers[0] (the request), layers[1], …; then clamped to the cap.
+ */
+struct sandbox_resources sandbox_resources_resolve(const struct sandbox_resources *layers,
+                                                   unsigned count,
+                                                   const struct sandbox_resources *cap);
+/* Refuses negative, NaN and absurd values (cpu over 1024, memory under 16 MiB, pids under 8 …). */
+MUST_CHECK int sandbox_resources_check(const struct sandbox_resources *r, struct error *err);
+
+enum sandbox_network { SANDBOX_NETWORK_BLOCKED, SANDBOX_NETWORK_INTERNET };
+
+/* What a provider is told to make. Borrowed; lives as long as the call. */
+struct sandbox_spec {
+	const char *id;
+	const char *hostname;
+	const char *template_dir; /* name of the template's folder below DATA/templates; "host" for
+	                             the machine's own */
+	struct sandbox_resources resources;
+	enum sandbox_network network;
+	bool privileges; /* sudo and set-uid programs work inside */
+};
+
+#define SANDBOX_NAME_MAX 63
+#define SANDBOX_LABELS_MAX 64
+/* 1..63 characters of [A-Za-z0-9._-], first and last alphanumeric. */
+MUST_CHECK int sandbox_name_check(const char *name, struct error *err);
+/* [A-Za-z_][A-Za-z0-9_]*, at most 128; refuses '=' and NUL in names. */
+MUST_CHECK int sandbox_env_check(const char *name, const char *value, struct error *err);
+/* A friendly name when none is given: "brisk-otter-4821". */
+void sandbox_name_generate(char out[SANDBOX_NAME_MAX + 1]);
+
+/* Whether an ephemeral sandbox is due, at `now`. Times in unix ms; 0 = not set. */
+struct sandbox_expiry {
+	bool persistent;
+	int64_t created_at, last_activity_at,
+	        timeout_at;                    /* timeout_at: set by the caller's timeout */
+	int64_t idle_reap_ms, lifetime_max_ms; /* 0 = never */
+	bool busy;                             /* commands, terminals or streams hold it */
+};
+enum sandbox_reason sandbox_expiry_due(const struct sandbox_expiry *e, int64_t now);

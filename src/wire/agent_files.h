@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wire/agent_files.h — the file messages of wire/agent.h, where their order is told. */
+#pragma once
+
+#include <stdint.h>
+
+#include "wire/wire.h"
+
+enum agent_path_flag {
+	AGENT_PATH_BENEATH =
+	        1 << 0, /* `path` and `target` are relative to `root` and may not leave it, by
+	                   ".." or by a symbolic link */
+	AGENT_PATH_PARENTS = 1 << 1,    /* make missing parents */
+	AGENT_PATH_RECURSIVE = 1 << 2,  /* REMOVE, COPY, WATCH */
+	AGENT_PATH_APPEND = 1 << 3,     /* WRITE */
+	AGENT_PATH_NO_FOLLOW = 1 << 4,  /* STAT the link itself */
+	AGENT_PATH_NO_REPLACE = 1 << 5, /* WRITE, RENAME, COPY fail on an existing target */
+	AGENT_PATH_MAY_EXIST =
+	        1 << 6, /* MKDIR: an existing folder is fine; REMOVE: a missing one is */
+};
+
+struct agent_path {
+	const char *root; /* "" = "/" */
+	const char *path;
+	const char
+	        *target;  /* RENAME, COPY: the new path. GLOB: the pattern ("**" crosses folders) */
+	const char *user; /* who does it; "" = root of the sandbox */
+	uint32_t flags;   /* enum agent_path_flag */
+	uint32_t mode;    /* of what is made; 0 = 0644 or 0755 */
+	uint32_t depth;   /* LIST: 1 = the folder's own entries; at most 64 */
+	uint64_t offset;  /* READ: from; WRITE: at (without it the file is replaced atomically) */
+	uint64_t size_max; /* READ: at most so many bytes (0 = all); WRITE, TAR_IN: refuse more (0 =
+	                      no limit); LIST, GLOB: entries at most (0 = 100,000) */
+};
+extern const struct wire_member agent_path_shape[];
+
+enum agent_file_type {
+	AGENT_FILE_OTHER,
+	AGENT_FILE_REGULAR,
+	AGENT_FILE_FOLDER,
+	AGENT_FILE_SYMLINK
+};
+struct agent_file {
+	const char *path; /* as asked for, or relative to the listed folder */
+	const char *link; /* target of a symbolic link */
+	uint32_t type;    /* enum agent_file_type */
+	uint32_t mode;    /* 07777 */
+	uint32_t uid, gid;
+	uint64_t size;
+	int64_t modified_unix_ms;
+};
+extern const struct wire_member agent_file_shape[];
+
+enum agent_change_kind {
+	AGENT_CREATED,
+	AGENT_MODIFIED,
+	AGENT_REMOVED,
+	AGENT_RENAMED,
+	AGENT_CHMODDED,
+	AGENT_LOST
+};
+struct agent_change {
+	uint32_t kind; /* AGENT_LOST: the kernel's queue overflowed, look again */
+	uint32_t type; /* enum agent_file_type */
+	const char *path;
+};
+extern const struct wire_member agent_change_shape[];

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wire/broker.h — the messages between atolld and the broker, and from the broker to a new agent.
+ *
+ * One SOCK_SEQPACKET connection; a packet is one frame: a request id (u64, first member everywhere)
+ * and fixed fields. Replies carry the same id and may come in another order; BROKER_ENDED has id 0.
+ * The broker trusts atolld no more than it must: every field is checked again, names are ids or
+ * template names, never paths. */
+#pragma once
+
+#include <stdint.h>
+
+#include "wire/wire.h"
+
+#define BROKER_PROTOCOL 1
+
+enum broker_type {
+	BROKER_NONE = 100,
+	BROKER_HELLO,   /* broker_hello -> BROKER_WELCOME */
+	BROKER_WELCOME, /* broker_welcome */
+	BROKER_CREATE,  /* broker_create -> BROKER_CREATED */
+	BROKER_START,   /* broker_create -> BROKER_CREATED: files of a stopped one are used again */
+	BROKER_CREATED, /* broker_created */
+	BROKER_STOP,    /* broker_id -> BROKER_OK: kills all inside, keeps the files */
+	BROKER_DESTROY, /* broker_id -> BROKER_OK */
+	BROKER_LIST,    /* broker_id (sandbox "") -> BROKER_ENTRY*, BROKER_OK */
+	BROKER_ENTRY,   /* broker_entry */
+	BROKER_STATS,   /* broker_id -> BROKER_USAGE */
+	BROKER_USAGE,   /* broker_usage */
+	BROKER_TEMPLATE, /* broker_template, with a descriptor for progress lines -> BROKER_OK when
+	                    done */
+	BROKER_OK,       /* broker_ok */
+	BROKER_FAILED,   /* broker_failed */
+	BROKER_ENDED,    /* broker_ended: a sandbox ended by itself */
+	BROKER_TYPE_COUNT,
+};
+
+struct broker_hello {
+	uint64_t request;
+	uint32_t protocol;
+};
+struct broker_welcome {
+	uint64_t request;
+	uint32_t protocol;
+	uint32_t can_limit_disk, can_network; /* what this host can do */
+	const char *cgroup;                   /* "v1", "v2" or "hybrid-v1" */
+};
+struct broker_id {
+	uint64_t request;
+	const char *sandbox;
+	uint64_t grace_ms; /* BROKER_STOP */
+};
+enum broker_kind { BROKER_NATIVE, BROKER_HOST };
+struct broker_create {
+	uint64_t request;
+	uint32_t kind; /* enum broker_kind */
+	const char *sandbox, *hostname;
+	const char *template_name; /* a folder below DATA/templates, or "host" */
+	uint32_t network;          /* enum sandbox_network */
+	uint32_t privileges;
+	uint64_t cpu_milli, memory_bytes, disk_bytes, pids;
+};
+struct broker_created {
+	uint64_t request;
+	uint32_t disk_is_advisory;
+	uint64_t took_us;
+	const char *steps; /* "overlay=41 limits=60 setup=310 …" in µs, for the create breakdown */
+};
+struct broker_entry {
+	uint64_t request;
+	const char *sandbox;
+	uint32_t running;
+};
+struct broker_usage {
+	uint64_t request;
+	uint64_t uptime_ms, cpu_us, memory_bytes, memory_limit, disk_bytes, disk_limit, pids,
+	        pids_limit;
+	uint64_t network_in, network_out, oom_kills;
+};
+enum broker_template_verb { BROKER_TEMPLATE_BUILD, BROKER_TEMPLATE_IMPORT, BROKER_TEMPLATE_REMOVE };
+struct broker_template {
+	uint64_t request;
+	uint32_t verb;
+	const char *name;   /* of the template's folder; must not exist (but for REMOVE) */
+	const char *recipe; /* BUILD: "base". IMPORT: "tar", "oci", "docker-archive", "registry" */
+	const char *source; /* IMPORT registry: "docker.io/library/alpine:3" ; files: "" and a
+	                       second descriptor */
+};
+struct broker_ok {
+	uint64_t request;
+};
+struct broker_failed {
+	uint64_t request;
+	uint32_t code, sys_errno;
+	const char *text, *hint;
+};
+struct broker_ended {
+	uint64_t request; /* 0 */
+	const char *sandbox;
+	uint32_t reason; /* enum sandbox_reason */
+};
+
+extern const struct wire_member broker_hello_shape[], broker_welcome_shape[], broker_id_shape[],
+        broker_create_shape[], broker_created_shape[], broker_entry_shape[], broker_usage_shape[],
+        broker_template_shape[], broker_ok_shape[], broker_failed_shape[], broker_ended_shape[];
