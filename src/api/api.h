@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api/api.h — the HTTP surfaces: route tables, one folder per surface, and what they share.
+ *
+ * A handler is parse, one call, answer: the route row has parsed already, the call goes to fleet,
+ * store or compute. Rules that two surfaces need live below this folder. */
+#pragma once
+
+#include "account/account.h"
+#include "base/buf.h"
+#include "fleet/fleet.h"
+#include "http/http.h"
+
+/* What handlers find in request->context. Process lifetime. */
+struct api {
+	const struct config *config;
+	struct store *store;
+	struct fleet *fleet;
+	struct worker_pool *workers;
+	struct loop *loop;
+	struct server *server;       /* set after server_open; for counts */
+	struct api_limiter *limiter; /* requests at once per key */
+	struct api_key_cache *keys;  /* hash -> caller, short-lived */
+};
+MUST_CHECK int api_open(struct api *api, struct error *err); /* makes limiter and keys */
+void api_close(struct api *api);
+
+/* Every surface's table, NULL-terminated: for server_options.routes. */
+extern const struct route *const api_routes[];
+/* For server_options. */
+MUST_CHECK int api_authorize(struct request *rq, const struct route *route, struct error *err);
+void api_on_done(struct request *rq, int status, int64_t took_us);
+/* The whole OpenAPI 3.1 document of api_routes; `atolld --openapi` prints it too. */
+void api_write_openapi(struct buf *out);

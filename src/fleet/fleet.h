@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/fleet.h — the sandboxes of this server: store, provider and rules brought together.
+ *
+ * Every surface (native API, /v1/sandbox, later E2B, Daytona, MCP) makes and finds sandboxes
+ * through these calls and adds nothing to them but its own words. Any worker may call; calls block.
+ * The store's compare-and-set decides who acts: a lost race is ERROR_CONFLICT or the winner's
+ * result. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/config.h"
+#include "image/image.h"
+#include "json/json.h"
+#include "provider/provider.h"
+#include "store/store.h"
+#include "worker/worker.h"
+
+struct fleet;
+struct fleet_options {
+	const struct config *config;
+	struct store *store;
+	struct provider *provider;
+	struct worker_pool *workers; /* for create without waiting, builds, expiry */
+	const char *broker_socket;   /* for template builds; NULL = they are refused */
+};
+MUST_CHECK int fleet_open(const struct fleet_options *options, struct fleet **ret,
+                          struct error *err);
+void fleet_close(struct fleet *fleet);
+/* At boot: seeds templates, adopts what the provider runs, settles rows of what is gone
+ * (HOST_LOST), finishes half-done deletes, destroys what no row knows. */
+MUST_CHECK int fleet_recover(struct fleet *fleet, struct error *err);
+/* Every few seconds, on a worker: expiry, late touches, purge. */
+void fleet_tick(struct fleet *fleet);
+/* The provider's on_ended. Any thread. */
+void fleet_on_ended(struct fleet *fleet, const char *id, enum sandbox_reason reason);
+
+/* ---- sandboxes ---- */
+
+struct fleet_create {
+	const char *project_id;
+	const char *name;     /* NULL = generated */
+	const char *template; /* NULL = config's default_template */
+	const char *region;
+	struct json_map labels, env;
+	struct sandbox_resources resources; /* zeros = inherit */
+	int internet;                       /* -1 = config's, 0, 1 */
+	bool persistent;
+	int64_t timeout_ms, idle_reap_ms, lifetime_max_ms; /* 0 = config's */
+	bool wait; /* false: answer in PENDING, a worker makes it */
+};
+MUST_CHECK int fleet_create(struct fleet *fleet, struct arena *a,
+                            const struct fleet_create *request, struct sandbox_record *ret,
+                            struct error *err);
+MUST_CHECK int fleet_find(struct fleet *fleet, struct arena *a, const char *project_id,
+                          const char *id_or_name, struct sandbox_record *ret, struct error *err);
+MUST_CHECK int fleet_start(struct fleet *fleet, struct arena *a, const char *project_id,
+                           const char *id_or_name, struct sandbox_record *ret, struct error *err);
+MUST_CHECK int fleet_stop(struct fleet *fleet, struct arena *a, const char *project_id,
+                          const char *id_or_name, struct sandbox_record *ret, struct error *err);
+/* Returns when nothing inside runs any more. Fine on one that is going already. */
+MUST_CHECK int fleet_delete(struct fleet *fleet, struct arena *a, const char *project_id,
+                            const char *id_or_name, enum sandbox_reason reason, struct error *err);
+MUST_CHECK int fleet_stats(struct fleet *fleet, const struct sandbox_record *r,
+                           struct provider_stats *ret, struct error *err);
+
+/* A started sandbox that a call is about to use: refuses other states with what to do, touches it,
+ * and holds it off the reaper until fleet_unhold. */
+struct fleet_hold {
+	struct fleet *fleet;
+	char id[ID_SIZE + 1];
+	struct provider *provider;
+};
+MUST_CHECK int fleet_hold(struct fleet *fleet, struct arena *a, const char *project_id,
+                          const char *id_or_name, struct sandbox_record *ret,
+                          struct fleet_hold *ret_hold, struct error *err);
+void fleet_unhold(struct fleet_hold *hold); /* any thread, once; NULL or zeroed is fine */
+/* The command environment and defaults that the sandbox's template and row give: NULL-terminated
+ * "KEY=value" texts, row over template, `extra` over both. */
+struct fleet_defaults {
+	const char **env;
+	const char *user, *workdir;
+};
+MUST_CHECK int fleet_defaults(struct fleet *fleet, struct arena *a, const struct sandbox_record *r,
+                              const struct json_map *extra, struct fleet_defaults *ret,
+                              struct error *err);
+
+/* ---- templates ---- */
+
+/* Idempotent: default templates that are missing are added. */
+MUST_CHECK int fleet_templates_seed(struct fleet *fleet, unsigned *ret_added, struct error *err);
+/* Makes sure that its root filesystem is there: builds it on first use, waits for a build that runs
+ * already, up to `deadline`. Progress is state_text of the record. */
+MUST_CHECK int fleet_template_ready(struct fleet *fleet, struct arena *a, struct template_record *t,
+                                    int64_t deadline, struct error *err);
+struct fleet_import {
+	const char *project_id, *name, *description;
+	enum image_format format;
+	const char *reference; /* IMAGE_REGISTRY */
+	int source_fd;         /* else; owned by the caller */
+};
+MUST_CHECK int fleet_template_import(struct fleet *fleet, struct arena *a,
+                                     const struct fleet_import *request,
+                                     struct template_record *ret, struct error *err);
+/* Refused with ERROR_CONFLICT while a sandbox uses it. */
+MUST_CHECK int fleet_template_remove(struct fleet *fleet, const char *project_id,
+                                     const char *name_or_id, struct error *err);
+
+struct fleet_counts {
+	uint64_t by_state[SANDBOX_STATE_COUNT];
+	uint64_t created, create_failed, deleted, execs, held;
+	uint64_t create_us_total;
+};
+struct fleet_counts fleet_counts_get(struct fleet *fleet);
