@@ -17,6 +17,7 @@
 #include "sandbox/sandbox.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"
+#include "wire/broker.h"
 
 enum provider_ability {
 	PROVIDER_CAN_STOP = 1 << 0, /* stop keeps the files, start brings them back */
@@ -28,7 +29,8 @@ enum provider_ability {
 	PROVIDER_CAN_LIMIT = 1 << 6,      /* memory, cpu and pids are enforced */
 	PROVIDER_CAN_LIMIT_DISK = 1 << 7, /* else disk_mb is advisory */
 	PROVIDER_CAN_ISOLATE = 1 << 8,    /* code inside cannot reach the host or other sandboxes */
-	PROVIDER_SURVIVES = 1 << 9, /* sandboxes outlive this process; list finds them again */
+	PROVIDER_SURVIVES = 1 << 9,      /* sandboxes outlive this process; list finds them again */
+	PROVIDER_CAN_TEMPLATE = 1 << 10, /* null: its templates are only names, so this succeeds */
 };
 const char *provider_ability_name(enum provider_ability ability);
 
@@ -69,6 +71,18 @@ struct provider_stats {
 	uint64_t oom_kills;
 };
 
+/* Builds, imports or removes the root filesystem of a template: the folder DATA/templates/NAME. */
+struct provider_template {
+	enum broker_template_verb verb;
+	const char *name;   /* of the folder */
+	const char *recipe; /* BUILD: "base". IMPORT: "tar", "oci", "docker-archive", "registry" */
+	const char *source; /* IMPORT of "registry": its reference; else NULL */
+	int source_fd;      /* IMPORT of a file: it, owned by the caller; else -1 */
+	/* Called with each progress line, on the calling thread. May be NULL. */
+	void (*on_progress)(void *context, int percent, const char *text);
+	void *context;
+};
+
 struct provider_ops {
 	const char *name;
 	const char *isolation; /* honest label for users: "namespaces", "none" … */
@@ -95,6 +109,9 @@ struct provider_ops {
 	int (*stats)(struct provider *p, const char *id, struct provider_stats *ret,
 	             struct error *err);
 	int (*health)(struct provider *p, struct error *err);
+	/* PROVIDER_CAN_TEMPLATE; call it through provider_template. */
+	int (*template_make)(struct provider *p, const struct provider_template *request,
+	                     int64_t deadline, struct error *err);
 
 	const struct compute_ops *compute;
 };
@@ -115,6 +132,12 @@ const struct provider_ops *provider_find(const char *name);
 const struct provider_ops *provider_ops_of(const struct provider *p);
 MUST_CHECK int provider_require(const struct provider *p, enum provider_ability ability,
                                 struct error *err);
+
+/* Blocks until the template's folder is whole (or gone) or nothing is left of the attempt. REMOVE
+ * of a missing one is fine; making one that exists is ERROR_CONFLICT. When the deadline passes, the
+ * work is ended, not abandoned. */
+MUST_CHECK int provider_template(struct provider *p, const struct provider_template *request,
+                                 int64_t deadline, struct error *err);
 
 /* ---- provider/compute.c: calls for workers, each one request and its reply ---- */
 
