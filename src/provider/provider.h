@@ -120,9 +120,12 @@ struct provider_ops {
  * for native, host, docker, microvm, kubernetes; for remote services a translator behind a socket
  * pair. All else is built on it in provider/compute.c, once. */
 struct compute_ops {
+	/* A new connection. */
 	int (*connect)(struct provider *p, const char *id, int64_t deadline, int *ret_fd,
 	               struct error *err);
-	/* A connection whose last reply has ended: kept for the next request, or closed. */
+	/* One that was given back and waits for a request, or -1. May be NULL. */
+	int (*take)(struct provider *p, const char *id);
+	/* A process connection whose last reply has ended: kept for the next request, or closed. */
 	void (*give_back)(struct provider *p, const char *id, int fd);
 };
 
@@ -146,6 +149,8 @@ MUST_CHECK int provider_template(struct provider *p, const struct provider_templ
 MUST_CHECK int compute_open(struct provider *p, const char *id, uint16_t type,
                             const struct wire_member *shape, const void *message, int64_t deadline,
                             int *ret_fd, struct error *err);
+/* For a connection of compute_open whose last reply has ended (else close it). Process connections
+ * wait for the next request, file connections, which belong to one user, are closed. Any thread. */
 void compute_give_back(struct provider *p, const char *id, int fd);
 /* One request that is answered by at most one message of `reply_type` and then DONE (or by DONE or
  * AGENT_FAILED alone, which becomes err). `reply` may be NULL. */
