@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real Atoll server for the tests, and what it may leave behind on the host.
+
+Server starts `build/atoll serve` on a free loopback port with a data folder of its own; Api speaks
+HTTP to it with the standard library only; Host lists every kind of resource that Atoll makes, so
+that a test can say: afterwards nothing of ours is left.
+"""
+
+import contextlib
+import glob
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.parse
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path(os.environ.get("ATOLL_BUILD", ROOT / "build"))
+ATOLL = BUILD / "atoll"
+
+
+class ApiError(Exception):
+    """An answer that is not a success: status, code, message, hint, request_id."""
+
+    def __init__(self, status, body):
+        self.status = status
+        self.body = body
+        error = body.get("error", {}) if isinstance(body, dict) else {}
+        self.code = error.get("code")
+        self.message = error.get("message", "")
+        self.hint = error.get("hint", "")
+        self.request_id = error.get("request_id")
+        super().__init__(f"{status} {self.code}: {self.message} ({self.hint})")
+
+
+class Answer:
+    def __init__(self, response, body):
+        self.status = response.status
+        self.headers = response.headers
+        self.body = body
+
+    def json(self):
+        return json.loads(self.body)
+
+
+class Api:
+    """One keep-alive connection. Not for several threads."""
+
+    def __init__(self, host, port, key=None, timeout=60):
+        self.host, self.port, self.key, self.timeout = host, port, key, timeout
+        self.connection = None
+
+    def clone(self, key=None):
+        return Api(self.host, self.port, key or self.key, self.timeout)
+
+    def close(self):
+        if self.connection:
+            self.connection.close()
+        self.connection = None
+
+    def open(self, method, path, body=None, headers=None):
+        """Sends a request and returns the raw http.client response, for streams."""
+        headers = dict(headers or {})
+        if self.key and "Authorization" not in headers:
+            headers["Authorization"] = f"Bearer {self.key}"
+        if isinstance(body, (dict, list)):
+            body = json.dumps(body)
+            headers.setdefault("Content-Type", "application/json")
+        for attempt in (1, 2):
+            if not self.connection:
+                self.connection = http.client.HTTPConnection(self.host, self.port, timeout=self.timeout)
+            try:
+                self.connection.request(method, path, body=body, headers=headers)
+                return self.connection.getresponse()
+            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+                self.close()
+                if attempt == 2 or method == "POST" and body is not None and not isinstance(body, str):
+                    raise
+        raise AssertionError("unreachable")
+
+    def raw(self, method, path, body=None, headers=None):
+        response = self.open(method, path, body, headers)
+        answer = Answer(response, response.read())
+        if response.headers.get("Connection", "").lower() == "close":
+            self.close()
+        return answer
+
+    def call(self, method, path, body=None, headers=None):
+        answer = self.raw(method, path, body, headers)
+        is_json = "json" in (answer.headers.get("Content-Type") or "")
+        value = json.loads(answer.body) if is_json and answer.body else answer.body
+        if answer.status >= 400:
+            raise ApiError(answer.status, value)
+        return value
+
+    def get(self, path):
+        return self.call("GET", path)
+
+    def post(self, path, body=None):
+        return self.call("POST", path, {} if body is None else body)
+
+    def delete(self, path):
+        return self.call("DELETE", path)
+
+    # ---- the calls that most tests make ----
+
+    def create(self, **options):
+        options.setdefault("template", "host")
+        return self.post("/api/sandbox/instances", options)
+
+    def exec(self, sandbox, command=None, **options):
+        if command is not None:
+            options["command"] = command
+        return self.post(f"/api/sandbox/instances/{sandbox}/exec", options)
+
+    def remove(self, sandbox):
+        return self.delete(f"/api/sandbox/instances/{sandbox}")
+
+    @contextlib.contextmanager
+    def sandbox(self, **options):
+        made = self.create(**options)
+        try:
+            yield made["id"]
+        finally:
+            with contextlib.suppress(ApiError):
+                self.remove(made["id"])
+
+    def write(self, sandbox, path, data, mode=None):
+        query = {"path": path}
+        if mode is not None:
+            query["mode"] = mode
+        return self.call("PUT", f"/api/sandbox/instances/{sandbox}/files/content?" + urllib.parse.urlencode(query),
+                         data, {"Content-Type": "application/octet-stream"})
+
+    def read(self, sandbox, path):
+        query = urllib.parse.urlencode({"path": path})
+        answer = self.raw("GET", f"/api/sandbox/instances/{sandbox}/files/content?{query}")
+        if answer.status >= 400:
+            raise ApiError(answer.status, answer.json())
+        return answer.body
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for(condition, seconds=10, what="condition"):
+    """Polls until condition() is true; its last value is returned."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"{what}: not within {seconds} s")
+        time.sleep(0.01)
+
+
+class Server:
+    """`atoll serve`, with kill -9 for each of its processes."""
+
+    def __init__(self, data=None, provider="native", environment=None, flags=()):
+        self.own_data = data is None
+        self.data = pathlib.Path(data or tempfile.mkdtemp(prefix="atoll-test-"))
+        self.provider, self.flags = provider, list(flags)
+        self.environment = {**os.environ, **(environment or {})}
+        for name in ("ATOLL_API_URL", "ATOLL_API_KEY"):
+            self.environment.pop(name, None)
+        self.port = free_port()
+        self.process = None
+        self.log = None
+
+    def start(self, wait=True):
+        self.log = open(self.data / "serve.log", "ab")
+        self.process = subprocess.Popen(
+            [ATOLL, "serve", "--data", self.data, "--listen", f"127.0.0.1:{self.port}",
+             "--provider", self.provider, *self.flags],
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=self.environment,
+            start_new_session=True)
+        if wait:
+            self.wait_ready()
+        return self
+
+    def wait_ready(self, seconds=20):
+        def ready():
+            if self.process.poll() is not None:
+                raise AssertionError(f"atoll serve ended with {self.process.returncode}:\n{self.log_text()}")
+            try:
+                return Api("127.0.0.1", self.port, timeout=5).raw("GET", "/readyz").status == 200
+            except OSError:
+                return False
+        try:
+            wait_for(ready, seconds, "server readiness")
+        except AssertionError as late:
+            raise AssertionError(f"{late}\n{self.log_text()}") from None
+
+    def log_text(self):
+        with contextlib.suppress(OSError):
+            return (self.data / "serve.log").read_text(errors="replace")[-6000:]
+        return ""
+
+    @property
+    def key(self):
+        return (self.data / "admin.key").read_text().strip()
+
+    def api(self, key=None, timeout=60):
+        return Api("127.0.0.1", self.port, key or self.key, timeout)
+
+    def cli_environment(self):
+        return {**self.environment, "ATOLL_API_URL": f"http://127.0.0.1:{self.port}", "ATOLL_API_KEY": self.key}
+
+    def cli(self, *arguments, **options):
+        options.setdefault("timeout", 60)
+        options.setdefault("stdin", subprocess.DEVNULL if "input" not in options else None)
+        if options["stdin"] is None:
+            del options["stdin"]
+        return subprocess.run([ATOLL, *map(str, arguments)], env=self.cli_environment(),
+                              capture_output=True, **options)
+
+    def descendants(self):
+        """{pid: command line} of the supervisor's own children."""
+        found = {}
+        for stat in glob.glob("/proc/[0-9]*/stat"):
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                text = pathlib.Path(stat).read_text()
+                pid, parent = int(text.split(" ", 1)[0]), int(text.rsplit(")", 1)[1].split()[1])
+                if self.process and parent == self.process.pid:
+                    line = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+                    found[pid] = line
+        return found
+
+    def pid_of(self, role):
+        """The pid of 'broker' or 'api'."""
+        mark = {"broker": "atoll-broker", "api": "--role api"}[role]
+        for pid, line in self.descendants().items():
+            if mark in line:
+                return pid
+        return None
+
+    def kill9(self, role):
+        pid = wait_for(lambda: self.pid_of(role), 10, f"a {role} process")
+        os.kill(pid, signal.SIGKILL)
+        return pid
+
+    def stop(self):
+        """Ends the server; sandboxes go on."""
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                self.process.wait()
+                raise AssertionError("atoll serve did not end on SIGTERM:\n" + self.log_text()) from None
+        self.process = None
+        if self.log:
+            self.log.close()
+
+    def remove_all(self):
+        """Deletes every sandbox, ends the server, removes its data folder."""
+        try:
+            if self.process and self.process.poll() is None:
+                api = self.api()
+                for row in api.get("/api/sandbox/instances?limit=1000")["items"]:
+                    with contextlib.suppress(ApiError):
+                        api.remove(row["id"])
+                api.close()
+                Host(self.data).wait_clean()
+        finally:
+            self.stop()
+            if self.own_data:
+                shutil.rmtree(self.data, ignore_errors=True)
+
+
+class Host:
+    """What a server with this data folder has made on the host: everything of it must go again."""
+
+    def __init__(self, data):
+        self.data = str(data)
+
+    def agents(self):
+        """pids of agents that serve this data folder's sandboxes."""
+        found = []
+        for comm in glob.glob("/proc/[0-9]*/comm"):
+            with contextlib.suppress(OSError):
+                if pathlib.Path(comm).read_text().strip().startswith("atoll-agent"):
+                    found.append(int(comm.split("/")[2]))
+        return found
+
+    def runs(self):
+        return sorted(p for p in os.listdir(f"{self.data}/run/sandboxes")) \
+            if os.path.isdir(f"{self.data}/run/sandboxes") else []
+
+    def files(self):
+        return sorted(os.listdir(f"{self.data}/sandboxes")) if os.path.isdir(f"{self.data}/sandboxes") else []
+
+    def mounts(self):
+        return [line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()
+                if self.data in line]
+
+    def leftovers(self):
+        """Named lists of what is left of sandboxes; cells that wait for use are not counted."""
+        return {name: value for name, value in
+                {"run folders": self.runs(), "files": self.files(), "mounts": self.mounts()}.items() if value}
+
+    def wait_clean(self, seconds=10):
+        wait_for(lambda: not self.leftovers(), seconds, f"clean host, left: {self.leftovers()}")
+
+
+def global_resources():
+    """Everything of any Atoll on this machine, for before and after: cgroups, interfaces, agents."""
+    cgroups = glob.glob("/sys/fs/cgroup/*/atoll/*/") + glob.glob("/sys/fs/cgroup/atoll/*/")
+    links = [name for name in os.listdir("/sys/class/net") if name.startswith("at") and name[2:3].isdigit()]
+    return {"cgroups": sorted(cgroups), "interfaces": sorted(links), "agents": Host("/").agents()}

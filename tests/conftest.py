@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures for all Python tests. A test that cannot run says why: skips are counted and printed."""
+
+import os
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+import atoll  # noqa: E402
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if not atoll.ATOLL.exists():
+            item.add_marker(pytest.mark.skip(reason=f"{atoll.ATOLL} is not built; run ./dev build"))
+        elif os.geteuid() != 0 and "needs_root" in item.keywords:
+            item.add_marker(pytest.mark.skip(reason="needs root: the native provider's broker makes namespaces"))
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "needs_root: runs real native sandboxes")
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """One native server for all tests that do not kill it."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root: the native provider's broker makes namespaces")
+    running = atoll.Server().start()
+    yield running
+    running.remove_all()
+
+
+@pytest.fixture
+def api(server):
+    connection = server.api()
+    yield connection
+    connection.close()
+
+
+@pytest.fixture(scope="module")
+def box(server):
+    """One started sandbox on the host template, without network, for a module's tests."""
+    connection = server.api()
+    with connection.sandbox(internet=False) as sandbox:
+        yield sandbox
+    connection.close()
+
+
+@pytest.fixture
+def private_server():
+    """A server for one test, which may kill it."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root: the native provider's broker makes namespaces")
+    running = atoll.Server()
+    yield running
+    if running.process is None or running.process.poll() is not None:
+        running.process = None
+        running.start()
+    running.remove_all()
