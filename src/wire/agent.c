@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/agent.h"
+
+#include "wire/agent_files.h"
+
+#define PATH_MAX_BYTES 4096
+#define NAME_MAX_BYTES 256
+#define TEXT_MAX_BYTES 1024
+
+const struct wire_member agent_failed_shape[] = {
+        WIRE_U32_MEMBER(agent_failed, code),
+        WIRE_U32_MEMBER(agent_failed, sys_errno),
+        WIRE_TEXT_MEMBER(agent_failed, text, TEXT_MAX_BYTES),
+        WIRE_TEXT_MEMBER(agent_failed, hint, TEXT_MAX_BYTES),
+        WIRE_END,
+};
+
+const struct wire_member agent_done_shape[] = {
+        WIRE_U64_MEMBER(agent_done, count),
+        WIRE_END,
+};
+
+const struct wire_member agent_pong_shape[] = {
+        WIRE_U32_MEMBER(agent_pong, protocol),
+        WIRE_U32_MEMBER(agent_pong, processes),
+        WIRE_U32_MEMBER(agent_pong, connections),
+        WIRE_U64_MEMBER(agent_pong, uptime_ms),
+        WIRE_TEXT_MEMBER(agent_pong, boot_id, NAME_MAX_BYTES),
+        WIRE_END,
+};
+
+const struct wire_member agent_exec_shape[] = {
+        WIRE_TEXT_LIST_MEMBER(agent_exec, args, AGENT_ARGS_MAX),
+        WIRE_TEXT_LIST_MEMBER(agent_exec, env, AGENT_ENV_MAX),
+        WIRE_TEXT_MEMBER(agent_exec, cwd, PATH_MAX_BYTES),
+        WIRE_TEXT_MEMBER(agent_exec, user, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(agent_exec, label, NAME_MAX_BYTES),
+        WIRE_BYTES_MEMBER(agent_exec, stdin_bytes, 0),
+        WIRE_U32_MEMBER(agent_exec, flags),
+        WIRE_U32_MEMBER(agent_exec, rows),
+        WIRE_U32_MEMBER(agent_exec, columns),
+        WIRE_U32_MEMBER(agent_exec, ring_bytes),
+        WIRE_U64_MEMBER(agent_exec, timeout_ms),
+        WIRE_END,
+};
+
+const struct wire_member agent_attach_shape[] = {
+        WIRE_U64_MEMBER(agent_attach, process),   WIRE_U64_MEMBER(agent_attach, since[0]),
+        WIRE_U64_MEMBER(agent_attach, since[1]),  WIRE_U32_MEMBER(agent_attach, read_only),
+        WIRE_U32_MEMBER(agent_attach, until_end), WIRE_END,
+};
+
+const struct wire_member agent_process_shape[] = {
+        WIRE_U64_MEMBER(agent_process, process),
+        WIRE_U32_MEMBER(agent_process, state),
+        WIRE_U32_MEMBER(agent_process, pid),
+        WIRE_I64_MEMBER(agent_process, exit_code),
+        WIRE_U32_MEMBER(agent_process, signal),
+        WIRE_U32_MEMBER(agent_process, timed_out),
+        WIRE_U64_MEMBER(agent_process, started_unix_ms),
+        WIRE_U64_MEMBER(agent_process, duration_ms),
+        WIRE_U64_MEMBER(agent_process, output_end[0]),
+        WIRE_U64_MEMBER(agent_process, output_end[1]),
+        WIRE_U32_MEMBER(agent_process, flags),
+        WIRE_TEXT_MEMBER(agent_process, label, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(agent_process, user, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(agent_process, cwd, PATH_MAX_BYTES),
+        WIRE_TEXT_LIST_MEMBER(agent_process, args, AGENT_ARGS_MAX),
+        WIRE_END,
+};
+
+const struct wire_member agent_output_shape[] = {
+        WIRE_U32_MEMBER(agent_output, stream),
+        WIRE_U64_MEMBER(agent_output, offset),
+        WIRE_BYTES_MEMBER(agent_output, bytes, AGENT_DATA_MAX),
+        WIRE_END,
+};
+
+const struct wire_member agent_resize_shape[] = {
+        WIRE_U32_MEMBER(agent_resize, rows),
+        WIRE_U32_MEMBER(agent_resize, columns),
+        WIRE_END,
+};
+
+const struct wire_member agent_signal_shape[] = {
+        WIRE_U64_MEMBER(agent_signal, process),
+        WIRE_U32_MEMBER(agent_signal, signal),
+        WIRE_U32_MEMBER(agent_signal, whole_tree),
+        WIRE_END,
+};
+
+const struct wire_member agent_feed_shape[] = {
+        WIRE_U64_MEMBER(agent_feed, process),
+        WIRE_U32_MEMBER(agent_feed, end),
+        WIRE_BYTES_MEMBER(agent_feed, bytes, AGENT_DATA_MAX),
+        WIRE_END,
+};
+
+const struct wire_member agent_stop_shape[] = {
+        WIRE_U64_MEMBER(agent_stop, grace_ms),
+        WIRE_END,
+};
+
+const struct wire_member agent_path_shape[] = {
+        WIRE_TEXT_MEMBER(agent_path, root, PATH_MAX_BYTES),
+        WIRE_TEXT_MEMBER(agent_path, path, PATH_MAX_BYTES),
+        WIRE_TEXT_MEMBER(agent_path, target, PATH_MAX_BYTES),
+        WIRE_TEXT_MEMBER(agent_path, user, NAME_MAX_BYTES),
+        WIRE_U32_MEMBER(agent_path, flags),
+        WIRE_U32_MEMBER(agent_path, mode),
+        WIRE_U32_MEMBER(agent_path, depth),
+        WIRE_U64_MEMBER(agent_path, offset),
+        WIRE_U64_MEMBER(agent_path, size_max),
+        WIRE_END,
+};
+
+const struct wire_member agent_file_shape[] = {
+        WIRE_TEXT_MEMBER(agent_file, path, PATH_MAX_BYTES),
+        WIRE_TEXT_MEMBER(agent_file, link, PATH_MAX_BYTES),
+        WIRE_U32_MEMBER(agent_file, type),
+        WIRE_U32_MEMBER(agent_file, mode),
+        WIRE_U32_MEMBER(agent_file, uid),
+        WIRE_U32_MEMBER(agent_file, gid),
+        WIRE_U64_MEMBER(agent_file, size),
+        WIRE_I64_MEMBER(agent_file, modified_unix_ms),
+        WIRE_END,
+};
+
+const struct wire_member agent_change_shape[] = {
+        WIRE_U32_MEMBER(agent_change, kind),
+        WIRE_U32_MEMBER(agent_change, type),
+        WIRE_TEXT_MEMBER(agent_change, path, PATH_MAX_BYTES),
+        WIRE_END,
+};

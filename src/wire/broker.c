@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/broker.h"
+
+#define NAME_MAX_BYTES 64
+#define TEXT_MAX_BYTES 1024
+
+const struct wire_member broker_hello_shape[] = {
+        WIRE_U64_MEMBER(broker_hello, request),
+        WIRE_U32_MEMBER(broker_hello, protocol),
+        WIRE_END,
+};
+
+const struct wire_member broker_welcome_shape[] = {
+        WIRE_U64_MEMBER(broker_welcome, request),
+        WIRE_U32_MEMBER(broker_welcome, protocol),
+        WIRE_U32_MEMBER(broker_welcome, can_limit_disk),
+        WIRE_U32_MEMBER(broker_welcome, can_network),
+        WIRE_TEXT_MEMBER(broker_welcome, cgroup, NAME_MAX_BYTES),
+        WIRE_END,
+};
+
+const struct wire_member broker_id_shape[] = {
+        WIRE_U64_MEMBER(broker_id, request),
+        WIRE_TEXT_MEMBER(broker_id, sandbox, NAME_MAX_BYTES),
+        WIRE_U64_MEMBER(broker_id, grace_ms),
+        WIRE_END,
+};
+
+const struct wire_member broker_create_shape[] = {
+        WIRE_U64_MEMBER(broker_create, request),
+        WIRE_U32_MEMBER(broker_create, kind),
+        WIRE_TEXT_MEMBER(broker_create, sandbox, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_create, hostname, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_create, template_name, NAME_MAX_BYTES),
+        WIRE_U32_MEMBER(broker_create, network),
+        WIRE_U32_MEMBER(broker_create, privileges),
+        WIRE_U64_MEMBER(broker_create, cpu_milli),
+        WIRE_U64_MEMBER(broker_create, memory_bytes),
+        WIRE_U64_MEMBER(broker_create, disk_bytes),
+        WIRE_U64_MEMBER(broker_create, pids),
+        WIRE_END,
+};
+
+const struct wire_member broker_created_shape[] = {
+        WIRE_U64_MEMBER(broker_created, request),
+        WIRE_U32_MEMBER(broker_created, disk_is_advisory),
+        WIRE_U64_MEMBER(broker_created, took_us),
+        WIRE_TEXT_MEMBER(broker_created, steps, TEXT_MAX_BYTES),
+        WIRE_END,
+};
+
+const struct wire_member broker_entry_shape[] = {
+        WIRE_U64_MEMBER(broker_entry, request),
+        WIRE_TEXT_MEMBER(broker_entry, sandbox, NAME_MAX_BYTES),
+        WIRE_U32_MEMBER(broker_entry, running),
+        WIRE_END,
+};
+
+const struct wire_member broker_usage_shape[] = {
+        WIRE_U64_MEMBER(broker_usage, request),
+        WIRE_U64_MEMBER(broker_usage, uptime_ms),
+        WIRE_U64_MEMBER(broker_usage, cpu_us),
+        WIRE_U64_MEMBER(broker_usage, memory_bytes),
+        WIRE_U64_MEMBER(broker_usage, memory_limit),
+        WIRE_U64_MEMBER(broker_usage, disk_bytes),
+        WIRE_U64_MEMBER(broker_usage, disk_limit),
+        WIRE_U64_MEMBER(broker_usage, pids),
+        WIRE_U64_MEMBER(broker_usage, pids_limit),
+        WIRE_U64_MEMBER(broker_usage, network_in),
+        WIRE_U64_MEMBER(broker_usage, network_out),
+        WIRE_U64_MEMBER(broker_usage, oom_kills),
+        WIRE_END,
+};
+
+const struct wire_member broker_template_shape[] = {
+        WIRE_U64_MEMBER(broker_template, request),
+        WIRE_U32_MEMBER(broker_template, verb),
+        WIRE_TEXT_MEMBER(broker_template, name, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_template, recipe, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_template, source, TEXT_MAX_BYTES),
+        WIRE_END,
+};
+
+const struct wire_member broker_ok_shape[] = {
+        WIRE_U64_MEMBER(broker_ok, request),
+        WIRE_END,
+};
+
+const struct wire_member broker_failed_shape[] = {
+        WIRE_U64_MEMBER(broker_failed, request),
+        WIRE_U32_MEMBER(broker_failed, code),
+        WIRE_U32_MEMBER(broker_failed, sys_errno),
+        WIRE_TEXT_MEMBER(broker_failed, text, TEXT_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_failed, hint, TEXT_MAX_BYTES),
+        WIRE_END,
+};
+
+const struct wire_member broker_ended_shape[] = {
+        WIRE_U64_MEMBER(broker_ended, request),
+        WIRE_TEXT_MEMBER(broker_ended, sandbox, NAME_MAX_BYTES),
+        WIRE_U32_MEMBER(broker_ended, reason),
+        WIRE_END,
+};

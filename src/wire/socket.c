@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/wire.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+
+#define PACKET_MAX (WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX)
+
+union control {
+	struct cmsghdr align;
+	char space[CMSG_SPACE(sizeof(int) * WIRE_FDS_MAX)];
+};
+
+static int wait_for(int fd, short events, int64_t deadline, struct error *err)
+{
+	int ready = fd_wait(fd, events, deadline, err);
+
+	if (ready == 0)
+		return FAIL(err, ERROR_TIMEOUT, "peer did not %s in time",
+		            events == POLLIN ? "answer" : "take what was sent");
+	return ready < 0 ? -1 : 0;
+}
+
+int wire_send(int fd, struct span frames, int64_t deadline, struct error *err)
+{
+	while (frames.size) {
+		ssize_t sent = send(fd, frames.data, frames.size, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (sent >= 0) {
+			frames.data += sent;
+			frames.size -= (size_t)sent;
+		} else if (errno == EAGAIN) {
+			if (wait_for(fd, POLLOUT, deadline, err) < 0)
+				return -1;
+		} else if (errno == EPIPE || errno == ECONNRESET) {
+			return FAIL(err, ERROR_UNAVAILABLE, "peer closed");
+		} else if (errno != EINTR) {
+			return FAIL_ERRNO(err, "send");
+		}
+	}
+	return 0;
+}
+
+/* *ret_size is what came before the end of file, which is no failure here. */
+static int receive_all(int fd, void *data, size_t size, int64_t deadline, size_t *ret_size,
+                       struct error *err)
+{
+	size_t at = 0;
+
+	while (at < size) {
+		ssize_t got = recv(fd, (char *)data + at, size - at, MSG_DONTWAIT);
+
+		if (got > 0) {
+			at += (size_t)got;
+		} else if (got == 0 || errno == ECONNRESET) {
+			break;
+		} else if (errno == EAGAIN) {
+			if (wait_for(fd, POLLIN, deadline, err) < 0)
+				return -1;
+		} else if (errno != EINTR) {
+			return FAIL_ERRNO(err, "receive");
+		}
+	}
+	*ret_size = at;
+	return 0;
+}
+
+int wire_receive(int fd, int64_t deadline, uint16_t *ret_type, struct buf *payload,
+                 struct error *err)
+{
+	unsigned char head[WIRE_HEAD_SIZE];
+	struct span in = {(const char *)head, sizeof(head)}, none;
+	size_t got, need;
+	uint16_t type = 0;
+	char *at;
+	int whole;
+
+	buf_reset(payload);
+	if (receive_all(fd, head, sizeof(head), deadline, &got, err) < 0)
+		return -1;
+	if (got < sizeof(head))
+		return FAIL(err, ERROR_UNAVAILABLE,
+		            got ? "peer closed in the middle of a frame" : "peer closed");
+	whole = wire_next(&in, &type, &none, &need, err);
+	if (whole < 0)
+		return -1;
+	if (whole) {
+		*ret_type = type;
+		return 0;
+	}
+	at = buf_reserve(payload, need);
+	if (!at)
+		return FAIL(err, ERROR_TOO_LARGE, "frame of %zu bytes where at most %zu are taken",
+		            need, payload->size_max);
+	if (receive_all(fd, at, need, deadline, &got, err) < 0)
+		return -1;
+	if (got < need)
+		return FAIL(err, ERROR_UNAVAILABLE, "peer closed in the middle of a frame");
+	buf_commit(payload, need);
+	*ret_type = (uint16_t)(head[4] | head[5] << 8);
+	return 0;
+}
+
+/* ---- packets ---- */
+
+void wire_fds_close(struct wire_fds *fds)
+{
+	for (unsigned i = 0; i < fds->count; i++)
+		(void)close(fds->fds[i]);
+	fds->count = 0;
+}
+
+static void put_fds(struct msghdr *message, union control *control, const struct wire_fds *fds)
+{
+	struct cmsghdr *item = &control->align;
+	size_t size = sizeof(int) * fds->count;
+
+	assert(fds->count <= WIRE_FDS_MAX);
+	message->msg_control = control;
+	message->msg_controllen = CMSG_SPACE(size);
+	item->cmsg_level = SOL_SOCKET;
+	item->cmsg_type = SCM_RIGHTS;
+	item->cmsg_len = CMSG_LEN(size);
+	memcpy(CMSG_DATA(item), fds->fds, size);
+}
+
+int wire_send_packet(int fd, struct span frame, const struct wire_fds *fds, int64_t deadline,
+                     struct error *err)
+{
+	union control control = {0};
+	struct iovec data = {(void *)(uintptr_t)frame.data, frame.size};
+	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+
+	if (fds && fds->count)
+		put_fds(&message, &control, fds);
+	while (sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+		if (errno == EPIPE || errno == ECONNRESET)
+			return FAIL(err, ERROR_UNAVAILABLE, "peer closed");
+		if (errno == EAGAIN && wait_for(fd, POLLOUT, deadline, err) < 0)
+			return -1;
+		if (errno != EAGAIN && errno != EINTR)
+			return FAIL_ERRNO(err, "send a packet of %zu bytes", frame.size);
+	}
+	return 0;
+}
+
+/* Size of the packet that waits; 0 at the end of the stream. */
+static int peek_size(int fd, int64_t deadline, size_t *ret, struct error *err)
+{
+	for (;;) {
+		ssize_t size = recv(fd, NULL, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+
+		if (size >= 0) {
+			*ret = (size_t)size;
+			return 0;
+		}
+		if (errno == ECONNRESET) {
+			*ret = 0;
+			return 0;
+		}
+		if (errno == EAGAIN && wait_for(fd, POLLIN, deadline, err) < 0)
+			return -1;
+		if (errno != EAGAIN && errno != EINTR)
+			return FAIL_ERRNO(err, "receive a packet");
+	}
+}
+
+static void collect_fds(struct msghdr *message, struct wire_fds *fds)
+{
+	struct cmsghdr *item;
+
+	for (item = CMSG_FIRSTHDR(message); item; item = CMSG_NXTHDR(message, item)) {
+		size_t count = (item->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_RIGHTS)
+			continue;
+		/* The control buffer has room for WIRE_FDS_MAX in all. */
+		assert(fds->count + count <= WIRE_FDS_MAX);
+		memcpy(fds->fds + fds->count, CMSG_DATA(item), sizeof(int) * count);
+		fds->count += (unsigned)count;
+	}
+}
+
+int wire_receive_packet(int fd, int64_t deadline, struct buf *packet, struct wire_fds *ret_fds,
+                        struct error *err)
+{
+	union control control;
+	struct iovec data;
+	struct msghdr message = {.msg_iov = &data,
+	                         .msg_iovlen = 1,
+	                         .msg_control = &control,
+	                         .msg_controllen = sizeof(control)};
+	struct wire_fds fds = {.count = 0};
+	size_t size;
+	ssize_t got;
+	char *at;
+
+	buf_reset(packet);
+	if (peek_size(fd, deadline, &size, err) < 0)
+		return -1;
+	if (size == 0)
+		return FAIL(err, ERROR_UNAVAILABLE, "peer closed");
+	at = size > PACKET_MAX ? NULL : buf_reserve(packet, size);
+	if (!at)
+		return FAIL(err, ERROR_TOO_LARGE, "packet of %zu bytes", size);
+	data = (struct iovec){at, size};
+	do
+		got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return FAIL_ERRNO(err, "receive a packet");
+	collect_fds(&message, &fds);
+	if (message.msg_flags & (MSG_CTRUNC | MSG_TRUNC) || (fds.count && !ret_fds)) {
+		wire_fds_close(&fds);
+		return FAIL(err, ERROR_INVALID, "packet came with too many descriptors");
+	}
+	buf_commit(packet, (size_t)got);
+	if (ret_fds)
+		*ret_fds = fds;
+	return 0;
+}
