@@ -28,9 +28,11 @@ struct fd_open_options {
 MUST_CHECK int fd_open_beneath(int folder, const char *path, const struct fd_open_options *options,
                                int *ret_fd, struct error *err);
 
-/* A small file as text (up to 64 KiB, or the buffer's limit), relative to `folder` or AT_FDCWD. */
+/* A small file as text, up to the buffer's limit (64 KiB for a zeroed buffer), relative to
+ * `folder` or AT_FDCWD. Appends. */
 MUST_CHECK int file_read(int folder, const char *path, struct buf *out, struct error *err);
-/* Writes to a temporary name, syncs, renames: the file is old or new, never half. */
+/* Writes to a temporary name, syncs, renames: the file is old or new, never half. The umask is
+ * not applied to `mode`. */
 MUST_CHECK int file_write(int folder, const char *path, struct span data, mode_t mode,
                           struct error *err);
 /* One write(2) to a file that exists, as cgroup and proc files want it. */

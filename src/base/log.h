@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/log.h — one event, one line, logfmt on stderr: `level event key=value …`.
+/* base/log.h — one event, one line, logfmt on stderr: `time level program: event key=value …`
+ * (no time when journald reads it). Values are quoted and their control characters escaped.
  *
  * error = someone must act; warning = degraded, going on; info = a life-cycle change; debug = off
  * unless its folder is named. Only edges log failures, once. Secrets are never passed here. Lines

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALIGNMENT _Alignof(max_align_t)
+#define BLOCK_SIZE (16 * 1024 - sizeof(struct arena_block))
+
+struct arena_block {
+	struct arena_block *next;
+	size_t capacity, used;
+	_Alignas(max_align_t) char data[];
+};
+
+static struct arena_block *block_new(size_t capacity)
+{
+	struct arena_block *block = malloc(sizeof(*block) + capacity);
+
+	if (!block)
+		abort();
+	block->next = NULL;
+	block->capacity = capacity;
+	block->used = 0;
+	return block;
+}
+
+static void free_blocks(struct arena_block *block)
+{
+	while (block) {
+		struct arena_block *next = block->next;
+
+		free(block);
+		block = next;
+	}
+}
+
+void arena_done(struct arena *a)
+{
+	free_blocks(a->blocks);
+	*a = (struct arena){0};
+}
+
+void arena_reset(struct arena *a)
+{
+	struct arena_block *kept = a->blocks;
+
+	a->total = 0;
+	if (!kept)
+		return;
+	free_blocks(kept->next);
+	kept->next = NULL;
+	kept->used = 0;
+	if (kept->capacity > BLOCK_SIZE) {
+		free(kept);
+		a->blocks = NULL;
+	}
+}
+
+/* A block of its own for a large piece goes behind the head, whose rest stays in use. */
+static struct arena_block *block_for(struct arena *a, size_t size)
+{
+	struct arena_block *head = a->blocks, *block;
+
+	if (head && size <= head->capacity - head->used)
+		return head;
+	block = block_new(size > BLOCK_SIZE ? size : BLOCK_SIZE);
+	if (head && size > BLOCK_SIZE) {
+		block->next = head->next;
+		head->next = block;
+	} else {
+		block->next = head;
+		a->blocks = block;
+	}
+	return block;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+	struct arena_block *block;
+	size_t rounded;
+	void *memory;
+
+	assert(size < SIZE_MAX - ALIGNMENT - sizeof(*block));
+	rounded = (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+	block = block_for(a, rounded);
+	memory = block->data + block->used;
+	block->used += rounded;
+	a->total += rounded;
+	memset(memory, 0, rounded);
+	return memory;
+}
+
+char *arena_copy(struct arena *a, struct span s)
+{
+	char *copy = arena_alloc(a, s.size + 1);
+
+	if (s.size > 0)
+		memcpy(copy, s.data, s.size);
+	return copy;
+}
+
+char *arena_text(struct arena *a, const char *text)
+{
+	return arena_copy(a, span_of(text));
+}
+
+char *arena_format(struct arena *a, const char *format, ...)
+{
+	va_list args, again;
+	char *text;
+	int size;
+
+	va_start(args, format);
+	va_copy(again, args);
+	size = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	assert(size >= 0);
+	text = arena_alloc(a, (size_t)size + 1);
+	(void)vsnprintf(text, (size_t)size + 1, format, again);
+	va_end(again);
+	return text;
+}
+
+char **arena_copy_list(struct arena *a, char *const *list)
+{
+	size_t count = 0;
+	char **copy;
+
+	while (list && list[count])
+		count++;
+	copy = ARENA_ARRAY(a, char *, count + 1);
+	for (size_t i = 0; i < count; i++)
+		copy[i] = arena_text(a, list[i]);
+	return copy;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/fd.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+/* openat2(2) answers EAGAIN when a rename elsewhere made its check of ".." uncertain. */
+#define OPEN_ATTEMPTS 32
+#define READ_SIZE (16 * 1024)
+
+int fd_write_all(int fd, const void *data, size_t size, struct error *err)
+{
+	const char *at = data;
+
+	while (size > 0) {
+		ssize_t wrote = write(fd, at, size);
+
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote < 0)
+			return FAIL_ERRNO(err, "write");
+		at += wrote;
+		size -= (size_t)wrote;
+	}
+	return 0;
+}
+
+int fd_read_all(int fd, void *data, size_t size, struct error *err)
+{
+	char *at = data;
+
+	while (size > 0) {
+		ssize_t got = read(fd, at, size);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return FAIL_ERRNO(err, "read");
+		if (got == 0)
+			return FAIL(err, ERROR_UNAVAILABLE, "end of file, %zu bytes missing", size);
+		at += got;
+		size -= (size_t)got;
+	}
+	return 0;
+}
+
+int fd_read_to_end(int fd, struct buf *out, struct error *err)
+{
+	for (;;) {
+		size_t room = out->size_max - out->size;
+		size_t size = room < READ_SIZE ? room : READ_SIZE;
+		char past_end, *at = size ? buf_reserve(out, size) : &past_end;
+		ssize_t got;
+
+		if (!at)
+			return FAIL(err, ERROR_TOO_LARGE, "more than %zu bytes", out->size_max);
+		got = read(fd, at, size ? size : 1);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return FAIL_ERRNO(err, "read");
+		if (got == 0)
+			return 0;
+		if (size == 0)
+			return FAIL(err, ERROR_TOO_LARGE, "more than %zu bytes", out->size_max);
+		buf_commit(out, (size_t)got);
+	}
+}
+
+int fd_open_beneath(int folder, const char *path, const struct fd_open_options *options,
+                    int *ret_fd, struct error *err)
+{
+	struct open_how how = {
+	        .flags = (unsigned)(options->flags | O_CLOEXEC),
+	        .mode = options->flags & O_CREAT ? options->mode & 07777 : 0,
+	        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS |
+	                   (options->follow == FD_NO_SYMLINKS ? RESOLVE_NO_SYMLINKS : 0),
+	};
+	long fd = -1;
+
+	for (int i = 0; i < OPEN_ATTEMPTS; i++) {
+		fd = syscall(SYS_openat2, folder, path, &how, sizeof(how));
+		if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
+			break;
+	}
+	if (fd < 0 && errno == EXDEV)
+		return FAIL(err, ERROR_FORBIDDEN, "open '%s': the path leaves its folder", path);
+	if (fd < 0)
+		return FAIL_ERRNO(err, "open '%s'", path);
+	*ret_fd = (int)fd;
+	return 0;
+}
+
+int fd_set_blocking(int fd, bool blocking, struct error *err)
+{
+	int flags = fcntl(fd, F_GETFL), wanted;
+
+	if (flags < 0)
+		return FAIL_ERRNO(err, "get the flags of descriptor %d", fd);
+	wanted = blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK;
+	if (wanted != flags && fcntl(fd, F_SETFL, wanted) < 0)
+		return FAIL_ERRNO(err, "set the flags of descriptor %d", fd);
+	return 0;
+}
+
+int fd_wait(int fd, short events, int64_t deadline, struct error *err)
+{
+	struct pollfd entry = {.fd = fd, .events = events};
+
+	for (;;) {
+		int wait_ms = deadline_poll_ms(deadline);
+		int count = poll(&entry, 1, wait_ms);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0)
+			return FAIL_ERRNO(err, "poll descriptor %d", fd);
+		if (count > 0 && entry.revents & POLLNVAL)
+			return FAIL(err, ERROR_SYSTEM, "descriptor %d is not open", fd);
+		if (count > 0)
+			return 1;
+		if (deadline_poll_ms(deadline) == 0)
+			return 0;
+	}
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/id.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/random.h"
+
+static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567"; /* the letters come first */
+
+void id_random_text(char *out, unsigned size)
+{
+	assert(size > 0);
+	random_bytes(out, size);
+	for (unsigned i = 0; i + 1 < size; i++)
+		out[i] = alphabet[(unsigned char)out[i] % 32];
+	out[size - 1] = '\0';
+}
+
+struct id id_new(void)
+{
+	struct id id;
+
+	id_random_text(id.text, sizeof(id.text));
+	id.text[0] = alphabet[random_below(26)];
+	return id;
+}
+
+bool id_is_valid(const char *text)
+{
+	if (strlen(text) != ID_SIZE || text[0] < 'a' || text[0] > 'z')
+		return false;
+	return strspn(text, alphabet) == ID_SIZE;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/log.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/span.h"
+
+#define LINE_SIZE_MAX 4000 /* below PIPE_BUF, so that a pipe takes a line whole */
+#define DEBUG_FOLDERS_SIZE_MAX 512
+
+static const char *const level_names[] = {"error", "warning", "info", "debug"};
+
+static char program_name[32];
+static enum log_level level_max = LOG_INFO;
+static bool has_clock = true;
+static atomic_bool debug_is_on;
+static pthread_mutex_t debug_lock = PTHREAD_MUTEX_INITIALIZER;
+static char debug_folders[DEBUG_FOLDERS_SIZE_MAX];
+static _Thread_local const char *request;
+
+/* On the stack and of a fixed size: a failure to allocate can be logged, too. */
+struct line {
+	size_t size;
+	bool is_cut;
+	char text[LINE_SIZE_MAX];
+};
+
+static void line_add(struct line *line, const char *text, size_t size)
+{
+	size_t room = sizeof(line->text) - line->size - sizeof("...\n");
+
+	if (line->is_cut)
+		return;
+	if (size > room) {
+		size = room;
+		line->is_cut = true;
+	}
+	memcpy(line->text + line->size, text, size);
+	line->size += size;
+}
+
+static void line_add_text(struct line *line, const char *text)
+{
+	line_add(line, text, strlen(text));
+}
+
+static PRINTF(2, 3) void line_addf(struct line *line, const char *format, ...)
+{
+	char text[64];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	line_add_text(line, text);
+}
+
+static bool is_bare(unsigned char c)
+{
+	return c > ' ' && c < 0x7F && c != '"' && c != '=' && c != '\\';
+}
+
+/* A terminal obeys C0 and DEL, and C1 as two bytes of UTF-8: what a sandbox sends must stay
+ * text in an operator's window. */
+static bool is_control(const char *at, bool is_utf8)
+{
+	unsigned char c = (unsigned char)at[0];
+
+	if (c < ' ' || c == 0x7F || (c >= 0x80 && !is_utf8))
+		return true;
+	return c == 0xC2 && (unsigned char)at[1] < 0xA0;
+}
+
+/* Returns the last byte that it wrote. */
+static const char *line_add_control(struct line *line, const char *at, bool is_utf8)
+{
+	line_addf(line, "\\x%02x", (unsigned char)at[0]);
+	if (!is_utf8 || (unsigned char)at[0] < 0x80)
+		return at;
+	line_addf(line, "\\x%02x", (unsigned char)at[1]);
+	return at + 1;
+}
+
+static void line_add_value(struct line *line, const char *value)
+{
+	bool is_utf8 = span_is_utf8(span_of(value));
+	const char *at = value;
+
+	while (*at && is_bare((unsigned char)*at))
+		at++;
+	if (!*at && at > value) {
+		line_add_text(line, value);
+		return;
+	}
+	line_add_text(line, "\"");
+	for (at = value; *at; at++) {
+		if (*at == '"' || *at == '\\')
+			line_addf(line, "\\%c", *at);
+		else if (*at == '\n')
+			line_add_text(line, "\\n");
+		else if (is_control(at, is_utf8))
+			at = line_add_control(line, at, is_utf8);
+		else
+			line_add(line, at, 1);
+	}
+	line_add_text(line, "\"");
+}
+
+static void line_add_pair(struct line *line, const char *key, const char *value)
+{
+	line_addf(line, " %s=", key);
+	line_add_value(line, value ? value : "");
+}
+
+static void line_add_failure(struct line *line, const struct error *failure)
+{
+	line_add_pair(line, "code", error_kind_get(failure->code)->name);
+	line_add_pair(line, "error", failure->text);
+	if (failure->where)
+		line_add_pair(line, "where", failure->where);
+	if (failure->sys_errno)
+		line_addf(line, " errno=%d", failure->sys_errno);
+}
+
+static void line_add_field(struct line *line, const struct log_field *field)
+{
+	switch (field->kind) {
+	case LOG_FIELD_END:
+		break;
+	case LOG_FIELD_TEXT:
+		line_add_pair(line, field->key, field->text);
+		break;
+	case LOG_FIELD_NUMBER:
+		line_addf(line, " %s=%" PRId64, field->key, field->number);
+		break;
+	case LOG_FIELD_FAILURE:
+		line_add_failure(line, field->failure);
+		break;
+	}
+}
+
+static void line_add_start(struct line *line, enum log_level level)
+{
+	int64_t now = clock_unix_ms();
+	time_t seconds = (time_t)(now / 1000);
+	struct tm tm;
+
+	if (has_clock && gmtime_r(&seconds, &tm))
+		line_addf(line, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ ", tm.tm_year + 1900,
+		          tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
+		          (int)(now % 1000));
+	line_add_text(line, level_names[level]);
+	line_add_text(line, " ");
+	if (program_name[0]) {
+		line_add_text(line, program_name);
+		line_add_text(line, ": ");
+	}
+}
+
+void log_event(enum log_level level, const char *file, const char *event,
+               const struct log_field *fields)
+{
+	struct line line;
+	ssize_t wrote;
+	int saved = errno;
+
+	if (level > level_max && !(level == LOG_DEBUG && log_debug_is_on(file)))
+		return;
+	line.size = 0;
+	line.is_cut = false;
+	line_add_start(&line, level);
+	line_add_text(&line, event);
+	for (; fields->kind != LOG_FIELD_END; fields++)
+		line_add_field(&line, fields);
+	if (request)
+		line_add_pair(&line, "request", request);
+	if (line.is_cut)
+		line.size = (size_t)((char *)mempcpy(line.text + line.size, "...", 3) - line.text);
+	line.text[line.size++] = '\n';
+	do
+		wrote = write(STDERR_FILENO, line.text, line.size);
+	while (wrote < 0 && errno == EINTR);
+	errno = saved;
+}
+
+void log_open(const char *program, enum log_level level)
+{
+	(void)snprintf(program_name, sizeof(program_name), "%s", program);
+	level_max = level;
+	has_clock = !getenv("JOURNAL_STREAM"); /* journald stamps each line itself */
+}
+
+void log_debug_set(const char *folders)
+{
+	(void)pthread_mutex_lock(&debug_lock);
+	(void)snprintf(debug_folders, sizeof(debug_folders), "%s", folders);
+	(void)pthread_mutex_unlock(&debug_lock);
+	atomic_store(&debug_is_on, folders[0] != '\0');
+}
+
+/* "provider" and "provider/native" both name .../src/provider/native/native.c. */
+static bool file_is_in(const char *file, struct span folder)
+{
+	const char *source = strstr(file, "src/");
+	char after;
+
+	if (folder.size == 0)
+		return false;
+	if (span_equals_text(folder, "all"))
+		return true;
+	source = source ? source + strlen("src/") : file;
+	if (strncmp(source, folder.data, folder.size) != 0)
+		return false;
+	after = source[folder.size];
+	return after == '/' || after == '.' || after == '\0';
+}
+
+bool log_debug_is_on(const char *file)
+{
+	struct span rest, folder;
+	bool more, found = false;
+
+	if (!atomic_load_explicit(&debug_is_on, memory_order_relaxed))
+		return false;
+	(void)pthread_mutex_lock(&debug_lock);
+	rest = span_of(debug_folders);
+	do {
+		more = span_split(&rest, ',', &folder);
+		found = file_is_in(file, span_trim(folder));
+	} while (more && !found);
+	(void)pthread_mutex_unlock(&debug_lock);
+	return found;
+}
+
+void log_request_set(const char *request_id)
+{
+	request = request_id;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/span.h"
+
+#include <inttypes.h>
+
+bool span_equals(struct span a, struct span b)
+{
+	return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+bool span_equals_text(struct span a, const char *text)
+{
+	return span_equals(a, span_of(text));
+}
+
+bool span_starts_with(struct span a, const char *prefix)
+{
+	size_t size = strlen(prefix);
+
+	return a.size >= size && (size == 0 || memcmp(a.data, prefix, size) == 0);
+}
+
+ptrdiff_t span_find(struct span a, char byte)
+{
+	const char *at = a.size ? memchr(a.data, byte, a.size) : NULL;
+
+	return at ? at - a.data : -1;
+}
+
+bool span_split(struct span *rest, char separator, struct span *ret_head)
+{
+	ptrdiff_t at = span_find(*rest, separator);
+
+	if (at < 0) {
+		*ret_head = *rest;
+		*rest = (struct span){NULL, 0};
+		return false;
+	}
+	*ret_head = (struct span){rest->data, (size_t)at};
+	rest->data += at + 1;
+	rest->size -= (size_t)at + 1;
+	return true;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+struct span span_trim(struct span a)
+{
+	while (a.size > 0 && is_blank(a.data[0])) {
+		a.data++;
+		a.size--;
+	}
+	while (a.size > 0 && is_blank(a.data[a.size - 1]))
+		a.size--;
+	return a;
+}
+
+/* How much of a refused text an error message shows. */
+static int shown_size(struct span a)
+{
+	return a.size < 40 ? (int)a.size : 40;
+}
+
+int span_parse_whole(struct span a, int64_t min, int64_t max, int64_t *ret, struct error *err)
+{
+	int64_t value = 0;
+
+	if (a.size == 0)
+		return FAIL(err, ERROR_INVALID, "a number is missing");
+	for (size_t i = 0; i < a.size; i++) {
+		if (a.data[i] < '0' || a.data[i] > '9')
+			return FAIL(err, ERROR_INVALID, "'%.*s' is not a whole number",
+			            shown_size(a), a.data);
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, a.data[i] - '0', &value))
+			return FAIL(err, ERROR_INVALID, "'%.*s' is too large", shown_size(a),
+			            a.data);
+	}
+	if (value < min || value > max)
+		return FAIL(err, ERROR_INVALID,
+		            "%" PRId64 " is not between %" PRId64 " and %" PRId64, value, min, max);
+	*ret = value;
+	return 0;
+}
+
+/* Size of the well-formed sequence at `at`, or 0. The bounds of the second byte are what keeps
+ * out overlong forms, surrogates and what lies above U+10FFFF (Unicode 15, table 3-7). */
+static size_t sequence_size(const unsigned char *at, size_t left)
+{
+	unsigned char low = 0x80, high = 0xBF, first = at[0];
+	size_t size;
+
+	if (first < 0x80)
+		return 1;
+	if (first < 0xC2 || first > 0xF4)
+		return 0;
+	size = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+	if (size > left)
+		return 0;
+	if (first == 0xE0)
+		low = 0xA0;
+	else if (first == 0xED)
+		high = 0x9F;
+	else if (first == 0xF0)
+		low = 0x90;
+	else if (first == 0xF4)
+		high = 0x8F;
+	if (at[1] < low || at[1] > high)
+		return 0;
+	for (size_t i = 2; i < size; i++) {
+		if ((at[i] & 0xC0) != 0x80)
+			return 0;
+	}
+	return size;
+}
+
+bool span_is_utf8(struct span a)
+{
+	for (size_t at = 0; at < a.size;) {
+		size_t size = sequence_size((const unsigned char *)a.data + at, a.size - at);
+
+		if (size == 0)
+			return false;
+		at += size;
+	}
+	return true;
+}
