@@ -22,7 +22,8 @@ void loop_stop(struct loop *loop);  /* any thread, any signal handler */
 /* Milliseconds on the monotonic clock, read once per wake-up. */
 int64_t loop_now_ms(const struct loop *loop);
 
-/* Level-triggered. The descriptor stays the caller's and must outlive the watch. */
+/* Level-triggered. The descriptor stays the caller's and must outlive the watch. EPOLLHUP and
+ * EPOLLERR are reported whatever was asked for, even for 0. */
 struct loop_watch;
 typedef void loop_on_ready(void *context, uint32_t epoll_events);
 MUST_CHECK int loop_watch_add(struct loop *loop, int fd, uint32_t epoll_events,

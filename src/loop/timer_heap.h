@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loop/timer_heap.h — the running timers, earliest first: a binary heap of pointers.
+ *
+ * Entry 0 is unused, so that heap_index 0 can mean "not running". */
+#pragma once
+
+#include <stdint.h>
+
+#include "loop/loop.h"
+
+struct timer_heap {
+	struct loop_timer **entries; /* 1..count */
+	unsigned count, capacity;
+};
+
+void timer_heap_done(struct timer_heap *heap);
+/* The timer must not be in the heap. */
+void timer_heap_insert(struct timer_heap *heap, struct loop_timer *timer);
+/* The timer must be in the heap. */
+void timer_heap_remove(struct timer_heap *heap, struct loop_timer *timer);
+/* NULL when there is none. */
+struct loop_timer *timer_heap_first(const struct timer_heap *heap);

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/worker.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#define LANE_COUNT 2
+
+struct lane {
+	struct worker_task *first, **last_next;
+	unsigned waiting, running;
+	unsigned running_max;
+};
+
+struct worker_pool {
+	pthread_mutex_t lock; /* of everything below but the threads */
+	pthread_cond_t has_work;
+	struct lane lanes[LANE_COUNT];
+	enum worker_lane last_taken;
+	unsigned queue_max;
+	bool is_stopping;
+	unsigned thread_count;
+	pthread_t threads[];
+};
+
+static bool lane_is_ready(const struct lane *lane)
+{
+	return lane->first && lane->running < lane->running_max;
+}
+
+/* The lanes take turns while both have work: neither load may starve the other. */
+static struct lane *choose_lane(struct worker_pool *pool)
+{
+	enum worker_lane other = pool->last_taken == WORKER_FAST ? WORKER_SLOW : WORKER_FAST;
+
+	if (lane_is_ready(&pool->lanes[other]))
+		pool->last_taken = other;
+	else if (!lane_is_ready(&pool->lanes[pool->last_taken]))
+		return NULL;
+	return &pool->lanes[pool->last_taken];
+}
+
+static struct worker_task *take(struct lane *lane)
+{
+	struct worker_task *task = lane->first;
+
+	lane->first = task->next;
+	if (!lane->first)
+		lane->last_next = &lane->first;
+	task->next = NULL;
+	lane->waiting--;
+	lane->running++;
+	return task;
+}
+
+static bool is_drained(const struct worker_pool *pool)
+{
+	return pool->is_stopping && !pool->lanes[WORKER_FAST].first &&
+	       !pool->lanes[WORKER_SLOW].first;
+}
+
+static void *work(void *argument)
+{
+	struct worker_pool *pool = argument;
+	struct worker_task *task;
+	struct lane *lane;
+
+	(void)pthread_mutex_lock(&pool->lock);
+	while (!is_drained(pool)) {
+		lane = choose_lane(pool);
+		if (!lane) {
+			(void)pthread_cond_wait(&pool->has_work, &pool->lock);
+			continue;
+		}
+		task = take(lane);
+		(void)pthread_mutex_unlock(&pool->lock);
+		task->run(task);
+		log_request_set(NULL); /* the next task is another request's */
+		(void)pthread_mutex_lock(&pool->lock);
+		lane->running--;
+	}
+	/* Others may wait for a lane that this thread has just emptied. */
+	(void)pthread_cond_broadcast(&pool->has_work);
+	(void)pthread_mutex_unlock(&pool->lock);
+	return NULL;
+}
+
+static int start_threads(struct worker_pool *pool, unsigned count, struct error *err)
+{
+	sigset_t all, before;
+	int failed = 0;
+
+	/* Signals belong to the thread that started the pool. */
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (!failed && pool->thread_count < count) {
+		failed = pthread_create(&pool->threads[pool->thread_count], NULL, work, pool);
+		if (!failed)
+			pool->thread_count++;
+	}
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (failed) {
+		errno = failed;
+		return FAIL_ERRNO(err, "start worker thread %u", pool->thread_count + 1);
+	}
+	return 0;
+}
+
+int worker_pool_start(const struct worker_options *options, struct worker_pool **ret,
+                      struct error *err)
+{
+	struct worker_pool *pool;
+
+	if (options->threads < 2 || options->threads > 256)
+		return FAIL(err, ERROR_INVALID, "%u worker threads are not between 2 and 256",
+		            options->threads);
+	pool = calloc(1, sizeof(*pool) + options->threads * sizeof(pool->threads[0]));
+	if (!pool)
+		abort();
+	(void)pthread_mutex_init(&pool->lock, NULL);
+	(void)pthread_cond_init(&pool->has_work, NULL);
+	for (unsigned i = 0; i < LANE_COUNT; i++)
+		pool->lanes[i].last_next = &pool->lanes[i].first;
+	pool->lanes[WORKER_FAST].running_max = options->threads;
+	pool->lanes[WORKER_SLOW].running_max = options->threads / 2;
+	pool->queue_max = options->queue_max;
+	if (start_threads(pool, options->threads, err) < 0) {
+		worker_pool_stop(pool);
+		return -1;
+	}
+	*ret = pool;
+	return 0;
+}
+
+void worker_pool_stop(struct worker_pool *pool)
+{
+	if (!pool)
+		return;
+	(void)pthread_mutex_lock(&pool->lock);
+	pool->is_stopping = true;
+	(void)pthread_cond_broadcast(&pool->has_work);
+	(void)pthread_mutex_unlock(&pool->lock);
+	for (unsigned i = 0; i < pool->thread_count; i++)
+		(void)pthread_join(pool->threads[i], NULL);
+	(void)pthread_cond_destroy(&pool->has_work);
+	(void)pthread_mutex_destroy(&pool->lock);
+	free(pool);
+}
+
+static int enqueue(struct worker_pool *pool, struct worker_task *task, struct error *err)
+{
+	struct lane *lane = &pool->lanes[task->lane];
+
+	if (pool->is_stopping)
+		return FAIL(err, ERROR_UNAVAILABLE, "the server is stopping");
+	if (lane->waiting >= pool->queue_max)
+		return FAIL(err, ERROR_UNAVAILABLE, "too much work is waiting (%u tasks)",
+		            lane->waiting);
+	task->next = NULL;
+	*lane->last_next = task;
+	lane->last_next = &task->next;
+	lane->waiting++;
+	(void)pthread_cond_signal(&pool->has_work);
+	return 0;
+}
+
+int worker_submit(struct worker_pool *pool, struct worker_task *task, struct error *err)
+{
+	int result;
+
+	assert(task->run && (unsigned)task->lane < LANE_COUNT);
+	(void)pthread_mutex_lock(&pool->lock);
+	result = enqueue(pool, task, err);
+	(void)pthread_mutex_unlock(&pool->lock);
+	return result;
+}
+
+struct worker_load worker_load_get(struct worker_pool *pool)
+{
+	struct worker_load load;
+
+	(void)pthread_mutex_lock(&pool->lock);
+	for (unsigned i = 0; i < LANE_COUNT; i++) {
+		load.running[i] = pool->lanes[i].running;
+		load.waiting[i] = pool->lanes[i].waiting;
+	}
+	(void)pthread_mutex_unlock(&pool->lock);
+	return load;
+}
