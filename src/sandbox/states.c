@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/sandbox.h"
+
+#include <string.h>
+
+#define TO(state) (1u << SANDBOX_##state)
+
+/*   PENDING ──> CREATING ──> STARTED ──> STOPPING ──> STOPPED ──> CREATING (a start)
+ *
+ * Every state but DELETED also leads to DELETING, and so out. STARTED -> STOPPED or FAILED is an
+ * end that nobody asked for; CREATING -> STOPPED a start that failed and kept the files; STOPPING
+ * -> STARTED a stop that failed; DELETING -> FAILED a delete that has to be tried again. */
+static const struct {
+	const char *name;
+	unsigned to;
+} states[] = {
+        [SANDBOX_PENDING] = {"pending", TO(CREATING) | TO(DELETING) | TO(FAILED)},
+        [SANDBOX_CREATING] = {"creating", TO(STARTED) | TO(STOPPED) | TO(DELETING) | TO(FAILED)},
+        [SANDBOX_STARTED] = {"started", TO(STOPPING) | TO(STOPPED) | TO(DELETING) | TO(FAILED)},
+        [SANDBOX_STOPPING] = {"stopping", TO(STARTED) | TO(STOPPED) | TO(DELETING) | TO(FAILED)},
+        [SANDBOX_STOPPED] = {"stopped", TO(CREATING) | TO(DELETING) | TO(FAILED)},
+        [SANDBOX_DELETING] = {"deleting", TO(DELETED) | TO(FAILED)},
+        [SANDBOX_DELETED] = {"deleted", 0},
+        [SANDBOX_FAILED] = {"failed", TO(DELETING)},
+};
+_Static_assert(COUNT_OF(states) == SANDBOX_STATE_COUNT, "a row per state");
+
+static const char *const reasons[] = {
+        [SANDBOX_REASON_NONE] = "none",
+        [SANDBOX_REASON_USER] = "user",
+        [SANDBOX_REASON_IDLE] = "idle",
+        [SANDBOX_REASON_LIFETIME] = "lifetime",
+        [SANDBOX_REASON_OOM] = "oom",
+        [SANDBOX_REASON_EXIT] = "exit",
+        [SANDBOX_REASON_HOST_LOST] = "host_lost",
+        [SANDBOX_REASON_ERROR] = "error",
+};
+_Static_assert(COUNT_OF(reasons) == SANDBOX_REASON_COUNT, "a name per reason");
+
+const char *sandbox_state_name(enum sandbox_state state)
+{
+	return (unsigned)state < SANDBOX_STATE_COUNT ? states[state].name : "unknown";
+}
+
+int sandbox_state_parse(const char *name, enum sandbox_state *ret, struct error *err)
+{
+	for (unsigned i = 0; i < SANDBOX_STATE_COUNT; i++) {
+		if (strcmp(name, states[i].name) == 0) {
+			*ret = (enum sandbox_state)i;
+			return 0;
+		}
+	}
+	error_set(err, ERROR_INVALID, 0, HERE, "unknown state '%.40s'", name);
+	error_hint(err, "pending, creating, started, stopping, stopped, deleting, deleted or "
+	                "failed");
+	return -1;
+}
+
+bool sandbox_state_can_move(enum sandbox_state from, enum sandbox_state to)
+{
+	if ((unsigned)from >= SANDBOX_STATE_COUNT || (unsigned)to >= SANDBOX_STATE_COUNT)
+		return false;
+	return states[from].to & (1u << to);
+}
+
+const char *sandbox_reason_name(enum sandbox_reason reason)
+{
+	return (unsigned)reason < SANDBOX_REASON_COUNT ? reasons[reason] : "unknown";
+}
