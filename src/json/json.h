@@ -57,16 +57,23 @@ struct json_list {
 struct json_shape;
 struct json_member {
 	enum json_kind kind;
-	const char *name;
+	const char *c_name; /* the struct member's name */
+	const char *name;   /* the JSON name where it is another; read it by json_member_name */
 	size_t offset;
 	unsigned flags;
-	/* Bytes of text, items of lists and maps, values of numbers; max 0 = the limit of json. */
+	/* Bytes of text, items of lists and maps, values of numbers. max 0 = no bound but that of
+	 * JSON; a number below `min` is refused, so one that may be negative says so. */
 	int64_t min, max;
 	const char *const *choices;  /* JSON_CHOICE: NULL-terminated */
 	const struct json_shape *of; /* JSON_OBJECT, JSON_LIST */
 	const char *about;           /* one sentence for the reference */
-	const char *example;
+	const char *example;         /* text as it is, other kinds as JSON */
 };
+
+static inline const char *json_member_name(const struct json_member *m)
+{
+	return m->name ? m->name : m->c_name;
+}
 
 struct json_shape {
 	const char *name; /* in the OpenAPI document: "SandboxCreate" */
@@ -80,7 +87,7 @@ struct json_shape {
 
 #define JSON_ROW_(kind_, struct_, member_, ctype_, ...)                                            \
 	{                                                                                          \
-		.kind = (kind_), .name = #member_,                                                 \
+		.kind = (kind_), .c_name = #member_,                                               \
 		.offset = MEMBER_OFFSET(struct_, member_, ctype_), __VA_ARGS__                     \
 	}
 #define JSON_TEXT_MEMBER(s, m, ...) JSON_ROW_(JSON_TEXT, s, m, const char *, __VA_ARGS__)
@@ -93,15 +100,14 @@ struct json_shape {
 #define JSON_TEXT_MAP_MEMBER(s, m, ...) JSON_ROW_(JSON_TEXT_MAP, s, m, struct json_map, __VA_ARGS__)
 #define JSON_OBJECT_MEMBER(s, m, shape, ...)                                                       \
 	{                                                                                          \
-		.kind = JSON_OBJECT, .name = #m, .offset = offsetof(struct s, m), .of = (shape),   \
+		.kind = JSON_OBJECT, .c_name = #m, .offset = offsetof(struct s, m), .of = (shape), \
 		__VA_ARGS__                                                                        \
 	}
 #define JSON_LIST_MEMBER(s, m, shape, ...)                                                         \
 	JSON_ROW_(JSON_LIST, s, m, struct json_list, .of = (shape), __VA_ARGS__)
 #define JSON_RAW_MEMBER(s, m, ...) JSON_ROW_(JSON_RAW, s, m, struct span, __VA_ARGS__)
 #define JSON_TIME_MEMBER(s, m, ...) JSON_ROW_(JSON_TIME, s, m, int64_t, __VA_ARGS__)
-/* For members whose JSON name is not the C name: add .name = "outputLimitBytes" as last argument.
- */
+/* A member whose JSON name is not the C name adds .name = "outputLimitBytes". */
 #define JSON_END                                                                                   \
 	{                                                                                          \
 		.kind = JSON_END_OF_SHAPE                                                          \
@@ -116,12 +122,17 @@ struct json_shape {
 /* `out` is zeroed first (shape->size bytes). An empty body counts as {}. */
 MUST_CHECK int json_parse(struct arena *a, struct span text, const struct json_shape *shape,
                           void *out, struct error *err);
-/* Appends the object. Cannot fail but for the buffer's own overflow. */
+/* Appends the object. Cannot fail but for the buffer's own overflow. Absent is an empty value
+ * (NULL, no bytes, not `present`, time 0, choice below 0, an object of such) whose bit, if the
+ * shape has bits, is not set; the 0 or false of a plain number or bool is a value unless the shape
+ * has bits. An absent member that is neither nullable nor omitted is written as "", [] or {}. */
 void json_write(struct buf *out, const struct json_shape *shape, const void *in);
 /* Appends "text" with quotes and escapes; bad UTF-8 becomes U+FFFD. */
 void json_write_text(struct buf *out, struct span text);
 /* Appends the JSON Schema of the shape; nested shapes as {"$ref": "#/components/schemas/NAME"}. */
 void json_write_schema(struct buf *out, const struct json_shape *shape);
+/* The schema of one row alone, as the parameters of a query need it. */
+void json_write_member_schema(struct buf *out, const struct json_member *member);
 
 /* Flat "a=b&c=d" text (a URL query) by a shape of TEXT, WHOLE, NUMBER, BOOL, CHOICE and TEXT_LIST
  * (repeated names) rows, percent-decoded. */

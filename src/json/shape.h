@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json/shape.h — a tree into a struct, by its shape. Private to this folder. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "json/json.h"
+#include "json/tree.h"
+
+/* `out` is zeroed first; `from` is an object. */
+MUST_CHECK int shape_read(struct arena *a, const struct json_value *from,
+                          const struct json_shape *shape, void *out, struct error *err);
+/* The row of that name, or NULL. */
+const struct json_member *shape_find(const struct json_shape *shape, const char *name);
+/* Appends what a row takes, in words: "a number between 0 and 1024". */
+void shape_describe(struct buf *out, const struct json_member *member);
+/* Fails with "NAME: unknown member" and the names that are known as the hint. */
+MUST_CHECK int shape_fail_unknown(const struct json_shape *shape, const char *name,
+                                  struct error *err);
+
+static inline void *shape_slot(const struct json_member *member, void *base)
+{
+	return (char *)base + member->offset;
+}
+static inline const void *shape_const_slot(const struct json_member *member, const void *base)
+{
+	return (const char *)base + member->offset;
+}

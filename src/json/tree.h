@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json/tree.h — JSON text as values in an arena, which shapes and untyped readers walk.
+ *
+ * Private to this folder. tree.c is the only file that knows the JSON library: its names clash
+ * with ours, and its reference counts end there. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/attribute.h"
+#include "base/error.h"
+#include "base/span.h"
+
+enum tree_kind {
+	TREE_NULL,
+	TREE_BOOL,
+	TREE_WHOLE,
+	TREE_NUMBER,
+	TREE_TEXT,
+	TREE_LIST,
+	TREE_OBJECT,
+};
+
+struct json_value {
+	enum tree_kind kind;
+	union {
+		bool truth;
+		int64_t whole;
+		double number;
+		struct span text; /* well-formed UTF-8 without NUL, and a NUL after it */
+		struct {
+			struct json_value *items;
+			const char **keys; /* of an object: one per item */
+			size_t count;
+		};
+	};
+};
+
+/* Refuses what json.h says every JSON text is refused for. Any value may be the outermost. */
+MUST_CHECK int tree_parse(struct arena *a, struct span text, struct json_value *ret,
+                          struct error *err);

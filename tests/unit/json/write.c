@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
+
+#include <math.h>
+
+#include "machine.h"
+
+static void assert_written(const struct machine *m, const char *expected)
+{
+	AUTO(buf_done) struct buf out = BUF(4096);
+
+	json_write(&out, &machine_shape, m);
+	assert_string_equal(buf_text(&out), expected);
+}
+
+static void assert_text(struct span text, const char *expected)
+{
+	AUTO(buf_done) struct buf out = BUF(4096);
+
+	json_write_text(&out, text);
+	assert_string_equal(buf_text(&out), expected);
+}
+
+TEST(empty_members_are_left_out_or_written_as_their_flags_say)
+{
+	assert_written(&(struct machine){.name = "a"},
+	               "{\"name\":\"a\",\"exit_code\":null,\"network\":\"blocked\"}");
+	assert_written(
+	        &(struct machine){.network = 1, .present = 1 << 4 | 1 << 6},
+	        "{\"name\":\"\",\"exit_code\":0,\"persistent\":false,\"network\":\"internet\"}");
+}
+
+TEST(every_kind_is_written)
+{
+	const char *args[] = {"x", "", NULL};
+	struct json_pair pair = {"A", "1"};
+	struct port ports[] = {{80, NULL}, {443, "tls"}};
+	struct machine m = {
+	        .name = "a",
+	        .stdin_bytes = SPAN("fo\0"),
+	        .uptime_ms = INT64_MIN,
+	        .load = 0.1,
+	        .persistent = true,
+	        .args = args,
+	        .env = {&pair, 1, true},
+	        .limits = {.cpu = 2},
+	        .ports = {ports, 2, true},
+	        .extra = SPAN("[1]"),
+	        .created_at = 1795227900123,
+	};
+
+	assert_written(
+	        &m, "{\"name\":\"a\",\"stdin\":\"Zm8A\",\"uptime_ms\":-9223372036854775808,"
+	            "\"exit_code\":null,\"load\":0.1,\"persistent\":true,\"network\":\"blocked\","
+	            "\"args\":[\"x\",\"\"],\"env\":{\"A\":\"1\"},\"limits\":{\"cpu\":2,\"pids\":0},"
+	            "\"ports\":[{\"number\":80,\"name\":null},{\"number\":443,\"name\":\"tls\"}],"
+	            "\"extra\":[1],\"created_at\":\"2026-11-21T02:25:00.123Z\"}");
+}
+
+TEST(without_bits_a_zero_is_a_value)
+{
+	static const struct json_member rows[] = {
+	        JSON_WHOLE_MEMBER(port, number, .flags = JSON_NULLABLE),
+	        JSON_TEXT_MEMBER(port, name),
+	        JSON_END,
+	};
+	static const struct json_shape shape = {
+	        .size = sizeof(struct port), .members = rows, .present_offset = SIZE_MAX};
+	AUTO(buf_done) struct buf out = BUF(64);
+
+	json_write(&out, &shape, &(struct port){0});
+	assert_string_equal(buf_text(&out), "{\"number\":0,\"name\":\"\"}");
+}
+
+TEST(numbers_are_as_short_as_they_can_be)
+{
+	static const struct {
+		double number;
+		const char *text;
+	} cases[] = {{0.5, "0.5"},
+	             {1e300, "1e+300"},
+	             {1.0 / 3, "0.3333333333333333"},
+	             {NAN, "null"},
+	             {-INFINITY, "null"}};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		AUTO(buf_done) struct buf out = BUF(128), expected = BUF(128);
+
+		json_write(&out, &limits_shape, &(struct limits){.cpu = cases[i].number});
+		buf_addf(&expected, "{\"cpu\":%s,\"pids\":0}", cases[i].text);
+		assert_string_equal(buf_text(&out), buf_text(&expected));
+	}
+}
+
+TEST(text_is_escaped)
+{
+	assert_text(SPAN(""), "\"\"");
+	assert_text(SPAN("a\"\\/\b\f\n\r\t\x01\x7f\0"),
+	            "\"a\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u007f\\u0000\"");
+	assert_text(SPAN("é€\xf0\x9f\x98\x80"), "\"é€\xf0\x9f\x98\x80\"");
+}
+
+TEST(bad_utf_8_becomes_replacement_characters)
+{
+	assert_text(SPAN("\xff"), "\"\xef\xbf\xbd\"");
+	assert_text(SPAN("\xc3"), "\"\xef\xbf\xbd\"");
+	assert_text(SPAN("\xe2\x82x"), "\"\xef\xbf\xbd\xef\xbf\xbdx\"");
+	assert_text(SPAN("\xed\xa0\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
+	assert_text(SPAN("\x80\xc3\xa9"), "\"\xef\xbf\xbdé\"");
+}
+
+TEST(a_full_buffer_only_overflows)
+{
+	AUTO(buf_done) struct buf out = BUF(16);
+
+	json_write(&out, &machine_shape, &(struct machine){.name = "a"});
+	assert_true(out.overflowed);
+	assert_true(out.size <= 16);
+}
+
+int main(void)
+{
+	return RUN(CASE(empty_members_are_left_out_or_written_as_their_flags_say),
+	           CASE(every_kind_is_written), CASE(without_bits_a_zero_is_a_value),
+	           CASE(numbers_are_as_short_as_they_can_be), CASE(text_is_escaped),
+	           CASE(bad_utf_8_becomes_replacement_characters),
+	           CASE(a_full_buffer_only_overflows));
+}
