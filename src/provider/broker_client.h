@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* provider/broker_client.h — the one connection to the broker, shared by all threads.
+ *
+ * A thread of the client reads; it hands each reply to the caller that waits for its request id.
+ * When the broker goes away, calls in flight fail with ERROR_UNAVAILABLE (or are sent again once,
+ * if they may be repeated), and the thread connects again as soon as it can; new calls wait for
+ * that a while. After every later connect the caller learns what still runs. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "wire/broker.h"
+
+struct broker_client;
+
+/* All are called on the client's thread and must not call back into it. */
+struct broker_client_options {
+	const char *socket_path;
+	void (*on_ended)(void *context, const char *id, uint32_t reason);
+	/* After a reconnect: keys are the ids of all sandboxes that run. */
+	void (*on_running)(void *context, const struct map *running);
+	void (*on_tick)(void *context); /* every few seconds */
+	void *context;
+};
+/* Fails when the broker is not there or speaks another protocol. */
+MUST_CHECK int broker_client_open(const struct broker_client_options *options,
+                                  struct broker_client **ret, struct error *err);
+void broker_client_close(struct broker_client *client);
+/* What the broker said of this host when it was first connected to. */
+struct broker_welcome broker_client_welcome(const struct broker_client *client);
+
+struct broker_call {
+	uint16_t type;
+	const struct wire_member *shape;
+	void *message;              /* its first member, the request id, is set by the call */
+	const struct wire_fds *fds; /* borrowed; NULL = none */
+	bool may_repeat;
+	/* One message of this type is expected, then it is over; 0 = BROKER_OK alone. With
+	 * on_entry: any number of them, then BROKER_OK. Text goes to the arena. */
+	uint16_t reply_type;
+	const struct wire_member *reply_shape;
+	void *reply;
+	size_t reply_size;
+	struct arena *arena;
+	int (*on_entry)(void *context, const void *reply, struct error *err);
+	void *context;
+};
+MUST_CHECK int broker_client_call(struct broker_client *client, const struct broker_call *call,
+                                  int64_t deadline, struct error *err);
+
+/* The two halves of a call that is never repeated, for a caller that has something else to watch
+ * meanwhile. Every begun call is ended. */
+struct broker_waiter;
+MUST_CHECK int broker_client_begin(struct broker_client *client, const struct broker_call *call,
+                                   int64_t deadline, struct broker_waiter **ret, struct error *err);
+MUST_CHECK int broker_client_end(struct broker_client *client, const struct broker_call *call,
+                                 struct broker_waiter *waiter, int64_t deadline, struct error *err);

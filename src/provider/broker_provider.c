@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "provider/broker_provider.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/path.h"
+#include "provider/agent_links.h"
+#include "provider/broker_client.h"
+#include "provider/template_progress.h"
+
+#define IDLE_MS 15000     /* a connection to an agent may wait so long for its next request */
+#define CLEAN_UP_MS 10000 /* to undo a create whose outcome is not known */
+#define HEALTH_MS 5000    /* a broker that takes longer for a word is not healthy */
+#define LIST_MS 30000
+#define STATS_MS 10000
+#define SANDBOXES_MAX 1000000 /* that one list may name */
+
+struct provider {
+	const struct provider_ops *ops; /* &own */
+	struct provider_ops own;
+	enum broker_kind kind;
+	struct provider_options options;
+	struct broker_client *client;
+	struct agent_links *links;
+	pthread_mutex_t mutex; /* guards `running` */
+	struct map running;    /* ids, as the broker has told us */
+};
+
+/* ---- what runs ---- */
+
+static void set_running(struct provider *p, const char *id)
+{
+	pthread_mutex_lock(&p->mutex);
+	map_put(&p->running, id, p);
+	pthread_mutex_unlock(&p->mutex);
+}
+
+static bool unset_running(struct provider *p, const char *id)
+{
+	pthread_mutex_lock(&p->mutex);
+	bool was_running = map_remove(&p->running, id) != NULL;
+	pthread_mutex_unlock(&p->mutex);
+	agent_links_drop(p->links, id);
+	return was_running;
+}
+
+static void on_ended(void *context, const char *id, uint32_t reason)
+{
+	struct provider *p = context;
+
+	unset_running(p, id);
+	if (p->options.on_ended && id_is_valid(id))
+		p->options.on_ended(p->options.context, id,
+		                    reason < SANDBOX_REASON_COUNT ? (enum sandbox_reason)reason
+		                                                  : SANDBOX_REASON_ERROR);
+}
+
+/* The first that we believe to run and that does not, or false. */
+static bool find_lost(struct provider *p, const struct map *running, char ret_id[ID_SIZE + 1])
+{
+	const char *id = NULL;
+	size_t at = 0;
+	bool found = false;
+
+	pthread_mutex_lock(&p->mutex);
+	while (!found && map_next(&p->running, &at, &id))
+		found = !map_find(running, id);
+	if (found)
+		memcpy(ret_id, id, ID_SIZE + 1);
+	pthread_mutex_unlock(&p->mutex);
+	return found;
+}
+
+/* What ended while the broker was away, nobody told us. */
+static void on_running(void *context, const struct map *running)
+{
+	char id[ID_SIZE + 1];
+
+	while (find_lost(context, running, id))
+		on_ended(context, id, SANDBOX_REASON_EXIT);
+}
+
+static void on_tick(void *context)
+{
+	struct provider *p = context;
+
+	agent_links_sweep(p->links, IDLE_MS);
+}
+
+/* ---- sandboxes ---- */
+
+static int call_id(struct provider *p, uint16_t type, struct broker_id *message, int64_t deadline,
+                   struct error *err)
+{
+	struct broker_call call = {
+	        .type = type,
+	        .shape = broker_id_shape,
+	        .message = message,
+	        .may_repeat = true,
+	};
+
+	return broker_client_call(p->client, &call, deadline, err);
+}
+
+static int call_create(struct provider *p, uint16_t type, const struct sandbox_spec *spec,
+                       int64_t deadline, struct provider_created *ret, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct broker_created created;
+	struct broker_create message = {
+	        .kind = p->kind,
+	        .sandbox = spec->id,
+	        .hostname = spec->hostname,
+	        .template_name = spec->template_dir,
+	        .network = spec->network,
+	        .privileges = spec->privileges,
+	        .cpu_milli = (uint64_t)(spec->resources.cpu * 1000 + 0.5),
+	        .memory_bytes = (uint64_t)spec->resources.memory_mb << 20,
+	        .disk_bytes = (uint64_t)spec->resources.disk_mb << 20,
+	        .pids = (uint64_t)spec->resources.pids,
+	};
+	struct broker_call call = {
+	        .type = type,
+	        .shape = broker_create_shape,
+	        .message = &message,
+	        .may_repeat = type == BROKER_START,
+	        .reply_type = BROKER_CREATED,
+	        .reply_shape = broker_created_shape,
+	        .reply = &created,
+	        .reply_size = sizeof(created),
+	        .arena = &a,
+	};
+
+	if (broker_client_call(p->client, &call, deadline, err) < 0)
+		return -1;
+	set_running(p, spec->id);
+	log_debug("sandbox made", TEXT("sandbox", spec->id), NUMBER("took_us", created.took_us),
+	          TEXT("steps", created.steps));
+	*ret = (struct provider_created){
+	        .disk_is_advisory = created.disk_is_advisory,
+	        .effective = spec->resources,
+	        .took_us = (int64_t)created.took_us,
+	};
+	return 0;
+}
+
+int broker_provider_create(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+                           struct provider_created *ret, struct error *err)
+{
+	struct error ignored = {0};
+
+	if (call_create(p, BROKER_CREATE, spec, deadline, ret, err) == 0)
+		return 0;
+	/* It may exist all the same, and nothing may be left behind. */
+	if (err->code == ERROR_TIMEOUT || err->code == ERROR_UNAVAILABLE)
+		(void)broker_provider_destroy(p, spec->id, deadline_in(CLEAN_UP_MS), &ignored);
+	return -1;
+}
+
+int broker_provider_start(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+                          struct provider_created *ret, struct error *err)
+{
+	return call_create(p, BROKER_START, spec, deadline, ret, err);
+}
+
+int broker_provider_destroy(struct provider *p, const char *id, int64_t deadline, struct error *err)
+{
+	struct broker_id message = {.sandbox = id};
+
+	unset_running(p, id);
+	return call_id(p, BROKER_DESTROY, &message, deadline, err);
+}
+
+int broker_provider_stop(struct provider *p, const char *id, int64_t grace_ms, int64_t deadline,
+                         struct error *err)
+{
+	struct broker_id message = {.sandbox = id,
+	                            .grace_ms = grace_ms > 0 ? (uint64_t)grace_ms : 0};
+
+	if (call_id(p, BROKER_STOP, &message, deadline, err) < 0)
+		return -1;
+	unset_running(p, id);
+	return 0;
+}
+
+struct listing {
+	struct provider *provider;
+	struct buf entries; /* of struct provider_entry */
+};
+
+static void listing_done(struct listing *listing)
+{
+	buf_done(&listing->entries);
+}
+
+static int note_entry(void *context, const void *reply, struct error *err)
+{
+	struct listing *listing = context;
+	const struct broker_entry *from = reply;
+	struct provider_entry entry = {.running = from->running};
+
+	if (!id_is_valid(from->sandbox))
+		return FAIL(err, ERROR_SYSTEM, "the broker lists '%s', which is no id",
+		            from->sandbox);
+	memcpy(entry.id, from->sandbox, ID_SIZE);
+	buf_add(&listing->entries, &entry, sizeof(entry));
+	if (entry.running)
+		set_running(listing->provider, entry.id);
+	return 0;
+}
+
+int broker_provider_list(struct provider *p, struct arena *a, struct provider_list *ret,
+                         struct error *err)
+{
+	AUTO(listing_done) struct listing listing = {
+	        .provider = p,
+	        .entries = BUF(SANDBOXES_MAX * sizeof(struct provider_entry)),
+	};
+	struct broker_id message = {.sandbox = ""};
+	struct broker_entry entry;
+	struct broker_call call = {
+	        .type = BROKER_LIST,
+	        .shape = broker_id_shape,
+	        .message = &message,
+	        .reply_type = BROKER_ENTRY,
+	        .reply_shape = broker_entry_shape,
+	        .reply = &entry,
+	        .reply_size = sizeof(entry),
+	        .arena = a,
+	        .on_entry = note_entry,
+	        .context = &listing,
+	};
+
+	if (broker_client_call(p->client, &call, deadline_in(LIST_MS), err) < 0)
+		return -1;
+	if (listing.entries.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "more than %d sandboxes", SANDBOXES_MAX);
+	ret->count = listing.entries.size / sizeof(struct provider_entry);
+	ret->entries = ARENA_ARRAY(a, struct provider_entry, ret->count + 1);
+	if (ret->count > 0)
+		memcpy(ret->entries, listing.entries.data, listing.entries.size);
+	return 0;
+}
+
+int broker_provider_stats(struct provider *p, const char *id, struct provider_stats *ret,
+                          struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct broker_id message = {.sandbox = id};
+	struct broker_usage usage;
+	struct broker_call call = {
+	        .type = BROKER_STATS,
+	        .shape = broker_id_shape,
+	        .message = &message,
+	        .may_repeat = true,
+	        .reply_type = BROKER_USAGE,
+	        .reply_shape = broker_usage_shape,
+	        .reply = &usage,
+	        .reply_size = sizeof(usage),
+	        .arena = &a,
+	};
+
+	if (broker_client_call(p->client, &call, deadline_in(STATS_MS), err) < 0)
+		return -1;
+	*ret = (struct provider_stats){
+	        .sampled_unix_ms = clock_unix_ms(),
+	        .uptime_ms = (int64_t)usage.uptime_ms,
+	        .cpu_usage_us = usage.cpu_us,
+	        .memory_bytes = usage.memory_bytes,
+	        .memory_limit_bytes = usage.memory_limit,
+	        .disk_bytes = usage.disk_bytes,
+	        .disk_limit_bytes = usage.disk_limit,
+	        .pids = usage.pids,
+	        .pids_limit = usage.pids_limit,
+	        .network_in_bytes = usage.network_in,
+	        .network_out_bytes = usage.network_out,
+	        .oom_kills = usage.oom_kills,
+	};
+	return 0;
+}
+
+int broker_provider_health(struct provider *p, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct broker_hello message = {.protocol = BROKER_PROTOCOL};
+	struct broker_welcome welcome;
+	struct broker_call call = {
+	        .type = BROKER_HELLO,
+	        .shape = broker_hello_shape,
+	        .message = &message,
+	        .may_repeat = true,
+	        .reply_type = BROKER_WELCOME,
+	        .reply_shape = broker_welcome_shape,
+	        .reply = &welcome,
+	        .reply_size = sizeof(welcome),
+	        .arena = &a,
+	};
+
+	return broker_client_call(p->client, &call, deadline_in(HEALTH_MS), err);
+}
+
+/* ---- templates ---- */
+
+/* Reads to the end of the lines, which is when the builder has ended. */
+static int follow(int fd, struct template_progress *progress, int64_t deadline, struct error *err)
+{
+	char bytes[4096];
+
+	for (;;) {
+		int ready = fd_wait(fd, POLLIN, deadline, err);
+		if (ready == 0)
+			return FAIL(err, ERROR_TIMEOUT, "not done in time");
+		ssize_t got = ready < 0 ? -1 : read(fd, bytes, sizeof(bytes));
+		if (got == 0)
+			return 0;
+		if (got > 0)
+			template_progress_take(progress, (struct span){bytes, (size_t)got});
+		else if (ready < 0)
+			return -1;
+		else if (errno != EINTR)
+			return FAIL_ERRNO(err, "read progress");
+	}
+}
+
+/* `fds` are the builder's: the write end of the lines, and a file to import. */
+static int run_template(struct provider *p, const struct provider_template *request,
+                        int64_t deadline, int *lines, struct wire_fds *fds, struct error *err)
+{
+	AUTO(template_progress_done) struct template_progress progress =
+	        TEMPLATE_PROGRESS(request->on_progress, request->context);
+	struct error failure = {0};
+	struct broker_waiter *waiter = NULL;
+	struct broker_template message = {
+	        .verb = request->verb,
+	        .name = request->name,
+	        .recipe = request->recipe,
+	        .source = request->source,
+	};
+	struct broker_call call = {
+	        .type = BROKER_TEMPLATE,
+	        .shape = broker_template_shape,
+	        .message = &message,
+	        .fds = fds,
+	};
+
+	if (broker_client_begin(p->client, &call, deadline, &waiter, err) < 0)
+		return -1;
+	/* Ours must go, or the end of the lines would never come. */
+	auto_close(&fds->fds[0]);
+	fds->fds[0] = -1;
+	int followed = follow(*lines, &progress, deadline, &failure);
+	/* The builder gives up when nobody reads its lines any more. */
+	auto_close(lines);
+	*lines = -1;
+	int ret = broker_client_end(p->client, &call, waiter, deadline_in(CLEAN_UP_MS), err);
+	if (ret == 0)
+		return 0;
+	if (followed < 0)
+		*err = failure;
+	else if (progress.failure.code != ERROR_NONE)
+		*err = progress.failure;
+	return -1;
+}
+
+int broker_provider_template(struct provider *p, const struct provider_template *request,
+                             int64_t deadline, struct error *err)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return FAIL_ERRNO(err, "make a pipe");
+	struct wire_fds fds = {.fds = {ends[1], request->source_fd},
+	                       .count = request->source_fd < 0 ? 1 : 2};
+	int ret = run_template(p, request, deadline, &ends[0], &fds, err);
+	auto_close(&ends[0]);
+	auto_close(&fds.fds[0]);
+	return ret < 0 ? FAIL_CONTEXT(err, "template '%s'", request->name) : 0;
+}
+
+/* ---- connections to agents ---- */
+
+static int connect_agent(struct provider *p, const char *id, int64_t deadline, int *ret_fd,
+                         struct error *err)
+{
+	return agent_links_connect(p->links, id, deadline, ret_fd, err);
+}
+
+static int take_link(struct provider *p, const char *id)
+{
+	return agent_links_take(p->links, id);
+}
+
+static void give_back_link(struct provider *p, const char *id, int fd)
+{
+	agent_links_give_back(p->links, id, fd);
+}
+
+const struct compute_ops broker_provider_compute = {
+        .connect = connect_agent,
+        .take = take_link,
+        .give_back = give_back_link,
+};
+
+/* ---- life ---- */
+
+void broker_provider_close(struct provider *p)
+{
+	if (!p)
+		return;
+	broker_client_close(p->client);
+	agent_links_free(p->links);
+	map_done(&p->running);
+	pthread_mutex_destroy(&p->mutex);
+	free(p);
+}
+
+int broker_provider_open(const struct provider_options *options, const struct provider_ops *ops,
+                         enum broker_kind kind, struct provider **ret, struct error *err)
+{
+	char run_dir[PATH_SIZE_MAX];
+	struct provider *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		abort();
+	*p = (struct provider){.own = *ops, .kind = kind, .options = *options};
+	p->ops = &p->own;
+	pthread_mutex_init(&p->mutex, NULL);
+	(void)snprintf(run_dir, sizeof(run_dir), "%s/run/sandboxes", options->data_dir);
+	p->links = agent_links_new(run_dir);
+	struct broker_client_options client_options = {
+	        .socket_path = options->broker_socket,
+	        .on_ended = on_ended,
+	        .on_running = on_running,
+	        .on_tick = on_tick,
+	        .context = p,
+	};
+	if (broker_client_open(&client_options, &p->client, err) < 0) {
+		broker_provider_close(p);
+		return -1;
+	}
+	struct broker_welcome welcome = broker_client_welcome(p->client);
+	if (!welcome.can_limit_disk)
+		p->own.abilities &= ~(unsigned)PROVIDER_CAN_LIMIT_DISK;
+	*ret = p;
+	return 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* provider/broker_provider.h — what the providers that the broker realises have in common. They
+ * differ in their table and in the kind that they ask the broker for. */
+#pragma once
+
+#include "provider/provider.h"
+
+/* `ops` is copied: the host's answer adds or takes away abilities. */
+MUST_CHECK int broker_provider_open(const struct provider_options *options,
+                                    const struct provider_ops *ops, enum broker_kind kind,
+                                    struct provider **ret, struct error *err);
+void broker_provider_close(struct provider *p);
+int broker_provider_create(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+                           struct provider_created *ret, struct error *err);
+int broker_provider_destroy(struct provider *p, const char *id, int64_t deadline,
+                            struct error *err);
+int broker_provider_stop(struct provider *p, const char *id, int64_t grace_ms, int64_t deadline,
+                         struct error *err);
+int broker_provider_start(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+                          struct provider_created *ret, struct error *err);
+int broker_provider_list(struct provider *p, struct arena *a, struct provider_list *ret,
+                         struct error *err);
+int broker_provider_stats(struct provider *p, const char *id, struct provider_stats *ret,
+                          struct error *err);
+int broker_provider_health(struct provider *p, struct error *err);
+int broker_provider_template(struct provider *p, const struct provider_template *request,
+                             int64_t deadline, struct error *err);
+extern const struct compute_ops broker_provider_compute;
+
+/* The part of a table that both share. */
+#define BROKER_PROVIDER_OPS                                                                        \
+	.close = broker_provider_close, .create = broker_provider_create,                          \
+	.destroy = broker_provider_destroy, .stop = broker_provider_stop,                          \
+	.start = broker_provider_start, .list = broker_provider_list,                              \
+	.stats = broker_provider_stats, .health = broker_provider_health,                          \
+	.template_make = broker_provider_template, .compute = &broker_provider_compute

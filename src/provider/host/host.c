@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A process group and a folder per sandbox, on the machine as it is: for the development of one
+ * person who would run the same commands in a shell. It isolates nothing and limits nothing; only
+ * the server's environment is kept away from what runs. */
+#include "base/log.h"
+#include "provider/broker_provider.h"
+#include "provider/kinds.h"
+
+static int host_open(const struct provider_options *options, struct provider **ret,
+                     struct error *err)
+{
+	if (broker_provider_open(options, &provider_host, BROKER_HOST, ret, err) < 0)
+		return -1;
+	log_warning("provider 'host' isolates nothing: for single-tenant development only");
+	return 0;
+}
+
+const struct provider_ops provider_host = {
+        .name = "host",
+        .isolation = "none",
+        .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_PTY | PROVIDER_CAN_FILES |
+                     PROVIDER_CAN_STATS | PROVIDER_SURVIVES | PROVIDER_CAN_TEMPLATE,
+        .open = host_open,
+        BROKER_PROVIDER_OPS,
+};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sandboxes of this machine's kernel: namespaces, their own uid range, cgroup limits, an overlay on
+ * a template, a seccomp filter. The broker makes them. */
+#include "provider/broker_provider.h"
+#include "provider/kinds.h"
+
+static int native_open(const struct provider_options *options, struct provider **ret,
+                       struct error *err)
+{
+	return broker_provider_open(options, &provider_native, BROKER_NATIVE, ret, err);
+}
+
+const struct provider_ops provider_native = {
+        .name = "native",
+        .isolation = "namespaces",
+        .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_PTY | PROVIDER_CAN_FILES |
+                     PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_LIMIT |
+                     PROVIDER_CAN_LIMIT_DISK | PROVIDER_CAN_ISOLATE | PROVIDER_SURVIVES |
+                     PROVIDER_CAN_TEMPLATE,
+        .open = native_open,
+        BROKER_PROVIDER_OPS,
+};

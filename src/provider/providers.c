@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "provider/provider.h"
+
+#include <string.h>
+
+#include "provider/kinds.h"
+
+const struct provider_ops *const providers[] = {
+        &provider_null,
+        &provider_host,
+        &provider_native,
+        NULL,
+};
+
+static const struct {
+	enum provider_ability ability;
+	const char *name;
+} abilities[] = {
+        {PROVIDER_CAN_STOP, "stop"},
+        {PROVIDER_CAN_EXEC, "exec"},
+        {PROVIDER_CAN_PTY, "terminal"},
+        {PROVIDER_CAN_FILES, "files"},
+        {PROVIDER_CAN_STATS, "stats"},
+        {PROVIDER_CAN_BLOCK_NETWORK, "block the network"},
+        {PROVIDER_CAN_LIMIT, "limit resources"},
+        {PROVIDER_CAN_LIMIT_DISK, "limit the disk"},
+        {PROVIDER_CAN_ISOLATE, "isolate"},
+        {PROVIDER_SURVIVES, "survive a restart"},
+        {PROVIDER_CAN_TEMPLATE, "make templates"},
+};
+
+/* What every provider's own struct starts with. */
+struct provider {
+	const struct provider_ops *ops;
+};
+
+const char *provider_ability_name(enum provider_ability ability)
+{
+	for (size_t i = 0; i < COUNT_OF(abilities); i++)
+		if (abilities[i].ability == ability)
+			return abilities[i].name;
+	return "unknown";
+}
+
+const struct provider_ops *provider_find(const char *name)
+{
+	for (size_t i = 0; providers[i]; i++)
+		if (!strcmp(providers[i]->name, name))
+			return providers[i];
+	return NULL;
+}
+
+const struct provider_ops *provider_ops_of(const struct provider *p)
+{
+	return p->ops;
+}
+
+int provider_require(const struct provider *p, enum provider_ability ability, struct error *err)
+{
+	if (p->ops->abilities & ability)
+		return 0;
+	return FAIL(err, ERROR_UNSUPPORTED, "provider '%s' cannot do this: %s", p->ops->name,
+	            provider_ability_name(ability));
+}
+
+int provider_template(struct provider *p, const struct provider_template *request, int64_t deadline,
+                      struct error *err)
+{
+	if (provider_require(p, PROVIDER_CAN_TEMPLATE, err) < 0)
+		return -1;
+	return p->ops->template_make(p, request, deadline, err);
+}
