@@ -83,6 +83,9 @@ static void *work(void *argument)
 		log_request_set(NULL); /* the next task is another request's */
 		(void)pthread_mutex_lock(&pool->lock);
 		lane->running--;
+		/* This thread may go on with the other lane: let an idle one see to this lane. */
+		if (lane_is_ready(lane))
+			(void)pthread_cond_signal(&pool->has_work);
 	}
 	/* Others may wait for a lane that this thread has just emptied. */
 	(void)pthread_cond_broadcast(&pool->has_work);

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+static int is_zero(const char *memory, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (memory[i])
+			return 0;
+	}
+	return 1;
+}
+
+TEST(memory_is_zeroed_aligned_and_apart)
+{
+	AUTO(arena_done) struct arena a = {0};
+	char *before = NULL;
+
+	for (size_t size = 0; size < 300; size++) {
+		char *memory = arena_alloc(&a, size);
+
+		assert_int_equal((uintptr_t)memory % _Alignof(max_align_t), 0);
+		assert_true(is_zero(memory, size));
+		memset(memory, 0xFF, size);
+		assert_ptr_not_equal(memory, size > 1 ? before : NULL);
+		before = memory;
+	}
+}
+
+TEST(memory_is_zeroed_again_after_a_reset)
+{
+	AUTO(arena_done) struct arena a = {0};
+	char *first = arena_alloc(&a, 1000);
+
+	memset(first, 0xFF, 1000);
+	assert_int_equal(a.total, 1008);
+	arena_reset(&a);
+	assert_int_equal(a.total, 0);
+	assert_true(is_zero(arena_alloc(&a, 2000), 2000));
+}
+
+TEST(large_pieces_do_not_end_the_current_block)
+{
+	AUTO(arena_done) struct arena a = {0};
+	char *small = arena_alloc(&a, 16), *large = arena_alloc(&a, 1 << 20);
+
+	memset(large, 1, 1 << 20);
+	assert_ptr_equal(arena_alloc(&a, 16), small + 16);
+	arena_reset(&a);
+	arena_reset(&a);
+}
+
+TEST(a_large_only_block_is_freed_by_reset)
+{
+	AUTO(arena_done) struct arena a = {0};
+
+	(void)arena_alloc(&a, 1 << 20);
+	arena_reset(&a);
+	assert_null(a.blocks);
+	assert_string_equal(arena_text(&a, "still usable"), "still usable");
+}
+
+TEST(texts_are_copied_and_formatted)
+{
+	AUTO(arena_done) struct arena a = {0};
+	char *list[] = {(char[]){"one"}, (char[]){"two"}, NULL};
+	char **copy = arena_copy_list(&a, list);
+
+	assert_string_equal(arena_copy(&a, (struct span){"abc", 2}), "ab");
+	assert_string_equal(arena_copy(&a, (struct span){NULL, 0}), "");
+	assert_string_equal(arena_format(&a, "%d-%s", 1, "x"), "1-x");
+	assert_string_equal(copy[0], "one");
+	assert_ptr_not_equal(copy[1], list[1]);
+	assert_null(copy[2]);
+	assert_null(arena_copy_list(&a, NULL)[0]);
+	assert_int_equal(ARENA_ARRAY(&a, int, 3)[2], 0);
+	assert_int_equal(*ARENA_NEW(&a, long), 0);
+}
+
+int main(void)
+{
+	return RUN(CASE(memory_is_zeroed_aligned_and_apart),
+	           CASE(memory_is_zeroed_again_after_a_reset),
+	           CASE(large_pieces_do_not_end_the_current_block),
+	           CASE(a_large_only_block_is_freed_by_reset),
+	           CASE(texts_are_copied_and_formatted));
+}

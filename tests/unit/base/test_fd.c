@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+
+static char folder_path[] = "/tmp/atoll-fd-XXXXXX";
+static int folder;
+
+static int make_folder(void **state)
+{
+	(void)state;
+	if (!mkdtemp(folder_path))
+		return -1;
+	folder = open(folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (mkdirat(folder, "sub", 0755) < 0 || symlinkat("sub", folder, "inside") < 0 ||
+	    symlinkat("/etc", folder, "outside") < 0 || symlinkat("../..", folder, "above") < 0)
+		return -1;
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	static const char *const names[] = {"inside", "outside", "above", "sub/new"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		(void)unlinkat(folder, names[i], 0);
+	(void)unlinkat(folder, "sub", AT_REMOVEDIR);
+	(void)close(folder);
+	return rmdir(folder_path);
+}
+
+static enum error_code open_beneath(const char *path, int flags, enum fd_follow follow)
+{
+	struct fd_open_options options = {.flags = flags, .mode = 0640, .follow = follow};
+	AUTO_CLOSE int fd = -1;
+	struct error err;
+
+	if (fd_open_beneath(folder, path, &options, &fd, &err) < 0)
+		return err.code;
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	return ERROR_NONE;
+}
+
+TEST(a_path_cannot_leave_its_folder)
+{
+	assert_int_equal(open_beneath("sub", O_RDONLY, FD_SYMLINKS), ERROR_NONE);
+	assert_int_equal(open_beneath("sub/../sub", O_RDONLY, FD_SYMLINKS), ERROR_NONE);
+	assert_int_equal(open_beneath("..", O_RDONLY, FD_SYMLINKS), ERROR_FORBIDDEN);
+	assert_int_equal(open_beneath("/etc", O_RDONLY, FD_SYMLINKS), ERROR_FORBIDDEN);
+	assert_int_equal(open_beneath("outside/passwd", O_RDONLY, FD_SYMLINKS), ERROR_FORBIDDEN);
+	assert_int_equal(open_beneath("above", O_RDONLY, FD_SYMLINKS), ERROR_FORBIDDEN);
+	assert_int_equal(open_beneath("missing", O_RDONLY, FD_SYMLINKS), ERROR_NOT_FOUND);
+}
+
+TEST(links_are_followed_only_when_asked)
+{
+	assert_int_equal(open_beneath("inside", O_RDONLY, FD_SYMLINKS), ERROR_NONE);
+	assert_int_equal(open_beneath("inside", O_RDONLY, FD_NO_SYMLINKS), ERROR_INVALID);
+}
+
+TEST(a_file_is_created_beneath_with_its_mode)
+{
+	struct stat status;
+
+	assert_int_equal(open_beneath("sub/new", O_WRONLY | O_CREAT | O_EXCL, FD_SYMLINKS),
+	                 ERROR_NONE);
+	assert_int_equal(fstatat(folder, "sub/new", &status, 0), 0);
+	assert_int_equal(status.st_mode & 0777 & ~0640u, 0);
+	assert_int_equal(open_beneath("sub/new", O_WRONLY | O_CREAT | O_EXCL, FD_SYMLINKS),
+	                 ERROR_CONFLICT);
+}
+
+static void make_pipe(int ends[2])
+{
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+}
+
+TEST(bytes_written_are_read_whole)
+{
+	AUTO(buf_done) struct buf rest = BUF(5);
+	char start[3];
+	struct error err;
+	int ends[2];
+
+	make_pipe(ends);
+	assert_int_equal(fd_write_all(ends[1], "abcdefgh", 8, &err), 0);
+	assert_int_equal(close(ends[1]), 0);
+	assert_int_equal(fd_read_all(ends[0], start, 3, &err), 0);
+	assert_memory_equal(start, "abc", 3);
+	assert_int_equal(fd_read_to_end(ends[0], &rest, &err), 0);
+	assert_string_equal(buf_text(&rest), "defgh");
+	assert_int_equal(fd_read_all(ends[0], start, 1, &err), -1);
+	assert_int_equal(err.code, ERROR_UNAVAILABLE);
+	(void)close(ends[0]);
+}
+
+TEST(one_byte_past_the_limit_is_too_much)
+{
+	AUTO(buf_done) struct buf out = BUF(7);
+	struct error err;
+	int ends[2];
+
+	make_pipe(ends);
+	assert_int_equal(fd_write_all(ends[1], "abcdefgh", 8, &err), 0);
+	(void)close(ends[1]);
+	assert_int_equal(fd_read_to_end(ends[0], &out, &err), -1);
+	assert_int_equal(err.code, ERROR_TOO_LARGE);
+	(void)close(ends[0]);
+}
+
+TEST(failures_of_the_descriptor_are_reported)
+{
+	AUTO(buf_done) struct buf out = BUF(7);
+	struct error err;
+	char byte;
+	int ends[2];
+
+	assert_int_equal(fd_write_all(-1, "a", 1, &err), -1);
+	assert_int_equal(err.sys_errno, EBADF);
+	assert_int_equal(fd_read_all(-1, &byte, 1, &err), -1);
+	assert_int_equal(fd_read_to_end(-1, &out, &err), -1);
+	assert_int_equal(fd_set_blocking(-1, true, &err), -1);
+	make_pipe(ends);
+	(void)close(ends[0]);
+	(void)signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(fd_write_all(ends[1], "a", 1, &err), -1);
+	assert_int_equal(err.code, ERROR_UNAVAILABLE);
+	(void)close(ends[1]);
+}
+
+TEST(waiting_ends_with_data_or_at_the_deadline)
+{
+	struct error err;
+	int ends[2];
+
+	make_pipe(ends);
+	assert_int_equal(fd_wait(ends[0], POLLIN, deadline_in(1), &err), 0);
+	assert_int_equal(fd_wait(ends[0], POLLIN, 0, &err), 0);
+	assert_int_equal(fd_write_all(ends[1], "a", 1, &err), 0);
+	assert_int_equal(fd_wait(ends[0], POLLIN, DEADLINE_NEVER, &err), 1);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	assert_int_equal(fd_wait(ends[0], POLLIN, DEADLINE_NEVER, &err), -1);
+}
+
+TEST(blocking_can_be_switched)
+{
+	struct error err;
+	int ends[2];
+
+	make_pipe(ends);
+	assert_int_equal(fd_set_blocking(ends[0], false, &err), 0);
+	assert_true(fcntl(ends[0], F_GETFL) & O_NONBLOCK);
+	assert_int_equal(fd_set_blocking(ends[0], true, &err), 0);
+	assert_false(fcntl(ends[0], F_GETFL) & O_NONBLOCK);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+	        CASE(a_path_cannot_leave_its_folder),
+	        CASE(links_are_followed_only_when_asked),
+	        CASE(a_file_is_created_beneath_with_its_mode),
+	        CASE(bytes_written_are_read_whole),
+	        CASE(one_byte_past_the_limit_is_too_much),
+	        CASE(failures_of_the_descriptor_are_reported),
+	        CASE(waiting_ends_with_data_or_at_the_deadline),
+	        CASE(blocking_can_be_switched),
+	};
+
+	return cmocka_run_group_tests(cases, make_folder, remove_folder);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
+
+#include "base/span.h"
+
+TEST(spans_compare_by_bytes)
+{
+	struct span empty = {NULL, 0};
+
+	assert_true(span_equals(SPAN("a\0b"), (struct span){"a\0b", 3}));
+	assert_false(span_equals(SPAN("a\0b"), SPAN("a\0c")));
+	assert_true(span_equals(empty, SPAN("")));
+	assert_true(span_equals_text(SPAN("abc"), "abc"));
+	assert_false(span_equals_text(SPAN("abc\0"), "abc"));
+	assert_true(span_starts_with(SPAN("abc"), "ab"));
+	assert_true(span_starts_with(empty, ""));
+	assert_false(span_starts_with(SPAN("a"), "ab"));
+	assert_int_equal(span_of(NULL).size, 0);
+}
+
+TEST(a_split_yields_every_part_once)
+{
+	struct span rest = SPAN("a,,b"), head;
+
+	assert_true(span_split(&rest, ',', &head));
+	assert_true(span_equals_text(head, "a"));
+	assert_true(span_split(&rest, ',', &head));
+	assert_int_equal(head.size, 0);
+	assert_false(span_split(&rest, ',', &head));
+	assert_true(span_equals_text(head, "b"));
+	assert_int_equal(rest.size, 0);
+	assert_int_equal(span_find(SPAN("xyz"), 'z'), 2);
+	assert_int_equal(span_find((struct span){NULL, 0}, 'z'), -1);
+}
+
+TEST(trimming_takes_blanks_at_both_ends_only)
+{
+	assert_true(span_equals_text(span_trim(SPAN(" \t a b\t ")), "a b"));
+	assert_int_equal(span_trim(SPAN("  \t")).size, 0);
+	assert_true(span_equals_text(span_trim(SPAN("\n")), "\n"));
+}
+
+TEST(whole_numbers_are_digits_within_bounds)
+{
+	static const char *const bad[] = {"",
+	                                  "-1",
+	                                  "+1",
+	                                  " 1",
+	                                  "1 ",
+	                                  "0x1",
+	                                  "1e3",
+	                                  "1.",
+	                                  "11",
+	                                  "9223372036854775808",
+	                                  "99999999999999999999999"};
+	struct error err;
+	int64_t value = 7;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(span_parse_whole(span_of(bad[i]), 0, 10, &value, &err), -1);
+		assert_int_equal(err.code, ERROR_INVALID);
+	}
+	assert_int_equal(value, 7);
+	assert_int_equal(span_parse_whole(SPAN("0010"), 0, 10, &value, &err), 0);
+	assert_int_equal(value, 10);
+	assert_int_equal(span_parse_whole(SPAN("9223372036854775807"), 0, INT64_MAX, &value, &err),
+	                 0);
+	assert_true(value == INT64_MAX);
+	assert_int_equal(span_parse_whole(SPAN("2"), 3, 10, &value, &err), -1);
+	assert_string_equal(err.text, "2 is not between 3 and 10");
+}
+
+TEST(only_well_formed_utf8_passes)
+{
+	static const char *const good[] = {"",
+	                                   "plain",
+	                                   "\xC2\x80",
+	                                   "\xDF\xBF",
+	                                   "\xE0\xA0\x80",
+	                                   "\xED\x9F\xBF",
+	                                   "\xEE\x80\x80",
+	                                   "\xF0\x90\x80\x80",
+	                                   "\xF4\x8F\xBF\xBF"};
+	static const char *const bad[] = {"\x80",         "\xC0\x80",         "\xC1\xBF",
+	                                  "\xC3",         "\xE0\x9F\xBF",     "\xED\xA0\x80",
+	                                  "\xE2\x82",     "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80",
+	                                  "\xF5\x80\x80", "\xE2\x82\x41",     "\xFF"};
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_true(span_is_utf8(span_of(good[i])));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(span_is_utf8(span_of(bad[i])));
+	assert_true(span_is_utf8(SPAN("a\0b")));
+}
+
+int main(void)
+{
+	return RUN(CASE(spans_compare_by_bytes), CASE(a_split_yields_every_part_once),
+	           CASE(trimming_takes_blanks_at_both_ends_only),
+	           CASE(whole_numbers_are_digits_within_bounds),
+	           CASE(only_well_formed_utf8_passes));
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "worker/worker.h"
+
+struct job {
+	struct worker_task task;
+	sem_t *started, *may_end;
+};
+
+static atomic_uint done_count;
+
+static void run_job(struct worker_task *task)
+{
+	struct job *job = CONTAINER_OF(task, struct job, task);
+
+	if (job->started)
+		(void)sem_post(job->started);
+	if (job->may_end)
+		(void)sem_wait(job->may_end);
+	atomic_fetch_add(&done_count, 1);
+}
+
+static struct worker_pool *start_pool(unsigned threads, unsigned queue_max)
+{
+	struct worker_options options = {.threads = threads, .queue_max = queue_max};
+	struct worker_pool *pool = NULL;
+	struct error err;
+
+	atomic_store(&done_count, 0);
+	assert_int_equal(worker_pool_start(&options, &pool, &err), 0);
+	return pool;
+}
+
+static struct job job_in(enum worker_lane lane)
+{
+	return (struct job){.task = {.lane = lane, .run = run_job}};
+}
+
+TEST(a_pool_needs_a_sensible_number_of_threads)
+{
+	struct worker_pool *pool = NULL;
+	struct error err;
+
+	assert_int_equal(worker_pool_start(&(struct worker_options){.threads = 1}, &pool, &err),
+	                 -1);
+	assert_int_equal(worker_pool_start(&(struct worker_options){.threads = 257}, &pool, &err),
+	                 -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+	assert_null(pool);
+	worker_pool_stop(NULL);
+}
+
+TEST(everything_queued_is_run_before_the_pool_stops)
+{
+	struct worker_pool *pool = start_pool(4, 1000);
+	static struct job jobs[1000];
+	struct error err;
+
+	for (unsigned i = 0; i < 1000; i++) {
+		jobs[i] = job_in(i % 2 ? WORKER_FAST : WORKER_SLOW);
+		assert_int_equal(worker_submit(pool, &jobs[i].task, &err), 0);
+	}
+	worker_pool_stop(pool);
+	assert_int_equal(atomic_load(&done_count), 1000);
+}
+
+TEST(slow_work_leaves_half_of_the_threads_to_fast_work)
+{
+	struct worker_pool *pool = start_pool(4, 10);
+	struct job slow[3], fast = job_in(WORKER_FAST);
+	sem_t started, fast_started, may_end;
+	struct worker_load load;
+	struct error err;
+
+	(void)sem_init(&started, 0, 0);
+	(void)sem_init(&fast_started, 0, 0);
+	(void)sem_init(&may_end, 0, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		slow[i] = job_in(WORKER_SLOW);
+		slow[i].started = &started;
+		slow[i].may_end = &may_end;
+		assert_int_equal(worker_submit(pool, &slow[i].task, &err), 0);
+	}
+	(void)sem_wait(&started);
+	(void)sem_wait(&started);
+	fast.started = &fast_started;
+	assert_int_equal(worker_submit(pool, &fast.task, &err), 0);
+	(void)sem_wait(&fast_started);
+	load = worker_load_get(pool);
+	assert_int_equal(load.running[WORKER_SLOW], 2);
+	assert_int_equal(load.waiting[WORKER_SLOW], 1);
+	for (unsigned i = 0; i < 3; i++)
+		(void)sem_post(&may_end);
+	worker_pool_stop(pool);
+	assert_int_equal(atomic_load(&done_count), 4);
+}
+
+TEST(a_full_lane_refuses_and_the_other_still_takes)
+{
+	struct worker_pool *pool = start_pool(2, 1);
+	struct job running = job_in(WORKER_SLOW), waiting = job_in(WORKER_SLOW),
+	           refused = job_in(WORKER_SLOW), fast = job_in(WORKER_FAST);
+	sem_t started, may_end;
+	struct error err;
+
+	(void)sem_init(&started, 0, 0);
+	(void)sem_init(&may_end, 0, 0);
+	running.started = &started;
+	running.may_end = &may_end;
+	assert_int_equal(worker_submit(pool, &running.task, &err), 0);
+	(void)sem_wait(&started);
+	assert_int_equal(worker_submit(pool, &waiting.task, &err), 0);
+	assert_int_equal(worker_submit(pool, &refused.task, &err), -1);
+	assert_int_equal(err.code, ERROR_UNAVAILABLE);
+	assert_int_equal(worker_submit(pool, &fast.task, &err), 0);
+	(void)sem_post(&may_end);
+	worker_pool_stop(pool);
+	assert_int_equal(atomic_load(&done_count), 3);
+}
+
+int main(void)
+{
+	return RUN(CASE(a_pool_needs_a_sensible_number_of_threads),
+	           CASE(everything_queued_is_run_before_the_pool_stops),
+	           CASE(slow_work_leaves_half_of_the_threads_to_fast_work),
+	           CASE(a_full_lane_refuses_and_the_other_still_takes));
+}
