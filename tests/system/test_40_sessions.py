@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/v1/sandbox: agents by tenant and session."""
+
+import base64
+import threading
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+
+
+@pytest.fixture
+def session(api, request):
+    made = {"tenant_id": "acme", "session_id": request.node.name[:60].replace("[", "-").replace("]", "")}
+    yield made
+    try:
+        api.delete(f"/v1/sandbox/sessions/{made['tenant_id']}/{made['session_id']}")
+    except atoll.ApiError:
+        pass
+
+
+def test_execute_makes_the_session_on_first_use(api, session):
+    result = api.post("/v1/sandbox/execute", {**session, "code": "print(42)", "language": "python"})
+    assert result["stdout"] == "42\n" and result["exit_code"] == 0
+    listed = api.get("/v1/sandbox/sessions")["items"]
+    assert any(s["session_id"] == session["session_id"] for s in listed)
+
+
+def test_files_stay_between_calls(api, session):
+    api.post("/v1/sandbox/write", {**session, "path": "notes/a.txt", "content": "one\ntwo\nthree\n"})
+    assert api.post("/v1/sandbox/bash", {**session, "command": "cat notes/a.txt"})["stdout"] == "one\ntwo\nthree\n"
+    answer = api.post("/v1/sandbox/read", {**session, "path": "notes/a.txt"})
+    assert "two" in answer["content"]
+
+
+def test_read_pages(api, session):
+    api.post("/v1/sandbox/write", {**session, "path": "long", "content": "".join(f"line {i}\n" for i in range(1, 5001))})
+    first = api.post("/v1/sandbox/read", {**session, "path": "long", "offset": 0, "limit": 10})
+    assert first["content"].splitlines()[0].endswith("line 1") and first["total_lines"] == 5000
+    later = api.post("/v1/sandbox/read", {**session, "path": "long", "offset": 4995, "limit": 10})
+    assert later["content"].splitlines()[-1].endswith("line 5000")
+
+
+def test_read_binary(api, session):
+    api.post("/v1/sandbox/bash", {**session, "command": "printf '\\000\\377' > b"})
+    answer = api.post("/v1/sandbox/read_binary", {**session, "path": "b"})
+    assert base64.b64decode(answer["content"]) == b"\0\xff"
+
+
+def test_grep_and_glob_build_no_shell_command(api, session):
+    api.post("/v1/sandbox/write", {**session, "path": "src/a.py", "content": "needle here\n$(touch /tmp/pwned)\n"})
+    api.post("/v1/sandbox/write", {**session, "path": "src/b c.py", "content": "nothing\n"})
+    found = api.post("/v1/sandbox/grep", {**session, "pattern": "needle"})
+    assert [m["path"].lstrip("./") for m in found["matches"]] == ["src/a.py"] and found["matches"][0]["line"] == 1
+    for pattern in ("$(touch /tmp/pwned)", "`touch /tmp/pwned`", "'; touch /tmp/pwned; '", "-e x --pre=touch", "[bad"):
+        try:
+            api.post("/v1/sandbox/grep", {**session, "pattern": pattern})
+            api.post("/v1/sandbox/glob", {**session, "pattern": pattern})
+        except atoll.ApiError as failure:
+            assert failure.status == 400
+    assert api.post("/v1/sandbox/bash", {**session, "command": "ls /tmp/pwned"})["exit_code"] != 0
+    names = [m["path"] if isinstance(m, dict) else m for m in
+             api.post("/v1/sandbox/glob", {**session, "pattern": "**/*.py"})["matches"]]
+    assert sorted(n.lstrip("./") for n in names) == ["src/a.py", "src/b c.py"]
+
+
+def test_the_network_is_blocked_by_default(api, session):
+    result = api.post("/v1/sandbox/bash", {**session, "command": "cat /proc/net/dev | tail -n +3 | cut -d: -f1"})
+    assert result["stdout"].split() == ["lo"]
+
+
+def test_many_first_uses_make_one_sandbox(server, api, session):
+    seen = []
+
+    def use():
+        own = server.api()
+        seen.append(own.post("/v1/sandbox/bash", {**session, "command": "cat /proc/sys/kernel/random/boot_id; hostname"}
+                             )["stdout"])
+        own.close()
+
+    threads = [threading.Thread(target=use) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 8 and len(set(seen)) == 1, seen
+
+
+def test_copy_writes_many_files(api, session):
+    path = f"/v1/sandbox/sessions/{session['tenant_id']}/{session['session_id']}/copy"
+    api.post(path, {"files": [{"path": "x/1", "content": "one"}, {"path": "x/2", "content": base64.b64encode(b"\0").decode(),
+                                                                 "encoding": "base64"}]})
+    result = api.post("/v1/sandbox/bash", {**session, "command": "cat x/1; stat -c %s x/2"})
+    assert result["stdout"] == "one1\n"
+
+
+def test_deleting_a_session_deletes_its_sandbox(api, session):
+    api.post("/v1/sandbox/bash", {**session, "command": "true"})
+    sandbox = next(s["sandbox_id"] for s in api.get("/v1/sandbox/sessions")["items"]
+                   if s["session_id"] == session["session_id"])
+    api.delete(f"/v1/sandbox/sessions/{session['tenant_id']}/{session['session_id']}")
+    with pytest.raises(atoll.ApiError):
+        api.exec(sandbox, "true")
+    assert not any(s["session_id"] == session["session_id"] for s in api.get("/v1/sandbox/sessions")["items"])
+
+
+@pytest.mark.parametrize("body", [{"session_id": "x"}, {"tenant_id": "x"}, {"tenant_id": "", "session_id": "x"},
+                                  {"tenant_id": "a/b", "session_id": "x"}, {"tenant_id": "a", "session_id": "x" * 300}])
+def test_bad_names_are_refused(api, body):
+    with pytest.raises(atoll.ApiError) as failure:
+        api.post("/v1/sandbox/bash", {"command": "true", **body})
+    assert failure.value.status == 400
+
+
+def test_the_number_of_sessions_is_limited():
+    server = atoll.Server(environment={"SANDBOX_MAX_SESSIONS": "2"}).start()
+    try:
+        api = server.api()
+        for name in ("a", "b"):
+            api.post("/v1/sandbox/bash", {"tenant_id": "t", "session_id": name, "command": "true"})
+        with pytest.raises(atoll.ApiError) as failure:
+            api.post("/v1/sandbox/bash", {"tenant_id": "t", "session_id": "c", "command": "true"})
+        assert failure.value.status == 429
+    finally:
+        server.remove_all()

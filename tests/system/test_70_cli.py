@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line, as a person or a script uses it."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import time
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+
+
+def test_run_gives_output_and_exit_status(server):
+    result = server.cli("run", "-t", "host", "--no-internet", "--", "sh", "-c", "echo out; echo err >&2; exit 5")
+    assert (result.returncode, result.stdout, result.stderr) == (5, b"out\n", b"err\n")
+    assert b"" == server.cli("ps", "--json").stdout.replace(b"[]", b"").replace(b'{"items":}', b"").strip()[:0]
+
+
+def test_run_passes_stdin(server):
+    result = server.cli("run", "-t", "host", "--no-internet", "-i", "--", "wc", "-c", input=b"x" * 100000)
+    assert result.stdout.split() == [b"100000"]
+
+
+def test_run_leaves_nothing_unless_kept(server, api):
+    before = len(api.get("/api/sandbox/instances")["items"])
+    server.cli("run", "-t", "host", "--no-internet", "--", "true")
+    assert len(api.get("/api/sandbox/instances")["items"]) == before
+
+
+def test_keep_exec_cp_ls_inspect_rm(server, tmp_path):
+    assert server.cli("run", "-t", "host", "--no-internet", "--keep", "--name", "cli-box", "--", "true").returncode == 0
+    (tmp_path / "in.txt").write_text("from outside\n")
+    assert server.cli("cp", tmp_path / "in.txt", "cli-box:in.txt").returncode == 0
+    assert server.cli("exec", "cli-box", "--", "cat", "in.txt").stdout == b"from outside\n"
+    assert b"in.txt" in server.cli("ls", "cli-box:.").stdout
+    assert server.cli("exec", "cli-box", "--", "sh", "-c", "mkdir -p d/e; echo deep > d/e/f").returncode == 0
+    assert server.cli("cp", "cli-box:d", tmp_path / "copied").returncode == 0
+    assert (tmp_path / "copied" / "e" / "f").read_text() == "deep\n"
+    assert server.cli("cp", tmp_path / "copied", "cli-box:back").returncode == 0
+    assert server.cli("exec", "cli-box", "--", "cat", "back/e/f").stdout == b"deep\n"
+    shown = json.loads(server.cli("inspect", "cli-box", "--json").stdout)
+    assert shown["name"] == "cli-box" and shown["state"] == "started"
+    assert server.cli("stats", "cli-box", "--json").returncode == 0
+    assert server.cli("stop", "cli-box").returncode == 0
+    assert server.cli("start", "cli-box").returncode == 0
+    assert server.cli("rm", "cli-box").returncode == 0
+    assert server.cli("inspect", "cli-box").returncode != 0
+
+
+def test_ctrl_c_reaches_the_command(server):
+    process = subprocess.Popen(
+        [atoll.ATOLL, "run", "-t", "host", "--no-internet", "--", "sh", "-c",
+         "trap 'echo caught; exit 9' INT; echo ready; while :; do sleep 0.05; done"],
+        env=server.cli_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    assert process.stdout.readline() == b"ready\n"
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=15)
+    assert out == b"caught\n" and process.returncode == 9
+
+
+def read_until(fd, text, seconds=10):
+    seen, end = b"", time.monotonic() + seconds
+    while text not in seen:
+        assert time.monotonic() < end, seen
+        if select.select([fd], [], [], 0.1)[0]:
+            try:
+                seen += os.read(fd, 4096)
+            except OSError:
+                break
+    return seen
+
+
+def test_shell_is_a_real_terminal(server, api):
+    with api.sandbox(internet=False) as sandbox:
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.execve(atoll.ATOLL, ["atoll", "shell", sandbox], server.cli_environment())
+        os.write(fd, b"tty; echo mark-$((40+2))\n")
+        seen = read_until(fd, b"mark-42")
+        assert b"/dev/pts/" in seen
+        import fcntl
+        import struct
+        import termios
+        fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 132, 0, 0))
+        time.sleep(0.3)
+        os.write(fd, b"stty size\n")
+        read_until(fd, b"50 132")
+        os.write(fd, b"exit 3\n")
+        _, status = os.waitpid(pid, 0)
+        assert os.waitstatus_to_exitcode(status) == 3
+
+
+def test_shell_detaches_and_leaves_it_running(server, api):
+    with api.sandbox(internet=False) as sandbox:
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.execve(atoll.ATOLL, ["atoll", "shell", sandbox], server.cli_environment())
+        os.write(fd, b"sleep 77.5 & echo go-$((1+1))\n")
+        read_until(fd, b"go-2")
+        os.write(fd, b"\x1c")
+        read_until(fd, b"etached", 5)
+        os.waitpid(pid, 0)
+        assert "77.5" in api.exec(sandbox, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '")["stdout"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["run", "--help"], ["template", "--help"], ["version"],
+                                       ["doctor"], ["doctor", "--json"], ["config"], ["plan"],
+                                       ["completion", "bash"]])
+def test_help_and_reports_need_no_server(arguments):
+    environment = {**os.environ, "ATOLL_API_URL": "http://127.0.0.1:9", "ATOLL_API_KEY": "x"}
+    result = subprocess.run([atoll.ATOLL, *arguments], env=environment, capture_output=True, timeout=30)
+    assert result.returncode in ((0, 2) if not arguments else (0,)), result.stderr
+    assert result.stdout or result.stderr
+
+
+@pytest.mark.parametrize("arguments, word", [
+    (["nonsense"], b"nonsense"), (["run"], b"--"), (["run", "--cpu", "x", "--", "true"], b"cpu"),
+    (["cp", "a", "b"], b"SANDBOX:"), (["exec", "no-such", "--", "true"], b"no-such"), (["rm"], b"rm"),
+])
+def test_bad_use_says_what_is_right(server, arguments, word):
+    result = server.cli(*arguments)
+    assert result.returncode != 0 and word in result.stderr, result.stderr
+
+
+def test_every_listing_speaks_json(server, api):
+    with api.sandbox(internet=False) as sandbox:
+        for arguments in (["ps"], ["template", "ls"], ["key", "ls"], ["ls", f"{sandbox}:/"], ["stats", sandbox],
+                          ["version"], ["config"], ["doctor"]):
+            result = server.cli(*arguments, "--json")
+            assert result.returncode == 0, (arguments, result.stderr)
+            json.loads(result.stdout)
+
+
+def test_keys_can_be_made_used_and_revoked(server):
+    made = json.loads(server.cli("key", "create", "--name", "robot", "--json").stdout)
+    api = server.api(made["key"])
+    assert api.get("/api/sandbox/instances")["items"] is not None
+    assert server.cli("key", "revoke", made["id"]).returncode == 0
+    with pytest.raises(atoll.ApiError) as failure:
+        server.api(made["key"]).get("/api/sandbox/instances")
+    assert failure.value.status == 401
+
+
+def test_a_local_server_starts_by_itself(tmp_path):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("ATOLL")}
+    environment["ATOLL_DATA"] = str(tmp_path / "data")
+    try:
+        result = subprocess.run([atoll.ATOLL, "run", "-t", "host", "--no-internet", "--", "echo", "by itself"],
+                                env=environment, capture_output=True, timeout=60)
+        assert result.stdout == b"by itself\n", result.stderr
+        again = subprocess.run([atoll.ATOLL, "run", "-t", "host", "--no-internet", "--", "echo", "again"],
+                               env=environment, capture_output=True, timeout=60)
+        assert again.stdout == b"again\n"
+    finally:
+        for pid in [p for p in os.listdir("/proc") if p.isdigit()]:
+            try:
+                line = open(f"/proc/{pid}/cmdline", "rb").read()
+            except OSError:
+                continue
+            if b"atolld" in line and str(tmp_path).encode() in line and b"--role" not in line:
+                os.kill(int(pid), signal.SIGTERM)
