@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Templates: seeding, import from each format, hostile archives, the built Debian base."""
+
+import io
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tarfile
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+PATH = "/api/sandbox/templates"
+
+
+def busybox_root(folder):
+    program = shutil.which("busybox")
+    if not program:
+        pytest.skip("'busybox' is not installed (Debian package busybox-static)")
+    root = folder / "root"
+    (root / "bin").mkdir(parents=True)
+    (root / "etc").mkdir()
+    shutil.copy(program, root / "bin" / "busybox")
+    for name in ("sh", "echo", "cat", "id", "ls", "true"):
+        os.symlink("busybox", root / "bin" / name)
+    (root / "etc" / "passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
+    (root / "etc" / "os-release").write_text("ID=busybox-test\n")
+    return root
+
+
+def as_tar(root, path, mode="w"):
+    with tarfile.open(path, mode) as tar:
+        tar.add(root, ".")
+    return path
+
+
+def import_file(api, name, kind, path):
+    with open(path, "rb") as source:
+        return api.call("POST", f"{PATH}/import?name={name}&format={kind}", source.read(),
+                        {"Content-Type": "application/octet-stream"})
+
+
+def check_template(api, name):
+    with api.sandbox(template=name, internet=False) as sandbox:
+        assert "busybox-test" in api.exec(sandbox, "cat /etc/os-release")["stdout"]
+        assert api.exec(sandbox, "id -u")["stdout"] == "1000\n"
+        assert api.exec(sandbox, "id -u", user="root")["stdout"] == "0\n"
+
+
+def test_seeding_is_idempotent(api):
+    first = {t["name"] for t in api.get(PATH)["items"]}
+    assert {"base", "host"} <= first
+    api.post(f"{PATH}/seed")
+    api.post(f"{PATH}/seed")
+    assert sorted(t["name"] for t in api.get(PATH)["items"]) == sorted(first)
+
+
+def test_a_template_says_what_it_is(api):
+    shown = api.get(f"{PATH}/host")
+    for member in ("id", "name", "runtime", "isolation", "resources", "env", "entrypoint", "ports", "state"):
+        assert member in shown, member
+    assert shown["state"] == "ready"
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:xz"])
+def test_import_of_a_tar(api, tmp_path, mode):
+    name = "tar-" + mode.replace(":", "-")
+    path = as_tar(busybox_root(tmp_path), tmp_path / "root.tar", mode)
+    import_file(api, name, "tar", path)
+    try:
+        check_template(api, name)
+    finally:
+        api.delete(f"{PATH}/{name}")
+
+
+def oci_layout(folder):
+    for program in ("umoci", "skopeo"):
+        if not shutil.which(program):
+            pytest.skip(f"'{program}' is not installed")
+    root, layout = busybox_root(folder), folder / "layout"
+    subprocess.run(["umoci", "init", "--layout", layout], check=True, capture_output=True)
+    subprocess.run(["umoci", "new", "--image", f"{layout}:latest"], check=True, capture_output=True)
+    subprocess.run(["umoci", "insert", "--image", f"{layout}:latest", root, "/"], check=True, capture_output=True)
+    subprocess.run(["umoci", "config", "--image", f"{layout}:latest", "--config.env", "FROM_IMAGE=yes",
+                    "--config.exposedports", "3000/tcp"], check=True, capture_output=True)
+    return layout
+
+
+def test_import_of_an_oci_layout(api, tmp_path):
+    layout = oci_layout(tmp_path)
+    import_file(api, "from-oci", "oci", as_tar(layout, tmp_path / "layout.tar"))
+    try:
+        check_template(api, "from-oci")
+        assert api.get(f"{PATH}/from-oci")["ports"] == [3000]
+        with api.sandbox(template="from-oci", internet=False) as sandbox:
+            assert api.exec(sandbox, "echo $FROM_IMAGE")["stdout"] == "yes\n"
+    finally:
+        api.delete(f"{PATH}/from-oci")
+
+
+def test_import_of_a_docker_archive(api, tmp_path):
+    layout = oci_layout(tmp_path)
+    subprocess.run(["skopeo", "copy", f"oci:{layout}:latest", f"docker-archive:{tmp_path}/image.tar:test:latest"],
+                   check=True, capture_output=True)
+    import_file(api, "from-docker", "docker-archive", tmp_path / "image.tar")
+    try:
+        check_template(api, "from-docker")
+    finally:
+        api.delete(f"{PATH}/from-docker")
+
+
+def test_import_by_the_command_line(server, api, tmp_path):
+    path = as_tar(busybox_root(tmp_path), tmp_path / "root.tar")
+    result = server.cli("template", "import", "--name", "by-cli", path)
+    assert result.returncode == 0, result.stderr
+    try:
+        check_template(api, "by-cli")
+    finally:
+        assert server.cli("template", "rm", "by-cli").returncode == 0
+
+
+def hostile_tars():
+    def entry(tar, name, kind=tarfile.REGTYPE, link="", data=b"x"):
+        info = tarfile.TarInfo(name)
+        info.type, info.linkname, info.size = kind, link, len(data) if kind == tarfile.REGTYPE else 0
+        tar.addfile(info, io.BytesIO(data) if kind == tarfile.REGTYPE else None)
+
+    def climb(tar):
+        entry(tar, "../../../../var/tmp/atoll-climbed")
+
+    def absolute(tar):
+        entry(tar, "/var/tmp/atoll-climbed")
+
+    def through_link(tar):
+        entry(tar, "out", tarfile.SYMTYPE, "/var/tmp")
+        entry(tar, "out/atoll-climbed")
+
+    def hard_link(tar):
+        entry(tar, "passwd", tarfile.LNKTYPE, "/etc/passwd")
+    return [climb, absolute, through_link, hard_link]
+
+
+@pytest.mark.parametrize("make", hostile_tars(), ids=lambda f: f.__name__)
+def test_a_hostile_tar_writes_nothing_outside(api, tmp_path, make):
+    with tarfile.open(tmp_path / "bad.tar", "w") as tar:
+        make(tar)
+    before = os.stat("/etc/passwd").st_nlink
+    try:
+        import_file(api, "hostile", "tar", tmp_path / "bad.tar")
+        api.delete(f"{PATH}/hostile")
+    except atoll.ApiError as failure:
+        assert failure.status in (400, 413)
+    assert not pathlib.Path("/var/tmp/atoll-climbed").exists()
+    assert os.stat("/etc/passwd").st_nlink == before
+
+
+@pytest.mark.parametrize("kind, data, word", [("tar", b"this is no tar at all" * 100, "tar"), ("oci", b"\0" * 2048, "oci"),
+                                              ("zip", b"PK", "format")])
+def test_bad_imports_say_what_is_wrong(api, tmp_path, kind, data, word):
+    (tmp_path / "bad").write_bytes(data)
+    with pytest.raises(atoll.ApiError) as failure:
+        import_file(api, "bad-import", kind, tmp_path / "bad")
+    assert word in (failure.value.message + failure.value.hint).lower()
+    assert "bad-import" not in {t["name"] for t in api.get(PATH)["items"] if t["state"] == "ready"}
+
+
+def test_a_template_in_use_is_not_deleted(api, tmp_path):
+    import_file(api, "in-use", "tar", as_tar(busybox_root(tmp_path), tmp_path / "root.tar"))
+    with api.sandbox(template="in-use", internet=False):
+        with pytest.raises(atoll.ApiError) as failure:
+            api.delete(f"{PATH}/in-use")
+        assert failure.value.status == 409
+    api.delete(f"{PATH}/in-use")
+
+
+def test_the_host_template_shows_no_secret(api):
+    with api.sandbox(internet=False) as sandbox:
+        result = api.exec(sandbox, "cat /etc/shadow /etc/ssh/* /root/.ssh/* /root/.npmrc /etc/sudoers.d/* 2>/dev/null; "
+                          "ls /root /home /var /opt /srv /mnt /media 2>/dev/null", user="root")
+        shadow = pathlib.Path("/etc/shadow").read_text().splitlines()
+        for line in shadow:
+            secret = line.split(":")[1]
+            assert len(secret) < 4 or secret not in result["stdout"]
+        private = api.exec(sandbox, "find /usr -xdev -type f ! -perm -o=r -readable 2>/dev/null | head", user="root",
+                           timeout_ms=60000)
+        assert private["stdout"] == "", "files that only the host's root may read are readable inside"
+
+
+def test_base_is_built_on_first_use_and_has_its_programs(server, api):
+    from test_60_network import registry_reason
+    reason = registry_reason()
+    if reason:
+        pytest.skip(reason)
+    if shutil.which("mmdebstrap") is None:
+        pytest.skip("'mmdebstrap' is not installed")
+    slow = server.api(timeout=600)
+    made = slow.post("/api/sandbox/instances?wait=false", {"template": "base", "internet": True})
+    seen = set()
+
+    def ready():
+        row = slow.get(f"/api/sandbox/instances/{made['id']}")
+        assert row["state"] != "failed", row
+        seen.add(slow.get(f"{PATH}/base")["state_text"])
+        return row["state"] == "started"
+    atoll.wait_for(ready, 600, "base")
+    assert len(seen) >= 2, "no progress was shown"
+    box = made["id"]
+    for command in ("bash --version", "python3 -m pip --version", "python3 -m venv /tmp/v", "node --version", "npm --version",
+                    "git --version", "rg --version", "curl --version", "sudo -n id -u", "ps", "tput -T xterm cols",
+                    "test -d /etc/ssl/certs && echo certs"):
+        result = slow.exec(box, command, timeout_ms=60000)
+        assert result["exit_code"] == 0, (command, result)
+    assert slow.exec(box, "id -un; pwd")["stdout"] == "user\n/home/user/project\n"
+    result = slow.exec(box, "cd /tmp && npm install --no-audit --no-fund is-number@7.0.0 && "
+                       "node -e 'console.log(require(\"is-number\")(5))'", timeout_ms=120000)
+    assert result["stdout"].endswith("true\n"), result
+    result = slow.exec(box, "sudo apt-get update -qq && sudo apt-get install -y -qq --no-install-recommends tree && "
+                       "tree --version", timeout_ms=180000)
+    assert result["exit_code"] == 0 and "tree" in result["stdout"], result
+    slow.remove(box)
+    assert json.dumps(slow.get(f"{PATH}/base"))
