@@ -84,8 +84,10 @@ static int failed_reply(struct arena *a, struct span payload, struct error *err)
 	if (wire_decode(a, payload, broker_failed_shape, &failed, sizeof(failed), err) < 0)
 		return FAIL_CONTEXT(err, "broker");
 	bool is_known = failed.code > ERROR_NONE && failed.code < ERROR_CODE_COUNT;
-	error_set(err, is_known ? (enum error_code)failed.code : ERROR_SYSTEM,
-	          (int)failed.sys_errno, HERE, "%s", failed.text);
+	error_set(err, is_known ? (enum error_code)failed.code : ERROR_SYSTEM, 0, HERE, "%s",
+	          failed.text);
+	/* Its words are in the text already. */
+	err->sys_errno = (int)failed.sys_errno;
 	error_hint(err, "%s", failed.hint);
 	return -1;
 }

@@ -124,8 +124,8 @@ int compute_failed(struct span payload, struct error *err)
 
 	if (wire_decode(&a, payload, agent_failed_shape, &failed, sizeof(failed), &malformed) < 0)
 		return FAIL(err, ERROR_SYSTEM, "the agent failed and did not say why");
-	error_set(err, code_of_agent(failed.code), (int)(failed.sys_errno & 0xfff), HERE, "%s",
-	          failed.text);
+	error_set(err, code_of_agent(failed.code), 0, HERE, "%s", failed.text);
+	err->sys_errno = (int)(failed.sys_errno & 0xfff);
 	error_hint(err, "%s", failed.hint);
 	replace_controls(err->text);
 	replace_controls(err->hint);
