@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/attribute.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "sandbox/sandbox.h"
@@ -64,17 +65,24 @@ struct config_option {
 	size_t offset;
 	const char *env; /* neutral name besides ATOLL_…, or NULL */
 	const char *initial;
-	int64_t min, max;
+	int64_t min, max; /* of numbers, milliseconds and bytes */
 	const char *about;
+	const char *const *choices; /* CONFIG_TEXT: the words it may be, NULL-terminated; or NULL */
+	/* CONFIG_TEXT: says what is wrong with the value; or NULL */
+	int (*check)(const char *value, struct error *err);
 };
 extern const struct config_option config_options[]; /* ends with name NULL */
 
 struct config_source {
-	/* "name=value" texts from the command line, NULL-terminated */
+	/* "name=value" texts from the command line, NULL-terminated; NULL = none. '-' in a name
+	 * stands for '_'. */
 	const char *const *flags;
 	const char *file; /* NULL = DATA/atoll.yaml if there */
 	char *const *environment;
 };
+/* Errors name the place: "atoll.yaml:12: 'cpuu' is not an option; did you mean 'cpu'?". An empty
+ * environment variable counts as not set. Looks at the user's id and home for the defaults of
+ * `data` and `user`; opens nothing but the file. */
 MUST_CHECK int config_load(struct arena *a, const struct config_source *source, struct config *ret,
                            struct error *err);
 /* As YAML with a comment per option: what `atoll config` prints. */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/check.h"
+
+#include <arpa/inet.h>
+#include <stdint.h>
+#include <sys/un.h>
+
+#include "base/span.h"
+#include "sandbox/sandbox.h"
+
+/* From 8 to 28: 12 usable addresses is the least that makes sense. */
+#define SUBNET_PREFIX_MIN 8
+#define SUBNET_PREFIX_MAX 28
+
+struct network {
+	int family;
+	uint8_t address[16];
+	int64_t prefix;
+};
+
+static bool copy_text(struct span text, char *out, size_t size)
+{
+	if (text.size >= size)
+		return false;
+	memcpy(out, text.data, text.size);
+	out[text.size] = '\0';
+	return true;
+}
+
+static bool parse_address(struct span text, struct network *ret)
+{
+	char copy[INET6_ADDRSTRLEN];
+
+	ret->family = span_find(text, ':') < 0 ? AF_INET : AF_INET6;
+	return copy_text(text, copy, sizeof(copy)) &&
+	       inet_pton(ret->family, copy, ret->address) == 1;
+}
+
+/* A forgotten or wrong prefix would open or close more than was meant, so bits after it are a
+ * mistake. */
+static bool parse_network(struct span text, struct network *ret)
+{
+	struct error ignored;
+	struct span address;
+	int64_t bits;
+
+	if (!span_split(&text, '/', &address) || !parse_address(address, ret))
+		return false;
+	bits = ret->family == AF_INET ? 32 : 128;
+	if (span_parse_whole(text, 0, bits, &ret->prefix, &ignored) < 0)
+		return false;
+	for (int64_t bit = ret->prefix; bit < bits; bit++) {
+		if (ret->address[bit / 8] & 0x80 >> bit % 8)
+			return false;
+	}
+	return true;
+}
+
+static bool parse_host_port(struct span text)
+{
+	struct network host;
+	struct error ignored;
+	ptrdiff_t colon = -1;
+	int64_t port;
+
+	for (size_t i = 0; i < text.size; i++)
+		colon = text.data[i] == ':' ? (ptrdiff_t)i : colon;
+	if (colon < 1 ||
+	    span_parse_whole((struct span){text.data + colon + 1, text.size - (size_t)colon - 1}, 0,
+	                     65535, &port, &ignored) < 0)
+		return false;
+	text.size = (size_t)colon;
+	if (text.data[0] != '[')
+		return parse_address(text, &host) && host.family == AF_INET;
+	return text.data[text.size - 1] == ']' &&
+	       parse_address((struct span){text.data + 1, text.size - 2}, &host) &&
+	       host.family == AF_INET6;
+}
+
+int check_listen(const char *value, struct error *err)
+{
+	struct sockaddr_un un;
+
+	if (strncmp(value, "unix:", 5) == 0) {
+		if (value[5] == '/' && strlen(value + 5) < sizeof(un.sun_path))
+			return 0;
+		return FAIL(err, ERROR_INVALID,
+		            "expected 'unix:' and an absolute path of at most %zu bytes",
+		            sizeof(un.sun_path) - 1);
+	}
+	if (!parse_host_port(span_of(value)))
+		return FAIL(err, ERROR_INVALID,
+		            "expected an address and a port such as 127.0.0.1:7777 or [::1]:7777, "
+		            "or unix:/path");
+	return 0;
+}
+
+int check_subnet(const char *value, struct error *err)
+{
+	struct network network;
+
+	if (!parse_network(span_of(value), &network) || network.family != AF_INET ||
+	    network.prefix < SUBNET_PREFIX_MIN || network.prefix > SUBNET_PREFIX_MAX)
+		return FAIL(err, ERROR_INVALID,
+		            "expected an IPv4 network from /%d to /%d such as 10.213.0.0/16",
+		            SUBNET_PREFIX_MIN, SUBNET_PREFIX_MAX);
+	return 0;
+}
+
+int check_networks(const char *value, struct error *err)
+{
+	struct span rest = span_of(value), part;
+	struct network network;
+
+	while (rest.size > 0) {
+		(void)span_split(&rest, ',', &part);
+		if (!parse_network(span_trim(part), &network))
+			return FAIL(err, ERROR_INVALID,
+			            "expected networks such as 10.1.0.0/16,fd00::/8, without bits "
+			            "after the prefix");
+	}
+	return 0;
+}
+
+int check_name(const char *value, struct error *err)
+{
+	return sandbox_name_check(value, err);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* config/check.h — what the values of text options must look like. Private to this folder. */
+#pragma once
+
+#include "base/attribute.h"
+#include "base/error.h"
+
+/* "127.0.0.1:7777", "[::1]:0" or "unix:/path". */
+MUST_CHECK int check_listen(const char *value, struct error *err);
+/* An IPv4 network with room for sandboxes: "10.213.0.0/16", no bits set after the prefix. */
+MUST_CHECK int check_subnet(const char *value, struct error *err);
+/* Networks with commas between, IPv4 or IPv6; may be empty. */
+MUST_CHECK int check_networks(const char *value, struct error *err);
+/* A short word that is safe in paths and labels. */
+MUST_CHECK int check_name(const char *value, struct error *err);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/file.h"
+
+#include <yaml.h>
+
+/* More than there are options; a file that has more repeats itself. */
+#define LINES_MAX 256
+
+struct reader {
+	yaml_parser_t yaml;
+	yaml_event_t event; /* the latest */
+	struct arena *arena;
+	const char *path;
+	struct file_lines lines;
+};
+
+static void reader_done(struct reader *r)
+{
+	yaml_event_delete(&r->event);
+	yaml_parser_delete(&r->yaml);
+}
+
+static size_t line_of(const struct reader *r)
+{
+	return r->event.start_mark.line + 1;
+}
+
+static int fail_here(const struct reader *r, const char *text, struct error *err)
+{
+	return FAIL(err, ERROR_INVALID, "%s:%zu: %s", r->path, line_of(r), text);
+}
+
+static int next_event(struct reader *r, struct error *err)
+{
+	yaml_event_delete(&r->event);
+	if (yaml_parser_parse(&r->yaml, &r->event))
+		return 0;
+	return FAIL(err, ERROR_INVALID, "%s:%zu: %s", r->path, r->yaml.problem_mark.line + 1,
+	            r->yaml.problem ? r->yaml.problem : "not valid YAML");
+}
+
+static int take_scalar(struct reader *r, const char **ret, struct error *err)
+{
+	const char *text;
+	size_t size;
+
+	if (r->event.type != YAML_SCALAR_EVENT)
+		return fail_here(r, "expected 'name: value'", err);
+	text = (const char *)r->event.data.scalar.value;
+	size = r->event.data.scalar.length;
+	if (memchr(text, '\0', size))
+		return fail_here(r, "NUL is not allowed", err);
+	*ret = arena_copy(r->arena, (struct span){text, size});
+	return 0;
+}
+
+static int check_new(const struct reader *r, const char *name, struct error *err)
+{
+	for (size_t i = 0; i < r->lines.count; i++) {
+		if (strcmp(r->lines.lines[i].name, name) == 0)
+			return FAIL(err, ERROR_INVALID,
+			            "%s:%zu: '%s' was given in line %zu already", r->path,
+			            line_of(r), name, r->lines.lines[i].number);
+	}
+	if (r->lines.count == LINES_MAX)
+		return FAIL(err, ERROR_INVALID, "%s: more than %d options", r->path, LINES_MAX);
+	return 0;
+}
+
+static int read_line(struct reader *r, struct error *err)
+{
+	struct file_line line = {.number = line_of(r)};
+
+	if (take_scalar(r, &line.name, err) < 0 || check_new(r, line.name, err) < 0 ||
+	    next_event(r, err) < 0 || take_scalar(r, &line.value, err) < 0)
+		return -1;
+	r->lines.lines[r->lines.count++] = line;
+	return 0;
+}
+
+static int read_mapping(struct reader *r, struct error *err)
+{
+	for (;;) {
+		if (next_event(r, err) < 0)
+			return -1;
+		if (r->event.type == YAML_MAPPING_END_EVENT)
+			return 0;
+		if (read_line(r, err) < 0)
+			return -1;
+	}
+}
+
+/* A file of nothing but comments has no document; one mapping is all that is understood. */
+static int read_stream(struct reader *r, struct error *err)
+{
+	do {
+		if (next_event(r, err) < 0)
+			return -1;
+		if (r->event.type == YAML_STREAM_END_EVENT)
+			return 0;
+		if (r->event.type == YAML_MAPPING_START_EVENT && read_mapping(r, err) < 0)
+			return -1;
+		if (r->event.type == YAML_DOCUMENT_START_EVENT && r->lines.count > 0)
+			return fail_here(r, "expected one document only", err);
+	} while (r->event.type == YAML_STREAM_START_EVENT ||
+	         r->event.type == YAML_DOCUMENT_START_EVENT ||
+	         r->event.type == YAML_MAPPING_END_EVENT ||
+	         r->event.type == YAML_DOCUMENT_END_EVENT);
+	return fail_here(r, "expected lines of 'name: value'", err);
+}
+
+int file_parse(struct arena *a, const char *path, struct span text, struct file_lines *ret,
+               struct error *err)
+{
+	AUTO(reader_done) struct reader r = {.arena = a, .path = path};
+
+	if (!yaml_parser_initialize(&r.yaml))
+		return FAIL(err, ERROR_SYSTEM, "no memory for a YAML parser");
+	yaml_parser_set_input_string(&r.yaml, (const unsigned char *)text.data, text.size);
+	r.lines.lines = ARENA_ARRAY(a, struct file_line, LINES_MAX);
+	if (read_stream(&r, err) < 0)
+		return -1;
+	*ret = r.lines;
+	return 0;
+}

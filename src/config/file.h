@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* config/file.h — a flat YAML file as lines of name and value. Private to this folder. */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/attribute.h"
+#include "base/error.h"
+#include "base/span.h"
+
+struct file_line {
+	const char *name, *value; /* without NUL inside */
+	size_t number;
+};
+struct file_lines {
+	struct file_line *lines;
+	size_t count;
+};
+
+/* Refuses anything but one mapping of scalars, and names given twice. `path` is for errors, which
+ * begin with "PATH:LINE: ". */
+MUST_CHECK int file_parse(struct arena *a, const char *path, struct span text,
+                          struct file_lines *ret, struct error *err);

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/config.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "config/file.h"
+#include "config/suggest.h"
+#include "config/value.h"
+
+#define VARIABLE_PREFIX "ATOLL_"
+
+struct loader {
+	struct arena *arena;
+	const struct config_source *source;
+	struct config *config;
+};
+
+static const struct config_option *option_find(const char *name)
+{
+	for (const struct config_option *o = config_options; o->name; o++) {
+		if (strcmp(o->name, name) == 0)
+			return o;
+	}
+	return NULL;
+}
+
+static int fail_unknown(const char *place, const char *name, struct error *err)
+{
+	const char *nearest = suggest_option(span_of(name));
+
+	if (nearest)
+		return FAIL(err, ERROR_INVALID, "%s: '%s' is not an option; did you mean '%s'?",
+		            place, name, nearest);
+	(void)FAIL(err, ERROR_INVALID, "%s: '%s' is not an option", place, name);
+	error_hint(err, "`atoll config` lists all options");
+	return -1;
+}
+
+static int set(struct loader *l, const struct config_option *option, const char *value,
+               struct error *err)
+{
+	return value_set(l->arena, option, value, l->config, err);
+}
+
+static int set_defaults(struct loader *l, struct error *err)
+{
+	for (const struct config_option *o = config_options; o->name; o++) {
+		if (set(l, o, o->initial, err) < 0)
+			return FAIL_CONTEXT(err, "default of %s", o->name);
+	}
+	return 0;
+}
+
+static const char *variable_find(const struct loader *l, const char *name)
+{
+	size_t size = strlen(name);
+
+	for (char *const *at = l->source->environment; at && *at; at++) {
+		if (strncmp(*at, name, size) == 0 && (*at)[size] == '=' && (*at)[size + 1])
+			return *at + size + 1;
+	}
+	return NULL;
+}
+
+static const char *variable_name(struct arena *a, const struct config_option *option)
+{
+	char *name = arena_format(a, VARIABLE_PREFIX "%s", option->name);
+
+	for (char *c = name; *c; c++)
+		*c = (char)toupper((unsigned char)*c);
+	return name;
+}
+
+static int set_from_environment(struct loader *l, struct error *err)
+{
+	for (const struct config_option *o = config_options; o->name; o++) {
+		const char *name = variable_name(l->arena, o);
+		const char *value = variable_find(l, name);
+
+		if (!value && o->env) {
+			name = o->env;
+			value = variable_find(l, name);
+		}
+		if (value && set(l, o, value, err) < 0)
+			return FAIL_CONTEXT(err, "%s", name);
+	}
+	return 0;
+}
+
+static int set_from_flag(struct loader *l, const char *flag, struct error *err)
+{
+	struct span value = span_of(flag), head;
+	const struct config_option *option;
+	char *name;
+
+	if (!span_split(&value, '=', &head))
+		return FAIL(err, ERROR_INVALID, "--%s: expected --%s=VALUE", flag, flag);
+	name = arena_copy(l->arena, head);
+	for (char *c = name; *c; c++)
+		*c = *c == '-' ? '_' : *c;
+	option = option_find(name);
+	if (!option)
+		return fail_unknown("command line", name, err);
+	if (set(l, option, value.data, err) < 0)
+		return FAIL_CONTEXT(err, "--%.*s", (int)head.size, head.data);
+	return 0;
+}
+
+static int set_from_flags(struct loader *l, struct error *err)
+{
+	for (const char *const *at = l->source->flags; at && *at; at++) {
+		if (set_from_flag(l, *at, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int set_from_line(struct loader *l, const char *path, const struct file_line *line,
+                         struct error *err)
+{
+	const char *place = arena_format(l->arena, "%s:%zu", path, line->number);
+	const struct config_option *option = option_find(line->name);
+
+	if (!option)
+		return fail_unknown(place, line->name, err);
+	if (!l->source->file && strcmp(line->name, "data") == 0)
+		return FAIL(err, ERROR_INVALID,
+		            "%s: data: a file inside the data folder cannot name it", place);
+	if (set(l, option, line->value, err) < 0)
+		return FAIL_CONTEXT(err, "%s: %s", place, line->name);
+	return 0;
+}
+
+static int set_from_file(struct loader *l, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(64 * 1024);
+	const char *path = l->source->file;
+	struct file_lines lines;
+
+	if (!path)
+		path = arena_format(l->arena, "%s/atoll.yaml", l->config->data_dir);
+	if (!l->source->file && access(path, F_OK) < 0)
+		return 0;
+	if (file_read(AT_FDCWD, path, &text, err) < 0)
+		return FAIL_CONTEXT(err, "configuration");
+	if (file_parse(l->arena, path, buf_span(&text), &lines, err) < 0)
+		return -1;
+	for (size_t i = 0; i < lines.count; i++) {
+		if (set_from_line(l, path, &lines.lines[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int default_data_dir(struct loader *l, const char **ret, struct error *err)
+{
+	const char *data_home = variable_find(l, "XDG_DATA_HOME");
+	const char *home = variable_find(l, "HOME");
+
+	if (geteuid() == 0)
+		*ret = "/var/lib/atoll";
+	else if (data_home && data_home[0] == '/')
+		*ret = arena_format(l->arena, "%s/atoll", data_home);
+	else if (home && home[0] == '/')
+		*ret = arena_format(l->arena, "%s/.local/share/atoll", home);
+	else
+		return FAIL(err, ERROR_INVALID, "no data folder: neither --data nor HOME is set");
+	return 0;
+}
+
+/* The other processes start in other folders, so the path is made absolute at once. */
+static int settle_data_dir(struct loader *l, struct error *err)
+{
+	AUTO_FREE char *here = NULL;
+	struct config *config = l->config;
+
+	if (config->data_dir[0] == '\0')
+		return default_data_dir(l, &config->data_dir, err);
+	here = getcwd(NULL, 0);
+	if (!here)
+		return FAIL_ERRNO(err, "find the current folder");
+	if (path_resolve(l->arena, here, span_of(config->data_dir), &config->data_dir, err) < 0)
+		return FAIL_CONTEXT(err, "data");
+	return 0;
+}
+
+static int set_all(struct loader *l, struct error *err)
+{
+	/* Low to high; each source overwrites what the ones before it have set. */
+	if (set_from_file(l, err) < 0 || set_from_environment(l, err) < 0)
+		return -1;
+	return set_from_flags(l, err);
+}
+
+/* Where the file is depends on `data`, which flags and environment may set: they are read once
+ * before the file for that, and again after it, because they win. */
+static int set_data_dir(struct loader *l, struct error *err)
+{
+	if (set_defaults(l, err) < 0 || set_from_environment(l, err) < 0 ||
+	    set_from_flags(l, err) < 0)
+		return -1;
+	return settle_data_dir(l, err);
+}
+
+static int check_whole(const struct config *config, struct error *err)
+{
+	if (sandbox_resources_check(&config->defaults, err) < 0)
+		return FAIL_CONTEXT(err, "default resources");
+	if (sandbox_resources_check(&config->caps, err) < 0)
+		return FAIL_CONTEXT(err, "most resources");
+	return 0;
+}
+
+int config_load(struct arena *a, const struct config_source *source, struct config *ret,
+                struct error *err)
+{
+	struct config config = {0};
+	struct loader l = {.arena = a, .source = source, .config = &config};
+
+	if (set_data_dir(&l, err) < 0 || set_all(&l, err) < 0 || settle_data_dir(&l, err) < 0 ||
+	    check_whole(&config, err) < 0)
+		return -1;
+	if (config.user[0] == '\0')
+		config.user = getpwnam("atoll") ? "atoll" : "nobody";
+	*ret = config;
+	return 0;
+}

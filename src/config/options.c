@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/config.h"
+
+#include "config/check.h"
+
+#define OPTION(kind_, name_, member_, ctype_, ...)                                                 \
+	{                                                                                          \
+		.kind = (kind_), .name = (name_),                                                  \
+		.offset = MEMBER_OFFSET(config, member_, ctype_), __VA_ARGS__                      \
+	}
+#define TEXT_OPTION(name, member, ...) OPTION(CONFIG_TEXT, name, member, const char *, __VA_ARGS__)
+#define WHOLE_OPTION(name, member, ...) OPTION(CONFIG_WHOLE, name, member, int64_t, __VA_ARGS__)
+#define NUMBER_OPTION(name, member, ...) OPTION(CONFIG_NUMBER, name, member, double, __VA_ARGS__)
+#define BOOL_OPTION(name, member, ...) OPTION(CONFIG_BOOL, name, member, bool, __VA_ARGS__)
+#define DURATION_OPTION(name, member, ...)                                                         \
+	OPTION(CONFIG_DURATION, name, member, int64_t, __VA_ARGS__)
+#define SIZE_OPTION(name, member, ...) OPTION(CONFIG_SIZE, name, member, int64_t, __VA_ARGS__)
+
+#define YEAR_MS (INT64_C(366) * 86400000)
+
+static const char *const providers[] = {"native", "host", "null", NULL};
+static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
+static const char *const on_off[] = {"off", "on", NULL};
+
+const struct config_option config_options[] = {
+        TEXT_OPTION("data", data_dir, .initial = "",
+                    .about = "folder of the store, the templates and the sandboxes; when empty, "
+                             "/var/lib/atoll for root and ~/.local/share/atoll for others"),
+        TEXT_OPTION("listen", listen, .initial = "127.0.0.1:7777", .check = check_listen,
+                    .about = "where the HTTP API listens: address:port or unix:/path"),
+        TEXT_OPTION("provider", provider, .env = "SANDBOX_PROVIDER", .initial = "native",
+                    .choices = providers,
+                    .about = "how sandboxes are made; host has no isolation, null makes nothing"),
+        TEXT_OPTION("user", user, .initial = "",
+                    .about = "unprivileged user that atolld runs as when root starts it; when "
+                             "empty, atoll if there is one, else nobody"),
+        TEXT_OPTION("log_level", log_level, .initial = "info", .choices = log_levels,
+                    .about = "least important kind of line that is logged"),
+        TEXT_OPTION("debug", debug, .initial = "",
+                    .about = "folders of src/ whose debug lines are on, with commas, or all"),
+        WHOLE_OPTION("workers", workers, .initial = "16", .min = 2, .max = 256,
+                     .about = "threads that run requests; half of them may do slow work"),
+        SIZE_OPTION("body_max", body_max, .initial = "1M", .min = 1024, .max = 64 << 20,
+                    .about = "largest JSON body; files are streamed and have no such limit"),
+        WHOLE_OPTION("connections_max", connections_max, .initial = "8192", .min = 1,
+                     .max = 1000000, .about = "open connections of clients"),
+        WHOLE_OPTION("requests_per_key_max", requests_per_key_max, .initial = "256", .min = 1,
+                     .max = 1000000, .about = "requests of one key at once"),
+        DURATION_OPTION("idle_exit", idle_exit_ms, .initial = "0s", .max = YEAR_MS,
+                        .about = "the server ends after so long without a request or a "
+                                 "sandbox; 0 = never"),
+
+        NUMBER_OPTION("default_cpu", defaults.cpu, .env = "SANDBOX_DEFAULT_CPU", .initial = "0.5",
+                      .max = 1024, .about = "vCPUs of a sandbox whose creator names none"),
+        WHOLE_OPTION("default_memory_mb", defaults.memory_mb, .env = "SANDBOX_DEFAULT_MEMORY_MB",
+                     .initial = "1024", .min = 16, .max = 16 << 20, .about = "its memory in MiB"),
+        WHOLE_OPTION("default_disk_mb", defaults.disk_mb, .env = "SANDBOX_DEFAULT_DISK_MB",
+                     .initial = "1024", .min = 16, .max = 1 << 30, .about = "its disk in MiB"),
+        WHOLE_OPTION("default_pids", defaults.pids, .env = "SANDBOX_DEFAULT_PIDS", .initial = "512",
+                     .min = 8, .max = 1 << 22, .about = "its processes"),
+        NUMBER_OPTION("max_cpu", caps.cpu, .env = "SANDBOX_MAX_CPU", .initial = "0", .max = 1024,
+                      .about = "most vCPUs that anybody gets; 0 = no limit"),
+        WHOLE_OPTION("max_memory_mb", caps.memory_mb, .env = "SANDBOX_MAX_MEMORY_MB",
+                     .initial = "0", .max = 16 << 20, .about = "most memory; 0 = no limit"),
+        WHOLE_OPTION("max_disk_mb", caps.disk_mb, .env = "SANDBOX_MAX_DISK_MB", .initial = "0",
+                     .max = 1 << 30, .about = "most disk; 0 = no limit"),
+        WHOLE_OPTION("max_pids", caps.pids, .env = "SANDBOX_MAX_PIDS", .initial = "0",
+                     .max = 1 << 22, .about = "most processes; 0 = no limit"),
+        WHOLE_OPTION("sandboxes_max", sandboxes_max, .initial = "2000", .min = 1, .max = 1000000,
+                     .about = "sandboxes of one project"),
+        WHOLE_OPTION("sessions_max", sessions_max, .env = "SANDBOX_MAX_SESSIONS", .initial = "50",
+                     .min = 1, .max = 1000000, .about = "sessions of /v1/sandbox at once"),
+        SIZE_OPTION("output_limit", output_limit_bytes, .initial = "256K", .min = 1024,
+                    .max = 64 << 20,
+                    .about = "bytes of stdout, and of stderr, in the result of a command; a "
+                             "stream is never cut"),
+        DURATION_OPTION("exec_timeout", exec_timeout_ms, .initial = "10m", .max = YEAR_MS,
+                        .about = "of a command whose caller names none; 0 = none"),
+        DURATION_OPTION("idle_reap", idle_reap_ms, .env = "SANDBOX_IDLE_REAP_SECONDS",
+                        .initial = "30m", .max = YEAR_MS,
+                        .about = "an ephemeral sandbox is removed after so long without use; "
+                                 "0 = never"),
+        DURATION_OPTION("session_idle", session_idle_ms, .env = "SANDBOX_IDLE_TIMEOUT",
+                        .initial = "15m", .max = YEAR_MS,
+                        .about = "the same for sessions of /v1/sandbox; 0 = never"),
+        DURATION_OPTION("lifetime_max", lifetime_max_ms, .initial = "7d", .max = YEAR_MS,
+                        .about = "an ephemeral sandbox is removed at this age; 0 = never"),
+        TEXT_OPTION("default_template", default_template, .initial = "base", .check = check_name,
+                    .about = "template of a sandbox whose creator names none"),
+        BOOL_OPTION("internet", internet, .initial = "true",
+                    .about = "whether a sandbox reaches the internet when its creator does not "
+                             "say; private networks stay refused"),
+
+        TEXT_OPTION("disk_quota", disk_quota, .env = "SANDBOX_DISK_QUOTA", .initial = "off",
+                    .choices = on_off,
+                    .about = "on: disk limits are enforced where the data folder's file system "
+                             "can; else they are advisory"),
+        WHOLE_OPTION("cells", cells, .initial = "8", .max = 1024,
+                     .about = "half-made sandboxes that are kept ready, for each kind of network"),
+        TEXT_OPTION("network_subnet", network_subnet, .initial = "10.213.0.0/16",
+                    .check = check_subnet,
+                    .about = "IPv4 network that sandboxes get their addresses from"),
+        TEXT_OPTION("network_allow", network_allow, .initial = "", .check = check_networks,
+                    .about = "networks inside the refused private ranges that sandboxes may "
+                             "reach all the same, with commas"),
+        TEXT_OPTION("region", region, .initial = "local", .check = check_name,
+                    .about = "name of this machine's place, shown with its sandboxes"),
+        {.name = NULL},
+};

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/config.h"
+
+#include <ctype.h>
+
+#include "config/value.h"
+
+void config_print(struct buf *out, const struct config *config)
+{
+	for (const struct config_option *o = config_options; o->name; o++) {
+		AUTO(buf_done) struct buf bounds = BUF(256);
+
+		value_write_bounds(&bounds, o);
+		buf_addf(out, "# %s", o->about);
+		if (bounds.size > 0)
+			buf_addf(out, " (%s)", buf_text(&bounds));
+		buf_addf(out, "\n%s: ", o->name);
+		value_write(out, o, config);
+		buf_add_byte(out, '\n');
+	}
+}
+
+static void write_environment(struct buf *out, const struct config_option *o)
+{
+	buf_add_text(out, "`ATOLL_");
+	for (const char *c = o->name; *c; c++)
+		buf_add_byte(out, (char)toupper((unsigned char)*c));
+	buf_add_byte(out, '`');
+	if (o->env)
+		buf_addf(out, " `%s`", o->env);
+}
+
+static void write_row(struct buf *out, const struct config_option *o)
+{
+	AUTO(buf_done) struct buf bounds = BUF(256);
+
+	value_write_bounds(&bounds, o);
+	buf_addf(out, "| `%s` | %s%s%s | ", o->name, o->initial[0] ? "`" : "", o->initial,
+	         o->initial[0] ? "`" : "");
+	write_environment(out, o);
+	buf_addf(out, " | %s%s%s%s |\n", o->about, bounds.size > 0 ? " (" : "", buf_text(&bounds),
+	         bounds.size > 0 ? ")" : "");
+}
+
+void config_print_reference(struct buf *out)
+{
+	buf_add_text(out, "| option | default | environment | meaning |\n|---|---|---|---|\n");
+	for (const struct config_option *o = config_options; o->name; o++)
+		write_row(out, o);
+}

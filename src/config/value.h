@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* config/value.h — one option's text to its member and back. Private to this folder. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "config/config.h"
+
+/* Errors say what is expected; the caller puts the place before it. */
+MUST_CHECK int value_set(struct arena *a, const struct config_option *option, const char *text,
+                         struct config *config, struct error *err);
+/* Appends the value as value_set takes it. */
+void value_write(struct buf *out, const struct config_option *option, const struct config *config);
+/* Appends the bounds or the words of an option ("1 … 256"); nothing when it has none. */
+void value_write_bounds(struct buf *out, const struct config_option *option);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
+
+#include "loading.h"
+
+static void assert_taken(const char *flag)
+{
+	AUTO(loading_done) struct loading l = loading_new();
+
+	l.flags[1] = flag;
+	if (loading_run(&l) < 0)
+		fail_msg("%s: %s", flag, l.err.text);
+}
+
+static void assert_refused(const char *flag)
+{
+	AUTO(loading_done) struct loading l = loading_new();
+
+	l.flags[1] = flag;
+	if (loading_run(&l) == 0)
+		fail_msg("%s was taken", flag);
+	assert_int_equal(l.err.code, ERROR_INVALID);
+}
+
+static void assert_all(const char *const *flags, void (*check)(const char *flag))
+{
+	for (; *flags; flags++)
+		check(*flags);
+}
+
+TEST(addresses_to_listen_at_are_checked)
+{
+	assert_all((const char *const[]){"listen=0.0.0.0:0", "listen=[::1]:65535",
+	                                 "listen=unix:/run/atoll.sock", NULL},
+	           assert_taken);
+	assert_all((const char *const[]){"listen=", "listen=127.0.0.1",
+	                                 "listen=127.0.0.1:", "listen=:7777",
+	                                 "listen=127.0.0.1:65536", "listen=127.0.0.1:-1",
+	                                 "listen=localhost:1", "listen=::1:7777",
+	                                 "listen=[127.0.0.1]:1", "listen=[]:1", "listen=[:1",
+	                                 "listen=unix:relative", "listen=1.2.3.4:5:6", NULL},
+	           assert_refused);
+}
+
+TEST(networks_are_checked)
+{
+	assert_all((const char *const[]){"network_subnet=10.0.0.0/8", "network_subnet=10.1.2.16/28",
+	                                 "network_allow=", "network_allow=10.0.0.0/8, fd00::/8",
+	                                 "network_allow=192.168.1.5/32", NULL},
+	           assert_taken);
+	assert_all((const char *const[]){"network_subnet=10.0.0.0", "network_subnet=10.0.0.1/16",
+	                                 "network_subnet=10.0.0.0/29", "network_subnet=fd00::/16",
+	                                 "network_subnet=10.0.0/16", "network_subnet=0.0.0.0/0",
+	                                 "network_allow=10.0.0.0/33", "network_allow=fd00::1/8",
+	                                 "network_allow=,", "network_allow=all", NULL},
+	           assert_refused);
+}
+
+TEST(numbers_have_bounds)
+{
+	assert_all((const char *const[]){"default_cpu=0.25", "default_cpu=1e2", "cells=0",
+	                                 "max_memory_mb=64", NULL},
+	           assert_taken);
+	assert_all((const char *const[]){"default_cpu=nan", "default_cpu=1025", "default_cpu=",
+	                                 "default_cpu=1x", "default_cpu=0.001", "cells=1025",
+	                                 "cells=+1", "cells= 1", "cells=99999999999999999999",
+	                                 "default_pids=7", "max_memory_mb=8", NULL},
+	           assert_refused);
+}
+
+TEST(sizes_and_durations_have_units)
+{
+	AUTO(loading_done) struct loading l = loading_new();
+
+	l.flags[1] = "body-max=2M";
+	l.flags[2] = "output_limit=2048";
+	l.flags[3] = "idle_reap=90";
+	l.flags[4] = "lifetime_max=36h";
+	assert_int_equal(loading_run(&l), 0);
+	assert_int_equal(l.config.body_max, 2 << 20);
+	assert_int_equal(l.config.output_limit_bytes, 2048);
+	assert_int_equal(l.config.idle_reap_ms, 90000);
+	assert_int_equal(l.config.lifetime_max_ms, INT64_C(129600000));
+	assert_all((const char *const[]){"body_max=2m", "body_max=M", "body_max=1.5M",
+	                                 "body_max=9999999T", "body_max=1", "idle_reap=1w",
+	                                 "idle_reap=-1s", "idle_reap=", NULL},
+	           assert_refused);
+}
+
+TEST(switches_take_the_usual_words)
+{
+	AUTO(loading_done) struct loading l = loading_new();
+
+	l.flags[1] = "internet=no";
+	assert_int_equal(loading_run(&l), 0);
+	assert_false(l.config.internet);
+	assert_all((const char *const[]){"internet=on", "internet=1", NULL}, assert_taken);
+	assert_all((const char *const[]){"internet=", "internet=True", NULL}, assert_refused);
+}
+
+TEST(texts_are_utf_8_without_control_characters)
+{
+	assert_taken("debug=provider,http");
+	assert_all((const char *const[]){"debug=a\nb", "debug=\x7f", "debug=\xff",
+	                                 "region=", "region=a/b", "default_template=../x",
+	                                 "provider=docker", NULL},
+	           assert_refused);
+}
+
+int main(void)
+{
+	return RUN(CASE(addresses_to_listen_at_are_checked), CASE(networks_are_checked),
+	           CASE(numbers_have_bounds), CASE(sizes_and_durations_have_units),
+	           CASE(switches_take_the_usual_words),
+	           CASE(texts_are_utf_8_without_control_characters));
+}
