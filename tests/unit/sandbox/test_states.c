@@ -9,12 +9,12 @@ TEST(every_state_has_a_name_that_parses_back)
 {
 	for (unsigned i = 0; i < SANDBOX_STATE_COUNT; i++) {
 		struct error err = {0};
-		enum sandbox_state state = SANDBOX_STATE_COUNT;
+		enum sandbox_state parsed = SANDBOX_STATE_COUNT;
 
 		assert_int_equal(sandbox_state_parse(sandbox_state_name((enum sandbox_state)i),
-		                                     &state, &err),
+		                                     &parsed, &err),
 		                 0);
-		assert_int_equal(state, i);
+		assert_int_equal(parsed, i);
 	}
 }
 
@@ -37,12 +37,12 @@ TEST(a_state_or_reason_from_outside_the_table_is_called_unknown)
 TEST(an_unknown_state_is_refused_with_the_known_ones)
 {
 	struct error err = {0};
-	enum sandbox_state state = SANDBOX_STARTED;
+	enum sandbox_state parsed = SANDBOX_STARTED;
 
-	assert_int_equal(sandbox_state_parse("Started", &state, &err), -1);
+	assert_int_equal(sandbox_state_parse("Started", &parsed, &err), -1);
 	assert_int_equal(err.code, ERROR_INVALID);
 	assert_non_null(strstr(err.hint, "started"));
-	assert_int_equal(state, SANDBOX_STARTED);
+	assert_int_equal(parsed, SANDBOX_STARTED);
 }
 
 TEST(the_ordinary_life_is_allowed)
