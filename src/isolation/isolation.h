@@ -4,12 +4,13 @@
  * Plan, then apply: isolation_plan turns a description into an ordered array of steps, without
  * touching anything; `atoll plan` prints it, unit tests read it, and the agent, as process 1 of its
  * new namespaces, applies it in one loop (isolation_apply) before it takes any request. What needs
- * the host's root (detached mounts, cgroups, the network) is done by the broker beforehand and
- * comes in as descriptors. */
+ * the host's root (layers, cgroups, the network) is done by the broker beforehand, with the calls
+ * further down, and comes in as descriptors of detached mounts. Nothing here keeps state. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -17,54 +18,60 @@
 
 enum step_kind {
 	STEP_END,
-	STEP_ATTACH,   /* move the detached mount `fd` to `target` */
-	STEP_MOUNT,    /* a new filesystem `type` with `options` at `target` */
-	STEP_BIND,     /* `source` to `target`, inside the new root */
-	STEP_READONLY, /* remount `target` read-only */
-	STEP_MASK,   /* hide `target`: /dev/null over a file, an empty read-only tmpfs over a folder
-	              */
-	STEP_FOLDER, /* mkdir `target` */
-	STEP_LINK,   /* symlink `source` at `target` */
-	STEP_FILE,   /* write `source` (text) to `target` */
-	STEP_PIVOT,  /* make the mount at `target` the root and drop the old one */
-	STEP_HOSTNAME,   /* `source` */
-	STEP_RLIMIT,     /* `source` = name, `value` */
-	STEP_BOUND_CAPS, /* keep only the capabilities of isolation_capabilities in the bounding set
-	                  */
-	STEP_SECCOMP,    /* load the filter `source` */
-	STEP_KEYRING,    /* a new empty session keyring */
+	STEP_PREPARE,  /* make a filesystem `type` with `options`, keep it as number `value` */
+	STEP_ROOT,     /* the mount `fd` becomes the root; the old root and all below it is gone */
+	STEP_FOLDER,   /* mkdir `target` and its parents, mode `flags`, owner `value` */
+	STEP_FILE,     /* write `source` (text) to `target`, mode `flags`; replaces a link */
+	STEP_ATTACH,   /* move the detached mount `fd`, or the prepared one `value`, to `target` */
+	STEP_MOUNT,    /* a new filesystem `type` with `options` at `target`, flags MOUNT_ATTR_* */
+	STEP_READONLY, /* `target` becomes a read-only mount of itself */
+	STEP_MASK,     /* /dev/null over a file, an empty read-only tmpfs over a folder */
+	STEP_POKE,     /* write `source` to the kernel's file `target` */
+	STEP_HOSTNAME, /* `source` */
+	STEP_RLIMIT,   /* resource `flags` = `value`, soft and hard, never above what is set */
+	STEP_KEYRING,  /* a new empty session keyring */
+	STEP_NO_PRIVILEGES, /* set-uid programs and file capabilities gain nothing any more */
+	STEP_SECCOMP,       /* the filter of seccomp_table.c */
+	STEP_CAPABILITIES,  /* keep only those of isolation_capabilities; undumpable from here on */
 	STEP_KIND_COUNT,
 };
 
-#define STEP_TEXT_MAX 1024
+#define STEP_TEXT_MAX 4096
 struct setup_step {
 	uint32_t kind; /* enum step_kind */
-	uint32_t fd;   /* index among the descriptors that come with the plan */
+	uint32_t fd;   /* number of a descriptor of the plan, or ISOLATION_FD_NONE */
 	uint64_t value;
 	const char *source, *target, *type, *options;
-	uint32_t flags;    /* MS_* for MOUNT, mode for FOLDER and FILE */
-	uint32_t optional; /* 1: a missing target is no error (masks of files that this kernel
-	                      lacks) */
+	uint32_t flags;
+	uint32_t optional; /* 1: skipped without an error when `target` or the kernel's part is
+	                      missing */
 };
 extern const struct wire_member setup_step_shape[];
 
+#define ISOLATION_FD_NONE UINT32_MAX
 #define PLAN_STEPS_MAX 96
+#define PLAN_FDS_MAX WIRE_FDS_MAX
 struct plan {
 	struct setup_step steps[PLAN_STEPS_MAX];
 	unsigned count;
+	uint32_t fds[PLAN_FDS_MAX]; /* the spec's descriptors in the order of their first use */
+	unsigned fd_count;
 	struct arena *arena; /* of the texts */
 };
 
+/* Every descriptor is ISOLATION_FD_NONE or that of a detached mount. */
 struct isolation_spec {
 	const char *hostname;
-	const char *project_dir; /* made if missing, owned by the template's user */
+	const char *project_dir; /* made if missing, owned by uid and gid 1000 */
 	const char *resolv_conf; /* text; "" when the network is blocked */
 	uint64_t memory_bytes, disk_bytes, pids;
-	bool host_template; /* the machine's own /usr under a synthetic root */
-	/* indices of descriptors; FD_NONE = not given */
-	uint32_t root_fd, dev_fd, usr_fd, cpu_fd;
+	bool host_template;    /* the machine's own /usr under a synthetic root */
+	bool no_privileges;    /* set-uid programs have no power inside */
+	bool disk_is_advisory; /* no hard limit: bound at least each single file */
+	bool started_before;   /* files are there: do not write /etc again */
+	uint32_t root_fd, dev_fd, sys_fd;
+	uint32_t usr_fd, sudo_fd, sudo_lib_fd; /* of the host template */
 };
-#define ISOLATION_FD_NONE UINT32_MAX
 MUST_CHECK int isolation_plan(struct arena *a, const struct isolation_spec *spec, struct plan *ret,
                               struct error *err);
 void plan_print(struct buf *out, const struct plan *plan);
@@ -74,3 +81,93 @@ MUST_CHECK int isolation_apply(const struct plan *plan, const int *fds, unsigned
 
 /* Bit set of the capabilities that root inside may have (none of them reaches outside). */
 uint64_t isolation_capabilities(void);
+/* Loads the filter into the calling thread; needs CAP_SYS_ADMIN or no_new_privs. */
+MUST_CHECK int seccomp_load(struct error *err);
+
+/* ---- ids ---- */
+
+/* A sandbox has the host's ids id_base(slot) … +65535. On disk its files belong to
+ * ID_STORED … +65535, ids that are nobody's, so that files outlive their slot. ID_STORED_HOST is
+ * what the host's own root becomes there. */
+#define ID_COUNT 65536u
+#define ID_FIRST (1u << 24)
+#define ID_STORED 0x70000000u
+#define ID_STORED_HOST (ID_STORED + ID_COUNT)
+#define SLOTS_MAX ((ID_STORED - ID_FIRST) / ID_COUNT)
+static inline uint32_t id_base(uint32_t slot)
+{
+	return ID_FIRST + slot * ID_COUNT;
+}
+/* A namespace that exists only as a map for layers: stored ids to those of the slot. */
+MUST_CHECK int id_map_open(uint32_t slot, int *ret_fd, struct error *err);
+/* Writes the maps of a process that was just cloned into a new user namespace. */
+MUST_CHECK int id_map_write(pid_t pid, uint32_t slot, struct error *err);
+
+/* ---- layers: detached mounts, seen by nobody until they are moved into place ---- */
+
+struct layer_options {
+	uint64_t attributes; /* MOUNT_ATTR_* */
+	int map_fd;          /* user namespace to map ids with, or -1 */
+	bool recursive;
+};
+/* A clone of the tree at `path`, relative to `folder`. */
+MUST_CHECK int layer_open(int folder, const char *path, const struct layer_options *options,
+                          int *ret_fd, struct error *err);
+/* A new filesystem. Options as for mount(8); a NULL type of `overlay` is none. */
+MUST_CHECK int layer_make(const char *type, const char *options, uint64_t attributes, int *ret_fd,
+                          struct error *err);
+/* `lower` and `upper` are layers; `upper` holds the folders upper and work. */
+MUST_CHECK int layer_overlay(int lower, int upper, int *ret_fd, struct error *err);
+
+/* ---- cgroups ---- */
+
+struct cgroup_limits {
+	uint64_t cpu_milli, memory_bytes, pids;
+};
+struct cgroup_usage {
+	uint64_t cpu_us, memory_bytes, memory_limit, pids, pids_limit, oom_kills;
+};
+
+struct cgroup_host;
+/* One kind of tree; v1.c and v2.c. A group is called by its sandbox's slot: "s17". */
+struct cgroup_ops {
+	const char *name;                                         /* "v1", "v2", "hybrid-v1" */
+	int (*prepare)(struct cgroup_host *h, struct error *err); /* our part of the tree, once */
+	int (*make)(struct cgroup_host *h, const char *group, struct error *err);
+	/* Puts the calling process in. v2: NULL, `open` is for clone3 instead. */
+	int (*enter)(struct cgroup_host *h, const char *group, struct error *err);
+	int (*open)(struct cgroup_host *h, const char *group, int *ret_fd, struct error *err);
+	int (*limit)(struct cgroup_host *h, const char *group, const struct cgroup_limits *limits,
+	             struct error *err);
+	int (*usage)(struct cgroup_host *h, const char *group, struct cgroup_usage *ret,
+	             struct error *err);
+	/* Kills whatever is inside, then removes; fine when missing. May block for a while. */
+	int (*remove)(struct cgroup_host *h, const char *group, struct error *err);
+};
+
+enum cgroup_controller {
+	CGROUP_MEMORY,
+	CGROUP_CPU,
+	CGROUP_PIDS,
+	CGROUP_CPUACCT,
+	CGROUP_FREEZER,
+	CGROUP_DEVICES,
+	CGROUP_BLKIO,
+	CGROUP_CONTROLLER_COUNT,
+};
+struct cgroup_host {
+	const struct cgroup_ops *ops;
+	int roots[CGROUP_CONTROLLER_COUNT]; /* folders CTRL/atoll; -1 = not on this host. v2: [0] */
+};
+/* Finds out what is mounted at `root` (/sys/fs/cgroup; a fake tree in tests) and prepares it. */
+MUST_CHECK int cgroup_open(const char *root, struct cgroup_host *ret, struct error *err);
+void cgroup_close(struct cgroup_host *h);
+/* Calls back with each group that exists. */
+MUST_CHECK int cgroup_each(const struct cgroup_host *h,
+                           void (*on_group)(void *context, const char *group), void *context,
+                           struct error *err);
+
+/* ---- what this host can do ---- */
+
+/* ERROR_UNSUPPORTED, naming what is missing (kernel 5.19, user namespaces, overlay …). */
+MUST_CHECK int isolation_check_host(struct error *err);

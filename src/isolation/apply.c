@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/keyctl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "isolation/isolation.h"
+
+#define PREPARED_MAX 4
+
+struct applier {
+	const int *fds;
+	unsigned fd_count;
+	int prepared[PREPARED_MAX];
+};
+
+static int attach(int mount, const char *target, struct error *err)
+{
+	if (move_mount(mount, "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return FAIL_ERRNO(err, "attach a mount at '%s'", target);
+	return 0;
+}
+
+static int descriptor(const struct applier *a, const struct setup_step *step, int *ret,
+                      struct error *err)
+{
+	if (step->fd < a->fd_count)
+		*ret = a->fds[step->fd];
+	else if (step->fd == ISOLATION_FD_NONE && step->value < PREPARED_MAX)
+		*ret = a->prepared[step->value];
+	else
+		return FAIL(err, ERROR_INVALID, "step names descriptor %u of %u", step->fd,
+		            a->fd_count);
+	return 0;
+}
+
+static int run_prepare(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	if (step->value >= PREPARED_MAX)
+		return FAIL(err, ERROR_INVALID, "step prepares mount %llu of %d",
+		            (unsigned long long)step->value, PREPARED_MAX);
+	return layer_make(step->type, step->options, step->flags, &a->prepared[step->value], err);
+}
+
+/* The new root is mounted over the old one, entered, and swapped with it, which needs no folder to
+ * put the old one into; then the old one, on top now, goes with everything below it. */
+static int run_root(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	int root;
+
+	if (descriptor(a, step, &root, err) < 0)
+		return -1;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return FAIL_ERRNO(err, "make the mounts private");
+	if (attach(root, "/", err) < 0)
+		return -1;
+	if (fchdir(root) < 0)
+		return FAIL_ERRNO(err, "enter the new root");
+	if (syscall(SYS_pivot_root, ".", ".") < 0)
+		return FAIL_ERRNO(err, "swap the roots");
+	if (umount2(".", MNT_DETACH) < 0)
+		return FAIL_ERRNO(err, "drop the old root");
+	if (chdir("/") < 0)
+		return FAIL_ERRNO(err, "enter the new root");
+	return 0;
+}
+
+static int make_folder(const char *path, const struct setup_step *step, struct error *err)
+{
+	if (mkdir(path, step->flags) < 0)
+		return errno == EEXIST ? 0 : FAIL_ERRNO(err, "make the folder '%s'", path);
+	if (step->value && lchown(path, (uid_t)step->value, (gid_t)step->value) < 0)
+		return FAIL_ERRNO(err, "give away the folder '%s'", path);
+	return 0;
+}
+
+static int run_folder(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	char path[STEP_TEXT_MAX + 1];
+
+	(void)a;
+	/* Most are there already. */
+	if (access(step->target, F_OK) == 0)
+		return 0;
+	(void)snprintf(path, sizeof(path), "%s", step->target);
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (make_folder(path, step, err) < 0)
+			return -1;
+		*slash = '/';
+	}
+	return make_folder(path, step, err);
+}
+
+static int run_file(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	AUTO_CLOSE int fd = -1;
+
+	(void)a;
+	/* A template's own may be a link to somewhere that does not exist here. */
+	if (unlink(step->target) < 0 && errno != ENOENT)
+		return FAIL_ERRNO(err, "replace '%s'", step->target);
+	fd = open(step->target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, step->flags);
+	if (fd < 0)
+		return FAIL_ERRNO(err, "make the file '%s'", step->target);
+	return fd_write_all(fd, step->source, strlen(step->source), err);
+}
+
+static int run_attach(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	int fd;
+
+	if (descriptor(a, step, &fd, err) < 0)
+		return -1;
+	return attach(fd, step->target, err);
+}
+
+static int run_mount(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	AUTO_CLOSE int fd = -1;
+
+	(void)a;
+	if (layer_make(step->type, step->options, step->flags, &fd, err) < 0)
+		return -1;
+	return attach(fd, step->target, err);
+}
+
+static int run_read_only(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	struct layer_options options = {.attributes = MOUNT_ATTR_RDONLY, .map_fd = -1};
+	AUTO_CLOSE int fd = -1;
+
+	(void)a;
+	if (layer_open(AT_FDCWD, step->target, &options, &fd, err) < 0)
+		return -1;
+	return attach(fd, step->target, err);
+}
+
+static int run_mask(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	struct layer_options options = {.map_fd = -1};
+	AUTO_CLOSE int fd = -1;
+	struct stat status;
+
+	(void)a;
+	if (lstat(step->target, &status) < 0)
+		return FAIL_ERRNO(err, "look at '%s'", step->target);
+	if (S_ISDIR(status.st_mode)) {
+		if (layer_make("tmpfs", "size=4096,nr_inodes=1,mode=0555", MOUNT_ATTR_RDONLY, &fd,
+		               err) < 0)
+			return -1;
+	} else if (layer_open(AT_FDCWD, "/dev/null", &options, &fd, err) < 0) {
+		return -1;
+	}
+	return attach(fd, step->target, err);
+}
+
+static int run_poke(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	(void)a;
+	return file_poke(AT_FDCWD, step->target, step->source, err);
+}
+
+static int run_hostname(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	(void)a;
+	if (sethostname(step->source, strlen(step->source)) < 0)
+		return FAIL_ERRNO(err, "set the host name '%s'", step->source);
+	return 0;
+}
+
+static int run_rlimit(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	struct rlimit limit;
+	rlim_t value = step->value;
+
+	(void)a;
+	if (getrlimit((int)step->flags, &limit) < 0)
+		return FAIL_ERRNO(err, "read the limit of resource %u", step->flags);
+	/* Raising takes a capability over the host. */
+	if (value > limit.rlim_max)
+		value = limit.rlim_max;
+	limit = (struct rlimit){value, value};
+	if (setrlimit((int)step->flags, &limit) < 0)
+		return FAIL_ERRNO(err, "limit resource %u", step->flags);
+	return 0;
+}
+
+static int run_keyring(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	(void)a;
+	(void)step;
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0)
+		return FAIL_ERRNO(err, "join a new session keyring");
+	return 0;
+}
+
+static int run_no_privileges(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	(void)a;
+	(void)step;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return FAIL_ERRNO(err, "set no_new_privs");
+	return 0;
+}
+
+static int run_seccomp(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	(void)a;
+	(void)step;
+	return seccomp_load(err);
+}
+
+static int run_capabilities(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	uint64_t kept = isolation_capabilities();
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {
+	        {.effective = (uint32_t)kept, .permitted = (uint32_t)kept},
+	        {.effective = (uint32_t)(kept >> 32), .permitted = (uint32_t)(kept >> 32)},
+	};
+
+	(void)a;
+	(void)step;
+	/* Up to the first number that this kernel does not know. */
+	for (int i = 0; prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
+		if (!(kept >> i & 1) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0)
+			return FAIL_ERRNO(err, "drop capability %d for good", i);
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+		return FAIL_ERRNO(err, "drop the ambient capabilities");
+	if (syscall(SYS_capset, &head, data) < 0)
+		return FAIL_ERRNO(err, "drop capabilities");
+	/* Nobody inside may look into process 1: its memory, its descriptors, its root. */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return FAIL_ERRNO(err, "become undumpable");
+	return 0;
+}
+
+typedef int run_step(struct applier *a, const struct setup_step *step, struct error *err);
+
+static run_step *const runs[STEP_KIND_COUNT] = {
+        [STEP_PREPARE] = run_prepare,
+        [STEP_ROOT] = run_root,
+        [STEP_FOLDER] = run_folder,
+        [STEP_FILE] = run_file,
+        [STEP_ATTACH] = run_attach,
+        [STEP_MOUNT] = run_mount,
+        [STEP_READONLY] = run_read_only,
+        [STEP_MASK] = run_mask,
+        [STEP_POKE] = run_poke,
+        [STEP_HOSTNAME] = run_hostname,
+        [STEP_RLIMIT] = run_rlimit,
+        [STEP_KEYRING] = run_keyring,
+        [STEP_NO_PRIVILEGES] = run_no_privileges,
+        [STEP_SECCOMP] = run_seccomp,
+        [STEP_CAPABILITIES] = run_capabilities,
+};
+
+static bool may_lack(const struct setup_step *step, const struct error *err)
+{
+	return step->optional && (err->sys_errno == ENOENT || err->sys_errno == ENOSYS ||
+	                          err->sys_errno == EOPNOTSUPP);
+}
+
+static int apply_all(struct applier *a, const struct plan *plan, struct error *err)
+{
+	for (unsigned i = 0; i < plan->count; i++) {
+		const struct setup_step *step = &plan->steps[i];
+
+		if (step->kind >= STEP_KIND_COUNT || !runs[step->kind])
+			return FAIL(err, ERROR_INVALID, "step %u is of the unknown kind %u", i + 1,
+			            step->kind);
+		if (runs[step->kind](a, step, err) == 0)
+			continue;
+		if (!may_lack(step, err))
+			return FAIL_CONTEXT(err, "set-up step %u", i + 1);
+		error_clear(err);
+	}
+	return 0;
+}
+
+int isolation_apply(const struct plan *plan, const int *fds, unsigned fd_count, struct error *err)
+{
+	struct applier a = {.fds = fds, .fd_count = fd_count, .prepared = {-1, -1, -1, -1}};
+	mode_t old_mask = umask(0);
+	int status = apply_all(&a, plan, err);
+
+	(void)umask(old_mask);
+	for (unsigned i = 0; i < fd_count; i++)
+		(void)close(fds[i]);
+	for (unsigned i = 0; i < PREPARED_MAX; i++)
+		auto_close(&a.prepared[i]);
+	return status;
+}

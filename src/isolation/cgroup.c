@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "isolation/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+#define REMOVE_TRIES 200
+#define REMOVE_PAUSE_MS 5
+#define GROUP_PATH_MAX 128
+
+const char *const cgroup_controllers[CGROUP_CONTROLLER_COUNT] = {
+        [CGROUP_MEMORY] = "memory",   [CGROUP_CPU] = "cpu",         [CGROUP_PIDS] = "pids",
+        [CGROUP_CPUACCT] = "cpuacct", [CGROUP_FREEZER] = "freezer", [CGROUP_DEVICES] = "devices",
+        [CGROUP_BLKIO] = "blkio",
+};
+
+static int read_file(int root, const char *group, const char *file, struct buf *out,
+                     struct error *err)
+{
+	char path[GROUP_PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", group, file);
+	return file_read(root, path, out, err);
+}
+
+/* "max" is no limit. */
+static uint64_t parse_value(const char *text)
+{
+	return strncmp(text, "max", 3) == 0 ? UINT64_MAX : strtoull(text, NULL, 10);
+}
+
+int cgroup_read(int root, const char *group, const char *file, uint64_t *ret, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(4096);
+
+	if (read_file(root, group, file, &text, err) < 0)
+		return -1;
+	*ret = parse_value(buf_text(&text));
+	return 0;
+}
+
+int cgroup_read_key(int root, const char *group, const char *file, const char *key, uint64_t *ret,
+                    struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(16384);
+	struct span rest, line, word;
+
+	if (read_file(root, group, file, &text, err) < 0)
+		return -1;
+	rest = buf_span(&text);
+	while (rest.size > 0) {
+		(void)span_split(&rest, '\n', &line);
+		(void)span_split(&line, ' ', &word);
+		/* The text ends with NUL, and strtoull at the end of the line. */
+		if (span_equals_text(word, key) && line.size > 0)
+			*ret = parse_value(line.data);
+	}
+	return 0;
+}
+
+int cgroup_write(int root, const char *group, const char *file, uint64_t value, struct error *err)
+{
+	char path[GROUP_PATH_MAX], text[32];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", group, file);
+	(void)snprintf(text, sizeof(text), "%" PRIu64, value);
+	return file_poke(root, path, text, err);
+}
+
+/* One round; what forks meanwhile is met in the next. */
+static void kill_listed(int root, const char *group)
+{
+	AUTO(buf_done) struct buf text = BUF(1024 * 1024);
+	struct error ignored = {0};
+	struct span rest, line;
+
+	if (read_file(root, group, "cgroup.procs", &text, &ignored) < 0)
+		return;
+	rest = buf_span(&text);
+	while (rest.size > 0) {
+		AUTO_CLOSE int process = -1;
+		int64_t pid;
+
+		(void)span_split(&rest, '\n', &line);
+		if (span_parse_whole(line, 1, INT32_MAX, &pid, &ignored) < 0 || pid == getpid())
+			continue;
+		if (pidfd_open_of((pid_t)pid, &process, &ignored) == 0)
+			(void)!pidfd_signal(process, SIGKILL, &ignored);
+	}
+}
+
+int cgroup_empty_and_remove(int root, const char *group, struct error *err)
+{
+	for (unsigned i = 0; i < REMOVE_TRIES; i++) {
+		if (unlinkat(root, group, AT_REMOVEDIR) == 0 || errno == ENOENT)
+			return 0;
+		if (errno != EBUSY)
+			break;
+		kill_listed(root, group);
+		(void)poll(NULL, 0, REMOVE_PAUSE_MS);
+	}
+	return FAIL_ERRNO(err, "remove the cgroup '%s'", group);
+}
+
+/* ---- finding the tree ---- */
+
+static int open_folder(int parent, const char *name, int *ret_fd)
+{
+	*ret_fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *ret_fd < 0 ? -1 : 0;
+}
+
+/* Makes and opens our folder below a controller's. */
+static int open_ours(int parent, const char *name, int *ret_fd, struct error *err)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "%s/" CGROUP_ALL, name);
+	if (mkdirat(parent, path, 0755) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(err, "make the cgroup '%s'", path);
+	if (open_folder(parent, path, ret_fd) < 0)
+		return FAIL_ERRNO(err, "open the cgroup '%s'", path);
+	return 0;
+}
+
+/* A fake tree of tests lies on an ordinary filesystem: there the control file tells. */
+static bool is_v2(int top)
+{
+	struct statfs status;
+
+	if (fstatfs(top, &status) == 0 && status.f_type == CGROUP2_SUPER_MAGIC)
+		return true;
+	return faccessat(top, "cgroup.controllers", F_OK, 0) == 0;
+}
+
+static int open_v1(int top, struct cgroup_host *h, struct error *err)
+{
+	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++) {
+		if (faccessat(top, cgroup_controllers[i], F_OK, 0) < 0) {
+			if (i <= CGROUP_PIDS)
+				return FAIL(err, ERROR_UNSUPPORTED,
+				            "this host has no cgroup controller '%s'",
+				            cgroup_controllers[i]);
+			continue;
+		}
+		if (open_ours(top, cgroup_controllers[i], &h->roots[i], err) < 0)
+			return -1;
+	}
+	h->ops = faccessat(top, "unified", F_OK, 0) == 0 ? &cgroup_v1_hybrid_ops : &cgroup_v1_ops;
+	return 0;
+}
+
+int cgroup_open(const char *root, struct cgroup_host *ret, struct error *err)
+{
+	struct cgroup_host h;
+	AUTO_CLOSE int top = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int status;
+
+	if (top < 0)
+		return FAIL_ERRNO(err, "open the cgroups at '%s'", root);
+	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
+		h.roots[i] = -1;
+	if (is_v2(top)) {
+		h.ops = &cgroup_v2_ops;
+		status = open_ours(top, ".", &h.roots[0], err);
+	} else {
+		status = open_v1(top, &h, err);
+	}
+	if (status < 0 || h.ops->prepare(&h, err) < 0) {
+		cgroup_close(&h);
+		return -1;
+	}
+	*ret = h;
+	return 0;
+}
+
+void cgroup_close(struct cgroup_host *h)
+{
+	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
+		auto_close(&h->roots[i]);
+}
+
+int cgroup_each(const struct cgroup_host *h, void (*on_group)(void *context, const char *group),
+                void *context, struct error *err)
+{
+	/* A crash may have left a group in some trees only. */
+	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++) {
+		struct dirent *entry;
+		DIR *folder;
+		int fd;
+
+		if (h->roots[i] < 0)
+			continue;
+		if (open_folder(h->roots[i], ".", &fd) < 0 || !(folder = fdopendir(fd)))
+			return FAIL_ERRNO(err, "list the cgroups");
+		while ((entry = readdir(folder)))
+			if (entry->d_type == DT_DIR && entry->d_name[0] == 's')
+				on_group(context, entry->d_name);
+		(void)closedir(folder);
+	}
+	return 0;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Version 1: one tree per controller. Attaching a process to a group may wait milliseconds for the
+ * kernel's grace periods, so that it is done by the maker of a cell, never for a request. */
+#include "isolation/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+#define CPU_PERIOD_US 100000
+#define CPU_QUOTA_MIN_US 1000
+
+/* null zero full random urandom tty ptmx pts: nothing else may be opened, whatever is mounted. */
+static const char *const devices[] = {"c 1:3 rw", "c 1:5 rw", "c 1:7 rw", "c 1:8 rw",
+                                      "c 1:9 rw", "c 5:0 rw", "c 5:2 rw", "c 136:* rw"};
+
+/* A new group inherits the rules of its parent, which are set here, once. */
+static int limit_devices(int root, struct error *err)
+{
+	if (file_poke(root, "devices.deny", "a", err) < 0) {
+		/* refused when children exist: then it was done before */
+		if (err->sys_errno != EINVAL)
+			return -1;
+		error_clear(err);
+		return 0;
+	}
+	for (unsigned i = 0; i < COUNT_OF(devices); i++)
+		if (file_poke(root, "devices.allow", devices[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static int v1_prepare(struct cgroup_host *h, struct error *err)
+{
+	struct error ignored = {0};
+
+	/* Old kernels count children only when told to; new ones always do and may refuse. */
+	(void)!file_poke(h->roots[CGROUP_MEMORY], "memory.use_hierarchy", "1", &ignored);
+	if (h->roots[CGROUP_DEVICES] < 0)
+		return 0;
+	return limit_devices(h->roots[CGROUP_DEVICES], err);
+}
+
+static int v1_make(struct cgroup_host *h, const char *group, struct error *err)
+{
+	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
+		if (h->roots[i] >= 0 && mkdirat(h->roots[i], group, 0755) < 0 && errno != EEXIST)
+			return FAIL_ERRNO(err, "make the %s cgroup '%s'", cgroup_controllers[i],
+			                  group);
+	return 0;
+}
+
+static int v1_enter(struct cgroup_host *h, const char *group, struct error *err)
+{
+	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
+		if (h->roots[i] >= 0 &&
+		    cgroup_write(h->roots[i], group, "cgroup.procs", 0, err) < 0)
+			return FAIL_CONTEXT(err, "%s", cgroup_controllers[i]);
+	return 0;
+}
+
+static int limit_memory(int root, const char *group, uint64_t bytes, struct error *err)
+{
+	static const char *const files[] = {"memory.limit_in_bytes", "memory.memsw.limit_in_bytes"};
+	uint64_t now = UINT64_MAX;
+
+	if (cgroup_read(root, group, files[0], &now, err) < 0)
+		return -1;
+	/* The limit with swap may not be below the one without: when raising it goes first. Hosts
+	 * without swap accounting do not have it. */
+	for (unsigned i = 0; i < 2; i++) {
+		const char *file = files[bytes > now ? 1 - i : i];
+
+		if (cgroup_write(root, group, file, bytes, err) == 0)
+			continue;
+		if (file != files[1] || err->sys_errno != ENOENT)
+			return -1;
+		error_clear(err);
+	}
+	return 0;
+}
+
+static int v1_limit(struct cgroup_host *h, const char *group, const struct cgroup_limits *limits,
+                    struct error *err)
+{
+	uint64_t quota = limits->cpu_milli * (CPU_PERIOD_US / 1000);
+
+	if (quota < CPU_QUOTA_MIN_US)
+		quota = CPU_QUOTA_MIN_US;
+	if (limit_memory(h->roots[CGROUP_MEMORY], group, limits->memory_bytes, err) < 0)
+		return -1;
+	if (cgroup_write(h->roots[CGROUP_CPU], group, "cpu.cfs_quota_us", quota, err) < 0)
+		return -1;
+	return cgroup_write(h->roots[CGROUP_PIDS], group, "pids.max", limits->pids, err);
+}
+
+static int v1_usage(struct cgroup_host *h, const char *group, struct cgroup_usage *ret,
+                    struct error *err)
+{
+	struct cgroup_usage u = {0};
+	int memory = h->roots[CGROUP_MEMORY], pids = h->roots[CGROUP_PIDS];
+
+	if (cgroup_read(memory, group, "memory.usage_in_bytes", &u.memory_bytes, err) < 0 ||
+	    cgroup_read(memory, group, "memory.limit_in_bytes", &u.memory_limit, err) < 0 ||
+	    cgroup_read_key(memory, group, "memory.oom_control", "oom_kill", &u.oom_kills, err) <
+	            0 ||
+	    cgroup_read(pids, group, "pids.current", &u.pids, err) < 0 ||
+	    cgroup_read(pids, group, "pids.max", &u.pids_limit, err) < 0)
+		return -1;
+	if (h->roots[CGROUP_CPUACCT] >= 0) {
+		if (cgroup_read(h->roots[CGROUP_CPUACCT], group, "cpuacct.usage", &u.cpu_us, err) <
+		    0)
+			return -1;
+		u.cpu_us /= 1000;
+	}
+	*ret = u;
+	return 0;
+}
+
+static int v1_remove(struct cgroup_host *h, const char *group, struct error *err)
+{
+	struct error ignored = {0};
+	char path[64];
+
+	/* A frozen process does not die. */
+	(void)snprintf(path, sizeof(path), "%s/freezer.state", group);
+	if (h->roots[CGROUP_FREEZER] >= 0)
+		(void)!file_poke(h->roots[CGROUP_FREEZER], path, "THAWED", &ignored);
+	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
+		if (h->roots[i] >= 0 && cgroup_empty_and_remove(h->roots[i], group, err) < 0)
+			return FAIL_CONTEXT(err, "%s", cgroup_controllers[i]);
+	return 0;
+}
+
+#define V1(name_)                                                                                  \
+	{                                                                                          \
+		.name = (name_), .prepare = v1_prepare, .make = v1_make, .enter = v1_enter,        \
+		.limit = v1_limit, .usage = v1_usage, .remove = v1_remove                          \
+	}
+const struct cgroup_ops cgroup_v1_ops = V1("v1");
+/* The version 2 tree beside it has no controllers and is not needed. */
+const struct cgroup_ops cgroup_v1_hybrid_ops = V1("hybrid-v1");

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Version 2: one tree; a process is born in its group by clone3(CLONE_INTO_CGROUP). */
+#include "isolation/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+#define CPU_PERIOD_US 100000
+#define CPU_QUOTA_MIN_US 1000
+
+/* A controller is in our groups when the root hands it down to "atoll" and that to them. */
+static int v2_prepare(struct cgroup_host *h, struct error *err)
+{
+	static const char *const wanted[] = {"+memory", "+cpu", "+pids", "+io"};
+	static const char *const files[] = {"../cgroup.subtree_control", "cgroup.subtree_control"};
+
+	for (unsigned i = 0; i < COUNT_OF(wanted); i++)
+		for (unsigned j = 0; j < COUNT_OF(files); j++) {
+			if (file_poke(h->roots[0], files[j], wanted[i], err) == 0)
+				continue;
+			if (strcmp(wanted[i], "+io") != 0)
+				return FAIL_CONTEXT(err, "hand down the cgroup controller '%s'",
+				                    wanted[i] + 1);
+			error_clear(err);
+		}
+	return 0;
+}
+
+static int v2_make(struct cgroup_host *h, const char *group, struct error *err)
+{
+	if (mkdirat(h->roots[0], group, 0755) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(err, "make the cgroup '%s'", group);
+	return 0;
+}
+
+static int v2_open(struct cgroup_host *h, const char *group, int *ret_fd, struct error *err)
+{
+	*ret_fd = openat(h->roots[0], group, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the cgroup '%s'", group) : 0;
+}
+
+static int limit_cpu(int root, const char *group, uint64_t cpu_milli, struct error *err)
+{
+	uint64_t quota = cpu_milli * (CPU_PERIOD_US / 1000);
+	char path[64], text[64];
+
+	if (quota < CPU_QUOTA_MIN_US)
+		quota = CPU_QUOTA_MIN_US;
+	(void)snprintf(path, sizeof(path), "%s/cpu.max", group);
+	(void)snprintf(text, sizeof(text), "%" PRIu64 " %d", quota, CPU_PERIOD_US);
+	return file_poke(root, path, text, err);
+}
+
+static int v2_limit(struct cgroup_host *h, const char *group, const struct cgroup_limits *limits,
+                    struct error *err)
+{
+	int root = h->roots[0];
+
+	if (cgroup_write(root, group, "memory.max", limits->memory_bytes, err) < 0)
+		return -1;
+	/* Hosts without swap accounting do not have it. */
+	if (cgroup_write(root, group, "memory.swap.max", 0, err) < 0) {
+		if (err->sys_errno != ENOENT)
+			return -1;
+		error_clear(err);
+	}
+	if (limit_cpu(root, group, limits->cpu_milli, err) < 0)
+		return -1;
+	return cgroup_write(root, group, "pids.max", limits->pids, err);
+}
+
+static int v2_usage(struct cgroup_host *h, const char *group, struct cgroup_usage *ret,
+                    struct error *err)
+{
+	struct cgroup_usage u = {0};
+	int root = h->roots[0];
+
+	if (cgroup_read_key(root, group, "cpu.stat", "usage_usec", &u.cpu_us, err) < 0 ||
+	    cgroup_read(root, group, "memory.current", &u.memory_bytes, err) < 0 ||
+	    cgroup_read(root, group, "memory.max", &u.memory_limit, err) < 0 ||
+	    cgroup_read_key(root, group, "memory.events", "oom_kill", &u.oom_kills, err) < 0 ||
+	    cgroup_read(root, group, "pids.current", &u.pids, err) < 0 ||
+	    cgroup_read(root, group, "pids.max", &u.pids_limit, err) < 0)
+		return -1;
+	*ret = u;
+	return 0;
+}
+
+static int v2_remove(struct cgroup_host *h, const char *group, struct error *err)
+{
+	struct error ignored = {0};
+	char path[64];
+
+	/* Since 5.14; the removal kills by itself what is left. */
+	(void)snprintf(path, sizeof(path), "%s/cgroup.kill", group);
+	(void)!file_poke(h->roots[0], path, "1", &ignored);
+	return cgroup_empty_and_remove(h->roots[0], group, err);
+}
+
+const struct cgroup_ops cgroup_v2_ops = {
+        .name = "v2",
+        .prepare = v2_prepare,
+        .make = v2_make,
+        .open = v2_open,
+        .limit = v2_limit,
+        .usage = v2_usage,
+        .remove = v2_remove,
+};

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "isolation/isolation.h"
+
+static int write_maps(pid_t pid, const char *map, struct error *err)
+{
+	static const char *const files[] = {"uid_map", "gid_map"};
+
+	for (unsigned i = 0; i < COUNT_OF(files); i++) {
+		char path[64];
+
+		(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, files[i]);
+		if (file_poke(AT_FDCWD, path, map, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int id_map_write(pid_t pid, uint32_t slot, struct error *err)
+{
+	char map[64];
+
+	(void)snprintf(map, sizeof(map), "0 %u %u", id_base(slot), ID_COUNT);
+	return write_maps(pid, map, err);
+}
+
+static int open_namespace(pid_t pid, int *ret_fd, struct error *err)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+	return *ret_fd < 0 ? FAIL_ERRNO(err, "open '%s'", path) : 0;
+}
+
+/* The second line gives the host's root an id on disk: overlayfs does its own work in the upper
+ * layer as whoever mounted it, and an id without a place there is refused (EOVERFLOW). */
+static int map_layers(pid_t pid, uint32_t slot, int *ret_fd, struct error *err)
+{
+	char map[96];
+
+	(void)snprintf(map, sizeof(map), "%u %u %u\n%u 0 1", ID_STORED, id_base(slot), ID_COUNT,
+	               ID_STORED_HOST);
+	if (write_maps(pid, map, err) < 0)
+		return -1;
+	return open_namespace(pid, ret_fd, err);
+}
+
+int id_map_open(uint32_t slot, int *ret_fd, struct error *err)
+{
+	/* The namespace needs a process only until a descriptor holds it. */
+	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
+	int status;
+
+	if (pid < 0)
+		return FAIL_ERRNO(err, "make a user namespace");
+	if (pid == 0)
+		for (;;)
+			pause();
+	status = map_layers(pid, slot, ret_fd, err);
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+	return status;
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+
+#include "isolation/isolation.h"
+
+#define USER_ID 1000
+#define NOFILE_MAX 16384
+#define MEMLOCK_MAX (8 * 1024 * 1024)
+#define SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define SAFE_DATA (SAFE | MOUNT_ATTR_NOEXEC)
+
+/* Numbers of prepared mounts. */
+enum { PREPARED_PROC };
+
+struct planner {
+	struct plan *plan;
+	const struct isolation_spec *spec;
+	bool failed; /* sticky: more steps or descriptors than fit */
+};
+
+static void add(struct planner *p, struct setup_step step)
+{
+	if (p->plan->count == PLAN_STEPS_MAX) {
+		p->failed = true;
+		return;
+	}
+	if (step.kind != STEP_ATTACH && step.kind != STEP_ROOT)
+		step.fd = ISOLATION_FD_NONE;
+	p->plan->steps[p->plan->count++] = step;
+}
+
+/* The plan's number of one of the spec's descriptors. */
+static uint32_t number_of(struct planner *p, uint32_t fd)
+{
+	for (unsigned i = 0; i < p->plan->fd_count; i++)
+		if (p->plan->fds[i] == fd)
+			return i;
+	if (p->plan->fd_count == PLAN_FDS_MAX) {
+		p->failed = true;
+		return ISOLATION_FD_NONE;
+	}
+	p->plan->fds[p->plan->fd_count] = fd;
+	return p->plan->fd_count++;
+}
+
+static void add_folder(struct planner *p, const char *target, uint32_t mode, uint64_t owner)
+{
+	add(p, (struct setup_step){
+	               .kind = STEP_FOLDER, .target = target, .flags = mode, .value = owner});
+}
+
+static void add_attached(struct planner *p, uint32_t fd, const char *target)
+{
+	if (fd == ISOLATION_FD_NONE)
+		return;
+	add_folder(p, target, 0755, 0);
+	add(p, (struct setup_step){.kind = STEP_ATTACH, .fd = number_of(p, fd), .target = target});
+}
+
+/* Memory filesystems count to the sandbox's memory; their own size is a second fence. */
+static void add_memory(struct planner *p, const char *target, unsigned mode, uint64_t attributes)
+{
+	const struct isolation_spec *s = p->spec;
+	uint64_t bytes = s->memory_bytes ? s->memory_bytes / 2 : UINT64_C(64) << 20;
+
+	add_folder(p, target, 0755, 0);
+	add(p, (struct setup_step){.kind = STEP_MOUNT,
+	                           .target = target,
+	                           .type = "tmpfs",
+	                           .options = arena_format(p->plan->arena,
+	                                                   "mode=%o,size=%llu,nr_inodes=%llu", mode,
+	                                                   (unsigned long long)bytes,
+	                                                   (unsigned long long)(bytes / 4096)),
+	                           .flags = (uint32_t)attributes});
+}
+
+static void add_filesystems(struct planner *p)
+{
+	const struct isolation_spec *s = p->spec;
+
+	add_folder(p, "/proc", 0555, 0);
+	add(p, (struct setup_step){.kind = STEP_ATTACH,
+	                           .fd = ISOLATION_FD_NONE,
+	                           .value = PREPARED_PROC,
+	                           .target = "/proc"});
+	add_attached(p, s->dev_fd, "/dev");
+	add(p, (struct setup_step){.kind = STEP_MOUNT,
+	                           .target = "/dev/pts",
+	                           .type = "devpts",
+	                           .options = "ptmxmode=0666,mode=0620,gid=5",
+	                           .flags = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC});
+	add_attached(p, s->sys_fd, "/sys");
+	if (s->host_template) {
+		add_attached(p, s->usr_fd, "/usr");
+		add_attached(p, s->sudo_lib_fd, "/usr/libexec/sudo");
+		if (s->sudo_fd != ISOLATION_FD_NONE)
+			add(p, (struct setup_step){.kind = STEP_ATTACH,
+			                           .fd = number_of(p, s->sudo_fd),
+			                           .target = "/usr/bin/sudo"});
+	}
+	add_memory(p, "/dev/shm", 01777, SAFE_DATA);
+	add_memory(p, "/run", 0755, SAFE);
+	add_memory(p, "/tmp", 01777, SAFE);
+}
+
+/* Nothing here is a hole in a user namespace of a current kernel; it is the second fence. */
+static void add_kernel_files(struct planner *p)
+{
+	static const char *const read_only[] = {"/proc/sys", "/proc/bus", "/proc/fs", "/proc/irq"};
+	static const char *const masked[] = {
+	        "/proc/kcore",       "/proc/keys", "/proc/timer_list",  "/proc/sysrq-trigger",
+	        "/proc/sched_debug", "/proc/acpi", "/proc/scsi",        "/proc/latency_stats",
+	        "/proc/kallsyms",    "/proc/kmsg", "/proc/vmallocinfo",
+	};
+
+	/* No user namespace, and so no other, can be made below this one if the filter had a hole.
+	 */
+	add(p, (struct setup_step){.kind = STEP_POKE,
+	                           .source = "0",
+	                           .target = "/proc/sys/user/max_user_namespaces",
+	                           .optional = 1});
+	for (unsigned i = 0; i < COUNT_OF(read_only); i++)
+		add(p, (struct setup_step){
+		               .kind = STEP_READONLY, .target = read_only[i], .optional = 1});
+	for (unsigned i = 0; i < COUNT_OF(masked); i++)
+		add(p, (struct setup_step){.kind = STEP_MASK, .target = masked[i], .optional = 1});
+}
+
+static void add_file(struct planner *p, const char *target, const char *text)
+{
+	add(p, (struct setup_step){
+	               .kind = STEP_FILE, .target = target, .source = text, .flags = 0644});
+}
+
+static void add_files(struct planner *p)
+{
+	const struct isolation_spec *s = p->spec;
+	struct arena *a = p->plan->arena;
+
+	if (!s->started_before) {
+		add_folder(p, "/etc", 0755, 0);
+		add_file(p, "/etc/hostname", arena_format(a, "%s\n", s->hostname));
+		add_file(p, "/etc/hosts",
+		         arena_format(a,
+		                      "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost\n"
+		                      "127.0.1.1\t%s\n",
+		                      s->hostname));
+		add_folder(p, s->project_dir, 0755, USER_ID);
+	}
+	/* The nameservers are this start's, whatever the files say from the last one. */
+	add_file(p, "/etc/resolv.conf", s->resolv_conf);
+	add(p, (struct setup_step){.kind = STEP_HOSTNAME, .source = s->hostname});
+}
+
+static void add_limits(struct planner *p)
+{
+	const struct isolation_spec *s = p->spec;
+	const struct {
+		uint32_t resource;
+		uint64_t value;
+		bool wanted;
+	} rows[] = {
+	        {RLIMIT_NOFILE, NOFILE_MAX, true},
+	        {RLIMIT_CORE, 0, true},
+	        {RLIMIT_MEMLOCK, MEMLOCK_MAX, true},
+	        {RLIMIT_RTPRIO, 0, true},
+	        {RLIMIT_NICE, 0, true},
+	        {RLIMIT_FSIZE, s->disk_bytes, s->disk_is_advisory && s->disk_bytes > 0},
+	};
+
+	for (unsigned i = 0; i < COUNT_OF(rows); i++)
+		if (rows[i].wanted)
+			add(p, (struct setup_step){.kind = STEP_RLIMIT,
+			                           .flags = rows[i].resource,
+			                           .value = rows[i].value});
+}
+
+int isolation_plan(struct arena *a, const struct isolation_spec *spec, struct plan *ret,
+                   struct error *err)
+{
+	struct planner p = {.plan = ret, .spec = spec};
+
+	if (spec->root_fd == ISOLATION_FD_NONE)
+		return FAIL(err, ERROR_INVALID, "a plan needs a root");
+	if (spec->dev_fd == ISOLATION_FD_NONE)
+		return FAIL(err, ERROR_INVALID, "a plan needs devices");
+	if (spec->project_dir[0] != '/')
+		return FAIL(err, ERROR_INVALID, "project folder '%s' is not absolute",
+		            spec->project_dir);
+	ret->count = ret->fd_count = 0;
+	ret->arena = a;
+	/* The kernel lets a user namespace mount proc only while another whole one is in sight. */
+	add(&p,
+	    (struct setup_step){.kind = STEP_PREPARE,
+	                        .type = "proc",
+	                        .value = PREPARED_PROC,
+	                        .flags = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC});
+	add(&p, (struct setup_step){.kind = STEP_ROOT, .fd = number_of(&p, spec->root_fd)});
+	add_filesystems(&p);
+	add_files(&p);
+	add_kernel_files(&p);
+	add_limits(&p);
+	add(&p, (struct setup_step){.kind = STEP_KEYRING, .optional = 1});
+	if (spec->no_privileges)
+		add(&p, (struct setup_step){.kind = STEP_NO_PRIVILEGES});
+	add(&p, (struct setup_step){.kind = STEP_SECCOMP});
+	add(&p, (struct setup_step){.kind = STEP_CAPABILITIES});
+	if (p.failed)
+		return FAIL(err, ERROR_LIMIT, "plan has more than %d steps or %d descriptors",
+		            PLAN_STEPS_MAX, PLAN_FDS_MAX);
+	return 0;
+}
+
+/* ---- printing ---- */
+
+static const char *const kind_names[STEP_KIND_COUNT] = {
+        [STEP_END] = "end",           [STEP_PREPARE] = "prepare",
+        [STEP_ROOT] = "root",         [STEP_FOLDER] = "folder",
+        [STEP_FILE] = "file",         [STEP_ATTACH] = "attach",
+        [STEP_MOUNT] = "mount",       [STEP_READONLY] = "read-only",
+        [STEP_MASK] = "mask",         [STEP_POKE] = "poke",
+        [STEP_HOSTNAME] = "hostname", [STEP_RLIMIT] = "rlimit",
+        [STEP_KEYRING] = "keyring",   [STEP_NO_PRIVILEGES] = "no-privileges",
+        [STEP_SECCOMP] = "seccomp",   [STEP_CAPABILITIES] = "capabilities",
+};
+
+/* One line, whatever is in it. */
+static void print_text(struct buf *out, const char *key, const char *text)
+{
+	if (!text || !*text)
+		return;
+	buf_addf(out, " %s=\"", key);
+	for (; *text; text++) {
+		if (*text == '\n')
+			buf_add_text(out, "\\n");
+		else if (*text == '\t')
+			buf_add_text(out, "\\t");
+		else
+			buf_add(out, text, 1);
+	}
+	buf_add_text(out, "\"");
+}
+
+static void print_numbers(struct buf *out, const struct setup_step *step)
+{
+	if (step->fd != ISOLATION_FD_NONE)
+		buf_addf(out, " fd=%u", step->fd);
+	if (step->kind == STEP_RLIMIT)
+		buf_addf(out, " resource=%u limit=%llu", step->flags,
+		         (unsigned long long)step->value);
+	else if (step->kind == STEP_FOLDER)
+		buf_addf(out, " mode=%04o owner=%llu", step->flags,
+		         (unsigned long long)step->value);
+	else if (step->kind == STEP_MOUNT || step->kind == STEP_PREPARE)
+		buf_addf(out, " attributes=0x%x", step->flags);
+}
+
+void plan_print(struct buf *out, const struct plan *plan)
+{
+	for (unsigned i = 0; i < plan->count; i++) {
+		const struct setup_step *step = &plan->steps[i];
+
+		buf_addf(out, "%2u %-13s", i + 1, kind_names[step->kind]);
+		print_text(out, "target", step->target);
+		print_text(out, "type", step->type);
+		print_text(out, "options", step->options);
+		print_text(out, "text", step->source);
+		print_numbers(out, step);
+		buf_add_text(out, step->optional ? " optional\n" : "\n");
+	}
+}
