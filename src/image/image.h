@@ -4,7 +4,12 @@
  * The builders run as root in a process of their own (the program atoll-image, started by the
  * broker), never in atolld and never in the broker. They write into DATA/templates/.NAME.partial
  * and rename when all is done: a template folder is whole or absent. mmdebstrap, skopeo and umoci
- * do the work; their output becomes progress lines "percent text". */
+ * do the work; their output becomes progress lines "percent text". A builder that failed writes
+ * "error CODE text\thint" as its last line, and one whose progress nobody reads any more gives up.
+ *
+ *   DATA/templates/NAME/root           the root filesystem, owned by root
+ *   DATA/templates/NAME/template.json  what it says of itself (struct image_config)
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -12,6 +17,9 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+
+#define IMAGE_ROOT "root"
+#define IMAGE_CONFIG "template.json"
 
 /* A default template, seeded idempotently. */
 struct image_seed {
