@@ -39,14 +39,16 @@ struct route;
 struct relay;
 struct reply;
 
-#define REQUEST_ID_SIZE 24
+#define REQUEST_ID_SIZE 65
 
 /* What a handler sees. Everything is borrowed from the request's arena. */
 struct request {
 	struct arena *arena;
 	char id[REQUEST_ID_SIZE]; /* returned as X-Request-Id, in every log line and error */
 	enum http_method method;
-	const char *path; /* decoded */
+	const char *method_name; /* "PROPFIND", where method can only say HTTP_ANY */
+	const char *path;        /* decoded; has no "." or ".." part */
+	struct span raw_path;    /* as it came, for proxies */
 	struct span raw_query;
 	struct span body; /* whole, unless the route streams its body */
 	const struct route *route;
@@ -63,7 +65,7 @@ const char *request_header(const struct request *rq, const char *name);
 /* The text that stood for ":name" (or "*name", the rest of the path); never NULL for a name in the
  * route. */
 const char *request_param(const struct request *rq, const char *name);
-/* Length of a streamed body, -1 when it is chunked. */
+/* Length of a body, -1 when it is chunked, 0 when there is none. */
 int64_t request_body_size(const struct request *rq);
 
 /* Returns 0 when the reply is set, or -1 with err, which becomes {"error":{…}}. `body` is the

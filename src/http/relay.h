@@ -17,13 +17,15 @@ struct relay_ops {
 	/* The upstream closed. */
 	int (*on_upstream_end)(void *state, struct relay *relay, struct error *err);
 	/* A piece of the request body (ROUTE_STREAM_BODY), or one WebSocket message; `last` with or
-	 * after the final piece. NULL when nothing is expected. */
+	 * after the final piece, or when the client closed the WebSocket. NULL when nothing is
+	 * expected: the bytes are dropped. */
 	int (*on_client)(void *state, struct relay *relay, struct span bytes, bool last,
 	                 struct error *err);
 	/* Called every relay_options.tick_ms; NULL for none. */
 	void (*on_tick)(void *state, struct relay *relay);
 	/* Always called once, last. `clean`: both sides ended as they should, and the upstream
-	 * descriptor (-1 if it was closed) may be used again; the relay no longer owns it. */
+	 * descriptor (-1 if it was closed) may be used again; the relay no longer owns it. When it
+	 * is not clean the descriptor has been closed, and -1 is passed. */
 	void (*release)(void *state, int upstream_fd, bool clean);
 };
 
@@ -46,12 +48,15 @@ MUST_CHECK int reply_websocket(struct request *rq, struct reply *reply, const ch
  */
 void relay_begin(struct relay *relay, int status, const char *content_type,
                  int64_t length_or_minus_one);
+/* A name or value that cannot stand in a head fails the relay: it may come from a sandbox. */
 void relay_begin_header(struct relay *relay, const char *name,
                         const char *value); /* before relay_begin */
 /* Body bytes (or a binary WebSocket message). Buffered when the client is slow; past 256 KiB the
  * upstream is not read until it drains. */
 void relay_write(struct relay *relay, struct span bytes);
 void relay_write_text_message(struct relay *relay, struct span text); /* WebSocket text */
+/* Of the message that on_client is looking at. */
+bool relay_message_is_text(const struct relay *relay);
 void relay_to_upstream(struct relay *relay, struct span bytes);
 /* A whole reply at once, for relays that collect; ends the relay. */
 void relay_answer(struct relay *relay, int status, const char *content_type, struct span body);

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/connection.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "http/relay_run.h"
+#include "http/server.h"
+
+/* One read while requests are awaited: what a client may pipeline is kept for it. */
+#define READ_SIZE ((size_t)16 * 1024)
+#define BODY_READ_SIZE ((size_t)256 * 1024)
+#define IN_MAX SERVER_SCRATCH_SIZE
+/* Replies to pipelined requests are collected up to this size. */
+#define PIPELINE_MAX ((size_t)32 * 1024)
+#define LINGER_MS 2000
+#define LINGER_BYTES ((size_t)4 * 1024 * 1024)
+/* A buffered body must keep up this rate on the whole, whatever its pauses: one byte buys 1 ms. */
+#define BODY_MS_PER_BYTE 1
+
+const char *connection_peer(const struct connection *conn)
+{
+	return conn->peer;
+}
+
+void connection_due(struct connection *conn, int64_t ms)
+{
+	struct loop *loop = conn->server->loop;
+
+	conn->due_ms = loop_now_ms(loop) + ms;
+	if (!conn->timer.heap_index || conn->timer.at_ms > conn->due_ms)
+		loop_timer_start(loop, &conn->timer, ms);
+}
+
+void connection_due_never(struct connection *conn)
+{
+	conn->due_ms = INT64_MAX;
+}
+
+static void await_head(struct connection *conn)
+{
+	conn->state = CONNECTION_HEAD;
+	conn->head_started = false;
+	conn->scanned = 0;
+	connection_due(conn, conn->server->options.idle_timeout_ms);
+}
+
+static void begin_linger(struct connection *conn)
+{
+	/* Closing at once would send a reset past what the client has not read yet. */
+	if (shutdown(conn->fd, SHUT_WR) < 0) {
+		connection_close(conn);
+		return;
+	}
+	conn->state = CONNECTION_LINGER;
+	conn->linger_left = LINGER_BYTES;
+	buf_done(&conn->in);
+	connection_due(conn, LINGER_MS);
+}
+
+/* ---- replies ---- */
+
+/* Replies of pipelined requests leave together; connection_settle sends them. */
+static void finish_reply(struct connection *conn)
+{
+	if (conn->keep_alive && !conn->out.blocked && outflow_size(&conn->out) < PIPELINE_MAX) {
+		await_head(conn);
+		return;
+	}
+	conn->state = CONNECTION_SENDING;
+	connection_due(conn, conn->server->options.write_timeout_ms);
+}
+
+static void drop_exchange(struct connection *conn, int status)
+{
+	struct http_exchange *ex = TAKE(conn->exchange);
+
+	server_exchange_done(conn->server, ex, status);
+}
+
+void connection_send_reply(struct connection *conn)
+{
+	struct http_exchange *ex = conn->exchange;
+	struct reply *reply = &ex->reply;
+	struct reply_head head = {.status = reply->status ? reply->status : 200,
+	                          .content_type = reply->content_type,
+	                          .framing = REPLY_LENGTH,
+	                          .length = (int64_t)reply->body.size};
+	const struct span body = buf_span(&reply->body);
+
+	conn->keep_alive &= conn->body.state == BODY_COMPLETE;
+	head.keep_alive = conn->keep_alive;
+	reply_write_head(&conn->out.queue, ex, &head);
+	if (body.size && ex->request.method != HTTP_HEAD && reply_status_has_body(head.status))
+		outflow_write(&conn->out, conn->fd, &body, 1);
+	drop_exchange(conn, head.status);
+	finish_reply(conn);
+}
+
+void connection_on_relay_end(struct connection *conn, int status, bool may_continue)
+{
+	conn->keep_alive &= may_continue && conn->body.state == BODY_COMPLETE;
+	drop_exchange(conn, status);
+	finish_reply(conn);
+}
+
+void connection_on_handled(struct connection *conn)
+{
+	struct http_exchange *ex = conn->exchange;
+	bool closed = conn->state == CONNECTION_CLOSED;
+
+	if (ex->reply.has_relay && (closed || ex->failed))
+		relay_discard(&ex->reply.relay);
+	if (closed)
+		drop_exchange(conn, STATUS_CLIENT_GONE);
+	else if (ex->reply.has_relay && !ex->failed)
+		relay_start(conn);
+	else
+		connection_send_reply(conn);
+}
+
+/* The requests behind a malformed one cannot be told from its body: the connection ends. */
+static void refuse(struct connection *conn, enum http_fault fault)
+{
+	bool well_formed = fault == FAULT_ROUTE || fault == FAULT_METHOD || fault == FAULT_MEDIA;
+
+	conn->keep_alive &= well_formed;
+	exchange_refuse(conn->exchange, fault);
+	connection_send_reply(conn);
+}
+
+static void dispatch(struct connection *conn)
+{
+	struct http_exchange *ex = conn->exchange;
+	struct error err = {0};
+
+	conn->state = CONNECTION_HANDLING;
+	conn->read_paused = false;
+	connection_due_never(conn);
+	if (ex->request.route->flags & ROUTE_INLINE) {
+		exchange_handle(ex);
+		connection_on_handled(conn);
+	} else if (server_submit(conn->server, ex, &err) < 0) {
+		exchange_fail(ex, &err);
+		connection_send_reply(conn);
+	}
+}
+
+/* ---- requests ---- */
+
+static void begin_body(struct connection *conn, struct span rest)
+{
+	struct http_exchange *ex = conn->exchange;
+
+	if (conn->body.state == BODY_COMPLETE || (ex->request.route->flags & ROUTE_STREAM_BODY)) {
+		dispatch(conn);
+		return;
+	}
+	conn->state = CONNECTION_BODY;
+	conn->body_received = 0;
+	conn->body_started_ms = loop_now_ms(conn->server->loop);
+	connection_due(conn, conn->server->options.body_timeout_ms);
+	ex->body.size_max = exchange_body_max(ex);
+	if (ex->head.expects_continue && !rest.size)
+		buf_add_text(&conn->out.queue, HTTP_CONTINUE);
+}
+
+static enum http_fault check_head_size(struct connection *conn, struct span data, size_t size)
+{
+	if (size ? size > conn->server->options.head_max
+	         : data.size >= conn->server->options.head_max)
+		return FAULT_HEAD_SIZE;
+	if (!size && data.size > HEAD_TARGET_MAX + 64 && span_find(data, '\n') < 0)
+		return FAULT_TARGET_SIZE;
+	return FAULT_NONE;
+}
+
+static bool take_head(struct connection *conn, struct span *data)
+{
+	struct http_exchange *ex;
+	size_t size = 0;
+	enum http_fault fault = head_find_end(*data, &conn->scanned, &size);
+
+	if (!fault)
+		fault = check_head_size(conn, *data, size);
+	if (!fault && !size)
+		return false;
+	conn->exchange = ex = server_exchange_new(conn->server, conn);
+	if (!fault) {
+		fault = exchange_begin(ex, (struct span){data->data, size});
+		conn->keep_alive = ex->head.keep_alive;
+		body_start(&conn->body, ex->head.chunked, ex->head.content_length);
+		*data = (struct span){data->data + size, data->size - size};
+	}
+	if (fault)
+		refuse(conn, fault);
+	else
+		begin_body(conn, *data);
+	return true;
+}
+
+static void extend_body_due(struct connection *conn)
+{
+	int64_t timeout = conn->server->options.body_timeout_ms;
+	int64_t allowed = timeout + conn->body_received * BODY_MS_PER_BYTE -
+	                  (loop_now_ms(conn->server->loop) - conn->body_started_ms);
+
+	connection_due(conn, allowed < 0 ? 0 : allowed < timeout ? allowed : timeout);
+}
+
+static bool take_body(struct connection *conn, struct span *data)
+{
+	struct buf *body = &conn->exchange->body;
+	struct span piece;
+
+	switch (body_next(&conn->body, data, &piece)) {
+	case BODY_PIECE:
+		buf_add_span(body, piece);
+		conn->body_received += (int64_t)piece.size;
+		if (body->overflowed)
+			refuse(conn, FAULT_BODY_SIZE);
+		return true;
+	case BODY_MORE:
+		extend_body_due(conn);
+		return false;
+	case BODY_END:
+		dispatch(conn);
+		return true;
+	case BODY_BAD:
+		break;
+	}
+	refuse(conn, FAULT_CHUNK);
+	return true;
+}
+
+static void take_requests(struct connection *conn, struct span *data)
+{
+	bool more = true;
+
+	while (more && !conn->out.broken) {
+		if (conn->state == CONNECTION_HEAD && data->size)
+			more = take_head(conn, data);
+		else if (conn->state == CONNECTION_BODY)
+			more = take_body(conn, data);
+		else
+			more = false;
+	}
+}
+
+void connection_feed(struct connection *conn, struct span bytes)
+{
+	AUTO(buf_done) struct buf held = conn->in;
+
+	conn->in = BUF(IN_MAX);
+	if (held.size) {
+		buf_add_span(&held, bytes);
+		bytes = buf_span(&held);
+	}
+	take_requests(conn, &bytes);
+	if (bytes.size && conn->state != CONNECTION_CLOSED && conn->state != CONNECTION_LINGER)
+		buf_add_span(&conn->in, bytes);
+	if (conn->state == CONNECTION_HEAD && conn->in.size && !conn->head_started) {
+		conn->head_started = true;
+		connection_due(conn, conn->server->options.head_timeout_ms);
+	}
+	if (conn->state == CONNECTION_RELAY)
+		relay_on_client_bytes(conn->relay);
+}
+
+/* ---- events ---- */
+
+ssize_t connection_receive(struct connection *conn, char *room, size_t size)
+{
+	ssize_t got = recv(conn->fd, room, size, MSG_DONTWAIT);
+
+	if (got > 0)
+		conn->server->counts.bytes_in += (uint64_t)got;
+	if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
+		return got > 0 ? got : 0;
+	connection_close(conn);
+	return -1;
+}
+
+static void read_requests(struct connection *conn)
+{
+	char *scratch = conn->server->scratch;
+	ssize_t got = connection_receive(
+	        conn, scratch, conn->state == CONNECTION_BODY ? BODY_READ_SIZE : READ_SIZE);
+
+	if (got > 0)
+		connection_feed(conn, (struct span){scratch, (size_t)got});
+}
+
+static void read_and_drop(struct connection *conn)
+{
+	ssize_t got = connection_receive(conn, conn->server->scratch, BODY_READ_SIZE);
+
+	if (got <= 0)
+		return;
+	if ((size_t)got >= conn->linger_left)
+		connection_close(conn);
+	else
+		conn->linger_left -= (size_t)got;
+}
+
+static void on_ready(void *context, uint32_t events)
+{
+	struct connection *conn = context;
+	struct server *server = conn->server;
+
+	if (events & EPOLLOUT)
+		conn->out.blocked = false;
+	switch (conn->state) {
+	case CONNECTION_HEAD:
+	case CONNECTION_BODY:
+		read_requests(conn);
+		break;
+	case CONNECTION_HANDLING:
+		conn->read_paused = true;
+		if (events & (EPOLLHUP | EPOLLERR))
+			connection_close(conn);
+		break;
+	case CONNECTION_SENDING:
+		if (events & (EPOLLHUP | EPOLLERR))
+			connection_close(conn);
+		break;
+	case CONNECTION_RELAY:
+		relay_on_client_ready(conn->relay, events);
+		break;
+	case CONNECTION_LINGER:
+		read_and_drop(conn);
+		break;
+	case CONNECTION_CLOSED:
+		break;
+	}
+	connection_settle(conn);
+	server_bury(server);
+}
+
+static void expire(struct connection *conn)
+{
+	switch (conn->state) {
+	case CONNECTION_HEAD:
+		if (!conn->head_started) {
+			connection_close(conn);
+			break;
+		}
+		conn->exchange = server_exchange_new(conn->server, conn);
+		refuse(conn, FAULT_HEAD_SLOW);
+		break;
+	case CONNECTION_BODY:
+		refuse(conn, FAULT_BODY_SLOW);
+		break;
+	case CONNECTION_RELAY:
+		relay_on_due(conn->relay);
+		break;
+	case CONNECTION_HANDLING:
+	case CONNECTION_SENDING:
+	case CONNECTION_LINGER:
+	case CONNECTION_CLOSED:
+		connection_close(conn);
+		break;
+	}
+}
+
+/* A request only moves due_ms; the timer catches up when it runs. */
+static void on_timer(void *context)
+{
+	struct connection *conn = context;
+	struct server *server = conn->server;
+	int64_t left = conn->due_ms - loop_now_ms(server->loop);
+
+	if (conn->due_ms == INT64_MAX)
+		return;
+	if (left > 0) {
+		loop_timer_start(server->loop, &conn->timer, left);
+		return;
+	}
+	expire(conn);
+	connection_settle(conn);
+	server_bury(server);
+}
+
+/* Sends what waits. True when the next request may be taken from what was read already. */
+static bool push(struct connection *conn)
+{
+	outflow_flush(&conn->out, conn->fd);
+	if (conn->out.sent != conn->sent_seen) {
+		conn->server->counts.bytes_out += conn->out.sent - conn->sent_seen;
+		conn->sent_seen = conn->out.sent;
+		if (conn->state == CONNECTION_SENDING)
+			connection_due(conn, conn->server->options.write_timeout_ms);
+	}
+	if (conn->out.broken) {
+		connection_close(conn);
+		return false;
+	}
+	if (conn->state == CONNECTION_HEAD && outflow_size(&conn->out)) {
+		conn->state = CONNECTION_SENDING;
+		connection_due(conn, conn->server->options.write_timeout_ms);
+	}
+	if (conn->state == CONNECTION_SENDING && !outflow_size(&conn->out)) {
+		if (conn->keep_alive)
+			await_head(conn);
+		else
+			begin_linger(conn);
+	}
+	/* A started head is what the last look at `in` has left there. */
+	return conn->state == CONNECTION_HEAD && conn->in.size && !conn->head_started;
+}
+
+static uint32_t interest(const struct connection *conn)
+{
+	switch (conn->state) {
+	case CONNECTION_HEAD:
+	case CONNECTION_BODY:
+	case CONNECTION_LINGER:
+		return EPOLLIN | (conn->out.blocked ? EPOLLOUT : 0);
+	case CONNECTION_HANDLING:
+		return conn->read_paused ? 0 : EPOLLIN;
+	case CONNECTION_SENDING:
+		return EPOLLOUT;
+	case CONNECTION_RELAY:
+		return relay_client_interest(conn->relay);
+	case CONNECTION_CLOSED:
+		break;
+	}
+	return 0;
+}
+
+void connection_settle(struct connection *conn)
+{
+	while (conn->state != CONNECTION_CLOSED && push(conn))
+		connection_feed(conn, (struct span){NULL, 0});
+	if (conn->state != CONNECTION_CLOSED)
+		loop_watch_set(conn->watch, interest(conn));
+}
+
+/* ---- life ---- */
+
+struct connection *connection_open(struct server *server, const struct connection_source *source)
+{
+	struct connection *conn = calloc(1, sizeof(*conn));
+	struct error err = {0};
+
+	assert(conn);
+	*conn = (struct connection){.server = server,
+	                            .fd = source->fd,
+	                            .in = BUF(IN_MAX),
+	                            .keep_alive = true,
+	                            .timer = {.on_timer = on_timer, .context = conn}};
+	snprintf(conn->peer, sizeof(conn->peer), "%s", source->peer);
+	outflow_init(&conn->out);
+	body_start(&conn->body, false, 0);
+	list_init(&conn->link);
+	if (loop_watch_add(server->loop, conn->fd, EPOLLIN, on_ready, conn, &conn->watch, &err) <
+	    0) {
+		log_warning("connection refused", FAILURE(&err));
+		close(conn->fd);
+		connection_free(conn);
+		return NULL;
+	}
+	list_append(&server->connections, &conn->link);
+	server->counts.connections_open++;
+	server->counts.connections_total++;
+	await_head(conn);
+	return conn;
+}
+
+void connection_close(struct connection *conn)
+{
+	if (conn->state == CONNECTION_CLOSED)
+		return;
+	/* A worker that has the exchange gives it back to connection_on_handled. */
+	if (conn->exchange && conn->state != CONNECTION_HANDLING) {
+		int status = STATUS_CLIENT_GONE;
+
+		if (conn->relay)
+			status = relay_abort(TAKE(conn->relay));
+		drop_exchange(conn, status);
+	}
+	conn->state = CONNECTION_CLOSED;
+	loop_watch_free(TAKE(conn->watch));
+	loop_timer_stop(conn->server->loop, &conn->timer);
+	close(TAKE_FD(conn->fd));
+	outflow_done(&conn->out);
+	buf_done(&conn->in);
+	conn->server->counts.connections_open--;
+	list_remove(&conn->link);
+	list_append(&conn->server->dead, &conn->link);
+}
+
+void connection_cut(struct connection *conn)
+{
+	const struct linger reset = {.l_onoff = 1};
+
+	if (conn->state == CONNECTION_CLOSED)
+		return;
+	/* A reset, so that a client whose only sign of the end is the close sees the difference. */
+	(void)setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	connection_close(conn);
+}
+
+void connection_free(struct connection *conn)
+{
+	outflow_done(&conn->out);
+	buf_done(&conn->in);
+	free(conn);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/exchange.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "http/router.h"
+#include "http/server.h"
+
+/* A pooled exchange may keep this much of each buffer. */
+#define KEEP_MAX ((size_t)16 * 1024)
+#define FAST_DEADLINE_MS 60000
+#define SLOW_DEADLINE_MS 900000
+
+static void buf_recycle(struct buf *b)
+{
+	if (b->capacity > KEEP_MAX)
+		buf_done(b);
+	else
+		buf_reset(b);
+}
+
+void exchange_free(struct http_exchange *ex)
+{
+	buf_done(&ex->head_text);
+	buf_done(&ex->body);
+	buf_done(&ex->reply.headers);
+	buf_done(&ex->reply.body);
+	arena_done(&ex->arena);
+	free(ex);
+}
+
+void exchange_reset(struct http_exchange *ex)
+{
+	buf_recycle(&ex->head_text);
+	buf_recycle(&ex->body);
+	buf_recycle(&ex->reply.headers);
+	buf_recycle(&ex->reply.body);
+	if (ex->arena.total)
+		arena_reset(&ex->arena);
+}
+
+static bool request_id_is_valid(const char *id)
+{
+	size_t size = strlen(id);
+
+	if (size == 0 || size >= REQUEST_ID_SIZE)
+		return false;
+	return strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") ==
+	       size;
+}
+
+void exchange_start(struct http_exchange *ex, struct connection *conn)
+{
+	struct reply *reply = &ex->reply;
+
+	ex->connection = conn;
+	ex->failed = false;
+	ex->request = (struct request){.arena = &ex->arena,
+	                               .context = ex->server->options.context,
+	                               .exchange = ex,
+	                               .path = "",
+	                               .method_name = "",
+	                               .peer = connection_peer(conn)};
+	ex->head.field_count = 0;
+	ex->head.keep_alive = false;
+	ex->head.content_length = -1;
+	ex->target.part_count = 0;
+	ex->started_ns = clock_monotonic_ns();
+	reply->status = 0;
+	reply->content_type = NULL;
+	reply->has_relay = reply->is_websocket = false;
+	reply->protocol = NULL;
+}
+
+static void set_request_id(struct http_exchange *ex)
+{
+	const char *given = ex->head.known[HEAD_REQUEST_ID];
+
+	if (given && request_id_is_valid(given))
+		memcpy(ex->request.id, given, strlen(given) + 1);
+	else
+		server_make_id(ex->server, ex->request.id);
+}
+
+static bool media_type_is_json(const char *type)
+{
+	static const char json[] = "application/json";
+	size_t size = sizeof(json) - 1;
+
+	return strncasecmp(type, json, size) == 0 && (!type[size] || strchr("; \t", type[size]));
+}
+
+static bool has_body(const struct head *head)
+{
+	return head->chunked || head->content_length > 0;
+}
+
+static enum http_fault check_route(struct http_exchange *ex, struct router_match match)
+{
+	const struct route *route = match.route;
+	const char *type = ex->head.known[HEAD_CONTENT_TYPE];
+
+	if (!route && !match.methods)
+		return FAULT_ROUTE;
+	if (!route) {
+		buf_add_text(&ex->reply.headers, "Allow: ");
+		router_write_methods(&ex->reply.headers, match.methods);
+		buf_add_text(&ex->reply.headers, "\r\n");
+		return FAULT_METHOD;
+	}
+	ex->request.route = route;
+	ex->request.deadline =
+	        deadline_in((route->flags & ROUTE_SLOW) ? SLOW_DEADLINE_MS : FAST_DEADLINE_MS);
+	if (ex->head.content_length > 0 &&
+	    (uint64_t)ex->head.content_length > exchange_body_max(ex))
+		return FAULT_BODY_SIZE;
+	if (route->body && !(route->flags & (ROUTE_STREAM_BODY | ROUTE_RAW_BODY)) && type &&
+	    has_body(&ex->head) && !media_type_is_json(type))
+		return FAULT_MEDIA;
+	return FAULT_NONE;
+}
+
+static enum http_fault find_route(struct http_exchange *ex)
+{
+	/* The path is never longer than the target; it goes where the head's text has room. */
+	char *room = buf_reserve(&ex->head_text, ex->head.target.size + 1);
+	struct request *rq = &ex->request;
+	enum http_fault fault;
+
+	assert(room);
+	fault = target_parse(ex->head.target, room, &ex->target);
+	if (fault)
+		return fault;
+	rq->path = ex->target.path;
+	rq->raw_path = ex->target.raw_path;
+	rq->raw_query = ex->target.raw_query;
+	if (span_equals_text(ex->head.target, "*"))
+		return check_route(ex, (struct router_match){.methods = 1U << HTTP_ANY});
+	return check_route(ex, router_find(ex->server->router, rq->method, &ex->target));
+}
+
+enum http_fault exchange_begin(struct http_exchange *ex, struct span head_text)
+{
+	enum http_fault fault;
+
+	/* Room for the decoded path as well: the buffer must not move once it is parsed. */
+	ex->head_text.size_max = 2 * head_text.size + HEAD_TARGET_MAX;
+	(void)buf_reserve(&ex->head_text, 2 * head_text.size + 1);
+	buf_add_span(&ex->head_text, head_text);
+	fault = head_parse(ex->head_text.data, head_text.size, &ex->head);
+	set_request_id(ex);
+	if (fault)
+		return fault;
+	ex->request.method = ex->head.method;
+	ex->request.method_name = ex->head.method_name;
+	return find_route(ex);
+}
+
+size_t exchange_body_max(const struct http_exchange *ex)
+{
+	const struct route *route = ex->request.route;
+
+	if (route->body_max)
+		return route->body_max;
+	return (route->flags & ROUTE_STREAM_BODY) ? SIZE_MAX : ex->server->options.body_max;
+}
+
+static int run_handler(struct http_exchange *ex, struct error *err)
+{
+	struct request *rq = &ex->request;
+	const struct route *route = rq->route;
+	const struct server_options *options = &ex->server->options;
+	void *body = NULL, *query;
+
+	if (!(route->flags & ROUTE_PUBLIC) && options->authorize &&
+	    options->authorize(rq, route, err) < 0)
+		return -1;
+	if (route->query) {
+		query = arena_alloc(&ex->arena, route->query->size);
+		if (json_parse_query(&ex->arena, rq->raw_query, route->query, query, err) < 0)
+			return -1;
+		rq->query = query;
+	}
+	if (route->body && !(route->flags & (ROUTE_STREAM_BODY | ROUTE_RAW_BODY))) {
+		body = arena_alloc(&ex->arena, route->body->size);
+		if (json_parse(&ex->arena, rq->body, route->body, body, err) < 0)
+			return -1;
+	}
+	if (route->handle(rq, body, &ex->reply, err) < 0)
+		return -1;
+	if (ex->reply.body.overflowed || ex->reply.headers.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "the reply is larger than %zu bytes",
+		            ex->reply.body.size_max);
+	return 0;
+}
+
+void exchange_handle(struct http_exchange *ex)
+{
+	struct error err = {0};
+
+	log_request_set(ex->request.id);
+	ex->request.body = buf_span(&ex->body);
+	if (run_handler(ex, &err) < 0)
+		exchange_fail(ex, &err);
+	log_request_set(NULL);
+}
+
+static void fail_as(struct http_exchange *ex, int status, const struct error_body *body)
+{
+	struct reply *reply = &ex->reply;
+
+	ex->failed = true;
+	reply->status = status;
+	reply->content_type = "application/json";
+	buf_reset(&reply->body);
+	error_body_write(&reply->body, body);
+}
+
+void exchange_fail(struct http_exchange *ex, const struct error *err)
+{
+	const struct error_kind *kind = error_kind_get(err->code);
+	const struct error_body body = {.code = kind->name,
+	                                .message = err->text,
+	                                .hint = err->hint,
+	                                .request_id = ex->request.id};
+
+	buf_reset(&ex->reply.headers);
+	if (kind->http_status == 401)
+		buf_add_text(&ex->reply.headers, "WWW-Authenticate: Bearer\r\n");
+	if (kind->http_status == 429 || kind->http_status == 503)
+		buf_add_text(&ex->reply.headers, "Retry-After: 1\r\n");
+	fail_as(ex, kind->http_status, &body);
+	if (kind->http_status >= 500)
+		log_error("request failed", TEXT("method", ex->request.method_name),
+		          TEXT("path", ex->request.path), NUMBER("status", kind->http_status),
+		          FAILURE(err));
+	else
+		log_debug("request failed", TEXT("method", ex->request.method_name),
+		          TEXT("path", ex->request.path), NUMBER("status", kind->http_status),
+		          FAILURE(err));
+}
+
+void exchange_refuse(struct http_exchange *ex, enum http_fault fault)
+{
+	const struct http_fault_kind *kind = fault_kind_get(fault);
+	const struct error_body body = {.code = kind->code,
+	                                .message = kind->text,
+	                                .hint = kind->hint,
+	                                .request_id = ex->request.id};
+
+	if (!ex->request.id[0])
+		server_make_id(ex->server, ex->request.id);
+	/* OPTIONS that no row takes is answered with what the path does take. */
+	if (fault == FAULT_METHOD && ex->request.method == HTTP_OPTIONS) {
+		ex->reply.status = 204;
+		return;
+	}
+	fail_as(ex, kind->status, &body);
+	log_debug("request refused", TEXT("reason", kind->text), TEXT("peer", ex->request.peer),
+	          NUMBER("status", kind->status));
+}
+
+/* ---- what handlers ask ---- */
+
+const char *request_header(const struct request *rq, const char *name)
+{
+	return head_find(&rq->exchange->head, name);
+}
+
+const char *request_param(const struct request *rq, const char *name)
+{
+	const char *text = router_param(rq->route, &rq->exchange->target, name, rq->arena);
+
+	assert(text);
+	return text;
+}
+
+int64_t request_body_size(const struct request *rq)
+{
+	const struct head *head = &rq->exchange->head;
+
+	if (head->chunked)
+		return -1;
+	return head->content_length < 0 ? 0 : head->content_length;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http/exchange.h — one request and its reply.
+ *
+ * Belongs to the loop, but to a worker between server_submit and server_take_finished. Exchanges
+ * are kept for reuse, so that a small request allocates nothing. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "http/head.h"
+#include "http/http.h"
+#include "http/relay.h"
+#include "http/target.h"
+
+struct connection;
+struct server;
+
+struct reply {
+	int status;
+	struct buf headers; /* whole lines */
+	struct buf body;
+	const char *content_type; /* NULL = none */
+	bool has_relay, is_websocket;
+	const char *protocol; /* of the WebSocket, or NULL */
+	struct relay_options relay;
+};
+
+struct http_exchange {
+	struct request request;
+	struct head head;
+	struct target target;
+	struct buf head_text, body;
+	struct reply reply;
+	struct arena arena;
+	struct server *server;
+	struct connection *connection; /* not freed before the exchange */
+	struct worker_task task;
+	struct http_exchange *next; /* finished or spare */
+	int64_t started_ns;
+	bool failed; /* the reply is an error; a relay in it only waits to be released */
+};
+
+void exchange_free(struct http_exchange *ex);
+/* Forgets everything but one block of each memory. */
+void exchange_reset(struct http_exchange *ex);
+
+/* Makes it ready for a connection's next request. */
+void exchange_start(struct http_exchange *ex, struct connection *conn);
+/* Takes the head's text: parses, finds the route, checks what can be checked without the body.
+ * The request's id is set in any case. */
+enum http_fault exchange_begin(struct http_exchange *ex, struct span head_text);
+/* Authorizes, parses query and body, runs the handler. Worker, or loop for ROUTE_INLINE. Leaves a
+ * reply in any case. */
+void exchange_handle(struct http_exchange *ex);
+/* Replaces the reply by an error. */
+void exchange_fail(struct http_exchange *ex, const struct error *err);
+void exchange_refuse(struct http_exchange *ex, enum http_fault fault);
+/* The most bytes that the body may have. */
+size_t exchange_body_max(const struct http_exchange *ex);
+
+enum reply_framing { REPLY_LENGTH, REPLY_CHUNKED, REPLY_UNTIL_CLOSE, REPLY_SWITCH };
+struct reply_head {
+	int status;
+	const char *content_type;
+	enum reply_framing framing;
+	int64_t length; /* REPLY_LENGTH */
+	bool keep_alive;
+};
+void reply_write_head(struct buf *out, const struct http_exchange *ex,
+                      const struct reply_head *head);
+/* False for a status that has no body. */
+bool reply_status_has_body(int status);
+/* Whether name and value can stand in a head as they are, and are not the server's own business. */
+bool reply_header_is_valid(const char *name, const char *value);
+void reply_add_header(struct buf *headers, const char *name, const char *value);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/fault.h"
+
+#include <assert.h>
+
+#include "http/http.h"
+#include "json/json.h"
+
+static const struct http_fault_kind kinds[FAULT_COUNT] = {
+        [FAULT_NONE] = {200, "none", "no fault", NULL},
+        [FAULT_LINE_END] = {400, "invalid", "a line of the head does not end with CR LF", NULL},
+        [FAULT_REQUEST_LINE] = {400, "invalid", "the request line is malformed", NULL},
+        [FAULT_VERSION] = {505, "unsupported", "only HTTP/1.1 and HTTP/1.0 are spoken here", NULL},
+        [FAULT_HEADER] = {400, "invalid", "a header is malformed", NULL},
+        [FAULT_HEADER_DOUBLED] = {400, "invalid", "a header that may occur once is repeated", NULL},
+        [FAULT_HOST] = {400, "invalid", "the Host header is missing or invalid", NULL},
+        [FAULT_LENGTH] = {400, "invalid", "Content-Length is invalid or ambiguous", NULL},
+        [FAULT_CODING] = {400, "invalid", "Transfer-Encoding is not exactly 'chunked'", NULL},
+        [FAULT_TARGET] = {400, "invalid", "the request target is invalid", NULL},
+        [FAULT_PATH] = {400, "invalid", "the path has a bad escape, a control byte or a dot part",
+                        "percent-encode bytes, and resolve '.' and '..' before sending"},
+        [FAULT_CHUNK] = {400, "invalid", "the chunked body is malformed", NULL},
+        [FAULT_HEAD_SIZE] = {431, "too_large", "the head is too large", NULL},
+        [FAULT_HEADER_COUNT] = {431, "too_large", "there are too many headers", NULL},
+        [FAULT_TARGET_SIZE] = {414, "too_large", "the request target is too long", NULL},
+        [FAULT_EXPECT] = {417, "unsupported", "the expectation is not '100-continue'", NULL},
+        [FAULT_HEAD_SLOW] = {408, "timeout", "the head did not arrive in time", NULL},
+        [FAULT_BODY_SLOW] = {408, "timeout", "the body did not arrive in time", NULL},
+        [FAULT_BODY_SIZE] = {413, "too_large", "the body is too large", NULL},
+        [FAULT_MEDIA] = {415, "unsupported_media_type", "the body is not JSON",
+                         "send Content-Type: application/json"},
+        [FAULT_ROUTE] = {404, "not_found", "there is nothing at this path", NULL},
+        [FAULT_METHOD] = {405, "method_not_allowed", "this path does not take that method",
+                          "the Allow header lists what it takes"},
+        [FAULT_CONNECTIONS] = {503, "unavailable", "too many connections", NULL},
+};
+
+const struct http_fault_kind *fault_kind_get(enum http_fault fault)
+{
+	assert(fault < FAULT_COUNT);
+	return &kinds[fault];
+}
+
+static void add_member(struct buf *out, const char *name, const char *text)
+{
+	if (!text || !text[0])
+		return;
+	buf_add_text(out, name);
+	json_write_text(out, span_of(text));
+}
+
+void error_body_write(struct buf *out, const struct error_body *body)
+{
+	buf_add_text(out, "{\"error\":{\"code\":");
+	json_write_text(out, span_of(body->code));
+	buf_add_text(out, ",\"message\":");
+	json_write_text(out, span_of(body->message));
+	add_member(out, ",\"hint\":", body->hint);
+	add_member(out, ",\"request_id\":", body->request_id);
+	buf_add_text(out, "}}");
+}
+
+void http_write_error(struct buf *out, const struct error *err, const char *request_id)
+{
+	const struct error_body body = {.code = error_kind_get(err->code)->name,
+	                                .message = err->text,
+	                                .hint = err->hint,
+	                                .request_id = request_id};
+
+	error_body_write(out, &body);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http/fault.h — what the server itself refuses, before or without a handler: one row each. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/error.h"
+
+enum http_fault {
+	FAULT_NONE,
+	FAULT_LINE_END,
+	FAULT_REQUEST_LINE,
+	FAULT_VERSION,
+	FAULT_HEADER,
+	FAULT_HEADER_DOUBLED,
+	FAULT_HOST,
+	FAULT_LENGTH,
+	FAULT_CODING,
+	FAULT_TARGET,
+	FAULT_PATH,
+	FAULT_CHUNK,
+	FAULT_HEAD_SIZE,
+	FAULT_HEADER_COUNT,
+	FAULT_TARGET_SIZE,
+	FAULT_EXPECT,
+	FAULT_HEAD_SLOW,
+	FAULT_BODY_SLOW,
+	FAULT_BODY_SIZE,
+	FAULT_MEDIA,
+	FAULT_ROUTE,
+	FAULT_METHOD,
+	FAULT_CONNECTIONS,
+	FAULT_COUNT,
+};
+
+struct http_fault_kind {
+	int status;
+	const char *code; /* stable, for machines */
+	const char *text;
+	const char *hint; /* may be NULL */
+};
+const struct http_fault_kind *fault_kind_get(enum http_fault fault);
+
+/* One error body: {"error":{"code":…,"message":…,"hint":…,"request_id":…}}. */
+struct error_body {
+	const char *code, *message;
+	const char *hint;       /* NULL or empty: left out */
+	const char *request_id; /* NULL: left out */
+};
+void error_body_write(struct buf *out, const struct error_body *body);

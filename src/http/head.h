@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http/head.h — a request's head: bytes to fields, refusing all that two parsers could read in two
+ * ways. llhttp parses; the rules on top are ours, because a proxy before us may be more forgiving
+ * than we are, and what it forgives becomes a smuggled request. Pure: no I/O. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/span.h"
+#include "http/fault.h"
+#include "http/http.h"
+
+#define HEAD_FIELDS_MAX 100
+#define HEAD_TARGET_MAX 8192
+
+struct head_field {
+	const char *name, *value;
+};
+
+/* Headers that the server itself looks at; each may occur once. */
+enum head_known {
+	HEAD_HOST,
+	HEAD_CONTENT_LENGTH,
+	HEAD_TRANSFER_ENCODING,
+	HEAD_CONTENT_TYPE,
+	HEAD_EXPECT,
+	HEAD_UPGRADE,
+	HEAD_REQUEST_ID,
+	HEAD_AUTHORIZATION,
+	HEAD_WEBSOCKET_KEY,
+	HEAD_WEBSOCKET_VERSION,
+	HEAD_KNOWN_COUNT,
+};
+
+struct head {
+	enum http_method method; /* HTTP_ANY for one that has no name in http.h */
+	const char *method_name;
+	struct span target;
+	bool is_http10, keep_alive, upgrade, chunked, expects_continue;
+	int64_t content_length; /* -1 when there is none */
+	const char *known[HEAD_KNOWN_COUNT];
+	struct head_field fields[HEAD_FIELDS_MAX];
+	unsigned field_count;
+};
+
+/* Looks for the end of the head. *ret_size stays 0 while it is not there yet; *scanned, first 0,
+ * remembers how far earlier calls have looked. */
+enum http_fault head_find_end(struct span data, size_t *scanned, size_t *ret_size);
+
+/* Parses a whole head. `text` is changed (values get their NUL) and must outlive `ret`. */
+enum http_fault head_parse(char *text, size_t size, struct head *ret);
+
+/* NULL when absent; names compare without case. */
+const char *head_find(const struct head *head, const char *name);

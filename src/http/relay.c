@@ -1,0 +1,776 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/relay.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "http/connection.h"
+#include "http/exchange.h"
+#include "http/relay_run.h"
+#include "http/server.h"
+#include "http/websocket.h"
+
+/* Past so much waiting for one side, the other side is not read. */
+#define WAITING_MAX ((size_t)256 * 1024)
+#define READ_SIZE ((size_t)256 * 1024)
+#define HELD_MAX (SERVER_SCRATCH_SIZE - READ_SIZE)
+/* A client that answers none of three pings is gone. */
+#define PING_MS 30000
+#define SILENCE_MS (3 * PING_MS + PING_MS / 2)
+
+enum ending { ENDING_NOT, ENDING_FINISHED, ENDING_FAILED };
+
+struct relay {
+	struct connection *conn;
+	struct http_exchange *ex;
+	const struct relay_ops *ops;
+	void *state;
+	int upstream_fd;
+	struct loop_watch *upstream_watch;
+	struct buf held;         /* an incomplete frame from the upstream */
+	struct outflow upstream; /* bytes for it */
+	struct websocket *websocket;
+	struct loop_timer tick;
+	int64_t tick_ms, idle_timeout_ms;
+	int64_t active_ms;      /* last byte of content, either way */
+	int64_t client_seen_ms; /* last byte from the client, of whatever kind */
+	int64_t client_took_ms; /* last byte that the client took */
+	uint64_t client_took;   /* of conn->out.sent */
+	uint64_t body_seen;     /* bytes of the request's body */
+	int64_t length_left;    /* of a reply with a length, else -1 */
+	unsigned depth;         /* of callbacks: the relay ends when the last has returned */
+	int status;             /* 0 until the reply has begun */
+	enum ending ending;
+	bool chunked, is_head, last_told, message_is_text, close_sent;
+	struct error err; /* ENDING_FAILED */
+};
+
+static int64_t now_ms(const struct relay *relay)
+{
+	return loop_now_ms(relay->conn->server->loop);
+}
+
+static void enter(struct relay *relay)
+{
+	relay->depth++;
+}
+
+static void fail(struct relay *relay, const struct error *err)
+{
+	if (relay->ending != ENDING_NOT)
+		return;
+	relay->ending = ENDING_FAILED;
+	relay->err = *err;
+}
+
+/* ---- the end ---- */
+
+/* After HEAD the upstream may have more to say than was asked for. */
+static bool is_clean(const struct relay *relay)
+{
+	return !relay->is_head && !relay->held.size && !outflow_size(&relay->upstream) &&
+	       !relay->upstream.broken && relay->conn->body.state == BODY_COMPLETE;
+}
+
+/* Gives back what the relay was lent, and frees it. */
+static void release(struct relay *relay, bool clean)
+{
+	struct loop *loop = relay->conn->server->loop;
+
+	loop_timer_stop(loop, &relay->tick);
+	loop_watch_free(TAKE(relay->upstream_watch));
+	if (!clean)
+		auto_close(&relay->upstream_fd);
+	relay->ops->release(relay->state, clean ? relay->upstream_fd : -1, clean);
+	relay->conn->server->counts.relays_open--;
+	outflow_done(&relay->upstream);
+	buf_done(&relay->held);
+	websocket_free(relay->websocket);
+	free(relay);
+}
+
+int relay_abort(struct relay *relay)
+{
+	int status = relay->status ? relay->status : STATUS_CLIENT_GONE;
+
+	release(relay, false);
+	return status;
+}
+
+void relay_discard(const struct relay_options *options)
+{
+	int fd = options->upstream_fd;
+
+	auto_close(&fd);
+	options->ops->release(options->state, -1, false);
+}
+
+static void log_cut(const struct relay *relay)
+{
+	const struct request *rq = &relay->ex->request;
+
+	if (error_kind_get(relay->err.code)->http_status >= 500)
+		log_error("reply cut short", TEXT("request", rq->id), TEXT("path", rq->path),
+		          FAILURE(&relay->err));
+	else
+		log_debug("reply cut short", TEXT("request", rq->id), TEXT("path", rq->path),
+		          FAILURE(&relay->err));
+}
+
+static void end_failed(struct relay *relay)
+{
+	struct connection *conn = relay->conn;
+	struct error err = relay->err;
+	int status = relay->status;
+
+	if (relay->websocket && !relay->close_sent)
+		websocket_close(relay->websocket, WEBSOCKET_FAILED, err.text);
+	if (status)
+		log_cut(relay);
+	if (status && !relay->websocket) {
+		connection_cut(conn);
+		return;
+	}
+	conn->relay = NULL;
+	release(relay, false);
+	if (status) {
+		connection_on_relay_end(conn, status, false);
+	} else {
+		exchange_fail(conn->exchange, &err);
+		connection_send_reply(conn);
+	}
+}
+
+static void end_finished(struct relay *relay)
+{
+	struct connection *conn = relay->conn;
+	bool framed = relay->chunked || relay->length_left == 0 || relay->is_head ||
+	              !reply_status_has_body(relay->status);
+	int status = relay->status;
+	bool clean;
+
+	if (relay->websocket && !relay->close_sent)
+		websocket_close(relay->websocket, WEBSOCKET_NORMAL, "");
+	clean = is_clean(relay);
+	conn->relay = NULL;
+	release(relay, clean);
+	connection_on_relay_end(conn, status, framed);
+}
+
+static bool wants_client(const struct relay *relay)
+{
+	if (outflow_size(&relay->upstream) > WAITING_MAX)
+		return false;
+	if (relay->websocket)
+		return outflow_size(&relay->conn->out) <= WAITING_MAX;
+	return relay->conn->body.state != BODY_COMPLETE;
+}
+
+static bool wants_upstream(const struct relay *relay)
+{
+	return outflow_size(&relay->conn->out) <= WAITING_MAX;
+}
+
+/* ---- waiting ---- */
+
+static void on_upstream_ready(void *context, uint32_t events);
+
+/* Without interest there is no watch at all: a hang-up would be reported for ever. */
+static int watch_upstream(struct relay *relay, struct error *err)
+{
+	uint32_t events = (wants_upstream(relay) ? EPOLLIN : 0) |
+	                  (outflow_size(&relay->upstream) ? EPOLLOUT : 0);
+
+	if (relay->upstream_fd < 0 || !events) {
+		loop_watch_free(TAKE(relay->upstream_watch));
+		return 0;
+	}
+	if (relay->upstream_watch) {
+		loop_watch_set(relay->upstream_watch, events);
+		return 0;
+	}
+	return loop_watch_add(relay->conn->server->loop, relay->upstream_fd, events,
+	                      on_upstream_ready, relay, &relay->upstream_watch, err);
+}
+
+static void note_progress(struct relay *relay)
+{
+	if (relay->conn->out.sent != relay->client_took || !outflow_size(&relay->conn->out)) {
+		relay->client_took = relay->conn->out.sent;
+		relay->client_took_ms = now_ms(relay);
+	}
+}
+
+enum due { DUE_WRITE, DUE_BODY, DUE_IDLE, DUE_PING, DUE_COUNT };
+
+/* When each limit would be reached; INT64_MAX for those that do not hold now. */
+static void list_dues(const struct relay *relay, int64_t dues[DUE_COUNT])
+{
+	const struct server_options *options = &relay->conn->server->options;
+	bool body_awaited = !relay->websocket && wants_client(relay);
+
+	dues[DUE_WRITE] = outflow_size(&relay->conn->out)
+	                          ? relay->client_took_ms + options->write_timeout_ms
+	                          : INT64_MAX;
+	dues[DUE_BODY] =
+	        body_awaited ? relay->client_seen_ms + options->body_timeout_ms : INT64_MAX;
+	dues[DUE_IDLE] =
+	        relay->idle_timeout_ms ? relay->active_ms + relay->idle_timeout_ms : INT64_MAX;
+	dues[DUE_PING] = relay->websocket ? now_ms(relay) + PING_MS : INT64_MAX;
+}
+
+static void update_due(struct relay *relay)
+{
+	int64_t dues[DUE_COUNT], first = INT64_MAX, left;
+
+	list_dues(relay, dues);
+	for (int i = 0; i < DUE_COUNT; i++)
+		if (dues[i] < first)
+			first = dues[i];
+	left = first - now_ms(relay);
+	if (first == INT64_MAX)
+		connection_due_never(relay->conn);
+	else
+		connection_due(relay->conn, left > 0 ? left : 1);
+}
+
+/* Every way in ends here: ends the relay, or says what it waits for. */
+static void leave(struct relay *relay)
+{
+	struct error err = {0};
+
+	if (--relay->depth)
+		return;
+	outflow_flush(&relay->conn->out, relay->conn->fd);
+	if (relay->upstream_fd >= 0)
+		outflow_flush(&relay->upstream, relay->upstream_fd);
+	if (relay->upstream.broken && relay->ending == ENDING_NOT) {
+		error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "the upstream takes no more bytes");
+		fail(relay, &err);
+	}
+	if (relay->ending == ENDING_NOT && watch_upstream(relay, &err) < 0)
+		fail(relay, &err);
+	if (relay->ending == ENDING_NOT) {
+		note_progress(relay);
+		update_due(relay);
+	} else if (relay->ending == ENDING_FINISHED) {
+		end_finished(relay);
+	} else {
+		end_failed(relay);
+	}
+}
+
+/* leave, for those that nobody settles after. */
+static void leave_and_settle(struct relay *relay)
+{
+	struct connection *conn = relay->conn;
+	struct server *server = conn->server;
+	bool is_outermost = relay->depth == 1;
+
+	leave(relay);
+	if (!is_outermost)
+		return;
+	connection_settle(conn);
+	server_bury(server);
+}
+
+/* ---- from the upstream ---- */
+
+static void on_upstream_closed(struct relay *relay)
+{
+	struct error err = {0};
+	bool waits;
+
+	loop_watch_free(TAKE(relay->upstream_watch));
+	auto_close(&relay->upstream_fd);
+	if (relay->ops->on_upstream_end &&
+	    relay->ops->on_upstream_end(relay->state, relay, &err) < 0) {
+		fail(relay, &err);
+		return;
+	}
+	/* Only a tick or the client could still move it on. */
+	waits = relay->tick_ms || relay->websocket || relay->conn->body.state != BODY_COMPLETE;
+	if (relay->ending == ENDING_NOT && (!relay->ops->on_upstream_end || !waits)) {
+		error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "the upstream ended early");
+		fail(relay, &err);
+	}
+}
+
+static void pass_upstream(struct relay *relay, struct span in)
+{
+	struct error err = {0};
+
+	relay->active_ms = now_ms(relay);
+	if (relay->ops->on_upstream && relay->ops->on_upstream(relay->state, relay, &in, &err) < 0)
+		fail(relay, &err);
+	if (!relay->ops->on_upstream)
+		in.size = 0;
+	buf_done(&relay->held);
+	relay->held = BUF(HELD_MAX);
+	buf_add_span(&relay->held, in);
+	if (relay->held.overflowed) {
+		error_set(&err, ERROR_TOO_LARGE, 0, HERE, "a frame of the upstream is too large");
+		fail(relay, &err);
+	}
+}
+
+static void read_upstream(struct relay *relay)
+{
+	char *scratch = relay->conn->server->scratch;
+	size_t held = relay->held.size;
+	struct error err = {0};
+	ssize_t got;
+
+	got = read(relay->upstream_fd, scratch + held, READ_SIZE);
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (got < 0) {
+		error_set(&err, ERROR_UNAVAILABLE, errno, HERE, "read from the upstream");
+		fail(relay, &err);
+	} else if (got == 0) {
+		on_upstream_closed(relay);
+	} else {
+		if (held)
+			memcpy(scratch, relay->held.data, held);
+		pass_upstream(relay, (struct span){scratch, held + (size_t)got});
+	}
+}
+
+static void on_upstream_ready(void *context, uint32_t events)
+{
+	struct relay *relay = context;
+
+	enter(relay);
+	if (events & EPOLLOUT) {
+		outflow_ready(&relay->upstream, relay->upstream_fd);
+		relay_on_client_bytes(relay);
+	}
+	if ((events & ~(uint32_t)EPOLLOUT) && wants_upstream(relay))
+		read_upstream(relay);
+	leave_and_settle(relay);
+}
+
+/* ---- from the client ---- */
+
+static void tell_client_bytes(struct relay *relay, struct span bytes, bool last)
+{
+	struct error err = {0};
+
+	relay->last_told |= last;
+	if (!relay->ops->on_client || relay->ending != ENDING_NOT)
+		return;
+	if (relay->ops->on_client(relay->state, relay, bytes, last, &err) < 0)
+		fail(relay, &err);
+}
+
+static void refuse_body(struct relay *relay, enum http_fault fault, enum error_code code)
+{
+	struct error err = {0};
+
+	error_set(&err, code, 0, HERE, "%s", fault_kind_get(fault)->text);
+	fail(relay, &err);
+}
+
+static void take_body(struct relay *relay, struct span *data)
+{
+	struct body_reader *body = &relay->conn->body;
+
+	while (relay->ending == ENDING_NOT && !relay->last_told &&
+	       outflow_size(&relay->upstream) <= WAITING_MAX) {
+		struct span piece;
+
+		switch (body_next(body, data, &piece)) {
+		case BODY_PIECE:
+			relay->body_seen += piece.size;
+			relay->active_ms = now_ms(relay);
+			if (relay->body_seen > exchange_body_max(relay->ex))
+				refuse_body(relay, FAULT_BODY_SIZE, ERROR_TOO_LARGE);
+			else
+				tell_client_bytes(relay, piece, body->state == BODY_COMPLETE);
+			break;
+		case BODY_MORE:
+			return;
+		case BODY_END:
+			tell_client_bytes(relay, (struct span){NULL, 0}, true);
+			break;
+		case BODY_BAD:
+			refuse_body(relay, FAULT_CHUNK, ERROR_INVALID);
+			break;
+		}
+	}
+}
+
+static void on_websocket_message(void *context, bool is_text, struct span message)
+{
+	struct relay *relay = context;
+
+	relay->active_ms = now_ms(relay);
+	relay->message_is_text = is_text;
+	tell_client_bytes(relay, message, false);
+}
+
+static void on_websocket_send(void *context, struct span bytes)
+{
+	struct relay *relay = context;
+
+	outflow_write(&relay->conn->out, relay->conn->fd, &bytes, 1);
+}
+
+static void take_frames(struct relay *relay, struct span *data)
+{
+	struct error err = {0};
+	enum websocket_state state = websocket_receive(relay->websocket, *data);
+
+	*data = (struct span){NULL, 0};
+	if (state == WEBSOCKET_OPEN)
+		return;
+	relay->close_sent = true; /* wslay has answered */
+	if (state == WEBSOCKET_CLOSED_BY_CLIENT)
+		tell_client_bytes(relay, (struct span){NULL, 0}, true);
+	error_set(&err, ERROR_INVALID, 0, HERE,
+	          state == WEBSOCKET_BROKEN ? "the client broke the WebSocket protocol"
+	                                    : "the client closed the WebSocket");
+	fail(relay, &err);
+}
+
+static void take_client(struct relay *relay, struct span *data)
+{
+	if (relay->websocket)
+		take_frames(relay, data);
+	else
+		take_body(relay, data);
+}
+
+void relay_on_client_bytes(struct relay *relay)
+{
+	struct connection *conn = relay->conn;
+	AUTO(buf_done) struct buf in = conn->in;
+	struct span data = buf_span(&in);
+
+	if (!in.size || (!relay->websocket && relay->last_told)) {
+		in = (struct buf){0};
+		return;
+	}
+	conn->in = BUF(in.size_max);
+	enter(relay);
+	take_client(relay, &data);
+	buf_add_span(&conn->in, data);
+	leave(relay);
+}
+
+/* What the upstream has no room for waits in conn->in, still in the client's framing. */
+static void read_client(struct relay *relay)
+{
+	struct connection *conn = relay->conn;
+	char *scratch = conn->server->scratch;
+	ssize_t got = connection_receive(conn, scratch, READ_SIZE);
+	struct span data = {scratch, (size_t)got};
+
+	if (got <= 0)
+		return;
+	relay->client_seen_ms = now_ms(relay);
+	take_client(relay, &data);
+	if (data.size)
+		buf_add_span(&conn->in, data);
+}
+
+void relay_on_client_ready(struct relay *relay, uint32_t events)
+{
+	struct connection *conn = relay->conn;
+	bool may_read = wants_client(relay) && !conn->in.size;
+
+	/* Not inside a callback here: closing frees the relay. */
+	if (!may_read && (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))) {
+		connection_close(conn);
+		return;
+	}
+	enter(relay);
+	if (may_read && (events & ~(uint32_t)EPOLLOUT))
+		read_client(relay);
+	if (conn->state == CONNECTION_CLOSED)
+		return;
+	leave(relay);
+}
+
+uint32_t relay_client_interest(const struct relay *relay)
+{
+	const struct connection *conn = relay->conn;
+	uint32_t events = conn->out.blocked ? EPOLLOUT : 0;
+
+	if (wants_client(relay) && !conn->in.size)
+		return events | EPOLLIN;
+	/* Nothing more is expected: what comes is the next request, or the client going away. */
+	return conn->body.state == BODY_COMPLETE ? events | EPOLLRDHUP : events;
+}
+
+void relay_on_due(struct relay *relay)
+{
+	int64_t dues[DUE_COUNT], now = now_ms(relay);
+	struct error err = {0};
+
+	list_dues(relay, dues);
+	if (dues[DUE_WRITE] <= now ||
+	    (relay->websocket && now - relay->client_seen_ms > SILENCE_MS)) {
+		connection_cut(relay->conn);
+		return;
+	}
+	enter(relay);
+	if (dues[DUE_BODY] <= now) {
+		refuse_body(relay, FAULT_BODY_SLOW, ERROR_TIMEOUT);
+	} else if (dues[DUE_IDLE] <= now) {
+		error_set(&err, ERROR_TIMEOUT, 0, HERE, "nothing moved for %lld ms",
+		          (long long)relay->idle_timeout_ms);
+		fail(relay, &err);
+	} else if (relay->websocket) {
+		websocket_ping(relay->websocket);
+	}
+	leave(relay);
+}
+
+static void on_tick(void *context)
+{
+	struct relay *relay = context;
+
+	loop_timer_start(relay->conn->server->loop, &relay->tick, relay->tick_ms);
+	enter(relay);
+	relay->ops->on_tick(relay->state, relay);
+	leave_and_settle(relay);
+}
+
+/* ---- the start ---- */
+
+static void begin_websocket(struct relay *relay)
+{
+	static const struct websocket_events events = {.on_message = on_websocket_message,
+	                                               .send = on_websocket_send};
+	struct http_exchange *ex = relay->ex;
+	struct buf *headers = &ex->reply.headers;
+	const struct reply_head head = {.status = 101, .framing = REPLY_SWITCH};
+
+	buf_add_text(headers, "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+	                      "Sec-WebSocket-Accept: ");
+	websocket_write_accept(headers, ex->head.known[HEAD_WEBSOCKET_KEY]);
+	buf_add_text(headers, "\r\n");
+	if (ex->reply.protocol)
+		reply_add_header(headers, "Sec-WebSocket-Protocol", ex->reply.protocol);
+	reply_write_head(&relay->conn->out.queue, ex, &head);
+	relay->status = head.status;
+	relay->websocket = websocket_new(&events, relay);
+}
+
+static void begin_plain(struct relay *relay)
+{
+	const struct http_exchange *ex = relay->ex;
+	struct connection *conn = relay->conn;
+
+	relay->last_told = !(ex->request.route->flags & ROUTE_STREAM_BODY);
+	if (conn->body.state == BODY_COMPLETE && !relay->last_told)
+		tell_client_bytes(relay, (struct span){NULL, 0}, true);
+	else if (ex->head.expects_continue && !relay->last_told && !conn->in.size)
+		buf_add_text(&conn->out.queue, HTTP_CONTINUE);
+}
+
+static struct relay *relay_new(struct connection *conn, const struct relay_options *options)
+{
+	struct relay *relay = calloc(1, sizeof(*relay));
+	int64_t now = loop_now_ms(conn->server->loop);
+
+	assert(relay);
+	*relay = (struct relay){.conn = conn,
+	                        .ex = conn->exchange,
+	                        .ops = options->ops,
+	                        .state = options->state,
+	                        .upstream_fd = options->upstream_fd,
+	                        .held = BUF(HELD_MAX),
+	                        .tick = {.on_timer = on_tick, .context = relay},
+	                        .tick_ms = options->ops->on_tick ? options->tick_ms : 0,
+	                        .idle_timeout_ms = options->idle_timeout_ms,
+	                        .active_ms = now,
+	                        .client_seen_ms = now,
+	                        .client_took_ms = now,
+	                        .client_took = conn->out.sent,
+	                        .length_left = -1,
+	                        .is_head = conn->exchange->request.method == HTTP_HEAD};
+	outflow_init(&relay->upstream);
+	conn->server->counts.relays_open++;
+	return relay;
+}
+
+void relay_start(struct connection *conn)
+{
+	const struct reply *reply = &conn->exchange->reply;
+	struct relay *relay = relay_new(conn, &reply->relay);
+	struct error err = {0};
+
+	conn->relay = relay;
+	conn->state = CONNECTION_RELAY;
+	buf_done(&conn->exchange->body);
+	enter(relay);
+	if (relay->upstream_fd >= 0 && fd_set_blocking(relay->upstream_fd, false, &err) < 0)
+		fail(relay, &err);
+	relay_to_upstream(relay, reply->relay.upstream_first);
+	if (reply->is_websocket)
+		begin_websocket(relay);
+	else
+		begin_plain(relay);
+	if (relay->tick_ms)
+		loop_timer_start(conn->server->loop, &relay->tick, relay->tick_ms);
+	leave(relay);
+}
+
+/* ---- what translators call ---- */
+
+const char *relay_request_id(const struct relay *relay)
+{
+	return relay->ex->request.id;
+}
+
+bool relay_message_is_text(const struct relay *relay)
+{
+	return relay->message_is_text;
+}
+
+void relay_fail(struct relay *relay, const struct error *err)
+{
+	enter(relay);
+	fail(relay, err);
+	leave_and_settle(relay);
+}
+
+/* A mistake of the translator or a lie of its upstream. */
+static void fail_text(struct relay *relay, const char *text)
+{
+	struct error err = {0};
+
+	error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "%s", text);
+	fail(relay, &err);
+}
+
+void relay_begin_header(struct relay *relay, const char *name, const char *value)
+{
+	enter(relay);
+	assert(!relay->status);
+	if (reply_header_is_valid(name, value))
+		reply_add_header(&relay->ex->reply.headers, name, value);
+	else
+		fail_text(relay, "the upstream's reply has an invalid header");
+	leave_and_settle(relay);
+}
+
+static enum reply_framing choose_framing(const struct relay *relay, int64_t length)
+{
+	if (length >= 0)
+		return REPLY_LENGTH;
+	return relay->ex->head.is_http10 ? REPLY_UNTIL_CLOSE : REPLY_CHUNKED;
+}
+
+static void begin(struct relay *relay, struct reply_head *head)
+{
+	struct connection *conn = relay->conn;
+
+	head->framing = choose_framing(relay, head->length);
+	relay->chunked = head->framing == REPLY_CHUNKED && reply_status_has_body(head->status);
+	relay->length_left = reply_status_has_body(head->status) ? head->length : 0;
+	relay->status = head->status;
+	conn->keep_alive &= conn->body.state == BODY_COMPLETE && head->framing != REPLY_UNTIL_CLOSE;
+	head->keep_alive = conn->keep_alive;
+	reply_write_head(&conn->out.queue, relay->ex, head);
+	if (relay->is_head)
+		relay->ending = ENDING_FINISHED;
+}
+
+void relay_begin(struct relay *relay, int status, const char *content_type, int64_t length)
+{
+	struct reply_head head = {.status = status, .content_type = content_type, .length = length};
+
+	enter(relay);
+	assert(!relay->status);
+	if (status < 200 || status > 599 ||
+	    (content_type && !reply_header_is_valid("X", content_type)))
+		fail_text(relay, "the upstream's reply has an invalid status or content type");
+	else if (relay->ending == ENDING_NOT)
+		begin(relay, &head);
+	leave_and_settle(relay);
+}
+
+static void write_body(struct relay *relay, struct span bytes)
+{
+	struct connection *conn = relay->conn;
+	char head[24];
+	const struct span parts[] = {{head, 0}, bytes, SPAN("\r\n")};
+	struct span chunk[COUNT_OF(parts)];
+
+	if (relay->length_left >= 0) {
+		if (bytes.size > (uint64_t)relay->length_left) {
+			fail_text(relay, "the upstream sent more than it announced");
+			return;
+		}
+		relay->length_left -= (int64_t)bytes.size;
+	}
+	if (!relay->chunked) {
+		outflow_write(&conn->out, conn->fd, &bytes, 1);
+		return;
+	}
+	memcpy(chunk, parts, sizeof(chunk));
+	chunk[0].size = (size_t)snprintf(head, sizeof(head), "%zx\r\n", bytes.size);
+	outflow_write(&conn->out, conn->fd, chunk, COUNT_OF(chunk));
+}
+
+void relay_write(struct relay *relay, struct span bytes)
+{
+	enter(relay);
+	assert(relay->status || relay->ending != ENDING_NOT);
+	relay->active_ms = now_ms(relay);
+	if (relay->ending == ENDING_NOT && relay->websocket)
+		websocket_send(relay->websocket, false, bytes);
+	else if (relay->ending == ENDING_NOT && bytes.size)
+		write_body(relay, bytes);
+	leave_and_settle(relay);
+}
+
+void relay_write_text_message(struct relay *relay, struct span text)
+{
+	enter(relay);
+	assert(relay->websocket || relay->ending != ENDING_NOT);
+	relay->active_ms = now_ms(relay);
+	if (relay->ending == ENDING_NOT)
+		websocket_send(relay->websocket, true, text);
+	leave_and_settle(relay);
+}
+
+void relay_to_upstream(struct relay *relay, struct span bytes)
+{
+	enter(relay);
+	if (relay->upstream_fd >= 0 && bytes.size && relay->ending == ENDING_NOT)
+		outflow_write(&relay->upstream, relay->upstream_fd, &bytes, 1);
+	leave_and_settle(relay);
+}
+
+void relay_finish(struct relay *relay)
+{
+	static const struct span last_chunk = SPAN("0\r\n\r\n");
+
+	enter(relay);
+	if (relay->ending == ENDING_NOT && (!relay->status || relay->length_left > 0)) {
+		fail_text(relay, "the upstream's reply ended early");
+	} else if (relay->ending == ENDING_NOT) {
+		if (relay->chunked)
+			outflow_write(&relay->conn->out, relay->conn->fd, &last_chunk, 1);
+		relay->ending = ENDING_FINISHED;
+	}
+	leave_and_settle(relay);
+}
+
+void relay_answer(struct relay *relay, int status, const char *content_type, struct span body)
+{
+	enter(relay);
+	relay_begin(relay, status, content_type, (int64_t)body.size);
+	if (relay->ending == ENDING_NOT && reply_status_has_body(status))
+		relay_write(relay, body);
+	relay_finish(relay);
+	leave_and_settle(relay);
+}

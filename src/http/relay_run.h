@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http/relay_run.h — what a connection does with its relay. A relay may end, and be freed, in any
+ * of these but relay_client_interest. */
+#pragma once
+
+#include <stdint.h>
+
+#include "http/connection.h"
+#include "http/relay.h"
+
+/* Starts the relay of conn->exchange's reply. */
+void relay_start(struct connection *conn);
+/* Releases one that was never started. */
+void relay_discard(const struct relay_options *options);
+/* The connection is closing. Returns the status that the client got, if any. */
+int relay_abort(struct relay *relay);
+
+void relay_on_client_ready(struct relay *relay, uint32_t events);
+void relay_on_client_bytes(struct relay *relay); /* in conn->in */
+void relay_on_due(struct relay *relay);
+uint32_t relay_client_interest(const struct relay *relay);

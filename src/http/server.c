@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/server.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/random.h"
+
+#define SPARE_MAX 64
+#define REPLY_BODY_MAX ((size_t)64 * 1024 * 1024)
+#define REPLY_HEADERS_MAX ((size_t)32 * 1024)
+
+/* ---- exchanges ---- */
+
+struct http_exchange *server_exchange_new(struct server *server, struct connection *connection)
+{
+	struct http_exchange *ex = server->spare;
+
+	if (ex) {
+		server->spare = ex->next;
+		server->spare_count--;
+	} else {
+		ex = calloc(1, sizeof(*ex));
+		assert(ex);
+		ex->server = server;
+		ex->reply.headers = BUF(REPLY_HEADERS_MAX);
+		ex->reply.body = BUF(REPLY_BODY_MAX);
+	}
+	exchange_start(ex, connection);
+	return ex;
+}
+
+void server_exchange_done(struct server *server, struct http_exchange *ex, int status)
+{
+	int64_t took_us = (clock_monotonic_ns() - ex->started_ns) / 1000;
+
+	server->counts.requests_total++;
+	server->counts.responses[status / 100 % COUNT_OF(server->counts.responses)]++;
+	if (server->options.on_done)
+		server->options.on_done(&ex->request, status, took_us);
+	if (server->spare_count == SPARE_MAX) {
+		exchange_free(ex);
+		return;
+	}
+	exchange_reset(ex);
+	ex->next = server->spare;
+	server->spare = ex;
+	server->spare_count++;
+}
+
+/* ---- to the workers and back ---- */
+
+/* An eventfd of its own rather than loop_post: server_close can then take back what is finished
+ * but not delivered, whether or not the loop will ever run again. */
+static void run_on_worker(struct worker_task *task)
+{
+	struct http_exchange *ex = CONTAINER_OF(task, struct http_exchange, task);
+	struct server *server = ex->server;
+	const uint64_t one = 1;
+
+	exchange_handle(ex);
+	pthread_mutex_lock(&server->mutex);
+	if (!server->finished && write(server->finished_fd, &one, sizeof(one)) < 0)
+		abort(); /* an eventfd takes 2^64 - 2 of these */
+	ex->next = server->finished;
+	server->finished = ex;
+	server->running--;
+	pthread_cond_signal(&server->changed);
+	pthread_mutex_unlock(&server->mutex);
+}
+
+int server_submit(struct server *server, struct http_exchange *ex, struct error *err)
+{
+	int result;
+
+	ex->task = (struct worker_task){
+	        .lane = (ex->request.route->flags & ROUTE_SLOW) ? WORKER_SLOW : WORKER_FAST,
+	        .run = run_on_worker};
+	pthread_mutex_lock(&server->mutex);
+	server->running++;
+	pthread_mutex_unlock(&server->mutex);
+	result = worker_submit(server->options.workers, &ex->task, err);
+	if (result < 0) {
+		pthread_mutex_lock(&server->mutex);
+		server->running--;
+		pthread_mutex_unlock(&server->mutex);
+	}
+	return result;
+}
+
+static void deliver_finished(struct server *server)
+{
+	struct http_exchange *finished, *next;
+
+	pthread_mutex_lock(&server->mutex);
+	finished = TAKE(server->finished);
+	pthread_mutex_unlock(&server->mutex);
+	for (; finished; finished = next) {
+		struct connection *conn = finished->connection;
+
+		next = finished->next;
+		connection_on_handled(conn);
+		connection_feed(conn, (struct span){NULL, 0});
+		connection_settle(conn);
+	}
+	server_bury(server);
+}
+
+static void on_finished(void *context, uint32_t events)
+{
+	struct server *server = context;
+	uint64_t count;
+
+	(void)events;
+	if (read(server->finished_fd, &count, sizeof(count)) == sizeof(count))
+		deliver_finished(server);
+}
+
+/* ---- small services ---- */
+
+/* splitmix64 over a counter: unique while this process lives, and not guessed by accident. */
+void server_make_id(struct server *server, char id[REQUEST_ID_SIZE])
+{
+	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
+	uint64_t z = server->id_state += 0x9e3779b97f4a7c15;
+	int i;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	z ^= z >> 31;
+	for (i = 0; i < 13; i++, z >>= 5)
+		id[i] = digits[z & 31];
+	id[i] = '\0';
+}
+
+struct span server_date_line(struct server *server)
+{
+	int64_t now = loop_now_ms(server->loop);
+
+	if (!server->date_at_ms || now - server->date_at_ms >= 1000) {
+		time_t seconds = time(NULL);
+		struct tm parts;
+
+		gmtime_r(&seconds, &parts);
+		strftime(server->date, sizeof(server->date), "Date: %a, %d %b %Y %H:%M:%S GMT\r\n",
+		         &parts);
+		server->date_at_ms = now ? now : 1;
+	}
+	return span_of(server->date);
+}
+
+void server_bury(struct server *server)
+{
+	LIST_EACH (&server->dead, item) {
+		struct connection *conn = LIST_ENTRY(item, struct connection, link);
+
+		if (conn->exchange)
+			continue;
+		list_remove(item);
+		connection_free(conn);
+	}
+}
+
+struct server_counts server_counts_get(const struct server *server)
+{
+	return server->counts;
+}
+
+/* ---- life ---- */
+
+static void set_default(int64_t *value, int64_t otherwise)
+{
+	if (!*value)
+		*value = otherwise;
+}
+
+static void set_defaults(struct server_options *options)
+{
+	if (!options->head_max)
+		options->head_max = (size_t)32 * 1024;
+	if (!options->body_max)
+		options->body_max = (size_t)1024 * 1024;
+	if (!options->connections_max)
+		options->connections_max = 8192;
+	set_default(&options->head_timeout_ms, 10000);
+	set_default(&options->body_timeout_ms, 60000);
+	set_default(&options->idle_timeout_ms, 75000);
+	set_default(&options->write_timeout_ms, 60000);
+}
+
+int server_open(const struct server_options *options, struct server **ret, struct error *err)
+{
+	struct server *server = calloc(1, sizeof(*server));
+
+	assert(server && options->loop && options->routes);
+	server->options = *options;
+	set_defaults(&server->options);
+	server->loop = options->loop;
+	list_init(&server->connections);
+	list_init(&server->dead);
+	list_init(&server->listeners);
+	random_bytes(&server->id_state, sizeof(server->id_state));
+	pthread_mutex_init(&server->mutex, NULL);
+	pthread_cond_init(&server->changed, NULL);
+	server->router = router_new(options->routes);
+	server->scratch = malloc(SERVER_SCRATCH_SIZE);
+	assert(server->scratch);
+	server->finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (server->finished_fd < 0) {
+		(void)FAIL_ERRNO(err, "eventfd");
+	} else if (loop_watch_add(server->loop, server->finished_fd, EPOLLIN, on_finished, server,
+	                          &server->finished_watch, err) == 0) {
+		*ret = server;
+		return 0;
+	}
+	server_close(server);
+	return FAIL_CONTEXT(err, "open the server");
+}
+
+/* Handlers that run still use the server: they are waited for. */
+static void take_back_exchanges(struct server *server)
+{
+	pthread_mutex_lock(&server->mutex);
+	while (server->running)
+		pthread_cond_wait(&server->changed, &server->mutex);
+	pthread_mutex_unlock(&server->mutex);
+	deliver_finished(server);
+}
+
+void server_close(struct server *server)
+{
+	struct http_exchange *next;
+
+	if (!server)
+		return;
+	listeners_close(server);
+	LIST_EACH (&server->connections, item)
+		connection_close(LIST_ENTRY(item, struct connection, link));
+	take_back_exchanges(server);
+	for (struct http_exchange *ex = server->spare; ex; ex = next) {
+		next = ex->next;
+		exchange_free(ex);
+	}
+	loop_watch_free(server->finished_watch);
+	auto_close(&server->finished_fd);
+	router_free(server->router);
+	free(server->scratch);
+	pthread_cond_destroy(&server->changed);
+	pthread_mutex_destroy(&server->mutex);
+	free(server);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http/server.h — what the files of the server share: the server itself and its pools.
+ *
+ * Everything belongs to the loop thread but `finished` and `running`, which the mutex guards. */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "http/connection.h"
+#include "http/exchange.h"
+#include "http/http.h"
+#include "http/router.h"
+
+/* Read into one place by all connections, so that an idle one holds no buffer. A relay puts its
+ * incomplete frame (up to half) before what it reads. */
+#define SERVER_SCRATCH_SIZE ((size_t)768 * 1024)
+
+struct server {
+	struct server_options options;
+	struct router *router;
+	struct loop *loop;
+	struct list connections, dead, listeners;
+	char *scratch;
+	struct http_exchange *spare;
+	unsigned spare_count;
+	struct server_counts counts;
+	char date[40]; /* a whole header line */
+	int64_t date_at_ms;
+	uint64_t id_state;
+
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	struct http_exchange *finished; /* newest first */
+	unsigned running;               /* exchanges that are on workers */
+	int finished_fd;                /* eventfd */
+	struct loop_watch *finished_watch;
+};
+
+struct http_exchange *server_exchange_new(struct server *server, struct connection *connection);
+/* Tells on_done, counts, and keeps the exchange for reuse. */
+void server_exchange_done(struct server *server, struct http_exchange *ex, int status);
+/* Has a worker run exchange_handle. */
+MUST_CHECK int server_submit(struct server *server, struct http_exchange *ex, struct error *err);
+
+void server_make_id(struct server *server, char id[REQUEST_ID_SIZE]);
+struct span server_date_line(struct server *server);
+/* Frees the connections that were closed during this event; every entry point ends with it. */
+void server_bury(struct server *server);
+
+/* listener.c */
+void listeners_close(struct server *server);
