@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/columns.h"
+
+#include "sandbox/sandbox.h"
+
+#define COLUMN_(kind_, struct_, member, type, name_)                                               \
+	{                                                                                          \
+		.kind = (kind_), .name = (name_), .offset = MEMBER_OFFSET(struct_, member, type)   \
+	}
+#define TEXT_OF(s, m) COLUMN_(COLUMN_TEXT, s, m, const char *, #m)
+#define FILTER_OF(s, m) COLUMN_(COLUMN_FILTER, s, m, const char *, #m)
+#define WHOLE_OF(s, m) COLUMN_(COLUMN_WHOLE, s, m, int64_t, #m)
+#define BOOL_OF(s, m) COLUMN_(COLUMN_BOOL, s, m, bool, #m)
+#define HASH_OF(s, m) COLUMN_(COLUMN_HASH, s, m, unsigned char[KEY_HASH_SIZE], #m)
+#define CHOICE_OF(s, m, choice)                                                                    \
+	{                                                                                          \
+		.kind = COLUMN_CHOICE, .name = #m, .offset = MEMBER_OFFSET(s, m, enum choice),     \
+		.word = choice##_word, .words = choice##_words                                     \
+	}
+#define RESOURCES_OF(s, m)                                                                         \
+	COLUMN_(COLUMN_NUMBER, s, m.cpu, double, "cpu"),                                           \
+	        COLUMN_(COLUMN_WHOLE, s, m.memory_mb, int64_t, "memory_mb"),                       \
+	        COLUMN_(COLUMN_WHOLE, s, m.disk_mb, int64_t, "disk_mb"),                           \
+	        COLUMN_(COLUMN_WHOLE, s, m.pids, int64_t, "pids")
+#define END                                                                                        \
+	{                                                                                          \
+		.kind = COLUMN_END                                                                 \
+	}
+
+/* The words are what the database holds: they may be added to, never changed. */
+enum {
+	sandbox_state_words = SANDBOX_STATE_COUNT,
+	sandbox_reason_words = SANDBOX_REASON_COUNT,
+	sandbox_network_words = SANDBOX_NETWORK_INTERNET + 1,
+	template_state_words = TEMPLATE_FAILED + 1,
+};
+
+static const char *sandbox_state_word(unsigned value)
+{
+	return sandbox_state_name((enum sandbox_state)value);
+}
+
+static const char *sandbox_reason_word(unsigned value)
+{
+	return sandbox_reason_name((enum sandbox_reason)value);
+}
+
+static const char *sandbox_network_word(unsigned value)
+{
+	return value == SANDBOX_NETWORK_INTERNET ? "internet" : "blocked";
+}
+
+static const char *template_state_word(unsigned value)
+{
+	static const char *const words[] = {
+	        [TEMPLATE_PENDING] = "pending",
+	        [TEMPLATE_BUILDING] = "building",
+	        [TEMPLATE_READY] = "ready",
+	        [TEMPLATE_FAILED] = "failed",
+	};
+
+	return value < COUNT_OF(words) ? words[value] : "unknown";
+}
+
+const struct column columns_of_project_record[] = {
+        TEXT_OF(project_record, id),
+        TEXT_OF(project_record, name),
+        RESOURCES_OF(project_record, defaults),
+        WHOLE_OF(project_record, sandboxes_max),
+        WHOLE_OF(project_record, created_at),
+        END,
+};
+
+const struct column columns_of_key_record[] = {
+        TEXT_OF(key_record, id),
+        TEXT_OF(key_record, project_id),
+        TEXT_OF(key_record, name),
+        TEXT_OF(key_record, prefix),
+        HASH_OF(key_record, hash),
+        WHOLE_OF(key_record, scopes),
+        WHOLE_OF(key_record, created_at),
+        WHOLE_OF(key_record, expires_at),
+        WHOLE_OF(key_record, revoked_at),
+        WHOLE_OF(key_record, last_used_at),
+        END,
+};
+
+const struct column columns_of_template_record[] = {
+        TEXT_OF(template_record, id),
+        TEXT_OF(template_record, project_id),
+        TEXT_OF(template_record, name),
+        TEXT_OF(template_record, folder),
+        TEXT_OF(template_record, base_image),
+        TEXT_OF(template_record, runtime),
+        TEXT_OF(template_record, isolation),
+        TEXT_OF(template_record, description),
+        RESOURCES_OF(template_record, resources),
+        TEXT_OF(template_record, env_json),
+        TEXT_OF(template_record, entrypoint_json),
+        TEXT_OF(template_record, ports_json),
+        TEXT_OF(template_record, user),
+        TEXT_OF(template_record, workdir),
+        CHOICE_OF(template_record, state, template_state),
+        TEXT_OF(template_record, state_text),
+        WHOLE_OF(template_record, size_bytes),
+        WHOLE_OF(template_record, created_at),
+        WHOLE_OF(template_record, updated_at),
+        END,
+};
+
+const struct column columns_of_sandbox_record[] = {
+        TEXT_OF(sandbox_record, id),
+        TEXT_OF(sandbox_record, project_id),
+        TEXT_OF(sandbox_record, name),
+        TEXT_OF(sandbox_record, template_id),
+        TEXT_OF(sandbox_record, template_name),
+        TEXT_OF(sandbox_record, provider),
+        TEXT_OF(sandbox_record, region),
+        TEXT_OF(sandbox_record, labels_json),
+        TEXT_OF(sandbox_record, env_json),
+        CHOICE_OF(sandbox_record, desired, sandbox_state),
+        CHOICE_OF(sandbox_record, actual, sandbox_state),
+        CHOICE_OF(sandbox_record, reason, sandbox_reason),
+        RESOURCES_OF(sandbox_record, resources),
+        BOOL_OF(sandbox_record, disk_is_advisory),
+        BOOL_OF(sandbox_record, persistent),
+        BOOL_OF(sandbox_record, privileges),
+        CHOICE_OF(sandbox_record, network, sandbox_network),
+        WHOLE_OF(sandbox_record, idle_reap_ms),
+        WHOLE_OF(sandbox_record, lifetime_max_ms),
+        WHOLE_OF(sandbox_record, timeout_at),
+        WHOLE_OF(sandbox_record, created_at),
+        WHOLE_OF(sandbox_record, started_at),
+        WHOLE_OF(sandbox_record, stopped_at),
+        WHOLE_OF(sandbox_record, last_activity_at),
+        WHOLE_OF(sandbox_record, last_event_at),
+        TEXT_OF(sandbox_record, last_event),
+        WHOLE_OF(sandbox_record, version),
+        END,
+};
+
+const struct column columns_of_event_record[] = {
+        WHOLE_OF(event_record, sequence),  WHOLE_OF(event_record, at),
+        TEXT_OF(event_record, sandbox_id), TEXT_OF(event_record, kind),
+        TEXT_OF(event_record, text),       END,
+};
+
+const struct column columns_of_session_record[] = {
+        TEXT_OF(session_record, project_id),
+        TEXT_OF(session_record, tenant_id),
+        TEXT_OF(session_record, session_id),
+        TEXT_OF(session_record, sandbox_id),
+        WHOLE_OF(session_record, created_at),
+        WHOLE_OF(session_record, last_used_at),
+        END,
+};
+
+const struct column columns_of_lookup[] = {
+        FILTER_OF(lookup, project_id),
+        TEXT_OF(lookup, id),
+        WHOLE_OF(lookup, now),
+        END,
+};
+
+const struct column columns_of_tally[] = {
+        WHOLE_OF(tally, count),
+        END,
+};
+
+const struct column columns_of_touch[] = {
+        TEXT_OF(touch, id),
+        WHOLE_OF(touch, at),
+        END,
+};
+
+const struct column columns_of_template_seen[] = {
+        CHOICE_OF(template_seen, state, template_state),
+        END,
+};
+
+const struct column columns_of_template_move[] = {
+        TEXT_OF(template_move, id),
+        CHOICE_OF(template_move, from, template_state),
+        CHOICE_OF(template_move, to, template_state),
+        TEXT_OF(template_move, state_text),
+        WHOLE_OF(template_move, size_bytes),
+        WHOLE_OF(template_move, now),
+        END,
+};
+
+const struct column columns_of_sandbox_seen[] = {
+        CHOICE_OF(sandbox_seen, actual, sandbox_state),
+        END,
+};
+
+const struct column columns_of_sandbox_change[] = {
+        TEXT_OF(sandbox_change, id),
+        CHOICE_OF(sandbox_change, from, sandbox_state),
+        CHOICE_OF(sandbox_change, to, sandbox_state),
+        FILTER_OF(sandbox_change, desired),
+        CHOICE_OF(sandbox_change, reason, sandbox_reason),
+        TEXT_OF(sandbox_change, event),
+        WHOLE_OF(sandbox_change, now),
+        BOOL_OF(sandbox_change, is_measured),
+        RESOURCES_OF(sandbox_change, resources),
+        BOOL_OF(sandbox_change, disk_is_advisory),
+        END,
+};
+
+const struct column columns_of_sandbox_page[] = {
+        FILTER_OF(sandbox_page, project_id), FILTER_OF(sandbox_page, state),
+        FILTER_OF(sandbox_page, name),       FILTER_OF(sandbox_page, template),
+        FILTER_OF(sandbox_page, label_key),  FILTER_OF(sandbox_page, label_value),
+        WHOLE_OF(sandbox_page, page_at),     TEXT_OF(sandbox_page, page_id),
+        WHOLE_OF(sandbox_page, limit),       END,
+};
+
+const struct column columns_of_event_page[] = {
+        TEXT_OF(event_page, sandbox_id),
+        WHOLE_OF(event_page, after),
+        WHOLE_OF(event_page, limit),
+        END,
+};

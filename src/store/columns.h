@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/columns.h — what ties SQL to C structs: the same idea as json's shapes.
+ *
+ * A shape is a table of columns. A query's parameters (":member") and result columns are looked up
+ * in its shapes by name, once, when the statement is prepared; a name that is not there is a
+ * mistake of ours and aborts. columns_of_X describes struct X. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attribute.h"
+#include "store/store.h"
+
+enum column_kind {
+	COLUMN_END,
+	COLUMN_TEXT,   /* const char *; NULL is written as '' */
+	COLUMN_FILTER, /* const char *, a parameter only; NULL is SQL's NULL */
+	COLUMN_WHOLE,  /* int64_t */
+	COLUMN_NUMBER, /* double */
+	COLUMN_BOOL,   /* bool; 0 or 1 */
+	COLUMN_CHOICE, /* an enum; its word */
+	COLUMN_HASH,   /* unsigned char[KEY_HASH_SIZE] */
+};
+
+struct column {
+	enum column_kind kind;
+	const char *name;
+	size_t offset;
+	const char *(*word)(unsigned value); /* COLUMN_CHOICE */
+	unsigned words;
+};
+
+/* ---- parameters of queries that are no records ---- */
+
+struct lookup {
+	const char *project_id; /* NULL = any, where the query allows it */
+	const char *id;
+	int64_t now;
+};
+struct tally {
+	int64_t count;
+};
+struct touch {
+	const char *id;
+	int64_t at;
+};
+struct template_seen {
+	enum template_state state;
+};
+struct sandbox_seen {
+	enum sandbox_state actual;
+};
+struct sandbox_change {
+	const char *id;
+	enum sandbox_state from, to;
+	const char *desired; /* NULL leaves it */
+	enum sandbox_reason reason;
+	const char *event;
+	int64_t now;
+	bool is_measured;
+	struct sandbox_resources resources;
+	bool disk_is_advisory;
+};
+struct sandbox_page {
+	const char *project_id, *state, *name, *template, *label_key, *label_value;
+	int64_t page_at;
+	const char *page_id;
+	int64_t limit;
+};
+struct event_page {
+	const char *sandbox_id;
+	int64_t after, limit;
+};
+
+extern const struct column columns_of_project_record[], columns_of_key_record[],
+        columns_of_template_record[], columns_of_sandbox_record[], columns_of_event_record[],
+        columns_of_session_record[], columns_of_lookup[], columns_of_tally[], columns_of_touch[],
+        columns_of_template_seen[], columns_of_template_move[], columns_of_sandbox_seen[],
+        columns_of_sandbox_change[], columns_of_sandbox_page[], columns_of_event_page[];

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/driver.h — between the words of the domain and a database.
+ *
+ * The files beside this one know records and rules and no database; a driver knows connections,
+ * transactions and faults and no record. In between are the named queries, and columns.h.
+ *
+ *   store_sandbox_move ──> store_change(store, &transaction) ──> driver->change
+ *     transaction.run(connection) ──> query_run(connection, QUERY_…) ──> driver->run
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "store/columns.h"
+#include "store/queries.h"
+
+/* One named query of queries/. */
+struct query {
+	const char *name;
+	const struct column *takes, *gives; /* NULL: none */
+	const char *sql;
+};
+extern const struct query store_queries[QUERY_COUNT];
+
+/* One file of migrations/, numbered from 1; the array ends with number 0. */
+struct migration {
+	int64_t number;
+	const char *name, *sql;
+};
+extern const struct migration store_migrations[];
+
+/* Where result rows go: an array of `size`-byte structs in the arena. */
+struct rows {
+	struct arena *arena;
+	size_t size;
+	void *items;
+	size_t count, capacity;
+};
+
+/* A driver's own; first member is the store it belongs to. Used by one thread at a time. */
+struct connection {
+	struct store *store;
+};
+
+/* What is done as a whole or not at all: `run` calls query_run; when it fails, nothing of it is
+ * kept. It may be run on another thread while the caller waits, and more than once. */
+struct transaction {
+	int (*run)(struct connection *c, void *context, struct error *err);
+	void *context;
+	/* A crash of the machine (not of the process) may lose it, and recovery copes with that.
+	 * It is spared the wait for the disk. */
+	bool is_lazy;
+};
+
+struct store_driver {
+	const char *scheme; /* "sqlite:" */
+	/* `place` is the rest of the DSN. */
+	int (*open)(const char *place, struct store **ret, struct error *err);
+	void (*close)(struct store *s);
+	int (*read)(struct store *s, const struct transaction *t, struct error *err);
+	int (*change)(struct store *s, const struct transaction *t, struct error *err);
+	/* Returns the number of rows that came (into `rows`) or, when the query gives none, were
+	 * changed; -1 on failure. */
+	int (*run)(struct connection *c, enum query_name query, const void *takes,
+	           struct rows *rows, struct error *err);
+	/* Called now and then, off the hot path. */
+	int (*tidy)(struct store *s, struct error *err);
+};
+extern const struct store_driver sqlite_driver;
+
+struct touches;
+/* A driver's own; these come first. */
+struct store {
+	const struct store_driver *driver;
+	struct touches *touches;
+};
+
+/* A new zeroed item at the end. */
+void *rows_add(struct rows *rows);
+
+/* `takes` and `rows` are NULL when the query has none. */
+MUST_CHECK int query_run(struct connection *c, enum query_name query, const void *takes,
+                         struct rows *rows, struct error *err);
+/* One row: 1 and *ret filled (in the arena's memory), 0 when there is none. */
+MUST_CHECK int query_find(struct connection *c, enum query_name query, const void *takes,
+                          struct rows *row, void *ret, struct error *err);
+
+MUST_CHECK int store_read(struct store *s, const struct transaction *t, struct error *err);
+MUST_CHECK int store_change(struct store *s, const struct transaction *t, struct error *err);
+/* A transaction of one query; returns what query_run returns. */
+MUST_CHECK int store_read_query(struct store *s, enum query_name query, const void *takes,
+                                struct rows *rows, struct error *err);
+MUST_CHECK int store_change_query(struct store *s, enum query_name query, const void *takes,
+                                  struct error *err);
+
+/* ---- touches.c: last-used times wait here, so that a call costs no commit ---- */
+
+enum touched { TOUCHED_SANDBOX, TOUCHED_KEY, TOUCHED_COUNT };
+struct touches *touches_new(void);
+void touches_free(struct touches *t);
+void touches_add(struct touches *t, enum touched kind, const char *id, int64_t now);
+/* The later of what was read and what waits. */
+int64_t touches_latest(struct touches *t, enum touched kind, const char *id, int64_t read);
+/* Writes all that wait, in one lazy transaction; what could not be written waits on. */
+MUST_CHECK int touches_write(struct store *s, struct error *err);

@@ -1,0 +1,117 @@
+-- fragment: sandbox
+id, project_id, name, template_id, template_name, provider, region, labels_json, env_json, desired,
+actual, reason, cpu, memory_mb, disk_mb, pids, disk_is_advisory, persistent, privileges, network,
+idle_reap_ms, lifetime_max_ms, timeout_at, created_at, started_at, stopped_at, last_activity_at,
+last_event_at, last_event, version
+
+-- name: sandbox_count
+-- takes: lookup
+-- gives: tally
+SELECT count(*) AS count FROM sandboxes
+WHERE project_id = :project_id AND actual NOT IN ('deleting', 'deleted', 'failed');
+
+-- name: sandbox_insert
+-- takes: sandbox_record
+INSERT INTO sandboxes ({sandbox})
+VALUES (:id, :project_id, :name, :template_id, :template_name, :provider, :region,
+	COALESCE(NULLIF(:labels_json, ''), '{}'), COALESCE(NULLIF(:env_json, ''), '{}'), :desired,
+	:actual, :reason, :cpu, :memory_mb, :disk_mb, :pids, :disk_is_advisory, :persistent,
+	:privileges, :network, :idle_reap_ms, :lifetime_max_ms, :timeout_at, :created_at,
+	:started_at, :stopped_at, :last_activity_at, :last_event_at, :last_event, 1)
+ON CONFLICT DO NOTHING;
+
+-- name: sandbox_find_by_id
+-- takes: lookup
+-- gives: sandbox_record
+SELECT {sandbox} FROM sandboxes
+WHERE id = :id AND actual <> 'deleted' AND (:project_id IS NULL OR project_id = :project_id);
+
+-- Names of failed and going ones may be used again: the living one comes first.
+-- name: sandbox_find_by_name
+-- takes: lookup
+-- gives: sandbox_record
+SELECT {sandbox} FROM sandboxes
+WHERE project_id = :project_id AND name = :id AND actual <> 'deleted'
+ORDER BY CASE WHEN actual IN ('deleting', 'failed') THEN 1 ELSE 0 END, created_at DESC, id DESC
+LIMIT 1;
+
+-- fragment: sandbox_filters
+(created_at, id) < (:page_at, :page_id)
+	AND ((:state IS NULL AND actual <> 'deleted') OR actual = :state)
+	AND (:name IS NULL OR name = :name)
+	AND (:template IS NULL OR template_name = :template OR template_id = :template)
+	AND (:label_key IS NULL OR EXISTS (
+		SELECT 1 FROM json_each(labels_json) AS label
+		WHERE label.key = :label_key
+			AND (:label_value IS NULL OR label.value = :label_value)))
+ORDER BY created_at DESC, id DESC
+LIMIT :limit
+
+-- name: sandbox_list
+-- takes: sandbox_page
+-- gives: sandbox_record
+SELECT {sandbox} FROM sandboxes
+WHERE project_id = :project_id AND {sandbox_filters};
+
+-- name: sandbox_list_all
+-- takes: sandbox_page
+-- gives: sandbox_record
+SELECT {sandbox} FROM sandboxes
+WHERE {sandbox_filters};
+
+-- A reason stays until there is another one, or a new start.
+-- name: sandbox_move
+-- takes: sandbox_change
+-- gives: sandbox_record
+UPDATE sandboxes
+SET actual = :to, desired = COALESCE(:desired, desired),
+	reason = CASE WHEN :reason <> 'none' OR :to = 'started' THEN :reason ELSE reason END,
+	started_at = CASE WHEN :to = 'started' THEN :now ELSE started_at END,
+	last_activity_at = CASE WHEN :to = 'started' THEN :now ELSE last_activity_at END,
+	stopped_at = CASE WHEN :to IN ('stopped', 'failed', 'deleted') THEN :now
+		ELSE stopped_at END,
+	cpu = CASE WHEN :is_measured <> 0 THEN :cpu ELSE cpu END,
+	memory_mb = CASE WHEN :is_measured <> 0 THEN :memory_mb ELSE memory_mb END,
+	disk_mb = CASE WHEN :is_measured <> 0 THEN :disk_mb ELSE disk_mb END,
+	pids = CASE WHEN :is_measured <> 0 THEN :pids ELSE pids END,
+	disk_is_advisory = CASE WHEN :is_measured <> 0 THEN :disk_is_advisory
+		ELSE disk_is_advisory END,
+	last_event = :event, last_event_at = :now, version = version + 1
+WHERE id = :id AND actual = :from
+RETURNING {sandbox};
+
+-- name: sandbox_want
+-- takes: sandbox_change
+UPDATE sandboxes SET desired = :desired, version = version + 1
+WHERE id = :id AND actual = :from;
+
+-- name: sandbox_state
+-- takes: lookup
+-- gives: sandbox_seen
+SELECT actual FROM sandboxes WHERE id = :id;
+
+-- No new version: nothing but the reaper looks at it, and it changes with every call.
+-- name: sandbox_touch
+-- takes: touch
+UPDATE sandboxes SET last_activity_at = :at WHERE id = :id AND last_activity_at < :at;
+
+-- name: sandbox_set_timeout
+-- takes: touch
+UPDATE sandboxes SET timeout_at = :at, version = version + 1
+WHERE id = :id AND actual <> 'deleted';
+
+-- name: sandbox_purge
+-- takes: lookup
+DELETE FROM sandboxes WHERE actual = 'deleted' AND last_event_at < :now;
+
+-- name: event_insert
+-- takes: event_record
+INSERT INTO events (sandbox_id, at, kind, text) VALUES (:sandbox_id, :at, :kind, :text);
+
+-- name: event_list
+-- takes: event_page
+-- gives: event_record
+SELECT sequence, at, sandbox_id, kind, text FROM events
+WHERE sandbox_id = :sandbox_id AND sequence > :after
+ORDER BY sequence
+LIMIT :limit;

@@ -1,0 +1,62 @@
+-- fragment: template
+id, project_id, name, folder, base_image, runtime, isolation, description, cpu, memory_mb, disk_mb,
+pids, env_json, entrypoint_json, ports_json, user, workdir, state, state_text, size_bytes,
+created_at, updated_at
+
+-- name: template_insert
+-- takes: template_record
+INSERT INTO templates ({template})
+VALUES (:id, :project_id, :name, :folder, :base_image, :runtime, :isolation, :description, :cpu,
+	:memory_mb, :disk_mb, :pids, COALESCE(NULLIF(:env_json, ''), '{}'),
+	COALESCE(NULLIF(:entrypoint_json, ''), '[]'), COALESCE(NULLIF(:ports_json, ''), '[]'),
+	:user, :workdir, :state, :state_text, :size_bytes, :created_at, :updated_at)
+ON CONFLICT DO NOTHING;
+
+-- name: template_find
+-- takes: lookup
+-- gives: template_record
+SELECT {template} FROM templates
+WHERE (name = :id OR id = :id)
+	AND (project_id = '' OR :project_id IS NULL OR project_id = :project_id)
+ORDER BY CASE WHEN project_id = '' THEN 1 ELSE 0 END, CASE WHEN id = :id THEN 0 ELSE 1 END
+LIMIT 1;
+
+-- name: template_list
+-- takes: lookup
+-- gives: template_record
+SELECT {template} FROM templates
+WHERE project_id = '' OR :project_id IS NULL OR project_id = :project_id
+ORDER BY name, project_id;
+
+-- name: template_move
+-- takes: template_move
+UPDATE templates
+SET state = :to, state_text = :state_text, updated_at = :now,
+	size_bytes = CASE WHEN :size_bytes > 0 THEN :size_bytes ELSE size_bytes END
+WHERE id = :id AND state = :from;
+
+-- name: template_update
+-- takes: template_record
+UPDATE templates
+SET description = :description, base_image = :base_image, runtime = :runtime,
+	env_json = COALESCE(NULLIF(:env_json, ''), '{}'),
+	entrypoint_json = COALESCE(NULLIF(:entrypoint_json, ''), '[]'),
+	ports_json = COALESCE(NULLIF(:ports_json, ''), '[]'), user = :user, workdir = :workdir,
+	size_bytes = :size_bytes, updated_at = :updated_at
+WHERE id = :id;
+
+-- name: template_state
+-- takes: lookup
+-- gives: template_seen
+SELECT state FROM templates WHERE id = :id;
+
+-- name: template_remove
+-- takes: lookup
+DELETE FROM templates
+WHERE id = :id AND project_id = :project_id AND NOT EXISTS (
+	SELECT 1 FROM sandboxes WHERE template_id = :id AND actual <> 'deleted');
+
+-- name: template_owned
+-- takes: lookup
+-- gives: template_seen
+SELECT state FROM templates WHERE id = :id AND project_id = :project_id;

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/records.h — the rows of the store, as its callers see them. Part of store.h.
+ *
+ * Text members are never NULL after reading; a NULL that is written becomes "" (or an empty JSON
+ * object or list). Times are unix ms, 0 = none. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sandbox/sandbox.h"
+
+struct project_record {
+	const char *id, *name;
+	struct sandbox_resources defaults; /* zeros = the platform's */
+	int64_t sandboxes_max;             /* 0 = the platform's */
+	int64_t created_at;
+};
+
+#define KEY_HASH_SIZE 32
+struct key_record {
+	const char *id, *project_id, *name;
+	const char *prefix;                /* first characters, to tell keys apart */
+	unsigned char hash[KEY_HASH_SIZE]; /* SHA-256 of the key; the key itself is never stored */
+	int64_t scopes;                    /* enum account_scope bits */
+	int64_t created_at, expires_at, revoked_at, last_used_at;
+};
+
+struct key_list {
+	struct key_record *items;
+	size_t count;
+};
+
+enum template_state { TEMPLATE_PENDING, TEMPLATE_BUILDING, TEMPLATE_READY, TEMPLATE_FAILED };
+struct template_record {
+	const char *id, *project_id; /* project "" = everybody's */
+	const char *name;            /* unique in its project */
+	const char *folder;          /* below DATA/templates; "host" for the machine's own */
+	const char *base_image, *runtime, *isolation;
+	const char *description;
+	struct sandbox_resources resources; /* zeros = not given */
+	const char *env_json;               /* {"A":"b"} */
+	const char *entrypoint_json;        /* ["cmd","arg"] or [] */
+	const char *ports_json;             /* [3000] */
+	const char *user, *workdir; /* of commands; the default user and its project folder */
+	enum template_state state;
+	const char *state_text; /* progress, or why it failed */
+	int64_t size_bytes, created_at, updated_at;
+};
+
+struct template_list {
+	struct template_record *items;
+	size_t count;
+};
+
+struct sandbox_record {
+	const char *id, *project_id, *name;
+	const char *template_id, *template_name, *provider, *region;
+	const char *labels_json, *env_json; /* {"A":"b"} */
+	enum sandbox_state desired, actual;
+	enum sandbox_reason reason;
+	struct sandbox_resources resources; /* effective */
+	bool disk_is_advisory, persistent, privileges;
+	enum sandbox_network network;
+	int64_t idle_reap_ms, lifetime_max_ms, timeout_at;
+	int64_t created_at, started_at, stopped_at, last_activity_at;
+	int64_t last_event_at;
+	const char *last_event; /* "started in 4 ms" */
+	int64_t version;        /* bumped by every change but a touch */
+};
+
+struct sandbox_list {
+	struct sandbox_record *items;
+	size_t count;
+	const char *next_page; /* NULL at the end */
+};
+
+struct sandbox_filter {
+	const char *project_id;              /* NULL = all (server's own use) */
+	int state;                           /* enum sandbox_state, -1 = any but DELETED */
+	const char *name, *template;         /* exact; NULL = any */
+	const char *label_key, *label_value; /* NULL = any */
+	const char *page;                    /* next_page of the page before, or NULL */
+	unsigned limit;                      /* 1..1000 */
+};
+
+struct event_record {
+	int64_t sequence, at;
+	const char *sandbox_id, *kind, *text;
+};
+
+struct event_list {
+	struct event_record *items;
+	size_t count;
+};
+
+/* /v1/sandbox: tenant + session -> sandbox. */
+struct session_record {
+	const char *project_id, *tenant_id, *session_id, *sandbox_id;
+	int64_t created_at, last_used_at;
+};
+
+struct session_list {
+	struct session_record *items;
+	size_t count;
+};

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <inttypes.h>
+
+#include "base/id.h"
+#include "store/driver.h"
+
+#define LIST_MAX 1000
+
+static void add_touch(struct store *s, struct sandbox_record *r)
+{
+	r->last_activity_at =
+	        touches_latest(s->touches, TOUCHED_SANDBOX, r->id, r->last_activity_at);
+}
+
+/* ---- insert ---- */
+
+struct insertion {
+	const struct sandbox_record *record;
+	unsigned project_max;
+};
+
+static int add_event(struct connection *c, const struct event_record *event, struct error *err)
+{
+	return query_run(c, QUERY_EVENT_INSERT, event, NULL, err) < 0 ? -1 : 0;
+}
+
+static int check_project_max(struct connection *c, const struct insertion *insertion,
+                             struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct tally)};
+	const struct lookup lookup = {.project_id = insertion->record->project_id};
+	struct tally living = {0};
+
+	if (insertion->project_max == 0)
+		return 0;
+	if (query_find(c, QUERY_SANDBOX_COUNT, &lookup, &rows, &living, err) < 0)
+		return -1;
+	if (living.count < insertion->project_max)
+		return 0;
+	error_set(err, ERROR_LIMIT, 0, HERE, "the project has %u sandboxes already",
+	          insertion->project_max);
+	error_hint(err, "delete one, or raise sandboxes_max");
+	return -1;
+}
+
+static int run_insertion(struct connection *c, void *context, struct error *err)
+{
+	const struct insertion *insertion = context;
+	const struct sandbox_record *r = insertion->record;
+	const struct event_record event = {.at = r->created_at,
+	                                   .sandbox_id = r->id,
+	                                   .kind = sandbox_state_name(r->actual),
+	                                   .text = r->last_event};
+	int count;
+
+	if (check_project_max(c, insertion, err) < 0)
+		return -1;
+	count = query_run(c, QUERY_SANDBOX_INSERT, r, NULL, err);
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "a sandbox named '%s' exists already", r->name);
+	if (count < 0)
+		return -1;
+	return add_event(c, &event, err);
+}
+
+int store_sandbox_insert(struct store *s, const struct sandbox_record *r, unsigned project_max,
+                         struct error *err)
+{
+	struct insertion insertion = {r, project_max};
+
+	/* A row in CREATING has not been answered to anybody: losing it together with the machine
+	 * leaves only what the orphan sweep finds. */
+	return store_change(s,
+	                    &(struct transaction){.run = run_insertion,
+	                                          .context = &insertion,
+	                                          .is_lazy = r->actual == SANDBOX_CREATING},
+	                    err);
+}
+
+/* ---- find and list ---- */
+
+struct search {
+	struct lookup lookup;
+	struct rows rows;
+	struct sandbox_record *ret;
+};
+
+static int run_search(struct connection *c, void *context, struct error *err)
+{
+	struct search *search = context;
+	int found = 0;
+
+	if (id_is_valid(search->lookup.id))
+		found = query_find(c, QUERY_SANDBOX_FIND_BY_ID, &search->lookup, &search->rows,
+		                   search->ret, err);
+	if (found == 0 && search->lookup.project_id)
+		found = query_find(c, QUERY_SANDBOX_FIND_BY_NAME, &search->lookup, &search->rows,
+		                   search->ret, err);
+	if (found == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", search->lookup.id);
+	return found < 0 ? -1 : 0;
+}
+
+int store_sandbox_find(struct store *s, struct arena *a, const char *project_id,
+                       const char *id_or_name, struct sandbox_record *ret, struct error *err)
+{
+	struct search search = {
+	        .lookup = {.project_id = project_id, .id = id_or_name},
+	        .rows = {.arena = a, .size = sizeof(*ret)},
+	        .ret = ret,
+	};
+
+	if (store_read(s, &(struct transaction){.run = run_search, .context = &search}, err) < 0)
+		return -1;
+	add_touch(s, ret);
+	return 0;
+}
+
+/* A page's address is where the one before it ended: "CREATED_AT-ID". */
+static int page_parse(const char *text, struct sandbox_page *page, struct error *err)
+{
+	struct span rest = span_of(text), time;
+
+	page->page_at = INT64_MAX;
+	page->page_id = "";
+	if (!text)
+		return 0;
+	if (!span_split(&rest, '-', &time) || !id_is_valid(rest.data) ||
+	    span_parse_whole(time, 0, INT64_MAX, &page->page_at, err) < 0)
+		return FAIL(err, ERROR_INVALID, "page '%.60s' is not one that a list has answered",
+		            text);
+	page->page_id = rest.data;
+	return 0;
+}
+
+int store_sandbox_list(struct store *s, struct arena *a, const struct sandbox_filter *filter,
+                       struct sandbox_list *ret, struct error *err)
+{
+	enum query_name query = filter->project_id ? QUERY_SANDBOX_LIST : QUERY_SANDBOX_LIST_ALL;
+	unsigned limit = filter->limit < 1          ? 1
+	                 : filter->limit > LIST_MAX ? LIST_MAX
+	                                            : filter->limit;
+	struct rows rows = {.arena = a, .size = sizeof(struct sandbox_record)};
+	struct sandbox_page page = {
+	        .project_id = filter->project_id,
+	        .state = filter->state < 0 ? NULL
+	                                   : sandbox_state_name((enum sandbox_state)filter->state),
+	        .name = filter->name,
+	        .template = filter->template,
+	        .label_key = filter->label_key,
+	        .label_value = filter->label_value,
+	        .limit = (int64_t)limit + 1, /* one more tells whether there is more */
+	};
+
+	if (page_parse(filter->page, &page, err) < 0 ||
+	    store_read_query(s, query, &page, &rows, err) < 0)
+		return -1;
+	*ret = (struct sandbox_list){.items = rows.items, .count = rows.count};
+	if (ret->count > limit) {
+		const struct sandbox_record *last = &ret->items[limit - 1];
+
+		ret->count = limit;
+		ret->next_page = arena_format(a, "%" PRId64 "-%s", last->created_at, last->id);
+	}
+	for (size_t i = 0; i < ret->count; i++)
+		add_touch(s, &ret->items[i]);
+	return 0;
+}
+
+/* ---- moves ---- */
+
+static const bool is_resting[SANDBOX_STATE_COUNT] = {
+        [SANDBOX_STARTED] = true,
+        [SANDBOX_STOPPED] = true,
+        [SANDBOX_DELETED] = true,
+        [SANDBOX_FAILED] = true,
+};
+
+struct change {
+	struct sandbox_change takes;
+	struct rows rows;
+};
+
+/* Why the compare-and-set met no row. Always -1. */
+static int refuse_change(struct connection *c, const struct sandbox_change *takes,
+                         struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct sandbox_seen)};
+	struct sandbox_seen seen;
+	int found = query_find(c, QUERY_SANDBOX_STATE, &(struct lookup){.id = takes->id}, &rows,
+	                       &seen, err);
+
+	if (found < 0)
+		return -1;
+	if (found == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", takes->id);
+	return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is %s, not %s", takes->id,
+	            sandbox_state_name(seen.actual), sandbox_state_name(takes->from));
+}
+
+static int run_move(struct connection *c, void *context, struct error *err)
+{
+	struct change *change = context;
+	const struct sandbox_change *takes = &change->takes;
+	const struct event_record event = {.at = takes->now,
+	                                   .sandbox_id = takes->id,
+	                                   .kind = sandbox_state_name(takes->to),
+	                                   .text = takes->event};
+
+	change->rows.count = 0;
+	if (query_run(c, QUERY_SANDBOX_MOVE, takes, &change->rows, err) < 0)
+		return -1;
+	if (change->rows.count == 0)
+		return refuse_change(c, takes, err);
+	return add_event(c, &event, err);
+}
+
+int store_sandbox_move_read(struct store *s, struct arena *a, const struct sandbox_move *move,
+                            struct sandbox_record *ret, struct error *err)
+{
+	struct change change = {
+	        .takes = {.id = move->id,
+	                  .from = move->from,
+	                  .to = move->to,
+	                  .desired = move->desired < 0 ? NULL
+	                                               : sandbox_state_name(
+	                                                         (enum sandbox_state)move->desired),
+	                  .reason = move->reason,
+	                  .event = move->event,
+	                  .now = move->now,
+	                  .is_measured = move->effective != NULL,
+	                  .disk_is_advisory = move->disk_is_advisory},
+	        .rows = {.arena = a, .size = sizeof(*ret)},
+	};
+
+	assert(sandbox_state_can_move(move->from, move->to));
+	if (move->effective)
+		change.takes.resources = *move->effective;
+	if (store_change(s,
+	                 &(struct transaction){.run = run_move,
+	                                       .context = &change,
+	                                       .is_lazy = !is_resting[move->to]},
+	                 err) < 0)
+		return -1;
+	*ret = *(struct sandbox_record *)change.rows.items;
+	add_touch(s, ret);
+	return 0;
+}
+
+int store_sandbox_move(struct store *s, const struct sandbox_move *move, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct sandbox_record moved;
+
+	return store_sandbox_move_read(s, &arena, move, &moved, err);
+}
+
+static int run_want(struct connection *c, void *context, struct error *err)
+{
+	const struct sandbox_change *takes = context;
+	int count = query_run(c, QUERY_SANDBOX_WANT, takes, NULL, err);
+
+	if (count == 0)
+		return refuse_change(c, takes, err);
+	return count < 0 ? -1 : 0;
+}
+
+int store_sandbox_want(struct store *s, const char *id, enum sandbox_state actual,
+                       enum sandbox_state desired, struct error *err)
+{
+	struct sandbox_change takes = {
+	        .id = id, .from = actual, .desired = sandbox_state_name(desired)};
+
+	return store_change(s, &(struct transaction){.run = run_want, .context = &takes}, err);
+}
+
+/* ---- the rest ---- */
+
+void store_sandbox_touch(struct store *s, const char *id, int64_t now)
+{
+	touches_add(s->touches, TOUCHED_SANDBOX, id, now);
+}
+
+int store_sandbox_set_timeout(struct store *s, const char *id, int64_t timeout_at,
+                              struct error *err)
+{
+	int count = store_change_query(s, QUERY_SANDBOX_SET_TIMEOUT,
+	                               &(struct touch){.id = id, .at = timeout_at}, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", id);
+	return count < 0 ? -1 : 0;
+}
+
+int store_sandbox_purge(struct store *s, int64_t before, struct error *err)
+{
+	const struct lookup lookup = {.now = before};
+
+	return store_change_query(s, QUERY_SANDBOX_PURGE, &lookup, err) < 0 ? -1 : 0;
+}
+
+int store_event_list(struct store *s, struct arena *a, const char *sandbox_id, int64_t after,
+                     unsigned limit, struct event_list *ret, struct error *err)
+{
+	const struct event_page page = {.sandbox_id = sandbox_id, .after = after, .limit = limit};
+	struct rows rows = {.arena = a, .size = sizeof(struct event_record)};
+
+	if (store_read_query(s, QUERY_EVENT_LIST, &page, &rows, err) < 0)
+		return -1;
+	*ret = (struct event_list){rows.items, rows.count};
+	return 0;
+}

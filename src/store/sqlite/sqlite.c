@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One connection writes, a few read. Writers form groups: whoever finds nobody writing leads, takes
+ * along all that have queued up, runs them one after the other in a single transaction, and shares
+ * its wait for the disk with them. Alone, it pays for nothing but itself: no thread is changed. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/sqlite/sqlite.h"
+
+#define READERS_MAX 8
+#define GROUP_MAX 64
+
+struct waiter {
+	struct waiter *next;
+	const struct transaction *transaction;
+	struct error *err;
+	int result;
+	bool leads, is_done;
+	pthread_cond_t wake;
+};
+
+struct sqlite_store {
+	struct store base;
+	struct sqlite_place place;
+	char *path;
+	struct sqlite_connection *writer; /* the leader's */
+
+	pthread_mutex_t queue_mutex; /* over the rest of this block */
+	struct waiter *first, **last;
+	bool has_leader;
+
+	pthread_mutex_t readers_mutex; /* over the rest of this block */
+	pthread_cond_t reader_idle;
+	struct sqlite_connection *idle;
+	unsigned readers;
+};
+
+/* ---- writing ---- */
+
+static int set_lazy(struct sqlite_connection *c, bool is_lazy, struct error *err)
+{
+	if (c->is_lazy == is_lazy)
+		return 0;
+	if (sqlite_execute(c, is_lazy ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL",
+	                   err) < 0)
+		return -1;
+	c->is_lazy = is_lazy;
+	return 0;
+}
+
+static bool all_are_lazy(const struct waiter *group)
+{
+	for (; group; group = group->next)
+		if (!group->transaction->is_lazy)
+			return false;
+	return true;
+}
+
+/* One of several: its failure takes back what it did and no more. Returns -1 when the group cannot
+ * go on, with the reason in `err`. */
+static int run_member(struct sqlite_connection *c, struct waiter *w, struct error *err)
+{
+	if (sqlite_control(c, CONTROL_SAVE, err) < 0)
+		return -1;
+	w->result = w->transaction->run(&c->base, w->transaction->context, w->err);
+	if (w->result < 0 && sqlite3_get_autocommit(c->handle)) {
+		/* A full disk or the like: SQLite has rolled back everything. */
+		*err = *w->err;
+		return -1;
+	}
+	if (w->result < 0 && sqlite_control(c, CONTROL_UNDO, err) < 0)
+		return -1;
+	return sqlite_control(c, CONTROL_RELEASE, err);
+}
+
+static int run_members(struct sqlite_connection *c, struct waiter *group, struct error *err)
+{
+	if (set_lazy(c, all_are_lazy(group), err) < 0 || sqlite_control(c, CONTROL_BEGIN, err) < 0)
+		return -1;
+	for (struct waiter *w = group; w; w = w->next)
+		if (run_member(c, w, err) < 0)
+			return -1;
+	return sqlite_control(c, CONTROL_COMMIT, err);
+}
+
+static void roll_back(struct sqlite_connection *c)
+{
+	struct error ignored = {0};
+
+	if (!sqlite3_get_autocommit(c->handle))
+		(void)!sqlite_control(c, CONTROL_ROLLBACK, &ignored);
+}
+
+static void run_group(struct sqlite_connection *c, struct waiter *group)
+{
+	struct error err = {0};
+
+	if (run_members(c, group, &err) == 0)
+		return;
+	roll_back(c);
+	for (struct waiter *w = group; w; w = w->next) {
+		if (w->result == 0)
+			*w->err = err;
+		w->result = -1;
+	}
+}
+
+/* The same without a savepoint, for the usual group of one. */
+static void run_alone(struct sqlite_connection *c, struct waiter *w)
+{
+	const struct transaction *t = w->transaction;
+
+	if (set_lazy(c, t->is_lazy, w->err) < 0 || sqlite_control(c, CONTROL_BEGIN, w->err) < 0 ||
+	    t->run(&c->base, t->context, w->err) < 0 ||
+	    sqlite_control(c, CONTROL_COMMIT, w->err) < 0) {
+		roll_back(c);
+		w->result = -1;
+	}
+}
+
+static struct waiter *take_group(struct sqlite_store *s)
+{
+	struct waiter *group = s->first, **end = &s->first;
+
+	for (unsigned i = 0; *end && i < GROUP_MAX; i++)
+		end = &(*end)->next;
+	s->first = *end;
+	if (!s->first)
+		s->last = &s->first;
+	*end = NULL;
+	return group;
+}
+
+/* With the queue's mutex held. Ends the group, and hands the lead to the first that waits. */
+static void finish_group(struct sqlite_store *s, struct waiter *group)
+{
+	for (struct waiter *w = group, *next; w; w = next) {
+		next = w->next; /* once it is done, a waiter is gone at any moment */
+		w->is_done = true;
+		pthread_cond_signal(&w->wake);
+	}
+	s->has_leader = s->first != NULL;
+	if (s->first) {
+		s->first->leads = true;
+		pthread_cond_signal(&s->first->wake);
+	}
+}
+
+static void lead(struct sqlite_store *s)
+{
+	struct waiter *group = take_group(s);
+
+	pthread_mutex_unlock(&s->queue_mutex);
+	if (group->next)
+		run_group(s->writer, group);
+	else
+		run_alone(s->writer, group);
+	pthread_mutex_lock(&s->queue_mutex);
+	finish_group(s, group);
+}
+
+static int sqlite_change(struct store *base, const struct transaction *t, struct error *err)
+{
+	struct sqlite_store *s = CONTAINER_OF(base, struct sqlite_store, base);
+	struct waiter me = {.transaction = t, .err = err};
+
+	pthread_cond_init(&me.wake, NULL);
+	pthread_mutex_lock(&s->queue_mutex);
+	*s->last = &me;
+	s->last = &me.next;
+	if (!s->has_leader)
+		s->has_leader = me.leads = true;
+	while (!me.leads && !me.is_done)
+		pthread_cond_wait(&me.wake, &s->queue_mutex);
+	if (!me.is_done)
+		lead(s);
+	pthread_mutex_unlock(&s->queue_mutex);
+	pthread_cond_destroy(&me.wake);
+	return me.result;
+}
+
+/* ---- reading ---- */
+
+static int take_reader(struct sqlite_store *s, struct sqlite_connection **ret, struct error *err)
+{
+	struct sqlite_connection *c;
+
+	pthread_mutex_lock(&s->readers_mutex);
+	while (!s->idle && s->readers == READERS_MAX)
+		pthread_cond_wait(&s->reader_idle, &s->readers_mutex);
+	c = s->idle;
+	if (c)
+		s->idle = c->next;
+	else
+		s->readers++;
+	pthread_mutex_unlock(&s->readers_mutex);
+	if (!c && sqlite_connect(&s->base, &s->place, SQLITE_READER, &c, err) < 0) {
+		pthread_mutex_lock(&s->readers_mutex);
+		s->readers--;
+		pthread_cond_signal(&s->reader_idle);
+		pthread_mutex_unlock(&s->readers_mutex);
+		return -1;
+	}
+	*ret = c;
+	return 0;
+}
+
+static void give_reader(struct sqlite_store *s, struct sqlite_connection *c)
+{
+	pthread_mutex_lock(&s->readers_mutex);
+	c->next = s->idle;
+	s->idle = c;
+	pthread_cond_signal(&s->reader_idle);
+	pthread_mutex_unlock(&s->readers_mutex);
+}
+
+/* No transaction: each query of a read sees one state of the file by itself. */
+static int sqlite_read(struct store *base, const struct transaction *t, struct error *err)
+{
+	struct sqlite_store *s = CONTAINER_OF(base, struct sqlite_store, base);
+	struct sqlite_connection *c;
+	int result;
+
+	/* A database in memory is one connection's own. */
+	if (s->place.in_memory)
+		return sqlite_change(base, t, err);
+	if (take_reader(s, &c, err) < 0)
+		return -1;
+	result = t->run(&c->base, t->context, err);
+	give_reader(s, c);
+	return result;
+}
+
+/* ---- the store ---- */
+
+static int checkpoint(struct connection *base, UNUSED void *context, struct error *err)
+{
+	struct sqlite_connection *c = CONTAINER_OF(base, struct sqlite_connection, base);
+	int result =
+	        sqlite3_wal_checkpoint_v2(c->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+
+	/* Busy: a reader still looks at an older state; the next time will do. */
+	if (result == SQLITE_OK || result == SQLITE_BUSY)
+		return 0;
+	return sqlite_fail(c->handle, "checkpoint", err);
+}
+
+/* Moves the log into the file on a reader's connection, beside the writer: so that its commits
+ * seldom have to. */
+static int sqlite_tidy(struct store *base, struct error *err)
+{
+	struct sqlite_store *s = CONTAINER_OF(base, struct sqlite_store, base);
+
+	if (s->place.in_memory)
+		return 0;
+	return sqlite_read(base, &(struct transaction){.run = checkpoint}, err);
+}
+
+static void sqlite_close_store(struct store *base)
+{
+	struct sqlite_store *s = CONTAINER_OF(base, struct sqlite_store, base);
+
+	while (s->idle) {
+		struct sqlite_connection *c = s->idle;
+
+		s->idle = c->next;
+		sqlite_disconnect(c);
+	}
+	sqlite_disconnect(s->writer); /* last: it takes the log into the file and removes it */
+	pthread_mutex_destroy(&s->queue_mutex);
+	pthread_mutex_destroy(&s->readers_mutex);
+	pthread_cond_destroy(&s->reader_idle);
+	free(s->path);
+	free(s);
+}
+
+static int sqlite_open_store(const char *place, struct store **ret, struct error *err)
+{
+	struct sqlite_store *s = calloc(1, sizeof(*s));
+
+	if (!s || !(s->path = strdup(place)))
+		abort();
+	s->place = (struct sqlite_place){s->path, strcmp(place, ":memory:") == 0};
+	s->last = &s->first;
+	pthread_mutex_init(&s->queue_mutex, NULL);
+	pthread_mutex_init(&s->readers_mutex, NULL);
+	pthread_cond_init(&s->reader_idle, NULL);
+	if (sqlite_connect(&s->base, &s->place, SQLITE_WRITER, &s->writer, err) < 0 ||
+	    sqlite_migrate(s->writer, err) < 0 || sqlite_prepare_all(s->writer, err) < 0) {
+		sqlite_close_store(&s->base);
+		return -1;
+	}
+	*ret = &s->base;
+	return 0;
+}
+
+const struct store_driver sqlite_driver = {
+        .scheme = "sqlite:",
+        .open = sqlite_open_store,
+        .close = sqlite_close_store,
+        .read = sqlite_read,
+        .change = sqlite_change,
+        .run = sqlite_run,
+        .tidy = sqlite_tidy,
+};

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "store/driver.h"
+
+#define ROWS_FIRST 8
+
+static const struct store_driver *const drivers[] = {&sqlite_driver};
+
+int store_open(const char *dsn, struct store **ret, struct error *err)
+{
+	for (size_t i = 0; i < COUNT_OF(drivers); i++) {
+		size_t size = strlen(drivers[i]->scheme);
+
+		if (strncmp(dsn, drivers[i]->scheme, size) != 0)
+			continue;
+		if (drivers[i]->open(dsn + size, ret, err) < 0)
+			return FAIL_CONTEXT(err, "open store");
+		(*ret)->driver = drivers[i];
+		(*ret)->touches = touches_new();
+		return 0;
+	}
+	/* A DSN may hold a password: it is not repeated. */
+	error_set(err, ERROR_INVALID, 0, HERE, "the store's address names no known database");
+	error_hint(err, "sqlite:/path/to/atoll.db or sqlite::memory:");
+	return -1;
+}
+
+void store_close(struct store *store)
+{
+	struct error err = {0};
+	struct touches *touches;
+
+	if (!store)
+		return;
+	touches = store->touches;
+	if (touches_write(store, &err) < 0)
+		log_warning("last-used times are lost", FAILURE(&err));
+	store->driver->close(store);
+	touches_free(touches);
+}
+
+static int ping(struct connection *c, void *context, struct error *err)
+{
+	struct rows rows = {.arena = context, .size = sizeof(struct tally)};
+
+	return query_run(c, QUERY_STORE_PING, NULL, &rows, err) < 0 ? -1 : 0;
+}
+
+int store_ping(struct store *store, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+
+	return store_read(store, &(struct transaction){.run = ping, .context = &arena}, err);
+}
+
+int store_tidy(struct store *store, struct error *err)
+{
+	if (touches_write(store, err) < 0)
+		return -1;
+	return store->driver->tidy(store, err);
+}
+
+void *rows_add(struct rows *rows)
+{
+	if (rows->count == rows->capacity) {
+		size_t capacity = rows->capacity ? 2 * rows->capacity : ROWS_FIRST;
+		char *items = arena_alloc(rows->arena, capacity * rows->size);
+
+		if (rows->count > 0)
+			memcpy(items, rows->items, rows->count * rows->size);
+		rows->items = items;
+		rows->capacity = capacity;
+	}
+	return (char *)rows->items + rows->count++ * rows->size;
+}
+
+int query_run(struct connection *c, enum query_name query, const void *takes, struct rows *rows,
+              struct error *err)
+{
+	return c->store->driver->run(c, query, takes, rows, err);
+}
+
+int query_find(struct connection *c, enum query_name query, const void *takes, struct rows *row,
+               void *ret, struct error *err)
+{
+	row->count = 0;
+	if (query_run(c, query, takes, row, err) < 0)
+		return -1;
+	if (row->count == 0)
+		return 0;
+	memcpy(ret, row->items, row->size);
+	return 1;
+}
+
+int store_read(struct store *s, const struct transaction *t, struct error *err)
+{
+	return s->driver->read(s, t, err);
+}
+
+int store_change(struct store *s, const struct transaction *t, struct error *err)
+{
+	return s->driver->change(s, t, err);
+}
+
+struct single {
+	enum query_name query;
+	const void *takes;
+	struct rows *rows;
+	int count;
+};
+
+static int run_single(struct connection *c, void *context, struct error *err)
+{
+	struct single *single = context;
+
+	if (single->rows)
+		single->rows->count = 0;
+	single->count = query_run(c, single->query, single->takes, single->rows, err);
+	return single->count < 0 ? -1 : 0;
+}
+
+int store_read_query(struct store *s, enum query_name query, const void *takes, struct rows *rows,
+                     struct error *err)
+{
+	struct single single = {query, takes, rows, 0};
+
+	if (store_read(s, &(struct transaction){.run = run_single, .context = &single}, err) < 0)
+		return -1;
+	return single.count;
+}
+
+int store_change_query(struct store *s, enum query_name query, const void *takes, struct error *err)
+{
+	struct single single = {query, takes, NULL, 0};
+
+	if (store_change(s, &(struct transaction){.run = run_single, .context = &single}, err) < 0)
+		return -1;
+	return single.count;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/driver.h"
+
+int store_template_insert(struct store *s, const struct template_record *r, struct error *err)
+{
+	int count = store_change_query(s, QUERY_TEMPLATE_INSERT, r, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "a template named '%s' exists already", r->name);
+	return count < 0 ? -1 : 0;
+}
+
+int store_template_find(struct store *s, struct arena *a, const char *project_id,
+                        const char *name_or_id, struct template_record *ret, struct error *err)
+{
+	const struct lookup lookup = {.project_id = project_id, .id = name_or_id};
+	struct rows rows = {.arena = a, .size = sizeof(*ret)};
+	int count = store_read_query(s, QUERY_TEMPLATE_FIND, &lookup, &rows, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no template '%s'", name_or_id);
+	if (count < 0)
+		return -1;
+	*ret = *(struct template_record *)rows.items;
+	return 0;
+}
+
+int store_template_list(struct store *s, struct arena *a, const char *project_id,
+                        struct template_list *ret, struct error *err)
+{
+	const struct lookup lookup = {.project_id = project_id};
+	struct rows rows = {.arena = a, .size = sizeof(struct template_record)};
+
+	if (store_read_query(s, QUERY_TEMPLATE_LIST, &lookup, &rows, err) < 0)
+		return -1;
+	*ret = (struct template_list){rows.items, rows.count};
+	return 0;
+}
+
+/* A change by compare and set that met no row: because there is none, or is it in another state? */
+struct attempt {
+	enum query_name query;
+	const void *takes;
+	enum query_name look;
+	struct lookup lookup;
+	const char *refusal;
+};
+
+static int run_attempt(struct connection *c, void *context, struct error *err)
+{
+	const struct attempt *attempt = context;
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct template_seen)};
+	int count = query_run(c, attempt->query, attempt->takes, NULL, err);
+
+	if (count != 0)
+		return count < 0 ? -1 : 0;
+	count = query_run(c, attempt->look, &attempt->lookup, &rows, err);
+	if (count < 0)
+		return -1;
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no template '%s'", attempt->lookup.id);
+	return FAIL(err, ERROR_CONFLICT, "template '%s' %s", attempt->lookup.id, attempt->refusal);
+}
+
+int store_template_move(struct store *s, const struct template_move *move, struct error *err)
+{
+	struct attempt attempt = {
+	        .query = QUERY_TEMPLATE_MOVE,
+	        .takes = move,
+	        .look = QUERY_TEMPLATE_STATE,
+	        .lookup = {.id = move->id},
+	        .refusal = "is in another state",
+	};
+
+	return store_change(s,
+	                    &(struct transaction){.run = run_attempt,
+	                                          .context = &attempt,
+	                                          .is_lazy = move->from == move->to},
+	                    err);
+}
+
+int store_template_update(struct store *s, const struct template_record *r, struct error *err)
+{
+	int count = store_change_query(s, QUERY_TEMPLATE_UPDATE, r, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no template '%s'", r->id);
+	return count < 0 ? -1 : 0;
+}
+
+int store_template_remove(struct store *s, const char *project_id, const char *id,
+                          struct error *err)
+{
+	struct attempt attempt = {
+	        .query = QUERY_TEMPLATE_REMOVE,
+	        .takes = &attempt.lookup,
+	        .look = QUERY_TEMPLATE_OWNED,
+	        .lookup = {.project_id = project_id, .id = id},
+	        .refusal = "is used by a sandbox",
+	};
+
+	return store_change(s, &(struct transaction){.run = run_attempt, .context = &attempt}, err);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "store/driver.h"
+
+/* An id's value is its time: a map borrows pointers, and 64 bits of time fit in one. */
+struct touches {
+	pthread_mutex_t mutex;
+	struct map waiting[TOUCHED_COUNT];
+};
+
+static const enum query_name queries[TOUCHED_COUNT] = {
+        [TOUCHED_SANDBOX] = QUERY_SANDBOX_TOUCH,
+        [TOUCHED_KEY] = QUERY_KEY_TOUCH,
+};
+
+struct touches *touches_new(void)
+{
+	struct touches *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		abort();
+	pthread_mutex_init(&t->mutex, NULL);
+	return t;
+}
+
+void touches_free(struct touches *t)
+{
+	if (!t)
+		return;
+	for (unsigned kind = 0; kind < TOUCHED_COUNT; kind++)
+		map_done(&t->waiting[kind]);
+	pthread_mutex_destroy(&t->mutex);
+	free(t);
+}
+
+void touches_add(struct touches *t, enum touched kind, const char *id, int64_t now)
+{
+	if (now <= 0)
+		return;
+	pthread_mutex_lock(&t->mutex);
+	map_put(&t->waiting[kind], id, (void *)(intptr_t)now);
+	pthread_mutex_unlock(&t->mutex);
+}
+
+int64_t touches_latest(struct touches *t, enum touched kind, const char *id, int64_t read)
+{
+	int64_t waiting;
+
+	pthread_mutex_lock(&t->mutex);
+	waiting = (intptr_t)map_find(&t->waiting[kind], id);
+	pthread_mutex_unlock(&t->mutex);
+	return waiting > read ? waiting : read;
+}
+
+/* What one write takes: copies, so that calls go on while it waits for the database. */
+struct batch {
+	struct touch *items[TOUCHED_COUNT];
+	size_t counts[TOUCHED_COUNT];
+};
+
+static void collect(struct touches *t, struct arena *a, struct batch *batch)
+{
+	pthread_mutex_lock(&t->mutex);
+	for (unsigned kind = 0; kind < TOUCHED_COUNT; kind++) {
+		size_t at = 0;
+		const char *id;
+		void *value;
+
+		batch->items[kind] = ARENA_ARRAY(a, struct touch, t->waiting[kind].count + 1);
+		while ((value = map_next(&t->waiting[kind], &at, &id)))
+			batch->items[kind][batch->counts[kind]++] =
+			        (struct touch){arena_text(a, id), (intptr_t)value};
+	}
+	pthread_mutex_unlock(&t->mutex);
+}
+
+/* An id that was touched again meanwhile goes on waiting. */
+static void forget(struct touches *t, const struct batch *batch)
+{
+	pthread_mutex_lock(&t->mutex);
+	for (unsigned kind = 0; kind < TOUCHED_COUNT; kind++) {
+		for (size_t i = 0; i < batch->counts[kind]; i++) {
+			const struct touch *touch = &batch->items[kind][i];
+
+			if ((intptr_t)map_find(&t->waiting[kind], touch->id) == touch->at)
+				map_remove(&t->waiting[kind], touch->id);
+		}
+	}
+	pthread_mutex_unlock(&t->mutex);
+}
+
+static int run_batch(struct connection *c, void *context, struct error *err)
+{
+	const struct batch *batch = context;
+
+	for (unsigned kind = 0; kind < TOUCHED_COUNT; kind++)
+		for (size_t i = 0; i < batch->counts[kind]; i++)
+			if (query_run(c, queries[kind], &batch->items[kind][i], NULL, err) < 0)
+				return -1;
+	return 0;
+}
+
+int touches_write(struct store *s, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct batch batch = {0};
+
+	collect(s->touches, &arena, &batch);
+	if (batch.counts[TOUCHED_SANDBOX] + batch.counts[TOUCHED_KEY] == 0)
+		return 0;
+	if (store_change(
+	            s, &(struct transaction){.run = run_batch, .context = &batch, .is_lazy = true},
+	            err) < 0)
+		return FAIL_CONTEXT(err, "write last-used times");
+	forget(s->touches, &batch);
+	return 0;
+}
