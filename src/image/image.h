@@ -7,8 +7,9 @@
  * do the work; their output becomes progress lines "percent text". A builder that failed writes
  * "error CODE text\thint" as its last line, and one whose progress nobody reads any more gives up.
  *
- *   DATA/templates/NAME/root           the root filesystem, owned by root
  *   DATA/templates/NAME/template.json  what it says of itself (struct image_config)
+ *   DATA/templates/NAME/private        only root enters: below it are set-uid programs of strangers
+ *   DATA/templates/NAME/private/root   the root filesystem, owned by root
  */
 #pragma once
 
@@ -18,7 +19,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-#define IMAGE_ROOT "root"
+#define IMAGE_ROOT "private/root"
 #define IMAGE_CONFIG "template.json"
 
 /* A default template, seeded idempotently. */
