@@ -13,7 +13,7 @@
 struct http_client; /* one per thread; keeps connections alive */
 
 struct http_client_options {
-	const char *base_url;    /* "http://127.0.0.1:8080" */
+	const char *base_url;    /* "http://127.0.0.1:8080"; NULL is fine with unix_socket */
 	const char *unix_socket; /* NULL, or the socket to speak through */
 	const char *bearer;      /* NULL, or the key */
 	const char *user_agent;
@@ -31,8 +31,8 @@ struct http_call {
 	bool has_body_fd;
 	int64_t body_fd_size; /* -1 = chunked */
 	int64_t timeout_ms;   /* 0 = 30 s to connect, no limit after */
-	/* Called with each piece of a successful body; return false to cut. NULL = collect into
-	 * `answer`. */
+	/* Called with each piece of a successful body; return false to cut, which is a success too.
+	 * NULL = collect into the answer. */
 	bool (*on_body)(void *context, struct span piece);
 	void (*on_progress)(void *context, int64_t sent, int64_t received);
 	void *context;
@@ -43,8 +43,8 @@ struct http_answer {
 	char content_type[128];
 	char request_id[64];
 };
-/* 0 whenever an answer came, whatever its status; an {"error":…} body is turned into err with -1.
- */
+/* 0 whenever an answer came, whatever its status; an {"error":…} body with a status of 400 or more
+ * is turned into err with -1. *ret is untouched on failure. */
 MUST_CHECK int http_client_call(struct http_client *client, const struct http_call *call,
                                 struct http_answer *ret, struct error *err);
 /* Percent-escapes one path part or query value. */
@@ -54,11 +54,13 @@ void http_escape(struct buf *out, const char *text);
 struct http_websocket;
 MUST_CHECK int http_websocket_open(const struct http_client_options *options, const char *path,
                                    struct http_websocket **ret, struct error *err);
+/* To poll for reading. What came with the server's first answer is not seen by poll, so receive
+ * once before the first wait. */
 int http_websocket_fd(const struct http_websocket *ws);
 MUST_CHECK int http_websocket_send(struct http_websocket *ws, bool text, struct span message,
                                    struct error *err);
-/* Reads what is there; calls on_message for each whole message. 1 = open, 0 = closed by the peer.
- */
+/* Reads what is there without waiting; calls on_message for each whole message. 1 = open, 0 =
+ * closed by the peer, -1 = lost. */
 MUST_CHECK int http_websocket_receive(struct http_websocket *ws,
                                       void (*on_message)(void *context, bool text,
                                                          struct span message),
