@@ -180,7 +180,7 @@ static int settle_data_dir(struct loader *l, struct error *err)
 	AUTO_FREE char *here = NULL;
 	struct config *config = l->config;
 
-	if (config->data_dir[0] == '\0')
+	if (!config->data_dir || config->data_dir[0] == '\0')
 		return default_data_dir(l, &config->data_dir, err);
 	here = getcwd(NULL, 0);
 	if (!here)

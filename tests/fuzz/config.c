@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz: config */
 #include <stdlib.h>
 
 #include "config/file.h"

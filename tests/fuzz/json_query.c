@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz: json */
 #include <stdlib.h>
 
-#include "../unit/json/machine.h"
+#include "unit/json/machine.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

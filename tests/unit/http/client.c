@@ -81,7 +81,7 @@ static void fake_start(struct fake *f)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-	strcpy(f->folder, "/tmp/atoll-client-XXXXXX");
+	memcpy(f->folder, "/tmp/atoll-client-XXXXXX", sizeof("/tmp/atoll-client-XXXXXX"));
 	if (!mkdtemp(f->folder))
 		abort();
 	snprintf(f->path, sizeof(f->path), "%s/s", f->folder);

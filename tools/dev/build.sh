@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+# ./dev build — one folder per kind of build, so that switching costs nothing.
+
+source tools/dev/setup.sh
+
+declare -A BUILD_FOLDER=(
+	[gcc]=build [clang]=build-clang [asan]=build-asan [tsan]=build-tsan [fuzz]=build-fuzz
+)
+declare -A BUILD_COMPILER=([gcc]=gcc [clang]=clang [asan]=gcc [tsan]=gcc [fuzz]=clang)
+declare -A BUILD_OPTIONS=(
+	[gcc]="-Dbuildtype=debugoptimized"
+	[clang]="-Dwerror=true"
+	[asan]="-Db_sanitize=address,undefined -Db_lundef=false"
+	[tsan]="-Db_sanitize=thread -Db_lundef=false"
+	[fuzz]="-Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
+		-Dc_args=-fsanitize=fuzzer-no-link"
+)
+declare -A BUILD_TARGETS=([fuzz]=fuzzers)
+
+# The folder also holds logs and stamps, so that it may be there without a build in it.
+build_configure()
+{
+	local kind=$1 folder=${BUILD_FOLDER[$1]}
+	if [ -f "$folder/build.ninja" ]; then
+		return
+	fi
+	note "configuring $folder"
+	mkdir -p "$folder"
+	# shellcheck disable=SC2086 # the options are words
+	CC=${BUILD_COMPILER[$kind]} meson setup ${BUILD_OPTIONS[$kind]} "$folder" \
+		>"$folder/configure.log" 2>&1 || {
+		tail -n 20 "$folder/configure.log" >&2
+		return 1
+	}
+}
+
+# build_kind KIND [TARGET…]
+build_kind()
+{
+	local kind=$1 folder=${BUILD_FOLDER[$1]}
+	shift
+	ensure_packages tools/packages.txt
+	step "build in $folder"
+	build_configure "$kind" || return 1
+	# shellcheck disable=SC2086
+	ninja -C "$folder" --quiet "$@" ${BUILD_TARGETS[$kind]:-} >&2
+}
+
+dev_build()
+{
+	local kind kinds=()
+	for kind in "$@"; do
+		kind=${kind#--}
+		[ -n "${BUILD_FOLDER[$kind]:-}" ] || die "there is no build --$kind" \
+			"kinds: ${!BUILD_FOLDER[*]}"
+		kinds+=("$kind")
+	done
+	for kind in "${kinds[@]:-gcc}"; do
+		build_kind "$kind" || die "the $kind build failed"
+		note "programs are in ${BUILD_FOLDER[$kind]}/"
+	done
+}

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+# ./dev check — what can be said without running anything.
+
+source tools/dev/results.sh
+source tools/dev/build.sh
+
+# Seconds for clang-tidy; files it does not reach are reported as skipped.
+TIDY_SECONDS=${TIDY_SECONDS:-360}
+TIDY_CACHE=build-clang/tidy
+
+c_files()
+{
+	git ls-files --cached --others --exclude-standard "$@" | while read -r file; do
+		[ -f "$file" ] && echo "$file"
+	done
+}
+
+check_format()
+{
+	c_files 'src/*.[ch]' 'tests/*.[ch]' | xargs -P "$(nproc)" -n 40 clang-format --dry-run -Werror
+}
+
+# cppcheck 2.10 cannot expand __VA_OPT__ and would skip every file that logs, so it is given copies
+# of the headers that use it with GNU's older spelling.
+cppcheck_headers()
+{
+	local header
+	rm -rf build/cppcheck
+	grep -l __VA_OPT__ src/*/*.h | while read -r header; do
+		mkdir -p "build/cppcheck/$(dirname "${header#src/}")"
+		sed 's/{__VA_ARGS__ __VA_OPT__(, ){/{{.kind = LOG_FIELD_END}, ##__VA_ARGS__, {/' \
+			"$header" >"build/cppcheck/${header#src/}"
+	done
+}
+
+check_cppcheck()
+{
+	cppcheck_headers
+	cppcheck --quiet -j "$(nproc)" --std=c11 --enable=warning,performance,portability \
+		--suppressions-list=tools/cppcheck.txt --inline-suppr --error-exitcode=1 \
+		-D_GNU_SOURCE -D__x86_64__ -Ibuild/cppcheck -Isrc \
+		--template='{file}:{line}: {id}: {message}' src
+}
+
+# What clang-tidy says about a file depends on the file, the headers and the checks.
+tidy_key()
+{
+	cat "$1" build-clang/tidy/.common | sha256sum | cut -c 1-32
+}
+
+tidy_one()
+{
+	local key
+	key=$(tidy_key "$1")
+	[ -e "$TIDY_CACHE/$key" ] && return
+	if [ "$(date +%s)" -ge "$TIDY_DEADLINE" ]; then
+		echo "$1" >>"$TIDY_CACHE/.late"
+		return
+	fi
+	clang-tidy --quiet -p build-clang "$1" 2>/dev/null && touch "$TIDY_CACHE/$key"
+}
+
+check_tidy()
+{
+	mkdir -p "$TIDY_CACHE"
+	rm -f "$TIDY_CACHE/.late"
+	{ cat .clang-tidy; c_files 'src/*.h' | xargs cat; } | sha256sum >"$TIDY_CACHE/.common"
+	TIDY_DEADLINE=$(($(date +%s) + TIDY_SECONDS))
+	export TIDY_DEADLINE TIDY_CACHE
+	export -f tidy_one tidy_key
+	# Newest first: what was just changed is looked at even when time runs out.
+	c_files 'src/*.c' | xargs ls -t | xargs -P "$(nproc)" -n 1 bash -c 'tidy_one "$0"' || return
+	if [ -e "$TIDY_CACHE/.late" ]; then
+		result skipped checks tidy-rest \
+			"$(wc -l <"$TIDY_CACHE/.late") files not reached in $TIDY_SECONDS s"
+	fi
+}
+
+run_check()
+{
+	local name=$1
+	shift
+	note "$name"
+	if "$@" >"$RESULTS/$name.log" 2>&1; then
+		result passed checks "$name"
+	else
+		tail -n 40 "$RESULTS/$name.log" >&2
+		result failed checks "$name" "see $RESULTS/$name.log"
+	fi
+}
+
+# clang-tidy reads how each file is compiled, and the headers that the build makes.
+suite_checks()
+{
+	step "checks"
+	run_check layers tools/check_layers.py
+	run_check sizes tools/check_sizes.py
+	run_check banned tools/check_banned.py
+	run_check format check_format
+	run_check cppcheck check_cppcheck
+	if build_kind clang; then
+		run_check tidy check_tidy
+	else
+		result failed checks tidy "the clang build failed"
+	fi
+	if build_kind gcc && build/atolld --help >/dev/null 2>&1; then
+		run_check openapi tools/check_openapi.py
+	else
+		result failed checks openapi "build/atolld does not run"
+	fi
+}
+
+dev_check()
+{
+	ensure_packages tools/packages.txt
+	results_begin
+	suite_checks
+	results_end
+}

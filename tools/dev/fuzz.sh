@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# fuzz.sh PROGRAM — one fuzz target: every input that ever broke it, then some seconds of search.
+# What breaks it now is kept; move it to tests/fuzz/regression/NAME/ with the fix.
+set -euo pipefail
+
+program=$1
+name=$(basename "$program")
+name=${name#fuzz_}
+found=build/results/fuzz/$name
+mkdir -p "$found/corpus"
+
+limits=(-timeout=10 -rss_limit_mb=2048 -artifact_prefix="$found/")
+shopt -s nullglob
+regressions=(tests/fuzz/regression/"$name"/*)
+if [ ${#regressions[@]} -gt 0 ]; then
+	"$program" "${limits[@]}" "${regressions[@]}"
+fi
+seeds=()
+if [ -d "tests/fuzz/seeds/$name" ]; then
+	seeds=("tests/fuzz/seeds/$name")
+fi
+exec "$program" "${limits[@]}" -max_len=4096 -print_final_stats=1 \
+	-max_total_time="${FUZZ_SECONDS:-6}" "$found/corpus" "${seeds[@]}"

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# ./dev run — Atoll started, and a real job in a sandbox.
+
+source tools/dev/build.sh
+
+dev_run()
+{
+	local job=${1:-python-report}
+	[ -x "examples/$job/run" ] || die "there is no example '$job'" \
+		"examples: $(find examples -mindepth 2 -maxdepth 2 -name run -printf '%h ' |
+			sed 's|examples/||g')"
+	build_kind gcc || die "the build failed"
+	step "examples/$job"
+	ATOLL=$PWD/build/atoll exec "examples/$job/run" "${@:2}"
+}

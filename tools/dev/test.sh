@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+# ./dev test — build and test everything, or the named suites. The last line is the sum.
+
+source tools/dev/check.sh
+
+SUITES=(checks unit asan tsan clang fuzz system escape fault examples)
+# The folders of the process that has threads.
+TSAN_FOLDERS='base|loop|worker|json|http|sandbox|config|account|store|image|provider|fleet|api|daemon'
+
+# run_unit SUITE KIND [TEST…]: cmocka, through meson.
+run_unit()
+{
+	local suite=$1 folder=${BUILD_FOLDER[$2]}
+	shift 2
+	rm -f "$folder/meson-logs/testlog.json"
+	${WRAP:-} meson test -C "$folder" --no-rebuild --suite unit --print-errorlogs "$@" >&2 || true
+	if [ -s "$folder/meson-logs/testlog.json" ]; then
+		results_add meson "$suite" "$folder/meson-logs/testlog.json"
+	else
+		result failed "$suite" "meson test" "it left no results"
+	fi
+}
+
+suite_unit()
+{
+	build_kind gcc || { result failed unit build "the gcc build failed"; return; }
+	step "unit tests"
+	run_unit unit gcc
+}
+
+suite_asan()
+{
+	build_kind asan || { result failed asan build "the build failed"; return; }
+	step "unit tests under ASan and UBSan"
+	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 run_unit asan asan
+}
+
+# TSan wants its shadow at fixed addresses, which address randomisation of new kernels may take.
+fixed_addresses()
+{
+	setarch -R true 2>/dev/null && echo "setarch -R"
+}
+
+suite_tsan()
+{
+	local tests WRAP
+	WRAP=$(fixed_addresses || true)
+	build_configure tsan || { result failed tsan build "the build failed"; return; }
+	tests=$(meson test -C build-tsan --list 2>/dev/null | sed 's|.* / ||' |
+		grep -E "^($TSAN_FOLDERS)/" || true)
+	# shellcheck disable=SC2086 # words
+	if ! $WRAP ninja -C build-tsan --quiet $(sed 's|/|_|; s|^|tests/unit_|' <<<"$tests") >&2; then
+		result failed tsan build "the build failed"
+		return
+	fi
+	step "unit tests of the api process under TSan"
+	# shellcheck disable=SC2086
+	TSAN_OPTIONS=halt_on_error=1 run_unit tsan tsan $tests
+}
+
+suite_clang()
+{
+	if build_kind clang; then
+		result passed clang "build without warnings"
+	else
+		result failed clang "build without warnings"
+	fi
+}
+
+fuzz_one()
+{
+	local name=${1##*/fuzz_}
+	mkdir -p "$RESULTS/fuzz"
+	if tools/dev/fuzz.sh "$1" >"$RESULTS/fuzz/$name.log" 2>&1; then
+		result passed fuzz "$name"
+	else
+		tail -n 25 "$RESULTS/fuzz/$name.log" >&2
+		result failed fuzz "$name" "see $RESULTS/fuzz/$name.log"
+	fi
+}
+
+suite_fuzz()
+{
+	build_kind fuzz || { result failed fuzz build "the build failed"; return; }
+	step "fuzz targets, ${FUZZ_SECONDS:-6} s each"
+	export -f fuzz_one result
+	export RESULTS
+	find build-fuzz/tests -name 'fuzz_*' -type f -executable | sort |
+		xargs -P "$(nproc)" -n 1 bash -c 'fuzz_one "$0"'
+}
+
+# run_pytest SUITE SECONDS FOLDER…
+run_pytest()
+{
+	local suite=$1 seconds=$2 folder folders=() report=$RESULTS/$1.xml
+	shift 2
+	for folder in "$@"; do
+		if [ -d "$folder" ]; then
+			folders+=("$folder")
+		fi
+	done
+	build_kind gcc || { result failed "$suite" build "the gcc build failed"; return; }
+	step "$suite tests"
+	timeout --kill-after=20 "$seconds" python3 -m pytest -q -p no:cacheprovider --tb=short \
+		-rs --junitxml="$report" "${folders[@]}" >&2 || true
+	if [ -s "$report" ]; then
+		results_add junit "$suite" "$report"
+	else
+		result failed "$suite" pytest "it did not end within $seconds s, or did not start"
+	fi
+}
+
+suite_system()
+{
+	run_pytest system 420 tests/system tests/contract
+}
+
+suite_escape()
+{
+	run_pytest escape 240 tests/escape
+}
+
+suite_fault()
+{
+	run_pytest fault 300 tests/fault
+}
+
+# An example is done by its own script; 77 means that it cannot run here, for the reason in its
+# last line.
+run_example()
+{
+	local name=$1 status=0 log=$RESULTS/example-$1.log
+	ATOLL=$PWD/build/atoll timeout --kill-after=20 300 "examples/$name/run" >"$log" 2>&1 ||
+		status=$?
+	case $status in
+	0) result passed examples "$name" ;;
+	77) result skipped examples "$name" "$(tail -n 1 "$log")" ;;
+	*)
+		tail -n 25 "$log" >&2
+		result failed examples "$name" "exit status $status; see $log"
+		;;
+	esac
+}
+
+suite_examples()
+{
+	local run
+	build_kind gcc || { result failed examples build "the gcc build failed"; return; }
+	step "examples"
+	for run in examples/*/run; do
+		run_example "$(basename "$(dirname "$run")")"
+	done
+}
+
+dev_test()
+{
+	local suite suites=("$@")
+	[ $# -gt 0 ] || suites=("${SUITES[@]}")
+	for suite in "${suites[@]}"; do
+		declare -F "suite_$suite" >/dev/null || die "there is no suite '$suite'" \
+			"suites: ${SUITES[*]}"
+	done
+	ensure_packages tools/packages.txt
+	results_begin
+	for suite in "${suites[@]}"; do
+		"suite_$suite"
+	done
+	results_end
+}
