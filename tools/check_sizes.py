@@ -26,7 +26,7 @@ def parameter_count(signature):
     """Of "(int a, void (*f)(int, int))": commas at the outermost level."""
     inside = signature.strip()[1:-1].strip()
     inside = re.sub(r"(^|,)\s*struct error \*\s*\w*$", "", inside)
-    inside = inside.removesuffix(", ...")
+    inside = re.sub(r",\s*\.\.\.$", "", inside)
     if inside in ("", "void"):
         return 0
     depth = 0
