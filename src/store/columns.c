@@ -193,6 +193,12 @@ const struct column columns_of_sandbox_seen[] = {
         END,
 };
 
+const struct column columns_of_sandbox_tally[] = {
+        CHOICE_OF(sandbox_tally, actual, sandbox_state),
+        WHOLE_OF(sandbox_tally, count),
+        END,
+};
+
 const struct column columns_of_sandbox_change[] = {
         TEXT_OF(sandbox_change, id),
         CHOICE_OF(sandbox_change, from, sandbox_state),

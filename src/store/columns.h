@@ -52,6 +52,10 @@ struct template_seen {
 struct sandbox_seen {
 	enum sandbox_state actual;
 };
+struct sandbox_tally {
+	enum sandbox_state actual;
+	int64_t count;
+};
 struct sandbox_change {
 	const char *id;
 	enum sandbox_state from, to;
@@ -78,4 +82,5 @@ extern const struct column columns_of_project_record[], columns_of_key_record[],
         columns_of_template_record[], columns_of_sandbox_record[], columns_of_event_record[],
         columns_of_session_record[], columns_of_lookup[], columns_of_tally[], columns_of_touch[],
         columns_of_template_seen[], columns_of_template_move[], columns_of_sandbox_seen[],
-        columns_of_sandbox_change[], columns_of_sandbox_page[], columns_of_event_page[];
+        columns_of_sandbox_change[], columns_of_sandbox_page[], columns_of_event_page[],
+        columns_of_sandbox_tally[];

@@ -45,6 +45,18 @@ static int check_project_max(struct connection *c, const struct insertion *inser
 	return -1;
 }
 
+static int check_template(struct connection *c, const struct sandbox_record *r, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct template_seen)};
+	int count = query_run(c, QUERY_TEMPLATE_STATE, &(struct lookup){.id = r->template_id},
+	                      &rows, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "template '%s' is gone", r->template_name);
+	return count < 0 ? -1 : 0;
+}
+
 static int run_insertion(struct connection *c, void *context, struct error *err)
 {
 	const struct insertion *insertion = context;
@@ -55,7 +67,7 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 	                                   .text = r->last_event};
 	int count;
 
-	if (check_project_max(c, insertion, err) < 0)
+	if (check_project_max(c, insertion, err) < 0 || check_template(c, r, err) < 0)
 		return -1;
 	count = query_run(c, QUERY_SANDBOX_INSERT, r, NULL, err);
 	if (count == 0)
@@ -215,6 +227,9 @@ static int run_move(struct connection *c, void *context, struct error *err)
 		return -1;
 	if (change->rows.count == 0)
 		return refuse_change(c, takes, err);
+	if (takes->to == SANDBOX_DELETED &&
+	    query_run(c, QUERY_SESSION_REMOVE_OF, &(struct lookup){.id = takes->id}, NULL, err) < 0)
+		return -1;
 	return add_event(c, &event, err);
 }
 
@@ -293,6 +308,23 @@ int store_sandbox_set_timeout(struct store *s, const char *id, int64_t timeout_a
 	if (count == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", id);
 	return count < 0 ? -1 : 0;
+}
+
+int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COUNT],
+                        struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct sandbox_tally)};
+	const struct sandbox_tally *tallies;
+
+	if (store_read_query(s, QUERY_SANDBOX_TALLY, NULL, &rows, err) < 0)
+		return -1;
+	tallies = rows.items;
+	for (unsigned i = 0; i < SANDBOX_STATE_COUNT; i++)
+		ret_by_state[i] = 0;
+	for (size_t i = 0; i < rows.count; i++)
+		ret_by_state[tallies[i].actual] = (uint64_t)tallies[i].count;
+	return 0;
 }
 
 int store_sandbox_purge(struct store *s, int64_t before, struct error *err)

@@ -74,7 +74,8 @@ MUST_CHECK int store_template_remove(struct store *s, const char *project_id, co
 
 /* ---- sandboxes ---- */
 
-/* In any state; last_event becomes its first event. ERROR_LIMIT when the project has project_max
+/* In any state; last_event becomes its first event. ERROR_NOT_FOUND when its template is gone,
+ * ERROR_LIMIT when the project has project_max
  * living ones; 0 = no limit. A name is taken while its sandbox is living: neither failed nor on
  * its way out. */
 MUST_CHECK int store_sandbox_insert(struct store *s, const struct sandbox_record *r,
@@ -101,7 +102,8 @@ struct sandbox_move {
 };
 /* The only way a state changes: compare and set, ERROR_CONFLICT when `from` is not the state.
  * States that something rests in (STARTED, STOPPED, DELETED, FAILED) are on the disk when the call
- * returns; those in between survive a crash of Atoll, not always one of the machine. */
+ * returns; those in between survive a crash of Atoll, not always one of the machine. The sessions
+ * of a DELETED one go with it. */
 MUST_CHECK int store_sandbox_move(struct store *s, const struct sandbox_move *move,
                                   struct error *err);
 /* The same, and the row as it is now. */
@@ -115,6 +117,8 @@ MUST_CHECK int store_sandbox_want(struct store *s, const char *id, enum sandbox_
 void store_sandbox_touch(struct store *s, const char *id, int64_t now);
 MUST_CHECK int store_sandbox_set_timeout(struct store *s, const char *id, int64_t timeout_at,
                                          struct error *err);
+MUST_CHECK int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COUNT],
+                                   struct error *err);
 /* Drops rows DELETED before `before`. */
 MUST_CHECK int store_sandbox_purge(struct store *s, int64_t before, struct error *err);
 MUST_CHECK int store_event_list(struct store *s, struct arena *a, const char *sandbox_id,

@@ -10,6 +10,10 @@ last_event_at, last_event, version
 SELECT count(*) AS count FROM sandboxes
 WHERE project_id = :project_id AND actual NOT IN ('deleting', 'deleted', 'failed');
 
+-- name: sandbox_tally
+-- gives: sandbox_tally
+SELECT actual, count(*) AS count FROM sandboxes GROUP BY actual;
+
 -- name: sandbox_insert
 -- takes: sandbox_record
 INSERT INTO sandboxes ({sandbox})

@@ -95,13 +95,29 @@ static inline struct sandbox_move sample_move(const char *id, enum sandbox_state
 	                             .now = NOW + 1};
 }
 
+static inline struct template_record sample_template(const char *id, const char *project_id,
+                                                     const char *name)
+{
+	return (struct template_record){.id = id,
+	                                .project_id = project_id,
+	                                .name = name,
+	                                .folder = name,
+	                                .env_json = "{\"X\":\"1\"}",
+	                                .user = "user",
+	                                .state = TEMPLATE_PENDING,
+	                                .created_at = NOW};
+}
+
+/* A new store with what a sandbox needs to refer to. */
 static inline struct store *store_with_project(const char *dsn)
 {
 	struct error err = {0};
 	struct store *s = NULL;
 	struct project_record project = sample_project();
+	struct template_record template = sample_template("template-id", "nobody", "sample");
 
 	assert_done(store_open(dsn, &s, &err));
 	assert_done(store_project_insert(s, &project, &err));
+	assert_done(store_template_insert(s, &template, &err));
 	return s;
 }

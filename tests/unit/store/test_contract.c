@@ -160,19 +160,6 @@ static void a_key_that_was_used_says_so_before_and_after_it_is_written(void **st
 
 /* ---- templates ---- */
 
-static struct template_record sample_template(const char *id, const char *project_id,
-                                              const char *name)
-{
-	return (struct template_record){.id = id,
-	                                .project_id = project_id,
-	                                .name = name,
-	                                .folder = name,
-	                                .env_json = "{\"X\":\"1\"}",
-	                                .user = "user",
-	                                .state = TEMPLATE_PENDING,
-	                                .created_at = NOW};
-}
-
 static void a_template_is_found_by_name_and_id_the_projects_own_first(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -295,7 +282,7 @@ static void a_project_sees_its_own_templates_and_everybodys(void **state)
 	assert_string_equal(list.items[0].name, "base");
 	assert_string_equal(list.items[1].name, "zebra");
 	assert_done(store_template_list(*state, &a, NULL, &list, &err));
-	assert_int_equal(list.count, 3);
+	assert_int_equal(list.count, 4); /* the samples' own, too */
 }
 
 /* ---- sandboxes ---- */
@@ -405,6 +392,34 @@ static void a_sandbox_of_a_project_that_is_not_there_is_refused(void **state)
 
 	r.project_id = "nobody";
 	assert_refused(store_sandbox_insert(*state, &r, 0, &err), ERROR_NOT_FOUND);
+}
+
+static void a_sandbox_of_a_template_that_is_gone_is_refused(void **state)
+{
+	struct error err = {0};
+	struct id id = id_new();
+	struct sandbox_record r = sample_sandbox(id.text, "box");
+
+	r.template_id = "gone";
+	assert_refused(store_sandbox_insert(*state, &r, 0, &err), ERROR_NOT_FOUND);
+	assert_non_null(strstr(err.text, "template"));
+}
+
+static void sandboxes_are_counted_by_state(void **state)
+{
+	struct error err = {0};
+	uint64_t counts[SANDBOX_STATE_COUNT];
+	struct id id = id_new();
+	struct sandbox_record r = sample_sandbox(id.text, "box");
+
+	assert_done(store_sandbox_insert(*state, &r, 0, &err));
+	id = id_new();
+	r.name = "other";
+	r.actual = SANDBOX_STARTED;
+	assert_done(store_sandbox_insert(*state, &r, 0, &err));
+	assert_done(store_sandbox_count(*state, counts, &err));
+	for (unsigned i = 0; i < SANDBOX_STATE_COUNT; i++)
+		assert_int_equal(counts[i], i == SANDBOX_PENDING || i == SANDBOX_STARTED);
 }
 
 static void a_move_is_a_compare_and_set_that_tells_what_it_met(void **state)
@@ -745,6 +760,7 @@ static void the_sessions_of_a_sandbox_go_with_it(void **state)
 	struct id one = id_new(), two = id_new();
 	struct session_record r = {PROJECT, "tenant", "1", one.text, NOW, NOW};
 	struct session_list list;
+	struct sandbox_move move;
 
 	insert_sandbox(*state, one.text);
 	insert_sandbox(*state, two.text);
@@ -756,6 +772,12 @@ static void the_sessions_of_a_sandbox_go_with_it(void **state)
 	assert_done(store_session_list(*state, &a, PROJECT, &list, &err));
 	assert_int_equal(list.count, 1);
 	assert_string_equal(list.items[0].session_id, "2");
+	move = sample_move(two.text, SANDBOX_PENDING, SANDBOX_DELETING);
+	assert_done(store_sandbox_move(*state, &move, &err));
+	move = sample_move(two.text, SANDBOX_DELETING, SANDBOX_DELETED);
+	assert_done(store_sandbox_move(*state, &move, &err));
+	assert_done(store_session_list(*state, &a, PROJECT, &list, &err));
+	assert_int_equal(list.count, 0);
 	r.session_id = "3";
 	r.sandbox_id = "nothing";
 	assert_refused(store_session_insert(*state, &r, 0, &err), ERROR_NOT_FOUND);
@@ -791,6 +813,8 @@ static const struct CMUnitTest cases[] = {
         EACH(a_name_is_unique_among_the_living_and_free_again_when_one_goes),
         EACH(a_project_has_at_most_so_many_living_sandboxes),
         EACH(a_sandbox_of_a_project_that_is_not_there_is_refused),
+        EACH(a_sandbox_of_a_template_that_is_gone_is_refused),
+        EACH(sandboxes_are_counted_by_state),
         EACH(a_move_is_a_compare_and_set_that_tells_what_it_met),
         EACH(a_reason_stays_until_another_one_or_a_new_start),
         EACH(a_wish_is_left_to_the_one_at_work),
