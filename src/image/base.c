@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The template "base": a Debian by mmdebstrap, from where this machine's apt gets its packages. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "image/command.h"
+#include "image/host_config.h"
+#include "image/progress.h"
+#include "image/root.h"
+#include "image/tree.h"
+#include "image/work.h"
+
+#define PACKAGES                                                                                   \
+	"bash,coreutils,python3,python3-pip,python3-venv,nodejs,npm,git,ripgrep,curl,"             \
+	"ca-certificates,sudo,ncurses-bin,ncurses-term,procps,less,gcc,make,libc6-dev"
+#define USER_HOME "/home/user"
+#define PROJECT USER_HOME "/project"
+#define BUNDLE "/etc/ssl/certs/ca-certificates.crt"
+
+/* ---- progress ---- */
+
+/* mmdebstrap installs in two rounds; in each, apt tells a number of packages and then fetches,
+ * unpacks and sets up each of them. */
+struct base_progress {
+	int fd, percent, start, span;
+	unsigned steps, done;
+};
+
+static const struct {
+	const char *line, *text;
+	int start, span;
+} phases[] = {
+        {"I: running apt-get update", "reading the lists of packages", 2, 4},
+        {"I: downloading packages", "downloading the essential packages", 6, 20},
+        {"I: extracting archives", "unpacking the essential packages", 12, 14},
+        {"I: installing essential", "installing the essential packages", 14, 12},
+        {"I: installing remaining", "installing the packages", 26, 66},
+        {"I: cleaning", "cleaning up", 92, 2},
+};
+
+static void tell(struct base_progress *p, int percent, const char *text)
+{
+	if (percent > p->percent)
+		p->percent = percent;
+	progress_tell(p->fd, p->percent, text);
+}
+
+static bool starts_with(const char *line, const char *start)
+{
+	return !strncmp(line, start, strlen(start));
+}
+
+/* "Get:12 URI suite/main arch NAME arch version": the name only, for addresses are nobody's
+ * business. */
+static void name_of(const char *line, char *out, size_t size)
+{
+	char word[4][128] = {{0}};
+	bool is_fetch = starts_with(line, "Get:");
+	int count = sscanf(line, "%127s %127s %127s %*s %127s", word[0], word[1], word[2], word[3]);
+	const char *name = is_fetch && count == 4 ? word[3] : word[is_fetch ? 0 : 1];
+
+	if (starts_with(line, "Setting up "))
+		(void)sscanf(line, "Setting up %127s", word[0]), name = word[0];
+	(void)snprintf(out, size, "%s %.100s",
+	               is_fetch                         ? "fetching"
+	               : starts_with(line, "Unpacking") ? "unpacking"
+	                                                : "installing",
+	               name);
+}
+
+static void take_line(void *context, const char *line)
+{
+	struct base_progress *p = context;
+	char text[160];
+	unsigned count;
+
+	for (size_t i = 0; i < COUNT_OF(phases); i++)
+		if (starts_with(line, phases[i].line)) {
+			p->start = phases[i].start;
+			p->span = phases[i].span;
+			tell(p, p->start, phases[i].text);
+			return;
+		}
+	if (sscanf(line, "%*u upgraded, %u newly installed", &count) == 1) {
+		p->steps = 3 * count;
+		p->done = 0;
+		return;
+	}
+	if (!starts_with(line, "Get:") && !starts_with(line, "Unpacking ") &&
+	    !starts_with(line, "Setting up "))
+		return;
+	if (p->done < p->steps)
+		p->done++;
+	name_of(line, text, sizeof(text));
+	tell(p, p->start + (p->steps ? (int)(p->span * p->done / p->steps) : 0), text);
+}
+
+/* ---- mmdebstrap ---- */
+
+static int write_scratch(const struct work *w, const char *name, const struct buf *text,
+                         const char **ret, struct arena *a, struct error *err)
+{
+	*ret = arena_format(a, "%s/%s", w->scratch, name);
+	return file_write(AT_FDCWD, *ret, buf_span(text), 0600, err);
+}
+
+static int bootstrap(const struct work *w, struct host_apt *apt, struct arena *a, struct error *err)
+{
+	struct base_progress progress = {.fd = w->job->progress_fd};
+	const char *options, *sources;
+
+	/* Sources and options may hold passwords: in files they are seen by root alone. */
+	buf_add_text(&apt->options, "APT::Install-Recommends \"false\";\n"
+	                            "APT::Sandbox::User \"root\";\n"
+	                            "Dpkg::Use-Pty \"false\";\n");
+	if (write_scratch(w, "apt.conf", &apt->options, &options, a, err) < 0 ||
+	    write_scratch(w, "sources.list", &apt->sources, &sources, a, err) < 0)
+		return -1;
+	const char *argv[] = {
+	        "mmdebstrap", "--verbose", "--mode=root", "--variant=minbase", "--format=directory",
+	        "--include=" PACKAGES, arena_format(a, "--aptopt=%s", options),
+	        /* Documentation in other languages and of nobody's interest is a fifth of all. */
+	        "--dpkgopt=path-exclude=/usr/share/man/*",
+	        "--dpkgopt=path-exclude=/usr/share/locale/*",
+	        "--dpkgopt=path-exclude=/usr/share/doc/*",
+	        "--dpkgopt=path-include=/usr/share/doc/*/copyright", apt->suite, w->root,
+	        apt->sources.size > 0 ? sources : NULL, NULL};
+	const char *env[] = {arena_format(a, "TMPDIR=%s", w->scratch), NULL};
+	struct image_command command = {.argv = argv,
+	                                .env = env,
+	                                .network = true,
+	                                .source_fd = -1,
+	                                .measured = NULL,
+	                                .on_line = take_line,
+	                                .line_context = &progress};
+	return command_run(w->job, &command, err);
+}
+
+/* ---- what is ours in it ---- */
+
+static const struct root_file files[] = {
+        /* A sandbox has no services, and packages must not try to start theirs. */
+        {"usr/sbin/policy-rc.d", 0755, 0, SPAN("#!/bin/sh\nexit 101\n")},
+        {"etc/sudoers.d/user", 0440, 0, SPAN("user ALL=(ALL:ALL) NOPASSWD: ALL\n")},
+        {"etc/machine-id", 0444, 0, SPAN("")},
+        {"etc/hostname", 0644, 0, SPAN("sandbox\n")},
+        {"etc/resolv.conf", 0644, 0, SPAN("")},
+        {"etc/apt/apt.conf.d/90sandbox", 0644, 0,
+         SPAN("APT::Install-Recommends \"false\";\nAPT::Sandbox::User \"root\";\n")},
+};
+
+static int write_files(int root, struct error *err)
+{
+	for (size_t i = 0; i < COUNT_OF(files); i++)
+		if (root_write(root, &files[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static int read_settings(const char *const *paths, const char *const *names, struct buf *out)
+{
+	for (; *paths; paths++) {
+		AUTO(buf_done) struct buf text = BUF(64 * 1024);
+		struct error ignored = {0};
+		if (file_read(AT_FDCWD, *paths, &text, &ignored) == 0)
+			host_filter_settings(buf_span(&text), names, out);
+	}
+	return out->overflowed ? -1 : 0;
+}
+
+/* pip refuses to touch what Debian installed (PEP 668) unless told; here the whole machine is the
+ * user's to change, and `pip install` is expected to work. Both tools install below ~/.local, which
+ * is in PATH. */
+static int write_tool_settings(int root, struct error *err)
+{
+	static const char *const npm_paths[] = {"/usr/etc/npmrc", "/etc/npmrc", "/root/.npmrc",
+	                                        NULL};
+	static const char *const pip_paths[] = {"/etc/pip.conf", "/root/.config/pip/pip.conf",
+	                                        NULL};
+	AUTO(buf_done) struct buf npm = BUF(64 * 1024);
+	AUTO(buf_done) struct buf pip = BUF(64 * 1024);
+
+	buf_add_text(&npm, "prefix=${HOME}/.local\n"
+	                   "update-notifier=false\n"
+	                   "fund=false\n");
+	buf_add_text(&pip, "[global]\n"
+	                   "break-system-packages = true\n"
+	                   "disable-pip-version-check = true\n");
+	if (read_settings(npm_paths, host_npm_settings, &npm) < 0 ||
+	    read_settings(pip_paths, host_pip_settings, &pip) < 0)
+		return FAIL(err, ERROR_TOO_LARGE, "npm's or pip's settings are too long");
+	struct root_file npm_file = {"etc/npmrc", 0644, 0, buf_span(&npm)};
+	struct root_file pip_file = {"etc/pip.conf", 0644, 0, buf_span(&pip)};
+	return root_write(root, &npm_file, err) < 0 ? -1 : root_write(root, &pip_file, err);
+}
+
+static int write_apt(int root, const struct host_apt *apt, struct error *err)
+{
+	struct root_file sources = {"etc/apt/sources.list", 0644, 0, buf_span(&apt->safe_sources)};
+	struct root_file options = {"etc/apt/apt.conf.d/91network", 0644, 0,
+	                            buf_span(&apt->safe_options)};
+	AUTO_CLOSE int folder = -1;
+
+	if (root_open_folder(root, "etc/apt/apt.conf.d", &folder, err) < 0)
+		return -1;
+	/* The copy that mmdebstrap leaves has the machine's passwords, if there are any. */
+	if (unlinkat(folder, "99mmdebstrap", 0) < 0 && errno != ENOENT)
+		return FAIL_ERRNO(err, "remove the builder's apt options");
+	/* Without sources of its own, mmdebstrap has written what it used by itself. */
+	if (apt->sources.size > 0 && root_write(root, &sources, err) < 0)
+		return -1;
+	return root_write(root, &options, err);
+}
+
+static int copy_skeleton(int root, int home, struct error *err)
+{
+	static const char *const names[] = {".bashrc", ".profile", ".bash_logout"};
+
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		AUTO(buf_done) struct buf text = BUF(64 * 1024);
+		char path[64];
+		(void)snprintf(path, sizeof(path), "etc/skel/%s", names[i]);
+		if (root_read(root, path, &text, err) < 0)
+			return -1;
+		struct root_file file = {names[i], 0644, ROOT_USER_ID, buf_span(&text)};
+		if (root_write(home, &file, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int fill_home(int root, struct error *err)
+{
+	AUTO_CLOSE int home = -1;
+
+	if (root_open_folder(root, &USER_HOME[1], &home, err) < 0 ||
+	    copy_skeleton(root, home, err) < 0)
+		return -1;
+	if (mkdirat(home, "project", 0755) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(err, "make the project folder");
+	if (fchownat(home, "project", ROOT_USER_ID, ROOT_USER_ID, AT_SYMLINK_NOFOLLOW) < 0)
+		return FAIL_ERRNO(err, "own the project folder");
+	return 0;
+}
+
+static int finish(const struct work *w, const struct host_apt *apt, bool *ret_authorities,
+                  struct error *err)
+{
+	AUTO_CLOSE int root = open(w->root, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (root < 0)
+		return FAIL_ERRNO(err, "open '%s'", w->root);
+	if (write_files(root, err) < 0 || write_tool_settings(root, err) < 0 ||
+	    write_apt(root, apt, err) < 0 || host_copy_authorities(root, ret_authorities, err) < 0)
+		return -1;
+	if (root_finish(w->root, err) < 0)
+		return -1;
+	return fill_home(root, err);
+}
+
+/* With authorities of the machine's own, the libraries that bring theirs along are told of them. */
+#define COMMON_ENV                                                                                 \
+	"\"LANG\":\"C.UTF-8\",\"ATOLL_PROJECT_DIR\":\"" PROJECT "\","                              \
+	"\"PATH\":\"" USER_HOME                                                                    \
+	"/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\""
+#define AUTHORITIES_ENV                                                                            \
+	",\"SSL_CERT_FILE\":\"" BUNDLE "\",\"REQUESTS_CA_BUNDLE\":\"" BUNDLE                       \
+	"\",\"NODE_EXTRA_CA_CERTS\":\"" BUNDLE "\""
+
+static int build(struct work *w, struct host_apt *apt, struct arena *a, struct error *err)
+{
+	bool authorities = false;
+	int64_t bytes;
+
+	progress_tell(w->job->progress_fd, 1, "asking apt for its sources");
+	if (command_require("mmdebstrap", err) < 0 || host_apt_ask(w->job, a, apt, err) < 0 ||
+	    bootstrap(w, apt, a, err) < 0 || finish(w, apt, &authorities, err) < 0 ||
+	    tree_size(w->root, &bytes, err) < 0)
+		return -1;
+	if (bytes > w->job->size_max)
+		return FAIL(err, ERROR_TOO_LARGE, "larger than %lld MiB",
+		            (long long)(w->job->size_max >> 20));
+	struct image_config config = {
+	        .env_json = authorities ? "{" COMMON_ENV AUTHORITIES_ENV "}" : "{" COMMON_ENV "}",
+	        .entrypoint_json = "[]",
+	        .ports_json = "[]",
+	        .user = "user",
+	        .workdir = PROJECT,
+	        .size_bytes = bytes,
+	};
+	progress_tell(w->job->progress_fd, 95, "writing to disk");
+	return work_commit(w, &config, err);
+}
+
+int image_build_base(const struct image_job *job, struct error *err)
+{
+	AUTO(work_done) struct work w = WORK;
+	AUTO(host_apt_done) struct host_apt apt = {0};
+	AUTO(arena_done) struct arena a = {0};
+
+	if (work_begin(&w, job, err) < 0 || build(&w, &apt, &a, err) < 0)
+		return -1;
+	progress_tell(job->progress_fd, 100, "done");
+	return 0;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "image/command.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "image/failure.h"
+#include "image/progress.h"
+#include "image/tree.h"
+
+#define LOOK_MS 1000 /* how often the limit and the reader of the progress are looked at */
+#define LINE_MAX_ 1024
+#define ENV_MAX 32
+
+/* Of our own environment the programs get only how to reach the network. */
+static const char *const passed_env[] = {"http_proxy",  "https_proxy", "no_proxy",     "HTTP_PROXY",
+                                         "HTTPS_PROXY", "NO_PROXY",    "SSL_CERT_FILE"};
+
+static bool find_program(const char *program, char *ret, size_t size)
+{
+	struct span path = SPAN(COMMAND_PATH), folder;
+	bool more;
+
+	do {
+		more = span_split(&path, ':', &folder);
+		(void)snprintf(ret, size, "%.*s/%s", (int)folder.size, folder.data, program);
+		if (access(ret, X_OK) == 0)
+			return true;
+	} while (more);
+	return false;
+}
+
+int command_require(const char *program, struct error *err)
+{
+	char path[128];
+
+	if (find_program(program, path, sizeof(path)))
+		return 0;
+	(void)FAIL(err, ERROR_UNSUPPORTED, "'%s' is not installed on this machine", program);
+	/* Each of them comes in a Debian package of its own name. */
+	error_hint(err, "apt-get install %s", program);
+	return -1;
+}
+
+/* Texts that live as long as the program or its caller; one per variable. */
+static void fill_env(const struct image_command *command, const char *env[ENV_MAX])
+{
+	static char passed[COUNT_OF(passed_env)][1024];
+	unsigned count = 0;
+
+	env[count++] = "PATH=" COMMAND_PATH;
+	env[count++] = "LANG=C.UTF-8";
+	env[count++] = "HOME=/nonexistent";
+	env[count++] = "DEBIAN_FRONTEND=noninteractive";
+	for (size_t i = 0; i < COUNT_OF(passed_env); i++) {
+		const char *value = getenv(passed_env[i]);
+		int size = value ? snprintf(passed[i], sizeof(passed[i]), "%s=%s", passed_env[i],
+		                            value)
+		                 : 0;
+		if (size > 0 && (size_t)size < sizeof(passed[i]))
+			env[count++] = passed[i];
+	}
+	for (size_t i = 0; command->env && command->env[i] && count < ENV_MAX - 1; i++)
+		env[count++] = command->env[i];
+	env[count] = NULL;
+}
+
+static int execute(void *context)
+{
+	const struct image_command *command = context;
+	const char *env[ENV_MAX];
+	char path[128];
+
+	if (find_program(command->argv[0], path, sizeof(path))) {
+		fill_env(command, env);
+		execve(path, (char *const *)(uintptr_t)command->argv,
+		       (char *const *)(uintptr_t)env);
+	}
+	fprintf(stderr, "error: run '%s': %s\n", command->argv[0], strerror(errno));
+	return 127;
+}
+
+/* ---- the parent's side ---- */
+
+struct running {
+	const struct image_job *job;
+	const struct image_command *command;
+	int output_fd;
+	pid_t pid;
+	struct buf line;
+	struct failure failure;
+	int64_t look_at; /* the next look */
+};
+
+static void take_output(struct running *r, const char *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (bytes[i] != '\n' && bytes[i] != '\r') {
+			buf_add_byte(&r->line, bytes[i]);
+			continue;
+		}
+		failure_note(&r->failure, buf_text(&r->line));
+		if (r->command->on_line && r->line.size > 0)
+			r->command->on_line(r->command->line_context, buf_text(&r->line));
+		buf_reset(&r->line);
+	}
+}
+
+/* What makes us end it. A large folder is measured less often, so that measuring stays cheap. */
+static int look(struct running *r, struct error *err)
+{
+	int64_t started = clock_monotonic_ms(), bytes = 0;
+
+	if (progress_is_abandoned(r->job->progress_fd))
+		return FAIL(err, ERROR_TIMEOUT, "given up: nobody waits for it any more");
+	if (r->command->measured && tree_size(r->command->measured, &bytes, err) < 0)
+		return -1;
+	if (bytes > r->job->size_max)
+		return FAIL(err, ERROR_TOO_LARGE, "larger than %lld MiB when unpacked",
+		            (long long)(r->job->size_max >> 20));
+	r->look_at = deadline_in(LOOK_MS + 10 * (clock_monotonic_ms() - started));
+	return 0;
+}
+
+static int follow(struct running *r, struct error *err)
+{
+	char bytes[4096];
+
+	for (;;) {
+		int ready = fd_wait(r->output_fd, POLLIN, r->look_at, err);
+		if (ready < 0)
+			return -1;
+		ssize_t got = ready ? read(r->output_fd, bytes, sizeof(bytes)) : -1;
+		if (got == 0)
+			return 0;
+		if (got > 0)
+			take_output(r, bytes, (size_t)got);
+		else if (ready && errno != EINTR)
+			return FAIL_ERRNO(err, "read the output of a program");
+		if (deadline_poll_ms(r->look_at) == 0 && look(r, err) < 0)
+			return -1;
+	}
+}
+
+static int reap(struct running *r, bool kill_it)
+{
+	int status = 0;
+
+	/* Process 1 of its namespace: all that it started goes with it. */
+	if (kill_it)
+		(void)kill(r->pid, SIGKILL);
+	while (waitpid(r->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int start(struct running *r, struct error *err)
+{
+	const struct image_command *command = r->command;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return FAIL_ERRNO(err, "make a pipe");
+	struct jail jail = {
+	        .writable = command->writable,
+	        .network = command->network,
+	        .source_fd = command->source_fd,
+	        .output_fd = ends[1],
+	        .run = command->argv ? execute : command->function,
+	        .context = command->argv ? (void *)(uintptr_t)command : command->context,
+	};
+	int ret = jail_start(&jail, &r->pid, err);
+	close(ends[1]);
+	r->output_fd = ends[0];
+	return ret;
+}
+
+int command_run(const struct image_job *job, const struct image_command *command, struct error *err)
+{
+	AUTO(buf_done) struct buf line = BUF(LINE_MAX_);
+	struct running r = {.job = job, .command = command, .output_fd = -1, .line = line};
+
+	if (command->argv && command_require(command->argv[0], err) < 0)
+		return -1;
+	int ret = start(&r, err);
+	if (ret == 0) {
+		ret = follow(&r, err);
+		int status = reap(&r, ret < 0);
+		if (ret == 0 && status != 0)
+			ret = failure_report(&r.failure,
+			                     command->argv ? command->argv[0] : "unpack", status,
+			                     err);
+		if (ret == 0 && command->measured)
+			ret = look(&r, err);
+	}
+	auto_close(&r.output_fd);
+	line = r.line;
+	return ret;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* image/command.h — runs a program (or a function) in a jail, line by line, to its end.
+ *
+ * It is ended early when nobody reads the progress any more and when what it writes outgrows its
+ * limit. When it fails, the error is made from what it said last (failure.h). */
+#pragma once
+
+#include "image/image.h"
+#include "image/jail.h"
+
+struct image_command {
+	const char *const *argv; /* looked up in COMMAND_PATH; NULL = `function` */
+	int (*function)(void *context);
+	void *context;
+	const char *const *env; /* NULL-terminated, over a small set of ours */
+	const char *writable;   /* of struct jail */
+	bool network;
+	int source_fd;        /* of struct jail */
+	const char *measured; /* folder that may hold at most job->size_max; NULL = any */
+	void (*on_line)(void *context, const char *line); /* may be NULL; gets `line_context` */
+	void *line_context;
+};
+
+#define COMMAND_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+MUST_CHECK int command_run(const struct image_job *job, const struct image_command *command,
+                           struct error *err);
+/* ERROR_UNSUPPORTED, with the Debian package to install, when it is not there. */
+MUST_CHECK int command_require(const char *program, struct error *err);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* image/failure.h — makes one clear error from the output of a program that failed. */
+#pragma once
+
+#include "base/error.h"
+
+struct failure {
+	char line[512]; /* the last that told of an error, else the last of all */
+	int rank;
+};
+
+void failure_note(struct failure *f, const char *line);
+/* Fills err; `program` is what failed. Always returns -1. */
+int failure_report(const struct failure *f, const char *program, int exit_status,
+                   struct error *err);

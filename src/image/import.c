@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Templates from archives and registries: all of it may be hostile, so each step that reads it runs
+ * in a strict jail, where it can write to the partial folder alone. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "image/command.h"
+#include "image/config.h"
+#include "image/progress.h"
+#include "image/root.h"
+#include "image/tree.h"
+#include "image/unpack.h"
+#include "image/work.h"
+
+#define LAYOUT_TAG "template"
+
+struct import {
+	struct work *work;
+	struct arena *arena;
+	const char *layout; /* scratch/image: the one image, as an OCI layout */
+	const char *bundle; /* scratch/bundle: where umoci unpacks it */
+};
+
+static void tell(const struct import *m, int percent, const char *text)
+{
+	progress_tell(m->work->job->progress_fd, percent, text);
+}
+
+/* ---- a tar, unpacked by a function in a jail ---- */
+
+/* Shared with the jailed process, which says in it what went wrong. */
+struct unpack_task {
+	struct unpack options;
+	struct error failure;
+};
+
+static void print_percent(void *context, int percent)
+{
+	(void)context;
+	printf("%d\n", percent);
+	(void)fflush(stdout);
+}
+
+static int run_unpack(void *context)
+{
+	struct unpack_task *task = context;
+
+	task->options.source_fd = JAIL_SOURCE_FD;
+	return unpack_archive(&task->options, &task->failure) < 0 ? 1 : 0;
+}
+
+struct span_of_progress {
+	const struct import *import;
+	int start, span;
+};
+
+static void take_percent(void *context, const char *line)
+{
+	const struct span_of_progress *p = context;
+	struct error ignored = {0};
+	int64_t percent;
+
+	if (span_parse_whole(span_of(line), 0, 100, &percent, &ignored) == 0)
+		tell(p->import, p->start + (int)(p->span * percent / 100), "unpacking");
+}
+
+static int unpack_into(const struct import *m, int source_fd, const char *target, int percent_end,
+                       struct error *err)
+{
+	struct span_of_progress progress = {m, 2, percent_end - 2};
+	struct unpack_task *task = mmap(NULL, sizeof(*task), PROT_READ | PROT_WRITE,
+	                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (task == MAP_FAILED)
+		return FAIL_ERRNO(err, "map memory");
+	task->options = (struct unpack){.target = target,
+	                                .size_max = m->work->job->size_max,
+	                                .keep_owners = true,
+	                                .on_progress = print_percent};
+	struct image_command command = {.function = run_unpack,
+	                                .context = task,
+	                                .writable = m->work->path,
+	                                .source_fd = source_fd,
+	                                .on_line = take_percent,
+	                                .line_context = &progress};
+	int ret = command_run(m->work->job, &command, err);
+	/* Ended by us, it has not said a word. */
+	if (ret < 0 && task->failure.code != ERROR_NONE)
+		*err = task->failure;
+	(void)munmap(task, sizeof(*task));
+	return ret;
+}
+
+/* ---- images, brought into one layout by skopeo and unpacked by umoci ---- */
+
+static const char *const *tool_env(const struct import *m)
+{
+	const char **env = ARENA_ARRAY(m->arena, const char *, 4);
+
+	/* No credentials of this machine: HOME is empty. */
+	env[0] = arena_format(m->arena, "TMPDIR=%s", m->work->scratch);
+	env[1] = arena_format(m->arena, "HOME=%s", m->work->scratch);
+	env[2] = arena_format(m->arena, "XDG_RUNTIME_DIR=%s", m->work->scratch);
+	return env;
+}
+
+/* A registry on this machine itself, as tests have one, speaks plain HTTP. */
+static bool is_loopback(const char *reference)
+{
+	static const char *const hosts[] = {"docker://localhost:", "docker://localhost/",
+	                                    "docker://127."};
+
+	for (size_t i = 0; i < COUNT_OF(hosts); i++)
+		if (!strncmp(reference, hosts[i], strlen(hosts[i])))
+			return true;
+	return false;
+}
+
+static void tell_copying(void *context, const char *line)
+{
+	if (strstr(line, "blob sha256"))
+		tell(context, 30, "copying layers");
+	else if (strstr(line, "manifest"))
+		tell(context, 45, "copying the manifest");
+}
+
+/* `from` in skopeo's words. Network only for a registry. */
+static int copy_image(const struct import *m, const char *from, int source_fd, struct error *err)
+{
+	bool is_remote = !strncmp(from, "docker:", strlen("docker:"));
+	const char *to = arena_format(m->arena, "oci:%s:" LAYOUT_TAG, m->layout);
+	/* Signatures prove nothing here: there is no list of whom to trust. */
+	const char *argv[] = {"skopeo",
+	                      "--insecure-policy",
+	                      "copy",
+	                      "--no-creds",
+	                      is_loopback(from) ? "--src-tls-verify=false"
+	                                        : "--src-tls-verify=true",
+	                      from,
+	                      to,
+	                      NULL};
+	const char *local_argv[] = {"skopeo", "--insecure-policy", "copy", from, to, NULL};
+	struct image_command command = {.argv = is_remote ? argv : local_argv,
+	                                .env = tool_env(m),
+	                                .writable = m->work->path,
+	                                .network = is_remote,
+	                                .source_fd = source_fd,
+	                                .measured = m->work->scratch,
+	                                .on_line = tell_copying,
+	                                .line_context = (void *)(uintptr_t)m};
+
+	tell(m, 10, is_remote ? "asking the registry" : "reading the archive");
+	return command_run(m->work->job, &command, err);
+}
+
+static int unpack_image(const struct import *m, struct error *err)
+{
+	const char *argv[] = {"umoci",   "unpack",
+	                      "--image", arena_format(m->arena, "%s:" LAYOUT_TAG, m->layout),
+	                      m->bundle, NULL};
+	struct image_command command = {.argv = argv,
+	                                .env = tool_env(m),
+	                                .writable = m->work->path,
+	                                .source_fd = -1,
+	                                .measured = m->bundle};
+
+	tell(m, 50, "unpacking layers");
+	if (mkdir(m->bundle, 0700) < 0)
+		return FAIL_ERRNO(err, "make '%s'", m->bundle);
+	return command_run(m->work->job, &command, err);
+}
+
+/* The bundle's rootfs becomes the root. */
+static int take_rootfs(const struct import *m, struct error *err)
+{
+	const char *rootfs = arena_format(m->arena, "%s/rootfs", m->bundle);
+
+	if (rmdir(m->work->root) < 0 || rename(rootfs, m->work->root) < 0)
+		return FAIL_ERRNO(err, "move the image's root");
+	return 0;
+}
+
+static int finish_image(const struct import *m, struct image_config *config, struct error *err)
+{
+	if (oci_config_load(m->arena, m->layout, config, err) < 0 || unpack_image(m, err) < 0)
+		return -1;
+	return take_rootfs(m, err);
+}
+
+/* ---- formats ---- */
+
+struct source {
+	int fd;
+	const char *reference;
+};
+
+static int import_tar(const struct import *m, const struct source *source,
+                      struct image_config *config, struct error *err)
+{
+	*config = (struct image_config){"{}", "[]", "[]", "", "", 0};
+	return unpack_into(m, source->fd, m->work->root, 80, err);
+}
+
+static int import_oci(const struct import *m, const struct source *source,
+                      struct image_config *config, struct error *err)
+{
+	const char *given = arena_format(m->arena, "%s/given", m->work->scratch);
+
+	if (mkdir(given, 0700) < 0)
+		return FAIL_ERRNO(err, "make '%s'", given);
+	if (unpack_into(m, source->fd, given, 20, err) < 0 ||
+	    copy_image(m, arena_format(m->arena, "oci:%s", given), -1, err) < 0)
+		return -1;
+	return finish_image(m, config, err);
+}
+
+static int import_docker(const struct import *m, const struct source *source,
+                         struct image_config *config, struct error *err)
+{
+	if (copy_image(m, "docker-archive:/dev/fd/3", source->fd, err) < 0)
+		return -1;
+	return finish_image(m, config, err);
+}
+
+static int import_registry(const struct import *m, const struct source *source,
+                           struct image_config *config, struct error *err)
+{
+	if (image_reference_check(source->reference, err) < 0 ||
+	    copy_image(m, arena_format(m->arena, "docker://%s", source->reference), -1, err) < 0)
+		return -1;
+	return finish_image(m, config, err);
+}
+
+static const struct {
+	int (*run)(const struct import *m, const struct source *source, struct image_config *config,
+	           struct error *err);
+	bool needs_file, needs_tools;
+} importers[IMAGE_FORMAT_COUNT] = {
+        [IMAGE_TAR] = {import_tar, true, false},
+        [IMAGE_OCI] = {import_oci, true, true},
+        [IMAGE_DOCKER_ARCHIVE] = {import_docker, true, true},
+        [IMAGE_REGISTRY] = {import_registry, false, true},
+};
+
+static int check_needs(enum image_format format, const struct source *source, struct error *err)
+{
+	if (importers[format].needs_file && source->fd < 0)
+		return FAIL(err, ERROR_INVALID, "format '%s' needs a file",
+		            image_format_name(format));
+	if (!importers[format].needs_file && !source->reference)
+		return FAIL(err, ERROR_INVALID, "format '%s' needs a reference",
+		            image_format_name(format));
+	if (importers[format].needs_tools &&
+	    (command_require("skopeo", err) < 0 || command_require("umoci", err) < 0))
+		return -1;
+	return 0;
+}
+
+/* A root must have programs to be of use; the commonest mistake is the wrong kind of archive. */
+static int check_root(const struct work *w, struct error *err)
+{
+	static const char *const expected[] = {"bin", "usr", "etc"};
+	struct stat st;
+	char path[sizeof(w->root) + 8];
+
+	for (size_t i = 0; i < COUNT_OF(expected); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", w->root, expected[i]);
+		if (lstat(path, &st) == 0)
+			return 0;
+	}
+	error_hint(err, "for an image in an archive use the format 'oci' or 'docker-archive'");
+	return FAIL(err, ERROR_INVALID,
+	            "no root filesystem: it has neither /bin nor /usr nor /etc");
+}
+
+static int finish(struct import *m, struct image_config *config, struct error *err)
+{
+	struct work *w = m->work;
+
+	tell(m, 85, "making it ready for sandboxes");
+	if (check_root(w, err) < 0 || root_finish(w->root, err) < 0 ||
+	    tree_strip_attributes(w->root, err) < 0 ||
+	    tree_size(w->root, &config->size_bytes, err) < 0)
+		return -1;
+	if (chmod(w->root, 0755) < 0 || chown(w->root, 0, 0) < 0)
+		return FAIL_ERRNO(err, "own the root");
+	tell(m, 95, "writing to disk");
+	return work_commit(w, config, err);
+}
+
+int image_import(const struct image_job *job, enum image_format format, int source_fd,
+                 const char *reference, struct error *err)
+{
+	AUTO(work_done) struct work w = WORK;
+	AUTO(arena_done) struct arena a = {0};
+	struct source source = {source_fd, reference};
+	struct image_config config;
+
+	if (check_needs(format, &source, err) < 0 || work_begin(&w, job, err) < 0)
+		return -1;
+	struct import m = {
+	        .work = &w,
+	        .arena = &a,
+	        .layout = arena_format(&a, "%s/image", w.scratch),
+	        .bundle = arena_format(&a, "%s/bundle", w.scratch),
+	};
+	if (importers[format].run(&m, &source, &config, err) < 0 || finish(&m, &config, err) < 0)
+		return -1;
+	progress_tell(job->progress_fd, 100, "done");
+	return 0;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "image/jail.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SETUP_FAILED 125 /* exit status, as env(1) has it */
+
+static const int kept_capabilities[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID,
+                                        CAP_SETFCAP};
+
+static bool is_kept(int capability)
+{
+	for (size_t i = 0; i < COUNT_OF(kept_capabilities); i++)
+		if (kept_capabilities[i] == capability)
+			return true;
+	return false;
+}
+
+/* Drops from the bounding set, which limits what is gained by exec, and from what is held, for work
+ * that is done without one. */
+static int drop_capabilities(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct kept[2] = {{0}};
+
+	for (int i = 0; prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
+		if (!is_kept(i) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0)
+			return -1;
+	for (size_t i = 0; i < COUNT_OF(kept_capabilities); i++) {
+		unsigned capability = (unsigned)kept_capabilities[i];
+		kept[capability / 32].effective |= 1u << capability % 32;
+		kept[capability / 32].permitted |= 1u << capability % 32;
+	}
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	return (int)syscall(SYS_capset, &head, kept);
+}
+
+/* Everything becomes read-only but the folder, which is made a mount of its own for that. The
+ * working folder is entered again, as it lay below the mount. */
+static int seal_mounts(const char *writable)
+{
+	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
+	struct mount_attr read_write = {.attr_set = MOUNT_ATTR_NODEV,
+	                                .attr_clr = MOUNT_ATTR_RDONLY};
+
+	if (mount(writable, writable, NULL, MS_BIND, NULL) < 0)
+		return -1;
+	if (mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &read_only, sizeof(read_only)) < 0)
+		return -1;
+	if (mount_setattr(AT_FDCWD, writable, 0, &read_write, sizeof(read_write)) < 0)
+		return -1;
+	return chdir(writable);
+}
+
+static int set_up(const struct jail *jail)
+{
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return -1;
+	/* /proc of the new pid namespace: /dev/fd leads through it. */
+	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		return -1;
+	if (!jail->writable)
+		return 0;
+	return seal_mounts(jail->writable) < 0 ? -1 : drop_capabilities();
+}
+
+/* Puts the descriptors where they belong and closes all others. The numbers wanted may be in use by
+ * one another, so they are moved out of the way first. */
+static int place_descriptors(const struct jail *jail)
+{
+	int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int output_fd = fcntl(jail->output_fd, F_DUPFD_CLOEXEC, 10);
+	int source_fd = jail->source_fd < 0 ? -1 : fcntl(jail->source_fd, F_DUPFD_CLOEXEC, 10);
+
+	if (null_fd < 0 || output_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 ||
+	    dup2(output_fd, STDOUT_FILENO) < 0 || dup2(output_fd, STDERR_FILENO) < 0)
+		return -1;
+	if (jail->source_fd < 0)
+		return close_range(JAIL_SOURCE_FD, ~0U, 0);
+	if (source_fd < 0 || dup2(source_fd, JAIL_SOURCE_FD) < 0)
+		return -1;
+	return close_range(JAIL_SOURCE_FD + 1, ~0U, 0);
+}
+
+/* Process 1 of the namespace does nothing but reap: programs do not expect to be it. */
+static int reap_until(pid_t main_pid)
+{
+	int status;
+
+	for (;;) {
+		pid_t pid = waitpid(-1, &status, 0);
+		if (pid < 0 && errno != EINTR)
+			return SETUP_FAILED;
+		if (pid == main_pid)
+			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	}
+}
+
+static int inside(const struct jail *jail)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || place_descriptors(jail) < 0 ||
+	    set_up(jail) < 0) {
+		fprintf(stderr, "error: set up the jail: %s\n", strerror(errno));
+		return SETUP_FAILED;
+	}
+	pid_t pid = fork();
+	if (pid < 0)
+		return SETUP_FAILED;
+	if (pid == 0)
+		_exit(jail->run(jail->context));
+	return reap_until(pid);
+}
+
+int jail_start(const struct jail *jail, pid_t *ret_pid, struct error *err)
+{
+	struct clone_args args = {
+	        .flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC,
+	        .exit_signal = SIGCHLD,
+	};
+
+	if (!jail->network)
+		args.flags |= CLONE_NEWNET;
+	/* As fork(2), with new namespaces: this program has one thread. */
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (pid < 0)
+		return FAIL_ERRNO(err, "make namespaces for the builder");
+	if (pid == 0)
+		_exit(inside(jail));
+	*ret_pid = (pid_t)pid;
+	return 0;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "image/config.h"
+#include "json/json.h"
+
+#define DOCUMENT_MAX (4 << 20)
+#define TEXT_MAX (256 * 1024)
+
+static int load_document(struct arena *a, int layout, const char *path,
+                         const struct json_value **ret, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(DOCUMENT_MAX);
+	AUTO_CLOSE int fd = -1;
+
+	if (fd_open_beneath(layout, path, &(struct fd_open_options){.flags = O_RDONLY}, &fd, err) <
+	            0 ||
+	    fd_read_to_end(fd, &text, err) < 0 || json_load(a, buf_span(&text), ret, err) < 0)
+		return FAIL_CONTEXT(err, "image layout: '%.90s'", path);
+	return 0;
+}
+
+/* Follows a descriptor's digest to the document that it names. */
+static int load_blob(struct arena *a, int layout, const struct json_value *descriptor,
+                     const struct json_value **ret, struct error *err)
+{
+	static const char prefix[] = "sha256:";
+	const char *digest = json_text(json_get(descriptor, "digest"), "");
+	const char *hex = digest + sizeof(prefix) - 1;
+
+	if (strncmp(digest, prefix, sizeof(prefix) - 1) || strlen(hex) != 64 ||
+	    strspn(hex, "0123456789abcdef") != 64)
+		return FAIL(err, ERROR_INVALID, "image layout: '%.80s' is no digest", digest);
+	return load_document(a, layout, arena_format(a, "blobs/sha256/%s", hex), ret, err);
+}
+
+/* ["A=b", …] -> {"A":"b", …}. A name that comes twice has its last value. */
+static const char *format_env(struct arena *a, const struct json_value *list)
+{
+	AUTO(buf_done) struct buf out = BUF(TEXT_MAX);
+	size_t count = json_count(list);
+
+	buf_add_byte(&out, '{');
+	for (size_t i = 0; i < count; i++) {
+		struct span name, value = span_of(json_text(json_at(list, i), ""));
+		bool is_last = true;
+		if (!span_split(&value, '=', &name) || name.size == 0)
+			continue;
+		for (size_t j = i + 1; j < count && is_last; j++) {
+			struct span other, rest = span_of(json_text(json_at(list, j), ""));
+			is_last = !span_split(&rest, '=', &other) || !span_equals(other, name);
+		}
+		if (!is_last)
+			continue;
+		if (out.size > 1)
+			buf_add_byte(&out, ',');
+		json_write_text(&out, name);
+		buf_add_byte(&out, ':');
+		json_write_text(&out, value);
+	}
+	buf_add_byte(&out, '}');
+	return out.overflowed ? "{}" : arena_copy(a, buf_span(&out));
+}
+
+static void add_texts(struct buf *out, const struct json_value *list)
+{
+	for (size_t i = 0; i < json_count(list); i++) {
+		if (out->size > 1)
+			buf_add_byte(out, ',');
+		json_write_text(out, span_of(json_text(json_at(list, i), "")));
+	}
+}
+
+static const char *format_command(struct arena *a, const struct json_value *config)
+{
+	AUTO(buf_done) struct buf out = BUF(TEXT_MAX);
+
+	buf_add_byte(&out, '[');
+	add_texts(&out, json_get(config, "Entrypoint"));
+	add_texts(&out, json_get(config, "Cmd"));
+	buf_add_byte(&out, ']');
+	return out.overflowed ? "[]" : arena_copy(a, buf_span(&out));
+}
+
+/* {"80/tcp": {}, …} -> [80, …] */
+static const char *format_ports(struct arena *a, const struct json_value *exposed)
+{
+	AUTO(buf_done) struct buf out = BUF(4096);
+	struct error ignored = {0};
+	const char *key = NULL;
+
+	buf_add_byte(&out, '[');
+	for (size_t i = 0; json_member_at(exposed, i, &key); i++) {
+		struct span protocol = span_of(key), number;
+		int64_t port;
+		bool has_protocol = span_split(&protocol, '/', &number);
+		if (span_parse_whole(number, 1, 65535, &port, &ignored) < 0 ||
+		    (has_protocol && !span_equals_text(protocol, "tcp")))
+			continue;
+		buf_addf(&out, "%s%d", out.size > 1 ? "," : "", (int)port);
+	}
+	buf_add_byte(&out, ']');
+	return out.overflowed ? "[]" : arena_copy(a, buf_span(&out));
+}
+
+/* "name", "1000" or "1000:1000": the group follows from the user. */
+static const char *format_user(struct arena *a, const char *user)
+{
+	struct span rest = span_of(user), name;
+
+	(void)span_split(&rest, ':', &name);
+	for (size_t i = 0; i < name.size; i++)
+		if (!isalnum((unsigned char)name.data[i]) && !strchr("._-", name.data[i]))
+			return "";
+	return name.size > 64 ? "" : arena_copy(a, name);
+}
+
+int oci_config_load(struct arena *a, const char *layout_dir, struct image_config *ret,
+                    struct error *err)
+{
+	AUTO_CLOSE int layout = open(layout_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct json_value *index, *manifest, *image;
+
+	if (layout < 0)
+		return FAIL_ERRNO(err, "open the image layout");
+	if (load_document(a, layout, "index.json", &index, err) < 0)
+		return -1;
+	const struct json_value *manifests = json_get(index, "manifests");
+	if (json_count(manifests) != 1)
+		return FAIL(err, ERROR_INVALID, "image layout: %zu images where one is due",
+		            json_count(manifests));
+	if (load_blob(a, layout, json_at(manifests, 0), &manifest, err) < 0 ||
+	    load_blob(a, layout, json_get(manifest, "config"), &image, err) < 0)
+		return -1;
+	const struct json_value *config = json_get(image, "config");
+	const char *workdir = json_text(json_get(config, "WorkingDir"), "");
+	*ret = (struct image_config){
+	        .env_json = format_env(a, json_get(config, "Env")),
+	        .entrypoint_json = format_command(a, config),
+	        .ports_json = format_ports(a, json_get(config, "ExposedPorts")),
+	        .user = format_user(a, json_text(json_get(config, "User"), "")),
+	        .workdir = workdir[0] == '/' ? workdir : "",
+	};
+	return 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* image/root.h — what a root filesystem must have to be a sandbox's, whoever made it.
+ *
+ * The root may be a stranger's: no symbolic link in it is followed, what lies where a folder or a
+ * plain file belongs is replaced. */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/span.h"
+
+#define ROOT_USER_ID 1000
+
+/* Mount points, the files that a sandbox's set-up writes, and a user with the id 1000. */
+MUST_CHECK int root_finish(const char *root, struct error *err);
+
+/* Opens a folder (O_PATH); missing ones are made, owned by root. */
+MUST_CHECK int root_open_folder(int root, const char *path, int *ret_fd, struct error *err);
+struct root_file {
+	const char *path; /* relative to the root */
+	mode_t mode;
+	uid_t owner; /* and group */
+	struct span text;
+};
+MUST_CHECK int root_write(int root, const struct root_file *file, struct error *err);
+/* A plain file of at most 4 MiB; ERROR_NOT_FOUND when it is missing. */
+struct buf;
+MUST_CHECK int root_read(int root, const char *path, struct buf *out, struct error *err);

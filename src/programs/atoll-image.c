@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* atoll-image — makes and removes the root filesystems of templates. Runs as root, started by the
+ * broker; a person can run it too, and sees the progress on standard output.
+ *
+ *   atoll-image build  --templates DIR --name N --recipe base
+ *   atoll-image import --templates DIR --name N --recipe tar|oci|docker-archive --source-fd N
+ *   atoll-image import --templates DIR --name N --recipe registry --source REFERENCE
+ *   atoll-image remove --templates DIR --name N
+ *
+ * --progress-fd N gets the lines "percent text" (image/image.h), --size-max BYTES limits what it
+ * may unpack. It ends when the process that started it does. */
+#include <getopt.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "image/image.h"
+#include "image/progress.h"
+
+#define SIZE_MAX_DEFAULT ((int64_t)32 << 30)
+
+struct arguments {
+	struct image_job job;
+	const char *recipe, *source;
+	int source_fd;
+};
+
+static int parse_fd(const char *text, int *ret, struct error *err)
+{
+	int64_t fd;
+
+	if (span_parse_whole(span_of(text), 0, 1 << 20, &fd, err) < 0)
+		return -1;
+	*ret = (int)fd;
+	return 0;
+}
+
+static int take_option(struct arguments *a, int option, const char *value, struct error *err)
+{
+	switch (option) {
+	case 't':
+		a->job.templates_dir = value;
+		return 0;
+	case 'n':
+		a->job.name = value;
+		return 0;
+	case 'r':
+		a->recipe = value;
+		return 0;
+	case 's':
+		a->source = value;
+		return 0;
+	case 'f':
+		return parse_fd(value, &a->source_fd, err);
+	case 'p':
+		return parse_fd(value, &a->job.progress_fd, err);
+	case 'm':
+		return span_parse_whole(span_of(value), 1, INT64_MAX, &a->job.size_max, err);
+	default:
+		return FAIL(err, ERROR_INVALID, "wrong argument");
+	}
+}
+
+static int parse(int argc, char **argv, struct arguments *a, struct error *err)
+{
+	static const struct option options[] = {
+	        {"templates", required_argument, NULL, 't'},
+	        {"name", required_argument, NULL, 'n'},
+	        {"recipe", required_argument, NULL, 'r'},
+	        {"source", required_argument, NULL, 's'},
+	        {"source-fd", required_argument, NULL, 'f'},
+	        {"progress-fd", required_argument, NULL, 'p'},
+	        {"size-max", required_argument, NULL, 'm'},
+	        {NULL, 0, NULL, 0},
+	};
+
+	for (int option; (option = getopt_long(argc, argv, "", options, NULL)) >= 0;)
+		if (take_option(a, option, optarg, err) < 0)
+			return -1;
+	if (optind + 1 != argc || !a->job.templates_dir || !a->job.name)
+		return FAIL(err, ERROR_INVALID,
+		            "usage: atoll-image build|import|remove --templates DIR --name NAME …");
+	return 0;
+}
+
+static int run_build(const struct arguments *a, struct error *err)
+{
+	if (!a->recipe || strcmp(a->recipe, "base") != 0)
+		return FAIL(err, ERROR_INVALID, "the only recipe is 'base'");
+	return image_build_base(&a->job, err);
+}
+
+static int run_import(const struct arguments *a, struct error *err)
+{
+	enum image_format format;
+
+	if (image_format_parse(a->recipe ? a->recipe : "", &format, err) < 0)
+		return -1;
+	return image_import(&a->job, format, a->source_fd, a->source, err);
+}
+
+static int run_remove(const struct arguments *a, struct error *err)
+{
+	return image_remove(a->job.templates_dir, a->job.name, err);
+}
+
+static const struct {
+	const char *name;
+	int (*run)(const struct arguments *a, struct error *err);
+} verbs[] = {
+        {"build", run_build},
+        {"import", run_import},
+        {"remove", run_remove},
+};
+
+static int run(const char *verb, const struct arguments *a, struct error *err)
+{
+	for (size_t i = 0; i < COUNT_OF(verbs); i++)
+		if (!strcmp(verbs[i].name, verb))
+			return verbs[i].run(a, err);
+	return FAIL(err, ERROR_INVALID, "no verb '%.40s': build, import or remove", verb);
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments a = {
+	        .job = {.progress_fd = STDOUT_FILENO, .size_max = SIZE_MAX_DEFAULT},
+	        .source_fd = -1,
+	};
+	struct error err = {0};
+
+	log_open("atoll-image", LOG_INFO);
+	/* Names in archives are UTF-8, whatever the caller's language is. */
+	(void)setlocale(LC_CTYPE, "C.UTF-8");
+	(void)umask(022);
+	(void)signal(SIGPIPE, SIG_IGN);
+	/* A build that nobody will hear of holds its lock for minutes. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (parse(argc, argv, &a, &err) == 0 && run(argv[optind], &a, &err) == 0)
+		return 0;
+	progress_fail(a.job.progress_fd, &err);
+	log_error("template not made", TEXT("name", a.job.name ? a.job.name : ""), FAILURE(&err));
+	return error_kind_get(err.code)->exit_status;
+}
