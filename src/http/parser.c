@@ -28,6 +28,8 @@ static int on_value(llhttp_t *parser, const char *at, size_t size)
 
 	if (!head->count)
 		return -1;
+	if (!size)
+		return 0; /* llhttp then points behind the line: on_name's guess is the place */
 	head->fields[head->count - 1].value = (struct span){at, size};
 	return 0;
 }

@@ -148,6 +148,7 @@ static void end_failed(struct relay *relay)
 static void end_finished(struct relay *relay)
 {
 	struct connection *conn = relay->conn;
+	/* Both sides know where the reply ends. */
 	bool framed = relay->chunked || relay->length_left == 0 || relay->is_head ||
 	              !reply_status_has_body(relay->status);
 	int status = relay->status;
@@ -158,7 +159,7 @@ static void end_finished(struct relay *relay)
 	clean = is_clean(relay);
 	conn->relay = NULL;
 	release(relay, clean);
-	connection_on_relay_end(conn, status, framed);
+	connection_on_relay_end(conn, status, framed && status != 101);
 }
 
 static bool wants_client(const struct relay *relay)
