@@ -5,6 +5,8 @@
  * store or compute. Rules that two surfaces need live below this folder. */
 #pragma once
 
+#include <stdint.h>
+
 #include "account/account.h"
 #include "base/buf.h"
 #include "fleet/fleet.h"
@@ -15,14 +17,21 @@ struct api {
 	const struct config *config;
 	struct store *store;
 	struct fleet *fleet;
+	struct provider *provider;
 	struct worker_pool *workers;
 	struct loop *loop;
-	struct server *server;       /* set after server_open; for counts */
-	struct api_limiter *limiter; /* requests at once per key */
-	struct api_key_cache *keys;  /* hash -> caller, short-lived */
+	struct server *server;         /* set after server_open; for counts */
+	struct api_limiter *limiter;   /* requests at once per key */
+	struct api_key_cache *keys;    /* hash -> caller, short-lived */
+	struct api_sessions *sessions; /* of /v1/sandbox, being made */
+	struct api_meter *meter;       /* durations of requests; loop thread */
+	unsigned imports;              /* of templates, running; atomic */
+	int64_t last_used_ms;          /* monotonic; of the last request's end; loop thread */
 };
-MUST_CHECK int api_open(struct api *api, struct error *err); /* makes limiter and keys */
-void api_close(struct api *api);
+MUST_CHECK int api_open(struct api *api, struct error *err); /* makes what it owns */
+void api_close(struct api *api);                             /* after server_close */
+/* Measures the store, for /metrics and /readyz; on a worker, every few seconds. */
+void api_tick(struct api *api);
 
 /* Every surface's table, NULL-terminated: for server_options.routes. */
 extern const struct route *const api_routes[];

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/api.h"
+
+#include "api/caller.h"
+#include "api/gateway/sessions.h"
+#include "api/keys.h"
+#include "api/limiter.h"
+#include "api/meter.h"
+#include "api/tables.h"
+#include "base/clock.h"
+
+const struct route *const api_routes[] = {
+        sandboxes_routes, exec_routes, processes_routes, files_routes,   terminal_routes,
+        templates_routes, keys_routes, projects_routes,  gateway_routes, gateway_session_routes,
+        operator_routes,  NULL,
+};
+
+int api_open(struct api *api, struct error *err)
+{
+	(void)err;
+	api->limiter = api_limiter_new((unsigned)api->config->requests_per_key_max);
+	api->keys = api_key_cache_new();
+	api->sessions = api_sessions_new();
+	api->meter = api_meter_new();
+	api->last_used_ms = clock_monotonic_ms();
+	return 0;
+}
+
+void api_close(struct api *api)
+{
+	api_limiter_free(api->limiter);
+	api_key_cache_free(api->keys);
+	api_sessions_free(api->sessions);
+	api_meter_free(api->meter);
+}
+
+void api_tick(struct api *api)
+{
+	int64_t start = clock_monotonic_ns();
+	struct error err;
+	bool ok = store_ping(api->store, &err) == 0;
+
+	api_meter_store(api->meter, (clock_monotonic_ns() - start) / 1000, ok);
+}
+
+void api_on_done(struct request *rq, int status, int64_t took_us)
+{
+	struct api *api = api_of(rq);
+	struct api_caller *caller = rq->caller;
+
+	(void)status;
+	api_meter_request(api->meter, took_us);
+	if (!caller)
+		return; /* scrapes and probes are no use */
+	api->last_used_ms = loop_now_ms(api->loop);
+	api_limiter_give(api->limiter, caller->slot);
+}
+
+int api_target_open_id(struct request *rq, const char *id, struct api_target *ret,
+                       struct error *err)
+{
+	struct fleet *fleet = api_of(rq)->fleet;
+
+	if (fleet_hold(fleet, rq->arena, api_project(rq), id, &ret->record, &ret->hold, err) < 0)
+		return -1;
+	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
+}
+
+int api_target_open(struct request *rq, struct api_target *ret, struct error *err)
+{
+	return api_target_open_id(rq, request_param(rq, "id"), ret, err);
+}
+
+void api_target_done(struct api_target *t)
+{
+	fleet_unhold(&t->hold);
+}

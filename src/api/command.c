@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/command.h"
+
+#include <string.h>
+
+#include "api/stream.h"
+#include "base/path.h"
+
+/* Longer stdin follows in messages of its own; one argument of exec(2) holds 128 KiB. */
+#define STDIN_INLINE_MAX (64 * 1024)
+#define ARGUMENT_MAX (128 * 1024 - 1)
+#define EVENT_IDLE_MS 15000
+
+const char *const command_languages[] = {"python", "javascript", "typescript", "bash", NULL};
+
+static void add_alternative(struct command *c, struct arena *a, const char *runtime,
+                            const char *const *args)
+{
+	size_t count = 0;
+	const char **copy;
+
+	while (args[count])
+		count++;
+	copy = ARENA_ARRAY(a, const char *, count + 1);
+	for (size_t i = 0; i < count; i++)
+		copy[i] = arena_text(a, args[i]);
+	c->alternatives[c->count].runtime = runtime;
+	c->alternatives[c->count++].args = copy;
+}
+
+void command_set_line(struct command *c, struct arena *a, const char *line)
+{
+	add_alternative(c, a, "bash", (const char *const[]){"bash", "-c", line, NULL});
+	add_alternative(c, a, "sh", (const char *const[]){"sh", "-c", line, NULL});
+}
+
+void command_set_program(struct command *c, struct arena *a, const char *program,
+                         const char *const *args)
+{
+	size_t count = 0;
+	const char **all;
+
+	while (args && args[count])
+		count++;
+	all = ARENA_ARRAY(a, const char *, count + 2);
+	all[0] = program;
+	for (size_t i = 0; i < count; i++)
+		all[i + 1] = args[i];
+	add_alternative(c, a, "program", all);
+}
+
+/* The programs that run a language; "%" stands for the code. Code goes in as one argument, never
+ * through a shell, and stdin stays the caller's. */
+static const struct {
+	enum command_language language;
+	const char *runtime;
+	const char *args[8];
+} runners[] = {
+        {COMMAND_PYTHON, "python", {"python3", "-c", "%"}},
+        {COMMAND_PYTHON, "python", {"python", "-c", "%"}},
+        {COMMAND_JAVASCRIPT, "javascript", {"node", "-e", "%"}},
+        {COMMAND_TYPESCRIPT, "typescript", {"tsx", "-e", "%"}},
+        {COMMAND_TYPESCRIPT,
+         "typescript",
+         {"node", "--no-warnings", "--experimental-strip-types", "--input-type=commonjs-typescript",
+          "-e", "%"}},
+        {COMMAND_BASH, "bash", {"bash", "-c", "%"}},
+};
+
+int command_set_code(struct command *c, struct arena *a, enum command_language language,
+                     const char *code, struct error *err)
+{
+	if (strlen(code) > ARGUMENT_MAX) {
+		(void)FAIL(err, ERROR_TOO_LARGE, "the code is longer than %d bytes", ARGUMENT_MAX);
+		error_hint(err, "write it to a file and run that");
+		return -1;
+	}
+	for (unsigned i = 0; i < COUNT_OF(runners); i++) {
+		const char *args[COUNT_OF(runners[i].args)] = {NULL};
+
+		if (runners[i].language != language)
+			continue;
+		for (unsigned at = 0; runners[i].args[at]; at++)
+			args[at] =
+			        strcmp(runners[i].args[at], "%") == 0 ? code : runners[i].args[at];
+		add_alternative(c, a, runners[i].runtime, args);
+	}
+	return 0;
+}
+
+int command_set_cwd(struct command *c, struct arena *a, const struct api_target *t, const char *cwd,
+                    struct error *err)
+{
+	const char *base =
+	        t->defaults.workdir && t->defaults.workdir[0] ? t->defaults.workdir : "/";
+
+	if (cwd && cwd[0])
+		return path_resolve(a, base, span_of(cwd), &c->exec.cwd, err);
+	c->exec.cwd = t->defaults.workdir ? t->defaults.workdir : "";
+	return 0;
+}
+
+/* ---- the stream ---- */
+
+struct command_stream {
+	struct stream stream;
+	enum output_form form;
+	char runtimes[COMMAND_ALTERNATIVES_MAX][16];
+	char program[64]; /* of the last alternative, to tell what is missing */
+	struct buf execs[COMMAND_ALTERNATIVES_MAX]; /* frames that start the other ones */
+	unsigned at, count;
+	struct buf stdin_bytes; /* to be sent once it has started */
+	struct output_events events;
+	struct output_collector collector;
+	struct buf out;
+	bool started, waits;
+};
+
+static struct command_stream *of(struct stream *s)
+{
+	return CONTAINER_OF(s, struct command_stream, stream);
+}
+
+static void command_done(struct stream *s)
+{
+	struct command_stream *c = of(s);
+
+	for (unsigned i = 0; i < COMMAND_ALTERNATIVES_MAX; i++)
+		buf_done(&c->execs[i]);
+	buf_done(&c->stdin_bytes);
+	buf_done(&c->out);
+	output_collector_done(&c->collector);
+}
+
+static void flush(struct command_stream *c, struct relay *relay)
+{
+	if (c->out.size > 0)
+		relay_write(relay, buf_span(&c->out));
+	buf_reset(&c->out);
+}
+
+static int on_started(struct command_stream *c, struct relay *relay, const struct agent_process *p,
+                      struct error *err)
+{
+	c->started = true;
+	if (c->stdin_bytes.size > 0) {
+		stream_send_bytes(relay, AGENT_STDIN, buf_span(&c->stdin_bytes));
+		if (stream_send(relay, AGENT_STDIN_END, NULL, NULL, err) < 0)
+			return -1;
+		buf_done(&c->stdin_bytes);
+	}
+	if (c->form == OUTPUT_RESULT)
+		return 0;
+	relay_begin_header(relay, "Cache-Control", "no-store");
+	relay_begin(relay, 200, output_content_type(c->form), -1);
+	output_events_started(&c->events, &c->out, p);
+	flush(c, relay);
+	return 0;
+}
+
+static int on_output(struct command_stream *c, struct relay *relay, const struct agent_output *o,
+                     struct error *err)
+{
+	if (!c->started || (o->stream != AGENT_STDOUT && o->stream != AGENT_STDERR))
+		return stream_unexpected(AGENT_OUTPUT, err);
+	if (c->form == OUTPUT_RESULT) {
+		output_collector_add(&c->collector, o);
+		return 0;
+	}
+	output_events_bytes(&c->events, &c->out, o);
+	flush(c, relay);
+	return 0;
+}
+
+/* node tells that it is too old only by refusing its options. */
+static int check_typescript(struct command_stream *c, const struct agent_process *p,
+                            struct error *err)
+{
+	const struct buf *complaint = &c->collector.streams[1].head;
+
+	if (p->exit_code != 9 || strcmp(c->runtimes[c->at], "typescript") != 0 ||
+	    !complaint->size || !strstr(complaint->data, "bad option"))
+		return 0;
+	(void)FAIL(err, ERROR_UNSUPPORTED, "this template cannot run typescript");
+	error_hint(err, "it needs tsx, or node 22.7 or later");
+	return -1;
+}
+
+static int on_exit(struct command_stream *c, struct relay *relay, const struct agent_process *p,
+                   struct error *err)
+{
+	c->stream.ended = true;
+	if (c->form == OUTPUT_RESULT) {
+		if (check_typescript(c, p, err) < 0)
+			return -1;
+		output_collector_write(&c->collector, p, c->runtimes[c->at], &c->out);
+		relay_answer(relay, 200, "application/json", buf_span(&c->out));
+		return 0;
+	}
+	output_events_exit(&c->events, &c->out, p);
+	flush(c, relay);
+	relay_finish(relay);
+	return 0;
+}
+
+static int on_detached(struct command_stream *c, struct relay *relay, struct error *err)
+{
+	if (c->form == OUTPUT_RESULT || !c->started)
+		return stream_unexpected(AGENT_DONE, err);
+	c->stream.ended = true;
+	relay_finish(relay);
+	return 0;
+}
+
+/* The agent answers NOT_FOUND for users and folders too. */
+static bool is_missing_program(uint32_t code, const char *text)
+{
+	return code == ERROR_NOT_FOUND && strncmp(text, "command not found", 17) == 0;
+}
+
+/* As a shell would tell it. */
+static void answer_missing(struct command_stream *c, struct relay *relay)
+{
+	struct agent_process p = {.exit_code = 127};
+	AUTO(buf_done) struct buf text = BUF(256);
+	struct agent_output o = {.stream = AGENT_STDERR};
+
+	buf_addf(&text, "%s: command not found\n", c->program);
+	o.bytes = buf_span(&text);
+	c->stream.ended = true;
+	if (c->form == OUTPUT_RESULT) {
+		output_collector_add(&c->collector, &o);
+		output_collector_write(&c->collector, &p, c->runtimes[c->at], &c->out);
+		relay_answer(relay, 200, "application/json", buf_span(&c->out));
+		return;
+	}
+	relay_begin(relay, 200, output_content_type(c->form), -1);
+	output_events_bytes(&c->events, &c->out, &o);
+	output_events_exit(&c->events, &c->out, &p);
+	flush(c, relay);
+	relay_finish(relay);
+}
+
+static int on_failed(struct command_stream *c, struct relay *relay, struct span payload,
+                     struct error *err)
+{
+	struct agent_failed failed;
+
+	if (stream_decode(&c->stream, payload, agent_failed_shape, &failed, sizeof(failed), err) <
+	    0)
+		return -1;
+	if (c->started || c->count == 0 || !is_missing_program(failed.code, failed.text)) {
+		c->stream.ended = true;
+		return compute_failed(payload, err);
+	}
+	if (c->at + 1 < c->count) {
+		c->at++;
+		relay_to_upstream(relay, buf_span(&c->execs[c->at]));
+		return 0;
+	}
+	answer_missing(c, relay);
+	return 0;
+}
+
+static int on_message(struct stream *s, struct relay *relay, uint16_t type, struct span payload,
+                      struct error *err)
+{
+	struct command_stream *c = of(s);
+	struct agent_process p;
+	struct agent_output o;
+
+	if (type == AGENT_FAILED)
+		return on_failed(c, relay, payload, err);
+	if (type == AGENT_DONE)
+		return on_detached(c, relay, err);
+	if (type == AGENT_OUTPUT) {
+		if (stream_decode(s, payload, agent_output_shape, &o, sizeof(o), err) < 0)
+			return -1;
+		return on_output(c, relay, &o, err);
+	}
+	if (type != AGENT_STARTED && type != AGENT_EXIT)
+		return stream_unexpected(type, err);
+	if (stream_decode(s, payload, agent_process_shape, &p, sizeof(p), err) < 0)
+		return -1;
+	if (c->started == (type == AGENT_STARTED))
+		return stream_unexpected(type, err);
+	return type == AGENT_STARTED ? on_started(c, relay, &p, err) : on_exit(c, relay, &p, err);
+}
+
+static void on_tick(struct stream *s, struct relay *relay)
+{
+	struct command_stream *c = of(s);
+	struct error err;
+
+	if (c->waits) {
+		(void)FAIL(&err, ERROR_TIMEOUT, "the process is still running");
+		error_hint(&err, "wait again, or stream it");
+		relay_fail(relay, &err);
+		return;
+	}
+	if (!c->started)
+		return;
+	output_events_idle(&c->events, &c->out);
+	flush(c, relay);
+}
+
+static const struct stream_ops command_ops = {
+        .size = sizeof(struct command_stream),
+        .on_message = on_message,
+        .on_tick = on_tick,
+        .done = command_done,
+        .takes_failures = true,
+};
+
+/* Room for one chunk as an escaped event (six bytes a byte at worst), and for a whole result. */
+#define OUT_MAX ((size_t)12 * OUTPUT_LIMIT_MAX + 4096)
+
+static struct command_stream *command_new(const struct api *api, struct api_target *t,
+                                          enum output_form form, int64_t output_limit)
+{
+	struct stream *s = stream_new(&command_ops, &t->hold);
+	struct command_stream *c = of(s);
+	int64_t limit = output_limit > 0 ? output_limit : api->config->output_limit_bytes;
+
+	c->form = form;
+	c->out = BUF(OUT_MAX);
+	output_events_init(&c->events, form, (const uint64_t[2]){0, 0});
+	output_collector_init(&c->collector, limit > 0 ? (size_t)limit : 1);
+	return c;
+}
+
+static void copy_name(char *out, size_t size, const char *text)
+{
+	size_t length = strnlen(text, size - 1);
+
+	memcpy(out, text, length);
+	out[length] = '\0';
+}
+
+/* The frames of every alternative but the first, which compute_open sends. */
+static int prepare(struct command_stream *s, const struct command *c, struct agent_exec *exec,
+                   struct error *err)
+{
+	s->count = c->count;
+	copy_name(s->program, sizeof(s->program), c->alternatives[c->count - 1].args[0]);
+	if (c->stdin_bytes.size > STDIN_INLINE_MAX) {
+		exec->flags |= AGENT_EXEC_STDIN;
+		s->stdin_bytes = BUF(c->stdin_bytes.size);
+		buf_add_span(&s->stdin_bytes, c->stdin_bytes);
+	} else {
+		exec->stdin_bytes = c->stdin_bytes;
+	}
+	for (unsigned i = 0; i < c->count; i++) {
+		copy_name(s->runtimes[i], sizeof(s->runtimes[i]), c->alternatives[i].runtime);
+		s->execs[i] = BUF(WIRE_PAYLOAD_MAX + WIRE_HEAD_SIZE);
+		exec->args = c->alternatives[i].args;
+		if (i > 0 && wire_encode(&s->execs[i], AGENT_EXEC, agent_exec_shape, exec, err) < 0)
+			return -1;
+	}
+	exec->args = c->alternatives[0].args;
+	return 0;
+}
+
+int command_start(struct request *rq, struct api_target *t, const struct command *c,
+                  struct reply *reply, struct error *err)
+{
+	struct command_stream *s = command_new(api_of(rq), t, c->form, c->output_limit);
+	struct agent_exec exec = c->exec;
+	struct stream_options options = {.tick_ms = c->form == OUTPUT_SSE ? EVENT_IDLE_MS : 0};
+
+	if (prepare(s, c, &exec, err) < 0 ||
+	    compute_open(s->stream.hold.provider, s->stream.hold.id, AGENT_EXEC, agent_exec_shape,
+	                 &exec, rq->deadline, &options.fd, err) < 0) {
+		stream_free(&s->stream);
+		return -1;
+	}
+	stream_start(&s->stream, reply, &options);
+	return 0;
+}
+
+int command_attach(struct request *rq, struct api_target *t, const struct command_attach *attach,
+                   struct reply *reply, struct error *err)
+{
+	struct command_stream *s = command_new(api_of(rq), t, attach->form, attach->output_limit);
+	struct stream_options options = {.tick_ms = attach->wait_ms};
+	struct agent_attach message = {
+	        .process = attach->process,
+	        .since = {attach->since[0], attach->since[1]},
+	        .read_only = 1,
+	        .until_end = attach->follow,
+	};
+
+	s->waits = attach->wait_ms > 0;
+	copy_name(s->runtimes[0], sizeof(s->runtimes[0]), "process");
+	output_events_init(&s->events, attach->form, attach->since);
+	if (attach->form == OUTPUT_SSE)
+		options.tick_ms = EVENT_IDLE_MS;
+	if (compute_open(s->stream.hold.provider, s->stream.hold.id, AGENT_ATTACH,
+	                 agent_attach_shape, &message, rq->deadline, &options.fd, err) < 0) {
+		stream_free(&s->stream);
+		return -1;
+	}
+	stream_start(&s->stream, reply, &options);
+	return 0;
+}
+
+int command_start_detached(struct request *rq, const struct api_target *t, const struct command *c,
+                           struct agent_process *ret, struct error *err)
+{
+	struct agent_exec exec = c->exec;
+	struct compute_call call = {
+	        .type = AGENT_EXEC,
+	        .shape = agent_exec_shape,
+	        .message = &exec,
+	        .reply_type = AGENT_STARTED,
+	        .reply_shape = agent_process_shape,
+	        .reply = ret,
+	        .reply_size = sizeof(*ret),
+	};
+
+	exec.flags |= AGENT_EXEC_DETACH;
+	exec.stdin_bytes = c->stdin_bytes;
+	for (unsigned i = 0; i < c->count; i++) {
+		exec.args = c->alternatives[i].args;
+		if (compute_call(t->hold.provider, t->hold.id, rq->arena, &call, rq->deadline,
+		                 err) == 0)
+			return 0;
+		if (!is_missing_program(err->code, err->text))
+			break;
+	}
+	return -1;
+}

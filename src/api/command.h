@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api/command.h — running a command in a sandbox and answering with what it does. Private to this
+ * folder; shared by every surface that runs something.
+ *
+ * A command has alternatives: the first whose program exists inside runs (bash, else sh). When none
+ * exists, a collected result says so as a shell would: exit code 127 and a line on stderr. */
+#pragma once
+
+#include "api/caller.h"
+#include "api/output.h"
+#include "wire/agent.h"
+
+#define COMMAND_ALTERNATIVES_MAX 3
+
+enum command_language { COMMAND_PYTHON, COMMAND_JAVASCRIPT, COMMAND_TYPESCRIPT, COMMAND_BASH };
+extern const char *const command_languages[]; /* names, NULL-terminated, in enum's order */
+
+struct command {
+	struct {
+		const char *runtime; /* in the result: "bash", "python", … */
+		const char **args;
+	} alternatives[COMMAND_ALTERNATIVES_MAX];
+	unsigned count;
+	struct agent_exec exec; /* all but args and stdin; stdin may be long */
+	struct span stdin_bytes;
+	enum output_form form;
+	int64_t output_limit; /* bytes per stream; 0 = the configuration's */
+};
+/* A shell line: by bash where it is, else by sh. */
+void command_set_line(struct command *c, struct arena *a, const char *line);
+/* A program and its arguments, no shell. */
+void command_set_program(struct command *c, struct arena *a, const char *program,
+                         const char *const *args);
+/* A block of code. */
+MUST_CHECK int command_set_code(struct command *c, struct arena *a, enum command_language language,
+                                const char *code, struct error *err);
+/* "" = the user's default folder; relative ones are below it. */
+MUST_CHECK int command_set_cwd(struct command *c, struct arena *a, const struct api_target *t,
+                               const char *cwd, struct error *err);
+
+/* Starts it; the reply is a collected result or a stream of events. Takes the target's hold. */
+MUST_CHECK int command_start(struct request *rq, struct api_target *t, const struct command *c,
+                             struct reply *reply, struct error *err);
+/* Starts it and answers at once; *ret's texts are in the request's arena. */
+MUST_CHECK int command_start_detached(struct request *rq, const struct api_target *t,
+                                      const struct command *c, struct agent_process *ret,
+                                      struct error *err);
+
+/* Attaches to one that was started before. */
+struct command_attach {
+	uint64_t process, since[2];
+	enum output_form form;
+	bool follow;          /* until its end; else what is there */
+	int64_t wait_ms;      /* OUTPUT_RESULT: give up after so long; 0 = never */
+	int64_t output_limit; /* as above */
+};
+MUST_CHECK int command_attach(struct request *rq, struct api_target *t,
+                              const struct command_attach *attach, struct reply *reply,
+                              struct error *err);

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Replies of one entry or a list of entries, and bodies that go into a file. */
+#include <inttypes.h>
+
+#include "api/files.h"
+#include "api/stream.h"
+
+struct answer {
+	struct stream stream;
+	struct buf entry;     /* JSON of the file that the agent told of */
+	struct buf path_text; /* what the caller called it */
+	unsigned expected;    /* replies of a bulk write that are to come; 0 = it is none */
+	unsigned written;
+	bool body_ended;
+};
+
+static void answer_done(struct stream *s)
+{
+	struct answer *a = CONTAINER_OF(s, struct answer, stream);
+
+	buf_done(&a->entry);
+	buf_done(&a->path_text);
+}
+
+static int answer_finish(struct answer *a, struct relay *relay, struct span payload,
+                         struct error *err)
+{
+	struct agent_done done;
+
+	if (stream_decode(&a->stream, payload, agent_done_shape, &done, sizeof(done), err) < 0)
+		return -1;
+	if (a->expected > 0 && ++a->written < a->expected)
+		return 0;
+	if (a->expected > 0)
+		done.count = a->written;
+	a->stream.ended = true;
+	if (a->entry.size == 0)
+		buf_addf(&a->entry, "{\"count\":%" PRIu64 "}", done.count);
+	relay_answer(relay, 200, "application/json", buf_span(&a->entry));
+	return 0;
+}
+
+static int answer_on_message(struct stream *s, struct relay *relay, uint16_t type,
+                             struct span payload, struct error *err)
+{
+	struct answer *a = CONTAINER_OF(s, struct answer, stream);
+	struct agent_file file;
+
+	if (type == AGENT_READY)
+		return 0;
+	if (type == AGENT_DONE)
+		return answer_finish(a, relay, payload, err);
+	if (type == AGENT_FILE && a->expected > 0)
+		return 0;
+	if (type != AGENT_FILE || a->entry.size > 0)
+		return stream_unexpected(type, err);
+	if (stream_decode(s, payload, agent_file_shape, &file, sizeof(file), err) < 0)
+		return -1;
+	files_write_entry(&a->entry, &file, buf_text(&a->path_text));
+	return 0;
+}
+
+static int answer_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
+                            struct error *err)
+{
+	struct answer *a = CONTAINER_OF(s, struct answer, stream);
+
+	if (a->body_ended)
+		return 0;
+	stream_send_bytes(relay, AGENT_DATA, bytes);
+	if (!last)
+		return 0;
+	a->body_ended = true;
+	return stream_send(relay, AGENT_DATA_END, NULL, NULL, err);
+}
+
+static const struct stream_ops answer_ops = {
+        .size = sizeof(struct answer),
+        .on_message = answer_on_message,
+        .done = answer_done,
+};
+static const struct stream_ops upload_ops = {
+        .size = sizeof(struct answer),
+        .on_message = answer_on_message,
+        .on_client = answer_on_client,
+        .done = answer_done,
+};
+
+static struct stream *answer_new(const struct stream_ops *ops, struct api_target *t,
+                                 const struct files_call *call)
+{
+	struct stream *s = stream_new(ops, &t->hold);
+	struct answer *a = CONTAINER_OF(s, struct answer, stream);
+
+	a->entry = BUF(64 * 1024);
+	a->path_text = BUF(64 * 1024);
+	buf_add_text(&a->path_text, call->path.target && call->path.target[0] ? call->path.target
+	                                                                      : call->path.path);
+	return s;
+}
+
+static int answer_start(struct request *rq, struct stream *s, const struct files_call *call,
+                        struct stream_options *options, struct reply *reply, struct error *err)
+{
+	if (files_open(rq, &s->hold, call, &options->fd, err) < 0) {
+		stream_free(s);
+		return -1;
+	}
+	stream_start(s, reply, options);
+	return 0;
+}
+
+static void add_frames(struct buf *out, struct span content)
+{
+	while (content.size > 0) {
+		size_t piece = content.size < AGENT_DATA_MAX ? content.size : AGENT_DATA_MAX;
+
+		wire_add_frame(out, AGENT_DATA, (struct span){content.data, piece});
+		content.data += piece;
+		content.size -= piece;
+	}
+	wire_add_frame(out, AGENT_DATA_END, (struct span){NULL, 0});
+}
+
+int files_answer(struct request *rq, struct api_target *t, const struct files_call *call,
+                 struct span content, struct reply *reply, struct error *err)
+{
+	struct stream *s = answer_new(&answer_ops, t, call);
+	struct stream_options options = {.fd = -1};
+	AUTO(buf_done) struct buf frames = BUF(2 * content.size + 4096);
+
+	if (call->type == AGENT_WRITE) {
+		add_frames(&frames, content);
+		options.upstream_first = buf_span(&frames);
+	}
+	return answer_start(rq, s, call, &options, reply, err);
+}
+
+int files_upload(struct request *rq, struct api_target *t, const struct files_call *call,
+                 struct reply *reply, struct error *err)
+{
+	struct stream_options options = {.fd = -1};
+
+	return answer_start(rq, answer_new(&upload_ops, t, call), call, &options, reply, err);
+}
+
+int files_write_all(struct request *rq, struct api_target *t, const struct files_write *writes,
+                    size_t count, struct reply *reply, struct error *err)
+{
+	struct files_call none = {.path = {.path = ""}};
+	struct stream *s = answer_new(&answer_ops, t, &none);
+	struct stream_options options = {.fd = -1};
+	AUTO(buf_done) struct buf frames = BUF((size_t)128 * 1024 * 1024);
+
+	CONTAINER_OF(s, struct answer, stream)->expected = (unsigned)count;
+	for (size_t i = 0; i < count; i++) {
+		if (wire_encode(&frames, AGENT_WRITE, agent_path_shape, &writes[i].path, err) < 0) {
+			stream_free(s);
+			return -1;
+		}
+		add_frames(&frames, writes[i].content);
+	}
+	if (files_connect(rq, &s->hold, &options.fd, err) < 0) {
+		stream_free(s);
+		return -1;
+	}
+	options.upstream_first = buf_span(&frames);
+	stream_start(s, reply, &options);
+	return 0;
+}
+
+/* ---- lists ---- */
+
+struct listing {
+	struct stream stream;
+	struct files_list_options options;
+	uint64_t count;
+	struct buf out;
+	bool begun;
+};
+
+static void listing_done(struct stream *s)
+{
+	buf_done(&CONTAINER_OF(s, struct listing, stream)->out);
+}
+
+static void listing_begin(struct listing *l, struct relay *relay)
+{
+	if (l->begun)
+		return;
+	l->begun = true;
+	relay_begin(relay, 200, "application/json", -1);
+	buf_add_text(&l->out, l->options.paths_only ? "{\"paths\":[" : "{\"items\":[");
+}
+
+static void listing_add(struct listing *l, struct relay *relay, const struct agent_file *file)
+{
+	listing_begin(l, relay);
+	if (l->count++ > 0)
+		buf_add_byte(&l->out, ',');
+	if (l->options.paths_only)
+		json_write_text(&l->out, span_of(file->path));
+	else
+		files_write_entry(&l->out, file, file->path);
+	if (l->out.size > 32 * 1024) {
+		relay_write(relay, buf_span(&l->out));
+		buf_reset(&l->out);
+	}
+}
+
+static void listing_finish(struct listing *l, struct relay *relay)
+{
+	listing_begin(l, relay);
+	l->stream.ended = true;
+	buf_addf(&l->out, "],\"truncated\":%s}", l->count >= l->options.max ? "true" : "false");
+	relay_write(relay, buf_span(&l->out));
+	relay_finish(relay);
+}
+
+static int listing_on_message(struct stream *s, struct relay *relay, uint16_t type,
+                              struct span payload, struct error *err)
+{
+	struct listing *l = CONTAINER_OF(s, struct listing, stream);
+	struct agent_file file;
+
+	if (type == AGENT_DONE) {
+		listing_finish(l, relay);
+		return 0;
+	}
+	if (type != AGENT_FILE)
+		return stream_unexpected(type, err);
+	if (stream_decode(s, payload, agent_file_shape, &file, sizeof(file), err) < 0)
+		return -1;
+	listing_add(l, relay, &file);
+	return 0;
+}
+
+static const struct stream_ops listing_ops = {
+        .size = sizeof(struct listing),
+        .on_message = listing_on_message,
+        .done = listing_done,
+};
+
+int files_list(struct request *rq, struct api_target *t, const struct files_call *call,
+               const struct files_list_options *options, struct reply *reply, struct error *err)
+{
+	struct stream *s = stream_new(&listing_ops, &t->hold);
+	struct listing *l = CONTAINER_OF(s, struct listing, stream);
+	struct stream_options start = {.fd = -1};
+	struct files_call copy = *call;
+
+	l->options = *options;
+	l->out = BUF(256 * 1024);
+	copy.path.size_max = options->max;
+	return answer_start(rq, s, &copy, &start, reply, err);
+}

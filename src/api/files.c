@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/files.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/stream.h"
+#include "base/clock.h"
+#include "base/path.h"
+
+int files_resolve(struct request *rq, const struct api_target *t, const char *path,
+                  const char **ret, struct error *err)
+{
+	const char *base =
+	        t->defaults.workdir && t->defaults.workdir[0] ? t->defaults.workdir : "/";
+
+	return path_resolve(rq->arena, base, span_of(path), ret, err);
+}
+
+static const char *type_name(uint32_t type)
+{
+	static const char *const names[] = {
+	        [AGENT_FILE_OTHER] = "other",
+	        [AGENT_FILE_REGULAR] = "file",
+	        [AGENT_FILE_FOLDER] = "directory",
+	        [AGENT_FILE_SYMLINK] = "symlink",
+	};
+
+	return names[type < COUNT_OF(names) ? type : AGENT_FILE_OTHER];
+}
+
+void files_write_entry(struct buf *out, const struct agent_file *file, const char *path)
+{
+	buf_add_text(out, "{\"path\":");
+	json_write_text(out, span_of(path));
+	buf_add_text(out, ",\"name\":");
+	json_write_text(out, span_of(path_last(path)));
+	buf_addf(out,
+	         ",\"type\":\"%s\",\"size\":%" PRIu64 ",\"mode\":\"%04o\",\"uid\":%u,\"gid\":%u,"
+	         "\"modified_at\":\"",
+	         type_name(file->type), file->size, file->mode & 07777, file->uid, file->gid);
+	clock_format(out, file->modified_unix_ms);
+	buf_add_text(out, "\",\"link\":");
+	if (file->link[0])
+		json_write_text(out, span_of(file->link));
+	else
+		buf_add_text(out, "null");
+	buf_add_byte(out, '}');
+}
+
+int files_open(struct request *rq, const struct fleet_hold *hold, const struct files_call *call,
+               int *ret_fd, struct error *err)
+{
+	return compute_open(hold->provider, hold->id, call->type, agent_path_shape, &call->path,
+	                    rq->deadline, ret_fd, err);
+}
+
+int files_connect(struct request *rq, const struct fleet_hold *hold, int *ret_fd, struct error *err)
+{
+	const struct compute_ops *compute = provider_ops_of(hold->provider)->compute;
+
+	return compute->connect(hold->provider, hold->id, rq->deadline, ret_fd, err);
+}
+
+/* ---- download ---- */
+
+struct download {
+	struct stream stream;
+	uint64_t offset, size_max; /* as asked for; 0 = all */
+	uint64_t left;             /* of what was announced; UINT64_MAX = nothing was */
+	bool is_tar, is_range, begun;
+};
+
+static void begin(struct download *d, struct relay *relay, int64_t length)
+{
+	d->begun = true;
+	d->left = length < 0 ? UINT64_MAX : (uint64_t)length;
+	relay_begin_header(relay, "X-Content-Type-Options", "nosniff");
+	relay_begin_header(relay, "Content-Disposition", "attachment");
+	if (!d->is_tar)
+		relay_begin_header(relay, "Accept-Ranges", "bytes");
+	relay_begin(relay, d->is_range ? 206 : 200,
+	            d->is_tar ? "application/x-tar" : "application/octet-stream", length);
+}
+
+static int on_file(struct download *d, struct relay *relay, const struct agent_file *file,
+                   struct error *err)
+{
+	uint64_t size = file->size > d->offset ? file->size - d->offset : 0;
+	char range[96];
+
+	if (d->size_max && size > d->size_max)
+		size = d->size_max;
+	if (d->is_range && size == 0) {
+		(void)FAIL(err, ERROR_INVALID, "the range begins behind the end of the file");
+		error_hint(err, "it has %" PRIu64 " bytes", file->size);
+		return -1;
+	}
+	if (d->is_range) {
+		(void)snprintf(range, sizeof(range), "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64,
+		               d->offset, d->offset + size - 1, file->size);
+		relay_begin_header(relay, "Content-Range", range);
+	}
+	/* Kernel files say 0 and have bytes all the same: wait for what comes. */
+	if (file->size > 0)
+		begin(d, relay, (int64_t)size);
+	return 0;
+}
+
+static void on_data(struct download *d, struct relay *relay, struct span bytes)
+{
+	if (!d->begun)
+		begin(d, relay, -1);
+	/* A file that grows meanwhile has more than was announced. */
+	if (bytes.size > d->left)
+		bytes.size = (size_t)d->left;
+	if (d->left != UINT64_MAX)
+		d->left -= bytes.size;
+	if (bytes.size > 0)
+		relay_write(relay, bytes);
+}
+
+static int download_on_done(struct download *d, struct relay *relay, struct error *err)
+{
+	d->stream.ended = true;
+	if (!d->begun)
+		begin(d, relay, d->is_tar ? -1 : 0);
+	if (d->left > 0 && d->left != UINT64_MAX)
+		return FAIL(err, ERROR_CONFLICT, "the file became shorter while it was read");
+	relay_finish(relay);
+	return 0;
+}
+
+static int download_on_message(struct stream *s, struct relay *relay, uint16_t type,
+                               struct span payload, struct error *err)
+{
+	struct download *d = CONTAINER_OF(s, struct download, stream);
+	struct agent_file file;
+
+	switch (type) {
+	case AGENT_READY:
+		if (!d->begun)
+			begin(d, relay, -1);
+		return 0;
+	case AGENT_FILE:
+		if (d->begun)
+			return stream_unexpected(type, err);
+		if (stream_decode(s, payload, agent_file_shape, &file, sizeof(file), err) < 0)
+			return -1;
+		return on_file(d, relay, &file, err);
+	case AGENT_DATA:
+		on_data(d, relay, payload);
+		return 0;
+	case AGENT_DONE:
+		return download_on_done(d, relay, err);
+	default:
+		return stream_unexpected(type, err);
+	}
+}
+
+static const struct stream_ops download_ops = {
+        .size = sizeof(struct download),
+        .on_message = download_on_message,
+};
+
+/* "bytes=0-99" or "bytes=100-"; anything else is ignored, as RFC 9110 allows. */
+static bool parse_range(const char *text, uint64_t *ret_offset, uint64_t *ret_size)
+{
+	struct span rest, first;
+	struct error ignored;
+	int64_t from, to = 0;
+
+	if (!text || strncmp(text, "bytes=", 6) != 0)
+		return false;
+	rest = span_of(text + 6);
+	if (!span_split(&rest, '-', &first) ||
+	    span_parse_whole(first, 0, INT64_MAX - 1, &from, &ignored) < 0)
+		return false;
+	if (rest.size > 0 && span_parse_whole(rest, from, INT64_MAX - 1, &to, &ignored) < 0)
+		return false;
+	*ret_offset = (uint64_t)from;
+	*ret_size = rest.size > 0 ? (uint64_t)(to - from) + 1 : 0;
+	return true;
+}
+
+int files_download(struct request *rq, struct api_target *t, const struct files_call *call,
+                   struct reply *reply, struct error *err)
+{
+	struct stream *s = stream_new(&download_ops, &t->hold);
+	struct download *d = CONTAINER_OF(s, struct download, stream);
+	struct files_call copy = *call;
+	struct stream_options options = {.fd = -1};
+
+	d->is_tar = call->type == AGENT_TAR_OUT;
+	d->is_range = !d->is_tar && parse_range(request_header(rq, "Range"), &copy.path.offset,
+	                                        &copy.path.size_max);
+	d->offset = copy.path.offset;
+	d->size_max = copy.path.size_max;
+	if (files_open(rq, &s->hold, &copy, &options.fd, err) < 0) {
+		stream_free(s);
+		return -1;
+	}
+	stream_start(s, reply, &options);
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api/keys.h — keys that were found lately, so that a request need not ask the store. Private to
+ * this folder; any thread.
+ *
+ * An entry lives API_KEY_CACHE_MS at most; a revocation here empties the cache at once, one by
+ * another atolld on the same store is seen when the entry has aged. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "store/store.h"
+
+#define API_KEY_CACHE_MS 5000
+
+struct api_key_cache;
+struct api_key_cache *api_key_cache_new(void);
+void api_key_cache_free(struct api_key_cache *c);
+/* True with the record (its texts in the arena) when the key is known; `now` is monotonic ms. When
+ * false, *ret_ticket goes to api_key_cache_put with what the store said. */
+bool api_key_cache_find(struct api_key_cache *c, struct arena *a,
+                        const unsigned char hash[KEY_HASH_SIZE], int64_t now,
+                        struct key_record *ret, uint64_t *ret_ticket);
+/* Forgets the record instead if the cache was emptied since the ticket was given. */
+void api_key_cache_put(struct api_key_cache *c, uint64_t ticket, const struct key_record *r,
+                       int64_t now);
+void api_key_cache_empty(struct api_key_cache *c);

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/instances/:id/exec and /code — commands and blocks of code. */
+#include "api/command.h"
+#include "api/tables.h"
+
+#define BASE "/api/sandbox/instances/:id"
+#define TIMEOUT_MAX ((int64_t)7 * 24 * 3600 * 1000)
+
+struct exec_query {
+	const char *stream;
+};
+static const struct json_member exec_query_members[] = {
+        JSON_TEXT_MEMBER(exec_query, stream, .max = 16,
+                         .about = "result, sse, ndjson or text; else by Accept"),
+        JSON_END,
+};
+static JSON_SHAPE(exec_query, "ExecQuery", exec_query, "Form of the answer");
+
+/* What both bodies have. */
+struct run_body {
+	const char *cwd, *user, *label, *stdin_text;
+	struct json_map env;
+	struct span stdin_base64;
+	int64_t timeout_ms, output_limit_bytes, rows, columns;
+	bool background, stdin_open, tty, end_on_disconnect;
+};
+struct exec_body {
+	const char *command, *cmd;
+	const char **args;
+	struct run_body run;
+};
+struct code_body {
+	int language;
+	const char *code;
+	struct run_body run;
+};
+
+#define RUN_ROWS(s)                                                                                \
+	{.kind = JSON_TEXT,                                                                        \
+	 .name = "cwd",                                                                            \
+	 .offset = offsetof(struct s, run.cwd),                                                    \
+	 .max = 4096,                                                                              \
+	 .about = "folder to run in; relative ones are below the default"},                        \
+	        {.kind = JSON_TEXT_MAP,                                                            \
+	         .name = "env",                                                                    \
+	         .offset = offsetof(struct s, run.env),                                            \
+	         .max = 256,                                                                       \
+	         .flags = JSON_SECRET,                                                             \
+	         .about = "over the sandbox's own"},                                               \
+	        {.kind = JSON_TEXT,                                                                \
+	         .name = "user",                                                                   \
+	         .offset = offsetof(struct s, run.user),                                           \
+	         .max = 64,                                                                        \
+	         .about = "name or number; else the template's"},                                  \
+	        {.kind = JSON_TEXT,                                                                \
+	         .name = "stdin",                                                                  \
+	         .offset = offsetof(struct s, run.stdin_text),                                     \
+	         .about = "text for its standard input"},                                          \
+	        {.kind = JSON_BYTES,                                                               \
+	         .name = "stdin_base64",                                                           \
+	         .offset = offsetof(struct s, run.stdin_base64),                                   \
+	         .about = "bytes for its standard input"},                                         \
+	        {.kind = JSON_BOOL,                                                                \
+	         .name = "stdin_open",                                                             \
+	         .offset = offsetof(struct s, run.stdin_open),                                     \
+	         .about = "keep standard input open for POST …/processes/:process/stdin"},         \
+	        {.kind = JSON_WHOLE,                                                               \
+	         .name = "timeout_ms",                                                             \
+	         .offset = offsetof(struct s, run.timeout_ms),                                     \
+	         .min = 0,                                                                         \
+	         .max = TIMEOUT_MAX,                                                               \
+	         .about = "kill it and all it started after so long; 0 = the server's default"},   \
+	        {.kind = JSON_WHOLE,                                                               \
+	         .name = "outputLimitBytes",                                                       \
+	         .offset = offsetof(struct s, run.output_limit_bytes),                             \
+	         .min = 1,                                                                         \
+	         .max = OUTPUT_LIMIT_MAX,                                                          \
+	         .about = "kept per stream in a collected result"},                                \
+	        {.kind = JSON_BOOL,                                                                \
+	         .name = "background",                                                             \
+	         .offset = offsetof(struct s, run.background),                                     \
+	         .about = "answer with the process as soon as it has started"},                    \
+	        {.kind = JSON_BOOL,                                                                \
+	         .name = "end_on_disconnect",                                                      \
+	         .offset = offsetof(struct s, run.end_on_disconnect),                              \
+	         .about = "kill it when this connection breaks; else it goes on"},                 \
+	        {.kind = JSON_BOOL,                                                                \
+	         .name = "tty",                                                                    \
+	         .offset = offsetof(struct s, run.tty),                                            \
+	         .about = "on a terminal; its output is all stdout"},                              \
+	        {.kind = JSON_WHOLE,                                                               \
+	         .name = "rows",                                                                   \
+	         .offset = offsetof(struct s, run.rows),                                           \
+	         .min = 1,                                                                         \
+	         .max = 10000},                                                                    \
+	        {.kind = JSON_WHOLE,                                                               \
+	         .name = "columns",                                                                \
+	         .offset = offsetof(struct s, run.columns),                                        \
+	         .min = 1,                                                                         \
+	         .max = 10000},                                                                    \
+	{                                                                                          \
+		.kind = JSON_TEXT, .name = "label", .offset = offsetof(struct s, run.label),       \
+		.max = 128, .about = "what lists call it"                                          \
+	}
+
+static const struct json_member exec_request_members[] = {
+        JSON_TEXT_MEMBER(exec_body, command, .about = "a shell line (bash, else sh)",
+                         .example = "ls -l | wc -l"),
+        JSON_TEXT_MEMBER(exec_body, cmd, .min = 1, .max = 4096,
+                         .about = "a program, run without a shell"),
+        JSON_TEXT_LIST_MEMBER(exec_body, args, .max = AGENT_ARGS_MAX - 1,
+                              .about = "arguments of cmd"),
+        RUN_ROWS(exec_body),
+        JSON_END,
+};
+static JSON_SHAPE(exec_request, "Exec", exec_body, "A command: either command, or cmd and args");
+
+static const struct json_member code_request_members[] = {
+        JSON_CHOICE_MEMBER(code_body, language, .flags = JSON_REQUIRED,
+                           .choices = command_languages),
+        JSON_TEXT_MEMBER(code_body, code, .flags = JSON_REQUIRED, .about = "at most 128 KiB",
+                         .example = "print(6 * 7)"),
+        RUN_ROWS(code_body),
+        JSON_END,
+};
+static JSON_SHAPE(code_request, "Code", code_body, "A block of code");
+
+static int set_stdin(struct command *c, const struct run_body *b, struct error *err)
+{
+	if (b->stdin_text && b->stdin_base64.size > 0)
+		return FAIL(err, ERROR_INVALID, "stdin and stdin_base64 are both given");
+	if (b->stdin_open && (b->stdin_text || b->stdin_base64.size > 0))
+		return FAIL(err, ERROR_INVALID, "stdin_open goes without stdin");
+	c->stdin_bytes = b->stdin_text ? span_of(b->stdin_text) : b->stdin_base64;
+	return 0;
+}
+
+static uint32_t flags_of(const struct run_body *b)
+{
+	return (b->tty ? AGENT_EXEC_TTY | AGENT_EXEC_STDIN : 0) |
+	       (b->stdin_open ? AGENT_EXEC_STDIN : 0) |
+	       (b->end_on_disconnect ? AGENT_EXEC_END_ON_CLOSE : 0);
+}
+
+static int fill_command(struct request *rq, const struct api_target *t, const struct run_body *b,
+                        struct command *c, struct error *err)
+{
+	const struct exec_query *query = rq->query;
+	struct fleet_defaults defaults;
+
+	if (set_stdin(c, b, err) < 0 || command_set_cwd(c, rq->arena, t, b->cwd, err) < 0 ||
+	    output_form_parse(query->stream, request_header(rq, "Accept"), OUTPUT_RESULT, &c->form,
+	                      err) < 0 ||
+	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t->record, &b->env, &defaults, err) < 0)
+		return -1;
+	c->exec.env = defaults.env;
+	c->exec.user = b->user ? b->user : defaults.user;
+	c->exec.label = b->label;
+	c->exec.flags = flags_of(b);
+	c->exec.rows = b->rows ? (uint32_t)b->rows : 24;
+	c->exec.columns = b->columns ? (uint32_t)b->columns : 80;
+	c->exec.timeout_ms =
+	        (uint64_t)(b->timeout_ms ? b->timeout_ms : api_of(rq)->config->exec_timeout_ms);
+	c->output_limit = b->output_limit_bytes;
+	return 0;
+}
+
+static int run(struct request *rq, struct api_target *t, struct command *c,
+               const struct run_body *b, struct reply *reply, struct error *err)
+{
+	struct agent_process started;
+
+	if (fill_command(rq, t, b, c, err) < 0)
+		return -1;
+	if (!b->background)
+		return command_start(rq, t, c, reply, err);
+	if (command_start_detached(rq, t, c, &started, err) < 0)
+		return -1;
+	reply_status(reply, 202);
+	process_write(reply_buf(reply, "application/json"), &started);
+	return 0;
+}
+
+static int exec_command(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	const struct exec_body *b = body;
+	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
+	struct command c = {.count = 0};
+
+	if (!b->command == !b->cmd || (b->args && !b->cmd)) {
+		(void)FAIL(err, ERROR_INVALID, "either command, or cmd with args, is needed");
+		error_hint(err, "{\"command\":\"ls | wc\"} or {\"cmd\":\"ls\",\"args\":[\"-l\"]}");
+		return -1;
+	}
+	if (api_target_open(rq, &target, err) < 0)
+		return -1;
+	if (b->command)
+		command_set_line(&c, rq->arena, b->command);
+	else
+		command_set_program(&c, rq->arena, b->cmd, b->args);
+	return run(rq, &target, &c, &b->run, reply, err);
+}
+
+static int exec_code(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct code_body *b = body;
+	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
+	struct command c = {.count = 0};
+
+	if (command_set_code(&c, rq->arena, (enum command_language)b->language, b->code, err) < 0 ||
+	    api_target_open(rq, &target, err) < 0)
+		return -1;
+	return run(rq, &target, &c, &b->run, reply, err);
+}
+
+const struct route exec_routes[] = {
+        {HTTP_POST, BASE "/exec", SCOPE_SANDBOX_WRITE, .query = &exec_query, .body = &exec_request,
+         .answer = &result_shape, .handle = exec_command, .tag = "commands",
+         .summary = "Run a command: collected, or streamed as server-sent events or NDJSON"},
+        {HTTP_POST, BASE "/code", SCOPE_SANDBOX_WRITE, .query = &exec_query, .body = &code_request,
+         .answer = &result_shape, .handle = exec_code, .tag = "commands",
+         .summary = "Run a block of python, javascript, typescript or bash"},
+        {.path = NULL},
+};

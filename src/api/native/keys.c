@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/keys — API keys. A key's text is told once, when it is made. */
+#include <string.h>
+
+#include "api/caller.h"
+#include "api/keys.h"
+#include "api/tables.h"
+#include "base/clock.h"
+
+#define BASE "/api/sandbox/keys"
+
+struct key_body {
+	const char *name;
+	const char **scopes;
+	int64_t expires_in_ms;
+};
+static const struct json_member key_request_members[] = {
+        JSON_TEXT_MEMBER(key_body, name, .flags = JSON_REQUIRED, .min = 1, .max = 100),
+        JSON_TEXT_LIST_MEMBER(key_body, scopes, .max = 16,
+                              .about = "sandbox:read and the like; else all but admin that the "
+                                       "caller has"),
+        JSON_WHOLE_MEMBER(key_body, expires_in_ms, .min = 0, .about = "0 = never"),
+        JSON_END,
+};
+static JSON_SHAPE(key_request, "KeyCreate", key_body, "A key to make");
+
+struct key_answer {
+	const char *id, *name, *prefix, *project, *key;
+	const char **scopes;
+	int64_t created_at, expires_at, revoked_at, last_used_at;
+};
+#define KEY_ROWS                                                                                   \
+	JSON_TEXT_MEMBER(key_answer, id), JSON_TEXT_MEMBER(key_answer, name),                      \
+	        JSON_TEXT_MEMBER(key_answer, prefix, .about = "its first characters"),             \
+	        JSON_TEXT_MEMBER(key_answer, project), JSON_TEXT_LIST_MEMBER(key_answer, scopes),  \
+	        JSON_TIME_MEMBER(key_answer, created_at),                                          \
+	        JSON_TIME_MEMBER(key_answer, expires_at, .flags = JSON_NULLABLE),                  \
+	        JSON_TIME_MEMBER(key_answer, revoked_at, .flags = JSON_NULLABLE),                  \
+	        JSON_TIME_MEMBER(key_answer, last_used_at, .flags = JSON_NULLABLE)
+static const struct json_member key_shape_members[] = {KEY_ROWS, JSON_END};
+static JSON_SHAPE(key_shape, "Key", key_answer, "A key, without its text");
+static const struct json_member key_made_shape_members[] = {
+        KEY_ROWS,
+        JSON_TEXT_MEMBER(key_answer, key, .about = "its text, told only now"),
+        JSON_END,
+};
+static JSON_SHAPE(key_made_shape, "KeyMade", key_answer, "A new key, with its text");
+
+struct key_items {
+	struct json_list items;
+};
+static const struct json_member key_list_shape_members[] = {
+        JSON_LIST_MEMBER(key_items, items, &key_shape),
+        JSON_END,
+};
+static JSON_SHAPE(key_list_shape, "KeyList", key_items, "Keys");
+
+static const char **scope_names(struct arena *a, int64_t scopes)
+{
+	const char **names = ARENA_ARRAY(a, const char *, 32);
+	size_t count = 0;
+
+	for (unsigned bit = 0; SCOPE_ALL >> bit; bit++) {
+		if (scopes >> bit & 1)
+			names[count++] = account_scope_name((enum account_scope)(1u << bit));
+	}
+	return names;
+}
+
+static void fill_answer(struct arena *a, const struct key_record *r, struct key_answer *ret)
+{
+	*ret = (struct key_answer){
+	        .id = r->id,
+	        .name = r->name,
+	        .prefix = r->prefix,
+	        .project = r->project_id,
+	        .scopes = scope_names(a, r->scopes),
+	        .created_at = r->created_at,
+	        .expires_at = r->expires_at,
+	        .revoked_at = r->revoked_at,
+	        .last_used_at = r->last_used_at,
+	};
+}
+
+static int keys_list(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct key_list found;
+	struct key_answer *items;
+	struct key_items out;
+
+	(void)body;
+	if (store_key_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct key_answer, found.count);
+	for (size_t i = 0; i < found.count; i++)
+		fill_answer(rq->arena, &found.items[i], &items[i]);
+	out = (struct key_items){.items = {items, found.count, true}};
+	reply_json(reply, &key_list_shape, &out);
+	return 0;
+}
+
+/* Nobody hands out what he does not have. */
+static int scopes_of(const struct request *rq, const struct key_body *b, unsigned *ret,
+                     struct error *err)
+{
+	unsigned own = api_account(rq)->scopes;
+
+	if (own & SCOPE_ADMIN)
+		own = SCOPE_ALL;
+	*ret = own & ~(unsigned)SCOPE_ADMIN;
+	if (!b->scopes)
+		return 0;
+	if (account_scopes_parse(b->scopes, ret, err) < 0)
+		return -1;
+	if (*ret & ~own)
+		return FAIL(err, ERROR_FORBIDDEN, "a key cannot grant more than the caller may");
+	return 0;
+}
+
+static int key_create(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct key_body *b = body;
+	struct id id = id_new();
+	struct account_key key;
+	struct key_record record;
+	struct key_answer answer;
+	unsigned scopes;
+
+	if (scopes_of(rq, b, &scopes, err) < 0)
+		return -1;
+	account_key_generate(&key);
+	record = (struct key_record){
+	        .id = id.text,
+	        .project_id = api_project(rq),
+	        .name = b->name,
+	        .prefix = key.prefix,
+	        .scopes = scopes,
+	        .created_at = clock_unix_ms(),
+	};
+	if (b->expires_in_ms)
+		record.expires_at = record.created_at + b->expires_in_ms;
+	memcpy(record.hash, key.hash, sizeof(record.hash));
+	if (store_key_insert(api_of(rq)->store, &record, err) < 0)
+		return -1;
+	fill_answer(rq->arena, &record, &answer);
+	answer.key = key.text;
+	reply_status(reply, 201);
+	reply_header(reply, "Cache-Control", "no-store");
+	reply_json(reply, &key_made_shape, &answer);
+	return 0;
+}
+
+static int key_revoke(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct api *api = api_of(rq);
+
+	(void)body;
+	if (store_key_revoke(api->store, api_project(rq), request_param(rq, "key"), clock_unix_ms(),
+	                     err) < 0)
+		return -1;
+	api_key_cache_empty(api->keys);
+	reply_status(reply, 204);
+	return 0;
+}
+
+#define TAG .tag = "keys"
+const struct route keys_routes[] = {
+        {HTTP_GET, BASE, SCOPE_KEY_WRITE, .answer = &key_list_shape, .handle = keys_list, TAG,
+         .summary = "List the project's keys, revoked ones too"},
+        {HTTP_POST, BASE, SCOPE_KEY_WRITE, .body = &key_request, .answer = &key_made_shape,
+         .status = 201, .handle = key_create, TAG, .summary = "Make a key"},
+        {HTTP_DELETE, BASE "/:key", SCOPE_KEY_WRITE, .status = 204, .handle = key_revoke, TAG,
+         .summary = "Revoke a key, at once"},
+        {.path = NULL},
+};

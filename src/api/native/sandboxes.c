@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/instances — sandboxes themselves: made, found, started, stopped, deleted, watched.
+ */
+#include <string.h>
+
+#include "api/caller.h"
+#include "api/tables.h"
+#include "base/clock.h"
+
+#define BASE "/api/sandbox/instances"
+
+/* ---- shapes ---- */
+
+struct resources_body {
+	double cpu;
+	int64_t memory_mb, disk_mb, pids;
+	bool disk_advisory;
+};
+static const struct json_member resources_request_members[] = {
+        JSON_NUMBER_MEMBER(resources_body, cpu, .min = 0, .max = 1024, .about = "vCPUs",
+                           .example = "0.5"),
+        JSON_WHOLE_MEMBER(resources_body, memory_mb, .min = 0, .max = 1 << 24, .about = "MiB",
+                          .example = "1024"),
+        JSON_WHOLE_MEMBER(resources_body, disk_mb, .min = 0, .max = 1 << 28, .about = "MiB",
+                          .example = "1024"),
+        JSON_WHOLE_MEMBER(resources_body, pids, .min = 0, .max = 1 << 22,
+                          .about = "processes and threads", .example = "512"),
+        JSON_END,
+};
+static JSON_SHAPE(resources_request, "ResourcesRequest", resources_body,
+                  "Limits; what is left out or 0 is inherited from project and platform");
+static const struct json_member resources_answer_members[] = {
+        JSON_NUMBER_MEMBER(resources_body, cpu, .about = "vCPUs"),
+        JSON_WHOLE_MEMBER(resources_body, memory_mb, .about = "MiB"),
+        JSON_WHOLE_MEMBER(resources_body, disk_mb, .about = "MiB"),
+        JSON_WHOLE_MEMBER(resources_body, pids, .about = "processes and threads"),
+        JSON_BOOL_MEMBER(resources_body, disk_advisory,
+                         .about = "this host cannot enforce disk_mb"),
+        JSON_END,
+};
+static JSON_SHAPE(resources_answer, "Resources", resources_body, "The limits that are in force");
+
+static const char *const networks[] = {"blocked", "internet", NULL};
+
+struct create_body {
+	const char *template, *name, *region;
+	struct json_map labels, env;
+	struct resources_body resources;
+	bool internet;
+	int network;
+	bool persistent;
+	int64_t timeout_ms, idle_reap_ms, lifetime_max_ms;
+	uint64_t present;
+};
+enum create_row {
+	CREATE_TEMPLATE,
+	CREATE_NAME,
+	CREATE_REGION,
+	CREATE_LABELS,
+	CREATE_ENV,
+	CREATE_RESOURCES,
+	CREATE_INTERNET,
+	CREATE_NETWORK,
+};
+#define DURATION_MAX ((int64_t)365 * 24 * 3600 * 1000)
+static const struct json_member create_request_members[] = {
+        [CREATE_TEMPLATE] = JSON_TEXT_MEMBER(create_body, template, .max = 128,
+                                             .about = "name or id; else the server's default",
+                                             .example = "base"),
+        [CREATE_NAME] = JSON_TEXT_MEMBER(create_body, name, .max = SANDBOX_NAME_MAX,
+                                         .about = "unique in the project; else generated"),
+        [CREATE_REGION] = JSON_TEXT_MEMBER(create_body, region, .max = 64,
+                                           .about = "a label of where; kept as it is"),
+        [CREATE_LABELS] = JSON_TEXT_MAP_MEMBER(create_body, labels, .max = SANDBOX_LABELS_MAX,
+                                               .about = "for finding it again"),
+        [CREATE_ENV] = JSON_TEXT_MAP_MEMBER(create_body, env, .max = 256, .flags = JSON_SECRET,
+                                            .about = "environment of every command, over the "
+                                                     "template's; never shown again"),
+        [CREATE_RESOURCES] = JSON_OBJECT_MEMBER(create_body, resources, &resources_request),
+        [CREATE_INTERNET] =
+                JSON_BOOL_MEMBER(create_body, internet, .about = "false = no network at all"),
+        [CREATE_NETWORK] = JSON_CHOICE_MEMBER(create_body, network, .choices = networks,
+                                              .about = "the same as internet, by name"),
+        JSON_BOOL_MEMBER(create_body, persistent, .about = "exempt from the idle reaper"),
+        JSON_WHOLE_MEMBER(create_body, timeout_ms, .min = 0, .max = DURATION_MAX,
+                          .about = "delete it so long after its creation; 0 = never"),
+        JSON_WHOLE_MEMBER(create_body, idle_reap_ms, .min = 0, .max = DURATION_MAX,
+                          .about = "delete it when nobody used it for so long; 0 = the server's"),
+        JSON_WHOLE_MEMBER(create_body, lifetime_max_ms, .min = 0, .max = DURATION_MAX,
+                          .about = "delete it at this age, whatever happens; 0 = the server's"),
+        JSON_END,
+};
+static const struct json_shape create_request = {
+        .name = "SandboxCreate",
+        .about = "What to make",
+        .size = sizeof(struct create_body),
+        .members = create_request_members,
+        .present_offset = offsetof(struct create_body, present),
+};
+
+struct create_query {
+	bool wait;
+	uint64_t present;
+};
+static const struct json_member create_query_members[] = {
+        JSON_BOOL_MEMBER(create_query, wait,
+                         .about = "false: answer at once, in state pending (default true)"),
+        JSON_END,
+};
+static const struct json_shape create_query = {
+        .name = "SandboxCreateQuery",
+        .size = sizeof(struct create_query),
+        .members = create_query_members,
+        .present_offset = offsetof(struct create_query, present),
+};
+
+struct event_answer {
+	int64_t sequence, at;
+	const char *kind, *text;
+};
+static const struct json_member last_event_shape_members[] = {
+        JSON_TIME_MEMBER(event_answer, at),
+        JSON_TEXT_MEMBER(event_answer, text),
+        JSON_END,
+};
+static JSON_SHAPE(last_event_shape, "LastEvent", event_answer, "What happened to it last");
+
+struct sandbox_answer {
+	const char *id, *name, *state, *desired_state, *reason;
+	const char *template, *provider, *isolation, *region, *project, *network;
+	struct span labels;
+	const char **env_names;
+	struct resources_body resources;
+	bool persistent;
+	int64_t created_at, started_at, last_activity_at, timeout_at, uptime_ms;
+	int64_t idle_reap_ms, lifetime_max_ms;
+	struct event_answer last_event;
+};
+static const struct json_member sandbox_shape_members[] = {
+        JSON_TEXT_MEMBER(sandbox_answer, id),
+        JSON_TEXT_MEMBER(sandbox_answer, name),
+        JSON_TEXT_MEMBER(sandbox_answer, state,
+                         .about = "what it really is: pending creating started stopping stopped "
+                                  "deleting deleted failed"),
+        JSON_TEXT_MEMBER(sandbox_answer, desired_state, .about = "what was asked for last"),
+        JSON_TEXT_MEMBER(sandbox_answer, reason,
+                         .about = "why it ended: none user idle lifetime oom exit host_lost error"),
+        JSON_TEXT_MEMBER(sandbox_answer, template),
+        JSON_TEXT_MEMBER(sandbox_answer, provider),
+        JSON_TEXT_MEMBER(sandbox_answer, isolation, .about = "what really stands around it"),
+        JSON_TEXT_MEMBER(sandbox_answer, region),
+        JSON_TEXT_MEMBER(sandbox_answer, project),
+        JSON_TEXT_MEMBER(sandbox_answer, network, .about = "blocked or internet"),
+        JSON_RAW_MEMBER(sandbox_answer, labels, .about = "object of texts"),
+        JSON_TEXT_LIST_MEMBER(sandbox_answer, env_names,
+                              .about = "names of its environment; values are never shown"),
+        JSON_OBJECT_MEMBER(sandbox_answer, resources, &resources_answer),
+        JSON_BOOL_MEMBER(sandbox_answer, persistent),
+        JSON_TIME_MEMBER(sandbox_answer, created_at),
+        JSON_TIME_MEMBER(sandbox_answer, started_at, .flags = JSON_NULLABLE),
+        JSON_TIME_MEMBER(sandbox_answer, last_activity_at, .flags = JSON_NULLABLE),
+        JSON_TIME_MEMBER(sandbox_answer, timeout_at, .flags = JSON_NULLABLE),
+        JSON_WHOLE_MEMBER(sandbox_answer, uptime_ms, .about = "since its start; 0 when stopped"),
+        JSON_WHOLE_MEMBER(sandbox_answer, idle_reap_ms),
+        JSON_WHOLE_MEMBER(sandbox_answer, lifetime_max_ms),
+        JSON_OBJECT_MEMBER(sandbox_answer, last_event, &last_event_shape),
+        JSON_END,
+};
+static JSON_SHAPE(sandbox_shape, "Sandbox", sandbox_answer, "One isolated computer");
+
+struct list_query {
+	const char *state, *name, *template, *label, *page;
+	int64_t limit;
+};
+static const struct json_member list_query_members[] = {
+        JSON_TEXT_MEMBER(list_query, state, .max = 16, .about = "only these; deleted ones too"),
+        JSON_TEXT_MEMBER(list_query, name, .max = 64),
+        JSON_TEXT_MEMBER(list_query, template, .max = 128),
+        JSON_TEXT_MEMBER(list_query, label, .max = 512, .about = "KEY=VALUE"),
+        JSON_TEXT_MEMBER(list_query, page, .max = 256, .about = "next_page of the page before"),
+        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000,
+                          .about = "items of a page (default 100)"),
+        JSON_END,
+};
+static JSON_SHAPE(list_query, "SandboxListQuery", list_query, "Which sandboxes");
+
+struct list_answer {
+	struct json_list items;
+	const char *next_page;
+};
+static const struct json_member list_answer_members[] = {
+        JSON_LIST_MEMBER(list_answer, items, &sandbox_shape),
+        JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
+        JSON_END,
+};
+static JSON_SHAPE(list_answer, "SandboxList", list_answer, "One page of sandboxes");
+
+/* ---- record to answer ---- */
+
+static const char **env_names_of(struct arena *a, const char *env_json)
+{
+	const struct json_value *env;
+	const char **names;
+	struct error ignored;
+	size_t count;
+
+	if (json_load(a, span_of(env_json), &env, &ignored) < 0)
+		env = NULL;
+	count = json_count(env);
+	names = ARENA_ARRAY(a, const char *, count + 1);
+	for (size_t i = 0; i < count; i++)
+		(void)json_member_at(env, i, &names[i]);
+	return names;
+}
+
+static const char *isolation_of(const char *provider)
+{
+	const struct provider_ops *ops = provider_find(provider);
+
+	return ops ? ops->isolation : "none";
+}
+
+static void fill_answer(struct arena *a, const struct sandbox_record *r, struct sandbox_answer *ret)
+{
+	bool runs = r->actual == SANDBOX_STARTED && r->started_at > 0;
+
+	*ret = (struct sandbox_answer){
+	        .id = r->id,
+	        .name = r->name,
+	        .state = sandbox_state_name(r->actual),
+	        .desired_state = sandbox_state_name(r->desired),
+	        .reason = sandbox_reason_name(r->reason),
+	        .template = r->template_name,
+	        .provider = r->provider,
+	        .isolation = isolation_of(r->provider),
+	        .region = r->region,
+	        .project = r->project_id,
+	        .network = networks[r->network == SANDBOX_NETWORK_INTERNET],
+	        .labels = r->labels_json[0] ? span_of(r->labels_json) : SPAN("{}"),
+	        .env_names = env_names_of(a, r->env_json),
+	        .resources = {r->resources.cpu, r->resources.memory_mb, r->resources.disk_mb,
+	                      r->resources.pids, r->disk_is_advisory},
+	        .persistent = r->persistent,
+	        .created_at = r->created_at,
+	        .started_at = r->started_at,
+	        .last_activity_at = r->last_activity_at,
+	        .timeout_at = r->timeout_at,
+	        .uptime_ms = runs ? clock_unix_ms() - r->started_at : 0,
+	        .idle_reap_ms = r->idle_reap_ms,
+	        .lifetime_max_ms = r->lifetime_max_ms,
+	        .last_event = {.at = r->last_event_at, .text = r->last_event},
+	};
+}
+
+static int answer(struct request *rq, struct reply *reply, const struct sandbox_record *r)
+{
+	struct sandbox_answer out;
+
+	fill_answer(rq->arena, r, &out);
+	reply_json(reply, &sandbox_shape, &out);
+	return 0;
+}
+
+/* ---- handlers ---- */
+
+static bool has(uint64_t present, unsigned row)
+{
+	return present >> row & 1;
+}
+
+static int internet_of(const struct create_body *b, int *ret, struct error *err)
+{
+	bool by_flag = has(b->present, CREATE_INTERNET), by_name = has(b->present, CREATE_NETWORK);
+
+	if (by_flag && by_name && b->internet != (b->network == SANDBOX_NETWORK_INTERNET))
+		return FAIL(err, ERROR_INVALID, "internet and network contradict each other");
+	if (by_flag)
+		*ret = b->internet;
+	else
+		*ret = by_name ? b->network == SANDBOX_NETWORK_INTERNET : -1;
+	return 0;
+}
+
+static int sandbox_create(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct create_body *b = body;
+	const struct create_query *query = rq->query;
+	struct sandbox_record record;
+	struct fleet_create request = {
+	        .project_id = api_project(rq),
+	        .name = b->name,
+	        .template = b->template,
+	        .region = b->region,
+	        .labels = b->labels,
+	        .env = b->env,
+	        .resources = {b->resources.cpu, b->resources.memory_mb, b->resources.disk_mb,
+	                      b->resources.pids},
+	        .persistent = b->persistent,
+	        .timeout_ms = b->timeout_ms,
+	        .idle_reap_ms = b->idle_reap_ms,
+	        .lifetime_max_ms = b->lifetime_max_ms,
+	        .wait = !has(query->present, 0) || query->wait,
+	};
+
+	if (internet_of(b, &request.internet, err) < 0 ||
+	    fleet_create(api_of(rq)->fleet, rq->arena, &request, &record, err) < 0)
+		return -1;
+	reply_status(reply, request.wait ? 201 : 202);
+	return answer(rq, reply, &record);
+}
+
+static int parse_label(struct arena *a, const char *text, struct sandbox_filter *filter,
+                       struct error *err)
+{
+	struct span value = span_of(text), key;
+
+	if (!span_split(&value, '=', &key) || key.size == 0) {
+		(void)FAIL(err, ERROR_INVALID, "label '%s' has no '='", text);
+		error_hint(err, "label=KEY=VALUE");
+		return -1;
+	}
+	filter->label_key = arena_copy(a, key);
+	filter->label_value = arena_copy(a, value);
+	return 0;
+}
+
+static int sandbox_list(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	const struct list_query *q = rq->query;
+	struct sandbox_filter filter = {
+	        .project_id = api_project(rq),
+	        .state = -1,
+	        .name = q->name,
+	        .template = q->template,
+	        .page = q->page,
+	        .limit = q->limit ? (unsigned)q->limit : 100,
+	};
+	struct sandbox_list found;
+	struct list_answer out = {.items = {.present = true}};
+	struct sandbox_answer *items;
+	enum sandbox_state state;
+
+	(void)body;
+	if (q->state) {
+		if (sandbox_state_parse(q->state, &state, err) < 0)
+			return -1;
+		filter.state = (int)state;
+	}
+	if (q->label && parse_label(rq->arena, q->label, &filter, err) < 0)
+		return -1;
+	if (store_sandbox_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct sandbox_answer, found.count);
+	for (size_t i = 0; i < found.count; i++)
+		fill_answer(rq->arena, &found.items[i], &items[i]);
+	out.items.items = items;
+	out.items.count = found.count;
+	out.next_page = found.next_page;
+	reply_json(reply, &list_answer, &out);
+	return 0;
+}
+
+typedef int fleet_verb(struct fleet *fleet, struct arena *a, const char *project_id,
+                       const char *id_or_name, struct sandbox_record *ret, struct error *err);
+
+static int run_verb(struct request *rq, struct reply *reply, fleet_verb *verb, struct error *err)
+{
+	struct sandbox_record record;
+
+	if (verb(api_of(rq)->fleet, rq->arena, api_project(rq), request_param(rq, "id"), &record,
+	         err) < 0)
+		return -1;
+	return answer(rq, reply, &record);
+}
+
+static int sandbox_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	(void)body;
+	return run_verb(rq, reply, fleet_find, err);
+}
+
+static int sandbox_start(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	(void)body;
+	return run_verb(rq, reply, fleet_start, err);
+}
+
+static int sandbox_stop(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	(void)body;
+	return run_verb(rq, reply, fleet_stop, err);
+}
+
+static int sandbox_delete(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	(void)body;
+	if (fleet_delete(api_of(rq)->fleet, rq->arena, api_project(rq), request_param(rq, "id"),
+	                 SANDBOX_REASON_USER, err) < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+/* ---- stats and events ---- */
+
+struct stats_answer {
+	int64_t sampled_at, uptime_ms, cpu_usage_us, memory_bytes, memory_limit_bytes;
+	int64_t disk_bytes, disk_limit_bytes, pids, pids_limit;
+	int64_t network_in_bytes, network_out_bytes, oom_kills;
+	double cpu_percent; /* of the time since its start */
+};
+static const struct json_member stats_shape_members[] = {
+        JSON_TIME_MEMBER(stats_answer, sampled_at),
+        JSON_WHOLE_MEMBER(stats_answer, uptime_ms),
+        JSON_WHOLE_MEMBER(stats_answer, cpu_usage_us, .about = "since its start"),
+        JSON_NUMBER_MEMBER(stats_answer, cpu_percent,
+                           .about = "of one vCPU, on average since its start; take two samples of "
+                                    "cpu_usage_us for a shorter time"),
+        JSON_WHOLE_MEMBER(stats_answer, memory_bytes),
+        JSON_WHOLE_MEMBER(stats_answer, memory_limit_bytes),
+        JSON_WHOLE_MEMBER(stats_answer, disk_bytes,
+                          .about = "files on top of the template; -1 = not known"),
+        JSON_WHOLE_MEMBER(stats_answer, disk_limit_bytes),
+        JSON_WHOLE_MEMBER(stats_answer, pids),
+        JSON_WHOLE_MEMBER(stats_answer, pids_limit),
+        JSON_WHOLE_MEMBER(stats_answer, network_in_bytes),
+        JSON_WHOLE_MEMBER(stats_answer, network_out_bytes),
+        JSON_WHOLE_MEMBER(stats_answer, oom_kills),
+        JSON_END,
+};
+static JSON_SHAPE(stats_shape, "Stats", stats_answer, "What a sandbox uses now");
+
+static int64_t whole(uint64_t value)
+{
+	return value > INT64_MAX ? -1 : (int64_t)value;
+}
+
+static int sandbox_stats(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	struct sandbox_record r;
+	struct provider_stats s;
+	struct stats_answer out;
+
+	(void)body;
+	if (fleet_find(api_of(rq)->fleet, rq->arena, api_project(rq), request_param(rq, "id"), &r,
+	               err) < 0 ||
+	    fleet_stats(api_of(rq)->fleet, &r, &s, err) < 0)
+		return -1;
+	out = (struct stats_answer){
+	        .sampled_at = s.sampled_unix_ms,
+	        .uptime_ms = s.uptime_ms,
+	        .cpu_usage_us = whole(s.cpu_usage_us),
+	        .memory_bytes = whole(s.memory_bytes),
+	        .memory_limit_bytes = whole(s.memory_limit_bytes),
+	        .disk_bytes = whole(s.disk_bytes),
+	        .disk_limit_bytes = whole(s.disk_limit_bytes),
+	        .pids = whole(s.pids),
+	        .pids_limit = whole(s.pids_limit),
+	        .network_in_bytes = whole(s.network_in_bytes),
+	        .network_out_bytes = whole(s.network_out_bytes),
+	        .oom_kills = whole(s.oom_kills),
+	};
+	if (s.uptime_ms > 0)
+		out.cpu_percent = (double)s.cpu_usage_us / 10.0 / (double)s.uptime_ms;
+	reply_json(reply, &stats_shape, &out);
+	return 0;
+}
+
+struct events_query {
+	int64_t after, limit;
+};
+static const struct json_member events_query_members[] = {
+        JSON_WHOLE_MEMBER(events_query, after, .min = 0,
+                          .about = "sequence of the last one that is known"),
+        JSON_WHOLE_MEMBER(events_query, limit, .min = 1, .max = 1000, .about = "default 100"),
+        JSON_END,
+};
+static JSON_SHAPE(events_query, "EventsQuery", events_query, "Which events");
+static const struct json_member event_shape_members[] = {
+        JSON_WHOLE_MEMBER(event_answer, sequence, .about = "grows; for after="),
+        JSON_TIME_MEMBER(event_answer, at),
+        JSON_TEXT_MEMBER(event_answer, kind),
+        JSON_TEXT_MEMBER(event_answer, text),
+        JSON_END,
+};
+static JSON_SHAPE(event_shape, "Event", event_answer, "Something that happened to a sandbox");
+struct events_answer {
+	struct json_list items;
+};
+static const struct json_member events_shape_members[] = {
+        JSON_LIST_MEMBER(events_answer, items, &event_shape),
+        JSON_END,
+};
+static JSON_SHAPE(events_shape, "EventList", events_answer, "Events, oldest first");
+
+static int sandbox_events(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct events_query *q = rq->query;
+	struct sandbox_record r;
+	struct event_list found;
+	struct event_answer *items;
+	struct events_answer out;
+
+	(void)body;
+	if (fleet_find(api_of(rq)->fleet, rq->arena, api_project(rq), request_param(rq, "id"), &r,
+	               err) < 0 ||
+	    store_event_list(api_of(rq)->store, rq->arena, r.id, q->after,
+	                     q->limit ? (unsigned)q->limit : 100, &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct event_answer, found.count);
+	for (size_t i = 0; i < found.count; i++)
+		items[i] = (struct event_answer){found.items[i].sequence, found.items[i].at,
+		                                 found.items[i].kind, found.items[i].text};
+	out = (struct events_answer){.items = {items, found.count, true}};
+	reply_json(reply, &events_shape, &out);
+	return 0;
+}
+
+#define TAG .tag = "sandboxes"
+const struct route sandboxes_routes[] = {
+        {HTTP_POST, BASE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .query = &create_query,
+         .body = &create_request, .answer = &sandbox_shape, .status = 201, .handle = sandbox_create,
+         TAG, .summary = "Create and start a sandbox"},
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &list_answer,
+         .handle = sandbox_list, TAG, .summary = "List sandboxes, newest first"},
+        {HTTP_GET, BASE "/:id", SCOPE_SANDBOX_READ, .answer = &sandbox_shape, .handle = sandbox_get,
+         TAG, .summary = "Get a sandbox by id or name"},
+        {HTTP_DELETE, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .status = 204,
+         .handle = sandbox_delete, TAG, .summary = "Delete a sandbox and its files"},
+        {HTTP_POST, BASE "/:id/start", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
+         .handle = sandbox_start, TAG, .summary = "Start a stopped sandbox"},
+        {HTTP_POST, BASE "/:id/stop", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
+         .handle = sandbox_stop, TAG, .summary = "Stop a sandbox; its files are kept"},
+        {HTTP_GET, BASE "/:id/stats", SCOPE_SANDBOX_READ, .answer = &stats_shape,
+         .handle = sandbox_stats, TAG, .summary = "What a sandbox uses now"},
+        {HTTP_GET, BASE "/:id/events", SCOPE_SANDBOX_READ, .query = &events_query,
+         .answer = &events_shape, .handle = sandbox_events, TAG,
+         .summary = "What happened to a sandbox"},
+        {.path = NULL},
+};

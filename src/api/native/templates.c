@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/templates — the recipes that sandboxes start from.
+ *
+ * An import takes minutes and gigabytes, so it goes neither through the loop nor through memory:
+ * the relay sends the body, framed, into a socket pair; a slow worker at its other end writes it to
+ * an unnamed file in DATA/tmp, has it unpacked, and sends the answer back the same way. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "api/caller.h"
+#include "api/stream.h"
+#include "api/tables.h"
+#include "base/clock.h"
+#include "base/fd.h"
+
+#define BASE "/api/sandbox/templates"
+#define IMPORTS_MAX 2
+#define SPOOL_IDLE_MS 120000
+
+/* ---- shapes ---- */
+
+struct template_answer {
+	const char *id, *name, *project, *description, *state, *state_text;
+	const char *base_image, *runtime, *isolation, *user, *workdir;
+	struct span env, entrypoint, ports, resources;
+	int64_t size_bytes, created_at, updated_at;
+};
+static const struct json_member template_shape_members[] = {
+        JSON_TEXT_MEMBER(template_answer, id),
+        JSON_TEXT_MEMBER(template_answer, name),
+        JSON_TEXT_MEMBER(template_answer, project, .flags = JSON_NULLABLE,
+                         .about = "null: everybody's"),
+        JSON_TEXT_MEMBER(template_answer, description),
+        JSON_TEXT_MEMBER(template_answer, state, .about = "pending building ready failed"),
+        JSON_TEXT_MEMBER(template_answer, state_text, .about = "progress, or why it failed"),
+        JSON_TEXT_MEMBER(template_answer, base_image),
+        JSON_TEXT_MEMBER(template_answer, runtime),
+        JSON_TEXT_MEMBER(template_answer, isolation),
+        JSON_TEXT_MEMBER(template_answer, user, .about = "that commands run as by default"),
+        JSON_TEXT_MEMBER(template_answer, workdir),
+        JSON_RAW_MEMBER(template_answer, env, .about = "object of texts"),
+        JSON_RAW_MEMBER(template_answer, entrypoint, .about = "list of texts"),
+        JSON_RAW_MEMBER(template_answer, ports, .about = "list of numbers"),
+        JSON_RAW_MEMBER(template_answer, resources, .about = "0 = inherited"),
+        JSON_WHOLE_MEMBER(template_answer, size_bytes),
+        JSON_TIME_MEMBER(template_answer, created_at),
+        JSON_TIME_MEMBER(template_answer, updated_at, .flags = JSON_NULLABLE),
+        JSON_END,
+};
+static JSON_SHAPE(template_shape, "Template", template_answer, "What sandboxes start from");
+
+struct template_items {
+	struct json_list items;
+};
+static const struct json_member template_list_shape_members[] = {
+        JSON_LIST_MEMBER(template_items, items, &template_shape),
+        JSON_END,
+};
+static JSON_SHAPE(template_list_shape, "TemplateList", template_items, "Templates");
+
+struct import_query {
+	const char *name, *format, *description;
+};
+static const struct json_member import_query_members[] = {
+        JSON_TEXT_MEMBER(import_query, name, .flags = JSON_REQUIRED, .max = 63),
+        JSON_TEXT_MEMBER(import_query, format, .max = 32,
+                         .about = "tar (default; plain, gzip, xz or zstd), oci or docker-archive"),
+        JSON_TEXT_MEMBER(import_query, description, .max = 1000),
+        JSON_END,
+};
+static JSON_SHAPE(import_query, "TemplateImportQuery", import_query, "What the body is");
+
+struct template_body {
+	const char *name, *image, *description;
+};
+static const struct json_member template_request_members[] = {
+        JSON_TEXT_MEMBER(template_body, name, .flags = JSON_REQUIRED, .max = 63),
+        JSON_TEXT_MEMBER(template_body, image, .flags = JSON_REQUIRED, .max = 512,
+                         .about = "reference in a registry",
+                         .example = "docker.io/library/debian:12"),
+        JSON_TEXT_MEMBER(template_body, description, .max = 1000),
+        JSON_END,
+};
+static JSON_SHAPE(template_request, "TemplateCreate", template_body,
+                  "A template from a registry's image");
+
+struct seed_answer {
+	int64_t added;
+};
+static const struct json_member seed_shape_members[] = {
+        JSON_WHOLE_MEMBER(seed_answer, added),
+        JSON_END,
+};
+static JSON_SHAPE(seed_shape, "TemplatesSeeded", seed_answer, "How many were missing");
+
+/* ---- record to answer ---- */
+
+static struct span raw_or(const char *json, struct span otherwise)
+{
+	return json && json[0] ? span_of(json) : otherwise;
+}
+
+static void fill_answer(struct arena *a, const struct template_record *r,
+                        struct template_answer *ret)
+{
+	static const char *const states[] = {
+	        [TEMPLATE_PENDING] = "pending",
+	        [TEMPLATE_BUILDING] = "building",
+	        [TEMPLATE_READY] = "ready",
+	        [TEMPLATE_FAILED] = "failed",
+	};
+	const struct sandbox_resources *limits = &r->resources;
+
+	*ret = (struct template_answer){
+	        .id = r->id,
+	        .name = r->name,
+	        .project = r->project_id[0] ? r->project_id : NULL,
+	        .description = r->description,
+	        .state = states[r->state],
+	        .state_text = r->state_text,
+	        .base_image = r->base_image,
+	        .runtime = r->runtime,
+	        .isolation = r->isolation,
+	        .user = r->user,
+	        .workdir = r->workdir,
+	        .env = raw_or(r->env_json, SPAN("{}")),
+	        .entrypoint = raw_or(r->entrypoint_json, SPAN("[]")),
+	        .ports = raw_or(r->ports_json, SPAN("[]")),
+	        .size_bytes = r->size_bytes,
+	        .created_at = r->created_at,
+	        .updated_at = r->updated_at,
+	};
+	ret->resources = span_of(arena_format(
+	        a, "{\"cpu\":%g,\"memory_mb\":%lld,\"disk_mb\":%lld,\"pids\":%lld}", limits->cpu,
+	        (long long)limits->memory_mb, (long long)limits->disk_mb, (long long)limits->pids));
+}
+
+/* ---- plain handlers ---- */
+
+static int templates_list(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	struct template_list found;
+	struct template_answer *items;
+	struct template_items out;
+
+	(void)body;
+	if (store_template_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct template_answer, found.count);
+	for (size_t i = 0; i < found.count; i++)
+		fill_answer(rq->arena, &found.items[i], &items[i]);
+	out = (struct template_items){.items = {items, found.count, true}};
+	reply_json(reply, &template_list_shape, &out);
+	return 0;
+}
+
+static int template_get(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	struct template_record record;
+	struct template_answer out;
+
+	(void)body;
+	if (store_template_find(api_of(rq)->store, rq->arena, api_project(rq),
+	                        request_param(rq, "template"), &record, err) < 0)
+		return -1;
+	fill_answer(rq->arena, &record, &out);
+	reply_json(reply, &template_shape, &out);
+	return 0;
+}
+
+static int templates_seed(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	struct seed_answer out;
+	unsigned added;
+
+	(void)body;
+	if (fleet_templates_seed(api_of(rq)->fleet, &added, err) < 0)
+		return -1;
+	out.added = added;
+	reply_json(reply, &seed_shape, &out);
+	return 0;
+}
+
+static int template_delete(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	(void)body;
+	if (fleet_template_remove(api_of(rq)->fleet, api_project(rq), request_param(rq, "template"),
+	                          err) < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+/* ---- import: the worker's end ---- */
+
+struct import_job {
+	struct worker_task task;
+	struct arena arena; /* of the request's texts and the answer */
+	struct api *api;
+	struct fleet_import request;
+	int fd;
+};
+
+static int receive_body(struct import_job *job, int spool, struct error *err)
+{
+	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
+	uint16_t type = AGENT_DATA;
+
+	while (type == AGENT_DATA) {
+		if (wire_receive(job->fd, deadline_in(SPOOL_IDLE_MS), &type, &payload, err) < 0)
+			return FAIL_CONTEXT(err, "receive the image");
+		if (type == AGENT_DATA && fd_write_all(spool, payload.data, payload.size, err) < 0)
+			return FAIL_CONTEXT(err, "keep the image");
+	}
+	if (lseek(spool, 0, SEEK_SET) < 0)
+		return FAIL_ERRNO(err, "rewind the image");
+	return 0;
+}
+
+static int run_import(struct import_job *job, struct template_record *ret, struct error *err)
+{
+	AUTO_CLOSE int spool = -1;
+
+	if (job->request.format == IMAGE_REGISTRY)
+		return fleet_template_import(job->api->fleet, &job->arena, &job->request, ret, err);
+	spool = open(arena_format(&job->arena, "%s/tmp", job->api->config->data_dir),
+	             O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (spool < 0)
+		return FAIL_ERRNO(err, "make a file for the image");
+	if (receive_body(job, spool, err) < 0)
+		return -1;
+	job->request.source_fd = spool;
+	return fleet_template_import(job->api->fleet, &job->arena, &job->request, ret, err);
+}
+
+static void write_outcome(struct import_job *job, struct buf *out)
+{
+	AUTO(buf_done) struct buf json = BUF(AGENT_DATA_MAX);
+	struct template_record record;
+	struct template_answer answer;
+	struct error err = {.code = ERROR_NONE}, ignored;
+	struct agent_failed failed;
+
+	if (run_import(job, &record, &err) == 0) {
+		fill_answer(&job->arena, &record, &answer);
+		json_write(&json, &template_shape, &answer);
+		wire_add_frame(out, AGENT_DATA, buf_span(&json));
+		return;
+	}
+	failed = (struct agent_failed){(uint32_t)err.code, (uint32_t)err.sys_errno, err.text,
+	                               err.hint};
+	if (wire_encode(out, AGENT_FAILED, agent_failed_shape, &failed, &ignored) < 0)
+		buf_reset(out); /* the closed socket tells that it failed */
+}
+
+static void import_job_free(struct import_job *job)
+{
+	(void)__atomic_sub_fetch(&job->api->imports, 1, __ATOMIC_RELAXED);
+	auto_close(&job->fd);
+	arena_done(&job->arena);
+	free(job);
+}
+
+static void import_on_worker(struct worker_task *task)
+{
+	struct import_job *job = CONTAINER_OF(task, struct import_job, task);
+	AUTO(buf_done) struct buf frames = BUF(2 * AGENT_DATA_MAX);
+	struct error ignored;
+
+	write_outcome(job, &frames);
+	/* A caller that has gone needs no answer: the template's state tells it too. */
+	(void)!wire_send(job->fd, buf_span(&frames), deadline_in(10000), &ignored);
+	import_job_free(job);
+}
+
+static struct import_job *import_job_new(struct api *api, const struct fleet_import *request,
+                                         int fd)
+{
+	struct import_job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		abort();
+	job->api = api;
+	job->fd = fd;
+	job->request = *request;
+	job->request.project_id = arena_text(&job->arena, request->project_id);
+	job->request.name = arena_text(&job->arena, request->name);
+	job->request.description =
+	        arena_text(&job->arena, request->description ? request->description : "");
+	if (request->reference)
+		job->request.reference = arena_text(&job->arena, request->reference);
+	job->task.lane = WORKER_SLOW;
+	job->task.run = import_on_worker;
+	return job;
+}
+
+/* ---- import: the relay's end ---- */
+
+static int import_on_message(struct stream *s, struct relay *relay, uint16_t type,
+                             struct span payload, struct error *err)
+{
+	(void)s;
+	if (type != AGENT_DATA)
+		return stream_unexpected(type, err);
+	relay_answer(relay, 201, "application/json", payload);
+	return 0;
+}
+
+static int import_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
+                            struct error *err)
+{
+	(void)s;
+	stream_send_bytes(relay, AGENT_DATA, bytes);
+	return last ? stream_send(relay, AGENT_DATA_END, NULL, NULL, err) : 0;
+}
+
+static const struct stream_ops import_ops = {
+        .size = sizeof(struct stream),
+        .on_message = import_on_message,
+        .on_client = import_on_client,
+};
+static const struct stream_ops pull_ops = {
+        .size = sizeof(struct stream),
+        .on_message = import_on_message,
+};
+
+static int take_import(struct api *api, struct error *err)
+{
+	if (__atomic_add_fetch(&api->imports, 1, __ATOMIC_RELAXED) <= IMPORTS_MAX)
+		return 0;
+	(void)__atomic_sub_fetch(&api->imports, 1, __ATOMIC_RELAXED);
+	return FAIL(err, ERROR_LIMIT, "%d imports are running already", IMPORTS_MAX);
+}
+
+static int start_import(struct request *rq, const struct fleet_import *request, struct reply *reply,
+                        struct error *err)
+{
+	struct api *api = api_of(rq);
+	struct fleet_hold none = {.fleet = NULL};
+	struct stream_options options = {.fd = -1};
+	struct import_job *job;
+	struct stream *s;
+	int pair[2];
+
+	if (image_name_check(request->name, err) < 0 || take_import(api, err) < 0)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+		(void)__atomic_sub_fetch(&api->imports, 1, __ATOMIC_RELAXED);
+		return FAIL_ERRNO(err, "make a socket pair");
+	}
+	options.fd = pair[0];
+	job = import_job_new(api, request, pair[1]);
+	if (worker_submit(api->workers, &job->task, err) < 0) {
+		import_job_free(job);
+		(void)close(pair[0]);
+		return -1;
+	}
+	s = stream_new(request->format == IMAGE_REGISTRY ? &pull_ops : &import_ops, &none);
+	stream_start(s, reply, &options);
+	return 0;
+}
+
+static int template_import(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	const struct import_query *q = rq->query;
+	struct fleet_import request = {
+	        .project_id = api_project(rq),
+	        .name = q->name,
+	        .description = q->description,
+	        .source_fd = -1,
+	};
+
+	(void)body;
+	if (image_format_parse(q->format ? q->format : "tar", &request.format, err) < 0)
+		return -1;
+	if (request.format == IMAGE_REGISTRY)
+		return FAIL(err, ERROR_INVALID, "an image of a registry has no body: POST " BASE);
+	return start_import(rq, &request, reply, err);
+}
+
+static int template_create(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	const struct template_body *b = body;
+	struct fleet_import request = {
+	        .project_id = api_project(rq),
+	        .name = b->name,
+	        .description = b->description,
+	        .format = IMAGE_REGISTRY,
+	        .reference = b->image,
+	        .source_fd = -1,
+	};
+
+	if (image_reference_check(b->image, err) < 0)
+		return -1;
+	return start_import(rq, &request, reply, err);
+}
+
+#define TAG .tag = "templates"
+const struct route templates_routes[] = {
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .answer = &template_list_shape,
+         .handle = templates_list, TAG, .summary = "List the project's templates and everybody's"},
+        {HTTP_POST, BASE, SCOPE_TEMPLATE_WRITE, .body = &template_request,
+         .answer = &template_shape, .status = 201, .handle = template_create, TAG,
+         .summary = "Make a template from a registry's image"},
+        {HTTP_POST, BASE "/seed", SCOPE_TEMPLATE_WRITE, ROUTE_SLOW, .answer = &seed_shape,
+         .handle = templates_seed, TAG, .summary = "Add the default templates that are missing"},
+        {HTTP_POST, BASE "/import", SCOPE_TEMPLATE_WRITE, ROUTE_STREAM_BODY, .query = &import_query,
+         .answer = &template_shape, .status = 201, .handle = template_import, TAG,
+         .summary = "Make a template from the request's body"},
+        {HTTP_GET, BASE "/:template", SCOPE_SANDBOX_READ, .answer = &template_shape,
+         .handle = template_get, TAG, .summary = "Get a template by name or id"},
+        {HTTP_DELETE, BASE "/:template", SCOPE_TEMPLATE_WRITE, ROUTE_SLOW, .status = 204,
+         .handle = template_delete, TAG, .summary = "Delete a template that nothing uses"},
+        {.path = NULL},
+};

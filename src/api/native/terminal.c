@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Terminals: POST …/instances/:id/terminal starts one, a WebSocket on …/terminal/:session/browser
+ * shows it. A session is a process of the agent: it goes on when nobody looks, and can be attached
+ * again, by several at once, from any offset that the agent still has.
+ *
+ * The same WebSocket attaches to any process: …/instances/:id/processes/:process/attach. Binary
+ * messages are bytes both ways; from the client {"type":"resize","rows":40,"columns":120},
+ * {"type":"signal","signal":"INT"} and {"type":"eof"}; from the server {"type":"started",…},
+ * {"type":"stderr","offset":0,"data":…} (of a process without a terminal) and {"type":"exit",…}. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "api/command.h"
+#include "api/stream.h"
+#include "api/tables.h"
+#include "api/text.h"
+
+#define IDLE_MS ((int64_t)3600 * 1000)
+
+/* ---- start ---- */
+
+struct terminal_body {
+	int64_t rows, cols;
+	const char *command, *cwd, *user;
+	struct json_map env;
+};
+static const struct json_member terminal_request_members[] = {
+        JSON_WHOLE_MEMBER(terminal_body, rows, .min = 1, .max = 10000, .about = "default 24"),
+        JSON_WHOLE_MEMBER(terminal_body, cols, .min = 1, .max = 10000, .about = "default 80"),
+        JSON_TEXT_MEMBER(terminal_body, command, .about = "a shell line; else a login shell"),
+        JSON_TEXT_MEMBER(terminal_body, cwd, .max = 4096),
+        JSON_TEXT_MEMBER(terminal_body, user, .max = 64),
+        JSON_TEXT_MAP_MEMBER(terminal_body, env, .max = 256, .flags = JSON_SECRET),
+        JSON_END,
+};
+static JSON_SHAPE(terminal_request, "Terminal", terminal_body, "A terminal to open");
+
+struct terminal_answer {
+	const char *session_id, *path;
+	int64_t process;
+};
+static const struct json_member terminal_shape_members[] = {
+        JSON_TEXT_MEMBER(terminal_answer, session_id, .name = "sessionId"),
+        JSON_TEXT_MEMBER(terminal_answer, path, .about = "of its WebSocket"),
+        JSON_WHOLE_MEMBER(terminal_answer, process),
+        JSON_END,
+};
+static JSON_SHAPE(terminal_shape, "TerminalSession", terminal_answer, "An open terminal");
+
+static void set_shell(struct command *c, struct arena *a, const char *line)
+{
+	static const char *const login[] = {"-l", NULL};
+
+	if (line) {
+		command_set_line(c, a, line);
+		return;
+	}
+	command_set_program(c, a, "bash", login);
+	command_set_program(c, a, "sh", login);
+}
+
+static int terminal_open(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const struct terminal_body *b = body;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct command c = {.count = 0};
+	struct fleet_defaults defaults;
+	struct agent_process started;
+	struct terminal_answer answer;
+
+	if (api_target_open(rq, &t, err) < 0 ||
+	    command_set_cwd(&c, rq->arena, &t, b->cwd, err) < 0 ||
+	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t.record, &b->env, &defaults, err) < 0)
+		return -1;
+	set_shell(&c, rq->arena, b->command);
+	c.exec.env = defaults.env;
+	c.exec.user = b->user ? b->user : defaults.user;
+	c.exec.label = "terminal";
+	c.exec.flags = AGENT_EXEC_TTY | AGENT_EXEC_STDIN;
+	c.exec.rows = b->rows ? (uint32_t)b->rows : 24;
+	c.exec.columns = b->cols ? (uint32_t)b->cols : 80;
+	if (command_start_detached(rq, &t, &c, &started, err) < 0)
+		return -1;
+	answer.process = (int64_t)started.process;
+	answer.session_id = arena_format(rq->arena, "%s.%" PRIu64, t.record.id, started.process);
+	answer.path =
+	        arena_format(rq->arena, "/api/sandbox/terminal/%s/browser", answer.session_id);
+	reply_status(reply, 201);
+	reply_json(reply, &terminal_shape, &answer);
+	return 0;
+}
+
+/* ---- the WebSocket ---- */
+
+struct terminal {
+	struct stream stream;
+	struct buf out;
+};
+
+static void terminal_done(struct stream *s)
+{
+	buf_done(&CONTAINER_OF(s, struct terminal, stream)->out);
+}
+
+struct control {
+	int type;
+	int64_t rows, columns, cols;
+	const char *signal;
+};
+enum { CONTROL_RESIZE, CONTROL_SIGNAL, CONTROL_EOF };
+static const char *const control_types[] = {"resize", "signal", "eof", NULL};
+static const struct json_member control_shape_members[] = {
+        JSON_CHOICE_MEMBER(control, type, .flags = JSON_REQUIRED, .choices = control_types),
+        JSON_WHOLE_MEMBER(control, rows, .min = 1, .max = 10000),
+        JSON_WHOLE_MEMBER(control, columns, .min = 1, .max = 10000),
+        JSON_WHOLE_MEMBER(control, cols, .min = 1, .max = 10000),
+        JSON_TEXT_MEMBER(control, signal, .max = 16),
+        JSON_END,
+};
+static JSON_SHAPE(control_shape, "TerminalControl", control, "A message of the client");
+
+static int run_control(struct stream *s, struct relay *relay, struct span text, struct error *err)
+{
+	struct control c;
+	struct agent_resize resize;
+	struct agent_signal signal = {.process = 0};
+
+	if (json_parse(&s->arena, text, &control_shape, &c, err) < 0)
+		return -1;
+	switch (c.type) {
+	case CONTROL_RESIZE:
+		resize.rows = (uint32_t)(c.rows ? c.rows : 24);
+		resize.columns = (uint32_t)(c.columns ? c.columns : c.cols ? c.cols : 80);
+		return stream_send(relay, AGENT_RESIZE, agent_resize_shape, &resize, err);
+	case CONTROL_SIGNAL:
+		if (output_signal_parse(c.signal ? c.signal : "", &signal.signal, err) < 0)
+			return -1;
+		return stream_send(relay, AGENT_SIGNAL, agent_signal_shape, &signal, err);
+	default:
+		return stream_send(relay, AGENT_STDIN_END, NULL, NULL, err);
+	}
+}
+
+static int terminal_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
+                              struct error *err)
+{
+	int result;
+
+	(void)last;
+	if (bytes.size == 0)
+		return 0;
+	if (!relay_message_is_text(relay)) {
+		stream_send_bytes(relay, AGENT_STDIN, bytes);
+		return 0;
+	}
+	result = run_control(s, relay, bytes, err);
+	arena_reset(&s->arena);
+	return result;
+}
+
+static void tell(struct terminal *t, struct relay *relay)
+{
+	relay_write_text_message(relay, buf_span(&t->out));
+	buf_reset(&t->out);
+}
+
+static void tell_started(struct terminal *t, struct relay *relay, const struct agent_process *p)
+{
+	buf_addf(&t->out, "{\"type\":\"started\",\"process\":%" PRIu64 ",\"pid\":%u,\"tty\":%s}",
+	         p->process, p->pid, p->flags & AGENT_EXEC_TTY ? "true" : "false");
+	tell(t, relay);
+}
+
+static void tell_exit(struct terminal *t, struct relay *relay, const struct agent_process *p)
+{
+	char signal[16];
+
+	output_signal_name(p->signal, signal);
+	buf_addf(&t->out, "{\"type\":\"exit\",\"exit_code\":%" PRId64 ",\"signal\":", p->exit_code);
+	if (signal[0])
+		buf_addf(&t->out, "\"%s\"", signal);
+	else
+		buf_add_text(&t->out, "null");
+	buf_addf(&t->out, ",\"timed_out\":%s}", p->timed_out ? "true" : "false");
+	tell(t, relay);
+	t->stream.ended = true;
+	relay_finish(relay);
+}
+
+static void tell_output(struct terminal *t, struct relay *relay, const struct agent_output *o)
+{
+	if (o->stream == AGENT_STDOUT) {
+		relay_write(relay, o->bytes);
+		return;
+	}
+	buf_addf(&t->out, "{\"type\":\"stderr\",\"offset\":%" PRIu64 ",", o->offset);
+	text_write(&t->out, "data", "encoding", o->bytes);
+	buf_add_byte(&t->out, '}');
+	tell(t, relay);
+}
+
+static int terminal_on_message(struct stream *s, struct relay *relay, uint16_t type,
+                               struct span payload, struct error *err)
+{
+	struct terminal *t = CONTAINER_OF(s, struct terminal, stream);
+	struct agent_process p;
+	struct agent_output o;
+
+	if (type == AGENT_OUTPUT) {
+		if (stream_decode(s, payload, agent_output_shape, &o, sizeof(o), err) < 0)
+			return -1;
+		tell_output(t, relay, &o);
+		return 0;
+	}
+	if (type != AGENT_STARTED && type != AGENT_EXIT)
+		return stream_unexpected(type, err);
+	if (stream_decode(s, payload, agent_process_shape, &p, sizeof(p), err) < 0)
+		return -1;
+	if (type == AGENT_STARTED)
+		tell_started(t, relay, &p);
+	else
+		tell_exit(t, relay, &p);
+	return 0;
+}
+
+static const struct stream_ops terminal_ops = {
+        .size = sizeof(struct terminal),
+        .on_message = terminal_on_message,
+        .on_client = terminal_on_client,
+        .done = terminal_done,
+};
+
+struct attach_query {
+	const char *since;
+	bool read_only;
+};
+static const struct json_member attach_query_members[] = {
+        JSON_TEXT_MEMBER(attach_query, since, .max = 64,
+                         .about = "offset of the first byte wanted, \"STDOUT\" or "
+                                  "\"STDOUT.STDERR\" (default: from the beginning)"),
+        JSON_BOOL_MEMBER(attach_query, read_only, .about = "only look"),
+        JSON_END,
+};
+static JSON_SHAPE(attach_query, "AttachQuery", attach_query, "Where to begin");
+
+static int attach(struct request *rq, struct api_target *t, uint64_t process, struct reply *reply,
+                  struct error *err)
+{
+	const struct attach_query *q = rq->query;
+	struct stream_options options = {.fd = -1, .idle_timeout_ms = IDLE_MS};
+	struct agent_attach message = {
+	        .process = process,
+	        .read_only = q->read_only,
+	        .until_end = 1,
+	};
+	struct stream *s;
+
+	if ((q->since && output_since_parse(span_of(q->since), message.since, err) < 0) ||
+	    compute_open(t->hold.provider, t->hold.id, AGENT_ATTACH, agent_attach_shape, &message,
+	                 rq->deadline, &options.fd, err) < 0)
+		return -1;
+	s = stream_new(&terminal_ops, &t->hold);
+	CONTAINER_OF(s, struct terminal, stream)->out = BUF(1024 * 1024);
+	return stream_start_websocket(s, rq, reply, &options, err);
+}
+
+static int parse_number(struct span text, uint64_t *ret, struct error *err)
+{
+	int64_t number;
+
+	if (span_parse_whole(text, 1, INT64_MAX, &number, err) < 0)
+		return FAIL(err, ERROR_NOT_FOUND, "there is no such terminal or process");
+	*ret = (uint64_t)number;
+	return 0;
+}
+
+static int terminal_attach(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct span rest = span_of(request_param(rq, "session")), id;
+	uint64_t process;
+
+	(void)body;
+	(void)span_split(&rest, '.', &id);
+	if (parse_number(rest, &process, err) < 0 ||
+	    api_target_open_id(rq, arena_copy(rq->arena, id), &t, err) < 0)
+		return -1;
+	return attach(rq, &t, process, reply, err);
+}
+
+static int process_attach(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	uint64_t process;
+
+	(void)body;
+	if (parse_number(span_of(request_param(rq, "process")), &process, err) < 0 ||
+	    api_target_open(rq, &t, err) < 0)
+		return -1;
+	return attach(rq, &t, process, reply, err);
+}
+
+#define TAG .tag = "terminals"
+const struct route terminal_routes[] = {
+        {HTTP_POST, "/api/sandbox/instances/:id/terminal", SCOPE_SANDBOX_WRITE,
+         .body = &terminal_request, .answer = &terminal_shape, .status = 201,
+         .handle = terminal_open, TAG, .summary = "Open a terminal"},
+        {HTTP_GET, "/api/sandbox/terminal/:session/browser", SCOPE_SANDBOX_WRITE, ROUTE_WEBSOCKET,
+         .query = &attach_query, .handle = terminal_attach, TAG,
+         .summary = "A terminal as a WebSocket"},
+        {HTTP_GET, "/api/sandbox/instances/:id/processes/:process/attach", SCOPE_SANDBOX_WRITE,
+         ROUTE_WEBSOCKET, .query = &attach_query, .handle = process_attach, TAG,
+         .summary = "A process as a WebSocket"},
+        {.path = NULL},
+};

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For whoever runs the server: is it alive, is it ready, what does it do. No key is needed; nothing
+ * here tells of tenants. */
+#include <inttypes.h>
+
+#include "api/api.h"
+#include "api/caller.h"
+#include "api/meter.h"
+#include "api/tables.h"
+
+struct health {
+	const char *status, *version, *provider;
+};
+static const struct json_member health_shape_members[] = {
+        JSON_TEXT_MEMBER(health, status),
+        JSON_TEXT_MEMBER(health, version),
+        JSON_TEXT_MEMBER(health, provider, .flags = JSON_OMIT_EMPTY),
+        JSON_END,
+};
+static JSON_SHAPE(health_shape, "Health", health, "Whether the server works");
+
+static int healthz(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	static const struct health alive = {.status = "ok", .version = ATOLL_VERSION};
+
+	(void)rq;
+	(void)body;
+	(void)err;
+	reply_json(reply, &health_shape, &alive);
+	return 0;
+}
+
+static int readyz(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct api *api = api_of(rq);
+	const struct provider_ops *provider = provider_ops_of(api->provider);
+	struct health ready = {"ready", ATOLL_VERSION, provider->name};
+
+	(void)body;
+	if (store_ping(api->store, err) < 0 || provider->health(api->provider, err) < 0) {
+		err->code = ERROR_UNAVAILABLE;
+		return FAIL_CONTEXT(err, "not ready");
+	}
+	reply_json(reply, &health_shape, &ready);
+	return 0;
+}
+
+/* ---- metrics ---- */
+
+static void counter(struct buf *out, const char *name, const char *help, uint64_t value)
+{
+	buf_addf(out, "# HELP %s %s\n# TYPE %s counter\n%s %" PRIu64 "\n", name, help, name, name,
+	         value);
+}
+
+static void gauge(struct buf *out, const char *name, const char *help, uint64_t value)
+{
+	buf_addf(out, "# HELP %s %s\n# TYPE %s gauge\n%s %" PRIu64 "\n", name, help, name, name,
+	         value);
+}
+
+static void write_http(struct buf *out, const struct server_counts *c)
+{
+	gauge(out, "atoll_http_connections", "Open connections.", c->connections_open);
+	counter(out, "atoll_http_connections_total", "Connections accepted.", c->connections_total);
+	counter(out, "atoll_http_requests_total", "Requests begun.", c->requests_total);
+	gauge(out, "atoll_http_streams", "Open streams.", c->relays_open);
+	counter(out, "atoll_http_received_bytes_total", "Bytes from clients.", c->bytes_in);
+	counter(out, "atoll_http_sent_bytes_total", "Bytes to clients.", c->bytes_out);
+	buf_add_text(out, "# HELP atoll_http_responses_total Replies by class of status.\n"
+	                  "# TYPE atoll_http_responses_total counter\n");
+	for (unsigned i = 1; i < COUNT_OF(c->responses); i++)
+		buf_addf(out, "atoll_http_responses_total{class=\"%uxx\"} %" PRIu64 "\n", i,
+		         c->responses[i]);
+}
+
+static void write_fleet(struct buf *out, const struct fleet_counts *c)
+{
+	buf_add_text(out, "# HELP atoll_sandboxes Sandboxes by state.\n"
+	                  "# TYPE atoll_sandboxes gauge\n");
+	for (unsigned i = 0; i < SANDBOX_STATE_COUNT; i++)
+		buf_addf(out, "atoll_sandboxes{state=\"%s\"} %" PRIu64 "\n",
+		         sandbox_state_name((enum sandbox_state)i), c->by_state[i]);
+	counter(out, "atoll_sandboxes_created_total", "Sandboxes made.", c->created);
+	counter(out, "atoll_sandboxes_create_failed_total", "Sandboxes that could not be made.",
+	        c->create_failed);
+	counter(out, "atoll_sandboxes_deleted_total", "Sandboxes deleted.", c->deleted);
+	counter(out, "atoll_sandboxes_create_microseconds_total", "Time spent making sandboxes.",
+	        c->create_us_total);
+	counter(out, "atoll_sandbox_calls_total", "Calls into sandboxes.", c->execs);
+	gauge(out, "atoll_sandbox_holds", "Calls into sandboxes that are going on.", c->held);
+}
+
+static void write_workers(struct buf *out, const struct worker_load *load)
+{
+	static const char *const lanes[] = {[WORKER_FAST] = "fast", [WORKER_SLOW] = "slow"};
+
+	buf_add_text(out, "# HELP atoll_workers Tasks by lane.\n# TYPE atoll_workers gauge\n");
+	for (unsigned i = 0; i < COUNT_OF(lanes); i++)
+		buf_addf(out,
+		         "atoll_workers{lane=\"%s\",state=\"running\"} %u\n"
+		         "atoll_workers{lane=\"%s\",state=\"waiting\"} %u\n",
+		         lanes[i], load->running[i], lanes[i], load->waiting[i]);
+}
+
+/* On the loop thread, which the server's counts belong to. */
+static int metrics(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct api *api = api_of(rq);
+	struct buf *out = reply_buf(reply, "text/plain; version=0.0.4; charset=utf-8");
+	struct server_counts http = server_counts_get(api->server);
+	struct fleet_counts fleet = fleet_counts_get(api->fleet);
+	struct worker_load load = worker_load_get(api->workers);
+
+	(void)body;
+	(void)err;
+	buf_addf(out,
+	         "# HELP atoll_info About this server.\n# TYPE atoll_info gauge\n"
+	         "atoll_info{version=\"%s\",provider=\"%s\"} 1\n",
+	         ATOLL_VERSION, provider_ops_of(api->provider)->name);
+	write_http(out, &http);
+	write_fleet(out, &fleet);
+	write_workers(out, &load);
+	api_meter_write(api->meter, out);
+	return 0;
+}
+
+static int openapi(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	(void)rq;
+	(void)body;
+	(void)err;
+	api_write_openapi(reply_buf(reply, "application/json"));
+	return 0;
+}
+
+#define TAG .tag = "operator"
+const struct route operator_routes[] = {
+        {HTTP_GET, "/healthz", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE, .answer = &health_shape,
+         .handle = healthz, TAG, .summary = "Is the process alive"},
+        {HTTP_GET, "/readyz", SCOPE_NONE, ROUTE_PUBLIC, .answer = &health_shape, .handle = readyz,
+         TAG, .summary = "Can it make sandboxes: store and provider answer"},
+        {HTTP_GET, "/metrics", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE, .handle = metrics, TAG,
+         .summary = "Counters in Prometheus' text format"},
+        {HTTP_GET, "/openapi.json", SCOPE_NONE, ROUTE_PUBLIC, .handle = openapi, TAG,
+         .summary = "This document"},
+        {.path = NULL},
+};

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shapes of replies that streams write by hand: for the reference only, never parsed or written. */
+#include "api/tables.h"
+
+struct result {
+	bool ok, timed_out, truncated;
+	const char *runtime, *signal, *standard_output, *standard_error, *stdout_encoding,
+	        *stderr_encoding;
+	int64_t process, exit_code, duration_ms;
+};
+static const struct json_member result_shape_members[] = {
+        JSON_BOOL_MEMBER(result, ok, .about = "exit code 0 and in time"),
+        JSON_TEXT_MEMBER(result, runtime, .about = "what ran it: bash, sh, program, python …"),
+        JSON_WHOLE_MEMBER(result, process, .about = "0 when nothing could be started"),
+        JSON_WHOLE_MEMBER(result, exit_code,
+                          .about = "128 + signal when one ended it; 127 when there is no such "
+                                   "program"),
+        JSON_TEXT_MEMBER(result, signal, .flags = JSON_NULLABLE, .about = "such as SIGKILL"),
+        JSON_BOOL_MEMBER(result, timed_out),
+        JSON_WHOLE_MEMBER(result, duration_ms),
+        JSON_TEXT_MEMBER(result, standard_output, .name = "stdout",
+                         .about = "the first and last half of outputLimitBytes, and a line "
+                                  "between them that tells how many bytes were cut"),
+        JSON_TEXT_MEMBER(result, stdout_encoding, .about = "base64 when stdout is not UTF-8"),
+        JSON_TEXT_MEMBER(result, standard_error, .name = "stderr"),
+        JSON_TEXT_MEMBER(result, stderr_encoding),
+        JSON_BOOL_MEMBER(result, truncated),
+        JSON_END,
+};
+JSON_SHAPE(result_shape, "Result", result, "What a command did");
+
+struct file_entry {
+	const char *path, *name, *type, *mode, *link;
+	int64_t size, uid, gid, modified_at;
+};
+static const struct json_member file_entry_shape_members[] = {
+        JSON_TEXT_MEMBER(file_entry, path,
+                         .about = "as asked for, or relative to the listed "
+                                  "folder"),
+        JSON_TEXT_MEMBER(file_entry, name),
+        JSON_TEXT_MEMBER(file_entry, type, .about = "file, directory, symlink or other"),
+        JSON_WHOLE_MEMBER(file_entry, size),
+        JSON_TEXT_MEMBER(file_entry, mode, .about = "octal", .example = "0644"),
+        JSON_WHOLE_MEMBER(file_entry, uid),
+        JSON_WHOLE_MEMBER(file_entry, gid),
+        JSON_TIME_MEMBER(file_entry, modified_at),
+        JSON_TEXT_MEMBER(file_entry, link, .flags = JSON_NULLABLE, .about = "a link's target"),
+        JSON_END,
+};
+JSON_SHAPE(file_entry_shape, "FileEntry", file_entry, "A file or folder");
+
+struct file_list {
+	struct json_list items;
+	bool truncated;
+};
+static const struct json_member file_list_shape_members[] = {
+        JSON_LIST_MEMBER(file_list, items, &file_entry_shape),
+        JSON_BOOL_MEMBER(file_list, truncated),
+        JSON_END,
+};
+JSON_SHAPE(file_list_shape, "FileList", file_list, "Files and folders");
+
+struct file_content {
+	const char *path, *content, *encoding;
+	int64_t size, offset, length, lines, total_lines, next_offset;
+	bool truncated;
+};
+static const struct json_member file_content_shape_members[] = {
+        JSON_TEXT_MEMBER(file_content, path),
+        JSON_TEXT_MEMBER(file_content, content),
+        JSON_TEXT_MEMBER(file_content, encoding, .about = "base64 when it is not UTF-8"),
+        JSON_WHOLE_MEMBER(file_content, size, .about = "bytes of the whole file"),
+        JSON_WHOLE_MEMBER(file_content, offset, .about = "first byte, or first line"),
+        JSON_WHOLE_MEMBER(file_content, length, .about = "bytes here, of a read by bytes"),
+        JSON_WHOLE_MEMBER(file_content, lines, .about = "lines here, of a read by lines"),
+        JSON_WHOLE_MEMBER(file_content, total_lines),
+        JSON_WHOLE_MEMBER(file_content, next_offset, .flags = JSON_NULLABLE,
+                          .about = "of the next page; null at the end"),
+        JSON_BOOL_MEMBER(file_content, truncated, .about = "there is more"),
+        JSON_END,
+};
+JSON_SHAPE(file_content_shape, "FileContent", file_content, "Bytes of a file inside JSON");
+
+struct count {
+	int64_t count;
+};
+static const struct json_member count_shape_members[] = {
+        JSON_WHOLE_MEMBER(count, count),
+        JSON_END,
+};
+JSON_SHAPE(count_shape, "Count", count, "How many entries or bytes it was");

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api/tables.h — the route tables that api.c lists, and answers that several of them share. Private
+ * to this folder. */
+#pragma once
+
+#include "http/http.h"
+#include "wire/agent.h"
+
+/* native/ */
+extern const struct route sandboxes_routes[], exec_routes[], processes_routes[], files_routes[],
+        terminal_routes[], templates_routes[], keys_routes[], projects_routes[];
+/* gateway/ */
+extern const struct route gateway_routes[], gateway_session_routes[];
+/* operator/ */
+extern const struct route operator_routes[];
+
+/* Shapes of replies that streams write by hand, for the reference. */
+extern const struct json_shape result_shape, file_entry_shape, file_list_shape, file_content_shape,
+        count_shape;
+
+/* {"process":1,"state":"running",…} */
+extern const struct json_shape process_shape;
+void process_write(struct buf *out, const struct agent_process *p);
