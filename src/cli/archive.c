@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/archive.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+
+#define BLOCK_SIZE (64 * 1024)
+#define NAME_SIZE_MAX (32 * 1024)
+
+static void free_reader(struct archive **a)
+{
+	(void)archive_read_free(*a);
+}
+
+static void free_writer(struct archive **a)
+{
+	(void)archive_write_free(*a);
+}
+
+static void free_entry(struct archive_entry **e)
+{
+	archive_entry_free(*e);
+}
+
+static int fail(struct archive *a, const char *what, struct error *err)
+{
+	const char *why = archive_error_string(a);
+
+	return FAIL(err, error_code_of(archive_errno(a)), "%s: %s", what, why ? why : "failed");
+}
+
+static int copy_data(struct archive *from, struct archive *to, struct error *err)
+{
+	char room[BLOCK_SIZE];
+
+	for (;;) {
+		la_ssize_t got = archive_read_data(from, room, sizeof(room));
+
+		if (got < 0)
+			return fail(from, "read", err);
+		if (got == 0)
+			return 0;
+		if (archive_write_data(to, room, (size_t)got) < 0)
+			return fail(to, "write", err);
+	}
+}
+
+/* Below `root`; the root itself has no name in the archive. */
+static const char *relative_name(const char *name, const char *root)
+{
+	name += strlen(root);
+	while (*name == '/')
+		name++;
+	return name;
+}
+
+/* A name inside that says nothing about who we are. */
+static void make_anonymous(struct archive_entry *entry)
+{
+	archive_entry_set_uid(entry, 0);
+	archive_entry_set_gid(entry, 0);
+	archive_entry_copy_uname(entry, NULL);
+	archive_entry_copy_gname(entry, NULL);
+	archive_entry_xattr_clear(entry);
+	archive_entry_acl_clear(entry);
+}
+
+static bool is_plain(const struct archive_entry *entry)
+{
+	mode_t type = archive_entry_filetype((struct archive_entry *)(uintptr_t)entry);
+
+	return type == AE_IFREG || type == AE_IFDIR || type == AE_IFLNK;
+}
+
+static int pack_entry(struct archive *disk, struct archive *tar, struct archive_entry *entry,
+                      const char *root, struct error *err)
+{
+	AUTO(buf_done) struct buf name = BUF(NAME_SIZE_MAX);
+
+	buf_add_text(&name, relative_name(archive_entry_pathname(entry), root));
+	if (name.size == 0 || !is_plain(entry)) /* sockets, devices and the like stay here */
+		return 0;
+	archive_entry_copy_pathname(entry, name.data);
+	make_anonymous(entry);
+	if (archive_write_header(tar, entry) < ARCHIVE_WARN)
+		return fail(tar, "pack", err);
+	if (archive_entry_filetype(entry) == AE_IFREG && archive_entry_size(entry) > 0)
+		return copy_data(disk, tar, err);
+	return 0;
+}
+
+static int pack_all(struct archive *disk, struct archive *tar, const char *path, struct error *err)
+{
+	AUTO(free_entry) struct archive_entry *entry = archive_entry_new();
+	int result;
+
+	while ((result = archive_read_next_header2(disk, entry)) == ARCHIVE_OK ||
+	       result == ARCHIVE_WARN) {
+		if (archive_entry_filetype(entry) == AE_IFDIR)
+			(void)archive_read_disk_descend(disk);
+		if (pack_entry(disk, tar, entry, path, err) < 0)
+			return FAIL_CONTEXT(err, "'%s'", path);
+		archive_entry_clear(entry);
+	}
+	if (result != ARCHIVE_EOF)
+		return fail(disk, "read the folder", err);
+	if (archive_write_close(tar) != ARCHIVE_OK)
+		return fail(tar, "finish the archive", err);
+	return 0;
+}
+
+int archive_pack(const char *path, int out_fd, struct error *err)
+{
+	AUTO(free_reader) struct archive *disk = archive_read_disk_new();
+	AUTO(free_writer) struct archive *tar = archive_write_new();
+
+	if (!disk || !tar)
+		abort();
+	(void)archive_read_disk_set_symlink_physical(disk);
+	(void)archive_read_disk_set_behavior(disk,
+	                                     ARCHIVE_READDISK_NO_XATTR | ARCHIVE_READDISK_NO_ACL);
+	(void)archive_write_set_format_pax_restricted(tar);
+	if (archive_write_open_fd(tar, out_fd) != ARCHIVE_OK)
+		return fail(tar, "begin the archive", err);
+	if (archive_read_disk_open(disk, path) != ARCHIVE_OK)
+		return fail(disk, path, err);
+	return pack_all(disk, tar, path, err);
+}
+
+static int set_place(struct archive_entry *entry, const char *path, struct error *err)
+{
+	AUTO(buf_done) struct buf name = BUF(NAME_SIZE_MAX), link = BUF(NAME_SIZE_MAX);
+	const char *inside = archive_entry_pathname(entry);
+	const char *linked = archive_entry_hardlink(entry);
+
+	if (!inside || inside[0] == '/' || (linked && linked[0] == '/'))
+		return FAIL(err, ERROR_FORBIDDEN, "the archive holds an absolute name");
+	buf_addf(&name, "%s/%s", path, inside);
+	if (linked)
+		buf_addf(&link, "%s/%s", path, linked);
+	if (name.overflowed || link.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "the archive holds too long a name");
+	archive_entry_copy_pathname(entry, name.data);
+	if (linked)
+		archive_entry_copy_hardlink(entry, link.data);
+	archive_entry_set_perm(entry, archive_entry_perm(entry) & 0777);
+	return 0;
+}
+
+static int unpack_entry(struct archive *tar, struct archive *disk, struct archive_entry *entry,
+                        const char *path, struct error *err)
+{
+	if (!is_plain(entry) && !archive_entry_hardlink(entry))
+		return 0;
+	if (set_place(entry, path, err) < 0)
+		return -1;
+	if (archive_write_header(disk, entry) < ARCHIVE_WARN)
+		return fail(disk, "unpack", err);
+	if (archive_entry_size(entry) > 0 && copy_data(tar, disk, err) < 0)
+		return -1;
+	if (archive_write_finish_entry(disk) < ARCHIVE_WARN)
+		return fail(disk, "unpack", err);
+	return 0;
+}
+
+/* `path` is ours and may hold links; below it none is followed. libarchive looks at whole names, so
+ * it gets the resolved one. */
+int archive_unpack(int in_fd, const char *path, struct error *err)
+{
+	AUTO(free_reader) struct archive *tar = archive_read_new();
+	AUTO(free_writer) struct archive *disk = archive_write_disk_new();
+	AUTO_FREE char *resolved = realpath(path, NULL);
+	struct archive_entry *entry;
+	int result;
+
+	if (!tar || !disk)
+		abort();
+	if (!resolved)
+		return FAIL_ERRNO(err, "open '%s'", path);
+	(void)archive_read_support_format_tar(tar);
+	(void)archive_write_disk_set_options(disk, ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME |
+	                                                   ARCHIVE_EXTRACT_SECURE_SYMLINKS |
+	                                                   ARCHIVE_EXTRACT_SECURE_NODOTDOT);
+	if (archive_read_open_fd(tar, in_fd, BLOCK_SIZE) != ARCHIVE_OK)
+		return fail(tar, "read the archive", err);
+	while ((result = archive_read_next_header(tar, &entry)) == ARCHIVE_OK ||
+	       result == ARCHIVE_WARN) {
+		if (unpack_entry(tar, disk, entry, resolved, err) < 0)
+			return -1;
+	}
+	if (result != ARCHIVE_EOF)
+		return fail(tar, "read the archive", err);
+	if (archive_write_close(disk) != ARCHIVE_OK)
+		return fail(disk, "finish unpacking", err);
+	return 0;
+}

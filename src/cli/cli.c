@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/text_out.h"
+#include "http/client.h"
+#include "http/http.h"
+
+static int print_help(const struct command *parent, const struct command *command)
+{
+	AUTO(buf_done) struct buf text = BUF(HELP_SIZE_MAX);
+
+	if (command)
+		help_print(&text, parent, command);
+	else
+		help_print_all(&text);
+	(void)fputs(buf_text(&text), stdout);
+	return 0;
+}
+
+static void print_error(struct cli *cli)
+{
+	AUTO(buf_done) struct buf text = BUF(4096);
+	const struct error *err = cli->err;
+
+	if (cli->json) {
+		http_write_error(&text, err, "");
+		(void)fprintf(stderr, "%s\n", buf_text(&text));
+		return;
+	}
+	(void)fprintf(stderr, "atoll: %s\n", text_out_safe(cli->arena, err->text));
+	if (err->hint[0])
+		(void)fprintf(stderr, "  hint: %s\n", text_out_safe(cli->arena, err->hint));
+}
+
+static int refuse_command(struct cli *cli, const char *name)
+{
+	(void)FAIL(cli->err, ERROR_INVALID, "there is no command '%s%s%s'",
+	           cli->parent ? cli->parent->name : "", cli->parent ? " " : "", name);
+	error_hint(cli->err, "see 'atoll help%s%s'", cli->parent ? " " : "",
+	           cli->parent ? cli->parent->name : "");
+	return -1;
+}
+
+static bool is_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+/* Finds the row that argv names and leaves argv behind its name. */
+static int find_command(struct cli *cli, const char *const **argv)
+{
+	const struct command *const *table = commands;
+
+	for (;;) {
+		const char *name = **argv;
+
+		cli->command = command_find(table, name);
+		if (!cli->command)
+			return refuse_command(cli, name);
+		(*argv)++;
+		if (!cli->command->children)
+			return 0;
+		cli->parent = cli->command;
+		table = cli->command->children;
+		if (!**argv || is_help(**argv))
+			return 0;
+	}
+}
+
+static int run_command(struct cli *cli, const char *const *argv)
+{
+	if (find_command(cli, &argv) < 0)
+		return -1;
+	if (cli->command->children)
+		return print_help(NULL, cli->command);
+	cli->argv = argv;
+	if (arguments_parse(cli->arena, cli->command, argv, &cli->args, cli->err) < 0)
+		return -1;
+	cli->json = arguments_has(&cli->args, "json");
+	if (arguments_has(&cli->args, "help"))
+		return print_help(cli->parent, cli->command);
+	return cli->command->run(cli);
+}
+
+int cli_main(int argc, char **argv)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct error err = {0};
+	struct cli cli = {.arena = &arena, .err = &err};
+	int status;
+
+	/* A reader that goes away is told by write(2); curl and threads must not die of it. */
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (argc < 2 || is_help(argv[1]))
+		return print_help(NULL, NULL);
+	if (strcmp(argv[1], "--version") == 0)
+		argv[1] = (char[]){"version"};
+	status = run_command(&cli, (const char *const *)argv + 1);
+	if (fflush(stdout) < 0 && status == 0)
+		status = FAIL_ERRNO(&err, "write to standard output");
+	if (status < 0) {
+		print_error(&cli);
+		status = error_kind_get(err.code)->exit_status;
+	}
+	http_client_close(cli.client);
+	return status;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/commands.h"
+
+#include <string.h>
+
+const struct command *const commands[] = {
+        &command_run,
+        &command_exec,
+        &command_shell,
+        &command_cp,
+        &command_ls,
+        &command_ps,
+        &command_inspect,
+        &command_logs,
+        &command_stats,
+        &command_start,
+        &command_stop,
+        &command_rm,
+        &command_template,
+        &command_key,
+        &command_serve,
+        &command_config,
+        &command_doctor,
+        &command_plan,
+        &command_bench,
+        &command_completion,
+        &command_version,
+        &command_help,
+        NULL,
+};
+
+const struct command_option common_options[] = {
+        {.name = "json", .about = "answer as JSON"},
+        {.name = "help", .letter = 'h', .about = "show this help"},
+        {0},
+};
+
+const struct command_option *command_options(const struct command *command)
+{
+	return command->make_options ? command->make_options() : command->options;
+}
+
+const struct command *command_find(const struct command *const *table, const char *name)
+{
+	for (; *table; table++) {
+		if (strcmp((*table)->name, name) == 0)
+			return *table;
+	}
+	return NULL;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/create.h"
+
+#include <poll.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/progress.h"
+#include "cli/run_options.h"
+#include "cli/server.h"
+
+#define POLL_MS_MAX 250
+#define QUIET_MS 500 /* what is quicker needs no progress */
+
+static void add_text(struct buf *body, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	buf_addf(body, "%s\"%s\":", body->size > 1 ? "," : "", name);
+	json_write_text(body, span_of(value));
+}
+
+static void add_raw(struct buf *body, const char *name, const char *json)
+{
+	buf_addf(body, "%s\"%s\":%s", body->size > 1 ? "," : "", name, json);
+}
+
+int create_body(struct arena *a, const struct create_options *options, const char **ret,
+                struct error *err)
+{
+	AUTO(buf_done) struct buf body = BUF(4u * 1024 * 1024);
+	const struct sandbox_resources *r = &options->resources;
+	const char *env;
+
+	if (session_env_json(a, options->env, &env, err) < 0)
+		return -1;
+	buf_add_byte(&body, '{');
+	add_text(&body, "template", options->template);
+	add_text(&body, "name", options->name);
+	if (options->env && options->env[0])
+		add_raw(&body, "env", env);
+	add_raw(&body, "resources",
+	        arena_format(a, "{\"cpu\":%g,\"memory_mb\":%lld,\"disk_mb\":%lld,\"pids\":%lld}",
+	                     r->cpu, (long long)r->memory_mb, (long long)r->disk_mb,
+	                     (long long)r->pids));
+	if (options->no_internet)
+		add_raw(&body, "internet", "false");
+	if (options->persistent)
+		add_raw(&body, "persistent", "true");
+	buf_add_byte(&body, '}');
+	*ret = arena_text(a, buf_text(&body));
+	return 0;
+}
+
+int create_options_parse(struct cli *cli, struct create_options *ret)
+{
+	*ret = (struct create_options){
+	        .template = arguments_text(&cli->args, "template", NULL),
+	        .name = arguments_text(&cli->args, "name", NULL),
+	        .no_internet = arguments_has(&cli->args, "no-internet"),
+	};
+	return resources_parse(&cli->args, &ret->resources, cli->err);
+}
+
+/* What the template is being made from, or else the sandbox's last event. */
+static void tell_progress(struct cli *cli, struct progress *progress,
+                          const struct json_value *sandbox)
+{
+	const char *name = json_text(json_get(sandbox, "template"), "");
+	const char *text = json_text(json_get(json_get(sandbox, "last_event"), "text"), "creating");
+	const struct json_value *template;
+	const char *path = escaped_path(cli->arena, TEMPLATES "/", name, "");
+
+	if (server_get(cli, path, &template) == 0 &&
+	    strcmp(json_text(json_get(template, "state"), ""), "building") == 0)
+		text = arena_format(cli->arena, "Building template '%s': %s", name,
+		                    json_text(json_get(template, "state_text"), ""));
+	progress_tell(progress, cli->arena, text);
+}
+
+/* 1 = it is usable, 0 = not yet. */
+static int look(struct cli *cli, const struct json_value *sandbox)
+{
+	const char *state = json_text(json_get(sandbox, "state"), "");
+	const char *event = json_text(json_get(json_get(sandbox, "last_event"), "text"), state);
+
+	if (strcmp(state, "started") == 0)
+		return 1;
+	if (strcmp(state, "pending") == 0 || strcmp(state, "creating") == 0)
+		return 0;
+	return FAIL(cli->err, ERROR_UNAVAILABLE, "create the sandbox: %s", event);
+}
+
+static int wait_for(struct cli *cli, const struct json_value *sandbox, const char *id,
+                    struct progress *progress)
+{
+	int64_t quiet_until = deadline_in(QUIET_MS);
+	int result, pause_ms = 1;
+
+	while ((result = look(cli, sandbox)) == 0) {
+		if (session_was_interrupted())
+			return FAIL(cli->err, ERROR_UNAVAILABLE, "interrupted");
+		if (deadline_poll_ms(quiet_until) == 0)
+			tell_progress(cli, progress, sandbox);
+		(void)poll(NULL, 0, pause_ms);
+		pause_ms = pause_ms * 2 > POLL_MS_MAX ? POLL_MS_MAX : pause_ms * 2;
+		if (server_get(cli, instance_path(cli->arena, id, ""), &sandbox) < 0)
+			return -1;
+	}
+	return result < 0 ? -1 : 0;
+}
+
+int create_sandbox(struct cli *cli, const struct create_options *options, const char **ret_id)
+{
+	struct server_call call = {.method = "POST", .path = INSTANCES "?wait=false"};
+	struct progress progress = {0};
+	const struct json_value *sandbox;
+	int result;
+
+	if (create_body(cli->arena, options, &call.body, cli->err) < 0 ||
+	    server_call(cli, &call, &sandbox) < 0)
+		return -1;
+	*ret_id = json_text(json_get(sandbox, "id"), NULL);
+	if (!*ret_id)
+		return FAIL(cli->err, ERROR_UNAVAILABLE, "the server's answer names no sandbox");
+	result = wait_for(cli, sandbox, *ret_id, &progress);
+	progress_end(&progress);
+	return result;
+}
+
+int delete_sandbox(struct cli *cli, const char *id)
+{
+	struct server_call call = {.method = "DELETE", .path = instance_path(cli->arena, id, "")};
+
+	if (server_call(cli, &call, NULL) < 0)
+		return FAIL_CONTEXT(cli->err, "delete sandbox '%s'", id);
+	return 0;
+}

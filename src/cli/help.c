@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/help.h"
+
+#include <string.h>
+
+#define NAME_WIDTH 12
+#define OPTION_WIDTH 26
+
+void help_print_all(struct buf *out)
+{
+	buf_add_text(out, "Atoll: isolated computers for AI agents.\n\n"
+	                  "usage: atoll COMMAND [OPTION...] [ARGUMENT...]\n\n"
+	                  "  atoll run -- python3 -c 'print(6 * 7)'   run something, isolated\n"
+	                  "  atoll help COMMAND                       say more\n\n"
+	                  "Commands:\n");
+	for (const struct command *const *at = commands; *at; at++)
+		buf_addf(out, "  %-*s %s\n", NAME_WIDTH, (*at)->name, (*at)->about);
+	buf_add_text(out, "\nEnvironment:\n"
+	                  "  ATOLL_API_URL   the server: http://HOST:PORT or unix:/SOCKET;\n"
+	                  "                  without it, a local server that starts by itself\n"
+	                  "  ATOLL_API_KEY   the key for it\n"
+	                  "  ATOLL_DATA      data folder of the local server\n");
+}
+
+static void print_option(struct buf *out, const struct command_option *option)
+{
+	AUTO(buf_done) struct buf left = BUF(256);
+
+	if (option->letter)
+		buf_addf(&left, "-%c, --%s", option->letter, option->name);
+	else
+		buf_addf(&left, "    --%s", option->name);
+	if (option->value)
+		buf_addf(&left, " %s", option->value);
+	buf_addf(out, "  %-*s", OPTION_WIDTH, buf_text(&left));
+	if (left.size > OPTION_WIDTH)
+		buf_addf(out, "\n  %*s", OPTION_WIDTH, "");
+	buf_addf(out, "  %s%s\n", option->about, option->repeats ? " (may be repeated)" : "");
+}
+
+static void print_children(struct buf *out, const struct command *command)
+{
+	buf_add_text(out, "\nCommands:\n");
+	for (const struct command *const *at = command->children; *at; at++)
+		buf_addf(out, "  %-*s %s\n", NAME_WIDTH, (*at)->name, (*at)->about);
+}
+
+void help_print(struct buf *out, const struct command *parent, const struct command *command)
+{
+	const struct command_option *options = command_options(command);
+
+	buf_addf(out, "usage: atoll %s%s%s%s%s\n\n%s\n", parent ? parent->name : "",
+	         parent ? " " : "", command->name, command->usage[0] ? " " : "", command->usage,
+	         command->about);
+	if (command->more)
+		buf_addf(out, "\n%s\n", command->more);
+	if (command->children)
+		print_children(out, command);
+	buf_add_text(out, "\nOptions:\n");
+	for (; options && options->name; options++)
+		print_option(out, options);
+	for (options = common_options; options->name; options++)
+		print_option(out, options);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "cli/help.h"
+
+/* "help", "help COMMAND", "help COMMAND SUBCOMMAND". */
+static int help(struct cli *cli)
+{
+	AUTO(buf_done) struct buf text = BUF(HELP_SIZE_MAX);
+	const struct command *const *table = commands;
+	const struct command *parent = NULL, *command = NULL;
+
+	for (const char *const *word = cli->args.words; *word; word++) {
+		parent = command;
+		command = table ? command_find(table, *word) : NULL;
+		if (!command)
+			return FAIL(cli->err, ERROR_INVALID, "there is no command '%s'", *word);
+		table = command->children;
+	}
+	if (command)
+		help_print(&text, parent, command);
+	else
+		help_print_all(&text);
+	(void)fputs(buf_text(&text), stdout);
+	return 0;
+}
+
+const struct command command_help = {
+        .name = "help",
+        .usage = "[COMMAND [SUBCOMMAND]]",
+        .about = "show help",
+        .arguments_max = 2,
+        .run = help,
+};
+
+static int completion(struct cli *cli)
+{
+	AUTO(buf_done) struct buf text = BUF(HELP_SIZE_MAX);
+
+	if (completion_print(&text, cli->args.words[0], cli->err) < 0)
+		return -1;
+	(void)fputs(buf_text(&text), stdout);
+	return 0;
+}
+
+const struct command command_completion = {
+        .name = "completion",
+        .usage = "bash|zsh|fish",
+        .about = "print a script that completes commands in a shell",
+        .more = "  source <(atoll completion bash)",
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .completion = COMPLETE_SHELL,
+        .run = completion,
+};

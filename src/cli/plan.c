@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/resources.h"
+#include "isolation/isolation.h"
+#include "json/json.h"
+
+#define TEXT_SIZE_MAX (256u * 1024)
+#define MIB (1024u * 1024)
+
+/* A plan only numbers its mounts; these stand for what the broker would hand over. */
+enum { ROOT_FD, DEV_FD, SYS_FD, USR_FD, SUDO_FD, SUDO_LIB_FD };
+
+static struct isolation_spec spec_of(const struct cli *cli, const struct sandbox_resources *r)
+{
+	const char *template = arguments_text(&cli->args, "template", "base");
+	bool is_host = strcmp(template, "host") == 0;
+
+	return (struct isolation_spec){
+	        .hostname = arguments_text(&cli->args, "name", "sandbox"),
+	        .project_dir = "/home/user/project",
+	        .resolv_conf =
+	                arguments_has(&cli->args, "no-internet") ? "" : "nameserver 1.1.1.1\n",
+	        .memory_bytes = (uint64_t)r->memory_mb * MIB,
+	        .disk_bytes = (uint64_t)r->disk_mb * MIB,
+	        .pids = (uint64_t)r->pids,
+	        .host_template = is_host,
+	        .root_fd = ROOT_FD,
+	        .dev_fd = DEV_FD,
+	        .sys_fd = SYS_FD,
+	        .usr_fd = is_host ? USR_FD : ISOLATION_FD_NONE,
+	        .sudo_fd = is_host ? SUDO_FD : ISOLATION_FD_NONE,
+	        .sudo_lib_fd = is_host ? SUDO_LIB_FD : ISOLATION_FD_NONE,
+	};
+}
+
+static void print_as_json(struct buf *out, const struct buf *text)
+{
+	struct span rest = buf_span(text), line;
+	const char *separator = "{\"steps\":[";
+
+	while (rest.size > 0) {
+		(void)span_split(&rest, '\n', &line);
+		buf_add_text(out, separator);
+		json_write_text(out, span_trim(line));
+		separator = ",";
+	}
+	buf_add_text(out, "]}\n");
+}
+
+static int plan(struct cli *cli)
+{
+	AUTO(buf_done) struct buf text = BUF(TEXT_SIZE_MAX), json = BUF(2 * TEXT_SIZE_MAX);
+	struct sandbox_resources layers[2] = {{0}, SANDBOX_BUILT_IN_RESOURCES}, no_cap = {0};
+	struct sandbox_resources effective;
+	struct isolation_spec spec;
+	struct plan *steps = ARENA_NEW(cli->arena, struct plan);
+
+	if (resources_parse(&cli->args, &layers[0], cli->err) < 0)
+		return -1;
+	effective = sandbox_resources_resolve(layers, 2, &no_cap);
+	spec = spec_of(cli, &effective);
+	if (isolation_plan(cli->arena, &spec, steps, cli->err) < 0)
+		return -1;
+	plan_print(&text, steps);
+	if (cli->json)
+		print_as_json(&json, &text);
+	(void)fputs(buf_text(cli->json ? &json : &text), stdout);
+	return 0;
+}
+
+static const struct command_option options[] = {
+        OPTION_TEMPLATE,
+        {.name = "name", .value = "NAME", .about = "host name inside"},
+        OPTIONS_RESOURCES,
+        OPTION_NO_INTERNET,
+        {0},
+};
+
+const struct command command_plan = {
+        .name = "plan",
+        .usage = "[OPTION...]",
+        .about = "print the steps that set a sandbox up, without taking them",
+        .more = "Needs neither root nor a server. The steps are those of process 1 inside; the\n"
+                "mounts they name by number are made by the broker beforehand.",
+        .options = options,
+        .run = plan,
+};

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "cli/sandboxes.h"
+#include "cli/server.h"
+#include "cli/text_out.h"
+
+static void add_row(struct table *t, const struct json_value *sandbox)
+{
+	const struct json_value *resources = json_get(sandbox, "resources");
+	struct arena *a = t->arena;
+
+	table_add(t, json_text(json_get(sandbox, "id"), NULL));
+	table_add(t, json_text(json_get(sandbox, "name"), NULL));
+	table_add(t, json_text(json_get(sandbox, "template"), NULL));
+	table_add(t, json_text(json_get(sandbox, "state"), NULL));
+	table_add(t, arena_format(a, "%g", json_number(json_get(resources, "cpu"), 0)));
+	table_add(t, arena_format(a, "%lld MiB",
+	                          (long long)json_whole(json_get(resources, "memory_mb"), 0)));
+	table_add(t, json_whole(json_get(sandbox, "uptime_ms"), 0) > 0
+	                     ? text_out_duration(a, json_whole(json_get(sandbox, "uptime_ms"), 0))
+	                     : NULL);
+	table_add(t, json_text(json_get(json_get(sandbox, "last_event"), "text"), NULL));
+}
+
+static void print_table(struct cli *cli, const struct sandbox_names *found)
+{
+	struct table table;
+
+	table_init(&table, cli->arena,
+	           (const char *const[]){"ID", "NAME", "TEMPLATE", "STATE", "CPU", "MEMORY",
+	                                 "UPTIME", "LAST EVENT", NULL});
+	for (size_t i = 0; i < found->count; i++)
+		add_row(&table, found->items[i]);
+	table_print(&table, stdout);
+}
+
+static void print_all_json(const struct sandbox_names *found)
+{
+	AUTO(buf_done) struct buf text = BUF(256 * 1024 * 1024);
+
+	buf_add_byte(&text, '[');
+	for (size_t i = 0; i < found->count; i++) {
+		buf_add_text(&text, i > 0 ? ",\n" : "\n");
+		json_print(&text, found->items[i], 2);
+	}
+	buf_add_text(&text, "\n]\n");
+	(void)fputs(buf_text(&text), stdout);
+}
+
+static int ps(struct cli *cli)
+{
+	bool only_names = arguments_has(&cli->args, "names");
+	struct sandbox_names found;
+
+	if (only_names && !server_is_there(cli))
+		return 0;
+	if (cli_connect(cli) < 0 ||
+	    sandboxes_list(cli, arguments_has(&cli->args, "all"), &found) < 0)
+		return -1;
+	if (cli->json)
+		print_all_json(&found);
+	else if (!only_names)
+		print_table(cli, &found);
+	for (size_t i = 0; only_names && i < found.count; i++)
+		(void)printf("%s\n", json_text(json_get(found.items[i], "name"), ""));
+	return 0;
+}
+
+static const struct command_option options[] = {
+        {.name = "all", .letter = 'a', .about = "stopped and failed ones, too"},
+        {.name = "names", .about = "only names, for completion; starts no server"},
+        {0},
+};
+
+const struct command command_ps = {
+        .name = "ps",
+        .usage = "[--all]",
+        .about = "list sandboxes",
+        .options = options,
+        .run = ps,
+};

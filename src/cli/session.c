@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/server.h"
+
+#define TIMEOUT_MAX_MS (INT64_C(7) * 24 * 3600 * 1000) /* the server's bound */
+#define RESUME_ATTEMPTS 50
+#define RESUME_EVERY_MS 200
+#define STDIN_PIECE_SIZE (64 * 1024)
+
+static const struct {
+	int number;
+	const char *name;
+} signals[] = {
+        {SIGINT, "SIGINT"},
+        {SIGTERM, "SIGTERM"},
+        {SIGHUP, "SIGHUP"},
+        {SIGQUIT, "SIGQUIT"},
+};
+
+struct session {
+	struct cli *cli;
+	const struct session_options *options;
+	struct session_events events;
+	struct error failure; /* of the events */
+	bool failed;
+	/* Of the helper threads, which read only what was set before they started. */
+	const char *stdin_path, *stdin_end_path, *signal_path;
+	bool stdin_open;
+};
+
+static sigset_t signal_set(void)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	for (unsigned i = 0; i < COUNT_OF(signals); i++)
+		(void)sigaddset(&set, signals[i].number);
+	return set;
+}
+
+void session_block_signals(void)
+{
+	sigset_t set = signal_set();
+
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+bool session_was_interrupted(void)
+{
+	sigset_t set = signal_set();
+
+	return sigtimedwait(&set, NULL, &(struct timespec){0}) > 0;
+}
+
+int session_env_json(struct arena *a, const char *const *env, const char **ret, struct error *err)
+{
+	AUTO(buf_done) struct buf json = BUF(4u * 1024 * 1024);
+
+	buf_add_byte(&json, '{');
+	for (; env && *env; env++) {
+		const char *equals = strchr(*env, '=');
+		size_t size = equals ? (size_t)(equals - *env) : strlen(*env);
+		const char *name = arena_copy(a, (struct span){*env, size});
+		const char *value = equals ? equals + 1 : getenv(name);
+
+		if (size == 0)
+			return FAIL(err, ERROR_INVALID, "'%s' names no variable", *env);
+		if (!value)
+			return FAIL(err, ERROR_INVALID, "variable '%s' is not set here", name);
+		if (json.size > 1)
+			buf_add_byte(&json, ',');
+		json_write_text(&json, span_of(name));
+		buf_add_byte(&json, ':');
+		json_write_text(&json, span_of(value));
+	}
+	buf_add_byte(&json, '}');
+	if (json.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "the environment is too large");
+	*ret = arena_text(a, buf_text(&json));
+	return 0;
+}
+
+static void add_member(struct buf *body, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	buf_addf(body, ",\"%s\":", name);
+	json_write_text(body, span_of(value));
+}
+
+const char *session_body(struct arena *a, const struct session_options *options, bool stdin_open)
+{
+	AUTO(buf_done) struct buf body = BUF(64u * 1024 * 1024);
+	const char *env = "{}";
+	struct error ignored; /* the caller has checked the environment */
+
+	buf_add_text(&body, "{\"cmd\":");
+	json_write_text(&body, span_of(options->args[0]));
+	buf_add_text(&body, ",\"args\":[");
+	for (const char **at = options->args + 1; *at; at++) {
+		if (at > options->args + 1)
+			buf_add_byte(&body, ',');
+		json_write_text(&body, span_of(*at));
+	}
+	buf_add_byte(&body, ']');
+	add_member(&body, "cwd", options->cwd);
+	add_member(&body, "user", options->user);
+	if (options->env && session_env_json(a, options->env, &env, &ignored) == 0)
+		buf_addf(&body, ",\"env\":%s", env);
+	buf_addf(&body, ",\"stdin_open\":%s,\"timeout_ms\":%lld}", stdin_open ? "true" : "false",
+	         (long long)(options->timeout_ms ? options->timeout_ms : TIMEOUT_MAX_MS));
+	return arena_text(a, buf_text(&body));
+}
+
+/* ---- the threads: each with its own client, because a client belongs to one thread ---- */
+
+static void call_alone(const struct session *s, const struct http_call *call)
+{
+	struct http_client *client;
+	struct http_answer answer = {0};
+	struct error ignored; /* the command may have ended: its stream tells what matters */
+
+	if (http_client_open(s->cli->server, &client, &ignored) < 0)
+		return;
+	if (http_client_call(client, call, &answer, &ignored) == 0)
+		buf_done(&answer.body);
+	http_client_close(client);
+}
+
+/* Piece by piece rather than in one long request, which the server would take for a dead one while
+ * nobody types. */
+static void *send_stdin(void *argument)
+{
+	const struct session *s = argument;
+	struct http_client *client;
+	struct error err;
+	char room[STDIN_PIECE_SIZE];
+	ssize_t got = 1;
+	int result = 0;
+
+	if (http_client_open(s->cli->server, &client, &err) < 0)
+		return NULL;
+	while (got > 0 && result == 0) {
+		struct http_answer answer = {0};
+		struct http_call call = {.method = "POST",
+		                         .path = s->stdin_path,
+		                         .content_type = "application/octet-stream"};
+
+		got = read(STDIN_FILENO, room, sizeof(room));
+		if (got <= 0)
+			call.path = s->stdin_end_path;
+		else
+			call.body = (struct span){room, (size_t)got};
+		result = http_client_call(client, &call, &answer, &err);
+		if (result == 0)
+			buf_done(&answer.body);
+	}
+	/* A command that has ended takes no input, which is no news. */
+	if (result < 0 && err.code != ERROR_NOT_FOUND && err.code != ERROR_CONFLICT)
+		(void)fprintf(stderr, "atoll: standard input broke off: %s\n", err.text);
+	http_client_close(client);
+	return NULL;
+}
+
+static const char *signal_body(int number, unsigned interrupts)
+{
+	static char text[64]; /* of the one thread that sends signals */
+	const char *name = "SIGTERM";
+
+	if (interrupts > 1)
+		return "{\"signal\":\"SIGKILL\",\"tree\":true}";
+	for (unsigned i = 0; i < COUNT_OF(signals); i++) {
+		if (signals[i].number == number)
+			name = signals[i].name;
+	}
+	(void)snprintf(text, sizeof(text), "{\"signal\":\"%s\"}", name);
+	return text;
+}
+
+/* The first Ctrl-C goes to the command; the second kills it and all it started. */
+static void *send_signals(void *argument)
+{
+	const struct session *s = argument;
+	sigset_t set = signal_set();
+	unsigned interrupts = 0;
+	int number;
+
+	while (sigwait(&set, &number) == 0) {
+		interrupts += number == SIGINT;
+		call_alone(s, &(struct http_call){
+		                      .method = "POST",
+		                      .path = s->signal_path,
+		                      .body = span_of(signal_body(number, interrupts)),
+		              });
+	}
+	return NULL;
+}
+
+/* They are left alone at the end: a read of a terminal cannot be ended in an orderly way, and the
+ * process is about to exit. */
+static void start_thread(struct session *s, void *(*run)(void *))
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, run, s) == 0)
+		(void)pthread_detach(thread);
+}
+
+static void on_started(void *context, int64_t process)
+{
+	struct session *s = context;
+	struct arena *a = s->cli->arena;
+	const char *suffix = arena_format(a, "/processes/%lld/", (long long)process);
+
+	s->stdin_path = instance_path(a, s->options->sandbox, arena_format(a, "%sstdin", suffix));
+	s->stdin_end_path = arena_format(a, "%s?end=true", s->stdin_path);
+	s->signal_path = instance_path(a, s->options->sandbox, arena_format(a, "%ssignal", suffix));
+	start_thread(s, send_signals);
+	if (s->stdin_open)
+		start_thread(s, send_stdin);
+}
+
+/* ---- the stream ---- */
+
+static bool on_body(void *context, struct span piece)
+{
+	struct session *s = context;
+
+	if (session_events_add(&s->events, piece, &s->failure) == 0)
+		return true;
+	s->failed = true;
+	return false;
+}
+
+static int stream(struct session *s, const char *method, const char *path, const char *body)
+{
+	struct http_call call = {
+	        .method = method,
+	        .path = path,
+	        .accept = "application/x-ndjson",
+	        .body = span_of(body),
+	        .on_body = on_body,
+	        .context = s,
+	};
+	struct http_answer answer = {0};
+	int result = http_client_call(s->cli->client, &call, &answer, s->cli->err);
+
+	buf_done(&answer.body);
+	buf_reset(&s->events.pending); /* of a line that was cut off */
+	if (s->failed) {
+		*s->cli->err = s->failure;
+		return -1;
+	}
+	return result;
+}
+
+/* The server may have been restarted: the command goes on meanwhile, and its output is kept. */
+static int resume(struct session *s)
+{
+	const char *path;
+	int result = -1;
+
+	for (unsigned i = 0; i < RESUME_ATTEMPTS && !s->events.ended; i++) {
+		(void)poll(NULL, 0, RESUME_EVERY_MS);
+		path = arena_format(s->cli->arena, "/processes/%lld/stream?stream=ndjson&since=%s",
+		                    (long long)s->events.process, s->events.since);
+		result = stream(s, "GET", instance_path(s->cli->arena, s->options->sandbox, path),
+		                NULL);
+		if (s->failed || (result < 0 && s->cli->err->code != ERROR_UNAVAILABLE &&
+		                  s->cli->err->code != ERROR_TIMEOUT))
+			return -1;
+	}
+	if (s->events.ended)
+		return 0;
+	return result < 0 ? -1
+	                  : FAIL(s->cli->err, ERROR_UNAVAILABLE, "the command's stream broke off");
+}
+
+/* A job in the background of a shell must not read the terminal: it would be stopped. */
+static bool can_read_stdin(void)
+{
+	if (!isatty(STDIN_FILENO))
+		return true;
+	return tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+int session_run(struct cli *cli, const struct session_options *options, int *ret_status)
+{
+	struct session *s = ARENA_NEW(cli->arena, struct session);
+	const char *path = instance_path(cli->arena, options->sandbox, "/exec?stream=ndjson"), *env;
+	int result;
+
+	if (session_env_json(cli->arena, options->env, &env, cli->err) < 0)
+		return -1;
+	s->cli = cli;
+	s->options = options;
+	s->stdin_open = can_read_stdin();
+	session_events_init(&s->events);
+	s->events.on_started = on_started;
+	s->events.context = s;
+	result = stream(s, "POST", path, session_body(cli->arena, options, s->stdin_open));
+	if (s->events.process > 0 && !s->events.ended && !s->failed)
+		result = resume(s);
+	else if (result == 0 && !s->events.ended)
+		result = FAIL(cli->err, ERROR_UNAVAILABLE, "the server did not start the command");
+	if (result == 0)
+		*ret_status = s->events.status;
+	session_events_done(&s->events);
+	return result;
+}

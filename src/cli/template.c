@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/commands.h"
+#include "cli/create.h"
+#include "cli/local.h"
+#include "cli/server.h"
+#include "cli/session.h"
+#include "cli/text_out.h"
+#include "cli/transfer.h"
+
+static void print_table(struct cli *cli, const struct json_value *items)
+{
+	struct table table;
+
+	table_init(&table, cli->arena,
+	           (const char *const[]){"NAME", "STATE", "SIZE", "RUNTIME", "DESCRIPTION", NULL});
+	for (size_t i = 0; i < json_count(items); i++) {
+		const struct json_value *template = json_at(items, i);
+		double size = json_number(json_get(template, "size_bytes"), 0);
+
+		table_add(&table, json_text(json_get(template, "name"), NULL));
+		table_add(&table, json_text(json_get(template, "state"), NULL));
+		table_add(&table, size > 0 ? text_out_bytes(cli->arena, size) : NULL);
+		table_add(&table, json_text(json_get(template, "runtime"), NULL));
+		table_add(&table, json_text(json_get(template, "description"), NULL));
+	}
+	table_print(&table, stdout);
+}
+
+static int template_ls(struct cli *cli)
+{
+	bool only_names = arguments_has(&cli->args, "names");
+	const struct json_value *answer, *items;
+
+	if (only_names && !server_is_there(cli))
+		return 0;
+	if (cli_connect(cli) < 0 || server_get(cli, TEMPLATES, &answer) < 0)
+		return -1;
+	items = answer_items(answer);
+	if (cli->json)
+		print_json(items);
+	else if (!only_names)
+		print_table(cli, items);
+	for (size_t i = 0; only_names && i < json_count(items); i++)
+		(void)printf("%s\n", json_text(json_get(json_at(items, i), "name"), ""));
+	return 0;
+}
+
+static int template_seed(struct cli *cli)
+{
+	struct server_call call = {.method = "POST", .path = TEMPLATES "/seed"};
+	const struct json_value *answer;
+
+	if (cli_connect(cli) < 0 || server_call(cli, &call, &answer) < 0)
+		return -1;
+	if (cli->json)
+		print_json(answer);
+	else
+		(void)printf("%lld added\n", (long long)json_whole(json_get(answer, "added"), 0));
+	return 0;
+}
+
+static int template_inspect(struct cli *cli)
+{
+	const char *path = escaped_path(cli->arena, TEMPLATES "/", cli->args.words[0], "");
+	const struct json_value *template;
+
+	if (cli_connect(cli) < 0 || server_get(cli, path, &template) < 0)
+		return -1;
+	print_json(template);
+	return 0;
+}
+
+static int template_rm(struct cli *cli)
+{
+	struct server_call call = {.method = "DELETE"};
+
+	if (cli_connect(cli) < 0)
+		return -1;
+	for (const char *const *name = cli->args.words; *name; name++) {
+		call.path = escaped_path(cli->arena, TEMPLATES "/", *name, "");
+		if (server_call(cli, &call, NULL) < 0)
+			return FAIL_CONTEXT(cli->err, "remove template '%s'", *name);
+	}
+	if (cli->json)
+		(void)printf("{\"removed\":%u}\n", cli->args.count);
+	return 0;
+}
+
+/* A template is built when its first sandbox is made: so make one, and delete it. */
+static int template_build(struct cli *cli)
+{
+	struct create_options options = {.template = cli->args.words[0]};
+	const char *id = NULL;
+
+	if (cli_connect(cli) < 0)
+		return -1;
+	session_block_signals();
+	if (create_sandbox(cli, &options, &id) < 0) {
+		struct error failure = *cli->err;
+
+		if (id && delete_sandbox(cli, id) < 0)
+			(void)fprintf(stderr, "atoll: %s\n",
+			              text_out_safe(cli->arena, cli->err->text));
+		*cli->err = failure;
+		return -1;
+	}
+	if (delete_sandbox(cli, id) < 0)
+		return -1;
+	if (!cli->json)
+		(void)printf("%s is ready\n", options.template);
+	else
+		(void)printf("{\"ready\":true}\n");
+	return 0;
+}
+
+static int import_registry(struct cli *cli, const char *name, const char *reference)
+{
+	struct server_call call = {
+	        .method = "POST",
+	        .path = TEMPLATES,
+	        .body = arena_format(cli->arena, "{\"name\":%s,\"image\":%s}",
+	                             json_quoted(cli->arena, name),
+	                             json_quoted(cli->arena, reference)),
+	};
+
+	return server_call(cli, &call, NULL);
+}
+
+static int import_file(struct cli *cli, const char *name, const char *source, const char *format)
+{
+	const char *path = escaped_path(cli->arena, TEMPLATES "/import?name=", name, "&format=");
+
+	return transfer_send(cli, "POST", escaped_path(cli->arena, path, format, ""), source);
+}
+
+/* What is a file here is a file; everything else is the name of an image in a registry. */
+static int template_import(struct cli *cli)
+{
+	const char *name = cli->args.words[0], *source = cli->args.words[1], *format;
+	struct stat status;
+	int result;
+
+	if (cli_connect(cli) < 0)
+		return -1;
+	if (stat(source, &status) == 0) {
+		format = S_ISDIR(status.st_mode) ? "oci" : "tar";
+		result = import_file(cli, name, source,
+		                     arguments_text(&cli->args, "format", format));
+	} else if (source[0] == '/' || source[0] == '.') {
+		result = FAIL_ERRNO(cli->err, "open '%s'", source);
+	} else {
+		result = import_registry(cli, name, source);
+	}
+	if (result < 0)
+		return -1;
+	(void)printf(cli->json ? "{\"imported\":%s}\n" : "%s is ready\n",
+	             cli->json ? json_quoted(cli->arena, name) : name);
+	return 0;
+}
+
+static const struct command_option ls_options[] = {
+        {.name = "names", .about = "only names, for completion; starts no server"},
+        {0},
+};
+static const struct command_option import_options[] = {
+        {.name = "format", .value = "FORMAT", .about = "tar, oci or docker-archive"},
+        {0},
+};
+
+static const struct command list = {
+        .name = "ls",
+        .usage = "",
+        .about = "list templates",
+        .options = ls_options,
+        .run = template_ls,
+};
+static const struct command inspect = {
+        .name = "inspect",
+        .usage = "TEMPLATE",
+        .about = "show everything about a template, as JSON",
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .completion = COMPLETE_TEMPLATE,
+        .run = template_inspect,
+};
+static const struct command seed = {
+        .name = "seed",
+        .usage = "",
+        .about = "add the default templates that are missing",
+        .run = template_seed,
+};
+static const struct command build = {
+        .name = "build",
+        .usage = "TEMPLATE",
+        .about = "build a template now instead of on first use",
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .completion = COMPLETE_TEMPLATE,
+        .run = template_build,
+};
+static const struct command import = {
+        .name = "import",
+        .usage = "[--format FORMAT] NAME SOURCE",
+        .about = "make a template from a file, an OCI layout or a registry's image",
+        .more = "SOURCE is a root filesystem as tar, a docker-archive, a folder with an OCI\n"
+                "layout, or an image reference such as docker.io/library/debian:12.",
+        .options = import_options,
+        .arguments_min = 2,
+        .arguments_max = 2,
+        .completion = COMPLETE_FILE,
+        .run = template_import,
+};
+static const struct command remove_it = {
+        .name = "rm",
+        .usage = "TEMPLATE...",
+        .about = "remove templates that no sandbox uses",
+        .arguments_min = 1,
+        .arguments_max = ANY_NUMBER,
+        .completion = COMPLETE_TEMPLATE,
+        .run = template_rm,
+};
+static const struct command *const children[] = {&list,   &inspect,   &seed, &build,
+                                                 &import, &remove_it, NULL};
+
+const struct command command_template = {
+        .name = "template",
+        .usage = "COMMAND",
+        .about = "list, build, import and remove what sandboxes start from",
+        .children = children,
+};

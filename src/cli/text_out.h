@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/text_out.h — what people read: tables, sizes, ages. Private to this folder.
+ *
+ * Texts that came from a server or out of a sandbox pass text_out_safe before a terminal sees them:
+ * control characters become '?'. */
+#pragma once
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "json/json.h"
+
+const char *text_out_safe(struct arena *a, const char *text);
+/* "1.5 GiB", "12 KiB", "7 B". */
+const char *text_out_bytes(struct arena *a, double bytes);
+/* "12s", "3m 5s", "2h 10m", "4d 1h". */
+const char *text_out_duration(struct arena *a, int64_t ms);
+
+/* Columns as wide as their widest cell; the last one is not padded. */
+struct table {
+	struct arena *arena;
+	unsigned columns;
+	const char **cells;
+	unsigned count, capacity;
+};
+/* Head cells, NULL-terminated. */
+void table_init(struct table *t, struct arena *a, const char *const *head);
+void table_add(struct table *t, const char *cell); /* made safe; NULL = "-" */
+void table_print(const struct table *t, FILE *out);
+
+/* The value as indented JSON and a newline. */
+void print_json(const struct json_value *value);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "cli/commands.h"
+
+static int version(struct cli *cli)
+{
+	(void)printf(cli->json ? "{\"version\":\"%s\"}\n" : "atoll %s\n", ATOLL_VERSION);
+	return 0;
+}
+
+const struct command command_version = {
+        .name = "version",
+        .usage = "",
+        .about = "print the version",
+        .run = version,
+};
