@@ -298,6 +298,6 @@ int isolation_apply(const struct plan *plan, const int *fds, unsigned fd_count, 
 	for (unsigned i = 0; i < fd_count; i++)
 		(void)close(fds[i]);
 	for (unsigned i = 0; i < PREPARED_MAX; i++)
-		auto_close(&a.prepared[i]);
+		fd_forget(&a.prepared[i]);
 	return status;
 }

@@ -190,7 +190,7 @@ int cgroup_open(const char *root, struct cgroup_host *ret, struct error *err)
 void cgroup_close(struct cgroup_host *h)
 {
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
-		auto_close(&h->roots[i]);
+		fd_forget(&h->roots[i]);
 }
 
 int cgroup_each(const struct cgroup_host *h, void (*on_group)(void *context, const char *group),

@@ -48,6 +48,13 @@ struct setup_step {
 };
 extern const struct wire_member setup_step_shape[];
 
+/* Closes what is open, and says so: for descriptors that live in a struct. */
+static inline void fd_forget(int *fd)
+{
+	auto_close(fd);
+	*fd = -1;
+}
+
 #define ISOLATION_FD_NONE UINT32_MAX
 #define PLAN_STEPS_MAX 96
 #define PLAN_FDS_MAX WIRE_FDS_MAX

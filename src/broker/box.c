@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/box.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "sandbox/sandbox.h"
+#include "wire/agent.h"
+
+#define SETUP_TIMEOUT_MS 10000
+#define MAKERS_MAX 2
+
+static void on_process_end(struct watch *watch);
+
+struct box *boxes_find(const struct boxes *b, const char *id)
+{
+	return map_find(&b->by_id, id);
+}
+
+static struct box *box_new(struct boxes *b, const char *id)
+{
+	struct box *box = calloc(1, sizeof(*box));
+
+	if (!box)
+		abort();
+	box->boxes = b;
+	(void)snprintf(box->id, sizeof(box->id), "%s", id);
+	box->slot = SLOT_NONE;
+	box->pidfd = box->stop_fd = -1;
+	box->process = (struct watch){.fd = -1, .on_ready = on_process_end};
+	box->setup = (struct watch){.fd = -1};
+	list_init(&box->item);
+	list_init(&box->deadline.item);
+	box->steps = BUF(BOX_STEPS_MAX);
+	return box;
+}
+
+/* The box only; what it stands for is somebody else's by now. */
+static void box_free(struct box *box)
+{
+	struct events *events = box->boxes->events;
+
+	watch_stop(events, &box->process);
+	watch_stop(events, &box->setup);
+	timer_stop(&box->deadline);
+	list_remove(&box->item);
+	(void)map_remove(&box->boxes->by_id, box->id);
+	cell_free(box->cell);
+	fd_forget(&box->pidfd);
+	fd_forget(&box->stop_fd);
+	buf_done(&box->steps);
+	free(box);
+}
+
+static void owe(struct box *box, const struct owed *owed)
+{
+	box->owed[box->owed_count++] = *owed;
+}
+
+static void settle_debts(struct box *box)
+{
+	struct boxes *b = box->boxes;
+
+	for (unsigned i = 0; i < box->owed_count; i++) {
+		/* The first is the create itself when it is the create that failed. */
+		if (i == 0 && box->failed)
+			b->on_failed(b->context, &box->owed[i], &box->failure);
+		else
+			b->on_done(b->context, &box->owed[i]);
+	}
+	box->owed_count = 0;
+}
+
+/* ---- the end ---- */
+
+static void remove_group(struct box *box)
+{
+	struct cgroup_host *cgroups = &box->boxes->host->cgroups;
+	struct error err = {0};
+	char group[GROUP_NAME_SIZE];
+
+	host_group_name(box->slot, group);
+	if (cgroups->ops->remove(cgroups, group, &err) < 0)
+		log_error("cannot end all of a sandbox", TEXT("sandbox", box->id), FAILURE(&err));
+}
+
+/* Nothing inside runs any more: process 1 was reaped after all others. */
+static void bury(struct box *box, uint32_t reason)
+{
+	struct boxes *b = box->boxes;
+	struct error ignored = {0};
+
+	/* Without namespaces there is nobody whose end is the end of all. */
+	if (box->kind == BROKER_HOST)
+		remove_group(box);
+	if (box->remove_files)
+		(void)!host_trash(b->host, FOLDER_SANDBOXES, box->id, &ignored);
+	host_fault("destroy-files");
+	(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, box->id, &ignored);
+	host_fault("destroy-run");
+	if (reason != SANDBOX_REASON_NONE)
+		b->on_ended(b->context, box->id, reason);
+	settle_debts(box);
+	b->on_slot_free(b->context, box->slot);
+	box_free(box);
+}
+
+static uint32_t end_reason(const struct box *box)
+{
+	struct host *host = box->boxes->host;
+	struct cgroup_usage usage = {0};
+	struct error ignored = {0};
+	char group[GROUP_NAME_SIZE];
+
+	host_group_name(box->slot, group);
+	if (host->cgroups.ops->usage(&host->cgroups, group, &usage, &ignored) == 0 &&
+	    usage.oom_kills > 0)
+		return SANDBOX_REASON_OOM;
+	return SANDBOX_REASON_EXIT;
+}
+
+static void kill_all(struct box *box)
+{
+	struct error err = {0};
+
+	box->state = BOX_ENDING;
+	timer_stop(&box->deadline);
+	watch_stop(box->boxes->events, &box->setup);
+	if (pidfd_signal(box->pidfd, SIGKILL, &err) < 0 && err.sys_errno != ESRCH)
+		log_error("cannot kill a sandbox", TEXT("sandbox", box->id), FAILURE(&err));
+}
+
+/* Before the agent runs anything: the box ends as its create fails. */
+static void fail_create(struct box *box, const struct error *err)
+{
+	box->failed = true;
+	box->failure = *err;
+	box->remove_files = !box->restart;
+	if (box->state != BOX_WAITING) {
+		kill_all(box);
+		return;
+	}
+	settle_debts(box);
+	box_free(box);
+}
+
+static void on_process_end(struct watch *watch)
+{
+	struct box *box = CONTAINER_OF(watch, struct box, process);
+	siginfo_t info = {0};
+	uint32_t reason = SANDBOX_REASON_NONE;
+
+	/* An adopted one is not our child: somebody else reaps it. */
+	(void)waitid(P_PIDFD, (id_t)box->pidfd, &info, WEXITED);
+	watch_stop(box->boxes->events, watch);
+	if (box->state == BOX_SETTING_UP) {
+		struct error err = {0};
+
+		error_set(&err, ERROR_SYSTEM, 0, HERE, "agent ended during its set-up");
+		fail_create(box, &err);
+	}
+	if (box->state == BOX_RUNNING) {
+		reason = end_reason(box);
+		log_info("sandbox ended", TEXT("sandbox", box->id),
+		         TEXT("reason", sandbox_reason_name((enum sandbox_reason)reason)));
+	}
+	bury(box, reason);
+}
+
+/* ---- create ---- */
+
+static void on_setup_timeout(struct timer *timer)
+{
+	struct box *box = CONTAINER_OF(timer, struct box, deadline);
+	struct error err = {0};
+
+	error_set(&err, ERROR_TIMEOUT, 0, HERE, "agent did not set itself up in %d s",
+	          SETUP_TIMEOUT_MS / 1000);
+	fail_create(box, &err);
+}
+
+static void answer_created(struct box *box)
+{
+	struct boxes *b = box->boxes;
+	struct broker_created created = {.disk_is_advisory = box->disk_is_advisory,
+	                                 .took_us = (uint64_t)(box->step_us - box->asked_us),
+	                                 .steps = buf_text(&box->steps)};
+
+	b->on_created(b->context, &box->owed[0], &created);
+	box->owed_count = 0;
+	buf_done(&box->steps);
+}
+
+static void on_setup_answer(struct watch *watch)
+{
+	struct box *box = CONTAINER_OF(watch, struct box, setup);
+	struct error err = {0};
+
+	watch_stop(box->boxes->events, watch);
+	timer_stop(&box->deadline);
+	if (box_take_answer(box, &err) < 0) {
+		fail_create(box, &err);
+		return;
+	}
+	box_step(box, "agent");
+	if (box_settle(box, &err) < 0) {
+		fail_create(box, &err);
+		return;
+	}
+	box_step(box, "names");
+	box->state = BOX_RUNNING;
+	cell_free(TAKE(box->cell));
+	answer_created(box);
+}
+
+/* From here on the box has processes, and ends by their end. */
+static int take_cell(struct box *box, struct cell *cell, struct error *err)
+{
+	struct boxes *b = box->boxes;
+
+	list_remove(&box->item);
+	box->cell = cell;
+	box->slot = cell->slot;
+	box->pid = cell->pid;
+	box->start_time = cell->start_time;
+	box->pidfd = TAKE_FD(cell->pidfd);
+	box->created_unix_ms = clock_unix_ms();
+	box->state = BOX_SETTING_UP;
+	box->setup.on_ready = on_setup_answer;
+	box->deadline.on_time = on_setup_timeout;
+	if (watch_start(b->events, &box->process, box->pidfd, err) < 0)
+		abort(); /* only out of memory */
+	timer_start(b->events, &box->deadline, SETUP_TIMEOUT_MS);
+	if (box_set_up(box, err) < 0)
+		return -1;
+	return watch_start(b->events, &box->setup, cell->setup_fd, err);
+}
+
+static void begin(struct box *box, struct cell *cell)
+{
+	struct error err = {0};
+
+	if (take_cell(box, cell, &err) < 0)
+		fail_create(box, &err);
+}
+
+void boxes_on_cell(struct boxes *b, enum cell_kind kind, const struct error *err)
+{
+	struct box *box;
+	struct cell *cell;
+
+	if (list_is_empty(&b->waiting[kind]))
+		return;
+	box = LIST_ENTRY(b->waiting[kind].next, struct box, item);
+	if (err->code != ERROR_NONE) {
+		fail_create(box, err);
+		return;
+	}
+	cell = cells_take(b->cells, kind);
+	if (cell)
+		begin(box, cell);
+}
+
+static unsigned count_list(const struct list *list)
+{
+	unsigned count = 0;
+
+	for (const struct list *item = list->next; item != list; item = item->next)
+		count++;
+	return count;
+}
+
+/* Cells are there in most cases; else as many makers as there are waiters, within reason. */
+static int begin_or_wait(struct box *box, struct error *err)
+{
+	struct boxes *b = box->boxes;
+	enum cell_kind kind = box->internet ? CELL_INTERNET : CELL_BLOCKED;
+	struct cell *cell = list_is_empty(&b->waiting[kind]) ? cells_take(b->cells, kind) : NULL;
+
+	if (cell) {
+		begin(box, cell);
+		return 0;
+	}
+	list_append(&b->waiting[kind], &box->item);
+	if (b->cells->making_count[kind] >= MAKERS_MAX ||
+	    b->cells->making_count[kind] >= count_list(&b->waiting[kind]))
+		return 0;
+	return cells_make(b->cells, kind, err);
+}
+
+static bool has_files(const struct boxes *b, const char *id)
+{
+	return faccessat(b->host->folders[FOLDER_SANDBOXES], id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int check_new(const struct boxes *b, const struct broker_create *request, bool restart,
+                     struct error *err)
+{
+	if (boxes_find(b, request->sandbox))
+		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' exists already", request->sandbox);
+	if (has_files(b, request->sandbox) != restart)
+		return FAIL(err, restart ? ERROR_NOT_FOUND : ERROR_CONFLICT,
+		            restart ? "sandbox '%s' has no files to start from"
+		                    : "sandbox '%s' has files already",
+		            request->sandbox);
+	if (request->network && request->kind == BROKER_NATIVE && !b->host->network.usable) {
+		*err = b->host->network.problem;
+		return -1;
+	}
+	return restart ? 0 : host_check_space(b->host, err);
+}
+
+static int start_host(struct box *box, struct error *err)
+{
+	struct boxes *b = box->boxes;
+
+	box->created_unix_ms = clock_unix_ms();
+	if (box_start_host(box, err) < 0)
+		return -1;
+	if (watch_start(b->events, &box->process, box->pidfd, err) < 0)
+		abort(); /* only out of memory */
+	box->state = BOX_RUNNING;
+	box_step(box, "agent");
+	answer_created(box);
+	return 0;
+}
+
+int boxes_create(struct boxes *b, const struct owed *owed, const struct broker_create *request,
+                 bool restart, struct error *err)
+{
+	struct box *box;
+
+	if (check_new(b, request, restart, err) < 0)
+		return -1;
+	box = box_new(b, request->sandbox);
+	box->kind = request->kind;
+	box->restart = restart;
+	box->internet = request->network != 0;
+	box->privileges = request->privileges != 0;
+	box->disk_is_advisory = true;
+	box->disk_bytes = request->disk_bytes;
+	box->limits = (struct cgroup_limits){.cpu_milli = request->cpu_milli,
+	                                     .memory_bytes = request->memory_bytes,
+	                                     .pids = request->pids};
+	(void)snprintf(box->template_name, sizeof(box->template_name), "%s",
+	               request->template_name);
+	(void)snprintf(box->hostname, sizeof(box->hostname), "%s", request->hostname);
+	box->asked_us = box->step_us = clock_monotonic_ns() / 1000;
+	(void)map_put(&b->by_id, box->id, box);
+	owe(box, owed);
+	if ((box->kind == BROKER_HOST ? start_host(box, err) : begin_or_wait(box, err)) == 0)
+		return 0;
+	box_free(box);
+	return -1;
+}
+
+/* ---- stop and destroy ---- */
+
+static int owe_end(struct box *box, const struct owed *owed, struct error *err)
+{
+	if (box->owed_count == BOX_OWED_MAX)
+		return FAIL(err, ERROR_CONFLICT, "too many requests wait for the end of '%s'",
+		            box->id);
+	owe(box, owed);
+	return 0;
+}
+
+/* A create under way fails; its own request is answered first. */
+static void end_now(struct box *box)
+{
+	struct error err = {0};
+
+	if (box->state == BOX_RUNNING) {
+		kill_all(box);
+		return;
+	}
+	if (box->state == BOX_ENDING)
+		return;
+	error_set(&err, ERROR_CONFLICT, 0, HERE, "sandbox '%s' was ended while it started",
+	          box->id);
+	fail_create(box, &err);
+}
+
+int boxes_destroy(struct boxes *b, const struct owed *owed, const char *id, struct error *err)
+{
+	struct box *box = boxes_find(b, id);
+
+	if (!box) {
+		/* stopped, or never there */
+		if (host_trash(b->host, FOLDER_SANDBOXES, id, err) < 0)
+			return -1;
+		b->on_done(b->context, owed);
+		b->on_slot_free(b->context, SLOT_NONE);
+		return 0;
+	}
+	if (owe_end(box, owed, err) < 0)
+		return -1;
+	box->remove_files = true;
+	end_now(box);
+	return 0;
+}
+
+static void on_grace_end(struct timer *timer)
+{
+	kill_all(CONTAINER_OF(timer, struct box, deadline));
+}
+
+/* Tells the agent; what it makes of it does not matter, the grace ends by the clock. The socket is
+ * ours and its name fixed; nothing that the sandbox says is read. */
+static int ask_to_stop(struct box *box, uint64_t grace_ms, struct error *err)
+{
+	AUTO(buf_done) struct buf frame = BUF(64);
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct agent_stop stop = {.grace_ms = grace_ms};
+	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	char path[96];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/%s/agent.sock",
+	               box->boxes->host->folders[FOLDER_RUN_SANDBOXES], box->id);
+	memcpy(address.sun_path, path, sizeof(path));
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return FAIL_ERRNO(err, "connect to the agent of '%s'", box->id);
+	if (wire_encode(&frame, AGENT_STOP, agent_stop_shape, &stop, err) < 0)
+		return -1;
+	if (send(fd, frame.data, frame.size, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return FAIL_ERRNO(err, "tell the agent of '%s' to stop", box->id);
+	box->stop_fd = TAKE_FD(fd);
+	return 0;
+}
+
+int boxes_stop(struct boxes *b, const struct owed *owed, const char *id, uint64_t grace_ms,
+               struct error *err)
+{
+	struct box *box = boxes_find(b, id);
+	struct error ignored = {0};
+
+	if (!box) {
+		b->on_done(b->context, owed);
+		return 0;
+	}
+	if (owe_end(box, owed, err) < 0)
+		return -1;
+	if (box->state != BOX_RUNNING || grace_ms == 0 ||
+	    ask_to_stop(box, grace_ms, &ignored) < 0) {
+		end_now(box);
+		return 0;
+	}
+	box->state = BOX_ENDING;
+	box->deadline.on_time = on_grace_end;
+	timer_start(b->events, &box->deadline, (int64_t)grace_ms);
+	return 0;
+}
+
+/* ---- what there is ---- */
+
+int boxes_usage(struct boxes *b, const char *id, struct broker_usage *ret, struct error *err)
+{
+	struct box *box = boxes_find(b, id);
+	struct cgroup_usage usage;
+	struct error ignored = {0};
+	char group[GROUP_NAME_SIZE];
+
+	if (!box || box->slot == SLOT_NONE)
+		return FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' does not run", id);
+	host_group_name(box->slot, group);
+	if (b->host->cgroups.ops->usage(&b->host->cgroups, group, &usage, err) < 0)
+		return -1;
+	*ret = (struct broker_usage){
+	        .uptime_ms = (uint64_t)(clock_unix_ms() - box->created_unix_ms),
+	        .cpu_us = usage.cpu_us,
+	        .memory_bytes = usage.memory_bytes,
+	        .memory_limit = usage.memory_limit,
+	        .disk_bytes = UINT64_MAX,
+	        .disk_limit = box->disk_bytes,
+	        .pids = usage.pids,
+	        .pids_limit = usage.pids_limit,
+	        .oom_kills = usage.oom_kills,
+	};
+	if (box->internet)
+		(void)!network_counters(box->slot, &ret->network_in, &ret->network_out, &ignored);
+	return 0;
+}
+
+void boxes_init(struct boxes *b, struct host *host, struct events *events, struct slots *slots,
+                struct cell_pool *cells)
+{
+	*b = (struct boxes){.host = host, .events = events, .slots = slots, .cells = cells};
+	for (unsigned i = 0; i < CELL_KIND_COUNT; i++)
+		list_init(&b->waiting[i]);
+}
+
+void boxes_close(struct boxes *b)
+{
+	const char *id;
+	size_t at = 0;
+	struct box *box;
+
+	/* Freeing changes the map: start over each time. */
+	while ((box = map_next(&b->by_id, &at, &id))) {
+		box_free(box);
+		at = 0;
+	}
+	map_done(&b->by_id);
+}
+
+static int adopt_one(struct boxes *b, const char *id, struct error *err)
+{
+	AUTO_CLOSE int folder = openat(b->host->folders[FOLDER_RUN_SANDBOXES], id,
+	                               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct box *box;
+
+	if (folder < 0)
+		return FAIL_ERRNO(err, "open the run folder");
+	box = box_new(b, id);
+	if (box_state_read(box, folder, err) < 0 || slots_adopt(b->slots, box->slot, err) < 0 ||
+	    watch_start(b->events, &box->process, box->pidfd, err) < 0) {
+		box_free(box);
+		return -1;
+	}
+	box->state = BOX_RUNNING;
+	(void)map_put(&b->by_id, box->id, box);
+	return 0;
+}
+
+int boxes_adopt(struct boxes *b, struct error *err)
+{
+	int fd = openat(b->host->folders[FOLDER_RUN_SANDBOXES], ".",
+	                O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!folder) {
+		fd_forget(&fd);
+		return FAIL_ERRNO(err, "list the running sandboxes");
+	}
+	while ((entry = readdir(folder))) {
+		struct error lost = {0};
+
+		if (entry->d_name[0] == '.')
+			continue;
+		if (id_is_valid(entry->d_name) && adopt_one(b, entry->d_name, &lost) == 0)
+			continue;
+		log_info("sandbox is gone", TEXT("sandbox", entry->d_name), FAILURE(&lost));
+		(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, entry->d_name, &lost);
+	}
+	(void)closedir(folder);
+	return 0;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/box.h — the sandboxes of this broker, from a request until nothing is left of them.
+ * Private to this folder.
+ *
+ *   WAITING ──► SETTING_UP ──► RUNNING ──► ENDING ──► gone
+ *   for a cell   the agent       its pidfd    killed, not     slot and rests: cleaner
+ *                applies steps   is watched   dead yet
+ *
+ * Answers go to `reply`; a box may owe several (a stop and a destroy behind it). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/id.h"
+#include "base/map.h"
+#include "broker/cell.h"
+#include "broker/event.h"
+#include "broker/host.h"
+#include "broker/slots.h"
+#include "wire/broker.h"
+
+enum box_state { BOX_WAITING, BOX_SETTING_UP, BOX_RUNNING, BOX_ENDING };
+
+#define BOX_OWED_MAX 4
+#define BOX_TEMPLATE_MAX 64
+#define BOX_HOSTNAME_MAX 64
+#define BOX_STEPS_MAX 512
+
+/* Whom to answer: a connection's serial number and its request. */
+struct owed {
+	uint64_t connection, request;
+};
+
+struct box {
+	struct list item; /* in boxes->waiting */
+	struct boxes *boxes;
+	enum box_state state;
+	char id[ID_SIZE + 1];
+	uint32_t kind; /* enum broker_kind */
+	bool internet, privileges, restart, disk_is_advisory;
+	char template_name[BOX_TEMPLATE_MAX], hostname[BOX_HOSTNAME_MAX];
+	struct cgroup_limits limits;
+	uint64_t disk_bytes;
+	/* once it has a cell */
+	struct cell *cell; /* until it runs */
+	uint32_t slot;
+	pid_t pid;
+	uint64_t start_time;
+	int64_t created_unix_ms;
+	int pidfd;
+	struct watch process, setup;
+	struct timer deadline; /* of the set-up, or of a stop's grace */
+	int stop_fd;           /* the connection on which the agent was asked to stop */
+	/* what ends it */
+	bool remove_files, failed;
+	struct error failure;
+	struct owed owed[BOX_OWED_MAX];
+	unsigned owed_count;
+	/* the create's clock */
+	int64_t asked_us, step_us;
+	struct buf steps;
+};
+
+struct boxes {
+	struct host *host;
+	struct events *events;
+	struct slots *slots;
+	struct cell_pool *cells;
+	struct map by_id;
+	struct list waiting[CELL_KIND_COUNT];
+	/* answers */
+	void (*on_created)(void *context, const struct owed *owed, const struct broker_created *m);
+	void (*on_done)(void *context, const struct owed *owed);
+	void (*on_failed)(void *context, const struct owed *owed, const struct error *err);
+	void (*on_ended)(void *context, const char *id, uint32_t reason);
+	void (*on_slot_free)(void *context, uint32_t slot); /* to be cleaned up */
+	void *context;
+};
+
+void boxes_init(struct boxes *b, struct host *host, struct events *events, struct slots *slots,
+                struct cell_pool *cells);
+/* Lets go of everything; the sandboxes live on. */
+void boxes_close(struct boxes *b);
+/* From the run folders: adopts what lives, puts away what does not. */
+MUST_CHECK int boxes_adopt(struct boxes *b, struct error *err);
+/* BROKER_CREATE and BROKER_START, checked by the caller; the answer comes later unless it fails. */
+MUST_CHECK int boxes_create(struct boxes *b, const struct owed *owed,
+                            const struct broker_create *request, bool restart, struct error *err);
+/* BROKER_STOP (grace first) and BROKER_DESTROY (at once, with the files). */
+MUST_CHECK int boxes_stop(struct boxes *b, const struct owed *owed, const char *id,
+                          uint64_t grace_ms, struct error *err);
+MUST_CHECK int boxes_destroy(struct boxes *b, const struct owed *owed, const char *id,
+                             struct error *err);
+/* A maker has ended: whoever waits for such a cell gets it, or the error. */
+void boxes_on_cell(struct boxes *b, enum cell_kind kind, const struct error *err);
+MUST_CHECK int boxes_usage(struct boxes *b, const char *id, struct broker_usage *ret,
+                           struct error *err);
+struct box *boxes_find(const struct boxes *b, const char *id);
+
+/* ---- in box_setup.c ---- */
+
+/* Limits, files, the plan to the agent; then the box waits for its word. */
+MUST_CHECK int box_set_up(struct box *box, struct error *err);
+/* The agent's word: 0 = ready. */
+MUST_CHECK int box_take_answer(struct box *box, struct error *err);
+/* Names that last: files, run folder, state. */
+MUST_CHECK int box_settle(struct box *box, struct error *err);
+/* "name=µs " since the last call. */
+void box_step(struct box *box, const char *name);
+
+/* ---- in box_state.c ---- */
+
+MUST_CHECK int box_state_write(const struct box *box, int folder, struct error *err);
+/* Fails when the text is malformed, of another boot, or its process is gone. */
+MUST_CHECK int box_state_read(struct box *box, int folder, struct error *err);
+/* Pure: the text to the fields. */
+MUST_CHECK int box_state_parse(struct box *box, const char *text, char boot_id[64],
+                               struct error *err);
+
+/* ---- in box_host.c ---- */
+
+/* BROKER_HOST: a process group and no isolation, for development by one user. */
+MUST_CHECK int box_start_host(struct box *box, struct error *err);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BROKER_HOST: the agent as an ordinary process of atolld's user in a folder of its own. No
+ * namespaces, no isolation: for development by one user on one's own machine. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "broker/box.h"
+
+#define LISTEN_FD 3
+#define LISTEN_BACKLOG 256
+#define HOST_PATH_MAX 4300
+
+static int make_owned(int parent, const char *path, const struct broker_options *o, mode_t mode,
+                      struct error *err)
+{
+	if (mkdirat(parent, path, 0700) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(err, "make the folder '%s'", path);
+	if (fchownat(parent, path, o->uid, o->gid, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    fchmodat(parent, path, mode, 0) < 0)
+		return FAIL_ERRNO(err, "give away the folder '%s'", path);
+	return 0;
+}
+
+/* DATA/host-files/ID, where the user of atolld may pass; DATA/sandboxes/ID marks it as existing. */
+static int make_files(struct box *box, struct error *err)
+{
+	const struct host *host = box->boxes->host;
+	char path[64];
+
+	if (mkdirat(host->folders[FOLDER_SANDBOXES], box->id, 0711) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(err, "make the folder of '%s'", box->id);
+	(void)snprintf(path, sizeof(path), "%s/files", box->id);
+	return make_owned(host->folders[FOLDER_SANDBOXES], path, &host->options, 0700, err);
+}
+
+static int make_socket(struct box *box, int *ret_fd, struct error *err)
+{
+	const struct host *host = box->boxes->host;
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char path[96];
+
+	if (mkdirat(host->folders[FOLDER_RUN_SANDBOXES], box->id, 0711) < 0)
+		return FAIL_ERRNO(err, "make the run folder of '%s'", box->id);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/%s/agent.sock",
+	               host->folders[FOLDER_RUN_SANDBOXES], box->id);
+	memcpy(address.sun_path, path, sizeof(path));
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(fd, LISTEN_BACKLOG) < 0)
+		return FAIL_ERRNO(err, "listen on the agent's socket");
+	(void)snprintf(path, sizeof(path), "%s/agent.sock", box->id);
+	if (fchownat(host->folders[FOLDER_RUN_SANDBOXES], path, host->options.uid,
+	             host->options.gid, 0) < 0 ||
+	    fchmodat(host->folders[FOLDER_RUN_SANDBOXES], path, 0600, 0) < 0)
+		return FAIL_ERRNO(err, "give away the agent's socket");
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+/* In the child. The environment is two words: nothing of the server's can leak. The folder is
+ * entered before the user is changed, which need not be able to pass its parents. */
+static NORETURN void become_agent(struct box *box, int listen_fd)
+{
+	struct host *host = box->boxes->host;
+	const struct broker_options *o = &host->options;
+	char files[HOST_PATH_MAX], group[GROUP_NAME_SIZE], name[64];
+	const char *argv[] = {"atoll-agent", "--listen-fd", "3", "--host-root", files, NULL};
+	const char *envp[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", NULL};
+	struct error ignored = {0};
+	int null, agent;
+
+	host_group_name(box->slot, group);
+	if (host->cgroups.ops->enter)
+		(void)!host->cgroups.ops->enter(&host->cgroups, group, &ignored);
+	(void)snprintf(files, sizeof(files), "%s/sandboxes/%s/files", host->data_path, box->id);
+	(void)snprintf(name, sizeof(name), "%s/files", box->id);
+	(void)setsid();
+	(void)umask(022);
+	if (fchdir(host->folders[FOLDER_SANDBOXES]) < 0 || chdir(name) < 0)
+		_exit(126);
+	if (setgroups(0, NULL) < 0 || setresgid(o->gid, o->gid, o->gid) < 0 ||
+	    setresuid(o->uid, o->uid, o->uid) < 0)
+		_exit(126);
+	agent = fcntl(host->agent_fd, F_DUPFD_CLOEXEC, 16);
+	listen_fd = fcntl(listen_fd, F_DUPFD_CLOEXEC, 16);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+		if (dup2(null, i) < 0)
+			_exit(126);
+	if (dup2(listen_fd, LISTEN_FD) < 0)
+		_exit(126);
+	(void)close_range(LISTEN_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC);
+	(void)syscall(SYS_execveat, agent, "", argv, envp, AT_EMPTY_PATH);
+	_exit(127);
+}
+
+static int start_agent(struct box *box, int listen_fd, struct error *err)
+{
+	box->pid = fork();
+	if (box->pid < 0)
+		return FAIL_ERRNO(err, "fork");
+	if (box->pid == 0)
+		become_agent(box, listen_fd);
+	if (pidfd_open_of(box->pid, &box->pidfd, err) < 0)
+		return -1;
+	return process_start_time(box->pid, &box->start_time, err);
+}
+
+static int make_group(struct box *box, struct error *err)
+{
+	struct host *host = box->boxes->host;
+	char group[GROUP_NAME_SIZE];
+
+	if (slots_take(box->boxes->slots, &box->slot, err) < 0)
+		return -1;
+	host_group_name(box->slot, group);
+	if (host->cgroups.ops->make(&host->cgroups, group, err) < 0)
+		return -1;
+	return host->cgroups.ops->limit(&host->cgroups, group, &box->limits, err);
+}
+
+static int start_all(struct box *box, struct error *err)
+{
+	AUTO_CLOSE int listen_fd = -1, folder = -1;
+
+	if (make_group(box, err) < 0 || make_files(box, err) < 0 ||
+	    make_socket(box, &listen_fd, err) < 0 || start_agent(box, listen_fd, err) < 0)
+		return -1;
+	folder = openat(box->boxes->host->folders[FOLDER_RUN_SANDBOXES], box->id,
+	                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (folder < 0)
+		return FAIL_ERRNO(err, "open the run folder of '%s'", box->id);
+	return box_state_write(box, folder, err);
+}
+
+int box_start_host(struct box *box, struct error *err)
+{
+	struct boxes *b = box->boxes;
+	struct error ignored = {0};
+
+	if (start_all(box, err) == 0)
+		return 0;
+	if (box->pidfd >= 0)
+		(void)!pidfd_signal(box->pidfd, SIGKILL, &ignored);
+	(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, box->id, &ignored);
+	if (!box->restart)
+		(void)!host_trash(b->host, FOLDER_SANDBOXES, box->id, &ignored);
+	if (box->slot != SLOT_NONE)
+		b->on_slot_free(b->context, box->slot);
+	return -1;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a cell to a sandbox: what a request adds. Runs in the broker itself, and so does only what
+ * takes microseconds; the slow part is the agent's, which applies the plan on its own time. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "broker/box.h"
+#include "wire/agent.h"
+
+#define PROJECT_DIR "/home/user/project"
+
+void box_step(struct box *box, const char *name)
+{
+	int64_t now = clock_monotonic_ns() / 1000;
+
+	buf_addf(&box->steps, "%s%s=%lld", box->steps.size ? " " : "", name,
+	         (long long)(now - box->step_us));
+	box->step_us = now;
+}
+
+/* ---- files ---- */
+
+static int open_lower(const struct box *box, int *ret_fd, struct error *err)
+{
+	const struct host *host = box->boxes->host;
+	struct layer_options options = {.attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV,
+	                                .map_fd = box->cell->ids_fd};
+	char path[BOX_TEMPLATE_MAX + 16];
+
+	if (strcmp(box->template_name, "host") == 0)
+		return layer_open(host->layers[LAYER_ROOT], "", &options, ret_fd, err);
+	(void)snprintf(path, sizeof(path), "%s/rootfs", box->template_name);
+	if (faccessat(host->folders[FOLDER_TEMPLATES], path, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return FAIL(err, ERROR_NOT_FOUND, "template '%s' has no root filesystem",
+		            box->template_name);
+	return layer_open(host->folders[FOLDER_TEMPLATES], path, &options, ret_fd, err);
+}
+
+static int open_upper(const struct box *box, int *ret_fd, struct error *err)
+{
+	const struct host *host = box->boxes->host;
+	struct layer_options options = {.attributes = MOUNT_ATTR_NODEV,
+	                                .map_fd = box->cell->stored_fd};
+	char name[GROUP_NAME_SIZE];
+
+	if (box->restart)
+		return layer_open(host->folders[FOLDER_SANDBOXES], box->id, &options, ret_fd, err);
+	host_group_name(box->slot, name);
+	return layer_open(host->folders[FOLDER_CELLS], name, &options, ret_fd, err);
+}
+
+static int open_root(const struct box *box, int *ret_fd, struct error *err)
+{
+	AUTO_CLOSE int lower = -1, upper = -1;
+
+	if (open_lower(box, &lower, err) < 0 || open_upper(box, &upper, err) < 0)
+		return -1;
+	return layer_overlay(lower, upper, ret_fd, err);
+}
+
+/* Clones of what is shared. sudo's parts get the sandbox's ids, so that they are its root's. */
+static int open_shared(const struct box *box, enum host_layer layer, bool mapped, int *ret_fd,
+                       struct error *err)
+{
+	int source = box->boxes->host->layers[layer];
+	struct layer_options options = {.map_fd = mapped ? box->cell->ids_fd : -1};
+
+	if (source < 0)
+		return 0;
+	return layer_open(source, "", &options, ret_fd, err);
+}
+
+struct mounts {
+	int root, dev, sys, usr, sudo, sudo_lib;
+};
+
+static void close_mounts(struct mounts *m)
+{
+	fd_forget(&m->root);
+	fd_forget(&m->dev);
+	fd_forget(&m->sys);
+	fd_forget(&m->usr);
+	fd_forget(&m->sudo);
+	fd_forget(&m->sudo_lib);
+}
+
+static int open_mounts(struct box *box, struct mounts *m, struct error *err)
+{
+	if (open_root(box, &m->root, err) < 0)
+		return -1;
+	box_step(box, "overlay");
+	if (open_shared(box, LAYER_DEV, false, &m->dev, err) < 0 ||
+	    open_shared(box, LAYER_SYS, false, &m->sys, err) < 0)
+		return -1;
+	if (strcmp(box->template_name, "host") != 0)
+		return 0;
+	if (open_shared(box, LAYER_USR, false, &m->usr, err) < 0)
+		return -1;
+	if (!box->privileges)
+		return 0;
+	if (open_shared(box, LAYER_SUDO, true, &m->sudo, err) < 0)
+		return -1;
+	return open_shared(box, LAYER_SUDO_LIB, true, &m->sudo_lib, err);
+}
+
+/* ---- the plan ---- */
+
+static uint32_t number(int fd)
+{
+	return fd < 0 ? ISOLATION_FD_NONE : (uint32_t)fd;
+}
+
+static int make_plan(const struct box *box, const struct mounts *m, struct arena *a,
+                     struct plan *ret, struct error *err)
+{
+	struct isolation_spec spec = {
+	        .hostname = box->hostname,
+	        .project_dir = PROJECT_DIR,
+	        .resolv_conf = box->internet ? box->boxes->host->network.resolv_conf : "",
+	        .memory_bytes = box->limits.memory_bytes,
+	        .disk_bytes = box->disk_bytes,
+	        .pids = box->limits.pids,
+	        .host_template = strcmp(box->template_name, "host") == 0,
+	        .no_privileges = !box->privileges,
+	        .disk_is_advisory = box->disk_is_advisory,
+	        .started_before = box->restart,
+	        .root_fd = number(m->root),
+	        .dev_fd = number(m->dev),
+	        .sys_fd = number(m->sys),
+	        .usr_fd = number(m->usr),
+	        .sudo_fd = number(m->sudo),
+	        .sudo_lib_fd = number(m->sudo_lib),
+	};
+
+	return isolation_plan(a, &spec, ret, err);
+}
+
+static int send_step(const struct box *box, const struct plan *plan, unsigned i, bool *sent,
+                     struct error *err)
+{
+	AUTO(buf_done) struct buf frame = BUF(WIRE_PAYLOAD_MAX);
+	const struct setup_step *step = &plan->steps[i];
+	struct wire_fds fds = {.count = 0};
+
+	if (wire_encode(&frame, AGENT_SETUP, setup_step_shape, step, err) < 0)
+		return -1;
+	/* A descriptor goes with the first step that names it, in the order of their numbers. */
+	if (step->fd < plan->fd_count && !sent[step->fd]) {
+		fds = (struct wire_fds){{(int)plan->fds[step->fd]}, 1};
+		sent[step->fd] = true;
+	}
+	return wire_send_packet(box->cell->setup_fd, buf_span(&frame), &fds, deadline_in(0), err);
+}
+
+static int send_plan(const struct box *box, const struct plan *plan, struct error *err)
+{
+	AUTO(buf_done) struct buf frame = BUF(64);
+	struct agent_done done = {.count = plan->count};
+	bool sent[PLAN_FDS_MAX] = {false};
+
+	for (unsigned i = 0; i < plan->count; i++)
+		if (send_step(box, plan, i, sent, err) < 0)
+			return FAIL_CONTEXT(err, "tell the agent its set-up");
+	if (wire_encode(&frame, AGENT_DONE, agent_done_shape, &done, err) < 0)
+		return -1;
+	return wire_send_packet(box->cell->setup_fd, buf_span(&frame), NULL, deadline_in(0), err);
+}
+
+static int plan_and_send(struct box *box, struct mounts *m, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct plan plan;
+
+	if (make_plan(box, m, &a, &plan, err) < 0)
+		return -1;
+	box_step(box, "plan");
+	return send_plan(box, &plan, err);
+}
+
+int box_set_up(struct box *box, struct error *err)
+{
+	struct host *host = box->boxes->host;
+	struct mounts m = {-1, -1, -1, -1, -1, -1};
+	char group[GROUP_NAME_SIZE];
+	int status;
+
+	host_group_name(box->slot, group);
+	box_step(box, "cell");
+	if (host->cgroups.ops->limit(&host->cgroups, group, &box->limits, err) < 0)
+		return -1;
+	box_step(box, "limits");
+	host_fault("limits");
+	status = open_mounts(box, &m, err);
+	box_step(box, "mounts");
+	host_fault("overlay");
+	if (status == 0)
+		status = plan_and_send(box, &m, err);
+	close_mounts(&m);
+	box_step(box, "send");
+	host_fault("plan");
+	return status;
+}
+
+/* ---- the agent's word ---- */
+
+static int take_failure(struct span payload, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct agent_failed failed;
+
+	if (wire_decode(&a, payload, agent_failed_shape, &failed, sizeof(failed), err) < 0)
+		return -1;
+	if (failed.code == ERROR_NONE || failed.code >= ERROR_CODE_COUNT)
+		failed.code = ERROR_SYSTEM;
+	error_set(err, (enum error_code)failed.code, 0, HERE, "%s", failed.text);
+	return -1;
+}
+
+int box_take_answer(struct box *box, struct error *err)
+{
+	AUTO(buf_done) struct buf packet = BUF(WIRE_PAYLOAD_MAX);
+	struct span rest, payload;
+	uint16_t type;
+	int got;
+
+	if (wire_receive_packet(box->cell->setup_fd, deadline_in(0), &packet, NULL, err) < 0)
+		return FAIL_CONTEXT(err, "agent ended during its set-up");
+	rest = buf_span(&packet);
+	got = wire_next(&rest, &type, &payload, NULL, err);
+	if (got < 0)
+		return -1;
+	if (got == 0 || rest.size > 0)
+		return FAIL(err, ERROR_SYSTEM, "agent's answer is malformed");
+	if (type == AGENT_READY)
+		return 0;
+	if (type == AGENT_FAILED)
+		return take_failure(payload, err);
+	return FAIL(err, ERROR_SYSTEM, "agent answered with message %u", type);
+}
+
+/* The files get their name first: if the broker dies in between, they are a stopped sandbox's, and
+ * what runs is a cell's, which the next start sweeps. */
+int box_settle(struct box *box, struct error *err)
+{
+	const struct host *host = box->boxes->host;
+	AUTO_CLOSE int folder = -1;
+	char name[GROUP_NAME_SIZE];
+
+	host_group_name(box->slot, name);
+	folder = openat(host->folders[FOLDER_RUN_CELLS], name,
+	                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (folder < 0)
+		return FAIL_ERRNO(err, "open the run folder of '%s'", box->id);
+	if (box_state_write(box, folder, err) < 0)
+		return -1;
+	host_fault("state");
+	if (!box->restart && renameat(host->folders[FOLDER_CELLS], name,
+	                              host->folders[FOLDER_SANDBOXES], box->id) < 0)
+		return FAIL_ERRNO(err, "name the files of '%s'", box->id);
+	host_fault("files");
+	if (renameat(host->folders[FOLDER_RUN_CELLS], name, host->folders[FOLDER_RUN_SANDBOXES],
+	             box->id) < 0)
+		return FAIL_ERRNO(err, "name the run folder of '%s'", box->id);
+	host_fault("run-folder");
+	return 0;
+}

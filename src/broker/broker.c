@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/broker.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "broker/state.h"
+
+#define CHUNKS_FOLDER "/run/atoll/chunks"
+
+/* ---- answers of the parts to atolld ---- */
+
+static void on_created(void *context, const struct owed *owed, const struct broker_created *m)
+{
+	struct broker_created created = *m;
+
+	created.request = owed->request;
+	server_send(context, owed->connection, BROKER_CREATED, broker_created_shape, &created);
+}
+
+static void on_done(void *context, const struct owed *owed)
+{
+	struct broker_ok ok = {.request = owed->request};
+
+	server_send(context, owed->connection, BROKER_OK, broker_ok_shape, &ok);
+}
+
+static void on_failed(void *context, const struct owed *owed, const struct error *err)
+{
+	server_send_failure(context, owed, err);
+}
+
+static void on_ended(void *context, const char *id, uint32_t reason)
+{
+	struct broker_ended ended = {.sandbox = id, .reason = reason};
+
+	server_send_all(context, BROKER_ENDED, broker_ended_shape, &ended);
+}
+
+static void on_slot_free(void *context, uint32_t slot)
+{
+	cleaner_add(context, slot);
+}
+
+static void on_cell_made(void *context, enum cell_kind kind, const struct error *err)
+{
+	struct broker *b = context;
+
+	if (err->code != ERROR_NONE)
+		log_warning("cannot make a cell", FAILURE(err));
+	boxes_on_cell(&b->boxes, kind, err);
+}
+
+static bool on_idle(struct events *events)
+{
+	struct broker *b = CONTAINER_OF(events, struct broker, events);
+
+	return cells_refill(&b->cells);
+}
+
+static void on_signal(struct watch *watch)
+{
+	struct broker *b = CONTAINER_OF(watch, struct broker, signals);
+
+	b->events.stopping = true;
+}
+
+/* ---- life ---- */
+
+static int open_signals(struct broker *b, struct error *err)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return FAIL_ERRNO(err, "block signals");
+	b->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (b->signal_fd < 0)
+		return FAIL_ERRNO(err, "make a signalfd");
+	(void)signal(SIGPIPE, SIG_IGN);
+	b->signals.on_ready = on_signal;
+	return watch_start(&b->events, &b->signals, b->signal_fd, err);
+}
+
+/* Five descriptors a sandbox at most, so that the usual soft limit would end early. */
+static void raise_limits(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static void connect_parts(struct broker *b)
+{
+	cells_init(&b->cells, &b->host, &b->events, &b->slots);
+	b->cells.on_made = on_cell_made;
+	b->cells.on_dead = on_slot_free;
+	b->cells.context = b;
+	boxes_init(&b->boxes, &b->host, &b->events, &b->slots, &b->cells);
+	b->boxes.on_created = on_created;
+	b->boxes.on_done = on_done;
+	b->boxes.on_failed = on_failed;
+	b->boxes.on_ended = on_ended;
+	b->boxes.on_slot_free = on_slot_free;
+	b->boxes.context = b;
+	b->slots.is_alive = chunk_is_alive;
+	b->slots.on_claim = chunk_on_claim;
+	b->slots.context = b;
+	list_init(&b->templates);
+	b->events.on_idle = on_idle;
+}
+
+static int start(struct broker *b, const struct broker_options *options, struct error *err)
+{
+	if (events_open(&b->events, err) < 0 || host_open(&b->host, options, err) < 0)
+		return -1;
+	connect_parts(b);
+	if (open_signals(b, err) < 0)
+		return -1;
+	if (slots_open(&b->slots, CHUNKS_FOLDER, b->host.data_path, err) < 0)
+		return -1;
+	if (boxes_adopt(&b->boxes, err) < 0)
+		return -1;
+	broker_sweep(b);
+	return server_open(b, err);
+}
+
+static int run(struct broker *b, const struct broker_options *options, struct error *err)
+{
+	int status;
+
+	if (start(b, options, err) < 0)
+		return -1;
+	log_info("broker runs", TEXT("data", b->host.data_path),
+	         TEXT("cgroup", b->host.cgroups.ops->name),
+	         TEXT("internet", b->host.network.usable ? "yes" : "no"));
+	status = events_run(&b->events, err);
+	templates_kill(b);
+	server_close(b);
+	cells_close(&b->cells);
+	boxes_close(&b->boxes);
+	slots_close(&b->slots);
+	host_close(&b->host);
+	events_close(&b->events);
+	return status;
+}
+
+int broker_main(int argc, char **argv)
+{
+	static struct broker broker;
+	struct broker_options options;
+	struct error err = {0};
+
+	log_open("atoll-broker", LOG_INFO);
+	(void)umask(022);
+	if (geteuid() != 0) {
+		error_set(&err, ERROR_FORBIDDEN, 0, HERE, "the broker needs root");
+	} else if (broker_options_parse(&options, argc, argv, &err) == 0) {
+		raise_limits();
+		if (run(&broker, &options, &err) == 0)
+			return EXIT_SUCCESS;
+	}
+	log_error("broker ends", FAILURE(&err));
+	return EXIT_FAILURE;
+}

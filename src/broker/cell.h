@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/cell.h — half-made sandboxes: everything that needs neither a name nor a template, done
+ * before anybody asks. Private to this folder.
+ *
+ * A cell is a slot with its cgroups, network namespace and user namespaces, empty folders for the
+ * upper layer, a listening socket, and an agent in all its namespaces that waits on its set-up
+ * socket. It is made by a child of the broker, the maker, because some of the kernel's calls wait
+ * for milliseconds; the agent is nevertheless a child of the broker itself. A cell does not outlive
+ * its broker: the agent ends when the set-up socket closes. */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/list.h"
+#include "broker/event.h"
+#include "broker/host.h"
+#include "broker/slots.h"
+
+enum cell_kind { CELL_BLOCKED, CELL_INTERNET, CELL_KIND_COUNT };
+
+struct cell {
+	struct list item;
+	struct cell_pool *pool;
+	enum cell_kind kind;
+	uint32_t slot;
+	pid_t pid; /* of the agent; 0 while the maker is at work */
+	uint64_t start_time;
+	int pidfd, setup_fd;
+	int ids_fd, stored_fd; /* user namespaces: the agent's, and the map of stored files */
+	uint64_t made_us;
+	/* the maker */
+	struct job job;
+	int report_fd;
+	int setup_far_fd; /* the agent's end, until the maker has it */
+};
+
+struct cell_pool {
+	struct host *host;
+	struct events *events;
+	struct slots *slots;
+	struct list ready[CELL_KIND_COUNT];
+	unsigned ready_count[CELL_KIND_COUNT], making_count[CELL_KIND_COUNT];
+	unsigned failures[CELL_KIND_COUNT]; /* in a row: no refill until somebody asks */
+	/* A maker ended: a cell is there, or `err` says why not. */
+	void (*on_made)(void *context, enum cell_kind kind, const struct error *err);
+	/* A cell is to be thrown away: its processes are dead or dying. */
+	void (*on_dead)(void *context, uint32_t slot);
+	void *context;
+};
+
+void cells_init(struct cell_pool *pool, struct host *host, struct events *events,
+                struct slots *slots);
+/* Kills all cells; their rests are the next reconciler's. */
+void cells_close(struct cell_pool *pool);
+/* A ready one, now the caller's, or NULL. */
+struct cell *cells_take(struct cell_pool *pool, enum cell_kind kind);
+/* Begins to make one more. */
+MUST_CHECK int cells_make(struct cell_pool *pool, enum cell_kind kind, struct error *err);
+/* At most one maker per kind at a time; true when one was started. */
+bool cells_refill(struct cell_pool *pool);
+void cell_free(struct cell *cell);
+
+/* In maker.c: the maker's whole life; `context` is the cell. */
+int maker_run(void *context);
+/* What it sends when it is done, with descriptors: pidfd, ids_fd, stored_fd. */
+struct maker_report {
+	struct error err; /* ERROR_NONE = made */
+	pid_t pid;
+	uint64_t start_time;
+};

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/check.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/id.h"
+
+#define NAME_MAX_SIZE 63
+#define SOURCE_MAX 512
+#define CPU_MILLI_MAX (1024 * 1000)
+#define MEMORY_MIN (UINT64_C(16) << 20)
+#define MEMORY_MAX (UINT64_C(64) << 40)
+#define DISK_MAX (UINT64_C(1) << 50)
+#define PIDS_MIN 8
+#define PIDS_MAX (1 << 22)
+#define GRACE_MAX_MS 600000
+
+static bool is_made_of(const char *text, const char *allowed)
+{
+	return text[strspn(text, allowed)] == '\0';
+}
+
+int check_template_name(const char *name, struct error *err)
+{
+	size_t size = strlen(name);
+
+	if (size == 0 || size > NAME_MAX_SIZE || name[0] == '.' || name[0] == '-' ||
+	    name[0] == '_' || !is_made_of(name, "abcdefghijklmnopqrstuvwxyz0123456789._-"))
+		return FAIL(err, ERROR_INVALID, "'%.70s' is not a template's name", name);
+	return 0;
+}
+
+int check_hostname(const char *name, struct error *err)
+{
+	size_t size = strlen(name);
+
+	if (size == 0 || size > NAME_MAX_SIZE || name[0] == '-' || name[size - 1] == '-' ||
+	    !is_made_of(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"))
+		return FAIL(err, ERROR_INVALID, "'%.70s' is not a host name", name);
+	return 0;
+}
+
+int check_sandbox_id(const char *id, struct error *err)
+{
+	return id_is_valid(id) ? 0 : FAIL(err, ERROR_INVALID, "'%.70s' is not a sandbox id", id);
+}
+
+int check_id(const void *request, struct error *err)
+{
+	const struct broker_id *r = request;
+
+	if (r->grace_ms > GRACE_MAX_MS)
+		return FAIL(err, ERROR_INVALID, "grace is longer than %d ms", GRACE_MAX_MS);
+	return check_sandbox_id(r->sandbox, err);
+}
+
+int check_list(const void *request, struct error *err)
+{
+	const struct broker_id *r = request;
+
+	return *r->sandbox ? check_sandbox_id(r->sandbox, err) : 0;
+}
+
+int check_hello(const void *request, struct error *err)
+{
+	const struct broker_hello *r = request;
+
+	if (r->protocol != BROKER_PROTOCOL)
+		return FAIL(err, ERROR_INVALID,
+		            "protocol %u is not %d: atolld and the broker are of "
+		            "different versions",
+		            r->protocol, BROKER_PROTOCOL);
+	return 0;
+}
+
+static int check_numbers(const struct broker_create *r, struct error *err)
+{
+	const struct {
+		const char *name;
+		uint64_t value, min, max;
+	} rows[] = {
+	        {"cpu_milli", r->cpu_milli, 1, CPU_MILLI_MAX},
+	        {"memory_bytes", r->memory_bytes, MEMORY_MIN, MEMORY_MAX},
+	        {"disk_bytes", r->disk_bytes, 0, DISK_MAX},
+	        {"pids", r->pids, PIDS_MIN, PIDS_MAX},
+	        {"kind", r->kind, BROKER_NATIVE, BROKER_HOST},
+	        {"network", r->network, 0, 1},
+	        {"privileges", r->privileges, 0, 1},
+	};
+
+	for (unsigned i = 0; i < COUNT_OF(rows); i++)
+		if (rows[i].value < rows[i].min || rows[i].value > rows[i].max)
+			return FAIL(err, ERROR_INVALID, "%s %llu is not in %llu..%llu",
+			            rows[i].name, (unsigned long long)rows[i].value,
+			            (unsigned long long)rows[i].min,
+			            (unsigned long long)rows[i].max);
+	return 0;
+}
+
+int check_create(const void *request, struct error *err)
+{
+	const struct broker_create *r = request;
+
+	if (check_sandbox_id(r->sandbox, err) < 0 || check_hostname(r->hostname, err) < 0 ||
+	    check_numbers(r, err) < 0)
+		return -1;
+	/* The host provider has no root filesystem of its own. */
+	return r->kind == BROKER_NATIVE ? check_template_name(r->template_name, err) : 0;
+}
+
+static int check_recipe(const struct broker_template *r, struct error *err)
+{
+	static const char *const builds[] = {"base"};
+	static const char *const imports[] = {"tar", "oci", "docker-archive", "registry"};
+	bool build = r->verb == BROKER_TEMPLATE_BUILD;
+	const char *const *list = build ? builds : imports;
+	unsigned count = build ? COUNT_OF(builds) : COUNT_OF(imports);
+
+	for (unsigned i = 0; i < count; i++)
+		if (strcmp(r->recipe, list[i]) == 0)
+			return 0;
+	return FAIL(err, ERROR_INVALID, "'%.40s' is not a recipe to %s a template", r->recipe,
+	            build ? "build" : "import");
+}
+
+/* It becomes an argument of a program: nothing that looks like an option, no blanks. */
+static int check_source(const char *source, struct error *err)
+{
+	if (strlen(source) > SOURCE_MAX || source[0] == '-' ||
+	    !is_made_of(source, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	                        "._-/:@+"))
+		return FAIL(err, ERROR_INVALID, "'%.70s' is not an image reference", source);
+	return 0;
+}
+
+int check_template(const void *request, struct error *err)
+{
+	const struct broker_template *r = request;
+
+	if (check_template_name(r->name, err) < 0)
+		return -1;
+	if (strcmp(r->name, "host") == 0)
+		return FAIL(err, ERROR_INVALID, "template 'host' is the machine's own");
+	if (r->verb > BROKER_TEMPLATE_REMOVE)
+		return FAIL(err, ERROR_INVALID, "template verb %u is unknown", r->verb);
+	if (r->verb == BROKER_TEMPLATE_REMOVE)
+		return 0;
+	if (check_recipe(r, err) < 0)
+		return -1;
+	return check_source(r->source, err);
+}

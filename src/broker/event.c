@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/event.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "isolation/isolation.h"
+
+int events_open(struct events *events, struct error *err)
+{
+	*events = (struct events){.epoll = epoll_create1(EPOLL_CLOEXEC)};
+	list_init(&events->timers);
+	return events->epoll < 0 ? FAIL_ERRNO(err, "make an epoll") : 0;
+}
+
+void events_close(struct events *events)
+{
+	fd_forget(&events->epoll);
+}
+
+int watch_start(struct events *events, struct watch *watch, int fd, struct error *err)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = watch};
+
+	if (epoll_ctl(events->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
+		return FAIL_ERRNO(err, "watch a descriptor");
+	watch->fd = fd;
+	return 0;
+}
+
+void watch_stop(struct events *events, struct watch *watch)
+{
+	if (watch->fd < 0)
+		return;
+	(void)epoll_ctl(events->epoll, EPOLL_CTL_DEL, watch->fd, NULL);
+	watch->fd = -1;
+	for (unsigned i = 0; i < events->ready_count; i++)
+		if (events->ready[i] == watch)
+			events->ready[i] = NULL;
+}
+
+void timer_start(struct events *events, struct timer *timer, int64_t in_ms)
+{
+	timer->at = deadline_in(in_ms);
+	list_append(&events->timers, &timer->item);
+}
+
+void timer_stop(struct timer *timer)
+{
+	if (timer->item.next)
+		list_remove(&timer->item);
+}
+
+/* Few timers run at once: one for each sandbox that is being set up or stopped. */
+static int64_t run_timers(struct events *events)
+{
+	int64_t now = clock_monotonic_ms(), next = DEADLINE_NEVER;
+	bool again = true;
+
+	/* A callback may stop any timer, so that the walk starts over after each. */
+	while (again) {
+		again = false;
+		next = DEADLINE_NEVER;
+		LIST_EACH (&events->timers, item) {
+			struct timer *timer = LIST_ENTRY(item, struct timer, item);
+
+			if (timer->at <= now) {
+				list_remove(&timer->item);
+				timer->on_time(timer);
+				again = true;
+				break;
+			}
+			if (timer->at < next)
+				next = timer->at;
+		}
+	}
+	return next;
+}
+
+static int wait_ready(struct events *events, int timeout_ms, struct error *err)
+{
+	struct epoll_event list[COUNT_OF(events->ready)];
+	int count = epoll_wait(events->epoll, list, COUNT_OF(list), timeout_ms);
+
+	if (count < 0 && errno != EINTR)
+		return FAIL_ERRNO(err, "wait for events");
+	events->ready_count = count < 0 ? 0 : (unsigned)count;
+	for (unsigned i = 0; i < events->ready_count; i++)
+		events->ready[i] = list[i].data.ptr;
+	return (int)events->ready_count;
+}
+
+int events_run(struct events *events, struct error *err)
+{
+	while (!events->stopping) {
+		int64_t next = run_timers(events);
+		int count = wait_ready(events, 0, err);
+
+		if (count == 0 && !(events->on_idle && events->on_idle(events)))
+			count = wait_ready(events, deadline_poll_ms(next), err);
+		if (count < 0)
+			return -1;
+		for (unsigned i = 0; i < events->ready_count; i++)
+			if (events->ready[i])
+				events->ready[i]->on_ready(events->ready[i]);
+		events->ready_count = 0;
+	}
+	return 0;
+}
+
+/* ---- jobs ---- */
+
+static void on_job_end(struct watch *watch)
+{
+	struct job *job = CONTAINER_OF(watch, struct job, watch);
+	siginfo_t info = {0};
+	bool well = waitid(P_PIDFD, (id_t)job->pidfd, &info, WEXITED) == 0 &&
+	            info.si_code == CLD_EXITED && info.si_status == 0;
+
+	watch_stop(job->events, watch);
+	fd_forget(&job->pidfd);
+	job->pid = 0;
+	job->on_end(job, well ? 0 : -1);
+}
+
+int job_start(struct events *events, struct job *job, int (*run)(void *context), void *context,
+              struct error *err)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return FAIL_ERRNO(err, "fork");
+	if (pid == 0) {
+		sigset_t none;
+
+		(void)sigemptyset(&none);
+		(void)sigprocmask(SIG_SETMASK, &none, NULL);
+		_exit(run(context) == 0 ? 0 : 1);
+	}
+	job->pid = pid;
+	job->events = events;
+	job->watch = (struct watch){.fd = -1, .on_ready = on_job_end};
+	if (pidfd_open_of(pid, &job->pidfd, err) == 0 &&
+	    watch_start(events, &job->watch, job->pidfd, err) == 0)
+		return 0;
+	fd_forget(&job->pidfd);
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+	return -1;
+}
+
+void job_kill(struct job *job)
+{
+	struct error ignored = {0};
+
+	if (job->pid)
+		(void)!pidfd_signal(job->pidfd, SIGKILL, &ignored);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/event.h — what the broker waits for: descriptors, times, children. Private to this folder.
+ *
+ * One thread, one loop. A watch, a timer or a job is embedded in the object that it is about, must
+ * be taken off before that is freed, and may be taken off in any callback, its own included. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/list.h"
+
+struct watch {
+	int fd; /* borrowed; -1 = not watched */
+	void (*on_ready)(struct watch *watch);
+};
+
+struct timer {
+	struct list item;
+	int64_t at; /* monotonic ms */
+	void (*on_time)(struct timer *timer);
+};
+
+struct events {
+	int epoll;
+	struct list timers;
+	struct watch *ready[32]; /* of this round; a removed watch becomes NULL */
+	unsigned ready_count;
+	bool stopping;
+	/* Called when nothing is left to do, before the loop sleeps. True = it did something. */
+	bool (*on_idle)(struct events *events);
+};
+
+MUST_CHECK int events_open(struct events *events, struct error *err);
+void events_close(struct events *events);
+/* Until events->stopping. */
+MUST_CHECK int events_run(struct events *events, struct error *err);
+MUST_CHECK int watch_start(struct events *events, struct watch *watch, int fd, struct error *err);
+void watch_stop(struct events *events, struct watch *watch);
+void timer_start(struct events *events, struct timer *timer, int64_t in_ms);
+void timer_stop(struct timer *timer);
+
+/* A child that does something slow. `run` is the child's whole life; its result is the exit status.
+ * The loop calls on_end with 0 when all went well. */
+struct job {
+	struct watch watch;
+	pid_t pid;
+	int pidfd;
+	struct events *events;
+	void (*on_end)(struct job *job, int status);
+};
+MUST_CHECK int job_start(struct events *events, struct job *job, int (*run)(void *context),
+                         void *context, struct error *err);
+void job_kill(struct job *job);

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/host.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/id.h"
+
+#define SPACE_MIN_BYTES (UINT64_C(256) << 20)
+#define FILES_MIN 10000
+
+static const struct {
+	const char *path; /* below the data folder */
+	mode_t mode;
+} folder_rows[FOLDER_COUNT] = {
+        [FOLDER_DATA] = {".", 0},
+        [FOLDER_TEMPLATES] = {"templates", 0755},
+        [FOLDER_CELLS] = {"cells", 0700},
+        [FOLDER_SANDBOXES] = {"sandboxes", 0700},
+        [FOLDER_TRASH] = {"trash", 0700},
+        [FOLDER_RUN] = {"run", 0711},
+        [FOLDER_RUN_CELLS] = {"run/cells", 0700},
+        [FOLDER_RUN_SANDBOXES] = {"run/sandboxes", 0711},
+};
+
+void host_group_name(uint32_t slot, char out[GROUP_NAME_SIZE])
+{
+	(void)snprintf(out, GROUP_NAME_SIZE, "s%u", slot);
+}
+
+/* A folder of ours is the root's, whatever the owner of the data folder prepared in its place. */
+static int open_folder(struct host *host, unsigned i, struct error *err)
+{
+	int data = host->folders[FOLDER_DATA];
+	struct fd_open_options options = {.flags = O_RDONLY | O_DIRECTORY};
+	const char *path = folder_rows[i].path;
+	struct stat status;
+
+	if (mkdirat(data, path, folder_rows[i].mode) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(err, "make the folder '%s'", path);
+	if (fd_open_beneath(data, path, &options, &host->folders[i], err) < 0)
+		return -1;
+	if (fstat(host->folders[i], &status) < 0)
+		return FAIL_ERRNO(err, "look at the folder '%s'", path);
+	if (i != FOLDER_TEMPLATES && status.st_uid != 0)
+		return FAIL(err, ERROR_FORBIDDEN, "folder '%s' belongs to %u and not to root", path,
+		            status.st_uid);
+	if (i != FOLDER_TEMPLATES && fchmod(host->folders[i], folder_rows[i].mode) < 0)
+		return FAIL_ERRNO(err, "set the mode of the folder '%s'", path);
+	return 0;
+}
+
+static int open_folders(struct host *host, struct error *err)
+{
+	if (!realpath(host->options.data, host->data_path))
+		return FAIL_ERRNO(err, "find the data folder '%s'", host->options.data);
+	host->folders[FOLDER_DATA] = open(host->data_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (host->folders[FOLDER_DATA] < 0)
+		return FAIL_ERRNO(err, "open the data folder '%s'", host->data_path);
+	for (unsigned i = FOLDER_DATA + 1; i < FOLDER_COUNT; i++)
+		if (open_folder(host, i, err) < 0)
+			return -1;
+	host->lock_fd = openat(host->folders[FOLDER_RUN], "broker.lock",
+	                       O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (host->lock_fd < 0)
+		return FAIL_ERRNO(err, "open 'broker.lock'");
+	if (flock(host->lock_fd, LOCK_EX | LOCK_NB) < 0)
+		return FAIL(err, ERROR_CONFLICT, "another broker runs on '%s'", host->data_path);
+	return 0;
+}
+
+static int read_boot_id(struct host *host, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(sizeof(host->boot_id) - 1);
+
+	if (file_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", &text, err) < 0)
+		return -1;
+	(void)snprintf(host->boot_id, sizeof(host->boot_id), "%.36s", buf_text(&text));
+	return 0;
+}
+
+static int open_network(struct host *host, struct error *err)
+{
+	struct network *n = &host->network;
+
+	if (network_range_parse(host->options.subnet, &n->subnet, err) < 0 ||
+	    network_allow_parse(n, host->options.allow, err) < 0)
+		return -1;
+	network_prepare_host(n);
+	return 0;
+}
+
+static int open_all(struct host *host, struct error *err)
+{
+	if (isolation_check_host(err) < 0 || open_folders(host, err) < 0)
+		return -1;
+	if (read_boot_id(host, err) < 0 || cgroup_open("/sys/fs/cgroup", &host->cgroups, err) < 0)
+		return -1;
+	host->agent_fd = open(host->options.agent, O_RDONLY | O_CLOEXEC);
+	if (host->agent_fd < 0)
+		return FAIL_ERRNO(err, "open the agent '%s'", host->options.agent);
+	if (host_layers_make(host, err) < 0)
+		return -1;
+	return open_network(host, err);
+}
+
+int host_open(struct host *host, const struct broker_options *options, struct error *err)
+{
+	*host = (struct host){.options = *options, .agent_fd = -1, .lock_fd = -1};
+	for (unsigned i = 0; i < FOLDER_COUNT; i++)
+		host->folders[i] = -1;
+	for (unsigned i = 0; i < LAYER_COUNT; i++)
+		host->layers[i] = -1;
+	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
+		host->cgroups.roots[i] = -1;
+	if (open_all(host, err) == 0)
+		return 0;
+	host_close(host);
+	return -1;
+}
+
+void host_close(struct host *host)
+{
+	for (unsigned i = 0; i < FOLDER_COUNT; i++)
+		fd_forget(&host->folders[i]);
+	for (unsigned i = 0; i < LAYER_COUNT; i++)
+		fd_forget(&host->layers[i]);
+	cgroup_close(&host->cgroups);
+	fd_forget(&host->agent_fd);
+	fd_forget(&host->lock_fd);
+}
+
+int host_check_space(const struct host *host, struct error *err)
+{
+	struct statvfs status;
+
+	if (fstatvfs(host->folders[FOLDER_DATA], &status) < 0)
+		return FAIL_ERRNO(err, "ask for the free space");
+	if ((uint64_t)status.f_bavail * status.f_frsize < SPACE_MIN_BYTES)
+		return FAIL(err, ERROR_LIMIT, "data folder has less than %llu MiB free",
+		            (unsigned long long)(SPACE_MIN_BYTES >> 20));
+	/* btrfs and the like count no files */
+	if (status.f_files > 0 && status.f_favail < FILES_MIN)
+		return FAIL(err, ERROR_LIMIT, "data folder has room for fewer than %d files",
+		            FILES_MIN);
+	return 0;
+}
+
+/* ---- deleting ---- */
+
+static int remove_entries(int fd, struct error *err)
+{
+	DIR *folder = fdopendir(fd);
+	struct dirent *entry;
+	int status = 0;
+
+	if (!folder) {
+		(void)close(fd);
+		return FAIL_ERRNO(err, "list a folder to delete");
+	}
+	while (status == 0 && (entry = readdir(folder))) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (entry->d_type != DT_DIR && unlinkat(dirfd(folder), entry->d_name, 0) == 0)
+			continue;
+		status = host_remove_tree(dirfd(folder), entry->d_name, err);
+	}
+	(void)closedir(folder);
+	return status;
+}
+
+/* A sandbox may nest folders deeply: each level costs one frame and one descriptor here, and the
+ * descriptors end first, at about 20,000 levels, with an error. */
+int host_remove_tree(int folder, const char *name, struct error *err)
+{
+	int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0)
+		return unlinkat(folder, name, 0) == 0 || errno == ENOENT
+		               ? 0
+		               : FAIL_ERRNO(err, "delete '%s'", name);
+	if (remove_entries(fd, err) < 0)
+		return -1;
+	if (unlinkat(folder, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		return FAIL_ERRNO(err, "delete the folder '%s'", name);
+	return 0;
+}
+
+int host_trash(const struct host *host, enum host_folder folder, const char *name,
+               struct error *err)
+{
+	struct id id = id_new();
+
+	if (renameat(host->folders[folder], name, host->folders[FOLDER_TRASH], id.text) < 0 &&
+	    errno != ENOENT)
+		return FAIL_ERRNO(err, "put '%s' into the trash", name);
+	return 0;
+}
+
+void host_empty_trash(const struct host *host)
+{
+	struct error ignored = {0};
+	int fd = openat(host->folders[FOLDER_TRASH], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0)
+		(void)!remove_entries(fd, &ignored);
+}
+
+void host_fault(const char *step)
+{
+	const char *wanted = getenv("ATOLL_FAULT");
+	char here[64];
+
+	if (!wanted)
+		return;
+	(void)snprintf(here, sizeof(here), "broker:%s:kill", step);
+	if (strcmp(wanted, here) == 0)
+		(void)raise(SIGKILL);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/host.h — what the broker holds of this host for all sandboxes: options, folders, cgroups,
+ * and the mounts that sandboxes share. Private to this folder.
+ *
+ *   DATA/cells/sSLOT/{upper,work}      of a half-made sandbox; becomes, by one rename when all is
+ *   DATA/sandboxes/ID/{upper,work}     well, a sandbox's: what has this name is whole
+ *   DATA/run/cells/sSLOT/agent.sock    the same for what lives only as long as the processes do
+ *   DATA/run/sandboxes/ID/{state,agent.sock}
+ *   DATA/trash/…                       whatever is to be deleted, whenever there is time */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "broker/network.h"
+#include "isolation/isolation.h"
+
+struct broker_options {
+	const char *data, *agent, *image;
+	uid_t uid; /* of atolld */
+	gid_t gid;
+	unsigned cells; /* kept ready, of each kind */
+	bool disk_quota;
+	const char *subnet, *allow;
+};
+/* Prints what is wrong itself. */
+MUST_CHECK int broker_options_parse(struct broker_options *ret, int argc, char **argv,
+                                    struct error *err);
+
+enum host_folder {
+	FOLDER_DATA,
+	FOLDER_TEMPLATES,
+	FOLDER_CELLS,
+	FOLDER_SANDBOXES,
+	FOLDER_TRASH,
+	FOLDER_RUN,
+	FOLDER_RUN_CELLS,
+	FOLDER_RUN_SANDBOXES,
+	FOLDER_COUNT,
+};
+
+/* Detached mounts, cloned for each sandbox; -1 = this host has nothing of the kind. */
+enum host_layer {
+	LAYER_DEV,
+	LAYER_SYS,
+	LAYER_ROOT, /* of the template "host" */
+	LAYER_USR,
+	LAYER_SUDO,
+	LAYER_SUDO_LIB,
+	LAYER_COUNT,
+};
+
+struct host {
+	struct broker_options options;
+	char data_path[4096]; /* resolved */
+	int folders[FOLDER_COUNT];
+	int layers[LAYER_COUNT];
+	int agent_fd;
+	int lock_fd; /* one broker per data folder */
+	char boot_id[64];
+	struct cgroup_host cgroups;
+	struct network network;
+};
+
+/* Everything, or an error that says what this host lacks. */
+MUST_CHECK int host_open(struct host *host, const struct broker_options *options,
+                         struct error *err);
+void host_close(struct host *host);
+/* In layers.c. */
+MUST_CHECK int host_layers_make(struct host *host, struct error *err);
+/* Fails when the data folder's filesystem is nearly full. */
+MUST_CHECK int host_check_space(const struct host *host, struct error *err);
+
+#define GROUP_NAME_SIZE 16
+void host_group_name(uint32_t slot, char out[GROUP_NAME_SIZE]);
+/* A folder with everything in it, never following a link. Fine when missing. */
+MUST_CHECK int host_remove_tree(int folder, const char *name, struct error *err);
+/* Out of sight at once, deleted later. Fine when missing. */
+MUST_CHECK int host_trash(const struct host *host, enum host_folder folder, const char *name,
+                          struct error *err);
+void host_empty_trash(const struct host *host);
+
+/* For tests of recovery: kills the broker with SIGKILL at the step that ATOLL_FAULT names
+ * ("broker:overlay:kill"). Does nothing otherwise. */
+void host_fault(const char *step);

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The maker: a child of the broker that makes one cell and ends. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "broker/cell.h"
+#include "wire/wire.h"
+
+#define LISTEN_FD 3
+#define SETUP_FD 4
+#define LISTEN_BACKLOG 256
+
+struct maker {
+	struct cell *cell;
+	struct host *host;
+	char name[GROUP_NAME_SIZE];
+	int listen_fd, group_fd;
+	int ready[2]; /* closed by the maker when the maps are written */
+	struct wire_fds sent;
+	struct maker_report report;
+};
+
+static int make_group(struct maker *m, struct error *err)
+{
+	struct cgroup_host *cgroups = &m->host->cgroups;
+
+	if (cgroups->ops->make(cgroups, m->name, err) < 0)
+		return -1;
+	if (cgroups->ops->open)
+		return cgroups->ops->open(cgroups, m->name, &m->group_fd, err);
+	return cgroups->ops->enter(cgroups, m->name, err);
+}
+
+/* On disk the files of a sandbox belong to ids that are nobody's. */
+static int make_folders(struct maker *m, struct error *err)
+{
+	static const char *const parts[] = {"", "/upper", "/work"};
+	int cells = m->host->folders[FOLDER_CELLS];
+
+	for (unsigned i = 0; i < COUNT_OF(parts); i++) {
+		char path[64];
+
+		(void)snprintf(path, sizeof(path), "%s%s", m->name, parts[i]);
+		if (mkdirat(cells, path, 0755) < 0)
+			return FAIL_ERRNO(err, "make the folder 'cells/%s'", path);
+		if (fchownat(cells, path, ID_STORED, ID_STORED, AT_SYMLINK_NOFOLLOW) < 0)
+			return FAIL_ERRNO(err, "give away the folder 'cells/%s'", path);
+	}
+	return 0;
+}
+
+/* A socket's name is short; the run folder's path may be long. */
+static int make_socket(struct maker *m, struct error *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const struct broker_options *options = &m->host->options;
+	AUTO_CLOSE int folder = -1;
+	char path[64];
+
+	if (mkdirat(m->host->folders[FOLDER_RUN_CELLS], m->name, 0711) < 0)
+		return FAIL_ERRNO(err, "make the folder 'run/cells/%s'", m->name);
+	folder = openat(m->host->folders[FOLDER_RUN_CELLS], m->name,
+	                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	m->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (folder < 0 || m->listen_fd < 0)
+		return FAIL_ERRNO(err, "make the agent's socket");
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/agent.sock", folder);
+	memcpy(address.sun_path, path, sizeof(path));
+	if (bind(m->listen_fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(m->listen_fd, LISTEN_BACKLOG) < 0)
+		return FAIL_ERRNO(err, "listen on the agent's socket");
+	if (fchownat(folder, "agent.sock", options->uid, options->gid, 0) < 0 ||
+	    fchmodat(folder, "agent.sock", 0600, 0) < 0)
+		return FAIL_ERRNO(err, "give away the agent's socket");
+	return 0;
+}
+
+static int make_network(struct maker *m, struct error *err)
+{
+	const struct network *n = m->cell->kind == CELL_INTERNET ? &m->host->network : NULL;
+
+	return network_enter_new(n, m->cell->slot, err);
+}
+
+/* ---- the agent-to-be ---- */
+
+static void move_fd(int from, int to)
+{
+	if (dup2(from, to) < 0)
+		_exit(126);
+}
+
+/* Between clone and exec: only system calls. Whatever fails ends the process, which the broker sees
+ * by the end of the set-up socket. */
+static NORETURN void become_agent(struct maker *m)
+{
+	static const char *const argv[] = {"atoll-agent", "--listen-fd", "3",
+	                                   "--setup-fd",  "4",           NULL};
+	static const char *const envp[] = {
+	        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/"
+	        "sbin:/bin",
+	        NULL};
+	int null, agent, listen_fd, setup_fd;
+	char byte;
+
+	(void)close(m->ready[1]);
+	if (read(m->ready[0], &byte, 1) != 1)
+		_exit(126);
+	if (setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
+		_exit(126);
+	(void)setsid();
+	(void)umask(022);
+	/* Out of the way of the numbers that are to be filled. */
+	listen_fd = fcntl(m->listen_fd, F_DUPFD_CLOEXEC, 16);
+	setup_fd = fcntl(m->cell->setup_far_fd, F_DUPFD_CLOEXEC, 16);
+	agent = fcntl(m->host->agent_fd, F_DUPFD_CLOEXEC, 16);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+		move_fd(null, i);
+	move_fd(listen_fd, LISTEN_FD);
+	move_fd(setup_fd, SETUP_FD);
+	(void)close_range(SETUP_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC);
+	(void)syscall(SYS_execveat, agent, "", argv, envp, AT_EMPTY_PATH);
+	_exit(127);
+}
+
+static int clone_agent(struct maker *m, struct error *err)
+{
+	struct clone_args args = {
+	        .flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
+	                 CLONE_NEWCGROUP | CLONE_PARENT | CLONE_PIDFD,
+	        .pidfd = (uint64_t)(uintptr_t)&m->sent.fds[0],
+	};
+	long pid;
+
+	if (m->group_fd >= 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)m->group_fd;
+	}
+	pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (pid < 0)
+		return FAIL_ERRNO(err, "clone the agent into new namespaces");
+	if (pid == 0)
+		become_agent(m);
+	m->sent.count = 1;
+	m->report.pid = (pid_t)pid;
+	return 0;
+}
+
+static int open_user_namespace(struct maker *m, struct error *err)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/user", m->report.pid);
+	m->sent.fds[1] = open(path, O_RDONLY | O_CLOEXEC);
+	if (m->sent.fds[1] < 0)
+		return FAIL_ERRNO(err, "open the agent's user namespace");
+	m->sent.count = 2;
+	if (id_map_open(m->cell->slot, &m->sent.fds[2], err) < 0)
+		return -1;
+	m->sent.count = 3;
+	return 0;
+}
+
+static int make_agent(struct maker *m, struct error *err)
+{
+	if (pipe2(m->ready, O_CLOEXEC) < 0)
+		return FAIL_ERRNO(err, "make a pipe");
+	if (clone_agent(m, err) < 0 || id_map_write(m->report.pid, m->cell->slot, err) < 0 ||
+	    open_user_namespace(m, err) < 0 ||
+	    process_start_time(m->report.pid, &m->report.start_time, err) < 0)
+		return -1;
+	if (write(m->ready[1], "", 1) != 1)
+		return FAIL_ERRNO(err, "let the agent go");
+	return 0;
+}
+
+static int make_all(struct maker *m, struct error *err)
+{
+	if (make_group(m, err) < 0)
+		return -1;
+	host_fault("cell-group");
+	if (make_folders(m, err) < 0 || make_socket(m, err) < 0)
+		return -1;
+	host_fault("cell-folders");
+	if (make_network(m, err) < 0)
+		return -1;
+	host_fault("cell-network");
+	return make_agent(m, err);
+}
+
+int maker_run(void *context)
+{
+	struct cell *cell = context;
+	struct maker m = {.cell = cell, .host = cell->pool->host, .listen_fd = -1, .group_fd = -1};
+	struct error err = {0};
+	int status;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)umask(0);
+	host_group_name(cell->slot, m.name);
+	status = make_all(&m, &m.report.err);
+	if (status < 0 && m.report.pid > 0)
+		(void)kill(m.report.pid, SIGKILL);
+	/* The report is a struct: both ends are the same program. */
+	return wire_send_packet(cell->report_fd,
+	                        (struct span){(const char *)&m.report, sizeof(m.report)}, &m.sent,
+	                        DEADLINE_NEVER, &err);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/netlink.h — route netlink messages, written by hand into one buffer and sent as one batch.
+ * Private to this folder. (libmnl would be the only thing it were used for; see docs/decisions.) */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/* Begins a message: its head and the family's fixed part. Returns where it begins. */
+size_t netlink_begin(struct buf *batch, uint16_t type, uint16_t flags, const void *fixed,
+                     size_t fixed_size);
+void netlink_end(struct buf *batch, size_t begin);
+void netlink_add(struct buf *batch, uint16_t type, const void *data, size_t size);
+void netlink_add_u32(struct buf *batch, uint16_t type, uint32_t value);
+void netlink_add_text(struct buf *batch, uint16_t type, const char *text);
+/* An attribute that holds others, until netlink_close. */
+size_t netlink_open(struct buf *batch, uint16_t type);
+void netlink_close(struct buf *batch, size_t open);
+
+/* A socket in the calling process's network namespace. */
+MUST_CHECK int netlink_socket(int *ret_fd, struct error *err);
+/* Sends the batch, waits for the answer to each of its messages; the first that failed is the
+ * error, with `what` before it. */
+MUST_CHECK int netlink_run(int fd, const struct buf *batch, const char *what, struct error *err);

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One sandbox's network. The host's rules are in firewall.c. */
+#include "broker/network.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if_link.h>
+#include <linux/ip.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <linux/veth.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "broker/netlink.h"
+#include "isolation/isolation.h"
+
+#define BATCH_MAX 8192
+#define GATEWAY 0xa9fe0101u /* 169.254.1.1 */
+#define INSIDE_INDEX 2
+#define OUTSIDE_INDEX_FIRST (1 << 20)
+#define FIRST_ADDRESS 2 /* .0 is the net, .1 looks like a router */
+
+/* ---- addresses ---- */
+
+static uint32_t prefix_mask(unsigned prefix)
+{
+	return prefix ? UINT32_MAX << (32 - prefix) : 0;
+}
+
+int network_range_parse(const char *text, struct network_range *ret, struct error *err)
+{
+	struct span rest = span_of(text), head;
+	bool has_prefix = span_split(&rest, '/', &head);
+	char address[INET_ADDRSTRLEN] = "";
+	struct in_addr in;
+	int64_t prefix = 32;
+
+	if (head.size < sizeof(address))
+		memcpy(address, head.data, head.size);
+	if (inet_pton(AF_INET, address, &in) != 1)
+		return FAIL(err, ERROR_INVALID, "'%s' is not an IPv4 address range", text);
+	if (has_prefix && span_parse_whole(rest, 0, 32, &prefix, err) < 0)
+		return FAIL_CONTEXT(err, "'%s'", text);
+	if (ntohl(in.s_addr) & ~prefix_mask((unsigned)prefix))
+		return FAIL(err, ERROR_INVALID, "'%s' has bits behind its prefix", text);
+	*ret = (struct network_range){ntohl(in.s_addr), (unsigned)prefix};
+	return 0;
+}
+
+int network_allow_parse(struct network *n, const char *text, struct error *err)
+{
+	struct span rest = span_of(text), item;
+
+	while (rest.size > 0) {
+		char one[32] = "";
+
+		(void)span_split(&rest, ',', &item);
+		item = span_trim(item);
+		if (item.size == 0)
+			continue;
+		if (item.size >= sizeof(one))
+			return FAIL(err, ERROR_INVALID, "'%.*s' is not an IPv4 address range",
+			            (int)item.size, item.data);
+		memcpy(one, item.data, item.size);
+		if (n->allow_count == NETWORK_ALLOW_MAX)
+			return FAIL(err, ERROR_LIMIT, "more than %d allowed ranges",
+			            NETWORK_ALLOW_MAX);
+		if (network_range_parse(one, &n->allow[n->allow_count], err) < 0)
+			return -1;
+		n->allow_count++;
+	}
+	return 0;
+}
+
+int network_address(const struct network *n, uint32_t slot, uint32_t *ret, struct error *err)
+{
+	uint32_t offset = slot + FIRST_ADDRESS;
+
+	/* The last address of the subnet stays free. */
+	if (offset >= ~prefix_mask(n->subnet.prefix))
+		return FAIL(err, ERROR_LIMIT, "network subnet /%u has no address for slot %u",
+		            n->subnet.prefix, slot);
+	*ret = n->subnet.address + offset;
+	return 0;
+}
+
+void network_link_name(uint32_t slot, char out[NETWORK_LINK_SIZE])
+{
+	(void)snprintf(out, NETWORK_LINK_SIZE, "atoll%u", slot);
+}
+
+/* Locally administered; the last byte tells the end. */
+static void link_hardware(uint32_t slot, bool inside, unsigned char out[6])
+{
+	const unsigned char address[6] = {0x02,
+	                                  0xa7,
+	                                  (unsigned char)(slot >> 16),
+	                                  (unsigned char)(slot >> 8),
+	                                  (unsigned char)slot,
+	                                  inside};
+
+	memcpy(out, address, sizeof(address));
+}
+
+/* ---- messages ---- */
+
+static void add_address(struct buf *b, uint16_t type, uint32_t address)
+{
+	netlink_add_u32(b, type, htonl(address));
+}
+
+static void add_route(struct buf *b, unsigned index, uint32_t destination, unsigned prefix,
+                      uint32_t gateway)
+{
+	struct rtmsg route = {.rtm_family = AF_INET,
+	                      .rtm_dst_len = (unsigned char)prefix,
+	                      .rtm_table = RT_TABLE_MAIN,
+	                      .rtm_protocol = RTPROT_STATIC,
+	                      .rtm_scope = gateway ? RT_SCOPE_UNIVERSE : RT_SCOPE_LINK,
+	                      .rtm_type = RTN_UNICAST};
+	size_t begin =
+	        netlink_begin(b, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &route, sizeof(route));
+
+	if (prefix)
+		add_address(b, RTA_DST, destination);
+	if (gateway)
+		add_address(b, RTA_GATEWAY, gateway);
+	netlink_add_u32(b, RTA_OIF, index);
+	netlink_end(b, begin);
+}
+
+static void add_neighbour(struct buf *b, unsigned index, uint32_t address,
+                          const unsigned char hardware[6])
+{
+	struct ndmsg neighbour = {
+	        .ndm_family = AF_INET, .ndm_ifindex = (int)index, .ndm_state = NUD_PERMANENT};
+	size_t begin = netlink_begin(b, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &neighbour,
+	                             sizeof(neighbour));
+
+	add_address(b, NDA_DST, address);
+	netlink_add(b, NDA_LLADDR, hardware, 6);
+	netlink_end(b, begin);
+}
+
+static void add_link_up(struct buf *b, unsigned index)
+{
+	struct ifinfomsg link = {
+	        .ifi_index = (int)index, .ifi_flags = IFF_UP, .ifi_change = IFF_UP};
+
+	netlink_end(b, netlink_begin(b, RTM_NEWLINK, 0, &link, sizeof(link)));
+}
+
+static void add_link_pair(struct buf *b, uint32_t slot, int namespace_fd)
+{
+	struct ifinfomsg outside = {.ifi_index = (int)(OUTSIDE_INDEX_FIRST + slot)};
+	struct ifinfomsg inside = {.ifi_index = INSIDE_INDEX};
+	unsigned char hardware[6];
+	char name[NETWORK_LINK_SIZE];
+	size_t begin, info, data, peer;
+
+	network_link_name(slot, name);
+	begin = netlink_begin(b, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &outside, sizeof(outside));
+	netlink_add_text(b, IFLA_IFNAME, name);
+	link_hardware(slot, false, hardware);
+	netlink_add(b, IFLA_ADDRESS, hardware, sizeof(hardware));
+	info = netlink_open(b, IFLA_LINKINFO);
+	netlink_add_text(b, IFLA_INFO_KIND, "veth");
+	data = netlink_open(b, IFLA_INFO_DATA);
+	peer = netlink_open(b, VETH_INFO_PEER);
+	buf_add(b, &inside, sizeof(inside));
+	netlink_add_text(b, IFLA_IFNAME, "eth0");
+	link_hardware(slot, true, hardware);
+	netlink_add(b, IFLA_ADDRESS, hardware, sizeof(hardware));
+	netlink_add_u32(b, IFLA_NET_NS_FD, (uint32_t)namespace_fd);
+	netlink_close(b, peer);
+	netlink_close(b, data);
+	netlink_close(b, info);
+	netlink_end(b, begin);
+}
+
+/* What /proc/sys/net/ipv4/conf/LINK/ would be used for: packets are forwarded from this link, and
+ * only with the source address that is routed to it. */
+static void add_link_rules(struct buf *b, unsigned index)
+{
+	static const struct {
+		uint16_t what;
+		uint32_t value;
+	} rows[] = {{IPV4_DEVCONF_FORWARDING, 1},
+	            {IPV4_DEVCONF_RP_FILTER, 1},
+	            {IPV4_DEVCONF_ACCEPT_REDIRECTS, 0},
+	            {IPV4_DEVCONF_SEND_REDIRECTS, 0},
+	            {IPV4_DEVCONF_PROXY_ARP, 0}};
+	struct ifinfomsg link = {.ifi_index = (int)index};
+	size_t begin = netlink_begin(b, RTM_SETLINK, 0, &link, sizeof(link));
+	size_t spec = netlink_open(b, IFLA_AF_SPEC);
+	size_t family = netlink_open(b, AF_INET);
+	size_t list = netlink_open(b, IFLA_INET_CONF);
+
+	for (unsigned i = 0; i < COUNT_OF(rows); i++)
+		netlink_add_u32(b, rows[i].what, rows[i].value);
+	netlink_close(b, list);
+	netlink_close(b, family);
+	netlink_close(b, spec);
+	netlink_end(b, begin);
+}
+
+void network_host_batch(struct buf *out, uint32_t slot, uint32_t address, int namespace_fd)
+{
+	unsigned index = OUTSIDE_INDEX_FIRST + slot;
+	unsigned char hardware[6];
+
+	add_link_pair(out, slot, namespace_fd);
+	add_link_rules(out, index);
+	add_link_up(out, index);
+	add_route(out, index, address, 32, 0);
+	link_hardware(slot, true, hardware);
+	add_neighbour(out, index, address, hardware);
+}
+
+void network_inside_batch(struct buf *out, uint32_t slot, uint32_t address)
+{
+	struct ifaddrmsg own = {
+	        .ifa_family = AF_INET, .ifa_prefixlen = 32, .ifa_index = INSIDE_INDEX};
+	unsigned char hardware[6];
+	size_t begin;
+
+	add_link_up(out, INSIDE_INDEX);
+	begin = netlink_begin(out, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &own, sizeof(own));
+	add_address(out, IFA_LOCAL, address);
+	add_address(out, IFA_ADDRESS, address);
+	netlink_end(out, begin);
+	link_hardware(slot, false, hardware);
+	add_neighbour(out, INSIDE_INDEX, GATEWAY, hardware);
+	add_route(out, INSIDE_INDEX, GATEWAY, 32, 0);
+	add_route(out, INSIDE_INDEX, 0, 0, GATEWAY);
+}
+
+/* ---- the calling process's new namespace ---- */
+
+static int set_kernel_options(struct error *err)
+{
+	/* Loopback keeps IPv6; a link made later does not get it. */
+	static const char *const rows[][2] = {
+	        {"/proc/sys/net/ipv4/ping_group_range", "0 65535"},
+	        {"/proc/sys/net/ipv4/ip_unprivileged_port_start", "0"},
+	        {"/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"},
+	};
+	char range[32];
+
+	/* Group ids of this namespace are the host's. */
+	(void)snprintf(range, sizeof(range), "%u %u", ID_FIRST, ID_STORED - 1);
+	for (unsigned i = 0; i < COUNT_OF(rows); i++) {
+		if (file_poke(AT_FDCWD, rows[i][0], i == 0 ? range : rows[i][1], err) == 0)
+			continue;
+		if (err->sys_errno != ENOENT)
+			return -1;
+		error_clear(err); /* a kernel without IPv6 */
+	}
+	return 0;
+}
+
+static int loopback_up(int inside, struct error *err)
+{
+	AUTO(buf_done) struct buf batch = BUF(BATCH_MAX);
+
+	add_link_up(&batch, 1);
+	return netlink_run(inside, &batch, "bring loopback up", err);
+}
+
+static int make_link(int host, uint32_t slot, uint32_t address, struct error *err)
+{
+	AUTO(buf_done) struct buf batch = BUF(BATCH_MAX);
+	AUTO_CLOSE int namespace_fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+
+	if (namespace_fd < 0)
+		return FAIL_ERRNO(err, "open the network namespace");
+	network_host_batch(&batch, slot, address, namespace_fd);
+	return netlink_run(host, &batch, "make the network link", err);
+}
+
+static int connect_namespace(const struct network *n, int host, int inside, uint32_t slot,
+                             struct error *err)
+{
+	AUTO(buf_done) struct buf batch = BUF(BATCH_MAX);
+	uint32_t address;
+
+	if (network_address(n, slot, &address, err) < 0)
+		return -1;
+	if (make_link(host, slot, address, err) < 0)
+		return -1;
+	network_inside_batch(&batch, slot, address);
+	return netlink_run(inside, &batch, "set up the network inside", err);
+}
+
+int network_enter_new(const struct network *n, uint32_t slot, struct error *err)
+{
+	AUTO_CLOSE int host = -1, inside = -1;
+
+	if (n) {
+		char name[NETWORK_LINK_SIZE];
+
+		network_link_name(slot, name);
+		/* The last user of this slot may not be all gone yet: the kernel takes its time. */
+		if (if_nametoindex(name))
+			network_link_remove(slot);
+		if (netlink_socket(&host, err) < 0)
+			return -1;
+	}
+	if (unshare(CLONE_NEWNET) < 0)
+		return FAIL_ERRNO(err, "make a network namespace");
+	if (netlink_socket(&inside, err) < 0 || set_kernel_options(err) < 0 ||
+	    loopback_up(inside, err) < 0)
+		return -1;
+	return n ? connect_namespace(n, host, inside, slot, err) : 0;
+}
+
+void network_link_remove(uint32_t slot)
+{
+	AUTO(buf_done) struct buf batch = BUF(BATCH_MAX);
+	struct ifinfomsg link = {.ifi_family = AF_UNSPEC};
+	AUTO_CLOSE int fd = -1;
+	struct error ignored = {0};
+	char name[NETWORK_LINK_SIZE];
+	size_t begin;
+
+	network_link_name(slot, name);
+	begin = netlink_begin(&batch, RTM_DELLINK, 0, &link, sizeof(link));
+	netlink_add_text(&batch, IFLA_IFNAME, name);
+	netlink_end(&batch, begin);
+	if (netlink_socket(&fd, &ignored) == 0)
+		(void)!netlink_run(fd, &batch, "remove a link", &ignored);
+}
+
+static int read_counter(uint32_t slot, const char *file, uint64_t *ret, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(64);
+	char path[96];
+	int64_t value;
+
+	(void)snprintf(path, sizeof(path), "/sys/class/net/atoll%u/statistics/%s", slot, file);
+	if (file_read(AT_FDCWD, path, &text, err) < 0)
+		return -1;
+	if (text.size > 0)
+		text.size--; /* the line's end */
+	if (span_parse_whole(buf_span(&text), 0, INT64_MAX, &value, err) < 0)
+		return -1;
+	*ret = (uint64_t)value;
+	return 0;
+}
+
+int network_counters(uint32_t slot, uint64_t *ret_in, uint64_t *ret_out, struct error *err)
+{
+	/* What the outer end sends goes in. */
+	if (read_counter(slot, "tx_bytes", ret_in, err) < 0)
+		return -1;
+	return read_counter(slot, "rx_bytes", ret_out, err);
+}

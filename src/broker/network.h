@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/network.h — the network of sandboxes: addresses, namespaces, the host's rules. Private to
+ * this folder.
+ *
+ * A sandbox with internet has one veth pair: `eth0` inside with an address of its own (/32) and a
+ * route by way of 169.254.1.1, `atollSLOT` outside with a route to that address. Neighbours are
+ * fixed on both ends, so that there is nothing to ask and nothing to spoof; no bridge. The
+ * namespace belongs to the host's user namespace: root inside has no power over it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/error.h"
+
+#define NETWORK_NAMESERVERS_MAX 3
+#define NETWORK_ALLOW_MAX 64
+#define NETWORK_LINK_SIZE 16
+
+struct network_range {
+	uint32_t address; /* host byte order */
+	unsigned prefix;
+};
+struct network {
+	struct network_range subnet;
+	struct network_range allow[NETWORK_ALLOW_MAX];
+	unsigned allow_count;
+	uint32_t nameservers[NETWORK_NAMESERVERS_MAX];
+	unsigned nameserver_count;
+	char resolv_conf[256];
+	bool usable; /* false: only blocked sandboxes; `problem` says why */
+	struct error problem;
+};
+
+/* "10.213.0.0/16"; a bare address is a /32. Refuses bits behind the prefix. */
+MUST_CHECK int network_range_parse(const char *text, struct network_range *ret, struct error *err);
+/* A comma list, possibly empty, into n->allow. */
+MUST_CHECK int network_allow_parse(struct network *n, const char *text, struct error *err);
+/* From the text of a resolv.conf: what a sandbox can reach (IPv4, not loopback). */
+void network_nameservers_parse(struct network *n, struct span text);
+/* The address of a slot's sandbox, or ERROR_LIMIT when the subnet is too small. */
+MUST_CHECK int network_address(const struct network *n, uint32_t slot, uint32_t *ret,
+                               struct error *err);
+void network_link_name(uint32_t slot, char out[NETWORK_LINK_SIZE]);
+
+/* Nameservers, forwarding and the nft table; sets n->usable. Only bad options are an error. */
+void network_prepare_host(struct network *n);
+/* The nft text for the sandboxes first_slot … first_slot+count-1; rules are the same for every
+ * instance of Atoll on the host, the allowed ranges are the chunk's own. */
+void network_rules(struct buf *out, const struct network *n, uint32_t first_slot, uint32_t count);
+/* Loads them; on failure the network becomes unusable. */
+void network_claim(struct network *n, uint32_t first_slot, uint32_t count);
+
+/* In the maker of a cell: moves the calling process into a new network namespace with loopback and,
+ * for internet, the link. `n` NULL = blocked. */
+MUST_CHECK int network_enter_new(const struct network *n, uint32_t slot, struct error *err);
+/* The two batches of that, for tests: what the host's namespace and what the new one is told. */
+void network_host_batch(struct buf *out, uint32_t slot, uint32_t address, int namespace_fd);
+void network_inside_batch(struct buf *out, uint32_t slot, uint32_t address);
+/* Fine when missing. */
+void network_link_remove(uint32_t slot);
+/* Bytes that went into and came out of the sandbox. */
+MUST_CHECK int network_counters(uint32_t slot, uint64_t *ret_in, uint64_t *ret_out,
+                                struct error *err);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <getopt.h>
+#include <string.h>
+
+#include "base/span.h"
+#include "broker/host.h"
+
+enum option_letter {
+	OPTION_DATA = 1,
+	OPTION_AGENT,
+	OPTION_IMAGE,
+	OPTION_UID,
+	OPTION_GID,
+	OPTION_CELLS,
+	OPTION_SUBNET,
+	OPTION_ALLOW,
+	OPTION_DISK_QUOTA,
+};
+
+static const struct option options[] = {
+        {"data", required_argument, NULL, OPTION_DATA},
+        {"agent", required_argument, NULL, OPTION_AGENT},
+        {"image", required_argument, NULL, OPTION_IMAGE},
+        {"uid", required_argument, NULL, OPTION_UID},
+        {"gid", required_argument, NULL, OPTION_GID},
+        {"cells", required_argument, NULL, OPTION_CELLS},
+        {"subnet", required_argument, NULL, OPTION_SUBNET},
+        {"allow", required_argument, NULL, OPTION_ALLOW},
+        {"disk-quota", required_argument, NULL, OPTION_DISK_QUOTA},
+        {NULL, 0, NULL, 0},
+};
+
+#define CELLS_MAX 256
+
+static int set_number(const char *text, int64_t max, unsigned *ret, struct error *err)
+{
+	int64_t value;
+
+	if (span_parse_whole(span_of(text), 0, max, &value, err) < 0)
+		return -1;
+	*ret = (unsigned)value;
+	return 0;
+}
+
+static int set_one(struct broker_options *o, int letter, const char *value, struct error *err)
+{
+	switch (letter) {
+	case OPTION_DATA:
+		o->data = value;
+		return 0;
+	case OPTION_AGENT:
+		o->agent = value;
+		return 0;
+	case OPTION_IMAGE:
+		o->image = value;
+		return 0;
+	case OPTION_UID:
+		return set_number(value, INT32_MAX, &o->uid, err);
+	case OPTION_GID:
+		return set_number(value, INT32_MAX, &o->gid, err);
+	case OPTION_CELLS:
+		return set_number(value, CELLS_MAX, &o->cells, err);
+	case OPTION_SUBNET:
+		o->subnet = value;
+		return 0;
+	case OPTION_ALLOW:
+		o->allow = value;
+		return 0;
+	case OPTION_DISK_QUOTA:
+		o->disk_quota = strcmp(value, "on") == 0;
+		return o->disk_quota || strcmp(value, "off") == 0
+		               ? 0
+		               : FAIL(err, ERROR_INVALID, "'%s' is neither on nor off", value);
+	default:
+		return FAIL(err, ERROR_INVALID, "unknown option, or one without its value");
+	}
+}
+
+int broker_options_parse(struct broker_options *ret, int argc, char **argv, struct error *err)
+{
+	struct broker_options o = {.subnet = "10.213.0.0/16", .allow = "", .cells = 4};
+	int letter, index = 0;
+
+	optind = 1;
+	opterr = 0;
+	while ((letter = getopt_long(argc, argv, "", options, &index)) != -1)
+		if (set_one(&o, letter, optarg, err) < 0)
+			return letter > OPTION_DISK_QUOTA
+			               ? -1
+			               : FAIL_CONTEXT(err, "--%s", options[index].name);
+	if (optind < argc)
+		return FAIL(err, ERROR_INVALID, "unknown argument '%s'", argv[optind]);
+	if (!o.data || !o.agent || !o.image)
+		return FAIL(err, ERROR_INVALID, "--data, --agent and --image are needed");
+	*ret = o;
+	return 0;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of what atolld may ask for. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "broker/check.h"
+#include "broker/state.h"
+
+struct request_context {
+	struct broker *broker;
+	struct owed owed;
+	struct wire_fds *fds;
+};
+
+typedef int run_request(const struct request_context *c, const void *request, struct error *err);
+
+static void answer_ok(const struct request_context *c)
+{
+	struct broker_ok ok = {.request = c->owed.request};
+
+	server_send(c->broker, c->owed.connection, BROKER_OK, broker_ok_shape, &ok);
+}
+
+static int run_hello(const struct request_context *c, const void *request, struct error *err)
+{
+	const struct host *host = &c->broker->host;
+	struct broker_welcome welcome = {.request = c->owed.request,
+	                                 .protocol = BROKER_PROTOCOL,
+	                                 .can_limit_disk = host->options.disk_quota,
+	                                 .can_network = host->network.usable,
+	                                 .cgroup = host->cgroups.ops->name};
+
+	(void)request;
+	(void)err;
+	server_send(c->broker, c->owed.connection, BROKER_WELCOME, broker_welcome_shape, &welcome);
+	return 0;
+}
+
+static int run_create(const struct request_context *c, const void *request, struct error *err)
+{
+	return boxes_create(&c->broker->boxes, &c->owed, request, false, err);
+}
+
+static int run_start(const struct request_context *c, const void *request, struct error *err)
+{
+	return boxes_create(&c->broker->boxes, &c->owed, request, true, err);
+}
+
+static int run_stop(const struct request_context *c, const void *request, struct error *err)
+{
+	const struct broker_id *r = request;
+
+	return boxes_stop(&c->broker->boxes, &c->owed, r->sandbox, r->grace_ms, err);
+}
+
+static int run_destroy(const struct request_context *c, const void *request, struct error *err)
+{
+	const struct broker_id *r = request;
+
+	return boxes_destroy(&c->broker->boxes, &c->owed, r->sandbox, err);
+}
+
+static void send_entry(const struct request_context *c, const char *id, bool running)
+{
+	struct broker_entry entry = {.request = c->owed.request, .sandbox = id, .running = running};
+
+	server_send(c->broker, c->owed.connection, BROKER_ENTRY, broker_entry_shape, &entry);
+}
+
+/* A running one has its name among the files, too: those without a process are stopped. */
+static int run_list(const struct request_context *c, const void *request, struct error *err)
+{
+	const struct broker_id *r = request;
+	struct boxes *boxes = &c->broker->boxes;
+	int fd = openat(c->broker->host.folders[FOLDER_SANDBOXES], ".",
+	                O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!folder) {
+		fd_forget(&fd);
+		return FAIL_ERRNO(err, "list the sandboxes");
+	}
+	while ((entry = readdir(folder))) {
+		const struct box *box = boxes_find(boxes, entry->d_name);
+
+		if (!id_is_valid(entry->d_name) ||
+		    (*r->sandbox && strcmp(r->sandbox, entry->d_name) != 0))
+			continue;
+		send_entry(c, entry->d_name, box && box->state == BOX_RUNNING);
+	}
+	(void)closedir(folder);
+	answer_ok(c);
+	return 0;
+}
+
+static int run_stats(const struct request_context *c, const void *request, struct error *err)
+{
+	const struct broker_id *r = request;
+	struct broker_usage usage;
+
+	if (boxes_usage(&c->broker->boxes, r->sandbox, &usage, err) < 0)
+		return -1;
+	usage.request = c->owed.request;
+	server_send(c->broker, c->owed.connection, BROKER_USAGE, broker_usage_shape, &usage);
+	return 0;
+}
+
+static int run_template(const struct request_context *c, const void *request, struct error *err)
+{
+	return template_start(c->broker, &c->owed, request, c->fds, err);
+}
+
+union any_request {
+	struct broker_hello hello;
+	struct broker_id id;
+	struct broker_create create;
+	struct broker_template template;
+};
+
+/* Every request begins with its u64 number. `check` sees it before `run`; a failure of either is
+ * the answer. */
+static const struct request_row {
+	uint16_t type;
+	const struct wire_member *shape;
+	size_t size;
+	int (*check)(const void *request, struct error *err);
+	run_request *run;
+} rows[] = {
+        {BROKER_HELLO, broker_hello_shape, sizeof(struct broker_hello), check_hello, run_hello},
+        {BROKER_CREATE, broker_create_shape, sizeof(struct broker_create), check_create,
+         run_create},
+        {BROKER_START, broker_create_shape, sizeof(struct broker_create), check_create, run_start},
+        {BROKER_STOP, broker_id_shape, sizeof(struct broker_id), check_id, run_stop},
+        {BROKER_DESTROY, broker_id_shape, sizeof(struct broker_id), check_id, run_destroy},
+        {BROKER_LIST, broker_id_shape, sizeof(struct broker_id), check_list, run_list},
+        {BROKER_STATS, broker_id_shape, sizeof(struct broker_id), check_id, run_stats},
+        {BROKER_TEMPLATE, broker_template_shape, sizeof(struct broker_template), check_template,
+         run_template},
+};
+
+static const struct request_row *find_row(uint16_t type)
+{
+	for (unsigned i = 0; i < COUNT_OF(rows); i++)
+		if (rows[i].type == type)
+			return &rows[i];
+	return NULL;
+}
+
+int broker_dispatch(struct broker *b, uint64_t connection, struct span packet, struct wire_fds *fds,
+                    struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct request_context c = {.broker = b, .owed = {.connection = connection}, .fds = fds};
+	const struct request_row *row;
+	union any_request request;
+	struct error failure = {0};
+	struct span payload;
+	uint16_t type;
+
+	int got = wire_next(&packet, &type, &payload, NULL, err);
+
+	if (got < 0)
+		return -1;
+	row = got > 0 ? find_row(type) : NULL;
+	if (!row || packet.size > 0)
+		return FAIL(err, ERROR_INVALID, "packet is not a request");
+	if (wire_decode(&a, payload, row->shape, &request, row->size, err) < 0)
+		return FAIL_CONTEXT(err, "request %u", type);
+	c.owed.request = request.hello.request;
+	if (row->check(&request, &failure) < 0 || row->run(&c, &request, &failure) < 0)
+		server_send_failure(b, &c.owed, &failure);
+	return 0;
+}

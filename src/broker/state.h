@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/state.h — the whole broker. Private to this folder. */
+#pragma once
+
+#include "broker/box.h"
+#include "broker/cell.h"
+#include "broker/event.h"
+#include "broker/host.h"
+#include "broker/slots.h"
+
+#define CLEANER_BATCH 256
+#define TEMPLATE_JOBS_MAX 2
+
+/* Cleans up behind sandboxes, in children, several sandboxes at a time. */
+struct cleaner {
+	struct job job;
+	struct timer soon;
+	bool scheduled, running;
+	uint32_t waiting[CLEANER_BATCH], at_work[CLEANER_BATCH];
+	unsigned waiting_count, at_work_count;
+};
+
+struct server {
+	struct watch listening;
+	int listen_fd;
+	struct list connections;
+	uint64_t last_serial;
+};
+
+struct broker {
+	struct host host;
+	struct events events;
+	struct slots slots;
+	struct cell_pool cells;
+	struct boxes boxes;
+	struct cleaner cleaner;
+	struct server server;
+	struct list templates; /* running builders */
+	struct watch signals;
+	int signal_fd;
+};
+
+/* ---- sweep.c ---- */
+
+/* Removes every resource on this host that is in our chunks and has no living owner. */
+void broker_sweep(struct broker *b);
+/* The slot's rests are to be removed; then it is free again. SLOT_NONE: only the trash. */
+void cleaner_add(struct broker *b, uint32_t slot);
+bool chunk_is_alive(void *context, uint32_t first_slot);
+void chunk_on_claim(void *context, uint32_t first_slot);
+
+/* ---- server.c ---- */
+
+MUST_CHECK int server_open(struct broker *b, struct error *err);
+void server_close(struct broker *b);
+/* To the connection with this serial number, if it is still there. */
+void server_send(struct broker *b, uint64_t connection, uint16_t type,
+                 const struct wire_member *shape, const void *message);
+/* To all. */
+void server_send_all(struct broker *b, uint16_t type, const struct wire_member *shape,
+                     const void *message);
+void server_send_failure(struct broker *b, const struct owed *owed, const struct error *err);
+
+/* ---- requests.c ---- */
+
+/* One packet of atolld. The descriptors are closed by the callee. A malformed one is an error: the
+ * connection ends. */
+MUST_CHECK int broker_dispatch(struct broker *b, uint64_t connection, struct span packet,
+                               struct wire_fds *fds, struct error *err);
+
+/* ---- template.c ---- */
+
+MUST_CHECK int template_start(struct broker *b, const struct owed *owed,
+                              const struct broker_template *request, struct wire_fds *fds,
+                              struct error *err);
+void templates_kill(struct broker *b);

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Removes what has no living owner: after each sandbox in a child, and once at start for whatever a
+ * dead broker left. Every name here derives from a slot, so that there is one place to look. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "broker/state.h"
+
+#define CLEAN_DELAY_MS 10
+
+/* "s17" -> 17, else SLOT_NONE. */
+static uint32_t slot_of(const char *name, const char *prefix)
+{
+	struct error ignored = {0};
+	size_t size = strlen(prefix);
+	int64_t slot;
+
+	if (strncmp(name, prefix, size) != 0 ||
+	    span_parse_whole(span_of(name + size), 0, SLOTS_MAX - 1, &slot, &ignored) < 0)
+		return SLOT_NONE;
+	return (uint32_t)slot;
+}
+
+static void clean_slot(struct host *host, uint32_t slot)
+{
+	struct error err = {0};
+	char name[GROUP_NAME_SIZE];
+
+	host_group_name(slot, name);
+	if (host->cgroups.ops->remove(&host->cgroups, name, &err) < 0)
+		log_error("cannot remove a cgroup", FAILURE(&err));
+	if (host_remove_tree(host->folders[FOLDER_RUN_CELLS], name, &err) < 0 ||
+	    host_remove_tree(host->folders[FOLDER_CELLS], name, &err) < 0)
+		log_error("cannot remove a cell's folders", FAILURE(&err));
+}
+
+/* ---- after each sandbox ---- */
+
+static int run_cleaner(void *context)
+{
+	struct broker *b = context;
+	struct cleaner *c = &b->cleaner;
+
+	for (unsigned i = 0; i < c->at_work_count; i++)
+		clean_slot(&b->host, c->at_work[i]);
+	host_empty_trash(&b->host);
+	return 0;
+}
+
+static void schedule(struct broker *b);
+
+static void on_cleaner_end(struct job *job, int status)
+{
+	struct broker *b = CONTAINER_OF(job, struct broker, cleaner.job);
+	struct cleaner *c = &b->cleaner;
+
+	if (status < 0)
+		log_warning("a cleaner ended early");
+	for (unsigned i = 0; i < c->at_work_count; i++)
+		slots_release(&b->slots, c->at_work[i]);
+	c->at_work_count = 0;
+	c->running = false;
+	if (c->scheduled) {
+		c->scheduled = false;
+		schedule(b);
+	}
+}
+
+static void on_clean_time(struct timer *timer)
+{
+	struct broker *b = CONTAINER_OF(timer, struct broker, cleaner.soon);
+	struct cleaner *c = &b->cleaner;
+	struct error err = {0};
+
+	memcpy(c->at_work, c->waiting, sizeof(c->waiting));
+	c->at_work_count = c->waiting_count;
+	c->waiting_count = 0;
+	c->scheduled = false;
+	c->running = true;
+	c->job.on_end = on_cleaner_end;
+	if (job_start(&b->events, &c->job, run_cleaner, b, &err) == 0)
+		return;
+	log_warning("cannot start a cleaner", FAILURE(&err));
+	on_cleaner_end(&c->job, -1);
+}
+
+/* A little later, so that one child does the work of many. */
+static void schedule(struct broker *b)
+{
+	struct cleaner *c = &b->cleaner;
+
+	if (c->scheduled)
+		return;
+	c->scheduled = true;
+	if (c->running)
+		return;
+	c->soon.on_time = on_clean_time;
+	timer_start(&b->events, &c->soon, CLEAN_DELAY_MS);
+}
+
+void cleaner_add(struct broker *b, uint32_t slot)
+{
+	struct cleaner *c = &b->cleaner;
+
+	if (slot != SLOT_NONE) {
+		if (c->waiting_count == CLEANER_BATCH) {
+			/* More at once than any batch: do it here, whatever it takes. */
+			clean_slot(&b->host, slot);
+			slots_release(&b->slots, slot);
+			return;
+		}
+		c->waiting[c->waiting_count++] = slot;
+	}
+	schedule(b);
+}
+
+/* ---- at start ---- */
+
+static void sweep_group(void *context, const char *name)
+{
+	struct broker *b = context;
+	uint32_t slot = slot_of(name, "s");
+
+	if (slot != SLOT_NONE && slots_is_ours(&b->slots, slot) && !slots_is_used(&b->slots, slot))
+		clean_slot(&b->host, slot);
+}
+
+/* A link goes with its namespace; one that is left has none. */
+static void sweep_links(struct broker *b)
+{
+	DIR *folder = opendir("/sys/class/net");
+	struct dirent *entry;
+
+	while (folder && (entry = readdir(folder))) {
+		uint32_t slot = slot_of(entry->d_name, "atoll");
+
+		if (slot != SLOT_NONE && slots_is_ours(&b->slots, slot) &&
+		    !slots_is_used(&b->slots, slot))
+			network_link_remove(slot);
+	}
+	if (folder)
+		(void)closedir(folder);
+}
+
+/* No cell outlives its broker, and these folders are this data folder's alone. */
+static void sweep_cells(struct broker *b, enum host_folder which)
+{
+	int fd = openat(b->host.folders[which], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	struct error ignored = {0};
+	struct dirent *entry;
+
+	while (folder && (entry = readdir(folder)))
+		if (entry->d_name[0] != '.')
+			(void)!host_trash(&b->host, which, entry->d_name, &ignored);
+	if (folder)
+		(void)closedir(folder);
+	else
+		fd_forget(&fd);
+}
+
+void broker_sweep(struct broker *b)
+{
+	struct error err = {0};
+
+	if (cgroup_each(&b->host.cgroups, sweep_group, b, &err) < 0)
+		log_error("cannot sweep the cgroups", FAILURE(&err));
+	sweep_links(b);
+	sweep_cells(b, FOLDER_RUN_CELLS);
+	sweep_cells(b, FOLDER_CELLS);
+	cleaner_add(b, SLOT_NONE);
+}
+
+/* ---- chunks of others ---- */
+
+struct chunk_look {
+	struct broker *broker;
+	uint32_t first_slot;
+	bool alive;
+};
+
+static void look_at_group(void *context, const char *name)
+{
+	struct chunk_look *look = context;
+	uint32_t slot = slot_of(name, "s");
+	AUTO(buf_done) struct buf text = BUF(64 * 1024);
+	struct error ignored = {0};
+	char path[64];
+
+	if (slot == SLOT_NONE || slot / SLOT_CHUNK != look->first_slot / SLOT_CHUNK)
+		return;
+	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", name);
+	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++) {
+		int root = look->broker->host.cgroups.roots[i];
+
+		if (root >= 0 && file_read(root, path, &text, &ignored) == 0 && text.size > 0)
+			look->alive = true;
+	}
+}
+
+bool chunk_is_alive(void *context, uint32_t first_slot)
+{
+	struct chunk_look look = {.broker = context, .first_slot = first_slot};
+	struct error err = {0};
+
+	if (cgroup_each(&look.broker->host.cgroups, look_at_group, &look, &err) < 0)
+		return true;
+	return look.alive;
+}
+
+void chunk_on_claim(void *context, uint32_t first_slot)
+{
+	struct broker *b = context;
+
+	network_claim(&b->host.network, first_slot, SLOT_CHUNK);
+	if (!b->host.network.usable)
+		log_warning("sandboxes can have no internet", FAILURE(&b->host.network.problem));
+}

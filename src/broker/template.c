@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Templates are made by a program of its own, atoll-image, started here because it needs root. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "broker/state.h"
+
+#define PROGRESS_FD 3
+#define SOURCE_FD 4
+#define ERROR_FD 5
+#define IMAGE_ERROR_MAX 200
+#define TEMPLATES_PATH_MAX 4200
+
+struct template_job {
+	struct list item;
+	struct job job;
+	struct broker *broker;
+	struct owed owed;
+	struct broker_template request; /* texts in the arena */
+	struct arena arena;
+	int progress_fd, source_fd;
+	int error_fd[2]; /* its stderr: the last line is the answer when it fails */
+};
+
+static void template_free(struct template_job *t)
+{
+	list_remove(&t->item);
+	fd_forget(&t->progress_fd);
+	fd_forget(&t->source_fd);
+	fd_forget(&t->error_fd[0]);
+	fd_forget(&t->error_fd[1]);
+	arena_done(&t->arena);
+	free(t);
+}
+
+/* atolld's descriptors at fixed numbers, nothing else. */
+static void place_fds(struct template_job *t)
+{
+	const struct {
+		int from, to;
+	} rows[] = {{t->progress_fd, PROGRESS_FD},
+	            {t->source_fd, SOURCE_FD},
+	            {t->error_fd[1], STDERR_FILENO},
+	            {t->error_fd[1], STDOUT_FILENO}};
+	int high[COUNT_OF(rows)];
+
+	for (unsigned i = 0; i < COUNT_OF(rows); i++)
+		high[i] = rows[i].from < 0 ? -1 : fcntl(rows[i].from, F_DUPFD_CLOEXEC, 16);
+	for (unsigned i = 0; i < COUNT_OF(rows); i++)
+		if (high[i] >= 0 && dup2(high[i], rows[i].to) < 0)
+			_exit(126);
+	(void)close_range(SOURCE_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC);
+	if (t->source_fd < 0)
+		(void)close(SOURCE_FD);
+	if (t->progress_fd < 0)
+		(void)close(PROGRESS_FD);
+}
+
+static int run_image(void *context)
+{
+	struct template_job *t = context;
+	static const char *const verbs[] = {[BROKER_TEMPLATE_BUILD] = "build",
+	                                    [BROKER_TEMPLATE_IMPORT] = "import",
+	                                    [BROKER_TEMPLATE_REMOVE] = "remove"};
+	const struct host *host = &t->broker->host;
+	char templates[TEMPLATES_PATH_MAX];
+	const char *argv[20] = {"atoll-image", verbs[t->request.verb], "--templates", templates,
+	                        "--name",      t->request.name};
+	unsigned count = 6;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	/* Its helpers (tar, mmdebstrap, skopeo) end with it. */
+	(void)setpgid(0, 0);
+	(void)snprintf(templates, sizeof(templates), "%s/templates", host->data_path);
+	if (*t->request.recipe) {
+		argv[count++] = "--recipe";
+		argv[count++] = t->request.recipe;
+	}
+	if (*t->request.source) {
+		argv[count++] = "--source";
+		argv[count++] = t->request.source;
+	}
+	if (t->source_fd >= 0) {
+		argv[count++] = "--source-fd";
+		argv[count++] = "4";
+	}
+	if (t->progress_fd >= 0) {
+		argv[count++] = "--progress-fd";
+		argv[count++] = "3";
+	}
+	place_fds(t);
+	(void)execv(host->options.image, (char **)(uintptr_t)argv);
+	return -1;
+}
+
+/* What the program said last. */
+static void read_error(struct template_job *t, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(64 * 1024);
+	struct error ignored = {0};
+	struct span rest, line, last = SPAN("atoll-image ended without a word");
+	char piece[4096];
+	ssize_t got;
+
+	(void)!fd_set_blocking(t->error_fd[0], false, &ignored);
+	while ((got = read(t->error_fd[0], piece, sizeof(piece))) > 0)
+		buf_add(&text, piece, (size_t)got);
+	rest = buf_span(&text);
+	while (rest.size > 0) {
+		(void)span_split(&rest, '\n', &line);
+		if (span_trim(line).size > 0)
+			last = span_trim(line);
+	}
+	if (last.size > IMAGE_ERROR_MAX)
+		last.size = IMAGE_ERROR_MAX;
+	error_set(err, ERROR_SYSTEM, 0, HERE, "template '%s': %.*s", t->request.name,
+	          (int)last.size, last.data);
+}
+
+static void on_image_end(struct job *job, int status)
+{
+	struct template_job *t = CONTAINER_OF(job, struct template_job, job);
+	struct broker_ok ok = {.request = t->owed.request};
+	struct error err = {0};
+
+	if (status == 0) {
+		server_send(t->broker, t->owed.connection, BROKER_OK, broker_ok_shape, &ok);
+	} else {
+		read_error(t, &err);
+		server_send_failure(t->broker, &t->owed, &err);
+	}
+	template_free(t);
+}
+
+static unsigned count_running(const struct broker *b)
+{
+	unsigned count = 0;
+
+	for (const struct list *i = b->templates.next; i != &b->templates; i = i->next)
+		count++;
+	return count;
+}
+
+static int check_fds(const struct broker_template *request, const struct wire_fds *fds,
+                     struct error *err)
+{
+	bool file =
+	        request->verb == BROKER_TEMPLATE_IMPORT && strcmp(request->recipe, "registry") != 0;
+	unsigned wanted = file ? 2 : 1;
+
+	/* Removing needs no progress. */
+	if (request->verb == BROKER_TEMPLATE_REMOVE && fds->count <= 1)
+		return 0;
+	if (fds->count != wanted)
+		return FAIL(err, ERROR_INVALID,
+		            "template request comes with %u descriptors, not %u", fds->count,
+		            wanted);
+	return 0;
+}
+
+static struct template_job *template_new(struct broker *b, const struct owed *owed,
+                                         const struct broker_template *request,
+                                         struct wire_fds *fds)
+{
+	struct template_job *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		abort();
+	*t = (struct template_job){.broker = b,
+	                           .owed = *owed,
+	                           .request = *request,
+	                           .progress_fd = -1,
+	                           .source_fd = -1,
+	                           .error_fd = {-1, -1}};
+	t->request.name = arena_text(&t->arena, request->name);
+	t->request.recipe = arena_text(&t->arena, request->recipe);
+	t->request.source = arena_text(&t->arena, request->source);
+	if (fds->count > 0)
+		t->progress_fd = fds->fds[0];
+	if (fds->count > 1)
+		t->source_fd = fds->fds[1];
+	fds->count = 0;
+	list_append(&b->templates, &t->item);
+	return t;
+}
+
+int template_start(struct broker *b, const struct owed *owed, const struct broker_template *request,
+                   struct wire_fds *fds, struct error *err)
+{
+	struct template_job *t;
+
+	if (check_fds(request, fds, err) < 0)
+		return -1;
+	if (count_running(b) == TEMPLATE_JOBS_MAX)
+		return FAIL(err, ERROR_UNAVAILABLE, "%d templates are being made already",
+		            TEMPLATE_JOBS_MAX);
+	t = template_new(b, owed, request, fds);
+	t->job.on_end = on_image_end;
+	if (pipe2(t->error_fd, O_CLOEXEC | O_NONBLOCK) < 0) {
+		template_free(t);
+		return FAIL_ERRNO(err, "make a pipe");
+	}
+	if (job_start(&b->events, &t->job, run_image, t, err) < 0) {
+		template_free(t);
+		return -1;
+	}
+	/* Only the child writes to it; and atolld learns from its own end that it has ended. */
+	fd_forget(&t->error_fd[1]);
+	fd_forget(&t->progress_fd);
+	fd_forget(&t->source_fd);
+	return 0;
+}
+
+void templates_kill(struct broker *b)
+{
+	LIST_EACH (&b->templates, item) {
+		struct template_job *t = LIST_ENTRY(item, struct template_job, item);
+
+		(void)kill(-t->job.pid, SIGTERM);
+	}
+}
