@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/agent.h — process 1 of a sandbox: runs commands, keeps their output, serves files.
+ *
+ * One thread, one epoll loop, one static program. It speaks wire/agent.h on a listening socket that
+ * was made outside; nothing inside the sandbox can reach that socket or trace the agent.
+ *
+ *      agent ── keeper ── command ── …        a keeper per command: adopts all that the command
+ *        │                                    starts, so that a kill finds daemons too (keeper.h)
+ *        ├───── file worker                   a child per connection that asks for files; it has
+ *        │                                    become the named user (worker.h, files.h)
+ *        └───── orphans of ended commands     reaped, else left alone
+ *
+ * Memory while idle matters, there are thousands: buffers are allocated when bytes come and freed
+ * when they have gone. Nothing blocks but the file workers. */
+#pragma once
+
+/* atoll-agent --listen-fd N [--setup-fd M | --host-root DIR]. Returns the exit status. */
+int agent_main(int argc, char **argv);

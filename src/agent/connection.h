@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/connection.h — one stream from outside: frames in, replies and output back.
+ *
+ * While a connection is attached to a process only messages for that process are taken; others
+ * wait, in order, until EXIT or DONE. A message for a process that has just ended is dropped: its
+ * sender could not know. Replies that do not fit into the socket are kept (bounded), and nothing
+ * more is read until they have gone. A file message hands the connection to a worker. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/process.h"
+#include "agent/state.h"
+#include "base/buf.h"
+#include "wire/agent.h"
+
+#define CONNECTIONS_MAX 256
+
+struct connection {
+	struct watch watch;
+	struct list item;
+	struct agent *agent;
+	struct buf in, out;
+
+	struct process *process; /* asked for or attached */
+	struct list viewer;      /* in process->viewers when attached */
+	bool attached, read_only;
+	bool ends_process;    /* kill the process when this connection breaks */
+	bool detached_start;  /* DONE follows STARTED */
+	uint64_t next[2];     /* first offsets not sent */
+	uint64_t until[2];    /* detach there by itself */
+	struct process *full; /* no more is read until its stdin has room */
+	bool held;            /* a message waits until we are not attached any more */
+	bool waiting;         /* connections_handle_waiting looks at `in` again */
+
+	pid_t worker; /* serves this connection; 0 = we do */
+	struct worker_rest *rest;
+};
+
+void connection_accept(struct agent *a, int fd);
+void connection_close(struct connection *c);
+void connection_free_closed(struct agent *a);
+
+void connection_send(struct connection *c, uint16_t type, const struct wire_member *shape,
+                     const void *message);
+void connection_send_done(struct connection *c, uint64_t count);
+void connection_send_failed(struct connection *c, const struct error *err);
+/* Takes what frames are there, as far as it may. `bytes` are new ones. */
+void connection_handle(struct connection *c, struct span bytes);
+
+/* From the process: it has started; it could not be, or is no more; there is output or an end. */
+void connection_on_started(struct connection *c);
+void connection_on_lost(struct connection *c, const struct error *err);
+void connection_attach(struct connection *c, struct process *p);
+void connection_detach(struct connection *c);
+void connection_flush(struct connection *c);
+/* The process' stdin has room again. */
+void connections_resume(struct agent *a, struct process *p);
+/* Goes on with those whose wait ended during this round of events; never from within them, so that
+ * no request runs in the middle of another's loop. */
+void connections_handle_waiting(struct agent *a);
+
+/* requests.c: one frame. 1 = taken, 0 = not now, -1 = the connection is beyond repair. */
+MUST_CHECK int request_run(struct connection *c, uint16_t type, struct span payload,
+                           struct error *err);

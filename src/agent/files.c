@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/replace.h"
+#include "agent/user.h"
+#include "base/clock.h"
+#include "base/fd.h"
+
+#define IDLE_MS 1000 /* then the memory of a worker is worth more than its next start */
+#define OOM_SCORE "300"
+
+struct files_row {
+	uint16_t type;
+	int (*run)(struct files *f, const struct agent_path *m, struct error *err);
+};
+
+static const struct files_row rows[] = {
+        {AGENT_READ, files_read},       {AGENT_WRITE, files_write},   {AGENT_STAT, files_stat},
+        {AGENT_LIST, files_list},       {AGENT_GLOB, files_glob},     {AGENT_MKDIR, files_mkdir},
+        {AGENT_REMOVE, files_remove},   {AGENT_RENAME, files_rename}, {AGENT_COPY, files_copy},
+        {AGENT_TAR_OUT, files_tar_out}, {AGENT_TAR_IN, files_tar_in}, {AGENT_WATCH, files_watch},
+};
+
+/* ---- the end ---- */
+
+static NORETURN void end(int status)
+{
+	replacement_abandon();
+	_exit(status);
+}
+
+static void on_terminate(int signo)
+{
+	(void)signo;
+	end(0);
+}
+
+/* ---- frames in ---- */
+
+/* Just what is missing and the next head: what lies behind a frame is then seldom copied. */
+static ssize_t receive_more(struct files *f, size_t need)
+{
+	char *at;
+	ssize_t got;
+
+	if (f->taken == f->in.size)
+		buf_reset(&f->in);
+	else if (f->taken)
+		buf_consume(&f->in, f->taken);
+	f->taken = 0;
+	at = buf_reserve(&f->in, need + WIRE_HEAD_SIZE);
+	if (!at)
+		return -1;
+	do
+		got = recv(f->connection, at, need + WIRE_HEAD_SIZE, 0);
+	while (got < 0 && errno == EINTR);
+	if (got > 0)
+		buf_commit(&f->in, (size_t)got);
+	return got;
+}
+
+int files_next(struct files *f, uint16_t *ret_type, struct span *ret_payload, struct error *err)
+{
+	for (;;) {
+		struct span rest = {f->in.data + f->taken, f->in.size - f->taken};
+		size_t need;
+		int result = wire_next(&rest, ret_type, ret_payload, &need, err);
+
+		if (result < 0)
+			return -1;
+		if (result > 0) {
+			f->taken = f->in.size - rest.size;
+			return 1;
+		}
+		if (receive_more(f, need) <= 0)
+			return 0;
+	}
+}
+
+static bool is_idle(struct files *f)
+{
+	struct pollfd fd = {.fd = f->connection, .events = POLLIN};
+
+	return f->taken == f->in.size && poll(&fd, 1, IDLE_MS) == 0;
+}
+
+/* Hands back the frame at `start`, and what follows, to the agent. */
+static NORETURN void give_back(struct files *f, size_t start)
+{
+	f->rest->size = f->in.size - start;
+	if (f->rest->size > WORKER_REST_MAX)
+		end(0);
+	if (f->rest->size)
+		memcpy(f->rest->bytes, f->in.data + start, f->rest->size);
+	end(WORKER_GIVES_BACK);
+}
+
+/* ---- frames out ---- */
+
+static void send_all(struct files *f, struct span frames)
+{
+	struct error err;
+
+	if (frames.size && wire_send(f->connection, frames, DEADLINE_NEVER, &err) < 0)
+		end(0);
+}
+
+void files_send(struct files *f, uint16_t type, const struct wire_member *shape,
+                const void *message)
+{
+	AUTO(buf_done) struct buf frame = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
+	struct error err;
+
+	if (wire_encode(&frame, type, shape, message, &err) < 0)
+		end(0);
+	send_all(f, buf_span(&frame));
+}
+
+void files_send_done(struct files *f, uint64_t count)
+{
+	files_send(f, AGENT_DONE, agent_done_shape, &(struct agent_done){.count = count});
+}
+
+void files_send_failed(struct files *f, const struct error *err)
+{
+	struct agent_failed failed = {.code = (uint32_t)err->code,
+	                              .sys_errno = (uint32_t)err->sys_errno,
+	                              .text = err->text,
+	                              .hint = err->hint};
+
+	buf_reset(&f->out);
+	files_send(f, AGENT_FAILED, agent_failed_shape, &failed);
+}
+
+void files_flush(struct files *f)
+{
+	send_all(f, buf_span(&f->out));
+	buf_reset(&f->out);
+}
+
+void files_add_data(struct files *f, struct span bytes)
+{
+	while (bytes.size) {
+		struct span piece = {bytes.data,
+		                     bytes.size < AGENT_DATA_MAX ? bytes.size : AGENT_DATA_MAX};
+
+		if (f->out.size + WIRE_HEAD_SIZE + piece.size > f->out.size_max)
+			files_flush(f);
+		wire_add_frame(&f->out, AGENT_DATA, piece);
+		bytes.data += piece.size;
+		bytes.size -= piece.size;
+	}
+}
+
+int files_add_file(struct files *f, const struct agent_file *file, struct error *err)
+{
+	if (f->out.size_max - f->out.size < 4 * WIRE_HEAD_SIZE + 3 * PLACE_TEXT_MAX)
+		files_flush(f);
+	return wire_encode(&f->out, AGENT_FILE, agent_file_shape, file, err);
+}
+
+/* ---- DATA from the client ---- */
+
+static int take_data(struct files_sink *sink, struct span bytes, struct error *err)
+{
+	sink->size += bytes.size;
+	if (sink->size_max && sink->size > sink->size_max)
+		return FAIL(err, ERROR_TOO_LARGE, "more than %lu bytes",
+		            (unsigned long)sink->size_max);
+	return sink->take(sink->context, bytes, err);
+}
+
+int files_receive(struct files *f, struct files_sink *sink)
+{
+	bool failed = false;
+	struct span bytes;
+	struct error err;
+	uint16_t type;
+
+	for (;;) {
+		if (files_next(f, &type, &bytes, &err) <= 0)
+			end(0);
+		if (type == AGENT_DATA_END)
+			return failed ? 0 : 1;
+		if (type != AGENT_DATA || bytes.size > AGENT_DATA_MAX)
+			end(0);
+		if (!failed && take_data(sink, bytes, &err) < 0) {
+			files_send_failed(f, &err);
+			failed = true;
+		}
+	}
+}
+
+/* ---- serving ---- */
+
+static const struct files_row *row_find(uint16_t type)
+{
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (rows[i].type == type)
+			return &rows[i];
+	return NULL;
+}
+
+static int become(struct files *f, const char *name, struct error *err)
+{
+	struct user user;
+
+	if (!f->no_users && name[0] &&
+	    (user_find(name, &user, err) < 0 || user_become(&user, err) < 0))
+		return -1;
+	(void)snprintf(f->user, sizeof(f->user), "%s", name);
+	f->is_user = true;
+	return 0;
+}
+
+static void serve(struct files *f, uint16_t type, struct span payload, size_t start)
+{
+	const struct files_row *row = row_find(type);
+	struct agent_path message;
+	struct error err;
+
+	if (!row)
+		give_back(f, start);
+	arena_reset(&f->arena);
+	if (wire_decode(&f->arena, payload, agent_path_shape, &message, sizeof(message), &err) <
+	    0) {
+		files_send_failed(f, &err);
+		end(0);
+	}
+	if (f->is_user && !f->no_users && strcmp(f->user, message.user) != 0)
+		give_back(f, start);
+	if ((!f->is_user && become(f, message.user, &err) < 0) || row->run(f, &message, &err) < 0)
+		files_send_failed(f, &err);
+}
+
+static void take_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_terminate};
+	sigset_t terminate;
+
+	(void)sigaction(SIGTERM, &action, NULL);
+	(void)sigemptyset(&terminate);
+	(void)sigaddset(&terminate, SIGTERM);
+	(void)sigprocmask(SIG_UNBLOCK, &terminate, NULL);
+}
+
+static void close_others(int a, int b)
+{
+	unsigned low = (unsigned)(a < b ? a : b), high = (unsigned)(a < b ? b : a);
+
+	if (low > 3)
+		(void)close_range(3, low - 1, 0);
+	if (high > low + 1)
+		(void)close_range(low + 1, high - 1, 0);
+	(void)close_range(high + 1, ~0U, 0);
+}
+
+void files_serve(const struct files_options *options)
+{
+	struct files f = {.connection = options->connection,
+	                  .rules = {options->root, options->resolve},
+	                  .in = BUF(WORKER_REST_MAX),
+	                  .out = BUF(WIRE_PAYLOAD_MAX),
+	                  .no_users = options->no_users,
+	                  .rest = options->rest};
+	struct span payload;
+	struct error err;
+	uint16_t type;
+
+	take_signals();
+	/* The agent has a copy of the connection: that it goes is no end of file for us. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close_others(options->connection, options->root);
+	(void)!file_poke(AT_FDCWD, "/proc/self/oom_score_adj", OOM_SCORE, &err);
+	(void)umask(0);
+	buf_add_span(&f.in, options->bytes);
+	for (;;) {
+		int result;
+
+		if (is_idle(&f))
+			give_back(&f, f.in.size);
+		result = files_next(&f, &type, &payload, &err);
+		if (result <= 0)
+			end(0);
+		serve(&f, type, payload, f.taken - payload.size - WIRE_HEAD_SIZE);
+	}
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/files.h — a file worker from the inside: one connection, one user, blocking calls.
+ *
+ * A row per message (files.c), a file per kind of operation. An operation sends its reply and
+ * returns 1, or returns -1 and the caller sends AGENT_FAILED. When the client has gone the process
+ * ends on the spot (files_send does not return), as it does on SIGTERM: a temporary file is the
+ * only thing that could be left behind, and its name is known to the handler (replace.h). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/place.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "wire/agent.h"
+#include "wire/agent_files.h"
+
+#define WORKER_REST_MAX (2 * (WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX))
+#define WORKER_GIVES_BACK 64 /* exit status */
+#define FILES_ENTRIES_MAX 100000
+
+/* Shared with the agent: frames that the worker has read but not served. */
+struct worker_rest {
+	size_t size;
+	char bytes[];
+};
+
+struct files_options {
+	int connection, root;
+	uint64_t resolve;
+	bool no_users; /* whoever is named, it is us */
+	struct span bytes;
+	struct worker_rest *rest;
+};
+
+struct files {
+	int connection;
+	struct place_rules rules;
+	struct buf in;
+	size_t taken;       /* of `in` */
+	struct buf out;     /* DATA that is not a whole frame yet */
+	struct arena arena; /* of one request */
+	bool no_users, is_user;
+	char user[257];
+	struct worker_rest *rest;
+};
+
+NORETURN void files_serve(const struct files_options *options);
+
+/* 1 = a frame, 0 = the client has closed. The payload is good until the next call. */
+MUST_CHECK int files_next(struct files *f, uint16_t *ret_type, struct span *ret_payload,
+                          struct error *err);
+void files_send(struct files *f, uint16_t type, const struct wire_member *shape,
+                const void *message);
+void files_send_done(struct files *f, uint64_t count);
+void files_send_failed(struct files *f, const struct error *err);
+/* Bytes of a DATA sequence; sent when a frame is full, the rest by files_flush. */
+void files_add_data(struct files *f, struct span bytes);
+void files_flush(struct files *f);
+/* Queues an AGENT_FILE; sent together with others, by files_flush at the latest. */
+MUST_CHECK int files_add_file(struct files *f, const struct agent_file *file, struct error *err);
+
+struct stat;
+/* link may be "". */
+struct agent_file file_describe(const char *path, const struct stat *status, const char *link);
+uint32_t file_type_of(const struct stat *status);
+/* Target of a symbolic link, "" when it cannot be read. */
+const char *file_link(struct arena *a, int folder, const char *name);
+
+/* The client's DATA up to DATA_END. `take` gets each; once it fails AGENT_FAILED is sent at once
+ * and the rest is dropped: the client may notice or not. 1 = all taken, 0 = it failed. */
+struct files_sink {
+	int (*take)(void *context, struct span bytes, struct error *err);
+	void *context;
+	uint64_t size_max; /* 0 = no limit */
+	uint64_t size;
+};
+MUST_CHECK int files_receive(struct files *f, struct files_sink *sink);
+
+/* files_data.c */
+int files_read(struct files *f, const struct agent_path *m, struct error *err);
+int files_write(struct files *f, const struct agent_path *m, struct error *err);
+/* files_list.c */
+int files_stat(struct files *f, const struct agent_path *m, struct error *err);
+int files_list(struct files *f, const struct agent_path *m, struct error *err);
+int files_glob(struct files *f, const struct agent_path *m, struct error *err);
+/* files_change.c */
+int files_mkdir(struct files *f, const struct agent_path *m, struct error *err);
+int files_remove(struct files *f, const struct agent_path *m, struct error *err);
+int files_rename(struct files *f, const struct agent_path *m, struct error *err);
+/* files_copy.c */
+int files_copy(struct files *f, const struct agent_path *m, struct error *err);
+/* files_tar.c */
+int files_tar_out(struct files *f, const struct agent_path *m, struct error *err);
+int files_tar_in(struct files *f, const struct agent_path *m, struct error *err);
+/* files_watch.c */
+int files_watch(struct files *f, const struct agent_path *m, struct error *err);

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* STAT, LIST and GLOB: what is there. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/files.h"
+#include "agent/glob.h"
+#include "agent/walk.h"
+
+#define DEPTH_MAX 64
+#define LINK_MAX 4096
+
+uint32_t file_type_of(const struct stat *status)
+{
+	if (S_ISREG(status->st_mode))
+		return AGENT_FILE_REGULAR;
+	if (S_ISDIR(status->st_mode))
+		return AGENT_FILE_FOLDER;
+	return S_ISLNK(status->st_mode) ? AGENT_FILE_SYMLINK : AGENT_FILE_OTHER;
+}
+
+struct agent_file file_describe(const char *path, const struct stat *status, const char *link)
+{
+	return (struct agent_file){
+	        .path = path,
+	        .link = link,
+	        .type = file_type_of(status),
+	        .mode = status->st_mode & 07777,
+	        .uid = status->st_uid,
+	        .gid = status->st_gid,
+	        .size = (uint64_t)status->st_size,
+	        .modified_unix_ms =
+	                (int64_t)status->st_mtim.tv_sec * 1000 + status->st_mtim.tv_nsec / 1000000,
+	};
+}
+
+const char *file_link(struct arena *a, int folder, const char *name)
+{
+	char target[LINK_MAX];
+	ssize_t size = readlinkat(folder, name, target, sizeof(target));
+
+	return size > 0 ? arena_copy(a, (struct span){target, (size_t)size}) : "";
+}
+
+/* ---- STAT ---- */
+
+int files_stat(struct files *f, const struct agent_path *m, struct error *err)
+{
+	int flags = O_PATH | (m->flags & AGENT_PATH_NO_FOLLOW ? O_NOFOLLOW : 0);
+	AUTO(place_done) struct place place = {0};
+	AUTO_CLOSE int fd = -1;
+	struct agent_file file;
+	struct stat status;
+
+	if (place_open(&place, &f->rules, m, err) < 0 ||
+	    place_find(&place, m->path, flags, &fd, err) < 0)
+		return -1;
+	if (fstat(fd, &status) < 0)
+		return FAIL_ERRNO(err, "stat '%s'", m->path);
+	file = file_describe(m->path, &status,
+	                     S_ISLNK(status.st_mode) ? file_link(&f->arena, fd, "") : "");
+	files_send(f, AGENT_FILE, agent_file_shape, &file);
+	files_send_done(f, 1);
+	return 1;
+}
+
+/* ---- LIST ---- */
+
+static uint64_t entries_max(const struct agent_path *m)
+{
+	return m->size_max && m->size_max < FILES_ENTRIES_MAX ? m->size_max : FILES_ENTRIES_MAX;
+}
+
+static int open_folder(struct files *f, const struct agent_path *m, int *ret_fd, struct error *err)
+{
+	AUTO(place_done) struct place place = {0};
+
+	if (place_open(&place, &f->rules, m, err) < 0)
+		return -1;
+	return place_find(&place, m->path, O_RDONLY | O_DIRECTORY, ret_fd, err);
+}
+
+struct listing {
+	struct files *files;
+	struct arena links; /* of one entry */
+	uint64_t count, count_max;
+};
+
+static int list_entry(struct walk *w, const struct walk_entry *entry, struct error *err)
+{
+	struct listing *l = w->context;
+	struct agent_file file = file_describe(entry->path, &entry->status, "");
+
+	if (l->count == l->count_max)
+		return WALK_STOP;
+	arena_reset(&l->links);
+	if (S_ISLNK(entry->status.st_mode))
+		file.link = file_link(&l->links, entry->folder, entry->name);
+	l->count++;
+	return files_add_file(l->files, &file, err);
+}
+
+int files_list(struct files *f, const struct agent_path *m, struct error *err)
+{
+	struct listing l = {.files = f, .count_max = entries_max(m)};
+	struct walk walk = {.on_entry = list_entry,
+	                    .context = &l,
+	                    .depth_max = m->depth ? m->depth : 1,
+	                    .passes_unreadable = true};
+	AUTO_CLOSE int fd = -1;
+	int result;
+
+	if (walk.depth_max > DEPTH_MAX)
+		return FAIL(err, ERROR_INVALID, "depth is more than %d", DEPTH_MAX);
+	if (open_folder(f, m, &fd, err) < 0)
+		return -1;
+	result = walk_run(&walk, fd, err);
+	arena_done(&l.links);
+	if (result < 0)
+		return -1;
+	files_flush(f);
+	files_send_done(f, l.count);
+	return 1;
+}
+
+/* ---- GLOB ---- */
+
+struct match {
+	const char *path; /* in the request's arena */
+	struct stat status;
+};
+
+struct matches {
+	struct files *files;
+	const char *pattern;
+	struct match *list;
+	size_t count, capacity, count_max;
+};
+
+static void matches_done(struct matches *m)
+{
+	free(m->list);
+}
+
+static int add_match(struct walk *w, const struct walk_entry *entry, struct error *err)
+{
+	struct matches *m = w->context;
+
+	(void)err;
+	if (!glob_matches(m->pattern, entry->path))
+		return WALK_ON;
+	if (m->count == m->count_max)
+		return WALK_STOP;
+	if (m->count == m->capacity) {
+		m->capacity = m->capacity ? 2 * m->capacity : 64;
+		m->list = realloc(m->list, m->capacity * sizeof(*m->list));
+		if (!m->list)
+			abort();
+	}
+	m->list[m->count++] =
+	        (struct match){arena_text(&m->files->arena, entry->path), entry->status};
+	return WALK_ON;
+}
+
+static int compare_newest(const void *a, const void *b)
+{
+	const struct match *left = a, *right = b;
+	const struct timespec *l = &left->status.st_mtim, *r = &right->status.st_mtim;
+
+	if (l->tv_sec != r->tv_sec)
+		return l->tv_sec > r->tv_sec ? -1 : 1;
+	if (l->tv_nsec != r->tv_nsec)
+		return l->tv_nsec > r->tv_nsec ? -1 : 1;
+	return strcmp(left->path, right->path);
+}
+
+int files_glob(struct files *f, const struct agent_path *m, struct error *err)
+{
+	AUTO(matches_done) struct matches found = {
+	        .files = f, .pattern = m->target, .count_max = (size_t)entries_max(m)};
+	struct walk walk = {.on_entry = add_match,
+	                    .context = &found,
+	                    .depth_max = glob_depth(m->target),
+	                    .passes_unreadable = true};
+	AUTO_CLOSE int fd = -1;
+
+	if (m->target[0] == '\0' || m->target[0] == '/')
+		return FAIL(err, ERROR_INVALID, "pattern '%s' is not relative", m->target);
+	if (open_folder(f, m, &fd, err) < 0 || walk_run(&walk, fd, err) < 0)
+		return -1;
+	if (found.count)
+		qsort(found.list, found.count, sizeof(*found.list), compare_newest);
+	for (size_t i = 0; i < found.count; i++) {
+		struct agent_file file =
+		        file_describe(found.list[i].path, &found.list[i].status, "");
+
+		if (files_add_file(f, &file, err) < 0)
+			return -1;
+	}
+	files_flush(f);
+	files_send_done(f, found.count);
+	return 1;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/keeper.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "agent/raw.h"
+
+#define GUARD_SIZE 4096
+#define STACK_SIZE (16 * 1024)
+/* The command's side never returns (it executes), which leaves the shadow of its stack poisoned. */
+#define ON_OWN_STACK __attribute__((no_sanitize("address"), no_sanitize("undefined")))
+
+/* The kernel picks commands before the agent when memory runs out. */
+#define OOM_SCORE "300"
+
+enum stage {
+	STAGE_NONE,
+	STAGE_CLONE,
+	STAGE_SESSION,
+	STAGE_STREAMS,
+	STAGE_USER,
+	STAGE_FOLDER,
+	STAGE_EXECUTE,
+	STAGE_RUNNING,
+};
+
+/* Lies at the upper end of its stack's mapping. `stage` to `holding` are shared. */
+struct keeper {
+	const struct spawn *spawn;
+	int told;
+	pid_t pid;
+	_Atomic int stage; /* reached, or failed at when `failure` is set */
+	_Atomic int failure;
+	_Atomic int command;
+	_Atomic int status; /* wait status once `ended` */
+	_Atomic bool ended, holding;
+};
+
+static char *mapping_of(struct keeper *k)
+{
+	return (char *)(k + 1) - GUARD_SIZE - STACK_SIZE;
+}
+
+/* ---- in the command's process, before its exec ---- */
+
+ON_OWN_STACK static void raise_oom_score(void)
+{
+	long fd = raw_call(SYS_openat, AT_FDCWD, (long)"/proc/self/oom_score_adj",
+	                   O_WRONLY | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	(void)raw_call(SYS_write, fd, (long)OOM_SCORE, sizeof(OOM_SCORE) - 1, 0);
+	(void)raw_call(SYS_close, fd, 0, 0, 0);
+}
+
+ON_OWN_STACK static long take_session(const struct spawn *s)
+{
+	(void)s;
+	return raw_call(SYS_setsid, 0, 0, 0, 0);
+}
+
+ON_OWN_STACK static long take_streams(const struct spawn *s)
+{
+	long result = 0;
+
+	for (int i = 0; i < 3 && result >= 0; i++)
+		result = raw_call(SYS_dup3, s->fds[i], i, 0, 0);
+	if (result >= 0 && s->tty)
+		result = raw_call(SYS_ioctl, 0, TIOCSCTTY, 0, 0);
+	return result;
+}
+
+ON_OWN_STACK static long take_user(const struct spawn *s)
+{
+	const struct user *u = s->user;
+	long result = 0;
+
+	if (u)
+		result = raw_call(SYS_setgroups, u->group_count, (long)u->groups, 0, 0);
+	if (u && result >= 0)
+		result = raw_call(SYS_setresgid, u->gid, u->gid, u->gid, 0);
+	if (u && result >= 0)
+		result = raw_call(SYS_setresuid, u->uid, u->uid, u->uid, 0);
+	if (result >= 0 && s->no_privileges)
+		result = raw_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0);
+	return result;
+}
+
+ON_OWN_STACK static long take_folder(const struct spawn *s)
+{
+	struct open_how how;
+	long fd;
+
+	how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+	how.mode = 0;
+	how.resolve = s->resolve;
+	fd = raw_call(SYS_openat2, s->root, (long)s->cwd, (long)&how, sizeof(how));
+	return fd < 0 ? fd : raw_call(SYS_fchdir, fd, 0, 0, 0);
+}
+
+/* Like a shell: a name that is there but may not be run says so only when no other may be. */
+ON_OWN_STACK static long execute(const struct spawn *s)
+{
+	uint64_t none = 0;
+	long failure = -ENOENT;
+
+	(void)raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, sizeof(none));
+	for (const char *const *path = s->paths; *path; path++) {
+		long result = raw_call(SYS_execve, (long)*path, (long)s->args, (long)s->env, 0);
+
+		if (result != -ENOENT && result != -ENOTDIR && result != -EACCES)
+			return result;
+		if (result == -EACCES)
+			failure = result;
+	}
+	return failure;
+}
+
+ON_OWN_STACK static int run_command(void *argument)
+{
+	static const struct {
+		enum stage stage;
+		long (*run)(const struct spawn *);
+	} steps[] = {
+	        {STAGE_SESSION, take_session}, {STAGE_STREAMS, take_streams},
+	        {STAGE_USER, take_user},       {STAGE_FOLDER, take_folder},
+	        {STAGE_EXECUTE, execute},
+	};
+	struct keeper *k = argument;
+
+	/* First: /proc/self belongs to whom we are about to become no more. */
+	raise_oom_score();
+	for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		long result = steps[i].run(k->spawn);
+
+		if (result < 0) {
+			k->stage = (int)steps[i].stage;
+			k->failure = (int)-result;
+			return 127;
+		}
+	}
+	return 127;
+}
+
+/* ---- in the keeper ---- */
+
+ON_OWN_STACK static void wait_for_all(struct keeper *k)
+{
+	for (;;) {
+		int status = 0;
+		long pid = raw_call(SYS_wait4, -1, (long)&status, __WALL, 0);
+
+		if (pid == k->command) {
+			k->status = status;
+			k->ended = true;
+		} else if (pid == -ECHILD) {
+			return;
+		}
+		if (k->ended && !k->holding)
+			return;
+	}
+}
+
+ON_OWN_STACK static int keep(void *argument)
+{
+	struct keeper *k = argument;
+	uint64_t one = 1;
+	long pid;
+
+	(void)raw_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0);
+	/* Returns when the command has been executed or has failed: until then it uses the lower
+	 * half of this stack. */
+	pid = raw_clone(CLONE_VM | CLONE_VFORK | SIGCHLD,
+	                mapping_of(k) + GUARD_SIZE + STACK_SIZE / 2, run_command, k);
+	if (pid < 0) {
+		k->stage = STAGE_CLONE;
+		k->failure = (int)-pid;
+		return 0;
+	}
+	k->command = (int)pid;
+	if (!k->failure) {
+		k->stage = STAGE_RUNNING;
+		(void)raw_call(SYS_write, k->told, (long)&one, sizeof(one), 0);
+	}
+	wait_for_all(k);
+	return 0;
+}
+
+/* ---- in the agent ---- */
+
+int keeper_start(const struct spawn *spawn, int told, struct keeper **ret, struct error *err)
+{
+	char *map = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_READ | PROT_WRITE,
+	                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct keeper *k;
+	long pid;
+
+	if (map == MAP_FAILED)
+		return FAIL_ERRNO(err, "map a stack");
+	(void)mprotect(map, GUARD_SIZE, PROT_NONE);
+	k = (struct keeper *)(void *)(map + GUARD_SIZE + STACK_SIZE) - 1;
+	k->spawn = spawn;
+	k->told = told;
+	pid = raw_clone(CLONE_VM | CLONE_FILES | SIGCHLD, (void *)((uintptr_t)k & ~(uintptr_t)63),
+	                keep, k);
+	if (pid < 0) {
+		keeper_free(k);
+		errno = (int)-pid;
+		return FAIL_ERRNO(err, "start a process");
+	}
+	k->pid = (pid_t)pid;
+	*ret = k;
+	return 0;
+}
+
+void keeper_free(struct keeper *k)
+{
+	if (k)
+		(void)munmap(mapping_of(k), GUARD_SIZE + STACK_SIZE);
+}
+
+pid_t keeper_pid(const struct keeper *k)
+{
+	return k->pid;
+}
+
+pid_t keeper_command(const struct keeper *k)
+{
+	return k->stage == STAGE_RUNNING ? k->command : 0;
+}
+
+bool keeper_has_started(const struct keeper *k)
+{
+	return k->stage == STAGE_RUNNING;
+}
+
+void keeper_hold(struct keeper *k)
+{
+	k->holding = true;
+}
+
+static int fail_at(const struct keeper *k, struct error *err)
+{
+	const struct spawn *s = k->spawn;
+
+	errno = k->failure;
+	switch ((enum stage)k->stage) {
+	case STAGE_FOLDER:
+		return FAIL_ERRNO(err, "working folder '%s'", s->cwd);
+	case STAGE_USER:
+		return FAIL_ERRNO(err, "become user '%s'", s->user ? s->user->name : "");
+	case STAGE_EXECUTE:
+		if (errno == ENOENT || errno == ENOTDIR)
+			return FAIL(err, ERROR_NOT_FOUND, "command not found: '%s'", s->args[0]);
+		return FAIL_ERRNO(err, "run '%s'", s->args[0]);
+	case STAGE_STREAMS:
+		return FAIL_ERRNO(err, "open the command's streams");
+	case STAGE_NONE:
+	case STAGE_CLONE:
+	case STAGE_SESSION:
+	case STAGE_RUNNING:
+		break;
+	}
+	return FAIL_ERRNO(err, "start a process");
+}
+
+int keeper_result(const struct keeper *k, int *ret_status, struct error *err)
+{
+	if (k->failure)
+		return fail_at(k, err);
+	*ret_status = k->ended ? k->status : SIGKILL;
+	return 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/keeper.h — starts one command, below a process that will not let its descendants go.
+ *
+ * A keeper is a "child subreaper": whatever the command starts and abandons (double forks, setsid)
+ * becomes the keeper's child, so a kill finds the whole tree below one pid. It shares the agent's
+ * memory and descriptors (no page tables, no copies) and only waits: about 25 µs a command,
+ * against 100 and more for a forked one. Once the command's main process has ended the keeper ends
+ * too, and what is left behind goes to the agent and lives on; during a kill it stays until nothing
+ * is left.
+ *
+ * Not chosen: making the command itself the subreaper (cheapest, but its wait() would then see
+ * children that it never started), a cgroup or pid namespace per command (not to be had inside).
+ *
+ * keeper_start returns at once; the keeper writes to `told` when the command has been executed, or
+ * exits when that failed. The agent learns of every end by SIGCHLD. `spawn` and its descriptors
+ * must stay until keeper_has_started or the keeper's exit. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/user.h"
+#include "base/error.h"
+
+struct spawn {
+	const char *const *paths; /* to execute, tried in order */
+	const char *const *args, *const *env;
+	const char *cwd;
+	int root;                /* folder that cwd is resolved against */
+	uint64_t resolve;        /* RESOLVE_* for that */
+	const struct user *user; /* NULL: stay who we are */
+	int fds[3];
+	bool tty;           /* fds[0] becomes the controlling terminal */
+	bool no_privileges; /* set-user-id programs gain nothing */
+};
+
+struct keeper;
+
+MUST_CHECK int keeper_start(const struct spawn *spawn, int told, struct keeper **ret,
+                            struct error *err);
+/* Only after the keeper was waited for. */
+void keeper_free(struct keeper *k);
+
+pid_t keeper_pid(const struct keeper *k);
+/* Of the command's main process; 0 while it has none. */
+pid_t keeper_command(const struct keeper *k);
+bool keeper_has_started(const struct keeper *k);
+/* 0 when the command ran, with its wait status (killed, when the keeper itself was); -1 when it
+ * could not be started. Only after the keeper was waited for. */
+MUST_CHECK int keeper_result(const struct keeper *k, int *ret_status, struct error *err);
+/* From now on the keeper stays until all below it has ended. */
+void keeper_hold(struct keeper *k);

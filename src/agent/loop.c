@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/connection.h"
+#include "agent/process.h"
+#include "agent/state.h"
+#include "agent/tree.h"
+#include "agent/worker.h"
+#include "base/clock.h"
+
+#define EVENTS_AT_ONCE 16
+#define SIGTERM_GRACE_MS 2000
+#define KILL_AGAIN_MS 20
+
+void watch_set(struct agent *a, struct watch *w, uint32_t events)
+{
+	struct epoll_event event = {.events = events, .data = {.ptr = w}};
+
+	if (epoll_ctl(a->epoll, EPOLL_CTL_MOD, w->fd, &event) < 0) {
+		assert(errno == ENOENT);
+		if (epoll_ctl(a->epoll, EPOLL_CTL_ADD, w->fd, &event) < 0)
+			abort();
+	}
+	w->events = events;
+}
+
+void watch_pause(struct agent *a, struct watch *w)
+{
+	(void)epoll_ctl(a->epoll, EPOLL_CTL_DEL, w->fd, NULL);
+	w->events = 0;
+}
+
+void watch_close(struct agent *a, struct watch *w)
+{
+	if (w->fd < 0)
+		return;
+	/* A descriptor that a child still shares would stay in the set after close. */
+	(void)epoll_ctl(a->epoll, EPOLL_CTL_DEL, w->fd, NULL);
+	(void)close(w->fd);
+	w->fd = -1;
+}
+
+static void reap(struct agent *a)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		if (!process_on_keeper_exit(a, pid))
+			(void)worker_on_exit(a, pid, status);
+	if (pid < 0 && errno == ECHILD && a->stopping)
+		a->stopped = true;
+}
+
+void agent_stop_all(struct agent *a, int64_t grace_ms)
+{
+	if (a->stopping)
+		return;
+	a->stopping = true;
+	a->stop_deadline = deadline_in(grace_ms);
+	(void)tree_signal(getpid(), SIGTERM);
+	reap(a);
+}
+
+void agent_on_signal(struct agent *a, struct watch *w, uint32_t events)
+{
+	struct signalfd_siginfo info;
+
+	(void)events;
+	while (read(w->fd, &info, sizeof(info)) == sizeof(info))
+		if (info.ssi_signo == SIGTERM)
+			agent_stop_all(a, SIGTERM_GRACE_MS);
+	reap(a);
+}
+
+static void run_stop(struct agent *a, int64_t now)
+{
+	if (!a->stopping || now < a->stop_deadline)
+		return;
+	if (tree_kill(getpid()) == 0)
+		a->stopped = true;
+	a->stop_deadline = now + KILL_AGAIN_MS;
+}
+
+static int wait_ms(struct agent *a)
+{
+	int64_t next = process_next_deadline(a);
+
+	if (a->stopping && a->stop_deadline < next)
+		next = a->stop_deadline;
+	return deadline_poll_ms(next);
+}
+
+void agent_run(struct agent *a)
+{
+	struct epoll_event events[EVENTS_AT_ONCE];
+
+	while (!a->stopped) {
+		int count = epoll_wait(a->epoll, events, EVENTS_AT_ONCE, wait_ms(a));
+
+		for (int i = 0; i < count; i++) {
+			struct watch *w = events[i].data.ptr;
+
+			/* Closed by an event before it in the same batch. */
+			if (w->fd >= 0)
+				w->on_event(a, w, events[i].events);
+		}
+		process_run_timers(a, clock_monotonic_ms());
+		run_stop(a, clock_monotonic_ms());
+		connections_handle_waiting(a);
+		connection_free_closed(a);
+		process_free_forgotten(a);
+	}
+}

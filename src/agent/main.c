@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/agent.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/connection.h"
+#include "agent/process.h"
+#include "agent/setup.h"
+#include "agent/state.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#define MMAP_THRESHOLD (64 * 1024)
+
+struct options {
+	int listener, setup; /* -1 = not given */
+	const char *host_root;
+};
+
+/* ---- the command line ---- */
+
+static int parse_fd(const char *text, int *ret, struct error *err)
+{
+	int64_t fd;
+
+	if (span_parse_whole(span_of(text), 3, INT16_MAX, &fd, err) < 0)
+		return FAIL_CONTEXT(err, "descriptor '%s'", text);
+	*ret = (int)fd;
+	return 0;
+}
+
+static int parse_option(struct options *o, const char *name, const char *value, struct error *err)
+{
+	if (strcmp(name, "--listen-fd") == 0)
+		return parse_fd(value, &o->listener, err);
+	if (strcmp(name, "--setup-fd") == 0)
+		return parse_fd(value, &o->setup, err);
+	if (strcmp(name, "--host-root") != 0)
+		return FAIL(err, ERROR_INVALID, "unknown option '%s'", name);
+	o->host_root = value;
+	return 0;
+}
+
+static int parse_options(int argc, char **argv, struct options *ret, struct error *err)
+{
+	struct options o = {-1, -1, NULL};
+
+	for (int i = 1; i < argc; i += 2) {
+		if (i + 1 == argc)
+			return FAIL(err, ERROR_INVALID, "option '%s' needs a value", argv[i]);
+		if (parse_option(&o, argv[i], argv[i + 1], err) < 0)
+			return -1;
+	}
+	if (o.listener < 0)
+		return FAIL(err, ERROR_INVALID, "--listen-fd is missing");
+	if (o.host_root && (o.setup >= 0 || o.host_root[0] != '/'))
+		return FAIL(err, ERROR_INVALID,
+		            "--host-root is an absolute path and goes without --setup-fd");
+	*ret = o;
+	return 0;
+}
+
+/* ---- ourselves ---- */
+
+/* 0 to 2 must be taken, so that no descriptor of ours is ever one of them. */
+static void fill_standard_fds(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd < 3);
+	if (fd >= 3)
+		(void)close(fd);
+}
+
+/* All signals are blocked for good: those we want come by a descriptor, a broken pipe is an errno,
+ * and nothing inside can end us (from outside there is SIGKILL). */
+static int prepare_process(const struct options *o, struct error *err)
+{
+	sigset_t all;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	fill_standard_fds();
+	(void)umask(022);
+	(void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
+	(void)mallopt(M_TRIM_THRESHOLD, MMAP_THRESHOLD);
+	(void)mallopt(M_ARENA_MAX, 1);
+	/* As pid 1 we are that anyway. */
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		return FAIL_ERRNO(err, "adopt orphans");
+	if (fcntl(o->listener, F_SETFD, FD_CLOEXEC) < 0 ||
+	    fcntl(o->listener, F_SETFL, O_NONBLOCK) < 0)
+		return FAIL_ERRNO(err, "listening descriptor %d", o->listener);
+	return 0;
+}
+
+/* Nothing inside may trace us or read our memory. After the set-up, which needs our own /proc. */
+static int hide(struct error *err)
+{
+	return prctl(PR_SET_DUMPABLE, 0) < 0 ? FAIL_ERRNO(err, "hide from tracers") : 0;
+}
+
+static void on_listener(struct agent *a, struct watch *w, uint32_t events)
+{
+	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC);
+
+	(void)events;
+	if (fd >= 0)
+		connection_accept(a, fd);
+}
+
+static void on_started(struct agent *a, struct watch *w, uint32_t events)
+{
+	uint64_t count;
+
+	(void)events;
+	if (read(w->fd, &count, sizeof(count)) > 0)
+		process_on_started(a);
+}
+
+static int open_watches(struct agent *a, int listener, struct error *err)
+{
+	sigset_t signals;
+
+	(void)sigemptyset(&signals);
+	(void)sigaddset(&signals, SIGCHLD);
+	(void)sigaddset(&signals, SIGTERM);
+	a->epoll = epoll_create1(EPOLL_CLOEXEC);
+	a->listener = (struct watch){.fd = listener, .on_event = on_listener};
+	a->signals = (struct watch){.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK),
+	                            .on_event = agent_on_signal};
+	a->started = (struct watch){.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+	                            .on_event = on_started};
+	if (a->epoll < 0 || a->signals.fd < 0 || a->started.fd < 0)
+		return FAIL_ERRNO(err, "open the event loop");
+	watch_set(a, &a->listener, EPOLLIN);
+	watch_set(a, &a->signals, EPOLLIN);
+	watch_set(a, &a->started, EPOLLIN);
+	return 0;
+}
+
+static int agent_open(struct agent *a, const struct options *o, struct error *err)
+{
+	*a = (struct agent){.started_ms = clock_monotonic_ms(),
+	                    .boot_id = id_new(),
+	                    .home = o->host_root,
+	                    .resolve = o->host_root ? RESOLVE_IN_ROOT : 0};
+	list_init(&a->connections);
+	list_init(&a->closed);
+	list_init(&a->processes);
+	list_init(&a->forgotten);
+	a->root = open(o->host_root ? o->host_root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (a->root < 0)
+		return FAIL_ERRNO(err, "open '%s'", o->host_root ? o->host_root : "/");
+	return open_watches(a, o->listener, err);
+}
+
+int agent_main(int argc, char **argv)
+{
+	struct options options;
+	struct agent agent;
+	struct error err;
+
+	if (parse_options(argc, argv, &options, &err) < 0 || prepare_process(&options, &err) < 0 ||
+	    (options.setup >= 0 && setup_run(options.setup, &err) < 0) || hide(&err) < 0 ||
+	    agent_open(&agent, &options, &err) < 0) {
+		log_error("agent cannot start", FAILURE(&err));
+		return 1;
+	}
+	agent_run(&agent);
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/place.h — how a path from outside becomes a descriptor or a name in an open folder.
+ *
+ * Every step goes through openat2(2), never through text alone. Three rules: plain (the sandbox's
+ * own root), inside a host folder (RESOLVE_IN_ROOT: absolute paths and links are of that folder),
+ * and beneath a workspace (AGENT_PATH_BENEATH: absolute paths, ".." and links that lead out are
+ * refused). None follows /proc's magic links. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "wire/agent_files.h"
+
+#define PLACE_TEXT_MAX 4096
+
+struct place_rules {
+	int root;         /* of the sandbox; "/" or the host folder */
+	uint64_t resolve; /* 0 or RESOLVE_IN_ROOT */
+};
+
+struct place {
+	int folder; /* the workspace, or the root */
+	bool owned; /* closed by place_done */
+	bool beneath;
+	uint64_t resolve;
+	const char *root; /* what relative paths are relative to, unless beneath */
+};
+
+MUST_CHECK int place_open(struct place *p, const struct place_rules *rules,
+                          const struct agent_path *m, struct error *err);
+void place_done(struct place *p);
+
+/* Opens it; O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added, so that neither a FIFO nor a device
+ * makes anybody wait. */
+MUST_CHECK int place_find(const struct place *p, const char *path, int flags, int *ret_fd,
+                          struct error *err);
+
+/* The last name of a path, in its open folder. */
+struct spot {
+	int folder;
+	const char *name; /* in the arena; never "", "." or ".." */
+};
+void spot_done(struct spot *s);
+enum spot_flag {
+	SPOT_MAKE_PARENTS = 1 << 0,
+	SPOT_FOLLOW = 1 << 1, /* when the name is a symbolic link, where that leads */
+};
+MUST_CHECK int spot_open(const struct place *p, struct arena *a, const char *path, unsigned flags,
+                         struct spot *ret, struct error *err);
+
+/* errno of an operation on a path as an error; tells when a path would leave the workspace. Always
+ * -1. */
+int place_fail(const char *what, const char *path, struct error *err);

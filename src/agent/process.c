@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/process.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/connection.h"
+#include "agent/tree.h"
+#include "base/clock.h"
+
+#define KILL_AGAIN_MS 20
+#define LISTED_TEXT_MAX 4096 /* of the arguments that lists of processes show */
+#define SIGNAL_MAX 64
+#define RING_BYTES_DEFAULT (1024 * 1024)
+#define RING_BYTES_MAX (16 * 1024 * 1024)
+
+/* ---- making and forgetting ---- */
+
+static const char **copy_args(struct arena *arena, const char **args)
+{
+	size_t count = 0, size = 0;
+	const char **copy;
+
+	while (args[count] && size + strlen(args[count]) < LISTED_TEXT_MAX)
+		size += strlen(args[count++]) + sizeof(char *);
+	copy = ARENA_ARRAY(arena, const char *, count + 1);
+	for (size_t i = 0; i < count; i++)
+		copy[i] = arena_text(arena, args[i]);
+	return copy;
+}
+
+static void describe(struct process *p, const struct agent_exec *exec)
+{
+	p->info = (struct agent_process){
+	        .process = ++p->agent->process_count,
+	        .state = AGENT_PROCESS_RUNNING,
+	        .exit_code = -1,
+	        .started_unix_ms = (uint64_t)clock_unix_ms(),
+	        .flags = exec->flags,
+	        .label = arena_text(&p->arena, exec->label),
+	        .user = arena_text(&p->arena, exec->user),
+	        .cwd = arena_text(&p->arena, exec->cwd),
+	        .args = copy_args(&p->arena, exec->args),
+	};
+}
+
+static struct process *process_new(struct agent *a, const struct agent_exec *exec)
+{
+	struct process *p = calloc(1, sizeof(*p));
+	size_t ring_bytes = exec->ring_bytes ? exec->ring_bytes : RING_BYTES_DEFAULT;
+
+	if (!p)
+		abort();
+	p->agent = a;
+	p->stdin_bytes = BUF(WIRE_PAYLOAD_MAX + PROCESS_STDIN_MAX);
+	p->in.fd = p->pty = -1;
+	for (int i = 0; i < 2; i++) {
+		p->out[i].watch.fd = -1;
+		p->out[i].process = p;
+		p->out[i].ring.capacity_max =
+		        ring_bytes < RING_FIRST_SIZE ? RING_FIRST_SIZE : ring_bytes;
+	}
+	p->started_ms = clock_monotonic_ms();
+	p->deadline = exec->timeout_ms ? deadline_in((int64_t)exec->timeout_ms) : DEADLINE_NEVER;
+	p->over_at = p->kill_at = DEADLINE_NEVER;
+	list_init(&p->viewers);
+	list_init(&p->item);
+	describe(p, exec);
+	return p;
+}
+
+static void process_free(struct process *p)
+{
+	for (int i = 0; i < 2; i++) {
+		watch_close(p->agent, &p->out[i].watch);
+		p->agent->ring_bytes -= p->out[i].ring.capacity;
+		ring_done(&p->out[i].ring);
+	}
+	watch_close(p->agent, &p->in);
+	buf_done(&p->stdin_bytes);
+	arena_done(&p->arena);
+	arena_done(&p->spawn_arena);
+	free(p);
+}
+
+void process_forget(struct process *p)
+{
+	struct error err;
+
+	error_set(&err, ERROR_NOT_FOUND, 0, HERE, "process %lu was forgotten",
+	          (unsigned long)p->info.process);
+	LIST_EACH (&p->viewers, item)
+		connection_on_lost(LIST_ENTRY(item, struct connection, viewer), &err);
+	for (int i = 0; i < 2; i++)
+		watch_close(p->agent, &p->out[i].watch);
+	watch_close(p->agent, &p->in);
+	list_remove(&p->item);
+	list_append(&p->agent->forgotten, &p->item);
+	p->agent->ended_count--;
+}
+
+static void forget_oldest_ended(struct agent *a)
+{
+	LIST_EACH (&a->processes, item) {
+		struct process *p = LIST_ENTRY(item, struct process, item);
+
+		if (a->ended_count <= PROCESS_ENDED_MAX)
+			return;
+		if (p->over && list_is_empty(&p->viewers))
+			process_forget(p);
+	}
+}
+
+void process_free_forgotten(struct agent *a)
+{
+	forget_oldest_ended(a);
+	LIST_EACH (&a->forgotten, item) {
+		list_remove(item);
+		process_free(LIST_ENTRY(item, struct process, item));
+	}
+}
+
+static int check_exec(const struct agent *a, const struct agent_exec *exec, struct error *err)
+{
+	if (a->stopping)
+		return FAIL(err, ERROR_UNAVAILABLE, "the sandbox is stopping");
+	if (!exec->args[0] || !exec->args[0][0])
+		return FAIL(err, ERROR_INVALID, "no command given");
+	if (exec->ring_bytes > RING_BYTES_MAX)
+		return FAIL(err, ERROR_INVALID, "more than %d bytes of output to keep",
+		            RING_BYTES_MAX);
+	if (exec->rows > UINT16_MAX || exec->columns > UINT16_MAX)
+		return FAIL(err, ERROR_INVALID, "terminal of %u x %u", exec->rows, exec->columns);
+	if (exec->timeout_ms > INT64_MAX / 2)
+		return FAIL(err, ERROR_INVALID, "timeout is too long");
+	if (a->running_count >= PROCESS_RUNNING_MAX)
+		return FAIL(err, ERROR_LIMIT, "%d commands are running already",
+		            PROCESS_RUNNING_MAX);
+	return 0;
+}
+
+int process_start(struct agent *a, const struct agent_exec *exec, struct arena *arena,
+                  struct process **ret, struct error *err)
+{
+	struct process *p;
+
+	if (check_exec(a, exec, err) < 0)
+		return -1;
+	p = process_new(a, exec);
+	p->spawn_arena = *arena;
+	*arena = (struct arena){0};
+	if (process_spawn(p, exec, err) < 0) {
+		process_free(p);
+		return -1;
+	}
+	list_append(&a->processes, &p->item);
+	a->running_count++;
+	*ret = p;
+	return 0;
+}
+
+struct process *process_find(struct agent *a, uint64_t id)
+{
+	LIST_EACH (&a->processes, item) {
+		struct process *p = LIST_ENTRY(item, struct process, item);
+
+		if (p->info.process == id)
+			return p;
+	}
+	return NULL;
+}
+
+struct agent_process process_info(const struct process *p)
+{
+	struct agent_process info = p->info;
+
+	if (p->keeper)
+		info.duration_ms = (uint64_t)(clock_monotonic_ms() - p->started_ms);
+	return info;
+}
+
+/* ---- the start is known ---- */
+
+static void close_spawn_fds(struct process *p)
+{
+	for (int i = 0; i < 3; i++) {
+		bool shared = i > 0 && p->spawn.fds[i] == p->spawn.fds[0];
+
+		if (!shared && p->spawn.fds[i] >= 0)
+			(void)close(p->spawn.fds[i]);
+	}
+	p->spawn.fds[0] = p->spawn.fds[1] = p->spawn.fds[2] = -1;
+}
+
+static void on_started(struct process *p)
+{
+	p->started = true;
+	p->info.pid = (uint32_t)keeper_command(p->keeper);
+	close_spawn_fds(p);
+	arena_done(&p->spawn_arena);
+	process_open_stdin(p);
+	process_watch_output(p);
+	if (p->killing)
+		process_kill_tree(p);
+	if (p->starter)
+		connection_on_started(p->starter);
+	p->starter = NULL;
+}
+
+void process_on_started(struct agent *a)
+{
+	LIST_EACH (&a->processes, item) {
+		struct process *p = LIST_ENTRY(item, struct process, item);
+
+		if (!p->started && p->keeper && keeper_has_started(p->keeper))
+			on_started(p);
+	}
+}
+
+static void on_start_failed(struct process *p, const struct error *err)
+{
+	struct connection *starter = TAKE(p->starter);
+
+	close_spawn_fds(p);
+	p->agent->running_count--;
+	p->agent->ended_count++;
+	process_forget(p);
+	if (starter)
+		connection_on_lost(starter, err);
+}
+
+/* ---- the end ---- */
+
+static void finish(struct process *p)
+{
+	p->over = true;
+	p->over_at = DEADLINE_NEVER;
+	p->info.state = AGENT_PROCESS_ENDED;
+	p->agent->running_count--;
+	p->agent->ended_count++;
+	watch_close(p->agent, &p->in);
+	buf_done(&p->stdin_bytes);
+	connections_resume(p->agent, p);
+	LIST_EACH (&p->viewers, item)
+		connection_flush(LIST_ENTRY(item, struct connection, viewer));
+}
+
+static void set_result(struct process *p, int status)
+{
+	p->info.duration_ms = (uint64_t)(clock_monotonic_ms() - p->started_ms);
+	p->info.signal = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0;
+	p->info.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void on_ended(struct process *p)
+{
+	struct error err;
+	int status;
+	bool ran = keeper_result(p->keeper, &status, &err) == 0;
+
+	if (ran && !p->started)
+		on_started(p);
+	keeper_free(TAKE(p->keeper));
+	p->deadline = p->kill_at = DEADLINE_NEVER;
+	if (!ran) {
+		on_start_failed(p, &err);
+		return;
+	}
+	set_result(p, status);
+	process_drain(p);
+	if (process_output_has_ended(p))
+		finish(p);
+	else
+		p->over_at = deadline_in(PROCESS_GRACE_MS);
+}
+
+bool process_on_keeper_exit(struct agent *a, pid_t pid)
+{
+	LIST_EACH (&a->processes, item) {
+		struct process *p = LIST_ENTRY(item, struct process, item);
+
+		if (p->keeper && keeper_pid(p->keeper) == pid) {
+			on_ended(p);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- signals and time ---- */
+
+void process_kill_tree(struct process *p)
+{
+	p->killing = true;
+	if (!p->keeper || !p->started)
+		return; /* over, or done by on_started */
+	keeper_hold(p->keeper);
+	(void)tree_kill(keeper_pid(p->keeper));
+	p->kill_at = deadline_in(KILL_AGAIN_MS);
+}
+
+int process_signal(struct process *p, const struct agent_signal *signal, struct error *err)
+{
+	if (signal->signal < 1 || signal->signal > SIGNAL_MAX)
+		return FAIL(err, ERROR_INVALID, "no signal has the number %u", signal->signal);
+	if (!p->keeper)
+		return FAIL(err, ERROR_CONFLICT, "process %lu has ended",
+		            (unsigned long)p->info.process);
+	if (signal->whole_tree && signal->signal == SIGKILL) {
+		process_kill_tree(p);
+	} else if (!p->started) {
+		return FAIL(err, ERROR_CONFLICT, "process %lu is about to start",
+		            (unsigned long)p->info.process);
+	} else if (signal->whole_tree) {
+		(void)tree_signal(keeper_pid(p->keeper), (int)signal->signal);
+	} else {
+		(void)kill(-keeper_command(p->keeper), (int)signal->signal);
+	}
+	return 0;
+}
+
+int process_resize(struct process *p, const struct agent_resize *size, struct error *err)
+{
+	struct winsize window = {.ws_row = (unsigned short)size->rows,
+	                         .ws_col = (unsigned short)size->columns};
+
+	if (p->pty < 0)
+		return FAIL(err, ERROR_CONFLICT, "process has no terminal");
+	if (size->rows > UINT16_MAX || size->columns > UINT16_MAX)
+		return FAIL(err, ERROR_INVALID, "terminal of %u x %u", size->rows, size->columns);
+	/* The kernel tells the foreground group by SIGWINCH. */
+	if (p->out[0].watch.fd >= 0 && ioctl(p->pty, TIOCSWINSZ, &window) < 0)
+		return FAIL_ERRNO(err, "resize terminal");
+	return 0;
+}
+
+static int64_t earliest(const struct process *p)
+{
+	int64_t first = p->deadline < p->over_at ? p->deadline : p->over_at;
+
+	return p->kill_at < first ? p->kill_at : first;
+}
+
+int64_t process_next_deadline(struct agent *a)
+{
+	int64_t first = DEADLINE_NEVER;
+
+	LIST_EACH (&a->processes, item) {
+		int64_t mine = earliest(LIST_ENTRY(item, struct process, item));
+
+		first = mine < first ? mine : first;
+	}
+	return first;
+}
+
+void process_run_timers(struct agent *a, int64_t now)
+{
+	LIST_EACH (&a->processes, item) {
+		struct process *p = LIST_ENTRY(item, struct process, item);
+
+		if (p->deadline <= now) {
+			p->deadline = DEADLINE_NEVER;
+			p->info.timed_out = 1;
+			process_kill_tree(p);
+		}
+		if (p->kill_at <= now)
+			process_kill_tree(p);
+		if (p->over_at <= now && process_output_is_held(p))
+			p->over_at = deadline_in(PROCESS_GRACE_MS);
+		else if (p->over_at <= now)
+			finish(p);
+	}
+}

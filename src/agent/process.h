@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/process.h — one command: its keeper, its streams, its rings, who watches it.
+ *
+ *   starting ──> running ──> main process ended ──> over (EXIT is sent) ──> forgotten
+ *
+ * It is over when both output pipes are at their end, or PROCESS_GRACE_MS after the main process:
+ * `sh -c 'server &'` leaves somebody behind who holds the pipe open for ever. What such a one still
+ * writes goes to the ring until the process is forgotten. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/keeper.h"
+#include "agent/ring.h"
+#include "agent/state.h"
+#include "base/arena.h"
+#include "wire/agent.h"
+
+#define PROCESS_RUNNING_MAX 128
+#define PROCESS_ENDED_MAX 64
+#define PROCESS_GRACE_MS 50
+#define PROCESS_STDIN_MAX (256 * 1024) /* bytes kept for a command that does not read them */
+#define PROCESS_RINGS_MAX (32 * 1024 * 1024)
+
+struct connection;
+
+struct channel {
+	struct watch watch; /* the read end */
+	struct ring ring;
+	struct process *process;
+};
+
+struct process {
+	struct list item;
+	struct agent *agent;
+	struct agent_process info; /* texts in `arena` */
+	struct arena arena;
+	struct arena spawn_arena; /* what only the start needs */
+	struct spawn spawn;
+	struct user user;
+	struct keeper *keeper; /* NULL once it has ended */
+	bool started;
+	bool killing, over;
+
+	struct channel out[2];
+	struct watch in; /* write end of stdin, or the PTY */
+	struct buf stdin_bytes;
+	bool stdin_ends; /* close after the bytes */
+	int pty;         /* master, or -1; also in out[0] */
+
+	struct list viewers;        /* struct connection, attached */
+	struct connection *starter; /* waits for the start; NULL when it has gone */
+	int64_t started_ms, deadline, over_at, kill_at; /* monotonic; DEADLINE_NEVER */
+};
+
+/* `arena` holds the texts of `exec` and is taken. */
+MUST_CHECK int process_start(struct agent *a, const struct agent_exec *exec, struct arena *arena,
+                             struct process **ret, struct error *err);
+struct process *process_find(struct agent *a, uint64_t id);
+/* Drops an ended process; freed by process_free_forgotten, between events. */
+void process_forget(struct process *p);
+void process_free_forgotten(struct agent *a);
+/* What lists and replies tell about it, now. */
+struct agent_process process_info(const struct process *p);
+void process_on_started(struct agent *a);
+/* True when the pid was one of our keepers. */
+bool process_on_keeper_exit(struct agent *a, pid_t pid);
+void process_kill_tree(struct process *p);
+MUST_CHECK int process_signal(struct process *p, const struct agent_signal *signal,
+                              struct error *err);
+MUST_CHECK int process_resize(struct process *p, const struct agent_resize *size,
+                              struct error *err);
+int64_t process_next_deadline(struct agent *a);
+void process_run_timers(struct agent *a, int64_t now);
+
+/* spawn.c: makes pipes or a PTY and starts the keeper. */
+MUST_CHECK int process_spawn(struct process *p, const struct agent_exec *exec, struct error *err);
+
+/* streams.c */
+void process_open_stdin(struct process *p);
+bool process_stdin_is_full(const struct process *p);
+void process_feed(struct process *p, struct span bytes);
+void process_end_stdin(struct process *p);
+void process_watch_output(struct process *p);
+/* A reader has taken something: reading may go on. */
+void process_resume(struct process *p);
+/* Reads what is there; once the process is over, its readers learn of it. */
+void process_drain(struct process *p);
+bool process_output_has_ended(const struct process *p);
+/* Something waits in a pipe for a slow reader to make room. */
+bool process_output_is_held(const struct process *p);

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "agent/connection.h"
+#include "base/clock.h"
+
+/* One frame, decoded. */
+struct call {
+	struct connection *connection;
+	struct arena *arena; /* a handler may take it */
+	struct span payload;
+	const void *message;
+};
+
+enum when {
+	WHEN_ANY,
+	WHEN_IDLE,   /* else it waits until the connection is not attached any more */
+	WHEN_STREAM, /* for the process of the connection; dropped when there is none */
+};
+
+struct request {
+	uint16_t type;
+	enum when when;
+	const struct wire_member *shape;
+	size_t size;
+	int (*run)(struct call *call, struct error *err); /* 1 = done, 0 = not now, -1 = failed */
+};
+
+static int find(struct call *call, uint64_t id, struct process **ret, struct error *err)
+{
+	*ret = process_find(call->connection->agent, id);
+	if (!*ret)
+		return FAIL(err, ERROR_NOT_FOUND, "no process %lu", (unsigned long)id);
+	return 0;
+}
+
+static int run_ping(struct call *call, struct error *err)
+{
+	struct agent *a = call->connection->agent;
+	struct agent_pong pong = {.protocol = AGENT_PROTOCOL,
+	                          .processes = a->running_count,
+	                          .connections = a->connection_count,
+	                          .uptime_ms = (uint64_t)(clock_monotonic_ms() - a->started_ms),
+	                          .boot_id = a->boot_id.text};
+
+	(void)err;
+	connection_send(call->connection, AGENT_PONG, agent_pong_shape, &pong);
+	return 1;
+}
+
+static int run_exec(struct call *call, struct error *err)
+{
+	const struct agent_exec *exec = call->message;
+	struct connection *c = call->connection;
+	struct process *p;
+
+	if (process_start(c->agent, exec, call->arena, &p, err) < 0)
+		return -1;
+	p->starter = c;
+	c->process = p;
+	c->detached_start = (p->info.flags & AGENT_EXEC_DETACH) != 0;
+	c->ends_process = (p->info.flags & AGENT_EXEC_END_ON_CLOSE) != 0 && !c->detached_start;
+	c->read_only = false;
+	memset(c->next, 0, sizeof(c->next));
+	c->until[0] = c->until[1] = UINT64_MAX;
+	return 1;
+}
+
+static int run_attach(struct call *call, struct error *err)
+{
+	const struct agent_attach *attach = call->message;
+	struct connection *c = call->connection;
+	struct agent_process info;
+	struct process *p;
+
+	if (find(call, attach->process, &p, err) < 0)
+		return -1;
+	for (int i = 0; i < 2; i++) {
+		c->next[i] = attach->since[i];
+		c->until[i] = attach->until_end ? UINT64_MAX : p->out[i].ring.end;
+		if (c->next[i] > p->out[i].ring.end)
+			return FAIL(err, ERROR_INVALID, "offset %lu is past the end, %lu",
+			            (unsigned long)c->next[i], (unsigned long)p->out[i].ring.end);
+	}
+	c->read_only = attach->read_only != 0;
+	info = process_info(p);
+	connection_send(c, AGENT_STARTED, agent_process_shape, &info);
+	if (c->watch.fd < 0)
+		return 1;
+	connection_attach(c, p);
+	connection_flush(c);
+	return 1;
+}
+
+static int run_stdin(struct call *call, struct error *err)
+{
+	struct connection *c = call->connection;
+
+	(void)err;
+	if (c->read_only)
+		return 1;
+	if (process_stdin_is_full(c->process)) {
+		c->full = c->process;
+		return 0;
+	}
+	process_feed(c->process, call->payload);
+	return 1;
+}
+
+static int run_stdin_end(struct call *call, struct error *err)
+{
+	(void)err;
+	if (!call->connection->read_only)
+		process_end_stdin(call->connection->process);
+	return 1;
+}
+
+static int run_resize(struct call *call, struct error *err)
+{
+	/* Nothing to answer with: a reply would break into the output. */
+	if (!call->connection->read_only &&
+	    process_resize(call->connection->process, call->message, err) < 0)
+		return 1;
+	return 1;
+}
+
+static int run_signal(struct call *call, struct error *err)
+{
+	const struct agent_signal *signal = call->message;
+	struct connection *c = call->connection;
+	struct process *p = c->process;
+
+	if (p) {
+		if (!c->read_only && process_signal(p, signal, err) < 0)
+			return 1;
+		return 1;
+	}
+	if (signal->process == 0)
+		return 1; /* for the one that has just ended */
+	if (find(call, signal->process, &p, err) < 0 || process_signal(p, signal, err) < 0)
+		return -1;
+	connection_send_done(c, 0);
+	return 1;
+}
+
+static int run_detach(struct call *call, struct error *err)
+{
+	struct connection *c = call->connection;
+
+	(void)err;
+	if (!c->attached) {
+		c->held = true; /* first the answer to EXEC */
+		return 0;
+	}
+	connection_detach(c);
+	connection_send_done(c, 0);
+	return 1;
+}
+
+static int run_processes(struct call *call, struct error *err)
+{
+	struct connection *c = call->connection;
+	uint64_t count = 0;
+
+	(void)err;
+	LIST_EACH (&c->agent->processes, item) {
+		struct agent_process info = process_info(LIST_ENTRY(item, struct process, item));
+
+		if (c->watch.fd >= 0)
+			connection_send(c, AGENT_PROCESS, agent_process_shape, &info);
+		count++;
+	}
+	connection_send_done(c, count);
+	return 1;
+}
+
+static int run_feed(struct call *call, struct error *err)
+{
+	const struct agent_feed *feed = call->message;
+	struct connection *c = call->connection;
+	struct process *p;
+
+	if (find(call, feed->process, &p, err) < 0)
+		return -1;
+	if (!p->keeper || p->stdin_ends)
+		return FAIL(err, ERROR_CONFLICT, "stdin of process %lu is closed",
+		            (unsigned long)feed->process);
+	if (process_stdin_is_full(p)) {
+		c->full = p;
+		return 0;
+	}
+	process_feed(p, feed->bytes);
+	if (feed->end)
+		process_end_stdin(p);
+	connection_send_done(c, feed->bytes.size);
+	return 1;
+}
+
+static int run_forget(struct call *call, struct error *err)
+{
+	const struct agent_signal *which = call->message;
+	struct process *p;
+
+	if (find(call, which->process, &p, err) < 0)
+		return -1;
+	if (!p->over)
+		return FAIL(err, ERROR_CONFLICT, "process %lu is running",
+		            (unsigned long)which->process);
+	process_forget(p);
+	connection_send_done(call->connection, 0);
+	return 1;
+}
+
+static int run_stop(struct call *call, struct error *err)
+{
+	const struct agent_stop *stop = call->message;
+
+	(void)err;
+	agent_stop_all(call->connection->agent,
+	               (int64_t)(stop->grace_ms < INT32_MAX ? stop->grace_ms : INT32_MAX));
+	return 1;
+}
+
+union message {
+	struct agent_exec exec;
+	struct agent_attach attach;
+	struct agent_resize resize;
+	struct agent_signal signal;
+	struct agent_feed feed;
+	struct agent_stop stop;
+};
+
+static const struct request requests[] = {
+        {AGENT_PING, WHEN_ANY, NULL, 0, run_ping},
+        {AGENT_EXEC, WHEN_IDLE, agent_exec_shape, sizeof(struct agent_exec), run_exec},
+        {AGENT_ATTACH, WHEN_IDLE, agent_attach_shape, sizeof(struct agent_attach), run_attach},
+        {AGENT_STDIN, WHEN_STREAM, NULL, 0, run_stdin},
+        {AGENT_STDIN_END, WHEN_STREAM, NULL, 0, run_stdin_end},
+        {AGENT_RESIZE, WHEN_STREAM, agent_resize_shape, sizeof(struct agent_resize), run_resize},
+        {AGENT_SIGNAL, WHEN_ANY, agent_signal_shape, sizeof(struct agent_signal), run_signal},
+        {AGENT_DETACH, WHEN_STREAM, NULL, 0, run_detach},
+        {AGENT_PROCESSES, WHEN_IDLE, NULL, 0, run_processes},
+        {AGENT_FEED, WHEN_IDLE, agent_feed_shape, sizeof(struct agent_feed), run_feed},
+        {AGENT_FORGET, WHEN_IDLE, agent_signal_shape, sizeof(struct agent_signal), run_forget},
+        {AGENT_STOP, WHEN_ANY, agent_stop_shape, sizeof(struct agent_stop), run_stop},
+};
+
+static const struct request *request_find(uint16_t type)
+{
+	for (size_t i = 0; i < COUNT_OF(requests); i++)
+		if (requests[i].type == type)
+			return &requests[i];
+	return NULL;
+}
+
+static int wait_until_idle(struct connection *c)
+{
+	c->held = true;
+	return 0;
+}
+
+int request_run(struct connection *c, uint16_t type, struct span payload, struct error *err)
+{
+	const struct request *request = request_find(type);
+	AUTO(arena_done) struct arena arena = {0};
+	union message message;
+	struct call call = {c, &arena, payload, &message};
+	int result;
+
+	if (!request)
+		return FAIL(err, ERROR_INVALID, "unknown message %u", type);
+	if (request->when == WHEN_IDLE && c->process)
+		return wait_until_idle(c);
+	if (request->when == WHEN_STREAM && !c->process)
+		return 1;
+	if (request->shape &&
+	    wire_decode(&arena, payload, request->shape, &message, request->size, err) < 0)
+		return -1;
+	result = request->run(&call, err);
+	if (result < 0)
+		connection_send_failed(c, err);
+	return result < 0 ? 1 : result;
+}

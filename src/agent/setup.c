@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/setup.h"
+
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "isolation/isolation.h"
+#include "wire/agent.h"
+
+struct setup {
+	struct plan plan;
+	struct wire_fds fds;
+	struct arena arena;
+};
+
+static void setup_done(struct setup *s)
+{
+	wire_fds_close(&s->fds);
+	arena_done(&s->arena);
+}
+
+static int add_fds(struct setup *s, struct wire_fds *fds, struct error *err)
+{
+	if (fds->count > WIRE_FDS_MAX - s->fds.count) {
+		wire_fds_close(fds);
+		return FAIL(err, ERROR_INVALID, "set-up has more than %d descriptors",
+		            WIRE_FDS_MAX);
+	}
+	for (unsigned i = 0; i < fds->count; i++)
+		s->fds.fds[s->fds.count++] = fds->fds[i];
+	return 0;
+}
+
+static int add_step(struct setup *s, struct span payload, struct error *err)
+{
+	if (s->plan.count == PLAN_STEPS_MAX)
+		return FAIL(err, ERROR_INVALID, "set-up has more than %d steps", PLAN_STEPS_MAX);
+	return wire_decode(&s->arena, payload, setup_step_shape, &s->plan.steps[s->plan.count++],
+	                   sizeof(struct setup_step), err);
+}
+
+/* 1 = that was the last, 0 = more to come. */
+static int take_packet(struct setup *s, int fd, struct error *err)
+{
+	AUTO(buf_done) struct buf packet = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
+	struct wire_fds fds = {.count = 0};
+	struct span in, payload;
+	uint16_t type;
+
+	if (wire_receive_packet(fd, DEADLINE_NEVER, &packet, &fds, err) < 0 ||
+	    add_fds(s, &fds, err) < 0)
+		return -1;
+	in = buf_span(&packet);
+	if (wire_next(&in, &type, &payload, NULL, err) <= 0 || in.size)
+		return FAIL(err, ERROR_INVALID, "set-up packet is not one frame");
+	if (type == AGENT_DONE)
+		return 1;
+	if (type != AGENT_SETUP)
+		return FAIL(err, ERROR_INVALID, "message %u in the set-up", type);
+	return add_step(s, payload, err);
+}
+
+static int receive_and_apply(int fd, struct error *err)
+{
+	AUTO(setup_done) struct setup s = {.plan.arena = NULL};
+	unsigned count;
+	int last = 0;
+
+	while (last == 0)
+		last = take_packet(&s, fd, err);
+	if (last < 0)
+		return -1;
+	count = s.fds.count;
+	s.fds.count = 0; /* closed by isolation_apply */
+	return isolation_apply(&s.plan, s.fds.fds, count, err);
+}
+
+static int answer(int fd, const struct error *failure, struct error *err)
+{
+	AUTO(buf_done) struct buf frame = BUF(4096);
+	struct agent_failed failed = {.code = (uint32_t)failure->code,
+	                              .sys_errno = (uint32_t)failure->sys_errno,
+	                              .text = failure->text,
+	                              .hint = failure->hint};
+
+	if (wire_encode(&frame, failure->code ? AGENT_FAILED : AGENT_READY,
+	                failure->code ? agent_failed_shape : NULL, &failed, err) < 0)
+		return -1;
+	return wire_send_packet(fd, buf_span(&frame), NULL, deadline_in(1000), err);
+}
+
+int setup_run(int fd, struct error *err)
+{
+	AUTO_CLOSE int socket = fd;
+	struct error failure = {0};
+
+	if (receive_and_apply(socket, &failure) < 0) {
+		struct error ignored;
+
+		*err = failure;
+		(void)!answer(socket, &failure, &ignored);
+		return -1;
+	}
+	return answer(socket, &failure, err);
+}

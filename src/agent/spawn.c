@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "agent/process.h"
+
+#define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#define PATH_PARTS_MAX 64
+#define OWN_ENV_MAX 8
+
+/* ---- environment ---- */
+
+static bool has_same_key(const char *a, const char *b)
+{
+	size_t size = strcspn(a, "=");
+
+	return strncmp(a, b, size) == 0 && (b[size] == '=' || b[size] == '\0');
+}
+
+static const char *env_get(const char *const *env, const char *key)
+{
+	for (; *env; env++)
+		if (has_same_key(key, *env) && (*env)[strlen(key)] == '=')
+			return *env + strlen(key) + 1;
+	return NULL;
+}
+
+/* Adds, or replaces the one with the same key. */
+static void env_put(const char **env, size_t *count, const char *entry)
+{
+	for (size_t i = 0; i < *count; i++) {
+		if (has_same_key(entry, env[i])) {
+			env[i] = entry;
+			return;
+		}
+	}
+	env[(*count)++] = entry;
+}
+
+/* The agent's own environment is never handed on: it may hold the host's secrets. */
+static const char **make_env(struct process *p, const struct agent_exec *exec)
+{
+	const char *const own[OWN_ENV_MAX] = {
+	        arena_format(&p->spawn_arena, "HOME=%s", p->user.home),
+	        arena_format(&p->spawn_arena, "USER=%s", p->user.name),
+	        arena_format(&p->spawn_arena, "LOGNAME=%s", p->user.name),
+	        arena_format(&p->spawn_arena, "SHELL=%s", p->user.shell),
+	        "PATH=" PATH_DEFAULT,
+	        "LANG=C.UTF-8",
+	        exec->flags & AGENT_EXEC_TTY ? "TERM=xterm-256color" : NULL,
+	};
+	const char **env =
+	        ARENA_ARRAY(&p->spawn_arena, const char *, OWN_ENV_MAX + AGENT_ENV_MAX + 1);
+	size_t count = 0;
+
+	for (size_t i = 0; own[i]; i++)
+		env[count++] = own[i];
+	for (const char **entry = exec->env; *entry; entry++)
+		env_put(env, &count, *entry);
+	return env;
+}
+
+/* A name with a slash is a path; others are looked for in PATH, by the command's own process with
+ * its own rights. */
+static const char **make_paths(struct process *p, const char *name, const char *const *env)
+{
+	const char **paths = ARENA_ARRAY(&p->spawn_arena, const char *, PATH_PARTS_MAX + 1);
+	struct span rest = span_of(env_get(env, "PATH")), part;
+	size_t count = 0;
+	bool more = !strchr(name, '/');
+
+	if (!more)
+		paths[count++] = name;
+	while (more && count < PATH_PARTS_MAX) {
+		more = span_split(&rest, ':', &part);
+		if (part.size)
+			paths[count++] = arena_format(&p->spawn_arena, "%.*s/%s", (int)part.size,
+			                              part.data, name);
+	}
+	return paths;
+}
+
+static int check_env(const struct agent_exec *exec, struct error *err)
+{
+	for (const char **entry = exec->env; *entry; entry++)
+		if (!strchr(*entry, '=') || (*entry)[0] == '=')
+			return FAIL(err, ERROR_INVALID, "'%s' is not KEY=value", *entry);
+	return 0;
+}
+
+/* ---- who and where ---- */
+
+static int set_user(struct process *p, const struct agent_exec *exec, struct error *err)
+{
+	if (user_find(p->agent->home ? "" : exec->user, &p->user, err) < 0)
+		return -1;
+	if (p->agent->home) {
+		/* No namespaces: the host's users are none of a sandbox's business. */
+		if (strlen(p->agent->home) >= sizeof(p->user.home))
+			return FAIL(err, ERROR_INVALID, "sandbox folder has too long a path");
+		memcpy(p->user.home, p->agent->home, strlen(p->agent->home) + 1);
+	} else if (exec->user[0]) {
+		p->spawn.user = &p->user;
+	}
+	return 0;
+}
+
+/* A home that is missing is no reason not to run; a folder that was asked for is. */
+static const char *choose_folder(const struct process *p, const struct agent_exec *exec)
+{
+	if (exec->cwd[0])
+		return exec->cwd;
+	if (p->agent->home || access(p->user.home, X_OK) < 0)
+		return "/";
+	return p->user.home;
+}
+
+/* ---- streams ---- */
+
+static int open_pipe(struct process *p, unsigned stream, struct error *err)
+{
+	struct watch *watch = &p->out[stream].watch;
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return FAIL_ERRNO(err, "make a pipe");
+	watch->fd = fds[0];
+	p->spawn.fds[1 + stream] = fds[1];
+	return fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0 ? FAIL_ERRNO(err, "make a pipe") : 0;
+}
+
+static int open_stdin(struct process *p, const struct agent_exec *exec, struct error *err)
+{
+	int fds[2];
+
+	if (!(exec->flags & AGENT_EXEC_STDIN) && exec->stdin_bytes.size == 0) {
+		p->spawn.fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		return p->spawn.fds[0] < 0 ? FAIL_ERRNO(err, "open '/dev/null'") : 0;
+	}
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return FAIL_ERRNO(err, "make a pipe");
+	p->spawn.fds[0] = fds[0];
+	p->in.fd = fds[1];
+	return fcntl(fds[1], F_SETFL, O_NONBLOCK) < 0 ? FAIL_ERRNO(err, "make a pipe") : 0;
+}
+
+/* The slave is opened through the master: no path inside the sandbox decides what we get. */
+static int open_pty(struct process *p, const struct agent_exec *exec, struct error *err)
+{
+	struct winsize size = {.ws_row = (unsigned short)(exec->rows ? exec->rows : 24),
+	                       .ws_col = (unsigned short)(exec->columns ? exec->columns : 80)};
+	int master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK), slave,
+	    unlock = 0;
+
+	if (master < 0)
+		return FAIL_ERRNO(err, "open a terminal");
+	p->pty = p->out[0].watch.fd = master;
+	if (ioctl(master, TIOCSPTLCK, &unlock) < 0 || ioctl(master, TIOCSWINSZ, &size) < 0)
+		return FAIL_ERRNO(err, "open a terminal");
+	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (slave < 0)
+		return FAIL_ERRNO(err, "open a terminal");
+	p->spawn.fds[0] = p->spawn.fds[1] = p->spawn.fds[2] = slave;
+	if (p->spawn.user && fchown(slave, p->user.uid, (gid_t)-1) < 0)
+		return FAIL_ERRNO(err, "hand over a terminal");
+	p->in.fd = fcntl(master, F_DUPFD_CLOEXEC, 3);
+	return p->in.fd < 0 ? FAIL_ERRNO(err, "open a terminal") : 0;
+}
+
+static int open_streams(struct process *p, const struct agent_exec *exec, struct error *err)
+{
+	if (exec->flags & AGENT_EXEC_TTY)
+		return open_pty(p, exec, err);
+	return open_pipe(p, 0, err) < 0 || open_pipe(p, 1, err) < 0 || open_stdin(p, exec, err) < 0
+	               ? -1
+	               : 0;
+}
+
+static void close_streams(struct process *p)
+{
+	for (int i = 0; i < 3; i++) {
+		if (p->spawn.fds[i] >= 0 && (i == 0 || p->spawn.fds[i] != p->spawn.fds[0]))
+			(void)close(p->spawn.fds[i]);
+	}
+}
+
+int process_spawn(struct process *p, const struct agent_exec *exec, struct error *err)
+{
+	struct spawn *s = &p->spawn;
+
+	s->fds[0] = s->fds[1] = s->fds[2] = -1;
+	if (check_env(exec, err) < 0 || set_user(p, exec, err) < 0)
+		return -1;
+	s->args = exec->args;
+	s->env = make_env(p, exec);
+	s->paths = make_paths(p, exec->args[0], s->env);
+	s->cwd = choose_folder(p, exec);
+	s->root = p->agent->root;
+	s->resolve = p->agent->resolve;
+	s->tty = (exec->flags & AGENT_EXEC_TTY) != 0;
+	s->no_privileges = (exec->flags & AGENT_EXEC_NO_PRIVILEGES) != 0;
+	if (open_streams(p, exec, err) < 0 ||
+	    keeper_start(s, p->agent->started.fd, &p->keeper, err) < 0) {
+		close_streams(p);
+		return -1;
+	}
+	buf_add_span(&p->stdin_bytes, exec->stdin_bytes);
+	p->stdin_ends = !(exec->flags & AGENT_EXEC_STDIN);
+	return 0;
+}

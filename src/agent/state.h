@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/state.h — the one agent of this process, and what its loop watches. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/id.h"
+#include "base/list.h"
+
+struct agent;
+
+/* A descriptor in the epoll set; -1 once it is closed. Embedded in what it belongs to. */
+struct watch {
+	int fd;
+	uint32_t events; /* asked for; EPOLLHUP and EPOLLERR come always */
+	void (*on_event)(struct agent *a, struct watch *w, uint32_t events);
+};
+
+struct agent {
+	int epoll;
+	struct watch listener, signals, started; /* started: keepers count here */
+
+	/* Paths are resolved from `root` by the rules `resolve` (RESOLVE_*): "/", or the folder
+	 * of a sandbox that has no namespaces, whose path `home` is then. */
+	int root;
+	uint64_t resolve;
+	const char *home; /* NULL in a sandbox of its own */
+
+	struct list connections, closed; /* struct connection */
+	unsigned connection_count, worker_count;
+	bool has_waiting;      /* among the connections */
+	struct list processes; /* struct process, oldest first */
+	struct list forgotten; /* struct process, freed when no event can name them any more */
+	unsigned running_count, ended_count;
+	uint64_t process_count; /* ever */
+	size_t ring_bytes;      /* in all rings */
+
+	int64_t started_ms;
+	struct id boot_id;
+	bool stopping;
+	int64_t stop_deadline;
+	bool stopped;
+};
+
+/* loop.c */
+void watch_set(struct agent *a, struct watch *w, uint32_t events); /* adds when it is not there */
+/* Takes it out of the set: events may be asked for again, none come meanwhile, not even a hangup.
+ */
+void watch_pause(struct agent *a, struct watch *w);
+void watch_close(struct agent *a, struct watch *w);
+void agent_run(struct agent *a);
+void agent_on_signal(struct agent *a, struct watch *w, uint32_t events);
+/* SIGTERM to all, SIGKILL after the grace, then `stopped`. */
+void agent_stop_all(struct agent *a, int64_t grace_ms);

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "agent/connection.h"
+#include "agent/process.h"
+
+#define READS_AT_ONCE 8
+#define DRAIN_READS_MAX 64
+#define END_OF_TRANSMISSION "\x04" /* what ^D types */
+
+/* ---- stdin ---- */
+
+static void write_stdin(struct process *p)
+{
+	while (p->in.fd >= 0 && p->stdin_bytes.size) {
+		ssize_t wrote = write(p->in.fd, p->stdin_bytes.data, p->stdin_bytes.size);
+
+		if (wrote > 0)
+			buf_consume(&p->stdin_bytes, (size_t)wrote);
+		else if (wrote < 0 && errno == EAGAIN)
+			break;
+		else if (wrote < 0 && errno != EINTR)
+			watch_close(p->agent, &p->in); /* nobody reads it any more */
+	}
+	if (p->in.fd < 0)
+		buf_done(&p->stdin_bytes);
+	if (p->stdin_bytes.size == 0) {
+		buf_done(&p->stdin_bytes);
+		if (p->stdin_ends)
+			watch_close(p->agent, &p->in);
+	}
+	if (p->in.fd >= 0)
+		watch_set(p->agent, &p->in, p->stdin_bytes.size ? EPOLLOUT : 0);
+}
+
+static void on_stdin(struct agent *a, struct watch *w, uint32_t events)
+{
+	struct process *p = CONTAINER_OF(w, struct process, in);
+
+	/* Nobody holds the other end: nothing more will ever be read. */
+	if (events & (EPOLLERR | EPOLLHUP))
+		watch_close(a, w);
+	write_stdin(p);
+	if (!process_stdin_is_full(p))
+		connections_resume(a, p);
+}
+
+void process_open_stdin(struct process *p)
+{
+	p->in.on_event = on_stdin;
+	if (p->pty >= 0 && p->stdin_ends) {
+		buf_add_text(&p->stdin_bytes, END_OF_TRANSMISSION);
+		p->stdin_ends = false;
+	}
+	write_stdin(p);
+}
+
+bool process_stdin_is_full(const struct process *p)
+{
+	return p->stdin_bytes.size >= PROCESS_STDIN_MAX;
+}
+
+void process_feed(struct process *p, struct span bytes)
+{
+	if (p->in.fd < 0 || p->stdin_ends)
+		return; /* as a write to a closed pipe: the bytes have no reader */
+	buf_add_span(&p->stdin_bytes, bytes);
+	if (p->started)
+		write_stdin(p);
+}
+
+void process_end_stdin(struct process *p)
+{
+	if (p->pty >= 0) {
+		process_feed(p, SPAN(END_OF_TRANSMISSION));
+		return;
+	}
+	p->stdin_ends = true;
+	if (p->started)
+		write_stdin(p);
+}
+
+/* ---- output ---- */
+
+/* What the slowest reader still has to get may not be overwritten. */
+static uint64_t floor_of(const struct process *p, unsigned stream)
+{
+	uint64_t floor = UINT64_MAX;
+
+	LIST_EACH (&p->viewers, item) {
+		uint64_t next = LIST_ENTRY(item, struct connection, viewer)->next[stream];
+
+		floor = next < floor ? next : floor;
+	}
+	return floor;
+}
+
+static void forget_an_ended_one(struct agent *a, const struct process *reading)
+{
+	LIST_EACH (&a->processes, item) {
+		struct process *p = LIST_ENTRY(item, struct process, item);
+
+		if (p != reading && p->over && list_is_empty(&p->viewers)) {
+			a->ring_bytes -= p->out[0].ring.capacity + p->out[1].ring.capacity;
+			ring_done(&p->out[0].ring);
+			ring_done(&p->out[1].ring);
+			process_forget(p);
+			return;
+		}
+	}
+}
+
+static void grow(struct process *p, struct ring *r)
+{
+	struct agent *a = p->agent;
+	size_t wanted = ring_wants(r);
+	size_t more = wanted - r->capacity;
+
+	if (more == 0)
+		return;
+	if (a->ring_bytes + more > PROCESS_RINGS_MAX)
+		forget_an_ended_one(a, p);
+	if (a->ring_bytes + more > PROCESS_RINGS_MAX && r->capacity)
+		return;
+	ring_grow(r, wanted);
+	a->ring_bytes += more;
+}
+
+static void flush_viewers(struct process *p)
+{
+	LIST_EACH (&p->viewers, item)
+		connection_flush(LIST_ENTRY(item, struct connection, viewer));
+}
+
+/* 1 = bytes came, 0 = none for now or never more. */
+static int read_some(struct channel *c)
+{
+	struct process *p = c->process;
+	unsigned stream = (unsigned)(c - p->out);
+	ssize_t got;
+
+	if (c->watch.fd < 0)
+		return 0;
+	grow(p, &c->ring);
+	do
+		got = ring_fill(&c->ring, c->watch.fd, floor_of(p, stream));
+	while (got < 0 && errno == EINTR);
+	if (got > 0) {
+		p->info.output_end[stream] = c->ring.end;
+		flush_viewers(p);
+		return 1;
+	}
+	if (got < 0 && errno == ENOBUFS)
+		watch_pause(p->agent, &c->watch);
+	else if (got == 0 || errno != EAGAIN)
+		watch_close(p->agent, &c->watch); /* a terminal ends with EIO */
+	return 0;
+}
+
+static void on_output(struct agent *a, struct watch *w, uint32_t events)
+{
+	struct channel *c = CONTAINER_OF(w, struct channel, watch);
+	struct process *p = c->process;
+
+	(void)a;
+	(void)events;
+	for (int i = 0; i < READS_AT_ONCE && read_some(c) > 0; i++)
+		;
+	/* The last of it, after the main process. */
+	if (!p->keeper && !p->over && process_output_has_ended(p))
+		p->over_at = 0;
+}
+
+void process_watch_output(struct process *p)
+{
+	for (int i = 0; i < 2; i++) {
+		p->out[i].watch.on_event = on_output;
+		if (p->out[i].watch.fd >= 0)
+			watch_set(p->agent, &p->out[i].watch, EPOLLIN);
+	}
+}
+
+void process_resume(struct process *p)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (p->started && p->out[i].watch.fd >= 0 && !(p->out[i].watch.events & EPOLLIN))
+			watch_set(p->agent, &p->out[i].watch, EPOLLIN);
+}
+
+/* Bounded: a child that was left behind may write for ever. */
+void process_drain(struct process *p)
+{
+	for (int i = 0; i < 2; i++)
+		for (int reads = 0; reads < DRAIN_READS_MAX && read_some(&p->out[i]) > 0; reads++)
+			;
+}
+
+bool process_output_is_held(const struct process *p)
+{
+	for (int i = 0; i < 2; i++)
+		if (p->out[i].watch.fd >= 0 && !(p->out[i].watch.events & EPOLLIN))
+			return true;
+	return false;
+}
+
+bool process_output_has_ended(const struct process *p)
+{
+	return p->out[0].watch.fd < 0 && p->out[1].watch.fd < 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/attribute.h"
+
+#define PROCESSES_MAX 65536
+#define STOP_ROUNDS 16
+
+struct entry {
+	pid_t pid, parent;
+	bool below; /* the root */
+	bool dead;
+};
+
+struct table {
+	struct entry *entries;
+	size_t count, capacity;
+};
+
+static void table_done(struct table *t)
+{
+	free(t->entries);
+}
+
+/* "pid (name) state parent …"; the name may hold anything. */
+static bool read_entry(int proc, const char *name, struct entry *ret)
+{
+	char path[64], text[512];
+	AUTO_CLOSE int fd = -1;
+	const char *after_name;
+	char state;
+	ssize_t got;
+
+	(void)snprintf(path, sizeof(path), "%s/stat", name);
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (got <= 0)
+		return false;
+	text[got] = '\0';
+	after_name = strrchr(text, ')');
+	if (!after_name || sscanf(after_name + 1, " %c %d", &state, &ret->parent) != 2)
+		return false;
+	ret->pid = (pid_t)strtol(name, NULL, 10);
+	ret->dead = state == 'Z' || state == 'X';
+	ret->below = false;
+	return true;
+}
+
+static void add_entry(struct table *t, const struct entry *entry)
+{
+	if (t->count == PROCESSES_MAX)
+		return;
+	if (t->count == t->capacity) {
+		t->capacity = t->capacity ? 2 * t->capacity : 128;
+		t->entries = realloc(t->entries, t->capacity * sizeof(*t->entries));
+		if (!t->entries)
+			abort();
+	}
+	t->entries[t->count++] = *entry;
+}
+
+static void read_table(struct table *t)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *item;
+	struct entry entry;
+
+	if (!proc)
+		return;
+	while ((item = readdir(proc)))
+		if (item->d_name[0] >= '1' && item->d_name[0] <= '9' &&
+		    read_entry(dirfd(proc), item->d_name, &entry))
+			add_entry(t, &entry);
+	(void)closedir(proc);
+}
+
+static int compare_pid(const void *key, const void *item)
+{
+	pid_t pid = *(const pid_t *)key, other = ((const struct entry *)item)->pid;
+
+	return pid < other ? -1 : pid > other;
+}
+
+/* The kernel lists /proc by rising pid. */
+static bool is_below(const struct table *t, pid_t parent, pid_t root)
+{
+	const struct entry *entry;
+
+	if (parent == root)
+		return true;
+	entry = bsearch(&parent, t->entries, t->count, sizeof(*t->entries), compare_pid);
+	return entry && entry->below;
+}
+
+/* Parents mostly come before their children, so that one round and one to see that nothing changed
+ * is the usual. */
+static void mark_below(struct table *t, pid_t root)
+{
+	bool changed = true;
+
+	while (changed) {
+		changed = false;
+		for (size_t i = 0; i < t->count; i++) {
+			struct entry *entry = &t->entries[i];
+
+			if (entry->below || !is_below(t, entry->parent, root))
+				continue;
+			entry->below = true;
+			changed = true;
+		}
+	}
+}
+
+unsigned tree_signal(pid_t root, int signo)
+{
+	AUTO(table_done) struct table t = {0};
+	unsigned count = 0;
+
+	read_table(&t);
+	if (t.count)
+		mark_below(&t, root);
+	/* A pid read a moment ago still names the same process: the kernel hands pids out in turn,
+	 * and the turn takes longer than this. */
+	for (size_t i = 0; i < t.count; i++) {
+		if (!t.entries[i].below || t.entries[i].dead)
+			continue;
+		(void)kill(t.entries[i].pid, signo);
+		count++;
+	}
+	return count;
+}
+
+unsigned tree_kill(pid_t root)
+{
+	unsigned count = 0, before;
+	int round = 0;
+
+	do {
+		before = count;
+		count = tree_signal(root, SIGSTOP);
+	} while (count > before && ++round < STOP_ROUNDS);
+	return count ? tree_signal(root, SIGKILL) : 0;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/tree.h — signals to everything below a process, found by the parents that /proc tells. */
+#pragma once
+
+#include <sys/types.h>
+
+/* Sends to every descendant of `root` that is not dead yet, not to root. Returns how many. */
+unsigned tree_signal(pid_t root, int signo);
+/* Stops them first, so that none can fork while others are looked for, then SIGKILL. Returns how
+ * many there were; to be called again until there are none. */
+unsigned tree_kill(pid_t root);

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/user.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+
+#define FILE_MAX (1024 * 1024)
+#define ID_MAX 4294967294 /* 2^32 - 1 means "unchanged" to the kernel */
+
+static void copy_text(char *out, size_t size, struct span text)
+{
+	(void)snprintf(out, size, "%.*s", (int)text.size, text.data);
+}
+
+static bool parse_id(struct span text, uint32_t *ret)
+{
+	struct error ignored;
+	int64_t number;
+
+	if (span_parse_whole(text, 0, ID_MAX, &number, &ignored) < 0)
+		return false;
+	*ret = (uint32_t)number;
+	return true;
+}
+
+/* name:password:uid:gid:comment:home:shell */
+struct passwd_line {
+	struct span name, home, shell;
+	uint32_t uid, gid;
+};
+
+static bool parse_passwd_line(struct span line, struct passwd_line *ret)
+{
+	struct span fields[7];
+
+	for (size_t i = 0; i < COUNT_OF(fields); i++)
+		if (!span_split(&line, ':', &fields[i]) && i + 1 < COUNT_OF(fields))
+			return false;
+	ret->name = fields[0];
+	ret->home = fields[5];
+	ret->shell = fields[6];
+	return parse_id(fields[2], &ret->uid) && parse_id(fields[3], &ret->gid);
+}
+
+static bool find_passwd(struct span passwd, const char *name, struct passwd_line *ret)
+{
+	uint32_t number;
+	bool is_number = parse_id(span_of(name), &number);
+	struct span line;
+
+	while (passwd.size) {
+		(void)span_split(&passwd, '\n', &line);
+		if (!parse_passwd_line(line, ret))
+			continue;
+		if (is_number ? ret->uid == number : span_equals_text(ret->name, name))
+			return true;
+	}
+	return false;
+}
+
+static bool lists_member(struct span members, const char *name)
+{
+	struct span member;
+
+	while (members.size) {
+		(void)span_split(&members, ',', &member);
+		if (span_equals_text(member, name))
+			return true;
+	}
+	return false;
+}
+
+/* name:password:gid:member,member */
+static void add_groups(struct span group, struct user *user)
+{
+	struct span line, ignored, number;
+	uint32_t gid;
+
+	while (group.size && user->group_count < USER_GROUPS_MAX) {
+		(void)span_split(&group, '\n', &line);
+		if (!span_split(&line, ':', &ignored) || !span_split(&line, ':', &ignored) ||
+		    !span_split(&line, ':', &number) || !parse_id(number, &gid))
+			continue;
+		if (gid != user->gid && lists_member(line, user->name))
+			user->groups[user->group_count++] = gid;
+	}
+}
+
+static int set_nameless(const char *name, struct user *ret, struct error *err)
+{
+	uint32_t number;
+
+	if (!parse_id(span_of(name), &number))
+		return FAIL(err, ERROR_NOT_FOUND, "no user '%s' in the sandbox", name);
+	ret->uid = ret->gid = number;
+	copy_text(ret->name, sizeof(ret->name), span_of(name));
+	copy_text(ret->home, sizeof(ret->home), SPAN("/"));
+	copy_text(ret->shell, sizeof(ret->shell), SPAN("/bin/sh"));
+	return 0;
+}
+
+int user_parse(struct span passwd, struct span group, const char *name, struct user *ret,
+               struct error *err)
+{
+	struct passwd_line line;
+	struct user user = {.group_count = 1};
+
+	if (find_passwd(passwd, name, &line)) {
+		user.uid = line.uid;
+		user.gid = line.gid;
+		copy_text(user.name, sizeof(user.name), line.name);
+		copy_text(user.home, sizeof(user.home), line.home.size ? line.home : SPAN("/"));
+		copy_text(user.shell, sizeof(user.shell),
+		          line.shell.size ? line.shell : SPAN("/bin/sh"));
+	} else if (set_nameless(name, &user, err) < 0) {
+		return -1;
+	}
+	user.groups[0] = user.gid;
+	add_groups(group, &user);
+	*ret = user;
+	return 0;
+}
+
+/* A missing or unfit file reads as empty. */
+static void read_table(const char *path, struct buf *out)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct error ignored;
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+		return;
+	if (fd_read_to_end(fd, out, &ignored) < 0)
+		buf_reset(out);
+}
+
+int user_find(const char *name, struct user *ret, struct error *err)
+{
+	AUTO(buf_done) struct buf passwd = BUF(FILE_MAX), group = BUF(FILE_MAX);
+
+	if (name[0] == '\0') {
+		*ret = (struct user){.groups = {0}, .group_count = 1};
+		copy_text(ret->name, sizeof(ret->name), SPAN("root"));
+		copy_text(ret->home, sizeof(ret->home), SPAN("/root"));
+		copy_text(ret->shell, sizeof(ret->shell), SPAN("/bin/sh"));
+		return 0;
+	}
+	read_table("/etc/passwd", &passwd);
+	read_table("/etc/group", &group);
+	return user_parse(buf_span(&passwd), buf_span(&group), name, ret, err);
+}
+
+int user_become(const struct user *user, struct error *err)
+{
+	if (setgroups(user->group_count, user->groups) < 0 ||
+	    setresgid(user->gid, user->gid, user->gid) < 0 ||
+	    setresuid(user->uid, user->uid, user->uid) < 0)
+		return FAIL_ERRNO(err, "become user '%s'", user->name);
+	/* A change of user may have set it to fs.suid_dumpable. */
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/user.h — who a command or a file worker becomes, from the sandbox's own /etc.
+ *
+ * The files belong to the sandbox and may say anything: they are read bounded and without waiting,
+ * and every name is cut to what fits. (The C library's getpwnam would load modules, which a static
+ * program cannot.) */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/attribute.h"
+#include "base/error.h"
+#include "base/span.h"
+
+#define USER_GROUPS_MAX 64
+struct user {
+	uid_t uid;
+	gid_t gid;
+	gid_t groups[USER_GROUPS_MAX];
+	unsigned group_count;
+	char name[64], home[256], shell[256];
+};
+
+/* By name or number; "" is root. A number that /etc/passwd does not know is a user without a name,
+ * of the group with the same number, at home in "/". */
+MUST_CHECK int user_find(const char *name, struct user *ret, struct error *err);
+/* The same over the texts of passwd and group. */
+MUST_CHECK int user_parse(struct span passwd, struct span group, const char *name, struct user *ret,
+                          struct error *err);
+/* Makes the calling process, for good, that user. */
+MUST_CHECK int user_become(const struct user *user, struct error *err);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/worker.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/files.h"
+
+#define REST_SIZE (sizeof(struct worker_rest) + WORKER_REST_MAX)
+
+bool worker_serves(uint16_t type)
+{
+	return type >= AGENT_READ && type <= AGENT_WATCH;
+}
+
+static void rest_free(struct connection *c)
+{
+	(void)munmap(c->rest, REST_SIZE);
+	c->rest = NULL;
+}
+
+int worker_start(struct connection *c, struct span bytes, struct error *err)
+{
+	struct agent *a = c->agent;
+	pid_t pid;
+
+	if (a->worker_count >= WORKERS_MAX)
+		return FAIL(err, ERROR_LIMIT, "%d connections are busy with files", WORKERS_MAX);
+	c->rest = mmap(NULL, REST_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (c->rest == MAP_FAILED)
+		return FAIL_ERRNO(err, "map memory for a file worker");
+	pid = fork();
+	if (pid == 0)
+		files_serve(&(struct files_options){.connection = c->watch.fd,
+		                                    .root = a->root,
+		                                    .resolve = a->resolve,
+		                                    .no_users = a->home != NULL,
+		                                    .bytes = bytes,
+		                                    .rest = c->rest});
+	if (pid < 0) {
+		rest_free(c);
+		return FAIL_ERRNO(err, "start a file worker");
+	}
+	c->worker = pid;
+	a->worker_count++;
+	return 0;
+}
+
+void worker_stop(struct connection *c)
+{
+	(void)kill(c->worker, SIGTERM);
+}
+
+static void take_back(struct connection *c, int status)
+{
+	bool goes_on = WIFEXITED(status) && WEXITSTATUS(status) == WORKER_GIVES_BACK;
+
+	c->worker = 0;
+	c->agent->worker_count--;
+	if (goes_on && c->rest->size <= WORKER_REST_MAX)
+		connection_handle(c, (struct span){c->rest->bytes, c->rest->size});
+	else
+		connection_close(c);
+	rest_free(c);
+}
+
+bool worker_on_exit(struct agent *a, pid_t pid, int status)
+{
+	LIST_EACH (&a->connections, item) {
+		struct connection *c = LIST_ENTRY(item, struct connection, item);
+
+		if (c->worker == pid) {
+			take_back(c, status);
+			return true;
+		}
+	}
+	return false;
+}
