@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the checks of this folder share: the tree's C files and LAYERS, and how mistakes are told."""
 
+import difflib
 import pathlib
 import re
 import sys
@@ -55,6 +56,14 @@ def without_comments(text, keep_strings=True):
         return _blank(token)
 
     return TOKENS.sub(replace, text)
+
+
+def difference(document, now):
+    """What a file of the tree lacks to be `now`, as the lines of a diff."""
+    before = document.read_text() if document.exists() else ""
+    name = name_of(document)
+    return list(difflib.unified_diff(before.splitlines(), now.splitlines(), name, "built",
+                                     lineterm="", n=1))
 
 
 def report(mistakes, good):

@@ -34,16 +34,31 @@ build_configure()
 	}
 }
 
+# Ninja rewrites one line on a terminal; elsewhere its many lines go to a log.
+build_ninja()
+{
+	local folder=$1 log=$1/build.log
+	shift
+	if [ -t 2 ]; then
+		${WRAP:-} ninja -C "$folder" "$@" >&2
+		return
+	fi
+	if ! ${WRAP:-} ninja -C "$folder" "$@" >"$log" 2>&1; then
+		grep -vE '^\[[0-9]+/[0-9]+\]' "$log" | tail -n 40 >&2
+		return 1
+	fi
+}
+
 # build_kind KIND [TARGET…]
 build_kind()
 {
-	local kind=$1 folder=${BUILD_FOLDER[$1]}
+	local kind=$1
 	shift
 	ensure_packages tools/packages.txt
-	step "build in $folder"
+	step "build in ${BUILD_FOLDER[$kind]}"
 	build_configure "$kind" || return 1
 	# shellcheck disable=SC2086
-	ninja -C "$folder" --quiet "$@" ${BUILD_TARGETS[$kind]:-} >&2
+	build_ninja "${BUILD_FOLDER[$kind]}" "$@" ${BUILD_TARGETS[$kind]:-}
 }
 
 dev_build()

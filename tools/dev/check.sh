@@ -103,10 +103,10 @@ suite_checks()
 	else
 		result failed checks tidy "the clang build failed"
 	fi
-	if build_kind gcc && build/atolld --help >/dev/null 2>&1; then
-		run_check openapi tools/check_openapi.py
+	if build_kind gcc && [ -x build/atolld ] && [ -x build/atoll ]; then
+		run_check reference tools/check_reference.py
 	else
-		result failed checks openapi "build/atolld does not run"
+		result failed checks reference "build/atolld and build/atoll are not built"
 	fi
 }
 

@@ -48,8 +48,8 @@ suite_tsan()
 	build_configure tsan || { result failed tsan build "the build failed"; return; }
 	tests=$(meson test -C build-tsan --list 2>/dev/null | sed 's|.* / ||' |
 		grep -E "^($TSAN_FOLDERS)/" || true)
-	# shellcheck disable=SC2086 # words
-	if ! $WRAP ninja -C build-tsan --quiet $(sed 's|/|_|; s|^|tests/unit_|' <<<"$tests") >&2; then
+	# shellcheck disable=SC2046 # words
+	if ! build_kind tsan $(sed 's|/|_|; s|^|tests/unit_|' <<<"$tests"); then
 		result failed tsan build "the build failed"
 		return
 	fi

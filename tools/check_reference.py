@@ -1,0 +1,50 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The reference pages against the programs that they come from. --write brings them up to date."""
+
+import json
+import subprocess
+import sys
+
+import tree
+
+
+def output_of(*arguments):
+    command = [tree.ROOT / "build" / arguments[0], *arguments[1:]]
+    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
+
+
+def openapi():
+    return json.dumps(json.loads(output_of("atolld", "--openapi")), indent=1,
+                      ensure_ascii=False) + "\n"
+
+
+def options():
+    return "# Options\n\n" + OPTIONS_HEAD + output_of("atoll", "config", "--reference")
+
+
+OPTIONS_HEAD = """\
+Each can be a flag (`--log-level=debug`), a line of `DATA/atoll.yaml` or of the file that `--config` names
+(`log_level: debug`), or an environment variable; a flag wins over the environment, and that over the file.
+`atoll config` prints the values in force. Written by `tools/check_reference.py --write`.
+
+"""
+PAGES = {"docs/api/openapi.json": openapi, "docs/configuration.md": options}
+
+
+def main():
+    mistakes = []
+    for name, make in PAGES.items():
+        page = tree.ROOT / name
+        now = make()
+        if sys.argv[1:] == ["--write"]:
+            page.parent.mkdir(parents=True, exist_ok=True)
+            page.write_text(now)
+        lines = tree.difference(page, now)
+        if lines:
+            mistakes += lines[:40] + [f"{name} is stale: run tools/check_reference.py --write"]
+    tree.report(mistakes, "the reference is what the programs say")
+
+
+if __name__ == "__main__":
+    main()
