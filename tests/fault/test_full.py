@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A full disk and too little memory: errors that say so, nothing lost, and all well again afterwards."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+PATH = "/api/sandbox/instances"
+
+
+@pytest.fixture
+def small_disk():
+    """A data folder on a filesystem of 96 MiB."""
+    image = tempfile.NamedTemporaryFile(prefix="atoll-disk-", suffix=".img", delete=False)
+    image.truncate(96 << 20)
+    image.close()
+    folder = tempfile.mkdtemp(prefix="atoll-small-")
+    try:
+        subprocess.run(["mkfs.ext4", "-q", "-F", image.name], check=True)
+        if subprocess.run(["mount", "-o", "loop", image.name, folder], capture_output=True).returncode != 0:
+            pytest.skip("this machine cannot mount a loop device")
+        yield pathlib.Path(folder)
+    finally:
+        subprocess.run(["umount", "-l", folder], capture_output=True)
+        os.unlink(image.name)
+        os.rmdir(folder)
+
+
+def test_a_full_disk_is_said_and_survived(small_disk):
+    server = atoll.Server(data=small_disk).start()
+    api = server.api()
+    kept = api.create(internet=False, persistent=True)["id"]
+    api.write(kept, "/home/user/kept", b"kept")
+    filler = small_disk / "filler"
+    with open(filler, "wb") as out:
+        try:
+            while True:
+                out.write(b"x" * (1 << 20))
+        except OSError:
+            pass
+    try:
+        made = api.create(internet=False)
+        api.remove(made["id"])
+    except atoll.ApiError as failure:
+        assert failure.status in (429, 500, 503, 507), failure
+        assert failure.message
+    try:
+        api.write(kept, "/home/user/more", b"y" * (4 << 20))
+    except atoll.ApiError as failure:
+        assert failure.status in (413, 429, 500, 507), failure
+    assert api.raw("GET", "/healthz").status == 200
+    os.unlink(filler)
+    assert api.read(kept, "/home/user/kept") == b"kept"
+    made = api.create(internet=False)
+    assert api.exec(made["id"], "echo well again")["stdout"] == "well again\n"
+    for row in api.get(PATH)["items"]:
+        api.remove(row["id"])
+    atoll.Host(small_disk).wait_clean()
+    server.stop()
+
+
+def test_an_agent_without_memory_ends_with_its_reason(private_server):
+    api = private_server.start().api()
+    made = api.create(internet=False, resources={"memory_mb": 32, "pids": 64})["id"]
+    script = "x=; while :; do x=\"$x$x$(head -c 1000000 /dev/zero | tr '\\0' x)\"; done"
+    try:
+        api.exec(made, script, timeout_ms=15000)
+    except atoll.ApiError as failure:
+        assert failure.status in (409, 502, 503)
+    row = api.get(f"{PATH}/{made}")
+    assert row["state"] in ("started", "stopped", "failed")
+    if row["state"] != "started":
+        assert row["reason"] in ("oom", "exit")
+    else:
+        assert api.exec(made, "echo lives")["stdout"] == "lives\n"
+    api.remove(made)
+    atoll.Host(private_server.data).wait_clean()

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kill -9 at every named step and at random moments: afterwards nothing of ours is left, and the store
+tells the truth. docs/debugging.md explains ATOLL_FAULT."""
+
+import contextlib
+import os
+import pathlib
+import random
+import re
+import signal
+import threading
+import time
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+PATH = "/api/sandbox/instances"
+
+
+def named_steps(folder, call):
+    """The steps that the source names, so that a new one cannot be forgotten here."""
+    names = set()
+    for source in (atoll.ROOT / "src" / folder).glob("*.c"):
+        names |= set(re.findall(call + r'\("([a-z-]+)"\)', source.read_text()))
+    return sorted(names)
+
+
+BROKER_STEPS = named_steps("broker", "host_fault")
+API_STEPS = named_steps("fleet", "fleet_fault")
+
+
+def truth(server):
+    """Every row, what runs and what is on the disk agree."""
+    api = server.api()
+    rows = {row["id"]: row["state"] for row in api.get(f"{PATH}?limit=1000")["items"]}
+    host = atoll.Host(server.data)
+
+    def agree():
+        living = {i for i, state in rows.items() if state in ("started", "stopped")}
+        rows.update({row["id"]: row["state"] for row in api.get(f"{PATH}?limit=1000")["items"]})
+        return set(host.files()) <= living and not any(state in ("creating", "deleting") for state in rows.values())
+    atoll.wait_for(agree, 15, f"store and host agree: {rows} {host.leftovers()}")
+    for sandbox, state in rows.items():
+        if state == "started":
+            assert api.exec(sandbox, "echo alive")["stdout"] == "alive\n"
+    api.close()
+
+
+def use(api, sandbox=None):
+    """One create, exec and delete; whatever fails is expected to, by an error and not by hanging."""
+    with contextlib.suppress(atoll.ApiError, OSError, ConnectionError):
+        made = api.create(internet=False)["id"]
+        api.exec(made, "true")
+        api.remove(made)
+
+
+def clean_after(server):
+    server.environment.pop("ATOLL_FAULT", None)
+    server.stop()
+    server.start()
+    truth(server)
+    api = server.api()
+    made = api.create(internet=False)["id"]
+    assert api.exec(made, "echo works")["stdout"] == "works\n"
+    for row in api.get(f"{PATH}?limit=1000")["items"]:
+        api.remove(row["id"])
+    atoll.Host(server.data).wait_clean()
+
+
+def test_the_steps_are_known():
+    assert len(BROKER_STEPS) >= 8
+    assert len(API_STEPS) >= 4
+
+
+@pytest.mark.parametrize("step", BROKER_STEPS)
+def test_the_broker_dies_at_a_step(private_server, step):
+    private_server.environment["ATOLL_FAULT"] = f"broker:{step}:kill"
+    private_server.start()
+    api = private_server.api(timeout=20)
+    for _ in range(2):
+        use(api)
+    clean_after(private_server)
+
+
+@pytest.mark.parametrize("step", API_STEPS)
+def test_the_api_process_dies_at_a_step(private_server, step):
+    private_server.environment["ATOLL_FAULT"] = f"api:{step}:kill"
+    private_server.start()
+    for _ in range(2):
+        with contextlib.suppress(AssertionError):
+            private_server.wait_ready(10)
+        use(private_server.api(timeout=20))
+    clean_after(private_server)
+
+
+@pytest.mark.parametrize("role", ["api", "broker", "agent"])
+def test_a_storm_of_kills(private_server, role):
+    """Creates and deletes go on while one kind of process is killed at random moments."""
+    private_server.start()
+    stop, dice = threading.Event(), random.Random(20261121)
+
+    def work():
+        while not stop.is_set():
+            use(private_server.api(timeout=10))
+            time.sleep(0.005)
+
+    def victims():
+        if role == "agent":
+            mine = atoll.Host(private_server.data).runs()
+            return [p for p in atoll.Host(private_server.data).agents() if mine]
+        pid = private_server.pid_of(role)
+        return [pid] if pid else []
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    end = time.monotonic() + 12
+    while time.monotonic() < end:
+        time.sleep(dice.uniform(0.05, 0.6))
+        for pid in victims()[:1 if role != "agent" else 3]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    stop.set()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive(), "a client hangs"
+    private_server.wait_ready(30)
+    clean_after(private_server)
+
+
+def test_everything_is_killed_in_the_middle_of_creates(private_server):
+    for _ in range(4):
+        private_server.start()
+        threads = [threading.Thread(target=use, args=(private_server.api(timeout=5),)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        time.sleep(random.uniform(0.001, 0.02))
+        for pid in [private_server.process.pid, *private_server.descendants()]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        private_server.process.wait()
+        for thread in threads:
+            thread.join(30)
+    private_server.start()
+    clean_after(private_server)
+
+
+def test_nothing_global_is_left_when_a_server_is_gone():
+    before = atoll.global_resources()
+    server = atoll.Server().start()
+    api = server.api()
+    for internet in (True, False):
+        with api.sandbox(internet=internet) as sandbox:
+            api.exec(sandbox, "true")
+    server.remove_all()
+    atoll.wait_for(lambda: all(set(now) <= set(before[name]) for name, now in atoll.global_resources().items()), 10,
+                   "cgroups, interfaces and agents as before")
+    assert pathlib.Path("/proc/self/mountinfo").read_text().count(str(server.data)) == 0
