@@ -11,6 +11,7 @@ import atoll
 
 pytestmark = pytest.mark.needs_root
 PATH = "/api/sandbox/instances"
+BYTES = {"Content-Type": "application/octet-stream"}
 
 
 def ndjson(response):
@@ -152,22 +153,22 @@ def test_a_detached_command_can_be_listed_fed_and_waited_for(api, box):
     process = detached(api, box, cmd="/bin/cat", stdin_open=True)["process"]
     listed = api.get(f"{PATH}/{box}/processes")["items"]
     assert any(p["process"] == process and p["state"] == "running" for p in listed)
-    api.post(f"{PATH}/{box}/processes/{process}/stdin", {"data": "hello "})
-    api.post(f"{PATH}/{box}/processes/{process}/stdin", {"data": "again\n", "end": True})
-    result = api.post(f"{PATH}/{box}/processes/{process}/wait", {"timeout_ms": 5000})
+    api.call("POST", f"{PATH}/{box}/processes/{process}/stdin", b"hello ", BYTES)
+    api.call("POST", f"{PATH}/{box}/processes/{process}/stdin?end=true", b"again\n", BYTES)
+    result = api.get(f"{PATH}/{box}/processes/{process}/wait?timeout_ms=5000")
     assert result["exit_code"] == 0 and result["stdout"] == "hello again\n"
 
 
 def test_a_detached_command_can_be_signalled(api, box):
     process = detached(api, box, command="sleep 100")["process"]
     api.post(f"{PATH}/{box}/processes/{process}/signal", {"signal": "TERM"})
-    result = api.post(f"{PATH}/{box}/processes/{process}/wait", {"timeout_ms": 5000})
+    result = api.get(f"{PATH}/{box}/processes/{process}/wait?timeout_ms=5000")
     assert result["exit_code"] == 143
 
 
 def test_a_stream_is_taken_up_by_offset(server, api, box):
     process = detached(api, box, command="for i in 1 2 3 4 5 6 7 8 9; do echo line $i; sleep 0.05; done")["process"]
-    api.post(f"{PATH}/{box}/processes/{process}/wait", {"timeout_ms": 5000})
+    api.get(f"{PATH}/{box}/processes/{process}/wait?timeout_ms=5000")
     own = server.api()
     whole = own.open("GET", f"{PATH}/{box}/processes/{process}/stream?stream=ndjson&since=0")
     first = text_of(list(ndjson(whole)), "stdout")
@@ -185,7 +186,7 @@ def test_a_broken_stream_leaves_the_command_running(server, api, box):
     own.connection.sock.close() if own.connection and own.connection.sock else None
     response.close()
     own.close()
-    result = api.post(f"{PATH}/{box}/processes/{process}/wait", {"timeout_ms": 8000})
+    result = api.get(f"{PATH}/{box}/processes/{process}/wait?timeout_ms=8000")
     assert result["exit_code"] == 0 and result["stdout"] == "begin\nend\n"
 
 

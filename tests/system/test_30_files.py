@@ -192,6 +192,6 @@ def test_the_user_decides_what_may_be_read(api, box):
 
 def test_a_range_of_a_file(api, box):
     api.write(box, "digits", b"0123456789")
-    answer = api.raw("GET", files(box, "content", path="digits", offset=3, limit=4))
+    answer = api.raw("GET", files(box, "content", path="digits", offset=3, length=4))
     assert answer.body == b"3456"
     assert os.environ.get("HOME")

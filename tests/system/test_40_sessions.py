@@ -37,9 +37,9 @@ def test_files_stay_between_calls(api, session):
 
 def test_read_pages(api, session):
     api.post("/v1/sandbox/write", {**session, "path": "long", "content": "".join(f"line {i}\n" for i in range(1, 5001))})
-    first = api.post("/v1/sandbox/read", {**session, "path": "long", "offset": 0, "limit": 10})
+    first = api.post("/v1/sandbox/read", {**session, "path": "long", "limit": 10})
     assert first["content"].splitlines()[0].endswith("line 1") and first["total_lines"] == 5000
-    later = api.post("/v1/sandbox/read", {**session, "path": "long", "offset": 4995, "limit": 10})
+    later = api.post("/v1/sandbox/read", {**session, "path": "long", "offset": 4991, "limit": 10})
     assert later["content"].splitlines()[-1].endswith("line 5000")
 
 
@@ -61,8 +61,7 @@ def test_grep_and_glob_build_no_shell_command(api, session):
         except atoll.ApiError as failure:
             assert failure.status == 400
     assert api.post("/v1/sandbox/bash", {**session, "command": "ls /tmp/pwned"})["exit_code"] != 0
-    names = [m["path"] if isinstance(m, dict) else m for m in
-             api.post("/v1/sandbox/glob", {**session, "pattern": "**/*.py"})["matches"]]
+    names = api.post("/v1/sandbox/glob", {**session, "pattern": "**/*.py"})["paths"]
     assert sorted(n.lstrip("./") for n in names) == ["src/a.py", "src/b c.py"]
 
 
@@ -90,8 +89,7 @@ def test_many_first_uses_make_one_sandbox(server, api, session):
 
 def test_copy_writes_many_files(api, session):
     path = f"/v1/sandbox/sessions/{session['tenant_id']}/{session['session_id']}/copy"
-    api.post(path, {"files": [{"path": "x/1", "content": "one"}, {"path": "x/2", "content": base64.b64encode(b"\0").decode(),
-                                                                 "encoding": "base64"}]})
+    api.post(path, {"files": [{"path": "x/1", "content": "one"}, {"path": "x/2", "content_base64": base64.b64encode(b"\0").decode()}]})
     result = api.post("/v1/sandbox/bash", {**session, "command": "cat x/1; stat -c %s x/2"})
     assert result["stdout"] == "one1\n"
 

@@ -19,7 +19,7 @@ def test_commands_survive_kill_9(private_server, role):
     atoll.wait_for(lambda: private_server.pid_of(role) not in (None, old), 15, "a new process")
     private_server.wait_ready()
     api.close()
-    result = api.post(f"{PATH}/{made}/processes/{process}/wait", {"timeout_ms": 20000})
+    result = api.get(f"{PATH}/{made}/processes/{process}/wait?timeout_ms=20000")
     assert result["exit_code"] == 0
     assert result["stdout"] == "".join(f"tick {i}\n" for i in range(1, 41))
     assert api.exec(made, "echo after")["stdout"] == "after\n"

@@ -26,7 +26,7 @@ static const struct json_member thing_shape_members[] = {
         JSON_WHOLE_MEMBER(thing, count, .min = 0, .max = 9),
         JSON_END,
 };
-static const JSON_SHAPE(thing_shape, "Thing", thing, "a thing");
+static JSON_SHAPE(thing_shape, "Thing", thing, "a thing");
 
 static int answer_path(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tests/unit/agent/box.h — an agent as a child of the test, in a folder of its own and without any
+ * namespace, and a client that speaks to it. Every failure ends the test. */
+#pragma once
+
+#include "unit.h"
+
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "wire/agent.h"
+#include "wire/agent_files.h"
+
+#define PATIENCE_MS 10000
+
+struct box {
+	pid_t pid;
+	char folder[64]; /* fresh and empty */
+	char socket[80];
+	struct arena arena; /* of replies */
+	struct buf payload; /* of the last frame; OUTPUT and DATA point into it */
+};
+
+enum box_kind { BOX_HOST /* --host-root folder */, BOX_PLAIN /* root is "/" */ };
+
+struct box box_start(enum box_kind kind);
+/* Checks that the agent has no child left, ends it, and removes the folder. */
+void box_end(struct box *b);
+int box_connect(struct box *b);
+/* A path in the folder, good until the box ends. */
+const char *box_path(struct box *b, const char *name);
+void box_put(struct box *b, const char *name, const char *text);
+/* The file's text, or NULL. */
+const char *box_get(struct box *b, const char *name);
+/* Entries of the folder, with hidden ones. */
+unsigned box_count_entries(struct box *b, const char *name);
+/* Children of the agent (file workers, keepers), dead ones not counted. */
+unsigned box_children(struct box *b);
+void box_wait_for_children(struct box *b, unsigned count);
+
+void say(struct box *b, int fd, uint16_t type, const struct wire_member *shape,
+         const void *message);
+void say_raw(struct box *b, int fd, uint16_t type, struct span payload);
+/* The next frame's type; its payload is in b->payload. */
+uint16_t hear_any(struct box *b, int fd);
+void hear(struct box *b, int fd, uint16_t type, const struct wire_member *shape, void *message,
+          size_t size);
+#define HEAR(b, fd, type, name, message)                                                           \
+	hear((b), (fd), (type), name##_shape, (message), sizeof(struct name))
+#define HEAR_EMPTY(b, fd, type) hear((b), (fd), (type), NULL, &(char){0}, 1)
+struct agent_failed hear_failed(struct box *b, int fd);
+uint64_t hear_done(struct box *b, int fd);
+/* True when the agent closes without a word. */
+bool hear_end(struct box *b, int fd);
+
+struct ran {
+	struct agent_process process;
+	struct buf out[2];
+};
+/* Asks for a command and hears STARTED; the answer is the process. */
+uint64_t exec_start(struct box *b, int fd, const struct agent_exec *exec);
+/* OUTPUT up to EXIT. Offsets must be without gaps from `since`. */
+struct ran exec_finish(struct box *b, int fd);
+struct ran exec(struct box *b, int fd, const struct agent_exec *exec);
+void ran_done(struct ran *r);
+/* `sh -c LINE`, as an exec to be refined. */
+struct agent_exec shell(struct box *b, const char *line);
+struct ran run_shell(struct box *b, const char *line);
+
+/* True once the process is gone or dead. */
+bool is_dead(pid_t pid);
+void wait_until_dead(pid_t pid);
+/* Waits for a file to appear with a number in it. */
+int wait_for_number(struct box *b, const char *name);
