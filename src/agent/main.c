@@ -2,6 +2,7 @@
 #include "agent/agent.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <linux/openat2.h>
 #include <malloc.h>
 #include <signal.h>
@@ -103,7 +104,8 @@ static int prepare_process(const struct options *o, struct error *err)
 	/* As pid 1 we are that anyway. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return FAIL_ERRNO(err, "adopt orphans");
-	if (fcntl(o->listener, F_SETFD, FD_CLOEXEC) < 0 ||
+	/* Whatever we were started with: none of it is for the commands. */
+	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ||
 	    fcntl(o->listener, F_SETFL, O_NONBLOCK) < 0)
 		return FAIL_ERRNO(err, "listening descriptor %d", o->listener);
 	return 0;

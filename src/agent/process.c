@@ -246,6 +246,7 @@ static void finish(struct process *p)
 	watch_close(p->agent, &p->in);
 	buf_done(&p->stdin_bytes);
 	connections_resume(p->agent, p);
+	process_trim(p);
 	LIST_EACH (&p->viewers, item)
 		connection_flush(LIST_ENTRY(item, struct connection, viewer));
 }

@@ -38,7 +38,7 @@ struct process {
 	struct arena arena;
 	struct arena spawn_arena; /* what only the start needs */
 	struct spawn spawn;
-	struct user user;
+	struct user *user;     /* in spawn_arena */
 	struct keeper *keeper; /* NULL once it has ended */
 	bool started;
 	bool killing, over;
@@ -87,6 +87,8 @@ void process_watch_output(struct process *p);
 void process_resume(struct process *p);
 /* Reads what is there; once the process is over, its readers learn of it. */
 void process_drain(struct process *p);
+/* Gives back the rings' unused memory. */
+void process_trim(struct process *p);
 bool process_output_has_ended(const struct process *p);
 /* Something waits in a pipe for a slow reader to make room. */
 bool process_output_is_held(const struct process *p);

@@ -15,7 +15,7 @@ void ring_done(struct ring *r)
 	r->start = r->end;
 }
 
-static size_t used(const struct ring *r)
+size_t ring_used(const struct ring *r)
 {
 	return (size_t)(r->end - r->start);
 }
@@ -27,32 +27,33 @@ static size_t smaller(size_t a, size_t b)
 
 size_t ring_wants(const struct ring *r)
 {
-	if (used(r) < r->capacity)
+	if (ring_used(r) < r->capacity)
 		return r->capacity;
-	return smaller(r->capacity ? 4 * r->capacity : RING_FIRST_SIZE, r->capacity_max);
+	return smaller(r->capacity < RING_FIRST_SIZE / 4 ? RING_FIRST_SIZE : 4 * r->capacity,
+	               r->capacity_max);
 }
 
-void ring_grow(struct ring *r, size_t capacity)
+void ring_resize(struct ring *r, size_t capacity)
 {
-	struct ring larger = {.capacity = capacity,
-	                      .capacity_max = r->capacity_max,
-	                      .start = r->start,
-	                      .end = r->end};
+	struct ring other = {.capacity = capacity,
+	                     .capacity_max = r->capacity_max,
+	                     .start = r->start,
+	                     .end = r->end};
 	uint64_t at = r->start;
 
-	assert(capacity >= r->capacity);
-	larger.data = malloc(capacity);
-	if (!larger.data)
+	assert(capacity >= ring_used(r));
+	other.data = capacity ? malloc(capacity) : NULL;
+	if (capacity && !other.data)
 		abort();
 	while (at < r->end) {
 		struct span piece = ring_peek(r, &at);
 
 		piece.size = smaller(piece.size, capacity - at % capacity);
-		memcpy(larger.data + at % capacity, piece.data, piece.size);
+		memcpy(other.data + at % capacity, piece.data, piece.size);
 		at += piece.size;
 	}
 	free(r->data);
-	*r = larger;
+	*r = other;
 }
 
 static void give_way(struct ring *r, uint64_t floor)
@@ -69,9 +70,9 @@ ssize_t ring_fill(struct ring *r, int fd, uint64_t floor)
 	size_t room, at;
 	ssize_t got;
 
-	if (used(r) == r->capacity)
+	if (ring_used(r) == r->capacity)
 		give_way(r, floor);
-	room = smaller(r->capacity - used(r), RING_READ_MAX);
+	room = smaller(r->capacity - ring_used(r), RING_READ_MAX);
 	if (room == 0) {
 		errno = ENOBUFS;
 		return -1;

@@ -22,7 +22,9 @@ struct ring {
 void ring_done(struct ring *r);
 /* The capacity that ring_fill would want next; `capacity` when it needs no more. */
 size_t ring_wants(const struct ring *r);
-void ring_grow(struct ring *r, size_t capacity);
+size_t ring_used(const struct ring *r);
+/* Keeps all bytes; `capacity` is at least what is used. */
+void ring_resize(struct ring *r, size_t capacity);
 /* One read(2) into the ring. Its result; 0 at the end of file; -1 with errno ENOBUFS when nothing
  * may be overwritten. */
 ssize_t ring_fill(struct ring *r, int fd, uint64_t floor);

@@ -43,10 +43,10 @@ static void env_put(const char **env, size_t *count, const char *entry)
 static const char **make_env(struct process *p, const struct agent_exec *exec)
 {
 	const char *const own[OWN_ENV_MAX] = {
-	        arena_format(&p->spawn_arena, "HOME=%s", p->user.home),
-	        arena_format(&p->spawn_arena, "USER=%s", p->user.name),
-	        arena_format(&p->spawn_arena, "LOGNAME=%s", p->user.name),
-	        arena_format(&p->spawn_arena, "SHELL=%s", p->user.shell),
+	        arena_format(&p->spawn_arena, "HOME=%s", p->user->home),
+	        arena_format(&p->spawn_arena, "USER=%s", p->user->name),
+	        arena_format(&p->spawn_arena, "LOGNAME=%s", p->user->name),
+	        arena_format(&p->spawn_arena, "SHELL=%s", p->user->shell),
 	        "PATH=" PATH_DEFAULT,
 	        "LANG=C.UTF-8",
 	        exec->flags & AGENT_EXEC_TTY ? "TERM=xterm-256color" : NULL,
@@ -94,15 +94,16 @@ static int check_env(const struct agent_exec *exec, struct error *err)
 
 static int set_user(struct process *p, const struct agent_exec *exec, struct error *err)
 {
-	if (user_find(p->agent->home ? "" : exec->user, &p->user, err) < 0)
+	p->user = ARENA_NEW(&p->spawn_arena, struct user);
+	if (user_find(p->agent->home ? "" : exec->user, p->user, err) < 0)
 		return -1;
 	if (p->agent->home) {
 		/* No namespaces: the host's users are none of a sandbox's business. */
-		if (strlen(p->agent->home) >= sizeof(p->user.home))
+		if (strlen(p->agent->home) >= sizeof(p->user->home))
 			return FAIL(err, ERROR_INVALID, "sandbox folder has too long a path");
-		memcpy(p->user.home, p->agent->home, strlen(p->agent->home) + 1);
+		memcpy(p->user->home, p->agent->home, strlen(p->agent->home) + 1);
 	} else if (exec->user[0]) {
-		p->spawn.user = &p->user;
+		p->spawn.user = p->user;
 	}
 	return 0;
 }
@@ -112,9 +113,9 @@ static const char *choose_folder(const struct process *p, const struct agent_exe
 {
 	if (exec->cwd[0])
 		return exec->cwd;
-	if (p->agent->home || access(p->user.home, X_OK) < 0)
+	if (p->agent->home || access(p->user->home, X_OK) < 0)
 		return "/";
-	return p->user.home;
+	return p->user->home;
 }
 
 /* ---- streams ---- */
@@ -163,7 +164,7 @@ static int open_pty(struct process *p, const struct agent_exec *exec, struct err
 	if (slave < 0)
 		return FAIL_ERRNO(err, "open a terminal");
 	p->spawn.fds[0] = p->spawn.fds[1] = p->spawn.fds[2] = slave;
-	if (p->spawn.user && fchown(slave, p->user.uid, (gid_t)-1) < 0)
+	if (p->spawn.user && fchown(slave, p->user->uid, (gid_t)-1) < 0)
 		return FAIL_ERRNO(err, "hand over a terminal");
 	p->in.fd = fcntl(master, F_DUPFD_CLOEXEC, 3);
 	return p->in.fd < 0 ? FAIL_ERRNO(err, "open a terminal") : 0;

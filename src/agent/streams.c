@@ -124,8 +124,18 @@ static void grow(struct process *p, struct ring *r)
 		forget_an_ended_one(a, p);
 	if (a->ring_bytes + more > PROCESS_RINGS_MAX && r->capacity)
 		return;
-	ring_grow(r, wanted);
+	ring_resize(r, wanted);
 	a->ring_bytes += more;
+}
+
+void process_trim(struct process *p)
+{
+	for (int i = 0; i < 2; i++) {
+		struct ring *r = &p->out[i].ring;
+
+		p->agent->ring_bytes -= r->capacity - ring_used(r);
+		ring_resize(r, ring_used(r));
+	}
 }
 
 static void flush_viewers(struct process *p)
