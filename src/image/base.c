@@ -101,37 +101,40 @@ static void take_line(void *context, const char *line)
 
 /* ---- mmdebstrap ---- */
 
-static int write_scratch(const struct work *w, const char *name, const struct buf *text,
-                         const char **ret, struct arena *a, struct error *err)
+/* `path` is in the jail. */
+static int write_scratch(const struct work *w, const char *path, const struct buf *text,
+                         struct error *err)
 {
-	*ret = arena_format(a, "%s/%s", w->scratch, name);
-	return file_write(AT_FDCWD, *ret, buf_span(text), 0600, err);
+	return file_write(w->folder, path + strlen(JAIL_FOLDER "/"), buf_span(text), 0600, err);
 }
 
-static int bootstrap(const struct work *w, struct host_apt *apt, struct arena *a, struct error *err)
+#define OPTIONS WORK_SCRATCH "/apt.conf"
+#define SOURCES WORK_SCRATCH "/sources.list"
+
+static int bootstrap(const struct work *w, struct host_apt *apt, struct error *err)
 {
 	struct base_progress progress = {.fd = w->job->progress_fd};
-	const char *options, *sources;
 
 	/* Sources and options may hold passwords: in files they are seen by root alone. */
 	buf_add_text(&apt->options, "APT::Install-Recommends \"false\";\n"
 	                            "APT::Sandbox::User \"root\";\n"
 	                            "Dpkg::Use-Pty \"false\";\n");
-	if (write_scratch(w, "apt.conf", &apt->options, &options, a, err) < 0 ||
-	    write_scratch(w, "sources.list", &apt->sources, &sources, a, err) < 0)
+	if (write_scratch(w, OPTIONS, &apt->options, err) < 0 ||
+	    write_scratch(w, SOURCES, &apt->sources, err) < 0)
 		return -1;
 	const char *argv[] = {
 	        "mmdebstrap", "--verbose", "--mode=root", "--variant=minbase", "--format=directory",
-	        "--include=" PACKAGES, arena_format(a, "--aptopt=%s", options),
+	        "--include=" PACKAGES, "--aptopt=" OPTIONS,
 	        /* Documentation in other languages and of nobody's interest is a fifth of all. */
 	        "--dpkgopt=path-exclude=/usr/share/man/*",
 	        "--dpkgopt=path-exclude=/usr/share/locale/*",
 	        "--dpkgopt=path-exclude=/usr/share/doc/*",
-	        "--dpkgopt=path-include=/usr/share/doc/*/copyright", apt->suite, w->root,
-	        apt->sources.size > 0 ? sources : NULL, NULL};
-	const char *env[] = {arena_format(a, "TMPDIR=%s", w->scratch), NULL};
+	        "--dpkgopt=path-include=/usr/share/doc/*/copyright", apt->suite, WORK_ROOT,
+	        apt->sources.size > 0 ? SOURCES : NULL, NULL};
+	static const char *const env[] = {"TMPDIR=" WORK_SCRATCH, NULL};
 	struct image_command command = {.argv = argv,
 	                                .env = env,
+	                                .folder_fd = w->folder,
 	                                .network = true,
 	                                .source_fd = -1,
 	                                .measured = NULL,
@@ -278,7 +281,7 @@ static int build(struct work *w, struct host_apt *apt, struct arena *a, struct e
 
 	progress_tell(w->job->progress_fd, 1, "asking apt for its sources");
 	if (command_require("mmdebstrap", err) < 0 || host_apt_ask(w->job, a, apt, err) < 0 ||
-	    bootstrap(w, apt, a, err) < 0 || finish(w, apt, &authorities, err) < 0 ||
+	    bootstrap(w, apt, err) < 0 || finish(w, apt, &authorities, err) < 0 ||
 	    tree_size(w->root, &bytes, err) < 0)
 		return -1;
 	if (bytes > w->job->size_max)

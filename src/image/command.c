@@ -139,8 +139,10 @@ static int follow(struct running *r, struct error *err)
 		if (ready < 0)
 			return -1;
 		ssize_t got = ready ? read(r->output_fd, bytes, sizeof(bytes)) : -1;
-		if (got == 0)
+		if (got == 0) {
+			take_output(r, "\n", 1);
 			return 0;
+		}
 		if (got > 0)
 			take_output(r, bytes, (size_t)got);
 		else if (ready && errno != EINTR)
@@ -170,7 +172,8 @@ static int start(struct running *r, struct error *err)
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return FAIL_ERRNO(err, "make a pipe");
 	struct jail jail = {
-	        .writable = command->writable,
+	        .folder_fd = command->folder_fd,
+	        .strict = command->strict,
 	        .network = command->network,
 	        .source_fd = command->source_fd,
 	        .output_fd = ends[1],

@@ -13,8 +13,8 @@ struct image_command {
 	int (*function)(void *context);
 	void *context;
 	const char *const *env; /* NULL-terminated, over a small set of ours */
-	const char *writable;   /* of struct jail */
-	bool network;
+	int folder_fd;          /* of struct jail */
+	bool strict, network;
 	int source_fd;        /* of struct jail */
 	const char *measured; /* folder that may hold at most job->size_max; NULL = any */
 	void (*on_line)(void *context, const char *line); /* may be NULL; gets `line_context` */

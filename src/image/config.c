@@ -3,8 +3,10 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "json/json.h"
 
 #define CONFIG_SIZE_MAX (256 * 1024)
@@ -27,8 +29,16 @@ static const struct json_member config_file_shape_members[] = {
 static JSON_SHAPE(config_file_shape, "TemplateFile", config_file,
                   "What a template's root filesystem says of itself");
 
-int config_save(int folder, const struct image_config *config, struct error *err)
+static void config_name(const char *name, char out[PATH_NAME_MAX])
 {
+	/* No template's own name starts with a dot. */
+	(void)snprintf(out, PATH_NAME_MAX, ".%s.json", name);
+}
+
+int config_save(int templates, const char *name, const struct image_config *config,
+                struct error *err)
+{
+	char file_name[PATH_NAME_MAX];
 	AUTO(buf_done) struct buf text = BUF(CONFIG_SIZE_MAX);
 	struct config_file file = {
 	        .env = span_of(config->env_json),
@@ -43,7 +53,18 @@ int config_save(int folder, const struct image_config *config, struct error *err
 	buf_add_byte(&text, '\n');
 	if (text.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "the image says too much of itself");
-	return file_write(folder, IMAGE_CONFIG, buf_span(&text), 0644, err);
+	config_name(name, file_name);
+	return file_write(templates, file_name, buf_span(&text), 0644, err);
+}
+
+int config_remove(int templates, const char *name, struct error *err)
+{
+	char file_name[PATH_NAME_MAX];
+
+	config_name(name, file_name);
+	if (unlinkat(templates, file_name, 0) < 0 && errno != ENOENT)
+		return FAIL_ERRNO(err, "remove '%s'", file_name);
+	return 0;
 }
 
 static const char *or_empty(struct arena *a, struct span s)
@@ -55,16 +76,20 @@ int image_config_load(struct arena *a, const char *templates_dir, const char *na
                       struct image_config *ret, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(CONFIG_SIZE_MAX);
-	AUTO_CLOSE int folder = -1;
+	AUTO_CLOSE int templates = -1;
+	char file_name[PATH_NAME_MAX];
 	struct config_file file;
 
 	if (image_name_check(name, err) < 0)
 		return -1;
-	folder = open(arena_format(a, "%s/%s", templates_dir, name),
-	              O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (folder < 0)
-		return FAIL_ERRNO(err, "open template '%s'", name);
-	if (file_read(folder, IMAGE_CONFIG, &text, err) < 0 ||
+	config_name(name, file_name);
+	templates = open(templates_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (templates < 0)
+		return FAIL_ERRNO(err, "open '%s'", templates_dir);
+	/* Without the folder the file is what an unfinished attempt has left. */
+	if (faccessat(templates, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return FAIL_ERRNO(err, "template '%s'", name);
+	if (file_read(templates, file_name, &text, err) < 0 ||
 	    json_parse(a, buf_span(&text), &config_file_shape, &file, err) < 0)
 		return FAIL_CONTEXT(err, "template '%s'", name);
 	*ret = (struct image_config){

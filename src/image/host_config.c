@@ -222,8 +222,11 @@ int host_apt_ask(const struct image_job *job, struct arena *a, struct host_apt *
 	                                      "Created-By: Packages",
 	                                      NULL};
 	static const char *const options[] = {"apt-config", "dump", NULL};
-	struct image_command command = {
-	        .argv = targets, .source_fd = -1, .on_line = take_target, .line_context = apt};
+	struct image_command command = {.argv = targets,
+	                                .folder_fd = -1,
+	                                .source_fd = -1,
+	                                .on_line = take_target,
+	                                .line_context = apt};
 
 	*apt = (struct host_apt){.suite = find_suite(a),
 	                         .sources = BUF(SETTINGS_MAX),

@@ -7,9 +7,9 @@
  * do the work; their output becomes progress lines "percent text". A builder that failed writes
  * "error CODE text\thint" as its last line, and one whose progress nobody reads any more gives up.
  *
- *   DATA/templates/NAME/template.json  what it says of itself (struct image_config)
- *   DATA/templates/NAME/private        only root enters: below it are set-uid programs of strangers
- *   DATA/templates/NAME/private/root   the root filesystem, owned by root
+ *   DATA/templates/NAME         only root enters: below it are set-uid programs of strangers
+ *   DATA/templates/NAME/rootfs  the root filesystem
+ *   DATA/templates/.NAME.json   what it says of itself (struct image_config)
  */
 #pragma once
 
@@ -19,8 +19,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-#define IMAGE_ROOT "private/root"
-#define IMAGE_CONFIG "template.json"
+#define IMAGE_ROOT "rootfs"
 
 /* A default template, seeded idempotently. */
 struct image_seed {
@@ -57,7 +56,7 @@ MUST_CHECK int image_import(const struct image_job *job, enum image_format forma
                             const char *reference, struct error *err);
 MUST_CHECK int image_remove(const char *templates_dir, const char *name, struct error *err);
 /* What an imported image says of itself (its OCI config), for the template record; fields "" when
- * it says nothing. Written by the builder to DATA/templates/NAME/template.json, read by atolld. */
+ * it says nothing. Written by the builder, read by atolld. */
 struct image_config {
 	const char *env_json, *entrypoint_json, *ports_json, *user, *workdir;
 	int64_t size_bytes;

@@ -16,18 +16,27 @@
 #include "image/unpack.h"
 #include "image/work.h"
 
+/* In scratch/, as the jail sees it: the image as an OCI layout, and where umoci unpacks it. */
+#define LAYOUT "image"
 #define LAYOUT_TAG "template"
+#define LAYOUT_TARGET "oci:" WORK_SCRATCH "/" LAYOUT ":" LAYOUT_TAG
+#define BUNDLE "bundle"
+#define GIVEN "given" /* the layout as it came */
 
 struct import {
 	struct work *work;
 	struct arena *arena;
-	const char *layout; /* scratch/image: the one image, as an OCI layout */
-	const char *bundle; /* scratch/bundle: where umoci unpacks it */
 };
 
 static void tell(const struct import *m, int percent, const char *text)
 {
 	progress_tell(m->work->job->progress_fd, percent, text);
+}
+
+/* For this process, outside the jail. */
+static const char *in_scratch(const struct import *m, const char *name)
+{
+	return arena_format(m->arena, "%s/%s", m->work->scratch, name);
 }
 
 /* ---- a tar, unpacked by a function in a jail ---- */
@@ -83,7 +92,8 @@ static int unpack_into(const struct import *m, int source_fd, const char *target
 	                                .on_progress = print_percent};
 	struct image_command command = {.function = run_unpack,
 	                                .context = task,
-	                                .writable = m->work->path,
+	                                .folder_fd = m->work->folder,
+	                                .strict = true,
 	                                .source_fd = source_fd,
 	                                .on_line = take_percent,
 	                                .line_context = &progress};
@@ -97,16 +107,9 @@ static int unpack_into(const struct import *m, int source_fd, const char *target
 
 /* ---- images, brought into one layout by skopeo and unpacked by umoci ---- */
 
-static const char *const *tool_env(const struct import *m)
-{
-	const char **env = ARENA_ARRAY(m->arena, const char *, 4);
-
-	/* No credentials of this machine: HOME is empty. */
-	env[0] = arena_format(m->arena, "TMPDIR=%s", m->work->scratch);
-	env[1] = arena_format(m->arena, "HOME=%s", m->work->scratch);
-	env[2] = arena_format(m->arena, "XDG_RUNTIME_DIR=%s", m->work->scratch);
-	return env;
-}
+/* No credentials of this machine: HOME is empty. */
+static const char *const tool_env[] = {"TMPDIR=" WORK_SCRATCH, "HOME=" WORK_SCRATCH,
+                                       "XDG_RUNTIME_DIR=" WORK_SCRATCH, NULL};
 
 /* A registry on this machine itself, as tests have one, speaks plain HTTP. */
 static bool is_loopback(const char *reference)
@@ -132,21 +135,22 @@ static void tell_copying(void *context, const char *line)
 static int copy_image(const struct import *m, const char *from, int source_fd, struct error *err)
 {
 	bool is_remote = !strncmp(from, "docker:", strlen("docker:"));
-	const char *to = arena_format(m->arena, "oci:%s:" LAYOUT_TAG, m->layout);
 	/* Signatures prove nothing here: there is no list of whom to trust. */
 	const char *argv[] = {"skopeo",
 	                      "--insecure-policy",
 	                      "copy",
-	                      "--no-creds",
+	                      "--src-no-creds",
 	                      is_loopback(from) ? "--src-tls-verify=false"
 	                                        : "--src-tls-verify=true",
 	                      from,
-	                      to,
+	                      LAYOUT_TARGET,
 	                      NULL};
-	const char *local_argv[] = {"skopeo", "--insecure-policy", "copy", from, to, NULL};
+	const char *local_argv[] = {"skopeo", "--insecure-policy", "copy",
+	                            from,     LAYOUT_TARGET,       NULL};
 	struct image_command command = {.argv = is_remote ? argv : local_argv,
-	                                .env = tool_env(m),
-	                                .writable = m->work->path,
+	                                .env = tool_env,
+	                                .folder_fd = m->work->folder,
+	                                .strict = true,
 	                                .network = is_remote,
 	                                .source_fd = source_fd,
 	                                .measured = m->work->scratch,
@@ -159,25 +163,30 @@ static int copy_image(const struct import *m, const char *from, int source_fd, s
 
 static int unpack_image(const struct import *m, struct error *err)
 {
-	const char *argv[] = {"umoci",   "unpack",
-	                      "--image", arena_format(m->arena, "%s:" LAYOUT_TAG, m->layout),
-	                      m->bundle, NULL};
+	static const char *const argv[] = {"umoci",
+	                                   "unpack",
+	                                   "--image",
+	                                   WORK_SCRATCH "/" LAYOUT ":" LAYOUT_TAG,
+	                                   WORK_SCRATCH "/" BUNDLE,
+	                                   NULL};
+	const char *bundle = in_scratch(m, BUNDLE);
 	struct image_command command = {.argv = argv,
-	                                .env = tool_env(m),
-	                                .writable = m->work->path,
+	                                .env = tool_env,
+	                                .folder_fd = m->work->folder,
+	                                .strict = true,
 	                                .source_fd = -1,
-	                                .measured = m->bundle};
+	                                .measured = bundle};
 
 	tell(m, 50, "unpacking layers");
-	if (mkdir(m->bundle, 0700) < 0)
-		return FAIL_ERRNO(err, "make '%s'", m->bundle);
+	if (mkdir(bundle, 0700) < 0)
+		return FAIL_ERRNO(err, "make the folder of the bundle");
 	return command_run(m->work->job, &command, err);
 }
 
 /* The bundle's rootfs becomes the root. */
 static int take_rootfs(const struct import *m, struct error *err)
 {
-	const char *rootfs = arena_format(m->arena, "%s/rootfs", m->bundle);
+	const char *rootfs = in_scratch(m, BUNDLE "/rootfs");
 
 	if (rmdir(m->work->root) < 0 || rename(rootfs, m->work->root) < 0)
 		return FAIL_ERRNO(err, "move the image's root");
@@ -186,7 +195,8 @@ static int take_rootfs(const struct import *m, struct error *err)
 
 static int finish_image(const struct import *m, struct image_config *config, struct error *err)
 {
-	if (oci_config_load(m->arena, m->layout, config, err) < 0 || unpack_image(m, err) < 0)
+	if (oci_config_load(m->arena, in_scratch(m, LAYOUT), config, err) < 0 ||
+	    unpack_image(m, err) < 0)
 		return -1;
 	return take_rootfs(m, err);
 }
@@ -202,18 +212,16 @@ static int import_tar(const struct import *m, const struct source *source,
                       struct image_config *config, struct error *err)
 {
 	*config = (struct image_config){"{}", "[]", "[]", "", "", 0};
-	return unpack_into(m, source->fd, m->work->root, 80, err);
+	return unpack_into(m, source->fd, WORK_ROOT, 80, err);
 }
 
 static int import_oci(const struct import *m, const struct source *source,
                       struct image_config *config, struct error *err)
 {
-	const char *given = arena_format(m->arena, "%s/given", m->work->scratch);
-
-	if (mkdir(given, 0700) < 0)
-		return FAIL_ERRNO(err, "make '%s'", given);
-	if (unpack_into(m, source->fd, given, 20, err) < 0 ||
-	    copy_image(m, arena_format(m->arena, "oci:%s", given), -1, err) < 0)
+	if (mkdir(in_scratch(m, GIVEN), 0700) < 0)
+		return FAIL_ERRNO(err, "make a folder for the layout");
+	if (unpack_into(m, source->fd, WORK_SCRATCH "/" GIVEN, 20, err) < 0 ||
+	    copy_image(m, "oci:" WORK_SCRATCH "/" GIVEN, -1, err) < 0)
 		return -1;
 	return finish_image(m, config, err);
 }
@@ -305,8 +313,6 @@ int image_import(const struct image_job *job, enum image_format format, int sour
 	struct import m = {
 	        .work = &w,
 	        .arena = &a,
-	        .layout = arena_format(&a, "%s/image", w.scratch),
-	        .bundle = arena_format(&a, "%s/bundle", w.scratch),
 	};
 	if (importers[format].run(&m, &source, &config, err) < 0 || finish(&m, &config, err) < 0)
 		return -1;

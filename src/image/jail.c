@@ -49,33 +49,26 @@ static int drop_capabilities(void)
 	return (int)syscall(SYS_capset, &head, kept);
 }
 
-/* Everything becomes read-only but the folder, which is made a mount of its own for that. The
- * working folder is entered again, as it lay below the mount. */
-static int seal_mounts(const char *writable)
+/* Everything becomes read-only but the folder, which is a mount of its own. */
+static int seal_mounts(void)
 {
 	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
 	struct mount_attr read_write = {.attr_set = MOUNT_ATTR_NODEV,
 	                                .attr_clr = MOUNT_ATTR_RDONLY};
 
-	if (mount(writable, writable, NULL, MS_BIND, NULL) < 0)
-		return -1;
 	if (mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &read_only, sizeof(read_only)) < 0)
 		return -1;
-	if (mount_setattr(AT_FDCWD, writable, 0, &read_write, sizeof(read_write)) < 0)
-		return -1;
-	return chdir(writable);
+	return mount_setattr(AT_FDCWD, JAIL_FOLDER, 0, &read_write, sizeof(read_write));
 }
 
-static int set_up(const struct jail *jail)
+static int place_folder(int tree_fd)
 {
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+	if (move_mount(tree_fd, "", AT_FDCWD, JAIL_FOLDER, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return -1;
-	/* /proc of the new pid namespace: /dev/fd leads through it. */
-	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+	/* What is mounted in it must not appear in the folder that it is a copy of. */
+	if (mount(NULL, JAIL_FOLDER, NULL, MS_PRIVATE, NULL) < 0)
 		return -1;
-	if (!jail->writable)
-		return 0;
-	return seal_mounts(jail->writable) < 0 ? -1 : drop_capabilities();
+	return chdir(JAIL_FOLDER);
 }
 
 /* Puts the descriptors where they belong and closes all others. The numbers wanted may be in use by
@@ -96,6 +89,23 @@ static int place_descriptors(const struct jail *jail)
 	return close_range(JAIL_SOURCE_FD + 1, ~0U, 0);
 }
 
+static int set_up(const struct jail *jail, int tree_fd)
+{
+	if (dup2(jail->output_fd, STDERR_FILENO) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return -1;
+	if (tree_fd >= 0 && place_folder(tree_fd) < 0)
+		return -1;
+	if (place_descriptors(jail) < 0)
+		return -1;
+	/* /proc of the new pid namespace: /dev/fd leads through it. */
+	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		return -1;
+	if (!jail->strict)
+		return 0;
+	return seal_mounts() < 0 ? -1 : drop_capabilities();
+}
+
 /* Process 1 of the namespace does nothing but reap: programs do not expect to be it. */
 static int reap_until(pid_t main_pid)
 {
@@ -110,10 +120,9 @@ static int reap_until(pid_t main_pid)
 	}
 }
 
-static int inside(const struct jail *jail)
+static int inside(const struct jail *jail, int tree_fd)
 {
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || place_descriptors(jail) < 0 ||
-	    set_up(jail) < 0) {
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || set_up(jail, tree_fd) < 0) {
 		fprintf(stderr, "error: set up the jail: %s\n", strerror(errno));
 		return SETUP_FAILED;
 	}
@@ -132,6 +141,15 @@ int jail_start(const struct jail *jail, pid_t *ret_pid, struct error *err)
 	        .exit_signal = SIGCHLD,
 	};
 
+	AUTO_CLOSE int tree_fd = -1;
+
+	/* Before the clone: afterwards the descriptor would lead into a foreign mount namespace. */
+	if (jail->folder_fd >= 0) {
+		tree_fd = open_tree(jail->folder_fd, "",
+		                    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+		if (tree_fd < 0)
+			return FAIL_ERRNO(err, "make a mount for the builder");
+	}
 	if (!jail->network)
 		args.flags |= CLONE_NEWNET;
 	/* As fork(2), with new namespaces: this program has one thread. */
@@ -139,7 +157,7 @@ int jail_start(const struct jail *jail, pid_t *ret_pid, struct error *err)
 	if (pid < 0)
 		return FAIL_ERRNO(err, "make namespaces for the builder");
 	if (pid == 0)
-		_exit(inside(jail));
+		_exit(inside(jail, tree_fd));
 	*ret_pid = (pid_t)pid;
 	return 0;
 }

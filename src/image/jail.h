@@ -13,7 +13,8 @@
 #include "base/error.h"
 
 struct jail {
-	const char *writable; /* absolute; NULL = not strict: a trusted program that installs */
+	int folder_fd; /* becomes JAIL_FOLDER and the working folder; -1 = none */
+	bool strict;
 	bool network;
 	int source_fd; /* becomes descriptor JAIL_SOURCE_FD; -1 = none */
 	int output_fd; /* becomes standard output and error */
@@ -23,6 +24,9 @@ struct jail {
 };
 
 #define JAIL_SOURCE_FD 3
+/* A fixed name, for the folder's own path leads through folders that others may rename meanwhile;
+ * it exists on every system (FHS), and what lies there is hidden in the jail only. */
+#define JAIL_FOLDER "/mnt"
 
 /* The process dies with its parent. Its exit status is that of `run`. */
 MUST_CHECK int jail_start(const struct jail *jail, pid_t *ret_pid, struct error *err);

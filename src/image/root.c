@@ -157,7 +157,10 @@ static int append_line(int root, const struct root_file *table, const char *firs
 {
 	AUTO(buf_done) struct buf text = BUF(FILE_MAX_ + 4096);
 	struct root_file file = *table;
+	struct stat old = {.st_gid = 0};
 
+	if (fstatat(root, table->path, &old, AT_SYMLINK_NOFOLLOW) == 0)
+		file.mode = old.st_mode & 0777;
 	if (root_read(root, table->path, &text, err) < 0) {
 		if (err->code != ERROR_NOT_FOUND)
 			return -1;
@@ -168,7 +171,12 @@ static int append_line(int root, const struct root_file *table, const char *firs
 		buf_add_byte(&text, '\n');
 	buf_add_text(&text, line);
 	file.text = buf_span(&text);
-	return root_write(root, &file, err);
+	if (root_write(root, &file, err) < 0)
+		return -1;
+	/* The table of passwords belongs to a group of its own. */
+	if (fchownat(root, table->path, 0, old.st_gid, AT_SYMLINK_NOFOLLOW) < 0)
+		return FAIL_ERRNO(err, "own the image's '/%s'", table->path);
+	return 0;
 }
 
 static int read_table(int root, const char *path, struct buf *out, struct error *err)

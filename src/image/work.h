@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* image/work.h — the folder in which a template is made: DATA/templates/.NAME.partial.
  *
- *   .NAME.partial/            0700 until all is done, then renamed to NAME
- *     template.json
- *     private/root/           the root filesystem
- *     scratch/                what is needed meanwhile; removed before the rename
+ *   .NAME.partial/   0700; renamed to NAME when all is done
+ *     rootfs/        the root filesystem
+ *     scratch/       what is needed meanwhile; removed before the rename
  *
  * Its maker holds a lock on it, which ends with the process. Whoever comes after one that was
- * killed empties it first. */
+ * killed empties it first. The data folder belongs to atolld's user, who might rename what lies in
+ * it at any moment: so the folders are held by descriptors, and all paths here lead through those.
+ */
 #pragma once
 
 #include "image/image.h"
+#include "image/jail.h"
 
 struct work {
 	const struct image_job *job;
-	int folder; /* of the partial folder; holds the lock */
-	char path[4096 + 128];
-	char root[4096 + 128];
-	char scratch[4096 + 128];
+	int templates; /* DATA/templates, root's */
+	int folder;    /* the partial folder; holds the lock */
+	char path[64], root[96], scratch[96];
 };
-#define WORK ((struct work){.folder = -1})
+#define WORK ((struct work){.templates = -1, .folder = -1})
+
+/* The same two, as a program in a jail of this folder sees them. */
+#define WORK_ROOT JAIL_FOLDER "/" IMAGE_ROOT
+#define WORK_SCRATCH JAIL_FOLDER "/scratch"
 
 /* ERROR_CONFLICT when the template exists, or is being made by another process. */
 MUST_CHECK int work_begin(struct work *w, const struct image_job *job, struct error *err);
