@@ -73,13 +73,23 @@ static int find_command(struct cli *cli, const char *const **argv)
 	}
 }
 
+/* Also when the rest of the line is wrong, so that its error is JSON, too. */
+static bool wants_json(const char *const *argv)
+{
+	for (; *argv && strcmp(*argv, "--") != 0; argv++) {
+		if (strcmp(*argv, "--json") == 0)
+			return true;
+	}
+	return false;
+}
+
 static int run_command(struct cli *cli, const char *const *argv)
 {
 	if (find_command(cli, &argv) < 0)
 		return -1;
 	if (cli->command->children)
 		return print_help(NULL, cli->command);
-	cli->argv = argv;
+	cli->json = wants_json(argv);
 	if (arguments_parse(cli->arena, cli->command, argv, &cli->args, cli->err) < 0)
 		return -1;
 	cli->json = arguments_has(&cli->args, "json");

@@ -97,7 +97,6 @@ struct cli {
 	const struct command *command, *parent; /* parent: of a subcommand */
 	struct arguments args;
 	bool json;
-	const char *const *argv;                  /* as given after the command's name */
 	const struct http_client_options *server; /* NULL until cli_connect */
 	struct http_client *client;
 	struct error *err;

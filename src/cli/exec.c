@@ -35,6 +35,8 @@ static int exec(struct cli *cli)
 		return -1;
 	if (arguments_has(&cli->args, "interactive") && terminal_is_here())
 		return exec_in_terminal(cli, &options);
+	if (cli->json)
+		return session_collect(cli, &options, &status) < 0 ? -1 : status;
 	session_block_signals();
 	return session_run(cli, &options, &status) < 0 ? -1 : status;
 }
@@ -49,7 +51,8 @@ const struct command command_exec = {
         .usage = "[OPTION...] SANDBOX -- COMMAND [ARG...]",
         .about = "run a command in a sandbox",
         .more = "Output, input, Ctrl-C and the exit status are the command's, as if it ran here.\n"
-                "A second Ctrl-C kills it and all that it started.",
+                "A second Ctrl-C kills it and all that it started. With --json there is no input,\n"
+                "and the result is printed at the end.",
         .options = options,
         .arguments_min = 1,
         .arguments_max = 1,

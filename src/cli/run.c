@@ -33,6 +33,8 @@ static int run_inside(struct cli *cli, const struct session_options *o, bool *re
 		return -1;
 	if (arguments_has(&cli->args, "interactive") && terminal_is_here())
 		return terminal_run(cli, &terminal, &status, ret_detached) < 0 ? -1 : status;
+	if (cli->json)
+		return session_collect(cli, o, &status) < 0 ? -1 : status;
 	return session_run(cli, o, &status) < 0 ? -1 : status;
 }
 

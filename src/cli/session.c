@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/server.h"
+#include "cli/text_out.h"
 
 #define TIMEOUT_MAX_MS (INT64_C(7) * 24 * 3600 * 1000) /* the server's bound */
 #define RESUME_ATTEMPTS 50
@@ -317,4 +318,24 @@ int session_run(struct cli *cli, const struct session_options *options, int *ret
 		*ret_status = s->events.status;
 	session_events_done(&s->events);
 	return result;
+}
+
+int session_collect(struct cli *cli, const struct session_options *options, int *ret_status)
+{
+	struct server_call call = {
+	        .method = "POST",
+	        .path = instance_path(cli->arena, options->sandbox, "/exec?stream=result"),
+	        .body = session_body(cli->arena, options, false),
+	};
+	const struct json_value *result;
+	int64_t code;
+
+	if (server_call(cli, &call, &result) < 0)
+		return -1;
+	code = json_whole(json_get(result, "exit_code"), 255);
+	print_json(result);
+	*ret_status = code < 0 || code > 255 ? 255 : (int)code;
+	if (json_bool(json_get(result, "timed_out"), false))
+		*ret_status = SESSION_STATUS_TIMED_OUT;
+	return 0;
 }

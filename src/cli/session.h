@@ -11,6 +11,8 @@
 #include "base/buf.h"
 #include "cli/command.h"
 
+#define SESSION_STATUS_TIMED_OUT 124
+
 struct session_options {
 	const char *sandbox;
 	const char **args;      /* the command */
@@ -25,6 +27,10 @@ void session_block_signals(void);
 bool session_was_interrupted(void);
 /* *ret_status: as a shell would say it, 124 after a timeout. */
 MUST_CHECK int session_run(struct cli *cli, const struct session_options *options, int *ret_status);
+
+/* Without input and signals: waits for the end and prints the collected result as JSON. */
+MUST_CHECK int session_collect(struct cli *cli, const struct session_options *options,
+                               int *ret_status);
 
 /* ---- pure parts, for tests ---- */
 

@@ -8,7 +8,6 @@
 #include "json/json.h"
 
 #define LINE_SIZE_MAX (8u * 1024 * 1024)
-#define STATUS_TIMED_OUT 124
 
 void session_events_init(struct session_events *e)
 {
@@ -77,7 +76,7 @@ static void on_exit_event(struct session_events *e, const struct json_value *eve
 	e->ended = true;
 	e->status = code < 0 || code > 255 ? 255 : (int)code;
 	if (json_bool(json_get(event, "timed_out"), false))
-		e->status = STATUS_TIMED_OUT;
+		e->status = SESSION_STATUS_TIMED_OUT;
 }
 
 static void on_started_event(struct session_events *e, const struct json_value *event)
@@ -93,7 +92,7 @@ static void on_started_event(struct session_events *e, const struct json_value *
 static int on_line(struct session_events *e, struct span line, struct error *err)
 {
 	const struct json_value *event;
-	const char *name;
+	const char *name, *since;
 
 	if (line.size == 0)
 		return 0;
@@ -112,8 +111,9 @@ static int on_line(struct session_events *e, struct span line, struct error *err
 		on_exit_event(e, event);
 	}
 	/* Only after its bytes are out: a resumed stream must not skip them. */
-	(void)snprintf(e->since, sizeof(e->since), "%s",
-	               json_text(json_get(event, "since"), e->since));
+	since = json_text(json_get(event, "since"), NULL);
+	if (since)
+		(void)snprintf(e->since, sizeof(e->since), "%s", since);
 	return 0;
 }
 

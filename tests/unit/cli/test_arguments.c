@@ -41,9 +41,9 @@ static int free_arena(void **state)
 
 TEST(options_are_taken_in_every_spelling)
 {
-	assert_int_equal(PARSE(&plain, "-a", "--env", "A=1", "-eB=2", "x", "-e", "C=3",
-	                       "--memory=5", "y"),
-	                 0);
+	assert_int_equal(
+	        PARSE(&plain, "-a", "--env", "A=1", "-eB=2", "x", "-e", "C=3", "--memory=5", "y"),
+	        0);
 	assert_true(arguments_has(&args, "all"));
 	assert_string_equal(arguments_text(&args, "env", ""), "C=3");
 	assert_string_equal(arguments_text_at(&args, "env", 0), "A=1");

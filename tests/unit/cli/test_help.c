@@ -57,10 +57,10 @@ TEST(every_row_of_the_table_is_whole)
 
 TEST(every_command_of_the_contract_is_there)
 {
-	static const char *const names[] = {
-	        "serve", "run",   "exec",  "shell", "cp", "ls",       "ps",  "inspect", "logs",
-	        "stats", "start", "stop",  "rm",    "template", "key", "config", "doctor", "bench",
-	        "version", "plan"};
+	static const char *const names[] = {"serve",  "run",    "exec",    "shell",    "cp",
+	                                    "ls",     "ps",     "inspect", "logs",     "stats",
+	                                    "start",  "stop",   "rm",      "template", "key",
+	                                    "config", "doctor", "bench",   "version",  "plan"};
 
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		assert_non_null(command_find(commands, names[i]));
@@ -96,7 +96,8 @@ TEST(help_of_a_subcommand_names_its_parent)
 	const struct command *parent = command_find(commands, "key");
 
 	help_print(&text, parent, command_find(parent->children, "create"));
-	assert_true(span_starts_with(buf_span(&text), "usage: atoll key create [OPTION...] NAME\n"));
+	assert_true(
+	        span_starts_with(buf_span(&text), "usage: atoll key create [OPTION...] NAME\n"));
 }
 
 TEST(each_shell_gets_a_script_with_every_name)
@@ -138,7 +139,8 @@ static void complete_in_bash(const char *words, struct buf *out)
 
 	assert_true(fd >= 0);
 	assert_int_equal(completion_print(&script, "bash", &err), 0);
-	buf_addf(&script, "COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _atoll\n", words);
+	buf_addf(&script, "COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _atoll\n",
+	         words);
 	buf_add_text(&script, "echo \" ${COMPREPLY[*]} \"\n");
 	assert_int_equal(fd_write_all(fd, script.data, script.size, &err), 0);
 	assert_int_equal(close(fd), 0);
@@ -180,7 +182,7 @@ static int run_main(const char *first, const char *second)
 
 TEST(the_exit_status_tells_a_wrong_line_from_a_right_one)
 {
-	static char *words[] = {(char[]){"atoll"}, NULL};
+	char *words[] = {(char[]){"atoll"}, NULL};
 
 	assert_int_equal(cli_main(1, words), 0);
 	assert_int_equal(run_main("version", NULL), 0);
@@ -192,11 +194,10 @@ TEST(the_exit_status_tells_a_wrong_line_from_a_right_one)
 
 int main(void)
 {
-	return RUN(CASE(every_row_of_the_table_is_whole),
-	           CASE(every_command_of_the_contract_is_there), CASE(help_says_what_the_tables_say),
-	           CASE(help_of_a_subcommand_names_its_parent),
-	           CASE(each_shell_gets_a_script_with_every_name),
-	           CASE(an_unknown_shell_is_refused),
-	           CASE(bash_completes_commands_subcommands_and_options),
-	           CASE(the_exit_status_tells_a_wrong_line_from_a_right_one));
+	return RUN(
+	        CASE(every_row_of_the_table_is_whole), CASE(every_command_of_the_contract_is_there),
+	        CASE(help_says_what_the_tables_say), CASE(help_of_a_subcommand_names_its_parent),
+	        CASE(each_shell_gets_a_script_with_every_name), CASE(an_unknown_shell_is_refused),
+	        CASE(bash_completes_commands_subcommands_and_options),
+	        CASE(the_exit_status_tells_a_wrong_line_from_a_right_one));
 }
