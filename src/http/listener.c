@@ -65,14 +65,11 @@ static void turn_away(struct server *server, int fd)
 static void admit(struct server *server, int fd, const union address *address)
 {
 	char peer[PEER_SIZE];
-	int on = 1;
 
 	if (server->counts.connections_open >= server->options.connections_max) {
 		turn_away(server, fd);
 		return;
 	}
-	if (address->any.sa_family != AF_UNIX)
-		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	format_peer(address, peer);
 	(void)connection_open(server, &(struct connection_source){.fd = fd, .peer = peer});
 }
@@ -124,6 +121,23 @@ void listeners_close(struct server *server)
 		listener_free(LIST_ENTRY(item, struct listener, link));
 }
 
+/* Accepted sockets inherit these. The keep-alive finds clients that vanished from a quiet stream.
+ * On another kind of socket they fail, and are not needed. */
+static void set_tcp_options(int fd)
+{
+	static const struct {
+		int level, name, value;
+	} options[] = {
+	        {IPPROTO_TCP, TCP_NODELAY, 1},   {SOL_SOCKET, SO_KEEPALIVE, 1},
+	        {IPPROTO_TCP, TCP_KEEPIDLE, 60}, {IPPROTO_TCP, TCP_KEEPINTVL, 15},
+	        {IPPROTO_TCP, TCP_KEEPCNT, 4},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(options); i++)
+		(void)setsockopt(fd, options[i].level, options[i].name, &options[i].value,
+		                 sizeof(options[i].value));
+}
+
 static int listener_add(struct server *server, int fd, const char *path, struct error *err)
 {
 	struct listener *listener = calloc(1, sizeof(*listener));
@@ -134,6 +148,7 @@ static int listener_add(struct server *server, int fd, const char *path, struct 
 	listener->pause = (struct loop_timer){.on_timer = on_pause_over, .context = listener};
 	snprintf(listener->path, sizeof(listener->path), "%s", path);
 	list_init(&listener->link);
+	set_tcp_options(fd);
 	if (fd_set_blocking(fd, false, err) < 0 ||
 	    loop_watch_add(server->loop, fd, EPOLLIN, on_listener_ready, listener, &listener->watch,
 	                   err) < 0) {

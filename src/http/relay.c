@@ -11,6 +11,7 @@
 #include "http/connection.h"
 #include "http/exchange.h"
 #include "http/relay_run.h"
+#include "http/relay_state.h"
 #include "http/server.h"
 #include "http/websocket.h"
 
@@ -22,44 +23,17 @@
 #define PING_MS 30000
 #define SILENCE_MS (3 * PING_MS + PING_MS / 2)
 
-enum ending { ENDING_NOT, ENDING_FINISHED, ENDING_FAILED };
-
-struct relay {
-	struct connection *conn;
-	struct http_exchange *ex;
-	const struct relay_ops *ops;
-	void *state;
-	int upstream_fd;
-	struct loop_watch *upstream_watch;
-	struct buf held;         /* an incomplete frame from the upstream */
-	struct outflow upstream; /* bytes for it */
-	struct websocket *websocket;
-	struct loop_timer tick;
-	int64_t tick_ms, idle_timeout_ms;
-	int64_t active_ms;      /* last byte of content, either way */
-	int64_t client_seen_ms; /* last byte from the client, of whatever kind */
-	int64_t client_took_ms; /* last byte that the client took */
-	uint64_t client_took;   /* of conn->out.sent */
-	uint64_t body_seen;     /* bytes of the request's body */
-	int64_t length_left;    /* of a reply with a length, else -1 */
-	unsigned depth;         /* of callbacks: the relay ends when the last has returned */
-	int status;             /* 0 until the reply has begun */
-	enum ending ending;
-	bool chunked, is_head, last_told, message_is_text, close_sent;
-	struct error err; /* ENDING_FAILED */
-};
-
-static int64_t now_ms(const struct relay *relay)
+int64_t relay_now_ms(const struct relay *relay)
 {
 	return loop_now_ms(relay->conn->server->loop);
 }
 
-static void enter(struct relay *relay)
+void relay_enter(struct relay *relay)
 {
 	relay->depth++;
 }
 
-static void fail(struct relay *relay, const struct error *err)
+void relay_set_failed(struct relay *relay, const struct error *err)
 {
 	if (relay->ending != ENDING_NOT)
 		return;
@@ -202,7 +176,7 @@ static void note_progress(struct relay *relay)
 {
 	if (relay->conn->out.sent != relay->client_took || !outflow_size(&relay->conn->out)) {
 		relay->client_took = relay->conn->out.sent;
-		relay->client_took_ms = now_ms(relay);
+		relay->client_took_ms = relay_now_ms(relay);
 	}
 }
 
@@ -221,7 +195,7 @@ static void list_dues(const struct relay *relay, int64_t dues[DUE_COUNT])
 	        body_awaited ? relay->client_seen_ms + options->body_timeout_ms : INT64_MAX;
 	dues[DUE_IDLE] =
 	        relay->idle_timeout_ms ? relay->active_ms + relay->idle_timeout_ms : INT64_MAX;
-	dues[DUE_PING] = relay->websocket ? now_ms(relay) + PING_MS : INT64_MAX;
+	dues[DUE_PING] = relay->websocket ? relay_now_ms(relay) + PING_MS : INT64_MAX;
 }
 
 static void update_due(struct relay *relay)
@@ -232,15 +206,14 @@ static void update_due(struct relay *relay)
 	for (int i = 0; i < DUE_COUNT; i++)
 		if (dues[i] < first)
 			first = dues[i];
-	left = first - now_ms(relay);
+	left = first - relay_now_ms(relay);
 	if (first == INT64_MAX)
 		connection_due_never(relay->conn);
 	else
 		connection_due(relay->conn, left > 0 ? left : 1);
 }
 
-/* Every way in ends here: ends the relay, or says what it waits for. */
-static void leave(struct relay *relay)
+void relay_leave(struct relay *relay)
 {
 	struct error err = {0};
 
@@ -251,10 +224,10 @@ static void leave(struct relay *relay)
 		outflow_flush(&relay->upstream, relay->upstream_fd);
 	if (relay->upstream.broken && relay->ending == ENDING_NOT) {
 		error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "the upstream takes no more bytes");
-		fail(relay, &err);
+		relay_set_failed(relay, &err);
 	}
 	if (relay->ending == ENDING_NOT && watch_upstream(relay, &err) < 0)
-		fail(relay, &err);
+		relay_set_failed(relay, &err);
 	if (relay->ending == ENDING_NOT) {
 		note_progress(relay);
 		update_due(relay);
@@ -265,14 +238,13 @@ static void leave(struct relay *relay)
 	}
 }
 
-/* leave, for those that nobody settles after. */
-static void leave_and_settle(struct relay *relay)
+void relay_leave_and_settle(struct relay *relay)
 {
 	struct connection *conn = relay->conn;
 	struct server *server = conn->server;
 	bool is_outermost = relay->depth == 1;
 
-	leave(relay);
+	relay_leave(relay);
 	if (!is_outermost)
 		return;
 	connection_settle(conn);
@@ -290,14 +262,14 @@ static void on_upstream_closed(struct relay *relay)
 	auto_close(&relay->upstream_fd);
 	if (relay->ops->on_upstream_end &&
 	    relay->ops->on_upstream_end(relay->state, relay, &err) < 0) {
-		fail(relay, &err);
+		relay_set_failed(relay, &err);
 		return;
 	}
 	/* Only a tick or the client could still move it on. */
 	waits = relay->tick_ms || relay->websocket || relay->conn->body.state != BODY_COMPLETE;
 	if (relay->ending == ENDING_NOT && (!relay->ops->on_upstream_end || !waits)) {
 		error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "the upstream ended early");
-		fail(relay, &err);
+		relay_set_failed(relay, &err);
 	}
 }
 
@@ -305,9 +277,9 @@ static void pass_upstream(struct relay *relay, struct span in)
 {
 	struct error err = {0};
 
-	relay->active_ms = now_ms(relay);
+	relay->active_ms = relay_now_ms(relay);
 	if (relay->ops->on_upstream && relay->ops->on_upstream(relay->state, relay, &in, &err) < 0)
-		fail(relay, &err);
+		relay_set_failed(relay, &err);
 	if (!relay->ops->on_upstream)
 		in.size = 0;
 	buf_done(&relay->held);
@@ -315,7 +287,7 @@ static void pass_upstream(struct relay *relay, struct span in)
 	buf_add_span(&relay->held, in);
 	if (relay->held.overflowed) {
 		error_set(&err, ERROR_TOO_LARGE, 0, HERE, "a frame of the upstream is too large");
-		fail(relay, &err);
+		relay_set_failed(relay, &err);
 	}
 }
 
@@ -331,7 +303,7 @@ static void read_upstream(struct relay *relay)
 		return;
 	if (got < 0) {
 		error_set(&err, ERROR_UNAVAILABLE, errno, HERE, "read from the upstream");
-		fail(relay, &err);
+		relay_set_failed(relay, &err);
 	} else if (got == 0) {
 		on_upstream_closed(relay);
 	} else {
@@ -345,14 +317,14 @@ static void on_upstream_ready(void *context, uint32_t events)
 {
 	struct relay *relay = context;
 
-	enter(relay);
-	if (events & EPOLLOUT) {
+	relay_enter(relay);
+	if (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) {
 		outflow_ready(&relay->upstream, relay->upstream_fd);
 		relay_on_client_bytes(relay);
 	}
-	if ((events & ~(uint32_t)EPOLLOUT) && wants_upstream(relay))
+	if ((events & ~(uint32_t)EPOLLOUT) && wants_upstream(relay) && relay->ending == ENDING_NOT)
 		read_upstream(relay);
-	leave_and_settle(relay);
+	relay_leave_and_settle(relay);
 }
 
 /* ---- from the client ---- */
@@ -365,7 +337,7 @@ static void tell_client_bytes(struct relay *relay, struct span bytes, bool last)
 	if (!relay->ops->on_client || relay->ending != ENDING_NOT)
 		return;
 	if (relay->ops->on_client(relay->state, relay, bytes, last, &err) < 0)
-		fail(relay, &err);
+		relay_set_failed(relay, &err);
 }
 
 static void refuse_body(struct relay *relay, enum http_fault fault, enum error_code code)
@@ -373,7 +345,7 @@ static void refuse_body(struct relay *relay, enum http_fault fault, enum error_c
 	struct error err = {0};
 
 	error_set(&err, code, 0, HERE, "%s", fault_kind_get(fault)->text);
-	fail(relay, &err);
+	relay_set_failed(relay, &err);
 }
 
 static void take_body(struct relay *relay, struct span *data)
@@ -387,7 +359,7 @@ static void take_body(struct relay *relay, struct span *data)
 		switch (body_next(body, data, &piece)) {
 		case BODY_PIECE:
 			relay->body_seen += piece.size;
-			relay->active_ms = now_ms(relay);
+			relay->active_ms = relay_now_ms(relay);
 			if (relay->body_seen > exchange_body_max(relay->ex))
 				refuse_body(relay, FAULT_BODY_SIZE, ERROR_TOO_LARGE);
 			else
@@ -409,7 +381,7 @@ static void on_websocket_message(void *context, bool is_text, struct span messag
 {
 	struct relay *relay = context;
 
-	relay->active_ms = now_ms(relay);
+	relay->active_ms = relay_now_ms(relay);
 	relay->message_is_text = is_text;
 	tell_client_bytes(relay, message, false);
 }
@@ -435,7 +407,7 @@ static void take_frames(struct relay *relay, struct span *data)
 	error_set(&err, ERROR_INVALID, 0, HERE,
 	          state == WEBSOCKET_BROKEN ? "the client broke the WebSocket protocol"
 	                                    : "the client closed the WebSocket");
-	fail(relay, &err);
+	relay_set_failed(relay, &err);
 }
 
 static void take_client(struct relay *relay, struct span *data)
@@ -457,10 +429,10 @@ void relay_on_client_bytes(struct relay *relay)
 		return;
 	}
 	conn->in = BUF(in.size_max);
-	enter(relay);
+	relay_enter(relay);
 	take_client(relay, &data);
 	buf_add_span(&conn->in, data);
-	leave(relay);
+	relay_leave(relay);
 }
 
 /* What the upstream has no room for waits in conn->in, still in the client's framing. */
@@ -473,7 +445,7 @@ static void read_client(struct relay *relay)
 
 	if (got <= 0)
 		return;
-	relay->client_seen_ms = now_ms(relay);
+	relay->client_seen_ms = relay_now_ms(relay);
 	take_client(relay, &data);
 	if (data.size)
 		buf_add_span(&conn->in, data);
@@ -489,12 +461,12 @@ void relay_on_client_ready(struct relay *relay, uint32_t events)
 		connection_close(conn);
 		return;
 	}
-	enter(relay);
+	relay_enter(relay);
 	if (may_read && (events & ~(uint32_t)EPOLLOUT))
 		read_client(relay);
 	if (conn->state == CONNECTION_CLOSED)
 		return;
-	leave(relay);
+	relay_leave(relay);
 }
 
 uint32_t relay_client_interest(const struct relay *relay)
@@ -510,7 +482,7 @@ uint32_t relay_client_interest(const struct relay *relay)
 
 void relay_on_due(struct relay *relay)
 {
-	int64_t dues[DUE_COUNT], now = now_ms(relay);
+	int64_t dues[DUE_COUNT], now = relay_now_ms(relay);
 	struct error err = {0};
 
 	list_dues(relay, dues);
@@ -519,17 +491,17 @@ void relay_on_due(struct relay *relay)
 		connection_cut(relay->conn);
 		return;
 	}
-	enter(relay);
+	relay_enter(relay);
 	if (dues[DUE_BODY] <= now) {
 		refuse_body(relay, FAULT_BODY_SLOW, ERROR_TIMEOUT);
 	} else if (dues[DUE_IDLE] <= now) {
 		error_set(&err, ERROR_TIMEOUT, 0, HERE, "nothing moved for %lld ms",
 		          (long long)relay->idle_timeout_ms);
-		fail(relay, &err);
+		relay_set_failed(relay, &err);
 	} else if (relay->websocket) {
 		websocket_ping(relay->websocket);
 	}
-	leave(relay);
+	relay_leave(relay);
 }
 
 static void on_tick(void *context)
@@ -537,9 +509,9 @@ static void on_tick(void *context)
 	struct relay *relay = context;
 
 	loop_timer_start(relay->conn->server->loop, &relay->tick, relay->tick_ms);
-	enter(relay);
+	relay_enter(relay);
 	relay->ops->on_tick(relay->state, relay);
-	leave_and_settle(relay);
+	relay_leave_and_settle(relay);
 }
 
 /* ---- the start ---- */
@@ -610,9 +582,9 @@ void relay_start(struct connection *conn)
 	conn->relay = relay;
 	conn->state = CONNECTION_RELAY;
 	buf_done(&conn->exchange->body);
-	enter(relay);
+	relay_enter(relay);
 	if (relay->upstream_fd >= 0 && fd_set_blocking(relay->upstream_fd, false, &err) < 0)
-		fail(relay, &err);
+		relay_set_failed(relay, &err);
 	relay_to_upstream(relay, reply->relay.upstream_first);
 	if (reply->is_websocket)
 		begin_websocket(relay);
@@ -620,158 +592,5 @@ void relay_start(struct connection *conn)
 		begin_plain(relay);
 	if (relay->tick_ms)
 		loop_timer_start(conn->server->loop, &relay->tick, relay->tick_ms);
-	leave(relay);
-}
-
-/* ---- what translators call ---- */
-
-const char *relay_request_id(const struct relay *relay)
-{
-	return relay->ex->request.id;
-}
-
-bool relay_message_is_text(const struct relay *relay)
-{
-	return relay->message_is_text;
-}
-
-void relay_fail(struct relay *relay, const struct error *err)
-{
-	enter(relay);
-	fail(relay, err);
-	leave_and_settle(relay);
-}
-
-/* A mistake of the translator or a lie of its upstream. */
-static void fail_text(struct relay *relay, const char *text)
-{
-	struct error err = {0};
-
-	error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "%s", text);
-	fail(relay, &err);
-}
-
-void relay_begin_header(struct relay *relay, const char *name, const char *value)
-{
-	enter(relay);
-	assert(!relay->status);
-	if (reply_header_is_valid(name, value))
-		reply_add_header(&relay->ex->reply.headers, name, value);
-	else
-		fail_text(relay, "the upstream's reply has an invalid header");
-	leave_and_settle(relay);
-}
-
-static enum reply_framing choose_framing(const struct relay *relay, int64_t length)
-{
-	if (length >= 0)
-		return REPLY_LENGTH;
-	return relay->ex->head.is_http10 ? REPLY_UNTIL_CLOSE : REPLY_CHUNKED;
-}
-
-static void begin(struct relay *relay, struct reply_head *head)
-{
-	struct connection *conn = relay->conn;
-
-	head->framing = choose_framing(relay, head->length);
-	relay->chunked = head->framing == REPLY_CHUNKED && reply_status_has_body(head->status);
-	relay->length_left = reply_status_has_body(head->status) ? head->length : 0;
-	relay->status = head->status;
-	conn->keep_alive &= conn->body.state == BODY_COMPLETE && head->framing != REPLY_UNTIL_CLOSE;
-	head->keep_alive = conn->keep_alive;
-	reply_write_head(&conn->out.queue, relay->ex, head);
-	if (relay->is_head)
-		relay->ending = ENDING_FINISHED;
-}
-
-void relay_begin(struct relay *relay, int status, const char *content_type, int64_t length)
-{
-	struct reply_head head = {.status = status, .content_type = content_type, .length = length};
-
-	enter(relay);
-	assert(!relay->status);
-	if (status < 200 || status > 599 ||
-	    (content_type && !reply_header_is_valid("X", content_type)))
-		fail_text(relay, "the upstream's reply has an invalid status or content type");
-	else if (relay->ending == ENDING_NOT)
-		begin(relay, &head);
-	leave_and_settle(relay);
-}
-
-static void write_body(struct relay *relay, struct span bytes)
-{
-	struct connection *conn = relay->conn;
-	char head[24];
-	const struct span parts[] = {{head, 0}, bytes, SPAN("\r\n")};
-	struct span chunk[COUNT_OF(parts)];
-
-	if (relay->length_left >= 0) {
-		if (bytes.size > (uint64_t)relay->length_left) {
-			fail_text(relay, "the upstream sent more than it announced");
-			return;
-		}
-		relay->length_left -= (int64_t)bytes.size;
-	}
-	if (!relay->chunked) {
-		outflow_write(&conn->out, conn->fd, &bytes, 1);
-		return;
-	}
-	memcpy(chunk, parts, sizeof(chunk));
-	chunk[0].size = (size_t)snprintf(head, sizeof(head), "%zx\r\n", bytes.size);
-	outflow_write(&conn->out, conn->fd, chunk, COUNT_OF(chunk));
-}
-
-void relay_write(struct relay *relay, struct span bytes)
-{
-	enter(relay);
-	assert(relay->status || relay->ending != ENDING_NOT);
-	relay->active_ms = now_ms(relay);
-	if (relay->ending == ENDING_NOT && relay->websocket)
-		websocket_send(relay->websocket, false, bytes);
-	else if (relay->ending == ENDING_NOT && bytes.size)
-		write_body(relay, bytes);
-	leave_and_settle(relay);
-}
-
-void relay_write_text_message(struct relay *relay, struct span text)
-{
-	enter(relay);
-	assert(relay->websocket || relay->ending != ENDING_NOT);
-	relay->active_ms = now_ms(relay);
-	if (relay->ending == ENDING_NOT)
-		websocket_send(relay->websocket, true, text);
-	leave_and_settle(relay);
-}
-
-void relay_to_upstream(struct relay *relay, struct span bytes)
-{
-	enter(relay);
-	if (relay->upstream_fd >= 0 && bytes.size && relay->ending == ENDING_NOT)
-		outflow_write(&relay->upstream, relay->upstream_fd, &bytes, 1);
-	leave_and_settle(relay);
-}
-
-void relay_finish(struct relay *relay)
-{
-	static const struct span last_chunk = SPAN("0\r\n\r\n");
-
-	enter(relay);
-	if (relay->ending == ENDING_NOT && (!relay->status || relay->length_left > 0)) {
-		fail_text(relay, "the upstream's reply ended early");
-	} else if (relay->ending == ENDING_NOT) {
-		if (relay->chunked)
-			outflow_write(&relay->conn->out, relay->conn->fd, &last_chunk, 1);
-		relay->ending = ENDING_FINISHED;
-	}
-	leave_and_settle(relay);
-}
-
-void relay_answer(struct relay *relay, int status, const char *content_type, struct span body)
-{
-	enter(relay);
-	relay_begin(relay, status, content_type, (int64_t)body.size);
-	if (relay->ending == ENDING_NOT && reply_status_has_body(status))
-		relay_write(relay, body);
-	relay_finish(relay);
-	leave_and_settle(relay);
+	relay_leave(relay);
 }

@@ -101,7 +101,10 @@ enum websocket_state websocket_receive(struct websocket *ws, struct span bytes)
 	ws->receiving = false;
 	ws->incoming = (struct span){NULL, 0};
 	send_queued(ws);
-	if (wslay_event_get_close_received(ws->context))
+	/* wslay echoes the code of a good close frame, and answers a bad one with another. */
+	if (wslay_event_get_close_received(ws->context) &&
+	    wslay_event_get_status_code_sent(ws->context) ==
+	            wslay_event_get_status_code_received(ws->context))
 		return WEBSOCKET_CLOSED_BY_CLIENT;
 	if (result != 0 || !wslay_event_get_read_enabled(ws->context))
 		return WEBSOCKET_BROKEN;

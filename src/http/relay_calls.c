@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/relay.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "http/connection.h"
+#include "http/exchange.h"
+#include "http/relay_state.h"
+#include "http/websocket.h"
+
+const char *relay_request_id(const struct relay *relay)
+{
+	return relay->ex->request.id;
+}
+
+bool relay_message_is_text(const struct relay *relay)
+{
+	return relay->message_is_text;
+}
+
+void relay_fail(struct relay *relay, const struct error *err)
+{
+	relay_enter(relay);
+	relay_set_failed(relay, err);
+	relay_leave_and_settle(relay);
+}
+
+/* A mistake of the translator or a lie of its upstream. */
+static void fail_text(struct relay *relay, const char *text)
+{
+	struct error err = {0};
+
+	error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "%s", text);
+	relay_set_failed(relay, &err);
+}
+
+void relay_begin_header(struct relay *relay, const char *name, const char *value)
+{
+	relay_enter(relay);
+	assert(!relay->status);
+	if (reply_header_is_valid(name, value))
+		reply_add_header(&relay->ex->reply.headers, name, value);
+	else
+		fail_text(relay, "the upstream's reply has an invalid header");
+	relay_leave_and_settle(relay);
+}
+
+static enum reply_framing choose_framing(const struct relay *relay, int64_t length)
+{
+	if (length >= 0)
+		return REPLY_LENGTH;
+	return relay->ex->head.is_http10 ? REPLY_UNTIL_CLOSE : REPLY_CHUNKED;
+}
+
+static void begin(struct relay *relay, struct reply_head *head)
+{
+	struct connection *conn = relay->conn;
+
+	head->framing = choose_framing(relay, head->length);
+	relay->chunked = head->framing == REPLY_CHUNKED && reply_status_has_body(head->status);
+	relay->length_left = reply_status_has_body(head->status) ? head->length : 0;
+	relay->status = head->status;
+	conn->keep_alive &= conn->body.state == BODY_COMPLETE && head->framing != REPLY_UNTIL_CLOSE;
+	head->keep_alive = conn->keep_alive;
+	reply_write_head(&conn->out.queue, relay->ex, head);
+	if (relay->is_head)
+		relay->ending = ENDING_FINISHED;
+}
+
+void relay_begin(struct relay *relay, int status, const char *content_type, int64_t length)
+{
+	struct reply_head head = {.status = status, .content_type = content_type, .length = length};
+
+	relay_enter(relay);
+	assert(!relay->status);
+	if (status < 200 || status > 599 ||
+	    (content_type && !reply_header_is_valid("X", content_type)))
+		fail_text(relay, "the upstream's reply has an invalid status or content type");
+	else if (relay->ending == ENDING_NOT)
+		begin(relay, &head);
+	relay_leave_and_settle(relay);
+}
+
+static void write_body(struct relay *relay, struct span bytes)
+{
+	struct connection *conn = relay->conn;
+	char head[24];
+	const struct span parts[] = {{head, 0}, bytes, SPAN("\r\n")};
+	struct span chunk[COUNT_OF(parts)];
+
+	if (relay->length_left >= 0) {
+		if (bytes.size > (uint64_t)relay->length_left) {
+			fail_text(relay, "the upstream sent more than it announced");
+			return;
+		}
+		relay->length_left -= (int64_t)bytes.size;
+	}
+	if (!relay->chunked) {
+		outflow_write(&conn->out, conn->fd, &bytes, 1);
+		return;
+	}
+	memcpy(chunk, parts, sizeof(chunk));
+	chunk[0].size = (size_t)snprintf(head, sizeof(head), "%zx\r\n", bytes.size);
+	outflow_write(&conn->out, conn->fd, chunk, COUNT_OF(chunk));
+}
+
+void relay_write(struct relay *relay, struct span bytes)
+{
+	relay_enter(relay);
+	assert(relay->status || relay->ending != ENDING_NOT);
+	relay->active_ms = relay_now_ms(relay);
+	if (relay->ending == ENDING_NOT && relay->websocket)
+		websocket_send(relay->websocket, false, bytes);
+	else if (relay->ending == ENDING_NOT && bytes.size)
+		write_body(relay, bytes);
+	relay_leave_and_settle(relay);
+}
+
+void relay_write_text_message(struct relay *relay, struct span text)
+{
+	relay_enter(relay);
+	assert(relay->websocket || relay->ending != ENDING_NOT);
+	relay->active_ms = relay_now_ms(relay);
+	if (relay->ending == ENDING_NOT)
+		websocket_send(relay->websocket, true, text);
+	relay_leave_and_settle(relay);
+}
+
+void relay_to_upstream(struct relay *relay, struct span bytes)
+{
+	relay_enter(relay);
+	if (relay->upstream_fd >= 0 && bytes.size && relay->ending == ENDING_NOT)
+		outflow_write(&relay->upstream, relay->upstream_fd, &bytes, 1);
+	relay_leave_and_settle(relay);
+}
+
+void relay_finish(struct relay *relay)
+{
+	static const struct span last_chunk = SPAN("0\r\n\r\n");
+
+	relay_enter(relay);
+	if (relay->ending == ENDING_NOT && (!relay->status || relay->length_left > 0)) {
+		fail_text(relay, "the upstream's reply ended early");
+	} else if (relay->ending == ENDING_NOT) {
+		if (relay->chunked)
+			outflow_write(&relay->conn->out, relay->conn->fd, &last_chunk, 1);
+		relay->ending = ENDING_FINISHED;
+	}
+	relay_leave_and_settle(relay);
+}
+
+void relay_answer(struct relay *relay, int status, const char *content_type, struct span body)
+{
+	relay_enter(relay);
+	relay_begin(relay, status, content_type, (int64_t)body.size);
+	if (relay->ending == ENDING_NOT && reply_status_has_body(status))
+		relay_write(relay, body);
+	relay_finish(relay);
+	relay_leave_and_settle(relay);
+}
