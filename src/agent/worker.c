@@ -17,21 +17,21 @@ bool worker_serves(uint16_t type)
 	return type >= AGENT_READ && type <= AGENT_WATCH;
 }
 
-static void rest_free(struct connection *c)
+static void rest_free(struct worker_rest *rest)
 {
-	(void)munmap(c->rest, REST_SIZE);
-	c->rest = NULL;
+	(void)munmap(rest, REST_SIZE);
 }
 
 int worker_start(struct connection *c, struct span bytes, struct error *err)
 {
 	struct agent *a = c->agent;
+	struct worker_rest *rest;
 	pid_t pid;
 
 	if (a->worker_count >= WORKERS_MAX)
 		return FAIL(err, ERROR_LIMIT, "%d connections are busy with files", WORKERS_MAX);
-	c->rest = mmap(NULL, REST_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (c->rest == MAP_FAILED)
+	rest = mmap(NULL, REST_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (rest == MAP_FAILED)
 		return FAIL_ERRNO(err, "map memory for a file worker");
 	pid = fork();
 	if (pid == 0)
@@ -40,12 +40,13 @@ int worker_start(struct connection *c, struct span bytes, struct error *err)
 		                                    .resolve = a->resolve,
 		                                    .no_users = a->home != NULL,
 		                                    .bytes = bytes,
-		                                    .rest = c->rest});
+		                                    .rest = rest});
 	if (pid < 0) {
-		rest_free(c);
+		rest_free(rest);
 		return FAIL_ERRNO(err, "start a file worker");
 	}
 	c->worker = pid;
+	c->rest = rest;
 	a->worker_count++;
 	return 0;
 }
@@ -58,14 +59,15 @@ void worker_stop(struct connection *c)
 static void take_back(struct connection *c, int status)
 {
 	bool goes_on = WIFEXITED(status) && WEXITSTATUS(status) == WORKER_GIVES_BACK;
+	struct worker_rest *rest = TAKE(c->rest); /* the next worker has its own */
 
 	c->worker = 0;
 	c->agent->worker_count--;
-	if (goes_on && c->rest->size <= WORKER_REST_MAX)
-		connection_handle(c, (struct span){c->rest->bytes, c->rest->size});
+	if (goes_on && rest->size <= WORKER_REST_MAX)
+		connection_handle(c, (struct span){rest->bytes, rest->size});
 	else
 		connection_close(c);
-	rest_free(c);
+	rest_free(rest);
 }
 
 bool worker_on_exit(struct agent *a, pid_t pid, int status)

@@ -82,6 +82,11 @@ void box_end(struct box *b)
 	assert_int_equal(kill(b->pid, SIGTERM), 0);
 	assert_int_equal(waitpid(b->pid, &status, 0), b->pid);
 	assert_int_equal(status, 0);
+	box_forget(b);
+}
+
+void box_forget(struct box *b)
+{
 	(void)nftw(b->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	(void)unlink(b->socket);
 	arena_done(&b->arena);

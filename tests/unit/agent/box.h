@@ -27,6 +27,8 @@ enum box_kind { BOX_HOST /* --host-root folder */, BOX_PLAIN /* root is "/" */ }
 struct box box_start(enum box_kind kind);
 /* Checks that the agent has no child left, ends it, and removes the folder. */
 void box_end(struct box *b);
+/* The rest of that, when the agent has ended by itself. */
+void box_forget(struct box *b);
 int box_connect(struct box *b);
 /* A path in the folder, good until the box ends. */
 const char *box_path(struct box *b, const char *name);

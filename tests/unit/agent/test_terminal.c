@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "box.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+static struct agent_exec terminal(struct box *b, const char *line)
+{
+	struct agent_exec command = shell(b, line);
+
+	command.flags = AGENT_EXEC_TTY | AGENT_EXEC_STDIN;
+	command.rows = 40;
+	command.columns = 100;
+	return command;
+}
+
+/* Collects output until `text` is in it. */
+static void hear_text(struct box *b, int fd, const char *text)
+{
+	AUTO(buf_done) struct buf all = BUF(1 << 20);
+	struct agent_output output;
+
+	while (!strstr(buf_text(&all), text)) {
+		HEAR(b, fd, AGENT_OUTPUT, agent_output, &output);
+		assert_int_equal(output.stream, AGENT_STDOUT);
+		buf_add_span(&all, output.bytes);
+	}
+}
+
+TEST(a_command_can_have_a_terminal_of_the_wanted_size)
+{
+	struct box b = box_start(BOX_HOST);
+	AUTO_CLOSE int fd = box_connect(&b);
+	struct agent_exec command =
+	        terminal(&b, "test -t 0 && test -t 1 && test -t 2 && stty size; echo $TERM >&2");
+	struct ran r = exec(&b, fd, &command);
+
+	assert_string_equal(buf_text(&r.out[0]), "40 100\r\nxterm-256color\r\n");
+	assert_int_equal(r.out[1].size, 0);
+	assert_int_equal(r.process.exit_code, 0);
+	ran_done(&r);
+	box_end(&b);
+}
+
+TEST(a_resize_reaches_the_program)
+{
+	struct box b = box_start(BOX_HOST);
+	AUTO_CLOSE int fd = box_connect(&b);
+	struct agent_exec command = terminal(
+	        &b, "trap 'stty size; exit' WINCH; echo ready; while :; do sleep 0.01; done");
+	struct ran r;
+
+	(void)exec_start(&b, fd, &command);
+	hear_text(&b, fd, "ready");
+	say(&b, fd, AGENT_RESIZE, agent_resize_shape, &(struct agent_resize){12, 34});
+	r = exec_finish(&b, fd);
+	assert_non_null(strstr(buf_text(&r.out[0]), "12 34"));
+	ran_done(&r);
+	box_end(&b);
+}
+
+TEST(what_is_typed_arrives_and_control_c_interrupts)
+{
+	struct box b = box_start(BOX_HOST);
+	AUTO_CLOSE int fd = box_connect(&b);
+	struct agent_exec command = terminal(
+	        &b, "read line; echo \"got $line\"; trap 'echo interrupted; exit 9' INT; echo now; "
+	            "while :; do sleep 0.01; done");
+	struct ran r;
+
+	(void)exec_start(&b, fd, &command);
+	say_raw(&b, fd, AGENT_STDIN, SPAN("typed\n"));
+	hear_text(&b, fd, "got typed");
+	say_raw(&b, fd, AGENT_STDIN, SPAN("\x03"));
+	r = exec_finish(&b, fd);
+	assert_int_equal(r.process.exit_code, 9);
+	ran_done(&r);
+	box_end(&b);
+}
+
+TEST(the_end_of_input_is_typed_as_control_d)
+{
+	struct box b = box_start(BOX_HOST);
+	AUTO_CLOSE int fd = box_connect(&b);
+	struct agent_exec command = terminal(&b, "stty -echo; echo ready; cat; echo done");
+	struct ran r;
+
+	(void)exec_start(&b, fd, &command);
+	hear_text(&b, fd, "ready");
+	say_raw(&b, fd, AGENT_STDIN, SPAN("line\n"));
+	say(&b, fd, AGENT_STDIN_END, NULL, NULL);
+	r = exec_finish(&b, fd);
+	assert_non_null(strstr(buf_text(&r.out[0]), "line\r\ndone\r\n"));
+	ran_done(&r);
+	box_end(&b);
+}
+
+TEST(each_terminal_is_a_session_of_its_own)
+{
+	struct box b = box_start(BOX_HOST);
+	AUTO_CLOSE int fd = box_connect(&b), other = box_connect(&b);
+	struct agent_exec victim = terminal(&b, "tty > victim; echo 1 > ready; exec sleep 1000");
+	/* TIOCSTI into a terminal that is not one's own. */
+	struct agent_exec attack = terminal(
+	        &b, "exec perl -e 'open(my $t, \"+<\", $ARGV[0]) or exit 3; my $c = \"x\"; "
+	            "exit(ioctl($t, 0x5412, $c) ? 0 : 4)' \"$(cat victim)\"");
+	struct ran r;
+
+	victim.flags |= AGENT_EXEC_END_ON_CLOSE;
+	(void)exec_start(&b, fd, &victim);
+	(void)wait_for_number(&b, "ready");
+	r = exec(&b, other, &attack);
+	if (getuid() == 0 && r.process.exit_code == 0)
+		print_message("root with CAP_SYS_ADMIN may inject; a sandbox's root has not\n");
+	else
+		assert_int_equal(r.process.exit_code, 4);
+	ran_done(&r);
+	auto_close(&fd);
+	fd = -1;
+	box_end(&b);
+}
+
+TEST(a_terminal_that_closes_hangs_up_its_program)
+{
+	struct box b = box_start(BOX_HOST);
+	AUTO_CLOSE int fd = box_connect(&b);
+	struct agent_exec command = terminal(&b, "sh -c 'echo inner; exec sleep 1000' & exit 0");
+	struct ran r = exec(&b, fd, &command);
+
+	/* The session's leader has gone: the kernel sends SIGHUP to the rest. */
+	assert_int_equal(r.process.exit_code, 0);
+	ran_done(&r);
+	box_end(&b);
+}
+
+int main(void)
+{
+	return RUN(CASE(a_command_can_have_a_terminal_of_the_wanted_size),
+	           CASE(a_resize_reaches_the_program),
+	           CASE(what_is_typed_arrives_and_control_c_interrupts),
+	           CASE(the_end_of_input_is_typed_as_control_d),
+	           CASE(each_terminal_is_a_session_of_its_own),
+	           CASE(a_terminal_that_closes_hangs_up_its_program));
+}
