@@ -122,9 +122,11 @@ static void write_query_parameters(struct buf *out, const struct json_shape *que
 		return;
 	properties = json_get(whole, "properties");
 	for (const struct json_member *m = query->members; m->kind != JSON_END_OF_SHAPE; m++) {
+		const char *name = m->name ? m->name : m->c_name;
+
 		buf_addf(out, "%s{\"name\":\"%s\",\"in\":\"query\",\"required\":%s,\"schema\":",
-		         *first ? "" : ",", m->name, m->flags & JSON_REQUIRED ? "true" : "false");
-		json_print(out, json_get(properties, m->name), 0);
+		         *first ? "" : ",", name, m->flags & JSON_REQUIRED ? "true" : "false");
+		json_print(out, json_get(properties, name), 0);
 		buf_add_byte(out, '}');
 		*first = false;
 	}

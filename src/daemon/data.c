@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/data.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "account/account.h"
+#include "base/fd.h"
+
+#define KEY_FILE "admin.key"
+
+/* mkdir -p; only what is made gets the mode. */
+static int make_path(const char *path, struct error *err)
+{
+	char part[4096];
+	size_t size = strlen(path);
+
+	if (size == 0 || size >= sizeof(part))
+		return FAIL(err, ERROR_INVALID, "'%s' cannot be a data folder", path);
+	memcpy(part, path, size + 1);
+	for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(part, 0755) < 0 && errno != EEXIST)
+			return FAIL_ERRNO(err, "make the folder '%s'", part);
+		*slash = '/';
+	}
+	if (mkdir(part, 0755) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(err, "make the data folder '%s'", path);
+	return 0;
+}
+
+struct subfolder {
+	const char *name;
+	mode_t mode;
+	const struct identity *owner; /* NULL = ours */
+};
+
+static int open_subfolder(int data, const struct subfolder *f, int *ret_fd, struct error *err)
+{
+	AUTO_CLOSE int fd = -1;
+
+	if (mkdirat(data, f->name, f->mode) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(err, "make the folder '%s'", f->name);
+	fd = openat(data, f->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return FAIL_ERRNO(err, "open the folder '%s'", f->name);
+	if (fchmod(fd, f->mode) < 0 || (f->owner && fchown(fd, f->owner->uid, f->owner->gid) < 0))
+		return FAIL_ERRNO(err, "give the folder '%s' its owner and mode", f->name);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+static int lock(struct data_folder *d, const char *path, struct error *err)
+{
+	d->lock_fd =
+	        openat(d->run_fd, "atolld.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (d->lock_fd < 0)
+		return FAIL_ERRNO(err, "open 'atolld.lock'");
+	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	if (errno == EWOULDBLOCK)
+		return FAIL(err, ERROR_CONFLICT, "another server runs on '%s'", path);
+	return FAIL_ERRNO(err, "lock '%s'", path);
+}
+
+static int open_all(const char *path, const struct identity *owner, struct data_folder *d,
+                    struct error *err)
+{
+	const struct subfolder run = {"run", 0711, NULL};
+	const struct subfolder own[] = {{"store", 0700, owner}, {"tmp", 0700, owner}};
+
+	if (make_path(path, err) < 0)
+		return -1;
+	d->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (d->fd < 0)
+		return FAIL_ERRNO(err, "open the data folder '%s'", path);
+	if (open_subfolder(d->fd, &run, &d->run_fd, err) < 0 || lock(d, path, err) < 0)
+		return -1;
+	for (unsigned i = 0; i < COUNT_OF(own); i++) {
+		AUTO_CLOSE int fd = -1;
+
+		if (open_subfolder(d->fd, &own[i], &fd, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int data_open(const char *path, const struct identity *owner, struct data_folder *ret,
+              struct error *err)
+{
+	*ret = (struct data_folder){-1, -1, -1};
+	if (open_all(path, owner, ret, err) == 0)
+		return 0;
+	data_close(ret);
+	return -1;
+}
+
+void data_close(struct data_folder *d)
+{
+	auto_close(&d->fd);
+	auto_close(&d->run_fd);
+	auto_close(&d->lock_fd);
+}
+
+/* Who used sudo to start the server wants to read the key without it. */
+static void give_to_sudo_user(int fd)
+{
+	const char *text = getenv("SUDO_UID");
+	struct error ignored;
+	int64_t uid;
+
+	if (geteuid() != 0 || !text ||
+	    span_parse_whole(span_of(text), 1, UINT32_MAX - 1, &uid, &ignored) < 0)
+		return;
+	(void)!fchown(fd, (uid_t)uid, (gid_t)-1);
+}
+
+int data_key_open(const struct data_folder *d, int *ret_fd, struct error *err)
+{
+	int fd = openat(d->fd, KEY_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct account_key key;
+	char line[ACCOUNT_KEY_SIZE + 1];
+
+	if (fd < 0 && errno == ENOENT) {
+		account_key_generate(&key);
+		memcpy(line, key.text, ACCOUNT_KEY_SIZE);
+		line[ACCOUNT_KEY_SIZE] = '\n';
+		if (file_write(d->fd, KEY_FILE, (struct span){line, sizeof(line)}, 0600, err) < 0)
+			return FAIL_CONTEXT(err, "write the first key");
+		fd = openat(d->fd, KEY_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd >= 0)
+			give_to_sudo_user(fd);
+	}
+	if (fd < 0)
+		return FAIL_ERRNO(err, "open '" KEY_FILE "'");
+	*ret_fd = fd;
+	return 0;
+}

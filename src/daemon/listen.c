@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/listen.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/path.h"
+
+#define WAITING_MAX 4096
+
+static int start(int fd, const struct sockaddr *address, socklen_t size, struct error *err)
+{
+	if (bind(fd, address, size) < 0 || listen(fd, WAITING_MAX) < 0)
+		return FAIL_ERRNO(err, "listen");
+	return 0;
+}
+
+static int split_address(const char *address, char host[256], char port[8], struct error *err)
+{
+	const char *colon = strrchr(address, ':');
+	struct span name = {address, colon ? (size_t)(colon - address) : 0};
+	struct error ignored;
+	int64_t number;
+
+	if (name.size > 2 && name.data[0] == '[' && name.data[name.size - 1] == ']')
+		name = (struct span){name.data + 1, name.size - 2};
+	if (!colon || name.size == 0 || name.size > 255 ||
+	    span_parse_whole(span_of(colon + 1), 0, 65535, &number, &ignored) < 0) {
+		(void)FAIL(err, ERROR_INVALID, "'%s' is no address", address);
+		error_hint(err, "such as 127.0.0.1:7777 or unix:/run/atoll.sock");
+		return -1;
+	}
+	(void)snprintf(host, 256, "%.*s", (int)name.size, name.data);
+	(void)snprintf(port, 8, "%lld", (long long)number);
+	return 0;
+}
+
+static int listen_tcp(const char *address, int *ret_fd, struct error *err)
+{
+	const struct addrinfo hints = {
+	        .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+	        .ai_socktype = SOCK_STREAM,
+	};
+	AUTO_CLOSE int fd = -1;
+	struct addrinfo *found;
+	char host[256], port[8];
+	int result, yes = 1;
+
+	if (split_address(address, host, port, err) < 0)
+		return -1;
+	result = getaddrinfo(host, port, &hints, &found);
+	if (result != 0)
+		return FAIL(err, ERROR_INVALID, "'%s': %s", host, gai_strerror(result));
+	fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) < 0)
+		result = FAIL_ERRNO(err, "make a socket");
+	else
+		result = start(fd, found->ai_addr, found->ai_addrlen, err);
+	freeaddrinfo(found);
+	if (result < 0)
+		return FAIL_CONTEXT(err, "%s", address);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+int listen_open_unix(int folder, const char *name, int *ret_fd, struct error *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return FAIL_ERRNO(err, "make a socket");
+	/* The folder's own path may be longer than an address holds. */
+	if (snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", folder,
+	             name) >= (int)sizeof(address.sun_path))
+		return FAIL(err, ERROR_INVALID, "'%s' is too long for a socket", name);
+	(void)unlinkat(folder, name, 0);
+	if (start(fd, (const struct sockaddr *)&address, sizeof(address), err) < 0 ||
+	    (fchmodat(folder, name, 0600, 0) < 0 && FAIL_ERRNO(err, "chmod") < 0))
+		return FAIL_CONTEXT(err, "socket '%s'", name);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+static int listen_unix_path(const char *path, int *ret_fd, struct error *err)
+{
+	const char *name = path_last(path);
+	AUTO_CLOSE int folder = -1;
+	char parent[4096];
+
+	if (path[0] != '/' || strlen(path) >= sizeof(parent))
+		return FAIL(err, ERROR_INVALID, "'unix:%s' is not an absolute path", path);
+	(void)snprintf(parent, sizeof(parent), "%.*s", (int)(name - path), path);
+	folder = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return FAIL_ERRNO(err, "open '%s'", parent);
+	return listen_open_unix(folder, name, ret_fd, err);
+}
+
+int listen_open(const char *address, int *ret_fd, struct error *err)
+{
+	if (strncmp(address, "unix:", 5) == 0)
+		return listen_unix_path(address + 5, ret_fd, err);
+	return listen_tcp(address, ret_fd, err);
+}
+
+void listen_describe(int fd, struct buf *out)
+{
+	struct sockaddr_storage address;
+	socklen_t size = sizeof(address);
+	char host[64], port[8];
+
+	if (getsockname(fd, (struct sockaddr *)&address, &size) < 0 ||
+	    address.ss_family == AF_UNIX ||
+	    getnameinfo((struct sockaddr *)&address, size, host, sizeof(host), port, sizeof(port),
+	                NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+		buf_add_text(out, "unix");
+		return;
+	}
+	buf_addf(out, address.ss_family == AF_INET6 ? "http://[%s]:%s" : "http://%s:%s", host,
+	         port);
+}

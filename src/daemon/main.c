@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/daemon.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "daemon/options.h"
+#include "daemon/server.h"
+#include "daemon/supervisor.h"
+
+#define EXIT_USAGE 2
+
+static int print(struct buf *text)
+{
+	struct error err;
+
+	if (text->overflowed || fd_write_all(1, text->data, text->size, &err) < 0)
+		return 1;
+	return 0;
+}
+
+static int print_help(void)
+{
+	AUTO(buf_done) struct buf text = BUF(64 * 1024);
+
+	daemon_options_help(&text);
+	return print(&text);
+}
+
+static int print_openapi(void)
+{
+	AUTO(buf_done) struct buf text = BUF(4 * 1024 * 1024);
+
+	api_write_openapi(&text);
+	buf_add_byte(&text, '\n');
+	return print(&text);
+}
+
+static int print_version(void)
+{
+	AUTO(buf_done) struct buf text = BUF(256);
+
+	buf_add_text(&text, "atolld " ATOLL_VERSION "\n");
+	return print(&text);
+}
+
+static enum log_level level_of(const char *name)
+{
+	static const char *const names[] = {"error", "warning", "info", "debug"};
+
+	for (unsigned i = 0; i < COUNT_OF(names); i++) {
+		if (strcmp(names[i], name) == 0)
+			return (enum log_level)i;
+	}
+	return LOG_INFO;
+}
+
+static int run(struct arena *a, const struct daemon_options *o, struct error *err)
+{
+	struct config config;
+
+	if (daemon_config_load(a, o, &config, err) < 0)
+		return -1;
+	log_open("atolld", level_of(config.log_level));
+	log_debug_set(config.debug);
+	return o->role == ROLE_API ? server_run(a, o, &config, err)
+	                           : supervisor_run(a, &config, err);
+}
+
+int daemon_main(int argc, char **argv)
+{
+	AUTO(arena_done) struct arena a = {.blocks = NULL};
+	struct daemon_options options;
+	struct error err = {.code = ERROR_NONE};
+
+	log_open("atolld", LOG_INFO);
+	if (daemon_options_parse(&a, argc, argv, &options, &err) < 0) {
+		log_error("bad command line", FAILURE(&err), TEXT("hint", err.hint));
+		return EXIT_USAGE;
+	}
+	if (options.help)
+		return print_help();
+	if (options.version)
+		return print_version();
+	if (options.openapi)
+		return print_openapi();
+	if (run(&a, &options, &err) == 0)
+		return 0;
+	log_error("ended", FAILURE(&err), TEXT("hint", err.hint));
+	return 1;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/options.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/span.h"
+
+struct parser {
+	struct arena *arena;
+	struct daemon_options *options;
+	size_t flag_count;
+};
+
+static int set_role(struct parser *p, const char *value, struct error *err)
+{
+	static const char *const roles[] = {[ROLE_SUPERVISOR] = "supervisor", [ROLE_API] = "api"};
+
+	for (unsigned i = 0; i < COUNT_OF(roles); i++) {
+		if (strcmp(value, roles[i]) == 0) {
+			p->options->role = (enum daemon_role)i;
+			return 0;
+		}
+	}
+	return FAIL(err, ERROR_INVALID, "'%s' is neither supervisor nor api", value);
+}
+
+static int set_config_file(struct parser *p, const char *value, struct error *err)
+{
+	(void)err;
+	p->options->config_file = value;
+	return 0;
+}
+
+static int parse_fd(const char *value, int *ret, struct error *err)
+{
+	int64_t fd;
+
+	if (span_parse_whole(span_of(value), 3, 1024, &fd, err) < 0)
+		return -1;
+	*ret = (int)fd;
+	return 0;
+}
+
+static int add_listen_fd(struct parser *p, const char *value, struct error *err)
+{
+	if (p->options->listen_count == LISTEN_FDS_MAX)
+		return FAIL(err, ERROR_LIMIT, "more than %d sockets", LISTEN_FDS_MAX);
+	return parse_fd(value, &p->options->listen_fds[p->options->listen_count++], err);
+}
+
+static int set_key_fd(struct parser *p, const char *value, struct error *err)
+{
+	return parse_fd(value, &p->options->key_fd, err);
+}
+
+static int set_ready_fd(struct parser *p, const char *value, struct error *err)
+{
+	return parse_fd(value, &p->options->ready_fd, err);
+}
+
+static const struct own_option {
+	const char *name;
+	int (*set)(struct parser *p, const char *value, struct error *err);
+	const char *about; /* NULL: between our own processes */
+} own_options[] = {
+        {"config", set_config_file, "FILE with options, instead of DATA/atoll.yaml"},
+        {"role", set_role, "supervisor (default), or api: the api process alone"},
+        {"listen-fd", add_listen_fd, NULL},
+        {"key-fd", set_key_fd, NULL},
+        {"ready-fd", set_ready_fd, NULL},
+};
+
+static const struct own_option *own_option_find(struct span name)
+{
+	for (size_t i = 0; i < COUNT_OF(own_options); i++) {
+		if (span_equals_text(name, own_options[i].name))
+			return &own_options[i];
+	}
+	return NULL;
+}
+
+/* Options are written with '-' or '_'. */
+static void add_flag(struct parser *p, struct span name, const char *value)
+{
+	char *flag = arena_format(p->arena, "%.*s=%s", (int)name.size, name.data, value);
+
+	for (size_t i = 0; i < name.size; i++) {
+		if (flag[i] == '-')
+			flag[i] = '_';
+	}
+	p->options->flags[p->flag_count++] = flag;
+}
+
+static bool set_switch(struct daemon_options *o, const char *argument)
+{
+	if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)
+		o->help = true;
+	else if (strcmp(argument, "--version") == 0)
+		o->version = true;
+	else if (strcmp(argument, "--openapi") == 0)
+		o->openapi = true;
+	else
+		return false;
+	return true;
+}
+
+static int parse_option(struct parser *p, char **argv, int *at, struct error *err)
+{
+	struct span rest = span_of(argv[*at] + 2), name;
+	const struct own_option *own;
+	const char *value;
+
+	if (span_split(&rest, '=', &name))
+		value = rest.data;
+	else if (argv[*at + 1])
+		value = argv[++*at];
+	else
+		return FAIL(err, ERROR_INVALID, "--%.*s needs a value", (int)name.size, name.data);
+	own = own_option_find(name);
+	if (own && own->set(p, value, err) < 0)
+		return FAIL_CONTEXT(err, "--%s", own->name);
+	if (!own)
+		add_flag(p, name, value);
+	return 0;
+}
+
+int daemon_options_parse(struct arena *a, int argc, char **argv, struct daemon_options *ret,
+                         struct error *err)
+{
+	struct parser p = {.arena = a, .options = ret};
+
+	*ret = (struct daemon_options){.key_fd = -1, .ready_fd = -1};
+	ret->flags = ARENA_ARRAY(a, const char *, (size_t)argc + 1);
+	for (int i = 1; i < argc; i++) {
+		if (set_switch(ret, argv[i]))
+			continue;
+		if (strncmp(argv[i], "--", 2) != 0) {
+			(void)FAIL(err, ERROR_INVALID, "unknown argument '%s'", argv[i]);
+			error_hint(err, "atolld --help lists what there is");
+			return -1;
+		}
+		if (parse_option(&p, argv, &i, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void daemon_options_help(struct buf *out)
+{
+	buf_add_text(out, "atolld - isolated computers for AI agents: the server\n\n"
+	                  "usage: atolld [--OPTION VALUE]...\n\n"
+	                  "  --help       this text\n"
+	                  "  --version    its version\n"
+	                  "  --openapi    the OpenAPI document of its HTTP API\n");
+	for (size_t i = 0; i < COUNT_OF(own_options); i++) {
+		if (own_options[i].about)
+			buf_addf(out, "  --%-10s %s\n", own_options[i].name, own_options[i].about);
+	}
+	buf_add_text(out, "\nand each option of the configuration:\n\n");
+	for (const struct config_option *o = config_options; o->name; o++)
+		buf_addf(out, "  --%-22s %s\n", o->name, o->about);
+}
+
+int daemon_config_load(struct arena *a, const struct daemon_options *o, struct config *ret,
+                       struct error *err)
+{
+	const struct config_source source = {
+	        .flags = o->flags,
+	        .file = o->config_file,
+	        .environment = environ,
+	};
+
+	return config_load(a, &source, ret, err);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/options.h — atolld's command line. Private to this folder. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "config/config.h"
+
+enum daemon_role { ROLE_SUPERVISOR, ROLE_API };
+
+#define LISTEN_FDS_MAX 4
+
+struct daemon_options {
+	enum daemon_role role;
+	bool help, version, openapi;
+	const char *config_file;
+	const char **flags; /* "name=value" for config_load, NULL-terminated */
+	/* What the supervisor hands to the api process; -1 = it is not there. */
+	int listen_fds[LISTEN_FDS_MAX];
+	unsigned listen_count;
+	int key_fd, ready_fd;
+};
+MUST_CHECK int daemon_options_parse(struct arena *a, int argc, char **argv,
+                                    struct daemon_options *ret, struct error *err);
+void daemon_options_help(struct buf *out);
+/* Flags, environment and file together. */
+MUST_CHECK int daemon_config_load(struct arena *a, const struct daemon_options *o,
+                                  struct config *ret, struct error *err);

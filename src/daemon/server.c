@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/server.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/data.h"
+#include "daemon/first_key.h"
+#include "daemon/listen.h"
+#include "daemon/seccomp.h"
+
+#define TICK_MS 2000
+#define BROKER_WAIT_MS 20000
+#define QUEUE_MAX 4096
+
+struct api_process {
+	struct arena *arena;
+	const struct config *config;
+	const struct daemon_options *options;
+	struct data_folder data; /* only without a supervisor */
+	struct store *store;
+	struct provider *provider;
+	_Atomic(struct fleet *) fleet; /* the provider's thread asks for it */
+	struct worker_pool *workers;
+	struct loop *loop;
+	struct server *server;
+	struct api api;
+	int signal_fd;
+	struct loop_watch *signal_watch;
+	struct loop_timer tick_timer;
+	struct worker_task tick_task;
+	atomic_bool tick_runs;
+	struct buf address;
+};
+
+/* ---- parts ---- */
+
+static void on_sandbox_ended(void *context, const char *id, enum sandbox_reason reason)
+{
+	struct api_process *p = context;
+	struct fleet *fleet = atomic_load(&p->fleet);
+
+	if (fleet)
+		fleet_on_ended(fleet, id, reason);
+}
+
+/* The broker starts beside us and may need a moment. */
+static int open_provider(struct api_process *p, struct error *err)
+{
+	const struct provider_ops *ops = provider_find(p->config->provider);
+	const struct provider_options options = {
+	        .data_dir = p->config->data_dir,
+	        .broker_socket = arena_format(p->arena, "%s/run/broker.sock", p->config->data_dir),
+	        .on_ended = on_sandbox_ended,
+	        .context = p,
+	};
+	int64_t deadline = deadline_in(BROKER_WAIT_MS);
+	const struct timespec pause = {.tv_nsec = 2000000};
+
+	if (!ops)
+		return FAIL(err, ERROR_INVALID, "there is no provider '%s'", p->config->provider);
+	while (ops->open(&options, &p->provider, err) < 0) {
+		bool is_absent = err->code == ERROR_UNAVAILABLE || err->code == ERROR_NOT_FOUND;
+
+		if (!is_absent || clock_monotonic_ms() >= deadline)
+			return FAIL_CONTEXT(err, "provider '%s'", ops->name);
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+static int open_store(struct api_process *p, struct error *err)
+{
+	AUTO_CLOSE int own_key_fd = -1;
+	int key_fd = p->options->key_fd;
+
+	if (store_open(arena_format(p->arena, "sqlite:%s/store/atoll.db", p->config->data_dir),
+	               &p->store, err) < 0)
+		return -1;
+	if (key_fd < 0) {
+		if (data_key_open(&p->data, &own_key_fd, err) < 0)
+			return -1;
+		key_fd = own_key_fd;
+	}
+	return first_key_register(p->store, key_fd, err);
+}
+
+static int open_fleet(struct api_process *p, struct error *err)
+{
+	const struct worker_options workers = {(unsigned)p->config->workers, QUEUE_MAX};
+	struct fleet_options options = {
+	        .config = p->config,
+	        .store = p->store,
+	        .provider = p->provider,
+	};
+	struct fleet *fleet;
+
+	if (worker_pool_start(&workers, &p->workers, err) < 0)
+		return -1;
+	options.workers = p->workers;
+	if (strcmp(p->config->provider, "null") != 0)
+		options.broker_socket = "run/broker.sock";
+	if (fleet_open(&options, &fleet, err) < 0)
+		return -1;
+	atomic_store(&p->fleet, fleet);
+	return fleet_recover(fleet, err);
+}
+
+static int listen_all(struct api_process *p, struct error *err)
+{
+	const struct daemon_options *o = p->options;
+	int own_fd;
+
+	for (unsigned i = 0; i < o->listen_count; i++) {
+		if (i == 0)
+			listen_describe(o->listen_fds[i], &p->address);
+		if (server_listen_fd(p->server, o->listen_fds[i], err) < 0)
+			return -1;
+	}
+	if (o->listen_count > 0)
+		return 0;
+	if (listen_open(p->config->listen, &own_fd, err) < 0)
+		return -1;
+	listen_describe(own_fd, &p->address);
+	return server_listen_fd(p->server, own_fd, err);
+}
+
+static int open_server(struct api_process *p, struct error *err)
+{
+	const struct config *config = p->config;
+	struct server_options options = {
+	        .loop = p->loop,
+	        .workers = p->workers,
+	        .routes = api_routes,
+	        .context = &p->api,
+	        .authorize = api_authorize,
+	        .on_done = api_on_done,
+	        .body_max = (size_t)config->body_max,
+	        .connections_max = (unsigned)config->connections_max,
+	};
+
+	p->api.config = config;
+	p->api.store = p->store;
+	p->api.fleet = atomic_load(&p->fleet);
+	p->api.provider = p->provider;
+	p->api.workers = p->workers;
+	p->api.loop = p->loop;
+	if (api_open(&p->api, err) < 0 || server_open(&options, &p->server, err) < 0)
+		return -1;
+	p->api.server = p->server;
+	return listen_all(p, err);
+}
+
+/* ---- signals and time ---- */
+
+static void on_signal(void *context, uint32_t events)
+{
+	struct api_process *p = context;
+
+	(void)events;
+	loop_stop(p->loop);
+}
+
+static int watch_signals(struct api_process *p, struct error *err)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	p->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (p->signal_fd < 0)
+		return FAIL_ERRNO(err, "watch for signals");
+	return loop_watch_add(p->loop, p->signal_fd, EPOLLIN, on_signal, p, &p->signal_watch, err);
+}
+
+/* Before any thread starts: all of them inherit the mask. */
+static int block_signals(struct error *err)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGPIPE);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return FAIL_ERRNO(err, "block signals");
+	return 0;
+}
+
+static void tick_on_worker(struct worker_task *task)
+{
+	struct api_process *p = CONTAINER_OF(task, struct api_process, tick_task);
+
+	api_tick(&p->api);
+	fleet_tick(atomic_load(&p->fleet));
+	atomic_store(&p->tick_runs, false);
+}
+
+static bool is_idle(struct api_process *p)
+{
+	struct fleet_counts counts;
+	struct server_counts server;
+
+	if (p->config->idle_exit_ms == 0 ||
+	    loop_now_ms(p->loop) - p->api.last_used_ms < p->config->idle_exit_ms)
+		return false;
+	server = server_counts_get(p->server);
+	counts = fleet_counts_get(atomic_load(&p->fleet));
+	for (unsigned i = SANDBOX_PENDING; i <= SANDBOX_DELETING; i++) {
+		if (counts.by_state[i] > 0 && i != SANDBOX_STOPPED)
+			return false;
+	}
+	return server.relays_open == 0;
+}
+
+static void on_tick(void *context)
+{
+	struct api_process *p = context;
+	struct error err;
+
+	if (is_idle(p)) {
+		log_info("idle, ending");
+		loop_stop(p->loop);
+		return;
+	}
+	if (!atomic_exchange(&p->tick_runs, true)) {
+		p->tick_task = (struct worker_task){.lane = WORKER_SLOW, .run = tick_on_worker};
+		if (worker_submit(p->workers, &p->tick_task, &err) < 0)
+			atomic_store(&p->tick_runs, false);
+	}
+	loop_timer_start(p->loop, &p->tick_timer, TICK_MS);
+}
+
+/* ---- the whole ---- */
+
+static int confine(struct api_process *p, struct error *err)
+{
+	if (p->options->listen_count == 0 &&
+	    data_open(p->config->data_dir, NULL, &p->data, err) < 0)
+		return -1;
+	(void)prctl(PR_SET_NAME, "atolld-api", 0, 0, 0);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return FAIL_ERRNO(err, "forbid new privileges");
+	return seccomp_confine(err);
+}
+
+static int open_all(struct api_process *p, struct error *err)
+{
+	if (block_signals(err) < 0 || confine(p, err) < 0 || open_store(p, err) < 0 ||
+	    open_provider(p, err) < 0 || open_fleet(p, err) < 0 || loop_open(&p->loop, err) < 0 ||
+	    watch_signals(p, err) < 0)
+		return -1;
+	return open_server(p, err);
+}
+
+static void tell_ready(struct api_process *p)
+{
+	log_info("ready", TEXT("address", buf_text(&p->address)), TEXT("data", p->config->data_dir),
+	         TEXT("key_file", arena_format(p->arena, "%s/admin.key", p->config->data_dir)),
+	         TEXT("provider", p->config->provider));
+	if (strcmp(p->config->provider, "host") == 0)
+		log_warning("provider host does not isolate: for one trusted user and development "
+		            "only");
+	if (p->options->ready_fd >= 0)
+		(void)!write(p->options->ready_fd, "r", 1);
+}
+
+/* From the outside in: no new work, then what runs, then what it runs on. */
+static void close_all(struct api_process *p)
+{
+	if (p->loop)
+		loop_timer_stop(p->loop, &p->tick_timer);
+	server_close(p->server);
+	worker_pool_stop(p->workers);
+	if (p->provider)
+		provider_ops_of(p->provider)->close(p->provider);
+	fleet_close(atomic_exchange(&p->fleet, NULL));
+	api_close(&p->api);
+	store_close(p->store);
+	loop_watch_free(p->signal_watch);
+	auto_close(&p->signal_fd);
+	loop_close(p->loop);
+	buf_done(&p->address);
+	data_close(&p->data);
+}
+
+int server_run(struct arena *a, const struct daemon_options *o, const struct config *config,
+               struct error *err)
+{
+	struct api_process p = {
+	        .arena = a,
+	        .config = config,
+	        .options = o,
+	        .data = {-1, -1, -1},
+	        .signal_fd = -1,
+	        .address = BUF(256),
+	};
+	int result = open_all(&p, err);
+
+	if (result == 0) {
+		p.tick_timer = (struct loop_timer){.on_timer = on_tick, .context = &p};
+		loop_timer_start(p.loop, &p.tick_timer, TICK_MS);
+		tell_ready(&p);
+		loop_run(p.loop);
+		log_info("ending, sandboxes go on");
+	}
+	close_all(&p);
+	return result;
+}

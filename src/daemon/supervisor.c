@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/supervisor.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "daemon/child.h"
+#include "daemon/data.h"
+#include "daemon/listen.h"
+
+#define STOP_MS 10000
+#define CELLS_MAX 256 /* what the broker takes */
+
+enum which { CHILD_BROKER, CHILD_API, CHILD_COUNT };
+
+struct supervisor {
+	struct arena *arena;
+	const struct config *config;
+	struct identity identity;
+	struct data_folder data;
+	struct child children[CHILD_COUNT];
+	bool has_broker, is_root;
+	int listen_fds[2], key_fd, config_fd;
+	int ready_fds[2]; /* the api process writes a byte when it serves */
+	int signal_fd;
+	bool ready, stopping;
+};
+
+/* ---- what the children are given ---- */
+
+/* Nothing else of our environment: it may hold secrets, and the configuration goes by file. */
+static const char *const kept_variables[] = {
+        "PATH",         "LANG",           "LC_ALL",       "TZ",
+        "ATOLL_FAULT",  "ASAN_OPTIONS",   "TSAN_OPTIONS", "UBSAN_OPTIONS",
+        "LSAN_OPTIONS", "JOURNAL_STREAM", "INVOCATION_ID"};
+
+static const char **child_environment(struct arena *a)
+{
+	const char **env = ARENA_ARRAY(a, const char *, COUNT_OF(kept_variables) + 1);
+	size_t count = 0;
+
+	for (size_t i = 0; i < COUNT_OF(kept_variables); i++) {
+		const char *value = getenv(kept_variables[i]);
+
+		if (value)
+			env[count++] = arena_format(a, "%s=%s", kept_variables[i], value);
+	}
+	return env;
+}
+
+/* Our own folder, where the other programs are. */
+static int program_folder(struct arena *a, const char **ret, struct error *err)
+{
+	char path[PATH_MAX];
+	ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (size < 0)
+		return FAIL_ERRNO(err, "find our own program");
+	path[size] = '\0';
+	*strrchr(path, '/') = '\0';
+	*ret = arena_text(a, path);
+	return 0;
+}
+
+static int open_program(const char *path, int *ret_fd, struct error *err)
+{
+	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the program '%s'", path) : 0;
+}
+
+static int prepare_broker(struct supervisor *s, struct error *err)
+{
+	const struct config *config = s->config;
+	struct child *c = &s->children[CHILD_BROKER];
+	int64_t cells = config->cells < CELLS_MAX ? config->cells : CELLS_MAX;
+	const char **at = ARENA_ARRAY(s->arena, const char *, 24), *folder;
+
+	c->name = "atoll-broker";
+	c->args = at;
+	if (program_folder(s->arena, &folder, err) < 0 ||
+	    open_program(arena_format(s->arena, "%s/atoll-broker", folder), &c->program_fd, err) <
+	            0)
+		return -1;
+	*at++ = c->name;
+	*at++ = "--data";
+	*at++ = config->data_dir;
+	*at++ = "--agent";
+	*at++ = arena_format(s->arena, "%s/atoll-agent", folder);
+	*at++ = "--image";
+	*at++ = arena_format(s->arena, "%s/atoll-image", folder);
+	*at++ = "--uid";
+	*at++ = arena_format(s->arena, "%u", s->identity.uid);
+	*at++ = "--gid";
+	*at++ = arena_format(s->arena, "%u", s->identity.gid);
+	*at++ = "--cells";
+	*at++ = arena_format(s->arena, "%lld", (long long)cells);
+	*at++ = "--subnet";
+	*at++ = config->network_subnet;
+	*at++ = "--allow";
+	*at++ = config->network_allow;
+	*at++ = "--disk-quota";
+	*at++ = config->disk_quota;
+	c->env = child_environment(s->arena);
+	return 0;
+}
+
+static void inherit(struct supervisor *s, const char ***at, const char *option, int fd)
+{
+	struct child *c = &s->children[CHILD_API];
+
+	*(*at)++ = option;
+	*(*at)++ = arena_format(s->arena, "%d", fd);
+	c->fds[c->fd_count++] = fd;
+}
+
+static int prepare_api(struct supervisor *s, struct error *err)
+{
+	struct child *c = &s->children[CHILD_API];
+	const char **at = ARENA_ARRAY(s->arena, const char *, 24);
+
+	c->name = "atolld";
+	c->args = at;
+	c->identity = s->is_root ? &s->identity : NULL;
+	c->env = child_environment(s->arena);
+	if (open_program("/proc/self/exe", &c->program_fd, err) < 0)
+		return -1;
+	*at++ = c->name;
+	*at++ = "--role";
+	*at++ = "api";
+	*at++ = "--config";
+	*at++ = arena_format(s->arena, "/proc/self/fd/%d", s->config_fd);
+	*at++ = "--data";
+	*at++ = s->config->data_dir;
+	inherit(s, &at, "--listen-fd", s->listen_fds[0]);
+	inherit(s, &at, "--listen-fd", s->listen_fds[1]);
+	inherit(s, &at, "--key-fd", s->key_fd);
+	inherit(s, &at, "--ready-fd", s->ready_fds[1]);
+	c->fds[c->fd_count++] = s->config_fd;
+	return 0;
+}
+
+/* The configuration as it is in force, in a file without a name: the api process may be unable to
+ * read where it came from, and environment and flags must not count twice. */
+static int write_config(struct supervisor *s, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(256 * 1024);
+
+	config_print(&text, s->config);
+	s->config_fd = memfd_create("atoll.yaml", MFD_CLOEXEC);
+	if (s->config_fd < 0)
+		return FAIL_ERRNO(err, "make a file for the configuration");
+	return fd_write_all(s->config_fd, text.data, text.size, err);
+}
+
+/* ---- start ---- */
+
+static int check_rights(struct supervisor *s, struct error *err)
+{
+	s->is_root = geteuid() == 0;
+	s->has_broker = strcmp(s->config->provider, "null") != 0;
+	if (s->is_root)
+		return identity_find(s->config->user, &s->identity, err);
+	if (!s->has_broker)
+		return 0;
+	(void)FAIL(err, ERROR_FORBIDDEN, "the provider '%s' needs root", s->config->provider);
+	error_hint(err,
+	           "start the server with sudo; --provider null runs without, and runs nothing");
+	return -1;
+}
+
+static int open_signals(struct supervisor *s, struct error *err)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGHUP);
+	(void)sigaddset(&set, SIGCHLD);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return FAIL_ERRNO(err, "block signals");
+	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->signal_fd < 0 ? FAIL_ERRNO(err, "watch for signals") : 0;
+}
+
+static int open_all(struct supervisor *s, struct error *err)
+{
+	const char *data = s->config->data_dir;
+
+	/* Agents whose broker died become our children and are reaped here. */
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		return FAIL_ERRNO(err, "become a subreaper");
+	if (check_rights(s, err) < 0 || open_signals(s, err) < 0 ||
+	    data_open(data, s->is_root ? &s->identity : NULL, &s->data, err) < 0 ||
+	    data_key_open(&s->data, &s->key_fd, err) < 0 ||
+	    listen_open(s->config->listen, &s->listen_fds[0], err) < 0 ||
+	    listen_open_unix(s->data.run_fd, "api.sock", &s->listen_fds[1], err) < 0 ||
+	    write_config(s, err) < 0)
+		return -1;
+	if (pipe2(s->ready_fds, O_CLOEXEC | O_NONBLOCK) < 0)
+		return FAIL_ERRNO(err, "make a pipe");
+	if (s->has_broker && prepare_broker(s, err) < 0)
+		return -1;
+	return prepare_api(s, err);
+}
+
+static int start_all(struct supervisor *s, struct error *err)
+{
+	if (s->has_broker && child_start(&s->children[CHILD_BROKER], err) < 0)
+		return -1;
+	return child_start(&s->children[CHILD_API], err);
+}
+
+/* ---- run ---- */
+
+static struct child *child_of(struct supervisor *s, pid_t pid)
+{
+	for (unsigned i = 0; i < CHILD_COUNT; i++) {
+		if (s->children[i].pid == pid)
+			return &s->children[i];
+	}
+	return NULL; /* an agent whose broker had died */
+}
+
+static void log_end(const struct child *c, int status)
+{
+	if (WIFSIGNALED(status))
+		log_warning("process killed, starting it again", TEXT("process", c->name),
+		            NUMBER("signal", WTERMSIG(status)));
+	else
+		log_warning("process ended, starting it again", TEXT("process", c->name),
+		            NUMBER("status", WEXITSTATUS(status)));
+}
+
+static int on_end(struct supervisor *s, struct child *c, int status, struct error *err)
+{
+	bool exited = WIFEXITED(status);
+
+	if (s->stopping) {
+		c->pid = 0;
+		return 0;
+	}
+	if (exited && WEXITSTATUS(status) == 0 && c == &s->children[CHILD_API]) {
+		c->pid = 0;
+		s->stopping = true; /* it was idle for long enough */
+		return 0;
+	}
+	if (exited && !s->ready) {
+		c->pid = 0;
+		return FAIL(err, ERROR_SYSTEM, "%s could not start", c->name);
+	}
+	log_end(c, status);
+	child_ended(c, clock_monotonic_ms());
+	return 0;
+}
+
+static int reap(struct supervisor *s, struct error *err)
+{
+	int status, result = 0;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		struct child *c = child_of(s, pid);
+
+		if (c && on_end(s, c, status, err) < 0)
+			result = -1;
+	}
+	return result;
+}
+
+static int on_signals(struct supervisor *s, struct error *err)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo != SIGCHLD)
+			s->stopping = true;
+	}
+	return reap(s, err);
+}
+
+static int start_due(struct supervisor *s, int64_t *ret_wait_until, struct error *err)
+{
+	int64_t now = clock_monotonic_ms();
+
+	*ret_wait_until = DEADLINE_NEVER;
+	for (unsigned i = 0; i < CHILD_COUNT; i++) {
+		struct child *c = &s->children[i];
+
+		if (c->pid > 0 || c->restart_ms == 0)
+			continue;
+		if (c->restart_ms <= now && child_start(c, err) < 0)
+			return -1;
+		if (c->restart_ms > 0 && c->restart_ms < *ret_wait_until)
+			*ret_wait_until = c->restart_ms;
+	}
+	return 0;
+}
+
+static void on_ready(struct supervisor *s)
+{
+	char byte;
+
+	while (read(s->ready_fds[0], &byte, 1) == 1)
+		s->ready = true;
+}
+
+static int watch(struct supervisor *s, int64_t until, struct error *err)
+{
+	struct pollfd fds[] = {{s->signal_fd, POLLIN, 0}, {s->ready_fds[0], POLLIN, 0}};
+
+	if (poll(fds, COUNT_OF(fds), deadline_poll_ms(until)) < 0 && errno != EINTR)
+		return FAIL_ERRNO(err, "wait");
+	on_ready(s);
+	return on_signals(s, err);
+}
+
+static int keep_alive(struct supervisor *s, struct error *err)
+{
+	int64_t until;
+
+	while (!s->stopping) {
+		if (start_due(s, &until, err) < 0 || watch(s, until, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The api process first: its last calls may need the broker. Sandboxes go on. */
+static void stop_all(struct supervisor *s)
+{
+	static const enum which order[] = {CHILD_API, CHILD_BROKER};
+	struct error ignored;
+
+	s->stopping = true;
+	for (unsigned i = 0; i < COUNT_OF(order); i++) {
+		struct child *c = &s->children[order[i]];
+		int64_t deadline = deadline_in(STOP_MS);
+
+		child_signal(c, SIGTERM);
+		while (c->pid > 0 && clock_monotonic_ms() < deadline)
+			(void)!watch(s, deadline, &ignored);
+		if (c->pid > 0)
+			log_warning("process did not end in time, killing it",
+			            TEXT("process", c->name));
+		child_signal(c, SIGKILL);
+		while (c->pid > 0)
+			(void)!watch(s, DEADLINE_NEVER, &ignored);
+	}
+}
+
+static void close_all(struct supervisor *s)
+{
+	if (s->data.run_fd >= 0 && s->listen_fds[1] >= 0)
+		(void)unlinkat(s->data.run_fd, "api.sock", 0);
+	for (unsigned i = 0; i < 2; i++) {
+		auto_close(&s->listen_fds[i]);
+		auto_close(&s->ready_fds[i]);
+	}
+	for (unsigned i = 0; i < CHILD_COUNT; i++)
+		auto_close(&s->children[i].program_fd);
+	auto_close(&s->key_fd);
+	auto_close(&s->config_fd);
+	auto_close(&s->signal_fd);
+	data_close(&s->data);
+}
+
+int supervisor_run(struct arena *a, const struct config *config, struct error *err)
+{
+	struct supervisor s = {
+	        .arena = a,
+	        .config = config,
+	        .data = {-1, -1, -1},
+	        .children = {{.program_fd = -1}, {.program_fd = -1}},
+	        .listen_fds = {-1, -1},
+	        .key_fd = -1,
+	        .config_fd = -1,
+	        .ready_fds = {-1, -1},
+	        .signal_fd = -1,
+	};
+	int result = open_all(&s, err);
+
+	if (result == 0) {
+		result = start_all(&s, err);
+		if (result == 0)
+			result = keep_alive(&s, err);
+		stop_all(&s);
+	}
+	close_all(&s);
+	return result;
+}
