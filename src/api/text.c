@@ -53,7 +53,7 @@ void text_write_base64(struct buf *out, struct span bytes)
 void text_write(struct buf *out, const char *name, const char *encoding_name, struct span bytes)
 {
 	buf_addf(out, "\"%s\":", name);
-	if (span_is_utf8(bytes)) {
+	if (span_is_utf8(bytes) && span_find(bytes, '\0') < 0) {
 		json_write_text(out, bytes);
 		return;
 	}

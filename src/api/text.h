@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* api/text.h — bytes of unknown encoding inside JSON. Private to this folder.
  *
- * Well-formed UTF-8 is shown as text; anything else as base64 with "encoding":"base64" beside it,
- * so that no byte is ever lost. */
+ * Well-formed UTF-8 without NUL (which JSON readers, ours included, refuse) is shown as text;
+ * anything else as base64 with "encoding":"base64" beside it, so that no byte is ever lost. */
 #pragma once
 
 #include <stddef.h>
