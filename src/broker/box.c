@@ -38,7 +38,7 @@ static struct box *box_new(struct boxes *b, const char *id)
 	box->boxes = b;
 	(void)snprintf(box->id, sizeof(box->id), "%s", id);
 	box->slot = SLOT_NONE;
-	box->pidfd = box->stop_fd = -1;
+	box->pidfd = box->stop_fd = box->mounts_fd = -1;
 	box->process = (struct watch){.fd = -1, .on_ready = on_process_end};
 	box->setup = (struct watch){.fd = -1};
 	list_init(&box->item);
@@ -59,6 +59,7 @@ static void box_free(struct box *box)
 	(void)map_remove(&box->boxes->by_id, box->id);
 	cell_free(box->cell);
 	fd_forget(&box->pidfd);
+	fd_forget(&box->mounts_fd);
 	fd_forget(&box->stop_fd);
 	buf_done(&box->steps);
 	free(box);
@@ -113,7 +114,7 @@ static void bury(struct box *box, uint32_t reason)
 	if (reason != SANDBOX_REASON_NONE)
 		b->on_ended(b->context, box->id, reason);
 	settle_debts(box);
-	b->on_slot_free(b->context, box->slot);
+	b->on_slot_free(b->context, box->slot, TAKE_FD(box->mounts_fd));
 	box_free(box);
 }
 
@@ -236,6 +237,7 @@ static int take_cell(struct box *box, struct cell *cell, struct error *err)
 	box->pid = cell->pid;
 	box->start_time = cell->start_time;
 	box->pidfd = TAKE_FD(cell->pidfd);
+	box->mounts_fd = TAKE_FD(cell->mounts_fd);
 	box->created_unix_ms = clock_unix_ms();
 	box->state = BOX_SETTING_UP;
 	box->setup.on_ready = on_setup_answer;
@@ -289,6 +291,8 @@ static int begin_or_wait(struct box *box, struct error *err)
 	enum cell_kind kind = box->internet ? CELL_INTERNET : CELL_BLOCKED;
 	struct cell *cell = list_is_empty(&b->waiting[kind]) ? cells_take(b->cells, kind) : NULL;
 
+	(void)snprintf(b->cells->likely_template, sizeof(b->cells->likely_template), "%s",
+	               box->template_name);
 	if (cell) {
 		begin(box, cell);
 		return 0;
@@ -402,7 +406,7 @@ int boxes_destroy(struct boxes *b, const struct owed *owed, const char *id, stru
 		if (host_trash(b->host, FOLDER_SANDBOXES, id, err) < 0)
 			return -1;
 		b->on_done(b->context, owed);
-		b->on_slot_free(b->context, SLOT_NONE);
+		b->on_slot_free(b->context, SLOT_NONE, -1);
 		return 0;
 	}
 	if (owe_end(box, owed, err) < 0)

@@ -49,6 +49,9 @@ struct box {
 	uint64_t start_time;
 	int64_t created_unix_ms;
 	int pidfd;
+	/* The mount namespace: held, so that process 1 need not take it down before it is dead,
+	 * which the answer to a destroy would wait for. The cleaner lets go of it last. */
+	int mounts_fd;
 	struct watch process, setup;
 	struct timer deadline; /* of the set-up, or of a stop's grace */
 	int stop_fd;           /* the connection on which the agent was asked to stop */
@@ -74,7 +77,8 @@ struct boxes {
 	void (*on_done)(void *context, const struct owed *owed);
 	void (*on_failed)(void *context, const struct owed *owed, const struct error *err);
 	void (*on_ended)(void *context, const char *id, uint32_t reason);
-	void (*on_slot_free)(void *context, uint32_t slot); /* to be cleaned up */
+	/* To be cleaned up. The descriptor is the callee's; -1 = none. */
+	void (*on_slot_free)(void *context, uint32_t slot, int mounts_fd);
 	void *context;
 };
 

@@ -159,6 +159,6 @@ int box_start_host(struct box *box, struct error *err)
 	if (!box->restart)
 		(void)!host_trash(b->host, FOLDER_SANDBOXES, box->id, &ignored);
 	if (box->slot != SLOT_NONE)
-		b->on_slot_free(b->context, box->slot);
+		b->on_slot_free(b->context, box->slot, -1);
 	return -1;
 }

@@ -26,42 +26,30 @@ void box_step(struct box *box, const char *name)
 
 /* ---- files ---- */
 
-static int open_lower(const struct box *box, int *ret_fd, struct error *err)
+static int open_root(struct box *box, int *ret_fd, struct error *err)
 {
-	const struct host *host = box->boxes->host;
-	struct layer_options options = {.attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV,
-	                                .map_fd = box->cell->ids_fd};
-	char path[BOX_TEMPLATE_MAX + 16];
-
-	if (strcmp(box->template_name, "host") == 0)
-		return layer_open(host->layers[LAYER_ROOT], "", &options, ret_fd, err);
-	(void)snprintf(path, sizeof(path), "%s/rootfs", box->template_name);
-	if (faccessat(host->folders[FOLDER_TEMPLATES], path, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-		return FAIL(err, ERROR_NOT_FOUND, "template '%s' has no root filesystem",
-		            box->template_name);
-	return layer_open(host->folders[FOLDER_TEMPLATES], path, &options, ret_fd, err);
-}
-
-static int open_upper(const struct box *box, int *ret_fd, struct error *err)
-{
-	const struct host *host = box->boxes->host;
-	struct layer_options options = {.attributes = MOUNT_ATTR_NODEV,
-	                                .map_fd = box->cell->stored_fd};
+	struct cell *cell = box->cell;
 	char name[GROUP_NAME_SIZE];
+	struct root_options options = {.template_name = box->template_name,
+	                               .upper_folder = FOLDER_CELLS,
+	                               .upper_name = name,
+	                               .ids_fd = cell->ids_fd,
+	                               .stored_fd = cell->stored_fd};
 
-	if (box->restart)
-		return layer_open(host->folders[FOLDER_SANDBOXES], box->id, &options, ret_fd, err);
 	host_group_name(box->slot, name);
-	return layer_open(host->folders[FOLDER_CELLS], name, &options, ret_fd, err);
-}
-
-static int open_root(const struct box *box, int *ret_fd, struct error *err)
-{
-	AUTO_CLOSE int lower = -1, upper = -1;
-
-	if (open_lower(box, &lower, err) < 0 || open_upper(box, &upper, err) < 0)
-		return -1;
-	return layer_overlay(lower, upper, ret_fd, err);
+	if (box->restart) {
+		options.upper_folder = FOLDER_SANDBOXES;
+		options.upper_name = box->id;
+	} else if (cell->root_fd >= 0 &&
+	           cell->template_changes == box->boxes->cells->template_changes &&
+	           strcmp(cell->root_template, box->template_name) == 0) {
+		*ret_fd = TAKE_FD(cell->root_fd);
+		return 0;
+	} else {
+		/* Two overlays would share one upper layer. */
+		fd_forget(&cell->root_fd);
+	}
+	return host_root_open(box->boxes->host, &options, ret_fd, err);
 }
 
 /* Clones of what is shared. sudo's parts get the sandbox's ids, so that they are its root's. */

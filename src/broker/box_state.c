@@ -46,6 +46,7 @@ static int find_process(struct box *box, struct error *err)
 {
 	AUTO_CLOSE int pidfd = -1;
 	uint64_t start_time;
+	char path[64];
 
 	if (pidfd_open_of(box->pid, &pidfd, err) < 0 ||
 	    process_start_time(box->pid, &start_time, err) < 0)
@@ -53,7 +54,11 @@ static int find_process(struct box *box, struct error *err)
 	if (start_time != box->start_time)
 		return FAIL(err, ERROR_NOT_FOUND, "process %d is another one now", box->pid);
 	box->pidfd = TAKE_FD(pidfd);
-	return 0;
+	if (box->kind != BROKER_NATIVE)
+		return 0;
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/mnt", box->pid);
+	box->mounts_fd = open(path, O_RDONLY | O_CLOEXEC);
+	return box->mounts_fd < 0 ? FAIL_ERRNO(err, "open '%s'", path) : 0;
 }
 
 int box_state_read(struct box *box, int folder, struct error *err)

@@ -44,9 +44,9 @@ static void on_ended(void *context, const char *id, uint32_t reason)
 	server_send_all(context, BROKER_ENDED, broker_ended_shape, &ended);
 }
 
-static void on_slot_free(void *context, uint32_t slot)
+static void on_slot_free(void *context, uint32_t slot, int mounts_fd)
 {
-	cleaner_add(context, slot);
+	cleaner_add(context, slot, mounts_fd);
 }
 
 static void on_cell_made(void *context, enum cell_kind kind, const struct error *err)

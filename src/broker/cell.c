@@ -33,6 +33,8 @@ void cell_free(struct cell *cell)
 	fd_forget(&cell->setup_far_fd);
 	fd_forget(&cell->ids_fd);
 	fd_forget(&cell->stored_fd);
+	fd_forget(&cell->mounts_fd);
+	fd_forget(&cell->root_fd);
 	fd_forget(&cell->report_fd);
 	free(cell);
 }
@@ -77,7 +79,7 @@ struct cell *cells_take(struct cell_pool *pool, enum cell_kind kind)
 			return cell;
 		log_warning("a cell died while it waited", NUMBER("slot", cell->slot));
 		kill_cell(cell);
-		pool->on_dead(pool->context, cell->slot);
+		pool->on_dead(pool->context, cell->slot, TAKE_FD(cell->mounts_fd));
 		cell_free(cell);
 	}
 	return NULL;
@@ -86,6 +88,8 @@ struct cell *cells_take(struct cell_pool *pool, enum cell_kind kind)
 static int take_report(struct cell *cell, struct error *err)
 {
 	AUTO(buf_done) struct buf packet = BUF(sizeof(struct maker_report) + 1);
+	int *const places[] = {&cell->pidfd, &cell->ids_fd, &cell->stored_fd, &cell->mounts_fd,
+	                       &cell->root_fd};
 	struct wire_fds fds = {.count = 0};
 	struct maker_report report;
 
@@ -96,12 +100,8 @@ static int take_report(struct cell *cell, struct error *err)
 		return FAIL(err, ERROR_SYSTEM, "maker's report is malformed");
 	}
 	memcpy(&report, packet.data, sizeof(report));
-	if (fds.count > 0)
-		cell->pidfd = fds.fds[0];
-	if (fds.count > 1)
-		cell->ids_fd = fds.fds[1];
-	if (fds.count > 2)
-		cell->stored_fd = fds.fds[2];
+	for (unsigned i = 0; i < fds.count && i < COUNT_OF(places); i++)
+		*places[i] = fds.fds[i];
 	if (report.err.code != ERROR_NONE) {
 		*err = report.err;
 		return -1;
@@ -130,7 +130,7 @@ static void on_maker_end(struct job *job, int status)
 	} else {
 		pool->failures[kind]++;
 		kill_cell(cell);
-		pool->on_dead(pool->context, cell->slot);
+		pool->on_dead(pool->context, cell->slot, TAKE_FD(cell->mounts_fd));
 		cell_free(cell);
 	}
 	pool->on_made(pool->context, kind, &err);
@@ -180,8 +180,12 @@ int cells_make(struct cell_pool *pool, enum cell_kind kind, struct error *err)
 	                      .setup_far_fd = -1,
 	                      .ids_fd = -1,
 	                      .stored_fd = -1,
+	                      .mounts_fd = -1,
+	                      .root_fd = -1,
 	                      .report_fd = -1,
 	                      .made_us = (uint64_t)clock_monotonic_ns() / 1000};
+	memcpy(cell->root_template, pool->likely_template, sizeof(cell->root_template));
+	cell->template_changes = pool->template_changes;
 	if (slots_take(pool->slots, &cell->slot, err) < 0 || start_maker(cell, err) < 0) {
 		slots_release(pool->slots, cell->slot);
 		cell_free(cell);
@@ -189,6 +193,13 @@ int cells_make(struct cell_pool *pool, enum cell_kind kind, struct error *err)
 	}
 	pool->making_count[kind]++;
 	return 0;
+}
+
+void cells_forget_template(struct cell_pool *pool, const char *name)
+{
+	if (strcmp(pool->likely_template, name) == 0)
+		pool->likely_template[0] = '\0';
+	pool->template_changes++;
 }
 
 bool cells_refill(struct cell_pool *pool)

@@ -18,6 +18,8 @@
 #include "broker/host.h"
 #include "broker/slots.h"
 
+#define CELL_TEMPLATE_MAX 64
+
 enum cell_kind { CELL_BLOCKED, CELL_INTERNET, CELL_KIND_COUNT };
 
 struct cell {
@@ -29,6 +31,10 @@ struct cell {
 	uint64_t start_time;
 	int pidfd, setup_fd;
 	int ids_fd, stored_fd; /* user namespaces: the agent's, and the map of stored files */
+	int mounts_fd;         /* the agent's mount namespace; see box.h */
+	int root_fd;           /* the overlay over `root_template`, made on a guess, or -1 */
+	char root_template[CELL_TEMPLATE_MAX];
+	uint64_t template_changes; /* of the pool, when it was begun; it is stale after another */
 	uint64_t made_us;
 	/* the maker */
 	struct job job;
@@ -43,10 +49,13 @@ struct cell_pool {
 	struct list ready[CELL_KIND_COUNT];
 	unsigned ready_count[CELL_KIND_COUNT], making_count[CELL_KIND_COUNT];
 	unsigned failures[CELL_KIND_COUNT]; /* in a row: no refill until somebody asks */
+	/* The template that was asked for last: the next one will be for it, too. */
+	char likely_template[CELL_TEMPLATE_MAX];
+	uint64_t template_changes;
 	/* A maker ended: a cell is there, or `err` says why not. */
 	void (*on_made)(void *context, enum cell_kind kind, const struct error *err);
 	/* A cell is to be thrown away: its processes are dead or dying. */
-	void (*on_dead)(void *context, uint32_t slot);
+	void (*on_dead)(void *context, uint32_t slot, int mounts_fd);
 	void *context;
 };
 
@@ -61,10 +70,13 @@ MUST_CHECK int cells_make(struct cell_pool *pool, enum cell_kind kind, struct er
 /* At most one maker per kind at a time; true when one was started. */
 bool cells_refill(struct cell_pool *pool);
 void cell_free(struct cell *cell);
+/* The template was made anew or removed: what was made of the old one is not to be used. */
+void cells_forget_template(struct cell_pool *pool, const char *name);
 
 /* In maker.c: the maker's whole life; `context` is the cell. */
 int maker_run(void *context);
-/* What it sends when it is done, with descriptors: pidfd, ids_fd, stored_fd. */
+/* What it sends when it is done, with descriptors: pidfd, ids_fd, stored_fd, mounts_fd and, when
+ * it could be made, root_fd. */
 struct maker_report {
 	struct error err; /* ERROR_NONE = made */
 	pid_t pid;

@@ -72,6 +72,16 @@ MUST_CHECK int host_layers_make(struct host *host, struct error *err);
 /* Fails when the data folder's filesystem is nearly full. */
 MUST_CHECK int host_check_space(const struct host *host, struct error *err);
 
+/* The root of a sandbox: a template below, its own files on top. In layers.c. */
+struct root_options {
+	const char *template_name;
+	enum host_folder upper_folder;
+	const char *upper_name; /* of the folder with upper and work */
+	int ids_fd, stored_fd;  /* user namespaces: maps of the template's and of stored files */
+};
+MUST_CHECK int host_root_open(const struct host *host, const struct root_options *options,
+                              int *ret_fd, struct error *err);
+
 #define GROUP_NAME_SIZE 16
 void host_group_name(uint32_t slot, char out[GROUP_NAME_SIZE]);
 /* A folder with everything in it, never following a link. Fine when missing. */

@@ -362,3 +362,35 @@ int host_layers_make(struct host *host, struct error *err)
 	(void)umask(old_mask);
 	return status < 0 ? FAIL_CONTEXT(err, "prepare shared mounts") : 0;
 }
+
+/* ---- the root of one sandbox ---- */
+
+static int open_lower(const struct host *host, const struct root_options *root, int *ret_fd,
+                      struct error *err)
+{
+	struct layer_options options = {.attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV,
+	                                .map_fd = root->ids_fd};
+	char path[128];
+
+	if (strcmp(root->template_name, "host") == 0)
+		return layer_open(host->layers[LAYER_ROOT], "", &options, ret_fd, err);
+	(void)snprintf(path, sizeof(path), "%s/rootfs", root->template_name);
+	if (faccessat(host->folders[FOLDER_TEMPLATES], path, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return FAIL(err, ERROR_NOT_FOUND, "template '%s' has no root filesystem",
+		            root->template_name);
+	return layer_open(host->folders[FOLDER_TEMPLATES], path, &options, ret_fd, err);
+}
+
+int host_root_open(const struct host *host, const struct root_options *root, int *ret_fd,
+                   struct error *err)
+{
+	struct layer_options options = {.attributes = MOUNT_ATTR_NODEV, .map_fd = root->stored_fd};
+	AUTO_CLOSE int lower = -1, upper = -1;
+
+	if (open_lower(host, root, &lower, err) < 0)
+		return -1;
+	if (layer_open(host->folders[root->upper_folder], root->upper_name, &options, &upper, err) <
+	    0)
+		return -1;
+	return layer_overlay(lower, upper, ret_fd, err);
+}

@@ -174,7 +174,27 @@ static int open_user_namespace(struct maker *m, struct error *err)
 	if (id_map_open(m->cell->slot, &m->sent.fds[2], err) < 0)
 		return -1;
 	m->sent.count = 3;
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/mnt", m->report.pid);
+	m->sent.fds[3] = open(path, O_RDONLY | O_CLOEXEC);
+	if (m->sent.fds[3] < 0)
+		return FAIL_ERRNO(err, "open the agent's mount namespace");
+	m->sent.count = 4;
 	return 0;
+}
+
+/* On a guess, which costs nothing here and a third of a millisecond in a request. */
+static void make_root(struct maker *m)
+{
+	const struct root_options options = {.template_name = m->cell->root_template,
+	                                     .upper_folder = FOLDER_CELLS,
+	                                     .upper_name = m->name,
+	                                     .ids_fd = m->sent.fds[1],
+	                                     .stored_fd = m->sent.fds[2]};
+	struct error ignored = {0};
+
+	if (*m->cell->root_template &&
+	    host_root_open(m->host, &options, &m->sent.fds[4], &ignored) == 0)
+		m->sent.count = 5;
 }
 
 static int make_agent(struct maker *m, struct error *err)
@@ -201,7 +221,10 @@ static int make_all(struct maker *m, struct error *err)
 	if (make_network(m, err) < 0)
 		return -1;
 	host_fault("cell-network");
-	return make_agent(m, err);
+	if (make_agent(m, err) < 0)
+		return -1;
+	make_root(m);
+	return 0;
 }
 
 int maker_run(void *context)

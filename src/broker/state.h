@@ -16,7 +16,10 @@ struct cleaner {
 	struct job job;
 	struct timer soon;
 	bool scheduled, running;
-	uint32_t waiting[CLEANER_BATCH], at_work[CLEANER_BATCH];
+	struct cleaner_item {
+		uint32_t slot;
+		int mounts_fd;
+	} waiting[CLEANER_BATCH], at_work[CLEANER_BATCH];
 	unsigned waiting_count, at_work_count;
 };
 
@@ -44,8 +47,9 @@ struct broker {
 
 /* Removes every resource on this host that is in our chunks and has no living owner. */
 void broker_sweep(struct broker *b);
-/* The slot's rests are to be removed; then it is free again. SLOT_NONE: only the trash. */
-void cleaner_add(struct broker *b, uint32_t slot);
+/* The slot's rests are to be removed; then it is free again. SLOT_NONE: only the trash. The
+ * descriptor is the callee's. */
+void cleaner_add(struct broker *b, uint32_t slot, int mounts_fd);
 bool chunk_is_alive(void *context, uint32_t first_slot);
 void chunk_on_claim(void *context, uint32_t first_slot);
 

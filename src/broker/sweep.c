@@ -49,8 +49,10 @@ static int run_cleaner(void *context)
 	struct broker *b = context;
 	struct cleaner *c = &b->cleaner;
 
-	for (unsigned i = 0; i < c->at_work_count; i++)
-		clean_slot(&b->host, c->at_work[i]);
+	for (unsigned i = 0; i < c->at_work_count; i++) {
+		fd_forget(&c->at_work[i].mounts_fd);
+		clean_slot(&b->host, c->at_work[i].slot);
+	}
 	host_empty_trash(&b->host);
 	return 0;
 }
@@ -65,7 +67,7 @@ static void on_cleaner_end(struct job *job, int status)
 	if (status < 0)
 		log_warning("a cleaner ended early");
 	for (unsigned i = 0; i < c->at_work_count; i++)
-		slots_release(&b->slots, c->at_work[i]);
+		slots_release(&b->slots, c->at_work[i].slot);
 	c->at_work_count = 0;
 	c->running = false;
 	if (c->scheduled) {
@@ -86,10 +88,14 @@ static void on_clean_time(struct timer *timer)
 	c->scheduled = false;
 	c->running = true;
 	c->job.on_end = on_cleaner_end;
-	if (job_start(&b->events, &c->job, run_cleaner, b, &err) == 0)
+	if (job_start(&b->events, &c->job, run_cleaner, b, &err) < 0) {
+		log_warning("cannot start a cleaner", FAILURE(&err));
+		on_cleaner_end(&c->job, -1);
 		return;
-	log_warning("cannot start a cleaner", FAILURE(&err));
-	on_cleaner_end(&c->job, -1);
+	}
+	/* The child has its own: it will be the last to let go, and pays. */
+	for (unsigned i = 0; i < c->at_work_count; i++)
+		fd_forget(&c->at_work[i].mounts_fd);
 }
 
 /* A little later, so that one child does the work of many. */
@@ -106,7 +112,7 @@ static void schedule(struct broker *b)
 	timer_start(&b->events, &c->soon, CLEAN_DELAY_MS);
 }
 
-void cleaner_add(struct broker *b, uint32_t slot)
+void cleaner_add(struct broker *b, uint32_t slot, int mounts_fd)
 {
 	struct cleaner *c = &b->cleaner;
 
@@ -115,9 +121,10 @@ void cleaner_add(struct broker *b, uint32_t slot)
 			/* More at once than any batch: do it here, whatever it takes. */
 			clean_slot(&b->host, slot);
 			slots_release(&b->slots, slot);
+			fd_forget(&mounts_fd);
 			return;
 		}
-		c->waiting[c->waiting_count++] = slot;
+		c->waiting[c->waiting_count++] = (struct cleaner_item){slot, mounts_fd};
 	}
 	schedule(b);
 }
@@ -176,7 +183,7 @@ void broker_sweep(struct broker *b)
 	sweep_links(b);
 	sweep_cells(b, FOLDER_RUN_CELLS);
 	sweep_cells(b, FOLDER_CELLS);
-	cleaner_add(b, SLOT_NONE);
+	cleaner_add(b, SLOT_NONE, -1);
 }
 
 /* ---- chunks of others ---- */

@@ -132,6 +132,8 @@ static void on_image_end(struct job *job, int status)
 	struct broker_ok ok = {.request = t->owed.request};
 	struct error err = {0};
 
+	/* Even a failed attempt may have got as far as the old one. */
+	cells_forget_template(&t->broker->cells, t->request.name);
 	if (status == 0) {
 		server_send(t->broker, t->owed.connection, BROKER_OK, broker_ok_shape, &ok);
 	} else {
