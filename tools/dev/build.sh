@@ -43,7 +43,7 @@ build_ninja()
 		${WRAP:-} ninja -C "$folder" "$@" >&2
 		return
 	fi
-	if ! ${WRAP:-} ninja -C "$folder" "$@" >"$log" 2>&1; then
+	if ! ${WRAP:-} ninja -C "$folder" -k 0 "$@" >"$log" 2>&1; then
 		grep -vE '^\[[0-9]+/[0-9]+\]' "$log" | tail -n 40 >&2
 		return 1
 	fi
