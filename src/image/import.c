@@ -280,9 +280,9 @@ static int check_root(const struct work *w, struct error *err)
 		if (lstat(path, &st) == 0)
 			return 0;
 	}
+	(void)FAIL(err, ERROR_INVALID, "no root filesystem: it has neither /bin nor /usr nor /etc");
 	error_hint(err, "for an image in an archive use the format 'oci' or 'docker-archive'");
-	return FAIL(err, ERROR_INVALID,
-	            "no root filesystem: it has neither /bin nor /usr nor /etc");
+	return -1;
 }
 
 static int finish(struct import *m, struct image_config *config, struct error *err)

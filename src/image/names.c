@@ -28,8 +28,9 @@ int image_format_parse(const char *name, enum image_format *ret, struct error *e
 			*ret = (enum image_format)i;
 			return 0;
 		}
+	(void)FAIL(err, ERROR_INVALID, "'%.40s' is no image format", name);
 	error_hint(err, "tar, oci, docker-archive or registry");
-	return FAIL(err, ERROR_INVALID, "'%.40s' is no image format", name);
+	return -1;
 }
 
 static bool is_lower_or_digit(char c)
@@ -46,9 +47,10 @@ int image_name_check(const char *name, struct error *err)
 		fine = is_lower_or_digit(name[i]) || strchr("._-", name[i]);
 	if (fine)
 		return 0;
+	(void)FAIL(err, ERROR_INVALID, "'%.80s' is no template name", name);
 	error_hint(err, "1 to %d of a-z, 0-9, '.', '_' and '-', the first a letter or a digit",
 	           NAME_MAX_);
-	return FAIL(err, ERROR_INVALID, "'%.80s' is no template name", name);
+	return -1;
 }
 
 /* ---- references: [host[:port]/]path[:tag][@sha256:digest] ---- */
@@ -155,6 +157,7 @@ int image_reference_check(const char *reference, struct error *err)
 
 	if (text.size > 0 && text.size <= REFERENCE_MAX && reference_is_valid(text))
 		return 0;
+	(void)FAIL(err, ERROR_INVALID, "'%.100s' is no image reference", reference);
 	error_hint(err, "for example 'registry.example/library/alpine:3' or 'name@sha256:...'");
-	return FAIL(err, ERROR_INVALID, "'%.100s' is no image reference", reference);
+	return -1;
 }

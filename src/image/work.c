@@ -30,8 +30,9 @@ static int check_owner(int fd, const char *what, struct error *err)
 		return FAIL_ERRNO(err, "look at %s", what);
 	if (st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)))
 		return 0;
+	(void)FAIL(err, ERROR_FORBIDDEN, "%s belongs to user %u", what, st.st_uid);
 	error_hint(err, "it must belong to root, and nobody else may write to it");
-	return FAIL(err, ERROR_FORBIDDEN, "%s belongs to user %u", what, st.st_uid);
+	return -1;
 }
 
 static int open_templates(struct work *w, const char *path, struct error *err)
@@ -74,8 +75,10 @@ static int lock_folder(struct work *w, struct error *err)
 		}
 		if (!is_same_folder(fd, w->templates, name))
 			continue;
+		if (check_owner(fd, "an unfinished template", err) < 0)
+			return -1;
 		w->folder = TAKE_FD(fd);
-		return check_owner(w->folder, "an unfinished template", err);
+		return 0;
 	}
 	return FAIL(err, ERROR_CONFLICT, "template '%s' is being made already", w->job->name);
 }
@@ -129,19 +132,25 @@ int work_commit(struct work *w, const struct image_config *config, struct error 
 	return 0;
 }
 
+/* While the lock is held: nobody else can have begun. */
+static int remove_partial(struct work *w, struct error *err)
+{
+	char partial[PARTIAL_SIZE];
+
+	partial_name(w->job->name, partial);
+	if (tree_remove(w->path, false, err) < 0)
+		return -1;
+	if (unlinkat(w->templates, partial, AT_REMOVEDIR) < 0)
+		return FAIL_ERRNO(err, "remove '%s'", partial);
+	return 0;
+}
+
 void work_done(struct work *w)
 {
 	struct error err = {0};
-	char partial[PARTIAL_SIZE];
 
-	if (w->folder >= 0) {
-		partial_name(w->job->name, partial);
-		/* While the lock is held: nobody else can have begun. */
-		if (tree_remove(w->path, false, &err) < 0 ||
-		    unlinkat(w->templates, partial, AT_REMOVEDIR) < 0)
-			log_warning("an unfinished template is left for the next builder to remove",
-			            TEXT("folder", partial), FAILURE(&err));
-	}
+	if (w->folder >= 0 && remove_partial(w, &err) < 0)
+		log_warning("unfinished template left, the next builder removes it", FAILURE(&err));
 	close_work(w);
 }
 

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
+
+#include <string.h>
+
+#include "image/image.h"
+
+#define DIGEST "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static void check(int (*function)(const char *, struct error *), const char *const *good,
+                  const char *const *bad)
+{
+	for (; *good; good++) {
+		struct error err = {0};
+		if (function(*good, &err) < 0)
+			fail_msg("'%s' was refused: %s", *good, err.text);
+	}
+	for (; *bad; bad++) {
+		struct error err = {0};
+		if (function(*bad, &err) == 0)
+			fail_msg("'%s' was taken", *bad);
+		assert_int_equal(err.code, ERROR_INVALID);
+		assert_true(err.hint[0] != '\0');
+	}
+}
+
+TEST(template_names_are_plain_folder_names)
+{
+	static const char *const good[] = {
+	        "base",
+	        "a",
+	        "7",
+	        "my-app_1.2",
+	        "abcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabc",
+	        NULL};
+	static const char *const bad[] = {
+	        "",
+	        ".",
+	        "..",
+	        ".hidden",
+	        "-x",
+	        "_x",
+	        "A",
+	        "a/b",
+	        "a b",
+	        "a\n",
+	        "é",
+	        "../x",
+	        "abcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcd",
+	        NULL};
+
+	check(image_name_check, good, bad);
+}
+
+TEST(references_follow_the_rules_of_registries)
+{
+	static const char *const good[] = {"alpine",
+	                                   "alpine:3",
+	                                   "library/alpine:3.20",
+	                                   "docker.io/library/debian:12",
+	                                   "127.0.0.1:5000/x@" DIGEST,
+	                                   "localhost/x",
+	                                   "localhost:5000/a/b/c:T_1.x-y",
+	                                   "ghcr.io/a-b/c__d.e:latest@" DIGEST,
+	                                   NULL};
+	static const char *const bad[] = {"",
+	                                  "/",
+	                                  "a/",
+	                                  "/a",
+	                                  "A",
+	                                  "a b",
+	                                  "a:",
+	                                  "a:.x",
+	                                  "a@",
+	                                  "a@sha256:12",
+	                                  "a@" DIGEST "0",
+	                                  "-x",
+	                                  "--tls-verify=false",
+	                                  "a//b",
+	                                  "host.io:99999/x",
+	                                  "host.io:0/x",
+	                                  "host.io:/x",
+	                                  "user@host.io/x",
+	                                  "docker://alpine",
+	                                  "a:b:c",
+	                                  "a\n",
+	                                  "a;b",
+	                                  "$(x)",
+	                                  ".io/x",
+	                                  "oci:/etc/passwd",
+	                                  "-h.io/x",
+	                                  NULL};
+
+	check(image_reference_check, good, bad);
+}
+
+TEST(a_reference_of_any_length_is_answered)
+{
+	static char text[100000];
+	struct error err = {0};
+
+	memset(text, 'a', sizeof(text) - 1);
+	assert_int_equal(image_reference_check(text, &err), -1);
+}
+
+TEST(every_format_has_a_name_that_is_parsed_back)
+{
+	for (unsigned i = 0; i < IMAGE_FORMAT_COUNT; i++) {
+		struct error err = {0};
+		enum image_format format = IMAGE_FORMAT_COUNT;
+		assert_int_equal(image_format_parse(image_format_name(i), &format, &err), 0);
+		assert_int_equal(format, i);
+	}
+	struct error err = {0};
+	enum image_format format;
+	assert_int_equal(image_format_parse("zip", &format, &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+}
+
+TEST(the_default_templates_are_named_and_described)
+{
+	unsigned count = 0;
+
+	for (const struct image_seed *seed = image_seeds; seed->name; seed++, count++) {
+		struct error err = {0};
+		assert_int_equal(image_name_check(seed->name, &err), 0);
+		assert_true(seed->description[0] && seed->runtime[0] && seed->workdir[0] == '/');
+		assert_non_null(seed->ports);
+	}
+	assert_int_equal(count, 2);
+	assert_string_equal(image_seeds[0].recipe, "base");
+	assert_string_equal(image_seeds[1].recipe, "");
+}
+
+int main(void)
+{
+	return RUN(CASE(template_names_are_plain_folder_names),
+	           CASE(references_follow_the_rules_of_registries),
+	           CASE(a_reference_of_any_length_is_answered),
+	           CASE(every_format_has_a_name_that_is_parsed_back),
+	           CASE(the_default_templates_are_named_and_described));
+}
