@@ -27,6 +27,9 @@ static inline void tar_add(struct archive *a, const struct tar_row *row)
 	archive_entry_set_filetype(e, row->type ? row->type : AE_IFREG);
 	archive_entry_set_perm(e, row->mode ? row->mode : 0644);
 	archive_entry_set_size(e, (int64_t)size);
+	/* Set-uid bits are kept only with the owner that they are meant for. */
+	archive_entry_set_uid(e, geteuid());
+	archive_entry_set_gid(e, getegid());
 	if (row->type == AE_IFLNK)
 		archive_entry_set_symlink(e, row->link);
 	if (!row->type)
