@@ -234,6 +234,7 @@ void exchange_fail(struct http_exchange *ex, const struct error *err)
 	if (kind->http_status == 429 || kind->http_status == 503)
 		buf_add_text(&ex->reply.headers, "Retry-After: 1\r\n");
 	fail_as(ex, kind->http_status, &body);
+	log_request_set(ex->request.id);
 	if (kind->http_status >= 500)
 		log_error("request failed", TEXT("method", ex->request.method_name),
 		          TEXT("path", ex->request.path), NUMBER("status", kind->http_status),
@@ -242,6 +243,7 @@ void exchange_fail(struct http_exchange *ex, const struct error *err)
 		log_debug("request failed", TEXT("method", ex->request.method_name),
 		          TEXT("path", ex->request.path), NUMBER("status", kind->http_status),
 		          FAILURE(err));
+	log_request_set(NULL);
 }
 
 void exchange_refuse(struct http_exchange *ex, enum http_fault fault)

@@ -56,7 +56,7 @@ struct request {
 	void *caller;                   /* set by server_options.authorize; NULL on public routes */
 	void *context;                  /* server_options.context */
 	const char *peer;               /* "127.0.0.1:5000" or "unix" */
-	int64_t deadline;               /* of the handler, monotonic ms */
+	int64_t deadline;               /* of the handler, monotonic ms: 60 s, slow 15 min */
 	struct http_exchange *exchange; /* the server's own */
 };
 
@@ -137,7 +137,9 @@ MUST_CHECK int server_listen(struct server *server, const char *address, uint16_
                              struct error *err);
 /* A listening socket that somebody else made. The server owns it. */
 MUST_CHECK int server_listen_fd(struct server *server, int fd, struct error *err);
-void server_close(struct server *server); /* NULL is fine; cuts what is open */
+/* Cuts what is open, waits for handlers that run. NULL is fine. The workers and the loop are closed
+ * after it. */
+void server_close(struct server *server);
 
 struct server_counts {
 	uint64_t connections_open, connections_total, requests_total, relays_open;

@@ -30,7 +30,8 @@ int64_t relay_now_ms(const struct relay *relay)
 
 void relay_enter(struct relay *relay)
 {
-	relay->depth++;
+	if (relay->depth++ == 0)
+		log_request_set(relay->ex->request.id);
 }
 
 void relay_set_failed(struct relay *relay, const struct error *err)
@@ -72,6 +73,7 @@ int relay_abort(struct relay *relay)
 	int status = relay->status ? relay->status : STATUS_CLIENT_GONE;
 
 	release(relay, false);
+	log_request_set(NULL);
 	return status;
 }
 
@@ -88,16 +90,15 @@ static void log_cut(const struct relay *relay)
 	const struct request *rq = &relay->ex->request;
 
 	if (error_kind_get(relay->err.code)->http_status >= 500)
-		log_error("reply cut short", TEXT("request", rq->id), TEXT("path", rq->path),
-		          FAILURE(&relay->err));
+		log_error("reply cut short", TEXT("path", rq->path), FAILURE(&relay->err));
 	else
-		log_debug("reply cut short", TEXT("request", rq->id), TEXT("path", rq->path),
-		          FAILURE(&relay->err));
+		log_debug("reply cut short", TEXT("path", rq->path), FAILURE(&relay->err));
 }
 
 static void end_failed(struct relay *relay)
 {
 	struct connection *conn = relay->conn;
+	enum http_fault fault = relay->fault;
 	struct error err = relay->err;
 	int status = relay->status;
 
@@ -113,10 +114,14 @@ static void end_failed(struct relay *relay)
 	release(relay, false);
 	if (status) {
 		connection_on_relay_end(conn, status, false);
-	} else {
-		exchange_fail(conn->exchange, &err);
-		connection_send_reply(conn);
+		return;
 	}
+	buf_reset(&conn->exchange->reply.headers);
+	if (fault)
+		exchange_refuse(conn->exchange, fault);
+	else
+		exchange_fail(conn->exchange, &err);
+	connection_send_reply(conn);
 }
 
 static void end_finished(struct relay *relay)
@@ -172,12 +177,20 @@ static int watch_upstream(struct relay *relay, struct error *err)
 	                      on_upstream_ready, relay, &relay->upstream_watch, err);
 }
 
+/* A side's time runs only while it is the one that is waited for. */
 static void note_progress(struct relay *relay)
 {
-	if (relay->conn->out.sent != relay->client_took || !outflow_size(&relay->conn->out)) {
-		relay->client_took = relay->conn->out.sent;
+	struct connection *conn = relay->conn;
+	bool is_sending = outflow_size(&conn->out) > 0;
+	bool is_reading = wants_client(relay) && !conn->in.size;
+
+	if (conn->out.sent != relay->client_took || !relay->was_sending)
 		relay->client_took_ms = relay_now_ms(relay);
-	}
+	if (is_reading && !relay->was_reading)
+		relay->client_seen_ms = relay_now_ms(relay);
+	relay->client_took = conn->out.sent;
+	relay->was_sending = is_sending;
+	relay->was_reading = is_reading;
 }
 
 enum due { DUE_WRITE, DUE_BODY, DUE_IDLE, DUE_PING, DUE_COUNT };
@@ -186,7 +199,7 @@ enum due { DUE_WRITE, DUE_BODY, DUE_IDLE, DUE_PING, DUE_COUNT };
 static void list_dues(const struct relay *relay, int64_t dues[DUE_COUNT])
 {
 	const struct server_options *options = &relay->conn->server->options;
-	bool body_awaited = !relay->websocket && wants_client(relay);
+	bool body_awaited = !relay->websocket && relay->was_reading;
 
 	dues[DUE_WRITE] = outflow_size(&relay->conn->out)
 	                          ? relay->client_took_ms + options->write_timeout_ms
@@ -213,19 +226,35 @@ static void update_due(struct relay *relay)
 		connection_due(relay->conn, left > 0 ? left : 1);
 }
 
+static void flush(struct relay *relay)
+{
+	struct error err = {0};
+
+	outflow_flush(&relay->conn->out, relay->conn->fd);
+	if (relay->upstream_fd >= 0)
+		outflow_flush(&relay->upstream, relay->upstream_fd);
+	if (relay->upstream.broken) {
+		error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "the upstream takes no more bytes");
+		relay_set_failed(relay, &err);
+	}
+}
+
 void relay_leave(struct relay *relay)
 {
 	struct error err = {0};
 
-	if (--relay->depth)
+	if (relay->depth > 1) {
+		relay->depth--;
 		return;
-	outflow_flush(&relay->conn->out, relay->conn->fd);
-	if (relay->upstream_fd >= 0)
-		outflow_flush(&relay->upstream, relay->upstream_fd);
-	if (relay->upstream.broken && relay->ending == ENDING_NOT) {
-		error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "the upstream takes no more bytes");
-		relay_set_failed(relay, &err);
 	}
+	flush(relay);
+	/* What was left in conn->in for want of room may have room by now. */
+	while (relay->ending == ENDING_NOT && relay->conn->in.size && !relay->last_told &&
+	       wants_client(relay)) {
+		relay_on_client_bytes(relay);
+		flush(relay);
+	}
+	relay->depth = 0;
 	if (relay->ending == ENDING_NOT && watch_upstream(relay, &err) < 0)
 		relay_set_failed(relay, &err);
 	if (relay->ending == ENDING_NOT) {
@@ -236,6 +265,7 @@ void relay_leave(struct relay *relay)
 	} else {
 		end_failed(relay);
 	}
+	log_request_set(NULL);
 }
 
 void relay_leave_and_settle(struct relay *relay)
@@ -318,11 +348,9 @@ static void on_upstream_ready(void *context, uint32_t events)
 	struct relay *relay = context;
 
 	relay_enter(relay);
-	if (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) {
+	if (events & (EPOLLOUT | EPOLLHUP | EPOLLERR))
 		outflow_ready(&relay->upstream, relay->upstream_fd);
-		relay_on_client_bytes(relay);
-	}
-	if ((events & ~(uint32_t)EPOLLOUT) && wants_upstream(relay) && relay->ending == ENDING_NOT)
+	if ((events & ~(uint32_t)EPOLLOUT) && wants_upstream(relay))
 		read_upstream(relay);
 	relay_leave_and_settle(relay);
 }
@@ -340,11 +368,13 @@ static void tell_client_bytes(struct relay *relay, struct span bytes, bool last)
 		relay_set_failed(relay, &err);
 }
 
-static void refuse_body(struct relay *relay, enum http_fault fault, enum error_code code)
+static void refuse_body(struct relay *relay, enum http_fault fault)
 {
 	struct error err = {0};
 
-	error_set(&err, code, 0, HERE, "%s", fault_kind_get(fault)->text);
+	if (relay->ending == ENDING_NOT)
+		relay->fault = fault;
+	error_set(&err, ERROR_INVALID, 0, HERE, "%s", fault_kind_get(fault)->text);
 	relay_set_failed(relay, &err);
 }
 
@@ -361,7 +391,7 @@ static void take_body(struct relay *relay, struct span *data)
 			relay->body_seen += piece.size;
 			relay->active_ms = relay_now_ms(relay);
 			if (relay->body_seen > exchange_body_max(relay->ex))
-				refuse_body(relay, FAULT_BODY_SIZE, ERROR_TOO_LARGE);
+				refuse_body(relay, FAULT_BODY_SIZE);
 			else
 				tell_client_bytes(relay, piece, body->state == BODY_COMPLETE);
 			break;
@@ -371,7 +401,7 @@ static void take_body(struct relay *relay, struct span *data)
 			tell_client_bytes(relay, (struct span){NULL, 0}, true);
 			break;
 		case BODY_BAD:
-			refuse_body(relay, FAULT_CHUNK, ERROR_INVALID);
+			refuse_body(relay, FAULT_CHUNK);
 			break;
 		}
 	}
@@ -493,7 +523,7 @@ void relay_on_due(struct relay *relay)
 	}
 	relay_enter(relay);
 	if (dues[DUE_BODY] <= now) {
-		refuse_body(relay, FAULT_BODY_SLOW, ERROR_TIMEOUT);
+		refuse_body(relay, FAULT_BODY_SLOW);
 	} else if (dues[DUE_IDLE] <= now) {
 		error_set(&err, ERROR_TIMEOUT, 0, HERE, "nothing moved for %lld ms",
 		          (long long)relay->idle_timeout_ms);

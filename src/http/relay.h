@@ -14,7 +14,7 @@ struct relay_ops {
 	/* Bytes from the upstream descriptor are in *in; cut off what was used (a frame may still
 	 * be incomplete). */
 	int (*on_upstream)(void *state, struct relay *relay, struct span *in, struct error *err);
-	/* The upstream closed. */
+	/* The upstream closed. NULL: then the reply failed, unless it was finished before. */
 	int (*on_upstream_end)(void *state, struct relay *relay, struct error *err);
 	/* A piece of the request body (ROUTE_STREAM_BODY), or one WebSocket message; `last` with or
 	 * after the final piece, or when the client closed the WebSocket. NULL when nothing is

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "http/fault.h"
 #include "http/outflow.h"
 #include "http/relay.h"
 #include "loop/loop.h"
@@ -36,7 +37,9 @@ struct relay {
 	int status;             /* 0 until the reply has begun */
 	enum ending ending;
 	bool chunked, is_head, last_told, message_is_text, close_sent;
-	struct error err; /* ENDING_FAILED */
+	bool was_reading, was_sending; /* when it was last left: from, and to, the client */
+	struct error err;              /* ENDING_FAILED */
+	enum http_fault fault;         /* that the error stands for, if it is the client's */
 };
 
 /* Around everything that may call a translator, or be called by one: a relay ends when the
