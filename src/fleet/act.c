@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "fleet/parts.h"
+
+int provider_check(const struct fleet *f, const struct sandbox_record *r, struct error *err)
+{
+	if (strcmp(r->provider, f->ops->name) == 0)
+		return 0;
+	return FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' was made by provider '%s', not '%s'",
+	            r->name, r->provider, f->ops->name);
+}
+
+int act_begin(struct fleet *f, struct arena *a, const char *id, int64_t deadline, struct act *ret,
+              struct error *err)
+{
+	struct act act = {.fleet = f, .arena = a, .slot = cache_pin(&f->cache, id)};
+
+	if (!cache_act(&f->cache, act.slot, deadline)) {
+		cache_unpin(&f->cache, act.slot);
+		return FAIL(err, ERROR_TIMEOUT, "sandbox '%s': what goes on with it takes long",
+		            id);
+	}
+	if (store_sandbox_find(f->store, a, NULL, id, &act.record, err) < 0) {
+		act_end(&act);
+		return -1;
+	}
+	cache_update(&f->cache, act.slot, &act.record);
+	*ret = act;
+	return 0;
+}
+
+void act_begin_new(struct fleet *f, struct arena *a, const char *id, struct act *ret)
+{
+	*ret = (struct act){.fleet = f, .arena = a, .slot = cache_pin(&f->cache, id)};
+	(void)cache_act(&f->cache, ret->slot, deadline_in(CALL_TIMEOUT_MS));
+}
+
+void act_end(struct act *a)
+{
+	if (!a->slot)
+		return;
+	cache_act_end(&a->fleet->cache, a->slot);
+	cache_unpin(&a->fleet->cache, a->slot);
+	a->slot = NULL;
+}
+
+int act_move(struct act *a, const struct act_move *move, struct error *err)
+{
+	const struct sandbox_move change = {
+	        .id = a->record.id,
+	        .from = a->record.actual,
+	        .to = move->to,
+	        .desired = move->desired,
+	        .reason = move->reason,
+	        .event = move->event,
+	        .now = clock_unix_ms(),
+	        .effective = move->created ? &move->created->effective : NULL,
+	        .disk_is_advisory = move->created && move->created->disk_is_advisory,
+	};
+
+	if (store_sandbox_move_read(a->fleet->store, a->arena, &change, &a->record, err) < 0)
+		return -1;
+	cache_update(&a->fleet->cache, a->slot, &a->record);
+	log_info("sandbox moved", TEXT("sandbox", a->record.id),
+	         TEXT("to", sandbox_state_name(move->to)), TEXT("event", move->event));
+	return 0;
+}
+
+void act_clear(struct act *a)
+{
+	struct fleet *f = a->fleet;
+	struct error err = {0};
+
+	if (f->ops->destroy(f->provider, a->record.id, deadline_in(CALL_TIMEOUT_MS), &err) < 0)
+		log_warning("remains are left for the next sweep", TEXT("sandbox", a->record.id),
+		            FAILURE(&err));
+}

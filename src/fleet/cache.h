@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/cache.h — what this process knows of its sandboxes without asking the store.
+ *
+ * A slot is there while a sandbox is started, or while a thread works on it or uses it. It says
+ * who acts on the sandbox (one thread at a time in this process; between processes the store's
+ * compare-and-set decides), who uses it, and, when it is started, holds a copy of its row, so that
+ * a command costs no query. A copy is replaced only by one of a higher version: a row that was read
+ * before a move never covers the row after it. Several processes need no more than to hear of each
+ * other's moves, and to drop what is older. Any thread. */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "fleet/fleet.h"
+
+struct slot {
+	char id[ID_SIZE + 1];
+	unsigned references; /* threads that know it, holds included */
+	unsigned holds;
+	bool has_actor;
+	bool is_queued;  /* somebody will act soon: not abandoned */
+	bool is_closing; /* the reaper has it: no new holds */
+	int64_t touched_at;
+	int64_t version; /* of the newest row seen */
+	bool is_started;
+	/* When started: */
+	struct arena arena;
+	struct sandbox_record record;
+	struct fleet_defaults defaults; /* env NULL: not worked out yet */
+};
+
+struct cache {
+	pthread_mutex_t mutex;
+	pthread_cond_t acted; /* an actor has finished */
+	struct map by_id;     /* all slots */
+	struct map by_name;   /* "PROJECT/NAME": started ones */
+	uint64_t held;
+};
+
+void cache_init(struct cache *c);
+void cache_done(struct cache *c);
+
+struct slot *cache_pin(struct cache *c, const char *id);
+void cache_unpin(struct cache *c, struct slot *slot);
+
+/* Waits until nobody else acts on it; false when the deadline has passed. */
+bool cache_act(struct cache *c, struct slot *slot, int64_t deadline);
+void cache_act_end(struct cache *c, struct slot *slot);
+/* Whether anybody acts on it or will. */
+bool cache_is_attended(struct cache *c, const char *id);
+void cache_set_queued(struct cache *c, struct slot *slot, bool is_queued);
+
+/* Takes a row that was read or written, if it is newer than what is there. */
+void cache_update(struct cache *c, struct slot *slot, const struct sandbox_record *r);
+
+/* The pinned slot and a copy of its row; NULL when it is not known to be started. */
+struct slot *cache_hold(struct cache *c, struct arena *a, const char *project_id,
+                        const char *id_or_name, struct sandbox_record *ret);
+/* For a slot that is pinned already; false when it is not started. */
+bool cache_hold_slot(struct cache *c, struct arena *a, struct slot *slot,
+                     struct sandbox_record *ret);
+void cache_unhold(struct cache *c, const char *id);
+/* True at most once a second: the store need not hear of more. */
+bool cache_touch(struct cache *c, const char *id, int64_t now);
+uint64_t cache_held(struct cache *c);
+bool cache_is_held(struct cache *c, const char *id);
+/* Shuts it to new holds, unless it is held or was used after `seen`. */
+bool cache_close_idle(struct cache *c, struct slot *slot, int64_t seen);
+void cache_reopen(struct cache *c, struct slot *slot);
+
+/* Copies into the arena; false when they are not known. */
+bool cache_defaults_get(struct cache *c, struct arena *a, const char *id,
+                        struct fleet_defaults *ret);
+void cache_defaults_put(struct cache *c, const char *id, const struct fleet_defaults *defaults);
+
+void record_copy(struct arena *a, const struct sandbox_record *from, struct sandbox_record *ret);
+void defaults_copy(struct arena *a, const struct fleet_defaults *from, struct fleet_defaults *ret);

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "fleet/parts.h"
+
+#define NAME_TRIES 8
+
+/* ---- with the provider ---- */
+
+/* "1.8 ms", "142 ms", "12.3 s" */
+static const char *format_duration(struct arena *a, int64_t ns)
+{
+	double ms = (double)ns / 1e6;
+
+	if (ms < 10)
+		return arena_format(a, "%.1f ms", ms);
+	if (ms < 10000)
+		return arena_format(a, "%.0f ms", ms);
+	return arena_format(a, "%.1f s", ms / 1000);
+}
+
+static bool is_host_label(const char *name)
+{
+	size_t size = strlen(name);
+
+	for (size_t i = 0; i < size; i++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyz0123456789-", name[i]))
+			return false;
+	return size > 0 && name[0] != '-' && name[size - 1] != '-';
+}
+
+static struct sandbox_spec make_spec(const struct sandbox_record *r,
+                                     const struct template_record *t)
+{
+	return (struct sandbox_spec){
+	        .id = r->id,
+	        .hostname = is_host_label(r->name) ? r->name : r->id,
+	        .template_dir = t->folder,
+	        .resources = r->resources,
+	        .network = r->network,
+	        .privileges = r->privileges,
+	};
+}
+
+static int finish_start(struct act *a, const struct provider_created *created, int64_t begun_ns,
+                        struct error *err)
+{
+	const char *took = format_duration(a->arena, clock_monotonic_ns() - begun_ns);
+	const struct act_move started = {
+	        .to = SANDBOX_STARTED,
+	        .desired = -1,
+	        .event = arena_format(a->arena, "started in %s", took),
+	        .created = created,
+	};
+
+	if (act_move(a, &started, err) < 0)
+		return -1;
+	if (a->record.desired != SANDBOX_DELETED)
+		return 0;
+	/* Somebody wanted it gone while it was being made, and left that to us. */
+	if (act_delete(a, SANDBOX_REASON_USER, err) < 0)
+		return -1;
+	return FAIL(err, ERROR_CONFLICT, "sandbox '%s' was deleted while it was being made",
+	            a->record.name);
+}
+
+void act_fail(struct act *a, const struct error *why)
+{
+	const struct act_move failed = {
+	        .to = SANDBOX_FAILED,
+	        .desired = -1,
+	        .reason = SANDBOX_REASON_ERROR,
+	        .event = why->text,
+	};
+	struct error err = {0};
+
+	atomic_fetch_add(&a->fleet->create_failed, 1);
+	act_clear(a);
+	if (act_move(a, &failed, &err) < 0) {
+		log_warning("a failed sandbox is not marked yet", TEXT("sandbox", a->record.id),
+		            FAILURE(&err));
+		return;
+	}
+	if (a->record.desired == SANDBOX_DELETED && act_delete(a, SANDBOX_REASON_USER, &err) < 0)
+		log_warning("delete waits for the next round", TEXT("sandbox", a->record.id),
+		            FAILURE(&err));
+}
+
+int act_make(struct act *a, const struct template_record *t, int64_t begun_ns, struct error *err)
+{
+	struct fleet *f = a->fleet;
+	struct sandbox_spec spec = make_spec(&a->record, t);
+	struct provider_created created = {0};
+
+	if (f->ops->create(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) < 0) {
+		error_context(err, "create sandbox '%s'", a->record.name);
+		act_fail(a, err);
+		return -1;
+	}
+	if (finish_start(a, &created, begun_ns, err) < 0) {
+		/* Made, but the store could not be told: without a row that says so it must not
+		 * run on. */
+		if (a->record.actual == SANDBOX_CREATING)
+			act_fail(a, err);
+		return -1;
+	}
+	atomic_fetch_add(&f->created, 1);
+	atomic_fetch_add(&f->create_us_total, (uint64_t)(clock_monotonic_ns() - begun_ns) / 1000);
+	return 0;
+}
+
+int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns, struct error *err)
+{
+	struct fleet *f = a->fleet;
+	const struct act_move creating = {
+	        .to = SANDBOX_CREATING, .desired = SANDBOX_STARTED, .event = "starting"};
+	struct sandbox_spec spec = make_spec(&a->record, t);
+	struct provider_created created = {0};
+	struct act_move stopped = {.to = SANDBOX_STOPPED, .desired = SANDBOX_STOPPED};
+	struct error second = {0};
+
+	if (act_move(a, &creating, err) < 0)
+		return -1;
+	if (f->ops->start(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) == 0 &&
+	    finish_start(a, &created, begun_ns, err) == 0)
+		return 0;
+	if (a->record.actual != SANDBOX_CREATING)
+		return -1;
+	/* Its files are there as before: back to where it was. */
+	if (f->ops->stop(f->provider, a->record.id, 0, deadline_in(CALL_TIMEOUT_MS), &second) < 0)
+		log_warning("stop after a failed start", TEXT("sandbox", a->record.id),
+		            FAILURE(&second));
+	stopped.event = arena_format(a->arena, "start failed: %s", err->text);
+	if (act_move(a, &stopped, &second) < 0)
+		log_warning("a failed start is not marked yet", TEXT("sandbox", a->record.id),
+		            FAILURE(&second));
+	return FAIL_CONTEXT(err, "start sandbox '%s'", a->record.name);
+}
+
+/* ---- a row that waits ---- */
+
+static int fail_pending(struct fleet *f, struct arena *a, const char *id, const struct error *why)
+{
+	AUTO(act_end) struct act act = {0};
+	struct error err = {0};
+
+	if (act_begin(f, a, id, deadline_in(CALL_TIMEOUT_MS), &act, &err) == 0 &&
+	    act.record.actual == SANDBOX_PENDING)
+		act_fail(&act, why);
+	return -1;
+}
+
+/* From PENDING to STARTED. Nobody acts on the row while its template is being built, so that it
+ * can be deleted meanwhile. */
+static int make_pending(struct fleet *f, struct arena *a, struct draft *draft, int64_t begun_ns,
+                        struct error *err)
+{
+	const struct act_move creating = {
+	        .to = SANDBOX_CREATING, .desired = -1, .event = "being made"};
+	AUTO(act_end) struct act act = {0};
+	const char *id = draft->record.id;
+
+	if (fleet_template_ready(f, a, &draft->template, deadline_in(TEMPLATE_TIMEOUT_MS), err) < 0)
+		return fail_pending(f, a, id, err);
+	if (act_begin(f, a, id, deadline_in(CALL_TIMEOUT_MS), &act, err) < 0)
+		return -1;
+	if (act.record.actual != SANDBOX_PENDING)
+		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is %s, not pending", id,
+		            sandbox_state_name(act.record.actual));
+	if (act_move(&act, &creating, err) < 0 ||
+	    act_make(&act, &draft->template, begun_ns, err) < 0)
+		return -1;
+	draft->record = act.record;
+	return 0;
+}
+
+struct creation {
+	struct worker_task task;
+	struct fleet *fleet;
+	struct slot *slot; /* pinned and queued */
+	int64_t begun_ns;
+	struct arena arena; /* of all in the draft */
+	struct draft draft;
+};
+
+static void creation_free(struct creation *creation)
+{
+	struct cache *cache = &creation->fleet->cache;
+
+	cache_set_queued(cache, creation->slot, false);
+	cache_unpin(cache, creation->slot);
+	arena_done(&creation->arena);
+	free(creation);
+}
+
+static void run_creation(struct worker_task *task)
+{
+	struct creation *creation = CONTAINER_OF(task, struct creation, task);
+	struct error err = {0};
+
+	if (make_pending(creation->fleet, &creation->arena, &creation->draft, creation->begun_ns,
+	                 &err) < 0)
+		log_warning("sandbox was not made", TEXT("sandbox", creation->slot->id),
+		            FAILURE(&err));
+	creation_free(creation);
+}
+
+/* The draft's texts must outlive the request: they are read again, from the store. */
+static struct creation *creation_new(struct fleet *f, const struct draft *draft, int64_t begun_ns)
+{
+	struct creation *creation = calloc(1, sizeof(*creation));
+
+	if (!creation)
+		abort();
+	creation->task = (struct worker_task){.lane = WORKER_SLOW, .run = run_creation};
+	creation->fleet = f;
+	creation->begun_ns = begun_ns;
+	creation->slot = cache_pin(&f->cache, draft->record.id);
+	cache_set_queued(&f->cache, creation->slot, true);
+	record_copy(&creation->arena, &draft->record, &creation->draft.record);
+	return creation;
+}
+
+static int submit(struct fleet *f, struct arena *a, const struct draft *draft, int64_t begun_ns,
+                  struct error *err)
+{
+	struct creation *creation = creation_new(f, draft, begun_ns);
+	const struct record_key key = {draft->record.project_id, draft->template.id};
+
+	if (template_find(f, &creation->arena, &key, &creation->draft.template, err) < 0 ||
+	    worker_submit(f->workers, &creation->task, err) < 0) {
+		creation_free(creation);
+		return fail_pending(f, a, draft->record.id, err);
+	}
+	return 0;
+}
+
+/* ---- the request ---- */
+
+static int insert(struct fleet *f, struct arena *a, struct draft *draft, struct error *err)
+{
+	char name[SANDBOX_NAME_MAX + 1];
+
+	if (draft->request->name)
+		return store_sandbox_insert(f->store, &draft->record, draft->sandboxes_max, err);
+	for (unsigned i = 0; i < NAME_TRIES; i++) {
+		sandbox_name_generate(name);
+		draft->record.name = arena_text(a, name);
+		if (store_sandbox_insert(f->store, &draft->record, draft->sandboxes_max, err) == 0)
+			return 0;
+		if (err->code != ERROR_CONFLICT)
+			break;
+	}
+	return -1;
+}
+
+/* The usual case: the template is there, the caller waits. The row begins in CREATING, which saves
+ * a commit. */
+static int make_now(struct fleet *f, struct arena *a, struct draft *draft, int64_t begun_ns,
+                    struct error *err)
+{
+	AUTO(act_end) struct act act = {0};
+
+	draft->record.actual = SANDBOX_CREATING;
+	draft->record.last_event = "being made";
+	act_begin_new(f, a, draft->record.id, &act);
+	if (insert(f, a, draft, err) < 0)
+		return -1;
+	act.record = draft->record;
+	if (act_make(&act, &draft->template, begun_ns, err) < 0)
+		return -1;
+	draft->record = act.record;
+	return 0;
+}
+
+static int make_later(struct fleet *f, struct arena *a, struct draft *draft, int64_t begun_ns,
+                      struct error *err)
+{
+	struct slot *slot;
+	int result;
+
+	draft->record.last_event = draft->template.state == TEMPLATE_READY
+	                                   ? "waiting for a worker"
+	                                   : "waiting for its template";
+	slot = cache_pin(&f->cache, draft->record.id);
+	cache_set_queued(&f->cache, slot, true);
+	result = insert(f, a, draft, err);
+	if (result == 0 && draft->request->wait)
+		result = make_pending(f, a, draft, begun_ns, err);
+	else if (result == 0)
+		result = submit(f, a, draft, begun_ns, err);
+	if (result < 0 || draft->request->wait)
+		cache_set_queued(&f->cache, slot, false);
+	cache_unpin(&f->cache, slot);
+	return result;
+}
+
+int fleet_create(struct fleet *fleet, struct arena *a, const struct fleet_create *request,
+                 struct sandbox_record *ret, struct error *err)
+{
+	const char *template =
+	        request->template ? request->template : fleet->config->default_template;
+	const struct record_key key = {request->project_id, template};
+	int64_t begun_ns = clock_monotonic_ns();
+	struct draft draft = {.request = request};
+	int result;
+
+	if (request_check(request, err) < 0 ||
+	    template_find(fleet, a, &key, &draft.template, err) < 0 ||
+	    request_resolve(fleet, a, &draft, err) < 0)
+		return -1;
+	if (request->wait && draft.template.state == TEMPLATE_READY)
+		result = make_now(fleet, a, &draft, begun_ns, err);
+	else
+		result = make_later(fleet, a, &draft, begun_ns, err);
+	if (result < 0)
+		return -1;
+	*ret = draft.record;
+	return 0;
+}

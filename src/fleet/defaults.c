@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "fleet/parts.h"
+
+/* "KEY=value" texts; a later one of the same key replaces the earlier. */
+struct environment {
+	struct arena *arena;
+	const char **items; /* room for all that may come, and the NULL */
+	size_t count;
+};
+
+static void put(struct environment *e, const char *key, const char *value)
+{
+	const char *item = arena_format(e->arena, "%s=%s", key, value);
+	size_t size = strlen(key) + 1;
+
+	for (size_t i = 0; i < e->count; i++) {
+		if (strncmp(e->items[i], item, size) == 0) {
+			e->items[i] = item;
+			return;
+		}
+	}
+	e->items[e->count++] = item;
+}
+
+static void put_object(struct environment *e, const struct json_value *object)
+{
+	size_t count = json_count(object);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *key = NULL;
+		const char *value = json_text(json_member_at(object, i, &key), NULL);
+
+		if (key && value)
+			put(e, key, value);
+	}
+}
+
+/* What template and row give: it never changes while the sandbox lives. */
+static int work_out(struct fleet *f, struct arena *a, const struct sandbox_record *r,
+                    struct fleet_defaults *ret, struct error *err)
+{
+	const struct record_key key = {r->project_id, r->template_id};
+	const struct json_value *of_template, *of_row;
+	struct environment e = {.arena = a};
+	struct template_record t;
+
+	if (template_find(f, a, &key, &t, err) < 0 ||
+	    json_load(a, span_of(t.env_json), &of_template, err) < 0 ||
+	    json_load(a, span_of(r->env_json), &of_row, err) < 0)
+		return FAIL_CONTEXT(err, "environment of sandbox '%s'", r->name);
+	e.items = ARENA_ARRAY(a, const char *, json_count(of_template) + json_count(of_row) + 2);
+	if (*t.workdir)
+		put(&e, "ATOLL_PROJECT_DIR", t.workdir);
+	put_object(&e, of_template);
+	put_object(&e, of_row);
+	*ret = (struct fleet_defaults){.env = e.items, .user = t.user, .workdir = t.workdir};
+	return 0;
+}
+
+int fleet_defaults(struct fleet *fleet, struct arena *a, const struct sandbox_record *r,
+                   const struct json_map *extra, struct fleet_defaults *ret, struct error *err)
+{
+	struct environment e = {.arena = a};
+	struct fleet_defaults base;
+
+	if (!cache_defaults_get(&fleet->cache, a, r->id, &base)) {
+		if (work_out(fleet, a, r, &base, err) < 0)
+			return -1;
+		cache_defaults_put(&fleet->cache, r->id, &base);
+	}
+	*ret = base;
+	if (!extra || extra->count == 0)
+		return 0;
+	while (base.env[e.count])
+		e.count++;
+	e.items = ARENA_ARRAY(a, const char *, e.count + extra->count + 1);
+	memcpy(e.items, base.env, e.count * sizeof(*e.items));
+	for (size_t i = 0; i < extra->count; i++) {
+		if (sandbox_env_check(extra->pairs[i].key, extra->pairs[i].value, err) < 0)
+			return -1;
+		put(&e, extra->pairs[i].key, extra->pairs[i].value);
+	}
+	ret->env = e.items;
+	return 0;
+}

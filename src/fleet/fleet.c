@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/fleet.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "fleet/parts.h"
+
+int fleet_open(const struct fleet_options *options, struct fleet **ret, struct error *err UNUSED)
+{
+	struct fleet *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		abort();
+	f->config = options->config;
+	f->store = options->store;
+	f->provider = options->provider;
+	f->ops = provider_ops_of(options->provider);
+	f->workers = options->workers;
+	cache_init(&f->cache);
+	template_cache_init(&f->templates);
+	pthread_mutex_init(&f->ended_mutex, NULL);
+	*ret = f;
+	return 0;
+}
+
+void fleet_close(struct fleet *fleet)
+{
+	if (!fleet)
+		return;
+	while (fleet->ended) {
+		struct ended *ended = fleet->ended;
+
+		fleet->ended = ended->next;
+		free(ended);
+	}
+	pthread_mutex_destroy(&fleet->ended_mutex);
+	template_cache_done(&fleet->templates);
+	cache_done(&fleet->cache);
+	free(fleet);
+}
+
+int fleet_find(struct fleet *fleet, struct arena *a, const char *project_id, const char *id_or_name,
+               struct sandbox_record *ret, struct error *err)
+{
+	return store_sandbox_find(fleet->store, a, project_id, id_or_name, ret, err);
+}
+
+int fleet_stats(struct fleet *fleet, const struct sandbox_record *r, struct provider_stats *ret,
+                struct error *err)
+{
+	if (provider_require(fleet->provider, PROVIDER_CAN_STATS, err) < 0)
+		return -1;
+	return fleet->ops->stats(fleet->provider, r->id, ret, err);
+}
+
+/* ---- holds ---- */
+
+static const struct refusal {
+	enum error_code code;
+	const char *what, *hint;
+} refusals[SANDBOX_STATE_COUNT] = {
+        [SANDBOX_PENDING] = {ERROR_UNAVAILABLE, "is not made yet", "try again in a moment"},
+        [SANDBOX_CREATING] = {ERROR_UNAVAILABLE, "is being made", "try again in a moment"},
+        [SANDBOX_STARTED] = {ERROR_UNAVAILABLE, "is being removed", "it was idle: make a new one"},
+        [SANDBOX_STOPPING] = {ERROR_CONFLICT, "is being stopped", "start it again"},
+        [SANDBOX_STOPPED] = {ERROR_CONFLICT, "is stopped", "start it"},
+        [SANDBOX_DELETING] = {ERROR_CONFLICT, "is being deleted", "make a new one"},
+        [SANDBOX_DELETED] = {ERROR_NOT_FOUND, "is deleted", "make a new one"},
+        [SANDBOX_FAILED] = {ERROR_CONFLICT, "has failed", "see its last event; make a new one"},
+};
+
+static int refuse(const struct sandbox_record *r, struct error *err)
+{
+	const struct refusal *refusal = &refusals[r->actual];
+
+	error_set(err, refusal->code, 0, HERE, "sandbox '%s' %s", r->name, refusal->what);
+	error_hint(err, "%s", refusal->hint);
+	return -1;
+}
+
+/* The first use after a start of this server. The row is read again once its slot is pinned: from
+ * then on no move can pass unseen. */
+static int hold_from_store(struct fleet *f, struct arena *a, struct sandbox_record *r,
+                           struct error *err)
+{
+	struct slot *slot;
+
+	if (provider_check(f, r, err) < 0)
+		return -1;
+	slot = cache_pin(&f->cache, r->id);
+	if (store_sandbox_find(f->store, a, r->project_id, r->id, r, err) < 0) {
+		cache_unpin(&f->cache, slot);
+		return -1;
+	}
+	cache_update(&f->cache, slot, r);
+	if (!cache_hold_slot(&f->cache, a, slot, r)) {
+		cache_unpin(&f->cache, slot);
+		return refuse(r, err);
+	}
+	return 0;
+}
+
+static void touch(struct fleet *f, const char *id)
+{
+	int64_t now = clock_unix_ms();
+
+	if (cache_touch(&f->cache, id, now))
+		store_sandbox_touch(f->store, id, now);
+}
+
+int fleet_hold(struct fleet *fleet, struct arena *a, const char *project_id, const char *id_or_name,
+               struct sandbox_record *ret, struct fleet_hold *ret_hold, struct error *err)
+{
+	struct sandbox_record r;
+
+	if (!cache_hold(&fleet->cache, a, project_id, id_or_name, &r) &&
+	    (store_sandbox_find(fleet->store, a, project_id, id_or_name, &r, err) < 0 ||
+	     hold_from_store(fleet, a, &r, err) < 0))
+		return -1;
+	atomic_fetch_add(&fleet->execs, 1);
+	touch(fleet, r.id);
+	*ret_hold = (struct fleet_hold){.fleet = fleet, .provider = fleet->provider};
+	memcpy(ret_hold->id, r.id, ID_SIZE);
+	*ret = r;
+	return 0;
+}
+
+void fleet_unhold(struct fleet_hold *hold)
+{
+	if (!hold || !hold->fleet)
+		return;
+	touch(hold->fleet, hold->id);
+	cache_unhold(&hold->fleet->cache, hold->id);
+	hold->fleet = NULL;
+}
+
+struct fleet_counts fleet_counts_get(struct fleet *fleet)
+{
+	struct fleet_counts counts = {
+	        .created = atomic_load(&fleet->created),
+	        .create_failed = atomic_load(&fleet->create_failed),
+	        .deleted = atomic_load(&fleet->deleted),
+	        .execs = atomic_load(&fleet->execs),
+	        .held = cache_held(&fleet->cache),
+	        .create_us_total = atomic_load(&fleet->create_us_total),
+	};
+	struct error err = {0};
+
+	if (store_sandbox_count(fleet->store, counts.by_state, &err) < 0)
+		log_warning("sandboxes are not counted", FAILURE(&err));
+	return counts;
+}
+
+/* ---- ends that the provider tells of ---- */
+
+struct ended_task {
+	struct worker_task task;
+	struct fleet *fleet;
+};
+
+static void run_ended(struct worker_task *task)
+{
+	struct ended_task *t = CONTAINER_OF(task, struct ended_task, task);
+	struct fleet *f = t->fleet;
+
+	free(t);
+	ended_settle(f);
+}
+
+/* On a thread that must not call back into the provider: a worker looks into it, or, when they all
+ * have much to do, the next tick. */
+void fleet_on_ended(struct fleet *fleet, const char *id, enum sandbox_reason reason)
+{
+	struct ended *ended = calloc(1, sizeof(*ended));
+	struct ended_task *t = calloc(1, sizeof(*t));
+	struct error err = {0};
+
+	if (!ended || !t)
+		abort();
+	*ended = (struct ended){.reason = reason};
+	memcpy(ended->id, id, strnlen(id, ID_SIZE));
+	pthread_mutex_lock(&fleet->ended_mutex);
+	ended->next = fleet->ended;
+	fleet->ended = ended;
+	pthread_mutex_unlock(&fleet->ended_mutex);
+	*t = (struct ended_task){{.lane = WORKER_SLOW, .run = run_ended}, fleet};
+	if (worker_submit(fleet->workers, &t->task, &err) < 0)
+		free(t);
+}

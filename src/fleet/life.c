@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
+#include "base/log.h"
+#include "fleet/parts.h"
+
+/* ---- on a sandbox that this thread acts on ---- */
+
+int act_delete(struct act *a, enum sandbox_reason reason, struct error *err)
+{
+	struct fleet *f = a->fleet;
+	const struct act_move deleting = {.to = SANDBOX_DELETING,
+	                                  .desired = SANDBOX_DELETED,
+	                                  .reason = reason,
+	                                  .event = "being deleted"};
+	const struct act_move deleted = {.to = SANDBOX_DELETED, .desired = -1, .event = "deleted"};
+	/* FAILED, and still to be deleted: the next tick tries again. */
+	struct act_move failed = {
+	        .to = SANDBOX_FAILED, .desired = -1, .reason = SANDBOX_REASON_ERROR};
+	struct error second = {0};
+
+	if (a->record.actual != SANDBOX_DELETING && act_move(a, &deleting, err) < 0)
+		return -1;
+	if (f->ops->destroy(f->provider, a->record.id, deadline_in(CALL_TIMEOUT_MS), err) < 0) {
+		error_context(err, "delete sandbox '%s'", a->record.name);
+		failed.event = err->text;
+		if (act_move(a, &failed, &second) < 0)
+			log_warning("a failed delete is not marked yet",
+			            TEXT("sandbox", a->record.id), FAILURE(&second));
+		return -1;
+	}
+	if (act_move(a, &deleted, err) < 0)
+		return -1;
+	atomic_fetch_add(&f->deleted, 1);
+	return 0;
+}
+
+int act_stop(struct act *a, enum sandbox_reason reason, struct error *err)
+{
+	struct fleet *f = a->fleet;
+	const struct act_move stopping = {.to = SANDBOX_STOPPING,
+	                                  .desired = SANDBOX_STOPPED,
+	                                  .reason = reason,
+	                                  .event = "being stopped"};
+	const struct act_move stopped = {.to = SANDBOX_STOPPED, .desired = -1, .event = "stopped"};
+	struct act_move back = {.to = SANDBOX_STARTED, .desired = SANDBOX_STARTED};
+	int64_t deadline = deadline_in(CALL_TIMEOUT_MS);
+	struct error second = {0};
+
+	if (provider_require(f->provider, PROVIDER_CAN_STOP, err) < 0 ||
+	    act_move(a, &stopping, err) < 0)
+		return -1;
+	if (f->ops->stop(f->provider, a->record.id, STOP_GRACE_MS, deadline, err) == 0)
+		return act_move(a, &stopped, err);
+	error_context(err, "stop sandbox '%s'", a->record.name);
+	back.event = err->text;
+	if (act_move(a, &back, &second) < 0)
+		log_warning("a failed stop is not marked yet", TEXT("sandbox", a->record.id),
+		            FAILURE(&second));
+	return -1;
+}
+
+/* ---- on request ---- */
+
+static int find_and_act(struct fleet *f, struct arena *a, const struct record_key *key,
+                        struct act *ret, struct error *err)
+{
+	struct sandbox_record r;
+
+	if (store_sandbox_find(f->store, a, key->project_id, key->name_or_id, &r, err) < 0 ||
+	    provider_check(f, &r, err) < 0)
+		return -1;
+	return act_begin(f, a, r.id, deadline_in(CALL_TIMEOUT_MS), ret, err);
+}
+
+static int refuse_state(const struct sandbox_record *r, const char *what, struct error *err)
+{
+	error_set(err, ERROR_CONFLICT, 0, HERE, "sandbox '%s' is %s and cannot be %s", r->name,
+	          sandbox_state_name(r->actual), what);
+	if (r->actual == SANDBOX_FAILED)
+		error_hint(err, "%s; delete it", r->last_event);
+	return -1;
+}
+
+/* One that has passed would stop it again at once. */
+static int drop_timeout(struct act *act, struct error *err)
+{
+	const struct sandbox_record *r = &act->record;
+
+	if (r->timeout_at == 0 || r->timeout_at > clock_unix_ms())
+		return 0;
+	return store_sandbox_set_timeout(act->fleet->store, r->id, 0, err);
+}
+
+static int start(struct act *act, int64_t begun_ns, struct error *err)
+{
+	const struct record_key key = {act->record.project_id, act->record.template_id};
+	struct template_record t;
+
+	if (act->record.actual == SANDBOX_STARTED)
+		return 0;
+	if (act->record.actual != SANDBOX_STOPPED)
+		return refuse_state(&act->record, "started", err);
+	if (provider_require(act->fleet->provider, PROVIDER_CAN_STOP, err) < 0 ||
+	    template_find(act->fleet, act->arena, &key, &t, err) < 0 || drop_timeout(act, err) < 0)
+		return -1;
+	return act_restart(act, &t, begun_ns, err);
+}
+
+int fleet_start(struct fleet *fleet, struct arena *a, const char *project_id,
+                const char *id_or_name, struct sandbox_record *ret, struct error *err)
+{
+	const struct record_key key = {project_id, id_or_name};
+	int64_t begun_ns = clock_monotonic_ns();
+	AUTO(act_end) struct act act = {0};
+
+	if (find_and_act(fleet, a, &key, &act, err) < 0 || start(&act, begun_ns, err) < 0)
+		return -1;
+	*ret = act.record;
+	return 0;
+}
+
+int fleet_stop(struct fleet *fleet, struct arena *a, const char *project_id, const char *id_or_name,
+               struct sandbox_record *ret, struct error *err)
+{
+	const struct record_key key = {project_id, id_or_name};
+	AUTO(act_end) struct act act = {0};
+
+	if (find_and_act(fleet, a, &key, &act, err) < 0)
+		return -1;
+	if (act.record.actual != SANDBOX_STOPPED) {
+		if (act.record.actual != SANDBOX_STARTED)
+			return refuse_state(&act.record, "stopped", err);
+		if (act_stop(&act, SANDBOX_REASON_USER, err) < 0)
+			return -1;
+	}
+	*ret = act.record;
+	return 0;
+}
+
+/* Whoever makes it sees the wish when it is made. Should the maker be done already, the wish does
+ * no harm: the caller is about to carry it out. */
+static void leave_wish(struct fleet *f, const struct sandbox_record *r)
+{
+	struct error err = {0};
+
+	if (r->actual == SANDBOX_CREATING &&
+	    store_sandbox_want(f->store, r->id, SANDBOX_CREATING, SANDBOX_DELETED, &err) < 0)
+		log_debug("no wish was left", TEXT("sandbox", r->id), FAILURE(&err));
+}
+
+int fleet_delete(struct fleet *fleet, struct arena *a, const char *project_id,
+                 const char *id_or_name, enum sandbox_reason reason, struct error *err)
+{
+	AUTO(act_end) struct act act = {0};
+	struct sandbox_record r;
+
+	if (store_sandbox_find(fleet->store, a, project_id, id_or_name, &r, err) < 0 ||
+	    provider_check(fleet, &r, err) < 0)
+		return -1;
+	leave_wish(fleet, &r);
+	if (act_begin(fleet, a, r.id, deadline_in(CALL_TIMEOUT_MS), &act, err) < 0) {
+		if (err->code != ERROR_NOT_FOUND)
+			return -1;
+		/* Somebody else has deleted it while we waited. */
+		error_clear(err);
+		return 0;
+	}
+	return act_delete(&act, reason, err);
+}

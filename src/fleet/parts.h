@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/parts.h — what the files of this folder share.
+ *
+ * request.c: from what a caller asks to a row. create.c: from a row to a started sandbox. life.c:
+ * start, stop, delete. recover.c: what to do about a row when the provider tells another story.
+ * tick.c: what time does. templates.c, defaults.c, cache.h: what those need. act.c: one thread's
+ * work on one sandbox. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "fleet/cache.h"
+#include "fleet/fleet.h"
+
+/* One call of the provider; building a template takes minutes. */
+#define CALL_TIMEOUT_MS 60000
+#define TEMPLATE_TIMEOUT_MS (30 * 60 * 1000)
+/* What a stop gives the programs inside before it kills them. */
+#define STOP_GRACE_MS 5000
+
+/* An end that the provider has told of, and that a worker has yet to look into. */
+struct ended {
+	struct ended *next;
+	char id[ID_SIZE + 1];
+	enum sandbox_reason reason;
+};
+
+struct template_cache {
+	pthread_mutex_t mutex; /* over all of this */
+	pthread_cond_t moved;  /* a template has changed */
+	struct map ready;      /* "PROJECT/NAME" -> struct template_entry */
+	uint64_t generation;   /* counts changes */
+};
+
+struct fleet {
+	const struct config *config;
+	struct store *store;
+	struct provider *provider;
+	const struct provider_ops *ops; /* the provider's */
+	struct worker_pool *workers;
+	struct cache cache;
+	struct template_cache templates;
+	pthread_mutex_t ended_mutex;
+	struct ended *ended; /* newest first */
+	atomic_bool is_ticking;
+	int64_t swept_at; /* of the ticking thread */
+	atomic_uint_fast64_t created, create_failed, deleted, execs, create_us_total;
+};
+
+/* ---- act.c ---- */
+
+/* Whether it is this server's provider that has it. */
+MUST_CHECK int provider_check(const struct fleet *f, const struct sandbox_record *r,
+                              struct error *err);
+
+/* This thread's work on one sandbox: nobody else of this process acts on it meanwhile. */
+struct act {
+	struct fleet *fleet;
+	struct slot *slot;
+	struct arena *arena;          /* of the row's texts */
+	struct sandbox_record record; /* as of the last move */
+};
+/* Waits for whoever acts, then reads the row: ERROR_NOT_FOUND when it is deleted, ERROR_TIMEOUT
+ * when the other one does not finish. */
+MUST_CHECK int act_begin(struct fleet *f, struct arena *a, const char *id, int64_t deadline,
+                         struct act *ret, struct error *err);
+/* For a row that is not in the store yet. */
+void act_begin_new(struct fleet *f, struct arena *a, const char *id, struct act *ret);
+void act_end(struct act *a); /* zeroed is fine */
+
+struct act_move {
+	enum sandbox_state to;
+	int desired; /* -1 leaves it */
+	enum sandbox_reason reason;
+	const char *event;
+	const struct provider_created *created; /* with STARTED */
+};
+MUST_CHECK int act_move(struct act *a, const struct act_move *move, struct error *err);
+/* Removes what the provider has of it; a failure is only logged. */
+void act_clear(struct act *a);
+
+/* ---- request.c ---- */
+
+MUST_CHECK int request_check(const struct fleet_create *request, struct error *err);
+/* What becomes of a request. */
+struct draft {
+	const struct fleet_create *request;
+	struct template_record template;
+	struct sandbox_record record; /* in PENDING; texts in the arena or borrowed */
+	unsigned sandboxes_max;
+};
+/* From request and template to the rest. */
+MUST_CHECK int request_resolve(struct fleet *f, struct arena *a, struct draft *draft,
+                               struct error *err);
+
+/* ---- create.c ---- */
+
+/* Creates or starts it, from CREATING on. When it fails, the row says why and rests. `begun_ns`:
+ * on the monotonic clock, when the caller began to wait. */
+MUST_CHECK int act_make(struct act *a, const struct template_record *t, int64_t begun_ns,
+                        struct error *err);
+MUST_CHECK int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns,
+                           struct error *err);
+/* Moves to FAILED with the error's text and leaves nothing with the provider. */
+void act_fail(struct act *a, const struct error *why);
+
+/* ---- life.c ---- */
+
+MUST_CHECK int act_delete(struct act *a, enum sandbox_reason reason, struct error *err);
+MUST_CHECK int act_stop(struct act *a, enum sandbox_reason reason, struct error *err);
+
+/* ---- recover.c ---- */
+
+/* What the provider has of a sandbox. */
+enum presence { PRESENCE_NONE, PRESENCE_FILES, PRESENCE_RUNNING };
+/* Of one, as it is now: for a row that this thread acts on. */
+MUST_CHECK int presence_find(struct fleet *f, const char *id, enum presence *ret,
+                             struct error *err);
+/* Makes row and provider agree. `reason`: why it is gone, should it be. */
+MUST_CHECK int act_settle(struct act *a, enum presence presence, enum sandbox_reason reason,
+                          struct error *err);
+/* Looks through all that the provider has and all that the store has, for what nobody wants and
+ * what is gone without a word. */
+MUST_CHECK int fleet_sweep(struct fleet *f, struct error *err);
+typedef void fleet_visit(struct fleet *f, const struct sandbox_record *r, void *context);
+/* Each row that is not deleted and is this provider's. */
+MUST_CHECK int each_sandbox(struct fleet *f, fleet_visit *visit, void *context, struct error *err);
+
+/* ---- tick.c ---- */
+
+/* Looks into the ends that the provider has told of. */
+void ended_settle(struct fleet *f);
+
+/* ---- templates.c ---- */
+
+void template_cache_init(struct template_cache *c);
+void template_cache_done(struct template_cache *c);
+/* By name or id, from the cache when it is ready. */
+struct record_key {
+	const char *project_id, *name_or_id;
+};
+MUST_CHECK int template_find(struct fleet *f, struct arena *a, const struct record_key *key,
+                             struct template_record *ret, struct error *err);
+/* What a server that went away was building. */
+MUST_CHECK int templates_recover(struct fleet *f, struct error *err);

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "fleet/parts.h"
+
+#define PAGE_SIZE 500
+
+/* ---- what the provider has ---- */
+
+static void *presence_to_value(enum presence presence)
+{
+	return (void *)(uintptr_t)presence;
+}
+
+static enum presence presence_of(const struct map *presences, const char *id)
+{
+	return (enum presence)(uintptr_t)map_find(presences, id);
+}
+
+static int list_presences(struct fleet *f, struct map *ret, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct provider_list list;
+
+	if (f->ops->list(f->provider, &arena, &list, err) < 0)
+		return FAIL_CONTEXT(err, "list what provider '%s' has", f->ops->name);
+	for (size_t i = 0; i < list.count; i++)
+		map_put(ret, list.entries[i].id,
+		        presence_to_value(list.entries[i].running ? PRESENCE_RUNNING
+		                                                  : PRESENCE_FILES));
+	return 0;
+}
+
+int presence_find(struct fleet *f, const char *id, enum presence *ret, struct error *err)
+{
+	AUTO(map_done) struct map presences = {0};
+
+	if (list_presences(f, &presences, err) < 0)
+		return -1;
+	*ret = presence_of(&presences, id);
+	return 0;
+}
+
+int each_sandbox(struct fleet *f, fleet_visit *visit, void *context, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct sandbox_filter filter = {.state = -1, .limit = PAGE_SIZE};
+	struct sandbox_list list;
+
+	do {
+		if (store_sandbox_list(f->store, &arena, &filter, &list, err) < 0)
+			return -1;
+		for (size_t i = 0; i < list.count; i++)
+			if (strcmp(list.items[i].provider, f->ops->name) == 0)
+				visit(f, &list.items[i], context);
+		filter.page = list.next_page;
+	} while (filter.page);
+	return 0;
+}
+
+/* ---- a row and the truth ---- */
+
+static const char *const end_events[SANDBOX_REASON_COUNT] = {
+        [SANDBOX_REASON_NONE] = "it ended by itself",
+        [SANDBOX_REASON_USER] = "it was ended",
+        [SANDBOX_REASON_IDLE] = "it was idle",
+        [SANDBOX_REASON_LIFETIME] = "its time was over",
+        [SANDBOX_REASON_OOM] = "it ran out of memory and was ended by the kernel",
+        [SANDBOX_REASON_EXIT] = "its agent ended",
+        [SANDBOX_REASON_HOST_LOST] = "it was gone when the server looked, as after a reboot",
+        [SANDBOX_REASON_ERROR] = "it failed",
+};
+
+/* Nothing runs and no file is left. What was to last has failed, and its owner is to see it. So has
+ * what ended under its owner's eyes. But an ephemeral one that went down with the host is simply
+ * gone: nobody waits for it. */
+static int settle_lost(struct act *a, enum sandbox_reason reason, struct error *err)
+{
+	const struct act_move failed = {
+	        .to = SANDBOX_FAILED,
+	        .desired = -1,
+	        .reason = reason,
+	        .event = arena_format(a->arena, "%s; its files are gone", end_events[reason]),
+	};
+
+	if (!a->record.persistent && reason == SANDBOX_REASON_HOST_LOST)
+		return act_delete(a, reason, err);
+	return act_move(a, &failed, err);
+}
+
+/* Nothing runs, the files are there: its owner may start it again. It is not started for him: what
+ * ran in it is lost, and he is to know that. */
+static int settle_ended(struct act *a, enum sandbox_reason reason, struct error *err)
+{
+	const struct act_move stopped = {
+	        .to = SANDBOX_STOPPED,
+	        .desired = SANDBOX_STOPPED,
+	        .reason = reason,
+	        .event = arena_format(a->arena, "%s; its files are kept", end_events[reason]),
+	};
+
+	return act_move(a, &stopped, err);
+}
+
+static int stop_running(struct act *a, struct error *err)
+{
+	struct fleet *f = a->fleet;
+
+	return f->ops->stop(f->provider, a->record.id, 0, deadline_in(CALL_TIMEOUT_MS), err);
+}
+
+typedef int settle(struct act *a, enum presence presence, enum sandbox_reason reason,
+                   struct error *err);
+
+static int settle_started(struct act *a, enum presence presence, enum sandbox_reason reason,
+                          struct error *err)
+{
+	if (presence == PRESENCE_RUNNING)
+		return 0;
+	return presence == PRESENCE_FILES ? settle_ended(a, reason, err)
+	                                  : settle_lost(a, reason, err);
+}
+
+static int settle_stopping(struct act *a, enum presence presence, enum sandbox_reason reason,
+                           struct error *err)
+{
+	const struct act_move stopped = {
+	        .to = SANDBOX_STOPPED, .desired = SANDBOX_STOPPED, .event = "stopped"};
+
+	if (presence == PRESENCE_NONE)
+		return settle_lost(a, reason, err);
+	if (presence == PRESENCE_RUNNING && stop_running(a, err) < 0)
+		return -1;
+	return act_move(a, &stopped, err);
+}
+
+static int settle_stopped(struct act *a, enum presence presence, enum sandbox_reason reason,
+                          struct error *err)
+{
+	if (presence == PRESENCE_NONE)
+		return settle_lost(a, reason, err);
+	return presence == PRESENCE_RUNNING ? stop_running(a, err) : 0;
+}
+
+/* Nobody knows how far the provider came: a new one is taken away, one that had been started before
+ * is stopped, for the sake of its files. */
+static int settle_creating(struct act *a, enum presence presence, enum sandbox_reason reason,
+                           struct error *err)
+{
+	struct error why = {0};
+
+	if (a->record.started_at > 0)
+		return settle_stopping(a, presence, reason, err);
+	error_set(&why, ERROR_UNAVAILABLE, 0, HERE, "the server went away while it was being made");
+	act_fail(a, &why);
+	return 0;
+}
+
+static int settle_deleting(struct act *a, UNUSED enum presence presence,
+                           UNUSED enum sandbox_reason reason, struct error *err)
+{
+	return act_delete(a, SANDBOX_REASON_NONE, err);
+}
+
+static int settle_failed(struct act *a, enum presence presence, UNUSED enum sandbox_reason reason,
+                         UNUSED struct error *err)
+{
+	if (presence != PRESENCE_NONE)
+		act_clear(a);
+	return 0;
+}
+
+static settle *const settlers[SANDBOX_STATE_COUNT] = {
+        [SANDBOX_PENDING] = settle_creating, [SANDBOX_CREATING] = settle_creating,
+        [SANDBOX_STARTED] = settle_started,  [SANDBOX_STOPPING] = settle_stopping,
+        [SANDBOX_STOPPED] = settle_stopped,  [SANDBOX_DELETING] = settle_deleting,
+        [SANDBOX_DELETED] = settle_failed,   [SANDBOX_FAILED] = settle_failed,
+};
+
+int act_settle(struct act *a, enum presence presence, enum sandbox_reason reason, struct error *err)
+{
+	if (a->record.desired == SANDBOX_DELETED)
+		return act_delete(a, SANDBOX_REASON_NONE, err);
+	return settlers[a->record.actual](a, presence, reason, err);
+}
+
+/* ---- all rows, and all that has none ---- */
+
+/* Presences may be old by now: what they say is looked at again once nobody else acts. */
+static void settle_lost_quietly(struct fleet *f, const struct sandbox_record *r, void *context)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(act_end) struct act act = {0};
+	struct error err = {0};
+	enum presence presence;
+
+	if (r->actual != SANDBOX_STARTED || presence_of(context, r->id) == PRESENCE_RUNNING ||
+	    cache_is_attended(&f->cache, r->id))
+		return;
+	if (act_begin(f, &arena, r->id, deadline_in(0), &act, &err) < 0 ||
+	    act.record.actual != SANDBOX_STARTED)
+		return;
+	if (presence_find(f, r->id, &presence, &err) < 0 ||
+	    act_settle(&act, presence, SANDBOX_REASON_HOST_LOST, &err) < 0)
+		log_warning("sandbox is not settled", TEXT("sandbox", r->id), FAILURE(&err));
+}
+
+/* The provider has it. Its row was written before it was made, so one without a row is nobody's. */
+static void sweep_one(struct fleet *f, const char *id)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(act_end) struct act act = {0};
+	struct error err = {0};
+	int64_t deadline = deadline_in(CALL_TIMEOUT_MS);
+
+	if (cache_is_attended(&f->cache, id))
+		return;
+	if (act_begin(f, &arena, id, deadline_in(0), &act, &err) == 0) {
+		if (act.record.actual == SANDBOX_FAILED)
+			act_clear(&act);
+		return;
+	}
+	if (err.code != ERROR_NOT_FOUND)
+		return;
+	log_info("orphan destroyed", TEXT("sandbox", id));
+	if (f->ops->destroy(f->provider, id, deadline, &err) < 0)
+		log_warning("an orphan is left", TEXT("sandbox", id), FAILURE(&err));
+}
+
+int fleet_sweep(struct fleet *f, struct error *err)
+{
+	AUTO(map_done) struct map presences = {0};
+	const char *id;
+	size_t at = 0;
+
+	if (list_presences(f, &presences, err) < 0)
+		return -1;
+	while (map_next(&presences, &at, &id))
+		sweep_one(f, id);
+	return each_sandbox(f, settle_lost_quietly, &presences, err);
+}
+
+static void recover_one(struct fleet *f, const struct sandbox_record *r, void *context)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(act_end) struct act act = {0};
+	struct error err = {0};
+
+	if (act_begin(f, &arena, r->id, deadline_in(CALL_TIMEOUT_MS), &act, &err) < 0 ||
+	    act_settle(&act, presence_of(context, r->id), SANDBOX_REASON_HOST_LOST, &err) < 0)
+		log_warning("sandbox is not settled", TEXT("sandbox", r->id), FAILURE(&err));
+}
+
+int fleet_recover(struct fleet *fleet, struct error *err)
+{
+	AUTO(map_done) struct map presences = {0};
+	unsigned added;
+
+	if (templates_recover(fleet, err) < 0 || fleet_templates_seed(fleet, &added, err) < 0 ||
+	    list_presences(fleet, &presences, err) < 0 ||
+	    each_sandbox(fleet, recover_one, &presences, err) < 0 || fleet_sweep(fleet, err) < 0)
+		return FAIL_CONTEXT(err, "recover");
+	return 0;
+}

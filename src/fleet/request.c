@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/clock.h"
+#include "fleet/parts.h"
+
+#define ENV_COUNT_MAX 256
+#define ENV_BYTES_MAX (128 * 1024)
+#define LABEL_KEY_MAX 128
+#define LABEL_VALUE_MAX 256
+#define REGION_MAX 64
+/* Longer ones than ten years are mistakes, and shorter ones cannot overflow. */
+#define DURATION_MAX_MS (INT64_C(10) * 366 * 24 * 3600 * 1000)
+
+static int check_env(const struct json_map *env, struct error *err)
+{
+	size_t bytes = 0;
+
+	if (env->count > ENV_COUNT_MAX)
+		return FAIL(err, ERROR_LIMIT, "more than %d environment variables", ENV_COUNT_MAX);
+	for (size_t i = 0; i < env->count; i++) {
+		if (sandbox_env_check(env->pairs[i].key, env->pairs[i].value, err) < 0)
+			return -1;
+		bytes += strlen(env->pairs[i].key) + strlen(env->pairs[i].value) + 2;
+	}
+	if (bytes > ENV_BYTES_MAX)
+		return FAIL(err, ERROR_TOO_LARGE, "the environment is larger than %d bytes",
+		            ENV_BYTES_MAX);
+	return 0;
+}
+
+static int check_labels(const struct json_map *labels, struct error *err)
+{
+	if (labels->count > SANDBOX_LABELS_MAX)
+		return FAIL(err, ERROR_LIMIT, "more than %d labels", SANDBOX_LABELS_MAX);
+	for (size_t i = 0; i < labels->count; i++) {
+		size_t key = strlen(labels->pairs[i].key);
+		size_t value = strlen(labels->pairs[i].value);
+
+		if (key == 0 || key > LABEL_KEY_MAX || value > LABEL_VALUE_MAX)
+			return FAIL(err, ERROR_INVALID,
+			            "a label has a key of 1 to %d and a value of up to %d bytes",
+			            LABEL_KEY_MAX, LABEL_VALUE_MAX);
+	}
+	return 0;
+}
+
+static int check_durations(const struct fleet_create *request, struct error *err)
+{
+	const int64_t durations[] = {request->timeout_ms, request->idle_reap_ms,
+	                             request->lifetime_max_ms};
+
+	for (size_t i = 0; i < COUNT_OF(durations); i++)
+		if (durations[i] < 0 || durations[i] > DURATION_MAX_MS)
+			return FAIL(err, ERROR_INVALID,
+			            "a duration must not be negative nor longer than ten years");
+	return 0;
+}
+
+int request_check(const struct fleet_create *request, struct error *err)
+{
+	if (request->name && sandbox_name_check(request->name, err) < 0)
+		return -1;
+	if (request->region && strlen(request->region) > REGION_MAX)
+		return FAIL(err, ERROR_INVALID, "a region has at most %d bytes", REGION_MAX);
+	if (sandbox_resources_check(&request->resources, err) < 0 ||
+	    check_env(&request->env, err) < 0 || check_labels(&request->labels, err) < 0)
+		return -1;
+	return check_durations(request, err);
+}
+
+/* {"KEY":"value"} */
+static const char *map_to_json(struct arena *a, const struct json_map *map)
+{
+	AUTO(buf_done) struct buf text = BUF(SIZE_MAX / 2);
+
+	buf_add_byte(&text, '{');
+	for (size_t i = 0; i < map->count; i++) {
+		if (i > 0)
+			buf_add_byte(&text, ',');
+		json_write_text(&text, span_of(map->pairs[i].key));
+		buf_add_byte(&text, ':');
+		json_write_text(&text, span_of(map->pairs[i].value));
+	}
+	buf_add_byte(&text, '}');
+	return arena_copy(a, buf_span(&text));
+}
+
+static int decide_network(const struct fleet *f, int internet, enum sandbox_network *ret,
+                          struct error *err)
+{
+	bool is_open = internet < 0 ? f->config->internet : internet > 0;
+
+	if (!is_open && provider_require(f->provider, PROVIDER_CAN_BLOCK_NETWORK, err) < 0)
+		return -1;
+	*ret = is_open ? SANDBOX_NETWORK_INTERNET : SANDBOX_NETWORK_BLOCKED;
+	return 0;
+}
+
+static int64_t given_or(int64_t given, int64_t otherwise)
+{
+	return given > 0 ? given : otherwise;
+}
+
+static struct sandbox_resources decide_resources(const struct fleet *f,
+                                                 const struct fleet_create *request,
+                                                 const struct template_record *t,
+                                                 const struct project_record *project)
+{
+	const struct sandbox_resources layers[] = {
+	        request->resources,         t->resources, project->defaults, f->config->defaults,
+	        SANDBOX_BUILT_IN_RESOURCES,
+	};
+
+	return sandbox_resources_resolve(layers, COUNT_OF(layers), &f->config->caps);
+}
+
+int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struct error *err)
+{
+	const struct fleet_create *request = draft->request;
+	const struct template_record *t = &draft->template;
+	int64_t now = clock_unix_ms();
+	struct id id = id_new();
+	enum sandbox_network network;
+	struct project_record project;
+
+	if (store_project_find(f->store, a, request->project_id, &project, err) < 0 ||
+	    decide_network(f, request->internet, &network, err) < 0)
+		return -1;
+	draft->sandboxes_max = (unsigned)given_or(project.sandboxes_max, f->config->sandboxes_max);
+	draft->record = (struct sandbox_record){
+	        .id = arena_text(a, id.text),
+	        .project_id = project.id,
+	        .name = request->name,
+	        .template_id = t->id,
+	        .template_name = t->name,
+	        .provider = f->ops->name,
+	        .region = request->region ? request->region : f->config->region,
+	        .labels_json = map_to_json(a, &request->labels),
+	        .env_json = map_to_json(a, &request->env),
+	        .desired = SANDBOX_STARTED,
+	        .actual = SANDBOX_PENDING,
+	        .resources = decide_resources(f, request, t, &project),
+	        .persistent = request->persistent,
+	        /* The machine's own set-uid programs are nobody's to use in a sandbox. */
+	        .privileges = strcmp(t->folder, "host") != 0,
+	        .network = network,
+	        .idle_reap_ms = given_or(request->idle_reap_ms, f->config->idle_reap_ms),
+	        /* A persistent one ends by age only when its owner has said so. */
+	        .lifetime_max_ms = given_or(request->lifetime_max_ms,
+	                                    request->persistent ? 0 : f->config->lifetime_max_ms),
+	        .timeout_at = request->timeout_ms > 0 ? now + request->timeout_ms : 0,
+	        .created_at = now,
+	        .last_activity_at = now,
+	        .last_event_at = now,
+	};
+	return 0;
+}

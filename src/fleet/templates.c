@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "fleet/parts.h"
+
+#define NAME_KEY_SIZE 256
+#define ENTRIES_MAX 1024
+/* A build that failed is not tried again at once by everybody who wants it. */
+#define RETRY_AFTER_MS 10000
+/* Progress is written no oftener. */
+#define PROGRESS_EVERY_MS 500
+
+/* ---- the cache: templates that are ready, as found by a name in a project ---- */
+
+struct template_entry {
+	struct arena arena;
+	struct template_record record;
+};
+
+void template_cache_init(struct template_cache *c)
+{
+	pthread_condattr_t monotonic;
+
+	*c = (struct template_cache){0};
+	pthread_mutex_init(&c->mutex, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&c->moved, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+}
+
+static void drop_entries(struct template_cache *c)
+{
+	struct template_entry *entry;
+	const char *key;
+	size_t at = 0;
+
+	while ((entry = map_next(&c->ready, &at, &key))) {
+		arena_done(&entry->arena);
+		free(entry);
+	}
+	map_done(&c->ready);
+}
+
+void template_cache_done(struct template_cache *c)
+{
+	drop_entries(c);
+	pthread_cond_destroy(&c->moved);
+	pthread_mutex_destroy(&c->mutex);
+}
+
+/* Templates change so seldom that one change empties the cache. */
+static void note_change(struct template_cache *c)
+{
+	pthread_mutex_lock(&c->mutex);
+	c->generation++;
+	drop_entries(c);
+	pthread_cond_broadcast(&c->moved);
+	pthread_mutex_unlock(&c->mutex);
+}
+
+static uint64_t generation_of(struct template_cache *c)
+{
+	uint64_t generation;
+
+	pthread_mutex_lock(&c->mutex);
+	generation = c->generation;
+	pthread_mutex_unlock(&c->mutex);
+	return generation;
+}
+
+/* False when the deadline passes without a change since `generation`. */
+static bool wait_for_change(struct template_cache *c, uint64_t generation, int64_t deadline)
+{
+	const struct timespec until = {.tv_sec = deadline / 1000,
+	                               .tv_nsec = deadline % 1000 * 1000000};
+	bool has_changed;
+
+	pthread_mutex_lock(&c->mutex);
+	while (c->generation == generation && clock_monotonic_ms() < deadline)
+		pthread_cond_timedwait(&c->moved, &c->mutex, &until);
+	has_changed = c->generation != generation;
+	pthread_mutex_unlock(&c->mutex);
+	return has_changed;
+}
+
+static const size_t template_texts[] = {
+        offsetof(struct template_record, id),
+        offsetof(struct template_record, project_id),
+        offsetof(struct template_record, name),
+        offsetof(struct template_record, folder),
+        offsetof(struct template_record, base_image),
+        offsetof(struct template_record, runtime),
+        offsetof(struct template_record, isolation),
+        offsetof(struct template_record, description),
+        offsetof(struct template_record, env_json),
+        offsetof(struct template_record, entrypoint_json),
+        offsetof(struct template_record, ports_json),
+        offsetof(struct template_record, user),
+        offsetof(struct template_record, workdir),
+        offsetof(struct template_record, state_text),
+};
+
+static void template_copy(struct arena *a, const struct template_record *from,
+                          struct template_record *ret)
+{
+	*ret = *from;
+	for (size_t i = 0; i < COUNT_OF(template_texts); i++) {
+		const char **text = (const char **)(void *)((char *)ret + template_texts[i]);
+
+		*text = arena_text(a, *text ? *text : "");
+	}
+}
+
+static bool cached(struct template_cache *c, struct arena *a, const char *key,
+                   struct template_record *ret)
+{
+	const struct template_entry *entry;
+
+	pthread_mutex_lock(&c->mutex);
+	entry = map_find(&c->ready, key);
+	if (entry)
+		template_copy(a, &entry->record, ret);
+	pthread_mutex_unlock(&c->mutex);
+	return entry != NULL;
+}
+
+/* `generation`: before the record was read; what has changed since is not kept. */
+static void keep(struct template_cache *c, const char *key, const struct template_record *t,
+                 uint64_t generation)
+{
+	struct template_entry *entry = calloc(1, sizeof(*entry)), *old = NULL;
+
+	if (!entry)
+		abort();
+	template_copy(&entry->arena, t, &entry->record);
+	pthread_mutex_lock(&c->mutex);
+	if (c->generation != generation)
+		old = entry;
+	else if (c->ready.count < ENTRIES_MAX || map_find(&c->ready, key))
+		old = map_put(&c->ready, key, entry);
+	else
+		old = entry;
+	pthread_mutex_unlock(&c->mutex);
+	if (old) {
+		arena_done(&old->arena);
+		free(old);
+	}
+}
+
+int template_find(struct fleet *f, struct arena *a, const struct record_key *key,
+                  struct template_record *ret, struct error *err)
+{
+	uint64_t generation = generation_of(&f->templates);
+	char name[NAME_KEY_SIZE];
+	int size = snprintf(name, sizeof(name), "%s/%s", key->project_id ? key->project_id : "",
+	                    key->name_or_id);
+	bool fits = size > 0 && size < NAME_KEY_SIZE;
+
+	if (fits && cached(&f->templates, a, name, ret))
+		return 0;
+	if (store_template_find(f->store, a, key->project_id, key->name_or_id, ret, err) < 0)
+		return -1;
+	if (fits && ret->state == TEMPLATE_READY)
+		keep(&f->templates, name, ret, generation);
+	return 0;
+}
+
+/* ---- moves ---- */
+
+static int move(struct fleet *f, const struct template_move *m, struct error *err)
+{
+	if (store_template_move(f->store, m, err) < 0)
+		return -1;
+	note_change(&f->templates);
+	return 0;
+}
+
+/* ---- default templates ---- */
+
+static const char *ports_to_json(struct arena *a, const int *ports)
+{
+	AUTO(buf_done) struct buf text = BUF(4096);
+
+	buf_add_byte(&text, '[');
+	for (const int *port = ports; *port; port++)
+		buf_addf(&text, "%s%d", port == ports ? "" : ",", *port);
+	buf_add_byte(&text, ']');
+	return arena_copy(a, buf_span(&text));
+}
+
+static const char *templates_dir(const struct fleet *f, struct arena *a)
+{
+	return arena_format(a, "%s/templates", f->config->data_dir);
+}
+
+/* A folder is whole or absent: one that says what it is needs no build. */
+static bool is_built(const struct fleet *f, struct arena *a, const char *folder,
+                     struct image_config *ret)
+{
+	struct error err = {0};
+
+	return image_config_load(a, templates_dir(f, a), folder, ret, &err) == 0;
+}
+
+static int seed(struct fleet *f, const struct image_seed *s, unsigned *added, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct id id = id_new();
+	int64_t now = clock_unix_ms();
+	struct image_config built = {0};
+	struct template_record t = {
+	        .id = id.text,
+	        .project_id = "",
+	        .name = s->name,
+	        .folder = s->name,
+	        .base_image = s->recipe,
+	        .runtime = s->runtime,
+	        .isolation = f->ops->isolation,
+	        .description = s->description,
+	        .ports_json = ports_to_json(&arena, s->ports),
+	        .user = s->user,
+	        .workdir = s->workdir,
+	        .created_at = now,
+	        .updated_at = now,
+	};
+	struct template_record found;
+
+	if (store_template_find(f->store, &arena, "", s->name, &found, err) == 0)
+		return 0;
+	if (err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	if (!*s->recipe || is_built(f, &arena, s->name, &built))
+		t.state = TEMPLATE_READY;
+	t.size_bytes = built.size_bytes;
+	if (store_template_insert(f->store, &t, err) < 0)
+		return -1;
+	++*added;
+	return 0;
+}
+
+int fleet_templates_seed(struct fleet *fleet, unsigned *ret_added, struct error *err)
+{
+	unsigned added = 0;
+
+	for (const struct image_seed *s = image_seeds; s->name; s++)
+		if (seed(fleet, s, &added, err) < 0)
+			return FAIL_CONTEXT(err, "seed template '%s'", s->name);
+	note_change(&fleet->templates);
+	*ret_added = added;
+	return 0;
+}
+
+static bool is_seed(const struct template_record *t)
+{
+	if (*t->project_id)
+		return false;
+	for (const struct image_seed *s = image_seeds; s->name; s++)
+		if (strcmp(s->name, t->name) == 0)
+			return true;
+	return false;
+}
+
+/* A build goes on from the start when somebody asks for it again; an import cannot, its source is
+ * gone. */
+int templates_recover(struct fleet *f, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct template_list list;
+
+	if (store_template_list(f->store, &arena, NULL, &list, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list.count; i++) {
+		const struct template_record *t = &list.items[i];
+		const struct template_move m = {
+		        .id = t->id,
+		        .from = TEMPLATE_BUILDING,
+		        .to = is_seed(t) ? TEMPLATE_PENDING : TEMPLATE_FAILED,
+		        .state_text = "interrupted: the server went away",
+		        .now = clock_unix_ms(),
+		};
+
+		if (t->state == TEMPLATE_BUILDING && move(f, &m, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- work that takes minutes ---- */
+
+struct progress {
+	struct fleet *fleet;
+	const char *id;
+	int64_t told_at; /* monotonic */
+};
+
+static void on_progress(void *context, int percent, const char *text)
+{
+	struct progress *p = context;
+	int64_t now = clock_monotonic_ms();
+	AUTO(arena_done) struct arena arena = {0};
+	struct template_move m = {.id = p->id, .from = TEMPLATE_BUILDING, .to = TEMPLATE_BUILDING};
+	struct error err = {0};
+
+	if (now - p->told_at < PROGRESS_EVERY_MS)
+		return;
+	p->told_at = now;
+	m.state_text = arena_format(&arena, "%d %% %s", percent, text);
+	m.now = clock_unix_ms();
+	if (store_template_move(p->fleet->store, &m, &err) < 0)
+		log_debug("progress is not written", TEXT("template", p->id), FAILURE(&err));
+}
+
+static int run_work(struct fleet *f, const struct template_record *t,
+                    struct provider_template *work, int64_t deadline, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct progress progress = {.fleet = f, .id = t->id};
+	struct image_config built;
+
+	work->name = t->folder;
+	work->on_progress = on_progress;
+	work->context = &progress;
+	if (provider_require(f->provider, PROVIDER_CAN_TEMPLATE, err) < 0)
+		return -1;
+	if (provider_template(f->provider, work, deadline, err) == 0)
+		return 0;
+	/* Built already, by a server that could not tell the store any more. */
+	if (err->code == ERROR_CONFLICT && is_built(f, &arena, t->folder, &built)) {
+		error_clear(err);
+		return 0;
+	}
+	return -1;
+}
+
+/* BUILDING -> READY, with what the image says of itself. */
+static int finish_work(struct fleet *f, struct arena *a, struct template_record *t,
+                       struct error *err)
+{
+	struct image_config built = {0};
+	struct template_move ready = {.id = t->id,
+	                              .from = TEMPLATE_BUILDING,
+	                              .to = TEMPLATE_READY,
+	                              .state_text = "",
+	                              .now = clock_unix_ms()};
+
+	/* A provider whose templates are only names leaves no folder. */
+	if (is_built(f, a, t->folder, &built) && !is_seed(t)) {
+		t->env_json = built.env_json;
+		t->entrypoint_json = built.entrypoint_json;
+		t->ports_json = built.ports_json;
+		t->user = built.user;
+		t->workdir = built.workdir;
+		t->size_bytes = built.size_bytes;
+		t->updated_at = ready.now;
+		if (store_template_update(f->store, t, err) < 0)
+			return -1;
+	}
+	ready.size_bytes = built.size_bytes;
+	if (move(f, &ready, err) < 0)
+		return -1;
+	t->state = TEMPLATE_READY;
+	t->state_text = "";
+	t->size_bytes = ready.size_bytes;
+	return 0;
+}
+
+/* This thread has moved it to BUILDING. */
+static int build(struct fleet *f, struct arena *a, struct template_record *t, int64_t deadline,
+                 struct error *err)
+{
+	struct provider_template work = {
+	        .verb = BROKER_TEMPLATE_BUILD, .recipe = t->base_image, .source_fd = -1};
+	struct template_move failed = {
+	        .id = t->id, .from = TEMPLATE_BUILDING, .to = TEMPLATE_FAILED};
+	struct error second = {0};
+
+	log_info("template is being built", TEXT("template", t->name));
+	if (run_work(f, t, &work, deadline, err) == 0 && finish_work(f, a, t, err) == 0)
+		return 0;
+	error_context(err, "build template '%s'", t->name);
+	failed.state_text = err->text;
+	failed.now = clock_unix_ms();
+	if (move(f, &failed, &second) < 0)
+		log_warning("a failed build is not marked yet", TEXT("template", t->id),
+		            FAILURE(&second));
+	return -1;
+}
+
+/* 1: this thread is to build it; 0: somebody else is at it; -1: it is of no use. */
+static int claim(struct fleet *f, const struct template_record *t, struct error *err)
+{
+	const struct template_move building = {.id = t->id,
+	                                       .from = t->state,
+	                                       .to = TEMPLATE_BUILDING,
+	                                       .state_text = "0 % begins",
+	                                       .now = clock_unix_ms()};
+	bool was_tried =
+	        t->state == TEMPLATE_FAILED && building.now - t->updated_at < RETRY_AFTER_MS;
+
+	if (t->state == TEMPLATE_BUILDING)
+		return 0;
+	if (!is_seed(t) || was_tried)
+		return FAIL(err, ERROR_UNAVAILABLE, "template '%s' is of no use: %s", t->name,
+		            t->state_text);
+	if (move(f, &building, err) == 0)
+		return 1;
+	if (err->code != ERROR_CONFLICT)
+		return -1;
+	error_clear(err);
+	return 0;
+}
+
+int fleet_template_ready(struct fleet *fleet, struct arena *a, struct template_record *t,
+                         int64_t deadline, struct error *err)
+{
+	while (t->state != TEMPLATE_READY) {
+		uint64_t generation = generation_of(&fleet->templates);
+		int claimed;
+
+		/* As it is now: what the caller has may be old. */
+		if (store_template_find(fleet->store, a, t->project_id, t->id, t, err) < 0)
+			return -1;
+		if (t->state == TEMPLATE_READY)
+			break;
+		claimed = claim(fleet, t, err);
+		if (claimed < 0)
+			return -1;
+		if (claimed > 0)
+			return build(fleet, a, t, deadline, err);
+		if (!wait_for_change(&fleet->templates, generation, deadline))
+			return FAIL(err, ERROR_TIMEOUT, "template '%s' is still being built: %s",
+			            t->name, t->state_text);
+	}
+	return 0;
+}
+
+/* ---- import and remove ---- */
+
+static int check_import(const struct fleet_import *request, struct error *err)
+{
+	if (image_name_check(request->name, err) < 0)
+		return -1;
+	if (request->format == IMAGE_REGISTRY)
+		return image_reference_check(request->reference ? request->reference : "", err);
+	if (request->source_fd < 0)
+		return FAIL(err, ERROR_INVALID, "an import of '%s' needs a file",
+		            image_format_name(request->format));
+	return 0;
+}
+
+/* The folder is the id: names are a project's own, folders are everybody's. */
+static struct template_record import_record(const struct fleet *f, struct arena *a,
+                                            const struct fleet_import *request)
+{
+	struct id id = id_new();
+	int64_t now = clock_unix_ms();
+	bool is_remote = request->format == IMAGE_REGISTRY;
+
+	return (struct template_record){
+	        .id = arena_text(a, id.text),
+	        .project_id = request->project_id,
+	        .name = request->name,
+	        .folder = arena_text(a, id.text),
+	        .base_image = is_remote ? request->reference : image_format_name(request->format),
+	        .runtime = "image",
+	        .isolation = f->ops->isolation,
+	        .description = request->description ? request->description : "",
+	        .user = "",
+	        .workdir = "",
+	        .state = TEMPLATE_BUILDING,
+	        .state_text = "0 % begins",
+	        .created_at = now,
+	        .updated_at = now,
+	};
+}
+
+int fleet_template_import(struct fleet *fleet, struct arena *a, const struct fleet_import *request,
+                          struct template_record *ret, struct error *err)
+{
+	bool is_remote = request->format == IMAGE_REGISTRY;
+	struct provider_template work = {
+	        .verb = BROKER_TEMPLATE_IMPORT,
+	        .recipe = image_format_name(request->format),
+	        .source = is_remote ? request->reference : NULL,
+	        .source_fd = is_remote ? -1 : request->source_fd,
+	};
+	struct template_record t;
+	struct error second = {0};
+
+	if (check_import(request, err) < 0)
+		return -1;
+	t = import_record(fleet, a, request);
+	if (store_template_insert(fleet->store, &t, err) < 0)
+		return -1;
+	if (run_work(fleet, &t, &work, deadline_in(TEMPLATE_TIMEOUT_MS), err) == 0 &&
+	    finish_work(fleet, a, &t, err) == 0)
+		return store_template_find(fleet->store, a, t.project_id, t.id, ret, err);
+	/* The caller is told, and nothing is left that would hold the name. */
+	if (store_template_remove(fleet->store, t.project_id, t.id, &second) < 0)
+		log_warning("a failed import is left", TEXT("template", t.id), FAILURE(&second));
+	note_change(&fleet->templates);
+	return FAIL_CONTEXT(err, "import template '%s'", request->name);
+}
+
+int fleet_template_remove(struct fleet *fleet, const char *project_id, const char *name_or_id,
+                          struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct provider_template work = {.verb = BROKER_TEMPLATE_REMOVE, .source_fd = -1};
+	int64_t deadline = deadline_in(CALL_TIMEOUT_MS);
+	struct template_record t;
+
+	if (store_template_find(fleet->store, &arena, project_id, name_or_id, &t, err) < 0)
+		return -1;
+	if (project_id && strcmp(project_id, t.project_id) != 0)
+		return FAIL(err, ERROR_FORBIDDEN, "template '%s' is everybody's", t.name);
+	if (t.state == TEMPLATE_BUILDING)
+		return FAIL(err, ERROR_CONFLICT, "template '%s' is being built", t.name);
+	/* The row first: from then on no sandbox can be made from it. */
+	if (store_template_remove(fleet->store, t.project_id, t.id, err) < 0)
+		return -1;
+	note_change(&fleet->templates);
+	if (strcmp(t.folder, "host") == 0)
+		return 0;
+	work.name = t.folder;
+	if (provider_require(fleet->provider, PROVIDER_CAN_TEMPLATE, err) < 0 ||
+	    provider_template(fleet->provider, &work, deadline, err) < 0)
+		return FAIL_CONTEXT(err, "remove template '%s'", t.name);
+	return 0;
+}

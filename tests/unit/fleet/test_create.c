@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "harness.h"
+
+#define REQUEST(...)                                                                               \
+	(&(struct fleet_create){.project_id = PROJECT, .internet = -1, .wait = true, __VA_ARGS__})
+
+static void a_created_sandbox_is_started_and_says_how_long_it_took(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r = create(h), found;
+
+	assert_int_equal(r.actual, SANDBOX_STARTED);
+	assert_int_equal(r.desired, SANDBOX_STARTED);
+	assert_non_null(strstr(r.last_event, "started in"));
+	assert_string_equal(r.provider, "fake");
+	assert_string_equal(r.template_name, "host");
+	assert_string_equal(r.region, "here");
+	assert_true(r.disk_is_advisory && !r.persistent && !r.privileges);
+	assert_string_equal(fake_has(&h->fake, r.id), "running");
+	found = find(h, r.name);
+	assert_string_equal(found.id, r.id);
+}
+
+static void the_usual_create_costs_two_changes_of_its_row(void **state)
+{
+	struct harness *h = *state;
+
+	/* The insert and the move to STARTED: two commits, one of them waits for the disk. */
+	assert_int_equal(create(h).version, 2);
+}
+
+static void resources_come_from_the_request_then_the_project_then_the_platform(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	const struct sandbox_resources project = {.memory_mb = 128, .disk_mb = 64};
+	struct sandbox_record r;
+
+	h->config.caps.cpu = 4;
+	assert_done(store_project_set_defaults(h->store, PROJECT, &project, &err));
+	r = create_with(h, (struct fleet_create){.resources = {.cpu = 8, .disk_mb = 32}});
+	assert_true(r.resources.cpu == 4);
+	assert_int_equal(r.resources.memory_mb, 128);
+	assert_int_equal(r.resources.disk_mb, 32);
+	assert_int_equal(r.resources.pids, 512);
+}
+
+static void labels_and_environment_are_kept_as_json(void **state)
+{
+	struct harness *h = *state;
+	struct json_pair labels[] = {{"team", "red \"x\""}, {"n", "1"}};
+	struct json_pair env[] = {{"A", "b"}};
+	struct sandbox_record r = create_with(
+	        h, (struct fleet_create){.labels = {labels, 2, true}, .env = {env, 1, true}});
+
+	assert_string_equal(r.labels_json, "{\"team\":\"red \\\"x\\\"\",\"n\":\"1\"}");
+	assert_string_equal(r.env_json, "{\"A\":\"b\"}");
+}
+
+static void durations_are_the_requests_or_the_platforms(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r = create(h);
+
+	assert_int_equal(r.idle_reap_ms, 3600 * 1000);
+	assert_int_equal(r.lifetime_max_ms, 24 * 3600 * 1000);
+	assert_int_equal(r.timeout_at, 0);
+	r = create_with(h, (struct fleet_create){.persistent = true, .timeout_ms = 5000});
+	assert_int_equal(r.lifetime_max_ms, 0);
+	assert_int_equal(r.timeout_at, r.created_at + 5000);
+}
+
+static void what_cannot_be_meant_is_refused_before_anything_is_made(void **state)
+{
+	struct harness *h = *state;
+	struct json_pair bad_env[] = {{"A=B", "c"}};
+	struct json_pair bad_label[] = {{"", "c"}};
+	const struct fleet_create *const requests[] = {
+	        REQUEST(.name = "-bad-"),           REQUEST(.resources = {.memory_mb = 1}),
+	        REQUEST(.env = {bad_env, 1, true}), REQUEST(.labels = {bad_label, 1, true}),
+	        REQUEST(.timeout_ms = -1),          REQUEST(.idle_reap_ms = INT64_MAX),
+	};
+
+	for (size_t i = 0; i < COUNT_OF(requests); i++) {
+		struct error err = {0};
+		struct sandbox_record r;
+
+		assert_refused(fleet_create(h->fleet, &h->arena, requests[i], &r, &err),
+		               ERROR_INVALID);
+	}
+	assert_int_equal(h->fake.calls[CALL_CREATE], 0);
+}
+
+static void unknown_templates_and_projects_are_not_found(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct sandbox_record r;
+
+	assert_refused(fleet_create(h->fleet, &h->arena, REQUEST(.template = "nothing"), &r, &err),
+	               ERROR_NOT_FOUND);
+	assert_refused(fleet_create(h->fleet, &h->arena, REQUEST(.project_id = "nobody"), &r, &err),
+	               ERROR_NOT_FOUND);
+}
+
+static void a_name_is_taken_while_its_sandbox_lives(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct sandbox_record r = create_with(h, (struct fleet_create){.name = "box"});
+
+	assert_refused(fleet_create(h->fleet, &h->arena, REQUEST(.name = "box"), &r, &err),
+	               ERROR_CONFLICT);
+	assert_done(fleet_delete(h->fleet, &h->arena, PROJECT, "box", SANDBOX_REASON_USER, &err));
+	r = create_with(h, (struct fleet_create){.name = "box"});
+	assert_string_equal(r.name, "box");
+}
+
+static void a_project_has_at_most_sandboxes_max(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct sandbox_record r;
+
+	h->config.sandboxes_max = 2;
+	create(h);
+	create(h);
+	assert_refused(fleet_create(h->fleet, &h->arena, REQUEST(), &r, &err), ERROR_LIMIT);
+	assert_int_equal(h->fake.calls[CALL_CREATE], 2);
+}
+
+static void a_network_that_cannot_be_blocked_is_refused(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct sandbox_record r;
+
+	h->fake.own.abilities &= ~(unsigned)PROVIDER_CAN_BLOCK_NETWORK;
+	assert_refused(fleet_create(h->fleet, &h->arena, REQUEST(.internet = 0), &r, &err),
+	               ERROR_UNSUPPORTED);
+	assert_done(fleet_create(h->fleet, &h->arena, REQUEST(.internet = 1), &r, &err));
+	assert_int_equal(r.network, SANDBOX_NETWORK_INTERNET);
+}
+
+static void a_failed_create_can_be_read_and_leaves_nothing_with_the_provider(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct sandbox_record r;
+
+	fake_fail(&h->fake, CALL_CREATE, true);
+	h->fake.leaves_remains = true;
+	assert_refused(fleet_create(h->fleet, &h->arena, REQUEST(.name = "box"), &r, &err),
+	               ERROR_SYSTEM);
+	assert_non_null(strstr(err.text, "on purpose"));
+	r = find(h, "box");
+	assert_int_equal(r.actual, SANDBOX_FAILED);
+	assert_int_equal(r.reason, SANDBOX_REASON_ERROR);
+	assert_non_null(strstr(r.last_event, "on purpose"));
+	assert_string_equal(fake_has(&h->fake, r.id), "nothing");
+	assert_int_equal(fleet_counts_get(h->fleet).create_failed, 1);
+	fake_fail(&h->fake, CALL_CREATE, false);
+	create_with(h, (struct fleet_create){.name = "box"});
+}
+
+static void without_waiting_the_answer_is_pending_and_a_worker_goes_on(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct sandbox_record r;
+
+	fake_gate(&h->fake, true);
+	assert_done(fleet_create(h->fleet, &h->arena, REQUEST(.wait = false), &r, &err));
+	assert_int_equal(r.actual, SANDBOX_PENDING);
+	fake_wait_at_gate(&h->fake);
+	assert_int_equal(find(h, r.id).actual, SANDBOX_CREATING);
+	fake_gate(&h->fake, false);
+	harness_drain(h);
+	assert_int_equal(find(h, r.id).actual, SANDBOX_STARTED);
+}
+
+static void without_waiting_a_failure_is_in_the_row(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct sandbox_record r;
+
+	fake_fail(&h->fake, CALL_CREATE, true);
+	assert_done(fleet_create(h->fleet, &h->arena, REQUEST(.wait = false), &r, &err));
+	harness_drain(h);
+	r = find(h, r.id);
+	assert_int_equal(r.actual, SANDBOX_FAILED);
+	assert_non_null(strstr(r.last_event, "on purpose"));
+}
+
+static void a_full_queue_is_told_and_leaves_no_pending_row(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct sandbox_record r;
+	struct fleet_counts counts;
+	unsigned refused = 0;
+
+	fake_gate(&h->fake, true);
+	for (unsigned i = 0; i < 30; i++) {
+		err = (struct error){0};
+		if (fleet_create(h->fleet, &h->arena, REQUEST(.wait = false), &r, &err) < 0) {
+			assert_int_equal(err.code, ERROR_UNAVAILABLE);
+			refused++;
+		}
+	}
+	assert_true(refused > 0);
+	fake_gate(&h->fake, false);
+	harness_drain(h);
+	counts = fleet_counts_get(h->fleet);
+	assert_int_equal(counts.by_state[SANDBOX_FAILED], refused);
+	assert_int_equal(counts.by_state[SANDBOX_STARTED], 30 - refused);
+	assert_int_equal(counts.by_state[SANDBOX_PENDING], 0);
+}
+
+#define THREADS 8
+
+static void *create_some(void *argument)
+{
+	struct harness *h = argument;
+	AUTO(arena_done) struct arena arena = {0};
+
+	for (unsigned i = 0; i < 10; i++) {
+		struct error err = {0};
+		struct sandbox_record r;
+
+		if (fleet_create(h->fleet, &arena, REQUEST(), &r, &err) < 0 ||
+		    fleet_delete(h->fleet, &arena, PROJECT, r.id, SANDBOX_REASON_USER, &err) < 0)
+			return argument;
+	}
+	return NULL;
+}
+
+static void many_creators_and_deleters_leave_nothing(void **state)
+{
+	struct harness *h = *state;
+	pthread_t threads[THREADS];
+	struct fleet_counts counts;
+
+	for (unsigned i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, create_some, h), 0);
+	for (unsigned i = 0; i < THREADS; i++) {
+		void *failed;
+
+		pthread_join(threads[i], &failed);
+		assert_null(failed);
+	}
+	counts = fleet_counts_get(h->fleet);
+	assert_int_equal(counts.created, THREADS * 10);
+	assert_int_equal(counts.deleted, THREADS * 10);
+	assert_int_equal(counts.by_state[SANDBOX_DELETED], THREADS * 10);
+	assert_int_equal(h->fake.sandboxes.count, 0);
+}
+
+int main(void)
+{
+	return RUN_EACH(EACH(a_created_sandbox_is_started_and_says_how_long_it_took),
+	                EACH(the_usual_create_costs_two_changes_of_its_row),
+	                EACH(resources_come_from_the_request_then_the_project_then_the_platform),
+	                EACH(labels_and_environment_are_kept_as_json),
+	                EACH(durations_are_the_requests_or_the_platforms),
+	                EACH(what_cannot_be_meant_is_refused_before_anything_is_made),
+	                EACH(unknown_templates_and_projects_are_not_found),
+	                EACH(a_name_is_taken_while_its_sandbox_lives),
+	                EACH(a_project_has_at_most_sandboxes_max),
+	                EACH(a_network_that_cannot_be_blocked_is_refused),
+	                EACH(a_failed_create_can_be_read_and_leaves_nothing_with_the_provider),
+	                EACH(without_waiting_the_answer_is_pending_and_a_worker_goes_on),
+	                EACH(without_waiting_a_failure_is_in_the_row),
+	                EACH(a_full_queue_is_told_and_leaves_no_pending_row),
+	                EACH(many_creators_and_deleters_leave_nothing));
+}
