@@ -24,7 +24,7 @@ LIBRARIES = {
     "llhttp.h": ["http"],
     "sqlite3.h": ["store"],
     "sodium.h": ["account", "api", "store"],
-    "seccomp.h": ["isolation"],
+    "seccomp.h": ["daemon", "isolation"],
     "archive.h": ["cli", "image"],
     "archive_entry.h": ["cli", "image"],
 }

@@ -14,7 +14,7 @@ ensure_peers()
 
 dev_bench()
 {
-	build_kind gcc || die "the build failed"
+	build_programs gcc || die "the build failed"
 	ensure_peers
 	step "measuring"
 	ATOLL=$PWD/build/atoll exec tests/bench/run "$@"

@@ -61,6 +61,13 @@ build_kind()
 	build_ninja "${BUILD_FOLDER[$kind]}" "$@" ${BUILD_TARGETS[$kind]:-}
 }
 
+# The programs without the tests, which is what running them needs. build_programs KIND
+build_programs()
+{
+	# shellcheck disable=SC2046
+	build_kind "$1" $(basename -s .c -a src/programs/*.c)
+}
+
 dev_build()
 {
 	local kind kinds=()
@@ -71,7 +78,11 @@ dev_build()
 		kinds+=("$kind")
 	done
 	for kind in "${kinds[@]:-gcc}"; do
-		build_kind "$kind" || die "the $kind build failed"
-		note "programs are in ${BUILD_FOLDER[$kind]}/"
+		if [ -n "${BUILD_TARGETS[$kind]:-}" ]; then
+			build_kind "$kind" || die "the $kind build failed"
+		else
+			build_programs "$kind" || die "the $kind build failed"
+		fi
+		note "what was built is in ${BUILD_FOLDER[$kind]}/"
 	done
 }

@@ -9,7 +9,7 @@ dev_run()
 	[ -x "examples/$job/run" ] || die "there is no example '$job'" \
 		"examples: $(find examples -mindepth 2 -maxdepth 2 -name run -printf '%h ' |
 			sed 's|examples/||g')"
-	build_kind gcc || die "the build failed"
+	build_programs gcc || die "the build failed"
 	step "examples/$job"
 	ATOLL=$PWD/build/atoll exec "examples/$job/run" "${@:2}"
 }

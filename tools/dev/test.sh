@@ -35,6 +35,43 @@ suite_asan()
 	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 run_unit asan asan
 }
 
+# The process with threads as TSan built it, the programs that enter sandboxes as they are.
+mixed_build()
+{
+	mkdir -p build-tsan/mixed
+	cp build/atoll build/atoll-* build-tsan/mixed/
+	cp build-tsan/atolld build-tsan/mixed/
+}
+
+# The system tests once more, for what TSan has to say about atolld.
+tsan_system()
+{
+	local reports=$PWD/$RESULTS/tsan
+	if [ "$(id -u)" != 0 ]; then
+		result skipped tsan "system tests" "needs root: the broker makes namespaces"
+		return
+	fi
+	build_programs gcc && build_kind tsan atolld && mixed_build || {
+		result failed tsan "system tests" "the build failed"
+		return
+	}
+	mkdir -m 1777 -p "$reports"
+	chmod 1777 "$reports"
+	# shellcheck disable=SC2086
+	TSAN_OPTIONS="log_path=$reports/report" ATOLL_BUILD=$PWD/build-tsan/mixed \
+		timeout --kill-after=20 300 $WRAP python3 -m pytest -q -p no:cacheprovider \
+		--tb=no tests/system >"$RESULTS/tsan-system.log" 2>&1 || true
+	tail -n 1 "$RESULTS/tsan-system.log" >&2
+	if [ -n "$(ls "$reports")" ]; then
+		head -n 60 "$reports"/* >&2
+		result failed tsan "system tests" "data races: see $RESULTS/tsan"
+	elif ! grep -q ' passed' "$RESULTS/tsan-system.log"; then
+		result failed tsan "system tests" "none passed; see $RESULTS/tsan-system.log"
+	else
+		result passed tsan "system tests without a data race"
+	fi
+}
+
 # TSan wants its shadow at fixed addresses, which address randomisation of new kernels may take.
 fixed_addresses()
 {
@@ -56,6 +93,8 @@ suite_tsan()
 	step "unit tests of the api process under TSan"
 	# shellcheck disable=SC2086
 	TSAN_OPTIONS=halt_on_error=1 run_unit tsan tsan $tests
+	step "system tests with atolld under TSan"
+	tsan_system
 }
 
 suite_clang()
@@ -99,7 +138,7 @@ run_pytest()
 			folders+=("$folder")
 		fi
 	done
-	build_kind gcc || { result failed "$suite" build "the gcc build failed"; return; }
+	build_programs gcc || { result failed "$suite" build "the gcc build failed"; return; }
 	step "$suite tests"
 	timeout --kill-after=20 "$seconds" python3 -m pytest -q -p no:cacheprovider --tb=short \
 		-rs --junitxml="$report" "${folders[@]}" >&2 || true
@@ -145,7 +184,7 @@ run_example()
 suite_examples()
 {
 	local run
-	build_kind gcc || { result failed examples build "the gcc build failed"; return; }
+	build_programs gcc || { result failed examples build "the gcc build failed"; return; }
 	step "examples"
 	for run in examples/*/run; do
 		run_example "$(basename "$(dirname "$run")")"
