@@ -172,14 +172,14 @@ static int on_output(struct command_stream *c, struct relay *relay, const struct
 	return 0;
 }
 
-/* node tells that it is too old only by refusing its options. */
+/* A node that is too old tells so only by refusing its options, with status 9. */
 static int check_typescript(struct command_stream *c, const struct agent_process *p,
                             struct error *err)
 {
 	const struct buf *complaint = &c->collector.streams[1].head;
 
 	if (p->exit_code != 9 || strcmp(c->runtimes[c->at], "typescript") != 0 ||
-	    !complaint->size || !strstr(complaint->data, "bad option"))
+	    !span_starts_with(buf_span(complaint), "node: "))
 		return 0;
 	(void)FAIL(err, ERROR_UNSUPPORTED, "this template cannot run typescript");
 	error_hint(err, "it needs tsx, or node 22.7 or later");

@@ -90,7 +90,7 @@ static void answer_if_done(struct form *f, struct relay *relay)
 	if (!f->body_ended || f->written < f->begun)
 		return;
 	f->stream.ended = true;
-	buf_add_text(&f->items, "]}");
+	buf_add_text(&f->items, "],\"truncated\":false}");
 	relay_answer(relay, 200, "application/json", buf_span(&f->items));
 }
 

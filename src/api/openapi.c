@@ -122,7 +122,7 @@ static void write_query_parameters(struct buf *out, const struct json_shape *que
 		return;
 	properties = json_get(whole, "properties");
 	for (const struct json_member *m = query->members; m->kind != JSON_END_OF_SHAPE; m++) {
-		const char *name = m->name ? m->name : m->c_name;
+		const char *name = json_member_name(m);
 
 		buf_addf(out, "%s{\"name\":\"%s\",\"in\":\"query\",\"required\":%s,\"schema\":",
 		         *first ? "" : ",", name, m->flags & JSON_REQUIRED ? "true" : "false");

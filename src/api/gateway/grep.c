@@ -181,15 +181,17 @@ static void write_answer(struct buf *out, const struct compute_result *result, i
 	buf_addf(out, "],\"truncated\":%s}", truncated || rest.size > 0 ? "true" : "false");
 }
 
+/* The last line says it: rg draws a picture before. */
 static int fail_search(const struct compute_result *result, struct error *err)
 {
-	struct span text = result->out[1], line;
+	struct span rest = result->out[1], line, last = SPAN("the search failed");
 
-	(void)span_split(&text, '\n', &line);
-	if (!span_is_utf8(line))
-		line = SPAN("the search failed");
-	return FAIL(err, ERROR_INVALID, "%.*s", (int)(line.size > 200 ? 200 : line.size),
-	            line.data);
+	while (rest.size > 0) {
+		(void)span_split(&rest, '\n', &line);
+		if (line.size > 0 && line.size < 200 && span_is_utf8(line))
+			last = line;
+	}
+	return FAIL(err, ERROR_INVALID, "%.*s", (int)last.size, last.data);
 }
 
 int gateway_grep(struct request *rq, const void *body, struct reply *reply, struct error *err)
