@@ -67,6 +67,20 @@ static int lock(struct data_folder *d, const char *path, struct error *err)
 	return FAIL_ERRNO(err, "lock '%s'", path);
 }
 
+/* The api process has to reach its folders below: may pass through, not list. A folder that
+ * mktemp made, for one, is closed to it. */
+static int let_pass(int fd, const struct identity *owner, struct error *err)
+{
+	struct stat st;
+
+	if (owner->uid == geteuid())
+		return 0;
+	if (fstat(fd, &st) < 0 ||
+	    ((st.st_mode & S_IXOTH) == 0 && fchmod(fd, (st.st_mode & 07777) | S_IXOTH) < 0))
+		return FAIL_ERRNO(err, "open the data folder's mode to its server");
+	return 0;
+}
+
 static int open_all(const char *path, const struct identity *owner, struct data_folder *d,
                     struct error *err)
 {
@@ -78,6 +92,8 @@ static int open_all(const char *path, const struct identity *owner, struct data_
 	d->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (d->fd < 0)
 		return FAIL_ERRNO(err, "open the data folder '%s'", path);
+	if (let_pass(d->fd, owner, err) < 0)
+		return -1;
 	if (open_subfolder(d->fd, &run, &d->run_fd, err) < 0 || lock(d, path, err) < 0)
 		return -1;
 	for (unsigned i = 0; i < COUNT_OF(own); i++) {
