@@ -86,98 +86,98 @@ TEST(an_absolute_target_must_name_the_host)
 }
 
 /* What a proxy before us might read in another way, or not mind at all. */
+static const char *const ambiguous_heads[] = {
+        /* the length of the body */
+        GET "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        GET "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n",
+        GET "Content-Length: 1\r\nContent-Length: 1\r\n\r\n",
+        GET "Content-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        GET "Content-Length: 1, 1\r\n\r\n",
+        GET "Content-Length: +1\r\n\r\n",
+        GET "Content-Length: -1\r\n\r\n",
+        GET "Content-Length: 0x1\r\n\r\n",
+        GET "Content-Length: 1 1\r\n\r\n",
+        GET "Content-Length: 1a\r\n\r\n",
+        GET "Content-Length:\r\n\r\n",
+        GET "Content-Length: 99999999999999999999\r\n\r\n",
+        GET "Content-Length: 18446744073709551617\r\n\r\n",
+        GET "Transfer-Encoding: gzip, chunked\r\n\r\n",
+        GET "Transfer-Encoding: chunked, chunked\r\n\r\n",
+        GET "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+        GET "Transfer-Encoding: identity\r\n\r\n",
+        GET "Transfer-Encoding: xchunked\r\n\r\n",
+        GET "Transfer-Encoding: chunked;a=b\r\n\r\n",
+        GET "Transfer-Encoding: \x0b"
+            "chunked\r\n\r\n",
+        GET "Transfer-Encoding:\r\n\r\n",
+        GET "Transfer-Encoding : chunked\r\n\r\n",
+        GET "Transfer-Encoding\t: chunked\r\n\r\n",
+        GET " Transfer-Encoding: chunked\r\n\r\n",
+        "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
+        /* the host */
+        "GET / HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost:\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a b\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a@b\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a:b\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a:1:2\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: :80\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: [::1\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: []:1\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: [a::1]b\r\n\r\n",
+        "GET / HTTP/1.0\r\nHost: a,,@\r\n\r\n",
+        /* lines */
+        GET "A: b\r\n c\r\n\r\n",
+        GET "A: b\r\n\tc\r\n\r\n",
+        GET "A: b\rc\r\n\r\n",
+        GET "A: b\nC: d\r\n\r\n",
+        GET "A: b\r\r\n\r\n",
+        GET "A\r\n\r\n",
+        GET ": b\r\n\r\n",
+        GET "A b: c\r\n\r\n",
+        GET "A(b): c\r\n\r\n",
+        GET "A\x80: c\r\n\r\n",
+        GET "A: b\x01\r\n\r\n",
+        GET "A: b\x7f\r\n\r\n",
+        "GET / HTTP/1.1\nHost: a\n\n",
+        "GET / HTTP/1.1\r\nHost: a\n\r\n",
+        /* the request line */
+        "\r\n" GET "\r\n",
+        "GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /  HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET / HTTP/1.1 \r\nHost: a\r\n\r\n",
+        " GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET\t/ HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /a b HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /\x0b HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /\xc3\xa9 HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /#a HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /\r\n\r\n",
+        "GET / HTTP/0.9\r\nHost: a\r\n\r\n",
+        "GET / HTTP/1.2\r\nHost: a\r\n\r\n",
+        "GET / HTTP/2.0\r\nHost: a\r\n\r\n",
+        "GET / HTTP/1.10\r\nHost: a\r\n\r\n",
+        "GET / http/1.1\r\nHost: a\r\n\r\n",
+        "GET / HTTP/1,1\r\nHost: a\r\n\r\n",
+        "G@T / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "get / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "NOSUCH / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "PRI * HTTP/2.0\r\n\r\n",
+        /* what may occur once */
+        GET "Content-Type: a\r\nContent-Type: b\r\n\r\n",
+        GET "Authorization: a\r\nAuthorization: b\r\n\r\n",
+        GET "Expect: 100-continue\r\nExpect: 100-continue\r\n\r\n",
+        GET "Expect: 200-ok\r\n\r\n",
+};
+
 TEST(heads_that_two_parsers_could_read_in_two_ways_are_refused)
 {
-	static const char *const heads[] = {
-	        /* the length of the body */
-	        GET "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-	        GET "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n",
-	        GET "Content-Length: 1\r\nContent-Length: 1\r\n\r\n",
-	        GET "Content-Length: 1\r\nContent-Length: 2\r\n\r\n",
-	        GET "Content-Length: 1, 1\r\n\r\n",
-	        GET "Content-Length: +1\r\n\r\n",
-	        GET "Content-Length: -1\r\n\r\n",
-	        GET "Content-Length: 0x1\r\n\r\n",
-	        GET "Content-Length: 1 1\r\n\r\n",
-	        GET "Content-Length: 1a\r\n\r\n",
-	        GET "Content-Length:\r\n\r\n",
-	        GET "Content-Length: 99999999999999999999\r\n\r\n",
-	        GET "Content-Length: 18446744073709551617\r\n\r\n",
-	        GET "Transfer-Encoding: gzip, chunked\r\n\r\n",
-	        GET "Transfer-Encoding: chunked, chunked\r\n\r\n",
-	        GET "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
-	        GET "Transfer-Encoding: identity\r\n\r\n",
-	        GET "Transfer-Encoding: xchunked\r\n\r\n",
-	        GET "Transfer-Encoding: chunked;a=b\r\n\r\n",
-	        GET "Transfer-Encoding: \x0b"
-	            "chunked\r\n\r\n",
-	        GET "Transfer-Encoding:\r\n\r\n",
-	        GET "Transfer-Encoding : chunked\r\n\r\n",
-	        GET "Transfer-Encoding\t: chunked\r\n\r\n",
-	        GET " Transfer-Encoding: chunked\r\n\r\n",
-	        "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
-	        /* the host */
-	        "GET / HTTP/1.1\r\n\r\n",
-	        "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
-	        "GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n",
-	        "GET / HTTP/1.1\r\nHost:\r\n\r\n",
-	        "GET / HTTP/1.1\r\nHost: a b\r\n\r\n",
-	        "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n",
-	        "GET / HTTP/1.1\r\nHost: a@b\r\n\r\n",
-	        "GET / HTTP/1.1\r\nHost: a:b\r\n\r\n",
-	        "GET / HTTP/1.1\r\nHost: a:1:2\r\n\r\n",
-	        "GET / HTTP/1.1\r\nHost: :80\r\n\r\n",
-	        "GET / HTTP/1.1\r\nHost: [::1\r\n\r\n",
-	        "GET / HTTP/1.1\r\nHost: []:1\r\n\r\n",
-	        "GET / HTTP/1.1\r\nHost: [a::1]b\r\n\r\n",
-	        "GET / HTTP/1.0\r\nHost: a,,@\r\n\r\n",
-	        /* lines */
-	        GET "A: b\r\n c\r\n\r\n",
-	        GET "A: b\r\n\tc\r\n\r\n",
-	        GET "A: b\rc\r\n\r\n",
-	        GET "A: b\nC: d\r\n\r\n",
-	        GET "A: b\r\r\n\r\n",
-	        GET "A\r\n\r\n",
-	        GET ": b\r\n\r\n",
-	        GET "A b: c\r\n\r\n",
-	        GET "A(b): c\r\n\r\n",
-	        GET "A\x80: c\r\n\r\n",
-	        GET "A: b\x01\r\n\r\n",
-	        GET "A: b\x7f\r\n\r\n",
-	        "GET / HTTP/1.1\nHost: a\n\n",
-	        "GET / HTTP/1.1\r\nHost: a\n\r\n",
-	        /* the request line */
-	        "\r\n" GET "\r\n",
-	        "GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
-	        "GET /  HTTP/1.1\r\nHost: a\r\n\r\n",
-	        "GET / HTTP/1.1 \r\nHost: a\r\n\r\n",
-	        " GET / HTTP/1.1\r\nHost: a\r\n\r\n",
-	        "GET\t/ HTTP/1.1\r\nHost: a\r\n\r\n",
-	        "GET /a b HTTP/1.1\r\nHost: a\r\n\r\n",
-	        "GET /\x0b HTTP/1.1\r\nHost: a\r\n\r\n",
-	        "GET /\xc3\xa9 HTTP/1.1\r\nHost: a\r\n\r\n",
-	        "GET /#a HTTP/1.1\r\nHost: a\r\n\r\n",
-	        "GET /\r\n\r\n",
-	        "GET / HTTP/0.9\r\nHost: a\r\n\r\n",
-	        "GET / HTTP/1.2\r\nHost: a\r\n\r\n",
-	        "GET / HTTP/2.0\r\nHost: a\r\n\r\n",
-	        "GET / HTTP/1.10\r\nHost: a\r\n\r\n",
-	        "GET / http/1.1\r\nHost: a\r\n\r\n",
-	        "GET / HTTP/1,1\r\nHost: a\r\n\r\n",
-	        "G@T / HTTP/1.1\r\nHost: a\r\n\r\n",
-	        "get / HTTP/1.1\r\nHost: a\r\n\r\n",
-	        "NOSUCH / HTTP/1.1\r\nHost: a\r\n\r\n",
-	        "PRI * HTTP/2.0\r\n\r\n",
-	        /* what may occur once */
-	        GET "Content-Type: a\r\nContent-Type: b\r\n\r\n",
-	        GET "Authorization: a\r\nAuthorization: b\r\n\r\n",
-	        GET "Expect: 100-continue\r\nExpect: 100-continue\r\n\r\n",
-	        GET "Expect: 200-ok\r\n\r\n",
-	};
-
-	for (size_t i = 0; i < COUNT_OF(heads); i++)
-		if (parse_text(heads[i]) == FAULT_NONE)
-			fail_msg("accepted: %s", heads[i]);
+	for (size_t i = 0; i < COUNT_OF(ambiguous_heads); i++)
+		if (parse_text(ambiguous_heads[i]) == FAULT_NONE)
+			fail_msg("accepted: %s", ambiguous_heads[i]);
 }
 
 TEST(a_nul_is_refused_wherever_it_stands)
@@ -238,14 +238,15 @@ TEST(too_many_headers_are_refused)
 
 TEST(a_long_target_is_refused)
 {
+	static const char end[] = " HTTP/1.1\r\nHost: a\r\n\r\n";
 	static char text[HEAD_TARGET_MAX + 128] = "GET /";
 	size_t size = HEAD_TARGET_MAX + 4;
 
 	memset(text + 5, 'a', HEAD_TARGET_MAX - 1);
-	strcpy(text + size, " HTTP/1.1\r\nHost: a\r\n\r\n");
+	memcpy(text + size, end, sizeof(end));
 	assert_int_equal(parse_text(text), FAULT_NONE);
 	text[size] = 'a';
-	strcpy(text + size + 1, " HTTP/1.1\r\nHost: a\r\n\r\n");
+	memcpy(text + size + 1, end, sizeof(end));
 	assert_int_equal(parse_text(text), FAULT_TARGET_SIZE);
 }
 
