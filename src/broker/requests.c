@@ -7,15 +7,8 @@
 #include <unistd.h>
 
 #include "broker/check.h"
+#include "broker/requests.h"
 #include "broker/state.h"
-
-struct request_context {
-	struct broker *broker;
-	struct owed owed;
-	struct wire_fds *fds;
-};
-
-typedef int run_request(const struct request_context *c, const void *request, struct error *err);
 
 static void answer_ok(const struct request_context *c)
 {
@@ -114,22 +107,9 @@ static int run_template(const struct request_context *c, const void *request, st
 	return template_start(c->broker, &c->owed, request, c->fds, err);
 }
 
-union any_request {
-	struct broker_hello hello;
-	struct broker_id id;
-	struct broker_create create;
-	struct broker_template template;
-};
-
 /* Every request begins with its u64 number. `check` sees it before `run`; a failure of either is
  * the answer. */
-static const struct request_row {
-	uint16_t type;
-	const struct wire_member *shape;
-	size_t size;
-	int (*check)(const void *request, struct error *err);
-	run_request *run;
-} rows[] = {
+static const struct request_row rows[] = {
         {BROKER_HELLO, broker_hello_shape, sizeof(struct broker_hello), check_hello, run_hello},
         {BROKER_CREATE, broker_create_shape, sizeof(struct broker_create), check_create,
          run_create},
@@ -150,28 +130,35 @@ static const struct request_row *find_row(uint16_t type)
 	return NULL;
 }
 
+int request_read(struct arena *a, struct span packet, struct request *ret, struct error *err)
+{
+	struct span payload;
+	uint16_t type;
+	int got = wire_next(&packet, &type, &payload, NULL, err);
+
+	if (got < 0)
+		return -1;
+	ret->row = got > 0 ? find_row(type) : NULL;
+	if (!ret->row || packet.size > 0)
+		return FAIL(err, ERROR_INVALID, "packet is not a request");
+	if (wire_decode(a, payload, ret->row->shape, &ret->message, ret->row->size, err) < 0)
+		return FAIL_CONTEXT(err, "request %u", type);
+	return 0;
+}
+
 int broker_dispatch(struct broker *b, uint64_t connection, struct span packet, struct wire_fds *fds,
                     struct error *err)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct request_context c = {.broker = b, .owed = {.connection = connection}, .fds = fds};
-	const struct request_row *row;
-	union any_request request;
 	struct error failure = {0};
-	struct span payload;
-	uint16_t type;
+	struct request request;
 
-	int got = wire_next(&packet, &type, &payload, NULL, err);
-
-	if (got < 0)
+	if (request_read(&a, packet, &request, err) < 0)
 		return -1;
-	row = got > 0 ? find_row(type) : NULL;
-	if (!row || packet.size > 0)
-		return FAIL(err, ERROR_INVALID, "packet is not a request");
-	if (wire_decode(&a, payload, row->shape, &request, row->size, err) < 0)
-		return FAIL_CONTEXT(err, "request %u", type);
-	c.owed.request = request.hello.request;
-	if (row->check(&request, &failure) < 0 || row->run(&c, &request, &failure) < 0)
+	c.owed.request = request.message.hello.request;
+	if (request.row->check(&request.message, &failure) < 0 ||
+	    request.row->run(&c, &request.message, &failure) < 0)
 		server_send_failure(b, &c.owed, &failure);
 	return 0;
 }

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/requests.h — a packet of atolld becomes a request. Private to this folder. */
+#pragma once
+
+#include "broker/state.h"
+#include "wire/broker.h"
+
+struct request_context {
+	struct broker *broker;
+	struct owed owed;
+	struct wire_fds *fds;
+};
+typedef int run_request(const struct request_context *c, const void *request, struct error *err);
+
+struct request_row {
+	uint16_t type;
+	const struct wire_member *shape;
+	size_t size;
+	int (*check)(const void *request, struct error *err);
+	run_request *run;
+};
+/* Every message begins with its u64 number. */
+struct request {
+	const struct request_row *row;
+	union {
+		struct broker_hello hello;
+		struct broker_id id;
+		struct broker_create create;
+		struct broker_template template;
+	} message;
+};
+/* Decodes, and finds its row; the row's check is still to be asked. Touches nothing else. */
+MUST_CHECK int request_read(struct arena *a, struct span packet, struct request *ret,
+                            struct error *err);

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Both kinds of tree against folders that look like them; version 1 also for real, as root. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "isolation/isolation.h"
+#include "unit.h"
+
+struct fake {
+	char path[64];
+	int fd;
+};
+
+static void put(const struct fake *f, const char *name, const char *text)
+{
+	int fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	(void)close(fd);
+}
+
+static void make_folder(const struct fake *f, const char *name)
+{
+	assert_int_equal(mkdirat(f->fd, name, 0700), 0);
+}
+
+static void expect(const struct fake *f, const char *name, const char *text)
+{
+	AUTO(buf_done) struct buf got = BUF(4096);
+	struct error err = {0};
+
+	assert_int_equal(file_read(f->fd, name, &got, &err), 0);
+	/* A real control file takes each write for itself; a fake one keeps longer old text. */
+	assert_true(strncmp(buf_text(&got), text, strlen(text)) == 0);
+}
+
+static void fake_open(struct fake *f)
+{
+	(void)snprintf(f->path, sizeof(f->path), "/tmp/atoll-cgroup.XXXXXX");
+	assert_non_null(mkdtemp(f->path));
+	f->fd = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(f->fd >= 0);
+}
+
+static void fake_close(struct fake *f)
+{
+	char command[128];
+	int status;
+
+	(void)snprintf(command, sizeof(command), "%s", f->path);
+	(void)close(f->fd);
+	pid_t pid = fork();
+	if (pid == 0) {
+		(void)execl("/bin/rm", "rm", "-rf", command, (char *)NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+}
+
+static const struct cgroup_limits limits = {.cpu_milli = 500, .memory_bytes = 64 << 20, .pids = 32};
+
+static void fake_v2(struct fake *f)
+{
+	fake_open(f);
+	put(f, "cgroup.controllers", "cpu io memory pids\n");
+	put(f, "cgroup.subtree_control", "");
+	make_folder(f, "atoll");
+	put(f, "atoll/cgroup.subtree_control", "");
+}
+
+TEST(a_version_2_tree_is_known_by_its_control_file)
+{
+	struct cgroup_host host;
+	struct error err = {0};
+	struct fake f;
+
+	fake_v2(&f);
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_string_equal(host.ops->name, "v2");
+	assert_null(host.ops->enter);
+	assert_non_null(host.ops->open);
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
+TEST(version_2_limits_are_written_as_the_kernel_reads_them)
+{
+	struct cgroup_host host;
+	struct error err = {0};
+	struct fake f;
+
+	fake_v2(&f);
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_int_equal(host.ops->make(&host, "s7", &err), 0);
+	put(&f, "atoll/s7/memory.max", "");
+	put(&f, "atoll/s7/memory.swap.max", "max");
+	put(&f, "atoll/s7/cpu.max", "");
+	put(&f, "atoll/s7/pids.max", "");
+	assert_int_equal(host.ops->limit(&host, "s7", &limits, &err), 0);
+	expect(&f, "atoll/s7/memory.max", "67108864");
+	expect(&f, "atoll/s7/memory.swap.max", "0");
+	expect(&f, "atoll/s7/cpu.max", "50000 100000");
+	expect(&f, "atoll/s7/pids.max", "32");
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
+TEST(a_host_without_swap_accounting_is_no_failure)
+{
+	struct cgroup_host host;
+	struct error err = {0};
+	struct fake f;
+
+	fake_v2(&f);
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_int_equal(host.ops->make(&host, "s7", &err), 0);
+	put(&f, "atoll/s7/memory.max", "");
+	put(&f, "atoll/s7/cpu.max", "");
+	put(&f, "atoll/s7/pids.max", "");
+	assert_int_equal(host.ops->limit(&host, "s7", &limits, &err), 0);
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
+TEST(version_2_usage_is_read_from_its_files)
+{
+	struct cgroup_usage usage;
+	struct cgroup_host host;
+	struct error err = {0};
+	struct fake f;
+
+	fake_v2(&f);
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_int_equal(host.ops->make(&host, "s7", &err), 0);
+	put(&f, "atoll/s7/cpu.stat", "usage_usec 1234\nuser_usec 1000\n");
+	put(&f, "atoll/s7/memory.current", "4096\n");
+	put(&f, "atoll/s7/memory.max", "max\n");
+	put(&f, "atoll/s7/memory.events", "low 0\noom 3\noom_kill 2\n");
+	put(&f, "atoll/s7/pids.current", "5\n");
+	put(&f, "atoll/s7/pids.max", "32\n");
+	assert_int_equal(host.ops->usage(&host, "s7", &usage, &err), 0);
+	assert_int_equal(usage.cpu_us, 1234);
+	assert_int_equal(usage.memory_bytes, 4096);
+	assert_true(usage.memory_limit == UINT64_MAX);
+	assert_int_equal(usage.oom_kills, 2);
+	assert_int_equal(usage.pids, 5);
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
+TEST(a_host_that_lacks_a_controller_is_told_which)
+{
+	struct cgroup_host host;
+	struct error err = {0};
+	struct fake f;
+
+	fake_open(&f);
+	make_folder(&f, "memory");
+	make_folder(&f, "cpu");
+	make_folder(&f, "memory/atoll");
+	assert_int_equal(cgroup_open(f.path, &host, &err), -1);
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "pids"));
+	fake_close(&f);
+}
+
+static void fake_v1(struct fake *f)
+{
+	fake_open(f);
+	make_folder(f, "memory");
+	make_folder(f, "cpu");
+	make_folder(f, "pids");
+}
+
+TEST(a_version_1_tree_needs_only_the_controllers_that_limit)
+{
+	struct cgroup_host host;
+	struct error err = {0};
+	struct fake f;
+
+	fake_v1(&f);
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_string_equal(host.ops->name, "v1");
+	assert_int_equal(host.roots[CGROUP_FREEZER], -1);
+	cgroup_close(&host);
+	make_folder(&f, "unified");
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_string_equal(host.ops->name, "hybrid-v1");
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
+TEST(version_1_limits_are_written_as_the_kernel_reads_them)
+{
+	struct cgroup_host host;
+	struct error err = {0};
+	struct fake f;
+
+	fake_v1(&f);
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_int_equal(host.ops->make(&host, "s3", &err), 0);
+	put(&f, "memory/atoll/s3/memory.limit_in_bytes", "9223372036854771712");
+	put(&f, "memory/atoll/s3/memory.memsw.limit_in_bytes", "9223372036854771712");
+	put(&f, "cpu/atoll/s3/cpu.cfs_quota_us", "-1");
+	put(&f, "pids/atoll/s3/pids.max", "max");
+	assert_int_equal(host.ops->limit(&host, "s3", &limits, &err), 0);
+	expect(&f, "memory/atoll/s3/memory.limit_in_bytes", "67108864");
+	expect(&f, "memory/atoll/s3/memory.memsw.limit_in_bytes", "67108864");
+	expect(&f, "cpu/atoll/s3/cpu.cfs_quota_us", "50000");
+	expect(&f, "pids/atoll/s3/pids.max", "32");
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
+static void count_group(void *context, const char *group)
+{
+	if (strcmp(group, "s9") == 0)
+		(*(unsigned *)context)++;
+}
+
+TEST(a_group_that_is_left_in_one_tree_only_is_found)
+{
+	struct cgroup_host host;
+	struct error err = {0};
+	unsigned count = 0;
+	struct fake f;
+
+	fake_v1(&f);
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	make_folder(&f, "pids/atoll/s9");
+	assert_int_equal(cgroup_each(&host, count_group, &count, &err), 0);
+	assert_int_equal(count, 1);
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
+TEST(removing_a_missing_group_is_fine)
+{
+	struct cgroup_host host;
+	struct error err = {0};
+	struct fake f;
+
+	fake_v1(&f);
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_int_equal(host.ops->remove(&host, "s5", &err), 0);
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
+/* The slot is far above those that a broker of this machine would use first. */
+TEST(a_real_group_limits_counts_and_kills)
+{
+	struct cgroup_usage usage = {0};
+	struct cgroup_host host;
+	struct error err = {0};
+	const char *group = "s28000";
+	int status;
+	pid_t pid;
+
+	if (geteuid() != 0 || cgroup_open("/sys/fs/cgroup", &host, &err) < 0 || !host.ops->enter) {
+		print_message("needs root and a cgroup tree of version 1\n");
+		skip();
+	}
+	assert_int_equal(host.ops->make(&host, group, &err), 0);
+	pid = fork();
+	if (pid == 0) {
+		struct error ignored = {0};
+
+		if (host.ops->enter(&host, group, &ignored) < 0)
+			_exit(1);
+		(void)kill(getpid(), SIGSTOP);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+	assert_int_equal(host.ops->limit(&host, group, &limits, &err), 0);
+	assert_int_equal(host.ops->usage(&host, group, &usage, &err), 0);
+	assert_int_equal(usage.memory_limit, limits.memory_bytes);
+	assert_int_equal(usage.pids_limit, limits.pids);
+	assert_int_equal(usage.pids, 1);
+	assert_int_equal(host.ops->remove(&host, group, &err), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(host.ops->usage(&host, group, &usage, &err), -1);
+	cgroup_close(&host);
+}
+
+int main(void)
+{
+	return RUN(CASE(a_version_2_tree_is_known_by_its_control_file),
+	           CASE(version_2_limits_are_written_as_the_kernel_reads_them),
+	           CASE(a_host_without_swap_accounting_is_no_failure),
+	           CASE(version_2_usage_is_read_from_its_files),
+	           CASE(a_host_that_lacks_a_controller_is_told_which),
+	           CASE(a_version_1_tree_needs_only_the_controllers_that_limit),
+	           CASE(version_1_limits_are_written_as_the_kernel_reads_them),
+	           CASE(a_group_that_is_left_in_one_tree_only_is_found),
+	           CASE(removing_a_missing_group_is_fine),
+	           CASE(a_real_group_limits_counts_and_kills));
+}

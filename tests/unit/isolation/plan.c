@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include <sys/resource.h>
+
+#include "isolation/isolation.h"
+#include "unit.h"
+
+static struct isolation_spec some_spec(void)
+{
+	return (struct isolation_spec){.hostname = "box",
+	                               .project_dir = "/home/user/project",
+	                               .resolv_conf = "nameserver 1.2.3.4\n",
+	                               .memory_bytes = UINT64_C(1) << 30,
+	                               .disk_bytes = UINT64_C(1) << 30,
+	                               .pids = 64,
+	                               .no_privileges = true,
+	                               .disk_is_advisory = true,
+	                               .root_fd = 11,
+	                               .dev_fd = 12,
+	                               .sys_fd = 13,
+	                               .usr_fd = ISOLATION_FD_NONE,
+	                               .sudo_fd = ISOLATION_FD_NONE,
+	                               .sudo_lib_fd = ISOLATION_FD_NONE};
+}
+
+static void make(struct arena *a, const struct isolation_spec *spec, struct plan *plan)
+{
+	struct error err = {0};
+
+	assert_int_equal(isolation_plan(a, spec, plan, &err), 0);
+}
+
+/* Index of the first step of this kind at this target (NULL = any), or -1. */
+static int find(const struct plan *plan, uint32_t kind, const char *target)
+{
+	for (unsigned i = 0; i < plan->count; i++)
+		if (plan->steps[i].kind == kind &&
+		    (!target ||
+		     (plan->steps[i].target && strcmp(plan->steps[i].target, target) == 0)))
+			return (int)i;
+	return -1;
+}
+
+TEST(the_plan_changes_the_root_before_it_touches_any_file)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct isolation_spec spec = some_spec();
+	struct plan plan;
+
+	make(&a, &spec, &plan);
+	assert_int_equal(find(&plan, STEP_PREPARE, NULL), 0);
+	assert_int_equal(find(&plan, STEP_ROOT, NULL), 1);
+	for (unsigned i = 2; i < plan.count; i++)
+		if (plan.steps[i].target)
+			assert_int_equal(plan.steps[i].target[0], '/');
+}
+
+TEST(the_filter_and_the_capabilities_come_last)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct isolation_spec spec = some_spec();
+	struct plan plan;
+
+	make(&a, &spec, &plan);
+	assert_int_equal(plan.steps[plan.count - 1].kind, STEP_CAPABILITIES);
+	assert_int_equal(plan.steps[plan.count - 2].kind, STEP_SECCOMP);
+	assert_int_equal(plan.steps[plan.count - 3].kind, STEP_NO_PRIVILEGES);
+}
+
+TEST(set_uid_programs_gain_nothing_unless_privileges_were_asked_for)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct isolation_spec spec = some_spec();
+	struct plan plan;
+
+	make(&a, &spec, &plan);
+	assert_true(find(&plan, STEP_NO_PRIVILEGES, NULL) > 0);
+	spec.no_privileges = false;
+	make(&a, &spec, &plan);
+	assert_int_equal(find(&plan, STEP_NO_PRIVILEGES, NULL), -1);
+}
+
+TEST(descriptors_are_numbered_in_the_order_of_their_first_use)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct isolation_spec spec = some_spec();
+	struct plan plan;
+	uint32_t next = 0;
+
+	make(&a, &spec, &plan);
+	assert_int_equal(plan.fd_count, 3);
+	assert_int_equal(plan.fds[0], 11);
+	for (unsigned i = 0; i < plan.count; i++) {
+		if (plan.steps[i].fd == ISOLATION_FD_NONE)
+			continue;
+		assert_true(plan.steps[i].fd <= next);
+		if (plan.steps[i].fd == next)
+			next++;
+	}
+	assert_int_equal(next, plan.fd_count);
+}
+
+TEST(kernel_files_are_masked_after_proc_is_there)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct isolation_spec spec = some_spec();
+	struct plan plan;
+	int proc;
+
+	make(&a, &spec, &plan);
+	proc = find(&plan, STEP_ATTACH, "/proc");
+	assert_true(proc > 0);
+	assert_true(find(&plan, STEP_MASK, "/proc/kcore") > proc);
+	assert_true(find(&plan, STEP_MASK, "/proc/sysrq-trigger") > proc);
+	assert_true(find(&plan, STEP_READONLY, "/proc/sys") > proc);
+	/* written while it still can be */
+	assert_true(find(&plan, STEP_POKE, "/proc/sys/user/max_user_namespaces") <
+	            find(&plan, STEP_READONLY, "/proc/sys"));
+}
+
+TEST(only_the_host_template_gets_the_machines_usr)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct isolation_spec spec = some_spec();
+	struct plan plan;
+
+	spec.usr_fd = 14;
+	make(&a, &spec, &plan);
+	assert_int_equal(find(&plan, STEP_ATTACH, "/usr"), -1);
+	spec.host_template = true;
+	make(&a, &spec, &plan);
+	assert_true(find(&plan, STEP_ATTACH, "/usr") > 0);
+	assert_int_equal(find(&plan, STEP_ATTACH, "/usr/bin/sudo"), -1);
+	spec.sudo_fd = 15;
+	make(&a, &spec, &plan);
+	assert_true(find(&plan, STEP_ATTACH, "/usr/bin/sudo") > find(&plan, STEP_ATTACH, "/usr"));
+}
+
+static uint64_t limit_of(const struct plan *plan, uint32_t resource)
+{
+	for (unsigned i = 0; i < plan->count; i++)
+		if (plan->steps[i].kind == STEP_RLIMIT && plan->steps[i].flags == resource)
+			return plan->steps[i].value;
+	return UINT64_MAX;
+}
+
+TEST(a_file_is_bounded_where_the_disk_is_not)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct isolation_spec spec = some_spec();
+	struct plan plan;
+
+	make(&a, &spec, &plan);
+	assert_int_equal(limit_of(&plan, RLIMIT_FSIZE), spec.disk_bytes);
+	assert_int_equal(limit_of(&plan, RLIMIT_CORE), 0);
+	assert_true(limit_of(&plan, RLIMIT_NOFILE) <= 20000);
+	spec.disk_is_advisory = false;
+	make(&a, &spec, &plan);
+	assert_int_equal(limit_of(&plan, RLIMIT_FSIZE), UINT64_MAX);
+}
+
+TEST(a_second_start_leaves_the_files_but_names_its_own_nameservers)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct isolation_spec spec = some_spec();
+	struct plan plan;
+
+	spec.started_before = true;
+	make(&a, &spec, &plan);
+	assert_int_equal(find(&plan, STEP_FILE, "/etc/hosts"), -1);
+	assert_true(find(&plan, STEP_FILE, "/etc/resolv.conf") > 0);
+}
+
+TEST(a_plan_without_a_root_devices_or_an_absolute_project_is_refused)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct isolation_spec spec = some_spec();
+	struct error err = {0};
+	struct plan plan;
+
+	spec.root_fd = ISOLATION_FD_NONE;
+	assert_int_equal(isolation_plan(&a, &spec, &plan, &err), -1);
+	spec = some_spec();
+	spec.dev_fd = ISOLATION_FD_NONE;
+	assert_int_equal(isolation_plan(&a, &spec, &plan, &err), -1);
+	spec = some_spec();
+	spec.project_dir = "relative";
+	assert_int_equal(isolation_plan(&a, &spec, &plan, &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+}
+
+TEST(a_printed_plan_has_one_line_per_step)
+{
+	AUTO(arena_done) struct arena a = {0};
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+	struct isolation_spec spec = some_spec();
+	struct plan plan;
+	unsigned lines = 0;
+
+	make(&a, &spec, &plan);
+	plan_print(&out, &plan);
+	for (size_t i = 0; i < out.size; i++)
+		lines += out.data[i] == '\n';
+	assert_int_equal(lines, plan.count);
+	assert_non_null(strstr(buf_text(&out), "mask"));
+	assert_non_null(strstr(buf_text(&out), "nameserver 1.2.3.4\\n"));
+}
+
+TEST(every_step_survives_the_wire)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct isolation_spec spec = some_spec();
+	struct error err = {0};
+	struct plan plan;
+
+	make(&a, &spec, &plan);
+	for (unsigned i = 0; i < plan.count; i++) {
+		AUTO(buf_done) struct buf frame = BUF(WIRE_PAYLOAD_MAX);
+		struct setup_step back;
+		struct span in, payload;
+		uint16_t type;
+
+		assert_int_equal(wire_encode(&frame, 1, setup_step_shape, &plan.steps[i], &err), 0);
+		in = buf_span(&frame);
+		assert_int_equal(wire_next(&in, &type, &payload, NULL, &err), 1);
+		assert_int_equal(
+		        wire_decode(&a, payload, setup_step_shape, &back, sizeof(back), &err), 0);
+		assert_int_equal(back.kind, plan.steps[i].kind);
+		assert_int_equal(back.fd, plan.steps[i].fd);
+		if (plan.steps[i].target)
+			assert_string_equal(back.target, plan.steps[i].target);
+	}
+}
+
+int main(void)
+{
+	return RUN(CASE(the_plan_changes_the_root_before_it_touches_any_file),
+	           CASE(the_filter_and_the_capabilities_come_last),
+	           CASE(set_uid_programs_gain_nothing_unless_privileges_were_asked_for),
+	           CASE(descriptors_are_numbered_in_the_order_of_their_first_use),
+	           CASE(kernel_files_are_masked_after_proc_is_there),
+	           CASE(only_the_host_template_gets_the_machines_usr),
+	           CASE(a_file_is_bounded_where_the_disk_is_not),
+	           CASE(a_second_start_leaves_the_files_but_names_its_own_nameservers),
+	           CASE(a_plan_without_a_root_devices_or_an_absolute_project_is_refused),
+	           CASE(a_printed_plan_has_one_line_per_step), CASE(every_step_survives_the_wire));
+}
