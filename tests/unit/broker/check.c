@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "broker/check.h"
+#include "unit.h"
+
+#define ID "abcdefghij234567abcd"
+
+static struct broker_create good_create(void)
+{
+	return (struct broker_create){.kind = BROKER_NATIVE,
+	                              .sandbox = ID,
+	                              .hostname = "box",
+	                              .template_name = "base",
+	                              .network = 1,
+	                              .cpu_milli = 500,
+	                              .memory_bytes = UINT64_C(1) << 30,
+	                              .disk_bytes = UINT64_C(1) << 30,
+	                              .pids = 512};
+}
+
+TEST(a_reasonable_create_is_accepted)
+{
+	struct broker_create r = good_create();
+	struct error err = {0};
+
+	assert_int_equal(check_create(&r, &err), 0);
+}
+
+TEST(a_template_name_is_never_a_path)
+{
+	static const char *const bad[] = {"",    ".",     "..",  "../etc", "a/b", "/etc", ".hidden",
+	                                  "-rf", "UPPER", "a b", "a\nb",   "_x",  "a\\b", "ä"};
+	static const char *const good[] = {"base", "host", "a", "0", "node-20.1_x"};
+	struct error err = {0};
+
+	for (unsigned i = 0; i < COUNT_OF(bad); i++)
+		assert_int_equal(check_template_name(bad[i], &err), -1);
+	for (unsigned i = 0; i < COUNT_OF(good); i++)
+		assert_int_equal(check_template_name(good[i], &err), 0);
+}
+
+TEST(a_template_name_has_at_most_63_characters)
+{
+	char name[65];
+	struct error err = {0};
+
+	memset(name, 'a', sizeof(name));
+	name[63] = '\0';
+	assert_int_equal(check_template_name(name, &err), 0);
+	name[63] = 'a';
+	name[64] = '\0';
+	assert_int_equal(check_template_name(name, &err), -1);
+}
+
+TEST(a_host_name_is_a_dns_label)
+{
+	static const char *const bad[] = {"", "-a", "a-", "a.b", "a b", "a\n127.0.0.1 x", "a\tb"};
+	struct error err = {0};
+
+	for (unsigned i = 0; i < COUNT_OF(bad); i++)
+		assert_int_equal(check_hostname(bad[i], &err), -1);
+	assert_int_equal(check_hostname("Box-1", &err), 0);
+}
+
+TEST(a_sandbox_id_is_one_of_ours)
+{
+	static const char *const bad[] = {"",
+	                                  "..",
+	                                  "abc",
+	                                  "abcdefghij234567abc/",
+	                                  "2bcdefghij234567abcd",
+	                                  "ABCDEFGHIJ234567ABCD",
+	                                  ID "a"};
+	struct error err = {0};
+
+	for (unsigned i = 0; i < COUNT_OF(bad); i++) {
+		struct broker_id r = {.sandbox = bad[i]};
+
+		assert_int_equal(check_id(&r, &err), -1);
+	}
+	assert_int_equal(check_sandbox_id(ID, &err), 0);
+}
+
+TEST(every_number_of_a_create_has_bounds)
+{
+	struct error err = {0};
+	struct broker_create r;
+
+#define REFUSED(member, value)                                                                     \
+	r = good_create();                                                                         \
+	r.member = (value);                                                                        \
+	assert_int_equal(check_create(&r, &err), -1);                                              \
+	assert_non_null(strstr(err.text, #member))
+	REFUSED(cpu_milli, 0);
+	REFUSED(cpu_milli, UINT64_MAX);
+	REFUSED(memory_bytes, 0);
+	REFUSED(memory_bytes, UINT64_MAX);
+	REFUSED(disk_bytes, UINT64_MAX);
+	REFUSED(pids, 0);
+	REFUSED(pids, 1 << 30);
+	REFUSED(kind, 2);
+	REFUSED(network, 2);
+	REFUSED(privileges, 2);
+#undef REFUSED
+}
+
+TEST(the_host_provider_needs_no_template)
+{
+	struct broker_create r = good_create();
+	struct error err = {0};
+
+	r.template_name = "";
+	assert_int_equal(check_create(&r, &err), -1);
+	r.kind = BROKER_HOST;
+	assert_int_equal(check_create(&r, &err), 0);
+}
+
+TEST(a_list_may_be_of_all)
+{
+	struct broker_id r = {.sandbox = ""};
+	struct error err = {0};
+
+	assert_int_equal(check_list(&r, &err), 0);
+	r.sandbox = "..";
+	assert_int_equal(check_list(&r, &err), -1);
+}
+
+TEST(a_grace_is_not_for_ever)
+{
+	struct broker_id r = {.sandbox = ID, .grace_ms = UINT64_MAX};
+	struct error err = {0};
+
+	assert_int_equal(check_id(&r, &err), -1);
+}
+
+TEST(another_protocol_is_refused)
+{
+	struct broker_hello r = {.protocol = BROKER_PROTOCOL + 1};
+	struct error err = {0};
+
+	assert_int_equal(check_hello(&r, &err), -1);
+	r.protocol = BROKER_PROTOCOL;
+	assert_int_equal(check_hello(&r, &err), 0);
+}
+
+TEST(a_template_request_cannot_smuggle_an_option)
+{
+	struct broker_template r = {.verb = BROKER_TEMPLATE_IMPORT,
+	                            .name = "mine",
+	                            .recipe = "registry",
+	                            .source = "docker.io/library/alpine:3"};
+	struct error err = {0};
+
+	assert_int_equal(check_template(&r, &err), 0);
+	r.source = "--authfile=/etc/shadow";
+	assert_int_equal(check_template(&r, &err), -1);
+	r.source = "a b";
+	assert_int_equal(check_template(&r, &err), -1);
+	r.source = "";
+	r.recipe = "base";
+	assert_int_equal(check_template(&r, &err), -1);
+	r.verb = BROKER_TEMPLATE_BUILD;
+	assert_int_equal(check_template(&r, &err), 0);
+	r.verb = 9;
+	assert_int_equal(check_template(&r, &err), -1);
+}
+
+TEST(the_machines_own_template_is_not_made_or_removed)
+{
+	struct broker_template r = {
+	        .verb = BROKER_TEMPLATE_REMOVE, .name = "host", .recipe = "", .source = ""};
+	struct error err = {0};
+
+	assert_int_equal(check_template(&r, &err), -1);
+	r.name = "base";
+	assert_int_equal(check_template(&r, &err), 0);
+}
+
+int main(void)
+{
+	return RUN(CASE(a_reasonable_create_is_accepted), CASE(a_template_name_is_never_a_path),
+	           CASE(a_template_name_has_at_most_63_characters),
+	           CASE(a_host_name_is_a_dns_label), CASE(a_sandbox_id_is_one_of_ours),
+	           CASE(every_number_of_a_create_has_bounds),
+	           CASE(the_host_provider_needs_no_template), CASE(a_list_may_be_of_all),
+	           CASE(a_grace_is_not_for_ever), CASE(another_protocol_is_refused),
+	           CASE(a_template_request_cannot_smuggle_an_option),
+	           CASE(the_machines_own_template_is_not_made_or_removed));
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "broker/host.h"
+#include "unit.h"
+
+static int parse(char **argv, struct broker_options *ret, struct error *err)
+{
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	return broker_options_parse(ret, argc, argv, err);
+}
+
+#define NEEDED "atoll-broker", "--data", "/d", "--agent", "/a", "--image", "/i"
+#define PARSE(ret, err, ...)                                                                       \
+	parse((char **)(uintptr_t)(const char *[]){NEEDED __VA_OPT__(, ) __VA_ARGS__, NULL},       \
+	      (ret), (err))
+
+TEST(what_is_not_said_has_a_default)
+{
+	struct broker_options o;
+	struct error err = {0};
+
+	assert_int_equal(PARSE(&o, &err), 0);
+	assert_string_equal(o.subnet, "10.213.0.0/16");
+	assert_string_equal(o.allow, "");
+	assert_false(o.disk_quota);
+	assert_true(o.cells > 0);
+}
+
+TEST(every_option_arrives)
+{
+	struct broker_options o;
+	struct error err = {0};
+
+	assert_int_equal(PARSE(&o, &err, "--uid", "990", "--gid", "991", "--cells", "0", "--subnet",
+	                       "10.9.0.0/16", "--allow", "10.0.0.0/8", "--disk-quota", "on"),
+	                 0);
+	assert_int_equal(o.uid, 990);
+	assert_int_equal(o.gid, 991);
+	assert_int_equal(o.cells, 0);
+	assert_string_equal(o.allow, "10.0.0.0/8");
+	assert_true(o.disk_quota);
+}
+
+TEST(nonsense_is_refused_by_name)
+{
+	struct broker_options o;
+	struct error err = {0};
+
+	assert_int_equal(PARSE(&o, &err, "--uid", "-1"), -1);
+	assert_non_null(strstr(err.text, "--uid"));
+	assert_int_equal(PARSE(&o, &err, "--cells", "100000"), -1);
+	assert_int_equal(PARSE(&o, &err, "--disk-quota", "maybe"), -1);
+	assert_int_equal(PARSE(&o, &err, "--unknown", "1"), -1);
+	assert_int_equal(PARSE(&o, &err, "stray"), -1);
+}
+
+TEST(the_three_paths_are_needed)
+{
+	const char *argv[] = {"atoll-broker", "--data", "/d", NULL};
+	struct broker_options o;
+	struct error err = {0};
+
+	assert_int_equal(parse((char **)(uintptr_t)argv, &o, &err), -1);
+}
+
+int main(void)
+{
+	return RUN(CASE(what_is_not_said_has_a_default), CASE(every_option_arrives),
+	           CASE(nonsense_is_refused_by_name), CASE(the_three_paths_are_needed));
+}
