@@ -75,3 +75,20 @@ bool is_dead(pid_t pid);
 void wait_until_dead(pid_t pid);
 /* Waits for a file to appear with a number in it. */
 int wait_for_number(struct box *b, const char *name);
+
+/* ---- files ---- */
+
+/* One request that is answered by FILE and DONE. */
+struct agent_file call(struct box *b, int fd, uint16_t type, const struct agent_path *path);
+/* By AGENT_FAILED. */
+struct agent_failed call_fails(struct box *b, int fd, uint16_t type, const struct agent_path *path);
+/* A whole WRITE; the client's side up to DATA_END. */
+void send_bytes(struct box *b, int fd, struct span bytes);
+void write_file(struct box *b, int fd, const struct agent_path *path, struct span bytes);
+/* DATA up to DONE. */
+void collect(struct box *b, int fd, struct buf *out);
+void read_file(struct box *b, int fd, const struct agent_path *path, struct buf *out);
+/* FILE up to DONE, as "path path path". */
+const char *list_files(struct box *b, int fd, uint16_t type, const struct agent_path *path);
+/* A path beneath the box's folder. */
+struct agent_path beneath(struct box *b, const char *path);
