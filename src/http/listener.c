@@ -224,7 +224,7 @@ static int listen_tcp(struct server *server, const struct addrinfo *address, uin
                       struct error *err)
 {
 	AUTO_CLOSE int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	union address bound;
+	union address bound = {.any.sa_family = AF_UNSPEC};
 	socklen_t size = sizeof(bound);
 	int on = 1;
 
