@@ -26,8 +26,11 @@ static int print_help(const struct command *parent, const struct command *comman
 static void print_error(struct cli *cli)
 {
 	AUTO(buf_done) struct buf text = BUF(4096);
-	const struct error *err = cli->err;
+	struct error *err = cli->err;
 
+	/* The server speaks to any client; ours is told in its own words. */
+	if (err->code == ERROR_UNAUTHENTICATED)
+		error_hint(err, "set ATOLL_API_KEY to a key of this server");
 	if (cli->json) {
 		http_write_error(&text, err, "");
 		(void)fprintf(stderr, "%s\n", buf_text(&text));
@@ -89,10 +92,9 @@ static int run_command(struct cli *cli, const char *const *argv)
 		return -1;
 	if (cli->command->children)
 		return print_help(NULL, cli->command);
-	cli->json = wants_json(argv);
+	cli->json = cli->json || wants_json(argv);
 	if (arguments_parse(cli->arena, cli->command, argv, &cli->args, cli->err) < 0)
 		return -1;
-	cli->json = arguments_has(&cli->args, "json");
 	if (arguments_has(&cli->args, "help"))
 		return print_help(cli->parent, cli->command);
 	return cli->command->run(cli);
@@ -107,6 +109,11 @@ int cli_main(int argc, char **argv)
 
 	/* A reader that goes away is told by write(2); curl and threads must not die of it. */
 	(void)signal(SIGPIPE, SIG_IGN);
+	if (argc > 1 && strcmp(argv[1], "--json") == 0) {
+		cli.json = true;
+		argc--;
+		argv++;
+	}
 	if (argc < 2 || is_help(argv[1]))
 		return print_help(NULL, NULL);
 	if (strcmp(argv[1], "--version") == 0)

@@ -328,7 +328,7 @@ static bool look_docker(struct arena *a, const char *data_dir, const char **foun
 }
 
 static const struct diagnosis_check checks[] = {
-        {"root", VERDICT_BAD, look_root, "only provider 'host', which has no isolation; use sudo"},
+        {"root", VERDICT_BAD, look_root, "the server that makes sandboxes needs root: use sudo"},
         {"kernel 5.19 or later", VERDICT_BAD, look_kernel, "layers cannot be id-mapped"},
         {"user namespaces", VERDICT_BAD, look_user_namespaces,
          "root inside cannot be nobody outside; see sysctl user.max_user_namespaces"},

@@ -144,7 +144,6 @@ static int spawn(struct arena *a, const struct local_server *server, pid_t *ret_
 	        arena_format(a, "--data=%s", server->data_dir),
 	        arena_format(a, "--listen=unix:%s", server->socket),
 	        (char[]){"--idle-exit=30m"},
-	        geteuid() == 0 ? NULL : (char[]){"--provider=host"},
 	        NULL,
 	};
 
@@ -235,9 +234,11 @@ static int start_it(struct arena *a, const struct local_server *server, struct e
 {
 	pid_t pid;
 
-	if (geteuid() != 0)
-		(void)fprintf(stderr, "warning: without root, commands run on this machine WITHOUT "
-		                      "ISOLATION (provider 'host'); use sudo for real sandboxes\n");
+	if (geteuid() != 0) {
+		(void)FAIL(err, ERROR_FORBIDDEN, "a local server needs root");
+		error_hint(err, "use sudo, or set ATOLL_API_URL to a server that runs");
+		return -1;
+	}
 	if (spawn(a, server, &pid, err) < 0)
 		return -1;
 	return wait_until_it_answers(a, server, pid, err);
