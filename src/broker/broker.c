@@ -65,6 +65,16 @@ static bool on_idle(struct events *events)
 	return cells_refill(&b->cells);
 }
 
+/* Locks end with the last process that holds them, connections too. */
+static void on_child(struct events *events)
+{
+	struct broker *b = CONTAINER_OF(events, struct broker, events);
+
+	fd_forget(&b->host.lock_fd);
+	slots_close(&b->slots);
+	server_forget(b);
+}
+
 static void on_signal(struct watch *watch)
 {
 	struct broker *b = CONTAINER_OF(watch, struct broker, signals);
@@ -120,6 +130,7 @@ static void connect_parts(struct broker *b)
 	b->slots.context = b;
 	list_init(&b->templates);
 	b->events.on_idle = on_idle;
+	b->events.on_child = on_child;
 }
 
 static int start(struct broker *b, const struct broker_options *options, struct error *err)

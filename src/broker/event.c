@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -129,18 +130,29 @@ static void on_job_end(struct watch *watch)
 	job->on_end(job, well ? 0 : -1);
 }
 
+/* A child that outlived its broker would work against the next one's sweep. */
+static void become_child(struct events *events, pid_t broker)
+{
+	sigset_t none;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != broker)
+		_exit(1);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	if (events->on_child)
+		events->on_child(events);
+}
+
 int job_start(struct events *events, struct job *job, int (*run)(void *context), void *context,
               struct error *err)
 {
-	pid_t pid = fork();
+	pid_t broker = getpid(), pid = fork();
 
 	if (pid < 0)
 		return FAIL_ERRNO(err, "fork");
 	if (pid == 0) {
-		sigset_t none;
-
-		(void)sigemptyset(&none);
-		(void)sigprocmask(SIG_SETMASK, &none, NULL);
+		become_child(events, broker);
 		_exit(run(context) == 0 ? 0 : 1);
 	}
 	job->pid = pid;

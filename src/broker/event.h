@@ -31,6 +31,8 @@ struct events {
 	bool stopping;
 	/* Called when nothing is left to do, before the loop sleeps. True = it did something. */
 	bool (*on_idle)(struct events *events);
+	/* In each child, first: gives up what only the broker itself may hold. */
+	void (*on_child)(struct events *events);
 };
 
 MUST_CHECK int events_open(struct events *events, struct error *err);
@@ -43,7 +45,7 @@ void timer_start(struct events *events, struct timer *timer, int64_t in_ms);
 void timer_stop(struct timer *timer);
 
 /* A child that does something slow. `run` is the child's whole life; its result is the exit status.
- * The loop calls on_end with 0 when all went well. */
+ * It dies with the broker. The loop calls on_end with 0 when all went well. */
 struct job {
 	struct watch watch;
 	pid_t pid;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,8 @@
 #include "base/fd.h"
 #include "base/id.h"
 
+#define LOCK_TRIES 100
+#define LOCK_PAUSE_MS 10
 #define SPACE_MIN_BYTES (UINT64_C(256) << 20)
 #define FILES_MIN 10000
 
@@ -76,8 +79,13 @@ static int open_folders(struct host *host, struct error *err)
 	                       O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (host->lock_fd < 0)
 		return FAIL_ERRNO(err, "open 'broker.lock'");
-	if (flock(host->lock_fd, LOCK_EX | LOCK_NB) < 0)
-		return FAIL(err, ERROR_CONFLICT, "another broker runs on '%s'", host->data_path);
+	/* A child of a broker that was killed may hold it for a moment. */
+	for (unsigned i = 0; flock(host->lock_fd, LOCK_EX | LOCK_NB) < 0; i++) {
+		if (i == LOCK_TRIES)
+			return FAIL(err, ERROR_CONFLICT, "another broker runs on '%s'",
+			            host->data_path);
+		(void)poll(NULL, 0, LOCK_PAUSE_MS);
+	}
 	return 0;
 }
 

@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -234,7 +233,6 @@ int maker_run(void *context)
 	struct error err = {0};
 	int status;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)umask(0);
 	host_group_name(cell->slot, m.name);
 	status = make_all(&m, &m.report.err);

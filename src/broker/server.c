@@ -141,6 +141,13 @@ void server_close(struct broker *b)
 	(void)unlinkat(b->host.folders[FOLDER_RUN], SOCKET_NAME, 0);
 }
 
+void server_forget(struct broker *b)
+{
+	fd_forget(&b->server.listen_fd);
+	LIST_EACH (&b->server.connections, item)
+		fd_forget(&LIST_ENTRY(item, struct connection, item)->fd);
+}
+
 /* A peer that does not read is cut off: the broker waits for nobody. */
 static void send_to(struct connection *c, struct span frame)
 {

@@ -57,6 +57,8 @@ void chunk_on_claim(void *context, uint32_t first_slot);
 
 MUST_CHECK int server_open(struct broker *b, struct error *err);
 void server_close(struct broker *b);
+/* In a child: only closes its copies. */
+void server_forget(struct broker *b);
 /* To the connection with this serial number, if it is still there. */
 void server_send(struct broker *b, uint64_t connection, uint16_t type,
                  const struct wire_member *shape, const void *message);
