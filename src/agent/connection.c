@@ -178,8 +178,12 @@ void connection_flush(struct connection *c)
 
 	if (!c->attached)
 		return;
-	while (sent && c->watch.fd >= 0 && c->out.size == 0)
-		sent = send_output(c, 0) | send_output(c, 1);
+	/* Any send may find the peer gone, which ends the connection and its view. */
+	while (sent && c->watch.fd >= 0 && c->out.size == 0) {
+		sent = send_output(c, 0);
+		if (c->watch.fd >= 0)
+			sent |= send_output(c, 1);
+	}
 	if (c->watch.fd < 0)
 		return;
 	process_resume(p);

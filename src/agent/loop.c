@@ -69,13 +69,20 @@ void agent_stop_all(struct agent *a, int64_t grace_ms)
 	reap(a);
 }
 
+/* To process 1 a sender outside its pid namespace has no number. Code in the sandbox may not end
+ * the agent by asking. */
+static bool is_from_inside(const struct signalfd_siginfo *info)
+{
+	return getpid() == 1 && info->ssi_pid != 0;
+}
+
 void agent_on_signal(struct agent *a, struct watch *w, uint32_t events)
 {
 	struct signalfd_siginfo info;
 
 	(void)events;
 	while (read(w->fd, &info, sizeof(info)) == sizeof(info))
-		if (info.ssi_signo == SIGTERM)
+		if (info.ssi_signo == SIGTERM && !is_from_inside(&info))
 			agent_stop_all(a, SIGTERM_GRACE_MS);
 	reap(a);
 }
