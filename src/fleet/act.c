@@ -5,6 +5,14 @@
 #include "base/log.h"
 #include "fleet/parts.h"
 
+/* What is worth a line in the log: what lies between says only that something is going on. */
+static const bool is_resting[SANDBOX_STATE_COUNT] = {
+        [SANDBOX_STARTED] = true,
+        [SANDBOX_STOPPED] = true,
+        [SANDBOX_DELETED] = true,
+        [SANDBOX_FAILED] = true,
+};
+
 int provider_check(const struct fleet *f, const struct sandbox_record *r, struct error *err)
 {
 	if (strcmp(r->provider, f->ops->name) == 0)
@@ -27,7 +35,8 @@ int act_begin(struct fleet *f, struct arena *a, const char *id, int64_t deadline
 		act_end(&act);
 		return -1;
 	}
-	cache_update(&f->cache, act.slot, &act.record);
+	if (strcmp(act.record.provider, f->ops->name) == 0)
+		cache_update(&f->cache, act.slot, &act.record);
 	*ret = act;
 	return 0;
 }
@@ -64,8 +73,9 @@ int act_move(struct act *a, const struct act_move *move, struct error *err)
 	if (store_sandbox_move_read(a->fleet->store, a->arena, &change, &a->record, err) < 0)
 		return -1;
 	cache_update(&a->fleet->cache, a->slot, &a->record);
-	log_info("sandbox moved", TEXT("sandbox", a->record.id),
-	         TEXT("to", sandbox_state_name(move->to)), TEXT("event", move->event));
+	if (is_resting[move->to])
+		log_info("sandbox moved", TEXT("sandbox", a->record.id),
+		         TEXT("to", sandbox_state_name(move->to)), TEXT("event", move->event));
 	return 0;
 }
 

@@ -2,11 +2,11 @@
 /* One connection writes, a few read. Writers form groups: whoever finds nobody writing leads, takes
  * along all that have queued up, runs them one after the other in a single transaction, and shares
  * its wait for the disk with them. Alone, it pays for nothing but itself: no thread is changed. */
+#include "store/sqlite/sqlite.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "store/sqlite/sqlite.h"
 
 #define READERS_MAX 8
 #define GROUP_MAX 64

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "fleet/fleet.h"
 
@@ -340,6 +341,7 @@ static inline int harness_open(void **state)
 	struct error err = {0};
 	unsigned added;
 
+	log_open("test", LOG_ERROR);
 	snprintf(h->data_dir, sizeof(h->data_dir), "/nonexistent/atoll-test");
 	h->config = (struct config){.data_dir = h->data_dir,
 	                            .provider = "fake",

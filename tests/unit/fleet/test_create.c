@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness.h"
 
-#define REQUEST(...)                                                                               \
-	(&(struct fleet_create){.project_id = PROJECT, .internet = -1, .wait = true, __VA_ARGS__})
+#define REQUEST(...) (&(struct fleet_create){.project_id = PROJECT, .wait = true, __VA_ARGS__})
+#define LATER (&(struct fleet_create){.project_id = PROJECT})
 
 static void a_created_sandbox_is_started_and_says_how_long_it_took(void **state)
 {
@@ -99,7 +99,8 @@ static void unknown_templates_and_projects_are_not_found(void **state)
 
 	assert_refused(fleet_create(h->fleet, &h->arena, REQUEST(.template = "nothing"), &r, &err),
 	               ERROR_NOT_FOUND);
-	assert_refused(fleet_create(h->fleet, &h->arena, REQUEST(.project_id = "nobody"), &r, &err),
+	assert_refused(fleet_create(h->fleet, &h->arena,
+	                            &(struct fleet_create){.project_id = "nobody"}, &r, &err),
 	               ERROR_NOT_FOUND);
 }
 
@@ -170,7 +171,7 @@ static void without_waiting_the_answer_is_pending_and_a_worker_goes_on(void **st
 	struct sandbox_record r;
 
 	fake_gate(&h->fake, true);
-	assert_done(fleet_create(h->fleet, &h->arena, REQUEST(.wait = false), &r, &err));
+	assert_done(fleet_create(h->fleet, &h->arena, LATER, &r, &err));
 	assert_int_equal(r.actual, SANDBOX_PENDING);
 	fake_wait_at_gate(&h->fake);
 	assert_int_equal(find(h, r.id).actual, SANDBOX_CREATING);
@@ -186,7 +187,7 @@ static void without_waiting_a_failure_is_in_the_row(void **state)
 	struct sandbox_record r;
 
 	fake_fail(&h->fake, CALL_CREATE, true);
-	assert_done(fleet_create(h->fleet, &h->arena, REQUEST(.wait = false), &r, &err));
+	assert_done(fleet_create(h->fleet, &h->arena, LATER, &r, &err));
 	harness_drain(h);
 	r = find(h, r.id);
 	assert_int_equal(r.actual, SANDBOX_FAILED);
@@ -204,7 +205,7 @@ static void a_full_queue_is_told_and_leaves_no_pending_row(void **state)
 	fake_gate(&h->fake, true);
 	for (unsigned i = 0; i < 30; i++) {
 		err = (struct error){0};
-		if (fleet_create(h->fleet, &h->arena, REQUEST(.wait = false), &r, &err) < 0) {
+		if (fleet_create(h->fleet, &h->arena, LATER, &r, &err) < 0) {
 			assert_int_equal(err.code, ERROR_UNAVAILABLE);
 			refused++;
 		}

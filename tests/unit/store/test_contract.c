@@ -589,7 +589,7 @@ static void pages_show_every_sandbox_once_newest_first(void **state)
 	do {
 		assert_done(store_sandbox_list(*state, &a, &filter, &list, &err));
 		for (size_t i = 0; i < list.count; i++) {
-			unsigned number = (unsigned)atoi(list.items[i].name + 4);
+			unsigned number = (unsigned)strtoul(list.items[i].name + 4, NULL, 10);
 
 			assert_false(seen[number]);
 			seen[number] = true;

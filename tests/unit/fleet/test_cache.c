@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
+
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "fleet/cache.h"
+
+#define ID "aaaaaaaaaaaaaaaaaaaa"
+
+static struct sandbox_record row(enum sandbox_state actual, int64_t version)
+{
+	return (struct sandbox_record){.id = ID,
+	                               .project_id = "project",
+	                               .name = "box",
+	                               .actual = actual,
+	                               .version = version};
+}
+
+static bool is_known(struct cache *c, const char *project_id, const char *id_or_name)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct sandbox_record r;
+
+	if (!cache_hold(c, &arena, project_id, id_or_name, &r))
+		return false;
+	cache_unhold(c, ID);
+	return true;
+}
+
+TEST(only_a_started_row_is_known_and_only_to_its_project)
+{
+	AUTO(cache_done) struct cache c;
+	struct sandbox_record r = row(SANDBOX_CREATING, 1);
+	struct slot *slot;
+
+	cache_init(&c);
+	slot = cache_pin(&c, ID);
+	cache_update(&c, slot, &r);
+	assert_false(is_known(&c, "project", ID));
+	r = row(SANDBOX_STARTED, 2);
+	cache_update(&c, slot, &r);
+	cache_unpin(&c, slot);
+	assert_true(is_known(&c, "project", ID));
+	assert_true(is_known(&c, "project", "box"));
+	assert_true(is_known(&c, NULL, ID));
+	assert_false(is_known(&c, NULL, "box"));
+	assert_false(is_known(&c, "other", ID));
+	assert_false(is_known(&c, "other", "box"));
+}
+
+TEST(an_older_row_never_covers_a_newer_one)
+{
+	AUTO(cache_done) struct cache c;
+	struct sandbox_record newer = row(SANDBOX_STOPPED, 5), older = row(SANDBOX_STARTED, 4);
+	struct slot *slot;
+
+	cache_init(&c);
+	slot = cache_pin(&c, ID);
+	cache_update(&c, slot, &newer);
+	cache_update(&c, slot, &older);
+	assert_false(is_known(&c, "project", ID));
+	newer = row(SANDBOX_STARTED, 6);
+	cache_update(&c, slot, &newer);
+	assert_true(is_known(&c, "project", ID));
+	cache_unpin(&c, slot);
+}
+
+TEST(a_slot_that_nobody_needs_is_forgotten)
+{
+	AUTO(cache_done) struct cache c;
+	struct sandbox_record r = row(SANDBOX_STARTED, 1);
+	struct slot *slot;
+
+	cache_init(&c);
+	slot = cache_pin(&c, ID);
+	cache_update(&c, slot, &r);
+	cache_unpin(&c, slot);
+	assert_int_equal(c.by_id.count, 1);
+	slot = cache_pin(&c, ID);
+	r = row(SANDBOX_DELETED, 2);
+	cache_update(&c, slot, &r);
+	cache_unpin(&c, slot);
+	assert_int_equal(c.by_id.count, 0);
+	assert_int_equal(c.by_name.count, 0);
+}
+
+TEST(a_held_slot_outlives_its_sandbox)
+{
+	AUTO(cache_done) struct cache c;
+	AUTO(arena_done) struct arena arena = {0};
+	struct sandbox_record r = row(SANDBOX_STARTED, 1), held;
+	struct slot *slot;
+
+	cache_init(&c);
+	slot = cache_pin(&c, ID);
+	cache_update(&c, slot, &r);
+	assert_ptr_equal(cache_hold(&c, &arena, "project", "box", &held), slot);
+	r = row(SANDBOX_DELETED, 2);
+	cache_update(&c, slot, &r);
+	cache_unpin(&c, slot);
+	assert_true(cache_is_held(&c, ID));
+	assert_string_equal(held.name, "box");
+	cache_unhold(&c, ID);
+	assert_false(cache_is_held(&c, ID));
+	assert_int_equal(c.by_id.count, 0);
+}
+
+TEST(the_reaper_closes_only_what_nobody_holds_or_has_used_since)
+{
+	AUTO(cache_done) struct cache c;
+	AUTO(arena_done) struct arena arena = {0};
+	struct sandbox_record r = row(SANDBOX_STARTED, 1);
+	struct slot *slot;
+
+	cache_init(&c);
+	slot = cache_pin(&c, ID);
+	cache_update(&c, slot, &r);
+	assert_non_null(cache_hold(&c, &arena, "project", ID, &r));
+	assert_false(cache_close_idle(&c, slot, 1000));
+	cache_unhold(&c, ID);
+	assert_true(cache_touch(&c, ID, 1001));
+	assert_false(cache_close_idle(&c, slot, 1000));
+	assert_true(cache_close_idle(&c, slot, 1001));
+	assert_false(is_known(&c, "project", ID));
+	cache_reopen(&c, slot);
+	assert_true(is_known(&c, "project", ID));
+	cache_unpin(&c, slot);
+}
+
+TEST(touches_are_told_on_at_most_once_a_second)
+{
+	AUTO(cache_done) struct cache c;
+	struct slot *slot;
+
+	cache_init(&c);
+	slot = cache_pin(&c, ID);
+	assert_true(cache_touch(&c, ID, 5000));
+	assert_false(cache_touch(&c, ID, 5999));
+	assert_true(cache_touch(&c, ID, 6000));
+	assert_true(cache_touch(&c, "unknown", 6000));
+	cache_unpin(&c, slot);
+}
+
+TEST(an_actor_is_waited_for_until_the_deadline)
+{
+	AUTO(cache_done) struct cache c;
+	struct slot *slot;
+
+	cache_init(&c);
+	slot = cache_pin(&c, ID);
+	assert_false(cache_is_attended(&c, ID));
+	assert_true(cache_act(&c, slot, deadline_in(0)));
+	assert_true(cache_is_attended(&c, ID));
+	assert_false(cache_act(&c, slot, deadline_in(0)));
+	assert_false(cache_act(&c, slot, deadline_in(2)));
+	cache_act_end(&c, slot);
+	assert_true(cache_act(&c, slot, deadline_in(0)));
+	cache_act_end(&c, slot);
+	cache_set_queued(&c, slot, true);
+	assert_true(cache_is_attended(&c, ID));
+	cache_unpin(&c, slot);
+}
+
+struct actor {
+	struct cache *cache;
+	unsigned *unguarded;
+};
+
+static void *act_often(void *argument)
+{
+	struct actor *actor = argument;
+
+	for (unsigned i = 0; i < 500; i++) {
+		struct slot *slot = cache_pin(actor->cache, ID);
+
+		if (cache_act(actor->cache, slot, deadline_in(60000))) {
+			++*actor->unguarded;
+			cache_act_end(actor->cache, slot);
+		}
+		cache_unpin(actor->cache, slot);
+	}
+	return NULL;
+}
+
+TEST(one_thread_acts_at_a_time)
+{
+	enum { THREADS = 4 };
+	AUTO(cache_done) struct cache c;
+	unsigned unguarded = 0;
+	struct actor actor = {&c, &unguarded};
+	pthread_t threads[THREADS];
+
+	cache_init(&c);
+	for (unsigned i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, act_often, &actor), 0);
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(unguarded, THREADS * 500);
+	assert_int_equal(c.by_id.count, 0);
+}
+
+int main(void)
+{
+	return RUN(
+	        CASE(only_a_started_row_is_known_and_only_to_its_project),
+	        CASE(an_older_row_never_covers_a_newer_one),
+	        CASE(a_slot_that_nobody_needs_is_forgotten), CASE(a_held_slot_outlives_its_sandbox),
+	        CASE(the_reaper_closes_only_what_nobody_holds_or_has_used_since),
+	        CASE(touches_are_told_on_at_most_once_a_second),
+	        CASE(an_actor_is_waited_for_until_the_deadline), CASE(one_thread_acts_at_a_time));
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "harness.h"
+
+#define NOTHING NULL
+#define FILES fake_files
+#define RUNNING fake_running
+
+/* A row as a server may leave it that is killed, with what the provider has of it; and what
+ * recovery makes of both. */
+static const struct half {
+	const char *what;
+	enum sandbox_state actual, desired;
+	bool persistent, was_started;
+	char *provider_has;
+	enum sandbox_state then; /* SANDBOX_DELETED: the row is gone, too */
+	const char *provider_then;
+	enum sandbox_reason reason;
+} halves[] = {
+        {"pending, nothing made", SANDBOX_PENDING, SANDBOX_STARTED, false, false, NOTHING,
+         SANDBOX_FAILED, "nothing", SANDBOX_REASON_ERROR},
+        {"pending, to be deleted", SANDBOX_PENDING, SANDBOX_DELETED, false, false, NOTHING,
+         SANDBOX_DELETED, "nothing", SANDBOX_REASON_NONE},
+        {"creating, nothing made", SANDBOX_CREATING, SANDBOX_STARTED, false, false, NOTHING,
+         SANDBOX_FAILED, "nothing", SANDBOX_REASON_ERROR},
+        {"creating, half made", SANDBOX_CREATING, SANDBOX_STARTED, true, false, FILES,
+         SANDBOX_FAILED, "nothing", SANDBOX_REASON_ERROR},
+        {"creating, made", SANDBOX_CREATING, SANDBOX_STARTED, false, false, RUNNING, SANDBOX_FAILED,
+         "nothing", SANDBOX_REASON_ERROR},
+        {"creating, made, to be deleted", SANDBOX_CREATING, SANDBOX_DELETED, false, false, RUNNING,
+         SANDBOX_DELETED, "nothing", SANDBOX_REASON_NONE},
+        {"starting again, runs", SANDBOX_CREATING, SANDBOX_STARTED, true, true, RUNNING,
+         SANDBOX_STOPPED, "files", SANDBOX_REASON_NONE},
+        {"starting again, not yet", SANDBOX_CREATING, SANDBOX_STARTED, true, true, FILES,
+         SANDBOX_STOPPED, "files", SANDBOX_REASON_NONE},
+        {"started, runs", SANDBOX_STARTED, SANDBOX_STARTED, false, true, RUNNING, SANDBOX_STARTED,
+         "running", SANDBOX_REASON_NONE},
+        {"started, runs, to be deleted", SANDBOX_STARTED, SANDBOX_DELETED, false, true, RUNNING,
+         SANDBOX_DELETED, "nothing", SANDBOX_REASON_NONE},
+        {"started, files left", SANDBOX_STARTED, SANDBOX_STARTED, false, true, FILES,
+         SANDBOX_STOPPED, "files", SANDBOX_REASON_HOST_LOST},
+        {"started, lost, ephemeral", SANDBOX_STARTED, SANDBOX_STARTED, false, true, NOTHING,
+         SANDBOX_DELETED, "nothing", SANDBOX_REASON_HOST_LOST},
+        {"started, lost, persistent", SANDBOX_STARTED, SANDBOX_STARTED, true, true, NOTHING,
+         SANDBOX_FAILED, "nothing", SANDBOX_REASON_HOST_LOST},
+        {"stopping, runs", SANDBOX_STOPPING, SANDBOX_STOPPED, false, true, RUNNING, SANDBOX_STOPPED,
+         "files", SANDBOX_REASON_NONE},
+        {"stopping, stopped", SANDBOX_STOPPING, SANDBOX_STOPPED, false, true, FILES,
+         SANDBOX_STOPPED, "files", SANDBOX_REASON_NONE},
+        {"stopping, lost, persistent", SANDBOX_STOPPING, SANDBOX_STOPPED, true, true, NOTHING,
+         SANDBOX_FAILED, "nothing", SANDBOX_REASON_HOST_LOST},
+        {"stopped, files left", SANDBOX_STOPPED, SANDBOX_STOPPED, false, true, FILES,
+         SANDBOX_STOPPED, "files", SANDBOX_REASON_NONE},
+        {"stopped, runs all the same", SANDBOX_STOPPED, SANDBOX_STOPPED, false, true, RUNNING,
+         SANDBOX_STOPPED, "files", SANDBOX_REASON_NONE},
+        {"stopped, lost, ephemeral", SANDBOX_STOPPED, SANDBOX_STOPPED, false, true, NOTHING,
+         SANDBOX_DELETED, "nothing", SANDBOX_REASON_HOST_LOST},
+        {"deleting, runs", SANDBOX_DELETING, SANDBOX_DELETED, true, true, RUNNING, SANDBOX_DELETED,
+         "nothing", SANDBOX_REASON_NONE},
+        {"deleting, gone", SANDBOX_DELETING, SANDBOX_DELETED, true, true, NOTHING, SANDBOX_DELETED,
+         "nothing", SANDBOX_REASON_NONE},
+        {"failed, remains", SANDBOX_FAILED, SANDBOX_STARTED, false, false, FILES, SANDBOX_FAILED,
+         "nothing", SANDBOX_REASON_NONE},
+        {"failed, to be deleted", SANDBOX_FAILED, SANDBOX_DELETED, false, false, RUNNING,
+         SANDBOX_DELETED, "nothing", SANDBOX_REASON_NONE},
+};
+
+static struct id insert_half(struct harness *h, const struct half *half)
+{
+	struct error err = {0};
+	struct id id = id_new();
+	struct template_record t;
+	struct sandbox_record r = {
+	        .id = id.text,
+	        .project_id = PROJECT,
+	        .name = id.text,
+	        .template_name = "host",
+	        .provider = "fake",
+	        .desired = half->desired,
+	        .actual = half->actual,
+	        .resources = SANDBOX_BUILT_IN_RESOURCES,
+	        .persistent = half->persistent,
+	        .created_at = clock_unix_ms(),
+	};
+
+	assert_done(store_template_find(h->store, &h->arena, PROJECT, "host", &t, &err));
+	r.template_id = t.id;
+	r.started_at = half->was_started ? r.created_at : 0;
+	assert_done(store_sandbox_insert(h->store, &r, 0, &err));
+	fake_set(&h->fake, id.text, half->provider_has);
+	return id;
+}
+
+static struct sandbox_record find_any(struct harness *h, const char *id, enum sandbox_state then)
+{
+	const struct sandbox_filter filter = {.state = (int)then, .limit = 1000};
+	struct error err = {0};
+	struct sandbox_list list;
+
+	assert_done(store_sandbox_list(h->store, &h->arena, &filter, &list, &err));
+	for (size_t i = 0; i < list.count; i++)
+		if (strcmp(list.items[i].id, id) == 0)
+			return list.items[i];
+	return (struct sandbox_record){.id = NULL};
+}
+
+static void check_half(struct harness *h, const struct half *half, const char *id)
+{
+	struct sandbox_record r = find_any(h, id, half->then);
+
+	if (!r.id)
+		fail_msg("%s: not %s", half->what, sandbox_state_name(half->then));
+	if (strcmp(fake_has(&h->fake, id), half->provider_then) != 0)
+		fail_msg("%s: provider has %s", half->what, fake_has(&h->fake, id));
+	if (r.reason != half->reason)
+		fail_msg("%s: reason %s", half->what, sandbox_reason_name(r.reason));
+}
+
+static void every_half_done_state_is_settled(void **state)
+{
+	struct harness *h = *state;
+	struct id ids[COUNT_OF(halves)];
+
+	for (size_t i = 0; i < COUNT_OF(halves); i++)
+		ids[i] = insert_half(h, &halves[i]);
+	harness_restart(h);
+	for (size_t i = 0; i < COUNT_OF(halves); i++)
+		check_half(h, &halves[i], ids[i].text);
+}
+
+static void recovering_twice_is_like_recovering_once(void **state)
+{
+	struct harness *h = *state;
+	struct id ids[COUNT_OF(halves)];
+
+	for (size_t i = 0; i < COUNT_OF(halves); i++)
+		ids[i] = insert_half(h, &halves[i]);
+	harness_restart(h);
+	harness_restart(h);
+	for (size_t i = 0; i < COUNT_OF(halves); i++)
+		check_half(h, &halves[i], ids[i].text);
+}
+
+static void what_runs_is_adopted_and_usable(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct sandbox_record r = create(h), held;
+	struct fleet_hold hold = {0};
+
+	harness_restart(h);
+	assert_done(fleet_hold(h->fleet, &h->arena, PROJECT, r.id, &held, &hold, &err));
+	assert_int_equal(held.version, r.version);
+	fleet_unhold(&hold);
+	assert_done(fleet_stop(h->fleet, &h->arena, PROJECT, r.id, &r, &err));
+}
+
+static void what_no_row_knows_is_destroyed(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct sandbox_record r = create(h), deleted = create(h);
+	struct id orphan = id_new();
+
+	assert_done(
+	        fleet_delete(h->fleet, &h->arena, PROJECT, deleted.id, SANDBOX_REASON_USER, &err));
+	fake_set(&h->fake, orphan.text, fake_running);
+	fake_set(&h->fake, deleted.id, fake_files);
+	harness_restart(h);
+	assert_string_equal(fake_has(&h->fake, orphan.text), "nothing");
+	assert_string_equal(fake_has(&h->fake, deleted.id), "nothing");
+	assert_string_equal(fake_has(&h->fake, r.id), "running");
+}
+
+static void rows_of_another_provider_are_left_alone(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct sandbox_record r = create(h), held;
+	struct fleet_hold hold = {0};
+
+	h->fake.own.name = "another";
+	harness_restart(h);
+	assert_int_equal(find(h, r.id).actual, SANDBOX_STARTED);
+	assert_refused(fleet_hold(h->fleet, &h->arena, PROJECT, r.id, &held, &hold, &err),
+	               ERROR_UNAVAILABLE);
+	assert_refused(fleet_stop(h->fleet, &h->arena, PROJECT, r.id, &r, &err), ERROR_UNAVAILABLE);
+	h->fake.own.name = "fake";
+	harness_restart(h);
+	assert_done(fleet_stop(h->fleet, &h->arena, PROJECT, r.id, &r, &err));
+}
+
+static void recovery_without_the_provider_fails_and_changes_nothing(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct sandbox_record r = create(h);
+
+	fake_fail(&h->fake, CALL_LIST, true);
+	harness_stop(h);
+	harness_start(h);
+	assert_refused(fleet_recover(h->fleet, &err), ERROR_SYSTEM);
+	assert_int_equal(find(h, r.id).actual, SANDBOX_STARTED);
+	fake_fail(&h->fake, CALL_LIST, false);
+	assert_done(fleet_recover(h->fleet, &err));
+	assert_int_equal(find(h, r.id).actual, SANDBOX_STARTED);
+}
+
+static void what_cannot_be_settled_now_is_settled_by_a_later_tick(void **state)
+{
+	struct harness *h = *state;
+	const struct half *const deleting = &(const struct half){
+	        .actual = SANDBOX_DELETING, .desired = SANDBOX_DELETED, .provider_has = RUNNING};
+	const struct half *const stopping = &(const struct half){.actual = SANDBOX_STOPPING,
+	                                                         .desired = SANDBOX_STOPPED,
+	                                                         .was_started = true,
+	                                                         .provider_has = RUNNING};
+	struct id one = insert_half(h, deleting), two = insert_half(h, stopping);
+
+	fake_fail(&h->fake, CALL_DESTROY, true);
+	fake_fail(&h->fake, CALL_STOP, true);
+	harness_restart(h);
+	assert_int_equal(find(h, one.text).actual, SANDBOX_FAILED);
+	assert_int_equal(find(h, two.text).actual, SANDBOX_STOPPING);
+	fake_fail(&h->fake, CALL_DESTROY, false);
+	fake_fail(&h->fake, CALL_STOP, false);
+	fleet_tick(h->fleet);
+	assert_gone(h, one.text);
+	assert_int_equal(find(h, two.text).actual, SANDBOX_STOPPED);
+}
+
+int main(void)
+{
+	return RUN_EACH(EACH(every_half_done_state_is_settled),
+	                EACH(recovering_twice_is_like_recovering_once),
+	                EACH(what_runs_is_adopted_and_usable), EACH(what_no_row_knows_is_destroyed),
+	                EACH(rows_of_another_provider_are_left_alone),
+	                EACH(recovery_without_the_provider_fails_and_changes_nothing),
+	                EACH(what_cannot_be_settled_now_is_settled_by_a_later_tick));
+}

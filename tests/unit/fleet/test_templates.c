@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "harness.h"
+
+static struct template_record find_template(struct harness *h, const char *name)
+{
+	struct error err = {0};
+	struct template_record t = {0};
+
+	assert_done(store_template_find(h->store, &h->arena, PROJECT, name, &t, &err));
+	return t;
+}
+
+static void default_templates_are_seeded_once(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct template_list list;
+	unsigned added = 99;
+
+	assert_done(fleet_templates_seed(h->fleet, &added, &err));
+	assert_int_equal(added, 0);
+	assert_done(store_template_list(h->store, &h->arena, PROJECT, &list, &err));
+	assert_true(list.count >= 2);
+	assert_int_equal(find_template(h, "host").state, TEMPLATE_READY);
+	assert_int_equal(find_template(h, "base").state, TEMPLATE_PENDING);
+	assert_int_equal(find_template(h, "base").ports_json[0], '[');
+}
+
+static void a_seed_that_was_removed_comes_back(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	unsigned added = 0;
+
+	assert_done(fleet_template_remove(h->fleet, "", "base", &err));
+	assert_done(fleet_templates_seed(h->fleet, &added, &err));
+	assert_int_equal(added, 1);
+}
+
+static void base_is_built_by_the_first_who_wants_it(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r = create_with(h, (struct fleet_create){.template = "base"});
+
+	assert_int_equal(r.actual, SANDBOX_STARTED);
+	assert_true(r.privileges);
+	assert_int_equal(find_template(h, "base").state, TEMPLATE_READY);
+	create_with(h, (struct fleet_create){.template = "base"});
+	assert_int_equal(h->fake.calls[CALL_TEMPLATE], 1);
+}
+
+static void *create_from_base(void *argument)
+{
+	struct harness *h = argument;
+	AUTO(arena_done) struct arena arena = {0};
+	const struct fleet_create request = {
+	        .project_id = PROJECT, .template = "base", .wait = true};
+	struct sandbox_record r;
+	struct error err = {0};
+
+	return fleet_create(h->fleet, &arena, &request, &r, &err) < 0 ? argument : NULL;
+}
+
+static void many_who_want_it_wait_for_one_build(void **state)
+{
+	enum { THREADS = 6 };
+	struct harness *h = *state;
+	pthread_t threads[THREADS];
+
+	fake_gate(&h->fake, true);
+	for (unsigned i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, create_from_base, h), 0);
+	fake_wait_at_gate(&h->fake);
+	fake_gate(&h->fake, false);
+	for (unsigned i = 0; i < THREADS; i++) {
+		void *failed;
+
+		pthread_join(threads[i], &failed);
+		assert_null(failed);
+	}
+	assert_int_equal(h->fake.calls[CALL_TEMPLATE], 1);
+	assert_int_equal(h->fake.calls[CALL_CREATE], THREADS);
+}
+
+static void one_who_waits_for_a_build_can_be_deleted(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	const struct fleet_create request = {.project_id = PROJECT, .template = "base"};
+	struct sandbox_record r;
+
+	fake_gate(&h->fake, true);
+	assert_done(fleet_create(h->fleet, &h->arena, &request, &r, &err));
+	fake_wait_at_gate(&h->fake);
+	assert_non_null(strstr(find(h, r.id).last_event, "template"));
+	assert_done(fleet_delete(h->fleet, &h->arena, PROJECT, r.id, SANDBOX_REASON_USER, &err));
+	fake_gate(&h->fake, false);
+	harness_drain(h);
+	assert_gone(h, r.id);
+	assert_int_equal(h->fake.calls[CALL_CREATE], 0);
+}
+
+static void a_build_that_fails_is_told_and_not_repeated_at_once(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	const struct fleet_create request = {
+	        .project_id = PROJECT, .template = "base", .name = "box", .wait = true};
+	struct sandbox_record r;
+	struct template_record t;
+
+	fake_fail(&h->fake, CALL_TEMPLATE, true);
+	assert_refused(fleet_create(h->fleet, &h->arena, &request, &r, &err), ERROR_SYSTEM);
+	t = find_template(h, "base");
+	assert_int_equal(t.state, TEMPLATE_FAILED);
+	assert_non_null(strstr(t.state_text, "on purpose"));
+	r = find(h, "box");
+	assert_int_equal(r.actual, SANDBOX_FAILED);
+	assert_refused(fleet_create(h->fleet, &h->arena, &request, &r, &err), ERROR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "on purpose"));
+	assert_int_equal(h->fake.calls[CALL_TEMPLATE], 1);
+}
+
+static void a_build_that_runs_is_waited_for_no_longer_than_asked(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct template_record t = find_template(h, "base");
+	const struct template_move building = {.id = t.id,
+	                                       .from = TEMPLATE_PENDING,
+	                                       .to = TEMPLATE_BUILDING,
+	                                       .state_text = "40 %"};
+
+	assert_done(store_template_move(h->store, &building, &err));
+	assert_refused(fleet_template_ready(h->fleet, &h->arena, &t, deadline_in(1), &err),
+	               ERROR_TIMEOUT);
+	assert_non_null(strstr(err.text, "40 %"));
+}
+
+static void a_build_that_a_dead_server_left_begins_again(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct template_record t = find_template(h, "base");
+	const struct template_move building = {.id = t.id,
+	                                       .from = TEMPLATE_PENDING,
+	                                       .to = TEMPLATE_BUILDING,
+	                                       .state_text = "40 %"};
+
+	assert_done(store_template_move(h->store, &building, &err));
+	harness_restart(h);
+	assert_int_equal(find_template(h, "base").state, TEMPLATE_PENDING);
+	create_with(h, (struct fleet_create){.template = "base"});
+}
+
+/* ---- imports ---- */
+
+static const struct fleet_import an_import = {.project_id = PROJECT,
+                                              .name = "mine",
+                                              .description = "a test",
+                                              .format = IMAGE_REGISTRY,
+                                              .reference = "docker.io/library/alpine:3"};
+
+static void an_import_becomes_a_template_of_its_project(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct template_record t;
+	struct sandbox_record r;
+
+	assert_done(fleet_template_import(h->fleet, &h->arena, &an_import, &t, &err));
+	assert_int_equal(t.state, TEMPLATE_READY);
+	assert_string_equal(t.base_image, "docker.io/library/alpine:3");
+	assert_string_equal(t.folder, t.id);
+	r = create_with(h, (struct fleet_create){.template = "mine"});
+	assert_string_equal(r.template_id, t.id);
+	assert_refused(fleet_template_import(h->fleet, &h->arena, &an_import, &t, &err),
+	               ERROR_CONFLICT);
+}
+
+static void an_import_that_fails_leaves_no_template(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct template_record t;
+
+	fake_fail(&h->fake, CALL_TEMPLATE, true);
+	assert_refused(fleet_template_import(h->fleet, &h->arena, &an_import, &t, &err),
+	               ERROR_SYSTEM);
+	assert_non_null(strstr(err.text, "import template 'mine'"));
+	assert_refused(store_template_find(h->store, &h->arena, PROJECT, "mine", &t, &err),
+	               ERROR_NOT_FOUND);
+	fake_fail(&h->fake, CALL_TEMPLATE, false);
+	assert_done(fleet_template_import(h->fleet, &h->arena, &an_import, &t, &err));
+}
+
+static void an_import_of_nonsense_is_refused(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_import imports[3] = {an_import, an_import, an_import};
+
+	imports[0].name = "../mine";
+	imports[1].reference = "--option";
+	imports[2].format = IMAGE_TAR;
+	imports[2].source_fd = -1;
+	for (size_t i = 0; i < COUNT_OF(imports); i++) {
+		struct error err = {0};
+		struct template_record t;
+
+		assert_refused(fleet_template_import(h->fleet, &h->arena, &imports[i], &t, &err),
+		               ERROR_INVALID);
+	}
+	assert_int_equal(h->fake.calls[CALL_TEMPLATE], 0);
+}
+
+static void a_template_is_removed_when_nobody_uses_it(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct template_record t;
+	struct sandbox_record r;
+
+	assert_done(fleet_template_import(h->fleet, &h->arena, &an_import, &t, &err));
+	r = create_with(h, (struct fleet_create){.template = "mine"});
+	assert_refused(fleet_template_remove(h->fleet, PROJECT, "mine", &err), ERROR_CONFLICT);
+	assert_done(fleet_delete(h->fleet, &h->arena, PROJECT, r.id, SANDBOX_REASON_USER, &err));
+	assert_done(fleet_template_remove(h->fleet, PROJECT, "mine", &err));
+	assert_refused(fleet_create(h->fleet, &h->arena,
+	                            &(struct fleet_create){.project_id = PROJECT,
+	                                                   .template = "mine",
+	                                                   .wait = true},
+	                            &r, &err),
+	               ERROR_NOT_FOUND);
+}
+
+static void everybodys_templates_are_not_a_projects_to_remove(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+
+	assert_refused(fleet_template_remove(h->fleet, PROJECT, "host", &err), ERROR_FORBIDDEN);
+	assert_refused(fleet_template_remove(h->fleet, PROJECT, "none", &err), ERROR_NOT_FOUND);
+}
+
+int main(void)
+{
+	return RUN_EACH(EACH(default_templates_are_seeded_once),
+	                EACH(a_seed_that_was_removed_comes_back),
+	                EACH(base_is_built_by_the_first_who_wants_it),
+	                EACH(many_who_want_it_wait_for_one_build),
+	                EACH(one_who_waits_for_a_build_can_be_deleted),
+	                EACH(a_build_that_fails_is_told_and_not_repeated_at_once),
+	                EACH(a_build_that_runs_is_waited_for_no_longer_than_asked),
+	                EACH(a_build_that_a_dead_server_left_begins_again),
+	                EACH(an_import_becomes_a_template_of_its_project),
+	                EACH(an_import_that_fails_leaves_no_template),
+	                EACH(an_import_of_nonsense_is_refused),
+	                EACH(a_template_is_removed_when_nobody_uses_it),
+	                EACH(everybodys_templates_are_not_a_projects_to_remove));
+}
