@@ -167,10 +167,24 @@ int broker_provider_create(struct provider *p, const struct sandbox_spec *spec, 
 	return -1;
 }
 
+/* One that runs already is what was asked for. */
 int broker_provider_start(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
                           struct provider_created *ret, struct error *err)
 {
-	return call_create(p, BROKER_START, spec, deadline, ret, err);
+	struct provider_stats stats;
+	struct error ignored = {0};
+
+	if (call_create(p, BROKER_START, spec, deadline, ret, err) == 0)
+		return 0;
+	if (err->code != ERROR_CONFLICT || broker_provider_stats(p, spec->id, &stats, &ignored) < 0)
+		return -1;
+	error_clear(err);
+	set_running(p, spec->id);
+	*ret = (struct provider_created){
+	        .disk_is_advisory = !(p->own.abilities & PROVIDER_CAN_LIMIT_DISK),
+	        .effective = spec->resources,
+	};
+	return 0;
 }
 
 int broker_provider_destroy(struct provider *p, const char *id, int64_t deadline, struct error *err)

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every provider promises (provider/provider.h), asked of each that this machine can run. A
+ * check that needs an ability is left out for a provider that does not claim it. */
+#include "unit.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "broker_process.h"
+#include "provider/provider.h"
+
+#define CHECKS_MAX 64
+#define REAL_COMMANDS PROVIDER_CAN_FILES /* with files come programs that really run */
+
+struct fixture {
+	const struct provider_ops *ops;
+	struct broker_process broker;
+	struct provider *p;
+	struct id id;
+	struct sandbox_spec spec;
+	struct arena arena;
+};
+
+static struct broker_programs programs;
+
+static bool needs_broker(const struct provider_ops *ops)
+{
+	return strcmp(ops->name, "null") != 0;
+}
+
+static int64_t soon(void)
+{
+	return deadline_in(20000);
+}
+
+#define CHECK_OK(call)                                                                             \
+	do {                                                                                       \
+		struct error err = {0};                                                            \
+		if ((call) < 0)                                                                    \
+			fail_msg("%s: %s", f->ops->name, err.text);                                \
+	} while (0)
+
+static void create(struct fixture *f)
+{
+	struct provider_created created;
+
+	CHECK_OK(f->ops->create(f->p, &f->spec, soon(), &created, &err));
+}
+
+static int run(struct fixture *f, const char **args, const char *input, int64_t deadline,
+               struct compute_result *ret, struct error *err)
+{
+	struct agent_exec exec = {
+	        .args = args, .stdin_bytes = span_of(input), .env = (const char *[]){NULL}};
+
+	return compute_run(f->p, f->id.text, &f->arena, &exec, 64 * 1024, deadline, ret, err);
+}
+
+/* Standard output of a shell line. */
+static const char *shell(struct fixture *f, const char *line)
+{
+	const char *args[] = {"/bin/sh", "-c", line, NULL};
+	struct compute_result result = {0};
+
+	CHECK_OK(run(f, args, "", soon(), &result, &err));
+	return result.out[0].data;
+}
+
+static size_t count_listed(struct fixture *f, bool *ret_running)
+{
+	struct provider_list list = {0};
+	size_t count = 0;
+
+	CHECK_OK(f->ops->list(f->p, &f->arena, &list, &err));
+	for (size_t i = 0; i < list.count; i++)
+		if (!strcmp(list.entries[i].id, f->id.text)) {
+			count++;
+			*ret_running = list.entries[i].running;
+		}
+	return count;
+}
+
+/* ---- life ---- */
+
+static void a_sandbox_is_listed_from_create_to_destroy(struct fixture *f)
+{
+	bool running = false;
+
+	assert_int_equal(count_listed(f, &running), 0);
+	create(f);
+	assert_int_equal(count_listed(f, &running), 1);
+	assert_true(running);
+	CHECK_OK(f->ops->destroy(f->p, f->id.text, soon(), &err));
+	assert_int_equal(count_listed(f, &running), 0);
+}
+
+static void an_id_that_exists_is_refused(struct fixture *f)
+{
+	struct provider_created created;
+	struct error err = {0};
+
+	create(f);
+	assert_int_equal(f->ops->create(f->p, &f->spec, soon(), &created, &err), -1);
+	assert_int_equal(err.code, ERROR_CONFLICT);
+}
+
+static void destroying_what_is_not_there_is_fine(struct fixture *f)
+{
+	CHECK_OK(f->ops->destroy(f->p, f->id.text, soon(), &err));
+	create(f);
+	CHECK_OK(f->ops->destroy(f->p, f->id.text, soon(), &err));
+	CHECK_OK(f->ops->destroy(f->p, f->id.text, soon(), &err));
+}
+
+static void a_missing_sandbox_takes_no_connection(struct fixture *f)
+{
+	struct error err = {0};
+	int fd = -1;
+
+	assert_int_equal(f->ops->compute->connect(f->p, f->id.text, soon(), &fd, &err), -1);
+	assert_int_equal(err.code, ERROR_NOT_FOUND);
+}
+
+static void destroy_ends_the_connections(struct fixture *f)
+{
+	struct pollfd p = {.events = POLLIN};
+
+	create(f);
+	CHECK_OK(f->ops->compute->connect(f->p, f->id.text, soon(), &p.fd, &err));
+	CHECK_OK(f->ops->destroy(f->p, f->id.text, soon(), &err));
+	assert_int_equal(poll(&p, 1, 10000), 1);
+	close(p.fd);
+}
+
+static void a_stopped_sandbox_starts_again(struct fixture *f)
+{
+	struct provider_created created;
+	struct compute_result result;
+	struct error refused = {0};
+	bool running = true;
+
+	create(f);
+	CHECK_OK(f->ops->stop(f->p, f->id.text, 1000, soon(), &err));
+	CHECK_OK(f->ops->stop(f->p, f->id.text, 1000, soon(), &err));
+	assert_int_equal(count_listed(f, &running), 1);
+	assert_false(running);
+	assert_int_equal(run(f, (const char *[]){"true", NULL}, "", soon(), &result, &refused), -1);
+	CHECK_OK(f->ops->start(f->p, &f->spec, soon(), &created, &err));
+	CHECK_OK(f->ops->start(f->p, &f->spec, soon(), &created, &err));
+	CHECK_OK(run(f, (const char *[]){"true", NULL}, "", soon(), &result, &err));
+	assert_int_equal(result.process.exit_code, 0);
+}
+
+static void files_outlive_a_stop(struct fixture *f)
+{
+	struct provider_created created;
+
+	create(f);
+	shell(f, "cd && echo kept > file");
+	CHECK_OK(f->ops->stop(f->p, f->id.text, 1000, soon(), &err));
+	CHECK_OK(f->ops->start(f->p, &f->spec, soon(), &created, &err));
+	assert_string_equal(shell(f, "cd && cat file"), "kept\n");
+}
+
+/* ---- commands ---- */
+
+static void a_command_gets_its_input_and_gives_its_status(struct fixture *f)
+{
+	struct compute_result result;
+
+	create(f);
+	CHECK_OK(run(f, (const char *[]){"cat", NULL}, "hello", soon(), &result, &err));
+	assert_string_equal(result.out[0].data, "hello");
+	assert_int_equal(result.process.exit_code, 0);
+	CHECK_OK(run(f, (const char *[]){"false", NULL}, "", soon(), &result, &err));
+	assert_int_equal(result.process.exit_code, 1);
+}
+
+static void *run_many(void *argument)
+{
+	struct fixture mine = *(struct fixture *)argument;
+	uintptr_t failures = 0;
+
+	mine.arena = (struct arena){0};
+	for (int i = 0; i < 20; i++) {
+		struct compute_result result;
+		struct error err = {0};
+		if (run(&mine, (const char *[]){"cat", NULL}, "x", soon(), &result, &err) < 0 ||
+		    strcmp(result.out[0].data, "x") != 0)
+			failures++;
+	}
+	arena_done(&mine.arena);
+	return (void *)failures;
+}
+
+static void many_threads_run_commands_at_once(struct fixture *f)
+{
+	pthread_t threads[4];
+
+	create(f);
+	for (size_t i = 0; i < COUNT_OF(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, run_many, f), 0);
+	for (size_t i = 0; i < COUNT_OF(threads); i++) {
+		void *failures;
+		pthread_join(threads[i], &failures);
+		assert_null(failures);
+	}
+}
+
+static void a_command_is_ended_with_its_deadline(struct fixture *f)
+{
+	struct compute_result result;
+	struct error err = {0};
+
+	create(f);
+	const char *args[] = {"/bin/sh", "-c", "sleep 1234567 & wait", NULL};
+	assert_int_equal(run(f, args, "", deadline_in(300), &result, &err), -1);
+	assert_int_equal(err.code, ERROR_TIMEOUT);
+	/* The shell waits inside for the other to go: nothing here sleeps for luck. */
+	assert_string_equal(
+	        shell(f, "n=0; while pgrep -f 'sleep 123456[7]' > /dev/null && [ $n -lt 100 ]; do "
+	                 "sleep 0.05; n=$((n+1)); done; pgrep -fc 'sleep 123456[7]'"),
+	        "0\n");
+}
+
+static void nothing_of_the_servers_environment_is_inside(struct fixture *f)
+{
+	create(f);
+	assert_null(strstr(shell(f, "env"), "leaked-secret"));
+	assert_null(strstr(shell(f, "cat /proc/$PPID/environ /proc/self/environ | tr '\\0' '\\n'"),
+	                   "leaked-secret"));
+}
+
+/* ---- files ---- */
+
+static int call_path(struct fixture *f, uint16_t type, const char *path, struct agent_file *ret,
+                     struct error *err)
+{
+	struct agent_path message = {.path = path, .user = "", .root = "", .target = ""};
+	struct agent_done done;
+	struct compute_call call = {.type = type,
+	                            .shape = agent_path_shape,
+	                            .message = &message,
+	                            .reply_type = AGENT_FILE,
+	                            .reply_shape = agent_file_shape,
+	                            .reply = ret,
+	                            .reply_size = sizeof(*ret),
+	                            .done = &done};
+
+	return compute_call(f->p, f->id.text, &f->arena, &call, soon(), err);
+}
+
+static void folders_are_made_seen_and_removed(struct fixture *f)
+{
+	char path[] = "/contract";
+	struct agent_file file = {0};
+	struct error gone = {0};
+
+	create(f);
+	CHECK_OK(call_path(f, AGENT_MKDIR, path, &file, &err));
+	CHECK_OK(call_path(f, AGENT_STAT, path, &file, &err));
+	assert_int_equal(file.type, AGENT_FILE_FOLDER);
+	CHECK_OK(call_path(f, AGENT_REMOVE, path, &file, &err));
+	assert_int_equal(call_path(f, AGENT_STAT, path, &file, &gone), -1);
+	assert_int_equal(gone.code, ERROR_NOT_FOUND);
+}
+
+/* ---- the rest ---- */
+
+static void stats_tell_what_was_asked_for(struct fixture *f)
+{
+	struct provider_stats stats = {0};
+
+	create(f);
+	CHECK_OK(f->ops->stats(f->p, f->id.text, &stats, &err));
+	assert_true(stats.sampled_unix_ms > 0);
+	assert_true(stats.uptime_ms >= 0 && stats.uptime_ms < 60000);
+	if (f->ops->abilities & PROVIDER_CAN_LIMIT) {
+		assert_int_equal(stats.pids_limit, f->spec.resources.pids);
+		assert_int_equal(stats.memory_limit_bytes,
+		                 (uint64_t)f->spec.resources.memory_mb << 20);
+	}
+}
+
+static void a_healthy_provider_says_so(struct fixture *f)
+{
+	CHECK_OK(f->ops->health(f->p, &err));
+}
+
+static void a_missing_template_is_removed_already(struct fixture *f)
+{
+	struct provider_template request = {.verb = BROKER_TEMPLATE_REMOVE,
+	                                    .name = "never-made",
+	                                    .recipe = "",
+	                                    .source_fd = -1};
+
+	CHECK_OK(provider_template(f->p, &request, soon(), &err));
+}
+
+static void a_sandbox_outlives_the_broker(struct fixture *f)
+{
+	bool running = false;
+
+	if (!needs_broker(f->ops))
+		return;
+	create(f);
+	broker_process_kill(&f->broker);
+	assert_string_equal(shell(f, "echo alive"), "alive\n");
+	assert_true(broker_process_restart(&f->broker));
+	assert_int_equal(count_listed(f, &running), 1);
+	assert_true(running);
+	assert_string_equal(shell(f, "echo alive"), "alive\n");
+	CHECK_OK(f->ops->destroy(f->p, f->id.text, soon(), &err));
+}
+
+struct check {
+	const char *name;
+	void (*run)(struct fixture *f);
+	unsigned abilities; /* all are needed */
+};
+#define ROW(function, needed)                                                                      \
+	{                                                                                          \
+#function, function, needed                                                        \
+	}
+static const struct check checks[] = {
+        ROW(a_sandbox_is_listed_from_create_to_destroy, 0),
+        ROW(an_id_that_exists_is_refused, 0),
+        ROW(destroying_what_is_not_there_is_fine, 0),
+        ROW(a_missing_sandbox_takes_no_connection, 0),
+        ROW(destroy_ends_the_connections, 0),
+        ROW(a_stopped_sandbox_starts_again, PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC),
+        ROW(files_outlive_a_stop, PROVIDER_CAN_STOP | REAL_COMMANDS),
+        ROW(a_command_gets_its_input_and_gives_its_status, PROVIDER_CAN_EXEC),
+        ROW(many_threads_run_commands_at_once, PROVIDER_CAN_EXEC),
+        ROW(a_command_is_ended_with_its_deadline, REAL_COMMANDS),
+        ROW(nothing_of_the_servers_environment_is_inside, REAL_COMMANDS),
+        ROW(folders_are_made_seen_and_removed, PROVIDER_CAN_FILES),
+        ROW(stats_tell_what_was_asked_for, PROVIDER_CAN_STATS),
+        ROW(a_healthy_provider_says_so, 0),
+        ROW(a_missing_template_is_removed_already, PROVIDER_CAN_TEMPLATE),
+        ROW(a_sandbox_outlives_the_broker, PROVIDER_SURVIVES | REAL_COMMANDS),
+};
+
+/* ---- one check on one provider is one test ---- */
+
+struct one_test {
+	char name[128];
+	const struct check *check;
+	struct fixture fixture;
+};
+
+static int start_check(void **state)
+{
+	struct one_test *t = *state;
+	struct fixture *f = &t->fixture;
+	struct error err = {0};
+
+	if (needs_broker(f->ops) && !broker_process_start(&f->broker, &programs))
+		return -1;
+	struct provider_options options = {.data_dir = f->broker.data,
+	                                   .broker_socket = f->broker.socket};
+	f->id = id_new();
+	f->spec = (struct sandbox_spec){
+	        .id = f->id.text,
+	        .hostname = "contract",
+	        .template_dir = "host",
+	        .resources = {.cpu = 0.5, .memory_mb = 128, .disk_mb = 128, .pids = 64},
+	        .network = SANDBOX_NETWORK_BLOCKED,
+	};
+	if (f->ops->open(&options, &f->p, &err) < 0) {
+		print_error("%s\n", err.text);
+		return -1;
+	}
+	return 0;
+}
+
+static int end_check(void **state)
+{
+	struct one_test *t = *state;
+	struct fixture *f = &t->fixture;
+	struct error ignored = {0};
+
+	if (f->p) {
+		(void)!f->ops->destroy(f->p, f->id.text, soon(), &ignored);
+		f->ops->close(f->p);
+	}
+	if (needs_broker(f->ops))
+		broker_process_stop(&f->broker);
+	arena_done(&f->arena);
+	return 0;
+}
+
+static void run_check(void **state)
+{
+	struct one_test *t = *state;
+
+	t->check->run(&t->fixture);
+}
+
+static size_t add_tests(const struct provider_ops *ops, struct CMUnitTest *tests)
+{
+	static struct one_test all[CHECKS_MAX * 4];
+	static size_t used;
+	size_t count = 0;
+
+	for (size_t i = 0; i < COUNT_OF(checks); i++) {
+		if ((ops->abilities & checks[i].abilities) != checks[i].abilities)
+			continue;
+		struct one_test *t = &all[used++];
+		t->check = &checks[i];
+		t->fixture.ops = ops;
+		(void)snprintf(t->name, sizeof(t->name), "%s: %s", ops->name, checks[i].name);
+		tests[count++] = (struct CMUnitTest){t->name, run_check, start_check, end_check, t};
+	}
+	return count;
+}
+
+int main(int argc, char **argv)
+{
+	static struct CMUnitTest tests[CHECKS_MAX * 4];
+	size_t count = 0;
+
+	if (argc == 4)
+		programs = (struct broker_programs){argv[1], argv[2], argv[3]};
+	const char *reason = broker_process_reason(&programs);
+	for (size_t i = 0; providers[i]; i++) {
+		if (needs_broker(providers[i]) && reason)
+			print_message("skipped provider '%s': %s\n", providers[i]->name, reason);
+		else
+			count += add_tests(providers[i], tests + count);
+	}
+	return _cmocka_run_group_tests("provider contract", tests, count, NULL, NULL);
+}
