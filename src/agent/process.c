@@ -301,6 +301,7 @@ void process_kill_tree(struct process *p)
 	if (!p->keeper || !p->started)
 		return; /* over, or done by on_started */
 	keeper_hold(p->keeper);
+	(void)kill(keeper_pid(p->keeper), SIGCONT); /* root inside may have stopped it */
 	(void)tree_kill(keeper_pid(p->keeper));
 	p->kill_at = deadline_in(KILL_AGAIN_MS);
 }

@@ -120,8 +120,9 @@ static int read_body(struct tar_reader *r, uint64_t size, struct span *ret, stru
 
 struct extra {
 	struct span name, link; /* data is NULL when not said */
-	bool has_size, has_time;
+	bool has_size, has_time, has_uid, has_gid;
 	uint64_t size;
+	uint32_t uid, gid;
 	int64_t time;
 };
 
@@ -132,29 +133,49 @@ static int parse_whole(struct span value, int64_t max, int64_t *ret, struct erro
 	return 0;
 }
 
-static int take_record(struct extra *e, struct span key, struct span value, struct error *err)
+static int take_number(struct extra *e, struct span key, struct span value, struct error *err)
 {
-	int64_t number = 0;
+	int64_t max = span_equals_text(key, "size") ? INT64_MAX : UINT32_MAX, number;
 
-	if (span_equals_text(key, "path")) {
-		e->name = value;
-	} else if (span_equals_text(key, "linkpath")) {
-		e->link = value;
-	} else if (span_equals_text(key, "size")) {
-		if (parse_whole(value, INT64_MAX, &number, err) < 0)
-			return -1;
+	if (parse_whole(value, max, &number, err) < 0)
+		return -1;
+	if (span_equals_text(key, "size")) {
 		e->size = (uint64_t)number;
 		e->has_size = true;
-	} else if (span_equals_text(key, "mtime")) {
-		struct span seconds;
-
-		(void)span_split(&value, '.', &seconds);
-		e->has_time = span_starts_with(seconds, "-") ||
-		              parse_whole(seconds, INT64_MAX, &number, err) == 0;
-		e->time = number;
-	} else if (span_starts_with(key, "GNU.sparse.")) {
-		return FAIL(err, ERROR_UNSUPPORTED, "tar: sparse files are not supported");
+	} else if (span_equals_text(key, "uid")) {
+		e->uid = (uint32_t)number;
+		e->has_uid = true;
+	} else {
+		e->gid = (uint32_t)number;
+		e->has_gid = true;
 	}
+	return 0;
+}
+
+/* "1700000000.123456789"; what lies before 1970 becomes 1970. */
+static int take_time(struct extra *e, struct span value, struct error *err)
+{
+	struct span seconds;
+
+	(void)span_split(&value, '.', &seconds);
+	e->has_time = true;
+	e->time = 0;
+	return span_starts_with(seconds, "-") ? 0 : parse_whole(seconds, INT64_MAX, &e->time, err);
+}
+
+static int take_record(struct extra *e, struct span key, struct span value, struct error *err)
+{
+	if (span_equals_text(key, "path"))
+		e->name = value;
+	else if (span_equals_text(key, "linkpath"))
+		e->link = value;
+	else if (span_equals_text(key, "size") || span_equals_text(key, "uid") ||
+	         span_equals_text(key, "gid"))
+		return take_number(e, key, value, err);
+	else if (span_equals_text(key, "mtime"))
+		return take_time(e, value, err);
+	else if (span_starts_with(key, "GNU.sparse."))
+		return FAIL(err, ERROR_UNSUPPORTED, "tar: sparse files are not supported");
 	return 0;
 }
 
@@ -277,6 +298,8 @@ static int set_entry(struct tar_reader *r, const struct tar_block *block, const 
 	if (size > INT64_MAX - TAR_BLOCK)
 		return FAIL(err, ERROR_INVALID, "tar: '%s' is too large", entry.name);
 	entry.mode = (uint32_t)(mode & 07777);
+	entry.uid = e->has_uid ? e->uid : entry.uid;
+	entry.gid = e->has_gid ? e->gid : entry.gid;
 	entry.modified_s = e->has_time ? e->time : (int64_t)(time & INT64_MAX);
 	entry.size = entry.type == TAR_FILE ? size : 0;
 	r->left = entry.size;

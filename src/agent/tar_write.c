@@ -89,6 +89,8 @@ static void add_records(struct buf *out, const struct tar_entry *entry)
 		add_record(out, "linkpath", entry->link);
 	if (entry->size > OCTAL_12_MAX)
 		add_number_record(out, "size", entry->size);
+	if (entry->modified_s > (int64_t)OCTAL_12_MAX)
+		add_number_record(out, "mtime", (uint64_t)entry->modified_s);
 	if (entry->uid > OCTAL_8_MAX)
 		add_number_record(out, "uid", entry->uid);
 	if (entry->gid > OCTAL_8_MAX)

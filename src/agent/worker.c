@@ -54,6 +54,7 @@ int worker_start(struct connection *c, struct span bytes, struct error *err)
 void worker_stop(struct connection *c)
 {
 	(void)kill(c->worker, SIGTERM);
+	(void)kill(c->worker, SIGCONT); /* root inside may have stopped it */
 }
 
 static void take_back(struct connection *c, int status)

@@ -156,7 +156,7 @@ static bool read_stat(pid_t pid, char *ret_state, pid_t *ret_parent)
 	return sscanf(strrchr(buf_text(&text), ')') + 1, " %c %d", ret_state, ret_parent) == 2;
 }
 
-unsigned box_children(struct box *b)
+static unsigned find_children(struct box *b, pid_t *ret_last)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *item;
@@ -166,11 +166,29 @@ unsigned box_children(struct box *b)
 		pid_t pid = (pid_t)strtol(item->d_name, NULL, 10), parent;
 		char state;
 
-		if (pid > 0 && read_stat(pid, &state, &parent) && parent == b->pid && state != 'Z')
-			count++;
+		if (pid <= 0 || !read_stat(pid, &state, &parent) || parent != b->pid ||
+		    state == 'Z')
+			continue;
+		*ret_last = pid;
+		count++;
 	}
 	(void)closedir(proc);
 	return count;
+}
+
+unsigned box_children(struct box *b)
+{
+	pid_t last;
+
+	return find_children(b, &last);
+}
+
+pid_t box_only_child(struct box *b)
+{
+	pid_t last = 0;
+
+	assert_int_equal(find_children(b, &last), 1);
+	return last;
 }
 
 void box_wait_for_children(struct box *b, unsigned count)

@@ -39,6 +39,8 @@ const char *box_get(struct box *b, const char *name);
 unsigned box_count_entries(struct box *b, const char *name);
 /* Children of the agent (file workers, keepers), dead ones not counted. */
 unsigned box_children(struct box *b);
+/* When there is one. */
+pid_t box_only_child(struct box *b);
 void box_wait_for_children(struct box *b, unsigned count);
 
 void say(struct box *b, int fd, uint16_t type, const struct wire_member *shape,
