@@ -33,13 +33,15 @@ static bool look_root(struct arena *a, const char *data_dir, const char **found)
 static bool look_kernel(struct arena *a, const char *data_dir, const char **found)
 {
 	struct utsname host;
-	unsigned major = 0, minor = 0;
+	unsigned long major, minor;
+	char *end;
 
 	(void)data_dir;
 	if (uname(&host) < 0)
 		return false;
-	(void)sscanf(host.release, "%u.%u", &major, &minor);
 	*found = arena_text(a, host.release);
+	major = strtoul(host.release, &end, 10);
+	minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
 	return major > 5 || (major == 5 && minor >= 19);
 }
 

@@ -2,8 +2,9 @@
 #include "unit.h"
 
 #include <ctype.h>
+#include <fcntl.h>
+#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,8 @@
 #include "base/fd.h"
 #include "cli/cli.h"
 #include "cli/help.h"
+
+extern char **environ;
 
 static void check_options(const struct command *command)
 {
@@ -127,30 +130,45 @@ TEST(an_unknown_shell_is_refused)
 	assert_int_equal(text.size, 0);
 }
 
+/* Runs a script on its standard input and gives what it prints. */
+static void run_bash(struct span script, struct buf *out)
+{
+	char *argv[] = {(char[]){"bash"}, (char[]){"--norc"}, NULL};
+	int in[2], printed[2], status;
+	posix_spawn_file_actions_t actions;
+	struct error err;
+	pid_t pid;
+
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(printed, O_CLOEXEC), 0);
+	/* Whole before anybody reads it. */
+	assert_true(fcntl(in[1], F_SETPIPE_SZ, HELP_SIZE_MAX) >= (int)script.size);
+	assert_int_equal(fd_write_all(in[1], script.data, script.size, &err), 0);
+	assert_int_equal(close(in[1]), 0);
+	(void)posix_spawn_file_actions_init(&actions);
+	(void)posix_spawn_file_actions_adddup2(&actions, in[0], 0);
+	(void)posix_spawn_file_actions_adddup2(&actions, printed[1], 1);
+	assert_int_equal(posix_spawnp(&pid, "bash", &actions, NULL, argv, environ), 0);
+	(void)posix_spawn_file_actions_destroy(&actions);
+	assert_int_equal(close(in[0]), 0);
+	assert_int_equal(close(printed[1]), 0);
+	assert_int_equal(fd_read_to_end(printed[0], out, &err), 0);
+	assert_int_equal(close(printed[0]), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 /* The script is run by the shell it is for. */
 static void complete_in_bash(const char *words, struct buf *out)
 {
 	AUTO(buf_done) struct buf script = BUF(HELP_SIZE_MAX);
 	struct error err;
-	char path[] = "/tmp/atoll-completion-XXXXXX";
-	int fd = mkstemp(path);
-	FILE *shell;
-	char line[1024];
 
-	assert_true(fd >= 0);
 	assert_int_equal(completion_print(&script, "bash", &err), 0);
 	buf_addf(&script, "COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _atoll\n",
 	         words);
 	buf_add_text(&script, "echo \" ${COMPREPLY[*]} \"\n");
-	assert_int_equal(fd_write_all(fd, script.data, script.size, &err), 0);
-	assert_int_equal(close(fd), 0);
-	(void)snprintf(line, sizeof(line), "bash --norc %s", path);
-	shell = popen(line, "re");
-	assert_non_null(shell);
-	while (fgets(line, sizeof(line), shell))
-		buf_add_text(out, line);
-	assert_int_equal(pclose(shell), 0);
-	assert_int_equal(unlink(path), 0);
+	run_bash(buf_span(&script), out);
 }
 
 TEST(bash_completes_commands_subcommands_and_options)
