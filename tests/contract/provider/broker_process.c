@@ -38,7 +38,7 @@ static void run_broker(const struct broker_process *b)
 	(void)setenv("GITHUB_CLIENT_SECRET", "leaked-secret-7", 1);
 	(void)setenv("ANYTHING_ELSE", "leaked-secret-8", 1);
 	(void)execl(b->programs->broker, "atoll-broker", "--data", b->data, "--agent",
-	            b->programs->agent, "--image", b->programs->image, "--cells", "1", NULL);
+	            b->programs->agent, "--image", b->programs->image, "--cells", "0", NULL);
 	_exit(127);
 }
 
