@@ -107,7 +107,7 @@ static void bury(struct box *box, uint32_t reason)
 	if (box->kind == BROKER_HOST)
 		remove_group(box);
 	if (box->remove_files)
-		(void)!host_trash(b->host, FOLDER_SANDBOXES, box->id, &ignored);
+		(void)!host_trash_files(b->host, box->id, &ignored);
 	host_fault("destroy-files");
 	(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, box->id, &ignored);
 	host_fault("destroy-run");
@@ -403,7 +403,7 @@ int boxes_destroy(struct boxes *b, const struct owed *owed, const char *id, stru
 
 	if (!box) {
 		/* stopped, or never there */
-		if (host_trash(b->host, FOLDER_SANDBOXES, id, err) < 0)
+		if (host_trash_files(b->host, id, err) < 0)
 			return -1;
 		b->on_done(b->context, owed);
 		b->on_slot_free(b->context, SLOT_NONE, -1);

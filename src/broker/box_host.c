@@ -34,16 +34,16 @@ static int make_owned(int parent, const char *path, const struct broker_options 
 	return 0;
 }
 
-/* DATA/host-files/ID, where the user of atolld may pass; DATA/sandboxes/ID marks it as existing. */
+/* Where the user of atolld may pass; DATA/sandboxes/ID, where it may not, marks it as existing. */
 static int make_files(struct box *box, struct error *err)
 {
 	const struct host *host = box->boxes->host;
-	char path[64];
 
-	if (mkdirat(host->folders[FOLDER_SANDBOXES], box->id, 0711) < 0 && errno != EEXIST)
+	if (make_owned(host->folders[FOLDER_HOST_FILES], box->id, &host->options, 0700, err) < 0)
+		return -1;
+	if (mkdirat(host->folders[FOLDER_SANDBOXES], box->id, 0700) < 0 && errno != EEXIST)
 		return FAIL_ERRNO(err, "make the folder of '%s'", box->id);
-	(void)snprintf(path, sizeof(path), "%s/files", box->id);
-	return make_owned(host->folders[FOLDER_SANDBOXES], path, &host->options, 0700, err);
+	return 0;
 }
 
 static int make_socket(struct box *box, int *ret_fd, struct error *err)
@@ -76,7 +76,7 @@ static NORETURN void become_agent(struct box *box, int listen_fd)
 {
 	struct host *host = box->boxes->host;
 	const struct broker_options *o = &host->options;
-	char files[HOST_PATH_MAX], group[GROUP_NAME_SIZE], name[64];
+	char files[HOST_PATH_MAX], group[GROUP_NAME_SIZE];
 	const char *argv[] = {"atoll-agent", "--listen-fd", "3", "--host-root", files, NULL};
 	const char *envp[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", NULL};
 	struct error ignored = {0};
@@ -85,11 +85,10 @@ static NORETURN void become_agent(struct box *box, int listen_fd)
 	host_group_name(box->slot, group);
 	if (host->cgroups.ops->enter)
 		(void)!host->cgroups.ops->enter(&host->cgroups, group, &ignored);
-	(void)snprintf(files, sizeof(files), "%s/sandboxes/%s/files", host->data_path, box->id);
-	(void)snprintf(name, sizeof(name), "%s/files", box->id);
+	(void)snprintf(files, sizeof(files), "%s/host-files/%s", host->data_path, box->id);
 	(void)setsid();
 	(void)umask(022);
-	if (fchdir(host->folders[FOLDER_SANDBOXES]) < 0 || chdir(name) < 0)
+	if (fchdir(host->folders[FOLDER_HOST_FILES]) < 0 || chdir(box->id) < 0)
 		_exit(126);
 	if (setgroups(0, NULL) < 0 || setresgid(o->gid, o->gid, o->gid) < 0 ||
 	    setresuid(o->uid, o->uid, o->uid) < 0)
@@ -157,7 +156,7 @@ int box_start_host(struct box *box, struct error *err)
 		(void)!pidfd_signal(box->pidfd, SIGKILL, &ignored);
 	(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, box->id, &ignored);
 	if (!box->restart)
-		(void)!host_trash(b->host, FOLDER_SANDBOXES, box->id, &ignored);
+		(void)!host_trash_files(b->host, box->id, &ignored);
 	if (box->slot != SLOT_NONE)
 		b->on_slot_free(b->context, box->slot, -1);
 	return -1;

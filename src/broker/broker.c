@@ -161,6 +161,7 @@ static int run(struct broker *b, const struct broker_options *options, struct er
 	templates_kill(b);
 	server_close(b);
 	cells_close(&b->cells);
+	cleaner_finish(b);
 	boxes_close(&b->boxes);
 	slots_close(&b->slots);
 	host_close(&b->host);

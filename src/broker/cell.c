@@ -57,6 +57,7 @@ void cells_close(struct cell_pool *pool)
 
 			list_remove(&cell->item);
 			kill_cell(cell);
+			pool->on_dead(pool->context, cell->slot, TAKE_FD(cell->mounts_fd));
 			cell_free(cell);
 		}
 }

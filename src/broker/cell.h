@@ -61,7 +61,7 @@ struct cell_pool {
 
 void cells_init(struct cell_pool *pool, struct host *host, struct events *events,
                 struct slots *slots);
-/* Kills all cells; their rests are the next reconciler's. */
+/* Kills all cells; on_dead is told of each. */
 void cells_close(struct cell_pool *pool);
 /* A ready one, now the caller's, or NULL. */
 struct cell *cells_take(struct cell_pool *pool, enum cell_kind kind);

@@ -32,6 +32,7 @@ static const struct {
         [FOLDER_TEMPLATES] = {"templates", 0755},
         [FOLDER_CELLS] = {"cells", 0700},
         [FOLDER_SANDBOXES] = {"sandboxes", 0700},
+        [FOLDER_HOST_FILES] = {"host-files", 0711},
         [FOLDER_TRASH] = {"trash", 0700},
         [FOLDER_RUN] = {"run", 0711},
         [FOLDER_RUN_CELLS] = {"run/cells", 0700},
@@ -217,6 +218,15 @@ int host_trash(const struct host *host, enum host_folder folder, const char *nam
 	    errno != ENOENT)
 		return FAIL_ERRNO(err, "put '%s' into the trash", name);
 	return 0;
+}
+
+/* The name in FOLDER_SANDBOXES goes last: as long as it is there, another destroy finds the rest.
+ */
+int host_trash_files(const struct host *host, const char *id, struct error *err)
+{
+	if (host_trash(host, FOLDER_HOST_FILES, id, err) < 0)
+		return -1;
+	return host_trash(host, FOLDER_SANDBOXES, id, err);
 }
 
 void host_empty_trash(const struct host *host)

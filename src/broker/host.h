@@ -6,6 +6,7 @@
  *   DATA/sandboxes/ID/{upper,work}     well, a sandbox's: what has this name is whole
  *   DATA/run/cells/sSLOT/agent.sock    the same for what lives only as long as the processes do
  *   DATA/run/sandboxes/ID/{state,agent.sock}
+ *   DATA/host-files/ID                 files of a sandbox without isolation, atolld's user's
  *   DATA/trash/…                       whatever is to be deleted, whenever there is time */
 #pragma once
 
@@ -33,6 +34,7 @@ enum host_folder {
 	FOLDER_TEMPLATES,
 	FOLDER_CELLS,
 	FOLDER_SANDBOXES,
+	FOLDER_HOST_FILES,
 	FOLDER_TRASH,
 	FOLDER_RUN,
 	FOLDER_RUN_CELLS,
@@ -89,6 +91,8 @@ MUST_CHECK int host_remove_tree(int folder, const char *name, struct error *err)
 /* Out of sight at once, deleted later. Fine when missing. */
 MUST_CHECK int host_trash(const struct host *host, enum host_folder folder, const char *name,
                           struct error *err);
+/* All that a sandbox wrote. */
+MUST_CHECK int host_trash_files(const struct host *host, const char *id, struct error *err);
 void host_empty_trash(const struct host *host);
 
 /* For tests of recovery: kills the broker with SIGKILL at the step that ATOLL_FAULT names

@@ -129,6 +129,20 @@ void cleaner_add(struct broker *b, uint32_t slot, int mounts_fd)
 	schedule(b);
 }
 
+void cleaner_finish(struct broker *b)
+{
+	struct cleaner *c = &b->cleaner;
+
+	/* Cleaning twice does no harm; a child that is at it dies with the broker. */
+	for (unsigned i = 0; i < c->at_work_count; i++)
+		clean_slot(&b->host, c->at_work[i].slot);
+	for (unsigned i = 0; i < c->waiting_count; i++) {
+		fd_forget(&c->waiting[i].mounts_fd);
+		clean_slot(&b->host, c->waiting[i].slot);
+	}
+	host_empty_trash(&b->host);
+}
+
 /* ---- at start ---- */
 
 static void sweep_group(void *context, const char *name)
