@@ -182,7 +182,7 @@ class Server:
         self.log = open(self.data / "serve.log", "ab")
         self.process = subprocess.Popen(
             [ATOLL, "serve", "--data", self.data, "--listen", f"127.0.0.1:{self.port}",
-             "--provider", self.provider, *self.flags],
+             "--provider", self.provider, "--default-template", "host", *self.flags],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=self.environment,
             start_new_session=True)
         if wait:
