@@ -123,7 +123,7 @@ int cli_main(int argc, char **argv)
 		status = FAIL_ERRNO(&err, "write to standard output");
 	if (status < 0) {
 		print_error(&cli);
-		status = error_kind_get(err.code)->exit_status;
+		status = cli.interrupted ? 128 + SIGINT : error_kind_get(err.code)->exit_status;
 	}
 	http_client_close(cli.client);
 	return status;

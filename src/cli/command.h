@@ -97,6 +97,7 @@ struct cli {
 	const struct command *command, *parent; /* parent: of a subcommand */
 	struct arguments args;
 	bool json;
+	bool interrupted; /* by Ctrl-C, before there was a command to pass it to: exit status 130 */
 	const struct http_client_options *server; /* NULL until cli_connect */
 	struct http_client *client;
 	struct error *err;

@@ -98,8 +98,10 @@ static int wait_for(struct cli *cli, const struct json_value *sandbox, const cha
 	int result, pause_ms = 1;
 
 	while ((result = look(cli, sandbox)) == 0) {
-		if (session_was_interrupted())
+		if (session_was_interrupted()) {
+			cli->interrupted = true;
 			return FAIL(cli->err, ERROR_UNAVAILABLE, "interrupted");
+		}
 		if (deadline_poll_ms(quiet_until) == 0)
 			tell_progress(cli, progress, sandbox);
 		(void)poll(NULL, 0, pause_ms);
