@@ -167,6 +167,12 @@ const struct column columns_of_tally[] = {
         END,
 };
 
+const struct column columns_of_admission[] = {
+        TEXT_OF(admission, project_id),
+        WHOLE_OF(admission, living_max),
+        END,
+};
+
 const struct column columns_of_touch[] = {
         TEXT_OF(touch, id),
         WHOLE_OF(touch, at),

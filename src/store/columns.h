@@ -42,6 +42,10 @@ struct lookup {
 struct tally {
 	int64_t count;
 };
+struct admission {
+	const char *project_id;
+	int64_t living_max; /* 0 = no limit */
+};
 struct touch {
 	const char *id;
 	int64_t at;
@@ -83,4 +87,4 @@ extern const struct column columns_of_project_record[], columns_of_key_record[],
         columns_of_session_record[], columns_of_lookup[], columns_of_tally[], columns_of_touch[],
         columns_of_template_seen[], columns_of_template_move[], columns_of_sandbox_seen[],
         columns_of_sandbox_change[], columns_of_sandbox_page[], columns_of_event_page[],
-        columns_of_sandbox_tally[];
+        columns_of_sandbox_tally[], columns_of_admission[];

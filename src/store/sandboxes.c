@@ -25,20 +25,20 @@ static int add_event(struct connection *c, const struct event_record *event, str
 	return query_run(c, QUERY_EVENT_INSERT, event, NULL, err) < 0 ? -1 : 0;
 }
 
-static int check_project_max(struct connection *c, const struct insertion *insertion,
-                             struct error *err)
-{
-	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct tally)};
-	const struct lookup lookup = {.project_id = insertion->record->project_id};
-	struct tally living = {0};
+/* Neither failed nor on its way out: it has a name and a place. */
+static const bool is_living[SANDBOX_STATE_COUNT] = {
+        [SANDBOX_PENDING] = true,  [SANDBOX_CREATING] = true, [SANDBOX_STARTED] = true,
+        [SANDBOX_STOPPING] = true, [SANDBOX_STOPPED] = true,
+};
 
-	if (insertion->project_max == 0)
-		return 0;
-	if (query_find(c, QUERY_SANDBOX_COUNT, &lookup, &rows, &living, err) < 0)
-		return -1;
-	if (living.count < insertion->project_max)
-		return 0;
+static int admit(struct connection *c, const struct insertion *insertion, struct error *err)
+{
+	const struct admission admission = {.project_id = insertion->record->project_id,
+	                                    .living_max = insertion->project_max};
+	int count = query_run(c, QUERY_PROJECT_ADMIT, &admission, NULL, err);
+
+	if (count != 0)
+		return count < 0 ? -1 : 0;
 	error_set(err, ERROR_LIMIT, 0, HERE, "the project has %u sandboxes already",
 	          insertion->project_max);
 	error_hint(err, "delete one, or raise sandboxes_max");
@@ -67,12 +67,12 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 	                                   .text = r->last_event};
 	int count;
 
-	if (check_project_max(c, insertion, err) < 0 || check_template(c, r, err) < 0)
+	if (check_template(c, r, err) < 0)
 		return -1;
 	count = query_run(c, QUERY_SANDBOX_INSERT, r, NULL, err);
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "a sandbox named '%s' exists already", r->name);
-	if (count < 0)
+	if (count < 0 || (is_living[r->actual] && admit(c, insertion, err) < 0))
 		return -1;
 	return add_event(c, &event, err);
 }
@@ -213,6 +213,23 @@ static int refuse_change(struct connection *c, const struct sandbox_change *take
 	            sandbox_state_name(seen.actual), sandbox_state_name(takes->from));
 }
 
+/* Its place in the project when it ceases to live, its sessions when it is deleted. */
+static int let_go(struct connection *c, const struct change *change, struct error *err)
+{
+	const struct sandbox_change *takes = &change->takes;
+	const struct sandbox_record *r = change->rows.items;
+	const struct admission admission = {.project_id = r->project_id};
+	const struct lookup lookup = {.id = r->id};
+
+	if (is_living[takes->from] && !is_living[takes->to] &&
+	    query_run(c, QUERY_PROJECT_RELEASE, &admission, NULL, err) < 0)
+		return -1;
+	if (takes->to == SANDBOX_DELETED &&
+	    query_run(c, QUERY_SESSION_REMOVE_OF, &lookup, NULL, err) < 0)
+		return -1;
+	return 0;
+}
+
 static int run_move(struct connection *c, void *context, struct error *err)
 {
 	struct change *change = context;
@@ -227,8 +244,7 @@ static int run_move(struct connection *c, void *context, struct error *err)
 		return -1;
 	if (change->rows.count == 0)
 		return refuse_change(c, takes, err);
-	if (takes->to == SANDBOX_DELETED &&
-	    query_run(c, QUERY_SESSION_REMOVE_OF, &(struct lookup){.id = takes->id}, NULL, err) < 0)
+	if (let_go(c, change, err) < 0)
 		return -1;
 	return add_event(c, &event, err);
 }

@@ -16,3 +16,13 @@ SELECT {project} FROM projects WHERE id = :id;
 -- takes: project_record
 UPDATE projects SET cpu = :cpu, memory_mb = :memory_mb, disk_mb = :disk_mb, pids = :pids
 WHERE id = :id;
+
+-- Check and count in one, so that no two creators can both take the last place.
+-- name: project_admit
+-- takes: admission
+UPDATE projects SET sandboxes_living = sandboxes_living + 1
+WHERE id = :project_id AND (:living_max = 0 OR sandboxes_living < :living_max);
+
+-- name: project_release
+-- takes: admission
+UPDATE projects SET sandboxes_living = sandboxes_living - 1 WHERE id = :project_id;

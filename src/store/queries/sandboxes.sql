@@ -4,12 +4,6 @@ actual, reason, cpu, memory_mb, disk_mb, pids, disk_is_advisory, persistent, pri
 idle_reap_ms, lifetime_max_ms, timeout_at, created_at, started_at, stopped_at, last_activity_at,
 last_event_at, last_event, version
 
--- name: sandbox_count
--- takes: lookup
--- gives: tally
-SELECT count(*) AS count FROM sandboxes
-WHERE project_id = :project_id AND actual NOT IN ('deleting', 'deleted', 'failed');
-
 -- name: sandbox_tally
 -- gives: sandbox_tally
 SELECT actual, count(*) AS count FROM sandboxes GROUP BY actual;

@@ -178,16 +178,17 @@ static inline int fake_template(struct provider *p, const struct provider_templa
 	return fake_leave(f, fails, err);
 }
 
+struct fake_connection {
+	struct fake *fake;
+	int fd; /* the agent's end */
+};
+
 /* An agent that answers one ping. */
 static inline void *fake_agent(void *argument)
 {
-	AUTO(arena_done) struct arena arena = {0};
 	AUTO(buf_done) struct buf in = BUF(WIRE_PAYLOAD_MAX);
 	AUTO(buf_done) struct buf out = BUF(WIRE_PAYLOAD_MAX);
-	struct {
-		struct fake *fake;
-		int fd;
-	} *connection = argument;
+	struct fake_connection *connection = argument;
 	struct agent_pong pong = {.protocol = AGENT_PROTOCOL, .boot_id = "fake"};
 	struct error err = {0};
 	uint16_t type;
@@ -206,10 +207,7 @@ static inline void *fake_agent(void *argument)
 static inline int fake_connect(struct provider *p, const char *id UNUSED, int64_t deadline UNUSED,
                                int *ret_fd, struct error *err)
 {
-	struct {
-		struct fake *fake;
-		int fd;
-	} *connection = malloc(sizeof(*connection));
+	struct fake_connection *connection = malloc(sizeof(*connection));
 	pthread_t thread;
 	int ends[2];
 

@@ -87,6 +87,16 @@ TEST(opening_again_changes_nothing_and_keeps_the_rows)
 	folder_remove(&folder);
 }
 
+static const char old_sandboxes[] =
+        "INSERT INTO templates VALUES ('template-id', '', 'base', 'base', '', '', '', '', 0, 0, 0,"
+        " 0, '{}', '[]', '[]', '', '', 'ready', '', 0, 0, 0);"
+        "INSERT INTO sandboxes VALUES ('aaaaaaaaaaaaaaaaaaaa', '" PROJECT "', 'lives',"
+        " 'template-id', 'base', 'null', '', '{}', '{}', 'started', 'started', 'none', 1, 1, 1, 1,"
+        " 0, 0, 0, 'blocked', 0, 0, 0, 1, 1, 0, 0, 0, '', 1);"
+        "INSERT INTO sandboxes VALUES ('bbbbbbbbbbbbbbbbbbbb', '" PROJECT "', 'gone',"
+        " 'template-id', 'base', 'null', '', '{}', '{}', 'deleted', 'deleted', 'none', 1, 1, 1, 1,"
+        " 0, 0, 0, 'blocked', 0, 0, 0, 1, 1, 0, 0, 0, '', 1);";
+
 /* For each older version: a file with rows, as that program left it. */
 TEST(a_database_of_every_older_version_is_brought_up_to_date_with_its_rows)
 {
@@ -96,6 +106,8 @@ TEST(a_database_of_every_older_version_is_brought_up_to_date_with_its_rows)
 		struct folder folder;
 		struct project_record found;
 		struct session_list sessions;
+		struct id id = id_new();
+		struct sandbox_record r = sample_sandbox(id.text, "new");
 		struct store *s = NULL;
 		sqlite3 *db;
 
@@ -104,6 +116,7 @@ TEST(a_database_of_every_older_version_is_brought_up_to_date_with_its_rows)
 		for (int64_t i = 0; i < version; i++)
 			execute(db, store_migrations[i].sql);
 		execute(db, "INSERT INTO projects VALUES ('" PROJECT "', 'old', 1, 2, 3, 4, 5, 6)");
+		execute(db, old_sandboxes);
 		sqlite3_close(db);
 		assert_int_equal(version_of(&folder), version);
 
@@ -112,6 +125,9 @@ TEST(a_database_of_every_older_version_is_brought_up_to_date_with_its_rows)
 		assert_string_equal(found.name, "old");
 		assert_int_equal(found.sandboxes_max, 5);
 		assert_done(store_session_list(s, &a, PROJECT, &sessions, &err));
+		/* The one that lives has been counted, the one that is gone has not. */
+		assert_refused(store_sandbox_insert(s, &r, 1, &err), ERROR_LIMIT);
+		assert_done(store_sandbox_insert(s, &r, 2, &err));
 		store_close(s);
 		assert_int_equal(version_of(&folder), last_migration());
 		folder_remove(&folder);
