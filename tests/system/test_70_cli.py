@@ -5,8 +5,10 @@ import json
 import os
 import pty
 import select
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 import pytest
@@ -138,7 +140,7 @@ def test_every_listing_speaks_json(server, api):
 
 
 def test_keys_can_be_made_used_and_revoked(server):
-    made = json.loads(server.cli("key", "create", "--name", "robot", "--json").stdout)
+    made = json.loads(server.cli("key", "create", "robot", "--json").stdout)
     api = server.api(made["key"])
     assert api.get("/api/sandbox/instances")["items"] is not None
     assert server.cli("key", "revoke", made["id"]).returncode == 0
@@ -147,9 +149,10 @@ def test_keys_can_be_made_used_and_revoked(server):
     assert failure.value.status == 401
 
 
-def test_a_local_server_starts_by_itself(tmp_path):
+def test_a_local_server_starts_by_itself():
+    folder = tempfile.mkdtemp(prefix="atoll-local-")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("ATOLL")}
-    environment["ATOLL_DATA"] = str(tmp_path / "data")
+    environment["ATOLL_DATA"] = folder
     try:
         result = subprocess.run([atoll.ATOLL, "run", "-t", "host", "--no-internet", "--", "echo", "by itself"],
                                 env=environment, capture_output=True, timeout=60)
@@ -163,5 +166,6 @@ def test_a_local_server_starts_by_itself(tmp_path):
                 line = open(f"/proc/{pid}/cmdline", "rb").read()
             except OSError:
                 continue
-            if b"atolld" in line and str(tmp_path).encode() in line and b"--role" not in line:
+            if b"atolld" in line and folder.encode() in line and b"--role" not in line:
                 os.kill(int(pid), signal.SIGTERM)
+        shutil.rmtree(folder, ignore_errors=True)

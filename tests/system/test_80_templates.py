@@ -47,7 +47,8 @@ def import_file(api, name, kind, path):
 def check_template(api, name):
     with api.sandbox(template=name, internet=False) as sandbox:
         assert "busybox-test" in api.exec(sandbox, "cat /etc/os-release")["stdout"]
-        assert api.exec(sandbox, "id -u")["stdout"] == "1000\n"
+        assert api.exec(sandbox, "id -u")["stdout"] == "0\n", "an image that names no user runs as root"
+        assert api.exec(sandbox, "id -u", user="1000")["stdout"] == "1000\n"
         assert api.exec(sandbox, "id -u", user="root")["stdout"] == "0\n"
 
 
@@ -115,7 +116,7 @@ def test_import_of_a_docker_archive(api, tmp_path):
 
 def test_import_by_the_command_line(server, api, tmp_path):
     path = as_tar(busybox_root(tmp_path), tmp_path / "root.tar")
-    result = server.cli("template", "import", "--name", "by-cli", path)
+    result = server.cli("template", "import", "by-cli", path)
     assert result.returncode == 0, result.stderr
     try:
         check_template(api, "by-cli")
