@@ -39,6 +39,7 @@ static struct box *box_new(struct boxes *b, const char *id)
 	(void)snprintf(box->id, sizeof(box->id), "%s", id);
 	box->slot = SLOT_NONE;
 	box->pidfd = box->stop_fd = box->mounts_fd = -1;
+	box->disk_fd = box->disk_report_fd = -1;
 	box->process = (struct watch){.fd = -1, .on_ready = on_process_end};
 	box->setup = (struct watch){.fd = -1};
 	list_init(&box->item);
@@ -61,6 +62,9 @@ static void box_free(struct box *box)
 	fd_forget(&box->pidfd);
 	fd_forget(&box->mounts_fd);
 	fd_forget(&box->stop_fd);
+	job_cancel(&box->disk_job);
+	fd_forget(&box->disk_report_fd);
+	fd_forget(&box->disk_fd);
 	buf_done(&box->steps);
 	free(box);
 }
@@ -226,6 +230,24 @@ static void on_setup_answer(struct watch *watch)
 	answer_created(box);
 }
 
+static int set_up(struct box *box, struct error *err)
+{
+	if (box_set_up(box, err) < 0)
+		return -1;
+	return watch_start(box->boxes->events, &box->setup, box->cell->setup_fd, err);
+}
+
+static void on_disk(struct box *box, const struct error *disk_error)
+{
+	struct error err = *disk_error;
+
+	/* It may have been ended meanwhile. */
+	if (box->state != BOX_SETTING_UP)
+		return;
+	if (err.code != ERROR_NONE || set_up(box, &err) < 0)
+		fail_create(box, &err);
+}
+
 /* From here on the box has processes, and ends by their end. */
 static int take_cell(struct box *box, struct cell *cell, struct error *err)
 {
@@ -245,9 +267,10 @@ static int take_cell(struct box *box, struct cell *cell, struct error *err)
 	if (watch_start(b->events, &box->process, box->pidfd, err) < 0)
 		abort(); /* only out of memory */
 	timer_start(b->events, &box->deadline, SETUP_TIMEOUT_MS);
-	if (box_set_up(box, err) < 0)
-		return -1;
-	return watch_start(b->events, &box->setup, cell->setup_fd, err);
+	if (!box_wants_disk(box))
+		return set_up(box, err);
+	box->on_disk = on_disk;
+	return box_disk_start(box, err);
 }
 
 static void begin(struct box *box, struct cell *cell)
@@ -486,7 +509,7 @@ int boxes_usage(struct boxes *b, const char *id, struct broker_usage *ret, struc
 	        .cpu_us = usage.cpu_us,
 	        .memory_bytes = usage.memory_bytes,
 	        .memory_limit = usage.memory_limit,
-	        .disk_bytes = UINT64_MAX,
+	        .disk_bytes = box_disk_used(box),
 	        .disk_limit = box->disk_bytes,
 	        .pids = usage.pids,
 	        .pids_limit = usage.pids_limit,

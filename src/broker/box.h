@@ -55,6 +55,10 @@ struct box {
 	struct watch process, setup;
 	struct timer deadline; /* of the set-up, or of a stop's grace */
 	int stop_fd;           /* the connection on which the agent was asked to stop */
+	/* the disk of its own that is being made for it, or is made */
+	struct job disk_job;
+	int disk_report_fd, disk_fd;
+	void (*on_disk)(struct box *box, const struct error *err); /* ERROR_NONE = it is there */
 	/* what ends it */
 	bool remove_files, failed;
 	struct error failure;
@@ -121,6 +125,16 @@ MUST_CHECK int box_state_read(struct box *box, int folder, struct error *err);
 /* Pure: the text to the fields. */
 MUST_CHECK int box_state_parse(struct box *box, const char *text, char boot_id[64],
                                struct error *err);
+
+/* ---- in box_disk.c ---- */
+
+/* Whether this host can give a sandbox a disk with a hard limit. */
+bool box_disk_is_possible(void);
+bool box_wants_disk(const struct box *box);
+/* Calls on_disk later. */
+MUST_CHECK int box_disk_start(struct box *box, struct error *err);
+/* Bytes, or UINT64_MAX when not known. */
+uint64_t box_disk_used(const struct box *box);
 
 /* ---- in box_host.c ---- */
 

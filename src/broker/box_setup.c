@@ -28,28 +28,31 @@ void box_step(struct box *box, const char *name)
 
 static int open_root(struct box *box, int *ret_fd, struct error *err)
 {
+	const struct host *host = box->boxes->host;
 	struct cell *cell = box->cell;
 	char name[GROUP_NAME_SIZE];
 	struct root_options options = {.template_name = box->template_name,
-	                               .upper_folder = FOLDER_CELLS,
+	                               .upper_fd = host->folders[FOLDER_CELLS],
 	                               .upper_name = name,
 	                               .ids_fd = cell->ids_fd,
 	                               .stored_fd = cell->stored_fd};
 
 	host_group_name(box->slot, name);
-	if (box->restart) {
-		options.upper_folder = FOLDER_SANDBOXES;
+	if (box->disk_fd >= 0) {
+		options.upper_fd = box->disk_fd;
+		options.upper_name = "";
+	} else if (box->restart) {
+		options.upper_fd = host->folders[FOLDER_SANDBOXES];
 		options.upper_name = box->id;
 	} else if (cell->root_fd >= 0 &&
 	           cell->template_changes == box->boxes->cells->template_changes &&
 	           strcmp(cell->root_template, box->template_name) == 0) {
 		*ret_fd = TAKE_FD(cell->root_fd);
 		return 0;
-	} else {
-		/* Two overlays would share one upper layer. */
-		fd_forget(&cell->root_fd);
 	}
-	return host_root_open(box->boxes->host, &options, ret_fd, err);
+	/* Two overlays would share one upper layer. */
+	fd_forget(&cell->root_fd);
+	return host_root_open(host, &options, ret_fd, err);
 }
 
 /* Clones of what is shared. sudo's parts get the sandbox's ids, so that they are its root's. */
@@ -190,6 +193,7 @@ int box_set_up(struct box *box, struct error *err)
 	if (status == 0)
 		status = plan_and_send(box, &m, err);
 	close_mounts(&m);
+	fd_forget(&box->disk_fd);
 	box_step(box, "send");
 	host_fault("plan");
 	return status;

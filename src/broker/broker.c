@@ -65,7 +65,7 @@ static bool on_idle(struct events *events)
 	return cells_refill(&b->cells);
 }
 
-/* Locks end with the last process that holds them, connections too. */
+/* Locks end with the last process that holds them; connections and mounts, too. */
 static void on_child(struct events *events)
 {
 	struct broker *b = CONTAINER_OF(events, struct broker, events);
@@ -73,6 +73,7 @@ static void on_child(struct events *events)
 	fd_forget(&b->host.lock_fd);
 	slots_close(&b->slots);
 	server_forget(b);
+	cleaner_forget(b);
 }
 
 static void on_signal(struct watch *watch)
@@ -137,6 +138,9 @@ static int start(struct broker *b, const struct broker_options *options, struct 
 {
 	if (events_open(&b->events, err) < 0 || host_open(&b->host, options, err) < 0)
 		return -1;
+	b->host.can_limit_disk = options->disk_quota && box_disk_is_possible();
+	if (options->disk_quota && !b->host.can_limit_disk)
+		log_warning("disk limits need mkfs.ext4 and loop devices, going on without");
 	connect_parts(b);
 	if (open_signals(b, err) < 0)
 		return -1;

@@ -167,10 +167,15 @@ int job_start(struct events *events, struct job *job, int (*run)(void *context),
 	return -1;
 }
 
-void job_kill(struct job *job)
+void job_cancel(struct job *job)
 {
 	struct error ignored = {0};
 
-	if (job->pid)
-		(void)!pidfd_signal(job->pidfd, SIGKILL, &ignored);
+	if (!job->pid)
+		return;
+	watch_stop(job->events, &job->watch);
+	(void)!pidfd_signal(job->pidfd, SIGKILL, &ignored);
+	(void)waitid(P_PIDFD, (id_t)job->pidfd, &(siginfo_t){0}, WEXITED);
+	fd_forget(&job->pidfd);
+	job->pid = 0;
 }

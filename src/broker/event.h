@@ -55,4 +55,5 @@ struct job {
 };
 MUST_CHECK int job_start(struct events *events, struct job *job, int (*run)(void *context),
                          void *context, struct error *err);
-void job_kill(struct job *job);
+/* Kills and reaps it; on_end is not called. Fine when it does not run. */
+void job_cancel(struct job *job);

@@ -61,6 +61,7 @@ struct host {
 	int agent_fd;
 	int lock_fd; /* one broker per data folder */
 	char boot_id[64];
+	bool can_limit_disk;
 	struct cgroup_host cgroups;
 	struct network network;
 };
@@ -77,8 +78,8 @@ MUST_CHECK int host_check_space(const struct host *host, struct error *err);
 /* The root of a sandbox: a template below, its own files on top. In layers.c. */
 struct root_options {
 	const char *template_name;
-	enum host_folder upper_folder;
-	const char *upper_name; /* of the folder with upper and work */
+	int upper_fd;           /* the folder or mount with upper and work … */
+	const char *upper_name; /* … relative to this */
 	int ids_fd, stored_fd;  /* user namespaces: maps of the template's and of stored files */
 };
 MUST_CHECK int host_root_open(const struct host *host, const struct root_options *options,

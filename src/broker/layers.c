@@ -389,8 +389,7 @@ int host_root_open(const struct host *host, const struct root_options *root, int
 
 	if (open_lower(host, root, &lower, err) < 0)
 		return -1;
-	if (layer_open(host->folders[root->upper_folder], root->upper_name, &options, &upper, err) <
-	    0)
+	if (layer_open(root->upper_fd, root->upper_name, &options, &upper, err) < 0)
 		return -1;
 	return layer_overlay(lower, upper, ret_fd, err);
 }

@@ -185,13 +185,14 @@ static int open_user_namespace(struct maker *m, struct error *err)
 static void make_root(struct maker *m)
 {
 	const struct root_options options = {.template_name = m->cell->root_template,
-	                                     .upper_folder = FOLDER_CELLS,
+	                                     .upper_fd = m->host->folders[FOLDER_CELLS],
 	                                     .upper_name = m->name,
 	                                     .ids_fd = m->sent.fds[1],
 	                                     .stored_fd = m->sent.fds[2]};
 	struct error ignored = {0};
 
-	if (*m->cell->root_template &&
+	/* A disk of its own is only made when its size is known. */
+	if (*m->cell->root_template && !m->host->can_limit_disk &&
 	    host_root_open(m->host, &options, &m->sent.fds[4], &ignored) == 0)
 		m->sent.count = 5;
 }

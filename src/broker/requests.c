@@ -22,7 +22,7 @@ static int run_hello(const struct request_context *c, const void *request, struc
 	const struct host *host = &c->broker->host;
 	struct broker_welcome welcome = {.request = c->owed.request,
 	                                 .protocol = BROKER_PROTOCOL,
-	                                 .can_limit_disk = host->options.disk_quota,
+	                                 .can_limit_disk = host->can_limit_disk,
 	                                 .can_network = host->network.usable,
 	                                 .cgroup = host->cgroups.ops->name};
 

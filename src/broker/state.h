@@ -50,6 +50,8 @@ void broker_sweep(struct broker *b);
 /* The slot's rests are to be removed; then it is free again. SLOT_NONE: only the trash. The
  * descriptor is the callee's. */
 void cleaner_add(struct broker *b, uint32_t slot, int mounts_fd);
+/* In a child: lets go of mounts that wait for a later cleaner. */
+void cleaner_forget(struct broker *b);
 /* Does at once what the cleaner has to do: the broker ends. */
 void cleaner_finish(struct broker *b);
 bool chunk_is_alive(void *context, uint32_t first_slot);

@@ -129,6 +129,12 @@ void cleaner_add(struct broker *b, uint32_t slot, int mounts_fd)
 	schedule(b);
 }
 
+void cleaner_forget(struct broker *b)
+{
+	for (unsigned i = 0; i < b->cleaner.waiting_count; i++)
+		fd_forget(&b->cleaner.waiting[i].mounts_fd);
+}
+
 void cleaner_finish(struct broker *b)
 {
 	struct cleaner *c = &b->cleaner;
