@@ -24,7 +24,7 @@ static void update(struct connection *c)
 	bool reads = !c->worker && !c->held && !c->full && (c->attached || c->out.size == 0);
 	uint32_t events = (reads ? EPOLLIN : 0) | (c->out.size ? EPOLLOUT : 0);
 
-	if (c->watch.fd >= 0 && events != c->watch.events)
+	if (c->watch.fd >= 0 && !c->corked && events != c->watch.events)
 		watch_set(c->agent, &c->watch, events);
 }
 
@@ -54,7 +54,7 @@ static ssize_t send_now(struct connection *c, struct iovec *pieces, size_t count
 /* At once as far as the socket takes it; the rest is kept. */
 static void send_pieces(struct connection *c, struct iovec *pieces, size_t count)
 {
-	ssize_t sent = c->out.size ? 0 : send_now(c, pieces, count);
+	ssize_t sent = c->out.size || c->corked ? 0 : send_now(c, pieces, count);
 	size_t skip = sent > 0 ? (size_t)sent : 0;
 
 	if (sent < 0)
@@ -100,12 +100,27 @@ void connection_send_failed(struct connection *c, const struct error *err)
 
 static void send_kept(struct connection *c)
 {
-	ssize_t sent = send_now(c, &(struct iovec){c->out.data, c->out.size}, 1);
+	ssize_t sent = c->corked || c->out.size == 0
+	                       ? 0
+	                       : send_now(c, &(struct iovec){c->out.data, c->out.size}, 1);
 
 	if (sent > 0)
 		buf_consume(&c->out, (size_t)sent);
 	if (c->out.size == 0)
 		buf_done(&c->out);
+}
+
+void connection_cork(struct connection *c)
+{
+	c->corked = true;
+}
+
+void connection_uncork(struct connection *c)
+{
+	c->corked = false;
+	send_kept(c);
+	connection_flush(c);
+	update(c);
 }
 
 /* ---- output of the process ---- */
@@ -145,6 +160,12 @@ static bool send_output(struct connection *c, unsigned stream)
 	return true;
 }
 
+/* What cannot be sent at once stays in the ring, which holds the process back. */
+static bool has_room(const struct connection *c)
+{
+	return c->out.size <= (c->corked ? AGENT_DATA_MAX : 0);
+}
+
 static bool has_sent_all(const struct connection *c)
 {
 	for (int i = 0; i < 2; i++)
@@ -179,7 +200,7 @@ void connection_flush(struct connection *c)
 	if (!c->attached)
 		return;
 	/* Any send may find the peer gone, which ends the connection and its view. */
-	while (sent && c->watch.fd >= 0 && c->out.size == 0) {
+	while (sent && c->watch.fd >= 0 && has_room(c)) {
 		sent = send_output(c, 0);
 		if (c->watch.fd >= 0)
 			sent |= send_output(c, 1);

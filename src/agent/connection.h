@@ -28,6 +28,7 @@ struct connection {
 	struct list viewer;      /* in process->viewers when attached */
 	bool attached, read_only;
 	bool ends_process;    /* kill the process when this connection breaks */
+	bool corked;          /* what is sent is kept until connection_uncork */
 	bool detached_start;  /* DONE follows STARTED */
 	uint64_t next[2];     /* first offsets not sent */
 	uint64_t until[2];    /* detach there by itself */
@@ -47,6 +48,9 @@ void connection_send(struct connection *c, uint16_t type, const struct wire_memb
                      const void *message);
 void connection_send_done(struct connection *c, uint64_t count);
 void connection_send_failed(struct connection *c, const struct error *err);
+/* Between these everything that is sent goes out in one piece. */
+void connection_cork(struct connection *c);
+void connection_uncork(struct connection *c);
 /* Takes what frames are there, as far as it may. `bytes` are new ones. */
 void connection_handle(struct connection *c, struct span bytes);
 

@@ -37,7 +37,6 @@ enum stage {
 /* Lies at the upper end of its stack's mapping. `stage` to `holding` are shared. */
 struct keeper {
 	const struct spawn *spawn;
-	int told;
 	pid_t pid;
 	_Atomic int stage; /* reached, or failed at when `failure` is set */
 	_Atomic int failure;
@@ -175,7 +174,6 @@ ON_OWN_STACK static void wait_for_all(struct keeper *k)
 ON_OWN_STACK static int keep(void *argument)
 {
 	struct keeper *k = argument;
-	uint64_t one = 1;
 	long pid;
 
 	(void)raw_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0);
@@ -189,29 +187,41 @@ ON_OWN_STACK static int keep(void *argument)
 		return 0;
 	}
 	k->command = (int)pid;
-	if (!k->failure) {
+	if (!k->failure)
 		k->stage = STAGE_RUNNING;
-		(void)raw_call(SYS_write, k->told, (long)&one, sizeof(one), 0);
-	}
 	wait_for_all(k);
 	return 0;
 }
 
 /* ---- in the agent ---- */
 
-int keeper_start(const struct spawn *spawn, int told, struct keeper **ret, struct error *err)
+/* One stack is kept: commands mostly come one after the other. */
+static char *spare;
+
+static char *map_stack(void)
 {
-	char *map = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_READ | PROT_WRITE,
-	                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *map = TAKE(spare);
+
+	if (map)
+		return map;
+	map = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_READ | PROT_WRITE,
+	           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED)
+		return NULL;
+	(void)mprotect(map, GUARD_SIZE, PROT_NONE);
+	return map;
+}
+
+int keeper_start(const struct spawn *spawn, struct keeper **ret, struct error *err)
+{
+	char *map = map_stack();
 	struct keeper *k;
 	long pid;
 
-	if (map == MAP_FAILED)
+	if (!map)
 		return FAIL_ERRNO(err, "map a stack");
-	(void)mprotect(map, GUARD_SIZE, PROT_NONE);
 	k = (struct keeper *)(void *)(map + GUARD_SIZE + STACK_SIZE) - 1;
-	k->spawn = spawn;
-	k->told = told;
+	*k = (struct keeper){.spawn = spawn};
 	pid = raw_clone(CLONE_VM | CLONE_FILES | SIGCHLD, (void *)((uintptr_t)k & ~(uintptr_t)63),
 	                keep, k);
 	if (pid < 0) {
@@ -226,8 +236,12 @@ int keeper_start(const struct spawn *spawn, int told, struct keeper **ret, struc
 
 void keeper_free(struct keeper *k)
 {
-	if (k)
+	if (!k)
+		return;
+	if (spare)
 		(void)munmap(mapping_of(k), GUARD_SIZE + STACK_SIZE);
+	else
+		spare = mapping_of(k);
 }
 
 pid_t keeper_pid(const struct keeper *k)

@@ -11,9 +11,9 @@
  * Not chosen: making the command itself the subreaper (cheapest, but its wait() would then see
  * children that it never started), a cgroup or pid namespace per command (not to be had inside).
  *
- * keeper_start returns at once; the keeper writes to `told` when the command has been executed, or
- * exits when that failed. The agent learns of every end by SIGCHLD. `spawn` and its descriptors
- * must stay until keeper_has_started or the keeper's exit. */
+ * keeper_start returns at once. keeper_has_started tells whether the command has been executed; a
+ * failed start, like any end, comes as SIGCHLD. `spawn` and its descriptors must stay until then.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -37,8 +37,7 @@ struct spawn {
 
 struct keeper;
 
-MUST_CHECK int keeper_start(const struct spawn *spawn, int told, struct keeper **ret,
-                            struct error *err);
+MUST_CHECK int keeper_start(const struct spawn *spawn, struct keeper **ret, struct error *err);
 /* Only after the keeper was waited for. */
 void keeper_free(struct keeper *k);
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "base/clock.h"
 
 #define EVENTS_AT_ONCE 16
+#define SIGNALS_AT_ONCE 2 /* that we take: each is pending at most once */
 #define SIGTERM_GRACE_MS 2000
 #define KILL_AGAIN_MS 20
 
@@ -23,17 +23,18 @@ void watch_set(struct agent *a, struct watch *w, uint32_t events)
 {
 	struct epoll_event event = {.events = events, .data = {.ptr = w}};
 
-	if (epoll_ctl(a->epoll, EPOLL_CTL_MOD, w->fd, &event) < 0) {
-		assert(errno == ENOENT);
-		if (epoll_ctl(a->epoll, EPOLL_CTL_ADD, w->fd, &event) < 0)
-			abort();
-	}
+	/* Fails only without memory. */
+	if (epoll_ctl(a->epoll, w->added ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, w->fd, &event) < 0)
+		abort();
+	w->added = true;
 	w->events = events;
 }
 
 void watch_pause(struct agent *a, struct watch *w)
 {
-	(void)epoll_ctl(a->epoll, EPOLL_CTL_DEL, w->fd, NULL);
+	if (w->added)
+		(void)epoll_ctl(a->epoll, EPOLL_CTL_DEL, w->fd, NULL);
+	w->added = false;
 	w->events = 0;
 }
 
@@ -42,7 +43,7 @@ void watch_close(struct agent *a, struct watch *w)
 	if (w->fd < 0)
 		return;
 	/* A descriptor that a child still shares would stay in the set after close. */
-	(void)epoll_ctl(a->epoll, EPOLL_CTL_DEL, w->fd, NULL);
+	watch_pause(a, w);
 	(void)close(w->fd);
 	w->fd = -1;
 }
@@ -78,11 +79,12 @@ static bool is_from_inside(const struct signalfd_siginfo *info)
 
 void agent_on_signal(struct agent *a, struct watch *w, uint32_t events)
 {
-	struct signalfd_siginfo info;
+	struct signalfd_siginfo infos[SIGNALS_AT_ONCE];
+	ssize_t got = read(w->fd, infos, sizeof(infos));
 
 	(void)events;
-	while (read(w->fd, &info, sizeof(info)) == sizeof(info))
-		if (info.ssi_signo == SIGTERM && !is_from_inside(&info))
+	for (ssize_t i = 0; i < got / (ssize_t)sizeof(infos[0]); i++)
+		if (infos[i].ssi_signo == SIGTERM && !is_from_inside(&infos[i]))
 			agent_stop_all(a, SIGTERM_GRACE_MS);
 	reap(a);
 }

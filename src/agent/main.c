@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -126,15 +125,6 @@ static void on_listener(struct agent *a, struct watch *w, uint32_t events)
 		connection_accept(a, fd);
 }
 
-static void on_started(struct agent *a, struct watch *w, uint32_t events)
-{
-	uint64_t count;
-
-	(void)events;
-	if (read(w->fd, &count, sizeof(count)) > 0)
-		process_on_started(a);
-}
-
 static int open_watches(struct agent *a, int listener, struct error *err)
 {
 	sigset_t signals;
@@ -146,13 +136,10 @@ static int open_watches(struct agent *a, int listener, struct error *err)
 	a->listener = (struct watch){.fd = listener, .on_event = on_listener};
 	a->signals = (struct watch){.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK),
 	                            .on_event = agent_on_signal};
-	a->started = (struct watch){.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
-	                            .on_event = on_started};
-	if (a->epoll < 0 || a->signals.fd < 0 || a->started.fd < 0)
+	if (a->epoll < 0 || a->signals.fd < 0)
 		return FAIL_ERRNO(err, "open the event loop");
 	watch_set(a, &a->listener, EPOLLIN);
 	watch_set(a, &a->signals, EPOLLIN);
-	watch_set(a, &a->started, EPOLLIN);
 	return 0;
 }
 

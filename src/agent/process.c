@@ -67,7 +67,7 @@ static struct process *process_new(struct agent *a, const struct agent_exec *exe
 	}
 	p->started_ms = clock_monotonic_ms();
 	p->deadline = exec->timeout_ms ? deadline_in((int64_t)exec->timeout_ms) : DEADLINE_NEVER;
-	p->over_at = p->kill_at = DEADLINE_NEVER;
+	p->look_at = p->over_at = p->kill_at = DEADLINE_NEVER;
 	list_init(&p->viewers);
 	list_init(&p->item);
 	describe(p, exec);
@@ -160,6 +160,9 @@ int process_start(struct agent *a, const struct agent_exec *exec, struct arena *
 	}
 	list_append(&a->processes, &p->item);
 	a->running_count++;
+	p->look_at = deadline_in(PROCESS_ANNOUNCE_MS);
+	process_open_stdin(p);
+	process_watch_output(p);
 	*ret = p;
 	return 0;
 }
@@ -203,23 +206,19 @@ static void on_started(struct process *p)
 	p->info.pid = (uint32_t)keeper_command(p->keeper);
 	close_spawn_fds(p);
 	arena_done(&p->spawn_arena);
-	process_open_stdin(p);
-	process_watch_output(p);
+	p->look_at = DEADLINE_NEVER;
 	if (p->killing)
 		process_kill_tree(p);
 	if (p->starter)
 		connection_on_started(p->starter);
 	p->starter = NULL;
+	process_resume(p);
 }
 
-void process_on_started(struct agent *a)
+void process_look_for_start(struct process *p)
 {
-	LIST_EACH (&a->processes, item) {
-		struct process *p = LIST_ENTRY(item, struct process, item);
-
-		if (!p->started && p->keeper && keeper_has_started(p->keeper))
-			on_started(p);
-	}
+	if (!p->started && p->keeper && keeper_has_started(p->keeper))
+		on_started(p);
 }
 
 static void on_start_failed(struct process *p, const struct error *err)
@@ -267,7 +266,7 @@ static void on_ended(struct process *p)
 	if (ran && !p->started)
 		on_started(p);
 	keeper_free(TAKE(p->keeper));
-	p->deadline = p->kill_at = DEADLINE_NEVER;
+	p->look_at = p->deadline = p->kill_at = DEADLINE_NEVER;
 	if (!ran) {
 		on_start_failed(p, &err);
 		return;
@@ -280,13 +279,25 @@ static void on_ended(struct process *p)
 		p->over_at = deadline_in(PROCESS_GRACE_MS);
 }
 
+/* Often the start is known only now: all that there is to say goes out at once. */
+static void on_keeper_exit(struct process *p)
+{
+	struct connection *starter = p->starter;
+
+	if (starter)
+		connection_cork(starter);
+	on_ended(p);
+	if (starter)
+		connection_uncork(starter);
+}
+
 bool process_on_keeper_exit(struct agent *a, pid_t pid)
 {
 	LIST_EACH (&a->processes, item) {
 		struct process *p = LIST_ENTRY(item, struct process, item);
 
 		if (p->keeper && keeper_pid(p->keeper) == pid) {
-			on_ended(p);
+			on_keeper_exit(p);
 			return true;
 		}
 	}
@@ -298,6 +309,7 @@ bool process_on_keeper_exit(struct agent *a, pid_t pid)
 void process_kill_tree(struct process *p)
 {
 	p->killing = true;
+	process_look_for_start(p);
 	if (!p->keeper || !p->started)
 		return; /* over, or done by on_started */
 	keeper_hold(p->keeper);
@@ -313,6 +325,7 @@ int process_signal(struct process *p, const struct agent_signal *signal, struct 
 	if (!p->keeper)
 		return FAIL(err, ERROR_CONFLICT, "process %lu has ended",
 		            (unsigned long)p->info.process);
+	process_look_for_start(p);
 	if (signal->whole_tree && signal->signal == SIGKILL) {
 		process_kill_tree(p);
 	} else if (!p->started) {
@@ -343,9 +356,12 @@ int process_resize(struct process *p, const struct agent_resize *size, struct er
 
 static int64_t earliest(const struct process *p)
 {
-	int64_t first = p->deadline < p->over_at ? p->deadline : p->over_at;
+	const int64_t times[] = {p->look_at, p->deadline, p->over_at, p->kill_at};
+	int64_t first = DEADLINE_NEVER;
 
-	return p->kill_at < first ? p->kill_at : first;
+	for (size_t i = 0; i < COUNT_OF(times); i++)
+		first = times[i] < first ? times[i] : first;
+	return first;
 }
 
 int64_t process_next_deadline(struct agent *a)
@@ -365,6 +381,10 @@ void process_run_timers(struct agent *a, int64_t now)
 	LIST_EACH (&a->processes, item) {
 		struct process *p = LIST_ENTRY(item, struct process, item);
 
+		if (p->look_at <= now) {
+			p->look_at = deadline_in(PROCESS_ANNOUNCE_MS);
+			process_look_for_start(p);
+		}
 		if (p->deadline <= now) {
 			p->deadline = DEADLINE_NEVER;
 			p->info.timed_out = 1;

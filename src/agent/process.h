@@ -3,6 +3,8 @@
  *
  *   starting ──> running ──> main process ended ──> over (EXIT is sent) ──> forgotten
  *
+ * STARTED is sent with the first output, with the end, or after PROCESS_ANNOUNCE_MS: to a short
+ * command two messages would cost two wake-ups, on its way and on the client's.
  * It is over when both output pipes are at their end, or PROCESS_GRACE_MS after the main process:
  * `sh -c 'server &'` leaves somebody behind who holds the pipe open for ever. What such a one still
  * writes goes to the ring until the process is forgotten. */
@@ -20,6 +22,7 @@
 #define PROCESS_RUNNING_MAX 128
 #define PROCESS_ENDED_MAX 64
 #define PROCESS_GRACE_MS 50
+#define PROCESS_ANNOUNCE_MS 2 /* until a silent command that goes on is told to have started */
 #define PROCESS_STDIN_MAX (256 * 1024) /* bytes kept for a command that does not read them */
 #define PROCESS_RINGS_MAX (32 * 1024 * 1024)
 
@@ -51,7 +54,8 @@ struct process {
 
 	struct list viewers;        /* struct connection, attached */
 	struct connection *starter; /* waits for the start; NULL when it has gone */
-	int64_t started_ms, deadline, over_at, kill_at; /* monotonic; DEADLINE_NEVER */
+	int64_t started_ms;         /* monotonic, like what follows; or DEADLINE_NEVER */
+	int64_t look_at, deadline, over_at, kill_at;
 };
 
 /* `arena` holds the texts of `exec` and is taken. */
@@ -63,7 +67,8 @@ void process_forget(struct process *p);
 void process_free_forgotten(struct agent *a);
 /* What lists and replies tell about it, now. */
 struct agent_process process_info(const struct process *p);
-void process_on_started(struct agent *a);
+/* Looks whether the command has been executed meanwhile. */
+void process_look_for_start(struct process *p);
 /* True when the pid was one of our keepers. */
 bool process_on_keeper_exit(struct agent *a, pid_t pid);
 void process_kill_tree(struct process *p);

@@ -202,8 +202,7 @@ int process_spawn(struct process *p, const struct agent_exec *exec, struct error
 	s->resolve = p->agent->resolve;
 	s->tty = (exec->flags & AGENT_EXEC_TTY) != 0;
 	s->no_privileges = (exec->flags & AGENT_EXEC_NO_PRIVILEGES) != 0;
-	if (open_streams(p, exec, err) < 0 ||
-	    keeper_start(s, p->agent->started.fd, &p->keeper, err) < 0) {
+	if (open_streams(p, exec, err) < 0 || keeper_start(s, &p->keeper, err) < 0) {
 		close_streams(p);
 		return -1;
 	}

@@ -13,13 +13,14 @@ struct agent;
 /* A descriptor in the epoll set; -1 once it is closed. Embedded in what it belongs to. */
 struct watch {
 	int fd;
+	bool added;      /* to the set */
 	uint32_t events; /* asked for; EPOLLHUP and EPOLLERR come always */
 	void (*on_event)(struct agent *a, struct watch *w, uint32_t events);
 };
 
 struct agent {
 	int epoll;
-	struct watch listener, signals, started; /* started: keepers count here */
+	struct watch listener, signals;
 
 	/* Paths are resolved from `root` by the rules `resolve` (RESOLVE_*): "/", or the folder
 	 * of a sandbox that has no namespaces, whose path `home` is then. */

@@ -67,8 +67,7 @@ void process_feed(struct process *p, struct span bytes)
 	if (p->in.fd < 0 || p->stdin_ends)
 		return; /* as a write to a closed pipe: the bytes have no reader */
 	buf_add_span(&p->stdin_bytes, bytes);
-	if (p->started)
-		write_stdin(p);
+	write_stdin(p);
 }
 
 void process_end_stdin(struct process *p)
@@ -78,8 +77,7 @@ void process_end_stdin(struct process *p)
 		return;
 	}
 	p->stdin_ends = true;
-	if (p->started)
-		write_stdin(p);
+	write_stdin(p);
 }
 
 /* ---- output ---- */
@@ -87,7 +85,7 @@ void process_end_stdin(struct process *p)
 /* What the slowest reader still has to get may not be overwritten. */
 static uint64_t floor_of(const struct process *p, unsigned stream)
 {
-	uint64_t floor = UINT64_MAX;
+	uint64_t floor = p->starter ? 0 : UINT64_MAX; /* who started it will read from the start */
 
 	LIST_EACH (&p->viewers, item) {
 		uint64_t next = LIST_ENTRY(item, struct connection, viewer)->next[stream];
@@ -176,6 +174,7 @@ static void on_output(struct agent *a, struct watch *w, uint32_t events)
 
 	(void)a;
 	(void)events;
+	process_look_for_start(p);
 	for (int i = 0; i < READS_AT_ONCE && read_some(c) > 0; i++)
 		;
 	/* The last of it, after the main process. */
@@ -195,7 +194,7 @@ void process_watch_output(struct process *p)
 void process_resume(struct process *p)
 {
 	for (unsigned i = 0; i < 2; i++)
-		if (p->started && p->out[i].watch.fd >= 0 && !(p->out[i].watch.events & EPOLLIN))
+		if (p->out[i].watch.fd >= 0 && !(p->out[i].watch.events & EPOLLIN))
 			watch_set(p->agent, &p->out[i].watch, EPOLLIN);
 }
 
