@@ -2,6 +2,7 @@
 #include "harness.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 
 static void a_stopped_sandbox_keeps_its_files_and_starts_again(void **state)
 {

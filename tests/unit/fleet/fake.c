@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+char fake_running[] = "running", fake_files[] = "files";
+
+static struct fake *fake_of(struct provider *p)
+{
+	return (struct fake *)(void *)p;
+}
+
+/* Counts the call, with the mutex left held; whether it is to fail. */
+static bool fake_enter(struct fake *f, enum call call)
+{
+	pthread_mutex_lock(&f->mutex);
+	f->calls[call]++;
+	return f->fails[call];
+}
+
+static int fake_leave(struct fake *f, bool fails, struct error *err)
+{
+	pthread_cond_broadcast(&f->changed);
+	pthread_mutex_unlock(&f->mutex);
+	return fails ? FAIL(err, ERROR_SYSTEM, "the provider fails on purpose") : 0;
+}
+
+static int fake_create(struct provider *p, const struct sandbox_spec *spec, int64_t deadline UNUSED,
+                       struct provider_created *ret, struct error *err)
+{
+	struct fake *f = fake_of(p);
+	bool fails = fake_enter(f, CALL_CREATE);
+
+	f->at_gate++;
+	pthread_cond_broadcast(&f->changed);
+	while (f->is_gate_shut)
+		pthread_cond_wait(&f->changed, &f->mutex);
+	f->at_gate--;
+	if (!fails || f->leaves_remains)
+		map_put(&f->sandboxes, spec->id, fails ? fake_files : fake_running);
+	*ret = (struct provider_created){.disk_is_advisory = true, .effective = spec->resources};
+	return fake_leave(f, fails, err);
+}
+
+static int fake_destroy(struct provider *p, const char *id, int64_t deadline UNUSED,
+                        struct error *err)
+{
+	struct fake *f = fake_of(p);
+	bool fails = fake_enter(f, CALL_DESTROY);
+
+	if (!fails)
+		map_remove(&f->sandboxes, id);
+	return fake_leave(f, fails, err);
+}
+
+static int fake_stop(struct provider *p, const char *id, int64_t grace_ms UNUSED,
+                     int64_t deadline UNUSED, struct error *err)
+{
+	struct fake *f = fake_of(p);
+	bool fails = fake_enter(f, CALL_STOP) || !map_find(&f->sandboxes, id);
+
+	if (!fails)
+		map_put(&f->sandboxes, id, fake_files);
+	return fake_leave(f, fails, err);
+}
+
+static int fake_start(struct provider *p, const struct sandbox_spec *spec, int64_t deadline UNUSED,
+                      struct provider_created *ret, struct error *err)
+{
+	struct fake *f = fake_of(p);
+	bool fails = fake_enter(f, CALL_START) || !map_find(&f->sandboxes, spec->id);
+
+	if (!fails)
+		map_put(&f->sandboxes, spec->id, fake_running);
+	*ret = (struct provider_created){.effective = spec->resources};
+	return fake_leave(f, fails, err);
+}
+
+static int fake_list(struct provider *p, struct arena *a, struct provider_list *ret,
+                     struct error *err)
+{
+	struct fake *f = fake_of(p);
+	bool fails = fake_enter(f, CALL_LIST);
+	const char *id, *value;
+	size_t at = 0;
+
+	*ret = (struct provider_list){
+	        .entries = ARENA_ARRAY(a, struct provider_entry, f->sandboxes.count + 1)};
+	while ((value = map_next(&f->sandboxes, &at, &id))) {
+		struct provider_entry *entry = &ret->entries[ret->count++];
+
+		snprintf(entry->id, sizeof(entry->id), "%s", id);
+		entry->running = value == fake_running;
+	}
+	return fake_leave(f, fails, err);
+}
+
+static int fake_stats(struct provider *p, const char *id UNUSED, struct provider_stats *ret,
+                      struct error *err)
+{
+	*ret = (struct provider_stats){.pids = 3};
+	return fake_leave(fake_of(p), fake_enter(fake_of(p), CALL_STATS), err);
+}
+
+static int fake_template(struct provider *p, const struct provider_template *request,
+                         int64_t deadline UNUSED, struct error *err)
+{
+	struct fake *f = fake_of(p);
+	bool fails = fake_enter(f, CALL_TEMPLATE);
+
+	f->at_gate++;
+	pthread_cond_broadcast(&f->changed);
+	while (f->is_gate_shut)
+		pthread_cond_wait(&f->changed, &f->mutex);
+	f->at_gate--;
+	if (request->on_progress)
+		request->on_progress(request->context, 50, "half way");
+	return fake_leave(f, fails, err);
+}
+
+struct fake_connection {
+	struct fake *fake;
+	int fd; /* the agent's end */
+};
+
+/* An agent that answers one ping. */
+static void *fake_agent(void *argument)
+{
+	AUTO(buf_done) struct buf in = BUF(WIRE_PAYLOAD_MAX);
+	AUTO(buf_done) struct buf out = BUF(WIRE_PAYLOAD_MAX);
+	struct fake_connection *connection = argument;
+	struct agent_pong pong = {.protocol = AGENT_PROTOCOL, .boot_id = "fake"};
+	struct error err = {0};
+	uint16_t type;
+
+	pthread_mutex_lock(&connection->fake->mutex);
+	pong.processes = connection->fake->processes;
+	pthread_mutex_unlock(&connection->fake->mutex);
+	if (wire_receive(connection->fd, deadline_in(5000), &type, &in, &err) == 0 &&
+	    wire_encode(&out, AGENT_PONG, agent_pong_shape, &pong, &err) == 0)
+		(void)!wire_send(connection->fd, buf_span(&out), deadline_in(5000), &err);
+	close(connection->fd);
+	free(connection);
+	return NULL;
+}
+
+static int fake_connect(struct provider *p, const char *id UNUSED, int64_t deadline UNUSED,
+                        int *ret_fd, struct error *err)
+{
+	struct fake_connection *connection = malloc(sizeof(*connection));
+	pthread_t thread;
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return FAIL_ERRNO(err, "socket pair");
+	connection->fake = fake_of(p);
+	connection->fd = ends[1];
+	assert_int_equal(pthread_create(&thread, NULL, fake_agent, connection), 0);
+	pthread_detach(thread);
+	*ret_fd = ends[0];
+	return 0;
+}
+
+static const struct compute_ops fake_compute = {.connect = fake_connect};
+
+void fake_init(struct fake *f)
+{
+	*f = (struct fake){.own = {.name = "fake",
+	                           .isolation = "none",
+	                           .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC |
+	                                        PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK |
+	                                        PROVIDER_CAN_TEMPLATE | PROVIDER_SURVIVES,
+	                           .create = fake_create,
+	                           .destroy = fake_destroy,
+	                           .stop = fake_stop,
+	                           .start = fake_start,
+	                           .list = fake_list,
+	                           .stats = fake_stats,
+	                           .template_make = fake_template,
+	                           .compute = &fake_compute}};
+	f->ops = &f->own;
+	pthread_mutex_init(&f->mutex, NULL);
+	pthread_cond_init(&f->changed, NULL);
+}
+
+void fake_done(struct fake *f)
+{
+	map_done(&f->sandboxes);
+	pthread_cond_destroy(&f->changed);
+	pthread_mutex_destroy(&f->mutex);
+}
+
+const char *fake_has(struct fake *f, const char *id)
+{
+	const char *value;
+
+	pthread_mutex_lock(&f->mutex);
+	value = map_find(&f->sandboxes, id);
+	pthread_mutex_unlock(&f->mutex);
+	return value ? value : "nothing";
+}
+
+void fake_set(struct fake *f, const char *id, char *value)
+{
+	pthread_mutex_lock(&f->mutex);
+	if (value)
+		map_put(&f->sandboxes, id, value);
+	else
+		map_remove(&f->sandboxes, id);
+	pthread_mutex_unlock(&f->mutex);
+}
+
+void fake_fail(struct fake *f, enum call call, bool fails)
+{
+	pthread_mutex_lock(&f->mutex);
+	f->fails[call] = fails;
+	pthread_mutex_unlock(&f->mutex);
+}
+
+void fake_gate(struct fake *f, bool is_shut)
+{
+	pthread_mutex_lock(&f->mutex);
+	f->is_gate_shut = is_shut;
+	pthread_cond_broadcast(&f->changed);
+	pthread_mutex_unlock(&f->mutex);
+}
+
+void fake_wait_at_gate(struct fake *f)
+{
+	pthread_mutex_lock(&f->mutex);
+	while (f->at_gate == 0)
+		pthread_cond_wait(&f->changed, &f->mutex);
+	pthread_mutex_unlock(&f->mutex);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+
+void harness_start(struct harness *h)
+{
+	struct error err = {0};
+	const struct worker_options workers = {.threads = 4, .queue_max = 16};
+
+	assert_done(worker_pool_start(&workers, &h->workers, &err));
+	const struct fleet_options options = {.config = &h->config,
+	                                      .store = h->store,
+	                                      .provider = (struct provider *)(void *)&h->fake,
+	                                      .workers = h->workers};
+	assert_done(fleet_open(&options, &h->fleet, &err));
+}
+
+void harness_drain(struct harness *h)
+{
+	worker_pool_stop(h->workers);
+	h->workers = NULL;
+}
+
+void harness_stop(struct harness *h)
+{
+	harness_drain(h);
+	fleet_close(h->fleet);
+}
+
+int harness_open(void **state)
+{
+	struct harness *h = calloc(1, sizeof(*h));
+	struct project_record project = {.id = PROJECT, .name = "default", .created_at = 1};
+	struct error err = {0};
+	unsigned added;
+
+	log_open("test", LOG_ERROR);
+	snprintf(h->data_dir, sizeof(h->data_dir), "/nonexistent/atoll-test");
+	h->config = (struct config){.data_dir = h->data_dir,
+	                            .provider = "fake",
+	                            .defaults = {.cpu = 1, .memory_mb = 512},
+	                            .sandboxes_max = 100,
+	                            .idle_reap_ms = 3600 * 1000,
+	                            .lifetime_max_ms = 24 * 3600 * 1000,
+	                            .default_template = "host",
+	                            .internet = true,
+	                            .region = "here"};
+	fake_init(&h->fake);
+	assert_done(store_open("sqlite::memory:", &h->store, &err));
+	assert_done(store_project_insert(h->store, &project, &err));
+	harness_start(h);
+	assert_done(fleet_templates_seed(h->fleet, &added, &err));
+	*state = h;
+	return 0;
+}
+
+int harness_close(void **state)
+{
+	struct harness *h = *state;
+
+	harness_stop(h);
+	store_close(h->store);
+	fake_done(&h->fake);
+	arena_done(&h->arena);
+	free(h);
+	return 0;
+}
+
+void harness_restart(struct harness *h)
+{
+	struct error err = {0};
+
+	harness_stop(h);
+	harness_start(h);
+	assert_done(fleet_recover(h->fleet, &err));
+}
+
+struct sandbox_record create_with(struct harness *h, struct fleet_create request)
+{
+	struct error err = {0};
+	struct sandbox_record r = {0};
+
+	request.project_id = PROJECT;
+	request.internet = -1;
+	request.wait = true;
+	assert_done(fleet_create(h->fleet, &h->arena, &request, &r, &err));
+	return r;
+}
+
+struct sandbox_record create(struct harness *h)
+{
+	return create_with(h, (struct fleet_create){0});
+}
+
+struct sandbox_record find(struct harness *h, const char *id)
+{
+	struct error err = {0};
+	struct sandbox_record r = {0};
+
+	assert_done(fleet_find(h->fleet, &h->arena, PROJECT, id, &r, &err));
+	return r;
+}
+
+void assert_gone(struct harness *h, const char *id)
+{
+	struct error err = {0};
+	struct sandbox_record r;
+
+	assert_refused(fleet_find(h->fleet, &h->arena, PROJECT, id, &r, &err), ERROR_NOT_FOUND);
+	assert_string_equal(fake_has(&h->fake, id), "nothing");
+}
