@@ -328,7 +328,7 @@ def run(arguments, folder):
     watch = Stopwatch(folder)
     daemon = prepare_containers(folder, skipped) if "peers" in only else None
     peers = usable_peers(watch, folder, skipped) if "peers" in only else {}
-    server = atoll.Server(flags=["--log-level", "info", "--sandboxes-max", "5000"]).start()
+    server = atoll.Server(flags=["--log-level", "debug", "--debug", "provider", "--sandboxes-max", "5000"]).start()
     try:
         watch.order("connect", "127.0.0.1", server.port, server.key)
         for pause, rounds in ((0, arguments.rounds), (0.1, arguments.rounds)) if "api" in only else ():

@@ -16,9 +16,9 @@ PATH = "/api/sandbox/instances"
 
 @pytest.fixture
 def small_disk():
-    """A data folder on a filesystem of 96 MiB."""
+    """A data folder on a filesystem of 700 MiB."""
     image = tempfile.NamedTemporaryFile(prefix="atoll-disk-", suffix=".img", delete=False)
-    image.truncate(96 << 20)
+    image.truncate(700 << 20)
     image.close()
     folder = tempfile.mkdtemp(prefix="atoll-small-")
     try:
