@@ -87,7 +87,7 @@ int netlink_socket(int *ret_fd, struct error *err)
 static unsigned count_messages(const struct buf *batch)
 {
 	unsigned count = 0, left = (unsigned)batch->size;
-	const struct nlmsghdr *head = (const void *)batch->data;
+	struct nlmsghdr *head = (void *)batch->data;
 
 	for (; NLMSG_OK(head, left); head = NLMSG_NEXT(head, left))
 		count++;
@@ -95,10 +95,10 @@ static unsigned count_messages(const struct buf *batch)
 }
 
 /* Answers in one datagram: how many, and the first failure as a positive errno. */
-static void read_answers(const char *data, size_t size, unsigned *count, int *failure)
+static void read_answers(char *data, size_t size, unsigned *count, int *failure)
 {
 	unsigned left = (unsigned)size;
-	const struct nlmsghdr *head = (const void *)data;
+	struct nlmsghdr *head = (void *)data;
 
 	for (; NLMSG_OK(head, left); head = NLMSG_NEXT(head, left)) {
 		const struct nlmsgerr *answer = NLMSG_DATA(head);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of what atolld may ask for. */
+#include "broker/requests.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +9,6 @@
 #include <unistd.h>
 
 #include "broker/check.h"
-#include "broker/requests.h"
 #include "broker/state.h"
 
 static void answer_ok(const struct request_context *c)

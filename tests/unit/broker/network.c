@@ -154,7 +154,7 @@ TEST(a_subnet_smaller_than_a_chunk_ends_the_range_early)
 static unsigned count_type(const struct buf *batch, uint16_t type)
 {
 	unsigned count = 0, left = (unsigned)batch->size;
-	const struct nlmsghdr *head = (const void *)batch->data;
+	struct nlmsghdr *head = (void *)batch->data;
 
 	for (; NLMSG_OK(head, left); head = NLMSG_NEXT(head, left))
 		count += head->nlmsg_type == type;
