@@ -135,18 +135,15 @@ static bool cached(struct template_cache *c, struct arena *a, const char *key,
 static void keep(struct template_cache *c, const char *key, const struct template_record *t,
                  uint64_t generation)
 {
-	struct template_entry *entry = calloc(1, sizeof(*entry)), *old = NULL;
+	struct template_entry *entry = calloc(1, sizeof(*entry)), *old = entry;
 
 	if (!entry)
 		abort();
 	template_copy(&entry->arena, t, &entry->record);
 	pthread_mutex_lock(&c->mutex);
-	if (c->generation != generation)
-		old = entry;
-	else if (c->ready.count < ENTRIES_MAX || map_find(&c->ready, key))
+	if (c->generation == generation &&
+	    (c->ready.count < ENTRIES_MAX || map_find(&c->ready, key)))
 		old = map_put(&c->ready, key, entry);
-	else
-		old = entry;
 	pthread_mutex_unlock(&c->mutex);
 	if (old) {
 		arena_done(&old->arena);
@@ -319,18 +316,19 @@ static void on_progress(void *context, int percent, const char *text)
 }
 
 static int run_work(struct fleet *f, const struct template_record *t,
-                    struct provider_template *work, int64_t deadline, struct error *err)
+                    const struct provider_template *work, int64_t deadline, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct progress progress = {.fleet = f, .id = t->id};
+	struct provider_template request = *work;
 	struct image_config built;
 
-	work->name = t->folder;
-	work->on_progress = on_progress;
-	work->context = &progress;
+	request.name = t->folder;
+	request.on_progress = on_progress;
+	request.context = &progress;
 	if (provider_require(f->provider, PROVIDER_CAN_TEMPLATE, err) < 0)
 		return -1;
-	if (provider_template(f->provider, work, deadline, err) == 0)
+	if (provider_template(f->provider, &request, deadline, err) == 0)
 		return 0;
 	/* Built already, by a server that could not tell the store any more. */
 	if (err->code == ERROR_CONFLICT && is_built(f, &arena, t->folder, &built)) {
@@ -376,7 +374,7 @@ static int finish_work(struct fleet *f, struct arena *a, struct template_record 
 static int build(struct fleet *f, struct arena *a, struct template_record *t, int64_t deadline,
                  struct error *err)
 {
-	struct provider_template work = {
+	const struct provider_template work = {
 	        .verb = BROKER_TEMPLATE_BUILD, .recipe = t->base_image, .source_fd = -1};
 	struct template_move failed = {
 	        .id = t->id, .from = TEMPLATE_BUILDING, .to = TEMPLATE_FAILED};
@@ -486,7 +484,7 @@ int fleet_template_import(struct fleet *fleet, struct arena *a, const struct fle
                           struct template_record *ret, struct error *err)
 {
 	bool is_remote = request->format == IMAGE_REGISTRY;
-	struct provider_template work = {
+	const struct provider_template work = {
 	        .verb = BROKER_TEMPLATE_IMPORT,
 	        .recipe = image_format_name(request->format),
 	        .source = is_remote ? request->reference : NULL,
