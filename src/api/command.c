@@ -368,7 +368,8 @@ int command_start(struct request *rq, struct api_target *t, const struct command
 	struct agent_exec exec = c->exec;
 	struct stream_options options = {.tick_ms = c->form == OUTPUT_SSE ? EVENT_IDLE_MS : 0};
 
-	if (prepare(s, c, &exec, err) < 0 ||
+	if (provider_require(s->stream.hold.provider, PROVIDER_CAN_EXEC, err) < 0 ||
+	    prepare(s, c, &exec, err) < 0 ||
 	    compute_open(s->stream.hold.provider, s->stream.hold.id, AGENT_EXEC, agent_exec_shape,
 	                 &exec, rq->deadline, &options.fd, err) < 0) {
 		stream_free(&s->stream);

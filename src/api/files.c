@@ -52,6 +52,8 @@ void files_write_entry(struct buf *out, const struct agent_file *file, const cha
 int files_open(struct request *rq, const struct fleet_hold *hold, const struct files_call *call,
                int *ret_fd, struct error *err)
 {
+	if (provider_require(hold->provider, PROVIDER_CAN_FILES, err) < 0)
+		return -1;
 	return compute_open(hold->provider, hold->id, call->type, agent_path_shape, &call->path,
 	                    rq->deadline, ret_fd, err);
 }
@@ -60,6 +62,8 @@ int files_connect(struct request *rq, const struct fleet_hold *hold, int *ret_fd
 {
 	const struct compute_ops *compute = provider_ops_of(hold->provider)->compute;
 
+	if (provider_require(hold->provider, PROVIDER_CAN_FILES, err) < 0)
+		return -1;
 	return compute->connect(hold->provider, hold->id, rq->deadline, ret_fd, err);
 }
 

@@ -205,6 +205,7 @@ int gateway_grep(struct request *rq, const void *body, struct reply *reply, stru
 	if (path_check_relative(rq->arena, span_of(b->path ? b->path : "."), &checked, err) < 0 ||
 	    gateway_open(rq, &b->session, &t, err) < 0 ||
 	    gateway_call(rq, &t, b->path, &place, err) < 0 ||
+	    provider_require(t.hold.provider, PROVIDER_CAN_FILES, err) < 0 ||
 	    check_inside(rq, &t, &place, err) < 0 || search(rq, &t, b, &place, &result, err) < 0)
 		return -1;
 	/* 0 = found, 1 = nothing found; more = an error, perhaps after matches. */

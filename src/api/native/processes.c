@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include "api/command.h"
-#include "api/files.h"
 #include "api/stream.h"
 #include "api/tables.h"
 #include "base/clock.h"
@@ -256,7 +255,9 @@ static int process_stdin(struct request *rq, const void *body, struct reply *rep
 	if (process_number(rq, &process, err) < 0 || api_target_open(rq, &t, err) < 0)
 		return -1;
 	/* Each piece is a request of its own, so the connection carries none yet. */
-	if (files_connect(rq, &t.hold, &options.fd, err) < 0)
+	if (provider_ops_of(t.hold.provider)
+	            ->compute->connect(t.hold.provider, t.hold.id, rq->deadline, &options.fd, err) <
+	    0)
 		return -1;
 	f = CONTAINER_OF(stream_new(&feed_ops, &t.hold), struct feed, stream);
 	f->process = process;

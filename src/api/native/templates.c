@@ -5,6 +5,7 @@
  * the relay sends the body, framed, into a socket pair; a slow worker at its other end writes it to
  * an unnamed file in DATA/tmp, has it unpacked, and sends the answer back the same way. */
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #define BASE "/api/sandbox/templates"
 #define IMPORTS_MAX 2
 #define SPOOL_IDLE_MS 120000
+#define ANSWER_MS 10000
 
 /* ---- shapes ---- */
 
@@ -267,6 +269,17 @@ static void import_job_free(struct import_job *job)
 	free(job);
 }
 
+/* Closing while the relay still writes would tell it of a broken pipe instead of the answer. */
+static void drain(int fd)
+{
+	int64_t deadline = deadline_in(ANSWER_MS);
+	char bytes[4096];
+	struct error ignored;
+
+	while (fd_wait(fd, POLLIN, deadline, &ignored) > 0 && read(fd, bytes, sizeof(bytes)) > 0)
+		;
+}
+
 static void import_on_worker(struct worker_task *task)
 {
 	struct import_job *job = CONTAINER_OF(task, struct import_job, task);
@@ -275,7 +288,8 @@ static void import_on_worker(struct worker_task *task)
 
 	write_outcome(job, &frames);
 	/* A caller that has gone needs no answer: the template's state tells it too. */
-	(void)!wire_send(job->fd, buf_span(&frames), deadline_in(10000), &ignored);
+	if (wire_send(job->fd, buf_span(&frames), deadline_in(ANSWER_MS), &ignored) == 0)
+		drain(job->fd);
 	import_job_free(job);
 }
 

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "harness.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+
+#define CHECK(call)                                                                                \
+	do {                                                                                       \
+		struct error err = {.code = ERROR_NONE};                                           \
+		if ((call) < 0) {                                                                  \
+			fprintf(stderr, "%s: %s\n", #call, err.text);                              \
+			abort();                                                                   \
+		}                                                                                  \
+	} while (0)
+#define CHECKED(function, ...) CHECK(function(__VA_ARGS__, &err))
+
+void harness_key(struct harness *h, const char *project_id, unsigned scopes, char ret[64])
+{
+	struct id id = id_new();
+	struct account_key key;
+	struct key_record record;
+
+	account_key_generate(&key);
+	record = (struct key_record){
+	        .id = id.text,
+	        .project_id = project_id,
+	        .name = "test",
+	        .prefix = key.prefix,
+	        .scopes = scopes,
+	        .created_at = 1,
+	};
+	memcpy(record.hash, key.hash, sizeof(record.hash));
+	CHECKED(store_key_insert, h->store, &record);
+	(void)snprintf(ret, 64, "%s", key.text);
+}
+
+static void open_store(struct harness *h)
+{
+	struct project_record projects[] = {{.id = "default", .name = "default", .created_at = 1},
+	                                    {.id = "other", .name = "other", .created_at = 1}};
+
+	CHECKED(store_open, "sqlite::memory:", &h->store);
+	for (unsigned i = 0; i < COUNT_OF(projects); i++) {
+		struct error err;
+
+		if (store_project_insert(h->store, &projects[i], &err) < 0 &&
+		    err.code != ERROR_CONFLICT)
+			abort();
+	}
+	harness_key(h, "default", SCOPE_ALL, h->admin);
+}
+
+static void *run_loop(void *context)
+{
+	loop_run(context);
+	return NULL;
+}
+
+static void open_server(struct harness *h)
+{
+	struct server_options options = {
+	        .loop = h->loop,
+	        .workers = h->workers,
+	        .routes = api_routes,
+	        .context = &h->api,
+	        .authorize = api_authorize,
+	        .on_done = api_on_done,
+	};
+
+	h->api = (struct api){
+	        .config = &h->config,
+	        .store = h->store,
+	        .fleet = h->fleet,
+	        .provider = h->provider,
+	        .workers = h->workers,
+	        .loop = h->loop,
+	};
+	CHECK(api_open(&h->api, &err));
+	CHECKED(server_open, &options, &h->server);
+	h->api.server = h->server;
+	CHECKED(server_listen, h->server, "127.0.0.1:0", &h->port);
+}
+
+void harness_open(struct harness *h)
+{
+	AUTO(arena_done) struct arena a = {.blocks = NULL};
+	const struct worker_options workers = {4, 256};
+	const char *flags[] = {"provider=null", "data=/tmp", "default_template=host", NULL};
+	const struct config_source source = {.flags = flags};
+	struct fleet_options options;
+	char spool[80];
+
+	*h = (struct harness){.data = "/tmp/atoll-api-test-XXXXXX"};
+	if (!mkdtemp(h->data))
+		abort();
+	(void)snprintf(spool, sizeof(spool), "%s/tmp", h->data);
+	if (mkdir(spool, 0700) < 0)
+		abort();
+	/* Its texts must outlive the arena of this function: only numbers are kept. */
+	CHECKED(config_load, &a, &source, &h->config);
+	h->config.data_dir = h->data;
+	h->config.provider = "null";
+	h->config.default_template = "host";
+	h->config.region = "local";
+	h->config.requests_per_key_max = 8;
+	open_store(h);
+	h->provider = fake_provider_open();
+	CHECKED(worker_pool_start, &workers, &h->workers);
+	options = (struct fleet_options){
+	        .config = &h->config,
+	        .store = h->store,
+	        .provider = h->provider,
+	        .workers = h->workers,
+	        .broker_socket = "none",
+	};
+	CHECKED(fleet_open, &options, &h->fleet);
+	CHECK(fleet_recover(h->fleet, &err));
+	CHECK(loop_open(&h->loop, &err));
+	open_server(h);
+	if (pthread_create(&h->thread, NULL, run_loop, h->loop) != 0)
+		abort();
+}
+
+void harness_close(struct harness *h)
+{
+	char spool[80];
+
+	loop_stop(h->loop);
+	(void)pthread_join(h->thread, NULL);
+	server_close(h->server);
+	worker_pool_stop(h->workers);
+	fleet_close(h->fleet);
+	fake_provider_close(h->provider);
+	api_close(&h->api);
+	store_close(h->store);
+	loop_close(h->loop);
+	(void)snprintf(spool, sizeof(spool), "%s/tmp", h->data);
+	(void)rmdir(spool);
+	(void)rmdir(h->data);
+}
+
+static int dial(uint16_t port)
+{
+	struct sockaddr_in address = {
+	        .sin_family = AF_INET,
+	        .sin_port = htons(port),
+	        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		abort();
+	return fd;
+}
+
+struct answer harness_call(const struct harness *h, const struct call *call)
+{
+	AUTO_CLOSE int fd = dial(h->port);
+	AUTO(buf_done) struct buf request = BUF(64 * 1024 * 1024);
+	struct answer answer = {.text = BUF(256 * 1024 * 1024)};
+	struct error err;
+	const char *end;
+
+	buf_addf(&request, "%s %s HTTP/1.0\r\nHost: test\r\n", call->method, call->path);
+	if (call->key)
+		buf_addf(&request, "Authorization: Bearer %s\r\n", call->key);
+	if (call->body.data)
+		buf_addf(&request, "Content-Type: %s\r\nContent-Length: %zu\r\n",
+		         call->type ? call->type : "application/json", call->body.size);
+	buf_addf(&request, "%s\r\n", call->headers ? call->headers : "");
+	buf_add_span(&request, call->body);
+	/* A server that refuses early may close before it has read all. */
+	(void)!fd_write_all(fd, request.data, request.size, &err);
+	(void)!fd_read_to_end(fd, &answer.text, &err);
+	if (answer.text.size > 12)
+		answer.status = (int)strtol(answer.text.data + 9, NULL, 10);
+	end = answer.text.size ? memmem(answer.text.data, answer.text.size, "\r\n\r\n", 4) : NULL;
+	answer.body = end ? end + 4 : "";
+	return answer;
+}
+
+void answer_done(struct answer *a)
+{
+	buf_done(&a->text);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tests/unit/api/harness.h — the whole api process inside a test: store in memory, a provider whose
+ * agent is scripted (fake_provider.c), loop thread, workers, a real socket. */
+#pragma once
+
+#include <pthread.h>
+
+#include "api/api.h"
+
+struct provider *fake_provider_open(void);
+void fake_provider_close(struct provider *p);
+
+struct harness {
+	struct config config;
+	struct store *store;
+	struct provider *provider;
+	struct fleet *fleet;
+	struct worker_pool *workers;
+	struct loop *loop;
+	struct server *server;
+	struct api api;
+	pthread_t thread;
+	uint16_t port;
+	char admin[64]; /* a key with every scope */
+	char data[64];
+};
+void harness_open(struct harness *h);
+void harness_close(struct harness *h);
+/* A key of the project with these scopes. */
+void harness_key(struct harness *h, const char *project_id, unsigned scopes, char ret[64]);
+
+struct call {
+	const char *method, *path;
+	const char *key;     /* NULL = none */
+	const char *type;    /* of the body; NULL = application/json */
+	const char *headers; /* whole lines; NULL = none */
+	struct span body;
+};
+struct answer {
+	int status;
+	struct buf text;  /* head and body */
+	const char *body; /* in text */
+};
+/* Over a connection of its own, by HTTP/1.0, so that the body ends where the connection does. */
+struct answer harness_call(const struct harness *h, const struct call *call);
+void answer_done(struct answer *a);
