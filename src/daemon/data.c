@@ -73,7 +73,7 @@ static int let_pass(int fd, const struct identity *owner, struct error *err)
 {
 	struct stat st;
 
-	if (owner->uid == geteuid())
+	if (!owner || owner->uid == geteuid())
 		return 0;
 	if (fstat(fd, &st) < 0 ||
 	    ((st.st_mode & S_IXOTH) == 0 && fchmod(fd, (st.st_mode & 07777) | S_IXOTH) < 0))
