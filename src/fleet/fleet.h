@@ -27,9 +27,13 @@ struct fleet_options {
 };
 MUST_CHECK int fleet_open(const struct fleet_options *options, struct fleet **ret,
                           struct error *err);
+/* After the workers have stopped and the provider is closed. */
 void fleet_close(struct fleet *fleet);
-/* At boot: seeds templates, adopts what the provider runs, settles rows of what is gone
- * (HOST_LOST), finishes half-done deletes, destroys what no row knows. */
+/* At boot, before any other call: seeds templates, adopts what the provider runs, finishes
+ * half-done deletes and stops, takes half-made ones away (FAILED), destroys what no row knows. One
+ * that should run and is gone (HOST_LOST) is STOPPED when its files are left, and not started again
+ * by itself: what ran in it is lost, and its owner is to know. Without files a persistent one is
+ * FAILED, an ephemeral one DELETED. */
 MUST_CHECK int fleet_recover(struct fleet *fleet, struct error *err);
 /* Every few seconds, on a worker: expiry, late touches, purge. */
 void fleet_tick(struct fleet *fleet);
