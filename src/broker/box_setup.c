@@ -40,7 +40,7 @@ static int open_root(struct box *box, int *ret_fd, struct error *err)
 	host_group_name(box->slot, name);
 	if (box->disk_fd >= 0) {
 		options.upper_fd = box->disk_fd;
-		options.upper_name = "";
+		options.upper_name = NULL;
 	} else if (box->restart) {
 		options.upper_fd = host->folders[FOLDER_SANDBOXES];
 		options.upper_name = box->id;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ static const struct {
         [FOLDER_TRASH] = {"trash", 0700},
         [FOLDER_RUN] = {"run", 0711},
         [FOLDER_RUN_CELLS] = {"run/cells", 0700},
+        [FOLDER_LAYERS] = {"run/layers", 0700},
         [FOLDER_RUN_SANDBOXES] = {"run/sandboxes", 0711},
 };
 
@@ -111,9 +113,20 @@ static int open_network(struct host *host, struct error *err)
 	return 0;
 }
 
+/* What the host mounts still arrives here, what is mounted here never leaves, and all of it goes
+ * with the broker and its children. */
+static int enter_mounts(struct error *err)
+{
+	if (unshare(CLONE_NEWNS) < 0)
+		return FAIL_ERRNO(err, "make a mount namespace");
+	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+		return FAIL_ERRNO(err, "keep the host's mounts apart");
+	return 0;
+}
+
 static int open_all(struct host *host, struct error *err)
 {
-	if (isolation_check_host(err) < 0 || open_folders(host, err) < 0)
+	if (isolation_check_host(err) < 0 || enter_mounts(err) < 0 || open_folders(host, err) < 0)
 		return -1;
 	if (read_boot_id(host, err) < 0 || cgroup_open("/sys/fs/cgroup", &host->cgroups, err) < 0)
 		return -1;

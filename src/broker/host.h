@@ -39,10 +39,13 @@ enum host_folder {
 	FOLDER_RUN,
 	FOLDER_RUN_CELLS,
 	FOLDER_RUN_SANDBOXES,
+	FOLDER_LAYERS,
 	FOLDER_COUNT,
 };
 
-/* Detached mounts, cloned for each sandbox; -1 = this host has nothing of the kind. */
+/* Mounts that are cloned for each sandbox; -1 = this host has nothing of the kind. They have their
+ * place below DATA/run/layers in a mount namespace that only the broker has: kernels before 6.15
+ * clone nothing that has no place. */
 enum host_layer {
 	LAYER_DEV,
 	LAYER_SYS,
@@ -78,8 +81,8 @@ MUST_CHECK int host_check_space(const struct host *host, struct error *err);
 /* The root of a sandbox: a template below, its own files on top. In layers.c. */
 struct root_options {
 	const char *template_name;
-	int upper_fd;           /* the folder or mount with upper and work … */
-	const char *upper_name; /* … relative to this */
+	int upper_fd;           /* the folder with upper and work, or what it lies in … */
+	const char *upper_name; /* … under this name; NULL: it is a mount of its own */
 	int ids_fd, stored_fd;  /* user namespaces: maps of the template's and of stored files */
 };
 MUST_CHECK int host_root_open(const struct host *host, const struct root_options *options,

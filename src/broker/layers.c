@@ -68,18 +68,56 @@ static int make_file(int root, const char *path, mode_t mode, struct span text, 
 	return fd_write_all(fd, text.data, text.size, err);
 }
 
+static const char *const places[LAYER_COUNT] = {
+        [LAYER_DEV] = "dev", [LAYER_SYS] = "sys",   [LAYER_ROOT] = "root",
+        [LAYER_USR] = "usr", [LAYER_SUDO] = "sudo", [LAYER_SUDO_LIB] = "sudo-lib"};
+
+/* A folder is mounted on a folder, a file on a file. */
+static int make_place(int folder, const char *name, int mount, struct error *err)
+{
+	struct stat status;
+	int fd;
+
+	if (fstat(mount, &status) < 0)
+		return FAIL_ERRNO(err, "look at a mount");
+	if (S_ISDIR(status.st_mode))
+		return mkdirat(folder, name, 0700) < 0 && errno != EEXIST
+		               ? FAIL_ERRNO(err, "make 'run/layers/%s'", name)
+		               : 0;
+	fd = openat(folder, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return FAIL_ERRNO(err, "make 'run/layers/%s'", name);
+	(void)close(fd);
+	return 0;
+}
+
 /* From here on nobody changes it, clones included. */
 static int keep(struct host *host, enum host_layer layer, int fd, uint64_t attributes,
                 struct error *err)
 {
-	struct mount_attr attr = {.attr_set = attributes};
+	struct layer_options options = {.attributes = attributes, .map_fd = -1};
+	int folder = host->folders[FOLDER_LAYERS];
+	const char *name = places[layer];
 
-	if (mount_setattr(fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
-		return FAIL_ERRNO(err, "make a shared mount read-only");
-	host->layers[layer] = dup(fd);
-	if (host->layers[layer] < 0 || fcntl(host->layers[layer], F_SETFD, FD_CLOEXEC) < 0)
-		return FAIL_ERRNO(err, "keep a shared mount");
-	return 0;
+	if (layer_set(fd, &options, err) < 0 || make_place(folder, name, fd, err) < 0)
+		return -1;
+	if (move_mount(fd, "", folder, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return FAIL_ERRNO(err, "place a mount at 'run/layers/%s'", name);
+	host->layers[layer] = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return host->layers[layer] < 0 ? FAIL_ERRNO(err, "open 'run/layers/%s'", name) : 0;
+}
+
+/* A part of the host as it is. */
+static int keep_clone(struct host *host, enum host_layer layer, const char *path,
+                      uint64_t attributes, struct error *err)
+{
+	struct layer_options options = {.map_fd = -1};
+	AUTO_CLOSE int fd = -1;
+
+	/* No recursion: what the host mounts below is not part of it. */
+	if (layer_open(AT_FDCWD, path, &options, &fd, err) < 0)
+		return -1;
+	return keep(host, layer, fd, attributes, err);
 }
 
 /* ---- /dev ---- */
@@ -295,14 +333,6 @@ static int make_host_root(struct host *host, struct error *err)
 	return keep(host, LAYER_ROOT, root, MOUNT_ATTR_RDONLY, err);
 }
 
-static int make_usr(struct host *host, struct error *err)
-{
-	/* No recursion: what the host mounts below /usr is not part of it. */
-	struct layer_options options = {.attributes = READ_ONLY | MOUNT_ATTR_NODEV, .map_fd = -1};
-
-	return layer_open(AT_FDCWD, "/usr", &options, &host->layers[LAYER_USR], err);
-}
-
 /* True when everything at the path is root's and public. */
 static bool is_public(const char *path, unsigned depth)
 {
@@ -331,7 +361,6 @@ static bool is_public(const char *path, unsigned depth)
 static int make_sudo(struct host *host, struct error *err)
 {
 	static const char *const libraries[] = {"/usr/libexec/sudo", "/usr/lib/sudo"};
-	struct layer_options options = {.map_fd = -1};
 	struct stat status;
 
 	if (stat("/usr/bin/sudo", &status) < 0 || !(status.st_mode & S_ISUID) ||
@@ -343,12 +372,11 @@ static int make_sudo(struct host *host, struct error *err)
 		/* The plan knows one place; the other one is of releases before Debian 12. */
 		if (i > 0 || !is_public(libraries[i], 0))
 			return 0;
-		if (layer_open(AT_FDCWD, libraries[i], &options, &host->layers[LAYER_SUDO_LIB],
-		               err) < 0)
+		if (keep_clone(host, LAYER_SUDO_LIB, libraries[i], MOUNT_ATTR_RDONLY, err) < 0)
 			return -1;
 		break;
 	}
-	return layer_open(AT_FDCWD, "/usr/bin/sudo", &options, &host->layers[LAYER_SUDO], err);
+	return keep_clone(host, LAYER_SUDO, "/usr/bin/sudo", MOUNT_ATTR_RDONLY, err);
 }
 
 int host_layers_make(struct host *host, struct error *err)
@@ -357,7 +385,8 @@ int host_layers_make(struct host *host, struct error *err)
 	int status = -1;
 
 	if (make_dev(host, err) == 0 && make_sys(host, err) == 0 &&
-	    make_host_root(host, err) == 0 && make_usr(host, err) == 0)
+	    make_host_root(host, err) == 0 &&
+	    keep_clone(host, LAYER_USR, "/usr", READ_ONLY | MOUNT_ATTR_NODEV, err) == 0)
 		status = make_sudo(host, err);
 	(void)umask(old_mask);
 	return status < 0 ? FAIL_CONTEXT(err, "prepare shared mounts") : 0;
@@ -372,8 +401,12 @@ static int open_lower(const struct host *host, const struct root_options *root, 
 	                                .map_fd = root->ids_fd};
 	char path[128];
 
-	if (strcmp(root->template_name, "host") == 0)
-		return layer_open(host->layers[LAYER_ROOT], "", &options, ret_fd, err);
+	if (strcmp(root->template_name, "host") == 0) {
+		if (layer_open(host->layers[LAYER_ROOT], "", &options, ret_fd, err) == 0)
+			return 0;
+		error_hint(err, "the template 'host' needs Linux 6.3");
+		return -1;
+	}
 	(void)snprintf(path, sizeof(path), "%s/rootfs", root->template_name);
 	if (faccessat(host->folders[FOLDER_TEMPLATES], path, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return FAIL(err, ERROR_NOT_FOUND, "template '%s' has no root filesystem",
@@ -381,15 +414,24 @@ static int open_lower(const struct host *host, const struct root_options *root, 
 	return layer_open(host->folders[FOLDER_TEMPLATES], path, &options, ret_fd, err);
 }
 
+static int open_upper(const struct root_options *root, int *ret_fd, struct error *err)
+{
+	struct layer_options options = {.attributes = MOUNT_ATTR_NODEV, .map_fd = root->stored_fd};
+
+	if (root->upper_name)
+		return layer_open(root->upper_fd, root->upper_name, &options, ret_fd, err);
+	*ret_fd = fcntl(root->upper_fd, F_DUPFD_CLOEXEC, 0);
+	if (*ret_fd < 0)
+		return FAIL_ERRNO(err, "copy a descriptor");
+	return layer_set(*ret_fd, &options, err);
+}
+
 int host_root_open(const struct host *host, const struct root_options *root, int *ret_fd,
                    struct error *err)
 {
-	struct layer_options options = {.attributes = MOUNT_ATTR_NODEV, .map_fd = root->stored_fd};
 	AUTO_CLOSE int lower = -1, upper = -1;
 
-	if (open_lower(host, root, &lower, err) < 0)
+	if (open_lower(host, root, &lower, err) < 0 || open_upper(root, &upper, err) < 0)
 		return -1;
-	if (layer_open(root->upper_fd, root->upper_name, &options, &upper, err) < 0)
-		return -1;
-	return layer_overlay(lower, upper, ret_fd, err);
+	return layer_overlay(lower, upper, host->folders[FOLDER_LAYERS], ret_fd, err);
 }

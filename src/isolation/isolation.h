@@ -123,8 +123,15 @@ MUST_CHECK int layer_open(int folder, const char *path, const struct layer_optio
 /* A new filesystem. Options as for mount(8); a NULL type of `overlay` is none. */
 MUST_CHECK int layer_make(const char *type, const char *options, uint64_t attributes, int *ret_fd,
                           struct error *err);
-/* `lower` and `upper` are layers; `upper` holds the folders upper and work. */
-MUST_CHECK int layer_overlay(int lower, int upper, int *ret_fd, struct error *err);
+/* The same for a layer that nobody else has: no clone. */
+MUST_CHECK int layer_set(int fd, const struct layer_options *options, struct error *err);
+/* `lower` and `upper` are layers; `upper` holds the folders upper and work. Before Linux 6.15
+ * overlayfs takes only mounts that have a place: they get one below the folder `scratch` for a
+ * moment, in the caller's own mount namespace. */
+MUST_CHECK int layer_overlay(int lower, int upper, int scratch, int *ret_fd, struct error *err);
+/* That second way by itself, for tests. */
+MUST_CHECK int layer_overlay_placed(int lower, int upper, int scratch, int *ret_fd,
+                                    struct error *err);
 
 /* ---- cgroups ---- */
 

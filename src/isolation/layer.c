@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -84,9 +85,14 @@ int layer_make(const char *type, const char *options, uint64_t attributes, int *
 	return 0;
 }
 
-/* Overlayfs takes paths; a detached mount has one below /proc/self/fd. No device node works on it,
+int layer_set(int fd, const struct layer_options *options, struct error *err)
+{
+	return set_attributes(fd, options, err);
+}
+
+/* Overlayfs takes paths; any mount has one below /proc/self/fd. No device node works on it,
  * whatever a template brings. Options that would trust the upper layer's own marks stay off. */
-int layer_overlay(int lower, int upper, int *ret_fd, struct error *err)
+static int make_overlay(int lower, int upper, int *ret_fd, struct error *err)
 {
 	char options[256];
 
@@ -95,4 +101,50 @@ int layer_overlay(int lower, int upper, int *ret_fd, struct error *err)
 	               "workdir=/proc/self/fd/%d/work,redirect_dir=off,metacopy=off,index=off",
 	               lower, upper, upper);
 	return layer_make("overlay", options, MOUNT_ATTR_NODEV, ret_fd, err);
+}
+
+/* Several processes may do this at once: the name is the process's. */
+static int place(int mount, int scratch, const char *what, char path[64], struct error *err)
+{
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), "%s.%d", what, getpid());
+	(void)snprintf(path, 64, "/proc/self/fd/%d/%s", scratch, name);
+	if (mkdirat(scratch, name, 0700) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(err, "make '%s'", name);
+	if (move_mount(mount, "", scratch, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return FAIL_ERRNO(err, "place a mount at '%s'", name);
+	return 0;
+}
+
+static void unplace(const char *path)
+{
+	(void)umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW);
+	(void)rmdir(path);
+}
+
+int layer_overlay_placed(int lower, int upper, int scratch, int *ret_fd, struct error *err)
+{
+	char lower_path[64], upper_path[64];
+	int status;
+
+	if (place(lower, scratch, "lower", lower_path, err) < 0)
+		return -1;
+	status = place(upper, scratch, "upper", upper_path, err);
+	if (status == 0) {
+		status = make_overlay(lower, upper, ret_fd, err);
+		unplace(upper_path);
+	}
+	unplace(lower_path);
+	return status;
+}
+
+int layer_overlay(int lower, int upper, int scratch, int *ret_fd, struct error *err)
+{
+	if (make_overlay(lower, upper, ret_fd, err) == 0)
+		return 0;
+	if (err->sys_errno != EINVAL)
+		return -1;
+	error_clear(err);
+	return layer_overlay_placed(lower, upper, scratch, ret_fd, err);
 }

@@ -87,7 +87,7 @@ static void open_files(struct files *f)
 	assert_int_equal(layer_open(lower, "", &options, &f->lower, &err), 0);
 	options.map_fd = f->stored;
 	assert_int_equal(layer_open(upper, "", &options, &f->upper, &err), 0);
-	assert_int_equal(layer_overlay(f->lower, f->upper, &f->root, &err), 0);
+	assert_int_equal(layer_overlay(f->lower, f->upper, -1, &f->root, &err), 0);
 	(void)close(lower);
 }
 
@@ -172,6 +172,40 @@ TEST(devices_do_not_work_whatever_a_layer_brings)
 	close_files(&f);
 }
 
+/* In a child with mounts of its own, as the broker has them. */
+TEST(an_overlay_can_be_made_of_mounts_that_have_a_place)
+{
+	char scratch_path[] = "/tmp/atoll-layer.XXXXXX";
+	struct files f;
+	int status;
+	pid_t pid;
+
+	open_files(&f);
+	/* one overlay at a time over one upper layer */
+	(void)close(f.root);
+	f.root = -1;
+	assert_non_null(mkdtemp(scratch_path));
+	pid = fork();
+	if (pid == 0) {
+		struct error err = {0};
+		int scratch, root;
+
+		if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+			_exit(1);
+		scratch = open(scratch_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (layer_overlay_placed(f.lower, f.upper, scratch, &root, &err) < 0) {
+			(void)fprintf(stderr, "%s\n", err.text);
+			_exit(2);
+		}
+		_exit(faccessat(root, "public", R_OK, 0) == 0 ? 0 : 3);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	/* nothing is left in the folder */
+	assert_int_equal(rmdir(scratch_path), 0);
+	close_files(&f);
+}
+
 TEST(a_layer_that_does_not_exist_is_an_error)
 {
 	struct layer_options options = {.map_fd = -1};
@@ -199,6 +233,7 @@ int main(void)
 	return RUN(CASE(a_templates_files_belong_to_root_of_the_sandbox),
 	           CASE(what_a_sandbox_writes_belongs_to_nobody_on_disk),
 	           CASE(devices_do_not_work_whatever_a_layer_brings),
+	           CASE(an_overlay_can_be_made_of_mounts_that_have_a_place),
 	           CASE(a_layer_that_does_not_exist_is_an_error),
 	           CASE(this_host_can_isolate_or_says_what_it_lacks));
 }
