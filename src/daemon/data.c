@@ -120,6 +120,7 @@ void data_close(struct data_folder *d)
 	auto_close(&d->fd);
 	auto_close(&d->run_fd);
 	auto_close(&d->lock_fd);
+	*d = (struct data_folder){-1, -1, -1};
 }
 
 /* Who used sudo to start the server wants to read the key without it. */

@@ -17,6 +17,6 @@ struct data_folder {
 /* `owner`: of what belongs to the api process; NULL = whoever runs this. */
 MUST_CHECK int data_open(const char *path, const struct identity *owner, struct data_folder *ret,
                          struct error *err);
-void data_close(struct data_folder *d);
+void data_close(struct data_folder *d); /* may be called again */
 /* Opens DATA/admin.key for reading; makes it with a new key when it is missing. */
 MUST_CHECK int data_key_open(const struct data_folder *d, int *ret_fd, struct error *err);
