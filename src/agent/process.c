@@ -315,6 +315,7 @@ void process_kill_tree(struct process *p)
 	keeper_hold(p->keeper);
 	(void)kill(keeper_pid(p->keeper), SIGCONT); /* root inside may have stopped it */
 	(void)tree_kill(keeper_pid(p->keeper));
+	(void)kill(-keeper_command(p->keeper), SIGKILL); /* should /proc be hidden from us */
 	p->kill_at = deadline_in(KILL_AGAIN_MS);
 }
 

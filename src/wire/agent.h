@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wire/agent.h — the messages between Atoll and the agent inside a sandbox.
  *
- * The agent listens; Atoll opens any number of stream connections. The first message decides what a
- * connection is for: process messages are served by the agent itself, file messages by a child that
- * has become the named user and lives as long as the connection. On one connection requests run one
- * after the other; a request is answered by its own reply, by a sequence that ends with AGENT_DONE
- * or AGENT_EXIT, or by AGENT_FAILED. A connection on which a reply has ended may carry another
- * request.
+ * The agent listens; Atoll opens any number of stream connections. Process messages are served by
+ * the agent itself, file messages by a child that has become the named user; a connection may mix
+ * them, but keeps its child only as long as the user stays the same. On one connection requests run
+ * one after the other; a request is answered by its own reply, by a sequence that ends with
+ * AGENT_DONE or AGENT_EXIT, or by AGENT_FAILED. A connection on which a reply has ended may carry
+ * another request. A client that sends DATA ends it with DATA_END even if AGENT_FAILED has come
+ * meanwhile (what it sends is dropped), or closes.
  *
  *   EXEC    -> STARTED, OUTPUT*, EXIT     (while it runs the client may send STDIN, STDIN_END,
  *   ATTACH  -> STARTED, OUTPUT*, EXIT      RESIZE, SIGNAL, DETACH on the same connection)
@@ -53,7 +54,7 @@ enum agent_type {
 	AGENT_FEED,      /* agent_feed: stdin for a process of another connection -> DONE */
 	AGENT_FORGET, /* agent_signal (process only): drops an ended process and its rings -> DONE
 	               */
-	AGENT_STOP,   /* agent_stop: SIGTERM to all, then SIGKILL; the agent exits */
+	AGENT_STOP,   /* agent_stop: SIGTERM to all, then SIGKILL; no reply, the agent exits */
 	/* files: each carries agent_path first */
 	AGENT_READ,     /* agent_path */
 	AGENT_WRITE,    /* agent_path */

@@ -233,8 +233,7 @@ uint16_t hear_any(struct box *b, int fd)
 	return type;
 }
 
-void hear(struct box *b, int fd, uint16_t type, const struct wire_member *shape, void *message,
-          size_t size)
+void hear(struct box *b, int fd, uint16_t type, const struct heard *heard)
 {
 	uint16_t got = hear_any(b, fd);
 	struct error err;
@@ -248,7 +247,8 @@ void hear(struct box *b, int fd, uint16_t type, const struct wire_member *shape,
 		fail_msg("%s", failed.text);
 	}
 	assert_int_equal(got, type);
-	if (wire_decode(&b->arena, buf_span(&b->payload), shape, message, size, &err) < 0)
+	if (wire_decode(&b->arena, buf_span(&b->payload), heard->shape, heard->message, heard->size,
+	                &err) < 0)
 		fail_msg("%s", err.text);
 }
 

@@ -48,11 +48,15 @@ void say(struct box *b, int fd, uint16_t type, const struct wire_member *shape,
 void say_raw(struct box *b, int fd, uint16_t type, struct span payload);
 /* The next frame's type; its payload is in b->payload. */
 uint16_t hear_any(struct box *b, int fd);
-void hear(struct box *b, int fd, uint16_t type, const struct wire_member *shape, void *message,
-          size_t size);
+struct heard {
+	const struct wire_member *shape;
+	void *message;
+	size_t size;
+};
+void hear(struct box *b, int fd, uint16_t type, const struct heard *heard);
 #define HEAR(b, fd, type, name, message)                                                           \
-	hear((b), (fd), (type), name##_shape, (message), sizeof(struct name))
-#define HEAR_EMPTY(b, fd, type) hear((b), (fd), (type), NULL, &(char){0}, 1)
+	hear((b), (fd), (type), &(struct heard){name##_shape, (message), sizeof(struct name)})
+#define HEAR_EMPTY(b, fd, type) hear((b), (fd), (type), &(struct heard){NULL, &(char){0}, 1})
 struct agent_failed hear_failed(struct box *b, int fd);
 uint64_t hear_done(struct box *b, int fd);
 /* True when the agent closes without a word. */

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/setup.h"
+#include "base/clock.h"
+#include "isolation/isolation.h"
+#include "wire/agent.h"
+
+#define PATIENCE_MS 10000
+
+/* The agent's side in a child; 0 when it says that it is set up. */
+struct conversation {
+	int fd;
+	pid_t agent;
+};
+
+static struct conversation start(void)
+{
+	struct error err;
+	int fds[2];
+	pid_t pid;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
+	pid = fork();
+	if (pid == 0) {
+		(void)close(fds[0]);
+		_exit(setup_run(fds[1], &err) < 0 ? 1 : 0);
+	}
+	(void)close(fds[1]);
+	return (struct conversation){fds[0], pid};
+}
+
+static int finish(struct conversation *c)
+{
+	int status;
+
+	(void)close(c->fd);
+	assert_int_equal(waitpid(c->agent, &status, 0), c->agent);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void say(struct conversation *c, uint16_t type, const struct wire_member *shape,
+                const void *message)
+{
+	AUTO(buf_done) struct buf frame = BUF(65536);
+	struct error err;
+
+	assert_int_equal(wire_encode(&frame, type, shape, message, &err), 0);
+	assert_int_equal(
+	        wire_send_packet(c->fd, buf_span(&frame), NULL, deadline_in(PATIENCE_MS), &err), 0);
+}
+
+static uint16_t hear(struct conversation *c)
+{
+	AUTO(buf_done) struct buf packet = BUF(65536);
+	struct span in, payload;
+	struct error err;
+	uint16_t type;
+
+	assert_int_equal(wire_receive_packet(c->fd, deadline_in(PATIENCE_MS), &packet, NULL, &err),
+	                 0);
+	in = buf_span(&packet);
+	assert_int_equal(wire_next(&in, &type, &payload, NULL, &err), 1);
+	return type;
+}
+
+TEST(an_agent_without_steps_is_ready_at_once)
+{
+	struct conversation c = start();
+
+	say(&c, AGENT_DONE, agent_done_shape, &(struct agent_done){0});
+	assert_int_equal(hear(&c), AGENT_READY);
+	assert_int_equal(finish(&c), 0);
+}
+
+TEST(a_step_that_fails_is_told_and_ends_the_agent)
+{
+	struct conversation c = start();
+	struct setup_step step = {.kind = STEP_KIND_COUNT};
+
+	say(&c, AGENT_SETUP, setup_step_shape, &step);
+	say(&c, AGENT_DONE, agent_done_shape, &(struct agent_done){.count = 1});
+	assert_int_equal(hear(&c), AGENT_FAILED);
+	assert_int_equal(finish(&c), 1);
+}
+
+TEST(what_is_no_step_ends_the_set_up)
+{
+	struct conversation c = start();
+
+	say(&c, AGENT_PING, NULL, NULL);
+	assert_int_equal(hear(&c), AGENT_FAILED);
+	assert_int_equal(finish(&c), 1);
+	c = start();
+	say(&c, AGENT_SETUP, NULL, NULL);
+	assert_int_equal(hear(&c), AGENT_FAILED);
+	assert_int_equal(finish(&c), 1);
+}
+
+TEST(too_many_steps_are_refused)
+{
+	struct conversation c = start();
+	struct setup_step step = {.kind = STEP_KIND_COUNT};
+
+	for (int i = 0; i < PLAN_STEPS_MAX + 1; i++)
+		say(&c, AGENT_SETUP, setup_step_shape, &step);
+	assert_int_equal(hear(&c), AGENT_FAILED);
+	assert_int_equal(finish(&c), 1);
+}
+
+TEST(an_agent_whose_broker_goes_away_ends)
+{
+	struct conversation c = start();
+
+	assert_int_equal(finish(&c), 1);
+}
+
+int main(void)
+{
+	return RUN(CASE(an_agent_without_steps_is_ready_at_once),
+	           CASE(a_step_that_fails_is_told_and_ends_the_agent),
+	           CASE(what_is_no_step_ends_the_set_up), CASE(too_many_steps_are_refused),
+	           CASE(an_agent_whose_broker_goes_away_ends));
+}
