@@ -40,15 +40,15 @@ static void add_row(struct table *t, const struct json_value *entry)
 
 static int ls(struct cli *cli)
 {
-	struct target target;
+	struct place target;
 	const struct json_value *answer, *items;
 	struct table table;
 	const char *path;
 
-	if (target_parse(cli->arena, cli->args.words[0], &target, cli->err) < 0)
+	if (place_parse(cli->arena, cli->args.words[0], &target, cli->err) < 0)
 		return -1;
 	if (!target.sandbox) /* "atoll ls SANDBOX" is its project folder */
-		target = (struct target){.sandbox = target.path, .path = ""};
+		target = (struct place){.sandbox = target.path, .path = ""};
 	path = escaped_path(cli->arena, "/files?path=", target.path[0] ? target.path : ".", "");
 	if (cli_connect(cli) < 0 ||
 	    server_get(cli, instance_path(cli->arena, target.sandbox, path), &answer) < 0)

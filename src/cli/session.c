@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "cli/server.h"
@@ -15,6 +17,7 @@
 
 #define TIMEOUT_MAX_MS (INT64_C(7) * 24 * 3600 * 1000) /* the server's bound */
 #define RESUME_ATTEMPTS 50
+#define KILL_BODY "{\"signal\":\"SIGKILL\",\"tree\":true}"
 #define RESUME_EVERY_MS 200
 #define STDIN_PIECE_SIZE (64 * 1024)
 
@@ -36,6 +39,9 @@ struct session {
 	bool failed;
 	/* Of the helper threads, which read only what was set before they started. */
 	const char *stdin_path, *stdin_end_path, *signal_path;
+	int signal_fd, stop_fd; /* stop_fd: readable when the threads are to end */
+	pthread_t threads[2];
+	unsigned thread_count;
 	bool stdin_open;
 };
 
@@ -125,6 +131,17 @@ const char *session_body(struct arena *a, const struct session_options *options,
 
 /* ---- the threads: each with its own client, because a client belongs to one thread ---- */
 
+/* False when it is time to end. */
+static bool wait_for_input(const struct session *s, int fd)
+{
+	struct pollfd entries[] = {{.fd = fd, .events = POLLIN},
+	                           {.fd = s->stop_fd, .events = POLLIN}};
+
+	while (poll(entries, 2, -1) < 0 && errno == EINTR)
+		;
+	return !entries[1].revents;
+}
+
 static void call_alone(const struct session *s, const struct http_call *call)
 {
 	struct http_client *client;
@@ -151,7 +168,7 @@ static void *send_stdin(void *argument)
 
 	if (http_client_open(s->cli->server, &client, &err) < 0)
 		return NULL;
-	while (got > 0 && result == 0) {
+	while (got > 0 && result == 0 && wait_for_input(s, STDIN_FILENO)) {
 		struct http_answer answer = {0};
 		struct http_call call = {.method = "POST",
 		                         .path = s->stdin_path,
@@ -179,7 +196,7 @@ static const char *signal_body(int number, unsigned interrupts)
 	const char *name = "SIGTERM";
 
 	if (interrupts > 1)
-		return "{\"signal\":\"SIGKILL\",\"tree\":true}";
+		return KILL_BODY;
 	for (unsigned i = 0; i < COUNT_OF(signals); i++) {
 		if (signals[i].number == number)
 			name = signals[i].name;
@@ -192,29 +209,51 @@ static const char *signal_body(int number, unsigned interrupts)
 static void *send_signals(void *argument)
 {
 	const struct session *s = argument;
-	sigset_t set = signal_set();
+	struct signalfd_siginfo info;
 	unsigned interrupts = 0;
-	int number;
 
-	while (sigwait(&set, &number) == 0) {
-		interrupts += number == SIGINT;
+	while (wait_for_input(s, s->signal_fd) &&
+	       read(s->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		interrupts += info.ssi_signo == SIGINT;
 		call_alone(s, &(struct http_call){
 		                      .method = "POST",
 		                      .path = s->signal_path,
-		                      .body = span_of(signal_body(number, interrupts)),
+		                      .body = span_of(signal_body((int)info.ssi_signo, interrupts)),
 		              });
 	}
 	return NULL;
 }
 
-/* They are left alone at the end: a read of a terminal cannot be ended in an orderly way, and the
- * process is about to exit. */
 static void start_thread(struct session *s, void *(*run)(void *))
 {
-	pthread_t thread;
+	if (pthread_create(&s->threads[s->thread_count], NULL, run, s) == 0)
+		s->thread_count++;
+}
 
-	if (pthread_create(&thread, NULL, run, s) == 0)
-		(void)pthread_detach(thread);
+static int open_helpers(struct session *s)
+{
+	sigset_t set = signal_set();
+
+	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC);
+	s->stop_fd = eventfd(0, EFD_CLOEXEC);
+	if (s->signal_fd < 0 || s->stop_fd < 0)
+		return FAIL_ERRNO(s->cli->err, "watch for signals");
+	return 0;
+}
+
+static void end_helpers(struct session *s)
+{
+	/* Nobody takes its output any more (`| head`): as SIGPIPE would have done here. It also
+	 * frees a thread that waits for it to take input. */
+	if (s->failed && s->events.process > 0 && !s->events.ended)
+		call_alone(s, &(struct http_call){.method = "POST",
+		                                  .path = s->signal_path,
+		                                  .body = span_of(KILL_BODY)});
+	(void)eventfd_write(s->stop_fd, 1);
+	for (unsigned i = 0; i < s->thread_count; i++)
+		(void)pthread_join(s->threads[i], NULL);
+	auto_close(&s->signal_fd);
+	auto_close(&s->stop_fd);
 }
 
 static void on_started(void *context, int64_t process)
@@ -309,13 +348,16 @@ int session_run(struct cli *cli, const struct session_options *options, int *ret
 	session_events_init(&s->events);
 	s->events.on_started = on_started;
 	s->events.context = s;
-	result = stream(s, "POST", path, session_body(cli->arena, options, s->stdin_open));
+	result = open_helpers(s);
+	if (result == 0)
+		result = stream(s, "POST", path, session_body(cli->arena, options, s->stdin_open));
 	if (s->events.process > 0 && !s->events.ended && !s->failed)
 		result = resume(s);
 	else if (result == 0 && !s->events.ended)
 		result = FAIL(cli->err, ERROR_UNAVAILABLE, "the server did not start the command");
 	if (result == 0)
 		*ret_status = s->events.status;
+	end_helpers(s);
 	session_events_done(&s->events);
 	return result;
 }

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole commands against a server that answers from a table. */
+#include "unit.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "cli/cli.h"
+#include "http/http.h"
+
+struct canned {
+	enum http_method method;
+	const char *path; /* with its query */
+	int status;
+	const char *type, *body;
+	unsigned times; /* answered so often, then the next row of the same request; 0 = always */
+};
+
+static const struct canned *canned;
+static unsigned answered[16];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct buf requests; /* a line each, under the lock */
+
+static const struct canned *find_row(const struct request *rq)
+{
+	char target[512];
+
+	(void)snprintf(target, sizeof(target), "%s%s%.*s", rq->path, rq->raw_query.size ? "?" : "",
+	               (int)rq->raw_query.size, rq->raw_query.data);
+	buf_addf(&requests, "%d %s %.*s\n", rq->method, target, (int)rq->body.size, rq->body.data);
+	for (unsigned i = 0; canned[i].path; i++) {
+		if (canned[i].method != rq->method || strcmp(canned[i].path, target) != 0)
+			continue;
+		if (canned[i].times == 0 || answered[i] < canned[i].times) {
+			answered[i]++;
+			return &canned[i];
+		}
+	}
+	return NULL;
+}
+
+static int answer(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct canned *row;
+
+	(void)body;
+	(void)pthread_mutex_lock(&lock);
+	row = find_row(rq);
+	(void)pthread_mutex_unlock(&lock);
+	if (!row)
+		return FAIL(err, ERROR_NOT_FOUND, "no such thing");
+	reply_status(reply, row->status);
+	if (row->body)
+		reply_text(reply, row->type ? row->type : "application/json", span_of(row->body));
+	return 0;
+}
+
+static const struct route routes[] = {
+        {HTTP_ANY, "/*rest", .flags = ROUTE_PUBLIC | ROUTE_RAW_BODY, .handle = answer, .tag = "x",
+         .summary = "x"},
+        {.path = NULL},
+};
+
+static struct loop *loop;
+static struct worker_pool *workers;
+static struct server *server;
+static pthread_t thread;
+
+static void *run_loop(void *argument)
+{
+	loop_run(argument);
+	return NULL;
+}
+
+static int start_server(void **state)
+{
+	static const struct route *const tables[] = {routes, NULL};
+	struct server_options options = {.routes = tables};
+	struct error err;
+	uint16_t port = 0;
+	char url[64];
+
+	(void)state;
+	requests = BUF(1 << 20);
+	if (loop_open(&loop, &err) < 0 ||
+	    worker_pool_start(&(struct worker_options){2, 16}, &workers, &err) < 0)
+		return -1;
+	options.loop = loop;
+	options.workers = workers;
+	if (server_open(&options, &server, &err) < 0 ||
+	    server_listen(server, "127.0.0.1:0", &port, &err) < 0)
+		return -1;
+	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
+	(void)setenv("ATOLL_API_URL", url, 1);
+	(void)setenv("ATOLL_API_KEY", "atoll_test", 1);
+	return pthread_create(&thread, NULL, run_loop, loop);
+}
+
+static int stop_server(void **state)
+{
+	(void)state;
+	loop_stop(loop);
+	(void)pthread_join(thread, NULL);
+	worker_pool_stop(workers);
+	server_close(server);
+	loop_close(loop);
+	buf_done(&requests);
+	return 0;
+}
+
+/* Runs `atoll WORDS`; what it printed is in `out`. */
+static int run_atoll(const struct canned *rows, struct buf *out, const char *words)
+{
+	char copy[512], *argv[32] = {(char[]){"atoll"}}, *rest = copy;
+	char path[] = "/tmp/atoll-commands-XXXXXX";
+	int argc = 1, status, saved = dup(STDOUT_FILENO), fd = mkstemp(path);
+	struct error err;
+
+	(void)snprintf(copy, sizeof(copy), "%s", words);
+	while ((argv[argc] = strsep(&rest, " ")))
+		argc++;
+	(void)pthread_mutex_lock(&lock);
+	canned = rows;
+	memset(answered, 0, sizeof(answered));
+	buf_reset(&requests);
+	(void)pthread_mutex_unlock(&lock);
+	(void)fflush(stdout);
+	assert_true(fd >= 0 && unlink(path) == 0 && dup2(fd, STDOUT_FILENO) >= 0);
+	status = cli_main(argc, argv);
+	(void)fflush(stdout);
+	assert_true(dup2(saved, STDOUT_FILENO) >= 0);
+	(void)close(saved);
+	(void)lseek(fd, 0, SEEK_SET);
+	buf_reset(out);
+	assert_int_equal(fd_read_to_end(fd, out, &err), 0);
+	(void)close(fd);
+	return status;
+}
+
+static bool was_requested(const char *text)
+{
+	bool found;
+
+	(void)pthread_mutex_lock(&lock);
+	found = strstr(buf_text(&requests), text) != NULL;
+	(void)pthread_mutex_unlock(&lock);
+	return found;
+}
+
+#define I "/api/sandbox/instances"
+
+TEST(ps_follows_every_page_and_shows_the_living)
+{
+	static const struct canned rows[] = {
+	        {HTTP_GET, I "?limit=1000", 200,
+	         .body = "{\"items\":[{\"id\":\"a1\",\"name\":\"one\","
+	                 "\"state\":\"started\"},{\"id\":\"a2\","
+	                 "\"name\":\"two\",\"state\":\"stopped\"}],"
+	                 "\"next_page\":\"p 2\"}"},
+	        {HTTP_GET, I "?limit=1000&page=p%202", 200,
+	         .body = "{\"items\":[{\"id\":\"a3\",\"name\":\"three\\u001b[2J\","
+	                 "\"state\":\"pending\"}],\"next_page\":null}"},
+	        {.path = NULL},
+	};
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+
+	assert_int_equal(run_atoll(rows, &out, "ps"), 0);
+	assert_non_null(strstr(buf_text(&out), "one"));
+	assert_null(strstr(buf_text(&out), "two"));
+	assert_non_null(strstr(buf_text(&out), "three?[2J"));
+	assert_int_equal(run_atoll(rows, &out, "ps --all --names"), 0);
+	assert_true(span_starts_with(buf_span(&out), "one\ntwo\nthree"));
+	assert_int_equal(run_atoll(rows, &out, "--json ps -a"), 0);
+	assert_int_equal(buf_text(&out)[0], '[');
+}
+
+TEST(rm_goes_on_after_a_failure_and_tells_it)
+{
+	static const struct canned rows[] = {
+	        {HTTP_DELETE, I "/a", 204},
+	        {HTTP_DELETE, I "/c", 204},
+	        {.path = NULL},
+	};
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+
+	assert_int_equal(run_atoll(rows, &out, "rm a b c"), 123);
+	assert_string_equal(buf_text(&out), "a\nc\n");
+	assert_int_equal(run_atoll(rows, &out, "rm --force a b c"), 0);
+	assert_int_equal(run_atoll(rows, &out, "rm --all a"), 122);
+}
+
+TEST(exec_passes_output_and_status_on)
+{
+	static const struct canned rows[] = {
+	        {HTTP_POST, I "/box/exec?stream=ndjson", 200, "application/x-ndjson",
+	         "{\"event\":\"started\",\"process\":4,\"since\":\"0.0\"}\n"
+	         "{\"event\":\"stdout\",\"data\":\"hello\\n\",\"since\":\"6.0\"}\n"
+	         "{\"event\":\"exit\",\"process\":4,\"exit_code\":7,\"since\":\"6.0\"}\n"},
+	        {.path = NULL},
+	};
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+
+	assert_int_equal(run_atoll(rows, &out, "exec -u root box -- ls -l"), 7);
+	assert_string_equal(buf_text(&out), "hello\n");
+	assert_true(was_requested("\"cmd\":\"ls\",\"args\":[\"-l\"],\"user\":\"root\""));
+}
+
+TEST(a_stream_that_breaks_is_resumed_from_its_last_byte)
+{
+	static const struct canned rows[] = {
+	        {HTTP_POST, I "/box/exec?stream=ndjson", 200, "application/x-ndjson",
+	         "{\"event\":\"started\",\"process\":4,\"since\":\"0.0\"}\n"
+	         "{\"event\":\"stdout\",\"data\":\"one \",\"since\":\"4.0\"}\n{\"event\":\"std"},
+	        {HTTP_GET, I "/box/processes/4/stream?stream=ndjson&since=4.0", 200,
+	         "application/x-ndjson",
+	         "{\"event\":\"started\",\"process\":4,\"since\":\"4.0\"}\n"
+	         "{\"event\":\"stdout\",\"data\":\"two\",\"since\":\"7.0\"}\n"
+	         "{\"event\":\"exit\",\"exit_code\":0,\"since\":\"7.0\"}\n"},
+	        {.path = NULL},
+	};
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+
+	assert_int_equal(run_atoll(rows, &out, "exec box -- x"), 0);
+	assert_string_equal(buf_text(&out), "one two");
+}
+
+TEST(run_waits_for_its_sandbox_and_deletes_it)
+{
+	static const struct canned rows[] = {
+	        {HTTP_POST, I "?wait=false", 202, .body = "{\"id\":\"n1\",\"state\":\"pending\"}"},
+	        {HTTP_GET, I "/n1", 200, .body = "{\"id\":\"n1\",\"state\":\"creating\"}",
+	         .times = 2},
+	        {HTTP_GET, I "/n1", 200, .body = "{\"id\":\"n1\",\"state\":\"started\"}"},
+	        {HTTP_POST, I "/n1/exec?stream=ndjson", 200, "application/x-ndjson",
+	         "{\"event\":\"started\",\"process\":1}\n{\"event\":\"exit\",\"exit_code\":3}\n"},
+	        {HTTP_DELETE, I "/n1", 204},
+	        {.path = NULL},
+	};
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+
+	assert_int_equal(run_atoll(rows, &out, "run -t host --memory 256 -e A=1 -- x"), 3);
+	assert_true(was_requested("\"template\":\"host\",\"env\":{\"A\":\"1\"}"));
+	assert_true(was_requested("\"memory_mb\":256"));
+	assert_true(was_requested("3 " I "/n1") || was_requested("5 " I "/n1"));
+	assert_int_equal(run_atoll(rows, &out, "run --keep -- x"), 3);
+}
+
+TEST(run_deletes_a_sandbox_that_did_not_start)
+{
+	static const struct canned rows[] = {
+	        {HTTP_POST, I "?wait=false", 202,
+	         .body = "{\"id\":\"n2\",\"state\":\"failed\",\"last_event\":{\"text\":\"no "
+	                 "room\"}}"},
+	        {HTTP_DELETE, I "/n2", 204},
+	        {.path = NULL},
+	};
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+
+	assert_int_equal(run_atoll(rows, &out, "run -- x"), 120);
+	assert_true(was_requested(I "/n2"));
+}
+
+TEST(an_unreachable_server_is_unavailable)
+{
+	static const struct canned rows[] = {{.path = NULL}};
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+	const char *url = getenv("ATOLL_API_URL");
+	char saved[64];
+
+	(void)snprintf(saved, sizeof(saved), "%s", url);
+	assert_int_equal(setenv("ATOLL_API_URL", "unix:/nonexistent/api.sock", 1), 0);
+	assert_int_equal(run_atoll(rows, &out, "ps"), 120);
+	assert_int_equal(setenv("ATOLL_API_URL", saved, 1), 0);
+	assert_int_equal(run_atoll(rows, &out, "inspect nothing"), 123);
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+	        CASE(ps_follows_every_page_and_shows_the_living),
+	        CASE(rm_goes_on_after_a_failure_and_tells_it),
+	        CASE(exec_passes_output_and_status_on),
+	        CASE(a_stream_that_breaks_is_resumed_from_its_last_byte),
+	        CASE(run_waits_for_its_sandbox_and_deletes_it),
+	        CASE(run_deletes_a_sandbox_that_did_not_start),
+	        CASE(an_unreachable_server_is_unavailable),
+	};
+
+	return cmocka_run_group_tests(cases, start_server, stop_server);
+}
