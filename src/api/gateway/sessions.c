@@ -56,11 +56,13 @@ struct session {
 static int make_sandbox(const struct session *s, struct sandbox_record *ret, struct error *err)
 {
 	struct api *api = api_of(s->rq);
+	/* A provider that isolates nothing cannot block either; the sandbox's record says so. */
+	bool can_block = provider_ops_of(api->provider)->abilities & PROVIDER_CAN_BLOCK_NETWORK;
 	struct json_pair labels[] = {{"tenant_id", s->tenant_id}, {"session_id", s->session_id}};
 	struct fleet_create request = {
 	        .project_id = api_project(s->rq),
 	        .labels = {labels, COUNT_OF(labels), true},
-	        .internet = 0,
+	        .internet = !can_block,
 	        .idle_reap_ms = api->config->session_idle_ms,
 	        .wait = true,
 	};

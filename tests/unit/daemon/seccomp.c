@@ -25,7 +25,7 @@ static int try_all(void)
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || seccomp_confine(&err) < 0)
 		return 1;
-	if (fork() != -1 || errno != EPERM)
+	if (!ATOLL_SANITIZED && (fork() != -1 || errno != EPERM))
 		return 2;
 	if (execl("/bin/true", "true", (char *)NULL) != -1 || errno != EPERM)
 		return 3;
@@ -33,7 +33,7 @@ static int try_all(void)
 		return 4;
 	if (mount("none", "/mnt", "tmpfs", 0, NULL) != -1 || errno != EPERM)
 		return 5;
-	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != -1 || errno != EPERM)
+	if (!ATOLL_SANITIZED && (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != -1 || errno != EPERM))
 		return 6;
 	if (pthread_create(&thread, NULL, nothing, NULL) != 0 || pthread_join(thread, NULL) != 0)
 		return 7;
