@@ -109,7 +109,8 @@ static int write_scratch(const struct work *w, const char *path, const struct bu
 }
 
 #define OPTIONS WORK_SCRATCH "/apt.conf"
-#define SOURCES WORK_SCRATCH "/sources.list"
+#define SOURCES_NAME "sources.list"
+#define SOURCES WORK_SCRATCH "/" SOURCES_NAME
 
 static int bootstrap(const struct work *w, struct host_apt *apt, struct error *err)
 {
@@ -201,18 +202,27 @@ static int write_tool_settings(int root, struct error *err)
 	return root_write(root, &npm_file, err) < 0 ? -1 : root_write(root, &pip_file, err);
 }
 
+static int remove_copy(int root, const char *folder_path, const char *name, struct error *err)
+{
+	AUTO_CLOSE int folder = -1;
+
+	if (root_open_folder(root, folder_path, &folder, err) < 0)
+		return -1;
+	if (unlinkat(folder, name, 0) < 0 && errno != ENOENT)
+		return FAIL_ERRNO(err, "remove '%s'", name);
+	return 0;
+}
+
 static int write_apt(int root, const struct host_apt *apt, struct error *err)
 {
 	struct root_file sources = {"etc/apt/sources.list", 0644, 0, buf_span(&apt->safe_sources)};
 	struct root_file options = {"etc/apt/apt.conf.d/91network", 0644, 0,
 	                            buf_span(&apt->safe_options)};
-	AUTO_CLOSE int folder = -1;
 
-	if (root_open_folder(root, "etc/apt/apt.conf.d", &folder, err) < 0)
+	/* The copies that mmdebstrap leaves have the machine's passwords, if there are any. */
+	if (remove_copy(root, "etc/apt/apt.conf.d", "99mmdebstrap", err) < 0 ||
+	    remove_copy(root, "etc/apt/sources.list.d", "0000" SOURCES_NAME, err) < 0)
 		return -1;
-	/* The copy that mmdebstrap leaves has the machine's passwords, if there are any. */
-	if (unlinkat(folder, "99mmdebstrap", 0) < 0 && errno != ENOENT)
-		return FAIL_ERRNO(err, "remove the builder's apt options");
 	/* Without sources of its own, mmdebstrap has written what it used by itself. */
 	if (apt->sources.size > 0 && root_write(root, &sources, err) < 0)
 		return -1;

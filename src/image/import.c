@@ -315,7 +315,7 @@ int image_import(const struct image_job *job, enum image_format format, int sour
 	        .arena = &a,
 	};
 	if (importers[format].run(&m, &source, &config, err) < 0 || finish(&m, &config, err) < 0)
-		return -1;
+		return FAIL_CONTEXT(err, "import as '%s'", image_format_name(format));
 	progress_tell(job->progress_fd, 100, "done");
 	return 0;
 }
