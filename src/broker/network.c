@@ -245,18 +245,20 @@ void network_inside_batch(struct buf *out, uint32_t slot, uint32_t address)
 
 static int set_kernel_options(struct error *err)
 {
-	/* Loopback keeps IPv6; a link made later does not get it. */
-	static const char *const rows[][2] = {
-	        {"/proc/sys/net/ipv4/ping_group_range", "0 65535"},
+	char groups[32];
+	const struct {
+		const char *path, *value;
+	} rows[] = {
+	        {"/proc/sys/net/ipv4/ping_group_range", groups},
 	        {"/proc/sys/net/ipv4/ip_unprivileged_port_start", "0"},
+	        /* Loopback keeps IPv6; a link made later does not get it. */
 	        {"/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"},
 	};
-	char range[32];
 
-	/* Group ids of this namespace are the host's. */
-	(void)snprintf(range, sizeof(range), "%u %u", ID_FIRST, ID_STORED - 1);
+	/* Group ids are the host's here: those of all sandboxes. */
+	(void)snprintf(groups, sizeof(groups), "%u %u", ID_FIRST, ID_STORED - 1);
 	for (unsigned i = 0; i < COUNT_OF(rows); i++) {
-		if (file_poke(AT_FDCWD, rows[i][0], i == 0 ? range : rows[i][1], err) == 0)
+		if (file_poke(AT_FDCWD, rows[i].path, rows[i].value, err) == 0)
 			continue;
 		if (err->sys_errno != ENOENT)
 			return -1;
