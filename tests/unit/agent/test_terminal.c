@@ -72,9 +72,10 @@ TEST(what_is_typed_arrives_and_control_c_interrupts)
 
 	(void)exec_start(&b, fd, &command);
 	say_raw(&b, fd, AGENT_STDIN, SPAN("typed\n"));
-	hear_text(&b, fd, "got typed");
+	hear_text(&b, fd, "now"); /* the trap is set */
 	say_raw(&b, fd, AGENT_STDIN, SPAN("\x03"));
 	r = exec_finish(&b, fd);
+	assert_non_null(strstr(buf_text(&r.out[0]), "interrupted"));
 	assert_int_equal(r.process.exit_code, 9);
 	ran_done(&r);
 	box_end(&b);
