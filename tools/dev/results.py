@@ -12,7 +12,9 @@ import re
 import sys
 import xml.etree.ElementTree
 
-CASE = re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] (\w+)", re.MULTILINE)
+CASE = re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] (\w+)$", re.MULTILINE)
+# A test that cannot run prints why, just before cmocka says that it was skipped.
+REASON = re.compile(r"^([^\[\n].*)\n\[ +SKIPPED +\] (\w+)$", re.MULTILINE)
 OUTCOME = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
 
 
@@ -36,9 +38,10 @@ def meson(suite, path):
         for text in log:
             program = json.loads(text)
             name = program["name"].split(" / ")[-1]
+            reasons = {case: why for why, case in REASON.findall(program.get("stdout", ""))}
             for case, outcome in cases_of_program(program).items():
-                line(outcome, suite, f"{name}: {case}",
-                     "" if outcome == "passed" else "see meson's testlog.txt")
+                reason = "" if outcome == "passed" else "see meson's testlog.txt"
+                line(outcome, suite, f"{name}: {case}", reasons.get(case, reason))
 
 
 def junit(suite, path):
