@@ -20,15 +20,17 @@ static int find_key(struct request *rq, const struct account_key *key, struct ke
 {
 	struct api *api = api_of(rq);
 	int64_t now = clock_monotonic_ms();
-	uint64_t ticket;
+	struct api_key_found found;
 
-	if (api_key_cache_find(api->keys, rq->arena, key->hash, now, ret, &ticket))
+	if (api_key_cache_find(api->keys, rq->arena, key->hash, now, &found)) {
+		*ret = found.record;
 		return 0;
+	}
 	if (store_key_find_by_hash(api->store, rq->arena, key->hash, ret, err) < 0)
 		return err->code == ERROR_NOT_FOUND ? refuse(err) : -1;
 	if (!account_hash_equals(ret->hash, key->hash))
 		return refuse(err);
-	api_key_cache_put(api->keys, ticket, ret, now);
+	api_key_cache_put(api->keys, found.ticket, ret, now);
 	store_key_touch(api->store, ret->id, clock_unix_ms());
 	return 0;
 }

@@ -49,23 +49,23 @@ static struct entry *entry_of(struct api_key_cache *c, const unsigned char *hash
 
 bool api_key_cache_find(struct api_key_cache *c, struct arena *a,
                         const unsigned char hash[KEY_HASH_SIZE], int64_t now,
-                        struct key_record *ret, uint64_t *ret_ticket)
+                        struct api_key_found *ret)
 {
 	const struct entry *e = entry_of(c, hash);
 	bool found;
 
 	(void)pthread_mutex_lock(&c->lock);
-	*ret_ticket = c->generation;
+	ret->ticket = c->generation;
 	found = e->until > now && account_hash_equals(e->hash, hash);
 	if (found) {
-		*ret = (struct key_record){
+		ret->record = (struct key_record){
 		        .id = arena_text(a, e->id),
 		        .project_id = arena_text(a, e->project_id),
 		        .scopes = e->scopes,
 		        .expires_at = e->expires_at,
 		        .revoked_at = e->revoked_at,
 		};
-		memcpy(ret->hash, hash, KEY_HASH_SIZE);
+		memcpy(ret->record.hash, hash, KEY_HASH_SIZE);
 	}
 	(void)pthread_mutex_unlock(&c->lock);
 	return found;

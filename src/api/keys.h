@@ -17,11 +17,14 @@
 struct api_key_cache;
 struct api_key_cache *api_key_cache_new(void);
 void api_key_cache_free(struct api_key_cache *c);
-/* True with the record (its texts in the arena) when the key is known; `now` is monotonic ms. When
- * false, *ret_ticket goes to api_key_cache_put with what the store said. */
+struct api_key_found {
+	struct key_record record; /* its texts are in the arena */
+	uint64_t ticket;          /* for api_key_cache_put, when it was not found */
+};
+/* Whether the key is known; `now` is monotonic ms. */
 bool api_key_cache_find(struct api_key_cache *c, struct arena *a,
                         const unsigned char hash[KEY_HASH_SIZE], int64_t now,
-                        struct key_record *ret, uint64_t *ret_ticket);
+                        struct api_key_found *ret);
 /* Forgets the record instead if the cache was emptied since the ticket was given. */
 void api_key_cache_put(struct api_key_cache *c, uint64_t ticket, const struct key_record *r,
                        int64_t now);

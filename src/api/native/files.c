@@ -409,7 +409,8 @@ const struct route files_routes[] = {
          .handle = remove_post, TAG, .summary = "Remove, as DELETE does"},
         {HTTP_POST, BASE "/read", READ, .body = &read_request, .answer = &file_content_shape,
          .handle = read_post, TAG, .summary = "Read a file into JSON"},
-        {HTTP_POST, BASE "/write", WRITE, .body = &write_request, .answer = &file_entry_shape,
-         .handle = write_post, TAG, .summary = "Write a file from JSON"},
+        {HTTP_POST, BASE "/write", WRITE, .body_max = READ_MAX, .body = &write_request,
+         .answer = &file_entry_shape, .handle = write_post, TAG,
+         .summary = "Write a file from JSON"},
         {.path = NULL},
 };

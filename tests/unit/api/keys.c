@@ -17,14 +17,15 @@ static bool find(struct api_key_cache *c, const struct key_record *r, int64_t no
                  uint64_t *ret_ticket)
 {
 	AUTO(arena_done) struct arena a = {.blocks = NULL};
-	struct key_record found;
-	bool is_there = api_key_cache_find(c, &a, r->hash, now, &found, ret_ticket);
+	struct api_key_found found;
+	bool is_there = api_key_cache_find(c, &a, r->hash, now, &found);
 
 	if (is_there) {
-		assert_string_equal(found.id, r->id);
-		assert_string_equal(found.project_id, r->project_id);
-		assert_int_equal(found.scopes, r->scopes);
+		assert_string_equal(found.record.id, r->id);
+		assert_string_equal(found.record.project_id, r->project_id);
+		assert_int_equal(found.record.scopes, r->scopes);
 	}
+	*ret_ticket = found.ticket;
 	return is_there;
 }
 
