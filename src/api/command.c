@@ -370,8 +370,9 @@ int command_start(struct request *rq, struct api_target *t, const struct command
 
 	if (provider_require(s->stream.hold.provider, PROVIDER_CAN_EXEC, err) < 0 ||
 	    prepare(s, c, &exec, err) < 0 ||
-	    compute_open(s->stream.hold.provider, s->stream.hold.id, AGENT_EXEC, agent_exec_shape,
-	                 &exec, rq->deadline, &options.fd, err) < 0) {
+	    compute_open(s->stream.hold.provider, s->stream.hold.id,
+	                 &(struct compute_request){AGENT_EXEC, agent_exec_shape, &exec},
+	                 rq->deadline, &options.fd, err) < 0) {
 		stream_free(&s->stream);
 		return -1;
 	}
@@ -396,8 +397,9 @@ int command_attach(struct request *rq, struct api_target *t, const struct comman
 	output_events_init(&s->events, attach->form, attach->since);
 	if (attach->form == OUTPUT_SSE)
 		options.tick_ms = EVENT_IDLE_MS;
-	if (compute_open(s->stream.hold.provider, s->stream.hold.id, AGENT_ATTACH,
-	                 agent_attach_shape, &message, rq->deadline, &options.fd, err) < 0) {
+	if (compute_open(s->stream.hold.provider, s->stream.hold.id,
+	                 &(struct compute_request){AGENT_ATTACH, agent_attach_shape, &message},
+	                 rq->deadline, &options.fd, err) < 0) {
 		stream_free(&s->stream);
 		return -1;
 	}

@@ -54,7 +54,8 @@ int files_open(struct request *rq, const struct fleet_hold *hold, const struct f
 {
 	if (provider_require(hold->provider, PROVIDER_CAN_FILES, err) < 0)
 		return -1;
-	return compute_open(hold->provider, hold->id, call->type, agent_path_shape, &call->path,
+	return compute_open(hold->provider, hold->id,
+	                    &(struct compute_request){call->type, agent_path_shape, &call->path},
 	                    rq->deadline, ret_fd, err);
 }
 

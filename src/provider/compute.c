@@ -74,14 +74,14 @@ static int send_on_new(const struct sending *s, int *ret_fd, struct error *err)
 	return 0;
 }
 
-int compute_open(struct provider *p, const char *id, uint16_t type, const struct wire_member *shape,
-                 const void *message, int64_t deadline, int *ret_fd, struct error *err)
+int compute_open(struct provider *p, const char *id, const struct compute_request *request,
+                 int64_t deadline, int *ret_fd, struct error *err)
 {
 	AUTO(buf_done) struct buf frame = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
 
-	if (wire_encode(&frame, type, shape, message, err) < 0)
+	if (wire_encode(&frame, request->type, request->shape, request->message, err) < 0)
 		return -1;
-	struct sending sending = {p, id, type, buf_span(&frame), deadline};
+	struct sending sending = {p, id, request->type, buf_span(&frame), deadline};
 	int fd = send_on_waiting(&sending);
 	if (fd < 0 && send_on_new(&sending, &fd, err) < 0)
 		return -1;
@@ -220,7 +220,9 @@ int compute_call(struct provider *p, const char *id, struct arena *a,
 	        .payload = BUF(WIRE_PAYLOAD_MAX),
 	};
 
-	if (compute_open(p, id, call->type, call->shape, call->message, deadline, &r.fd, err) < 0)
+	struct compute_request request = {call->type, call->shape, call->message};
+
+	if (compute_open(p, id, &request, deadline, &r.fd, err) < 0)
 		return -1;
 	int ret = take_replies(&r, a, call, err);
 	if (r.ended)
@@ -296,22 +298,23 @@ static int collect(struct replies *r, struct collector *c, struct error *err)
 	return 0;
 }
 
-int compute_run(struct provider *p, const char *id, struct arena *a, const struct agent_exec *exec,
-                size_t out_max, int64_t deadline, struct compute_result *ret, struct error *err)
+int compute_run(struct provider *p, const char *id, struct arena *a, const struct compute_run *run,
+                struct compute_result *ret, struct error *err)
 {
 	AUTO(replies_done) struct replies r = {
 	        .fd = -1,
-	        .deadline = deadline,
+	        .deadline = run->deadline,
 	        .payload = BUF(WIRE_PAYLOAD_MAX),
 	};
 	struct compute_result result = {0};
 	AUTO(collector_done) struct collector collector = {
-	        .arena = a, .out = {BUF(out_max), BUF(out_max)}, .result = &result};
-	struct agent_exec request = *exec;
+	        .arena = a, .out = {BUF(run->out_max), BUF(run->out_max)}, .result = &result};
+	struct agent_exec exec = *run->exec;
+	struct compute_request request = {AGENT_EXEC, agent_exec_shape, &exec};
 
 	/* Closing the connection, as a deadline that passed does, must not leave it running. */
-	request.flags |= AGENT_EXEC_END_ON_CLOSE;
-	if (compute_open(p, id, AGENT_EXEC, agent_exec_shape, &request, deadline, &r.fd, err) < 0)
+	exec.flags |= AGENT_EXEC_END_ON_CLOSE;
+	if (compute_open(p, id, &request, run->deadline, &r.fd, err) < 0)
 		return -1;
 	int failed = collect(&r, &collector, err);
 	if (r.ended)

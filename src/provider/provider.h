@@ -146,9 +146,14 @@ MUST_CHECK int provider_template(struct provider *p, const struct provider_templ
 
 /* Opens a stream and sends one request; the replies are the caller's to read (a relay's, mostly).
  */
-MUST_CHECK int compute_open(struct provider *p, const char *id, uint16_t type,
-                            const struct wire_member *shape, const void *message, int64_t deadline,
-                            int *ret_fd, struct error *err);
+struct compute_request {
+	uint16_t type; /* enum agent_type */
+	const struct wire_member *shape;
+	const void *message;
+};
+MUST_CHECK int compute_open(struct provider *p, const char *id,
+                            const struct compute_request *request, int64_t deadline, int *ret_fd,
+                            struct error *err);
 /* For a connection of compute_open whose last reply has ended (else close it). Process connections
  * wait for the next request, file connections, which belong to one user, are closed. Any thread. */
 void compute_give_back(struct provider *p, const char *id, int fd);
@@ -176,8 +181,13 @@ struct compute_result {
 	struct span out[2]; /* in the arena, at most out_max bytes each */
 	bool truncated[2];
 };
+struct compute_run {
+	const struct agent_exec *exec;
+	size_t out_max;
+	int64_t deadline; /* then the command is ended */
+};
 MUST_CHECK int compute_run(struct provider *p, const char *id, struct arena *a,
-                           const struct agent_exec *exec, size_t out_max, int64_t deadline,
-                           struct compute_result *ret, struct error *err);
+                           const struct compute_run *run, struct compute_result *ret,
+                           struct error *err);
 /* AGENT_FAILED's payload as an error; ERROR_SYSTEM when it is malformed. Always returns -1. */
 int compute_failed(struct span payload, struct error *err);

@@ -127,15 +127,14 @@ static int search(struct request *rq, const struct api_target *t, const struct g
 	        .label = "grep",
 	        .timeout_ms = RUN_MS,
 	};
+	struct compute_run run = {&exec, OUTPUT_MAX, rq->deadline};
 
-	if (compute_run(t->hold.provider, t->hold.id, rq->arena, &exec, OUTPUT_MAX, rq->deadline,
-	                ret, err) == 0)
+	if (compute_run(t->hold.provider, t->hold.id, rq->arena, &run, ret, err) == 0)
 		return 0;
 	if (err->code != ERROR_NOT_FOUND)
 		return -1;
 	exec.args = grep_args(rq->arena, b, path);
-	return compute_run(t->hold.provider, t->hold.id, rq->arena, &exec, OUTPUT_MAX, rq->deadline,
-	                   ret, err);
+	return compute_run(t->hold.provider, t->hold.id, rq->arena, &run, ret, err);
 }
 
 /* ---- answer ---- */

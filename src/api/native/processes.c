@@ -323,7 +323,8 @@ static int await_end(struct request *rq, const struct api_target *t, const struc
 	AUTO_CLOSE int fd = -1;
 	uint16_t type = AGENT_NONE;
 
-	if (compute_open(t->hold.provider, t->hold.id, AGENT_ATTACH, agent_attach_shape, &message,
+	if (compute_open(t->hold.provider, t->hold.id,
+	                 &(struct compute_request){AGENT_ATTACH, agent_attach_shape, &message},
 	                 rq->deadline, &fd, err) < 0)
 		return -1;
 	while (type != AGENT_EXIT) {

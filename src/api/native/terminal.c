@@ -257,7 +257,8 @@ static int attach(struct request *rq, struct api_target *t, uint64_t process, st
 	struct stream *s;
 
 	if ((q->since && output_since_parse(span_of(q->since), message.since, err) < 0) ||
-	    compute_open(t->hold.provider, t->hold.id, AGENT_ATTACH, agent_attach_shape, &message,
+	    compute_open(t->hold.provider, t->hold.id,
+	                 &(struct compute_request){AGENT_ATTACH, agent_attach_shape, &message},
 	                 rq->deadline, &options.fd, err) < 0)
 		return -1;
 	s = stream_new(&terminal_ops, &t->hold);

@@ -58,7 +58,9 @@ static int run(struct fixture *f, const char **args, const char *input, int64_t 
 	struct agent_exec exec = {
 	        .args = args, .stdin_bytes = span_of(input), .env = (const char *[]){NULL}};
 
-	return compute_run(f->p, f->id.text, &f->arena, &exec, 64 * 1024, deadline, ret, err);
+	struct compute_run options = {&exec, 64 * 1024, deadline};
+
+	return compute_run(f->p, f->id.text, &f->arena, &options, ret, err);
 }
 
 /* Standard output of a shell line. */

@@ -119,7 +119,7 @@ static inline void fake_broker_start(struct fake_broker *b, fake_answer answer)
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
 	*b = (struct fake_broker){.protocol = BROKER_PROTOCOL, .fd = -1, .answer = answer};
-	strcpy(b->dir, "/tmp/atoll-test-XXXXXX");
+	snprintf(b->dir, sizeof(b->dir), "/tmp/atoll-test-XXXXXX");
 	if (!mkdtemp(b->dir))
 		abort();
 	snprintf(b->path, sizeof(b->path), "%s/broker.sock", b->dir);

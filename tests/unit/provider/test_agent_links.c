@@ -27,7 +27,7 @@ static void start(struct fixture *f)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-	strcpy(f->dir, "/tmp/atoll-test-XXXXXX");
+	snprintf(f->dir, sizeof(f->dir), "/tmp/atoll-test-XXXXXX");
 	assert_non_null(mkdtemp(f->dir));
 	snprintf(f->folder, sizeof(f->folder), "%s/%s", f->dir, SANDBOX);
 	snprintf(f->path, sizeof(f->path), "%s/agent.sock", f->folder);

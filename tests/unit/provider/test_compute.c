@@ -348,7 +348,9 @@ static int run(struct provider *p, struct arena *a, size_t out_max, struct compu
 	const char *args[] = {"true", NULL};
 	struct agent_exec exec = {.args = args};
 
-	return compute_run(p, "x", a, &exec, out_max, deadline_in(2000), ret, err);
+	struct compute_run options = {&exec, out_max, deadline_in(2000)};
+
+	return compute_run(p, "x", a, &options, ret, err);
 }
 
 TEST(a_run_collects_both_streams_up_to_the_limit)

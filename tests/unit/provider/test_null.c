@@ -34,10 +34,11 @@ static int64_t run(struct provider *p, const char **args, const char *input, cha
 {
 	struct arena a = {0};
 	struct agent_exec exec = {.args = args, .stdin_bytes = span_of(input)};
+	struct compute_run options = {&exec, 63, deadline_in(5000)};
 	struct compute_result result;
 	struct error err = {0};
 
-	if (compute_run(p, SANDBOX, &a, &exec, 63, deadline_in(5000), &result, &err) < 0)
+	if (compute_run(p, SANDBOX, &a, &options, &result, &err) < 0)
 		fail_msg("%s", err.text);
 	memcpy(out, result.out[0].data, result.out[0].size + 1);
 	int64_t code = result.process.exit_code;
