@@ -113,7 +113,7 @@ int listen_open(const char *address, int *ret_fd, struct error *err)
 
 void listen_describe(int fd, struct buf *out)
 {
-	struct sockaddr_storage address;
+	struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
 	socklen_t size = sizeof(address);
 	char host[64], port[8];
 
