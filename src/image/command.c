@@ -186,25 +186,27 @@ static int start(struct running *r, struct error *err)
 	return ret;
 }
 
+static void running_done(struct running *r)
+{
+	auto_close(&r->output_fd);
+	buf_done(&r->line);
+}
+
 int command_run(const struct image_job *job, const struct image_command *command, struct error *err)
 {
-	AUTO(buf_done) struct buf line = BUF(LINE_MAX_);
-	struct running r = {.job = job, .command = command, .output_fd = -1, .line = line};
+	AUTO(running_done) struct running r = {
+	        .job = job, .command = command, .output_fd = -1, .line = BUF(LINE_MAX_)};
 
 	if (command->argv && command_require(command->argv[0], err) < 0)
 		return -1;
-	int ret = start(&r, err);
-	if (ret == 0) {
-		ret = follow(&r, err);
-		int status = reap(&r, ret < 0);
-		if (ret == 0 && status != 0)
-			ret = failure_report(&r.failure,
-			                     command->argv ? command->argv[0] : "unpack", status,
-			                     err);
-		if (ret == 0 && command->measured)
-			ret = look(&r, err);
-	}
-	auto_close(&r.output_fd);
-	line = r.line;
-	return ret;
+	if (start(&r, err) < 0)
+		return -1;
+	int followed = follow(&r, err);
+	int status = reap(&r, followed < 0);
+	if (followed < 0)
+		return -1;
+	if (status != 0)
+		return failure_report(&r.failure, command->argv ? command->argv[0] : "unpack",
+		                      status, err);
+	return command->measured ? look(&r, err) : 0;
 }

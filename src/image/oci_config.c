@@ -32,7 +32,7 @@ static int load_blob(struct arena *a, int layout, const struct json_value *descr
 	const char *digest = json_text(json_get(descriptor, "digest"), "");
 	const char *hex = digest + sizeof(prefix) - 1;
 
-	if (strncmp(digest, prefix, sizeof(prefix) - 1) || strlen(hex) != 64 ||
+	if (strncmp(digest, prefix, sizeof(prefix) - 1) != 0 || strlen(hex) != 64 ||
 	    strspn(hex, "0123456789abcdef") != 64)
 		return FAIL(err, ERROR_INVALID, "image layout: '%.80s' is no digest", digest);
 	return load_document(a, layout, arena_format(a, "blobs/sha256/%s", hex), ret, err);
