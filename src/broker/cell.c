@@ -20,6 +20,7 @@ void cells_init(struct cell_pool *pool, struct host *host, struct events *events
                 struct slots *slots)
 {
 	*pool = (struct cell_pool){.host = host, .events = events, .slots = slots};
+	list_init(&pool->making);
 	for (unsigned i = 0; i < CELL_KIND_COUNT; i++)
 		list_init(&pool->ready[i]);
 }
@@ -49,17 +50,28 @@ static void kill_cell(struct cell *cell)
 	}
 }
 
+static void discard(struct cell *cell)
+{
+	struct cell_pool *pool = cell->pool;
+
+	list_remove(&cell->item);
+	kill_cell(cell);
+	pool->on_dead(pool->context, cell->slot, TAKE_FD(cell->mounts_fd));
+	cell_free(cell);
+}
+
+/* An agent whose maker was ended before it told us of it is met in its cgroup. */
 void cells_close(struct cell_pool *pool)
 {
-	for (unsigned i = 0; i < CELL_KIND_COUNT; i++)
-		LIST_EACH (&pool->ready[i], item) {
-			struct cell *cell = LIST_ENTRY(item, struct cell, item);
+	LIST_EACH (&pool->making, item) {
+		struct cell *cell = LIST_ENTRY(item, struct cell, item);
 
-			list_remove(&cell->item);
-			kill_cell(cell);
-			pool->on_dead(pool->context, cell->slot, TAKE_FD(cell->mounts_fd));
-			cell_free(cell);
-		}
+		job_cancel(&cell->job);
+		discard(cell);
+	}
+	for (unsigned i = 0; i < CELL_KIND_COUNT; i++)
+		LIST_EACH (&pool->ready[i], item)
+			discard(LIST_ENTRY(item, struct cell, item));
 }
 
 static bool is_alive(const struct cell *cell)
@@ -74,14 +86,13 @@ struct cell *cells_take(struct cell_pool *pool, enum cell_kind kind)
 	while (!list_is_empty(&pool->ready[kind])) {
 		struct cell *cell = LIST_ENTRY(pool->ready[kind].next, struct cell, item);
 
-		list_remove(&cell->item);
 		pool->ready_count[kind]--;
-		if (is_alive(cell))
+		if (is_alive(cell)) {
+			list_remove(&cell->item);
 			return cell;
+		}
 		log_warning("a cell died while it waited", NUMBER("slot", cell->slot));
-		kill_cell(cell);
-		pool->on_dead(pool->context, cell->slot, TAKE_FD(cell->mounts_fd));
-		cell_free(cell);
+		discard(cell);
 	}
 	return NULL;
 }
@@ -120,6 +131,7 @@ static void on_maker_end(struct job *job, int status)
 	struct error err = {0};
 
 	(void)status; /* the report tells more */
+	list_remove(&cell->item);
 	pool->making_count[kind]--;
 	fd_forget(&cell->setup_far_fd);
 	if (take_report(cell, &err) == 0) {
@@ -130,9 +142,7 @@ static void on_maker_end(struct job *job, int status)
 		list_append(&pool->ready[kind], &cell->item);
 	} else {
 		pool->failures[kind]++;
-		kill_cell(cell);
-		pool->on_dead(pool->context, cell->slot, TAKE_FD(cell->mounts_fd));
-		cell_free(cell);
+		discard(cell);
 	}
 	pool->on_made(pool->context, kind, &err);
 }
@@ -192,6 +202,7 @@ int cells_make(struct cell_pool *pool, enum cell_kind kind, struct error *err)
 		cell_free(cell);
 		return -1;
 	}
+	list_append(&pool->making, &cell->item);
 	pool->making_count[kind]++;
 	return 0;
 }

@@ -47,6 +47,7 @@ struct cell_pool {
 	struct events *events;
 	struct slots *slots;
 	struct list ready[CELL_KIND_COUNT];
+	struct list making; /* of both kinds */
 	unsigned ready_count[CELL_KIND_COUNT], making_count[CELL_KIND_COUNT];
 	unsigned failures[CELL_KIND_COUNT]; /* in a row: no refill until somebody asks */
 	/* The template that was asked for last: the next one will be for it, too. */
