@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The contract of provider/provider.h, asked of every provider by the C suite in provider/: here it
+is built, run once, and each of its checks reported as a test."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+import atoll
+
+TARGET = "tests/unit/provider/contract_provider"
+PROVIDERS = ("null", "host", "native")
+WORDS = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
+
+
+@pytest.fixture(scope="module")
+def outcome():
+    built = subprocess.run(["ninja", "-C", atoll.BUILD, TARGET], capture_output=True, text=True)
+    assert built.returncode == 0, built.stdout[-2000:]
+    programs = [atoll.BUILD / name for name in ("atoll-broker", "atoll-agent", "atoll-image")]
+    return subprocess.run([atoll.BUILD / TARGET, *programs], capture_output=True, text=True, timeout=180,
+                          env={**os.environ, "CMOCKA_MESSAGE_OUTPUT": "stdout"})
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_provider_keeps_the_contract(outcome, provider):
+    skipped = re.search(rf"skipped provider '{provider}': (.*)", outcome.stdout)
+    if skipped:
+        pytest.skip(skipped.group(1))
+    results = re.findall(rf"^\[\s*(OK|FAILED|SKIPPED)\s*\] {provider}: (\w+)$", outcome.stdout, re.M)
+    failed = sorted({name for word, name in results if WORDS[word] == "failed"})
+    assert not failed, f"{failed}\n{outcome.stderr[-4000:]}"
+    assert len(results) >= 9, outcome.stdout[-2000:] + outcome.stderr[-2000:]
+
+
+def test_nothing_else_went_wrong(outcome):
+    assert outcome.returncode == 0, outcome.stderr[-4000:]
