@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "fleet/parts.h"
 
@@ -58,6 +59,7 @@ static int finish_start(struct act *a, const struct provider_created *created, i
 
 	if (act_move(a, &started, err) < 0)
 		return -1;
+	fault_point("api", "create-started");
 	if (a->record.desired != SANDBOX_DELETED)
 		return 0;
 	/* Somebody wanted it gone while it was being made, and left that to us. */
@@ -95,11 +97,13 @@ int act_make(struct act *a, const struct template_record *t, int64_t begun_ns, s
 	struct sandbox_spec spec = make_spec(&a->record, t);
 	struct provider_created created = {0};
 
+	fault_point("api", "create-recorded");
 	if (f->ops->create(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) < 0) {
 		error_context(err, "create sandbox '%s'", a->record.name);
 		act_fail(a, err);
 		return -1;
 	}
+	fault_point("api", "create-made");
 	if (finish_start(a, &created, begun_ns, err) < 0) {
 		/* Made, but the store could not be told: without a row that says so it must not
 		 * run on. */
@@ -124,6 +128,7 @@ int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns
 
 	if (act_move(a, &creating, err) < 0)
 		return -1;
+	fault_point("api", "start-recorded");
 	if (f->ops->start(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) == 0 &&
 	    finish_start(a, &created, begun_ns, err) == 0)
 		return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "fleet/parts.h"
 
@@ -20,6 +21,7 @@ int act_delete(struct act *a, enum sandbox_reason reason, struct error *err)
 
 	if (a->record.actual != SANDBOX_DELETING && act_move(a, &deleting, err) < 0)
 		return -1;
+	fault_point("api", "delete-recorded");
 	if (f->ops->destroy(f->provider, a->record.id, deadline_in(CALL_TIMEOUT_MS), err) < 0) {
 		error_context(err, "delete sandbox '%s'", a->record.name);
 		failed.event = err->text;
@@ -28,6 +30,7 @@ int act_delete(struct act *a, enum sandbox_reason reason, struct error *err)
 			            TEXT("sandbox", a->record.id), FAILURE(&second));
 		return -1;
 	}
+	fault_point("api", "delete-destroyed");
 	if (act_move(a, &deleted, err) < 0)
 		return -1;
 	atomic_fetch_add(&f->deleted, 1);
@@ -49,8 +52,11 @@ int act_stop(struct act *a, enum sandbox_reason reason, struct error *err)
 	if (provider_require(f->provider, PROVIDER_CAN_STOP, err) < 0 ||
 	    act_move(a, &stopping, err) < 0)
 		return -1;
-	if (f->ops->stop(f->provider, a->record.id, STOP_GRACE_MS, deadline, err) == 0)
+	fault_point("api", "stop-recorded");
+	if (f->ops->stop(f->provider, a->record.id, STOP_GRACE_MS, deadline, err) == 0) {
+		fault_point("api", "stop-stopped");
 		return act_move(a, &stopped, err);
+	}
 	error_context(err, "stop sandbox '%s'", a->record.name);
 	back.event = err->text;
 	if (act_move(a, &back, &second) < 0)

@@ -23,12 +23,12 @@ def named_steps(folder, call):
     """The steps that the source names, so that a new one cannot be forgotten here."""
     names = set()
     for source in (atoll.ROOT / "src" / folder).glob("*.c"):
-        names |= set(re.findall(call + r'\("([a-z-]+)"\)', source.read_text()))
+        names |= set(re.findall(call + r'"([a-z-]+)"\)', source.read_text()))
     return sorted(names)
 
 
-BROKER_STEPS = named_steps("broker", "host_fault")
-API_STEPS = named_steps("fleet", "fleet_fault")
+BROKER_STEPS = named_steps("broker", r"host_fault\(")
+API_STEPS = named_steps("fleet", r'fault_point\("api", ')
 
 
 def truth(server):
@@ -51,8 +51,10 @@ def truth(server):
 def use(api, sandbox=None):
     """One create, exec and delete; whatever fails is expected to, by an error and not by hanging."""
     with contextlib.suppress(atoll.ApiError, OSError, ConnectionError):
-        made = api.create(internet=False)["id"]
+        made = api.create(internet=False, persistent=True)["id"]
         api.exec(made, "true")
+        api.post(f"{PATH}/{made}/stop")
+        api.post(f"{PATH}/{made}/start")
         api.remove(made)
 
 
