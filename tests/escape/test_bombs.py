@@ -89,7 +89,7 @@ def test_a_disk_bomb_fills_its_own_disk_only(tmp_path):
         if made["resources"]["disk_advisory"]:
             pytest.skip("the data folder's filesystem cannot enforce a disk limit here")
         result = api.exec(made["id"], "for i in $(seq 32); do head -c 64M /dev/zero > /home/user/f$i; done; "
-                          "du -sm /home/user | cut -f1; echo more > /home/user/last && echo wrote || echo full",
+                          "du -sm /home/user | cut -f1; head -c 64M /dev/zero > /home/user/last && echo wrote || echo full",
                           timeout_ms=60000)
         assert int(result["stdout"].split()[0]) <= SMALL["disk_mb"]
         assert "full" in result["stdout"]
