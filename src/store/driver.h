@@ -67,6 +67,9 @@ struct store_driver {
 	 * changed; -1 on failure. */
 	int (*run)(struct connection *c, enum query_name query, const void *takes,
 	           struct rows *rows, struct error *err);
+	/* For store_sync_begin and store_sync_wait. */
+	uint64_t (*sync_begin)(struct store *s);
+	int (*sync_wait)(struct store *s, uint64_t sync, struct error *err);
 	/* Called now and then, off the hot path. */
 	int (*tidy)(struct store *s, struct error *err);
 };

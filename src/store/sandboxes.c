@@ -273,7 +273,7 @@ int store_sandbox_move_read(struct store *s, struct arena *a, const struct sandb
 	if (store_change(s,
 	                 &(struct transaction){.run = run_move,
 	                                       .context = &change,
-	                                       .is_lazy = !is_resting[move->to]},
+	                                       .is_lazy = move->is_lazy || !is_resting[move->to]},
 	                 err) < 0)
 		return -1;
 	*ret = *(struct sandbox_record *)change.rows.items;

@@ -44,6 +44,16 @@ void store_close(struct store *store)
 	touches_free(touches);
 }
 
+uint64_t store_sync_begin(struct store *store)
+{
+	return store->driver->sync_begin(store);
+}
+
+int store_sync_wait(struct store *store, uint64_t sync, struct error *err)
+{
+	return store->driver->sync_wait(store, sync, err);
+}
+
 static int ping(struct connection *c, void *context, struct error *err)
 {
 	struct rows rows = {.arena = context, .size = sizeof(struct tally)};

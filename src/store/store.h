@@ -23,6 +23,13 @@ MUST_CHECK int store_ping(struct store *store, struct error *err);
 /* Every few seconds: writes the touches that wait and keeps the files small. */
 MUST_CHECK int store_tidy(struct store *store, struct error *err);
 
+/* Changes that are told to be lazy are written when their call returns and survive a crash of
+ * Atoll; one of the machine only once they have come to the disk. This begins to bring all that is
+ * written there and does not wait; the other one waits. So what a caller promises can become
+ * durable while he does something else. */
+uint64_t store_sync_begin(struct store *store);
+MUST_CHECK int store_sync_wait(struct store *store, uint64_t sync, struct error *err);
+
 /* ---- projects and keys ---- */
 
 MUST_CHECK int store_project_insert(struct store *s, const struct project_record *r,
@@ -99,11 +106,12 @@ struct sandbox_move {
 	/* With to == SANDBOX_STARTED: what the provider really gave; NULL leaves them. */
 	const struct sandbox_resources *effective;
 	bool disk_is_advisory;
+	bool is_lazy; /* also into a state that something rests in */
 };
 /* The only way a state changes: compare and set, ERROR_CONFLICT when `from` is not the state.
  * States that something rests in (STARTED, STOPPED, DELETED, FAILED) are on the disk when the call
- * returns; those in between survive a crash of Atoll, not always one of the machine. The sessions
- * of a DELETED one go with it. */
+ * returns, unless it is lazy; moves to those in between always are. The sessions of a DELETED one
+ * go with it. */
 MUST_CHECK int store_sandbox_move(struct store *s, const struct sandbox_move *move,
                                   struct error *err);
 /* The same, and the row as it is now. */

@@ -83,7 +83,7 @@ static int make_file(const char *path, struct error *err)
 static int set_up(struct sqlite_connection *c, enum sqlite_use use, struct error *err)
 {
 	static const char *const pragmas[] = {
-	        [SQLITE_WRITER] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+	        [SQLITE_WRITER] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
 	                          "PRAGMA foreign_keys = ON;"
 	                          "PRAGMA temp_store = MEMORY;"
 	                          "PRAGMA wal_autocheckpoint = " CHECKPOINT_PAGES,

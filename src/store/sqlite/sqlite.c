@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One connection writes, a few read. Writers form groups: whoever finds nobody writing leads, takes
- * along all that have queued up, runs them one after the other in a single transaction, and shares
- * its wait for the disk with them. Alone, it pays for nothing but itself: no thread is changed. */
+ * along all that have queued up and runs them one after the other in a single transaction. Alone,
+ * it pays for nothing but itself: no thread is changed. The wait for the disk comes after that,
+ * when the next group is under way. */
 #include "store/sqlite/sqlite.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/buf.h"
+#include "base/path.h"
+#include "store/sqlite/log_sync.h"
 
 #define READERS_MAX 8
 #define GROUP_MAX 64
@@ -16,6 +21,7 @@ struct waiter {
 	const struct transaction *transaction;
 	struct error *err;
 	int result;
+	uint64_t mark; /* in the log, of what it has to wait for; 0 = nothing */
 	bool leads, is_done;
 	pthread_cond_t wake;
 };
@@ -25,6 +31,7 @@ struct sqlite_store {
 	struct sqlite_place place;
 	char *path;
 	struct sqlite_connection *writer; /* the leader's */
+	struct log_sync *log;             /* NULL in memory */
 
 	pthread_mutex_t queue_mutex; /* over the rest of this block */
 	struct waiter *first, **last;
@@ -37,25 +44,6 @@ struct sqlite_store {
 };
 
 /* ---- writing ---- */
-
-static int set_lazy(struct sqlite_connection *c, bool is_lazy, struct error *err)
-{
-	if (c->is_lazy == is_lazy)
-		return 0;
-	if (sqlite_execute(c, is_lazy ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL",
-	                   err) < 0)
-		return -1;
-	c->is_lazy = is_lazy;
-	return 0;
-}
-
-static bool all_are_lazy(const struct waiter *group)
-{
-	for (; group; group = group->next)
-		if (!group->transaction->is_lazy)
-			return false;
-	return true;
-}
 
 /* One of several: its failure takes back what it did and no more. Returns -1 when the group cannot
  * go on, with the reason in `err`. */
@@ -76,7 +64,7 @@ static int run_member(struct sqlite_connection *c, struct waiter *w, struct erro
 
 static int run_members(struct sqlite_connection *c, struct waiter *group, struct error *err)
 {
-	if (set_lazy(c, all_are_lazy(group), err) < 0 || sqlite_control(c, CONTROL_BEGIN, err) < 0)
+	if (sqlite_control(c, CONTROL_BEGIN, err) < 0)
 		return -1;
 	for (struct waiter *w = group; w; w = w->next)
 		if (run_member(c, w, err) < 0)
@@ -111,7 +99,7 @@ static void run_alone(struct sqlite_connection *c, struct waiter *w)
 {
 	const struct transaction *t = w->transaction;
 
-	if (set_lazy(c, t->is_lazy, w->err) < 0 || sqlite_control(c, CONTROL_BEGIN, w->err) < 0 ||
+	if (sqlite_control(c, CONTROL_BEGIN, w->err) < 0 ||
 	    t->run(&c->base, t->context, w->err) < 0 ||
 	    sqlite_control(c, CONTROL_COMMIT, w->err) < 0) {
 		roll_back(c);
@@ -130,6 +118,20 @@ static struct waiter *take_group(struct sqlite_store *s)
 		s->last = &s->first;
 	*end = NULL;
 	return group;
+}
+
+/* One mark for all of a group that are to be durable: they share a sync. */
+static void mark_group(struct sqlite_store *s, struct waiter *group)
+{
+	uint64_t mark = 0;
+
+	for (struct waiter *w = group; s->log && w; w = w->next) {
+		if (w->transaction->is_lazy || w->result < 0)
+			continue;
+		if (!mark)
+			mark = log_sync_mark(s->log);
+		w->mark = mark;
+	}
 }
 
 /* With the queue's mutex held. Ends the group, and hands the lead to the first that waits. */
@@ -156,6 +158,7 @@ static void lead(struct sqlite_store *s)
 		run_group(s->writer, group);
 	else
 		run_alone(s->writer, group);
+	mark_group(s, group);
 	pthread_mutex_lock(&s->queue_mutex);
 	finish_group(s, group);
 }
@@ -177,7 +180,23 @@ static int sqlite_change(struct store *base, const struct transaction *t, struct
 		lead(s);
 	pthread_mutex_unlock(&s->queue_mutex);
 	pthread_cond_destroy(&me.wake);
+	if (me.mark)
+		return log_sync_wait(s->log, me.mark, err);
 	return me.result;
+}
+
+static uint64_t sqlite_sync_begin(struct store *base)
+{
+	struct sqlite_store *s = CONTAINER_OF(base, struct sqlite_store, base);
+
+	return s->log ? log_sync_begin(s->log) : 0;
+}
+
+static int sqlite_sync_wait(struct store *base, uint64_t sync, struct error *err)
+{
+	struct sqlite_store *s = CONTAINER_OF(base, struct sqlite_store, base);
+
+	return s->log ? log_sync_wait(s->log, sync, err) : 0;
 }
 
 /* ---- reading ---- */
@@ -267,12 +286,24 @@ static void sqlite_close_store(struct store *base)
 		s->idle = c->next;
 		sqlite_disconnect(c);
 	}
+	log_sync_close(s->log);
 	sqlite_disconnect(s->writer); /* last: it takes the log into the file and removes it */
 	pthread_mutex_destroy(&s->queue_mutex);
 	pthread_mutex_destroy(&s->readers_mutex);
 	pthread_cond_destroy(&s->reader_idle);
 	free(s->path);
 	free(s);
+}
+
+/* The log is there: migrating has read through it. */
+static int open_log(struct sqlite_store *s, struct error *err)
+{
+	AUTO(buf_done) struct buf path = BUF(PATH_SIZE_MAX);
+
+	if (s->place.in_memory)
+		return 0;
+	buf_addf(&path, "%s-wal", s->path);
+	return log_sync_open(buf_text(&path), &s->log, err);
 }
 
 static int sqlite_open_store(const char *place, struct store **ret, struct error *err)
@@ -287,7 +318,8 @@ static int sqlite_open_store(const char *place, struct store **ret, struct error
 	pthread_mutex_init(&s->readers_mutex, NULL);
 	pthread_cond_init(&s->reader_idle, NULL);
 	if (sqlite_connect(&s->base, &s->place, SQLITE_WRITER, &s->writer, err) < 0 ||
-	    sqlite_migrate(s->writer, err) < 0 || sqlite_prepare_all(s->writer, err) < 0) {
+	    sqlite_migrate(s->writer, err) < 0 || sqlite_prepare_all(s->writer, err) < 0 ||
+	    open_log(s, err) < 0) {
 		sqlite_close_store(&s->base);
 		return -1;
 	}
@@ -302,5 +334,7 @@ const struct store_driver sqlite_driver = {
         .read = sqlite_read,
         .change = sqlite_change,
         .run = sqlite_run,
+        .sync_begin = sqlite_sync_begin,
+        .sync_wait = sqlite_sync_wait,
         .tidy = sqlite_tidy,
 };

@@ -2,7 +2,8 @@
 /* store/sqlite/sqlite.h — the SQLite driver's own parts.
  *
  * connection.c: one sqlite3 handle and its prepared statements. migrate.c: brings a file up to this
- * program's tables. sqlite.c: who uses which connection when. */
+ * program's tables. sqlite.c: who uses which connection when. log_sync.h: when it is on the disk.
+ */
 #pragma once
 
 #include <sqlite3.h>
@@ -36,7 +37,6 @@ struct sqlite_connection {
 	sqlite3 *handle;
 	struct statement statements[QUERY_COUNT];
 	sqlite3_stmt *controls[CONTROL_COUNT];
-	bool is_lazy; /* PRAGMA synchronous is NORMAL just now */
 };
 
 struct sqlite_place {
