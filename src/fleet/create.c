@@ -55,6 +55,10 @@ static int finish_start(struct act *a, const struct provider_created *created, i
 	        .desired = -1,
 	        .event = arena_format(a->arena, "started in %s", took),
 	        .created = created,
+	        /* A new one that is not to last has come to the disk while it was made, see
+	         * act_make. Should the machine go down before this does, recovery finds it in
+	         * CREATING: it failed, and what is left of it is removed. */
+	        .is_lazy = a->record.started_at == 0 && !a->record.persistent,
 	};
 
 	if (act_move(a, &started, err) < 0)
@@ -96,6 +100,7 @@ int act_make(struct act *a, const struct template_record *t, int64_t begun_ns, s
 	struct fleet *f = a->fleet;
 	struct sandbox_spec spec = make_spec(&a->record, t);
 	struct provider_created created = {0};
+	uint64_t sync = store_sync_begin(f->store);
 
 	fault_point("api", "create-recorded");
 	if (f->ops->create(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) < 0) {
@@ -104,7 +109,8 @@ int act_make(struct act *a, const struct template_record *t, int64_t begun_ns, s
 		return -1;
 	}
 	fault_point("api", "create-made");
-	if (finish_start(a, &created, begun_ns, err) < 0) {
+	if (finish_start(a, &created, begun_ns, err) < 0 ||
+	    store_sync_wait(f->store, sync, err) < 0) {
 		/* Made, but the store could not be told: without a row that says so it must not
 		 * run on. */
 		if (a->record.actual == SANDBOX_CREATING)

@@ -13,14 +13,19 @@ int act_delete(struct act *a, enum sandbox_reason reason, struct error *err)
 	                                  .desired = SANDBOX_DELETED,
 	                                  .reason = reason,
 	                                  .event = "being deleted"};
-	const struct act_move deleted = {.to = SANDBOX_DELETED, .desired = -1, .event = "deleted"};
+	/* DELETING, which comes to the disk while the provider works, is enough for recovery to end
+	 * it again. */
+	const struct act_move deleted = {
+	        .to = SANDBOX_DELETED, .desired = -1, .event = "deleted", .is_lazy = true};
 	/* FAILED, and still to be deleted: the next tick tries again. */
 	struct act_move failed = {
 	        .to = SANDBOX_FAILED, .desired = -1, .reason = SANDBOX_REASON_ERROR};
 	struct error second = {0};
+	uint64_t sync;
 
 	if (a->record.actual != SANDBOX_DELETING && act_move(a, &deleting, err) < 0)
 		return -1;
+	sync = store_sync_begin(f->store);
 	fault_point("api", "delete-recorded");
 	if (f->ops->destroy(f->provider, a->record.id, deadline_in(CALL_TIMEOUT_MS), err) < 0) {
 		error_context(err, "delete sandbox '%s'", a->record.name);
@@ -31,7 +36,7 @@ int act_delete(struct act *a, enum sandbox_reason reason, struct error *err)
 		return -1;
 	}
 	fault_point("api", "delete-destroyed");
-	if (act_move(a, &deleted, err) < 0)
+	if (act_move(a, &deleted, err) < 0 || store_sync_wait(f->store, sync, err) < 0)
 		return -1;
 	atomic_fetch_add(&f->deleted, 1);
 	return 0;

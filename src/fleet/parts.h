@@ -75,6 +75,7 @@ struct act_move {
 	enum sandbox_reason reason;
 	const char *event;
 	const struct provider_created *created; /* with STARTED */
+	bool is_lazy;                           /* as of struct sandbox_move */
 };
 MUST_CHECK int act_move(struct act *a, const struct act_move *move, struct error *err);
 /* Removes what the provider has of it; a failure is only logged. */
