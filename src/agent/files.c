@@ -270,10 +270,10 @@ static void close_others(int a, int b)
 void files_serve(const struct files_options *options)
 {
 	struct files f = {.connection = options->connection,
-	                  .rules = {options->root, options->resolve},
+	                  .rules = {options->root, options->resolve, options->host},
 	                  .in = BUF(WORKER_REST_MAX),
 	                  .out = BUF(WIRE_PAYLOAD_MAX),
-	                  .no_users = options->no_users,
+	                  .no_users = options->host != NULL,
 	                  .rest = options->rest};
 	struct span payload;
 	struct error err;

@@ -30,7 +30,7 @@ struct worker_rest {
 struct files_options {
 	int connection, root;
 	uint64_t resolve;
-	bool no_users; /* whoever is named, it is us */
+	const char *host; /* the host folder's own path, where whoever is named is us; or NULL */
 	struct span bytes;
 	struct worker_rest *rest;
 };

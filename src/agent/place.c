@@ -26,6 +26,17 @@ int place_fail(const char *what, const char *path, struct error *err)
 	return -1;
 }
 
+const char *place_own_path(const char *host, const char *path)
+{
+	size_t size = host ? strlen(host) : 0;
+
+	if (size == 0 || strncmp(path, host, size) != 0)
+		return path;
+	if (path[size] == '\0')
+		return "/";
+	return path[size] == '/' ? path + size : path;
+}
+
 static int open_at(int folder, const char *path, int flags, uint64_t resolve)
 {
 	struct open_how how = {.resolve = resolve | RESOLVE_NO_MAGICLINKS};
@@ -54,6 +65,7 @@ int place_open(struct place *p, const struct place_rules *rules, const struct ag
 {
 	struct place place = {.folder = rules->root,
 	                      .resolve = rules->resolve,
+	                      .host = rules->host,
 	                      .beneath = (m->flags & AGENT_PATH_BENEATH) != 0,
 	                      .root = m->root[0] ? m->root : "/"};
 
@@ -86,8 +98,11 @@ struct path_text {
 static int join(const struct place *p, const char *path, struct path_text *ret, struct error *err)
 {
 	bool alone = p->beneath || path[0] == '/';
-	int size = snprintf(ret->text, sizeof(ret->text), "%s%s%s", alone ? "" : p->root,
-	                    alone ? "" : "/", path[0] ? path : ".");
+	int size;
+
+	path = p->beneath ? path : place_own_path(p->host, path);
+	size = snprintf(ret->text, sizeof(ret->text), "%s%s%s", alone ? "" : p->root,
+	                alone ? "" : "/", path[0] ? path : ".");
 
 	if (size < 0 || (size_t)size >= sizeof(ret->text))
 		return FAIL(err, ERROR_INVALID, "path is longer than %d bytes", PATH_SIZE_MAX - 1);

@@ -20,13 +20,19 @@
 struct place_rules {
 	int root;         /* of the sandbox; "/" or the host folder */
 	uint64_t resolve; /* 0 or RESOLVE_IN_ROOT */
+	const char *host; /* the host folder's own path, that commands know it by; or NULL */
 };
+
+/* A path in the host folder as commands say it, "/data/host-files/ID/x", is "/x" of that folder.
+ * Any other path, and any when `host` is NULL, is what it says. Borrowed. */
+const char *place_own_path(const char *host, const char *path);
 
 struct place {
 	int folder; /* the workspace, or the root */
 	bool owned; /* closed by place_done */
 	bool beneath;
 	uint64_t resolve;
+	const char *host; /* as of the rules */
 	const char *root; /* what relative paths are relative to, unless beneath */
 };
 

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "agent/place.h"
 #include "agent/process.h"
 
 #define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -49,14 +50,18 @@ static const char **make_env(struct process *p, const struct agent_exec *exec)
 	        arena_format(&p->spawn_arena, "SHELL=%s", p->user->shell),
 	        "PATH=" PATH_DEFAULT,
 	        "LANG=C.UTF-8",
+	        p->agent->home
+	                ? arena_format(&p->spawn_arena, "ATOLL_PROJECT_DIR=%s", p->agent->home)
+	                : NULL,
 	        exec->flags & AGENT_EXEC_TTY ? "TERM=xterm-256color" : NULL,
 	};
 	const char **env =
 	        ARENA_ARRAY(&p->spawn_arena, const char *, OWN_ENV_MAX + AGENT_ENV_MAX + 1);
 	size_t count = 0;
 
-	for (size_t i = 0; own[i]; i++)
-		env[count++] = own[i];
+	for (size_t i = 0; i < OWN_ENV_MAX; i++)
+		if (own[i])
+			env[count++] = own[i];
 	for (const char **entry = exec->env; *entry; entry++)
 		env_put(env, &count, *entry);
 	return env;
@@ -112,7 +117,7 @@ static int set_user(struct process *p, const struct agent_exec *exec, struct err
 static const char *choose_folder(const struct process *p, const struct agent_exec *exec)
 {
 	if (exec->cwd[0])
-		return exec->cwd;
+		return place_own_path(p->agent->home, exec->cwd);
 	if (p->agent->home || access(p->user->home, X_OK) < 0)
 		return "/";
 	return p->user->home;

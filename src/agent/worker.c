@@ -38,7 +38,7 @@ int worker_start(struct connection *c, struct span bytes, struct error *err)
 		files_serve(&(struct files_options){.connection = c->watch.fd,
 		                                    .root = a->root,
 		                                    .resolve = a->resolve,
-		                                    .no_users = a->home != NULL,
+		                                    .host = a->home,
 		                                    .bytes = bytes,
 		                                    .rest = rest});
 	if (pid < 0) {

@@ -267,9 +267,6 @@ static void tell_ready(struct api_process *p)
 	log_info("ready", TEXT("address", buf_text(&p->address)), TEXT("data", p->config->data_dir),
 	         TEXT("key_file", arena_format(p->arena, "%s/admin.key", p->config->data_dir)),
 	         TEXT("provider", p->config->provider));
-	if (strcmp(p->config->provider, "host") == 0)
-		log_warning("provider host does not isolate: for one trusted user and development "
-		            "only");
 	if (p->options->ready_fd >= 0)
 		(void)!write(p->options->ready_fd, "r", 1);
 }

@@ -50,6 +50,10 @@ static int work_out(struct fleet *f, struct arena *a, const struct sandbox_recor
 	    json_load(a, span_of(t.env_json), &of_template, err) < 0 ||
 	    json_load(a, span_of(r->env_json), &of_row, err) < 0)
 		return FAIL_CONTEXT(err, "environment of sandbox '%s'", r->name);
+	/* Who shares the host's files and users has none of the template's: a folder is home,
+	 * project and all, and the agent knows its path. */
+	if (!(f->ops->abilities & PROVIDER_CAN_ISOLATE))
+		t.user = t.workdir = "";
 	e.items = ARENA_ARRAY(a, const char *, json_count(of_template) + json_count(of_row) + 2);
 	if (*t.workdir)
 		put(&e, "ATOLL_PROJECT_DIR", t.workdir);

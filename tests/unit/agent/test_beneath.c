@@ -159,6 +159,33 @@ TEST(a_link_that_appears_in_the_middle_leads_nowhere)
 	box_end(&b);
 }
 
+TEST(a_host_folder_is_also_known_by_its_own_path)
+{
+	struct box b = box_start(BOX_HOST);
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+	int fd = box_connect(&b);
+	struct agent_path path = {.path = box_path(&b, "folder/file"), .flags = AGENT_PATH_PARENTS};
+	struct agent_exec command = shell(&b, "pwd; echo $HOME $ATOLL_PROJECT_DIR");
+	struct ran r;
+
+	write_file(&b, fd, &path, SPAN("text"));
+	assert_string_equal(box_get(&b, "folder/file"), "text");
+	read_file(&b, fd, &path, &out);
+	assert_string_equal(buf_text(&out), "text");
+	/* A neighbour whose path only begins alike. */
+	path.path = arena_format(&b.arena, "%s-other/file", b.folder);
+	assert_int_equal(call_fails(&b, fd, AGENT_READ, &path).code, ERROR_NOT_FOUND);
+	path.path = arena_format(&b.arena, "%s/../..%s.socket", b.folder, b.folder);
+	assert_int_equal(call_fails(&b, fd, AGENT_STAT, &path).code, ERROR_NOT_FOUND);
+	command.cwd = box_path(&b, "folder");
+	r = exec(&b, fd, &command);
+	assert_string_equal(buf_text(&r.out[0]), arena_format(&b.arena, "%s/folder\n%s %s\n",
+	                                                      b.folder, b.folder, b.folder));
+	ran_done(&r);
+	(void)close(fd);
+	box_end(&b);
+}
+
 TEST(in_a_host_folder_every_path_is_of_that_folder)
 {
 	struct box b = box_start(BOX_HOST);
@@ -195,5 +222,6 @@ int main(void)
 	           CASE(a_write_through_a_link_that_leads_out_is_refused),
 	           CASE(links_inside_the_workspace_are_followed),
 	           CASE(a_link_that_appears_in_the_middle_leads_nowhere),
+	           CASE(a_host_folder_is_also_known_by_its_own_path),
 	           CASE(in_a_host_folder_every_path_is_of_that_folder));
 }

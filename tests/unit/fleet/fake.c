@@ -172,7 +172,8 @@ void fake_init(struct fake *f)
 	                           .isolation = "none",
 	                           .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC |
 	                                        PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK |
-	                                        PROVIDER_CAN_TEMPLATE | PROVIDER_SURVIVES,
+	                                        PROVIDER_CAN_TEMPLATE | PROVIDER_CAN_ISOLATE |
+	                                        PROVIDER_SURVIVES,
 	                           .create = fake_create,
 	                           .destroy = fake_destroy,
 	                           .stop = fake_stop,

@@ -441,6 +441,31 @@ static void the_environment_is_the_rows_over_the_templates_and_the_calls_over_bo
 	}
 }
 
+static void a_sandbox_without_isolation_has_no_folder_or_user_of_the_template(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	const struct template_record t = {.id = "t1",
+	                                  .project_id = "",
+	                                  .name = "mine",
+	                                  .folder = "mine",
+	                                  .env_json = "{\"A\":\"t\"}",
+	                                  .user = "me",
+	                                  .workdir = "/work",
+	                                  .state = TEMPLATE_READY};
+	struct fleet_defaults d;
+	struct sandbox_record r;
+
+	h->fake.own.abilities &= ~(unsigned)PROVIDER_CAN_ISOLATE;
+	assert_done(store_template_insert(h->store, &t, &err));
+	r = create_with(h, (struct fleet_create){.template = "mine"});
+	assert_done(fleet_defaults(h->fleet, &h->arena, &r, NULL, &d, &err));
+	assert_string_equal(d.user, "");
+	assert_string_equal(d.workdir, "");
+	assert_null(value_of(&d, "ATOLL_PROJECT_DIR"));
+	assert_string_equal(value_of(&d, "A"), "t");
+}
+
 static void bad_variables_of_a_call_are_refused(void **state)
 {
 	struct harness *h = *state;
@@ -488,5 +513,6 @@ int main(void)
 	        EACH(a_hold_is_no_obstacle_to_a_delete_by_its_owner),
 	        EACH(users_and_movers_get_along),
 	        EACH(the_environment_is_the_rows_over_the_templates_and_the_calls_over_both),
+	        EACH(a_sandbox_without_isolation_has_no_folder_or_user_of_the_template),
 	        EACH(bad_variables_of_a_call_are_refused), EACH(stats_are_the_providers));
 }

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The host provider: a folder and a process group on the machine as it is, for one's own development."""
+
+import json
+import os
+import pathlib
+import re
+
+import pytest
+
+import atoll
+
+SECRETS = {"DATABASE_URL": "postgres://secret", "JWT_SECRET": "s", "E2B_API_KEY": "s", "DAYTONA_API_KEY": "s",
+           "AWS_SECRET_ACCESS_KEY": "s", "S3_SECRET_KEY": "s", "COMPOSIO_API_KEY": "s", "GITHUB_CLIENT_SECRET": "s",
+           "ANY_OTHER": "s"}
+
+
+@pytest.fixture(scope="module")
+def host():
+    server = atoll.Server(provider="host", environment=SECRETS).start()
+    yield server
+    server.remove_all()
+
+
+@pytest.fixture
+def api(host):
+    connection = host.api()
+    yield connection
+    connection.close()
+
+
+def folder_of(host, sandbox):
+    return pathlib.Path(os.path.realpath(host.data)) / "host-files" / sandbox
+
+
+def agents_of(host, sandbox):
+    found = []
+    for line in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if f"host-files/{sandbox}".encode() in line.read_bytes():
+                found.append(line.parent.name)
+        except OSError:
+            pass
+    return found
+
+
+def test_the_start_warns_and_every_answer_says_that_nothing_is_isolated(host, api):
+    assert "single-tenant development only" in host.log_text()
+    with api.sandbox() as sandbox:
+        shown = api.get(f"/api/sandbox/instances/{sandbox}")
+        assert (shown["provider"], shown["isolation"]) == ("host", "none")
+        assert shown["resources"]["disk_advisory"]
+
+
+def test_a_command_runs_in_the_sandboxs_own_folder(host, api):
+    with api.sandbox(env={"MINE": "kept"}) as sandbox:
+        result = api.exec(sandbox, "pwd; echo $HOME; echo $ATOLL_PROJECT_DIR; echo $MINE; id -u")
+        own = str(folder_of(host, sandbox))
+        assert result["stdout"].split()[:4] == [own, own, own, "kept"], result
+        assert result["stdout"].split()[4] != "0"
+        assert api.exec(sandbox, "exit 7")["exit_code"] == 7
+
+
+def test_nothing_of_the_servers_environment_is_seen(api):
+    with api.sandbox() as sandbox:
+        names = {line.split("=")[0] for line in api.exec(sandbox, "env")["stdout"].splitlines()}
+        assert not names & set(SECRETS)
+        agent = api.exec(sandbox, "cat /proc/$PPID/environ | tr '\\0' '\\n'")["stdout"]
+        assert not re.search("|".join(SECRETS), agent)
+
+
+def test_files_are_relative_to_the_folder_and_known_by_its_own_path(host, api):
+    with api.sandbox() as sandbox:
+        api.write(sandbox, "one.txt", b"one")
+        assert api.exec(sandbox, "cat one.txt")["stdout"] == "one"
+        path = api.exec(sandbox, "echo -n two > two.txt; echo $PWD/two.txt")["stdout"].strip()
+        assert api.read(sandbox, path) == api.read(sandbox, "two.txt") == api.read(sandbox, "/two.txt") == b"two"
+        inner = f"{folder_of(host, sandbox)}/inner"
+        api.write(sandbox, f"{inner}/three.txt", b"three")
+        assert api.exec(sandbox, "cat three.txt", cwd=inner)["stdout"] == "three"
+        with pytest.raises(atoll.ApiError) as refused:
+            api.read(sandbox, "/etc/passwd")
+        assert refused.value.status == 404
+
+
+def test_sessions_work_too(api):
+    answer = api.post("/v1/sandbox/bash", {"session_id": "host-one", "command": "echo hello > made.txt; pwd"})
+    assert answer["exit_code"] == 0
+    assert api.post("/v1/sandbox/read", {"session_id": "host-one", "path": "made.txt"})["content"].startswith("hello")
+    for row in api.get("/api/sandbox/instances")["items"]:
+        api.remove(row["id"])
+
+
+def test_what_is_stopped_keeps_its_files_and_starts_again(host, api):
+    with api.sandbox(persistent=True) as sandbox:
+        api.exec(sandbox, "echo kept > file")
+        api.post(f"/api/sandbox/instances/{sandbox}/stop")
+        atoll.wait_for(lambda: not agents_of(host, sandbox), what="end of the agent")
+        api.post(f"/api/sandbox/instances/{sandbox}/start")
+        assert api.exec(sandbox, "cat file")["stdout"] == "kept\n"
+
+
+def test_delete_leaves_neither_files_nor_processes(host, api):
+    with api.sandbox() as sandbox:
+        api.exec(sandbox, "touch file; setsid -f sleep 1000")
+        pid = int(api.exec(sandbox, "setsid -f sh -c 'echo $$ > pid; exec sleep 1000'; sleep 0.2; cat pid")["stdout"])
+        assert agents_of(host, sandbox)
+    atoll.wait_for(lambda: not agents_of(host, sandbox), what="end of the agent")
+    atoll.wait_for(lambda: not os.path.exists(f"/proc/{pid}"), what="end of what the command left")
+    assert not folder_of(host, sandbox).exists()
+    atoll.Host(host.data).wait_clean()
+
+
+def test_the_command_line_uses_it_like_any_other(host):
+    result = host.cli("run", "--json", "--", "sh", "-c", "echo out")
+    assert result.returncode == 0, result.stderr
+    assert "out" in (json.loads(result.stdout)["stdout"] if result.stdout.startswith(b"{") else result.stdout.decode())
