@@ -10,8 +10,6 @@ pytestmark = pytest.mark.needs_root
 SWAPPER = """
 import os, sys
 os.chdir('/home/user/project')
-os.makedirs('real', exist_ok=True)
-open('real/file', 'w').write('inside')
 while True:
     for target in ('real', '/etc', '/'):
         try: os.unlink('link.new')

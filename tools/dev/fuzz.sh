@@ -7,7 +7,7 @@ set -euo pipefail
 program=$1
 name=$(basename "$program")
 name=${name#fuzz_}
-found=build/results/fuzz/$name
+found=$PWD/build/results/fuzz/$name # a target may change its working folder
 mkdir -p "$found/corpus"
 
 limits=(-timeout=10 -rss_limit_mb=2048 -artifact_prefix="$found/")
@@ -18,7 +18,7 @@ if [ ${#regressions[@]} -gt 0 ]; then
 fi
 seeds=()
 if [ -d "tests/fuzz/seeds/$name" ]; then
-	seeds=("tests/fuzz/seeds/$name")
+	seeds=("$PWD/tests/fuzz/seeds/$name")
 fi
 exec "$program" "${limits[@]}" -max_len=4096 -print_final_stats=1 \
 	-max_total_time="${FUZZ_SECONDS:-6}" "$found/corpus" "${seeds[@]}"
