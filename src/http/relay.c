@@ -226,6 +226,15 @@ static void update_due(struct relay *relay)
 		connection_due(relay->conn, left > 0 ? left : 1);
 }
 
+static bool read_upstream(struct relay *relay);
+
+/* Who takes no more bytes may have said why before it closed. */
+static void hear_out_upstream(struct relay *relay)
+{
+	while (relay->ending == ENDING_NOT && relay->upstream_fd >= 0 && read_upstream(relay))
+		continue;
+}
+
 static void flush(struct relay *relay)
 {
 	struct error err = {0};
@@ -234,6 +243,7 @@ static void flush(struct relay *relay)
 	if (relay->upstream_fd >= 0)
 		outflow_flush(&relay->upstream, relay->upstream_fd);
 	if (relay->upstream.broken) {
+		hear_out_upstream(relay);
 		error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "the upstream takes no more bytes");
 		relay_set_failed(relay, &err);
 	}
@@ -321,7 +331,8 @@ static void pass_upstream(struct relay *relay, struct span in)
 	}
 }
 
-static void read_upstream(struct relay *relay)
+/* Whether there may be more to read at once. */
+static bool read_upstream(struct relay *relay)
 {
 	char *scratch = relay->conn->server->scratch;
 	size_t held = relay->held.size;
@@ -330,7 +341,7 @@ static void read_upstream(struct relay *relay)
 
 	got = read(relay->upstream_fd, scratch + held, READ_SIZE);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
+		return errno == EINTR;
 	if (got < 0) {
 		error_set(&err, ERROR_UNAVAILABLE, errno, HERE, "read from the upstream");
 		relay_set_failed(relay, &err);
@@ -341,6 +352,7 @@ static void read_upstream(struct relay *relay)
 			memcpy(scratch, relay->held.data, held);
 		pass_upstream(relay, (struct span){scratch, held + (size_t)got});
 	}
+	return got > 0;
 }
 
 static void on_upstream_ready(void *context, uint32_t events)
@@ -351,7 +363,7 @@ static void on_upstream_ready(void *context, uint32_t events)
 	if (events & (EPOLLOUT | EPOLLHUP | EPOLLERR))
 		outflow_ready(&relay->upstream, relay->upstream_fd);
 	if ((events & ~(uint32_t)EPOLLOUT) && wants_upstream(relay))
-		read_upstream(relay);
+		(void)read_upstream(relay);
 	relay_leave_and_settle(relay);
 }
 

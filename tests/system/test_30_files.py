@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files over the API: content, folders, trees as tar, multipart, watching, sizes, bad paths."""
 
+import contextlib
+import http.client
 import io
 import json
 import pathlib
+import socket
 import tarfile
 import threading
 import urllib.parse
@@ -154,6 +157,29 @@ def test_a_large_file_streams_in_constant_memory(server, api):
         resident = next(int(line.split()[1]) for line in peak.read_text().splitlines() if line.startswith("VmHWM"))
         assert resident < 120 * 1024, f"{resident} KiB resident at its peak"
         own.close()
+
+
+def upload_raw(server, path, size):
+    """Sends a body until nobody takes it any more, as curl does; the answer is what came back."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        connection.sendall(f"PUT {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {server.key}\r\n"
+                           f"Content-Type: application/octet-stream\r\nContent-Length: {size}\r\n\r\n".encode())
+        with contextlib.suppress(OSError):
+            for _ in range(size >> 16):
+                connection.sendall(bytes(1 << 16))
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        return response.status, json.loads(response.read())
+
+
+def test_an_upload_that_cannot_be_written_says_why(server, api, box):
+    api.write(box, "plain", b"text")
+    api.post(files(box, "mkdir"), {"path": "a-folder"})
+    for _ in range(10):
+        status, body = upload_raw(server, files(box, "content", path="plain/inner"), 16 << 20)
+        assert status == 400 and "Not a directory" in body["error"]["message"], body
+        status, body = upload_raw(server, files(box, "content", path="a-folder"), 16 << 20)
+        assert status == 409 and "is a folder" in body["error"]["message"], body
 
 
 def test_a_broken_upload_leaves_no_half_file(server, api, box):

@@ -417,6 +417,21 @@ TEST(bad_large_slow_and_broken_uploads_end_unclean)
 	close_all(-1);
 }
 
+TEST(an_upstream_that_gives_up_an_upload_is_heard_out)
+{
+	int fd;
+
+	open_all(NULL);
+	shared.upstream_gives_up = true;
+	fd = ask("PUT /upload HTTP/1.1\r\n" HOST "Content-Length: 9\r\n\r\nabc");
+	client_receive(fd, &answer);
+	assert_int_equal(answer.status, 503);
+	assert_non_null(strstr(answer.body, "an unknown frame"));
+	assert_false(await_release());
+	assert_true(client_is_closed(fd));
+	close_all(fd);
+}
+
 TEST(an_empty_upload_is_told_to_be_over)
 {
 	int fd;
@@ -465,6 +480,7 @@ int main(void)
 	           CASE(an_upload_waits_for_a_slow_upstream_in_bounded_memory),
 	           CASE(a_chunked_upload_is_passed_on_and_the_connection_goes_on),
 	           CASE(bad_large_slow_and_broken_uploads_end_unclean),
+	           CASE(an_upstream_that_gives_up_an_upload_is_heard_out),
 	           CASE(an_empty_upload_is_told_to_be_over),
 	           CASE(closing_the_server_cuts_every_relay));
 }

@@ -72,6 +72,10 @@ static int on_client(void *state, struct relay *relay, struct span bytes, bool l
 	shared.client_last |= last;
 	pthread_cond_signal(&shared.changed);
 	pthread_mutex_unlock(&shared.mutex);
+	if (shared.upstream_gives_up) {
+		send_frame(FRAME_UNKNOWN, (struct span){NULL, 0});
+		(void)shutdown(shared.upstream, SHUT_RDWR);
+	}
 	relay_to_upstream(relay, bytes);
 	return 0;
 }
@@ -184,6 +188,7 @@ void open_all(const struct server_options *limits)
 	shared.upstream = shared.returned_fd = -1;
 	shared.started = shared.released = shared.ticks = 0;
 	shared.clean = shared.client_last = shared.with_pipe = shared.without_upstream = false;
+	shared.upstream_gives_up = false;
 	shared.client_bytes = 0;
 	shared.length = -1;
 	shared.options = (struct relay_options){0};

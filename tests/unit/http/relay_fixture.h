@@ -29,6 +29,7 @@ struct relay_fixture {
 	int upstream; /* the test's end; -1 before the handler has run */
 	int started, released, ticks;
 	bool clean, client_last;
+	bool upstream_gives_up; /* at the first bytes from the client: says why, and closes */
 	int returned_fd;
 	size_t client_bytes;
 	struct relay_options options; /* what the handler adds to */
