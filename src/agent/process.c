@@ -204,7 +204,11 @@ static void on_started(struct process *p)
 {
 	p->started = true;
 	p->info.pid = (uint32_t)keeper_command(p->keeper);
-	close_spawn_fds(p);
+	/* A terminal's own end stays open with us: without it the master would fail for good as
+	 * soon as the command closed its streams, and giving that up would be a hangup, which
+	 * kills a command that only had its last instructions before it. */
+	if (p->pty < 0)
+		close_spawn_fds(p);
 	arena_done(&p->spawn_arena);
 	p->look_at = DEADLINE_NEVER;
 	if (p->killing)
@@ -272,6 +276,7 @@ static void on_ended(struct process *p)
 		return;
 	}
 	set_result(p, status);
+	close_spawn_fds(p);
 	process_drain(p);
 	if (process_output_has_ended(p))
 		finish(p);

@@ -6,6 +6,8 @@
 
 #include "base/clock.h"
 
+#define RACES 100
+
 static struct agent_exec terminal(struct box *b, const char *line)
 {
 	struct agent_exec command = shell(b, line);
@@ -98,6 +100,45 @@ TEST(the_end_of_input_is_typed_as_control_d)
 	box_end(&b);
 }
 
+TEST(a_command_may_close_its_terminal_before_it_ends)
+{
+	struct box b = box_start(BOX_HOST);
+	AUTO_CLOSE int fd = box_connect(&b);
+	struct agent_exec command = terminal(
+	        &b, "exec <&- >&- 2>&-; echo 1 > closed; until test -e go; do sleep 0.01; done; "
+	            "exit 7");
+	struct ran r;
+
+	(void)exec_start(&b, fd, &command);
+	(void)wait_for_number(&b, "closed");
+	say_raw(&b, fd, AGENT_STDIN, SPAN("nobody reads this\n"));
+	hear_text(&b, fd, "nobody reads this\r\n"); /* but the terminal is there to echo it */
+	box_put(&b, "go", "");
+	r = exec_finish(&b, fd);
+	assert_int_equal(r.process.exit_code, 7);
+	ran_done(&r);
+	box_end(&b);
+}
+
+/* GNU cat closes its streams just before it exits: each run is a race. */
+TEST(the_end_of_input_is_never_taken_for_a_hangup)
+{
+	struct box b = box_start(BOX_HOST);
+	AUTO_CLOSE int fd = box_connect(&b);
+	struct agent_exec command = terminal(&b, "exec cat");
+
+	for (int i = 0; i < RACES; i++) {
+		struct ran r;
+
+		(void)exec_start(&b, fd, &command);
+		say(&b, fd, AGENT_STDIN_END, NULL, NULL);
+		r = exec_finish(&b, fd);
+		assert_int_equal(r.process.exit_code, 0);
+		ran_done(&r);
+	}
+	box_end(&b);
+}
+
 TEST(each_terminal_is_a_session_of_its_own)
 {
 	struct box b = box_start(BOX_HOST);
@@ -142,6 +183,8 @@ int main(void)
 	           CASE(a_resize_reaches_the_program),
 	           CASE(what_is_typed_arrives_and_control_c_interrupts),
 	           CASE(the_end_of_input_is_typed_as_control_d),
+	           CASE(a_command_may_close_its_terminal_before_it_ends),
+	           CASE(the_end_of_input_is_never_taken_for_a_hangup),
 	           CASE(each_terminal_is_a_session_of_its_own),
 	           CASE(a_terminal_that_closes_hangs_up_its_program));
 }
