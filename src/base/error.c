@@ -20,6 +20,7 @@ static const struct error_kind kinds[ERROR_CODE_COUNT] = {
         [ERROR_UNSUPPORTED] = {"unsupported", 501, 125, 0},
         [ERROR_UNAVAILABLE] = {"unavailable", 503, 120, 1},
         [ERROR_SYSTEM] = {"internal", 500, 125, 0},
+        [ERROR_NO_SPACE] = {"no_space", 507, 120, 0},
 };
 
 static const struct {
@@ -45,8 +46,8 @@ static const struct {
         {EFBIG, ERROR_TOO_LARGE},
         {E2BIG, ERROR_TOO_LARGE},
         {EMSGSIZE, ERROR_TOO_LARGE},
-        {ENOSPC, ERROR_LIMIT},
-        {EDQUOT, ERROR_LIMIT},
+        {ENOSPC, ERROR_NO_SPACE},
+        {EDQUOT, ERROR_NO_SPACE},
         {EMFILE, ERROR_LIMIT},
         {ENFILE, ERROR_LIMIT},
         {ETIMEDOUT, ERROR_TIMEOUT},

@@ -24,6 +24,7 @@ enum error_code {
 	ERROR_UNSUPPORTED, /* this provider or kernel cannot; the text names it */
 	ERROR_UNAVAILABLE, /* try again later */
 	ERROR_SYSTEM,      /* the host refused; see sys_errno */
+	ERROR_NO_SPACE,    /* a disk, or a quota of one, is full */
 	ERROR_CODE_COUNT,
 };
 

@@ -171,11 +171,11 @@ int host_check_space(const struct host *host, struct error *err)
 	if (fstatvfs(host->folders[FOLDER_DATA], &status) < 0)
 		return FAIL_ERRNO(err, "ask for the free space");
 	if ((uint64_t)status.f_bavail * status.f_frsize < SPACE_MIN_BYTES)
-		return FAIL(err, ERROR_LIMIT, "data folder has less than %llu MiB free",
+		return FAIL(err, ERROR_NO_SPACE, "data folder has less than %llu MiB free",
 		            (unsigned long long)(SPACE_MIN_BYTES >> 20));
 	/* btrfs and the like count no files */
 	if (status.f_files > 0 && status.f_favail < FILES_MIN)
-		return FAIL(err, ERROR_LIMIT, "data folder has room for fewer than %d files",
+		return FAIL(err, ERROR_NO_SPACE, "data folder has room for fewer than %d files",
 		            FILES_MIN);
 	return 0;
 }

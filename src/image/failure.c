@@ -10,10 +10,10 @@ static const struct {
 	enum error_code code;
 	const char *hint;
 } known[] = {
-        {"No space left on device", ERROR_UNAVAILABLE, "the disk of the data folder is full"},
-        {"no space left on device", ERROR_UNAVAILABLE, "the disk of the data folder is full"},
-        {"Disk quota exceeded", ERROR_UNAVAILABLE, "the disk of the data folder is full"},
-        {"not enough free space", ERROR_UNAVAILABLE, "the disk of the data folder is full"},
+        {"No space left on device", ERROR_NO_SPACE, "the disk of the data folder is full"},
+        {"no space left on device", ERROR_NO_SPACE, "the disk of the data folder is full"},
+        {"Disk quota exceeded", ERROR_NO_SPACE, "the disk of the data folder is full"},
+        {"not enough free space", ERROR_NO_SPACE, "the disk of the data folder is full"},
         {"Cannot allocate memory", ERROR_UNAVAILABLE, "this machine is out of memory"},
         {"Could not resolve", ERROR_UNAVAILABLE, "no network, or no name server answers"},
         {"Temporary failure", ERROR_UNAVAILABLE, "no network, or no name server answers"},

@@ -59,7 +59,7 @@ static int fail_archive(struct archive *a, const char *what, struct error *err)
 	const char *why = archive_error_string(a);
 	int code = archive_errno(a);
 
-	(void)FAIL(err, code == ENOSPC || code == EDQUOT ? ERROR_UNAVAILABLE : ERROR_INVALID,
+	(void)FAIL(err, code == ENOSPC || code == EDQUOT ? ERROR_NO_SPACE : ERROR_INVALID,
 	           "%s: %s", what, why ? why : "unknown failure");
 	if (code == ENOSPC || code == EDQUOT)
 		error_hint(err, "the disk of the data folder is full");

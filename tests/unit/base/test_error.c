@@ -104,7 +104,9 @@ TEST(common_errnos_have_codes)
 {
 	assert_int_equal(error_code_of(EACCES), ERROR_FORBIDDEN);
 	assert_int_equal(error_code_of(EEXIST), ERROR_CONFLICT);
-	assert_int_equal(error_code_of(ENOSPC), ERROR_LIMIT);
+	assert_int_equal(error_code_of(ENOSPC), ERROR_NO_SPACE);
+	assert_int_equal(error_code_of(EDQUOT), ERROR_NO_SPACE);
+	assert_int_equal(error_kind_get(ERROR_NO_SPACE)->http_status, 507);
 	assert_int_equal(error_code_of(ECONNREFUSED), ERROR_UNAVAILABLE);
 	assert_int_equal(error_code_of(EIO), ERROR_SYSTEM);
 }

@@ -32,7 +32,7 @@ TEST(a_full_disk_is_told_with_a_hint)
 {
 	struct error err = REPORT("tar: x: write: No space left on device", "error: exit 2");
 
-	assert_int_equal(err.code, ERROR_UNAVAILABLE);
+	assert_int_equal(err.code, ERROR_NO_SPACE);
 	assert_non_null(strstr(err.hint, "full"));
 }
 

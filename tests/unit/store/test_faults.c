@@ -167,7 +167,7 @@ static void fail_each_write(int result, enum error_code code)
 static void a_full_disk_at_any_write_is_told_and_loses_nothing(void **state)
 {
 	(void)state;
-	fail_each_write(SQLITE_FULL, ERROR_UNAVAILABLE);
+	fail_each_write(SQLITE_FULL, ERROR_NO_SPACE);
 }
 
 static void a_broken_disk_at_any_write_is_told_and_loses_nothing(void **state)
