@@ -145,6 +145,8 @@ static void dispatch(struct connection *conn)
 	if (ex->request.route->flags & ROUTE_INLINE) {
 		exchange_handle(ex);
 		connection_on_handled(conn);
+	} else if ((ex->request.route->flags & ROUTE_TRY) && exchange_try(ex)) {
+		connection_on_handled(conn);
 	} else if (server_submit(conn->server, ex, &err) < 0) {
 		exchange_fail(ex, &err);
 		connection_send_reply(conn);

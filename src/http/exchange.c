@@ -176,7 +176,8 @@ static int run_handler(struct http_exchange *ex, struct error *err)
 	const struct server_options *options = &ex->server->options;
 	void *body = NULL, *query;
 
-	if (!(route->flags & ROUTE_PUBLIC) && options->authorize &&
+	/* A caller that is there already was let in when this was tried on the loop. */
+	if (!(route->flags & ROUTE_PUBLIC) && options->authorize && !rq->caller &&
 	    options->authorize(rq, route, err) < 0)
 		return -1;
 	if (route->query) {
@@ -207,6 +208,42 @@ void exchange_handle(struct http_exchange *ex)
 	if (run_handler(ex, &err) < 0)
 		exchange_fail(ex, &err);
 	log_request_set(NULL);
+}
+
+/* A body that takes long to parse would keep the loop from everybody else. */
+#define TRY_BODY_MAX ((size_t)16 * 1024)
+
+bool exchange_try(struct http_exchange *ex)
+{
+	struct request *rq = &ex->request;
+	int64_t deadline = rq->deadline;
+	struct error err = {0};
+
+	if (ex->body.size > TRY_BODY_MAX)
+		return false;
+	log_request_set(rq->id);
+	rq->body = buf_span(&ex->body);
+	rq->is_tried = true;
+	rq->deadline = deadline_in(0);
+	if (run_handler(ex, &err) < 0 && !rq->is_deferred)
+		exchange_fail(ex, &err);
+	log_request_set(NULL);
+	rq->is_tried = false;
+	rq->deadline = deadline;
+	if (!rq->is_deferred)
+		return true;
+	assert(!ex->reply.has_relay && !ex->reply.status);
+	buf_reset(&ex->reply.headers);
+	buf_reset(&ex->reply.body);
+	return false;
+}
+
+int request_may_block(struct request *rq, struct error *err)
+{
+	if (!rq->is_tried)
+		return 0;
+	rq->is_deferred = true;
+	return FAIL(err, ERROR_UNAVAILABLE, "a worker has to do this");
 }
 
 static void fail_as(struct http_exchange *ex, int status, const struct error_body *body)

@@ -50,6 +50,8 @@ void exchange_start(struct http_exchange *ex, struct connection *conn);
 /* Takes the head's text: parses, finds the route, checks what can be checked without the body.
  * The request's id is set in any case. */
 enum http_fault exchange_begin(struct http_exchange *ex, struct span head_text);
+/* For ROUTE_TRY, on the loop: exchange_handle, or false when it has to be done on a worker. */
+bool exchange_try(struct http_exchange *ex);
 /* Authorizes, parses query and body, runs the handler. Worker, or loop for ROUTE_INLINE. Leaves a
  * reply in any case. */
 void exchange_handle(struct http_exchange *ex);

@@ -57,6 +57,7 @@ struct request {
 	void *context;                  /* server_options.context */
 	const char *peer;               /* "127.0.0.1:5000" or "unix" */
 	int64_t deadline;               /* of the handler, monotonic ms: 60 s, slow 15 min */
+	bool is_tried, is_deferred;     /* the server's own, for request_may_block */
 	struct http_exchange *exchange; /* the server's own */
 };
 
@@ -65,6 +66,11 @@ const char *request_header(const struct request *rq, const char *name);
 /* The text that stood for ":name" (or "*name", the rest of the path); never NULL for a name in the
  * route. */
 const char *request_param(const struct request *rq, const char *name);
+/* Called before anything that may block, by authorize and by handlers of ROUTE_TRY rows. Returns 0
+ * on a worker. On the loop's thread it fails, and when the caller then fails as well, all is done
+ * once more on a worker: so what is done before this must not count. rq->deadline is over there,
+ * for calls that wait no longer than it. */
+MUST_CHECK int request_may_block(struct request *rq, struct error *err);
 /* Length of a body, -1 when it is chunked, 0 when there is none. */
 int64_t request_body_size(const struct request *rq);
 
@@ -81,6 +87,7 @@ enum route_flag {
 	ROUTE_WEBSOCKET = 1 << 4,   /* the handler answers by reply_websocket */
 	ROUTE_RAW_BODY = 1 << 5,    /* any content type; rq->body as it came */
 	ROUTE_HIDDEN = 1 << 6,      /* not in the OpenAPI document */
+	ROUTE_TRY = 1 << 7,         /* on the loop thread until request_may_block, see there */
 };
 
 /* One row is everything that is known about an operation; the OpenAPI document comes from it. */
@@ -117,8 +124,8 @@ struct server_options {
 	struct worker_pool *workers;
 	const struct route *const *routes; /* NULL-terminated list of tables */
 	void *context;
-	/* Finds the caller; runs on a worker, before query and body are parsed. Sets rq->caller. A
-	 * NULL authorize lets everybody in. */
+	/* Finds the caller; runs where the handler runs, before query and body are parsed. Sets
+	 * rq->caller. A NULL authorize lets everybody in. */
 	int (*authorize)(struct request *rq, const struct route *route, struct error *err);
 	/* After the reply is complete, on the loop; releases rq->caller, counts. May be NULL. */
 	void (*on_done)(struct request *rq, int status, int64_t took_us);
