@@ -261,6 +261,18 @@ struct slot *cache_hold(struct cache *c, struct arena *a, const char *project_id
 	return slot;
 }
 
+bool cache_is_warm(struct cache *c, const char *project_id, const char *id_or_name)
+{
+	const struct slot *slot;
+	bool is_warm;
+
+	pthread_mutex_lock(&c->mutex);
+	slot = find_started(c, project_id, id_or_name);
+	is_warm = slot && !slot->is_closing && slot->defaults.env;
+	pthread_mutex_unlock(&c->mutex);
+	return is_warm;
+}
+
 bool cache_hold_slot(struct cache *c, struct arena *a, struct slot *slot,
                      struct sandbox_record *ret)
 {

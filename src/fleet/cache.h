@@ -60,6 +60,8 @@ void cache_update(struct cache *c, struct slot *slot, const struct sandbox_recor
 /* The pinned slot and a copy of its row; NULL when it is not known to be started. */
 struct slot *cache_hold(struct cache *c, struct arena *a, const char *project_id,
                         const char *id_or_name, struct sandbox_record *ret);
+/* Whether cache_hold and cache_defaults_get would find it. */
+bool cache_is_warm(struct cache *c, const char *project_id, const char *id_or_name);
 /* For a slot that is pinned already; false when it is not started. */
 bool cache_hold_slot(struct cache *c, struct arena *a, struct slot *slot,
                      struct sandbox_record *ret);

@@ -128,6 +128,11 @@ int fleet_hold(struct fleet *fleet, struct arena *a, const char *project_id, con
 	return 0;
 }
 
+bool fleet_is_warm(struct fleet *fleet, const char *project_id, const char *id_or_name)
+{
+	return cache_is_warm(&fleet->cache, project_id, id_or_name);
+}
+
 void fleet_unhold(struct fleet_hold *hold)
 {
 	if (!hold || !hold->fleet)

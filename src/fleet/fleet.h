@@ -79,6 +79,8 @@ struct fleet_hold {
 MUST_CHECK int fleet_hold(struct fleet *fleet, struct arena *a, const char *project_id,
                           const char *id_or_name, struct sandbox_record *ret,
                           struct fleet_hold *ret_hold, struct error *err);
+/* Whether fleet_hold and fleet_defaults would answer from memory just now. */
+bool fleet_is_warm(struct fleet *fleet, const char *project_id, const char *id_or_name);
 void fleet_unhold(struct fleet_hold *hold); /* any thread, once; NULL or zeroed is fine */
 /* The command environment and defaults that the sandbox's template and row give: NULL-terminated
  * "KEY=value" texts, row over template, `extra` over both. */
