@@ -61,6 +61,8 @@ int api_target_open_id(struct request *rq, const char *id, struct api_target *re
 {
 	struct fleet *fleet = api_of(rq)->fleet;
 
+	if (!fleet_is_warm(fleet, api_project(rq), id) && request_may_block(rq, err) < 0)
+		return -1;
 	if (fleet_hold(fleet, rq->arena, api_project(rq), id, &ret->record, &ret->hold, err) < 0)
 		return -1;
 	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);

@@ -26,6 +26,8 @@ static int find_key(struct request *rq, const struct account_key *key, struct ke
 		*ret = found.record;
 		return 0;
 	}
+	if (request_may_block(rq, err) < 0)
+		return -1;
 	if (store_key_find_by_hash(api->store, rq->arena, key->hash, ret, err) < 0)
 		return err->code == ERROR_NOT_FOUND ? refuse(err) : -1;
 	if (!account_hash_equals(ret->hash, key->hash))
@@ -50,7 +52,7 @@ static int choose_project(struct request *rq, struct account_caller *caller, str
 
 	if (!wanted || strcmp(wanted, caller->project_id) == 0)
 		return 0;
-	if (account_require(caller, SCOPE_ADMIN, err) < 0 ||
+	if (account_require(caller, SCOPE_ADMIN, err) < 0 || request_may_block(rq, err) < 0 ||
 	    store_project_find(api_of(rq)->store, rq->arena, wanted, &project, err) < 0)
 		return -1;
 	caller->project_id = project.id;

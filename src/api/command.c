@@ -374,6 +374,9 @@ int command_start(struct request *rq, struct api_target *t, const struct command
 	                 &(struct compute_request){AGENT_EXEC, agent_exec_shape, &exec},
 	                 rq->deadline, &options.fd, err) < 0) {
 		stream_free(&s->stream);
+		/* On the loop's thread time is over as soon as the agent keeps us waiting. */
+		if (err->code == ERROR_TIMEOUT)
+			(void)!request_may_block(rq, err);
 		return -1;
 	}
 	stream_start(&s->stream, reply, &options);

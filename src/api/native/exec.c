@@ -174,7 +174,7 @@ static int run(struct request *rq, struct api_target *t, struct command *c,
 		return -1;
 	if (!b->background)
 		return command_start(rq, t, c, reply, err);
-	if (command_start_detached(rq, t, c, &started, err) < 0)
+	if (request_may_block(rq, err) < 0 || command_start_detached(rq, t, c, &started, err) < 0)
 		return -1;
 	reply_status(reply, 202);
 	process_write(reply_buf(reply, "application/json"), &started);
@@ -215,11 +215,11 @@ static int exec_code(struct request *rq, const void *body, struct reply *reply, 
 }
 
 const struct route exec_routes[] = {
-        {HTTP_POST, BASE "/exec", SCOPE_SANDBOX_WRITE, .query = &exec_query, .body = &exec_request,
-         .answer = &result_shape, .handle = exec_command, .tag = "commands",
+        {HTTP_POST, BASE "/exec", SCOPE_SANDBOX_WRITE, ROUTE_TRY, .query = &exec_query,
+         .body = &exec_request, .answer = &result_shape, .handle = exec_command, .tag = "commands",
          .summary = "Run a command: collected, or streamed as server-sent events or NDJSON"},
-        {HTTP_POST, BASE "/code", SCOPE_SANDBOX_WRITE, .query = &exec_query, .body = &code_request,
-         .answer = &result_shape, .handle = exec_code, .tag = "commands",
+        {HTTP_POST, BASE "/code", SCOPE_SANDBOX_WRITE, ROUTE_TRY, .query = &exec_query,
+         .body = &code_request, .answer = &result_shape, .handle = exec_code, .tag = "commands",
          .summary = "Run a block of python, javascript, typescript or bash"},
         {.path = NULL},
 };
