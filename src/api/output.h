@@ -22,6 +22,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/span.h"
+#include "config/config.h"
 #include "wire/agent.h"
 
 enum output_form { OUTPUT_RESULT, OUTPUT_SSE, OUTPUT_NDJSON, OUTPUT_TEXT };
@@ -64,7 +65,7 @@ struct output_collector {
 	size_t half;
 	struct output_kept streams[2];
 };
-#define OUTPUT_LIMIT_MAX (16 * 1024 * 1024)
+#define OUTPUT_LIMIT_MAX CONFIG_OUTPUT_LIMIT_MAX
 void output_collector_init(struct output_collector *c, size_t limit);
 void output_collector_done(struct output_collector *c);
 void output_collector_add(struct output_collector *c, const struct agent_output *o);

@@ -30,7 +30,7 @@ static const struct option options[] = {
         {NULL, 0, NULL, 0},
 };
 
-#define CELLS_MAX 256
+#define CELLS_MAX 256 /* the configuration allows as many */
 
 static int set_number(const char *text, int64_t max, unsigned *ret, struct error *err)
 {

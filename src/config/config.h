@@ -16,6 +16,11 @@
 #include "base/error.h"
 #include "sandbox/sandbox.h"
 
+/* Bounds that others hold to, too: the api keeps no more of a command's output, and the broker,
+ * which trusts nobody, has its own and equal one. */
+#define CONFIG_OUTPUT_LIMIT_MAX (16 << 20)
+#define CONFIG_CELLS_MAX 256
+
 struct config {
 	/* server */
 	const char *data_dir;  /* --data */

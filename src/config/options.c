@@ -71,7 +71,7 @@ const struct config_option config_options[] = {
         WHOLE_OPTION("sessions_max", sessions_max, .env = "SANDBOX_MAX_SESSIONS", .initial = "50",
                      .min = 1, .max = 1000000, .about = "sessions of /v1/sandbox at once"),
         SIZE_OPTION("output_limit", output_limit_bytes, .initial = "256K", .min = 1024,
-                    .max = 64 << 20,
+                    .max = CONFIG_OUTPUT_LIMIT_MAX,
                     .about = "bytes of stdout, and of stderr, in the result of a command; a "
                              "stream is never cut"),
         DURATION_OPTION("exec_timeout", exec_timeout_ms, .initial = "10m", .max = YEAR_MS,
@@ -95,7 +95,7 @@ const struct config_option config_options[] = {
                     .choices = on_off,
                     .about = "on: disk limits are enforced where the data folder's file system "
                              "can; else they are advisory"),
-        WHOLE_OPTION("cells", cells, .initial = "8", .max = 1024,
+        WHOLE_OPTION("cells", cells, .initial = "8", .max = CONFIG_CELLS_MAX,
                      .about = "half-made sandboxes that are kept ready, for each kind of network"),
         TEXT_OPTION("network_subnet", network_subnet, .initial = "10.213.0.0/16",
                     .check = check_subnet,

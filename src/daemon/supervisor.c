@@ -21,7 +21,6 @@
 #include "daemon/listen.h"
 
 #define STOP_MS 10000
-#define CELLS_MAX 256 /* what the broker takes */
 
 enum which { CHILD_BROKER, CHILD_API, CHILD_COUNT };
 
@@ -84,7 +83,6 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 {
 	const struct config *config = s->config;
 	struct child *c = &s->children[CHILD_BROKER];
-	int64_t cells = config->cells < CELLS_MAX ? config->cells : CELLS_MAX;
 	const char **at = ARENA_ARRAY(s->arena, const char *, 24), *folder;
 
 	c->name = "atoll-broker";
@@ -105,7 +103,7 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 	*at++ = "--gid";
 	*at++ = arena_format(s->arena, "%u", s->identity.gid);
 	*at++ = "--cells";
-	*at++ = arena_format(s->arena, "%lld", (long long)cells);
+	*at++ = arena_format(s->arena, "%lld", (long long)config->cells);
 	*at++ = "--subnet";
 	*at++ = config->network_subnet;
 	*at++ = "--allow";

@@ -56,6 +56,13 @@ TEST(networks_are_checked)
 	           assert_refused);
 }
 
+TEST(what_the_broker_and_the_api_would_refuse_is_refused_at_start)
+{
+	assert_all((const char *const[]){"cells=256", "output_limit=16M", NULL}, assert_taken);
+	assert_all((const char *const[]){"cells=257", "output_limit=16777217", NULL},
+	           assert_refused);
+}
+
 TEST(numbers_have_bounds)
 {
 	assert_all((const char *const[]){"default_cpu=0.25", "default_cpu=1e2", "cells=0",
@@ -110,6 +117,7 @@ TEST(texts_are_utf_8_without_control_characters)
 int main(void)
 {
 	return RUN(CASE(addresses_to_listen_at_are_checked), CASE(networks_are_checked),
+	           CASE(what_the_broker_and_the_api_would_refuse_is_refused_at_start),
 	           CASE(numbers_have_bounds), CASE(sizes_and_durations_have_units),
 	           CASE(switches_take_the_usual_words),
 	           CASE(texts_are_utf_8_without_control_characters));
