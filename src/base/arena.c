@@ -114,6 +114,7 @@ char *arena_format(struct arena *a, const char *format, ...)
 	char *text;
 	int size;
 
+	assert(format); /* UBSan would go on without one, and gcc warns of that path */
 	va_start(args, format);
 	va_copy(again, args);
 	size = vsnprintf(NULL, 0, format, args);
