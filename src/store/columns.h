@@ -77,10 +77,6 @@ struct sandbox_page {
 	const char *page_id;
 	int64_t limit;
 };
-struct event_page {
-	const char *sandbox_id;
-	int64_t after, limit;
-};
 
 extern const struct column columns_of_project_record[], columns_of_key_record[],
         columns_of_template_record[], columns_of_sandbox_record[], columns_of_event_record[],

@@ -95,10 +95,21 @@ struct event_list {
 	size_t count;
 };
 
+/* At most `limit` events of a sandbox, those after the one numbered `after`. */
+struct event_page {
+	const char *sandbox_id;
+	int64_t after, limit;
+};
+
 /* /v1/sandbox: tenant + session -> sandbox. */
 struct session_record {
 	const char *project_id, *tenant_id, *session_id, *sandbox_id;
 	int64_t created_at, last_used_at;
+};
+
+/* Which session. */
+struct session_ref {
+	const char *project_id, *tenant_id, *session_id;
 };
 
 struct session_list {

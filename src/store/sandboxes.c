@@ -350,13 +350,12 @@ int store_sandbox_purge(struct store *s, int64_t before, struct error *err)
 	return store_change_query(s, QUERY_SANDBOX_PURGE, &lookup, err) < 0 ? -1 : 0;
 }
 
-int store_event_list(struct store *s, struct arena *a, const char *sandbox_id, int64_t after,
-                     unsigned limit, struct event_list *ret, struct error *err)
+int store_event_list(struct store *s, struct arena *a, const struct event_page *page,
+                     struct event_list *ret, struct error *err)
 {
-	const struct event_page page = {.sandbox_id = sandbox_id, .after = after, .limit = limit};
 	struct rows rows = {.arena = a, .size = sizeof(struct event_record)};
 
-	if (store_read_query(s, QUERY_EVENT_LIST, &page, &rows, err) < 0)
+	if (store_read_query(s, QUERY_EVENT_LIST, page, &rows, err) < 0)
 		return -1;
 	*ret = (struct event_list){rows.items, rows.count};
 	return 0;

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/driver.h"
 
-int store_session_find(struct store *s, struct arena *a, const char *project_id,
-                       const char *tenant_id, const char *session_id, struct session_record *ret,
-                       struct error *err)
+static struct session_record wanted_by(const struct session_ref *ref)
 {
-	const struct session_record wanted = {
-	        .project_id = project_id, .tenant_id = tenant_id, .session_id = session_id};
+	return (struct session_record){.project_id = ref->project_id,
+	                               .tenant_id = ref->tenant_id,
+	                               .session_id = ref->session_id};
+}
+
+int store_session_find(struct store *s, struct arena *a, const struct session_ref *ref,
+                       struct session_record *ret, struct error *err)
+{
+	const struct session_record wanted = wanted_by(ref);
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 	int count = store_read_query(s, QUERY_SESSION_FIND, &wanted, &rows, err);
 
 	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no session '%s'", session_id);
+		return FAIL(err, ERROR_NOT_FOUND, "no session '%s'", ref->session_id);
 	if (count < 0)
 		return -1;
 	*ret = *(struct session_record *)rows.items;
@@ -54,15 +59,13 @@ int store_session_insert(struct store *s, const struct session_record *r, unsign
 	                    err);
 }
 
-int store_session_remove(struct store *s, const char *project_id, const char *tenant_id,
-                         const char *session_id, struct error *err)
+int store_session_remove(struct store *s, const struct session_ref *ref, struct error *err)
 {
-	const struct session_record wanted = {
-	        .project_id = project_id, .tenant_id = tenant_id, .session_id = session_id};
+	const struct session_record wanted = wanted_by(ref);
 	int count = store_change_query(s, QUERY_SESSION_REMOVE, &wanted, err);
 
 	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no session '%s'", session_id);
+		return FAIL(err, ERROR_NOT_FOUND, "no session '%s'", ref->session_id);
 	return count < 0 ? -1 : 0;
 }
 

@@ -129,20 +129,18 @@ MUST_CHECK int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBO
                                    struct error *err);
 /* Drops rows DELETED before `before`. */
 MUST_CHECK int store_sandbox_purge(struct store *s, int64_t before, struct error *err);
-MUST_CHECK int store_event_list(struct store *s, struct arena *a, const char *sandbox_id,
-                                int64_t after, unsigned limit, struct event_list *ret,
-                                struct error *err);
+MUST_CHECK int store_event_list(struct store *s, struct arena *a, const struct event_page *page,
+                                struct event_list *ret, struct error *err);
 
 /* ---- sessions of /v1/sandbox: tenant + session -> sandbox ---- */
 
-MUST_CHECK int store_session_find(struct store *s, struct arena *a, const char *project_id,
-                                  const char *tenant_id, const char *session_id,
+MUST_CHECK int store_session_find(struct store *s, struct arena *a, const struct session_ref *ref,
                                   struct session_record *ret, struct error *err);
 /* ERROR_CONFLICT when it exists; ERROR_LIMIT when the project has sessions_max already. */
 MUST_CHECK int store_session_insert(struct store *s, const struct session_record *r,
                                     unsigned sessions_max, struct error *err);
-MUST_CHECK int store_session_remove(struct store *s, const char *project_id, const char *tenant_id,
-                                    const char *session_id, struct error *err);
+MUST_CHECK int store_session_remove(struct store *s, const struct session_ref *ref,
+                                    struct error *err);
 /* All sessions that point to a sandbox (when it has gone). */
 MUST_CHECK int store_session_remove_of(struct store *s, const char *sandbox_id, struct error *err);
 MUST_CHECK int store_session_list(struct store *s, struct arena *a, const char *project_id,

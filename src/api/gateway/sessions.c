@@ -53,6 +53,13 @@ struct session {
 	const char *tenant_id, *session_id;
 };
 
+static int find_record(const struct session *s, struct session_record *ret, struct error *err)
+{
+	const struct session_ref ref = {api_project(s->rq), s->tenant_id, s->session_id};
+
+	return store_session_find(api_of(s->rq)->store, s->rq->arena, &ref, ret, err);
+}
+
 static int make_sandbox(const struct session *s, struct sandbox_record *ret, struct error *err)
 {
 	struct api *api = api_of(s->rq);
@@ -102,8 +109,7 @@ static int begin_session(const struct session *s, struct session_record *ret, st
 	drop_sandbox(s, made.id);
 	if (err->code != ERROR_CONFLICT)
 		return -1;
-	return store_session_find(api->store, s->rq->arena, api_project(s->rq), s->tenant_id,
-	                          s->session_id, ret, err);
+	return find_record(s, ret, err);
 }
 
 /* 1 = it takes commands, 0 = it has gone and the session is forgotten. */
@@ -131,14 +137,12 @@ static int revive(const struct session *s, const char *sandbox_id, struct error 
 
 static int find_or_make(const struct session *s, struct api_target *ret, struct error *err)
 {
-	struct api *api = api_of(s->rq);
 	struct session_record record;
 
 	for (unsigned attempt = 0; attempt < ATTEMPTS; attempt++) {
 		int alive;
 
-		if (store_session_find(api->store, s->rq->arena, api_project(s->rq), s->tenant_id,
-		                       s->session_id, &record, err) < 0 &&
+		if (find_record(s, &record, err) < 0 &&
 		    (err->code != ERROR_NOT_FOUND || begin_session(s, &record, err) < 0))
 			return -1;
 		if (api_target_open_id(s->rq, record.sandbox_id, ret, err) == 0)
@@ -215,19 +219,18 @@ static int session_delete(struct request *rq, const void *body, struct reply *re
                           struct error *err)
 {
 	struct api *api = api_of(rq);
-	const char *tenant = request_param(rq, "tenant"), *session = request_param(rq, "session");
+	const struct session_ref ref = {api_project(rq), request_param(rq, "tenant"),
+	                                request_param(rq, "session")};
 	struct session_record record;
 
 	(void)body;
-	if (store_session_find(api->store, rq->arena, api_project(rq), tenant, session, &record,
-	                       err) < 0)
+	if (store_session_find(api->store, rq->arena, &ref, &record, err) < 0)
 		return -1;
 	if (fleet_delete(api->fleet, rq->arena, api_project(rq), record.sandbox_id,
 	                 SANDBOX_REASON_USER, err) < 0 &&
 	    err->code != ERROR_NOT_FOUND)
 		return -1;
-	if (store_session_remove(api->store, api_project(rq), tenant, session, err) < 0 &&
-	    err->code != ERROR_NOT_FOUND)
+	if (store_session_remove(api->store, &ref, err) < 0 && err->code != ERROR_NOT_FOUND)
 		return -1;
 	reply_status(reply, 204);
 	return 0;

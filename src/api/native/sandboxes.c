@@ -511,8 +511,9 @@ static int sandbox_events(struct request *rq, const void *body, struct reply *re
 	(void)body;
 	if (fleet_find(api_of(rq)->fleet, rq->arena, api_project(rq), request_param(rq, "id"), &r,
 	               err) < 0 ||
-	    store_event_list(api_of(rq)->store, rq->arena, r.id, q->after,
-	                     q->limit ? (unsigned)q->limit : 100, &found, err) < 0)
+	    store_event_list(api_of(rq)->store, rq->arena,
+	                     &(struct event_page){r.id, q->after, q->limit ? q->limit : 100},
+	                     &found, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct event_answer, found.count);
 	for (size_t i = 0; i < found.count; i++)

@@ -221,14 +221,16 @@ static void every_move_leaves_an_event_in_order(void **state)
 	move = sample_move(id.text, SANDBOX_CREATING, SANDBOX_FAILED);
 	move.event = "no more disk";
 	assert_done(store_sandbox_move(*state, &move, &err));
-	assert_done(store_event_list(*state, &a, id.text, 0, 10, &list, &err));
+	assert_done(
+	        store_event_list(*state, &a, &(struct event_page){id.text, 0, 10}, &list, &err));
 	assert_int_equal(list.count, 3);
 	assert_string_equal(list.items[0].kind, "pending");
 	assert_string_equal(list.items[0].text, "asked for");
 	assert_string_equal(list.items[2].kind, "failed");
 	assert_string_equal(list.items[2].text, "no more disk");
 	assert_int_equal(list.items[2].at, NOW + 1);
-	assert_done(store_event_list(*state, &a, id.text, list.items[0].sequence, 1, &list, &err));
+	assert_done(store_event_list(
+	        *state, &a, &(struct event_page){id.text, list.items[0].sequence, 1}, &list, &err));
 	assert_int_equal(list.count, 1);
 	assert_string_equal(list.items[0].kind, "creating");
 }
@@ -418,7 +420,8 @@ static void a_deleted_sandbox_is_only_in_lists_until_it_is_purged(void **state)
 	assert_int_equal(count_of(*state, (struct sandbox_filter){.state = SANDBOX_DELETED}), 1);
 	assert_done(store_sandbox_purge(*state, NOW + 2, &err));
 	assert_int_equal(count_of(*state, (struct sandbox_filter){.state = SANDBOX_DELETED}), 0);
-	assert_done(store_event_list(*state, &a, id.text, 0, 9, &events, &err));
+	assert_done(
+	        store_event_list(*state, &a, &(struct event_page){id.text, 0, 9}, &events, &err));
 	assert_int_equal(events.count, 0);
 }
 
@@ -442,12 +445,17 @@ static void a_session_is_one_sandbox_of_one_tenant(void **state)
 	insert_sandbox(*state, id.text);
 	assert_done(store_session_insert(*state, &r, 10, &err));
 	assert_refused(store_session_insert(*state, &r, 10, &err), ERROR_CONFLICT);
-	assert_done(store_session_find(*state, &a, PROJECT, "tenant", "chat-1", &found, &err));
+	assert_done(store_session_find(
+	        *state, &a, &(struct session_ref){PROJECT, "tenant", "chat-1"}, &found, &err));
 	assert_string_equal(found.sandbox_id, id.text);
-	assert_refused(store_session_find(*state, &a, PROJECT, "other", "chat-1", &found, &err),
+	assert_refused(store_session_find(*state, &a,
+	                                  &(struct session_ref){PROJECT, "other", "chat-1"}, &found,
+	                                  &err),
 	               ERROR_NOT_FOUND);
-	assert_done(store_session_remove(*state, PROJECT, "tenant", "chat-1", &err));
-	assert_refused(store_session_remove(*state, PROJECT, "tenant", "chat-1", &err),
+	assert_done(store_session_remove(*state, &(struct session_ref){PROJECT, "tenant", "chat-1"},
+	                                 &err));
+	assert_refused(store_session_remove(
+	                       *state, &(struct session_ref){PROJECT, "tenant", "chat-1"}, &err),
 	               ERROR_NOT_FOUND);
 }
 

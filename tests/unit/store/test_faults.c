@@ -124,7 +124,7 @@ static void check_truth(struct store *s, const char *id, unsigned done)
 	}
 	assert_done(store_sandbox_find(s, &a, PROJECT, id, &r, &err));
 	assert_int_equal(r.version, done);
-	assert_done(store_event_list(s, &a, id, 0, 100, &events, &err));
+	assert_done(store_event_list(s, &a, &(struct event_page){id, 0, 100}, &events, &err));
 	assert_int_equal(events.count, done);
 	assert_string_equal(events.items[done - 1].kind, sandbox_state_name(r.actual));
 }
