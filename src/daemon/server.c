@@ -179,7 +179,9 @@ static int watch_signals(struct api_process *p, struct error *err)
 	p->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (p->signal_fd < 0)
 		return FAIL_ERRNO(err, "watch for signals");
-	return loop_watch_add(p->loop, p->signal_fd, EPOLLIN, on_signal, p, &p->signal_watch, err);
+	return loop_watch_add(p->loop,
+	                      &(struct loop_watch_options){p->signal_fd, EPOLLIN, on_signal, p},
+	                      &p->signal_watch, err);
 }
 
 /* Before any thread starts: all of them inherit the mask. */

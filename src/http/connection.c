@@ -460,8 +460,9 @@ struct connection *connection_open(struct server *server, const struct connectio
 	outflow_init(&conn->out);
 	body_start(&conn->body, false, 0);
 	list_init(&conn->link);
-	if (loop_watch_add(server->loop, conn->fd, EPOLLIN, on_ready, conn, &conn->watch, &err) <
-	    0) {
+	if (loop_watch_add(server->loop,
+	                   &(struct loop_watch_options){conn->fd, EPOLLIN, on_ready, conn},
+	                   &conn->watch, &err) < 0) {
 		log_warning("connection refused", FAILURE(&err));
 		close(conn->fd);
 		connection_free(conn);

@@ -150,8 +150,9 @@ static int listener_add(struct server *server, int fd, const char *path, struct 
 	list_init(&listener->link);
 	set_tcp_options(fd);
 	if (fd_set_blocking(fd, false, err) < 0 ||
-	    loop_watch_add(server->loop, fd, EPOLLIN, on_listener_ready, listener, &listener->watch,
-	                   err) < 0) {
+	    loop_watch_add(server->loop,
+	                   &(struct loop_watch_options){fd, EPOLLIN, on_listener_ready, listener},
+	                   &listener->watch, err) < 0) {
 		listener_free(listener);
 		return FAIL_CONTEXT(err, "listen");
 	}

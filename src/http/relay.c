@@ -164,6 +164,7 @@ static int watch_upstream(struct relay *relay, struct error *err)
 {
 	uint32_t events = (wants_upstream(relay) ? EPOLLIN : 0) |
 	                  (outflow_size(&relay->upstream) ? EPOLLOUT : 0);
+	struct loop_watch_options options;
 
 	if (relay->upstream_fd < 0 || !events) {
 		loop_watch_free(TAKE(relay->upstream_watch));
@@ -173,8 +174,8 @@ static int watch_upstream(struct relay *relay, struct error *err)
 		loop_watch_set(relay->upstream_watch, events);
 		return 0;
 	}
-	return loop_watch_add(relay->conn->server->loop, relay->upstream_fd, events,
-	                      on_upstream_ready, relay, &relay->upstream_watch, err);
+	options = (struct loop_watch_options){relay->upstream_fd, events, on_upstream_ready, relay};
+	return loop_watch_add(relay->conn->server->loop, &options, &relay->upstream_watch, err);
 }
 
 /* A side's time runs only while it is the one that is waited for. */

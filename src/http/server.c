@@ -212,7 +212,9 @@ int server_open(const struct server_options *options, struct server **ret, struc
 	server->finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (server->finished_fd < 0) {
 		(void)FAIL_ERRNO(err, "eventfd");
-	} else if (loop_watch_add(server->loop, server->finished_fd, EPOLLIN, on_finished, server,
+	} else if (loop_watch_add(server->loop,
+	                          &(struct loop_watch_options){server->finished_fd, EPOLLIN,
+	                                                       on_finished, server},
 	                          &server->finished_watch, err) == 0) {
 		*ret = server;
 		return 0;

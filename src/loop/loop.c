@@ -188,24 +188,24 @@ void loop_run(struct loop *loop)
 	atomic_store(&loop->is_stopping, false);
 }
 
-int loop_watch_add(struct loop *loop, int fd, uint32_t epoll_events, loop_on_ready *on_ready,
-                   void *context, struct loop_watch **ret, struct error *err)
+int loop_watch_add(struct loop *loop, const struct loop_watch_options *options,
+                   struct loop_watch **ret, struct error *err)
 {
 	struct loop_watch *watch = calloc(1, sizeof(*watch));
-	struct epoll_event event = {.events = epoll_events, .data.ptr = watch};
+	struct epoll_event event = {.events = options->epoll_events, .data.ptr = watch};
 
 	if (!watch)
 		abort();
-	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
+	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, options->fd, &event) < 0) {
 		free(watch);
-		return FAIL_ERRNO(err, "watch descriptor %d", fd);
+		return FAIL_ERRNO(err, "watch descriptor %d", options->fd);
 	}
 	*watch = (struct loop_watch){
 	        .loop = loop,
-	        .on_ready = on_ready,
-	        .context = context,
-	        .fd = fd,
-	        .events = epoll_events,
+	        .on_ready = options->on_ready,
+	        .context = options->context,
+	        .fd = options->fd,
+	        .events = options->epoll_events,
 	};
 	loop->watch_count++;
 	*ret = watch;

@@ -26,9 +26,14 @@ int64_t loop_now_ms(const struct loop *loop);
  * EPOLLERR are reported whatever was asked for, even for 0. */
 struct loop_watch;
 typedef void loop_on_ready(void *context, uint32_t epoll_events);
-MUST_CHECK int loop_watch_add(struct loop *loop, int fd, uint32_t epoll_events,
-                              loop_on_ready *on_ready, void *context, struct loop_watch **ret,
-                              struct error *err);
+struct loop_watch_options {
+	int fd;
+	uint32_t epoll_events;
+	loop_on_ready *on_ready;
+	void *context;
+};
+MUST_CHECK int loop_watch_add(struct loop *loop, const struct loop_watch_options *options,
+                              struct loop_watch **ret, struct error *err);
 void loop_watch_set(struct loop_watch *watch, uint32_t epoll_events); /* cheap when unchanged */
 void loop_watch_free(struct loop_watch *watch);                       /* NULL is fine */
 

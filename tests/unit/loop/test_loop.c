@@ -58,7 +58,10 @@ static void add_watch(int fd, uint32_t events, loop_on_ready *on_ready, struct l
 {
 	struct error err;
 
-	assert_int_equal(loop_watch_add(f.loop, fd, events, on_ready, &f, ret, &err), 0);
+	assert_int_equal(loop_watch_add(f.loop,
+	                                &(struct loop_watch_options){fd, events, on_ready, &f}, ret,
+	                                &err),
+	                 0);
 }
 
 TEST(a_readable_descriptor_calls_its_watch)
@@ -122,11 +125,14 @@ TEST(a_watch_freed_by_another_is_never_called_again)
 TEST(a_descriptor_that_cannot_be_watched_is_an_error)
 {
 	AUTO_CLOSE int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct loop_watch_options options = {.epoll_events = EPOLLIN, .on_ready = on_readable};
 	struct loop_watch *watch = NULL;
 	struct error err;
 
-	assert_int_equal(loop_watch_add(f.loop, file, EPOLLIN, on_readable, &f, &watch, &err), -1);
-	assert_int_equal(loop_watch_add(f.loop, -1, EPOLLIN, on_readable, &f, &watch, &err), -1);
+	options.fd = file;
+	assert_int_equal(loop_watch_add(f.loop, &options, &watch, &err), -1);
+	options.fd = -1;
+	assert_int_equal(loop_watch_add(f.loop, &options, &watch, &err), -1);
 	assert_null(watch);
 }
 
