@@ -86,16 +86,21 @@ static void send_all(int fd, const char *data, size_t size)
 	}
 }
 
-static size_t format_head(const struct connection *c, char *out, size_t out_size,
-                          const char *method, const char *path, size_t body_size)
+struct head {
+	const char *method, *path;
+	size_t body_size;
+};
+
+static size_t format_head(const struct connection *c, const struct head *head, char *out,
+                          size_t out_size)
 {
 	return (size_t)snprintf(out, out_size,
 	                        "%s %s HTTP/1.1\r\nHost: %s:%u\r\nAuthorization: Bearer %s\r\n"
 	                        "Content-Type: %s\r\nContent-Length: %zu\r\n\r\n",
-	                        method, path, c->host, c->port, c->key,
-	                        strcmp(method, "PUT") == 0 ? "application/octet-stream"
-	                                                   : "application/json",
-	                        body_size);
+	                        head->method, head->path, c->host, c->port, c->key,
+	                        strcmp(head->method, "PUT") == 0 ? "application/octet-stream"
+	                                                         : "application/json",
+	                        head->body_size);
 }
 
 /* Reads a reply with a Content-Length; returns the status, *ret_body is NUL-terminated. Past the
@@ -142,7 +147,9 @@ static int request(struct connection *c, const char *method, const char *path, c
                    const char **ret_body)
 {
 	char text[LINE_MAX_BYTES];
-	size_t size = format_head(c, text, sizeof(text), method, path, strlen(body)), ignored;
+	size_t size =
+	        format_head(c, &(struct head){method, path, strlen(body)}, text, sizeof(text));
+	size_t ignored;
 
 	size += (size_t)snprintf(text + size, sizeof(text) - size, "%s", body);
 	send_all(c->fd, text, size);
@@ -202,7 +209,8 @@ static void run_upload(char **words)
 	const char *body;
 	int64_t start = now_ns();
 
-	send_all(c->fd, head, format_head(c, head, sizeof(head), "PUT", words[1], left));
+	send_all(c->fd, head,
+	         format_head(c, &(struct head){"PUT", words[1], left}, head, sizeof(head)));
 	while (left) {
 		size_t piece = left < sizeof(zeros) ? left : sizeof(zeros);
 
@@ -222,7 +230,8 @@ static void run_download(char **words)
 	size_t size = 0;
 	int64_t start = now_ns();
 
-	send_all(c->fd, head, format_head(c, head, sizeof(head), "GET", words[1], 0));
+	send_all(c->fd, head,
+	         format_head(c, &(struct head){"GET", words[1], 0}, head, sizeof(head)));
 	int status = read_reply(c, &body, &size);
 
 	snprintf(text, sizeof(text), "%zu", size);
