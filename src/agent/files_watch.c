@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* WATCH: what changes in a folder, and with AGENT_PATH_RECURSIVE in all below it, until the client
  * closes. A folder that appears is looked through, so that nothing made in it before it was watched
- * is missed; something may then be told twice. */
+ * is missed; something may then be told twice. A file that we replace is told once, as created
+ * under its own name: the name it is written under is not shown. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/files.h"
+#include "agent/replace.h"
 #include "agent/walk.h"
 
 #define WATCHES_MAX 8192
@@ -140,6 +142,8 @@ static int see_entry(struct walk *walk, const struct walk_entry *entry, struct e
 	char path[PLACE_TEXT_MAX];
 	AUTO_CLOSE int fd = -1;
 
+	if (replacement_is_temporary(entry->name))
+		return WALK_ON;
 	join(path, w->prefix, entry->path);
 	if (w->tells)
 		tell(w, AGENT_CREATED, path);
@@ -194,6 +198,8 @@ static int take_event(struct watcher *w, const struct inotify_event *event, stru
 		return 0;
 	}
 	if (!at && !(event->mask & IN_Q_OVERFLOW))
+		return 0;
+	if (event->len && replacement_is_temporary(event->name))
 		return 0;
 	if (at)
 		join(path, at->path, event->len ? event->name : "");

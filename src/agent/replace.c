@@ -11,11 +11,13 @@
 
 #include "base/id.h"
 
+#define PREFIX ".atoll-"
+
 /* Read by a signal handler: `set` comes before the file exists, and goes after it does not. */
 static struct {
 	volatile sig_atomic_t set;
 	int folder;
-	char name[sizeof(".atoll-") + ID_SIZE];
+	char name[sizeof(PREFIX) + ID_SIZE];
 } temporary;
 
 void replacement_abandon(void)
@@ -23,6 +25,13 @@ void replacement_abandon(void)
 	if (temporary.set)
 		(void)unlinkat(temporary.folder, temporary.name, 0);
 	temporary.set = 0;
+}
+
+bool replacement_is_temporary(const char *name)
+{
+	size_t size = sizeof(PREFIX) - 1;
+
+	return strncmp(name, PREFIX, size) == 0 && id_is_valid(name + size);
 }
 
 static int keep_attributes(int fd, const struct spot *spot, const struct stat *old,
@@ -60,7 +69,7 @@ int replacement_open(struct replacement *r, const struct spot *spot,
 {
 	struct id id = id_new();
 
-	(void)snprintf(temporary.name, sizeof(temporary.name), ".atoll-%s", id.text);
+	(void)snprintf(temporary.name, sizeof(temporary.name), PREFIX "%s", id.text);
 	temporary.folder = spot->folder;
 	temporary.set = 1;
 	*r = (struct replacement){.spot = spot};

@@ -31,3 +31,5 @@ MUST_CHECK int replacement_commit(struct replacement *r, const struct replacemen
 /* Removes the temporary file unless it was committed. */
 void replacement_done(struct replacement *r);
 void replacement_abandon(void);
+/* Whether a file of this name is one that is being written: nobody's business but ours. */
+bool replacement_is_temporary(const char *name);

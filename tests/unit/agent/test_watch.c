@@ -68,6 +68,31 @@ TEST(folders_that_appear_are_watched_too)
 	box_end(&b);
 }
 
+TEST(a_file_that_is_replaced_is_told_once_by_its_own_name)
+{
+	static const struct {
+		enum agent_change_kind kind;
+		const char *path;
+	} told[] = {{AGENT_CREATED, "file"}, {AGENT_CREATED, "file"}, {AGENT_CREATED, "last"}};
+	struct box b = box_start(BOX_PLAIN);
+	int fd = watch(&b, AGENT_PATH_RECURSIVE), writer = box_connect(&b);
+	struct agent_path path = beneath(&b, "file");
+
+	write_file(&b, writer, &path, SPAN("one"));
+	write_file(&b, writer, &path, SPAN("two"));
+	assert_int_equal(mknod(box_path(&b, "last"), S_IFREG | 0600, 0), 0);
+	for (size_t i = 0; i < COUNT_OF(told); i++) {
+		struct agent_change change;
+
+		HEAR(&b, fd, AGENT_CHANGE, agent_change, &change);
+		assert_int_equal(change.kind, told[i].kind);
+		assert_string_equal(change.path, told[i].path);
+	}
+	(void)close(writer);
+	(void)close(fd);
+	box_end(&b);
+}
+
 TEST(a_missing_folder_cannot_be_watched)
 {
 	struct box b = box_start(BOX_PLAIN);
@@ -82,5 +107,6 @@ TEST(a_missing_folder_cannot_be_watched)
 int main(void)
 {
 	return RUN(CASE(changes_in_a_folder_are_told), CASE(folders_that_appear_are_watched_too),
+	           CASE(a_file_that_is_replaced_is_told_once_by_its_own_name),
 	           CASE(a_missing_folder_cannot_be_watched));
 }
