@@ -249,6 +249,15 @@ static int submit(struct fleet *f, struct arena *a, const struct draft *draft, i
 	return 0;
 }
 
+/* What the first command needs is known before it comes: it need not look into the store. */
+static void warm_up(struct fleet *f, struct arena *a, const struct sandbox_record *r)
+{
+	struct fleet_defaults defaults;
+	struct error ignored = {0}; /* the command will tell */
+
+	(void)!fleet_defaults(f, a, r, NULL, &defaults, &ignored);
+}
+
 /* ---- the request ---- */
 
 static int insert(struct fleet *f, struct arena *a, struct draft *draft, struct error *err)
@@ -283,6 +292,7 @@ static int make_now(struct fleet *f, struct arena *a, struct draft *draft, int64
 	act.record = draft->record;
 	if (act_make(&act, &draft->template, begun_ns, err) < 0)
 		return -1;
+	warm_up(f, a, &act.record);
 	draft->record = act.record;
 	return 0;
 }
