@@ -87,12 +87,23 @@ static void fill_standard_fds(void)
 		(void)close(fd);
 }
 
+/* What was ignored when the server was started (SIGHUP under nohup) would be ignored by every
+ * command: an exec keeps it. */
+static void reset_signals(void)
+{
+	const struct sigaction standard = {.sa_handler = SIG_DFL};
+
+	for (int signo = 1; signo < NSIG; signo++)
+		(void)sigaction(signo, &standard, NULL);
+}
+
 /* All signals are blocked for good: those we want come by a descriptor, a broken pipe is an errno,
  * and nothing inside can end us (from outside there is SIGKILL). */
 static int prepare_process(const struct options *o, struct error *err)
 {
 	sigset_t all;
 
+	reset_signals();
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	fill_standard_fds();
