@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/create.h"
@@ -49,6 +50,17 @@ static void end(struct cli *cli, const char *id)
 	cli->err = first;
 }
 
+/* For somebody who looks on, or who cannot know the name. */
+static void tell_kept(struct cli *cli, const char *id, bool detached)
+{
+	const char *name = arguments_text(&cli->args, "name", NULL);
+
+	if (name && !detached && !isatty(STDERR_FILENO))
+		return;
+	(void)fprintf(stderr, "%skept: %s (atoll rm %s)\n", detached ? "\r\n" : "",
+	              name ? name : id, name ? name : id);
+}
+
 /* Before anything is made. */
 static int check(struct cli *cli)
 {
@@ -82,10 +94,7 @@ static int run(struct cli *cli)
 	if (status == 0)
 		status = run_inside(cli, &session, &detached);
 	if (id && (keep || detached))
-		(void)fprintf(stderr,
-		              "%sSandbox %s is kept. 'atoll shell %s' enters it, "
-		              "'atoll rm %s' ends it.\n",
-		              detached ? "\r\n" : "", id, id, id);
+		tell_kept(cli, id, detached);
 	else if (id)
 		end(cli, id);
 	return status;

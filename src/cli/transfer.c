@@ -28,6 +28,7 @@ struct transfer {
 	int64_t told_at;
 	const char *name; /* shown */
 	int out_fd;       /* where a download goes */
+	mode_t mode;      /* of the file that a download makes; the umask takes from it */
 	struct error failure;
 	bool failed; /* writing to out_fd */
 };
@@ -253,6 +254,19 @@ static int download(struct transfer *t, const char *path)
 	return result;
 }
 
+/* What an entry tells, "0755", without the bits that make a program somebody else's. */
+static mode_t mode_of(const struct json_value *entry)
+{
+	const char *text = json_text(json_get(entry, "mode"), "");
+	mode_t mode = 0;
+
+	if (strlen(text) != 4 || strspn(text, "01234567") != 4)
+		return 0666;
+	for (; *text; text++)
+		mode = mode << 3 | (mode_t)(*text - '0');
+	return mode & 0777;
+}
+
 /* Under another name until it is whole. */
 static int download_file(struct transfer *t, const char *path, const char *place)
 {
@@ -261,7 +275,7 @@ static int download_file(struct transfer *t, const char *path, const char *place
 	const char *temporary =
 	        arena_format(a, "%.*s.%s.part", (int)(path_last(place) - place), place, id.text);
 	AUTO_CLOSE int fd =
-	        open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+	        open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, t->mode);
 
 	if (fd < 0)
 		return FAIL_ERRNO(t->cli->err, "create '%s'", place);
@@ -320,6 +334,7 @@ int transfer_down(struct cli *cli, const char *sandbox, const char *remote, cons
 	if (!path_name_is_valid(span_of(path_last(absolute))) && local_is_folder)
 		return FAIL(cli->err, ERROR_INVALID, "'%s' has no name to be copied under", remote);
 	place = transfer_place(cli->arena, local, local_is_folder, path_last(absolute));
+	t.mode = mode_of(entry);
 	if (is_folder(entry))
 		return download_folder(
 		        &t, content_path(cli, sandbox, "/files/tar?path=", absolute, ""), place);

@@ -4,6 +4,7 @@
 import json
 import os
 import pty
+import re
 import select
 import shutil
 import signal
@@ -35,8 +36,17 @@ def test_run_leaves_nothing_unless_kept(server, api):
     assert len(api.get("/api/sandbox/instances")["items"]) == before
 
 
+def test_who_keeps_a_nameless_sandbox_is_told_how_to_remove_it(server, api):
+    kept = server.cli("run", "-t", "host", "--no-internet", "--keep", "--", "echo", "out")
+    assert kept.returncode == 0 and kept.stdout == b"out\n"
+    told = re.fullmatch(rb"kept: ([a-z0-9]+) \(atoll rm \1\)\n", kept.stderr)
+    assert told, kept.stderr
+    assert server.cli("rm", told[1].decode()).returncode == 0
+
+
 def test_keep_exec_cp_ls_inspect_rm(server, tmp_path):
-    assert server.cli("run", "-t", "host", "--no-internet", "--keep", "--name", "cli-box", "--", "true").returncode == 0
+    kept = server.cli("run", "-t", "host", "--no-internet", "--keep", "--name", "cli-box", "--", "true")
+    assert kept.returncode == 0 and kept.stderr == b""
     (tmp_path / "in.txt").write_text("from outside\n")
     assert server.cli("cp", tmp_path / "in.txt", "cli-box:in.txt").returncode == 0
     assert server.cli("exec", "cli-box", "--", "cat", "in.txt").stdout == b"from outside\n"
@@ -46,6 +56,9 @@ def test_keep_exec_cp_ls_inspect_rm(server, tmp_path):
     assert (tmp_path / "copied" / "e" / "f").read_text() == "deep\n"
     assert server.cli("cp", tmp_path / "copied", "cli-box:back").returncode == 0
     assert server.cli("exec", "cli-box", "--", "cat", "back/e/f").stdout == b"deep\n"
+    assert server.cli("exec", "cli-box", "--", "sh", "-c", "echo x > tool; chmod 4750 tool").returncode == 0
+    assert server.cli("cp", "cli-box:tool", tmp_path / "tool").returncode == 0
+    assert (tmp_path / "tool").stat().st_mode & 0o7777 == 0o750
     shown = json.loads(server.cli("inspect", "cli-box", "--json").stdout)
     assert shown["name"] == "cli-box" and shown["state"] == "started"
     assert server.cli("stats", "cli-box", "--json").returncode == 0
