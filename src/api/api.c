@@ -59,11 +59,12 @@ void api_on_done(struct request *rq, int status, int64_t took_us)
 int api_target_open_id(struct request *rq, const char *id, struct api_target *ret,
                        struct error *err)
 {
+	const struct fleet_ref ref = {api_project(rq), id};
 	struct fleet *fleet = api_of(rq)->fleet;
 
-	if (!fleet_is_warm(fleet, api_project(rq), id) && request_may_block(rq, err) < 0)
+	if (!fleet_is_warm(fleet, &ref) && request_may_block(rq, err) < 0)
 		return -1;
-	if (fleet_hold(fleet, rq->arena, api_project(rq), id, &ret->record, &ret->hold, err) < 0)
+	if (fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0)
 		return -1;
 	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
 }

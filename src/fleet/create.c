@@ -239,9 +239,9 @@ static int submit(struct fleet *f, struct arena *a, const struct draft *draft, i
                   struct error *err)
 {
 	struct creation *creation = creation_new(f, draft, begun_ns);
-	const struct record_key key = {draft->record.project_id, draft->template.id};
+	const struct fleet_ref ref = {draft->record.project_id, draft->template.id};
 
-	if (template_find(f, &creation->arena, &key, &creation->draft.template, err) < 0 ||
+	if (template_find(f, &creation->arena, &ref, &creation->draft.template, err) < 0 ||
 	    worker_submit(f->workers, &creation->task, err) < 0) {
 		creation_free(creation);
 		return fail_pending(f, a, draft->record.id, err);
@@ -324,13 +324,13 @@ int fleet_create(struct fleet *fleet, struct arena *a, const struct fleet_create
 {
 	const char *template =
 	        request->template ? request->template : fleet->config->default_template;
-	const struct record_key key = {request->project_id, template};
+	const struct fleet_ref ref = {request->project_id, template};
 	int64_t begun_ns = clock_monotonic_ns();
 	struct draft draft = {.request = request};
 	int result;
 
 	if (request_check(request, err) < 0 ||
-	    template_find(fleet, a, &key, &draft.template, err) < 0 ||
+	    template_find(fleet, a, &ref, &draft.template, err) < 0 ||
 	    request_resolve(fleet, a, &draft, err) < 0)
 		return -1;
 	if (request->wait && draft.template.state == TEMPLATE_READY)

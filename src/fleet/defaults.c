@@ -41,12 +41,12 @@ static void put_object(struct environment *e, const struct json_value *object)
 static int work_out(struct fleet *f, struct arena *a, const struct sandbox_record *r,
                     struct fleet_defaults *ret, struct error *err)
 {
-	const struct record_key key = {r->project_id, r->template_id};
+	const struct fleet_ref ref = {r->project_id, r->template_id};
 	const struct json_value *of_template, *of_row;
 	struct environment e = {.arena = a};
 	struct template_record t;
 
-	if (template_find(f, a, &key, &t, err) < 0 ||
+	if (template_find(f, a, &ref, &t, err) < 0 ||
 	    json_load(a, span_of(t.env_json), &of_template, err) < 0 ||
 	    json_load(a, span_of(r->env_json), &of_row, err) < 0)
 		return FAIL_CONTEXT(err, "environment of sandbox '%s'", r->name);

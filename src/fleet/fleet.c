@@ -42,10 +42,10 @@ void fleet_close(struct fleet *fleet)
 	free(fleet);
 }
 
-int fleet_find(struct fleet *fleet, struct arena *a, const char *project_id, const char *id_or_name,
+int fleet_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                struct sandbox_record *ret, struct error *err)
 {
-	return store_sandbox_find(fleet->store, a, project_id, id_or_name, ret, err);
+	return store_sandbox_find(fleet->store, a, ref->project_id, ref->id_or_name, ret, err);
 }
 
 int fleet_stats(struct fleet *fleet, const struct sandbox_record *r, struct provider_stats *ret,
@@ -111,13 +111,13 @@ static void touch(struct fleet *f, const char *id)
 		store_sandbox_touch(f->store, id, now);
 }
 
-int fleet_hold(struct fleet *fleet, struct arena *a, const char *project_id, const char *id_or_name,
+int fleet_hold(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                struct sandbox_record *ret, struct fleet_hold *ret_hold, struct error *err)
 {
 	struct sandbox_record r;
 
-	if (!cache_hold(&fleet->cache, a, project_id, id_or_name, &r) &&
-	    (store_sandbox_find(fleet->store, a, project_id, id_or_name, &r, err) < 0 ||
+	if (!cache_hold(&fleet->cache, a, ref->project_id, ref->id_or_name, &r) &&
+	    (store_sandbox_find(fleet->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
 	     hold_from_store(fleet, a, &r, err) < 0))
 		return -1;
 	atomic_fetch_add(&fleet->execs, 1);
@@ -128,9 +128,9 @@ int fleet_hold(struct fleet *fleet, struct arena *a, const char *project_id, con
 	return 0;
 }
 
-bool fleet_is_warm(struct fleet *fleet, const char *project_id, const char *id_or_name)
+bool fleet_is_warm(struct fleet *fleet, const struct fleet_ref *ref)
 {
-	return cache_is_warm(&fleet->cache, project_id, id_or_name);
+	return cache_is_warm(&fleet->cache, ref->project_id, ref->id_or_name);
 }
 
 void fleet_unhold(struct fleet_hold *hold)

@@ -57,15 +57,19 @@ struct fleet_create {
 MUST_CHECK int fleet_create(struct fleet *fleet, struct arena *a,
                             const struct fleet_create *request, struct sandbox_record *ret,
                             struct error *err);
-MUST_CHECK int fleet_find(struct fleet *fleet, struct arena *a, const char *project_id,
-                          const char *id_or_name, struct sandbox_record *ret, struct error *err);
-MUST_CHECK int fleet_start(struct fleet *fleet, struct arena *a, const char *project_id,
-                           const char *id_or_name, struct sandbox_record *ret, struct error *err);
-MUST_CHECK int fleet_stop(struct fleet *fleet, struct arena *a, const char *project_id,
-                          const char *id_or_name, struct sandbox_record *ret, struct error *err);
+/* Which sandbox, or which template. */
+struct fleet_ref {
+	const char *project_id, *id_or_name;
+};
+MUST_CHECK int fleet_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                          struct sandbox_record *ret, struct error *err);
+MUST_CHECK int fleet_start(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                           struct sandbox_record *ret, struct error *err);
+MUST_CHECK int fleet_stop(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                          struct sandbox_record *ret, struct error *err);
 /* Returns when nothing inside runs any more. Fine on one that is going already. */
-MUST_CHECK int fleet_delete(struct fleet *fleet, struct arena *a, const char *project_id,
-                            const char *id_or_name, enum sandbox_reason reason, struct error *err);
+MUST_CHECK int fleet_delete(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                            enum sandbox_reason reason, struct error *err);
 MUST_CHECK int fleet_stats(struct fleet *fleet, const struct sandbox_record *r,
                            struct provider_stats *ret, struct error *err);
 
@@ -76,11 +80,11 @@ struct fleet_hold {
 	char id[ID_SIZE + 1];
 	struct provider *provider;
 };
-MUST_CHECK int fleet_hold(struct fleet *fleet, struct arena *a, const char *project_id,
-                          const char *id_or_name, struct sandbox_record *ret,
-                          struct fleet_hold *ret_hold, struct error *err);
+MUST_CHECK int fleet_hold(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                          struct sandbox_record *ret, struct fleet_hold *ret_hold,
+                          struct error *err);
 /* Whether fleet_hold and fleet_defaults would answer from memory just now. */
-bool fleet_is_warm(struct fleet *fleet, const char *project_id, const char *id_or_name);
+bool fleet_is_warm(struct fleet *fleet, const struct fleet_ref *ref);
 void fleet_unhold(struct fleet_hold *hold); /* any thread, once; NULL or zeroed is fine */
 /* The command environment and defaults that the sandbox's template and row give: NULL-terminated
  * "KEY=value" texts, row over template, `extra` over both. */

@@ -72,12 +72,12 @@ int act_stop(struct act *a, enum sandbox_reason reason, struct error *err)
 
 /* ---- on request ---- */
 
-static int find_and_act(struct fleet *f, struct arena *a, const struct record_key *key,
+static int find_and_act(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
                         struct act *ret, struct error *err)
 {
 	struct sandbox_record r;
 
-	if (store_sandbox_find(f->store, a, key->project_id, key->name_or_id, &r, err) < 0 ||
+	if (store_sandbox_find(f->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
 	    provider_check(f, &r, err) < 0)
 		return -1;
 	return act_begin(f, a, r.id, deadline_in(CALL_TIMEOUT_MS), ret, err);
@@ -104,7 +104,7 @@ static int drop_timeout(struct act *act, struct error *err)
 
 static int start(struct act *act, int64_t begun_ns, struct error *err)
 {
-	const struct record_key key = {act->record.project_id, act->record.template_id};
+	const struct fleet_ref ref = {act->record.project_id, act->record.template_id};
 	struct template_record t;
 
 	if (act->record.actual == SANDBOX_STARTED)
@@ -112,31 +112,29 @@ static int start(struct act *act, int64_t begun_ns, struct error *err)
 	if (act->record.actual != SANDBOX_STOPPED)
 		return refuse_state(&act->record, "started", err);
 	if (provider_require(act->fleet->provider, PROVIDER_CAN_STOP, err) < 0 ||
-	    template_find(act->fleet, act->arena, &key, &t, err) < 0 || drop_timeout(act, err) < 0)
+	    template_find(act->fleet, act->arena, &ref, &t, err) < 0 || drop_timeout(act, err) < 0)
 		return -1;
 	return act_restart(act, &t, begun_ns, err);
 }
 
-int fleet_start(struct fleet *fleet, struct arena *a, const char *project_id,
-                const char *id_or_name, struct sandbox_record *ret, struct error *err)
+int fleet_start(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                struct sandbox_record *ret, struct error *err)
 {
-	const struct record_key key = {project_id, id_or_name};
 	int64_t begun_ns = clock_monotonic_ns();
 	AUTO(act_end) struct act act = {0};
 
-	if (find_and_act(fleet, a, &key, &act, err) < 0 || start(&act, begun_ns, err) < 0)
+	if (find_and_act(fleet, a, ref, &act, err) < 0 || start(&act, begun_ns, err) < 0)
 		return -1;
 	*ret = act.record;
 	return 0;
 }
 
-int fleet_stop(struct fleet *fleet, struct arena *a, const char *project_id, const char *id_or_name,
+int fleet_stop(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                struct sandbox_record *ret, struct error *err)
 {
-	const struct record_key key = {project_id, id_or_name};
 	AUTO(act_end) struct act act = {0};
 
-	if (find_and_act(fleet, a, &key, &act, err) < 0)
+	if (find_and_act(fleet, a, ref, &act, err) < 0)
 		return -1;
 	if (act.record.actual != SANDBOX_STOPPED) {
 		if (act.record.actual != SANDBOX_STARTED)
@@ -159,13 +157,13 @@ static void leave_wish(struct fleet *f, const struct sandbox_record *r)
 		log_debug("no wish was left", TEXT("sandbox", r->id), FAILURE(&err));
 }
 
-int fleet_delete(struct fleet *fleet, struct arena *a, const char *project_id,
-                 const char *id_or_name, enum sandbox_reason reason, struct error *err)
+int fleet_delete(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                 enum sandbox_reason reason, struct error *err)
 {
 	AUTO(act_end) struct act act = {0};
 	struct sandbox_record r;
 
-	if (store_sandbox_find(fleet->store, a, project_id, id_or_name, &r, err) < 0 ||
+	if (store_sandbox_find(fleet->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
 	    provider_check(fleet, &r, err) < 0)
 		return -1;
 	leave_wish(fleet, &r);

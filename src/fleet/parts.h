@@ -138,10 +138,7 @@ void ended_settle(struct fleet *f);
 void template_cache_init(struct template_cache *c);
 void template_cache_done(struct template_cache *c);
 /* By name or id, from the cache when it is ready. */
-struct record_key {
-	const char *project_id, *name_or_id;
-};
-MUST_CHECK int template_find(struct fleet *f, struct arena *a, const struct record_key *key,
+MUST_CHECK int template_find(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
                              struct template_record *ret, struct error *err);
 /* What a server that went away was building. */
 MUST_CHECK int templates_recover(struct fleet *f, struct error *err);

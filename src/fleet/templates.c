@@ -151,18 +151,18 @@ static void keep(struct template_cache *c, const char *key, const struct templat
 	}
 }
 
-int template_find(struct fleet *f, struct arena *a, const struct record_key *key,
+int template_find(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
                   struct template_record *ret, struct error *err)
 {
 	uint64_t generation = generation_of(&f->templates);
 	char name[NAME_KEY_SIZE];
-	int size = snprintf(name, sizeof(name), "%s/%s", key->project_id ? key->project_id : "",
-	                    key->name_or_id);
+	int size = snprintf(name, sizeof(name), "%s/%s", ref->project_id ? ref->project_id : "",
+	                    ref->id_or_name);
 	bool fits = size > 0 && size < NAME_KEY_SIZE;
 
 	if (fits && cached(&f->templates, a, name, ret))
 		return 0;
-	if (store_template_find(f->store, a, key->project_id, key->name_or_id, ret, err) < 0)
+	if (store_template_find(f->store, a, ref->project_id, ref->id_or_name, ret, err) < 0)
 		return -1;
 	if (fits && ret->state == TEMPLATE_READY)
 		keep(&f->templates, name, ret, generation);

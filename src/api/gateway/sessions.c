@@ -79,10 +79,10 @@ static int make_sandbox(const struct session *s, struct sandbox_record *ret, str
 
 static void drop_sandbox(const struct session *s, const char *id)
 {
+	const struct fleet_ref ref = {api_project(s->rq), id};
 	struct error err;
 
-	if (fleet_delete(api_of(s->rq)->fleet, s->rq->arena, api_project(s->rq), id,
-	                 SANDBOX_REASON_USER, &err) < 0)
+	if (fleet_delete(api_of(s->rq)->fleet, s->rq->arena, &ref, SANDBOX_REASON_USER, &err) < 0)
 		log_warning("a session's spare sandbox could not be deleted", TEXT("sandbox", id),
 		            FAILURE(&err));
 }
@@ -115,19 +115,17 @@ static int begin_session(const struct session *s, struct session_record *ret, st
 /* 1 = it takes commands, 0 = it has gone and the session is forgotten. */
 static int revive(const struct session *s, const char *sandbox_id, struct error *err)
 {
+	const struct fleet_ref ref = {api_project(s->rq), sandbox_id};
 	struct api *api = api_of(s->rq);
 	struct sandbox_record r;
 
-	if (fleet_find(api->fleet, s->rq->arena, api_project(s->rq), sandbox_id, &r, err) < 0) {
+	if (fleet_find(api->fleet, s->rq->arena, &ref, &r, err) < 0) {
 		if (err->code != ERROR_NOT_FOUND)
 			return -1;
 		r.actual = SANDBOX_DELETED;
 	}
 	if (r.actual == SANDBOX_STOPPED)
-		return fleet_start(api->fleet, s->rq->arena, api_project(s->rq), sandbox_id, &r,
-		                   err) < 0
-		               ? -1
-		               : 1;
+		return fleet_start(api->fleet, s->rq->arena, &ref, &r, err) < 0 ? -1 : 1;
 	if (r.actual == SANDBOX_FAILED)
 		drop_sandbox(s, sandbox_id);
 	else if (r.actual != SANDBOX_DELETING && r.actual != SANDBOX_DELETED)
@@ -222,12 +220,13 @@ static int session_delete(struct request *rq, const void *body, struct reply *re
 	const struct session_ref ref = {api_project(rq), request_param(rq, "tenant"),
 	                                request_param(rq, "session")};
 	struct session_record record;
+	struct fleet_ref sandbox;
 
 	(void)body;
 	if (store_session_find(api->store, rq->arena, &ref, &record, err) < 0)
 		return -1;
-	if (fleet_delete(api->fleet, rq->arena, api_project(rq), record.sandbox_id,
-	                 SANDBOX_REASON_USER, err) < 0 &&
+	sandbox = (struct fleet_ref){ref.project_id, record.sandbox_id};
+	if (fleet_delete(api->fleet, rq->arena, &sandbox, SANDBOX_REASON_USER, err) < 0 &&
 	    err->code != ERROR_NOT_FOUND)
 		return -1;
 	if (store_session_remove(api->store, &ref, err) < 0 && err->code != ERROR_NOT_FOUND)

@@ -362,15 +362,20 @@ static int sandbox_list(struct request *rq, const void *body, struct reply *repl
 	return 0;
 }
 
-typedef int fleet_verb(struct fleet *fleet, struct arena *a, const char *project_id,
-                       const char *id_or_name, struct sandbox_record *ret, struct error *err);
+static struct fleet_ref path_ref(const struct request *rq)
+{
+	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
+}
+
+typedef int fleet_verb(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                       struct sandbox_record *ret, struct error *err);
 
 static int run_verb(struct request *rq, struct reply *reply, fleet_verb *verb, struct error *err)
 {
+	const struct fleet_ref ref = path_ref(rq);
 	struct sandbox_record record;
 
-	if (verb(api_of(rq)->fleet, rq->arena, api_project(rq), request_param(rq, "id"), &record,
-	         err) < 0)
+	if (verb(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0)
 		return -1;
 	return answer(rq, reply, &record);
 }
@@ -398,9 +403,10 @@ static int sandbox_stop(struct request *rq, const void *body, struct reply *repl
 static int sandbox_delete(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
+	const struct fleet_ref ref = path_ref(rq);
+
 	(void)body;
-	if (fleet_delete(api_of(rq)->fleet, rq->arena, api_project(rq), request_param(rq, "id"),
-	                 SANDBOX_REASON_USER, err) < 0)
+	if (fleet_delete(api_of(rq)->fleet, rq->arena, &ref, SANDBOX_REASON_USER, err) < 0)
 		return -1;
 	reply_status(reply, 204);
 	return 0;
@@ -443,13 +449,13 @@ static int64_t whole(uint64_t value)
 static int sandbox_stats(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
+	const struct fleet_ref ref = path_ref(rq);
 	struct sandbox_record r;
 	struct provider_stats s;
 	struct stats_answer out;
 
 	(void)body;
-	if (fleet_find(api_of(rq)->fleet, rq->arena, api_project(rq), request_param(rq, "id"), &r,
-	               err) < 0 ||
+	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 ||
 	    fleet_stats(api_of(rq)->fleet, &r, &s, err) < 0)
 		return -1;
 	out = (struct stats_answer){
@@ -503,14 +509,14 @@ static int sandbox_events(struct request *rq, const void *body, struct reply *re
                           struct error *err)
 {
 	const struct events_query *q = rq->query;
+	const struct fleet_ref ref = path_ref(rq);
 	struct sandbox_record r;
 	struct event_list found;
 	struct event_answer *items;
 	struct events_answer out;
 
 	(void)body;
-	if (fleet_find(api_of(rq)->fleet, rq->arena, api_project(rq), request_param(rq, "id"), &r,
-	               err) < 0 ||
+	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 ||
 	    store_event_list(api_of(rq)->store, rq->arena,
 	                     &(struct event_page){r.id, q->after, q->limit ? q->limit : 100},
 	                     &found, err) < 0)

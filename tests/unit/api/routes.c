@@ -391,13 +391,15 @@ TEST(a_session_keeps_its_sandbox_and_outlives_it)
 
 	CHECK_ROWS(before);
 	assert_int_equal(store_session_find(harness.store, &a, &kept, &first, &err), 0);
-	assert_int_equal(fleet_stop(harness.fleet, &a, "default", first.sandbox_id,
+	assert_int_equal(fleet_stop(harness.fleet, &a,
+	                            &(struct fleet_ref){"default", first.sandbox_id},
 	                            &(struct sandbox_record){.id = NULL}, &err),
 	                 0);
 	CHECK_ROWS(before); /* started again */
 	assert_int_equal(store_session_find(harness.store, &a, &kept, &second, &err), 0);
 	assert_string_equal(first.sandbox_id, second.sandbox_id);
-	assert_int_equal(fleet_delete(harness.fleet, &a, "default", first.sandbox_id,
+	assert_int_equal(fleet_delete(harness.fleet, &a,
+	                              &(struct fleet_ref){"default", first.sandbox_id},
 	                              SANDBOX_REASON_IDLE, &err),
 	                 0);
 	CHECK_ROWS(before); /* made anew */

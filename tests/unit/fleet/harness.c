@@ -101,7 +101,7 @@ struct sandbox_record find(struct harness *h, const char *id)
 	struct error err = {0};
 	struct sandbox_record r = {0};
 
-	assert_done(fleet_find(h->fleet, &h->arena, PROJECT, id, &r, &err));
+	assert_done(fleet_find(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, id}, &r, &err));
 	return r;
 }
 
@@ -110,6 +110,7 @@ void assert_gone(struct harness *h, const char *id)
 	struct error err = {0};
 	struct sandbox_record r;
 
-	assert_refused(fleet_find(h->fleet, &h->arena, PROJECT, id, &r, &err), ERROR_NOT_FOUND);
+	assert_refused(fleet_find(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, id}, &r, &err),
+	               ERROR_NOT_FOUND);
 	assert_string_equal(fake_has(&h->fake, id), "nothing");
 }

@@ -112,7 +112,8 @@ static void a_name_is_taken_while_its_sandbox_lives(void **state)
 
 	assert_refused(fleet_create(h->fleet, &h->arena, REQUEST(.name = "box"), &r, &err),
 	               ERROR_CONFLICT);
-	assert_done(fleet_delete(h->fleet, &h->arena, PROJECT, "box", SANDBOX_REASON_USER, &err));
+	assert_done(fleet_delete(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, "box"},
+	                         SANDBOX_REASON_USER, &err));
 	r = create_with(h, (struct fleet_create){.name = "box"});
 	assert_string_equal(r.name, "box");
 }
@@ -231,7 +232,8 @@ static void *create_some(void *argument)
 		struct sandbox_record r;
 
 		if (fleet_create(h->fleet, &arena, REQUEST(), &r, &err) < 0 ||
-		    fleet_delete(h->fleet, &arena, PROJECT, r.id, SANDBOX_REASON_USER, &err) < 0)
+		    fleet_delete(h->fleet, &arena, &(struct fleet_ref){PROJECT, r.id},
+		                 SANDBOX_REASON_USER, &err) < 0)
 			return argument;
 	}
 	return NULL;

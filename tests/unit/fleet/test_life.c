@@ -10,12 +10,13 @@ static void a_stopped_sandbox_keeps_its_files_and_starts_again(void **state)
 	struct error err = {0};
 	struct sandbox_record r = create(h);
 
-	assert_done(fleet_stop(h->fleet, &h->arena, PROJECT, r.name, &r, &err));
+	assert_done(
+	        fleet_stop(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.name}, &r, &err));
 	assert_int_equal(r.actual, SANDBOX_STOPPED);
 	assert_int_equal(r.desired, SANDBOX_STOPPED);
 	assert_int_equal(r.reason, SANDBOX_REASON_USER);
 	assert_string_equal(fake_has(&h->fake, r.id), "files");
-	assert_done(fleet_start(h->fleet, &h->arena, PROJECT, r.id, &r, &err));
+	assert_done(fleet_start(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r, &err));
 	assert_int_equal(r.actual, SANDBOX_STARTED);
 	assert_int_equal(r.desired, SANDBOX_STARTED);
 	assert_int_equal(r.reason, SANDBOX_REASON_NONE);
@@ -29,11 +30,11 @@ static void stopping_the_stopped_and_starting_the_started_change_nothing(void **
 	struct sandbox_record r = create(h);
 	int64_t version = r.version;
 
-	assert_done(fleet_start(h->fleet, &h->arena, PROJECT, r.id, &r, &err));
+	assert_done(fleet_start(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r, &err));
 	assert_int_equal(r.version, version);
-	assert_done(fleet_stop(h->fleet, &h->arena, PROJECT, r.id, &r, &err));
+	assert_done(fleet_stop(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r, &err));
 	version = r.version;
-	assert_done(fleet_stop(h->fleet, &h->arena, PROJECT, r.id, &r, &err));
+	assert_done(fleet_stop(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r, &err));
 	assert_int_equal(r.version, version);
 	assert_int_equal(h->fake.calls[CALL_STOP], 1);
 }
@@ -45,7 +46,9 @@ static void a_stop_that_fails_leaves_it_started(void **state)
 	struct sandbox_record r = create(h), found;
 
 	fake_fail(&h->fake, CALL_STOP, true);
-	assert_refused(fleet_stop(h->fleet, &h->arena, PROJECT, r.id, &r, &err), ERROR_SYSTEM);
+	assert_refused(
+	        fleet_stop(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r, &err),
+	        ERROR_SYSTEM);
 	found = find(h, r.id);
 	assert_int_equal(found.actual, SANDBOX_STARTED);
 	assert_int_equal(found.desired, SANDBOX_STARTED);
@@ -58,15 +61,17 @@ static void a_start_that_fails_leaves_it_stopped_with_its_files(void **state)
 	struct error err = {0};
 	struct sandbox_record r = create(h), found;
 
-	assert_done(fleet_stop(h->fleet, &h->arena, PROJECT, r.id, &r, &err));
+	assert_done(fleet_stop(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r, &err));
 	fake_fail(&h->fake, CALL_START, true);
-	assert_refused(fleet_start(h->fleet, &h->arena, PROJECT, r.id, &r, &err), ERROR_SYSTEM);
+	assert_refused(
+	        fleet_start(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r, &err),
+	        ERROR_SYSTEM);
 	found = find(h, r.id);
 	assert_int_equal(found.actual, SANDBOX_STOPPED);
 	assert_non_null(strstr(found.last_event, "start failed"));
 	assert_string_equal(fake_has(&h->fake, r.id), "files");
 	fake_fail(&h->fake, CALL_START, false);
-	assert_done(fleet_start(h->fleet, &h->arena, PROJECT, r.id, &r, &err));
+	assert_done(fleet_start(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r, &err));
 }
 
 static void a_provider_that_cannot_stop_says_so(void **state)
@@ -76,7 +81,9 @@ static void a_provider_that_cannot_stop_says_so(void **state)
 	struct sandbox_record r = create(h);
 
 	h->fake.own.abilities &= ~(unsigned)PROVIDER_CAN_STOP;
-	assert_refused(fleet_stop(h->fleet, &h->arena, PROJECT, r.id, &r, &err), ERROR_UNSUPPORTED);
+	assert_refused(
+	        fleet_stop(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r, &err),
+	        ERROR_UNSUPPORTED);
 	assert_int_equal(find(h, r.id).actual, SANDBOX_STARTED);
 }
 
@@ -86,9 +93,9 @@ static void a_timeout_that_has_passed_is_dropped_by_a_start(void **state)
 	struct error err = {0};
 	struct sandbox_record r = create(h);
 
-	assert_done(fleet_stop(h->fleet, &h->arena, PROJECT, r.id, &r, &err));
+	assert_done(fleet_stop(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r, &err));
 	assert_done(store_sandbox_set_timeout(h->store, r.id, 1, &err));
-	assert_done(fleet_start(h->fleet, &h->arena, PROJECT, r.id, &r, &err));
+	assert_done(fleet_start(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r, &err));
 	assert_int_equal(find(h, r.id).timeout_at, 0);
 }
 
@@ -98,11 +105,12 @@ static void a_deleted_sandbox_is_gone_from_everywhere(void **state)
 	struct error err = {0};
 	struct sandbox_record r = create(h);
 
-	assert_done(fleet_delete(h->fleet, &h->arena, PROJECT, r.name, SANDBOX_REASON_USER, &err));
+	assert_done(fleet_delete(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.name},
+	                         SANDBOX_REASON_USER, &err));
 	assert_gone(h, r.id);
-	assert_refused(
-	        fleet_delete(h->fleet, &h->arena, PROJECT, r.name, SANDBOX_REASON_USER, &err),
-	        ERROR_NOT_FOUND);
+	assert_refused(fleet_delete(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.name},
+	                            SANDBOX_REASON_USER, &err),
+	               ERROR_NOT_FOUND);
 }
 
 static void nobody_reaches_a_sandbox_of_another_project(void **state)
@@ -112,12 +120,17 @@ static void nobody_reaches_a_sandbox_of_another_project(void **state)
 	struct sandbox_record r = create(h);
 	struct fleet_hold hold = {0};
 
-	assert_refused(fleet_stop(h->fleet, &h->arena, "other", r.id, &r, &err), ERROR_NOT_FOUND);
-	assert_refused(fleet_delete(h->fleet, &h->arena, "other", r.id, SANDBOX_REASON_USER, &err),
+	assert_refused(
+	        fleet_stop(h->fleet, &h->arena, &(struct fleet_ref){"other", r.id}, &r, &err),
+	        ERROR_NOT_FOUND);
+	assert_refused(fleet_delete(h->fleet, &h->arena, &(struct fleet_ref){"other", r.id},
+	                            SANDBOX_REASON_USER, &err),
 	               ERROR_NOT_FOUND);
-	assert_refused(fleet_hold(h->fleet, &h->arena, "other", r.id, &r, &hold, &err),
+	assert_refused(fleet_hold(h->fleet, &h->arena, &(struct fleet_ref){"other", r.id}, &r,
+	                          &hold, &err),
 	               ERROR_NOT_FOUND);
-	assert_refused(fleet_hold(h->fleet, &h->arena, "other", r.name, &r, &hold, &err),
+	assert_refused(fleet_hold(h->fleet, &h->arena, &(struct fleet_ref){"other", r.name}, &r,
+	                          &hold, &err),
 	               ERROR_NOT_FOUND);
 }
 
@@ -128,7 +141,8 @@ static void a_delete_that_fails_is_told_and_carried_out_later(void **state)
 	struct sandbox_record r = create(h);
 
 	fake_fail(&h->fake, CALL_DESTROY, true);
-	assert_refused(fleet_delete(h->fleet, &h->arena, PROJECT, r.id, SANDBOX_REASON_USER, &err),
+	assert_refused(fleet_delete(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id},
+	                            SANDBOX_REASON_USER, &err),
 	               ERROR_SYSTEM);
 	r = find(h, r.id);
 	assert_int_equal(r.actual, SANDBOX_FAILED);
@@ -152,8 +166,8 @@ static void *delete_it(void *argument)
 	struct racer *r = argument;
 	AUTO(arena_done) struct arena arena = {0};
 
-	r->result = fleet_delete(r->harness->fleet, &arena, PROJECT, r->id, SANDBOX_REASON_USER,
-	                         &r->err);
+	r->result = fleet_delete(r->harness->fleet, &arena, &(struct fleet_ref){PROJECT, r->id},
+	                         SANDBOX_REASON_USER, &r->err);
 	return NULL;
 }
 
@@ -259,7 +273,8 @@ static void a_pending_sandbox_can_be_deleted_and_its_worker_finds_nothing_to_do(
 	for (unsigned i = 0; i < 2; i++)
 		assert_done(fleet_create(h->fleet, &h->arena, &request, &blocking[i], &err));
 	assert_done(fleet_create(h->fleet, &h->arena, &request, &r, &err));
-	assert_done(fleet_delete(h->fleet, &h->arena, PROJECT, r.id, SANDBOX_REASON_USER, &err));
+	assert_done(fleet_delete(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id},
+	                         SANDBOX_REASON_USER, &err));
 	assert_gone(h, r.id);
 	fake_gate(&h->fake, false);
 	harness_drain(h);
@@ -276,10 +291,12 @@ static void a_held_sandbox_is_found_by_id_and_name_without_the_store(void **stat
 	struct sandbox_record r = create(h), held;
 	struct fleet_hold by_id = {0}, by_name = {0};
 
-	assert_done(fleet_hold(h->fleet, &h->arena, PROJECT, r.id, &held, &by_id, &err));
+	assert_done(fleet_hold(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &held,
+	                       &by_id, &err));
 	assert_string_equal(held.name, r.name);
 	assert_string_equal(held.env_json, "{}");
-	assert_done(fleet_hold(h->fleet, &h->arena, PROJECT, r.name, &held, &by_name, &err));
+	assert_done(fleet_hold(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.name}, &held,
+	                       &by_name, &err));
 	assert_string_equal(by_name.id, r.id);
 	assert_ptr_equal(by_id.provider, &h->fake);
 	assert_int_equal(fleet_counts_get(h->fleet).held, 2);
@@ -299,7 +316,8 @@ static void a_hold_after_a_restart_reads_the_store_once(void **state)
 	struct fleet_hold hold = {0};
 
 	harness_restart(h);
-	assert_done(fleet_hold(h->fleet, &h->arena, PROJECT, r.name, &held, &hold, &err));
+	assert_done(fleet_hold(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.name}, &held,
+	                       &hold, &err));
 	assert_string_equal(held.id, r.id);
 	fleet_unhold(&hold);
 }
@@ -311,14 +329,18 @@ static void what_is_not_started_is_refused_with_what_to_do(void **state)
 	struct sandbox_record r = create(h), held;
 	struct fleet_hold hold = {0};
 
-	assert_done(fleet_stop(h->fleet, &h->arena, PROJECT, r.id, &r, &err));
-	assert_refused(fleet_hold(h->fleet, &h->arena, PROJECT, r.id, &held, &hold, &err),
+	assert_done(fleet_stop(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r, &err));
+	assert_refused(fleet_hold(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &held,
+	                          &hold, &err),
 	               ERROR_CONFLICT);
 	assert_non_null(strstr(err.hint, "start it"));
-	assert_done(fleet_delete(h->fleet, &h->arena, PROJECT, r.id, SANDBOX_REASON_USER, &err));
-	assert_refused(fleet_hold(h->fleet, &h->arena, PROJECT, r.id, &held, &hold, &err),
+	assert_done(fleet_delete(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id},
+	                         SANDBOX_REASON_USER, &err));
+	assert_refused(fleet_hold(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &held,
+	                          &hold, &err),
 	               ERROR_NOT_FOUND);
-	assert_refused(fleet_hold(h->fleet, &h->arena, PROJECT, "nothing", &held, &hold, &err),
+	assert_refused(fleet_hold(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, "nothing"},
+	                          &held, &hold, &err),
 	               ERROR_NOT_FOUND);
 	assert_int_equal(fleet_counts_get(h->fleet).held, 0);
 }
@@ -330,9 +352,12 @@ static void a_hold_is_no_obstacle_to_a_delete_by_its_owner(void **state)
 	struct sandbox_record r = create(h), held;
 	struct fleet_hold hold = {0}, late = {0};
 
-	assert_done(fleet_hold(h->fleet, &h->arena, PROJECT, r.id, &held, &hold, &err));
-	assert_done(fleet_delete(h->fleet, &h->arena, PROJECT, r.id, SANDBOX_REASON_USER, &err));
-	assert_refused(fleet_hold(h->fleet, &h->arena, PROJECT, r.id, &held, &late, &err),
+	assert_done(fleet_hold(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &held,
+	                       &hold, &err));
+	assert_done(fleet_delete(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id},
+	                         SANDBOX_REASON_USER, &err));
+	assert_refused(fleet_hold(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &held,
+	                          &late, &err),
 	               ERROR_NOT_FOUND);
 	fleet_unhold(&hold);
 	assert_gone(h, r.id);
@@ -356,7 +381,8 @@ static void *use_it(void *argument)
 		struct fleet_hold hold = {0};
 		struct fleet_defaults defaults;
 
-		if (fleet_hold(u->harness->fleet, &arena, PROJECT, u->id, &r, &hold, &err) < 0)
+		if (fleet_hold(u->harness->fleet, &arena, &(struct fleet_ref){PROJECT, u->id}, &r,
+		               &hold, &err) < 0)
 			continue;
 		if (fleet_defaults(u->harness->fleet, &arena, &r, NULL, &defaults, &err) == 0)
 			u->held++;
@@ -381,8 +407,10 @@ static void users_and_movers_get_along(void **state)
 	for (unsigned i = 0; i < 30; i++) {
 		struct error err = {0};
 
-		assert_done(fleet_stop(h->fleet, &h->arena, PROJECT, r.id, &r, &err));
-		assert_done(fleet_start(h->fleet, &h->arena, PROJECT, r.id, &r, &err));
+		assert_done(fleet_stop(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r,
+		                       &err));
+		assert_done(fleet_start(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r,
+		                        &err));
 	}
 	atomic_store(&is_over, true);
 	for (unsigned i = 0; i < USERS; i++)

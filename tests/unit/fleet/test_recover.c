@@ -148,10 +148,11 @@ static void what_runs_is_adopted_and_usable(void **state)
 	struct fleet_hold hold = {0};
 
 	harness_restart(h);
-	assert_done(fleet_hold(h->fleet, &h->arena, PROJECT, r.id, &held, &hold, &err));
+	assert_done(fleet_hold(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &held,
+	                       &hold, &err));
 	assert_int_equal(held.version, r.version);
 	fleet_unhold(&hold);
-	assert_done(fleet_stop(h->fleet, &h->arena, PROJECT, r.id, &r, &err));
+	assert_done(fleet_stop(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r, &err));
 }
 
 static void what_no_row_knows_is_destroyed(void **state)
@@ -161,8 +162,8 @@ static void what_no_row_knows_is_destroyed(void **state)
 	struct sandbox_record r = create(h), deleted = create(h);
 	struct id orphan = id_new();
 
-	assert_done(
-	        fleet_delete(h->fleet, &h->arena, PROJECT, deleted.id, SANDBOX_REASON_USER, &err));
+	assert_done(fleet_delete(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, deleted.id},
+	                         SANDBOX_REASON_USER, &err));
 	fake_set(&h->fake, orphan.text, fake_running);
 	fake_set(&h->fake, deleted.id, fake_files);
 	harness_restart(h);
@@ -181,12 +182,15 @@ static void rows_of_another_provider_are_left_alone(void **state)
 	h->fake.own.name = "another";
 	harness_restart(h);
 	assert_int_equal(find(h, r.id).actual, SANDBOX_STARTED);
-	assert_refused(fleet_hold(h->fleet, &h->arena, PROJECT, r.id, &held, &hold, &err),
+	assert_refused(fleet_hold(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &held,
+	                          &hold, &err),
 	               ERROR_UNAVAILABLE);
-	assert_refused(fleet_stop(h->fleet, &h->arena, PROJECT, r.id, &r, &err), ERROR_UNAVAILABLE);
+	assert_refused(
+	        fleet_stop(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r, &err),
+	        ERROR_UNAVAILABLE);
 	h->fake.own.name = "fake";
 	harness_restart(h);
-	assert_done(fleet_stop(h->fleet, &h->arena, PROJECT, r.id, &r, &err));
+	assert_done(fleet_stop(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r, &err));
 }
 
 static void recovery_without_the_provider_fails_and_changes_nothing(void **state)

@@ -93,7 +93,8 @@ static void one_who_waits_for_a_build_can_be_deleted(void **state)
 	assert_done(fleet_create(h->fleet, &h->arena, &request, &r, &err));
 	fake_wait_at_gate(&h->fake);
 	assert_non_null(strstr(find(h, r.id).last_event, "template"));
-	assert_done(fleet_delete(h->fleet, &h->arena, PROJECT, r.id, SANDBOX_REASON_USER, &err));
+	assert_done(fleet_delete(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id},
+	                         SANDBOX_REASON_USER, &err));
 	fake_gate(&h->fake, false);
 	harness_drain(h);
 	assert_gone(h, r.id);
@@ -223,7 +224,8 @@ static void a_template_is_removed_when_nobody_uses_it(void **state)
 	assert_done(fleet_template_import(h->fleet, &h->arena, &an_import, &t, &err));
 	r = create_with(h, (struct fleet_create){.template = "mine"});
 	assert_refused(fleet_template_remove(h->fleet, PROJECT, "mine", &err), ERROR_CONFLICT);
-	assert_done(fleet_delete(h->fleet, &h->arena, PROJECT, r.id, SANDBOX_REASON_USER, &err));
+	assert_done(fleet_delete(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id},
+	                         SANDBOX_REASON_USER, &err));
 	assert_done(fleet_template_remove(h->fleet, PROJECT, "mine", &err));
 	assert_refused(fleet_create(h->fleet, &h->arena,
 	                            &(struct fleet_create){.project_id = PROJECT,

@@ -45,7 +45,8 @@ static void a_held_sandbox_is_not_idle_and_its_time_begins_when_it_is_let_go(voi
 	struct sandbox_record r = create_idle(h, false), held;
 	struct fleet_hold hold = {0};
 
-	assert_done(fleet_hold(h->fleet, &h->arena, PROJECT, r.id, &held, &hold, &err));
+	assert_done(fleet_hold(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &held,
+	                       &hold, &err));
 	let_a_moment_pass();
 	fleet_tick(h->fleet);
 	assert_int_equal(find(h, r.id).actual, SANDBOX_STARTED);
@@ -81,7 +82,8 @@ static void a_timeout_ends_an_ephemeral_one_and_stops_a_persistent_one_busy_or_n
 	struct sandbox_record held;
 	struct fleet_hold hold = {0};
 
-	assert_done(fleet_hold(h->fleet, &h->arena, PROJECT, ephemeral.id, &held, &hold, &err));
+	assert_done(fleet_hold(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, ephemeral.id},
+	                       &held, &hold, &err));
 	let_a_moment_pass();
 	fleet_tick(h->fleet);
 	fleet_unhold(&hold);
@@ -100,7 +102,8 @@ static void the_lifetime_ends_a_stopped_and_a_failed_ephemeral_one_too(void **st
 	struct sandbox_record stopped = create_with(h, (struct fleet_create){.lifetime_max_ms = 1});
 	struct sandbox_record failed;
 
-	assert_done(fleet_stop(h->fleet, &h->arena, PROJECT, stopped.id, &stopped, &err));
+	assert_done(fleet_stop(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, stopped.id},
+	                       &stopped, &err));
 	fake_fail(&h->fake, CALL_CREATE, true);
 	assert_refused(fleet_create(h->fleet, &h->arena,
 	                            &(struct fleet_create){.project_id = PROJECT,
@@ -145,9 +148,10 @@ static void one_that_ends_by_itself_is_stopped_with_its_reason(void **state)
 	assert_int_equal(r.actual, SANDBOX_STOPPED);
 	assert_int_equal(r.reason, SANDBOX_REASON_OOM);
 	assert_non_null(strstr(r.last_event, "memory"));
-	assert_refused(fleet_hold(h->fleet, &h->arena, PROJECT, r.id, &held, &hold, &err),
+	assert_refused(fleet_hold(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &held,
+	                          &hold, &err),
 	               ERROR_CONFLICT);
-	assert_done(fleet_start(h->fleet, &h->arena, PROJECT, r.id, &r, &err));
+	assert_done(fleet_start(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r, &err));
 }
 
 static void one_that_ends_without_files_has_failed(void **state)
@@ -170,7 +174,8 @@ static void news_of_an_end_that_came_late_or_of_nobody_changes_nothing(void **st
 	struct sandbox_record started = create(h), stopped = create(h);
 	struct id unknown = id_new();
 
-	assert_done(fleet_stop(h->fleet, &h->arena, PROJECT, stopped.id, &stopped, &err));
+	assert_done(fleet_stop(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, stopped.id},
+	                       &stopped, &err));
 	fleet_on_ended(h->fleet, started.id, SANDBOX_REASON_EXIT);
 	fleet_on_ended(h->fleet, stopped.id, SANDBOX_REASON_EXIT);
 	fleet_on_ended(h->fleet, unknown.text, SANDBOX_REASON_EXIT);
