@@ -83,8 +83,8 @@ static bool is_alive(const struct cell *cell)
 
 struct cell *cells_take(struct cell_pool *pool, enum cell_kind kind)
 {
-	while (!list_is_empty(&pool->ready[kind])) {
-		struct cell *cell = LIST_ENTRY(pool->ready[kind].next, struct cell, item);
+	LIST_EACH (&pool->ready[kind], item) {
+		struct cell *cell = LIST_ENTRY(item, struct cell, item);
 
 		pool->ready_count[kind]--;
 		if (is_alive(cell)) {
