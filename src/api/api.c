@@ -7,6 +7,7 @@
 #include "api/limiter.h"
 #include "api/meter.h"
 #include "api/tables.h"
+#include "api/tickets.h"
 #include "base/clock.h"
 
 const struct route *const api_routes[] = {
@@ -20,6 +21,7 @@ int api_open(struct api *api, struct error *err)
 	(void)err;
 	api->limiter = api_limiter_new((unsigned)api->config->requests_per_key_max);
 	api->keys = api_key_cache_new();
+	api->tickets = api_tickets_new();
 	api->sessions = api_sessions_new();
 	api->meter = api_meter_new();
 	api->last_used_ms = clock_monotonic_ms();
@@ -30,6 +32,7 @@ void api_close(struct api *api)
 {
 	api_limiter_free(api->limiter);
 	api_key_cache_free(api->keys);
+	api_tickets_free(api->tickets);
 	api_sessions_free(api->sessions);
 	api_meter_free(api->meter);
 }

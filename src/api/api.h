@@ -23,6 +23,7 @@ struct api {
 	struct server *server;         /* set after server_open; for counts */
 	struct api_limiter *limiter;   /* requests at once per key */
 	struct api_key_cache *keys;    /* hash -> caller, short-lived */
+	struct api_tickets *tickets;   /* that open a WebSocket */
 	struct api_sessions *sessions; /* of /v1/sandbox, being made */
 	struct api_meter *meter;       /* durations of requests; loop thread */
 	unsigned imports;              /* of templates, running; atomic */

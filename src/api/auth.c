@@ -5,7 +5,14 @@
 #include "api/caller.h"
 #include "api/keys.h"
 #include "api/limiter.h"
+#include "api/tickets.h"
 #include "base/clock.h"
+
+/* What a request brings. */
+struct credential {
+	unsigned char hash[ACCOUNT_HASH_SIZE]; /* of the key */
+	const char *project;                   /* to act in; NULL = the key's own */
+};
 
 static int refuse(struct error *err)
 {
@@ -15,22 +22,22 @@ static int refuse(struct error *err)
 	return -1;
 }
 
-static int find_key(struct request *rq, const struct account_key *key, struct key_record *ret,
-                    struct error *err)
+static int find_key(struct request *rq, const unsigned char hash[ACCOUNT_HASH_SIZE],
+                    struct key_record *ret, struct error *err)
 {
 	struct api *api = api_of(rq);
 	int64_t now = clock_monotonic_ms();
 	struct api_key_found found;
 
-	if (api_key_cache_find(api->keys, rq->arena, key->hash, now, &found)) {
+	if (api_key_cache_find(api->keys, rq->arena, hash, now, &found)) {
 		*ret = found.record;
 		return 0;
 	}
 	if (request_may_block(rq, err) < 0)
 		return -1;
-	if (store_key_find_by_hash(api->store, rq->arena, key->hash, ret, err) < 0)
+	if (store_key_find_by_hash(api->store, rq->arena, hash, ret, err) < 0)
 		return err->code == ERROR_NOT_FOUND ? refuse(err) : -1;
-	if (!account_hash_equals(ret->hash, key->hash))
+	if (!account_hash_equals(ret->hash, hash))
 		return refuse(err);
 	api_key_cache_put(api->keys, found.ticket, ret, now);
 	store_key_touch(api->store, ret->id, clock_unix_ms());
@@ -45,9 +52,9 @@ static int check_key(const struct key_record *r, struct error *err)
 }
 
 /* An admin may act in another project than his key's. */
-static int choose_project(struct request *rq, struct account_caller *caller, struct error *err)
+static int choose_project(struct request *rq, const char *wanted, struct account_caller *caller,
+                          struct error *err)
 {
-	const char *wanted = request_header(rq, "X-Atoll-Project");
 	struct project_record project;
 
 	if (!wanted || strcmp(wanted, caller->project_id) == 0)
@@ -59,14 +66,48 @@ static int choose_project(struct request *rq, struct account_caller *caller, str
 	return 0;
 }
 
-int api_authorize(struct request *rq, const struct route *route, struct error *err)
+/* The value of "ticket" in a query; size 0 when there is none. */
+static struct span ticket_of(struct span query)
+{
+	struct span member, name;
+
+	while (query.size) {
+		(void)span_split(&query, '&', &member);
+		(void)span_split(&member, '=', &name);
+		if (span_equals_text(name, "ticket"))
+			return member;
+	}
+	return (struct span){NULL, 0};
+}
+
+/* By a ticket, for a browser's WebSocket. It is used up, so nothing may be tried before. */
+static int read_ticket(struct request *rq, struct span text, struct credential *ret,
+                       struct error *err)
+{
+	struct api_ticket ticket;
+
+	if (request_may_block(rq, err) < 0)
+		return -1;
+	if (!api_tickets_take(api_of(rq)->tickets, text, rq->path, clock_monotonic_ms(), &ticket)) {
+		(void)FAIL(err, ERROR_UNAUTHENTICATED, "this ticket is not valid");
+		error_hint(err, "it is for one use within a minute: ask for another one");
+		return -1;
+	}
+	memcpy(ret->hash, ticket.key_hash, sizeof(ret->hash));
+	ret->project = arena_text(rq->arena, ticket.project_id);
+	return 0;
+}
+
+static int read_credential(struct request *rq, const struct route *route, struct credential *ret,
+                           struct error *err)
 {
 	struct span text = account_bearer(request_header(rq, "Authorization"),
-	                                  request_header(rq, "X-API-Key"));
-	struct api_caller *caller = ARENA_NEW(rq->arena, struct api_caller);
-	struct key_record record;
+	                                  request_header(rq, "X-API-Key")),
+	            ticket = ticket_of(rq->raw_query);
 	struct account_key key;
 
+	if (text.size == 0 && ticket.size && route->flags & ROUTE_WEBSOCKET)
+		return read_ticket(rq, ticket, ret, err);
 	if (text.size == 0) {
 		(void)FAIL(err, ERROR_UNAUTHENTICATED, "a key is needed");
 		error_hint(err,
@@ -75,15 +116,28 @@ int api_authorize(struct request *rq, const struct route *route, struct error *e
 	}
 	if (account_key_parse(text, &key, err) < 0)
 		return refuse(err);
-	if (find_key(rq, &key, &record, err) < 0 || check_key(&record, err) < 0)
+	memcpy(ret->hash, key.hash, sizeof(ret->hash));
+	ret->project = request_header(rq, "X-Atoll-Project");
+	return 0;
+}
+
+int api_authorize(struct request *rq, const struct route *route, struct error *err)
+{
+	struct api_caller *caller = ARENA_NEW(rq->arena, struct api_caller);
+	struct credential credential;
+	struct key_record record;
+
+	if (read_credential(rq, route, &credential, err) < 0 ||
+	    find_key(rq, credential.hash, &record, err) < 0 || check_key(&record, err) < 0)
 		return -1;
+	memcpy(caller->key_hash, credential.hash, sizeof(caller->key_hash));
 	caller->account = (struct account_caller){
 	        .project_id = record.project_id,
 	        .key_id = record.id,
 	        .scopes = (unsigned)record.scopes,
 	};
 	if (account_require(&caller->account, route->scope, err) < 0 ||
-	    choose_project(rq, &caller->account, err) < 0 ||
+	    choose_project(rq, credential.project, &caller->account, err) < 0 ||
 	    api_limiter_take(api_of(rq)->limiter, record.id, &caller->slot, err) < 0)
 		return -1;
 	rq->caller = caller;

@@ -10,6 +10,7 @@ struct api_limiter_slot;
 /* request->caller of every route that is not public. */
 struct api_caller {
 	struct account_caller account; /* its project: the key's, or the one an admin acts in */
+	unsigned char key_hash[ACCOUNT_HASH_SIZE];
 	struct api_limiter_slot *slot;
 };
 

@@ -3,6 +3,7 @@
 
 import base64
 import json
+import socket
 import time
 
 import pytest
@@ -231,3 +232,21 @@ def test_many_long_commands_hold_no_worker(server, box):
         assert client.connection.getresponse().status == 200
         client.close()
     assert len(responses) == 40
+
+
+def upgrade(server, path):
+    """What a browser does: a WebSocket without any header of its own. Returns the status."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                           "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode())
+        return int(connection.recv(4096).split()[1])
+
+
+def test_a_browser_opens_a_terminal_by_its_path_alone(server, api, box):
+    opened = api.post(f"{PATH}/{box}/terminal", {})
+    assert upgrade(server, opened["path"]) == 101
+    assert upgrade(server, opened["path"]) == 401
+    again = api.post(f"{PATH}/{box}/terminal", {"session": opened["sessionId"]})
+    assert again["process"] == opened["process"] and again["path"] != opened["path"]
+    assert upgrade(server, again["path"].split("?")[0]) == 401
+    assert upgrade(server, again["path"] + "&since=0") == 101

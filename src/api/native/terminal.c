@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Terminals: POST …/instances/:id/terminal starts one, a WebSocket on …/terminal/:session/browser
  * shows it. A session is a process of the agent: it goes on when nobody looks, and can be attached
- * again, by several at once, from any offset that the agent still has.
+ * again, by several at once, from any offset that the agent still has. The path that POST answers
+ * holds a ticket (api/tickets.h) for one opening; POST with the session gives another.
  *
  * The same WebSocket attaches to any process: …/instances/:id/processes/:process/attach. Binary
  * messages are bytes both ways; from the client {"type":"resize","rows":40,"columns":120},
  * {"type":"signal","signal":"INT"} and {"type":"eof"}; from the server {"type":"started",…},
  * {"type":"stderr","offset":0,"data":…} (of a process without a terminal) and {"type":"exit",…}. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/command.h"
 #include "api/stream.h"
 #include "api/tables.h"
 #include "api/text.h"
+#include "api/tickets.h"
+#include "base/clock.h"
 
 #define IDLE_MS ((int64_t)3600 * 1000)
 
@@ -21,7 +25,7 @@
 
 struct terminal_body {
 	int64_t rows, cols;
-	const char *command, *cwd, *user;
+	const char *command, *cwd, *user, *session;
 	struct json_map env;
 };
 static const struct json_member terminal_request_members[] = {
@@ -31,6 +35,8 @@ static const struct json_member terminal_request_members[] = {
         JSON_TEXT_MEMBER(terminal_body, cwd, .max = 4096),
         JSON_TEXT_MEMBER(terminal_body, user, .max = 64),
         JSON_TEXT_MAP_MEMBER(terminal_body, env, .max = 256, .flags = JSON_SECRET),
+        JSON_TEXT_MEMBER(terminal_body, session, .max = 64,
+                         .about = "sessionId of an open one: only a new path to it"),
         JSON_END,
 };
 static JSON_SHAPE(terminal_request, "Terminal", terminal_body, "A terminal to open");
@@ -41,7 +47,9 @@ struct terminal_answer {
 };
 static const struct json_member terminal_shape_members[] = {
         JSON_TEXT_MEMBER(terminal_answer, session_id, .name = "sessionId"),
-        JSON_TEXT_MEMBER(terminal_answer, path, .about = "of its WebSocket"),
+        JSON_TEXT_MEMBER(terminal_answer, path,
+                         .about = "of its WebSocket, with a ticket instead of a key: for one use "
+                                  "within a minute"),
         JSON_WHOLE_MEMBER(terminal_answer, process),
         JSON_END,
 };
@@ -59,19 +67,34 @@ static void set_shell(struct command *c, struct arena *a, const char *line)
 	command_set_program(c, a, "sh", login);
 }
 
-static int terminal_open(struct request *rq, const void *body, struct reply *reply,
-                         struct error *err)
+/* Its path opens the WebSocket by itself: a browser cannot send a key with that. */
+static void answer_with(struct request *rq, const struct api_target *t, uint64_t process,
+                        struct reply *reply)
 {
-	const struct terminal_body *b = body;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	const struct api_caller *caller = rq->caller;
+	struct api_ticket ticket;
+	struct terminal_answer answer = {.process = (int64_t)process};
+	char text[API_TICKET_SIZE + 1];
+
+	answer.session_id = arena_format(rq->arena, "%s.%" PRIu64, t->record.id, process);
+	memcpy(ticket.key_hash, caller->key_hash, sizeof(ticket.key_hash));
+	(void)snprintf(ticket.project_id, sizeof(ticket.project_id), "%s", api_project(rq));
+	(void)snprintf(ticket.path, sizeof(ticket.path), "/api/sandbox/terminal/%s/browser",
+	               answer.session_id);
+	api_tickets_give(api_of(rq)->tickets, &ticket, clock_monotonic_ms(), text);
+	answer.path = arena_format(rq->arena, "%s?ticket=%s", ticket.path, text);
+	reply_status(reply, 201);
+	reply_json(reply, &terminal_shape, &answer);
+}
+
+static int start(struct request *rq, const struct api_target *t, const struct terminal_body *b,
+                 struct agent_process *ret, struct error *err)
+{
 	struct command c = {.count = 0};
 	struct fleet_defaults defaults;
-	struct agent_process started;
-	struct terminal_answer answer;
 
-	if (api_target_open(rq, &t, err) < 0 ||
-	    command_set_cwd(&c, rq->arena, &t, b->cwd, err) < 0 ||
-	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t.record, &b->env, &defaults, err) < 0)
+	if (command_set_cwd(&c, rq->arena, t, b->cwd, err) < 0 ||
+	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t->record, &b->env, &defaults, err) < 0)
 		return -1;
 	set_shell(&c, rq->arena, b->command);
 	c.exec.env = defaults.env;
@@ -80,14 +103,40 @@ static int terminal_open(struct request *rq, const void *body, struct reply *rep
 	c.exec.flags = AGENT_EXEC_TTY | AGENT_EXEC_STDIN;
 	c.exec.rows = b->rows ? (uint32_t)b->rows : 24;
 	c.exec.columns = b->cols ? (uint32_t)b->cols : 80;
-	if (command_start_detached(rq, &t, &c, &started, err) < 0)
+	return command_start_detached(rq, t, &c, ret, err);
+}
+
+static int parse_number(struct span text, uint64_t *ret, struct error *err)
+{
+	int64_t number;
+
+	if (span_parse_whole(text, 1, INT64_MAX, &number, err) < 0)
+		return FAIL(err, ERROR_NOT_FOUND, "there is no such terminal or process");
+	*ret = (uint64_t)number;
+	return 0;
+}
+
+static int terminal_open(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const struct terminal_body *b = body;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct span rest = span_of(b->session), id;
+	struct agent_process process = {.process = 0};
+
+	if (api_target_open(rq, &t, err) < 0)
 		return -1;
-	answer.process = (int64_t)started.process;
-	answer.session_id = arena_format(rq->arena, "%s.%" PRIu64, t.record.id, started.process);
-	answer.path =
-	        arena_format(rq->arena, "/api/sandbox/terminal/%s/browser", answer.session_id);
-	reply_status(reply, 201);
-	reply_json(reply, &terminal_shape, &answer);
+	if (b->session) {
+		(void)span_split(&rest, '.', &id);
+		if (!span_equals_text(id, t.record.id))
+			return FAIL(err, ERROR_NOT_FOUND, "this sandbox has no terminal '%s'",
+			            b->session);
+		if (parse_number(rest, &process.process, err) < 0)
+			return -1;
+	} else if (start(rq, &t, b, &process, err) < 0) {
+		return -1;
+	}
+	answer_with(rq, &t, process.process, reply);
 	return 0;
 }
 
@@ -232,7 +281,7 @@ static const struct stream_ops terminal_ops = {
 };
 
 struct attach_query {
-	const char *since;
+	const char *since, *ticket;
 	bool read_only;
 };
 static const struct json_member attach_query_members[] = {
@@ -240,6 +289,8 @@ static const struct json_member attach_query_members[] = {
                          .about = "offset of the first byte wanted, \"STDOUT\" or "
                                   "\"STDOUT.STDERR\" (default: from the beginning)"),
         JSON_BOOL_MEMBER(attach_query, read_only, .about = "only look"),
+        JSON_TEXT_MEMBER(attach_query, ticket, .max = API_TICKET_SIZE,
+                         .about = "of POST …/terminal, instead of a key"),
         JSON_END,
 };
 static JSON_SHAPE(attach_query, "AttachQuery", attach_query, "Where to begin");
@@ -264,16 +315,6 @@ static int attach(struct request *rq, struct api_target *t, uint64_t process, st
 	s = stream_new(&terminal_ops, &t->hold);
 	CONTAINER_OF(s, struct terminal, stream)->out = BUF(1024 * 1024);
 	return stream_start_websocket(s, rq, reply, &options, err);
-}
-
-static int parse_number(struct span text, uint64_t *ret, struct error *err)
-{
-	int64_t number;
-
-	if (span_parse_whole(text, 1, INT64_MAX, &number, err) < 0)
-		return FAIL(err, ERROR_NOT_FOUND, "there is no such terminal or process");
-	*ret = (uint64_t)number;
-	return 0;
 }
 
 static int terminal_attach(struct request *rq, const void *body, struct reply *reply,

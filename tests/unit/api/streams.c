@@ -111,6 +111,44 @@ TEST(another_projects_sandbox_is_not_there)
 	assert_status(404, other, "GET", path, NULL);
 }
 
+/* The path of a terminal's WebSocket, out of an answer. */
+static void path_of(const struct answer *a, char ret[256])
+{
+	const char *path = strstr(a->body, "\"path\":\"");
+
+	assert_non_null(path);
+	path += strlen("\"path\":\"");
+	(void)snprintf(ret, 256, "%.*s", (int)strcspn(path, "\""), path);
+}
+
+TEST(a_terminals_path_opens_it_once_without_a_key)
+{
+	char key[64], path[256], id[21] = "", again[256], body[64];
+
+	make_box();
+	harness_key(&harness, "default", SCOPE_SANDBOX_WRITE, key);
+	AUTO(answer_done) struct answer made = call_as(key, "POST", I "/box/terminal", "{}");
+	assert_int_equal(made.status, 201);
+	path_of(&made, path);
+	assert_non_null(strstr(path, "?ticket="));
+	/* Let in, and only then refused as no WebSocket. */
+	assert_status(400, NULL, "GET", path, NULL);
+	assert_status(401, NULL, "GET", path, NULL);
+	memcpy(id, strstr(path, "/terminal/") + strlen("/terminal/"), 20);
+	(void)snprintf(body, sizeof(body), "{\"session\":\"%s.1\"}", id);
+	AUTO(answer_done) struct answer more = call_as(key, "POST", I "/box/terminal", body);
+	assert_int_equal(more.status, 201);
+	path_of(&more, path);
+	/* For this path only. */
+	(void)snprintf(again, sizeof(again), "/api/sandbox/terminal/%s.2/browser%s", id,
+	               strchr(path, '?'));
+	assert_status(401, NULL, "GET", again, NULL);
+	(void)snprintf(again, sizeof(again), I "/box%s", strchr(path, '?'));
+	assert_status(401, NULL, "GET", again, NULL);
+	assert_status(404, key, "POST", I "/box/terminal", "{\"session\":\"other.1\"}");
+	assert_status(404, key, "POST", I "/box/terminal", "{\"session\":\"other\"}");
+}
+
 TEST(only_an_admin_acts_in_another_project)
 {
 	char other[64];
@@ -261,6 +299,7 @@ int main(void)
 	        CASE(without_a_valid_key_nothing_is_told), CASE(a_key_works_in_its_own_header_too),
 	        CASE(a_key_does_only_what_its_scopes_say), CASE(nobody_grants_more_than_he_has),
 	        CASE(another_projects_sandbox_is_not_there),
+	        CASE(a_terminals_path_opens_it_once_without_a_key),
 	        CASE(only_an_admin_acts_in_another_project),
 	        CASE(a_revoked_key_stops_working_at_once), CASE(an_expired_key_is_refused),
 	        CASE(first_calls_of_a_session_that_come_together_share_one_sandbox),

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/tickets.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+
+#define SECRET_SIZE (API_TICKET_SIZE / 2)
+_Static_assert(SECRET_SIZE == ACCOUNT_HASH_SIZE, "compared as hashes are");
+
+struct slot {
+	unsigned char secret[SECRET_SIZE];
+	int64_t expires; /* 0 = empty */
+	struct api_ticket ticket;
+};
+
+struct api_tickets {
+	pthread_mutex_t lock; /* over all of this */
+	unsigned next;        /* slot: the one that was filled longest ago */
+	struct slot slots[API_TICKETS_MAX];
+};
+
+struct api_tickets *api_tickets_new(void)
+{
+	struct api_tickets *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		abort();
+	(void)pthread_mutex_init(&t->lock, NULL);
+	return t;
+}
+
+void api_tickets_free(struct api_tickets *t)
+{
+	if (!t)
+		return;
+	(void)pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+void api_tickets_give(struct api_tickets *t, const struct api_ticket *ticket, int64_t now,
+                      char ret_text[API_TICKET_SIZE + 1])
+{
+	static const char digits[] = "0123456789abcdef";
+	struct slot slot = {.expires = now + API_TICKET_MS, .ticket = *ticket};
+
+	random_bytes(slot.secret, sizeof(slot.secret));
+	for (unsigned i = 0; i < SECRET_SIZE; i++) {
+		ret_text[2 * i] = digits[slot.secret[i] >> 4];
+		ret_text[2 * i + 1] = digits[slot.secret[i] & 15];
+	}
+	ret_text[API_TICKET_SIZE] = '\0';
+	(void)pthread_mutex_lock(&t->lock);
+	t->slots[t->next] = slot;
+	t->next = (t->next + 1) % API_TICKETS_MAX;
+	(void)pthread_mutex_unlock(&t->lock);
+}
+
+static int value_of(char digit)
+{
+	if (digit >= '0' && digit <= '9')
+		return digit - '0';
+	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+static bool parse(struct span text, unsigned char ret[SECRET_SIZE])
+{
+	if (text.size != API_TICKET_SIZE)
+		return false;
+	for (unsigned i = 0; i < SECRET_SIZE; i++) {
+		int high = value_of(text.data[2 * i]), low = value_of(text.data[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		ret[i] = (unsigned char)(high << 4 | low);
+	}
+	return true;
+}
+
+bool api_tickets_take(struct api_tickets *t, struct span text, const char *path, int64_t now,
+                      struct api_ticket *ret)
+{
+	unsigned char secret[SECRET_SIZE];
+	struct slot found = {.expires = 0};
+
+	if (!parse(text, secret))
+		return false;
+	(void)pthread_mutex_lock(&t->lock);
+	for (unsigned i = 0; i < API_TICKETS_MAX; i++) {
+		if (!t->slots[i].expires || !account_hash_equals(t->slots[i].secret, secret))
+			continue;
+		found = t->slots[i];
+		t->slots[i] = (struct slot){.expires = 0};
+	}
+	(void)pthread_mutex_unlock(&t->lock);
+	if (found.expires <= now || strcmp(found.ticket.path, path) != 0)
+		return false;
+	*ret = found.ticket;
+	return true;
+}
