@@ -265,5 +265,5 @@ int files_watch(struct files *f, const struct agent_path *m, struct error *err)
 		return -1;
 	w.tells = true;
 	files_send(f, AGENT_READY, NULL, NULL);
-	return follow(&w, err);
+	return follow(&w, err); /* NOLINT(clang-analyzer-unix.Malloc): AUTO frees */
 }

@@ -45,7 +45,7 @@ void ring_resize(struct ring *r, size_t capacity)
 	other.data = capacity ? malloc(capacity) : NULL;
 	if (capacity && !other.data)
 		abort();
-	while (at < r->end) {
+	while (capacity && at < r->end) {
 		struct span piece = ring_peek(r, &at);
 
 		piece.size = smaller(piece.size, capacity - at % capacity);
