@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/server.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -28,8 +29,10 @@ struct api_process {
 	struct data_folder data; /* only without a supervisor */
 	struct store *store;
 	struct provider *provider;
-	_Atomic(struct fleet *) fleet; /* the provider's thread asks for it */
+	struct fleet *fleet;
 	struct worker_pool *workers;
+	pthread_mutex_t hears_mutex;
+	bool hears_ends; /* the fleet and its workers take what the provider's thread tells */
 	struct loop *loop;
 	struct server *server;
 	struct api api;
@@ -46,10 +49,19 @@ struct api_process {
 static void on_sandbox_ended(void *context, const char *id, enum sandbox_reason reason)
 {
 	struct api_process *p = context;
-	struct fleet *fleet = atomic_load(&p->fleet);
 
-	if (fleet)
-		fleet_on_ended(fleet, id, reason);
+	pthread_mutex_lock(&p->hears_mutex);
+	if (p->hears_ends)
+		fleet_on_ended(p->fleet, id, reason);
+	pthread_mutex_unlock(&p->hears_mutex);
+}
+
+/* An end that is not heard is found out by the next start's recovery. */
+static void hear_ends(struct api_process *p, bool hears)
+{
+	pthread_mutex_lock(&p->hears_mutex);
+	p->hears_ends = hears;
+	pthread_mutex_unlock(&p->hears_mutex);
 }
 
 /* The broker starts beside us and may need a moment. */
@@ -101,17 +113,16 @@ static int open_fleet(struct api_process *p, struct error *err)
 	        .store = p->store,
 	        .provider = p->provider,
 	};
-	struct fleet *fleet;
 
 	if (worker_pool_start(&workers, &p->workers, err) < 0)
 		return -1;
 	options.workers = p->workers;
 	if (strcmp(p->config->provider, "null") != 0)
 		options.broker_socket = "run/broker.sock";
-	if (fleet_open(&options, &fleet, err) < 0)
+	if (fleet_open(&options, &p->fleet, err) < 0)
 		return -1;
-	atomic_store(&p->fleet, fleet);
-	return fleet_recover(fleet, err);
+	hear_ends(p, true);
+	return fleet_recover(p->fleet, err);
 }
 
 static int listen_all(struct api_process *p, struct error *err)
@@ -149,7 +160,7 @@ static int open_server(struct api_process *p, struct error *err)
 
 	p->api.config = config;
 	p->api.store = p->store;
-	p->api.fleet = atomic_load(&p->fleet);
+	p->api.fleet = p->fleet;
 	p->api.provider = p->provider;
 	p->api.workers = p->workers;
 	p->api.loop = p->loop;
@@ -203,7 +214,7 @@ static void tick_on_worker(struct worker_task *task)
 	struct api_process *p = CONTAINER_OF(task, struct api_process, tick_task);
 
 	api_tick(&p->api);
-	fleet_tick(atomic_load(&p->fleet));
+	fleet_tick(p->fleet);
 	atomic_store(&p->tick_runs, false);
 }
 
@@ -216,7 +227,7 @@ static bool is_idle(struct api_process *p)
 	    loop_now_ms(p->loop) - p->api.last_used_ms < p->config->idle_exit_ms)
 		return false;
 	server = server_counts_get(p->server);
-	counts = fleet_counts_get(atomic_load(&p->fleet));
+	counts = fleet_counts_get(p->fleet);
 	for (unsigned i = SANDBOX_PENDING; i <= SANDBOX_DELETING; i++) {
 		if (counts.by_state[i] > 0 && i != SANDBOX_STOPPED)
 			return false;
@@ -279,10 +290,11 @@ static void close_all(struct api_process *p)
 	if (p->loop)
 		loop_timer_stop(p->loop, &p->tick_timer);
 	server_close(p->server);
+	hear_ends(p, false); /* the provider outlives the workers, whose last tasks need it */
 	worker_pool_stop(p->workers);
 	if (p->provider)
 		provider_ops_of(p->provider)->close(p->provider);
-	fleet_close(atomic_exchange(&p->fleet, NULL));
+	fleet_close(p->fleet);
 	api_close(&p->api);
 	store_close(p->store);
 	loop_watch_free(p->signal_watch);
@@ -290,6 +302,7 @@ static void close_all(struct api_process *p)
 	loop_close(p->loop);
 	buf_done(&p->address);
 	data_close(&p->data);
+	pthread_mutex_destroy(&p->hears_mutex);
 }
 
 int server_run(struct arena *a, const struct daemon_options *o, const struct config *config,
@@ -301,6 +314,7 @@ int server_run(struct arena *a, const struct daemon_options *o, const struct con
 	        .options = o,
 	        .data = {-1, -1, -1},
 	        .signal_fd = -1,
+	        .hears_mutex = PTHREAD_MUTEX_INITIALIZER,
 	        .address = BUF(256),
 	};
 	int result = open_all(&p, err);
