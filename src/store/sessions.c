@@ -8,6 +8,12 @@ static struct session_record wanted_by(const struct session_ref *ref)
 	                               .session_id = ref->session_id};
 }
 
+static void add_touch(struct store *s, struct session_record *r)
+{
+	r->last_used_at =
+	        touches_latest(s->touches, TOUCHED_SESSION, r->sandbox_id, r->last_used_at);
+}
+
 int store_session_find(struct store *s, struct arena *a, const struct session_ref *ref,
                        struct session_record *ret, struct error *err)
 {
@@ -20,6 +26,7 @@ int store_session_find(struct store *s, struct arena *a, const struct session_re
 	if (count < 0)
 		return -1;
 	*ret = *(struct session_record *)rows.items;
+	add_touch(s, ret);
 	return 0;
 }
 
@@ -85,5 +92,12 @@ int store_session_list(struct store *s, struct arena *a, const char *project_id,
 	if (store_read_query(s, QUERY_SESSION_LIST, &lookup, &rows, err) < 0)
 		return -1;
 	*ret = (struct session_list){rows.items, rows.count};
+	for (size_t i = 0; i < ret->count; i++)
+		add_touch(s, &ret->items[i]);
 	return 0;
+}
+
+void store_session_touch(struct store *s, const char *sandbox_id, int64_t now)
+{
+	touches_add(s->touches, TOUCHED_SESSION, sandbox_id, now);
 }

@@ -141,6 +141,8 @@ MUST_CHECK int store_session_insert(struct store *s, const struct session_record
                                     unsigned sessions_max, struct error *err);
 MUST_CHECK int store_session_remove(struct store *s, const struct session_ref *ref,
                                     struct error *err);
+/* Last use of the sandbox's session; may be written late and in batches. */
+void store_session_touch(struct store *s, const char *sandbox_id, int64_t now);
 /* All sessions that point to a sandbox (when it has gone). */
 MUST_CHECK int store_session_remove_of(struct store *s, const char *sandbox_id, struct error *err);
 MUST_CHECK int store_session_list(struct store *s, struct arena *a, const char *project_id,

@@ -14,6 +14,7 @@ struct touches {
 static const enum query_name queries[TOUCHED_COUNT] = {
         [TOUCHED_SANDBOX] = QUERY_SANDBOX_TOUCH,
         [TOUCHED_KEY] = QUERY_KEY_TOUCH,
+        [TOUCHED_SESSION] = QUERY_SESSION_TOUCH,
 };
 
 struct touches *touches_new(void)
@@ -58,7 +59,7 @@ int64_t touches_latest(struct touches *t, enum touched kind, const char *id, int
 /* What one write takes: copies, so that calls go on while it waits for the database. */
 struct batch {
 	struct touch *items[TOUCHED_COUNT];
-	size_t counts[TOUCHED_COUNT];
+	size_t counts[TOUCHED_COUNT], total;
 };
 
 static void collect(struct touches *t, struct arena *a, struct batch *batch)
@@ -73,6 +74,7 @@ static void collect(struct touches *t, struct arena *a, struct batch *batch)
 		while ((value = map_next(&t->waiting[kind], &at, &id)))
 			batch->items[kind][batch->counts[kind]++] =
 			        (struct touch){arena_text(a, id), (intptr_t)value};
+		batch->total += batch->counts[kind];
 	}
 	pthread_mutex_unlock(&t->mutex);
 }
@@ -109,7 +111,7 @@ int touches_write(struct store *s, struct error *err)
 	struct batch batch = {0};
 
 	collect(s->touches, &arena, &batch);
-	if (batch.counts[TOUCHED_SANDBOX] + batch.counts[TOUCHED_KEY] == 0)
+	if (batch.total == 0)
 		return 0;
 	if (store_change(
 	            s, &(struct transaction){.run = run_batch, .context = &batch, .is_lazy = true},

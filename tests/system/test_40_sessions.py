@@ -123,3 +123,14 @@ def test_the_number_of_sessions_is_limited():
         assert failure.value.status == 429
     finally:
         server.remove_all()
+
+
+def test_a_session_remembers_its_last_use(api, session):
+    def used():
+        return next(s["last_used_at"] for s in api.get("/v1/sandbox/sessions")["items"]
+                    if s["session_id"] == session["session_id"])
+    api.post("/v1/sandbox/bash", {**session, "command": "true"})
+    before = used()
+    api.post("/v1/sandbox/bash", {**session, "command": "sleep 0.01"})
+    api.post("/v1/sandbox/bash", {**session, "command": "true"})
+    assert used() > before

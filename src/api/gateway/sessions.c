@@ -143,8 +143,11 @@ static int find_or_make(const struct session *s, struct api_target *ret, struct 
 		if (find_record(s, &record, err) < 0 &&
 		    (err->code != ERROR_NOT_FOUND || begin_session(s, &record, err) < 0))
 			return -1;
-		if (api_target_open_id(s->rq, record.sandbox_id, ret, err) == 0)
+		if (api_target_open_id(s->rq, record.sandbox_id, ret, err) == 0) {
+			store_session_touch(api_of(s->rq)->store, record.sandbox_id,
+			                    clock_unix_ms());
 			return 0;
+		}
 		if (err->code != ERROR_NOT_FOUND && err->code != ERROR_CONFLICT)
 			return -1;
 		alive = revive(s, record.sandbox_id, err);

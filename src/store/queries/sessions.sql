@@ -18,6 +18,11 @@ ON CONFLICT DO NOTHING;
 SELECT {session} FROM sessions
 WHERE project_id = :project_id AND tenant_id = :tenant_id AND session_id = :session_id;
 
+-- The id is the sandbox's, which is one session's.
+-- name: session_touch
+-- takes: touch
+UPDATE sessions SET last_used_at = :at WHERE sandbox_id = :id AND last_used_at < :at;
+
 -- name: session_remove
 -- takes: session_record
 DELETE FROM sessions

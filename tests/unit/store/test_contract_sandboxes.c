@@ -459,6 +459,37 @@ static void a_session_is_one_sandbox_of_one_tenant(void **state)
 	               ERROR_NOT_FOUND);
 }
 
+static void a_session_is_touched_late_and_read_at_once(void **state)
+{
+	struct error err = {0};
+	AUTO(arena_done) struct arena a = {0};
+	struct id id = id_new();
+	const struct session_record r = {PROJECT, "tenant", "chat-1", id.text, NOW, NOW};
+	const struct session_ref ref = {PROJECT, "tenant", "chat-1"};
+	struct session_record found;
+	struct session_list list;
+
+	insert_sandbox(*state, id.text);
+	assert_done(store_session_insert(*state, &r, 10, &err));
+	store_session_touch(*state, id.text, NOW + 5);
+	for (unsigned i = 0; i < 2; i++) { /* waiting, then written */
+		assert_done(store_session_find(*state, &a, &ref, &found, &err));
+		assert_int_equal(found.last_used_at, NOW + 5);
+		assert_done(store_session_list(*state, &a, PROJECT, &list, &err));
+		assert_int_equal(list.items[0].last_used_at, NOW + 5);
+		assert_int_equal(list.items[0].created_at, NOW);
+		assert_done(store_tidy(*state, &err));
+	}
+	/* Neither backwards nor when it is gone. */
+	store_session_touch(*state, id.text, NOW + 1);
+	assert_done(store_tidy(*state, &err));
+	assert_done(store_session_find(*state, &a, &ref, &found, &err));
+	assert_int_equal(found.last_used_at, NOW + 5);
+	assert_done(store_session_remove(*state, &ref, &err));
+	store_session_touch(*state, id.text, NOW + 9);
+	assert_done(store_tidy(*state, &err));
+}
+
 static void a_project_has_at_most_so_many_sessions(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -529,6 +560,7 @@ static const struct CMUnitTest tests[] = {
         EACH(lists_are_filtered_by_state_name_template_and_label),
         EACH(a_deleted_sandbox_is_only_in_lists_until_it_is_purged),
         EACH(a_session_is_one_sandbox_of_one_tenant),
+        EACH(a_session_is_touched_late_and_read_at_once),
         EACH(a_project_has_at_most_so_many_sessions),
         EACH(the_sessions_of_a_sandbox_go_with_it),
 };
