@@ -19,6 +19,7 @@
 
 #include "base/fd.h"
 #include "base/id.h"
+#include "base/log.h"
 
 #define LOCK_TRIES 100
 #define LOCK_PAUSE_MS 10
@@ -124,12 +125,28 @@ static int enter_mounts(struct error *err)
 	return 0;
 }
 
+/* What cannot be limited here is said, and shared equally as without the option. */
+static void find_disk(struct host *host)
+{
+	struct error err = {0};
+
+	if (host->options.io_mbps == 0)
+		return;
+	/* Taking no limit away from all tells whether this kernel has any. */
+	if (cgroup_io_find(host->folders[FOLDER_DATA], &host->io, &err) == 0 &&
+	    host->cgroups.ops->limit_io(&host->cgroups, ".", &host->io, &err) == 0)
+		host->io.bytes_per_s = (uint64_t)host->options.io_mbps * 1000000;
+	else
+		log_warning("cannot limit reads and writes, going on without", FAILURE(&err));
+}
+
 static int open_all(struct host *host, struct error *err)
 {
 	if (isolation_check_host(err) < 0 || enter_mounts(err) < 0 || open_folders(host, err) < 0)
 		return -1;
 	if (read_boot_id(host, err) < 0 || cgroup_open("/sys/fs/cgroup", &host->cgroups, err) < 0)
 		return -1;
+	find_disk(host);
 	host->agent_fd = open(host->options.agent, O_RDONLY | O_CLOEXEC);
 	if (host->agent_fd < 0)
 		return FAIL_ERRNO(err, "open the agent '%s'", host->options.agent);

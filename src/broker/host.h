@@ -23,6 +23,7 @@ struct broker_options {
 	gid_t gid;
 	unsigned cells; /* kept ready, of each kind */
 	bool disk_quota;
+	unsigned io_mbps; /* 0 = an equal share is all */
 	const char *subnet, *allow;
 };
 /* Prints what is wrong itself. */
@@ -66,6 +67,7 @@ struct host {
 	char boot_id[64];
 	bool can_limit_disk;
 	struct cgroup_host cgroups;
+	struct cgroup_io io; /* of each sandbox */
 	struct network network;
 };
 

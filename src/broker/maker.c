@@ -40,6 +40,9 @@ static int make_group(struct maker *m, struct error *err)
 
 	if (cgroups->ops->make(cgroups, m->name, err) < 0)
 		return -1;
+	if (m->host->io.bytes_per_s &&
+	    cgroups->ops->limit_io(cgroups, m->name, &m->host->io, err) < 0)
+		return -1;
 	if (cgroups->ops->open)
 		return cgroups->ops->open(cgroups, m->name, &m->group_fd, err);
 	return cgroups->ops->enter(cgroups, m->name, err);

@@ -14,6 +14,7 @@ enum option_letter {
 	OPTION_CELLS,
 	OPTION_SUBNET,
 	OPTION_ALLOW,
+	OPTION_IO_MBPS,
 	OPTION_DISK_QUOTA,
 };
 
@@ -26,11 +27,13 @@ static const struct option options[] = {
         {"cells", required_argument, NULL, OPTION_CELLS},
         {"subnet", required_argument, NULL, OPTION_SUBNET},
         {"allow", required_argument, NULL, OPTION_ALLOW},
+        {"io-mbps", required_argument, NULL, OPTION_IO_MBPS},
         {"disk-quota", required_argument, NULL, OPTION_DISK_QUOTA},
         {NULL, 0, NULL, 0},
 };
 
-#define CELLS_MAX 256 /* the configuration allows as many */
+#define CELLS_MAX 256       /* the configuration allows as many */
+#define IO_MBPS_MAX 1000000 /* and as much */
 
 static int set_number(const char *text, int64_t max, unsigned *ret, struct error *err)
 {
@@ -66,6 +69,8 @@ static int set_one(struct broker_options *o, int letter, const char *value, stru
 	case OPTION_ALLOW:
 		o->allow = value;
 		return 0;
+	case OPTION_IO_MBPS:
+		return set_number(value, IO_MBPS_MAX, &o->io_mbps, err);
 	case OPTION_DISK_QUOTA:
 		o->disk_quota = strcmp(value, "on") == 0;
 		return o->disk_quota || strcmp(value, "off") == 0

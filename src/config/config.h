@@ -20,6 +20,7 @@
  * which trusts nobody, has its own and equal one. */
 #define CONFIG_OUTPUT_LIMIT_MAX (16 << 20)
 #define CONFIG_CELLS_MAX 256
+#define CONFIG_IO_MBPS_MAX 1000000
 
 struct config {
 	/* server */
@@ -49,6 +50,7 @@ struct config {
 	bool internet; /* when the caller does not say */
 	/* native */
 	const char *disk_quota;     /* SANDBOX_DISK_QUOTA: off, on */
+	int64_t io_mbps;            /* SANDBOX_MAX_IO_MBPS; 0 = an equal share is all */
 	int64_t cells;              /* half-made sandboxes kept ready, per kind of network */
 	const char *network_subnet; /* "10.213.0.0/16": one address per sandbox */
 	const char *network_allow;  /* CIDRs inside refused ranges that are allowed all the same */
@@ -64,8 +66,8 @@ enum config_kind {
 	CONFIG_SIZE
 };
 struct config_option {
-	const char *name; /* "listen": the flag is --listen, in the file `listen:`, in the
-	                     environment ATOLL_LISTEN */
+	const char *name; /* "log_level": the flag is --log-level, in the file `log_level:`, in
+	                     the environment ATOLL_LOG_LEVEL */
 	enum config_kind kind;
 	size_t offset;
 	const char *env; /* neutral name besides ATOLL_…, or NULL */
@@ -92,5 +94,7 @@ MUST_CHECK int config_load(struct arena *a, const struct config_source *source, 
                            struct error *err);
 /* As YAML with a comment per option: what `atoll config` prints. */
 void config_print(struct buf *out, const struct config *config);
+/* How the command line spells it: "--idle-reap". */
+void config_add_flag(struct buf *out, const struct config_option *option);
 /* The reference page: a Markdown table of all options. */
 void config_print_reference(struct buf *out);

@@ -95,6 +95,10 @@ const struct config_option config_options[] = {
                     .choices = on_off,
                     .about = "on: disk limits are enforced where the data folder's file system "
                              "can; else they are advisory"),
+        WHOLE_OPTION("io_mbps", io_mbps, .env = "SANDBOX_MAX_IO_MBPS", .initial = "0",
+                     .max = CONFIG_IO_MBPS_MAX,
+                     .about = "MB that a sandbox may read, and write, per second on the data "
+                              "folder's disk; 0 = an equal share is all"),
         WHOLE_OPTION("cells", cells, .initial = "8", .max = CONFIG_CELLS_MAX,
                      .about = "half-made sandboxes that are kept ready, for each kind of network"),
         TEXT_OPTION("network_subnet", network_subnet, .initial = "10.213.0.0/16",

@@ -110,6 +110,8 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 	*at++ = config->network_allow;
 	*at++ = "--disk-quota";
 	*at++ = config->disk_quota;
+	*at++ = "--io-mbps";
+	*at++ = arena_format(s->arena, "%lld", (long long)config->io_mbps);
 	c->env = child_environment(s->arena);
 	return 0;
 }

@@ -101,18 +101,44 @@ static int run_folder(struct applier *a, const struct setup_step *step, struct e
 	return make_folder(path, step, err);
 }
 
+/* A mount needs a file to stand on; a template's own may be a link to what does not exist here. */
+static int make_place(const char *target, struct error *err)
+{
+	struct stat status;
+	int fd;
+
+	if (lstat(target, &status) == 0 && S_ISREG(status.st_mode))
+		return 0;
+	if (unlink(target) < 0 && errno != ENOENT)
+		return FAIL_ERRNO(err, "replace '%s'", target);
+	fd = open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return FAIL_ERRNO(err, "make the file '%s'", target);
+	(void)close(fd);
+	return 0;
+}
+
 static int run_file(struct applier *a, const struct setup_step *step, struct error *err)
 {
-	AUTO_CLOSE int fd = -1;
+	struct layer_options options = {.map_fd = -1};
+	const char *name = strrchr(step->target, '/');
+	AUTO_CLOSE int fd = -1, mount = -1;
+	char path[STEP_TEXT_MAX + sizeof(ISOLATION_FILES)];
 
 	(void)a;
-	/* A template's own may be a link to somewhere that does not exist here. */
-	if (unlink(step->target) < 0 && errno != ENOENT)
-		return FAIL_ERRNO(err, "replace '%s'", step->target);
-	fd = open(step->target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, step->flags);
+	if (!name)
+		return FAIL(err, ERROR_INVALID, "'%s' is not absolute", step->target);
+	if (mkdir(ISOLATION_FILES, 0755) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(err, "make the folder '" ISOLATION_FILES "'");
+	(void)snprintf(path, sizeof(path), ISOLATION_FILES "%s", name);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, step->flags);
 	if (fd < 0)
-		return FAIL_ERRNO(err, "make the file '%s'", step->target);
-	return fd_write_all(fd, step->source, strlen(step->source), err);
+		return FAIL_ERRNO(err, "make the file '%s'", path);
+	if (fd_write_all(fd, step->source, strlen(step->source), err) < 0 ||
+	    make_place(step->target, err) < 0 ||
+	    layer_open(AT_FDCWD, path, &options, &mount, err) < 0)
+		return -1;
+	return attach(mount, step->target, err);
 }
 
 static int run_attach(struct applier *a, const struct setup_step *step, struct error *err)
@@ -154,13 +180,10 @@ static int run_mask(struct applier *a, const struct setup_step *step, struct err
 	(void)a;
 	if (lstat(step->target, &status) < 0)
 		return FAIL_ERRNO(err, "look at '%s'", step->target);
-	if (S_ISDIR(status.st_mode)) {
-		if (layer_make("tmpfs", "size=4096,nr_inodes=1,mode=0555", MOUNT_ATTR_RDONLY, &fd,
-		               err) < 0)
-			return -1;
-	} else if (layer_open(AT_FDCWD, "/dev/null", &options, &fd, err) < 0) {
-		return -1;
-	}
+	if (layer_open(AT_FDCWD, S_ISDIR(status.st_mode) ? step->source : "/dev/null", &options,
+	               &fd, err) < 0)
+		/* Not the lack of `target`, which may be. */
+		return FAIL(err, ERROR_SYSTEM, "nothing to mask '%s' with", step->target);
 	return attach(fd, step->target, err);
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -191,6 +192,39 @@ void cgroup_close(struct cgroup_host *h)
 {
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
 		fd_forget(&h->roots[i]);
+}
+
+/* "M:m", as /sys names devices. */
+static int read_device(const char *path, struct cgroup_io *ret, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(64);
+
+	if (file_read(AT_FDCWD, path, &text, err) < 0)
+		return -1;
+	if (sscanf(buf_text(&text), "%u:%u", &ret->major, &ret->minor) != 2)
+		return FAIL(err, ERROR_SYSTEM, "'%s' names no device", path);
+	return 0;
+}
+
+int cgroup_io_find(int folder, struct cgroup_io *ret, struct error *err)
+{
+	struct stat status;
+	char path[96];
+
+	if (fstat(folder, &status) < 0)
+		return FAIL_ERRNO(err, "look at a folder");
+	ret->major = major(status.st_dev);
+	ret->minor = minor(status.st_dev);
+	(void)snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", ret->major, ret->minor);
+	if (access(path, F_OK) < 0)
+		return FAIL(err, ERROR_UNSUPPORTED, "no single disk is below the folder");
+	/* The kernel limits disks, not parts of them. */
+	(void)snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/partition", ret->major,
+	               ret->minor);
+	if (access(path, F_OK) < 0)
+		return 0;
+	(void)snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../dev", ret->major, ret->minor);
+	return read_device(path, ret, err);
 }
 
 int cgroup_each(const struct cgroup_host *h, void (*on_group)(void *context, const char *group),

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -98,6 +99,26 @@ static int v1_limit(struct cgroup_host *h, const char *group, const struct cgrou
 	return cgroup_write(h->roots[CGROUP_PIDS], group, "pids.max", limits->pids, err);
 }
 
+/* What is written through the page cache is not its writer's in version 1: this bounds reads, and
+ * writes that are direct or synchronous. */
+static int v1_limit_io(struct cgroup_host *h, const char *group, const struct cgroup_io *io,
+                       struct error *err)
+{
+	static const char *const files[] = {"blkio.throttle.read_bps_device",
+	                                    "blkio.throttle.write_bps_device"};
+	char path[96], text[64];
+
+	if (h->roots[CGROUP_BLKIO] < 0)
+		return FAIL(err, ERROR_UNSUPPORTED, "this host has no cgroup controller 'blkio'");
+	(void)snprintf(text, sizeof(text), "%u:%u %" PRIu64, io->major, io->minor, io->bytes_per_s);
+	for (unsigned i = 0; i < COUNT_OF(files); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", group, files[i]);
+		if (file_poke(h->roots[CGROUP_BLKIO], path, text, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int v1_usage(struct cgroup_host *h, const char *group, struct cgroup_usage *ret,
                     struct error *err)
 {
@@ -139,7 +160,7 @@ static int v1_remove(struct cgroup_host *h, const char *group, struct error *err
 #define V1(name_)                                                                                  \
 	{                                                                                          \
 		.name = (name_), .prepare = v1_prepare, .make = v1_make, .enter = v1_enter,        \
-		.limit = v1_limit, .usage = v1_usage, .remove = v1_remove                          \
+		.limit = v1_limit, .limit_io = v1_limit_io, .usage = v1_usage, .remove = v1_remove \
 	}
 const struct cgroup_ops cgroup_v1_ops = V1("v1");
 /* The version 2 tree beside it has no controllers and is not needed. */

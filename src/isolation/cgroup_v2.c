@@ -76,6 +76,19 @@ static int v2_limit(struct cgroup_host *h, const char *group, const struct cgrou
 	return cgroup_write(root, group, "pids.max", limits->pids, err);
 }
 
+static int v2_limit_io(struct cgroup_host *h, const char *group, const struct cgroup_io *io,
+                       struct error *err)
+{
+	char path[64], text[96], rate[24] = "max";
+
+	if (io->bytes_per_s)
+		(void)snprintf(rate, sizeof(rate), "%" PRIu64, io->bytes_per_s);
+	(void)snprintf(path, sizeof(path), "%s/io.max", group);
+	(void)snprintf(text, sizeof(text), "%u:%u rbps=%s wbps=%s", io->major, io->minor, rate,
+	               rate);
+	return file_poke(h->roots[0], path, text, err);
+}
+
 static int v2_usage(struct cgroup_host *h, const char *group, struct cgroup_usage *ret,
                     struct error *err)
 {
@@ -110,6 +123,7 @@ const struct cgroup_ops cgroup_v2_ops = {
         .make = v2_make,
         .open = v2_open,
         .limit = v2_limit,
+        .limit_io = v2_limit_io,
         .usage = v2_usage,
         .remove = v2_remove,
 };

@@ -21,11 +21,12 @@ enum step_kind {
 	STEP_PREPARE,  /* make a filesystem `type` with `options`, keep it as number `value` */
 	STEP_ROOT,     /* the mount `fd` becomes the root; the old root and all below it is gone */
 	STEP_FOLDER,   /* mkdir `target` and its parents, mode `flags`, owner `value` */
-	STEP_FILE,     /* write `source` (text) to `target`, mode `flags`; replaces a link */
+	STEP_FILE,     /* `target` shows the text `source`, mode `flags`, from a file below
+	                  ISOLATION_FILES; what is no file there is replaced by an empty one */
 	STEP_ATTACH,   /* move the detached mount `fd`, or the prepared one `value`, to `target` */
 	STEP_MOUNT,    /* a new filesystem `type` with `options` at `target`, flags MOUNT_ATTR_* */
 	STEP_READONLY, /* `target` becomes a read-only mount of itself */
-	STEP_MASK,     /* /dev/null over a file, an empty read-only tmpfs over a folder */
+	STEP_MASK,     /* /dev/null over a file, the empty folder `source` over a folder */
 	STEP_POKE,     /* write `source` to the kernel's file `target` */
 	STEP_HOSTNAME, /* `source` */
 	STEP_RLIMIT,   /* resource `flags` = `value`, soft and hard, never above what is set */
@@ -37,6 +38,7 @@ enum step_kind {
 };
 
 #define STEP_TEXT_MAX 4096
+#define ISOLATION_FILES "/run/atoll"
 struct setup_step {
 	uint32_t kind; /* enum step_kind */
 	uint32_t fd;   /* number of a descriptor of the plan, or ISOLATION_FD_NONE */
@@ -75,7 +77,7 @@ struct isolation_spec {
 	bool host_template;    /* the machine's own /usr under a synthetic root */
 	bool no_privileges;    /* set-uid programs have no power inside */
 	bool disk_is_advisory; /* no hard limit: bound at least each single file */
-	bool started_before;   /* files are there: do not write /etc again */
+	bool started_before;   /* files are there: do not make the project's folder again */
 	uint32_t root_fd, dev_fd, sys_fd;
 	uint32_t usr_fd, sudo_fd, sudo_lib_fd; /* of the host template */
 };
@@ -138,6 +140,11 @@ MUST_CHECK int layer_overlay_placed(int lower, int upper, int scratch, int *ret_
 struct cgroup_limits {
 	uint64_t cpu_milli, memory_bytes, pids;
 };
+/* The disk that sandboxes write to, and what one of them may read and write of it in a second. */
+struct cgroup_io {
+	unsigned major, minor;
+	uint64_t bytes_per_s; /* 0 = no limit but an equal share */
+};
 struct cgroup_usage {
 	uint64_t cpu_us, memory_bytes, memory_limit, pids, pids_limit, oom_kills;
 };
@@ -153,6 +160,8 @@ struct cgroup_ops {
 	int (*open)(struct cgroup_host *h, const char *group, int *ret_fd, struct error *err);
 	int (*limit)(struct cgroup_host *h, const char *group, const struct cgroup_limits *limits,
 	             struct error *err);
+	int (*limit_io)(struct cgroup_host *h, const char *group, const struct cgroup_io *io,
+	                struct error *err);
 	int (*usage)(struct cgroup_host *h, const char *group, struct cgroup_usage *ret,
 	             struct error *err);
 	/* Kills whatever is inside, then removes; fine when missing. May block for a while. */
@@ -176,6 +185,8 @@ struct cgroup_host {
 /* Finds out what is mounted at `root` (/sys/fs/cgroup; a fake tree in tests) and prepares it. */
 MUST_CHECK int cgroup_open(const char *root, struct cgroup_host *ret, struct error *err);
 void cgroup_close(struct cgroup_host *h);
+/* The whole disk below a folder. ERROR_UNSUPPORTED when there is no single one (btrfs, tmpfs). */
+MUST_CHECK int cgroup_io_find(int folder, struct cgroup_io *ret, struct error *err);
 /* Calls back with each group that exists. */
 MUST_CHECK int cgroup_each(const struct cgroup_host *h,
                            void (*on_group)(void *context, const char *group), void *context,

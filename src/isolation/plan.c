@@ -10,6 +10,8 @@
 #define MEMLOCK_MAX (8 * 1024 * 1024)
 #define SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define SAFE_DATA (SAFE | MOUNT_ATTR_NOEXEC)
+/* Of the /sys that all sandboxes share, which nobody can write. */
+#define EMPTY_FOLDER "/sys/kernel"
 
 /* Numbers of prepared mounts. */
 enum { PREPARED_PROC };
@@ -125,7 +127,10 @@ static void add_kernel_files(struct planner *p)
 		add(p, (struct setup_step){
 		               .kind = STEP_READONLY, .target = read_only[i], .optional = 1});
 	for (unsigned i = 0; i < COUNT_OF(masked); i++)
-		add(p, (struct setup_step){.kind = STEP_MASK, .target = masked[i], .optional = 1});
+		add(p, (struct setup_step){.kind = STEP_MASK,
+		                           .source = EMPTY_FOLDER,
+		                           .target = masked[i],
+		                           .optional = 1});
 }
 
 static void add_file(struct planner *p, const char *target, const char *text)
@@ -134,23 +139,23 @@ static void add_file(struct planner *p, const char *target, const char *text)
 	               .kind = STEP_FILE, .target = target, .source = text, .flags = 0644});
 }
 
+/* After /run, in whose memory they lie: they are this start's, whatever was there at the last one,
+ * and cost no inode of the disk, which would be the dearest part of a start. */
 static void add_files(struct planner *p)
 {
 	const struct isolation_spec *s = p->spec;
 	struct arena *a = p->plan->arena;
 
-	if (!s->started_before) {
-		add_folder(p, "/etc", 0755, 0);
-		add_file(p, "/etc/hostname", arena_format(a, "%s\n", s->hostname));
-		add_file(p, "/etc/hosts",
-		         arena_format(a,
-		                      "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost\n"
-		                      "127.0.1.1\t%s\n",
-		                      s->hostname));
-		add_folder(p, s->project_dir, 0755, USER_ID);
-	}
-	/* The nameservers are this start's, whatever the files say from the last one. */
+	add_folder(p, "/etc", 0755, 0);
+	add_file(p, "/etc/hostname", arena_format(a, "%s\n", s->hostname));
+	add_file(p, "/etc/hosts",
+	         arena_format(a,
+	                      "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost\n"
+	                      "127.0.1.1\t%s\n",
+	                      s->hostname));
 	add_file(p, "/etc/resolv.conf", s->resolv_conf);
+	if (!s->started_before)
+		add_folder(p, s->project_dir, 0755, USER_ID);
 	add(p, (struct setup_step){.kind = STEP_HOSTNAME, .source = s->hostname});
 }
 
@@ -186,6 +191,8 @@ int isolation_plan(struct arena *a, const struct isolation_spec *spec, struct pl
 		return FAIL(err, ERROR_INVALID, "a plan needs a root");
 	if (spec->dev_fd == ISOLATION_FD_NONE)
 		return FAIL(err, ERROR_INVALID, "a plan needs devices");
+	if (spec->sys_fd == ISOLATION_FD_NONE)
+		return FAIL(err, ERROR_INVALID, "a plan needs what stands for /sys");
 	if (spec->project_dir[0] != '/')
 		return FAIL(err, ERROR_INVALID, "project folder '%s' is not absolute",
 		            spec->project_dir);

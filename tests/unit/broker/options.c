@@ -27,6 +27,7 @@ TEST(what_is_not_said_has_a_default)
 	assert_string_equal(o.subnet, "10.213.0.0/16");
 	assert_string_equal(o.allow, "");
 	assert_false(o.disk_quota);
+	assert_int_equal(o.io_mbps, 0);
 	assert_true(o.cells > 0);
 }
 
@@ -36,13 +37,15 @@ TEST(every_option_arrives)
 	struct error err = {0};
 
 	assert_int_equal(PARSE(&o, &err, "--uid", "990", "--gid", "991", "--cells", "0", "--subnet",
-	                       "10.9.0.0/16", "--allow", "10.0.0.0/8", "--disk-quota", "on"),
+	                       "10.9.0.0/16", "--allow", "10.0.0.0/8", "--disk-quota", "on",
+	                       "--io-mbps", "80"),
 	                 0);
 	assert_int_equal(o.uid, 990);
 	assert_int_equal(o.gid, 991);
 	assert_int_equal(o.cells, 0);
 	assert_string_equal(o.allow, "10.0.0.0/8");
 	assert_true(o.disk_quota);
+	assert_int_equal(o.io_mbps, 80);
 }
 
 TEST(nonsense_is_refused_by_name)
@@ -54,6 +57,7 @@ TEST(nonsense_is_refused_by_name)
 	assert_non_null(strstr(err.text, "--uid"));
 	assert_int_equal(PARSE(&o, &err, "--cells", "100000"), -1);
 	assert_int_equal(PARSE(&o, &err, "--disk-quota", "maybe"), -1);
+	assert_int_equal(PARSE(&o, &err, "--io-mbps", "-1"), -1);
 	assert_int_equal(PARSE(&o, &err, "--unknown", "1"), -1);
 	assert_int_equal(PARSE(&o, &err, "stray"), -1);
 }

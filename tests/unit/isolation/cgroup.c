@@ -113,6 +113,28 @@ TEST(version_2_limits_are_written_as_the_kernel_reads_them)
 	fake_close(&f);
 }
 
+static const struct cgroup_io no_limit = {.major = 8, .minor = 16};
+static const struct cgroup_io some_disk = {.major = 8, .minor = 16, .bytes_per_s = 50000000};
+
+TEST(version_2_limits_reads_and_writes_of_one_disk)
+{
+	struct cgroup_host host;
+	struct error err = {0};
+	struct fake f;
+
+	fake_v2(&f);
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_int_equal(host.ops->make(&host, "s7", &err), 0);
+	put(&f, "atoll/s7/io.max", "");
+	assert_int_equal(host.ops->limit_io(&host, "s7", &some_disk, &err), 0);
+	expect(&f, "atoll/s7/io.max", "8:16 rbps=50000000 wbps=50000000");
+	put(&f, "atoll/io.max", "");
+	assert_int_equal(host.ops->limit_io(&host, ".", &no_limit, &err), 0);
+	expect(&f, "atoll/io.max", "8:16 rbps=max wbps=max");
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
 TEST(a_host_without_swap_accounting_is_no_failure)
 {
 	struct cgroup_host host;
@@ -220,6 +242,39 @@ TEST(version_1_limits_are_written_as_the_kernel_reads_them)
 	fake_close(&f);
 }
 
+TEST(version_1_limits_reads_and_writes_of_one_disk_if_it_can)
+{
+	struct cgroup_host host;
+	struct error err = {0};
+	struct fake f;
+
+	fake_v1(&f);
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_int_equal(host.ops->limit_io(&host, "s3", &some_disk, &err), -1);
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+	cgroup_close(&host);
+	make_folder(&f, "blkio");
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_int_equal(host.ops->make(&host, "s3", &err), 0);
+	put(&f, "blkio/atoll/s3/blkio.throttle.read_bps_device", "");
+	put(&f, "blkio/atoll/s3/blkio.throttle.write_bps_device", "");
+	assert_int_equal(host.ops->limit_io(&host, "s3", &some_disk, &err), 0);
+	expect(&f, "blkio/atoll/s3/blkio.throttle.read_bps_device", "8:16 50000000");
+	expect(&f, "blkio/atoll/s3/blkio.throttle.write_bps_device", "8:16 50000000");
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
+TEST(a_folder_in_memory_has_no_disk)
+{
+	AUTO_CLOSE int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct cgroup_io io = {0};
+	struct error err = {0};
+
+	assert_int_equal(cgroup_io_find(fd, &io, &err), -1);
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+}
+
 static void count_group(void *context, const char *group)
 {
 	if (strcmp(group, "s9") == 0)
@@ -298,6 +353,9 @@ int main(void)
 {
 	return RUN(CASE(a_version_2_tree_is_known_by_its_control_file),
 	           CASE(version_2_limits_are_written_as_the_kernel_reads_them),
+	           CASE(version_2_limits_reads_and_writes_of_one_disk),
+	           CASE(version_1_limits_reads_and_writes_of_one_disk_if_it_can),
+	           CASE(a_folder_in_memory_has_no_disk),
 	           CASE(a_host_without_swap_accounting_is_no_failure),
 	           CASE(version_2_usage_is_read_from_its_files),
 	           CASE(a_host_that_lacks_a_controller_is_told_which),

@@ -159,7 +159,7 @@ TEST(a_file_is_bounded_where_the_disk_is_not)
 	assert_int_equal(limit_of(&plan, RLIMIT_FSIZE), UINT64_MAX);
 }
 
-TEST(a_second_start_leaves_the_files_but_names_its_own_nameservers)
+TEST(a_second_start_leaves_the_project_but_names_its_own_host_and_nameservers)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct isolation_spec spec = some_spec();
@@ -167,8 +167,20 @@ TEST(a_second_start_leaves_the_files_but_names_its_own_nameservers)
 
 	spec.started_before = true;
 	make(&a, &spec, &plan);
-	assert_int_equal(find(&plan, STEP_FILE, "/etc/hosts"), -1);
+	assert_int_equal(find(&plan, STEP_FOLDER, "/home/user/project"), -1);
+	assert_true(find(&plan, STEP_FILE, "/etc/hosts") > 0);
 	assert_true(find(&plan, STEP_FILE, "/etc/resolv.conf") > 0);
+}
+
+TEST(files_of_a_start_lie_in_its_memory_which_is_there_before)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct isolation_spec spec = some_spec();
+	struct plan plan;
+
+	make(&a, &spec, &plan);
+	assert_true(find(&plan, STEP_MOUNT, "/run") > 0);
+	assert_true(find(&plan, STEP_MOUNT, "/run") < find(&plan, STEP_FILE, NULL));
 }
 
 TEST(a_plan_without_a_root_devices_or_an_absolute_project_is_refused)
@@ -182,6 +194,9 @@ TEST(a_plan_without_a_root_devices_or_an_absolute_project_is_refused)
 	assert_int_equal(isolation_plan(&a, &spec, &plan, &err), -1);
 	spec = some_spec();
 	spec.dev_fd = ISOLATION_FD_NONE;
+	assert_int_equal(isolation_plan(&a, &spec, &plan, &err), -1);
+	spec = some_spec();
+	spec.sys_fd = ISOLATION_FD_NONE;
 	assert_int_equal(isolation_plan(&a, &spec, &plan, &err), -1);
 	spec = some_spec();
 	spec.project_dir = "relative";
@@ -241,7 +256,8 @@ int main(void)
 	           CASE(kernel_files_are_masked_after_proc_is_there),
 	           CASE(only_the_host_template_gets_the_machines_usr),
 	           CASE(a_file_is_bounded_where_the_disk_is_not),
-	           CASE(a_second_start_leaves_the_files_but_names_its_own_nameservers),
+	           CASE(a_second_start_leaves_the_project_but_names_its_own_host_and_nameservers),
+	           CASE(files_of_a_start_lie_in_its_memory_which_is_there_before),
 	           CASE(a_plan_without_a_root_devices_or_an_absolute_project_is_refused),
 	           CASE(a_printed_plan_has_one_line_per_step), CASE(every_step_survives_the_wire));
 }
