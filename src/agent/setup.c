@@ -41,24 +41,35 @@ static int add_step(struct setup *s, struct span payload, struct error *err)
 }
 
 /* 1 = that was the last, 0 = more to come. */
+static int take_frame(struct setup *s, uint16_t type, struct span payload, struct error *err)
+{
+	if (type == AGENT_DONE)
+		return 1;
+	if (type != AGENT_SETUP)
+		return FAIL(err, ERROR_INVALID, "message %u in the set-up", type);
+	return add_step(s, payload, err);
+}
+
 static int take_packet(struct setup *s, int fd, struct error *err)
 {
 	AUTO(buf_done) struct buf packet = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
 	struct wire_fds fds = {.count = 0};
 	struct span in, payload;
 	uint16_t type;
+	int last = 0;
 
 	if (wire_receive_packet(fd, DEADLINE_NEVER, &packet, &fds, err) < 0 ||
 	    add_fds(s, &fds, err) < 0)
 		return -1;
 	in = buf_span(&packet);
-	if (wire_next(&in, &type, &payload, NULL, err) <= 0 || in.size)
-		return FAIL(err, ERROR_INVALID, "set-up packet is not one frame");
-	if (type == AGENT_DONE)
-		return 1;
-	if (type != AGENT_SETUP)
-		return FAIL(err, ERROR_INVALID, "message %u in the set-up", type);
-	return add_step(s, payload, err);
+	while (last == 0 && in.size > 0) {
+		if (wire_next(&in, &type, &payload, NULL, err) <= 0)
+			return FAIL(err, ERROR_INVALID, "set-up packet ends within a frame");
+		last = take_frame(s, type, payload, err);
+	}
+	if (last > 0 && in.size > 0)
+		return FAIL(err, ERROR_INVALID, "set-up goes on after its end");
+	return last;
 }
 
 static int receive_and_apply(int fd, struct error *err)

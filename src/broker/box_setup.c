@@ -14,6 +14,8 @@
 #include "wire/agent.h"
 
 #define PROJECT_DIR "/home/user/project"
+/* A whole plan in most cases. */
+#define SETUP_PACKET_SIZE (32 * 1024)
 
 void box_step(struct box *box, const char *name)
 {
@@ -132,35 +134,34 @@ static int make_plan(const struct box *box, const struct mounts *m, struct arena
 	return isolation_plan(a, &spec, ret, err);
 }
 
-static int send_step(const struct box *box, const struct plan *plan, unsigned i, bool *sent,
-                     struct error *err)
+/* All descriptors, in the order of their numbers, go with the first packet. */
+static int flush_plan(const struct box *box, struct buf *frames, struct wire_fds *fds,
+                      struct error *err)
 {
-	AUTO(buf_done) struct buf frame = BUF(WIRE_PAYLOAD_MAX);
-	const struct setup_step *step = &plan->steps[i];
-	struct wire_fds fds = {.count = 0};
-
-	if (wire_encode(&frame, AGENT_SETUP, setup_step_shape, step, err) < 0)
-		return -1;
-	/* A descriptor goes with the first step that names it, in the order of their numbers. */
-	if (step->fd < plan->fd_count && !sent[step->fd]) {
-		fds = (struct wire_fds){{(int)plan->fds[step->fd]}, 1};
-		sent[step->fd] = true;
-	}
-	return wire_send_packet(box->cell->setup_fd, buf_span(&frame), &fds, deadline_in(0), err);
+	if (wire_send_packet(box->cell->setup_fd, buf_span(frames), fds, deadline_in(0), err) < 0)
+		return FAIL_CONTEXT(err, "tell the agent its set-up");
+	buf_reset(frames);
+	fds->count = 0;
+	return 0;
 }
 
 static int send_plan(const struct box *box, const struct plan *plan, struct error *err)
 {
-	AUTO(buf_done) struct buf frame = BUF(64);
+	AUTO(buf_done) struct buf frames = BUF(SETUP_PACKET_SIZE + WIRE_PAYLOAD_MAX);
 	struct agent_done done = {.count = plan->count};
-	bool sent[PLAN_FDS_MAX] = {false};
+	struct wire_fds fds = {.count = plan->fd_count};
 
-	for (unsigned i = 0; i < plan->count; i++)
-		if (send_step(box, plan, i, sent, err) < 0)
-			return FAIL_CONTEXT(err, "tell the agent its set-up");
-	if (wire_encode(&frame, AGENT_DONE, agent_done_shape, &done, err) < 0)
+	for (unsigned i = 0; i < plan->fd_count; i++)
+		fds.fds[i] = (int)plan->fds[i];
+	for (unsigned i = 0; i < plan->count; i++) {
+		if (wire_encode(&frames, AGENT_SETUP, setup_step_shape, &plan->steps[i], err) < 0)
+			return -1;
+		if (frames.size >= SETUP_PACKET_SIZE && flush_plan(box, &frames, &fds, err) < 0)
+			return -1;
+	}
+	if (wire_encode(&frames, AGENT_DONE, agent_done_shape, &done, err) < 0)
 		return -1;
-	return wire_send_packet(box->cell->setup_fd, buf_span(&frame), NULL, deadline_in(0), err);
+	return flush_plan(box, &frames, &fds, err);
 }
 
 static int plan_and_send(struct box *box, struct mounts *m, struct error *err)

@@ -79,6 +79,60 @@ TEST(an_agent_without_steps_is_ready_at_once)
 	assert_int_equal(finish(&c), 0);
 }
 
+static void say_at_once(struct conversation *c, const uint16_t *types, unsigned count)
+{
+	AUTO(buf_done) struct buf frames = BUF(65536);
+	struct error err;
+
+	for (unsigned i = 0; i < count; i++)
+		assert_int_equal(wire_encode(&frames, types[i], agent_done_shape,
+		                             &(struct agent_done){0}, &err),
+		                 0);
+	assert_int_equal(
+	        wire_send_packet(c->fd, buf_span(&frames), NULL, deadline_in(PATIENCE_MS), &err),
+	        0);
+}
+
+TEST(frames_may_share_a_packet_but_none_may_follow_the_last)
+{
+	AUTO(buf_done) struct buf frames = BUF(65536);
+	struct setup_step step = {.kind = STEP_KIND_COUNT};
+	struct conversation c = start();
+	struct error err;
+
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(wire_encode(&frames, AGENT_SETUP, setup_step_shape, &step, &err),
+		                 0);
+	assert_int_equal(wire_encode(&frames, AGENT_DONE, agent_done_shape,
+	                             &(struct agent_done){.count = 3}, &err),
+	                 0);
+	assert_int_equal(
+	        wire_send_packet(c.fd, buf_span(&frames), NULL, deadline_in(PATIENCE_MS), &err), 0);
+	/* All were read: it is the first of them that fails. */
+	assert_int_equal(hear(&c), AGENT_FAILED);
+	assert_int_equal(finish(&c), 1);
+	c = start();
+	say_at_once(&c, (const uint16_t[]){AGENT_DONE, AGENT_DONE}, 2);
+	assert_int_equal(hear(&c), AGENT_FAILED);
+	assert_int_equal(finish(&c), 1);
+}
+
+TEST(a_packet_that_ends_within_a_frame_ends_the_set_up)
+{
+	AUTO(buf_done) struct buf frame = BUF(65536);
+	struct conversation c = start();
+	struct error err;
+
+	assert_int_equal(
+	        wire_encode(&frame, AGENT_DONE, agent_done_shape, &(struct agent_done){0}, &err),
+	        0);
+	frame.size--;
+	assert_int_equal(
+	        wire_send_packet(c.fd, buf_span(&frame), NULL, deadline_in(PATIENCE_MS), &err), 0);
+	assert_int_equal(hear(&c), AGENT_FAILED);
+	assert_int_equal(finish(&c), 1);
+}
+
 TEST(a_step_that_fails_is_told_and_ends_the_agent)
 {
 	struct conversation c = start();
@@ -124,6 +178,8 @@ TEST(an_agent_whose_broker_goes_away_ends)
 int main(void)
 {
 	return RUN(CASE(an_agent_without_steps_is_ready_at_once),
+	           CASE(frames_may_share_a_packet_but_none_may_follow_the_last),
+	           CASE(a_packet_that_ends_within_a_frame_ends_the_set_up),
 	           CASE(a_step_that_fails_is_told_and_ends_the_agent),
 	           CASE(what_is_no_step_ends_the_set_up), CASE(too_many_steps_are_refused),
 	           CASE(an_agent_whose_broker_goes_away_ends));
