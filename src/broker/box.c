@@ -20,7 +20,6 @@
 #include "wire/agent.h"
 
 #define SETUP_TIMEOUT_MS 10000
-#define MAKERS_MAX 2
 
 static void on_process_end(struct watch *watch);
 

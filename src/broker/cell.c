@@ -15,12 +15,14 @@
 #include "wire/wire.h"
 
 #define FAILURES_MAX 3
+#define REST_MS 20
 
 void cells_init(struct cell_pool *pool, struct host *host, struct events *events,
                 struct slots *slots)
 {
 	*pool = (struct cell_pool){.host = host, .events = events, .slots = slots};
 	list_init(&pool->making);
+	list_init(&pool->rest.item);
 	for (unsigned i = 0; i < CELL_KIND_COUNT; i++)
 		list_init(&pool->ready[i]);
 }
@@ -63,6 +65,7 @@ static void discard(struct cell *cell)
 /* An agent whose maker was ended before it told us of it is met in its cgroup. */
 void cells_close(struct cell_pool *pool)
 {
+	timer_stop(&pool->rest);
 	LIST_EACH (&pool->making, item) {
 		struct cell *cell = LIST_ENTRY(item, struct cell, item);
 
@@ -214,24 +217,59 @@ void cells_forget_template(struct cell_pool *pool, const char *name)
 	pool->template_changes++;
 }
 
-bool cells_refill(struct cell_pool *pool)
+/* How many makers there should be for one kind now: several at once when many cells are missing,
+ * because a maker mostly waits for the kernel. While at least half is there, the refill waits until
+ * the request that took one, and its first command, have the processors for themselves. */
+static unsigned wanted_makers(const struct cell_pool *pool, unsigned kind, bool *later)
 {
+	unsigned full = pool->host->options.cells, ready = pool->ready_count[kind];
+	unsigned missing = ready < full ? full - ready : 0;
+
+	if (pool->failures[kind] >= FAILURES_MAX ||
+	    (kind == CELL_INTERNET && !pool->host->network.usable))
+		return 0;
+	if (missing > 0 && missing <= full / 2 && !pool->rested) {
+		*later = true;
+		return 0;
+	}
+	return (missing + 1) / 2 < MAKERS_MAX ? (missing + 1) / 2 : MAKERS_MAX;
+}
+
+static void on_rested(struct timer *timer)
+{
+	CONTAINER_OF(timer, struct cell_pool, rest)->rested = true;
+}
+
+static bool refill_kind(struct cell_pool *pool, unsigned kind, bool *later)
+{
+	unsigned wanted = wanted_makers(pool, kind, later);
 	bool started = false;
 
-	for (unsigned i = 0; i < CELL_KIND_COUNT; i++) {
+	while (pool->making_count[kind] < wanted) {
 		struct error err = {0};
 
-		if (pool->ready_count[i] + pool->making_count[i] >= pool->host->options.cells ||
-		    pool->making_count[i] > 0 || pool->failures[i] >= FAILURES_MAX)
-			continue;
-		if (i == CELL_INTERNET && !pool->host->network.usable)
-			continue;
-		if (cells_make(pool, (enum cell_kind)i, &err) < 0) {
-			pool->failures[i]++;
+		if (cells_make(pool, (enum cell_kind)kind, &err) < 0) {
+			pool->failures[kind]++;
 			log_warning("cannot make a cell", FAILURE(&err));
-			continue;
+			break;
 		}
 		started = true;
+	}
+	return started;
+}
+
+bool cells_refill(struct cell_pool *pool)
+{
+	bool started = false, later = false;
+
+	for (unsigned i = 0; i < CELL_KIND_COUNT; i++)
+		started |= refill_kind(pool, i, &later);
+	/* Full again, or just begun: the next one that is taken starts a new rest. */
+	if (pool->rested && !started && list_is_empty(&pool->making))
+		pool->rested = false;
+	if (later && list_is_empty(&pool->rest.item)) {
+		pool->rest.on_time = on_rested;
+		timer_start(pool->events, &pool->rest, REST_MS);
 	}
 	return started;
 }

@@ -19,6 +19,7 @@
 #include "broker/slots.h"
 
 #define CELL_TEMPLATE_MAX 64
+#define MAKERS_MAX 4 /* of one kind at once */
 
 enum cell_kind { CELL_BLOCKED, CELL_INTERNET, CELL_KIND_COUNT };
 
@@ -50,6 +51,8 @@ struct cell_pool {
 	struct list making; /* of both kinds */
 	unsigned ready_count[CELL_KIND_COUNT], making_count[CELL_KIND_COUNT];
 	unsigned failures[CELL_KIND_COUNT]; /* in a row: no refill until somebody asks */
+	struct timer rest;                  /* before a refill that is not urgent … */
+	bool rested;                        /* … and it is over */
 	/* The template that was asked for last: the next one will be for it, too. */
 	char likely_template[CELL_TEMPLATE_MAX];
 	uint64_t template_changes;
@@ -68,7 +71,7 @@ void cells_close(struct cell_pool *pool);
 struct cell *cells_take(struct cell_pool *pool, enum cell_kind kind);
 /* Begins to make one more. */
 MUST_CHECK int cells_make(struct cell_pool *pool, enum cell_kind kind, struct error *err);
-/* At most one maker per kind at a time; true when one was started. */
+/* Starts makers for cells that are missing, as many as is good now; true when it started one. */
 bool cells_refill(struct cell_pool *pool);
 void cell_free(struct cell *cell);
 /* The template was made anew or removed: what was made of the old one is not to be used. */
