@@ -28,8 +28,7 @@ static const struct fault {
 	enum error_code code;
 	const char *hint;
 } faults[] = {
-        {SQLITE_FULL, ERROR_NO_SPACE,
-         "the disk of the data folder is full: nothing was written"},
+        {SQLITE_FULL, ERROR_NO_SPACE, "the disk of the data folder is full: nothing was written"},
         {SQLITE_BUSY, ERROR_UNAVAILABLE, "another process holds the database"},
         {SQLITE_LOCKED, ERROR_UNAVAILABLE, "another process holds the database"},
         {SQLITE_READONLY, ERROR_FORBIDDEN, "the database or its folder cannot be written"},
