@@ -30,10 +30,8 @@ static const struct config_option *option_find(const char *name)
 	return NULL;
 }
 
-static int fail_unknown(const char *place, const char *name, struct error *err)
+static int fail_unknown(const char *place, const char *name, const char *nearest, struct error *err)
 {
-	const char *nearest = suggest_option(span_of(name));
-
 	if (nearest)
 		return FAIL(err, ERROR_INVALID, "%s: '%s' is not an option; did you mean '%s'?",
 		            place, name, nearest);
@@ -93,6 +91,23 @@ static int set_from_environment(struct loader *l, struct error *err)
 	return 0;
 }
 
+static const char *flag_of(struct arena *a, const char *name)
+{
+	char *flag = arena_format(a, "--%s", name);
+
+	for (char *c = flag; *c; c++)
+		*c = *c == '_' ? '-' : *c;
+	return flag;
+}
+
+static int fail_unknown_flag(struct loader *l, const char *name, struct error *err)
+{
+	const char *nearest = suggest_option(span_of(name));
+
+	return fail_unknown("command line", flag_of(l->arena, name),
+	                    nearest ? flag_of(l->arena, nearest) : NULL, err);
+}
+
 static int set_from_flag(struct loader *l, const char *flag, struct error *err)
 {
 	struct span value = span_of(flag), head;
@@ -106,7 +121,7 @@ static int set_from_flag(struct loader *l, const char *flag, struct error *err)
 		*c = *c == '-' ? '_' : *c;
 	option = option_find(name);
 	if (!option)
-		return fail_unknown("command line", name, err);
+		return fail_unknown_flag(l, name, err);
 	if (set(l, option, value.data, err) < 0)
 		return FAIL_CONTEXT(err, "--%.*s", (int)head.size, head.data);
 	return 0;
@@ -128,7 +143,7 @@ static int set_from_line(struct loader *l, const char *path, const struct file_l
 	const struct config_option *option = option_find(line->name);
 
 	if (!option)
-		return fail_unknown(place, line->name, err);
+		return fail_unknown(place, line->name, suggest_option(span_of(line->name)), err);
 	if (!l->source->file && strcmp(line->name, "data") == 0)
 		return FAIL(err, ERROR_INVALID,
 		            "%s: data: a file inside the data folder cannot name it", place);

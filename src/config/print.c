@@ -20,6 +20,13 @@ void config_print(struct buf *out, const struct config *config)
 	}
 }
 
+void config_add_flag(struct buf *out, const struct config_option *option)
+{
+	buf_add_text(out, "--");
+	for (const char *c = option->name; *c; c++)
+		buf_add_byte(out, *c == '_' ? '-' : *c);
+}
+
 static void write_environment(struct buf *out, const struct config_option *o)
 {
 	buf_add_text(out, "`ATOLL_");
@@ -35,7 +42,9 @@ static void write_row(struct buf *out, const struct config_option *o)
 	AUTO(buf_done) struct buf bounds = BUF(256);
 
 	value_write_bounds(&bounds, o);
-	buf_addf(out, "| `%s` | %s%s%s | ", o->name, o->initial[0] ? "`" : "", o->initial,
+	buf_add_text(out, "| `");
+	config_add_flag(out, o);
+	buf_addf(out, "` | `%s` | %s%s%s | ", o->name, o->initial[0] ? "`" : "", o->initial,
 	         o->initial[0] ? "`" : "");
 	write_environment(out, o);
 	buf_addf(out, " | %s%s%s%s |\n", o->about, bounds.size > 0 ? " (" : "", buf_text(&bounds),
@@ -44,7 +53,8 @@ static void write_row(struct buf *out, const struct config_option *o)
 
 void config_print_reference(struct buf *out)
 {
-	buf_add_text(out, "| option | default | environment | meaning |\n|---|---|---|---|\n");
+	buf_add_text(out, "| flag | in the file | default | environment | meaning |\n"
+	                  "|---|---|---|---|---|\n");
 	for (const struct config_option *o = config_options; o->name; o++)
 		write_row(out, o);
 }

@@ -158,8 +158,12 @@ void daemon_options_help(struct buf *out)
 			buf_addf(out, "  --%-10s %s\n", own_options[i].name, own_options[i].about);
 	}
 	buf_add_text(out, "\nand each option of the configuration:\n\n");
-	for (const struct config_option *o = config_options; o->name; o++)
-		buf_addf(out, "  --%-22s %s\n", o->name, o->about);
+	for (const struct config_option *o = config_options; o->name; o++) {
+		AUTO(buf_done) struct buf flag = BUF(64);
+
+		config_add_flag(&flag, o);
+		buf_addf(out, "  %-24s %s\n", buf_text(&flag), o->about);
+	}
 }
 
 int daemon_config_load(struct arena *a, const struct daemon_options *o, struct config *ret,

@@ -120,7 +120,15 @@ TEST(errors_of_flags_and_variables_name_them)
 	l.flags[1] = "worker=4";
 	assert_int_equal(loading_run(&l), -1);
 	assert_string_equal(l.err.text,
-	                    "command line: 'worker' is not an option; did you mean 'workers'?");
+	                    "command line: '--worker' is not an option; did you mean '--workers'?");
+	l.flags[1] = "log_levle=debug";
+	assert_int_equal(loading_run(&l), -1);
+	assert_string_equal(
+	        l.err.text,
+	        "command line: '--log-levle' is not an option; did you mean '--log-level'?");
+	l.flags[1] = "log_level=debug"; /* as good as log-level */
+	assert_int_equal(loading_run(&l), 0);
+	assert_string_equal(l.config.log_level, "debug");
 	l.flags[1] = "log-level=loud";
 	assert_int_equal(loading_run(&l), -1);
 	assert_string_equal(l.err.text, "--log-level: expected one of error, warning, info, debug");

@@ -35,10 +35,13 @@ TEST(every_option_is_documented)
 	for (const struct config_option *o = config_options; o->name; o++) {
 		AUTO(buf_done) struct buf row = BUF(64);
 
-		buf_addf(&row, "| `%s` |", o->name);
+		buf_add_text(&row, "| `");
+		config_add_flag(&row, o);
+		buf_addf(&row, "` | `%s` |", o->name);
 		assert_non_null(strstr(buf_text(&out), buf_text(&row)));
 		assert_non_null(o->about);
 	}
+	assert_non_null(strstr(buf_text(&out), "| `--log-level` | `log_level` | `info` |"));
 	assert_non_null(strstr(buf_text(&out), "`ATOLL_SESSIONS_MAX` `SANDBOX_MAX_SESSIONS`"));
 	assert_false(out.overflowed);
 }

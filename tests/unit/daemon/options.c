@@ -86,8 +86,12 @@ TEST(the_help_names_every_option)
 	AUTO(buf_done) struct buf text = BUF(64 * 1024);
 
 	daemon_options_help(&text);
-	for (const struct config_option *o = config_options; o->name; o++)
-		assert_non_null(strstr(buf_text(&text), o->name));
+	for (const struct config_option *o = config_options; o->name; o++) {
+		AUTO(buf_done) struct buf flag = BUF(64);
+
+		config_add_flag(&flag, o);
+		assert_non_null(strstr(buf_text(&text), buf_text(&flag)));
+	}
 	assert_null(strstr(buf_text(&text), "listen-fd"));
 }
 
