@@ -108,7 +108,7 @@ TEST(a_poke_writes_to_files_that_exist)
 	assert_int_equal(file_poke(folder, "missing", "x", &err), -1);
 	assert_int_equal(err.code, ERROR_NOT_FOUND);
 	assert_int_equal(file_poke(AT_FDCWD, "/dev/full", "x", &err), -1);
-	assert_int_equal(err.code, ERROR_LIMIT);
+	assert_int_equal(err.code, ERROR_NO_SPACE);
 }
 
 int main(void)
