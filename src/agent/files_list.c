@@ -87,15 +87,27 @@ struct listing {
 	struct files *files;
 	struct arena links; /* of one entry */
 	uint64_t count, count_max;
+	uint64_t since_ms, seen; /* with a time, what is looked at is limited too */
 };
+
+static bool is_wanted(const struct listing *l, const struct stat *status)
+{
+	const struct timespec *t = &status->st_ctim;
+
+	return l->since_ms == 0 ||
+	       (S_ISREG(status->st_mode) &&
+	        (uint64_t)t->tv_sec * 1000 + (uint64_t)t->tv_nsec / 1000000 >= l->since_ms);
+}
 
 static int list_entry(struct walk *w, const struct walk_entry *entry, struct error *err)
 {
 	struct listing *l = w->context;
 	struct agent_file file = file_describe(entry->path, &entry->status, "");
 
-	if (l->count == l->count_max)
+	if (l->count == l->count_max || (l->since_ms && l->seen++ == FILES_ENTRIES_MAX))
 		return WALK_STOP;
+	if (!is_wanted(l, &entry->status))
+		return WALK_ON;
 	arena_reset(&l->links);
 	if (S_ISLNK(entry->status.st_mode))
 		file.link = file_link(&l->links, entry->folder, entry->name);
@@ -105,7 +117,7 @@ static int list_entry(struct walk *w, const struct walk_entry *entry, struct err
 
 int files_list(struct files *f, const struct agent_path *m, struct error *err)
 {
-	struct listing l = {.files = f, .count_max = entries_max(m)};
+	struct listing l = {.files = f, .count_max = entries_max(m), .since_ms = m->offset};
 	struct walk walk = {.on_entry = list_entry,
 	                    .context = &l,
 	                    .depth_max = m->depth ? m->depth : 1,

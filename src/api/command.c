@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api/artifacts.h"
 #include "api/stream.h"
 #include "base/path.h"
 
@@ -112,6 +113,7 @@ struct command_stream {
 	struct buf stdin_bytes; /* to be sent once it has started */
 	struct output_events events;
 	struct output_collector collector;
+	struct artifacts artifacts;
 	struct buf out;
 	bool started, waits;
 };
@@ -130,6 +132,7 @@ static void command_done(struct stream *s)
 	buf_done(&c->stdin_bytes);
 	buf_done(&c->out);
 	output_collector_done(&c->collector);
+	artifacts_done(&c->artifacts);
 }
 
 static void flush(struct command_stream *c, struct relay *relay)
@@ -186,17 +189,38 @@ static int check_typescript(struct command_stream *c, const struct agent_process
 	return -1;
 }
 
+/* The result is whole but for the last brace. */
+static void answer_result(struct command_stream *c, struct relay *relay)
+{
+	c->stream.ended = true;
+	if (c->artifacts.root)
+		buf_add_text(&c->out, "]");
+	buf_add_byte(&c->out, '}');
+	relay_answer(relay, 200, "application/json", buf_span(&c->out));
+}
+
+static void write_result(struct command_stream *c, const struct agent_process *p)
+{
+	output_collector_write(&c->collector, p, c->runtimes[c->at], &c->out);
+	c->out.size--; /* more may follow */
+	if (c->artifacts.root)
+		buf_add_text(&c->out, ",\"artifacts\":[");
+}
+
 static int on_exit(struct command_stream *c, struct relay *relay, const struct agent_process *p,
                    struct error *err)
 {
-	c->stream.ended = true;
 	if (c->form == OUTPUT_RESULT) {
+		c->stream.ended = !c->artifacts.root;
 		if (check_typescript(c, p, err) < 0)
 			return -1;
-		output_collector_write(&c->collector, p, c->runtimes[c->at], &c->out);
-		relay_answer(relay, 200, "application/json", buf_span(&c->out));
+		write_result(c, p);
+		if (c->artifacts.root)
+			return artifacts_ask(&c->artifacts, relay, p->started_unix_ms, err);
+		answer_result(c, relay);
 		return 0;
 	}
+	c->stream.ended = true;
 	output_events_exit(&c->events, &c->out, p);
 	flush(c, relay);
 	relay_finish(relay);
@@ -227,13 +251,13 @@ static void answer_missing(struct command_stream *c, struct relay *relay)
 
 	buf_addf(&text, "%s: command not found\n", c->program);
 	o.bytes = buf_span(&text);
-	c->stream.ended = true;
 	if (c->form == OUTPUT_RESULT) {
 		output_collector_add(&c->collector, &o);
-		output_collector_write(&c->collector, &p, c->runtimes[c->at], &c->out);
-		relay_answer(relay, 200, "application/json", buf_span(&c->out));
+		write_result(c, &p);
+		answer_result(c, relay);
 		return;
 	}
+	c->stream.ended = true;
 	relay_begin(relay, 200, output_content_type(c->form), -1);
 	output_events_bytes(&c->events, &c->out, &o);
 	output_events_exit(&c->events, &c->out, &p);
@@ -262,6 +286,24 @@ static int on_failed(struct command_stream *c, struct relay *relay, struct span 
 	return 0;
 }
 
+/* A workspace that cannot be looked through has none: the command's own result stands. */
+static int on_artifact(struct command_stream *c, struct relay *relay, uint16_t type,
+                       struct span payload, struct error *err)
+{
+	struct agent_file file;
+
+	if (type == AGENT_DONE || type == AGENT_FAILED) {
+		answer_result(c, relay);
+		return 0;
+	}
+	if (type != AGENT_FILE)
+		return stream_unexpected(type, err);
+	if (stream_decode(&c->stream, payload, agent_file_shape, &file, sizeof(file), err) < 0)
+		return -1;
+	artifacts_write(&c->artifacts, &file, &c->out);
+	return 0;
+}
+
 static int on_message(struct stream *s, struct relay *relay, uint16_t type, struct span payload,
                       struct error *err)
 {
@@ -269,6 +311,8 @@ static int on_message(struct stream *s, struct relay *relay, uint16_t type, stru
 	struct agent_process p;
 	struct agent_output o;
 
+	if (c->artifacts.asked)
+		return on_artifact(c, relay, type, payload, err);
 	if (type == AGENT_FAILED)
 		return on_failed(c, relay, payload, err);
 	if (type == AGENT_DONE)
@@ -313,7 +357,7 @@ static const struct stream_ops command_ops = {
 };
 
 /* Room for one chunk as an escaped event (six bytes a byte at worst), and for a whole result. */
-#define OUT_MAX ((size_t)12 * OUTPUT_LIMIT_MAX + 4096)
+#define OUT_MAX ((size_t)12 * OUTPUT_LIMIT_MAX + ARTIFACTS_SIZE_MAX + 4096)
 
 static struct command_stream *command_new(const struct api *api, struct api_target *t,
                                           enum output_form form, int64_t output_limit)
@@ -368,6 +412,8 @@ int command_start(struct request *rq, struct api_target *t, const struct command
 	struct agent_exec exec = c->exec;
 	struct stream_options options = {.tick_ms = c->form == OUTPUT_SSE ? EVENT_IDLE_MS : 0};
 
+	if (c->artifacts_root && c->form == OUTPUT_RESULT)
+		artifacts_init(&s->artifacts, c->artifacts_root, c->exec.user);
 	if (provider_require(s->stream.hold.provider, PROVIDER_CAN_EXEC, err) < 0 ||
 	    prepare(s, c, &exec, err) < 0 ||
 	    compute_open(s->stream.hold.provider, s->stream.hold.id,

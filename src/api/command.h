@@ -25,6 +25,8 @@ struct command {
 	struct span stdin_bytes;
 	enum output_form form;
 	int64_t output_limit; /* bytes per stream; 0 = the configuration's */
+	const char
+	        *artifacts_root; /* OUTPUT_RESULT: tells what changed below it; NULL = does not */
 };
 /* A shell line: by bash where it is, else by sh. */
 void command_set_line(struct command *c, struct arena *a, const char *line);

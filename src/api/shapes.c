@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of replies that streams write by hand: for the reference only, never parsed or written. */
+#include "api/artifacts.h"
 #include "api/tables.h"
 
 struct result {
@@ -7,27 +8,50 @@ struct result {
 	const char *runtime, *signal, *standard_output, *standard_error, *stdout_encoding,
 	        *stderr_encoding;
 	int64_t process, exit_code, duration_ms;
+	struct json_list artifacts;
 };
-static const struct json_member result_shape_members[] = {
-        JSON_BOOL_MEMBER(result, ok, .about = "exit code 0 and in time"),
-        JSON_TEXT_MEMBER(result, runtime, .about = "what ran it: bash, sh, program, python …"),
-        JSON_WHOLE_MEMBER(result, process, .about = "0 when nothing could be started"),
-        JSON_WHOLE_MEMBER(result, exit_code,
-                          .about = "128 + signal when one ended it; 127 when there is no such "
-                                   "program"),
-        JSON_TEXT_MEMBER(result, signal, .flags = JSON_NULLABLE, .about = "such as SIGKILL"),
-        JSON_BOOL_MEMBER(result, timed_out),
-        JSON_WHOLE_MEMBER(result, duration_ms),
-        JSON_TEXT_MEMBER(result, standard_output, .name = "stdout",
-                         .about = "the first and last half of outputLimitBytes, and a line "
-                                  "between them that tells how many bytes were cut"),
-        JSON_TEXT_MEMBER(result, stdout_encoding, .about = "base64 when stdout is not UTF-8"),
-        JSON_TEXT_MEMBER(result, standard_error, .name = "stderr"),
-        JSON_TEXT_MEMBER(result, stderr_encoding),
-        JSON_BOOL_MEMBER(result, truncated),
+#define RESULT_ROWS                                                                                \
+	JSON_BOOL_MEMBER(result, ok, .about = "exit code 0 and in time"),                          \
+	        JSON_TEXT_MEMBER(result, runtime,                                                  \
+	                         .about = "what ran it: bash, sh, program, python …"),             \
+	        JSON_WHOLE_MEMBER(result, process, .about = "0 when nothing could be started"),    \
+	        JSON_WHOLE_MEMBER(                                                                 \
+	                result, exit_code,                                                         \
+	                .about = "128 + signal when one ended it; 127 when there is no such "      \
+	                         "program"),                                                       \
+	        JSON_TEXT_MEMBER(result, signal, .flags = JSON_NULLABLE,                           \
+	                         .about = "such as SIGKILL"),                                      \
+	        JSON_BOOL_MEMBER(result, timed_out), JSON_WHOLE_MEMBER(result, duration_ms),       \
+	        JSON_TEXT_MEMBER(                                                                  \
+	                result, standard_output, .name = "stdout",                                 \
+	                .about = "the first and last half of outputLimitBytes, and a line "        \
+	                         "between them that tells how many bytes were cut"),               \
+	        JSON_TEXT_MEMBER(result, stdout_encoding,                                          \
+	                         .about = "base64 when stdout is not UTF-8"),                      \
+	        JSON_TEXT_MEMBER(result, standard_error, .name = "stderr"),                        \
+	        JSON_TEXT_MEMBER(result, stderr_encoding), JSON_BOOL_MEMBER(result, truncated)
+static const struct json_member result_shape_members[] = {RESULT_ROWS, JSON_END};
+JSON_SHAPE(result_shape, "Result", result, "What a command did");
+
+struct artifact {
+	const char *path, *media_type;
+	int64_t size;
+};
+static const struct json_member artifact_shape_members[] = {
+        JSON_TEXT_MEMBER(artifact, path, .about = "relative to the workspace"),
+        JSON_WHOLE_MEMBER(artifact, size),
+        JSON_TEXT_MEMBER(artifact, media_type, .about = "by the name's extension"),
         JSON_END,
 };
-JSON_SHAPE(result_shape, "Result", result, "What a command did");
+static JSON_SHAPE(artifact_shape, "Artifact", artifact, "A file that a command made or changed");
+static const struct json_member gateway_result_shape_members[] = {
+        RESULT_ROWS,
+        JSON_LIST_MEMBER(result, artifacts, &artifact_shape, .max = ARTIFACTS_MAX,
+                         .about = "files of the workspace that were made or changed meanwhile"),
+        JSON_END,
+};
+JSON_SHAPE(gateway_result_shape, "GatewayResult", result,
+           "What a command did, and the files it left");
 
 struct file_entry {
 	const char *path, *name, *type, *mode, *link;

@@ -15,8 +15,8 @@ extern const struct route gateway_routes[], gateway_session_routes[];
 extern const struct route operator_routes[];
 
 /* Shapes of replies that streams write by hand, for the reference. */
-extern const struct json_shape result_shape, file_entry_shape, file_list_shape, file_content_shape,
-        count_shape;
+extern const struct json_shape result_shape, gateway_result_shape, file_entry_shape,
+        file_list_shape, file_content_shape, count_shape;
 
 /* {"process":1,"state":"running",…} */
 extern const struct json_shape process_shape;

@@ -28,7 +28,8 @@ struct agent_path {
 	uint32_t flags;   /* enum agent_path_flag */
 	uint32_t mode;    /* of what is made; 0 = 0644 or 0755 */
 	uint32_t depth;   /* LIST: 1 = the folder's own entries; at most 64 */
-	uint64_t offset;  /* READ: from; WRITE: at (without it the file is replaced atomically) */
+	uint64_t offset;  /* READ: from; WRITE: at (without it the file is replaced atomically);
+	                     LIST: only regular files whose status changed since, unix ms */
 	uint64_t size_max; /* READ: at most so many bytes (0 = all); WRITE, TAR_IN: refuse more (0 =
 	                      no limit); LIST, GLOB: entries at most (0 = 100,000) */
 };

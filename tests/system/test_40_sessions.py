@@ -3,6 +3,7 @@
 
 import base64
 import threading
+import time
 
 import pytest
 
@@ -134,3 +135,19 @@ def test_a_session_remembers_its_last_use(api, session):
     api.post("/v1/sandbox/bash", {**session, "command": "sleep 0.01"})
     api.post("/v1/sandbox/bash", {**session, "command": "true"})
     assert used() > before
+
+
+def test_a_call_tells_what_files_it_made(api, session):
+    api.post("/v1/sandbox/write", {**session, "path": "old.txt", "content": "old"})
+    api.post("/v1/sandbox/write", {**session, "path": "changed.csv", "content": "a,b\n"})
+    time.sleep(0.05)
+    result = api.post("/v1/sandbox/bash", {**session, "command":
+                      "mkdir -p out; printf 1234 > out/plot.PNG; echo 1,2 >> changed.csv; touch -d 2001-01-01 'odd\"name'"})
+    assert {(a["path"], a["size"], a["media_type"]) for a in result["artifacts"]} == {
+        ("out/plot.PNG", 4, "image/png"), ("changed.csv", 8, "text/csv"), ('odd"name', 0, "application/octet-stream")}
+    time.sleep(0.05)
+    assert api.post("/v1/sandbox/execute", {**session, "code": "print(1)"})["artifacts"] == []
+    many = api.post("/v1/sandbox/bash", {**session, "command": "mkdir many; cd many; touch $(seq 300)"})
+    assert len(many["artifacts"]) == 100 and many["exit_code"] == 0
+    gone = api.post("/v1/sandbox/bash", {**session, "command": "rm -rf $PWD; echo well"})
+    assert gone["stdout"] == "well\n" and gone["artifacts"] == []

@@ -3,6 +3,8 @@
  * it is needed. */
 #include "api/gateway/gateway.h"
 
+#include <string.h>
+
 #include "api/command.h"
 #include "api/gateway/sessions.h"
 #include "api/tables.h"
@@ -68,6 +70,15 @@ static const struct json_member bash_request_members[] = {
 };
 static JSON_SHAPE(bash_request, "GatewayBash", run_body, "A shell command");
 
+/* Below a whole root there is /proc and what else is never still. */
+static bool has_workspace(const struct provider *provider, const struct api_target *t)
+{
+	unsigned abilities = provider_ops_of(provider)->abilities;
+
+	return abilities & PROVIDER_CAN_FILES &&
+	       (strcmp(workspace_of(t), "/") != 0 || !(abilities & PROVIDER_CAN_ISOLATE));
+}
+
 static int run(struct request *rq, const struct run_body *b, struct command *c, struct reply *reply,
                struct error *err)
 {
@@ -86,6 +97,8 @@ static int run(struct request *rq, const struct run_body *b, struct command *c, 
 	c->exec.timeout_ms = (uint64_t)timeout_ms;
 	c->stdin_bytes = span_of(b->stdin_text);
 	c->output_limit = b->output_limit_bytes;
+	if (has_workspace(api_of(rq)->provider, &t))
+		c->artifacts_root = workspace_of(&t);
 	return command_start(rq, &t, c, reply, err);
 }
 
@@ -314,9 +327,11 @@ static int gateway_copy(struct request *rq, const void *body, struct reply *repl
 #define WRITE SCOPE_SANDBOX_WRITE
 const struct route gateway_routes[] = {
         {HTTP_POST, BASE "/execute", WRITE, ROUTE_SLOW, .body = &execute_request,
-         .answer = &result_shape, .handle = gateway_execute, TAG, .summary = "Run a block of code"},
-        {HTTP_POST, BASE "/bash", WRITE, ROUTE_SLOW, .body = &bash_request, .answer = &result_shape,
-         .handle = gateway_bash, TAG, .summary = "Run a shell command"},
+         .answer = &gateway_result_shape, .handle = gateway_execute, TAG,
+         .summary = "Run a block of code"},
+        {HTTP_POST, BASE "/bash", WRITE, ROUTE_SLOW, .body = &bash_request,
+         .answer = &gateway_result_shape, .handle = gateway_bash, TAG,
+         .summary = "Run a shell command"},
         {HTTP_POST, BASE "/read", WRITE, ROUTE_SLOW, .body = &read_request,
          .answer = &file_content_shape, .handle = gateway_read, TAG,
          .summary = "Read lines of a text file, in pages"},

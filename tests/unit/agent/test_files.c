@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 /* Most tests want just this. */
 struct fixture {
 	struct box b;
@@ -98,6 +100,29 @@ TEST(a_write_makes_parents_when_asked_to)
 	write_file(&f.b, f.fd, &path, SPAN("deep"));
 	assert_string_equal(box_get(&f.b, "a/b/c/file"), "deep");
 	finish(&f);
+}
+
+TEST(a_list_may_be_of_the_files_that_changed_since)
+{
+	struct box b = box_start(BOX_PLAIN);
+	struct agent_path path = beneath(&b, ".");
+	struct timespec old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+	int fd = box_connect(&b);
+
+	assert_int_equal(mkdir(box_path(&b, "folder"), 0755), 0);
+	box_put(&b, "folder/file", "x");
+	box_put(&b, "back-dated", "x");
+	assert_int_equal(utimensat(AT_FDCWD, box_path(&b, "back-dated"), old, 0), 0);
+	assert_int_equal(symlink("folder/file", box_path(&b, "link")), 0);
+	path.depth = 2;
+	path.offset = (uint64_t)clock_unix_ms() - 60000;
+	assert_string_equal(list_files(&b, fd, AGENT_LIST, &path), "back-dated folder/file");
+	path.size_max = 1;
+	assert_string_equal(list_files(&b, fd, AGENT_LIST, &path), "back-dated");
+	path.offset = (uint64_t)clock_unix_ms() + 60000;
+	assert_string_equal(list_files(&b, fd, AGENT_LIST, &path), "");
+	(void)close(fd);
+	box_end(&b);
 }
 
 TEST(a_write_that_must_not_replace_or_is_too_large_changes_nothing)
@@ -337,6 +362,7 @@ int main(void)
 	           CASE(a_part_of_a_file_is_read_by_offset_and_size),
 	           CASE(a_write_keeps_the_mode_appends_and_writes_at_an_offset),
 	           CASE(a_write_makes_parents_when_asked_to),
+	           CASE(a_list_may_be_of_the_files_that_changed_since),
 	           CASE(a_write_that_must_not_replace_or_is_too_large_changes_nothing),
 	           CASE(a_write_follows_a_link_to_the_file_behind_it),
 	           CASE(fifos_devices_and_folders_are_not_read_or_written),
