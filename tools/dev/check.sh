@@ -101,8 +101,10 @@ suite_checks()
 	build_kind clang || note "the clang build failed; clang-tidy looks all the same"
 	run_check tidy check_tidy
 	if build_programs gcc; then
+		run_check symbols tools/check_symbols.py
 		run_check reference tools/check_reference.py
 	else
+		result failed checks symbols "the gcc build failed"
 		result failed checks reference "the gcc build failed"
 	fi
 }
