@@ -235,7 +235,7 @@ static int check_whole(const struct config *config, struct error *err)
 int config_load(struct arena *a, const struct config_source *source, struct config *ret,
                 struct error *err)
 {
-	struct config config = {0};
+	struct config config = {.user = ""};
 	struct loader l = {.arena = a, .source = source, .config = &config};
 
 	if (set_data_dir(&l, err) < 0 || set_all(&l, err) < 0 || settle_data_dir(&l, err) < 0 ||
