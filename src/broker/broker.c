@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/broker.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +12,12 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "broker/instances.h"
 #include "broker/state.h"
 
-#define CHUNKS_FOLDER "/run/atoll/chunks"
+#define SHARED_FOLDER "/run/atoll"
+#define CHUNKS_FOLDER SHARED_FOLDER "/chunks"
+#define INSTANCES_LOCK SHARED_FOLDER "/instances.lock"
 
 /* ---- answers of the parts to atolld ---- */
 
@@ -71,6 +75,7 @@ static void on_child(struct events *events)
 	struct broker *b = CONTAINER_OF(events, struct broker, events);
 
 	fd_forget(&b->host.lock_fd);
+	fd_forget(&b->instance_fd);
 	slots_close(&b->slots);
 	server_forget(b);
 	cleaner_forget(b);
@@ -134,8 +139,21 @@ static void connect_parts(struct broker *b)
 	b->events.on_child = on_child;
 }
 
+/* What all instances share goes with the last of them, unless sandboxes live on. */
+static void leave(struct broker *b)
+{
+	if (instances_is_last(b->instance_fd) && cgroup_remove_ours(&b->host.cgroups) &&
+	    b->host.network.usable)
+		network_forget();
+}
+
 static int start(struct broker *b, const struct broker_options *options, struct error *err)
 {
+	b->instance_fd = -1;
+	if (mkdir(SHARED_FOLDER, 0755) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(err, "make the folder '" SHARED_FOLDER "'");
+	if (instances_enter(INSTANCES_LOCK, &b->instance_fd, err) < 0)
+		return -1;
 	if (events_open(&b->events, err) < 0 || host_open(&b->host, options, err) < 0)
 		return -1;
 	b->host.can_limit_disk = options->disk_quota && box_disk_is_possible();
@@ -168,7 +186,9 @@ static int run(struct broker *b, const struct broker_options *options, struct er
 	cleaner_finish(b);
 	boxes_close(&b->boxes);
 	slots_close(&b->slots);
+	leave(b);
 	host_close(&b->host);
+	fd_forget(&b->instance_fd);
 	events_close(&b->events);
 	return status;
 }

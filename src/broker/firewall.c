@@ -196,6 +196,13 @@ void network_claim(struct network *n, uint32_t first_slot, uint32_t count)
 
 /* ---- the host ---- */
 
+void network_forget(void)
+{
+	struct error ignored = {0};
+
+	(void)!run_nft(SPAN("delete table inet atoll\n"), &ignored);
+}
+
 void network_nameservers_parse(struct network *n, struct span text)
 {
 	struct span line, word;

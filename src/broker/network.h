@@ -53,6 +53,9 @@ void network_rules(struct buf *out, const struct network *n, uint32_t first_slot
 /* Loads them; on failure the network becomes unusable. */
 void network_claim(struct network *n, uint32_t first_slot, uint32_t count);
 
+/* Removes the table, which is every instance's. */
+void network_forget(void);
+
 /* In the maker of a cell: moves the calling process into a new network namespace with loopback and,
  * for internet, the link. `n` NULL = blocked. */
 MUST_CHECK int network_enter_new(const struct network *n, uint32_t slot, struct error *err);

@@ -41,6 +41,7 @@ struct broker {
 	struct list templates; /* running builders */
 	struct watch signals;
 	int signal_fd;
+	int instance_fd; /* see instances.h */
 };
 
 /* ---- sweep.c ---- */

@@ -194,6 +194,17 @@ void cgroup_close(struct cgroup_host *h)
 		fd_forget(&h->roots[i]);
 }
 
+bool cgroup_remove_ours(struct cgroup_host *h)
+{
+	bool all = true;
+
+	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
+		if (h->roots[i] >= 0 && unlinkat(h->roots[i], "../" CGROUP_ALL, AT_REMOVEDIR) < 0 &&
+		    errno != ENOENT)
+			all = false;
+	return all;
+}
+
 /* "M:m", as /sys names devices. */
 static int read_device(const char *path, struct cgroup_io *ret, struct error *err)
 {

@@ -265,6 +265,24 @@ TEST(version_1_limits_reads_and_writes_of_one_disk_if_it_can)
 	fake_close(&f);
 }
 
+TEST(our_part_of_the_trees_goes_unless_groups_are_left)
+{
+	struct cgroup_host host;
+	struct error err = {0};
+	struct fake f;
+
+	fake_v1(&f);
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	make_folder(&f, "pids/atoll/s9");
+	assert_false(cgroup_remove_ours(&host));
+	assert_int_equal(unlinkat(f.fd, "pids/atoll/s9", AT_REMOVEDIR), 0);
+	assert_true(cgroup_remove_ours(&host));
+	assert_true(cgroup_remove_ours(&host));
+	assert_int_equal(faccessat(f.fd, "pids/atoll", F_OK, 0), -1);
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
 TEST(a_folder_in_memory_has_no_disk)
 {
 	AUTO_CLOSE int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -355,6 +373,7 @@ int main(void)
 	           CASE(version_2_limits_are_written_as_the_kernel_reads_them),
 	           CASE(version_2_limits_reads_and_writes_of_one_disk),
 	           CASE(version_1_limits_reads_and_writes_of_one_disk_if_it_can),
+	           CASE(our_part_of_the_trees_goes_unless_groups_are_left),
 	           CASE(a_folder_in_memory_has_no_disk),
 	           CASE(a_host_without_swap_accounting_is_no_failure),
 	           CASE(version_2_usage_is_read_from_its_files),
