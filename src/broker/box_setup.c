@@ -129,6 +129,7 @@ static int make_plan(const struct box *box, const struct mounts *m, struct arena
 	        .usr_fd = number(m->usr),
 	        .sudo_fd = number(m->sudo),
 	        .sudo_lib_fd = number(m->sudo_lib),
+	        .sudo_lib_dir = box->boxes->host->sudo_lib_dir,
 	};
 
 	return isolation_plan(a, &spec, ret, err);

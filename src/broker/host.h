@@ -62,6 +62,7 @@ struct host {
 	char data_path[4096]; /* resolved */
 	int folders[FOLDER_COUNT];
 	int layers[LAYER_COUNT];
+	const char *sudo_lib_dir; /* of LAYER_SUDO_LIB */
 	int agent_fd;
 	int lock_fd; /* one broker per data folder */
 	char boot_id[64];

@@ -363,6 +363,7 @@ static bool is_public(const char *path, unsigned depth)
 
 static int make_sudo(struct host *host, struct error *err)
 {
+	/* The second one is of releases before Debian 12. */
 	static const char *const libraries[] = {"/usr/libexec/sudo", "/usr/lib/sudo"};
 	struct stat status;
 
@@ -372,9 +373,9 @@ static int make_sudo(struct host *host, struct error *err)
 	for (unsigned i = 0; i < COUNT_OF(libraries); i++) {
 		if (access(libraries[i], F_OK) < 0)
 			continue;
-		/* The plan knows one place; the other one is of releases before Debian 12. */
-		if (i > 0 || !is_public(libraries[i], 0))
+		if (!is_public(libraries[i], 0))
 			return 0;
+		host->sudo_lib_dir = libraries[i];
 		if (keep_clone(host, LAYER_SUDO_LIB, libraries[i], MOUNT_ATTR_RDONLY, err) < 0)
 			return -1;
 		break;

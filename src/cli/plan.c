@@ -33,6 +33,7 @@ static struct isolation_spec spec_of(const struct cli *cli, const struct sandbox
 	        .usr_fd = is_host ? USR_FD : ISOLATION_FD_NONE,
 	        .sudo_fd = is_host ? SUDO_FD : ISOLATION_FD_NONE,
 	        .sudo_lib_fd = is_host ? SUDO_LIB_FD : ISOLATION_FD_NONE,
+	        .sudo_lib_dir = "/usr/libexec/sudo",
 	};
 }
 

@@ -45,8 +45,7 @@ struct setup_step {
 	uint64_t value;
 	const char *source, *target, *type, *options;
 	uint32_t flags;
-	uint32_t optional; /* 1: skipped without an error when `target` or the kernel's part is
-	                      missing */
+	uint32_t optional; /* 1: skipped when `target` or the kernel's part is missing */
 };
 extern const struct wire_member setup_step_shape[];
 
@@ -80,6 +79,7 @@ struct isolation_spec {
 	bool started_before;   /* files are there: do not make the project's folder again */
 	uint32_t root_fd, dev_fd, sys_fd;
 	uint32_t usr_fd, sudo_fd, sudo_lib_fd; /* of the host template */
+	const char *sudo_lib_dir;              /* the place of the last */
 };
 MUST_CHECK int isolation_plan(struct arena *a, const struct isolation_spec *spec, struct plan *ret,
                               struct error *err);
@@ -185,6 +185,8 @@ struct cgroup_host {
 /* Finds out what is mounted at `root` (/sys/fs/cgroup; a fake tree in tests) and prepares it. */
 MUST_CHECK int cgroup_open(const char *root, struct cgroup_host *ret, struct error *err);
 void cgroup_close(struct cgroup_host *h);
+/* Removes our part of the trees; false when anybody's groups are left in it. */
+bool cgroup_remove_ours(struct cgroup_host *h);
 /* The whole disk below a folder. ERROR_UNSUPPORTED when there is no single one (btrfs, tmpfs). */
 MUST_CHECK int cgroup_io_find(int folder, struct cgroup_io *ret, struct error *err);
 /* Calls back with each group that exists. */

@@ -96,7 +96,7 @@ static void add_filesystems(struct planner *p)
 	add_attached(p, s->sys_fd, "/sys");
 	if (s->host_template) {
 		add_attached(p, s->usr_fd, "/usr");
-		add_attached(p, s->sudo_lib_fd, "/usr/libexec/sudo");
+		add_attached(p, s->sudo_lib_fd, s->sudo_lib_dir);
 		if (s->sudo_fd != ISOLATION_FD_NONE)
 			add(p, (struct setup_step){.kind = STEP_ATTACH,
 			                           .fd = number_of(p, s->sudo_fd),

@@ -134,6 +134,10 @@ TEST(only_the_host_template_gets_the_machines_usr)
 	spec.sudo_fd = 15;
 	make(&a, &spec, &plan);
 	assert_true(find(&plan, STEP_ATTACH, "/usr/bin/sudo") > find(&plan, STEP_ATTACH, "/usr"));
+	spec.sudo_lib_fd = 16;
+	spec.sudo_lib_dir = "/usr/lib/sudo";
+	make(&a, &spec, &plan);
+	assert_true(find(&plan, STEP_ATTACH, "/usr/lib/sudo") > find(&plan, STEP_ATTACH, "/usr"));
 }
 
 static uint64_t limit_of(const struct plan *plan, uint32_t resource)
