@@ -315,6 +315,7 @@ static int begin_or_wait(struct box *box, struct error *err)
 
 	(void)snprintf(b->cells->likely_template, sizeof(b->cells->likely_template), "%s",
 	               box->template_name);
+	b->cells->likely_limits = box->limits;
 	if (cell) {
 		begin(box, cell);
 		return 0;

@@ -176,6 +176,14 @@ static int plan_and_send(struct box *box, struct mounts *m, struct error *err)
 	return send_plan(box, &plan, err);
 }
 
+static bool has_limits(const struct box *box)
+{
+	const struct cgroup_limits *has = &box->cell->limits, *wanted = &box->limits;
+
+	return has->cpu_milli == wanted->cpu_milli && has->memory_bytes == wanted->memory_bytes &&
+	       has->pids == wanted->pids;
+}
+
 int box_set_up(struct box *box, struct error *err)
 {
 	struct host *host = box->boxes->host;
@@ -185,7 +193,8 @@ int box_set_up(struct box *box, struct error *err)
 
 	host_group_name(box->slot, group);
 	box_step(box, "cell");
-	if (host->cgroups.ops->limit(&host->cgroups, group, &box->limits, err) < 0)
+	if (!has_limits(box) &&
+	    host->cgroups.ops->limit(&host->cgroups, group, &box->limits, err) < 0)
 		return -1;
 	box_step(box, "limits");
 	host_fault("limits");

@@ -123,6 +123,8 @@ static int take_report(struct cell *cell, struct error *err)
 	}
 	cell->pid = report.pid;
 	cell->start_time = report.start_time;
+	if (!report.limited)
+		cell->limits = (struct cgroup_limits){0};
 	return 0;
 }
 
@@ -199,6 +201,7 @@ int cells_make(struct cell_pool *pool, enum cell_kind kind, struct error *err)
 	                      .report_fd = -1,
 	                      .made_us = (uint64_t)clock_monotonic_ns() / 1000};
 	memcpy(cell->root_template, pool->likely_template, sizeof(cell->root_template));
+	cell->limits = pool->likely_limits;
 	cell->template_changes = pool->template_changes;
 	if (slots_take(pool->slots, &cell->slot, err) < 0 || start_maker(cell, err) < 0) {
 		slots_release(pool->slots, cell->slot);

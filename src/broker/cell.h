@@ -9,6 +9,7 @@
  * its broker: the agent ends when the set-up socket closes. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -35,7 +36,8 @@ struct cell {
 	int mounts_fd;         /* the agent's mount namespace; see box.h */
 	int root_fd;           /* the overlay over `root_template`, made on a guess, or -1 */
 	char root_template[CELL_TEMPLATE_MAX];
-	uint64_t template_changes; /* of the pool, when it was begun; it is stale after another */
+	struct cgroup_limits limits; /* that it has already, on the same guess */
+	uint64_t template_changes;   /* of the pool, when it was begun; it is stale after another */
 	uint64_t made_us;
 	/* the maker */
 	struct job job;
@@ -53,8 +55,9 @@ struct cell_pool {
 	unsigned failures[CELL_KIND_COUNT]; /* in a row: no refill until somebody asks */
 	struct timer rest;                  /* before a refill that is not urgent … */
 	bool rested;                        /* … and it is over */
-	/* The template that was asked for last: the next one will be for it, too. */
+	/* What was asked for last: the next one will be for the same. */
 	char likely_template[CELL_TEMPLATE_MAX];
+	struct cgroup_limits likely_limits; /* no memory = none yet */
 	uint64_t template_changes;
 	/* A maker ended: a cell is there, or `err` says why not. */
 	void (*on_made)(void *context, enum cell_kind kind, const struct error *err);
@@ -85,4 +88,5 @@ struct maker_report {
 	struct error err; /* ERROR_NONE = made */
 	pid_t pid;
 	uint64_t start_time;
+	bool limited; /* as the cell's `limits` say */
 };

@@ -213,6 +213,18 @@ static int make_agent(struct maker *m, struct error *err)
 	return 0;
 }
 
+/* Last: what the maker does is not for the sandbox's account. Limits that do not work are the
+ * request's matter, which tries them again; the next one may be for others. */
+static void limit_group(struct maker *m)
+{
+	struct cgroup_host *cgroups = &m->host->cgroups;
+	const struct cgroup_limits *limits = &m->cell->limits;
+	struct error ignored = {0};
+
+	m->report.limited = limits->memory_bytes > 0 &&
+	                    cgroups->ops->limit(cgroups, m->name, limits, &ignored) == 0;
+}
+
 static int make_all(struct maker *m, struct error *err)
 {
 	if (make_group(m, err) < 0)
@@ -227,6 +239,7 @@ static int make_all(struct maker *m, struct error *err)
 	if (make_agent(m, err) < 0)
 		return -1;
 	make_root(m);
+	limit_group(m);
 	return 0;
 }
 
