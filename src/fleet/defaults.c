@@ -37,7 +37,8 @@ static void put_object(struct environment *e, const struct json_value *object)
 	}
 }
 
-/* What template and row give: it never changes while the sandbox lives. */
+/* What template and row give. Kept, once worked out: a change of the template is for sandboxes that
+ * are made after it. */
 static int work_out(struct fleet *f, struct arena *a, const struct sandbox_record *r,
                     struct fleet_defaults *ret, struct error *err)
 {

@@ -104,11 +104,41 @@ MUST_CHECK int fleet_templates_seed(struct fleet *fleet, unsigned *ret_added, st
  * already, up to `deadline`. Progress is state_text of the record. */
 MUST_CHECK int fleet_template_ready(struct fleet *fleet, struct arena *a, struct template_record *t,
                                     int64_t deadline, struct error *err);
+/* What a template gives its sandboxes. NULL, or a map that is not `present`: not given, so left as
+ * it is, or as the image or the source template has it. */
+struct fleet_recipe {
+	const char *description, *runtime;
+	const char *isolation; /* the provider's, or it is refused */
+	const char *user, *workdir;
+	struct json_map env;
+	const char *const *entrypoint; /* NULL-terminated */
+	const int64_t *ports;
+	size_t port_count;
+	const struct sandbox_resources *resources; /* zeros = inherit */
+};
+MUST_CHECK int fleet_recipe_check(const struct fleet *fleet, const struct fleet_recipe *recipe,
+                                  struct error *err);
+/* For sandboxes that are made from then on; commands of those that are there may see it when the
+ * server has started again. Refuses what is not the project's own; a NULL
+ * project is the server's operator. */
+MUST_CHECK int fleet_template_change(struct fleet *fleet, struct arena *a,
+                                     const struct fleet_ref *ref, const struct fleet_recipe *recipe,
+                                     struct template_record *ret, struct error *err);
+struct fleet_derive {
+	const char *project_id, *name, *from;
+	const struct fleet_recipe *recipe;
+};
+/* A template on the root filesystem of another one, which is built first if need be. The folder
+ * stays until the last template that uses it is removed. */
+MUST_CHECK int fleet_template_derive(struct fleet *fleet, struct arena *a,
+                                     const struct fleet_derive *request,
+                                     struct template_record *ret, struct error *err);
 struct fleet_import {
 	const char *project_id, *name, *description;
 	enum image_format format;
-	const char *reference; /* IMAGE_REGISTRY */
-	int source_fd;         /* else; owned by the caller */
+	const char *reference;             /* IMAGE_REGISTRY */
+	int source_fd;                     /* else; owned by the caller */
+	const struct fleet_recipe *recipe; /* over what the image says; may be NULL */
 };
 MUST_CHECK int fleet_template_import(struct fleet *fleet, struct arena *a,
                                      const struct fleet_import *request,

@@ -84,6 +84,9 @@ void act_clear(struct act *a);
 /* ---- request.c ---- */
 
 MUST_CHECK int request_check(const struct fleet_create *request, struct error *err);
+MUST_CHECK int request_check_env(const struct json_map *env, struct error *err);
+/* {"KEY":"value"} */
+const char *request_map_to_json(struct arena *a, const struct json_map *map);
 /* What becomes of a request. */
 struct draft {
 	const struct fleet_create *request;
@@ -140,5 +143,12 @@ void template_cache_done(struct template_cache *c);
 /* By name or id, from the cache when it is ready. */
 MUST_CHECK int template_find(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
                              struct template_record *ret, struct error *err);
+/* To be called after every change: empties the cache and wakes those who wait. */
+void templates_changed(struct fleet *f);
 /* What a server that went away was building. */
 MUST_CHECK int templates_recover(struct fleet *f, struct error *err);
+
+/* ---- recipe.c ---- */
+
+/* What is given of a checked recipe replaces what the record has; texts are borrowed. */
+void recipe_apply(struct arena *a, const struct fleet_recipe *recipe, struct template_record *t);

@@ -12,7 +12,7 @@
 /* Longer ones than ten years are mistakes, and shorter ones cannot overflow. */
 #define DURATION_MAX_MS (INT64_C(10) * 366 * 24 * 3600 * 1000)
 
-static int check_env(const struct json_map *env, struct error *err)
+int request_check_env(const struct json_map *env, struct error *err)
 {
 	size_t bytes = 0;
 
@@ -64,13 +64,12 @@ int request_check(const struct fleet_create *request, struct error *err)
 	if (request->region && strlen(request->region) > REGION_MAX)
 		return FAIL(err, ERROR_INVALID, "a region has at most %d bytes", REGION_MAX);
 	if (sandbox_resources_check(&request->resources, err) < 0 ||
-	    check_env(&request->env, err) < 0 || check_labels(&request->labels, err) < 0)
+	    request_check_env(&request->env, err) < 0 || check_labels(&request->labels, err) < 0)
 		return -1;
 	return check_durations(request, err);
 }
 
-/* {"KEY":"value"} */
-static const char *map_to_json(struct arena *a, const struct json_map *map)
+const char *request_map_to_json(struct arena *a, const struct json_map *map)
 {
 	AUTO(buf_done) struct buf text = BUF(SIZE_MAX / 2);
 
@@ -136,8 +135,8 @@ int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struc
 	        .template_name = t->name,
 	        .provider = f->ops->name,
 	        .region = request->region ? request->region : f->config->region,
-	        .labels_json = map_to_json(a, &request->labels),
-	        .env_json = map_to_json(a, &request->env),
+	        .labels_json = request_map_to_json(a, &request->labels),
+	        .env_json = request_map_to_json(a, &request->env),
 	        .desired = SANDBOX_STARTED,
 	        .actual = SANDBOX_PENDING,
 	        .resources = decide_resources(f, request, t, &project),

@@ -65,6 +65,11 @@ static void note_change(struct template_cache *c)
 	pthread_mutex_unlock(&c->mutex);
 }
 
+void templates_changed(struct fleet *f)
+{
+	note_change(&f->templates);
+}
+
 static uint64_t generation_of(struct template_cache *c)
 {
 	uint64_t generation;
@@ -338,9 +343,19 @@ static int run_work(struct fleet *f, const struct template_record *t,
 	return -1;
 }
 
-/* BUILDING -> READY, with what the image says of itself. */
+static void take_image_config(struct template_record *t, const struct image_config *built)
+{
+	t->env_json = built->env_json;
+	t->entrypoint_json = built->entrypoint_json;
+	t->ports_json = built->ports_json;
+	t->user = built->user;
+	t->workdir = built->workdir;
+	t->size_bytes = built->size_bytes;
+}
+
+/* BUILDING -> READY, with what the image says of itself and the recipe, if any, over it. */
 static int finish_work(struct fleet *f, struct arena *a, struct template_record *t,
-                       struct error *err)
+                       const struct fleet_recipe *recipe, struct error *err)
 {
 	struct image_config built = {0};
 	struct template_move ready = {.id = t->id,
@@ -348,15 +363,14 @@ static int finish_work(struct fleet *f, struct arena *a, struct template_record 
 	                              .to = TEMPLATE_READY,
 	                              .state_text = "",
 	                              .now = clock_unix_ms()};
-
 	/* A provider whose templates are only names leaves no folder. */
-	if (is_built(f, a, t->folder, &built) && !is_seed(t)) {
-		t->env_json = built.env_json;
-		t->entrypoint_json = built.entrypoint_json;
-		t->ports_json = built.ports_json;
-		t->user = built.user;
-		t->workdir = built.workdir;
-		t->size_bytes = built.size_bytes;
+	bool has_folder = is_built(f, a, t->folder, &built);
+
+	if (!is_seed(t)) {
+		if (has_folder)
+			take_image_config(t, &built);
+		if (recipe)
+			recipe_apply(a, recipe, t);
 		t->updated_at = ready.now;
 		if (store_template_update(f->store, t, err) < 0)
 			return -1;
@@ -381,7 +395,7 @@ static int build(struct fleet *f, struct arena *a, struct template_record *t, in
 	struct error second = {0};
 
 	log_info("template is being built", TEXT("template", t->name));
-	if (run_work(f, t, &work, deadline, err) == 0 && finish_work(f, a, t, err) == 0)
+	if (run_work(f, t, &work, deadline, err) == 0 && finish_work(f, a, t, NULL, err) == 0)
 		return 0;
 	error_context(err, "build template '%s'", t->name);
 	failed.state_text = err->text;
@@ -493,13 +507,14 @@ int fleet_template_import(struct fleet *fleet, struct arena *a, const struct fle
 	struct template_record t;
 	struct error second = {0};
 
-	if (check_import(request, err) < 0)
+	if (check_import(request, err) < 0 ||
+	    (request->recipe && fleet_recipe_check(fleet, request->recipe, err) < 0))
 		return -1;
 	t = import_record(fleet, a, request);
 	if (store_template_insert(fleet->store, &t, err) < 0)
 		return -1;
 	if (run_work(fleet, &t, &work, deadline_in(TEMPLATE_TIMEOUT_MS), err) == 0 &&
-	    finish_work(fleet, a, &t, err) == 0)
+	    finish_work(fleet, a, &t, request->recipe, err) == 0)
 		return store_template_find(fleet->store, a, t.project_id, t.id, ret, err);
 	/* The caller is told, and nothing is left that would hold the name. */
 	if (store_template_remove(fleet->store, t.project_id, t.id, &second) < 0)
@@ -515,6 +530,7 @@ int fleet_template_remove(struct fleet *fleet, const char *project_id, const cha
 	struct provider_template work = {.verb = BROKER_TEMPLATE_REMOVE, .source_fd = -1};
 	int64_t deadline = deadline_in(CALL_TIMEOUT_MS);
 	struct template_record t;
+	bool is_shared;
 
 	if (store_template_find(fleet->store, &arena, project_id, name_or_id, &t, err) < 0)
 		return -1;
@@ -526,7 +542,9 @@ int fleet_template_remove(struct fleet *fleet, const char *project_id, const cha
 	if (store_template_remove(fleet->store, t.project_id, t.id, err) < 0)
 		return -1;
 	note_change(&fleet->templates);
-	if (strcmp(t.folder, "host") == 0)
+	if (store_template_shares(fleet->store, t.folder, &is_shared, err) < 0)
+		return -1;
+	if (is_shared || strcmp(t.folder, "host") == 0)
 		return 0;
 	work.name = t.folder;
 	if (provider_require(fleet->provider, PROVIDER_CAN_TEMPLATE, err) < 0 ||

@@ -71,9 +71,11 @@ struct template_move {
 /* Compare and set: ERROR_CONFLICT when the state is not `from`. */
 MUST_CHECK int store_template_move(struct store *s, const struct template_move *move,
                                    struct error *err);
-/* What an import found out: description, base_image, runtime, env, entrypoint, ports, user,
- * workdir, size. */
+/* All but id, project, name, folder, state and created_at. */
 MUST_CHECK int store_template_update(struct store *s, const struct template_record *r,
+                                     struct error *err);
+/* Whether any template has its root filesystem in the folder. */
+MUST_CHECK int store_template_shares(struct store *s, const char *folder, bool *ret,
                                      struct error *err);
 /* ERROR_CONFLICT while a sandbox that is not deleted was made from it. */
 MUST_CHECK int store_template_remove(struct store *s, const char *project_id, const char *id,

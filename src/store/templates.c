@@ -89,6 +89,19 @@ int store_template_update(struct store *s, const struct template_record *r, stru
 	return count < 0 ? -1 : 0;
 }
 
+int store_template_shares(struct store *s, const char *folder, bool *ret, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct lookup lookup = {.id = folder};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct template_seen)};
+	int count = store_read_query(s, QUERY_TEMPLATE_SHARES, &lookup, &rows, err);
+
+	if (count < 0)
+		return -1;
+	*ret = count > 0;
+	return 0;
+}
+
 int store_template_remove(struct store *s, const char *project_id, const char *id,
                           struct error *err)
 {

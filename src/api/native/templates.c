@@ -74,19 +74,72 @@ static const struct json_member import_query_members[] = {
 };
 static JSON_SHAPE(import_query, "TemplateImportQuery", import_query, "What the body is");
 
-struct template_body {
-	const char *name, *image, *description;
+struct template_resources {
+	double cpu;
+	int64_t memory_mb, disk_mb, pids;
 };
-static const struct json_member template_request_members[] = {
-        JSON_TEXT_MEMBER(template_body, name, .flags = JSON_REQUIRED, .max = 63),
-        JSON_TEXT_MEMBER(template_body, image, .flags = JSON_REQUIRED, .max = 512,
-                         .about = "reference in a registry",
-                         .example = "docker.io/library/debian:12"),
-        JSON_TEXT_MEMBER(template_body, description, .max = 1000),
+static const struct json_member template_resources_members[] = {
+        JSON_NUMBER_MEMBER(template_resources, cpu, .max = 1024, .about = "vCPUs; 0 = inherited"),
+        JSON_WHOLE_MEMBER(template_resources, memory_mb, .max = 1 << 24, .about = "MiB"),
+        JSON_WHOLE_MEMBER(template_resources, disk_mb, .max = 1 << 28, .about = "MiB"),
+        JSON_WHOLE_MEMBER(template_resources, pids, .max = 1 << 22,
+                          .about = "processes and threads"),
         JSON_END,
 };
-static JSON_SHAPE(template_request, "TemplateCreate", template_body,
-                  "A template from a registry's image");
+static JSON_SHAPE(template_resources, "TemplateResources", template_resources,
+                  "What a sandbox gets that asks for nothing else");
+
+/* The rows are the same for both; a change takes only the first. */
+struct template_body {
+	const char *description, *runtime, *isolation, *user, *workdir;
+	const char **entrypoint;
+	struct json_map env;
+	struct span ports;
+	struct template_resources resources;
+	const char *name, *image, *from;
+	uint64_t present;
+};
+enum { TEMPLATE_RESOURCES };
+#define RECIPE_ROWS                                                                                \
+	[TEMPLATE_RESOURCES] = JSON_OBJECT_MEMBER(template_body, resources, &template_resources),  \
+	JSON_TEXT_MEMBER(template_body, description, .max = 1000),                                 \
+	JSON_TEXT_MEMBER(template_body, runtime, .max = 64, .about = "what it is for: a label"),   \
+	JSON_TEXT_MEMBER(template_body, isolation, .max = 64,                                      \
+	                 .about = "refused unless it is what the server gives"),                   \
+	JSON_TEXT_MEMBER(template_body, user, .max = 64,                                           \
+	                 .about = "that commands run as by default"),                              \
+	JSON_TEXT_MEMBER(template_body, workdir, .max = 1024, .about = "an absolute path"),        \
+	JSON_TEXT_MAP_MEMBER(template_body, env, .max = 256,                                       \
+	                     .about = "replaces the whole environment"),                           \
+	JSON_TEXT_LIST_MEMBER(template_body, entrypoint, .max = 64,                                \
+	                      .about = "program and arguments; kept with the template"),           \
+	JSON_RAW_MEMBER(template_body, ports, .about = "list of up to 64 numbers from 1 to 65535", \
+	                .example = "[3000]")
+static const struct json_member template_request_members[] = {
+        RECIPE_ROWS,
+        JSON_TEXT_MEMBER(template_body, name, .flags = JSON_REQUIRED, .max = 63),
+        JSON_TEXT_MEMBER(template_body, image, .max = 512,
+                         .about = "reference in a registry; either this or `from`",
+                         .example = "docker.io/library/debian:12"),
+        JSON_TEXT_MEMBER(template_body, from, .max = 63,
+                         .about = "template whose root filesystem it shares", .example = "host"),
+        JSON_END,
+};
+static const struct json_shape template_request = {
+        .name = "TemplateCreate",
+        .about = "A template from a registry's image or another template",
+        .size = sizeof(struct template_body),
+        .members = template_request_members,
+        .present_offset = offsetof(struct template_body, present),
+};
+static const struct json_member template_change_members[] = {RECIPE_ROWS, JSON_END};
+static const struct json_shape template_change = {
+        .name = "TemplateChange",
+        .about = "What is given replaces what was",
+        .size = sizeof(struct template_body),
+        .members = template_change_members,
+        .present_offset = offsetof(struct template_body, present),
+};
 
 struct seed_answer {
 	int64_t added;
@@ -206,6 +259,9 @@ struct import_job {
 	struct arena arena; /* of the request's texts and the answer */
 	struct api *api;
 	struct fleet_import request;
+	struct fleet_recipe recipe;
+	struct sandbox_resources resources;
+	const char *from; /* a template; NULL = the request's image */
 	int fd;
 };
 
@@ -229,6 +285,12 @@ static int run_import(struct import_job *job, struct template_record *ret, struc
 {
 	AUTO_CLOSE int spool = -1;
 
+	if (job->from)
+		return fleet_template_derive(job->api->fleet, &job->arena,
+		                             &(struct fleet_derive){job->request.project_id,
+		                                                    job->request.name, job->from,
+		                                                    &job->recipe},
+		                             ret, err);
 	if (job->request.format == IMAGE_REGISTRY)
 		return fleet_template_import(job->api->fleet, &job->arena, &job->request, ret, err);
 	spool = open(arena_format(&job->arena, "%s/tmp", job->api->config->data_dir),
@@ -293,6 +355,63 @@ static void import_on_worker(struct worker_task *task)
 	import_job_free(job);
 }
 
+static const char *copy_text(struct arena *a, const char *text)
+{
+	return text ? arena_text(a, text) : NULL;
+}
+
+static const char *const *copy_list(struct arena *a, const char *const *list)
+{
+	const char **copy;
+	size_t count = 0;
+
+	if (!list)
+		return NULL;
+	while (list[count])
+		count++;
+	copy = ARENA_ARRAY(a, const char *, count + 1);
+	for (size_t i = 0; i < count; i++)
+		copy[i] = arena_text(a, list[i]);
+	return copy;
+}
+
+static void copy_map(struct arena *a, struct json_map *map)
+{
+	struct json_pair *pairs = ARENA_ARRAY(a, struct json_pair, map->count + 1);
+
+	for (size_t i = 0; i < map->count; i++)
+		pairs[i] = (struct json_pair){arena_text(a, map->pairs[i].key),
+		                              arena_text(a, map->pairs[i].value)};
+	map->pairs = pairs;
+}
+
+/* The request's texts are gone when the worker reads them. */
+static void copy_recipe(struct import_job *job, const struct fleet_recipe *from)
+{
+	struct fleet_recipe *r = &job->recipe;
+	int64_t *ports;
+
+	*r = *from;
+	r->description = copy_text(&job->arena, from->description);
+	r->runtime = copy_text(&job->arena, from->runtime);
+	r->isolation = copy_text(&job->arena, from->isolation);
+	r->user = copy_text(&job->arena, from->user);
+	r->workdir = copy_text(&job->arena, from->workdir);
+	r->entrypoint = copy_list(&job->arena, from->entrypoint);
+	copy_map(&job->arena, &r->env);
+	if (from->ports) {
+		ports = ARENA_ARRAY(&job->arena, int64_t, from->port_count + 1);
+		for (size_t i = 0; i < from->port_count; i++)
+			ports[i] = from->ports[i];
+		r->ports = ports;
+	}
+	if (from->resources) {
+		job->resources = *from->resources;
+		r->resources = &job->resources;
+	}
+	job->request.recipe = r;
+}
+
 static struct import_job *import_job_new(struct api *api, const struct fleet_import *request,
                                          int fd)
 {
@@ -309,6 +428,8 @@ static struct import_job *import_job_new(struct api *api, const struct fleet_imp
 	        arena_text(&job->arena, request->description ? request->description : "");
 	if (request->reference)
 		job->request.reference = arena_text(&job->arena, request->reference);
+	if (request->recipe)
+		copy_recipe(job, request->recipe);
 	job->task.lane = WORKER_SLOW;
 	job->task.run = import_on_worker;
 	return job;
@@ -352,8 +473,9 @@ static int take_import(struct api *api, struct error *err)
 	return FAIL(err, ERROR_LIMIT, "%d imports are running already", IMPORTS_MAX);
 }
 
-static int start_import(struct request *rq, const struct fleet_import *request, struct reply *reply,
-                        struct error *err)
+/* `from`: the template to share, NULL for an image. */
+static int start_import(struct request *rq, const struct fleet_import *request, const char *from,
+                        struct reply *reply, struct error *err)
 {
 	struct api *api = api_of(rq);
 	struct fleet_hold none = {.fleet = NULL};
@@ -370,6 +492,7 @@ static int start_import(struct request *rq, const struct fleet_import *request, 
 	}
 	options.fd = pair[0];
 	job = import_job_new(api, request, pair[1]);
+	job->from = copy_text(&job->arena, from);
 	if (worker_submit(api->workers, &job->task, err) < 0) {
 		import_job_free(job);
 		(void)close(pair[0]);
@@ -396,13 +519,57 @@ static int template_import(struct request *rq, const void *body, struct reply *r
 		return -1;
 	if (request.format == IMAGE_REGISTRY)
 		return FAIL(err, ERROR_INVALID, "an image of a registry has no body: POST " BASE);
-	return start_import(rq, &request, reply, err);
+	return start_import(rq, &request, NULL, reply, err);
+}
+
+static int parse_ports(struct arena *a, struct span json, struct fleet_recipe *ret,
+                       struct error *err)
+{
+	const struct json_value *list;
+	int64_t *ports;
+
+	if (json.size == 0)
+		return 0;
+	if (json.data[0] != '[')
+		return FAIL(err, ERROR_INVALID, "ports: a list of numbers");
+	if (json_load(a, json, &list, err) < 0)
+		return FAIL_CONTEXT(err, "ports");
+	ret->port_count = json_count(list);
+	ports = ARENA_ARRAY(a, int64_t, ret->port_count + 1);
+	for (size_t i = 0; i < ret->port_count; i++)
+		ports[i] = json_whole(json_at(list, i), 0); /* 0 is refused */
+	ret->ports = ports;
+	return 0;
+}
+
+static int recipe_parse(struct request *rq, const struct template_body *b, struct fleet_recipe *ret,
+                        struct error *err)
+{
+	struct sandbox_resources *resources = ARENA_ARRAY(rq->arena, struct sandbox_resources, 1);
+
+	*ret = (struct fleet_recipe){
+	        .description = b->description,
+	        .runtime = b->runtime,
+	        .isolation = b->isolation,
+	        .user = b->user,
+	        .workdir = b->workdir,
+	        .env = b->env,
+	        .entrypoint = b->entrypoint,
+	};
+	*resources = (struct sandbox_resources){b->resources.cpu, b->resources.memory_mb,
+	                                        b->resources.disk_mb, b->resources.pids};
+	if (b->present & 1u << TEMPLATE_RESOURCES)
+		ret->resources = resources;
+	if (parse_ports(rq->arena, b->ports, ret, err) < 0)
+		return -1;
+	return fleet_recipe_check(api_of(rq)->fleet, ret, err);
 }
 
 static int template_create(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
 	const struct template_body *b = body;
+	struct fleet_recipe recipe;
 	struct fleet_import request = {
 	        .project_id = api_project(rq),
 	        .name = b->name,
@@ -410,11 +577,31 @@ static int template_create(struct request *rq, const void *body, struct reply *r
 	        .format = IMAGE_REGISTRY,
 	        .reference = b->image,
 	        .source_fd = -1,
+	        .recipe = &recipe,
 	};
 
-	if (image_reference_check(b->image, err) < 0)
+	if (!b->image == !b->from)
+		return FAIL(err, ERROR_INVALID, "give either image or from");
+	if ((b->image && image_reference_check(b->image, err) < 0) ||
+	    recipe_parse(rq, b, &recipe, err) < 0)
 		return -1;
-	return start_import(rq, &request, reply, err);
+	return start_import(rq, &request, b->from, reply, err);
+}
+
+static int template_patch(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct fleet_ref ref = {api_project(rq), request_param(rq, "template")};
+	struct fleet_recipe recipe;
+	struct template_record record;
+	struct template_answer out;
+
+	if (recipe_parse(rq, body, &recipe, err) < 0 ||
+	    fleet_template_change(api_of(rq)->fleet, rq->arena, &ref, &recipe, &record, err) < 0)
+		return -1;
+	fill_answer(rq->arena, &record, &out);
+	reply_json(reply, &template_shape, &out);
+	return 0;
 }
 
 #define TAG .tag = "templates"
@@ -423,7 +610,7 @@ const struct route templates_routes[] = {
          .handle = templates_list, TAG, .summary = "List the project's templates and everybody's"},
         {HTTP_POST, BASE, SCOPE_TEMPLATE_WRITE, .body = &template_request,
          .answer = &template_shape, .status = 201, .handle = template_create, TAG,
-         .summary = "Make a template from a registry's image"},
+         .summary = "Make a template from a registry's image or another template"},
         {HTTP_POST, BASE "/seed", SCOPE_TEMPLATE_WRITE, ROUTE_SLOW, .answer = &seed_shape,
          .handle = templates_seed, TAG, .summary = "Add the default templates that are missing"},
         {HTTP_POST, BASE "/import", SCOPE_TEMPLATE_WRITE, ROUTE_STREAM_BODY, .query = &import_query,
@@ -431,6 +618,9 @@ const struct route templates_routes[] = {
          .summary = "Make a template from the request's body"},
         {HTTP_GET, BASE "/:template", SCOPE_SANDBOX_READ, .answer = &template_shape,
          .handle = template_get, TAG, .summary = "Get a template by name or id"},
+        {HTTP_PATCH, BASE "/:template", SCOPE_TEMPLATE_WRITE, .body = &template_change,
+         .answer = &template_shape, .handle = template_patch, TAG,
+         .summary = "Change what a template gives its sandboxes"},
         {HTTP_DELETE, BASE "/:template", SCOPE_TEMPLATE_WRITE, ROUTE_SLOW, .status = 204,
          .handle = template_delete, TAG, .summary = "Delete a template that nothing uses"},
         {.path = NULL},

@@ -39,6 +39,7 @@ WHERE id = :id AND state = :from;
 -- takes: template_record
 UPDATE templates
 SET description = :description, base_image = :base_image, runtime = :runtime,
+	isolation = :isolation, cpu = :cpu, memory_mb = :memory_mb, disk_mb = :disk_mb, pids = :pids,
 	env_json = COALESCE(NULLIF(:env_json, ''), '{}'),
 	entrypoint_json = COALESCE(NULLIF(:entrypoint_json, ''), '[]'),
 	ports_json = COALESCE(NULLIF(:ports_json, ''), '[]'), user = :user, workdir = :workdir,
@@ -49,6 +50,11 @@ WHERE id = :id;
 -- takes: lookup
 -- gives: template_seen
 SELECT state FROM templates WHERE id = :id;
+
+-- name: template_shares
+-- takes: lookup
+-- gives: template_seen
+SELECT state FROM templates WHERE folder = :id LIMIT 1;
 
 -- name: template_remove
 -- takes: lookup

@@ -244,6 +244,108 @@ static void everybodys_templates_are_not_a_projects_to_remove(void **state)
 	assert_refused(fleet_template_remove(h->fleet, PROJECT, "none", &err), ERROR_NOT_FOUND);
 }
 
+static const char *const server_words[] = {"/bin/server", "--port \"1\"", NULL};
+static const int64_t server_ports[] = {3000, 65535};
+static struct json_pair server_env[] = {{"MODE", "test"}};
+static const struct sandbox_resources server_resources = {.cpu = 0.25, .memory_mb = 128};
+static const struct fleet_recipe server_recipe = {
+        .description = "serves",
+        .user = "1000",
+        .workdir = "/srv",
+        .env = {server_env, 1, true},
+        .entrypoint = server_words,
+        .ports = server_ports,
+        .port_count = 2,
+        .resources = &server_resources,
+};
+
+static struct template_record derive(struct harness *h, const char *name, const char *from)
+{
+	const struct fleet_derive request = {PROJECT, name, from, &server_recipe};
+	struct error err = {0};
+	struct template_record t = {0};
+
+	assert_done(fleet_template_derive(h->fleet, &h->arena, &request, &t, &err));
+	return t;
+}
+
+static void a_recipe_goes_to_its_sandboxes(void **state)
+{
+	struct harness *h = *state;
+	struct template_record t = derive(h, "server", "host");
+	struct sandbox_record r;
+
+	assert_string_equal(t.folder, "host");
+	t = find_template(h, "server");
+	assert_string_equal(t.base_image, "host");
+	assert_string_equal(t.env_json, "{\"MODE\":\"test\"}");
+	assert_string_equal(t.entrypoint_json, "[\"/bin/server\",\"--port \\\"1\\\"\"]");
+	assert_string_equal(t.ports_json, "[3000,65535]");
+	r = create_with(h, (struct fleet_create){.template = "server"});
+	assert_int_equal(r.resources.memory_mb, 128);
+	assert_false(r.privileges);
+}
+
+static void a_change_leaves_what_it_does_not_name(void **state)
+{
+	struct harness *h = *state;
+	const struct fleet_recipe change = {.workdir = "/var", .ports = server_ports};
+	const struct fleet_ref server = {PROJECT, "server"}, host = {PROJECT, "host"};
+	struct error err = {0};
+	struct template_record t;
+
+	derive(h, "server", "host");
+	create_with(h, (struct fleet_create){.template = "server"}); /* now it is cached */
+	assert_done(fleet_template_change(h->fleet, &h->arena, &server, &change, &t, &err));
+	t = find_template(h, "server");
+	assert_string_equal(t.workdir, "/var");
+	assert_string_equal(t.ports_json, "[]");
+	assert_string_equal(t.user, "1000");
+	assert_int_equal(t.resources.memory_mb, 128);
+	assert_refused(fleet_template_change(h->fleet, &h->arena, &host, &change, &t, &err),
+	               ERROR_FORBIDDEN);
+}
+
+static void bad_recipes_are_refused(void **state)
+{
+	struct harness *h = *state;
+	static const char *const nameless[] = {"", NULL};
+	static const int64_t bad_port[] = {65536};
+	static struct json_pair bad_pair[] = {{"A=B", "c"}};
+	static const struct sandbox_resources bad_resources = {.cpu = -1};
+	const struct fleet_recipe bad[] = {
+	        {.user = "two words"},        {.workdir = "relative"},
+	        {.workdir = "/srv/../etc"},   {.runtime = "new\nline"},
+	        {.entrypoint = nameless},     {.ports = bad_port, .port_count = 1},
+	        {.env = {bad_pair, 1, true}}, {.resources = &bad_resources},
+	};
+	const struct fleet_recipe no_such_isolation = {.isolation = "microvm"};
+	struct error err;
+
+	for (size_t i = 0; i < COUNT_OF(bad); i++)
+		assert_refused(fleet_recipe_check(h->fleet, &bad[i], &err), ERROR_INVALID);
+	assert_refused(fleet_recipe_check(h->fleet, &no_such_isolation, &err), ERROR_UNSUPPORTED);
+}
+
+static void a_shared_folder_goes_with_the_last_who_uses_it(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct template_record t;
+	unsigned before;
+
+	assert_done(fleet_template_import(h->fleet, &h->arena, &an_import, &t, &err));
+	derive(h, "second", "mine");
+	before = h->fake.calls[CALL_TEMPLATE];
+	assert_done(fleet_template_remove(h->fleet, PROJECT, "mine", &err));
+	assert_int_equal(h->fake.calls[CALL_TEMPLATE], before);
+	create_with(h, (struct fleet_create){.template = "second"});
+	derive(h, "third", "second");
+	assert_refused(fleet_template_remove(h->fleet, PROJECT, "second", &err), ERROR_CONFLICT);
+	assert_done(fleet_template_remove(h->fleet, PROJECT, "third", &err));
+	assert_int_equal(h->fake.calls[CALL_TEMPLATE], before);
+}
+
 int main(void)
 {
 	return RUN_EACH(EACH(default_templates_are_seeded_once),
@@ -258,5 +360,8 @@ int main(void)
 	                EACH(an_import_that_fails_leaves_no_template),
 	                EACH(an_import_of_nonsense_is_refused),
 	                EACH(a_template_is_removed_when_nobody_uses_it),
-	                EACH(everybodys_templates_are_not_a_projects_to_remove));
+	                EACH(everybodys_templates_are_not_a_projects_to_remove),
+	                EACH(a_recipe_goes_to_its_sandboxes),
+	                EACH(a_change_leaves_what_it_does_not_name), EACH(bad_recipes_are_refused),
+	                EACH(a_shared_folder_goes_with_the_last_who_uses_it));
 }
