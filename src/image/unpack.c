@@ -59,8 +59,8 @@ static int fail_archive(struct archive *a, const char *what, struct error *err)
 	const char *why = archive_error_string(a);
 	int code = archive_errno(a);
 
-	(void)FAIL(err, code == ENOSPC || code == EDQUOT ? ERROR_NO_SPACE : ERROR_INVALID,
-	           "%s: %s", what, why ? why : "unknown failure");
+	(void)FAIL(err, code == ENOSPC || code == EDQUOT ? ERROR_NO_SPACE : ERROR_INVALID, "%s: %s",
+	           what, why ? why : "unknown failure");
 	if (code == ENOSPC || code == EDQUOT)
 		error_hint(err, "the disk of the data folder is full");
 	return -1;
