@@ -211,15 +211,27 @@ def measure_cycle(watch, series, suffix, pause):
     return create_us + first_us + delete_us
 
 
-def measure_latency(watch, peers, rounds, pause):
+def measure_peer(watch, series, name, command, suffix):
+    """Why it failed, or None: a peer that gives up half-way is left out, and said so."""
+    try:
+        series.add(f"{name} run /bin/true{suffix}", watch.spawn(*command))
+    except RuntimeError as failure:
+        return str(failure)
+    return None
+
+
+def measure_latency(watch, peers, skipped, rounds, pause):
     series, suffix = Series(), ", spaced" if pause else ""
     for _ in range(rounds):
         total = measure_cycle(watch, series, suffix, pause)
         series.add(f"atoll create, /bin/true, delete{suffix}", total)
-        for name, command in peers.items():
+        for name, command in list(peers.items()):
             if pause:
                 time.sleep(pause)
-            series.add(f"{name} run /bin/true{suffix}", watch.spawn(*command))
+            why = measure_peer(watch, series, name, command, suffix)
+            if why:
+                skipped[name] = why
+                del peers[name]
     return series.rows()
 
 
@@ -325,15 +337,15 @@ def parse_arguments():
 
 def run(arguments, folder):
     only, skipped, report = set(arguments.only.split(",")), {}, {"latency": [], "figures": [], "steps": []}
-    watch = Stopwatch(folder)
     daemon = prepare_containers(folder, skipped) if "peers" in only else None
+    watch = Stopwatch(folder)  # after what podman needs is in the environment
     peers = usable_peers(watch, folder, skipped) if "peers" in only else {}
     server = atoll.Server(flags=["--log-level", "debug", "--debug", "provider", "--sandboxes-max", "5000"]).start()
     try:
         watch.order("connect", "127.0.0.1", server.port, server.key)
         for pause, rounds in ((0, arguments.rounds), (0.1, arguments.rounds)) if "api" in only else ():
             print(f"{rounds} rounds, {'spaced' if pause else 'back to back'} …", file=sys.stderr)
-            report["latency"] += measure_latency(watch, peers, rounds, pause)
+            report["latency"] += measure_latency(watch, peers, skipped, rounds, pause)
         report["steps"] = step_breakdown(server)
         if "api" in only:
             report["figures"] += measure_throughput(watch, 5)
