@@ -373,6 +373,8 @@ def main():
     try:
         report = run(arguments, folder)
     finally:
+        # podman binds its overlay folder onto itself and leaves that behind
+        subprocess.run(["umount", "-l", folder / "podman" / "overlay"], capture_output=True)
         shutil.rmtree(folder, ignore_errors=True)
     text = markdown(report)
     print(text)
