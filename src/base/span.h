@@ -34,5 +34,7 @@ struct span span_trim(struct span a); /* spaces and tabs */
 /* Decimal digits only; refuses signs, blanks, overflow and values outside the bounds. */
 MUST_CHECK int span_parse_whole(struct span a, int64_t min, int64_t max, int64_t *ret,
                                 struct error *err);
+/* 0..15 of a hexadecimal digit in either case, or -1. */
+int hex_digit_value(char c);
 /* True for well-formed UTF-8 (no surrogates, no overlong forms). */
 bool span_is_utf8(struct span a);

@@ -37,25 +37,16 @@ static enum body_result take_line(struct body_reader *body, struct span *data)
 	return BODY_MORE;
 }
 
-static int digit_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* 1 to 15 hexadecimal digits, then nothing or ";extension". */
 static bool parse_size(struct body_reader *body)
 {
 	unsigned i = 0;
 
 	body->remaining = 0;
-	for (; i < body->line_size && digit_of(body->line[i]) >= 0; i++) {
+	for (; i < body->line_size && hex_digit_value(body->line[i]) >= 0; i++) {
 		if (i == 15)
 			return false;
-		body->remaining = body->remaining * 16 + digit_of(body->line[i]);
+		body->remaining = body->remaining * 16 + hex_digit_value(body->line[i]);
 	}
 	return i > 0 && (i == body->line_size || body->line[i] == ';');
 }

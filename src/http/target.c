@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/target.h"
 
-static int digit_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* The byte at raw[*at], escaped or not, or -1. */
 static int take_byte(struct span raw, size_t *at)
 {
@@ -19,8 +10,8 @@ static int take_byte(struct span raw, size_t *at)
 		return (unsigned char)raw.data[(*at)++];
 	if (raw.size - *at < 3)
 		return -1;
-	high = digit_of(raw.data[*at + 1]);
-	low = digit_of(raw.data[*at + 2]);
+	high = hex_digit_value(raw.data[*at + 1]);
+	low = hex_digit_value(raw.data[*at + 2]);
 	*at += 3;
 	return high < 0 || low < 0 ? -1 : high * 16 + low;
 }

@@ -8,18 +8,10 @@
 /* Every part costs a tree value; a query that is longer than this is no query of ours. */
 #define PARTS_MAX 256
 
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static int decode_percent(struct span in, char *out)
 {
-	int high = in.size > 2 ? hex_value(in.data[1]) : -1;
-	int low = in.size > 2 ? hex_value(in.data[2]) : -1;
+	int high = in.size > 2 ? hex_digit_value(in.data[1]) : -1;
+	int low = in.size > 2 ? hex_digit_value(in.data[2]) : -1;
 
 	if (high < 0 || low < 0)
 		return -1;
