@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "sandbox/sandbox.h"
@@ -111,9 +112,9 @@ static void bury(struct box *box, uint32_t reason)
 		remove_group(box);
 	if (box->remove_files)
 		(void)!host_trash_files(b->host, box->id, &ignored);
-	host_fault("destroy-files");
+	fault_point("broker", "destroy-files");
 	(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, box->id, &ignored);
-	host_fault("destroy-run");
+	fault_point("broker", "destroy-run");
 	if (reason != SANDBOX_REASON_NONE)
 		b->on_ended(b->context, box->id, reason);
 	settle_debts(box);

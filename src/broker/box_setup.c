@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "broker/box.h"
 #include "wire/agent.h"
@@ -197,16 +198,16 @@ int box_set_up(struct box *box, struct error *err)
 	    host->cgroups.ops->limit(&host->cgroups, group, &box->limits, err) < 0)
 		return -1;
 	box_step(box, "limits");
-	host_fault("limits");
+	fault_point("broker", "limits");
 	status = open_mounts(box, &m, err);
 	box_step(box, "mounts");
-	host_fault("overlay");
+	fault_point("broker", "overlay");
 	if (status == 0)
 		status = plan_and_send(box, &m, err);
 	close_mounts(&m);
 	fd_forget(&box->disk_fd);
 	box_step(box, "send");
-	host_fault("plan");
+	fault_point("broker", "plan");
 	return status;
 }
 
@@ -262,14 +263,14 @@ int box_settle(struct box *box, struct error *err)
 		return FAIL_ERRNO(err, "open the run folder of '%s'", box->id);
 	if (box_state_write(box, folder, err) < 0)
 		return -1;
-	host_fault("state");
+	fault_point("broker", "state");
 	if (!box->restart && renameat(host->folders[FOLDER_CELLS], name,
 	                              host->folders[FOLDER_SANDBOXES], box->id) < 0)
 		return FAIL_ERRNO(err, "name the files of '%s'", box->id);
-	host_fault("files");
+	fault_point("broker", "files");
 	if (renameat(host->folders[FOLDER_RUN_CELLS], name, host->folders[FOLDER_RUN_SANDBOXES],
 	             box->id) < 0)
 		return FAIL_ERRNO(err, "name the run folder of '%s'", box->id);
-	host_fault("run-folder");
+	fault_point("broker", "run-folder");
 	return 0;
 }

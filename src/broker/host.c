@@ -267,15 +267,3 @@ void host_empty_trash(const struct host *host)
 	if (fd >= 0)
 		(void)!remove_entries(fd, &ignored);
 }
-
-void host_fault(const char *step)
-{
-	const char *wanted = getenv("ATOLL_FAULT");
-	char here[64];
-
-	if (!wanted)
-		return;
-	(void)snprintf(here, sizeof(here), "broker:%s:kill", step);
-	if (strcmp(wanted, here) == 0)
-		(void)raise(SIGKILL);
-}

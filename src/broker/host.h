@@ -101,7 +101,3 @@ MUST_CHECK int host_trash(const struct host *host, enum host_folder folder, cons
 /* All that a sandbox wrote. */
 MUST_CHECK int host_trash_files(const struct host *host, const char *id, struct error *err);
 void host_empty_trash(const struct host *host);
-
-/* For tests of recovery: kills the broker with SIGKILL at the step that ATOLL_FAULT names
- * ("broker:overlay:kill"). Does nothing otherwise. */
-void host_fault(const char *step);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "broker/cell.h"
 #include "wire/wire.h"
@@ -229,13 +230,13 @@ static int make_all(struct maker *m, struct error *err)
 {
 	if (make_group(m, err) < 0)
 		return -1;
-	host_fault("cell-group");
+	fault_point("broker", "cell-group");
 	if (make_folders(m, err) < 0 || make_socket(m, err) < 0)
 		return -1;
-	host_fault("cell-folders");
+	fault_point("broker", "cell-folders");
 	if (make_network(m, err) < 0)
 		return -1;
-	host_fault("cell-network");
+	fault_point("broker", "cell-network");
 	if (make_agent(m, err) < 0)
 		return -1;
 	make_root(m);

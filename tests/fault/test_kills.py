@@ -27,7 +27,7 @@ def named_steps(folder, call):
     return sorted(names)
 
 
-BROKER_STEPS = named_steps("broker", r"host_fault\(")
+BROKER_STEPS = named_steps("broker", r'fault_point\("broker", ')
 API_STEPS = named_steps("fleet", r'fault_point\("api", ')
 
 
