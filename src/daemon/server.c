@@ -117,8 +117,6 @@ static int open_fleet(struct api_process *p, struct error *err)
 	if (worker_pool_start(&workers, &p->workers, err) < 0)
 		return -1;
 	options.workers = p->workers;
-	if (strcmp(p->config->provider, "null") != 0)
-		options.broker_socket = "run/broker.sock";
 	if (fleet_open(&options, &p->fleet, err) < 0)
 		return -1;
 	hear_ends(p, true);

@@ -23,7 +23,6 @@ struct fleet_options {
 	struct store *store;
 	struct provider *provider;
 	struct worker_pool *workers; /* for create without waiting, builds, expiry */
-	const char *broker_socket;   /* the provider's business: templates are made through it */
 };
 MUST_CHECK int fleet_open(const struct fleet_options *options, struct fleet **ret,
                           struct error *err);

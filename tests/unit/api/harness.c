@@ -119,7 +119,6 @@ void harness_open(struct harness *h)
 	        .store = h->store,
 	        .provider = h->provider,
 	        .workers = h->workers,
-	        .broker_socket = "none",
 	};
 	CHECKED(fleet_open, &options, &h->fleet);
 	CHECK(fleet_recover(h->fleet, &err));
