@@ -11,18 +11,6 @@
 #include "http/client.h"
 #include "http/http.h"
 
-static int print_help(const struct command *parent, const struct command *command)
-{
-	AUTO(buf_done) struct buf text = BUF(HELP_SIZE_MAX);
-
-	if (command)
-		help_print(&text, parent, command);
-	else
-		help_print_all(&text);
-	(void)fputs(buf_text(&text), stdout);
-	return 0;
-}
-
 static void print_error(struct cli *cli)
 {
 	AUTO(buf_done) struct buf text = BUF(4096);
@@ -90,13 +78,22 @@ static int run_command(struct cli *cli, const char *const *argv)
 {
 	if (find_command(cli, &argv) < 0)
 		return -1;
-	if (cli->command->children)
-		return print_help(NULL, cli->command);
+	if (cli->command->children) {
+		help_show(NULL, cli->command);
+		return 0;
+	}
 	cli->json = cli->json || wants_json(argv);
-	if (arguments_parse(cli->arena, cli->command, argv, &cli->args, cli->err) < 0)
+	if (arguments_parse(cli->arena, cli->command, argv, &cli->args, cli->err) < 0) {
+		/* The parser knows a subcommand only by its own name. */
+		if (cli->parent)
+			error_hint(cli->err, "see 'atoll help %s %s'", cli->parent->name,
+			           cli->command->name);
 		return -1;
-	if (arguments_has(&cli->args, "help"))
-		return print_help(cli->parent, cli->command);
+	}
+	if (arguments_has(&cli->args, "help")) {
+		help_show(cli->parent, cli->command);
+		return 0;
+	}
 	return cli->command->run(cli);
 }
 
@@ -114,8 +111,10 @@ int cli_main(int argc, char **argv)
 		argc--;
 		argv++;
 	}
-	if (argc < 2 || is_help(argv[1]))
-		return print_help(NULL, NULL);
+	if (argc < 2 || is_help(argv[1])) {
+		help_show(NULL, NULL);
+		return 0;
+	}
 	if (strcmp(argv[1], "--version") == 0)
 		argv[1] = (char[]){"version"};
 	status = run_command(&cli, (const char *const *)argv + 1);

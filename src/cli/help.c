@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/help.h"
 
-#include <string.h>
+#include <stdio.h>
 
 #define NAME_WIDTH 12
 #define OPTION_WIDTH 26
@@ -61,4 +61,15 @@ void help_print(struct buf *out, const struct command *parent, const struct comm
 		print_option(out, options);
 	for (options = common_options; options->name; options++)
 		print_option(out, options);
+}
+
+void help_show(const struct command *parent, const struct command *command)
+{
+	AUTO(buf_done) struct buf text = BUF(HELP_SIZE_MAX);
+
+	if (command)
+		help_print(&text, parent, command);
+	else
+		help_print_all(&text);
+	(void)fputs(buf_text(&text), stdout);
 }

@@ -7,7 +7,6 @@
 /* "help", "help COMMAND", "help COMMAND SUBCOMMAND". */
 static int help(struct cli *cli)
 {
-	AUTO(buf_done) struct buf text = BUF(HELP_SIZE_MAX);
 	const struct command *const *table = commands;
 	const struct command *parent = NULL, *command = NULL;
 
@@ -18,11 +17,7 @@ static int help(struct cli *cli)
 			return FAIL(cli->err, ERROR_INVALID, "there is no command '%s'", *word);
 		table = command->children;
 	}
-	if (command)
-		help_print(&text, parent, command);
-	else
-		help_print_all(&text);
-	(void)fputs(buf_text(&text), stdout);
+	help_show(parent, command);
 	return 0;
 }
 

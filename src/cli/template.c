@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/template.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +130,7 @@ static int import_registry(struct cli *cli, const char *name, const char *refere
 	                             json_quoted(cli->arena, reference)),
 	};
 
-	return server_call(cli, &call, NULL);
+	return template_call(cli, &call, name, NULL);
 }
 
 static int import_file(struct cli *cli, const char *name, const char *source, const char *format)
@@ -224,12 +226,19 @@ static const struct command remove_it = {
         .completion = COMPLETE_TEMPLATE,
         .run = template_rm,
 };
-static const struct command *const children[] = {&list,   &inspect,   &seed, &build,
-                                                 &import, &remove_it, NULL};
+static const struct command *const children[] = {&list,
+                                                 &inspect,
+                                                 &command_template_create,
+                                                 &command_template_set,
+                                                 &seed,
+                                                 &build,
+                                                 &import,
+                                                 &remove_it,
+                                                 NULL};
 
 const struct command command_template = {
         .name = "template",
         .usage = "COMMAND",
-        .about = "list, build, import and remove what sandboxes start from",
+        .about = "list, make, change and remove what sandboxes start from",
         .children = children,
 };

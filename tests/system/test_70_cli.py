@@ -162,6 +162,40 @@ def test_keys_can_be_made_used_and_revoked(server):
     assert failure.value.status == 401
 
 
+def test_a_template_is_made_changed_used_and_removed(server):
+    made = server.cli("template", "create", "cli-recipe", "--from", "host", "--description", "of the test", "-p", "3000",
+                      "-e", "MODE=first", "--workdir", "/tmp", "--memory", "128m", "--json", "--", "/bin/sleep", "100 0")
+    assert made.returncode == 0, made.stderr
+    try:
+        shown = json.loads(server.cli("template", "inspect", "cli-recipe").stdout)
+        assert shown == json.loads(made.stdout) and shown["base_image"] == "host" and shown["state"] == "ready"
+        assert shown["entrypoint"] == ["/bin/sleep", "100 0"] and shown["ports"] == [3000]
+        assert shown["resources"]["memory_mb"] == 128
+        changed = server.cli("template", "set", "cli-recipe", "--cpu", "0.25", "--env", "MODE=second",
+                             "--clear", "entrypoint", "--clear", "ports")
+        assert (changed.returncode, changed.stdout) == (0, b"cli-recipe is changed\n"), changed.stderr
+        rows = json.loads(server.cli("template", "ls", "--json").stdout)
+        row = next(row for row in rows if row["name"] == "cli-recipe")
+        assert row["entrypoint"] == [] and row["ports"] == [] and row["description"] == "of the test"
+        assert row["resources"]["memory_mb"] == 128 and row["resources"]["cpu"] == 0.25
+        ran = server.cli("run", "-t", "cli-recipe", "--no-internet", "--", "sh", "-c", "echo $MODE; pwd")
+        assert ran.stdout == b"second\n/tmp\n", ran.stderr
+    finally:
+        assert server.cli("template", "rm", "cli-recipe").returncode == 0
+    assert b"cli-recipe" in server.cli("template", "set", "cli-recipe", "--user", "root").stderr
+
+
+@pytest.mark.parametrize("arguments, word", [
+    (["--from", "no-such"], b"no-such"), (["--from", "host", "--isolation", "magic"], b"isolation"),
+    (["--from", "host", "--workdir", "relative"], b"workdir"), (["--image", "UPPER CASE"], b"UPPER CASE"),
+    (["--from", "host", "--image", "debian"], b"--image"), (["--from", "host", "--port", "0"], b"--port"),
+])
+def test_a_bad_recipe_says_what_is_wrong_and_makes_nothing(server, arguments, word):
+    result = server.cli("template", "create", "cli-bad", *arguments)
+    assert result.returncode not in (0, 1) and word in result.stderr, result.stderr
+    assert b"cli-bad" not in server.cli("template", "ls").stdout
+
+
 def test_a_local_server_starts_by_itself():
     folder = tempfile.mkdtemp(prefix="atoll-local-")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("ATOLL")}

@@ -265,6 +265,79 @@ TEST(run_deletes_a_sandbox_that_did_not_start)
 	assert_true(was_requested(I "/n2"));
 }
 
+#define T "/api/sandbox/templates"
+
+TEST(a_template_is_made_from_another_one_with_a_recipe)
+{
+	static const struct canned rows[] = {
+	        {HTTP_GET, T "/host", 200,
+	         .body = "{\"name\":\"host\",\"resources\":{\"cpu\":1,\"memory_mb\":64}}"},
+	        {HTTP_POST, T, 201, .body = "{\"name\":\"web\",\"state\":\"ready\"}"},
+	        {.path = NULL},
+	};
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+
+	assert_int_equal(run_atoll(rows, &out,
+	                           "template create web --from host -p 80 --cpu 2 -e "
+	                           "A=1 -- /bin/server --now"),
+	                 0);
+	assert_string_equal(buf_text(&out), "web is ready\n");
+	assert_true(was_requested(
+	        "{\"name\":\"web\",\"from\":\"host\",\"entrypoint\":[\"/bin/server\",\"--now\"],"
+	        "\"env\":{\"A\":\"1\"},\"ports\":[80],"
+	        "\"resources\":{\"cpu\":2,\"memory_mb\":64,\"disk_mb\":0,\"pids\":0}}"));
+	assert_int_equal(run_atoll(rows, &out, "--json template create web --image debian"), 0);
+	assert_non_null(strstr(buf_text(&out), "\"ready\""));
+	assert_true(was_requested("{\"name\":\"web\",\"image\":\"debian\"}"));
+}
+
+TEST(a_template_is_changed_by_what_is_given)
+{
+	static const struct canned rows[] = {
+	        {HTTP_PATCH, T "/web", 200, .body = "{\"name\":\"web\"}"},
+	        {.path = NULL},
+	};
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+
+	assert_int_equal(run_atoll(rows, &out, "template set web --user root --clear env"), 0);
+	assert_string_equal(buf_text(&out), "web is changed\n");
+	assert_true(was_requested("{\"user\":\"root\",\"env\":{}}"));
+	assert_int_equal(run_atoll(rows, &out, "template set other --user root"), 123);
+	/* Partial limits need the template, which is not there. */
+	assert_int_equal(run_atoll(rows, &out, "template set web --cpu 1"), 123);
+}
+
+TEST(a_wrong_recipe_asks_no_server)
+{
+	static const struct canned rows[] = {{.path = NULL}};
+	static const char *const lines[] = {
+	        "template create web",      "template create web --from a --image b",
+	        "template create --from a", "template create web --from a --port 0",
+	        "template set web",         "template set web --clear name",
+	        "template set --user a"};
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+
+	for (unsigned i = 0; i < COUNT_OF(lines); i++) {
+		assert_int_equal(run_atoll(rows, &out, lines[i]), 122);
+		assert_false(was_requested("/"));
+	}
+}
+
+TEST(a_template_that_is_refused_prints_nothing)
+{
+	static const struct canned rows[] = {
+	        {HTTP_POST, T, 422,
+	         .body = "{\"error\":{\"code\":\"unsupported\","
+	                 "\"message\":\"isolation: no\"}}"},
+	        {.path = NULL},
+	};
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+
+	assert_int_not_equal(
+	        run_atoll(rows, &out, "template create web --from host --isolation microvm"), 0);
+	assert_string_equal(buf_text(&out), "");
+}
+
 TEST(an_unreachable_server_is_unavailable)
 {
 	static const struct canned rows[] = {{.path = NULL}};
@@ -288,6 +361,10 @@ int main(void)
 	        CASE(a_stream_that_breaks_is_resumed_from_its_last_byte),
 	        CASE(run_waits_for_its_sandbox_and_deletes_it),
 	        CASE(run_deletes_a_sandbox_that_did_not_start),
+	        CASE(a_template_is_made_from_another_one_with_a_recipe),
+	        CASE(a_template_is_changed_by_what_is_given),
+	        CASE(a_wrong_recipe_asks_no_server),
+	        CASE(a_template_that_is_refused_prints_nothing),
 	        CASE(an_unreachable_server_is_unavailable),
 	};
 

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/recipe.h"
+
+#include <string.h>
+
+#define PORTS_MAX 64
+#define PORT_MAX 65535
+
+/* What can be emptied, by the name of its option where it has one. */
+static const struct field {
+	const char *name, *option, *empty;
+} fields[] = {
+        {"description", "description", "\"\""},
+        {"runtime", "runtime", "\"\""},
+        {"user", "user", "\"\""},
+        {"workdir", "workdir", "\"\""},
+        {"env", "env", "{}"},
+        {"ports", "port", "[]"},
+        {"entrypoint", NULL, "[]"},
+        {"resources", NULL, "{}"},
+};
+static const char *const limits_options[] = {"cpu", "memory", "disk", "pids", NULL};
+static const char *const texts[] = {"description", "runtime", "isolation", "user", "workdir", NULL};
+
+static void begin(struct buf *out, const char *member)
+{
+	buf_addf(out, "%s\"%s\":", out->size > 1 ? "," : "", member);
+}
+
+static unsigned count_limits(const struct arguments *args)
+{
+	unsigned count = 0;
+
+	for (const char *const *name = limits_options; *name; name++)
+		count += arguments_has(args, *name);
+	return count;
+}
+
+bool recipe_needs_limits(const struct arguments *args)
+{
+	unsigned count = count_limits(args);
+
+	return count > 0 && count < COUNT_OF(limits_options) - 1;
+}
+
+static bool is_given(const struct arguments *args, const struct field *field)
+{
+	if (strcmp(field->name, "entrypoint") == 0)
+		return args->inner != NULL;
+	if (strcmp(field->name, "resources") == 0)
+		return count_limits(args) > 0;
+	return arguments_has(args, field->option);
+}
+
+static const struct field *find_field(const char *name)
+{
+	for (unsigned i = 0; i < COUNT_OF(fields); i++) {
+		if (strcmp(fields[i].name, name) == 0)
+			return &fields[i];
+	}
+	return NULL;
+}
+
+static bool is_named_before(const struct arguments *args, unsigned index)
+{
+	const char *name = arguments_text_at(args, "clear", index);
+
+	for (unsigned i = 0; i < index; i++) {
+		if (strcmp(arguments_text_at(args, "clear", i), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int write_cleared(const struct arguments *args, struct buf *out, struct error *err)
+{
+	const char *name;
+
+	for (unsigned i = 0; (name = arguments_text_at(args, "clear", i)); i++) {
+		const struct field *field = find_field(name);
+
+		if (!field) {
+			(void)FAIL(err, ERROR_INVALID,
+			           "option '--clear': '%.64s' cannot be emptied", name);
+			error_hint(err, "one of description, runtime, user, workdir, env, ports, "
+			                "entrypoint, resources");
+			return -1;
+		}
+		if (is_given(args, field))
+			return FAIL(err, ERROR_INVALID, "'%s' is both given and emptied", name);
+		if (is_named_before(args, i))
+			continue;
+		begin(out, name);
+		buf_add_text(out, field->empty);
+	}
+	return 0;
+}
+
+static void write_texts(const struct arguments *args, struct buf *out)
+{
+	for (const char *const *name = texts; *name; name++) {
+		const char *text = arguments_text(args, *name, NULL);
+
+		if (!text)
+			continue;
+		begin(out, *name);
+		json_write_text(out, span_of(text));
+	}
+}
+
+static int write_env(struct cli *cli, struct buf *out)
+{
+	const char *env;
+
+	if (!arguments_has(&cli->args, "env"))
+		return 0;
+	if (session_env_json(cli->arena, arguments_list(cli, "env"), &env, cli->err) < 0)
+		return -1;
+	begin(out, "env");
+	buf_add_text(out, env);
+	return 0;
+}
+
+static int write_ports(const struct arguments *args, struct buf *out, struct error *err)
+{
+	const char *text;
+	int64_t port;
+
+	if (!arguments_has(args, "port"))
+		return 0;
+	begin(out, "ports");
+	for (unsigned i = 0; (text = arguments_text_at(args, "port", i)); i++) {
+		if (i == PORTS_MAX)
+			return FAIL(err, ERROR_INVALID, "option '--port': at most %d", PORTS_MAX);
+		if (span_parse_whole(span_of(text), 1, PORT_MAX, &port, err) < 0)
+			return FAIL_CONTEXT(err, "option '--port'");
+		buf_addf(out, "%c%lld", i > 0 ? ',' : '[', (long long)port);
+	}
+	buf_add_byte(out, ']');
+	return 0;
+}
+
+static void write_entrypoint(const char **words, struct buf *out)
+{
+	if (!words)
+		return;
+	begin(out, "entrypoint");
+	buf_add_byte(out, '[');
+	for (const char **word = words; *word; word++) {
+		if (word > words)
+			buf_add_byte(out, ',');
+		json_write_text(out, span_of(*word));
+	}
+	buf_add_byte(out, ']');
+}
+
+static int write_limits(const struct arguments *args, const struct json_value *limits,
+                        struct buf *out, struct error *err)
+{
+	const struct sandbox_resources so_far = {
+	        .cpu = json_number(json_get(limits, "cpu"), 0),
+	        .memory_mb = json_whole(json_get(limits, "memory_mb"), 0),
+	        .disk_mb = json_whole(json_get(limits, "disk_mb"), 0),
+	        .pids = json_whole(json_get(limits, "pids"), 0),
+	};
+	struct sandbox_resources layers[] = {{0}, so_far}, r;
+
+	if (count_limits(args) == 0)
+		return 0;
+	if (resources_parse(args, &layers[0], err) < 0)
+		return -1;
+	r = sandbox_resources_resolve(layers, COUNT_OF(layers), &(struct sandbox_resources){0});
+	begin(out, "resources");
+	buf_addf(out, "{\"cpu\":%g,\"memory_mb\":%lld,\"disk_mb\":%lld,\"pids\":%lld}", r.cpu,
+	         (long long)r.memory_mb, (long long)r.disk_mb, (long long)r.pids);
+	return 0;
+}
+
+int recipe_write(struct cli *cli, const struct json_value *limits, struct buf *out)
+{
+	const struct arguments *args = &cli->args;
+
+	write_texts(args, out);
+	write_entrypoint(args->inner, out);
+	if (write_env(cli, out) < 0 || write_ports(args, out, cli->err) < 0 ||
+	    write_limits(args, limits, out, cli->err) < 0)
+		return -1;
+	return write_cleared(args, out, cli->err);
+}
