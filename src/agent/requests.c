@@ -34,11 +34,23 @@ static int find(struct call *call, uint64_t id, struct process **ret, struct err
 	return 0;
 }
 
+static uint32_t count_in_use(struct agent *a)
+{
+	uint32_t count = 0;
+
+	LIST_EACH (&a->processes, item) {
+		const struct process *p = LIST_ENTRY(item, struct process, item);
+
+		count += !p->over && !(p->info.flags & AGENT_EXEC_RESIDENT);
+	}
+	return count;
+}
+
 static int run_ping(struct call *call, struct error *err)
 {
 	struct agent *a = call->connection->agent;
 	struct agent_pong pong = {.protocol = AGENT_PROTOCOL,
-	                          .processes = a->running_count,
+	                          .processes = count_in_use(a),
 	                          .connections = a->connection_count,
 	                          .uptime_ms = (uint64_t)(clock_monotonic_ms() - a->started_ms),
 	                          .boot_id = a->boot_id.text};

@@ -91,7 +91,7 @@ extern const struct wire_member agent_done_shape[];
 
 struct agent_pong {
 	uint32_t protocol;
-	uint32_t processes;   /* running */
+	uint32_t processes;   /* running ones that are not resident */
 	uint32_t connections; /* open ones, this one included */
 	uint64_t uptime_ms;
 	const char *boot_id; /* random per agent start */
@@ -106,6 +106,7 @@ enum agent_exec_flag {
 	AGENT_EXEC_END_ON_CLOSE =
 	        1 << 3, /* kill the tree when the connection breaks (else it goes on) */
 	AGENT_EXEC_NO_PRIVILEGES = 1 << 4, /* PR_SET_NO_NEW_PRIVS */
+	AGENT_EXEC_RESIDENT = 1 << 5,      /* the sandbox's own: no sign that somebody uses it */
 };
 
 struct agent_exec {

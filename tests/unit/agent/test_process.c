@@ -92,6 +92,45 @@ TEST(what_cannot_be_started_says_why)
 	box_end(&b);
 }
 
+static uint32_t count_in_use(struct box *b)
+{
+	AUTO_CLOSE int fd = box_connect(b);
+	struct agent_pong pong;
+
+	say(b, fd, AGENT_PING, NULL, NULL);
+	HEAR(b, fd, AGENT_PONG, agent_pong, &pong);
+	return pong.processes;
+}
+
+static void start_detached(struct box *b, int fd, uint32_t flags)
+{
+	struct agent_exec command = shell(b, "exec sleep 1000");
+	struct agent_process started;
+
+	command.flags = AGENT_EXEC_DETACH | flags;
+	say(b, fd, AGENT_EXEC, agent_exec_shape, &command);
+	HEAR(b, fd, AGENT_STARTED, agent_process, &started);
+	(void)hear_done(b, fd);
+	assert_int_equal(started.state, AGENT_PROCESS_RUNNING);
+}
+
+TEST(a_resident_command_runs_and_is_not_counted_as_use)
+{
+	struct box b = box_start(BOX_HOST);
+	AUTO_CLOSE int fd = box_connect(&b);
+
+	start_detached(&b, fd, AGENT_EXEC_RESIDENT);
+	assert_int_equal(count_in_use(&b), 0);
+	start_detached(&b, fd, 0);
+	assert_int_equal(count_in_use(&b), 1);
+	for (uint64_t i = 1; i <= 2; i++) {
+		say(&b, fd, AGENT_SIGNAL, agent_signal_shape,
+		    &(struct agent_signal){.process = i, .signal = SIGKILL});
+		(void)hear_done(&b, fd);
+	}
+	box_end(&b);
+}
+
 TEST(a_command_sees_a_small_environment_and_what_was_asked_for)
 {
 	struct box b;
@@ -206,6 +245,7 @@ int main(void)
 	           CASE(one_connection_runs_one_command_after_the_other),
 	           CASE(a_signal_that_ends_a_command_is_told),
 	           CASE(what_cannot_be_started_says_why),
+	           CASE(a_resident_command_runs_and_is_not_counted_as_use),
 	           CASE(a_command_sees_a_small_environment_and_what_was_asked_for),
 	           CASE(a_command_gets_its_three_descriptors_and_nothing_else),
 	           CASE(stdin_comes_with_the_request_or_piece_by_piece),
