@@ -75,13 +75,36 @@ static void add_texts(struct buf *out, const struct json_value *list)
 	}
 }
 
+/* A shell or an interpreter alone waits for somebody at a terminal: most images that are made to be
+ * built upon name one, and without a terminal it ends at once. That is nothing to start. */
+static bool is_interactive(const struct json_value *entrypoint, const struct json_value *command)
+{
+	static const char *const programs[] = {"bash", "sh",   "zsh",    "ash",     "dash",
+	                                       "fish", "node", "python", "python3", NULL};
+	const struct json_value *only = json_count(entrypoint) ? entrypoint : command;
+	const char *path = json_text(json_at(only, 0), ""), *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	if (json_count(entrypoint) + json_count(command) != 1)
+		return false;
+	for (size_t i = 0; programs[i]; i++)
+		if (strcmp(name, programs[i]) == 0)
+			return true;
+	return false;
+}
+
 static const char *format_command(struct arena *a, const struct json_value *config)
 {
+	const struct json_value *entrypoint = json_get(config, "Entrypoint");
+	const struct json_value *command = json_get(config, "Cmd");
 	AUTO(buf_done) struct buf out = BUF(TEXT_MAX);
 
+	if (is_interactive(entrypoint, command))
+		return "[]";
+
 	buf_add_byte(&out, '[');
-	add_texts(&out, json_get(config, "Entrypoint"));
-	add_texts(&out, json_get(config, "Cmd"));
+	add_texts(&out, entrypoint);
+	add_texts(&out, command);
 	buf_add_byte(&out, ']');
 	return out.overflowed ? "[]" : arena_copy(a, buf_span(&out));
 }

@@ -84,6 +84,32 @@ TEST(an_images_own_words_are_taken_over)
 	scratch_done(&s);
 }
 
+TEST(a_shell_or_an_interpreter_alone_is_no_entrypoint)
+{
+	static const char *const rows[][2] = {
+	        {"{\"config\":{\"Cmd\":[\"bash\"]}}", "[]"},
+	        {"{\"config\":{\"Cmd\":[\"/bin/sh\"]}}", "[]"},
+	        {"{\"config\":{\"Entrypoint\":[\"/usr/local/bin/python3\"]}}", "[]"},
+	        {"{\"config\":{\"Entrypoint\":null,\"Cmd\":[\"node\"]}}", "[]"},
+	        {"{\"config\":{\"Cmd\":[\"bash\",\"-l\"]}}", "[\"bash\",\"-l\"]"},
+	        {"{\"config\":{\"Entrypoint\":[\"entry.sh\"],\"Cmd\":[\"node\"]}}",
+	         "[\"entry.sh\",\"node\"]"},
+	        {"{\"config\":{\"Cmd\":[\"/srv/bashful\"]}}", "[\"/srv/bashful\"]"},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct scratch s = new_layout(INDEX, MANIFEST, rows[i][0]);
+		struct arena a = {0};
+		struct image_config config;
+		struct error err = {0};
+
+		assert_int_equal(oci_config_load(&a, s.path, &config, &err), 0);
+		assert_string_equal(config.entrypoint_json, rows[i][1]);
+		arena_done(&a);
+		scratch_done(&s);
+	}
+}
+
 TEST(an_image_that_says_nothing_is_fine)
 {
 	struct scratch s = new_layout(INDEX, MANIFEST, "{}");
@@ -145,6 +171,7 @@ int main(void)
 	return RUN(CASE(what_is_saved_is_loaded),
 	           CASE(a_description_without_its_template_is_not_loaded),
 	           CASE(an_images_own_words_are_taken_over),
+	           CASE(a_shell_or_an_interpreter_alone_is_no_entrypoint),
 	           CASE(an_image_that_says_nothing_is_fine),
 	           CASE(layouts_that_make_no_sense_are_refused),
 	           CASE(a_user_that_is_no_name_is_left_out));
