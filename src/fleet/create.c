@@ -109,6 +109,11 @@ int act_make(struct act *a, const struct template_record *t, int64_t begun_ns, s
 		return -1;
 	}
 	fault_point("api", "create-made");
+	if (entrypoint_start(a, t, err) < 0) {
+		error_context(err, "create sandbox '%s'", a->record.name);
+		act_fail(a, err);
+		return -1;
+	}
 	if (finish_start(a, &created, begun_ns, err) < 0 ||
 	    store_sync_wait(f->store, sync, err) < 0) {
 		/* Made, but the store could not be told: without a row that says so it must not
@@ -136,7 +141,7 @@ int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns
 		return -1;
 	fault_point("api", "start-recorded");
 	if (f->ops->start(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) == 0 &&
-	    finish_start(a, &created, begun_ns, err) == 0)
+	    entrypoint_start(a, t, err) == 0 && finish_start(a, &created, begun_ns, err) == 0)
 		return 0;
 	if (a->record.actual != SANDBOX_CREATING)
 		return -1;

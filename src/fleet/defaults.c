@@ -37,31 +37,38 @@ static void put_object(struct environment *e, const struct json_value *object)
 	}
 }
 
-/* What template and row give. Kept, once worked out: a change of the template is for sandboxes that
- * are made after it. */
+int defaults_of(const struct fleet *f, struct arena *a, const struct sandbox_record *r,
+                const struct template_record *t, struct fleet_defaults *ret, struct error *err)
+{
+	/* Who shares the host's files and users has none of the template's: a folder is home,
+	 * project and all, and the agent knows its path. */
+	bool is_own = (f->ops->abilities & PROVIDER_CAN_ISOLATE) != 0;
+	const char *user = is_own ? t->user : "", *workdir = is_own ? t->workdir : "";
+	const struct json_value *of_template, *of_row;
+	struct environment e = {.arena = a};
+
+	if (json_load(a, span_of(t->env_json), &of_template, err) < 0 ||
+	    json_load(a, span_of(r->env_json), &of_row, err) < 0)
+		return FAIL_CONTEXT(err, "environment of sandbox '%s'", r->name);
+	e.items = ARENA_ARRAY(a, const char *, json_count(of_template) + json_count(of_row) + 2);
+	if (*workdir)
+		put(&e, "ATOLL_PROJECT_DIR", workdir);
+	put_object(&e, of_template);
+	put_object(&e, of_row);
+	*ret = (struct fleet_defaults){.env = e.items, .user = user, .workdir = workdir};
+	return 0;
+}
+
+/* Kept, once worked out: a change of the template is for sandboxes that are made after it. */
 static int work_out(struct fleet *f, struct arena *a, const struct sandbox_record *r,
                     struct fleet_defaults *ret, struct error *err)
 {
 	const struct fleet_ref ref = {r->project_id, r->template_id};
-	const struct json_value *of_template, *of_row;
-	struct environment e = {.arena = a};
 	struct template_record t;
 
-	if (template_find(f, a, &ref, &t, err) < 0 ||
-	    json_load(a, span_of(t.env_json), &of_template, err) < 0 ||
-	    json_load(a, span_of(r->env_json), &of_row, err) < 0)
+	if (template_find(f, a, &ref, &t, err) < 0)
 		return FAIL_CONTEXT(err, "environment of sandbox '%s'", r->name);
-	/* Who shares the host's files and users has none of the template's: a folder is home,
-	 * project and all, and the agent knows its path. */
-	if (!(f->ops->abilities & PROVIDER_CAN_ISOLATE))
-		t.user = t.workdir = "";
-	e.items = ARENA_ARRAY(a, const char *, json_count(of_template) + json_count(of_row) + 2);
-	if (*t.workdir)
-		put(&e, "ATOLL_PROJECT_DIR", t.workdir);
-	put_object(&e, of_template);
-	put_object(&e, of_row);
-	*ret = (struct fleet_defaults){.env = e.items, .user = t.user, .workdir = t.workdir};
-	return 0;
+	return defaults_of(f, a, r, &t, ret, err);
 }
 
 int fleet_defaults(struct fleet *fleet, struct arena *a, const struct sandbox_record *r,

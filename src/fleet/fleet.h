@@ -117,9 +117,9 @@ struct fleet_recipe {
 };
 MUST_CHECK int fleet_recipe_check(const struct fleet *fleet, const struct fleet_recipe *recipe,
                                   struct error *err);
-/* For sandboxes that are made from then on; commands of those that are there may see it when the
- * server has started again. Refuses what is not the project's own; a NULL
- * project is the server's operator. */
+/* For sandboxes that are made from then on. One that is there has the new entrypoint when it is
+ * started again; its commands may see the rest once it or the server has started again. Refuses
+ * what is not the project's own; a NULL project is the server's operator. */
 MUST_CHECK int fleet_template_change(struct fleet *fleet, struct arena *a,
                                      const struct fleet_ref *ref, const struct fleet_recipe *recipe,
                                      struct template_record *ret, struct error *err);

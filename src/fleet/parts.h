@@ -2,9 +2,9 @@
 /* fleet/parts.h — what the files of this folder share.
  *
  * request.c: from what a caller asks to a row. create.c: from a row to a started sandbox. life.c:
- * start, stop, delete. recover.c: what to do about a row when the provider tells another story.
- * tick.c: what time does. templates.c, defaults.c, cache.h: what those need. act.c: one thread's
- * work on one sandbox. */
+ * start, stop, delete. entrypoint.c: what a template starts. recover.c: what to do about a row when
+ * the provider tells another story. tick.c: what time does. templates.c, defaults.c, cache.h: what
+ * those need. act.c: one thread's work on one sandbox. */
 #pragma once
 
 #include <pthread.h>
@@ -108,6 +108,20 @@ MUST_CHECK int act_restart(struct act *a, const struct template_record *t, int64
                            struct error *err);
 /* Moves to FAILED with the error's text and leaves nothing with the provider. */
 void act_fail(struct act *a, const struct error *why);
+
+/* ---- defaults.c ---- */
+
+/* What template and row give its commands. */
+MUST_CHECK int defaults_of(const struct fleet *f, struct arena *a, const struct sandbox_record *r,
+                           const struct template_record *t, struct fleet_defaults *ret,
+                           struct error *err);
+
+/* ---- entrypoint.c ---- */
+
+/* Starts what the template has for that, once the provider runs the sandbox; returns when the
+ * program has been executed. Its end is nobody's concern. One that cannot be started fails: what
+ * then becomes of the sandbox is the caller's. */
+MUST_CHECK int entrypoint_start(struct act *a, const struct template_record *t, struct error *err);
 
 /* ---- life.c ---- */
 

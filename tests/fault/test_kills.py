@@ -28,7 +28,9 @@ def named_steps(folder, call):
 
 
 BROKER_STEPS = named_steps("broker", r'fault_point\("broker", ')
-API_STEPS = named_steps("fleet", r'fault_point\("api", ')
+# One step comes only with a template that has an entrypoint: it has a test of its own.
+ENTRYPOINT_STEP = "create-entrypoint"
+API_STEPS = [step for step in named_steps("fleet", r'fault_point\("api", ') if step != ENTRYPOINT_STEP]
 
 
 def truth(server):
@@ -48,10 +50,10 @@ def truth(server):
     api.close()
 
 
-def use(api, sandbox=None):
+def use(api, template="host"):
     """One create, exec and delete; whatever fails is expected to, by an error and not by hanging."""
     with contextlib.suppress(atoll.ApiError, OSError, ConnectionError):
-        made = api.create(internet=False, persistent=True)["id"]
+        made = api.create(template=template, internet=False, persistent=True)["id"]
         api.exec(made, "true")
         api.post(f"{PATH}/{made}/stop")
         api.post(f"{PATH}/{made}/start")
@@ -94,6 +96,23 @@ def test_the_api_process_dies_at_a_step(private_server, step):
         with contextlib.suppress(AssertionError):
             private_server.wait_ready(10)
         use(private_server.api(timeout=20))
+    clean_after(private_server)
+
+
+def test_the_api_process_dies_when_the_entrypoint_has_been_started(private_server):
+    """It is recorded as being made: what comes back takes it away, and starts nothing a second time."""
+    private_server.environment["ATOLL_FAULT"] = f"api:{ENTRYPOINT_STEP}:kill"
+    private_server.start()
+    private_server.api().post("/api/sandbox/templates",
+                              {"name": "sleeper", "from": "host", "entrypoint": ["/bin/sleep", "1000"]})
+    for _ in range(2):
+        private_server.wait_ready(10)
+        victim = private_server.pid_of("api")
+        use(private_server.api(timeout=20), "sleeper")
+        atoll.wait_for(lambda: private_server.pid_of("api") not in (None, victim), 10, "another api process")
+    private_server.wait_ready(10)
+    rows = private_server.api().get(f"{PATH}?limit=1000")["items"]
+    assert rows and all(row["state"] == "failed" for row in rows)
     clean_after(private_server)
 
 

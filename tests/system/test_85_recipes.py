@@ -8,7 +8,7 @@ import atoll
 pytestmark = pytest.mark.needs_root
 PATH = "/api/sandbox/templates"
 RECIPE = {"from": "host", "description": "a server", "env": {"MODE": "test"}, "ports": [3000], "user": "1000",
-          "workdir": "/tmp", "entrypoint": ["/bin/server", "--now"],
+          "workdir": "/tmp", "entrypoint": ["/bin/sleep", "1000"],
           "resources": {"cpu": 0.25, "memory_mb": 128, "disk_mb": 256, "pids": 64}}
 
 

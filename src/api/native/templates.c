@@ -112,7 +112,7 @@ enum { TEMPLATE_RESOURCES };
 	JSON_TEXT_MAP_MEMBER(template_body, env, .max = 256,                                       \
 	                     .about = "replaces the whole environment"),                           \
 	JSON_TEXT_LIST_MEMBER(template_body, entrypoint, .max = 64,                                \
-	                      .about = "program and arguments; kept with the template"),           \
+	                      .about = "program and arguments that a sandbox starts with"),        \
 	JSON_RAW_MEMBER(template_body, ports, .about = "list of up to 64 numbers from 1 to 65535", \
 	                .example = "[3000]")
 static const struct json_member template_request_members[] = {

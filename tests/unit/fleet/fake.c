@@ -126,21 +126,48 @@ struct fake_connection {
 	int fd; /* the agent's end */
 };
 
-/* An agent that answers one ping. */
+static int answer_ping(struct fake *f, struct buf *out, struct error *err)
+{
+	struct agent_pong pong = {
+	        .protocol = AGENT_PROTOCOL, .processes = f->processes, .boot_id = "fake"};
+
+	return wire_encode(out, AGENT_PONG, agent_pong_shape, &pong, err);
+}
+
+static int answer_exec(struct fake *f, struct span payload, struct buf *out, struct error *err)
+{
+	const struct agent_process started = {.process = 1, .pid = 2, .exit_code = -1};
+	const struct agent_failed failed = {
+	        .code = f->exec_fails, .text = "the agent fails on purpose", .hint = ""};
+
+	f->execs++;
+	if (wire_decode(&f->arena, payload, agent_exec_shape, &f->exec, sizeof(f->exec), err) < 0)
+		return -1;
+	if (f->exec_fails)
+		return wire_encode(out, AGENT_FAILED, agent_failed_shape, &failed, err);
+	if (wire_encode(out, AGENT_STARTED, agent_process_shape, &started, err) < 0)
+		return -1;
+	return wire_encode(out, AGENT_DONE, agent_done_shape, &(struct agent_done){0}, err);
+}
+
+/* An agent that answers one request. */
 static void *fake_agent(void *argument)
 {
 	AUTO(buf_done) struct buf in = BUF(WIRE_PAYLOAD_MAX);
 	AUTO(buf_done) struct buf out = BUF(WIRE_PAYLOAD_MAX);
 	struct fake_connection *connection = argument;
-	struct agent_pong pong = {.protocol = AGENT_PROTOCOL, .boot_id = "fake"};
+	struct fake *f = connection->fake;
 	struct error err = {0};
 	uint16_t type;
+	int answered = -1;
 
-	pthread_mutex_lock(&connection->fake->mutex);
-	pong.processes = connection->fake->processes;
-	pthread_mutex_unlock(&connection->fake->mutex);
-	if (wire_receive(connection->fd, deadline_in(5000), &type, &in, &err) == 0 &&
-	    wire_encode(&out, AGENT_PONG, agent_pong_shape, &pong, &err) == 0)
+	if (wire_receive(connection->fd, deadline_in(5000), &type, &in, &err) == 0) {
+		pthread_mutex_lock(&f->mutex);
+		answered = type == AGENT_EXEC ? answer_exec(f, buf_span(&in), &out, &err)
+		                              : answer_ping(f, &out, &err);
+		pthread_mutex_unlock(&f->mutex);
+	}
+	if (answered == 0)
 		(void)!wire_send(connection->fd, buf_span(&out), deadline_in(5000), &err);
 	close(connection->fd);
 	free(connection);
@@ -190,6 +217,7 @@ void fake_init(struct fake *f)
 void fake_done(struct fake *f)
 {
 	map_done(&f->sandboxes);
+	arena_done(&f->arena);
 	pthread_cond_destroy(&f->changed);
 	pthread_mutex_destroy(&f->mutex);
 }

@@ -53,6 +53,10 @@ struct fake {
 	bool is_gate_shut;
 	unsigned at_gate;
 	uint32_t processes; /* that its agents tell of */
+	struct arena arena;
+	struct agent_exec exec; /* the last one that an agent was sent; in the arena */
+	unsigned execs;
+	enum error_code exec_fails; /* how; ERROR_NONE: it does not */
 };
 
 extern char fake_running[], fake_files[];

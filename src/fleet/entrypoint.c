@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "fleet/parts.h"
+
+#define LABEL "entrypoint"
+
+static int load_words(struct arena *a, const struct template_record *t, const char ***ret,
+                      struct error *err)
+{
+	const struct json_value *list;
+	const char **words;
+	size_t count;
+
+	if (json_load(a, span_of(t->entrypoint_json), &list, err) < 0)
+		return FAIL_CONTEXT(err, "entrypoint of template '%s'", t->name);
+	count = json_count(list);
+	words = ARENA_ARRAY(a, const char *, count + 1);
+	for (size_t i = 0; i < count; i++)
+		words[i] = json_text(json_at(list, i), "");
+	*ret = words;
+	return 0;
+}
+
+/* Answered when the program has been executed, or could not be. */
+static int run(struct act *a, const struct agent_exec *exec, struct error *err)
+{
+	struct fleet *f = a->fleet;
+	struct agent_process started;
+	const struct compute_call call = {
+	        .type = AGENT_EXEC,
+	        .shape = agent_exec_shape,
+	        .message = exec,
+	        .reply_type = AGENT_STARTED,
+	        .reply_shape = agent_process_shape,
+	        .reply = &started,
+	        .reply_size = sizeof(started),
+	};
+
+	return compute_call(f->provider, a->record.id, a->arena, &call,
+	                    deadline_in(CALL_TIMEOUT_MS), err);
+}
+
+/* To the agent a missing program is not found and one that may not be run forbidden. The caller
+ * would take that for the sandbox, and for his key: what is wrong is the template. */
+static bool is_templates_fault(const struct error *err)
+{
+	return err->code == ERROR_NOT_FOUND || err->code == ERROR_FORBIDDEN ||
+	       err->code == ERROR_INVALID || err->sys_errno == ENOEXEC;
+}
+
+static int fail(const struct template_record *t, const char *program, struct error *err)
+{
+	if (is_templates_fault(err)) {
+		err->code = ERROR_CONFLICT;
+		error_hint(err, "change entrypoint, user or workdir of template '%.64s'", t->name);
+	}
+	return FAIL_CONTEXT(err, "entrypoint '%.80s'", program);
+}
+
+int entrypoint_start(struct act *a, const struct template_record *t, struct error *err)
+{
+	struct fleet_defaults defaults;
+	const char **words;
+
+	/* Most have none, and pay nothing for it. */
+	if (!*t->entrypoint_json || strcmp(t->entrypoint_json, "[]") == 0)
+		return 0;
+	if (load_words(a->arena, t, &words, err) < 0 ||
+	    defaults_of(a->fleet, a->arena, &a->record, t, &defaults, err) < 0)
+		return -1;
+	if (!words[0])
+		return 0;
+	const struct agent_exec exec = {
+	        .args = words,
+	        .env = defaults.env,
+	        .cwd = defaults.workdir,
+	        .user = defaults.user,
+	        .label = LABEL,
+	        .flags = AGENT_EXEC_DETACH | AGENT_EXEC_RESIDENT,
+	};
+	if (provider_require(a->fleet->provider, PROVIDER_CAN_EXEC, err) < 0 ||
+	    run(a, &exec, err) < 0)
+		return fail(t, words[0], err);
+	fault_point("api", "create-entrypoint");
+	return 0;
+}
