@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Brokers share their part of each cgroup tree and one nft table: the last to end takes them along. Here and not
+beside the system tests, whose own server lives as long as they do."""
+
+import fcntl
+import glob
+import pathlib
+import subprocess
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+LOCK = pathlib.Path("/run/atoll/instances.lock")
+
+
+def shared():
+    """What every broker of this machine shares: its part of each cgroup tree, and the nft table."""
+    table = subprocess.run(["nft", "list", "table", "inet", "atoll"], capture_output=True, check=False)
+    return glob.glob("/sys/fs/cgroup/*/atoll") + glob.glob("/sys/fs/cgroup/atoll") + \
+        (["inet atoll"] if table.returncode == 0 else [])
+
+
+def skip_unless_alone():
+    """As a broker finds out whether it is the last one: nobody else holds the lock."""
+    if not LOCK.exists():
+        return
+    with open(LOCK, "rb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pytest.skip("another Atoll runs on this machine: what is shared stays")
+
+
+def test_the_last_server_takes_along_what_all_share(private_server):
+    skip_unless_alone()
+    api = private_server.start().api()
+    with api.sandbox(internet=True) as sandbox:
+        api.exec(sandbox, "true")
+        assert [name for name in shared() if name.startswith("/sys")]
+    atoll.Host(private_server.data).wait_clean()
+    api.close()
+    private_server.stop()
+    skip_unless_alone()
+    atoll.wait_for(lambda: not shared(), 10, f"nothing shared is left, but {shared()}")
