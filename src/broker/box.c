@@ -307,12 +307,14 @@ static unsigned count_list(const struct list *list)
 	return count;
 }
 
-/* Cells are there in most cases; else as many makers as there are waiters, within reason. */
+/* Cells are there in most cases; else there are as many under way as there are waiters, within
+ * reason. */
 static int begin_or_wait(struct box *box, struct error *err)
 {
 	struct boxes *b = box->boxes;
 	enum cell_kind kind = box->internet ? CELL_INTERNET : CELL_BLOCKED;
 	struct cell *cell = list_is_empty(&b->waiting[kind]) ? cells_take(b->cells, kind) : NULL;
+	unsigned waiting;
 
 	(void)snprintf(b->cells->likely_template, sizeof(b->cells->likely_template), "%s",
 	               box->template_name);
@@ -322,10 +324,10 @@ static int begin_or_wait(struct box *box, struct error *err)
 		return 0;
 	}
 	list_append(&b->waiting[kind], &box->item);
-	if (b->cells->making_count[kind] >= MAKERS_MAX ||
-	    b->cells->making_count[kind] >= count_list(&b->waiting[kind]))
+	waiting = count_list(&b->waiting[kind]);
+	if (b->cells->maker_count[kind] >= MAKERS_MAX || b->cells->making_count[kind] >= waiting)
 		return 0;
-	return cells_make(b->cells, kind, err);
+	return cells_make(b->cells, kind, waiting - b->cells->making_count[kind], err);
 }
 
 static bool has_files(const struct boxes *b, const char *id)

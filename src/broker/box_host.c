@@ -84,7 +84,7 @@ static NORETURN void become_agent(struct box *box, int listen_fd)
 
 	host_group_name(box->slot, group);
 	if (host->cgroups.ops->enter)
-		(void)!host->cgroups.ops->enter(&host->cgroups, group, &ignored);
+		(void)!host->cgroups.ops->enter(&host->cgroups, group, 0, &ignored);
 	(void)snprintf(files, sizeof(files), "%s/host-files/%s", host->data_path, box->id);
 	(void)setsid();
 	(void)umask(022);

@@ -21,7 +21,7 @@ void cells_init(struct cell_pool *pool, struct host *host, struct events *events
                 struct slots *slots)
 {
 	*pool = (struct cell_pool){.host = host, .events = events, .slots = slots};
-	list_init(&pool->making);
+	list_init(&pool->makers);
 	list_init(&pool->rest.item);
 	for (unsigned i = 0; i < CELL_KIND_COUNT; i++)
 		list_init(&pool->ready[i]);
@@ -38,7 +38,6 @@ void cell_free(struct cell *cell)
 	fd_forget(&cell->stored_fd);
 	fd_forget(&cell->mounts_fd);
 	fd_forget(&cell->root_fd);
-	fd_forget(&cell->report_fd);
 	free(cell);
 }
 
@@ -62,16 +61,29 @@ static void discard(struct cell *cell)
 	cell_free(cell);
 }
 
-/* An agent whose maker was ended before it told us of it is met in its cgroup. */
+/* An agent whose maker was ended before it told us of it is met in its cgroup, or ends as it is in
+ * none yet. */
+static void maker_end(struct maker *maker)
+{
+	struct cell_pool *pool = maker->pool;
+
+	watch_stop(pool->events, &maker->reports);
+	job_cancel(&maker->job);
+	list_remove(&maker->item);
+	pool->maker_count[maker->kind]--;
+	for (unsigned i = maker->done; i < maker->count; i++) {
+		pool->making_count[maker->kind]--;
+		discard(maker->cells[i]);
+	}
+	fd_forget(&maker->report_fd);
+	free(maker);
+}
+
 void cells_close(struct cell_pool *pool)
 {
 	timer_stop(&pool->rest);
-	LIST_EACH (&pool->making, item) {
-		struct cell *cell = LIST_ENTRY(item, struct cell, item);
-
-		job_cancel(&cell->job);
-		discard(cell);
-	}
+	LIST_EACH (&pool->makers, item)
+		maker_end(LIST_ENTRY(item, struct maker, item));
 	for (unsigned i = 0; i < CELL_KIND_COUNT; i++)
 		LIST_EACH (&pool->ready[i], item)
 			discard(LIST_ENTRY(item, struct cell, item));
@@ -100,7 +112,7 @@ struct cell *cells_take(struct cell_pool *pool, enum cell_kind kind)
 	return NULL;
 }
 
-static int take_report(struct cell *cell, struct error *err)
+static int take_report(struct maker *maker, struct cell *cell, struct error *err)
 {
 	AUTO(buf_done) struct buf packet = BUF(sizeof(struct maker_report) + 1);
 	int *const places[] = {&cell->pidfd, &cell->ids_fd, &cell->stored_fd, &cell->mounts_fd,
@@ -108,7 +120,7 @@ static int take_report(struct cell *cell, struct error *err)
 	struct wire_fds fds = {.count = 0};
 	struct maker_report report;
 
-	if (wire_receive_packet(cell->report_fd, deadline_in(0), &packet, &fds, err) < 0)
+	if (wire_receive_packet(maker->report_fd, deadline_in(0), &packet, &fds, err) < 0)
 		return FAIL_CONTEXT(err, "maker ended early");
 	if (packet.size != sizeof(report)) {
 		wire_fds_close(&fds);
@@ -128,19 +140,17 @@ static int take_report(struct cell *cell, struct error *err)
 	return 0;
 }
 
-static void on_maker_end(struct job *job, int status)
+/* The next cell is made, or the maker has come to an end. */
+static void take_cell(struct maker *maker)
 {
-	struct cell *cell = CONTAINER_OF(job, struct cell, job);
-	struct cell_pool *pool = cell->pool;
-	enum cell_kind kind = cell->kind;
+	struct cell_pool *pool = maker->pool;
+	struct cell *cell = maker->cells[maker->done++];
+	enum cell_kind kind = maker->kind;
 	struct error err = {0};
 
-	(void)status; /* the report tells more */
-	list_remove(&cell->item);
 	pool->making_count[kind]--;
 	fd_forget(&cell->setup_far_fd);
-	if (take_report(cell, &err) == 0) {
-		fd_forget(&cell->report_fd);
+	if (take_report(maker, cell, &err) == 0) {
 		cell->made_us = (uint64_t)clock_monotonic_ns() / 1000 - cell->made_us;
 		pool->failures[kind] = 0;
 		pool->ready_count[kind]++;
@@ -152,37 +162,26 @@ static void on_maker_end(struct job *job, int status)
 	pool->on_made(pool->context, kind, &err);
 }
 
-/* Socket pairs: the report, and the conversation with the agent. */
-static int open_sockets(struct cell *cell, int *ret_far_report, struct error *err)
+static void on_report(struct watch *watch)
 {
-	int report[2], setup[2];
+	struct maker *maker = CONTAINER_OF(watch, struct maker, reports);
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, setup) < 0)
-		return FAIL_ERRNO(err, "make a socket pair");
-	cell->setup_fd = setup[0];
-	cell->setup_far_fd = setup[1];
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
-		return FAIL_ERRNO(err, "make a socket pair");
-	cell->report_fd = report[1]; /* as the maker will see it */
-	*ret_far_report = report[0];
-	return 0;
+	take_cell(maker);
+	if (maker->done == maker->count)
+		watch_stop(maker->pool->events, watch);
 }
 
-static int start_maker(struct cell *cell, struct error *err)
+static void on_maker_end(struct job *job, int status)
 {
-	AUTO_CLOSE int report = -1;
+	struct maker *maker = CONTAINER_OF(job, struct maker, job);
 
-	if (open_sockets(cell, &report, err) < 0)
-		return -1;
-	cell->job.on_end = on_maker_end;
-	if (job_start(cell->pool->events, &cell->job, maker_run, cell, err) < 0)
-		return -1;
-	(void)close(cell->report_fd);
-	cell->report_fd = TAKE_FD(report);
-	return 0;
+	(void)status; /* the reports tell more */
+	while (maker->done < maker->count)
+		take_cell(maker);
+	maker_end(maker);
 }
 
-int cells_make(struct cell_pool *pool, enum cell_kind kind, struct error *err)
+static struct cell *cell_new(struct cell_pool *pool, enum cell_kind kind)
 {
 	struct cell *cell = calloc(1, sizeof(*cell));
 
@@ -198,19 +197,72 @@ int cells_make(struct cell_pool *pool, enum cell_kind kind, struct error *err)
 	                      .stored_fd = -1,
 	                      .mounts_fd = -1,
 	                      .root_fd = -1,
-	                      .report_fd = -1,
+	                      .limits = pool->likely_limits,
+	                      .template_changes = pool->template_changes,
 	                      .made_us = (uint64_t)clock_monotonic_ns() / 1000};
 	memcpy(cell->root_template, pool->likely_template, sizeof(cell->root_template));
-	cell->limits = pool->likely_limits;
-	cell->template_changes = pool->template_changes;
-	if (slots_take(pool->slots, &cell->slot, err) < 0 || start_maker(cell, err) < 0) {
-		slots_release(pool->slots, cell->slot);
+	list_init(&cell->item);
+	return cell;
+}
+
+/* Its number, and the two ends of the conversation with the agent. */
+static int add_cell(struct maker *maker, struct error *err)
+{
+	struct cell *cell = cell_new(maker->pool, maker->kind);
+	int setup[2];
+
+	if (slots_take(maker->pool->slots, &cell->slot, err) < 0) {
 		cell_free(cell);
 		return -1;
 	}
-	list_append(&pool->making, &cell->item);
-	pool->making_count[kind]++;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, setup) < 0) {
+		slots_release(maker->pool->slots, cell->slot);
+		cell_free(cell);
+		return FAIL_ERRNO(err, "make a socket pair");
+	}
+	cell->setup_fd = setup[0];
+	cell->setup_far_fd = setup[1];
+	maker->cells[maker->count++] = cell;
+	maker->pool->making_count[maker->kind]++;
 	return 0;
+}
+
+static int start_maker(struct maker *maker, struct error *err)
+{
+	struct events *events = maker->pool->events;
+	AUTO_CLOSE int report = -1;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return FAIL_ERRNO(err, "make a socket pair");
+	maker->report_fd = pair[1]; /* as the child will see it */
+	report = pair[0];
+	maker->job.on_end = on_maker_end;
+	if (job_start(events, &maker->job, maker_run, maker, err) < 0)
+		return -1;
+	(void)close(maker->report_fd);
+	maker->report_fd = TAKE_FD(report);
+	return watch_start(events, &maker->reports, maker->report_fd, err);
+}
+
+int cells_make(struct cell_pool *pool, enum cell_kind kind, unsigned count, struct error *err)
+{
+	struct maker *maker = calloc(1, sizeof(*maker));
+	int status = 0;
+
+	if (!maker)
+		abort();
+	*maker = (struct maker){
+	        .pool = pool, .kind = kind, .report_fd = -1, .reports = {-1, on_report}};
+	list_append(&pool->makers, &maker->item);
+	pool->maker_count[kind]++;
+	while (status == 0 && maker->count < count && maker->count < MAKER_BATCH)
+		status = add_cell(maker, err);
+	if (maker->count > 0)
+		status = start_maker(maker, err);
+	if (status < 0)
+		maker_end(maker);
+	return status;
 }
 
 void cells_forget_template(struct cell_pool *pool, const char *name)
@@ -220,22 +272,23 @@ void cells_forget_template(struct cell_pool *pool, const char *name)
 	pool->template_changes++;
 }
 
-/* How many makers there should be for one kind now: several at once when many cells are missing,
- * because a maker mostly waits for the kernel. While at least half is there, the refill waits until
- * the request that took one, and its first command, have the processors for themselves. */
-static unsigned wanted_makers(const struct cell_pool *pool, unsigned kind, bool *later)
+/* How many cells are to be begun now: as many as are missing, because a maker mostly waits for the
+ * kernel. While at least half is there, the refill waits until the request that took one, and its
+ * first command, have the processors for themselves. */
+static unsigned wanted_cells(const struct cell_pool *pool, unsigned kind, bool *later)
 {
-	unsigned full = pool->host->options.cells, ready = pool->ready_count[kind];
-	unsigned missing = ready < full ? full - ready : 0;
+	unsigned full = pool->host->options.cells;
+	unsigned coming = pool->ready_count[kind] + pool->making_count[kind];
+	unsigned missing = coming < full ? full - coming : 0;
 
-	if (pool->failures[kind] >= FAILURES_MAX ||
+	if (pool->failures[kind] >= FAILURES_MAX || pool->maker_count[kind] >= MAKERS_MAX ||
 	    (kind == CELL_INTERNET && !pool->host->network.usable))
 		return 0;
 	if (missing > 0 && missing <= full / 2 && !pool->rested) {
 		*later = true;
 		return 0;
 	}
-	return (missing + 1) / 2 < MAKERS_MAX ? (missing + 1) / 2 : MAKERS_MAX;
+	return missing;
 }
 
 static void on_rested(struct timer *timer)
@@ -245,13 +298,13 @@ static void on_rested(struct timer *timer)
 
 static bool refill_kind(struct cell_pool *pool, unsigned kind, bool *later)
 {
-	unsigned wanted = wanted_makers(pool, kind, later);
+	unsigned wanted;
 	bool started = false;
 
-	while (pool->making_count[kind] < wanted) {
+	while ((wanted = wanted_cells(pool, kind, later)) > 0) {
 		struct error err = {0};
 
-		if (cells_make(pool, (enum cell_kind)kind, &err) < 0) {
+		if (cells_make(pool, (enum cell_kind)kind, wanted, &err) < 0) {
 			pool->failures[kind]++;
 			log_warning("cannot make a cell", FAILURE(&err));
 			break;
@@ -268,7 +321,7 @@ bool cells_refill(struct cell_pool *pool)
 	for (unsigned i = 0; i < CELL_KIND_COUNT; i++)
 		started |= refill_kind(pool, i, &later);
 	/* Full again, or just begun: the next one that is taken starts a new rest. */
-	if (pool->rested && !started && list_is_empty(&pool->making))
+	if (pool->rested && !started && list_is_empty(&pool->makers))
 		pool->rested = false;
 	if (later && list_is_empty(&pool->rest.item)) {
 		pool->rest.on_time = on_rested;

@@ -4,9 +4,10 @@
  *
  * A cell is a slot with its cgroups, network namespace and user namespaces, empty folders for the
  * upper layer, a listening socket, and an agent in all its namespaces that waits on its set-up
- * socket. It is made by a child of the broker, the maker, because some of the kernel's calls wait
- * for milliseconds; the agent is nevertheless a child of the broker itself. A cell does not outlive
- * its broker: the agent ends when the set-up socket closes. */
+ * socket. Cells are made by a child of the broker, the maker, because some of the kernel's calls
+ * wait for milliseconds; it makes several, which spares forks. The agent is nevertheless a child of
+ * the broker itself. A cell does not outlive its broker: the agent ends when the set-up socket
+ * closes. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,7 +21,8 @@
 #include "broker/slots.h"
 
 #define CELL_TEMPLATE_MAX 64
-#define MAKERS_MAX 4 /* of one kind at once */
+#define MAKERS_MAX 2 /* of one kind at once */
+#define MAKER_BATCH 4
 
 enum cell_kind { CELL_BLOCKED, CELL_INTERNET, CELL_KIND_COUNT };
 
@@ -39,10 +41,19 @@ struct cell {
 	struct cgroup_limits limits; /* that it has already, on the same guess */
 	uint64_t template_changes;   /* of the pool, when it was begun; it is stale after another */
 	uint64_t made_us;
-	/* the maker */
-	struct job job;
-	int report_fd;
 	int setup_far_fd; /* the agent's end, until the maker has it */
+};
+
+/* One child at work, seen from the broker; in the child, what it is to do. */
+struct maker {
+	struct list item;
+	struct cell_pool *pool;
+	struct job job;
+	struct watch reports;
+	int report_fd;
+	enum cell_kind kind;
+	struct cell *cells[MAKER_BATCH];
+	unsigned count, done;
 };
 
 struct cell_pool {
@@ -50,8 +61,9 @@ struct cell_pool {
 	struct events *events;
 	struct slots *slots;
 	struct list ready[CELL_KIND_COUNT];
-	struct list making; /* of both kinds */
+	struct list makers; /* of both kinds */
 	unsigned ready_count[CELL_KIND_COUNT], making_count[CELL_KIND_COUNT];
+	unsigned maker_count[CELL_KIND_COUNT];
 	unsigned failures[CELL_KIND_COUNT]; /* in a row: no refill until somebody asks */
 	struct timer rest;                  /* before a refill that is not urgent … */
 	bool rested;                        /* … and it is over */
@@ -59,7 +71,7 @@ struct cell_pool {
 	char likely_template[CELL_TEMPLATE_MAX];
 	struct cgroup_limits likely_limits; /* no memory = none yet */
 	uint64_t template_changes;
-	/* A maker ended: a cell is there, or `err` says why not. */
+	/* A cell is there, or `err` says why not. */
 	void (*on_made)(void *context, enum cell_kind kind, const struct error *err);
 	/* A cell is to be thrown away: its processes are dead or dying. */
 	void (*on_dead)(void *context, uint32_t slot, int mounts_fd);
@@ -72,18 +84,19 @@ void cells_init(struct cell_pool *pool, struct host *host, struct events *events
 void cells_close(struct cell_pool *pool);
 /* A ready one, now the caller's, or NULL. */
 struct cell *cells_take(struct cell_pool *pool, enum cell_kind kind);
-/* Begins to make one more. */
-MUST_CHECK int cells_make(struct cell_pool *pool, enum cell_kind kind, struct error *err);
+/* Begins to make some more, MAKER_BATCH at most. */
+MUST_CHECK int cells_make(struct cell_pool *pool, enum cell_kind kind, unsigned count,
+                          struct error *err);
 /* Starts makers for cells that are missing, as many as is good now; true when it started one. */
 bool cells_refill(struct cell_pool *pool);
 void cell_free(struct cell *cell);
 /* The template was made anew or removed: what was made of the old one is not to be used. */
 void cells_forget_template(struct cell_pool *pool, const char *name);
 
-/* In maker.c: the maker's whole life; `context` is the cell. */
+/* In maker.c: the child's whole life; `context` is the maker. */
 int maker_run(void *context);
-/* What it sends when it is done, with descriptors: pidfd, ids_fd, stored_fd, mounts_fd and, when
- * it could be made, root_fd. */
+/* What it sends of each cell, with descriptors: pidfd, ids_fd, stored_fd, mounts_fd and, when it
+ * could be made, root_fd. */
 struct maker_report {
 	struct error err; /* ERROR_NONE = made */
 	pid_t pid;

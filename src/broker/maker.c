@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The maker: a child of the broker that makes one cell and ends. */
+/* The maker: a child of the broker that makes some cells and ends.
+ *
+ * Only the agent itself enters the sandbox's cgroups: pages of folders and mounts that were charged
+ * to them would keep their groups in the kernel's memory long after the sandbox. All agents of a
+ * batch enter theirs at once: in version 1 the first one waits for a grace period, which also holds
+ * up every fork on the host, and those right behind it do not. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -25,17 +30,18 @@
 #define SETUP_FD 4
 #define LISTEN_BACKLOG 256
 
-struct maker {
+struct making {
 	struct cell *cell;
 	struct host *host;
 	char name[GROUP_NAME_SIZE];
+	int home_fd; /* the host's network namespace */
 	int listen_fd, group_fd;
 	int ready[2]; /* closed by the maker when the maps are written */
 	struct wire_fds sent;
 	struct maker_report report;
 };
 
-static int make_group(struct maker *m, struct error *err)
+static int make_group(struct making *m, struct error *err)
 {
 	struct cgroup_host *cgroups = &m->host->cgroups;
 
@@ -44,13 +50,11 @@ static int make_group(struct maker *m, struct error *err)
 	if (m->host->io.bytes_per_s &&
 	    cgroups->ops->limit_io(cgroups, m->name, &m->host->io, err) < 0)
 		return -1;
-	if (cgroups->ops->open)
-		return cgroups->ops->open(cgroups, m->name, &m->group_fd, err);
-	return cgroups->ops->enter(cgroups, m->name, err);
+	return cgroups->ops->open ? cgroups->ops->open(cgroups, m->name, &m->group_fd, err) : 0;
 }
 
 /* On disk the files of a sandbox belong to ids that are nobody's. */
-static int make_folders(struct maker *m, struct error *err)
+static int make_folders(struct making *m, struct error *err)
 {
 	static const char *const parts[] = {"", "/upper", "/work"};
 	int cells = m->host->folders[FOLDER_CELLS];
@@ -68,7 +72,7 @@ static int make_folders(struct maker *m, struct error *err)
 }
 
 /* A socket's name is short; the run folder's path may be long. */
-static int make_socket(struct maker *m, struct error *err)
+static int make_socket(struct making *m, struct error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	const struct broker_options *options = &m->host->options;
@@ -93,10 +97,13 @@ static int make_socket(struct maker *m, struct error *err)
 	return 0;
 }
 
-static int make_network(struct maker *m, struct error *err)
+static int make_network(struct making *m, struct error *err)
 {
 	const struct network *n = m->cell->kind == CELL_INTERNET ? &m->host->network : NULL;
 
+	/* A link has one end where the host's are, not in the cell before this one. */
+	if (m->home_fd < 0 || setns(m->home_fd, CLONE_NEWNET) < 0)
+		return FAIL_ERRNO(err, "return to the host's network namespace");
 	return network_enter_new(n, m->cell->slot, err);
 }
 
@@ -110,7 +117,7 @@ static void move_fd(int from, int to)
 
 /* Between clone and exec: only system calls. Whatever fails ends the process, which the broker sees
  * by the end of the set-up socket. */
-static NORETURN void become_agent(struct maker *m)
+static NORETURN void become_agent(struct making *m)
 {
 	static const char *const argv[] = {"atoll-agent", "--listen-fd", "3",
 	                                   "--setup-fd",  "4",           NULL};
@@ -125,6 +132,9 @@ static NORETURN void become_agent(struct maker *m)
 	if (read(m->ready[0], &byte, 1) != 1)
 		_exit(126);
 	if (setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
+		_exit(126);
+	/* Not by clone: its root is where the process is now, not where it came from. */
+	if (unshare(CLONE_NEWCGROUP) < 0)
 		_exit(126);
 	(void)setsid();
 	(void)umask(022);
@@ -142,11 +152,11 @@ static NORETURN void become_agent(struct maker *m)
 	_exit(127);
 }
 
-static int clone_agent(struct maker *m, struct error *err)
+static int clone_agent(struct making *m, struct error *err)
 {
 	struct clone_args args = {
 	        .flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
-	                 CLONE_NEWCGROUP | CLONE_PARENT | CLONE_PIDFD,
+	                 CLONE_PARENT | CLONE_PIDFD,
 	        .pidfd = (uint64_t)(uintptr_t)&m->sent.fds[0],
 	};
 	long pid;
@@ -165,7 +175,7 @@ static int clone_agent(struct maker *m, struct error *err)
 	return 0;
 }
 
-static int open_user_namespace(struct maker *m, struct error *err)
+static int open_user_namespace(struct making *m, struct error *err)
 {
 	char path[64];
 
@@ -186,7 +196,7 @@ static int open_user_namespace(struct maker *m, struct error *err)
 }
 
 /* On a guess, which costs nothing here and a third of a millisecond in a request. */
-static void make_root(struct maker *m)
+static void make_root(struct making *m)
 {
 	const struct root_options options = {.template_name = m->cell->root_template,
 	                                     .upper_fd = m->host->folders[FOLDER_CELLS],
@@ -201,11 +211,23 @@ static void make_root(struct maker *m)
 		m->sent.count = 5;
 }
 
-static int make_agent(struct maker *m, struct error *err)
+static int enter_group(struct making *m, struct error *err)
+{
+	struct cgroup_host *cgroups = &m->host->cgroups;
+
+	return cgroups->ops->enter ? cgroups->ops->enter(cgroups, m->name, m->report.pid, err) : 0;
+}
+
+static int start_agent(struct making *m, struct error *err)
 {
 	if (pipe2(m->ready, O_CLOEXEC) < 0)
 		return FAIL_ERRNO(err, "make a pipe");
-	if (clone_agent(m, err) < 0 || id_map_write(m->report.pid, m->cell->slot, err) < 0 ||
+	return clone_agent(m, err);
+}
+
+static int release_agent(struct making *m, struct error *err)
+{
+	if (id_map_write(m->report.pid, m->cell->slot, err) < 0 ||
 	    open_user_namespace(m, err) < 0 ||
 	    process_start_time(m->report.pid, &m->report.start_time, err) < 0)
 		return -1;
@@ -214,9 +236,9 @@ static int make_agent(struct maker *m, struct error *err)
 	return 0;
 }
 
-/* Last: what the maker does is not for the sandbox's account. Limits that do not work are the
- * request's matter, which tries them again; the next one may be for others. */
-static void limit_group(struct maker *m)
+/* Limits that do not work are the request's matter, which tries them again; the next one may be for
+ * others. */
+static void limit_group(struct making *m)
 {
 	struct cgroup_host *cgroups = &m->host->cgroups;
 	const struct cgroup_limits *limits = &m->cell->limits;
@@ -226,7 +248,9 @@ static void limit_group(struct maker *m)
 	                    cgroups->ops->limit(cgroups, m->name, limits, &ignored) == 0;
 }
 
-static int make_all(struct maker *m, struct error *err)
+/* ---- the phases of a batch ---- */
+
+static int begin(struct making *m, struct error *err)
 {
 	if (make_group(m, err) < 0)
 		return -1;
@@ -237,27 +261,63 @@ static int make_all(struct maker *m, struct error *err)
 	if (make_network(m, err) < 0)
 		return -1;
 	fault_point("broker", "cell-network");
-	if (make_agent(m, err) < 0)
+	return start_agent(m, err);
+}
+
+static int finish(struct making *m, struct error *err)
+{
+	fault_point("broker", "cell-entered");
+	if (release_agent(m, err) < 0)
 		return -1;
 	make_root(m);
 	limit_group(m);
 	return 0;
 }
 
-int maker_run(void *context)
+static void run_phase(struct making *all, unsigned count,
+                      int (*phase)(struct making *m, struct error *err))
 {
-	struct cell *cell = context;
-	struct maker m = {.cell = cell, .host = cell->pool->host, .listen_fd = -1, .group_fd = -1};
+	for (unsigned i = 0; i < count; i++)
+		if (all[i].report.err.code == ERROR_NONE)
+			(void)!phase(&all[i], &all[i].report.err);
+}
+
+/* The report is a struct: both ends are the same program. */
+static int report(struct making *m, int report_fd)
+{
+	struct span text = {(const char *)&m->report, sizeof(m->report)};
 	struct error err = {0};
 	int status;
 
+	if (m->report.err.code != ERROR_NONE && m->report.pid > 0)
+		(void)kill(m->report.pid, SIGKILL);
+	status = wire_send_packet(report_fd, text, &m->sent, DEADLINE_NEVER, &err);
+	wire_fds_close(&m->sent);
+	fd_forget(&m->cell->setup_far_fd);
+	return status;
+}
+
+int maker_run(void *context)
+{
+	struct maker *maker = context;
+	struct making all[MAKER_BATCH];
+	int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), status = 0;
+
 	(void)umask(0);
-	host_group_name(cell->slot, m.name);
-	status = make_all(&m, &m.report.err);
-	if (status < 0 && m.report.pid > 0)
-		(void)kill(m.report.pid, SIGKILL);
-	/* The report is a struct: both ends are the same program. */
-	return wire_send_packet(cell->report_fd,
-	                        (struct span){(const char *)&m.report, sizeof(m.report)}, &m.sent,
-	                        DEADLINE_NEVER, &err);
+	for (unsigned i = 0; i < maker->count; i++) {
+		all[i] = (struct making){.cell = maker->cells[i],
+		                         .host = maker->pool->host,
+		                         .home_fd = home,
+		                         .listen_fd = -1,
+		                         .group_fd = -1,
+		                         .ready = {-1, -1}};
+		host_group_name(maker->cells[i]->slot, all[i].name);
+	}
+	run_phase(all, maker->count, begin);
+	run_phase(all, maker->count, enter_group);
+	for (unsigned i = 0; status == 0 && i < maker->count; i++) {
+		run_phase(&all[i], 1, finish);
+		status = report(&all[i], maker->report_fd);
+	}
+	return status; /* the process ends, and closes what it has */
 }

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,16 +20,27 @@
 static const char *const devices[] = {"c 1:3 rw", "c 1:5 rw", "c 1:7 rw", "c 1:8 rw",
                                       "c 1:9 rw", "c 5:0 rw", "c 5:2 rw", "c 136:* rw"};
 
-/* A new group inherits the rules of its parent, which are set here, once. */
+static bool devices_are_limited(int root)
+{
+	AUTO(buf_done) struct buf text = BUF(16384);
+	struct error ignored = {0};
+
+	if (file_read(root, "devices.list", &text, &ignored) < 0)
+		return false;
+	for (unsigned i = 0; i < COUNT_OF(devices); i++)
+		if (!strstr(buf_text(&text), devices[i]))
+			return false;
+	return true;
+}
+
+/* One group for all sandboxes: the rules are the same. Set once, because they are all forbidden for
+ * a moment. */
 static int limit_devices(int root, struct error *err)
 {
-	if (file_poke(root, "devices.deny", "a", err) < 0) {
-		/* refused when children exist: then it was done before */
-		if (err->sys_errno != EINVAL)
-			return -1;
-		error_clear(err);
+	if (devices_are_limited(root))
 		return 0;
-	}
+	if (file_poke(root, "devices.deny", "a", err) < 0)
+		return -1;
 	for (unsigned i = 0; i < COUNT_OF(devices); i++)
 		if (file_poke(root, "devices.allow", devices[i], err) < 0)
 			return -1;
@@ -46,21 +58,30 @@ static int v1_prepare(struct cgroup_host *h, struct error *err)
 	return limit_devices(h->roots[CGROUP_DEVICES], err);
 }
 
+/* Each group costs when it is made, entered and removed: that of the disk's controller is made
+ * with its limit, where there is one. */
 static int v1_make(struct cgroup_host *h, const char *group, struct error *err)
 {
-	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
-		if (h->roots[i] >= 0 && mkdirat(h->roots[i], group, 0755) < 0 && errno != EEXIST)
+	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++) {
+		if (h->roots[i] < 0 || i == CGROUP_DEVICES || i == CGROUP_BLKIO)
+			continue;
+		if (mkdirat(h->roots[i], group, 0755) < 0 && errno != EEXIST)
 			return FAIL_ERRNO(err, "make the %s cgroup '%s'", cgroup_controllers[i],
 			                  group);
+	}
 	return 0;
 }
 
-static int v1_enter(struct cgroup_host *h, const char *group, struct error *err)
+static int v1_enter(struct cgroup_host *h, const char *group, pid_t pid, struct error *err)
 {
-	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
-		if (h->roots[i] >= 0 &&
-		    cgroup_write(h->roots[i], group, "cgroup.procs", 0, err) < 0)
+	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++) {
+		if (h->roots[i] < 0 || cgroup_write(h->roots[i], i == CGROUP_DEVICES ? "." : group,
+		                                    "cgroup.procs", (uint64_t)pid, err) == 0)
+			continue;
+		if (i != CGROUP_BLKIO || err->sys_errno != ENOENT)
 			return FAIL_CONTEXT(err, "%s", cgroup_controllers[i]);
+		error_clear(err);
+	}
 	return 0;
 }
 
@@ -110,6 +131,8 @@ static int v1_limit_io(struct cgroup_host *h, const char *group, const struct cg
 
 	if (h->roots[CGROUP_BLKIO] < 0)
 		return FAIL(err, ERROR_UNSUPPORTED, "this host has no cgroup controller 'blkio'");
+	if (mkdirat(h->roots[CGROUP_BLKIO], group, 0755) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(err, "make the blkio cgroup '%s'", group);
 	(void)snprintf(text, sizeof(text), "%u:%u %" PRIu64, io->major, io->minor, io->bytes_per_s);
 	for (unsigned i = 0; i < COUNT_OF(files); i++) {
 		(void)snprintf(path, sizeof(path), "%s/%s", group, files[i]);
@@ -152,7 +175,8 @@ static int v1_remove(struct cgroup_host *h, const char *group, struct error *err
 	if (h->roots[CGROUP_FREEZER] >= 0)
 		(void)!file_poke(h->roots[CGROUP_FREEZER], path, "THAWED", &ignored);
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
-		if (h->roots[i] >= 0 && cgroup_empty_and_remove(h->roots[i], group, err) < 0)
+		if (h->roots[i] >= 0 && i != CGROUP_DEVICES &&
+		    cgroup_empty_and_remove(h->roots[i], group, err) < 0)
 			return FAIL_CONTEXT(err, "%s", cgroup_controllers[i]);
 	return 0;
 }

@@ -155,8 +155,8 @@ struct cgroup_ops {
 	const char *name;                                         /* "v1", "v2", "hybrid-v1" */
 	int (*prepare)(struct cgroup_host *h, struct error *err); /* our part of the tree, once */
 	int (*make)(struct cgroup_host *h, const char *group, struct error *err);
-	/* Puts the calling process in. v2: NULL, `open` is for clone3 instead. */
-	int (*enter)(struct cgroup_host *h, const char *group, struct error *err);
+	/* Puts a process in, 0 = the caller. v2: NULL, `open` is for clone3 instead. */
+	int (*enter)(struct cgroup_host *h, const char *group, pid_t pid, struct error *err);
 	int (*open)(struct cgroup_host *h, const char *group, int *ret_fd, struct error *err);
 	int (*limit)(struct cgroup_host *h, const char *group, const struct cgroup_limits *limits,
 	             struct error *err);
