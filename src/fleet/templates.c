@@ -547,8 +547,12 @@ int fleet_template_remove(struct fleet *fleet, const char *project_id, const cha
 	if (is_shared || strcmp(t.folder, "host") == 0)
 		return 0;
 	work.name = t.folder;
-	if (provider_require(fleet->provider, PROVIDER_CAN_TEMPLATE, err) < 0 ||
-	    provider_template(fleet->provider, &work, deadline, err) < 0)
+	if (provider_require(fleet->provider, PROVIDER_CAN_TEMPLATE, err) == 0 &&
+	    provider_template(fleet->provider, &work, deadline, err) == 0)
+		return 0;
+	if (err->code != ERROR_CONFLICT)
 		return FAIL_CONTEXT(err, "remove template '%s'", t.name);
+	/* Its last heir, which failed, is removing the same folder. */
+	error_clear(err);
 	return 0;
 }
