@@ -22,6 +22,7 @@ LIBRARIES = {
     "curl": ["http"],
     "wslay": ["http"],
     "llhttp.h": ["http"],
+    "libpq-fe.h": ["store"],
     "sqlite3.h": ["store"],
     "sodium.h": ["account", "api", "store"],
     "seccomp.h": ["daemon", "isolation"],

@@ -126,3 +126,18 @@ int check_name(const char *value, struct error *err)
 {
 	return sandbox_name_check(value, err);
 }
+
+int check_store(const char *value, struct error *err)
+{
+	static const char *const schemes[] = {"sqlite:", "postgres:", "postgresql:"};
+
+	if (!*value)
+		return 0;
+	for (size_t i = 0; i < COUNT_OF(schemes); i++)
+		if (span_starts_with(span_of(value), schemes[i]) && value[strlen(schemes[i])])
+			return 0;
+	/* It may hold a password, and is not repeated. */
+	(void)FAIL(err, ERROR_INVALID, "names no known database");
+	error_hint(err, "postgresql://user@host/name, or sqlite:/path/to/atoll.db");
+	return -1;
+}

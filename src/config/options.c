@@ -26,6 +26,10 @@ const struct config_option config_options[] = {
         TEXT_OPTION("data", data_dir, .initial = "",
                     .about = "folder of the store, the templates and the sandboxes; when empty, "
                              "/var/lib/atoll for root and ~/.local/share/atoll for others"),
+        TEXT_OPTION("store", store, .initial = "", .check = check_store,
+                    .about = "database: postgresql://user@host/name, postgresql: and a libpq "
+                             "conninfo, or sqlite: and a path; when empty, SQLite in the data "
+                             "folder"),
         TEXT_OPTION("listen", listen, .initial = "127.0.0.1:7777", .check = check_listen,
                     .about = "where the HTTP API listens: address:port or unix:/path"),
         TEXT_OPTION("provider", provider, .env = "SANDBOX_PROVIDER", .initial = "native",

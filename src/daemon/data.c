@@ -2,6 +2,7 @@
 #include "daemon/data.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -12,6 +13,7 @@
 #include "base/fd.h"
 
 #define KEY_FILE "admin.key"
+#define NODE_FILE "node.id"
 
 /* mkdir -p; only what is made gets the mode. */
 static int make_path(const char *path, struct error *err)
@@ -81,6 +83,44 @@ static int let_pass(int fd, const struct identity *owner, struct error *err)
 	return 0;
 }
 
+/* Made once: it is in the rows of this folder's sandboxes. */
+static int make_node(const struct data_folder *d, struct error *err)
+{
+	char line[ID_SIZE + 2];
+	struct id id = id_new();
+
+	if (faccessat(d->fd, NODE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	(void)snprintf(line, sizeof(line), "%s\n", id.text);
+	if (file_write(d->fd, NODE_FILE, span_of(line), 0644, err) < 0)
+		return FAIL_CONTEXT(err, "write the server's name");
+	return 0;
+}
+
+int data_node_read(const char *path, struct id *ret, struct error *err)
+{
+	/* The api process may pass through the folder, not list it. */
+	AUTO_CLOSE int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	AUTO(buf_done) struct buf text = BUF(256);
+	struct span rest, line;
+
+	if (fd < 0)
+		return FAIL_ERRNO(err, "open the data folder '%s'", path);
+	if (file_read(fd, NODE_FILE, &text, err) < 0)
+		return -1;
+	rest = buf_span(&text);
+	(void)span_split(&rest, '\n', &line);
+	if (line.size == ID_SIZE) {
+		memcpy(ret->text, line.data, ID_SIZE);
+		ret->text[ID_SIZE] = '\0';
+		if (id_is_valid(ret->text))
+			return 0;
+	}
+	(void)FAIL(err, ERROR_INVALID, "'%s/" NODE_FILE "' holds no id", path);
+	error_hint(err, "it is 20 characters of a-z and 2-7; its sandboxes' rows have it too");
+	return -1;
+}
+
 static int open_all(const char *path, const struct identity *owner, struct data_folder *d,
                     struct error *err)
 {
@@ -102,7 +142,7 @@ static int open_all(const char *path, const struct identity *owner, struct data_
 		if (open_subfolder(d->fd, &own[i], &fd, err) < 0)
 			return -1;
 	}
-	return 0;
+	return make_node(d, err);
 }
 
 int data_open(const char *path, const struct identity *owner, struct data_folder *ret,

@@ -2,12 +2,14 @@
 /* daemon/data.h — the data folder: what must be there before anything runs. Private to this folder.
  *
  *   DATA/admin.key       the first key; 0600, of whoever started the server
+ *   DATA/node.id         what this server is called among those that share a database
  *   DATA/store, tmp      the api process's own
  *   DATA/run             sockets; run/api.sock is where local clients connect
  *   all else             the broker's */
 #pragma once
 
 #include "base/error.h"
+#include "base/id.h"
 #include "daemon/identity.h"
 
 struct data_folder {
@@ -17,6 +19,8 @@ struct data_folder {
 /* `owner`: of what belongs to the api process; NULL = whoever runs this. */
 MUST_CHECK int data_open(const char *path, const struct identity *owner, struct data_folder *ret,
                          struct error *err);
+/* What DATA/node.id says; the folder has been opened once. */
+MUST_CHECK int data_node_read(const char *path, struct id *ret, struct error *err);
 void data_close(struct data_folder *d); /* may be called again */
 /* Opens DATA/admin.key for reading; makes it with a new key when it is missing. */
 MUST_CHECK int data_key_open(const struct data_folder *d, int *ret_fd, struct error *err);

@@ -27,6 +27,7 @@ struct api_process {
 	const struct config *config;
 	const struct daemon_options *options;
 	struct data_folder data; /* only without a supervisor */
+	struct id node;
 	struct store *store;
 	struct provider *provider;
 	struct fleet *fleet;
@@ -93,9 +94,11 @@ static int open_store(struct api_process *p, struct error *err)
 {
 	AUTO_CLOSE int own_key_fd = -1;
 	int key_fd = p->options->key_fd;
+	const char *dsn = p->config->store;
 
-	if (store_open(arena_format(p->arena, "sqlite:%s/store/atoll.db", p->config->data_dir),
-	               &p->store, err) < 0)
+	if (!*dsn)
+		dsn = arena_format(p->arena, "sqlite:%s/store/atoll.db", p->config->data_dir);
+	if (store_open(dsn, &p->store, err) < 0)
 		return -1;
 	if (key_fd < 0) {
 		if (data_key_open(&p->data, &own_key_fd, err) < 0)
@@ -112,8 +115,11 @@ static int open_fleet(struct api_process *p, struct error *err)
 	        .config = p->config,
 	        .store = p->store,
 	        .provider = p->provider,
+	        .node = p->node.text,
 	};
 
+	if (data_node_read(p->config->data_dir, &p->node, err) < 0)
+		return -1;
 	if (worker_pool_start(&workers, &p->workers, err) < 0)
 		return -1;
 	options.workers = p->workers;
@@ -277,7 +283,7 @@ static void tell_ready(struct api_process *p)
 {
 	log_info("ready", TEXT("address", buf_text(&p->address)), TEXT("data", p->config->data_dir),
 	         TEXT("key_file", arena_format(p->arena, "%s/admin.key", p->config->data_dir)),
-	         TEXT("provider", p->config->provider));
+	         TEXT("provider", p->config->provider), TEXT("node", p->node.text));
 	if (p->options->ready_fd >= 0)
 		(void)!write(p->options->ready_fd, "r", 1);
 }

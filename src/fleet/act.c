@@ -13,10 +13,21 @@ static const bool is_resting[SANDBOX_STATE_COUNT] = {
         [SANDBOX_FAILED] = true,
 };
 
+bool is_ours(const struct fleet *f, const struct sandbox_record *r)
+{
+	return strcmp(r->node, f->node) == 0 && strcmp(r->provider, f->ops->name) == 0;
+}
+
 int provider_check(const struct fleet *f, const struct sandbox_record *r, struct error *err)
 {
-	if (strcmp(r->provider, f->ops->name) == 0)
+	if (is_ours(f, r))
 		return 0;
+	if (strcmp(r->node, f->node) != 0) {
+		(void)FAIL(err, ERROR_CONFLICT, "sandbox '%s' is on node '%s', this is node '%s'",
+		           r->name, r->node, f->node);
+		error_hint(err, "ask the server of that node: its DATA/node.id says so");
+		return -1;
+	}
 	return FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' was made by provider '%s', not '%s'",
 	            r->name, r->provider, f->ops->name);
 }
@@ -35,7 +46,7 @@ int act_begin(struct fleet *f, struct arena *a, const char *id, int64_t deadline
 		act_end(&act);
 		return -1;
 	}
-	if (strcmp(act.record.provider, f->ops->name) == 0)
+	if (is_ours(f, &act.record))
 		cache_update(&f->cache, act.slot, &act.record);
 	*ret = act;
 	return 0;

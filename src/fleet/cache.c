@@ -58,6 +58,7 @@ static const size_t record_texts[] = {
         offsetof(struct sandbox_record, labels_json),
         offsetof(struct sandbox_record, env_json),
         offsetof(struct sandbox_record, last_event),
+        offsetof(struct sandbox_record, node),
 };
 
 void record_copy(struct arena *a, const struct sandbox_record *from, struct sandbox_record *ret)

@@ -19,6 +19,7 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	f->provider = options->provider;
 	f->ops = provider_ops_of(options->provider);
 	f->workers = options->workers;
+	f->node = options->node ? options->node : "";
 	cache_init(&f->cache);
 	template_cache_init(&f->templates);
 	pthread_mutex_init(&f->ended_mutex, NULL);
@@ -51,7 +52,8 @@ int fleet_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 int fleet_stats(struct fleet *fleet, const struct sandbox_record *r, struct provider_stats *ret,
                 struct error *err)
 {
-	if (provider_require(fleet->provider, PROVIDER_CAN_STATS, err) < 0)
+	if (provider_check(fleet, r, err) < 0 ||
+	    provider_require(fleet->provider, PROVIDER_CAN_STATS, err) < 0)
 		return -1;
 	return fleet->ops->stats(fleet->provider, r->id, ret, err);
 }

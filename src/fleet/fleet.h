@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/fleet.h — the sandboxes of this server: store, provider and rules brought together.
+/* fleet/fleet.h — the sandboxes of this server: store, provider and rules brought together. Those
+ * of other servers on the same database are found and listed; work on one is refused with
+ * ERROR_CONFLICT and the name of its server.
  *
  * Every surface (native API, /v1/sandbox, later E2B, Daytona, MCP) makes and finds sandboxes
  * through these calls and adds nothing to them but its own words. Any worker may call; calls block.
@@ -23,6 +25,7 @@ struct fleet_options {
 	struct store *store;
 	struct provider *provider;
 	struct worker_pool *workers; /* for create without waiting, builds, expiry */
+	const char *node; /* this server among those that share the store; NULL: it is alone */
 };
 MUST_CHECK int fleet_open(const struct fleet_options *options, struct fleet **ret,
                           struct error *err);

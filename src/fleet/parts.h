@@ -39,6 +39,7 @@ struct fleet {
 	struct provider *provider;
 	const struct provider_ops *ops; /* the provider's */
 	struct worker_pool *workers;
+	const char *node;
 	struct cache cache;
 	struct template_cache templates;
 	pthread_mutex_t ended_mutex;
@@ -50,7 +51,8 @@ struct fleet {
 
 /* ---- act.c ---- */
 
-/* Whether it is this server's provider that has it. */
+/* Whether it is this server and its provider that have it. */
+bool is_ours(const struct fleet *f, const struct sandbox_record *r);
 MUST_CHECK int provider_check(const struct fleet *f, const struct sandbox_record *r,
                               struct error *err);
 
@@ -142,7 +144,7 @@ MUST_CHECK int act_settle(struct act *a, enum presence presence, enum sandbox_re
  * what is gone without a word. */
 MUST_CHECK int fleet_sweep(struct fleet *f, struct error *err);
 typedef void fleet_visit(struct fleet *f, const struct sandbox_record *r, void *context);
-/* Each row that is not deleted and is this provider's. */
+/* Each row that is not deleted and is ours. */
 MUST_CHECK int each_sandbox(struct fleet *f, fleet_visit *visit, void *context, struct error *err);
 
 /* ---- tick.c ---- */

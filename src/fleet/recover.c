@@ -46,14 +46,14 @@ int presence_find(struct fleet *f, const char *id, enum presence *ret, struct er
 int each_sandbox(struct fleet *f, fleet_visit *visit, void *context, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct sandbox_filter filter = {.state = -1, .limit = PAGE_SIZE};
+	struct sandbox_filter filter = {.state = -1, .limit = PAGE_SIZE, .node = f->node};
 	struct sandbox_list list;
 
 	do {
 		if (store_sandbox_list(f->store, &arena, &filter, &list, err) < 0)
 			return -1;
 		for (size_t i = 0; i < list.count; i++)
-			if (strcmp(list.items[i].provider, f->ops->name) == 0)
+			if (is_ours(f, &list.items[i]))
 				visit(f, &list.items[i], context);
 		filter.page = list.next_page;
 	} while (filter.page);
@@ -207,7 +207,8 @@ static void settle_lost_quietly(struct fleet *f, const struct sandbox_record *r,
 		log_warning("sandbox is not settled", TEXT("sandbox", r->id), FAILURE(&err));
 }
 
-/* The provider has it. Its row was written before it was made, so one without a row is nobody's. */
+/* The provider has it. Its row was written before it was made, so one without a row is nobody's.
+ * One whose row is another server's came here with a copied folder, and is left to people. */
 static void sweep_one(struct fleet *f, const char *id)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -218,7 +219,7 @@ static void sweep_one(struct fleet *f, const char *id)
 	if (cache_is_attended(&f->cache, id))
 		return;
 	if (act_begin(f, &arena, id, deadline_in(0), &act, &err) == 0) {
-		if (act.record.actual == SANDBOX_FAILED)
+		if (act.record.actual == SANDBOX_FAILED && is_ours(f, &act.record))
 			act_clear(&act);
 		return;
 	}
@@ -258,7 +259,8 @@ int fleet_recover(struct fleet *fleet, struct error *err)
 	AUTO(map_done) struct map presences = {0};
 	unsigned added;
 
-	if (templates_recover(fleet, err) < 0 || fleet_templates_seed(fleet, &added, err) < 0 ||
+	if (store_sandbox_adopt(fleet->store, fleet->node, err) < 0 ||
+	    templates_recover(fleet, err) < 0 || fleet_templates_seed(fleet, &added, err) < 0 ||
 	    list_presences(fleet, &presences, err) < 0 ||
 	    each_sandbox(fleet, recover_one, &presences, err) < 0 || fleet_sweep(fleet, err) < 0)
 		return FAIL_CONTEXT(err, "recover");

@@ -134,6 +134,7 @@ int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struc
 	        .template_id = t->id,
 	        .template_name = t->name,
 	        .provider = f->ops->name,
+	        .node = f->node,
 	        .region = request->region ? request->region : f->config->region,
 	        .labels_json = request_map_to_json(a, &request->labels),
 	        .env_json = request_map_to_json(a, &request->env),

@@ -13,6 +13,8 @@
 #define ENTRIES_MAX 1024
 /* A build that failed is not tried again at once by everybody who wants it. */
 #define RETRY_AFTER_MS 10000
+/* Another server that builds it wakes nobody here. */
+#define OTHERS_EVERY_MS 1000
 /* Progress is written no oftener. */
 #define PROGRESS_EVERY_MS 500
 
@@ -110,6 +112,7 @@ static const size_t template_texts[] = {
         offsetof(struct template_record, user),
         offsetof(struct template_record, workdir),
         offsetof(struct template_record, state_text),
+        offsetof(struct template_record, node),
 };
 
 static void template_copy(struct arena *a, const struct template_record *from,
@@ -242,9 +245,14 @@ static int seed(struct fleet *f, const struct image_seed *s, unsigned *added, st
 	if (!*s->recipe || is_built(f, &arena, s->name, &built))
 		t.state = TEMPLATE_READY;
 	t.size_bytes = built.size_bytes;
-	if (store_template_insert(f->store, &t, err) < 0)
+	if (store_template_insert(f->store, &t, err) == 0) {
+		++*added;
+		return 0;
+	}
+	/* Another server has started at the same moment. */
+	if (err->code != ERROR_CONFLICT)
 		return -1;
-	++*added;
+	error_clear(err);
 	return 0;
 }
 
@@ -289,7 +297,8 @@ int templates_recover(struct fleet *f, struct error *err)
 		        .now = clock_unix_ms(),
 		};
 
-		if (t->state == TEMPLATE_BUILDING && move(f, &m, err) < 0)
+		if (t->state == TEMPLATE_BUILDING && (!*t->node || strcmp(t->node, f->node) == 0) &&
+		    move(f, &m, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -413,7 +422,8 @@ static int claim(struct fleet *f, const struct template_record *t, struct error 
 	                                       .from = t->state,
 	                                       .to = TEMPLATE_BUILDING,
 	                                       .state_text = "0 % begins",
-	                                       .now = clock_unix_ms()};
+	                                       .now = clock_unix_ms(),
+	                                       .node = f->node};
 	bool was_tried =
 	        t->state == TEMPLATE_FAILED && building.now - t->updated_at < RETRY_AFTER_MS;
 
@@ -428,6 +438,11 @@ static int claim(struct fleet *f, const struct template_record *t, struct error 
 		return -1;
 	error_clear(err);
 	return 0;
+}
+
+static int64_t soonest(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
 }
 
 int fleet_template_ready(struct fleet *fleet, struct arena *a, struct template_record *t,
@@ -447,7 +462,9 @@ int fleet_template_ready(struct fleet *fleet, struct arena *a, struct template_r
 			return -1;
 		if (claimed > 0)
 			return build(fleet, a, t, deadline, err);
-		if (!wait_for_change(&fleet->templates, generation, deadline))
+		if (!wait_for_change(&fleet->templates, generation,
+		                     soonest(deadline, deadline_in(OTHERS_EVERY_MS))) &&
+		    clock_monotonic_ms() >= deadline)
 			return FAIL(err, ERROR_TIMEOUT, "template '%s' is still being built: %s",
 			            t->name, t->state_text);
 	}
@@ -489,6 +506,7 @@ static struct template_record import_record(const struct fleet *f, struct arena 
 	        .workdir = "",
 	        .state = TEMPLATE_BUILDING,
 	        .state_text = "0 % begins",
+	        .node = f->node,
 	        .created_at = now,
 	        .updated_at = now,
 	};

@@ -62,6 +62,18 @@ static const char *template_state_word(unsigned value)
 	return value < COUNT_OF(words) ? words[value] : "unknown";
 }
 
+int column_choose(const struct column *column, struct span text, unsigned *ret, struct error *err)
+{
+	for (unsigned i = 0; i < column->words; i++) {
+		if (span_equals_text(text, column->word(i))) {
+			*ret = i;
+			return 0;
+		}
+	}
+	return FAIL(err, ERROR_SYSTEM, "the database holds an unknown %s '%.*s'", column->name,
+	            (int)(text.size < 40 ? text.size : 40), text.data ? text.data : "");
+}
+
 const struct column columns_of_project_record[] = {
         TEXT_OF(project_record, id),
         TEXT_OF(project_record, name),
@@ -105,6 +117,7 @@ const struct column columns_of_template_record[] = {
         WHOLE_OF(template_record, size_bytes),
         WHOLE_OF(template_record, created_at),
         WHOLE_OF(template_record, updated_at),
+        TEXT_OF(template_record, node),
         END,
 };
 
@@ -135,6 +148,7 @@ const struct column columns_of_sandbox_record[] = {
         WHOLE_OF(sandbox_record, last_activity_at),
         WHOLE_OF(sandbox_record, last_event_at),
         TEXT_OF(sandbox_record, last_event),
+        TEXT_OF(sandbox_record, node),
         WHOLE_OF(sandbox_record, version),
         END,
 };
@@ -191,6 +205,7 @@ const struct column columns_of_template_move[] = {
         TEXT_OF(template_move, state_text),
         WHOLE_OF(template_move, size_bytes),
         WHOLE_OF(template_move, now),
+        FILTER_OF(template_move, node),
         END,
 };
 
@@ -220,11 +235,17 @@ const struct column columns_of_sandbox_change[] = {
 };
 
 const struct column columns_of_sandbox_page[] = {
-        FILTER_OF(sandbox_page, project_id), FILTER_OF(sandbox_page, state),
-        FILTER_OF(sandbox_page, name),       FILTER_OF(sandbox_page, template),
-        FILTER_OF(sandbox_page, label_key),  FILTER_OF(sandbox_page, label_value),
-        WHOLE_OF(sandbox_page, page_at),     TEXT_OF(sandbox_page, page_id),
-        WHOLE_OF(sandbox_page, limit),       END,
+        FILTER_OF(sandbox_page, project_id),
+        FILTER_OF(sandbox_page, state),
+        FILTER_OF(sandbox_page, name),
+        FILTER_OF(sandbox_page, template),
+        FILTER_OF(sandbox_page, label_key),
+        FILTER_OF(sandbox_page, label_value),
+        WHOLE_OF(sandbox_page, page_at),
+        TEXT_OF(sandbox_page, page_id),
+        WHOLE_OF(sandbox_page, limit),
+        FILTER_OF(sandbox_page, node),
+        END,
 };
 
 const struct column columns_of_event_page[] = {

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/attribute.h"
+#include "base/span.h"
 #include "store/store.h"
 
 enum column_kind {
@@ -31,6 +32,9 @@ struct column {
 	const char *(*word)(unsigned value); /* COLUMN_CHOICE */
 	unsigned words;
 };
+/* The value whose word it is. */
+MUST_CHECK int column_choose(const struct column *column, struct span text, unsigned *ret,
+                             struct error *err);
 
 /* ---- parameters of queries that are no records ---- */
 
@@ -72,7 +76,7 @@ struct sandbox_change {
 	bool disk_is_advisory;
 };
 struct sandbox_page {
-	const char *project_id, *state, *name, *template, *label_key, *label_value;
+	const char *project_id, *state, *name, *template, *label_key, *label_value, *node;
 	int64_t page_at;
 	const char *page_id;
 	int64_t limit;

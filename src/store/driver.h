@@ -22,14 +22,18 @@
 struct query {
 	const char *name;
 	const struct column *takes, *gives; /* NULL: none */
-	const char *sql;
+	const char *sqlite, *postgres;
+	const char *const *parameters; /* names of postgres's $1, $2, …; NULL-terminated */
 };
 extern const struct query store_queries[QUERY_COUNT];
+/* Of a shape of the query; a name that is not there is a mistake of ours and aborts. */
+const struct column *query_column(const struct query *query, const struct column *shape,
+                                  const char *name);
 
 /* One file of migrations/, numbered from 1; the array ends with number 0. */
 struct migration {
 	int64_t number;
-	const char *name, *sql;
+	const char *name, *sqlite, *postgres;
 };
 extern const struct migration store_migrations[];
 
@@ -57,8 +61,7 @@ struct transaction {
 };
 
 struct store_driver {
-	const char *scheme; /* "sqlite:" */
-	/* `place` is the rest of the DSN. */
+	/* `place` is the DSN without its scheme. */
 	int (*open)(const char *place, struct store **ret, struct error *err);
 	void (*close)(struct store *s);
 	int (*read)(struct store *s, const struct transaction *t, struct error *err);
@@ -73,7 +76,7 @@ struct store_driver {
 	/* Called now and then, off the hot path. */
 	int (*tidy)(struct store *s, struct error *err);
 };
-extern const struct store_driver sqlite_driver;
+extern const struct store_driver sqlite_driver, postgres_driver;
 
 struct touches;
 /* A driver's own; these come first. */

@@ -47,6 +47,7 @@ struct template_record {
 	enum template_state state;
 	const char *state_text; /* progress, or why it failed */
 	int64_t size_bytes, created_at, updated_at;
+	const char *node; /* the server that builds it */
 };
 
 struct template_list {
@@ -67,6 +68,7 @@ struct sandbox_record {
 	int64_t created_at, started_at, stopped_at, last_activity_at;
 	int64_t last_event_at;
 	const char *last_event; /* "started in 4 ms" */
+	const char *node;       /* the server that has it, as of DATA/node.id */
 	int64_t version;        /* bumped by every change but a touch */
 };
 
@@ -79,7 +81,7 @@ struct sandbox_list {
 struct sandbox_filter {
 	const char *project_id;              /* NULL = all (server's own use) */
 	int state;                           /* enum sandbox_state, -1 = any but DELETED */
-	const char *name, *template;         /* exact; NULL = any */
+	const char *name, *template, *node;  /* exact; NULL = any */
 	const char *label_key, *label_value; /* NULL = any */
 	const char *page;                    /* next_page of the page before, or NULL */
 	unsigned limit;                      /* 1..1000 */

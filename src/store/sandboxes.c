@@ -160,6 +160,7 @@ int store_sandbox_list(struct store *s, struct arena *a, const struct sandbox_fi
 	        .state = filter->state < 0 ? NULL
 	                                   : sandbox_state_name((enum sandbox_state)filter->state),
 	        .name = filter->name,
+	        .node = filter->node,
 	        .template = filter->template,
 	        .label_key = filter->label_key,
 	        .label_value = filter->label_value,
@@ -341,6 +342,13 @@ int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COU
 	for (size_t i = 0; i < rows.count; i++)
 		ret_by_state[tallies[i].actual] = (uint64_t)tallies[i].count;
 	return 0;
+}
+
+int store_sandbox_adopt(struct store *s, const char *node, struct error *err)
+{
+	const struct lookup lookup = {.id = node};
+
+	return store_change_query(s, QUERY_SANDBOX_ADOPT, &lookup, err) < 0 ? -1 : 0;
 }
 
 int store_sandbox_purge(struct store *s, int64_t before, struct error *err)

@@ -9,24 +9,32 @@
 
 #define ROWS_FIRST 8
 
-static const struct store_driver *const drivers[] = {&sqlite_driver};
+static const struct scheme {
+	const char *name;
+	const struct store_driver *driver;
+} schemes[] = {
+        {"sqlite:", &sqlite_driver},
+        {"postgres:", &postgres_driver},
+        {"postgresql:", &postgres_driver},
+};
 
 int store_open(const char *dsn, struct store **ret, struct error *err)
 {
-	for (size_t i = 0; i < COUNT_OF(drivers); i++) {
-		size_t size = strlen(drivers[i]->scheme);
+	for (size_t i = 0; i < COUNT_OF(schemes); i++) {
+		size_t size = strlen(schemes[i].name);
 
-		if (strncmp(dsn, drivers[i]->scheme, size) != 0)
+		if (strncmp(dsn, schemes[i].name, size) != 0)
 			continue;
-		if (drivers[i]->open(dsn + size, ret, err) < 0)
+		if (schemes[i].driver->open(dsn + size, ret, err) < 0)
 			return FAIL_CONTEXT(err, "open store");
-		(*ret)->driver = drivers[i];
+		(*ret)->driver = schemes[i].driver;
 		(*ret)->touches = touches_new();
 		return 0;
 	}
 	/* A DSN may hold a password: it is not repeated. */
 	error_set(err, ERROR_INVALID, 0, HERE, "the store's address names no known database");
-	error_hint(err, "sqlite:/path/to/atoll.db or sqlite::memory:");
+	error_hint(err, "sqlite:/path/to/atoll.db, sqlite::memory:, postgresql://user@host/name or "
+	                "postgresql:host=/run/postgresql dbname=name");
 	return -1;
 }
 
@@ -73,6 +81,17 @@ int store_tidy(struct store *store, struct error *err)
 	if (touches_write(store, err) < 0)
 		return -1;
 	return store->driver->tidy(store, err);
+}
+
+const struct column *query_column(const struct query *query, const struct column *shape,
+                                  const char *name)
+{
+	for (const struct column *column = shape; column && column->kind != COLUMN_END; column++)
+		if (strcmp(column->name, name) == 0)
+			return column;
+	log_error("query names what its shape does not have", TEXT("query", query->name),
+	          TEXT("name", name));
+	abort();
 }
 
 void *rows_add(struct rows *rows)

@@ -16,7 +16,8 @@
 
 struct store;
 
-/* "sqlite:/path/atoll.db" or "sqlite::memory:". Creates and migrates. */
+/* "sqlite:/path/atoll.db", "sqlite::memory:", "postgresql://user@host/name" or "postgresql:" and
+ * what libpq calls a conninfo. Creates and migrates. */
 MUST_CHECK int store_open(const char *dsn, struct store **ret, struct error *err);
 void store_close(struct store *store); /* writes what waits; NULL is fine */
 MUST_CHECK int store_ping(struct store *store, struct error *err);
@@ -67,6 +68,7 @@ struct template_move {
 	const char *state_text;
 	int64_t size_bytes; /* 0 leaves it */
 	int64_t now;
+	const char *node; /* NULL leaves it */
 };
 /* Compare and set: ERROR_CONFLICT when the state is not `from`. */
 MUST_CHECK int store_template_move(struct store *s, const struct template_move *move,
@@ -129,6 +131,8 @@ MUST_CHECK int store_sandbox_set_timeout(struct store *s, const char *id, int64_
                                          struct error *err);
 MUST_CHECK int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COUNT],
                                    struct error *err);
+/* Rows from before there were nodes become this one's. */
+MUST_CHECK int store_sandbox_adopt(struct store *s, const char *node, struct error *err);
 /* Drops rows DELETED before `before`. */
 MUST_CHECK int store_sandbox_purge(struct store *s, int64_t before, struct error *err);
 MUST_CHECK int store_event_list(struct store *s, struct arena *a, const struct event_page *page,

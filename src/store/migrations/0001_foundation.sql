@@ -45,7 +45,7 @@ CREATE TABLE templates (
 	env_json TEXT NOT NULL CHECK (json_valid(env_json)),
 	entrypoint_json TEXT NOT NULL CHECK (json_valid(entrypoint_json)),
 	ports_json TEXT NOT NULL CHECK (json_valid(ports_json)),
-	user TEXT NOT NULL,
+	"user" TEXT NOT NULL,
 	workdir TEXT NOT NULL,
 	state TEXT NOT NULL,
 	state_text TEXT NOT NULL,

@@ -2,7 +2,7 @@
 id, project_id, name, template_id, template_name, provider, region, labels_json, env_json, desired,
 actual, reason, cpu, memory_mb, disk_mb, pids, disk_is_advisory, persistent, privileges, network,
 idle_reap_ms, lifetime_max_ms, timeout_at, created_at, started_at, stopped_at, last_activity_at,
-last_event_at, last_event, version
+last_event_at, last_event, node, version
 
 -- name: sandbox_tally
 -- gives: sandbox_tally
@@ -15,7 +15,7 @@ VALUES (:id, :project_id, :name, :template_id, :template_name, :provider, :regio
 	COALESCE(NULLIF(:labels_json, ''), '{}'), COALESCE(NULLIF(:env_json, ''), '{}'), :desired,
 	:actual, :reason, :cpu, :memory_mb, :disk_mb, :pids, :disk_is_advisory, :persistent,
 	:privileges, :network, :idle_reap_ms, :lifetime_max_ms, :timeout_at, :created_at,
-	:started_at, :stopped_at, :last_activity_at, :last_event_at, :last_event, 1)
+	:started_at, :stopped_at, :last_activity_at, :last_event_at, :last_event, :node, 1)
 ON CONFLICT DO NOTHING;
 
 -- name: sandbox_find_by_id
@@ -37,6 +37,7 @@ LIMIT 1;
 (created_at, id) < (:page_at, :page_id)
 	AND ((:state IS NULL AND actual <> 'deleted') OR actual = :state)
 	AND (:name IS NULL OR name = :name)
+	AND (:node IS NULL OR node = :node)
 	AND (:template IS NULL OR template_name = :template OR template_id = :template)
 	AND (:label_key IS NULL OR EXISTS (
 		SELECT 1 FROM json_each(labels_json) AS label
@@ -97,6 +98,10 @@ UPDATE sandboxes SET last_activity_at = :at WHERE id = :id AND last_activity_at 
 -- takes: touch
 UPDATE sandboxes SET timeout_at = :at, version = version + 1
 WHERE id = :id AND actual <> 'deleted';
+
+-- name: sandbox_adopt
+-- takes: lookup
+UPDATE sandboxes SET node = :id WHERE node = '';
 
 -- name: sandbox_purge
 -- takes: lookup

@@ -1,7 +1,7 @@
 -- fragment: template
 id, project_id, name, folder, base_image, runtime, isolation, description, cpu, memory_mb, disk_mb,
-pids, env_json, entrypoint_json, ports_json, user, workdir, state, state_text, size_bytes,
-created_at, updated_at
+pids, env_json, entrypoint_json, ports_json, "user", workdir, state, state_text, size_bytes,
+created_at, updated_at, node
 
 -- name: template_insert
 -- takes: template_record
@@ -9,7 +9,7 @@ INSERT INTO templates ({template})
 VALUES (:id, :project_id, :name, :folder, :base_image, :runtime, :isolation, :description, :cpu,
 	:memory_mb, :disk_mb, :pids, COALESCE(NULLIF(:env_json, ''), '{}'),
 	COALESCE(NULLIF(:entrypoint_json, ''), '[]'), COALESCE(NULLIF(:ports_json, ''), '[]'),
-	:user, :workdir, :state, :state_text, :size_bytes, :created_at, :updated_at)
+	:user, :workdir, :state, :state_text, :size_bytes, :created_at, :updated_at, :node)
 ON CONFLICT DO NOTHING;
 
 -- name: template_find
@@ -31,7 +31,7 @@ ORDER BY name, project_id;
 -- name: template_move
 -- takes: template_move
 UPDATE templates
-SET state = :to, state_text = :state_text, updated_at = :now,
+SET state = :to, state_text = :state_text, updated_at = :now, node = COALESCE(:node, node),
 	size_bytes = CASE WHEN :size_bytes > 0 THEN :size_bytes ELSE size_bytes END
 WHERE id = :id AND state = :from;
 
@@ -42,7 +42,7 @@ SET description = :description, base_image = :base_image, runtime = :runtime,
 	isolation = :isolation, cpu = :cpu, memory_mb = :memory_mb, disk_mb = :disk_mb, pids = :pids,
 	env_json = COALESCE(NULLIF(:env_json, ''), '{}'),
 	entrypoint_json = COALESCE(NULLIF(:entrypoint_json, ''), '[]'),
-	ports_json = COALESCE(NULLIF(:ports_json, ''), '[]'), user = :user, workdir = :workdir,
+	ports_json = COALESCE(NULLIF(:ports_json, ''), '[]'), "user" = :user, workdir = :workdir,
 	size_bytes = :size_bytes, updated_at = :updated_at
 WHERE id = :id;
 

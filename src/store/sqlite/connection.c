@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "base/log.h"
 #include "store/sqlite/sqlite.h"
 
 /* Only another process can hold the file; it gets this long to finish. */
@@ -156,24 +155,13 @@ int sqlite_control(struct sqlite_connection *c, enum control control, struct err
 
 /* ---- statements ---- */
 
-static const struct column *find_column(const struct query *query, const struct column *shape,
-                                        const char *name)
-{
-	for (const struct column *column = shape; column && column->kind != COLUMN_END; column++)
-		if (strcmp(column->name, name) == 0)
-			return column;
-	log_error("query names what its shape does not have", TEXT("query", query->name),
-	          TEXT("name", name));
-	abort();
-}
-
 static int prepare(struct sqlite_connection *c, enum query_name name, struct error *err)
 {
 	const struct query *query = &store_queries[name];
 	struct statement *statement = &c->statements[name];
 	int parameters, columns;
 
-	if (sqlite3_prepare_v3(c->handle, query->sql, -1, SQLITE_PREPARE_PERSISTENT,
+	if (sqlite3_prepare_v3(c->handle, query->sqlite, -1, SQLITE_PREPARE_PERSISTENT,
 	                       &statement->handle, NULL) != SQLITE_OK)
 		return sqlite_fail(c->handle, query->name, err);
 	parameters = sqlite3_bind_parameter_count(statement->handle);
@@ -181,11 +169,11 @@ static int prepare(struct sqlite_connection *c, enum query_name name, struct err
 	assert(parameters <= STATEMENT_PARAMETERS_MAX && columns <= STATEMENT_COLUMNS_MAX);
 	for (int i = 0; i < parameters; i++)
 		statement->parameters[i] =
-		        find_column(query, query->takes,
-		                    sqlite3_bind_parameter_name(statement->handle, i + 1) + 1);
+		        query_column(query, query->takes,
+		                     sqlite3_bind_parameter_name(statement->handle, i + 1) + 1);
 	for (int i = 0; i < columns; i++)
-		statement->columns[i] =
-		        find_column(query, query->gives, sqlite3_column_name(statement->handle, i));
+		statement->columns[i] = query_column(query, query->gives,
+		                                     sqlite3_column_name(statement->handle, i));
 	return 0;
 }
 
@@ -237,19 +225,6 @@ static struct span read_bytes(sqlite3_stmt *handle, int at)
 	return (struct span){data, (size_t)sqlite3_column_bytes(handle, at)};
 }
 
-static int read_choice(struct span text, const struct column *column, unsigned *ret,
-                       struct error *err)
-{
-	for (unsigned i = 0; i < column->words; i++) {
-		if (span_equals_text(text, column->word(i))) {
-			*ret = i;
-			return 0;
-		}
-	}
-	return FAIL(err, ERROR_SYSTEM, "the database holds an unknown %s '%.*s'", column->name,
-	            (int)(text.size < 40 ? text.size : 40), text.data ? text.data : "");
-}
-
 static int read_hash(sqlite3_stmt *handle, int at, void *member, struct error *err)
 {
 	if (sqlite3_column_bytes(handle, at) != KEY_HASH_SIZE)
@@ -278,7 +253,7 @@ static int read_column(sqlite3_stmt *handle, int at, const struct column *column
 		*(bool *)member = sqlite3_column_int(handle, at) != 0;
 		return 0;
 	case COLUMN_CHOICE:
-		return read_choice(read_bytes(handle, at), column, member, err);
+		return column_choose(column, read_bytes(handle, at), member, err);
 	case COLUMN_HASH:
 		return read_hash(handle, at, member, err);
 	case COLUMN_END:

@@ -26,7 +26,7 @@ static int apply_missing(struct sqlite_connection *c, struct error *err)
 		return -1;
 	for (const struct migration *m = store_migrations; m->number > 0; m++) {
 		last = m->number;
-		if (m->number > version && sqlite_execute(c, m->sql, err) < 0)
+		if (m->number > version && sqlite_execute(c, m->sqlite, err) < 0)
 			return FAIL_CONTEXT(err, "migration %d (%s)", (int)m->number, m->name);
 	}
 	if (version <= last)

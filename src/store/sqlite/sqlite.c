@@ -328,7 +328,6 @@ static int sqlite_open_store(const char *place, struct store **ret, struct error
 }
 
 const struct store_driver sqlite_driver = {
-        .scheme = "sqlite:",
         .open = sqlite_open_store,
         .close = sqlite_close_store,
         .read = sqlite_read,

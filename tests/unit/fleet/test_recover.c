@@ -15,6 +15,7 @@ static const struct half {
 	enum sandbox_state then; /* SANDBOX_DELETED: the row is gone, too */
 	const char *provider_then;
 	enum sandbox_reason reason;
+	const char *node;
 } halves[] = {
         {"pending, nothing made", SANDBOX_PENDING, SANDBOX_STARTED, false, false, NOTHING,
          SANDBOX_FAILED, "nothing", SANDBOX_REASON_ERROR},
@@ -80,6 +81,7 @@ static struct id insert_half(struct harness *h, const struct half *half)
 	        .resources = SANDBOX_BUILT_IN_RESOURCES,
 	        .persistent = half->persistent,
 	        .created_at = clock_unix_ms(),
+	        .node = half->node,
 	};
 
 	assert_done(store_template_find(h->store, &h->arena, PROJECT, "host", &t, &err));
@@ -232,12 +234,63 @@ static void what_cannot_be_settled_now_is_settled_by_a_later_tick(void **state)
 	assert_int_equal(find(h, two.text).actual, SANDBOX_STOPPED);
 }
 
+/* Whatever state it is in, and whatever our provider has under its id. */
+static void rows_of_another_node_are_left_alone(void **state)
+{
+	struct harness *h = *state;
+
+	for (size_t i = 0; i < COUNT_OF(halves); i++) {
+		struct half there = halves[i];
+		struct id id;
+		struct sandbox_record r;
+
+		there.node = "elsewhere";
+		id = insert_half(h, &there);
+		harness_restart(h);
+		fleet_tick(h->fleet);
+		r = find_any(h, id.text, there.actual);
+		if (!r.id || r.version != 1 || r.desired != there.desired)
+			fail_msg("%s: its row was changed", there.what);
+		if (strcmp(fake_has(&h->fake, id.text),
+		           there.provider_has ? there.provider_has : "nothing") != 0)
+			fail_msg("%s: provider has %s", there.what, fake_has(&h->fake, id.text));
+	}
+}
+
+static void calls_for_a_sandbox_of_another_node_name_it(void **state)
+{
+	struct harness *h = *state;
+	const struct half there = {.actual = SANDBOX_STARTED,
+	                           .desired = SANDBOX_STARTED,
+	                           .provider_has = NOTHING,
+	                           .node = "elsewhere"};
+	struct id id = insert_half(h, &there);
+	const struct fleet_ref ref = {PROJECT, id.text};
+	struct error err = {0};
+	struct fleet_hold hold;
+	struct provider_stats stats;
+	struct sandbox_record r;
+
+	assert_refused(fleet_hold(h->fleet, &h->arena, &ref, &r, &hold, &err), ERROR_CONFLICT);
+	assert_non_null(strstr(err.text, "elsewhere"));
+	assert_refused(fleet_start(h->fleet, &h->arena, &ref, &r, &err), ERROR_CONFLICT);
+	assert_refused(fleet_stop(h->fleet, &h->arena, &ref, &r, &err), ERROR_CONFLICT);
+	assert_refused(fleet_delete(h->fleet, &h->arena, &ref, SANDBOX_REASON_USER, &err),
+	               ERROR_CONFLICT);
+	error_clear(&err);
+	assert_done(fleet_find(h->fleet, &h->arena, &ref, &r, &err));
+	assert_refused(fleet_stats(h->fleet, &r, &stats, &err), ERROR_CONFLICT);
+	assert_int_equal(r.version, 1);
+}
+
 int main(void)
 {
 	return RUN_EACH(EACH(every_half_done_state_is_settled),
 	                EACH(recovering_twice_is_like_recovering_once),
 	                EACH(what_runs_is_adopted_and_usable), EACH(what_no_row_knows_is_destroyed),
 	                EACH(rows_of_another_provider_are_left_alone),
+	                EACH(rows_of_another_node_are_left_alone),
+	                EACH(calls_for_a_sandbox_of_another_node_name_it),
 	                EACH(recovery_without_the_provider_fails_and_changes_nothing),
 	                EACH(what_cannot_be_settled_now_is_settled_by_a_later_tick));
 }

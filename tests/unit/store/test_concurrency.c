@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "postgres_server.h"
 #include "samples.h"
 
 #include <pthread.h>
@@ -58,8 +59,11 @@ static void count_result(int result, const struct error *err)
 		atomic_fetch_add(&others, 1);
 }
 
+static struct postgres_server server;
+
 static void each_place(void (*body)(struct store *s))
 {
+	char dsn[256];
 	struct folder folder;
 	struct store *s;
 
@@ -71,6 +75,14 @@ static void each_place(void (*body)(struct store *s))
 	body(s);
 	store_close(s);
 	folder_remove(&folder);
+	if (server.missing) {
+		print_message("not on PostgreSQL: %s\n", server.missing);
+		return;
+	}
+	postgres_new_schema(&server, dsn, sizeof(dsn));
+	s = store_with_project(dsn);
+	body(s);
+	store_close(s);
 }
 
 static void move_shared(struct worker *w)
@@ -285,13 +297,29 @@ TEST(touches_that_wait_are_written_by_close)
 	folder_remove(&folder);
 }
 
+static int start_server(UNUSED void **state)
+{
+	postgres_open(&server);
+	return 0;
+}
+
+static int end_server(UNUSED void **state)
+{
+	postgres_close(&server);
+	return 0;
+}
+
 int main(void)
 {
-	return RUN(CASE(of_many_movers_exactly_one_wins),
-	           CASE(of_many_that_want_one_name_exactly_one_gets_it),
-	           CASE(the_limit_of_a_project_holds_under_a_rush),
-	           CASE(a_failure_in_a_group_takes_nobody_along),
-	           CASE(half_a_transaction_is_never_kept),
-	           CASE(everybody_reads_what_was_written_while_others_write_and_touch),
-	           CASE(touches_that_wait_are_written_by_close));
+	const struct CMUnitTest tests[] = {
+	        CASE(of_many_movers_exactly_one_wins),
+	        CASE(of_many_that_want_one_name_exactly_one_gets_it),
+	        CASE(the_limit_of_a_project_holds_under_a_rush),
+	        CASE(a_failure_in_a_group_takes_nobody_along),
+	        CASE(half_a_transaction_is_never_kept),
+	        CASE(everybody_reads_what_was_written_while_others_write_and_touch),
+	        CASE(touches_that_wait_are_written_by_close),
+	};
+
+	return cmocka_run_group_tests(tests, start_server, end_server);
 }

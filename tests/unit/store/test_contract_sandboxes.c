@@ -538,6 +538,35 @@ static void the_sessions_of_a_sandbox_go_with_it(void **state)
 	assert_refused(store_session_insert(*state, &r, 0, &err), ERROR_NOT_FOUND);
 }
 
+static size_t count_of_node(struct store *s, const char *node)
+{
+	const struct sandbox_filter filter = {.state = -1, .node = node, .limit = 10};
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct sandbox_list list;
+
+	assert_done(store_sandbox_list(s, &a, &filter, &list, &err));
+	return list.count;
+}
+
+static void rows_without_a_node_are_adopted_and_lists_are_filtered_by_node(void **state)
+{
+	struct store *s = *state;
+	struct error err = {0};
+	struct id old = id_new(), new = id_new();
+	struct sandbox_record r = sample_sandbox(old.text, "old");
+
+	assert_done(store_sandbox_insert(s, &r, 0, &err));
+	r = sample_sandbox(new.text, "new");
+	r.node = "there";
+	assert_done(store_sandbox_insert(s, &r, 0, &err));
+	assert_int_equal(count_of_node(s, "here"), 0);
+	assert_done(store_sandbox_adopt(s, "here", &err));
+	assert_int_equal(count_of_node(s, "here"), 1);
+	assert_int_equal(count_of_node(s, "there"), 1);
+	assert_int_equal(count_of_node(s, NULL), 2);
+}
+
 static const struct CMUnitTest tests[] = {
         EACH(a_sandbox_comes_back_as_it_went_in),
         EACH(a_sandbox_is_found_by_name_in_its_project_alone),
@@ -563,6 +592,7 @@ static const struct CMUnitTest tests[] = {
         EACH(a_session_is_touched_late_and_read_at_once),
         EACH(a_project_has_at_most_so_many_sessions),
         EACH(the_sessions_of_a_sandbox_go_with_it),
+        EACH(rows_without_a_node_are_adopted_and_lists_are_filtered_by_node),
 };
 
 int main(void)

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "store/postgres/postgres.h"
+
+/* As many as there are workers by default; PostgreSQL lets 100 in, for all that use it. */
+#define CONNECTIONS_MAX 16
+#define WAIT_MS 10000
+
+struct pool {
+	struct postgres_store *store;
+	pthread_mutex_t mutex; /* over the rest */
+	pthread_cond_t given;
+	struct postgres_connection *idle; /* used last, first: the others rest */
+	unsigned count;
+};
+
+struct pool *pool_new(struct postgres_store *s)
+{
+	struct pool *p = calloc(1, sizeof(*p));
+	pthread_condattr_t monotonic;
+
+	if (!p)
+		abort();
+	p->store = s;
+	pthread_mutex_init(&p->mutex, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&p->given, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	return p;
+}
+
+static void close_all(struct postgres_connection *first)
+{
+	while (first) {
+		struct postgres_connection *next = first->next;
+
+		postgres_disconnect(first);
+		first = next;
+	}
+}
+
+void pool_free(struct pool *p)
+{
+	if (!p)
+		return;
+	close_all(p->idle);
+	pthread_cond_destroy(&p->given);
+	pthread_mutex_destroy(&p->mutex);
+	free(p);
+}
+
+/* With the mutex held. */
+static bool wait_for_one(struct pool *p)
+{
+	int64_t deadline = deadline_in(WAIT_MS);
+	const struct timespec until = {.tv_sec = deadline / 1000,
+	                               .tv_nsec = deadline % 1000 * 1000000};
+
+	while (!p->idle && p->count == CONNECTIONS_MAX && clock_monotonic_ms() < deadline)
+		pthread_cond_timedwait(&p->given, &p->mutex, &until);
+	return p->idle || p->count < CONNECTIONS_MAX;
+}
+
+static void forget_one(struct pool *p)
+{
+	pthread_mutex_lock(&p->mutex);
+	p->count--;
+	pthread_cond_signal(&p->given);
+	pthread_mutex_unlock(&p->mutex);
+}
+
+int pool_take(struct pool *p, struct postgres_connection **ret, bool *ret_is_new, struct error *err)
+{
+	struct postgres_connection *c = NULL;
+	bool is_there;
+
+	pthread_mutex_lock(&p->mutex);
+	is_there = wait_for_one(p);
+	if (is_there && p->idle) {
+		c = p->idle;
+		p->idle = c->next;
+	} else if (is_there) {
+		p->count++;
+	}
+	pthread_mutex_unlock(&p->mutex);
+	if (!is_there)
+		return FAIL(err, ERROR_UNAVAILABLE, "all %d connections to the database are in use",
+		            CONNECTIONS_MAX);
+	*ret_is_new = !c;
+	*ret = c;
+	if (c)
+		return 0;
+	if (postgres_connect(p->store, ret, err) < 0) {
+		forget_one(p);
+		return -1;
+	}
+	sync_renew(p->store->sync);
+	return 0;
+}
+
+/* Where one was lost, those that have been idle meanwhile are likely lost, too. */
+static void drop_idle(struct pool *p)
+{
+	struct postgres_connection *idle;
+
+	pthread_mutex_lock(&p->mutex);
+	idle = p->idle;
+	p->idle = NULL;
+	for (const struct postgres_connection *c = idle; c; c = c->next)
+		p->count--;
+	pthread_cond_broadcast(&p->given);
+	pthread_mutex_unlock(&p->mutex);
+	close_all(idle);
+}
+
+void pool_give(struct pool *p, struct postgres_connection *c)
+{
+	if (c->trouble != TROUBLE_NONE) {
+		postgres_disconnect(c);
+		forget_one(p);
+		drop_idle(p);
+		return;
+	}
+	pthread_mutex_lock(&p->mutex);
+	c->next = p->idle;
+	p->idle = c;
+	pthread_cond_signal(&p->given);
+	pthread_mutex_unlock(&p->mutex);
+}

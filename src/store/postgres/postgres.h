@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/postgres/postgres.h — the PostgreSQL driver's own parts.
+ *
+ * connection.c: one libpq connection, its prepared statements, and what failures mean. values.c:
+ * between members and libpq's texts. migrate.c: brings a database up to this program's tables.
+ * pool.c: which call uses which connection. sync.c: when it is on the server's disk. postgres.c:
+ * transactions. */
+#pragma once
+
+#include <libpq-fe.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "store/driver.h"
+
+#define PARAMETERS_MAX 48
+#define COLUMNS_MAX 48
+
+/* The same on every connection: worked out when the store is opened, only read after that. */
+struct plan {
+	int parameters, columns;
+	const struct column *takes[PARAMETERS_MAX];
+	const struct column *gives[COLUMNS_MAX];
+	Oid types[PARAMETERS_MAX];
+};
+
+/* What is to become of a transaction whose statement has failed. */
+enum trouble {
+	TROUBLE_NONE,
+	TROUBLE_CONTENDED, /* others were in its way: it may be run again */
+	TROUBLE_LOST,      /* the connection is gone */
+};
+
+struct postgres_connection {
+	struct connection base;
+	struct postgres_connection *next; /* among the idle */
+	PGconn *handle;
+	enum trouble trouble;
+	bool is_prepared[QUERY_COUNT];
+};
+
+struct pool;
+struct sync;
+struct postgres_store {
+	struct store base;
+	char *dsn; /* as libpq wants it; may hold a password */
+	struct plan plans[QUERY_COUNT];
+	struct pool *pool;
+	struct sync *sync;
+	pthread_mutex_t queue;  /* held by who waits for its turn among all servers */
+	atomic_uint contending; /* how many hold or wait for it */
+};
+
+/* ---- connection.c ---- */
+
+MUST_CHECK int postgres_connect(struct postgres_store *s, struct postgres_connection **ret,
+                                struct error *err);
+void postgres_disconnect(struct postgres_connection *c); /* NULL is fine */
+/* Statements without parameters, for which nothing but their last success counts. */
+MUST_CHECK int postgres_execute(struct postgres_connection *c, const char *sql, struct error *err);
+/* The same, with the last one's result, for PQclear; NULL on failure. `wait_ms`: for an answer. */
+MUST_CHECK PGresult *postgres_ask(struct postgres_connection *c, const char *sql, int64_t wait_ms,
+                                  struct error *err);
+/* Looks up every query's shapes and prepares it, so that a mistake in one shows at once. */
+MUST_CHECK int postgres_plan_all(struct postgres_store *s, struct postgres_connection *c,
+                                 struct error *err);
+/* struct store_driver's run. */
+int postgres_run(struct connection *c, enum query_name query, const void *takes, struct rows *rows,
+                 struct error *err);
+
+/* ---- values.c ---- */
+
+/* A row of parameters as libpq takes them. */
+struct values {
+	struct arena arena;
+	const char *texts[PARAMETERS_MAX];
+	int sizes[PARAMETERS_MAX], formats[PARAMETERS_MAX];
+};
+Oid value_type(const struct column *column);
+void values_bind(struct values *v, const struct plan *plan, const void *takes);
+MUST_CHECK int values_read(const PGresult *result, int row, const struct plan *plan,
+                           struct rows *rows, struct error *err);
+
+/* ---- migrate.c ---- */
+
+MUST_CHECK int postgres_migrate(struct postgres_connection *c, struct error *err);
+
+/* ---- pool.c ---- */
+
+struct pool *pool_new(struct postgres_store *s);
+void pool_free(struct pool *p); /* none is in use any more; NULL is fine */
+/* An idle one, a new one, or, when there are as many as may be, one that somebody gives back:
+ * ERROR_UNAVAILABLE when nobody does. *ret_is_new: nothing has been done with it yet. */
+MUST_CHECK int pool_take(struct pool *p, struct postgres_connection **ret, bool *ret_is_new,
+                         struct error *err);
+/* One in trouble is closed. */
+void pool_give(struct pool *p, struct postgres_connection *c);
+
+/* ---- sync.c ---- */
+
+MUST_CHECK int sync_open(struct postgres_store *s, struct sync **ret, struct error *err);
+void sync_close(struct sync *sync); /* NULL is fine */
+/* Stands for all that has been committed until now, and begins to have it flushed. */
+uint64_t sync_begin(struct sync *sync);
+MUST_CHECK int sync_wait(struct sync *sync, uint64_t mark, struct error *err);
+/* Returns when it has a connection to the server as it runs now. To be called for each new one of
+ * the pool: all commits after a restart of the server come through such, and so are not taken for
+ * those that the restart may have lost. NULL is fine. */
+void sync_renew(struct sync *sync);

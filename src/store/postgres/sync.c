@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A lazy commit is in the server's memory; whatever is committed with a wait after it takes it to
+ * the disk. So a thread with a connection of its own commits a message to the log that says nothing
+ * and waits for that, for all who have asked meanwhile. When the connection is lost the server may
+ * have crashed, and what it had in memory is gone with it: then everybody who waits is told so. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "store/postgres/postgres.h"
+
+/* Marks that failed are remembered at least as long as anybody takes to wait for one. */
+#define FAILURE_KEPT_MS (10 * 60 * 1000)
+
+static const char flush_text[] = "SELECT pg_logical_emit_message(true, 'atoll', '')";
+static const char ping_text[] = "SELECT 1";
+
+struct sync {
+	struct postgres_store *store;
+	struct postgres_connection *connection; /* the thread's; NULL after a failure */
+	pthread_t thread;
+	bool has_thread;
+	pthread_mutex_t mutex; /* over the rest */
+	pthread_cond_t changed;
+	uint64_t begun, done; /* the last mark that is to be, and that has been, flushed */
+	uint64_t renewals_wanted, renewals;
+	bool is_stopping;
+	uint64_t failed_first, failed_last; /* 0: none */
+	int64_t failed_at;
+	struct error failure; /* of the last */
+};
+
+/* ---- the thread ---- */
+
+/* On the thread, without the mutex. */
+static int ask(struct sync *sync, const char *text, struct error *err)
+{
+	int result;
+
+	if (!sync->connection && postgres_connect(sync->store, &sync->connection, err) < 0)
+		return -1;
+	result = postgres_execute(sync->connection, text, err);
+	if (result < 0) {
+		postgres_disconnect(sync->connection);
+		sync->connection = NULL;
+	}
+	return result;
+}
+
+/* With the mutex held. */
+static void note_failure(struct sync *sync, uint64_t mark, const struct error *err)
+{
+	int64_t now = clock_monotonic_ms();
+
+	if (!sync->failed_last || now - sync->failed_at > FAILURE_KEPT_MS)
+		sync->failed_first = sync->done + 1;
+	sync->failed_last = mark;
+	sync->failed_at = now;
+	sync->failure = *err;
+}
+
+/* With the mutex held; it is free meanwhile. */
+static void flush_begun(struct sync *sync)
+{
+	struct error err = {0};
+	uint64_t mark = sync->begun;
+	int result;
+
+	pthread_mutex_unlock(&sync->mutex);
+	result = ask(sync, flush_text, &err);
+	pthread_mutex_lock(&sync->mutex);
+	if (result < 0)
+		note_failure(sync, mark, &err);
+	sync->done = mark;
+	pthread_cond_broadcast(&sync->changed);
+}
+
+/* A connection that was lost is closed by the first question and made again for the second. */
+static void renew(struct sync *sync)
+{
+	struct error err = {0};
+	uint64_t wanted = sync->renewals_wanted;
+
+	pthread_mutex_unlock(&sync->mutex);
+	if (ask(sync, ping_text, &err) < 0 && ask(sync, ping_text, &err) < 0)
+		log_debug("the database is away", FAILURE(&err));
+	pthread_mutex_lock(&sync->mutex);
+	sync->renewals = wanted;
+	pthread_cond_broadcast(&sync->changed);
+}
+
+static void *run(void *argument)
+{
+	struct sync *sync = argument;
+
+	pthread_mutex_lock(&sync->mutex);
+	while (!sync->is_stopping) {
+		if (sync->begun > sync->done)
+			flush_begun(sync);
+		else if (sync->renewals_wanted > sync->renewals)
+			renew(sync);
+		else
+			pthread_cond_wait(&sync->changed, &sync->mutex);
+	}
+	pthread_mutex_unlock(&sync->mutex);
+	return NULL;
+}
+
+static int start_thread(struct sync *sync, struct error *err)
+{
+	sigset_t all, before;
+
+	/* Signals belong to the thread that opened the store. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	errno = pthread_create(&sync->thread, NULL, run, sync);
+	sync->has_thread = errno == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return sync->has_thread ? 0 : FAIL_ERRNO(err, "start the thread that flushes");
+}
+
+/* ---- the calls ---- */
+
+int sync_open(struct postgres_store *s, struct sync **ret, struct error *err)
+{
+	struct sync *sync = calloc(1, sizeof(*sync));
+
+	if (!sync)
+		abort();
+	sync->store = s;
+	pthread_mutex_init(&sync->mutex, NULL);
+	pthread_cond_init(&sync->changed, NULL);
+	if (ask(sync, ping_text, err) < 0 || start_thread(sync, err) < 0) {
+		sync_close(sync);
+		return -1;
+	}
+	*ret = sync;
+	return 0;
+}
+
+void sync_close(struct sync *sync)
+{
+	if (!sync)
+		return;
+	pthread_mutex_lock(&sync->mutex);
+	sync->is_stopping = true;
+	pthread_cond_broadcast(&sync->changed);
+	pthread_mutex_unlock(&sync->mutex);
+	if (sync->has_thread)
+		pthread_join(sync->thread, NULL);
+	postgres_disconnect(sync->connection);
+	pthread_cond_destroy(&sync->changed);
+	pthread_mutex_destroy(&sync->mutex);
+	free(sync);
+}
+
+uint64_t sync_begin(struct sync *sync)
+{
+	uint64_t mark;
+
+	pthread_mutex_lock(&sync->mutex);
+	mark = ++sync->begun;
+	pthread_cond_broadcast(&sync->changed);
+	pthread_mutex_unlock(&sync->mutex);
+	return mark;
+}
+
+int sync_wait(struct sync *sync, uint64_t mark, struct error *err)
+{
+	bool failed;
+
+	pthread_mutex_lock(&sync->mutex);
+	while (sync->done < mark)
+		pthread_cond_wait(&sync->changed, &sync->mutex);
+	failed = mark >= sync->failed_first && mark <= sync->failed_last;
+	if (failed)
+		*err = sync->failure;
+	pthread_mutex_unlock(&sync->mutex);
+	if (!failed)
+		return 0;
+	(void)FAIL_CONTEXT(err, "bring the database's last changes to the disk");
+	error_hint(err, "the database server was away: they may be lost; see what is there");
+	return -1;
+}
+
+void sync_renew(struct sync *sync)
+{
+	uint64_t mine;
+
+	if (!sync)
+		return;
+	pthread_mutex_lock(&sync->mutex);
+	mine = ++sync->renewals_wanted;
+	pthread_cond_broadcast(&sync->changed);
+	while (sync->renewals < mine)
+		pthread_cond_wait(&sync->changed, &sync->mutex);
+	pthread_mutex_unlock(&sync->mutex);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/postgres/postgres.h"
+
+/* Of pg_type.h, which belongs to the server; these never change. */
+enum {
+	TYPE_BYTES = 17,
+	TYPE_WHOLE = 20,
+	TYPE_TEXT = 25,
+	TYPE_NUMBER = 701,
+};
+
+enum { FORMAT_TEXT, FORMAT_BINARY };
+
+Oid value_type(const struct column *column)
+{
+	switch (column->kind) {
+	case COLUMN_WHOLE:
+	case COLUMN_BOOL:
+		return TYPE_WHOLE;
+	case COLUMN_NUMBER:
+		return TYPE_NUMBER;
+	case COLUMN_HASH:
+		return TYPE_BYTES;
+	case COLUMN_TEXT:
+	case COLUMN_FILTER:
+	case COLUMN_CHOICE:
+	case COLUMN_END:
+		break;
+	}
+	return TYPE_TEXT;
+}
+
+/* ---- from members ---- */
+
+/* The server refuses what is no UTF-8, such as a message that was cut to its size: each byte that
+ * is no ASCII then becomes a question mark. */
+static const char *clean(struct arena *a, const char *text)
+{
+	char *copy;
+
+	if (span_is_utf8(span_of(text)))
+		return text;
+	copy = arena_text(a, text);
+	for (char *at = copy; *at; at++)
+		if ((unsigned char)*at >= 0x80)
+			*at = '?';
+	return copy;
+}
+
+static const char *bind(struct arena *a, const struct column *column, const void *takes)
+{
+	const void *member = (const char *)takes + column->offset;
+	const char *const *text = member;
+
+	switch (column->kind) {
+	case COLUMN_TEXT:
+		return *text ? clean(a, *text) : "";
+	case COLUMN_FILTER:
+		return *text ? clean(a, *text) : NULL;
+	case COLUMN_WHOLE:
+		return arena_format(a, "%" PRId64, *(const int64_t *)member);
+	case COLUMN_NUMBER:
+		return arena_format(a, "%.17g", *(const double *)member);
+	case COLUMN_BOOL:
+		return *(const bool *)member ? "1" : "0";
+	case COLUMN_CHOICE:
+		return column->word(*(const unsigned *)member);
+	case COLUMN_HASH:
+		return member;
+	case COLUMN_END:
+		break;
+	}
+	return NULL;
+}
+
+void values_bind(struct values *v, const struct plan *plan, const void *takes)
+{
+	for (int i = 0; i < plan->parameters; i++) {
+		bool is_hash = plan->takes[i]->kind == COLUMN_HASH;
+
+		v->texts[i] = bind(&v->arena, plan->takes[i], takes);
+		v->sizes[i] = is_hash ? KEY_HASH_SIZE : 0;
+		v->formats[i] = is_hash ? FORMAT_BINARY : FORMAT_TEXT;
+	}
+}
+
+/* ---- to members ---- */
+
+/* A truth is 't' or 'f' where SQLite has 1 or 0. */
+static int64_t read_whole(const char *text)
+{
+	return *text == 't' ? 1 : strtoll(text, NULL, 10);
+}
+
+/* "\x0123…" */
+static int read_hash(struct span text, unsigned char *ret, struct error *err)
+{
+	if (text.size != 2 + 2 * KEY_HASH_SIZE)
+		return FAIL(err, ERROR_SYSTEM, "the database holds a hash of a wrong size");
+	for (size_t i = 0; i < KEY_HASH_SIZE; i++) {
+		int high = hex_digit_value(text.data[2 + 2 * i]);
+		int low = hex_digit_value(text.data[3 + 2 * i]);
+
+		if (high < 0 || low < 0)
+			return FAIL(err, ERROR_SYSTEM, "the database holds a hash that is none");
+		ret[i] = (unsigned char)(high * 16 + low);
+	}
+	return 0;
+}
+
+static int read_column(struct span text, const struct column *column, struct arena *a, void *item,
+                       struct error *err)
+{
+	void *member = (char *)item + column->offset;
+
+	switch (column->kind) {
+	case COLUMN_TEXT:
+	case COLUMN_FILTER:
+		*(const char **)member = arena_copy(a, text);
+		return 0;
+	case COLUMN_WHOLE:
+		*(int64_t *)member = read_whole(text.data);
+		return 0;
+	case COLUMN_NUMBER:
+		*(double *)member = strtod(text.data, NULL);
+		return 0;
+	case COLUMN_BOOL:
+		*(bool *)member = read_whole(text.data) != 0;
+		return 0;
+	case COLUMN_CHOICE:
+		return column_choose(column, text, member, err);
+	case COLUMN_HASH:
+		return read_hash(text, member, err);
+	case COLUMN_END:
+		break;
+	}
+	return FAIL(err, ERROR_SYSTEM, "column '%s' has no kind", column->name);
+}
+
+int values_read(const PGresult *result, int row, const struct plan *plan, struct rows *rows,
+                struct error *err)
+{
+	void *item = rows_add(rows);
+
+	for (int i = 0; i < plan->columns; i++) {
+		/* A NULL is an empty text to libpq. */
+		struct span text = {PQgetvalue(result, row, i),
+		                    (size_t)PQgetlength(result, row, i)};
+
+		if (read_column(text, plan->gives[i], rows->arena, item, err) < 0)
+			return -1;
+	}
+	return 0;
+}
