@@ -44,6 +44,7 @@ static struct box *box_new(struct boxes *b, const char *id)
 	box->setup = (struct watch){.fd = -1};
 	list_init(&box->item);
 	list_init(&box->deadline.item);
+	list_init(&box->pause_look.item);
 	box->steps = BUF(BOX_STEPS_MAX);
 	return box;
 }
@@ -56,6 +57,7 @@ static void box_free(struct box *box)
 	watch_stop(events, &box->process);
 	watch_stop(events, &box->setup);
 	timer_stop(&box->deadline);
+	timer_stop(&box->pause_look);
 	list_remove(&box->item);
 	(void)map_remove(&box->boxes->by_id, box->id);
 	cell_free(box->cell);
@@ -145,6 +147,8 @@ static void kill_all(struct box *box)
 	watch_stop(box->boxes->events, &box->setup);
 	if (pidfd_signal(box->pidfd, SIGKILL, &err) < 0 && err.sys_errno != ESRCH)
 		log_error("cannot kill a sandbox", TEXT("sandbox", box->id), FAILURE(&err));
+	/* After the signal: nothing inside gets to run again. */
+	box_thaw(box);
 }
 
 /* Before the agent runs anything: the box ends as its create fails. */
@@ -176,6 +180,7 @@ static void on_process_end(struct watch *watch)
 		error_set(&err, ERROR_SYSTEM, 0, HERE, "agent ended during its set-up");
 		fail_create(box, &err);
 	}
+	box_thaw(box);
 	if (box->state == BOX_RUNNING) {
 		reason = end_reason(box);
 		log_info("sandbox ended", TEXT("sandbox", box->id),
@@ -487,6 +492,7 @@ int boxes_stop(struct boxes *b, const struct owed *owed, const char *id, uint64_
 		end_now(box);
 		return 0;
 	}
+	box_thaw(box);
 	box->state = BOX_ENDING;
 	box->deadline.on_time = on_grace_end;
 	timer_start(b->events, &box->deadline, (int64_t)grace_ms);
@@ -560,6 +566,7 @@ static int adopt_one(struct boxes *b, const char *id, struct error *err)
 		return -1;
 	}
 	box->state = BOX_RUNNING;
+	box_find_paused(box);
 	(void)map_put(&b->by_id, box->id, box);
 	return 0;
 }

@@ -6,6 +6,7 @@
  *   for a cell   the agent       its pidfd    killed, not     slot and rests: cleaner
  *                applies steps   is watched   dead yet
  *
+ * One that is RUNNING may be paused: nothing inside runs, all else is as before.
  * Answers go to `reply`; a box may owe several (a stop and a destroy behind it). */
 #pragma once
 
@@ -55,6 +56,11 @@ struct box {
 	struct watch process, setup;
 	struct timer deadline; /* of the set-up, or of a stop's grace */
 	int stop_fd;           /* the connection on which the agent was asked to stop */
+	/* box_pause.c */
+	bool paused, pausing; /* pausing: asked for, and not everything inside rests */
+	struct owed pause_owed;
+	struct timer pause_look;
+	int64_t pause_look_us, pause_given_us;
 	/* the disk of its own that is being made for it, or is made */
 	struct job disk_job;
 	int disk_report_fd, disk_fd;
@@ -135,6 +141,18 @@ bool box_wants_disk(const struct box *box);
 MUST_CHECK int box_disk_start(struct box *box, struct error *err);
 /* Bytes, or UINT64_MAX when not known. */
 uint64_t box_disk_used(const struct box *box);
+
+/* ---- in box_pause.c ---- */
+
+/* BROKER_PAUSE, which answers later unless it fails, and BROKER_RESUME. Fine when it is so. */
+MUST_CHECK int boxes_pause(struct boxes *b, const struct owed *owed, const char *id,
+                           struct error *err);
+MUST_CHECK int boxes_resume(struct boxes *b, const struct owed *owed, const char *id,
+                            struct error *err);
+/* It is about to end: what is frozen can neither answer nor die. A pause under way fails. */
+void box_thaw(struct box *box);
+/* Whether it was paused when its last broker left it. */
+void box_find_paused(struct box *box);
 
 /* ---- in box_host.c ---- */
 

@@ -46,10 +46,20 @@ void watch_stop(struct events *events, struct watch *watch)
 			events->ready[i] = NULL;
 }
 
+static int64_t now_us(void)
+{
+	return clock_monotonic_ns() / 1000;
+}
+
+void timer_start_us(struct events *events, struct timer *timer, int64_t in_us)
+{
+	timer->at_us = now_us() + in_us;
+	list_append(&events->timers, &timer->item);
+}
+
 void timer_start(struct events *events, struct timer *timer, int64_t in_ms)
 {
-	timer->at = deadline_in(in_ms);
-	list_append(&events->timers, &timer->item);
+	timer_start_us(events, timer, in_ms * 1000);
 }
 
 void timer_stop(struct timer *timer)
@@ -58,10 +68,10 @@ void timer_stop(struct timer *timer)
 		list_remove(&timer->item);
 }
 
-/* Few timers run at once: one for each sandbox that is being set up or stopped. */
+/* Few timers run at once: one for each sandbox that is being set up, paused or stopped. */
 static int64_t run_timers(struct events *events)
 {
-	int64_t now = clock_monotonic_ms(), next = DEADLINE_NEVER;
+	int64_t now = now_us(), next = DEADLINE_NEVER;
 	bool again = true;
 
 	/* A callback may stop any timer, so that the walk starts over after each. */
@@ -71,23 +81,35 @@ static int64_t run_timers(struct events *events)
 		LIST_EACH (&events->timers, item) {
 			struct timer *timer = LIST_ENTRY(item, struct timer, item);
 
-			if (timer->at <= now) {
+			if (timer->at_us <= now) {
 				list_remove(&timer->item);
 				timer->on_time(timer);
 				again = true;
 				break;
 			}
-			if (timer->at < next)
-				next = timer->at;
+			if (timer->at_us < next)
+				next = timer->at_us;
 		}
 	}
 	return next;
 }
 
-static int wait_ready(struct events *events, int timeout_ms, struct error *err)
+static struct timespec time_until(int64_t at_us)
+{
+	int64_t left_us = at_us - now_us();
+
+	if (left_us < 0)
+		left_us = 0;
+	return (struct timespec){.tv_sec = left_us / 1000000, .tv_nsec = left_us % 1000000 * 1000};
+}
+
+/* `until_us`: 0 = do not wait, DEADLINE_NEVER = without end. */
+static int wait_ready(struct events *events, int64_t until_us, struct error *err)
 {
 	struct epoll_event list[COUNT_OF(events->ready)];
-	int count = epoll_wait(events->epoll, list, COUNT_OF(list), timeout_ms);
+	struct timespec left = until_us > 0 ? time_until(until_us) : (struct timespec){0};
+	int count = epoll_pwait2(events->epoll, list, COUNT_OF(list),
+	                         until_us == DEADLINE_NEVER ? NULL : &left, NULL);
 
 	if (count < 0 && errno != EINTR)
 		return FAIL_ERRNO(err, "wait for events");
@@ -104,7 +126,7 @@ int events_run(struct events *events, struct error *err)
 		int count = wait_ready(events, 0, err);
 
 		if (count == 0 && !(events->on_idle && events->on_idle(events)))
-			count = wait_ready(events, deadline_poll_ms(next), err);
+			count = wait_ready(events, next, err);
 		if (count < 0)
 			return -1;
 		for (unsigned i = 0; i < events->ready_count; i++)

@@ -19,7 +19,7 @@ struct watch {
 
 struct timer {
 	struct list item;
-	int64_t at; /* monotonic ms */
+	int64_t at_us; /* monotonic */
 	void (*on_time)(struct timer *timer);
 };
 
@@ -42,6 +42,7 @@ MUST_CHECK int events_run(struct events *events, struct error *err);
 MUST_CHECK int watch_start(struct events *events, struct watch *watch, int fd, struct error *err);
 void watch_stop(struct events *events, struct watch *watch);
 void timer_start(struct events *events, struct timer *timer, int64_t in_ms);
+void timer_start_us(struct events *events, struct timer *timer, int64_t in_us);
 void timer_stop(struct timer *timer);
 
 /* A child that does something slow. `run` is the child's whole life; its result is the exit status.

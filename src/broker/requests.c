@@ -25,7 +25,8 @@ static int run_hello(const struct request_context *c, const void *request, struc
 	                                 .protocol = BROKER_PROTOCOL,
 	                                 .can_limit_disk = host->can_limit_disk,
 	                                 .can_network = host->network.usable,
-	                                 .cgroup = host->cgroups.ops->name};
+	                                 .cgroup = host->cgroups.ops->name,
+	                                 .can_pause = host->cgroups.can_freeze};
 
 	(void)request;
 	(void)err;
@@ -57,9 +58,28 @@ static int run_destroy(const struct request_context *c, const void *request, str
 	return boxes_destroy(&c->broker->boxes, &c->owed, r->sandbox, err);
 }
 
-static void send_entry(const struct request_context *c, const char *id, bool running)
+static int run_pause(const struct request_context *c, const void *request, struct error *err)
 {
-	struct broker_entry entry = {.request = c->owed.request, .sandbox = id, .running = running};
+	const struct broker_id *r = request;
+
+	return boxes_pause(&c->broker->boxes, &c->owed, r->sandbox, err);
+}
+
+static int run_resume(const struct request_context *c, const void *request, struct error *err)
+{
+	const struct broker_id *r = request;
+
+	return boxes_resume(&c->broker->boxes, &c->owed, r->sandbox, err);
+}
+
+/* `box` is NULL for a stopped one. */
+static void send_entry(const struct request_context *c, const char *id, const struct box *box)
+{
+	bool running = box && box->state == BOX_RUNNING;
+	struct broker_entry entry = {.request = c->owed.request,
+	                             .sandbox = id,
+	                             .running = running,
+	                             .paused = running && box->paused};
 
 	server_send(c->broker, c->owed.connection, BROKER_ENTRY, broker_entry_shape, &entry);
 }
@@ -79,12 +99,10 @@ static int run_list(const struct request_context *c, const void *request, struct
 		return FAIL_ERRNO(err, "list the sandboxes");
 	}
 	while ((entry = readdir(folder))) {
-		const struct box *box = boxes_find(boxes, entry->d_name);
-
 		if (!id_is_valid(entry->d_name) ||
 		    (*r->sandbox && strcmp(r->sandbox, entry->d_name) != 0))
 			continue;
-		send_entry(c, entry->d_name, box && box->state == BOX_RUNNING);
+		send_entry(c, entry->d_name, boxes_find(boxes, entry->d_name));
 	}
 	(void)closedir(folder);
 	answer_ok(c);
@@ -117,6 +135,8 @@ static const struct request_row rows[] = {
         {BROKER_START, broker_create_shape, sizeof(struct broker_create), check_create, run_start},
         {BROKER_STOP, broker_id_shape, sizeof(struct broker_id), check_id, run_stop},
         {BROKER_DESTROY, broker_id_shape, sizeof(struct broker_id), check_id, run_destroy},
+        {BROKER_PAUSE, broker_id_shape, sizeof(struct broker_id), check_id, run_pause},
+        {BROKER_RESUME, broker_id_shape, sizeof(struct broker_id), check_id, run_resume},
         {BROKER_LIST, broker_id_shape, sizeof(struct broker_id), check_list, run_list},
         {BROKER_STATS, broker_id_shape, sizeof(struct broker_id), check_id, run_stats},
         {BROKER_TEMPLATE, broker_template_shape, sizeof(struct broker_template), check_template,

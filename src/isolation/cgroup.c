@@ -166,7 +166,7 @@ static int open_v1(int top, struct cgroup_host *h, struct error *err)
 
 int cgroup_open(const char *root, struct cgroup_host *ret, struct error *err)
 {
-	struct cgroup_host h;
+	struct cgroup_host h = {.can_freeze = false};
 	AUTO_CLOSE int top = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int status;
 

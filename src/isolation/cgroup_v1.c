@@ -53,6 +53,7 @@ static int v1_prepare(struct cgroup_host *h, struct error *err)
 
 	/* Old kernels count children only when told to; new ones always do and may refuse. */
 	(void)!file_poke(h->roots[CGROUP_MEMORY], "memory.use_hierarchy", "1", &ignored);
+	h->can_freeze = h->roots[CGROUP_FREEZER] >= 0;
 	if (h->roots[CGROUP_DEVICES] < 0)
 		return 0;
 	return limit_devices(h->roots[CGROUP_DEVICES], err);
@@ -165,15 +166,51 @@ static int v1_usage(struct cgroup_host *h, const char *group, struct cgroup_usag
 	return 0;
 }
 
+static int v1_freeze(struct cgroup_host *h, const char *group, bool frozen, struct error *err)
+{
+	char path[64];
+
+	if (!h->can_freeze)
+		return FAIL(err, ERROR_UNSUPPORTED, "this host has no cgroup controller 'freezer'");
+	(void)snprintf(path, sizeof(path), "%s/freezer.state", group);
+	return file_poke(h->roots[CGROUP_FREEZER], path, frozen ? "FROZEN" : "THAWED", err);
+}
+
+/* Reading makes the kernel look whether all have come to rest. */
+static int v1_rest(struct cgroup_host *h, const char *group, enum cgroup_rest *ret,
+                   struct error *err)
+{
+	static const char *const words[] = {[CGROUP_THAWED] = "THAWED",
+	                                    [CGROUP_FREEZING] = "FREEZING",
+	                                    [CGROUP_FROZEN] = "FROZEN"};
+	AUTO(buf_done) struct buf text = BUF(64);
+	struct span rest, word;
+	char path[64];
+
+	*ret = CGROUP_THAWED;
+	if (!h->can_freeze)
+		return 0;
+	(void)snprintf(path, sizeof(path), "%s/freezer.state", group);
+	if (file_read(h->roots[CGROUP_FREEZER], path, &text, err) < 0)
+		return -1;
+	rest = buf_span(&text);
+	(void)span_split(&rest, '\n', &word);
+	for (unsigned i = 0; i < COUNT_OF(words); i++) {
+		if (span_equals_text(word, words[i])) {
+			*ret = (enum cgroup_rest)i;
+			return 0;
+		}
+	}
+	return FAIL(err, ERROR_SYSTEM, "'%s' is no state of a freezer", buf_text(&text));
+}
+
 static int v1_remove(struct cgroup_host *h, const char *group, struct error *err)
 {
 	struct error ignored = {0};
-	char path[64];
 
 	/* A frozen process does not die. */
-	(void)snprintf(path, sizeof(path), "%s/freezer.state", group);
-	if (h->roots[CGROUP_FREEZER] >= 0)
-		(void)!file_poke(h->roots[CGROUP_FREEZER], path, "THAWED", &ignored);
+	if (h->can_freeze)
+		(void)!v1_freeze(h, group, false, &ignored);
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
 		if (h->roots[i] >= 0 && i != CGROUP_DEVICES &&
 		    cgroup_empty_and_remove(h->roots[i], group, err) < 0)
@@ -184,7 +221,8 @@ static int v1_remove(struct cgroup_host *h, const char *group, struct error *err
 #define V1(name_)                                                                                  \
 	{                                                                                          \
 		.name = (name_), .prepare = v1_prepare, .make = v1_make, .enter = v1_enter,        \
-		.limit = v1_limit, .limit_io = v1_limit_io, .usage = v1_usage, .remove = v1_remove \
+		.limit = v1_limit, .limit_io = v1_limit_io, .usage = v1_usage,                     \
+		.freeze = v1_freeze, .rest = v1_rest, .remove = v1_remove                          \
 	}
 const struct cgroup_ops cgroup_v1_ops = V1("v1");
 /* The version 2 tree beside it has no controllers and is not needed. */

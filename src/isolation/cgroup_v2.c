@@ -30,6 +30,7 @@ static int v2_prepare(struct cgroup_host *h, struct error *err)
 				                    wanted[i] + 1);
 			error_clear(err);
 		}
+	h->can_freeze = true; /* since 5.2, older than what we run on at all */
 	return 0;
 }
 
@@ -106,6 +107,26 @@ static int v2_usage(struct cgroup_host *h, const char *group, struct cgroup_usag
 	return 0;
 }
 
+static int v2_freeze(struct cgroup_host *h, const char *group, bool frozen, struct error *err)
+{
+	return cgroup_write(h->roots[0], group, "cgroup.freeze", frozen, err);
+}
+
+static int v2_rest(struct cgroup_host *h, const char *group, enum cgroup_rest *ret,
+                   struct error *err)
+{
+	uint64_t asked = 0, frozen = 0;
+
+	if (cgroup_read(h->roots[0], group, "cgroup.freeze", &asked, err) < 0 ||
+	    cgroup_read_key(h->roots[0], group, "cgroup.events", "frozen", &frozen, err) < 0)
+		return -1;
+	if (!asked)
+		*ret = CGROUP_THAWED;
+	else
+		*ret = frozen ? CGROUP_FROZEN : CGROUP_FREEZING;
+	return 0;
+}
+
 static int v2_remove(struct cgroup_host *h, const char *group, struct error *err)
 {
 	struct error ignored = {0};
@@ -125,5 +146,7 @@ const struct cgroup_ops cgroup_v2_ops = {
         .limit = v2_limit,
         .limit_io = v2_limit_io,
         .usage = v2_usage,
+        .freeze = v2_freeze,
+        .rest = v2_rest,
         .remove = v2_remove,
 };

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "isolation/cgroups.h"
 #include "wire/wire.h"
 
 enum step_kind {
@@ -134,65 +135,6 @@ MUST_CHECK int layer_overlay(int lower, int upper, int scratch, int *ret_fd, str
 /* That second way by itself, for tests. */
 MUST_CHECK int layer_overlay_placed(int lower, int upper, int scratch, int *ret_fd,
                                     struct error *err);
-
-/* ---- cgroups ---- */
-
-struct cgroup_limits {
-	uint64_t cpu_milli, memory_bytes, pids;
-};
-/* The disk that sandboxes write to, and what one of them may read and write of it in a second. */
-struct cgroup_io {
-	unsigned major, minor;
-	uint64_t bytes_per_s; /* 0 = no limit but an equal share */
-};
-struct cgroup_usage {
-	uint64_t cpu_us, memory_bytes, memory_limit, pids, pids_limit, oom_kills;
-};
-
-struct cgroup_host;
-/* One kind of tree; v1.c and v2.c. A group is called by its sandbox's slot: "s17". */
-struct cgroup_ops {
-	const char *name;                                         /* "v1", "v2", "hybrid-v1" */
-	int (*prepare)(struct cgroup_host *h, struct error *err); /* our part of the tree, once */
-	int (*make)(struct cgroup_host *h, const char *group, struct error *err);
-	/* Puts a process in, 0 = the caller. v2: NULL, `open` is for clone3 instead. */
-	int (*enter)(struct cgroup_host *h, const char *group, pid_t pid, struct error *err);
-	int (*open)(struct cgroup_host *h, const char *group, int *ret_fd, struct error *err);
-	int (*limit)(struct cgroup_host *h, const char *group, const struct cgroup_limits *limits,
-	             struct error *err);
-	int (*limit_io)(struct cgroup_host *h, const char *group, const struct cgroup_io *io,
-	                struct error *err);
-	int (*usage)(struct cgroup_host *h, const char *group, struct cgroup_usage *ret,
-	             struct error *err);
-	/* Kills whatever is inside, then removes; fine when missing. May block for a while. */
-	int (*remove)(struct cgroup_host *h, const char *group, struct error *err);
-};
-
-enum cgroup_controller {
-	CGROUP_MEMORY,
-	CGROUP_CPU,
-	CGROUP_PIDS,
-	CGROUP_CPUACCT,
-	CGROUP_FREEZER,
-	CGROUP_DEVICES,
-	CGROUP_BLKIO,
-	CGROUP_CONTROLLER_COUNT,
-};
-struct cgroup_host {
-	const struct cgroup_ops *ops;
-	int roots[CGROUP_CONTROLLER_COUNT]; /* folders CTRL/atoll; -1 = not on this host. v2: [0] */
-};
-/* Finds out what is mounted at `root` (/sys/fs/cgroup; a fake tree in tests) and prepares it. */
-MUST_CHECK int cgroup_open(const char *root, struct cgroup_host *ret, struct error *err);
-void cgroup_close(struct cgroup_host *h);
-/* Removes our part of the trees; false when anybody's groups are left in it. */
-bool cgroup_remove_ours(struct cgroup_host *h);
-/* The whole disk below a folder. ERROR_UNSUPPORTED when there is no single one (btrfs, tmpfs). */
-MUST_CHECK int cgroup_io_find(int folder, struct cgroup_io *ret, struct error *err);
-/* Calls back with each group that exists. */
-MUST_CHECK int cgroup_each(const struct cgroup_host *h,
-                           void (*on_group)(void *context, const char *group), void *context,
-                           struct error *err);
 
 /* ---- what this host can do ---- */
 

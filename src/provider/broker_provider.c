@@ -207,6 +207,20 @@ int broker_provider_stop(struct provider *p, const char *id, int64_t grace_ms, i
 	return 0;
 }
 
+int broker_provider_pause(struct provider *p, const char *id, int64_t deadline, struct error *err)
+{
+	struct broker_id message = {.sandbox = id};
+
+	return call_id(p, BROKER_PAUSE, &message, deadline, err);
+}
+
+int broker_provider_resume(struct provider *p, const char *id, int64_t deadline, struct error *err)
+{
+	struct broker_id message = {.sandbox = id};
+
+	return call_id(p, BROKER_RESUME, &message, deadline, err);
+}
+
 struct listing {
 	struct provider *provider;
 	struct buf entries; /* of struct provider_entry */
@@ -221,7 +235,7 @@ static int note_entry(void *context, const void *reply, struct error *err)
 {
 	struct listing *listing = context;
 	const struct broker_entry *from = reply;
-	struct provider_entry entry = {.running = from->running};
+	struct provider_entry entry = {.running = from->running, .paused = from->paused};
 
 	if (!id_is_valid(from->sandbox))
 		return FAIL(err, ERROR_SYSTEM, "the broker lists '%s', which is no id",
@@ -465,6 +479,8 @@ int broker_provider_open(const struct provider_options *options, const struct pr
 	struct broker_welcome welcome = broker_client_welcome(p->client);
 	if (!welcome.can_limit_disk)
 		p->own.abilities &= ~(unsigned)PROVIDER_CAN_LIMIT_DISK;
+	if (!welcome.can_pause)
+		p->own.abilities &= ~(unsigned)PROVIDER_CAN_PAUSE;
 	*ret = p;
 	return 0;
 }

@@ -18,6 +18,8 @@ int broker_provider_stop(struct provider *p, const char *id, int64_t grace_ms, i
                          struct error *err);
 int broker_provider_start(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
                           struct provider_created *ret, struct error *err);
+int broker_provider_pause(struct provider *p, const char *id, int64_t deadline, struct error *err);
+int broker_provider_resume(struct provider *p, const char *id, int64_t deadline, struct error *err);
 int broker_provider_list(struct provider *p, struct arena *a, struct provider_list *ret,
                          struct error *err);
 int broker_provider_stats(struct provider *p, const char *id, struct provider_stats *ret,
@@ -31,6 +33,7 @@ extern const struct compute_ops broker_provider_compute;
 #define BROKER_PROVIDER_OPS                                                                        \
 	.close = broker_provider_close, .create = broker_provider_create,                          \
 	.destroy = broker_provider_destroy, .stop = broker_provider_stop,                          \
-	.start = broker_provider_start, .list = broker_provider_list,                              \
+	.start = broker_provider_start, .pause = broker_provider_pause,                            \
+	.resume = broker_provider_resume, .list = broker_provider_list,                            \
 	.stats = broker_provider_stats, .health = broker_provider_health,                          \
 	.template_make = broker_provider_template, .compute = &broker_provider_compute

@@ -31,6 +31,7 @@ enum provider_ability {
 	PROVIDER_CAN_ISOLATE = 1 << 8,    /* code inside cannot reach the host or other sandboxes */
 	PROVIDER_SURVIVES = 1 << 9,      /* sandboxes outlive this process; list finds them again */
 	PROVIDER_CAN_TEMPLATE = 1 << 10, /* null: its templates are only names, so this succeeds */
+	PROVIDER_CAN_PAUSE = 1 << 11,    /* pause keeps memory and processes, and runs nothing */
 };
 const char *provider_ability_name(enum provider_ability ability);
 
@@ -54,6 +55,7 @@ struct provider_created {
 struct provider_entry {
 	char id[ID_SIZE + 1];
 	bool running; /* false: only files are left */
+	bool paused;  /* it runs, and is paused */
 };
 struct provider_list {
 	struct provider_entry *entries; /* in the arena */
@@ -103,6 +105,11 @@ struct provider_ops {
 	            struct error *err);
 	int (*start)(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
 	             struct provider_created *ret, struct error *err);
+	/* PROVIDER_CAN_PAUSE. Returns when nothing inside runs, or when all runs again. Fine when
+	 * it is so already; stop and destroy end a paused one, too. What is sent to the agent of a
+	 * paused one waits. */
+	int (*pause)(struct provider *p, const char *id, int64_t deadline, struct error *err);
+	int (*resume)(struct provider *p, const char *id, int64_t deadline, struct error *err);
 	/* What exists, by the provider's own word: for adoption and the orphan sweep. */
 	int (*list)(struct provider *p, struct arena *a, struct provider_list *ret,
 	            struct error *err);

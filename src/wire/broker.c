@@ -16,6 +16,7 @@ const struct wire_member broker_welcome_shape[] = {
         WIRE_U32_MEMBER(broker_welcome, can_limit_disk),
         WIRE_U32_MEMBER(broker_welcome, can_network),
         WIRE_TEXT_MEMBER(broker_welcome, cgroup, NAME_MAX_BYTES),
+        WIRE_U32_MEMBER(broker_welcome, can_pause),
         WIRE_END,
 };
 
@@ -53,6 +54,7 @@ const struct wire_member broker_entry_shape[] = {
         WIRE_U64_MEMBER(broker_entry, request),
         WIRE_TEXT_MEMBER(broker_entry, sandbox, NAME_MAX_BYTES),
         WIRE_U32_MEMBER(broker_entry, running),
+        WIRE_U32_MEMBER(broker_entry, paused),
         WIRE_END,
 };
 

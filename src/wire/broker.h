@@ -11,7 +11,7 @@
 
 #include "wire/wire.h"
 
-#define BROKER_PROTOCOL 1
+#define BROKER_PROTOCOL 2
 
 enum broker_type {
 	BROKER_NONE = 100,
@@ -22,6 +22,8 @@ enum broker_type {
 	BROKER_CREATED, /* broker_created */
 	BROKER_STOP,    /* broker_id -> BROKER_OK: kills all inside, keeps the files */
 	BROKER_DESTROY, /* broker_id -> BROKER_OK */
+	BROKER_PAUSE,   /* broker_id -> BROKER_OK when nothing inside runs; its memory stays */
+	BROKER_RESUME,  /* broker_id -> BROKER_OK */
 	BROKER_LIST,    /* broker_id (sandbox "") -> BROKER_ENTRY*, BROKER_OK */
 	BROKER_ENTRY,   /* broker_entry */
 	BROKER_STATS,   /* broker_id -> BROKER_USAGE */
@@ -43,6 +45,7 @@ struct broker_welcome {
 	uint32_t protocol;
 	uint32_t can_limit_disk, can_network; /* what this host can do */
 	const char *cgroup;                   /* "v1", "v2" or "hybrid-v1" */
+	uint32_t can_pause;
 };
 struct broker_id {
 	uint64_t request;
@@ -69,6 +72,7 @@ struct broker_entry {
 	uint64_t request;
 	const char *sandbox;
 	uint32_t running;
+	uint32_t paused; /* it runs, and is frozen */
 };
 struct broker_usage {
 	uint64_t request;

@@ -19,7 +19,8 @@ const struct provider_ops provider_host = {
         .name = "host",
         .isolation = "none",
         .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_PTY | PROVIDER_CAN_FILES |
-                     PROVIDER_CAN_STATS | PROVIDER_SURVIVES | PROVIDER_CAN_TEMPLATE,
+                     PROVIDER_CAN_STATS | PROVIDER_SURVIVES | PROVIDER_CAN_TEMPLATE |
+                     PROVIDER_CAN_PAUSE,
         .open = host_open,
         BROKER_PROVIDER_OPS,
 };

@@ -29,7 +29,7 @@ struct provider {
 
 struct null_sandbox {
 	char id[ID_SIZE + 1];
-	bool running;
+	bool running, paused;
 	int64_t started_ms; /* monotonic */
 	uint64_t process_last;
 	struct sandbox_resources resources;
@@ -211,6 +211,7 @@ static void run(struct null_sandbox *s, const struct sandbox_spec *spec,
                 struct provider_created *ret)
 {
 	s->running = true;
+	s->paused = false;
 	s->started_ms = clock_monotonic_ms();
 	s->resources = spec->resources;
 	*ret = (struct provider_created){.disk_is_advisory = true, .effective = spec->resources};
@@ -251,7 +252,7 @@ static int null_stop(struct provider *p, const char *id, int64_t grace_ms UNUSED
 	pthread_mutex_lock(&p->mutex);
 	struct null_sandbox *s = find(p, id, err);
 	if (s) {
-		s->running = false;
+		s->running = s->paused = false;
 		disconnect(p, id);
 	}
 	pthread_mutex_unlock(&p->mutex);
@@ -269,6 +270,34 @@ static int null_start(struct provider *p, const struct sandbox_spec *spec, int64
 	return s ? 0 : -1;
 }
 
+static int set_paused(struct provider *p, const char *id, bool paused, struct error *err)
+{
+	int ret = -1;
+
+	pthread_mutex_lock(&p->mutex);
+	struct null_sandbox *s = find(p, id, err);
+	if (s && !s->running)
+		error_set(err, ERROR_CONFLICT, 0, HERE, "sandbox '%s' is stopped", id);
+	else if (s) {
+		s->paused = paused;
+		ret = 0;
+	}
+	pthread_mutex_unlock(&p->mutex);
+	return ret;
+}
+
+static int null_pause(struct provider *p, const char *id, int64_t deadline UNUSED,
+                      struct error *err)
+{
+	return set_paused(p, id, true, err);
+}
+
+static int null_resume(struct provider *p, const char *id, int64_t deadline UNUSED,
+                       struct error *err)
+{
+	return set_paused(p, id, false, err);
+}
+
 static int null_list(struct provider *p, struct arena *a, struct provider_list *ret,
                      struct error *err UNUSED)
 {
@@ -282,6 +311,7 @@ static int null_list(struct provider *p, struct arena *a, struct provider_list *
 		struct provider_entry *entry = &list.entries[list.count++];
 		memcpy(entry->id, s->id, sizeof(entry->id));
 		entry->running = s->running;
+		entry->paused = s->paused;
 	}
 	pthread_mutex_unlock(&p->mutex);
 	*ret = list;
@@ -347,8 +377,9 @@ static int connect_locked(struct provider *p, const char *id, int fd, struct err
 
 	if (!s)
 		return -1;
-	if (!s->running)
-		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is stopped", id);
+	if (!s->running || s->paused)
+		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is %s", id,
+		            s->running ? "paused" : "stopped");
 	if (p->connection_count >= CONNECTIONS_MAX)
 		return FAIL(err, ERROR_LIMIT, "more than %d connections", CONNECTIONS_MAX);
 	return start_thread(p, id, fd, err);
@@ -419,14 +450,16 @@ static const struct compute_ops null_compute = {
 const struct provider_ops provider_null = {
         .name = "null",
         .isolation = "nothing runs",
-        .abilities =
-                PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_STATS | PROVIDER_CAN_TEMPLATE,
+        .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_STATS |
+                     PROVIDER_CAN_TEMPLATE | PROVIDER_CAN_PAUSE,
         .open = null_open,
         .close = null_close,
         .create = null_create,
         .destroy = null_destroy,
         .stop = null_stop,
         .start = null_start,
+        .pause = null_pause,
+        .resume = null_resume,
         .list = null_list,
         .stats = null_stats,
         .health = null_health,

@@ -328,8 +328,84 @@ TEST(removing_a_missing_group_is_fine)
 	fake_close(&f);
 }
 
+static enum cgroup_rest rest_of(struct cgroup_host *host, const char *group)
+{
+	enum cgroup_rest rest;
+	struct error err = {0};
+
+	assert_int_equal(host->ops->rest(host, group, &rest, &err), 0);
+	return rest;
+}
+
+TEST(version_1_freezes_by_words_and_believes_the_kernel_s)
+{
+	struct cgroup_host host;
+	enum cgroup_rest rest;
+	struct error err = {0};
+	struct fake f;
+
+	fake_v1(&f);
+	make_folder(&f, "freezer");
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_true(host.can_freeze);
+	assert_int_equal(host.ops->make(&host, "s3", &err), 0);
+	put(&f, "freezer/atoll/s3/freezer.state", "");
+	assert_int_equal(host.ops->freeze(&host, "s3", true, &err), 0);
+	expect(&f, "freezer/atoll/s3/freezer.state", "FROZEN");
+	put(&f, "freezer/atoll/s3/freezer.state", "FREEZING\n");
+	assert_int_equal(rest_of(&host, "s3"), CGROUP_FREEZING);
+	put(&f, "freezer/atoll/s3/freezer.state", "FROZEN\n");
+	assert_int_equal(rest_of(&host, "s3"), CGROUP_FROZEN);
+	assert_int_equal(host.ops->freeze(&host, "s3", false, &err), 0);
+	assert_int_equal(rest_of(&host, "s3"), CGROUP_THAWED);
+	put(&f, "freezer/atoll/s3/freezer.state", "MELTING\n");
+	assert_int_equal(host.ops->rest(&host, "s3", &rest, &err), -1);
+	assert_int_equal(err.code, ERROR_SYSTEM);
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
+TEST(version_1_without_a_freezer_says_so)
+{
+	struct cgroup_host host;
+	struct error err = {0};
+	struct fake f;
+
+	fake_v1(&f);
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_false(host.can_freeze);
+	assert_int_equal(host.ops->freeze(&host, "s3", true, &err), -1);
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+	assert_int_equal(rest_of(&host, "s3"), CGROUP_THAWED);
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
+TEST(version_2_is_frozen_when_its_events_say_so)
+{
+	struct cgroup_host host;
+	struct error err = {0};
+	struct fake f;
+
+	fake_v2(&f);
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_true(host.can_freeze);
+	assert_int_equal(host.ops->make(&host, "s7", &err), 0);
+	put(&f, "atoll/s7/cgroup.freeze", "0");
+	put(&f, "atoll/s7/cgroup.events", "populated 1\nfrozen 0\n");
+	assert_int_equal(host.ops->freeze(&host, "s7", true, &err), 0);
+	expect(&f, "atoll/s7/cgroup.freeze", "1");
+	assert_int_equal(rest_of(&host, "s7"), CGROUP_FREEZING);
+	put(&f, "atoll/s7/cgroup.events", "populated 1\nfrozen 1\n");
+	assert_int_equal(rest_of(&host, "s7"), CGROUP_FROZEN);
+	assert_int_equal(host.ops->freeze(&host, "s7", false, &err), 0);
+	assert_int_equal(rest_of(&host, "s7"), CGROUP_THAWED);
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
 /* The slot is far above those that a broker of this machine would use first. */
-TEST(a_real_group_limits_counts_and_kills)
+TEST(a_real_group_limits_counts_freezes_and_kills)
 {
 	struct cgroup_usage usage = {0};
 	struct cgroup_host host;
@@ -360,6 +436,10 @@ TEST(a_real_group_limits_counts_and_kills)
 	assert_int_equal(usage.memory_limit, limits.memory_bytes);
 	assert_int_equal(usage.pids_limit, limits.pids);
 	assert_int_equal(usage.pids, 1);
+	assert_int_equal(host.ops->freeze(&host, group, true, &err), 0);
+	for (unsigned i = 0; i < 1000 && rest_of(&host, group) != CGROUP_FROZEN; i++)
+		(void)usleep(1000);
+	assert_int_equal(rest_of(&host, group), CGROUP_FROZEN);
 	assert_int_equal(host.ops->remove(&host, group, &err), 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
@@ -382,5 +462,8 @@ int main(void)
 	           CASE(version_1_limits_are_written_as_the_kernel_reads_them),
 	           CASE(a_group_that_is_left_in_one_tree_only_is_found),
 	           CASE(removing_a_missing_group_is_fine),
-	           CASE(a_real_group_limits_counts_and_kills));
+	           CASE(version_1_freezes_by_words_and_believes_the_kernel_s),
+	           CASE(version_1_without_a_freezer_says_so),
+	           CASE(version_2_is_frozen_when_its_events_say_so),
+	           CASE(a_real_group_limits_counts_freezes_and_kills));
 }

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* isolation/cgroups.h — what bounds a sandbox and holds it: version 1 and version 2 trees behind
+ * one table. Part of isolation.h. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct cgroup_limits {
+	uint64_t cpu_milli, memory_bytes, pids;
+};
+/* The disk that sandboxes write to, and what one of them may read and write of it in a second. */
+struct cgroup_io {
+	unsigned major, minor;
+	uint64_t bytes_per_s; /* 0 = no limit but an equal share */
+};
+struct cgroup_usage {
+	uint64_t cpu_us, memory_bytes, memory_limit, pids, pids_limit, oom_kills;
+};
+
+/* FREEZING: asked for, and not everything inside has come to rest. */
+enum cgroup_rest { CGROUP_THAWED, CGROUP_FREEZING, CGROUP_FROZEN };
+
+struct cgroup_host;
+/* One kind of tree; v1.c and v2.c. A group is called by its sandbox's slot: "s17". */
+struct cgroup_ops {
+	const char *name;                                         /* "v1", "v2", "hybrid-v1" */
+	int (*prepare)(struct cgroup_host *h, struct error *err); /* our part of the tree, once */
+	int (*make)(struct cgroup_host *h, const char *group, struct error *err);
+	/* Puts a process in, 0 = the caller. v2: NULL, `open` is for clone3 instead. */
+	int (*enter)(struct cgroup_host *h, const char *group, pid_t pid, struct error *err);
+	int (*open)(struct cgroup_host *h, const char *group, int *ret_fd, struct error *err);
+	int (*limit)(struct cgroup_host *h, const char *group, const struct cgroup_limits *limits,
+	             struct error *err);
+	int (*limit_io)(struct cgroup_host *h, const char *group, const struct cgroup_io *io,
+	                struct error *err);
+	int (*usage)(struct cgroup_host *h, const char *group, struct cgroup_usage *ret,
+	             struct error *err);
+	/* Asks for it; what is inside comes to rest a little later, see `rest`. A thaw is done when
+	 * the call returns. Fine when it is so already. */
+	int (*freeze)(struct cgroup_host *h, const char *group, bool frozen, struct error *err);
+	int (*rest)(struct cgroup_host *h, const char *group, enum cgroup_rest *ret,
+	            struct error *err);
+	/* Kills whatever is inside, frozen or not, then removes; fine when missing. May block for a
+	 * while. */
+	int (*remove)(struct cgroup_host *h, const char *group, struct error *err);
+};
+
+enum cgroup_controller {
+	CGROUP_MEMORY,
+	CGROUP_CPU,
+	CGROUP_PIDS,
+	CGROUP_CPUACCT,
+	CGROUP_FREEZER,
+	CGROUP_DEVICES,
+	CGROUP_BLKIO,
+	CGROUP_CONTROLLER_COUNT,
+};
+struct cgroup_host {
+	const struct cgroup_ops *ops;
+	bool can_freeze; /* else `freeze` is refused, and nothing is ever frozen */
+	int roots[CGROUP_CONTROLLER_COUNT]; /* folders CTRL/atoll; -1 = not on this host. v2: [0] */
+};
+/* Finds out what is mounted at `root` (/sys/fs/cgroup; a fake tree in tests) and prepares it. */
+MUST_CHECK int cgroup_open(const char *root, struct cgroup_host *ret, struct error *err);
+void cgroup_close(struct cgroup_host *h);
+/* Removes our part of the trees; false when anybody's groups are left in it. */
+bool cgroup_remove_ours(struct cgroup_host *h);
+/* The whole disk below a folder. ERROR_UNSUPPORTED when there is no single one (btrfs, tmpfs). */
+MUST_CHECK int cgroup_io_find(int folder, struct cgroup_io *ret, struct error *err);
+/* Calls back with each group that exists. */
+MUST_CHECK int cgroup_each(const struct cgroup_host *h,
+                           void (*on_group)(void *context, const char *group), void *context,
+                           struct error *err);
