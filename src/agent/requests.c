@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/connection.h"
 #include "base/clock.h"
@@ -60,12 +61,23 @@ static int run_ping(struct call *call, struct error *err)
 	return 1;
 }
 
+/* Without making a process for the answer: most sandboxes have no hooks. */
+static int check_is_there(const struct agent_exec *exec, struct error *err)
+{
+	if (!(exec->flags & AGENT_EXEC_IF_THERE) || !exec->args[0] ||
+	    access(exec->args[0], F_OK) == 0)
+		return 0;
+	return FAIL(err, ERROR_NOT_FOUND, "no program '%s'", exec->args[0]);
+}
+
 static int run_exec(struct call *call, struct error *err)
 {
 	const struct agent_exec *exec = call->message;
 	struct connection *c = call->connection;
 	struct process *p;
 
+	if (check_is_there(exec, err) < 0)
+		return -1;
 	if (process_start(c->agent, exec, call->arena, &p, err) < 0)
 		return -1;
 	p->starter = c;

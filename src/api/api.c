@@ -65,9 +65,9 @@ int api_target_open_id(struct request *rq, const char *id, struct api_target *re
 	const struct fleet_ref ref = {api_project(rq), id};
 	struct fleet *fleet = api_of(rq)->fleet;
 
-	if (!fleet_is_warm(fleet, &ref) && request_may_block(rq, err) < 0)
-		return -1;
-	if (fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0)
+	if (!fleet_hold_warm(fleet, rq->arena, &ref, &ret->record, &ret->hold) &&
+	    (request_may_block(rq, err) < 0 ||
+	     fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0))
 		return -1;
 	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
 }

@@ -8,7 +8,8 @@
 
 static bool is_living(const struct json_value *sandbox)
 {
-	static const char *const states[] = {"pending", "creating", "started", "stopping"};
+	static const char *const states[] = {"pending", "creating", "started", "paused",
+	                                     "stopping"};
 	const char *state = json_text(json_get(sandbox, "state"), "");
 
 	for (unsigned i = 0; i < COUNT_OF(states); i++) {

@@ -3,7 +3,8 @@
  *
  * A value comes from, first wins: a flag (--listen), the environment (ATOLL_LISTEN, then the
  * neutral names that the seeds use, such as SANDBOX_DEFAULT_CPU), DATA/atoll.yaml or --config FILE,
- * the default. Parsed once at start; passed as const afterwards. */
+ * the default. A bare number of a neutral name that ends in _MS is milliseconds. Parsed once at
+ * start; passed as const afterwards. */
 #pragma once
 
 #include <stdbool.h>
@@ -45,6 +46,8 @@ struct config {
 	int64_t output_limit_bytes;        /* kept per stream of a collected result */
 	int64_t exec_timeout_ms;           /* when the caller names none */
 	int64_t idle_reap_ms;              /* SANDBOX_IDLE_REAP_SECONDS */
+	int64_t idle_pause_ms;             /* SANDBOX_IDLE_TIMEOUT_MS */
+	int64_t idle_stop_ms;              /* SANDBOX_IDLE_STOP_SECONDS */
 	int64_t session_idle_ms; /* SANDBOX_IDLE_TIMEOUT (seconds), of /v1/sandbox sessions */
 	int64_t lifetime_max_ms;
 	const char *default_template;

@@ -75,6 +75,17 @@ static const char *variable_name(struct arena *a, const struct config_option *op
 	return name;
 }
 
+/* A neutral name may say its unit. */
+static const char *in_named_unit(struct arena *a, const char *name, const char *value)
+{
+	size_t size = strlen(name);
+
+	if (!value || size < 3 || strcmp(name + size - 3, "_MS") != 0 ||
+	    value[strspn(value, "0123456789")] != '\0')
+		return value;
+	return arena_format(a, "%sms", value);
+}
+
 static int set_from_environment(struct loader *l, struct error *err)
 {
 	for (const struct config_option *o = config_options; o->name; o++) {
@@ -83,7 +94,7 @@ static int set_from_environment(struct loader *l, struct error *err)
 
 		if (!value && o->env) {
 			name = o->env;
-			value = variable_find(l, name);
+			value = in_named_unit(l->arena, name, variable_find(l, name));
 		}
 		if (value && set(l, o, value, err) < 0)
 			return FAIL_CONTEXT(err, "%s", name);

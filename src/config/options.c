@@ -84,6 +84,14 @@ const struct config_option config_options[] = {
                         .initial = "30m", .max = YEAR_MS,
                         .about = "an ephemeral sandbox is removed after so long without use; "
                                  "0 = never"),
+        DURATION_OPTION("idle_pause", idle_pause_ms, .env = "SANDBOX_IDLE_TIMEOUT_MS",
+                        .initial = "5m", .max = YEAR_MS,
+                        .about = "a sandbox is paused after so long without use, and goes on "
+                                 "with its next one; 0 = never"),
+        DURATION_OPTION("idle_stop", idle_stop_ms, .env = "SANDBOX_IDLE_STOP_SECONDS",
+                        .initial = "24h", .max = YEAR_MS,
+                        .about = "a sandbox is stopped after so long without use: its files are "
+                                 "kept, its next use starts it; 0 = never"),
         DURATION_OPTION("session_idle", session_idle_ms, .env = "SANDBOX_IDLE_TIMEOUT",
                         .initial = "15m", .max = YEAR_MS,
                         .about = "the same for sessions of /v1/sandbox; 0 = never"),

@@ -262,16 +262,19 @@ struct slot *cache_hold(struct cache *c, struct arena *a, const char *project_id
 	return slot;
 }
 
-bool cache_is_warm(struct cache *c, const char *project_id, const char *id_or_name)
+struct slot *cache_hold_warm(struct cache *c, struct arena *a, const char *project_id,
+                             const char *id_or_name, struct sandbox_record *ret)
 {
-	const struct slot *slot;
-	bool is_warm;
+	struct slot *slot;
 
 	pthread_mutex_lock(&c->mutex);
 	slot = find_started(c, project_id, id_or_name);
-	is_warm = slot && !slot->is_closing && slot->defaults.env;
+	if (slot && slot->defaults.env && hold(c, a, slot, ret))
+		slot->references++;
+	else
+		slot = NULL;
 	pthread_mutex_unlock(&c->mutex);
-	return is_warm;
+	return slot;
 }
 
 bool cache_hold_slot(struct cache *c, struct arena *a, struct slot *slot,
@@ -344,6 +347,13 @@ bool cache_close_idle(struct cache *c, struct slot *slot, int64_t seen)
 		slot->is_closing = true;
 	pthread_mutex_unlock(&c->mutex);
 	return is_idle;
+}
+
+void cache_close(struct cache *c, struct slot *slot)
+{
+	pthread_mutex_lock(&c->mutex);
+	slot->is_closing = true;
+	pthread_mutex_unlock(&c->mutex);
 }
 
 void cache_reopen(struct cache *c, struct slot *slot)

@@ -23,7 +23,7 @@ struct slot {
 	unsigned holds;
 	bool has_actor;
 	bool is_queued;  /* somebody will act soon: not abandoned */
-	bool is_closing; /* the reaper has it: no new holds */
+	bool is_closing; /* its actor is about to end or pause it: no new holds */
 	int64_t touched_at;
 	int64_t version; /* of the newest row seen */
 	bool is_started;
@@ -60,8 +60,9 @@ void cache_update(struct cache *c, struct slot *slot, const struct sandbox_recor
 /* The pinned slot and a copy of its row; NULL when it is not known to be started. */
 struct slot *cache_hold(struct cache *c, struct arena *a, const char *project_id,
                         const char *id_or_name, struct sandbox_record *ret);
-/* Whether cache_hold and cache_defaults_get would find it. */
-bool cache_is_warm(struct cache *c, const char *project_id, const char *id_or_name);
+/* Only when its defaults are known, too. */
+struct slot *cache_hold_warm(struct cache *c, struct arena *a, const char *project_id,
+                             const char *id_or_name, struct sandbox_record *ret);
 /* For a slot that is pinned already; false when it is not started. */
 bool cache_hold_slot(struct cache *c, struct arena *a, struct slot *slot,
                      struct sandbox_record *ret);
@@ -72,6 +73,8 @@ uint64_t cache_held(struct cache *c);
 bool cache_is_held(struct cache *c, const char *id);
 /* Shuts it to new holds, unless it is held or was used after `seen`. */
 bool cache_close_idle(struct cache *c, struct slot *slot, int64_t seen);
+/* The same, held or not. */
+void cache_close(struct cache *c, struct slot *slot);
 void cache_reopen(struct cache *c, struct slot *slot);
 
 /* Copies into the arena; false when they are not known. */

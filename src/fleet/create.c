@@ -254,8 +254,7 @@ static int submit(struct fleet *f, struct arena *a, const struct draft *draft, i
 	return 0;
 }
 
-/* What the first command needs is known before it comes: it need not look into the store. */
-static void warm_up(struct fleet *f, struct arena *a, const struct sandbox_record *r)
+void warm_up(struct fleet *f, struct arena *a, const struct sandbox_record *r)
 {
 	struct fleet_defaults defaults;
 	struct error ignored = {0}; /* the command will tell */

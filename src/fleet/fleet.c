@@ -67,6 +67,7 @@ static const struct refusal {
         [SANDBOX_PENDING] = {ERROR_UNAVAILABLE, "is not made yet", "try again in a moment"},
         [SANDBOX_CREATING] = {ERROR_UNAVAILABLE, "is being made", "try again in a moment"},
         [SANDBOX_STARTED] = {ERROR_UNAVAILABLE, "is being removed", "it was idle: make a new one"},
+        [SANDBOX_PAUSED] = {ERROR_CONFLICT, "was paused again at once", "resume it"},
         [SANDBOX_STOPPING] = {ERROR_CONFLICT, "is being stopped", "start it again"},
         [SANDBOX_STOPPED] = {ERROR_CONFLICT, "is stopped", "start it"},
         [SANDBOX_DELETING] = {ERROR_CONFLICT, "is being deleted", "make a new one"},
@@ -83,8 +84,24 @@ static int refuse(const struct sandbox_record *r, struct error *err)
 	return -1;
 }
 
-/* The first use after a start of this server. The row is read again once its slot is pinned: from
- * then on no move can pass unseen. */
+/* Whoever acts on it, to pause it perhaps, is waited for: what it has become then decides. */
+static int hold_awake(struct fleet *f, struct arena *a, struct slot *slot, struct sandbox_record *r,
+                      struct error *err)
+{
+	AUTO(act_end) struct act act = {0};
+
+	if (r->actual != SANDBOX_STARTED && !sandbox_is_asleep(r->actual, r->reason))
+		return refuse(r, err);
+	if (act_begin(f, a, r->id, deadline_in(CALL_TIMEOUT_MS), &act, err) < 0)
+		return -1;
+	if (sandbox_is_asleep(act.record.actual, act.record.reason) && act_wake(&act, err) < 0)
+		return -1;
+	*r = act.record;
+	return cache_hold_slot(&f->cache, a, slot, r) ? 0 : refuse(r, err);
+}
+
+/* The first use after a start of this server, or of one that is asleep. The row is read again once
+ * its slot is pinned: from then on no move can pass unseen. */
 static int hold_from_store(struct fleet *f, struct arena *a, struct sandbox_record *r,
                            struct error *err)
 {
@@ -98,9 +115,9 @@ static int hold_from_store(struct fleet *f, struct arena *a, struct sandbox_reco
 		return -1;
 	}
 	cache_update(&f->cache, slot, r);
-	if (!cache_hold_slot(&f->cache, a, slot, r)) {
+	if (!cache_hold_slot(&f->cache, a, slot, r) && hold_awake(f, a, slot, r, err) < 0) {
 		cache_unpin(&f->cache, slot);
-		return refuse(r, err);
+		return -1;
 	}
 	return 0;
 }
@@ -113,6 +130,23 @@ static void touch(struct fleet *f, const char *id)
 		store_sandbox_touch(f->store, id, now);
 }
 
+static void note_hold(struct fleet *f, const struct sandbox_record *r, struct fleet_hold *ret)
+{
+	atomic_fetch_add(&f->execs, 1);
+	touch(f, r->id);
+	*ret = (struct fleet_hold){.fleet = f, .provider = f->provider};
+	memcpy(ret->id, r->id, ID_SIZE);
+}
+
+bool fleet_hold_warm(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                     struct sandbox_record *ret, struct fleet_hold *ret_hold)
+{
+	if (!cache_hold_warm(&fleet->cache, a, ref->project_id, ref->id_or_name, ret))
+		return false;
+	note_hold(fleet, ret, ret_hold);
+	return true;
+}
+
 int fleet_hold(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                struct sandbox_record *ret, struct fleet_hold *ret_hold, struct error *err)
 {
@@ -122,17 +156,9 @@ int fleet_hold(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 	    (store_sandbox_find(fleet->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
 	     hold_from_store(fleet, a, &r, err) < 0))
 		return -1;
-	atomic_fetch_add(&fleet->execs, 1);
-	touch(fleet, r.id);
-	*ret_hold = (struct fleet_hold){.fleet = fleet, .provider = fleet->provider};
-	memcpy(ret_hold->id, r.id, ID_SIZE);
+	note_hold(fleet, &r, ret_hold);
 	*ret = r;
 	return 0;
-}
-
-bool fleet_is_warm(struct fleet *fleet, const struct fleet_ref *ref)
-{
-	return cache_is_warm(&fleet->cache, ref->project_id, ref->id_or_name);
 }
 
 void fleet_unhold(struct fleet_hold *hold)

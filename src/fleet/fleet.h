@@ -54,6 +54,8 @@ struct fleet_create {
 	int internet;                       /* -1 = config's, 0, 1 */
 	bool persistent;
 	int64_t timeout_ms, idle_reap_ms, lifetime_max_ms; /* 0 = config's */
+	int64_t idle_pause_ms, idle_stop_ms;               /* 0 = config's, -1 = never */
+	int64_t delete_after_ms;                           /* of being stopped; 0 = never */
 	bool wait; /* false: answer in PENDING, a worker makes it */
 };
 MUST_CHECK int fleet_create(struct fleet *fleet, struct arena *a,
@@ -75,8 +77,21 @@ MUST_CHECK int fleet_delete(struct fleet *fleet, struct arena *a, const struct f
 MUST_CHECK int fleet_stats(struct fleet *fleet, const struct sandbox_record *r,
                            struct provider_stats *ret, struct error *err);
 
-/* A started sandbox that a call is about to use: refuses other states with what to do, touches it,
- * and holds it off the reaper until fleet_unhold. */
+/* All processes inside stand still, their memory stays; any use of it, or fleet_resume, wakes it.
+ * Fine when it is so already. fleet_resume on a stopped one is refused. */
+MUST_CHECK int fleet_pause(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                           struct sandbox_record *ret, struct error *err);
+MUST_CHECK int fleet_resume(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                            struct sandbox_record *ret, struct error *err);
+/* For so long from now it is neither paused, stopped nor deleted for idleness, and its timeout is
+ * no earlier; lifetime_max holds. Never shortens what was given before, but for 0, which ends it.
+ */
+#define FLEET_KEEP_MAX_MS (24 * 3600 * INT64_C(1000))
+MUST_CHECK int fleet_keep(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                          int64_t keep_ms, struct sandbox_record *ret, struct error *err);
+
+/* A started sandbox that a call is about to use: wakes one that is asleep, refuses other states
+ * with what to do, touches it, and holds it off the reaper until fleet_unhold. */
 struct fleet_hold {
 	struct fleet *fleet;
 	char id[ID_SIZE + 1];
@@ -85,8 +100,10 @@ struct fleet_hold {
 MUST_CHECK int fleet_hold(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                           struct sandbox_record *ret, struct fleet_hold *ret_hold,
                           struct error *err);
-/* Whether fleet_hold and fleet_defaults would answer from memory just now. */
-bool fleet_is_warm(struct fleet *fleet, const struct fleet_ref *ref);
+/* The same, if it and fleet_defaults can be answered from memory just now, without waiting for
+ * anything; else false. */
+bool fleet_hold_warm(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                     struct sandbox_record *ret, struct fleet_hold *ret_hold);
 void fleet_unhold(struct fleet_hold *hold); /* any thread, once; NULL or zeroed is fine */
 /* The command environment and defaults that the sandbox's template and row give: NULL-terminated
  * "KEY=value" texts, row over template, `extra` over both. */

@@ -42,14 +42,29 @@ int act_delete(struct act *a, enum sandbox_reason reason, struct error *err)
 	return 0;
 }
 
+/* The hook runs in a sandbox that runs. Should it not run, it has none: the end goes on. */
+static const char *run_before_stop(struct act *a, bool was_paused, int64_t deadline)
+{
+	struct fleet *f = a->fleet;
+	struct error err = {0};
+
+	if (was_paused && f->ops->resume(f->provider, a->record.id, deadline, &err) < 0) {
+		log_warning("a paused sandbox is stopped as it is", TEXT("sandbox", a->record.id),
+		            FAILURE(&err));
+		return "";
+	}
+	return hook_run(a, HOOK_BEFORE_STOP);
+}
+
 int act_stop(struct act *a, enum sandbox_reason reason, struct error *err)
 {
 	struct fleet *f = a->fleet;
+	bool was_paused = a->record.actual == SANDBOX_PAUSED;
 	const struct act_move stopping = {.to = SANDBOX_STOPPING,
 	                                  .desired = SANDBOX_STOPPED,
 	                                  .reason = reason,
 	                                  .event = "being stopped"};
-	const struct act_move stopped = {.to = SANDBOX_STOPPED, .desired = -1, .event = "stopped"};
+	struct act_move stopped = {.to = SANDBOX_STOPPED, .desired = -1};
 	struct act_move back = {.to = SANDBOX_STARTED, .desired = SANDBOX_STARTED};
 	int64_t deadline = deadline_in(CALL_TIMEOUT_MS);
 	struct error second = {0};
@@ -58,6 +73,8 @@ int act_stop(struct act *a, enum sandbox_reason reason, struct error *err)
 	    act_move(a, &stopping, err) < 0)
 		return -1;
 	fault_point("api", "stop-recorded");
+	stopped.event =
+	        arena_format(a->arena, "stopped%s", run_before_stop(a, was_paused, deadline));
 	if (f->ops->stop(f->provider, a->record.id, STOP_GRACE_MS, deadline, err) == 0) {
 		fault_point("api", "stop-stopped");
 		return act_move(a, &stopped, err);
@@ -72,8 +89,8 @@ int act_stop(struct act *a, enum sandbox_reason reason, struct error *err)
 
 /* ---- on request ---- */
 
-static int find_and_act(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
-                        struct act *ret, struct error *err)
+int find_and_act(struct fleet *f, struct arena *a, const struct fleet_ref *ref, struct act *ret,
+                 struct error *err)
 {
 	struct sandbox_record r;
 
@@ -83,7 +100,7 @@ static int find_and_act(struct fleet *f, struct arena *a, const struct fleet_ref
 	return act_begin(f, a, r.id, deadline_in(CALL_TIMEOUT_MS), ret, err);
 }
 
-static int refuse_state(const struct sandbox_record *r, const char *what, struct error *err)
+int refuse_state(const struct sandbox_record *r, const char *what, struct error *err)
 {
 	error_set(err, ERROR_CONFLICT, 0, HERE, "sandbox '%s' is %s and cannot be %s", r->name,
 	          sandbox_state_name(r->actual), what);
@@ -102,19 +119,26 @@ static int drop_timeout(struct act *act, struct error *err)
 	return store_sandbox_set_timeout(act->fleet->store, r->id, 0, err);
 }
 
-static int start(struct act *act, int64_t begun_ns, struct error *err)
+int act_start(struct act *act, int64_t begun_ns, struct error *err)
 {
 	const struct fleet_ref ref = {act->record.project_id, act->record.template_id};
 	struct template_record t;
 
-	if (act->record.actual == SANDBOX_STARTED)
-		return 0;
-	if (act->record.actual != SANDBOX_STOPPED)
-		return refuse_state(&act->record, "started", err);
 	if (provider_require(act->fleet->provider, PROVIDER_CAN_STOP, err) < 0 ||
 	    template_find(act->fleet, act->arena, &ref, &t, err) < 0 || drop_timeout(act, err) < 0)
 		return -1;
 	return act_restart(act, &t, begun_ns, err);
+}
+
+static int start(struct act *act, int64_t begun_ns, struct error *err)
+{
+	if (act->record.actual == SANDBOX_STARTED)
+		return 0;
+	if (act->record.actual == SANDBOX_PAUSED)
+		return act_resume(act, err);
+	if (act->record.actual != SANDBOX_STOPPED)
+		return refuse_state(&act->record, "started", err);
+	return act_start(act, begun_ns, err);
 }
 
 int fleet_start(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
@@ -137,7 +161,7 @@ int fleet_stop(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 	if (find_and_act(fleet, a, ref, &act, err) < 0)
 		return -1;
 	if (act.record.actual != SANDBOX_STOPPED) {
-		if (act.record.actual != SANDBOX_STARTED)
+		if (act.record.actual != SANDBOX_STARTED && act.record.actual != SANDBOX_PAUSED)
 			return refuse_state(&act.record, "stopped", err);
 		if (act_stop(&act, SANDBOX_REASON_USER, err) < 0)
 			return -1;

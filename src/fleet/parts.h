@@ -2,8 +2,9 @@
 /* fleet/parts.h — what the files of this folder share.
  *
  * request.c: from what a caller asks to a row. create.c: from a row to a started sandbox. life.c:
- * start, stop, delete. entrypoint.c: what a template starts. recover.c: what to do about a row when
- * the provider tells another story. tick.c: what time does. templates.c, defaults.c, cache.h: what
+ * start, stop, delete. pause.c: pause, resume, keep. hook.c: what a sandbox runs of its own at
+ * these moments. entrypoint.c: what a template starts. recover.c: what to do about a row when the
+ * provider tells another story. tick.c: what time does. templates.c, defaults.c, cache.h: what
  * those need. act.c: one thread's work on one sandbox. */
 #pragma once
 
@@ -106,6 +107,8 @@ MUST_CHECK int request_resolve(struct fleet *f, struct arena *a, struct draft *d
  * on the monotonic clock, when the caller began to wait. */
 MUST_CHECK int act_make(struct act *a, const struct template_record *t, int64_t begun_ns,
                         struct error *err);
+/* What the first command needs is known before it comes: it need not look into the store. */
+void warm_up(struct fleet *f, struct arena *a, const struct sandbox_record *r);
 MUST_CHECK int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns,
                            struct error *err);
 /* Moves to FAILED with the error's text and leaves nothing with the provider. */
@@ -129,11 +132,34 @@ MUST_CHECK int entrypoint_start(struct act *a, const struct template_record *t, 
 
 MUST_CHECK int act_delete(struct act *a, enum sandbox_reason reason, struct error *err);
 MUST_CHECK int act_stop(struct act *a, enum sandbox_reason reason, struct error *err);
+/* From STOPPED to STARTED. */
+MUST_CHECK int act_start(struct act *a, int64_t begun_ns, struct error *err);
+/* The row's sandbox, to act on. */
+MUST_CHECK int find_and_act(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
+                            struct act *ret, struct error *err);
+/* "sandbox 'x' is stopped and cannot be paused"; always -1. */
+int refuse_state(const struct sandbox_record *r, const char *what, struct error *err);
+
+/* ---- pause.c ---- */
+
+/* From STARTED to PAUSED, and back. */
+MUST_CHECK int act_pause(struct act *a, enum sandbox_reason reason, struct error *err);
+MUST_CHECK int act_resume(struct act *a, struct error *err);
+/* From asleep to STARTED. */
+MUST_CHECK int act_wake(struct act *a, struct error *err);
+
+/* ---- hook.c ---- */
+
+/* A program inside, run as root when it is there, for HOOK_TIMEOUT_MS at most. What goes wrong with
+ * it stops nothing: it comes back as a text for the event, else "". */
+#define HOOK_BEFORE_STOP "/etc/atoll/hooks/before-stop"
+#define HOOK_AFTER_RESUME "/etc/atoll/hooks/after-resume"
+const char *hook_run(struct act *a, const char *path);
 
 /* ---- recover.c ---- */
 
 /* What the provider has of a sandbox. */
-enum presence { PRESENCE_NONE, PRESENCE_FILES, PRESENCE_RUNNING };
+enum presence { PRESENCE_NONE, PRESENCE_FILES, PRESENCE_RUNNING, PRESENCE_PAUSED };
 /* Of one, as it is now: for a row that this thread acts on. */
 MUST_CHECK int presence_find(struct fleet *f, const char *id, enum presence *ret,
                              struct error *err);

@@ -19,6 +19,18 @@ static enum presence presence_of(const struct map *presences, const char *id)
 	return (enum presence)(uintptr_t)map_find(presences, id);
 }
 
+static enum presence presence_of_entry(const struct provider_entry *entry)
+{
+	if (!entry->running)
+		return PRESENCE_FILES;
+	return entry->paused ? PRESENCE_PAUSED : PRESENCE_RUNNING;
+}
+
+static bool is_alive(enum presence presence)
+{
+	return presence == PRESENCE_RUNNING || presence == PRESENCE_PAUSED;
+}
+
 static int list_presences(struct fleet *f, struct map *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -28,8 +40,7 @@ static int list_presences(struct fleet *f, struct map *ret, struct error *err)
 		return FAIL_CONTEXT(err, "list what provider '%s' has", f->ops->name);
 	for (size_t i = 0; i < list.count; i++)
 		map_put(ret, list.entries[i].id,
-		        presence_to_value(list.entries[i].running ? PRESENCE_RUNNING
-		                                                  : PRESENCE_FILES));
+		        presence_to_value(presence_of_entry(&list.entries[i])));
 	return 0;
 }
 
@@ -71,6 +82,7 @@ static const char *const end_events[SANDBOX_REASON_COUNT] = {
         [SANDBOX_REASON_EXIT] = "its agent ended",
         [SANDBOX_REASON_HOST_LOST] = "it was gone when the server looked, as after a reboot",
         [SANDBOX_REASON_ERROR] = "it failed",
+        [SANDBOX_REASON_BUDGET] = "what it may cost was spent",
 };
 
 /* Nothing runs and no file is left. What was to last has failed, and its owner is to see it. So has
@@ -114,11 +126,26 @@ static int stop_running(struct act *a, struct error *err)
 typedef int settle(struct act *a, enum presence presence, enum sandbox_reason reason,
                    struct error *err);
 
-static int settle_started(struct act *a, enum presence presence, enum sandbox_reason reason,
-                          struct error *err)
+/* Whoever was about to pause or to resume it went away in between, and has not been answered: the
+ * row stands. */
+static int set_paused(struct act *a, bool paused, struct error *err)
 {
-	if (presence == PRESENCE_RUNNING)
-		return 0;
+	struct fleet *f = a->fleet;
+	int64_t deadline = deadline_in(CALL_TIMEOUT_MS);
+
+	if (provider_require(f->provider, PROVIDER_CAN_PAUSE, err) < 0)
+		return -1;
+	return paused ? f->ops->pause(f->provider, a->record.id, deadline, err)
+	              : f->ops->resume(f->provider, a->record.id, deadline, err);
+}
+
+static int settle_alive(struct act *a, enum presence presence, enum sandbox_reason reason,
+                        struct error *err)
+{
+	bool paused = a->record.actual == SANDBOX_PAUSED;
+
+	if (is_alive(presence))
+		return paused == (presence == PRESENCE_PAUSED) ? 0 : set_paused(a, paused, err);
 	return presence == PRESENCE_FILES ? settle_ended(a, reason, err)
 	                                  : settle_lost(a, reason, err);
 }
@@ -131,7 +158,7 @@ static int settle_stopping(struct act *a, enum presence presence, enum sandbox_r
 
 	if (presence == PRESENCE_NONE)
 		return settle_lost(a, reason, err);
-	if (presence == PRESENCE_RUNNING && stop_running(a, err) < 0)
+	if (is_alive(presence) && stop_running(a, err) < 0)
 		return -1;
 	return act_move(a, &stopped, err);
 }
@@ -141,7 +168,7 @@ static int settle_stopped(struct act *a, enum presence presence, enum sandbox_re
 {
 	if (presence == PRESENCE_NONE)
 		return settle_lost(a, reason, err);
-	return presence == PRESENCE_RUNNING ? stop_running(a, err) : 0;
+	return is_alive(presence) ? stop_running(a, err) : 0;
 }
 
 /* Nobody knows how far the provider came: a new one is taken away, one that had been started before
@@ -173,10 +200,11 @@ static int settle_failed(struct act *a, enum presence presence, UNUSED enum sand
 }
 
 static settle *const settlers[SANDBOX_STATE_COUNT] = {
-        [SANDBOX_PENDING] = settle_creating, [SANDBOX_CREATING] = settle_creating,
-        [SANDBOX_STARTED] = settle_started,  [SANDBOX_STOPPING] = settle_stopping,
-        [SANDBOX_STOPPED] = settle_stopped,  [SANDBOX_DELETING] = settle_deleting,
-        [SANDBOX_DELETED] = settle_failed,   [SANDBOX_FAILED] = settle_failed,
+        [SANDBOX_PENDING] = settle_creating,  [SANDBOX_CREATING] = settle_creating,
+        [SANDBOX_STARTED] = settle_alive,     [SANDBOX_PAUSED] = settle_alive,
+        [SANDBOX_STOPPING] = settle_stopping, [SANDBOX_STOPPED] = settle_stopped,
+        [SANDBOX_DELETING] = settle_deleting, [SANDBOX_DELETED] = settle_failed,
+        [SANDBOX_FAILED] = settle_failed,
 };
 
 int act_settle(struct act *a, enum presence presence, enum sandbox_reason reason, struct error *err)
@@ -188,6 +216,16 @@ int act_settle(struct act *a, enum presence presence, enum sandbox_reason reason
 
 /* ---- all rows, and all that has none ---- */
 
+/* What a row that rests stands for. */
+static const struct {
+	bool is_certain;
+	enum presence presence;
+} expected[SANDBOX_STATE_COUNT] = {
+        [SANDBOX_STARTED] = {true, PRESENCE_RUNNING},
+        [SANDBOX_PAUSED] = {true, PRESENCE_PAUSED},
+        [SANDBOX_STOPPED] = {true, PRESENCE_FILES},
+};
+
 /* Presences may be old by now: what they say is looked at again once nobody else acts. */
 static void settle_lost_quietly(struct fleet *f, const struct sandbox_record *r, void *context)
 {
@@ -196,11 +234,12 @@ static void settle_lost_quietly(struct fleet *f, const struct sandbox_record *r,
 	struct error err = {0};
 	enum presence presence;
 
-	if (r->actual != SANDBOX_STARTED || presence_of(context, r->id) == PRESENCE_RUNNING ||
+	if (!expected[r->actual].is_certain ||
+	    presence_of(context, r->id) == expected[r->actual].presence ||
 	    cache_is_attended(&f->cache, r->id))
 		return;
 	if (act_begin(f, &arena, r->id, deadline_in(0), &act, &err) < 0 ||
-	    act.record.actual != SANDBOX_STARTED)
+	    !expected[act.record.actual].is_certain)
 		return;
 	if (presence_find(f, r->id, &presence, &err) < 0 ||
 	    act_settle(&act, presence, SANDBOX_REASON_HOST_LOST, &err) < 0)

@@ -48,12 +48,17 @@ static int check_labels(const struct json_map *labels, struct error *err)
 static int check_durations(const struct fleet_create *request, struct error *err)
 {
 	const int64_t durations[] = {request->timeout_ms, request->idle_reap_ms,
-	                             request->lifetime_max_ms};
+	                             request->lifetime_max_ms, request->delete_after_ms};
+	const int64_t idle[] = {request->idle_pause_ms, request->idle_stop_ms};
 
 	for (size_t i = 0; i < COUNT_OF(durations); i++)
 		if (durations[i] < 0 || durations[i] > DURATION_MAX_MS)
 			return FAIL(err, ERROR_INVALID,
 			            "a duration must not be negative nor longer than ten years");
+	for (size_t i = 0; i < COUNT_OF(idle); i++)
+		if (idle[i] < -1 || idle[i] > DURATION_MAX_MS)
+			return FAIL(err, ERROR_INVALID,
+			            "an idle time must not be longer than ten years; -1 = never");
 	return 0;
 }
 
@@ -99,6 +104,12 @@ static int decide_network(const struct fleet *f, int internet, enum sandbox_netw
 static int64_t given_or(int64_t given, int64_t otherwise)
 {
 	return given > 0 ? given : otherwise;
+}
+
+/* Below 0 is never, and 0 in the row. */
+static int64_t decide_idle(int64_t given, int64_t otherwise)
+{
+	return given < 0 ? 0 : given_or(given, otherwise);
 }
 
 static struct sandbox_resources decide_resources(const struct fleet *f,
@@ -149,6 +160,9 @@ int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struc
 	        /* A persistent one ends by age only when its owner has said so. */
 	        .lifetime_max_ms = given_or(request->lifetime_max_ms,
 	                                    request->persistent ? 0 : f->config->lifetime_max_ms),
+	        .idle_pause_ms = decide_idle(request->idle_pause_ms, f->config->idle_pause_ms),
+	        .idle_stop_ms = decide_idle(request->idle_stop_ms, f->config->idle_stop_ms),
+	        .delete_after_ms = request->delete_after_ms,
 	        .timeout_at = request->timeout_ms > 0 ? now + request->timeout_ms : 0,
 	        .created_at = now,
 	        .last_activity_at = now,

@@ -33,7 +33,7 @@ static int settle_end(struct fleet *f, const struct ended *ended, struct error *
 
 	if (act_begin(f, &arena, ended->id, deadline_in(CALL_TIMEOUT_MS), &act, err) < 0)
 		return err->code == ERROR_NOT_FOUND ? 0 : -1;
-	if (act.record.actual != SANDBOX_STARTED)
+	if (act.record.actual != SANDBOX_STARTED && act.record.actual != SANDBOX_PAUSED)
 		return 0;
 	if (presence_find(f, ended->id, &presence, err) < 0)
 		return -1;
@@ -88,22 +88,26 @@ static void finish(struct fleet *f, const char *id)
 
 /* ---- expiry ---- */
 
-static enum sandbox_reason find_due(struct fleet *f, const struct sandbox_record *r)
+static struct sandbox_due find_due(struct fleet *f, const struct sandbox_record *r)
 {
 	const struct sandbox_expiry expiry = {
+	        .state = r->actual,
 	        .persistent = r->persistent,
+	        .busy = cache_is_held(&f->cache, r->id),
+	        .can_pause = (f->ops->abilities & PROVIDER_CAN_PAUSE) != 0,
+	        .can_stop = (f->ops->abilities & PROVIDER_CAN_STOP) != 0,
 	        .created_at = r->created_at,
 	        .last_activity_at = r->last_activity_at,
+	        .stopped_at = r->stopped_at,
 	        .timeout_at = r->timeout_at,
+	        .awake_until = r->awake_until,
+	        .idle_pause_ms = r->idle_pause_ms,
+	        .idle_stop_ms = r->idle_stop_ms,
 	        .idle_reap_ms = r->idle_reap_ms,
+	        .delete_after_ms = r->delete_after_ms,
 	        .lifetime_max_ms = r->lifetime_max_ms,
-	        .busy = cache_is_held(&f->cache, r->id),
 	};
 
-	/* A persistent one is stopped, where that can be done, and then rests. */
-	if (r->persistent &&
-	    (r->actual != SANDBOX_STARTED || !(f->ops->abilities & PROVIDER_CAN_STOP)))
-		return SANDBOX_REASON_NONE;
 	return sandbox_expiry_due(&expiry, clock_unix_ms());
 }
 
@@ -131,13 +135,20 @@ static bool has_processes(struct fleet *f, const char *id)
 	return pong.processes > 0;
 }
 
-static int end(struct act *act, enum sandbox_reason due, struct error *err)
+static int take_step(struct act *act, struct sandbox_due due, struct error *err)
 {
-	return act->record.persistent ? act_stop(act, due, err) : act_delete(act, due, err);
+	static int (*const steps[])(struct act * a, enum sandbox_reason reason,
+	                            struct error * err) = {
+	        [SANDBOX_STEP_PAUSE] = act_pause,
+	        [SANDBOX_STEP_STOP] = act_stop,
+	        [SANDBOX_STEP_DELETE] = act_delete,
+	};
+
+	return steps[due.step](act, due.reason, err);
 }
 
 /* From the moment it is closed no call can get hold of it; until then it was nobody's. */
-static int end_idle(struct act *act, struct error *err)
+static int take_idle_step(struct act *act, struct sandbox_due due, struct error *err)
 {
 	struct fleet *f = act->fleet;
 	const struct sandbox_record *r = &act->record;
@@ -148,7 +159,7 @@ static int end_idle(struct act *act, struct error *err)
 	if (r->actual == SANDBOX_STARTED && has_processes(f, r->id))
 		store_sandbox_touch(f->store, r->id, clock_unix_ms());
 	else
-		result = end(act, SANDBOX_REASON_IDLE, err);
+		result = take_step(act, due, err);
 	cache_reopen(&f->cache, act->slot);
 	return result;
 }
@@ -158,16 +169,16 @@ static void expire(struct fleet *f, const char *id)
 	AUTO(arena_done) struct arena arena = {0};
 	AUTO(act_end) struct act act = {0};
 	struct error err = {0};
-	enum sandbox_reason due;
+	struct sandbox_due due;
 	int result = 0;
 
 	if (act_begin(f, &arena, id, deadline_in(0), &act, &err) < 0 || is_unfinished(&act.record))
 		return;
 	due = find_due(f, &act.record);
-	if (due == SANDBOX_REASON_IDLE)
-		result = end_idle(&act, &err);
-	else if (due != SANDBOX_REASON_NONE)
-		result = end(&act, due, &err);
+	if (due.reason == SANDBOX_REASON_IDLE)
+		result = take_idle_step(&act, due, &err);
+	else if (due.step != SANDBOX_STEP_NONE)
+		result = take_step(&act, due, &err);
 	if (result < 0)
 		log_warning("sandbox outlives its time", TEXT("sandbox", id), FAILURE(&err));
 }
@@ -178,7 +189,7 @@ static void look_at(struct fleet *f, const struct sandbox_record *r, UNUSED void
 {
 	if (is_unfinished(r))
 		finish(f, r->id);
-	else if (find_due(f, r) != SANDBOX_REASON_NONE)
+	else if (find_due(f, r).step != SANDBOX_STEP_NONE)
 		expire(f, r->id);
 }
 

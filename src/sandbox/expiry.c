@@ -7,18 +7,53 @@ static bool has_passed(int64_t since, int64_t duration_ms, int64_t now)
 	return duration_ms > 0 && now - since >= duration_ms;
 }
 
-/* What the caller limited ends busy or not; idleness alone respects who is at work, and never
- * touches a persistent one. */
-enum sandbox_reason sandbox_expiry_due(const struct sandbox_expiry *e, int64_t now)
+static bool has_processes(const struct sandbox_expiry *e)
+{
+	return e->state == SANDBOX_STARTED || e->state == SANDBOX_PAUSED;
+}
+
+/* A persistent one is stopped, where that can be done, and then rests. */
+static struct sandbox_due end_of_time(const struct sandbox_expiry *e)
+{
+	struct sandbox_due due = {SANDBOX_STEP_DELETE, SANDBOX_REASON_LIFETIME};
+
+	if (!e->persistent)
+		return due;
+	if (!has_processes(e) || !e->can_stop)
+		return (struct sandbox_due){SANDBOX_STEP_NONE, SANDBOX_REASON_NONE};
+	due.step = SANDBOX_STEP_STOP;
+	return due;
+}
+
+/* A persistent one is never deleted for idleness, unless that was asked for by name. */
+static enum sandbox_step idle_step(const struct sandbox_expiry *e, int64_t now)
 {
 	int64_t active_at =
 	        e->last_activity_at > e->created_at ? e->last_activity_at : e->created_at;
 
-	if (e->timeout_at > 0 && now >= e->timeout_at)
-		return SANDBOX_REASON_LIFETIME;
-	if (has_passed(e->created_at, e->lifetime_max_ms, now))
-		return SANDBOX_REASON_LIFETIME;
-	if (!e->persistent && !e->busy && has_passed(active_at, e->idle_reap_ms, now))
-		return SANDBOX_REASON_IDLE;
-	return SANDBOX_REASON_NONE;
+	if (!e->persistent && has_passed(active_at, e->idle_reap_ms, now))
+		return SANDBOX_STEP_DELETE;
+	if (e->state == SANDBOX_STOPPED && has_passed(e->stopped_at, e->delete_after_ms, now))
+		return SANDBOX_STEP_DELETE;
+	if (has_processes(e) && e->can_stop && has_passed(active_at, e->idle_stop_ms, now))
+		return SANDBOX_STEP_STOP;
+	if (e->state == SANDBOX_STARTED && e->can_pause &&
+	    has_passed(active_at, e->idle_pause_ms, now))
+		return SANDBOX_STEP_PAUSE;
+	return SANDBOX_STEP_NONE;
+}
+
+/* What the caller limited ends busy or not; idleness alone respects who is at work. */
+struct sandbox_due sandbox_expiry_due(const struct sandbox_expiry *e, int64_t now)
+{
+	struct sandbox_due due = {SANDBOX_STEP_NONE, SANDBOX_REASON_NONE};
+
+	if ((e->timeout_at > 0 && now >= e->timeout_at) ||
+	    has_passed(e->created_at, e->lifetime_max_ms, now))
+		due = end_of_time(e);
+	if (due.step == SANDBOX_STEP_NONE && !e->busy && now >= e->awake_until)
+		due.step = idle_step(e, now);
+	if (due.step != SANDBOX_STEP_NONE && due.reason == SANDBOX_REASON_NONE)
+		due.reason = SANDBOX_REASON_IDLE;
+	return due;
 }

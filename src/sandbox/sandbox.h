@@ -18,6 +18,7 @@ enum sandbox_state {
 	SANDBOX_PENDING,  /* recorded, nothing made yet */
 	SANDBOX_CREATING, /* a provider is making it */
 	SANDBOX_STARTED,  /* takes commands */
+	SANDBOX_PAUSED, /* its processes are frozen, their memory is kept; its next use wakes it */
 	SANDBOX_STOPPING,
 	SANDBOX_STOPPED, /* its files are kept, nothing runs */
 	SANDBOX_DELETING,
@@ -39,6 +40,7 @@ enum sandbox_reason {
 	SANDBOX_REASON_EXIT,      /* its agent ended */
 	SANDBOX_REASON_HOST_LOST, /* gone when we looked (a reboot) */
 	SANDBOX_REASON_ERROR,
+	SANDBOX_REASON_BUDGET, /* what it may cost is spent */
 	SANDBOX_REASON_COUNT,
 };
 const char *sandbox_reason_name(enum sandbox_reason reason);
@@ -82,12 +84,29 @@ MUST_CHECK int sandbox_env_check(const char *name, const char *value, struct err
 /* A friendly name when none is given: "brisk-otter-4821". */
 void sandbox_name_generate(char out[SANDBOX_NAME_MAX + 1]);
 
-/* Whether an ephemeral sandbox is due, at `now`. Times in unix ms; 0 = not set. */
+/* What time does to a sandbox. Times in unix ms; 0 = not set. */
 struct sandbox_expiry {
+	enum sandbox_state state; /* one that it rests in */
 	bool persistent;
-	int64_t created_at, last_activity_at,
-	        timeout_at;                    /* timeout_at: set by the caller's timeout */
-	int64_t idle_reap_ms, lifetime_max_ms; /* 0 = never */
-	bool busy;                             /* commands, terminals or streams hold it */
+	bool busy; /* commands, terminals or streams hold it */
+	bool can_pause, can_stop;
+	int64_t created_at, last_activity_at, stopped_at;
+	int64_t timeout_at;  /* set by the caller's timeout */
+	int64_t awake_until; /* somebody wants it awake so long: until then it is not idle */
+	/* 0 = never */
+	int64_t idle_pause_ms, idle_stop_ms, idle_reap_ms, delete_after_ms, lifetime_max_ms;
 };
-enum sandbox_reason sandbox_expiry_due(const struct sandbox_expiry *e, int64_t now);
+enum sandbox_step {
+	SANDBOX_STEP_NONE,
+	SANDBOX_STEP_PAUSE,
+	SANDBOX_STEP_STOP,
+	SANDBOX_STEP_DELETE,
+};
+struct sandbox_due {
+	enum sandbox_step step;
+	enum sandbox_reason reason;
+};
+/* The furthest step that is due at `now`. */
+struct sandbox_due sandbox_expiry_due(const struct sandbox_expiry *e, int64_t now);
+/* Whether its next use may wake it: it is paused, or was stopped for nothing but idleness. */
+bool sandbox_is_asleep(enum sandbox_state state, enum sandbox_reason reason);

@@ -6,17 +6,24 @@
 #define TO(state) (1u << SANDBOX_##state)
 
 /*   PENDING ──> CREATING ──> STARTED ──> STOPPING ──> STOPPED ──> CREATING (a start)
+ *                              │ ↑           ↑
+ *                              ↓ │           │
+ *                             PAUSED ────────┘
  *
- * Every state but DELETED also leads to DELETING, and so out. STARTED -> STOPPED or FAILED is an
- * end that nobody asked for; CREATING -> STOPPED a start that failed and kept the files; STOPPING
- * -> STARTED a stop that failed; DELETING -> FAILED a delete that has to be tried again. */
+ * Every state but DELETED also leads to DELETING, and so out. STARTED or PAUSED -> STOPPED or
+ * FAILED is an end that nobody asked for; CREATING -> STOPPED a start that failed and kept the
+ * files; STOPPING -> STARTED a stop that failed; DELETING -> FAILED a delete that has to be tried
+ * again. */
 static const struct {
 	const char *name;
 	unsigned to;
 } states[] = {
         [SANDBOX_PENDING] = {"pending", TO(CREATING) | TO(DELETING) | TO(FAILED)},
         [SANDBOX_CREATING] = {"creating", TO(STARTED) | TO(STOPPED) | TO(DELETING) | TO(FAILED)},
-        [SANDBOX_STARTED] = {"started", TO(STOPPING) | TO(STOPPED) | TO(DELETING) | TO(FAILED)},
+        [SANDBOX_STARTED] = {"started",
+                             TO(PAUSED) | TO(STOPPING) | TO(STOPPED) | TO(DELETING) | TO(FAILED)},
+        [SANDBOX_PAUSED] = {"paused",
+                            TO(STARTED) | TO(STOPPING) | TO(STOPPED) | TO(DELETING) | TO(FAILED)},
         [SANDBOX_STOPPING] = {"stopping", TO(STARTED) | TO(STOPPED) | TO(DELETING) | TO(FAILED)},
         [SANDBOX_STOPPED] = {"stopped", TO(CREATING) | TO(DELETING) | TO(FAILED)},
         [SANDBOX_DELETING] = {"deleting", TO(DELETED) | TO(FAILED)},
@@ -34,6 +41,7 @@ static const char *const reasons[] = {
         [SANDBOX_REASON_EXIT] = "exit",
         [SANDBOX_REASON_HOST_LOST] = "host_lost",
         [SANDBOX_REASON_ERROR] = "error",
+        [SANDBOX_REASON_BUDGET] = "budget",
 };
 _Static_assert(COUNT_OF(reasons) == SANDBOX_REASON_COUNT, "a name per reason");
 
@@ -51,8 +59,8 @@ int sandbox_state_parse(const char *name, enum sandbox_state *ret, struct error 
 		}
 	}
 	error_set(err, ERROR_INVALID, 0, HERE, "unknown state '%.40s'", name);
-	error_hint(err, "pending, creating, started, stopping, stopped, deleting, deleted or "
-	                "failed");
+	error_hint(err, "pending, creating, started, paused, stopping, stopped, deleting, deleted "
+	                "or failed");
 	return -1;
 }
 
@@ -66,4 +74,10 @@ bool sandbox_state_can_move(enum sandbox_state from, enum sandbox_state to)
 const char *sandbox_reason_name(enum sandbox_reason reason)
 {
 	return (unsigned)reason < SANDBOX_REASON_COUNT ? reasons[reason] : "unknown";
+}
+
+bool sandbox_is_asleep(enum sandbox_state state, enum sandbox_reason reason)
+{
+	return state == SANDBOX_PAUSED ||
+	       (state == SANDBOX_STOPPED && reason == SANDBOX_REASON_IDLE);
 }

@@ -27,8 +27,8 @@ static int add_event(struct connection *c, const struct event_record *event, str
 
 /* Neither failed nor on its way out: it has a name and a place. */
 static const bool is_living[SANDBOX_STATE_COUNT] = {
-        [SANDBOX_PENDING] = true,  [SANDBOX_CREATING] = true, [SANDBOX_STARTED] = true,
-        [SANDBOX_STOPPING] = true, [SANDBOX_STOPPED] = true,
+        [SANDBOX_PENDING] = true, [SANDBOX_CREATING] = true, [SANDBOX_STARTED] = true,
+        [SANDBOX_PAUSED] = true,  [SANDBOX_STOPPING] = true, [SANDBOX_STOPPED] = true,
 };
 
 static int admit(struct connection *c, const struct insertion *insertion, struct error *err)
@@ -185,10 +185,8 @@ int store_sandbox_list(struct store *s, struct arena *a, const struct sandbox_fi
 /* ---- moves ---- */
 
 static const bool is_resting[SANDBOX_STATE_COUNT] = {
-        [SANDBOX_STARTED] = true,
-        [SANDBOX_STOPPED] = true,
-        [SANDBOX_DELETED] = true,
-        [SANDBOX_FAILED] = true,
+        [SANDBOX_STARTED] = true, [SANDBOX_PAUSED] = true, [SANDBOX_STOPPED] = true,
+        [SANDBOX_DELETED] = true, [SANDBOX_FAILED] = true,
 };
 
 struct change {
@@ -325,6 +323,38 @@ int store_sandbox_set_timeout(struct store *s, const char *id, int64_t timeout_a
 	if (count == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", id);
 	return count < 0 ? -1 : 0;
+}
+
+struct keeping {
+	struct touch takes;
+	struct rows rows;
+};
+
+static int run_keep(struct connection *c, void *context, struct error *err)
+{
+	struct keeping *keeping = context;
+
+	keeping->rows.count = 0;
+	if (query_run(c, QUERY_SANDBOX_KEEP, &keeping->takes, &keeping->rows, err) < 0)
+		return -1;
+	if (keeping->rows.count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", keeping->takes.id);
+	return 0;
+}
+
+int store_sandbox_keep(struct store *s, struct arena *a, const struct sandbox_keep *keep,
+                       struct sandbox_record *ret, struct error *err)
+{
+	struct keeping keeping = {.takes = {.id = keep->id, .at = keep->until},
+	                          .rows = {.arena = a, .size = sizeof(*ret)}};
+
+	if (store_change(
+	            s, &(struct transaction){.run = run_keep, .context = &keeping, .is_lazy = true},
+	            err) < 0)
+		return -1;
+	*ret = *(struct sandbox_record *)keeping.rows.items;
+	add_touch(s, ret);
+	return 0;
 }
 
 int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COUNT],

@@ -113,9 +113,9 @@ struct sandbox_move {
 	bool is_lazy; /* also into a state that something rests in */
 };
 /* The only way a state changes: compare and set, ERROR_CONFLICT when `from` is not the state.
- * States that something rests in (STARTED, STOPPED, DELETED, FAILED) are on the disk when the call
- * returns, unless it is lazy; moves to those in between always are. The sessions of a DELETED one
- * go with it. */
+ * States that something rests in (STARTED, PAUSED, STOPPED, DELETED, FAILED) are on the disk when
+ * the call returns, unless it is lazy; moves to those in between always are. The sessions of a
+ * DELETED one go with it. */
 MUST_CHECK int store_sandbox_move(struct store *s, const struct sandbox_move *move,
                                   struct error *err);
 /* The same, and the row as it is now. */
@@ -125,10 +125,18 @@ MUST_CHECK int store_sandbox_move_read(struct store *s, struct arena *a,
 /* Leaves a wish to the one who is at work on it: compare and set on the actual state. */
 MUST_CHECK int store_sandbox_want(struct store *s, const char *id, enum sandbox_state actual,
                                   enum sandbox_state desired, struct error *err);
+struct sandbox_keep {
+	const char *id;
+	int64_t until;
+};
 /* Last activity; may be written late and in batches. */
 void store_sandbox_touch(struct store *s, const char *id, int64_t now);
 MUST_CHECK int store_sandbox_set_timeout(struct store *s, const char *id, int64_t timeout_at,
                                          struct error *err);
+/* Awake until `until`, 0 = no longer than others; its timeout is no earlier. ERROR_NOT_FOUND when
+ * it is on its way out. May be lost with the machine, on which nothing runs then. */
+MUST_CHECK int store_sandbox_keep(struct store *s, struct arena *a, const struct sandbox_keep *keep,
+                                  struct sandbox_record *ret, struct error *err);
 MUST_CHECK int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COUNT],
                                    struct error *err);
 /* Rows from before there were nodes become this one's. */

@@ -107,6 +107,8 @@ enum agent_exec_flag {
 	        1 << 3, /* kill the tree when the connection breaks (else it goes on) */
 	AGENT_EXEC_NO_PRIVILEGES = 1 << 4, /* PR_SET_NO_NEW_PRIVS */
 	AGENT_EXEC_RESIDENT = 1 << 5,      /* the sandbox's own: no sign that somebody uses it */
+	AGENT_EXEC_IF_THERE =
+	        1 << 6, /* no file args[0], a whole path: FAILED, not found, errno 0 */
 };
 
 struct agent_exec {

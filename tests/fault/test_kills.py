@@ -40,12 +40,12 @@ def truth(server):
     host = atoll.Host(server.data)
 
     def agree():
-        living = {i for i, state in rows.items() if state in ("started", "stopped")}
+        living = {i for i, state in rows.items() if state in ("started", "paused", "stopped")}
         rows.update({row["id"]: row["state"] for row in api.get(f"{PATH}?limit=1000")["items"]})
         return set(host.files()) <= living and not any(state in ("creating", "deleting") for state in rows.values())
     atoll.wait_for(agree, 15, f"store and host agree: {rows} {host.leftovers()}")
     for sandbox, state in rows.items():
-        if state == "started":
+        if state in ("started", "paused"):
             assert api.exec(sandbox, "echo alive")["stdout"] == "alive\n"
     api.close()
 
@@ -54,6 +54,10 @@ def use(api, template="host"):
     """One create, exec and delete; whatever fails is expected to, by an error and not by hanging."""
     with contextlib.suppress(atoll.ApiError, OSError, ConnectionError):
         made = api.create(template=template, internet=False, persistent=True)["id"]
+        api.exec(made, "true")
+        api.post(f"{PATH}/{made}/pause")
+        api.post(f"{PATH}/{made}/resume")
+        api.post(f"{PATH}/{made}/pause")
         api.exec(made, "true")
         api.post(f"{PATH}/{made}/stop")
         api.post(f"{PATH}/{made}/start")

@@ -50,6 +50,8 @@ struct create_body {
 	int network;
 	bool persistent;
 	int64_t timeout_ms, idle_reap_ms, lifetime_max_ms;
+	int64_t auto_pause_ms, auto_stop_ms, auto_delete_ms;
+	struct span auto_archive;
 	uint64_t present;
 };
 enum create_row {
@@ -88,6 +90,20 @@ static const struct json_member create_request_members[] = {
                           .about = "delete it when nobody used it for so long; 0 = the server's"),
         JSON_WHOLE_MEMBER(create_body, lifetime_max_ms, .min = 0, .max = DURATION_MAX,
                           .about = "delete it at this age, whatever happens; 0 = the server's"),
+        JSON_WHOLE_MEMBER(create_body, auto_pause_ms, .name = "autoPauseMs", .min = -1,
+                          .max = DURATION_MAX,
+                          .about = "pause it when nobody used it for so long; 0 = the server's, "
+                                   "-1 = never"),
+        JSON_WHOLE_MEMBER(create_body, auto_stop_ms, .name = "autoStopMs", .min = -1,
+                          .max = DURATION_MAX,
+                          .about = "stop it when nobody used it for so long; 0 = the server's, "
+                                   "-1 = never"),
+        JSON_WHOLE_MEMBER(create_body, auto_delete_ms, .name = "autoDeleteMs", .min = 0,
+                          .max = DURATION_MAX,
+                          .about = "delete it so long after it was stopped, persistent or not; 0 "
+                                   "= never"),
+        JSON_RAW_MEMBER(create_body, auto_archive, .name = "autoArchive",
+                        .about = "refused: there is nowhere to archive to yet"),
         JSON_END,
 };
 static const struct json_shape create_request = {
@@ -133,18 +149,20 @@ struct sandbox_answer {
 	struct resources_body resources;
 	bool persistent;
 	int64_t created_at, started_at, last_activity_at, timeout_at, uptime_ms;
-	int64_t idle_reap_ms, lifetime_max_ms;
+	int64_t idle_reap_ms, lifetime_max_ms, auto_pause_ms, auto_stop_ms, auto_delete_ms;
+	int64_t awake_until;
 	struct event_answer last_event;
 };
 static const struct json_member sandbox_shape_members[] = {
         JSON_TEXT_MEMBER(sandbox_answer, id),
         JSON_TEXT_MEMBER(sandbox_answer, name),
         JSON_TEXT_MEMBER(sandbox_answer, state,
-                         .about = "what it really is: pending creating started stopping stopped "
-                                  "deleting deleted failed"),
+                         .about = "what it really is: pending creating started paused stopping "
+                                  "stopped deleting deleted failed"),
         JSON_TEXT_MEMBER(sandbox_answer, desired_state, .about = "what was asked for last"),
         JSON_TEXT_MEMBER(sandbox_answer, reason,
-                         .about = "why it ended: none user idle lifetime oom exit host_lost error"),
+                         .about = "why it ended or was paused: none user idle lifetime oom exit "
+                                  "host_lost error budget"),
         JSON_TEXT_MEMBER(sandbox_answer, template),
         JSON_TEXT_MEMBER(sandbox_answer, provider),
         JSON_TEXT_MEMBER(sandbox_answer, isolation, .about = "what really stands around it"),
@@ -163,6 +181,14 @@ static const struct json_member sandbox_shape_members[] = {
         JSON_WHOLE_MEMBER(sandbox_answer, uptime_ms, .about = "since its start; 0 when stopped"),
         JSON_WHOLE_MEMBER(sandbox_answer, idle_reap_ms),
         JSON_WHOLE_MEMBER(sandbox_answer, lifetime_max_ms),
+        JSON_WHOLE_MEMBER(sandbox_answer, auto_pause_ms, .name = "autoPauseMs",
+                          .about = "paused after so long without use; 0 = never"),
+        JSON_WHOLE_MEMBER(sandbox_answer, auto_stop_ms, .name = "autoStopMs",
+                          .about = "stopped after so long without use; 0 = never"),
+        JSON_WHOLE_MEMBER(sandbox_answer, auto_delete_ms, .name = "autoDeleteMs",
+                          .about = "deleted so long after a stop; 0 = never"),
+        JSON_TIME_MEMBER(sandbox_answer, awake_until, .flags = JSON_NULLABLE,
+                         .about = "not paused, stopped or deleted for idleness before that"),
         JSON_OBJECT_MEMBER(sandbox_answer, last_event, &last_event_shape),
         JSON_END,
 };
@@ -222,7 +248,8 @@ static const char *isolation_of(const char *provider)
 
 static void fill_answer(struct arena *a, const struct sandbox_record *r, struct sandbox_answer *ret)
 {
-	bool runs = r->actual == SANDBOX_STARTED && r->started_at > 0;
+	bool runs =
+	        (r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED) && r->started_at > 0;
 
 	*ret = (struct sandbox_answer){
 	        .id = r->id,
@@ -248,6 +275,10 @@ static void fill_answer(struct arena *a, const struct sandbox_record *r, struct 
 	        .uptime_ms = runs ? clock_unix_ms() - r->started_at : 0,
 	        .idle_reap_ms = r->idle_reap_ms,
 	        .lifetime_max_ms = r->lifetime_max_ms,
+	        .auto_pause_ms = r->idle_pause_ms,
+	        .auto_stop_ms = r->idle_stop_ms,
+	        .auto_delete_ms = r->delete_after_ms,
+	        .awake_until = r->awake_until,
 	        .last_event = {.at = r->last_event_at, .text = r->last_event},
 	};
 }
@@ -281,6 +312,15 @@ static int internet_of(const struct create_body *b, int *ret, struct error *err)
 	return 0;
 }
 
+static int refuse_archive(const struct create_body *b, struct error *err)
+{
+	if (b->auto_archive.size == 0)
+		return 0;
+	(void)FAIL(err, ERROR_UNSUPPORTED, "autoArchive: there is no blob store to archive to");
+	error_hint(err, "autoStopMs keeps the files on this machine");
+	return -1;
+}
+
 static int sandbox_create(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
@@ -300,10 +340,13 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	        .timeout_ms = b->timeout_ms,
 	        .idle_reap_ms = b->idle_reap_ms,
 	        .lifetime_max_ms = b->lifetime_max_ms,
+	        .idle_pause_ms = b->auto_pause_ms,
+	        .idle_stop_ms = b->auto_stop_ms,
+	        .delete_after_ms = b->auto_delete_ms,
 	        .wait = !has(query->present, 0) || query->wait,
 	};
 
-	if (internet_of(b, &request.internet, err) < 0 ||
+	if (refuse_archive(b, err) < 0 || internet_of(b, &request.internet, err) < 0 ||
 	    fleet_create(api_of(rq)->fleet, rq->arena, &request, &record, err) < 0)
 		return -1;
 	reply_status(reply, request.wait ? 201 : 202);
@@ -398,6 +441,75 @@ static int sandbox_stop(struct request *rq, const void *body, struct reply *repl
 {
 	(void)body;
 	return run_verb(rq, reply, fleet_stop, err);
+}
+
+static int sandbox_pause(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	(void)body;
+	return run_verb(rq, reply, fleet_pause, err);
+}
+
+static int sandbox_resume(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	(void)body;
+	return run_verb(rq, reply, fleet_resume, err);
+}
+
+/* ---- keep awake ---- */
+
+#define HOUR_MS (3600 * INT64_C(1000))
+
+struct keepalive_body {
+	int64_t timeout_ms;
+};
+static const struct json_member keepalive_request_members[] = {
+        JSON_WHOLE_MEMBER(keepalive_body, timeout_ms, .name = "timeoutMs", .flags = JSON_REQUIRED,
+                          .min = 1, .max = FLEET_KEEP_MAX_MS,
+                          .about = "from now; never shortens what was given before",
+                          .example = "600000"),
+        JSON_END,
+};
+static JSON_SHAPE(keepalive_request, "SandboxKeepalive", keepalive_body,
+                  "How long idleness is to do nothing to it");
+
+struct persist_body {
+	int64_t hours;
+};
+static const struct json_member persist_request_members[] = {
+        JSON_WHOLE_MEMBER(persist_body, hours, .flags = JSON_REQUIRED, .min = 0,
+                          .max = FLEET_KEEP_MAX_MS / HOUR_MS,
+                          .about = "from now; 0 ends it, and a keepalive with it", .example = "24"),
+        JSON_END,
+};
+static JSON_SHAPE(persist_request, "SandboxPersist", persist_body,
+                  "How long idleness is to do nothing to it");
+
+static int keep(struct request *rq, struct reply *reply, int64_t keep_ms, struct error *err)
+{
+	const struct fleet_ref ref = path_ref(rq);
+	struct sandbox_record record;
+
+	if (fleet_keep(api_of(rq)->fleet, rq->arena, &ref, keep_ms, &record, err) < 0)
+		return -1;
+	return answer(rq, reply, &record);
+}
+
+static int sandbox_keepalive(struct request *rq, const void *body, struct reply *reply,
+                             struct error *err)
+{
+	const struct keepalive_body *b = body;
+
+	return keep(rq, reply, b->timeout_ms, err);
+}
+
+static int sandbox_persist(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	const struct persist_body *b = body;
+
+	return keep(rq, reply, b->hours * HOUR_MS, err);
 }
 
 static int sandbox_delete(struct request *rq, const void *body, struct reply *reply,
@@ -545,6 +657,17 @@ const struct route sandboxes_routes[] = {
          .handle = sandbox_start, TAG, .summary = "Start a stopped sandbox"},
         {HTTP_POST, BASE "/:id/stop", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
          .handle = sandbox_stop, TAG, .summary = "Stop a sandbox; its files are kept"},
+        {HTTP_POST, BASE "/:id/pause", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
+         .handle = sandbox_pause, TAG,
+         .summary = "Freeze a sandbox; its memory is kept, its next use resumes it"},
+        {HTTP_POST, BASE "/:id/resume", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
+         .handle = sandbox_resume, TAG, .summary = "Let a paused sandbox go on"},
+        {HTTP_POST, BASE "/:id/keepalive", SCOPE_SANDBOX_WRITE, .body = &keepalive_request,
+         .answer = &sandbox_shape, .handle = sandbox_keepalive, TAG,
+         .summary = "Keep a sandbox from idleness for a time"},
+        {HTTP_POST, BASE "/:id/persist", SCOPE_SANDBOX_WRITE, .body = &persist_request,
+         .answer = &sandbox_shape, .handle = sandbox_persist, TAG,
+         .summary = "Keep a sandbox running for up to 24 hours"},
         {HTTP_GET, BASE "/:id/stats", SCOPE_SANDBOX_READ, .answer = &stats_shape,
          .handle = sandbox_stats, TAG, .summary = "What a sandbox uses now"},
         {HTTP_GET, BASE "/:id/events", SCOPE_SANDBOX_READ, .query = &events_query,

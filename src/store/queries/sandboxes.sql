@@ -1,8 +1,9 @@
 -- fragment: sandbox
 id, project_id, name, template_id, template_name, provider, region, labels_json, env_json, desired,
 actual, reason, cpu, memory_mb, disk_mb, pids, disk_is_advisory, persistent, privileges, network,
-idle_reap_ms, lifetime_max_ms, timeout_at, created_at, started_at, stopped_at, last_activity_at,
-last_event_at, last_event, node, version
+idle_reap_ms, lifetime_max_ms, timeout_at, idle_pause_ms, idle_stop_ms, delete_after_ms,
+awake_until, created_at, started_at, stopped_at, last_activity_at, last_event_at, last_event, node,
+version
 
 -- name: sandbox_tally
 -- gives: sandbox_tally
@@ -14,8 +15,9 @@ INSERT INTO sandboxes ({sandbox})
 VALUES (:id, :project_id, :name, :template_id, :template_name, :provider, :region,
 	COALESCE(NULLIF(:labels_json, ''), '{}'), COALESCE(NULLIF(:env_json, ''), '{}'), :desired,
 	:actual, :reason, :cpu, :memory_mb, :disk_mb, :pids, :disk_is_advisory, :persistent,
-	:privileges, :network, :idle_reap_ms, :lifetime_max_ms, :timeout_at, :created_at,
-	:started_at, :stopped_at, :last_activity_at, :last_event_at, :last_event, :node, 1)
+	:privileges, :network, :idle_reap_ms, :lifetime_max_ms, :timeout_at, :idle_pause_ms,
+	:idle_stop_ms, :delete_after_ms, :awake_until, :created_at, :started_at, :stopped_at,
+	:last_activity_at, :last_event_at, :last_event, :node, 1)
 ON CONFLICT DO NOTHING;
 
 -- name: sandbox_find_by_id
@@ -65,7 +67,8 @@ WHERE {sandbox_filters};
 UPDATE sandboxes
 SET actual = :to, desired = COALESCE(:desired, desired),
 	reason = CASE WHEN :reason <> 'none' OR :to = 'started' THEN :reason ELSE reason END,
-	started_at = CASE WHEN :to = 'started' THEN :now ELSE started_at END,
+	started_at = CASE WHEN :to = 'started' AND :from <> 'paused' THEN :now
+		ELSE started_at END,
 	last_activity_at = CASE WHEN :to = 'started' THEN :now ELSE last_activity_at END,
 	stopped_at = CASE WHEN :to IN ('stopped', 'failed', 'deleted') THEN :now
 		ELSE stopped_at END,
@@ -102,6 +105,17 @@ WHERE id = :id AND actual <> 'deleted';
 -- name: sandbox_adopt
 -- takes: lookup
 UPDATE sandboxes SET node = :id WHERE node = '';
+
+-- Its own time, when it has one, is not over before.
+-- name: sandbox_keep
+-- takes: touch
+-- gives: sandbox_record
+UPDATE sandboxes
+SET awake_until = :at,
+	timeout_at = CASE WHEN timeout_at > 0 AND timeout_at < :at THEN :at ELSE timeout_at END,
+	version = version + 1
+WHERE id = :id AND actual NOT IN ('deleting', 'deleted', 'failed')
+RETURNING {sandbox};
 
 -- name: sandbox_purge
 -- takes: lookup

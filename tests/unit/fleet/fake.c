@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-char fake_running[] = "running", fake_files[] = "files";
+char fake_running[] = "running", fake_paused[] = "paused", fake_files[] = "files";
 
 static struct fake *fake_of(struct provider *p)
 {
@@ -79,6 +79,31 @@ static int fake_start(struct provider *p, const struct sandbox_spec *spec, int64
 	return fake_leave(f, fails, err);
 }
 
+static int fake_set_to(struct provider *p, enum call call, const char *id, char *value,
+                       struct error *err)
+{
+	struct fake *f = fake_of(p);
+	bool fails = fake_enter(f, call);
+	const char *now = map_find(&f->sandboxes, id);
+
+	fails = fails || (now != fake_running && now != fake_paused);
+	if (!fails)
+		map_put(&f->sandboxes, id, value);
+	return fake_leave(f, fails, err);
+}
+
+static int fake_pause(struct provider *p, const char *id, int64_t deadline UNUSED,
+                      struct error *err)
+{
+	return fake_set_to(p, CALL_PAUSE, id, fake_paused, err);
+}
+
+static int fake_resume(struct provider *p, const char *id, int64_t deadline UNUSED,
+                       struct error *err)
+{
+	return fake_set_to(p, CALL_RESUME, id, fake_running, err);
+}
+
 static int fake_list(struct provider *p, struct arena *a, struct provider_list *ret,
                      struct error *err)
 {
@@ -93,7 +118,8 @@ static int fake_list(struct provider *p, struct arena *a, struct provider_list *
 		struct provider_entry *entry = &ret->entries[ret->count++];
 
 		snprintf(entry->id, sizeof(entry->id), "%s", id);
-		entry->running = value == fake_running;
+		entry->running = value != fake_files;
+		entry->paused = value == fake_paused;
 	}
 	return fake_leave(f, fails, err);
 }
@@ -134,15 +160,36 @@ static int answer_ping(struct fake *f, struct buf *out, struct error *err)
 	return wire_encode(out, AGENT_PONG, agent_pong_shape, &pong, err);
 }
 
+static int answer_hook(struct fake *f, struct buf *out, struct error *err)
+{
+	struct agent_process process = {.process = 1, .pid = 2, .exit_code = -1};
+	const struct agent_failed absent = {
+	        .code = ERROR_NOT_FOUND, .text = "no such hook", .hint = ""};
+
+	f->hooks++;
+	if (!f->has_hooks)
+		return wire_encode(out, AGENT_FAILED, agent_failed_shape, &absent, err);
+	if (wire_encode(out, AGENT_STARTED, agent_process_shape, &process, err) < 0)
+		return -1;
+	process.state = AGENT_PROCESS_ENDED;
+	process.exit_code = f->hook_exit;
+	return wire_encode(out, AGENT_EXIT, agent_process_shape, &process, err);
+}
+
 static int answer_exec(struct fake *f, struct span payload, struct buf *out, struct error *err)
 {
 	const struct agent_process started = {.process = 1, .pid = 2, .exit_code = -1};
 	const struct agent_failed failed = {
 	        .code = f->exec_fails, .text = "the agent fails on purpose", .hint = ""};
 
-	f->execs++;
-	if (wire_decode(&f->arena, payload, agent_exec_shape, &f->exec, sizeof(f->exec), err) < 0)
+	struct agent_exec exec;
+
+	if (wire_decode(&f->arena, payload, agent_exec_shape, &exec, sizeof(exec), err) < 0)
 		return -1;
+	if (exec.flags & AGENT_EXEC_IF_THERE)
+		return answer_hook(f, out, err);
+	f->execs++;
+	f->exec = exec;
 	if (f->exec_fails)
 		return wire_encode(out, AGENT_FAILED, agent_failed_shape, &failed, err);
 	if (wire_encode(out, AGENT_STARTED, agent_process_shape, &started, err) < 0)
@@ -200,11 +247,13 @@ void fake_init(struct fake *f)
 	                           .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC |
 	                                        PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK |
 	                                        PROVIDER_CAN_TEMPLATE | PROVIDER_CAN_ISOLATE |
-	                                        PROVIDER_SURVIVES,
+	                                        PROVIDER_SURVIVES | PROVIDER_CAN_PAUSE,
 	                           .create = fake_create,
 	                           .destroy = fake_destroy,
 	                           .stop = fake_stop,
 	                           .start = fake_start,
+	                           .pause = fake_pause,
+	                           .resume = fake_resume,
 	                           .list = fake_list,
 	                           .stats = fake_stats,
 	                           .template_make = fake_template,

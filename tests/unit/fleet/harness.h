@@ -38,6 +38,8 @@ enum call {
 	CALL_LIST,
 	CALL_STATS,
 	CALL_TEMPLATE,
+	CALL_PAUSE,
+	CALL_RESUME,
 	CALL_COUNT
 };
 
@@ -46,7 +48,7 @@ struct fake {
 	struct provider_ops own;
 	pthread_mutex_t mutex; /* over all below */
 	pthread_cond_t changed;
-	struct map sandboxes; /* id -> "running" or "files" */
+	struct map sandboxes; /* id -> "running", "paused" or "files" */
 	bool fails[CALL_COUNT];
 	unsigned calls[CALL_COUNT];
 	bool leaves_remains; /* a create that fails leaves files */
@@ -57,13 +59,18 @@ struct fake {
 	struct agent_exec exec; /* the last one that an agent was sent; in the arena */
 	unsigned execs;
 	enum error_code exec_fails; /* how; ERROR_NONE: it does not */
+	/* Of its agents' hooks: how often they were asked for, whether there are any, how they end.
+	 */
+	unsigned hooks;
+	bool has_hooks;
+	uint32_t hook_exit;
 };
 
-extern char fake_running[], fake_files[];
+extern char fake_running[], fake_paused[], fake_files[];
 
 void fake_init(struct fake *f);
 void fake_done(struct fake *f);
-/* What the provider has of a sandbox: "running", "files" or "nothing". */
+/* What the provider has of a sandbox: "running", "paused", "files" or "nothing". */
 const char *fake_has(struct fake *f, const char *id);
 /* NULL takes it away. */
 void fake_set(struct fake *f, const char *id, char *value);

@@ -5,53 +5,184 @@
 
 #define NOW 1000000
 
-static const struct {
+#define NOTHING                                                                                    \
+	{                                                                                          \
+		SANDBOX_STEP_NONE, SANDBOX_REASON_NONE                                             \
+	}
+#define DUE(step, reason)                                                                          \
+	{                                                                                          \
+		SANDBOX_STEP_##step, SANDBOX_REASON_##reason                                       \
+	}
+#define ABLE .can_pause = true, .can_stop = true
+#define STARTED .state = SANDBOX_STARTED, ABLE
+#define PAUSED .state = SANDBOX_PAUSED, ABLE
+#define STOPPED .state = SANDBOX_STOPPED, ABLE
+
+struct expiry_case {
 	const char *what;
 	struct sandbox_expiry expiry;
-	enum sandbox_reason due;
-} cases[] = {
-        {"nothing set", {.created_at = 1}, SANDBOX_REASON_NONE},
-        {"idle for less",
-         {.created_at = 1, .last_activity_at = NOW - 99, .idle_reap_ms = 100},
-         SANDBOX_REASON_NONE},
-        {"idle for as long",
-         {.created_at = 1, .last_activity_at = NOW - 100, .idle_reap_ms = 100},
-         SANDBOX_REASON_IDLE},
-        {"never used", {.created_at = NOW - 100, .idle_reap_ms = 100}, SANDBOX_REASON_IDLE},
-        {"never used, new", {.created_at = NOW - 99, .idle_reap_ms = 100}, SANDBOX_REASON_NONE},
-        {"idle but busy",
-         {.created_at = 1, .last_activity_at = 1, .idle_reap_ms = 100, .busy = true},
-         SANDBOX_REASON_NONE},
-        {"idle but persistent",
-         {.created_at = 1, .last_activity_at = 1, .idle_reap_ms = 100, .persistent = true},
-         SANDBOX_REASON_NONE},
-        {"lifetime", {.created_at = NOW - 10, .lifetime_max_ms = 10}, SANDBOX_REASON_LIFETIME},
-        {"lifetime, busy and persistent",
-         {.created_at = NOW - 10, .lifetime_max_ms = 10, .busy = true, .persistent = true},
-         SANDBOX_REASON_LIFETIME},
-        {"lifetime not over", {.created_at = NOW - 9, .lifetime_max_ms = 10}, SANDBOX_REASON_NONE},
-        {"timeout",
-         {.created_at = NOW - 9, .timeout_at = NOW, .busy = true},
-         SANDBOX_REASON_LIFETIME},
-        {"timeout not reached",
-         {.created_at = NOW - 9, .timeout_at = NOW + 1},
-         SANDBOX_REASON_NONE},
-        {"endless durations",
-         {.created_at = 1, .idle_reap_ms = INT64_MAX, .lifetime_max_ms = INT64_MAX},
-         SANDBOX_REASON_NONE},
-        {"activity in the future",
-         {.created_at = 1, .last_activity_at = NOW + 500, .idle_reap_ms = 1},
-         SANDBOX_REASON_NONE},
+	struct sandbox_due due;
 };
 
-TEST(every_case_of_the_table_is_decided_as_it_says)
+static void check(const struct expiry_case *cases, size_t count)
 {
-	for (size_t i = 0; i < COUNT_OF(cases); i++)
-		if (sandbox_expiry_due(&cases[i].expiry, NOW) != cases[i].due)
-			fail_msg("%s", cases[i].what);
+	for (size_t i = 0; i < count; i++) {
+		struct sandbox_due due = sandbox_expiry_due(&cases[i].expiry, NOW);
+
+		if (due.step != cases[i].due.step || due.reason != cases[i].due.reason)
+			fail_msg("%s: step %d, reason %d", cases[i].what, (int)due.step,
+			         (int)due.reason);
+	}
+}
+
+static const struct expiry_case reaping[] = {
+        {"nothing set", {STARTED, .created_at = 1}, NOTHING},
+        {"idle for less",
+         {STARTED, .created_at = 1, .last_activity_at = NOW - 99, .idle_reap_ms = 100},
+         NOTHING},
+        {"idle for as long",
+         {STARTED, .created_at = 1, .last_activity_at = NOW - 100, .idle_reap_ms = 100},
+         DUE(DELETE, IDLE)},
+        {"never used", {STARTED, .created_at = NOW - 100, .idle_reap_ms = 100}, DUE(DELETE, IDLE)},
+        {"never used, new", {STARTED, .created_at = NOW - 99, .idle_reap_ms = 100}, NOTHING},
+        {"paused", {PAUSED, .created_at = 1, .idle_reap_ms = 100}, DUE(DELETE, IDLE)},
+        {"stopped", {STOPPED, .created_at = 1, .idle_reap_ms = 100}, DUE(DELETE, IDLE)},
+        {"failed",
+         {.state = SANDBOX_FAILED, .created_at = 1, .idle_reap_ms = 100},
+         DUE(DELETE, IDLE)},
+        {"idle but busy",
+         {STARTED, .created_at = 1, .last_activity_at = 1, .idle_reap_ms = 100, .busy = true},
+         NOTHING},
+        {"idle but persistent",
+         {STARTED, .created_at = 1, .idle_reap_ms = 100, .persistent = true},
+         NOTHING},
+        {"idle but kept awake",
+         {STARTED, .created_at = 1, .idle_reap_ms = 100, .awake_until = NOW + 1},
+         NOTHING},
+        {"no longer kept awake",
+         {STARTED, .created_at = 1, .idle_reap_ms = 100, .awake_until = NOW},
+         DUE(DELETE, IDLE)},
+        {"endless durations",
+         {STARTED, .created_at = 1, .idle_reap_ms = INT64_MAX, .lifetime_max_ms = INT64_MAX},
+         NOTHING},
+        {"activity in the future",
+         {STARTED, .created_at = 1, .last_activity_at = NOW + 500, .idle_reap_ms = 1},
+         NOTHING},
+};
+
+TEST(an_ephemeral_sandbox_is_deleted_when_nobody_used_it_for_long)
+{
+	check(reaping, COUNT_OF(reaping));
+}
+
+static const struct expiry_case ageing[] = {
+        {"lifetime",
+         {STARTED, .created_at = NOW - 10, .lifetime_max_ms = 10},
+         DUE(DELETE, LIFETIME)},
+        {"lifetime, busy and kept awake",
+         {STARTED, .created_at = NOW - 10, .lifetime_max_ms = 10, .busy = true,
+          .awake_until = NOW + 1},
+         DUE(DELETE, LIFETIME)},
+        {"lifetime not over", {STARTED, .created_at = NOW - 9, .lifetime_max_ms = 10}, NOTHING},
+        {"lifetime of a persistent one",
+         {STARTED, .created_at = NOW - 10, .lifetime_max_ms = 10, .persistent = true},
+         DUE(STOP, LIFETIME)},
+        {"of a paused persistent one",
+         {PAUSED, .created_at = NOW - 10, .lifetime_max_ms = 10, .persistent = true},
+         DUE(STOP, LIFETIME)},
+        {"of one that rests already",
+         {STOPPED, .created_at = NOW - 10, .lifetime_max_ms = 10, .persistent = true},
+         NOTHING},
+        {"of one that cannot be stopped",
+         {.state = SANDBOX_STARTED,
+          .created_at = NOW - 10,
+          .lifetime_max_ms = 10,
+          .persistent = true},
+         NOTHING},
+        {"timeout",
+         {STARTED, .created_at = NOW - 9, .timeout_at = NOW, .busy = true},
+         DUE(DELETE, LIFETIME)},
+        {"timeout not reached", {STARTED, .created_at = NOW - 9, .timeout_at = NOW + 1}, NOTHING},
+};
+
+TEST(what_its_caller_limited_ends_busy_or_not)
+{
+	check(ageing, COUNT_OF(ageing));
+}
+
+#define IDLE_FOR(ms) .created_at = 1, .last_activity_at = NOW - (ms)
+static const struct expiry_case resting[] = {
+        {"not yet", {STARTED, IDLE_FOR(99), .idle_pause_ms = 100}, NOTHING},
+        {"pause", {STARTED, IDLE_FOR(100), .idle_pause_ms = 100}, DUE(PAUSE, IDLE)},
+        {"pause of a persistent one",
+         {STARTED, IDLE_FOR(100), .idle_pause_ms = 100, .persistent = true},
+         DUE(PAUSE, IDLE)},
+        {"paused already", {PAUSED, IDLE_FOR(100), .idle_pause_ms = 100}, NOTHING},
+        {"busy", {STARTED, IDLE_FOR(100), .idle_pause_ms = 100, .busy = true}, NOTHING},
+        {"kept awake",
+         {STARTED, IDLE_FOR(100), .idle_pause_ms = 100, .awake_until = NOW + 1},
+         NOTHING},
+        {"cannot be paused",
+         {.state = SANDBOX_STARTED, IDLE_FOR(100), .idle_pause_ms = 100},
+         NOTHING},
+        {"stop, not pause",
+         {STARTED, IDLE_FOR(100), .idle_pause_ms = 10, .idle_stop_ms = 100},
+         DUE(STOP, IDLE)},
+        {"stop of a paused one",
+         {PAUSED, IDLE_FOR(100), .idle_pause_ms = 10, .idle_stop_ms = 100, .persistent = true},
+         DUE(STOP, IDLE)},
+        {"cannot be stopped",
+         {.state = SANDBOX_PAUSED, IDLE_FOR(100), .idle_stop_ms = 100, .can_pause = true},
+         NOTHING},
+        {"stopped already", {STOPPED, IDLE_FOR(100), .idle_stop_ms = 100}, NOTHING},
+        {"delete, not stop",
+         {STARTED, IDLE_FOR(100), .idle_stop_ms = 10, .idle_reap_ms = 100},
+         DUE(DELETE, IDLE)},
+        {"a failed one rests",
+         {.state = SANDBOX_FAILED, ABLE, IDLE_FOR(100), .idle_pause_ms = 1, .idle_stop_ms = 1},
+         NOTHING},
+};
+
+TEST(an_idle_sandbox_is_paused_and_then_stopped)
+{
+	check(resting, COUNT_OF(resting));
+}
+
+static const struct expiry_case deleting[] = {
+        {"stopped for less", {STOPPED, .stopped_at = NOW - 99, .delete_after_ms = 100}, NOTHING},
+        {"stopped for as long, persistent",
+         {STOPPED, .stopped_at = NOW - 100, .delete_after_ms = 100, .persistent = true},
+         DUE(DELETE, IDLE)},
+        {"started again",
+         {STARTED, .stopped_at = NOW - 100, .delete_after_ms = 100, .created_at = NOW},
+         NOTHING},
+        {"kept",
+         {STOPPED, .stopped_at = NOW - 100, .delete_after_ms = 100, .awake_until = NOW + 1},
+         NOTHING},
+};
+
+TEST(one_that_was_stopped_is_deleted_when_its_creator_has_said_so)
+{
+	check(deleting, COUNT_OF(deleting));
+}
+
+TEST(only_what_is_paused_or_was_stopped_for_idleness_is_asleep)
+{
+	assert_true(sandbox_is_asleep(SANDBOX_PAUSED, SANDBOX_REASON_USER));
+	assert_true(sandbox_is_asleep(SANDBOX_PAUSED, SANDBOX_REASON_IDLE));
+	assert_true(sandbox_is_asleep(SANDBOX_STOPPED, SANDBOX_REASON_IDLE));
+	assert_false(sandbox_is_asleep(SANDBOX_STOPPED, SANDBOX_REASON_USER));
+	assert_false(sandbox_is_asleep(SANDBOX_STOPPED, SANDBOX_REASON_LIFETIME));
+	assert_false(sandbox_is_asleep(SANDBOX_STOPPED, SANDBOX_REASON_BUDGET));
+	assert_false(sandbox_is_asleep(SANDBOX_STARTED, SANDBOX_REASON_IDLE));
+	assert_false(sandbox_is_asleep(SANDBOX_DELETING, SANDBOX_REASON_IDLE));
 }
 
 int main(void)
 {
-	return RUN(CASE(every_case_of_the_table_is_decided_as_it_says));
+	return RUN(CASE(an_ephemeral_sandbox_is_deleted_when_nobody_used_it_for_long),
+	           CASE(what_its_caller_limited_ends_busy_or_not),
+	           CASE(an_idle_sandbox_is_paused_and_then_stopped),
+	           CASE(one_that_was_stopped_is_deleted_when_its_creator_has_said_so),
+	           CASE(only_what_is_paused_or_was_stopped_for_idleness_is_asleep));
 }

@@ -57,6 +57,18 @@ TEST(the_ordinary_life_is_allowed)
 		assert_true(sandbox_state_can_move(life[i - 1], life[i]));
 }
 
+TEST(a_pause_interrupts_the_life_of_a_started_one_only)
+{
+	for (unsigned i = 0; i < SANDBOX_STATE_COUNT; i++)
+		assert_int_equal(sandbox_state_can_move((enum sandbox_state)i, SANDBOX_PAUSED),
+		                 i == SANDBOX_STARTED);
+	assert_true(sandbox_state_can_move(SANDBOX_PAUSED, SANDBOX_STARTED));
+	assert_true(sandbox_state_can_move(SANDBOX_PAUSED, SANDBOX_STOPPING));
+	assert_true(sandbox_state_can_move(SANDBOX_PAUSED, SANDBOX_STOPPED));
+	assert_true(sandbox_state_can_move(SANDBOX_PAUSED, SANDBOX_FAILED));
+	assert_false(sandbox_state_can_move(SANDBOX_PAUSED, SANDBOX_CREATING));
+}
+
 TEST(every_state_but_deleted_leads_to_deleting)
 {
 	for (unsigned i = 0; i < SANDBOX_STATE_COUNT; i++) {
@@ -85,11 +97,13 @@ TEST(only_a_delete_that_is_under_way_leads_to_deleted)
 
 int main(void)
 {
-	return RUN(
-	        CASE(every_state_has_a_name_that_parses_back), CASE(every_reason_has_its_own_name),
-	        CASE(a_state_or_reason_from_outside_the_table_is_called_unknown),
-	        CASE(an_unknown_state_is_refused_with_the_known_ones),
-	        CASE(the_ordinary_life_is_allowed), CASE(every_state_but_deleted_leads_to_deleting),
-	        CASE(nothing_leads_out_of_deleted_nor_back_to_pending),
-	        CASE(only_a_delete_that_is_under_way_leads_to_deleted));
+	return RUN(CASE(every_state_has_a_name_that_parses_back),
+	           CASE(every_reason_has_its_own_name),
+	           CASE(a_state_or_reason_from_outside_the_table_is_called_unknown),
+	           CASE(an_unknown_state_is_refused_with_the_known_ones),
+	           CASE(the_ordinary_life_is_allowed),
+	           CASE(a_pause_interrupts_the_life_of_a_started_one_only),
+	           CASE(every_state_but_deleted_leads_to_deleting),
+	           CASE(nothing_leads_out_of_deleted_nor_back_to_pending),
+	           CASE(only_a_delete_that_is_under_way_leads_to_deleted));
 }

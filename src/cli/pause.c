@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/commands.h"
+#include "cli/sandboxes.h"
+
+static int pause_one(struct cli *cli, const char *sandbox)
+{
+	return sandbox_act(cli, sandbox, "/pause");
+}
+
+static int pause(struct cli *cli)
+{
+	return sandboxes_each(cli, &(struct sandboxes_verb){pause_one, "paused"});
+}
+
+static const struct command_option options[] = {
+        {.name = "all", .letter = 'a', .about = "every sandbox"},
+        {0},
+};
+
+const struct command command_pause = {
+        .name = "pause",
+        .usage = "SANDBOX... | --all",
+        .about = "freeze sandboxes; memory and processes are kept, their next use resumes them",
+        .options = options,
+        .arguments_max = ANY_NUMBER,
+        .completion = COMPLETE_SANDBOX,
+        .run = pause,
+};

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "fleet/parts.h"
+
+#define HOOK_TIMEOUT_MS 10000
+#define HOOK_ANSWER_MS (HOOK_TIMEOUT_MS + 1000)
+#define OUTPUT_MAX 4096
+
+static const char *tell(struct act *a, const char *path, const char *what)
+{
+	const char *name = strrchr(path, '/') + 1;
+
+	log_info("a hook failed", TEXT("sandbox", a->record.id), TEXT("hook", name),
+	         TEXT("why", what));
+	return arena_format(a->arena, "; hook %s %s", name, what);
+}
+
+static const char *describe(struct act *a, const char *path, const struct agent_process *end)
+{
+	if (end->timed_out)
+		return tell(a, path, "did not end in time");
+	if (end->exit_code == 0 && end->signal == 0)
+		return "";
+	return tell(a, path,
+	            end->signal ? arena_format(a->arena, "was killed by signal %u", end->signal)
+	                        : arena_format(a->arena, "exited with %d", (int)end->exit_code));
+}
+
+/* As AGENT_EXEC_IF_THERE says it; a hook whose interpreter is missing has an errno. */
+static bool is_absent(const struct error *err)
+{
+	return err->code == ERROR_NOT_FOUND && err->sys_errno == 0;
+}
+
+const char *hook_run(struct act *a, const char *path)
+{
+	struct fleet *f = a->fleet;
+	const char *args[] = {path, NULL}, *env[] = {NULL};
+	const struct agent_exec exec = {
+	        .args = args,
+	        .env = env,
+	        .cwd = "/",
+	        .user = "root",
+	        .label = "hook",
+	        .flags = AGENT_EXEC_IF_THERE | AGENT_EXEC_RESIDENT,
+	        .timeout_ms = HOOK_TIMEOUT_MS,
+	};
+	const struct compute_run run = {
+	        .exec = &exec, .out_max = OUTPUT_MAX, .deadline = deadline_in(HOOK_ANSWER_MS)};
+	struct compute_result result;
+	struct error err = {0};
+
+	/* Where nothing is isolated the path is the machine's own. */
+	if (!(f->ops->abilities & PROVIDER_CAN_ISOLATE) || !(f->ops->abilities & PROVIDER_CAN_EXEC))
+		return "";
+	if (compute_run(f->provider, a->record.id, a->arena, &run, &result, &err) == 0)
+		return describe(a, path, &result.process);
+	return is_absent(&err) ? "" : tell(a, path, arena_format(a->arena, "failed: %s", err.text));
+}

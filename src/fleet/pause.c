@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "fleet/parts.h"
+
+#define UNDO_TIMEOUT_MS 5000
+
+/* The row says that it is started: until the next sweep finds it, it should be. */
+static void undo_pause(struct act *a)
+{
+	struct fleet *f = a->fleet;
+	struct error err = {0};
+
+	if (f->ops->resume(f->provider, a->record.id, deadline_in(UNDO_TIMEOUT_MS), &err) < 0)
+		log_warning("what could not be paused is not resumed yet",
+		            TEXT("sandbox", a->record.id), FAILURE(&err));
+}
+
+/* Moves are lazy here: the machine that forgets one takes down what was paused, too. */
+int act_pause(struct act *a, enum sandbox_reason reason, struct error *err)
+{
+	struct fleet *f = a->fleet;
+	const struct act_move paused = {
+	        .to = SANDBOX_PAUSED,
+	        .desired = SANDBOX_PAUSED,
+	        .reason = reason,
+	        .event = reason == SANDBOX_REASON_IDLE ? "paused: it was idle" : "paused",
+	        .is_lazy = true,
+	};
+
+	if (provider_require(f->provider, PROVIDER_CAN_PAUSE, err) < 0)
+		return -1;
+	if (f->ops->pause(f->provider, a->record.id, deadline_in(CALL_TIMEOUT_MS), err) < 0) {
+		undo_pause(a);
+		return FAIL_CONTEXT(err, "pause sandbox '%s'", a->record.name);
+	}
+	fault_point("api", "pause-frozen");
+	if (act_move(a, &paused, err) < 0) {
+		undo_pause(a);
+		return -1;
+	}
+	fault_point("api", "pause-recorded");
+	return 0;
+}
+
+int act_resume(struct act *a, struct error *err)
+{
+	struct fleet *f = a->fleet;
+	struct act_move started = {
+	        .to = SANDBOX_STARTED, .desired = SANDBOX_STARTED, .is_lazy = true};
+
+	if (provider_require(f->provider, PROVIDER_CAN_PAUSE, err) < 0)
+		return -1;
+	if (f->ops->resume(f->provider, a->record.id, deadline_in(CALL_TIMEOUT_MS), err) < 0)
+		return FAIL_CONTEXT(err, "resume sandbox '%s'", a->record.name);
+	fault_point("api", "resume-thawed");
+	started.event = arena_format(a->arena, "resumed%s", hook_run(a, HOOK_AFTER_RESUME));
+	if (act_move(a, &started, err) < 0)
+		return -1;
+	fault_point("api", "resume-recorded");
+	warm_up(f, a->arena, &a->record);
+	return 0;
+}
+
+int act_wake(struct act *a, struct error *err)
+{
+	if (a->record.actual == SANDBOX_PAUSED)
+		return act_resume(a, err);
+	return act_start(a, clock_monotonic_ns(), err);
+}
+
+/* ---- on request ---- */
+
+int fleet_pause(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                struct sandbox_record *ret, struct error *err)
+{
+	AUTO(act_end) struct act act = {0};
+	int result;
+
+	if (find_and_act(fleet, a, ref, &act, err) < 0)
+		return -1;
+	if (act.record.actual != SANDBOX_PAUSED) {
+		if (act.record.actual != SANDBOX_STARTED)
+			return refuse_state(&act.record, "paused", err);
+		/* A command that comes now must not be sent to what is just being frozen: it waits,
+		 * and wakes it again. */
+		cache_close(&fleet->cache, act.slot);
+		result = act_pause(&act, SANDBOX_REASON_USER, err);
+		cache_reopen(&fleet->cache, act.slot);
+		if (result < 0)
+			return -1;
+	}
+	*ret = act.record;
+	return 0;
+}
+
+int fleet_resume(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                 struct sandbox_record *ret, struct error *err)
+{
+	AUTO(act_end) struct act act = {0};
+
+	if (find_and_act(fleet, a, ref, &act, err) < 0)
+		return -1;
+	if (act.record.actual != SANDBOX_STARTED) {
+		if (act.record.actual != SANDBOX_PAUSED)
+			return refuse_state(&act.record, "resumed", err);
+		if (act_resume(&act, err) < 0)
+			return -1;
+	}
+	*ret = act.record;
+	return 0;
+}
+
+static int check_keep(const struct sandbox_record *r, int64_t keep_ms, struct error *err)
+{
+	if (keep_ms < 0 || keep_ms > FLEET_KEEP_MAX_MS)
+		return FAIL(err, ERROR_INVALID, "a sandbox is kept awake for 24 hours at most");
+	if (r->actual == SANDBOX_DELETING || r->actual == SANDBOX_FAILED)
+		return refuse_state(r, "kept", err);
+	return 0;
+}
+
+int fleet_keep(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref, int64_t keep_ms,
+               struct sandbox_record *ret, struct error *err)
+{
+	AUTO(act_end) struct act act = {0};
+	struct sandbox_keep keep;
+
+	if (find_and_act(fleet, a, ref, &act, err) < 0 || check_keep(&act.record, keep_ms, err) < 0)
+		return -1;
+	keep = (struct sandbox_keep){.id = act.record.id};
+	if (keep_ms > 0)
+		keep.until = clock_unix_ms() + keep_ms;
+	if (keep_ms > 0 && keep.until < act.record.awake_until)
+		keep.until = act.record.awake_until;
+	if (store_sandbox_keep(fleet->store, a, &keep, &act.record, err) < 0)
+		return -1;
+	cache_update(&fleet->cache, act.slot, &act.record);
+	*ret = act.record;
+	return 0;
+}
