@@ -2,6 +2,7 @@
 #include "api/api.h"
 
 #include "api/caller.h"
+#include "api/feed.h"
 #include "api/gateway/sessions.h"
 #include "api/keys.h"
 #include "api/limiter.h"
@@ -13,7 +14,7 @@
 const struct route *const api_routes[] = {
         sandboxes_routes, exec_routes, processes_routes, files_routes,   terminal_routes,
         templates_routes, keys_routes, projects_routes,  gateway_routes, gateway_session_routes,
-        operator_routes,  NULL,
+        operator_routes,  events_routes,  NULL,
 };
 
 int api_open(struct api *api, struct error *err)
@@ -24,6 +25,7 @@ int api_open(struct api *api, struct error *err)
 	api->tickets = api_tickets_new();
 	api->sessions = api_sessions_new();
 	api->meter = api_meter_new();
+	api->feed = api_feed_new(api);
 	api->last_used_ms = clock_monotonic_ms();
 	return 0;
 }
@@ -35,6 +37,7 @@ void api_close(struct api *api)
 	api_tickets_free(api->tickets);
 	api_sessions_free(api->sessions);
 	api_meter_free(api->meter);
+	api_feed_free(api->feed);
 }
 
 void api_tick(struct api *api)

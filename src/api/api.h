@@ -25,6 +25,7 @@ struct api {
 	struct api_key_cache *keys;    /* hash -> caller, short-lived */
 	struct api_tickets *tickets;   /* that open a WebSocket */
 	struct api_sessions *sessions; /* of /v1/sandbox, being made */
+	struct api_feed *feed;         /* streams of /v1/events */
 	struct api_meter *meter;       /* durations of requests; loop thread */
 	unsigned imports;              /* of templates, running; atomic */
 	int64_t last_used_ms;          /* monotonic; of the last request's end; loop thread */

@@ -33,6 +33,7 @@ static const struct media {
         {HTTP_POST, "/files/tar", "application/x-tar", NULL},
         {HTTP_GET, "/files/watch", NULL, "text/event-stream,application/x-ndjson"},
         {HTTP_POST, "/templates/import", "application/octet-stream", NULL},
+        {HTTP_GET, "/v1/events", NULL, "text/event-stream,application/x-ndjson"},
         {HTTP_GET, "/metrics", NULL, "text/plain"},
         {HTTP_GET, "/openapi.json", NULL, "application/json"},
 };

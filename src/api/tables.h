@@ -8,7 +8,7 @@
 
 /* native/ */
 extern const struct route sandboxes_routes[], exec_routes[], processes_routes[], files_routes[],
-        terminal_routes[], templates_routes[], keys_routes[], projects_routes[];
+        terminal_routes[], templates_routes[], keys_routes[], projects_routes[], events_routes[];
 /* gateway/ */
 extern const struct route gateway_routes[], gateway_session_routes[];
 /* operator/ */

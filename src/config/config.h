@@ -38,6 +38,12 @@ struct config {
 	int64_t requests_per_key_max; /* at once */
 	int64_t idle_exit_ms; /* a server that a CLI started ends after so long without use; 0 =
 	                         never */
+	/* events */
+	int64_t events_max, events_keep_ms; /* what is older or more is dropped */
+	int64_t webhooks_max;               /* of one project */
+	int64_t webhook_tries;              /* of one delivery */
+	int64_t webhook_retry_ms;           /* from the first to the second; doubles */
+	bool webhook_allow_private;         /* addresses that are no public ones */
 	/* sandboxes */
 	struct sandbox_resources defaults; /* SANDBOX_DEFAULT_CPU, _MEMORY_MB, _DISK_MB, _PIDS */
 	struct sandbox_resources caps;     /* SANDBOX_MAX_… */

@@ -54,6 +54,22 @@ const struct config_option config_options[] = {
                         .about = "the server ends after so long without a request or a "
                                  "sandbox; 0 = never"),
 
+        WHOLE_OPTION("events_max", events_max, .initial = "200000", .min = 1000, .max = 100000000,
+                     .about = "events that are kept, the newest"),
+        DURATION_OPTION("events_keep", events_keep_ms, .initial = "7d", .min = 60000,
+                        .max = YEAR_MS, .about = "how long an event is kept"),
+        WHOLE_OPTION("webhooks_max", webhooks_max, .initial = "20", .min = 1, .max = 1000,
+                     .about = "webhooks of one project"),
+        WHOLE_OPTION("webhook_tries", webhook_tries, .initial = "17", .min = 1, .max = 50,
+                     .about = "tries of a delivery before it is dead; 17 take about a day"),
+        DURATION_OPTION("webhook_retry", webhook_retry_ms, .initial = "5s", .min = 10,
+                        .max = 3600000,
+                        .about = "from the first try of a delivery to the second; each further "
+                                 "wait is twice as long, up to four hours"),
+        BOOL_OPTION("webhook_allow_private", webhook_allow_private, .initial = "false",
+                    .about = "whether webhooks may go to loopback, private and link-local "
+                             "addresses: who may make one then reaches the server's own network"),
+
         NUMBER_OPTION("default_cpu", defaults.cpu, .env = "SANDBOX_DEFAULT_CPU", .initial = "0.5",
                       .max = 1024, .about = "vCPUs of a sandbox whose creator names none"),
         WHOLE_OPTION("default_memory_mb", defaults.memory_mb, .env = "SANDBOX_DEFAULT_MEMORY_MB",

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "fleet/events.h"
 #include "fleet/parts.h"
 
 #define SWEEP_EVERY_MS 60000
@@ -206,6 +207,8 @@ static int tick(struct fleet *f, struct error *err)
 		    store_sandbox_purge(f->store, clock_unix_ms() - DELETED_KEPT_MS, err) < 0)
 			return -1;
 	}
+	if (fleet_events_purge(f, err) < 0)
+		return -1;
 	return store_tidy(f->store, err);
 }
 

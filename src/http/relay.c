@@ -635,5 +635,7 @@ void relay_start(struct connection *conn)
 		begin_plain(relay);
 	if (relay->tick_ms)
 		loop_timer_start(conn->server->loop, &relay->tick, relay->tick_ms);
+	if (relay->ops->on_start && relay->ending == ENDING_NOT)
+		relay->ops->on_start(relay->state, relay);
 	relay_leave(relay);
 }

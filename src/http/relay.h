@@ -11,6 +11,9 @@
 #include "http/http.h"
 
 struct relay_ops {
+	/* Called first, once: for those who write to the relay from elsewhere on the loop's thread
+	 * until it is released. NULL for none. */
+	void (*on_start)(void *state, struct relay *relay);
 	/* Bytes from the upstream descriptor are in *in; cut off what was used (a frame may still
 	 * be incomplete). */
 	int (*on_upstream)(void *state, struct relay *relay, struct span *in, struct error *err);
@@ -54,6 +57,8 @@ void relay_begin_header(struct relay *relay, const char *name,
 /* Body bytes (or a binary WebSocket message). Buffered when the client is slow; past 256 KiB the
  * upstream is not read until it drains. */
 void relay_write(struct relay *relay, struct span bytes);
+/* What the client has not taken yet, of all that was written. */
+size_t relay_unsent(const struct relay *relay);
 void relay_write_text_message(struct relay *relay, struct span text); /* WebSocket text */
 /* Of the message that on_client is looking at. */
 bool relay_message_is_text(const struct relay *relay);

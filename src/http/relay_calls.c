@@ -117,6 +117,11 @@ void relay_write(struct relay *relay, struct span bytes)
 	relay_leave_and_settle(relay);
 }
 
+size_t relay_unsent(const struct relay *relay)
+{
+	return outflow_size(&relay->conn->out);
+}
+
 void relay_write_text_message(struct relay *relay, struct span text)
 {
 	relay_enter(relay);

@@ -33,6 +33,7 @@ enum {
 	sandbox_reason_words = SANDBOX_REASON_COUNT,
 	sandbox_network_words = SANDBOX_NETWORK_INTERNET + 1,
 	template_state_words = TEMPLATE_FAILED + 1,
+	delivery_state_words = DELIVERY_STATE_COUNT,
 };
 
 static const char *sandbox_state_word(unsigned value)
@@ -72,6 +73,11 @@ int column_choose(const struct column *column, struct span text, unsigned *ret, 
 	}
 	return FAIL(err, ERROR_SYSTEM, "the database holds an unknown %s '%.*s'", column->name,
 	            (int)(text.size < 40 ? text.size : 40), text.data ? text.data : "");
+}
+
+static const char *delivery_state_word(unsigned value)
+{
+	return delivery_state_name((enum delivery_state)value);
 }
 
 const struct column columns_of_project_record[] = {
@@ -159,7 +165,8 @@ const struct column columns_of_sandbox_record[] = {
 
 const struct column columns_of_event_record[] = {
         WHOLE_OF(event_record, sequence),  WHOLE_OF(event_record, at),
-        TEXT_OF(event_record, sandbox_id), TEXT_OF(event_record, kind),
+        TEXT_OF(event_record, project_id), TEXT_OF(event_record, sandbox_id),
+        TEXT_OF(event_record, kind),       TEXT_OF(event_record, reason),
         TEXT_OF(event_record, text),       END,
 };
 
@@ -252,9 +259,107 @@ const struct column columns_of_sandbox_page[] = {
         END,
 };
 
-const struct column columns_of_event_page[] = {
-        TEXT_OF(event_page, sandbox_id),
-        WHOLE_OF(event_page, after),
-        WHOLE_OF(event_page, limit),
+const struct column columns_of_event_search[] = {
+        FILTER_OF(event_search, project_id), FILTER_OF(event_search, sandbox_id),
+        FILTER_OF(event_search, kind),       FILTER_OF(event_search, prefix),
+        WHOLE_OF(event_search, after),       WHOLE_OF(event_search, before),
+        WHOLE_OF(event_search, limit),       END,
+};
+
+const struct column columns_of_event_bounds[] = {
+        WHOLE_OF(event_bounds, oldest),
+        WHOLE_OF(event_bounds, newest),
+        WHOLE_OF(event_bounds, oldest_at),
+        END,
+};
+
+const struct column columns_of_event_purge[] = {
+        WHOLE_OF(event_purge, end),
+        WHOLE_OF(event_purge, upto),
+        WHOLE_OF(event_purge, before),
+        END,
+};
+
+const struct column columns_of_webhook_record[] = {
+        TEXT_OF(webhook_record, id),
+        TEXT_OF(webhook_record, project_id),
+        TEXT_OF(webhook_record, url),
+        TEXT_OF(webhook_record, secret),
+        TEXT_OF(webhook_record, patterns),
+        TEXT_OF(webhook_record, state_text),
+        BOOL_OF(webhook_record, enabled),
+        WHOLE_OF(webhook_record, after),
+        WHOLE_OF(webhook_record, created_at),
+        WHOLE_OF(webhook_record, updated_at),
+        WHOLE_OF(webhook_record, waiting),
+        WHOLE_OF(webhook_record, dead),
+        END,
+};
+
+const struct column columns_of_webhook_cursor[] = {
+        WHOLE_OF(webhook_cursor, sequence),
+        WHOLE_OF(webhook_cursor, generation),
+        END,
+};
+
+const struct column columns_of_webhook_advance[] = {
+        WHOLE_OF(webhook_advance, sequence),
+        WHOLE_OF(webhook_advance, generation),
+        WHOLE_OF(webhook_advance, to),
+        END,
+};
+
+const struct column columns_of_delivery_record[] = {
+        TEXT_OF(delivery_record, id),
+        TEXT_OF(delivery_record, webhook_id),
+        WHOLE_OF(delivery_record, sequence),
+        TEXT_OF(delivery_record, kind),
+        TEXT_OF(delivery_record, body),
+        CHOICE_OF(delivery_record, state, delivery_state),
+        WHOLE_OF(delivery_record, attempts),
+        WHOLE_OF(delivery_record, status),
+        TEXT_OF(delivery_record, error),
+        WHOLE_OF(delivery_record, created_at),
+        WHOLE_OF(delivery_record, next_at),
+        WHOLE_OF(delivery_record, ended_at),
+        END,
+};
+
+const struct column columns_of_delivery_claim[] = {
+        TEXT_OF(delivery_claim, id),
+        WHOLE_OF(delivery_claim, attempts),
+        WHOLE_OF(delivery_claim, until),
+        END,
+};
+
+const struct column columns_of_delivery_end[] = {
+        TEXT_OF(delivery_end, id),
+        WHOLE_OF(delivery_end, attempts),
+        CHOICE_OF(delivery_end, state, delivery_state),
+        WHOLE_OF(delivery_end, status),
+        WHOLE_OF(delivery_end, next_at),
+        WHOLE_OF(delivery_end, now),
+        TEXT_OF(delivery_end, error),
+        END,
+};
+
+const struct column columns_of_delivery_ref[] = {
+        TEXT_OF(delivery_ref, webhook_id),
+        TEXT_OF(delivery_ref, id),
+        WHOLE_OF(delivery_ref, now),
+        END,
+};
+
+const struct column columns_of_delivery_page[] = {
+        TEXT_OF(delivery_page, webhook_id),
+        FILTER_OF(delivery_page, state),
+        WHOLE_OF(delivery_page, before),
+        WHOLE_OF(delivery_page, limit),
+        END,
+};
+
+const struct column columns_of_delivery_retention[] = {
+        WHOLE_OF(delivery_retention, delivered_before),
+        WHOLE_OF(delivery_retention, dead_before),
         END,
 };

@@ -12,7 +12,9 @@
 
 #include "base/attribute.h"
 #include "base/span.h"
+#include "store/events.h"
 #include "store/store.h"
+#include "store/webhooks.h"
 
 enum column_kind {
 	COLUMN_END,
@@ -82,9 +84,24 @@ struct sandbox_page {
 	int64_t limit;
 };
 
+struct event_search {
+	const char *project_id, *sandbox_id, *kind, *prefix;
+	int64_t after, before, limit;
+};
+struct event_purge {
+	int64_t end, upto, before;
+};
+struct webhook_advance {
+	int64_t sequence, generation, to;
+};
+
 extern const struct column columns_of_project_record[], columns_of_key_record[],
         columns_of_template_record[], columns_of_sandbox_record[], columns_of_event_record[],
         columns_of_session_record[], columns_of_lookup[], columns_of_tally[], columns_of_touch[],
         columns_of_template_seen[], columns_of_template_move[], columns_of_sandbox_seen[],
-        columns_of_sandbox_change[], columns_of_sandbox_page[], columns_of_event_page[],
-        columns_of_sandbox_tally[], columns_of_admission[];
+        columns_of_sandbox_change[], columns_of_sandbox_page[], columns_of_event_search[],
+        columns_of_sandbox_tally[], columns_of_admission[], columns_of_event_bounds[],
+        columns_of_event_purge[], columns_of_webhook_record[], columns_of_webhook_cursor[],
+        columns_of_webhook_advance[], columns_of_delivery_record[], columns_of_delivery_claim[],
+        columns_of_delivery_end[], columns_of_delivery_ref[], columns_of_delivery_page[],
+        columns_of_delivery_retention[];

@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "store/columns.h"
+#include "store/events.h"
 #include "store/queries.h"
 
 /* One named query of queries/. */
@@ -61,6 +62,7 @@ struct transaction {
 };
 
 struct store_driver {
+	bool is_shared; /* other servers change the same database */
 	/* `place` is the DSN without its scheme. */
 	int (*open)(const char *place, struct store **ret, struct error *err);
 	void (*close)(struct store *s);
@@ -79,10 +81,12 @@ struct store_driver {
 extern const struct store_driver sqlite_driver, postgres_driver;
 
 struct touches;
+struct event_watchers;
 /* A driver's own; these come first. */
 struct store {
 	const struct store_driver *driver;
 	struct touches *touches;
+	struct event_watchers *watchers;
 };
 
 /* A new zeroed item at the end. */
@@ -102,6 +106,16 @@ MUST_CHECK int store_read_query(struct store *s, enum query_name query, const vo
                                 struct rows *rows, struct error *err);
 MUST_CHECK int store_change_query(struct store *s, enum query_name query, const void *takes,
                                   struct error *err);
+
+/* ---- events.c ---- */
+
+/* Within a transaction; whoever watches is told once it is committed. */
+MUST_CHECK int event_add(struct connection *c, const struct event_record *event, struct error *err);
+struct event_watchers *event_watchers_new(void);
+void event_watchers_free(struct event_watchers *w);
+/* How many events transactions have added so far, committed or not. */
+uint64_t event_watchers_count(struct event_watchers *w);
+void event_watchers_tell(struct event_watchers *w);
 
 /* ---- touches.c: last-used times wait here, so that a call costs no commit ---- */
 

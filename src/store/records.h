@@ -89,22 +89,6 @@ struct sandbox_filter {
 	unsigned limit;                      /* 1..1000 */
 };
 
-struct event_record {
-	int64_t sequence, at;
-	const char *sandbox_id, *kind, *text;
-};
-
-struct event_list {
-	struct event_record *items;
-	size_t count;
-};
-
-/* At most `limit` events of a sandbox, those after the one numbered `after`. */
-struct event_page {
-	const char *sandbox_id;
-	int64_t after, limit;
-};
-
 /* /v1/sandbox: tenant + session -> sandbox. */
 struct session_record {
 	const char *project_id, *tenant_id, *session_id, *sandbox_id;

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/id.h"
+#include "sandbox/events.h"
 #include "store/driver.h"
 
 #define LIST_MAX 1000
@@ -19,11 +20,6 @@ struct insertion {
 	const struct sandbox_record *record;
 	unsigned project_max;
 };
-
-static int add_event(struct connection *c, const struct event_record *event, struct error *err)
-{
-	return query_run(c, QUERY_EVENT_INSERT, event, NULL, err) < 0 ? -1 : 0;
-}
 
 /* Neither failed nor on its way out: it has a name and a place. */
 static const bool is_living[SANDBOX_STATE_COUNT] = {
@@ -62,8 +58,9 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 	const struct insertion *insertion = context;
 	const struct sandbox_record *r = insertion->record;
 	const struct event_record event = {.at = r->created_at,
+	                                   .project_id = r->project_id,
 	                                   .sandbox_id = r->id,
-	                                   .kind = sandbox_state_name(r->actual),
+	                                   .kind = event_kind_name(EVENT_SANDBOX_CREATED),
 	                                   .text = r->last_event};
 	int count;
 
@@ -74,7 +71,7 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 		return FAIL(err, ERROR_CONFLICT, "a sandbox named '%s' exists already", r->name);
 	if (count < 0 || (is_living[r->actual] && admit(c, insertion, err) < 0))
 		return -1;
-	return add_event(c, &event, err);
+	return event_add(c, &event, err);
 }
 
 int store_sandbox_insert(struct store *s, const struct sandbox_record *r, unsigned project_max,
@@ -229,14 +226,26 @@ static int let_go(struct connection *c, const struct change *change, struct erro
 	return 0;
 }
 
+static int tell_move(struct connection *c, const struct change *change, struct error *err)
+{
+	const struct sandbox_change *takes = &change->takes;
+	const struct sandbox_record *r = change->rows.items;
+	const struct event_record event = {
+	        .at = takes->now,
+	        .project_id = r->project_id,
+	        .sandbox_id = r->id,
+	        .kind = event_kind_name(event_kind_of_move(takes->from, takes->to)),
+	        .reason = r->reason == SANDBOX_REASON_NONE ? "" : sandbox_reason_name(r->reason),
+	        .text = takes->event,
+	};
+
+	return event_add(c, &event, err);
+}
+
 static int run_move(struct connection *c, void *context, struct error *err)
 {
 	struct change *change = context;
 	const struct sandbox_change *takes = &change->takes;
-	const struct event_record event = {.at = takes->now,
-	                                   .sandbox_id = takes->id,
-	                                   .kind = sandbox_state_name(takes->to),
-	                                   .text = takes->event};
 
 	change->rows.count = 0;
 	if (query_run(c, QUERY_SANDBOX_MOVE, takes, &change->rows, err) < 0)
@@ -245,7 +254,7 @@ static int run_move(struct connection *c, void *context, struct error *err)
 		return refuse_change(c, takes, err);
 	if (let_go(c, change, err) < 0)
 		return -1;
-	return add_event(c, &event, err);
+	return tell_move(c, change, err);
 }
 
 int store_sandbox_move_read(struct store *s, struct arena *a, const struct sandbox_move *move,
@@ -386,15 +395,4 @@ int store_sandbox_purge(struct store *s, int64_t before, struct error *err)
 	const struct lookup lookup = {.now = before};
 
 	return store_change_query(s, QUERY_SANDBOX_PURGE, &lookup, err) < 0 ? -1 : 0;
-}
-
-int store_event_list(struct store *s, struct arena *a, const struct event_page *page,
-                     struct event_list *ret, struct error *err)
-{
-	struct rows rows = {.arena = a, .size = sizeof(struct event_record)};
-
-	if (store_read_query(s, QUERY_EVENT_LIST, page, &rows, err) < 0)
-		return -1;
-	*ret = (struct event_list){rows.items, rows.count};
-	return 0;
 }

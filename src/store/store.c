@@ -29,6 +29,7 @@ int store_open(const char *dsn, struct store **ret, struct error *err)
 			return FAIL_CONTEXT(err, "open store");
 		(*ret)->driver = schemes[i].driver;
 		(*ret)->touches = touches_new();
+		(*ret)->watchers = event_watchers_new();
 		return 0;
 	}
 	/* A DSN may hold a password: it is not repeated. */
@@ -41,15 +42,18 @@ int store_open(const char *dsn, struct store **ret, struct error *err)
 void store_close(struct store *store)
 {
 	struct error err = {0};
+	struct event_watchers *watchers;
 	struct touches *touches;
 
 	if (!store)
 		return;
 	touches = store->touches;
+	watchers = store->watchers;
 	if (touches_write(store, &err) < 0)
 		log_warning("last-used times are lost", FAILURE(&err));
 	store->driver->close(store);
 	touches_free(touches);
+	event_watchers_free(watchers);
 }
 
 uint64_t store_sync_begin(struct store *store)
@@ -133,7 +137,14 @@ int store_read(struct store *s, const struct transaction *t, struct error *err)
 
 int store_change(struct store *s, const struct transaction *t, struct error *err)
 {
-	return s->driver->change(s, t, err);
+	uint64_t count = event_watchers_count(s->watchers);
+
+	if (s->driver->change(s, t, err) < 0)
+		return -1;
+	/* Its own events are among those that have come since, should it have added any. */
+	if (event_watchers_count(s->watchers) != count)
+		event_watchers_tell(s->watchers);
+	return 0;
 }
 
 struct single {

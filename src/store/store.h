@@ -141,10 +141,8 @@ MUST_CHECK int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBO
                                    struct error *err);
 /* Rows from before there were nodes become this one's. */
 MUST_CHECK int store_sandbox_adopt(struct store *s, const char *node, struct error *err);
-/* Drops rows DELETED before `before`. */
+/* Drops rows DELETED before `before`; their events stay as long as others. */
 MUST_CHECK int store_sandbox_purge(struct store *s, int64_t before, struct error *err);
-MUST_CHECK int store_event_list(struct store *s, struct arena *a, const struct event_page *page,
-                                struct event_list *ret, struct error *err);
 
 /* ---- sessions of /v1/sandbox: tenant + session -> sandbox ---- */
 

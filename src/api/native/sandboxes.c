@@ -131,8 +131,8 @@ static const struct json_shape create_query = {
 };
 
 struct event_answer {
-	int64_t sequence, at;
-	const char *kind, *text;
+	int64_t at;
+	const char *text;
 };
 static const struct json_member last_event_shape_members[] = {
         JSON_TIME_MEMBER(event_answer, at),
@@ -590,58 +590,6 @@ static int sandbox_stats(struct request *rq, const void *body, struct reply *rep
 	return 0;
 }
 
-struct events_query {
-	int64_t after, limit;
-};
-static const struct json_member events_query_members[] = {
-        JSON_WHOLE_MEMBER(events_query, after, .min = 0,
-                          .about = "sequence of the last one that is known"),
-        JSON_WHOLE_MEMBER(events_query, limit, .min = 1, .max = 1000, .about = "default 100"),
-        JSON_END,
-};
-static JSON_SHAPE(events_query, "EventsQuery", events_query, "Which events");
-static const struct json_member event_shape_members[] = {
-        JSON_WHOLE_MEMBER(event_answer, sequence, .about = "grows; for after="),
-        JSON_TIME_MEMBER(event_answer, at),
-        JSON_TEXT_MEMBER(event_answer, kind),
-        JSON_TEXT_MEMBER(event_answer, text),
-        JSON_END,
-};
-static JSON_SHAPE(event_shape, "Event", event_answer, "Something that happened to a sandbox");
-struct events_answer {
-	struct json_list items;
-};
-static const struct json_member events_shape_members[] = {
-        JSON_LIST_MEMBER(events_answer, items, &event_shape),
-        JSON_END,
-};
-static JSON_SHAPE(events_shape, "EventList", events_answer, "Events, oldest first");
-
-static int sandbox_events(struct request *rq, const void *body, struct reply *reply,
-                          struct error *err)
-{
-	const struct events_query *q = rq->query;
-	const struct fleet_ref ref = path_ref(rq);
-	struct sandbox_record r;
-	struct event_list found;
-	struct event_answer *items;
-	struct events_answer out;
-
-	(void)body;
-	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 ||
-	    store_event_list(api_of(rq)->store, rq->arena,
-	                     &(struct event_page){r.id, q->after, q->limit ? q->limit : 100},
-	                     &found, err) < 0)
-		return -1;
-	items = ARENA_ARRAY(rq->arena, struct event_answer, found.count);
-	for (size_t i = 0; i < found.count; i++)
-		items[i] = (struct event_answer){found.items[i].sequence, found.items[i].at,
-		                                 found.items[i].kind, found.items[i].text};
-	out = (struct events_answer){.items = {items, found.count, true}};
-	reply_json(reply, &events_shape, &out);
-	return 0;
-}
-
 #define TAG .tag = "sandboxes"
 const struct route sandboxes_routes[] = {
         {HTTP_POST, BASE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .query = &create_query,
@@ -670,8 +618,5 @@ const struct route sandboxes_routes[] = {
          .summary = "Keep a sandbox running for up to 24 hours"},
         {HTTP_GET, BASE "/:id/stats", SCOPE_SANDBOX_READ, .answer = &stats_shape,
          .handle = sandbox_stats, TAG, .summary = "What a sandbox uses now"},
-        {HTTP_GET, BASE "/:id/events", SCOPE_SANDBOX_READ, .query = &events_query,
-         .answer = &events_shape, .handle = sandbox_events, TAG,
-         .summary = "What happened to a sandbox"},
         {.path = NULL},
 };

@@ -249,6 +249,7 @@ static int postgres_open_store(const char *place, struct store **ret, struct err
 }
 
 const struct store_driver postgres_driver = {
+        .is_shared = true,
         .open = postgres_open_store,
         .close = postgres_close_store,
         .read = postgres_read,

@@ -120,15 +120,3 @@ RETURNING {sandbox};
 -- name: sandbox_purge
 -- takes: lookup
 DELETE FROM sandboxes WHERE actual = 'deleted' AND last_event_at < :now;
-
--- name: event_insert
--- takes: event_record
-INSERT INTO events (sandbox_id, at, kind, text) VALUES (:sandbox_id, :at, :kind, :text);
-
--- name: event_list
--- takes: event_page
--- gives: event_record
-SELECT sequence, at, sandbox_id, kind, text FROM events
-WHERE sandbox_id = :sandbox_id AND sequence > :after
-ORDER BY sequence
-LIMIT :limit;

@@ -70,7 +70,7 @@ TEST(sandboxes_are_made_found_stopped_started_and_deleted)
 	        {"GET", X, NULL, 200, "\"env_names\":[\"SECRET\"]"},
 	        {"GET", I "/nosuch", NULL, 404, "not_found"},
 	        {"GET", X "/stats", NULL, 200, "\"disk_bytes\":-1"},
-	        {"GET", X "/events", NULL, 200, "\"kind\":\"started\""},
+	        {"GET", X "/events", NULL, 200, "\"kind\":\"sandbox.started\""},
 	        {"GET", X "/events?after=1&limit=1", NULL, 200, "items"},
 	        {"GET", X "/events?limit=x", NULL, 400, "limit"},
 	        {"POST", X "/stop", NULL, 200, "\"state\":\"stopped\""},

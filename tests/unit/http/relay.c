@@ -215,6 +215,20 @@ TEST(ticks_drive_a_relay_without_an_upstream)
 	close_all(fd);
 }
 
+TEST(a_relay_may_begin_by_itself)
+{
+	int fd;
+
+	open_all(NULL);
+	shared.without_upstream = true;
+	shared.options = (struct relay_options){.ops = &start_ops, .tick_ms = 5};
+	fd = ask("GET /relay HTTP/1.1\r\n" HOST "\r\n");
+	client_receive(fd, &answer);
+	assert_string_equal(answer.body, "started 012");
+	assert_true(await_release());
+	close_all(fd);
+}
+
 TEST(an_idle_relay_is_ended)
 {
 	int fd;
@@ -474,7 +488,8 @@ int main(void)
 	           CASE(a_client_that_leaves_ends_the_relay),
 	           CASE(head_and_http_1_0_are_served_by_relays_too),
 	           CASE(a_pipe_is_an_upstream_and_first_bytes_are_sent),
-	           CASE(ticks_drive_a_relay_without_an_upstream), CASE(an_idle_relay_is_ended),
+	           CASE(ticks_drive_a_relay_without_an_upstream), CASE(a_relay_may_begin_by_itself),
+	           CASE(an_idle_relay_is_ended),
 	           CASE(a_fast_upstream_waits_for_a_slow_client_in_bounded_memory),
 	           CASE(a_client_that_stops_reading_is_cut),
 	           CASE(an_upload_waits_for_a_slow_upstream_in_bounded_memory),

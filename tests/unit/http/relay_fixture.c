@@ -80,12 +80,19 @@ static int on_client(void *state, struct relay *relay, struct span bytes, bool l
 	return 0;
 }
 
+static void on_start(void *state, struct relay *relay)
+{
+	(void)state;
+	relay_begin(relay, 200, "text/event-stream", -1);
+	relay_write(relay, SPAN("started "));
+}
+
 static void on_tick(void *state, struct relay *relay)
 {
 	char text[8];
 
 	(void)state;
-	if (shared.ticks == 0)
+	if (shared.ticks == 0 && shared.options.ops != &start_ops)
 		relay_begin(relay, 200, "text/event-stream", -1);
 	snprintf(text, sizeof(text), "%d", shared.ticks++);
 	relay_write(relay, span_of(text));
@@ -108,6 +115,8 @@ static const struct relay_ops frame_ops = {.on_upstream = on_upstream,
                                            .on_upstream_end = on_upstream_end,
                                            .on_client = on_client,
                                            .release = on_release};
+const struct relay_ops start_ops = {
+        .on_start = on_start, .on_tick = on_tick, .release = on_release};
 const struct relay_ops tick_ops = {.on_tick = on_tick, .release = on_release};
 
 /* Opens the upstream; the relay gets one end, the test the other. */

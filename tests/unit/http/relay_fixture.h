@@ -37,7 +37,8 @@ struct relay_fixture {
 	bool with_pipe, without_upstream;
 };
 extern struct relay_fixture shared;
-extern const struct relay_ops tick_ops; /* writes "0", "1", "2", one a tick */
+extern const struct relay_ops tick_ops;  /* writes "0", "1", "2", one a tick */
+extern const struct relay_ops start_ops; /* the same, after "started " at once */
 
 void open_all(const struct server_options *limits);
 /* Also checks that every relay was released. */

@@ -207,34 +207,6 @@ static void a_wish_is_left_to_the_one_at_work(void **state)
 	               ERROR_CONFLICT);
 }
 
-static void every_move_leaves_an_event_in_order(void **state)
-{
-	AUTO(arena_done) struct arena a = {0};
-	struct error err = {0};
-	struct id id = id_new();
-	struct sandbox_record r = sample_sandbox(id.text, "box");
-	struct sandbox_move move = sample_move(id.text, SANDBOX_PENDING, SANDBOX_CREATING);
-	struct event_list list;
-
-	assert_done(store_sandbox_insert(*state, &r, 0, &err));
-	assert_done(store_sandbox_move(*state, &move, &err));
-	move = sample_move(id.text, SANDBOX_CREATING, SANDBOX_FAILED);
-	move.event = "no more disk";
-	assert_done(store_sandbox_move(*state, &move, &err));
-	assert_done(
-	        store_event_list(*state, &a, &(struct event_page){id.text, 0, 10}, &list, &err));
-	assert_int_equal(list.count, 3);
-	assert_string_equal(list.items[0].kind, "pending");
-	assert_string_equal(list.items[0].text, "asked for");
-	assert_string_equal(list.items[2].kind, "failed");
-	assert_string_equal(list.items[2].text, "no more disk");
-	assert_int_equal(list.items[2].at, NOW + 1);
-	assert_done(store_event_list(
-	        *state, &a, &(struct event_page){id.text, list.items[0].sequence, 1}, &list, &err));
-	assert_int_equal(list.count, 1);
-	assert_string_equal(list.items[0].kind, "creating");
-}
-
 static void a_touch_shows_at_once_and_never_goes_back(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -409,7 +381,6 @@ static void a_deleted_sandbox_is_only_in_lists_until_it_is_purged(void **state)
 	struct id id = id_new();
 	struct sandbox_record r = sample_sandbox(id.text, "box");
 	struct sandbox_move move = sample_move(id.text, SANDBOX_DELETING, SANDBOX_DELETED);
-	struct event_list events;
 
 	r.actual = SANDBOX_DELETING;
 	assert_done(store_sandbox_insert(*state, &r, 0, &err));
@@ -420,9 +391,6 @@ static void a_deleted_sandbox_is_only_in_lists_until_it_is_purged(void **state)
 	assert_int_equal(count_of(*state, (struct sandbox_filter){.state = SANDBOX_DELETED}), 1);
 	assert_done(store_sandbox_purge(*state, NOW + 2, &err));
 	assert_int_equal(count_of(*state, (struct sandbox_filter){.state = SANDBOX_DELETED}), 0);
-	assert_done(
-	        store_event_list(*state, &a, &(struct event_page){id.text, 0, 9}, &events, &err));
-	assert_int_equal(events.count, 0);
 }
 
 /* ---- sessions ---- */
@@ -579,7 +547,6 @@ static const struct CMUnitTest tests[] = {
         EACH(a_move_is_a_compare_and_set_that_tells_what_it_met),
         EACH(a_reason_stays_until_another_one_or_a_new_start),
         EACH(a_wish_is_left_to_the_one_at_work),
-        EACH(every_move_leaves_an_event_in_order),
         EACH(a_touch_shows_at_once_and_never_goes_back),
         EACH(a_touch_of_what_is_gone_is_no_failure),
         EACH(a_timeout_can_be_set_and_taken_away),

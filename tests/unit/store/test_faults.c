@@ -6,6 +6,9 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 
+#include "sandbox/events.h"
+#include "store/events.h"
+
 static struct {
 	int countdown; /* changing calls until the first failure; -1 = never */
 	int result;    /* what that call and all after it answer */
@@ -124,9 +127,11 @@ static void check_truth(struct store *s, const char *id, unsigned done)
 	}
 	assert_done(store_sandbox_find(s, &a, PROJECT, id, &r, &err));
 	assert_int_equal(r.version, done);
-	assert_done(store_event_list(s, &a, &(struct event_page){id, 0, 100}, &events, &err));
+	assert_done(store_event_list(s, &a, &(struct event_page){.sandbox_id = id, .limit = 100},
+	                             &events, &err));
 	assert_int_equal(events.count, done);
-	assert_string_equal(events.items[done - 1].kind, sandbox_state_name(r.actual));
+	assert_string_equal(events.items[done - 1].kind,
+	                    event_kind_name(event_kind_of_move(SANDBOX_PENDING, r.actual)));
 }
 
 static void fail_each_write(int result, enum error_code code)

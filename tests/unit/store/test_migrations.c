@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "store/driver.h"
+#include "store/events.h"
 
 static sqlite3 *open_raw(const struct folder *f)
 {
@@ -95,7 +96,10 @@ static const char old_sandboxes[] =
         " 0, 0, 0, 'blocked', 0, 0, 0, 1, 1, 0, 0, 0, '', 1);"
         "INSERT INTO sandboxes VALUES ('bbbbbbbbbbbbbbbbbbbb', '" PROJECT "', 'gone',"
         " 'template-id', 'base', 'null', '', '{}', '{}', 'deleted', 'deleted', 'none', 1, 1, 1, 1,"
-        " 0, 0, 0, 'blocked', 0, 0, 0, 1, 1, 0, 0, 0, '', 1);";
+        " 0, 0, 0, 'blocked', 0, 0, 0, 1, 1, 0, 0, 0, '', 1);"
+        "INSERT INTO events (sandbox_id, at, kind, text) VALUES"
+        " ('aaaaaaaaaaaaaaaaaaaa', 7, 'pending', 'asked for'),"
+        " ('aaaaaaaaaaaaaaaaaaaa', 8, 'started', 'in 4 ms');";
 
 /* For each older version: a file with rows, as that program left it. */
 TEST(a_database_of_every_older_version_is_brought_up_to_date_with_its_rows)
@@ -106,6 +110,7 @@ TEST(a_database_of_every_older_version_is_brought_up_to_date_with_its_rows)
 		struct folder folder;
 		struct project_record found;
 		struct session_list sessions;
+		struct event_list events;
 		struct id id = id_new();
 		struct sandbox_record r = sample_sandbox(id.text, "new");
 		struct store *s = NULL;
@@ -126,6 +131,13 @@ TEST(a_database_of_every_older_version_is_brought_up_to_date_with_its_rows)
 		assert_string_equal(found.name, "old");
 		assert_int_equal(found.sandboxes_max, 5);
 		assert_done(store_session_list(s, &a, PROJECT, &sessions, &err));
+		assert_done(store_event_list(
+		        s, &a, &(struct event_page){.project_id = PROJECT, .limit = 9}, &events,
+		        &err));
+		assert_int_equal(events.count, 2);
+		assert_string_equal(events.items[0].kind, "sandbox.created");
+		assert_string_equal(events.items[1].kind, "sandbox.started");
+		assert_int_equal(events.items[1].sequence, 2);
 		/* The one that lives has been counted, the one that is gone has not. */
 		assert_refused(store_sandbox_insert(s, &r, 1, &err), ERROR_LIMIT);
 		assert_done(store_sandbox_insert(s, &r, 2, &err));

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "cli/commands.h"
+#include "cli/server.h"
+#include "cli/text_out.h"
+
+#define EVENTS "/v1/events"
+#define LINE_MAX_SIZE (64 * 1024)
+/* Between two tries to reach a server that has gone. */
+#define AGAIN_MS 500
+
+static const char *query_of(struct cli *cli, const char *first)
+{
+	static const char *const names[] = {"sandbox", "kind"};
+	AUTO(buf_done) struct buf text = BUF(8192);
+
+	buf_addf(&text, "%s?%s", EVENTS, first);
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		const char *value = arguments_text(&cli->args, names[i], NULL);
+
+		if (!value)
+			continue;
+		buf_addf(&text, "&%s=", names[i]);
+		http_escape(&text, value);
+	}
+	return arena_text(cli->arena, buf_text(&text));
+}
+
+/* ---- a page ---- */
+
+static void print_page(struct cli *cli, const struct json_value *items)
+{
+	static const char *const members[] = {"at",      "sequence", "kind",
+	                                      "sandbox", "reason",   "text"};
+	struct table table;
+
+	table_init(
+	        &table, cli->arena,
+	        (const char *const[]){"TIME", "NUMBER", "KIND", "SANDBOX", "REASON", "TEXT", NULL});
+	for (size_t i = 0; i < json_count(items); i++) {
+		const struct json_value *event = json_at(items, i);
+
+		for (size_t m = 0; m < COUNT_OF(members); m++) {
+			const struct json_value *value = json_get(event, members[m]);
+			int64_t number = json_whole(value, -1);
+
+			table_add(&table, number >= 0 ? arena_format(cli->arena, "%" PRId64, number)
+			                              : json_text(value, NULL));
+		}
+	}
+	table_print(&table, stdout);
+}
+
+static int show(struct cli *cli, const char *first)
+{
+	const struct json_value *answer;
+
+	if (server_get(cli, query_of(cli, first), &answer) < 0)
+		return -1;
+	if (cli->json)
+		print_json(answer_items(answer));
+	else
+		print_page(cli, answer_items(answer));
+	return 0;
+}
+
+/* ---- as they happen ---- */
+
+struct follower {
+	struct buf pending; /* a begun line */
+	int64_t after;      /* the last one shown; -1 = none */
+	bool as_json, failed;
+	struct error failure;
+};
+
+static void print_line(struct arena *a, const struct json_value *event)
+{
+	const char *reason = json_text(json_get(event, "reason"), NULL);
+
+	(void)printf("%s  %-17s %s  %s%s%s\n",
+	             text_out_safe(a, json_text(json_get(event, "at"), "")),
+	             text_out_safe(a, json_text(json_get(event, "kind"), "")),
+	             text_out_safe(a, json_text(json_get(event, "sandbox"), "-")),
+	             text_out_safe(a, json_text(json_get(event, "text"), "")), reason ? ": " : "",
+	             reason ? text_out_safe(a, reason) : "");
+}
+
+/* {"event":"lost",…}: what was asked for is not kept any more. */
+static int take_line(struct follower *f, struct span line)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct json_value *event;
+
+	if (json_load(&arena, line, &event, &f->failure) < 0)
+		return FAIL_CONTEXT(&f->failure, "event");
+	f->after = json_whole(json_get(event, "sequence"), f->after);
+	if (f->as_json)
+		(void)printf("%.*s\n", (int)line.size, line.data);
+	else if (json_get(event, "kind"))
+		print_line(&arena, event);
+	else
+		(void)fprintf(stderr,
+		              "atoll: some events are gone: the oldest that is kept is %" PRId64
+		              "\n",
+		              json_whole(json_get(event, "oldest"), 0));
+	return 0;
+}
+
+static bool on_body(void *context, struct span piece)
+{
+	struct follower *f = context;
+	struct span rest, line;
+
+	buf_add_span(&f->pending, piece);
+	if (f->pending.overflowed)
+		f->failed = FAIL(&f->failure, ERROR_TOO_LARGE, "an event is larger than %d bytes",
+		                 LINE_MAX_SIZE) < 0;
+	rest = buf_span(&f->pending);
+	while (!f->failed && span_find(rest, '\n') >= 0 && span_split(&rest, '\n', &line))
+		f->failed = line.size > 0 && take_line(f, line) < 0;
+	buf_consume(&f->pending, f->pending.size - rest.size);
+	if (fflush(stdout) < 0 && !f->failed)
+		f->failed = FAIL_ERRNO(&f->failure, "write to standard output") < 0;
+	return !f->failed;
+}
+
+static int follow_once(struct cli *cli, struct follower *f, const char *first)
+{
+	struct http_answer answer = {0};
+	struct http_call call = {.method = "GET", .on_body = on_body, .context = f};
+	int result;
+
+	if (f->after >= 0)
+		first = arena_format(cli->arena, "stream=ndjson&after=%" PRId64, f->after);
+	call.path = query_of(cli, first);
+	result = http_client_call(cli->client, &call, &answer, cli->err);
+	buf_done(&answer.body);
+	buf_reset(&f->pending);
+	if (f->failed)
+		*cli->err = f->failure;
+	return f->failed ? -1 : result;
+}
+
+/* A server that has gone may come back: it is asked again for what came after the last one. */
+static int follow(struct cli *cli, const char *first)
+{
+	const struct timespec pause = {.tv_nsec = AGAIN_MS * 1000000L};
+	struct follower f = {.pending = BUF(LINE_MAX_SIZE), .after = -1, .as_json = cli->json};
+	int result;
+
+	first = arena_format(cli->arena, "stream=ndjson&%s", first);
+	do {
+		result = follow_once(cli, &f, first);
+		if (result < 0 && (f.failed || f.after < 0 || cli->err->code != ERROR_UNAVAILABLE))
+			break;
+		error_clear(cli->err);
+		(void)nanosleep(&pause, NULL);
+	} while (f.after >= 0);
+	buf_done(&f.pending);
+	return result;
+}
+
+static int events(struct cli *cli)
+{
+	int64_t after = -1, last = 50;
+	const char *first;
+
+	if (arguments_whole(&cli->args, "after", 0, &after, cli->err) < 0 ||
+	    arguments_whole(&cli->args, "last", 1, &last, cli->err) < 0)
+		return -1;
+	first = after >= 0 ? arena_format(cli->arena, "after=%" PRId64, after)
+	                   : arena_format(cli->arena, "last=%" PRId64, last);
+	if (cli_connect(cli) < 0)
+		return -1;
+	return arguments_has(&cli->args, "follow") ? follow(cli, first) : show(cli, first);
+}
+
+static const struct command_option options[] = {
+        {.name = "follow", .letter = 'f', .about = "go on as they happen"},
+        {.name = "sandbox",
+         .value = "SANDBOX",
+         .about = "only this one's",
+         .completion = COMPLETE_SANDBOX},
+        {.name = "kind", .value = "KIND", .about = "such as sandbox.failed, or sandbox.*"},
+        {.name = "last", .value = "COUNT", .about = "the newest so many; default 50"},
+        {.name = "after", .value = "NUMBER", .about = "those after this one instead"},
+        {0},
+};
+
+const struct command command_events = {
+        .name = "events",
+        .usage = "[OPTION...]",
+        .about = "show what happened to sandboxes",
+        .options = options,
+        .run = events,
+};

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/events.h"
+
+#include "base/clock.h"
+#include "fleet/parts.h"
+
+/* What one tick drops at most: so many times what the store drops at once. */
+#define PURGES_PER_TICK 20
+
+static const struct json_member fleet_event_shape_members[] = {
+        JSON_WHOLE_MEMBER(fleet_event, sequence,
+                          .about = "grows over all of the server's events; for after="),
+        JSON_TIME_MEMBER(fleet_event, at),
+        JSON_TEXT_MEMBER(fleet_event, kind, .example = "sandbox.started"),
+        JSON_TEXT_MEMBER(fleet_event, project, .flags = JSON_NULLABLE),
+        JSON_TEXT_MEMBER(fleet_event, sandbox, .flags = JSON_NULLABLE, .about = "its id"),
+        JSON_TEXT_MEMBER(
+                fleet_event, reason, .flags = JSON_NULLABLE,
+                .about = "why it ends: user, idle, lifetime, oom, exit, host_lost, error, budget"),
+        JSON_TEXT_MEMBER(fleet_event, text, .about = "for people: started in 4 ms"),
+        JSON_END,
+};
+JSON_SHAPE(fleet_event_shape, "Event", fleet_event, "Something that happened");
+
+static const char *given(const char *text)
+{
+	return text && *text ? text : NULL;
+}
+
+struct fleet_event fleet_event_of(const struct event_record *r)
+{
+	return (struct fleet_event){
+	        .sequence = r->sequence,
+	        .at = r->at,
+	        .kind = r->kind,
+	        .project = given(r->project_id),
+	        .sandbox = given(r->sandbox_id),
+	        .reason = given(r->reason),
+	        .text = r->text,
+	};
+}
+
+void fleet_event_write(struct buf *out, const struct event_record *r)
+{
+	const struct fleet_event event = fleet_event_of(r);
+
+	json_write(out, &fleet_event_shape, &event);
+}
+
+int fleet_events_purge(struct fleet *fleet, struct error *err)
+{
+	const struct event_retention keep = {
+	        .before = clock_unix_ms() - fleet->config->events_keep_ms,
+	        .count_max = fleet->config->events_max,
+	};
+	bool more = true;
+
+	for (unsigned i = 0; more && i < PURGES_PER_TICK; i++)
+		if (store_event_purge(fleet->store, &keep, &more, err) < 0)
+			return FAIL_CONTEXT(err, "purge events");
+	return 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/events.h — an event as every surface tells it: /v1/events, webhooks, the CLI. */
+#pragma once
+
+#include "fleet/fleet.h"
+#include "store/events.h"
+
+struct fleet_event {
+	int64_t sequence, at;
+	const char *kind, *project, *sandbox, *reason, *text;
+};
+extern const struct json_shape fleet_event_shape;
+struct fleet_event fleet_event_of(const struct event_record *r);
+/* Appends the event as one JSON object without a line break. */
+void fleet_event_write(struct buf *out, const struct event_record *r);
+/* The tick's: drops the oldest ones, as configuration wants it. */
+MUST_CHECK int fleet_events_purge(struct fleet *fleet, struct error *err);

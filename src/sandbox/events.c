@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/events.h"
+
+#include <string.h>
+
+static const char *const kinds[] = {
+        [EVENT_SANDBOX_CREATED] = "sandbox.created", [EVENT_SANDBOX_STARTING] = "sandbox.starting",
+        [EVENT_SANDBOX_STARTED] = "sandbox.started", [EVENT_SANDBOX_PAUSED] = "sandbox.paused",
+        [EVENT_SANDBOX_RESUMED] = "sandbox.resumed", [EVENT_SANDBOX_STOPPING] = "sandbox.stopping",
+        [EVENT_SANDBOX_STOPPED] = "sandbox.stopped", [EVENT_SANDBOX_DELETING] = "sandbox.deleting",
+        [EVENT_SANDBOX_DELETED] = "sandbox.deleted", [EVENT_SANDBOX_FAILED] = "sandbox.failed",
+};
+_Static_assert(COUNT_OF(kinds) == EVENT_KIND_COUNT, "a name per kind");
+
+static const enum event_kind kind_of_state[] = {
+        [SANDBOX_PENDING] = EVENT_SANDBOX_CREATED,   [SANDBOX_CREATING] = EVENT_SANDBOX_STARTING,
+        [SANDBOX_STARTED] = EVENT_SANDBOX_STARTED,   [SANDBOX_PAUSED] = EVENT_SANDBOX_PAUSED,
+        [SANDBOX_STOPPING] = EVENT_SANDBOX_STOPPING, [SANDBOX_STOPPED] = EVENT_SANDBOX_STOPPED,
+        [SANDBOX_DELETING] = EVENT_SANDBOX_DELETING, [SANDBOX_DELETED] = EVENT_SANDBOX_DELETED,
+        [SANDBOX_FAILED] = EVENT_SANDBOX_FAILED,
+};
+_Static_assert(COUNT_OF(kind_of_state) == SANDBOX_STATE_COUNT, "a kind per state");
+
+const char *event_kind_name(enum event_kind kind)
+{
+	return (unsigned)kind < EVENT_KIND_COUNT ? kinds[kind] : "unknown";
+}
+
+enum event_kind event_kind_of_move(enum sandbox_state from, enum sandbox_state to)
+{
+	if (from == SANDBOX_PAUSED && to == SANDBOX_STARTED)
+		return EVENT_SANDBOX_RESUMED;
+	return kind_of_state[to];
+}
+
+bool event_pattern_matches(const char *pattern, const char *kind)
+{
+	size_t size = strlen(pattern);
+
+	if (size > 0 && pattern[size - 1] == '*')
+		return strncmp(pattern, kind, size - 1) == 0;
+	return strcmp(pattern, kind) == 0;
+}
+
+int event_pattern_check(const char *pattern, struct error *err)
+{
+	const char *star = strchr(pattern, '*');
+	/* A star stands for a whole word: "sandbox.st*" is a slip more often than a wish. */
+	bool is_whole = !star || (!star[1] && (star == pattern || star[-1] == '.'));
+
+	for (unsigned i = 0; is_whole && i < EVENT_KIND_COUNT; i++)
+		if (event_pattern_matches(pattern, kinds[i]))
+			return 0;
+	(void)FAIL(err, ERROR_INVALID, "there is no kind of event '%.*s'", EVENT_PATTERN_MAX,
+	           pattern);
+	error_hint(err,
+	           "one of those in docs/events.md, such as sandbox.started, or sandbox.*, or *");
+	return -1;
+}

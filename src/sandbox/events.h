@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sandbox/events.h — what can happen: one table of kinds, which the store writes, callers filter by
+ * and webhooks are made for.
+ *
+ * A kind is "SUBJECT.VERB". A new one is a row in events.c; words may be added to, never changed:
+ * they are in databases and in other people's programs. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "sandbox/sandbox.h"
+
+enum event_kind {
+	EVENT_SANDBOX_CREATED,  /* recorded; about to be made */
+	EVENT_SANDBOX_STARTING, /* made by a worker, or started again */
+	EVENT_SANDBOX_STARTED,
+	EVENT_SANDBOX_PAUSED,
+	EVENT_SANDBOX_RESUMED,
+	EVENT_SANDBOX_STOPPING,
+	EVENT_SANDBOX_STOPPED,
+	EVENT_SANDBOX_DELETING,
+	EVENT_SANDBOX_DELETED,
+	EVENT_SANDBOX_FAILED,
+	EVENT_KIND_COUNT,
+};
+const char *event_kind_name(enum event_kind kind);
+/* Of a sandbox that comes into a state. */
+enum event_kind event_kind_of_move(enum sandbox_state from, enum sandbox_state to);
+
+/* "sandbox.started", "sandbox.*" or "*". Refuses what matches no kind that there is. */
+#define EVENT_PATTERN_MAX 64
+MUST_CHECK int event_pattern_check(const char *pattern, struct error *err);
+bool event_pattern_matches(const char *pattern, const char *kind);

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/events.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "store/driver.h"
+
+#define LIST_MAX 1000
+#define PURGE_MAX 5000
+/* For so long, the event of a number that is missing may still be on its way; longer than any
+ * transaction takes from its event to its end. */
+#define GAP_MS 5000
+
+/* ---- who wants to know ---- */
+
+struct event_watchers {
+	atomic_uint_fast64_t count;
+	pthread_mutex_t mutex; /* over the list, also while it is told */
+	struct event_watcher *first;
+};
+
+struct event_watchers *event_watchers_new(void)
+{
+	struct event_watchers *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		abort();
+	pthread_mutex_init(&w->mutex, NULL);
+	return w;
+}
+
+void event_watchers_free(struct event_watchers *w)
+{
+	if (!w)
+		return;
+	pthread_mutex_destroy(&w->mutex);
+	free(w);
+}
+
+uint64_t event_watchers_count(struct event_watchers *w)
+{
+	return atomic_load(&w->count);
+}
+
+void event_watchers_tell(struct event_watchers *w)
+{
+	pthread_mutex_lock(&w->mutex);
+	for (const struct event_watcher *at = w->first; at; at = at->next)
+		at->on_events(at->context);
+	pthread_mutex_unlock(&w->mutex);
+}
+
+void store_event_watch(struct store *s, struct event_watcher *w)
+{
+	pthread_mutex_lock(&s->watchers->mutex);
+	w->next = s->watchers->first;
+	s->watchers->first = w;
+	pthread_mutex_unlock(&s->watchers->mutex);
+}
+
+void store_event_unwatch(struct store *s, struct event_watcher *w)
+{
+	pthread_mutex_lock(&s->watchers->mutex);
+	for (struct event_watcher **at = &s->watchers->first; *at; at = &(*at)->next) {
+		if (*at == w) {
+			*at = w->next;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&s->watchers->mutex);
+}
+
+/* ---- writing ---- */
+
+int event_add(struct connection *c, const struct event_record *event, struct error *err)
+{
+	if (query_run(c, QUERY_EVENT_INSERT, event, NULL, err) < 0)
+		return -1;
+	atomic_fetch_add(&c->store->watchers->count, 1);
+	return 0;
+}
+
+static int run_add(struct connection *c, void *context, struct error *err)
+{
+	return event_add(c, context, err);
+}
+
+int store_event_add(struct store *s, const struct event_record *event, struct error *err)
+{
+	struct event_record copy = *event;
+
+	return store_change(s, &(struct transaction){.run = run_add, .context = &copy}, err);
+}
+
+/* ---- reading ---- */
+
+/* "sandbox.*" -> "sandbox.", and nothing for "*". */
+static const char *prefix_of(struct arena *a, const char *pattern)
+{
+	size_t size = pattern ? strlen(pattern) : 0;
+
+	if (size < 2 || pattern[size - 1] != '*')
+		return NULL;
+	return arena_copy(a, (struct span){pattern, size - 1});
+}
+
+static void reverse(struct event_list *list)
+{
+	for (size_t i = 0; i < list->count / 2; i++) {
+		struct event_record *other = &list->items[list->count - 1 - i];
+		struct event_record item = list->items[i];
+
+		list->items[i] = *other;
+		*other = item;
+	}
+}
+
+int store_event_list(struct store *s, struct arena *a, const struct event_page *page,
+                     struct event_list *ret, struct error *err)
+{
+	static const enum query_name queries[2][2] = {
+	        {QUERY_EVENT_LIST, QUERY_EVENT_LIST_OF_SANDBOX},
+	        {QUERY_EVENT_NEWEST, QUERY_EVENT_NEWEST_OF_SANDBOX},
+	};
+	bool is_pattern = page->pattern && strchr(page->pattern, '*');
+	const struct event_search search = {
+	        .project_id = page->project_id,
+	        .sandbox_id = page->sandbox_id,
+	        .kind = is_pattern ? NULL : page->pattern,
+	        .prefix = prefix_of(a, page->pattern),
+	        .after = page->after,
+	        .before = page->before > 0 ? page->before : INT64_MAX,
+	        .limit = page->limit < 1          ? 1
+	                 : page->limit > LIST_MAX ? LIST_MAX
+	                                          : page->limit,
+	};
+	struct rows rows = {.arena = a, .size = sizeof(struct event_record)};
+
+	if (store_read_query(s, queries[page->newest][page->sandbox_id != NULL], &search, &rows,
+	                     err) < 0)
+		return -1;
+	*ret = (struct event_list){rows.items, rows.count};
+	if (page->newest)
+		reverse(ret);
+	return 0;
+}
+
+static int stop_at_gap(struct store *s, struct event_bounds *bounds, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct tally)};
+	const struct lookup lookup = {.now = clock_unix_ms() - GAP_MS};
+	const struct tally *found;
+
+	if (store_read_query(s, QUERY_EVENT_GAP, &lookup, &rows, err) < 0)
+		return -1;
+	found = rows.items;
+	if (rows.count > 0 && found->count > 0 && found->count < bounds->newest)
+		bounds->newest = found->count;
+	return 0;
+}
+
+int store_event_bounds(struct store *s, struct event_bounds *ret, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(*ret)};
+
+	if (store_read_query(s, QUERY_EVENT_BOUNDS, NULL, &rows, err) < 0)
+		return -1;
+	assert(rows.count == 1);
+	*ret = *(const struct event_bounds *)rows.items;
+	return s->driver->is_shared ? stop_at_gap(s, ret, err) : 0;
+}
+
+/* ---- purging ---- */
+
+static int run_purge(struct connection *c, void *context, struct error *err)
+{
+	return query_run(c, QUERY_EVENT_PURGE, context, NULL, err) < 0 ? -1 : 0;
+}
+
+/* Looks at the oldest ones only: they are in the order of their times, but for the hair's breadth
+ * by which clocks and commits differ. */
+int store_event_purge(struct store *s, const struct event_retention *keep, bool *ret_more,
+                      struct error *err)
+{
+	struct event_bounds bounds;
+	struct event_purge purge = {.before = keep->before};
+	const struct transaction transaction = {
+	        .run = run_purge, .context = &purge, .is_lazy = true};
+
+	*ret_more = false;
+	if (store_event_bounds(s, &bounds, err) < 0)
+		return -1;
+	purge.upto = bounds.newest - keep->count_max;
+	if (bounds.oldest == bounds.newest ||
+	    (bounds.oldest > purge.upto && bounds.oldest_at >= keep->before))
+		return 0;
+	purge.end = bounds.oldest + PURGE_MAX < bounds.newest ? bounds.oldest + PURGE_MAX
+	                                                      : bounds.newest;
+	*ret_more = purge.end < bounds.newest;
+	return store_change(s, &transaction, err);
+}

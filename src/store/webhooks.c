@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/webhooks.h"
+
+#include "store/driver.h"
+
+#define LIST_MAX 1000
+
+const char *delivery_state_name(enum delivery_state state)
+{
+	static const char *const names[DELIVERY_STATE_COUNT] = {
+	        [DELIVERY_WAITING] = "waiting",
+	        [DELIVERY_DELIVERED] = "delivered",
+	        [DELIVERY_DEAD] = "dead",
+	};
+
+	return (unsigned)state < DELIVERY_STATE_COUNT ? names[state] : "unknown";
+}
+
+/* ---- webhooks ---- */
+
+/* A change of a webhook and the count of changes, which tells other servers. */
+struct change {
+	enum query_name query;
+	const void *takes;
+	const char *id;
+	unsigned webhooks_max; /* 0 = not to be counted */
+	const char *project_id;
+};
+
+static int check_count(struct connection *c, const struct change *change, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct tally)};
+	struct tally held = {0};
+
+	if (change->webhooks_max == 0)
+		return 0;
+	if (query_find(c, QUERY_WEBHOOK_COUNT, &(struct lookup){.project_id = change->project_id},
+	               &rows, &held, err) < 0)
+		return -1;
+	if (held.count > change->webhooks_max)
+		return FAIL(err, ERROR_LIMIT, "the project has %u webhooks already",
+		            change->webhooks_max);
+	return 0;
+}
+
+static int run_change(struct connection *c, void *context, struct error *err)
+{
+	const struct change *change = context;
+	int count = query_run(c, change->query, change->takes, NULL, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no webhook '%.40s'", change->id);
+	if (count < 0 || check_count(c, change, err) < 0)
+		return -1;
+	return query_run(c, QUERY_WEBHOOK_CHANGED, NULL, NULL, err) < 0 ? -1 : 0;
+}
+
+static int change_webhook(struct store *s, const struct change *change, struct error *err)
+{
+	struct change copy = *change;
+
+	return store_change(s, &(struct transaction){.run = run_change, .context = &copy}, err);
+}
+
+int store_webhook_insert(struct store *s, const struct webhook_record *r, unsigned webhooks_max,
+                         struct error *err)
+{
+	return change_webhook(s,
+	                      &(struct change){.query = QUERY_WEBHOOK_INSERT,
+	                                       .takes = r,
+	                                       .id = r->id,
+	                                       .webhooks_max = webhooks_max,
+	                                       .project_id = r->project_id},
+	                      err);
+}
+
+int store_webhook_update(struct store *s, const struct webhook_record *r, struct error *err)
+{
+	return change_webhook(
+	        s, &(struct change){.query = QUERY_WEBHOOK_UPDATE, .takes = r, .id = r->id}, err);
+}
+
+int store_webhook_remove(struct store *s, const char *project_id, const char *id, struct error *err)
+{
+	const struct lookup lookup = {.project_id = project_id, .id = id};
+
+	return change_webhook(
+	        s, &(struct change){.query = QUERY_WEBHOOK_REMOVE, .takes = &lookup, .id = id},
+	        err);
+}
+
+int store_webhook_find(struct store *s, struct arena *a, const char *project_id, const char *id,
+                       struct webhook_record *ret, struct error *err)
+{
+	const struct lookup lookup = {.project_id = project_id, .id = id};
+	struct rows rows = {.arena = a, .size = sizeof(*ret)};
+	int count = store_read_query(s, QUERY_WEBHOOK_FIND, &lookup, &rows, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no webhook '%.40s'", id);
+	if (count < 0)
+		return -1;
+	*ret = *(struct webhook_record *)rows.items;
+	return 0;
+}
+
+int store_webhook_list(struct store *s, struct arena *a, const char *project_id,
+                       struct webhook_list *ret, struct error *err)
+{
+	const struct lookup lookup = {.project_id = project_id};
+	struct rows rows = {.arena = a, .size = sizeof(struct webhook_record)};
+
+	if (store_read_query(s, QUERY_WEBHOOK_LIST, &lookup, &rows, err) < 0)
+		return -1;
+	*ret = (struct webhook_list){rows.items, rows.count};
+	return 0;
+}
+
+/* ---- from events to deliveries ---- */
+
+static int find_cursor(struct connection *c, void *context, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct webhook_cursor)};
+	int found = query_find(c, QUERY_WEBHOOK_CURSOR, NULL, &rows, context, err);
+
+	if (found == 0)
+		return FAIL(err, ERROR_SYSTEM, "the database has no cursor of webhooks");
+	return found < 0 ? -1 : 0;
+}
+
+int store_webhook_cursor(struct store *s, struct webhook_cursor *ret, struct error *err)
+{
+	return store_read(s, &(struct transaction){.run = find_cursor, .context = ret}, err);
+}
+
+static int run_dispatch(struct connection *c, void *context, struct error *err)
+{
+	const struct webhook_dispatch *d = context;
+	const struct webhook_advance advance = {
+	        .sequence = d->from.sequence, .generation = d->from.generation, .to = d->to};
+	int count = query_run(c, QUERY_WEBHOOK_ADVANCE, &advance, NULL, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "another server has looked at these events");
+	for (size_t i = 0; count > 0 && i < d->count; i++)
+		if (query_run(c, QUERY_DELIVERY_INSERT, &d->items[i], NULL, err) < 0)
+			return -1;
+	return count < 0 ? -1 : 0;
+}
+
+int store_webhook_dispatch(struct store *s, const struct webhook_dispatch *d, struct error *err)
+{
+	struct webhook_dispatch copy = *d;
+
+	/* Lost together with the machine, it is done again: events and cursor are one database. */
+	return store_change(
+	        s, &(struct transaction){.run = run_dispatch, .context = &copy, .is_lazy = true},
+	        err);
+}
+
+/* ---- deliveries ---- */
+
+int store_delivery_next(struct store *s, struct arena *a, const char *webhook_id, int64_t now,
+                        struct delivery_record *ret, struct error *err)
+{
+	const struct lookup lookup = {.id = webhook_id, .now = now};
+	struct rows rows = {.arena = a, .size = sizeof(*ret)};
+	int count = store_read_query(s, QUERY_DELIVERY_NEXT, &lookup, &rows, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no delivery is due");
+	if (count < 0)
+		return -1;
+	*ret = *(struct delivery_record *)rows.items;
+	return 0;
+}
+
+int store_delivery_next_at(struct store *s, const char *webhook_id, int64_t *ret, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct lookup lookup = {.id = webhook_id};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct tally)};
+	int count = store_read_query(s, QUERY_DELIVERY_NEXT_AT, &lookup, &rows, err);
+
+	if (count < 0)
+		return -1;
+	*ret = count > 0 ? ((const struct tally *)rows.items)->count : 0;
+	return 0;
+}
+
+struct attempt {
+	enum query_name query;
+	const void *takes;
+};
+
+static int run_attempt(struct connection *c, void *context, struct error *err)
+{
+	const struct attempt *attempt = context;
+	int count = query_run(c, attempt->query, attempt->takes, NULL, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "this attempt is over");
+	return count < 0 ? -1 : 0;
+}
+
+/* What a crash of the machine takes back is tried once more. */
+static int change_attempt(struct store *s, enum query_name query, const void *takes,
+                          struct error *err)
+{
+	struct attempt attempt = {query, takes};
+
+	return store_change(
+	        s, &(struct transaction){.run = run_attempt, .context = &attempt, .is_lazy = true},
+	        err);
+}
+
+int store_delivery_claim(struct store *s, const struct delivery_claim *claim, struct error *err)
+{
+	return change_attempt(s, QUERY_DELIVERY_CLAIM, claim, err);
+}
+
+int store_delivery_end(struct store *s, const struct delivery_end *end, struct error *err)
+{
+	return change_attempt(s, QUERY_DELIVERY_END, end, err);
+}
+
+int store_delivery_retry(struct store *s, const struct delivery_ref *ref, struct error *err)
+{
+	int count = store_change_query(s, QUERY_DELIVERY_RETRY, ref, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no delivery '%.40s'", ref->id);
+	return count < 0 ? -1 : 0;
+}
+
+int store_delivery_list(struct store *s, struct arena *a, const struct delivery_page *page,
+                        struct delivery_list *ret, struct error *err)
+{
+	struct delivery_page copy = *page;
+	struct rows rows = {.arena = a, .size = sizeof(struct delivery_record)};
+
+	copy.before = page->before > 0 ? page->before : INT64_MAX;
+	copy.limit = page->limit < 1 ? 1 : page->limit > LIST_MAX ? LIST_MAX : page->limit;
+	if (store_read_query(s, QUERY_DELIVERY_LIST, &copy, &rows, err) < 0)
+		return -1;
+	*ret = (struct delivery_list){rows.items, rows.count};
+	return 0;
+}
+
+int store_delivery_purge(struct store *s, const struct delivery_retention *keep, struct error *err)
+{
+	return store_change_query(s, QUERY_DELIVERY_PURGE, keep, err) < 0 ? -1 : 0;
+}
