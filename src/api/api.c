@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api.h"
 
+#include "api/audit.h"
 #include "api/caller.h"
 #include "api/feed.h"
 #include "api/gateway/sessions.h"
@@ -12,9 +13,24 @@
 #include "base/clock.h"
 
 const struct route *const api_routes[] = {
-        sandboxes_routes, exec_routes, processes_routes, files_routes,   terminal_routes,
-        templates_routes, keys_routes, projects_routes,  gateway_routes, gateway_session_routes,
-        operator_routes,  events_routes,  NULL,
+        sandboxes_routes, exec_routes,
+        processes_routes, files_routes,
+        terminal_routes,  templates_routes,
+        keys_routes,      projects_routes,
+        gateway_routes,   gateway_session_routes,
+        operator_routes,  members_routes,
+        settings_routes,  configs_routes,
+        me_routes,        events_routes,
+        NULL,
+};
+
+/* Tokens speak of "sandboxes" where the console speaks of "instances". */
+const struct path_alias api_aliases[] = {
+        {"/api/client/v1/sandbox/sandboxes", "/api/sandbox/instances"},
+        {"/api/client/v1/sandbox/projects", "/v1/projects"},
+        {"/api/client/v1/sandbox", "/api/sandbox"},
+        {"/api/sandbox/projects", "/v1/projects"},
+        {NULL, NULL},
 };
 
 int api_open(struct api *api, struct error *err)
@@ -49,17 +65,22 @@ void api_tick(struct api *api)
 	api_meter_store(api->meter, (clock_monotonic_ns() - start) / 1000, ok);
 }
 
+void api_forget_keys(struct api *api)
+{
+	api_key_cache_empty(api->keys);
+}
+
 void api_on_done(struct request *rq, int status, int64_t took_us)
 {
 	struct api *api = api_of(rq);
 	struct api_caller *caller = rq->caller;
 
-	(void)status;
 	api_meter_request(api->meter, took_us);
 	if (!caller)
 		return; /* scrapes and probes are no use */
 	api->last_used_ms = loop_now_ms(api->loop);
 	api_limiter_give(api->limiter, caller->slot);
+	api_audit(rq, caller, status);
 }
 
 int api_target_open_id(struct request *rq, const char *id, struct api_target *ret,

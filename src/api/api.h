@@ -35,8 +35,13 @@ void api_close(struct api *api);                             /* after server_clo
 /* Measures the store, for /metrics and /readyz; on a worker, every few seconds. */
 void api_tick(struct api *api);
 
+/* After a change of keys or roles that was made behind the handlers' back. */
+void api_forget_keys(struct api *api);
+
 /* Every surface's table, NULL-terminated: for server_options.routes. */
 extern const struct route *const api_routes[];
+/* The paths under which some of them are known as well: for server_options.aliases. */
+extern const struct path_alias api_aliases[];
 /* For server_options. */
 MUST_CHECK int api_authorize(struct request *rq, const struct route *route, struct error *err);
 void api_on_done(struct request *rq, int status, int64_t took_us);

@@ -16,7 +16,6 @@ struct credential {
 
 static int refuse(struct error *err)
 {
-	/* One answer for a key that is unknown, expired or revoked. */
 	(void)FAIL(err, ERROR_UNAUTHENTICATED, "this key is not valid");
 	error_hint(err, "send 'Authorization: Bearer KEY'; the first key is in DATA/admin.key");
 	return -1;
@@ -39,16 +38,23 @@ static int find_key(struct request *rq, const unsigned char hash[ACCOUNT_HASH_SI
 		return err->code == ERROR_NOT_FOUND ? refuse(err) : -1;
 	if (!account_hash_equals(ret->hash, hash))
 		return refuse(err);
+	ret->scopes = account_key_scopes((unsigned)ret->scopes, ret->user_id, ret->role);
 	api_key_cache_put(api->keys, found.ticket, ret, now);
 	store_key_touch(api->store, ret->id, clock_unix_ms());
 	return 0;
 }
 
+/* Whoever gets this far has the key itself, and so may know what became of it. */
 static int check_key(const struct key_record *r, struct error *err)
 {
-	if (r->revoked_at || (r->expires_at && r->expires_at <= clock_unix_ms()))
-		return refuse(err);
-	return 0;
+	bool has_expired = r->expires_at && r->expires_at <= clock_unix_ms();
+
+	if (!r->revoked_at && !has_expired)
+		return 0;
+	(void)FAIL(err, ERROR_UNAUTHENTICATED,
+	           r->revoked_at ? "this key was revoked" : "this key has expired");
+	error_hint(err, "ask an admin of its project for another one");
+	return -1;
 }
 
 /* An admin may act in another project than his key's. */
@@ -62,6 +68,8 @@ static int choose_project(struct request *rq, const char *wanted, struct account
 	if (account_require(caller, SCOPE_ADMIN, err) < 0 || request_may_block(rq, err) < 0 ||
 	    store_project_find(api_of(rq)->store, rq->arena, wanted, &project, err) < 0)
 		return -1;
+	if (project.closing)
+		return FAIL(err, ERROR_CONFLICT, "project '%s' is being deleted", wanted);
 	caller->project_id = project.id;
 	return 0;
 }
@@ -131,9 +139,11 @@ int api_authorize(struct request *rq, const struct route *route, struct error *e
 	    find_key(rq, credential.hash, &record, err) < 0 || check_key(&record, err) < 0)
 		return -1;
 	memcpy(caller->key_hash, credential.hash, sizeof(caller->key_hash));
+	caller->own_project = record.project_id;
 	caller->account = (struct account_caller){
 	        .project_id = record.project_id,
 	        .key_id = record.id,
+	        .user_id = record.user_id,
 	        .scopes = (unsigned)record.scopes,
 	};
 	if (account_require(&caller->account, route->scope, err) < 0 ||
@@ -141,5 +151,20 @@ int api_authorize(struct request *rq, const struct route *route, struct error *e
 	    api_limiter_take(api_of(rq)->limiter, record.id, &caller->slot, err) < 0)
 		return -1;
 	rq->caller = caller;
+	return 0;
+}
+
+int api_path_project(struct request *rq, const char **ret, struct error *err)
+{
+	const char *wanted = request_param(rq, "project");
+	struct project_record project;
+
+	if (strcmp(wanted, API_PROJECT_ME) == 0)
+		wanted = api_project(rq);
+	if (strcmp(wanted, api_project(rq)) != 0 && !(api_account(rq)->scopes & SCOPE_ADMIN))
+		return FAIL(err, ERROR_NOT_FOUND, "no project '%s'", wanted);
+	if (store_project_find(api_of(rq)->store, rq->arena, wanted, &project, err) < 0)
+		return -1;
+	*ret = project.id;
 	return 0;
 }

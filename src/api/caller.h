@@ -12,6 +12,8 @@ struct api_caller {
 	struct account_caller account; /* its project: the key's, or the one an admin acts in */
 	unsigned char key_hash[ACCOUNT_HASH_SIZE];
 	struct api_limiter_slot *slot;
+	const char *own_project; /* the key's */
+	const char *subject;     /* what an administrative change made, for the audit; or NULL */
 };
 
 static inline struct api *api_of(const struct request *rq)
@@ -25,6 +27,18 @@ static inline const struct account_caller *api_account(const struct request *rq)
 static inline const char *api_project(const struct request *rq)
 {
 	return api_account(rq)->project_id;
+}
+
+/* The project of ":project", "me" being the one that the caller acts in. Only an admin of the
+ * platform finds others. */
+MUST_CHECK int api_path_project(struct request *rq, const char **ret, struct error *err);
+#define API_PROJECT_ME "me"
+/* Of the scopes' bits, NULL-terminated. native/keys.c */
+const char **api_scope_names(struct arena *a, int64_t scopes);
+/* Names what the request made, for its line in the log. */
+static inline void api_audit_subject(struct request *rq, const char *subject)
+{
+	((struct api_caller *)rq->caller)->subject = arena_text(rq->arena, subject);
 }
 
 /* The started sandbox of ":id", held; for calls that use it. */

@@ -10,10 +10,11 @@
 
 #define ENTRIES 1024u /* a power of two; a key that falls on another's place takes it */
 #define TEXT_MAX 64
+#define USER_SIZE (ACCOUNT_USER_MAX + 1)
 
 struct entry {
 	unsigned char hash[KEY_HASH_SIZE];
-	char id[TEXT_MAX], project_id[TEXT_MAX];
+	char id[TEXT_MAX], project_id[TEXT_MAX], user_id[USER_SIZE];
 	int64_t scopes, expires_at, revoked_at;
 	int64_t until; /* monotonic ms; 0 = empty */
 };
@@ -61,6 +62,7 @@ bool api_key_cache_find(struct api_key_cache *c, struct arena *a,
 		ret->record = (struct key_record){
 		        .id = arena_text(a, e->id),
 		        .project_id = arena_text(a, e->project_id),
+		        .user_id = arena_text(a, e->user_id),
 		        .scopes = e->scopes,
 		        .expires_at = e->expires_at,
 		        .revoked_at = e->revoked_at,
@@ -81,11 +83,13 @@ void api_key_cache_put(struct api_key_cache *c, uint64_t ticket, const struct ke
 	        .until = now + API_KEY_CACHE_MS,
 	};
 
-	if (strlen(r->id) >= TEXT_MAX || strlen(r->project_id) >= TEXT_MAX)
+	if (strlen(r->id) >= TEXT_MAX || strlen(r->project_id) >= TEXT_MAX ||
+	    strlen(r->user_id) >= USER_SIZE)
 		return;
 	memcpy(made.hash, r->hash, KEY_HASH_SIZE);
 	(void)snprintf(made.id, TEXT_MAX, "%s", r->id);
 	(void)snprintf(made.project_id, TEXT_MAX, "%s", r->project_id);
+	(void)snprintf(made.user_id, USER_SIZE, "%s", r->user_id);
 	(void)pthread_mutex_lock(&c->lock);
 	if (ticket == c->generation)
 		*entry_of(c, r->hash) = made;

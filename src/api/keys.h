@@ -2,8 +2,8 @@
 /* api/keys.h — keys that were found lately, so that a request need not ask the store. Private to
  * this folder; any thread.
  *
- * An entry lives API_KEY_CACHE_MS at most; a revocation here empties the cache at once, one by
- * another atolld on the same store is seen when the entry has aged. */
+ * An entry lives API_KEY_CACHE_MS at most; a revocation, or a change of roles, here empties the
+ * cache at once; one by another atolld on the same store is seen when the entry has aged. */
 #pragma once
 
 #include <stdbool.h>

@@ -155,6 +155,7 @@ static int open_server(struct api_process *p, struct error *err)
 	        .loop = p->loop,
 	        .workers = p->workers,
 	        .routes = api_routes,
+	        .aliases = api_aliases,
 	        .context = &p->api,
 	        .authorize = api_authorize,
 	        .on_done = api_on_done,

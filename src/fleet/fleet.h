@@ -166,6 +166,12 @@ MUST_CHECK int fleet_template_import(struct fleet *fleet, struct arena *a,
 MUST_CHECK int fleet_template_remove(struct fleet *fleet, const char *project_id,
                                      const char *name_or_id, struct error *err);
 
+/* Ends all that is the project's: sandboxes, templates, keys, members, configs. `with_sandboxes`
+ * false: ERROR_CONFLICT while it has any. Once begun it cannot be taken back: after a failure the
+ * project stays closed, and the next call, or the sweep, goes on. */
+MUST_CHECK int fleet_project_remove(struct fleet *fleet, const char *id, bool with_sandboxes,
+                                    struct error *err);
+
 struct fleet_counts {
 	uint64_t by_state[SANDBOX_STATE_COUNT];
 	uint64_t created, create_failed, deleted, execs, held;

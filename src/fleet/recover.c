@@ -303,5 +303,6 @@ int fleet_recover(struct fleet *fleet, struct error *err)
 	    list_presences(fleet, &presences, err) < 0 ||
 	    each_sandbox(fleet, recover_one, &presences, err) < 0 || fleet_sweep(fleet, err) < 0)
 		return FAIL_CONTEXT(err, "recover");
+	projects_finish(fleet);
 	return 0;
 }

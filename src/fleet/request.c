@@ -121,8 +121,10 @@ static struct sandbox_resources decide_resources(const struct fleet *f,
 	        request->resources,         t->resources, project->defaults, f->config->defaults,
 	        SANDBOX_BUILT_IN_RESOURCES,
 	};
+	const struct sandbox_resources within =
+	        sandbox_resources_resolve(layers, COUNT_OF(layers), &project->maximums);
 
-	return sandbox_resources_resolve(layers, COUNT_OF(layers), &f->config->caps);
+	return sandbox_resources_resolve(&within, 1, &f->config->caps);
 }
 
 int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struct error *err)
@@ -133,10 +135,13 @@ int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struc
 	struct id id = id_new();
 	enum sandbox_network network;
 	struct project_record project;
+	int64_t idle_reap_ms, lifetime_max_ms;
 
 	if (store_project_find(f->store, a, request->project_id, &project, err) < 0 ||
 	    decide_network(f, request->internet, &network, err) < 0)
 		return -1;
+	idle_reap_ms = given_or(project.idle_reap_ms, f->config->idle_reap_ms);
+	lifetime_max_ms = given_or(project.lifetime_max_ms, f->config->lifetime_max_ms);
 	draft->sandboxes_max = (unsigned)given_or(project.sandboxes_max, f->config->sandboxes_max);
 	draft->record = (struct sandbox_record){
 	        .id = arena_text(a, id.text),
@@ -156,10 +161,10 @@ int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struc
 	        /* The machine's own set-uid programs are nobody's to use in a sandbox. */
 	        .privileges = strcmp(t->folder, "host") != 0,
 	        .network = network,
-	        .idle_reap_ms = given_or(request->idle_reap_ms, f->config->idle_reap_ms),
+	        .idle_reap_ms = given_or(request->idle_reap_ms, idle_reap_ms),
 	        /* A persistent one ends by age only when its owner has said so. */
 	        .lifetime_max_ms = given_or(request->lifetime_max_ms,
-	                                    request->persistent ? 0 : f->config->lifetime_max_ms),
+	                                    request->persistent ? 0 : lifetime_max_ms),
 	        .idle_pause_ms = decide_idle(request->idle_pause_ms, f->config->idle_pause_ms),
 	        .idle_stop_ms = decide_idle(request->idle_stop_ms, f->config->idle_stop_ms),
 	        .delete_after_ms = request->delete_after_ms,

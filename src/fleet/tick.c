@@ -206,6 +206,7 @@ static int tick(struct fleet *f, struct error *err)
 		if (fleet_sweep(f, err) < 0 ||
 		    store_sandbox_purge(f->store, clock_unix_ms() - DELETED_KEPT_MS, err) < 0)
 			return -1;
+		projects_finish(f);
 	}
 	if (fleet_events_purge(f, err) < 0)
 		return -1;

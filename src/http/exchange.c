@@ -124,6 +124,29 @@ static enum http_fault check_route(struct http_exchange *ex, struct router_match
 	return FAULT_NONE;
 }
 
+/* The target as the routes know it. What an alias leads to is never longer. */
+static struct span canonical(struct http_exchange *ex, struct span target)
+{
+	const struct path_alias *alias = ex->server->options.aliases;
+	struct span rest;
+	size_t size;
+	char *text;
+
+	for (; alias && alias->from; alias++) {
+		size = strlen(alias->from);
+		if (!span_starts_with(target, alias->from) ||
+		    (target.size > size && !strchr("/?", target.data[size])))
+			continue;
+		rest = (struct span){target.data + size, target.size - size};
+		size = strlen(alias->to);
+		text = arena_alloc(&ex->arena, size + rest.size + 1);
+		memcpy(text, alias->to, size);
+		memcpy(text + size, rest.data, rest.size);
+		return (struct span){text, size + rest.size};
+	}
+	return target;
+}
+
 static enum http_fault find_route(struct http_exchange *ex)
 {
 	/* The path is never longer than the target; it goes where the head's text has room. */
@@ -132,7 +155,7 @@ static enum http_fault find_route(struct http_exchange *ex)
 	enum http_fault fault;
 
 	assert(room);
-	fault = target_parse(ex->head.target, room, &ex->target);
+	fault = target_parse(canonical(ex, ex->head.target), room, &ex->target);
 	if (fault)
 		return fault;
 	rq->path = ex->target.path;

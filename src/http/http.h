@@ -118,11 +118,17 @@ struct buf *reply_buf(struct reply *reply, const char *content_type);
 
 /* ---- the server ---- */
 
+/* Paths that begin with `from`, as whole parts, are taken for `to` and the rest. */
+struct path_alias {
+	const char *from, *to; /* `to` is no longer than `from` */
+};
+
 struct server;
 struct server_options {
 	struct loop *loop;
 	struct worker_pool *workers;
 	const struct route *const *routes; /* NULL-terminated list of tables */
+	const struct path_alias *aliases;  /* the first that fits; ends with NULLs; may be NULL */
 	void *context;
 	/* Finds the caller; runs where the handler runs, before query and body are parsed. Sets
 	 * rq->caller. A NULL authorize lets everybody in. */

@@ -64,3 +64,18 @@ int sandbox_resources_check(const struct sandbox_resources *r, struct error *err
 	}
 	return 0;
 }
+
+int sandbox_resources_within(const struct sandbox_resources *r,
+                             const struct sandbox_resources *most, struct error *err)
+{
+	if (most->cpu > 0 && r->cpu > most->cpu)
+		return FAIL(err, ERROR_INVALID, "cpu: at most %g", most->cpu);
+	for (size_t b = 0; b < COUNT_OF(bounds); b++) {
+		int64_t value = whole_get(r, &bounds[b]), limit = whole_get(most, &bounds[b]);
+
+		if (limit > 0 && value > limit)
+			return FAIL(err, ERROR_INVALID, "%s: at most %lld%s", bounds[b].name,
+			            (long long)limit, bounds[b].unit);
+	}
+	return 0;
+}

@@ -61,6 +61,9 @@ struct sandbox_resources sandbox_resources_resolve(const struct sandbox_resource
                                                    const struct sandbox_resources *cap);
 /* Refuses negative, NaN and absurd values (cpu over 1024, memory under 16 MiB, pids under 8 …). */
 MUST_CHECK int sandbox_resources_check(const struct sandbox_resources *r, struct error *err);
+/* Refuses what is given in `r` and above what is given in `most`. */
+MUST_CHECK int sandbox_resources_within(const struct sandbox_resources *r,
+                                        const struct sandbox_resources *most, struct error *err);
 
 enum sandbox_network { SANDBOX_NETWORK_BLOCKED, SANDBOX_NETWORK_INTERNET };
 

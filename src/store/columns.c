@@ -84,7 +84,15 @@ const struct column columns_of_project_record[] = {
         TEXT_OF(project_record, id),
         TEXT_OF(project_record, name),
         RESOURCES_OF(project_record, defaults),
+        COLUMN_(COLUMN_NUMBER, project_record, maximums.cpu, double, "max_cpu"),
+        COLUMN_(COLUMN_WHOLE, project_record, maximums.memory_mb, int64_t, "max_memory_mb"),
+        COLUMN_(COLUMN_WHOLE, project_record, maximums.disk_mb, int64_t, "max_disk_mb"),
+        COLUMN_(COLUMN_WHOLE, project_record, maximums.pids, int64_t, "max_pids"),
         WHOLE_OF(project_record, sandboxes_max),
+        WHOLE_OF(project_record, idle_reap_ms),
+        WHOLE_OF(project_record, lifetime_max_ms),
+        WHOLE_OF(project_record, terminal_ttl_ms),
+        BOOL_OF(project_record, closing),
         WHOLE_OF(project_record, created_at),
         END,
 };
@@ -92,6 +100,8 @@ const struct column columns_of_project_record[] = {
 const struct column columns_of_key_record[] = {
         TEXT_OF(key_record, id),
         TEXT_OF(key_record, project_id),
+        TEXT_OF(key_record, user_id),
+        TEXT_OF(key_record, role),
         TEXT_OF(key_record, name),
         TEXT_OF(key_record, prefix),
         HASH_OF(key_record, hash),
@@ -361,5 +371,52 @@ const struct column columns_of_delivery_page[] = {
 const struct column columns_of_delivery_retention[] = {
         WHOLE_OF(delivery_retention, delivered_before),
         WHOLE_OF(delivery_retention, dead_before),
+        END,
+};
+
+const struct column columns_of_project_page[] = {
+        TEXT_OF(project_page, after),
+        WHOLE_OF(project_page, limit),
+        END,
+};
+
+const struct column columns_of_project_closing[] = {
+        TEXT_OF(project_closing, id),
+        BOOL_OF(project_closing, with_sandboxes),
+        WHOLE_OF(project_closing, now),
+        END,
+};
+
+const struct column columns_of_member_record[] = {
+        TEXT_OF(member_record, project_id),  TEXT_OF(member_record, user_id),
+        TEXT_OF(member_record, role),        WHOLE_OF(member_record, created_at),
+        WHOLE_OF(member_record, updated_at), END,
+};
+
+const struct column columns_of_key_rotation[] = {
+        TEXT_OF(key_rotation, project_id),
+        TEXT_OF(key_rotation, id),
+        HASH_OF(key_rotation, hash),
+        TEXT_OF(key_rotation, prefix),
+        WHOLE_OF(key_rotation, now),
+        WHOLE_OF(key_rotation, until),
+        END,
+};
+
+const struct column columns_of_config_record[] = {
+        TEXT_OF(config_record, id),          TEXT_OF(config_record, project_id),
+        TEXT_OF(config_record, name),        TEXT_OF(config_record, config_json),
+        TEXT_OF(config_record, env_json),    WHOLE_OF(config_record, created_at),
+        WHOLE_OF(config_record, updated_at), END,
+};
+
+const struct column columns_of_config_change[] = {
+        COLUMN_(COLUMN_TEXT, config_change, record.id, const char *, "id"),
+        COLUMN_(COLUMN_TEXT, config_change, record.project_id, const char *, "project_id"),
+        COLUMN_(COLUMN_TEXT, config_change, record.name, const char *, "name"),
+        COLUMN_(COLUMN_TEXT, config_change, record.config_json, const char *, "config_json"),
+        COLUMN_(COLUMN_TEXT, config_change, record.env_json, const char *, "env_json"),
+        COLUMN_(COLUMN_WHOLE, config_change, record.updated_at, int64_t, "updated_at"),
+        WHOLE_OF(config_change, seen_at),
         END,
 };

@@ -12,6 +12,7 @@
 
 #include "base/attribute.h"
 #include "base/span.h"
+#include "store/accounts.h"
 #include "store/events.h"
 #include "store/store.h"
 #include "store/webhooks.h"
@@ -94,6 +95,10 @@ struct event_purge {
 struct webhook_advance {
 	int64_t sequence, generation, to;
 };
+struct config_change {
+	struct config_record record;
+	int64_t seen_at;
+};
 
 extern const struct column columns_of_project_record[], columns_of_key_record[],
         columns_of_template_record[], columns_of_sandbox_record[], columns_of_event_record[],
@@ -104,4 +109,6 @@ extern const struct column columns_of_project_record[], columns_of_key_record[],
         columns_of_event_purge[], columns_of_webhook_record[], columns_of_webhook_cursor[],
         columns_of_webhook_advance[], columns_of_delivery_record[], columns_of_delivery_claim[],
         columns_of_delivery_end[], columns_of_delivery_ref[], columns_of_delivery_page[],
-        columns_of_delivery_retention[];
+        columns_of_delivery_retention[], columns_of_project_page[],
+        columns_of_project_closing[], columns_of_member_record[], columns_of_key_rotation[],
+        columns_of_config_record[], columns_of_config_change[];

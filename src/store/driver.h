@@ -98,6 +98,11 @@ MUST_CHECK int query_run(struct connection *c, enum query_name query, const void
 /* One row: 1 and *ret filled (in the arena's memory), 0 when there is none. */
 MUST_CHECK int query_find(struct connection *c, enum query_name query, const void *takes,
                           struct rows *row, void *ret, struct error *err);
+/* The `count` of a query that gives a tally. */
+MUST_CHECK int query_count(struct connection *c, enum query_name query, const void *takes,
+                           int64_t *ret, struct error *err);
+/* projects.c: nobody else changes what belongs to the project until the transaction ends. */
+MUST_CHECK int project_lock(struct connection *c, const char *project_id, struct error *err);
 
 MUST_CHECK int store_read(struct store *s, const struct transaction *t, struct error *err);
 MUST_CHECK int store_change(struct store *s, const struct transaction *t, struct error *err);

@@ -3,35 +3,105 @@
 
 #include "store/driver.h"
 
+/* How long lists still show a key that is of no use any more, when places are short. */
+#define USELESS_KEPT_MS (30 * 86400 * INT64_C(1000))
+
 static void add_touch(struct store *s, struct key_record *r)
 {
 	r->last_used_at = touches_latest(s->touches, TOUCHED_KEY, r->id, r->last_used_at);
 }
 
-int store_key_insert(struct store *s, const struct key_record *r, struct error *err)
-{
-	int count = store_change_query(s, QUERY_KEY_INSERT, r, err);
+/* ---- insert ---- */
 
+static int check_member(struct connection *c, const struct key_record *r, struct error *err)
+{
+	const struct member_record wanted = {.project_id = r->project_id, .user_id = r->user_id};
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct member_record)};
+	int count;
+
+	if (!r->user_id || r->user_id[0] == '\0')
+		return 0;
+	count = query_run(c, QUERY_MEMBER_FIND, &wanted, &rows, err);
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no member '%s'", r->user_id);
+	return count < 0 ? -1 : 0;
+}
+
+static int check_count(struct connection *c, const struct key_record *r, struct error *err)
+{
+	const struct lookup lookup = {.project_id = r->project_id,
+	                              .now = r->created_at - USELESS_KEPT_MS};
+	int64_t keys;
+
+	if (query_count(c, QUERY_KEY_COUNT, &lookup, &keys, err) < 0)
+		return -1;
+	if (keys <= STORE_KEYS_MAX)
+		return 0;
+	if (query_run(c, QUERY_KEY_PURGE, &lookup, NULL, err) < 0 ||
+	    query_count(c, QUERY_KEY_COUNT, &lookup, &keys, err) < 0)
+		return -1;
+	if (keys > STORE_KEYS_MAX)
+		return FAIL(err, ERROR_LIMIT, "the project has %d keys already", STORE_KEYS_MAX);
+	return 0;
+}
+
+static int run_insertion(struct connection *c, void *context, struct error *err)
+{
+	const struct key_record *r = context;
+	int count;
+
+	if (project_lock(c, r->project_id, err) < 0 || check_member(c, r, err) < 0)
+		return -1;
+	count = query_run(c, QUERY_KEY_INSERT, r, NULL, err);
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "key '%s' exists already", r->id);
-	return count < 0 ? -1 : 0;
+	if (count < 0)
+		return -1;
+	return check_count(c, r, err);
+}
+
+int store_key_insert(struct store *s, const struct key_record *r, struct error *err)
+{
+	struct key_record record = *r;
+
+	return store_change(s, &(struct transaction){.run = run_insertion, .context = &record},
+	                    err);
+}
+
+/* ---- find and list ---- */
+
+struct search {
+	struct key_record wanted;
+	struct rows rows;
+	int count;
+};
+
+/* Nearly every key is found at once; the rest has been replaced, or is none. */
+static int run_search(struct connection *c, void *context, struct error *err)
+{
+	struct search *search = context;
+
+	search->rows.count = 0;
+	search->count = query_run(c, QUERY_KEY_FIND_BY_HASH, &search->wanted, &search->rows, err);
+	if (search->count == 0)
+		search->count = query_run(c, QUERY_KEY_FIND_BY_OLD_HASH, &search->wanted,
+		                          &search->rows, err);
+	return search->count < 0 ? -1 : 0;
 }
 
 int store_key_find_by_hash(struct store *s, struct arena *a,
                            const unsigned char hash[KEY_HASH_SIZE], struct key_record *ret,
                            struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	struct key_record wanted = {0};
-	int count;
+	struct search search = {.rows = {.arena = a, .size = sizeof(*ret)}};
 
-	memcpy(wanted.hash, hash, KEY_HASH_SIZE);
-	count = store_read_query(s, QUERY_KEY_FIND_BY_HASH, &wanted, &rows, err);
-	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no such key");
-	if (count < 0)
+	memcpy(search.wanted.hash, hash, KEY_HASH_SIZE);
+	if (store_read(s, &(struct transaction){.run = run_search, .context = &search}, err) < 0)
 		return -1;
-	*ret = *(struct key_record *)rows.items;
+	if (search.count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no such key");
+	*ret = *(struct key_record *)search.rows.items;
 	add_touch(s, ret);
 	return 0;
 }
@@ -50,6 +120,8 @@ int store_key_list(struct store *s, struct arena *a, const char *project_id, str
 	return 0;
 }
 
+/* ---- change ---- */
+
 int store_key_revoke(struct store *s, const char *project_id, const char *id, int64_t now,
                      struct error *err)
 {
@@ -59,6 +131,71 @@ int store_key_revoke(struct store *s, const char *project_id, const char *id, in
 	if (count == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no key '%s'", id);
 	return count < 0 ? -1 : 0;
+}
+
+struct rotating {
+	const struct key_rotation *rotation;
+	struct rows rows;
+	struct key_record *ret;
+};
+
+static int find_living(struct connection *c, struct rotating *rotating, struct key_record *ret,
+                       struct error *err)
+{
+	const struct key_rotation *r = rotating->rotation;
+	const struct lookup lookup = {.project_id = r->project_id, .id = r->id};
+	int found = query_find(c, QUERY_KEY_FIND, &lookup, &rotating->rows, ret, err);
+
+	if (found == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no key '%s'", r->id);
+	if (found < 0)
+		return -1;
+	if (ret->revoked_at || (ret->expires_at && ret->expires_at <= r->now))
+		return FAIL(err, ERROR_CONFLICT, "key '%s' %s", r->id,
+		            ret->revoked_at ? "is revoked" : "has expired");
+	return 0;
+}
+
+static int retire(struct connection *c, const struct key_rotation *r, struct error *err)
+{
+	int64_t valid;
+
+	if (query_run(c, QUERY_KEY_SECRETS_SHORTEN, r, NULL, err) < 0 ||
+	    query_run(c, QUERY_KEY_SECRETS_PURGE, r, NULL, err) < 0 ||
+	    query_count(c, QUERY_KEY_SECRETS_COUNT, r, &valid, err) < 0)
+		return -1;
+	if (valid >= STORE_SECRETS_MAX) {
+		error_set(err, ERROR_LIMIT, 0, HERE,
+		          "key '%s' has %d older secrets that are valid still", r->id,
+		          STORE_SECRETS_MAX);
+		error_hint(err, "rotate it with a shorter time of grace, which ends them, too");
+		return -1;
+	}
+	return query_run(c, QUERY_KEY_SECRET_RETIRE, r, NULL, err) < 0 ? -1 : 0;
+}
+
+static int run_rotation(struct connection *c, void *context, struct error *err)
+{
+	struct rotating *rotating = context;
+	const struct key_rotation *r = rotating->rotation;
+	struct key_record record;
+
+	if (project_lock(c, r->project_id, err) < 0 || find_living(c, rotating, &record, err) < 0 ||
+	    retire(c, r, err) < 0 || query_run(c, QUERY_KEY_RENEW, r, NULL, err) < 0)
+		return -1;
+	memcpy(record.hash, r->hash, KEY_HASH_SIZE);
+	record.prefix = r->prefix;
+	*rotating->ret = record;
+	return 0;
+}
+
+int store_key_rotate(struct store *s, struct arena *a, const struct key_rotation *rotation,
+                     struct key_record *ret, struct error *err)
+{
+	struct rotating rotating = {rotation, {.arena = a, .size = sizeof(*ret)}, ret};
+
+	return store_change(s, &(struct transaction){.run = run_rotation, .context = &rotating},
+	                    err);
 }
 
 void store_key_touch(struct store *s, const char *id, int64_t now)

@@ -1,13 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/driver.h"
 
-int store_project_insert(struct store *s, const struct project_record *r, struct error *err)
+static int fail_missing(const char *id, struct error *err)
 {
-	int count = store_change_query(s, QUERY_PROJECT_INSERT, r, err);
+	return FAIL(err, ERROR_NOT_FOUND, "no project '%s'", id);
+}
+
+int project_lock(struct connection *c, const char *project_id, struct error *err)
+{
+	int count = query_run(c, QUERY_PROJECT_LOCK, &(struct lookup){.project_id = project_id},
+	                      NULL, err);
+
+	if (count == 0)
+		return fail_missing(project_id, err);
+	return count < 0 ? -1 : 0;
+}
+
+/* ---- insert, find, list ---- */
+
+static int run_insertion(struct connection *c, void *context, struct error *err)
+{
+	const struct project_record *r = context;
+	int64_t projects;
+	int count = query_run(c, QUERY_PROJECT_INSERT, r, NULL, err);
 
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "project '%s' exists already", r->name);
-	return count < 0 ? -1 : 0;
+	if (count < 0 || query_count(c, QUERY_PROJECT_COUNT, NULL, &projects, err) < 0)
+		return -1;
+	if (projects > STORE_PROJECTS_MAX)
+		return FAIL(err, ERROR_LIMIT, "there are %d projects already", STORE_PROJECTS_MAX);
+	return 0;
+}
+
+int store_project_insert(struct store *s, const struct project_record *r, struct error *err)
+{
+	struct project_record record = *r;
+
+	return store_change(s, &(struct transaction){.run = run_insertion, .context = &record},
+	                    err);
 }
 
 int store_project_find(struct store *s, struct arena *a, const char *id, struct project_record *ret,
@@ -17,12 +48,36 @@ int store_project_find(struct store *s, struct arena *a, const char *id, struct 
 	int count = store_read_query(s, QUERY_PROJECT_FIND, &(struct lookup){.id = id}, &rows, err);
 
 	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no project '%s'", id);
+		return fail_missing(id, err);
 	if (count < 0)
 		return -1;
 	*ret = *(struct project_record *)rows.items;
 	return 0;
 }
+
+int store_project_list(struct store *s, struct arena *a, const struct project_page *page,
+                       struct project_list *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(struct project_record)};
+
+	if (store_read_query(s, QUERY_PROJECT_LIST, page, &rows, err) < 0)
+		return -1;
+	*ret = (struct project_list){rows.items, rows.count};
+	return 0;
+}
+
+int store_project_list_closing(struct store *s, struct arena *a, struct project_list *ret,
+                               struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(struct project_record)};
+
+	if (store_read_query(s, QUERY_PROJECT_LIST_CLOSING, NULL, &rows, err) < 0)
+		return -1;
+	*ret = (struct project_list){rows.items, rows.count};
+	return 0;
+}
+
+/* ---- change ---- */
 
 int store_project_set_defaults(struct store *s, const char *id,
                                const struct sandbox_resources *defaults, struct error *err)
@@ -32,6 +87,103 @@ int store_project_set_defaults(struct store *s, const char *id,
 	                           &(struct project_record){.id = id, .defaults = *defaults}, err);
 
 	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no project '%s'", id);
+		return fail_missing(id, err);
 	return count < 0 ? -1 : 0;
+}
+
+struct editing {
+	const struct project_edit *edit;
+	struct rows rows;
+	struct project_record *ret;
+};
+
+static int run_edit(struct connection *c, void *context, struct error *err)
+{
+	struct editing *editing = context;
+	const struct project_edit *edit = editing->edit;
+	struct project_record record;
+	int count;
+
+	if (project_lock(c, edit->id, err) < 0 ||
+	    query_find(c, QUERY_PROJECT_FIND, &(struct lookup){.id = edit->id}, &editing->rows,
+	               &record, err) < 0 ||
+	    edit->edit(&record, edit->context, err) < 0)
+		return -1;
+	count = query_run(c, QUERY_PROJECT_UPDATE, &record, NULL, err);
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "project '%s' exists already", record.name);
+	if (count < 0)
+		return -1;
+	*editing->ret = record;
+	return 0;
+}
+
+int store_project_edit(struct store *s, struct arena *a, const struct project_edit *edit,
+                       struct project_record *ret, struct error *err)
+{
+	struct editing editing = {edit, {.arena = a, .size = sizeof(*ret)}, ret};
+
+	return store_change(s, &(struct transaction){.run = run_edit, .context = &editing}, err);
+}
+
+/* ---- the end ---- */
+
+static int run_closing(struct connection *c, void *context, struct error *err)
+{
+	const struct project_closing *closing = context;
+	int count;
+
+	if (project_lock(c, closing->id, err) < 0)
+		return -1;
+	count = query_run(c, QUERY_PROJECT_CLOSE, closing, NULL, err);
+	if (count == 0) {
+		error_set(err, ERROR_CONFLICT, 0, HERE, "project '%s' has sandboxes", closing->id);
+		error_hint(err, "delete them first, or all together with force=true");
+		return -1;
+	}
+	if (count < 0)
+		return -1;
+	return query_run(c, QUERY_KEY_REVOKE_ALL, closing, NULL, err) < 0 ? -1 : 0;
+}
+
+int store_project_close(struct store *s, const struct project_closing *closing, struct error *err)
+{
+	struct project_closing context = *closing;
+
+	return store_change(s, &(struct transaction){.run = run_closing, .context = &context}, err);
+}
+
+/* What belongs to a project goes before it, in this order. */
+static const enum query_name removals[] = {
+        QUERY_PROJECT_REMOVE_SESSIONS, QUERY_PROJECT_REMOVE_WEBHOOKS,
+        QUERY_PROJECT_REMOVE_SANDBOXES, QUERY_KEY_REMOVE_ALL,
+        QUERY_MEMBER_REMOVE_ALL,       QUERY_CONFIG_REMOVE_ALL,
+};
+
+static int run_removal(struct connection *c, void *context, struct error *err)
+{
+	const struct lookup *lookup = context;
+	int64_t held;
+	int count;
+
+	if (project_lock(c, lookup->id, err) < 0 ||
+	    query_count(c, QUERY_PROJECT_HOLDS, lookup, &held, err) < 0)
+		return -1;
+	if (held > 0)
+		return FAIL(err, ERROR_CONFLICT, "project '%s' still has sandboxes or templates",
+		            lookup->id);
+	for (size_t i = 0; i < COUNT_OF(removals); i++)
+		if (query_run(c, removals[i], lookup, NULL, err) < 0)
+			return -1;
+	count = query_run(c, QUERY_PROJECT_REMOVE, lookup, NULL, err);
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "project '%s' is not being deleted", lookup->id);
+	return count < 0 ? -1 : 0;
+}
+
+int store_project_remove(struct store *s, const char *id, struct error *err)
+{
+	struct lookup lookup = {.id = id};
+
+	return store_change(s, &(struct transaction){.run = run_removal, .context = &lookup}, err);
 }

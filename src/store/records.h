@@ -14,13 +14,19 @@
 struct project_record {
 	const char *id, *name;
 	struct sandbox_resources defaults; /* zeros = the platform's */
+	struct sandbox_resources maximums; /* of one sandbox; zeros = the platform's */
 	int64_t sandboxes_max;             /* 0 = the platform's */
+	/* Of its sandboxes and terminals; 0 = the platform's. */
+	int64_t idle_reap_ms, lifetime_max_ms, terminal_ttl_ms;
+	bool closing; /* it is being deleted, and takes nothing new */
 	int64_t created_at;
 };
 
 #define KEY_HASH_SIZE 32
 struct key_record {
 	const char *id, *project_id, *name;
+	const char *user_id;               /* the member it belongs to; "" = none */
+	const char *role;                  /* his role now; only read, by store_key_find_by_hash */
 	const char *prefix;                /* first characters, to tell keys apart */
 	unsigned char hash[KEY_HASH_SIZE]; /* SHA-256 of the key; the key itself is never stored */
 	int64_t scopes;                    /* enum account_scope bits */

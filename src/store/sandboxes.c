@@ -27,6 +27,20 @@ static const bool is_living[SANDBOX_STATE_COUNT] = {
         [SANDBOX_PAUSED] = true,  [SANDBOX_STOPPING] = true, [SANDBOX_STOPPED] = true,
 };
 
+static int check_open(struct connection *c, const char *project_id, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct project_record)};
+	struct project_record project = {0};
+
+	if (query_find(c, QUERY_PROJECT_FIND, &(struct lookup){.id = project_id}, &rows, &project,
+	               err) < 0)
+		return -1;
+	if (project.closing)
+		return FAIL(err, ERROR_CONFLICT, "project '%s' is being deleted", project_id);
+	return 0;
+}
+
 static int admit(struct connection *c, const struct insertion *insertion, struct error *err)
 {
 	const struct admission admission = {.project_id = insertion->record->project_id,
@@ -35,6 +49,8 @@ static int admit(struct connection *c, const struct insertion *insertion, struct
 
 	if (count != 0)
 		return count < 0 ? -1 : 0;
+	if (check_open(c, admission.project_id, err) < 0)
+		return -1;
 	error_set(err, ERROR_LIMIT, 0, HERE, "the project has %u sandboxes already",
 	          insertion->project_max);
 	error_hint(err, "delete one, or raise sandboxes_max");

@@ -130,6 +130,19 @@ int query_find(struct connection *c, enum query_name query, const void *takes, s
 	return 1;
 }
 
+int query_count(struct connection *c, enum query_name query, const void *takes, int64_t *ret,
+                struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct tally)};
+	struct tally tally = {0};
+
+	if (query_find(c, query, takes, &rows, &tally, err) < 0)
+		return -1;
+	*ret = tally.count;
+	return 0;
+}
+
 int store_read(struct store *s, const struct transaction *t, struct error *err)
 {
 	return s->driver->read(s, t, err);

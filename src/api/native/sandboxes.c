@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/caller.h"
+#include "api/configs.h"
 #include "api/tables.h"
 #include "base/clock.h"
 
@@ -43,7 +44,7 @@ static JSON_SHAPE(resources_answer, "Resources", resources_body, "The limits tha
 static const char *const networks[] = {"blocked", "internet", NULL};
 
 struct create_body {
-	const char *template, *name, *region;
+	const char *template, *name, *region, *config;
 	struct json_map labels, env;
 	struct resources_body resources;
 	bool internet;
@@ -83,6 +84,9 @@ static const struct json_member create_request_members[] = {
                 JSON_BOOL_MEMBER(create_body, internet, .about = "false = no network at all"),
         [CREATE_NETWORK] = JSON_CHOICE_MEMBER(create_body, network, .choices = networks,
                                               .about = "the same as internet, by name"),
+        JSON_TEXT_MEMBER(create_body, config, .max = 64,
+                         .about = "id or name of a config of /accounts/me/sandboxes, for what is "
+                                  "not given here"),
         JSON_BOOL_MEMBER(create_body, persistent, .about = "exempt from the idle reaper"),
         JSON_WHOLE_MEMBER(create_body, timeout_ms, .min = 0, .max = DURATION_MAX,
                           .about = "delete it so long after its creation; 0 = never"),
@@ -347,6 +351,7 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	};
 
 	if (refuse_archive(b, err) < 0 || internet_of(b, &request.internet, err) < 0 ||
+	    (b->config && api_config_apply(rq, b->config, &request, err) < 0) ||
 	    fleet_create(api_of(rq)->fleet, rq->arena, &request, &record, err) < 0)
 		return -1;
 	reply_status(reply, request.wait ? 201 : 202);

@@ -295,11 +295,22 @@ static const struct json_member attach_query_members[] = {
 };
 static JSON_SHAPE(attach_query, "AttachQuery", attach_query, "Where to begin");
 
+/* The project's, so that a change of its settings holds from the next terminal on. */
+static int find_ttl(struct request *rq, const char *project_id, int64_t *ret_ms, struct error *err)
+{
+	struct project_record project;
+
+	if (store_project_find(api_of(rq)->store, rq->arena, project_id, &project, err) < 0)
+		return -1;
+	*ret_ms = project.terminal_ttl_ms > 0 ? project.terminal_ttl_ms : IDLE_MS;
+	return 0;
+}
+
 static int attach(struct request *rq, struct api_target *t, uint64_t process, struct reply *reply,
                   struct error *err)
 {
 	const struct attach_query *q = rq->query;
-	struct stream_options options = {.fd = -1, .idle_timeout_ms = IDLE_MS};
+	struct stream_options options = {.fd = -1};
 	struct agent_attach message = {
 	        .process = process,
 	        .read_only = q->read_only,
@@ -307,7 +318,8 @@ static int attach(struct request *rq, struct api_target *t, uint64_t process, st
 	};
 	struct stream *s;
 
-	if ((q->since && output_since_parse(span_of(q->since), message.since, err) < 0) ||
+	if (find_ttl(rq, t->record.project_id, &options.idle_timeout_ms, err) < 0 ||
+	    (q->since && output_since_parse(span_of(q->since), message.since, err) < 0) ||
 	    compute_open(t->hold.provider, t->hold.id,
 	                 &(struct compute_request){AGENT_ATTACH, agent_attach_shape, &message},
 	                 rq->deadline, &options.fd, err) < 0)

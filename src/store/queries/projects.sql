@@ -1,16 +1,77 @@
 -- fragment: project
-id, name, cpu, memory_mb, disk_mb, pids, sandboxes_max, created_at
+id, name, cpu, memory_mb, disk_mb, pids, max_cpu, max_memory_mb, max_disk_mb, max_pids,
+sandboxes_max, idle_reap_ms, lifetime_max_ms, terminal_ttl_ms, closing, created_at
 
 -- name: project_insert
 -- takes: project_record
 INSERT INTO projects ({project})
-VALUES (:id, :name, :cpu, :memory_mb, :disk_mb, :pids, :sandboxes_max, :created_at)
+VALUES (:id, :name, :cpu, :memory_mb, :disk_mb, :pids, :max_cpu, :max_memory_mb, :max_disk_mb,
+	:max_pids, :sandboxes_max, :idle_reap_ms, :lifetime_max_ms, :terminal_ttl_ms, :closing,
+	:created_at)
 ON CONFLICT DO NOTHING;
+
+-- name: project_count
+-- gives: tally
+SELECT count(*) AS count FROM projects;
 
 -- name: project_find
 -- takes: lookup
 -- gives: project_record
 SELECT {project} FROM projects WHERE id = :id;
+
+-- name: project_list
+-- takes: project_page
+-- gives: project_record
+SELECT {project} FROM projects WHERE name > :after ORDER BY name LIMIT :limit;
+
+-- name: project_list_closing
+-- gives: project_record
+SELECT {project} FROM projects WHERE closing <> 0 ORDER BY name;
+
+-- Whoever comes first has the project's members, keys and settings for himself until his
+-- transaction ends.
+-- name: project_lock
+-- takes: lookup
+UPDATE projects SET name = name WHERE id = :project_id;
+
+-- name: project_update
+-- takes: project_record
+UPDATE projects
+SET name = :name, cpu = :cpu, memory_mb = :memory_mb, disk_mb = :disk_mb, pids = :pids,
+	max_cpu = :max_cpu, max_memory_mb = :max_memory_mb, max_disk_mb = :max_disk_mb,
+	max_pids = :max_pids, sandboxes_max = :sandboxes_max, idle_reap_ms = :idle_reap_ms,
+	lifetime_max_ms = :lifetime_max_ms, terminal_ttl_ms = :terminal_ttl_ms
+WHERE id = :id
+	AND NOT EXISTS (SELECT 1 FROM projects AS other WHERE other.name = :name AND other.id <> :id);
+
+-- name: project_close
+-- takes: project_closing
+UPDATE projects SET closing = 1
+WHERE id = :id AND (:with_sandboxes <> 0 OR NOT EXISTS (
+	SELECT 1 FROM sandboxes WHERE project_id = :id AND actual <> 'deleted'));
+
+-- What still refers to it, so that nothing is left without an owner.
+-- name: project_holds
+-- takes: lookup
+-- gives: tally
+SELECT (SELECT count(*) FROM sandboxes WHERE project_id = :id AND actual <> 'deleted')
+	+ (SELECT count(*) FROM templates WHERE project_id = :id) AS count;
+
+-- name: project_remove_sessions
+-- takes: lookup
+DELETE FROM sessions WHERE project_id = :id;
+
+-- name: project_remove_webhooks
+-- takes: lookup
+DELETE FROM webhooks WHERE project_id = :id;
+
+-- name: project_remove_sandboxes
+-- takes: lookup
+DELETE FROM sandboxes WHERE project_id = :id AND actual = 'deleted';
+
+-- name: project_remove
+-- takes: lookup
+DELETE FROM projects WHERE id = :id AND closing <> 0;
 
 -- name: project_set_defaults
 -- takes: project_record
@@ -21,7 +82,8 @@ WHERE id = :id;
 -- name: project_admit
 -- takes: admission
 UPDATE projects SET sandboxes_living = sandboxes_living + 1
-WHERE id = :project_id AND (:living_max = 0 OR sandboxes_living < :living_max);
+WHERE id = :project_id AND closing = 0
+	AND (:living_max = 0 OR sandboxes_living < :living_max);
 
 -- name: project_release
 -- takes: admission

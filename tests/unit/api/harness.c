@@ -70,6 +70,7 @@ static void open_server(struct harness *h)
 	        .loop = h->loop,
 	        .workers = h->workers,
 	        .routes = api_routes,
+	        .aliases = api_aliases,
 	        .context = &h->api,
 	        .authorize = api_authorize,
 	        .on_done = api_on_done,

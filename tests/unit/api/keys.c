@@ -7,7 +7,7 @@
 
 static struct key_record record(unsigned char first, const char *id)
 {
-	struct key_record r = {.id = id, .project_id = "p", .scopes = 3};
+	struct key_record r = {.id = id, .project_id = "p", .user_id = "ann", .scopes = 3};
 
 	memset(r.hash, first, sizeof(r.hash));
 	return r;
@@ -23,6 +23,7 @@ static bool find(struct api_key_cache *c, const struct key_record *r, int64_t no
 	if (is_there) {
 		assert_string_equal(found.record.id, r->id);
 		assert_string_equal(found.record.project_id, r->project_id);
+		assert_string_equal(found.record.user_id, r->user_id);
 		assert_int_equal(found.record.scopes, r->scopes);
 	}
 	*ret_ticket = found.ticket;

@@ -646,9 +646,42 @@ TEST(a_unix_socket_is_private_and_replaces_a_stale_one)
 	assert_int_equal(rmdir(folder), 0);
 }
 
+TEST(a_path_is_known_by_its_aliases_too)
+{
+	static const struct path_alias aliases[] = {
+	        {"/other/long/things", "/any"}, {"/other/long", ""}, {NULL, NULL}};
+	static const struct {
+		const char *target, *has;
+		int status;
+	} cases[] = {
+	        {"/any/7", "GET 7", 200},
+	        {"/other/long/things/7", "GET 7", 200},
+	        {"/other/long/things/a%2Fb?x=1", "GET a/b", 200},
+	        {"/other/long/any/8", "GET 8", 200},
+	        {"/other/longer/any/8", "", 404},
+	        {"/other/long/thingsany/8", "", 404},
+	        {"/other/long/things/../any/8", "", 400},
+	};
+	struct server_options limits = {.aliases = aliases};
+	struct fixture f;
+
+	fixture_open(&f, routes, &limits);
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct answer got;
+		char request[128];
+
+		snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\n" HOST "\r\n",
+		         cases[i].target);
+		client_ask(&f, request, &got);
+		assert_int_equal(got.status, cases[i].status);
+		assert_non_null(strstr(got.body, cases[i].has));
+	}
+	fixture_close(&f);
+}
+
 int main(void)
 {
-	return RUN(CASE(inline_and_worker_routes_answer),
+	return RUN(CASE(inline_and_worker_routes_answer), CASE(a_path_is_known_by_its_aliases_too),
 	           CASE(query_and_body_are_parsed_and_the_reply_is_json),
 	           CASE(bad_input_is_an_error_with_a_code),
 	           CASE(a_failure_has_code_message_hint_and_request_id),

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "account/account.h"
+
+#include <string.h>
+
+#define OUTPUT_MIN 1024
+#define OUTPUT_MAX (16 << 20)
+#define IDLE_MAX_S (INT64_C(7) * 86400)
+#define LIFETIME_MAX_S (INT64_C(365) * 86400)
+#define HOME_MAX 1024
+
+/* Of one call. A memory of 0 is the operator's to limit. */
+static const struct provider_limits {
+	const char *name;
+	int64_t timeout_max_s, memory_max_mb;
+	bool can_persist;
+} limits[] = {
+        {"lambda", 300, 1024, false}, {"e2b", 600, 0, true},    {"daytona", 600, 0, true},
+        {"kubernetes", 600, 0, true}, {"native", 600, 0, true}, {"docker", 600, 0, true},
+        {"microvm", 600, 0, true},    {"host", 600, 0, true},   {"null", 600, 0, true},
+};
+/* Who names no provider takes the server's, which is none that is bounded like a function. */
+static const struct provider_limits unnamed = {"this server", 600, 0, true};
+
+static const struct provider_limits *limits_find(const char *provider)
+{
+	if (!provider)
+		return &unnamed;
+	for (size_t i = 0; i < COUNT_OF(limits); i++)
+		if (strcmp(limits[i].name, provider) == 0)
+			return &limits[i];
+	return NULL;
+}
+
+static bool is_among(const char *word, const char *const *words)
+{
+	while (*words && strcmp(*words, word) != 0)
+		words++;
+	return *words != NULL;
+}
+
+static int check_words(const struct account_config *c, struct error *err)
+{
+	static const char *const modes[] = {"edit", "ask", "bypass", NULL};
+	static const char *const runtimes[] = {"bash", "python", "node", NULL};
+
+	if (c->permission_mode && !is_among(c->permission_mode, modes))
+		return FAIL(err, ERROR_INVALID, "permissionMode: edit, ask or bypass, not '%.40s'",
+		            c->permission_mode);
+	for (const char *const *word = c->runtimes; word && *word; word++)
+		if (!is_among(*word, runtimes))
+			return FAIL(err, ERROR_INVALID,
+			            "runtimes: bash, python and node, not '%.40s'", *word);
+	return 0;
+}
+
+static int check_call(const struct account_config *c, const struct provider_limits *l,
+                      struct error *err)
+{
+	if (c->timeout_s < 0 || c->timeout_s > l->timeout_max_s)
+		return FAIL(err, ERROR_INVALID, "timeout: at most %d seconds on %s",
+		            (int)l->timeout_max_s, l->name);
+	if (c->memory_mb < 0 || (l->memory_max_mb && c->memory_mb > l->memory_max_mb))
+		return FAIL(err, ERROR_INVALID, "memoryLimit: at most %d MB on %s",
+		            (int)l->memory_max_mb, l->name);
+	if (c->output_limit_bytes &&
+	    (c->output_limit_bytes < OUTPUT_MIN || c->output_limit_bytes > OUTPUT_MAX))
+		return FAIL(err, ERROR_INVALID, "outputLimitBytes: from %d to %d", OUTPUT_MIN,
+		            OUTPUT_MAX);
+	return 0;
+}
+
+static int check_life(const struct account_config *c, const struct provider_limits *l,
+                      struct error *err)
+{
+	if (c->persistent && !l->can_persist)
+		return FAIL(err, ERROR_INVALID, "persistent: %s keeps nothing between calls",
+		            l->name);
+	if (c->has_options && !c->persistent)
+		return FAIL(err, ERROR_INVALID, "options: only with persistent");
+	if (c->idle_timeout_s < 0 || c->idle_timeout_s > IDLE_MAX_S)
+		return FAIL(err, ERROR_INVALID, "lifecycle.idleTimeoutSeconds: at most 7 days");
+	if (c->lifetime_max_s < 0 || c->lifetime_max_s > LIFETIME_MAX_S)
+		return FAIL(err, ERROR_INVALID, "lifecycle.maxLifetimeSeconds: at most 365 days");
+	if (c->persistent_home &&
+	    (c->persistent_home[0] != '/' || strlen(c->persistent_home) > HOME_MAX))
+		return FAIL(err, ERROR_INVALID,
+		            "options.persistentHome: an absolute path of at most %d bytes",
+		            HOME_MAX);
+	return 0;
+}
+
+int account_config_check(const struct account_config *c, struct error *err)
+{
+	const struct provider_limits *l = limits_find(c->provider);
+
+	if (!l) {
+		error_set(err, ERROR_INVALID, 0, HERE, "provider: unknown '%.40s'", c->provider);
+		error_hint(err,
+		           "lambda, e2b, daytona, kubernetes, native, docker, microvm or host");
+		return -1;
+	}
+	if (check_words(c, err) < 0 || check_call(c, l, err) < 0)
+		return -1;
+	return check_life(c, l, err);
+}

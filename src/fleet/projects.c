@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a project. It is closed first: then nothing new comes, and what is there can be taken
+ * away one by one, by whoever has the time. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "fleet/parts.h"
+#include "store/accounts.h"
+
+#define PAGE_SIZE 100
+
+/* What cannot be ended now, such as a sandbox of another server, does not keep the rest: the last
+ * failure is told when all has been tried. */
+static int tell_last(const struct error *failure, struct error *err)
+{
+	if (failure->code == ERROR_NONE)
+		return 0;
+	*err = *failure;
+	return -1;
+}
+
+static int end_sandboxes(struct fleet *f, const char *id, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct sandbox_filter filter = {.project_id = id, .state = -1, .limit = PAGE_SIZE};
+	struct error failure = {0};
+	struct sandbox_list list;
+
+	do {
+		if (store_sandbox_list(f->store, &arena, &filter, &list, err) < 0)
+			return -1;
+		for (size_t i = 0; i < list.count; i++) {
+			const struct fleet_ref ref = {id, list.items[i].id};
+
+			if (fleet_delete(f, &arena, &ref, SANDBOX_REASON_USER, err) < 0 &&
+			    err->code != ERROR_NOT_FOUND)
+				failure = *err;
+		}
+		filter.page = list.next_page;
+	} while (filter.page);
+	return tell_last(&failure, err);
+}
+
+static int end_templates(struct fleet *f, const char *id, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct error failure = {0};
+	struct template_list list;
+
+	if (store_template_list(f->store, &arena, id, &list, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list.count; i++) {
+		if (strcmp(list.items[i].project_id, id) != 0)
+			continue; /* everybody's */
+		if (fleet_template_remove(f, id, list.items[i].id, err) < 0 &&
+		    err->code != ERROR_NOT_FOUND)
+			failure = *err;
+	}
+	return tell_last(&failure, err);
+}
+
+static int finish(struct fleet *f, const char *id, struct error *err)
+{
+	if (end_sandboxes(f, id, err) < 0 || end_templates(f, id, err) < 0)
+		return FAIL_CONTEXT(err, "delete project '%s'", id);
+	fault_point("api", "project-emptied");
+	return store_project_remove(f->store, id, err);
+}
+
+int fleet_project_remove(struct fleet *fleet, const char *id, bool with_sandboxes,
+                         struct error *err)
+{
+	const struct project_closing closing = {id, with_sandboxes, clock_unix_ms()};
+
+	if (store_project_close(fleet->store, &closing, err) < 0)
+		return -1;
+	fault_point("api", "project-closed");
+	return finish(fleet, id, err);
+}
+
+void projects_finish(struct fleet *f)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct project_list list;
+	struct error err = {0};
+
+	if (store_project_list_closing(f->store, &arena, &list, &err) < 0) {
+		log_warning("projects that are being deleted are not seen", FAILURE(&err));
+		return;
+	}
+	for (size_t i = 0; i < list.count; i++) {
+		error_clear(&err);
+		/* Another one may have been quicker. */
+		if (finish(f, list.items[i].id, &err) < 0 && err.code != ERROR_NOT_FOUND)
+			log_warning("a project is not deleted yet",
+			            TEXT("project", list.items[i].id), FAILURE(&err));
+	}
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "store/driver.h"
+
+static bool is_admin(const struct member_record *r)
+{
+	return strcmp(r->role, STORE_ROLE_ADMIN) == 0;
+}
+
+static int fail_missing(const char *user_id, struct error *err)
+{
+	return FAIL(err, ERROR_NOT_FOUND, "no member '%s'", user_id);
+}
+
+/* After a change: it is taken back when the project has members and no admin. */
+static int require_admin(struct connection *c, const struct member_record *r, const char *why,
+                         struct error *err)
+{
+	const struct lookup lookup = {.project_id = r->project_id};
+	int64_t admins;
+
+	if (query_count(c, QUERY_MEMBER_COUNT_ADMINS, &lookup, &admins, err) < 0)
+		return -1;
+	if (admins > 0)
+		return 0;
+	return FAIL(err, ERROR_CONFLICT, "'%s' %s", r->user_id, why);
+}
+
+static int run_insertion(struct connection *c, void *context, struct error *err)
+{
+	const struct member_record *r = context;
+	const struct lookup lookup = {.project_id = r->project_id};
+	int64_t members;
+	int count;
+
+	if (project_lock(c, r->project_id, err) < 0)
+		return -1;
+	count = query_run(c, QUERY_MEMBER_INSERT, r, NULL, err);
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "'%s' is a member already", r->user_id);
+	if (count < 0 || query_count(c, QUERY_MEMBER_COUNT, &lookup, &members, err) < 0)
+		return -1;
+	if (members > STORE_MEMBERS_MAX)
+		return FAIL(err, ERROR_LIMIT, "the project has %d members already",
+		            STORE_MEMBERS_MAX);
+	return require_admin(c, r, "would be the first member, which must be an admin", err);
+}
+
+int store_member_insert(struct store *s, const struct member_record *r, struct error *err)
+{
+	struct member_record record = *r;
+
+	return store_change(s, &(struct transaction){.run = run_insertion, .context = &record},
+	                    err);
+}
+
+int store_member_find(struct store *s, struct arena *a, const char *project_id, const char *user_id,
+                      struct member_record *ret, struct error *err)
+{
+	const struct member_record wanted = {.project_id = project_id, .user_id = user_id};
+	struct rows rows = {.arena = a, .size = sizeof(*ret)};
+	int count = store_read_query(s, QUERY_MEMBER_FIND, &wanted, &rows, err);
+
+	if (count == 0)
+		return fail_missing(user_id, err);
+	if (count < 0)
+		return -1;
+	*ret = *(struct member_record *)rows.items;
+	return 0;
+}
+
+int store_member_list(struct store *s, struct arena *a, const char *project_id,
+                      struct member_list *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(struct member_record)};
+
+	if (store_read_query(s, QUERY_MEMBER_LIST, &(struct lookup){.project_id = project_id},
+	                     &rows, err) < 0)
+		return -1;
+	*ret = (struct member_list){rows.items, rows.count};
+	return 0;
+}
+
+static int run_role(struct connection *c, void *context, struct error *err)
+{
+	const struct member_record *r = context;
+	int count;
+
+	if (project_lock(c, r->project_id, err) < 0)
+		return -1;
+	count = query_run(c, QUERY_MEMBER_SET_ROLE, r, NULL, err);
+	if (count == 0)
+		return fail_missing(r->user_id, err);
+	if (count < 0 || is_admin(r))
+		return count < 0 ? -1 : 0;
+	return require_admin(c, r, "is the last admin", err);
+}
+
+int store_member_set_role(struct store *s, const struct member_record *r, struct error *err)
+{
+	struct member_record record = *r;
+
+	return store_change(s, &(struct transaction){.run = run_role, .context = &record}, err);
+}
+
+static int run_removal(struct connection *c, void *context, struct error *err)
+{
+	const struct member_record *r = context;
+	int count;
+
+	if (project_lock(c, r->project_id, err) < 0)
+		return -1;
+	count = query_run(c, QUERY_MEMBER_REMOVE, r, NULL, err);
+	if (count == 0)
+		return fail_missing(r->user_id, err);
+	if (count < 0 || require_admin(c, r, "is the last admin", err) < 0)
+		return -1;
+	return query_run(c, QUERY_KEY_REVOKE_OF, r, NULL, err) < 0 ? -1 : 0;
+}
+
+int store_member_remove(struct store *s, const char *project_id, const char *user_id, int64_t now,
+                        struct error *err)
+{
+	struct member_record record = {
+	        .project_id = project_id, .user_id = user_id, .updated_at = now};
+
+	return store_change(s, &(struct transaction){.run = run_removal, .context = &record}, err);
+}

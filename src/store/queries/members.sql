@@ -1,0 +1,40 @@
+-- fragment: member
+project_id, user_id, role, created_at, updated_at
+
+-- name: member_insert
+-- takes: member_record
+INSERT INTO members ({member}) VALUES (:project_id, :user_id, :role, :created_at, :updated_at)
+ON CONFLICT DO NOTHING;
+
+-- name: member_find
+-- takes: member_record
+-- gives: member_record
+SELECT {member} FROM members WHERE project_id = :project_id AND user_id = :user_id;
+
+-- name: member_list
+-- takes: lookup
+-- gives: member_record
+SELECT {member} FROM members WHERE project_id = :project_id ORDER BY user_id;
+
+-- name: member_count
+-- takes: lookup
+-- gives: tally
+SELECT count(*) AS count FROM members WHERE project_id = :project_id;
+
+-- name: member_count_admins
+-- takes: lookup
+-- gives: tally
+SELECT count(*) AS count FROM members WHERE project_id = :project_id AND role = 'admin';
+
+-- name: member_set_role
+-- takes: member_record
+UPDATE members SET role = :role, updated_at = :updated_at
+WHERE project_id = :project_id AND user_id = :user_id;
+
+-- name: member_remove
+-- takes: member_record
+DELETE FROM members WHERE project_id = :project_id AND user_id = :user_id;
+
+-- name: member_remove_all
+-- takes: lookup
+DELETE FROM members WHERE project_id = :id;

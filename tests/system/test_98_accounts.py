@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Projects, members, roles, keys, settings and reusable configs, as a platform team uses them."""
+
+import json
+import time
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+INSTANCES = "/api/sandbox/instances"
+CONFIGS = "/accounts/me/sandboxes"
+
+
+def refused(status, call, *arguments):
+    with pytest.raises(atoll.ApiError) as failure:
+        call(*arguments)
+    assert failure.value.status == status, failure.value
+    return failure.value
+
+
+def in_project(api, project):
+    """The same key, in another project."""
+    def call(method, path, body=None):
+        return api.call(method, path, body, {"X-Atoll-Project": project})
+    return call
+
+
+@pytest.fixture
+def project(api):
+    made = api.post("/v1/projects", {"name": f"team-{time.time_ns()}", "owner": "ann@example.com"})
+    yield made["id"]
+    if made["id"] in [row["id"] for row in api.get("/v1/projects?limit=1000")["items"]]:
+        api.delete(f"/v1/projects/{made['id']}?force=true")
+
+
+@pytest.mark.parametrize("role, may", [("viewer", {"read"}), ("member", {"read", "write"}),
+                                       ("admin", {"read", "write", "administer"})])
+def test_a_member_does_what_his_role_allows(server, api, project, role, may):
+    api.post(f"/v1/projects/{project}/members", {"user": "bob", "role": role})
+    key = in_project(api, project)("POST", "/api/sandbox/keys", {"name": "bobs", "member": "bob"})
+    bob = server.api(key["key"])
+    me = bob.get("/accounts/me")
+    assert (me["project"], me["user"], me["role"]) == (project, "bob", role)
+    assert bob.get(INSTANCES)["items"] == []
+    if "write" in may:
+        with bob.sandbox(internet=False) as box:
+            assert bob.exec(box, "echo mine")["stdout"] == "mine\n"
+    else:
+        assert "sandbox:write" in refused(403, bob.create).message
+    if "administer" in may:
+        assert bob.call("PUT", "/api/sandbox/settings", {"idle_reap_seconds": 120})["idle_reap_seconds"] == 120
+        bob.post("/v1/projects/me/members", {"user": "cy", "role": "viewer"})
+    else:
+        refused(403, bob.call, "PUT", "/api/sandbox/settings", {})
+        refused(403, bob.post, "/v1/projects/me/members", {"user": "cy", "role": "viewer"})
+        refused(403, bob.get, "/api/sandbox/keys")
+    # Nobody but the platform's admin sees or makes other projects.
+    refused(404, bob.get, "/v1/projects/default")
+    refused(403, bob.post, "/v1/projects", {"name": "x"})
+    refused(403, in_project(bob, "default"), "GET", INSTANCES)
+    bob.close()
+
+
+def test_a_role_that_changes_changes_his_keys_at_once(server, api, project):
+    api.post(f"/v1/projects/{project}/members", {"user": "bob", "role": "member"})
+    bob = server.api(in_project(api, project)("POST", "/api/sandbox/keys", {"name": "b", "member": "bob"})["key"])
+    bob.post(CONFIGS, {"name": "one"})
+    api.call("PATCH", f"/v1/projects/{project}/members/bob", {"role": "viewer"})
+    refused(403, bob.post, CONFIGS, {"name": "two"})
+    api.delete(f"/v1/projects/{project}/members/bob")
+    assert "revoked" in refused(401, bob.get, CONFIGS).message
+    bob.close()
+
+
+def test_a_key_expires_and_is_rotated(server, api):
+    brief = api.post("/api/sandbox/keys", {"name": "brief", "expires_in_ms": 400, "scopes": ["sandbox:read"]})
+    holder = server.api(brief["key"])
+    assert holder.get("/accounts/me")["scopes"] == ["sandbox:read"]
+
+    def has_expired():
+        try:
+            holder.get("/accounts/me")
+        except atoll.ApiError as failure:
+            return failure.status == 401 and "expired" in failure.message
+        return False
+    atoll.wait_for(has_expired, 10, "the key's end")
+    holder.close()
+    made = api.post("/api/sandbox/keys", {"name": "turned", "scopes": ["sandbox:read"]})
+    old = server.api(made["key"])
+    renewed = api.post(f"/api/sandbox/keys/{made['id']}/rotate", {"grace_ms": 60000})
+    assert renewed["id"] == made["id"] and renewed["key"] != made["key"]
+    for key in (made["key"], renewed["key"]):
+        assert server.api(key).get("/accounts/me")["key"] == made["id"]
+    api.post(f"/api/sandbox/keys/{made['id']}/rotate")
+    assert refused(401, old.get, "/accounts/me").code == "unauthenticated"
+    assert "last_used_at" in api.get("/api/sandbox/keys")["items"][0]
+    old.close()
+
+
+def test_a_project_goes_with_everything_in_it(server, api, project):
+    call = in_project(api, project)
+    key = call("POST", "/api/sandbox/keys", {"name": "k"})["key"]
+    worker = server.api(key)
+    boxes = [worker.create(internet=False)["id"] for _ in range(3)]
+    worker.post("/api/sandbox/templates", {"name": "derived", "from": "host"})
+    assert "has sandboxes" in refused(409, api.delete, f"/v1/projects/{project}").message
+    assert worker.exec(boxes[0], "echo alive")["stdout"] == "alive\n"
+    api.delete(f"/v1/projects/{project}?force=true")
+    refused(401, worker.get, INSTANCES)
+    refused(404, api.get, f"/v1/projects/{project}")
+    atoll.wait_for(lambda: not set(boxes) & set(atoll.Host(server.data).files()), 10, "no files of its sandboxes")
+    assert not set(boxes) & set(atoll.Host(server.data).runs())
+    worker.close()
+
+
+def test_a_sandbox_is_made_from_a_config(server, api):
+    made = api.post(CONFIGS, {"name": "box", "config": {
+        "template": "host", "internet": False, "memoryLimit": 128, "permissionMode": "ask", "timeout": 120,
+        "runtimes": ["bash", "python"], "envVars": {"TOKEN": "s3cret-value"},
+        "lifecycle": {"idleTimeoutSeconds": 900}}})
+    for path in (CONFIGS, f"{CONFIGS}/{made['id']}", f"{CONFIGS}/box"):
+        text = json.dumps(api.get(path))
+        assert "s3cret-value" not in text and "********" in text
+    box = api.post(INSTANCES, {"config": made["id"], "env": {"OTHER": "1"}})
+    try:
+        assert box["network"] == "blocked" and box["resources"]["memory_mb"] == 128
+        assert box["idle_reap_ms"] == 900000 and box["labels"]["atoll.config"] == made["id"]
+        assert api.exec(box["id"], 'echo "$TOKEN $OTHER"')["stdout"] == "s3cret-value 1\n"
+    finally:
+        api.remove(box["id"])
+    # Asterisks that come back are no value.
+    masked = api.get(f"{CONFIGS}/box")["config"]
+    assert api.call("PATCH", f"{CONFIGS}/box", {"config": masked})["config"] == masked
+    box = api.post(INSTANCES, {"config": "box"})
+    assert api.exec(box["id"], "echo $TOKEN")["stdout"] == "s3cret-value\n"
+    api.remove(box["id"])
+    assert "300" in refused(400, api.post, CONFIGS, {"name": "x", "config": {"provider": "lambda", "timeout": 301}}).message
+    api.call("PATCH", f"{CONFIGS}/box", {"config": {"provider": "lambda"}})
+    assert "lambda" in refused(501, api.post, INSTANCES, {"config": "box"}).message
+    api.delete(f"{CONFIGS}/box")
+
+
+def test_clients_use_their_own_prefix(api):
+    prefix = "/api/client/v1/sandbox"
+    box = api.post(f"{prefix}/sandboxes", {"template": "host", "internet": False})["id"]
+    assert api.post(f"{prefix}/sandboxes/{box}/exec", {"command": "echo hi"})["stdout"] == "hi\n"
+    api.call("PUT", f"{prefix}/sandboxes/{box}/files/content?path=a", b"abc", {"Content-Type": "application/octet-stream"})
+    assert api.get(f"{prefix}/instances/{box}/files/content?path=a") == b"abc"
+    assert api.post(f"{prefix}/templates/seed")["added"] == 0
+    api.delete(f"{prefix}/sandboxes/{box}")
+
+
+def test_each_administrative_change_is_a_line_in_the_log(server, api, project):
+    api.post(f"/v1/projects/{project}/members", {"user": "dee", "role": "viewer"})
+    key = api.post("/api/sandbox/keys", {"name": "audited"})
+
+    def lines():
+        return [line for line in server.log_text().splitlines() if " audit " in line]
+    atoll.wait_for(lambda: any(key["id"] in line for line in lines()), 5, "the key's line")
+    member = next(line for line in lines() if "subject=dee" in line)
+    for part in ("method=POST", f"path=/v1/projects/{project}/members", "status=201", "key=", "project=default"):
+        assert part in member, member
+    assert key["key"] not in server.log_text()
