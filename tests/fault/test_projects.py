@@ -23,7 +23,7 @@ def test_the_api_process_dies_while_it_deletes_a_project(private_server, step):
     worker.post("/accounts/me/sandboxes", {"name": "config"})
     victim = private_server.pid_of("api")
     with contextlib.suppress(atoll.ApiError, OSError):
-        api.delete(f"/v1/projects/{project}?force=true")
+        private_server.api(timeout=3).delete(f"/v1/projects/{project}?force=true")
     # Each start goes on with it, and so dies at the same step.
     atoll.wait_for(lambda: private_server.pid_of("api") != victim, 10, "the end of the api process")
     private_server.environment.pop("ATOLL_FAULT")
