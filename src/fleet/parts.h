@@ -190,9 +190,7 @@ void templates_changed(struct fleet *f);
 /* What a server that went away was building. */
 MUST_CHECK int templates_recover(struct fleet *f, struct error *err);
 
-/* ---- projects.c ---- */
-
-/* Goes on with those that a server that went away, or a failure, left half deleted. */
+/* ---- projects.c: goes on with those that were left half deleted ---- */
 void projects_finish(struct fleet *f);
 
 /* ---- recipe.c ---- */

@@ -109,6 +109,6 @@ extern const struct column columns_of_project_record[], columns_of_key_record[],
         columns_of_event_purge[], columns_of_webhook_record[], columns_of_webhook_cursor[],
         columns_of_webhook_advance[], columns_of_delivery_record[], columns_of_delivery_claim[],
         columns_of_delivery_end[], columns_of_delivery_ref[], columns_of_delivery_page[],
-        columns_of_delivery_retention[], columns_of_project_page[],
-        columns_of_project_closing[], columns_of_member_record[], columns_of_key_rotation[],
-        columns_of_config_record[], columns_of_config_change[];
+        columns_of_delivery_retention[], columns_of_project_page[], columns_of_project_closing[],
+        columns_of_member_record[], columns_of_key_rotation[], columns_of_config_record[],
+        columns_of_config_change[];
