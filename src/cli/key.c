@@ -97,6 +97,21 @@ static int key_revoke(struct cli *cli)
 	return 0;
 }
 
+static int key_rotate_secrets(struct cli *cli)
+{
+	struct server_call call = {.method = "POST", .path = SECRETS "/rotate"};
+	const struct json_value *answer;
+
+	if (cli_connect(cli) < 0 || server_call(cli, &call, &answer) < 0)
+		return -1;
+	if (cli->json)
+		print_json(answer);
+	else
+		(void)printf("%lld values are under a new key\n",
+		             (long long)json_whole(json_get(answer, "resealed"), 0));
+	return 0;
+}
+
 static const struct command_option create_options[] = {
         {.name = "scope",
          .value = "SCOPE",
@@ -129,7 +144,17 @@ static const struct command revoke_key = {
         .arguments_max = 1,
         .run = key_revoke,
 };
-static const struct command *const children[] = {&list, &create, &revoke_key, NULL};
+static const struct command rotate_secrets = {
+        .name = "rotate-secrets",
+        .usage = "",
+        .about = "encrypt all stored environments with a new key",
+        .more = "For the operator: needs a key with the scope admin. May be repeated; one that "
+                "was\n"
+                "interrupted has lost nothing. See docs/storage.md.",
+        .run = key_rotate_secrets,
+};
+static const struct command *const children[] = {&list, &create, &revoke_key, &rotate_secrets,
+                                                 NULL};
 
 const struct command command_key = {
         .name = "key",

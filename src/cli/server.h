@@ -11,6 +11,7 @@
 #define INSTANCES "/api/sandbox/instances"
 #define TEMPLATES "/api/sandbox/templates"
 #define KEYS "/api/sandbox/keys"
+#define SECRETS "/api/sandbox/secrets"
 
 /* "http://HOST:PORT" or "unix:/SOCKET", with the key that goes with it (may be NULL). */
 MUST_CHECK int server_parse(struct arena *a, const char *url, const char *key,

@@ -25,10 +25,11 @@
 
 struct config {
 	/* server */
-	const char *data_dir;  /* --data */
-	const char *store;     /* a DSN; "" = SQLite in the data folder. May hold a password */
-	const char *listen;    /* "127.0.0.1:7777" */
-	const char *provider;  /* native, host, null */
+	const char *data_dir; /* --data */
+	const char *store;    /* a DSN; "" = SQLite in the data folder. May hold a password */
+	const char *secret_key_file; /* "" = DATA/keys/secret.key */
+	const char *listen;          /* "127.0.0.1:7777" */
+	const char *provider;        /* native, host, null */
 	const char *user;      /* unprivileged user that atolld runs as; "atoll", else "nobody" */
 	const char *log_level; /* error warning info debug */
 	const char *debug;     /* folders whose debug lines are on */

@@ -30,6 +30,10 @@ const struct config_option config_options[] = {
                     .about = "database: postgresql://user@host/name, postgresql: and a libpq "
                              "conninfo, or sqlite: and a path; when empty, SQLite in the data "
                              "folder"),
+        TEXT_OPTION("secret_key_file", secret_key_file, .initial = "",
+                    .about = "keys of the values that are encrypted in the database, in a folder "
+                             "that the server's user may write; made when missing; when empty, "
+                             "keys/secret.key in the data folder"),
         TEXT_OPTION("listen", listen, .initial = "127.0.0.1:7777", .check = check_listen,
                     .about = "where the HTTP API listens: address:port or unix:/path"),
         TEXT_OPTION("provider", provider, .env = "SANDBOX_PROVIDER", .initial = "native",

@@ -3,7 +3,7 @@
  *
  *   DATA/admin.key       the first key; 0600, of whoever started the server
  *   DATA/node.id         what this server is called among those that share a database
- *   DATA/store, tmp      the api process's own
+ *   DATA/store, keys, tmp  the api process's own
  *   DATA/run             sockets; run/api.sock is where local clients connect
  *   all else             the broker's */
 #pragma once

@@ -17,6 +17,8 @@
 #include "daemon/first_key.h"
 #include "daemon/listen.h"
 #include "daemon/seccomp.h"
+#include "seal/seal.h"
+#include "store/secrets.h"
 
 #define TICK_MS 2000
 #define BROKER_WAIT_MS 20000
@@ -28,6 +30,7 @@ struct api_process {
 	const struct daemon_options *options;
 	struct data_folder data; /* only without a supervisor */
 	struct id node;
+	struct seal *seal;
 	struct store *store;
 	struct provider *provider;
 	struct fleet *fleet;
@@ -90,6 +93,24 @@ static int open_provider(struct api_process *p, struct error *err)
 	return 0;
 }
 
+/* What an earlier version wrote in plain, and what a rotation that was killed has left. */
+static int open_seal(struct api_process *p, struct error *err)
+{
+	const char *path = p->config->secret_key_file;
+	uint64_t resealed, shut;
+
+	if (!*path)
+		path = arena_format(p->arena, "%s/keys/secret.key", p->config->data_dir);
+	if (seal_open(path, &p->seal, err) < 0)
+		return -1;
+	store_seal(p->store, p->seal);
+	if (store_secrets_reseal(p->store, &resealed, &shut, err) < 0)
+		return -1;
+	if (resealed + shut > 0)
+		log_info("values are sealed", NUMBER("resealed", resealed), NUMBER("shut", shut));
+	return 0;
+}
+
 static int open_store(struct api_process *p, struct error *err)
 {
 	AUTO_CLOSE int own_key_fd = -1;
@@ -98,7 +119,7 @@ static int open_store(struct api_process *p, struct error *err)
 
 	if (!*dsn)
 		dsn = arena_format(p->arena, "sqlite:%s/store/atoll.db", p->config->data_dir);
-	if (store_open(dsn, &p->store, err) < 0)
+	if (store_open(dsn, &p->store, err) < 0 || open_seal(p, err) < 0)
 		return -1;
 	if (key_fd < 0) {
 		if (data_key_open(&p->data, &own_key_fd, err) < 0)
@@ -302,6 +323,7 @@ static void close_all(struct api_process *p)
 	fleet_close(p->fleet);
 	api_close(&p->api);
 	store_close(p->store);
+	seal_close(p->seal);
 	loop_watch_free(p->signal_watch);
 	auto_close(&p->signal_fd);
 	loop_close(p->loop);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "fleet/parts.h"
+#include "store/secrets.h"
 
 /* "KEY=value" texts; a later one of the same key replaces the earlier. */
 struct environment {
@@ -37,6 +38,18 @@ static void put_object(struct environment *e, const struct json_value *object)
 	}
 }
 
+/* Without its environment a command would do something else than its owner meant. */
+static int check_open(const char *env_json, const char *what, const char *name, struct error *err)
+{
+	if (store_secret_is_open(env_json))
+		return 0;
+	(void)FAIL(err, ERROR_UNAVAILABLE,
+	           "environment of %s '%s': it is sealed with a key that this server does not have",
+	           what, name);
+	error_hint(err, "the file of secret_key_file is another than when it was written");
+	return -1;
+}
+
 int defaults_of(const struct fleet *f, struct arena *a, const struct sandbox_record *r,
                 const struct template_record *t, struct fleet_defaults *ret, struct error *err)
 {
@@ -47,6 +60,9 @@ int defaults_of(const struct fleet *f, struct arena *a, const struct sandbox_rec
 	const struct json_value *of_template, *of_row;
 	struct environment e = {.arena = a};
 
+	if (check_open(r->env_json, "sandbox", r->name, err) < 0 ||
+	    check_open(t->env_json, "template", t->name, err) < 0)
+		return -1;
 	if (json_load(a, span_of(t->env_json), &of_template, err) < 0 ||
 	    json_load(a, span_of(r->env_json), &of_row, err) < 0)
 		return FAIL_CONTEXT(err, "environment of sandbox '%s'", r->name);

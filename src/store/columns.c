@@ -17,6 +17,11 @@
 		.kind = COLUMN_CHOICE, .name = #m, .offset = MEMBER_OFFSET(s, m, enum choice),     \
 		.word = choice##_word, .words = choice##_words                                     \
 	}
+#define SECRET_OF(s, m)                                                                            \
+	{                                                                                          \
+		.kind = COLUMN_SECRET, .name = #m, .offset = MEMBER_OFFSET(s, m, const char *),    \
+		.binds = #s "." #m, .owner = MEMBER_OFFSET(s, id, const char *)                    \
+	}
 #define RESOURCES_OF(s, m)                                                                         \
 	COLUMN_(COLUMN_NUMBER, s, m.cpu, double, "cpu"),                                           \
 	        COLUMN_(COLUMN_WHOLE, s, m.memory_mb, int64_t, "memory_mb"),                       \
@@ -123,7 +128,7 @@ const struct column columns_of_template_record[] = {
         TEXT_OF(template_record, isolation),
         TEXT_OF(template_record, description),
         RESOURCES_OF(template_record, resources),
-        TEXT_OF(template_record, env_json),
+        SECRET_OF(template_record, env_json),
         TEXT_OF(template_record, entrypoint_json),
         TEXT_OF(template_record, ports_json),
         TEXT_OF(template_record, user),
@@ -146,7 +151,7 @@ const struct column columns_of_sandbox_record[] = {
         TEXT_OF(sandbox_record, provider),
         TEXT_OF(sandbox_record, region),
         TEXT_OF(sandbox_record, labels_json),
-        TEXT_OF(sandbox_record, env_json),
+        SECRET_OF(sandbox_record, env_json),
         CHOICE_OF(sandbox_record, desired, sandbox_state),
         CHOICE_OF(sandbox_record, actual, sandbox_state),
         CHOICE_OF(sandbox_record, reason, sandbox_reason),
@@ -227,6 +232,26 @@ const struct column columns_of_template_move[] = {
         WHOLE_OF(template_move, size_bytes),
         WHOLE_OF(template_move, now),
         FILTER_OF(template_move, node),
+        END,
+};
+
+const struct column columns_of_secret_row[] = {
+        TEXT_OF(secret_row, id),
+        TEXT_OF(secret_row, text),
+        END,
+};
+
+const struct column columns_of_secret_page[] = {
+        TEXT_OF(secret_page, id),
+        TEXT_OF(secret_page, pattern),
+        WHOLE_OF(secret_page, limit),
+        END,
+};
+
+const struct column columns_of_secret_swap[] = {
+        TEXT_OF(secret_swap, id),
+        TEXT_OF(secret_swap, old),
+        TEXT_OF(secret_swap, text),
         END,
 };
 

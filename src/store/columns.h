@@ -20,6 +20,7 @@
 enum column_kind {
 	COLUMN_END,
 	COLUMN_TEXT,   /* const char *; NULL is written as '' */
+	COLUMN_SECRET, /* const char *, JSON; encrypted where it rests */
 	COLUMN_FILTER, /* const char *, a parameter only; NULL is SQL's NULL */
 	COLUMN_WHOLE,  /* int64_t */
 	COLUMN_NUMBER, /* double */
@@ -34,6 +35,8 @@ struct column {
 	size_t offset;
 	const char *(*word)(unsigned value); /* COLUMN_CHOICE */
 	unsigned words;
+	const char *binds; /* COLUMN_SECRET: to this, and to the id at `owner` */
+	size_t owner;
 };
 /* The value whose word it is. */
 MUST_CHECK int column_choose(const struct column *column, struct span text, unsigned *ret,
@@ -78,6 +81,18 @@ struct sandbox_change {
 	struct sandbox_resources resources;
 	bool disk_is_advisory;
 };
+/* A value that rests encrypted, as the database has it. */
+struct secret_row {
+	const char *id, *text;
+};
+struct secret_page {
+	const char *id;      /* after this one */
+	const char *pattern; /* of those that are left out */
+	int64_t limit;
+};
+struct secret_swap {
+	const char *id, *old, *text;
+};
 struct sandbox_page {
 	const char *project_id, *state, *name, *template, *label_key, *label_value, *node;
 	int64_t page_at;
@@ -100,6 +115,8 @@ struct config_change {
 	int64_t seen_at;
 };
 
+extern const struct column columns_of_secret_row[], columns_of_secret_page[],
+        columns_of_secret_swap[];
 extern const struct column columns_of_project_record[], columns_of_key_record[],
         columns_of_template_record[], columns_of_sandbox_record[], columns_of_event_record[],
         columns_of_session_record[], columns_of_lookup[], columns_of_tally[], columns_of_touch[],

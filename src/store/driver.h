@@ -80,6 +80,7 @@ struct store_driver {
 };
 extern const struct store_driver sqlite_driver, postgres_driver;
 
+struct seal;
 struct touches;
 struct event_watchers;
 /* A driver's own; these come first. */
@@ -87,7 +88,16 @@ struct store {
 	const struct store_driver *driver;
 	struct touches *touches;
 	struct event_watchers *watchers;
+	struct seal *seal; /* NULL: secrets rest in plain */
 };
+
+/* ---- secrets.c: for drivers, on columns of the kind COLUMN_SECRET ---- */
+
+/* What is to be written. */
+const char *secret_close(const struct store *s, struct arena *a, const struct column *column,
+                         const void *record);
+/* After all of the record has been read. */
+void secret_open(const struct store *s, struct arena *a, const struct column *column, void *record);
 
 /* A new zeroed item at the end. */
 void *rows_add(struct rows *rows);

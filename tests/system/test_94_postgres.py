@@ -72,6 +72,10 @@ def test_a_life_on_postgresql(serve, database):
     assert not (server.data / "store" / "atoll.db").exists()
     assert state_in(database, made) == "started"
     assert api.exec(made, "echo $GREETING; echo kept > note")["stdout"] == "hello\n"
+    sealed = database.rows(f"SELECT env_json FROM sandboxes WHERE id = '{made}'")[0]
+    assert sealed.startswith('"sealed.') and "hello" not in sealed
+    assert server.cli("key", "rotate-secrets").stdout == b"1 values are under a new key\n"
+    assert database.rows(f"SELECT env_json FROM sandboxes WHERE id = '{made}'")[0] != sealed
     api.post(f"{PATH}/box/stop")
     assert state_in(database, made) == "stopped"
     api.post(f"{PATH}/box/start")

@@ -269,17 +269,13 @@ static void values_done(struct values *v)
 	arena_done(&v->arena);
 }
 
-/* Rows that came, or were changed. */
-static int read_result(PGresult *result, const struct query *query, const struct plan *plan,
-                       struct rows *rows, struct error *err)
+static int read_rows(const struct reading *reading, struct rows *rows, struct error *err)
 {
-	int count = PQntuples(result);
+	int count = PQntuples(reading->result);
 
-	if (!query->gives)
-		return (int)strtol(PQcmdTuples(result), NULL, 10);
 	for (int i = 0; i < count; i++)
-		if (values_read(result, i, plan, rows, err) < 0)
-			return FAIL_CONTEXT(err, "%s", query->name);
+		if (values_read(reading, i, rows, err) < 0)
+			return -1;
 	return count;
 }
 
@@ -296,13 +292,15 @@ int postgres_run(struct connection *base, enum query_name name, const void *take
 
 	if (!c->is_prepared[name] && prepare(c, name, plan, err) < 0)
 		return -1;
-	values_bind(&values, plan, takes);
+	values_bind(&s->base, &values, plan, takes);
 	is_sent = PQsendQueryPrepared(c->handle, query->name, plan->parameters, values.texts,
 	                              values.sizes, values.formats, 0);
 	result = await(c, is_sent, ANSWER_TIMEOUT_MS, query->name, err);
 	if (!result)
 		return -1;
-	count = read_result(result, query, plan, rows, err);
+	/* Rows that came, or were changed. */
+	count = query->gives ? read_rows(&(struct reading){&s->base, plan, result}, rows, err)
+	                     : (int)strtol(PQcmdTuples(result), NULL, 10);
 	PQclear(result);
-	return count;
+	return count < 0 ? FAIL_CONTEXT(err, "%s", query->name) : count;
 }

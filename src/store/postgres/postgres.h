@@ -77,9 +77,15 @@ struct values {
 	int sizes[PARAMETERS_MAX], formats[PARAMETERS_MAX];
 };
 Oid value_type(const struct column *column);
-void values_bind(struct values *v, const struct plan *plan, const void *takes);
-MUST_CHECK int values_read(const PGresult *result, int row, const struct plan *plan,
-                           struct rows *rows, struct error *err);
+void values_bind(const struct store *s, struct values *v, const struct plan *plan,
+                 const void *takes);
+struct reading {
+	const struct store *store;
+	const struct plan *plan;
+	const PGresult *result;
+};
+MUST_CHECK int values_read(const struct reading *reading, int row, struct rows *rows,
+                           struct error *err);
 
 /* ---- migrate.c ---- */
 

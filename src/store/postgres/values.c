@@ -26,6 +26,7 @@ Oid value_type(const struct column *column)
 	case COLUMN_HASH:
 		return TYPE_BYTES;
 	case COLUMN_TEXT:
+	case COLUMN_SECRET:
 	case COLUMN_FILTER:
 	case COLUMN_CHOICE:
 	case COLUMN_END:
@@ -51,7 +52,8 @@ static const char *clean(struct arena *a, const char *text)
 	return copy;
 }
 
-static const char *bind(struct arena *a, const struct column *column, const void *takes)
+static const char *bind(const struct store *s, struct arena *a, const struct column *column,
+                        const void *takes)
 {
 	const void *member = (const char *)takes + column->offset;
 	const char *const *text = member;
@@ -59,6 +61,8 @@ static const char *bind(struct arena *a, const struct column *column, const void
 	switch (column->kind) {
 	case COLUMN_TEXT:
 		return *text ? clean(a, *text) : "";
+	case COLUMN_SECRET:
+		return clean(a, secret_close(s, a, column, takes));
 	case COLUMN_FILTER:
 		return *text ? clean(a, *text) : NULL;
 	case COLUMN_WHOLE:
@@ -77,12 +81,13 @@ static const char *bind(struct arena *a, const struct column *column, const void
 	return NULL;
 }
 
-void values_bind(struct values *v, const struct plan *plan, const void *takes)
+void values_bind(const struct store *s, struct values *v, const struct plan *plan,
+                 const void *takes)
 {
 	for (int i = 0; i < plan->parameters; i++) {
 		bool is_hash = plan->takes[i]->kind == COLUMN_HASH;
 
-		v->texts[i] = bind(&v->arena, plan->takes[i], takes);
+		v->texts[i] = bind(s, &v->arena, plan->takes[i], takes);
 		v->sizes[i] = is_hash ? KEY_HASH_SIZE : 0;
 		v->formats[i] = is_hash ? FORMAT_BINARY : FORMAT_TEXT;
 	}
@@ -119,6 +124,7 @@ static int read_column(struct span text, const struct column *column, struct are
 
 	switch (column->kind) {
 	case COLUMN_TEXT:
+	case COLUMN_SECRET:
 	case COLUMN_FILTER:
 		*(const char **)member = arena_copy(a, text);
 		return 0;
@@ -141,9 +147,10 @@ static int read_column(struct span text, const struct column *column, struct are
 	return FAIL(err, ERROR_SYSTEM, "column '%s' has no kind", column->name);
 }
 
-int values_read(const PGresult *result, int row, const struct plan *plan, struct rows *rows,
-                struct error *err)
+int values_read(const struct reading *reading, int row, struct rows *rows, struct error *err)
 {
+	const struct plan *plan = reading->plan;
+	const PGresult *result = reading->result;
 	void *item = rows_add(rows);
 
 	for (int i = 0; i < plan->columns; i++) {
@@ -154,5 +161,8 @@ int values_read(const PGresult *result, int row, const struct plan *plan, struct
 		if (read_column(text, plan->gives[i], rows->arena, item, err) < 0)
 			return -1;
 	}
+	for (int i = 0; i < plan->columns; i++)
+		if (plan->gives[i]->kind == COLUMN_SECRET)
+			secret_open(reading->store, rows->arena, plan->gives[i], item);
 	return 0;
 }

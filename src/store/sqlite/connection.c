@@ -201,6 +201,8 @@ static int bind(sqlite3_stmt *handle, int at, const struct column *column, const
 		return bind_text(handle, at, *text ? *text : "");
 	case COLUMN_FILTER:
 		return *text ? bind_text(handle, at, *text) : sqlite3_bind_null(handle, at);
+	case COLUMN_SECRET:
+		break; /* bind_all */
 	case COLUMN_WHOLE:
 		return sqlite3_bind_int64(handle, at, *(const int64_t *)member);
 	case COLUMN_NUMBER:
@@ -240,6 +242,7 @@ static int read_column(sqlite3_stmt *handle, int at, const struct column *column
 
 	switch (column->kind) {
 	case COLUMN_TEXT:
+	case COLUMN_SECRET:
 	case COLUMN_FILTER:
 		*(const char **)member = arena_copy(rows->arena, read_bytes(handle, at));
 		return 0;
@@ -262,7 +265,8 @@ static int read_column(sqlite3_stmt *handle, int at, const struct column *column
 	return FAIL(err, ERROR_SYSTEM, "column '%s' has no kind", column->name);
 }
 
-static int read_row(const struct statement *statement, struct rows *rows, struct error *err)
+static int read_row(struct sqlite_connection *c, const struct statement *statement,
+                    struct rows *rows, struct error *err)
 {
 	void *item = rows_add(rows);
 	int count = sqlite3_column_count(statement->handle);
@@ -270,6 +274,9 @@ static int read_row(const struct statement *statement, struct rows *rows, struct
 	for (int i = 0; i < count; i++)
 		if (read_column(statement->handle, i, statement->columns[i], rows, item, err) < 0)
 			return -1;
+	for (int i = 0; i < count; i++)
+		if (statement->columns[i]->kind == COLUMN_SECRET)
+			secret_open(c->base.store, rows->arena, statement->columns[i], item);
 	return 0;
 }
 
@@ -279,7 +286,7 @@ static int step_all(struct sqlite_connection *c, const struct query *query,
 	int result, count = 0;
 
 	while ((result = sqlite3_step(statement->handle)) == SQLITE_ROW) {
-		if (read_row(statement, rows, err) < 0)
+		if (read_row(c, statement, rows, err) < 0)
 			return FAIL_CONTEXT(err, "%s", query->name);
 		count++;
 	}
@@ -288,20 +295,37 @@ static int step_all(struct sqlite_connection *c, const struct query *query,
 	return query->gives ? count : sqlite3_changes(c->handle);
 }
 
+/* `scratch`: of what is bound, until the statement has run. */
+static int bind_all(struct sqlite_connection *c, const struct statement *statement,
+                    struct arena *scratch, const void *takes)
+{
+	int parameters = sqlite3_bind_parameter_count(statement->handle), result = SQLITE_OK;
+
+	for (int i = 0; i < parameters && result == SQLITE_OK; i++) {
+		const struct column *column = statement->parameters[i];
+
+		if (column->kind == COLUMN_SECRET)
+			result = bind_text(statement->handle, i + 1,
+			                   secret_close(c->base.store, scratch, column, takes));
+		else
+			result = bind(statement->handle, i + 1, column, takes);
+	}
+	return result;
+}
+
 int sqlite_run(struct connection *base, enum query_name name, const void *takes, struct rows *rows,
                struct error *err)
 {
 	struct sqlite_connection *c = CONTAINER_OF(base, struct sqlite_connection, base);
 	const struct query *query = &store_queries[name];
 	struct statement *statement = &c->statements[name];
-	int parameters, count;
+	AUTO(arena_done) struct arena scratch = {0};
+	int count;
 
 	if (!statement->handle && prepare(c, name, err) < 0)
 		return -1;
-	parameters = sqlite3_bind_parameter_count(statement->handle);
-	for (int i = 0; i < parameters; i++)
-		if (bind(statement->handle, i + 1, statement->parameters[i], takes) != SQLITE_OK)
-			return sqlite_fail(c->handle, query->name, err);
+	if (bind_all(c, statement, &scratch, takes) != SQLITE_OK)
+		return sqlite_fail(c->handle, query->name, err);
 	count = step_all(c, query, statement, rows, err);
 	sqlite3_reset(statement->handle);
 	return count;

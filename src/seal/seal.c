@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "seal/seal.h"
+
+#include <pthread.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "seal/keys.h"
+
+#define PREFIX "\"sealed."
+#define NONCE_SIZE crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
+#define TAG_SIZE crypto_aead_xchacha20poly1305_ietf_ABYTES
+#define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
+
+_Static_assert(KEY_BYTES == crypto_aead_xchacha20poly1305_ietf_KEYBYTES, "the cipher's keys");
+
+struct seal {
+	char *path;
+	pthread_mutex_t mutex; /* over the rest */
+	struct keys *keys;     /* locked in memory, away from dumps */
+};
+
+/* ---- the keys ---- */
+
+int seal_open(const char *path, struct seal **ret, struct error *err)
+{
+	struct seal *s;
+
+	if (sodium_init() < 0)
+		return FAIL(err, ERROR_SYSTEM, "start libsodium");
+	s = calloc(1, sizeof(*s));
+	if (!s || !(s->path = strdup(path)) || !(s->keys = sodium_malloc(sizeof(*s->keys))))
+		abort();
+	pthread_mutex_init(&s->mutex, NULL);
+	if (keys_make(path, s->keys, err) < 0) {
+		seal_close(s);
+		return FAIL_CONTEXT(err, "keys of what is sealed");
+	}
+	*ret = s;
+	return 0;
+}
+
+void seal_close(struct seal *s)
+{
+	if (!s)
+		return;
+	sodium_free(s->keys);
+	pthread_mutex_destroy(&s->mutex);
+	free(s->path);
+	free(s);
+}
+
+static bool has_changed(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino != b->st_ino || a->st_size != b->st_size ||
+	       a->st_mtim.tv_sec != b->st_mtim.tv_sec || a->st_mtim.tv_nsec != b->st_mtim.tv_nsec;
+}
+
+/* With the mutex held. Another server may have added a key. What is known goes on if the file is
+ * away or bad. */
+static void look_again(struct seal *s)
+{
+	struct error err = {0};
+	struct stat now;
+
+	if (stat(s->path, &now) < 0 || !has_changed(&now, &s->keys->seen))
+		return;
+	if (keys_read(s->path, s->keys, &err) < 0)
+		log_warning("the key file has changed and is of no use", FAILURE(&err));
+}
+
+static bool find_key(struct seal *s, const char *name, struct key *ret)
+{
+	const struct key *found = NULL;
+
+	pthread_mutex_lock(&s->mutex);
+	for (unsigned tries = 0; tries < 2 && !found; tries++) {
+		if (tries > 0)
+			look_again(s);
+		for (size_t i = 0; i < s->keys->count && !found; i++)
+			if (strncmp(s->keys->items[i].name, name, KEY_NAME_SIZE) == 0)
+				found = &s->keys->items[i];
+	}
+	if (found)
+		*ret = *found;
+	pthread_mutex_unlock(&s->mutex);
+	return found != NULL;
+}
+
+static struct key current_key(struct seal *s)
+{
+	struct key key;
+
+	pthread_mutex_lock(&s->mutex);
+	look_again(s);
+	key = s->keys->items[0];
+	pthread_mutex_unlock(&s->mutex);
+	return key;
+}
+
+/* What the file has, changed by `change` and written again, by one process at a time. */
+static int change_keys(struct seal *s, void (*change)(struct keys *keys), struct error *err)
+{
+	AUTO_CLOSE int lock_fd = -1;
+	struct keys keys;
+	int result;
+
+	if (keys_lock(s->path, &lock_fd, err) < 0 || keys_read(s->path, &keys, err) < 0)
+		return -1;
+	change(&keys);
+	result = keys_write(s->path, &keys, err);
+	if (result == 0) {
+		pthread_mutex_lock(&s->mutex);
+		*s->keys = keys;
+		pthread_mutex_unlock(&s->mutex);
+	}
+	sodium_memzero(&keys, sizeof(keys));
+	return result;
+}
+
+static void add_key(struct keys *keys)
+{
+	if (keys->count == KEYS_MAX)
+		return;
+	memmove(&keys->items[1], &keys->items[0], keys->count * sizeof(keys->items[0]));
+	key_make(&keys->items[0]);
+	keys->count++;
+}
+
+static void drop_keys(struct keys *keys)
+{
+	if (keys->count > 2)
+		keys->count = 2;
+}
+
+int seal_begin_rotation(struct seal *s, int *ret_fd, struct error *err)
+{
+	return keys_lock_rotation(s->path, ret_fd, err);
+}
+
+int seal_add_key(struct seal *s, struct error *err)
+{
+	char before[KEY_NAME_SIZE + 1];
+	struct key key = current_key(s);
+
+	memcpy(before, key.name, sizeof(before));
+	if (change_keys(s, add_key, err) < 0)
+		return FAIL_CONTEXT(err, "add a key");
+	key = current_key(s);
+	sodium_memzero(key.bytes, sizeof(key.bytes));
+	if (strcmp(before, key.name) != 0)
+		return 0;
+	(void)FAIL(err, ERROR_LIMIT, "the key file has %d keys already", KEYS_MAX);
+	error_hint(err, "earlier rotations did not end: see the log for what they could not open");
+	return -1;
+}
+
+int seal_drop_keys(struct seal *s, struct error *err)
+{
+	return change_keys(s, drop_keys, err) < 0 ? FAIL_CONTEXT(err, "drop old keys") : 0;
+}
+
+/* ---- texts ---- */
+
+bool seal_is_sealed(const char *text)
+{
+	return strncmp(text, PREFIX, strlen(PREFIX)) == 0;
+}
+
+bool seal_is_current(struct seal *s, const char *text)
+{
+	struct key key = current_key(s);
+
+	sodium_memzero(key.bytes, sizeof(key.bytes));
+	return seal_is_sealed(text) && strncmp(text + strlen(PREFIX), key.name, KEY_NAME_SIZE) == 0;
+}
+
+const char *seal_prefix(struct seal *s, struct arena *a)
+{
+	struct key key = current_key(s);
+
+	sodium_memzero(key.bytes, sizeof(key.bytes));
+	return arena_format(a, PREFIX "%s.", key.name);
+}
+
+const char *seal_close_text(struct seal *s, struct arena *a, const char *bound, const char *text)
+{
+	struct key key = current_key(s);
+	size_t size = strlen(text), sealed_size = NONCE_SIZE + size + TAG_SIZE;
+	unsigned char *sealed = arena_alloc(a, sealed_size);
+	size_t room = sodium_base64_encoded_len(sealed_size, BASE64);
+	char *base64 = arena_alloc(a, room);
+
+	randombytes_buf(sealed, NONCE_SIZE);
+	(void)crypto_aead_xchacha20poly1305_ietf_encrypt(
+	        sealed + NONCE_SIZE, NULL, (const unsigned char *)text, size,
+	        (const unsigned char *)bound, strlen(bound), NULL, sealed, key.bytes);
+	sodium_memzero(key.bytes, sizeof(key.bytes));
+	(void)sodium_bin2base64(base64, room, sealed, sealed_size, BASE64);
+	return arena_format(a, PREFIX "%s.%s\"", key.name, base64);
+}
+
+/* The bytes after the key's name. */
+static int decode(struct arena *a, const char *sealed, unsigned char **ret, size_t *ret_size)
+{
+	size_t before = strlen(PREFIX) + KEY_NAME_SIZE + 1, size = strlen(sealed);
+	const char *base64 = sealed + before, *end;
+
+	if (size < before + 1 || sealed[before - 1] != '.' || sealed[size - 1] != '"')
+		return -1;
+	*ret = arena_alloc(a, size);
+	if (sodium_base642bin(*ret, size, base64, size - before - 1, NULL, ret_size, &end, BASE64) <
+	            0 ||
+	    end != sealed + size - 1 || *ret_size < NONCE_SIZE + TAG_SIZE)
+		return -1;
+	return 0;
+}
+
+int seal_open_text(struct seal *s, struct arena *a, const char *bound, const char *sealed,
+                   const char **ret, struct error *err)
+{
+	unsigned char *bytes;
+	struct key key;
+	size_t size;
+	char *text;
+	int result;
+
+	if (!seal_is_sealed(sealed) || decode(a, sealed, &bytes, &size) < 0)
+		return FAIL(err, ERROR_SYSTEM, "a sealed text was changed");
+	if (!find_key(s, sealed + strlen(PREFIX), &key)) {
+		(void)FAIL(err, ERROR_UNAVAILABLE, "sealed with the key '%.*s', which is not known",
+		           KEY_NAME_SIZE, sealed + strlen(PREFIX));
+		error_hint(err, "servers that share a database share the file of secret_key_file");
+		return -1;
+	}
+	text = arena_alloc(a, size - NONCE_SIZE - TAG_SIZE + 1);
+	result = crypto_aead_xchacha20poly1305_ietf_decrypt(
+	        (unsigned char *)text, NULL, NULL, bytes + NONCE_SIZE, size - NONCE_SIZE,
+	        (const unsigned char *)bound, strlen(bound), bytes, key.bytes);
+	sodium_memzero(key.bytes, sizeof(key.bytes));
+	if (result < 0)
+		return FAIL(err, ERROR_SYSTEM, "a sealed text was changed, or moved from its row");
+	*ret = text;
+	return 0;
+}

@@ -1,0 +1,26 @@
+-- Values that rest encrypted, as they are: those that are neither empty nor under the key in use.
+
+-- name: sandbox_secrets
+-- takes: secret_page
+-- gives: secret_row
+SELECT id, env_json AS text FROM sandboxes
+WHERE id > :id AND env_json <> '{}' AND env_json NOT LIKE :pattern
+ORDER BY id
+LIMIT :limit;
+
+-- What was changed meanwhile is under the key in use already.
+-- name: sandbox_secret_swap
+-- takes: secret_swap
+UPDATE sandboxes SET env_json = :text WHERE id = :id AND env_json = :old;
+
+-- name: template_secrets
+-- takes: secret_page
+-- gives: secret_row
+SELECT id, env_json AS text FROM templates
+WHERE id > :id AND env_json <> '{}' AND env_json NOT LIKE :pattern
+ORDER BY id
+LIMIT :limit;
+
+-- name: template_secret_swap
+-- takes: secret_swap
+UPDATE templates SET env_json = :text WHERE id = :id AND env_json = :old;

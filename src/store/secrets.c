@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/secrets.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/fault.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "seal/seal.h"
+#include "store/driver.h"
+
+/* A value has up to 128 KiB. */
+#define PAGE_SIZE 50
+
+void store_seal(struct store *s, struct seal *seal)
+{
+	s->seal = seal;
+}
+
+bool store_secret_is_open(const char *text)
+{
+	return !seal_is_sealed(text);
+}
+
+/* ---- in a record ---- */
+
+static const char *bound_of(struct arena *a, const struct column *column, const char *id)
+{
+	return arena_format(a, "%s:%s", column->binds, id);
+}
+
+static const char *owner_of(const struct column *column, const void *record)
+{
+	return *(const char *const *)(const void *)((const char *)record + column->owner);
+}
+
+const char *secret_close(const struct store *s, struct arena *a, const struct column *column,
+                         const void *record)
+{
+	const char *text =
+	        *(const char *const *)(const void *)((const char *)record + column->offset);
+
+	if (!text)
+		return "";
+	/* One that was read sealed is written as it was. */
+	if (!s->seal || !*text || strcmp(text, "{}") == 0 || seal_is_sealed(text))
+		return text;
+	return seal_close_text(s->seal, a, bound_of(a, column, owner_of(column, record)), text);
+}
+
+void secret_open(const struct store *s, struct arena *a, const struct column *column, void *record)
+{
+	const char **text = (const char **)(void *)((char *)record + column->offset);
+	struct error err = {0};
+
+	if (!s->seal || !seal_is_sealed(*text))
+		return;
+	if (seal_open_text(s->seal, a, bound_of(a, column, owner_of(column, record)), *text, text,
+	                   &err) < 0)
+		log_debug("a value stays sealed", TEXT("of", owner_of(column, record)),
+		          FAILURE(&err));
+}
+
+/* ---- all of them ---- */
+
+/* Where there are any. */
+static const struct drawer {
+	enum query_name list, swap;
+	const struct column *shape;
+	const char *name;
+} drawers[] = {
+        {QUERY_SANDBOX_SECRETS, QUERY_SANDBOX_SECRET_SWAP, columns_of_sandbox_record, "env_json"},
+        {QUERY_TEMPLATE_SECRETS, QUERY_TEMPLATE_SECRET_SWAP, columns_of_template_record,
+         "env_json"},
+};
+
+struct page {
+	const struct drawer *drawer;
+	const struct column *column;
+	struct arena *arena;
+	struct secret_swap *swaps;
+	size_t count;
+};
+
+static int run_page(struct connection *c, void *context, struct error *err)
+{
+	const struct page *page = context;
+
+	for (size_t i = 0; i < page->count; i++)
+		if (query_run(c, page->drawer->swap, &page->swaps[i], NULL, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* False when it cannot be opened. */
+static bool reseal(struct store *s, const struct page *page, const struct secret_row *row,
+                   struct secret_swap *ret)
+{
+	const char *bound = bound_of(page->arena, page->column, row->id), *text = row->text;
+	struct error err = {0};
+
+	if (seal_is_sealed(text) &&
+	    seal_open_text(s->seal, page->arena, bound, text, &text, &err) < 0) {
+		log_warning("a value stays sealed", TEXT("of", bound), FAILURE(&err));
+		return false;
+	}
+	*ret = (struct secret_swap){
+	        .id = row->id,
+	        .old = row->text,
+	        .text = seal_close_text(s->seal, page->arena, bound, text),
+	};
+	return true;
+}
+
+struct counts {
+	uint64_t resealed, shut;
+};
+
+/* Returns the number of rows; *after becomes the last one's id. */
+static int reseal_page(struct store *s, struct page *page, struct secret_page *after,
+                       struct counts *counts, struct error *err)
+{
+	struct rows rows = {.arena = page->arena, .size = sizeof(struct secret_row)};
+	const struct secret_row *found;
+
+	after->pattern = arena_format(page->arena, "%s%%", seal_prefix(s->seal, page->arena));
+	if (store_read_query(s, page->drawer->list, after, &rows, err) < 0)
+		return -1;
+	found = rows.items;
+	page->swaps = ARENA_ARRAY(page->arena, struct secret_swap, rows.count + 1);
+	page->count = 0;
+	for (size_t i = 0; i < rows.count; i++) {
+		if (reseal(s, page, &found[i], &page->swaps[page->count]))
+			page->count++;
+		after->id = found[i].id;
+	}
+	if (page->count > 0 &&
+	    store_change(s, &(struct transaction){.run = run_page, .context = page}, err) < 0)
+		return -1;
+	counts->resealed += page->count;
+	counts->shut += rows.count - page->count;
+	if (page->count > 0)
+		fault_point("api", "rotate-page");
+	return (int)rows.count;
+}
+
+static int reseal_drawer(struct store *s, const struct drawer *drawer, struct counts *counts,
+                         struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0}, ids = {0};
+	struct secret_page after = {.id = "", .limit = PAGE_SIZE};
+	const struct column *column = drawer->shape;
+	int count = PAGE_SIZE;
+
+	while (strcmp(column->name, drawer->name) != 0)
+		column++;
+	while (count == PAGE_SIZE) {
+		struct page page = {.drawer = drawer, .column = column, .arena = &arena};
+
+		count = reseal_page(s, &page, &after, counts, err);
+		after.id = arena_text(&ids, after.id);
+		arena_reset(&arena);
+	}
+	return count < 0 ? -1 : 0;
+}
+
+int store_secrets_reseal(struct store *s, uint64_t *ret_resealed, uint64_t *ret_shut,
+                         struct error *err)
+{
+	struct counts counts = {0};
+
+	for (size_t i = 0; s->seal && i < COUNT_OF(drawers); i++)
+		if (reseal_drawer(s, &drawers[i], &counts, err) < 0)
+			return FAIL_CONTEXT(err, "seal values");
+	*ret_resealed = counts.resealed;
+	*ret_shut = counts.shut;
+	return 0;
+}
+
+/* None may be left that only a key which is to be dropped could open. */
+static int reseal_all(struct store *s, uint64_t *ret_resealed, struct error *err)
+{
+	uint64_t shut;
+
+	if (store_secrets_reseal(s, ret_resealed, &shut, err) < 0)
+		return -1;
+	if (shut == 0)
+		return 0;
+	(void)FAIL(err, ERROR_UNAVAILABLE, "%" PRIu64 " values are sealed with keys not known here",
+	           shut);
+	error_hint(err,
+	           "add their keys to the key file; all others are done, and no key was dropped");
+	return -1;
+}
+
+static int rotate(struct store *s, uint64_t *ret_resealed, struct error *err)
+{
+	uint64_t before;
+
+	/* First what an earlier one has left, so that keys do not pile up. */
+	if (reseal_all(s, &before, err) < 0 || seal_drop_keys(s->seal, err) < 0 ||
+	    seal_add_key(s->seal, err) < 0)
+		return -1;
+	fault_point("api", "rotate-key-added");
+	if (reseal_all(s, ret_resealed, err) < 0)
+		return -1;
+	fault_point("api", "rotate-resealed");
+	return seal_drop_keys(s->seal, err);
+}
+
+int store_secrets_rotate(struct store *s, uint64_t *ret_resealed, struct error *err)
+{
+	AUTO_CLOSE int rotation_fd = -1;
+
+	if (!s->seal)
+		return FAIL(err, ERROR_UNSUPPORTED, "this store seals nothing");
+	if (seal_begin_rotation(s->seal, &rotation_fd, err) < 0 || rotate(s, ret_resealed, err) < 0)
+		return FAIL_CONTEXT(err, "rotate");
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/secrets.h — values that the database holds encrypted: environments of sandboxes and of
+ * templates. Part of store.h.
+ *
+ * They are sealed when they are written and opened when they are read, so that records have them in
+ * plain; an empty one is neither. One that cannot be opened, as its key is not known, stays sealed
+ * in its record, and who uses it asks. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct seal;
+struct store;
+
+/* Before the store is used; `seal` outlives it. Without, values are stored in plain. */
+void store_seal(struct store *s, struct seal *seal);
+bool store_secret_is_open(const char *text);
+/* Brings all that is plain or under an older key under the one in use. *ret_shut: how many could
+ * not be opened, and are as they were. */
+MUST_CHECK int store_secrets_reseal(struct store *s, uint64_t *ret_resealed, uint64_t *ret_shut,
+                                    struct error *err);
+/* Under a new key; older ones are forgotten afterwards, but for the last. What is killed half-way
+ * has lost nothing, and is finished by the next reseal. */
+MUST_CHECK int store_secrets_rotate(struct store *s, uint64_t *ret_resealed, struct error *err);

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values that rest encrypted: on every store. */
+#include "each_store.h"
+
+#include "seal/seal.h"
+#include "store/driver.h"
+#include "store/secrets.h"
+
+#define ENV "{\"TOKEN\":\"hunter2\"}"
+
+static char key_folder[64], key_file[96];
+
+static struct seal *open_seal(void)
+{
+	struct error err = {0};
+	struct seal *seal = NULL;
+
+	assert_done(seal_open(key_file, &seal, &err));
+	return seal;
+}
+
+static struct id insert_with(struct store *s, const char *env_json)
+{
+	struct error err = {0};
+	struct id id = id_new();
+	struct sandbox_record r = sample_sandbox(id.text, id.text);
+
+	r.env_json = env_json;
+	assert_done(store_sandbox_insert(s, &r, 0, &err));
+	return id;
+}
+
+/* As it is in the database. */
+static const char *resting(struct store *s, struct arena *a, const char *id)
+{
+	struct seal *seal = s->seal;
+	struct sandbox_record r;
+	struct error err = {0};
+
+	store_seal(s, NULL);
+	assert_done(store_sandbox_find(s, a, NULL, id, &r, &err));
+	store_seal(s, seal);
+	return r.env_json;
+}
+
+static const char *read_env(struct store *s, struct arena *a, const char *id)
+{
+	struct sandbox_record r;
+	struct error err = {0};
+
+	assert_done(store_sandbox_find(s, a, NULL, id, &r, &err));
+	return r.env_json;
+}
+
+static void an_environment_rests_sealed_and_is_read_in_plain(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct store *s = *state;
+	struct seal *seal = open_seal();
+	struct error err = {0};
+	struct sandbox_filter filter = {.state = -1, .limit = 10};
+	struct sandbox_list list;
+	struct sandbox_record moved;
+	struct id id;
+
+	store_seal(s, seal);
+	id = insert_with(s, ENV);
+	assert_true(seal_is_sealed(resting(s, &a, id.text)));
+	assert_null(strstr(resting(s, &a, id.text), "hunter2"));
+	assert_string_equal(read_env(s, &a, id.text), ENV);
+	assert_done(store_sandbox_list(s, &a, &filter, &list, &err));
+	assert_string_equal(list.items[0].env_json, ENV);
+	struct sandbox_move move = sample_move(id.text, SANDBOX_PENDING, SANDBOX_CREATING);
+	assert_done(store_sandbox_move_read(s, &a, &move, &moved, &err));
+	assert_string_equal(moved.env_json, ENV);
+	seal_close(seal);
+}
+
+static void an_empty_environment_is_not_sealed(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct store *s = *state;
+	struct seal *seal = open_seal();
+
+	store_seal(s, seal);
+	assert_string_equal(resting(s, &a, insert_with(s, "{}").text), "{}");
+	assert_string_equal(resting(s, &a, insert_with(s, NULL).text), "{}");
+	seal_close(seal);
+}
+
+static void a_template_s_environment_rests_sealed(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct store *s = *state;
+	struct seal *seal = open_seal();
+	struct error err = {0};
+	struct template_record t = sample_template("tttttttttttttttttttt", PROJECT, "mine");
+
+	store_seal(s, seal);
+	t.env_json = ENV;
+	assert_done(store_template_insert(s, &t, &err));
+	assert_done(store_template_find(s, &a, PROJECT, "mine", &t, &err));
+	assert_string_equal(t.env_json, ENV);
+	t.env_json = "{\"OTHER\":\"2\"}";
+	assert_done(store_template_update(s, &t, &err));
+	store_seal(s, NULL);
+	assert_done(store_template_find(s, &a, PROJECT, "mine", &t, &err));
+	assert_true(seal_is_sealed(t.env_json));
+	seal_close(seal);
+}
+
+static void a_value_of_an_unknown_key_stays_sealed_and_is_kept_as_it_is(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct store *s = *state;
+	struct seal *seal = open_seal();
+	struct error err = {0};
+	struct template_record t = sample_template("tttttttttttttttttttt", PROJECT, "mine");
+	uint64_t resealed, shut;
+	const char *before;
+
+	store_seal(s, seal);
+	t.env_json = ENV;
+	assert_done(store_template_insert(s, &t, &err));
+	seal_close(seal);
+	assert_int_equal(unlink(key_file), 0);
+	seal = open_seal(); /* another key */
+	store_seal(s, seal);
+	assert_done(store_template_find(s, &a, PROJECT, "mine", &t, &err));
+	assert_false(store_secret_is_open(t.env_json));
+	before = t.env_json;
+	assert_done(store_template_update(s, &t, &err));
+	assert_done(store_template_find(s, &a, PROJECT, "mine", &t, &err));
+	assert_string_equal(t.env_json, before);
+	assert_done(store_secrets_reseal(s, &resealed, &shut, &err));
+	assert_int_equal(shut, 1);
+	assert_refused(store_secrets_rotate(s, &resealed, &err), ERROR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "1 values"));
+	assert_done(store_template_find(s, &a, PROJECT, "mine", &t, &err));
+	assert_string_equal(t.env_json, before);
+	seal_close(seal);
+}
+
+#define MANY 120
+
+static void plain_rows_of_earlier_versions_are_sealed(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct store *s = *state;
+	struct seal *seal = open_seal();
+	struct error err = {0};
+	struct id ids[MANY];
+	uint64_t resealed, shut;
+
+	for (unsigned i = 0; i < MANY; i++)
+		ids[i] = insert_with(s, ENV);
+	(void)insert_with(s, "{}");
+	store_seal(s, seal);
+	assert_string_equal(read_env(s, &a, ids[0].text), ENV);
+	assert_done(store_secrets_reseal(s, &resealed, &shut, &err));
+	/* The sample template has one, too. */
+	assert_int_equal(resealed, MANY + 1);
+	assert_int_equal(shut, 0);
+	for (unsigned i = 0; i < MANY; i++) {
+		assert_true(seal_is_current(seal, resting(s, &a, ids[i].text)));
+		assert_string_equal(read_env(s, &a, ids[i].text), ENV);
+	}
+	assert_done(store_secrets_reseal(s, &resealed, &shut, &err));
+	assert_int_equal(resealed, 0);
+	seal_close(seal);
+}
+
+static void a_rotation_brings_all_under_a_new_key(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct store *s = *state;
+	struct seal *seal = open_seal();
+	struct error err = {0};
+	struct id ids[MANY];
+	uint64_t resealed;
+
+	store_seal(s, seal);
+	for (unsigned i = 0; i < MANY; i++)
+		ids[i] = insert_with(s, ENV);
+	/* More often than there is room for keys: old ones go. */
+	for (unsigned round = 0; round < 10; round++) {
+		const char *before = resting(s, &a, ids[0].text);
+
+		assert_done(store_secrets_rotate(s, &resealed, &err));
+		assert_int_equal(resealed, MANY + 1);
+		assert_false(seal_is_current(seal, before));
+		assert_true(seal_is_current(seal, resting(s, &a, ids[0].text)));
+	}
+	/* The file opens everything for a server that starts now. */
+	seal_close(seal);
+	seal = open_seal();
+	store_seal(s, seal);
+	for (unsigned i = 0; i < MANY; i++)
+		assert_string_equal(read_env(s, &a, ids[i].text), ENV);
+	seal_close(seal);
+}
+
+static void a_rotation_without_keys_is_refused(void **state)
+{
+	struct store *s = *state;
+	struct error err = {0};
+	uint64_t resealed;
+
+	assert_refused(store_secrets_rotate(s, &resealed, &err), ERROR_UNSUPPORTED);
+}
+
+static int keyed_set_up(void **state)
+{
+	snprintf(key_folder, sizeof(key_folder), "/tmp/atoll-keys-XXXXXX");
+	assert_non_null(mkdtemp(key_folder));
+	snprintf(key_file, sizeof(key_file), "%s/secret.key", key_folder);
+	return each_set_up(state);
+}
+
+static int keyed_tear_down(void **state)
+{
+	static const char *const ends[] = {"", ".lock", ".rotating"};
+	char name[128];
+
+	((struct store *)*state)->seal = NULL;
+	for (size_t i = 0; i < COUNT_OF(ends); i++) {
+		snprintf(name, sizeof(name), "%s%s", key_file, ends[i]);
+		unlink(name);
+	}
+	assert_int_equal(rmdir(key_folder), 0);
+	return each_tear_down(state);
+}
+
+#define KEYED(name) cmocka_unit_test_setup_teardown(name, keyed_set_up, keyed_tear_down)
+
+static const struct CMUnitTest tests[] = {
+        KEYED(an_environment_rests_sealed_and_is_read_in_plain),
+        KEYED(an_empty_environment_is_not_sealed),
+        KEYED(a_template_s_environment_rests_sealed),
+        KEYED(a_value_of_an_unknown_key_stays_sealed_and_is_kept_as_it_is),
+        KEYED(plain_rows_of_earlier_versions_are_sealed),
+        KEYED(a_rotation_brings_all_under_a_new_key),
+        KEYED(a_rotation_without_keys_is_refused),
+};
+
+int main(void)
+{
+	return each_store_run(tests, COUNT_OF(tests));
+}
