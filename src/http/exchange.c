@@ -113,8 +113,8 @@ static enum http_fault check_route(struct http_exchange *ex, struct router_match
 		return FAULT_METHOD;
 	}
 	ex->request.route = route;
-	ex->request.deadline =
-	        deadline_in((route->flags & ROUTE_SLOW) ? SLOW_DEADLINE_MS : FAST_DEADLINE_MS);
+	ex->request.deadline = deadline_in(
+	        (route->flags & (ROUTE_SLOW | ROUTE_QUICK)) ? SLOW_DEADLINE_MS : FAST_DEADLINE_MS);
 	if (ex->head.content_length > 0 &&
 	    (uint64_t)ex->head.content_length > exchange_body_max(ex))
 		return FAULT_BODY_SIZE;
@@ -236,23 +236,18 @@ void exchange_handle(struct http_exchange *ex)
 /* A body that takes long to parse would keep the loop from everybody else. */
 #define TRY_BODY_MAX ((size_t)16 * 1024)
 
-bool exchange_try(struct http_exchange *ex)
+/* What was deferred leaves nothing behind; only the caller is let in once. */
+static bool run_or_defer(struct http_exchange *ex)
 {
 	struct request *rq = &ex->request;
-	int64_t deadline = rq->deadline;
 	struct error err = {0};
 
-	if (ex->body.size > TRY_BODY_MAX)
-		return false;
 	log_request_set(rq->id);
 	rq->body = buf_span(&ex->body);
-	rq->is_tried = true;
-	rq->deadline = deadline_in(0);
+	rq->is_deferred = false;
 	if (run_handler(ex, &err) < 0 && !rq->is_deferred)
 		exchange_fail(ex, &err);
 	log_request_set(NULL);
-	rq->is_tried = false;
-	rq->deadline = deadline;
 	if (!rq->is_deferred)
 		return true;
 	assert(!ex->reply.has_relay && !ex->reply.status);
@@ -261,12 +256,46 @@ bool exchange_try(struct http_exchange *ex)
 	return false;
 }
 
+bool exchange_try(struct http_exchange *ex)
+{
+	struct request *rq = &ex->request;
+	int64_t deadline = rq->deadline;
+	bool is_done;
+
+	if (ex->body.size > TRY_BODY_MAX)
+		return false;
+	rq->is_tried = true;
+	rq->deadline = deadline_in(0);
+	is_done = run_or_defer(ex);
+	rq->is_tried = false;
+	rq->deadline = deadline;
+	return is_done;
+}
+
+bool exchange_try_quick(struct http_exchange *ex)
+{
+	bool is_done;
+
+	ex->request.is_quick = true;
+	is_done = run_or_defer(ex);
+	ex->request.is_quick = false;
+	return is_done;
+}
+
 int request_may_block(struct request *rq, struct error *err)
 {
 	if (!rq->is_tried)
 		return 0;
 	rq->is_deferred = true;
 	return FAIL(err, ERROR_UNAVAILABLE, "a worker has to do this");
+}
+
+int request_may_wait(struct request *rq, struct error *err)
+{
+	if (!rq->is_quick)
+		return request_may_block(rq, err);
+	rq->is_deferred = true;
+	return FAIL(err, ERROR_UNAVAILABLE, "a worker of the slow lane has to do this");
 }
 
 static void fail_as(struct http_exchange *ex, int status, const struct error_body *body)

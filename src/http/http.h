@@ -57,7 +57,8 @@ struct request {
 	void *context;                  /* server_options.context */
 	const char *peer;               /* "127.0.0.1:5000" or "unix" */
 	int64_t deadline;               /* of the handler, monotonic ms: 60 s, slow 15 min */
-	bool is_tried, is_deferred;     /* the server's own, for request_may_block */
+	bool is_tried, is_quick;        /* the server's own, for request_may_block and _wait */
+	bool is_deferred;               /* the same */
 	struct http_exchange *exchange; /* the server's own */
 };
 
@@ -71,6 +72,9 @@ const char *request_param(const struct request *rq, const char *name);
  * once more on a worker: so what is done before this must not count. rq->deadline is over there,
  * for calls that wait no longer than it. */
 MUST_CHECK int request_may_block(struct request *rq, struct error *err);
+/* The same for handlers of ROUTE_QUICK rows, before what may take longer than a look into the
+ * store: on the fast lane of the workers it fails, and all is done once more on the slow one. */
+MUST_CHECK int request_may_wait(struct request *rq, struct error *err);
 /* Length of a body, -1 when it is chunked, 0 when there is none. */
 int64_t request_body_size(const struct request *rq);
 
@@ -88,6 +92,7 @@ enum route_flag {
 	ROUTE_RAW_BODY = 1 << 5,    /* any content type; rq->body as it came */
 	ROUTE_HIDDEN = 1 << 6,      /* not in the OpenAPI document */
 	ROUTE_TRY = 1 << 7,         /* on the loop thread until request_may_block, see there */
+	ROUTE_QUICK = 1 << 8,       /* on the fast lane until request_may_wait, see there */
 };
 
 /* One row is everything that is known about an operation; the OpenAPI document comes from it. */

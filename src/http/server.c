@@ -54,6 +54,25 @@ void server_exchange_done(struct server *server, struct http_exchange *ex, int s
 
 /* ---- to the workers and back ---- */
 
+/* False when the slow lane will run it once more. */
+static bool run_quickly(struct http_exchange *ex)
+{
+	bool is_quick = (ex->request.route->flags & ROUTE_QUICK) && ex->task.lane == WORKER_FAST;
+	struct error err = {0};
+
+	if (!is_quick) {
+		exchange_handle(ex);
+		return true;
+	}
+	if (exchange_try_quick(ex))
+		return true;
+	ex->task.lane = WORKER_SLOW;
+	if (worker_submit(ex->server->options.workers, &ex->task, &err) == 0)
+		return false;
+	exchange_fail(ex, &err);
+	return true;
+}
+
 /* An eventfd of its own rather than loop_post: server_close can then take back what is finished
  * but not delivered, whether or not the loop will ever run again. */
 static void run_on_worker(struct worker_task *task)
@@ -62,7 +81,8 @@ static void run_on_worker(struct worker_task *task)
 	struct server *server = ex->server;
 	const uint64_t one = 1;
 
-	exchange_handle(ex);
+	if (!run_quickly(ex))
+		return;
 	pthread_mutex_lock(&server->mutex);
 	if (!server->finished && write(server->finished_fd, &one, sizeof(one)) < 0)
 		abort(); /* an eventfd takes 2^64 - 2 of these */

@@ -64,10 +64,23 @@ static int authorize(struct request *rq, UNUSED const struct route *route, struc
 	return 0;
 }
 
+/* Which thread it is cannot tell the lanes apart: how often it was called does. */
+static int wait_long(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	atomic_fetch_add(&calls, 1);
+	reply_header(reply, "X-Once", "once");
+	if (request_may_wait(rq, err) < 0)
+		return -1;
+	return answer_where(rq, body, reply, err);
+}
+
 static const struct route routes[] = {
         {HTTP_GET, "/loop", .flags = ROUTE_PUBLIC | ROUTE_INLINE, .handle = note_loop},
         {HTTP_POST, "/quick", .flags = ROUTE_TRY | ROUTE_RAW_BODY, .handle = answer_where},
         {HTTP_POST, "/blocks", .flags = ROUTE_TRY | ROUTE_RAW_BODY, .handle = block},
+        {HTTP_POST, "/quick-lane", .flags = ROUTE_QUICK | ROUTE_RAW_BODY, .handle = answer_where},
+        {HTTP_POST, "/waits", .flags = ROUTE_QUICK | ROUTE_RAW_BODY, .handle = wait_long},
+        {HTTP_POST, "/waits-slowly", .flags = ROUTE_SLOW | ROUTE_RAW_BODY, .handle = wait_long},
         {HTTP_POST, "/refused", .flags = ROUTE_TRY | ROUTE_RAW_BODY, .handle = refuse},
         {0},
 };
@@ -116,6 +129,14 @@ TEST(what_would_block_is_done_again_on_a_worker_with_time)
 	assert_false(answer_has(&answer, "X-Once: loop"));
 }
 
+TEST(what_would_take_long_is_done_again_on_the_slow_lane)
+{
+	ask("/quick-lane", 3, &(struct expected){200, "worker 1", 1});
+	ask("/waits", 3, &(struct expected){200, "worker 1", 3});
+	assert_true(answer_has(&answer, "X-Once: once"));
+	ask("/waits-slowly", 3, &(struct expected){200, "worker 1", 2});
+}
+
 TEST(a_failure_that_nothing_blocked_is_the_answer)
 {
 	ask("/refused", 3, &(struct expected){409, "loop", 1});
@@ -137,6 +158,7 @@ int main(void)
 {
 	return RUN(CASE(what_does_not_block_is_done_on_the_loop_with_no_time_to_wait),
 	           CASE(what_would_block_is_done_again_on_a_worker_with_time),
+	           CASE(what_would_take_long_is_done_again_on_the_slow_lane),
 	           CASE(a_failure_that_nothing_blocked_is_the_answer),
 	           CASE(a_long_body_is_a_workers),
 	           CASE(a_caller_who_has_to_be_looked_up_is_let_in_once_and_on_a_worker));
