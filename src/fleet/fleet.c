@@ -22,6 +22,8 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	f->node = options->node ? options->node : "";
 	cache_init(&f->cache);
 	template_cache_init(&f->templates);
+	/* Waiting is slow work, which has half of the workers: it may have half of those. */
+	lease_desk_init(&f->leases, 1 + (unsigned)f->config->workers / 4);
 	pthread_mutex_init(&f->ended_mutex, NULL);
 	*ret = f;
 	return 0;
@@ -38,6 +40,7 @@ void fleet_close(struct fleet *fleet)
 		free(ended);
 	}
 	pthread_mutex_destroy(&fleet->ended_mutex);
+	lease_desk_done(&fleet->leases);
 	template_cache_done(&fleet->templates);
 	cache_done(&fleet->cache);
 	free(fleet);

@@ -46,6 +46,7 @@ void fleet_on_ended(struct fleet *fleet, const char *id, enum sandbox_reason rea
 
 struct fleet_create {
 	const char *project_id;
+	const char *id;       /* a new one; NULL = generated */
 	const char *name;     /* NULL = generated */
 	const char *template; /* NULL = config's default_template */
 	const char *region;

@@ -5,14 +5,14 @@
  * start, stop, delete. pause.c: pause, resume, keep. hook.c: what a sandbox runs of its own at
  * these moments. entrypoint.c: what a template starts. recover.c: what to do about a row when the
  * provider tells another story. tick.c: what time does. templates.c, defaults.c, cache.h: what
- * those need. act.c: one thread's work on one sandbox. */
+ * those need. act.c: one thread's work on one sandbox. lease_parts.h: leases. */
 #pragma once
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "fleet/cache.h"
 #include "fleet/fleet.h"
+#include "fleet/lease_desk.h"
 
 /* One call of the provider; building a template takes minutes. */
 #define CALL_TIMEOUT_MS 60000
@@ -43,6 +43,7 @@ struct fleet {
 	const char *node;
 	struct cache cache;
 	struct template_cache templates;
+	struct lease_desk leases;
 	pthread_mutex_t ended_mutex;
 	struct ended *ended; /* newest first */
 	atomic_bool is_ticking;

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
-#include "fleet/parts.h"
+#include "fleet/lease_parts.h"
 #include "store/accounts.h"
 
 #define PAGE_SIZE 100
@@ -63,7 +63,10 @@ static int end_templates(struct fleet *f, const char *id, struct error *err)
 
 static int finish(struct fleet *f, const char *id, struct error *err)
 {
-	if (end_sandboxes(f, id, err) < 0 || end_templates(f, id, err) < 0)
+	const struct lease_ref leases = {id, ""};
+	uint64_t count;
+
+	if (fleet_lease_delete_all(f, &leases, &count, err) < 0 || end_sandboxes(f, id, err) < 0 || end_templates(f, id, err) < 0)
 		return FAIL_CONTEXT(err, "delete project '%s'", id);
 	fault_point("api", "project-emptied");
 	return store_project_remove(f->store, id, err);

@@ -144,7 +144,7 @@ int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struc
 	lifetime_max_ms = given_or(project.lifetime_max_ms, f->config->lifetime_max_ms);
 	draft->sandboxes_max = (unsigned)given_or(project.sandboxes_max, f->config->sandboxes_max);
 	draft->record = (struct sandbox_record){
-	        .id = arena_text(a, id.text),
+	        .id = arena_text(a, request->id ? request->id : id.text),
 	        .project_id = project.id,
 	        .name = request->name,
 	        .template_id = t->id,

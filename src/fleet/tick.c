@@ -199,7 +199,7 @@ static int tick(struct fleet *f, struct error *err)
 	int64_t now = clock_monotonic_ms();
 
 	ended_settle(f);
-	if (each_sandbox(f, look_at, NULL, err) < 0)
+	if (each_sandbox(f, look_at, NULL, err) < 0 || leases_settle(f, err) < 0)
 		return -1;
 	if (now - f->swept_at >= SWEEP_EVERY_MS) {
 		f->swept_at = now;

@@ -38,6 +38,7 @@ enum {
 	sandbox_reason_words = SANDBOX_REASON_COUNT,
 	sandbox_network_words = SANDBOX_NETWORK_INTERNET + 1,
 	template_state_words = TEMPLATE_FAILED + 1,
+	lease_status_words = LEASE_STATUS_COUNT,
 	delivery_state_words = DELIVERY_STATE_COUNT,
 };
 
@@ -54,6 +55,11 @@ static const char *sandbox_reason_word(unsigned value)
 static const char *sandbox_network_word(unsigned value)
 {
 	return value == SANDBOX_NETWORK_INTERNET ? "internet" : "blocked";
+}
+
+static const char *lease_status_word(unsigned value)
+{
+	return lease_status_name((enum lease_status)value);
 }
 
 static const char *template_state_word(unsigned value)
@@ -443,5 +449,43 @@ const struct column columns_of_config_change[] = {
         COLUMN_(COLUMN_TEXT, config_change, record.env_json, const char *, "env_json"),
         COLUMN_(COLUMN_WHOLE, config_change, record.updated_at, int64_t, "updated_at"),
         WHOLE_OF(config_change, seen_at),
+        END,
+};
+
+const struct column columns_of_lease_record[] = {
+        TEXT_OF(lease_record, project_id),
+        TEXT_OF(lease_record, key),
+        TEXT_OF(lease_record, sandbox_id),
+        CHOICE_OF(lease_record, status, lease_status),
+        WHOLE_OF(lease_record, lock_version),
+        WHOLE_OF(lease_record, epoch),
+        WHOLE_OF(lease_record, creating_since),
+        WHOLE_OF(lease_record, created_at),
+        WHOLE_OF(lease_record, last_activity_at),
+        WHOLE_OF(lease_record, usage_ms),
+        WHOLE_OF(lease_record, active_since),
+        WHOLE_OF(lease_record, keep_until),
+        CHOICE_OF(lease_record, actual, sandbox_state),
+        TEXT_OF(lease_record, provider),
+        TEXT_OF(lease_record, node),
+        WHOLE_OF(lease_record, sandbox_activity_at),
+        END,
+};
+
+const struct column columns_of_lease_page[] = {
+        TEXT_OF(lease_page, project_id),
+        TEXT_OF(lease_page, prefix),
+        TEXT_OF(lease_page, after),
+        WHOLE_OF(lease_page, limit),
+        END,
+};
+
+const struct column columns_of_lease_stray[] = {
+        TEXT_OF(lease_stray, sandbox_id),
+        TEXT_OF(lease_stray, project_id),
+        TEXT_OF(lease_stray, provider),
+        TEXT_OF(lease_stray, node),
+        CHOICE_OF(lease_stray, actual, sandbox_state),
+        WHOLE_OF(lease_stray, claimed_at),
         END,
 };

@@ -14,6 +14,7 @@
 #include "base/span.h"
 #include "store/accounts.h"
 #include "store/events.h"
+#include "store/leases.h"
 #include "store/store.h"
 #include "store/webhooks.h"
 
@@ -117,7 +118,13 @@ struct config_change {
 
 extern const struct column columns_of_secret_row[], columns_of_secret_page[],
         columns_of_secret_swap[];
-extern const struct column columns_of_project_record[], columns_of_key_record[],
+struct lease_page {
+	const char *project_id, *prefix, *after;
+	int64_t limit;
+};
+
+extern const struct column columns_of_project_record[], columns_of_lease_record[],
+        columns_of_lease_page[], columns_of_lease_stray[], columns_of_key_record[],
         columns_of_template_record[], columns_of_sandbox_record[], columns_of_event_record[],
         columns_of_session_record[], columns_of_lookup[], columns_of_tally[], columns_of_touch[],
         columns_of_template_seen[], columns_of_template_move[], columns_of_sandbox_seen[],

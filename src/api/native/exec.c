@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/instances/:id/exec and /code — commands and blocks of code. */
+#include "api/native/exec.h"
+
 #include "api/command.h"
 #include "api/tables.h"
 
@@ -14,7 +16,7 @@ static const struct json_member exec_query_members[] = {
                          .about = "result, sse, ndjson or text; else by Accept"),
         JSON_END,
 };
-static JSON_SHAPE(exec_query, "ExecQuery", exec_query, "Form of the answer");
+JSON_SHAPE(exec_query, "ExecQuery", exec_query, "Form of the answer");
 
 /* What both bodies have. */
 struct run_body {
@@ -113,7 +115,7 @@ static const struct json_member exec_request_members[] = {
         RUN_ROWS(exec_body),
         JSON_END,
 };
-static JSON_SHAPE(exec_request, "Exec", exec_body, "A command: either command, or cmd and args");
+JSON_SHAPE(exec_request, "Exec", exec_body, "A command: either command, or cmd and args");
 
 static const struct json_member code_request_members[] = {
         JSON_CHOICE_MEMBER(code_body, language, .flags = JSON_REQUIRED,
@@ -181,25 +183,35 @@ static int run(struct request *rq, struct api_target *t, struct command *c,
 	return 0;
 }
 
-static int exec_command(struct request *rq, const void *body, struct reply *reply,
-                        struct error *err)
+int exec_check(const struct exec_body *b, struct error *err)
 {
-	const struct exec_body *b = body;
-	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
+	if (!b->command != !b->cmd && (b->cmd || !b->args))
+		return 0;
+	(void)FAIL(err, ERROR_INVALID, "either command, or cmd with args, is needed");
+	error_hint(err, "{\"command\":\"ls | wc\"} or {\"cmd\":\"ls\",\"args\":[\"-l\"]}");
+	return -1;
+}
+
+int exec_run(struct request *rq, struct api_target *t, const struct exec_body *b,
+             struct reply *reply, struct error *err)
+{
 	struct command c = {.count = 0};
 
-	if (!b->command == !b->cmd || (b->args && !b->cmd)) {
-		(void)FAIL(err, ERROR_INVALID, "either command, or cmd with args, is needed");
-		error_hint(err, "{\"command\":\"ls | wc\"} or {\"cmd\":\"ls\",\"args\":[\"-l\"]}");
-		return -1;
-	}
-	if (api_target_open(rq, &target, err) < 0)
-		return -1;
 	if (b->command)
 		command_set_line(&c, rq->arena, b->command);
 	else
 		command_set_program(&c, rq->arena, b->cmd, b->args);
-	return run(rq, &target, &c, &b->run, reply, err);
+	return run(rq, t, &c, &b->run, reply, err);
+}
+
+static int exec_command(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
+
+	if (exec_check(body, err) < 0 || api_target_open(rq, &target, err) < 0)
+		return -1;
+	return exec_run(rq, &target, body, reply, err);
 }
 
 static int exec_code(struct request *rq, const void *body, struct reply *reply, struct error *err)

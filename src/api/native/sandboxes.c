@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/instances — sandboxes themselves: made, found, started, stopped, deleted, watched.
  */
+#include "api/native/resources.h"
+
 #include <string.h>
 
 #include "api/caller.h"
@@ -12,11 +14,6 @@
 
 /* ---- shapes ---- */
 
-struct resources_body {
-	double cpu;
-	int64_t memory_mb, disk_mb, pids;
-	bool disk_advisory;
-};
 static const struct json_member resources_request_members[] = {
         JSON_NUMBER_MEMBER(resources_body, cpu, .min = 0, .max = 1024, .about = "vCPUs",
                            .example = "0.5"),
@@ -28,7 +25,7 @@ static const struct json_member resources_request_members[] = {
                           .about = "processes and threads", .example = "512"),
         JSON_END,
 };
-static JSON_SHAPE(resources_request, "ResourcesRequest", resources_body,
+JSON_SHAPE(resources_request, "ResourcesRequest", resources_body,
                   "Limits; what is left out or 0 is inherited from project and platform");
 static const struct json_member resources_answer_members[] = {
         JSON_NUMBER_MEMBER(resources_body, cpu, .about = "vCPUs"),
@@ -39,7 +36,7 @@ static const struct json_member resources_answer_members[] = {
                          .about = "this host cannot enforce disk_mb"),
         JSON_END,
 };
-static JSON_SHAPE(resources_answer, "Resources", resources_body, "The limits that are in force");
+JSON_SHAPE(resources_answer, "Resources", resources_body, "The limits that are in force");
 
 static const char *const networks[] = {"blocked", "internet", NULL};
 

@@ -424,21 +424,75 @@ TEST(operators_need_no_key)
 	}
 }
 
+#define L "/v1/leases"
+
+TEST(a_lease_is_acquired_kept_released_used_and_deleted)
+{
+	static const struct expected rows[] = {
+	        {"POST", L "/acquire", "{\"key\":\"user:1\",\"labels\":{\"a\":\"b\"}}", 201,
+	         "\"created\":true"},
+	        {"POST", L "/acquire", "{\"key\":\"user:1\"}", 200, "\"created\":false"},
+	        {"POST", L "/acquire", "{\"key\":\"user:1\"}", 200, "\"username\":\"user:1\""},
+	        {"POST", L "/acquire", "{\"key\":\"user:1\"}", 200, "\"status\":\"ready\""},
+	        {"POST", L "/acquire", "{\"key\":\"user:1\"}", 200, "\"paused\":false"},
+	        {"POST", L "/acquire", "{\"key\":\"user:1\",\"continue\":true}", 200,
+	         "\"created\":false"},
+	        {"POST", L "/acquire", "{\"key\":\"user:1\",\"continue\":false}", 201,
+	         "\"created\":true"},
+	        {"POST", L "/acquire", "{\"key\":\"user:2/a b\"}", 201, "user:2/a b"},
+	        {"POST", L "/acquire", "{\"key\":\"..\"}", 400, "invalid_request"},
+	        {"POST", L "/acquire", "{\"key\":\"\"}", 400, "key"},
+	        {"POST", L "/acquire", "{}", 400, "key"},
+	        {"POST", L "/acquire", "{\"key\":\"a\",\"wait_ms\":60001}", 400, "wait_ms"},
+	        {"POST", L "/acquire", "{\"key\":\"a\",\"template\":\"nosuch\"}", 404, "not_found"},
+	        {"GET", L "/a", NULL, 404, "not_found"},
+	        {"GET", L, NULL, 200, "\"key\":\"user:1\""},
+	        {"GET", L "?limit=1", NULL, 200, "\"next_page\":\"user:1\""},
+	        {"GET", L "?limit=1&page=user:1", NULL, 200, "user:2/a b"},
+	        {"GET", L "?prefix=nobody", NULL, 200, "\"items\":[]"},
+	        {"GET", L "/user%3A2%2Fa%20b", NULL, 200, "\"lock_version\":2"},
+	        {"POST", L "/user:1/keepalive", "{\"timeoutMs\":60000}", 200, "\"keep_until\":\"2"},
+	        {"POST", L "/user:1/keepalive", NULL, 200, "\"keep_until\":\"2"},
+	        {"POST", L "/user:1/keepalive", "{\"timeoutMs\":-1}", 400, "timeoutMs"},
+	        {"POST", L "/nobody/keepalive", NULL, 404, "not_found"},
+	        {"POST", L "/user:1/release", NULL, 200, "\"keep_until\":null"},
+	        {"POST", L "/user:1/exec", "{\"command\":\"hello\"}", 200, "\"stdout\":\"hello\""},
+	        {"POST", L "/user:1/exec?stream=ndjson", "{\"command\":\"hello\"}", 200,
+	         "{\"event\":\"exit\""},
+	        {"POST", L "/user:1/exec", "{\"command\":\"a\",\"background\":true}", 202,
+	         "\"process\":1"},
+	        {"POST", L "/user:1/exec", "{}", 400, "either command"},
+	        {"POST", L "/user:3/exec", "{\"command\":\"hello\"}", 200, "hello"},
+	        {"GET", L "/user:3", NULL, 200, "\"status\":\"ready\""},
+	        {"DELETE", L "/user:3", NULL, 204, NULL},
+	        {"DELETE", L "/user:3", NULL, 404, "not_found"},
+	        {"DELETE", L, NULL, 400, "prefix"},
+	        {"DELETE", L "?prefix=", NULL, 400, "prefix"},
+	        {"DELETE", L "?prefix=user:", NULL, 200, "\"deleted\":2"},
+	        {"GET", L, NULL, 200, "\"items\":[]"},
+	        {"GET", I "?label=atoll.lease%3Duser:1", NULL, 200, "\"items\":[]"},
+	};
+
+	CHECK_ROWS(rows);
+}
+
 int main(void)
 {
 	int result;
 
 	harness_open(&harness);
-	result = RUN(
-	        CASE(sandboxes_are_made_found_stopped_started_and_deleted),
-	        CASE(environment_values_are_never_shown), CASE(commands_run_and_tell_their_results),
-	        CASE(processes_are_listed_fed_signalled_awaited_and_forgotten),
-	        CASE(files_are_read_written_and_moved),
-	        CASE(terminals_are_opened_and_want_a_websocket),
-	        CASE(templates_are_listed_imported_and_deleted),
-	        CASE(projects_keys_and_limits_are_managed),
-	        CASE(the_gateway_works_by_tenant_and_session),
-	        CASE(a_session_keeps_its_sandbox_and_outlives_it), CASE(operators_need_no_key));
+	result = RUN(CASE(sandboxes_are_made_found_stopped_started_and_deleted),
+	             CASE(environment_values_are_never_shown),
+	             CASE(commands_run_and_tell_their_results),
+	             CASE(processes_are_listed_fed_signalled_awaited_and_forgotten),
+	             CASE(files_are_read_written_and_moved),
+	             CASE(terminals_are_opened_and_want_a_websocket),
+	             CASE(templates_are_listed_imported_and_deleted),
+	             CASE(projects_keys_and_limits_are_managed),
+	             CASE(the_gateway_works_by_tenant_and_session),
+	             CASE(a_session_keeps_its_sandbox_and_outlives_it),
+	             CASE(a_lease_is_acquired_kept_released_used_and_deleted),
+	             CASE(operators_need_no_key));
 	harness_close(&harness);
 	return result;
 }

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "cli/create.h"
+#include "cli/run_options.h"
+#include "cli/server.h"
+#include "cli/text_out.h"
+
+#define LEASES "/v1/leases"
+
+static void add_row(struct table *t, const struct json_value *lease)
+{
+	bool is_paused = json_bool(json_get(lease, "paused"), false);
+
+	table_add(t, json_text(json_get(lease, "key"), NULL));
+	table_add(t, is_paused ? "paused" : json_text(json_get(lease, "status"), NULL));
+	table_add(t, json_text(json_get(lease, "sandbox_id"), NULL));
+	table_add(t,
+	          text_out_duration(t->arena,
+	                            1000 * json_whole(json_get(lease, "total_usage_seconds"), 0)));
+	table_add(t, json_text(json_get(lease, "last_activity_at"), NULL));
+}
+
+static void add_page(struct table *table, struct buf *json, const struct json_value *items)
+{
+	for (size_t i = 0; i < json_count(items); i++) {
+		add_row(table, json_at(items, i));
+		buf_add_text(json, json->size > 0 ? ",\n" : "[\n");
+		json_print(json, json_at(items, i), 2);
+	}
+}
+
+static int lease_ls(struct cli *cli)
+{
+	const char *prefix = arguments_text(&cli->args, "prefix", "");
+	const char *path = escaped_path(cli->arena, LEASES "?limit=1000&prefix=", prefix, "");
+	AUTO(buf_done) struct buf json = BUF(256 * 1024 * 1024);
+	struct table table;
+	const char *next = path;
+
+	table_init(&table, cli->arena,
+	           (const char *const[]){"KEY", "STATUS", "SANDBOX", "USED", "LAST USED", NULL});
+	if (cli_connect(cli) < 0)
+		return -1;
+	while (next) {
+		const struct json_value *answer;
+		const char *page;
+
+		if (server_get(cli, next, &answer) < 0)
+			return -1;
+		add_page(&table, &json, answer_items(answer));
+		page = json_text(json_get(answer, "next_page"), NULL);
+		next = page ? escaped_path(cli->arena, arena_format(cli->arena, "%s&page=", path),
+		                           page, "")
+		            : NULL;
+	}
+	if (cli->json)
+		(void)printf("%s\n]\n", json.size > 0 ? buf_text(&json) : "[");
+	else
+		table_print(&table, stdout);
+	return 0;
+}
+
+static const char *acquire_body(struct cli *cli)
+{
+	AUTO(buf_done) struct buf body = BUF(64 * 1024);
+	const char *template = arguments_text(&cli->args, "template", NULL);
+
+	buf_addf(&body, "{\"key\":%s", json_quoted(cli->arena, cli->args.words[0]));
+	if (template)
+		buf_addf(&body, ",\"template\":%s", json_quoted(cli->arena, template));
+	if (arguments_has(&cli->args, "no-internet"))
+		buf_add_text(&body, ",\"internet\":false");
+	if (arguments_has(&cli->args, "persistent"))
+		buf_add_text(&body, ",\"persistent\":true");
+	if (arguments_has(&cli->args, "fresh"))
+		buf_add_text(&body, ",\"continue\":false");
+	buf_add_byte(&body, '}');
+	return arena_text(cli->arena, buf_text(&body));
+}
+
+static int call_and_print(struct cli *cli, const struct server_call *call)
+{
+	const struct json_value *lease;
+
+	if (cli_connect(cli) < 0 || server_call(cli, call, &lease) < 0)
+		return -1;
+	if (cli->json)
+		print_json(lease);
+	else
+		(void)printf("%s\n", json_text(json_get(lease, "sandbox_id"), ""));
+	return 0;
+}
+
+static int lease_acquire(struct cli *cli)
+{
+	const struct server_call call = {
+	        .method = "POST", .path = LEASES "/acquire", .body = acquire_body(cli)};
+
+	return call_and_print(cli, &call);
+}
+
+static int lease_keep(struct cli *cli)
+{
+	int64_t for_ms = 0;
+
+	if (arguments_duration(&cli->args, "for", &for_ms, cli->err) < 0)
+		return -1;
+	const struct server_call call = {
+	        .method = "POST",
+	        .path = escaped_path(cli->arena, LEASES "/", cli->args.words[0], "/keepalive"),
+	        .body = arena_format(cli->arena, "{\"timeoutMs\":%lld}", (long long)for_ms),
+	};
+
+	return call_and_print(cli, &call);
+}
+
+static int lease_release(struct cli *cli)
+{
+	const struct server_call call = {
+	        .method = "POST",
+	        .path = escaped_path(cli->arena, LEASES "/", cli->args.words[0], "/release"),
+	};
+
+	return call_and_print(cli, &call);
+}
+
+static int lease_pause(struct cli *cli)
+{
+	const struct server_call call = {
+	        .method = "POST",
+	        .path = escaped_path(cli->arena, LEASES "/", cli->args.words[0], "/pause"),
+	};
+
+	return call_and_print(cli, &call);
+}
+
+static int remove_prefix(struct cli *cli, const char *prefix, int64_t *count)
+{
+	const struct server_call call = {
+	        .method = "DELETE",
+	        .path = escaped_path(cli->arena, LEASES "?prefix=", prefix, ""),
+	};
+	const struct json_value *answer;
+
+	if (server_call(cli, &call, &answer) < 0)
+		return -1;
+	*count += json_whole(json_get(answer, "deleted"), 0);
+	return 0;
+}
+
+static int lease_rm(struct cli *cli)
+{
+	const char *prefix = arguments_text(&cli->args, "prefix", NULL);
+	struct server_call call = {.method = "DELETE"};
+	int64_t count = 0;
+
+	if (!prefix == (cli->args.count == 0))
+		return FAIL(cli->err, ERROR_INVALID, "either keys or --prefix say which leases");
+	if (cli_connect(cli) < 0 || (prefix && remove_prefix(cli, prefix, &count) < 0))
+		return -1;
+	for (const char *const *key = cli->args.words; *key; key++, count++) {
+		call.path = escaped_path(cli->arena, LEASES "/", *key, "");
+		if (server_call(cli, &call, NULL) < 0)
+			return FAIL_CONTEXT(cli->err, "remove lease '%s'", *key);
+	}
+	(void)printf(cli->json ? "{\"removed\":%lld}\n" : "%lld removed\n", (long long)count);
+	return 0;
+}
+
+static const struct command_option prefix_options[] = {
+        {.name = "prefix", .value = "TEXT", .about = "all whose keys begin so"},
+        {0},
+};
+static const struct command_option acquire_options[] = {
+        OPTION_TEMPLATE,
+        OPTION_NO_INTERNET,
+        {.name = "persistent", .about = "exempt from the idle reaper"},
+        {.name = "fresh", .about = "a new sandbox, also when one is there"},
+        {0},
+};
+static const struct command_option keep_options[] = {
+        {.name = "for", .value = "DURATION", .about = "not idle for so long, such as 10m"},
+        {0},
+};
+
+static const struct command list = {
+        .name = "ls",
+        .usage = "[--prefix TEXT]",
+        .about = "list leases by key",
+        .options = prefix_options,
+        .run = lease_ls,
+};
+static const struct command acquire = {
+        .name = "acquire",
+        .usage = "[OPTION...] KEY",
+        .about = "print the id of the key's sandbox: found, started or made",
+        .options = acquire_options,
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .run = lease_acquire,
+};
+static const struct command keep = {
+        .name = "keep",
+        .usage = "[--for DURATION] KEY",
+        .about = "keep the key's sandbox from being idle",
+        .options = keep_options,
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .run = lease_keep,
+};
+static const struct command release = {
+        .name = "release",
+        .usage = "KEY",
+        .about = "end its use; the sandbox stays warm",
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .run = lease_release,
+};
+static const struct command pause_lease = {
+        .name = "pause",
+        .usage = "KEY",
+        .about = "end its use and freeze it until the next one",
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .run = lease_pause,
+};
+static const struct command remove_lease = {
+        .name = "rm",
+        .usage = "KEY... | --prefix TEXT",
+        .about = "delete leases and their sandboxes",
+        .options = prefix_options,
+        .arguments_max = ANY_NUMBER,
+        .run = lease_rm,
+};
+static const struct command *const children[] = {&list,        &acquire,      &keep, &release,
+                                                 &pause_lease, &remove_lease, NULL};
+
+const struct command command_lease = {
+        .name = "lease",
+        .usage = "COMMAND",
+        .about = "the one warm sandbox of a key: a user, a workspace, a chat",
+        .children = children,
+};

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/lease.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "fleet/lease_parts.h"
+
+#define WAIT_MS (LEASE_CREATING_MAX_MS + 5000)
+/* Who waits looks again so often: nobody tells of what other processes do. */
+#define LOOK_EVERY_MS 100
+
+/* Somebody on the way from a key to its sandbox. */
+struct seeker {
+	struct fleet *fleet;
+	struct arena *arena;
+	const struct fleet_lease *request;
+	const char *name; /* for the desk */
+	int64_t deadline;
+	uint64_t generation;       /* of the desk, before the row was read */
+	int64_t stale_epoch;       /* up to this one, a sandbox is not fresh; -1: not known yet */
+	struct lease_record lease; /* as read last; all zero but for its names when there is none */
+	struct fleet_leased *ret;
+	struct fleet_hold *hold;
+};
+
+/* What a step comes to. */
+enum { STEP_FAILED = -1, STEP_AGAIN, STEP_DONE };
+
+static struct lease_ref ref_of(const struct seeker *s)
+{
+	return (struct lease_ref){s->request->project_id, s->request->key};
+}
+
+static struct fleet_ref sandbox_of(const struct seeker *s)
+{
+	return (struct fleet_ref){s->request->project_id, s->lease.sandbox_id};
+}
+
+/* ---- what rows become ---- */
+
+void lease_end_use(struct lease_record *r, int64_t now)
+{
+	const struct lease_use use = {
+	        .active_since = r->active_since,
+	        .last_activity_at = r->sandbox_activity_at,
+	        .actual = r->actual,
+	};
+
+	r->usage_ms += lease_use_ms(&use, now);
+	r->active_since = 0;
+	if (r->sandbox_activity_at > r->last_activity_at)
+		r->last_activity_at = r->sandbox_activity_at;
+}
+
+int lease_empty(struct fleet *f, const struct lease_record *r, struct error *err)
+{
+	struct lease_record empty = *r;
+
+	lease_end_use(&empty, clock_unix_ms());
+	empty.sandbox_id = "";
+	empty.status = LEASE_EMPTY;
+	if (empty.usage_ms == 0)
+		return store_lease_remove(f->store, r, err);
+	return store_lease_replace(f->store, &empty, err);
+}
+
+void lease_drop_sandbox(struct fleet *f, const char *project_id, const char *id, bool is_known)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct fleet_ref ref = {project_id, id};
+	struct error err = {0};
+
+	if (fleet_delete(f, &arena, &ref, SANDBOX_REASON_USER, &err) < 0) {
+		if (err.code != ERROR_NOT_FOUND) {
+			log_warning("a lease's sandbox is left for the next round",
+			            TEXT("sandbox", id), FAILURE(&err));
+			return;
+		}
+		if (!is_known)
+			return;
+	}
+	if (store_lease_stray_forget(f->store, id, &err) < 0)
+		log_debug("a lease's sandbox is not forgotten", TEXT("sandbox", id), FAILURE(&err));
+}
+
+/* ---- steps ---- */
+
+static int refuse_cold(const struct seeker *s, struct error *err)
+{
+	if (s->request->ret_not_warm)
+		*s->request->ret_not_warm = true;
+	return FAIL(err, ERROR_UNAVAILABLE, "lease '%.100s' is not warm", s->request->key);
+}
+
+static int wait_a_while(struct seeker *s, struct error *err)
+{
+	struct lease_wait wait = {s->name, s->generation, deadline_in(LOOK_EVERY_MS)};
+
+	if (s->request->only_warm)
+		return refuse_cold(s, err);
+	if (clock_monotonic_ms() >= s->deadline) {
+		(void)FAIL(err, ERROR_TIMEOUT, "lease '%.100s': what goes on with it takes long",
+		           s->request->key);
+		error_hint(err, "ask again");
+		return STEP_FAILED;
+	}
+	if (wait.until > s->deadline)
+		wait.until = s->deadline;
+	return lease_desk_wait(&s->fleet->leases, &wait, err) < 0 ? STEP_FAILED : STEP_AGAIN;
+}
+
+/* A sandbox that has moved since its row was read is looked at again. */
+static int wait_if_moving(struct seeker *s, struct error *err)
+{
+	if (err->code != ERROR_CONFLICT && err->code != ERROR_NOT_FOUND &&
+	    err->code != ERROR_UNAVAILABLE)
+		return STEP_FAILED;
+	error_clear(err);
+	return wait_a_while(s, err);
+}
+
+/* What the lease's row tells of its sandbox. */
+static struct sandbox_record known_of(const struct seeker *s)
+{
+	return (struct sandbox_record){
+	        .id = s->lease.sandbox_id,
+	        .name = s->lease.sandbox_id,
+	        .provider = s->lease.provider,
+	        .node = s->lease.node,
+	};
+}
+
+/* From now on it is in use: written once, by the first after a release or a sleep. */
+static void begin_use(struct seeker *s)
+{
+	struct lease_record used = s->lease;
+	struct error err = {0};
+
+	if (used.active_since > 0 && used.actual == SANDBOX_STARTED)
+		return;
+	lease_end_use(&used, clock_unix_ms());
+	used.active_since = used.last_activity_at = clock_unix_ms();
+	if (store_lease_replace(s->fleet->store, &used, &err) == 0) {
+		used.lock_version++;
+		s->lease = used;
+	} else if (err.code != ERROR_CONFLICT) {
+		log_warning("the use of a lease is not counted", TEXT("lease", used.key),
+		            FAILURE(&err));
+	}
+}
+
+static int use_it(struct seeker *s, struct error *err)
+{
+	const struct fleet_ref ref = sandbox_of(s);
+	const struct sandbox_record known = known_of(s);
+
+	if (!is_ours(s->fleet, &known)) {
+		/* Another server's: that one knows how it is. */
+		*s->hold = (struct fleet_hold){.fleet = NULL};
+		s->ret->sandbox = known;
+	} else if (fleet_hold(s->fleet, s->arena, &ref, &s->ret->sandbox, s->hold, err) < 0) {
+		return wait_if_moving(s, err);
+	}
+	begin_use(s);
+	s->ret->lease = s->lease;
+	s->ret->lease.actual = SANDBOX_STARTED; /* by now */
+	return STEP_DONE;
+}
+
+static int start_it(struct seeker *s, struct error *err)
+{
+	const struct fleet_ref ref = sandbox_of(s);
+	const struct sandbox_record known = known_of(s);
+	struct sandbox_record r;
+
+	if (provider_check(s->fleet, &known, err) < 0)
+		return STEP_FAILED;
+	if (fleet_start(s->fleet, s->arena, &ref, &r, err) < 0)
+		return wait_if_moving(s, err);
+	return STEP_AGAIN;
+}
+
+static int adopt(struct seeker *s, struct error *err)
+{
+	struct lease_record made = s->lease;
+
+	made.active_since = made.last_activity_at = clock_unix_ms();
+	if (store_lease_finish(s->fleet->store, &made, err) == 0) {
+		log_warning("who made a lease's sandbox has gone: it is adopted",
+		            TEXT("lease", made.key), TEXT("sandbox", made.sandbox_id));
+		lease_desk_tell(&s->fleet->leases);
+	} else if (err->code != ERROR_CONFLICT) {
+		return STEP_FAILED;
+	}
+	error_clear(err);
+	return STEP_AGAIN;
+}
+
+/* ---- making ---- */
+
+/* What can be refused is, before the lease is claimed; and the minutes that a template may take are
+ * not the claim's. */
+static int prepare(struct seeker *s, struct error *err)
+{
+	const struct fleet_create *make = s->request->make;
+	struct fleet *f = s->fleet;
+	const struct fleet_ref ref = {s->request->project_id,
+	                              make->template ? make->template
+	                                             : f->config->default_template};
+	struct template_record t;
+
+	if (request_check(make, err) < 0 || template_find(f, s->arena, &ref, &t, err) < 0)
+		return -1;
+	if (t.state == TEMPLATE_READY)
+		return 0;
+	return fleet_template_ready(f, s->arena, &t, deadline_in(TEMPLATE_TIMEOUT_MS), err);
+}
+
+/* Compare and set: the lease is this thread's, under a new epoch. */
+static int claim(struct seeker *s, struct lease_record *ret, struct error *err)
+{
+	struct store *store = s->fleet->store;
+	struct lease_record mine = s->lease;
+	int64_t now = clock_unix_ms();
+	struct id id = id_new();
+
+	lease_end_use(&mine, now);
+	mine.sandbox_id = arena_text(s->arena, id.text);
+	mine.status = LEASE_CREATING;
+	mine.creating_since = mine.last_activity_at = now;
+	mine.epoch++;
+	if (s->lease.lock_version == 0) {
+		mine.created_at = now;
+		if (store_lease_insert(store, &mine, err) < 0)
+			return -1;
+	} else if (store_lease_replace(store, &mine, err) < 0) {
+		return -1;
+	}
+	mine.lock_version++;
+	*ret = mine;
+	return 0;
+}
+
+static struct json_map label_of(const struct seeker *s)
+{
+	const struct json_map *given = &s->request->make->labels;
+	struct json_pair *pairs = ARENA_ARRAY(s->arena, struct json_pair, given->count + 1);
+
+	if (given->count > 0)
+		memcpy(pairs, given->pairs, given->count * sizeof(*pairs));
+	pairs[given->count] = (struct json_pair){LEASE_LABEL, s->request->key};
+	return (struct json_map){pairs, given->count + 1, true};
+}
+
+/* Nobody took it over, for it is the last thing of a claim that failed. */
+static void give_up(struct seeker *s, const struct lease_record *mine)
+{
+	struct error err = {0};
+
+	if (lease_empty(s->fleet, mine, &err) < 0)
+		log_debug("a claim was taken over", TEXT("lease", mine->key), FAILURE(&err));
+	lease_drop_sandbox(s->fleet, mine->project_id, mine->sandbox_id, true);
+}
+
+static int finish(struct seeker *s, struct lease_record *mine, struct error *err)
+{
+	bool is_late;
+
+	mine->active_since = mine->last_activity_at = clock_unix_ms();
+	if (store_lease_finish(s->fleet->store, mine, err) == 0) {
+		fault_point("lease", "ready");
+		s->ret->created = true;
+		return STEP_AGAIN;
+	}
+	is_late = err->code == ERROR_CONFLICT;
+	if (is_late)
+		log_info("a lease was taken over while its sandbox was made",
+		         TEXT("lease", mine->key), TEXT("sandbox", mine->sandbox_id));
+	lease_drop_sandbox(s->fleet, mine->project_id, mine->sandbox_id, true);
+	if (!is_late)
+		return STEP_FAILED;
+	error_clear(err);
+	return STEP_AGAIN;
+}
+
+static int make_claimed(struct seeker *s, struct lease_record *mine, struct error *err)
+{
+	struct fleet_create create = *s->request->make;
+	struct sandbox_record made;
+
+	fault_point("lease", "claimed");
+	/* First the old one goes, so that there are never two. One whose maker may still come with
+	 * it is his, or the next tick's. */
+	if (s->lease.status == LEASE_READY)
+		lease_drop_sandbox(s->fleet, mine->project_id, s->lease.sandbox_id, true);
+	create.project_id = mine->project_id;
+	create.id = mine->sandbox_id;
+	create.labels = label_of(s);
+	create.wait = true;
+	if (fleet_create(s->fleet, s->arena, &create, &made, err) < 0) {
+		give_up(s, mine);
+		return STEP_FAILED;
+	}
+	fault_point("lease", "made");
+	return finish(s, mine, err);
+}
+
+static int make_it(struct seeker *s, struct error *err)
+{
+	struct lease_record mine;
+	int result = STEP_AGAIN;
+
+	if (prepare(s, err) < 0)
+		return STEP_FAILED;
+	if (!lease_desk_enter(&s->fleet->leases, s->name))
+		return wait_a_while(s, err);
+	if (claim(s, &mine, err) == 0) {
+		if (s->lease.status == LEASE_CREATING && s->lease.lock_version > 0)
+			log_warning("a lease is taken over from one who did not come back",
+			            TEXT("lease", mine.key), NUMBER("epoch", mine.epoch),
+			            TEXT("sandbox", s->lease.sandbox_id));
+		result = make_claimed(s, &mine, err);
+	} else if (err->code == ERROR_CONFLICT) {
+		error_clear(err);
+	} else {
+		result = STEP_FAILED;
+	}
+	lease_desk_leave(&s->fleet->leases, s->name);
+	return result;
+}
+
+/* ---- the way ---- */
+
+typedef int step(struct seeker *s, struct error *err);
+static step *const steps[] = {
+        [LEASE_USE] = use_it,   [LEASE_START] = start_it,    [LEASE_WAIT] = wait_a_while,
+        [LEASE_MAKE] = make_it, [LEASE_TAKE_OVER] = make_it, [LEASE_ADOPT] = adopt,
+};
+
+static int look(struct seeker *s, struct error *err)
+{
+	const struct lease_ref ref = ref_of(s);
+
+	s->generation = lease_desk_generation(&s->fleet->leases);
+	if (store_lease_find(s->fleet->store, s->arena, &ref, &s->lease, err) < 0) {
+		if (err->code != ERROR_NOT_FOUND)
+			return -1;
+		error_clear(err);
+		s->lease = (struct lease_record){.project_id = ref.project_id,
+		                                 .key = ref.key,
+		                                 .sandbox_id = "",
+		                                 .status = LEASE_EMPTY,
+		                                 .provider = "",
+		                                 .node = ""};
+	}
+	if (s->stale_epoch < 0)
+		s->stale_epoch = s->request->is_fresh ? s->lease.epoch : 0;
+	return 0;
+}
+
+static enum lease_action decide(const struct seeker *s)
+{
+	const struct lease_view view = {
+	        .status = s->lease.status,
+	        .actual = s->lease.actual,
+	        .creating_since = s->lease.creating_since,
+	};
+
+	if (s->lease.status == LEASE_READY && s->lease.epoch <= s->stale_epoch)
+		return LEASE_MAKE;
+	return lease_decide(&view, clock_unix_ms());
+}
+
+int lease_open(struct fleet *f, struct arena *a, const struct fleet_lease *request,
+               struct fleet_leased *ret, struct fleet_hold *ret_hold, struct error *err)
+{
+	const struct lease_ref ref = {request->project_id, request->key};
+	struct seeker s = {
+	        .fleet = f,
+	        .arena = a,
+	        .request = request,
+	        .name = lease_name(a, &ref),
+	        .deadline = deadline_in(request->wait_ms > 0 ? request->wait_ms : WAIT_MS),
+	        .stale_epoch = -1,
+	        .ret = ret,
+	        .hold = ret_hold,
+	};
+	int result = STEP_AGAIN;
+
+	*ret = (struct fleet_leased){.created = false};
+	if (lease_key_check(request->key, err) < 0)
+		return -1;
+	while (result == STEP_AGAIN) {
+		enum lease_action action;
+
+		if (look(&s, err) < 0)
+			return -1;
+		action = decide(&s);
+		if (request->only_warm &&
+		    (action != LEASE_USE || s.lease.actual != SANDBOX_STARTED))
+			return refuse_cold(&s, err);
+		result = steps[action](&s, err);
+	}
+	return result == STEP_DONE ? 0 : -1;
+}
+
+int fleet_lease_acquire(struct fleet *fleet, struct arena *a, const struct fleet_lease *request,
+                        struct fleet_leased *ret, struct error *err)
+{
+	struct fleet_hold hold;
+
+	if (lease_open(fleet, a, request, ret, &hold, err) < 0)
+		return -1;
+	fleet_unhold(&hold);
+	return 0;
+}

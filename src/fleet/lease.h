@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/lease.h — leases: the one warm sandbox of a key. Part of the fleet's contract, see fleet.h.
+ *
+ * Of all who want a key's sandbox at once, in this process or in others on the same store, one
+ * makes it and the others wait for that one. Who dies on the way leaves nothing: his claim is taken
+ * over after LEASE_CREATING_MAX_MS, and a sandbox that he had begun is deleted by whoever sees it,
+ * be it himself, coming late. */
+#pragma once
+
+#include "fleet/fleet.h"
+#include "store/leases.h"
+
+#define LEASE_WAIT_MAX_MS 60000
+/* Of the sandbox of a lease: its key. */
+#define LEASE_LABEL "atoll.lease"
+
+struct fleet_lease {
+	const char *project_id, *key;
+	/* The sandbox, should one have to be made: all but project, id and wait. */
+	const struct fleet_create *make;
+	bool is_fresh;   /* wants one that nobody has used: the one that is there is replaced */
+	bool only_warm;  /* fails rather than to start, make or wait */
+	int64_t wait_ms; /* for others who are at it; 0 = 30 s. Building a template is not limited
+	                  */
+	bool *ret_not_warm; /* with only_warm: that this was why; may be NULL */
+};
+struct fleet_leased {
+	struct lease_record lease;
+	struct sandbox_record sandbox; /* started; of another server's only id, provider and node */
+	bool created;                  /* by this call */
+};
+/* Finds, starts or makes it. ERROR_TIMEOUT when others do not come to an end. */
+MUST_CHECK int fleet_lease_acquire(struct fleet *fleet, struct arena *a,
+                                   const struct fleet_lease *request, struct fleet_leased *ret,
+                                   struct error *err);
+
+/* What is done in the sandbox of a lease. When it fails and the sandbox turns out to be gone, it is
+ * done once more, in the lease's next one; every other failure is the answer. `run` may take the
+ * hold. */
+struct fleet_lease_use {
+	int (*run)(void *context, const struct sandbox_record *r, struct fleet_hold *hold,
+	           struct error *err);
+	void *context;
+};
+MUST_CHECK int fleet_lease_with(struct fleet *fleet, struct arena *a,
+                                const struct fleet_lease *request,
+                                const struct fleet_lease_use *use, struct error *err);
+
+MUST_CHECK int fleet_lease_find(struct fleet *fleet, struct arena *a, const struct lease_ref *ref,
+                                struct lease_record *ret, struct error *err);
+/* A sign of use; and with for_ms > 0, fleet_keep for its sandbox, until it is released. */
+MUST_CHECK int fleet_lease_keep(struct fleet *fleet, struct arena *a, const struct lease_ref *ref,
+                                int64_t for_ms, struct lease_record *ret, struct error *err);
+/* Not in use any more, which ends what is counted; its sandbox stays. */
+MUST_CHECK int fleet_lease_release(struct fleet *fleet, struct arena *a,
+                                   const struct lease_ref *ref, struct lease_record *ret,
+                                   struct error *err);
+/* The same, and its sandbox is paused: the next acquire, or any use of the sandbox, wakes it. */
+MUST_CHECK int fleet_lease_pause(struct fleet *fleet, struct arena *a, const struct lease_ref *ref,
+                                 struct lease_record *ret, struct error *err);
+/* With its sandbox. */
+MUST_CHECK int fleet_lease_delete(struct fleet *fleet, struct arena *a, const struct lease_ref *ref,
+                                  struct error *err);
+/* All of a project whose keys begin so ("" = all), with their sandboxes. */
+MUST_CHECK int fleet_lease_delete_all(struct fleet *fleet, const struct lease_ref *prefix,
+                                      uint64_t *ret_count, struct error *err);

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "fleet/lease_parts.h"
+
+#define PAGE_SIZE 500
+
+int fleet_lease_find(struct fleet *fleet, struct arena *a, const struct lease_ref *ref,
+                     struct lease_record *ret, struct error *err)
+{
+	return store_lease_find(fleet->store, a, ref, ret, err);
+}
+
+/* ---- keep, release, pause ---- */
+
+static int find_ready(struct fleet *f, struct arena *a, const struct lease_ref *ref,
+                      struct lease_record *ret, struct error *err)
+{
+	if (store_lease_find(f->store, a, ref, ret, err) < 0)
+		return -1;
+	if (ret->status == LEASE_READY)
+		return 0;
+	(void)FAIL(err, ERROR_CONFLICT, "lease '%.100s' is %s", ref->key,
+	           lease_status_name(ret->status));
+	error_hint(err, "acquire it");
+	return -1;
+}
+
+int fleet_lease_keep(struct fleet *fleet, struct arena *a, const struct lease_ref *ref,
+                     int64_t for_ms, struct lease_record *ret, struct error *err)
+{
+	struct sandbox_record kept;
+	struct fleet_ref sandbox;
+
+	if (find_ready(fleet, a, ref, ret, err) < 0)
+		return -1;
+	sandbox = (struct fleet_ref){ref->project_id, ret->sandbox_id};
+	if (for_ms != 0 && fleet_keep(fleet, a, &sandbox, for_ms, &kept, err) < 0)
+		return -1;
+	store_sandbox_touch(fleet->store, ret->sandbox_id, clock_unix_ms());
+	return store_lease_find(fleet->store, a, ref, ret, err);
+}
+
+/* Compare and set, until nothing is counted as in use. */
+static int end_use(struct fleet *f, struct arena *a, const struct lease_ref *ref,
+                   struct lease_record *ret, struct error *err)
+{
+	for (unsigned i = 0; i < LEASE_TRIES; i++) {
+		if (find_ready(f, a, ref, ret, err) < 0)
+			return -1;
+		if (ret->active_since == 0)
+			return 0;
+		lease_end_use(ret, clock_unix_ms());
+		if (store_lease_replace(f->store, ret, err) == 0) {
+			ret->lock_version++;
+			return 0;
+		}
+		if (err->code != ERROR_CONFLICT)
+			return -1;
+		error_clear(err);
+	}
+	return FAIL(err, ERROR_CONFLICT, "lease '%.100s' changes all the time", ref->key);
+}
+
+int fleet_lease_release(struct fleet *fleet, struct arena *a, const struct lease_ref *ref,
+                        struct lease_record *ret, struct error *err)
+{
+	struct sandbox_record kept;
+	struct fleet_ref sandbox;
+
+	if (end_use(fleet, a, ref, ret, err) < 0)
+		return -1;
+	if (ret->keep_until == 0)
+		return 0;
+	sandbox = (struct fleet_ref){ref->project_id, ret->sandbox_id};
+	if (fleet_keep(fleet, a, &sandbox, 0, &kept, err) < 0)
+		return -1;
+	ret->keep_until = 0;
+	return 0;
+}
+
+int fleet_lease_pause(struct fleet *fleet, struct arena *a, const struct lease_ref *ref,
+                      struct lease_record *ret, struct error *err)
+{
+	struct sandbox_record paused;
+	struct fleet_ref sandbox;
+
+	if (find_ready(fleet, a, ref, ret, err) < 0)
+		return -1;
+	sandbox = (struct fleet_ref){ref->project_id, ret->sandbox_id};
+	if (fleet_pause(fleet, a, &sandbox, &paused, err) < 0 ||
+	    end_use(fleet, a, ref, ret, err) < 0)
+		return -1;
+	return store_lease_find(fleet->store, a, ref, ret, err);
+}
+
+/* ---- delete ---- */
+
+/* The row goes first: whoever asks from now on gets another sandbox, and this one is a stray, which
+ * the next tick deletes if this call does not live to do it. */
+static int remove_row(struct fleet *f, struct arena *a, const struct lease_ref *ref,
+                      struct lease_record *ret, struct error *err)
+{
+	for (unsigned i = 0; i < LEASE_TRIES; i++) {
+		if (store_lease_find(f->store, a, ref, ret, err) < 0)
+			return -1;
+		if (store_lease_remove(f->store, ret, err) == 0)
+			return 0;
+		if (err->code != ERROR_CONFLICT)
+			return -1;
+		error_clear(err);
+	}
+	return FAIL(err, ERROR_CONFLICT, "lease '%.100s' changes all the time", ref->key);
+}
+
+int fleet_lease_delete(struct fleet *fleet, struct arena *a, const struct lease_ref *ref,
+                       struct error *err)
+{
+	struct lease_record r;
+
+	if (remove_row(fleet, a, ref, &r, err) < 0)
+		return -1;
+	fault_point("lease", "removed");
+	lease_desk_tell(&fleet->leases);
+	if (r.sandbox_id[0])
+		lease_drop_sandbox(fleet, r.project_id, r.sandbox_id, r.status == LEASE_READY);
+	return 0;
+}
+
+static int delete_page(struct fleet *f, const struct lease_filter *filter, size_t *ret_count,
+                       struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct lease_list list;
+
+	if (store_lease_list(f->store, &arena, filter, &list, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list.count; i++) {
+		const struct lease_ref ref = {list.items[i].project_id, list.items[i].key};
+
+		/* Somebody else may delete it, too. */
+		if (fleet_lease_delete(f, &arena, &ref, err) < 0 && err->code != ERROR_NOT_FOUND)
+			return -1;
+		error_clear(err);
+	}
+	*ret_count = list.count;
+	return 0;
+}
+
+int fleet_lease_delete_all(struct fleet *fleet, const struct lease_ref *prefix, uint64_t *ret_count,
+                           struct error *err)
+{
+	const struct lease_filter filter = {.project_id = prefix->project_id,
+	                                    .prefix = prefix->key,
+	                                    .after = "",
+	                                    .limit = PAGE_SIZE};
+	size_t count = 0;
+	uint64_t total = 0;
+
+	/* Always the first page: what was there is deleted. */
+	do {
+		if (delete_page(fleet, &filter, &count, err) < 0)
+			return -1;
+		total += count;
+	} while (count > 0);
+	*ret_count = total;
+	return 0;
+}
+
+/* ---- with ---- */
+
+/* The provider says what has become of it, and the row follows. */
+static bool has_gone(struct fleet *f, const char *id)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(act_end) struct act act = {0};
+	enum presence presence;
+	struct error err = {0};
+
+	if (act_begin(f, &arena, id, deadline_in(CALL_TIMEOUT_MS), &act, &err) < 0)
+		return err.code == ERROR_NOT_FOUND;
+	if ((act.record.actual == SANDBOX_STARTED || act.record.actual == SANDBOX_PAUSED) &&
+	    (presence_find(f, id, &presence, &err) < 0 ||
+	     act_settle(&act, presence, SANDBOX_REASON_HOST_LOST, &err) < 0)) {
+		log_warning("sandbox is not settled", TEXT("sandbox", id), FAILURE(&err));
+		return false;
+	}
+	return act.record.actual != SANDBOX_STARTED && act.record.actual != SANDBOX_PAUSED;
+}
+
+/* 1: the sandbox was gone, and nothing came of it. */
+static int try_with(struct fleet *f, struct arena *a, const struct fleet_lease *request,
+                    const struct fleet_lease_use *use, struct error *err)
+{
+	struct fleet_leased leased;
+	struct fleet_hold hold;
+	int result;
+
+	if (lease_open(f, a, request, &leased, &hold, err) < 0)
+		return -1;
+	if (!hold.fleet)
+		return provider_check(f, &leased.sandbox, err);
+	result = use->run(use->context, &leased.sandbox, &hold, err);
+	fleet_unhold(&hold);
+	if (result == 0)
+		return 0;
+	return lease_error_may_mean_gone(err->code) && has_gone(f, leased.sandbox.id) ? 1 : -1;
+}
+
+int fleet_lease_with(struct fleet *fleet, struct arena *a, const struct fleet_lease *request,
+                     const struct fleet_lease_use *use, struct error *err)
+{
+	int result = try_with(fleet, a, request, use, err);
+
+	if (result <= 0)
+		return result;
+	log_info("a lease's sandbox is gone: once more in another", TEXT("lease", request->key));
+	error_clear(err);
+	return try_with(fleet, a, request, use, err) == 0 ? 0 : -1;
+}

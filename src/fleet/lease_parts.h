@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/lease_parts.h — what the files about leases share. Private to this folder.
+ *
+ * lease.c: from a key to its sandbox. lease_calls.c: the other calls. lease_tick.c: what nobody
+ * finished. lease_desk.h: who of this process is at it. */
+#pragma once
+
+#include "fleet/lease.h"
+#include "fleet/parts.h"
+
+/* A compare-and-set that loses this often is not losing to others. */
+#define LEASE_TRIES 64
+
+/* As fleet_lease_acquire; the sandbox is held, unless it is another server's: ret_hold->fleet is
+ * NULL then. */
+MUST_CHECK int lease_open(struct fleet *f, struct arena *a, const struct fleet_lease *request,
+                          struct fleet_leased *ret, struct fleet_hold *ret_hold, struct error *err);
+/* What a row becomes when its sandbox is not its sandbox any more: compare and set. */
+MUST_CHECK int lease_empty(struct fleet *f, const struct lease_record *r, struct error *err);
+/* Ends what is counted as in use. */
+void lease_end_use(struct lease_record *r, int64_t now);
+/* Deletes a sandbox that was a lease's. `is_known`: no maker can come with it any more. */
+void lease_drop_sandbox(struct fleet *f, const char *project_id, const char *id, bool is_known);

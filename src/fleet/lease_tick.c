@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
+#include "base/log.h"
+#include "fleet/lease_parts.h"
+
+/* A maker who comes later than this with a sandbox does not come any more. */
+#define STRAY_KEPT_MS (15 * 60 * INT64_C(1000))
+#define EMPTY_KEPT_MS (30 * 24 * 3600 * INT64_C(1000))
+
+/* Without a row it is anybody's. */
+static bool may_settle(const struct fleet *f, const char *provider, const char *node)
+{
+	const struct sandbox_record r = {.provider = provider, .node = node};
+
+	return !provider[0] || is_ours(f, &r);
+}
+
+/* ---- leases ---- */
+
+/* What is done about a lease that nobody asks for just now. */
+static int heal(struct fleet *f, const struct lease_record *r, struct error *err)
+{
+	struct lease_record made = *r;
+
+	if (r->status != LEASE_CREATING ||
+	    (r->actual != SANDBOX_STARTED && r->actual != SANDBOX_PAUSED &&
+	     r->actual != SANDBOX_STOPPED))
+		return lease_empty(f, r, err);
+	/* Its maker did not live to say so, or is about to: it comes to the same. */
+	made.active_since = made.last_activity_at = clock_unix_ms();
+	return store_lease_finish(f->store, &made, err);
+}
+
+static void heal_quietly(struct fleet *f, const struct lease_record *r)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct lease_ref ref = {r->project_id, r->key};
+	int64_t age_ms = clock_unix_ms() - r->creating_since;
+	struct error err = {0};
+
+	if (!may_settle(f, r->provider, r->node) ||
+	    lease_desk_has(&f->leases, lease_name(&arena, &ref)))
+		return;
+	if (heal(f, r, &err) < 0) {
+		if (err.code != ERROR_CONFLICT)
+			log_warning("a lease is not settled", TEXT("lease", r->key), FAILURE(&err));
+		return;
+	}
+	if (r->status == LEASE_CREATING)
+		log_warning("a lease's maker did not come back", TEXT("lease", r->key),
+		            NUMBER("epoch", r->epoch), NUMBER("age_ms", age_ms));
+	lease_desk_tell(&f->leases);
+}
+
+static int heal_all(struct fleet *f, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct lease_list list;
+
+	if (store_lease_unsound(f->store, &arena, clock_unix_ms() - LEASE_CREATING_MAX_MS, &list,
+	                        err) < 0)
+		return -1;
+	for (size_t i = 0; i < list.count; i++)
+		heal_quietly(f, &list.items[i]);
+	return 0;
+}
+
+/* ---- sandboxes that no lease wants ---- */
+
+static void settle_stray(struct fleet *f, const struct lease_stray *stray, int64_t now)
+{
+	bool is_known = stray->actual != SANDBOX_PENDING || stray->provider[0];
+	struct error err = {0};
+
+	if (stray->actual == SANDBOX_DELETED ||
+	    (!is_known && now - stray->claimed_at > STRAY_KEPT_MS)) {
+		if (store_lease_stray_forget(f->store, stray->sandbox_id, &err) < 0)
+			log_warning("a lease's sandbox is not forgotten",
+			            TEXT("sandbox", stray->sandbox_id), FAILURE(&err));
+		return;
+	}
+	/* Somebody at work on it is about to find out by himself. */
+	if (!is_known || !may_settle(f, stray->provider, stray->node) ||
+	    cache_is_attended(&f->cache, stray->sandbox_id))
+		return;
+	log_info("a sandbox that no lease has is deleted", TEXT("sandbox", stray->sandbox_id));
+	lease_drop_sandbox(f, stray->project_id, stray->sandbox_id, true);
+}
+
+static int settle_strays(struct fleet *f, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct lease_stray_list list;
+	int64_t now = clock_unix_ms();
+
+	if (store_lease_strays(f->store, &arena, &list, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list.count; i++)
+		settle_stray(f, &list.items[i], now);
+	return 0;
+}
+
+/* ---- the calls ---- */
+
+int leases_settle(struct fleet *f, struct error *err)
+{
+	if (heal_all(f, err) < 0 || settle_strays(f, err) < 0 ||
+	    store_lease_purge(f->store, clock_unix_ms() - EMPTY_KEPT_MS, err) < 0)
+		return FAIL_CONTEXT(err, "settle leases");
+	return 0;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/lease.h"
+
+#include <string.h>
+
+const char *lease_status_name(enum lease_status status)
+{
+	static const char *const names[LEASE_STATUS_COUNT] = {
+	        [LEASE_CREATING] = "creating",
+	        [LEASE_READY] = "ready",
+	        [LEASE_EMPTY] = "empty",
+	};
+
+	return (unsigned)status < LEASE_STATUS_COUNT ? names[status] : "unknown";
+}
+
+/* ---- keys ---- */
+
+static bool has_control(struct span key)
+{
+	for (size_t i = 0; i < key.size; i++)
+		if ((unsigned char)key.data[i] < ' ' || key.data[i] == 0x7f)
+			return true;
+	return false;
+}
+
+static bool has_dot_part(struct span key)
+{
+	struct span part;
+	bool more = true;
+
+	while (more) {
+		more = span_split(&key, '/', &part);
+		if (span_equals_text(part, ".") || span_equals_text(part, ".."))
+			return true;
+	}
+	return false;
+}
+
+int lease_key_check(const char *key, struct error *err)
+{
+	struct span text = span_of(key);
+
+	if (text.size > 0 && text.size <= LEASE_KEY_MAX && span_is_utf8(text) &&
+	    !has_control(text) && !has_dot_part(text))
+		return 0;
+	(void)FAIL(err, ERROR_INVALID, "this cannot be the key of a lease");
+	error_hint(err,
+	           "1 to %d bytes of UTF-8 without control characters and without a part '.' or "
+	           "'..', such as 'workspace:42:agent'",
+	           LEASE_KEY_MAX);
+	return -1;
+}
+
+/* ---- decisions ---- */
+
+/* By the state of the sandbox of a lease that is ready. One that is between two states comes to
+ * rest by itself. */
+static const enum lease_action ready_actions[SANDBOX_STATE_COUNT] = {
+        [SANDBOX_PENDING] = LEASE_WAIT,  [SANDBOX_CREATING] = LEASE_WAIT,
+        [SANDBOX_STARTED] = LEASE_USE,   [SANDBOX_PAUSED] = LEASE_USE,
+        [SANDBOX_STOPPING] = LEASE_WAIT, [SANDBOX_STOPPED] = LEASE_START,
+        [SANDBOX_DELETING] = LEASE_MAKE, [SANDBOX_DELETED] = LEASE_MAKE,
+        [SANDBOX_FAILED] = LEASE_MAKE,
+};
+
+/* Before its time is over, a claim is respected whatever its sandbox looks like: only who made the
+ * claim knows how far he is. */
+static enum lease_action decide_creating(const struct lease_view *view, int64_t now)
+{
+	if (now - view->creating_since <= LEASE_CREATING_MAX_MS)
+		return LEASE_WAIT;
+	if (view->actual == SANDBOX_STARTED || view->actual == SANDBOX_PAUSED ||
+	    view->actual == SANDBOX_STOPPED)
+		return LEASE_ADOPT;
+	return LEASE_TAKE_OVER;
+}
+
+enum lease_action lease_decide(const struct lease_view *view, int64_t now)
+{
+	if (view->status == LEASE_CREATING)
+		return decide_creating(view, now);
+	return view->status == LEASE_READY ? ready_actions[view->actual] : LEASE_MAKE;
+}
+
+int64_t lease_use_ms(const struct lease_use *use, int64_t now)
+{
+	int64_t until = use->actual == SANDBOX_STARTED ? now : use->last_activity_at;
+
+	return use->active_since > 0 && until > use->active_since ? until - use->active_since : 0;
+}
+
+bool lease_error_may_mean_gone(enum error_code code)
+{
+	static const bool may[ERROR_CODE_COUNT] = {
+	        [ERROR_NOT_FOUND] = true,   [ERROR_CONFLICT] = true, [ERROR_TIMEOUT] = true,
+	        [ERROR_UNAVAILABLE] = true, [ERROR_SYSTEM] = true,
+	};
+
+	return (unsigned)code < ERROR_CODE_COUNT && may[code];
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/leases.h"
+
+#include "store/driver.h"
+
+#define LIST_MAX 1000
+
+/* ---- find and list ---- */
+
+static void add_touch(struct store *s, struct lease_record *r)
+{
+	r->sandbox_activity_at =
+	        touches_latest(s->touches, TOUCHED_SANDBOX, r->sandbox_id, r->sandbox_activity_at);
+}
+
+struct reading {
+	enum query_name query;
+	const void *takes;
+};
+
+static int read_leases(struct store *s, struct arena *a, const struct reading *reading,
+                       struct lease_list *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(struct lease_record)};
+
+	if (store_read_query(s, reading->query, reading->takes, &rows, err) < 0)
+		return -1;
+	*ret = (struct lease_list){.items = rows.items, .count = rows.count};
+	for (size_t i = 0; i < ret->count; i++)
+		add_touch(s, &ret->items[i]);
+	return 0;
+}
+
+int store_lease_find(struct store *s, struct arena *a, const struct lease_ref *ref,
+                     struct lease_record *ret, struct error *err)
+{
+	const struct lease_record wanted = {.project_id = ref->project_id, .key = ref->key};
+	struct lease_list found;
+
+	if (read_leases(s, a, &(struct reading){QUERY_LEASE_FIND, &wanted}, &found, err) < 0)
+		return -1;
+	if (found.count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no lease '%.100s'", ref->key);
+	*ret = found.items[0];
+	return 0;
+}
+
+int store_lease_list(struct store *s, struct arena *a, const struct lease_filter *filter,
+                     struct lease_list *ret, struct error *err)
+{
+	unsigned limit = filter->limit < 1          ? 1
+	                 : filter->limit > LIST_MAX ? LIST_MAX
+	                                            : filter->limit;
+	const struct lease_page page = {
+	        .project_id = filter->project_id,
+	        .prefix = filter->prefix,
+	        .after = filter->after,
+	        .limit = (int64_t)limit + 1, /* one more tells whether there is more */
+	};
+
+	if (read_leases(s, a, &(struct reading){QUERY_LEASE_LIST, &page}, ret, err) < 0)
+		return -1;
+	if (ret->count > limit) {
+		ret->count = limit;
+		ret->next = ret->items[limit - 1].key;
+	}
+	return 0;
+}
+
+int store_lease_unsound(struct store *s, struct arena *a, int64_t before, struct lease_list *ret,
+                        struct error *err)
+{
+	const struct lookup lookup = {.now = before};
+
+	return read_leases(s, a, &(struct reading){QUERY_LEASE_UNSOUND, &lookup}, ret, err);
+}
+
+/* ---- changes ---- */
+
+struct lease_change {
+	enum query_name query;
+	const struct lease_record *record;
+	const char *conflict; /* what it means that no row was met */
+};
+
+static int run_change(struct connection *c, void *context, struct error *err)
+{
+	const struct lease_change *change = context;
+	int count = query_run(c, change->query, change->record, NULL, err);
+
+	if (count < 0)
+		return -1;
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "lease '%.100s' %s", change->record->key,
+		            change->conflict);
+	if (change->record->status != LEASE_CREATING || change->query == QUERY_LEASE_FINISH ||
+	    change->query == QUERY_LEASE_REMOVE)
+		return 0;
+	return query_run(c, QUERY_LEASE_SANDBOX_INSERT, change->record, NULL, err) < 0 ? -1 : 0;
+}
+
+static int change_lease(struct store *s, const struct lease_change *change, struct error *err)
+{
+	struct lease_change copy = *change;
+
+	return store_change(
+	        s, &(struct transaction){.run = run_change, .context = &copy, .is_lazy = true},
+	        err);
+}
+
+int store_lease_insert(struct store *s, const struct lease_record *r, struct error *err)
+{
+	return change_lease(s, &(struct lease_change){QUERY_LEASE_INSERT, r, "exists already"},
+	                    err);
+}
+
+int store_lease_replace(struct store *s, const struct lease_record *r, struct error *err)
+{
+	return change_lease(
+	        s, &(struct lease_change){QUERY_LEASE_REPLACE, r, "was changed meanwhile"}, err);
+}
+
+int store_lease_finish(struct store *s, const struct lease_record *r, struct error *err)
+{
+	return change_lease(
+	        s, &(struct lease_change){QUERY_LEASE_FINISH, r, "was taken over meanwhile"}, err);
+}
+
+int store_lease_remove(struct store *s, const struct lease_record *r, struct error *err)
+{
+	return change_lease(
+	        s, &(struct lease_change){QUERY_LEASE_REMOVE, r, "was changed meanwhile"}, err);
+}
+
+int store_lease_purge(struct store *s, int64_t before, struct error *err)
+{
+	const struct lookup lookup = {.now = before};
+
+	return store_change_query(s, QUERY_LEASE_PURGE, &lookup, err) < 0 ? -1 : 0;
+}
+
+/* ---- strays ---- */
+
+int store_lease_strays(struct store *s, struct arena *a, struct lease_stray_list *ret,
+                       struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(struct lease_stray)};
+
+	if (store_read_query(s, QUERY_LEASE_STRAYS, NULL, &rows, err) < 0)
+		return -1;
+	*ret = (struct lease_stray_list){rows.items, rows.count};
+	return 0;
+}
+
+int store_lease_stray_forget(struct store *s, const char *sandbox_id, struct error *err)
+{
+	const struct lookup lookup = {.id = sandbox_id};
+
+	return store_change_query(s, QUERY_LEASE_SANDBOX_REMOVE, &lookup, err) < 0 ? -1 : 0;
+}

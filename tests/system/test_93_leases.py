@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leases: the one warm sandbox of a key, over HTTP and by the CLI."""
+
+import json
+import threading
+import urllib.parse
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+BASE = "/v1/leases"
+INSTANCES = "/api/sandbox/instances"
+
+
+def path(key, verb=""):
+    return f"{BASE}/{urllib.parse.quote(key, safe='')}{verb}"
+
+
+@pytest.fixture
+def key(api, request):
+    made = f"test:{request.node.name[:80]}"
+    yield made
+    api.delete(f"{BASE}?prefix={urllib.parse.quote(made, safe='')}")
+
+
+def acquire(api, key, **options):
+    return api.post(f"{BASE}/acquire", {"key": key, "template": "host", "internet": False, **options})
+
+
+def sandboxes_of(api, key):
+    label = urllib.parse.quote(f"atoll.lease={key}", safe="")
+    return [row["id"] for row in api.get(f"{INSTANCES}?limit=1000&label={label}")["items"]]
+
+
+def test_a_key_keeps_its_sandbox(api, key):
+    first = acquire(api, key)
+    assert first["created"] and first["status"] == "ready" and first["paused"] is False
+    assert first["username"] == first["key"] == key and first["type"] == "native"
+    api.exec(first["sandbox_id"], "echo kept > note")
+    again = acquire(api, key)
+    assert not again["created"] and again["sandbox_id"] == first["sandbox_id"]
+    assert api.exec(again["sandbox_id"], "cat note")["stdout"] == "kept\n"
+    assert sandboxes_of(api, key) == [first["sandbox_id"]]
+
+
+def test_a_fresh_filesystem_under_the_same_key(api, key):
+    first = acquire(api, key)
+    api.exec(first["sandbox_id"], "echo gone > note")
+    fresh = acquire(api, key, **{"continue": False})
+    assert fresh["created"] and fresh["sandbox_id"] != first["sandbox_id"]
+    assert api.exec(fresh["sandbox_id"], "cat note")["exit_code"] != 0
+    assert sandboxes_of(api, key) == [fresh["sandbox_id"]]
+
+
+def test_many_at_once_get_one_sandbox(server, api, key):
+    answers = []
+
+    def ask():
+        own = server.api()
+        answers.append(acquire(own, key))
+        own.close()
+    threads = [threading.Thread(target=ask) for _ in range(24)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(answers) == 24
+    assert len({a["sandbox_id"] for a in answers}) == 1
+    assert sum(a["created"] for a in answers) == 1
+    assert len(sandboxes_of(api, key)) == 1
+
+
+def test_what_has_gone_is_made_afresh(api, key):
+    first = acquire(api, key)
+    api.remove(first["sandbox_id"])
+    second = acquire(api, key)
+    assert second["created"] and second["sandbox_id"] != first["sandbox_id"]
+    assert second["lock_version"] > first["lock_version"]
+
+
+def test_a_stopped_one_is_started(api, key):
+    first = acquire(api, key)
+    api.exec(first["sandbox_id"], "echo kept > note")
+    api.post(f"{INSTANCES}/{first['sandbox_id']}/stop")
+    assert api.get(path(key))["paused"] is True
+    again = acquire(api, key)
+    assert again["sandbox_id"] == first["sandbox_id"] and again["paused"] is False
+    assert api.exec(again["sandbox_id"], "cat note")["stdout"] == "kept\n"
+
+
+def test_a_paused_one_is_woken(api, key):
+    first = acquire(api, key)
+    assert api.post(path(key, "/pause"))["paused"] is True
+    assert api.get(f"{INSTANCES}/{first['sandbox_id']}")["state"] == "paused"
+    again = acquire(api, key)
+    assert again["sandbox_id"] == first["sandbox_id"] and again["paused"] is False and not again["created"]
+    assert api.exec(again["sandbox_id"], "echo awake")["stdout"] == "awake\n"
+
+
+def test_keep_alive_and_release(api, key):
+    acquire(api, key)
+    kept = api.post(path(key, "/keepalive"), {"timeoutMs": 60000})
+    assert kept["keep_until"] is not None
+    released = api.post(path(key, "/release"))
+    assert released["keep_until"] is None and released["status"] == "ready"
+    assert api.get(path(key))["sandbox_id"] == released["sandbox_id"]
+
+
+def test_what_is_kept_outlives_the_idle_reaper(private_server):
+    private_server.flags += ["--idle-reap", "1s"]
+    api = private_server.start().api()
+    kept, idle = acquire(api, "kept"), acquire(api, "idle")
+    api.post(path("kept", "/keepalive"), {"timeoutMs": 120000})
+
+    def reaped():
+        return idle["sandbox_id"] not in [row["id"] for row in api.get(f"{INSTANCES}?limit=100")["items"]]
+    atoll.wait_for(reaped, 60, "the idle one is reaped")
+    assert api.get(path("kept"))["sandbox_id"] == kept["sandbox_id"]
+    assert api.exec(kept["sandbox_id"], "echo alive")["stdout"] == "alive\n"
+    api.delete(f"{BASE}?prefix=kept")
+
+
+def test_exec_on_a_lease_survives_the_loss_of_its_sandbox(server, api, key):
+    def run(command):
+        return api.post(path(key, "/exec"), {"command": command})["stdout"]
+
+    acquire(api, key)
+    assert run("echo one") == "one\n"
+    first = api.get(path(key))["sandbox_id"]
+    api.remove(first)
+    assert run("echo two") == "two\n"
+    assert api.get(path(key))["sandbox_id"] != first
+
+
+def test_odd_keys_are_keys_and_bad_ones_are_refused(api, key):
+    for odd in (f"{key}/a/b", f"{key} with space", f"{key}?x=1&y#z", f"{key}%2e", f"{key}ünïcode"):
+        made = acquire(api, odd)
+        assert api.get(path(odd))["sandbox_id"] == made["sandbox_id"]
+        api.delete(path(odd))
+    for bad in ("", "..", "a/../b", "a\nb", "x" * 257):
+        with pytest.raises(atoll.ApiError) as refused:
+            acquire(api, bad)
+        assert refused.value.status == 400
+
+
+def test_deleting_a_workspace_leaves_nothing(api, key):
+    made = [acquire(api, f"{key}:{i}")["sandbox_id"] for i in range(3)]
+    assert api.delete(f"{BASE}?prefix={urllib.parse.quote(key + ':', safe='')}") == {"deleted": 3}
+    assert not any(row["id"] in made for row in api.get(f"{INSTANCES}?limit=1000")["items"])
+
+
+def test_leases_survive_a_restart(private_server):
+    api = private_server.start().api()
+    before = acquire(api, "lasting")
+    api.close()
+    private_server.stop()
+    private_server.start()
+    api = private_server.api()
+    after = acquire(api, "lasting")
+    assert after["sandbox_id"] == before["sandbox_id"] and not after["created"]
+    api.delete(path("lasting"))
+
+
+def test_the_cli(server, api, key):
+    made = server.cli("lease", "acquire", "--template", "host", "--no-internet", key)
+    assert made.returncode == 0, made.stderr
+    sandbox = made.stdout.decode().strip()
+    assert api.get(path(key))["sandbox_id"] == sandbox
+    assert server.cli("lease", "acquire", key).stdout.decode().strip() == sandbox
+    assert key in server.cli("lease", "ls", "--prefix", key).stdout.decode()
+    rows = json.loads(server.cli("lease", "ls", "--json", "--prefix", key).stdout)
+    assert [row["sandbox_id"] for row in rows] == [sandbox]
+    assert json.loads(server.cli("lease", "ls", "--json", "--prefix", "nobody:").stdout) == []
+    assert server.cli("lease", "keep", "--for", "1m", key).returncode == 0
+    assert server.cli("lease", "release", key).returncode == 0
+    assert server.cli("lease", "rm").returncode != 0
+    assert server.cli("lease", "rm", key).stdout == b"1 removed\n"
+    assert server.cli("lease", "rm", key).returncode != 0
+    assert server.cli("lease", "rm", "--prefix", key).stdout == b"0 removed\n"
+
+
+def test_the_leases_of_a_project_go_with_it(server, api):
+    project = api.post("/v1/projects", {"name": "leases-93"})["id"]
+    inside = {"X-Atoll-Project": project, "Content-Type": "application/json"}
+    body = json.dumps({"key": "workspace:1", "template": "host", "internet": False})
+    made = api.call("POST", f"{BASE}/acquire", body, inside)
+    assert made["created"]
+    with pytest.raises(atoll.ApiError) as missing:
+        api.get(path("workspace:1"))  # another project's
+    assert missing.value.status == 404
+    api.delete(f"/v1/projects/{project}?force=true")
+    assert made["sandbox_id"] not in atoll.Host(server.data).files()

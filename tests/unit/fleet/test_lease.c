@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "harness.h"
+
+#include <stdatomic.h>
+
+#include "fleet/lease.h"
+
+#define KEY "workspace:42"
+static const struct fleet_create like_any = {.internet = -1};
+#define REF (&(struct lease_ref){PROJECT, KEY})
+
+static struct fleet_lease ask(const char *key)
+{
+	return (struct fleet_lease){.project_id = PROJECT, .key = key, .make = &like_any};
+}
+
+static struct fleet_leased acquire_as(struct harness *h, const struct fleet_lease *request)
+{
+	struct error err = {0};
+	struct fleet_leased leased = {0};
+
+	assert_done(fleet_lease_acquire(h->fleet, &h->arena, request, &leased, &err));
+	assert_int_equal(leased.lease.status, LEASE_READY);
+	assert_string_equal(leased.lease.sandbox_id, leased.sandbox.id);
+	assert_string_equal(fake_has(&h->fake, leased.sandbox.id), "running");
+	return leased;
+}
+
+static struct fleet_leased acquire(struct harness *h)
+{
+	const struct fleet_lease request = ask(KEY);
+
+	return acquire_as(h, &request);
+}
+
+static struct lease_record look(struct harness *h)
+{
+	struct error err = {0};
+	struct lease_record r = {0};
+
+	assert_done(fleet_lease_find(h->fleet, &h->arena, REF, &r, &err));
+	return r;
+}
+
+static size_t count_strays(struct harness *h)
+{
+	struct error err = {0};
+	struct lease_stray_list list;
+
+	assert_done(store_lease_strays(h->store, &h->arena, &list, &err));
+	return list.count;
+}
+
+/* A claim of somebody who is not in this process. */
+static struct lease_record foreign_claim(struct harness *h, int64_t age_ms)
+{
+	struct error err = {0};
+	struct id id = id_new();
+	const struct lease_record claim = {.project_id = PROJECT,
+	                                   .key = KEY,
+	                                   .sandbox_id = arena_text(&h->arena, id.text),
+	                                   .status = LEASE_CREATING,
+	                                   .epoch = 1,
+	                                   .creating_since = clock_unix_ms() - age_ms,
+	                                   .created_at = 1,
+	                                   .last_activity_at = 1};
+
+	assert_done(store_lease_insert(h->store, &claim, &err));
+	return look(h);
+}
+
+static void the_first_makes_it_and_the_next_find_it_warm(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_leased first = acquire(h), second = acquire(h);
+
+	assert_true(first.created);
+	assert_false(second.created);
+	assert_string_equal(first.sandbox.id, second.sandbox.id);
+	assert_int_equal(first.lease.epoch, 1);
+	assert_int_equal(second.lease.lock_version, first.lease.lock_version);
+	assert_int_equal(h->fake.calls[CALL_CREATE], 1);
+	assert_non_null(strstr(first.sandbox.labels_json, "\"atoll.lease\":\"" KEY "\""));
+}
+
+static void keys_and_projects_have_their_own(void **state)
+{
+	struct harness *h = *state;
+	const struct fleet_lease other = ask("workspace:43");
+
+	assert_string_not_equal(acquire(h).sandbox.id, acquire_as(h, &other).sandbox.id);
+}
+
+static void what_is_wrong_is_refused_before_anything_is_claimed(void **state)
+{
+	struct harness *h = *state;
+	struct json_pair bad_env[] = {{"A=B", "c"}};
+	const struct fleet_create no_template = {.template = "nothing"};
+	const struct fleet_create bad = {.env = {bad_env, 1, true}};
+	struct fleet_lease requests[] = {ask(".."), ask(KEY), ask(KEY)};
+	struct error err = {0};
+	struct fleet_leased leased;
+	struct lease_record r;
+
+	requests[1].make = &no_template;
+	requests[2].make = &bad;
+	assert_refused(fleet_lease_acquire(h->fleet, &h->arena, &requests[0], &leased, &err),
+	               ERROR_INVALID);
+	assert_refused(fleet_lease_acquire(h->fleet, &h->arena, &requests[1], &leased, &err),
+	               ERROR_NOT_FOUND);
+	assert_refused(fleet_lease_acquire(h->fleet, &h->arena, &requests[2], &leased, &err),
+	               ERROR_INVALID);
+	assert_refused(fleet_lease_find(h->fleet, &h->arena, REF, &r, &err), ERROR_NOT_FOUND);
+}
+
+static void a_create_that_fails_leaves_no_lease_and_no_sandbox(void **state)
+{
+	struct harness *h = *state;
+	const struct fleet_lease request = ask(KEY);
+	struct error err = {0};
+	struct fleet_leased leased;
+	struct lease_record r;
+
+	fake_fail(&h->fake, CALL_CREATE, true);
+	assert_refused(fleet_lease_acquire(h->fleet, &h->arena, &request, &leased, &err),
+	               ERROR_SYSTEM);
+	assert_refused(fleet_lease_find(h->fleet, &h->arena, REF, &r, &err), ERROR_NOT_FOUND);
+	assert_int_equal(h->fake.sandboxes.count, 0);
+	assert_int_equal(count_strays(h), 0);
+	fake_fail(&h->fake, CALL_CREATE, false);
+	assert_true(acquire(h).created);
+}
+
+static void one_that_wants_it_warm_does_not_make_it(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_lease request = ask(KEY);
+	bool is_cold = false;
+	struct error err = {0};
+	struct fleet_leased leased;
+
+	request.only_warm = true;
+	request.ret_not_warm = &is_cold;
+	assert_refused(fleet_lease_acquire(h->fleet, &h->arena, &request, &leased, &err),
+	               ERROR_UNAVAILABLE);
+	assert_true(is_cold);
+	assert_int_equal(h->fake.calls[CALL_CREATE], 0);
+	acquire(h);
+	is_cold = false;
+	acquire_as(h, &request);
+	assert_false(is_cold);
+}
+
+static void a_stopped_sandbox_is_started(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct fleet_leased leased = acquire(h);
+	struct sandbox_record r;
+
+	assert_done(fleet_stop(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, leased.sandbox.id},
+	                       &r, &err));
+	assert_string_equal(acquire(h).sandbox.id, leased.sandbox.id);
+	assert_int_equal(h->fake.calls[CALL_START], 1);
+}
+
+static void a_deleted_or_failed_sandbox_is_replaced_under_a_new_epoch(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct fleet_leased first = acquire(h), second, third;
+
+	assert_done(fleet_delete(h->fleet, &h->arena,
+	                         &(struct fleet_ref){PROJECT, first.sandbox.id},
+	                         SANDBOX_REASON_USER, &err));
+	second = acquire(h);
+	assert_true(second.created);
+	assert_string_not_equal(second.sandbox.id, first.sandbox.id);
+	assert_int_equal(second.lease.epoch, 2);
+	fake_set(&h->fake, second.sandbox.id, NULL);
+	fleet_on_ended(h->fleet, second.sandbox.id, SANDBOX_REASON_OOM);
+	fleet_tick(h->fleet);
+	third = acquire(h);
+	assert_string_not_equal(third.sandbox.id, second.sandbox.id);
+	assert_int_equal(h->fake.sandboxes.count, 1);
+	fleet_tick(h->fleet);
+	assert_int_equal(count_strays(h), 0);
+	assert_gone(h, second.sandbox.id);
+}
+
+static void a_fresh_one_replaces_the_one_that_is_there(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_lease request = ask(KEY);
+	struct fleet_leased first = acquire(h), second;
+
+	request.is_fresh = true;
+	second = acquire_as(h, &request);
+	assert_true(second.created);
+	assert_gone(h, first.sandbox.id);
+	assert_int_equal(h->fake.sandboxes.count, 1);
+	assert_string_equal(acquire(h).sandbox.id, second.sandbox.id);
+}
+
+/* ---- contention ---- */
+
+struct rival {
+	struct harness *h;
+	pthread_t thread;
+	char id[ID_SIZE + 1];
+	bool created;
+};
+
+static void *compete(void *argument)
+{
+	struct rival *rival = argument;
+	AUTO(arena_done) struct arena arena = {0};
+	const struct fleet_lease request = ask(KEY);
+	struct fleet_leased leased;
+	struct error err = {0};
+
+	if (fleet_lease_acquire(rival->h->fleet, &arena, &request, &leased, &err) == 0) {
+		memcpy(rival->id, leased.sandbox.id, ID_SIZE);
+		rival->created = leased.created;
+	}
+	return NULL;
+}
+
+static void of_many_at_once_one_makes_it_and_all_get_it(void **state)
+{
+	struct harness *h = *state;
+	struct rival rivals[16];
+	unsigned created = 0;
+
+	fake_gate(&h->fake, true);
+	for (size_t i = 0; i < COUNT_OF(rivals); i++) {
+		rivals[i] = (struct rival){.h = h};
+		assert_int_equal(pthread_create(&rivals[i].thread, NULL, compete, &rivals[i]), 0);
+	}
+	fake_wait_at_gate(&h->fake);
+	fake_gate(&h->fake, false);
+	for (size_t i = 0; i < COUNT_OF(rivals); i++) {
+		pthread_join(rivals[i].thread, NULL);
+		assert_string_equal(rivals[i].id, rivals[0].id);
+		created += rivals[i].created;
+	}
+	assert_int_equal(created, 1);
+	assert_int_equal(h->fake.calls[CALL_CREATE], 1);
+}
+
+static void who_waits_for_another_process_gives_up_at_its_deadline(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_lease request = ask(KEY);
+	struct error err = {0};
+	struct fleet_leased leased;
+
+	foreign_claim(h, 0);
+	request.wait_ms = 150;
+	assert_refused(fleet_lease_acquire(h->fleet, &h->arena, &request, &leased, &err),
+	               ERROR_TIMEOUT);
+	assert_int_equal(h->fake.calls[CALL_CREATE], 0);
+}
+
+static void a_claim_that_is_too_old_is_taken_over(void **state)
+{
+	struct harness *h = *state;
+	struct lease_record old = foreign_claim(h, LEASE_CREATING_MAX_MS + 1000);
+	struct fleet_leased leased = acquire(h);
+	struct error err = {0};
+
+	assert_true(leased.created);
+	assert_int_equal(leased.lease.epoch, 2);
+	assert_string_not_equal(leased.sandbox.id, old.sandbox_id);
+	/* The other one comes after all, and sees that it has lost. */
+	assert_refused(store_lease_finish(h->store, &old, &err), ERROR_CONFLICT);
+	assert_int_equal(count_strays(h), 1);
+}
+
+static void a_loser_deletes_the_sandbox_that_it_comes_with(void **state)
+{
+	struct harness *h = *state;
+	struct rival late = {.h = h};
+	struct lease_record r;
+	struct fleet_leased leased;
+	struct error err = {0};
+
+	fake_gate(&h->fake, true);
+	assert_int_equal(pthread_create(&late.thread, NULL, compete, &late), 0);
+	fake_wait_at_gate(&h->fake);
+	/* Another process takes over, and dies. */
+	r = look(h);
+	r.sandbox_id = "zzzzzzzzzzzzzzzzzzzz";
+	r.epoch++;
+	r.creating_since = clock_unix_ms() - LEASE_CREATING_MAX_MS - 1000;
+	assert_done(store_lease_replace(h->store, &r, &err));
+	fake_gate(&h->fake, false);
+	pthread_join(late.thread, NULL);
+	leased = acquire(h);
+	assert_string_equal(late.id, leased.sandbox.id);
+	assert_int_equal(leased.lease.epoch, 3);
+	assert_int_equal(h->fake.calls[CALL_CREATE], 2);
+	assert_int_equal(h->fake.sandboxes.count, 1);
+}
+
+/* ---- what nobody finished ---- */
+
+static void a_sandbox_whose_maker_died_before_saying_so_is_adopted(void **state)
+{
+	struct harness *h = *state;
+	struct lease_record claim = foreign_claim(h, 0);
+	struct sandbox_record made = create_with(h, (struct fleet_create){.id = claim.sandbox_id});
+
+	assert_string_equal(made.id, claim.sandbox_id);
+	harness_restart(h);
+	assert_int_equal(look(h).status, LEASE_READY);
+	assert_string_equal(acquire(h).sandbox.id, claim.sandbox_id);
+	assert_int_equal(h->fake.calls[CALL_CREATE], 1);
+}
+
+static void a_claim_whose_sandbox_failed_is_given_up_at_boot(void **state)
+{
+	struct harness *h = *state;
+	struct lease_record claim = foreign_claim(h, 0), r;
+	struct error err = {0};
+	struct fleet_create request = {
+	        .project_id = PROJECT, .id = claim.sandbox_id, .internet = -1, .wait = true};
+	struct sandbox_record made;
+
+	fake_fail(&h->fake, CALL_CREATE, true);
+	assert_refused(fleet_create(h->fleet, &h->arena, &request, &made, &err), ERROR_SYSTEM);
+	fake_fail(&h->fake, CALL_CREATE, false);
+	harness_restart(h);
+	assert_refused(fleet_lease_find(h->fleet, &h->arena, REF, &r, &err), ERROR_NOT_FOUND);
+	assert_gone(h, claim.sandbox_id);
+	fleet_tick(h->fleet);
+	assert_int_equal(count_strays(h), 0);
+}
+
+static void a_claim_that_is_too_old_is_given_up_by_the_tick(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct lease_record r;
+
+	foreign_claim(h, LEASE_CREATING_MAX_MS - 5000);
+	fleet_tick(h->fleet);
+	assert_int_equal(look(h).status, LEASE_CREATING);
+	r = look(h);
+	r.creating_since -= 6000;
+	assert_done(store_lease_stray_forget(h->store, r.sandbox_id, &err));
+	assert_done(store_lease_replace(h->store, &r, &err));
+	fleet_tick(h->fleet);
+	assert_refused(fleet_lease_find(h->fleet, &h->arena, REF, &r, &err), ERROR_NOT_FOUND);
+}
+
+static void a_sandbox_that_no_lease_wants_is_deleted_by_the_tick(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_leased leased = acquire(h);
+	struct lease_record r = look(h);
+	struct error err = {0};
+
+	/* The process died between the two halves of a delete. */
+	assert_done(store_lease_remove(h->store, &r, &err));
+	harness_restart(h);
+	assert_gone(h, leased.sandbox.id);
+	assert_int_equal(count_strays(h), 0);
+}
+
+/* ---- the other calls ---- */
+
+static void a_release_ends_the_use_and_the_next_acquire_begins_it_again(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_leased leased = acquire(h);
+	struct lease_record r = look(h);
+	struct error err = {0};
+
+	assert_true(r.active_since > 0);
+	r.active_since -= 5000;
+	assert_done(store_lease_replace(h->store, &r, &err));
+	assert_done(fleet_lease_release(h->fleet, &h->arena, REF, &r, &err));
+	assert_true(r.usage_ms >= 5000 && r.usage_ms < 60000);
+	assert_int_equal(r.active_since, 0);
+	assert_string_equal(fake_has(&h->fake, leased.sandbox.id), "running");
+	assert_done(fleet_lease_release(h->fleet, &h->arena, REF, &r, &err));
+	leased = acquire(h);
+	assert_false(leased.created);
+	assert_true(leased.lease.active_since > 0);
+	assert_int_equal(leased.lease.usage_ms, r.usage_ms);
+}
+
+static void what_was_counted_outlives_the_sandbox(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_leased leased = acquire(h);
+	struct lease_record r = look(h);
+	struct error err = {0};
+	int64_t usage_ms;
+
+	r.active_since -= 5000;
+	assert_done(store_lease_replace(h->store, &r, &err));
+	assert_done(fleet_lease_release(h->fleet, &h->arena, REF, &r, &err));
+	usage_ms = r.usage_ms;
+	assert_done(fleet_delete(h->fleet, &h->arena,
+	                         &(struct fleet_ref){PROJECT, leased.sandbox.id},
+	                         SANDBOX_REASON_USER, &err));
+	fleet_tick(h->fleet);
+	r = look(h);
+	assert_int_equal(r.status, LEASE_EMPTY);
+	assert_string_equal(r.sandbox_id, "");
+	assert_int_equal(r.usage_ms, usage_ms);
+	assert_int_equal(acquire(h).lease.usage_ms, usage_ms);
+}
+
+static void what_is_kept_is_not_idle(void **state)
+{
+	struct harness *h = *state;
+	const struct fleet_create short_lived = {.internet = -1, .idle_reap_ms = 1};
+	struct fleet_lease request = ask(KEY);
+	struct fleet_leased leased;
+	struct error err = {0};
+	struct lease_record r;
+
+	request.make = &short_lived;
+	leased = acquire_as(h, &request);
+	assert_refused(fleet_lease_keep(h->fleet, &h->arena, REF, -1, &r, &err), ERROR_INVALID);
+	assert_done(fleet_lease_keep(h->fleet, &h->arena, REF, 60000, &r, &err));
+	assert_true(r.keep_until > clock_unix_ms() + 50000);
+	assert_done(fleet_lease_keep(h->fleet, &h->arena, REF, 10, &r, &err));
+	assert_true(r.keep_until > clock_unix_ms() + 50000);
+	assert_done(store_tidy(h->store, &err));
+	while (clock_unix_ms() <= r.sandbox_activity_at + 1)
+		;
+	fleet_tick(h->fleet);
+	assert_string_equal(fake_has(&h->fake, leased.sandbox.id), "running");
+	assert_done(fleet_lease_release(h->fleet, &h->arena, REF, &r, &err));
+	fleet_tick(h->fleet);
+	assert_gone(h, leased.sandbox.id);
+}
+
+static void a_paused_one_is_woken_by_the_next_acquire_and_not_counted(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_leased leased = acquire(h);
+	struct lease_record r = look(h);
+	struct fleet_lease warm = ask(KEY);
+	bool is_cold = false;
+	struct error err = {0};
+
+	r.active_since -= 5000;
+	assert_done(store_lease_replace(h->store, &r, &err));
+	assert_done(fleet_lease_pause(h->fleet, &h->arena, REF, &r, &err));
+	assert_int_equal(r.actual, SANDBOX_PAUSED);
+	assert_int_equal(r.active_since, 0);
+	assert_true(r.usage_ms >= 4000 && r.usage_ms < 60000);
+	/* Waking takes longer than looking. */
+	warm.only_warm = true;
+	warm.ret_not_warm = &is_cold;
+	assert_refused(fleet_lease_acquire(h->fleet, &h->arena, &warm, &leased, &err),
+	               ERROR_UNAVAILABLE);
+	assert_true(is_cold);
+	leased = acquire(h);
+	assert_false(leased.created);
+	assert_int_equal(find(h, leased.sandbox.id).actual, SANDBOX_STARTED);
+	assert_int_equal(leased.lease.actual, SANDBOX_STARTED);
+	assert_int_equal(leased.lease.usage_ms, r.usage_ms);
+}
+
+static void calls_on_a_lease_without_a_sandbox_say_what_to_do(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct lease_record r;
+
+	assert_refused(fleet_lease_keep(h->fleet, &h->arena, REF, 0, &r, &err), ERROR_NOT_FOUND);
+	foreign_claim(h, 0);
+	assert_refused(fleet_lease_release(h->fleet, &h->arena, REF, &r, &err), ERROR_CONFLICT);
+	assert_non_null(strstr(err.hint, "acquire"));
+}
+
+static void a_delete_takes_the_sandbox_along(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_leased leased = acquire(h);
+	struct error err = {0};
+
+	assert_done(fleet_lease_delete(h->fleet, &h->arena, REF, &err));
+	assert_gone(h, leased.sandbox.id);
+	assert_int_equal(count_strays(h), 0);
+	assert_refused(fleet_lease_delete(h->fleet, &h->arena, REF, &err), ERROR_NOT_FOUND);
+}
+
+static void all_of_a_prefix_go_and_no_others(void **state)
+{
+	struct harness *h = *state;
+	static const char *const keys[] = {"ws:1:a", "ws:1:b", "ws:1:c", "ws:10:a"};
+	struct error err = {0};
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < COUNT_OF(keys); i++) {
+		const struct fleet_lease request = ask(keys[i]);
+
+		acquire_as(h, &request);
+	}
+	assert_done(fleet_lease_delete_all(h->fleet, &(struct lease_ref){PROJECT, "ws:1:"}, &count,
+	                                   &err));
+	assert_int_equal(count, 3);
+	assert_int_equal(h->fake.sandboxes.count, 1);
+	assert_done(
+	        fleet_lease_delete_all(h->fleet, &(struct lease_ref){PROJECT, ""}, &count, &err));
+	assert_int_equal(count, 1);
+	assert_int_equal(h->fake.sandboxes.count, 0);
+}
+
+/* ---- with ---- */
+
+struct visit {
+	struct harness *h;
+	unsigned runs;
+	bool takes_it_away; /* the first time */
+	enum error_code fails;
+	char ids[2][ID_SIZE + 1];
+};
+
+static int run_visit(void *context, const struct sandbox_record *r, struct fleet_hold *hold,
+                     struct error *err)
+{
+	struct visit *v = context;
+
+	assert_string_equal(hold->id, r->id);
+	if (v->runs < COUNT_OF(v->ids))
+		memcpy(v->ids[v->runs], r->id, ID_SIZE);
+	if (v->runs++ == 0 && v->takes_it_away)
+		fake_set(&v->h->fake, r->id, NULL);
+	return v->fails && (v->runs == 1 || !v->takes_it_away || v->fails == ERROR_INVALID)
+	               ? FAIL(err, v->fails, "on purpose")
+	               : 0;
+}
+
+static int visit(struct visit *v, struct error *err)
+{
+	const struct fleet_lease request = ask(KEY);
+	const struct fleet_lease_use use = {run_visit, v};
+
+	return fleet_lease_with(v->h->fleet, &v->h->arena, &request, &use, err);
+}
+
+static void a_call_whose_sandbox_is_gone_is_made_once_more_in_the_next(void **state)
+{
+	struct visit v = {.h = *state, .takes_it_away = true, .fails = ERROR_UNAVAILABLE};
+	struct error err = {0};
+
+	assert_done(visit(&v, &err));
+	assert_int_equal(v.runs, 2);
+	assert_string_not_equal(v.ids[0], v.ids[1]);
+	assert_gone(v.h, v.ids[0]);
+}
+
+static void other_failures_are_the_answer(void **state)
+{
+	struct visit lives = {.h = *state, .fails = ERROR_NOT_FOUND};
+	struct visit own_fault = {.h = *state, .takes_it_away = true, .fails = ERROR_INVALID};
+	struct error err = {0};
+
+	assert_refused(visit(&lives, &err), ERROR_NOT_FOUND);
+	assert_int_equal(lives.runs, 1);
+	assert_refused(visit(&own_fault, &err), ERROR_INVALID);
+	assert_int_equal(own_fault.runs, 1);
+}
+
+static int always_gone(void *context, const struct sandbox_record *r,
+                       struct fleet_hold *hold UNUSED, struct error *err)
+{
+	struct visit *v = context;
+
+	v->runs++;
+	fake_set(&v->h->fake, r->id, NULL);
+	return FAIL(err, ERROR_UNAVAILABLE, "on purpose");
+}
+
+static void it_is_made_once_more_and_not_twice(void **state)
+{
+	struct visit v = {.h = *state};
+	const struct fleet_lease request = ask(KEY);
+	const struct fleet_lease_use use = {always_gone, &v};
+	struct error err = {0};
+
+	assert_int_equal(fleet_lease_with(v.h->fleet, &v.h->arena, &request, &use, &err), -1);
+	assert_int_equal(v.runs, 2);
+}
+
+int main(void)
+{
+	return RUN_EACH(
+	        EACH(the_first_makes_it_and_the_next_find_it_warm),
+	        EACH(keys_and_projects_have_their_own),
+	        EACH(what_is_wrong_is_refused_before_anything_is_claimed),
+	        EACH(a_create_that_fails_leaves_no_lease_and_no_sandbox),
+	        EACH(one_that_wants_it_warm_does_not_make_it), EACH(a_stopped_sandbox_is_started),
+	        EACH(a_deleted_or_failed_sandbox_is_replaced_under_a_new_epoch),
+	        EACH(a_fresh_one_replaces_the_one_that_is_there),
+	        EACH(of_many_at_once_one_makes_it_and_all_get_it),
+	        EACH(who_waits_for_another_process_gives_up_at_its_deadline),
+	        EACH(a_claim_that_is_too_old_is_taken_over),
+	        EACH(a_loser_deletes_the_sandbox_that_it_comes_with),
+	        EACH(a_sandbox_whose_maker_died_before_saying_so_is_adopted),
+	        EACH(a_claim_whose_sandbox_failed_is_given_up_at_boot),
+	        EACH(a_claim_that_is_too_old_is_given_up_by_the_tick),
+	        EACH(a_sandbox_that_no_lease_wants_is_deleted_by_the_tick),
+	        EACH(a_release_ends_the_use_and_the_next_acquire_begins_it_again),
+	        EACH(what_was_counted_outlives_the_sandbox), EACH(what_is_kept_is_not_idle),
+	        EACH(a_paused_one_is_woken_by_the_next_acquire_and_not_counted),
+	        EACH(calls_on_a_lease_without_a_sandbox_say_what_to_do),
+	        EACH(a_delete_takes_the_sandbox_along), EACH(all_of_a_prefix_go_and_no_others),
+	        EACH(a_call_whose_sandbox_is_gone_is_made_once_more_in_the_next),
+	        EACH(other_failures_are_the_answer), EACH(it_is_made_once_more_and_not_twice));
+}

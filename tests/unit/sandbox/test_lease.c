@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
+
+#include <string.h>
+
+#include "sandbox/lease.h"
+
+#define NOW INT64_C(1790000000000)
+#define LATE (NOW - LEASE_CREATING_MAX_MS - 1)
+
+TEST(a_key_is_any_text_that_can_stand_in_a_path)
+{
+	char longest[LEASE_KEY_MAX + 2];
+	static const char *const good[] = {"a",        "user:42", "a/b", "with space",
+	                                   "\xc3\xa9", "a..b",    "...", "%2e"};
+	static const char *const bad[] = {"",    "a\nb", "\x7f",   "..",   ".",
+	                                  "a/.", "../a", "a/../b", "\xff", "\xc3"};
+	struct error err;
+
+	memset(longest, 'k', sizeof(longest));
+	longest[LEASE_KEY_MAX] = '\0';
+	assert_int_equal(lease_key_check(longest, &err), 0);
+	longest[LEASE_KEY_MAX] = 'k';
+	longest[LEASE_KEY_MAX + 1] = '\0';
+	assert_int_equal(lease_key_check(longest, &err), -1);
+	for (size_t i = 0; i < COUNT_OF(good); i++)
+		if (lease_key_check(good[i], &err) < 0)
+			fail_msg("refused: '%s'", good[i]);
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		err = (struct error){0};
+		if (lease_key_check(bad[i], &err) == 0)
+			fail_msg("accepted: %zu", i);
+		assert_int_equal(err.code, ERROR_INVALID);
+		assert_non_null(strstr(err.hint, "256"));
+	}
+}
+
+static const struct {
+	const char *what;
+	struct lease_view view;
+	enum lease_action action;
+} cases[] = {
+        {"warm", {LEASE_READY, SANDBOX_STARTED, LATE}, LEASE_USE},
+        {"paused", {LEASE_READY, SANDBOX_PAUSED, LATE}, LEASE_USE},
+        {"made, not told, paused", {LEASE_CREATING, SANDBOX_PAUSED, LATE}, LEASE_ADOPT},
+        {"stopped", {LEASE_READY, SANDBOX_STOPPED, LATE}, LEASE_START},
+        {"being started", {LEASE_READY, SANDBOX_CREATING, LATE}, LEASE_WAIT},
+        {"being stopped", {LEASE_READY, SANDBOX_STOPPING, LATE}, LEASE_WAIT},
+        {"failed", {LEASE_READY, SANDBOX_FAILED, LATE}, LEASE_MAKE},
+        {"being deleted", {LEASE_READY, SANDBOX_DELETING, LATE}, LEASE_MAKE},
+        {"deleted", {LEASE_READY, SANDBOX_DELETED, LATE}, LEASE_MAKE},
+        {"empty", {LEASE_EMPTY, SANDBOX_DELETED, LATE}, LEASE_MAKE},
+        {"claimed", {LEASE_CREATING, SANDBOX_DELETED, NOW}, LEASE_WAIT},
+        {"claimed and made", {LEASE_CREATING, SANDBOX_STARTED, NOW}, LEASE_WAIT},
+        {"claimed and failed", {LEASE_CREATING, SANDBOX_FAILED, NOW}, LEASE_WAIT},
+        {"claimed for just as long as allowed",
+         {LEASE_CREATING, SANDBOX_DELETED, NOW - LEASE_CREATING_MAX_MS},
+         LEASE_WAIT},
+        {"claimed for too long", {LEASE_CREATING, SANDBOX_DELETED, LATE}, LEASE_TAKE_OVER},
+        {"half made for too long", {LEASE_CREATING, SANDBOX_CREATING, LATE}, LEASE_TAKE_OVER},
+        {"failed for too long", {LEASE_CREATING, SANDBOX_FAILED, LATE}, LEASE_TAKE_OVER},
+        {"made and not told", {LEASE_CREATING, SANDBOX_STARTED, LATE}, LEASE_ADOPT},
+        {"made, not told, stopped", {LEASE_CREATING, SANDBOX_STOPPED, LATE}, LEASE_ADOPT},
+};
+
+TEST(every_view_of_a_lease_leads_to_its_action)
+{
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		if (lease_decide(&cases[i].view, NOW) != cases[i].action)
+			fail_msg("%s", cases[i].what);
+}
+
+TEST(use_counts_until_now_while_it_runs_and_else_until_the_last_sign_of_it)
+{
+	assert_int_equal(lease_use_ms(&(struct lease_use){0, NOW, SANDBOX_STARTED}, NOW), 0);
+	assert_int_equal(
+	        lease_use_ms(&(struct lease_use){NOW - 70, NOW - 50, SANDBOX_STARTED}, NOW), 70);
+	assert_int_equal(
+	        lease_use_ms(&(struct lease_use){NOW - 70, NOW - 50, SANDBOX_DELETED}, NOW), 20);
+	/* Nobody's clock is to make it negative. */
+	assert_int_equal(
+	        lease_use_ms(&(struct lease_use){NOW + 70, NOW - 50, SANDBOX_STARTED}, NOW), 0);
+	assert_int_equal(lease_use_ms(&(struct lease_use){NOW - 70, 0, SANDBOX_STOPPED}, NOW), 0);
+}
+
+TEST(only_failures_that_can_be_the_sandboxs_are_looked_into)
+{
+	assert_true(lease_error_may_mean_gone(ERROR_NOT_FOUND));
+	assert_true(lease_error_may_mean_gone(ERROR_UNAVAILABLE));
+	assert_false(lease_error_may_mean_gone(ERROR_NONE));
+	assert_false(lease_error_may_mean_gone(ERROR_INVALID));
+	assert_false(lease_error_may_mean_gone(ERROR_LIMIT));
+	assert_false(lease_error_may_mean_gone(ERROR_CODE_COUNT));
+}
+
+int main(void)
+{
+	return RUN(CASE(a_key_is_any_text_that_can_stand_in_a_path),
+	           CASE(every_view_of_a_lease_leads_to_its_action),
+	           CASE(use_counts_until_now_while_it_runs_and_else_until_the_last_sign_of_it),
+	           CASE(only_failures_that_can_be_the_sandboxs_are_looked_into));
+}
