@@ -38,18 +38,6 @@ static void put_object(struct environment *e, const struct json_value *object)
 	}
 }
 
-/* Without its environment a command would do something else than its owner meant. */
-static int check_open(const char *env_json, const char *what, const char *name, struct error *err)
-{
-	if (store_secret_is_open(env_json))
-		return 0;
-	(void)FAIL(err, ERROR_UNAVAILABLE,
-	           "environment of %s '%s': it is sealed with a key that this server does not have",
-	           what, name);
-	error_hint(err, "the file of secret_key_file is another than when it was written");
-	return -1;
-}
-
 int defaults_of(const struct fleet *f, struct arena *a, const struct sandbox_record *r,
                 const struct template_record *t, struct fleet_defaults *ret, struct error *err)
 {
@@ -60,10 +48,9 @@ int defaults_of(const struct fleet *f, struct arena *a, const struct sandbox_rec
 	const struct json_value *of_template, *of_row;
 	struct environment e = {.arena = a};
 
-	if (check_open(r->env_json, "sandbox", r->name, err) < 0 ||
-	    check_open(t->env_json, "template", t->name, err) < 0)
-		return -1;
-	if (json_load(a, span_of(t->env_json), &of_template, err) < 0 ||
+	/* Without it a command would do something else than its owner meant. */
+	if (store_secret_check(r->env_json, err) < 0 || store_secret_check(t->env_json, err) < 0 ||
+	    json_load(a, span_of(t->env_json), &of_template, err) < 0 ||
 	    json_load(a, span_of(r->env_json), &of_row, err) < 0)
 		return FAIL_CONTEXT(err, "environment of sandbox '%s'", r->name);
 	e.items = ARENA_ARRAY(a, const char *, json_count(of_template) + json_count(of_row) + 2);

@@ -17,11 +17,14 @@
 		.kind = COLUMN_CHOICE, .name = #m, .offset = MEMBER_OFFSET(s, m, enum choice),     \
 		.word = choice##_word, .words = choice##_words                                     \
 	}
-#define SECRET_OF(s, m)                                                                            \
+/* `table_`: where it rests; the same in every shape of the table, or it does not open. */
+#define SECRET_(s, member, id_, name_, table_)                                                     \
 	{                                                                                          \
-		.kind = COLUMN_SECRET, .name = #m, .offset = MEMBER_OFFSET(s, m, const char *),    \
-		.binds = #s "." #m, .owner = MEMBER_OFFSET(s, id, const char *)                    \
+		.kind = COLUMN_SECRET, .name = (name_),                                            \
+		.offset = MEMBER_OFFSET(s, member, const char *), .binds = (table_),               \
+		.owner = MEMBER_OFFSET(s, id_, const char *)                                       \
 	}
+#define SECRET_OF(s, m, table_) SECRET_(s, m, id, #m, table_)
 #define RESOURCES_OF(s, m)                                                                         \
 	COLUMN_(COLUMN_NUMBER, s, m.cpu, double, "cpu"),                                           \
 	        COLUMN_(COLUMN_WHOLE, s, m.memory_mb, int64_t, "memory_mb"),                       \
@@ -134,7 +137,7 @@ const struct column columns_of_template_record[] = {
         TEXT_OF(template_record, isolation),
         TEXT_OF(template_record, description),
         RESOURCES_OF(template_record, resources),
-        SECRET_OF(template_record, env_json),
+        SECRET_OF(template_record, env_json, "templates"),
         TEXT_OF(template_record, entrypoint_json),
         TEXT_OF(template_record, ports_json),
         TEXT_OF(template_record, user),
@@ -157,7 +160,7 @@ const struct column columns_of_sandbox_record[] = {
         TEXT_OF(sandbox_record, provider),
         TEXT_OF(sandbox_record, region),
         TEXT_OF(sandbox_record, labels_json),
-        SECRET_OF(sandbox_record, env_json),
+        SECRET_OF(sandbox_record, env_json, "sandboxes"),
         CHOICE_OF(sandbox_record, desired, sandbox_state),
         CHOICE_OF(sandbox_record, actual, sandbox_state),
         CHOICE_OF(sandbox_record, reason, sandbox_reason),
@@ -325,7 +328,7 @@ const struct column columns_of_webhook_record[] = {
         TEXT_OF(webhook_record, id),
         TEXT_OF(webhook_record, project_id),
         TEXT_OF(webhook_record, url),
-        TEXT_OF(webhook_record, secret),
+        SECRET_OF(webhook_record, secret, "webhooks"),
         TEXT_OF(webhook_record, patterns),
         TEXT_OF(webhook_record, state_text),
         BOOL_OF(webhook_record, enabled),
@@ -435,10 +438,14 @@ const struct column columns_of_key_rotation[] = {
 };
 
 const struct column columns_of_config_record[] = {
-        TEXT_OF(config_record, id),          TEXT_OF(config_record, project_id),
-        TEXT_OF(config_record, name),        TEXT_OF(config_record, config_json),
-        TEXT_OF(config_record, env_json),    WHOLE_OF(config_record, created_at),
-        WHOLE_OF(config_record, updated_at), END,
+        TEXT_OF(config_record, id),
+        TEXT_OF(config_record, project_id),
+        TEXT_OF(config_record, name),
+        TEXT_OF(config_record, config_json),
+        SECRET_OF(config_record, env_json, "sandbox_configs"),
+        WHOLE_OF(config_record, created_at),
+        WHOLE_OF(config_record, updated_at),
+        END,
 };
 
 const struct column columns_of_config_change[] = {
@@ -446,7 +453,7 @@ const struct column columns_of_config_change[] = {
         COLUMN_(COLUMN_TEXT, config_change, record.project_id, const char *, "project_id"),
         COLUMN_(COLUMN_TEXT, config_change, record.name, const char *, "name"),
         COLUMN_(COLUMN_TEXT, config_change, record.config_json, const char *, "config_json"),
-        COLUMN_(COLUMN_TEXT, config_change, record.env_json, const char *, "env_json"),
+        SECRET_(config_change, record.env_json, record.id, "env_json", "sandbox_configs"),
         COLUMN_(COLUMN_WHOLE, config_change, record.updated_at, int64_t, "updated_at"),
         WHOLE_OF(config_change, seen_at),
         END,

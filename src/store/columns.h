@@ -21,7 +21,7 @@
 enum column_kind {
 	COLUMN_END,
 	COLUMN_TEXT,   /* const char *; NULL is written as '' */
-	COLUMN_SECRET, /* const char *, JSON; encrypted where it rests */
+	COLUMN_SECRET, /* const char *; encrypted where it rests */
 	COLUMN_FILTER, /* const char *, a parameter only; NULL is SQL's NULL */
 	COLUMN_WHOLE,  /* int64_t */
 	COLUMN_NUMBER, /* double */
@@ -36,7 +36,7 @@ struct column {
 	size_t offset;
 	const char *(*word)(unsigned value); /* COLUMN_CHOICE */
 	unsigned words;
-	const char *binds; /* COLUMN_SECRET: to this, and to the id at `owner` */
+	const char *binds; /* COLUMN_SECRET: to this table, and to the id at `owner` */
 	size_t owner;
 };
 /* The value whose word it is. */

@@ -10,17 +10,22 @@
 #include "seal/seal.h"
 #include "store/driver.h"
 
-/* A value has up to 128 KiB. */
-#define PAGE_SIZE 50
+/* A value has up to a MiB. */
+#define PAGE_SIZE 20
 
 void store_seal(struct store *s, struct seal *seal)
 {
 	s->seal = seal;
 }
 
-bool store_secret_is_open(const char *text)
+int store_secret_check(const char *text, struct error *err)
 {
-	return !seal_is_sealed(text);
+	if (!seal_is_sealed(text))
+		return 0;
+	(void)FAIL(err, ERROR_UNAVAILABLE,
+	           "it is sealed with a key that this server does not have");
+	error_hint(err, "the file of secret_key_file is another than when it was written");
+	return -1;
 }
 
 /* ---- in a record ---- */
@@ -73,6 +78,8 @@ static const struct drawer {
         {QUERY_SANDBOX_SECRETS, QUERY_SANDBOX_SECRET_SWAP, columns_of_sandbox_record, "env_json"},
         {QUERY_TEMPLATE_SECRETS, QUERY_TEMPLATE_SECRET_SWAP, columns_of_template_record,
          "env_json"},
+        {QUERY_CONFIG_SECRETS, QUERY_CONFIG_SECRET_SWAP, columns_of_config_record, "env_json"},
+        {QUERY_WEBHOOK_SECRETS, QUERY_WEBHOOK_SECRET_SWAP, columns_of_webhook_record, "secret"},
 };
 
 struct page {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/secrets.h — values that the database holds encrypted: environments of sandboxes and of
- * templates. Part of store.h.
+/* store/secrets.h — values that the database holds encrypted: environments of sandboxes, templates
+ * and configs, and what webhooks are signed with. Part of store.h.
  *
  * They are sealed when they are written and opened when they are read, so that records have them in
  * plain; an empty one is neither. One that cannot be opened, as its key is not known, stays sealed
  * in its record, and who uses it asks. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -17,7 +16,8 @@ struct store;
 
 /* Before the store is used; `seal` outlives it. Without, values are stored in plain. */
 void store_seal(struct store *s, struct seal *seal);
-bool store_secret_is_open(const char *text);
+/* ERROR_UNAVAILABLE when it is still sealed. */
+MUST_CHECK int store_secret_check(const char *text, struct error *err);
 /* Brings all that is plain or under an older key under the one in use. *ret_shut: how many could
  * not be opened, and are as they were. */
 MUST_CHECK int store_secrets_reseal(struct store *s, uint64_t *ret_resealed, uint64_t *ret_shut,

@@ -11,6 +11,7 @@
 #include "api/tables.h"
 #include "base/clock.h"
 #include "store/accounts.h"
+#include "store/secrets.h"
 
 #define BASE "/accounts/me/sandboxes"
 #define MASK "********"
@@ -178,7 +179,7 @@ static int env_load(struct arena *a, const char *env_json, struct json_map *ret,
 	const struct json_value *env;
 	size_t count;
 
-	if (json_load(a, span_of(env_json), &env, err) < 0)
+	if (store_secret_check(env_json, err) < 0 || json_load(a, span_of(env_json), &env, err) < 0)
 		return -1;
 	count = json_count(env);
 	*ret = (struct json_map){ARENA_ARRAY(a, struct json_pair, count + 1), count, true};

@@ -24,3 +24,27 @@ LIMIT :limit;
 -- name: template_secret_swap
 -- takes: secret_swap
 UPDATE templates SET env_json = :text WHERE id = :id AND env_json = :old;
+
+-- name: config_secrets
+-- takes: secret_page
+-- gives: secret_row
+SELECT id, env_json AS text FROM sandbox_configs
+WHERE id > :id AND env_json <> '{}' AND env_json NOT LIKE :pattern
+ORDER BY id
+LIMIT :limit;
+
+-- name: config_secret_swap
+-- takes: secret_swap
+UPDATE sandbox_configs SET env_json = :text WHERE id = :id AND env_json = :old;
+
+-- name: webhook_secrets
+-- takes: secret_page
+-- gives: secret_row
+SELECT id, secret AS text FROM webhooks
+WHERE id > :id AND secret <> '' AND secret NOT LIKE :pattern
+ORDER BY id
+LIMIT :limit;
+
+-- name: webhook_secret_swap
+-- takes: secret_swap
+UPDATE webhooks SET secret = :text WHERE id = :id AND secret = :old;

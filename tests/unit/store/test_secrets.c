@@ -3,8 +3,10 @@
 #include "each_store.h"
 
 #include "seal/seal.h"
+#include "store/accounts.h"
 #include "store/driver.h"
 #include "store/secrets.h"
+#include "store/webhooks.h"
 
 #define ENV "{\"TOKEN\":\"hunter2\"}"
 
@@ -109,6 +111,59 @@ static void a_template_s_environment_rests_sealed(void **state)
 	seal_close(seal);
 }
 
+static void a_config_s_environment_rests_sealed_and_is_changed(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct store *s = *state;
+	struct seal *seal = open_seal();
+	struct error err = {0};
+	struct config_record r = {.id = "cccccccccccccccccccc",
+	                          .project_id = PROJECT,
+	                          .name = "mine",
+	                          .config_json = "{}",
+	                          .env_json = ENV,
+	                          .updated_at = 1};
+
+	store_seal(s, seal);
+	assert_done(store_config_insert(s, &r, &err));
+	assert_done(store_config_find(s, &a, PROJECT, "mine", &r, &err));
+	assert_string_equal(r.env_json, ENV);
+	r.env_json = "{\"OTHER\":\"2\"}";
+	r.updated_at = 2;
+	assert_done(store_config_update(s, &r, 1, &err));
+	assert_done(store_config_find(s, &a, PROJECT, "mine", &r, &err));
+	assert_string_equal(r.env_json, "{\"OTHER\":\"2\"}");
+	store_seal(s, NULL);
+	assert_done(store_config_find(s, &a, PROJECT, "mine", &r, &err));
+	assert_true(seal_is_sealed(r.env_json));
+	seal_close(seal);
+}
+
+static void a_webhook_s_secret_rests_sealed_and_is_rotated(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct store *s = *state;
+	struct seal *seal = open_seal();
+	struct error err = {0};
+	struct webhook_record w = {.id = "wwwwwwwwwwwwwwwwwwww",
+	                           .project_id = PROJECT,
+	                           .url = "https://example.com",
+	                           .secret = "whsec_hunter2",
+	                           .patterns = "*"};
+	uint64_t resealed;
+
+	store_seal(s, seal);
+	assert_done(store_webhook_insert(s, &w, 10, &err));
+	assert_done(store_secrets_rotate(s, &resealed, &err));
+	assert_int_equal(resealed, 2);
+	assert_done(store_webhook_find(s, &a, PROJECT, w.id, &w, &err));
+	assert_string_equal(w.secret, "whsec_hunter2");
+	store_seal(s, NULL);
+	assert_done(store_webhook_find(s, &a, PROJECT, w.id, &w, &err));
+	assert_true(seal_is_sealed(w.secret));
+	seal_close(seal);
+}
+
 static void a_value_of_an_unknown_key_stays_sealed_and_is_kept_as_it_is(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -127,7 +182,7 @@ static void a_value_of_an_unknown_key_stays_sealed_and_is_kept_as_it_is(void **s
 	seal = open_seal(); /* another key */
 	store_seal(s, seal);
 	assert_done(store_template_find(s, &a, PROJECT, "mine", &t, &err));
-	assert_false(store_secret_is_open(t.env_json));
+	assert_refused(store_secret_check(t.env_json, &err), ERROR_UNAVAILABLE);
 	before = t.env_json;
 	assert_done(store_template_update(s, &t, &err));
 	assert_done(store_template_find(s, &a, PROJECT, "mine", &t, &err));
@@ -237,6 +292,8 @@ static const struct CMUnitTest tests[] = {
         KEYED(an_environment_rests_sealed_and_is_read_in_plain),
         KEYED(an_empty_environment_is_not_sealed),
         KEYED(a_template_s_environment_rests_sealed),
+        KEYED(a_config_s_environment_rests_sealed_and_is_changed),
+        KEYED(a_webhook_s_secret_rests_sealed_and_is_rotated),
         KEYED(a_value_of_an_unknown_key_stays_sealed_and_is_kept_as_it_is),
         KEYED(plain_rows_of_earlier_versions_are_sealed),
         KEYED(a_rotation_brings_all_under_a_new_key),
