@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,17 +55,26 @@ static int map_layers(pid_t pid, uint32_t slot, int *ret_fd, struct error *err)
 	return open_namespace(pid, ret_fd, err);
 }
 
+/* In the child: nobody else would end it should its parent be killed now. */
+static NORETURN void wait_for_the_end(pid_t parent)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (getppid() == parent)
+		pause();
+	_exit(1);
+}
+
 int id_map_open(uint32_t slot, int *ret_fd, struct error *err)
 {
 	/* The namespace needs a process only until a descriptor holds it. */
+	pid_t parent = getpid();
 	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
 	int status;
 
 	if (pid < 0)
 		return FAIL_ERRNO(err, "make a user namespace");
 	if (pid == 0)
-		for (;;)
-			pause();
+		wait_for_the_end(parent);
 	status = map_layers(pid, slot, ret_fd, err);
 	(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, NULL, 0);
