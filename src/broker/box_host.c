@@ -70,6 +70,20 @@ static int make_socket(struct box *box, int *ret_fd, struct error *err)
 	return 0;
 }
 
+/* In the child. Nothing is limited here, but what is outside of the group could be neither paused
+ * nor ended. */
+static int enter_group(struct cgroup_host *cgroups, const char *group)
+{
+	AUTO_CLOSE int folder = -1;
+	struct error ignored = {0};
+
+	if (cgroups->ops->enter)
+		return cgroups->ops->enter(cgroups, group, 0, &ignored);
+	if (cgroups->ops->open(cgroups, group, &folder, &ignored) < 0)
+		return -1;
+	return file_poke(folder, "cgroup.procs", "0", &ignored);
+}
+
 /* In the child. The environment is two words: nothing of the server's can leak. The folder is
  * entered before the user is changed, which need not be able to pass its parents. */
 static NORETURN void become_agent(struct box *box, int listen_fd)
@@ -79,12 +93,13 @@ static NORETURN void become_agent(struct box *box, int listen_fd)
 	char files[HOST_PATH_MAX], group[GROUP_NAME_SIZE];
 	const char *argv[] = {"atoll-agent", "--listen-fd", "3", "--host-root", files, NULL};
 	const char *envp[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", NULL};
-	struct error ignored = {0};
 	int null, agent;
 
+	/* Until it is the agent it may be frozen as what it is, locks and all. */
+	box->boxes->events->on_child(box->boxes->events);
 	host_group_name(box->slot, group);
-	if (host->cgroups.ops->enter)
-		(void)!host->cgroups.ops->enter(&host->cgroups, group, 0, &ignored);
+	if (enter_group(&host->cgroups, group) < 0)
+		_exit(126);
 	(void)snprintf(files, sizeof(files), "%s/host-files/%s", host->data_path, box->id);
 	(void)setsid();
 	(void)umask(022);
