@@ -158,6 +158,60 @@ static void a_stopped_sandbox_starts_again(struct fixture *f)
 	assert_int_equal(result.process.exit_code, 0);
 }
 
+static bool is_listed_as_paused(struct fixture *f)
+{
+	struct provider_list list = {0};
+
+	CHECK_OK(f->ops->list(f->p, &f->arena, &list, &err));
+	for (size_t i = 0; i < list.count; i++)
+		if (!strcmp(list.entries[i].id, f->id.text))
+			return list.entries[i].running && list.entries[i].paused;
+	return false;
+}
+
+static void a_paused_sandbox_goes_on_when_it_is_resumed(struct fixture *f)
+{
+	struct compute_result result;
+
+	create(f);
+	CHECK_OK(f->ops->pause(f->p, f->id.text, soon(), &err));
+	CHECK_OK(f->ops->pause(f->p, f->id.text, soon(), &err));
+	assert_true(is_listed_as_paused(f));
+	CHECK_OK(f->ops->resume(f->p, f->id.text, soon(), &err));
+	CHECK_OK(f->ops->resume(f->p, f->id.text, soon(), &err));
+	assert_false(is_listed_as_paused(f));
+	CHECK_OK(run(f, (const char *[]){"true", NULL}, "", soon(), &result, &err));
+	assert_int_equal(result.process.exit_code, 0);
+}
+
+static void a_paused_sandbox_is_stopped_and_destroyed_like_any(struct fixture *f)
+{
+	struct provider_created created;
+	bool running = true;
+
+	create(f);
+	CHECK_OK(f->ops->pause(f->p, f->id.text, soon(), &err));
+	CHECK_OK(f->ops->stop(f->p, f->id.text, 1000, soon(), &err));
+	assert_int_equal(count_listed(f, &running), 1);
+	assert_false(running);
+	CHECK_OK(f->ops->start(f->p, &f->spec, soon(), &created, &err));
+	assert_false(is_listed_as_paused(f));
+	CHECK_OK(f->ops->pause(f->p, f->id.text, soon(), &err));
+	CHECK_OK(f->ops->destroy(f->p, f->id.text, soon(), &err));
+	assert_int_equal(count_listed(f, &running), 0);
+}
+
+static void what_is_not_there_or_stopped_is_not_paused(struct fixture *f)
+{
+	struct error refused = {0};
+
+	assert_int_equal(f->ops->pause(f->p, f->id.text, soon(), &refused), -1);
+	assert_int_equal(refused.code, ERROR_NOT_FOUND);
+	create(f);
+	CHECK_OK(f->ops->stop(f->p, f->id.text, 1000, soon(), &err));
+	assert_int_equal(f->ops->pause(f->p, f->id.text, soon(), &refused), -1);
+}
+
 static void files_outlive_a_stop(struct fixture *f)
 {
 	struct provider_created created;
@@ -304,6 +358,19 @@ static void a_missing_template_is_removed_already(struct fixture *f)
 	CHECK_OK(provider_template(f->p, &request, soon(), &err));
 }
 
+static void a_pause_outlives_the_broker(struct fixture *f)
+{
+	if (!needs_broker(f->ops))
+		return;
+	create(f);
+	CHECK_OK(f->ops->pause(f->p, f->id.text, soon(), &err));
+	broker_process_kill(&f->broker);
+	assert_true(broker_process_restart(&f->broker));
+	assert_true(is_listed_as_paused(f));
+	CHECK_OK(f->ops->resume(f->p, f->id.text, soon(), &err));
+	assert_string_equal(shell(f, "echo alive"), "alive\n");
+}
+
 static void a_sandbox_outlives_the_broker(struct fixture *f)
 {
 	bool running = false;
@@ -337,6 +404,11 @@ static const struct check checks[] = {
         ROW(destroy_ends_the_connections, 0),
         ROW(a_stopped_sandbox_starts_again, PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC),
         ROW(files_outlive_a_stop, PROVIDER_CAN_STOP | REAL_COMMANDS),
+        ROW(a_paused_sandbox_goes_on_when_it_is_resumed, PROVIDER_CAN_PAUSE | PROVIDER_CAN_EXEC),
+        ROW(a_paused_sandbox_is_stopped_and_destroyed_like_any,
+            PROVIDER_CAN_PAUSE | PROVIDER_CAN_STOP),
+        ROW(what_is_not_there_or_stopped_is_not_paused, PROVIDER_CAN_PAUSE | PROVIDER_CAN_STOP),
+        ROW(a_pause_outlives_the_broker, PROVIDER_CAN_PAUSE | PROVIDER_SURVIVES | REAL_COMMANDS),
         ROW(a_command_gets_its_input_and_gives_its_status, PROVIDER_CAN_EXEC),
         ROW(many_threads_run_commands_at_once, PROVIDER_CAN_EXEC),
         ROW(a_command_is_ended_with_its_deadline, REAL_COMMANDS),

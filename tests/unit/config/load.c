@@ -68,6 +68,30 @@ TEST(the_neutral_names_count_when_ours_is_not_set)
 	assert_int_equal(l.config.sessions_max, 8);
 }
 
+TEST(a_neutral_name_may_say_that_it_counts_milliseconds)
+{
+	AUTO(loading_done) struct loading l = loading_new();
+
+	loading_add_variable(&l, "SANDBOX_IDLE_TIMEOUT_MS=1500");
+	loading_add_variable(&l, "SANDBOX_IDLE_STOP_SECONDS=90");
+	assert_int_equal(loading_run(&l), 0);
+	assert_int_equal(l.config.idle_pause_ms, 1500);
+	assert_int_equal(l.config.idle_stop_ms, 90000);
+}
+
+TEST(such_a_name_takes_another_unit_too_and_refuses_nonsense)
+{
+	AUTO(loading_done) struct loading given = loading_new();
+	AUTO(loading_done) struct loading wrong = loading_new();
+
+	loading_add_variable(&given, "SANDBOX_IDLE_TIMEOUT_MS=2m");
+	assert_int_equal(loading_run(&given), 0);
+	assert_int_equal(given.config.idle_pause_ms, 120000);
+	loading_add_variable(&wrong, "SANDBOX_IDLE_TIMEOUT_MS=-5");
+	assert_int_equal(loading_run(&wrong), -1);
+	assert_non_null(strstr(wrong.err.text, "SANDBOX_IDLE_TIMEOUT_MS"));
+}
+
 TEST(errors_of_the_file_name_the_line_and_what_would_be_right)
 {
 	assert_file_refused("workers: 4\n\ncelss: 1\n",
@@ -167,6 +191,8 @@ int main(void)
 	return RUN(CASE(without_any_source_the_defaults_hold),
 	           CASE(a_flag_wins_over_the_environment_and_that_over_the_file),
 	           CASE(the_neutral_names_count_when_ours_is_not_set),
+	           CASE(a_neutral_name_may_say_that_it_counts_milliseconds),
+	           CASE(such_a_name_takes_another_unit_too_and_refuses_nonsense),
 	           CASE(errors_of_the_file_name_the_line_and_what_would_be_right),
 	           CASE(only_flat_yaml_is_understood), CASE(an_empty_file_says_nothing),
 	           CASE(a_file_that_is_named_must_exist_and_may_name_the_data_folder),

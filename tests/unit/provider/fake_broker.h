@@ -25,6 +25,7 @@ struct fake_broker {
 	char dir[64], path[96];
 	int listener, fd;
 	uint32_t protocol, can_limit_disk;
+	uint32_t can_pause, paused;
 	fake_answer answer;
 	atomic_uint connections, requests;
 	const char *running[4]; /* what LIST tells when the test's answer leaves it to us */
@@ -70,7 +71,7 @@ static inline int fake_failed(struct fake_broker *b, struct span payload, enum e
 static inline int fake_list(struct fake_broker *b, struct span payload)
 {
 	for (size_t i = 0; i < 4 && b->running[i]; i++) {
-		struct broker_entry entry = {fake_request(payload), b->running[i], 1};
+		struct broker_entry entry = {fake_request(payload), b->running[i], 1, b->paused};
 		if (fake_send(b, BROKER_ENTRY, broker_entry_shape, &entry) < 0)
 			return -1;
 	}
@@ -86,8 +87,9 @@ static inline int fake_take(struct fake_broker *b, struct span packet, struct wi
 	if (wire_next(&packet, &type, &payload, NULL, &err) != 1)
 		return -1;
 	if (type == BROKER_HELLO) {
-		struct broker_welcome welcome = {fake_request(payload), b->protocol,
-		                                 b->can_limit_disk, 1, "v2"};
+		struct broker_welcome welcome = {
+		        fake_request(payload), b->protocol, b->can_limit_disk, 1, "v2",
+		        b->can_pause};
 		return fake_send(b, BROKER_WELCOME, broker_welcome_shape, &welcome);
 	}
 	b->requests++;

@@ -108,6 +108,35 @@ TEST(a_host_that_cannot_limit_disks_says_so)
 	fake_broker_stop(&b);
 }
 
+TEST(pause_and_resume_ask_the_broker_of_a_host_that_can)
+{
+	struct fake_broker b;
+	struct arena a = {0};
+	struct provider_list list;
+	struct error err = {0};
+
+	fake_broker_start(&b, answer_all);
+	struct provider *p = open_provider("host", &b);
+	assert_int_equal(provider_require(p, PROVIDER_CAN_PAUSE, &err), -1);
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+	provider_ops_of(p)->close(p);
+	b.can_pause = b.paused = 1;
+	b.running[0] = SANDBOX;
+	p = open_provider("host", &b);
+	const struct provider_ops *ops = provider_ops_of(p);
+	assert_int_equal(provider_require(p, PROVIDER_CAN_PAUSE, &err), 0);
+	seen_count = 0;
+	assert_int_equal(ops->pause(p, SANDBOX, deadline_in(5000), &err), 0);
+	assert_int_equal(ops->resume(p, SANDBOX, deadline_in(5000), &err), 0);
+	assert_int_equal(seen_types[0], BROKER_PAUSE);
+	assert_int_equal(seen_types[1], BROKER_RESUME);
+	assert_int_equal(ops->list(p, &a, &list, &err), 0);
+	assert_true(list.entries[0].running && list.entries[0].paused);
+	ops->close(p);
+	arena_done(&a);
+	fake_broker_stop(&b);
+}
+
 TEST(list_and_stats_report_what_the_broker_says)
 {
 	struct fake_broker b;
@@ -288,6 +317,7 @@ int main(void)
 {
 	return RUN(CASE(create_tells_the_broker_what_to_make),
 	           CASE(a_host_that_cannot_limit_disks_says_so),
+	           CASE(pause_and_resume_ask_the_broker_of_a_host_that_can),
 	           CASE(list_and_stats_report_what_the_broker_says),
 	           CASE(a_list_with_a_name_that_is_no_id_is_refused),
 	           CASE(a_create_whose_outcome_is_not_known_is_undone),

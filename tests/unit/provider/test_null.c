@@ -92,6 +92,27 @@ TEST(a_stopped_sandbox_takes_no_connection_until_it_is_started)
 	ops->close(p);
 }
 
+TEST(a_paused_sandbox_takes_no_connection_until_it_is_resumed)
+{
+	struct provider *p = open_with_one();
+	const struct provider_ops *ops = provider_ops_of(p);
+	struct error err = {0};
+	int fd = -1;
+
+	assert_int_equal(ops->pause(p, SANDBOX, DEADLINE_NEVER, &err), 0);
+	assert_int_equal(ops->compute->connect(p, SANDBOX, DEADLINE_NEVER, &fd, &err), -1);
+	assert_int_equal(err.code, ERROR_CONFLICT);
+	assert_int_equal(ops->resume(p, SANDBOX, DEADLINE_NEVER, &err), 0);
+	assert_int_equal(ops->compute->connect(p, SANDBOX, DEADLINE_NEVER, &fd, &err), 0);
+	close(fd);
+	assert_int_equal(ops->stop(p, SANDBOX, 0, DEADLINE_NEVER, &err), 0);
+	assert_int_equal(ops->pause(p, SANDBOX, DEADLINE_NEVER, &err), -1);
+	assert_int_equal(err.code, ERROR_CONFLICT);
+	assert_int_equal(ops->pause(p, "aaaaaaaaaaaaaaaaaaaa", DEADLINE_NEVER, &err), -1);
+	assert_int_equal(err.code, ERROR_NOT_FOUND);
+	ops->close(p);
+}
+
 TEST(destroy_ends_connections_and_is_fine_twice)
 {
 	struct provider *p = open_with_one();
@@ -165,6 +186,7 @@ int main(void)
 {
 	return RUN(CASE(a_command_prints_its_input_and_succeeds), CASE(an_id_is_used_once),
 	           CASE(a_stopped_sandbox_takes_no_connection_until_it_is_started),
+	           CASE(a_paused_sandbox_takes_no_connection_until_it_is_resumed),
 	           CASE(destroy_ends_connections_and_is_fine_twice),
 	           CASE(it_lists_what_it_has_with_its_limits),
 	           CASE(files_and_old_processes_are_refused_honestly),

@@ -12,6 +12,10 @@ static void a_sandbox_comes_back_as_it_went_in(void **state)
 
 	made.persistent = made.privileges = true;
 	made.timeout_at = NOW + 60;
+	made.idle_pause_ms = 7;
+	made.idle_stop_ms = 8;
+	made.delete_after_ms = 9;
+	made.awake_until = NOW + 70;
 	assert_done(store_sandbox_insert(*state, &made, 0, &err));
 	assert_done(store_sandbox_find(*state, &a, PROJECT, id.text, &found, &err));
 	assert_string_equal(found.name, "box");
@@ -25,6 +29,10 @@ static void a_sandbox_comes_back_as_it_went_in(void **state)
 	assert_int_equal(found.network, SANDBOX_NETWORK_INTERNET);
 	assert_true(found.persistent && found.privileges && !found.disk_is_advisory);
 	assert_int_equal(found.timeout_at, NOW + 60);
+	assert_int_equal(found.idle_pause_ms, 7);
+	assert_int_equal(found.idle_stop_ms, 8);
+	assert_int_equal(found.delete_after_ms, 9);
+	assert_int_equal(found.awake_until, NOW + 70);
 	assert_int_equal(found.version, 1);
 	assert_string_equal(found.last_event, "asked for");
 }
@@ -187,6 +195,59 @@ static void a_reason_stays_until_another_one_or_a_new_start(void **state)
 	move = sample_move(id.text, SANDBOX_CREATING, SANDBOX_STARTED);
 	assert_done(store_sandbox_move_read(*state, &a, &move, &r, &err));
 	assert_int_equal(r.reason, SANDBOX_REASON_NONE);
+}
+
+static void a_resume_is_no_new_start(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct id id = id_new();
+	struct sandbox_record r = sample_sandbox(id.text, "box");
+	struct sandbox_move move = sample_move(id.text, SANDBOX_CREATING, SANDBOX_STARTED);
+	struct id other_id = id_new();
+	struct sandbox_record other;
+
+	r.actual = SANDBOX_CREATING;
+	assert_done(store_sandbox_insert(*state, &r, 1, &err));
+	assert_done(store_sandbox_move(*state, &move, &err));
+	move = sample_move(id.text, SANDBOX_STARTED, SANDBOX_PAUSED);
+	move.reason = SANDBOX_REASON_IDLE;
+	assert_done(store_sandbox_move_read(*state, &a, &move, &r, &err));
+	assert_int_equal(r.reason, SANDBOX_REASON_IDLE);
+	/* It keeps its place in the project. */
+	other = sample_sandbox(other_id.text, "other");
+	assert_refused(store_sandbox_insert(*state, &other, 1, &err), ERROR_LIMIT);
+	move = sample_move(id.text, SANDBOX_PAUSED, SANDBOX_STARTED);
+	move.now = NOW + 5000;
+	assert_done(store_sandbox_move_read(*state, &a, &move, &r, &err));
+	assert_int_equal(r.reason, SANDBOX_REASON_NONE);
+	assert_int_equal(r.started_at, NOW + 1);
+	assert_int_equal(r.last_activity_at, NOW + 5000);
+}
+
+static void keeping_moves_a_timeout_that_would_be_earlier(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct id id = id_new();
+	struct sandbox_record r = sample_sandbox(id.text, "box"), kept;
+	struct sandbox_keep keep = {.id = id.text, .until = NOW + 50};
+
+	r.timeout_at = NOW + 60;
+	assert_done(store_sandbox_insert(*state, &r, 0, &err));
+	assert_done(store_sandbox_keep(*state, &a, &keep, &kept, &err));
+	assert_int_equal(kept.awake_until, NOW + 50);
+	assert_int_equal(kept.timeout_at, NOW + 60);
+	assert_int_equal(kept.version, 2);
+	keep.until = NOW + 90;
+	assert_done(store_sandbox_keep(*state, &a, &keep, &kept, &err));
+	assert_int_equal(kept.timeout_at, NOW + 90);
+	keep.until = 0;
+	assert_done(store_sandbox_keep(*state, &a, &keep, &kept, &err));
+	assert_int_equal(kept.awake_until, 0);
+	assert_int_equal(kept.timeout_at, NOW + 90);
+	keep.id = "aaaaaaaaaaaaaaaaaaaa";
+	assert_refused(store_sandbox_keep(*state, &a, &keep, &kept, &err), ERROR_NOT_FOUND);
 }
 
 static void a_wish_is_left_to_the_one_at_work(void **state)
@@ -546,6 +607,8 @@ static const struct CMUnitTest tests[] = {
         EACH(sandboxes_are_counted_by_state),
         EACH(a_move_is_a_compare_and_set_that_tells_what_it_met),
         EACH(a_reason_stays_until_another_one_or_a_new_start),
+        EACH(a_resume_is_no_new_start),
+        EACH(keeping_moves_a_timeout_that_would_be_earlier),
         EACH(a_wish_is_left_to_the_one_at_work),
         EACH(a_touch_shows_at_once_and_never_goes_back),
         EACH(a_touch_of_what_is_gone_is_no_failure),
