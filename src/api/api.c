@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api.h"
 
+#include <string.h>
+
 #include "api/audit.h"
 #include "api/caller.h"
 #include "api/feed.h"
@@ -11,12 +13,13 @@
 #include "api/tables.h"
 #include "api/tickets.h"
 #include "base/clock.h"
+#include "fleet/usage.h"
 
 const struct route *const api_routes[] = {
         sandboxes_routes,       exec_routes,     processes_routes, files_routes,   terminal_routes,
         templates_routes,       keys_routes,     projects_routes,  secrets_routes, gateway_routes,
         gateway_session_routes, operator_routes, leases_routes,    members_routes, settings_routes,
-        configs_routes,         me_routes,       events_routes,    NULL,
+        configs_routes,         me_routes,       events_routes,    usage_routes,   NULL,
 };
 
 /* Tokens speak of "sandboxes" where the console speaks of "instances". */
@@ -78,12 +81,40 @@ void api_on_done(struct request *rq, int status, int64_t took_us)
 	api_audit(rq, caller, status);
 }
 
+/* What a call is for, by what its path ends in; else it runs something. */
+static enum usage_reason reason_of(const char *path)
+{
+	static const struct {
+		const char *part;
+		enum usage_reason reason;
+	} parts[] = {
+	        {"/files", USAGE_FILE_OPS},
+	        {"/code", USAGE_CODE},
+	        {"/terminal", USAGE_TERMINAL},
+	        {"/v1/sandbox/read", USAGE_FILE_OPS},
+	        {"/v1/sandbox/write", USAGE_FILE_OPS},
+	        {"/v1/sandbox/grep", USAGE_FILE_OPS},
+	        {"/v1/sandbox/glob", USAGE_FILE_OPS},
+	        {"/v1/sandbox/copy", USAGE_FILE_OPS},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(parts); i++)
+		if (strstr(path, parts[i].part))
+			return parts[i].reason;
+	return USAGE_EXEC;
+}
+
 int api_target_open_id(struct request *rq, const char *id, struct api_target *ret,
                        struct error *err)
 {
-	const struct fleet_ref ref = {api_project(rq), id};
+	struct fleet_use use = {.key_id = api_account(rq)->key_id,
+	                        .run = request_header(rq, "Atoll-Run")};
+	const struct fleet_ref ref = {api_project(rq), id, &use};
 	struct fleet *fleet = api_of(rq)->fleet;
 
+	if (use.run && usage_run_check(use.run, err) < 0)
+		return FAIL_CONTEXT(err, "Atoll-Run");
+	use.reason = use.run ? USAGE_AGENT_RUN : reason_of(rq->route->path);
 	if (!fleet_hold_warm(fleet, rq->arena, &ref, &ret->record, &ret->hold) &&
 	    (request_may_block(rq, err) < 0 ||
 	     fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0))

@@ -11,6 +11,7 @@ extern const struct route sandboxes_routes[], exec_routes[], processes_routes[],
         terminal_routes[], templates_routes[], keys_routes[], leases_routes[], projects_routes[],
         members_routes[], settings_routes[], configs_routes[], me_routes[], events_routes[];
 extern const struct route secrets_routes[];
+extern const struct route usage_routes[];
 /* gateway/ */
 extern const struct route gateway_routes[], gateway_session_routes[];
 /* operator/ */

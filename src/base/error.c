@@ -21,6 +21,7 @@ static const struct error_kind kinds[ERROR_CODE_COUNT] = {
         [ERROR_UNAVAILABLE] = {"unavailable", 503, 120, 1},
         [ERROR_SYSTEM] = {"internal", 500, 125, 0},
         [ERROR_NO_SPACE] = {"no_space", 507, 120, 0},
+        [ERROR_BUDGET] = {"budget_exceeded", 402, 120, 0},
 };
 
 static const struct {

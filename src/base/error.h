@@ -25,6 +25,7 @@ enum error_code {
 	ERROR_UNAVAILABLE, /* try again later */
 	ERROR_SYSTEM,      /* the host refused; see sys_errno */
 	ERROR_NO_SPACE,    /* a disk, or a quota of one, is full */
+	ERROR_BUDGET,      /* what may be spent is spent; the text names the budget */
 	ERROR_CODE_COUNT,
 };
 

@@ -15,6 +15,7 @@
 #include "base/attribute.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "sandbox/price.h"
 #include "sandbox/sandbox.h"
 
 /* Bounds that others hold to, too: the api keeps no more of a command's output, and the broker,
@@ -59,6 +60,9 @@ struct config {
 	int64_t lifetime_max_ms;
 	const char *default_template;
 	bool internet; /* when the caller does not say */
+	/* usage */
+	struct price_list prices; /* US dollars */
+	int64_t usage_flush_ms, usage_keep_ms;
 	/* native */
 	const char *disk_quota;     /* SANDBOX_DISK_QUOTA: off, on */
 	int64_t io_mbps;            /* SANDBOX_MAX_IO_MBPS; 0 = an equal share is all */

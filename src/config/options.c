@@ -123,6 +123,20 @@ const struct config_option config_options[] = {
                     .about = "whether a sandbox reaches the internet when its creator does not "
                              "say; private networks stay refused"),
 
+        NUMBER_OPTION("price_vcpu_second", prices.vcpu_second, .initial = "0", .max = PRICE_MAX_USD,
+                      .about = "US dollars for a vCPU of a started sandbox for a second; to nine "
+                               "decimals"),
+        NUMBER_OPTION("price_memory_gib_second", prices.memory_gib_second, .initial = "0",
+                      .max = PRICE_MAX_USD, .about = "the same for a GiB of its memory limit"),
+        NUMBER_OPTION("price_storage_gib_month", prices.storage_gib_month, .initial = "0",
+                      .max = PRICE_MAX_USD,
+                      .about = "US dollars for a GiB of kept files for 730 hours; only where disk "
+                               "limits are enforced is their size known"),
+        DURATION_OPTION("usage_flush", usage_flush_ms, .initial = "1m", .min = 1000, .max = 3600000,
+                        .about = "how often usage is written and budgets are looked at"),
+        DURATION_OPTION("usage_keep", usage_keep_ms, .initial = "366d", .max = 100 * YEAR_MS,
+                        .about = "how long the hours of usage are kept; 0 = for ever"),
+
         TEXT_OPTION("disk_quota", disk_quota, .env = "SANDBOX_DISK_QUOTA", .initial = "off",
                     .choices = on_off,
                     .about = "on: disk limits are enforced where the data folder's file system "

@@ -12,6 +12,8 @@
 
 #define TOUCH_EVERY_MS 1000
 #define NAME_KEY_SIZE 256
+/* Meters of those that ended between two readings; of more, only who used them is forgotten. */
+#define ENDED_MAX 100000
 
 void cache_init(struct cache *c)
 {
@@ -28,6 +30,7 @@ void cache_init(struct cache *c)
 static void slot_free(struct slot *slot)
 {
 	arena_done(&slot->arena);
+	meter_free(slot->meter);
 	free(slot);
 }
 
@@ -39,6 +42,12 @@ void cache_done(struct cache *c)
 
 	while ((slot = map_next(&c->by_id, &at, &id)))
 		slot_free(slot);
+	while (c->ended) {
+		struct meter *meter = c->ended;
+
+		c->ended = meter->next;
+		meter_free(meter);
+	}
 	map_done(&c->by_id);
 	map_done(&c->by_name);
 	pthread_cond_destroy(&c->acted);
@@ -59,6 +68,7 @@ static const size_t record_texts[] = {
         offsetof(struct sandbox_record, env_json),
         offsetof(struct sandbox_record, last_event),
         offsetof(struct sandbox_record, node),
+        offsetof(struct sandbox_record, key_id),
 };
 
 void record_copy(struct arena *a, const struct sandbox_record *from, struct sandbox_record *ret)
@@ -114,6 +124,8 @@ static void remember_record(struct cache *c, struct slot *slot, const struct san
 
 	record_copy(&slot->arena, r, &slot->record);
 	slot->is_started = true;
+	if (!slot->meter)
+		slot->meter = meter_new(slot->id);
 	if (name_key(key, r->project_id, r->name))
 		map_put(&c->by_name, key, slot);
 }
@@ -133,6 +145,17 @@ static struct slot *pin(struct cache *c, const char *id)
 	return slot;
 }
 
+/* It has still to be read. */
+static void keep_meter(struct cache *c, struct slot *slot)
+{
+	if (!slot->meter || c->ended_count == ENDED_MAX)
+		return;
+	slot->meter->next = c->ended;
+	c->ended = slot->meter;
+	c->ended_count++;
+	slot->meter = NULL;
+}
+
 static void unpin(struct cache *c, struct slot *slot)
 {
 	assert(slot->references > 0);
@@ -140,6 +163,7 @@ static void unpin(struct cache *c, struct slot *slot)
 	if (slot->references > 0 || slot->is_started)
 		return;
 	map_remove(&c->by_id, slot->id);
+	keep_meter(c, slot);
 	slot_free(slot);
 }
 
@@ -313,6 +337,56 @@ bool cache_touch(struct cache *c, const char *id, int64_t now)
 		slot->touched_at = now;
 	pthread_mutex_unlock(&c->mutex);
 	return is_news;
+}
+
+unsigned cache_use(struct cache *c, const char *id, const struct fleet_use *use)
+{
+	struct slot *slot;
+	unsigned number;
+
+	pthread_mutex_lock(&c->mutex);
+	slot = map_find(&c->by_id, id);
+	assert(slot && slot->holds > 0);
+	number = meter_begin(slot->meter, use);
+	pthread_mutex_unlock(&c->mutex);
+	return number;
+}
+
+void cache_unuse(struct cache *c, const char *id, unsigned use)
+{
+	struct slot *slot;
+
+	pthread_mutex_lock(&c->mutex);
+	slot = map_find(&c->by_id, id);
+	assert(slot && slot->holds > 0);
+	meter_end(slot->meter, use);
+	pthread_mutex_unlock(&c->mutex);
+}
+
+bool cache_meter_read(struct cache *c, const char *id, struct meter *ret)
+{
+	const struct slot *slot;
+	bool is_known;
+
+	pthread_mutex_lock(&c->mutex);
+	slot = map_find(&c->by_id, id);
+	is_known = slot && slot->meter;
+	if (is_known)
+		meter_read(slot->meter, ret);
+	pthread_mutex_unlock(&c->mutex);
+	return is_known;
+}
+
+struct meter *cache_meters_take(struct cache *c)
+{
+	struct meter *ended;
+
+	pthread_mutex_lock(&c->mutex);
+	ended = c->ended;
+	c->ended = NULL;
+	c->ended_count = 0;
+	pthread_mutex_unlock(&c->mutex);
+	return ended;
 }
 
 uint64_t cache_held(struct cache *c)

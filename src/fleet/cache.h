@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "fleet/fleet.h"
+#include "fleet/meter.h"
 
 struct slot {
 	char id[ID_SIZE + 1];
@@ -25,7 +26,8 @@ struct slot {
 	bool is_queued;  /* somebody will act soon: not abandoned */
 	bool is_closing; /* its actor is about to end or pause it: no new holds */
 	int64_t touched_at;
-	int64_t version; /* of the newest row seen */
+	int64_t version;     /* of the newest row seen */
+	struct meter *meter; /* since it was started first */
 	bool is_started;
 	/* When started: */
 	struct arena arena;
@@ -39,6 +41,8 @@ struct cache {
 	struct map by_id;     /* all slots */
 	struct map by_name;   /* "PROJECT/NAME": started ones */
 	uint64_t held;
+	struct meter *ended; /* of slots that are gone, not read yet */
+	unsigned ended_count;
 };
 
 void cache_init(struct cache *c);
@@ -69,6 +73,14 @@ bool cache_hold_slot(struct cache *c, struct arena *a, struct slot *slot,
 void cache_unhold(struct cache *c, const char *id);
 /* True at most once a second: the store need not hear of more. */
 bool cache_touch(struct cache *c, const char *id, int64_t now);
+/* Counts a use of a sandbox that is held; the number is for cache_unuse, before the hold is given
+ * up. */
+unsigned cache_use(struct cache *c, const char *id, const struct fleet_use *use);
+void cache_unuse(struct cache *c, const char *id, unsigned use);
+/* Adds what the meter of a sandbox says; false when it has no slot here that was ever started. */
+bool cache_meter_read(struct cache *c, const char *id, struct meter *ret);
+/* The meters of slots that are gone: the caller's, by `next`. */
+struct meter *cache_meters_take(struct cache *c);
 uint64_t cache_held(struct cache *c);
 bool cache_is_held(struct cache *c, const char *id);
 /* Shuts it to new holds, unless it is held or was used after `seen`. */

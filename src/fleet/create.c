@@ -329,11 +329,12 @@ int fleet_create(struct fleet *fleet, struct arena *a, const struct fleet_create
 	const char *template =
 	        request->template ? request->template : fleet->config->default_template;
 	const struct fleet_ref ref = {request->project_id, template};
+	const struct spender spender = {request->project_id, request->key_id, NULL};
 	int64_t begun_ns = clock_monotonic_ns();
 	struct draft draft = {.request = request};
 	int result;
 
-	if (request_check(request, err) < 0 ||
+	if (request_check(request, err) < 0 || budgets_check(fleet, &spender, err) < 0 ||
 	    template_find(fleet, a, &ref, &draft.template, err) < 0 ||
 	    request_resolve(fleet, a, &draft, err) < 0)
 		return -1;

@@ -24,6 +24,7 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	template_cache_init(&f->templates);
 	/* Waiting is slow work, which has half of the workers: it may have half of those. */
 	lease_desk_init(&f->leases, 1 + (unsigned)f->config->workers / 4);
+	meters_init(f);
 	pthread_mutex_init(&f->ended_mutex, NULL);
 	*ret = f;
 	return 0;
@@ -41,6 +42,7 @@ void fleet_close(struct fleet *fleet)
 	}
 	pthread_mutex_destroy(&fleet->ended_mutex);
 	lease_desk_done(&fleet->leases);
+	meters_done(fleet);
 	template_cache_done(&fleet->templates);
 	cache_done(&fleet->cache);
 	free(fleet);
@@ -133,12 +135,15 @@ static void touch(struct fleet *f, const char *id)
 		store_sandbox_touch(f->store, id, now);
 }
 
-static void note_hold(struct fleet *f, const struct sandbox_record *r, struct fleet_hold *ret)
+static void note_hold(struct fleet *f, const struct sandbox_record *r, const struct fleet_use *use,
+                      struct fleet_hold *ret)
 {
 	atomic_fetch_add(&f->execs, 1);
 	touch(f, r->id);
 	*ret = (struct fleet_hold){.fleet = f, .provider = f->provider};
 	memcpy(ret->id, r->id, ID_SIZE);
+	if (use)
+		ret->use = cache_use(&f->cache, r->id, use);
 }
 
 bool fleet_hold_warm(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
@@ -146,7 +151,7 @@ bool fleet_hold_warm(struct fleet *fleet, struct arena *a, const struct fleet_re
 {
 	if (!cache_hold_warm(&fleet->cache, a, ref->project_id, ref->id_or_name, ret))
 		return false;
-	note_hold(fleet, ret, ret_hold);
+	note_hold(fleet, ret, ref->use, ret_hold);
 	return true;
 }
 
@@ -159,7 +164,7 @@ int fleet_hold(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 	    (store_sandbox_find(fleet->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
 	     hold_from_store(fleet, a, &r, err) < 0))
 		return -1;
-	note_hold(fleet, &r, ret_hold);
+	note_hold(fleet, &r, ref->use, ret_hold);
 	*ret = r;
 	return 0;
 }
@@ -169,6 +174,8 @@ void fleet_unhold(struct fleet_hold *hold)
 	if (!hold || !hold->fleet)
 		return;
 	touch(hold->fleet, hold->id);
+	if (hold->use)
+		cache_unuse(&hold->fleet->cache, hold->id, hold->use);
 	cache_unhold(&hold->fleet->cache, hold->id);
 	hold->fleet = NULL;
 }

@@ -47,6 +47,7 @@ void fleet_on_ended(struct fleet *fleet, const char *id, enum sandbox_reason rea
 struct fleet_create {
 	const char *project_id;
 	const char *id;       /* a new one; NULL = generated */
+	const char *key_id;   /* the caller's; NULL = none */
 	const char *name;     /* NULL = generated */
 	const char *template; /* NULL = config's default_template */
 	const char *region;
@@ -65,6 +66,7 @@ MUST_CHECK int fleet_create(struct fleet *fleet, struct arena *a,
 /* Which sandbox, or which template. */
 struct fleet_ref {
 	const char *project_id, *id_or_name;
+	const struct fleet_use *use; /* for fleet_hold: what is metered; NULL = nothing */
 };
 MUST_CHECK int fleet_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                           struct sandbox_record *ret, struct error *err);
@@ -97,6 +99,7 @@ struct fleet_hold {
 	struct fleet *fleet;
 	char id[ID_SIZE + 1];
 	struct provider *provider;
+	unsigned use; /* the meter's number of it; 0 = none */
 };
 MUST_CHECK int fleet_hold(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                           struct sandbox_record *ret, struct fleet_hold *ret_hold,

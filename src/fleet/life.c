@@ -122,9 +122,11 @@ static int drop_timeout(struct act *act, struct error *err)
 int act_start(struct act *act, int64_t begun_ns, struct error *err)
 {
 	const struct fleet_ref ref = {act->record.project_id, act->record.template_id};
+	const struct spender spender = {act->record.project_id, act->record.key_id, act->record.id};
 	struct template_record t;
 
 	if (provider_require(act->fleet->provider, PROVIDER_CAN_STOP, err) < 0 ||
+	    budgets_check(act->fleet, &spender, err) < 0 ||
 	    template_find(act->fleet, act->arena, &ref, &t, err) < 0 || drop_timeout(act, err) < 0)
 		return -1;
 	return act_restart(act, &t, begun_ns, err);

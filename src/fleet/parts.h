@@ -8,11 +8,9 @@
  * those need. act.c: one thread's work on one sandbox. lease_parts.h: leases. */
 #pragma once
 
-#include <stdatomic.h>
-
 #include "fleet/cache.h"
-#include "fleet/fleet.h"
 #include "fleet/lease_desk.h"
+#include "fleet/meters.h"
 
 /* One call of the provider; building a template takes minutes. */
 #define CALL_TIMEOUT_MS 60000
@@ -48,6 +46,7 @@ struct fleet {
 	struct ended *ended; /* newest first */
 	atomic_bool is_ticking;
 	int64_t swept_at; /* of the ticking thread */
+	struct meters meters;
 	atomic_uint_fast64_t created, create_failed, deleted, execs, create_us_total;
 };
 

@@ -47,10 +47,12 @@ int act_pause(struct act *a, enum sandbox_reason reason, struct error *err)
 int act_resume(struct act *a, struct error *err)
 {
 	struct fleet *f = a->fleet;
+	const struct spender spender = {a->record.project_id, a->record.key_id, a->record.id};
 	struct act_move started = {
 	        .to = SANDBOX_STARTED, .desired = SANDBOX_STARTED, .is_lazy = true};
 
-	if (provider_require(f->provider, PROVIDER_CAN_PAUSE, err) < 0)
+	if (provider_require(f->provider, PROVIDER_CAN_PAUSE, err) < 0 ||
+	    budgets_check(f, &spender, err) < 0)
 		return -1;
 	if (f->ops->resume(f->provider, a->record.id, deadline_in(CALL_TIMEOUT_MS), err) < 0)
 		return FAIL_CONTEXT(err, "resume sandbox '%s'", a->record.name);

@@ -68,6 +68,9 @@ static int finish(struct fleet *f, const char *id, struct error *err)
 
 	if (fleet_lease_delete_all(f, &leases, &count, err) < 0 || end_sandboxes(f, id, err) < 0 || end_templates(f, id, err) < 0)
 		return FAIL_CONTEXT(err, "delete project '%s'", id);
+	/* The rows of its sandboxes go with it, so what they used is written first. */
+	if (meters_write(f, 0, false, err) < 0)
+		return FAIL_CONTEXT(err, "delete project '%s'", id);
 	fault_point("api", "project-emptied");
 	return store_project_remove(f->store, id, err);
 }

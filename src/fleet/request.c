@@ -146,6 +146,7 @@ int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struc
 	draft->record = (struct sandbox_record){
 	        .id = arena_text(a, request->id ? request->id : id.text),
 	        .project_id = project.id,
+	        .key_id = request->key_id ? request->key_id : "",
 	        .name = request->name,
 	        .template_id = t->id,
 	        .template_name = t->name,

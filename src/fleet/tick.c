@@ -89,6 +89,14 @@ static void finish(struct fleet *f, const char *id)
 
 /* ---- expiry ---- */
 
+static bool is_spent(struct fleet *f, const struct sandbox_record *r)
+{
+	const struct spender spender = {r->project_id, r->key_id, r->id};
+	struct error ignored = {0};
+
+	return budgets_check(f, &spender, &ignored) < 0;
+}
+
 static struct sandbox_due find_due(struct fleet *f, const struct sandbox_record *r)
 {
 	const struct sandbox_expiry expiry = {
@@ -109,6 +117,10 @@ static struct sandbox_due find_due(struct fleet *f, const struct sandbox_record 
 	        .lifetime_max_ms = r->lifetime_max_ms,
 	};
 
+	if (r->actual == SANDBOX_STARTED && is_spent(f, r))
+		return (struct sandbox_due){expiry.can_stop ? SANDBOX_STEP_STOP
+		                                            : SANDBOX_STEP_DELETE,
+		                            SANDBOX_REASON_BUDGET};
 	return sandbox_expiry_due(&expiry, clock_unix_ms());
 }
 
@@ -194,17 +206,30 @@ static void look_at(struct fleet *f, const struct sandbox_record *r, UNUSED void
 		expire(f, r->id);
 }
 
+static int purge_usage(struct fleet *f, struct error *err)
+{
+	int64_t keep_ms = f->config->usage_keep_ms;
+
+	return keep_ms > 0 ? store_usage_purge(f->store, clock_unix_ms() - keep_ms, err) : 0;
+}
+
 static int tick(struct fleet *f, struct error *err)
 {
 	int64_t now = clock_monotonic_ms();
 
 	ended_settle(f);
+	/* What cannot be written now is written later: the rows keep it. */
+	if (meters_write(f, f->config->usage_flush_ms, true, err) < 0) {
+		log_warning("usage waits for the next round", FAILURE(err));
+		error_clear(err);
+	}
 	if (each_sandbox(f, look_at, NULL, err) < 0 || leases_settle(f, err) < 0)
 		return -1;
 	if (now - f->swept_at >= SWEEP_EVERY_MS) {
 		f->swept_at = now;
 		if (fleet_sweep(f, err) < 0 ||
-		    store_sandbox_purge(f->store, clock_unix_ms() - DELETED_KEPT_MS, err) < 0)
+		    store_sandbox_purge(f->store, clock_unix_ms() - DELETED_KEPT_MS, err) < 0 ||
+		    purge_usage(f, err) < 0)
 			return -1;
 		projects_finish(f);
 	}

@@ -139,6 +139,9 @@ void json_write_member_schema(struct buf *out, const struct json_member *member)
 MUST_CHECK int json_parse_query(struct arena *a, struct span query, const struct json_shape *shape,
                                 void *out, struct error *err);
 
+/* RFC 3339 text to unix ms, for texts that are no members; false when it is something else. */
+bool json_time_parse(struct span text, int64_t *ret_ms);
+
 /* Untyped reading, for documents that are not ours (OCI manifests, the CLI's output tables). */
 struct json_value; /* belongs to the arena */
 MUST_CHECK int json_load(struct arena *a, struct span text, const struct json_value **ret,

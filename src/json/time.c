@@ -3,6 +3,8 @@
 
 #include <time.h>
 
+#include "json/json.h"
+
 #define TIME_MS_MAX INT64_C(253402300799999) /* the end of 9999 in UTC */
 
 /* Cuts `count` digits and, when it is not NUL, the byte `after` off the front. */
@@ -86,4 +88,9 @@ bool time_parse(struct span text, int64_t *ret_ms)
 		return false;
 	*ret_ms = ((int64_t)timegm(&tm) - offset * 60) * 1000 + ms;
 	return *ret_ms >= 0 && *ret_ms <= TIME_MS_MAX;
+}
+
+bool json_time_parse(struct span text, int64_t *ret_ms)
+{
+	return time_parse(text, ret_ms);
 }

@@ -9,6 +9,7 @@ static const char *const kinds[] = {
         [EVENT_SANDBOX_RESUMED] = "sandbox.resumed", [EVENT_SANDBOX_STOPPING] = "sandbox.stopping",
         [EVENT_SANDBOX_STOPPED] = "sandbox.stopped", [EVENT_SANDBOX_DELETING] = "sandbox.deleting",
         [EVENT_SANDBOX_DELETED] = "sandbox.deleted", [EVENT_SANDBOX_FAILED] = "sandbox.failed",
+        [EVENT_BUDGET_WARNED] = "budget.warned",
 };
 _Static_assert(COUNT_OF(kinds) == EVENT_KIND_COUNT, "a name per kind");
 

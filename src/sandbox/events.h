@@ -21,6 +21,7 @@ enum event_kind {
 	EVENT_SANDBOX_DELETING,
 	EVENT_SANDBOX_DELETED,
 	EVENT_SANDBOX_FAILED,
+	EVENT_BUDGET_WARNED, /* so much of it is spent that somebody should know */
 	EVENT_KIND_COUNT,
 };
 const char *event_kind_name(enum event_kind kind);

@@ -100,6 +100,20 @@ struct sandbox_page {
 	const char *page_id;
 	int64_t limit;
 };
+struct meter_page {
+	const char *after;
+	int64_t before, limit;
+};
+struct meter_mark {
+	const char *id;
+	int64_t seen_metered_ms, seen_stored_at;
+	int64_t metered_ms, metered_cpu_us, unbilled_nano, stored_mib, stored_at;
+};
+struct spending {
+	const char *project_id, *key_id, *sandbox_id;
+	int64_t usd_micro;
+	int64_t day, month; /* that it belongs to */
+};
 
 struct event_search {
 	const char *project_id, *sandbox_id, *kind, *prefix;
@@ -136,3 +150,7 @@ extern const struct column columns_of_project_record[], columns_of_lease_record[
         columns_of_delivery_retention[], columns_of_project_page[], columns_of_project_closing[],
         columns_of_member_record[], columns_of_key_rotation[], columns_of_config_record[],
         columns_of_config_change[];
+extern const struct column columns_of_meter_record[], columns_of_meter_page[],
+        columns_of_meter_mark[], columns_of_usage_record[], columns_of_usage_query[],
+        columns_of_usage_sum[], columns_of_balance_record[], columns_of_deposit_record[],
+        columns_of_budget_record[], columns_of_spending[];

@@ -159,6 +159,7 @@ static const enum query_name removals[] = {
         QUERY_PROJECT_REMOVE_SANDBOXES, QUERY_KEY_REMOVE_ALL,
         QUERY_MEMBER_REMOVE_ALL,        QUERY_CONFIG_REMOVE_ALL,
         QUERY_LEASE_REMOVE_ALL,
+        QUERY_BUDGET_REMOVE_ALL,
 };
 
 static int run_removal(struct connection *c, void *context, struct error *err)

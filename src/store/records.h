@@ -78,6 +78,9 @@ struct sandbox_record {
 	const char *last_event; /* "started in 4 ms" */
 	const char *node;       /* the server that has it, as of DATA/node.id */
 	int64_t version;        /* bumped by every change but a touch */
+	const char *key_id;     /* that made it; "" = none */
+	/* When it became, or ceased to be, STARTED, and for how long it was before. */
+	int64_t active_changed_at, active_ms;
 };
 
 struct sandbox_list {

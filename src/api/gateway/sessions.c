@@ -68,6 +68,7 @@ static int make_sandbox(const struct session *s, struct sandbox_record *ret, str
 	struct json_pair labels[] = {{"tenant_id", s->tenant_id}, {"session_id", s->session_id}};
 	struct fleet_create request = {
 	        .project_id = api_project(s->rq),
+	        .key_id = api_account(s->rq)->key_id,
 	        .labels = {labels, COUNT_OF(labels), true},
 	        .internet = !can_block,
 	        .idle_reap_ms = api->config->session_idle_ms,

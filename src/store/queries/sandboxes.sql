@@ -3,7 +3,7 @@ id, project_id, name, template_id, template_name, provider, region, labels_json,
 actual, reason, cpu, memory_mb, disk_mb, pids, disk_is_advisory, persistent, privileges, network,
 idle_reap_ms, lifetime_max_ms, timeout_at, idle_pause_ms, idle_stop_ms, delete_after_ms,
 awake_until, created_at, started_at, stopped_at, last_activity_at, last_event_at, last_event, node,
-version
+version, key_id, active_changed_at, active_ms
 
 -- name: sandbox_tally
 -- gives: sandbox_tally
@@ -17,7 +17,8 @@ VALUES (:id, :project_id, :name, :template_id, :template_name, :provider, :regio
 	:actual, :reason, :cpu, :memory_mb, :disk_mb, :pids, :disk_is_advisory, :persistent,
 	:privileges, :network, :idle_reap_ms, :lifetime_max_ms, :timeout_at, :idle_pause_ms,
 	:idle_stop_ms, :delete_after_ms, :awake_until, :created_at, :started_at, :stopped_at,
-	:last_activity_at, :last_event_at, :last_event, :node, 1)
+	:last_activity_at, :last_event_at, :last_event, :node, 1,
+	:key_id, CASE WHEN :actual = 'started' THEN :created_at ELSE 0 END, 0)
 ON CONFLICT DO NOTHING;
 
 -- name: sandbox_find_by_id
@@ -60,7 +61,9 @@ WHERE project_id = :project_id AND {sandbox_filters};
 SELECT {sandbox} FROM sandboxes
 WHERE {sandbox_filters};
 
--- A reason stays until there is another one, or a new start.
+-- A reason stays until there is another one, or a new start. Active time is that in 'started': a
+-- stretch is added when it ends; of one that went down with the host, as much as is metered, since
+-- nobody knows for how much longer it ran.
 -- name: sandbox_move
 -- takes: sandbox_change
 -- gives: sandbox_record
@@ -72,6 +75,13 @@ SET actual = :to, desired = COALESCE(:desired, desired),
 	last_activity_at = CASE WHEN :to = 'started' THEN :now ELSE last_activity_at END,
 	stopped_at = CASE WHEN :to IN ('stopped', 'failed', 'deleted') THEN :now
 		ELSE stopped_at END,
+	active_ms = CASE
+		WHEN actual <> 'started' OR :to = 'started' THEN active_ms
+		WHEN :reason = 'host_lost' AND metered_ms > active_ms THEN metered_ms
+		WHEN :reason = 'host_lost' OR :now < active_changed_at THEN active_ms
+		ELSE active_ms + :now - active_changed_at END,
+	active_changed_at = CASE WHEN (actual = 'started') <> (:to = 'started') THEN :now
+		ELSE active_changed_at END,
 	cpu = CASE WHEN :is_measured <> 0 THEN :cpu ELSE cpu END,
 	memory_mb = CASE WHEN :is_measured <> 0 THEN :memory_mb ELSE memory_mb END,
 	disk_mb = CASE WHEN :is_measured <> 0 THEN :disk_mb ELSE disk_mb END,
@@ -117,6 +127,8 @@ SET awake_until = :at,
 WHERE id = :id AND actual NOT IN ('deleting', 'deleted', 'failed')
 RETURNING {sandbox};
 
+-- What is not metered yet is still needed.
 -- name: sandbox_purge
 -- takes: lookup
-DELETE FROM sandboxes WHERE actual = 'deleted' AND last_event_at < :now;
+DELETE FROM sandboxes
+WHERE actual = 'deleted' AND last_event_at < :now AND active_ms <= metered_ms;

@@ -476,6 +476,79 @@ TEST(a_lease_is_acquired_kept_released_used_and_deleted)
 	CHECK_ROWS(rows);
 }
 
+TEST(usage_balance_and_budgets_are_told_and_bounded)
+{
+	static const struct expected rows[] = {
+	        {"POST", I, "{\"name\":\"metered\",\"template\":\"host\"}", 201, "metered"},
+	        {"POST", I "/metered/exec", "{\"command\":\"hello\"}", 200, "hello", NULL,
+	         "Atoll-Run: run-7\r\n"},
+	        {"POST", I "/metered/exec", "{\"command\":\"hello\"}", 400, "Atoll-Run", NULL,
+	         "Atoll-Run: not one\r\n"},
+	        {"GET", "/v1/usage", NULL, 200, "\"group_by\":\"day\""},
+	        {"GET", "/v1/usage?group_by=total&from=2026-01-01", NULL, 200, "usd_micro"},
+	        {"GET", "/v1/usage?group_by=sandbox&format=csv", NULL, 200,
+	         "\"sandbox\",\"seconds\",\"cpu_seconds\""},
+	        {"GET", "/v1/usage?group_by=nosuch", NULL, 400, "group_by"},
+	        {"GET", "/v1/usage?from=yesterday", NULL, 400, "yesterday"},
+	        {"GET", "/v1/usage?from=2026-02-01&to=2026-01-01", NULL, 400, "before"},
+	        {"GET", "/v1/usage?page=x", NULL, 400, "page"},
+	        {"GET", "/v1/usage?limit=0", NULL, 400, "limit"},
+	        {"POST", "/v1/balance/deposits", "{\"id\":\"i1\",\"usd\":12.5}", 201, "12.5"},
+	        {"POST", "/v1/balance/deposits", "{\"id\":\"i1\",\"usd\":12.5}", 200, "12.5"},
+	        {"POST", "/v1/balance/deposits", "{\"id\":\"i1\",\"usd\":13}", 409, "another"},
+	        {"POST", "/v1/balance/deposits", "{\"id\":\"i2\",\"usd\":-1}", 400, "usd"},
+	        {"POST", "/v1/balance/deposits", "{\"id\":\"i2\",\"usd\":0}", 400, "usd"},
+	        {"GET", "/v1/balance", NULL, 200, "\"balance_usd_micro\":12500000"},
+	        {"POST", "/v1/budgets", "{\"limit_usd\":5}", 201, "\"window\":\"month\""},
+	        {"POST", "/v1/budgets",
+	         "{\"limit_usd\":5,\"scope\":\"sandbox\",\"subject\":\"metered\","
+	         "\"window\":\"total\",\"warn_at\":0.5}",
+	         201, "\"warn_at\":0.5"},
+	        {"POST", "/v1/budgets", "{\"limit_usd\":0}", 400, "limit_usd"},
+	        {"POST", "/v1/budgets", "{\"limit_usd\":1,\"scope\":\"key\"}", 400, "subject"},
+	        {"POST", "/v1/budgets", "{\"limit_usd\":1,\"warn_at\":2}", 400, "warn_at"},
+	        {"GET", "/v1/budgets", NULL, 200, "\"level\":\"fine\""},
+	        {"DELETE", "/v1/budgets/nosuch", NULL, 404, "no budget"},
+	};
+
+	CHECK_ROWS(rows);
+}
+
+TEST(usage_is_an_admins_of_all_projects_and_a_keys_of_its_own)
+{
+	char reader[64];
+	struct call usage = {.method = "GET", .path = "/v1/usage?group_by=project", .key = reader};
+	struct call deposit = {.method = "POST",
+	                       .path = "/v1/balance/deposits",
+	                       .key = reader,
+	                       .body = SPAN("{\"id\":\"x\",\"usd\":1}")};
+	struct call budget = {.method = "POST",
+	                      .path = "/v1/budgets",
+	                      .key = reader,
+	                      .body = SPAN("{\"limit_usd\":1}")};
+	struct error err = {0};
+	const struct project_record other = {.id = "usage-other", .name = "usage-other"};
+
+	assert_int_equal(store_project_insert(harness.store, &other, &err), 0);
+	harness_key(&harness, other.id, SCOPE_SANDBOX_READ | SCOPE_SANDBOX_WRITE, reader);
+	{
+		AUTO(answer_done) struct answer a = harness_call(&harness, &usage);
+		AUTO(answer_done) struct answer b = harness_call(&harness, &deposit);
+		AUTO(answer_done) struct answer c = harness_call(&harness, &budget);
+
+		assert_int_equal(a.status, 200);
+		assert_non_null(strstr(a.body, "\"items\":[]"));
+		assert_int_equal(b.status, 403);
+		assert_int_equal(c.status, 403);
+	}
+	usage.key = harness.admin;
+	{
+		AUTO(answer_done) struct answer a = harness_call(&harness, &usage);
+
+		assert_non_null(strstr(a.body, "\"group\""));
+	}
+}
+
 int main(void)
 {
 	int result;
@@ -489,6 +562,8 @@ int main(void)
 	             CASE(terminals_are_opened_and_want_a_websocket),
 	             CASE(templates_are_listed_imported_and_deleted),
 	             CASE(projects_keys_and_limits_are_managed),
+	             CASE(usage_balance_and_budgets_are_told_and_bounded),
+	             CASE(usage_is_an_admins_of_all_projects_and_a_keys_of_its_own),
 	             CASE(the_gateway_works_by_tenant_and_session),
 	             CASE(a_session_keeps_its_sandbox_and_outlives_it),
 	             CASE(a_lease_is_acquired_kept_released_used_and_deleted),

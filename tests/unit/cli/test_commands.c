@@ -179,6 +179,47 @@ TEST(ps_follows_every_page_and_shows_the_living)
 	assert_int_equal(buf_text(&out)[0], '[');
 }
 
+TEST(usage_is_a_table_or_the_csv_of_the_server)
+{
+	static const struct canned rows[] = {
+	        {HTTP_GET, "/v1/usage?limit=10000&group_by=run&from=2026-11-01", 200,
+	         .body = "{\"group_by\":\"run\",\"items\":[{\"group\":\"run-7\",\"seconds\":"
+	                 "61.5,\"usd\":0.25}],\"next_page\":null}"},
+	        {HTTP_GET, "/v1/usage?limit=10000&format=csv", 200, "text/csv", "\"day\"\r\n"},
+	        {.path = NULL},
+	};
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+
+	assert_int_equal(run_atoll(rows, &out, "usage --by run --from 2026-11-01"), 0);
+	assert_non_null(strstr(buf_text(&out), "run-7"));
+	assert_non_null(strstr(buf_text(&out), "1m 1s"));
+	assert_non_null(strstr(buf_text(&out), "0.250000"));
+	assert_int_equal(run_atoll(rows, &out, "usage --csv"), 0);
+	assert_string_equal(buf_text(&out), "\"day\"\r\n");
+	assert_int_equal(run_atoll(rows, &out, "usage --by nosuch"), 123);
+}
+
+TEST(budgets_are_listed_made_and_deleted)
+{
+	static const struct canned rows[] = {
+	        {HTTP_GET, "/v1/budgets", 200,
+	         .body = "{\"items\":[{\"id\":\"b1\",\"scope\":\"key\",\"spent_usd\":1.5,"
+	                 "\"limit_usd\":2,\"level\":\"warned\"}]}"},
+	        {HTTP_POST, "/v1/budgets", 201, .body = "{\"id\":\"b2\"}"},
+	        {HTTP_DELETE, "/v1/budgets/b2", 204},
+	        {.path = NULL},
+	};
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+
+	assert_int_equal(run_atoll(rows, &out, "budget ls"), 0);
+	assert_non_null(strstr(buf_text(&out), "warned"));
+	assert_int_equal(run_atoll(rows, &out, "budget create --limit 2 --key k1 --window day"), 0);
+	assert_string_equal(buf_text(&out), "b2\n");
+	assert_int_equal(run_atoll(rows, &out, "budget create --key k1"), 122);
+	assert_int_equal(run_atoll(rows, &out, "budget create --limit 1 --key k --sandbox s"), 122);
+	assert_int_equal(run_atoll(rows, &out, "budget rm b2"), 0);
+}
+
 TEST(rm_goes_on_after_a_failure_and_tells_it)
 {
 	static const struct canned rows[] = {
@@ -356,6 +397,8 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 	        CASE(ps_follows_every_page_and_shows_the_living),
+	        CASE(usage_is_a_table_or_the_csv_of_the_server),
+	        CASE(budgets_are_listed_made_and_deleted),
 	        CASE(rm_goes_on_after_a_failure_and_tells_it),
 	        CASE(exec_passes_output_and_status_on),
 	        CASE(a_stream_that_breaks_is_resumed_from_its_last_byte),

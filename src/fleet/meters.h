@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/meters.h — usage.c: from the meters into the store. budgets.c: what may be spent. Private
+ * to this folder. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/map.h"
+#include "fleet/usage.h"
+
+/* Budgets that are spent, and what else metering knows from one write to the next. */
+struct meters {
+	pthread_mutex_t writing; /* one at a time */
+	int64_t written_at;      /* monotonic; of its holder, as is the next */
+	int64_t storage_at;
+	struct prices prices;
+	pthread_mutex_t mutex; /* over the rest */
+	struct arena arena;    /* of the records */
+	struct map spent;      /* "SCOPE/SUBJECT" -> struct budget_record */
+	atomic_bool has_spent; /* whether there is one */
+};
+
+/* ---- usage.c ---- */
+
+void meters_init(struct fleet *f);
+void meters_done(struct fleet *f);
+/* Writes what is due, when `every_ms` have passed since the last time. `is_whole`: with what only
+ * the provider knows, and what is kept on disks. */
+MUST_CHECK int meters_write(struct fleet *f, int64_t every_ms, bool is_whole, struct error *err);
+
+/* ---- budgets.c ---- */
+
+struct spender {
+	const char *project_id, *key_id;
+	const char *sandbox_id; /* NULL: one that is to be made */
+};
+/* ERROR_BUDGET, naming the budget, when one of them is spent. Asks no store. */
+MUST_CHECK int budgets_check(struct fleet *f, const struct spender *spender, struct error *err);
+/* Looks at all of them in the store and gives the warnings that are due. */
+MUST_CHECK int budgets_refresh(struct fleet *f, struct error *err);

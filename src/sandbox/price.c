@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/price.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#define NANO 1e9
+#define NANO_PER_MICRO 1000
+/* Factors of bounded sizes are multiplied in this before anything is divided, so that nothing is
+ * lost on the way; the result is checked. */
+typedef __int128 wide;
+
+static const char *const reasons[] = {
+        [USAGE_IDLE] = "idle",       [USAGE_AGENT_RUN] = "agent_run", [USAGE_EXEC] = "exec",
+        [USAGE_CODE] = "code",       [USAGE_FILE_OPS] = "file_ops",   [USAGE_TERMINAL] = "terminal",
+        [USAGE_STORAGE] = "storage",
+};
+_Static_assert(COUNT_OF(reasons) == USAGE_REASON_COUNT, "a name per reason");
+
+const char *usage_reason_name(enum usage_reason reason)
+{
+	return (unsigned)reason < USAGE_REASON_COUNT ? reasons[reason] : "unknown";
+}
+
+int usage_run_check(const char *run, struct error *err)
+{
+	size_t size = strlen(run);
+
+	if (size >= 1 && size <= USAGE_RUN_MAX &&
+	    strspn(run, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@-") ==
+	            size)
+		return 0;
+	return FAIL(err, ERROR_INVALID,
+	            "a run is named by 1 to %d characters of A-Z, a-z, 0-9 and . _ : / @ -",
+	            USAGE_RUN_MAX);
+}
+
+/* ---- time ---- */
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t hour_of(int64_t at)
+{
+	return at - at % USAGE_HOUR_MS;
+}
+
+int64_t usage_active_ms(const struct usage_clock *c, int64_t now)
+{
+	return c->active_ms + (c->is_active ? larger(now - c->changed_at, 0) : 0);
+}
+
+struct usage_due usage_due(const struct usage_clock *c, int64_t now)
+{
+	int64_t until = c->is_active ? larger(now, c->changed_at) : c->changed_at;
+	int64_t ms = larger(usage_active_ms(c, now) - c->metered_ms, 0);
+
+	/* Nothing can have been before 1970, whatever the clock says now. */
+	until = larger(until, ms);
+	return (struct usage_due){until - ms, until, ms};
+}
+
+size_t usage_split(const struct usage_due *due, struct usage_piece *ret, size_t max)
+{
+	int64_t from = due->from, first;
+	size_t count = 0;
+
+	if (due->ms <= 0 || max == 0)
+		return 0;
+	first = larger(hour_of(from), hour_of(due->until - 1) - (int64_t)(max - 1) * USAGE_HOUR_MS);
+	for (int64_t hour = first; hour < due->until; hour += USAGE_HOUR_MS) {
+		int64_t end = hour + USAGE_HOUR_MS < due->until ? hour + USAGE_HOUR_MS : due->until;
+
+		ret[count++] = (struct usage_piece){hour, from, end};
+		from = end;
+	}
+	return count;
+}
+
+static int64_t weight_of(int64_t weight)
+{
+	return weight < 0 ? 0 : weight > USAGE_WEIGHT_MAX ? USAGE_WEIGHT_MAX : weight;
+}
+
+void usage_share(int64_t total, const int64_t *weights, size_t count, int64_t *ret)
+{
+	int64_t sum = 0, given = 0, so_far = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += weight_of(weights[i]);
+	for (size_t i = 0; i < count; i++) {
+		int64_t until;
+
+		so_far += weight_of(weights[i]);
+		until = sum > 0 ? (int64_t)((wide)total * so_far / sum) : total;
+		ret[i] = until - given;
+		given = until;
+	}
+}
+
+/* ---- money ---- */
+
+static int64_t nano_of(double usd)
+{
+	return usd > 0 && usd <= PRICE_MAX_USD ? llround(usd * NANO) : 0;
+}
+
+struct prices prices_of(const struct price_list *list)
+{
+	return (struct prices){nano_of(list->vcpu_second), nano_of(list->memory_gib_second),
+	                       nano_of(list->storage_gib_month)};
+}
+
+static int cut(wide nano, int64_t *ret, struct error *err)
+{
+	if (nano < 0 || nano > INT64_MAX)
+		return FAIL(err, ERROR_LIMIT, "a cost is larger than can be counted");
+	*ret = (int64_t)nano;
+	return 0;
+}
+
+int price_active(const struct prices *p, const struct sandbox_resources *r, int64_t ms,
+                 int64_t *ret_nano, struct error *err)
+{
+	wide vcpus = (wide)llround(r->cpu * 1000) * p->vcpu_second * 1024; /* / 1000 / 1024 */
+	wide memory = (wide)r->memory_mb * p->memory_gib_second * 1000;
+
+	return cut((vcpus + memory) * ms / (INT64_C(1000) * 1024 * 1000), ret_nano, err);
+}
+
+int price_storage(const struct prices *p, int64_t mib_s, int64_t *ret_nano, struct error *err)
+{
+	return cut((wide)mib_s * p->storage_gib_month / (1024 * PRICE_MONTH_S), ret_nano, err);
+}
+
+int64_t price_charge(int64_t nano, int64_t *carried_nano)
+{
+	int64_t micro = nano / NANO_PER_MICRO;
+	int64_t rest = nano % NANO_PER_MICRO + *carried_nano;
+
+	*carried_nano = rest % NANO_PER_MICRO;
+	return micro + rest / NANO_PER_MICRO;
+}
+
+int money_of_usd(double usd, int64_t *ret_micro, struct error *err)
+{
+	if (!(usd >= 0 && usd <= MONEY_MAX_USD))
+		return FAIL(err, ERROR_INVALID, "an amount is from 0 to %d US dollars",
+		            MONEY_MAX_USD);
+	*ret_micro = llround(usd * 1e6);
+	return 0;
+}
+
+void money_write(struct buf *out, int64_t micro)
+{
+	uint64_t size = micro < 0 ? 0 - (uint64_t)micro : (uint64_t)micro;
+
+	buf_addf(out, "%s%" PRIu64 ".%06" PRIu64, micro < 0 ? "-" : "", size / 1000000,
+	         size % 1000000);
+}
+
+/* ---- budgets ---- */
+
+static const char *const scopes[] = {
+        [BUDGET_PROJECT] = "project", [BUDGET_KEY] = "key", [BUDGET_SANDBOX] = "sandbox"};
+_Static_assert(COUNT_OF(scopes) == BUDGET_SCOPE_COUNT, "a name per scope");
+
+const char *budget_scope_name(enum budget_scope scope)
+{
+	return (unsigned)scope < BUDGET_SCOPE_COUNT ? scopes[scope] : "unknown";
+}
+
+static const char *const windows[] = {
+        [BUDGET_TOTAL] = "total", [BUDGET_DAY] = "day", [BUDGET_MONTH] = "month"};
+_Static_assert(COUNT_OF(windows) == BUDGET_WINDOW_COUNT, "a name per window");
+
+const char *budget_window_name(enum budget_window window)
+{
+	return (unsigned)window < BUDGET_WINDOW_COUNT ? windows[window] : "unknown";
+}
+
+static int64_t month_start(int64_t day)
+{
+	time_t seconds = (time_t)(day / 1000);
+	struct tm date;
+
+	if (!gmtime_r(&seconds, &date))
+		return day;
+	return day - (date.tm_mday - 1) * USAGE_DAY_MS;
+}
+
+int64_t budget_window_start(enum budget_window window, int64_t now)
+{
+	int64_t day = now - now % USAGE_DAY_MS;
+
+	if (window == BUDGET_TOTAL)
+		return 0;
+	return window == BUDGET_DAY ? day : month_start(day);
+}
+
+int64_t budget_window_end(enum budget_window window, int64_t now)
+{
+	int64_t start = budget_window_start(window, now);
+
+	if (window == BUDGET_TOTAL)
+		return INT64_MAX;
+	/* The 32nd day of a month is one of the next. */
+	return window == BUDGET_DAY ? start + USAGE_DAY_MS : month_start(start + 31 * USAGE_DAY_MS);
+}
+
+enum budget_level budget_level(int64_t limit_micro, int64_t warn_percent, int64_t spent_micro)
+{
+	if (spent_micro >= limit_micro)
+		return BUDGET_EXCEEDED;
+	return (wide)spent_micro * 100 >= (wide)limit_micro * warn_percent ? BUDGET_WARNED
+	                                                                   : BUDGET_FINE;
+}
+
+const char *budget_level_name(enum budget_level level)
+{
+	static const char *const names[] = {
+	        [BUDGET_FINE] = "fine", [BUDGET_WARNED] = "warned", [BUDGET_EXCEEDED] = "exceeded"};
+
+	return (unsigned)level < COUNT_OF(names) ? names[level] : "unknown";
+}

@@ -1,0 +1,154 @@
+-- fragment: meter
+id, project_id, key_id, actual, persistent, cpu, memory_mb, disk_mb, pids, active_changed_at,
+active_ms, metered_ms, metered_cpu_us, unbilled_nano, stored_mib, stored_at
+
+-- The condition is that of an index, word for word.
+-- name: meter_list
+-- takes: meter_page
+-- gives: meter_record
+SELECT {meter} FROM sandboxes
+WHERE (actual = 'started' OR active_ms > metered_ms) AND id > :after
+ORDER BY id
+LIMIT :limit;
+
+-- name: storage_list
+-- takes: meter_page
+-- gives: meter_record
+SELECT {meter} FROM sandboxes
+WHERE stored_mib > 0 AND stored_at < :before AND active_changed_at < :before
+	AND (actual IN ('stopped', 'paused') OR (actual = 'started' AND persistent <> 0))
+ORDER BY stored_at, id
+LIMIT :limit;
+
+-- name: meter_mark
+-- takes: meter_mark
+UPDATE sandboxes
+SET metered_ms = :metered_ms, metered_cpu_us = :metered_cpu_us, unbilled_nano = :unbilled_nano,
+	stored_mib = :stored_mib, stored_at = :stored_at
+WHERE id = :id AND metered_ms = :seen_metered_ms AND stored_at = :seen_stored_at;
+
+-- name: usage_add
+-- takes: usage_record
+INSERT INTO usage_log (id, project_id, key_id, sandbox_id, run, reason, hour, active_ms, cpu_us,
+	storage_mib_s, usd_micro, vcpu, memory_mb, started_at, ended_at)
+VALUES (:id, :project_id, :key_id, :sandbox_id, :run, :reason, :hour, :active_ms, :cpu_us,
+	:storage_mib_s, :usd_micro, :vcpu, :memory_mb, :started_at, :ended_at)
+ON CONFLICT (sandbox_id, hour, reason, key_id, run) DO UPDATE
+SET active_ms = usage_log.active_ms + excluded.active_ms,
+	cpu_us = usage_log.cpu_us + excluded.cpu_us,
+	storage_mib_s = usage_log.storage_mib_s + excluded.storage_mib_s,
+	usd_micro = usage_log.usd_micro + excluded.usd_micro,
+	vcpu = excluded.vcpu, memory_mb = excluded.memory_mb, ended_at = excluded.ended_at;
+
+-- name: usage_purge
+-- takes: lookup
+DELETE FROM usage_log WHERE hour < :now;
+
+-- vcpu_ms and memory_mib_ms are what was reserved, times how long.
+-- name: usage_sum
+-- takes: usage_query
+-- gives: usage_sum
+SELECT day, name, active_ms, cpu_us, storage_mib_s, usd_micro, vcpu_ms, memory_mib_ms
+FROM (
+	SELECT CASE WHEN :group = 'day' THEN hour - hour % 86400000 ELSE 0 END AS day,
+		CASE :group WHEN 'project' THEN project_id WHEN 'key' THEN key_id
+			WHEN 'sandbox' THEN sandbox_id WHEN 'run' THEN run
+			WHEN 'reason' THEN reason ELSE '' END AS name,
+		CAST(SUM(active_ms) AS BIGINT) AS active_ms,
+		CAST(SUM(cpu_us) AS BIGINT) AS cpu_us,
+		CAST(SUM(storage_mib_s) AS BIGINT) AS storage_mib_s,
+		CAST(SUM(usd_micro) AS BIGINT) AS usd_micro,
+		CAST(SUM(vcpu * active_ms) AS DOUBLE PRECISION) AS vcpu_ms,
+		CAST(SUM(1.0 * memory_mb * active_ms) AS DOUBLE PRECISION) AS memory_mib_ms
+	FROM usage_log
+	WHERE hour >= :from AND hour < :to
+		AND (:project_id IS NULL OR project_id = :project_id)
+		AND (:key_id IS NULL OR key_id = :key_id)
+		AND (:sandbox_id IS NULL OR sandbox_id = :sandbox_id)
+		AND (:run IS NULL OR run = :run)
+	GROUP BY 1, 2) AS sums
+WHERE (day, name) > (:after_day, :after_name)
+ORDER BY day, name
+LIMIT :limit;
+
+-- name: balance_find
+-- takes: lookup
+-- gives: balance_record
+SELECT project_id, deposited_micro, spent_micro FROM balances WHERE project_id = :id;
+
+-- name: balance_add
+-- takes: balance_record
+INSERT INTO balances (project_id, deposited_micro, spent_micro)
+VALUES (:project_id, :deposited_micro, :spent_micro)
+ON CONFLICT (project_id) DO UPDATE
+SET deposited_micro = balances.deposited_micro + excluded.deposited_micro,
+	spent_micro = balances.spent_micro + excluded.spent_micro;
+
+-- name: deposit_insert
+-- takes: deposit_record
+INSERT INTO deposits (project_id, id, usd_micro, note, key_id, created_at)
+VALUES (:project_id, :id, :usd_micro, :note, :key_id, :created_at)
+ON CONFLICT DO NOTHING;
+
+-- name: deposit_find
+-- takes: deposit_record
+-- gives: deposit_record
+SELECT project_id, id, usd_micro, note, key_id, created_at FROM deposits
+WHERE project_id = :project_id AND id = :id;
+
+-- fragment: budget
+id, project_id, scope, subject, span, limit_micro, warn_percent, spent_micro, window_at, warned_at,
+created_at
+
+-- name: budget_insert
+-- takes: budget_record
+INSERT INTO budgets ({budget})
+VALUES (:id, :project_id, :scope, :subject, :span, :limit_micro, :warn_percent,
+	(SELECT CAST(COALESCE(SUM(usd_micro), 0) AS BIGINT) FROM usage_log
+	WHERE project_id = :project_id AND hour >= :window_at
+		AND :subject = CASE :scope WHEN 'project' THEN project_id WHEN 'key' THEN key_id
+			ELSE sandbox_id END),
+	:window_at, :warned_at, :created_at);
+
+-- name: budget_count
+-- takes: lookup
+-- gives: tally
+SELECT count(*) AS count FROM budgets WHERE project_id = :project_id;
+
+-- name: budget_list
+-- takes: lookup
+-- gives: budget_record
+SELECT {budget} FROM budgets
+WHERE (:project_id IS NULL OR project_id = :project_id)
+ORDER BY created_at, id;
+
+-- name: budget_remove
+-- takes: lookup
+DELETE FROM budgets WHERE project_id = :project_id AND id = :id;
+
+-- name: budget_remove_all
+-- takes: lookup
+DELETE FROM budgets WHERE project_id = :id;
+
+-- name: budget_warn
+-- takes: touch
+UPDATE budgets SET warned_at = :at WHERE id = :id AND warned_at <> :at;
+
+-- A spending of a window that is over no longer counts.
+-- name: budget_spend
+-- takes: spending
+UPDATE budgets
+SET spent_micro = CASE
+		WHEN window_at = CASE span WHEN 'day' THEN :day WHEN 'month' THEN :month ELSE 0 END
+			THEN spent_micro + :usd_micro
+		WHEN window_at > CASE span WHEN 'day' THEN :day WHEN 'month' THEN :month ELSE 0 END
+			THEN spent_micro
+		ELSE :usd_micro END,
+	window_at = CASE
+		WHEN window_at > CASE span WHEN 'day' THEN :day WHEN 'month' THEN :month ELSE 0 END
+			THEN window_at
+		ELSE CASE span WHEN 'day' THEN :day WHEN 'month' THEN :month ELSE 0 END END
+WHERE subject IN (:project_id, :key_id, :sandbox_id)
+	AND project_id = :project_id
+	AND subject = CASE scope WHEN 'project' THEN :project_id WHEN 'key' THEN :key_id
+		ELSE :sandbox_id END;

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/usage.h"
+
+#include "store/driver.h"
+
+#define PAGE_MAX 1000
+
+/* ---- metering ---- */
+
+struct usage_clock meter_clock(const struct meter_record *r)
+{
+	return (struct usage_clock){.is_active = r->actual == SANDBOX_STARTED,
+	                            .changed_at = r->active_changed_at,
+	                            .active_ms = r->active_ms,
+	                            .metered_ms = r->metered_ms};
+}
+
+static int list(struct store *s, struct arena *a, enum query_name query,
+                const struct meter_page *page, struct meter_list *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(struct meter_record)};
+
+	if (store_read_query(s, query, page, &rows, err) < 0)
+		return -1;
+	*ret = (struct meter_list){rows.items, rows.count};
+	return 0;
+}
+
+int store_meter_list(struct store *s, struct arena *a, const char *after, unsigned limit,
+                     struct meter_list *ret, struct error *err)
+{
+	const struct meter_page page = {.after = after,
+	                                .limit = limit > PAGE_MAX ? PAGE_MAX : limit};
+
+	return list(s, a, QUERY_METER_LIST, &page, ret, err);
+}
+
+int store_storage_list(struct store *s, struct arena *a, int64_t before, unsigned limit,
+                       struct meter_list *ret, struct error *err)
+{
+	const struct meter_page page = {.before = before,
+	                                .limit = limit > PAGE_MAX ? PAGE_MAX : limit};
+
+	return list(s, a, QUERY_STORAGE_LIST, &page, ret, err);
+}
+
+struct write {
+	const struct usage_part *parts;
+	size_t count;
+};
+
+/* 1 when it was as it was seen. */
+static int mark(struct connection *c, const struct usage_part *part, struct error *err)
+{
+	const struct meter_mark takes = {
+	        .id = part->seen->id,
+	        .seen_metered_ms = part->seen->metered_ms,
+	        .seen_stored_at = part->seen->stored_at,
+	        .metered_ms = part->metered_ms,
+	        .metered_cpu_us = part->metered_cpu_us,
+	        .unbilled_nano = part->unbilled_nano,
+	        .stored_mib = part->stored_mib,
+	        .stored_at = part->stored_at,
+	};
+
+	return query_run(c, QUERY_METER_MARK, &takes, NULL, err);
+}
+
+static int spend(struct connection *c, const struct usage_record *row, struct error *err)
+{
+	const struct balance_record spent = {.project_id = row->project_id,
+	                                     .spent_micro = row->usd_micro};
+	const struct spending spending = {
+	        .project_id = row->project_id,
+	        .key_id = row->key_id,
+	        .sandbox_id = row->sandbox_id,
+	        .usd_micro = row->usd_micro,
+	        .day = budget_window_start(BUDGET_DAY, row->hour),
+	        .month = budget_window_start(BUDGET_MONTH, row->hour),
+	};
+
+	if (row->usd_micro == 0)
+		return 0;
+	if (query_run(c, QUERY_BALANCE_ADD, &spent, NULL, err) < 0 ||
+	    query_run(c, QUERY_BUDGET_SPEND, &spending, NULL, err) < 0)
+		return -1;
+	return 0;
+}
+
+static int run_write(struct connection *c, void *context, struct error *err)
+{
+	const struct write *write = context;
+
+	for (size_t i = 0; i < write->count; i++) {
+		const struct usage_part *part = &write->parts[i];
+		int marked = mark(c, part, err);
+
+		if (marked < 0)
+			return -1;
+		for (size_t row = 0; marked > 0 && row < part->row_count; row++)
+			if (query_run(c, QUERY_USAGE_ADD, &part->rows[row], NULL, err) < 0 ||
+			    spend(c, &part->rows[row], err) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+int store_usage_write(struct store *s, const struct usage_part *parts, size_t count,
+                      struct error *err)
+{
+	struct write write = {parts, count};
+
+	if (count == 0)
+		return 0;
+	return store_change(s, &(struct transaction){.run = run_write, .context = &write}, err);
+}
+
+int store_usage_purge(struct store *s, int64_t before, struct error *err)
+{
+	const struct lookup lookup = {.now = before};
+
+	return store_change_query(s, QUERY_USAGE_PURGE, &lookup, err) < 0 ? -1 : 0;
+}
+
+int store_usage_sum(struct store *s, struct arena *a, const struct usage_query *query,
+                    struct usage_sums *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(struct usage_sum)};
+
+	if (store_read_query(s, QUERY_USAGE_SUM, query, &rows, err) < 0)
+		return -1;
+	*ret = (struct usage_sums){rows.items, rows.count};
+	return 0;
+}
+
+/* ---- balance ---- */
+
+int store_balance_find(struct store *s, struct arena *a, const char *project_id,
+                       struct balance_record *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(*ret)};
+	int count = store_read_query(s, QUERY_BALANCE_FIND, &(struct lookup){.id = project_id},
+	                             &rows, err);
+
+	if (count < 0)
+		return -1;
+	*ret = count > 0 ? *(struct balance_record *)rows.items
+	                 : (struct balance_record){.project_id = project_id};
+	return 0;
+}
+
+struct depositing {
+	const struct deposit_record *wanted;
+	struct deposit_record *ret;
+	struct rows rows;
+	bool is_new;
+};
+
+static int run_deposit(struct connection *c, void *context, struct error *err)
+{
+	struct depositing *d = context;
+	const struct balance_record deposited = {.project_id = d->wanted->project_id,
+	                                         .deposited_micro = d->wanted->usd_micro};
+	int added = query_run(c, QUERY_DEPOSIT_INSERT, d->wanted, NULL, err);
+
+	if (added < 0 || query_find(c, QUERY_DEPOSIT_FIND, d->wanted, &d->rows, d->ret, err) < 0)
+		return -1;
+	d->is_new = added > 0;
+	if (d->is_new)
+		return query_run(c, QUERY_BALANCE_ADD, &deposited, NULL, err) < 0 ? -1 : 0;
+	if (d->ret->usd_micro != d->wanted->usd_micro)
+		return FAIL(err, ERROR_CONFLICT,
+		            "deposit '%s' has been booked already, with another amount",
+		            d->wanted->id);
+	return 0;
+}
+
+int store_deposit_add(struct store *s, struct arena *a, const struct deposit_record *r,
+                      struct deposit_record *ret, bool *ret_is_new, struct error *err)
+{
+	struct depositing d = {.wanted = r, .ret = ret, .rows = {.arena = a, .size = sizeof(*ret)}};
+
+	if (store_change(s, &(struct transaction){.run = run_deposit, .context = &d}, err) < 0)
+		return -1;
+	*ret_is_new = d.is_new;
+	return 0;
+}
+
+/* ---- budgets ---- */
+
+int64_t budget_spent(const struct budget_record *r, int64_t now)
+{
+	return r->window_at >= budget_window_start(r->span, now) ? r->spent_micro : 0;
+}
+
+struct budgeting {
+	const struct budget_record *record;
+	unsigned max;
+};
+
+static int run_budget_insert(struct connection *c, void *context, struct error *err)
+{
+	const struct budgeting *b = context;
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct tally)};
+	const struct lookup lookup = {.project_id = b->record->project_id};
+	struct tally held = {0};
+
+	if (query_find(c, QUERY_BUDGET_COUNT, &lookup, &rows, &held, err) < 0)
+		return -1;
+	if (held.count >= b->max)
+		return FAIL(err, ERROR_LIMIT, "the project has %u budgets already", b->max);
+	return query_run(c, QUERY_BUDGET_INSERT, b->record, NULL, err) < 0 ? -1 : 0;
+}
+
+int store_budget_insert(struct store *s, const struct budget_record *r, unsigned max,
+                        struct error *err)
+{
+	struct budgeting b = {r, max};
+
+	return store_change(s, &(struct transaction){.run = run_budget_insert, .context = &b}, err);
+}
+
+int store_budget_list(struct store *s, struct arena *a, const char *project_id,
+                      struct budget_list *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(struct budget_record)};
+	const struct lookup lookup = {.project_id = project_id};
+
+	if (store_read_query(s, QUERY_BUDGET_LIST, &lookup, &rows, err) < 0)
+		return -1;
+	*ret = (struct budget_list){rows.items, rows.count};
+	return 0;
+}
+
+int store_budget_remove(struct store *s, const char *project_id, const char *id, struct error *err)
+{
+	const struct lookup lookup = {.project_id = project_id, .id = id};
+	int count = store_change_query(s, QUERY_BUDGET_REMOVE, &lookup, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no budget '%s'", id);
+	return count < 0 ? -1 : 0;
+}
+
+int store_budget_warn(struct store *s, const char *id, int64_t window_at, bool *ret_is_first,
+                      struct error *err)
+{
+	const struct touch warning = {.id = id, .at = window_at};
+	int count = store_change_query(s, QUERY_BUDGET_WARN, &warning, err);
+
+	if (count < 0)
+		return -1;
+	*ret_is_first = count > 0;
+	return 0;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/usage.h — what sandboxes used, what it cost, and what may be spent.
+ *
+ * A sandbox's row says how long it was active and how much of that is metered. store_usage_write
+ * moves that mark by compare and set and writes the log, the balance and the budgets in the same
+ * transaction: whoever meters, and whenever he is killed, nothing is counted twice or lost.
+ * As store.h: any thread, one transaction a call, ordinary answers are errors' codes. */
+#pragma once
+
+#include "sandbox/price.h"
+#include "store/store.h"
+
+/* ---- metering ---- */
+
+/* A sandbox that has something to meter, or has files that cost. */
+struct meter_record {
+	const char *id, *project_id;
+	const char *key_id; /* that made it */
+	enum sandbox_state actual;
+	struct sandbox_resources resources;
+	bool persistent;
+	int64_t active_changed_at, active_ms, metered_ms, metered_cpu_us;
+	int64_t unbilled_nano;
+	int64_t stored_mib, stored_at; /* size of its files as of the last sample; metered until */
+};
+struct meter_list {
+	struct meter_record *items;
+	size_t count;
+};
+struct usage_clock meter_clock(const struct meter_record *r);
+/* Started ones and those that ended with time that is not metered, deleted ones too; by id, those
+ * after `after` ("" at first). */
+MUST_CHECK int store_meter_list(struct store *s, struct arena *a, const char *after, unsigned limit,
+                                struct meter_list *ret, struct error *err);
+/* Those whose files are kept and were metered before `before`. */
+MUST_CHECK int store_storage_list(struct store *s, struct arena *a, int64_t before, unsigned limit,
+                                  struct meter_list *ret, struct error *err);
+
+struct usage_record {
+	const char *id, *project_id, *key_id, *sandbox_id;
+	const char *run; /* "" = none */
+	enum usage_reason reason;
+	int64_t hour;
+	int64_t active_ms, cpu_us, storage_mib_s, usd_micro;
+	double vcpu;
+	int64_t memory_mb;
+	int64_t started_at, ended_at;
+};
+/* One sandbox's part of a write. What is in `seen` must still be so, else nothing of it is written,
+ * since somebody else has done it. */
+struct usage_part {
+	const struct meter_record *seen;
+	int64_t metered_ms, metered_cpu_us, unbilled_nano, stored_mib, stored_at; /* from now on */
+	const struct usage_record *rows; /* a row of the same place is added to */
+	size_t row_count;
+};
+MUST_CHECK int store_usage_write(struct store *s, const struct usage_part *parts, size_t count,
+                                 struct error *err);
+/* Drops what was used in hours before `before`; sums of balances and budgets stay. */
+MUST_CHECK int store_usage_purge(struct store *s, int64_t before, struct error *err);
+
+/* ---- sums ---- */
+
+enum usage_group {
+	USAGE_BY_PROJECT,
+	USAGE_BY_KEY,
+	USAGE_BY_SANDBOX,
+	USAGE_BY_RUN,
+	USAGE_BY_REASON,
+	USAGE_BY_DAY,
+	USAGE_BY_NOTHING, /* one sum of all */
+	USAGE_GROUP_COUNT,
+};
+struct usage_query {
+	const char *project_id; /* NULL = all */
+	const char *key_id, *sandbox_id, *run;
+	int64_t from, to; /* hours that begin within; `to` itself is not */
+	enum usage_group group;
+	/* Where the page before ended; -1 and "" at first. */
+	int64_t after_day;
+	const char *after_name;
+	int64_t limit;
+};
+struct usage_sum {
+	int64_t day; /* USAGE_BY_DAY, else 0 */
+	const char *name;
+	int64_t active_ms, cpu_us, storage_mib_s, usd_micro;
+	double vcpu_ms, memory_mib_ms;
+};
+struct usage_sums {
+	struct usage_sum *items;
+	size_t count;
+};
+MUST_CHECK int store_usage_sum(struct store *s, struct arena *a, const struct usage_query *query,
+                               struct usage_sums *ret, struct error *err);
+
+/* ---- balance ---- */
+
+struct balance_record {
+	const char *project_id;
+	int64_t deposited_micro, spent_micro;
+};
+/* Zeros for a project that never had one. */
+MUST_CHECK int store_balance_find(struct store *s, struct arena *a, const char *project_id,
+                                  struct balance_record *ret, struct error *err);
+struct deposit_record {
+	const char *project_id;
+	const char *id; /* the depositor's */
+	int64_t usd_micro;
+	const char *note, *key_id;
+	int64_t created_at;
+};
+/* The one that is there when it has been booked before (*ret_is_new false); ERROR_CONFLICT when
+ * that was another amount. */
+MUST_CHECK int store_deposit_add(struct store *s, struct arena *a, const struct deposit_record *r,
+                                 struct deposit_record *ret, bool *ret_is_new, struct error *err);
+
+/* ---- budgets ---- */
+
+struct budget_record {
+	const char *id, *project_id;
+	enum budget_scope scope;
+	const char *subject; /* id of the project, key or sandbox */
+	enum budget_window span;
+	int64_t limit_micro, warn_percent;
+	int64_t spent_micro, window_at; /* as of the last spending */
+	int64_t warned_at;              /* of the window that has been warned of; -1 = none */
+	int64_t created_at;
+};
+struct budget_list {
+	struct budget_record *items;
+	size_t count;
+};
+/* What its window has spent, at `now`. */
+int64_t budget_spent(const struct budget_record *r, int64_t now);
+/* ERROR_LIMIT when the project has `max` already. What the log has of the window that `window_at`
+ * begins counts. */
+MUST_CHECK int store_budget_insert(struct store *s, const struct budget_record *r, unsigned max,
+                                   struct error *err);
+/* Oldest first; project NULL = all. */
+MUST_CHECK int store_budget_list(struct store *s, struct arena *a, const char *project_id,
+                                 struct budget_list *ret, struct error *err);
+MUST_CHECK int store_budget_remove(struct store *s, const char *project_id, const char *id,
+                                   struct error *err);
+/* *ret_is_first: nobody else has warned of this window. */
+MUST_CHECK int store_budget_warn(struct store *s, const char *id, int64_t window_at,
+                                 bool *ret_is_first, struct error *err);

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is metered is what was used: over stops, restarts and kill -9; budgets end what they should."""
+
+import csv
+import io
+import time
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+PATH = "/api/sandbox/instances"
+PRICES = ("--usage-flush", "1s", "--price-vcpu-second", "1", "--price-memory-gib-second", "0.5")
+
+
+@pytest.fixture
+def metered():
+    server = atoll.Server(flags=PRICES).start()
+    yield server
+    if server.process is None or server.process.poll() is not None:
+        server.start()
+    server.remove_all()
+
+
+def usage(api, group_by="total", **query):
+    """{group: item}"""
+    query = "".join(f"&{name}={value}" for name, value in query.items())
+    return {item["group"]: item for item in api.get(f"/v1/usage?group_by={group_by}{query}")["items"]}
+
+
+def seconds(api, sandbox):
+    return usage(api, "sandbox", sandbox=sandbox).get(sandbox, {"seconds": 0})["seconds"]
+
+
+def use_for(api, sandbox, least):
+    """At work for so long."""
+    api.exec(sandbox, f"sleep {least}")
+
+
+def test_sums_agree_with_the_wall_over_stops_and_kill_9(metered):
+    api = metered.api()
+    begun = time.time()
+    made = api.create(internet=False, persistent=True, resources={"cpu": 1, "memory_mb": 1024})["id"]
+    use_for(api, made, 1.5)
+    api.post(f"{PATH}/{made}/stop")
+    active = time.time() - begun
+    atoll.wait_for(lambda: abs(seconds(api, made) - active) < 1, 10, "the first stretch")
+    resting = time.time()
+    while time.time() - resting < 2:  # stopped time is free
+        assert abs(seconds(api, made) - active) < 1
+    begun = time.time()
+    api.post(f"{PATH}/{made}/start")
+    use_for(api, made, 1)
+    old = metered.kill9("api")
+    atoll.wait_for(lambda: metered.pid_of("api") not in (None, old), 15, "a new process")
+    metered.wait_ready()
+    use_for(api, made, 1)
+    api.remove(made)
+    active += time.time() - begun
+    atoll.wait_for(lambda: abs(seconds(api, made) - active) < 1, 15, "both stretches")
+    item = usage(api, "sandbox", sandbox=made)[made]
+    assert item["usd"] == pytest.approx(item["seconds"] * 1.5, abs=0.000002)
+    assert item["vcpu_seconds"] == pytest.approx(item["seconds"], abs=0.01)
+    # Nothing comes after the end.
+    again = usage(api, "sandbox", sandbox=made)[made]
+    assert again == item
+    assert sum(i["usd_micro"] for i in usage(api, "reason").values()) == usage(api)[""]["usd_micro"]
+
+
+def test_time_is_told_by_run_reason_and_key(metered):
+    api = metered.api()
+    with api.sandbox(internet=False) as box:
+        answer = api.call("POST", f"{PATH}/{box}/exec", {"command": "sleep 1.2"}, {"Atoll-Run": "run-7"})
+        assert answer["exit_code"] == 0
+        runs = atoll.wait_for(lambda: "run-7" in usage(api, "run") and usage(api, "run"), 10, "the run")
+        assert 0.5 < runs["run-7"]["seconds"] < 4
+        assert "agent_run" in usage(api, "reason")
+        atoll.wait_for(lambda: "idle" in usage(api, "reason"), 10, "idle time")
+        api.write(box, "x", b"1")
+        atoll.wait_for(lambda: "file_ops" in usage(api, "reason"), 10, "file operations")
+        assert len(usage(api, "key")) == 1
+        assert len(usage(api, "day")) in (1, 2)
+    with pytest.raises(atoll.ApiError) as refused:
+        api.call("POST", f"{PATH}/none/exec", {"command": "true"}, {"Atoll-Run": "=1+1"})
+    assert refused.value.status == 400
+
+
+def test_cpu_time_is_sampled(metered):
+    api = metered.api()
+    with api.sandbox(internet=False, resources={"cpu": 1}) as box:
+        api.exec(box, "timeout 3 sh -c 'while :; do :; done'")
+        atoll.wait_for(lambda: usage(api, "sandbox", sandbox=box)[box]["cpu_seconds"] > 0.5, 10, "cpu time")
+
+
+def test_csv_is_what_a_csv_reader_reads(metered):
+    api = metered.api()
+    with api.sandbox(internet=False) as box:
+        for run in ("-1", "@SUM(A1)".replace("(", "_").replace(")", "_"), "plain"):
+            api.call("POST", f"{PATH}/{box}/exec", {"command": "true"}, {"Atoll-Run": run})
+        atoll.wait_for(lambda: "plain" in usage(api, "run"), 10, "the runs")
+        answer = api.raw("GET", "/v1/usage?group_by=run&format=csv")
+    assert answer.headers["Content-Type"].startswith("text/csv")
+    rows = list(csv.DictReader(io.StringIO(answer.body.decode(), newline="")))
+    assert {"'-1", "'@SUM_A1_", "plain"} <= {row["run"] for row in rows}
+    for row in rows:
+        assert float(row["usd"]) >= 0 and float(row["seconds"]) >= 0
+    first = api.raw("GET", "/v1/usage?group_by=run&format=csv&limit=1")
+    assert len(first.body.splitlines()) == 2 and first.headers["Atoll-Next-Page"]
+
+
+def test_a_budget_warns_stops_and_refuses(metered):
+    api = metered.api()
+    made = api.create(internet=False, resources={"cpu": 1})["id"]
+    budget = api.post("/v1/budgets", {"limit_usd": 2, "window": "total", "warn_at": 0.5})
+    assert budget["level"] in ("fine", "warned")
+    atoll.wait_for(lambda: api.get(f"{PATH}/{made}")["state"] == "stopped", 30, "the end of the money")
+    row = api.get(f"{PATH}/{made}")
+    assert row["reason"] == "budget"
+    warnings = api.get("/v1/events?kind=budget.warned")["items"]
+    assert len(warnings) == 1 and budget["id"] in warnings[0]["text"]
+    assert "a budget comes to its end" in metered.log_text()
+    for call in (lambda: api.create(internet=False), lambda: api.post(f"{PATH}/{made}/start")):
+        with pytest.raises(atoll.ApiError) as refused:
+            call()
+        assert (refused.value.status, refused.value.code) == (402, "budget_exceeded")
+        assert budget["id"] in refused.value.message
+    # It holds over a restart, as well.
+    old = metered.kill9("api")
+    atoll.wait_for(lambda: metered.pid_of("api") not in (None, old), 15, "a new process")
+    metered.wait_ready()
+
+    def refuses():
+        try:
+            api.remove(api.create(internet=False)["id"])
+        except atoll.ApiError as error:
+            return error.status == 402
+        return False
+    atoll.wait_for(refuses, 10, "a refusal after the restart")
+    listed = api.get("/v1/budgets")["items"]
+    assert [(b["id"], b["level"]) for b in listed] == [(budget["id"], "exceeded")]
+    api.delete(f"/v1/budgets/{budget['id']}")
+    assert api.post(f"{PATH}/{made}/start")["state"] == "started"
+
+
+def test_a_deposit_is_booked_once_and_the_balance_falls(metered):
+    api = metered.api()
+    for _ in range(2):
+        api.post("/v1/balance/deposits", {"id": "invoice-1", "usd": 10})
+    assert api.get("/v1/balance")["deposited_usd"] == 10
+    with api.sandbox(internet=False, resources={"cpu": 1}):
+        atoll.wait_for(lambda: api.get("/v1/balance")["balance_usd"] < 10, 10, "spending")
+    balance = api.get("/v1/balance")
+    assert balance["balance_usd"] == pytest.approx(10 - balance["spent_usd"])
+
+
+def test_the_command_line_shows_it(metered):
+    api = metered.api()
+    with api.sandbox(internet=False):
+        atoll.wait_for(lambda: usage(api), 10, "usage")
+        shown = metered.cli("usage", "--by", "sandbox")
+        assert shown.returncode == 0 and b"USD" in shown.stdout
+        assert metered.cli("usage", "--csv").stdout.startswith(b'"day","seconds"')
+        made = metered.cli("budget", "create", "--limit", "1000", "--window", "day").stdout.decode().strip()
+        assert made in metered.cli("budget", "ls").stdout.decode()
+        assert metered.cli("budget", "rm", made).returncode == 0
+    printed = metered.cli("config", "--price-vcpu-second", "0.000014").stdout.decode()
+    assert "price_vcpu_second: 1.4e-05" in printed
