@@ -3,6 +3,7 @@
 
 import os
 import signal
+import threading
 
 import pytest
 
@@ -176,3 +177,41 @@ def test_two_servers_that_start_at_once_on_an_empty_database(database):
         assert server.api().get(PATH)["items"] == []
     for server in servers:
         server.remove_all()
+
+
+def test_clients_of_two_servers_that_want_the_same_keys_get_the_same_sandboxes(serve, database):
+    servers = [serve(0), serve(1)]
+    key = servers[0].key
+    keys = [f"workspace:{i}" for i in range(6)]
+    found, wrong = {name: set() for name in keys}, []
+
+    def work(number):
+        api = servers[number % 2].api(key, timeout=40)
+        for turn in range(18):
+            name = keys[(turn + number // 2) % len(keys)]
+            try:
+                lease = api.post("/v1/leases/acquire", {"key": name, "internet": False})
+                assert lease["status"] == "ready"
+                found[name].add((lease["sandbox_id"], lease["node"]))
+            except (atoll.ApiError, AssertionError) as error:
+                if getattr(error, "status", 0) != 503:  # too many wait for the other server: ask again
+                    wrong.append(error)
+        api.close()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+        assert not thread.is_alive(), "a client hangs"
+    assert not wrong
+    assert all(len(sandboxes) == 1 for sandboxes in found.values()), found
+    living = database.rows("SELECT id FROM sandboxes WHERE actual NOT IN ('deleting', 'deleted', 'failed')")
+    assert sorted(living) == sorted(sandbox for sandboxes in found.values() for sandbox, _ in sandboxes)
+    for sandboxes in found.values():
+        (sandbox, node), = sandboxes
+        owner, other = sorted(servers, key=lambda server: node_of(server) != node)
+        assert owner.api(key).exec(sandbox, "echo here")["stdout"] == "here\n"
+        with pytest.raises(atoll.ApiError) as refused:
+            other.api(key).exec(sandbox, "true")
+        assert refused.value.code == "conflict" and node in refused.value.message
