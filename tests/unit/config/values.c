@@ -42,6 +42,17 @@ TEST(addresses_to_listen_at_are_checked)
 	           assert_refused);
 }
 
+TEST(databases_are_checked)
+{
+	assert_all((const char *const[]){"store=", "store=sqlite:/tmp/atoll.db",
+	                                 "store=postgresql://user@host/name",
+	                                 "store=postgres:host=/run/postgresql", NULL},
+	           assert_taken);
+	assert_all((const char *const[]){"store=mysql://host", "store=/tmp/atoll.db",
+	                                 "store=sqlite:", "store=postgresql", NULL},
+	           assert_refused);
+}
+
 TEST(networks_are_checked)
 {
 	assert_all((const char *const[]){"network_subnet=10.0.0.0/8", "network_subnet=10.1.2.16/28",
@@ -116,7 +127,8 @@ TEST(texts_are_utf_8_without_control_characters)
 
 int main(void)
 {
-	return RUN(CASE(addresses_to_listen_at_are_checked), CASE(networks_are_checked),
+	return RUN(CASE(addresses_to_listen_at_are_checked), CASE(databases_are_checked),
+	           CASE(networks_are_checked),
 	           CASE(what_the_broker_and_the_api_would_refuse_is_refused_at_start),
 	           CASE(numbers_have_bounds), CASE(sizes_and_durations_have_units),
 	           CASE(switches_take_the_usual_words),

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "account/account.h"
+#include "base/fd.h"
 #include "unit.h"
 
 static char root[64], data[128];
@@ -22,14 +23,9 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	static const char *const left[] = {"a/b/run/atolld.lock",
-	                                   "a/b/admin.key",
-	                                   "a/b/run",
-	                                   "a/b/store",
-	                                   "a/b/tmp",
-	                                   "a/b",
-	                                   "a",
-	                                   "."};
+	static const char *const left[] = {
+	        "a/b/run/atolld.lock", "a/b/admin.key", "a/b/node.id", "a/b/keys", "a/b/run",
+	        "a/b/store",           "a/b/tmp",       "a/b",         "a",        "."};
 	char path[256];
 
 	(void)state;
@@ -116,6 +112,42 @@ TEST(links_in_the_data_folder_are_not_followed)
 	assert_int_equal(data_open(data, NULL, &d, &err), -1);
 }
 
+TEST(a_server_keeps_its_name_and_only_its_user_enters_the_keys)
+{
+	struct data_folder d;
+	struct id first, again;
+	struct error err;
+
+	assert_int_equal(data_open(data, NULL, &d, &err), 0);
+	data_close(&d);
+	assert_int_equal(mode_of("keys"), 0700);
+	assert_int_equal(mode_of("node.id"), 0644);
+	assert_int_equal(data_node_read(data, &first, &err), 0);
+	assert_true(id_is_valid(first.text));
+	assert_int_equal(data_open(data, NULL, &d, &err), 0);
+	data_close(&d);
+	assert_int_equal(data_node_read(data, &again, &err), 0);
+	assert_string_equal(first.text, again.text);
+}
+
+TEST(a_name_that_is_none_is_refused_and_not_replaced)
+{
+	static const char *const bad[] = {"", "short\n", "ABCDEFGHIJKLMNOPQRST\n",
+	                                  "abcdefghijklmnopqrstu\n"};
+	struct data_folder d;
+	struct id id;
+	struct error err;
+
+	assert_int_equal(data_open(data, NULL, &d, &err), 0);
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		assert_int_equal(file_write(d.fd, "node.id", span_of(bad[i]), 0644, &err), 0);
+		assert_int_equal(data_node_read(data, &id, &err), -1);
+		assert_int_equal(err.code, ERROR_INVALID);
+		assert_non_null(strstr(err.text, "node.id"));
+	}
+	data_close(&d);
+}
+
 TEST(what_cannot_be_a_folder_is_refused)
 {
 	struct data_folder d;
@@ -133,5 +165,7 @@ int main(void)
 	           FOLDER_CASE(two_servers_do_not_share_a_folder),
 	           FOLDER_CASE(the_first_key_is_made_once_and_for_its_owner_alone),
 	           FOLDER_CASE(links_in_the_data_folder_are_not_followed),
+	           FOLDER_CASE(a_server_keeps_its_name_and_only_its_user_enters_the_keys),
+	           FOLDER_CASE(a_name_that_is_none_is_refused_and_not_replaced),
 	           CASE(what_cannot_be_a_folder_is_refused));
 }
