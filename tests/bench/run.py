@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Atoll beside bwrap, crun, runc, podman and docker on this machine, in one alternating run.
 
-    ./dev bench [--rounds 200] [--only api,peers,memory,transfer,http] [--json FILE] [--markdown FILE]
+    ./dev bench [--rounds 200] [--only api,peers,memory,transfer,http,state] [--json FILE] [--markdown FILE]
 
 Absolute times on a shared machine move by a factor of two between its phases; what counts is the ratio
 to a peer that was measured in the same rounds. Every figure is a single operation, timed by
@@ -23,6 +23,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import atoll  # noqa: E402
+import state  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 CREATE = {"template": "host", "internet": False}
@@ -328,7 +329,7 @@ def markdown(report):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=200)
-    parser.add_argument("--only", default="api,peers,memory,transfer,http")
+    parser.add_argument("--only", default="api,peers,memory,transfer,http,state")
     parser.add_argument("--sandboxes", type=int, default=1000)
     parser.add_argument("--json")
     parser.add_argument("--markdown")
@@ -353,6 +354,10 @@ def run(arguments, folder):
             rows, why = measure_healthz(server.port, 5)
             report["figures"] += rows
             skipped.update(why)
+        if "state" in only:
+            series = Series()
+            report["figures"] += state.measure(watch, series, CREATE, folder, arguments.rounds)
+            report["latency"] += series.rows()
         if "transfer" in only:
             report["figures"] += measure_transfer(watch, 1 << 30)
         if "memory" in only:

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pause, resume, leases, snapshots and forks: what run.py measures with --only state.
+
+Beside them, in the same rounds, what people do instead: docker pause and unpause, and `cp -a` of the files
+that a snapshot keeps.
+"""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import time
+
+INSTANCES = "/api/sandbox/instances"
+TRUE = {"cmd": "/bin/true"}
+FILES_CHANGED = 10000
+BYTES_CHANGED = 1 << 30
+
+
+def make(watch, create):
+    return f"{INSTANCES}/{json.loads(watch.http('POST', INSTANCES, create)[1])['id']}"
+
+
+def run_inside(watch, path, line):
+    result = json.loads(watch.http("POST", f"{path}/exec", {"command": line})[1])
+    if result["exit_code"] != 0:
+        raise RuntimeError(f"{line}: {result}")
+
+
+def measure_pause(watch, series, create, rounds, pause):
+    suffix = ", spaced" if pause else ""
+    path = make(watch, create)
+    for _ in range(rounds):
+        time.sleep(pause)
+        series.add(f"pause of an idle sandbox{suffix}", watch.http("POST", f"{path}/pause")[0])
+        time.sleep(pause)
+        resumed = watch.http("POST", f"{path}/resume")[0]
+        series.add(f"resume + first exec{suffix}", resumed + watch.http("POST", f"{path}/exec", TRUE)[0])
+        watch.http("POST", f"{path}/pause")
+        time.sleep(pause)
+        series.add(f"exec that wakes a paused one{suffix}", watch.http("POST", f"{path}/exec", TRUE)[0])
+    watch.http("DELETE", path)
+
+
+def measure_leases(watch, series, create, rounds, pause):
+    suffix = ", spaced" if pause else ""
+    want = {**create, "key": "bench", "continue": True}
+    lease = json.loads(watch.http("POST", "/v1/leases/acquire", want)[1])
+    path = f"{INSTANCES}/{lease['sandbox_id']}"
+    for _ in range(rounds):
+        time.sleep(pause)
+        took = watch.http("POST", "/v1/leases/acquire", want)[0]
+        series.add(f"acquire of a warm lease{suffix}", took)
+        took += watch.http("POST", f"{path}/exec", TRUE)[0]
+        series.add(f"acquire + first /bin/true{suffix}", took)
+    watch.http("DELETE", "/v1/leases/bench")
+
+
+def measure_snapshots(watch, series, create, rounds):
+    """Frozen times are the server's own word; the rest is as the caller sees it."""
+    big = {**create, "resources": {"cpu": 2, "memory_mb": 2048, "disk_mb": 8192}}
+    for name, line in ((f"{FILES_CHANGED} files changed",
+                        f"mkdir -p d; i=0; while [ $i -lt {FILES_CHANGED} ]; do : > d/$i; i=$((i+1)); done"),
+                       ("1 GiB changed", f"head -c {BYTES_CHANGED} /dev/zero > big")):
+        for _ in range(rounds):
+            path = make(watch, big)
+            run_inside(watch, path, f"cd /home/user && {line}")
+            took, text = watch.http("POST", f"{path}/snapshot", {})
+            snapshot = json.loads(text)
+            series.add(f"snapshot, {name}", took)
+            series.add(f"frozen by it, {name}", snapshot["frozen_ms"] * 1000)
+            watch.http("DELETE", path)
+            watch.http("DELETE", f"/api/sandbox/snapshots/{snapshot['id']}")
+
+
+def measure_forks(watch, series, create, rounds):
+    for _ in range(rounds):
+        path = make(watch, create)
+        run_inside(watch, path, "echo data > /home/user/data")
+        took, text = watch.http("POST", f"{path}/fork", {})
+        forked = json.loads(text)
+        child = f"{INSTANCES}/{forked['sandboxes'][0]['id']}"
+        series.add("fork + first exec", took + watch.http("POST", f"{child}/exec", TRUE)[0])
+        for one in (child, path):
+            watch.http("DELETE", one)
+        watch.http("DELETE", f"/api/sandbox/snapshots/{forked['snapshot']['id']}")
+
+
+def measure_many_forks(watch, create, count):
+    path = make(watch, create)
+    took, text = watch.http("POST", f"{path}/fork", {"count": count})
+    forked = json.loads(text)
+    for one in forked["sandboxes"]:
+        watch.http("DELETE", f"{INSTANCES}/{one['id']}")
+    watch.http("DELETE", path)
+    watch.http("DELETE", f"/api/sandbox/snapshots/{forked['snapshot']['id']}")
+    return [{"name": f"{count} forks in one call, ms", "value": round(took / 1000)}]
+
+
+def measure_copies(watch, series, folder, rounds):
+    """What a copy of the same files costs: the way without layers."""
+    trees = {f"cp -a, {FILES_CHANGED} files": folder / "files", "cp -a, 1 GiB": folder / "bytes"}
+    for tree in trees.values():
+        tree.mkdir()
+    for i in range(FILES_CHANGED):
+        (folder / "files" / str(i)).touch()
+    with open(folder / "bytes" / "big", "wb") as big:
+        for _ in range(BYTES_CHANGED >> 20):
+            big.write(bytes(1 << 20))
+    for name, tree in trees.items():
+        for _ in range(rounds):
+            series.add(name, watch.spawn("cp", "-a", tree, folder / "copy"))
+            shutil.rmtree(folder / "copy")
+
+
+def measure_docker(watch, series, folder, rounds):
+    docker = ["docker", "-H", f"unix://{folder}/docker/docker.sock"]
+    if not pathlib.Path(f"{folder}/docker/docker.sock").exists():
+        return
+    subprocess.run([*docker, "run", "-d", "--name", "bench", "--network", "none", "atoll-bench:latest", "/bin/sleep",
+                    "600"], check=True, capture_output=True)
+    for _ in range(rounds):
+        series.add("docker pause", watch.spawn(*docker, "pause", "bench"))
+        series.add("docker unpause", watch.spawn(*docker, "unpause", "bench"))
+    subprocess.run([*docker, "rm", "-f", "bench"], check=True, capture_output=True)
+
+
+def measure(watch, series, create, folder, rounds):
+    """All of it into `series`; the figures that are single numbers are returned."""
+    for pause in (0, 0.1):
+        measure_pause(watch, series, create, rounds, pause)
+        measure_leases(watch, series, create, rounds, pause)
+    measure_forks(watch, series, create, rounds)
+    slow = max(3, rounds // 20)
+    measure_snapshots(watch, series, create, slow)
+    measure_copies(watch, series, folder, slow)
+    measure_docker(watch, series, folder, slow)
+    return measure_many_forks(watch, create, 100)
