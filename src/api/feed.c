@@ -454,8 +454,8 @@ void api_feed_free(struct api_feed *feed)
 	store_event_unwatch(feed->api->store, &feed->watcher);
 	if (feed->timer_runs)
 		loop_timer_stop(feed->api->loop, &feed->timer);
-	while (!list_is_empty(&feed->readings)) {
-		struct reading *r = LIST_ENTRY(feed->readings.next, struct reading, link);
+	LIST_EACH (&feed->readings, item) {
+		struct reading *r = LIST_ENTRY(item, struct reading, link);
 
 		if (r->stream)
 			stream_free(r->stream);
