@@ -282,7 +282,7 @@ void files_serve(const struct files_options *options)
 	take_signals();
 	/* The agent has a copy of the connection: that it goes is no end of file for us. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	close_others(options->connection, options->root);
+	close_others(options->connection, options->root < 0 ? options->connection : options->root);
 	(void)!file_poke(AT_FDCWD, "/proc/self/oom_score_adj", OOM_SCORE, &err);
 	(void)umask(0);
 	buf_add_span(&f.in, options->bytes);

@@ -164,9 +164,14 @@ static int agent_open(struct agent *a, const struct options *o, struct error *er
 	list_init(&a->closed);
 	list_init(&a->processes);
 	list_init(&a->forgotten);
-	a->root = open(o->host_root ? o->host_root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (a->root < 0)
-		return FAIL_ERRNO(err, "open '%s'", o->host_root ? o->host_root : "/");
+	/* In a sandbox our folder is "/", and no descriptor of it is kept: a snapshot may put
+	 * another root in its place, and takes our folder along but no descriptor. */
+	a->root = AT_FDCWD;
+	if (o->host_root) {
+		a->root = open(o->host_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (a->root < 0)
+			return FAIL_ERRNO(err, "open '%s'", o->host_root);
+	}
 	return open_watches(a, o->listener, err);
 }
 

@@ -7,9 +7,10 @@
 #include "wire/agent.h"
 
 /* native/ */
-extern const struct route sandboxes_routes[], exec_routes[], processes_routes[], files_routes[],
-        terminal_routes[], templates_routes[], keys_routes[], leases_routes[], projects_routes[],
-        members_routes[], settings_routes[], configs_routes[], me_routes[], events_routes[];
+extern const struct route sandboxes_routes[], snapshots_routes[], exec_routes[], processes_routes[],
+        files_routes[], terminal_routes[], templates_routes[], keys_routes[], leases_routes[],
+        projects_routes[], members_routes[], settings_routes[], configs_routes[], me_routes[],
+        events_routes[];
 extern const struct route secrets_routes[];
 extern const struct route usage_routes[];
 /* gateway/ */
@@ -20,6 +21,13 @@ extern const struct route operator_routes[];
 /* Shapes of replies that streams write by hand, for the reference. */
 extern const struct json_shape result_shape, gateway_result_shape, file_entry_shape,
         file_list_shape, file_content_shape, count_shape;
+
+/* A sandbox as its own routes show it, alone or in a list of sandbox_shape. */
+struct sandbox_record;
+extern const struct json_shape sandbox_shape;
+int sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_record *r);
+struct json_list sandbox_answers(struct arena *a, const struct sandbox_record *records,
+                                 size_t count);
 
 /* {"process":1,"state":"running",…} */
 extern const struct json_shape process_shape;

@@ -17,6 +17,7 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/snapshot.h"
 #include "sandbox/sandbox.h"
 #include "wire/agent.h"
 
@@ -103,17 +104,27 @@ static void remove_group(struct box *box)
 		log_error("cannot end all of a sandbox", TEXT("sandbox", box->id), FAILURE(&err));
 }
 
+/* What lies below them may be nobody's then. */
+static int remove_files(struct boxes *b, const char *id, struct error *err)
+{
+	if (host_trash_files(b->host, id, err) < 0)
+		return -1;
+	chains_set(b->chains, id, NULL);
+	return 0;
+}
+
 /* Nothing inside runs any more: process 1 was reaped after all others. */
 static void bury(struct box *box, uint32_t reason)
 {
 	struct boxes *b = box->boxes;
 	struct error ignored = {0};
 
+	b->on_burial(b->context, box->id);
 	/* Without namespaces there is nobody whose end is the end of all. */
 	if (box->kind == BROKER_HOST)
 		remove_group(box);
 	if (box->remove_files)
-		(void)!host_trash_files(b->host, box->id, &ignored);
+		(void)!remove_files(b, box->id, &ignored);
 	fault_point("broker", "destroy-files");
 	(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, box->id, &ignored);
 	fault_point("broker", "destroy-run");
@@ -161,6 +172,8 @@ static void fail_create(struct box *box, const struct error *err)
 		kill_all(box);
 		return;
 	}
+	if (box->remove_files)
+		chains_set(box->boxes->chains, box->id, NULL);
 	settle_debts(box);
 	box_free(box);
 }
@@ -350,11 +363,27 @@ static int check_new(const struct boxes *b, const struct broker_create *request,
 		            restart ? "sandbox '%s' has no files to start from"
 		                    : "sandbox '%s' has files already",
 		            request->sandbox);
+	if (restart && b->is_busy(b->context, request->sandbox))
+		return FAIL(err, ERROR_CONFLICT, "a snapshot of '%s' is being taken",
+		            request->sandbox);
 	if (request->network && request->kind == BROKER_NATIVE && !b->host->network.usable) {
 		*err = b->host->network.problem;
 		return -1;
 	}
 	return restart ? 0 : host_check_space(b->host, err);
+}
+
+/* From now on its layers are in use. */
+static int take_chain(struct boxes *b, const struct broker_create *request, struct error *err)
+{
+	struct chain chain;
+
+	if (!*request->snapshot)
+		return 0;
+	if (chains_find(b->chains, request->snapshot, &chain, err) < 0)
+		return -1;
+	chains_set(b->chains, request->sandbox, &chain);
+	return 0;
 }
 
 static int start_host(struct box *box, struct error *err)
@@ -377,7 +406,7 @@ int boxes_create(struct boxes *b, const struct owed *owed, const struct broker_c
 {
 	struct box *box;
 
-	if (check_new(b, request, restart, err) < 0)
+	if (check_new(b, request, restart, err) < 0 || take_chain(b, request, err) < 0)
 		return -1;
 	box = box_new(b, request->sandbox);
 	box->kind = request->kind;
@@ -397,6 +426,8 @@ int boxes_create(struct boxes *b, const struct owed *owed, const struct broker_c
 	owe(box, owed);
 	if ((box->kind == BROKER_HOST ? start_host(box, err) : begin_or_wait(box, err)) == 0)
 		return 0;
+	if (!restart)
+		chains_set(b->chains, request->sandbox, NULL);
 	box_free(box);
 	return -1;
 }
@@ -434,7 +465,9 @@ int boxes_destroy(struct boxes *b, const struct owed *owed, const char *id, stru
 
 	if (!box) {
 		/* stopped, or never there */
-		if (host_trash_files(b->host, id, err) < 0)
+		if (b->is_busy(b->context, id))
+			return FAIL(err, ERROR_CONFLICT, "a snapshot of '%s' is being taken", id);
+		if (remove_files(b, id, err) < 0)
 			return -1;
 		b->on_done(b->context, owed);
 		b->on_slot_free(b->context, SLOT_NONE, -1);
@@ -551,6 +584,13 @@ void boxes_close(struct boxes *b)
 	map_done(&b->by_id);
 }
 
+static int adopt_released(struct box *box, int folder, struct error *err)
+{
+	if (snapshot_release(box, folder))
+		return 0;
+	return FAIL(err, ERROR_UNAVAILABLE, "it was between two roots when the broker ended");
+}
+
 static int adopt_one(struct boxes *b, const char *id, struct error *err)
 {
 	AUTO_CLOSE int folder = openat(b->host->folders[FOLDER_RUN_SANDBOXES], id,
@@ -560,7 +600,8 @@ static int adopt_one(struct boxes *b, const char *id, struct error *err)
 	if (folder < 0)
 		return FAIL_ERRNO(err, "open the run folder");
 	box = box_new(b, id);
-	if (box_state_read(box, folder, err) < 0 || slots_adopt(b->slots, box->slot, err) < 0 ||
+	if (box_state_read(box, folder, err) < 0 || adopt_released(box, folder, err) < 0 ||
+	    slots_adopt(b->slots, box->slot, err) < 0 ||
 	    watch_start(b->events, &box->process, box->pidfd, err) < 0) {
 		box_free(box);
 		return -1;

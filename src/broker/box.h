@@ -16,6 +16,7 @@
 #include "base/id.h"
 #include "base/map.h"
 #include "broker/cell.h"
+#include "broker/chains.h"
 #include "broker/event.h"
 #include "broker/host.h"
 #include "broker/slots.h"
@@ -80,6 +81,7 @@ struct boxes {
 	struct events *events;
 	struct slots *slots;
 	struct cell_pool *cells;
+	struct chains *chains;
 	struct map by_id;
 	struct list waiting[CELL_KIND_COUNT];
 	/* answers */
@@ -89,6 +91,10 @@ struct boxes {
 	void (*on_ended)(void *context, const char *id, uint32_t reason);
 	/* To be cleaned up. The descriptor is the callee's; -1 = none. */
 	void (*on_slot_free)(void *context, uint32_t slot, int mounts_fd);
+	/* Its processes are dead; whatever else is under way about it is to end now. */
+	void (*on_burial)(void *context, const char *id);
+	/* Whether its files are in somebody else's hands just now. */
+	bool (*is_busy)(void *context, const char *id);
 	void *context;
 };
 

@@ -83,10 +83,16 @@ static struct box *find_running(const struct boxes *b, const char *id, struct er
 {
 	struct box *box = boxes_find(b, id);
 
-	if (box && box->state == BOX_RUNNING)
-		return box;
-	error_set(err, ERROR_NOT_FOUND, 0, HERE, "sandbox '%s' does not run", id);
-	return NULL;
+	if (!box || box->state != BOX_RUNNING) {
+		error_set(err, ERROR_NOT_FOUND, 0, HERE, "sandbox '%s' does not run", id);
+		return NULL;
+	}
+	/* Whoever takes it holds the processes himself. */
+	if (b->is_busy(b->context, id)) {
+		error_set(err, ERROR_CONFLICT, 0, HERE, "a snapshot of '%s' is being taken", id);
+		return NULL;
+	}
+	return box;
 }
 
 int boxes_pause(struct boxes *b, const struct owed *owed, const char *id, struct error *err)

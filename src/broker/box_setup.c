@@ -35,6 +35,7 @@ static int open_root(struct box *box, int *ret_fd, struct error *err)
 	struct cell *cell = box->cell;
 	char name[GROUP_NAME_SIZE];
 	struct root_options options = {.template_name = box->template_name,
+	                               .chain = chains_of(box->boxes->chains, box->id),
 	                               .upper_fd = host->folders[FOLDER_CELLS],
 	                               .upper_name = name,
 	                               .ids_fd = cell->ids_fd,
@@ -47,7 +48,7 @@ static int open_root(struct box *box, int *ret_fd, struct error *err)
 	} else if (box->restart) {
 		options.upper_fd = host->folders[FOLDER_SANDBOXES];
 		options.upper_name = box->id;
-	} else if (cell->root_fd >= 0 &&
+	} else if (cell->root_fd >= 0 && !options.chain &&
 	           cell->template_changes == box->boxes->cells->template_changes &&
 	           strcmp(cell->root_template, box->template_name) == 0) {
 		*ret_fd = TAKE_FD(cell->root_fd);
@@ -248,6 +249,18 @@ int box_take_answer(struct box *box, struct error *err)
 	return FAIL(err, ERROR_SYSTEM, "agent answered with message %u", type);
 }
 
+/* What it lies on, where it does not lie on its template alone. */
+static int write_chain(const struct box *box, const char *cell, struct error *err)
+{
+	const struct chain *chain = chains_of(box->boxes->chains, box->id);
+	char path[64];
+
+	if (!chain)
+		return 0;
+	(void)snprintf(path, sizeof(path), "%s/" CHAIN_LINK, cell);
+	return chain_write(box->boxes->host->folders[FOLDER_CELLS], path, chain, err);
+}
+
 /* The files get their name first: if the broker dies in between, they are a stopped sandbox's, and
  * what runs is a cell's, which the next start sweeps. */
 int box_settle(struct box *box, struct error *err)
@@ -264,6 +277,8 @@ int box_settle(struct box *box, struct error *err)
 	if (box_state_write(box, folder, err) < 0)
 		return -1;
 	fault_point("broker", "state");
+	if (!box->restart && write_chain(box, name, err) < 0)
+		return -1;
 	if (!box->restart && renameat(host->folders[FOLDER_CELLS], name,
 	                              host->folders[FOLDER_SANDBOXES], box->id) < 0)
 		return FAIL_ERRNO(err, "name the files of '%s'", box->id);

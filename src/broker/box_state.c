@@ -21,9 +21,10 @@ int box_state_write(const struct box *box, int folder, struct error *err)
 
 	if (fd < 0)
 		return FAIL_ERRNO(err, "write the state of '%s'", box->id);
-	buf_addf(&text, STATE_FORMAT " %s %d %" PRIu64 " %u %u %d %" PRIu64 " %d %" PRId64 "\n",
+	buf_addf(&text, STATE_FORMAT " %s %d %" PRIu64 " %u %u %d %" PRIu64 " %d %" PRId64 " %s\n",
 	         box->boxes->host->boot_id, box->pid, box->start_time, box->slot, box->kind,
-	         box->internet, box->disk_bytes, box->disk_is_advisory, box->created_unix_ms);
+	         box->internet, box->disk_bytes, box->disk_is_advisory, box->created_unix_ms,
+	         box->template_name);
 	return fd_write_all(fd, text.data, text.size, err);
 }
 
@@ -31,9 +32,10 @@ int box_state_parse(struct box *box, const char *text, char boot_id[64], struct 
 {
 	int internet, advisory;
 
-	if (sscanf(text, STATE_FORMAT " %63s %d %" SCNu64 " %u %u %d %" SCNu64 " %d %" SCNd64,
+	if (sscanf(text,
+	           STATE_FORMAT " %63s %d %" SCNu64 " %u %u %d %" SCNu64 " %d %" SCNd64 " %63s",
 	           boot_id, &box->pid, &box->start_time, &box->slot, &box->kind, &internet,
-	           &box->disk_bytes, &advisory, &box->created_unix_ms) != 9 ||
+	           &box->disk_bytes, &advisory, &box->created_unix_ms, box->template_name) < 9 ||
 	    box->pid <= 0 || box->slot >= SLOTS_MAX)
 		return FAIL(err, ERROR_INVALID, "state is malformed");
 	box->internet = internet;

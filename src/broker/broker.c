@@ -53,6 +53,30 @@ static void on_slot_free(void *context, uint32_t slot, int mounts_fd)
 	cleaner_add(context, slot, mounts_fd);
 }
 
+static void on_burial(void *context, const char *id)
+{
+	struct broker *b = context;
+
+	snapshots_cancel(&b->snapshots, id);
+}
+
+static bool is_busy(void *context, const char *id)
+{
+	struct broker *b = context;
+
+	return snapshots_is_busy(&b->snapshots, id);
+}
+
+static void on_snapshot_made(void *context, const struct owed *owed,
+                             const struct broker_snapshot_made *m)
+{
+	struct broker_snapshot_made made = *m;
+
+	made.request = owed->request;
+	server_send(context, owed->connection, BROKER_SNAPSHOT_MADE, broker_snapshot_made_shape,
+	            &made);
+}
+
 static void on_cell_made(void *context, enum cell_kind kind, const struct error *err)
 {
 	struct broker *b = context;
@@ -124,13 +148,21 @@ static void connect_parts(struct broker *b)
 	b->cells.on_made = on_cell_made;
 	b->cells.on_dead = on_slot_free;
 	b->cells.context = b;
+	chains_init(&b->chains, &b->host);
 	boxes_init(&b->boxes, &b->host, &b->events, &b->slots, &b->cells);
+	b->boxes.chains = &b->chains;
 	b->boxes.on_created = on_created;
 	b->boxes.on_done = on_done;
 	b->boxes.on_failed = on_failed;
 	b->boxes.on_ended = on_ended;
 	b->boxes.on_slot_free = on_slot_free;
+	b->boxes.on_burial = on_burial;
+	b->boxes.is_busy = is_busy;
 	b->boxes.context = b;
+	snapshots_init(&b->snapshots, &b->boxes);
+	b->snapshots.on_made = on_snapshot_made;
+	b->snapshots.on_failed = on_failed;
+	b->snapshots.context = b;
 	b->slots.is_alive = chunk_is_alive;
 	b->slots.on_claim = chunk_on_claim;
 	b->slots.context = b;
@@ -164,7 +196,7 @@ static int start(struct broker *b, const struct broker_options *options, struct 
 		return -1;
 	if (slots_open(&b->slots, CHUNKS_FOLDER, b->host.data_path, err) < 0)
 		return -1;
-	if (boxes_adopt(&b->boxes, err) < 0)
+	if (chains_adopt(&b->chains, err) < 0 || boxes_adopt(&b->boxes, err) < 0)
 		return -1;
 	broker_sweep(b);
 	return server_open(b, err);
@@ -181,10 +213,12 @@ static int run(struct broker *b, const struct broker_options *options, struct er
 	         TEXT("internet", b->host.network.usable ? "yes" : "no"));
 	status = events_run(&b->events, err);
 	templates_kill(b);
+	snapshots_close(&b->snapshots);
 	server_close(b);
 	cells_close(&b->cells);
 	cleaner_finish(b);
 	boxes_close(&b->boxes);
+	chains_close(&b->chains);
 	slots_close(&b->slots);
 	leave(b);
 	host_close(&b->host);

@@ -105,6 +105,10 @@ int check_create(const void *request, struct error *err)
 	if (check_sandbox_id(r->sandbox, err) < 0 || check_hostname(r->hostname, err) < 0 ||
 	    check_numbers(r, err) < 0)
 		return -1;
+	if (*r->snapshot && r->kind != BROKER_NATIVE)
+		return FAIL(err, ERROR_INVALID, "a sandbox without isolation has no snapshot");
+	if (*r->snapshot && !id_is_valid(r->snapshot))
+		return FAIL(err, ERROR_INVALID, "'%.70s' is not a snapshot's id", r->snapshot);
 	/* The host provider has no root filesystem of its own. */
 	return r->kind == BROKER_NATIVE ? check_template_name(r->template_name, err) : 0;
 }
@@ -149,4 +153,22 @@ int check_template(const void *request, struct error *err)
 	if (check_recipe(r, err) < 0)
 		return -1;
 	return check_source(r->source, err);
+}
+
+int check_snapshot_id(const void *request, struct error *err)
+{
+	const struct broker_snapshot *r = request;
+
+	return id_is_valid(r->snapshot)
+	               ? 0
+	               : FAIL(err, ERROR_INVALID, "'%.70s' is not a snapshot's id", r->snapshot);
+}
+
+int check_snapshot(const void *request, struct error *err)
+{
+	const struct broker_snapshot *r = request;
+
+	if (check_sandbox_id(r->sandbox, err) < 0)
+		return -1;
+	return check_snapshot_id(request, err);
 }

@@ -40,6 +40,7 @@ static const struct {
         [FOLDER_RUN_CELLS] = {"run/cells", 0700},
         [FOLDER_LAYERS] = {"run/layers", 0700},
         [FOLDER_RUN_SANDBOXES] = {"run/sandboxes", 0711},
+        [FOLDER_SNAPSHOTS] = {"snapshots", 0700},
 };
 
 void host_group_name(uint32_t slot, char out[GROUP_NAME_SIZE])

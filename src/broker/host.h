@@ -7,6 +7,7 @@
  *   DATA/run/cells/sSLOT/agent.sock    the same for what lives only as long as the processes do
  *   DATA/run/sandboxes/ID/{state,agent.sock}
  *   DATA/host-files/ID                 files of a sandbox without isolation, atolld's user's
+ *   DATA/snapshots/ID/…                see chains.h
  *   DATA/trash/…                       whatever is to be deleted, whenever there is time */
 #pragma once
 
@@ -41,6 +42,7 @@ enum host_folder {
 	FOLDER_RUN_CELLS,
 	FOLDER_RUN_SANDBOXES,
 	FOLDER_LAYERS,
+	FOLDER_SNAPSHOTS,
 	FOLDER_COUNT,
 };
 
@@ -81,12 +83,14 @@ MUST_CHECK int host_layers_make(struct host *host, struct error *err);
 /* Fails when the data folder's filesystem is nearly full. */
 MUST_CHECK int host_check_space(const struct host *host, struct error *err);
 
-/* The root of a sandbox: a template below, its own files on top. In layers.c. */
+/* The root of a sandbox: a template below, snapshots on it, its own files on top. In layers.c. */
+struct chain;
 struct root_options {
 	const char *template_name;
-	int upper_fd;           /* the folder with upper and work, or what it lies in … */
-	const char *upper_name; /* … under this name; NULL: it is a mount of its own */
-	int ids_fd, stored_fd;  /* user namespaces: maps of the template's and of stored files */
+	const struct chain *chain; /* NULL: none */
+	int upper_fd;              /* the folder with upper and work, or what it lies in … */
+	const char *upper_name;    /* … under this name; NULL: it is a mount of its own */
+	int ids_fd, stored_fd;     /* user namespaces: maps of the template's and of stored files */
 };
 MUST_CHECK int host_root_open(const struct host *host, const struct root_options *options,
                               int *ret_fd, struct error *err);

@@ -18,6 +18,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "broker/chains.h"
 #include "broker/host.h"
 
 #define COPY_MAX (4 * 1024 * 1024)
@@ -430,12 +431,44 @@ static int open_upper(const struct root_options *root, int *ret_fd, struct error
 	return layer_set(*ret_fd, &options, err);
 }
 
+/* A snapshot's files are stored as a sandbox's own are. */
+static int open_snapshot(const struct host *host, const struct root_options *root, unsigned number,
+                         int *ret_fd, struct error *err)
+{
+	struct layer_options options = {.attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV,
+	                                .map_fd = root->stored_fd};
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "%s/upper", root->chain->ids[number]);
+	return layer_open(host->folders[FOLDER_SNAPSHOTS], path, &options, ret_fd, err);
+}
+
+static int open_layers(const struct host *host, const struct root_options *root, int *lowers,
+                       struct overlay_options *overlay, struct error *err)
+{
+	for (unsigned i = 0; root->chain && i < root->chain->count; i++) {
+		if (open_snapshot(host, root, i, &lowers[overlay->lower_count], err) < 0)
+			return -1;
+		overlay->lower_count++;
+	}
+	if (open_lower(host, root, &lowers[overlay->lower_count], err) < 0)
+		return -1;
+	overlay->lower_count++;
+	return open_upper(root, &overlay->upper, err);
+}
+
 int host_root_open(const struct host *host, const struct root_options *root, int *ret_fd,
                    struct error *err)
 {
-	AUTO_CLOSE int lower = -1, upper = -1;
+	int lowers[CHAIN_MAX + 1];
+	struct overlay_options overlay = {
+	        .lowers = lowers, .upper = -1, .scratch = host->folders[FOLDER_LAYERS]};
+	int status = open_layers(host, root, lowers, &overlay, err);
 
-	if (open_lower(host, root, &lower, err) < 0 || open_upper(root, &upper, err) < 0)
-		return -1;
-	return layer_overlay(lower, upper, host->folders[FOLDER_LAYERS], ret_fd, err);
+	if (status == 0)
+		status = layer_overlay(&overlay, ret_fd, err);
+	for (unsigned i = 0; i < overlay.lower_count; i++)
+		(void)close(lowers[i]);
+	fd_forget(&overlay.upper);
+	return status;
 }

@@ -126,6 +126,45 @@ static int run_template(const struct request_context *c, const void *request, st
 	return template_start(c->broker, &c->owed, request, c->fds, err);
 }
 
+static int run_snapshot(const struct request_context *c, const void *request, struct error *err)
+{
+	return snapshots_take(&c->broker->snapshots, &c->owed, request, err);
+}
+
+static int run_restore(const struct request_context *c, const void *request, struct error *err)
+{
+	if (snapshots_restore(&c->broker->snapshots, request, err) < 0)
+		return -1;
+	cleaner_add(c->broker, SLOT_NONE, -1);
+	answer_ok(c);
+	return 0;
+}
+
+static int run_snapshot_remove(const struct request_context *c, const void *request,
+                               struct error *err)
+{
+	const struct broker_snapshot *r = request;
+
+	if (chains_remove(&c->broker->chains, r->snapshot, err) < 0)
+		return -1;
+	cleaner_add(c->broker, SLOT_NONE, -1);
+	answer_ok(c);
+	return 0;
+}
+
+static void send_snapshot(void *context, const char *id)
+{
+	send_entry(context, id, false);
+}
+
+static int run_snapshot_list(const struct request_context *c, UNUSED const void *request,
+                             UNUSED struct error *err)
+{
+	chains_each(&c->broker->chains, send_snapshot, (void *)(uintptr_t)c);
+	answer_ok(c);
+	return 0;
+}
+
 /* Every request begins with its u64 number. `check` sees it before `run`; a failure of either is
  * the answer. */
 static const struct request_row rows[] = {
@@ -141,6 +180,14 @@ static const struct request_row rows[] = {
         {BROKER_STATS, broker_id_shape, sizeof(struct broker_id), check_id, run_stats},
         {BROKER_TEMPLATE, broker_template_shape, sizeof(struct broker_template), check_template,
          run_template},
+        {BROKER_SNAPSHOT, broker_snapshot_shape, sizeof(struct broker_snapshot), check_snapshot,
+         run_snapshot},
+        {BROKER_RESTORE, broker_snapshot_shape, sizeof(struct broker_snapshot), check_snapshot,
+         run_restore},
+        {BROKER_SNAPSHOT_REMOVE, broker_snapshot_shape, sizeof(struct broker_snapshot),
+         check_snapshot_id, run_snapshot_remove},
+        {BROKER_SNAPSHOT_LIST, broker_id_shape, sizeof(struct broker_id), check_list,
+         run_snapshot_list},
 };
 
 static const struct request_row *find_row(uint16_t type)

@@ -27,6 +27,7 @@ struct request {
 		struct broker_id id;
 		struct broker_create create;
 		struct broker_template template;
+		struct broker_snapshot snapshot;
 	} message;
 };
 /* Decodes, and finds its row; the row's check is still to be asked. Touches nothing else. */

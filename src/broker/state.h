@@ -7,6 +7,7 @@
 #include "broker/event.h"
 #include "broker/host.h"
 #include "broker/slots.h"
+#include "broker/snapshot.h"
 
 #define CLEANER_BATCH 256
 #define TEMPLATE_JOBS_MAX 2
@@ -36,6 +37,8 @@ struct broker {
 	struct slots slots;
 	struct cell_pool cells;
 	struct boxes boxes;
+	struct chains chains;
+	struct snapshots snapshots;
 	struct cleaner cleaner;
 	struct server server;
 	struct list templates; /* running builders */

@@ -6,6 +6,8 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/parts.h"
+#include "fleet/snapshot.h"
+#include "store/snapshots.h"
 
 #define NAME_TRIES 8
 
@@ -102,6 +104,7 @@ int act_make(struct act *a, const struct template_record *t, int64_t begun_ns, s
 	struct provider_created created = {0};
 	uint64_t sync = store_sync_begin(f->store);
 
+	spec.snapshot = a->snapshot;
 	fault_point("api", "create-recorded");
 	if (f->ops->create(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) < 0) {
 		error_context(err, "create sandbox '%s'", a->record.name);
@@ -186,6 +189,7 @@ static int make_pending(struct fleet *f, struct arena *a, struct draft *draft, i
 	if (act.record.actual != SANDBOX_PENDING)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is %s, not pending", id,
 		            sandbox_state_name(act.record.actual));
+	act.snapshot = draft->snapshot;
 	if (act_move(&act, &creating, err) < 0 ||
 	    act_make(&act, &draft->template, begun_ns, err) < 0)
 		return -1;
@@ -237,6 +241,8 @@ static struct creation *creation_new(struct fleet *f, const struct draft *draft,
 	creation->slot = cache_pin(&f->cache, draft->record.id);
 	cache_set_queued(&f->cache, creation->slot, true);
 	record_copy(&creation->arena, &draft->record, &creation->draft.record);
+	if (draft->snapshot)
+		creation->draft.snapshot = arena_text(&creation->arena, draft->snapshot);
 	return creation;
 }
 
@@ -264,7 +270,7 @@ void warm_up(struct fleet *f, struct arena *a, const struct sandbox_record *r)
 
 /* ---- the request ---- */
 
-static int insert(struct fleet *f, struct arena *a, struct draft *draft, struct error *err)
+static int insert_row(struct fleet *f, struct arena *a, struct draft *draft, struct error *err)
 {
 	char name[SANDBOX_NAME_MAX + 1];
 
@@ -281,6 +287,15 @@ static int insert(struct fleet *f, struct arena *a, struct draft *draft, struct 
 	return -1;
 }
 
+static int insert(struct fleet *f, struct arena *a, struct draft *draft, struct error *err)
+{
+	if (insert_row(f, a, draft, err) < 0)
+		return -1;
+	return draft->snapshot
+	               ? store_snapshot_set_base(f->store, draft->record.id, draft->snapshot, err)
+	               : 0;
+}
+
 /* The usual case: the template is there, the caller waits. The row begins in CREATING, which saves
  * a commit. */
 static int make_now(struct fleet *f, struct arena *a, struct draft *draft, int64_t begun_ns,
@@ -294,6 +309,7 @@ static int make_now(struct fleet *f, struct arena *a, struct draft *draft, int64
 	if (insert(f, a, draft, err) < 0)
 		return -1;
 	act.record = draft->record;
+	act.snapshot = draft->snapshot;
 	if (act_make(&act, &draft->template, begun_ns, err) < 0)
 		return -1;
 	warm_up(f, a, &act.record);
@@ -326,14 +342,17 @@ static int make_later(struct fleet *f, struct arena *a, struct draft *draft, int
 int fleet_create(struct fleet *fleet, struct arena *a, const struct fleet_create *request,
                  struct sandbox_record *ret, struct error *err)
 {
-	const char *template =
-	        request->template ? request->template : fleet->config->default_template;
-	const struct fleet_ref ref = {request->project_id, template};
+	struct fleet_ref ref = {request->project_id, request->template};
 	const struct spender spender = {request->project_id, request->key_id, NULL};
 	int64_t begun_ns = clock_monotonic_ns();
 	struct draft draft = {.request = request};
 	int result;
 
+	if (request->snapshot &&
+	    snapshot_resolve(fleet, a, request, &draft.snapshot, &ref.id_or_name, err) < 0)
+		return -1;
+	if (!ref.id_or_name)
+		ref.id_or_name = fleet->config->default_template;
 	if (request_check(request, err) < 0 || budgets_check(fleet, &spender, err) < 0 ||
 	    template_find(fleet, a, &ref, &draft.template, err) < 0 ||
 	    request_resolve(fleet, a, &draft, err) < 0)

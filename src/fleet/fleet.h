@@ -50,6 +50,7 @@ struct fleet_create {
 	const char *key_id;   /* the caller's; NULL = none */
 	const char *name;     /* NULL = generated */
 	const char *template; /* NULL = config's default_template */
+	const char *snapshot; /* whose files it begins with: then its template is the snapshot's */
 	const char *region;
 	struct json_map labels, env;
 	struct sandbox_resources resources; /* zeros = inherit */

@@ -2,10 +2,9 @@
 /* fleet/parts.h — what the files of this folder share.
  *
  * request.c: from what a caller asks to a row. create.c: from a row to a started sandbox. life.c:
- * start, stop, delete. pause.c: pause, resume, keep. hook.c: what a sandbox runs of its own at
- * these moments. entrypoint.c: what a template starts. recover.c: what to do about a row when the
- * provider tells another story. tick.c: what time does. templates.c, defaults.c, cache.h: what
- * those need. act.c: one thread's work on one sandbox. lease_parts.h: leases. */
+ * start, stop, delete. pause.c: pause, resume, keep. hook.c, entrypoint.c: what is run inside then.
+ * recover.c: what to do about a row when the provider tells another story. tick.c: what time does.
+ * templates.c, defaults.c, cache.h: what those need. act.c: one thread's work on one sandbox. */
 #pragma once
 
 #include "fleet/cache.h"
@@ -62,6 +61,7 @@ struct act {
 	struct fleet *fleet;
 	struct slot *slot;
 	struct arena *arena;          /* of the row's texts */
+	const char *snapshot;         /* to be made of; NULL: of its template */
 	struct sandbox_record record; /* as of the last move */
 };
 /* Waits for whoever acts, then reads the row: ERROR_NOT_FOUND when it is deleted, ERROR_TIMEOUT
@@ -93,6 +93,7 @@ const char *request_map_to_json(struct arena *a, const struct json_map *map);
 /* What becomes of a request. */
 struct draft {
 	const struct fleet_create *request;
+	const char *snapshot; /* its id, or NULL */
 	struct template_record template;
 	struct sandbox_record record; /* in PENDING; texts in the arena or borrowed */
 	unsigned sandboxes_max;

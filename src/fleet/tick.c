@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "fleet/events.h"
 #include "fleet/parts.h"
+#include "fleet/snapshot.h"
 
 #define SWEEP_EVERY_MS 60000
 #define PING_TIMEOUT_MS 2000
@@ -227,7 +228,7 @@ static int tick(struct fleet *f, struct error *err)
 		return -1;
 	if (now - f->swept_at >= SWEEP_EVERY_MS) {
 		f->swept_at = now;
-		if (fleet_sweep(f, err) < 0 ||
+		if (fleet_sweep(f, err) < 0 || snapshots_sweep(f, false, err) < 0 ||
 		    store_sandbox_purge(f->store, clock_unix_ms() - DELETED_KEPT_MS, err) < 0 ||
 		    purge_usage(f, err) < 0)
 			return -1;

@@ -128,12 +128,18 @@ MUST_CHECK int layer_make(const char *type, const char *options, uint64_t attrib
                           struct error *err);
 /* The same for a layer that nobody else has: no clone. */
 MUST_CHECK int layer_set(int fd, const struct layer_options *options, struct error *err);
-/* `lower` and `upper` are layers; `upper` holds the folders upper and work. Before Linux 6.15
- * overlayfs takes only mounts that have a place: they get one below the folder `scratch` for a
- * moment, in the caller's own mount namespace. */
-MUST_CHECK int layer_overlay(int lower, int upper, int scratch, int *ret_fd, struct error *err);
+/* `lowers` (the topmost first) and `upper` are layers; `upper` holds the folders upper and work.
+ * Before Linux 6.15 overlayfs takes only mounts that have a place: they get one below the folder
+ * `scratch` for a moment, in the caller's own mount namespace. */
+#define OVERLAY_LOWERS_MAX 33
+struct overlay_options {
+	const int *lowers;
+	unsigned lower_count;
+	int upper, scratch;
+};
+MUST_CHECK int layer_overlay(const struct overlay_options *options, int *ret_fd, struct error *err);
 /* That second way by itself, for tests. */
-MUST_CHECK int layer_overlay_placed(int lower, int upper, int scratch, int *ret_fd,
+MUST_CHECK int layer_overlay_placed(const struct overlay_options *options, int *ret_fd,
                                     struct error *err);
 
 /* ---- what this host can do ---- */

@@ -66,23 +66,29 @@ static int set_options(int fs, const char *options, struct error *err)
 	return 0;
 }
 
+static int mount_fs(int fs, const char *type, unsigned attributes, int *ret_fd, struct error *err)
+{
+	int fd;
+
+	if (fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return FAIL_ERRNO(err, "make the filesystem '%s'", type);
+	fd = fsmount(fs, FSMOUNT_CLOEXEC, attributes);
+	if (fd < 0)
+		return FAIL_ERRNO(err, "mount the filesystem '%s'", type);
+	*ret_fd = fd;
+	return 0;
+}
+
 int layer_make(const char *type, const char *options, uint64_t attributes, int *ret_fd,
                struct error *err)
 {
 	AUTO_CLOSE int fs = fsopen(type, FSOPEN_CLOEXEC);
-	int fd;
 
 	if (fs < 0)
 		return FAIL_ERRNO(err, "open the filesystem '%s'", type);
 	if (set_options(fs, options, err) < 0)
 		return -1;
-	if (fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		return FAIL_ERRNO(err, "make the filesystem '%s'", type);
-	fd = fsmount(fs, FSMOUNT_CLOEXEC, (unsigned)attributes);
-	if (fd < 0)
-		return FAIL_ERRNO(err, "mount the filesystem '%s'", type);
-	*ret_fd = fd;
-	return 0;
+	return mount_fs(fs, type, (unsigned)attributes, ret_fd, err);
 }
 
 int layer_set(int fd, const struct layer_options *options, struct error *err)
@@ -92,59 +98,121 @@ int layer_set(int fd, const struct layer_options *options, struct error *err)
 
 /* Overlayfs takes paths; any mount has one below /proc/self/fd. No device node works on it,
  * whatever a template brings. Options that would trust the upper layer's own marks stay off. */
-static int make_overlay(int lower, int upper, int *ret_fd, struct error *err)
+static int set_upper(int fs, int upper, struct error *err)
 {
-	char options[256];
+	char options[160];
 
 	(void)snprintf(options, sizeof(options),
-	               "lowerdir=/proc/self/fd/%d,upperdir=/proc/self/fd/%d/upper,"
-	               "workdir=/proc/self/fd/%d/work,redirect_dir=off,metacopy=off,index=off",
-	               lower, upper, upper);
-	return layer_make("overlay", options, MOUNT_ATTR_NODEV, ret_fd, err);
+	               "upperdir=/proc/self/fd/%d/upper,workdir=/proc/self/fd/%d/work,"
+	               "redirect_dir=off,metacopy=off,index=off",
+	               upper, upper);
+	return set_options(fs, options, err);
 }
 
-/* Several processes may do this at once: the name is the process's. */
-static int place(int mount, int scratch, const char *what, char path[64], struct error *err)
+/* A value has 255 bytes at most, which is about a dozen layers. */
+static int set_lowers_at_once(int fs, const struct overlay_options *o, struct error *err)
 {
-	char name[32];
+	char option[256] = "lowerdir=";
+	size_t size = strlen(option);
 
-	(void)snprintf(name, sizeof(name), "%s.%d", what, getpid());
-	(void)snprintf(path, 64, "/proc/self/fd/%d/%s", scratch, name);
-	if (mkdirat(scratch, name, 0700) < 0 && errno != EEXIST)
-		return FAIL_ERRNO(err, "make '%s'", name);
-	if (move_mount(mount, "", scratch, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return FAIL_ERRNO(err, "place a mount at '%s'", name);
+	for (unsigned i = 0; i < o->lower_count; i++) {
+		int more = snprintf(option + size, sizeof(option) - size, "%s/proc/self/fd/%d",
+		                    i > 0 ? ":" : "", o->lowers[i]);
+
+		size += (size_t)more;
+		if (size >= sizeof(option))
+			return FAIL(err, ERROR_UNSUPPORTED,
+			            "an overlay of %u layers needs Linux 6.7", o->lower_count);
+	}
+	return set_option(fs, option, err);
+}
+
+/* Since Linux 6.7. */
+static int append_lower(int fs, int lower, struct error *err)
+{
+	char option[64];
+
+	(void)snprintf(option, sizeof(option), "lowerdir+=/proc/self/fd/%d", lower);
+	return set_option(fs, option, err);
+}
+
+static int set_lowers(int fs, const struct overlay_options *o, struct error *err)
+{
+	if (o->lower_count == 1 || append_lower(fs, o->lowers[0], err) < 0) {
+		error_clear(err);
+		return set_lowers_at_once(fs, o, err);
+	}
+	for (unsigned i = 1; i < o->lower_count; i++)
+		if (append_lower(fs, o->lowers[i], err) < 0)
+			return -1;
 	return 0;
 }
 
-static void unplace(const char *path)
+static int make_overlay(const struct overlay_options *o, int *ret_fd, struct error *err)
 {
+	AUTO_CLOSE int fs = fsopen("overlay", FSOPEN_CLOEXEC);
+
+	if (fs < 0)
+		return FAIL_ERRNO(err, "open the filesystem 'overlay'");
+	if (set_lowers(fs, o, err) < 0 || set_upper(fs, o->upper, err) < 0)
+		return -1;
+	return mount_fs(fs, "overlay", MOUNT_ATTR_NODEV, ret_fd, err);
+}
+
+/* Several processes may do this at once: the name is the process's. */
+static void place_path(char path[64], int scratch, unsigned number)
+{
+	(void)snprintf(path, 64, "/proc/self/fd/%d/%d.%u", scratch, getpid(), number);
+}
+
+static int place(int mount, int scratch, unsigned number, struct error *err)
+{
+	char path[64];
+
+	place_path(path, scratch, number);
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(err, "make a place for layer %u", number);
+	if (move_mount(mount, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return FAIL_ERRNO(err, "place layer %u", number);
+	return 0;
+}
+
+static void unplace(int scratch, unsigned number)
+{
+	char path[64];
+
+	place_path(path, scratch, number);
 	(void)umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW);
 	(void)rmdir(path);
 }
 
-int layer_overlay_placed(int lower, int upper, int scratch, int *ret_fd, struct error *err)
+int layer_overlay_placed(const struct overlay_options *options, int *ret_fd, struct error *err)
 {
-	char lower_path[64], upper_path[64];
-	int status;
+	unsigned placed = 0;
+	int status = 0;
 
-	if (place(lower, scratch, "lower", lower_path, err) < 0)
-		return -1;
-	status = place(upper, scratch, "upper", upper_path, err);
-	if (status == 0) {
-		status = make_overlay(lower, upper, ret_fd, err);
-		unplace(upper_path);
+	while (status == 0 && placed < options->lower_count) {
+		status = place(options->lowers[placed], options->scratch, placed, err);
+		placed++;
 	}
-	unplace(lower_path);
+	if (status == 0)
+		status = place(options->upper, options->scratch, placed++, err);
+	if (status == 0)
+		status = make_overlay(options, ret_fd, err);
+	while (placed > 0)
+		unplace(options->scratch, --placed);
 	return status;
 }
 
-int layer_overlay(int lower, int upper, int scratch, int *ret_fd, struct error *err)
+int layer_overlay(const struct overlay_options *options, int *ret_fd, struct error *err)
 {
-	if (make_overlay(lower, upper, ret_fd, err) == 0)
+	if (options->lower_count == 0 || options->lower_count > OVERLAY_LOWERS_MAX)
+		return FAIL(err, ERROR_LIMIT, "an overlay of %u layers: 1 to %d are possible",
+		            options->lower_count, OVERLAY_LOWERS_MAX);
+	if (make_overlay(options, ret_fd, err) == 0)
 		return 0;
 	if (err->sys_errno != EINVAL)
 		return -1;
 	error_clear(err);
-	return layer_overlay_placed(lower, upper, scratch, ret_fd, err);
+	return layer_overlay_placed(options, ret_fd, err);
 }

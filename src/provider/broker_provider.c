@@ -128,6 +128,7 @@ static int call_create(struct provider *p, uint16_t type, const struct sandbox_s
 	        .memory_bytes = (uint64_t)spec->resources.memory_mb << 20,
 	        .disk_bytes = (uint64_t)spec->resources.disk_mb << 20,
 	        .pids = (uint64_t)spec->resources.pids,
+	        .snapshot = type == BROKER_CREATE ? spec->snapshot : NULL,
 	};
 	struct broker_call call = {
 	        .type = type,
@@ -335,6 +336,11 @@ int broker_provider_health(struct provider *p, struct error *err)
 	};
 
 	return broker_client_call(p->client, &call, deadline_in(HEALTH_MS), err);
+}
+
+struct broker_client *broker_provider_client(struct provider *p)
+{
+	return p->client;
 }
 
 /* ---- templates ---- */

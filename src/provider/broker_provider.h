@@ -27,6 +27,8 @@ int broker_provider_stats(struct provider *p, const char *id, struct provider_st
 int broker_provider_health(struct provider *p, struct error *err);
 int broker_provider_template(struct provider *p, const struct provider_template *request,
                              int64_t deadline, struct error *err);
+struct broker_client;
+struct broker_client *broker_provider_client(struct provider *p);
 extern const struct compute_ops broker_provider_compute;
 
 /* The part of a table that both share. */

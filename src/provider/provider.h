@@ -32,6 +32,7 @@ enum provider_ability {
 	PROVIDER_SURVIVES = 1 << 9,      /* sandboxes outlive this process; list finds them again */
 	PROVIDER_CAN_TEMPLATE = 1 << 10, /* null: its templates are only names, so this succeeds */
 	PROVIDER_CAN_PAUSE = 1 << 11,    /* pause keeps memory and processes, and runs nothing */
+	PROVIDER_CAN_SNAPSHOT = 1 << 12, /* files of a sandbox, also of a started one */
 };
 const char *provider_ability_name(enum provider_ability ability);
 
@@ -69,8 +70,7 @@ struct provider_stats {
 	uint64_t disk_bytes, disk_limit_bytes; /* disk_bytes: files on top of the template;
 	                                          UINT64_MAX = not known */
 	uint64_t pids, pids_limit;
-	uint64_t network_in_bytes, network_out_bytes;
-	uint64_t oom_kills;
+	uint64_t network_in_bytes, network_out_bytes, oom_kills;
 };
 
 /* Builds, imports or removes the root filesystem of a template: the folder DATA/templates/NAME. */
@@ -119,7 +119,7 @@ struct provider_ops {
 	/* PROVIDER_CAN_TEMPLATE; call it through provider_template. */
 	int (*template_make)(struct provider *p, const struct provider_template *request,
 	                     int64_t deadline, struct error *err);
-
+	const struct snapshot_ops *snapshots; /* PROVIDER_CAN_SNAPSHOT; see snapshots.h */
 	const struct compute_ops *compute;
 };
 

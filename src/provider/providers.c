@@ -27,6 +27,7 @@ static const struct {
         {PROVIDER_CAN_ISOLATE, "isolate"},
         {PROVIDER_SURVIVES, "survive a restart"},
         {PROVIDER_CAN_TEMPLATE, "make templates"},
+        {PROVIDER_CAN_SNAPSHOT, "take snapshots"},
         {PROVIDER_CAN_PAUSE, "pause"},
 };
 

@@ -75,7 +75,8 @@ struct sandbox_spec {
 	                             the machine's own */
 	struct sandbox_resources resources;
 	enum sandbox_network network;
-	bool privileges; /* sudo and set-uid programs work inside */
+	bool privileges;      /* sudo and set-uid programs work inside */
+	const char *snapshot; /* whose files it begins with; NULL: the template's. Not for start */
 };
 
 #define SANDBOX_NAME_MAX 63

@@ -42,6 +42,7 @@ enum {
 	sandbox_reason_words = SANDBOX_REASON_COUNT,
 	sandbox_network_words = SANDBOX_NETWORK_INTERNET + 1,
 	template_state_words = TEMPLATE_FAILED + 1,
+	snapshot_state_words = SNAPSHOT_LOST + 1,
 	lease_status_words = LEASE_STATUS_COUNT,
 	delivery_state_words = DELIVERY_STATE_COUNT,
 	usage_reason_words = USAGE_REASON_COUNT,
@@ -124,6 +125,11 @@ static const char *budget_scope_word(unsigned value)
 static const char *budget_window_word(unsigned value)
 {
 	return budget_window_name((enum budget_window)value);
+}
+
+static const char *snapshot_state_word(unsigned value)
+{
+	return snapshot_state_name((enum snapshot_state)value);
 }
 
 const struct column columns_of_project_record[] = {
@@ -648,5 +654,41 @@ const struct column columns_of_spending[] = {
         WHOLE_OF(spending, usd_micro),
         WHOLE_OF(spending, day),
         WHOLE_OF(spending, month),
+        END,
+};
+
+const struct column columns_of_snapshot_record[] = {
+        TEXT_OF(snapshot_record, id),
+        TEXT_OF(snapshot_record, project_id),
+        TEXT_OF(snapshot_record, name),
+        TEXT_OF(snapshot_record, sandbox_id),
+        TEXT_OF(snapshot_record, sandbox_name),
+        TEXT_OF(snapshot_record, parent_id),
+        TEXT_OF(snapshot_record, template_id),
+        TEXT_OF(snapshot_record, template_name),
+        TEXT_OF(snapshot_record, provider),
+        TEXT_OF(snapshot_record, node),
+        CHOICE_OF(snapshot_record, state, snapshot_state),
+        TEXT_OF(snapshot_record, method),
+        TEXT_OF(snapshot_record, because),
+        WHOLE_OF(snapshot_record, depth),
+        WHOLE_OF(snapshot_record, frozen_us),
+        WHOLE_OF(snapshot_record, created_at),
+        END,
+};
+
+const struct column columns_of_snapshot_page[] = {
+        FILTER_OF(snapshot_page, project_id),
+        FILTER_OF(snapshot_page, sandbox_id),
+        FILTER_OF(snapshot_page, node),
+        WHOLE_OF(snapshot_page, page_at),
+        TEXT_OF(snapshot_page, page_id),
+        WHOLE_OF(snapshot_page, limit),
+        END,
+};
+
+const struct column columns_of_snapshot_base[] = {
+        TEXT_OF(snapshot_base, sandbox_id),
+        TEXT_OF(snapshot_base, snapshot_id),
         END,
 };

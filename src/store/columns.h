@@ -15,6 +15,7 @@
 #include "store/accounts.h"
 #include "store/events.h"
 #include "store/leases.h"
+#include "store/snapshots.h"
 #include "store/store.h"
 #include "store/webhooks.h"
 
@@ -130,7 +131,8 @@ struct config_change {
 	int64_t seen_at;
 };
 
-extern const struct column columns_of_secret_row[], columns_of_secret_page[],
+extern const struct column columns_of_snapshot_record[], columns_of_snapshot_page[],
+        columns_of_snapshot_base[], columns_of_secret_row[], columns_of_secret_page[],
         columns_of_secret_swap[];
 struct lease_page {
 	const char *project_id, *prefix, *after;

@@ -79,7 +79,7 @@ MUST_CHECK int store_template_update(struct store *s, const struct template_reco
 /* Whether any template has its root filesystem in the folder. */
 MUST_CHECK int store_template_shares(struct store *s, const char *folder, bool *ret,
                                      struct error *err);
-/* ERROR_CONFLICT while a sandbox that is not deleted was made from it. */
+/* ERROR_CONFLICT while a snapshot, or a sandbox that is not deleted, was made from it. */
 MUST_CHECK int store_template_remove(struct store *s, const char *project_id, const char *id,
                                      struct error *err);
 

@@ -110,7 +110,7 @@ int store_template_remove(struct store *s, const char *project_id, const char *i
 	        .takes = &attempt.lookup,
 	        .look = QUERY_TEMPLATE_OWNED,
 	        .lookup = {.project_id = project_id, .id = id},
-	        .refusal = "is used by a sandbox",
+	        .refusal = "is used by a sandbox or a snapshot",
 	};
 
 	return store_change(s, &(struct transaction){.run = run_attempt, .context = &attempt}, err);

@@ -3,6 +3,7 @@
 
 #define NAME_MAX_BYTES 64
 #define TEXT_MAX_BYTES 1024
+#define PATH_MAX_BYTES 4096
 
 const struct wire_member broker_hello_shape[] = {
         WIRE_U64_MEMBER(broker_hello, request),
@@ -39,6 +40,7 @@ const struct wire_member broker_create_shape[] = {
         WIRE_U64_MEMBER(broker_create, memory_bytes),
         WIRE_U64_MEMBER(broker_create, disk_bytes),
         WIRE_U64_MEMBER(broker_create, pids),
+        WIRE_TEXT_MEMBER(broker_create, snapshot, NAME_MAX_BYTES),
         WIRE_END,
 };
 
@@ -80,6 +82,40 @@ const struct wire_member broker_template_shape[] = {
         WIRE_TEXT_MEMBER(broker_template, name, NAME_MAX_BYTES),
         WIRE_TEXT_MEMBER(broker_template, recipe, NAME_MAX_BYTES),
         WIRE_TEXT_MEMBER(broker_template, source, TEXT_MAX_BYTES),
+        WIRE_END,
+};
+
+const struct wire_member broker_snapshot_shape[] = {
+        WIRE_U64_MEMBER(broker_snapshot, request),
+        WIRE_TEXT_MEMBER(broker_snapshot, sandbox, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_snapshot, snapshot, NAME_MAX_BYTES),
+        WIRE_U32_MEMBER(broker_snapshot, sync),
+        WIRE_END,
+};
+
+const struct wire_member broker_snapshot_made_shape[] = {
+        WIRE_U64_MEMBER(broker_snapshot_made, request),
+        WIRE_U64_MEMBER(broker_snapshot_made, frozen_us),
+        WIRE_U64_MEMBER(broker_snapshot_made, took_us),
+        WIRE_U32_MEMBER(broker_snapshot_made, depth),
+        WIRE_TEXT_MEMBER(broker_snapshot_made, method, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_snapshot_made, because, TEXT_MAX_BYTES),
+        WIRE_END,
+};
+
+const struct wire_member broker_diff_shape[] = {
+        WIRE_U64_MEMBER(broker_diff, request),
+        WIRE_TEXT_MEMBER(broker_diff, sandbox, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_diff, snapshot, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_diff, template_name, NAME_MAX_BYTES),
+        WIRE_U32_MEMBER(broker_diff, entries_max),
+        WIRE_END,
+};
+
+const struct wire_member broker_revert_shape[] = {
+        WIRE_U64_MEMBER(broker_revert, request),
+        WIRE_TEXT_MEMBER(broker_revert, sandbox, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_revert, path, PATH_MAX_BYTES),
         WIRE_END,
 };
 

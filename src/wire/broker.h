@@ -33,6 +33,13 @@ enum broker_type {
 	BROKER_OK,       /* broker_ok */
 	BROKER_FAILED,   /* broker_failed */
 	BROKER_ENDED,    /* broker_ended: a sandbox ended by itself */
+	BROKER_SNAPSHOT, /* broker_snapshot -> BROKER_SNAPSHOT_MADE */
+	BROKER_SNAPSHOT_MADE,   /* broker_snapshot_made */
+	BROKER_RESTORE,         /* broker_snapshot, of a stopped sandbox -> BROKER_OK */
+	BROKER_SNAPSHOT_REMOVE, /* broker_snapshot (sandbox "") -> BROKER_OK */
+	BROKER_SNAPSHOT_LIST,   /* broker_id (sandbox "") -> BROKER_ENTRY*, BROKER_OK */
+	BROKER_DIFF,   /* broker_diff, with a descriptor for the lines -> BROKER_OK when done */
+	BROKER_REVERT, /* broker_revert, of a stopped sandbox -> BROKER_OK */
 	BROKER_TYPE_COUNT,
 };
 
@@ -61,6 +68,7 @@ struct broker_create {
 	uint32_t network;          /* enum sandbox_network */
 	uint32_t privileges;
 	uint64_t cpu_milli, memory_bytes, disk_bytes, pids;
+	const char *snapshot; /* whose files it begins with, or ""; not for BROKER_START */
 };
 struct broker_created {
 	uint64_t request;
@@ -89,6 +97,31 @@ struct broker_template {
 	const char *source; /* IMPORT registry: "docker.io/library/alpine:3" ; files: "" and a
 	                       second descriptor */
 };
+struct broker_snapshot {
+	uint64_t request;
+	const char *sandbox, *snapshot; /* ids; of a new one it is the caller's choice */
+	uint32_t sync;                  /* answer when it has come to the disk */
+};
+struct broker_snapshot_made {
+	uint64_t request;
+	uint64_t frozen_us, took_us; /* 0 frozen: it was stopped */
+	uint32_t depth;              /* layers that it consists of */
+	const char *method;          /* "rename", "switch" or "copy", see docs/snapshots.md */
+	const char *because;         /* of a copy: what was in the way of a switch */
+};
+/* What a sandbox has changed, as lines "KIND SIZE PATH\0": KIND is A, C or D. */
+struct broker_diff {
+	uint64_t request;
+	const char *sandbox;
+	const char *snapshot; /* against this one, or "": against the template */
+	const char *template_name;
+	uint32_t entries_max;
+};
+struct broker_revert {
+	uint64_t request;
+	const char *sandbox;
+	const char *path; /* relative to the root, without ".." */
+};
 struct broker_ok {
 	uint64_t request;
 };
@@ -105,4 +138,6 @@ struct broker_ended {
 
 extern const struct wire_member broker_hello_shape[], broker_welcome_shape[], broker_id_shape[],
         broker_create_shape[], broker_created_shape[], broker_entry_shape[], broker_usage_shape[],
-        broker_template_shape[], broker_ok_shape[], broker_failed_shape[], broker_ended_shape[];
+        broker_template_shape[], broker_snapshot_shape[], broker_snapshot_made_shape[],
+        broker_diff_shape[], broker_revert_shape[], broker_ok_shape[], broker_failed_shape[],
+        broker_ended_shape[];

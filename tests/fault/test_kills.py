@@ -27,6 +27,7 @@ def named_steps(folder, call):
     return sorted(names)
 
 
+SNAPSHOTS = "/api/sandbox/snapshots"
 BROKER_STEPS = named_steps("broker", r'fault_point\("broker", ')
 # One step comes only with a template that has an entrypoint: it has a test of its own.
 ENTRYPOINT_STEP = "create-entrypoint"
@@ -60,9 +61,31 @@ def use(api, template="host"):
         api.post(f"{PATH}/{made}/resume")
         api.post(f"{PATH}/{made}/pause")
         api.exec(made, "true")
+        keep(api, made)
         api.post(f"{PATH}/{made}/stop")
         api.post(f"{PATH}/{made}/start")
         api.remove(made)
+
+
+def keep(api, sandbox):
+    """A snapshot of it as it runs, a fork, a way back, and one of it as it rests."""
+    taken = api.post(f"{PATH}/{sandbox}/snapshot")["id"]
+    for item in api.post(f"{PATH}/{sandbox}/fork")["items"]:
+        api.remove(item["id"])
+    api.post(f"{SNAPSHOTS}/{taken}/restore")
+    api.exec(sandbox, "sleep 100", background=True)
+    api.post(f"{PATH}/{sandbox}/snapshot")
+    api.post(f"{PATH}/{sandbox}/stop")
+    api.post(f"{PATH}/{sandbox}/snapshot")
+    for row in api.get(SNAPSHOTS)["items"]:
+        api.delete(f"{SNAPSHOTS}/{row['id']}")
+
+
+def no_layer_is_left(server, api):
+    for row in api.get(f"{SNAPSHOTS}?limit=1000")["items"]:
+        assert row["state"] == "ready", row
+        api.delete(f"{SNAPSHOTS}/{row['id']}")
+    atoll.wait_for(lambda: not os.listdir(server.data / "snapshots"), 10, "no layer is left")
 
 
 def clean_after(server):
@@ -75,6 +98,7 @@ def clean_after(server):
     assert api.exec(made, "echo works")["stdout"] == "works\n"
     for row in api.get(f"{PATH}?limit=1000")["items"]:
         api.remove(row["id"])
+    no_layer_is_left(server, api)
     atoll.Host(server.data).wait_clean()
 
 
@@ -90,6 +114,33 @@ def test_the_broker_dies_at_a_step(private_server, step):
     api = private_server.api(timeout=20)
     for _ in range(2):
         use(api)
+    clean_after(private_server)
+
+
+@pytest.mark.parametrize("step", [step for step in BROKER_STEPS if step.startswith(("snapshot", "restore"))])
+def test_files_outlive_a_snapshot_that_is_cut_short(private_server, step):
+    """Whatever was written before is there afterwards, and nobody stands still for ever."""
+    private_server.environment["ATOLL_FAULT"] = f"broker:{step}:kill"
+    private_server.start()
+    api = private_server.api(timeout=20)
+    made = [api.create(internet=False, persistent=True)["id"] for _ in range(2)]
+    for box in made:
+        api.exec(box, "echo kept > kept; rm -f /home/user/gone; echo > moved; mv moved there")
+    api.exec(made[1], "sleep 1000", background=True)
+    for box in made:
+        with contextlib.suppress(atoll.ApiError, OSError, ConnectionError):
+            taken = api.post(f"{PATH}/{box}/snapshot")["id"]
+            api.post(f"{SNAPSHOTS}/{taken}/restore")
+    private_server.environment.pop("ATOLL_FAULT")
+    private_server.stop()
+    private_server.start()
+    truth(private_server)
+    api = private_server.api()
+    for box in made:
+        api.post(f"{PATH}/{box}/start")
+        assert api.exec(box, "cat kept; ls")["stdout"] == "kept\nkept\nthere\n"
+        assert api.post(f"{PATH}/{box}/snapshot")["state"] == "ready"
+        assert api.exec(box, "echo on >> kept; cat kept")["stdout"] == "kept\non\n"
     clean_after(private_server)
 
 

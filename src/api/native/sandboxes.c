@@ -41,7 +41,7 @@ JSON_SHAPE(resources_answer, "Resources", resources_body, "The limits that are i
 static const char *const networks[] = {"blocked", "internet", NULL};
 
 struct create_body {
-	const char *template, *name, *region, *config;
+	const char *template, *name, *region, *snapshot, *config;
 	struct json_map labels, env;
 	struct resources_body resources;
 	bool internet;
@@ -84,6 +84,8 @@ static const struct json_member create_request_members[] = {
         JSON_TEXT_MEMBER(create_body, config, .max = 64,
                          .about = "id or name of a config of /accounts/me/sandboxes, for what is "
                                   "not given here"),
+        JSON_TEXT_MEMBER(create_body, snapshot, .max = 64,
+                         .about = "name or id: begin with its files, on its template"),
         JSON_BOOL_MEMBER(create_body, persistent, .about = "exempt from the idle reaper"),
         JSON_WHOLE_MEMBER(create_body, timeout_ms, .min = 0, .max = DURATION_MAX,
                           .about = "delete it so long after its creation; 0 = never"),
@@ -193,7 +195,7 @@ static const struct json_member sandbox_shape_members[] = {
         JSON_OBJECT_MEMBER(sandbox_answer, last_event, &last_event_shape),
         JSON_END,
 };
-static JSON_SHAPE(sandbox_shape, "Sandbox", sandbox_answer, "One isolated computer");
+JSON_SHAPE(sandbox_shape, "Sandbox", sandbox_answer, "One isolated computer");
 
 struct list_query {
 	const char *state, *name, *template, *label, *page;
@@ -284,13 +286,23 @@ static void fill_answer(struct arena *a, const struct sandbox_record *r, struct 
 	};
 }
 
-static int answer(struct request *rq, struct reply *reply, const struct sandbox_record *r)
+int sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_record *r)
 {
 	struct sandbox_answer out;
 
 	fill_answer(rq->arena, r, &out);
 	reply_json(reply, &sandbox_shape, &out);
 	return 0;
+}
+
+struct json_list sandbox_answers(struct arena *a, const struct sandbox_record *records,
+                                 size_t count)
+{
+	struct sandbox_answer *items = ARENA_ARRAY(a, struct sandbox_answer, count);
+
+	for (size_t i = 0; i < count; i++)
+		fill_answer(a, &records[i], &items[i]);
+	return (struct json_list){items, count, true};
 }
 
 /* ---- handlers ---- */
@@ -333,6 +345,7 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	        .key_id = api_account(rq)->key_id,
 	        .name = b->name,
 	        .template = b->template,
+	        .snapshot = b->snapshot,
 	        .region = b->region,
 	        .labels = b->labels,
 	        .env = b->env,
@@ -353,7 +366,7 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	    fleet_create(api_of(rq)->fleet, rq->arena, &request, &record, err) < 0)
 		return -1;
 	reply_status(reply, request.wait ? 201 : 202);
-	return answer(rq, reply, &record);
+	return sandbox_reply(rq, reply, &record);
 }
 
 static int parse_label(struct arena *a, const char *text, struct sandbox_filter *filter,
@@ -384,8 +397,7 @@ static int sandbox_list(struct request *rq, const void *body, struct reply *repl
 	        .limit = q->limit ? (unsigned)q->limit : 100,
 	};
 	struct sandbox_list found;
-	struct list_answer out = {.items = {.present = true}};
-	struct sandbox_answer *items;
+	struct list_answer out;
 	enum sandbox_state state;
 
 	(void)body;
@@ -398,11 +410,7 @@ static int sandbox_list(struct request *rq, const void *body, struct reply *repl
 		return -1;
 	if (store_sandbox_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
-	items = ARENA_ARRAY(rq->arena, struct sandbox_answer, found.count);
-	for (size_t i = 0; i < found.count; i++)
-		fill_answer(rq->arena, &found.items[i], &items[i]);
-	out.items.items = items;
-	out.items.count = found.count;
+	out.items = sandbox_answers(rq->arena, found.items, found.count);
 	out.next_page = found.next_page;
 	reply_json(reply, &list_answer, &out);
 	return 0;
@@ -423,7 +431,7 @@ static int run_verb(struct request *rq, struct reply *reply, fleet_verb *verb, s
 
 	if (verb(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0)
 		return -1;
-	return answer(rq, reply, &record);
+	return sandbox_reply(rq, reply, &record);
 }
 
 static int sandbox_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -496,7 +504,7 @@ static int keep(struct request *rq, struct reply *reply, int64_t keep_ms, struct
 
 	if (fleet_keep(api_of(rq)->fleet, rq->arena, &ref, keep_ms, &record, err) < 0)
 		return -1;
-	return answer(rq, reply, &record);
+	return sandbox_reply(rq, reply, &record);
 }
 
 static int sandbox_keepalive(struct request *rq, const void *body, struct reply *reply,

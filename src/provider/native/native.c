@@ -2,6 +2,7 @@
 /* Sandboxes of this machine's kernel: namespaces, their own uid range, cgroup limits, an overlay on
  * a template, a seccomp filter. The broker makes them. */
 #include "provider/broker_provider.h"
+#include "provider/broker_snapshots.h"
 #include "provider/kinds.h"
 
 static int native_open(const struct provider_options *options, struct provider **ret,
@@ -16,7 +17,8 @@ const struct provider_ops provider_native = {
         .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_PTY | PROVIDER_CAN_FILES |
                      PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_LIMIT |
                      PROVIDER_CAN_LIMIT_DISK | PROVIDER_CAN_ISOLATE | PROVIDER_SURVIVES |
-                     PROVIDER_CAN_TEMPLATE | PROVIDER_CAN_PAUSE,
+                     PROVIDER_CAN_TEMPLATE | PROVIDER_CAN_PAUSE | PROVIDER_CAN_SNAPSHOT,
         .open = native_open,
+        .snapshots = &broker_snapshots,
         BROKER_PROVIDER_OPS,
 };

@@ -60,7 +60,8 @@ SELECT state FROM templates WHERE folder = :id LIMIT 1;
 -- takes: lookup
 DELETE FROM templates
 WHERE id = :id AND project_id = :project_id AND NOT EXISTS (
-	SELECT 1 FROM sandboxes WHERE template_id = :id AND actual <> 'deleted');
+	SELECT 1 FROM sandboxes WHERE template_id = :id AND actual <> 'deleted')
+	AND NOT EXISTS (SELECT 1 FROM snapshots WHERE template_id = :id);
 
 -- name: template_owned
 -- takes: lookup

@@ -16,7 +16,8 @@ static struct broker_create good_create(void)
 	                              .cpu_milli = 500,
 	                              .memory_bytes = UINT64_C(1) << 30,
 	                              .disk_bytes = UINT64_C(1) << 30,
-	                              .pids = 512};
+	                              .pids = 512,
+	                              .snapshot = ""};
 }
 
 TEST(a_reasonable_create_is_accepted)

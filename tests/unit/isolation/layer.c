@@ -87,7 +87,9 @@ static void open_files(struct files *f)
 	assert_int_equal(layer_open(lower, "", &options, &f->lower, &err), 0);
 	options.map_fd = f->stored;
 	assert_int_equal(layer_open(upper, "", &options, &f->upper, &err), 0);
-	assert_int_equal(layer_overlay(f->lower, f->upper, -1, &f->root, &err), 0);
+	assert_int_equal(layer_overlay(&(struct overlay_options){&f->lower, 1, f->upper, -1},
+	                               &f->root, &err),
+	                 0);
 	(void)close(lower);
 }
 
@@ -193,7 +195,8 @@ TEST(an_overlay_can_be_made_of_mounts_that_have_a_place)
 		if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
 			_exit(1);
 		scratch = open(scratch_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (layer_overlay_placed(f.lower, f.upper, scratch, &root, &err) < 0) {
+		if (layer_overlay_placed(&(struct overlay_options){&f.lower, 1, f.upper, scratch},
+		                         &root, &err) < 0) {
 			(void)fprintf(stderr, "%s\n", err.text);
 			_exit(2);
 		}

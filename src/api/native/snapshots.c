@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/snapshots, and what makes them: states of a sandbox's files. */
+#include "api/caller.h"
+#include "api/tables.h"
+#include "fleet/snapshots.h"
+
+#define BASE "/api/sandbox/snapshots"
+#define INSTANCE "/api/sandbox/instances/:id"
+
+/* ---- shapes ---- */
+
+struct snapshot_body {
+	const char *name;
+	bool sync;
+	uint64_t present;
+};
+enum snapshot_row { SNAPSHOT_NAME, SNAPSHOT_SYNC };
+static const struct json_member snapshot_request_members[] = {
+        [SNAPSHOT_NAME] = JSON_TEXT_MEMBER(snapshot_body, name, .max = SANDBOX_NAME_MAX,
+                                           .about = "unique in the project; else its id"),
+        [SNAPSHOT_SYNC] = JSON_BOOL_MEMBER(
+                snapshot_body, sync,
+                .about = "answer when it has come to the disk (default true); the sandbox does "
+                         "not stand still for that"),
+        JSON_END,
+};
+static const struct json_shape snapshot_request = {
+        .name = "SnapshotCreate",
+        .about = "How to take a snapshot",
+        .size = sizeof(struct snapshot_body),
+        .members = snapshot_request_members,
+        .present_offset = offsetof(struct snapshot_body, present),
+};
+
+struct snapshot_answer {
+	const char *id, *name, *project, *sandbox, *sandbox_name, *parent, *template, *provider;
+	const char *state, *method, *because;
+	int64_t depth, created_at;
+	double frozen_ms;
+};
+static const struct json_member snapshot_shape_members[] = {
+        JSON_TEXT_MEMBER(snapshot_answer, id),
+        JSON_TEXT_MEMBER(snapshot_answer, name),
+        JSON_TEXT_MEMBER(snapshot_answer, project),
+        JSON_TEXT_MEMBER(snapshot_answer, sandbox, .about = "id of the one it was taken of"),
+        JSON_TEXT_MEMBER(snapshot_answer, sandbox_name),
+        JSON_TEXT_MEMBER(snapshot_answer, parent, .flags = JSON_NULLABLE,
+                         .about = "id of the snapshot that the sandbox lay on; null: on its "
+                                  "template alone"),
+        JSON_TEXT_MEMBER(snapshot_answer, template),
+        JSON_TEXT_MEMBER(snapshot_answer, provider),
+        JSON_TEXT_MEMBER(snapshot_answer, state, .about = "making ready removing lost"),
+        JSON_TEXT_MEMBER(snapshot_answer, method,
+                         .about = "rename: it was stopped; switch: its processes got another "
+                                  "root; copy: its files were copied while they stood still"),
+        JSON_TEXT_MEMBER(snapshot_answer, because, .flags = JSON_NULLABLE,
+                         .about = "of a copy: what was in the way of a switch"),
+        JSON_WHOLE_MEMBER(snapshot_answer, depth, .about = "layers on top of the template"),
+        JSON_NUMBER_MEMBER(snapshot_answer, frozen_ms,
+                           .about = "how long its processes stood still"),
+        JSON_TIME_MEMBER(snapshot_answer, created_at),
+        JSON_END,
+};
+static JSON_SHAPE(snapshot_shape, "Snapshot", snapshot_answer,
+                  "The files of a sandbox as they were at one moment");
+
+struct list_query {
+	const char *sandbox, *page;
+	int64_t limit;
+};
+static const struct json_member list_query_members[] = {
+        JSON_TEXT_MEMBER(list_query, sandbox, .max = 64,
+                         .about = "id: only those that were taken of it"),
+        JSON_TEXT_MEMBER(list_query, page, .max = 256, .about = "next_page of the page before"),
+        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000,
+                          .about = "items of a page (default 100)"),
+        JSON_END,
+};
+static JSON_SHAPE(list_query, "SnapshotListQuery", list_query, "Which snapshots");
+
+struct list_answer {
+	struct json_list items;
+	const char *next_page;
+};
+static const struct json_member list_answer_members[] = {
+        JSON_LIST_MEMBER(list_answer, items, &snapshot_shape),
+        JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
+        JSON_END,
+};
+static JSON_SHAPE(list_answer, "SnapshotList", list_answer, "One page of snapshots");
+
+struct fork_body {
+	const char *name;
+	int64_t count;
+};
+static const struct json_member fork_request_members[] = {
+        JSON_WHOLE_MEMBER(fork_body, count, .min = 1, .max = FLEET_FORK_MAX,
+                          .about = "how many (default 1)"),
+        JSON_TEXT_MEMBER(fork_body, name, .max = SANDBOX_NAME_MAX,
+                         .about = "of several: NAME-1, NAME-2 …; else generated"),
+        JSON_END,
+};
+static JSON_SHAPE(fork_request, "Fork", fork_body, "How many forks to make");
+
+struct fork_answer {
+	struct json_list items;
+	struct snapshot_answer snapshot;
+};
+static const struct json_member fork_answer_members[] = {
+        JSON_LIST_MEMBER(fork_answer, items, &sandbox_shape),
+        JSON_OBJECT_MEMBER(fork_answer, snapshot, &snapshot_shape),
+        JSON_END,
+};
+static JSON_SHAPE(fork_answer, "Forked", fork_answer, "The forks, and the snapshot they lie on");
+
+/* ---- record to answer ---- */
+
+static const char *or_null(const char *text)
+{
+	return *text ? text : NULL;
+}
+
+static struct snapshot_answer answer_of(const struct snapshot_record *r)
+{
+	return (struct snapshot_answer){
+	        .id = r->id,
+	        .name = r->name,
+	        .project = r->project_id,
+	        .sandbox = r->sandbox_id,
+	        .sandbox_name = r->sandbox_name,
+	        .parent = or_null(r->parent_id),
+	        .template = r->template_name,
+	        .provider = r->provider,
+	        .state = snapshot_state_name(r->state),
+	        .method = r->method,
+	        .because = or_null(r->because),
+	        .depth = r->depth,
+	        .frozen_ms = (double)r->frozen_us / 1000,
+	        .created_at = r->created_at,
+	};
+}
+
+static int answer(struct reply *reply, const struct snapshot_record *r)
+{
+	const struct snapshot_answer out = answer_of(r);
+
+	reply_json(reply, &snapshot_shape, &out);
+	return 0;
+}
+
+static struct fleet_ref path_ref(const struct request *rq)
+{
+	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
+}
+
+/* ---- handlers ---- */
+
+static int snapshot_create(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	const struct snapshot_body *b = body;
+	const struct fleet_ref ref = path_ref(rq);
+	const struct fleet_snapshot request = {
+	        .name = b->name, .sync = !(b->present >> SNAPSHOT_SYNC & 1) || b->sync};
+	struct snapshot_record made;
+
+	if (fleet_snapshot(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0)
+		return -1;
+	reply_status(reply, 201);
+	return answer(reply, &made);
+}
+
+static int fork_create(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct fork_body *b = body;
+	const struct fleet_ref ref = path_ref(rq);
+	const struct fleet_fork request = {.name = b->name,
+	                                   .count = b->count ? (unsigned)b->count : 1,
+	                                   .key_id = api_account(rq)->key_id};
+	struct fleet_forked made;
+	struct fork_answer out;
+
+	if (fleet_fork(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0)
+		return -1;
+	out = (struct fork_answer){sandbox_answers(rq->arena, made.sandboxes, made.count),
+	                           answer_of(&made.snapshot)};
+	reply_status(reply, 201);
+	reply_json(reply, &fork_answer, &out);
+	return 0;
+}
+
+static int snapshot_list(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const struct list_query *q = rq->query;
+	const struct snapshot_filter filter = {
+	        .project_id = api_project(rq),
+	        .sandbox_id = q->sandbox,
+	        .page = q->page,
+	        .limit = q->limit ? (unsigned)q->limit : 100,
+	};
+	struct snapshot_list found;
+	struct snapshot_answer *items;
+	struct list_answer out;
+
+	if (store_snapshot_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct snapshot_answer, found.count);
+	for (size_t i = 0; i < found.count; i++)
+		items[i] = answer_of(&found.items[i]);
+	out = (struct list_answer){{items, found.count, true}, found.next_page};
+	reply_json(reply, &list_answer, &out);
+	return 0;
+}
+
+static int snapshot_get(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
+{
+	const struct fleet_ref ref = path_ref(rq);
+	struct snapshot_record found;
+
+	if (fleet_snapshot_find(api_of(rq)->fleet, rq->arena, &ref, &found, err) < 0)
+		return -1;
+	return answer(reply, &found);
+}
+
+static int snapshot_delete(struct request *rq, UNUSED const void *body, struct reply *reply,
+                           struct error *err)
+{
+	const struct fleet_ref ref = path_ref(rq);
+
+	if (fleet_snapshot_remove(api_of(rq)->fleet, rq->arena, &ref, err) < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+static int snapshot_restore(struct request *rq, UNUSED const void *body, struct reply *reply,
+                            struct error *err)
+{
+	const struct fleet_ref ref = path_ref(rq);
+	struct sandbox_record restored;
+
+	if (fleet_snapshot_restore(api_of(rq)->fleet, rq->arena, &ref, &restored, err) < 0)
+		return -1;
+	return sandbox_reply(rq, reply, &restored);
+}
+
+#define TAG .tag = "snapshots"
+const struct route snapshots_routes[] = {
+        {HTTP_POST, INSTANCE "/snapshot", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
+         .body = &snapshot_request, .answer = &snapshot_shape, .status = 201,
+         .handle = snapshot_create, TAG, .summary = "Take a snapshot of a sandbox's files"},
+        {HTTP_POST, INSTANCE "/fork", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .body = &fork_request,
+         .answer = &fork_answer, .status = 201, .handle = fork_create, TAG,
+         .summary = "Take a snapshot and make sandboxes of it; the first one goes on"},
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &list_answer,
+         .handle = snapshot_list, TAG, .summary = "List snapshots, newest first"},
+        {HTTP_GET, BASE "/:id", SCOPE_SANDBOX_READ, .answer = &snapshot_shape,
+         .handle = snapshot_get, TAG, .summary = "Get a snapshot by id or name"},
+        {HTTP_DELETE, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .status = 204,
+         .handle = snapshot_delete, TAG,
+         .summary = "Remove a snapshot; what was made of it goes on"},
+        {HTTP_POST, BASE "/:id/restore", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
+         .handle = snapshot_restore, TAG,
+         .summary = "Give a snapshot's sandbox its files back as they were then"},
+        {.path = NULL},
+};

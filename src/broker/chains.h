@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/chains.h — read-only layers, and who lies on them. Private to this folder.
+ *
+ *   DATA/snapshots/ID/{upper,chain,kept}   one layer: what a sandbox had on top when it was taken
+ *   DATA/sandboxes/ID/chain                the layers below a sandbox's own files
+ *
+ * A chain is the ids of layers, the newest first; below the last one is the template. On disk it is
+ * the text of a symbolic link: that comes to the disk as a whole and together with its name, so
+ * that no sync is needed. No link: no layers. "kept" says that the layer is a snapshot that
+ * somebody may still ask for; without it, it lives as long as a chain names it. A layer in no chain
+ * and not kept is nobody's: it goes at once, or at the next start. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/id.h"
+#include "base/map.h"
+#include "broker/host.h"
+
+#define CHAIN_MAX 32
+#define CHAIN_LINK "chain"
+#define KEPT_LINK "kept"
+
+struct chain {
+	unsigned count;
+	char ids[CHAIN_MAX][ID_SIZE + 1];
+};
+
+/* `path` is that of the link. Reading none gives an empty chain. */
+MUST_CHECK int chain_write(int folder, const char *path, const struct chain *chain,
+                           struct error *err);
+MUST_CHECK int chain_read(int folder, const char *path, struct chain *ret, struct error *err);
+/* Pure: the link's text. */
+MUST_CHECK int chain_parse(struct chain *ret, const char *text, struct error *err);
+/* `top` and all of `below`. ERROR_LIMIT when that is too long. */
+MUST_CHECK int chain_put(struct chain *ret, const char *top, const struct chain *below,
+                         struct error *err);
+
+struct chains {
+	struct host *host;
+	struct map layers; /* id -> struct layer */
+	struct map
+	        users; /* id of a sandbox, or of a job -> struct chain; empty ones are not in it */
+	bool is_incomplete; /* a chain could not be read: what it names must not go */
+};
+
+void chains_init(struct chains *c, struct host *host);
+void chains_close(struct chains *c);
+/* At start: what the folders say. Throws layers away that are nobody's. */
+MUST_CHECK int chains_adopt(struct chains *c, struct error *err);
+/* NULL: it lies on its template. Valid until the next change. */
+const struct chain *chains_of(const struct chains *c, const char *user);
+/* Of something that is to begin with this snapshot. */
+MUST_CHECK int chains_find(const struct chains *c, const char *snapshot, struct chain *ret,
+                           struct error *err);
+/* In place of what it has; NULL or empty: nothing. Copied. */
+void chains_set(struct chains *c, const char *user, const struct chain *chain);
+/* The folder DATA/snapshots/ID is whole, and kept. */
+MUST_CHECK int chains_add(struct chains *c, const char *snapshot, struct error *err);
+/* It is no snapshot any more. Fine when it is none. */
+MUST_CHECK int chains_remove(struct chains *c, const char *snapshot, struct error *err);
+/* Calls back with each snapshot. */
+void chains_each(const struct chains *c, void (*on_snapshot)(void *context, const char *id),
+                 void *context);

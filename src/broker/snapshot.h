@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/snapshot.h — takes snapshots, in children of the broker. Private to this folder.
+ *
+ * A folder DATA/snapshots/ID with an empty upper layer and a chain that begins with ID is made
+ * beside the sandbox's, and then the two swap names, which is one step that is done or not: what
+ * the sandbox had on top is the snapshot, and it goes on with the empty one on top of that.
+ *
+ *   rename   it is stopped: that is all
+ *   switch   it runs: its processes stand still meanwhile, and get a root of the new layers in
+ *            place of the old one, see snapshot_switch.c
+ *   copy     it runs, and something in it would go on with the old root (an open file, a folder
+ *            that a process is in): the files are copied while all stands still
+ *
+ * One that is paused already stays so. While processes are held there is a link "snapshot" in the
+ * run folder, so that the next broker lets them go. In the millisecond of a switch it says so:
+ * whose broker dies just then has its processes ended by the next one, and loses no file. */
+#pragma once
+
+#include "broker/box.h"
+#include "broker/chains.h"
+
+#define SNAPSHOT_MARK "snapshot"
+#define SNAPSHOT_FROZEN "frozen"
+#define SNAPSHOT_PAUSED "paused" /* by somebody else, and stays so */
+#define SNAPSHOT_SWITCHING "switching"
+
+enum snapshot_method { SNAPSHOT_RENAME, SNAPSHOT_SWITCH, SNAPSHOT_COPY };
+
+/* What the child sends. */
+struct snapshot_report {
+	struct error err; /* ERROR_NONE = made */
+	struct error because;
+	uint32_t method; /* enum snapshot_method */
+	uint64_t frozen_us;
+};
+
+struct snapshot_job {
+	struct list item;
+	struct snapshots *owner;
+	struct job job;
+	int report_fd;
+	struct owed owed;
+	int64_t begun_us;
+	bool sync;
+	char sandbox[ID_SIZE + 1], snapshot[ID_SIZE + 1];
+	struct chain below;    /* of the sandbox, at the start */
+	struct chain chain;    /* and after it */
+	const struct box *box; /* NULL: it is stopped. For the child only */
+	struct snapshot_report report;
+	bool is_broken; /* in the child: between two roots, and no way back */
+};
+
+struct snapshots {
+	struct host *host;
+	struct events *events;
+	struct boxes *boxes;
+	struct chains *chains;
+	struct list jobs;
+	void (*on_made)(void *context, const struct owed *owed,
+	                const struct broker_snapshot_made *m);
+	void (*on_failed)(void *context, const struct owed *owed, const struct error *err);
+	void *context;
+};
+
+void snapshots_init(struct snapshots *s, struct boxes *boxes);
+/* Ends what is under way, of one sandbox or all, and lets go who is held. */
+void snapshots_cancel(struct snapshots *s, const char *sandbox);
+void snapshots_close(struct snapshots *s);
+/* BROKER_SNAPSHOT; the answer comes later unless it fails. */
+MUST_CHECK int snapshots_take(struct snapshots *s, const struct owed *owed,
+                              const struct broker_snapshot *request, struct error *err);
+/* BROKER_RESTORE: the sandbox's files become those of the snapshot. */
+MUST_CHECK int snapshots_restore(struct snapshots *s, const struct broker_snapshot *request,
+                                 struct error *err);
+/* Whether one of this sandbox is being taken. */
+bool snapshots_is_busy(struct snapshots *s, const char *sandbox);
+/* Of a box whose snapshot was cut short, by its run folder: lets it go, or, when it was between two
+ * roots, ends it: false. */
+bool snapshot_release(struct box *box, int run_folder);
+
+/* ---- for the files of this part ---- */
+
+/* DATA/cells or snapshots/NAME with empty upper and work, and a chain. `like`: a folder whose owner
+ * and mode the upper layer gets. */
+MUST_CHECK int snapshot_make_folder(const struct host *host, enum host_folder which,
+                                    const char *name, const struct chain *chain, int like,
+                                    struct error *err);
+/* In snapshot_hold.c, in the child: holds the processes, takes the snapshot, lets them go. */
+MUST_CHECK int snapshot_take_running(struct snapshot_job *job, struct error *err);
+/* Makes it the snapshot: swaps the two folders. */
+MUST_CHECK int snapshot_swap(const struct snapshot_job *job, struct error *err);
+
+/* In snapshot_users.c: whether anything but "/" of the box's root is in use. Fails with
+ * ERROR_CONFLICT, naming the first; `ret_mount` is the number of the root's mount. */
+MUST_CHECK int snapshot_check_users(const struct box *box, uint64_t *ret_mount, struct error *err);
+/* In snapshot_switch.c. ERROR_CONFLICT: it cannot be done, and nothing has changed. */
+struct snapshot_maps {
+	int ids_fd, stored_fd; /* user namespaces, see struct root_options */
+	int home_fd;           /* the broker's mount namespace */
+};
+MUST_CHECK int snapshot_switch(struct snapshot_job *job, const struct snapshot_maps *maps,
+                               int run_folder, struct error *err);
+/* In snapshot_copy.c: all that is in the folder `from`, into the empty folder `to`, until the
+ * deadline. */
+MUST_CHECK int snapshot_copy(int from, int to, int64_t deadline, struct error *err);
+/* In snapshot_revert.c: takes a path away from a stopped sandbox's own files. */
+MUST_CHECK int snapshots_revert(struct snapshots *s, const struct broker_revert *request,
+                                struct error *err);

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A snapshot of a sandbox that runs, in a child of the broker: its processes are held, and what is
+ * done meanwhile is as little as can be. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/fd.h"
+#include "broker/snapshot.h"
+
+#define COPY_MAX_MS 5000
+#define HOLD_MAX_MS 2000
+#define HOLD_PAUSE_NS 50000
+
+struct holding {
+	struct snapshot_job *job;
+	const struct host *host;
+	struct snapshot_maps maps;
+	int run_folder, upper;
+};
+
+static int open_namespace(pid_t pid, const char *name, int *ret_fd, struct error *err)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
+	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+	return *ret_fd < 0 ? FAIL_ERRNO(err, "open '%s'", path) : 0;
+}
+
+static int open_folder(const struct host *host, enum host_folder which, const char *path,
+                       int *ret_fd, struct error *err)
+{
+	*ret_fd =
+	        openat(host->folders[which], path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the folder '%s'", path) : 0;
+}
+
+/* All that can be done before anybody stands still. */
+static int prepare(struct holding *h, struct error *err)
+{
+	struct snapshot_job *job = h->job;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "%s/upper", job->sandbox);
+	if (open_namespace(job->box->pid, "user", &h->maps.ids_fd, err) < 0 ||
+	    id_map_open(job->box->slot, &h->maps.stored_fd, err) < 0 ||
+	    open_namespace(getpid(), "mnt", &h->maps.home_fd, err) < 0 ||
+	    open_folder(h->host, FOLDER_SANDBOXES, path, &h->upper, err) < 0 ||
+	    open_folder(h->host, FOLDER_RUN_SANDBOXES, job->sandbox, &h->run_folder, err) < 0)
+		return -1;
+	if (symlinkat(job->box->paused ? SNAPSHOT_PAUSED : SNAPSHOT_FROZEN, h->run_folder,
+	              SNAPSHOT_MARK) < 0)
+		return FAIL_ERRNO(err, "mark the snapshot");
+	fault_point("broker", "snapshot-marked");
+	return snapshot_make_folder(h->host, FOLDER_SNAPSHOTS, job->snapshot, &job->chain, h->upper,
+	                            err);
+}
+
+/* Whose layers are not swapped: the new one is beside them, on the same ones. */
+static int copy(struct holding *h, struct error *err)
+{
+	const struct snapshot_job *job = h->job;
+	int snapshots = h->host->folders[FOLDER_SNAPSHOTS];
+	AUTO_CLOSE int to = -1;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "%s/" CHAIN_LINK, job->snapshot);
+	if (unlinkat(snapshots, path, 0) < 0)
+		return FAIL_ERRNO(err, "replace '%s'", path);
+	if (chain_write(snapshots, path, &job->below, err) < 0)
+		return -1;
+	(void)snprintf(path, sizeof(path), "%s/upper", job->snapshot);
+	if (open_folder(h->host, FOLDER_SNAPSHOTS, path, &to, err) < 0 ||
+	    snapshot_copy(h->upper, to, deadline_in(COPY_MAX_MS), err) < 0)
+		return -1;
+	fault_point("broker", "snapshot-copied");
+	(void)snprintf(path, sizeof(path), "%s/" KEPT_LINK, job->snapshot);
+	return symlinkat("snapshot", snapshots, path) < 0 ? FAIL_ERRNO(err, "write '%s'", path) : 0;
+}
+
+static int take_held(struct holding *h, struct error *err)
+{
+	struct snapshot_job *job = h->job;
+
+	fault_point("broker", "snapshot-frozen");
+	job->report.method = SNAPSHOT_SWITCH;
+	if (snapshot_switch(job, &h->maps, h->run_folder, err) == 0)
+		return 0;
+	if (err->code != ERROR_CONFLICT)
+		return -1;
+	job->report.method = SNAPSHOT_COPY;
+	job->report.because = *err;
+	error_clear(err);
+	if (copy(h, err) == 0)
+		return 0;
+	if (err->code == ERROR_TIMEOUT)
+		error_hint(err, "%s; end that, or stop the sandbox: then nothing has to be copied",
+		           job->report.because.text);
+	return -1;
+}
+
+static int hold(struct cgroup_host *cgroups, const char *group, struct error *err)
+{
+	const struct timespec pause = {.tv_nsec = HOLD_PAUSE_NS};
+	int64_t deadline = deadline_in(HOLD_MAX_MS);
+	struct error ignored = {0};
+	enum cgroup_rest rest = CGROUP_THAWED;
+
+	if (cgroups->ops->freeze(cgroups, group, true, err) < 0)
+		return -1;
+	while (clock_monotonic_ms() <= deadline) {
+		if (cgroups->ops->rest(cgroups, group, &rest, err) < 0)
+			return -1;
+		if (rest == CGROUP_FROZEN)
+			return 0;
+		(void)nanosleep(&pause, NULL);
+	}
+	(void)!cgroups->ops->freeze(cgroups, group, false, &ignored);
+	return FAIL(err, ERROR_TIMEOUT, "the sandbox's processes do not stand still");
+}
+
+static int hold_and_take(struct holding *h, struct error *err)
+{
+	struct cgroup_host *cgroups = &h->job->owner->host->cgroups;
+	int64_t begun_ns = clock_monotonic_ns();
+	struct error second = {0};
+	char group[GROUP_NAME_SIZE];
+	int status;
+
+	host_group_name(h->job->box->slot, group);
+	if (hold(cgroups, group, err) < 0)
+		return -1;
+	status = take_held(h, err);
+	/* Half-way between two roots nobody goes on: the broker ends them. */
+	if (h->job->is_broken)
+		return -1;
+	if (cgroups->ops->freeze(cgroups, group, false, &second) < 0 && status == 0) {
+		*err = second;
+		status = -1;
+	}
+	h->job->report.frozen_us = (uint64_t)(clock_monotonic_ns() - begun_ns) / 1000;
+	fault_point("broker", "snapshot-thawed");
+	return status;
+}
+
+int snapshot_take_running(struct snapshot_job *job, struct error *err)
+{
+	struct holding h = {.job = job,
+	                    .host = job->owner->host,
+	                    .maps = {-1, -1, -1},
+	                    .run_folder = -1,
+	                    .upper = -1};
+
+	int status;
+
+	/* The process ends soon, and closes what it has. */
+	if (prepare(&h, err) < 0)
+		return -1;
+	status = job->box->paused ? take_held(&h, err) : hold_and_take(&h, err);
+	if (!job->is_broken)
+		(void)unlinkat(h.run_folder, SNAPSHOT_MARK, 0);
+	return status;
+}

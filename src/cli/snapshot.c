@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "cli/server.h"
+#include "cli/text_out.h"
+
+#define SNAPSHOTS "/api/sandbox/snapshots"
+
+static const char *text_of(const struct json_value *object, const char *name)
+{
+	return json_text(json_get(object, name), NULL);
+}
+
+/* {"name":"…"} of the option, or {}. */
+static const char *body_of(struct cli *cli, const char *more)
+{
+	const char *name = arguments_text(&cli->args, "name", NULL);
+
+	if (!name)
+		return arena_format(cli->arena, "{%s}", more);
+	return arena_format(cli->arena, "{\"name\":%s%s%s}", json_quoted(cli->arena, name),
+	                    *more ? "," : "", more);
+}
+
+/* ---- snapshot ---- */
+
+static void print_taken(struct cli *cli, const struct json_value *taken)
+{
+	const char *because = text_of(taken, "because");
+
+	(void)printf("%s: %s, processes stood still for %.1f ms\n",
+	             text_out_safe(cli->arena, text_of(taken, "name")),
+	             text_out_safe(cli->arena, text_of(taken, "method")),
+	             json_number(json_get(taken, "frozen_ms"), 0));
+	if (because)
+		(void)printf("  copied, because %s\n", text_out_safe(cli->arena, because));
+}
+
+static int snapshot_create(struct cli *cli)
+{
+	struct server_call call = {
+	        .method = "POST",
+	        .path = instance_path(cli->arena, cli->args.words[0], "/snapshot"),
+	        .body = body_of(cli, ""),
+	};
+	const struct json_value *taken;
+
+	if (cli_connect(cli) < 0 || server_call(cli, &call, &taken) < 0)
+		return -1;
+	if (cli->json)
+		print_json(taken);
+	else
+		print_taken(cli, taken);
+	return 0;
+}
+
+static void print_table(struct cli *cli, const struct json_value *items)
+{
+	struct table table;
+
+	table_init(&table, cli->arena,
+	           (const char *const[]){"NAME", "SANDBOX", "PARENT", "TEMPLATE", "STATE",
+	                                 "CREATED", NULL});
+	for (size_t i = 0; i < json_count(items); i++) {
+		const struct json_value *item = json_at(items, i);
+
+		table_add(&table, text_of(item, "name"));
+		table_add(&table, text_of(item, "sandbox_name"));
+		table_add(&table, text_of(item, "parent"));
+		table_add(&table, text_of(item, "template"));
+		table_add(&table, text_of(item, "state"));
+		table_add(&table, text_of(item, "created_at"));
+	}
+	table_print(&table, stdout);
+}
+
+/* The newest thousand; whoever has more asks for one sandbox's. */
+static int snapshot_ls(struct cli *cli)
+{
+	const char *sandbox = arguments_text(&cli->args, "sandbox", NULL);
+	const char *path = SNAPSHOTS "?limit=1000";
+	const struct json_value *answer;
+
+	if (sandbox)
+		path = escaped_path(cli->arena, SNAPSHOTS "?limit=1000&sandbox=", sandbox, "");
+	if (cli_connect(cli) < 0 || server_get(cli, path, &answer) < 0)
+		return -1;
+	if (cli->json)
+		print_json(answer_items(answer));
+	else
+		print_table(cli, answer_items(answer));
+	return 0;
+}
+
+static int snapshot_inspect(struct cli *cli)
+{
+	const char *path = escaped_path(cli->arena, SNAPSHOTS "/", cli->args.words[0], "");
+	const struct json_value *snapshot;
+
+	if (cli_connect(cli) < 0 || server_get(cli, path, &snapshot) < 0)
+		return -1;
+	print_json(snapshot);
+	return 0;
+}
+
+static int snapshot_rm(struct cli *cli)
+{
+	struct server_call call = {.method = "DELETE"};
+
+	if (cli_connect(cli) < 0)
+		return -1;
+	for (const char *const *name = cli->args.words; *name; name++) {
+		call.path = escaped_path(cli->arena, SNAPSHOTS "/", *name, "");
+		if (server_call(cli, &call, NULL) < 0)
+			return FAIL_CONTEXT(cli->err, "remove snapshot '%s'", *name);
+	}
+	if (cli->json)
+		(void)printf("{\"removed\":%u}\n", cli->args.count);
+	return 0;
+}
+
+/* ---- fork ---- */
+
+static int fork_sandbox(struct cli *cli)
+{
+	const struct json_value *answer, *items;
+	struct server_call call = {.method = "POST"};
+	int64_t count = 1;
+
+	if (arguments_whole(&cli->args, "count", 1, &count, cli->err) < 0)
+		return -1;
+	call.path = instance_path(cli->arena, cli->args.words[0], "/fork");
+	call.body = body_of(cli, arena_format(cli->arena, "\"count\":%lld", (long long)count));
+	if (cli_connect(cli) < 0 || server_call(cli, &call, &answer) < 0)
+		return -1;
+	if (cli->json)
+		print_json(answer);
+	items = answer_items(answer);
+	for (size_t i = 0; !cli->json && i < json_count(items); i++)
+		(void)printf("%s\n", text_out_safe(cli->arena, text_of(json_at(items, i), "name")));
+	return 0;
+}
+
+/* ---- rollback ---- */
+
+static int rollback(struct cli *cli)
+{
+	const char *name = cli->args.words[0];
+	struct server_call call = {
+	        .method = "POST",
+	        .path = escaped_path(cli->arena, SNAPSHOTS "/", name, "/restore"),
+	        .body = "{}",
+	};
+	const struct json_value *sandbox;
+
+	if (cli_connect(cli) < 0 || server_call(cli, &call, &sandbox) < 0)
+		return -1;
+	if (cli->json)
+		print_json(sandbox);
+	else
+		(void)printf("%s is as it was at %s, and %s\n",
+		             text_out_safe(cli->arena, text_of(sandbox, "name")), name,
+		             text_out_safe(cli->arena, text_of(sandbox, "state")));
+	return 0;
+}
+
+/* ---- tables ---- */
+
+static const struct command_option create_options[] = {
+        {.name = "name", .letter = 'n', .value = "NAME", .about = "its name; else its id"},
+        {0},
+};
+static const struct command_option ls_options[] = {
+        {.name = "sandbox",
+         .value = "ID",
+         .about = "only those of this one",
+         .completion = COMPLETE_SANDBOX},
+        {0},
+};
+static const struct command_option fork_options[] = {
+        {.name = "count", .letter = 'c', .value = "N", .about = "how many, up to 100"},
+        {.name = "name", .letter = 'n', .value = "NAME", .about = "of several: NAME-1, NAME-2"},
+        {0},
+};
+
+static const struct command create = {
+        .name = "create",
+        .usage = "[--name NAME] SANDBOX",
+        .about = "take a snapshot of a sandbox's files",
+        .options = create_options,
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .completion = COMPLETE_SANDBOX,
+        .run = snapshot_create,
+};
+static const struct command list = {
+        .name = "ls",
+        .usage = "[--sandbox ID]",
+        .about = "list snapshots, newest first",
+        .options = ls_options,
+        .run = snapshot_ls,
+};
+static const struct command inspect = {
+        .name = "inspect",
+        .usage = "SNAPSHOT",
+        .about = "show everything about a snapshot, as JSON",
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .run = snapshot_inspect,
+};
+static const struct command remove_it = {
+        .name = "rm",
+        .usage = "SNAPSHOT...",
+        .about = "remove snapshots; what was made of them goes on",
+        .arguments_min = 1,
+        .arguments_max = ANY_NUMBER,
+        .run = snapshot_rm,
+};
+static const struct command *const children[] = {&create, &list, &inspect, &remove_it, NULL};
+
+const struct command command_snapshot = {
+        .name = "snapshot",
+        .usage = "COMMAND",
+        .about = "keep the files of a sandbox as they are at one moment",
+        .children = children,
+};
+
+const struct command command_fork = {
+        .name = "fork",
+        .usage = "[--count N] [--name NAME] SANDBOX",
+        .about = "make sandboxes with the files that one has now; it goes on",
+        .options = fork_options,
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .completion = COMPLETE_SANDBOX,
+        .run = fork_sandbox,
+};
+
+const struct command command_rollback = {
+        .name = "rollback",
+        .usage = "SNAPSHOT",
+        .about = "give a snapshot's sandbox its files back as they were then",
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .run = rollback,
+};

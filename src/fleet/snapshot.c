@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/snapshot.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "fleet/snapshots.h"
+#include "provider/snapshots.h"
+
+#define SNAPSHOTS_MAX 10000 /* of a project */
+#define PAGE_SIZE 500
+/* A row of another server's may be young and unfinished. */
+#define UNFINISHED_MS (10 * 60 * 1000)
+
+/* ---- taking one ---- */
+
+static int check_state(const struct sandbox_record *r, struct error *err)
+{
+	if (r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED ||
+	    r->actual == SANDBOX_STOPPED)
+		return 0;
+	return refuse_state(r, "kept in a snapshot", err);
+}
+
+static int insert(struct act *a, const struct fleet_snapshot *request, struct snapshot_record *ret,
+                  struct error *err)
+{
+	const struct sandbox_record *r = &a->record;
+	struct id id = id_new();
+	const char *base;
+
+	if (store_snapshot_base(a->fleet->store, a->arena, r->id, &base, err) < 0)
+		return -1;
+	*ret = (struct snapshot_record){
+	        .id = arena_text(a->arena, id.text),
+	        .project_id = r->project_id,
+	        .sandbox_id = r->id,
+	        .sandbox_name = r->name,
+	        .parent_id = base,
+	        .template_id = r->template_id,
+	        .template_name = r->template_name,
+	        .provider = r->provider,
+	        .node = r->node,
+	        .state = SNAPSHOT_MAKING,
+	        .method = "",
+	        .because = "",
+	        .created_at = clock_unix_ms(),
+	};
+	ret->name = request->name ? request->name : ret->id;
+	return store_snapshot_insert(a->fleet->store, ret, SNAPSHOTS_MAX, err);
+}
+
+static void forget(struct fleet *f, const char *id)
+{
+	struct error err = {0};
+
+	if (store_snapshot_remove(f->store, id, &err) < 0)
+		log_warning("the row of a failed snapshot is left", TEXT("snapshot", id),
+		            FAILURE(&err));
+}
+
+/* Removes it from the provider, and then its row. */
+static int drop(struct fleet *f, const char *id, struct error *err)
+{
+	if (f->ops->snapshots->remove(f->provider, id, deadline_in(CALL_TIMEOUT_MS), err) < 0)
+		return FAIL_CONTEXT(err, "remove snapshot '%s'", id);
+	fault_point("api", "snapshot-removed");
+	return store_snapshot_remove(f->store, id, err);
+}
+
+static int take(struct act *a, const struct fleet_snapshot *request, struct snapshot_record *ret,
+                struct error *err)
+{
+	struct fleet *f = a->fleet;
+	struct provider_snapshot_made made;
+	struct error second = {0};
+
+	if (insert(a, request, ret, err) < 0)
+		return -1;
+	fault_point("api", "snapshot-recorded");
+	if (f->ops->snapshots->take(
+	            f->provider, &(struct provider_snapshot){a->record.id, ret->id, request->sync},
+	            deadline_in(CALL_TIMEOUT_MS), &made, err) < 0) {
+		forget(f, ret->id);
+		return FAIL_CONTEXT(err, "snapshot of '%s'", a->record.name);
+	}
+	fault_point("api", "snapshot-taken");
+	ret->state = SNAPSHOT_READY;
+	ret->method = arena_text(a->arena, made.method);
+	ret->because = arena_text(a->arena, made.because);
+	ret->depth = made.depth;
+	ret->frozen_us = made.frozen_us;
+	if (store_snapshot_update(f->store, ret, !request->sync, err) == 0)
+		return 0;
+	if (drop(f, ret->id, &second) < 0)
+		log_warning("a snapshot is left for the next sweep", FAILURE(&second));
+	return -1;
+}
+
+static int check_request(const struct fleet *f, const char *name, struct error *err)
+{
+	if (provider_require(f->provider, PROVIDER_CAN_SNAPSHOT, err) < 0)
+		return -1;
+	return name ? sandbox_name_check(name, err) : 0;
+}
+
+int fleet_snapshot(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                   const struct fleet_snapshot *request, struct snapshot_record *ret,
+                   struct error *err)
+{
+	AUTO(act_end) struct act act = {0};
+
+	if (check_request(fleet, request->name, err) < 0 ||
+	    find_and_act(fleet, a, ref, &act, err) < 0 || check_state(&act.record, err) < 0)
+		return -1;
+	return take(&act, request, ret, err);
+}
+
+/* ---- finding and removing ---- */
+
+int fleet_snapshot_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                        struct snapshot_record *ret, struct error *err)
+{
+	return store_snapshot_find(fleet->store, a, ref->project_id, ref->id_or_name, ret, err);
+}
+
+static int check_provider(const struct fleet *f, const struct snapshot_record *r, struct error *err)
+{
+	if (strcmp(r->provider, f->ops->name) != 0)
+		return FAIL(err, ERROR_UNAVAILABLE,
+		            "snapshot '%s' was taken by provider '%s', not '%s'", r->name,
+		            r->provider, f->ops->name);
+	if (strcmp(r->node, f->node) == 0)
+		return 0;
+	(void)FAIL(err, ERROR_CONFLICT, "snapshot '%s' is on node '%s', this is node '%s'", r->name,
+	           r->node, f->node);
+	error_hint(err, "ask the server of that node: its DATA/node.id says so");
+	return -1;
+}
+
+static int find_ready(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
+                      struct snapshot_record *ret, struct error *err)
+{
+	if (provider_require(f->provider, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
+	    fleet_snapshot_find(f, a, ref, ret, err) < 0 || check_provider(f, ret, err) < 0)
+		return -1;
+	if (ret->state == SNAPSHOT_READY)
+		return 0;
+	return FAIL(err, ERROR_CONFLICT, "snapshot '%s' is %s, not ready", ret->name,
+	            snapshot_state_name(ret->state));
+}
+
+int snapshot_resolve(struct fleet *f, struct arena *a, const struct fleet_create *request,
+                     const char **ret_id, const char **ret_template, struct error *err)
+{
+	const struct fleet_ref ref = {request->project_id, request->snapshot};
+	struct snapshot_record r;
+
+	if (find_ready(f, a, &ref, &r, err) < 0)
+		return -1;
+	if (request->template && strcmp(request->template, r.template_id) != 0 &&
+	    strcmp(request->template, r.template_name) != 0)
+		return FAIL(err, ERROR_INVALID, "snapshot '%s' lies on template '%s', not '%s'",
+		            r.name, r.template_name, request->template);
+	*ret_id = r.id;
+	*ret_template = r.template_id;
+	return 0;
+}
+
+int fleet_snapshot_remove(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                          struct error *err)
+{
+	struct snapshot_record r;
+
+	if (provider_require(fleet->provider, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
+	    fleet_snapshot_find(fleet, a, ref, &r, err) < 0 || check_provider(fleet, &r, err) < 0)
+		return -1;
+	if (r.state == SNAPSHOT_MAKING)
+		return FAIL(err, ERROR_CONFLICT, "snapshot '%s' is being taken", r.name);
+	r.state = SNAPSHOT_REMOVING;
+	if (store_snapshot_update(fleet->store, &r, true, err) < 0)
+		return -1;
+	fault_point("api", "snapshot-removing");
+	return drop(fleet, r.id, err);
+}
+
+/* ---- rollback ---- */
+
+static int restore_stopped(struct act *a, const struct snapshot_record *r, struct error *err)
+{
+	struct fleet *f = a->fleet;
+
+	if (f->ops->snapshots->restore(f->provider, a->record.id, r->id,
+	                               deadline_in(CALL_TIMEOUT_MS), err) < 0)
+		return FAIL_CONTEXT(err, "restore '%s'", a->record.name);
+	fault_point("api", "snapshot-restored");
+	return store_snapshot_set_base(f->store, a->record.id, r->id, err);
+}
+
+static int restore(struct act *a, const struct snapshot_record *r, struct error *err)
+{
+	bool was_started = a->record.actual != SANDBOX_STOPPED;
+	struct error second = {0};
+	int status;
+
+	if (check_state(&a->record, err) < 0 ||
+	    (was_started && act_stop(a, SANDBOX_REASON_USER, err) < 0))
+		return -1;
+	status = restore_stopped(a, r, err);
+	/* With the files that it has: those of before, when they could not be restored. */
+	if (was_started && act_start(a, clock_monotonic_ns(), status < 0 ? &second : err) < 0)
+		return -1;
+	return status;
+}
+
+int fleet_snapshot_restore(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                           struct sandbox_record *ret, struct error *err)
+{
+	AUTO(act_end) struct act act = {0};
+	struct snapshot_record r;
+
+	if (find_ready(fleet, a, ref, &r, err) < 0)
+		return -1;
+	if (act_begin(fleet, a, r.sandbox_id, deadline_in(CALL_TIMEOUT_MS), &act, err) < 0) {
+		if (err->code == ERROR_NOT_FOUND)
+			error_hint(err, "its sandbox is deleted: create one with \"snapshot\"");
+		return -1;
+	}
+	if (provider_check(fleet, &act.record, err) < 0 || restore(&act, &r, err) < 0)
+		return -1;
+	*ret = act.record;
+	return 0;
+}
+
+/* ---- forks ---- */
+
+/* {"KEY":"value"} that we wrote ourselves. */
+static int load_map(struct arena *a, const char *text, struct json_map *ret, struct error *err)
+{
+	const struct json_value *value;
+
+	if (json_load(a, span_of(text), &value, err) < 0)
+		return -1;
+	*ret = (struct json_map){.pairs = ARENA_ARRAY(a, struct json_pair, json_count(value) + 1),
+	                         .present = true};
+	for (size_t i = 0; i < json_count(value); i++) {
+		const struct json_value *member = json_member_at(value, i, &ret->pairs[i].key);
+
+		ret->pairs[i].value = json_text(member, "");
+		ret->count++;
+	}
+	return 0;
+}
+
+static int like(struct arena *a, const struct sandbox_record *r, struct fleet_create *ret,
+                struct error *err)
+{
+	*ret = (struct fleet_create){
+	        .project_id = r->project_id,
+	        .template = r->template_id,
+	        .region = r->region,
+	        .resources = r->resources,
+	        .internet = r->network == SANDBOX_NETWORK_INTERNET,
+	        .persistent = r->persistent,
+	        .idle_reap_ms = r->idle_reap_ms,
+	        .lifetime_max_ms = r->lifetime_max_ms,
+	        .wait = true,
+	};
+	if (load_map(a, r->labels_json, &ret->labels, err) < 0)
+		return -1;
+	return load_map(a, r->env_json, &ret->env, err);
+}
+
+static int make_forks(struct fleet *f, struct arena *a, const struct fleet_fork *request,
+                      struct fleet_create *create, struct fleet_forked *ret, struct error *err)
+{
+	for (; ret->count < request->count; ret->count++) {
+		if (request->name)
+			create->name = request->count == 1 ? request->name
+			                                   : arena_format(a, "%s-%u", request->name,
+			                                                  ret->count + 1);
+		if (fleet_create(f, a, create, &ret->sandboxes[ret->count], err) < 0)
+			return FAIL_CONTEXT(err, "fork %u of %u", ret->count + 1, request->count);
+	}
+	return 0;
+}
+
+static void take_back(struct fleet *f, struct arena *a, const struct fleet_forked *forked)
+{
+	struct error err = {0};
+
+	for (unsigned i = 0; i < forked->count; i++) {
+		const struct fleet_ref ref = {NULL, forked->sandboxes[i].id};
+
+		if (fleet_delete(f, a, &ref, SANDBOX_REASON_ERROR, &err) < 0)
+			log_warning("a fork is left", TEXT("sandbox", ref.id_or_name),
+			            FAILURE(&err));
+	}
+	if (drop(f, forked->snapshot.id, &err) < 0)
+		log_warning("a fork's snapshot is left", FAILURE(&err));
+}
+
+/* The row is read and the snapshot taken in one act; the forks need nothing of the sandbox. */
+static int take_for_fork(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
+                         struct fleet_create *create, struct snapshot_record *ret,
+                         struct error *err)
+{
+	AUTO(act_end) struct act act = {0};
+
+	if (find_and_act(f, a, ref, &act, err) < 0 || check_state(&act.record, err) < 0 ||
+	    like(a, &act.record, create, err) < 0)
+		return -1;
+	return take(&act, &(struct fleet_snapshot){.sync = false}, ret, err);
+}
+
+int fleet_fork(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+               const struct fleet_fork *request, struct fleet_forked *ret, struct error *err)
+{
+	struct fleet_create create;
+
+	if (check_request(fleet, request->name, err) < 0)
+		return -1;
+	if (request->count < 1 || request->count > FLEET_FORK_MAX)
+		return FAIL(err, ERROR_INVALID, "count %u is not in 1..%d", request->count,
+		            FLEET_FORK_MAX);
+	*ret = (struct fleet_forked){.sandboxes =
+	                                     ARENA_ARRAY(a, struct sandbox_record, request->count)};
+	if (take_for_fork(fleet, a, ref, &create, &ret->snapshot, err) < 0)
+		return -1;
+	create.snapshot = ret->snapshot.id;
+	create.key_id = request->key_id;
+	if (make_forks(fleet, a, request, &create, ret, err) == 0)
+		return 0;
+	take_back(fleet, a, ret);
+	return -1;
+}
+
+/* ---- what nobody finished ---- */
+
+static bool is_unfinished(const struct snapshot_record *r, bool at_boot)
+{
+	return (r->state == SNAPSHOT_MAKING || r->state == SNAPSHOT_REMOVING) &&
+	       (at_boot || clock_unix_ms() - r->created_at > UNFINISHED_MS);
+}
+
+static void sweep_row(struct fleet *f, struct snapshot_record *r, const struct map *present,
+                      bool at_boot)
+{
+	struct error err = {0};
+	int status = 0;
+
+	if (strcmp(r->provider, f->ops->name) != 0)
+		return;
+	if (is_unfinished(r, at_boot)) {
+		status = drop(f, r->id, &err);
+	} else if (r->state == SNAPSHOT_READY && !map_find(present, r->id)) {
+		log_error("a snapshot's files are gone", TEXT("snapshot", r->id));
+		r->state = SNAPSHOT_LOST;
+		status = store_snapshot_update(f->store, r, false, &err);
+	}
+	if (status < 0)
+		log_warning("a snapshot is not settled", TEXT("snapshot", r->id), FAILURE(&err));
+}
+
+static int sweep_rows(struct fleet *f, const struct map *present, bool at_boot, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct snapshot_filter filter = {.limit = PAGE_SIZE, .node = f->node};
+	struct snapshot_list list;
+
+	do {
+		if (store_snapshot_list(f->store, &arena, &filter, &list, err) < 0)
+			return -1;
+		for (size_t i = 0; i < list.count; i++)
+			sweep_row(f, &list.items[i], present, at_boot);
+		filter.page = list.next_page;
+	} while (filter.page);
+	return 0;
+}
+
+/* Its row was written before it was made, so one without a row is nobody's. */
+static void sweep_orphan(struct fleet *f, const char *id)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct snapshot_record r;
+	struct error err = {0};
+
+	if (store_snapshot_find(f->store, &arena, NULL, id, &r, &err) == 0 ||
+	    err.code != ERROR_NOT_FOUND)
+		return;
+	error_clear(&err);
+	log_info("orphan snapshot removed", TEXT("snapshot", id));
+	if (f->ops->snapshots->remove(f->provider, id, deadline_in(CALL_TIMEOUT_MS), &err) < 0)
+		log_warning("an orphan snapshot is left", TEXT("snapshot", id), FAILURE(&err));
+}
+
+/* The provider is asked before the rows are read: one that is finished meanwhile is not missed. */
+int snapshots_sweep(struct fleet *f, bool at_boot, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(map_done) struct map present = {0};
+	struct provider_list list;
+
+	if (!(f->ops->abilities & PROVIDER_CAN_SNAPSHOT))
+		return 0;
+	if (f->ops->snapshots->list(f->provider, &arena, &list, err) < 0)
+		return FAIL_CONTEXT(err, "list the snapshots of provider '%s'", f->ops->name);
+	for (size_t i = 0; i < list.count; i++) {
+		map_put(&present, list.entries[i].id, f);
+		sweep_orphan(f, list.entries[i].id);
+	}
+	return sweep_rows(f, &present, at_boot, err);
+}

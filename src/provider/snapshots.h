@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* provider/snapshots.h — what a provider with PROVIDER_CAN_SNAPSHOT does. Part of the contract: the
+ * rules of provider.h hold. */
+#pragma once
+
+#include "provider/provider.h"
+
+struct provider_snapshot {
+	const char *sandbox, *snapshot; /* the id of the new one is the caller's choice */
+	bool sync;                      /* return when it has come to the disk */
+};
+struct provider_snapshot_made {
+	int64_t frozen_us; /* how long its processes stood still; 0: it had none */
+	unsigned depth;    /* layers on top of the template */
+	char method[16];   /* "rename", "switch" or "copy" */
+	char because[256]; /* of a copy: what was in the way of something quicker */
+};
+
+/* A sandbox is made of a snapshot by sandbox_spec.snapshot. */
+struct snapshot_ops {
+	/* Of a sandbox that runs, and goes on, or is stopped. */
+	int (*take)(struct provider *p, const struct provider_snapshot *request, int64_t deadline,
+	            struct provider_snapshot_made *ret, struct error *err);
+	/* The files of a stopped sandbox become those of the snapshot. */
+	int (*restore)(struct provider *p, const char *sandbox, const char *snapshot,
+	               int64_t deadline, struct error *err);
+	/* Fine when there is none. What still lies on it goes on. */
+	int (*remove)(struct provider *p, const char *snapshot, int64_t deadline,
+	              struct error *err);
+	/* All there are; `running` means nothing. */
+	int (*list)(struct provider *p, struct arena *a, struct provider_list *ret,
+	            struct error *err);
+};

@@ -1,0 +1,56 @@
+-- fragment: snapshot
+id, project_id, name, sandbox_id, sandbox_name, parent_id, template_id, template_name, provider,
+node, state, method, because, depth, frozen_us, created_at
+
+-- name: snapshot_insert
+-- takes: snapshot_record
+INSERT INTO snapshots ({snapshot})
+VALUES (:id, :project_id, :name, :sandbox_id, :sandbox_name, :parent_id, :template_id,
+	:template_name, :provider, :node, :state, :method, :because, :depth, :frozen_us, :created_at)
+ON CONFLICT DO NOTHING;
+
+-- name: snapshot_count
+-- takes: lookup
+-- gives: tally
+SELECT count(*) AS count FROM snapshots WHERE project_id = :project_id;
+
+-- By name or id.
+-- name: snapshot_find
+-- takes: lookup
+-- gives: snapshot_record
+SELECT {snapshot} FROM snapshots
+WHERE (id = :id OR name = :id) AND (:project_id IS NULL OR project_id = :project_id)
+ORDER BY CASE WHEN id = :id THEN 0 ELSE 1 END
+LIMIT 1;
+
+-- name: snapshot_list
+-- takes: snapshot_page
+-- gives: snapshot_record
+SELECT {snapshot} FROM snapshots
+WHERE (:project_id IS NULL OR project_id = :project_id)
+	AND (:sandbox_id IS NULL OR sandbox_id = :sandbox_id)
+	AND (:node IS NULL OR node = :node)
+	AND (created_at, id) < (:page_at, :page_id)
+ORDER BY created_at DESC, id DESC
+LIMIT :limit;
+
+-- Whatever it is not already.
+-- name: snapshot_update
+-- takes: snapshot_record
+UPDATE snapshots
+SET state = :state, method = :method, because = :because, depth = :depth, frozen_us = :frozen_us
+WHERE id = :id;
+
+-- name: snapshot_remove
+-- takes: lookup
+DELETE FROM snapshots WHERE id = :id;
+
+-- name: snapshot_base_set
+-- takes: snapshot_base
+INSERT INTO snapshot_bases (sandbox_id, snapshot_id) VALUES (:sandbox_id, :snapshot_id)
+ON CONFLICT (sandbox_id) DO UPDATE SET snapshot_id = excluded.snapshot_id;
+
+-- name: snapshot_base_find
+-- takes: lookup
+-- gives: snapshot_base
+SELECT sandbox_id, snapshot_id FROM snapshot_bases WHERE sandbox_id = :id;

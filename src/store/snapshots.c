@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/snapshots.h"
+
+#include <inttypes.h>
+
+#include "base/id.h"
+#include "store/driver.h"
+
+#define LIST_MAX 1000
+
+const char *snapshot_state_name(enum snapshot_state state)
+{
+	static const char *const names[] = {
+	        [SNAPSHOT_MAKING] = "making",
+	        [SNAPSHOT_READY] = "ready",
+	        [SNAPSHOT_REMOVING] = "removing",
+	        [SNAPSHOT_LOST] = "lost",
+	};
+
+	return (unsigned)state < COUNT_OF(names) ? names[state] : "unknown";
+}
+
+struct insertion {
+	const struct snapshot_record *record;
+	unsigned project_max;
+};
+
+static int run_insertion(struct connection *c, void *context, struct error *err)
+{
+	const struct insertion *insertion = context;
+	const struct snapshot_record *r = insertion->record;
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct tally)};
+	struct tally held = {0};
+	int count = query_run(c, QUERY_SNAPSHOT_INSERT, r, NULL, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "a snapshot named '%s' exists already", r->name);
+	if (count < 0 ||
+	    query_find(c, QUERY_SNAPSHOT_COUNT, &(struct lookup){.project_id = r->project_id},
+	               &rows, &held, err) < 0)
+		return -1;
+	if (held.count <= insertion->project_max)
+		return 0;
+	(void)FAIL(err, ERROR_LIMIT, "the project has %u snapshots already",
+	           insertion->project_max);
+	error_hint(err, "remove one");
+	return -1;
+}
+
+int store_snapshot_insert(struct store *s, const struct snapshot_record *r, unsigned project_max,
+                          struct error *err)
+{
+	struct insertion insertion = {r, project_max};
+
+	/* Should the machine go down before it comes to the disk, the snapshot is nobody's, and
+	 * swept. */
+	return store_change(
+	        s,
+	        &(struct transaction){.run = run_insertion, .context = &insertion, .is_lazy = true},
+	        err);
+}
+
+int store_snapshot_find(struct store *s, struct arena *a, const char *project_id,
+                        const char *id_or_name, struct snapshot_record *ret, struct error *err)
+{
+	const struct lookup lookup = {.project_id = project_id, .id = id_or_name};
+	struct rows rows = {.arena = a, .size = sizeof(*ret)};
+	int count = store_read_query(s, QUERY_SNAPSHOT_FIND, &lookup, &rows, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no snapshot '%s'", id_or_name);
+	if (count < 0)
+		return -1;
+	*ret = *(struct snapshot_record *)rows.items;
+	return 0;
+}
+
+/* As of sandboxes: "CREATED_AT-ID". */
+static int page_parse(const char *text, struct snapshot_page *page, struct error *err)
+{
+	struct span rest = span_of(text), time;
+
+	page->page_at = INT64_MAX;
+	page->page_id = "";
+	if (!text)
+		return 0;
+	if (!span_split(&rest, '-', &time) || !id_is_valid(rest.data) ||
+	    span_parse_whole(time, 0, INT64_MAX, &page->page_at, err) < 0)
+		return FAIL(err, ERROR_INVALID, "page '%.60s' is not one that a list has answered",
+		            text);
+	page->page_id = rest.data;
+	return 0;
+}
+
+int store_snapshot_list(struct store *s, struct arena *a, const struct snapshot_filter *filter,
+                        struct snapshot_list *ret, struct error *err)
+{
+	unsigned limit = filter->limit < 1          ? 1
+	                 : filter->limit > LIST_MAX ? LIST_MAX
+	                                            : filter->limit;
+	struct rows rows = {.arena = a, .size = sizeof(struct snapshot_record)};
+	struct snapshot_page page = {
+	        .project_id = filter->project_id,
+	        .sandbox_id = filter->sandbox_id,
+	        .node = filter->node,
+	        .limit = (int64_t)limit + 1, /* one more tells whether there is more */
+	};
+
+	if (page_parse(filter->page, &page, err) < 0 ||
+	    store_read_query(s, QUERY_SNAPSHOT_LIST, &page, &rows, err) < 0)
+		return -1;
+	*ret = (struct snapshot_list){.items = rows.items, .count = rows.count};
+	if (ret->count > limit) {
+		const struct snapshot_record *last = &ret->items[limit - 1];
+
+		ret->count = limit;
+		ret->next_page = arena_format(a, "%" PRId64 "-%s", last->created_at, last->id);
+	}
+	return 0;
+}
+
+static int run_update(struct connection *c, void *context, struct error *err)
+{
+	const struct snapshot_record *r = context;
+	const struct snapshot_base base = {r->sandbox_id, r->id};
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct sandbox_seen)};
+	struct sandbox_seen seen;
+	int count = query_run(c, QUERY_SNAPSHOT_UPDATE, r, NULL, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no snapshot '%s'", r->id);
+	if (count < 0 || r->state != SNAPSHOT_READY)
+		return count < 0 ? -1 : 0;
+	count = query_find(c, QUERY_SANDBOX_STATE, &(struct lookup){.id = r->sandbox_id}, &rows,
+	                   &seen, err);
+	if (count > 0)
+		count = query_run(c, QUERY_SNAPSHOT_BASE_SET, &base, NULL, err);
+	return count < 0 ? -1 : 0;
+}
+
+int store_snapshot_update(struct store *s, const struct snapshot_record *r, bool is_lazy,
+                          struct error *err)
+{
+	struct snapshot_record copy = *r;
+
+	return store_change(
+	        s, &(struct transaction){.run = run_update, .context = &copy, .is_lazy = is_lazy},
+	        err);
+}
+
+int store_snapshot_remove(struct store *s, const char *id, struct error *err)
+{
+	const struct lookup lookup = {.id = id};
+
+	return store_change_query(s, QUERY_SNAPSHOT_REMOVE, &lookup, err) < 0 ? -1 : 0;
+}
+
+int store_snapshot_base(struct store *s, struct arena *a, const char *sandbox_id, const char **ret,
+                        struct error *err)
+{
+	const struct lookup lookup = {.id = sandbox_id};
+	struct rows rows = {.arena = a, .size = sizeof(struct snapshot_base)};
+	int count = store_read_query(s, QUERY_SNAPSHOT_BASE_FIND, &lookup, &rows, err);
+
+	if (count < 0)
+		return -1;
+	*ret = count > 0 ? ((struct snapshot_base *)rows.items)->snapshot_id : "";
+	return 0;
+}
+
+static int run_set_base(struct connection *c, void *context, struct error *err)
+{
+	return query_run(c, QUERY_SNAPSHOT_BASE_SET, context, NULL, err) < 0 ? -1 : 0;
+}
+
+int store_snapshot_set_base(struct store *s, const char *sandbox_id, const char *snapshot_id,
+                            struct error *err)
+{
+	struct snapshot_base base = {sandbox_id, snapshot_id};
+
+	/* It only tells where files came from; the files themselves are in order without it. */
+	return store_change(
+	        s, &(struct transaction){.run = run_set_base, .context = &base, .is_lazy = true},
+	        err);
+}

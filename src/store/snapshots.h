@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/snapshots.h — which snapshots there are, and what came from what. Part of the store: the
+ * rules of store.h hold. */
+#pragma once
+
+#include "store/store.h"
+
+/* A row in MAKING or REMOVING whose maker is gone is finished by recovery. LOST: its files are gone
+ * without our doing. */
+enum snapshot_state { SNAPSHOT_MAKING, SNAPSHOT_READY, SNAPSHOT_REMOVING, SNAPSHOT_LOST };
+const char *snapshot_state_name(enum snapshot_state state);
+
+struct snapshot_record {
+	const char *id, *project_id;
+	const char *name; /* unique in the project */
+	const char *sandbox_id, *sandbox_name;
+	const char *parent_id; /* what the sandbox lay on when it was taken; "" = its template */
+	const char *template_id, *template_name, *provider;
+	const char *node; /* the server that has it, as of sandboxes */
+	enum snapshot_state state;
+	const char *method, *because; /* see docs/snapshots.md */
+	int64_t depth, frozen_us, created_at;
+};
+struct snapshot_list {
+	struct snapshot_record *items;
+	size_t count;
+	const char *next_page; /* NULL at the end */
+};
+
+/* ERROR_CONFLICT when the name is taken, ERROR_LIMIT when the project has project_max already. */
+MUST_CHECK int store_snapshot_insert(struct store *s, const struct snapshot_record *r,
+                                     unsigned project_max, struct error *err);
+/* By id or name. project_id NULL = any (by id). */
+MUST_CHECK int store_snapshot_find(struct store *s, struct arena *a, const char *project_id,
+                                   const char *id_or_name, struct snapshot_record *ret,
+                                   struct error *err);
+struct snapshot_filter {
+	const char *project_id, *sandbox_id, *node; /* NULL = all */
+	const char *page;                           /* next_page of the page before, or NULL */
+	unsigned limit;                             /* 1..1000 */
+};
+/* Newest first. */
+MUST_CHECK int store_snapshot_list(struct store *s, struct arena *a,
+                                   const struct snapshot_filter *filter, struct snapshot_list *ret,
+                                   struct error *err);
+/* State, method, because, depth and frozen_us; when it is READY its sandbox, if that is there, lies
+ * on it from now on. Lazy: as of moves. */
+MUST_CHECK int store_snapshot_update(struct store *s, const struct snapshot_record *r, bool is_lazy,
+                                     struct error *err);
+/* Fine when there is none. */
+MUST_CHECK int store_snapshot_remove(struct store *s, const char *id, struct error *err);
+
+/* The snapshot that a sandbox lies on. "" = none. */
+MUST_CHECK int store_snapshot_base(struct store *s, struct arena *a, const char *sandbox_id,
+                                   const char **ret, struct error *err);
+MUST_CHECK int store_snapshot_set_base(struct store *s, const char *sandbox_id,
+                                       const char *snapshot_id, struct error *err);
+
+/* ---- for the store itself ---- */
+
+struct snapshot_base {
+	const char *sandbox_id, *snapshot_id;
+};
+struct snapshot_page {
+	const char *project_id, *sandbox_id, *node;
+	int64_t page_at;
+	const char *page_id;
+	int64_t limit;
+};

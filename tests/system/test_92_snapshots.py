@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots, forks and rollback: of stopped and of started sandboxes, their order, their limits, their end."""
+
+import os
+import threading
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+PATH = "/api/sandbox/instances"
+SNAPSHOTS = "/api/sandbox/snapshots"
+MAKE = """
+set -e
+printf mine > mine; chmod 640 mine
+sudo -n true 2>/dev/null || true
+mkdir -p deep/er; printf x > deep/er/file; ln -s ../mine deep/link; ln mine twin
+"""
+
+
+def snapshot(api, sandbox, **body):
+    return api.post(f"{PATH}/{sandbox}/snapshot", body)
+
+
+def fork(api, sandbox, **body):
+    return api.post(f"{PATH}/{sandbox}/fork", body)
+
+
+def out(api, sandbox, command, **options):
+    answer = api.exec(sandbox, command, **options)
+    assert answer["ok"], answer
+    return answer["stdout"].strip()
+
+
+@pytest.fixture
+def made(api):
+    """Ids of sandboxes and snapshots that a test makes: they go again."""
+    class Made:
+        sandboxes, snapshots = [], []
+
+        def create(self, **options):
+            options.setdefault("internet", False)
+            self.sandboxes.append(api.create(**options)["id"])
+            return self.sandboxes[-1]
+
+        def snapshot(self, sandbox, **body):
+            taken = snapshot(api, sandbox, **body)
+            self.snapshots.append(taken["id"])
+            return taken
+
+        def fork(self, sandbox, **body):
+            forked = fork(api, sandbox, **body)
+            self.sandboxes += [item["id"] for item in forked["items"]]
+            self.snapshots.append(forked["snapshot"]["id"])
+            return forked
+
+    made = Made()
+    made.sandboxes, made.snapshots = [], []
+    yield made
+    for sandbox in made.sandboxes:
+        try:
+            api.remove(sandbox)
+        except atoll.ApiError as gone:
+            assert gone.status == 404
+    for name in made.snapshots:
+        try:
+            api.delete(f"{SNAPSHOTS}/{name}")
+        except atoll.ApiError as gone:
+            assert gone.status == 404
+
+
+def layers(server):
+    return set(os.listdir(server.data / "snapshots"))
+
+
+def test_a_stopped_sandbox_is_snapshotted_by_a_rename(api, made):
+    box = made.create()
+    out(api, box, MAKE)
+    api.post(f"{PATH}/{box}/stop")
+    taken = made.snapshot(box, name="rest")
+    assert (taken["method"], taken["frozen_ms"], taken["state"]) == ("rename", 0, "ready")
+    assert taken["sandbox"] == box and taken["parent"] is None and taken["depth"] == 1
+    api.post(f"{PATH}/{box}/start")
+    assert out(api, box, "cat mine deep/er/file twin") == "minexmine"
+
+
+def test_a_started_sandbox_goes_on_with_another_root(api, made):
+    box = made.create()
+    out(api, box, MAKE)
+    out(api, box, "echo kept > /tmp/kept; echo kept > /run/kept || true; rm /etc/profile", user="root")
+    taken = made.snapshot(box)
+    assert taken["method"] == "switch" and taken["because"] is None
+    assert 0 < taken["frozen_ms"] < 2000
+    # what is mounted has come along, and memory keeps what it has
+    assert out(api, box, "cat /tmp/kept; cat /etc/hostname > /dev/null; echo > /dev/null; ls /proc/1/comm") \
+        == "kept\n/proc/1/comm"
+    # the files are there, and can be changed, replaced and deleted
+    assert out(api, box, "cat mine; echo more >> mine; cat mine; rm twin; mkdir twin; ls -A twin") \
+        == "minemine" + "more"
+    assert not api.exec(box, "test -e /etc/profile")["ok"]
+    api.write(box, "by-api", b"bytes")
+    assert api.read(box, "by-api") == b"bytes"
+    assert out(api, box, "wc -c < by-api") == "5"
+
+
+def test_snapshots_of_a_started_sandbox_do_not_change_after_they_were_taken(api, made):
+    box = made.create()
+    for number in range(4):
+        out(api, box, f"echo {number} > number; echo {number} > only-{number}; rm -f only-{number - 1}")
+        made.snapshot(box, name=f"number-{number}", sync=False)
+    out(api, box, "echo last > number; rm -f only-*")
+    for number in range(4):
+        child = made.create(snapshot=f"number-{number}")
+        assert out(api, child, "cat number; ls only-*") == f"{number}\nonly-{number}"
+
+
+def test_who_works_in_a_folder_of_the_old_root_has_its_files_copied(api, made):
+    box = made.create()
+    out(api, box, MAKE)
+    process = api.exec(box, "while :; do echo $((i += 1)) > counter; sleep 0.01; done", background=True)["process"]
+    atoll.wait_for(lambda: api.exec(box, "cat counter")["ok"], 10, "a counter")
+    taken = made.snapshot(box)
+    assert taken["method"] == "copy" and "process" in taken["because"], taken
+    # it goes on, and still writes where everybody sees it
+    before = int(out(api, box, "cat counter"))
+    atoll.wait_for(lambda: int(api.exec(box, "cat counter")["stdout"] or 0) > before, 10, "a process that goes on")
+    child = made.create(snapshot=taken["id"])
+    copied = int(out(api, child, "cat counter"))
+    assert copied <= before
+    assert out(api, child, "cat mine deep/er/file deep/link twin; stat -c '%h %a %U' mine") == "minexminemine2 640 user"
+    assert process > 0
+
+
+def test_an_open_file_is_never_cut_off_by_a_switch(api, made):
+    box = made.create()
+    opened = api.exec(box, "cd /; exec 7>>/home/user/project/log; while sleep 0.01; do echo line >&7; done",
+                      background=True)
+    atoll.wait_for(lambda: api.exec(box, "test -s log")["ok"], 10, "a log")
+    taken = made.snapshot(box)
+    assert taken["method"] == "copy"
+    size = int(out(api, box, "stat -c %s log"))
+    atoll.wait_for(lambda: int(out(api, box, "stat -c %s log")) > size, 10, "a log that grows")
+    assert opened["process"] > 0
+
+
+def test_a_fork_has_everything_and_both_go_their_way(api, made):
+    box = made.create(env={"COLOUR": "blue"}, labels={"of": "fork"})
+    out(api, box, MAKE)
+    out(api, box, "install -m 4755 /bin/true /opt/tool && mkdir -m 700 /srv/root", user="root")
+    forked = made.fork(box, count=3, name="twig")
+    assert [item["name"] for item in forked["items"]] == ["twig-1", "twig-2", "twig-3"]
+    assert all(item["state"] == "started" and item["labels"] == {"of": "fork"} for item in forked["items"])
+    ids = [item["id"] for item in forked["items"]]
+    for number, child in enumerate(ids):
+        # owners by number are the same in another range of ids
+        assert out(api, child, "stat -c '%u %g %a' mine /opt/tool /srv/root; echo $COLOUR") \
+            == "1000 1000 640\n0 0 4755\n0 0 700\nblue"
+        assert not api.exec(child, "ls /srv/root")["ok"]
+        out(api, child, f"echo {number} > number; rm -r deep")
+    assert out(api, box, "cat deep/er/file; test -e number || echo none") == "xnone"
+    assert [out(api, child, "cat number") for child in ids] == ["0", "1", "2"]
+
+
+def test_rollback_gives_the_files_back_and_starts_it_again(api, made):
+    box = made.create()
+    out(api, box, MAKE)
+    taken = made.snapshot(box)
+    out(api, box, "rm -r deep mine; echo new > new")
+    assert api.post(f"{SNAPSHOTS}/{taken['id']}/restore")["state"] == "started"
+    assert out(api, box, "cat mine deep/er/file; test -e new || echo none") == "minexnone"
+    api.post(f"{PATH}/{box}/stop")
+    assert api.post(f"{SNAPSHOTS}/{taken['id']}/restore")["state"] == "stopped"
+    # the snapshot can be gone back to again and again
+    later = made.snapshot(box)
+    assert later["parent"] == taken["id"]
+
+
+def test_lineage_is_kept_and_shown(api, made):
+    box = made.create()
+    first = made.snapshot(box, name="first", sync=False)
+    second = made.snapshot(box, name="second", sync=False)
+    assert (first["parent"], second["parent"], second["depth"]) == (None, first["id"], 2)
+    child = made.create(snapshot="first")
+    assert made.snapshot(child, sync=False)["parent"] == first["id"]
+    api.post(f"{SNAPSHOTS}/first/restore")
+    assert made.snapshot(box, sync=False)["parent"] == first["id"]
+    listed = api.get(f"{SNAPSHOTS}?sandbox={box}")["items"]
+    assert [item["name"] for item in listed][-2:] == ["second", "first"]
+    page = api.get(f"{SNAPSHOTS}?sandbox={box}&limit=2")
+    rest = api.get(f"{SNAPSHOTS}?sandbox={box}&limit=2&page={page['next_page']}")
+    assert [item["id"] for item in page["items"] + rest["items"]] == [item["id"] for item in listed]
+    assert api.get(f"{SNAPSHOTS}/second")["id"] == second["id"]
+
+
+def test_a_layer_lives_as_long_as_anything_lies_on_it(api, server, made):
+    box = made.create()
+    out(api, box, "echo one > one")
+    first = made.snapshot(box, sync=False)["id"]
+    out(api, box, "echo two > two")
+    second = made.snapshot(box, sync=False)["id"]
+    child = made.create(snapshot=second)
+    api.delete(f"{SNAPSHOTS}/{first}")
+    api.delete(f"{SNAPSHOTS}/{second}")
+    with pytest.raises(atoll.ApiError) as gone:
+        api.get(f"{SNAPSHOTS}/{first}")
+    assert gone.value.status == 404
+    assert {first, second} <= layers(server)
+    api.remove(box)
+    assert {first, second} <= layers(server)
+    api.post(f"{PATH}/{child}/stop")
+    api.post(f"{PATH}/{child}/start")
+    assert out(api, child, "cat one two") == "one\ntwo"
+    api.remove(child)
+    atoll.wait_for(lambda: not {first, second} & layers(server), 10, "layers that go with their last user")
+
+
+def test_chains_are_bounded_and_say_so(api, made):
+    box = made.create()
+    for _ in range(32):
+        made.snapshot(box, sync=False)
+    out(api, box, "echo deep > deep; cat deep; ls / > /dev/null")
+    with pytest.raises(atoll.ApiError) as refused:
+        snapshot(api, box)
+    assert (refused.value.status, refused.value.code) == (429, "limit_exceeded")
+    assert "32" in refused.value.message and refused.value.hint
+    api.post(f"{PATH}/{box}/stop")
+    api.post(f"{PATH}/{box}/start")
+    assert out(api, box, "cat deep") == "deep"
+
+
+def test_bad_requests_are_refused(api, made):
+    box = made.create()
+    made.snapshot(box, name="taken", sync=False)
+    cases = [
+        (lambda: snapshot(api, box, name="taken"), 409),
+        (lambda: snapshot(api, box, name="../x"), 400),
+        (lambda: snapshot(api, "nobody"), 404),
+        (lambda: snapshot(api, box, nonsense=1), 400),
+        (lambda: fork(api, box, count=0), 400),
+        (lambda: fork(api, box, count=101), 400),
+        (lambda: api.create(snapshot="nosuch"), 404),
+        (lambda: api.post(f"{SNAPSHOTS}/nosuch/restore"), 404),
+        (lambda: api.delete(f"{SNAPSHOTS}/nosuch"), 404),
+        (lambda: api.get(f"{SNAPSHOTS}?page=7"), 400),
+        (lambda: api.post(PATH, {"snapshot": "taken", "template": "nosuch"}), 400),
+    ]
+    for call, status in cases:
+        with pytest.raises(atoll.ApiError) as refused:
+            call()
+        assert refused.value.status == status, refused.value
+    assert [item["name"] for item in api.get(f"{SNAPSHOTS}?sandbox={box}")["items"]] == ["taken"]
+
+
+def test_a_fork_that_cannot_be_named_leaves_nothing(api, server, made):
+    box = made.create()
+    made.create(name="branch-2")
+    before = layers(server), len(api.get(f"{PATH}?limit=1000")["items"])
+    with pytest.raises(atoll.ApiError) as refused:
+        fork(api, box, count=3, name="branch")
+    assert refused.value.status == 409
+    assert api.get(f"{SNAPSHOTS}?sandbox={box}")["items"] == []
+    assert len(api.get(f"{PATH}?limit=1000")["items"]) == before[1]
+    # the layer is still the sandbox's own
+    assert len(layers(server)) == len(before[0]) + 1
+
+
+def test_snapshots_beside_commands_lose_none_of_them(api, server, made):
+    box = made.create()
+    failures, done = [], threading.Event()
+
+    def work(number):
+        own = server.api()
+        for turn in range(40):
+            answer = own.exec(box, f"echo {turn} > file-{number} && cat file-{number}")
+            if answer["stdout"] != f"{turn}\n":
+                failures.append(answer)
+        own.close()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        if len(made.snapshots) < 25:
+            made.snapshot(box, sync=False)
+    done.set()
+    assert not failures, failures[0]
+    assert out(api, box, "cat file-0 file-1 file-2") == "39\n39\n39"
+
+
+def test_a_restart_of_the_server_knows_them_all(private_server):
+    private_server.start()
+    api = private_server.api()
+    box = api.create(internet=False, persistent=True)["id"]
+    out(api, box, "echo one > one")
+    taken = snapshot(api, box, name="kept")["id"]
+    out(api, box, "echo two > two")
+    (private_server.data / "snapshots" / "strayed").mkdir()
+    private_server.stop()
+    private_server.start()
+    api = private_server.api()
+    assert out(api, box, "cat one two") == "one\ntwo"
+    assert snapshot(api, box)["method"] == "switch"
+    assert api.get(f"{SNAPSHOTS}/kept")["id"] == taken
+    assert "strayed" not in layers(private_server)
+    for row in api.get(SNAPSHOTS)["items"]:
+        api.delete(f"{SNAPSHOTS}/{row['id']}")
+    api.remove(box)
+    atoll.wait_for(lambda: not layers(private_server), 10, "no layer is left")
+
+
+def test_a_snapshot_whose_files_are_gone_is_said_to_be_lost(private_server):
+    private_server.start()
+    api = private_server.api()
+    box = api.create(internet=False)["id"]
+    taken = snapshot(api, box)["id"]
+    api.remove(box)
+    private_server.stop()
+    (private_server.data / "snapshots" / taken / "kept").unlink()
+    private_server.start()
+    api = private_server.api()
+    assert api.get(f"{SNAPSHOTS}/{taken}")["state"] == "lost"
+    with pytest.raises(atoll.ApiError) as refused:
+        api.create(snapshot=taken)
+    assert refused.value.status == 409
+    api.delete(f"{SNAPSHOTS}/{taken}")
+    assert api.get(SNAPSHOTS)["items"] == []
+
+
+def test_what_cannot_be_snapshotted_is_refused_by_name():
+    server = atoll.Server(provider="host").start()
+    try:
+        api = server.api()
+        box = api.create(template="host", internet=True)["id"]
+        for call in (lambda: snapshot(api, box), lambda: fork(api, box)):
+            with pytest.raises(atoll.ApiError) as refused:
+                call()
+            assert "host" in refused.value.message and "snapshot" in refused.value.message
+        api.remove(box)
+    finally:
+        server.remove_all()

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/chains.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+#define A "aaaaaaaaaaaaaaaaaaaa"
+#define B "bbbbbbbbbbbbbbbbbbbb"
+#define C "cccccccccccccccccccc"
+#define BOX "dddddddddddddddddddd"
+#define OTHER "eeeeeeeeeeeeeeeeeeee"
+
+struct data {
+	struct host host;
+	struct chains chains;
+	char path[64];
+};
+
+static void data_make(struct data *d)
+{
+	static const struct {
+		enum host_folder which;
+		const char *name;
+	} rows[] = {{FOLDER_SNAPSHOTS, "snapshots"},
+	            {FOLDER_SANDBOXES, "sandboxes"},
+	            {FOLDER_TRASH, "trash"}};
+
+	memset(d, 0, sizeof(*d));
+	(void)snprintf(d->path, sizeof(d->path), "/tmp/atoll-chains.XXXXXX");
+	assert_non_null(mkdtemp(d->path));
+	for (unsigned i = 0; i < COUNT_OF(rows); i++) {
+		char path[128];
+
+		(void)snprintf(path, sizeof(path), "%s/%s", d->path, rows[i].name);
+		assert_int_equal(mkdir(path, 0700), 0);
+		d->host.folders[rows[i].which] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		assert_true(d->host.folders[rows[i].which] >= 0);
+	}
+	chains_init(&d->chains, &d->host);
+}
+
+static void data_done(struct data *d)
+{
+	struct error err = {0};
+
+	chains_close(&d->chains);
+	(void)close(d->host.folders[FOLDER_SNAPSHOTS]);
+	(void)close(d->host.folders[FOLDER_SANDBOXES]);
+	(void)close(d->host.folders[FOLDER_TRASH]);
+	assert_int_equal(host_remove_tree(AT_FDCWD, d->path, &err), 0);
+}
+
+/* As the broker of before has left them. */
+static void put(struct data *d, enum host_folder which, const char *id, const char *chain)
+{
+	int folder = d->host.folders[which];
+	char path[64];
+
+	assert_int_equal(mkdirat(folder, id, 0700), 0);
+	(void)snprintf(path, sizeof(path), "%s/" CHAIN_LINK, id);
+	if (*chain)
+		assert_int_equal(symlinkat(chain, folder, path), 0);
+}
+
+static void keep(struct data *d, const char *id)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "%s/" KEPT_LINK, id);
+	assert_int_equal(symlinkat("snapshot", d->host.folders[FOLDER_SNAPSHOTS], path), 0);
+}
+
+static bool is_there(const struct data *d, const char *id)
+{
+	return faccessat(d->host.folders[FOLDER_SNAPSHOTS], id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+TEST(a_chain_comes_back_as_it_was_written)
+{
+	struct chain chain = {.count = 2, .ids = {A, B}}, read;
+	struct error err = {0};
+	struct data d;
+
+	data_make(&d);
+	put(&d, FOLDER_SANDBOXES, BOX, "");
+	assert_int_equal(chain_read(d.host.folders[FOLDER_SANDBOXES], BOX "/chain", &read, &err),
+	                 0);
+	assert_int_equal(read.count, 0);
+	assert_int_equal(chain_write(d.host.folders[FOLDER_SANDBOXES], BOX "/chain", &chain, &err),
+	                 0);
+	assert_int_equal(chain_read(d.host.folders[FOLDER_SANDBOXES], BOX "/chain", &read, &err),
+	                 0);
+	assert_int_equal(read.count, 2);
+	assert_string_equal(read.ids[0], A);
+	assert_string_equal(read.ids[1], B);
+	data_done(&d);
+}
+
+TEST(what_is_no_chain_is_refused)
+{
+	static const char *const bad[] = {
+	        "../../etc/passwd/x/y",
+	        A " ../../etc/passwd/x/y",
+	        A "," B,
+	        A "  " B,
+	        "short",
+	        A "x",
+	        "AAAAAAAAAAAAAAAAAAAA",
+	        "1aaaaaaaaaaaaaaaaaaa",
+	};
+	struct error err = {0};
+	struct chain chain;
+
+	for (unsigned i = 0; i < COUNT_OF(bad); i++)
+		assert_int_equal(chain_parse(&chain, bad[i], &err), -1);
+	assert_int_equal(chain_parse(&chain, "", &err), 0);
+	assert_int_equal(chain.count, 0);
+}
+
+TEST(a_chain_has_an_end)
+{
+	struct chain chain = {.count = 0}, longer;
+	struct error err = {0};
+
+	for (unsigned i = 0; i < CHAIN_MAX; i++) {
+		assert_int_equal(chain_put(&longer, A, &chain, &err), 0);
+		chain = longer;
+	}
+	assert_int_equal(chain.count, CHAIN_MAX);
+	assert_int_equal(chain_put(&longer, A, &chain, &err), -1);
+	assert_int_equal(err.code, ERROR_LIMIT);
+}
+
+TEST(a_layer_goes_with_the_last_that_lies_on_it)
+{
+	struct error err = {0};
+	struct chain chain;
+	struct data d;
+
+	data_make(&d);
+	put(&d, FOLDER_SNAPSHOTS, A, "");
+	keep(&d, A);
+	put(&d, FOLDER_SNAPSHOTS, B, A);
+	keep(&d, B);
+	assert_int_equal(chains_add(&d.chains, A, &err), 0);
+	assert_int_equal(chains_add(&d.chains, B, &err), 0);
+	assert_int_equal(chains_find(&d.chains, B, &chain, &err), 0);
+	assert_int_equal(chain.count, 2);
+	chains_set(&d.chains, BOX, &chain);
+	assert_int_equal(chains_remove(&d.chains, A, &err), 0);
+	assert_int_equal(chains_remove(&d.chains, B, &err), 0);
+	assert_int_equal(chains_find(&d.chains, B, &chain, &err), -1);
+	assert_int_equal(err.code, ERROR_NOT_FOUND);
+	assert_true(is_there(&d, A) && is_there(&d, B));
+	/* once more is fine */
+	assert_int_equal(chains_remove(&d.chains, B, &err), 0);
+	chains_set(&d.chains, BOX, NULL);
+	assert_false(is_there(&d, A) || is_there(&d, B));
+	data_done(&d);
+}
+
+TEST(a_snapshot_that_is_not_whole_is_none)
+{
+	struct error err = {0};
+	struct data d;
+
+	data_make(&d);
+	put(&d, FOLDER_SNAPSHOTS, A, "");
+	assert_int_equal(chains_add(&d.chains, A, &err), -1);
+	assert_int_equal(chains_add(&d.chains, B, &err), -1);
+	data_done(&d);
+}
+
+TEST(what_a_dead_broker_left_is_known_and_what_is_nobodys_goes)
+{
+	struct error err = {0};
+	struct data d;
+
+	data_make(&d);
+	put(&d, FOLDER_SNAPSHOTS, A, ""); /* below a sandbox, no snapshot any more */
+	put(&d, FOLDER_SNAPSHOTS, B, A);  /* a snapshot */
+	keep(&d, B);
+	put(&d, FOLDER_SNAPSHOTS, C, B); /* was being made */
+	put(&d, FOLDER_SNAPSHOTS, "strange name", "");
+	put(&d, FOLDER_SANDBOXES, BOX, A);
+	put(&d, FOLDER_SANDBOXES, OTHER, "");
+	assert_int_equal(chains_adopt(&d.chains, &err), 0);
+	assert_true(is_there(&d, A) && is_there(&d, B));
+	assert_false(is_there(&d, C) || is_there(&d, "strange name"));
+	assert_int_equal(chains_of(&d.chains, BOX)->count, 1);
+	assert_null(chains_of(&d.chains, OTHER));
+	data_done(&d);
+}
+
+TEST(while_a_chain_cannot_be_read_nothing_is_thrown_away)
+{
+	struct error err = {0};
+	struct data d;
+
+	data_make(&d);
+	put(&d, FOLDER_SNAPSHOTS, A, "");
+	put(&d, FOLDER_SANDBOXES, BOX, "not a chain");
+	assert_int_equal(chains_adopt(&d.chains, &err), 0);
+	assert_true(is_there(&d, A));
+	data_done(&d);
+}
+
+int main(void)
+{
+	return RUN(CASE(a_chain_comes_back_as_it_was_written), CASE(what_is_no_chain_is_refused),
+	           CASE(a_chain_has_an_end), CASE(a_layer_goes_with_the_last_that_lies_on_it),
+	           CASE(a_snapshot_that_is_not_whole_is_none),
+	           CASE(what_a_dead_broker_left_is_known_and_what_is_nobodys_goes),
+	           CASE(while_a_chain_cannot_be_read_nothing_is_thrown_away));
+}
