@@ -16,6 +16,7 @@ import urllib.parse
 import pytest
 
 import atoll
+import postgres
 
 pytestmark = pytest.mark.needs_root
 BASE = "/v1/leases"
@@ -39,7 +40,7 @@ def living(api, key=None):
     return [row for row in rows if row["state"] in LIVING and "atoll.lease" in row["labels"]]
 
 
-def settle_and_check(server, api, keys):
+def settle_and_check(server, api, keys, owner_of=None):
     """Whatever happened: soon each key has one sandbox at most, and what the rows name is what runs."""
     def sound():
         rows = api.get(f"{BASE}?limit=1000")["items"]
@@ -49,7 +50,8 @@ def settle_and_check(server, api, keys):
     for key in keys:
         lease = acquire(api, key)
         assert [row["id"] for row in living(api, key)] == [lease["sandbox_id"]]
-        assert api.exec(lease["sandbox_id"], "echo alive")["stdout"] == "alive\n"
+        owner = owner_of(lease) if owner_of else api
+        assert owner.exec(lease["sandbox_id"], "echo alive")["stdout"] == "alive\n"
     api.delete(f"{BASE}?prefix=key%3A")
     assert api.get(f"{BASE}?limit=1000")["items"] == []
     atoll.wait_for(lambda: not living(api), 10, "no sandbox without a lease")
@@ -190,7 +192,24 @@ def one_server_on_sqlite():
         server.remove_all()
 
 
-WORLDS = [pytest.param(one_server_on_sqlite, id="one-on-sqlite")]
+@contextlib.contextmanager
+def two_servers_on_postgresql():
+    if not postgres.programs():
+        pytest.skip("Debian's package postgresql is not installed")
+    database, servers = postgres.Postgres(), []
+    try:
+        for number in range(2):
+            servers.append(atoll.Server(flags=["--store", database.dsn, "--cells", "2",
+                                               "--network-subnet", f"10.{237 + number}.0.0/16"]).start())
+        yield servers
+    finally:
+        for server in servers:
+            server.remove_all()
+        database.remove()
+
+
+WORLDS = [pytest.param(one_server_on_sqlite, id="one-on-sqlite"),
+          pytest.param(two_servers_on_postgresql, id="two-on-postgresql")]
 
 
 @pytest.mark.parametrize("world", WORLDS)
@@ -203,6 +222,7 @@ def test_many_clients_on_few_keys_while_processes_die(world):
         assert storm.acquired > 100
         for server in servers:
             server.wait_ready(30)
-        settle_and_check(servers[0], servers[0].api(), storm.keys)
+        nodes = {(server.data / "node.id").read_text().strip(): server.api() for server in servers}
+        settle_and_check(servers[0], servers[0].api(), storm.keys, lambda lease: nodes[lease["node"]])
         for server in servers:
             atoll.Host(server.data).wait_clean()
