@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "cli/body.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "cli/server.h"
 #include "cli/text_out.h"
+
+#define BODY_MAX 65536
 
 static const char *scopes_of(struct arena *a, const struct json_value *key)
 {
@@ -29,9 +32,9 @@ static int key_ls(struct cli *cli)
 		print_json(items);
 		return 0;
 	}
-	table_init(
-	        &table, cli->arena,
-	        (const char *const[]){"ID", "NAME", "KEY", "SCOPES", "LAST USED", "REVOKED", NULL});
+	table_init(&table, cli->arena,
+	           (const char *const[]){"ID", "NAME", "KEY", "SCOPES", "MEMBER", "LAST USED",
+	                                 "EXPIRES", "REVOKED", NULL});
 	for (size_t i = 0; i < json_count(items); i++) {
 		const struct json_value *key = json_at(items, i);
 
@@ -39,47 +42,66 @@ static int key_ls(struct cli *cli)
 		table_add(&table, json_text(json_get(key, "name"), NULL));
 		table_add(&table, json_text(json_get(key, "prefix"), NULL));
 		table_add(&table, scopes_of(cli->arena, key));
+		table_add(&table, json_text(json_get(key, "member"), NULL));
 		table_add(&table, json_text(json_get(key, "last_used_at"), NULL));
+		table_add(&table, json_text(json_get(key, "expires_at"), NULL));
 		table_add(&table, json_text(json_get(key, "revoked_at"), NULL));
 	}
 	table_print(&table, stdout);
 	return 0;
 }
 
-static const char *create_key_body(struct cli *cli, int64_t expires_ms)
+/* The text alone, so that a script can take it. */
+static void print_made(struct cli *cli, const struct json_value *key)
 {
-	AUTO(buf_done) struct buf body = BUF(64 * 1024);
-	const char *const *scopes = arguments_list(cli, "scope");
-
-	buf_addf(&body, "{\"name\":%s", json_quoted(cli->arena, cli->args.words[0]));
-	for (unsigned i = 0; scopes[i]; i++)
-		buf_addf(&body, "%s%s", i == 0 ? ",\"scopes\":[" : ",",
-		         json_quoted(cli->arena, scopes[i]));
-	if (scopes[0])
-		buf_add_byte(&body, ']');
-	if (expires_ms > 0)
-		buf_addf(&body, ",\"expires_in_ms\":%lld", (long long)expires_ms);
-	buf_add_byte(&body, '}');
-	return arena_text(cli->arena, buf_text(&body));
+	if (cli->json) {
+		print_json(key);
+		return;
+	}
+	(void)printf("%s\n", json_text(json_get(key, "key"), ""));
+	(void)fprintf(stderr, "Keep it: it is not shown again.\n");
 }
 
 static int key_create(struct cli *cli)
 {
+	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
 	struct server_call call = {.method = "POST", .path = KEYS};
 	const struct json_value *key;
 	int64_t expires_ms = 0;
 
 	if (arguments_duration(&cli->args, "expires", &expires_ms, cli->err) < 0)
 		return -1;
-	call.body = create_key_body(cli, expires_ms);
+	body_begin(&body);
+	body_add_text(&body, "name", cli->args.words[0]);
+	body_add_texts(&body, "scopes", arguments_list(cli, "scope"));
+	body_add_text(&body, "member", arguments_text(&cli->args, "member", NULL));
+	if (expires_ms > 0)
+		body_add_whole(&body, "expires_in_ms", expires_ms);
+	call.body = body_end(&body);
 	if (cli_connect(cli) < 0 || server_call(cli, &call, &key) < 0)
 		return -1;
-	if (cli->json) {
-		print_json(key);
-		return 0;
-	}
-	(void)printf("%s\n", json_text(json_get(key, "key"), ""));
-	(void)fprintf(stderr, "Keep it: it is not shown again.\n");
+	print_made(cli, key);
+	return 0;
+}
+
+static int key_rotate(struct cli *cli)
+{
+	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
+	struct server_call call = {
+	        .method = "POST",
+	        .path = escaped_path(cli->arena, KEYS "/", cli->args.words[0], "/rotate"),
+	};
+	const struct json_value *key;
+	int64_t grace_ms = 0;
+
+	if (arguments_duration(&cli->args, "grace", &grace_ms, cli->err) < 0)
+		return -1;
+	body_begin(&body);
+	body_add_whole(&body, "grace_ms", grace_ms);
+	call.body = body_end(&body);
+	if (cli_connect(cli) < 0 || server_call(cli, &call, &key) < 0)
+		return -1;
+	print_made(cli, key);
 	return 0;
 }
 
@@ -116,8 +138,18 @@ static const struct command_option create_options[] = {
         {.name = "scope",
          .value = "SCOPE",
          .repeats = true,
-         .about = "sandbox:read, sandbox:write, template:write, key:write or admin"},
+         .about = "sandbox:read, sandbox:write, template:write, key:write, project:write or "
+                  "admin"},
+        {.name = "member",
+         .value = "USER",
+         .about = "whom it belongs to: it never does more than his role allows"},
         {.name = "expires", .value = "DURATION", .about = "such as 30d; else never"},
+        {0},
+};
+static const struct command_option rotate_options[] = {
+        {.name = "grace",
+         .value = "DURATION",
+         .about = "how long the old text is valid still, at most 7d; else no longer"},
         {0},
 };
 
@@ -153,12 +185,21 @@ static const struct command rotate_secrets = {
                 "interrupted has lost nothing. See docs/storage.md.",
         .run = key_rotate_secrets,
 };
-static const struct command *const children[] = {&list, &create, &revoke_key, &rotate_secrets,
+static const struct command rotate = {
+        .name = "rotate",
+        .usage = "[--grace DURATION] ID",
+        .about = "give a key a new text and print it, once",
+        .options = rotate_options,
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .run = key_rotate,
+};
+static const struct command *const children[] = {&list, &create, &rotate, &revoke_key, &rotate_secrets,
                                                  NULL};
 
 const struct command command_key = {
         .name = "key",
         .usage = "COMMAND",
-        .about = "list, make and revoke API keys",
+        .about = "list, make, rotate and revoke API keys",
         .children = children,
 };

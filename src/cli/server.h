@@ -11,6 +11,8 @@
 #define INSTANCES "/api/sandbox/instances"
 #define TEMPLATES "/api/sandbox/templates"
 #define KEYS "/api/sandbox/keys"
+#define PROJECTS "/v1/projects"
+#define SETTINGS "/api/sandbox/settings"
 #define SECRETS "/api/sandbox/secrets"
 
 /* "http://HOST:PORT" or "unix:/SOCKET", with the key that goes with it (may be NULL). */

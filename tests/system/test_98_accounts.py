@@ -105,6 +105,8 @@ def test_a_project_goes_with_everything_in_it(server, api, project):
     worker = server.api(key)
     boxes = [worker.create(internet=False)["id"] for _ in range(3)]
     worker.post("/api/sandbox/templates", {"name": "derived", "from": "host"})
+    boxes.append(worker.post("/v1/leases/acquire", {"key": "chat", "template": "host"})["sandbox_id"])
+    worker.post("/v1/sandbox/bash", {"session_id": "s", "command": "true"})
     assert "has sandboxes" in refused(409, api.delete, f"/v1/projects/{project}").message
     assert worker.exec(boxes[0], "echo alive")["stdout"] == "alive\n"
     api.delete(f"/v1/projects/{project}?force=true")
@@ -163,3 +165,30 @@ def test_each_administrative_change_is_a_line_in_the_log(server, api, project):
     for part in ("method=POST", f"path=/v1/projects/{project}/members", "status=201", "key=", "project=default"):
         assert part in member, member
     assert key["key"] not in server.log_text()
+
+
+def test_the_command_line_administers(server, api):
+    def run(*arguments, fails=False):
+        done = server.cli(*arguments)
+        assert (done.returncode != 0) == fails, done
+        return done.stdout.decode().strip()
+
+    project = run("project", "create", "--owner", "ann", f"cli-{time.time_ns()}")
+    assert project in run("project", "ls")
+    run("member", "add", "--project", project, "--role", "viewer", "bob@example.com")
+    run("member", "set", "--project", project, "--role", "member", "bob@example.com")
+    assert "bob@example.com" in run("member", "ls", "--project", project)
+    run("member", "rm", "--project", project, "ann", fails=True)
+    run("member", "rm", "--project", project, "bob@example.com")
+    run("project", "set", project, "--sandboxes-max", "3")
+    assert json.loads(run("project", "inspect", project))["sandboxes_max"] == 3
+    key = json.loads(run("key", "create", "--scope", "sandbox:read", "--expires", "1d", "--json", "turns"))
+    text = run("key", "rotate", "--grace", "1h", key["id"])
+    assert text.startswith("atoll_") and text != key["key"]
+    assert server.api(text).get("/accounts/me")["key"] == key["id"]
+    assert json.loads(run("settings", "set", "--terminal-ttl", "10m"))["terminal_ttl_seconds"] == 600
+    run("settings", "set", "--terminal-ttl", "0s")
+    assert json.loads(run("settings", "ls"))["terminal_ttl_seconds"] == 3600
+    assert json.loads(run("whoami"))["project"] == "default"
+    run("project", "rm", project)
+    assert project not in run("project", "ls")

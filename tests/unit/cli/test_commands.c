@@ -379,6 +379,75 @@ TEST(a_template_that_is_refused_prints_nothing)
 	assert_string_equal(buf_text(&out), "");
 }
 
+#define P "/v1/projects"
+
+TEST(projects_and_members_are_administered)
+{
+	static const struct canned rows[] = {
+	        {HTTP_GET, P "?limit=1000", 200,
+	         .body = "{\"items\":[{\"id\":\"p1\",\"name\":\"one\",\"sandboxes_max\":5}],"
+	                 "\"next_page\":\"o e\"}"},
+	        {HTTP_GET, P "?limit=1000&page=o%20e", 200,
+	         .body = "{\"items\":[{\"id\":\"p2\",\"name\":\"two\",\"closing\":true}]}"},
+	        {HTTP_POST, P, 201, .body = "{\"id\":\"p3\",\"name\":\"three\"}"},
+	        {HTTP_PATCH, P "/p3", 200, .body = "{\"id\":\"p3\"}"},
+	        {HTTP_DELETE, P "/p3?force=true", 204},
+	        {HTTP_GET, P "/me/members", 200,
+	         .body = "{\"items\":[{\"user\":\"ann@example.com\",\"role\":\"admin\"}]}"},
+	        {HTTP_POST, P "/p3/members", 201, .body = "{\"user\":\"bob\"}"},
+	        {HTTP_PATCH, P "/me/members/bob@example.com", 200, .body = "{}"},
+	        {HTTP_DELETE, P "/me/members/bob", 204},
+	        {.path = NULL},
+	};
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+
+	assert_int_equal(run_atoll(rows, &out, "project ls"), 0);
+	assert_non_null(strstr(buf_text(&out), "one"));
+	assert_non_null(strstr(buf_text(&out), "being deleted"));
+	assert_int_equal(
+	        run_atoll(rows, &out, "project create --owner ann --sandboxes-max 7 three"), 0);
+	assert_string_equal(buf_text(&out), "p3\n");
+	assert_true(was_requested("{\"name\":\"three\",\"owner\":\"ann\",\"sandboxes_max\":7}"));
+	assert_int_equal(run_atoll(rows, &out, "project set p3 --name drei"), 0);
+	assert_true(was_requested("{\"name\":\"drei\"}"));
+	assert_int_equal(run_atoll(rows, &out, "project set p3"), 122);
+	assert_int_equal(run_atoll(rows, &out, "project rm p3"), 123);
+	assert_int_equal(run_atoll(rows, &out, "project rm --force p3"), 0);
+	assert_int_equal(run_atoll(rows, &out, "member ls"), 0);
+	assert_non_null(strstr(buf_text(&out), "ann@example.com"));
+	assert_int_equal(run_atoll(rows, &out, "member add --project p3 --role viewer bob"), 0);
+	assert_true(was_requested("{\"user\":\"bob\",\"role\":\"viewer\"}"));
+	assert_int_equal(run_atoll(rows, &out, "member add bob"), 122);
+	assert_int_equal(run_atoll(rows, &out, "member set --role admin bob@example.com"), 0);
+	assert_true(was_requested("{\"role\":\"admin\"}"));
+	assert_int_equal(run_atoll(rows, &out, "member rm bob"), 0);
+}
+
+TEST(keys_are_made_for_members_and_rotated)
+{
+	static const struct canned rows[] = {
+	        {HTTP_POST, "/api/sandbox/keys", 201, .body = "{\"key\":\"atoll_x\"}"},
+	        {HTTP_POST, "/api/sandbox/keys/k1/rotate", 200, .body = "{\"key\":\"atoll_y\"}"},
+	        {HTTP_PUT, "/api/sandbox/settings", 200, .body = "{\"idle_reap_seconds\":60}"},
+	        {.path = NULL},
+	};
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+
+	assert_int_equal(run_atoll(rows, &out,
+	                           "key create --member ann --scope sandbox:read --expires 1d ci"),
+	                 0);
+	assert_string_equal(buf_text(&out), "atoll_x\n");
+	assert_true(was_requested("{\"name\":\"ci\",\"scopes\":[\"sandbox:read\"],"
+	                          "\"member\":\"ann\",\"expires_in_ms\":86400000}"));
+	assert_int_equal(run_atoll(rows, &out, "key rotate --grace 2h k1"), 0);
+	assert_string_equal(buf_text(&out), "atoll_y\n");
+	assert_true(was_requested("{\"grace_ms\":7200000}"));
+	assert_int_equal(run_atoll(rows, &out, "settings set --idle-reap 1m --terminal-ttl 0s"), 0);
+	assert_true(was_requested("{\"idle_reap_seconds\":60,\"terminal_ttl_seconds\":0}"));
+	assert_int_equal(run_atoll(rows, &out, "settings set"), 122);
+	assert_int_equal(run_atoll(rows, &out, "settings set --idle-reap 5ms"), 122);
+}
+
 TEST(an_unreachable_server_is_unavailable)
 {
 	static const struct canned rows[] = {{.path = NULL}};
@@ -408,6 +477,8 @@ int main(void)
 	        CASE(a_template_is_changed_by_what_is_given),
 	        CASE(a_wrong_recipe_asks_no_server),
 	        CASE(a_template_that_is_refused_prints_nothing),
+	        CASE(projects_and_members_are_administered),
+	        CASE(keys_are_made_for_members_and_rotated),
 	        CASE(an_unreachable_server_is_unavailable),
 	};
 

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/body.h"
+
+#include "json/json.h"
+
+static void add_name(struct buf *body, const char *name)
+{
+	if (body->size > 1)
+		buf_add_byte(body, ',');
+	json_write_text(body, span_of(name));
+	buf_add_byte(body, ':');
+}
+
+void body_begin(struct buf *body)
+{
+	buf_reset(body);
+	buf_add_byte(body, '{');
+}
+
+void body_add_text(struct buf *body, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	add_name(body, name);
+	json_write_text(body, span_of(value));
+}
+
+void body_add_texts(struct buf *body, const char *name, const char *const *values)
+{
+	if (!values || !values[0])
+		return;
+	add_name(body, name);
+	for (unsigned i = 0; values[i]; i++) {
+		buf_add_byte(body, i == 0 ? '[' : ',');
+		json_write_text(body, span_of(values[i]));
+	}
+	buf_add_byte(body, ']');
+}
+
+void body_add_whole(struct buf *body, const char *name, int64_t value)
+{
+	add_name(body, name);
+	buf_addf(body, "%lld", (long long)value);
+}
+
+const char *body_end(struct buf *body)
+{
+	buf_add_byte(body, '}');
+	return buf_text(body);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/body.h — the body of a call: a JSON object, member by member. Private to this folder. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/buf.h"
+
+void body_begin(struct buf *body);
+/* What is NULL or an empty list adds nothing. */
+void body_add_text(struct buf *body, const char *name, const char *value);
+void body_add_texts(struct buf *body, const char *name, const char *const *values);
+void body_add_whole(struct buf *body, const char *name, int64_t value);
+/* The whole text; valid as long as the buffer. */
+const char *body_end(struct buf *body);

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/body.h"
+#include "cli/commands.h"
+#include "cli/server.h"
+#include "cli/text_out.h"
+
+#define BODY_MAX 65536
+#define SANDBOXES_MIN 0
+
+static void add_page(struct table *table, const struct json_value *items)
+{
+	for (size_t i = 0; i < json_count(items); i++) {
+		const struct json_value *project = json_at(items, i);
+		int64_t most = json_whole(json_get(project, "sandboxes_max"), 0);
+		bool is_closing = json_bool(json_get(project, "closing"), false);
+
+		table_add(table, json_text(json_get(project, "id"), NULL));
+		table_add(table, json_text(json_get(project, "name"), NULL));
+		table_add(table, most ? arena_format(table->arena, "%lld", (long long)most) : NULL);
+		table_add(table, is_closing ? "being deleted" : "open");
+	}
+}
+
+static int project_ls(struct cli *cli)
+{
+	const char *path = PROJECTS "?limit=1000", *next;
+	const struct json_value *answer;
+	struct table table;
+
+	if (cli_connect(cli) < 0)
+		return -1;
+	table_init(&table, cli->arena,
+	           (const char *const[]){"ID", "NAME", "SANDBOXES MAX", "STATE", NULL});
+	while (path) {
+		if (server_get(cli, path, &answer) < 0)
+			return -1;
+		if (cli->json)
+			print_json(answer_items(answer));
+		else
+			add_page(&table, answer_items(answer));
+		next = json_text(json_get(answer, "next_page"), NULL);
+		path = next ? escaped_path(cli->arena, PROJECTS "?limit=1000&page=", next, "")
+		            : NULL;
+	}
+	if (!cli->json)
+		table_print(&table, stdout);
+	return 0;
+}
+
+static const char *project_path(struct cli *cli, const char *suffix)
+{
+	return escaped_path(cli->arena, PROJECTS "/", cli->args.words[0], suffix);
+}
+
+static int project_inspect(struct cli *cli)
+{
+	const struct json_value *project;
+
+	if (cli_connect(cli) < 0 || server_get(cli, project_path(cli, ""), &project) < 0)
+		return -1;
+	print_json(project);
+	return 0;
+}
+
+static int add_most(struct cli *cli, struct buf *body)
+{
+	int64_t most = -1;
+
+	if (arguments_whole(&cli->args, "sandboxes-max", SANDBOXES_MIN, &most, cli->err) < 0)
+		return -1;
+	if (most >= 0)
+		body_add_whole(body, "sandboxes_max", most);
+	return 0;
+}
+
+static int project_create(struct cli *cli)
+{
+	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
+	struct server_call call = {.method = "POST", .path = PROJECTS};
+	const struct json_value *project;
+
+	body_begin(&body);
+	body_add_text(&body, "name", cli->args.words[0]);
+	body_add_text(&body, "id", arguments_text(&cli->args, "id", NULL));
+	body_add_text(&body, "owner", arguments_text(&cli->args, "owner", NULL));
+	if (add_most(cli, &body) < 0)
+		return -1;
+	call.body = body_end(&body);
+	if (cli_connect(cli) < 0 || server_call(cli, &call, &project) < 0)
+		return -1;
+	if (cli->json)
+		print_json(project);
+	else
+		(void)printf("%s\n",
+		             text_out_safe(cli->arena, json_text(json_get(project, "id"), "")));
+	return 0;
+}
+
+static int project_set(struct cli *cli)
+{
+	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
+	struct server_call call = {.method = "PATCH", .path = project_path(cli, "")};
+	const struct json_value *project;
+
+	body_begin(&body);
+	body_add_text(&body, "name", arguments_text(&cli->args, "name", NULL));
+	if (add_most(cli, &body) < 0)
+		return -1;
+	call.body = body_end(&body);
+	if (strcmp(call.body, "{}") == 0)
+		return FAIL(cli->err, ERROR_INVALID, "nothing to change is given");
+	if (cli_connect(cli) < 0 || server_call(cli, &call, &project) < 0)
+		return -1;
+	if (cli->json)
+		print_json(project);
+	return 0;
+}
+
+static int project_rm(struct cli *cli)
+{
+	bool force = arguments_has(&cli->args, "force");
+	struct server_call call = {.method = "DELETE",
+	                           .path = project_path(cli, force ? "?force=true" : "")};
+
+	if (cli_connect(cli) < 0 || server_call(cli, &call, NULL) < 0)
+		return -1;
+	if (cli->json)
+		(void)printf("{\"removed\":true}\n");
+	return 0;
+}
+
+#define OPTION_MOST                                                                                \
+	{                                                                                          \
+		.name = "sandboxes-max", .value = "NUMBER",                                        \
+		.about = "sandboxes at once; 0 = the platform's limit"                             \
+	}
+
+static const struct command_option create_options[] = {
+        {.name = "id", .value = "ID", .about = "else generated"},
+        {.name = "owner", .value = "USER", .about = "who becomes its first admin"},
+        OPTION_MOST,
+        {0},
+};
+static const struct command_option set_options[] = {
+        {.name = "name", .value = "NAME", .about = "a new name"},
+        OPTION_MOST,
+        {0},
+};
+static const struct command_option rm_options[] = {
+        {.name = "force", .letter = 'f', .about = "delete its sandboxes, too"},
+        {0},
+};
+
+static const struct command list = {
+        .name = "ls",
+        .usage = "",
+        .about = "list projects: all of them, with a key of the platform's admin",
+        .run = project_ls,
+};
+static const struct command inspect = {
+        .name = "inspect",
+        .usage = "PROJECT",
+        .about = "show everything about a project, as JSON; 'me' is the key's own",
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .run = project_inspect,
+};
+static const struct command create = {
+        .name = "create",
+        .usage = "[OPTION...] NAME",
+        .about = "make a project and print its id",
+        .options = create_options,
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .run = project_create,
+};
+static const struct command set = {
+        .name = "set",
+        .usage = "PROJECT OPTION...",
+        .about = "change a project",
+        .options = set_options,
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .run = project_set,
+};
+static const struct command remove_it = {
+        .name = "rm",
+        .usage = "[--force] PROJECT",
+        .about = "delete a project and all that is its own",
+        .options = rm_options,
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .run = project_rm,
+};
+static const struct command *const children[] = {&list, &inspect, &create, &set, &remove_it, NULL};
+
+const struct command command_project = {
+        .name = "project",
+        .usage = "COMMAND",
+        .about = "list, make, change and remove projects",
+        .children = children,
+};
