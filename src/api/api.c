@@ -107,17 +107,26 @@ static enum usage_reason reason_of(const char *path)
 	return USAGE_EXEC;
 }
 
+int api_use(const struct request *rq, struct fleet_use *ret, struct error *err)
+{
+	const char *run = request_header(rq, "Atoll-Run");
+
+	if (run && usage_run_check(run, err) < 0)
+		return FAIL_CONTEXT(err, "Atoll-Run");
+	*ret = (struct fleet_use){api_account(rq)->key_id, run,
+	                          run ? USAGE_AGENT_RUN : reason_of(rq->route->path)};
+	return 0;
+}
+
 int api_target_open_id(struct request *rq, const char *id, struct api_target *ret,
                        struct error *err)
 {
-	struct fleet_use use = {.key_id = api_account(rq)->key_id,
-	                        .run = request_header(rq, "Atoll-Run")};
+	struct fleet_use use;
 	const struct fleet_ref ref = {api_project(rq), id, &use};
 	struct fleet *fleet = api_of(rq)->fleet;
 
-	if (use.run && usage_run_check(use.run, err) < 0)
-		return FAIL_CONTEXT(err, "Atoll-Run");
-	use.reason = use.run ? USAGE_AGENT_RUN : reason_of(rq->route->path);
+	if (api_use(rq, &use, err) < 0)
+		return -1;
 	if (!fleet_hold_warm(fleet, rq->arena, &ref, &ret->record, &ret->hold) &&
 	    (request_may_block(rq, err) < 0 ||
 	     fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0))

@@ -6,6 +6,7 @@
 #include "api/api.h"
 
 struct api_limiter_slot;
+struct fleet_use;
 
 /* request->caller of every route that is not public. */
 struct api_caller {
@@ -40,6 +41,9 @@ static inline void api_audit_subject(struct request *rq, const char *subject)
 {
 	((struct api_caller *)rq->caller)->subject = arena_text(rq->arena, subject);
 }
+
+/* Who uses a sandbox, and for what: by the path, and by the header Atoll-Run. Borrowed from it. */
+MUST_CHECK int api_use(const struct request *rq, struct fleet_use *ret, struct error *err);
 
 /* The started sandbox of ":id", held; for calls that use it. */
 struct api_target {

@@ -154,9 +154,10 @@ static void begin_use(struct seeker *s)
 
 static int use_it(struct seeker *s, struct error *err)
 {
-	const struct fleet_ref ref = sandbox_of(s);
+	struct fleet_ref ref = sandbox_of(s);
 	const struct sandbox_record known = known_of(s);
 
+	ref.use = s->request->use;
 	if (!is_ours(s->fleet, &known)) {
 		/* Another server's: that one knows how it is. */
 		*s->hold = (struct fleet_hold){.fleet = NULL};

@@ -18,6 +18,7 @@ struct fleet_lease {
 	const char *project_id, *key;
 	/* The sandbox, should one have to be made: all but project, id and wait. */
 	const struct fleet_create *make;
+	const struct fleet_use *use; /* what it is for, see fleet_ref */
 	bool is_fresh;   /* wants one that nobody has used: the one that is there is replaced */
 	bool only_warm;  /* fails rather than to start, make or wait */
 	int64_t wait_ms; /* for others who are at it; 0 = 30 s. Building a template is not limited

@@ -13,7 +13,7 @@
 struct meters {
 	pthread_mutex_t writing; /* one at a time */
 	int64_t written_at;      /* monotonic; of its holder, as is the next */
-	int64_t storage_at;
+	int64_t whole_at;        /* the same, of the last one that was whole */
 	struct prices prices;
 	pthread_mutex_t mutex; /* over the rest */
 	struct arena arena;    /* of the records */
@@ -25,8 +25,8 @@ struct meters {
 
 void meters_init(struct fleet *f);
 void meters_done(struct fleet *f);
-/* Writes what is due, when `every_ms` have passed since the last time. `is_whole`: with what only
- * the provider knows, and what is kept on disks. */
+/* Writes what is due, when `every_ms` have passed since the last time, of this kind. `is_whole`:
+ * with what only the provider knows, and what is kept on disks. */
 MUST_CHECK int meters_write(struct fleet *f, int64_t every_ms, bool is_whole, struct error *err);
 
 /* ---- budgets.c ---- */

@@ -23,7 +23,7 @@ void meters_init(struct fleet *f)
 	pthread_mutex_init(&f->meters.mutex, NULL);
 	f->meters.prices = prices_of(&f->config->prices);
 	/* The first tick writes at once. */
-	f->meters.written_at = INT64_MIN / 2;
+	f->meters.written_at = f->meters.whole_at = INT64_MIN / 2;
 }
 
 void meters_done(struct fleet *f)
@@ -321,10 +321,12 @@ int meters_write(struct fleet *f, int64_t every_ms, bool is_whole, struct error 
 	int result = 0;
 
 	pthread_mutex_lock(&m->writing);
-	if (now - m->written_at >= every_ms) {
+	if (now - (is_whole ? m->whole_at : m->written_at) >= every_ms) {
 		result = write_all(f, is_whole, err);
 		if (result == 0)
 			m->written_at = now;
+		if (result == 0 && is_whole)
+			m->whole_at = now;
 	}
 	pthread_mutex_unlock(&m->writing);
 	return result < 0 ? FAIL_CONTEXT(err, "write usage") : 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/leases — the one warm sandbox of a key. */
 #include "fleet/lease.h"
+#include "fleet/usage.h"
 
 #include "api/caller.h"
 #include "api/native/exec.h"
@@ -196,9 +197,10 @@ static bool has(uint64_t present, unsigned row)
 	return present >> row & 1;
 }
 
-static struct fleet_create create_of(const struct acquire_body *b)
+static struct fleet_create create_of(const struct request *rq, const struct acquire_body *b)
 {
 	return (struct fleet_create){
+	        .key_id = api_account(rq)->key_id,
 	        .template = b->template,
 	        .labels = b->labels,
 	        .env = b->env,
@@ -214,7 +216,7 @@ static int lease_acquire(struct request *rq, const void *body, struct reply *rep
                          struct error *err)
 {
 	const struct acquire_body *b = body;
-	const struct fleet_create make = create_of(b);
+	const struct fleet_create make = create_of(rq, b);
 	bool is_cold = false;
 	struct fleet_lease request = {
 	        .project_id = api_project(rq),
@@ -369,13 +371,16 @@ static int run_exec(void *context, const struct sandbox_record *r, struct fleet_
 static int lease_exec_command(struct request *rq, const void *body, struct reply *reply,
                               struct error *err)
 {
-	static const struct fleet_create make = {.internet = -1};
-	const struct fleet_lease request = {
-	        .project_id = api_project(rq), .key = request_param(rq, "key"), .make = &make};
+	const struct fleet_create make = {.key_id = api_account(rq)->key_id, .internet = -1};
+	struct fleet_use used;
+	const struct fleet_lease request = {.project_id = api_project(rq),
+	                                    .key = request_param(rq, "key"),
+	                                    .make = &make,
+	                                    .use = &used};
 	struct lease_exec exec = {rq, body, reply};
 	const struct fleet_lease_use use = {run_exec, &exec};
 
-	if (exec_check(body, err) < 0)
+	if (exec_check(body, err) < 0 || api_use(rq, &used, err) < 0)
 		return -1;
 	return fleet_lease_with(api_of(rq)->fleet, rq->arena, &request, &use, err);
 }

@@ -197,6 +197,24 @@ static void a_server_that_goes_away_and_comes_back_neither_loses_nor_doubles_tim
 	assert_int_equal(total_ms(h), ms);
 }
 
+static void who_asks_all_the_time_does_not_keep_the_tick_from_sampling(void **state)
+{
+	struct harness *h = *state;
+
+	(void)create(h);
+	fleet_tick(h->fleet);
+	h->config.usage_flush_ms = 30;
+	h->fake.calls[CALL_STATS] = 0;
+	for (unsigned i = 0; i < 10; i++) {
+		let_pass(5);
+		(void)sum(h, USAGE_BY_DAY);
+	}
+	assert_int_equal(h->fake.calls[CALL_STATS], 0);
+	let_pass(5);
+	fleet_tick(h->fleet);
+	assert_int_equal(h->fake.calls[CALL_STATS], 1);
+}
+
 static void stopped_time_is_free(void **state)
 {
 	struct harness *h = *state;
@@ -376,6 +394,7 @@ int main(void)
 	                EACH(who_used_a_sandbox_is_known_after_it_is_gone),
 	                EACH(more_users_than_the_meter_tells_apart_lose_no_time),
 	                EACH(a_server_that_goes_away_and_comes_back_neither_loses_nor_doubles_time),
+	                EACH(who_asks_all_the_time_does_not_keep_the_tick_from_sampling),
 	                EACH(stopped_time_is_free),
 	                EACH(a_sandbox_of_another_server_is_left_to_it_until_it_is_late),
 	                EACH(a_budget_that_is_spent_stops_sandboxes_and_refuses_new_ones),
