@@ -157,7 +157,7 @@ run_pytest()
 
 suite_system()
 {
-	run_pytest system 420 tests/system tests/contract
+	run_pytest system 540 tests/system tests/contract
 }
 
 suite_escape()
@@ -167,7 +167,7 @@ suite_escape()
 
 suite_fault()
 {
-	run_pytest fault 300 tests/fault
+	run_pytest fault 480 tests/fault
 }
 
 # An example is done by its own script; 77 means that it cannot run here, for the reason in its
