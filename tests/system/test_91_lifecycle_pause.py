@@ -68,7 +68,7 @@ def test_its_events_tell_of_both(api):
         api.post(f"{PATH}/{sandbox}/pause")
         api.post(f"{PATH}/{sandbox}/resume")
         events = api.get(f"{PATH}/{sandbox}/events")["items"]
-        assert [(e["kind"], e["text"]) for e in events][-2:] == [("paused", "paused"), ("started", "resumed")]
+        assert [(e["kind"], e["text"]) for e in events][-2:] == [("sandbox.paused", "paused"), ("sandbox.resumed", "resumed")]
 
 
 @pytest.mark.parametrize("use", ["exec", "files", "terminal"])
@@ -103,7 +103,7 @@ def test_many_calls_at_once_wake_it_once_and_are_all_answered(server, api):
                 thread.join(30)
             assert sorted(said) == sorted(f"{n}\n" for n in range(8))
         kinds = [e["kind"] for e in api.get(f"{PATH}/{sandbox}/events?limit=1000")["items"]]
-        assert kinds.count("paused") == 5 and kinds.count("started") == 6
+        assert kinds.count("sandbox.paused") == kinds.count("sandbox.resumed") == 5
 
 
 def test_calls_that_race_with_pauses_are_all_answered(server, api):
