@@ -16,6 +16,9 @@
 #define COPY_MAX_MS 5000
 #define HOLD_MAX_MS 2000
 #define HOLD_PAUSE_NS 50000
+#define HOLD_MOMENT_NS 1000000
+#define HOLD_ASK_EVERY 16
+#define HOLD_THAW_EVERY 512
 
 struct holding {
 	struct snapshot_job *job;
@@ -105,6 +108,21 @@ static int take_held(struct holding *h, struct error *err)
 	return -1;
 }
 
+/* Version 1 misses processes that are being made just then, and would wait for them for ever:
+ * asking again helps, and letting all go for a moment helps always. */
+static int ask_again(struct cgroup_host *cgroups, const char *group, unsigned count,
+                     struct error *err)
+{
+	const struct timespec moment = {.tv_nsec = HOLD_MOMENT_NS};
+
+	if (count % HOLD_THAW_EVERY == 0) {
+		if (cgroups->ops->freeze(cgroups, group, false, err) < 0)
+			return -1;
+		(void)nanosleep(&moment, NULL);
+	}
+	return count % HOLD_ASK_EVERY == 0 ? cgroups->ops->freeze(cgroups, group, true, err) : 0;
+}
+
 static int hold(struct cgroup_host *cgroups, const char *group, struct error *err)
 {
 	const struct timespec pause = {.tv_nsec = HOLD_PAUSE_NS};
@@ -114,12 +132,14 @@ static int hold(struct cgroup_host *cgroups, const char *group, struct error *er
 
 	if (cgroups->ops->freeze(cgroups, group, true, err) < 0)
 		return -1;
-	while (clock_monotonic_ms() <= deadline) {
+	for (unsigned count = 1; clock_monotonic_ms() <= deadline; count++) {
 		if (cgroups->ops->rest(cgroups, group, &rest, err) < 0)
 			return -1;
 		if (rest == CGROUP_FROZEN)
 			return 0;
 		(void)nanosleep(&pause, NULL);
+		if (ask_again(cgroups, group, count, err) < 0)
+			return -1;
 	}
 	(void)!cgroups->ops->freeze(cgroups, group, false, &ignored);
 	return FAIL(err, ERROR_TIMEOUT, "the sandbox's processes do not stand still");
