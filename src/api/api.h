@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "fleet/fleet.h"
 #include "http/http.h"
+#include "webhook/webhook.h"
 
 /* What handlers find in request->context. Process lifetime. */
 struct api {
@@ -20,6 +21,7 @@ struct api {
 	struct provider *provider;
 	struct worker_pool *workers;
 	struct loop *loop;
+	struct webhooks *webhooks;     /* NULL in tests */
 	struct server *server;         /* set after server_open; for counts */
 	struct api_limiter *limiter;   /* requests at once per key */
 	struct api_key_cache *keys;    /* hash -> caller, short-lived */

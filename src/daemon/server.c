@@ -35,6 +35,7 @@ struct api_process {
 	struct provider *provider;
 	struct fleet *fleet;
 	struct worker_pool *workers;
+	struct webhooks *webhooks;
 	pthread_mutex_t hears_mutex;
 	bool hears_ends; /* the fleet and its workers take what the provider's thread tells */
 	struct loop *loop;
@@ -147,7 +148,9 @@ static int open_fleet(struct api_process *p, struct error *err)
 	if (fleet_open(&options, &p->fleet, err) < 0)
 		return -1;
 	hear_ends(p, true);
-	return fleet_recover(p->fleet, err);
+	if (fleet_recover(p->fleet, err) < 0)
+		return -1;
+	return webhooks_open(&(struct webhooks_options){p->config, p->store}, &p->webhooks, err);
 }
 
 static int listen_all(struct api_process *p, struct error *err)
@@ -190,6 +193,7 @@ static int open_server(struct api_process *p, struct error *err)
 	p->api.provider = p->provider;
 	p->api.workers = p->workers;
 	p->api.loop = p->loop;
+	p->api.webhooks = p->webhooks;
 	if (api_open(&p->api, err) < 0 || server_open(&options, &p->server, err) < 0)
 		return -1;
 	p->api.server = p->server;
@@ -316,6 +320,7 @@ static void close_all(struct api_process *p)
 	if (p->loop)
 		loop_timer_stop(p->loop, &p->tick_timer);
 	server_close(p->server);
+	webhooks_close(p->webhooks);
 	hear_ends(p, false); /* the provider outlives the workers, whose last tasks need it */
 	worker_pool_stop(p->workers);
 	if (p->provider)

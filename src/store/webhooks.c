@@ -81,6 +81,12 @@ int store_webhook_update(struct store *s, const struct webhook_record *r, struct
 	        s, &(struct change){.query = QUERY_WEBHOOK_UPDATE, .takes = r, .id = r->id}, err);
 }
 
+int store_webhook_disable(struct store *s, const struct webhook_record *r, struct error *err)
+{
+	return change_webhook(
+	        s, &(struct change){.query = QUERY_WEBHOOK_DISABLE, .takes = r, .id = r->id}, err);
+}
+
 int store_webhook_remove(struct store *s, const char *project_id, const char *id, struct error *err)
 {
 	const struct lookup lookup = {.project_id = project_id, .id = id};
@@ -226,13 +232,23 @@ int store_delivery_end(struct store *s, const struct delivery_end *end, struct e
 	return change_attempt(s, QUERY_DELIVERY_END, end, err);
 }
 
-int store_delivery_retry(struct store *s, const struct delivery_ref *ref, struct error *err)
+static int run_retry(struct connection *c, void *context, struct error *err)
 {
-	int count = store_change_query(s, QUERY_DELIVERY_RETRY, ref, err);
+	const struct delivery_ref *ref = context;
+	int count = query_run(c, QUERY_DELIVERY_RETRY, ref, NULL, err);
 
 	if (count == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no delivery '%.40s'", ref->id);
-	return count < 0 ? -1 : 0;
+	if (count < 0)
+		return -1;
+	return query_run(c, QUERY_WEBHOOK_CHANGED, NULL, NULL, err) < 0 ? -1 : 0;
+}
+
+int store_delivery_retry(struct store *s, const struct delivery_ref *ref, struct error *err)
+{
+	struct delivery_ref copy = *ref;
+
+	return store_change(s, &(struct transaction){.run = run_retry, .context = &copy}, err);
 }
 
 int store_delivery_list(struct store *s, struct arena *a, const struct delivery_page *page,

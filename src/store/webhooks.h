@@ -40,6 +40,9 @@ MUST_CHECK int store_webhook_list(struct store *s, struct arena *a, const char *
  * newer events count. */
 MUST_CHECK int store_webhook_update(struct store *s, const struct webhook_record *r,
                                     struct error *err);
+/* Its state text, and that it is not enabled. */
+MUST_CHECK int store_webhook_disable(struct store *s, const struct webhook_record *r,
+                                     struct error *err);
 /* With its deliveries. */
 MUST_CHECK int store_webhook_remove(struct store *s, const char *project_id, const char *id,
                                     struct error *err);
@@ -106,7 +109,7 @@ struct delivery_end {
 };
 MUST_CHECK int store_delivery_end(struct store *s, const struct delivery_end *end,
                                   struct error *err);
-/* From any state to WAITING, due now, as if it were new. */
+/* From any state to WAITING, due now, as if it were new; counts as a change of the webhook. */
 struct delivery_ref {
 	const char *webhook_id, *id;
 	int64_t now;

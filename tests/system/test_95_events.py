@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Events as pages and as streams, and webhooks with a receiver of our own: order, replay, retries, kill -9."""
 
+import contextlib
+import hashlib
+import hmac
 import http.client
+import http.server
+import ipaddress
 import json
+import os
+import socket
+import subprocess
 import threading
 import time
 
@@ -130,7 +138,6 @@ def test_hundreds_of_waiting_streams_cost_no_thread(private_server):
     private_server.flags += ["--requests-per-key-max", "2000"]
     api = private_server.start().api()
     path = f"/proc/{private_server.pid_of('api')}/task"
-    import os
     connections = []
     before = None
     for number in range(400):
@@ -161,7 +168,6 @@ def test_the_command_line_shows_and_follows(server, api):
     assert [line.split()[2] for line in lines[1:]] == LIFE
     parsed = json.loads(server.cli("events", "--sandbox", made, "--json").stdout)
     assert [e["kind"] for e in parsed] == LIFE
-    import subprocess
     following = subprocess.Popen([atoll.ATOLL, "events", "--follow", "--json", "--after", str(before), "--sandbox", made],
                                  env=server.cli_environment(), stdout=subprocess.PIPE)
     got = [json.loads(following.stdout.readline())["kind"] for _ in LIFE]
@@ -169,3 +175,224 @@ def test_the_command_line_shows_and_follows(server, api):
     following.wait(5)
     assert got == LIFE
     assert server.cli("events", "--kind", "nosuch").returncode != 0
+
+
+# ---- webhooks ----
+
+class Receiver:
+    """A server that keeps what it is told; `answers` are the statuses of the next calls, then 200."""
+
+    def __init__(self):
+        outer = self
+        self.calls, self.answers, self.lock = [], [], threading.Lock()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                with outer.lock:
+                    outer.calls.append((dict(self.headers), body, time.monotonic()))
+                    status = outer.answers.pop(0) if outer.answers else 200
+                self.send_response(status)
+                if status == 302:
+                    self.send_header("Location", "/elsewhere")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/hook?token=a"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def events(self):
+        return [json.loads(body) for _, body, _ in self.calls]
+
+    def deliveries(self):
+        return [headers["Atoll-Delivery"] for headers, _, _ in self.calls]
+
+
+@pytest.fixture
+def receiver():
+    running = Receiver()
+    yield running
+    running.server.shutdown()
+    running.server.server_close()
+
+
+@pytest.fixture
+def hooked(private_server):
+    """A server that may call this machine and does not wait long before it tries again."""
+    private_server.flags += ["--webhook-allow-private=true", "--webhook-retry=50ms", "--webhook-tries=3"]
+    return private_server.start()
+
+
+def live(api):
+    made = api.create(internet=False)["id"]
+    api.remove(made)
+    return made
+
+
+def test_a_webhook_gets_what_it_wants_signed_and_in_order(hooked, receiver):
+    api = hooked.api()
+    hook = api.post("/v1/webhooks", {"url": receiver.url, "events": ["sandbox.started", "sandbox.deleted"]})
+    assert hook["secret"].startswith("whsec_") and hook["enabled"]
+    assert "secret" not in api.get(f"/v1/webhooks/{hook['id']}")
+    made = [live(api) for _ in range(5)]
+    atoll.wait_for(lambda: len(receiver.calls) >= 10, 10, "ten deliveries")
+    events = receiver.events()
+    assert [(e["sandbox"], e["kind"]) for e in events] == [
+        (sandbox, kind) for sandbox in made for kind in ("sandbox.started", "sandbox.deleted")]
+    stored = {e["sequence"]: e for e in api.get("/v1/events")["items"]}
+    for (headers, body, _), event in zip(receiver.calls, events):
+        assert stored[event["sequence"]] == event
+        assert headers["Atoll-Event-Id"] == str(event["sequence"])
+        stamp, signature = (part.split("=")[1] for part in headers["Atoll-Signature"].split(","))
+        assert stamp == headers["Atoll-Timestamp"] and abs(int(stamp) - time.time()) < 60
+        expected = hmac.new(hook["secret"].encode(), stamp.encode() + b"." + body, hashlib.sha256).hexdigest()
+        assert signature == expected
+    assert len(set(receiver.deliveries())) == 10
+    atoll.wait_for(lambda: api.get(f"/v1/webhooks/{hook['id']}")["waiting"] == 0, 5, "all delivered")
+    delivered = api.get(f"/v1/webhooks/{hook['id']}/deliveries?state=delivered")["items"]
+    assert len(delivered) == 10 and delivered[0]["status"] == 200 and delivered[0]["event"] == events[-1]
+    api.delete(f"/v1/webhooks/{hook['id']}")
+    live(api)
+    assert api.get("/v1/webhooks")["items"] == [] and len(receiver.calls) == 10
+
+
+def test_a_delivery_is_tried_again_later_each_time_then_dead_then_retried_by_hand(hooked, receiver):
+    api = hooked.api()
+    receiver.answers = [500, 302, 404]
+    hook = api.post("/v1/webhooks", {"url": receiver.url, "events": ["sandbox.started"], "secret": "s" * 20})
+    assert hook["secret"] == "s" * 20
+    path = f"/v1/webhooks/{hook['id']}"
+    live(api)
+    dead = atoll.wait_for(lambda: api.get(path + "/deliveries?state=dead")["items"], 10, "a dead delivery")[0]
+    assert dead["attempts"] == 3 and dead["status"] == 404
+    assert receiver.deliveries() == [dead["id"]] * 3
+    first, second, third = (at for _, _, at in receiver.calls)
+    assert second - first >= 0.04 and third - second >= 0.08
+    assert api.get(path)["dead"] == 1
+    api.post(f"{path}/deliveries/{dead['id']}/retry")
+    atoll.wait_for(lambda: api.get(path + "/deliveries?state=delivered")["items"], 5, "the retry")
+    assert receiver.deliveries() == [dead["id"]] * 4 and api.get(path)["dead"] == 0
+
+
+def test_a_receiver_that_is_down_keeps_no_other_waiting_and_gets_all_when_it_is_back(hooked, receiver):
+    api = hooked.api()
+    down = Receiver()
+    port = down.server.server_port
+    down.server.shutdown()
+    down.server.server_close()
+    lost = api.post("/v1/webhooks", {"url": down.url, "events": ["sandbox.deleted"]})
+    api.post("/v1/webhooks", {"url": receiver.url, "events": ["sandbox.deleted"]})
+    made = [live(api) for _ in range(3)]
+    atoll.wait_for(lambda: len(receiver.calls) == 3, 10, "the other's deliveries")
+    path = f"/v1/webhooks/{lost['id']}"
+    atoll.wait_for(lambda: api.get(path)["dead"] == 3, 20, "dead deliveries")
+    back = http.server.ThreadingHTTPServer(("127.0.0.1", port), receiver.server.RequestHandlerClass)
+    threading.Thread(target=back.serve_forever, daemon=True).start()
+    for item in api.get(path + "/deliveries?state=dead")["items"]:
+        assert item["error"] and item["status"] == 0
+        api.post(f"{path}/deliveries/{item['id']}/retry")
+    atoll.wait_for(lambda: len(receiver.calls) == 6, 10, "the retried deliveries")
+    assert sorted(e["sandbox"] for e in receiver.events()[3:]) == sorted(made)
+    back.shutdown()
+    back.server_close()
+
+
+@pytest.mark.parametrize("step, repeats", [("webhook-dispatched", 0), ("webhook-claimed", 0), ("webhook-sent", 1)])
+def test_kill_9_between_commit_and_delivery_loses_none_and_repeats_at_most_one(hooked, receiver, step, repeats):
+    api = hooked.api()
+    hook = api.post("/v1/webhooks", {"url": receiver.url, "events": ["sandbox.deleted"]})
+    hooked.stop()
+    hooked.environment["ATOLL_FAULT"] = f"api:{step}:kill"
+    hooked.start()
+    victim = hooked.pid_of("api")
+    made = []
+    for _ in range(2):
+        with contextlib.suppress(atoll.ApiError, OSError, AssertionError):
+            made.append(live(hooked.api()))
+    atoll.wait_for(lambda: hooked.pid_of("api") != victim, 10, "the kill")
+    del hooked.environment["ATOLL_FAULT"]
+    hooked.stop()
+    seen = len(receiver.calls)
+    hooked.start()
+    api = hooked.api()
+    after = live(api)
+    atoll.wait_for(lambda: api.get(f"/v1/webhooks/{hook['id']}")["waiting"] == 0 and
+                   after in [e["sandbox"] for e in receiver.events()], 40, "all delivered")
+    wanted = {e["sequence"] for e in api.get("/v1/events?kind=sandbox.deleted")["items"]}
+    assert {e["sequence"] for e in receiver.events()} == wanted and len(wanted) >= 2
+    again = len(receiver.deliveries()) - len(set(receiver.deliveries()))
+    assert again <= repeats * max(seen, 1)
+    assert again == 0 if repeats == 0 else again >= 1
+
+
+def test_addresses_of_the_servers_own_network_are_refused(api, receiver):
+    for url in (receiver.url, "http://localhost:1/", "http://a.localhost./", "http://10.0.0.1/", "http://169.254.169.254/latest/meta-data",
+                "http://[::1]/", "http://[::ffff:127.0.0.1]/", "http://0x7f.1/", "http://192.168.1.1:8080/x"):
+        with pytest.raises(atoll.ApiError) as refused:
+            api.post("/v1/webhooks", {"url": url})
+        assert refused.value.status == 403, url
+    for url in ("ftp://example.org/", "example.org", "http://user:secret@example.org/", "http://a b/", ""):
+        with pytest.raises(atoll.ApiError) as refused:
+            api.post("/v1/webhooks", {"url": url})
+        assert refused.value.status == 400, url
+    # A name that stands for such an address is found out when it is used.
+    name = socket.gethostname()
+    addresses = set()
+    with contextlib.suppress(OSError):
+        addresses = {info[4][0] for info in socket.getaddrinfo(name, None)}
+    if not addresses or not all(ipaddress.ip_address(address).is_private for address in addresses):
+        pytest.skip(f"'{name}' does not stand for a private address here")
+    hook = api.post("/v1/webhooks", {"url": f"http://{name}:{receiver.server.server_port}/"})
+    live(api)
+    path = f"/v1/webhooks/{hook['id']}"
+    item = atoll.wait_for(lambda: [d for d in api.get(path + "/deliveries")["items"] if d["error"]], 15, "a refusal")[0]
+    assert "own network" in item["error"] and item["state"] == "waiting" and receiver.calls == []
+    api.delete(path)
+
+
+def test_webhooks_are_changed_disabled_and_limited(hooked, receiver):
+    api = hooked.api()
+    hook = api.post("/v1/webhooks", {"url": receiver.url, "events": ["sandbox.deleted"], "enabled": False})
+    path = f"/v1/webhooks/{hook['id']}"
+    live(api)
+    changed = api.call("PATCH", path, {"enabled": True, "events": ["sandbox.*"]})
+    assert changed["enabled"] and changed["events"] == ["sandbox.*"]
+    made = live(api)
+    atoll.wait_for(lambda: len(receiver.calls) == 4, 10, "deliveries")
+    assert {e["sandbox"] for e in receiver.events()} == {made}
+    for bad in ({"events": ["nosuch"]}, {"events": []}, {"secret": "short"}, {"url": ""}, {"nosuch": 1}):
+        with pytest.raises(atoll.ApiError) as refused:
+            api.call("PATCH", path, bad)
+        assert refused.value.status == 400, bad
+    for number in range(19):
+        api.post("/v1/webhooks", {"url": receiver.url, "enabled": False})
+    with pytest.raises(atoll.ApiError) as refused:
+        api.post("/v1/webhooks", {"url": receiver.url})
+    assert refused.value.status == 429 and "20 webhooks" in refused.value.message
+    with pytest.raises(atoll.ApiError) as refused:
+        api.get("/v1/webhooks/nosuch")
+    assert refused.value.status == 404
+
+
+def test_the_command_line_makes_webhooks_and_retries(hooked, receiver):
+    made = hooked.cli("webhook", "create", "--event", "sandbox.deleted", receiver.url)
+    assert made.returncode == 0, made.stderr
+    hook, secret = made.stdout.decode().split()
+    assert secret.startswith("whsec_")
+    receiver.answers = [500] * 3
+    live(hooked.api())
+    dead = atoll.wait_for(lambda: json.loads(
+        hooked.cli("webhook", "deliveries", "--state", "dead", hook, "--json").stdout), 10, "a dead delivery")
+    assert hooked.cli("webhook", "retry", hook, dead[0]["id"]).returncode == 0
+    atoll.wait_for(lambda: len(receiver.calls) == 4, 5, "the retry")
+    assert hooked.cli("webhook", "disable", hook).returncode == 0
+    assert hook in hooked.cli("webhook", "ls").stdout.decode()
+    assert json.loads(hooked.cli("webhook", "ls", "--json").stdout)[0]["enabled"] is False
+    assert hooked.cli("webhook", "enable", hook).returncode == 0
+    assert hooked.cli("webhook", "rm", hook).returncode == 0
+    assert json.loads(hooked.cli("webhook", "ls", "--json").stdout) == []
+    assert hooked.cli("webhook", "create", "ftp://example.org/").returncode != 0

@@ -39,6 +39,11 @@ SET url = :url, secret = :secret, patterns = :patterns, state_text = :state_text
 		THEN COALESCE((SELECT max(sequence) FROM events), 0) ELSE after END
 WHERE id = :id AND project_id = :project_id;
 
+-- name: webhook_disable
+-- takes: webhook_record
+UPDATE webhooks SET enabled = 0, state_text = :state_text, updated_at = :updated_at
+WHERE id = :id AND project_id = :project_id;
+
 -- name: webhook_remove
 -- takes: lookup
 DELETE FROM webhooks WHERE id = :id AND project_id = :project_id;

@@ -61,9 +61,9 @@ TEST(every_row_of_the_table_is_whole)
 TEST(every_command_of_the_contract_is_there)
 {
 	static const char *const names[] = {
-	        "serve",   "run",    "exec",   "shell", "cp",      "ls",   "ps",
-	        "inspect", "logs",   "stats",  "start", "stop",    "rm",   "template",
-	        "key",     "config", "doctor", "bench", "version", "plan", "events"};
+	        "serve",  "run",   "exec",    "shell", "cp",     "ls",       "ps",  "inspect",
+	        "logs",   "stats", "start",   "stop",  "rm",     "template", "key", "config",
+	        "doctor", "bench", "version", "plan",  "events", "webhook"};
 
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		assert_non_null(command_find(commands, names[i]));

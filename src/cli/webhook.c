@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "cli/run_options.h"
+#include "cli/server.h"
+#include "cli/text_out.h"
+
+#define WEBHOOKS "/v1/webhooks"
+
+static const char *events_of(struct arena *a, const struct json_value *webhook)
+{
+	const struct json_value *events = json_get(webhook, "events");
+	const char *text = "";
+
+	for (size_t i = 0; i < json_count(events); i++)
+		text = arena_format(a, "%s%s%s", text, i > 0 ? "," : "",
+		                    json_text(json_at(events, i), ""));
+	return text;
+}
+
+static const char *number(struct arena *a, const struct json_value *v)
+{
+	return arena_format(a, "%" PRId64, json_whole(v, 0));
+}
+
+static int webhook_ls(struct cli *cli)
+{
+	const struct json_value *answer, *items;
+	struct table table;
+
+	if (cli_connect(cli) < 0 || server_get(cli, WEBHOOKS, &answer) < 0)
+		return -1;
+	items = answer_items(answer);
+	if (cli->json) {
+		print_json(items);
+		return 0;
+	}
+	table_init(&table, cli->arena,
+	           (const char *const[]){"ID", "URL", "EVENTS", "ENABLED", "WAITING", "DEAD",
+	                                 "PROBLEM", NULL});
+	for (size_t i = 0; i < json_count(items); i++) {
+		const struct json_value *webhook = json_at(items, i);
+
+		table_add(&table, json_text(json_get(webhook, "id"), NULL));
+		table_add(&table, json_text(json_get(webhook, "url"), NULL));
+		table_add(&table, events_of(cli->arena, webhook));
+		table_add(&table, json_bool(json_get(webhook, "enabled"), false) ? "yes" : "no");
+		table_add(&table, number(cli->arena, json_get(webhook, "waiting")));
+		table_add(&table, number(cli->arena, json_get(webhook, "dead")));
+		table_add(&table, json_text(json_get(webhook, "problem"), NULL));
+	}
+	table_print(&table, stdout);
+	return 0;
+}
+
+static const char *create_webhook_body(struct cli *cli)
+{
+	AUTO(buf_done) struct buf body = BUF(64 * 1024);
+	const char *const *events = arguments_list(cli, "event");
+
+	buf_addf(&body, "{\"url\":%s", json_quoted(cli->arena, cli->args.words[0]));
+	for (unsigned i = 0; events[i]; i++)
+		buf_addf(&body, "%s%s", i == 0 ? ",\"events\":[" : ",",
+		         json_quoted(cli->arena, events[i]));
+	buf_add_text(&body, events[0] ? "]}" : "}");
+	return arena_text(cli->arena, buf_text(&body));
+}
+
+static int webhook_create(struct cli *cli)
+{
+	struct server_call call = {
+	        .method = "POST", .path = WEBHOOKS, .body = create_webhook_body(cli)};
+	const struct json_value *webhook;
+
+	if (cli_connect(cli) < 0 || server_call(cli, &call, &webhook) < 0)
+		return -1;
+	if (cli->json) {
+		print_json(webhook);
+		return 0;
+	}
+	(void)printf("%s\n%s\n", text_out_safe(cli->arena, json_text(json_get(webhook, "id"), "")),
+	             text_out_safe(cli->arena, json_text(json_get(webhook, "secret"), "")));
+	(void)fprintf(stderr,
+	              "Its id, and the secret that signs: keep it, it is not shown again.\n");
+	return 0;
+}
+
+/* "/v1/webhooks/ID" + suffix. */
+static const char *webhook_path(struct cli *cli, const char *suffix)
+{
+	return escaped_path(cli->arena, WEBHOOKS "/", cli->args.words[0], suffix);
+}
+
+static int change_enabled(struct cli *cli, const char *body)
+{
+	struct server_call call = {.method = "PATCH", .path = webhook_path(cli, ""), .body = body};
+	const struct json_value *webhook;
+
+	if (cli_connect(cli) < 0 || server_call(cli, &call, &webhook) < 0)
+		return -1;
+	if (cli->json)
+		print_json(webhook);
+	return 0;
+}
+
+static int webhook_enable(struct cli *cli)
+{
+	return change_enabled(cli, "{\"enabled\":true}");
+}
+
+static int webhook_disable(struct cli *cli)
+{
+	return change_enabled(cli, "{\"enabled\":false}");
+}
+
+static int webhook_rm(struct cli *cli)
+{
+	struct server_call call = {.method = "DELETE", .path = webhook_path(cli, "")};
+
+	if (cli_connect(cli) < 0 || server_call(cli, &call, NULL) < 0)
+		return -1;
+	if (cli->json)
+		(void)printf("{\"deleted\":true}\n");
+	return 0;
+}
+
+static void print_deliveries(struct cli *cli, const struct json_value *items)
+{
+	static const char *const texts[] = {"id", "kind", "state"}, *const numbers[] = {"attempts",
+	                                                                                "status"};
+	struct table table;
+
+	table_init(&table, cli->arena,
+	           (const char *const[]){"ID", "KIND", "STATE", "TRIES", "STATUS", "NEXT", "ERROR",
+	                                 NULL});
+	for (size_t i = 0; i < json_count(items); i++) {
+		const struct json_value *item = json_at(items, i);
+
+		for (size_t t = 0; t < COUNT_OF(texts); t++)
+			table_add(&table, json_text(json_get(item, texts[t]), NULL));
+		for (size_t n = 0; n < COUNT_OF(numbers); n++)
+			table_add(&table, number(cli->arena, json_get(item, numbers[n])));
+		table_add(&table, json_text(json_get(item, "next_at"), NULL));
+		table_add(&table, json_text(json_get(item, "error"), NULL));
+	}
+	table_print(&table, stdout);
+}
+
+static int webhook_deliveries(struct cli *cli)
+{
+	const char *state = arguments_text(&cli->args, "state", NULL);
+	const char *path = webhook_path(cli, "/deliveries");
+	const struct json_value *answer;
+
+	if (state)
+		path = arena_format(cli->arena, "%s?state=%s", path,
+		                    escaped_path(cli->arena, "", state, ""));
+	if (cli_connect(cli) < 0 || server_get(cli, path, &answer) < 0)
+		return -1;
+	if (cli->json)
+		print_json(answer_items(answer));
+	else
+		print_deliveries(cli, answer_items(answer));
+	return 0;
+}
+
+static int webhook_retry(struct cli *cli)
+{
+	const char *delivery =
+	        escaped_path(cli->arena, "/deliveries/", cli->args.words[1], "/retry");
+	struct server_call call = {.method = "POST", .path = webhook_path(cli, delivery)};
+
+	if (cli_connect(cli) < 0 || server_call(cli, &call, NULL) < 0)
+		return -1;
+	if (cli->json)
+		(void)printf("{\"retried\":true}\n");
+	return 0;
+}
+
+static const struct command_option create_options[] = {
+        {.name = "event",
+         .value = "KIND",
+         .repeats = true,
+         .about = "such as sandbox.failed, or sandbox.*; else all"},
+        {0},
+};
+static const struct command_option deliveries_options[] = {
+        {.name = "state", .value = "STATE", .about = "waiting, delivered or dead"},
+        {0},
+};
+
+static const struct command list = {
+        .name = "ls",
+        .usage = "",
+        .about = "list the webhooks of the project",
+        .run = webhook_ls,
+};
+static const struct command create = {
+        .name = "create",
+        .usage = "[OPTION...] URL",
+        .about = "have a server told of events; prints its id and secret",
+        .options = create_options,
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .run = webhook_create,
+};
+#define ONE_WEBHOOK .arguments_min = 1, .arguments_max = 1
+static const struct command enable = {
+        .name = "enable",
+        .usage = "WEBHOOK",
+        .about = "go on, with what comes from now on",
+        ONE_WEBHOOK,
+        .run = webhook_enable,
+};
+static const struct command disable = {
+        .name = "disable",
+        .usage = "WEBHOOK",
+        .about = "send nothing until it is enabled",
+        ONE_WEBHOOK,
+        .run = webhook_disable,
+};
+static const struct command delete = {
+        .name = "rm",
+        .usage = "WEBHOOK",
+        .about = "delete it and its deliveries",
+        ONE_WEBHOOK,
+        .run = webhook_rm,
+};
+static const struct command deliveries = {
+        .name = "deliveries",
+        .usage = "[OPTION...] WEBHOOK",
+        .about = "what was sent, waits, or was given up",
+        .options = deliveries_options,
+        ONE_WEBHOOK,
+        .run = webhook_deliveries,
+};
+static const struct command retry = {
+        .name = "retry",
+        .usage = "WEBHOOK DELIVERY",
+        .about = "try a delivery again, from the beginning",
+        .arguments_min = 2,
+        .arguments_max = 2,
+        .run = webhook_retry,
+};
+static const struct command *const children[] = {&list,   &create,     &enable, &disable,
+                                                 &delete, &deliveries, &retry,  NULL};
+
+const struct command command_webhook = {
+        .name = "webhook",
+        .usage = "COMMAND",
+        .about = "have other servers told of events",
+        .children = children,
+};

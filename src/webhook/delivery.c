@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "http/outbound.h"
+#include "store/secrets.h"
+#include "webhook/parts.h"
+
+#define SEND_MS 10000
+/* When somebody else may try what was begun and never ended: later than any attempt lasts. */
+#define CLAIM_MS 15000
+#define WORKERS 8
+#define WORKERS_QUEUE_MAX 64
+
+/* ---- on a worker ---- */
+
+static int send_once(struct attempt *a, int64_t now, int *ret_status, struct error *err)
+{
+	const struct delivery_record *d = &a->delivery;
+	struct span body = span_of(d->body);
+	char signature[WEBHOOK_SIGNATURE_SIZE];
+	const char *headers[6] = {"Content-Type: application/json"};
+	const struct outbound_post post = {
+	        .url = a->url,
+	        .headers = headers,
+	        .body = body,
+	        .timeout_ms = SEND_MS,
+	        .allow_private = a->webhooks->config->webhook_allow_private,
+	        .cancelled = &a->webhooks->is_cancelled,
+	};
+
+	if (store_secret_check(a->secret, err) < 0)
+		return FAIL_CONTEXT(err, "its secret");
+	webhook_sign(a->secret, now / 1000, body, signature);
+	headers[1] = arena_format(&a->arena, "Atoll-Event-Id: %" PRId64, d->sequence);
+	headers[2] = arena_format(&a->arena, "Atoll-Delivery: %s", d->id);
+	headers[3] = arena_format(&a->arena, "Atoll-Timestamp: %" PRId64, now / 1000);
+	headers[4] = arena_format(&a->arena, "Atoll-Signature: %s", signature);
+	return outbound_post(&post, ret_status, err);
+}
+
+static struct delivery_end judge(struct attempt *a, int status, struct error *err)
+{
+	const struct config *config = a->webhooks->config;
+	int64_t now = clock_unix_ms();
+	struct delivery_end end = {.id = a->delivery.id,
+	                           .attempts = a->delivery.attempts + 1,
+	                           .status = status,
+	                           .now = now,
+	                           .error = ""};
+
+	a->succeeded = status >= 200 && status < 300;
+	if (a->succeeded) {
+		end.state = DELIVERY_DELIVERED;
+		return end;
+	}
+	end.error = err->code != ERROR_NONE ? err->text : "the answer is no success";
+	end.state = end.attempts >= config->webhook_tries ? DELIVERY_DEAD : DELIVERY_WAITING;
+	if (end.state == DELIVERY_WAITING)
+		end.next_at = now + webhook_wait_ms(config->webhook_retry_ms, end.attempts);
+	/* It is our end that cut it short. */
+	if (atomic_load(&a->webhooks->is_cancelled)) {
+		end.state = DELIVERY_WAITING;
+		end.next_at = now;
+	}
+	return end;
+}
+
+static void run_attempt(struct worker_task *task)
+{
+	struct attempt *a = CONTAINER_OF(task, struct attempt, task);
+	struct error err = {0}, failed = {0};
+	struct delivery_end end;
+	int status = 0;
+
+	if (send_once(a, clock_unix_ms(), &status, &err) < 0)
+		status = 0;
+	fault_point("api", "webhook-sent");
+	end = judge(a, status, &err);
+	/* A conflict: a caller has removed the webhook, or wants it tried again. */
+	if (store_delivery_end(a->webhooks->store, &end, &failed) < 0 &&
+	    failed.code != ERROR_CONFLICT)
+		log_warning("a delivery will be repeated", TEXT("delivery", a->delivery.id),
+		            FAILURE(&failed));
+	if (end.state == DELIVERY_DEAD)
+		log_warning("a delivery is given up", TEXT("delivery", a->delivery.id),
+		            TEXT("webhook", a->delivery.webhook_id), TEXT("why", end.error),
+		            NUMBER("status", status));
+	attempt_finished(a);
+}
+
+/* ---- on the thread ---- */
+
+void attempt_free(struct attempt *a)
+{
+	arena_done(&a->arena);
+	free(a);
+}
+
+static int start_workers(struct webhooks *w, struct error *err)
+{
+	const struct worker_options options = {.threads = WORKERS, .queue_max = WORKERS_QUEUE_MAX};
+
+	return w->workers ? 0 : worker_pool_start(&options, &w->workers, err);
+}
+
+/* Claims the delivery and hands it to a worker; one that cannot be handed over is due again when
+ * the claim ends. */
+static int submit(struct webhooks *w, struct hook *hook, struct attempt *a, struct error *err)
+{
+	const struct delivery_claim claim = {.id = a->delivery.id,
+	                                     .attempts = a->delivery.attempts,
+	                                     .until = clock_unix_ms() + CLAIM_MS};
+
+	if (start_workers(w, err) < 0 || store_delivery_claim(w->store, &claim, err) < 0)
+		return -1;
+	fault_point("api", "webhook-claimed");
+	a->webhooks = w;
+	a->url = arena_text(&a->arena, hook->record.url);
+	a->secret = arena_text(&a->arena, hook->record.secret);
+	a->task = (struct worker_task){.lane = WORKER_FAST, .run = run_attempt};
+	if (worker_submit(w->workers, &a->task, err) < 0)
+		return -1;
+	hook->is_busy = true;
+	w->under_way++;
+	return 0;
+}
+
+static int look_later(struct webhooks *w, struct hook *hook, struct error *err)
+{
+	int64_t at;
+
+	error_clear(err);
+	if (store_delivery_next_at(w->store, hook->record.id, &at, err) < 0)
+		return -1;
+	hook->look_at = at > 0 ? at : INT64_MAX;
+	return 0;
+}
+
+int delivery_begin(struct webhooks *w, struct hook *hook, struct error *err)
+{
+	struct attempt *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		abort();
+	if (store_delivery_next(w->store, &a->arena, hook->record.id, clock_unix_ms(), &a->delivery,
+	                        err) == 0 &&
+	    submit(w, hook, a, err) == 0)
+		return 0;
+	attempt_free(a);
+	/* None is due; or another server has this one. */
+	if (err->code == ERROR_NOT_FOUND || err->code == ERROR_CONFLICT)
+		return look_later(w, hook, err);
+	return -1;
+}

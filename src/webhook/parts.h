@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* webhook/parts.h — what the files of this folder share. Private to it.
+ *
+ * webhook.c: the thread, and when it does what. dispatch.c: from events to deliveries. delivery.c:
+ * one attempt. signature.c: pure parts. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "base/id.h"
+#include "store/events.h"
+#include "store/webhooks.h"
+#include "webhook/webhook.h"
+#include "worker/worker.h"
+
+/* Of one webhook; with more it is disabled, for somebody should look. */
+#define WAITING_MAX 10000
+
+/* The thread's own. */
+struct hook {
+	struct webhook_record record;
+	bool is_busy;     /* an attempt is under way */
+	int64_t failures; /* attempts since the last that succeeded */
+	int64_t look_at;  /* unix ms: nothing is due before */
+};
+
+/* One attempt: made by the thread, run by a worker, and handed back. */
+struct attempt {
+	struct attempt *next;
+	struct worker_task task;
+	struct webhooks *webhooks;
+	struct arena arena; /* of these texts */
+	const char *url, *secret;
+	struct delivery_record delivery;
+	bool succeeded;
+};
+
+struct webhooks {
+	const struct config *config;
+	struct store *store;
+	struct event_watcher watcher;
+	struct worker_pool *workers; /* NULL until there is something to deliver */
+	pthread_t thread;
+	bool has_thread;
+	atomic_bool is_cancelled;
+	atomic_bool has_hooks; /* that are enabled: else events wake nobody */
+
+	pthread_mutex_t mutex; /* over the rest of this block */
+	pthread_cond_t wake;
+	bool is_woken, is_stopping;
+	struct attempt *finished;
+
+	/* the thread's own */
+	struct arena arena; /* of the hooks */
+	struct hook *hooks;
+	size_t hook_count;
+	bool is_loaded;
+	struct webhook_cursor cursor; /* as the store has it; its generation is the hooks' */
+	int64_t seen;                 /* events up to it have been looked at */
+	unsigned under_way;
+	size_t turn; /* whose turn it is to be first */
+	int64_t purged_at; /* monotonic */
+};
+
+/* ---- dispatch.c ---- */
+
+MUST_CHECK int dispatch(struct webhooks *w, struct error *err);
+MUST_CHECK int hooks_load(struct webhooks *w, struct error *err);
+struct hook *hook_find(struct webhooks *w, const char *id);
+
+/* ---- delivery.c ---- */
+
+/* Begins the next attempt of the hook, if one is due; else sets when to look again. */
+MUST_CHECK int delivery_begin(struct webhooks *w, struct hook *hook, struct error *err);
+void attempt_free(struct attempt *a);
+/* webhook.c: from the worker back to the thread. */
+void attempt_finished(struct attempt *a);

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "webhook/webhook.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "webhook/parts.h"
+
+#define UNDER_WAY_MAX 8
+/* Another server on the same store wakes nobody here. */
+#define LOOK_MS 1000
+#define REST_MS 60000
+/* After a failure, so that a receiver that is down is not asked for every delivery in turn. */
+#define PAUSE_MAX_MS 60000
+#define PURGE_EVERY_MS 60000
+#define DAY_MS (INT64_C(24) * 3600 * 1000)
+#define DELIVERED_KEPT_MS DAY_MS
+#define DEAD_KEPT_MS (7 * DAY_MS)
+
+/* ---- waking ---- */
+
+void webhooks_wake(struct webhooks *w)
+{
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->mutex);
+	w->is_woken = true;
+	pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->mutex);
+}
+
+static void on_events(void *context)
+{
+	struct webhooks *w = context;
+
+	if (atomic_load(&w->has_hooks))
+		webhooks_wake(w);
+}
+
+void attempt_finished(struct attempt *a)
+{
+	struct webhooks *w = a->webhooks;
+
+	pthread_mutex_lock(&w->mutex);
+	a->next = w->finished;
+	w->finished = a;
+	w->is_woken = true;
+	pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->mutex);
+}
+
+static bool wait_for_work(struct webhooks *w, int64_t wait_ms)
+{
+	struct timespec until;
+	int result = 0;
+	bool goes_on;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += wait_ms / 1000;
+	until.tv_nsec += wait_ms % 1000 * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&w->mutex);
+	while (!w->is_woken && !w->is_stopping && result == 0)
+		result = pthread_cond_timedwait(&w->wake, &w->mutex, &until);
+	w->is_woken = false;
+	goes_on = !w->is_stopping;
+	pthread_mutex_unlock(&w->mutex);
+	return goes_on;
+}
+
+/* ---- one round ---- */
+
+static void settle(struct webhooks *w, struct attempt *a)
+{
+	struct hook *hook = hook_find(w, a->delivery.webhook_id);
+	int64_t pause;
+
+	w->under_way--;
+	if (!hook)
+		return;
+	hook->is_busy = false;
+	hook->look_at = 0;
+	hook->failures = a->succeeded ? 0 : hook->failures + 1;
+	if (a->succeeded && hook->record.waiting > 0)
+		hook->record.waiting--;
+	if (a->succeeded)
+		return;
+	pause = webhook_wait_ms(w->config->webhook_retry_ms, hook->failures);
+	hook->look_at = clock_unix_ms() + (pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS);
+}
+
+static void settle_finished(struct webhooks *w)
+{
+	struct attempt *finished, *next;
+
+	pthread_mutex_lock(&w->mutex);
+	finished = w->finished;
+	w->finished = NULL;
+	pthread_mutex_unlock(&w->mutex);
+	for (; finished; finished = next) {
+		next = finished->next;
+		settle(w, finished);
+		attempt_free(finished);
+	}
+}
+
+static int begin_due(struct webhooks *w, struct error *err)
+{
+	int64_t now = clock_unix_ms();
+
+	for (size_t i = 0; i < w->hook_count && w->under_way < UNDER_WAY_MAX; i++) {
+		struct hook *hook = &w->hooks[w->turn++ % w->hook_count];
+
+		if (hook->record.enabled && !hook->is_busy && hook->look_at <= now &&
+		    delivery_begin(w, hook, err) < 0)
+			return FAIL_CONTEXT(err, "deliver to webhook '%s'", hook->record.id);
+	}
+	return 0;
+}
+
+static int purge(struct webhooks *w, struct error *err)
+{
+	int64_t now = clock_unix_ms();
+	const struct delivery_retention keep = {now - DELIVERED_KEPT_MS, now - DEAD_KEPT_MS};
+
+	if (w->hook_count == 0 || clock_monotonic_ms() - w->purged_at < PURGE_EVERY_MS)
+		return 0;
+	w->purged_at = clock_monotonic_ms();
+	/* Counts of what waits drift when somebody else changes them. */
+	w->is_loaded = false;
+	return store_delivery_purge(w->store, &keep, err);
+}
+
+/* How long nothing will have to be done, as far as is known. */
+static int64_t find_rest(struct webhooks *w)
+{
+	int64_t now = clock_unix_ms(), rest = atomic_load(&w->has_hooks) ? LOOK_MS : REST_MS;
+
+	/* Whoever ends an attempt wakes us. */
+	if (w->under_way >= UNDER_WAY_MAX)
+		return rest;
+	for (size_t i = 0; i < w->hook_count; i++) {
+		const struct hook *hook = &w->hooks[i];
+		int64_t left = hook->look_at - now;
+
+		if (hook->record.enabled && !hook->is_busy && left < rest)
+			rest = left > 1 ? left : 1;
+	}
+	return rest;
+}
+
+static void *run(void *context)
+{
+	struct webhooks *w = context;
+	int64_t rest = 0;
+
+	(void)prctl(PR_SET_NAME, "webhooks", 0, 0, 0);
+	while (wait_for_work(w, rest)) {
+		struct error err = {0};
+
+		settle_finished(w);
+		rest = LOOK_MS;
+		if (dispatch(w, &err) < 0 || begin_due(w, &err) < 0 || purge(w, &err) < 0)
+			log_warning("webhooks wait", FAILURE(&err));
+		else
+			rest = find_rest(w);
+	}
+	return NULL;
+}
+
+/* ---- the whole ---- */
+
+static int start_thread(struct webhooks *w, struct error *err)
+{
+	sigset_t all, before;
+
+	/* Signals belong to the thread that opened us. */
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	errno = pthread_create(&w->thread, NULL, run, w);
+	w->has_thread = errno == 0;
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return w->has_thread ? 0 : FAIL_ERRNO(err, "start the thread of webhooks");
+}
+
+int webhooks_open(const struct webhooks_options *options, struct webhooks **ret, struct error *err)
+{
+	struct webhooks *w = calloc(1, sizeof(*w));
+	pthread_condattr_t monotonic;
+
+	if (!w)
+		abort();
+	w->config = options->config;
+	w->store = options->store;
+	w->watcher = (struct event_watcher){.on_events = on_events, .context = w};
+	(void)pthread_mutex_init(&w->mutex, NULL);
+	(void)pthread_condattr_init(&monotonic);
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&w->wake, &monotonic);
+	(void)pthread_condattr_destroy(&monotonic);
+	store_event_watch(w->store, &w->watcher);
+	if (start_thread(w, err) < 0) {
+		webhooks_close(w);
+		return -1;
+	}
+	*ret = w;
+	return 0;
+}
+
+void webhooks_close(struct webhooks *w)
+{
+	if (!w)
+		return;
+	store_event_unwatch(w->store, &w->watcher);
+	atomic_store(&w->is_cancelled, true);
+	pthread_mutex_lock(&w->mutex);
+	w->is_stopping = true;
+	pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->mutex);
+	if (w->has_thread)
+		(void)pthread_join(w->thread, NULL);
+	worker_pool_stop(w->workers);
+	while (w->finished) {
+		struct attempt *a = w->finished;
+
+		w->finished = a->next;
+		attempt_free(a);
+	}
+	arena_done(&w->arena);
+	(void)pthread_cond_destroy(&w->wake);
+	(void)pthread_mutex_destroy(&w->mutex);
+	free(w);
+}
