@@ -7,7 +7,9 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/lease_parts.h"
+#include "fleet/snapshots.h"
 #include "store/accounts.h"
+#include "store/snapshots.h"
 
 #define PAGE_SIZE 100
 
@@ -61,12 +63,35 @@ static int end_templates(struct fleet *f, const char *id, struct error *err)
 	return tell_last(&failure, err);
 }
 
+static int end_snapshots(struct fleet *f, const char *id, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct snapshot_filter filter = {.project_id = id, .limit = PAGE_SIZE};
+	struct error failure = {0};
+	struct snapshot_list list;
+
+	do {
+		if (store_snapshot_list(f->store, &arena, &filter, &list, err) < 0)
+			return -1;
+		for (size_t i = 0; i < list.count; i++) {
+			const struct fleet_ref ref = {id, list.items[i].id};
+
+			if (fleet_snapshot_remove(f, &arena, &ref, err) < 0 &&
+			    err->code != ERROR_NOT_FOUND)
+				failure = *err;
+		}
+		filter.page = list.next_page;
+	} while (filter.page);
+	return tell_last(&failure, err);
+}
+
 static int finish(struct fleet *f, const char *id, struct error *err)
 {
 	const struct lease_ref leases = {id, ""};
 	uint64_t count;
 
-	if (fleet_lease_delete_all(f, &leases, &count, err) < 0 || end_sandboxes(f, id, err) < 0 || end_templates(f, id, err) < 0)
+	if (fleet_lease_delete_all(f, &leases, &count, err) < 0 || end_sandboxes(f, id, err) < 0 ||
+	    end_snapshots(f, id, err) < 0 || end_templates(f, id, err) < 0)
 		return FAIL_CONTEXT(err, "delete project '%s'", id);
 	/* The rows of its sandboxes go with it, so what they used is written first. */
 	if (meters_write(f, 0, false, err) < 0)

@@ -158,8 +158,7 @@ static const enum query_name removals[] = {
         QUERY_PROJECT_REMOVE_SESSIONS,  QUERY_PROJECT_REMOVE_WEBHOOKS,
         QUERY_PROJECT_REMOVE_SANDBOXES, QUERY_KEY_REMOVE_ALL,
         QUERY_MEMBER_REMOVE_ALL,        QUERY_CONFIG_REMOVE_ALL,
-        QUERY_LEASE_REMOVE_ALL,
-        QUERY_BUDGET_REMOVE_ALL,
+        QUERY_LEASE_REMOVE_ALL,         QUERY_BUDGET_REMOVE_ALL,
 };
 
 static int run_removal(struct connection *c, void *context, struct error *err)
@@ -172,8 +171,8 @@ static int run_removal(struct connection *c, void *context, struct error *err)
 	    query_count(c, QUERY_PROJECT_HOLDS, lookup, &held, err) < 0)
 		return -1;
 	if (held > 0)
-		return FAIL(err, ERROR_CONFLICT, "project '%s' still has sandboxes or templates",
-		            lookup->id);
+		return FAIL(err, ERROR_CONFLICT,
+		            "project '%s' still has sandboxes, snapshots or templates", lookup->id);
 	for (size_t i = 0; i < COUNT_OF(removals); i++)
 		if (query_run(c, removals[i], lookup, NULL, err) < 0)
 			return -1;

@@ -107,6 +107,7 @@ def test_a_project_goes_with_everything_in_it(server, api, project):
     worker.post("/api/sandbox/templates", {"name": "derived", "from": "host"})
     boxes.append(worker.post("/v1/leases/acquire", {"key": "chat", "template": "host"})["sandbox_id"])
     worker.post("/v1/sandbox/bash", {"session_id": "s", "command": "true"})
+    worker.post(f"{INSTANCES}/{boxes[0]}/snapshot", {})
     assert "has sandboxes" in refused(409, api.delete, f"/v1/projects/{project}").message
     assert worker.exec(boxes[0], "echo alive")["stdout"] == "alive\n"
     api.delete(f"/v1/projects/{project}?force=true")

@@ -55,6 +55,7 @@ WHERE id = :id AND (:with_sandboxes <> 0 OR NOT EXISTS (
 -- takes: lookup
 -- gives: tally
 SELECT (SELECT count(*) FROM sandboxes WHERE project_id = :id AND actual <> 'deleted')
+	+ (SELECT count(*) FROM snapshots WHERE project_id = :id)
 	+ (SELECT count(*) FROM templates WHERE project_id = :id) AS count;
 
 -- name: project_remove_sessions
