@@ -103,6 +103,3 @@ MUST_CHECK int snapshot_switch(struct snapshot_job *job, const struct snapshot_m
 /* In snapshot_copy.c: all that is in the folder `from`, into the empty folder `to`, until the
  * deadline. */
 MUST_CHECK int snapshot_copy(int from, int to, int64_t deadline, struct error *err);
-/* In snapshot_revert.c: takes a path away from a stopped sandbox's own files. */
-MUST_CHECK int snapshots_revert(struct snapshots *s, const struct broker_revert *request,
-                                struct error *err);

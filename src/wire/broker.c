@@ -3,7 +3,6 @@
 
 #define NAME_MAX_BYTES 64
 #define TEXT_MAX_BYTES 1024
-#define PATH_MAX_BYTES 4096
 
 const struct wire_member broker_hello_shape[] = {
         WIRE_U64_MEMBER(broker_hello, request),
@@ -100,22 +99,6 @@ const struct wire_member broker_snapshot_made_shape[] = {
         WIRE_U32_MEMBER(broker_snapshot_made, depth),
         WIRE_TEXT_MEMBER(broker_snapshot_made, method, NAME_MAX_BYTES),
         WIRE_TEXT_MEMBER(broker_snapshot_made, because, TEXT_MAX_BYTES),
-        WIRE_END,
-};
-
-const struct wire_member broker_diff_shape[] = {
-        WIRE_U64_MEMBER(broker_diff, request),
-        WIRE_TEXT_MEMBER(broker_diff, sandbox, NAME_MAX_BYTES),
-        WIRE_TEXT_MEMBER(broker_diff, snapshot, NAME_MAX_BYTES),
-        WIRE_TEXT_MEMBER(broker_diff, template_name, NAME_MAX_BYTES),
-        WIRE_U32_MEMBER(broker_diff, entries_max),
-        WIRE_END,
-};
-
-const struct wire_member broker_revert_shape[] = {
-        WIRE_U64_MEMBER(broker_revert, request),
-        WIRE_TEXT_MEMBER(broker_revert, sandbox, NAME_MAX_BYTES),
-        WIRE_TEXT_MEMBER(broker_revert, path, PATH_MAX_BYTES),
         WIRE_END,
 };
 

@@ -38,8 +38,6 @@ enum broker_type {
 	BROKER_RESTORE,         /* broker_snapshot, of a stopped sandbox -> BROKER_OK */
 	BROKER_SNAPSHOT_REMOVE, /* broker_snapshot (sandbox "") -> BROKER_OK */
 	BROKER_SNAPSHOT_LIST,   /* broker_id (sandbox "") -> BROKER_ENTRY*, BROKER_OK */
-	BROKER_DIFF,   /* broker_diff, with a descriptor for the lines -> BROKER_OK when done */
-	BROKER_REVERT, /* broker_revert, of a stopped sandbox -> BROKER_OK */
 	BROKER_TYPE_COUNT,
 };
 
@@ -109,19 +107,6 @@ struct broker_snapshot_made {
 	const char *method;          /* "rename", "switch" or "copy", see docs/snapshots.md */
 	const char *because;         /* of a copy: what was in the way of a switch */
 };
-/* What a sandbox has changed, as lines "KIND SIZE PATH\0": KIND is A, C or D. */
-struct broker_diff {
-	uint64_t request;
-	const char *sandbox;
-	const char *snapshot; /* against this one, or "": against the template */
-	const char *template_name;
-	uint32_t entries_max;
-};
-struct broker_revert {
-	uint64_t request;
-	const char *sandbox;
-	const char *path; /* relative to the root, without ".." */
-};
 struct broker_ok {
 	uint64_t request;
 };
@@ -139,5 +124,4 @@ struct broker_ended {
 extern const struct wire_member broker_hello_shape[], broker_welcome_shape[], broker_id_shape[],
         broker_create_shape[], broker_created_shape[], broker_entry_shape[], broker_usage_shape[],
         broker_template_shape[], broker_snapshot_shape[], broker_snapshot_made_shape[],
-        broker_diff_shape[], broker_revert_shape[], broker_ok_shape[], broker_failed_shape[],
-        broker_ended_shape[];
+        broker_ok_shape[], broker_failed_shape[], broker_ended_shape[];
