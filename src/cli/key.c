@@ -194,8 +194,8 @@ static const struct command rotate = {
         .arguments_max = 1,
         .run = key_rotate,
 };
-static const struct command *const children[] = {&list, &create, &rotate, &revoke_key, &rotate_secrets,
-                                                 NULL};
+static const struct command *const children[] = {&list,       &create,         &rotate,
+                                                 &revoke_key, &rotate_secrets, NULL};
 
 const struct command command_key = {
         .name = "key",

@@ -52,7 +52,8 @@ void exchange_start(struct http_exchange *ex, struct connection *conn);
 enum http_fault exchange_begin(struct http_exchange *ex, struct span head_text);
 /* For ROUTE_TRY, on the loop: exchange_handle, or false when it has to be done on a worker. */
 bool exchange_try(struct http_exchange *ex);
-/* For ROUTE_QUICK, on a worker of the fast lane: the same, or false when the slow lane has to do it. */
+/* For ROUTE_QUICK, on a worker of the fast lane: the same, or false when the slow lane has to do
+ * it. */
 bool exchange_try_quick(struct http_exchange *ex);
 /* Authorizes, parses query and body, runs the handler. Worker, or loop for ROUTE_INLINE. Leaves a
  * reply in any case. */

@@ -60,7 +60,7 @@ struct webhooks {
 	struct webhook_cursor cursor; /* as the store has it; its generation is the hooks' */
 	int64_t seen;                 /* events up to it have been looked at */
 	unsigned under_way;
-	size_t turn; /* whose turn it is to be first */
+	size_t turn;       /* whose turn it is to be first */
 	int64_t purged_at; /* monotonic */
 };
 

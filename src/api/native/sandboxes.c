@@ -26,7 +26,7 @@ static const struct json_member resources_request_members[] = {
         JSON_END,
 };
 JSON_SHAPE(resources_request, "ResourcesRequest", resources_body,
-                  "Limits; what is left out or 0 is inherited from project and platform");
+           "Limits; what is left out or 0 is inherited from project and platform");
 static const struct json_member resources_answer_members[] = {
         JSON_NUMBER_MEMBER(resources_body, cpu, .about = "vCPUs"),
         JSON_WHOLE_MEMBER(resources_body, memory_mb, .about = "MiB"),
