@@ -61,7 +61,7 @@ struct box {
 	bool paused, pausing; /* pausing: asked for, and not everything inside rests */
 	struct owed pause_owed;
 	struct timer pause_look;
-	int64_t pause_look_us, pause_given_us;
+	int64_t pause_look_us, pause_given_us, pause_thaw_us;
 	/* the disk of its own that is being made for it, or is made */
 	struct job disk_job;
 	int disk_report_fd, disk_fd;

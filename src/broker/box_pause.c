@@ -9,6 +9,8 @@
 
 #define LOOK_FIRST_US 30
 #define LOOK_LAST_US 10000
+#define ASK_AGAIN_US 1000
+#define THAW_EVERY_US (500 * 1000)
 #define GIVE_UP_US (2 * 1000 * 1000)
 
 static int set_frozen(struct box *box, bool frozen, struct error *err)
@@ -42,6 +44,17 @@ static void fail_pause(struct box *box, const struct error *why)
 	b->on_failed(b->context, &box->pause_owed, why);
 }
 
+/* Version 1 may miss a process that is being made just then, and would wait for it for ever: asking
+ * again meets it, or letting all go until the next look. */
+static int ask_again(struct box *box, struct error *err)
+{
+	if (box->pause_given_us >= box->pause_thaw_us) {
+		box->pause_thaw_us += THAW_EVERY_US;
+		return set_frozen(box, false, err);
+	}
+	return box->pause_look_us < ASK_AGAIN_US ? 0 : set_frozen(box, true, err);
+}
+
 static void on_look(struct timer *timer);
 
 static void look(struct box *box)
@@ -64,6 +77,10 @@ static void look(struct box *box)
 	if (box->pause_given_us >= GIVE_UP_US) {
 		error_set(&err, ERROR_TIMEOUT, 0, HERE,
 		          "not everything in sandbox '%s' comes to rest", box->id);
+		fail_pause(box, &err);
+		return;
+	}
+	if (ask_again(box, &err) < 0) {
 		fail_pause(box, &err);
 		return;
 	}
@@ -110,6 +127,7 @@ int boxes_pause(struct boxes *b, const struct owed *owed, const char *id, struct
 	box->pause_owed = *owed;
 	box->pause_look_us = LOOK_FIRST_US;
 	box->pause_given_us = 0;
+	box->pause_thaw_us = THAW_EVERY_US;
 	look(box);
 	return 0;
 }
