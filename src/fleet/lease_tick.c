@@ -2,9 +2,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "fleet/lease_parts.h"
+#include "store/once.h"
 
 /* A maker who comes later than this with a sandbox does not come any more. */
 #define STRAY_KEPT_MS (15 * 60 * INT64_C(1000))
+/* Idempotency keys. */
+#define ONCE_KEPT_MS (24 * 3600 * INT64_C(1000))
 #define EMPTY_KEPT_MS (30 * 24 * 3600 * INT64_C(1000))
 
 /* Without a row it is anybody's. */
@@ -105,7 +108,8 @@ static int settle_strays(struct fleet *f, struct error *err)
 int leases_settle(struct fleet *f, struct error *err)
 {
 	if (heal_all(f, err) < 0 || settle_strays(f, err) < 0 ||
-	    store_lease_purge(f->store, clock_unix_ms() - EMPTY_KEPT_MS, err) < 0)
+	    store_lease_purge(f->store, clock_unix_ms() - EMPTY_KEPT_MS, err) < 0 ||
+	    store_once_purge(f->store, clock_unix_ms() - ONCE_KEPT_MS, err) < 0)
 		return FAIL_CONTEXT(err, "settle leases");
 	return 0;
 }

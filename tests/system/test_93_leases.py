@@ -181,6 +181,29 @@ def test_the_cli(server, api, key):
     assert server.cli("lease", "rm", "--prefix", key).stdout == b"0 removed\n"
 
 
+def test_an_idempotency_key_makes_a_repeated_create_safe(server, api):
+    headers = {"Idempotency-Key": "system-93", "Content-Type": "application/json"}
+    body = json.dumps({"template": "host", "internet": False})
+    answers = []
+
+    def ask():
+        own = server.api()
+        answers.append(own.raw("POST", INSTANCES, body, headers))
+        own.close()
+    threads = [threading.Thread(target=ask) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert [a.status for a in answers] == [201] * 6
+    assert len({a.json()["id"] for a in answers}) == 1
+    assert sum(a.headers.get("Idempotent-Replayed") == "true" for a in answers) == 5
+    other = api.raw("POST", INSTANCES, json.dumps({"template": "host", "internet": False, "name": "x"}), headers)
+    assert other.status == 409 and "Idempotency-Key" in other.json()["error"]["message"]
+    api.remove(answers[0].json()["id"])
+    assert api.raw("POST", INSTANCES, body, headers).status == 409
+
+
 def test_the_leases_of_a_project_go_with_it(server, api):
     project = api.post("/v1/projects", {"name": "leases-93"})["id"]
     inside = {"X-Atoll-Project": project, "Content-Type": "application/json"}

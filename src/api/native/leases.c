@@ -3,9 +3,12 @@
 #include "fleet/lease.h"
 #include "fleet/usage.h"
 
+#include <string.h>
+
 #include "api/caller.h"
 #include "api/native/exec.h"
 #include "api/native/resources.h"
+#include "api/once.h"
 #include "api/tables.h"
 #include "base/clock.h"
 
@@ -14,7 +17,7 @@
 /* ---- shapes ---- */
 
 struct acquire_body {
-	const char *key, *template;
+	const char *key, *template, *idempotency_key;
 	struct json_map env, labels;
 	struct resources_body resources;
 	bool internet, persistent, goes_on;
@@ -31,6 +34,7 @@ enum acquire_row {
 	ACQUIRE_PERSISTENT,
 	ACQUIRE_CONTINUE,
 	ACQUIRE_WAIT,
+	ACQUIRE_ONCE,
 };
 static const struct json_member acquire_request_members[] = {
         [ACQUIRE_KEY] = JSON_TEXT_MEMBER(
@@ -56,6 +60,9 @@ static const struct json_member acquire_request_members[] = {
         [ACQUIRE_WAIT] =
                 JSON_WHOLE_MEMBER(acquire_body, wait_ms, .min = 0, .max = LEASE_WAIT_MAX_MS,
                                   .about = "for others who make it; 0 = 30 s"),
+        [ACQUIRE_ONCE] =
+                JSON_TEXT_MEMBER(acquire_body, idempotency_key, .min = 1, .max = ONCE_KEY_MAX,
+                                 .about = "the same as the header Idempotency-Key"),
         JSON_END,
 };
 static const struct json_shape acquire_request = {
@@ -211,6 +218,44 @@ static struct fleet_create create_of(const struct request *rq, const struct acqu
 	};
 }
 
+static int answer_acquired(struct reply *reply, const struct fleet_leased *leased)
+{
+	struct lease_answer out;
+
+	fill_answer(&leased->lease, &out);
+	out.created = leased->created;
+	reply_status(reply, leased->created ? 201 : 200);
+	reply_json(reply, &acquired_shape, &out);
+	return 0;
+}
+
+/* With an idempotency key, a repeated request for a fresh sandbox finds the one that the first
+ * made, and is told so in the same words. */
+static int acquire_once(struct request *rq, const char *key, struct fleet_lease *request,
+                        struct reply *reply, struct error *err)
+{
+	struct fleet_leased leased;
+	struct fleet_once_result result;
+	struct api_once once;
+
+	if (request_may_wait(rq, err) < 0 || api_once_begin(rq, "acquire", key, &once, err) < 0)
+		return -1;
+	request->is_fresh = request->is_fresh && once.found.is_first;
+	if (fleet_lease_acquire(api_of(rq)->fleet, rq->arena, request, &leased, err) < 0) {
+		api_once_end(rq, &once, NULL);
+		return -1;
+	}
+	if (once.found.is_first) {
+		result = (struct fleet_once_result){leased.sandbox.id, leased.created};
+		api_once_end(rq, &once, &result);
+	} else {
+		reply_header(reply, "Idempotent-Replayed", "true");
+		if (strcmp(leased.sandbox.id, once.found.id) == 0)
+			leased.created = once.found.created;
+	}
+	return answer_acquired(reply, &leased);
+}
+
 /* A warm one is answered from the fast lane; what has to be made or waited for is slow work. */
 static int lease_acquire(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
@@ -223,23 +268,20 @@ static int lease_acquire(struct request *rq, const void *body, struct reply *rep
 	        .key = b->key,
 	        .make = &make,
 	        .is_fresh = has(b->present, ACQUIRE_CONTINUE) && !b->goes_on,
-	        .only_warm = rq->is_quick,
 	        .wait_ms = b->wait_ms,
 	        .ret_not_warm = &is_cold,
 	};
 	struct fleet_leased leased;
-	struct lease_answer out;
 
+	if (api_once_is_used(rq, b->idempotency_key))
+		return acquire_once(rq, b->idempotency_key, &request, reply, err);
+	request.only_warm = rq->is_quick;
 	if (fleet_lease_acquire(api_of(rq)->fleet, rq->arena, &request, &leased, err) < 0) {
 		if (is_cold)
 			(void)!request_may_wait(rq, err);
 		return -1;
 	}
-	fill_answer(&leased.lease, &out);
-	out.created = leased.created;
-	reply_status(reply, leased.created ? 201 : 200);
-	reply_json(reply, &acquired_shape, &out);
-	return 0;
+	return answer_acquired(reply, &leased);
 }
 
 static struct lease_ref path_ref(const struct request *rq)

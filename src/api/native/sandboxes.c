@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/caller.h"
+#include "api/once.h"
 #include "api/configs.h"
 #include "api/tables.h"
 #include "base/clock.h"
@@ -334,6 +335,38 @@ static int refuse_archive(const struct create_body *b, struct error *err)
 	return -1;
 }
 
+/* With an Idempotency-Key, a repeated request finds what the first one has made. */
+static int create_once(struct request *rq, struct fleet_create *request, struct reply *reply,
+                       struct sandbox_record *ret, struct error *err)
+{
+	struct fleet *fleet = api_of(rq)->fleet;
+	struct fleet_once_result result = {.created = true};
+	struct api_once once;
+	struct fleet_ref made;
+
+	if (api_once_begin(rq, "create", NULL, &once, err) < 0)
+		return -1;
+	if (!once.found.is_first) {
+		made = (struct fleet_ref){request->project_id, once.found.id};
+		if (fleet_find(fleet, rq->arena, &made, ret, err) == 0) {
+			reply_header(reply, "Idempotent-Replayed", "true");
+			return 0;
+		}
+		if (err->code != ERROR_NOT_FOUND)
+			return -1;
+		return FAIL(err, ERROR_CONFLICT,
+		            "Idempotency-Key: the sandbox that it made is deleted");
+	}
+	request->id = once.found.id;
+	if (fleet_create(fleet, rq->arena, request, ret, err) < 0) {
+		api_once_end(rq, &once, NULL);
+		return -1;
+	}
+	result.id = ret->id;
+	api_once_end(rq, &once, &result);
+	return 0;
+}
+
 static int sandbox_create(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
@@ -363,7 +396,7 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 
 	if (refuse_archive(b, err) < 0 || internet_of(b, &request.internet, err) < 0 ||
 	    (b->config && api_config_apply(rq, b->config, &request, err) < 0) ||
-	    fleet_create(api_of(rq)->fleet, rq->arena, &request, &record, err) < 0)
+	    create_once(rq, &request, reply, &record, err) < 0)
 		return -1;
 	reply_status(reply, request.wait ? 201 : 202);
 	return sandbox_reply(rq, reply, &record);

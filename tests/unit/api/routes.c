@@ -553,6 +553,40 @@ TEST(usage_is_an_admins_of_all_projects_and_a_keys_of_its_own)
 	}
 }
 
+#define ONCE(key) NULL, "Idempotency-Key: " key "\r\n"
+
+TEST(a_repeated_request_with_an_idempotency_key_makes_nothing_twice)
+{
+	static const struct expected rows[] = {
+	        {"POST", I, "{\"name\":\"once\"}", 201, "\"name\":\"once\"", ONCE("k-1")},
+	        {"POST", I, "{\"name\":\"once\"}", 201, "\"name\":\"once\"", ONCE("k-1")},
+	        {"POST", I, "{\"name\":\"once\"}", 409, "exists already"},
+	        {"POST", I, "{\"name\":\"twice\"}", 409, "Idempotency-Key", ONCE("k-1")},
+	        {"POST", I, "{\"name\":\"twice\"}", 400, "Idempotency-Key", ONCE("a b")},
+	        {"POST", I, "{\"name\":\"-bad-\"}", 400, "invalid_request", ONCE("k-2")},
+	        {"POST", I, "{\"name\":\"good\"}", 201, "\"name\":\"good\"", ONCE("k-2")},
+	        {"DELETE", I "/good", NULL, 204, NULL},
+	        {"POST", I, "{\"name\":\"good\"}", 409, "is deleted", ONCE("k-2")},
+	        {"DELETE", I "/once", NULL, 204, NULL},
+	        {"POST", L "/acquire", "{\"key\":\"o\"}", 201, "\"created\":true", ONCE("k-1")},
+	        {"POST", L "/acquire", "{\"key\":\"o\"}", 201, "\"created\":true", ONCE("k-1")},
+	        {"POST", L "/acquire", "{\"key\":\"o\"}", 200, "\"created\":false"},
+	        {"POST", L "/acquire", "{\"key\":\"o\",\"continue\":false}", 201,
+	         "\"lock_version\":4", ONCE("k-3")},
+	        {"POST", L "/acquire", "{\"key\":\"o\",\"continue\":false}", 201,
+	         "\"lock_version\":4", ONCE("k-3")},
+	        {"POST", L "/acquire", "{\"key\":\"o\",\"continue\":true}", 409,
+	         "another body before", ONCE("k-3")},
+	        {"POST", L "/acquire", "{\"key\":\"o\",\"idempotency_key\":\"k-5\"}", 400,
+	         "contradict", ONCE("k-4")},
+	        {"POST", L "/acquire", "{\"key\":\"o\",\"idempotency_key\":\"k-5\"}", 200,
+	         "\"created\":false"},
+	        {"DELETE", L "/o", NULL, 204, NULL},
+	};
+
+	CHECK_ROWS(rows);
+}
+
 int main(void)
 {
 	int result;
@@ -571,6 +605,7 @@ int main(void)
 	             CASE(the_gateway_works_by_tenant_and_session),
 	             CASE(a_session_keeps_its_sandbox_and_outlives_it),
 	             CASE(a_lease_is_acquired_kept_released_used_and_deleted),
+	             CASE(a_repeated_request_with_an_idempotency_key_makes_nothing_twice),
 	             CASE(operators_need_no_key));
 	harness_close(&harness);
 	return result;

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/once.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#define HEADER "Idempotency-Key"
+
+_Static_assert(ONCE_HASH_SIZE == crypto_hash_sha256_BYTES, "a SHA-256");
+
+bool api_once_is_used(const struct request *rq, const char *key)
+{
+	return key || request_header(rq, HEADER);
+}
+
+int api_once_begin(struct request *rq, const char *operation, const char *key, struct api_once *ret,
+                   struct error *err)
+{
+	const char *header = request_header(rq, HEADER);
+	struct api_once o = {.found = {.is_first = true}};
+
+	if (header && key && strcmp(header, key) != 0)
+		return FAIL(err, ERROR_INVALID,
+		            HEADER " and idempotency_key contradict each other");
+	o.once = (struct fleet_once){.project_id = api_project(rq),
+	                             .operation = operation,
+	                             .key = header ? header : key};
+	if (o.once.key) {
+		crypto_hash_sha256(o.once.hash, (const unsigned char *)rq->body.data,
+		                   rq->body.size);
+		if (fleet_once_begin(api_of(rq)->fleet, rq->arena, &o.once, &o.found, err) < 0)
+			return -1;
+	}
+	*ret = o;
+	return 0;
+}
+
+void api_once_end(struct request *rq, const struct api_once *o,
+                  const struct fleet_once_result *result)
+{
+	struct fleet *fleet = api_of(rq)->fleet;
+
+	if (!o->once.key || !o->found.is_first)
+		return;
+	if (result)
+		fleet_once_done(fleet, &o->once, &o->found, result);
+	else
+		fleet_once_failed(fleet, &o->once, &o->found);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/once.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "fleet/lease_parts.h"
+
+#define WAIT_MS 30000
+#define LOOK_EVERY_MS 50
+
+static int check_key(const char *key, struct error *err)
+{
+	size_t size = strlen(key);
+
+	for (size_t i = 0; i < size; i++)
+		if (key[i] < '!' || key[i] > '~')
+			size = 0;
+	if (size > 0 && size <= ONCE_KEY_MAX)
+		return 0;
+	(void)FAIL(err, ERROR_INVALID, "Idempotency-Key: not a key");
+	error_hint(err, "1 to %d visible ASCII characters, such as a UUID", ONCE_KEY_MAX);
+	return -1;
+}
+
+static struct once_record record_of(const struct fleet_once *once, const char *id)
+{
+	struct once_record r = {
+	        .project_id = once->project_id,
+	        .operation = once->operation,
+	        .key = once->key,
+	        .sandbox_id = id,
+	        .begun_at = clock_unix_ms(),
+	};
+
+	memcpy(r.hash, once->hash, sizeof(r.hash));
+	return r;
+}
+
+static struct once_change change_of(const struct fleet_once *once, const char *seen_id)
+{
+	return (struct once_change){
+	        .project_id = once->project_id,
+	        .operation = once->operation,
+	        .key = once->key,
+	        .seen_id = seen_id,
+	        .sandbox_id = seen_id,
+	        .now = clock_unix_ms(),
+	};
+}
+
+/* What the first one makes is as good as made once it is there; and nobody is at what has failed,
+ * or has not come for as long as a claim lasts. */
+static bool is_made(const struct once_record *r)
+{
+	return r->done || r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED ||
+	       r->actual == SANDBOX_STOPPED;
+}
+
+static bool is_given_up(const struct once_record *r)
+{
+	return r->actual == SANDBOX_FAILED ||
+	       (r->actual == SANDBOX_DELETED &&
+	        clock_unix_ms() - r->begun_at > LEASE_CREATING_MAX_MS);
+}
+
+/* 1: *ret is the answer; 0: look again. */
+static int look(struct fleet *f, struct arena *a, const struct fleet_once *once,
+                struct fleet_once_found *ret, struct error *err)
+{
+	struct id id = id_new();
+	struct once_record r = record_of(once, arena_text(a, id.text)), seen;
+	struct once_change change;
+
+	if (store_once_insert(f->store, &r, err) == 0) {
+		*ret = (struct fleet_once_found){.is_first = true, .id = r.sandbox_id};
+		return 1;
+	}
+	if (err->code != ERROR_CONFLICT)
+		return -1;
+	error_clear(err);
+	if (store_once_find(f->store, a, &r, &seen, err) < 0)
+		return err->code == ERROR_NOT_FOUND ? 0 : -1;
+	if (memcmp(seen.hash, r.hash, sizeof(r.hash)) != 0) {
+		(void)FAIL(err, ERROR_CONFLICT,
+		           "Idempotency-Key: '%.100s' came with another body before", once->key);
+		error_hint(err, "a new request needs a new key");
+		return -1;
+	}
+	if (is_made(&seen)) {
+		*ret = (struct fleet_once_found){.id = seen.sandbox_id, .created = seen.created};
+		return 1;
+	}
+	if (!is_given_up(&seen))
+		return 0;
+	change = change_of(once, seen.sandbox_id);
+	change.sandbox_id = r.sandbox_id;
+	if (store_once_take_over(f->store, &change, err) < 0)
+		return err->code == ERROR_CONFLICT ? 0 : -1;
+	*ret = (struct fleet_once_found){.is_first = true, .id = r.sandbox_id};
+	return 1;
+}
+
+int fleet_once_begin(struct fleet *fleet, struct arena *a, const struct fleet_once *once,
+                     struct fleet_once_found *ret, struct error *err)
+{
+	int64_t deadline = deadline_in(WAIT_MS);
+	int result;
+
+	if (check_key(once->key, err) < 0)
+		return -1;
+	while ((result = look(fleet, a, once, ret, err)) == 0) {
+		const struct lease_wait wait = {
+		        .name = "",
+		        .generation = lease_desk_generation(&fleet->leases),
+		        .until = deadline_in(LOOK_EVERY_MS),
+		};
+
+		error_clear(err);
+		if (clock_monotonic_ms() >= deadline) {
+			(void)FAIL(err, ERROR_CONFLICT,
+			           "Idempotency-Key: the first request with '%.100s' is still "
+			           "being worked on",
+			           once->key);
+			error_hint(err, "ask again");
+			return -1;
+		}
+		if (lease_desk_wait(&fleet->leases, &wait, err) < 0)
+			return -1;
+	}
+	return result < 0 ? -1 : 0;
+}
+
+void fleet_once_done(struct fleet *fleet, const struct fleet_once *once,
+                     const struct fleet_once_found *found, const struct fleet_once_result *result)
+{
+	struct once_change change = change_of(once, found->id);
+	struct error err = {0};
+
+	change.sandbox_id = result->id;
+	change.created = result->created;
+	if (store_once_done(fleet->store, &change, &err) < 0)
+		log_warning("a request may be done twice", TEXT("key", once->key), FAILURE(&err));
+	lease_desk_tell(&fleet->leases);
+}
+
+void fleet_once_failed(struct fleet *fleet, const struct fleet_once *once,
+                       const struct fleet_once_found *found)
+{
+	const struct once_change change = change_of(once, found->id);
+	struct error err = {0};
+
+	if (store_once_remove(fleet->store, &change, &err) < 0 && err.code != ERROR_CONFLICT)
+		log_warning("a request that failed waits to be taken over", TEXT("key", once->key),
+		            FAILURE(&err));
+	lease_desk_tell(&fleet->leases);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/once.h"
+
+#include "store/driver.h"
+
+struct once_step {
+	enum query_name query;
+	const void *takes;
+	const char *key;
+};
+
+static int run_step(struct connection *c, void *context, struct error *err)
+{
+	const struct once_step *step = context;
+	int count = query_run(c, step->query, step->takes, NULL, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "another request has the key '%.100s'", step->key);
+	return count < 0 ? -1 : 0;
+}
+
+/* Lazy: what it is about becomes durable after it. */
+static int take_step(struct store *s, const struct once_step *step, struct error *err)
+{
+	struct once_step copy = *step;
+
+	return store_change(
+	        s, &(struct transaction){.run = run_step, .context = &copy, .is_lazy = true}, err);
+}
+
+int store_once_insert(struct store *s, const struct once_record *r, struct error *err)
+{
+	return take_step(s, &(struct once_step){QUERY_ONCE_INSERT, r, r->key}, err);
+}
+
+int store_once_find(struct store *s, struct arena *a, const struct once_record *wanted,
+                    struct once_record *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(*ret)};
+	int count = store_read_query(s, QUERY_ONCE_FIND, wanted, &rows, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no request had the key '%.100s'", wanted->key);
+	if (count < 0)
+		return -1;
+	*ret = *(struct once_record *)rows.items;
+	return 0;
+}
+
+int store_once_take_over(struct store *s, const struct once_change *change, struct error *err)
+{
+	return take_step(s, &(struct once_step){QUERY_ONCE_TAKE_OVER, change, change->key}, err);
+}
+
+int store_once_done(struct store *s, const struct once_change *change, struct error *err)
+{
+	return take_step(s, &(struct once_step){QUERY_ONCE_DONE, change, change->key}, err);
+}
+
+int store_once_remove(struct store *s, const struct once_change *change, struct error *err)
+{
+	return take_step(s, &(struct once_step){QUERY_ONCE_REMOVE, change, change->key}, err);
+}
+
+int store_once_purge(struct store *s, int64_t before, struct error *err)
+{
+	const struct lookup lookup = {.now = before};
+
+	return store_change_query(s, QUERY_ONCE_PURGE, &lookup, err) < 0 ? -1 : 0;
+}
