@@ -301,8 +301,8 @@ def test_a_receiver_that_is_down_keeps_no_other_waiting_and_gets_all_when_it_is_
     back.server_close()
 
 
-@pytest.mark.parametrize("step, repeats", [("webhook-dispatched", 0), ("webhook-claimed", 0), ("webhook-sent", 1)])
-def test_kill_9_between_commit_and_delivery_loses_none_and_repeats_at_most_one(hooked, receiver, step, repeats):
+@pytest.mark.parametrize("step", ["webhook-dispatched", "webhook-claimed", "webhook-sent"])
+def test_kill_9_between_commit_and_delivery_loses_none_and_repeats_at_most_one(hooked, receiver, step):
     api = hooked.api()
     hook = api.post("/v1/webhooks", {"url": receiver.url, "events": ["sandbox.deleted"]})
     hooked.stop()
@@ -316,17 +316,21 @@ def test_kill_9_between_commit_and_delivery_loses_none_and_repeats_at_most_one(h
     atoll.wait_for(lambda: hooked.pid_of("api") != victim, 10, "the kill")
     del hooked.environment["ATOLL_FAULT"]
     hooked.stop()
-    seen = len(receiver.calls)
     hooked.start()
     api = hooked.api()
     after = live(api)
-    atoll.wait_for(lambda: api.get(f"/v1/webhooks/{hook['id']}")["waiting"] == 0 and
-                   after in [e["sandbox"] for e in receiver.events()], 40, "all delivered")
-    wanted = {e["sequence"] for e in api.get("/v1/events?kind=sandbox.deleted")["items"]}
-    assert {e["sequence"] for e in receiver.events()} == wanted and len(wanted) >= 2
+
+    def wanted():  # recovery may end a half-made sandbox yet
+        return {e["sequence"] for e in api.get("/v1/events?kind=sandbox.deleted&limit=1000")["items"]}
+    atoll.wait_for(lambda: after in [e["sandbox"] for e in receiver.events()] and
+                   api.get(f"/v1/webhooks/{hook['id']}")["waiting"] == 0 and
+                   {e["sequence"] for e in receiver.events()} == wanted(), 40, "all delivered")
+    assert len(wanted()) >= 2
     again = len(receiver.deliveries()) - len(set(receiver.deliveries()))
-    assert again <= repeats * max(seen, 1)
-    assert again == 0 if repeats == 0 else again >= 1
+    # One attempt of a webhook is under way at a time: each end of the process repeats one at most.
+    ends = (hooked.data / "serve.log").read_text(errors="replace").count(" ready ") - 1
+    assert again <= ends
+    assert step != "webhook-sent" or again >= 1
 
 
 def test_addresses_of_the_servers_own_network_are_refused(api, receiver):
