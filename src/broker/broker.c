@@ -77,6 +77,11 @@ static void on_snapshot_made(void *context, const struct owed *owed,
 	            &made);
 }
 
+static void on_old_root(void *context, int root_fd)
+{
+	cleaner_add(context, SLOT_NONE, root_fd);
+}
+
 static void on_cell_made(void *context, enum cell_kind kind, const struct error *err)
 {
 	struct broker *b = context;
@@ -162,6 +167,7 @@ static void connect_parts(struct broker *b)
 	snapshots_init(&b->snapshots, &b->boxes);
 	b->snapshots.on_made = on_snapshot_made;
 	b->snapshots.on_failed = on_failed;
+	b->snapshots.on_old_root = on_old_root;
 	b->snapshots.context = b;
 	b->slots.is_alive = chunk_is_alive;
 	b->slots.on_claim = chunk_on_claim;

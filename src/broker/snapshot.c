@@ -111,6 +111,7 @@ static int run_snapshot(void *context)
 {
 	struct snapshot_job *job = context;
 	struct snapshot_report *report = &job->report;
+	struct wire_fds fds = {.count = 0};
 	struct error err = {0};
 	int status;
 
@@ -121,8 +122,10 @@ static int run_snapshot(void *context)
 	/* After everybody goes on: this may take as long as it likes. */
 	if (status == 0 && job->sync && syncfs(job->owner->host->folders[FOLDER_SNAPSHOTS]) < 0)
 		(void)FAIL_ERRNO(&report->err, "bring the snapshot to the disk");
+	if (job->old_root >= 0)
+		fds.fds[fds.count++] = job->old_root;
 	return wire_send_packet(job->report_fd,
-	                        (struct span){(const char *)report, sizeof(*report)}, NULL,
+	                        (struct span){(const char *)report, sizeof(*report)}, &fds,
 	                        DEADLINE_NEVER, &err);
 }
 
@@ -193,14 +196,17 @@ static void job_free(struct snapshot_job *job)
 static void take_report(struct snapshot_job *job)
 {
 	AUTO(buf_done) struct buf packet = BUF(sizeof(struct snapshot_report) + 1);
+	struct wire_fds fds = {.count = 0};
 	struct error *err = &job->report.err;
 
-	if (wire_receive_packet(job->report_fd, deadline_in(0), &packet, NULL, err) < 0)
+	if (wire_receive_packet(job->report_fd, deadline_in(0), &packet, &fds, err) < 0)
 		(void)FAIL_CONTEXT(err, "taking a snapshot was cut short");
 	else if (packet.size == sizeof(job->report))
 		memcpy(&job->report, packet.data, sizeof(job->report));
 	else
 		(void)FAIL(err, ERROR_SYSTEM, "the report of a snapshot is malformed");
+	for (unsigned i = 0; i < fds.count; i++)
+		job->owner->on_old_root(job->owner->context, fds.fds[i]);
 }
 
 static void answer(struct snapshot_job *job, bool is_there)
@@ -337,6 +343,7 @@ int snapshots_take(struct snapshots *s, const struct owed *owed,
 		abort();
 	*job = (struct snapshot_job){.owner = s,
 	                             .report_fd = -1,
+	                             .old_root = -1,
 	                             .owed = *owed,
 	                             .begun_us = clock_monotonic_ns() / 1000,
 	                             .sync = request->sync != 0,

@@ -47,7 +47,9 @@ struct snapshot_job {
 	struct chain chain;    /* and after it */
 	const struct box *box; /* NULL: it is stopped. For the child only */
 	struct snapshot_report report;
-	bool is_broken; /* in the child: between two roots, and no way back */
+	/* In the child: */
+	bool is_broken; /* between two roots, and no way back */
+	int old_root;   /* held, so that the sync of its unmount comes later; or -1 */
 };
 
 struct snapshots {
@@ -59,6 +61,8 @@ struct snapshots {
 	void (*on_made)(void *context, const struct owed *owed,
 	                const struct broker_snapshot_made *m);
 	void (*on_failed)(void *context, const struct owed *owed, const struct error *err);
+	/* The last of an old root: who lets go of it waits for the disk. The callee's. */
+	void (*on_old_root)(void *context, int root_fd);
 	void *context;
 };
 

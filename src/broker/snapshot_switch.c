@@ -164,6 +164,8 @@ static int replace_root(struct switching *s, struct error *err)
 {
 	struct error second = {0};
 
+	/* The last one to let go of an overlay waits until all of the disk is in order: not now. */
+	s->job->old_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (attach_new_root(s, err) == 0) {
 		fault_point("broker", "snapshot-moved");
 		if (swap_roots(s, err) == 0)

@@ -51,8 +51,8 @@ struct broker {
 
 /* Removes every resource on this host that is in our chunks and has no living owner. */
 void broker_sweep(struct broker *b);
-/* The slot's rests are to be removed; then it is free again. SLOT_NONE: only the trash. The
- * descriptor is the callee's. */
+/* The slot's rests are to be removed; then it is free again. SLOT_NONE: only the trash, and to let
+ * go of the descriptor, which is the callee's. */
 void cleaner_add(struct broker *b, uint32_t slot, int mounts_fd);
 /* In a child: lets go of mounts that wait for a later cleaner. */
 void cleaner_forget(struct broker *b);

@@ -34,6 +34,8 @@ static void clean_slot(struct host *host, uint32_t slot)
 	struct error err = {0};
 	char name[GROUP_NAME_SIZE];
 
+	if (slot == SLOT_NONE)
+		return;
 	host_group_name(slot, name);
 	if (host->cgroups.ops->remove(&host->cgroups, name, &err) < 0)
 		log_error("cannot remove a cgroup", FAILURE(&err));
@@ -67,7 +69,8 @@ static void on_cleaner_end(struct job *job, int status)
 	if (status < 0)
 		log_warning("a cleaner ended early");
 	for (unsigned i = 0; i < c->at_work_count; i++)
-		slots_release(&b->slots, c->at_work[i].slot);
+		if (c->at_work[i].slot != SLOT_NONE)
+			slots_release(&b->slots, c->at_work[i].slot);
 	c->at_work_count = 0;
 	c->running = false;
 	if (c->scheduled) {
@@ -116,11 +119,12 @@ void cleaner_add(struct broker *b, uint32_t slot, int mounts_fd)
 {
 	struct cleaner *c = &b->cleaner;
 
-	if (slot != SLOT_NONE) {
+	if (slot != SLOT_NONE || mounts_fd >= 0) {
 		if (c->waiting_count == CLEANER_BATCH) {
 			/* More at once than any batch: do it here, whatever it takes. */
 			clean_slot(&b->host, slot);
-			slots_release(&b->slots, slot);
+			if (slot != SLOT_NONE)
+				slots_release(&b->slots, slot);
 			fd_forget(&mounts_fd);
 			return;
 		}
