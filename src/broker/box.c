@@ -336,6 +336,9 @@ static int begin_or_wait(struct box *box, struct error *err)
 
 	(void)snprintf(b->cells->likely_template, sizeof(b->cells->likely_template), "%s",
 	               box->template_name);
+	b->cells->likely_chain.count = 0;
+	if (chains_of(b->chains, box->id))
+		b->cells->likely_chain = *chains_of(b->chains, box->id);
 	b->cells->likely_limits = box->limits;
 	if (cell) {
 		begin(box, cell);

@@ -48,7 +48,7 @@ static int open_root(struct box *box, int *ret_fd, struct error *err)
 	} else if (box->restart) {
 		options.upper_fd = host->folders[FOLDER_SANDBOXES];
 		options.upper_name = box->id;
-	} else if (cell->root_fd >= 0 && !options.chain &&
+	} else if (cell->root_fd >= 0 && chain_equals(options.chain, &cell->root_chain) &&
 	           cell->template_changes == box->boxes->cells->template_changes &&
 	           strcmp(cell->root_template, box->template_name) == 0) {
 		*ret_fd = TAKE_FD(cell->root_fd);

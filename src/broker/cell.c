@@ -201,6 +201,7 @@ static struct cell *cell_new(struct cell_pool *pool, enum cell_kind kind)
 	                      .template_changes = pool->template_changes,
 	                      .made_us = (uint64_t)clock_monotonic_ns() / 1000};
 	memcpy(cell->root_template, pool->likely_template, sizeof(cell->root_template));
+	cell->root_chain = pool->likely_chain;
 	list_init(&cell->item);
 	return cell;
 }

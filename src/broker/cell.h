@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/list.h"
+#include "broker/chains.h"
 #include "broker/event.h"
 #include "broker/host.h"
 #include "broker/slots.h"
@@ -38,6 +39,7 @@ struct cell {
 	int mounts_fd;         /* the agent's mount namespace; see box.h */
 	int root_fd;           /* the overlay over `root_template`, made on a guess, or -1 */
 	char root_template[CELL_TEMPLATE_MAX];
+	struct chain root_chain;
 	struct cgroup_limits limits; /* that it has already, on the same guess */
 	uint64_t template_changes;   /* of the pool, when it was begun; it is stale after another */
 	uint64_t made_us;
@@ -69,6 +71,7 @@ struct cell_pool {
 	bool rested;                        /* … and it is over */
 	/* What was asked for last: the next one will be for the same. */
 	char likely_template[CELL_TEMPLATE_MAX];
+	struct chain likely_chain;          /* on it */
 	struct cgroup_limits likely_limits; /* no memory = none yet */
 	uint64_t template_changes;
 	/* A cell is there, or `err` says why not. */

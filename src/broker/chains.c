@@ -86,6 +86,15 @@ int chain_put(struct chain *ret, const char *top, const struct chain *below, str
 	return 0;
 }
 
+bool chain_equals(const struct chain *a, const struct chain *b)
+{
+	unsigned count = a ? a->count : 0;
+
+	if (count != (b ? b->count : 0))
+		return false;
+	return count == 0 || memcmp(a->ids, b->ids, count * sizeof(a->ids[0])) == 0;
+}
+
 /* ---- uses ---- */
 
 static struct layer *find_or_make(struct chains *c, const char *id)

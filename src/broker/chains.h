@@ -36,6 +36,9 @@ MUST_CHECK int chain_parse(struct chain *ret, const char *text, struct error *er
 MUST_CHECK int chain_put(struct chain *ret, const char *top, const struct chain *below,
                          struct error *err);
 
+/* NULL is an empty one. */
+bool chain_equals(const struct chain *a, const struct chain *b);
+
 struct chains {
 	struct host *host;
 	struct map layers; /* id -> struct layer */

@@ -199,6 +199,7 @@ static int open_user_namespace(struct making *m, struct error *err)
 static void make_root(struct making *m)
 {
 	const struct root_options options = {.template_name = m->cell->root_template,
+	                                     .chain = &m->cell->root_chain,
 	                                     .upper_fd = m->host->folders[FOLDER_CELLS],
 	                                     .upper_name = m->name,
 	                                     .ids_fd = m->sent.fds[1],
