@@ -17,6 +17,7 @@
 #include "store/leases.h"
 #include "store/snapshots.h"
 #include "store/store.h"
+#include "store/volumes.h"
 #include "store/webhooks.h"
 
 enum column_kind {
@@ -156,3 +157,5 @@ extern const struct column columns_of_meter_record[], columns_of_meter_page[],
         columns_of_meter_mark[], columns_of_usage_record[], columns_of_usage_query[],
         columns_of_usage_sum[], columns_of_balance_record[], columns_of_deposit_record[],
         columns_of_budget_record[], columns_of_spending[];
+extern const struct column columns_of_volume_record[], columns_of_volume_move[],
+        columns_of_mount_record[];
