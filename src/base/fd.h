@@ -13,6 +13,13 @@
 #include "base/buf.h"
 #include "base/error.h"
 
+/* Closes what is open, and says so: for descriptors that live in a struct. */
+static inline void fd_forget(int *fd)
+{
+	auto_close(fd);
+	*fd = -1;
+}
+
 /* Both restart on EINTR. read_all fails with ERROR_UNAVAILABLE on an early end of file. */
 MUST_CHECK int fd_write_all(int fd, const void *data, size_t size, struct error *err);
 MUST_CHECK int fd_read_all(int fd, void *data, size_t size, struct error *err);

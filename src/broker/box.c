@@ -66,6 +66,7 @@ static void box_free(struct box *box)
 	fd_forget(&box->mounts_fd);
 	fd_forget(&box->stop_fd);
 	job_cancel(&box->disk_job);
+	free(box->volumes);
 	fd_forget(&box->disk_report_fd);
 	fd_forget(&box->disk_fd);
 	buf_done(&box->steps);
@@ -424,6 +425,7 @@ int boxes_create(struct boxes *b, const struct owed *owed, const struct broker_c
 	(void)snprintf(box->template_name, sizeof(box->template_name), "%s",
 	               request->template_name);
 	(void)snprintf(box->hostname, sizeof(box->hostname), "%s", request->hostname);
+	box->volumes = volume_mounts_new(request->volumes, &box->volume_count);
 	box->asked_us = box->step_us = clock_monotonic_ns() / 1000;
 	(void)map_put(&b->by_id, box->id, box);
 	owe(box, owed);

@@ -20,6 +20,7 @@
 #include "broker/event.h"
 #include "broker/host.h"
 #include "broker/slots.h"
+#include "broker/volume.h"
 #include "wire/broker.h"
 
 enum box_state { BOX_WAITING, BOX_SETTING_UP, BOX_RUNNING, BOX_ENDING };
@@ -44,6 +45,8 @@ struct box {
 	char template_name[BOX_TEMPLATE_MAX], hostname[BOX_HOSTNAME_MAX];
 	struct cgroup_limits limits;
 	uint64_t disk_bytes;
+	struct volume_mount *volumes; /* until it runs */
+	unsigned volume_count;
 	/* once it has a cell */
 	struct cell *cell; /* until it runs */
 	uint32_t slot;

@@ -12,6 +12,7 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "broker/box.h"
+#include "sandbox/sandbox.h"
 #include "wire/agent.h"
 
 #define PROJECT_DIR "/home/user/project"
@@ -73,6 +74,8 @@ static int open_shared(const struct box *box, enum host_layer layer, bool mapped
 
 struct mounts {
 	int root, dev, sys, usr, sudo, sudo_lib;
+	int volumes[SANDBOX_MOUNTS_MAX];
+	unsigned volume_count;
 };
 
 static void close_mounts(struct mounts *m)
@@ -83,6 +86,17 @@ static void close_mounts(struct mounts *m)
 	fd_forget(&m->usr);
 	fd_forget(&m->sudo);
 	fd_forget(&m->sudo_lib);
+	for (unsigned i = 0; i < m->volume_count; i++)
+		fd_forget(&m->volumes[i]);
+}
+
+static int open_volumes(const struct box *box, struct mounts *m, struct error *err)
+{
+	for (; m->volume_count < box->volume_count; m->volume_count++)
+		if (volume_open(box->boxes->host, &box->volumes[m->volume_count],
+		                box->cell->stored_fd, &m->volumes[m->volume_count], err) < 0)
+			return -1;
+	return 0;
 }
 
 static int open_mounts(struct box *box, struct mounts *m, struct error *err)
@@ -91,7 +105,7 @@ static int open_mounts(struct box *box, struct mounts *m, struct error *err)
 		return -1;
 	box_step(box, "overlay");
 	if (open_shared(box, LAYER_DEV, false, &m->dev, err) < 0 ||
-	    open_shared(box, LAYER_SYS, false, &m->sys, err) < 0)
+	    open_shared(box, LAYER_SYS, false, &m->sys, err) < 0 || open_volumes(box, m, err) < 0)
 		return -1;
 	if (strcmp(box->template_name, "host") != 0)
 		return 0;
@@ -132,8 +146,13 @@ static int make_plan(const struct box *box, const struct mounts *m, struct arena
 	        .sudo_fd = number(m->sudo),
 	        .sudo_lib_fd = number(m->sudo_lib),
 	        .sudo_lib_dir = box->boxes->host->sudo_lib_dir,
+	        .volume_count = m->volume_count,
 	};
 
+	for (unsigned i = 0; i < m->volume_count; i++) {
+		spec.volume_fds[i] = (uint32_t)m->volumes[i];
+		spec.volume_paths[i] = box->volumes[i].path;
+	}
 	return isolation_plan(a, &spec, ret, err);
 }
 
@@ -189,7 +208,7 @@ static bool has_limits(const struct box *box)
 int box_set_up(struct box *box, struct error *err)
 {
 	struct host *host = box->boxes->host;
-	struct mounts m = {-1, -1, -1, -1, -1, -1};
+	struct mounts m = {-1, -1, -1, -1, -1, -1, {0}, 0};
 	char group[GROUP_NAME_SIZE];
 	int status;
 

@@ -173,6 +173,7 @@ static void connect_parts(struct broker *b)
 	b->slots.on_claim = chunk_on_claim;
 	b->slots.context = b;
 	list_init(&b->templates);
+	list_init(&b->volumes);
 	b->events.on_idle = on_idle;
 	b->events.on_child = on_child;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/id.h"
+#include "broker/volume.h"
 
 #define NAME_MAX_SIZE 63
 #define SOURCE_MAX 512
@@ -98,12 +99,32 @@ static int check_numbers(const struct broker_create *r, struct error *err)
 	return 0;
 }
 
+static int check_volumes(const struct broker_create *r, struct error *err)
+{
+	struct sandbox_mount mounts[SANDBOX_MOUNTS_MAX];
+	struct volume_mount parsed[SANDBOX_MOUNTS_MAX];
+	size_t count = 0;
+
+	for (; r->volumes && r->volumes[count]; count++) {
+		if (count == SANDBOX_MOUNTS_MAX)
+			return FAIL(err, ERROR_INVALID, "more than %d volumes", SANDBOX_MOUNTS_MAX);
+		if (volume_mount_parse(r->volumes[count], &parsed[count], err) < 0)
+			return -1;
+		mounts[count] = (struct sandbox_mount){parsed[count].id, parsed[count].path,
+		                                       parsed[count].is_read_only};
+	}
+	if (count > 0 && r->kind != BROKER_NATIVE)
+		return FAIL(err, ERROR_UNSUPPORTED,
+		            "a sandbox without isolation cannot have volumes");
+	return sandbox_mounts_check(mounts, count, err);
+}
+
 int check_create(const void *request, struct error *err)
 {
 	const struct broker_create *r = request;
 
 	if (check_sandbox_id(r->sandbox, err) < 0 || check_hostname(r->hostname, err) < 0 ||
-	    check_numbers(r, err) < 0)
+	    check_numbers(r, err) < 0 || check_volumes(r, err) < 0)
 		return -1;
 	if (*r->snapshot && r->kind != BROKER_NATIVE)
 		return FAIL(err, ERROR_INVALID, "a sandbox without isolation has no snapshot");
@@ -111,6 +132,20 @@ int check_create(const void *request, struct error *err)
 		return FAIL(err, ERROR_INVALID, "'%.70s' is not a snapshot's id", r->snapshot);
 	/* The host provider has no root filesystem of its own. */
 	return r->kind == BROKER_NATIVE ? check_template_name(r->template_name, err) : 0;
+}
+
+int check_volume(const void *request, struct error *err)
+{
+	const struct broker_volume *r = request;
+
+	if (!id_is_valid(r->volume))
+		return FAIL(err, ERROR_INVALID, "'%.70s' is not a volume's id", r->volume);
+	if (r->verb > BROKER_VOLUME_LOOK)
+		return FAIL(err, ERROR_INVALID, "volume verb %u is unknown", r->verb);
+	if (r->size_bytes > DISK_MAX)
+		return FAIL(err, ERROR_INVALID, "a volume has at most %llu bytes",
+		            (unsigned long long)DISK_MAX);
+	return 0;
 }
 
 static int check_recipe(const struct broker_template *r, struct error *err)

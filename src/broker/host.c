@@ -35,6 +35,7 @@ static const struct {
         [FOLDER_CELLS] = {"cells", 0700},
         [FOLDER_SANDBOXES] = {"sandboxes", 0700},
         [FOLDER_HOST_FILES] = {"host-files", 0711},
+        [FOLDER_VOLUMES] = {"volumes", 0700},
         [FOLDER_TRASH] = {"trash", 0700},
         [FOLDER_RUN] = {"run", 0711},
         [FOLDER_RUN_CELLS] = {"run/cells", 0700},

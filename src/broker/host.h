@@ -8,6 +8,7 @@
  *   DATA/run/sandboxes/ID/{state,agent.sock}
  *   DATA/host-files/ID                 files of a sandbox without isolation, atolld's user's
  *   DATA/snapshots/ID/…                see chains.h
+ *   DATA/volumes/ID                    what outlives sandboxes; made as new.ID, so whole as well
  *   DATA/trash/…                       whatever is to be deleted, whenever there is time */
 #pragma once
 
@@ -37,6 +38,7 @@ enum host_folder {
 	FOLDER_CELLS,
 	FOLDER_SANDBOXES,
 	FOLDER_HOST_FILES,
+	FOLDER_VOLUMES,
 	FOLDER_TRASH,
 	FOLDER_RUN,
 	FOLDER_RUN_CELLS,

@@ -165,6 +165,25 @@ static int run_snapshot_list(const struct request_context *c, UNUSED const void 
 	return 0;
 }
 
+static int run_volume(const struct request_context *c, const void *request, struct error *err)
+{
+	return volume_start(c->broker, &c->owed, request, err);
+}
+
+static void send_volume(void *context, const char *id)
+{
+	send_entry(context, id, false);
+}
+
+static int run_volumes(const struct request_context *c, const void *request, struct error *err)
+{
+	(void)request;
+	if (volume_each(&c->broker->host, send_volume, (void *)(uintptr_t)c, err) < 0)
+		return -1;
+	answer_ok(c);
+	return 0;
+}
+
 /* Every request begins with its u64 number. `check` sees it before `run`; a failure of either is
  * the answer. */
 static const struct request_row rows[] = {
@@ -188,6 +207,9 @@ static const struct request_row rows[] = {
          check_snapshot_id, run_snapshot_remove},
         {BROKER_SNAPSHOT_LIST, broker_id_shape, sizeof(struct broker_id), check_list,
          run_snapshot_list},
+        {BROKER_VOLUME, broker_volume_shape, sizeof(struct broker_volume), check_volume,
+         run_volume},
+        {BROKER_VOLUMES, broker_id_shape, sizeof(struct broker_id), check_list, run_volumes},
 };
 
 static const struct request_row *find_row(uint16_t type)

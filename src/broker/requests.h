@@ -28,6 +28,7 @@ struct request {
 		struct broker_create create;
 		struct broker_template template;
 		struct broker_snapshot snapshot;
+		struct broker_volume volume;
 	} message;
 };
 /* Decodes, and finds its row; the row's check is still to be asked. Touches nothing else. */

@@ -42,6 +42,7 @@ struct broker {
 	struct cleaner cleaner;
 	struct server server;
 	struct list templates; /* running builders */
+	struct list volumes;   /* running makers and lookers */
 	struct watch signals;
 	int signal_fd;
 	int instance_fd; /* see instances.h */
@@ -88,3 +89,9 @@ MUST_CHECK int template_start(struct broker *b, const struct owed *owed,
                               const struct broker_template *request, struct wire_fds *fds,
                               struct error *err);
 void templates_kill(struct broker *b);
+
+/* ---- volume_jobs.c ---- */
+
+/* BROKER_VOLUME; the answer comes later unless it fails. */
+MUST_CHECK int volume_start(struct broker *b, const struct owed *owed,
+                            const struct broker_volume *request, struct error *err);

@@ -207,6 +207,7 @@ void broker_sweep(struct broker *b)
 	sweep_links(b);
 	sweep_cells(b, FOLDER_RUN_CELLS);
 	sweep_cells(b, FOLDER_CELLS);
+	volume_sweep(&b->host);
 	cleaner_add(b, SLOT_NONE, -1);
 }
 

@@ -25,6 +25,33 @@ static void add_raw(struct buf *body, const char *name, const char *json)
 	buf_addf(body, "%s\"%s\":%s", body->size > 1 ? "," : "", name, json);
 }
 
+/* [{"volume":"NAME","path":"/PATH","read_only":true}] */
+static int add_volumes(struct arena *a, struct buf *body, const char *const *volumes,
+                       struct error *err)
+{
+	buf_addf(body, "%s\"volumes\":[", body->size > 1 ? "," : "");
+	for (unsigned i = 0; volumes[i]; i++) {
+		struct span rest = span_of(volumes[i]), name, path;
+
+		(void)span_split(&rest, ':', &name);
+		(void)span_split(&rest, ':', &path);
+		if (name.size == 0 || (path.size > 0 && path.data[0] != '/') ||
+		    (rest.size > 0 && !span_equals_text(rest, "ro") &&
+		     !span_equals_text(rest, "rw"))) {
+			error_set(err, ERROR_INVALID, 0, HERE, "'%s' names no volume", volumes[i]);
+			error_hint(err, "--volume NAME[:/PATH[:ro]]");
+			return -1;
+		}
+		buf_addf(body, "%s{\"volume\":%s", i > 0 ? "," : "",
+		         json_quoted(a, arena_copy(a, name)));
+		if (path.size > 0)
+			buf_addf(body, ",\"path\":%s", json_quoted(a, arena_copy(a, path)));
+		buf_add_text(body, span_equals_text(rest, "ro") ? ",\"read_only\":true}" : "}");
+	}
+	buf_add_byte(body, ']');
+	return 0;
+}
+
 int create_body(struct arena *a, const struct create_options *options, const char **ret,
                 struct error *err)
 {
@@ -47,6 +74,9 @@ int create_body(struct arena *a, const struct create_options *options, const cha
 		add_raw(&body, "internet", "false");
 	if (options->persistent)
 		add_raw(&body, "persistent", "true");
+	if (options->volumes && options->volumes[0] &&
+	    add_volumes(a, &body, options->volumes, err) < 0)
+		return -1;
 	buf_add_byte(&body, '}');
 	*ret = arena_text(a, buf_text(&body));
 	return 0;
@@ -58,6 +88,7 @@ int create_options_parse(struct cli *cli, struct create_options *ret)
 	        .template = arguments_text(&cli->args, "template", NULL),
 	        .name = arguments_text(&cli->args, "name", NULL),
 	        .no_internet = arguments_has(&cli->args, "no-internet"),
+	        .volumes = arguments_list(cli, "volume"),
 	};
 	return resources_parse(&cli->args, &ret->resources, cli->err);
 }

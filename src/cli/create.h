@@ -9,6 +9,7 @@ struct create_options {
 	const char *template, *name; /* NULL = the server's choice */
 	const char *const *env;      /* "KEY=value", NULL-terminated; may be NULL */
 	struct sandbox_resources resources;
+	const char *const *volumes; /* "VOLUME[:PATH[:ro]]", NULL-terminated; may be NULL */
 	bool no_internet;
 	bool persistent;
 };

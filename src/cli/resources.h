@@ -19,6 +19,11 @@
 	{                                                                                          \
 		.name = "pids", .value = "NUMBER", .about = "processes and threads"                \
 	}
+#define OPTION_VOLUME                                                                              \
+	{                                                                                          \
+		.name = "volume", .letter = 'v', .value = "NAME[:PATH[:ro]]", .repeats = true,     \
+		.about = "a volume, at /workspace unless PATH is given"                            \
+	}
 #define OPTION_NO_INTERNET                                                                         \
 	{                                                                                          \
 		.name = "no-internet", .about = "loopback only"                                    \

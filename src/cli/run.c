@@ -105,6 +105,7 @@ static const struct command_option options[] = {
         {.name = "name", .value = "NAME", .about = "name of the sandbox"},
         OPTIONS_RUN,
         OPTIONS_RESOURCES,
+        OPTION_VOLUME,
         OPTION_NO_INTERNET,
         {.name = "copy",
          .value = "LOCAL:REMOTE",

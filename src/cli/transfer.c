@@ -320,6 +320,13 @@ static int download_folder(struct transfer *t, const char *path, const char *pla
 	return result;
 }
 
+int transfer_receive(struct cli *cli, const char *path, bool as_folder, const char *local)
+{
+	struct transfer t = {.cli = cli, .name = local, .mode = 0666};
+
+	return as_folder ? download_folder(&t, path, local) : download_file(&t, path, local);
+}
+
 int transfer_down(struct cli *cli, const char *sandbox, const char *remote, const char *local)
 {
 	struct transfer t = {.cli = cli, .name = remote};

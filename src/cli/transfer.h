@@ -13,6 +13,9 @@ MUST_CHECK int transfer_down(struct cli *cli, const char *sandbox, const char *r
 /* A file as it is, or a folder's content as a tar stream, as the body of a request. */
 MUST_CHECK int transfer_send(struct cli *cli, const char *method, const char *path,
                              const char *local);
+/* The body of an answer as a file, or, of a folder's tar stream, as a folder. */
+MUST_CHECK int transfer_receive(struct cli *cli, const char *path, bool is_folder,
+                                const char *local);
 /* Where a copy called `name` goes. */
 const char *transfer_place(struct arena *a, const char *target, bool target_is_folder,
                            const char *name);

@@ -323,6 +323,7 @@ static void close_all(struct api_process *p)
 	webhooks_close(p->webhooks);
 	hear_ends(p, false); /* the provider outlives the workers, whose last tasks need it */
 	worker_pool_stop(p->workers);
+	fleet_leave(p->fleet);
 	if (p->provider)
 		provider_ops_of(p->provider)->close(p->provider);
 	fleet_close(p->fleet);

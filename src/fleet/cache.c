@@ -321,6 +321,8 @@ void cache_unhold(struct cache *c, const char *id)
 	assert(slot && slot->holds > 0);
 	slot->holds--;
 	c->held--;
+	if (slot->holds == 0 && slot->is_closing)
+		pthread_cond_broadcast(&c->acted);
 	unpin(c, slot);
 	pthread_mutex_unlock(&c->mutex);
 }
@@ -428,6 +430,19 @@ void cache_close(struct cache *c, struct slot *slot)
 	pthread_mutex_lock(&c->mutex);
 	slot->is_closing = true;
 	pthread_mutex_unlock(&c->mutex);
+}
+
+bool cache_drain(struct cache *c, struct slot *slot, int64_t deadline)
+{
+	struct timespec until = timespec_of(deadline);
+	bool is_free;
+
+	pthread_mutex_lock(&c->mutex);
+	while (slot->holds > 0 && clock_monotonic_ms() < deadline)
+		pthread_cond_timedwait(&c->acted, &c->mutex, &until);
+	is_free = slot->holds == 0;
+	pthread_mutex_unlock(&c->mutex);
+	return is_free;
 }
 
 void cache_reopen(struct cache *c, struct slot *slot)

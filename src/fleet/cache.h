@@ -37,7 +37,7 @@ struct slot {
 
 struct cache {
 	pthread_mutex_t mutex;
-	pthread_cond_t acted; /* an actor has finished */
+	pthread_cond_t acted; /* an actor has finished, or the last hold on a closing one */
 	struct map by_id;     /* all slots */
 	struct map by_name;   /* "PROJECT/NAME": started ones */
 	uint64_t held;
@@ -87,6 +87,8 @@ bool cache_is_held(struct cache *c, const char *id);
 bool cache_close_idle(struct cache *c, struct slot *slot, int64_t seen);
 /* The same, held or not. */
 void cache_close(struct cache *c, struct slot *slot);
+/* Waits for the last hold on one that is shut; false when the deadline has passed before. */
+bool cache_drain(struct cache *c, struct slot *slot, int64_t deadline);
 void cache_reopen(struct cache *c, struct slot *slot);
 
 /* Copies into the arena; false when they are not known. */

@@ -35,9 +35,10 @@ static bool is_host_label(const char *name)
 	return size > 0 && name[0] != '-' && name[size - 1] != '-';
 }
 
-static struct sandbox_spec make_spec(const struct sandbox_record *r,
-                                     const struct template_record *t)
+static struct sandbox_spec make_spec(const struct act *a, const struct template_record *t)
 {
+	const struct sandbox_record *r = &a->record;
+
 	return (struct sandbox_spec){
 	        .id = r->id,
 	        .hostname = is_host_label(r->name) ? r->name : r->id,
@@ -45,6 +46,8 @@ static struct sandbox_spec make_spec(const struct sandbox_record *r,
 	        .resources = r->resources,
 	        .network = r->network,
 	        .privileges = r->privileges,
+	        .mounts = a->mounts,
+	        .mount_count = a->mount_count,
 	};
 }
 
@@ -100,7 +103,7 @@ void act_fail(struct act *a, const struct error *why)
 int act_make(struct act *a, const struct template_record *t, int64_t begun_ns, struct error *err)
 {
 	struct fleet *f = a->fleet;
-	struct sandbox_spec spec = make_spec(&a->record, t);
+	struct sandbox_spec spec = make_spec(a, t);
 	struct provider_created created = {0};
 	uint64_t sync = store_sync_begin(f->store);
 
@@ -130,21 +133,34 @@ int act_make(struct act *a, const struct template_record *t, int64_t begun_ns, s
 	return 0;
 }
 
+static int start_again(struct act *a, const struct template_record *t, int64_t begun_ns,
+                       struct error *err)
+{
+	struct fleet *f = a->fleet;
+	struct provider_created created = {0};
+	struct sandbox_spec spec;
+
+	if (mounts_load(a, err) < 0)
+		return -1;
+	spec = make_spec(a, t);
+	if (f->ops->start(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) < 0 ||
+	    entrypoint_start(a, t, err) < 0)
+		return -1;
+	return finish_start(a, &created, begun_ns, err);
+}
+
 int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns, struct error *err)
 {
 	struct fleet *f = a->fleet;
 	const struct act_move creating = {
 	        .to = SANDBOX_CREATING, .desired = SANDBOX_STARTED, .event = "starting"};
-	struct sandbox_spec spec = make_spec(&a->record, t);
-	struct provider_created created = {0};
 	struct act_move stopped = {.to = SANDBOX_STOPPED, .desired = SANDBOX_STOPPED};
 	struct error second = {0};
 
 	if (act_move(a, &creating, err) < 0)
 		return -1;
 	fault_point("api", "start-recorded");
-	if (f->ops->start(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) == 0 &&
-	    entrypoint_start(a, t, err) == 0 && finish_start(a, &created, begun_ns, err) == 0)
+	if (start_again(a, t, begun_ns, err) == 0)
 		return 0;
 	if (a->record.actual != SANDBOX_CREATING)
 		return -1;
@@ -190,8 +206,13 @@ static int make_pending(struct fleet *f, struct arena *a, struct draft *draft, i
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is %s, not pending", id,
 		            sandbox_state_name(act.record.actual));
 	act.snapshot = draft->snapshot;
-	if (act_move(&act, &creating, err) < 0 ||
-	    act_make(&act, &draft->template, begun_ns, err) < 0)
+	if (act_move(&act, &creating, err) < 0)
+		return -1;
+	if (mounts_load(&act, err) < 0) {
+		act_fail(&act, err);
+		return -1;
+	}
+	if (act_make(&act, &draft->template, begun_ns, err) < 0)
 		return -1;
 	draft->record = act.record;
 	return 0;
@@ -270,16 +291,30 @@ void warm_up(struct fleet *f, struct arena *a, const struct sandbox_record *r)
 
 /* ---- the request ---- */
 
+static int insert_once(struct fleet *f, const struct draft *draft, struct error *err)
+{
+	const struct mount_list *mounts = draft->mounts.count > 0 ? &draft->mounts : NULL;
+
+	if (store_sandbox_insert_mounted(f->store, &draft->record, draft->sandboxes_max, mounts,
+	                                 err) == 0)
+		return 0;
+	if (!mounts || err->code != ERROR_CONFLICT || !mounts_wait(f, mounts))
+		return -1;
+	error_clear(err);
+	return store_sandbox_insert_mounted(f->store, &draft->record, draft->sandboxes_max, mounts,
+	                                    err);
+}
+
 static int insert_row(struct fleet *f, struct arena *a, struct draft *draft, struct error *err)
 {
 	char name[SANDBOX_NAME_MAX + 1];
 
 	if (draft->request->name)
-		return store_sandbox_insert(f->store, &draft->record, draft->sandboxes_max, err);
+		return insert_once(f, draft, err);
 	for (unsigned i = 0; i < NAME_TRIES; i++) {
 		sandbox_name_generate(name);
 		draft->record.name = arena_text(a, name);
-		if (store_sandbox_insert(f->store, &draft->record, draft->sandboxes_max, err) == 0)
+		if (insert_once(f, draft, err) == 0)
 			return 0;
 		if (err->code != ERROR_CONFLICT)
 			break;
@@ -310,6 +345,10 @@ static int make_now(struct fleet *f, struct arena *a, struct draft *draft, int64
 		return -1;
 	act.record = draft->record;
 	act.snapshot = draft->snapshot;
+	if (draft->mounts.count > 0 && mounts_take(&act, &draft->mounts, err) < 0) {
+		act_fail(&act, err);
+		return -1;
+	}
 	if (act_make(&act, &draft->template, begun_ns, err) < 0)
 		return -1;
 	warm_up(f, a, &act.record);
@@ -355,7 +394,7 @@ int fleet_create(struct fleet *fleet, struct arena *a, const struct fleet_create
 		ref.id_or_name = fleet->config->default_template;
 	if (request_check(request, err) < 0 || budgets_check(fleet, &spender, err) < 0 ||
 	    template_find(fleet, a, &ref, &draft.template, err) < 0 ||
-	    request_resolve(fleet, a, &draft, err) < 0)
+	    request_resolve(fleet, a, &draft, err) < 0 || mounts_resolve(fleet, a, &draft, err) < 0)
 		return -1;
 	if (request->wait && draft.template.state == TEMPLATE_READY)
 		result = make_now(fleet, a, &draft, begun_ns, err);

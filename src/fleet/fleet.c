@@ -25,6 +25,7 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	/* Waiting is slow work, which has half of the workers: it may have half of those. */
 	lease_desk_init(&f->leases, 1 + (unsigned)f->config->workers / 4);
 	meters_init(f);
+	browsers_init(&f->browsers);
 	pthread_mutex_init(&f->ended_mutex, NULL);
 	*ret = f;
 	return 0;
@@ -43,9 +44,16 @@ void fleet_close(struct fleet *fleet)
 	pthread_mutex_destroy(&fleet->ended_mutex);
 	lease_desk_done(&fleet->leases);
 	meters_done(fleet);
+	browsers_done(&fleet->browsers);
 	template_cache_done(&fleet->templates);
 	cache_done(&fleet->cache);
 	free(fleet);
+}
+
+void fleet_leave(struct fleet *fleet)
+{
+	if (fleet)
+		browsers_tidy(fleet, true);
 }
 
 int fleet_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
@@ -223,6 +231,7 @@ void fleet_on_ended(struct fleet *fleet, const char *id, enum sandbox_reason rea
 
 	if (!ended || !t)
 		abort();
+	browsers_on_ended(fleet, id);
 	*ended = (struct ended){.reason = reason};
 	memcpy(ended->id, id, strnlen(id, ID_SIZE));
 	pthread_mutex_lock(&fleet->ended_mutex);

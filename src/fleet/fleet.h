@@ -39,10 +39,20 @@ void fleet_close(struct fleet *fleet);
 MUST_CHECK int fleet_recover(struct fleet *fleet, struct error *err);
 /* Every few seconds, on a worker: expiry, late touches, purge. */
 void fleet_tick(struct fleet *fleet);
+/* Between the workers' end and the provider's: ends what runs for this process alone. */
+void fleet_leave(struct fleet *fleet);
 /* The provider's on_ended. Any thread. */
 void fleet_on_ended(struct fleet *fleet, const char *id, enum sandbox_reason reason);
 
 /* ---- sandboxes ---- */
+
+/* A volume that a sandbox is to have. */
+struct fleet_mount {
+	const char *volume, *path; /* name or id; NULL = FLEET_MOUNT_PATH */
+	bool is_read_only;
+};
+#define FLEET_MOUNT_PATH "/workspace"
+#define FLEET_HOME_PATH "/home/user"
 
 struct fleet_create {
 	const char *project_id;
@@ -60,6 +70,11 @@ struct fleet_create {
 	int64_t idle_pause_ms, idle_stop_ms;               /* 0 = config's, -1 = never */
 	int64_t delete_after_ms;                           /* of being stopped; 0 = never */
 	bool wait; /* false: answer in PENDING, a worker makes it */
+	const struct fleet_mount *mounts;
+	size_t mount_count;
+	/* The volume "home-KEY" at FLEET_HOME_PATH, made when it is not there; NULL = none. */
+	const char *persistent_home;
+	int64_t persistent_home_mb; /* its size when it is made; 0 = a volume's default */
 };
 MUST_CHECK int fleet_create(struct fleet *fleet, struct arena *a,
                             const struct fleet_create *request, struct sandbox_record *ret,

@@ -4,12 +4,15 @@
  * request.c: from what a caller asks to a row. create.c: from a row to a started sandbox. life.c:
  * start, stop, delete. pause.c: pause, resume, keep. hook.c, entrypoint.c: what is run inside then.
  * recover.c: what to do about a row when the provider tells another story. tick.c: what time does.
- * templates.c, defaults.c, cache.h: what those need. act.c: one thread's work on one sandbox. */
+ * templates.c, defaults.c, cache.h: what those need. act.c: one thread's work on one sandbox.
+ * storage.h: volumes. */
 #pragma once
 
 #include "fleet/cache.h"
 #include "fleet/lease_desk.h"
 #include "fleet/meters.h"
+#include "fleet/storage.h"
+#include "fleet/template_cache.h"
 
 /* One call of the provider; building a template takes minutes. */
 #define CALL_TIMEOUT_MS 60000
@@ -24,13 +27,6 @@ struct ended {
 	enum sandbox_reason reason;
 };
 
-struct template_cache {
-	pthread_mutex_t mutex; /* over all of this */
-	pthread_cond_t moved;  /* a template has changed */
-	struct map ready;      /* "PROJECT/NAME" -> struct template_entry */
-	uint64_t generation;   /* counts changes */
-};
-
 struct fleet {
 	const struct config *config;
 	struct store *store;
@@ -41,6 +37,7 @@ struct fleet {
 	struct cache cache;
 	struct template_cache templates;
 	struct lease_desk leases;
+	struct browsers browsers;
 	pthread_mutex_t ended_mutex;
 	struct ended *ended; /* newest first */
 	atomic_bool is_ticking;
@@ -63,6 +60,9 @@ struct act {
 	struct arena *arena;          /* of the row's texts */
 	const char *snapshot;         /* to be made of; NULL: of its template */
 	struct sandbox_record record; /* as of the last move */
+	/* In the arena; none until mounts_load or mounts_take. */
+	const struct sandbox_mount *mounts;
+	size_t mount_count;
 };
 /* Waits for whoever acts, then reads the row: ERROR_NOT_FOUND when it is deleted, ERROR_TIMEOUT
  * when the other one does not finish. */
@@ -97,6 +97,7 @@ struct draft {
 	struct template_record template;
 	struct sandbox_record record; /* in PENDING; texts in the arena or borrowed */
 	unsigned sandboxes_max;
+	struct mount_list mounts;
 };
 /* From request and template to the rest. */
 MUST_CHECK int request_resolve(struct fleet *f, struct arena *a, struct draft *draft,
@@ -181,8 +182,6 @@ void ended_settle(struct fleet *f);
 
 /* ---- templates.c ---- */
 
-void template_cache_init(struct template_cache *c);
-void template_cache_done(struct template_cache *c);
 /* By name or id, from the cache when it is ready. */
 MUST_CHECK int template_find(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
                              struct template_record *ret, struct error *err);

@@ -85,13 +85,31 @@ static int end_snapshots(struct fleet *f, const char *id, struct error *err)
 	return tell_last(&failure, err);
 }
 
+static int end_volumes(struct fleet *f, const char *id, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct error failure = {0};
+	struct volume_list list;
+
+	if (store_volume_list(f->store, &arena, id, &list, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list.count; i++) {
+		const struct fleet_ref ref = {id, list.items[i].id};
+
+		if (fleet_volume_remove(f, &arena, &ref, err) < 0 && err->code != ERROR_NOT_FOUND)
+			failure = *err;
+	}
+	return tell_last(&failure, err);
+}
+
 static int finish(struct fleet *f, const char *id, struct error *err)
 {
 	const struct lease_ref leases = {id, ""};
 	uint64_t count;
 
 	if (fleet_lease_delete_all(f, &leases, &count, err) < 0 || end_sandboxes(f, id, err) < 0 ||
-	    end_snapshots(f, id, err) < 0 || end_templates(f, id, err) < 0)
+	    end_snapshots(f, id, err) < 0 || end_volumes(f, id, err) < 0 ||
+	    end_templates(f, id, err) < 0)
 		return FAIL_CONTEXT(err, "delete project '%s'", id);
 	/* The rows of its sandboxes go with it, so what they used is written first. */
 	if (meters_write(f, 0, false, err) < 0)

@@ -301,7 +301,7 @@ int fleet_recover(struct fleet *fleet, struct error *err)
 
 	if (store_sandbox_adopt(fleet->store, fleet->node, err) < 0 ||
 	    templates_recover(fleet, err) < 0 || fleet_templates_seed(fleet, &added, err) < 0 ||
-	    list_presences(fleet, &presences, err) < 0 ||
+	    volumes_settle(fleet, true, err) < 0 || list_presences(fleet, &presences, err) < 0 ||
 	    each_sandbox(fleet, recover_one, &presences, err) < 0 || fleet_sweep(fleet, err) < 0 ||
 	    leases_settle(fleet, err) < 0 || snapshots_sweep(fleet, true, err) < 0)
 		return FAIL_CONTEXT(err, "recover");

@@ -219,6 +219,7 @@ static int tick(struct fleet *f, struct error *err)
 	int64_t now = clock_monotonic_ms();
 
 	ended_settle(f);
+	browsers_tidy(f, false);
 	/* What cannot be written now is written later: the rows keep it. */
 	if (meters_write(f, f->config->usage_flush_ms, true, err) < 0) {
 		log_warning("usage waits for the next round", FAILURE(err));
@@ -228,7 +229,8 @@ static int tick(struct fleet *f, struct error *err)
 		return -1;
 	if (now - f->swept_at >= SWEEP_EVERY_MS) {
 		f->swept_at = now;
-		if (fleet_sweep(f, err) < 0 || snapshots_sweep(f, false, err) < 0 ||
+		if (fleet_sweep(f, err) < 0 || volumes_settle(f, false, err) < 0 ||
+		    snapshots_sweep(f, false, err) < 0 ||
 		    store_sandbox_purge(f->store, clock_unix_ms() - DELETED_KEPT_MS, err) < 0 ||
 		    purge_usage(f, err) < 0)
 			return -1;

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "isolation/cgroups.h"
 #include "wire/wire.h"
 
@@ -50,13 +51,6 @@ struct setup_step {
 };
 extern const struct wire_member setup_step_shape[];
 
-/* Closes what is open, and says so: for descriptors that live in a struct. */
-static inline void fd_forget(int *fd)
-{
-	auto_close(fd);
-	*fd = -1;
-}
-
 #define ISOLATION_FD_NONE UINT32_MAX
 #define PLAN_STEPS_MAX 96
 #define PLAN_FDS_MAX WIRE_FDS_MAX
@@ -81,6 +75,8 @@ struct isolation_spec {
 	uint32_t root_fd, dev_fd, sys_fd;
 	uint32_t usr_fd, sudo_fd, sudo_lib_fd; /* of the host template */
 	const char *sudo_lib_dir;              /* the place of the last */
+	uint32_t volume_count, volume_fds[PLAN_FDS_MAX];
+	const char *volume_paths[PLAN_FDS_MAX];
 };
 MUST_CHECK int isolation_plan(struct arena *a, const struct isolation_spec *spec, struct plan *ret,
                               struct error *err);

@@ -107,6 +107,28 @@ static void add_filesystems(struct planner *p)
 	add_memory(p, "/tmp", 01777, SAFE);
 }
 
+/* Before anything is covered or masked: whatever a path means inside, the rest lies above it. */
+static void add_volumes(struct planner *p)
+{
+	const struct isolation_spec *s = p->spec;
+
+	for (unsigned i = 0; i < s->volume_count; i++)
+		add_attached(p, s->volume_fds[i], s->volume_paths[i]);
+}
+
+/* Whether the project's folder is on a volume, which need not have it yet. */
+static bool project_is_on_volume(const struct isolation_spec *s)
+{
+	for (unsigned i = 0; i < s->volume_count; i++) {
+		size_t size = strlen(s->volume_paths[i]);
+
+		if (strncmp(s->project_dir, s->volume_paths[i], size) == 0 &&
+		    s->project_dir[size] == '/')
+			return true;
+	}
+	return false;
+}
+
 /* Nothing here is a hole in a user namespace of a current kernel; it is the second fence. */
 static void add_kernel_files(struct planner *p)
 {
@@ -154,7 +176,7 @@ static void add_files(struct planner *p)
 	                      "127.0.1.1\t%s\n",
 	                      s->hostname));
 	add_file(p, "/etc/resolv.conf", s->resolv_conf);
-	if (!s->started_before)
+	if (!s->started_before || project_is_on_volume(s))
 		add_folder(p, s->project_dir, 0755, USER_ID);
 	add(p, (struct setup_step){.kind = STEP_HOSTNAME, .source = s->hostname});
 }
@@ -206,6 +228,7 @@ int isolation_plan(struct arena *a, const struct isolation_spec *spec, struct pl
 	                        .flags = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC});
 	add(&p, (struct setup_step){.kind = STEP_ROOT, .fd = number_of(&p, spec->root_fd)});
 	add_filesystems(&p);
+	add_volumes(&p);
 	add_files(&p);
 	add_kernel_files(&p);
 	add_limits(&p);

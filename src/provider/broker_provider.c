@@ -116,6 +116,7 @@ static int call_create(struct provider *p, uint16_t type, const struct sandbox_s
                        int64_t deadline, struct provider_created *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena a = {0};
+	const char *volumes[SANDBOX_MOUNTS_MAX + 1] = {NULL};
 	struct broker_created created;
 	struct broker_create message = {
 	        .kind = p->kind,
@@ -129,6 +130,7 @@ static int call_create(struct provider *p, uint16_t type, const struct sandbox_s
 	        .disk_bytes = (uint64_t)spec->resources.disk_mb << 20,
 	        .pids = (uint64_t)spec->resources.pids,
 	        .snapshot = type == BROKER_CREATE ? spec->snapshot : NULL,
+	        .volumes = volumes,
 	};
 	struct broker_call call = {
 	        .type = type,
@@ -142,6 +144,13 @@ static int call_create(struct provider *p, uint16_t type, const struct sandbox_s
 	        .arena = &a,
 	};
 
+	if (spec->mount_count > SANDBOX_MOUNTS_MAX)
+		return FAIL(err, ERROR_LIMIT, "a sandbox has at most %d volumes",
+		            SANDBOX_MOUNTS_MAX);
+	for (size_t i = 0; i < spec->mount_count; i++)
+		volumes[i] = arena_format(&a, "%s:%s:%s", spec->mounts[i].volume_id,
+		                          spec->mounts[i].is_read_only ? "ro" : "rw",
+		                          spec->mounts[i].path);
 	if (broker_client_call(p->client, &call, deadline, err) < 0)
 		return -1;
 	set_running(p, spec->id);
@@ -248,8 +257,8 @@ static int note_entry(void *context, const void *reply, struct error *err)
 	return 0;
 }
 
-int broker_provider_list(struct provider *p, struct arena *a, struct provider_list *ret,
-                         struct error *err)
+static int list(struct provider *p, uint16_t type, struct arena *a, struct provider_list *ret,
+                struct error *err)
 {
 	AUTO(listing_done) struct listing listing = {
 	        .provider = p,
@@ -258,7 +267,7 @@ int broker_provider_list(struct provider *p, struct arena *a, struct provider_li
 	struct broker_id message = {.sandbox = ""};
 	struct broker_entry entry;
 	struct broker_call call = {
-	        .type = BROKER_LIST,
+	        .type = type,
 	        .shape = broker_id_shape,
 	        .message = &message,
 	        .reply_type = BROKER_ENTRY,
@@ -273,12 +282,19 @@ int broker_provider_list(struct provider *p, struct arena *a, struct provider_li
 	if (broker_client_call(p->client, &call, deadline_in(LIST_MS), err) < 0)
 		return -1;
 	if (listing.entries.overflowed)
-		return FAIL(err, ERROR_TOO_LARGE, "more than %d sandboxes", SANDBOXES_MAX);
+		return FAIL(err, ERROR_TOO_LARGE, "more than %d sandboxes or volumes",
+		            SANDBOXES_MAX);
 	ret->count = listing.entries.size / sizeof(struct provider_entry);
 	ret->entries = ARENA_ARRAY(a, struct provider_entry, ret->count + 1);
 	if (ret->count > 0)
 		memcpy(ret->entries, listing.entries.data, listing.entries.size);
 	return 0;
+}
+
+int broker_provider_list(struct provider *p, struct arena *a, struct provider_list *ret,
+                         struct error *err)
+{
+	return list(p, BROKER_LIST, a, ret, err);
 }
 
 int broker_provider_stats(struct provider *p, const char *id, struct provider_stats *ret,
@@ -420,6 +436,45 @@ int broker_provider_template(struct provider *p, const struct provider_template 
 	auto_close(&fds.fds[0]);
 	return ret < 0 ? FAIL_CONTEXT(err, "template '%s'", request->name) : 0;
 }
+
+/* ---- volumes ---- */
+
+static int list_volumes(struct provider *p, struct arena *a, struct provider_list *ret,
+                        struct error *err)
+{
+	return list(p, BROKER_VOLUMES, a, ret, err);
+}
+
+static int run_volume(struct provider *p, const struct provider_volume *request, int64_t deadline,
+                      struct provider_volume_state *ret, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct broker_volume message = {
+	        .verb = request->verb,
+	        .volume = request->id,
+	        .size_bytes = (uint64_t)request->size_mb << 20,
+	};
+	struct broker_volume_state state;
+	struct broker_call call = {
+	        .type = BROKER_VOLUME,
+	        .shape = broker_volume_shape,
+	        .message = &message,
+	        .may_repeat = true,
+	        .reply_type = BROKER_VOLUME_STATE,
+	        .reply_shape = broker_volume_state_shape,
+	        .reply = &state,
+	        .reply_size = sizeof(state),
+	        .arena = &a,
+	};
+
+	if (broker_client_call(p->client, &call, deadline, err) < 0)
+		return -1;
+	*ret = (struct provider_volume_state){.size_is_advisory = state.size_is_advisory,
+	                                      .used_bytes = state.used_bytes};
+	return 0;
+}
+
+const struct volume_ops broker_provider_volumes = {.run = run_volume, .list = list_volumes};
 
 /* ---- connections to agents ---- */
 

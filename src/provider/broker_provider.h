@@ -4,6 +4,7 @@
 #pragma once
 
 #include "provider/provider.h"
+#include "provider/volume.h"
 
 /* `ops` is copied: the host's answer adds or takes away abilities. */
 MUST_CHECK int broker_provider_open(const struct provider_options *options,
@@ -29,6 +30,7 @@ int broker_provider_template(struct provider *p, const struct provider_template 
                              int64_t deadline, struct error *err);
 struct broker_client;
 struct broker_client *broker_provider_client(struct provider *p);
+extern const struct volume_ops broker_provider_volumes;
 extern const struct compute_ops broker_provider_compute;
 
 /* The part of a table that both share. */

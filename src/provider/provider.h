@@ -33,11 +33,11 @@ enum provider_ability {
 	PROVIDER_CAN_TEMPLATE = 1 << 10, /* null: its templates are only names, so this succeeds */
 	PROVIDER_CAN_PAUSE = 1 << 11,    /* pause keeps memory and processes, and runs nothing */
 	PROVIDER_CAN_SNAPSHOT = 1 << 12, /* files of a sandbox, also of a started one */
+	PROVIDER_CAN_VOLUME = 1 << 13,   /* storage of its own outlives its sandboxes */
 };
 const char *provider_ability_name(enum provider_ability ability);
 
 struct provider; /* each provider's own; first member is `const struct provider_ops *ops` */
-
 struct provider_options {
 	const char *data_dir;
 	const char *broker_socket; /* for native and host */
@@ -52,7 +52,6 @@ struct provider_created {
 	struct sandbox_resources effective;
 	int64_t took_us;
 };
-
 struct provider_entry {
 	char id[ID_SIZE + 1];
 	bool running; /* false: only files are left */
@@ -120,6 +119,7 @@ struct provider_ops {
 	int (*template_make)(struct provider *p, const struct provider_template *request,
 	                     int64_t deadline, struct error *err);
 	const struct snapshot_ops *snapshots; /* PROVIDER_CAN_SNAPSHOT; see snapshots.h */
+	const struct volume_ops *volumes;     /* PROVIDER_CAN_VOLUME; see provider/volume.h */
 	const struct compute_ops *compute;
 };
 

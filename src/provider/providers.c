@@ -29,6 +29,7 @@ static const struct {
         {PROVIDER_CAN_TEMPLATE, "make templates"},
         {PROVIDER_CAN_SNAPSHOT, "take snapshots"},
         {PROVIDER_CAN_PAUSE, "pause"},
+        {PROVIDER_CAN_VOLUME, "keep volumes"},
 };
 
 /* What every provider's own struct starts with. */

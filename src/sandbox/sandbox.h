@@ -67,6 +67,20 @@ MUST_CHECK int sandbox_resources_within(const struct sandbox_resources *r,
 
 enum sandbox_network { SANDBOX_NETWORK_BLOCKED, SANDBOX_NETWORK_INTERNET };
 
+/* A volume at its place in a sandbox. */
+struct sandbox_mount {
+	const char *volume_id, *path;
+	bool is_read_only;
+};
+#define SANDBOX_MOUNTS_MAX 8
+#define SANDBOX_MOUNT_PATH_MAX 255
+/* Absolute, without "..", "." and empty parts or a '/' at the end, and nowhere that the system
+ * inside depends on. */
+MUST_CHECK int sandbox_mount_path_check(const char *path, struct error *err);
+/* Each path, their number, and that none of them lies in another and no volume is there twice. */
+MUST_CHECK int sandbox_mounts_check(const struct sandbox_mount *mounts, size_t count,
+                                    struct error *err);
+
 /* What a provider is told to make. Borrowed; lives as long as the call. */
 struct sandbox_spec {
 	const char *id;
@@ -77,6 +91,8 @@ struct sandbox_spec {
 	enum sandbox_network network;
 	bool privileges;      /* sudo and set-uid programs work inside */
 	const char *snapshot; /* whose files it begins with; NULL: the template's. Not for start */
+	const struct sandbox_mount *mounts; /* PROVIDER_CAN_VOLUME, unless there are none */
+	size_t mount_count;
 };
 
 #define SANDBOX_NAME_MAX 63

@@ -18,6 +18,7 @@
 #include "store/once.h"
 #include "store/snapshots.h"
 #include "store/store.h"
+#include "store/volumes.h"
 #include "store/webhooks.h"
 
 enum column_kind {
@@ -157,3 +158,5 @@ extern const struct column columns_of_meter_record[], columns_of_meter_page[],
         columns_of_meter_mark[], columns_of_usage_record[], columns_of_usage_query[],
         columns_of_usage_sum[], columns_of_balance_record[], columns_of_deposit_record[],
         columns_of_budget_record[], columns_of_spending[];
+extern const struct column columns_of_volume_record[], columns_of_volume_move[],
+        columns_of_mount_record[];

@@ -132,6 +132,9 @@ void event_watchers_free(struct event_watchers *w);
 uint64_t event_watchers_count(struct event_watchers *w);
 void event_watchers_tell(struct event_watchers *w);
 
+/* In volumes.c: attaches, as a part of another transaction. */
+MUST_CHECK int mounts_run(struct connection *c, const struct mount_list *mounts, struct error *err);
+
 /* ---- touches.c: last-used times wait here, so that a call costs no commit ---- */
 
 enum touched { TOUCHED_SANDBOX, TOUCHED_KEY, TOUCHED_SESSION, TOUCHED_COUNT };

@@ -137,7 +137,8 @@ static int run_closing(struct connection *c, void *context, struct error *err)
 		return -1;
 	count = query_run(c, QUERY_PROJECT_CLOSE, closing, NULL, err);
 	if (count == 0) {
-		error_set(err, ERROR_CONFLICT, 0, HERE, "project '%s' has sandboxes", closing->id);
+		error_set(err, ERROR_CONFLICT, 0, HERE, "project '%s' has sandboxes or volumes",
+		          closing->id);
 		error_hint(err, "delete them first, or all together with force=true");
 		return -1;
 	}

@@ -19,6 +19,7 @@ static void add_touch(struct store *s, struct sandbox_record *r)
 struct insertion {
 	const struct sandbox_record *record;
 	unsigned project_max;
+	const struct mount_list *mounts; /* NULL = none */
 };
 
 /* Neither failed nor on its way out: it has a name and a place. */
@@ -85,15 +86,17 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 	count = query_run(c, QUERY_SANDBOX_INSERT, r, NULL, err);
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "a sandbox named '%s' exists already", r->name);
-	if (count < 0 || (is_living[r->actual] && admit(c, insertion, err) < 0))
+	if (count < 0 || (is_living[r->actual] && admit(c, insertion, err) < 0) ||
+	    (insertion->mounts && mounts_run(c, insertion->mounts, err) < 0))
 		return -1;
 	return event_add(c, &event, err);
 }
 
-int store_sandbox_insert(struct store *s, const struct sandbox_record *r, unsigned project_max,
-                         struct error *err)
+int store_sandbox_insert_mounted(struct store *s, const struct sandbox_record *r,
+                                 unsigned project_max, const struct mount_list *mounts,
+                                 struct error *err)
 {
-	struct insertion insertion = {r, project_max};
+	struct insertion insertion = {r, project_max, mounts};
 
 	/* A row in CREATING has not been answered to anybody: losing it together with the machine
 	 * leaves only what the orphan sweep finds. */
@@ -102,6 +105,12 @@ int store_sandbox_insert(struct store *s, const struct sandbox_record *r, unsign
 	                                          .context = &insertion,
 	                                          .is_lazy = r->actual == SANDBOX_CREATING},
 	                    err);
+}
+
+int store_sandbox_insert(struct store *s, const struct sandbox_record *r, unsigned project_max,
+                         struct error *err)
+{
+	return store_sandbox_insert_mounted(s, r, project_max, NULL, err);
 }
 
 /* ---- find and list ---- */

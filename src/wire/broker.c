@@ -3,6 +3,7 @@
 
 #define NAME_MAX_BYTES 64
 #define TEXT_MAX_BYTES 1024
+#define VOLUMES_MAX 8 /* of one sandbox */
 
 const struct wire_member broker_hello_shape[] = {
         WIRE_U64_MEMBER(broker_hello, request),
@@ -40,6 +41,7 @@ const struct wire_member broker_create_shape[] = {
         WIRE_U64_MEMBER(broker_create, disk_bytes),
         WIRE_U64_MEMBER(broker_create, pids),
         WIRE_TEXT_MEMBER(broker_create, snapshot, NAME_MAX_BYTES),
+        WIRE_TEXT_LIST_MEMBER(broker_create, volumes, VOLUMES_MAX),
         WIRE_END,
 };
 
@@ -120,5 +122,20 @@ const struct wire_member broker_ended_shape[] = {
         WIRE_U64_MEMBER(broker_ended, request),
         WIRE_TEXT_MEMBER(broker_ended, sandbox, NAME_MAX_BYTES),
         WIRE_U32_MEMBER(broker_ended, reason),
+        WIRE_END,
+};
+
+const struct wire_member broker_volume_shape[] = {
+        WIRE_U64_MEMBER(broker_volume, request),
+        WIRE_U32_MEMBER(broker_volume, verb),
+        WIRE_TEXT_MEMBER(broker_volume, volume, NAME_MAX_BYTES),
+        WIRE_U64_MEMBER(broker_volume, size_bytes),
+        WIRE_END,
+};
+
+const struct wire_member broker_volume_state_shape[] = {
+        WIRE_U64_MEMBER(broker_volume_state, request),
+        WIRE_U32_MEMBER(broker_volume_state, size_is_advisory),
+        WIRE_U64_MEMBER(broker_volume_state, used_bytes),
         WIRE_END,
 };

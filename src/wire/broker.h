@@ -38,6 +38,9 @@ enum broker_type {
 	BROKER_RESTORE,         /* broker_snapshot, of a stopped sandbox -> BROKER_OK */
 	BROKER_SNAPSHOT_REMOVE, /* broker_snapshot (sandbox "") -> BROKER_OK */
 	BROKER_SNAPSHOT_LIST,   /* broker_id (sandbox "") -> BROKER_ENTRY*, BROKER_OK */
+	BROKER_VOLUME,          /* broker_volume -> BROKER_VOLUME_STATE */
+	BROKER_VOLUME_STATE,    /* broker_volume_state */
+	BROKER_VOLUMES,         /* broker_id (sandbox "") -> BROKER_ENTRY* of volumes, BROKER_OK */
 	BROKER_TYPE_COUNT,
 };
 
@@ -67,6 +70,7 @@ struct broker_create {
 	uint32_t privileges;
 	uint64_t cpu_milli, memory_bytes, disk_bytes, pids;
 	const char *snapshot; /* whose files it begins with, or ""; not for BROKER_START */
+	const char **volumes; /* "VOLUME:rw:/PATH" or "VOLUME:ro:/PATH" */
 };
 struct broker_created {
 	uint64_t request;
@@ -107,6 +111,23 @@ struct broker_snapshot_made {
 	const char *method;          /* "rename", "switch" or "copy", see docs/snapshots.md */
 	const char *because;         /* of a copy: what was in the way of a switch */
 };
+enum broker_volume_verb {
+	BROKER_VOLUME_MAKE,   /* fine when it is there */
+	BROKER_VOLUME_REMOVE, /* fine when it is not; its files are deleted whenever there is time
+	                       */
+	BROKER_VOLUME_LOOK,
+};
+struct broker_volume {
+	uint64_t request;
+	uint32_t verb;
+	const char *volume;
+	uint64_t size_bytes; /* MAKE; 0 = no limit */
+};
+struct broker_volume_state {
+	uint64_t request;
+	uint32_t size_is_advisory;
+	uint64_t used_bytes; /* LOOK; UINT64_MAX = too many files to count */
+};
 struct broker_ok {
 	uint64_t request;
 };
@@ -124,4 +145,5 @@ struct broker_ended {
 extern const struct wire_member broker_hello_shape[], broker_welcome_shape[], broker_id_shape[],
         broker_create_shape[], broker_created_shape[], broker_entry_shape[], broker_usage_shape[],
         broker_template_shape[], broker_snapshot_shape[], broker_snapshot_made_shape[],
-        broker_ok_shape[], broker_failed_shape[], broker_ended_shape[];
+        broker_ok_shape[], broker_failed_shape[], broker_ended_shape[], broker_volume_shape[],
+        broker_volume_state_shape[];

@@ -28,11 +28,12 @@ def named_steps(folder, call):
 
 
 SNAPSHOTS = "/api/sandbox/snapshots"
-BROKER_STEPS = named_steps("broker", r'fault_point\("broker", ')
+# Those of volumes are in test_volumes.py.
+BROKER_STEPS = [step for step in named_steps("broker", r'fault_point\("broker", ') if not step.startswith("volume-")]
 # One step comes only with a template that has an entrypoint: it has a test of its own.
 ENTRYPOINT_STEP = "create-entrypoint"
 API_STEPS = [step for step in named_steps("fleet", r'fault_point\("api", ') if step != ENTRYPOINT_STEP
-             and not step.startswith("project-")]  # those have tests in test_projects.py
+             and not step.startswith(("project-", "volume-"))]  # those have tests of their own
 
 
 def truth(server):

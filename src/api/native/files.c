@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/instances/:id/files — the sandbox's file system, as one of its users sees it. */
+/* /api/sandbox/instances/:id/files — the sandbox's file system, as one of its users sees it; and
+ * /api/sandbox/volumes/:volume/files — the same for a volume that no running sandbox writes to. */
+#include <string.h>
+
 #include "api/files.h"
 #include "api/tables.h"
+#include "base/path.h"
+#include "fleet/volume.h"
 
+#define VOLUME "/api/sandbox/volumes/:volume/files"
 #define BASE "/api/sandbox/instances/:id/files"
 #define READ_MAX (16 * 1024 * 1024)
 #define ENTRIES_MAX 100000
@@ -165,9 +171,47 @@ static void files_target_done(struct files_target *f)
 	api_target_done(&f->target);
 }
 
+static bool is_of_volume(const struct request *rq)
+{
+	return strncmp(rq->route->path, VOLUME, strlen(VOLUME)) == 0;
+}
+
+/* From the volume's top, whether it begins with a '/' or not; no link leads out of it. */
+static int resolve_in_volume(struct request *rq, const char *path, const char **ret,
+                             struct error *err)
+{
+	const char *absolute;
+
+	if (path_resolve(rq->arena, "/", span_of(path), &absolute, err) < 0)
+		return -1;
+	*ret = absolute[1] ? absolute + 1 : ".";
+	return 0;
+}
+
+/* Root sees all that is there; what is uploaded is the user's, as in a sandbox. */
+static int open_volume(struct request *rq, const char *path, const char *user,
+                       struct files_target *f, struct error *err)
+{
+	const struct fleet_ref ref = {api_project(rq), request_param(rq, "volume")};
+	bool for_writing = rq->route->scope == SCOPE_SANDBOX_WRITE;
+	bool is_upload = f->call.type == AGENT_WRITE || f->call.type == AGENT_TAR_IN ||
+	                 f->call.type == AGENT_MKDIR;
+
+	if (resolve_in_volume(rq, path, &f->call.path.path, err) < 0 ||
+	    fleet_volume_browse(api_of(rq)->fleet, rq->arena, &ref, for_writing, &f->target.hold,
+	                        err) < 0)
+		return -1;
+	f->call.path.root = FLEET_MOUNT_PATH;
+	f->call.path.flags |= AGENT_PATH_BENEATH;
+	f->call.path.user = user ? user : is_upload ? "user" : "root";
+	return 0;
+}
+
 static int open_place(struct request *rq, const char *path, const char *user,
                       struct files_target *f, struct error *err)
 {
+	if (is_of_volume(rq))
+		return open_volume(rq, path, user, f, err);
 	if (api_target_open(rq, &f->target, err) < 0 ||
 	    files_resolve(rq, &f->target, path, &f->call.path.path, err) < 0)
 		return -1;
@@ -207,6 +251,8 @@ static int open_body(struct request *rq, uint16_t type, const struct files_body 
 	if (mode_parse(b->mode, &f->call.path.mode, err) < 0 ||
 	    open_place(rq, b->path, b->user, f, err) < 0)
 		return -1;
+	if (b->target && is_of_volume(rq))
+		return resolve_in_volume(rq, b->target, &f->call.path.target, err);
 	if (b->target)
 		return files_resolve(rq, &f->target, b->target, &f->call.path.target, err);
 	return 0;
@@ -412,5 +458,34 @@ const struct route files_routes[] = {
         {HTTP_POST, BASE "/write", WRITE, .body_max = READ_MAX, .body = &write_request,
          .answer = &file_entry_shape, .handle = write_post, TAG,
          .summary = "Write a file from JSON"},
+        {.path = NULL},
+};
+
+#undef TAG
+#define TAG .tag = "volumes"
+const struct route volume_files_routes[] = {
+        {HTTP_GET, VOLUME, READ, ROUTE_SLOW, .query = &list_query, .answer = &file_list_shape,
+         .handle = files_list_get, TAG, .summary = "List a folder of a volume"},
+        {HTTP_DELETE, VOLUME, WRITE, ROUTE_SLOW, .query = &remove_query, .answer = &count_shape,
+         .handle = path_delete, TAG, .summary = "Remove a file or folder of a volume"},
+        {HTTP_GET, VOLUME "/content", READ, ROUTE_SLOW, .query = &read_query, .handle = content_get,
+         TAG, .summary = "Download a file of a volume; obeys Range"},
+        {HTTP_PUT, VOLUME "/content", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW, .query = &write_query,
+         .answer = &file_entry_shape, .handle = content_put, TAG,
+         .summary = "Upload a file into a volume; missing folders are made"},
+        {HTTP_GET, VOLUME "/tar", READ, ROUTE_SLOW, .query = &place_query, .handle = tar_get, TAG,
+         .summary = "Download a folder of a volume as a tar archive"},
+        {HTTP_POST, VOLUME "/tar", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW, .query = &place_query,
+         .answer = &count_shape, .handle = tar_post, TAG,
+         .summary = "Unpack a tar archive into a volume"},
+        {HTTP_GET, VOLUME "/stat", READ, ROUTE_SLOW, .query = &stat_query,
+         .answer = &file_entry_shape, .handle = stat_get, TAG,
+         .summary = "Tell about a file of a volume"},
+        {HTTP_POST, VOLUME "/mkdir", WRITE, ROUTE_SLOW, .body = &mkdir_request,
+         .answer = &file_entry_shape, .handle = mkdir_post, TAG,
+         .summary = "Make a folder in a volume"},
+        {HTTP_POST, VOLUME "/rename", WRITE, ROUTE_SLOW, .body = &move_request,
+         .answer = &file_entry_shape, .handle = rename_post, TAG,
+         .summary = "Rename or move within a volume"},
         {.path = NULL},
 };

@@ -41,6 +41,20 @@ JSON_SHAPE(resources_answer, "Resources", resources_body, "The limits that are i
 
 static const char *const networks[] = {"blocked", "internet", NULL};
 
+struct mount_body {
+	const char *volume, *path;
+	bool read_only;
+};
+static const struct json_member mount_request_members[] = {
+        JSON_TEXT_MEMBER(mount_body, volume, .flags = JSON_REQUIRED, .max = SANDBOX_NAME_MAX,
+                         .about = "name or id"),
+        JSON_TEXT_MEMBER(mount_body, path, .max = SANDBOX_MOUNT_PATH_MAX,
+                         .about = "absolute (default /workspace)", .example = "/data"),
+        JSON_BOOL_MEMBER(mount_body, read_only, .about = "any number of sandboxes may read it"),
+        JSON_END,
+};
+static JSON_SHAPE(mount_request, "SandboxVolume", mount_body, "A volume, and where it is to be");
+
 struct create_body {
 	const char *template, *name, *region, *snapshot, *config;
 	struct json_map labels, env;
@@ -51,6 +65,10 @@ struct create_body {
 	int64_t timeout_ms, idle_reap_ms, lifetime_max_ms;
 	int64_t auto_pause_ms, auto_stop_ms, auto_delete_ms;
 	struct span auto_archive;
+	const char *volume;
+	struct json_list volumes;
+	const char *persistent_home;
+	int64_t persistent_disk_gb;
 	uint64_t present;
 };
 enum create_row {
@@ -108,6 +126,15 @@ static const struct json_member create_request_members[] = {
                                    "= never"),
         JSON_RAW_MEMBER(create_body, auto_archive, .name = "autoArchive",
                         .about = "refused: there is nowhere to archive to yet"),
+        JSON_TEXT_MEMBER(create_body, volume, .max = SANDBOX_NAME_MAX,
+                         .about = "name or id of one to write to, at /workspace"),
+        JSON_LIST_MEMBER(create_body, volumes, &mount_request, .max = SANDBOX_MOUNTS_MAX,
+                         .about = "or several, each where it is wanted"),
+        JSON_TEXT_MEMBER(create_body, persistent_home, .name = "persistentHome", .max = 58,
+                         .about = "KEY: the volume home-KEY is at /home/user, and made if need be"),
+        JSON_WHOLE_MEMBER(create_body, persistent_disk_gb, .name = "persistentDiskGb", .min = 1,
+                          .max = 1 << 18,
+                          .about = "GiB of that volume when it is made (default 10)"),
         JSON_END,
 };
 static const struct json_shape create_request = {
@@ -367,6 +394,26 @@ static int create_once(struct request *rq, struct fleet_create *request, struct 
 	return 0;
 }
 
+static int volumes_of(struct arena *a, const struct create_body *b, struct fleet_create *ret,
+                      struct error *err)
+{
+	const struct mount_body *items = b->volumes.items;
+	struct fleet_mount *mounts = ARENA_ARRAY(a, struct fleet_mount, b->volumes.count + 1);
+
+	if (b->persistent_disk_gb && !b->persistent_home)
+		return FAIL(err, ERROR_INVALID, "persistentDiskGb is given without persistentHome");
+	for (size_t i = 0; i < b->volumes.count; i++)
+		mounts[i] =
+		        (struct fleet_mount){items[i].volume, items[i].path, items[i].read_only};
+	ret->mounts = mounts;
+	ret->mount_count = b->volumes.count;
+	if (b->volume)
+		mounts[ret->mount_count++] = (struct fleet_mount){.volume = b->volume};
+	ret->persistent_home = b->persistent_home;
+	ret->persistent_home_mb = b->persistent_disk_gb * 1024;
+	return 0;
+}
+
 static int sandbox_create(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
@@ -396,6 +443,7 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 
 	if (refuse_archive(b, err) < 0 || internet_of(b, &request.internet, err) < 0 ||
 	    (b->config && api_config_apply(rq, b->config, &request, err) < 0) ||
+	    volumes_of(rq->arena, b, &request, err) < 0 ||
 	    create_once(rq, &request, reply, &record, err) < 0)
 		return -1;
 	reply_status(reply, request.wait ? 201 : 202);

@@ -17,8 +17,10 @@ const struct provider_ops provider_native = {
         .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_PTY | PROVIDER_CAN_FILES |
                      PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_LIMIT |
                      PROVIDER_CAN_LIMIT_DISK | PROVIDER_CAN_ISOLATE | PROVIDER_SURVIVES |
-                     PROVIDER_CAN_TEMPLATE | PROVIDER_CAN_PAUSE | PROVIDER_CAN_SNAPSHOT,
+                     PROVIDER_CAN_TEMPLATE | PROVIDER_CAN_PAUSE | PROVIDER_CAN_SNAPSHOT |
+                     PROVIDER_CAN_VOLUME,
         .open = native_open,
         .snapshots = &broker_snapshots,
+        .volumes = &broker_provider_volumes,
         BROKER_PROVIDER_OPS,
 };

@@ -47,8 +47,9 @@ WHERE id = :id
 -- name: project_close
 -- takes: project_closing
 UPDATE projects SET closing = 1
-WHERE id = :id AND (:with_sandboxes <> 0 OR NOT EXISTS (
-	SELECT 1 FROM sandboxes WHERE project_id = :id AND actual <> 'deleted'));
+WHERE id = :id AND (:with_sandboxes <> 0 OR NOT (
+	EXISTS (SELECT 1 FROM sandboxes WHERE project_id = :id AND actual <> 'deleted')
+	OR EXISTS (SELECT 1 FROM volumes WHERE project_id = :id)));
 
 -- What still refers to it, so that nothing is left without an owner.
 -- name: project_holds
@@ -56,7 +57,8 @@ WHERE id = :id AND (:with_sandboxes <> 0 OR NOT EXISTS (
 -- gives: tally
 SELECT (SELECT count(*) FROM sandboxes WHERE project_id = :id AND actual <> 'deleted')
 	+ (SELECT count(*) FROM snapshots WHERE project_id = :id)
-	+ (SELECT count(*) FROM templates WHERE project_id = :id) AS count;
+	+ (SELECT count(*) FROM templates WHERE project_id = :id)
+	+ (SELECT count(*) FROM volumes WHERE project_id = :id) AS count;
 
 -- name: project_remove_sessions
 -- takes: lookup

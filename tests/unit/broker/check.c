@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "broker/check.h"
+#include "broker/volume.h"
 #include "unit.h"
 
 #define ID "abcdefghij234567abcd"
@@ -26,6 +27,68 @@ TEST(a_reasonable_create_is_accepted)
 	struct error err = {0};
 
 	assert_int_equal(check_create(&r, &err), 0);
+}
+
+TEST(a_volume_is_an_id_a_mode_and_a_place)
+{
+	static const char *const bad[] = {"",
+	                                  ID,
+	                                  ID ":rw",
+	                                  ID ":rw:",
+	                                  ID ":rw:workspace",
+	                                  ID ":rw:/etc",
+	                                  ID ":rw:/a/../b",
+	                                  ID ":rx:/a",
+	                                  ID "a:rw:/a",
+	                                  "../../../../../../etc:rw:/a",
+	                                  "ABCDEFGHIJ234567ABCD:ro:/a"};
+	struct error err = {0};
+	struct volume_mount mount;
+
+	for (unsigned i = 0; i < COUNT_OF(bad); i++) {
+		struct broker_create r = good_create();
+
+		r.volumes = (const char *[]){bad[i], NULL};
+		assert_int_equal(check_create(&r, &err), -1);
+		assert_int_equal(volume_mount_parse(bad[i], &mount, &err), -1);
+	}
+	assert_int_equal(volume_mount_parse(ID ":ro:/data/a:b", &mount, &err), 0);
+	assert_string_equal(mount.id, ID);
+	assert_string_equal(mount.path, "/data/a:b");
+	assert_true(mount.is_read_only);
+}
+
+TEST(volumes_of_a_create_are_apart_and_few)
+{
+	struct broker_create r = good_create();
+	struct error err = {0};
+
+	r.volumes = (const char *[]){ID ":rw:/a", "bbcdefghij234567abcd:ro:/b", NULL};
+	assert_int_equal(check_create(&r, &err), 0);
+	r.volumes = (const char *[]){ID ":rw:/a", "bbcdefghij234567abcd:ro:/a/b", NULL};
+	assert_int_equal(check_create(&r, &err), -1);
+	r.volumes = (const char *[]){ID ":ro:/a", ID ":ro:/b", NULL};
+	assert_int_equal(check_create(&r, &err), -1);
+	r.kind = BROKER_HOST;
+	r.volumes = (const char *[]){ID ":rw:/a", NULL};
+	assert_int_equal(check_create(&r, &err), -1);
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+}
+
+TEST(a_volume_request_names_an_id_and_a_known_verb)
+{
+	struct broker_volume r = {.verb = BROKER_VOLUME_MAKE, .volume = ID, .size_bytes = 1 << 20};
+	struct error err = {0};
+
+	assert_int_equal(check_volume(&r, &err), 0);
+	r.verb = BROKER_VOLUME_LOOK + 1;
+	assert_int_equal(check_volume(&r, &err), -1);
+	r.verb = BROKER_VOLUME_REMOVE;
+	r.volume = "../sandboxes";
+	assert_int_equal(check_volume(&r, &err), -1);
+	r.volume = ID;
+	r.size_bytes = UINT64_MAX;
+	assert_int_equal(check_volume(&r, &err), -1);
 }
 
 TEST(a_template_name_is_never_a_path)
@@ -180,12 +243,15 @@ TEST(the_machines_own_template_is_not_made_or_removed)
 
 int main(void)
 {
-	return RUN(CASE(a_reasonable_create_is_accepted), CASE(a_template_name_is_never_a_path),
-	           CASE(a_template_name_has_at_most_63_characters),
-	           CASE(a_host_name_is_a_dns_label), CASE(a_sandbox_id_is_one_of_ours),
-	           CASE(every_number_of_a_create_has_bounds),
-	           CASE(the_host_provider_needs_no_template), CASE(a_list_may_be_of_all),
-	           CASE(a_grace_is_not_for_ever), CASE(another_protocol_is_refused),
-	           CASE(a_template_request_cannot_smuggle_an_option),
-	           CASE(the_machines_own_template_is_not_made_or_removed));
+	return RUN(
+	        CASE(a_reasonable_create_is_accepted), CASE(a_volume_is_an_id_a_mode_and_a_place),
+	        CASE(volumes_of_a_create_are_apart_and_few),
+	        CASE(a_volume_request_names_an_id_and_a_known_verb),
+	        CASE(a_template_name_is_never_a_path),
+	        CASE(a_template_name_has_at_most_63_characters), CASE(a_host_name_is_a_dns_label),
+	        CASE(a_sandbox_id_is_one_of_ours), CASE(every_number_of_a_create_has_bounds),
+	        CASE(the_host_provider_needs_no_template), CASE(a_list_may_be_of_all),
+	        CASE(a_grace_is_not_for_ever), CASE(another_protocol_is_refused),
+	        CASE(a_template_request_cannot_smuggle_an_option),
+	        CASE(the_machines_own_template_is_not_made_or_removed));
 }

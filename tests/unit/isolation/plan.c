@@ -100,6 +100,67 @@ TEST(descriptors_are_numbered_in_the_order_of_their_first_use)
 	assert_int_equal(next, plan.fd_count);
 }
 
+TEST(volumes_lie_below_what_is_masked_and_above_the_filesystems)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct isolation_spec spec = some_spec();
+	struct plan plan;
+
+	spec.volume_count = 2;
+	spec.volume_fds[0] = 21;
+	spec.volume_fds[1] = 22;
+	spec.volume_paths[0] = "/workspace";
+	spec.volume_paths[1] = "/tmp/data";
+	make(&a, &spec, &plan);
+	assert_true(find(&plan, STEP_FOLDER, "/workspace") <
+	            find(&plan, STEP_ATTACH, "/workspace"));
+	assert_true(find(&plan, STEP_MOUNT, "/tmp") < find(&plan, STEP_ATTACH, "/tmp/data"));
+	assert_true(find(&plan, STEP_ATTACH, "/tmp/data") < find(&plan, STEP_MASK, "/proc/kcore"));
+	assert_int_equal(plan.fd_count, 5);
+	assert_int_equal(plan.fds[3], 21);
+	assert_int_equal(plan.fds[4], 22);
+}
+
+TEST(a_project_folder_on_a_volume_is_made_at_every_start)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct isolation_spec spec = some_spec();
+	struct plan plan;
+
+	spec.started_before = true;
+	make(&a, &spec, &plan);
+	assert_int_equal(find(&plan, STEP_FOLDER, "/home/user/project"), -1);
+	spec.volume_count = 1;
+	spec.volume_fds[0] = 21;
+	spec.volume_paths[0] = "/home/use";
+	make(&a, &spec, &plan);
+	assert_int_equal(find(&plan, STEP_FOLDER, "/home/user/project"), -1);
+	spec.volume_paths[0] = "/home/user";
+	make(&a, &spec, &plan);
+	assert_true(find(&plan, STEP_FOLDER, "/home/user/project") >
+	            find(&plan, STEP_ATTACH, "/home/user"));
+}
+
+TEST(a_host_template_with_all_its_volumes_fits_into_a_plan)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct isolation_spec spec = some_spec();
+	struct plan plan;
+
+	spec.host_template = true;
+	spec.usr_fd = 14;
+	spec.sudo_fd = 15;
+	spec.sudo_lib_fd = 16;
+	spec.sudo_lib_dir = "/usr/libexec/sudo";
+	for (; spec.volume_count < 8; spec.volume_count++) {
+		spec.volume_fds[spec.volume_count] = 21 + spec.volume_count;
+		spec.volume_paths[spec.volume_count] =
+		        arena_format(&a, "/srv/%u", spec.volume_count);
+	}
+	make(&a, &spec, &plan);
+	assert_int_equal(plan.fd_count, 14);
+}
+
 TEST(kernel_files_are_masked_after_proc_is_there)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -257,6 +318,9 @@ int main(void)
 	           CASE(the_filter_and_the_capabilities_come_last),
 	           CASE(set_uid_programs_gain_nothing_unless_privileges_were_asked_for),
 	           CASE(descriptors_are_numbered_in_the_order_of_their_first_use),
+	           CASE(volumes_lie_below_what_is_masked_and_above_the_filesystems),
+	           CASE(a_project_folder_on_a_volume_is_made_at_every_start),
+	           CASE(a_host_template_with_all_its_volumes_fits_into_a_plan),
 	           CASE(kernel_files_are_masked_after_proc_is_there),
 	           CASE(only_the_host_template_gets_the_machines_usr),
 	           CASE(a_file_is_bounded_where_the_disk_is_not),

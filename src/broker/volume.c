@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/volume.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "base/fd.h"
+#include "base/log.h"
+
+#define FILES "files"
+#define USER_ID 1000 /* whose the top folder is, as a home is */
+/* Counting ends here. */
+#define ENTRIES_MAX 1000000u
+#define DEPTH_MAX 128u
+#define NAME_SIZE (ID_SIZE + 8)
+
+/* ---- what a sandbox asks for ---- */
+
+int volume_mount_parse(const char *text, struct volume_mount *ret, struct error *err)
+{
+	struct span rest = span_of(text), id, mode;
+	struct volume_mount mount = {.is_read_only = false};
+
+	if (!span_split(&rest, ':', &id) || !span_split(&rest, ':', &mode) || id.size != ID_SIZE)
+		return FAIL(err, ERROR_INVALID, "'%.70s' is not VOLUME:rw:/PATH", text);
+	memcpy(mount.id, id.data, ID_SIZE);
+	mount.is_read_only = span_equals_text(mode, "ro");
+	if (!id_is_valid(mount.id) || (!mount.is_read_only && !span_equals_text(mode, "rw")))
+		return FAIL(err, ERROR_INVALID, "'%.70s' is not VOLUME:rw:/PATH", text);
+	if (sandbox_mount_path_check(rest.data, err) < 0)
+		return -1;
+	(void)snprintf(mount.path, sizeof(mount.path), "%s", rest.data);
+	*ret = mount;
+	return 0;
+}
+
+struct volume_mount *volume_mounts_new(const char *const *texts, unsigned *ret_count)
+{
+	struct volume_mount *mounts;
+	struct error ignored = {0};
+	unsigned count = 0;
+
+	while (texts && texts[count])
+		count++;
+	*ret_count = count;
+	if (count == 0)
+		return NULL;
+	mounts = calloc(count, sizeof(*mounts));
+	if (!mounts)
+		abort();
+	for (unsigned i = 0; i < count; i++)
+		(void)!volume_mount_parse(texts[i], &mounts[i], &ignored);
+	return mounts;
+}
+
+/* ---- the backing "folder": as many bytes as the data folder has ---- */
+
+static int folder_make(int folder, uint64_t size_bytes, struct error *err)
+{
+	(void)size_bytes;
+	if (mkdirat(folder, FILES, 0755) < 0)
+		return FAIL_ERRNO(err, "make '" FILES "'");
+	if (fchownat(folder, FILES, ID_STORED + USER_ID, ID_STORED + USER_ID, AT_SYMLINK_NOFOLLOW) <
+	    0)
+		return FAIL_ERRNO(err, "give away '" FILES "'");
+	return 0;
+}
+
+static int folder_remove(const struct host *host, const char *id, struct error *err)
+{
+	return host_trash(host, FOLDER_VOLUMES, id, err);
+}
+
+static int folder_open(int folder, const struct layer_options *options, int *ret_fd,
+                       struct error *err)
+{
+	return layer_open(folder, FILES, options, ret_fd, err);
+}
+
+struct count {
+	uint64_t bytes;
+	unsigned entries;
+};
+
+static bool count_folder(int fd, unsigned depth, struct count *count);
+
+/* Never follows a link; a sandbox may be changing all of it meanwhile. */
+static bool count_entry(int folder, const char *name, unsigned depth, struct count *count)
+{
+	struct stat status;
+	int fd;
+
+	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT;
+	count->bytes += (uint64_t)status.st_blocks * 512;
+	if (++count->entries > ENTRIES_MAX)
+		return false;
+	if (!S_ISDIR(status.st_mode))
+		return true;
+	fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? errno == ENOENT || errno == ENOTDIR : count_folder(fd, depth + 1, count);
+}
+
+/* False when there is too much to count. The descriptor is closed. */
+static bool count_folder(int fd, unsigned depth, struct count *count)
+{
+	DIR *folder = depth > DEPTH_MAX ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	bool goes_on = true;
+
+	if (!folder) {
+		(void)close(fd);
+		return false;
+	}
+	while (goes_on && (entry = readdir(folder)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			goes_on = count_entry(dirfd(folder), entry->d_name, depth, count);
+	(void)closedir(folder);
+	return goes_on;
+}
+
+static int folder_usage(int folder, uint64_t *ret, struct error *err)
+{
+	struct count count = {0};
+	int fd = openat(folder, FILES, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return FAIL_ERRNO(err, "open '" FILES "'");
+	*ret = count_folder(fd, 0, &count) ? count.bytes : UINT64_MAX;
+	return 0;
+}
+
+/* ---- which ---- */
+
+static const struct volume_backing backings[] = {
+        {"folder", FILES, true, folder_make, folder_remove, folder_open, folder_usage},
+};
+
+const struct volume_backing *volume_backing_for(const struct host *host, uint64_t size_bytes)
+{
+	(void)host;
+	(void)size_bytes;
+	return &backings[0];
+}
+
+int volume_backing_find(const struct host *host, const char *id, const struct volume_backing **ret,
+                        struct error *err)
+{
+	char path[64];
+
+	for (unsigned i = 0; i < COUNT_OF(backings); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", id, backings[i].content);
+		if (faccessat(host->folders[FOLDER_VOLUMES], path, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		*ret = &backings[i];
+		return 0;
+	}
+	return FAIL(err, ERROR_NOT_FOUND, "volume '%s' does not exist here", id);
+}
+
+/* ---- life ---- */
+
+static int open_folder(const struct host *host, const char *name, int *ret_fd, struct error *err)
+{
+	*ret_fd = openat(host->folders[FOLDER_VOLUMES], name,
+	                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the folder of volume '%s'", name) : 0;
+}
+
+int volume_make(const struct host *host, const char *id, const struct volume_backing *backing,
+                uint64_t size_bytes, struct error *err)
+{
+	int volumes = host->folders[FOLDER_VOLUMES];
+	AUTO_CLOSE int folder = -1;
+	char name[NAME_SIZE];
+
+	(void)snprintf(name, sizeof(name), "new.%s", id);
+	(void)umask(0);
+	/* An attempt before this one may have been ended. */
+	if (host_remove_tree(volumes, name, err) < 0)
+		return -1;
+	if (mkdirat(volumes, name, 0700) < 0)
+		return FAIL_ERRNO(err, "make the folder of volume '%s'", id);
+	if (open_folder(host, name, &folder, err) < 0)
+		return -1;
+	fault_point("broker", "volume-folder");
+	if (backing->make(folder, size_bytes, err) < 0)
+		return -1;
+	fault_point("broker", "volume-made");
+	if (fsync(folder) < 0)
+		return FAIL_ERRNO(err, "bring volume '%s' to the disk", id);
+	if (renameat(volumes, name, volumes, id) < 0)
+		return FAIL_ERRNO(err, "name the folder of volume '%s'", id);
+	if (fsync(volumes) < 0)
+		return FAIL_ERRNO(err, "bring the name of volume '%s' to the disk", id);
+	fault_point("broker", "volume-named");
+	return 0;
+}
+
+int volume_remove(const struct host *host, const char *id, struct error *err)
+{
+	const struct volume_backing *backing;
+
+	if (volume_backing_find(host, id, &backing, err) < 0) {
+		/* What has the name and is none of them goes as well. */
+		error_clear(err);
+		return host_trash(host, FOLDER_VOLUMES, id, err);
+	}
+	if (backing->remove(host, id, err) < 0)
+		return -1;
+	fault_point("broker", "volume-removed");
+	return 0;
+}
+
+int volume_usage(const struct host *host, const char *id, uint64_t *ret, struct error *err)
+{
+	const struct volume_backing *backing;
+	AUTO_CLOSE int folder = -1;
+
+	if (volume_backing_find(host, id, &backing, err) < 0 ||
+	    open_folder(host, id, &folder, err) < 0)
+		return -1;
+	return backing->usage(folder, ret, err);
+}
+
+int volume_open(const struct host *host, const struct volume_mount *mount, int map_fd, int *ret_fd,
+                struct error *err)
+{
+	const struct layer_options options = {
+	        .attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+	                      (mount->is_read_only ? (uint64_t)MOUNT_ATTR_RDONLY : 0),
+	        .map_fd = map_fd};
+	const struct volume_backing *backing;
+	AUTO_CLOSE int folder = -1;
+
+	if (volume_backing_find(host, mount->id, &backing, err) < 0 ||
+	    open_folder(host, mount->id, &folder, err) < 0)
+		return -1;
+	return backing->open(folder, &options, ret_fd, err);
+}
+
+static DIR *list_volumes(const struct host *host)
+{
+	int fd = openat(host->folders[FOLDER_VOLUMES], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!folder)
+		fd_forget(&fd);
+	return folder;
+}
+
+int volume_each(const struct host *host, void (*on_volume)(void *context, const char *id),
+                void *context, struct error *err)
+{
+	DIR *folder = list_volumes(host);
+	struct dirent *entry;
+
+	if (!folder)
+		return FAIL_ERRNO(err, "list the volumes");
+	while ((entry = readdir(folder)))
+		if (id_is_valid(entry->d_name))
+			on_volume(context, entry->d_name);
+	(void)closedir(folder);
+	return 0;
+}
+
+void volume_sweep(const struct host *host)
+{
+	DIR *folder = list_volumes(host);
+	struct error err = {0};
+	struct dirent *entry;
+
+	while (folder && (entry = readdir(folder))) {
+		if (entry->d_name[0] == '.' || id_is_valid(entry->d_name))
+			continue;
+		log_info("half a volume is removed", TEXT("name", entry->d_name));
+		if (host_trash(host, FOLDER_VOLUMES, entry->d_name, &err) < 0)
+			log_warning("cannot remove half a volume", FAILURE(&err));
+	}
+	if (folder)
+		(void)closedir(folder);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BROKER_VOLUME: what may take long (a filesystem to make, files to count) is done in a child. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "broker/state.h"
+
+#define VOLUME_JOBS_MAX 8
+
+struct volume_report {
+	struct error err; /* ERROR_NONE = done */
+	uint64_t used_bytes;
+};
+
+struct volume_job {
+	struct list item;
+	struct job job;
+	struct broker *broker;
+	struct owed owed;
+	uint32_t verb;
+	char id[ID_SIZE + 1];
+	uint64_t size_bytes;
+	const struct volume_backing *backing;
+	int report_fd;
+};
+
+static void job_free(struct volume_job *v)
+{
+	list_remove(&v->item);
+	fd_forget(&v->report_fd);
+	free(v);
+}
+
+static void answer(struct broker *b, const struct owed *owed, const struct volume_backing *backing,
+                   uint64_t used_bytes)
+{
+	struct broker_volume_state state = {.request = owed->request,
+	                                    .size_is_advisory =
+	                                            backing && backing->size_is_advisory,
+	                                    .used_bytes = used_bytes};
+
+	server_send(b, owed->connection, BROKER_VOLUME_STATE, broker_volume_state_shape, &state);
+}
+
+/* The child. The report is a struct: both ends are the same program. */
+static int run(void *context)
+{
+	struct volume_job *v = context;
+	const struct host *host = &v->broker->host;
+	struct volume_report report = {.err = {.code = ERROR_NONE}};
+	struct error err = {0};
+
+	if (v->verb == BROKER_VOLUME_MAKE)
+		(void)!volume_make(host, v->id, v->backing, v->size_bytes, &report.err);
+	else
+		(void)!volume_usage(host, v->id, &report.used_bytes, &report.err);
+	return wire_send_packet(v->report_fd, (struct span){(const char *)&report, sizeof(report)},
+	                        NULL, DEADLINE_NEVER, &err);
+}
+
+static int take_report(struct volume_job *v, struct volume_report *ret, struct error *err)
+{
+	AUTO(buf_done) struct buf packet = BUF(sizeof(*ret) + 1);
+
+	if (wire_receive_packet(v->report_fd, deadline_in(0), &packet, NULL, err) < 0 ||
+	    packet.size != sizeof(*ret))
+		return FAIL(err, ERROR_SYSTEM, "work on volume '%s' ended early", v->id);
+	memcpy(ret, packet.data, sizeof(*ret));
+	if (ret->err.code == ERROR_NONE)
+		return 0;
+	*err = ret->err;
+	return -1;
+}
+
+static void on_end(struct job *job, int status)
+{
+	struct volume_job *v = CONTAINER_OF(job, struct volume_job, job);
+	struct volume_report report;
+	struct error err = {0};
+
+	(void)status; /* the report tells more */
+	if (take_report(v, &report, &err) < 0)
+		server_send_failure(v->broker, &v->owed, &err);
+	else
+		answer(v->broker, &v->owed, v->backing, report.used_bytes);
+	job_free(v);
+}
+
+static int start(struct volume_job *v, struct error *err)
+{
+	int report[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
+		return FAIL_ERRNO(err, "make a socket pair");
+	v->report_fd = report[1];
+	v->job.on_end = on_end;
+	if (job_start(&v->broker->events, &v->job, run, v, err) < 0) {
+		(void)close(report[0]);
+		return -1;
+	}
+	(void)close(report[1]);
+	v->report_fd = report[0];
+	return 0;
+}
+
+/* Two makers of one volume would build in one folder. */
+static int check_jobs(const struct broker *b, const struct broker_volume *request,
+                      struct error *err)
+{
+	unsigned count = 0;
+
+	LIST_EACH (&b->volumes, item) {
+		const struct volume_job *v = LIST_ENTRY(item, struct volume_job, item);
+
+		if (strcmp(v->id, request->volume) == 0 && v->verb == BROKER_VOLUME_MAKE)
+			return FAIL(err, ERROR_UNAVAILABLE, "volume '%s' is being made", v->id);
+		count++;
+	}
+	if (count >= VOLUME_JOBS_MAX)
+		return FAIL(err, ERROR_UNAVAILABLE, "%u volumes are being worked on already",
+		            count);
+	return 0;
+}
+
+static int begin(struct broker *b, const struct owed *owed, const struct broker_volume *request,
+                 const struct volume_backing *backing, struct error *err)
+{
+	struct volume_job *v;
+
+	if (check_jobs(b, request, err) < 0)
+		return -1;
+	v = calloc(1, sizeof(*v));
+	if (!v)
+		abort();
+	*v = (struct volume_job){.broker = b,
+	                         .owed = *owed,
+	                         .verb = request->verb,
+	                         .size_bytes = request->size_bytes,
+	                         .backing = backing,
+	                         .report_fd = -1};
+	memcpy(v->id, request->volume, ID_SIZE);
+	list_append(&b->volumes, &v->item);
+	if (start(v, err) == 0)
+		return 0;
+	job_free(v);
+	return -1;
+}
+
+int volume_start(struct broker *b, const struct owed *owed, const struct broker_volume *request,
+                 struct error *err)
+{
+	const struct volume_backing *backing;
+	int found = volume_backing_find(&b->host, request->volume, &backing, err);
+
+	if (request->verb == BROKER_VOLUME_LOOK)
+		return found < 0 ? -1 : begin(b, owed, request, backing, err);
+	error_clear(err);
+	if (request->verb == BROKER_VOLUME_REMOVE) {
+		if (check_jobs(b, request, err) < 0 ||
+		    volume_remove(&b->host, request->volume, err) < 0)
+			return -1;
+		answer(b, owed, NULL, 0);
+		cleaner_add(b, SLOT_NONE, -1);
+		return 0;
+	}
+	if (found == 0) {
+		answer(b, owed, backing, 0);
+		return 0;
+	}
+	if (host_check_space(&b->host, err) < 0)
+		return -1;
+	return begin(b, owed, request, volume_backing_for(&b->host, request->size_bytes), err);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/storage.h — volumes, within this folder. Part of parts.h.
+ *
+ * volume.c: from nothing to a volume and back. mounts.c: which sandbox has which. browse.c: the
+ * files of one that nobody has. Whoever acts on a sandbox may go on to act on its volumes, never
+ * the other way round. */
+#pragma once
+
+#include <pthread.h>
+
+#include "fleet/volume.h"
+#include "provider/volume.h"
+
+struct act;
+struct draft;
+struct slot;
+
+/* Sandboxes without a row, each with one volume, through which its files are read and written. */
+struct browsers {
+	pthread_mutex_t mutex;
+	struct map by_volume; /* id -> struct browser */
+};
+
+/* ---- mounts.c ---- */
+
+/* The request's volumes by their ids, a persistent home made if need be, into the draft. */
+MUST_CHECK int mounts_resolve(struct fleet *f, struct arena *a, struct draft *draft,
+                              struct error *err);
+/* After a conflict: waits for a sandbox with one of the volumes that is being deleted. False when
+ * there is none: the conflict stands. */
+bool mounts_wait(struct fleet *f, const struct mount_list *mounts);
+/* What a sandbox that is about to start has, and nobody browses any more. From the store, or as the
+ * draft has it. */
+MUST_CHECK int mounts_load(struct act *a, struct error *err);
+MUST_CHECK int mounts_take(struct act *a, const struct mount_list *mounts, struct error *err);
+
+/* ---- volume.c ---- */
+
+/* This thread's work on one volume; as struct act. */
+struct volume_act {
+	struct fleet *fleet;
+	struct slot *slot;
+	struct arena *arena;
+	struct volume_record record;
+};
+MUST_CHECK int volume_begin(struct fleet *f, struct arena *a, const char *id, int64_t deadline,
+                            struct volume_act *ret, struct error *err);
+void volume_end(struct volume_act *v); /* zeroed is fine */
+/* Whether it is this server's provider that has it. */
+MUST_CHECK int volume_check(const struct fleet *f, const struct volume_record *r,
+                            struct error *err);
+/* Makes rows and provider agree. At boot nobody else can be at work on any. */
+MUST_CHECK int volumes_settle(struct fleet *f, bool at_boot, struct error *err);
+
+/* ---- browse.c ---- */
+
+void browsers_init(struct browsers *b);
+void browsers_done(struct browsers *b);
+/* Ends the one of this volume, if there is one, when its transfers are over or take too long. The
+ * caller acts on the volume. */
+MUST_CHECK int browser_close(struct fleet *f, const char *volume_id, struct error *err);
+/* Those that nobody uses; `all`: used or not. */
+void browsers_tidy(struct fleet *f, bool all);
+/* The provider says that a sandbox has ended. */
+void browsers_on_ended(struct fleet *f, const char *sandbox_id);

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/volume.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "fleet/parts.h"
+
+#define VOLUMES_MAX 1000 /* of a project */
+#define SIZE_MB_MAX (1 << 28)
+#define USAGE_MS 30000
+/* One that is being made for longer has lost its maker. */
+#define MAKING_MS (2 * CALL_TIMEOUT_MS)
+
+/* ---- one thread, one volume ---- */
+
+static int act_on(struct volume_act *v, const char *id, int64_t deadline, struct error *err)
+{
+	struct cache *cache = &v->fleet->cache;
+	struct slot *slot = cache_pin(cache, id);
+
+	if (!cache_act(cache, slot, deadline)) {
+		cache_unpin(cache, slot);
+		return FAIL(err, ERROR_TIMEOUT, "volume '%s': what goes on with it takes long", id);
+	}
+	v->slot = slot;
+	return 0;
+}
+
+int volume_begin(struct fleet *f, struct arena *a, const char *id, int64_t deadline,
+                 struct volume_act *ret, struct error *err)
+{
+	struct volume_act v = {.fleet = f, .arena = a};
+
+	if (act_on(&v, id, deadline, err) < 0)
+		return -1;
+	if (store_volume_find(f->store, a, NULL, id, &v.record, err) < 0) {
+		volume_end(&v);
+		return -1;
+	}
+	*ret = v;
+	return 0;
+}
+
+void volume_end(struct volume_act *v)
+{
+	if (!v->slot)
+		return;
+	cache_act_end(&v->fleet->cache, v->slot);
+	cache_unpin(&v->fleet->cache, v->slot);
+	v->slot = NULL;
+}
+
+int volume_check(const struct fleet *f, const struct volume_record *r, struct error *err)
+{
+	if (strcmp(r->node, f->node) != 0) {
+		(void)FAIL(err, ERROR_CONFLICT, "volume '%s' is on node '%s', this is node '%s'",
+		           r->name, r->node, f->node);
+		error_hint(err, "ask the server of that node: its DATA/node.id says so");
+		return -1;
+	}
+	if (strcmp(r->provider, f->ops->name) == 0)
+		return 0;
+	return FAIL(err, ERROR_UNAVAILABLE, "volume '%s' was made by provider '%s', not '%s'",
+	            r->name, r->provider, f->ops->name);
+}
+
+static int find_and_begin(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
+                          struct volume_act *ret, struct error *err)
+{
+	struct volume_record r;
+
+	if (provider_require(f->provider, PROVIDER_CAN_VOLUME, err) < 0 ||
+	    store_volume_find(f->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
+	    volume_check(f, &r, err) < 0)
+		return -1;
+	return volume_begin(f, a, r.id, deadline_in(CALL_TIMEOUT_MS), ret, err);
+}
+
+static int move(struct volume_act *v, enum volume_state to, bool size_is_advisory,
+                struct error *err)
+{
+	const struct volume_move change = {.id = v->record.id,
+	                                   .from = v->record.state,
+	                                   .to = to,
+	                                   .size_is_advisory = size_is_advisory,
+	                                   .now = clock_unix_ms()};
+
+	return store_volume_move(v->fleet->store, v->arena, &change, &v->record, err);
+}
+
+static int ask_provider(struct volume_act *v, enum broker_volume_verb verb,
+                        struct provider_volume_state *ret, struct error *err)
+{
+	const struct provider_volume request = {
+	        .verb = verb, .id = v->record.id, .size_mb = v->record.size_mb};
+	int64_t deadline = deadline_in(verb == BROKER_VOLUME_LOOK ? USAGE_MS : CALL_TIMEOUT_MS);
+
+	return v->fleet->ops->volumes->run(v->fleet->provider, &request, deadline, ret, err);
+}
+
+/* ---- delete ---- */
+
+/* The row goes last: as long as it is there, the next sweep finishes this. */
+static int finish_delete(struct volume_act *v, struct error *err)
+{
+	struct provider_volume_state ignored;
+
+	if (v->record.state != VOLUME_DELETING && move(v, VOLUME_DELETING, false, err) < 0)
+		return -1;
+	fault_point("api", "volume-deleting");
+	if (browser_close(v->fleet, v->record.id, err) < 0 ||
+	    ask_provider(v, BROKER_VOLUME_REMOVE, &ignored, err) < 0)
+		return FAIL_CONTEXT(err, "delete volume '%s'", v->record.name);
+	fault_point("api", "volume-removed");
+	return store_volume_remove(v->fleet->store, v->record.id, err);
+}
+
+int fleet_volume_remove(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                        struct error *err)
+{
+	AUTO(volume_end) struct volume_act v = {0};
+
+	if (find_and_begin(fleet, a, ref, &v, err) < 0 || finish_delete(&v, err) < 0)
+		return -1;
+	log_info("volume deleted", TEXT("volume", v.record.id));
+	return 0;
+}
+
+/* ---- create ---- */
+
+static int check_request(const struct fleet_volume *request, struct error *err)
+{
+	if (sandbox_name_check(request->name, err) < 0)
+		return -1;
+	if (request->size_mb < 0 || request->size_mb > SIZE_MB_MAX)
+		return FAIL(err, ERROR_INVALID, "a volume has 1 to %d MiB", SIZE_MB_MAX);
+	return 0;
+}
+
+static int make(struct volume_act *v, struct error *err)
+{
+	struct provider_volume_state state;
+
+	fault_point("api", "volume-recorded");
+	if (ask_provider(v, BROKER_VOLUME_MAKE, &state, err) < 0)
+		return -1;
+	fault_point("api", "volume-made");
+	return move(v, VOLUME_READY, state.size_is_advisory, err);
+}
+
+int fleet_volume_create(struct fleet *fleet, struct arena *a, const struct fleet_volume *request,
+                        struct volume_record *ret, struct error *err)
+{
+	AUTO(volume_end) struct volume_act v = {.fleet = fleet, .arena = a};
+	struct id id = id_new();
+	int64_t now = clock_unix_ms();
+	struct error second = {0};
+
+	if (provider_require(fleet->provider, PROVIDER_CAN_VOLUME, err) < 0 ||
+	    check_request(request, err) < 0)
+		return -1;
+	v.record = (struct volume_record){
+	        .id = arena_text(a, id.text),
+	        .project_id = request->project_id,
+	        .name = request->name,
+	        .provider = fleet->ops->name,
+	        .node = fleet->node,
+	        .size_mb = request->size_mb > 0 ? request->size_mb : FLEET_VOLUME_MB,
+	        .state = VOLUME_MAKING,
+	        .created_at = now,
+	        .updated_at = now,
+	};
+	if (act_on(&v, id.text, deadline_in(CALL_TIMEOUT_MS), err) < 0 ||
+	    store_volume_insert(fleet->store, &v.record, VOLUMES_MAX, err) < 0)
+		return -1;
+	if (make(&v, err) < 0) {
+		if (finish_delete(&v, &second) < 0)
+			log_warning("half a volume waits for the next sweep",
+			            TEXT("volume", id.text), FAILURE(&second));
+		return FAIL_CONTEXT(err, "make volume '%s'", request->name);
+	}
+	log_info("volume made", TEXT("volume", id.text));
+	*ret = v.record;
+	return 0;
+}
+
+int fleet_volume_usage(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                       uint64_t *ret, struct error *err)
+{
+	AUTO(volume_end) struct volume_act v = {0};
+	struct provider_volume_state state;
+
+	if (find_and_begin(fleet, a, ref, &v, err) < 0 ||
+	    ask_provider(&v, BROKER_VOLUME_LOOK, &state, err) < 0)
+		return -1;
+	*ret = state.used_bytes;
+	return 0;
+}
+
+/* ---- what nobody finished ---- */
+
+/* One in MAKING was never answered to anybody, so that it may go. */
+static void settle(struct fleet *f, const struct volume_record *r, bool at_boot)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(volume_end) struct volume_act v = {0};
+	int64_t before = clock_unix_ms() - MAKING_MS;
+	struct error err = {0};
+
+	/* Another server's are that one's to settle. */
+	if (r->state == VOLUME_READY || volume_check(f, r, &err) < 0 ||
+	    (r->state == VOLUME_MAKING && !at_boot && r->updated_at > before) ||
+	    cache_is_attended(&f->cache, r->id))
+		return;
+	if (volume_begin(f, &arena, r->id, deadline_in(0), &v, &err) < 0 ||
+	    v.record.state == VOLUME_READY)
+		return;
+	if (finish_delete(&v, &err) < 0)
+		log_warning("volume is not settled", TEXT("volume", r->id), FAILURE(&err));
+}
+
+/* Its row is written before a volume is made and goes after it: files without a row are the mark of
+ * another or an older database, and nobody's to delete. */
+static int tell_strangers(struct fleet *f, const struct volume_list *rows, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(map_done) struct map known = {0};
+	struct provider_list list;
+
+	for (size_t i = 0; i < rows->count; i++)
+		map_put(&known, rows->items[i].id, f);
+	if (f->ops->volumes->list(f->provider, &arena, &list, err) < 0)
+		return FAIL_CONTEXT(err, "list the volumes of provider '%s'", f->ops->name);
+	for (size_t i = 0; i < list.count; i++)
+		if (!map_find(&known, list.entries[i].id))
+			log_warning("a volume is in no row, left as it is",
+			            TEXT("volume", list.entries[i].id));
+	return 0;
+}
+
+int volumes_settle(struct fleet *f, bool at_boot, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct volume_list rows;
+
+	if (!(f->ops->abilities & PROVIDER_CAN_VOLUME))
+		return 0;
+	if (store_volume_list(f->store, &arena, NULL, &rows, err) < 0)
+		return -1;
+	for (size_t i = 0; i < rows.count; i++)
+		settle(f, &rows.items[i], at_boot);
+	if (at_boot && tell_strangers(f, &rows, err) < 0)
+		return -1;
+	return store_mounts_tidy(f->store, err);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/volume.h — storage that outlives sandboxes. Any worker may call; calls block.
+ *
+ * What one thread does with a volume, others wait for, as with a sandbox. One sandbox may have a
+ * volume to write, or any number to read; a stopped one has it still. A sandbox that is deleted
+ * lets go of its volumes and never takes them along. */
+#pragma once
+
+#include "fleet/fleet.h"
+#include "store/volumes.h"
+
+#define FLEET_VOLUME_MB 10240 /* when no size is asked for */
+
+struct fleet_volume {
+	const char *project_id, *name;
+	int64_t size_mb; /* 0 = FLEET_VOLUME_MB */
+};
+MUST_CHECK int fleet_volume_create(struct fleet *fleet, struct arena *a,
+                                   const struct fleet_volume *request, struct volume_record *ret,
+                                   struct error *err);
+/* Its files, too. ERROR_CONFLICT, naming a sandbox, while it is attached. */
+MUST_CHECK int fleet_volume_remove(struct fleet *fleet, struct arena *a,
+                                   const struct fleet_ref *ref, struct error *err);
+/* Bytes in use, UINT64_MAX when there are too many files to count. */
+MUST_CHECK int fleet_volume_usage(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                                  uint64_t *ret, struct error *err);
+
+/* For the sandbox's next start: ERROR_CONFLICT unless it is stopped, or when somebody else has the
+ * volume. */
+MUST_CHECK int fleet_volume_attach(struct fleet *fleet, struct arena *a,
+                                   const struct fleet_ref *sandbox, const struct fleet_mount *mount,
+                                   struct error *err);
+/* By the volume's name or id, or by its path; NULL = the only one that the sandbox has. */
+MUST_CHECK int fleet_volume_detach(struct fleet *fleet, struct arena *a,
+                                   const struct fleet_ref *sandbox, const char *volume,
+                                   struct error *err);
+
+/* The files of a volume that no running sandbox writes to: a small sandbox without network is made
+ * that has it at FLEET_MOUNT_PATH, and goes when nobody has used it for a while. It is held until
+ * fleet_unhold. `for_writing` wants that no running sandbox reads it either. */
+MUST_CHECK int fleet_volume_browse(struct fleet *fleet, struct arena *a,
+                                   const struct fleet_ref *ref, bool for_writing,
+                                   struct fleet_hold *ret_hold, struct error *err);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/path.h"
+#include "sandbox/sandbox.h"
+
+/* What the set-up of a sandbox, its users or its programs find at fixed places. */
+static const struct system_place {
+	const char *path;
+	bool below; /* nothing below it either */
+} system_places[] = {
+        {"/bin", true},   {"/boot", true},  {"/dev", true},    {"/etc", true},   {"/lib", true},
+        {"/lib32", true}, {"/lib64", true}, {"/libx32", true}, {"/proc", true},  {"/run", true},
+        {"/sbin", true},  {"/sys", true},   {"/usr", true},    {"/home", false}, {"/mnt", false},
+        {"/opt", false},  {"/srv", false},  {"/tmp", false},   {"/var", false},  {"/var/run", true},
+};
+
+/* Whether `path` is `folder` or lies in it. */
+static bool is_within(const char *path, const char *folder)
+{
+	size_t size = strlen(folder);
+
+	return strncmp(path, folder, size) == 0 && (path[size] == '\0' || path[size] == '/');
+}
+
+static int refuse_path(const char *path, struct error *err)
+{
+	error_set(err, ERROR_INVALID, 0, HERE, "'%.80s' is no place for a volume", path);
+	error_hint(err, "an absolute path of at most %d bytes, without '..', such as /workspace",
+	           SANDBOX_MOUNT_PATH_MAX);
+	return -1;
+}
+
+static int check_parts(const char *path, struct error *err)
+{
+	struct span rest = span_of(path + 1), part;
+
+	do {
+		bool is_last = !span_split(&rest, '/', &part);
+
+		if (!path_name_is_valid(part) || !span_is_utf8(part))
+			return refuse_path(path, err);
+		for (size_t i = 0; i < part.size; i++)
+			if ((unsigned char)part.data[i] < ' ' || part.data[i] == 0x7f)
+				return refuse_path(path, err);
+		if (is_last)
+			return 0;
+	} while (true);
+}
+
+int sandbox_mount_path_check(const char *path, struct error *err)
+{
+	if (path[0] != '/' || strnlen(path, SANDBOX_MOUNT_PATH_MAX + 1) > SANDBOX_MOUNT_PATH_MAX)
+		return refuse_path(path, err);
+	if (check_parts(path, err) < 0)
+		return -1;
+	for (size_t i = 0; i < COUNT_OF(system_places); i++) {
+		const struct system_place *place = &system_places[i];
+
+		if (place->below ? is_within(path, place->path) : strcmp(path, place->path) == 0)
+			return FAIL(err, ERROR_INVALID,
+			            "'%s' belongs to the system inside: no volume goes there",
+			            path);
+	}
+	return 0;
+}
+
+static int check_pair(const struct sandbox_mount *a, const struct sandbox_mount *b,
+                      struct error *err)
+{
+	if (is_within(a->path, b->path) || is_within(b->path, a->path))
+		return FAIL(err, ERROR_CONFLICT, "a volume at '%s' and one at '%s' would overlap",
+		            b->path, a->path);
+	if (strcmp(a->volume_id, b->volume_id) == 0)
+		return FAIL(err, ERROR_CONFLICT, "the volume at '%s' is at '%s' already", a->path,
+		            b->path);
+	return 0;
+}
+
+int sandbox_mounts_check(const struct sandbox_mount *mounts, size_t count, struct error *err)
+{
+	if (count > SANDBOX_MOUNTS_MAX)
+		return FAIL(err, ERROR_LIMIT, "a sandbox has at most %d volumes",
+		            SANDBOX_MOUNTS_MAX);
+	for (size_t i = 0; i < count; i++) {
+		if (sandbox_mount_path_check(mounts[i].path, err) < 0)
+			return -1;
+		for (size_t j = 0; j < i; j++)
+			if (check_pair(&mounts[i], &mounts[j], err) < 0)
+				return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,110 @@
+-- fragment: volume
+id, project_id, name, provider, node, size_mb, size_is_advisory, state, created_at, updated_at,
+version
+
+-- name: volume_count
+-- takes: lookup
+-- gives: tally
+SELECT count(*) AS count FROM volumes WHERE project_id = :project_id;
+
+-- A project that is being deleted takes nothing new.
+-- name: volume_admit
+-- takes: lookup
+UPDATE projects SET name = name WHERE id = :project_id AND closing = 0;
+
+-- name: volume_insert
+-- takes: volume_record
+INSERT INTO volumes ({volume})
+VALUES (:id, :project_id, :name, :provider, :node, :size_mb, :size_is_advisory, :state,
+	:created_at, :updated_at, 1)
+ON CONFLICT DO NOTHING;
+
+-- name: volume_find
+-- takes: lookup
+-- gives: volume_record
+SELECT {volume} FROM volumes
+WHERE (id = :id OR name = :id) AND project_id = :project_id
+ORDER BY CASE WHEN id = :id THEN 0 ELSE 1 END
+LIMIT 1;
+
+-- name: volume_find_by_id
+-- takes: lookup
+-- gives: volume_record
+SELECT {volume} FROM volumes WHERE id = :id;
+
+-- name: volume_list
+-- takes: lookup
+-- gives: volume_record
+SELECT {volume} FROM volumes WHERE project_id = :project_id ORDER BY name;
+
+-- name: volume_list_all
+-- gives: volume_record
+SELECT {volume} FROM volumes ORDER BY created_at, id;
+
+-- name: volume_move
+-- takes: volume_move
+-- gives: volume_record
+UPDATE volumes
+SET state = :to, size_is_advisory = CASE WHEN :to = 'ready' THEN :size_is_advisory
+		ELSE size_is_advisory END,
+	updated_at = :now, version = version + 1
+WHERE id = :id AND state = :from
+RETURNING {volume};
+
+-- Whoever gives a volume to a sandbox, or takes it away for good, changes its row first: from then
+-- on nobody else does either until the transaction is over.
+-- name: volume_claim
+-- takes: lookup
+-- gives: volume_record
+UPDATE volumes SET updated_at = :now, version = version + 1
+WHERE id = :id AND state = 'ready'
+RETURNING {volume};
+
+-- name: volume_remove
+-- takes: lookup
+DELETE FROM volumes WHERE id = :id AND state = 'deleting';
+
+-- fragment: mount
+mounts.sandbox_id, mounts.volume_id, mounts.path, mounts.is_read_only, mounts.created_at,
+volumes.name AS volume_name, sandboxes.name AS sandbox_name, sandboxes.actual AS sandbox_state
+
+-- fragment: mount_source
+FROM mounts
+JOIN volumes ON volumes.id = mounts.volume_id
+JOIN sandboxes ON sandboxes.id = mounts.sandbox_id
+
+-- name: mount_insert
+-- takes: mount_record
+INSERT INTO mounts (sandbox_id, volume_id, path, is_read_only, created_at)
+VALUES (:sandbox_id, :volume_id, :path, :is_read_only, :created_at)
+ON CONFLICT DO NOTHING;
+
+-- name: mount_list_of_sandbox
+-- takes: lookup
+-- gives: mount_record
+SELECT {mount} {mount_source} WHERE mounts.sandbox_id = :id ORDER BY mounts.path;
+
+-- name: mount_list_of_volume
+-- takes: lookup
+-- gives: mount_record
+SELECT {mount} {mount_source}
+WHERE mounts.volume_id = :id AND sandboxes.actual NOT IN ('deleted', 'failed')
+ORDER BY mounts.created_at, mounts.sandbox_id;
+
+-- name: mount_list_of_project
+-- takes: lookup
+-- gives: mount_record
+SELECT {mount} {mount_source}
+WHERE volumes.project_id = :project_id AND sandboxes.actual NOT IN ('deleted', 'failed')
+ORDER BY mounts.created_at, mounts.sandbox_id;
+
+-- name: mount_remove
+-- takes: mount_record
+DELETE FROM mounts WHERE sandbox_id = :sandbox_id AND volume_id = :volume_id;
+
+-- name: mount_remove_of_volume
+-- takes: lookup
+DELETE FROM mounts WHERE volume_id = :id;
+
+-- name: mount_tidy
+DELETE FROM mounts WHERE sandbox_id IN (SELECT id FROM sandboxes WHERE actual = 'deleted');

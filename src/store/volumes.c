@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/volumes.h"
+
+#include "store/driver.h"
+
+const char *volume_state_name(enum volume_state state)
+{
+	static const char *const names[VOLUME_STATE_COUNT] = {
+	        [VOLUME_MAKING] = "making",
+	        [VOLUME_READY] = "ready",
+	        [VOLUME_DELETING] = "deleting",
+	};
+
+	return state < VOLUME_STATE_COUNT ? names[state] : "unknown";
+}
+
+/* ---- volumes ---- */
+
+struct insertion {
+	const struct volume_record *record;
+	unsigned volumes_max;
+};
+
+static int run_insertion(struct connection *c, void *context, struct error *err)
+{
+	const struct insertion *insertion = context;
+	const struct volume_record *r = insertion->record;
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct tally)};
+	struct tally held = {0};
+	const struct lookup project = {.project_id = r->project_id};
+	int count = query_run(c, QUERY_VOLUME_ADMIT, &project, NULL, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "project '%s' is gone, or going", r->project_id);
+	if (count < 0)
+		return -1;
+	count = query_run(c, QUERY_VOLUME_INSERT, r, NULL, err);
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "a volume named '%s' exists already", r->name);
+	if (count < 0 || query_find(c, QUERY_VOLUME_COUNT, &project, &rows, &held, err) < 0)
+		return -1;
+	if (held.count > insertion->volumes_max)
+		return FAIL(err, ERROR_LIMIT, "the project has %u volumes already",
+		            insertion->volumes_max);
+	return 0;
+}
+
+int store_volume_insert(struct store *s, const struct volume_record *r, unsigned volumes_max,
+                        struct error *err)
+{
+	struct insertion insertion = {r, volumes_max};
+
+	return store_change(s, &(struct transaction){.run = run_insertion, .context = &insertion},
+	                    err);
+}
+
+int store_volume_find(struct store *s, struct arena *a, const char *project_id,
+                      const char *id_or_name, struct volume_record *ret, struct error *err)
+{
+	const struct lookup lookup = {.project_id = project_id, .id = id_or_name};
+	struct rows rows = {.arena = a, .size = sizeof(*ret)};
+	int count = store_read_query(s, project_id ? QUERY_VOLUME_FIND : QUERY_VOLUME_FIND_BY_ID,
+	                             &lookup, &rows, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no volume '%s'", id_or_name);
+	if (count < 0)
+		return -1;
+	*ret = *(struct volume_record *)rows.items;
+	return 0;
+}
+
+int store_volume_list(struct store *s, struct arena *a, const char *project_id,
+                      struct volume_list *ret, struct error *err)
+{
+	const struct lookup lookup = {.project_id = project_id};
+	struct rows rows = {.arena = a, .size = sizeof(struct volume_record)};
+	int count = project_id ? store_read_query(s, QUERY_VOLUME_LIST, &lookup, &rows, err)
+	                       : store_read_query(s, QUERY_VOLUME_LIST_ALL, NULL, &rows, err);
+
+	if (count < 0)
+		return -1;
+	*ret = (struct volume_list){rows.items, rows.count};
+	return 0;
+}
+
+/* ---- who has one ---- */
+
+/* `rows` is filled anew. */
+static int find_holders(struct connection *c, const char *volume_id, struct rows *rows,
+                        struct error *err)
+{
+	rows->count = 0;
+	return query_run(c, QUERY_MOUNT_LIST_OF_VOLUME, &(struct lookup){.id = volume_id}, rows,
+	                 err) < 0
+	               ? -1
+	               : 0;
+}
+
+static int refuse_held(const struct mount_record *holder, struct error *err)
+{
+	error_set(err, ERROR_CONFLICT, 0, HERE, "volume '%s' is attached to sandbox '%s' (%s)%s",
+	          holder->volume_name, holder->sandbox_name,
+	          sandbox_state_name(holder->sandbox_state),
+	          holder->is_read_only ? ", read-only" : "");
+	error_hint(err, "%s",
+	           holder->is_read_only ? "attach it read-only, or detach it there first"
+	                                : "detach it there first");
+	return -1;
+}
+
+/* One writer, or readers. */
+static int check_holders(const struct rows *rows, const struct mount_record *wanted,
+                         struct error *err)
+{
+	const struct mount_record *holders = rows->items;
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (!wanted->is_read_only || !holders[i].is_read_only)
+			return refuse_held(&holders[i], err);
+	return 0;
+}
+
+struct move {
+	const struct volume_move *takes;
+	struct rows rows;
+};
+
+static int refuse_move(struct connection *c, const struct volume_move *takes, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct volume_record)};
+	struct volume_record seen;
+	int found = query_find(c, QUERY_VOLUME_FIND_BY_ID, &(struct lookup){.id = takes->id}, &rows,
+	                       &seen, err);
+
+	if (found < 0)
+		return -1;
+	if (found == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no volume '%s'", takes->id);
+	return FAIL(err, ERROR_CONFLICT, "volume '%s' is %s, not %s", seen.name,
+	            volume_state_name(seen.state), volume_state_name(takes->from));
+}
+
+static int run_move(struct connection *c, void *context, struct error *err)
+{
+	struct move *move = context;
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows holders = {.arena = &arena, .size = sizeof(struct mount_record)};
+
+	move->rows.count = 0;
+	if (query_run(c, QUERY_VOLUME_MOVE, move->takes, &move->rows, err) < 0)
+		return -1;
+	if (move->rows.count == 0)
+		return refuse_move(c, move->takes, err);
+	if (move->takes->to != VOLUME_DELETING)
+		return 0;
+	if (find_holders(c, move->takes->id, &holders, err) < 0)
+		return -1;
+	if (holders.count > 0) {
+		(void)refuse_held(holders.items, err);
+		error_hint(err, "detach it there first");
+		return -1;
+	}
+	return 0;
+}
+
+int store_volume_move(struct store *s, struct arena *a, const struct volume_move *move,
+                      struct volume_record *ret, struct error *err)
+{
+	struct move context = {.takes = move, .rows = {.arena = a, .size = sizeof(*ret)}};
+
+	if (store_change(s, &(struct transaction){.run = run_move, .context = &context}, err) < 0)
+		return -1;
+	*ret = *(struct volume_record *)context.rows.items;
+	return 0;
+}
+
+static int run_removal(struct connection *c, void *context, struct error *err)
+{
+	const struct lookup lookup = {.id = context};
+
+	if (query_run(c, QUERY_MOUNT_REMOVE_OF_VOLUME, &lookup, NULL, err) < 0)
+		return -1;
+	return query_run(c, QUERY_VOLUME_REMOVE, &lookup, NULL, err) < 0 ? -1 : 0;
+}
+
+int store_volume_remove(struct store *s, const char *id, struct error *err)
+{
+	const struct transaction removal = {.run = run_removal, .context = (void *)(uintptr_t)id};
+
+	return store_change(s, &removal, err);
+}
+
+/* ---- mounts ---- */
+
+static int claim(struct connection *c, const struct mount_record *mount, struct error *err)
+{
+	const struct lookup lookup = {.id = mount->volume_id, .now = mount->created_at};
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct volume_record)};
+	struct volume_record ignored;
+	int found = query_find(c, QUERY_VOLUME_CLAIM, &lookup, &rows, &ignored, err);
+
+	if (found == 0)
+		return FAIL(err, ERROR_CONFLICT, "volume '%s' is not ready, or is being deleted",
+		            mount->volume_id);
+	return found < 0 ? -1 : 0;
+}
+
+static int insert_mount(struct connection *c, const struct mount_record *mount, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows holders = {.arena = &arena, .size = sizeof(struct mount_record)};
+	int count;
+
+	if (claim(c, mount, err) < 0 || find_holders(c, mount->volume_id, &holders, err) < 0 ||
+	    check_holders(&holders, mount, err) < 0)
+		return -1;
+	count = query_run(c, QUERY_MOUNT_INSERT, mount, NULL, err);
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "there is a volume at '%s' already", mount->path);
+	return count < 0 ? -1 : 0;
+}
+
+int mounts_run(struct connection *c, const struct mount_list *mounts, struct error *err)
+{
+	for (size_t i = 0; i < mounts->count; i++)
+		if (insert_mount(c, &mounts->items[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static int run_mounts(struct connection *c, void *context, struct error *err)
+{
+	return mounts_run(c, context, err);
+}
+
+int store_mounts_insert(struct store *s, const struct mount_record *mounts, size_t count,
+                        struct error *err)
+{
+	struct mount_list list = {(struct mount_record *)(uintptr_t)mounts, count};
+
+	return store_change(s, &(struct transaction){.run = run_mounts, .context = &list}, err);
+}
+
+int store_mount_remove(struct store *s, const char *sandbox_id, const char *volume_id,
+                       struct error *err)
+{
+	const struct mount_record mount = {.sandbox_id = sandbox_id, .volume_id = volume_id};
+	int count = store_change_query(s, QUERY_MOUNT_REMOVE, &mount, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "volume '%s' is not attached", volume_id);
+	return count < 0 ? -1 : 0;
+}
+
+static int list_mounts(struct store *s, struct arena *a, enum query_name query,
+                       const struct lookup *lookup, struct mount_list *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(struct mount_record)};
+
+	if (store_read_query(s, query, lookup, &rows, err) < 0)
+		return -1;
+	*ret = (struct mount_list){rows.items, rows.count};
+	return 0;
+}
+
+int store_mounts_of_sandbox(struct store *s, struct arena *a, const char *sandbox_id,
+                            struct mount_list *ret, struct error *err)
+{
+	return list_mounts(s, a, QUERY_MOUNT_LIST_OF_SANDBOX, &(struct lookup){.id = sandbox_id},
+	                   ret, err);
+}
+
+int store_mounts_of_volume(struct store *s, struct arena *a, const char *volume_id,
+                           struct mount_list *ret, struct error *err)
+{
+	return list_mounts(s, a, QUERY_MOUNT_LIST_OF_VOLUME, &(struct lookup){.id = volume_id}, ret,
+	                   err);
+}
+
+int store_mounts_of_project(struct store *s, struct arena *a, const char *project_id,
+                            struct mount_list *ret, struct error *err)
+{
+	return list_mounts(s, a, QUERY_MOUNT_LIST_OF_PROJECT,
+	                   &(struct lookup){.project_id = project_id}, ret, err);
+}
+
+int store_mounts_tidy(struct store *s, struct error *err)
+{
+	return store_change_query(s, QUERY_MOUNT_TIDY, NULL, err) < 0 ? -1 : 0;
+}

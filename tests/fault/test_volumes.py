@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kill -9 at every step of a volume's life: afterwards rows, folders and mounts agree, and what was written is there."""
+
+import contextlib
+import http.client
+import os
+import random
+import signal
+import threading
+import time
+
+import pytest
+
+import atoll
+from test_kills import named_steps
+
+pytestmark = pytest.mark.needs_root
+PATH = "/api/sandbox/volumes"
+INSTANCES = "/api/sandbox/instances"
+# Those of a sandbox with a volume are the same as without, but for one.
+BROKER_STEPS = [step for step in named_steps("broker", r'fault_point\("broker", ') if step.startswith("volume-")]
+API_STEPS = [step for step in named_steps("fleet", r'fault_point\("api", ') if step.startswith("volume-")]
+OTHER_BROKER_STEPS = ["overlay", "plan", "state", "files", "run-folder", "destroy-files"]
+OTHER_API_STEPS = ["create-recorded", "create-made", "start-recorded", "delete-recorded", "delete-destroyed"]
+FAILURES = (atoll.ApiError, OSError, http.client.HTTPException)
+
+
+@contextlib.contextmanager
+def attempt(server):
+    """Whatever fails is expected to, by an error and not by hanging."""
+    api = server.api(timeout=20)
+    try:
+        with contextlib.suppress(*FAILURES):
+            yield api
+    finally:
+        api.close()
+
+
+def use(server, name):
+    volume = f"{PATH}/{name}"
+    with attempt(server) as api:
+        api.post(PATH, {"name": name})
+    with attempt(server) as api:
+        api.call("PUT", f"{volume}/files/content?path=browsed", "x", {"Content-Type": "application/octet-stream"})
+    with attempt(server) as api:
+        made = api.create(internet=False, persistent=True, volume=name)["id"]
+        api.exec(made, "echo x > /workspace/written")
+        api.post(f"{INSTANCES}/{made}/stop")
+        api.delete(f"{INSTANCES}/{made}/volume")
+        api.post(f"{INSTANCES}/{made}/volume", {"volume": name})
+        api.post(f"{INSTANCES}/{made}/start")
+        api.remove(made)
+    with attempt(server) as api:
+        api.delete(volume)
+
+
+def agree(server):
+    """Each row is ready and has its folder, and no folder is without a row."""
+    api = server.api()
+    rows = {row["id"]: row["state"] for row in api.get(PATH)["items"]}
+    api.close()
+    return set(rows.values()) <= {"ready"} and set(os.listdir(server.data / "volumes")) == set(rows)
+
+
+def clean_after(server):
+    server.environment.pop("ATOLL_FAULT", None)
+    server.stop()
+    server.start()
+    atoll.wait_for(lambda: agree(server), 15, "rows and folders agree")
+    api = server.api()
+    for row in api.get(f"{INSTANCES}?limit=1000")["items"]:
+        api.remove(row["id"])
+    kept = [row["name"] for row in api.get(PATH)["items"]] or [api.post(PATH, {"name": "after"})["name"]]
+    for name in kept:
+        with api.sandbox(internet=False, volume=name) as sandbox:
+            assert api.exec(sandbox, "echo works > /workspace/after && cat /workspace/after")["stdout"] == "works\n"
+        assert api.raw("GET", f"{PATH}/{name}/files/content?path=after").body == b"works\n"
+        api.delete(f"{PATH}/{name}")
+    assert os.listdir(server.data / "volumes") == []
+    atoll.Host(server.data).wait_clean()
+
+
+def test_the_steps_are_known():
+    assert len(BROKER_STEPS) >= 4
+    assert len(API_STEPS) >= 5
+
+
+@pytest.mark.parametrize("step", BROKER_STEPS + OTHER_BROKER_STEPS)
+def test_the_broker_dies_at_a_step(private_server, step):
+    private_server.environment["ATOLL_FAULT"] = f"broker:{step}:kill"
+    private_server.start()
+    for turn in range(2):
+        use(private_server, f"volume-{turn}")
+    clean_after(private_server)
+
+
+@pytest.mark.parametrize("step", API_STEPS + OTHER_API_STEPS)
+def test_the_api_process_dies_at_a_step(private_server, step):
+    private_server.environment["ATOLL_FAULT"] = f"api:{step}:kill"
+    private_server.start()
+    for turn in range(2):
+        with contextlib.suppress(AssertionError):
+            private_server.wait_ready(10)
+        use(private_server, f"volume-{turn}")
+    clean_after(private_server)
+
+
+def test_what_was_written_is_there_after_everything_was_killed(private_server):
+    private_server.start()
+    api = private_server.api()
+    api.post(PATH, {"name": "kept"})
+    sandbox = api.create(internet=False, volume="kept", persistent=True)["id"]
+    api.exec(sandbox, "echo precious > /workspace/file; sync")
+    agent = int((private_server.data / "run" / "sandboxes" / sandbox / "state").read_text().split()[2])
+    for pid in [private_server.process.pid, *private_server.descendants(), agent]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    private_server.process.wait()
+    private_server.start()
+    api = private_server.api()
+    atoll.wait_for(lambda: api.get(f"{INSTANCES}/{sandbox}")["state"] == "stopped", 10, "the loss is seen")
+    api.post(f"{INSTANCES}/{sandbox}/start")
+    assert api.exec(sandbox, "cat /workspace/file")["stdout"] == "precious\n"
+    clean_after(private_server)
+
+
+@pytest.mark.parametrize("role", ["api", "broker"])
+def test_a_storm_of_kills(private_server, role):
+    private_server.start()
+    stop, dice = threading.Event(), random.Random(20261121)
+
+    def work(name):
+        while not stop.is_set():
+            use(private_server, name)
+            time.sleep(0.005)
+    threads = [threading.Thread(target=work, args=(f"storm-{i}",)) for i in range(3)]
+    for thread in threads:
+        thread.start()
+    end = time.monotonic() + 8
+    while time.monotonic() < end:
+        time.sleep(dice.uniform(0.05, 0.6))
+        pid = private_server.pid_of(role)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL) if pid else None
+    stop.set()
+    for thread in threads:
+        thread.join(90)
+        assert not thread.is_alive(), "a client hangs"
+    private_server.wait_ready(30)
+    clean_after(private_server)

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "harness.h"
+
+#include <stdio.h>
+
+#include "fleet/volume.h"
+#include "provider/volume.h"
+
+/* What the provider of these tests has of volumes. */
+static struct map kept;
+static pthread_mutex_t kept_mutex = PTHREAD_MUTEX_INITIALIZER;
+static bool run_fails;
+static size_t last_count;
+static char last_path[256];
+static int (*create_below)(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+                           struct provider_created *ret, struct error *err);
+
+static int fake_run(struct provider *p UNUSED, const struct provider_volume *request,
+                    int64_t deadline UNUSED, struct provider_volume_state *ret, struct error *err)
+{
+	int result = 0;
+
+	pthread_mutex_lock(&kept_mutex);
+	if (run_fails)
+		result = FAIL(err, ERROR_SYSTEM, "the provider fails on purpose");
+	else if (request->verb == BROKER_VOLUME_MAKE)
+		map_put(&kept, request->id, &kept);
+	else if (request->verb == BROKER_VOLUME_REMOVE)
+		map_remove(&kept, request->id);
+	pthread_mutex_unlock(&kept_mutex);
+	*ret = (struct provider_volume_state){.size_is_advisory = true, .used_bytes = 7};
+	return result;
+}
+
+static int fake_list(struct provider *p UNUSED, struct arena *a UNUSED, struct provider_list *ret,
+                     struct error *err UNUSED)
+{
+	*ret = (struct provider_list){.count = 0};
+	return 0;
+}
+
+static int note_create(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+                       struct provider_created *ret, struct error *err)
+{
+	last_count = spec->mount_count;
+	snprintf(last_path, sizeof(last_path), "%s",
+	         spec->mount_count > 0 ? spec->mounts[0].path : "");
+	return create_below(p, spec, deadline, ret, err);
+}
+
+static const struct volume_ops volume_ops = {.run = fake_run, .list = fake_list};
+
+static int set_up(void **state)
+{
+	struct harness *h;
+
+	run_fails = false;
+	last_count = 0;
+	if (harness_open(state) < 0)
+		return -1;
+	h = *state;
+	create_below = h->fake.own.create;
+	h->fake.own.create = note_create;
+	h->fake.own.volumes = &volume_ops;
+	h->fake.own.abilities |= PROVIDER_CAN_VOLUME | PROVIDER_CAN_FILES;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	int result = harness_close(state);
+
+	map_done(&kept);
+	return result;
+}
+
+static struct volume_record make(struct harness *h, const char *name)
+{
+	const struct fleet_volume request = {PROJECT, name, 0};
+	struct volume_record r = {0};
+	struct error err = {0};
+
+	assert_done(fleet_volume_create(h->fleet, &h->arena, &request, &r, &err));
+	return r;
+}
+
+static int drop(struct harness *h, const char *name, struct error *err)
+{
+	return fleet_volume_remove(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, name}, err);
+}
+
+static int browse(struct harness *h, const char *name, bool for_writing, struct fleet_hold *hold,
+                  struct error *err)
+{
+	return fleet_volume_browse(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, name},
+	                           for_writing, hold, err);
+}
+
+static struct sandbox_record create_on(struct harness *h, const char *volume)
+{
+	const struct fleet_mount mount = {.volume = volume};
+
+	return create_with(
+	        h, (struct fleet_create){.mounts = &mount, .mount_count = 1, .persistent = true});
+}
+
+static size_t count_kept(void)
+{
+	return kept.count;
+}
+
+static void a_volume_is_made_and_goes(void **state)
+{
+	struct harness *h = *state;
+	struct volume_record r = make(h, "data");
+	struct error err = {0};
+
+	assert_int_equal(r.state, VOLUME_READY);
+	assert_int_equal(r.size_mb, FLEET_VOLUME_MB);
+	assert_true(r.size_is_advisory);
+	assert_int_equal(count_kept(), 1);
+	assert_done(drop(h, "data", &err));
+	assert_int_equal(count_kept(), 0);
+	assert_refused(drop(h, "data", &err), ERROR_NOT_FOUND);
+}
+
+static void a_provider_without_volumes_refuses_by_name(void **state)
+{
+	const struct fleet_volume request = {PROJECT, "data", 0};
+	struct harness *h = *state;
+	struct volume_record r;
+	struct error err;
+
+	h->fake.own.abilities &= ~(unsigned)PROVIDER_CAN_VOLUME;
+	assert_refused(fleet_volume_create(h->fleet, &h->arena, &request, &r, &err),
+	               ERROR_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "'fake'"));
+}
+
+static void a_volume_that_cannot_be_made_leaves_no_row(void **state)
+{
+	const struct fleet_volume request = {PROJECT, "data", 0};
+	struct harness *h = *state;
+	struct volume_record r;
+	struct error err;
+
+	run_fails = true;
+	assert_refused(fleet_volume_create(h->fleet, &h->arena, &request, &r, &err), ERROR_SYSTEM);
+	run_fails = false;
+	/* What was left is finished by the next start. */
+	harness_restart(h);
+	assert_int_equal(make(h, "data").state, VOLUME_READY);
+	assert_int_equal(count_kept(), 1);
+}
+
+static void names_and_sizes_are_checked(void **state)
+{
+	static const struct fleet_volume bad[] = {
+	        {PROJECT, "", 0}, {PROJECT, "a/b", 0}, {PROJECT, "a", -1}, {PROJECT, "a", 1 << 30}};
+	struct harness *h = *state;
+	struct volume_record r;
+	struct error err;
+
+	for (size_t i = 0; i < COUNT_OF(bad); i++)
+		assert_refused(fleet_volume_create(h->fleet, &h->arena, &bad[i], &r, &err),
+		               ERROR_INVALID);
+	assert_int_equal(count_kept(), 0);
+}
+
+static void a_sandbox_is_made_with_its_volume(void **state)
+{
+	struct harness *h = *state;
+	struct volume_record volume = make(h, "data");
+	struct sandbox_record r = create_on(h, "data");
+	struct error err = {0};
+
+	assert_int_equal(last_count, 1);
+	assert_string_equal(last_path, "/workspace");
+	assert_refused(drop(h, volume.id, &err), ERROR_CONFLICT);
+	assert_done(fleet_delete(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id},
+	                         SANDBOX_REASON_USER, &err));
+	assert_done(drop(h, volume.id, &err));
+}
+
+static void a_volume_that_somebody_has_fails_the_create_without_a_trace(void **state)
+{
+	const struct fleet_mount mount = {.volume = "data"};
+	const struct fleet_create request = {.project_id = PROJECT,
+	                                     .name = "second",
+	                                     .internet = -1,
+	                                     .wait = true,
+	                                     .mounts = &mount,
+	                                     .mount_count = 1};
+	struct harness *h = *state;
+	struct sandbox_record r;
+	struct error err;
+
+	(void)make(h, "data");
+	(void)create_on(h, "data");
+	assert_refused(fleet_create(h->fleet, &h->arena, &request, &r, &err), ERROR_CONFLICT);
+	assert_refused(
+	        fleet_find(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, "second"}, &r, &err),
+	        ERROR_NOT_FOUND);
+	assert_int_equal(h->fake.calls[CALL_CREATE], 1);
+}
+
+static void a_volume_is_attached_to_a_stopped_sandbox(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r = create_with(h, (struct fleet_create){.persistent = true});
+	const struct fleet_ref ref = {PROJECT, r.id};
+	const struct fleet_mount mount = {.volume = "data", .path = "/data"};
+	struct error err = {0};
+
+	(void)make(h, "data");
+	assert_refused(fleet_volume_attach(h->fleet, &h->arena, &ref, &mount, &err),
+	               ERROR_CONFLICT);
+	assert_string_equal(err.hint, "stop it first");
+	assert_done(fleet_stop(h->fleet, &h->arena, &ref, &r, &err));
+	assert_done(fleet_volume_attach(h->fleet, &h->arena, &ref, &mount, &err));
+	assert_done(fleet_start(h->fleet, &h->arena, &ref, &r, &err));
+	assert_refused(fleet_volume_detach(h->fleet, &h->arena, &ref, "data", &err),
+	               ERROR_CONFLICT);
+	assert_done(fleet_stop(h->fleet, &h->arena, &ref, &r, &err));
+	assert_refused(fleet_volume_detach(h->fleet, &h->arena, &ref, "other", &err),
+	               ERROR_NOT_FOUND);
+	assert_done(fleet_volume_detach(h->fleet, &h->arena, &ref, NULL, &err));
+	assert_refused(fleet_volume_detach(h->fleet, &h->arena, &ref, NULL, &err), ERROR_NOT_FOUND);
+}
+
+static void a_create_waits_for_the_delete_before_it(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r;
+	struct error err = {0};
+
+	(void)make(h, "data");
+	for (int i = 0; i < 3; i++) {
+		r = create_on(h, "data");
+		assert_done(fleet_delete(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id},
+		                         SANDBOX_REASON_USER, &err));
+	}
+}
+
+static void browsing_makes_one_sandbox_that_is_nobodys(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_hold one, two;
+	struct sandbox_list rows;
+	struct sandbox_filter filter = {.state = -1, .limit = 10};
+	struct error err = {0};
+
+	(void)make(h, "data");
+	assert_done(browse(h, "data", true, &one, &err));
+	assert_done(browse(h, "data", false, &two, &err));
+	assert_string_equal(one.id, two.id);
+	assert_string_equal(fake_has(&h->fake, one.id), "running");
+	assert_done(store_sandbox_list(h->store, &h->arena, &filter, &rows, &err));
+	assert_int_equal(rows.count, 0);
+	fleet_unhold(&one);
+	fleet_unhold(&two);
+	/* A sandbox that wants the volume ends it. */
+	(void)create_on(h, "data");
+	assert_string_equal(fake_has(&h->fake, two.id), "nothing");
+	assert_refused(browse(h, "data", false, &one, &err), ERROR_CONFLICT);
+}
+
+static void what_browses_goes_with_the_server(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_hold hold;
+	struct error err = {0};
+
+	(void)make(h, "data");
+	assert_done(browse(h, "data", false, &hold, &err));
+	assert_string_equal(fake_has(&h->fake, hold.id), "running");
+	fleet_unhold(&hold);
+	fleet_leave(h->fleet);
+	assert_string_equal(fake_has(&h->fake, hold.id), "nothing");
+	/* And when the server had no time for it, the next one finds an orphan. */
+	assert_done(browse(h, "data", false, &hold, &err));
+	fleet_unhold(&hold);
+	harness_restart(h);
+	assert_string_equal(fake_has(&h->fake, hold.id), "nothing");
+}
+
+static void one_that_browses_and_ends_is_made_anew(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_hold one, two;
+	struct error err = {0};
+
+	(void)make(h, "data");
+	assert_done(browse(h, "data", false, &one, &err));
+	fleet_unhold(&one);
+	fake_set(&h->fake, one.id, NULL);
+	fleet_on_ended(h->fleet, one.id, SANDBOX_REASON_OOM);
+	assert_done(browse(h, "data", false, &two, &err));
+	assert_string_not_equal(one.id, two.id);
+	fleet_unhold(&two);
+	fleet_leave(h->fleet);
+}
+
+static void a_persistent_home_is_found_again(void **state)
+{
+	const struct fleet_create request = {.persistent_home = "ann", .persistent_home_mb = 2048};
+	struct harness *h = *state;
+	struct volume_record volume;
+	struct sandbox_record r = create_with(h, request);
+	struct error err = {0};
+
+	assert_string_equal(last_path, "/home/user");
+	assert_done(store_volume_find(h->store, &h->arena, PROJECT, "home-ann", &volume, &err));
+	assert_int_equal(volume.size_mb, 2048);
+	assert_done(fleet_delete(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id},
+	                         SANDBOX_REASON_USER, &err));
+	(void)create_with(h, request);
+	assert_int_equal(count_kept(), 1);
+}
+
+static void a_half_made_volume_goes_at_the_next_start(void **state)
+{
+	struct harness *h = *state;
+	struct volume_record half = {.id = "vvvvvvvvvvvvvvvvvvvv",
+	                             .project_id = PROJECT,
+	                             .name = "half",
+	                             .provider = "fake",
+	                             .state = VOLUME_MAKING,
+	                             .created_at = 1,
+	                             .updated_at = 1};
+	struct error err = {0};
+
+	assert_done(store_volume_insert(h->store, &half, 10, &err));
+	map_put(&kept, half.id, &kept);
+	harness_restart(h);
+	assert_int_equal(count_kept(), 0);
+	assert_refused(store_volume_find(h->store, &h->arena, NULL, half.id, &half, &err),
+	               ERROR_NOT_FOUND);
+}
+
+#define VOLUME_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	return RUN_EACH(VOLUME_TEST(a_volume_is_made_and_goes),
+	                VOLUME_TEST(a_provider_without_volumes_refuses_by_name),
+	                VOLUME_TEST(a_volume_that_cannot_be_made_leaves_no_row),
+	                VOLUME_TEST(names_and_sizes_are_checked),
+	                VOLUME_TEST(a_sandbox_is_made_with_its_volume),
+	                VOLUME_TEST(a_volume_that_somebody_has_fails_the_create_without_a_trace),
+	                VOLUME_TEST(a_volume_is_attached_to_a_stopped_sandbox),
+	                VOLUME_TEST(a_create_waits_for_the_delete_before_it),
+	                VOLUME_TEST(browsing_makes_one_sandbox_that_is_nobodys),
+	                VOLUME_TEST(what_browses_goes_with_the_server),
+	                VOLUME_TEST(one_that_browses_and_ends_is_made_anew),
+	                VOLUME_TEST(a_persistent_home_is_found_again),
+	                VOLUME_TEST(a_half_made_volume_goes_at_the_next_start));
+}
