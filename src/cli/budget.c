@@ -2,41 +2,26 @@
 #include <stdio.h>
 
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/server.h"
 #include "cli/text_out.h"
 
 #define BUDGETS "/v1/budgets"
 
+static const struct listing_column columns[] = {
+        {"ID", "id", NULL},
+        {"SCOPE", "scope", NULL},
+        {"SUBJECT", "subject", NULL},
+        {"WINDOW", "window", NULL},
+        {"SPENT USD", "spent_usd", listing_usd},
+        {"OF USD", "limit_usd", listing_usd},
+        {"LEVEL", "level", NULL},
+        {0},
+};
+
 static int budget_ls(struct cli *cli)
 {
-	const struct json_value *answer, *items;
-	struct table table;
-
-	if (cli_connect(cli) < 0 || server_get(cli, BUDGETS, &answer) < 0)
-		return -1;
-	items = answer_items(answer);
-	if (cli->json) {
-		print_json(items);
-		return 0;
-	}
-	table_init(&table, cli->arena,
-	           (const char *const[]){"ID", "SCOPE", "SUBJECT", "WINDOW", "SPENT USD", "OF USD",
-	                                 "LEVEL", NULL});
-	for (size_t i = 0; i < json_count(items); i++) {
-		const struct json_value *b = json_at(items, i);
-
-		table_add(&table, json_text(json_get(b, "id"), NULL));
-		table_add(&table, json_text(json_get(b, "scope"), NULL));
-		table_add(&table, json_text(json_get(b, "subject"), NULL));
-		table_add(&table, json_text(json_get(b, "window"), NULL));
-		table_add(&table, arena_format(cli->arena, "%.6f",
-		                               json_number(json_get(b, "spent_usd"), 0)));
-		table_add(&table, arena_format(cli->arena, "%.6f",
-		                               json_number(json_get(b, "limit_usd"), 0)));
-		table_add(&table, json_text(json_get(b, "level"), NULL));
-	}
-	table_print(&table, stdout);
-	return 0;
+	return listing_run(cli, BUDGETS, columns);
 }
 
 static const char *create_body(struct cli *cli, double limit_usd, double warn_at)
@@ -86,16 +71,8 @@ static int budget_create(struct cli *cli)
 
 static int budget_rm(struct cli *cli)
 {
-	struct server_call call = {
-	        .method = "DELETE",
-	        .path = escaped_path(cli->arena, BUDGETS "/", cli->args.words[0], ""),
-	};
-
-	if (cli_connect(cli) < 0 || server_call(cli, &call, NULL) < 0)
-		return -1;
-	if (cli->json)
-		(void)printf("{\"deleted\":true}\n");
-	return 0;
+	return server_delete(cli, escaped_path(cli->arena, BUDGETS "/", cli->args.words[0], ""),
+	                     "deleted");
 }
 
 static const struct command_option create_options[] = {

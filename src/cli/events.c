@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/server.h"
 #include "cli/text_out.h"
 
@@ -33,28 +34,15 @@ static const char *query_of(struct cli *cli, const char *first)
 
 /* ---- a page ---- */
 
-static void print_page(struct cli *cli, const struct json_value *items)
-{
-	static const char *const members[] = {"at",      "sequence", "kind",
-	                                      "sandbox", "reason",   "text"};
-	struct table table;
-
-	table_init(
-	        &table, cli->arena,
-	        (const char *const[]){"TIME", "NUMBER", "KIND", "SANDBOX", "REASON", "TEXT", NULL});
-	for (size_t i = 0; i < json_count(items); i++) {
-		const struct json_value *event = json_at(items, i);
-
-		for (size_t m = 0; m < COUNT_OF(members); m++) {
-			const struct json_value *value = json_get(event, members[m]);
-			int64_t number = json_whole(value, -1);
-
-			table_add(&table, number >= 0 ? arena_format(cli->arena, "%" PRId64, number)
-			                              : json_text(value, NULL));
-		}
-	}
-	table_print(&table, stdout);
-}
+static const struct listing_column columns[] = {
+        {"TIME", "at", NULL},
+        {"NUMBER", "sequence", NULL},
+        {"KIND", "kind", NULL},
+        {"SANDBOX", "sandbox", NULL},
+        {"REASON", "reason", NULL},
+        {"TEXT", "text", NULL},
+        {0},
+};
 
 static int show(struct cli *cli, const char *first)
 {
@@ -65,7 +53,7 @@ static int show(struct cli *cli, const char *first)
 	if (cli->json)
 		print_json(answer_items(answer));
 	else
-		print_page(cli, answer_items(answer));
+		listing_print(cli, answer_items(answer), columns);
 	return 0;
 }
 

@@ -3,52 +3,28 @@
 
 #include "cli/body.h"
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/run_options.h"
 #include "cli/server.h"
 #include "cli/text_out.h"
 
 #define BODY_MAX 65536
 
-static const char *scopes_of(struct arena *a, const struct json_value *key)
-{
-	const struct json_value *scopes = json_get(key, "scopes");
-	const char *text = "";
-
-	for (size_t i = 0; i < json_count(scopes); i++)
-		text = arena_format(a, "%s%s%s", text, i > 0 ? "," : "",
-		                    json_text(json_at(scopes, i), ""));
-	return text;
-}
+static const struct listing_column columns[] = {
+        {"ID", "id", NULL},
+        {"NAME", "name", NULL},
+        {"KEY", "prefix", NULL},
+        {"SCOPES", "scopes", listing_texts},
+        {"MEMBER", "member", NULL},
+        {"LAST USED", "last_used_at", NULL},
+        {"EXPIRES", "expires_at", NULL},
+        {"REVOKED", "revoked_at", NULL},
+        {0},
+};
 
 static int key_ls(struct cli *cli)
 {
-	const struct json_value *answer, *items;
-	struct table table;
-
-	if (cli_connect(cli) < 0 || server_get(cli, KEYS, &answer) < 0)
-		return -1;
-	items = answer_items(answer);
-	if (cli->json) {
-		print_json(items);
-		return 0;
-	}
-	table_init(&table, cli->arena,
-	           (const char *const[]){"ID", "NAME", "KEY", "SCOPES", "MEMBER", "LAST USED",
-	                                 "EXPIRES", "REVOKED", NULL});
-	for (size_t i = 0; i < json_count(items); i++) {
-		const struct json_value *key = json_at(items, i);
-
-		table_add(&table, json_text(json_get(key, "id"), NULL));
-		table_add(&table, json_text(json_get(key, "name"), NULL));
-		table_add(&table, json_text(json_get(key, "prefix"), NULL));
-		table_add(&table, scopes_of(cli->arena, key));
-		table_add(&table, json_text(json_get(key, "member"), NULL));
-		table_add(&table, json_text(json_get(key, "last_used_at"), NULL));
-		table_add(&table, json_text(json_get(key, "expires_at"), NULL));
-		table_add(&table, json_text(json_get(key, "revoked_at"), NULL));
-	}
-	table_print(&table, stdout);
-	return 0;
+	return listing_run(cli, KEYS, columns);
 }
 
 /* The text alone, so that a script can take it. */
@@ -107,16 +83,8 @@ static int key_rotate(struct cli *cli)
 
 static int key_revoke(struct cli *cli)
 {
-	struct server_call call = {
-	        .method = "DELETE",
-	        .path = escaped_path(cli->arena, KEYS "/", cli->args.words[0], ""),
-	};
-
-	if (cli_connect(cli) < 0 || server_call(cli, &call, NULL) < 0)
-		return -1;
-	if (cli->json)
-		(void)printf("{\"revoked\":true}\n");
-	return 0;
+	return server_delete(cli, escaped_path(cli->arena, KEYS "/", cli->args.words[0], ""),
+	                     "revoked");
 }
 
 static int key_rotate_secrets(struct cli *cli)

@@ -3,63 +3,41 @@
 
 #include "cli/commands.h"
 #include "cli/create.h"
+#include "cli/listing.h"
 #include "cli/run_options.h"
 #include "cli/server.h"
 #include "cli/text_out.h"
 
 #define LEASES "/v1/leases"
 
-static void add_row(struct table *t, const struct json_value *lease)
+static const char *status_cell(struct arena *a, const struct json_value *lease)
 {
-	bool is_paused = json_bool(json_get(lease, "paused"), false);
-
-	table_add(t, json_text(json_get(lease, "key"), NULL));
-	table_add(t, is_paused ? "paused" : json_text(json_get(lease, "status"), NULL));
-	table_add(t, json_text(json_get(lease, "sandbox_id"), NULL));
-	table_add(t,
-	          text_out_duration(t->arena,
-	                            1000 * json_whole(json_get(lease, "total_usage_seconds"), 0)));
-	table_add(t, json_text(json_get(lease, "last_activity_at"), NULL));
+	(void)a;
+	return json_bool(json_get(lease, "paused"), false)
+	               ? "paused"
+	               : json_text(json_get(lease, "status"), NULL);
 }
 
-static void add_page(struct table *table, struct buf *json, const struct json_value *items)
+static const char *used_cell(struct arena *a, const struct json_value *seconds)
 {
-	for (size_t i = 0; i < json_count(items); i++) {
-		add_row(table, json_at(items, i));
-		buf_add_text(json, json->size > 0 ? ",\n" : "[\n");
-		json_print(json, json_at(items, i), 2);
-	}
+	return text_out_duration(a, 1000 * json_whole(seconds, 0));
 }
+
+static const struct listing_column columns[] = {
+        {"KEY", "key", NULL},
+        {"STATUS", NULL, status_cell},
+        {"SANDBOX", "sandbox_id", NULL},
+        {"USED", "total_usage_seconds", used_cell},
+        {"LAST USED", "last_activity_at", NULL},
+        {0},
+};
 
 static int lease_ls(struct cli *cli)
 {
 	const char *prefix = arguments_text(&cli->args, "prefix", "");
-	const char *path = escaped_path(cli->arena, LEASES "?limit=1000&prefix=", prefix, "");
-	AUTO(buf_done) struct buf json = BUF(256 * 1024 * 1024);
-	struct table table;
-	const char *next = path;
 
-	table_init(&table, cli->arena,
-	           (const char *const[]){"KEY", "STATUS", "SANDBOX", "USED", "LAST USED", NULL});
-	if (cli_connect(cli) < 0)
-		return -1;
-	while (next) {
-		const struct json_value *answer;
-		const char *page;
-
-		if (server_get(cli, next, &answer) < 0)
-			return -1;
-		add_page(&table, &json, answer_items(answer));
-		page = json_text(json_get(answer, "next_page"), NULL);
-		next = page ? escaped_path(cli->arena, arena_format(cli->arena, "%s&page=", path),
-		                           page, "")
-		            : NULL;
-	}
-	if (cli->json)
-		(void)printf("%s\n]\n", json.size > 0 ? buf_text(&json) : "[");
-	else
-		table_print(&table, stdout);
-	return 0;
+	return listing_run(cli, escaped_path(cli->arena, LEASES "?limit=1000&prefix=", prefix, ""),
+	                   columns);
 }
 
 static const char *acquire_body(struct cli *cli)

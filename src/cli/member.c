@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-
 #include "cli/body.h"
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/server.h"
 #include "cli/text_out.h"
 
@@ -20,28 +19,16 @@ static const char *members_path(struct cli *cli, const char *user)
 	return escaped_path(cli->arena, arena_format(cli->arena, "%s/", path), user, "");
 }
 
+static const struct listing_column columns[] = {
+        {"USER", "user", NULL},
+        {"ROLE", "role", NULL},
+        {"SINCE", "created_at", NULL},
+        {0},
+};
+
 static int member_ls(struct cli *cli)
 {
-	const struct json_value *answer, *items;
-	struct table table;
-
-	if (cli_connect(cli) < 0 || server_get(cli, members_path(cli, NULL), &answer) < 0)
-		return -1;
-	items = answer_items(answer);
-	if (cli->json) {
-		print_json(items);
-		return 0;
-	}
-	table_init(&table, cli->arena, (const char *const[]){"USER", "ROLE", "SINCE", NULL});
-	for (size_t i = 0; i < json_count(items); i++) {
-		const struct json_value *member = json_at(items, i);
-
-		table_add(&table, json_text(json_get(member, "user"), NULL));
-		table_add(&table, json_text(json_get(member, "role"), NULL));
-		table_add(&table, json_text(json_get(member, "created_at"), NULL));
-	}
-	table_print(&table, stdout);
-	return 0;
+	return listing_run(cli, members_path(cli, NULL), columns);
 }
 
 static int send_member(struct cli *cli, struct server_call *call, const char *user)
@@ -83,14 +70,7 @@ static int member_set(struct cli *cli)
 
 static int member_rm(struct cli *cli)
 {
-	struct server_call call = {.method = "DELETE",
-	                           .path = members_path(cli, cli->args.words[0])};
-
-	if (cli_connect(cli) < 0 || server_call(cli, &call, NULL) < 0)
-		return -1;
-	if (cli->json)
-		(void)printf("{\"removed\":true}\n");
-	return 0;
+	return server_delete(cli, members_path(cli, cli->args.words[0]), "removed");
 }
 
 #define OPTION_PROJECT                                                                             \

@@ -4,50 +4,38 @@
 
 #include "cli/body.h"
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/server.h"
 #include "cli/text_out.h"
 
 #define BODY_MAX 65536
 #define SANDBOXES_MIN 0
 
-static void add_page(struct table *table, const struct json_value *items)
+/* 0 = the platform's. */
+static const char *most_cell(struct arena *a, const struct json_value *value)
 {
-	for (size_t i = 0; i < json_count(items); i++) {
-		const struct json_value *project = json_at(items, i);
-		int64_t most = json_whole(json_get(project, "sandboxes_max"), 0);
-		bool is_closing = json_bool(json_get(project, "closing"), false);
+	int64_t most = json_whole(value, 0);
 
-		table_add(table, json_text(json_get(project, "id"), NULL));
-		table_add(table, json_text(json_get(project, "name"), NULL));
-		table_add(table, most ? arena_format(table->arena, "%lld", (long long)most) : NULL);
-		table_add(table, is_closing ? "being deleted" : "open");
-	}
+	return most ? arena_format(a, "%lld", (long long)most) : NULL;
 }
+
+static const char *state_cell(struct arena *a, const struct json_value *closing)
+{
+	(void)a;
+	return json_bool(closing, false) ? "being deleted" : "open";
+}
+
+static const struct listing_column columns[] = {
+        {"ID", "id", NULL},
+        {"NAME", "name", NULL},
+        {"SANDBOXES MAX", "sandboxes_max", most_cell},
+        {"STATE", "closing", state_cell},
+        {0},
+};
 
 static int project_ls(struct cli *cli)
 {
-	const char *path = PROJECTS "?limit=1000", *next;
-	const struct json_value *answer;
-	struct table table;
-
-	if (cli_connect(cli) < 0)
-		return -1;
-	table_init(&table, cli->arena,
-	           (const char *const[]){"ID", "NAME", "SANDBOXES MAX", "STATE", NULL});
-	while (path) {
-		if (server_get(cli, path, &answer) < 0)
-			return -1;
-		if (cli->json)
-			print_json(answer_items(answer));
-		else
-			add_page(&table, answer_items(answer));
-		next = json_text(json_get(answer, "next_page"), NULL);
-		path = next ? escaped_path(cli->arena, PROJECTS "?limit=1000&page=", next, "")
-		            : NULL;
-	}
-	if (!cli->json)
-		table_print(&table, stdout);
-	return 0;
+	return listing_run(cli, PROJECTS "?limit=1000", columns);
 }
 
 static const char *project_path(struct cli *cli, const char *suffix)
@@ -122,14 +110,8 @@ static int project_set(struct cli *cli)
 static int project_rm(struct cli *cli)
 {
 	bool force = arguments_has(&cli->args, "force");
-	struct server_call call = {.method = "DELETE",
-	                           .path = project_path(cli, force ? "?force=true" : "")};
 
-	if (cli_connect(cli) < 0 || server_call(cli, &call, NULL) < 0)
-		return -1;
-	if (cli->json)
-		(void)printf("{\"removed\":true}\n");
-	return 0;
+	return server_delete(cli, project_path(cli, force ? "?force=true" : ""), "removed");
 }
 
 #define OPTION_MOST                                                                                \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/server.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +92,33 @@ int server_call(struct cli *cli, const struct server_call *call, const struct js
 int server_get(struct cli *cli, const char *path, const struct json_value **ret)
 {
 	return server_call(cli, &(struct server_call){.method = "GET", .path = path}, ret);
+}
+
+int server_delete(struct cli *cli, const char *path, const char *done)
+{
+	const struct server_call call = {.method = "DELETE", .path = path};
+
+	if (cli_connect(cli) < 0 || server_call(cli, &call, NULL) < 0)
+		return -1;
+	if (cli->json)
+		(void)printf("{\"%s\":true}\n", done);
+	return 0;
+}
+
+int server_delete_each(struct cli *cli, const char *prefix, const char *noun)
+{
+	struct server_call call = {.method = "DELETE"};
+
+	if (cli_connect(cli) < 0)
+		return -1;
+	for (const char *const *name = cli->args.words; *name; name++) {
+		call.path = escaped_path(cli->arena, prefix, *name, "");
+		if (server_call(cli, &call, NULL) < 0)
+			return FAIL_CONTEXT(cli->err, "remove %s '%s'", noun, *name);
+	}
+	if (cli->json)
+		(void)printf("{\"removed\":%u}\n", cli->args.count);
+	return 0;
 }
 
 const char *escaped_path(struct arena *a, const char *prefix, const char *name, const char *suffix)

@@ -31,6 +31,11 @@ struct server_call {
 MUST_CHECK int server_call(struct cli *cli, const struct server_call *call,
                            const struct json_value **ret);
 MUST_CHECK int server_get(struct cli *cli, const char *path, const struct json_value **ret);
+/* Connects and deletes one thing; with --json prints {"DONE":true}. */
+MUST_CHECK int server_delete(struct cli *cli, const char *path, const char *done);
+/* Connects and deletes prefix + WORD for each word of the command line; with --json prints
+ * {"removed":COUNT}. `noun` is what an error calls them. */
+MUST_CHECK int server_delete_each(struct cli *cli, const char *prefix, const char *noun);
 
 /* "/api/sandbox/instances/NAME" + suffix, escaped. */
 const char *instance_path(struct arena *a, const char *sandbox, const char *suffix);

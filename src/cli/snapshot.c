@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/server.h"
 #include "cli/text_out.h"
 
@@ -55,42 +56,24 @@ static int snapshot_create(struct cli *cli)
 	return 0;
 }
 
-static void print_table(struct cli *cli, const struct json_value *items)
-{
-	struct table table;
+static const struct listing_column columns[] = {
+        {"NAME", "name", NULL},
+        {"SANDBOX", "sandbox_name", NULL},
+        {"PARENT", "parent", NULL},
+        {"TEMPLATE", "template", NULL},
+        {"STATE", "state", NULL},
+        {"CREATED", "created_at", NULL},
+        {0},
+};
 
-	table_init(&table, cli->arena,
-	           (const char *const[]){"NAME", "SANDBOX", "PARENT", "TEMPLATE", "STATE",
-	                                 "CREATED", NULL});
-	for (size_t i = 0; i < json_count(items); i++) {
-		const struct json_value *item = json_at(items, i);
-
-		table_add(&table, text_of(item, "name"));
-		table_add(&table, text_of(item, "sandbox_name"));
-		table_add(&table, text_of(item, "parent"));
-		table_add(&table, text_of(item, "template"));
-		table_add(&table, text_of(item, "state"));
-		table_add(&table, text_of(item, "created_at"));
-	}
-	table_print(&table, stdout);
-}
-
-/* The newest thousand; whoever has more asks for one sandbox's. */
 static int snapshot_ls(struct cli *cli)
 {
 	const char *sandbox = arguments_text(&cli->args, "sandbox", NULL);
 	const char *path = SNAPSHOTS "?limit=1000";
-	const struct json_value *answer;
 
 	if (sandbox)
 		path = escaped_path(cli->arena, SNAPSHOTS "?limit=1000&sandbox=", sandbox, "");
-	if (cli_connect(cli) < 0 || server_get(cli, path, &answer) < 0)
-		return -1;
-	if (cli->json)
-		print_json(answer_items(answer));
-	else
-		print_table(cli, answer_items(answer));
-	return 0;
+	return listing_run(cli, path, columns);
 }
 
 static int snapshot_inspect(struct cli *cli)
@@ -106,18 +89,7 @@ static int snapshot_inspect(struct cli *cli)
 
 static int snapshot_rm(struct cli *cli)
 {
-	struct server_call call = {.method = "DELETE"};
-
-	if (cli_connect(cli) < 0)
-		return -1;
-	for (const char *const *name = cli->args.words; *name; name++) {
-		call.path = escaped_path(cli->arena, SNAPSHOTS "/", *name, "");
-		if (server_call(cli, &call, NULL) < 0)
-			return FAIL_CONTEXT(cli->err, "remove snapshot '%s'", *name);
-	}
-	if (cli->json)
-		(void)printf("{\"removed\":%u}\n", cli->args.count);
-	return 0;
+	return server_delete_each(cli, SNAPSHOTS "/", "snapshot");
 }
 
 /* ---- fork ---- */

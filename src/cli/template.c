@@ -8,48 +8,42 @@
 
 #include "cli/commands.h"
 #include "cli/create.h"
+#include "cli/listing.h"
 #include "cli/local.h"
 #include "cli/server.h"
 #include "cli/session.h"
 #include "cli/text_out.h"
 #include "cli/transfer.h"
 
-static void print_table(struct cli *cli, const struct json_value *items)
+static const struct listing_column columns[] = {
+        {"NAME", "name", NULL},
+        {"STATE", "state", NULL},
+        {"SIZE", "size_bytes", listing_bytes},
+        {"RUNTIME", "runtime", NULL},
+        {"DESCRIPTION", "description", NULL},
+        {0},
+};
+
+/* For completion: pressing TAB must not start a server. */
+static int print_names(struct cli *cli)
 {
-	struct table table;
-
-	table_init(&table, cli->arena,
-	           (const char *const[]){"NAME", "STATE", "SIZE", "RUNTIME", "DESCRIPTION", NULL});
-	for (size_t i = 0; i < json_count(items); i++) {
-		const struct json_value *template = json_at(items, i);
-		double size = json_number(json_get(template, "size_bytes"), 0);
-
-		table_add(&table, json_text(json_get(template, "name"), NULL));
-		table_add(&table, json_text(json_get(template, "state"), NULL));
-		table_add(&table, size > 0 ? text_out_bytes(cli->arena, size) : NULL);
-		table_add(&table, json_text(json_get(template, "runtime"), NULL));
-		table_add(&table, json_text(json_get(template, "description"), NULL));
-	}
-	table_print(&table, stdout);
-}
-
-static int template_ls(struct cli *cli)
-{
-	bool only_names = arguments_has(&cli->args, "names");
 	const struct json_value *answer, *items;
 
-	if (only_names && !server_is_there(cli))
+	if (!server_is_there(cli))
 		return 0;
 	if (cli_connect(cli) < 0 || server_get(cli, TEMPLATES, &answer) < 0)
 		return -1;
 	items = answer_items(answer);
-	if (cli->json)
-		print_json(items);
-	else if (!only_names)
-		print_table(cli, items);
-	for (size_t i = 0; only_names && i < json_count(items); i++)
+	for (size_t i = 0; i < json_count(items); i++)
 		(void)printf("%s\n", json_text(json_get(json_at(items, i), "name"), ""));
 	return 0;
+}
+
+static int template_ls(struct cli *cli)
+{
+	if (arguments_has(&cli->args, "names"))
+		return print_names(cli);
+	return listing_run(cli, TEMPLATES, columns);
 }
 
 static int template_seed(struct cli *cli)
@@ -79,18 +73,7 @@ static int template_inspect(struct cli *cli)
 
 static int template_rm(struct cli *cli)
 {
-	struct server_call call = {.method = "DELETE"};
-
-	if (cli_connect(cli) < 0)
-		return -1;
-	for (const char *const *name = cli->args.words; *name; name++) {
-		call.path = escaped_path(cli->arena, TEMPLATES "/", *name, "");
-		if (server_call(cli, &call, NULL) < 0)
-			return FAIL_CONTEXT(cli->err, "remove template '%s'", *name);
-	}
-	if (cli->json)
-		(void)printf("{\"removed\":%u}\n", cli->args.count);
-	return 0;
+	return server_delete_each(cli, TEMPLATES "/", "template");
 }
 
 /* A template is built when its first sandbox is made: so make one, and delete it. */

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/server.h"
 #include "cli/text_out.h"
 #include "cli/transfer.h"
@@ -40,31 +41,22 @@ static const char *holders_of(struct arena *a, const struct json_value *volume)
 	return text;
 }
 
+static const char *size_cell(struct arena *a, const struct json_value *size_mb)
+{
+	return text_out_bytes(a, json_number(size_mb, 0) * 1024 * 1024);
+}
+
+static const struct listing_column columns[] = {
+        {"NAME", "name", NULL},
+        {"STATE", "state", NULL},
+        {"SIZE", "size_mb", size_cell},
+        {"ATTACHED TO", NULL, holders_of},
+        {0},
+};
+
 static int volume_ls(struct cli *cli)
 {
-	const struct json_value *answer, *items;
-	struct table table;
-
-	if (cli_connect(cli) < 0 || server_get(cli, VOLUMES, &answer) < 0)
-		return -1;
-	items = answer_items(answer);
-	if (cli->json) {
-		print_json(items);
-		return 0;
-	}
-	table_init(&table, cli->arena,
-	           (const char *const[]){"NAME", "STATE", "SIZE", "ATTACHED TO", NULL});
-	for (size_t i = 0; i < json_count(items); i++) {
-		const struct json_value *volume = json_at(items, i);
-		double size = json_number(json_get(volume, "size_mb"), 0) * 1024 * 1024;
-
-		table_add(&table, json_text(json_get(volume, "name"), NULL));
-		table_add(&table, json_text(json_get(volume, "state"), NULL));
-		table_add(&table, text_out_bytes(cli->arena, size));
-		table_add(&table, holders_of(cli->arena, volume));
-	}
-	table_print(&table, stdout);
-	return 0;
+	return listing_run(cli, VOLUMES, columns);
 }
 
 static int volume_create(struct cli *cli)
@@ -102,18 +94,7 @@ static int volume_inspect(struct cli *cli)
 
 static int volume_rm(struct cli *cli)
 {
-	struct server_call call = {.method = "DELETE"};
-
-	if (cli_connect(cli) < 0)
-		return -1;
-	for (const char *const *name = cli->args.words; *name; name++) {
-		call.path = volume_path(cli, *name, "");
-		if (server_call(cli, &call, NULL) < 0)
-			return FAIL_CONTEXT(cli->err, "delete volume '%s'", *name);
-	}
-	if (cli->json)
-		(void)printf("{\"removed\":%u}\n", cli->args.count);
-	return 0;
+	return server_delete_each(cli, VOLUMES "/", "volume");
 }
 
 /* ---- of a sandbox ---- */
@@ -159,41 +140,39 @@ static int volume_detach(struct cli *cli)
 
 /* ---- files ---- */
 
-static void print_files(struct cli *cli, const struct json_value *items)
+static const char *owner_cell(struct arena *a, const struct json_value *entry)
 {
-	struct table table;
-
-	table_init(&table, cli->arena,
-	           (const char *const[]){"MODE", "OWNER", "SIZE", "PATH", NULL});
-	for (size_t i = 0; i < json_count(items); i++) {
-		const struct json_value *entry = json_at(items, i);
-		const char *link = json_text(json_get(entry, "link"), NULL);
-		const char *path = json_text(json_get(entry, "path"), "");
-
-		table_add(&table, json_text(json_get(entry, "mode"), NULL));
-		table_add(&table, arena_format(cli->arena, "%lld:%lld",
-		                               (long long)json_whole(json_get(entry, "uid"), 0),
-		                               (long long)json_whole(json_get(entry, "gid"), 0)));
-		table_add(&table,
-		          text_out_bytes(cli->arena, json_number(json_get(entry, "size"), 0)));
-		table_add(&table, link ? arena_format(cli->arena, "%s -> %s", path, link) : path);
-	}
-	table_print(&table, stdout);
+	return arena_format(a, "%lld:%lld", (long long)json_whole(json_get(entry, "uid"), 0),
+	                    (long long)json_whole(json_get(entry, "gid"), 0));
 }
+
+static const char *bytes_cell(struct arena *a, const struct json_value *size)
+{
+	return text_out_bytes(a, json_number(size, 0));
+}
+
+static const char *path_cell(struct arena *a, const struct json_value *entry)
+{
+	const char *link = json_text(json_get(entry, "link"), NULL);
+	const char *path = json_text(json_get(entry, "path"), "");
+
+	return link ? arena_format(a, "%s -> %s", path, link) : path;
+}
+
+static const struct listing_column file_columns[] = {
+        {"MODE", "mode", NULL},
+        {"OWNER", NULL, owner_cell},
+        {"SIZE", "size", bytes_cell},
+        {"PATH", NULL, path_cell},
+        {0},
+};
 
 static int volume_files(struct cli *cli)
 {
 	const char *folder = cli->args.count > 1 ? cli->args.words[1] : "";
-	const char *path = file_path(cli, cli->args.words[0], "/files?path=", folder);
-	const struct json_value *answer;
 
-	if (cli_connect(cli) < 0 || server_get(cli, path, &answer) < 0)
-		return -1;
-	if (cli->json)
-		print_json(answer_items(answer));
-	else
-		print_files(cli, answer_items(answer));
-	return 0;
+	return listing_run(cli, file_path(cli, cli->args.words[0], "/files?path=", folder),
+	                   file_columns);
 }
 
 static int volume_put(struct cli *cli)

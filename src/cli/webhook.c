@@ -1,58 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/run_options.h"
 #include "cli/server.h"
 #include "cli/text_out.h"
 
 #define WEBHOOKS "/v1/webhooks"
 
-static const char *events_of(struct arena *a, const struct json_value *webhook)
+static const char *yes_or_no(struct arena *a, const struct json_value *value)
 {
-	const struct json_value *events = json_get(webhook, "events");
-	const char *text = "";
-
-	for (size_t i = 0; i < json_count(events); i++)
-		text = arena_format(a, "%s%s%s", text, i > 0 ? "," : "",
-		                    json_text(json_at(events, i), ""));
-	return text;
+	(void)a;
+	return json_bool(value, false) ? "yes" : "no";
 }
 
-static const char *number(struct arena *a, const struct json_value *v)
-{
-	return arena_format(a, "%" PRId64, json_whole(v, 0));
-}
+static const struct listing_column columns[] = {
+        {"ID", "id", NULL},
+        {"URL", "url", NULL},
+        {"EVENTS", "events", listing_texts},
+        {"ENABLED", "enabled", yes_or_no},
+        {"WAITING", "waiting", NULL},
+        {"DEAD", "dead", NULL},
+        {"PROBLEM", "problem", NULL},
+        {0},
+};
+static const struct listing_column delivery_columns[] = {
+        {"ID", "id", NULL},         {"KIND", "kind", NULL},
+        {"STATE", "state", NULL},   {"TRIES", "attempts", NULL},
+        {"STATUS", "status", NULL}, {"NEXT", "next_at", NULL},
+        {"ERROR", "error", NULL},   {0},
+};
 
 static int webhook_ls(struct cli *cli)
 {
-	const struct json_value *answer, *items;
-	struct table table;
-
-	if (cli_connect(cli) < 0 || server_get(cli, WEBHOOKS, &answer) < 0)
-		return -1;
-	items = answer_items(answer);
-	if (cli->json) {
-		print_json(items);
-		return 0;
-	}
-	table_init(&table, cli->arena,
-	           (const char *const[]){"ID", "URL", "EVENTS", "ENABLED", "WAITING", "DEAD",
-	                                 "PROBLEM", NULL});
-	for (size_t i = 0; i < json_count(items); i++) {
-		const struct json_value *webhook = json_at(items, i);
-
-		table_add(&table, json_text(json_get(webhook, "id"), NULL));
-		table_add(&table, json_text(json_get(webhook, "url"), NULL));
-		table_add(&table, events_of(cli->arena, webhook));
-		table_add(&table, json_bool(json_get(webhook, "enabled"), false) ? "yes" : "no");
-		table_add(&table, number(cli->arena, json_get(webhook, "waiting")));
-		table_add(&table, number(cli->arena, json_get(webhook, "dead")));
-		table_add(&table, json_text(json_get(webhook, "problem"), NULL));
-	}
-	table_print(&table, stdout);
-	return 0;
+	return listing_run(cli, WEBHOOKS, columns);
 }
 
 static const char *create_webhook_body(struct cli *cli)
@@ -117,53 +99,18 @@ static int webhook_disable(struct cli *cli)
 
 static int webhook_rm(struct cli *cli)
 {
-	struct server_call call = {.method = "DELETE", .path = webhook_path(cli, "")};
-
-	if (cli_connect(cli) < 0 || server_call(cli, &call, NULL) < 0)
-		return -1;
-	if (cli->json)
-		(void)printf("{\"deleted\":true}\n");
-	return 0;
-}
-
-static void print_deliveries(struct cli *cli, const struct json_value *items)
-{
-	static const char *const texts[] = {"id", "kind", "state"}, *const numbers[] = {"attempts",
-	                                                                                "status"};
-	struct table table;
-
-	table_init(&table, cli->arena,
-	           (const char *const[]){"ID", "KIND", "STATE", "TRIES", "STATUS", "NEXT", "ERROR",
-	                                 NULL});
-	for (size_t i = 0; i < json_count(items); i++) {
-		const struct json_value *item = json_at(items, i);
-
-		for (size_t t = 0; t < COUNT_OF(texts); t++)
-			table_add(&table, json_text(json_get(item, texts[t]), NULL));
-		for (size_t n = 0; n < COUNT_OF(numbers); n++)
-			table_add(&table, number(cli->arena, json_get(item, numbers[n])));
-		table_add(&table, json_text(json_get(item, "next_at"), NULL));
-		table_add(&table, json_text(json_get(item, "error"), NULL));
-	}
-	table_print(&table, stdout);
+	return server_delete(cli, webhook_path(cli, ""), "deleted");
 }
 
 static int webhook_deliveries(struct cli *cli)
 {
 	const char *state = arguments_text(&cli->args, "state", NULL);
 	const char *path = webhook_path(cli, "/deliveries");
-	const struct json_value *answer;
 
 	if (state)
 		path = arena_format(cli->arena, "%s?state=%s", path,
 		                    escaped_path(cli->arena, "", state, ""));
-	if (cli_connect(cli) < 0 || server_get(cli, path, &answer) < 0)
-		return -1;
-	if (cli->json)
-		print_json(answer_items(answer));
-	else
-		print_deliveries(cli, answer_items(answer));
-	return 0;
+	return listing_run(cli, path, delivery_columns);
 }
 
 static int webhook_retry(struct cli *cli)

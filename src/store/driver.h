@@ -122,6 +122,16 @@ MUST_CHECK int store_read_query(struct store *s, enum query_name query, const vo
 MUST_CHECK int store_change_query(struct store *s, enum query_name query, const void *takes,
                                   struct error *err);
 
+/* ---- pages.c: lists that are answered in pages ---- */
+
+/* 1 to 1000. */
+unsigned list_limit(int64_t wanted);
+/* A page's address is where the one before it ended, newest first: "CREATED_AT-ID". */
+const char *page_format(struct arena *a, int64_t at, const char *id);
+/* NULL = the first page. */
+MUST_CHECK int page_parse(const char *text, int64_t *ret_at, const char **ret_id,
+                          struct error *err);
+
 /* ---- events.c ---- */
 
 /* Within a transaction; whoever watches is told once it is committed. */

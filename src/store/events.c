@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "store/driver.h"
 
-#define LIST_MAX 1000
 #define PURGE_MAX 5000
 /* For so long, the event of a number that is missing may still be on its way; longer than any
  * transaction takes from its event to its end. */
@@ -135,9 +134,7 @@ int store_event_list(struct store *s, struct arena *a, const struct event_page *
 	        .prefix = prefix_of(a, page->pattern),
 	        .after = page->after,
 	        .before = page->before > 0 ? page->before : INT64_MAX,
-	        .limit = page->limit < 1          ? 1
-	                 : page->limit > LIST_MAX ? LIST_MAX
-	                                          : page->limit,
+	        .limit = list_limit(page->limit),
 	};
 	struct rows rows = {.arena = a, .size = sizeof(struct event_record)};
 

@@ -3,8 +3,6 @@
 
 #include "store/driver.h"
 
-#define LIST_MAX 1000
-
 /* ---- find and list ---- */
 
 static void add_touch(struct store *s, struct lease_record *r)
@@ -48,9 +46,7 @@ int store_lease_find(struct store *s, struct arena *a, const struct lease_ref *r
 int store_lease_list(struct store *s, struct arena *a, const struct lease_filter *filter,
                      struct lease_list *ret, struct error *err)
 {
-	unsigned limit = filter->limit < 1          ? 1
-	                 : filter->limit > LIST_MAX ? LIST_MAX
-	                                            : filter->limit;
+	unsigned limit = list_limit(filter->limit);
 	const struct lease_page page = {
 	        .project_id = filter->project_id,
 	        .prefix = filter->prefix,

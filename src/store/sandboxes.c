@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
-#include <inttypes.h>
 
 #include "base/id.h"
 #include "sandbox/events.h"
 #include "store/driver.h"
-
-#define LIST_MAX 1000
 
 static void add_touch(struct store *s, struct sandbox_record *r)
 {
@@ -152,30 +149,11 @@ int store_sandbox_find(struct store *s, struct arena *a, const char *project_id,
 	return 0;
 }
 
-/* A page's address is where the one before it ended: "CREATED_AT-ID". */
-static int page_parse(const char *text, struct sandbox_page *page, struct error *err)
-{
-	struct span rest = span_of(text), time;
-
-	page->page_at = INT64_MAX;
-	page->page_id = "";
-	if (!text)
-		return 0;
-	if (!span_split(&rest, '-', &time) || !id_is_valid(rest.data) ||
-	    span_parse_whole(time, 0, INT64_MAX, &page->page_at, err) < 0)
-		return FAIL(err, ERROR_INVALID, "page '%.60s' is not one that a list has answered",
-		            text);
-	page->page_id = rest.data;
-	return 0;
-}
-
 int store_sandbox_list(struct store *s, struct arena *a, const struct sandbox_filter *filter,
                        struct sandbox_list *ret, struct error *err)
 {
 	enum query_name query = filter->project_id ? QUERY_SANDBOX_LIST : QUERY_SANDBOX_LIST_ALL;
-	unsigned limit = filter->limit < 1          ? 1
-	                 : filter->limit > LIST_MAX ? LIST_MAX
-	                                            : filter->limit;
+	unsigned limit = list_limit(filter->limit);
 	struct rows rows = {.arena = a, .size = sizeof(struct sandbox_record)};
 	struct sandbox_page page = {
 	        .project_id = filter->project_id,
@@ -189,7 +167,7 @@ int store_sandbox_list(struct store *s, struct arena *a, const struct sandbox_fi
 	        .limit = (int64_t)limit + 1, /* one more tells whether there is more */
 	};
 
-	if (page_parse(filter->page, &page, err) < 0 ||
+	if (page_parse(filter->page, &page.page_at, &page.page_id, err) < 0 ||
 	    store_read_query(s, query, &page, &rows, err) < 0)
 		return -1;
 	*ret = (struct sandbox_list){.items = rows.items, .count = rows.count};
@@ -197,7 +175,7 @@ int store_sandbox_list(struct store *s, struct arena *a, const struct sandbox_fi
 		const struct sandbox_record *last = &ret->items[limit - 1];
 
 		ret->count = limit;
-		ret->next_page = arena_format(a, "%" PRId64 "-%s", last->created_at, last->id);
+		ret->next_page = page_format(a, last->created_at, last->id);
 	}
 	for (size_t i = 0; i < ret->count; i++)
 		add_touch(s, &ret->items[i]);

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/snapshots.h"
 
-#include <inttypes.h>
-
-#include "base/id.h"
 #include "store/driver.h"
-
-#define LIST_MAX 1000
 
 const char *snapshot_state_name(enum snapshot_state state)
 {
@@ -76,29 +71,10 @@ int store_snapshot_find(struct store *s, struct arena *a, const char *project_id
 	return 0;
 }
 
-/* As of sandboxes: "CREATED_AT-ID". */
-static int page_parse(const char *text, struct snapshot_page *page, struct error *err)
-{
-	struct span rest = span_of(text), time;
-
-	page->page_at = INT64_MAX;
-	page->page_id = "";
-	if (!text)
-		return 0;
-	if (!span_split(&rest, '-', &time) || !id_is_valid(rest.data) ||
-	    span_parse_whole(time, 0, INT64_MAX, &page->page_at, err) < 0)
-		return FAIL(err, ERROR_INVALID, "page '%.60s' is not one that a list has answered",
-		            text);
-	page->page_id = rest.data;
-	return 0;
-}
-
 int store_snapshot_list(struct store *s, struct arena *a, const struct snapshot_filter *filter,
                         struct snapshot_list *ret, struct error *err)
 {
-	unsigned limit = filter->limit < 1          ? 1
-	                 : filter->limit > LIST_MAX ? LIST_MAX
-	                                            : filter->limit;
+	unsigned limit = list_limit(filter->limit);
 	struct rows rows = {.arena = a, .size = sizeof(struct snapshot_record)};
 	struct snapshot_page page = {
 	        .project_id = filter->project_id,
@@ -107,7 +83,7 @@ int store_snapshot_list(struct store *s, struct arena *a, const struct snapshot_
 	        .limit = (int64_t)limit + 1, /* one more tells whether there is more */
 	};
 
-	if (page_parse(filter->page, &page, err) < 0 ||
+	if (page_parse(filter->page, &page.page_at, &page.page_id, err) < 0 ||
 	    store_read_query(s, QUERY_SNAPSHOT_LIST, &page, &rows, err) < 0)
 		return -1;
 	*ret = (struct snapshot_list){.items = rows.items, .count = rows.count};
@@ -115,7 +91,7 @@ int store_snapshot_list(struct store *s, struct arena *a, const struct snapshot_
 		const struct snapshot_record *last = &ret->items[limit - 1];
 
 		ret->count = limit;
-		ret->next_page = arena_format(a, "%" PRId64 "-%s", last->created_at, last->id);
+		ret->next_page = page_format(a, last->created_at, last->id);
 	}
 	return 0;
 }

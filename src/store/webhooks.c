@@ -3,8 +3,6 @@
 
 #include "store/driver.h"
 
-#define LIST_MAX 1000
-
 const char *delivery_state_name(enum delivery_state state)
 {
 	static const char *const names[DELIVERY_STATE_COUNT] = {
@@ -258,7 +256,7 @@ int store_delivery_list(struct store *s, struct arena *a, const struct delivery_
 	struct rows rows = {.arena = a, .size = sizeof(struct delivery_record)};
 
 	copy.before = page->before > 0 ? page->before : INT64_MAX;
-	copy.limit = page->limit < 1 ? 1 : page->limit > LIST_MAX ? LIST_MAX : page->limit;
+	copy.limit = list_limit(page->limit);
 	if (store_read_query(s, QUERY_DELIVERY_LIST, &copy, &rows, err) < 0)
 		return -1;
 	*ret = (struct delivery_list){rows.items, rows.count};

@@ -220,6 +220,39 @@ TEST(budgets_are_listed_made_and_deleted)
 	assert_int_equal(run_atoll(rows, &out, "budget rm b2"), 0);
 }
 
+TEST(a_list_of_several_pages_is_one_table_or_one_array)
+{
+	static const struct canned rows[] = {
+	        {HTTP_GET, "/v1/projects?limit=1000", 200,
+	         .body = "{\"items\":[{\"id\":\"p1\",\"name\":\"one\",\"sandboxes_max\":3},"
+	                 "{\"id\":\"p2\"}],\"next_page\":\"b c\"}"},
+	        {HTTP_GET, "/v1/projects?limit=1000&page=b%20c", 200,
+	         .body = "{\"items\":[{\"id\":\"p3\",\"closing\":true}],\"next_page\":null}"},
+	        {HTTP_GET, "/v1/leases?limit=1000&prefix=", 200,
+	         .body = "{\"items\":[],\"next_page\":null}"},
+	        {.path = NULL},
+	};
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+	AUTO(arena_done) struct arena arena = {0};
+	const struct json_value *array;
+	struct error err;
+
+	assert_int_equal(run_atoll(rows, &out, "project ls"), 0);
+	assert_non_null(strstr(buf_text(&out), "p1  one   3              open\n"));
+	assert_non_null(strstr(buf_text(&out), "p3  -     -              being deleted\n"));
+	assert_int_equal(run_atoll(rows, &out, "project ls --json"), 0);
+	assert_int_equal(json_load(&arena, buf_span(&out), &array, &err), 0);
+	assert_int_equal(json_count(array), 3);
+	assert_string_equal(json_text(json_get(json_at(array, 2), "id"), ""), "p3");
+	assert_int_equal(run_atoll(rows, &out, "lease ls --json"), 0);
+	assert_string_equal(buf_text(&out), "[]\n");
+	/* A page that does not come: no half of an array. */
+	assert_int_equal(run_atoll((const struct canned[]){rows[0], {.path = NULL}}, &out,
+	                           "project ls --json"),
+	                 123);
+	assert_string_equal(buf_text(&out), "");
+}
+
 TEST(rm_goes_on_after_a_failure_and_tells_it)
 {
 	static const struct canned rows[] = {
@@ -468,6 +501,7 @@ int main(void)
 	        CASE(ps_follows_every_page_and_shows_the_living),
 	        CASE(usage_is_a_table_or_the_csv_of_the_server),
 	        CASE(budgets_are_listed_made_and_deleted),
+	        CASE(a_list_of_several_pages_is_one_table_or_one_array),
 	        CASE(rm_goes_on_after_a_failure_and_tells_it),
 	        CASE(exec_passes_output_and_status_on),
 	        CASE(a_stream_that_breaks_is_resumed_from_its_last_byte),
