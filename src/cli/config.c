@@ -42,6 +42,15 @@ static const char *const *flags_of(struct cli *cli)
 	return kept;
 }
 
+static void print_text(struct buf *out, const struct config_option *option,
+                       const struct config *config)
+{
+	AUTO(buf_done) struct buf text = BUF(TEXT_SIZE_MAX);
+
+	config_print_text(&text, option, config);
+	json_write_text(out, buf_span(&text));
+}
+
 static void print_as_json(struct buf *out, const struct config *config)
 {
 	const char *separator = "{";
@@ -52,7 +61,7 @@ static void print_as_json(struct buf *out, const struct config *config)
 		buf_addf(out, "%s\"%s\":", separator, at->name);
 		separator = ",";
 		if (at->kind == CONFIG_TEXT)
-			json_write_text(out, span_of(*(const char *const *)(const void *)member));
+			print_text(out, at, config);
 		else if (at->kind == CONFIG_NUMBER)
 			buf_addf(out, "%g", *(const double *)(const void *)member);
 		else if (at->kind == CONFIG_BOOL)
@@ -104,7 +113,8 @@ const struct command command_config = {
         .usage = "[--reference] [OPTION...]",
         .about = "print the server's options, their values and where to set them",
         .more = "A value comes from a flag, the environment, DATA/atoll.yaml or the default, the\n"
-                "first of these that has it. What is printed can be saved as atoll.yaml.",
+                "first of these that has it. What is printed can be saved as atoll.yaml,\n"
+                "but that **** stands for a password.",
         .make_options = config_command_options,
         .run = config,
 };

@@ -6,6 +6,7 @@
 #include <sys/un.h>
 
 #include "base/span.h"
+#include "config/mask.h"
 #include "sandbox/sandbox.h"
 
 /* From 8 to 28: 12 usable addresses is the least that makes sense. */
@@ -133,6 +134,11 @@ int check_store(const char *value, struct error *err)
 
 	if (!*value)
 		return 0;
+	if (strstr(value, MASK)) {
+		(void)FAIL(err, ERROR_INVALID, "holds asterisks where a secret was hidden");
+		error_hint(err, "write the password itself");
+		return -1;
+	}
 	for (size_t i = 0; i < COUNT_OF(schemes); i++)
 		if (span_starts_with(span_of(value), schemes[i]) && value[strlen(schemes[i])])
 			return 0;

@@ -92,6 +92,8 @@ struct config_option {
 	const char *const *choices; /* CONFIG_TEXT: the words it may be, NULL-terminated; or NULL */
 	/* CONFIG_TEXT: says what is wrong with the value; or NULL */
 	int (*check)(const char *value, struct error *err);
+	/* CONFIG_TEXT that may hold a secret: the value without it; or NULL */
+	void (*mask)(struct buf *out, const char *value);
 };
 extern const struct config_option config_options[]; /* ends with name NULL */
 
@@ -107,8 +109,13 @@ struct config_source {
  * `data` and `user`; opens nothing but the file. */
 MUST_CHECK int config_load(struct arena *a, const struct config_source *source, struct config *ret,
                            struct error *err);
-/* As YAML with a comment per option: what `atoll config` prints. */
+/* As YAML with a comment per option: what `atoll config` prints. Asterisks stand for secrets. */
 void config_print(struct buf *out, const struct config *config);
+/* The same with the secrets, for a process of ours to load. */
+void config_write(struct buf *out, const struct config *config);
+/* One value, as config_print has it but without quotes. */
+void config_print_text(struct buf *out, const struct config_option *option,
+                       const struct config *config);
 /* How the command line spells it: "--idle-reap". */
 void config_add_flag(struct buf *out, const struct config_option *option);
 /* The reference page: a Markdown table of all options. */

@@ -2,6 +2,7 @@
 #include "config/config.h"
 
 #include "config/check.h"
+#include "config/mask.h"
 
 #define OPTION(kind_, name_, member_, ctype_, ...)                                                 \
 	{                                                                                          \
@@ -26,7 +27,7 @@ const struct config_option config_options[] = {
         TEXT_OPTION("data", data_dir, .initial = "",
                     .about = "folder of the store, the templates and the sandboxes; when empty, "
                              "/var/lib/atoll for root and ~/.local/share/atoll for others"),
-        TEXT_OPTION("store", store, .initial = "", .check = check_store,
+        TEXT_OPTION("store", store, .initial = "", .check = check_store, .mask = mask_store,
                     .about = "database: postgresql://user@host/name, postgresql: and a libpq "
                              "conninfo, or sqlite: and a path; when empty, SQLite in the data "
                              "folder"),

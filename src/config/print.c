@@ -5,16 +5,51 @@
 
 #include "config/value.h"
 
+#define SHOWN_SIZE_MAX (64 * 1024)
+
+static void write_about(struct buf *out, const struct config_option *o)
+{
+	AUTO(buf_done) struct buf bounds = BUF(256);
+
+	value_write_bounds(&bounds, o);
+	buf_addf(out, "# %s", o->about);
+	if (bounds.size > 0)
+		buf_addf(out, " (%s)", buf_text(&bounds));
+	buf_addf(out, "\n%s: ", o->name);
+}
+
+void config_print_text(struct buf *out, const struct config_option *option,
+                       const struct config *config)
+{
+	const void *slot = (const char *)config + option->offset;
+	const char *text = *(const char *const *)slot;
+
+	if (option->mask)
+		option->mask(out, text);
+	else
+		buf_add_text(out, text);
+}
+
 void config_print(struct buf *out, const struct config *config)
 {
 	for (const struct config_option *o = config_options; o->name; o++) {
-		AUTO(buf_done) struct buf bounds = BUF(256);
+		AUTO(buf_done) struct buf text = BUF(SHOWN_SIZE_MAX);
 
-		value_write_bounds(&bounds, o);
-		buf_addf(out, "# %s", o->about);
-		if (bounds.size > 0)
-			buf_addf(out, " (%s)", buf_text(&bounds));
-		buf_addf(out, "\n%s: ", o->name);
+		write_about(out, o);
+		if (o->kind == CONFIG_TEXT) {
+			config_print_text(&text, o, config);
+			value_write_quoted(out, buf_text(&text));
+		} else {
+			value_write(out, o, config);
+		}
+		buf_add_byte(out, '\n');
+	}
+}
+
+void config_write(struct buf *out, const struct config *config)
+{
+	for (const struct config_option *o = config_options; o->name; o++) {
+		write_about(out, o);
 		value_write(out, o, config);
 		buf_add_byte(out, '\n');
 	}

@@ -199,7 +199,7 @@ int value_set(struct arena *a, const struct config_option *option, const char *t
 }
 
 /* Single quotes need no escapes but for themselves, and texts hold no control characters. */
-static void write_quoted(struct buf *out, const char *text)
+void value_write_quoted(struct buf *out, const char *text)
 {
 	buf_add_byte(out, '\'');
 	for (; *text; text++) {
@@ -215,7 +215,7 @@ void value_write(struct buf *out, const struct config_option *option, const stru
 	const void *slot = (const char *)config + option->offset;
 
 	if (option->kind == CONFIG_TEXT)
-		write_quoted(out, *(const char *const *)slot);
+		value_write_quoted(out, *(const char *const *)slot);
 	else if (option->kind == CONFIG_NUMBER)
 		buf_addf(out, "%.15g", *(const double *)slot);
 	else if (option->kind == CONFIG_BOOL)

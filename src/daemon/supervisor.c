@@ -157,7 +157,7 @@ static int write_config(struct supervisor *s, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(256 * 1024);
 
-	config_print(&text, s->config);
+	config_write(&text, s->config);
 	s->config_fd = memfd_create("atoll.yaml", MFD_CLOEXEC);
 	if (s->config_fd < 0)
 		return FAIL_ERRNO(err, "make a file for the configuration");

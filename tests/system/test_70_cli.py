@@ -216,3 +216,13 @@ def test_a_local_server_starts_by_itself():
             if b"atolld" in line and folder.encode() in line and b"--role" not in line:
                 os.kill(int(pid), signal.SIGTERM)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_config_hides_the_databases_password(server):
+    address = "postgresql://me:hunter2@db/name?sslpassword=hunter2"
+    for more in ([], ["--json"]):
+        shown = server.cli("config", "--store", address, *more)
+        assert shown.returncode == 0 and b"hunter2" not in shown.stdout + shown.stderr, shown
+        assert b"postgresql://me:****@db/name?sslpassword=****" in shown.stdout
+    refused = server.cli("config", "--store", "postgresql://me:****@db/name")
+    assert refused.returncode == 122 and b"asterisks" in refused.stderr, refused

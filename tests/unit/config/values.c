@@ -49,7 +49,8 @@ TEST(databases_are_checked)
 	                                 "store=postgres:host=/run/postgresql", NULL},
 	           assert_taken);
 	assert_all((const char *const[]){"store=mysql://host", "store=/tmp/atoll.db",
-	                                 "store=sqlite:", "store=postgresql", NULL},
+	                                 "store=sqlite:", "store=postgresql",
+	                                 "store=postgresql://me:****@host/name", NULL},
 	           assert_refused);
 }
 

@@ -110,7 +110,7 @@ TEST(what_the_supervisor_writes_the_api_process_reads_back)
 	                       (char[]){"--default_cpu=1.5"}),
 	                 0);
 	assert_int_equal(daemon_config_load(&arena, &options, &first, &err), 0);
-	config_print(&text, &first);
+	config_write(&text, &first);
 	assert_int_equal(write(fd, text.data, text.size), text.size);
 	close(fd);
 	again.config_file = path;
