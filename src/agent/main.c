@@ -27,6 +27,7 @@
 
 struct options {
 	int listener, setup; /* -1 = not given */
+	int claim;           /* as setup_run hands it back */
 	const char *host_root;
 };
 
@@ -56,7 +57,7 @@ static int parse_option(struct options *o, const char *name, const char *value, 
 
 static int parse_options(int argc, char **argv, struct options *ret, struct error *err)
 {
-	struct options o = {-1, -1, NULL};
+	struct options o = {-1, -1, -1, NULL};
 
 	for (int i = 1; i < argc; i += 2) {
 		if (i + 1 == argc)
@@ -136,7 +137,20 @@ static void on_listener(struct agent *a, struct watch *w, uint32_t events)
 		connection_accept(a, fd);
 }
 
-static int open_watches(struct agent *a, int listener, struct error *err)
+/* It is somebody's from here on, and begins its life. Until then connections waited. */
+static void on_claim(struct agent *a, struct watch *w, uint32_t events)
+{
+	struct error err = {0};
+
+	(void)events;
+	a->started_ms = clock_monotonic_ms();
+	a->boot_id = id_new();
+	a->stopped = setup_claim(w->fd, &err) < 0;
+	watch_close(a, w);
+	watch_set(a, &a->listener, EPOLLIN);
+}
+
+static int open_watches(struct agent *a, const struct options *o, struct error *err)
 {
 	sigset_t signals;
 
@@ -144,12 +158,13 @@ static int open_watches(struct agent *a, int listener, struct error *err)
 	(void)sigaddset(&signals, SIGCHLD);
 	(void)sigaddset(&signals, SIGTERM);
 	a->epoll = epoll_create1(EPOLL_CLOEXEC);
-	a->listener = (struct watch){.fd = listener, .on_event = on_listener};
+	a->listener = (struct watch){.fd = o->listener, .on_event = on_listener};
+	a->claim = (struct watch){.fd = o->claim, .on_event = on_claim};
 	a->signals = (struct watch){.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK),
 	                            .on_event = agent_on_signal};
 	if (a->epoll < 0 || a->signals.fd < 0)
 		return FAIL_ERRNO(err, "open the event loop");
-	watch_set(a, &a->listener, EPOLLIN);
+	watch_set(a, o->claim >= 0 ? &a->claim : &a->listener, EPOLLIN);
 	watch_set(a, &a->signals, EPOLLIN);
 	return 0;
 }
@@ -172,7 +187,7 @@ static int agent_open(struct agent *a, const struct options *o, struct error *er
 		if (a->root < 0)
 			return FAIL_ERRNO(err, "open '%s'", o->host_root);
 	}
-	return open_watches(a, o->listener, err);
+	return open_watches(a, o, err);
 }
 
 int agent_main(int argc, char **argv)
@@ -182,8 +197,8 @@ int agent_main(int argc, char **argv)
 	struct error err;
 
 	if (parse_options(argc, argv, &options, &err) < 0 || prepare_process(&options, &err) < 0 ||
-	    (options.setup >= 0 && setup_run(options.setup, &err) < 0) || hide(&err) < 0 ||
-	    agent_open(&agent, &options, &err) < 0) {
+	    (options.setup >= 0 && setup_run(options.setup, &options.claim, &err) < 0) ||
+	    hide(&err) < 0 || agent_open(&agent, &options, &err) < 0) {
 		log_error("agent cannot start", FAILURE(&err));
 		return 1;
 	}

@@ -10,6 +10,7 @@
 
 struct setup {
 	struct plan plan;
+	bool is_prepared; /* somebody will claim it later */
 	struct wire_fds fds;
 	struct arena arena;
 };
@@ -43,7 +44,8 @@ static int add_step(struct setup *s, struct span payload, struct error *err)
 /* 1 = that was the last, 0 = more to come. */
 static int take_frame(struct setup *s, uint16_t type, struct span payload, struct error *err)
 {
-	if (type == AGENT_DONE)
+	s->is_prepared = type == AGENT_PREPARE;
+	if (type == AGENT_DONE || type == AGENT_PREPARE)
 		return 1;
 	if (type != AGENT_SETUP)
 		return FAIL(err, ERROR_INVALID, "message %u in the set-up", type);
@@ -72,7 +74,7 @@ static int take_packet(struct setup *s, int fd, struct error *err)
 	return last;
 }
 
-static int receive_and_apply(int fd, struct error *err)
+static int receive_and_apply(int fd, bool *ret_is_prepared, struct error *err)
 {
 	AUTO(setup_done) struct setup s = {.plan.arena = NULL};
 	unsigned count;
@@ -84,6 +86,7 @@ static int receive_and_apply(int fd, struct error *err)
 		return -1;
 	count = s.fds.count;
 	s.fds.count = 0; /* closed by isolation_apply */
+	*ret_is_prepared = s.is_prepared;
 	return isolation_apply(&s.plan, s.fds.fds, count, err);
 }
 
@@ -101,17 +104,54 @@ static int answer(int fd, const struct error *failure, struct error *err)
 	return wire_send_packet(fd, buf_span(&frame), NULL, deadline_in(1000), err);
 }
 
-int setup_run(int fd, struct error *err)
+int setup_run(int fd, int *ret_claim_fd, struct error *err)
 {
 	AUTO_CLOSE int socket = fd;
 	struct error failure = {0};
+	bool is_prepared = false;
 
-	if (receive_and_apply(socket, &failure) < 0) {
+	if (receive_and_apply(socket, &is_prepared, &failure) < 0) {
 		struct error ignored;
 
 		*err = failure;
 		(void)!answer(socket, &failure, &ignored);
 		return -1;
 	}
-	return answer(socket, &failure, err);
+	if (answer(socket, &failure, err) < 0)
+		return -1;
+	*ret_claim_fd = is_prepared ? TAKE_FD(socket) : -1;
+	return 0;
+}
+
+/* ---- later ---- */
+
+static int receive_claim(int fd, struct arena *a, struct agent_claim *ret, struct error *err)
+{
+	AUTO(buf_done) struct buf packet = BUF(4096);
+	struct span in, payload;
+	uint16_t type;
+
+	if (wire_receive_packet(fd, deadline_in(0), &packet, NULL, err) < 0)
+		return -1;
+	in = buf_span(&packet);
+	if (wire_next(&in, &type, &payload, NULL, err) <= 0 || type != AGENT_CLAIM || in.size > 0)
+		return FAIL(err, ERROR_INVALID, "packet is not a claim");
+	return wire_decode(a, payload, agent_claim_shape, ret, sizeof(*ret), err);
+}
+
+int setup_claim(int fd, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error failure = {0}, ignored = {0};
+	struct agent_claim claim;
+
+	if (receive_claim(fd, &a, &claim, err) < 0)
+		return -1;
+	const struct isolation_identity identity = {claim.hostname, claim.machine_id};
+	if (isolation_identify(&identity, &failure) < 0) {
+		*err = failure;
+		(void)!answer(fd, &failure, &ignored);
+		return -1;
+	}
+	return answer(fd, &failure, err);
 }

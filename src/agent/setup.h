@@ -4,10 +4,15 @@
  * On a SOCK_SEQPACKET socket: AGENT_SETUP frames, one per step of the plan
  * (isolation/isolation.h), and then AGENT_DONE, as many to a packet as fit; descriptors come with
  * any packet and are numbered in the order they come. The agent applies the plan and answers
- * AGENT_READY, or AGENT_FAILED and ends. */
+ * AGENT_READY, or AGENT_FAILED and ends.
+ *
+ * AGENT_PREPARE in place of AGENT_DONE means that nobody has asked for this sandbox yet: the agent
+ * answers, waits for AGENT_CLAIM and serves only then. */
 #pragma once
 
 #include "base/error.h"
 
-/* Closes `fd`. */
-MUST_CHECK int setup_run(int fd, struct error *err);
+/* Closes `fd`, or hands it back as the one on which the claim comes; else that is -1. */
+MUST_CHECK int setup_run(int fd, int *ret_claim_fd, struct error *err);
+/* Takes the claim and answers it. Fails, too, when the broker has gone. */
+MUST_CHECK int setup_claim(int fd, struct error *err);

@@ -21,6 +21,7 @@ struct watch {
 struct agent {
 	int epoll;
 	struct watch listener, signals;
+	struct watch claim; /* until it is somebody's; only then is the listener watched */
 
 	/* Paths are resolved from `root` by the rules `resolve` (RESOLVE_*): "/", or the folder
 	 * of a sandbox that has no namespaces, whose path `home` is then. */

@@ -51,5 +51,7 @@ MUST_CHECK int fd_wait(int fd, short events, int64_t deadline, struct error *err
 
 MUST_CHECK int pidfd_open_of(pid_t pid, int *ret_fd, struct error *err);
 MUST_CHECK int pidfd_signal(int pidfd, int signo, struct error *err);
+/* Not ended: one that nobody has reaped takes signals, too. */
+bool pidfd_is_alive(int pidfd);
 /* Field 22 of /proc/PID/stat, in clock ticks since boot: with the pid it names one process. */
 MUST_CHECK int process_start_time(pid_t pid, uint64_t *ret, struct error *err);

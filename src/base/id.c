@@ -33,3 +33,22 @@ bool id_is_valid(const char *text)
 		return false;
 	return strspn(text, alphabet) == ID_SIZE;
 }
+
+/* Five characters are 25 bits, and eight digits hold them. */
+void id_to_hex(const char *id, char out[ID_HEX_SIZE])
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (unsigned group = 0; group < 4; group++) {
+		uint32_t bits = 0;
+
+		for (unsigned i = 0; i < 5; i++) {
+			const char *at = *id ? strchr(alphabet, *id++) : NULL;
+
+			bits = bits << 5 | (at ? (uint32_t)(at - alphabet) : 0);
+		}
+		for (unsigned i = 0; i < 8; i++)
+			out[group * 8 + i] = digits[bits >> (28 - 4 * i) & 15];
+	}
+	out[ID_HEX_SIZE - 1] = '\0';
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -27,6 +28,13 @@ int pidfd_signal(int pidfd, int signo, struct error *err)
 	if (syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0) < 0)
 		return FAIL_ERRNO(err, "send signal %d", signo);
 	return 0;
+}
+
+bool pidfd_is_alive(int pidfd)
+{
+	struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+
+	return poll(&ended, 1, 0) == 0;
 }
 
 int process_start_time(pid_t pid, uint64_t *ret, struct error *err)

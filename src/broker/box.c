@@ -17,6 +17,7 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/pool.h"
 #include "broker/snapshot.h"
 #include "sandbox/sandbox.h"
 #include "wire/agent.h"
@@ -30,7 +31,7 @@ struct box *boxes_find(const struct boxes *b, const char *id)
 	return map_find(&b->by_id, id);
 }
 
-static struct box *box_new(struct boxes *b, const char *id)
+struct box *box_new(struct boxes *b, const char *id)
 {
 	struct box *box = calloc(1, sizeof(*box));
 
@@ -60,7 +61,8 @@ static void box_free(struct box *box)
 	timer_stop(&box->deadline);
 	timer_stop(&box->pause_look);
 	list_remove(&box->item);
-	(void)map_remove(&box->boxes->by_id, box->id);
+	if (*box->id)
+		(void)map_remove(&box->boxes->by_id, box->id);
 	cell_free(box->cell);
 	fd_forget(&box->pidfd);
 	fd_forget(&box->mounts_fd);
@@ -136,6 +138,15 @@ static void bury(struct box *box, uint32_t reason)
 	box_free(box);
 }
 
+void box_bury_unnamed(struct box *box)
+{
+	struct boxes *b = box->boxes;
+
+	(void)waitid(P_PIDFD, (id_t)box->pidfd, NULL, WEXITED);
+	b->on_slot_free(b->context, box->slot, TAKE_FD(box->mounts_fd));
+	box_free(box);
+}
+
 static uint32_t end_reason(const struct box *box)
 {
 	struct host *host = box->boxes->host;
@@ -150,7 +161,7 @@ static uint32_t end_reason(const struct box *box)
 	return SANDBOX_REASON_EXIT;
 }
 
-static void kill_all(struct box *box)
+void box_kill(struct box *box)
 {
 	struct error err = {0};
 
@@ -163,14 +174,50 @@ static void kill_all(struct box *box)
 	box_thaw(box);
 }
 
-/* Before the agent runs anything: the box ends as its create fails. */
-static void fail_create(struct box *box, const struct error *err)
+static int begin_or_wait(struct box *box, struct error *err);
+
+/* What was prepared goes, and with it what it has been named already. */
+static void drop_prepared(struct box *box)
 {
+	struct boxes *b = box->boxes;
+	struct error ignored = {0};
+
+	box_kill(box);
+	watch_stop(b->events, &box->process);
+	(void)waitid(P_PIDFD, (id_t)box->pidfd, NULL, WEXITED);
+	fd_forget(&box->pidfd);
+	(void)!host_trash_files(b->host, box->id, &ignored);
+	(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, box->id, &ignored);
+	b->on_slot_free(b->context, box->slot, TAKE_FD(box->mounts_fd));
+	box->slot = SLOT_NONE;
+	cell_free(TAKE(box->cell));
+	box->claiming = false;
+	box->state = BOX_WAITING;
+}
+
+/* Before the agent runs anything: the box ends as its create fails. */
+static void fail_create(struct box *box, const struct error *cause)
+{
+	struct error again = {0};
+	const struct error *err = cause;
+
+	if (box->pool) {
+		pool_on_failure(box, cause);
+		return;
+	}
+	if (box->claiming) {
+		log_warning("a prepared sandbox could not be had, making another",
+		            TEXT("sandbox", box->id), FAILURE(cause));
+		drop_prepared(box);
+		if (begin_or_wait(box, &again) == 0)
+			return;
+		err = &again;
+	}
 	box->failed = true;
 	box->failure = *err;
 	box->remove_files = !box->restart;
 	if (box->state != BOX_WAITING) {
-		kill_all(box);
+		box_kill(box);
 		return;
 	}
 	if (box->remove_files)
@@ -188,11 +235,18 @@ static void on_process_end(struct watch *watch)
 	/* An adopted one is not our child: somebody else reaps it. */
 	(void)waitid(P_PIDFD, (id_t)box->pidfd, &info, WEXITED);
 	watch_stop(box->boxes->events, watch);
-	if (box->state == BOX_SETTING_UP) {
+	if (box->state == BOX_SETTING_UP || box->state == BOX_PREPARED) {
 		struct error err = {0};
+		bool is_replaced = box->claiming;
 
 		error_set(&err, ERROR_SYSTEM, 0, HERE, "agent ended during its set-up");
 		fail_create(box, &err);
+		if (is_replaced)
+			return;
+	}
+	if (!*box->id) {
+		box_bury_unnamed(box);
+		return;
 	}
 	box_thaw(box);
 	if (box->state == BOX_RUNNING) {
@@ -239,12 +293,19 @@ static void on_setup_answer(struct watch *watch)
 		return;
 	}
 	box_step(box, "agent");
-	if (box_settle(box, &err) < 0) {
-		fail_create(box, &err);
+	if (box->pool) {
+		pool_on_ready(box);
 		return;
 	}
-	box_step(box, "names");
+	if (!box->claiming) {
+		if (box_settle(box, &err) < 0) {
+			fail_create(box, &err);
+			return;
+		}
+		box_step(box, "names");
+	}
 	box->state = BOX_RUNNING;
+	box->claiming = false;
 	cell_free(TAKE(box->cell));
 	answer_created(box);
 }
@@ -272,7 +333,6 @@ static int take_cell(struct box *box, struct cell *cell, struct error *err)
 {
 	struct boxes *b = box->boxes;
 
-	list_remove(&box->item);
 	box->cell = cell;
 	box->slot = cell->slot;
 	box->pid = cell->pid;
@@ -292,10 +352,13 @@ static int take_cell(struct box *box, struct cell *cell, struct error *err)
 	return box_disk_start(box, err);
 }
 
-static void begin(struct box *box, struct cell *cell)
+void box_begin(struct box *box, struct cell *cell, struct list *list)
 {
 	struct error err = {0};
 
+	list_remove(&box->item);
+	if (list)
+		list_append(list, &box->item);
 	if (take_cell(box, cell, &err) < 0)
 		fail_create(box, &err);
 }
@@ -312,9 +375,9 @@ void boxes_on_cell(struct boxes *b, enum cell_kind kind, const struct error *err
 		fail_create(box, err);
 		return;
 	}
-	cell = cells_take(b->cells, kind);
+	cell = cells_take(b->cells, kind, NULL);
 	if (cell)
-		begin(box, cell);
+		box_begin(box, cell, NULL);
 }
 
 static unsigned count_list(const struct list *list)
@@ -332,17 +395,16 @@ static int begin_or_wait(struct box *box, struct error *err)
 {
 	struct boxes *b = box->boxes;
 	enum cell_kind kind = box->internet ? CELL_INTERNET : CELL_BLOCKED;
-	struct cell *cell = list_is_empty(&b->waiting[kind]) ? cells_take(b->cells, kind) : NULL;
+	const struct cell_guess guess = {box->template_name, chains_of(b->chains, box->id),
+	                                 &box->limits};
+	struct cell *cell = NULL;
 	unsigned waiting;
 
-	(void)snprintf(b->cells->likely_template, sizeof(b->cells->likely_template), "%s",
-	               box->template_name);
-	b->cells->likely_chain.count = 0;
-	if (chains_of(b->chains, box->id))
-		b->cells->likely_chain = *chains_of(b->chains, box->id);
-	b->cells->likely_limits = box->limits;
+	if (list_is_empty(&b->waiting[kind]))
+		cell = cells_take(b->cells, kind, &guess);
+	cells_guess(b->cells, &guess);
 	if (cell) {
-		begin(box, cell);
+		box_begin(box, cell, NULL);
 		return 0;
 	}
 	list_append(&b->waiting[kind], &box->item);
@@ -350,6 +412,14 @@ static int begin_or_wait(struct box *box, struct error *err)
 	if (b->cells->maker_count[kind] >= MAKERS_MAX || b->cells->making_count[kind] >= waiting)
 		return 0;
 	return cells_make(b->cells, kind, waiting - b->cells->making_count[kind], err);
+}
+
+bool boxes_are_waiting(const struct boxes *b)
+{
+	for (unsigned i = 0; i < CELL_KIND_COUNT; i++)
+		if (!list_is_empty(&b->waiting[i]))
+			return true;
+	return false;
 }
 
 static bool has_files(const struct boxes *b, const char *id)
@@ -375,6 +445,13 @@ static int check_new(const struct boxes *b, const struct broker_create *request,
 		return -1;
 	}
 	return restart ? 0 : host_check_space(b->host, err);
+}
+
+static struct cgroup_limits limits_of(const struct broker_create *request)
+{
+	return (struct cgroup_limits){.cpu_milli = request->cpu_milli,
+	                              .memory_bytes = request->memory_bytes,
+	                              .pids = request->pids};
 }
 
 /* From now on its layers are in use. */
@@ -405,31 +482,74 @@ static int start_host(struct box *box, struct error *err)
 	return 0;
 }
 
-int boxes_create(struct boxes *b, const struct owed *owed, const struct broker_create *request,
-                 bool restart, struct error *err)
+/* A restart has files of its own; volumes come with the plan. */
+static struct box *find_prepared(struct boxes *b, const struct broker_create *request)
 {
-	struct box *box;
+	const struct chain *chain = chains_of(b->chains, request->sandbox);
+	struct blueprint wanted = {.internet = request->network != 0,
+	                           .privileges = request->privileges != 0,
+	                           .limits = limits_of(request),
+	                           .disk_bytes = request->disk_bytes};
 
-	if (check_new(b, request, restart, err) < 0 || take_chain(b, request, err) < 0)
-		return -1;
-	box = box_new(b, request->sandbox);
+	if (request->kind != BROKER_NATIVE || (request->volumes && request->volumes[0]))
+		return NULL;
+	(void)snprintf(wanted.template_name, sizeof(wanted.template_name), "%s",
+	               request->template_name);
+	if (chain)
+		wanted.chain = *chain;
+	cells_guess(b->cells, &(struct cell_guess){wanted.template_name, chain, &wanted.limits});
+	return pools_take(b->pools, &wanted);
+}
+
+static struct box *box_new_for(struct boxes *b, const struct broker_create *request)
+{
+	struct box *box = box_new(b, "");
+
 	box->kind = request->kind;
-	box->restart = restart;
 	box->internet = request->network != 0;
 	box->privileges = request->privileges != 0;
 	box->disk_is_advisory = true;
 	box->disk_bytes = request->disk_bytes;
-	box->limits = (struct cgroup_limits){.cpu_milli = request->cpu_milli,
-	                                     .memory_bytes = request->memory_bytes,
-	                                     .pids = request->pids};
+	box->limits = limits_of(request);
 	(void)snprintf(box->template_name, sizeof(box->template_name), "%s",
 	               request->template_name);
-	(void)snprintf(box->hostname, sizeof(box->hostname), "%s", request->hostname);
 	box->volumes = volume_mounts_new(request->volumes, &box->volume_count);
-	box->asked_us = box->step_us = clock_monotonic_ns() / 1000;
+	return box;
+}
+
+static int begin(struct box *box, struct error *err)
+{
+	struct error failure = {0};
+
+	if (box->kind == BROKER_HOST)
+		return start_host(box, err);
+	if (box->state != BOX_PREPARED)
+		return begin_or_wait(box, err);
+	box->claiming = true;
+	if (box_claim(box, &failure) < 0)
+		fail_create(box, &failure); /* which makes another */
+	return 0;
+}
+
+int boxes_create(struct boxes *b, const struct owed *owed, const struct broker_create *request,
+                 bool restart, struct error *err)
+{
+	int64_t asked_us = clock_monotonic_ns() / 1000;
+	struct box *box;
+
+	if (check_new(b, request, restart, err) < 0 || take_chain(b, request, err) < 0)
+		return -1;
+	box = restart ? NULL : find_prepared(b, request);
+	if (!box)
+		box = box_new_for(b, request);
+	box->restart = restart;
+	(void)snprintf(box->id, sizeof(box->id), "%s", request->sandbox);
+	(void)snprintf(box->hostname, sizeof(box->hostname), "%s", request->hostname);
+	buf_reset(&box->steps);
+	box->asked_us = box->step_us = asked_us;
 	(void)map_put(&b->by_id, box->id, box);
 	owe(box, owed);
-	if ((box->kind == BROKER_HOST ? start_host(box, err) : begin_or_wait(box, err)) == 0)
+	if (begin(box, err) == 0)
 		return 0;
 	if (!restart)
 		chains_set(b->chains, request->sandbox, NULL);
@@ -454,7 +574,7 @@ static void end_now(struct box *box)
 	struct error err = {0};
 
 	if (box->state == BOX_RUNNING) {
-		kill_all(box);
+		box_kill(box);
 		return;
 	}
 	if (box->state == BOX_ENDING)
@@ -487,7 +607,7 @@ int boxes_destroy(struct boxes *b, const struct owed *owed, const char *id, stru
 
 static void on_grace_end(struct timer *timer)
 {
-	kill_all(CONTAINER_OF(timer, struct box, deadline));
+	box_kill(CONTAINER_OF(timer, struct box, deadline));
 }
 
 /* Tells the agent; what it makes of it does not matter, the grace ends by the clock. The socket is

@@ -6,7 +6,8 @@
  *   for a cell   the agent       its pidfd    killed, not     slot and rests: cleaner
  *                applies steps   is watched   dead yet
  *
- * One that is RUNNING may be paused: nothing inside runs, all else is as before.
+ * One that is RUNNING may be paused: nothing inside runs, all else is as before. A pool's box is
+ * set up before it has an id, and PREPARED until it is claimed (pool.h): SETTING_UP again.
  * Answers go to `reply`; a box may owe several (a stop and a destroy behind it). */
 #pragma once
 
@@ -23,7 +24,7 @@
 #include "broker/volume.h"
 #include "wire/broker.h"
 
-enum box_state { BOX_WAITING, BOX_SETTING_UP, BOX_RUNNING, BOX_ENDING };
+enum box_state { BOX_WAITING, BOX_SETTING_UP, BOX_PREPARED, BOX_RUNNING, BOX_ENDING };
 
 #define BOX_OWED_MAX 4
 #define BOX_TEMPLATE_MAX 64
@@ -36,11 +37,13 @@ struct owed {
 };
 
 struct box {
-	struct list item; /* in boxes->waiting */
+	struct list item; /* in boxes->waiting, or among a pool's */
 	struct boxes *boxes;
+	struct pool *pool; /* whose it is, until it is claimed */
+	bool claiming;     /* should it fail, an ordinary create takes its place */
 	enum box_state state;
-	char id[ID_SIZE + 1];
-	uint32_t kind; /* enum broker_kind */
+	char id[ID_SIZE + 1]; /* "" until it is claimed */
+	uint32_t kind;        /* enum broker_kind */
 	bool internet, privileges, restart, disk_is_advisory;
 	char template_name[BOX_TEMPLATE_MAX], hostname[BOX_HOSTNAME_MAX];
 	struct cgroup_limits limits;
@@ -85,6 +88,7 @@ struct boxes {
 	struct slots *slots;
 	struct cell_pool *cells;
 	struct chains *chains;
+	struct pools *pools;
 	struct map by_id;
 	struct list waiting[CELL_KIND_COUNT];
 	/* answers */
@@ -103,6 +107,8 @@ struct boxes {
 
 void boxes_init(struct boxes *b, struct host *host, struct events *events, struct slots *slots,
                 struct cell_pool *cells);
+/* Whether a create has to wait for a cell. */
+bool boxes_are_waiting(const struct boxes *b);
 /* Lets go of everything; the sandboxes live on. */
 void boxes_close(struct boxes *b);
 /* From the run folders: adopts what lives, puts away what does not. */
@@ -150,6 +156,20 @@ bool box_wants_disk(const struct box *box);
 MUST_CHECK int box_disk_start(struct box *box, struct error *err);
 /* Bytes, or UINT64_MAX when not known. */
 uint64_t box_disk_used(const struct box *box);
+
+/* ---- in box_claim.c ---- */
+
+/* Makes a prepared one somebody's; its agent's answer is still to come. */
+MUST_CHECK int box_claim(struct box *box, struct error *err);
+
+/* ---- in box.c, for pools ---- */
+
+struct box *box_new(struct boxes *b, const char *id);
+/* Goes on with a cell, in this list; NULL: in none. A failure ends the box, or its pool is told. */
+void box_begin(struct box *box, struct cell *cell, struct list *list);
+void box_kill(struct box *box);
+/* Waits for its end, which has begun. */
+void box_bury_unnamed(struct box *box);
 
 /* ---- in box_pause.c ---- */
 

@@ -12,10 +12,12 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "broker/box.h"
+#include "broker/pool.h"
 #include "sandbox/sandbox.h"
 #include "wire/agent.h"
 
 #define PROJECT_DIR "/home/user/project"
+#define UNNAMED "unnamed" /* until it is claimed */
 /* A whole plan in most cases. */
 #define SETUP_PACKET_SIZE (32 * 1024)
 
@@ -30,13 +32,19 @@ void box_step(struct box *box, const char *name)
 
 /* ---- files ---- */
 
+/* What it lies on; NULL: on its template alone. */
+static const struct chain *chain_of(const struct box *box)
+{
+	return box->pool ? &box->pool->blueprint.chain : chains_of(box->boxes->chains, box->id);
+}
+
 static int open_root(struct box *box, int *ret_fd, struct error *err)
 {
 	const struct host *host = box->boxes->host;
 	struct cell *cell = box->cell;
 	char name[GROUP_NAME_SIZE];
 	struct root_options options = {.template_name = box->template_name,
-	                               .chain = chains_of(box->boxes->chains, box->id),
+	                               .chain = chain_of(box),
 	                               .upper_fd = host->folders[FOLDER_CELLS],
 	                               .upper_name = name,
 	                               .ids_fd = cell->ids_fd,
@@ -128,8 +136,10 @@ static uint32_t number(int fd)
 static int make_plan(const struct box *box, const struct mounts *m, struct arena *a,
                      struct plan *ret, struct error *err)
 {
+	char machine_id[ID_HEX_SIZE];
 	struct isolation_spec spec = {
-	        .hostname = box->hostname,
+	        .hostname = *box->id ? box->hostname : UNNAMED,
+	        .machine_id = machine_id,
 	        .project_dir = PROJECT_DIR,
 	        .resolv_conf = box->internet ? box->boxes->host->network.resolv_conf : "",
 	        .memory_bytes = box->limits.memory_bytes,
@@ -149,6 +159,7 @@ static int make_plan(const struct box *box, const struct mounts *m, struct arena
 	        .volume_count = m->volume_count,
 	};
 
+	id_to_hex(box->id, machine_id);
 	for (unsigned i = 0; i < m->volume_count; i++) {
 		spec.volume_fds[i] = (uint32_t)m->volumes[i];
 		spec.volume_paths[i] = box->volumes[i].path;
@@ -181,7 +192,8 @@ static int send_plan(const struct box *box, const struct plan *plan, struct erro
 		if (frames.size >= SETUP_PACKET_SIZE && flush_plan(box, &frames, &fds, err) < 0)
 			return -1;
 	}
-	if (wire_encode(&frames, AGENT_DONE, agent_done_shape, &done, err) < 0)
+	if (box->pool ? wire_encode(&frames, AGENT_PREPARE, NULL, NULL, err) < 0
+	              : wire_encode(&frames, AGENT_DONE, agent_done_shape, &done, err) < 0)
 		return -1;
 	return flush_plan(box, &frames, &fds, err);
 }
@@ -271,7 +283,7 @@ int box_take_answer(struct box *box, struct error *err)
 /* What it lies on, where it does not lie on its template alone. */
 static int write_chain(const struct box *box, const char *cell, struct error *err)
 {
-	const struct chain *chain = chains_of(box->boxes->chains, box->id);
+	const struct chain *chain = chain_of(box);
 	char path[64];
 
 	if (!chain)

@@ -95,7 +95,9 @@ static bool on_idle(struct events *events)
 {
 	struct broker *b = CONTAINER_OF(events, struct broker, events);
 
-	return cells_refill(&b->cells);
+	bool prepared = pools_refill(&b->pools), made = cells_refill(&b->cells);
+
+	return prepared || made;
 }
 
 /* Locks end with the last process that holds them; connections and mounts, too. */
@@ -156,6 +158,8 @@ static void connect_parts(struct broker *b)
 	chains_init(&b->chains, &b->host);
 	boxes_init(&b->boxes, &b->host, &b->events, &b->slots, &b->cells);
 	b->boxes.chains = &b->chains;
+	b->boxes.pools = &b->pools;
+	pools_init(&b->pools, &b->boxes);
 	b->boxes.on_created = on_created;
 	b->boxes.on_done = on_done;
 	b->boxes.on_failed = on_failed;
@@ -222,6 +226,7 @@ static int run(struct broker *b, const struct broker_options *options, struct er
 	templates_kill(b);
 	snapshots_close(&b->snapshots);
 	server_close(b);
+	pools_close(&b->pools);
 	cells_close(&b->cells);
 	cleaner_finish(b);
 	boxes_close(&b->boxes);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -89,20 +90,23 @@ void cells_close(struct cell_pool *pool)
 			discard(LIST_ENTRY(item, struct cell, item));
 }
 
-static bool is_alive(const struct cell *cell)
+static bool is_for(const struct cell *cell, const struct cell_guess *guess)
 {
-	struct error ignored = {0};
-
-	return pidfd_signal(cell->pidfd, 0, &ignored) == 0;
+	return cell->root_fd >= 0 && cell->template_changes == cell->pool->template_changes &&
+	       strcmp(cell->root_template, guess->template_name) == 0 &&
+	       chain_equals(&cell->root_chain, guess->chain);
 }
 
-struct cell *cells_take(struct cell_pool *pool, enum cell_kind kind)
+static struct cell *take_first(struct cell_pool *pool, enum cell_kind kind,
+                               const struct cell_guess *guess)
 {
 	LIST_EACH (&pool->ready[kind], item) {
 		struct cell *cell = LIST_ENTRY(item, struct cell, item);
 
+		if (guess && !is_for(cell, guess))
+			continue;
 		pool->ready_count[kind]--;
-		if (is_alive(cell)) {
+		if (pidfd_is_alive(cell->pidfd)) {
 			list_remove(&cell->item);
 			return cell;
 		}
@@ -110,6 +114,23 @@ struct cell *cells_take(struct cell_pool *pool, enum cell_kind kind)
 		discard(cell);
 	}
 	return NULL;
+}
+
+struct cell *cells_take(struct cell_pool *pool, enum cell_kind kind, const struct cell_guess *guess)
+{
+	struct cell *cell = take_first(pool, kind, guess);
+
+	return cell ? cell : take_first(pool, kind, NULL);
+}
+
+void cells_guess(struct cell_pool *pool, const struct cell_guess *guess)
+{
+	(void)snprintf(pool->likely_template, sizeof(pool->likely_template), "%s",
+	               guess->template_name);
+	pool->likely_chain.count = 0;
+	if (guess->chain)
+		pool->likely_chain = *guess->chain;
+	pool->likely_limits = *guess->limits;
 }
 
 static int take_report(struct maker *maker, struct cell *cell, struct error *err)
@@ -278,7 +299,7 @@ void cells_forget_template(struct cell_pool *pool, const char *name)
  * first command, have the processors for themselves. */
 static unsigned wanted_cells(const struct cell_pool *pool, unsigned kind, bool *later)
 {
-	unsigned full = pool->host->options.cells;
+	unsigned full = pool->host->options.cells + pool->wanted_more[kind];
 	unsigned coming = pool->ready_count[kind] + pool->making_count[kind];
 	unsigned missing = coming < full ? full - coming : 0;
 

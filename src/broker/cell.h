@@ -58,6 +58,13 @@ struct maker {
 	unsigned count, done;
 };
 
+/* What a cell is good for besides its kind. Borrowed. */
+struct cell_guess {
+	const char *template_name;
+	const struct chain *chain; /* NULL: none */
+	const struct cgroup_limits *limits;
+};
+
 struct cell_pool {
 	struct host *host;
 	struct events *events;
@@ -66,9 +73,10 @@ struct cell_pool {
 	struct list makers; /* of both kinds */
 	unsigned ready_count[CELL_KIND_COUNT], making_count[CELL_KIND_COUNT];
 	unsigned maker_count[CELL_KIND_COUNT];
-	unsigned failures[CELL_KIND_COUNT]; /* in a row: no refill until somebody asks */
-	struct timer rest;                  /* before a refill that is not urgent … */
-	bool rested;                        /* … and it is over */
+	unsigned wanted_more[CELL_KIND_COUNT]; /* than the options say: pools lack them */
+	unsigned failures[CELL_KIND_COUNT];    /* in a row: no refill until somebody asks */
+	struct timer rest;                     /* before a refill that is not urgent … */
+	bool rested;                           /* … and it is over */
 	/* What was asked for last: the next one will be for the same. */
 	char likely_template[CELL_TEMPLATE_MAX];
 	struct chain likely_chain;          /* on it */
@@ -85,8 +93,11 @@ void cells_init(struct cell_pool *pool, struct host *host, struct events *events
                 struct slots *slots);
 /* Kills all cells; on_dead is told of each. */
 void cells_close(struct cell_pool *pool);
-/* A ready one, now the caller's, or NULL. */
-struct cell *cells_take(struct cell_pool *pool, enum cell_kind kind);
+/* A ready one, now the caller's, or NULL. One of this guess, if there is any. */
+struct cell *cells_take(struct cell_pool *pool, enum cell_kind kind,
+                        const struct cell_guess *guess);
+/* The next ones are made for this. */
+void cells_guess(struct cell_pool *pool, const struct cell_guess *guess);
 /* Begins to make some more, MAKER_BATCH at most. */
 MUST_CHECK int cells_make(struct cell_pool *pool, enum cell_kind kind, unsigned count,
                           struct error *err);

@@ -149,6 +149,9 @@ static int open_all(struct host *host, struct error *err)
 	if (read_boot_id(host, err) < 0 || cgroup_open("/sys/fs/cgroup", &host->cgroups, err) < 0)
 		return -1;
 	find_disk(host);
+	host->names_fd = open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC);
+	if (host->names_fd < 0)
+		return FAIL_ERRNO(err, "open our UTS namespace");
 	host->agent_fd = open(host->options.agent, O_RDONLY | O_CLOEXEC);
 	if (host->agent_fd < 0)
 		return FAIL_ERRNO(err, "open the agent '%s'", host->options.agent);
@@ -159,7 +162,7 @@ static int open_all(struct host *host, struct error *err)
 
 int host_open(struct host *host, const struct broker_options *options, struct error *err)
 {
-	*host = (struct host){.options = *options, .agent_fd = -1, .lock_fd = -1};
+	*host = (struct host){.options = *options, .agent_fd = -1, .names_fd = -1, .lock_fd = -1};
 	for (unsigned i = 0; i < FOLDER_COUNT; i++)
 		host->folders[i] = -1;
 	for (unsigned i = 0; i < LAYER_COUNT; i++)
@@ -180,6 +183,7 @@ void host_close(struct host *host)
 		fd_forget(&host->layers[i]);
 	cgroup_close(&host->cgroups);
 	fd_forget(&host->agent_fd);
+	fd_forget(&host->names_fd);
 	fd_forget(&host->lock_fd);
 }
 

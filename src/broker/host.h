@@ -23,7 +23,8 @@ struct broker_options {
 	const char *data, *agent, *image;
 	uid_t uid; /* of atolld */
 	gid_t gid;
-	unsigned cells; /* kept ready, of each kind */
+	unsigned cells;                    /* kept ready, of each kind */
+	unsigned pool_automatic, pool_max; /* see pool.h */
 	bool disk_quota;
 	unsigned io_mbps; /* 0 = an equal share is all */
 	const char *subnet, *allow;
@@ -68,7 +69,8 @@ struct host {
 	int layers[LAYER_COUNT];
 	const char *sudo_lib_dir; /* of LAYER_SUDO_LIB */
 	int agent_fd;
-	int lock_fd; /* one broker per data folder */
+	int names_fd; /* our own UTS namespace */
+	int lock_fd;  /* one broker per data folder */
 	char boot_id[64];
 	bool can_limit_disk;
 	struct cgroup_host cgroups;

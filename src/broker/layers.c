@@ -228,7 +228,8 @@ static const struct file_row host_files[] = {
          "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\n"
          "protocols: files\nservices: files\n"},
         {"etc/shells", 0644, "/bin/sh\n/bin/bash\n"},
-        {"etc/hostname", 0644, ""}, /* places of mounts, as the next two */
+        {"etc/hostname", 0644, ""}, /* places of mounts, as the next three */
+        {"etc/machine-id", 0644, ""},
         {"etc/hosts", 0644, ""},
         {"etc/resolv.conf", 0644, ""},
         {"etc/profile", 0644, "export PS1='\\u@\\h:\\w\\$ '\n"},

@@ -12,6 +12,8 @@ enum option_letter {
 	OPTION_UID,
 	OPTION_GID,
 	OPTION_CELLS,
+	OPTION_POOL_AUTOMATIC,
+	OPTION_POOL_MAX,
 	OPTION_SUBNET,
 	OPTION_ALLOW,
 	OPTION_IO_MBPS,
@@ -25,6 +27,8 @@ static const struct option options[] = {
         {"uid", required_argument, NULL, OPTION_UID},
         {"gid", required_argument, NULL, OPTION_GID},
         {"cells", required_argument, NULL, OPTION_CELLS},
+        {"pool-automatic", required_argument, NULL, OPTION_POOL_AUTOMATIC},
+        {"pool-max", required_argument, NULL, OPTION_POOL_MAX},
         {"subnet", required_argument, NULL, OPTION_SUBNET},
         {"allow", required_argument, NULL, OPTION_ALLOW},
         {"io-mbps", required_argument, NULL, OPTION_IO_MBPS},
@@ -32,7 +36,8 @@ static const struct option options[] = {
         {NULL, 0, NULL, 0},
 };
 
-#define CELLS_MAX 256       /* the configuration allows as many */
+#define CELLS_MAX 256 /* the configuration allows as many */
+#define POOL_MAX 1024
 #define IO_MBPS_MAX 1000000 /* and as much */
 
 static int set_number(const char *text, int64_t max, unsigned *ret, struct error *err)
@@ -63,6 +68,10 @@ static int set_one(struct broker_options *o, int letter, const char *value, stru
 		return set_number(value, INT32_MAX, &o->gid, err);
 	case OPTION_CELLS:
 		return set_number(value, CELLS_MAX, &o->cells, err);
+	case OPTION_POOL_AUTOMATIC:
+		return set_number(value, POOL_MAX, &o->pool_automatic, err);
+	case OPTION_POOL_MAX:
+		return set_number(value, POOL_MAX, &o->pool_max, err);
 	case OPTION_SUBNET:
 		o->subnet = value;
 		return 0;
@@ -83,7 +92,11 @@ static int set_one(struct broker_options *o, int letter, const char *value, stru
 
 int broker_options_parse(struct broker_options *ret, int argc, char **argv, struct error *err)
 {
-	struct broker_options o = {.subnet = "10.213.0.0/16", .allow = "", .cells = 4};
+	struct broker_options o = {.subnet = "10.213.0.0/16",
+	                           .allow = "",
+	                           .cells = 4,
+	                           .pool_automatic = 4,
+	                           .pool_max = 64};
 	int letter, index = 0;
 
 	optind = 1;

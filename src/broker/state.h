@@ -6,6 +6,7 @@
 #include "broker/cell.h"
 #include "broker/event.h"
 #include "broker/host.h"
+#include "broker/pool.h"
 #include "broker/slots.h"
 #include "broker/snapshot.h"
 
@@ -37,6 +38,7 @@ struct broker {
 	struct slots slots;
 	struct cell_pool cells;
 	struct boxes boxes;
+	struct pools pools;
 	struct chains chains;
 	struct snapshots snapshots;
 	struct cleaner cleaner;

@@ -134,6 +134,7 @@ static void on_image_end(struct job *job, int status)
 
 	/* Even a failed attempt may have got as far as the old one. */
 	cells_forget_template(&t->broker->cells, t->request.name);
+	pools_forget_template(&t->broker->pools, t->request.name);
 	if (status == 0) {
 		server_send(t->broker, t->owed.connection, BROKER_OK, broker_ok_shape, &ok);
 	} else {

@@ -20,6 +20,7 @@ static struct isolation_spec spec_of(const struct cli *cli, const struct sandbox
 
 	return (struct isolation_spec){
 	        .hostname = arguments_text(&cli->args, "name", "sandbox"),
+	        .machine_id = "00000000000000000000000000000000", /* each has its own */
 	        .project_dir = "/home/user/project",
 	        .resolv_conf =
 	                arguments_has(&cli->args, "no-internet") ? "" : "nameserver 1.1.1.1\n",

@@ -22,6 +22,7 @@
  * which trusts nobody, has its own and equal one. */
 #define CONFIG_OUTPUT_LIMIT_MAX (16 << 20)
 #define CONFIG_CELLS_MAX 256
+#define CONFIG_POOL_MAX 1024
 #define CONFIG_IO_MBPS_MAX 1000000
 
 struct config {
@@ -64,11 +65,12 @@ struct config {
 	struct price_list prices; /* US dollars */
 	int64_t usage_flush_ms, usage_keep_ms;
 	/* native */
-	const char *disk_quota;     /* SANDBOX_DISK_QUOTA: off, on */
-	int64_t io_mbps;            /* SANDBOX_MAX_IO_MBPS; 0 = an equal share is all */
-	int64_t cells;              /* half-made sandboxes kept ready, per kind of network */
-	const char *network_subnet; /* "10.213.0.0/16": one address per sandbox */
-	const char *network_allow;  /* CIDRs inside refused ranges that are allowed all the same */
+	const char *disk_quota;           /* SANDBOX_DISK_QUOTA: off, on */
+	int64_t io_mbps;                  /* SANDBOX_MAX_IO_MBPS; 0 = an equal share is all */
+	int64_t cells;                    /* half-made sandboxes kept ready, per kind of network */
+	int64_t pool_automatic, pool_max; /* prepared ones, see docs/pools.md */
+	const char *network_subnet;       /* "10.213.0.0/16": one address per sandbox */
+	const char *network_allow; /* CIDRs inside refused ranges that are allowed all the same */
 	const char *region;
 };
 

@@ -148,6 +148,11 @@ const struct config_option config_options[] = {
                               "folder's disk; 0 = an equal share is all"),
         WHOLE_OPTION("cells", cells, .initial = "8", .max = CONFIG_CELLS_MAX,
                      .about = "half-made sandboxes that are kept ready, for each kind of network"),
+        WHOLE_OPTION("pool_automatic", pool_automatic, .initial = "4", .max = CONFIG_POOL_MAX,
+                     .about = "sandboxes that are kept prepared for each of the last few things "
+                              "that were asked for"),
+        WHOLE_OPTION("pool_max", pool_max, .initial = "64", .max = CONFIG_POOL_MAX,
+                     .about = "sandboxes that are prepared at once, over all templates"),
         TEXT_OPTION("network_subnet", network_subnet, .initial = "10.213.0.0/16",
                     .check = check_subnet,
                     .about = "IPv4 network that sandboxes get their addresses from"),

@@ -83,7 +83,7 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 {
 	const struct config *config = s->config;
 	struct child *c = &s->children[CHILD_BROKER];
-	const char **at = ARENA_ARRAY(s->arena, const char *, 24), *folder;
+	const char **at = ARENA_ARRAY(s->arena, const char *, 32), *folder;
 
 	c->name = "atoll-broker";
 	c->args = at;
@@ -104,6 +104,10 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 	*at++ = arena_format(s->arena, "%u", s->identity.gid);
 	*at++ = "--cells";
 	*at++ = arena_format(s->arena, "%lld", (long long)config->cells);
+	*at++ = "--pool-automatic";
+	*at++ = arena_format(s->arena, "%lld", (long long)config->pool_automatic);
+	*at++ = "--pool-max";
+	*at++ = arena_format(s->arena, "%lld", (long long)config->pool_max);
 	*at++ = "--subnet";
 	*at++ = config->network_subnet;
 	*at++ = "--allow";

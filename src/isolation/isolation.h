@@ -65,6 +65,7 @@ struct plan {
 /* Every descriptor is ISOLATION_FD_NONE or that of a detached mount. */
 struct isolation_spec {
 	const char *hostname;
+	const char *machine_id;  /* 32 hexadecimal digits, of /etc/machine-id */
 	const char *project_dir; /* made if missing, owned by uid and gid 1000 */
 	const char *resolv_conf; /* text; "" when the network is blocked */
 	uint64_t memory_bytes, disk_bytes, pids;
@@ -84,6 +85,14 @@ void plan_print(struct buf *out, const struct plan *plan);
 /* In the agent, once. `fds` as the plan numbers them; closed by the callee. */
 MUST_CHECK int isolation_apply(const struct plan *plan, const int *fds, unsigned fd_count,
                                struct error *err);
+
+/* Who a sandbox is, as its files say it: what is set up for nobody in particular gets them when it
+ * is somebody's. In the agent, after isolation_apply; the host name itself is the broker's to set.
+ */
+struct isolation_identity {
+	const char *hostname, *machine_id;
+};
+MUST_CHECK int isolation_identify(const struct isolation_identity *identity, struct error *err);
 
 /* Bit set of the capabilities that root inside may have (none of them reaches outside). */
 uint64_t isolation_capabilities(void);

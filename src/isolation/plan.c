@@ -3,6 +3,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
+#include "isolation/identity.h"
 #include "isolation/isolation.h"
 
 #define USER_ID 1000
@@ -167,14 +168,12 @@ static void add_files(struct planner *p)
 {
 	const struct isolation_spec *s = p->spec;
 	struct arena *a = p->plan->arena;
+	struct identity_file files[IDENTITY_FILES];
 
 	add_folder(p, "/etc", 0755, 0);
-	add_file(p, "/etc/hostname", arena_format(a, "%s\n", s->hostname));
-	add_file(p, "/etc/hosts",
-	         arena_format(a,
-	                      "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost\n"
-	                      "127.0.1.1\t%s\n",
-	                      s->hostname));
+	identity_texts(a, &(struct isolation_identity){s->hostname, s->machine_id}, files);
+	for (unsigned i = 0; i < IDENTITY_FILES; i++)
+		add_file(p, files[i].target, files[i].text);
 	add_file(p, "/etc/resolv.conf", s->resolv_conf);
 	if (!s->started_before || project_is_on_volume(s))
 		add_folder(p, s->project_dir, 0755, USER_ID);

@@ -96,6 +96,12 @@ const struct wire_member agent_feed_shape[] = {
         WIRE_END,
 };
 
+const struct wire_member agent_claim_shape[] = {
+        WIRE_TEXT_MEMBER(agent_claim, hostname, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(agent_claim, machine_id, NAME_MAX_BYTES),
+        WIRE_END,
+};
+
 const struct wire_member agent_stop_shape[] = {
         WIRE_U64_MEMBER(agent_stop, grace_ms),
         WIRE_END,

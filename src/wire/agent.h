@@ -74,6 +74,8 @@ enum agent_type {
 	AGENT_DATA_END, /* empty */
 	/* from the broker, on the set-up socket only (wire/broker.h tells what is in it) */
 	AGENT_SETUP,
+	AGENT_PREPARE, /* empty; in place of DONE: all is set up, and nobody's -> READY */
+	AGENT_CLAIM,   /* agent_claim, once after PREPARE -> READY: only now does it serve */
 	AGENT_TYPE_COUNT,
 };
 
@@ -177,6 +179,13 @@ struct agent_feed {
 	struct span bytes;
 };
 extern const struct wire_member agent_feed_shape[];
+
+/* What a sandbox that was set up for nobody gets when it is somebody's. Its host name is set
+ * already. */
+struct agent_claim {
+	const char *hostname, *machine_id;
+};
+extern const struct wire_member agent_claim_shape[];
 
 struct agent_stop {
 	uint64_t grace_ms;

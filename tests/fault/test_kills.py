@@ -28,8 +28,9 @@ def named_steps(folder, call):
 
 
 SNAPSHOTS = "/api/sandbox/snapshots"
-# Those of volumes are in test_volumes.py.
-BROKER_STEPS = [step for step in named_steps("broker", r'fault_point\("broker", ') if not step.startswith("volume-")]
+# Those of volumes are in test_volumes.py, those of pools in test_pools.py.
+BROKER_STEPS = [step for step in named_steps("broker", r'fault_point\("broker", ')
+                if not step.startswith(("volume-", "pool-"))]
 # One step comes only with a template that has an entrypoint: it has a test of its own.
 ENTRYPOINT_STEP = "create-entrypoint"
 API_STEPS = [step for step in named_steps("fleet", r'fault_point\("api", ') if step != ENTRYPOINT_STEP

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,16 @@ struct conversation {
 	pid_t agent;
 };
 
+/* As the agent's loop does: when something comes, or the broker has gone. */
+static int take_claim(int fd)
+{
+	struct pollfd wait = {.fd = fd, .events = POLLIN};
+	struct error err;
+
+	(void)poll(&wait, 1, PATIENCE_MS);
+	return setup_claim(fd, &err) < 0 ? 2 : 3;
+}
+
 static struct conversation start(void)
 {
 	struct error err;
@@ -29,7 +40,11 @@ static struct conversation start(void)
 	pid = fork();
 	if (pid == 0) {
 		(void)close(fds[0]);
-		_exit(setup_run(fds[1], &err) < 0 ? 1 : 0);
+		int claim_fd;
+
+		if (setup_run(fds[1], &claim_fd, &err) < 0)
+			_exit(1);
+		_exit(claim_fd >= 0 ? take_claim(claim_fd) : 0);
 	}
 	(void)close(fds[1]);
 	return (struct conversation){fds[0], pid};
@@ -175,9 +190,59 @@ TEST(an_agent_whose_broker_goes_away_ends)
 	assert_int_equal(finish(&c), 1);
 }
 
+static void say_claim(struct conversation *c)
+{
+	say(c, AGENT_CLAIM, agent_claim_shape,
+	    &(struct agent_claim){.hostname = "box", .machine_id = "0"});
+}
+
+TEST(a_prepared_agent_is_ready_and_waits_for_its_claim)
+{
+	struct conversation c = start();
+
+	say(&c, AGENT_PREPARE, NULL, NULL);
+	assert_int_equal(hear(&c), AGENT_READY);
+	/* Here there are no files to write it into. */
+	say_claim(&c);
+	assert_int_equal(hear(&c), AGENT_FAILED);
+	assert_int_equal(finish(&c), 2);
+}
+
+TEST(a_prepared_agent_whose_broker_goes_away_ends)
+{
+	struct conversation c = start();
+
+	say(&c, AGENT_PREPARE, NULL, NULL);
+	assert_int_equal(hear(&c), AGENT_READY);
+	assert_int_equal(finish(&c), 2);
+}
+
+TEST(what_is_no_claim_ends_a_prepared_agent)
+{
+	struct conversation c = start();
+
+	say(&c, AGENT_PREPARE, NULL, NULL);
+	assert_int_equal(hear(&c), AGENT_READY);
+	say(&c, AGENT_DONE, agent_done_shape, &(struct agent_done){0});
+	assert_int_equal(finish(&c), 2);
+}
+
+TEST(an_agent_that_is_not_prepared_takes_no_claim)
+{
+	struct conversation c = start();
+
+	say_claim(&c);
+	assert_int_equal(hear(&c), AGENT_FAILED);
+	assert_int_equal(finish(&c), 1);
+}
+
 int main(void)
 {
-	return RUN(CASE(an_agent_without_steps_is_ready_at_once),
+	return RUN(CASE(a_prepared_agent_is_ready_and_waits_for_its_claim),
+	           CASE(a_prepared_agent_whose_broker_goes_away_ends),
+	           CASE(what_is_no_claim_ends_a_prepared_agent),
+	           CASE(an_agent_that_is_not_prepared_takes_no_claim),
+	           CASE(an_agent_without_steps_is_ready_at_once),
 	           CASE(frames_may_share_a_packet_but_none_may_follow_the_last),
 	           CASE(a_packet_that_ends_within_a_frame_ends_the_set_up),
 	           CASE(a_step_that_fails_is_told_and_ends_the_agent),

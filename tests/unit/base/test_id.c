@@ -56,9 +56,26 @@ TEST(random_numbers_stay_below_and_reach_every_value)
 	(void)random_below(UINT64_MAX);
 }
 
+TEST(an_id_in_hexadecimal_is_32_digits_and_its_own)
+{
+	char one[ID_HEX_SIZE], other[ID_HEX_SIZE];
+
+	id_to_hex("abcdefghijklmnopqrst", one);
+	assert_int_equal(strlen(one), 32);
+	assert_int_equal(strspn(one, "0123456789abcdef"), 32);
+	assert_string_equal(one, "0000886400531d0900a5b1ae00f84653");
+	id_to_hex("abcdefghijklmnopqrsu", other);
+	assert_string_not_equal(one, other);
+	id_to_hex("77777777777777777777", other);
+	assert_string_equal(other, "01ffffff01ffffff01ffffff01ffffff");
+	id_to_hex("", other);
+	assert_string_equal(other, "00000000000000000000000000000000");
+}
+
 int main(void)
 {
-	return RUN(CASE(ids_are_valid_dns_labels_and_differ), CASE(other_texts_are_no_ids),
+	return RUN(CASE(an_id_in_hexadecimal_is_32_digits_and_its_own),
+	           CASE(ids_are_valid_dns_labels_and_differ), CASE(other_texts_are_no_ids),
 	           CASE(random_texts_fill_their_size),
 	           CASE(random_numbers_stay_below_and_reach_every_value));
 }

@@ -35,9 +35,13 @@ TEST(a_pidfd_signals_its_process_and_ends_with_it)
 	assert_int_equal(pidfd_open_of(pid, &pidfd, &err), 0);
 	assert_int_equal(fcntl(pidfd, F_GETFD), FD_CLOEXEC);
 	assert_int_equal(pidfd_signal(pidfd, 0, &err), 0);
+	assert_true(pidfd_is_alive(pidfd));
 	assert_int_equal(pidfd_signal(pidfd, SIGKILL, &err), 0);
 	assert_int_equal(fd_wait(pidfd, POLLIN, DEADLINE_NEVER, &err), 1);
+	assert_int_equal(pidfd_signal(pidfd, 0, &err), 0);
+	assert_false(pidfd_is_alive(pidfd));
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_false(pidfd_is_alive(pidfd));
 	assert_int_equal(pidfd_signal(pidfd, SIGKILL, &err), -1);
 	assert_int_equal(err.code, ERROR_NOT_FOUND);
 	assert_int_equal(close(pidfd), 0);

@@ -29,6 +29,8 @@ TEST(what_is_not_said_has_a_default)
 	assert_false(o.disk_quota);
 	assert_int_equal(o.io_mbps, 0);
 	assert_true(o.cells > 0);
+	assert_true(o.pool_automatic > 0);
+	assert_true(o.pool_max >= o.pool_automatic);
 }
 
 TEST(every_option_arrives)
@@ -38,11 +40,13 @@ TEST(every_option_arrives)
 
 	assert_int_equal(PARSE(&o, &err, "--uid", "990", "--gid", "991", "--cells", "0", "--subnet",
 	                       "10.9.0.0/16", "--allow", "10.0.0.0/8", "--disk-quota", "on",
-	                       "--io-mbps", "80"),
+	                       "--io-mbps", "80", "--pool-automatic", "0", "--pool-max", "9"),
 	                 0);
 	assert_int_equal(o.uid, 990);
 	assert_int_equal(o.gid, 991);
 	assert_int_equal(o.cells, 0);
+	assert_int_equal(o.pool_automatic, 0);
+	assert_int_equal(o.pool_max, 9);
 	assert_string_equal(o.allow, "10.0.0.0/8");
 	assert_true(o.disk_quota);
 	assert_int_equal(o.io_mbps, 80);

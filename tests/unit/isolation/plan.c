@@ -8,6 +8,7 @@
 static struct isolation_spec some_spec(void)
 {
 	return (struct isolation_spec){.hostname = "box",
+	                               .machine_id = "0123456789abcdef0123456789abcdef",
 	                               .project_dir = "/home/user/project",
 	                               .resolv_conf = "nameserver 1.2.3.4\n",
 	                               .memory_bytes = UINT64_C(1) << 30,

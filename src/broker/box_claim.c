@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a prepared sandbox to somebody's: all that two creates of one blueprint do not share. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/fd.h"
+#include "broker/box.h"
+#include "wire/agent.h"
+
+#define CLAIM_TIMEOUT_MS 2000
+
+/* From here: the agent has given up the right to. */
+static int set_hostname(const struct box *box, struct error *err)
+{
+	int home = box->boxes->host->names_fd, status = 0;
+
+	if (setns(box->pidfd, CLONE_NEWUTS) < 0)
+		return FAIL_ERRNO(err, "enter the names of '%s'", box->id);
+	if (sethostname(box->hostname, strlen(box->hostname)) < 0)
+		status = FAIL_ERRNO(err, "set the host name of '%s'", box->id);
+	if (setns(home, CLONE_NEWUTS) < 0)
+		abort(); /* or the next ones would be named in here */
+	return status;
+}
+
+static int send_claim(const struct box *box, struct error *err)
+{
+	AUTO(buf_done) struct buf frame = BUF(1024);
+	char machine_id[ID_HEX_SIZE];
+	const struct agent_claim claim = {.hostname = box->hostname, .machine_id = machine_id};
+
+	id_to_hex(box->id, machine_id);
+	if (wire_encode(&frame, AGENT_CLAIM, agent_claim_shape, &claim, err) < 0)
+		return -1;
+	return wire_send_packet(box->cell->setup_fd, buf_span(&frame), NULL, deadline_in(0), err);
+}
+
+/* The agent does its part while we do ours; should it fail, all is taken back. */
+int box_claim(struct box *box, struct error *err)
+{
+	struct events *events = box->boxes->events;
+
+	box->state = BOX_SETTING_UP;
+	box->created_unix_ms = clock_unix_ms();
+	timer_start(events, &box->deadline, CLAIM_TIMEOUT_MS);
+	fault_point("broker", "pool-claim");
+	if (watch_start(events, &box->setup, box->cell->setup_fd, err) < 0 ||
+	    send_claim(box, err) < 0)
+		return -1;
+	box_step(box, "claim");
+	fault_point("broker", "pool-claimed");
+	if (set_hostname(box, err) < 0)
+		return -1;
+	box_step(box, "hostname");
+	if (box_settle(box, err) < 0)
+		return -1;
+	box_step(box, "names");
+	return 0;
+}

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prepared sandboxes: whoever gets one cannot tell it from one that was made for him; docs/pools.md."""
+
+import concurrent.futures
+import os
+import re
+import signal
+import time
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+PATH = "/api/sandbox/instances"
+FLAGS = ["--log-level", "debug", "--debug", "provider"]
+
+
+@pytest.fixture(scope="module")
+def pooled():
+    running = atoll.Server(flags=FLAGS).start()
+    yield running
+    running.remove_all()
+
+
+@pytest.fixture
+def pooled_api(pooled):
+    connection = pooled.api()
+    yield connection
+    connection.close()
+
+
+def steps_of(server, sandbox):
+    """What the broker says of a create; a claim is a step of a prepared one alone."""
+    text = (server.data / "serve.log").read_text(errors="replace")
+    return re.search(rf'sandbox={sandbox} .*steps="([^"]+)"', text).group(1)
+
+
+def was_prepared(server, sandbox):
+    return "claim=" in steps_of(server, sandbox)
+
+
+def make_until(server, api, wanted=True, tries=100, **options):
+    """Creates until one was prepared (or was not)."""
+    options = {"internet": False, "template": "host", **options}
+    for _ in range(tries):
+        made = api.post(PATH, options)
+        if was_prepared(server, made["id"]) == wanted:
+            return made
+        api.remove(made["id"])
+        time.sleep(0.05)
+    raise AssertionError(f"none of {tries} was {'prepared' if wanted else 'new'}")
+
+
+def test_who_asks_again_gets_a_prepared_one(pooled, pooled_api):
+    made = make_until(pooled, pooled_api)
+    assert made["state"] == "started"
+    assert pooled_api.exec(made["id"], "echo works")["stdout"] == "works\n"
+    pooled_api.remove(made["id"])
+
+
+def test_it_has_its_own_name_and_machine_id(pooled, pooled_api):
+    script = "hostname; cat /etc/hostname /etc/machine-id; getent hosts $(hostname)"
+    first = make_until(pooled, pooled_api, name="first-of-two")
+    second = make_until(pooled, pooled_api, name="second-of-two")
+    said = [pooled_api.exec(one["id"], script)["stdout"].splitlines() for one in (first, second)]
+    assert said[0][:2] == ["first-of-two"] * 2 and said[1][:2] == ["second-of-two"] * 2
+    for lines in said:
+        assert re.fullmatch("[0-9a-f]{32}", lines[2])
+        assert lines[1] in lines[3]
+    assert said[0][2] != said[1][2]
+    pooled_api.post(f"{PATH}/{first['id']}/stop")
+    pooled_api.post(f"{PATH}/{first['id']}/start")
+    assert pooled_api.exec(first["id"], script)["stdout"].splitlines()[:3] == said[0][:3], "it stays the same machine"
+    for one in (first, second):
+        pooled_api.remove(one["id"])
+
+
+def test_nobody_can_tell_it_from_a_new_one(pooled, pooled_api):
+    """The same mounts, limits, rights, files and environment, whichever way it was made."""
+    script = """cut -d' ' -f5- /proc/self/mountinfo | sed 's/s[0-9]*\\/upper//g; s/[0-9]*:[0-9]*//g' | cut -d' ' -f1-3
+        grep -E 'Cap|Seccomp|NoNew' /proc/1/status; ulimit -a; env | sort; ls -la / /etc /home/user /run /run/atoll |
+        awk '{print $1, $3, $4, $NF}'; cat /proc/self/cgroup | wc -l; cat /proc/keys 2>/dev/null; ls /proc | grep -c '^[0-9]'"""
+    new = make_until(pooled, pooled_api, wanted=False, resources={"memory_mb": 777}, name="the-name")
+    expected = pooled_api.exec(new["id"], script)["stdout"]
+    pooled_api.remove(new["id"])
+    prepared = make_until(pooled, pooled_api, resources={"memory_mb": 777}, name="the-name")
+    assert pooled_api.exec(prepared["id"], script)["stdout"] == expected
+    pooled_api.remove(prepared["id"])
+
+
+def test_its_life_begins_when_it_is_asked_for(pooled, pooled_api):
+    pooled_api.remove(make_until(pooled, pooled_api)["id"])
+    time.sleep(1.5)
+    made = make_until(pooled, pooled_api)
+    stats = pooled_api.get(f"{PATH}/{made['id']}/stats")
+    assert stats["uptime_ms"] < 1000
+    pooled_api.remove(made["id"])
+
+
+def test_another_size_or_network_is_made_anew(pooled, pooled_api):
+    pooled_api.remove(make_until(pooled, pooled_api)["id"])
+    made = pooled_api.create(internet=False, resources={"memory_mb": 333, "pids": 99})
+    assert not was_prepared(pooled, made["id"])
+    stats = pooled_api.get(f"{PATH}/{made['id']}/stats")
+    assert stats["memory_limit_bytes"] == 333 << 20
+    pooled_api.remove(made["id"])
+
+
+def test_a_prepared_one_that_dies_is_nobodys_loss(pooled, pooled_api):
+    """All agents that wait are killed: the next creates succeed all the same."""
+    pooled_api.remove(make_until(pooled, pooled_api)["id"])
+    broker = pooled.pid_of("broker")
+    time.sleep(0.3)
+    for agent in atoll.Host(pooled.data).agents():
+        with open(f"/proc/{agent}/stat", encoding="utf-8") as stat:
+            if int(stat.read().rsplit(")", 1)[1].split()[1]) == broker:
+                os.kill(agent, signal.SIGKILL)
+    made = [pooled_api.create(internet=False)["id"] for _ in range(6)]
+    for one in made:
+        assert pooled_api.exec(one, "echo alive")["stdout"] == "alive\n"
+        pooled_api.remove(one)
+    atoll.Host(pooled.data).wait_clean()
+
+
+def test_many_who_ask_at_once_all_get_one_of_their_own(pooled, pooled_api):
+    pooled_api.remove(make_until(pooled, pooled_api)["id"])
+
+    def use(number):
+        api = pooled.api()
+        made = api.create(internet=False, name=f"many-{number}")["id"]
+        said = api.exec(made, "hostname; cat /etc/machine-id")["stdout"]
+        api.remove(made)
+        api.close()
+        return said
+    with concurrent.futures.ThreadPoolExecutor(12) as workers:
+        said = list(workers.map(use, range(36)))
+    assert sorted(text.splitlines()[0] for text in said) == sorted(f"many-{i}" for i in range(36))
+    assert len({text.splitlines()[1] for text in said}) == 36
+
+
+def test_forks_of_one_snapshot_are_prepared_too(pooled, pooled_api):
+    origin = pooled_api.create(internet=False)["id"]
+    pooled_api.exec(origin, "echo kept > /home/user/file")
+    snapshot = pooled_api.post(f"{PATH}/{origin}/snapshot")["id"]
+    made = make_until(pooled, pooled_api, snapshot=snapshot)
+    assert pooled_api.exec(made["id"], "cat /home/user/file")["stdout"] == "kept\n"
+    for one in (made["id"], origin):
+        pooled_api.remove(one)
+    pooled_api.delete(f"/api/sandbox/snapshots/{snapshot}")
+    with pytest.raises(atoll.ApiError):
+        pooled_api.create(internet=False, snapshot=snapshot)
+
+
+def test_without_automatic_pools_nothing_is_prepared(private_server):
+    private_server.flags = [*FLAGS, "--pool-automatic", "0"]
+    private_server.start()
+    api = private_server.api()
+    for _ in range(4):
+        made = api.create(internet=False)["id"]
+        assert not was_prepared(private_server, made)
+        api.remove(made)
+        time.sleep(0.1)
