@@ -150,6 +150,25 @@ int chains_find(const struct chains *c, const char *snapshot, struct chain *ret,
 	return chain_put(ret, snapshot, &layer->below, err);
 }
 
+int chains_find_origin(const struct chains *c, const char *user, const char *origin,
+                       struct chain *ret, struct error *err)
+{
+	const struct chain *own = chains_of(c, user);
+	unsigned first = 0;
+
+	if (!*origin) {
+		ret->count = 0;
+		return 0;
+	}
+	while (own && first < own->count && strcmp(own->ids[first], origin) != 0)
+		first++;
+	if (!own || first == own->count)
+		return chains_find(c, origin, ret, err);
+	ret->count = own->count - first;
+	memcpy(ret->ids, own->ids[first], ret->count * sizeof(ret->ids[0]));
+	return 0;
+}
+
 /* The new one first: what both have stays. */
 void chains_set(struct chains *c, const char *user, const struct chain *chain)
 {

@@ -56,6 +56,10 @@ const struct chain *chains_of(const struct chains *c, const char *user);
 /* Of something that is to begin with this snapshot. */
 MUST_CHECK int chains_find(const struct chains *c, const char *snapshot, struct chain *ret,
                            struct error *err);
+/* What a user began with: a snapshot, or a layer that it lies on and that is none any more; "" is
+ * its template. */
+MUST_CHECK int chains_find_origin(const struct chains *c, const char *user, const char *origin,
+                                  struct chain *ret, struct error *err);
 /* In place of what it has; NULL or empty: nothing. Copied. */
 void chains_set(struct chains *c, const char *user, const struct chain *chain);
 /* The folder DATA/snapshots/ID is whole, and kept. */

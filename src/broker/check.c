@@ -199,6 +199,15 @@ int check_snapshot_id(const void *request, struct error *err)
 	               : FAIL(err, ERROR_INVALID, "'%.70s' is not a snapshot's id", r->snapshot);
 }
 
+int check_restore(const void *request, struct error *err)
+{
+	const struct broker_snapshot *r = request;
+
+	if (check_sandbox_id(r->sandbox, err) < 0)
+		return -1;
+	return *r->snapshot ? check_snapshot_id(request, err) : 0;
+}
+
 int check_snapshot(const void *request, struct error *err)
 {
 	const struct broker_snapshot *r = request;

@@ -19,4 +19,5 @@ MUST_CHECK int check_volume(const void *request, struct error *err);
 MUST_CHECK int check_template(const void *request, struct error *err);
 /* Names both, or (of a removal) only the snapshot. */
 MUST_CHECK int check_snapshot(const void *request, struct error *err);
+MUST_CHECK int check_restore(const void *request, struct error *err);
 MUST_CHECK int check_snapshot_id(const void *request, struct error *err);

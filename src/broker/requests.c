@@ -201,7 +201,7 @@ static const struct request_row rows[] = {
          run_template},
         {BROKER_SNAPSHOT, broker_snapshot_shape, sizeof(struct broker_snapshot), check_snapshot,
          run_snapshot},
-        {BROKER_RESTORE, broker_snapshot_shape, sizeof(struct broker_snapshot), check_snapshot,
+        {BROKER_RESTORE, broker_snapshot_shape, sizeof(struct broker_snapshot), check_restore,
          run_restore},
         {BROKER_SNAPSHOT_REMOVE, broker_snapshot_shape, sizeof(struct broker_snapshot),
          check_snapshot_id, run_snapshot_remove},

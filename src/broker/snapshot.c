@@ -51,7 +51,7 @@ int snapshot_make_folder(const struct host *host, enum host_folder which, const 
 			return FAIL_ERRNO(err, "give away the folder '%s'", path);
 	}
 	(void)snprintf(path, sizeof(path), "%s/upper", name);
-	if (set_like(folder, path, like, err) < 0)
+	if (like >= 0 && set_like(folder, path, like, err) < 0)
 		return -1;
 	(void)snprintf(path, sizeof(path), "%s/" CHAIN_LINK, name);
 	return chain_write(folder, path, chain, err);
@@ -387,8 +387,8 @@ int snapshots_restore(struct snapshots *s, const struct broker_snapshot *request
 	int status;
 
 	if (check_restore(s, request, err) < 0 ||
-	    chains_find(s->chains, request->snapshot, &chain, err) < 0 ||
-	    open_upper(host, FOLDER_SNAPSHOTS, request->snapshot, &upper, err) < 0)
+	    chains_find_origin(s->chains, request->sandbox, request->snapshot, &chain, err) < 0 ||
+	    (chain.count > 0 && open_upper(host, FOLDER_SNAPSHOTS, chain.ids[0], &upper, err) < 0))
 		return -1;
 	mask = umask(0);
 	status = snapshot_make_folder(host, FOLDER_CELLS, name.text, &chain, upper, err);

@@ -73,7 +73,7 @@ void snapshots_close(struct snapshots *s);
 /* BROKER_SNAPSHOT; the answer comes later unless it fails. */
 MUST_CHECK int snapshots_take(struct snapshots *s, const struct owed *owed,
                               const struct broker_snapshot *request, struct error *err);
-/* BROKER_RESTORE: the sandbox's files become those of the snapshot. */
+/* BROKER_RESTORE: the sandbox's files become those of the snapshot, or of its template. */
 MUST_CHECK int snapshots_restore(struct snapshots *s, const struct broker_snapshot *request,
                                  struct error *err);
 /* Whether one of this sandbox is being taken. */
@@ -85,7 +85,7 @@ bool snapshot_release(struct box *box, int run_folder);
 /* ---- for the files of this part ---- */
 
 /* DATA/cells or snapshots/NAME with empty upper and work, and a chain. `like`: a folder whose owner
- * and mode the upper layer gets. */
+ * and mode the upper layer gets; -1: a new one's. */
 MUST_CHECK int snapshot_make_folder(const struct host *host, enum host_folder which,
                                     const char *name, const struct chain *chain, int like,
                                     struct error *err);

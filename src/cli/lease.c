@@ -155,7 +155,7 @@ static const struct command_option acquire_options[] = {
         OPTION_TEMPLATE,
         OPTION_NO_INTERNET,
         {.name = "persistent", .about = "exempt from the idle reaper"},
-        {.name = "fresh", .about = "a new sandbox, also when one is there"},
+        {.name = "fresh", .about = "with files that nobody has used"},
         {0},
 };
 static const struct command_option keep_options[] = {

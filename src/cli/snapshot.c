@@ -137,6 +137,23 @@ static int rollback(struct cli *cli)
 	return 0;
 }
 
+/* ---- reset ---- */
+
+static int reset(struct cli *cli)
+{
+	struct server_call call = {
+	        .method = "POST",
+	        .path = instance_path(cli->arena, cli->args.words[0], "/reset"),
+	};
+	const struct json_value *sandbox;
+
+	if (cli_connect(cli) < 0 || server_call(cli, &call, &sandbox) < 0)
+		return -1;
+	if (cli->json)
+		print_json(sandbox);
+	return 0;
+}
+
 /* ---- tables ---- */
 
 static const struct command_option create_options[] = {
@@ -216,4 +233,14 @@ const struct command command_rollback = {
         .arguments_min = 1,
         .arguments_max = 1,
         .run = rollback,
+};
+
+const struct command command_reset = {
+        .name = "reset",
+        .usage = "SANDBOX",
+        .about = "end all processes and give a sandbox the files that it was made with",
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .completion = COMPLETE_SANDBOX,
+        .run = reset,
 };

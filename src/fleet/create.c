@@ -327,7 +327,7 @@ static int insert(struct fleet *f, struct arena *a, struct draft *draft, struct 
 	if (insert_row(f, a, draft, err) < 0)
 		return -1;
 	return draft->snapshot
-	               ? store_snapshot_set_base(f->store, draft->record.id, draft->snapshot, err)
+	               ? store_snapshot_set_origin(f->store, draft->record.id, draft->snapshot, err)
 	               : 0;
 }
 

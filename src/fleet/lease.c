@@ -7,6 +7,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/lease_parts.h"
+#include "fleet/snapshots.h"
 
 #define WAIT_MS (LEASE_CREATING_MAX_MS + 5000)
 /* Who waits looks again so often: nobody tells of what other processes do. */
@@ -245,14 +246,13 @@ static int claim(struct seeker *s, struct lease_record *ret, struct error *err)
 	return 0;
 }
 
-static struct json_map label_of(const struct seeker *s)
+struct json_map lease_labels(struct arena *a, const struct json_map *given, const char *key)
 {
-	const struct json_map *given = &s->request->make->labels;
-	struct json_pair *pairs = ARENA_ARRAY(s->arena, struct json_pair, given->count + 1);
+	struct json_pair *pairs = ARENA_ARRAY(a, struct json_pair, given->count + 1);
 
 	if (given->count > 0)
 		memcpy(pairs, given->pairs, given->count * sizeof(*pairs));
-	pairs[given->count] = (struct json_pair){LEASE_LABEL, s->request->key};
+	pairs[given->count] = (struct json_pair){LEASE_LABEL, key};
 	return (struct json_map){pairs, given->count + 1, true};
 }
 
@@ -299,7 +299,7 @@ static int make_claimed(struct seeker *s, struct lease_record *mine, struct erro
 		lease_drop_sandbox(s->fleet, mine->project_id, s->lease.sandbox_id, true);
 	create.project_id = mine->project_id;
 	create.id = mine->sandbox_id;
-	create.labels = label_of(s);
+	create.labels = lease_labels(s->arena, &create.labels, mine->key);
 	create.wait = true;
 	if (fleet_create(s->fleet, s->arena, &create, &made, err) < 0) {
 		give_up(s, mine);
@@ -309,15 +309,11 @@ static int make_claimed(struct seeker *s, struct lease_record *mine, struct erro
 	return finish(s, mine, err);
 }
 
-static int make_it(struct seeker *s, struct error *err)
+static int make_anew(struct seeker *s, struct error *err)
 {
 	struct lease_record mine;
 	int result = STEP_AGAIN;
 
-	if (prepare(s, err) < 0)
-		return STEP_FAILED;
-	if (!lease_desk_enter(&s->fleet->leases, s->name))
-		return wait_a_while(s, err);
 	if (claim(s, &mine, err) == 0) {
 		if (s->lease.status == LEASE_CREATING && s->lease.lock_version > 0)
 			log_warning("a lease is taken over from one who did not come back",
@@ -329,11 +325,91 @@ static int make_it(struct seeker *s, struct error *err)
 	} else {
 		result = STEP_FAILED;
 	}
-	lease_desk_leave(&s->fleet->leases, s->name);
+	return result;
+}
+
+/* ---- making it as new ---- */
+
+/* Compare and set, as of a claim; but the epoch grows only when all is done: who finds the lease as
+ * one who died on the way has left it does not take its files for new ones. */
+static int write_reset(struct seeker *s, enum lease_status status, struct error *err)
+{
+	struct lease_record next = s->lease;
+	int64_t now = clock_unix_ms();
+
+	if (status == LEASE_CREATING) {
+		lease_end_use(&next, now);
+		next.creating_since = now;
+	} else {
+		next.epoch++;
+		next.active_since = now;
+	}
+	next.status = status;
+	next.last_activity_at = now;
+	if (store_lease_replace(s->fleet->store, &next, err) < 0)
+		return -1;
+	next.lock_version++;
+	s->lease = next;
+	return 0;
+}
+
+/* Another one is made of a sandbox that cannot be reset, by the claim that is held already. */
+static int replace_it(struct seeker *s, const struct error *why, struct error *err)
+{
+	log_info("a lease's sandbox is not reset but replaced", TEXT("lease", s->lease.key),
+	         FAILURE(why));
+	s->lease.status = LEASE_READY;
+	return make_anew(s, err);
+}
+
+static int reset_claimed(struct seeker *s, struct error *err)
+{
+	const struct fleet_ref ref = sandbox_of(s);
+	struct error why = {0};
+	struct sandbox_record r;
+
+	if (write_reset(s, LEASE_CREATING, err) < 0)
+		return -1;
+	fault_point("lease", "reset-claimed");
+	if (fleet_reset(s->fleet, s->arena, &ref, &r, &why) < 0)
+		return replace_it(s, &why, err);
+	fault_point("lease", "reset");
+	if (write_reset(s, LEASE_READY, err) < 0)
+		return -1;
+	s->ret->reset = true;
+	return STEP_AGAIN;
+}
+
+static int reset_it(struct seeker *s, struct error *err)
+{
+	int result = reset_claimed(s, err);
+
+	if (result == STEP_FAILED && err->code == ERROR_CONFLICT) {
+		error_clear(err);
+		return STEP_AGAIN;
+	}
 	return result;
 }
 
 /* ---- the way ---- */
+
+static int make_it(struct seeker *s, struct error *err)
+{
+	bool is_warm = s->lease.status == LEASE_READY && s->lease.actual != SANDBOX_DELETED &&
+	               s->lease.actual != SANDBOX_DELETING && s->lease.actual != SANDBOX_FAILED;
+	int result;
+
+	if (prepare(s, err) < 0)
+		return STEP_FAILED;
+	if (!lease_desk_enter(&s->fleet->leases, s->name))
+		return wait_a_while(s, err);
+	if (is_warm && lease_can_reset(s->fleet, s->arena, &s->lease, s->request->make))
+		result = reset_it(s, err);
+	else
+		result = make_anew(s, err);
+	lease_desk_leave(&s->fleet->leases, s->name);
+	return result;
+}
 
 typedef int step(struct seeker *s, struct error *err);
 static step *const steps[] = {

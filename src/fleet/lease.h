@@ -19,7 +19,9 @@ struct fleet_lease {
 	/* The sandbox, should one have to be made: all but project, id and wait. */
 	const struct fleet_create *make;
 	const struct fleet_use *use; /* what it is for, see fleet_ref */
-	bool is_fresh;   /* wants one that nobody has used: the one that is there is replaced */
+	/* Wants one with files that nobody has used: the one that is there is reset, or replaced
+	 * when it cannot be or when it is not what `make` would make. */
+	bool is_fresh;
 	bool only_warm;  /* fails rather than to start, make or wait */
 	int64_t wait_ms; /* for others who are at it; 0 = 30 s. Building a template is not limited
 	                  */
@@ -29,6 +31,7 @@ struct fleet_leased {
 	struct lease_record lease;
 	struct sandbox_record sandbox; /* started; of another server's only id, provider and node */
 	bool created;                  /* by this call */
+	bool reset;                    /* the same one with new files, by this call */
 };
 /* Finds, starts or makes it. ERROR_TIMEOUT when others do not come to an end. */
 MUST_CHECK int fleet_lease_acquire(struct fleet *fleet, struct arena *a,

@@ -15,8 +15,14 @@
  * NULL then. */
 MUST_CHECK int lease_open(struct fleet *f, struct arena *a, const struct fleet_lease *request,
                           struct fleet_leased *ret, struct fleet_hold *ret_hold, struct error *err);
+/* Whether a reset of the lease's sandbox gives what `make` would: else another one is made. A lease
+ * of another server's, or of a sandbox that is not there, is none. */
+bool lease_can_reset(struct fleet *f, struct arena *a, const struct lease_record *lease,
+                     const struct fleet_create *make);
 /* What a row becomes when its sandbox is not its sandbox any more: compare and set. */
 MUST_CHECK int lease_empty(struct fleet *f, const struct lease_record *r, struct error *err);
+/* The labels of a lease's sandbox: those given, and its key. */
+struct json_map lease_labels(struct arena *a, const struct json_map *given, const char *key);
 /* Ends what is counted as in use. */
 void lease_end_use(struct lease_record *r, int64_t now);
 /* Deletes a sandbox that was a lease's. `is_known`: no maker can come with it any more. */

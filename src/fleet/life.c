@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/life.h"
+
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
@@ -56,15 +58,20 @@ static const char *run_before_stop(struct act *a, bool was_paused, int64_t deadl
 	return hook_run(a, HOOK_BEFORE_STOP);
 }
 
-int act_stop(struct act *a, enum sandbox_reason reason, struct error *err)
+struct stop {
+	enum sandbox_reason reason;
+	bool at_once;
+};
+
+static int stop_it(struct act *a, const struct stop *stop, struct error *err)
 {
 	struct fleet *f = a->fleet;
 	bool was_paused = a->record.actual == SANDBOX_PAUSED;
 	const struct act_move stopping = {.to = SANDBOX_STOPPING,
 	                                  .desired = SANDBOX_STOPPED,
-	                                  .reason = reason,
+	                                  .reason = stop->reason,
 	                                  .event = "being stopped"};
-	struct act_move stopped = {.to = SANDBOX_STOPPED, .desired = -1};
+	struct act_move stopped = {.to = SANDBOX_STOPPED, .desired = -1, .is_lazy = stop->at_once};
 	struct act_move back = {.to = SANDBOX_STARTED, .desired = SANDBOX_STARTED};
 	int64_t deadline = deadline_in(CALL_TIMEOUT_MS);
 	struct error second = {0};
@@ -73,9 +80,10 @@ int act_stop(struct act *a, enum sandbox_reason reason, struct error *err)
 	    act_move(a, &stopping, err) < 0)
 		return -1;
 	fault_point("api", "stop-recorded");
-	stopped.event =
-	        arena_format(a->arena, "stopped%s", run_before_stop(a, was_paused, deadline));
-	if (f->ops->stop(f->provider, a->record.id, STOP_GRACE_MS, deadline, err) == 0) {
+	stopped.event = arena_format(a->arena, "stopped%s",
+	                             stop->at_once ? "" : run_before_stop(a, was_paused, deadline));
+	if (f->ops->stop(f->provider, a->record.id, stop->at_once ? 0 : STOP_GRACE_MS, deadline,
+	                 err) == 0) {
 		fault_point("api", "stop-stopped");
 		return act_move(a, &stopped, err);
 	}
@@ -85,6 +93,16 @@ int act_stop(struct act *a, enum sandbox_reason reason, struct error *err)
 		log_warning("a failed stop is not marked yet", TEXT("sandbox", a->record.id),
 		            FAILURE(&second));
 	return -1;
+}
+
+int act_stop(struct act *a, enum sandbox_reason reason, struct error *err)
+{
+	return stop_it(a, &(struct stop){.reason = reason}, err);
+}
+
+int act_kill(struct act *a, enum sandbox_reason reason, struct error *err)
+{
+	return stop_it(a, &(struct stop){.reason = reason, .at_once = true}, err);
 }
 
 /* ---- on request ---- */

@@ -3,13 +3,15 @@
  *
  * request.c: from what a caller asks to a row. create.c: from a row to a started sandbox. life.c:
  * start, stop, delete. pause.c: pause, resume, keep. hook.c, entrypoint.c: what is run inside then.
- * recover.c: what to do about a row when the provider tells another story. tick.c: what time does.
+ * life.h: what these say of themselves. recover.c: what to do about a row when the provider tells
+ * another story. tick.c: what time does.
  * templates.c, defaults.c, cache.h: what those need. act.c: one thread's work on one sandbox.
  * storage.h: volumes. */
 #pragma once
 
 #include "fleet/cache.h"
 #include "fleet/lease_desk.h"
+#include "fleet/life.h"
 #include "fleet/meters.h"
 #include "fleet/storage.h"
 #include "fleet/template_cache.h"
@@ -129,34 +131,6 @@ MUST_CHECK int defaults_of(const struct fleet *f, struct arena *a, const struct 
  * program has been executed. Its end is nobody's concern. One that cannot be started fails: what
  * then becomes of the sandbox is the caller's. */
 MUST_CHECK int entrypoint_start(struct act *a, const struct template_record *t, struct error *err);
-
-/* ---- life.c ---- */
-
-MUST_CHECK int act_delete(struct act *a, enum sandbox_reason reason, struct error *err);
-MUST_CHECK int act_stop(struct act *a, enum sandbox_reason reason, struct error *err);
-/* From STOPPED to STARTED. */
-MUST_CHECK int act_start(struct act *a, int64_t begun_ns, struct error *err);
-/* The row's sandbox, to act on. */
-MUST_CHECK int find_and_act(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
-                            struct act *ret, struct error *err);
-/* "sandbox 'x' is stopped and cannot be paused"; always -1. */
-int refuse_state(const struct sandbox_record *r, const char *what, struct error *err);
-
-/* ---- pause.c ---- */
-
-/* From STARTED to PAUSED, and back. */
-MUST_CHECK int act_pause(struct act *a, enum sandbox_reason reason, struct error *err);
-MUST_CHECK int act_resume(struct act *a, struct error *err);
-/* From asleep to STARTED. */
-MUST_CHECK int act_wake(struct act *a, struct error *err);
-
-/* ---- hook.c ---- */
-
-/* A program inside, run as root when it is there, for HOOK_TIMEOUT_MS at most. What goes wrong with
- * it stops nothing: it comes back as a text for the event, else "". */
-#define HOOK_BEFORE_STOP "/etc/atoll/hooks/before-stop"
-#define HOOK_AFTER_RESUME "/etc/atoll/hooks/after-resume"
-const char *hook_run(struct act *a, const char *path);
 
 /* ---- recover.c ---- */
 

@@ -26,6 +26,11 @@ MUST_CHECK int fleet_snapshot_restore(struct fleet *fleet, struct arena *a,
                                       const struct fleet_ref *ref, struct sandbox_record *ret,
                                       struct error *err);
 
+/* Its files become those that it was made with, and it is started: same id, same network, same
+ * volumes; what ran in it is killed, without a hook. */
+MUST_CHECK int fleet_reset(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                           struct sandbox_record *ret, struct error *err);
+
 #define FLEET_FORK_MAX 100
 struct fleet_fork {
 	const char *name;   /* NULL = generated; of several: NAME-1, NAME-2 … */

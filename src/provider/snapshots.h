@@ -21,7 +21,8 @@ struct snapshot_ops {
 	/* Of a sandbox that runs, and goes on, or is stopped. */
 	int (*take)(struct provider *p, const struct provider_snapshot *request, int64_t deadline,
 	            struct provider_snapshot_made *ret, struct error *err);
-	/* The files of a stopped sandbox become those of the snapshot. */
+	/* The files of a stopped sandbox become those of the snapshot; "": of its template. Of
+	 * a snapshot that is removed by now, as long as the sandbox lies on it. */
 	int (*restore)(struct provider *p, const char *sandbox, const char *snapshot,
 	               int64_t deadline, struct error *err);
 	/* Fine when there is none. What still lies on it goes on. */

@@ -696,6 +696,7 @@ const struct column columns_of_snapshot_page[] = {
 const struct column columns_of_snapshot_base[] = {
         TEXT_OF(snapshot_base, sandbox_id),
         TEXT_OF(snapshot_base, snapshot_id),
+        TEXT_OF(snapshot_base, origin_id),
         END,
 };
 

@@ -99,7 +99,7 @@ int store_snapshot_list(struct store *s, struct arena *a, const struct snapshot_
 static int run_update(struct connection *c, void *context, struct error *err)
 {
 	const struct snapshot_record *r = context;
-	const struct snapshot_base base = {r->sandbox_id, r->id};
+	const struct snapshot_base base = {r->sandbox_id, r->id, ""};
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct sandbox_seen)};
 	struct sandbox_seen seen;
@@ -133,8 +133,8 @@ int store_snapshot_remove(struct store *s, const char *id, struct error *err)
 	return store_change_query(s, QUERY_SNAPSHOT_REMOVE, &lookup, err) < 0 ? -1 : 0;
 }
 
-int store_snapshot_base(struct store *s, struct arena *a, const char *sandbox_id, const char **ret,
-                        struct error *err)
+static int find_base(struct store *s, struct arena *a, const char *sandbox_id,
+                     struct snapshot_base *ret, struct error *err)
 {
 	const struct lookup lookup = {.id = sandbox_id};
 	struct rows rows = {.arena = a, .size = sizeof(struct snapshot_base)};
@@ -142,7 +142,29 @@ int store_snapshot_base(struct store *s, struct arena *a, const char *sandbox_id
 
 	if (count < 0)
 		return -1;
-	*ret = count > 0 ? ((struct snapshot_base *)rows.items)->snapshot_id : "";
+	*ret = count > 0 ? *(struct snapshot_base *)rows.items : (struct snapshot_base){"", "", ""};
+	return 0;
+}
+
+int store_snapshot_base(struct store *s, struct arena *a, const char *sandbox_id, const char **ret,
+                        struct error *err)
+{
+	struct snapshot_base base;
+
+	if (find_base(s, a, sandbox_id, &base, err) < 0)
+		return -1;
+	*ret = base.snapshot_id;
+	return 0;
+}
+
+int store_snapshot_origin(struct store *s, struct arena *a, const char *sandbox_id,
+                          const char **ret, struct error *err)
+{
+	struct snapshot_base base;
+
+	if (find_base(s, a, sandbox_id, &base, err) < 0)
+		return -1;
+	*ret = base.origin_id;
 	return 0;
 }
 
@@ -151,13 +173,22 @@ static int run_set_base(struct connection *c, void *context, struct error *err)
 	return query_run(c, QUERY_SNAPSHOT_BASE_SET, context, NULL, err) < 0 ? -1 : 0;
 }
 
+/* It only tells where files came from; the files themselves are in order without it. */
+static int set_base(struct store *s, struct snapshot_base *base, struct error *err)
+{
+	return store_change(
+	        s, &(struct transaction){.run = run_set_base, .context = base, .is_lazy = true},
+	        err);
+}
+
 int store_snapshot_set_base(struct store *s, const char *sandbox_id, const char *snapshot_id,
                             struct error *err)
 {
-	struct snapshot_base base = {sandbox_id, snapshot_id};
+	return set_base(s, &(struct snapshot_base){sandbox_id, snapshot_id, ""}, err);
+}
 
-	/* It only tells where files came from; the files themselves are in order without it. */
-	return store_change(
-	        s, &(struct transaction){.run = run_set_base, .context = &base, .is_lazy = true},
-	        err);
+int store_snapshot_set_origin(struct store *s, const char *sandbox_id, const char *snapshot_id,
+                              struct error *err)
+{
+	return set_base(s, &(struct snapshot_base){sandbox_id, snapshot_id, snapshot_id}, err);
 }

@@ -34,8 +34,9 @@ enum broker_type {
 	BROKER_FAILED,   /* broker_failed */
 	BROKER_ENDED,    /* broker_ended: a sandbox ended by itself */
 	BROKER_SNAPSHOT, /* broker_snapshot -> BROKER_SNAPSHOT_MADE */
-	BROKER_SNAPSHOT_MADE,   /* broker_snapshot_made */
-	BROKER_RESTORE,         /* broker_snapshot, of a stopped sandbox -> BROKER_OK */
+	BROKER_SNAPSHOT_MADE, /* broker_snapshot_made */
+	BROKER_RESTORE, /* broker_snapshot, of a stopped sandbox -> BROKER_OK; snapshot "" = its
+	                   template alone */
 	BROKER_SNAPSHOT_REMOVE, /* broker_snapshot (sandbox "") -> BROKER_OK */
 	BROKER_SNAPSHOT_LIST,   /* broker_id (sandbox "") -> BROKER_ENTRY*, BROKER_OK */
 	BROKER_VOLUME,          /* broker_volume -> BROKER_VOLUME_STATE */

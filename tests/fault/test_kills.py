@@ -75,6 +75,7 @@ def keep(api, sandbox):
     for item in api.post(f"{PATH}/{sandbox}/fork")["items"]:
         api.remove(item["id"])
     api.post(f"{SNAPSHOTS}/{taken}/restore")
+    api.post(f"{PATH}/{sandbox}/reset")
     api.exec(sandbox, "sleep 100", background=True)
     api.post(f"{PATH}/{sandbox}/snapshot")
     api.post(f"{PATH}/{sandbox}/stop")

@@ -72,6 +72,7 @@ def test_the_api_process_dies_at_a_step(private_server, step):
         with contextlib.suppress(atoll.ApiError, OSError, ConnectionError):
             api = private_server.api(timeout=20)
             acquire(api, "key:1")
+            acquire(api, "key:1", **{"continue": False})
             api.delete(f"{BASE}/key%3A1")
         atoll.wait_for(lambda: private_server.pid_of("api") not in (None, victim), 10, f"a death at '{step}'")
     private_server.environment.pop("ATOLL_FAULT")
@@ -117,7 +118,7 @@ class Storm:
 
     def use(self, api, key, dice):
         began = time.monotonic()
-        lease = acquire(api, key)
+        lease = acquire(api, key, **({"continue": False} if dice.random() < 0.1 else {}))
         took = time.monotonic() - began
         assert lease["status"] == "ready" and lease["sandbox_id"]
         if took > STUCK_S + 10:

@@ -49,9 +49,58 @@ def test_a_fresh_filesystem_under_the_same_key(api, key):
     first = acquire(api, key)
     api.exec(first["sandbox_id"], "echo gone > note")
     fresh = acquire(api, key, **{"continue": False})
-    assert fresh["created"] and fresh["sandbox_id"] != first["sandbox_id"]
+    assert fresh["reset"] and not fresh["created"] and fresh["sandbox_id"] == first["sandbox_id"]
     assert api.exec(fresh["sandbox_id"], "cat note")["exit_code"] != 0
     assert sandboxes_of(api, key) == [fresh["sandbox_id"]]
+
+
+def test_many_who_want_a_fresh_one_at_once_get_one_reset(server, api, key):
+    first = acquire(api, key)
+    api.exec(first["sandbox_id"], "echo gone > note; sleep 1000", background=True)
+    answers = []
+
+    def ask():
+        own = server.api()
+        answers.append(acquire(own, key, **{"continue": False}))
+        own.close()
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert {a["sandbox_id"] for a in answers} == {first["sandbox_id"]} and sum(a["reset"] for a in answers) >= 1
+    assert api.exec(first["sandbox_id"], "cat note; ps ax | grep -c '[s]leep'")["stdout"] == "0\n"
+    other = acquire(api, key, env={"A": "b"}, **{"continue": False})
+    assert other["created"] and not other["reset"] and sandboxes_of(api, key) == [other["sandbox_id"]]
+
+
+def test_a_reset_gives_what_it_was_made_with(server, api):
+    with api.sandbox(internet=False) as box:
+        api.exec(box, "echo one > one; cd /tmp && echo two > two; rm -rf /home/user/.cache")
+        api.post(f"{INSTANCES}/{box}/pause")
+        assert api.post(f"{INSTANCES}/{box}/reset")["state"] == "started"
+        assert api.exec(box, "ls -A . /tmp")["stdout"].split() == [".:", "/tmp:"]
+        api.exec(box, "echo seed > seed")
+        taken = api.post(f"{INSTANCES}/{box}/snapshot", {"sync": False})["id"]
+        with api.sandbox(internet=False, snapshot=taken) as child:
+            api.exec(child, "echo more > more; chmod 700 /")
+            own = api.post(f"{INSTANCES}/{child}/snapshot", {"sync": False})
+            api.delete(f"/api/sandbox/snapshots/{taken}")
+            # of a snapshot that is none any more, but below it
+            assert server.cli("reset", child).returncode == 0
+            assert api.exec(child, "ls; stat -c %a /")["stdout"] == "seed\n755\n"
+            again = api.post(f"{INSTANCES}/{child}/snapshot", {"sync": False})
+            assert own["parent"] == again["parent"] == taken
+            for row in (own, again):
+                api.delete(f"/api/sandbox/snapshots/{row['id']}")
+            api.post(f"{INSTANCES}/{child}/stop")
+            assert api.post(f"{INSTANCES}/{child}/reset")["state"] == "started"
+        # below the template's own files there is nothing
+        api.post(f"{INSTANCES}/{box}/reset")
+        assert api.exec(box, "ls")["stdout"] == ""
+    with pytest.raises(atoll.ApiError) as refused:
+        api.post(f"{INSTANCES}/{box}/reset")
+    assert refused.value.status == 404
 
 
 def test_many_at_once_get_one_sandbox(server, api, key):

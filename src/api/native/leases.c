@@ -55,8 +55,9 @@ static const struct json_member acquire_request_members[] = {
                                                 .about = "the same; exempt from the idle reaper"),
         [ACQUIRE_CONTINUE] =
                 JSON_BOOL_MEMBER(acquire_body, goes_on, .name = "continue",
-                                 .about = "false: a fresh filesystem; the sandbox that is there "
-                                          "is deleted and another one made (default true)"),
+                                 .about = "false: a fresh filesystem; what runs is ended, and the "
+                                          "sandbox reset or, where that cannot be, replaced "
+                                          "(default true)"),
         [ACQUIRE_WAIT] =
                 JSON_WHOLE_MEMBER(acquire_body, wait_ms, .min = 0, .max = LEASE_WAIT_MAX_MS,
                                   .about = "for others who make it; 0 = 30 s"),
@@ -86,7 +87,7 @@ static JSON_SHAPE(keep_request, "LeaseKeepAlive", keep_body, "For how long");
 
 struct lease_answer {
 	const char *key, *username, *sandbox_id, *status, *type, *node;
-	bool paused, created;
+	bool paused, created, reset;
 	int64_t lock_version, total_usage_seconds, last_activity_at, created_at, keep_until;
 };
 #define LEASE_ROWS                                                                                 \
@@ -115,6 +116,8 @@ static JSON_SHAPE(lease_shape, "Lease", lease_answer, "A key and its sandbox");
 static const struct json_member acquired_shape_members[] = {
         LEASE_ROWS,
         JSON_BOOL_MEMBER(lease_answer, created, .about = "this call has made the sandbox"),
+        JSON_BOOL_MEMBER(lease_answer, reset,
+                         .about = "this call has given it the files of a new one"),
         JSON_END,
 };
 static JSON_SHAPE(acquired_shape, "LeaseAcquired", lease_answer,
@@ -224,6 +227,7 @@ static int answer_acquired(struct reply *reply, const struct fleet_leased *lease
 
 	fill_answer(&leased->lease, &out);
 	out.created = leased->created;
+	out.reset = leased->reset;
 	reply_status(reply, leased->created ? 201 : 200);
 	reply_json(reply, &acquired_shape, &out);
 	return 0;

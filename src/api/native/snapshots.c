@@ -246,6 +246,17 @@ static int snapshot_restore(struct request *rq, UNUSED const void *body, struct 
 	return sandbox_reply(rq, reply, &restored);
 }
 
+static int instance_reset(struct request *rq, UNUSED const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct fleet_ref ref = path_ref(rq);
+	struct sandbox_record r;
+
+	if (fleet_reset(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
+		return -1;
+	return sandbox_reply(rq, reply, &r);
+}
+
 #define TAG .tag = "snapshots"
 const struct route snapshots_routes[] = {
         {HTTP_POST, INSTANCE "/snapshot", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
@@ -254,6 +265,9 @@ const struct route snapshots_routes[] = {
         {HTTP_POST, INSTANCE "/fork", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .body = &fork_request,
          .answer = &fork_answer, .status = 201, .handle = fork_create, TAG,
          .summary = "Take a snapshot and make sandboxes of it; the first one goes on"},
+        {HTTP_POST, INSTANCE "/reset", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
+         .handle = instance_reset, TAG,
+         .summary = "End all processes and give a sandbox the files that it was made with"},
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &list_answer,
          .handle = snapshot_list, TAG, .summary = "List snapshots, newest first"},
         {HTTP_GET, BASE "/:id", SCOPE_SANDBOX_READ, .answer = &snapshot_shape,

@@ -76,10 +76,12 @@ DELETE FROM leases WHERE project_id = :id;
 -- takes: lookup
 DELETE FROM leases WHERE status = 'empty' AND last_activity_at < :now;
 
+-- One that is reset is there already.
 -- name: lease_sandbox_insert
 -- takes: lease_record
 INSERT INTO lease_sandboxes (sandbox_id, project_id, key, epoch, claimed_at)
-VALUES (:sandbox_id, :project_id, :key, :epoch, :creating_since);
+VALUES (:sandbox_id, :project_id, :key, :epoch, :creating_since)
+ON CONFLICT (sandbox_id) DO NOTHING;
 
 -- name: lease_sandbox_remove
 -- takes: lookup

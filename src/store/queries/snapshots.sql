@@ -45,12 +45,14 @@ WHERE id = :id;
 -- takes: lookup
 DELETE FROM snapshots WHERE id = :id;
 
+-- Where it began stays.
 -- name: snapshot_base_set
 -- takes: snapshot_base
-INSERT INTO snapshot_bases (sandbox_id, snapshot_id) VALUES (:sandbox_id, :snapshot_id)
+INSERT INTO snapshot_bases (sandbox_id, snapshot_id, origin_id)
+VALUES (:sandbox_id, :snapshot_id, :origin_id)
 ON CONFLICT (sandbox_id) DO UPDATE SET snapshot_id = excluded.snapshot_id;
 
 -- name: snapshot_base_find
 -- takes: lookup
 -- gives: snapshot_base
-SELECT sandbox_id, snapshot_id FROM snapshot_bases WHERE sandbox_id = :id;
+SELECT sandbox_id, snapshot_id, origin_id FROM snapshot_bases WHERE sandbox_id = :id;

@@ -165,6 +165,34 @@ TEST(a_layer_goes_with_the_last_that_lies_on_it)
 	data_done(&d);
 }
 
+TEST(what_something_began_with_is_found_in_its_own_chain_too)
+{
+	struct error err = {0};
+	struct chain chain;
+	struct data d;
+
+	data_make(&d);
+	put(&d, FOLDER_SNAPSHOTS, A, "");
+	put(&d, FOLDER_SNAPSHOTS, B, A);
+	put(&d, FOLDER_SNAPSHOTS, C, B " " A);
+	keep(&d, C);
+	put(&d, FOLDER_SANDBOXES, BOX, C " " B " " A);
+	assert_int_equal(chains_adopt(&d.chains, &err), 0);
+	assert_int_equal(chains_find_origin(&d.chains, BOX, "", &chain, &err), 0);
+	assert_int_equal(chain.count, 0);
+	/* A snapshot no more, but it lies on it. */
+	assert_int_equal(chains_find_origin(&d.chains, BOX, B, &chain, &err), 0);
+	assert_int_equal(chain.count, 2);
+	assert_string_equal(chain.ids[0], B);
+	assert_string_equal(chain.ids[1], A);
+	/* Of somebody who does not lie on it. */
+	assert_int_equal(chains_find_origin(&d.chains, OTHER, C, &chain, &err), 0);
+	assert_int_equal(chain.count, 3);
+	assert_int_equal(chains_find_origin(&d.chains, OTHER, B, &chain, &err), -1);
+	assert_int_equal(err.code, ERROR_NOT_FOUND);
+	data_done(&d);
+}
+
 TEST(a_snapshot_that_is_not_whole_is_none)
 {
 	struct error err = {0};
@@ -215,6 +243,7 @@ int main(void)
 {
 	return RUN(CASE(a_chain_comes_back_as_it_was_written), CASE(what_is_no_chain_is_refused),
 	           CASE(a_chain_has_an_end), CASE(a_layer_goes_with_the_last_that_lies_on_it),
+	           CASE(what_something_began_with_is_found_in_its_own_chain_too),
 	           CASE(a_snapshot_that_is_not_whole_is_none),
 	           CASE(what_a_dead_broker_left_is_known_and_what_is_nobodys_goes),
 	           CASE(while_a_chain_cannot_be_read_nothing_is_thrown_away));

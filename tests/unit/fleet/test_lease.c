@@ -3,7 +3,9 @@
 
 #include <stdatomic.h>
 
+#include "base/clock.h"
 #include "fleet/lease.h"
+#include "provider/snapshots.h"
 
 #define KEY "workspace:42"
 static const struct fleet_create like_any = {.internet = -1};
@@ -200,6 +202,124 @@ static void a_fresh_one_replaces_the_one_that_is_there(void **state)
 	assert_gone(h, first.sandbox.id);
 	assert_int_equal(h->fake.sandboxes.count, 1);
 	assert_string_equal(acquire(h).sandbox.id, second.sandbox.id);
+}
+
+static unsigned resets;
+static bool resets_fail;
+
+static int fake_restore(struct provider *p, const char *sandbox, const char *snapshot,
+                        int64_t deadline, struct error *err)
+{
+	(void)p;
+	(void)deadline;
+	assert_true(id_is_valid(sandbox));
+	assert_string_equal(snapshot, "");
+	resets++;
+	return resets_fail ? FAIL(err, ERROR_SYSTEM, "the disk is full") : 0;
+}
+
+static int list_none(struct provider *p, struct arena *a, struct provider_list *ret,
+                     struct error *err)
+{
+	(void)p;
+	(void)a;
+	(void)err;
+	*ret = (struct provider_list){.count = 0};
+	return 0;
+}
+
+static const struct snapshot_ops fake_snapshots = {.restore = fake_restore, .list = list_none};
+
+static void give_snapshots(struct harness *h)
+{
+	h->fake.own.abilities |= PROVIDER_CAN_SNAPSHOT;
+	h->fake.own.snapshots = &fake_snapshots;
+	resets = 0;
+	resets_fail = false;
+}
+
+static void where_it_can_be_the_one_that_is_there_is_reset(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_lease request = ask(KEY);
+	struct fleet_leased first, second;
+
+	give_snapshots(h);
+	first = acquire(h);
+	request.is_fresh = true;
+	second = acquire_as(h, &request);
+	assert_true(second.reset && !second.created);
+	assert_string_equal(second.sandbox.id, first.sandbox.id);
+	assert_int_equal(second.lease.epoch, first.lease.epoch + 1);
+	assert_int_equal(resets, 1);
+	assert_false(acquire(h).reset);
+	fleet_tick(h->fleet);
+	assert_int_equal(count_strays(h), 0);
+	assert_string_equal(look(h).sandbox_id, first.sandbox.id);
+}
+
+static void what_is_asked_for_otherwise_is_not_reset_but_made(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_create make = {.internet = -1};
+	struct fleet_lease request = ask(KEY);
+	struct json_pair pair = {"A", "b"};
+	struct fleet_leased first, second;
+
+	give_snapshots(h);
+	first = acquire(h);
+	request.is_fresh = true;
+	request.make = &make;
+	make.env = (struct json_map){&pair, 1, true};
+	second = acquire_as(h, &request);
+	assert_true(second.created && !second.reset);
+	assert_string_not_equal(second.sandbox.id, first.sandbox.id);
+	assert_true(acquire_as(h, &request).reset);
+	make.resources.memory_mb = 64;
+	assert_true(acquire_as(h, &request).created);
+	make.persistent = true;
+	assert_true(acquire_as(h, &request).created);
+	assert_int_equal(resets, 1);
+	assert_int_equal(h->fake.sandboxes.count, 1);
+}
+
+static void one_whose_reset_fails_is_replaced(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_lease request = ask(KEY);
+	struct fleet_leased first, second;
+
+	give_snapshots(h);
+	first = acquire(h);
+	resets_fail = true;
+	request.is_fresh = true;
+	second = acquire_as(h, &request);
+	assert_true(second.created && !second.reset);
+	assert_int_equal(resets, 1);
+	assert_gone(h, first.sandbox.id);
+	fleet_tick(h->fleet);
+	assert_int_equal(count_strays(h), 0);
+}
+
+/* The epoch says whose files are new: it grows when the reset is done, not when it begins. */
+static void a_reset_that_was_cut_short_is_done_again(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct fleet_lease request = ask(KEY);
+	struct lease_record claim;
+
+	give_snapshots(h);
+	(void)acquire(h);
+	claim = look(h);
+	claim.status = LEASE_CREATING;
+	claim.creating_since = clock_unix_ms();
+	assert_done(store_lease_replace(h->store, &claim, &err));
+	harness_restart(h);
+	assert_int_equal(look(h).status, LEASE_READY);
+	request.is_fresh = true;
+	assert_true(acquire_as(h, &request).reset);
+	assert_int_equal(resets, 1);
 }
 
 /* ---- contention ---- */
@@ -601,6 +721,10 @@ int main(void)
 	        EACH(one_that_wants_it_warm_does_not_make_it), EACH(a_stopped_sandbox_is_started),
 	        EACH(a_deleted_or_failed_sandbox_is_replaced_under_a_new_epoch),
 	        EACH(a_fresh_one_replaces_the_one_that_is_there),
+	        EACH(where_it_can_be_the_one_that_is_there_is_reset),
+	        EACH(what_is_asked_for_otherwise_is_not_reset_but_made),
+	        EACH(one_whose_reset_fails_is_replaced),
+	        EACH(a_reset_that_was_cut_short_is_done_again),
 	        EACH(of_many_at_once_one_makes_it_and_all_get_it),
 	        EACH(who_waits_for_another_process_gives_up_at_its_deadline),
 	        EACH(a_claim_that_is_too_old_is_taken_over),

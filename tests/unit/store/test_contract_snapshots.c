@@ -103,7 +103,8 @@ static void pages_show_every_snapshot_once(void **state)
 static void a_sandbox_lies_on_what_was_taken_of_it_last(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
-	struct sandbox_record box = sample_sandbox(BOX, "box");
+	struct sandbox_record box = sample_sandbox(BOX, "box"),
+	                      forked = sample_sandbox("scccccccccccccccccca", "forked");
 	struct snapshot_record one = sample("saaaaaaaaaaaaaaaaaaa", "one"),
 	                       gone = sample("sbbbbbbbbbbbbbbbbbbb", "two");
 	struct error err = {0};
@@ -120,6 +121,16 @@ static void a_sandbox_lies_on_what_was_taken_of_it_last(void **state)
 	assert_done(store_snapshot_set_base(*state, BOX, "another", &err));
 	assert_done(store_snapshot_base(*state, &a, BOX, &base, &err));
 	assert_string_equal(base, "another");
+	/* where it began is another matter, and stays */
+	assert_done(store_snapshot_origin(*state, &a, BOX, &base, &err));
+	assert_string_equal(base, "");
+	assert_done(store_sandbox_insert(*state, &forked, 0, &err));
+	assert_done(store_snapshot_set_origin(*state, forked.id, one.id, &err));
+	assert_done(store_snapshot_set_base(*state, forked.id, "own", &err));
+	assert_done(store_snapshot_base(*state, &a, forked.id, &base, &err));
+	assert_string_equal(base, "own");
+	assert_done(store_snapshot_origin(*state, &a, forked.id, &base, &err));
+	assert_string_equal(base, one.id);
 	/* of a sandbox that is not there any more */
 	gone.sandbox_id = "nowhere";
 	gone.state = SNAPSHOT_READY;

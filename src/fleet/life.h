@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/life.h — what becomes of a sandbox that a thread acts on: part of parts.h. Private to this
+ * folder. */
+#pragma once
+
+#include "fleet/fleet.h"
+
+struct act;
+
+/* ---- life.c ---- */
+
+MUST_CHECK int act_delete(struct act *a, enum sandbox_reason reason, struct error *err);
+MUST_CHECK int act_stop(struct act *a, enum sandbox_reason reason, struct error *err);
+/* The same at once: no hook, no grace, and not waiting for the disk. For one that is started again
+ * in the same act. */
+MUST_CHECK int act_kill(struct act *a, enum sandbox_reason reason, struct error *err);
+/* From STOPPED to STARTED. */
+MUST_CHECK int act_start(struct act *a, int64_t begun_ns, struct error *err);
+/* The row's sandbox, to act on. */
+MUST_CHECK int find_and_act(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
+                            struct act *ret, struct error *err);
+/* "sandbox 'x' is stopped and cannot be paused"; always -1. */
+int refuse_state(const struct sandbox_record *r, const char *what, struct error *err);
+
+/* ---- pause.c ---- */
+
+/* From STARTED to PAUSED, and back. */
+MUST_CHECK int act_pause(struct act *a, enum sandbox_reason reason, struct error *err);
+MUST_CHECK int act_resume(struct act *a, struct error *err);
+/* From asleep to STARTED. */
+MUST_CHECK int act_wake(struct act *a, struct error *err);
+
+/* ---- hook.c ---- */
+
+/* A program inside, run as root when it is there, for HOOK_TIMEOUT_MS at most. What goes wrong with
+ * it stops nothing: it comes back as a text for the event, else "". */
+#define HOOK_BEFORE_STOP "/etc/atoll/hooks/before-stop"
+#define HOOK_AFTER_RESUME "/etc/atoll/hooks/after-resume"
+const char *hook_run(struct act *a, const char *path);
