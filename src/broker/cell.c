@@ -274,8 +274,10 @@ int cells_make(struct cell_pool *pool, enum cell_kind kind, unsigned count, stru
 
 	if (!maker)
 		abort();
-	*maker = (struct maker){
-	        .pool = pool, .kind = kind, .report_fd = -1, .reports = {-1, on_report}};
+	*maker = (struct maker){.pool = pool,
+	                        .kind = kind,
+	                        .report_fd = -1,
+	                        .reports = {.fd = -1, .on_ready = on_report}};
 	list_append(&pool->makers, &maker->item);
 	pool->maker_count[kind]++;
 	while (status == 0 && maker->count < count && maker->count < MAKER_BATCH)

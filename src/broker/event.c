@@ -35,6 +35,16 @@ int watch_start(struct events *events, struct watch *watch, int fd, struct error
 	return 0;
 }
 
+int watch_writing(struct events *events, struct watch *watch, bool wanted, struct error *err)
+{
+	struct epoll_event event = {.events = wanted ? EPOLLIN | EPOLLOUT : EPOLLIN,
+	                            .data.ptr = watch};
+
+	if (epoll_ctl(events->epoll, EPOLL_CTL_MOD, watch->fd, &event) < 0)
+		return FAIL_ERRNO(err, "watch a descriptor");
+	return 0;
+}
+
 void watch_stop(struct events *events, struct watch *watch)
 {
 	if (watch->fd < 0)
@@ -114,8 +124,11 @@ static int wait_ready(struct events *events, int64_t until_us, struct error *err
 	if (count < 0 && errno != EINTR)
 		return FAIL_ERRNO(err, "wait for events");
 	events->ready_count = count < 0 ? 0 : (unsigned)count;
-	for (unsigned i = 0; i < events->ready_count; i++)
+	for (unsigned i = 0; i < events->ready_count; i++) {
 		events->ready[i] = list[i].data.ptr;
+		events->ready[i]->can_write = list[i].events & EPOLLOUT;
+		events->ready[i]->can_read = list[i].events & ~(uint32_t)EPOLLOUT;
+	}
 	return (int)events->ready_count;
 }
 

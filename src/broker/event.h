@@ -13,7 +13,8 @@
 #include "base/list.h"
 
 struct watch {
-	int fd; /* borrowed; -1 = not watched */
+	int fd;                   /* borrowed; -1 = not watched */
+	bool can_read, can_write; /* why on_ready is called; an end or an error is read */
 	void (*on_ready)(struct watch *watch);
 };
 
@@ -40,6 +41,9 @@ void events_close(struct events *events);
 /* Until events->stopping. */
 MUST_CHECK int events_run(struct events *events, struct error *err);
 MUST_CHECK int watch_start(struct events *events, struct watch *watch, int fd, struct error *err);
+/* Whether it is called for room to write, too. */
+MUST_CHECK int watch_writing(struct events *events, struct watch *watch, bool wanted,
+                             struct error *err);
 void watch_stop(struct events *events, struct watch *watch);
 void timer_start(struct events *events, struct timer *timer, int64_t in_ms);
 void timer_start_us(struct events *events, struct timer *timer, int64_t in_us);

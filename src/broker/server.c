@@ -16,6 +16,9 @@
 
 #define CONNECTIONS_MAX 8
 #define SOCKET_NAME "broker.sock"
+/* Frames that wait for a peer to read: a list of 100,000 sandboxes, and more than a caller takes.
+ */
+#define WAITING_MAX ((size_t)32 << 20)
 
 struct connection {
 	struct list item;
@@ -23,6 +26,8 @@ struct connection {
 	struct watch watch;
 	uint64_t serial;
 	int fd;
+	struct buf waiting; /* whole frames, one after the other … */
+	size_t sent;        /* … of which so many bytes are out */
 };
 
 static void connection_close(struct connection *c)
@@ -30,12 +35,59 @@ static void connection_close(struct connection *c)
 	watch_stop(&c->broker->events, &c->watch);
 	list_remove(&c->item);
 	fd_forget(&c->fd);
+	buf_done(&c->waiting);
 	free(c);
 }
 
-static void on_packet(struct watch *watch)
+static void connection_break(struct connection *c, const struct error *err)
 {
-	struct connection *c = CONTAINER_OF(watch, struct connection, watch);
+	log_warning("closing a connection", FAILURE(err));
+	connection_close(c);
+}
+
+/* Sends of *frames what the peer takes now, and cuts it off. */
+static int send_now(const struct connection *c, struct span *frames, struct error *err)
+{
+	struct span rest = *frames, payload;
+	uint16_t type;
+
+	while (wire_next(&rest, &type, &payload, NULL, err) == 1) {
+		struct span frame = {frames->data, frames->size - rest.size};
+
+		if (wire_send_packet(c->fd, frame, NULL, deadline_in(0), err) < 0)
+			return err->code == ERROR_TIMEOUT ? 0 : -1;
+		*frames = rest;
+	}
+	return 0;
+}
+
+/* There is room again. False: it failed, and the connection is gone. */
+static bool send_waiting(struct connection *c)
+{
+	struct span left = {c->waiting.data + c->sent, c->waiting.size - c->sent};
+	struct error err = {0};
+
+	if (send_now(c, &left, &err) < 0) {
+		connection_break(c, &err);
+		return false;
+	}
+	c->sent = c->waiting.size - left.size;
+	/* What is left moves to the front as seldom as it is worth while. */
+	if (c->sent < left.size)
+		return true;
+	buf_consume(&c->waiting, c->sent);
+	c->sent = 0;
+	if (left.size > 0)
+		return true;
+	buf_done(&c->waiting);
+	if (watch_writing(&c->broker->events, &c->watch, false, &err) == 0)
+		return true;
+	connection_break(c, &err);
+	return false;
+}
+
+static void on_packet(struct connection *c)
+{
 	AUTO(buf_done) struct buf packet = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX + 1);
 	struct wire_fds fds = {.count = 0};
 	struct error err = {0};
@@ -48,6 +100,16 @@ static void on_packet(struct watch *watch)
 	if (broker_dispatch(c->broker, c->serial, buf_span(&packet), &fds, &err) < 0)
 		log_error("malformed request, ignoring", FAILURE(&err));
 	wire_fds_close(&fds);
+}
+
+static void on_ready(struct watch *watch)
+{
+	struct connection *c = CONTAINER_OF(watch, struct connection, watch);
+
+	if (watch->can_write && !send_waiting(c))
+		return;
+	if (watch->can_read)
+		on_packet(c);
 }
 
 /* Who may connect is decided by the socket's mode; this is the second look. */
@@ -93,9 +155,10 @@ static void on_connection(struct watch *watch)
 	if (!c)
 		abort();
 	*c = (struct connection){.broker = b,
-	                         .watch = {.fd = -1, .on_ready = on_packet},
+	                         .watch = {.fd = -1, .on_ready = on_ready},
 	                         .serial = ++b->server.last_serial,
-	                         .fd = TAKE_FD(fd)};
+	                         .fd = TAKE_FD(fd),
+	                         .waiting = BUF(WAITING_MAX)};
 	list_append(&b->server.connections, &c->item);
 	if (watch_start(&b->events, &c->watch, c->fd, &err) < 0)
 		connection_close(c);
@@ -148,15 +211,21 @@ void server_forget(struct broker *b)
 		fd_forget(&LIST_ENTRY(item, struct connection, item)->fd);
 }
 
-/* A peer that does not read is cut off: the broker waits for nobody. */
-static void send_to(struct connection *c, struct span frame)
+/* The broker waits for nobody: what the peer does not take now waits for it, and a peer that never
+ * reads is cut off. */
+static int send_to(struct connection *c, struct span frame, struct error *err)
 {
-	struct error err = {0};
+	bool was_empty = c->waiting.size == 0;
 
-	if (wire_send_packet(c->fd, frame, NULL, deadline_in(0), &err) == 0)
-		return;
-	log_warning("closing a connection", FAILURE(&err));
-	connection_close(c);
+	if (was_empty && send_now(c, &frame, err) < 0)
+		return -1;
+	if (frame.size == 0)
+		return 0;
+	buf_add_span(&c->waiting, frame);
+	if (c->waiting.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "peer does not read: %zu bytes wait for it",
+		            c->waiting.size);
+	return was_empty ? watch_writing(&c->broker->events, &c->watch, true, err) : 0;
 }
 
 /* connection 0 = all. */
@@ -173,8 +242,9 @@ static void encode_and_send(struct broker *b, uint64_t connection, uint16_t type
 	LIST_EACH (&b->server.connections, item) {
 		struct connection *c = LIST_ENTRY(item, struct connection, item);
 
-		if (connection == 0 || c->serial == connection)
-			send_to(c, buf_span(&frame));
+		if ((connection == 0 || c->serial == connection) &&
+		    send_to(c, buf_span(&frame), &err) < 0)
+			connection_break(c, &err);
 	}
 }
 
