@@ -6,7 +6,6 @@
 #include "api/audit.h"
 #include "api/caller.h"
 #include "api/feed.h"
-#include "api/gateway/sessions.h"
 #include "api/keys.h"
 #include "api/limiter.h"
 #include "api/meter.h"
@@ -39,7 +38,6 @@ int api_open(struct api *api, struct error *err)
 	api->limiter = api_limiter_new((unsigned)api->config->requests_per_key_max);
 	api->keys = api_key_cache_new();
 	api->tickets = api_tickets_new();
-	api->sessions = api_sessions_new();
 	api->meter = api_meter_new();
 	api->feed = api_feed_new(api);
 	api->last_used_ms = clock_monotonic_ms();
@@ -51,7 +49,6 @@ void api_close(struct api *api)
 	api_limiter_free(api->limiter);
 	api_key_cache_free(api->keys);
 	api_tickets_free(api->tickets);
-	api_sessions_free(api->sessions);
 	api_meter_free(api->meter);
 	api_feed_free(api->feed);
 }

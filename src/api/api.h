@@ -21,16 +21,15 @@ struct api {
 	struct provider *provider;
 	struct worker_pool *workers;
 	struct loop *loop;
-	struct webhooks *webhooks;     /* NULL in tests */
-	struct server *server;         /* set after server_open; for counts */
-	struct api_limiter *limiter;   /* requests at once per key */
-	struct api_key_cache *keys;    /* hash -> caller, short-lived */
-	struct api_tickets *tickets;   /* that open a WebSocket */
-	struct api_sessions *sessions; /* of /v1/sandbox, being made */
-	struct api_feed *feed;         /* streams of /v1/events */
-	struct api_meter *meter;       /* durations of requests; loop thread */
-	unsigned imports;              /* of templates, running; atomic */
-	int64_t last_used_ms;          /* monotonic; of the last request's end; loop thread */
+	struct webhooks *webhooks;   /* NULL in tests */
+	struct server *server;       /* set after server_open; for counts */
+	struct api_limiter *limiter; /* requests at once per key */
+	struct api_key_cache *keys;  /* hash -> caller, short-lived */
+	struct api_tickets *tickets; /* that open a WebSocket */
+	struct api_feed *feed;       /* streams of /v1/events */
+	struct api_meter *meter;     /* durations of requests; loop thread */
+	unsigned imports;            /* of templates, running; atomic */
+	int64_t last_used_ms;        /* monotonic; of the last request's end; loop thread */
 };
 MUST_CHECK int api_open(struct api *api, struct error *err); /* makes what it owns */
 void api_close(struct api *api);                             /* after server_close */

@@ -234,6 +234,7 @@ static int claim(struct seeker *s, struct lease_record *ret, struct error *err)
 	mine.status = LEASE_CREATING;
 	mine.creating_since = mine.last_activity_at = now;
 	mine.epoch++;
+	mine.sessions_max = s->request->sessions_max;
 	if (s->lease.lock_version == 0) {
 		mine.created_at = now;
 		if (store_lease_insert(store, &mine, err) < 0)
@@ -250,6 +251,8 @@ struct json_map lease_labels(struct arena *a, const struct json_map *given, cons
 {
 	struct json_pair *pairs = ARENA_ARRAY(a, struct json_pair, given->count + 1);
 
+	if (strlen(key) > LEASE_KEY_MAX) /* a session's, which is longer than a label */
+		return *given;
 	if (given->count > 0)
 		memcpy(pairs, given->pairs, given->count * sizeof(*pairs));
 	pairs[given->count] = (struct json_pair){LEASE_LABEL, key};
@@ -482,6 +485,14 @@ int lease_open(struct fleet *f, struct arena *a, const struct fleet_lease *reque
 		result = steps[action](&s, err);
 	}
 	return result == STEP_DONE ? 0 : -1;
+}
+
+int fleet_lease_hold(struct fleet *fleet, struct arena *a, const struct fleet_lease *request,
+                     struct fleet_leased *ret, struct fleet_hold *ret_hold, struct error *err)
+{
+	if (lease_open(fleet, a, request, ret, ret_hold, err) < 0)
+		return -1;
+	return ret_hold->fleet ? 0 : provider_check(fleet, &ret->sandbox, err);
 }
 
 int fleet_lease_acquire(struct fleet *fleet, struct arena *a, const struct fleet_lease *request,

@@ -25,7 +25,8 @@ struct fleet_lease {
 	bool only_warm;  /* fails rather than to start, make or wait */
 	int64_t wait_ms; /* for others who are at it; 0 = 30 s. Building a template is not limited
 	                  */
-	bool *ret_not_warm; /* with only_warm: that this was why; may be NULL */
+	int64_t sessions_max; /* of a session: as of struct lease_record */
+	bool *ret_not_warm;   /* with only_warm: that this was why; may be NULL */
 };
 struct fleet_leased {
 	struct lease_record lease;
@@ -37,6 +38,11 @@ struct fleet_leased {
 MUST_CHECK int fleet_lease_acquire(struct fleet *fleet, struct arena *a,
                                    const struct fleet_lease *request, struct fleet_leased *ret,
                                    struct error *err);
+
+/* The same, and the sandbox is held; one of another server's is refused. */
+MUST_CHECK int fleet_lease_hold(struct fleet *fleet, struct arena *a,
+                                const struct fleet_lease *request, struct fleet_leased *ret,
+                                struct fleet_hold *ret_hold, struct error *err);
 
 /* What is done in the sandbox of a lease. When it fails and the sandbox turns out to be gone, it is
  * done once more, in the lease's next one; every other failure is the answer. `run` may take the

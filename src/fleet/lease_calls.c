@@ -199,10 +199,8 @@ static int try_with(struct fleet *f, struct arena *a, const struct fleet_lease *
 	struct fleet_hold hold;
 	int result;
 
-	if (lease_open(f, a, request, &leased, &hold, err) < 0)
+	if (fleet_lease_hold(f, a, request, &leased, &hold, err) < 0)
 		return -1;
-	if (!hold.fleet)
-		return provider_check(f, &leased.sandbox, err);
 	result = use->run(use->context, &leased.sandbox, &hold, err);
 	fleet_unhold(&hold);
 	if (result == 0)

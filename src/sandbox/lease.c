@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/span.h"
+
 const char *lease_status_name(enum lease_status status)
 {
 	static const char *const names[LEASE_STATUS_COUNT] = {
@@ -40,9 +43,11 @@ static bool has_dot_part(struct span key)
 int lease_key_check(const char *key, struct error *err)
 {
 	struct span text = span_of(key);
+	size_t size_max = span_starts_with(text, LEASE_SESSION_PREFIX) ? LEASE_SESSION_KEY_MAX
+	                                                               : LEASE_KEY_MAX;
 
-	if (text.size > 0 && text.size <= LEASE_KEY_MAX && span_is_utf8(text) &&
-	    !has_control(text) && !has_dot_part(text))
+	if (text.size > 0 && text.size <= size_max && span_is_utf8(text) && !has_control(text) &&
+	    !has_dot_part(text))
 		return 0;
 	(void)FAIL(err, ERROR_INVALID, "this cannot be the key of a lease");
 	error_hint(err,
@@ -50,6 +55,74 @@ int lease_key_check(const char *key, struct error *err)
 	           "'..', such as 'workspace:42:agent'",
 	           LEASE_KEY_MAX);
 	return -1;
+}
+
+/* ---- sessions ---- */
+
+static void add_escaped(struct buf *out, const char *name)
+{
+	bool is_dots = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+
+	for (; *name; name++) {
+		unsigned char c = (unsigned char)*name;
+
+		if (c < ' ' || c == 0x7f || c == '%' || c == '/' || is_dots)
+			buf_addf(out, "%%%02X", c);
+		else
+			buf_add_byte(out, *name);
+	}
+}
+
+const char *lease_session_key(struct arena *a, const struct lease_session *session)
+{
+	AUTO(buf_done) struct buf key = BUF(SIZE_MAX / 2);
+
+	buf_add_text(&key, LEASE_SESSION_PREFIX);
+	add_escaped(&key, session->tenant);
+	buf_add_byte(&key, '/');
+	add_escaped(&key, session->session);
+	return arena_text(a, buf_text(&key));
+}
+
+/* NULL when it is not as add_escaped writes it. */
+static const char *unescape(struct arena *a, struct span text)
+{
+	AUTO(buf_done) struct buf name = BUF(SIZE_MAX / 2);
+
+	for (size_t i = 0; i < text.size; i++) {
+		int high, low;
+
+		if (text.data[i] != '%') {
+			buf_add_byte(&name, text.data[i]);
+			continue;
+		}
+		if (i + 2 >= text.size)
+			return NULL;
+		high = hex_digit_value(text.data[i + 1]);
+		low = hex_digit_value(text.data[i + 2]);
+		if (high < 0 || low < 0 || high + low == 0)
+			return NULL;
+		buf_add_byte(&name, (char)(high << 4 | low));
+		i += 2;
+	}
+	return arena_text(a, buf_text(&name));
+}
+
+bool lease_session_parse(struct arena *a, const char *key, struct lease_session *ret)
+{
+	struct span rest = span_of(key), tenant;
+	struct lease_session found;
+
+	if (!span_starts_with(rest, LEASE_SESSION_PREFIX))
+		return false;
+	rest = span_of(key + strlen(LEASE_SESSION_PREFIX));
+	if (!span_split(&rest, '/', &tenant) || span_find(rest, '/') >= 0)
+		return false;
+	found = (struct lease_session){unescape(a, tenant), unescape(a, rest)};
+	if (!found.tenant || !found.tenant[0] || !found.session || !found.session[0])
+		return false;
+	*ret = found;
+	return true;
 }
 
 /* ---- decisions ---- */

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "sandbox/sandbox.h"
 
@@ -26,6 +27,17 @@ const char *lease_status_name(enum lease_status status);
 /* 1..256 bytes of UTF-8 without control characters, no part between slashes "." or "..": whatever
  * is a key can stand, escaped, in a path. */
 MUST_CHECK int lease_key_check(const char *key, struct error *err);
+
+/* A session of /v1/sandbox is the lease "session:TENANT/SESSION", in which '%', '/' and what no key
+ * may hold are escaped ("%2F"): longer than other keys if need be. The prefix has 8 bytes. */
+#define LEASE_SESSION_PREFIX "session:"
+#define LEASE_SESSION_KEY_MAX 1024
+struct lease_session {
+	const char *tenant, *session;
+};
+const char *lease_session_key(struct arena *a, const struct lease_session *session);
+/* False when it is no session's. */
+bool lease_session_parse(struct arena *a, const char *key, struct lease_session *ret);
 
 /* What somebody does who wants the sandbox of a lease that is there. */
 enum lease_action {

@@ -47,7 +47,7 @@ MUST_CHECK int store_project_close(struct store *s, const struct project_closing
 /* All that are closing. */
 MUST_CHECK int store_project_list_closing(struct store *s, struct arena *a,
                                           struct project_list *ret, struct error *err);
-/* With keys, members, configs, sessions and the rows of deleted sandboxes. ERROR_CONFLICT when it
+/* With keys, members, configs, leases and the rows of deleted sandboxes. ERROR_CONFLICT when it
  * is not closing, or while it has a sandbox or a template. */
 MUST_CHECK int store_project_remove(struct store *s, const char *id, struct error *err);
 

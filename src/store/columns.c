@@ -241,16 +241,6 @@ const struct column columns_of_event_record[] = {
         TEXT_OF(event_record, text),       END,
 };
 
-const struct column columns_of_session_record[] = {
-        TEXT_OF(session_record, project_id),
-        TEXT_OF(session_record, tenant_id),
-        TEXT_OF(session_record, session_id),
-        TEXT_OF(session_record, sandbox_id),
-        WHOLE_OF(session_record, created_at),
-        WHOLE_OF(session_record, last_used_at),
-        END,
-};
-
 const struct column columns_of_lookup[] = {
         FILTER_OF(lookup, project_id),
         TEXT_OF(lookup, id),

@@ -147,7 +147,7 @@ MUST_CHECK int mounts_run(struct connection *c, const struct mount_list *mounts,
 
 /* ---- touches.c: last-used times wait here, so that a call costs no commit ---- */
 
-enum touched { TOUCHED_SANDBOX, TOUCHED_KEY, TOUCHED_SESSION, TOUCHED_COUNT };
+enum touched { TOUCHED_SANDBOX, TOUCHED_KEY, TOUCHED_COUNT };
 struct touches *touches_new(void);
 void touches_free(struct touches *t);
 void touches_add(struct touches *t, enum touched kind, const char *id, int64_t now);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/leases.h"
 
+#include <inttypes.h>
+
 #include "store/driver.h"
 
 /* ---- find and list ---- */
@@ -79,6 +81,20 @@ struct lease_change {
 	const char *conflict; /* what it means that no row was met */
 };
 
+static int check_sessions(struct connection *c, const struct lease_record *r, struct error *err)
+{
+	int64_t count;
+
+	if (r->sessions_max == 0)
+		return 0;
+	if (query_count(c, QUERY_LEASE_COUNT_SESSIONS, r, &count, err) < 0)
+		return -1;
+	if (count > r->sessions_max)
+		return FAIL(err, ERROR_LIMIT, "the project has %" PRId64 " sessions already",
+		            r->sessions_max);
+	return 0;
+}
+
 static int run_change(struct connection *c, void *context, struct error *err)
 {
 	const struct lease_change *change = context;
@@ -92,6 +108,8 @@ static int run_change(struct connection *c, void *context, struct error *err)
 	if (change->record->status != LEASE_CREATING || change->query == QUERY_LEASE_FINISH ||
 	    change->query == QUERY_LEASE_REMOVE)
 		return 0;
+	if (check_sessions(c, change->record, err) < 0)
+		return -1;
 	return query_run(c, QUERY_LEASE_SANDBOX_INSERT, change->record, NULL, err) < 0 ? -1 : 0;
 }
 

@@ -18,6 +18,9 @@ struct lease_record {
 	int64_t creating_since, created_at, last_activity_at;
 	int64_t usage_ms;     /* of the times in use that have ended */
 	int64_t active_since; /* of the one that has not; 0 = not in use */
+	/* Only to claim the lease of a session: ERROR_LIMIT when the project would have more that
+	 * have a sandbox. 0 = any number. */
+	int64_t sessions_max;
 	/* Of its sandbox, as it is now; only read. DELETED and "" when it has no row. */
 	enum sandbox_state actual;
 	const char *provider, *node;

@@ -97,19 +97,3 @@ struct sandbox_filter {
 	const char *page;                    /* next_page of the page before, or NULL */
 	unsigned limit;                      /* 1..1000 */
 };
-
-/* /v1/sandbox: tenant + session -> sandbox. */
-struct session_record {
-	const char *project_id, *tenant_id, *session_id, *sandbox_id;
-	int64_t created_at, last_used_at;
-};
-
-/* Which session. */
-struct session_ref {
-	const char *project_id, *tenant_id, *session_id;
-};
-
-struct session_list {
-	struct session_record *items;
-	size_t count;
-};

@@ -212,21 +212,16 @@ static int refuse_change(struct connection *c, const struct sandbox_change *take
 	            sandbox_state_name(seen.actual), sandbox_state_name(takes->from));
 }
 
-/* Its place in the project when it ceases to live, its sessions when it is deleted. */
+/* Its place in the project when it ceases to live. */
 static int let_go(struct connection *c, const struct change *change, struct error *err)
 {
 	const struct sandbox_change *takes = &change->takes;
 	const struct sandbox_record *r = change->rows.items;
 	const struct admission admission = {.project_id = r->project_id};
-	const struct lookup lookup = {.id = r->id};
 
-	if (is_living[takes->from] && !is_living[takes->to] &&
-	    query_run(c, QUERY_PROJECT_RELEASE, &admission, NULL, err) < 0)
-		return -1;
-	if (takes->to == SANDBOX_DELETED &&
-	    query_run(c, QUERY_SESSION_REMOVE_OF, &lookup, NULL, err) < 0)
-		return -1;
-	return 0;
+	if (!is_living[takes->from] || is_living[takes->to])
+		return 0;
+	return query_run(c, QUERY_PROJECT_RELEASE, &admission, NULL, err) < 0 ? -1 : 0;
 }
 
 static int tell_move(struct connection *c, const struct change *change, struct error *err)

@@ -114,8 +114,7 @@ struct sandbox_move {
 };
 /* The only way a state changes: compare and set, ERROR_CONFLICT when `from` is not the state.
  * States that something rests in (STARTED, PAUSED, STOPPED, DELETED, FAILED) are on the disk when
- * the call returns, unless it is lazy; moves to those in between always are. The sessions of a
- * DELETED one go with it. */
+ * the call returns, unless it is lazy; moves to those in between always are. */
 MUST_CHECK int store_sandbox_move(struct store *s, const struct sandbox_move *move,
                                   struct error *err);
 /* The same, and the row as it is now. */
@@ -143,19 +142,3 @@ MUST_CHECK int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBO
 MUST_CHECK int store_sandbox_adopt(struct store *s, const char *node, struct error *err);
 /* Drops rows DELETED before `before`; their events stay as long as others. */
 MUST_CHECK int store_sandbox_purge(struct store *s, int64_t before, struct error *err);
-
-/* ---- sessions of /v1/sandbox: tenant + session -> sandbox ---- */
-
-MUST_CHECK int store_session_find(struct store *s, struct arena *a, const struct session_ref *ref,
-                                  struct session_record *ret, struct error *err);
-/* ERROR_CONFLICT when it exists; ERROR_LIMIT when the project has sessions_max already. */
-MUST_CHECK int store_session_insert(struct store *s, const struct session_record *r,
-                                    unsigned sessions_max, struct error *err);
-MUST_CHECK int store_session_remove(struct store *s, const struct session_ref *ref,
-                                    struct error *err);
-/* Last use of the sandbox's session; may be written late and in batches. */
-void store_session_touch(struct store *s, const char *sandbox_id, int64_t now);
-/* All sessions that point to a sandbox (when it has gone). */
-MUST_CHECK int store_session_remove_of(struct store *s, const char *sandbox_id, struct error *err);
-MUST_CHECK int store_session_list(struct store *s, struct arena *a, const char *project_id,
-                                  struct session_list *ret, struct error *err);

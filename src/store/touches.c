@@ -14,7 +14,6 @@ struct touches {
 static const enum query_name queries[TOUCHED_COUNT] = {
         [TOUCHED_SANDBOX] = QUERY_SANDBOX_TOUCH,
         [TOUCHED_KEY] = QUERY_KEY_TOUCH,
-        [TOUCHED_SESSION] = QUERY_SESSION_TOUCH,
 };
 
 struct touches *touches_new(void)

@@ -2,8 +2,11 @@
 """/v1/sandbox: agents by tenant and session."""
 
 import base64
+import os
+import signal
 import threading
 import time
+import urllib.parse
 
 import pytest
 
@@ -151,3 +154,33 @@ def test_a_call_tells_what_files_it_made(api, session):
     assert len(many["artifacts"]) == 100 and many["exit_code"] == 0
     gone = api.post("/v1/sandbox/bash", {**session, "command": "rm -rf $PWD; echo well"})
     assert gone["stdout"] == "well\n" and gone["artifacts"] == []
+
+
+def test_a_session_is_a_lease(server, api, session):
+    odd = {"tenant_id": "a/b%", "session_id": "x y"}
+    try:
+        for body, key in ((session, f"session:acme/{session['session_id']}"), (odd, "session:a%2Fb%25/x y")):
+            api.post("/v1/sandbox/write", {**body, "path": "note", "content": key})
+            lease = api.get(f"/v1/leases/{urllib.parse.quote(key, safe='')}")
+            row = next(s for s in api.get("/v1/sandbox/sessions")["items"] if s["session_id"] == body["session_id"])
+            assert (row["tenant_id"], row["sandbox_id"]) == (body["tenant_id"], lease["sandbox_id"])
+            assert api.exec(lease["sandbox_id"], "cat note")["stdout"] == key
+            api.post(f"/api/sandbox/instances/{lease['sandbox_id']}/stop")
+            assert api.post("/v1/sandbox/bash", {**body, "command": "cat note"})["stdout"] == key
+    finally:
+        api.delete("/v1/sandbox/sessions/a%2Fb%25/x%20y")
+    with pytest.raises(atoll.ApiError) as gone:
+        api.delete("/v1/sandbox/sessions/a%2Fb%25/x%20y")
+    assert gone.value.status == 404
+
+
+def test_a_session_outlives_the_servers_end(private_server, session):
+    private_server.start()
+    first = private_server.api().post("/v1/sandbox/bash", {**session, "command": "echo kept > note; hostname"})["stdout"]
+    os.kill(private_server.pid_of("api"), signal.SIGKILL)
+    private_server.wait_ready(20)
+    body = {**session, "command": "cat note; hostname"}
+    assert private_server.api().post("/v1/sandbox/bash", body)["stdout"] == f"kept\n{first}"
+    private_server.stop()
+    private_server.start()
+    assert private_server.api().post("/v1/sandbox/bash", body)["stdout"] == f"kept\n{first}"

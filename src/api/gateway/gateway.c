@@ -20,7 +20,10 @@
 int gateway_open(struct request *rq, const struct gateway_body *b, struct api_target *ret,
                  struct error *err)
 {
-	return session_open(rq, b->tenant_id ? b->tenant_id : "default", b->session_id, ret, err);
+	const struct lease_session session = {b->tenant_id ? b->tenant_id : "default",
+	                                      b->session_id};
+
+	return session_open(rq, &session, ret, err);
 }
 
 static const char *workspace_of(const struct api_target *t)

@@ -1,174 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/gateway/sessions.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/files.h"
 #include "api/tables.h"
 #include "base/clock.h"
-#include "base/log.h"
+#include "fleet/lease.h"
+#include "fleet/usage.h"
 
 #define BASE "/v1/sandbox/sessions"
-#define LOCKS 64
-#define ATTEMPTS 3
+#define PAGE_SIZE 1000
 
-struct api_sessions {
-	pthread_mutex_t locks[LOCKS];
-};
-
-struct api_sessions *api_sessions_new(void)
+/* What the session's sandbox is when it has to be made. */
+static struct fleet_create create_of(const struct request *rq, struct json_map labels)
 {
-	struct api_sessions *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		abort();
-	for (unsigned i = 0; i < LOCKS; i++)
-		(void)pthread_mutex_init(&s->locks[i], NULL);
-	return s;
-}
-
-void api_sessions_free(struct api_sessions *s)
-{
-	for (unsigned i = 0; s && i < LOCKS; i++)
-		(void)pthread_mutex_destroy(&s->locks[i]);
-	free(s);
-}
-
-static pthread_mutex_t *lock_of(struct api_sessions *s, const char *tenant_id,
-                                const char *session_id)
-{
-	uint32_t hash = 2166136261u;
-
-	for (const char *c = tenant_id; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * 16777619u;
-	for (const char *c = session_id; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * 16777619u;
-	return &s->locks[hash % LOCKS];
-}
-
-struct session {
-	struct request *rq;
-	const char *tenant_id, *session_id;
-};
-
-static int find_record(const struct session *s, struct session_record *ret, struct error *err)
-{
-	const struct session_ref ref = {api_project(s->rq), s->tenant_id, s->session_id};
-
-	return store_session_find(api_of(s->rq)->store, s->rq->arena, &ref, ret, err);
-}
-
-static int make_sandbox(const struct session *s, struct sandbox_record *ret, struct error *err)
-{
-	struct api *api = api_of(s->rq);
+	const struct api *api = api_of(rq);
 	/* A provider that isolates nothing cannot block either; the sandbox's record says so. */
 	bool can_block = provider_ops_of(api->provider)->abilities & PROVIDER_CAN_BLOCK_NETWORK;
-	struct json_pair labels[] = {{"tenant_id", s->tenant_id}, {"session_id", s->session_id}};
-	struct fleet_create request = {
-	        .project_id = api_project(s->rq),
-	        .key_id = api_account(s->rq)->key_id,
-	        .labels = {labels, COUNT_OF(labels), true},
+
+	return (struct fleet_create){
+	        .key_id = api_account(rq)->key_id,
+	        .labels = labels,
 	        .internet = !can_block,
 	        .idle_reap_ms = api->config->session_idle_ms,
-	        .wait = true,
 	};
-
-	return fleet_create(api->fleet, s->rq->arena, &request, ret, err);
 }
 
-static void drop_sandbox(const struct session *s, const char *id)
+int session_open(struct request *rq, const struct lease_session *session, struct api_target *ret,
+                 struct error *err)
 {
-	const struct fleet_ref ref = {api_project(s->rq), id};
-	struct error err;
-
-	if (fleet_delete(api_of(s->rq)->fleet, s->rq->arena, &ref, SANDBOX_REASON_USER, &err) < 0)
-		log_warning("a session's spare sandbox could not be deleted", TEXT("sandbox", id),
-		            FAILURE(&err));
-}
-
-/* Another atolld may have been faster: then its sandbox is the session's. */
-static int begin_session(const struct session *s, struct session_record *ret, struct error *err)
-{
-	struct api *api = api_of(s->rq);
-	int64_t now = clock_unix_ms();
-	struct sandbox_record made;
-
-	if (make_sandbox(s, &made, err) < 0)
-		return -1;
-	*ret = (struct session_record){
-	        .project_id = api_project(s->rq),
-	        .tenant_id = s->tenant_id,
-	        .session_id = s->session_id,
-	        .sandbox_id = made.id,
-	        .created_at = now,
-	        .last_used_at = now,
+	struct json_pair labels[] = {{"tenant_id", session->tenant},
+	                             {"session_id", session->session}};
+	const struct fleet_create make =
+	        create_of(rq, (struct json_map){labels, COUNT_OF(labels), true});
+	struct fleet *fleet = api_of(rq)->fleet;
+	struct fleet_use use;
+	const struct fleet_lease request = {
+	        .project_id = api_project(rq),
+	        .key = lease_session_key(rq->arena, session),
+	        .make = &make,
+	        .use = &use,
+	        .sessions_max = api_of(rq)->config->sessions_max,
 	};
-	if (store_session_insert(api->store, ret, (unsigned)api->config->sessions_max, err) == 0)
-		return 0;
-	drop_sandbox(s, made.id);
-	if (err->code != ERROR_CONFLICT)
+	struct fleet_leased leased;
+
+	if (api_use(rq, &use, err) < 0 ||
+	    fleet_lease_hold(fleet, rq->arena, &request, &leased, &ret->hold, err) < 0)
 		return -1;
-	return find_record(s, ret, err);
-}
-
-/* 1 = it takes commands, 0 = it has gone and the session is forgotten. */
-static int revive(const struct session *s, const char *sandbox_id, struct error *err)
-{
-	const struct fleet_ref ref = {api_project(s->rq), sandbox_id};
-	struct api *api = api_of(s->rq);
-	struct sandbox_record r;
-
-	if (fleet_find(api->fleet, s->rq->arena, &ref, &r, err) < 0) {
-		if (err->code != ERROR_NOT_FOUND)
-			return -1;
-		r.actual = SANDBOX_DELETED;
-	}
-	if (r.actual == SANDBOX_STOPPED)
-		return fleet_start(api->fleet, s->rq->arena, &ref, &r, err) < 0 ? -1 : 1;
-	if (r.actual == SANDBOX_FAILED)
-		drop_sandbox(s, sandbox_id);
-	else if (r.actual != SANDBOX_DELETING && r.actual != SANDBOX_DELETED)
-		return 1;
-	return store_session_remove_of(api->store, sandbox_id, err);
-}
-
-static int find_or_make(const struct session *s, struct api_target *ret, struct error *err)
-{
-	struct session_record record;
-
-	for (unsigned attempt = 0; attempt < ATTEMPTS; attempt++) {
-		int alive;
-
-		if (find_record(s, &record, err) < 0 &&
-		    (err->code != ERROR_NOT_FOUND || begin_session(s, &record, err) < 0))
-			return -1;
-		if (api_target_open_id(s->rq, record.sandbox_id, ret, err) == 0) {
-			store_session_touch(api_of(s->rq)->store, record.sandbox_id,
-			                    clock_unix_ms());
-			return 0;
-		}
-		if (err->code != ERROR_NOT_FOUND && err->code != ERROR_CONFLICT)
-			return -1;
-		alive = revive(s, record.sandbox_id, err);
-		if (alive < 0)
-			return -1;
-	}
-	return FAIL(err, ERROR_UNAVAILABLE, "the session's sandbox keeps going away");
-}
-
-int session_open(struct request *rq, const char *tenant_id, const char *session_id,
-                 struct api_target *ret, struct error *err)
-{
-	struct session s = {rq, tenant_id, session_id};
-	pthread_mutex_t *lock = lock_of(api_of(rq)->sessions, tenant_id, session_id);
-	int result;
-
-	(void)pthread_mutex_lock(lock);
-	result = find_or_make(&s, ret, err);
-	(void)pthread_mutex_unlock(lock);
-	return result;
+	ret->record = leased.sandbox;
+	store_sandbox_touch(api_of(rq)->store, ret->record.id, clock_unix_ms());
+	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
 }
 
 /* ---- /v1/sandbox/sessions ---- */
@@ -195,24 +77,68 @@ static const struct json_member session_list_shape_members[] = {
 };
 static JSON_SHAPE(session_list_shape, "SessionList", session_items, "Sessions");
 
+/* An empty lease, or one whose sandbox is on its way out, is no session. */
+static bool is_session(const struct lease_record *r)
+{
+	return r->status == LEASE_READY && r->actual != SANDBOX_DELETING &&
+	       r->actual != SANDBOX_DELETED && r->actual != SANDBOX_FAILED;
+}
+
+static void add_session(struct request *rq, struct buf *items, const struct lease_record *r)
+{
+	int64_t used_at = r->last_activity_at > r->sandbox_activity_at ? r->last_activity_at
+	                                                               : r->sandbox_activity_at;
+	struct lease_session session;
+	struct session_answer item;
+
+	if (!is_session(r) || !lease_session_parse(rq->arena, r->key, &session))
+		return;
+	item = (struct session_answer){session.tenant, session.session, r->sandbox_id,
+	                               r->created_at, used_at};
+	buf_add(items, &item, sizeof(item));
+}
+
+static int compare_sessions(const void *left, const void *right)
+{
+	const struct session_answer *a = left, *b = right;
+	int tenants = strcmp(a->tenant_id, b->tenant_id);
+
+	if (a->created_at != b->created_at)
+		return a->created_at < b->created_at ? -1 : 1;
+	return tenants != 0 ? tenants : strcmp(a->session_id, b->session_id);
+}
+
+static int collect_sessions(struct request *rq, struct buf *items, struct error *err)
+{
+	struct lease_filter filter = {.project_id = api_project(rq),
+	                              .prefix = LEASE_SESSION_PREFIX,
+	                              .after = "",
+	                              .limit = PAGE_SIZE};
+	struct lease_list page;
+
+	do {
+		if (store_lease_list(api_of(rq)->store, rq->arena, &filter, &page, err) < 0)
+			return -1;
+		for (size_t i = 0; i < page.count; i++)
+			add_session(rq, items, &page.items[i]);
+		filter.after = page.next;
+	} while (filter.after);
+	return 0;
+}
+
 static int sessions_list(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	struct session_list found;
-	struct session_answer *items;
+	AUTO(buf_done) struct buf items = BUF(SIZE_MAX / 2);
 	struct session_items out;
 
 	(void)body;
-	if (store_session_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
+	if (collect_sessions(rq, &items, err) < 0)
 		return -1;
-	items = ARENA_ARRAY(rq->arena, struct session_answer, found.count);
-	for (size_t i = 0; i < found.count; i++) {
-		const struct session_record *r = &found.items[i];
-
-		items[i] = (struct session_answer){r->tenant_id, r->session_id, r->sandbox_id,
-		                                   r->created_at, r->last_used_at};
-	}
-	out = (struct session_items){.items = {items, found.count, true}};
+	out = (struct session_items){
+	        .items = {items.data, items.size / sizeof(struct session_answer), true}};
+	if (out.items.count > 1)
+		qsort(items.data, out.items.count, sizeof(struct session_answer), compare_sessions);
 	reply_json(reply, &session_list_shape, &out);
 	return 0;
 }
@@ -220,20 +146,16 @@ static int sessions_list(struct request *rq, const void *body, struct reply *rep
 static int session_delete(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	struct api *api = api_of(rq);
-	const struct session_ref ref = {api_project(rq), request_param(rq, "tenant"),
-	                                request_param(rq, "session")};
-	struct session_record record;
-	struct fleet_ref sandbox;
+	const struct lease_session session = {request_param(rq, "tenant"),
+	                                      request_param(rq, "session")};
+	const struct lease_ref ref = {api_project(rq), lease_session_key(rq->arena, &session)};
+	struct lease_record found;
+	int status = fleet_lease_find(api_of(rq)->fleet, rq->arena, &ref, &found, err);
 
 	(void)body;
-	if (store_session_find(api->store, rq->arena, &ref, &record, err) < 0)
-		return -1;
-	sandbox = (struct fleet_ref){ref.project_id, record.sandbox_id};
-	if (fleet_delete(api->fleet, rq->arena, &sandbox, SANDBOX_REASON_USER, err) < 0 &&
-	    err->code != ERROR_NOT_FOUND)
-		return -1;
-	if (store_session_remove(api->store, &ref, err) < 0 && err->code != ERROR_NOT_FOUND)
+	if ((status == 0 && !is_session(&found)) || (status < 0 && err->code == ERROR_NOT_FOUND))
+		return FAIL(err, ERROR_NOT_FOUND, "no session '%s'", session.session);
+	if (status < 0 || fleet_lease_delete(api_of(rq)->fleet, rq->arena, &ref, err) < 0)
 		return -1;
 	reply_status(reply, 204);
 	return 0;

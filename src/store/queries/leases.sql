@@ -20,6 +20,16 @@ FROM leases LEFT JOIN sandboxes ON sandboxes.id = leases.sandbox_id
 -- gives: lease_record
 SELECT {lease_seen} WHERE leases.project_id = :project_id AND leases.key = :key;
 
+-- Those of sessions that have a sandbox, or get one.
+-- name: lease_count_sessions
+-- takes: lease_record
+-- gives: tally
+SELECT count(*) AS count
+FROM leases LEFT JOIN sandboxes ON sandboxes.id = leases.sandbox_id
+WHERE leases.project_id = :project_id AND substr(leases.key, 1, 8) = 'session:'
+	AND (leases.status = 'creating' OR (leases.status = 'ready'
+		AND COALESCE(sandboxes.actual, 'deleted') NOT IN ('deleting', 'deleted', 'failed')));
+
 -- name: lease_list
 -- takes: lease_page
 -- gives: lease_record

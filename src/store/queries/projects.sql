@@ -60,10 +60,6 @@ SELECT (SELECT count(*) FROM sandboxes WHERE project_id = :id AND actual <> 'del
 	+ (SELECT count(*) FROM templates WHERE project_id = :id)
 	+ (SELECT count(*) FROM volumes WHERE project_id = :id) AS count;
 
--- name: project_remove_sessions
--- takes: lookup
-DELETE FROM sessions WHERE project_id = :id;
-
 -- name: project_remove_webhooks
 -- takes: lookup
 DELETE FROM webhooks WHERE project_id = :id;

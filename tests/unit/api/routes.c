@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness.h"
+#include "store/leases.h"
 #include "unit.h"
 
 static struct harness harness;
@@ -384,27 +385,31 @@ TEST(a_session_keeps_its_sandbox_and_outlives_it)
 	        {"POST", G "/bash", "{\"session_id\":\"keep\",\"command\":\"a\"}", 200,
 	         "\"ok\":true"},
 	};
+	static const struct expected after[] = {
+	        {"DELETE", G "/sessions/default/keep", NULL, 204, NULL},
+	};
 	AUTO(arena_done) struct arena a = {.blocks = NULL};
-	const struct session_ref kept = {"default", "default", "keep"};
-	struct session_record first, second;
+	const struct lease_ref kept = {"default", "session:default/keep"};
+	struct lease_record first, second;
 	struct error err;
 
 	CHECK_ROWS(before);
-	assert_int_equal(store_session_find(harness.store, &a, &kept, &first, &err), 0);
+	assert_int_equal(store_lease_find(harness.store, &a, &kept, &first, &err), 0);
 	assert_int_equal(fleet_stop(harness.fleet, &a,
 	                            &(struct fleet_ref){"default", first.sandbox_id},
 	                            &(struct sandbox_record){.id = NULL}, &err),
 	                 0);
 	CHECK_ROWS(before); /* started again */
-	assert_int_equal(store_session_find(harness.store, &a, &kept, &second, &err), 0);
+	assert_int_equal(store_lease_find(harness.store, &a, &kept, &second, &err), 0);
 	assert_string_equal(first.sandbox_id, second.sandbox_id);
 	assert_int_equal(fleet_delete(harness.fleet, &a,
 	                              &(struct fleet_ref){"default", first.sandbox_id},
 	                              SANDBOX_REASON_IDLE, &err),
 	                 0);
 	CHECK_ROWS(before); /* made anew */
-	assert_int_equal(store_session_find(harness.store, &a, &kept, &second, &err), 0);
+	assert_int_equal(store_lease_find(harness.store, &a, &kept, &second, &err), 0);
 	assert_string_not_equal(first.sandbox_id, second.sandbox_id);
+	CHECK_ROWS(after);
 }
 
 TEST(operators_need_no_key)

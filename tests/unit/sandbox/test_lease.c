@@ -35,6 +35,44 @@ TEST(a_key_is_any_text_that_can_stand_in_a_path)
 	}
 }
 
+TEST(a_session_is_a_key_and_back)
+{
+	static const struct {
+		const char *tenant, *session, *key;
+	} rows[] = {
+	        {"acme", "chat-1", "session:acme/chat-1"},
+	        {"a/b", "c%d", "session:a%2Fb/c%25d"},
+	        {".", "..", "session:%2E/%2E%2E"},
+	        {"...", " x", "session:.../ x"},
+	        {"\n\x7f", "\xc3\xa9", "session:%0A%7F/\xc3\xa9"},
+	};
+	static const char *const none[] = {"session:a",     "session:/b",   "session:a/",
+	                                   "session:a/b/c", "session:a/%2", "session:a/%zz",
+	                                   "session:a/%00", "workspace:1/2"};
+	AUTO(arena_done) struct arena a = {0};
+	char longest[129] = {0};
+	struct lease_session found;
+	struct error err;
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		const struct lease_session session = {rows[i].tenant, rows[i].session};
+		const char *key = lease_session_key(&a, &session);
+
+		assert_string_equal(key, rows[i].key);
+		assert_int_equal(lease_key_check(key, &err), 0);
+		assert_true(lease_session_parse(&a, key, &found));
+		assert_string_equal(found.tenant, rows[i].tenant);
+		assert_string_equal(found.session, rows[i].session);
+	}
+	for (size_t i = 0; i < COUNT_OF(none); i++)
+		assert_false(lease_session_parse(&a, none[i], &found));
+	memset(longest, '/', 128);
+	assert_int_equal(
+	        lease_key_check(lease_session_key(&a, &(struct lease_session){longest, longest}),
+	                        &err),
+	        0);
+}
+
 static const struct {
 	const char *what;
 	struct lease_view view;
@@ -96,6 +134,7 @@ TEST(only_failures_that_can_be_the_sandboxs_are_looked_into)
 int main(void)
 {
 	return RUN(CASE(a_key_is_any_text_that_can_stand_in_a_path),
+	           CASE(a_session_is_a_key_and_back),
 	           CASE(every_view_of_a_lease_leads_to_its_action),
 	           CASE(use_counts_until_now_while_it_runs_and_else_until_the_last_sign_of_it),
 	           CASE(only_failures_that_can_be_the_sandboxs_are_looked_into));

@@ -243,6 +243,38 @@ static void only_empty_ones_are_purged(void **state)
 	               ERROR_NOT_FOUND);
 }
 
+/* Those that have a sandbox count; other leases do not. */
+static void a_project_has_at_most_so_many_sessions(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct lease_record r = sample_claim("session:t/1", ONE);
+
+	r.sessions_max = 1;
+	(void)claimed(*state, &a, "k", "cccccccccccccccccccc");
+	assert_done(store_lease_insert(*state, &r, &err));
+	r.key = "session:t/2";
+	r.sandbox_id = TWO;
+	assert_refused(store_lease_insert(*state, &r, &err), ERROR_LIMIT);
+	assert_refused(store_lease_find(*state, &a, &(struct lease_ref){PROJECT, r.key},
+	                                &(struct lease_record){0}, &err),
+	               ERROR_NOT_FOUND);
+	/* The first one's has gone. */
+	r = find_lease(*state, &a, "session:t/1");
+	r.status = LEASE_READY;
+	assert_done(store_lease_replace(*state, &r, &err));
+	r = sample_claim("session:t/2", TWO);
+	r.sessions_max = 1;
+	assert_done(store_lease_insert(*state, &r, &err));
+	/* And wants another one. */
+	r = find_lease(*state, &a, "session:t/1");
+	r.status = LEASE_CREATING;
+	r.sessions_max = 1;
+	assert_refused(store_lease_replace(*state, &r, &err), ERROR_LIMIT);
+	r.sessions_max = 2;
+	assert_done(store_lease_replace(*state, &r, &err));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -254,6 +286,7 @@ int main(void)
 	        EACH(a_sandbox_that_no_lease_names_is_a_stray_until_it_is_forgotten),
 	        EACH(what_nobody_finished_is_unsound),
 	        EACH(only_empty_ones_are_purged),
+	        EACH(a_project_has_at_most_so_many_sessions),
 	};
 
 	return each_store_run(tests, COUNT_OF(tests));

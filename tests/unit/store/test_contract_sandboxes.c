@@ -454,119 +454,6 @@ static void a_deleted_sandbox_is_only_in_lists_until_it_is_purged(void **state)
 	assert_int_equal(count_of(*state, (struct sandbox_filter){.state = SANDBOX_DELETED}), 0);
 }
 
-/* ---- sessions ---- */
-
-static void insert_sandbox(struct store *s, const char *id)
-{
-	struct error err = {0};
-	struct sandbox_record r = sample_sandbox(id, id);
-
-	assert_done(store_sandbox_insert(s, &r, 0, &err));
-}
-
-static void a_session_is_one_sandbox_of_one_tenant(void **state)
-{
-	AUTO(arena_done) struct arena a = {0};
-	struct error err = {0};
-	struct id id = id_new();
-	struct session_record r = {PROJECT, "tenant", "chat-1", id.text, NOW, NOW}, found;
-
-	insert_sandbox(*state, id.text);
-	assert_done(store_session_insert(*state, &r, 10, &err));
-	assert_refused(store_session_insert(*state, &r, 10, &err), ERROR_CONFLICT);
-	assert_done(store_session_find(
-	        *state, &a, &(struct session_ref){PROJECT, "tenant", "chat-1"}, &found, &err));
-	assert_string_equal(found.sandbox_id, id.text);
-	assert_refused(store_session_find(*state, &a,
-	                                  &(struct session_ref){PROJECT, "other", "chat-1"}, &found,
-	                                  &err),
-	               ERROR_NOT_FOUND);
-	assert_done(store_session_remove(*state, &(struct session_ref){PROJECT, "tenant", "chat-1"},
-	                                 &err));
-	assert_refused(store_session_remove(
-	                       *state, &(struct session_ref){PROJECT, "tenant", "chat-1"}, &err),
-	               ERROR_NOT_FOUND);
-}
-
-static void a_session_is_touched_late_and_read_at_once(void **state)
-{
-	struct error err = {0};
-	AUTO(arena_done) struct arena a = {0};
-	struct id id = id_new();
-	const struct session_record r = {PROJECT, "tenant", "chat-1", id.text, NOW, NOW};
-	const struct session_ref ref = {PROJECT, "tenant", "chat-1"};
-	struct session_record found;
-	struct session_list list;
-
-	insert_sandbox(*state, id.text);
-	assert_done(store_session_insert(*state, &r, 10, &err));
-	store_session_touch(*state, id.text, NOW + 5);
-	for (unsigned i = 0; i < 2; i++) { /* waiting, then written */
-		assert_done(store_session_find(*state, &a, &ref, &found, &err));
-		assert_int_equal(found.last_used_at, NOW + 5);
-		assert_done(store_session_list(*state, &a, PROJECT, &list, &err));
-		assert_int_equal(list.items[0].last_used_at, NOW + 5);
-		assert_int_equal(list.items[0].created_at, NOW);
-		assert_done(store_tidy(*state, &err));
-	}
-	/* Neither backwards nor when it is gone. */
-	store_session_touch(*state, id.text, NOW + 1);
-	assert_done(store_tidy(*state, &err));
-	assert_done(store_session_find(*state, &a, &ref, &found, &err));
-	assert_int_equal(found.last_used_at, NOW + 5);
-	assert_done(store_session_remove(*state, &ref, &err));
-	store_session_touch(*state, id.text, NOW + 9);
-	assert_done(store_tidy(*state, &err));
-}
-
-static void a_project_has_at_most_so_many_sessions(void **state)
-{
-	AUTO(arena_done) struct arena a = {0};
-	struct error err = {0};
-	struct id id = id_new();
-	struct session_record r = {PROJECT, "tenant", "1", id.text, NOW, NOW};
-	struct session_list list;
-
-	insert_sandbox(*state, id.text);
-	assert_done(store_session_insert(*state, &r, 2, &err));
-	r.session_id = "2";
-	assert_done(store_session_insert(*state, &r, 2, &err));
-	r.session_id = "3";
-	assert_refused(store_session_insert(*state, &r, 2, &err), ERROR_LIMIT);
-	assert_done(store_session_list(*state, &a, PROJECT, &list, &err));
-	assert_int_equal(list.count, 2);
-}
-
-static void the_sessions_of_a_sandbox_go_with_it(void **state)
-{
-	AUTO(arena_done) struct arena a = {0};
-	struct error err = {0};
-	struct id one = id_new(), two = id_new();
-	struct session_record r = {PROJECT, "tenant", "1", one.text, NOW, NOW};
-	struct session_list list;
-	struct sandbox_move move;
-
-	insert_sandbox(*state, one.text);
-	insert_sandbox(*state, two.text);
-	assert_done(store_session_insert(*state, &r, 0, &err));
-	r.session_id = "2";
-	r.sandbox_id = two.text;
-	assert_done(store_session_insert(*state, &r, 0, &err));
-	assert_done(store_session_remove_of(*state, one.text, &err));
-	assert_done(store_session_list(*state, &a, PROJECT, &list, &err));
-	assert_int_equal(list.count, 1);
-	assert_string_equal(list.items[0].session_id, "2");
-	move = sample_move(two.text, SANDBOX_PENDING, SANDBOX_DELETING);
-	assert_done(store_sandbox_move(*state, &move, &err));
-	move = sample_move(two.text, SANDBOX_DELETING, SANDBOX_DELETED);
-	assert_done(store_sandbox_move(*state, &move, &err));
-	assert_done(store_session_list(*state, &a, PROJECT, &list, &err));
-	assert_int_equal(list.count, 0);
-	r.session_id = "3";
-	r.sandbox_id = "nothing";
-	assert_refused(store_session_insert(*state, &r, 0, &err), ERROR_NOT_FOUND);
-}
-
 static size_t count_of_node(struct store *s, const char *node)
 {
 	const struct sandbox_filter filter = {.state = -1, .node = node, .limit = 10};
@@ -618,10 +505,6 @@ static const struct CMUnitTest tests[] = {
         EACH(a_page_that_no_list_has_answered_is_refused),
         EACH(lists_are_filtered_by_state_name_template_and_label),
         EACH(a_deleted_sandbox_is_only_in_lists_until_it_is_purged),
-        EACH(a_session_is_one_sandbox_of_one_tenant),
-        EACH(a_session_is_touched_late_and_read_at_once),
-        EACH(a_project_has_at_most_so_many_sessions),
-        EACH(the_sessions_of_a_sandbox_go_with_it),
         EACH(rows_without_a_node_are_adopted_and_lists_are_filtered_by_node),
 };
 

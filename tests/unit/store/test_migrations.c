@@ -6,6 +6,7 @@
 
 #include "store/driver.h"
 #include "store/events.h"
+#include "store/leases.h"
 
 static sqlite3 *open_raw(const struct folder *f)
 {
@@ -101,6 +102,9 @@ static const char old_sandboxes[] =
         " ('aaaaaaaaaaaaaaaaaaaa', 7, 'pending', 'asked for'),"
         " ('aaaaaaaaaaaaaaaaaaaa', 8, 'started', 'in 4 ms');";
 
+static const char old_session[] =
+        "INSERT INTO sessions VALUES ('" PROJECT "', 'a/b', 'c%', 'aaaaaaaaaaaaaaaaaaaa', 5, 6)";
+
 /* For each older version: a file with rows, as that program left it. */
 TEST(a_database_of_every_older_version_is_brought_up_to_date_with_its_rows)
 {
@@ -109,7 +113,8 @@ TEST(a_database_of_every_older_version_is_brought_up_to_date_with_its_rows)
 		struct error err = {0};
 		struct folder folder;
 		struct project_record found;
-		struct session_list sessions;
+		struct lease_record lease;
+		struct lease_ref session = {PROJECT, "session:a%2Fb/c%25"};
 		struct event_list events;
 		struct id id = id_new();
 		struct sandbox_record r = sample_sandbox(id.text, "new");
@@ -121,8 +126,11 @@ TEST(a_database_of_every_older_version_is_brought_up_to_date_with_its_rows)
 		execute(db, store_migrations[0].sqlite);
 		execute(db, "INSERT INTO projects VALUES ('" PROJECT "', 'old', 1, 2, 3, 4, 5, 6)");
 		execute(db, old_sandboxes);
-		for (int64_t i = 1; i < version; i++)
+		for (int64_t i = 1; i < version; i++) {
 			execute(db, store_migrations[i].sqlite);
+			if (store_migrations[i].number == 2)
+				execute(db, old_session);
+		}
 		sqlite3_close(db);
 		assert_int_equal(version_of(&folder), version);
 
@@ -130,7 +138,13 @@ TEST(a_database_of_every_older_version_is_brought_up_to_date_with_its_rows)
 		assert_done(store_project_find(s, &a, PROJECT, &found, &err));
 		assert_string_equal(found.name, "old");
 		assert_int_equal(found.sandboxes_max, 5);
-		assert_done(store_session_list(s, &a, PROJECT, &sessions, &err));
+		if (version >= 2) {
+			assert_done(store_lease_find(s, &a, &session, &lease, &err));
+			assert_string_equal(lease.sandbox_id, "aaaaaaaaaaaaaaaaaaaa");
+			assert_int_equal(lease.status, LEASE_READY);
+			assert_int_equal(lease.created_at, 5);
+			assert_int_equal(lease.last_activity_at, 6);
+		}
 		assert_done(store_event_list(
 		        s, &a, &(struct event_page){.project_id = PROJECT, .limit = 9}, &events,
 		        &err));

@@ -410,14 +410,13 @@ TEST(a_text_that_is_cut_inside_a_character_is_kept)
 static int pass_over(struct connection *c, UNUSED void *context, UNUSED struct error *err)
 {
 	struct project_record project = sample_project();
-	struct session_record session = {
-	        .project_id = "nobody", .tenant_id = "t", .session_id = "s", .sandbox_id = "x"};
+	struct lease_record lease = {.project_id = "nobody", .key = "k", .sandbox_id = "x"};
 	struct error ignored = {0};
 
 	project.id = project.name = "second";
 	if (query_run(c, QUERY_PROJECT_INSERT, &project, NULL, &ignored) != 1)
 		return -1;
-	(void)!query_run(c, QUERY_SESSION_INSERT, &session, NULL, &ignored);
+	(void)!query_run(c, QUERY_LEASE_INSERT, &lease, NULL, &ignored);
 	return 0;
 }
 
