@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The reference pages against the programs that they come from. --write brings them up to date."""
+"""The reference pages against the programs and tests that they come from. --write brings them up to date."""
 
+import re
 import subprocess
 import sys
 
@@ -30,8 +31,16 @@ Each can be a flag (`--log-level=debug`), a line of `DATA/atoll.yaml` or of the 
 PAGES = {"docs/api/openapi.json": openapi, "docs/configuration.md": options}
 
 
+def missing_tests():
+    """docs/reliability.md names the test that proves each guarantee."""
+    for name, test in re.findall(r"`((?:fault|system|unit)/[\w/]+\.(?:py|c))(?:::(\w+))?`", (tree.ROOT / "docs/reliability.md").read_text()):
+        path = tree.ROOT / "tests" / name
+        if not path.exists() or test and not re.search(rf"\bdef {test}\(", path.read_text()):
+            yield f"docs/reliability.md names {name}::{test}, which is not there"
+
+
 def main():
-    mistakes = []
+    mistakes = list(missing_tests())
     for name, make in PAGES.items():
         page = tree.ROOT / name
         now = make()
