@@ -15,12 +15,31 @@
 #include "fleet/usage.h"
 
 const struct route *const api_routes[] = {
-        sandboxes_routes, snapshots_routes, exec_routes,         processes_routes,
-        files_routes,     terminal_routes,  templates_routes,    keys_routes,
-        projects_routes,  secrets_routes,   gateway_routes,      gateway_session_routes,
-        operator_routes,  leases_routes,    members_routes,      settings_routes,
-        configs_routes,   me_routes,        events_routes,       webhooks_routes,
-        usage_routes,     volumes_routes,   volume_files_routes, NULL,
+        sandboxes_routes,
+        snapshots_routes,
+        exec_routes,
+        processes_routes,
+        files_routes,
+        terminal_routes,
+        templates_routes,
+        keys_routes,
+        projects_routes,
+        secrets_routes,
+        gateway_routes,
+        gateway_session_routes,
+        operator_routes,
+        leases_routes,
+        members_routes,
+        settings_routes,
+        configs_routes,
+        me_routes,
+        events_routes,
+        webhooks_routes,
+        usage_routes,
+        pools_routes,
+        volumes_routes,
+        volume_files_routes,
+        NULL,
 };
 
 /* Tokens speak of "sandboxes" where the console speaks of "instances". */

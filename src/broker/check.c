@@ -16,6 +16,7 @@
 #define PIDS_MIN 8
 #define PIDS_MAX (1 << 22)
 #define GRACE_MAX_MS 600000
+#define POOL_MAX 1024
 
 static bool is_made_of(const char *text, const char *allowed)
 {
@@ -75,12 +76,25 @@ int check_hello(const void *request, struct error *err)
 	return 0;
 }
 
+struct range {
+	const char *name;
+	uint64_t value, min, max;
+};
+
+static int check_ranges(const struct range *rows, unsigned count, struct error *err)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (rows[i].value < rows[i].min || rows[i].value > rows[i].max)
+			return FAIL(err, ERROR_INVALID, "%s %llu is not in %llu..%llu",
+			            rows[i].name, (unsigned long long)rows[i].value,
+			            (unsigned long long)rows[i].min,
+			            (unsigned long long)rows[i].max);
+	return 0;
+}
+
 static int check_numbers(const struct broker_create *r, struct error *err)
 {
-	const struct {
-		const char *name;
-		uint64_t value, min, max;
-	} rows[] = {
+	const struct range rows[] = {
 	        {"cpu_milli", r->cpu_milli, 1, CPU_MILLI_MAX},
 	        {"memory_bytes", r->memory_bytes, MEMORY_MIN, MEMORY_MAX},
 	        {"disk_bytes", r->disk_bytes, 0, DISK_MAX},
@@ -90,13 +104,7 @@ static int check_numbers(const struct broker_create *r, struct error *err)
 	        {"privileges", r->privileges, 0, 1},
 	};
 
-	for (unsigned i = 0; i < COUNT_OF(rows); i++)
-		if (rows[i].value < rows[i].min || rows[i].value > rows[i].max)
-			return FAIL(err, ERROR_INVALID, "%s %llu is not in %llu..%llu",
-			            rows[i].name, (unsigned long long)rows[i].value,
-			            (unsigned long long)rows[i].min,
-			            (unsigned long long)rows[i].max);
-	return 0;
+	return check_ranges(rows, COUNT_OF(rows), err);
 }
 
 static int check_volumes(const struct broker_create *r, struct error *err)
@@ -132,6 +140,31 @@ int check_create(const void *request, struct error *err)
 		return FAIL(err, ERROR_INVALID, "'%.70s' is not a snapshot's id", r->snapshot);
 	/* The host provider has no root filesystem of its own. */
 	return r->kind == BROKER_NATIVE ? check_template_name(r->template_name, err) : 0;
+}
+
+int check_pool(const void *request, struct error *err)
+{
+	const struct broker_pool *r = request;
+	const struct range rows[] = {
+	        {"cpu_milli", r->cpu_milli, 1, CPU_MILLI_MAX},
+	        {"memory_bytes", r->memory_bytes, MEMORY_MIN, MEMORY_MAX},
+	        {"disk_bytes", r->disk_bytes, 0, DISK_MAX},
+	        {"pids", r->pids, PIDS_MIN, PIDS_MAX},
+	        {"network", r->network, 0, 1},
+	        {"privileges", r->privileges, 0, 1},
+	        {"max", r->max, 0, POOL_MAX},
+	        {"target", r->target, 0, r->max},
+	        {"min", r->min, 0, r->target},
+	};
+
+	if (!id_is_valid(r->name))
+		return FAIL(err, ERROR_INVALID, "'%.70s' is not a pool's name", r->name);
+	/* What ends it need not say what it was. */
+	if (r->max == 0)
+		return 0;
+	if (check_ranges(rows, COUNT_OF(rows), err) < 0)
+		return -1;
+	return check_template_name(r->template_name, err);
 }
 
 int check_volume(const void *request, struct error *err)

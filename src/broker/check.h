@@ -15,6 +15,7 @@ MUST_CHECK int check_id(const void *request, struct error *err);
 /* The sandbox may be "": all. */
 MUST_CHECK int check_list(const void *request, struct error *err);
 MUST_CHECK int check_hello(const void *request, struct error *err);
+MUST_CHECK int check_pool(const void *request, struct error *err);
 MUST_CHECK int check_volume(const void *request, struct error *err);
 MUST_CHECK int check_template(const void *request, struct error *err);
 /* Names both, or (of a removal) only the snapshot. */

@@ -214,6 +214,13 @@ int pools_set(struct pools *p, const char *name, const struct blueprint *bluepri
 	return 0;
 }
 
+void pools_each(struct pools *p, void (*on_pool)(void *context, const struct pool *pool),
+                void *context)
+{
+	LIST_EACH (&p->all, item)
+		on_pool(context, LIST_ENTRY(item, struct pool, item));
+}
+
 /* ---- those that follow what is asked for ---- */
 
 static void make_room(struct pools *p)

@@ -71,6 +71,9 @@ void pools_close(struct pools *p);
 /* Makes, changes or, with a `max` of 0, ends the pool of this name. */
 MUST_CHECK int pools_set(struct pools *p, const char *name, const struct blueprint *blueprint,
                          const struct pool_size *size, struct error *err);
+/* Calls back with each pool. */
+void pools_each(struct pools *p, void (*on_pool)(void *context, const struct pool *pool),
+                void *context);
 /* Somebody asks for one: a prepared box, now the caller's, or NULL. */
 struct box *pools_take(struct pools *p, const struct blueprint *wanted);
 /* When there is nothing else to do: begins to prepare some; true when it did something. */

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -184,6 +185,61 @@ static int run_volumes(const struct request_context *c, const void *request, str
 	return 0;
 }
 
+static int run_pool(const struct request_context *c, const void *request, struct error *err)
+{
+	const struct broker_pool *r = request;
+	const struct pool_size size = {.min = r->min, .target = r->target, .max = r->max};
+	struct blueprint blueprint = {.internet = r->network != 0,
+	                              .privileges = r->privileges != 0,
+	                              .limits = {.cpu_milli = r->cpu_milli,
+	                                         .memory_bytes = r->memory_bytes,
+	                                         .pids = r->pids},
+	                              .disk_bytes = r->disk_bytes};
+
+	(void)snprintf(blueprint.template_name, sizeof(blueprint.template_name), "%s",
+	               r->template_name);
+	if (pools_set(&c->broker->pools, r->name, &blueprint, &size, err) < 0)
+		return -1;
+	answer_ok(c);
+	return 0;
+}
+
+static void send_pool(void *context, const struct pool *pool)
+{
+	const struct request_context *c = context;
+	const struct blueprint *b = &pool->blueprint;
+	const struct broker_pool_state state = {
+	        .request = c->owed.request,
+	        .name = pool->name,
+	        .template_name = b->template_name,
+	        .network = b->internet,
+	        .privileges = b->privileges,
+	        .cpu_milli = b->limits.cpu_milli,
+	        .memory_bytes = b->limits.memory_bytes,
+	        .disk_bytes = b->disk_bytes,
+	        .pids = b->limits.pids,
+	        .min = pool->size.min,
+	        .target = pool->size.target,
+	        .max = pool->size.max,
+	        .depth = b->chain.count,
+	        .ready = pool->ready_count,
+	        .preparing = pool->preparing_count,
+	        .hits = pool->hits,
+	        .misses = pool->misses,
+	};
+
+	server_send(c->broker, c->owed.connection, BROKER_POOL_STATE, broker_pool_state_shape,
+	            &state);
+}
+
+static int run_pools(const struct request_context *c, UNUSED const void *request,
+                     UNUSED struct error *err)
+{
+	pools_each(&c->broker->pools, send_pool, (void *)(uintptr_t)c);
+	answer_ok(c);
+	return 0;
+}
+
 /* Every request begins with its u64 number. `check` sees it before `run`; a failure of either is
  * the answer. */
 static const struct request_row rows[] = {
@@ -209,6 +265,8 @@ static const struct request_row rows[] = {
          run_snapshot_list},
         {BROKER_VOLUME, broker_volume_shape, sizeof(struct broker_volume), check_volume,
          run_volume},
+        {BROKER_POOL, broker_pool_shape, sizeof(struct broker_pool), check_pool, run_pool},
+        {BROKER_POOLS, broker_id_shape, sizeof(struct broker_id), check_list, run_pools},
         {BROKER_VOLUMES, broker_id_shape, sizeof(struct broker_id), check_list, run_volumes},
 };
 

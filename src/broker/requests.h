@@ -29,6 +29,7 @@ struct request {
 		struct broker_template template;
 		struct broker_snapshot snapshot;
 		struct broker_volume volume;
+		struct broker_pool pool;
 	} message;
 };
 /* Decodes, and finds its row; the row's check is still to be asked. Touches nothing else. */

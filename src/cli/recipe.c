@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cli/pool_size.h"
+
 #define PORTS_MAX 64
 #define PORT_MAX 65535
 
@@ -18,6 +20,7 @@ static const struct field {
         {"ports", "port", "[]"},
         {"entrypoint", NULL, "[]"},
         {"resources", NULL, "{}"},
+        {"pool", "pool", "{\"target\":0}"},
 };
 static const char *const limits_options[] = {"cpu", "memory", "disk", "pids", NULL};
 static const char *const texts[] = {"description", "runtime", "isolation", "user", "workdir", NULL};
@@ -83,7 +86,7 @@ static int write_cleared(const struct arguments *args, struct buf *out, struct e
 			(void)FAIL(err, ERROR_INVALID,
 			           "option '--clear': '%.64s' cannot be emptied", name);
 			error_hint(err, "one of description, runtime, user, workdir, env, ports, "
-			                "entrypoint, resources");
+			                "entrypoint, resources, pool");
 			return -1;
 		}
 		if (is_given(args, field))
@@ -176,6 +179,19 @@ static int write_limits(const struct arguments *args, const struct json_value *l
 	return 0;
 }
 
+static int write_pool(struct cli *cli, struct buf *out)
+{
+	const char *text = arguments_text(&cli->args, "pool", NULL), *size;
+
+	if (!text)
+		return 0;
+	if (pool_size_json(cli->arena, text, &size, cli->err) < 0)
+		return FAIL_CONTEXT(cli->err, "option '--pool'");
+	begin(out, "pool");
+	buf_add_text(out, size);
+	return 0;
+}
+
 int recipe_write(struct cli *cli, const struct json_value *limits, struct buf *out)
 {
 	const struct arguments *args = &cli->args;
@@ -183,7 +199,7 @@ int recipe_write(struct cli *cli, const struct json_value *limits, struct buf *o
 	write_texts(args, out);
 	write_entrypoint(args->inner, out);
 	if (write_env(cli, out) < 0 || write_ports(args, out, cli->err) < 0 ||
-	    write_limits(args, limits, out, cli->err) < 0)
+	    write_limits(args, limits, out, cli->err) < 0 || write_pool(cli, out) < 0)
 		return -1;
 	return write_cleared(args, out, cli->err);
 }

@@ -21,10 +21,13 @@
 	         .repeats = true,                                                                  \
 	         .about = "a server inside is expected to listen there"},                          \
 	        OPTIONS_RESOURCES,                                                                 \
+	        {.name = "pool",                                                                   \
+	         .value = "TARGET[:MIN[:MAX]]",                                                    \
+	         .about = "sandboxes that are prepared; see 'atoll help pool set'"},               \
 	{                                                                                          \
 		.name = "clear", .value = "FIELD", .repeats = true,                                \
-		.about = "empty description, runtime, user, workdir, env, ports, entrypoint or "   \
-		         "resources"                                                               \
+		.about = "empty description, runtime, user, workdir, env, ports, entrypoint, "     \
+		         "resources or pool"                                                       \
 	}
 
 /* True when some limit was given, but not all: the server replaces limits together, so that

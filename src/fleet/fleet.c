@@ -27,6 +27,7 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	meters_init(f);
 	browsers_init(&f->browsers);
 	pthread_mutex_init(&f->ended_mutex, NULL);
+	pthread_mutex_init(&f->pools.mutex, NULL);
 	*ret = f;
 	return 0;
 }
@@ -42,6 +43,7 @@ void fleet_close(struct fleet *fleet)
 		free(ended);
 	}
 	pthread_mutex_destroy(&fleet->ended_mutex);
+	pthread_mutex_destroy(&fleet->pools.mutex);
 	lease_desk_done(&fleet->leases);
 	meters_done(fleet);
 	browsers_done(&fleet->browsers);

@@ -154,6 +154,7 @@ struct fleet_recipe {
 	const int64_t *ports;
 	size_t port_count;
 	const struct sandbox_resources *resources; /* zeros = inherit */
+	const struct fleet_pool_size *pool;        /* see fleet/pools.h */
 };
 MUST_CHECK int fleet_recipe_check(const struct fleet *fleet, const struct fleet_recipe *recipe,
                                   struct error *err);
@@ -194,7 +195,6 @@ MUST_CHECK int fleet_project_remove(struct fleet *fleet, const char *id, bool wi
 
 struct fleet_counts {
 	uint64_t by_state[SANDBOX_STATE_COUNT];
-	uint64_t created, create_failed, deleted, execs, held;
-	uint64_t create_us_total;
+	uint64_t created, create_failed, deleted, execs, held, create_us_total;
 };
 struct fleet_counts fleet_counts_get(struct fleet *fleet);

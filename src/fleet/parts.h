@@ -13,12 +13,14 @@
 #include "fleet/lease_desk.h"
 #include "fleet/life.h"
 #include "fleet/meters.h"
+#include "fleet/pools.h"
 #include "fleet/storage.h"
 #include "fleet/template_cache.h"
 
 /* One call of the provider; building a template takes minutes. */
 #define CALL_TIMEOUT_MS 60000
 #define TEMPLATE_TIMEOUT_MS (30 * 60 * 1000)
+#define POOL_COUNTS_MAX 256 /* in the metrics */
 /* What a stop gives the programs inside before it kills them. */
 #define STOP_GRACE_MS 5000
 
@@ -45,6 +47,11 @@ struct fleet {
 	atomic_bool is_ticking;
 	int64_t swept_at; /* of the ticking thread */
 	struct meters meters;
+	struct pool_counts {
+		pthread_mutex_t mutex; /* whoever makes store and provider agree has it */
+		struct fleet_pool_count items[POOL_COUNTS_MAX];
+		size_t count;
+	} pools;
 	atomic_uint_fast64_t created, create_failed, deleted, execs, create_us_total;
 };
 
@@ -163,6 +170,13 @@ MUST_CHECK int template_find(struct fleet *f, struct arena *a, const struct flee
 void templates_changed(struct fleet *f);
 /* What a server that went away was building. */
 MUST_CHECK int templates_recover(struct fleet *f, struct error *err);
+
+/* ---- pools.c ---- */
+
+/* Makes the provider hold what the templates say. */
+MUST_CHECK int pools_settle(struct fleet *f, struct error *err);
+/* The same, after a change; a failure is only logged. */
+void pools_changed(struct fleet *f);
 
 /* ---- projects.c: goes on with those that were left half deleted ---- */
 void projects_finish(struct fleet *f);

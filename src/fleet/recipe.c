@@ -145,6 +145,11 @@ void recipe_apply(struct arena *a, const struct fleet_recipe *recipe, struct tem
 		t->ports_json = ports_to_json(a, recipe);
 	if (recipe->resources)
 		t->resources = *recipe->resources;
+	if (recipe->pool) {
+		t->pool_min = recipe->pool->min;
+		t->pool_target = recipe->pool->target;
+		t->pool_max = recipe->pool->max;
+	}
 }
 
 /* ---- calls ---- */
@@ -168,6 +173,7 @@ int fleet_template_change(struct fleet *fleet, struct arena *a, const struct fle
 	if (store_template_update(fleet->store, &t, err) < 0)
 		return -1;
 	templates_changed(fleet);
+	pools_changed(fleet);
 	*ret = t;
 	return 0;
 }
@@ -191,12 +197,14 @@ int fleet_template_derive(struct fleet *fleet, struct arena *a, const struct fle
 	t.name = request->name;
 	t.description = "";
 	t.base_image = source.name;
+	t.pool_min = t.pool_target = t.pool_max = 0;
 	t.isolation = fleet->ops->isolation;
 	t.created_at = t.updated_at = clock_unix_ms();
 	recipe_apply(a, request->recipe, &t);
 	if (store_template_insert(fleet->store, &t, err) < 0)
 		return -1;
 	templates_changed(fleet);
+	pools_changed(fleet);
 	*ret = t;
 	/* A remover that did not see the new row has taken the folder away, but its own row first:
 	 * so who finds that row here has a folder. */

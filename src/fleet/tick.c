@@ -225,7 +225,8 @@ static int tick(struct fleet *f, struct error *err)
 		log_warning("usage waits for the next round", FAILURE(err));
 		error_clear(err);
 	}
-	if (each_sandbox(f, look_at, NULL, err) < 0 || leases_settle(f, err) < 0)
+	if (each_sandbox(f, look_at, NULL, err) < 0 || leases_settle(f, err) < 0 ||
+	    pools_settle(f, err) < 0)
 		return -1;
 	if (now - f->swept_at >= SWEEP_EVERY_MS) {
 		f->swept_at = now;

@@ -4,9 +4,8 @@
  * Two tables: provider_ops makes, ends and lists sandboxes; compute_ops runs things in one. The
  * core checks `abilities` before it calls; an absent ability is refused by provider_require with
  * ERROR_UNSUPPORTED naming the provider and the ability, never faked. Calls block, are made on
- * workers, by any number of threads at once, and each is bounded by its deadline. A call either
- * did what it says or leaves nothing behind. `provider/null/null.c` is the shortest whole example.
- */
+ * workers, by any number of threads at once, and each is bounded by its deadline. A call either did
+ * what it says or leaves nothing behind. `provider/null/null.c` is the shortest whole example. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,6 +33,7 @@ enum provider_ability {
 	PROVIDER_CAN_PAUSE = 1 << 11,    /* pause keeps memory and processes, and runs nothing */
 	PROVIDER_CAN_SNAPSHOT = 1 << 12, /* files of a sandbox, also of a started one */
 	PROVIDER_CAN_VOLUME = 1 << 13,   /* storage of its own outlives its sandboxes */
+	PROVIDER_CAN_POOL = 1 << 14,     /* prepares sandboxes before they are asked for */
 };
 const char *provider_ability_name(enum provider_ability ability);
 
@@ -120,6 +120,7 @@ struct provider_ops {
 	                     int64_t deadline, struct error *err);
 	const struct snapshot_ops *snapshots; /* PROVIDER_CAN_SNAPSHOT; see snapshots.h */
 	const struct volume_ops *volumes;     /* PROVIDER_CAN_VOLUME; see provider/volume.h */
+	const struct pool_ops *pools;         /* PROVIDER_CAN_POOL; see provider/pool.h */
 	const struct compute_ops *compute;
 };
 
@@ -136,8 +137,7 @@ struct compute_ops {
 	void (*give_back)(struct provider *p, const char *id, int fd);
 };
 
-/* All there are, NULL-terminated: null, host, native. */
-extern const struct provider_ops *const providers[];
+extern const struct provider_ops *const providers[]; /* null, host, native, NULL */
 const struct provider_ops *provider_find(const char *name);
 const struct provider_ops *provider_ops_of(const struct provider *p);
 MUST_CHECK int provider_require(const struct provider *p, enum provider_ability ability,

@@ -30,6 +30,7 @@ static const struct {
         {PROVIDER_CAN_SNAPSHOT, "take snapshots"},
         {PROVIDER_CAN_PAUSE, "pause"},
         {PROVIDER_CAN_VOLUME, "keep volumes"},
+        {PROVIDER_CAN_POOL, "keep pools"},
 };
 
 /* What every provider's own struct starts with. */

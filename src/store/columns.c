@@ -192,6 +192,9 @@ const struct column columns_of_template_record[] = {
         WHOLE_OF(template_record, created_at),
         WHOLE_OF(template_record, updated_at),
         TEXT_OF(template_record, node),
+        WHOLE_OF(template_record, pool_min),
+        WHOLE_OF(template_record, pool_target),
+        WHOLE_OF(template_record, pool_max),
         END,
 };
 

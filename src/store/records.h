@@ -53,7 +53,8 @@ struct template_record {
 	enum template_state state;
 	const char *state_text; /* progress, or why it failed */
 	int64_t size_bytes, created_at, updated_at;
-	const char *node; /* the server that builds it */
+	const char *node;                        /* the server that builds it */
+	int64_t pool_min, pool_target, pool_max; /* prepared sandboxes; a max of 0 = none */
 };
 
 struct template_list {

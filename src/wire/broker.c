@@ -139,3 +139,40 @@ const struct wire_member broker_volume_state_shape[] = {
         WIRE_U64_MEMBER(broker_volume_state, used_bytes),
         WIRE_END,
 };
+
+const struct wire_member broker_pool_shape[] = {
+        WIRE_U64_MEMBER(broker_pool, request),
+        WIRE_TEXT_MEMBER(broker_pool, name, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_pool, template_name, NAME_MAX_BYTES),
+        WIRE_U32_MEMBER(broker_pool, network),
+        WIRE_U32_MEMBER(broker_pool, privileges),
+        WIRE_U64_MEMBER(broker_pool, cpu_milli),
+        WIRE_U64_MEMBER(broker_pool, memory_bytes),
+        WIRE_U64_MEMBER(broker_pool, disk_bytes),
+        WIRE_U64_MEMBER(broker_pool, pids),
+        WIRE_U32_MEMBER(broker_pool, min),
+        WIRE_U32_MEMBER(broker_pool, target),
+        WIRE_U32_MEMBER(broker_pool, max),
+        WIRE_END,
+};
+
+const struct wire_member broker_pool_state_shape[] = {
+        WIRE_U64_MEMBER(broker_pool_state, request),
+        WIRE_TEXT_MEMBER(broker_pool_state, name, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_pool_state, template_name, NAME_MAX_BYTES),
+        WIRE_U32_MEMBER(broker_pool_state, network),
+        WIRE_U32_MEMBER(broker_pool_state, privileges),
+        WIRE_U64_MEMBER(broker_pool_state, cpu_milli),
+        WIRE_U64_MEMBER(broker_pool_state, memory_bytes),
+        WIRE_U64_MEMBER(broker_pool_state, disk_bytes),
+        WIRE_U64_MEMBER(broker_pool_state, pids),
+        WIRE_U32_MEMBER(broker_pool_state, min),
+        WIRE_U32_MEMBER(broker_pool_state, target),
+        WIRE_U32_MEMBER(broker_pool_state, max),
+        WIRE_U32_MEMBER(broker_pool_state, depth),
+        WIRE_U32_MEMBER(broker_pool_state, ready),
+        WIRE_U32_MEMBER(broker_pool_state, preparing),
+        WIRE_U64_MEMBER(broker_pool_state, hits),
+        WIRE_U64_MEMBER(broker_pool_state, misses),
+        WIRE_END,
+};

@@ -42,6 +42,9 @@ enum broker_type {
 	BROKER_VOLUME,          /* broker_volume -> BROKER_VOLUME_STATE */
 	BROKER_VOLUME_STATE,    /* broker_volume_state */
 	BROKER_VOLUMES,         /* broker_id (sandbox "") -> BROKER_ENTRY* of volumes, BROKER_OK */
+	BROKER_POOL,            /* broker_pool: a max of 0 ends it -> BROKER_OK */
+	BROKER_POOLS,           /* broker_id (sandbox "") -> BROKER_POOL_STATE*, BROKER_OK */
+	BROKER_POOL_STATE,      /* broker_pool_state */
 	BROKER_TYPE_COUNT,
 };
 
@@ -129,6 +132,26 @@ struct broker_volume_state {
 	uint32_t size_is_advisory;
 	uint64_t used_bytes; /* LOOK; UINT64_MAX = too many files to count */
 };
+/* What is prepared for whoever asks for just this; see broker/pool.h. */
+struct broker_pool {
+	uint64_t request;
+	const char *name;          /* an id of the caller's choice */
+	const char *template_name; /* as of broker_create, and all the rest too */
+	uint32_t network, privileges;
+	uint64_t cpu_milli, memory_bytes, disk_bytes, pids;
+	uint32_t min, target, max;
+};
+struct broker_pool_state {
+	uint64_t request;
+	const char *name; /* "" = automatic */
+	const char *template_name;
+	uint32_t network, privileges;
+	uint64_t cpu_milli, memory_bytes, disk_bytes, pids;
+	uint32_t min, target, max;
+	uint32_t depth; /* layers of the snapshot that they begin with */
+	uint32_t ready, preparing;
+	uint64_t hits, misses;
+};
 struct broker_ok {
 	uint64_t request;
 };
@@ -147,4 +170,4 @@ extern const struct wire_member broker_hello_shape[], broker_welcome_shape[], br
         broker_create_shape[], broker_created_shape[], broker_entry_shape[], broker_usage_shape[],
         broker_template_shape[], broker_snapshot_shape[], broker_snapshot_made_shape[],
         broker_ok_shape[], broker_failed_shape[], broker_ended_shape[], broker_volume_shape[],
-        broker_volume_state_shape[];
+        broker_volume_state_shape[], broker_pool_shape[], broker_pool_state_shape[];

@@ -152,6 +152,115 @@ def test_forks_of_one_snapshot_are_prepared_too(pooled, pooled_api):
         pooled_api.create(internet=False, snapshot=snapshot)
 
 
+def pool_of(api, template):
+    return next((pool for pool in api.get("/api/sandbox/pools")["items"] if pool["template"] == template
+                 and not pool["automatic"]), None)
+
+
+def fill(api, template, ready):
+    return atoll.wait_for(lambda: (pool := pool_of(api, template)) and pool["ready"] == ready and pool, 10,
+                          f"{ready} prepared of {template}: {pool_of(api, template)}")
+
+
+@pytest.fixture
+def with_pool(pooled, pooled_api):
+    """A template of the project with three prepared ones."""
+    pooled.cli("template", "create", "pooled", "--from", "host", "--memory", "96m", "--pool", "3:2:5")
+    fill(pooled_api, "pooled", 2)  # nobody has asked yet: the minimum
+    yield "pooled"
+    pooled.cli("template", "rm", "pooled")
+
+
+def test_the_first_who_asks_gets_one_of_the_templates_pool(pooled, pooled_api, with_pool):
+    made = pooled_api.create(template=with_pool)
+    assert was_prepared(pooled, made["id"])
+    assert pooled_api.get(f"{PATH}/{made['id']}/stats")["memory_limit_bytes"] == 96 << 20
+    assert pool_of(pooled_api, with_pool)["hits"] == 1
+    fill(pooled_api, with_pool, 3)  # it is in use: the target
+    pooled_api.remove(made["id"])
+
+
+def test_misses_let_a_pool_grow(pooled, pooled_api, with_pool):
+    def make(_):
+        api = pooled.api()
+        made = api.create(template=with_pool)["id"]
+        api.close()
+        return made
+    with concurrent.futures.ThreadPoolExecutor(8) as workers:
+        made = list(workers.map(make, range(16)))
+    pool = pool_of(pooled_api, with_pool)
+    assert pool["hits"] + pool["misses"] == 16 and pool["misses"] > 0
+    fill(pooled_api, with_pool, min(5, 3 + pool["misses"]))
+    for one in made:
+        pooled_api.remove(one)
+
+
+def test_a_change_of_the_template_changes_what_is_prepared(pooled, pooled_api, with_pool):
+    pooled_api.call("PATCH", f"/api/sandbox/templates/{with_pool}", {"resources": {"memory_mb": 80}})
+    fill(pooled_api, with_pool, 2)
+    made = pooled_api.create(template=with_pool)
+    assert was_prepared(pooled, made["id"])
+    assert pooled_api.get(f"{PATH}/{made['id']}/stats")["memory_limit_bytes"] == 80 << 20
+    pooled_api.remove(made["id"])
+    pooled_api.call("PATCH", f"/api/sandbox/templates/{with_pool}", {"pool": {"target": 0}})
+    assert pool_of(pooled_api, with_pool) is None
+
+
+def test_one_templates_burst_leaves_anothers_pool_alone(pooled, pooled_api, with_pool):
+    pooled.cli("template", "create", "other", "--from", "host", "--memory", "97m", "--pool", "2")
+    fill(pooled_api, "other", 2)
+    for _ in range(8):
+        pooled_api.remove(pooled_api.create(template=with_pool)["id"])
+    assert pool_of(pooled_api, "other")["ready"] == 2
+    pooled.cli("template", "rm", "other")
+    atoll.wait_for(lambda: pool_of(pooled_api, "other") is None, 5, "the pool goes with its template")
+
+
+def test_sizes_are_checked_and_everybodys_templates_are_the_admins(pooled, pooled_api, with_pool):
+    path = "/api/sandbox/pools"
+    for body, status in (({}, 400), ({"target": 4, "min": 5}, 400), ({"target": 400}, 400), ({"target": "x"}, 400)):
+        with pytest.raises(atoll.ApiError) as refused:
+            pooled_api.call("PUT", f"{path}/{with_pool}", body)
+        assert refused.value.status == status, body
+    with pytest.raises(atoll.ApiError) as refused:
+        pooled_api.call("PUT", f"{path}/nowhere", {"target": 1})
+    assert refused.value.status == 404
+    key = pooled_api.post("/api/sandbox/keys", {"name": "tenant", "scopes": ["sandbox:read", "template:write"]})["key"]
+    tenant = pooled.api(key)
+    with pytest.raises(atoll.ApiError) as refused:
+        tenant.call("PUT", f"{path}/host", {"target": 1})
+    assert refused.value.status == 403
+    assert not any(pool["automatic"] for pool in tenant.get(path)["items"])
+    assert tenant.call("PUT", f"{path}/{with_pool}", {"target": 1})["max"] == 2
+    tenant.close()
+
+
+def test_the_admin_sets_everybodys_and_the_cli_shows_it(pooled, pooled_api):
+    assert pooled.cli("pool", "set", "host", "2:1").stdout == b"host: target 2, min 1, max 4\n"
+    fill(pooled_api, "host", 1)
+    table = pooled.cli("pool", "ls").stdout.decode().splitlines()
+    assert table[0].split() == ["TEMPLATE", "MIN", "TARGET", "MAX", "READY", "HITS", "MISSES"]
+    assert any(line.split()[:4] == ["host", "1", "2", "4"] for line in table)
+    atoll.wait_for(lambda: re.search(r'^atoll_pool_target\{template="host"\} 2$',
+                                     pooled_api.raw("GET", "/metrics").body.decode(), re.M), 10, "metrics tell of it")
+    assert pooled.cli("pool", "set", "host", "0").returncode == 0
+    assert pool_of(pooled_api, "host") is None
+
+
+def test_a_restarted_broker_fills_its_pools_again(pooled, pooled_api, with_pool):
+    pooled.kill9("broker")
+
+    def is_full():
+        try:
+            return (pool_of(pooled_api, with_pool) or {"ready": 0})["ready"] == 2
+        except (atoll.ApiError, OSError):
+            return False
+    atoll.wait_for(is_full, 15, "a full pool")
+    made = pooled_api.create(template=with_pool)
+    assert was_prepared(pooled, made["id"])
+    pooled_api.remove(made["id"])
+
+
 def test_without_automatic_pools_nothing_is_prepared(private_server):
     private_server.flags = [*FLAGS, "--pool-automatic", "0"]
     private_server.start()

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "api/caller.h"
+#include "api/native/pools.h"
 #include "api/stream.h"
 #include "api/tables.h"
 #include "base/clock.h"
@@ -26,7 +27,7 @@
 struct template_answer {
 	const char *id, *name, *project, *description, *state, *state_text;
 	const char *base_image, *runtime, *isolation, *user, *workdir;
-	struct span env, entrypoint, ports, resources;
+	struct span env, entrypoint, ports, resources, pool;
 	int64_t size_bytes, created_at, updated_at;
 };
 static const struct json_member template_shape_members[] = {
@@ -46,6 +47,7 @@ static const struct json_member template_shape_members[] = {
         JSON_RAW_MEMBER(template_answer, entrypoint, .about = "list of texts"),
         JSON_RAW_MEMBER(template_answer, ports, .about = "list of numbers"),
         JSON_RAW_MEMBER(template_answer, resources, .about = "0 = inherited"),
+        JSON_RAW_MEMBER(template_answer, pool, .about = "min, target and max; 0 = none"),
         JSON_WHOLE_MEMBER(template_answer, size_bytes),
         JSON_TIME_MEMBER(template_answer, created_at),
         JSON_TIME_MEMBER(template_answer, updated_at, .flags = JSON_NULLABLE),
@@ -96,12 +98,14 @@ struct template_body {
 	struct json_map env;
 	struct span ports;
 	struct template_resources resources;
+	struct pool_body pool;
 	const char *name, *image, *from;
 	uint64_t present;
 };
-enum { TEMPLATE_RESOURCES };
+enum { TEMPLATE_RESOURCES, TEMPLATE_POOL };
 #define RECIPE_ROWS                                                                                \
 	[TEMPLATE_RESOURCES] = JSON_OBJECT_MEMBER(template_body, resources, &template_resources),  \
+	[TEMPLATE_POOL] = JSON_OBJECT_MEMBER(template_body, pool, &pool_body_shape),               \
 	JSON_TEXT_MEMBER(template_body, description, .max = 1000),                                 \
 	JSON_TEXT_MEMBER(template_body, runtime, .max = 64, .about = "what it is for: a label"),   \
 	JSON_TEXT_MEMBER(template_body, isolation, .max = 64,                                      \
@@ -190,6 +194,9 @@ static void fill_answer(struct arena *a, const struct template_record *r,
 	ret->resources = span_of(arena_format(
 	        a, "{\"cpu\":%g,\"memory_mb\":%lld,\"disk_mb\":%lld,\"pids\":%lld}", limits->cpu,
 	        (long long)limits->memory_mb, (long long)limits->disk_mb, (long long)limits->pids));
+	ret->pool = span_of(arena_format(a, "{\"min\":%lld,\"target\":%lld,\"max\":%lld}",
+	                                 (long long)r->pool_min, (long long)r->pool_target,
+	                                 (long long)r->pool_max));
 }
 
 /* ---- plain handlers ---- */
@@ -261,6 +268,7 @@ struct import_job {
 	struct fleet_import request;
 	struct fleet_recipe recipe;
 	struct sandbox_resources resources;
+	struct fleet_pool_size pool;
 	const char *from; /* a template; NULL = the request's image */
 	int fd;
 };
@@ -409,6 +417,10 @@ static void copy_recipe(struct import_job *job, const struct fleet_recipe *from)
 		job->resources = *from->resources;
 		r->resources = &job->resources;
 	}
+	if (from->pool) {
+		job->pool = *from->pool;
+		r->pool = &job->pool;
+	}
 	job->request.recipe = r;
 }
 
@@ -546,6 +558,7 @@ static int recipe_parse(struct request *rq, const struct template_body *b, struc
                         struct error *err)
 {
 	struct sandbox_resources *resources = ARENA_ARRAY(rq->arena, struct sandbox_resources, 1);
+	struct fleet_pool_size *pool = ARENA_NEW(rq->arena, struct fleet_pool_size);
 
 	*ret = (struct fleet_recipe){
 	        .description = b->description,
@@ -560,6 +573,11 @@ static int recipe_parse(struct request *rq, const struct template_body *b, struc
 	                                        b->resources.disk_mb, b->resources.pids};
 	if (b->present & 1u << TEMPLATE_RESOURCES)
 		ret->resources = resources;
+	if (b->present & 1u << TEMPLATE_POOL) {
+		if (pool_body_parse(&b->pool, pool, err) < 0)
+			return -1;
+		ret->pool = pool;
+	}
 	if (parse_ports(rq->arena, b->ports, ret, err) < 0)
 		return -1;
 	return fleet_recipe_check(api_of(rq)->fleet, ret, err);

@@ -7,6 +7,9 @@
 #include "api/caller.h"
 #include "api/meter.h"
 #include "api/tables.h"
+#include "fleet/pools.h"
+
+#define POOLS_SHOWN 256
 
 struct health {
 	const char *status, *version, *provider;
@@ -103,6 +106,58 @@ static void write_workers(struct buf *out, const struct worker_load *load)
 		         lanes[i], load->running[i], lanes[i], load->waiting[i]);
 }
 
+static uint64_t pool_ready(const struct fleet_pool_count *c)
+{
+	return c->ready;
+}
+
+static uint64_t pool_target(const struct fleet_pool_count *c)
+{
+	return c->target;
+}
+
+static uint64_t pool_hits(const struct fleet_pool_count *c)
+{
+	return c->hits;
+}
+
+static uint64_t pool_misses(const struct fleet_pool_count *c)
+{
+	return c->misses;
+}
+
+/* Several automatic ones may be of one template, which a metric may name only once: they are
+ * added up. */
+static void write_pools(struct buf *out, const struct fleet_pool_count *pools, size_t count)
+{
+	static const struct {
+		const char *name, *help, *type;
+		uint64_t (*value)(const struct fleet_pool_count *c);
+	} rows[] = {
+	        {"atoll_pool_ready", "Prepared sandboxes.", "gauge", pool_ready},
+	        {"atoll_pool_target", "Prepared sandboxes that are wanted.", "gauge", pool_target},
+	        {"atoll_pool_hits_total", "Creates that got a prepared sandbox.", "counter",
+	         pool_hits},
+	        {"atoll_pool_misses_total", "Creates that found the pool empty.", "counter",
+	         pool_misses},
+	};
+
+	for (size_t r = 0; r < COUNT_OF(rows); r++) {
+		uint64_t automatic = 0;
+
+		buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", rows[r].name, rows[r].help,
+		         rows[r].name, rows[r].type);
+		for (size_t i = 0; i < count; i++) {
+			if (pools[i].is_automatic)
+				automatic += rows[r].value(&pools[i]);
+			else
+				buf_addf(out, "%s{template=\"%s\"} %" PRIu64 "\n", rows[r].name,
+				         pools[i].template, rows[r].value(&pools[i]));
+		}
+		buf_addf(out, "%s{template=\"\"} %" PRIu64 "\n", rows[r].name, automatic);
+	}
+}
+
 /* On the loop thread, which the server's counts belong to. */
 static int metrics(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
@@ -111,6 +166,7 @@ static int metrics(struct request *rq, const void *body, struct reply *reply, st
 	struct server_counts http = server_counts_get(api->server);
 	struct fleet_counts fleet = fleet_counts_get(api->fleet);
 	struct worker_load load = worker_load_get(api->workers);
+	struct fleet_pool_count pools[POOLS_SHOWN];
 
 	(void)body;
 	(void)err;
@@ -121,6 +177,7 @@ static int metrics(struct request *rq, const void *body, struct reply *reply, st
 	write_http(out, &http);
 	write_fleet(out, &fleet);
 	write_workers(out, &load);
+	write_pools(out, pools, fleet_pool_counts(api->fleet, pools, COUNT_OF(pools)));
 	api_meter_write(api->meter, out);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sandboxes of this machine's kernel: namespaces, their own uid range, cgroup limits, an overlay on
  * a template, a seccomp filter. The broker makes them. */
+#include "provider/broker_pools.h"
 #include "provider/broker_provider.h"
 #include "provider/broker_snapshots.h"
 #include "provider/kinds.h"
@@ -18,9 +19,10 @@ const struct provider_ops provider_native = {
                      PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_LIMIT |
                      PROVIDER_CAN_LIMIT_DISK | PROVIDER_CAN_ISOLATE | PROVIDER_SURVIVES |
                      PROVIDER_CAN_TEMPLATE | PROVIDER_CAN_PAUSE | PROVIDER_CAN_SNAPSHOT |
-                     PROVIDER_CAN_VOLUME,
+                     PROVIDER_CAN_VOLUME | PROVIDER_CAN_POOL,
         .open = native_open,
         .snapshots = &broker_snapshots,
         .volumes = &broker_provider_volumes,
+        .pools = &broker_pools,
         BROKER_PROVIDER_OPS,
 };

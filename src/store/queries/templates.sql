@@ -1,7 +1,7 @@
 -- fragment: template
 id, project_id, name, folder, base_image, runtime, isolation, description, cpu, memory_mb, disk_mb,
 pids, env_json, entrypoint_json, ports_json, "user", workdir, state, state_text, size_bytes,
-created_at, updated_at, node
+created_at, updated_at, node, pool_min, pool_target, pool_max
 
 -- name: template_insert
 -- takes: template_record
@@ -9,7 +9,8 @@ INSERT INTO templates ({template})
 VALUES (:id, :project_id, :name, :folder, :base_image, :runtime, :isolation, :description, :cpu,
 	:memory_mb, :disk_mb, :pids, COALESCE(NULLIF(:env_json, ''), '{}'),
 	COALESCE(NULLIF(:entrypoint_json, ''), '[]'), COALESCE(NULLIF(:ports_json, ''), '[]'),
-	:user, :workdir, :state, :state_text, :size_bytes, :created_at, :updated_at, :node)
+	:user, :workdir, :state, :state_text, :size_bytes, :created_at, :updated_at, :node, :pool_min,
+	:pool_target, :pool_max)
 ON CONFLICT DO NOTHING;
 
 -- name: template_find
@@ -43,7 +44,8 @@ SET description = :description, base_image = :base_image, runtime = :runtime,
 	env_json = COALESCE(NULLIF(:env_json, ''), '{}'),
 	entrypoint_json = COALESCE(NULLIF(:entrypoint_json, ''), '[]'),
 	ports_json = COALESCE(NULLIF(:ports_json, ''), '[]'), "user" = :user, workdir = :workdir,
-	size_bytes = :size_bytes, updated_at = :updated_at
+	size_bytes = :size_bytes, updated_at = :updated_at, pool_min = :pool_min,
+	pool_target = :pool_target, pool_max = :pool_max
 WHERE id = :id;
 
 -- name: template_state

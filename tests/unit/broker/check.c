@@ -241,9 +241,45 @@ TEST(the_machines_own_template_is_not_made_or_removed)
 	assert_int_equal(check_template(&r, &err), 0);
 }
 
+TEST(a_pool_has_an_id_a_size_in_order_and_a_plan)
+{
+	const struct broker_pool good = {.name = ID,
+	                                 .template_name = "base",
+	                                 .cpu_milli = 500,
+	                                 .memory_bytes = UINT64_C(64) << 20,
+	                                 .pids = 64,
+	                                 .min = 1,
+	                                 .target = 2,
+	                                 .max = 2};
+	struct broker_pool r = good;
+	struct error err = {0};
+
+	assert_int_equal(check_pool(&r, &err), 0);
+	r.min = 3;
+	assert_int_equal(check_pool(&r, &err), -1);
+	r = good;
+	r.target = 3;
+	assert_int_equal(check_pool(&r, &err), -1);
+	r = good;
+	r.max = r.target = r.min = 5000;
+	assert_int_equal(check_pool(&r, &err), -1);
+	r = good;
+	r.memory_bytes = 1;
+	assert_int_equal(check_pool(&r, &err), -1);
+	r = good;
+	r.template_name = "../base";
+	assert_int_equal(check_pool(&r, &err), -1);
+	r = good;
+	r.name = "";
+	assert_int_equal(check_pool(&r, &err), -1);
+	r = (struct broker_pool){.name = ID, .template_name = ""};
+	assert_int_equal(check_pool(&r, &err), 0);
+}
+
 int main(void)
 {
 	return RUN(
+	        CASE(a_pool_has_an_id_a_size_in_order_and_a_plan),
 	        CASE(a_reasonable_create_is_accepted), CASE(a_volume_is_an_id_a_mode_and_a_place),
 	        CASE(volumes_of_a_create_are_apart_and_few),
 	        CASE(a_volume_request_names_an_id_and_a_known_verb),

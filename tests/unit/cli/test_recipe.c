@@ -138,9 +138,24 @@ TEST(the_servers_limits_are_wanted_only_for_a_part_of_them)
 	arena_done(&arena);
 }
 
+TEST(a_pool_is_a_target_a_minimum_and_a_maximum)
+{
+	assert_recipe(WORDS("--pool", "4"), "{\"pool\":{\"target\":4}");
+	assert_recipe(WORDS("--pool", "4:1:9", "--user", "u"),
+	              "{\"user\":\"u\",\"pool\":{\"target\":4,\"min\":1,\"max\":9}");
+	assert_recipe(WORDS("--clear", "pool"), "{\"pool\":{\"target\":0}");
+	assert_refused(WORDS("--pool", "many"), "--pool");
+	assert_refused(WORDS("--pool", ""), "--pool");
+	assert_refused(WORDS("--pool", "1:"), "min");
+	assert_refused(WORDS("--pool", "1:1:1:1"), "TARGET[:MIN[:MAX]]");
+	assert_refused(WORDS("--pool", "257"), "--pool");
+	assert_refused(WORDS("--clear", "pool", "--pool", "1"), "'pool' is both");
+}
+
 int main(void)
 {
-	return RUN(CASE(only_what_was_given_is_said),
+	return RUN(CASE(a_pool_is_a_target_a_minimum_and_a_maximum),
+	           CASE(only_what_was_given_is_said),
 	           CASE(repeated_options_and_the_entrypoint_are_lists),
 	           CASE(a_limit_leaves_the_others_as_they_are), CASE(fields_can_be_emptied_once),
 	           CASE(bad_values_are_refused_by_their_options_name),

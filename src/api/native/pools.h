@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api/native/pools.h — the size of a pool, as bodies say it. Private to this folder. */
+#pragma once
+
+#include "fleet/pools.h"
+#include "json/json.h"
+
+struct pool_body {
+	int64_t min, target, max;
+	uint64_t present;
+};
+enum { POOL_MIN, POOL_TARGET, POOL_MAX };
+extern const struct json_shape pool_body_shape;
+MUST_CHECK int pool_body_parse(const struct pool_body *body, struct fleet_pool_size *ret,
+                               struct error *err);

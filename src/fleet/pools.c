@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/pools.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "fleet/parts.h"
+
+int fleet_pool_size(int64_t min, int64_t target, int64_t max, struct fleet_pool_size *ret,
+                    struct error *err)
+{
+	struct fleet_pool_size size = {.min = min, .target = target, .max = max};
+
+	if (size.target < 0)
+		size.target = min > 0 ? min : 0;
+	if (size.min < 0)
+		size.min = size.target;
+	if (size.max < 0)
+		size.max = 2 * size.target < FLEET_POOL_MAX ? 2 * size.target : FLEET_POOL_MAX;
+	if (size.max > FLEET_POOL_MAX || size.target > FLEET_POOL_MAX)
+		return FAIL(err, ERROR_INVALID, "pool: at most %d prepared sandboxes",
+		            FLEET_POOL_MAX);
+	if (size.min > size.target || size.target > size.max)
+		return FAIL(err, ERROR_INVALID,
+		            "pool: min %lld, target %lld and max %lld must be in this order",
+		            (long long)size.min, (long long)size.target, (long long)size.max);
+	*ret = size;
+	return 0;
+}
+
+/* What a create asks for that says nothing but the template. */
+static struct provider_pool make_wanted(const struct fleet *f, const struct template_record *t,
+                                        const struct project_record *project)
+{
+	const struct sandbox_resources layers[] = {t->resources, project->defaults,
+	                                           f->config->defaults, SANDBOX_BUILT_IN_RESOURCES};
+	const struct sandbox_resources within =
+	        sandbox_resources_resolve(layers, COUNT_OF(layers), &project->maximums);
+	struct provider_pool pool = {
+	        .resources = sandbox_resources_resolve(&within, 1, &f->config->caps),
+	        .network = f->config->internet ? SANDBOX_NETWORK_INTERNET : SANDBOX_NETWORK_BLOCKED,
+	        .privileges = strcmp(t->folder, "host") != 0,
+	        .min = (unsigned)t->pool_min,
+	        .target = (unsigned)t->pool_target,
+	        .max = (unsigned)t->pool_max,
+	};
+
+	(void)snprintf(pool.name, sizeof(pool.name), "%s", t->id);
+	(void)snprintf(pool.template_dir, sizeof(pool.template_dir), "%s", t->folder);
+	return pool;
+}
+
+static bool is_same(const struct provider_pool *a, const struct provider_pool *b)
+{
+	return a->min == b->min && a->target == b->target && a->max == b->max &&
+	       a->network == b->network && a->privileges == b->privileges &&
+	       strcmp(a->template_dir, b->template_dir) == 0 &&
+	       a->resources.memory_mb == b->resources.memory_mb &&
+	       a->resources.disk_mb == b->resources.disk_mb &&
+	       a->resources.pids == b->resources.pids &&
+	       fabs(a->resources.cpu - b->resources.cpu) < 0.001;
+}
+
+static const struct provider_pool *find_pool(const struct provider_pools *pools, const char *name)
+{
+	for (size_t i = 0; i < pools->count; i++)
+		if (strcmp(pools->items[i].name, name) == 0)
+			return &pools->items[i];
+	return NULL;
+}
+
+static const struct template_record *find_template(const struct template_list *list, const char *id)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (strcmp(list->items[i].id, id) == 0)
+			return &list->items[i];
+	return NULL;
+}
+
+static bool wants_pool(const struct template_record *t)
+{
+	return t->state == TEMPLATE_READY && t->pool_max > 0;
+}
+
+static int set(struct fleet *f, const struct provider_pool *pool, struct error *err)
+{
+	return f->ops->pools->set(f->provider, pool, deadline_in(CALL_TIMEOUT_MS), err);
+}
+
+/* ---- the store's word and the provider's ---- */
+
+static int set_wanted(struct fleet *f, const struct template_record *t,
+                      const struct provider_pools *held, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const struct provider_pool *has = find_pool(held, t->id);
+	struct project_record project = {.id = ""};
+	struct provider_pool wanted;
+
+	/* Everybody's is for those who have no limits of their own. */
+	if (*t->project_id && store_project_find(f->store, &a, t->project_id, &project, err) < 0)
+		return -1;
+	wanted = make_wanted(f, t, &project);
+	return has && is_same(has, &wanted) ? 0 : set(f, &wanted, err);
+}
+
+static int agree(struct fleet *f, const struct template_list *templates,
+                 const struct provider_pools *held, struct error *err)
+{
+	for (size_t i = 0; i < templates->count; i++)
+		if (wants_pool(&templates->items[i]) &&
+		    set_wanted(f, &templates->items[i], held, err) < 0)
+			return -1;
+	for (size_t i = 0; i < held->count; i++) {
+		struct provider_pool gone = held->items[i];
+		const struct template_record *t = find_template(templates, gone.name);
+
+		gone.min = gone.target = gone.max = 0;
+		if (*gone.name && (!t || !wants_pool(t)) && set(f, &gone, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Metrics need no key, and tell no project's names. */
+static const char *name_of(const struct template_list *templates, const struct provider_pool *pool)
+{
+	const struct template_record *t = find_template(templates, pool->name);
+
+	return t && !*t->project_id ? t->name : pool->name;
+}
+
+static void keep_counts(struct fleet *f, const struct template_list *templates,
+                        const struct provider_pools *held)
+{
+	struct pool_counts *counts = &f->pools;
+
+	counts->count = 0;
+	for (size_t i = 0; i < held->count && i < COUNT_OF(counts->items); i++) {
+		const struct provider_pool *pool = &held->items[i];
+		struct fleet_pool_count *count = &counts->items[counts->count++];
+
+		*count = (struct fleet_pool_count){.is_automatic = !*pool->name,
+		                                   .ready = pool->ready,
+		                                   .target = pool->target,
+		                                   .hits = pool->hits,
+		                                   .misses = pool->misses};
+		(void)snprintf(count->template, sizeof(count->template), "%s",
+		               name_of(templates, pool));
+	}
+}
+
+int pools_settle(struct fleet *f, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct template_list templates;
+	struct provider_pools held;
+	int status;
+
+	if (!(f->ops->abilities & PROVIDER_CAN_POOL))
+		return 0;
+	/* In turns: the later one must not be overtaken by what an earlier one has read. */
+	pthread_mutex_lock(&f->pools.mutex);
+	status = f->ops->pools->list(f->provider, &a, &held, err);
+	if (status == 0)
+		status = store_template_list(f->store, &a, NULL, &templates, err);
+	if (status == 0)
+		status = agree(f, &templates, &held, err);
+	if (status == 0)
+		keep_counts(f, &templates, &held);
+	pthread_mutex_unlock(&f->pools.mutex);
+	return status;
+}
+
+size_t fleet_pool_counts(struct fleet *fleet, struct fleet_pool_count *ret, size_t max)
+{
+	struct pool_counts *counts = &fleet->pools;
+	size_t count;
+
+	/* Metrics are written on the loop's thread, which must not wait for a provider. */
+	if (pthread_mutex_trylock(&counts->mutex) != 0)
+		return 0;
+	count = counts->count < max ? counts->count : max;
+	memcpy(ret, counts->items, count * sizeof(*ret));
+	pthread_mutex_unlock(&counts->mutex);
+	return count;
+}
+
+/* ---- calls ---- */
+
+static struct fleet_pool describe(struct arena *a, const struct template_record *t,
+                                  const struct provider_pools *held)
+{
+	const struct provider_pool *has = find_pool(held, t->id);
+	struct fleet_pool pool = {.template_id = arena_text(a, t->id),
+	                          .template_name = arena_text(a, t->name)};
+
+	if (has)
+		pool.state = *has;
+	pool.state.min = (unsigned)t->pool_min;
+	pool.state.target = (unsigned)t->pool_target;
+	pool.state.max = (unsigned)t->pool_max;
+	return pool;
+}
+
+int fleet_pool_set(struct fleet *fleet, struct arena *a, const struct fleet_pool_change *change,
+                   struct fleet_pool *ret, struct error *err)
+{
+	const struct fleet_ref *ref = &change->template;
+	struct provider_pools held = {.count = 0};
+	struct template_record t;
+
+	if (provider_require(fleet->provider, PROVIDER_CAN_POOL, err) < 0 ||
+	    store_template_find(fleet->store, a, ref->project_id, ref->id_or_name, &t, err) < 0)
+		return -1;
+	if (!*t.project_id && !change->may_change_shared)
+		return FAIL(err, ERROR_FORBIDDEN,
+		            "template '%s' is everybody's: its pool is the platform admin's to set",
+		            t.name);
+	t.pool_min = change->size.min;
+	t.pool_target = change->size.target;
+	t.pool_max = change->size.max;
+	t.updated_at = clock_unix_ms();
+	if (store_template_update(fleet->store, &t, err) < 0)
+		return -1;
+	templates_changed(fleet);
+	pools_changed(fleet);
+	if (fleet->ops->pools->list(fleet->provider, a, &held, err) < 0)
+		return -1;
+	*ret = describe(a, &t, &held);
+	return 0;
+}
+
+void pools_changed(struct fleet *f)
+{
+	struct error err = {0};
+
+	/* The tick tries again. */
+	if (pools_settle(f, &err) < 0)
+		log_warning("pools wait for the next round", FAILURE(&err));
+}
+
+int fleet_pools_list(struct fleet *fleet, struct arena *a, const char *project_id,
+                     bool with_automatic, struct fleet_pools *ret, struct error *err)
+{
+	struct provider_pools held = {.count = 0};
+	struct template_list templates;
+	struct fleet_pools list = {.count = 0};
+
+	if ((fleet->ops->abilities & PROVIDER_CAN_POOL &&
+	     fleet->ops->pools->list(fleet->provider, a, &held, err) < 0) ||
+	    store_template_list(fleet->store, a, project_id, &templates, err) < 0)
+		return -1;
+	list.items = ARENA_ARRAY(a, struct fleet_pool, templates.count + held.count + 1);
+	for (size_t i = 0; i < templates.count; i++)
+		if (templates.items[i].pool_max > 0)
+			list.items[list.count++] = describe(a, &templates.items[i], &held);
+	for (size_t i = 0; with_automatic && i < held.count; i++)
+		if (!*held.items[i].name)
+			list.items[list.count++] = (struct fleet_pool){.state = held.items[i]};
+	*ret = list;
+	return 0;
+}

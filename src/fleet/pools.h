@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/pools.h — how many sandboxes of a template are prepared before anybody asks for one. Any
+ * worker may call; calls block.
+ *
+ * The store says what is wanted, the provider holds it; the tick makes them agree again after
+ * whatever has changed: a template, the configuration, the broker's life. docs/pools.md. */
+#pragma once
+
+#include "fleet/fleet.h"
+#include "provider/pool.h"
+
+#define FLEET_POOL_MAX 256 /* of one template */
+
+struct fleet_pool_size {
+	int64_t min, target, max; /* 0 <= min <= target <= max; a max of 0 = no pool */
+};
+/* From what is given, -1 = not: the minimum is the target, and the maximum twice that. */
+MUST_CHECK int fleet_pool_size(int64_t min, int64_t target, int64_t max,
+                               struct fleet_pool_size *ret, struct error *err);
+
+struct fleet_pool_change {
+	struct fleet_ref template;
+	struct fleet_pool_size size;
+	bool may_change_shared; /* a template that is everybody's */
+};
+struct fleet_pool {
+	const char *template_id, *template_name; /* NULL = automatic */
+	struct provider_pool state; /* zeros but for the sizes when it is not held here */
+};
+struct fleet_pools {
+	struct fleet_pool *items;
+	size_t count;
+};
+MUST_CHECK int fleet_pool_set(struct fleet *fleet, struct arena *a,
+                              const struct fleet_pool_change *change, struct fleet_pool *ret,
+                              struct error *err);
+/* Of the project's templates and everybody's; those that follow what is asked for `with_automatic`.
+ */
+MUST_CHECK int fleet_pools_list(struct fleet *fleet, struct arena *a, const char *project_id,
+                                bool with_automatic, struct fleet_pools *ret, struct error *err);
+/* As of the last tick: for metrics. Copies at most `max`, returns how many. */
+struct fleet_pool_count {
+	char template[64];
+	bool is_automatic;
+	unsigned ready, target;
+	uint64_t hits, misses;
+};
+size_t fleet_pool_counts(struct fleet *fleet, struct fleet_pool_count *ret, size_t max);
