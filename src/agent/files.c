@@ -27,10 +27,13 @@ struct files_row {
 };
 
 static const struct files_row rows[] = {
-        {AGENT_READ, files_read},       {AGENT_WRITE, files_write},   {AGENT_STAT, files_stat},
-        {AGENT_LIST, files_list},       {AGENT_GLOB, files_glob},     {AGENT_MKDIR, files_mkdir},
-        {AGENT_REMOVE, files_remove},   {AGENT_RENAME, files_rename}, {AGENT_COPY, files_copy},
-        {AGENT_TAR_OUT, files_tar_out}, {AGENT_TAR_IN, files_tar_in}, {AGENT_WATCH, files_watch},
+        {AGENT_READ, files_read},       {AGENT_WRITE, files_write},
+        {AGENT_STAT, files_stat},       {AGENT_LIST, files_list},
+        {AGENT_GLOB, files_glob},       {AGENT_MKDIR, files_mkdir},
+        {AGENT_REMOVE, files_remove},   {AGENT_RENAME, files_rename},
+        {AGENT_COPY, files_copy},       {AGENT_TAR_OUT, files_tar_out},
+        {AGENT_TAR_IN, files_tar_in},   {AGENT_WATCH, files_watch},
+        {AGENT_COMPARE, files_compare}, {AGENT_TAR_BASE, files_tar_base},
 };
 
 /* ---- the end ---- */

@@ -92,7 +92,10 @@ int files_remove(struct files *f, const struct agent_path *m, struct error *err)
 int files_rename(struct files *f, const struct agent_path *m, struct error *err);
 /* files_copy.c */
 int files_copy(struct files *f, const struct agent_path *m, struct error *err);
-/* files_tar.c */
+/* files_compare.c */
+int files_compare(struct files *f, const struct agent_path *m, struct error *err);
+int files_tar_base(struct files *f, const struct agent_path *m, struct error *err);
+/* files_tar_out.c, files_tar.c */
 int files_tar_out(struct files *f, const struct agent_path *m, struct error *err);
 int files_tar_in(struct files *f, const struct agent_path *m, struct error *err);
 /* files_watch.c */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TAR_OUT: a folder (or one file) as a tar stream. TAR_IN: back.
+/* TAR_IN: a folder from a tar stream.
  *
  * What comes in is hostile: names are relative and without "..", every folder on the way is opened
  * below the target without passing through a link, and files appear whole or not at all. Owners are
- * not restored: all belongs to the user of the worker. */
+ * not restored, unless that is asked for: all belongs to the user of the worker. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,205 +15,16 @@
 #include "agent/files.h"
 #include "agent/replace.h"
 #include "agent/tar.h"
-#include "agent/walk.h"
 #include "base/fd.h"
 #include "base/path.h"
 
 #define READ_SIZE (64 * 1024)
-#define LINKED_MAX 65536 /* files with several names that are remembered */
-
-/* ---- out ---- */
-
-/* A file with more than one name, under the first. */
-struct linked {
-	dev_t device;
-	ino_t inode;
-	const char *name;
-};
-
-struct tar_out {
-	struct files *files;
-	struct linked *linked;
-	size_t linked_count, linked_capacity;
-	uint64_t count;
-};
-
-static void tar_out_done(struct tar_out *t)
-{
-	free(t->linked);
-}
-
-/* The name under which the file went out before, or NULL; then this is the one. */
-static const char *first_name(struct tar_out *t, const struct stat *status, const char *name)
-{
-	for (size_t i = 0; i < t->linked_count; i++)
-		if (t->linked[i].inode == status->st_ino && t->linked[i].device == status->st_dev)
-			return t->linked[i].name;
-	if (t->linked_count == LINKED_MAX)
-		return NULL;
-	if (t->linked_count == t->linked_capacity) {
-		t->linked_capacity = t->linked_capacity ? 2 * t->linked_capacity : 64;
-		t->linked = realloc(t->linked, t->linked_capacity * sizeof(*t->linked));
-		if (!t->linked)
-			abort();
-	}
-	t->linked[t->linked_count++] =
-	        (struct linked){status->st_dev, status->st_ino, arena_text(&t->files->arena, name)};
-	return NULL;
-}
-
-static void add_header(struct tar_out *t, const struct tar_entry *entry)
-{
-	AUTO(buf_done) struct buf header = BUF(8 * TAR_NAME_MAX);
-
-	tar_add_header(&header, entry);
-	files_add_data(t->files, buf_span(&header));
-	t->count++;
-}
-
-static struct tar_entry entry_of(const struct stat *status, const char *name)
-{
-	return (struct tar_entry){.name = name,
-	                          .link = "",
-	                          .mode = status->st_mode & 07777,
-	                          .uid = status->st_uid,
-	                          .gid = status->st_gid,
-	                          .modified_s = status->st_mtim.tv_sec};
-}
-
-/* Exactly the size that the header tells, whatever the file does meanwhile. */
-static int add_content(struct tar_out *t, int fd, uint64_t size, struct error *err)
-{
-	static const char zeros[TAR_BLOCK];
-	char bytes[READ_SIZE];
-	uint64_t left = size;
-
-	while (left) {
-		size_t want = left < sizeof(bytes) ? (size_t)left : sizeof(bytes);
-		ssize_t got = read(fd, bytes, want);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return FAIL_ERRNO(err, "read");
-		if (got == 0) {
-			memset(bytes, 0, want);
-			got = (ssize_t)want;
-		}
-		files_add_data(t->files, (struct span){bytes, (size_t)got});
-		left -= (uint64_t)got;
-	}
-	files_add_data(t->files, (struct span){zeros, (size_t)tar_padding(size)});
-	return 0;
-}
-
-static int add_file(struct tar_out *t, int fd, const char *name, struct error *err)
-{
-	struct tar_entry entry;
-	struct stat status;
-	const char *first;
-
-	if (fstat(fd, &status) < 0)
-		return FAIL_ERRNO(err, "stat '%s'", name);
-	if (!S_ISREG(status.st_mode))
-		return 0;
-	entry = entry_of(&status, name);
-	first = status.st_nlink > 1 ? first_name(t, &status, name) : NULL;
-	if (first) {
-		entry.type = TAR_HARDLINK;
-		entry.link = first;
-		add_header(t, &entry);
-		return 0;
-	}
-	entry.type = TAR_FILE;
-	entry.size = (uint64_t)status.st_size;
-	add_header(t, &entry);
-	return add_content(t, fd, entry.size, err);
-}
-
-static int add_opened(struct tar_out *t, const struct walk_entry *entry, struct error *err)
-{
-	AUTO_CLOSE int fd = openat(entry->folder, entry->name,
-	                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-
-	if (fd < 0)
-		return errno == ENOENT || errno == ELOOP
-		               ? 0
-		               : FAIL_ERRNO(err, "open '%s'", entry->path);
-	return add_file(t, fd, entry->path, err);
-}
-
-static int pack_entry(struct walk *w, const struct walk_entry *entry, struct error *err)
-{
-	struct tar_out *t = w->context;
-	struct tar_entry out = entry_of(&entry->status, entry->path);
-	AUTO(arena_done) struct arena a = {0};
-
-	if (strlen(entry->path) >= TAR_NAME_MAX - 1)
-		return FAIL(err, ERROR_INVALID, "a path is longer than %d bytes", TAR_NAME_MAX - 2);
-	switch (file_type_of(&entry->status)) {
-	case AGENT_FILE_REGULAR:
-		return add_opened(t, entry, err) < 0 ? -1 : WALK_ON;
-	case AGENT_FILE_FOLDER:
-		out.type = TAR_FOLDER;
-		out.name = arena_format(&a, "%s/", entry->path);
-		add_header(t, &out);
-		return WALK_ON;
-	case AGENT_FILE_SYMLINK:
-		out.type = TAR_SYMLINK;
-		out.link = file_link(&a, entry->folder, entry->name);
-		add_header(t, &out);
-		return WALK_ON;
-	default:
-		return WALK_ON; /* sockets, devices: they mean nothing elsewhere */
-	}
-}
-
-static int pack(struct tar_out *t, int fd, const char *path, struct error *err)
-{
-	struct walk walk = {.on_entry = pack_entry, .context = t};
-	AUTO(buf_done) struct buf end = BUF(2 * TAR_BLOCK);
-	struct stat status;
-
-	if (fstat(fd, &status) < 0)
-		return FAIL_ERRNO(err, "stat '%s'", path);
-	if (S_ISDIR(status.st_mode) ? walk_run(&walk, fd, err) < 0
-	                            : add_file(t, fd, path_last(path), err) < 0)
-		return -1;
-	tar_add_end(&end);
-	files_add_data(t->files, buf_span(&end));
-	files_flush(t->files);
-	files_send_done(t->files, t->count);
-	return 1;
-}
-
-int files_tar_out(struct files *f, const struct agent_path *m, struct error *err)
-{
-	AUTO(tar_out_done) struct tar_out t = {.files = f};
-	AUTO(place_done) struct place place = {0};
-	AUTO_CLOSE int look = -1, fd = -1;
-	struct stat status;
-
-	if (place_open(&place, &f->rules, m, err) < 0 ||
-	    place_find(&place, m->path, O_PATH, &look, err) < 0)
-		return -1;
-	if (fstat(look, &status) < 0)
-		return FAIL_ERRNO(err, "stat '%s'", m->path);
-	if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
-		return FAIL(err, ERROR_CONFLICT, "'%s' is neither a file nor a folder", m->path);
-	if (place_find(&place, m->path, O_RDONLY, &fd, err) < 0)
-		return -1;
-	files_send(f, AGENT_READY, NULL, NULL);
-	return pack(&t, fd, m->path, err); /* NOLINT(clang-analyzer-unix.Malloc): AUTO frees */
-}
-
-/* ---- in ---- */
 
 struct tar_in {
 	struct files *files;
 	struct tar_reader reader;
 	int target;
-	bool no_replace;
+	bool no_replace, sets_owners;
 	struct span frame; /* what is left of the last DATA */
 	bool ended;        /* DATA_END has come */
 	uint64_t size, size_max;
@@ -339,6 +149,20 @@ static int spot_below(struct tar_in *t, const char *name, bool make, struct spot
 	return FAIL_ERRNO(err, "tar: open the folder of '%s'", name);
 }
 
+/* Giving away takes set-uid bits away: the mode comes last. */
+static int set_owner(const struct tar_in *t, const struct tar_entry *entry, const struct spot *to,
+                     struct error *err)
+{
+	if (!t->sets_owners)
+		return 0;
+	if (fchownat(to->folder, to->name, entry->uid, entry->gid, AT_SYMLINK_NOFOLLOW) < 0)
+		return FAIL_ERRNO(err, "tar: give away '%s'", entry->name);
+	if (entry->type != TAR_SYMLINK &&
+	    fchmodat(to->folder, to->name, entry->mode, AT_SYMLINK_NOFOLLOW) < 0)
+		return FAIL_ERRNO(err, "tar: set the mode of '%s'", entry->name);
+	return 0;
+}
+
 static int unpack_file(struct tar_in *t, const struct tar_entry *entry, const struct spot *to,
                        struct error *err)
 {
@@ -355,22 +179,26 @@ static int unpack_file(struct tar_in *t, const struct tar_entry *entry, const st
 			return -1;
 	if (got < 0)
 		return -1;
+	if (t->sets_owners &&
+	    (fchown(new.fd, entry->uid, entry->gid) < 0 || fchmod(new.fd, entry->mode) < 0))
+		return FAIL_ERRNO(err, "tar: give away '%s'", entry->name);
 	(void)futimens(new.fd, times);
 	return replacement_commit(&new, &options, err);
 }
 
 /* The owner's own rights stay, or what is in the folder could not be written after it. */
-static int unpack_folder(const struct tar_entry *entry, const struct spot *to, struct error *err)
+static int unpack_folder(const struct tar_in *t, const struct tar_entry *entry,
+                         const struct spot *to, struct error *err)
 {
 	struct stat status;
 
 	if (mkdirat(to->folder, to->name, entry->mode | 0700) == 0)
-		return 0;
+		return set_owner(t, entry, to, err);
 	if (errno != EEXIST || fstatat(to->folder, to->name, &status, AT_SYMLINK_NOFOLLOW) < 0)
 		return FAIL_ERRNO(err, "tar: make folder '%s'", entry->name);
 	if (!S_ISDIR(status.st_mode))
 		return FAIL(err, ERROR_CONFLICT, "tar: '%s' exists and is no folder", entry->name);
-	return 0;
+	return set_owner(t, entry, to, err);
 }
 
 static int link_once(struct tar_in *t, const struct tar_entry *entry, const struct spot *from,
@@ -392,10 +220,10 @@ static int unpack_link(struct tar_in *t, const struct tar_entry *entry, const st
 	                                    spot_below(t, target, false, &from, err) < 0))
 		return -1;
 	if (link_once(t, entry, &from, to) == 0)
-		return 0;
+		return set_owner(t, entry, to, err);
 	if (errno == EEXIST && !t->no_replace && unlinkat(to->folder, to->name, 0) == 0 &&
 	    link_once(t, entry, &from, to) == 0)
-		return 0;
+		return set_owner(t, entry, to, err);
 	return FAIL_ERRNO(err, "tar: make link '%s'", entry->name);
 }
 
@@ -416,7 +244,7 @@ static int unpack_entry(struct tar_in *t, const struct tar_entry *entry, struct 
 	case TAR_FILE:
 		return unpack_file(t, entry, &to, err);
 	case TAR_FOLDER:
-		return unpack_folder(entry, &to, err);
+		return unpack_folder(t, entry, &to, err);
 	case TAR_SYMLINK:
 	case TAR_HARDLINK:
 		return unpack_link(t, entry, &to, err);
@@ -474,7 +302,8 @@ int files_tar_in(struct files *f, const struct agent_path *m, struct error *err)
 	AUTO(tar_in_done) struct tar_in t = {.files = f,
 	                                     .target = -1,
 	                                     .size_max = m->size_max,
-	                                     .no_replace = (m->flags & AGENT_PATH_NO_REPLACE) != 0};
+	                                     .no_replace = (m->flags & AGENT_PATH_NO_REPLACE) != 0,
+	                                     .sets_owners = (m->flags & AGENT_PATH_OWNERS) != 0};
 
 	if (open_target(f, m, &t.target, err) < 0)
 		return -1;

@@ -1,73 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/walk.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define NAMES_SIZE_MAX (64 * 1024 * 1024) /* of one folder */
+#include "agent/names.h"
+
 #define PATH_TEXT_MAX (WALK_DEPTH_MAX * 256)
-
-/* The names of a folder, one after the other in a buffer. */
-struct names {
-	struct buf text;
-	const char **list;
-	size_t count;
-};
-
-static void names_done(struct names *n)
-{
-	buf_done(&n->text);
-	free(n->list);
-}
-
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static void sort_names(struct names *n)
-{
-	const char *at = n->text.data;
-
-	n->list = calloc(n->count + 1, sizeof(*n->list));
-	if (!n->list)
-		abort();
-	for (size_t i = 0; i < n->count; i++) {
-		n->list[i] = at;
-		at += strlen(at) + 1;
-	}
-	qsort(n->list, n->count, sizeof(*n->list), compare_names);
-}
-
-static void close_dir(DIR **dir)
-{
-	if (*dir)
-		(void)closedir(*dir);
-}
-
-static int read_names(int folder, struct names *n, struct error *err)
-{
-	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	AUTO(close_dir) DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-	struct dirent *item;
-
-	if (!dir)
-		return FAIL_ERRNO(err, "read a folder");
-	while ((item = readdir(dir))) {
-		if (strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0)
-			continue;
-		buf_add(&n->text, item->d_name, strlen(item->d_name) + 1);
-		n->count++;
-	}
-	if (n->text.overflowed)
-		return FAIL(err, ERROR_LIMIT, "a folder has too many entries");
-	sort_names(n);
-	return 0;
-}
 
 static int walk_folder(struct walk *w, int folder, unsigned depth, struct error *err);
 
@@ -110,11 +51,11 @@ static int visit(struct walk *w, struct walk_entry *entry, struct error *err)
 
 static int walk_folder(struct walk *w, int folder, unsigned depth, struct error *err)
 {
-	AUTO(names_done) struct names names = {.text = BUF(NAMES_SIZE_MAX)};
+	AUTO(names_done) struct names names = {0};
 	size_t start = w->path.size;
 	int next = WALK_ON;
 
-	if (read_names(folder, &names, err) < 0)
+	if (names_read(&names, folder, err) < 0)
 		return -1;
 	for (size_t i = 0; i < names.count && next == WALK_ON; i++) {
 		struct walk_entry entry = {.folder = folder, .name = names.list[i], .depth = depth};

@@ -14,7 +14,7 @@
 
 bool worker_serves(uint16_t type)
 {
-	return type >= AGENT_READ && type <= AGENT_WATCH;
+	return agent_type_is_of_files(type);
 }
 
 static void rest_free(struct worker_rest *rest)

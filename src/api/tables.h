@@ -14,6 +14,7 @@ extern const struct route sandboxes_routes[], snapshots_routes[], exec_routes[],
 extern const struct route secrets_routes[];
 extern const struct route usage_routes[], pools_routes[];
 extern const struct route volumes_routes[], volume_files_routes[];
+extern const struct route changes_routes[];
 /* gateway/ */
 extern const struct route gateway_routes[], gateway_session_routes[];
 /* operator/ */
@@ -29,6 +30,10 @@ extern const struct json_shape sandbox_shape;
 int sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_record *r);
 struct json_list sandbox_answers(struct arena *a, const struct sandbox_record *records,
                                  size_t count);
+
+/* Taking a snapshot, which accepting changes is, too. */
+extern const struct json_shape snapshot_request, snapshot_shape;
+http_handler snapshot_create;
 
 /* {"process":1,"state":"running",…} */
 extern const struct json_shape process_shape;

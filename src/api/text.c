@@ -2,6 +2,7 @@
 #include "api/text.h"
 
 #include <sodium.h>
+#include <string.h>
 
 #include "json/json.h"
 
@@ -48,6 +49,20 @@ void text_write_base64(struct buf *out, struct span bytes)
 	sodium_bin2base64(at, room, (const unsigned char *)bytes.data, bytes.size,
 	                  sodium_base64_VARIANT_ORIGINAL);
 	buf_commit(out, room - 1); /* without its NUL */
+}
+
+int text_read_base64(struct arena *a, const char *base64, const char **ret, struct error *err)
+{
+	size_t size = strlen(base64), got;
+	char *bytes = arena_alloc(a, size + 1);
+
+	if (sodium_base642bin((unsigned char *)bytes, size, base64, size, NULL, &got, NULL,
+	                      sodium_base64_VARIANT_ORIGINAL) != 0 ||
+	    memchr(bytes, '\0', got))
+		return FAIL(err, ERROR_INVALID, "'%.70s' is not base64 of a text", base64);
+	bytes[got] = '\0';
+	*ret = bytes;
+	return 0;
 }
 
 void text_write(struct buf *out, const char *name, const char *encoding_name, struct span bytes)

@@ -7,7 +7,9 @@
 
 #include <stddef.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
+#include "base/error.h"
 #include "base/span.h"
 
 /* How many bytes at the end begin a UTF-8 sequence whose rest is missing: 0..3. */
@@ -18,3 +20,6 @@ size_t text_continued(struct span bytes);
 void text_write(struct buf *out, const char *name, const char *encoding_name, struct span bytes);
 /* Appends base64 (RFC 4648, padded) without quotes. */
 void text_write_base64(struct buf *out, struct span bytes);
+/* Padded base64 of a text without NUL. */
+MUST_CHECK int text_read_base64(struct arena *a, const char *base64, const char **ret,
+                                struct error *err);

@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/pool.h"
+#include "broker/review.h"
 #include "broker/snapshot.h"
 #include "sandbox/sandbox.h"
 #include "wire/agent.h"
@@ -69,6 +70,7 @@ static void box_free(struct box *box)
 	fd_forget(&box->stop_fd);
 	job_cancel(&box->disk_job);
 	free(box->volumes);
+	free(box->review);
 	fd_forget(&box->disk_report_fd);
 	fd_forget(&box->disk_fd);
 	buf_done(&box->steps);
@@ -113,6 +115,7 @@ static int remove_files(struct boxes *b, const char *id, struct error *err)
 	if (host_trash_files(b->host, id, err) < 0)
 		return -1;
 	chains_set(b->chains, id, NULL);
+	review_end(b->chains, id);
 	return 0;
 }
 
@@ -220,8 +223,10 @@ static void fail_create(struct box *box, const struct error *cause)
 		box_kill(box);
 		return;
 	}
-	if (box->remove_files)
+	if (box->remove_files) {
 		chains_set(box->boxes->chains, box->id, NULL);
+		review_end(box->boxes->chains, box->id);
+	}
 	settle_debts(box);
 	box_free(box);
 }
@@ -467,6 +472,25 @@ static int take_chain(struct boxes *b, const struct broker_create *request, stru
 	return 0;
 }
 
+static int take_review(struct boxes *b, const struct broker_create *request, struct review **ret,
+                       struct error *err)
+{
+	struct review *review;
+
+	if (!request->review || !*request->review)
+		return 0;
+	review = calloc(1, sizeof(*review));
+	if (!review)
+		abort();
+	if (review_parse(request->review, review, err) == 0 &&
+	    review_begin(review, b, request->sandbox, err) == 0) {
+		*ret = review;
+		return 0;
+	}
+	free(review);
+	return -1;
+}
+
 static int start_host(struct box *box, struct error *err)
 {
 	struct boxes *b = box->boxes;
@@ -491,7 +515,8 @@ static struct box *find_prepared(struct boxes *b, const struct broker_create *re
 	                           .limits = limits_of(request),
 	                           .disk_bytes = request->disk_bytes};
 
-	if (request->kind != BROKER_NATIVE || (request->volumes && request->volumes[0]))
+	if (request->kind != BROKER_NATIVE || (request->volumes && request->volumes[0]) ||
+	    (request->review && *request->review))
 		return NULL;
 	(void)snprintf(wanted.template_name, sizeof(wanted.template_name), "%s",
 	               request->template_name);
@@ -535,13 +560,16 @@ int boxes_create(struct boxes *b, const struct owed *owed, const struct broker_c
                  bool restart, struct error *err)
 {
 	int64_t asked_us = clock_monotonic_ns() / 1000;
+	struct review *review = NULL;
 	struct box *box;
 
-	if (check_new(b, request, restart, err) < 0 || take_chain(b, request, err) < 0)
+	if (check_new(b, request, restart, err) < 0 || take_review(b, request, &review, err) < 0 ||
+	    take_chain(b, request, err) < 0)
 		return -1;
 	box = restart ? NULL : find_prepared(b, request);
 	if (!box)
 		box = box_new_for(b, request);
+	box->review = review;
 	box->restart = restart;
 	(void)snprintf(box->id, sizeof(box->id), "%s", request->sandbox);
 	(void)snprintf(box->hostname, sizeof(box->hostname), "%s", request->hostname);
@@ -551,8 +579,10 @@ int boxes_create(struct boxes *b, const struct owed *owed, const struct broker_c
 	owe(box, owed);
 	if (begin(box, err) == 0)
 		return 0;
-	if (!restart)
+	if (!restart) {
 		chains_set(b->chains, request->sandbox, NULL);
+		review_end(b->chains, request->sandbox);
+	}
 	box_free(box);
 	return -1;
 }

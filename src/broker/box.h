@@ -50,6 +50,7 @@ struct box {
 	uint64_t disk_bytes;
 	struct volume_mount *volumes; /* until it runs */
 	unsigned volume_count;
+	struct review *review; /* until it runs; NULL: none */
 	/* once it has a cell */
 	struct cell *cell; /* until it runs */
 	uint32_t slot;

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "broker/box.h"
 #include "broker/pool.h"
+#include "broker/review.h"
 #include "sandbox/sandbox.h"
 #include "wire/agent.h"
 
@@ -84,6 +85,7 @@ struct mounts {
 	int root, dev, sys, usr, sudo, sudo_lib;
 	int volumes[SANDBOX_MOUNTS_MAX];
 	unsigned volume_count;
+	struct review_trees trees;
 };
 
 static void close_mounts(struct mounts *m)
@@ -96,6 +98,7 @@ static void close_mounts(struct mounts *m)
 	fd_forget(&m->sudo_lib);
 	for (unsigned i = 0; i < m->volume_count; i++)
 		fd_forget(&m->volumes[i]);
+	review_close(&m->trees);
 }
 
 static int open_volumes(const struct box *box, struct mounts *m, struct error *err)
@@ -107,13 +110,21 @@ static int open_volumes(const struct box *box, struct mounts *m, struct error *e
 	return 0;
 }
 
+static int open_review(const struct box *box, struct mounts *m, struct error *err)
+{
+	const struct review_maps maps = {box->cell->ids_fd, box->cell->stored_fd};
+
+	return box->review ? review_open(box->review, box->boxes, &maps, &m->trees, err) : 0;
+}
+
 static int open_mounts(struct box *box, struct mounts *m, struct error *err)
 {
 	if (open_root(box, &m->root, err) < 0)
 		return -1;
 	box_step(box, "overlay");
 	if (open_shared(box, LAYER_DEV, false, &m->dev, err) < 0 ||
-	    open_shared(box, LAYER_SYS, false, &m->sys, err) < 0 || open_volumes(box, m, err) < 0)
+	    open_shared(box, LAYER_SYS, false, &m->sys, err) < 0 || open_volumes(box, m, err) < 0 ||
+	    open_review(box, m, err) < 0)
 		return -1;
 	if (strcmp(box->template_name, "host") != 0)
 		return 0;
@@ -163,6 +174,12 @@ static int make_plan(const struct box *box, const struct mounts *m, struct arena
 	for (unsigned i = 0; i < m->volume_count; i++) {
 		spec.volume_fds[i] = (uint32_t)m->volumes[i];
 		spec.volume_paths[i] = box->volumes[i].path;
+	}
+	for (unsigned i = 0; i < REVIEW_TREES; i++) {
+		if (m->trees.fds[i] < 0)
+			continue;
+		spec.volume_fds[spec.volume_count] = (uint32_t)m->trees.fds[i];
+		spec.volume_paths[spec.volume_count++] = review_paths[i];
 	}
 	return isolation_plan(a, &spec, ret, err);
 }
@@ -220,7 +237,7 @@ static bool has_limits(const struct box *box)
 int box_set_up(struct box *box, struct error *err)
 {
 	struct host *host = box->boxes->host;
-	struct mounts m = {-1, -1, -1, -1, -1, -1, {0}, 0};
+	struct mounts m = {-1, -1, -1, -1, -1, -1, {0}, 0, {{-1, -1, -1, -1}}};
 	char group[GROUP_NAME_SIZE];
 	int status;
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/id.h"
+#include "broker/review.h"
 #include "broker/volume.h"
 
 #define NAME_MAX_SIZE 63
@@ -127,12 +128,25 @@ static int check_volumes(const struct broker_create *r, struct error *err)
 	return sandbox_mounts_check(mounts, count, err);
 }
 
+static int check_review(const struct broker_create *r, struct error *err)
+{
+	struct review ignored;
+
+	if (!r->review || !*r->review)
+		return 0;
+	if (r->kind != BROKER_NATIVE)
+		return FAIL(err, ERROR_UNSUPPORTED, "a sandbox without isolation has no layers");
+	if (*r->snapshot)
+		return FAIL(err, ERROR_INVALID, "a review begins with a template alone");
+	return review_parse(r->review, &ignored, err);
+}
+
 int check_create(const void *request, struct error *err)
 {
 	const struct broker_create *r = request;
 
 	if (check_sandbox_id(r->sandbox, err) < 0 || check_hostname(r->hostname, err) < 0 ||
-	    check_numbers(r, err) < 0 || check_volumes(r, err) < 0)
+	    check_numbers(r, err) < 0 || check_volumes(r, err) < 0 || check_review(r, err) < 0)
 		return -1;
 	if (*r->snapshot && r->kind != BROKER_NATIVE)
 		return FAIL(err, ERROR_INVALID, "a sandbox without isolation has no snapshot");

@@ -98,6 +98,10 @@ struct root_options {
 };
 MUST_CHECK int host_root_open(const struct host *host, const struct root_options *options,
                               int *ret_fd, struct error *err);
+/* The same layers to read: `upper_name` is one more of them, or NULL for none, and so is the
+ * template. */
+MUST_CHECK int host_tree_open(const struct host *host, const struct root_options *options,
+                              int *ret_fd, struct error *err);
 
 #define GROUP_NAME_SIZE 16
 void host_group_name(uint32_t slot, char out[GROUP_NAME_SIZE]);

@@ -473,3 +473,53 @@ int host_root_open(const struct host *host, const struct root_options *root, int
 	fd_forget(&overlay.upper);
 	return status;
 }
+
+/* ---- layers to read ---- */
+
+/* The upper layer of somebody who may be running: what is read of it may be as of now or as of a
+ * moment later, and nothing worse (the kernel says that it neither crashes nor hangs). */
+static int open_upper_to_read(const struct root_options *root, int *ret_fd, struct error *err)
+{
+	struct layer_options options = {.attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV,
+	                                .map_fd = root->stored_fd};
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "%s/upper", root->upper_name);
+	return layer_open(root->upper_fd, path, &options, ret_fd, err);
+}
+
+static int open_tree_layers(const struct host *host, const struct root_options *root, int *lowers,
+                            unsigned *count, struct error *err)
+{
+	if (root->upper_name) {
+		if (open_upper_to_read(root, &lowers[*count], err) < 0)
+			return -1;
+		++*count;
+	}
+	for (unsigned i = 0; root->chain && i < root->chain->count; i++, ++*count)
+		if (open_snapshot(host, root, i, &lowers[*count], err) < 0)
+			return -1;
+	if (!root->template_name)
+		return 0;
+	if (open_lower(host, root, &lowers[*count], err) < 0)
+		return -1;
+	++*count;
+	return 0;
+}
+
+int host_tree_open(const struct host *host, const struct root_options *root, int *ret_fd,
+                   struct error *err)
+{
+	int lowers[CHAIN_MAX + 2];
+	struct overlay_options overlay = {
+	        .lowers = lowers, .upper = -1, .scratch = host->folders[FOLDER_LAYERS]};
+	int status = open_tree_layers(host, root, lowers, &overlay.lower_count, err);
+
+	if (status == 0 && overlay.lower_count == 1)
+		*ret_fd = lowers[--overlay.lower_count];
+	else if (status == 0)
+		status = layer_overlay(&overlay, ret_fd, err);
+	for (unsigned i = 0; i < overlay.lower_count; i++)
+		(void)close(lowers[i]);
+	return status;
+}

@@ -267,9 +267,9 @@ bool snapshots_is_busy(struct snapshots *s, const char *sandbox)
 	return false;
 }
 
-static int check_files(const struct snapshots *s, const char *sandbox, struct error *err)
+int snapshot_check_files(const struct host *host, const char *sandbox, struct error *err)
 {
-	int folder = s->host->folders[FOLDER_SANDBOXES];
+	int folder = host->folders[FOLDER_SANDBOXES];
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "%s/disk.img", sandbox);
@@ -308,7 +308,7 @@ static int check_take(struct snapshots *s, const struct broker_snapshot *request
 		            JOBS_MAX);
 	if (faccessat(s->host->folders[FOLDER_SNAPSHOTS], request->snapshot, F_OK, 0) == 0)
 		return FAIL(err, ERROR_CONFLICT, "snapshot '%s' exists already", request->snapshot);
-	if (check_files(s, request->sandbox, err) < 0)
+	if (snapshot_check_files(s->host, request->sandbox, err) < 0)
 		return -1;
 	return host_check_space(s->host, err);
 }
@@ -371,7 +371,7 @@ static int check_restore(struct snapshots *s, const struct broker_snapshot *requ
 	if (snapshots_is_busy(s, request->sandbox))
 		return FAIL(err, ERROR_CONFLICT, "a snapshot of '%s' is being taken",
 		            request->sandbox);
-	return check_files(s, request->sandbox, err);
+	return snapshot_check_files(s->host, request->sandbox, err);
 }
 
 /* Few files are made, so that the broker does it itself. The folder has a cell's place until it has

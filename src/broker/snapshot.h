@@ -76,6 +76,10 @@ MUST_CHECK int snapshots_take(struct snapshots *s, const struct owed *owed,
 /* BROKER_RESTORE: the sandbox's files become those of the snapshot, or of its template. */
 MUST_CHECK int snapshots_restore(struct snapshots *s, const struct broker_snapshot *request,
                                  struct error *err);
+/* Whether a sandbox has its files in a layer: ERROR_UNSUPPORTED when it has a disk of its own,
+ * ERROR_NOT_FOUND when there are none. */
+MUST_CHECK int snapshot_check_files(const struct host *host, const char *sandbox,
+                                    struct error *err);
 /* Whether one of this sandbox is being taken. */
 bool snapshots_is_busy(struct snapshots *s, const char *sandbox);
 /* Of a box whose snapshot was cut short, by its run folder: lets it go, or, when it was between two

@@ -5,11 +5,11 @@
 
 #include "cli/command.h"
 
-extern const struct command command_snapshot, command_fork, command_rollback, command_reset,
-        command_bench, command_budget, command_completion, command_config, command_cp,
-        command_doctor, command_events, command_exec, command_help, command_inspect, command_key,
-        command_lease, command_logs, command_ls, command_pause, command_plan, command_ps,
-        command_resume, command_rm, command_run, command_serve, command_shell, command_start,
-        command_stats, command_stop, command_template, command_usage, command_version,
-        command_volume, command_pool, command_project, command_member, command_settings,
-        command_whoami, command_webhook;
+extern const struct command command_snapshot, command_diff, command_revert, command_fork,
+        command_rollback, command_reset, command_bench, command_budget, command_completion,
+        command_config, command_cp, command_doctor, command_events, command_exec, command_help,
+        command_inspect, command_key, command_lease, command_logs, command_ls, command_pause,
+        command_plan, command_ps, command_resume, command_rm, command_run, command_serve,
+        command_shell, command_start, command_stats, command_stop, command_template, command_usage,
+        command_version, command_volume, command_pool, command_project, command_member,
+        command_settings, command_whoami, command_webhook;

@@ -140,8 +140,8 @@ static int check_provider(const struct fleet *f, const struct snapshot_record *r
 	return -1;
 }
 
-static int find_ready(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
-                      struct snapshot_record *ret, struct error *err)
+int snapshot_find_ready(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
+                        struct snapshot_record *ret, struct error *err)
 {
 	if (provider_require(f->provider, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
 	    fleet_snapshot_find(f, a, ref, ret, err) < 0 || check_provider(f, ret, err) < 0)
@@ -158,7 +158,7 @@ int snapshot_resolve(struct fleet *f, struct arena *a, const struct fleet_create
 	const struct fleet_ref ref = {request->project_id, request->snapshot};
 	struct snapshot_record r;
 
-	if (find_ready(f, a, &ref, &r, err) < 0)
+	if (snapshot_find_ready(f, a, &ref, &r, err) < 0)
 		return -1;
 	if (request->template && strcmp(request->template, r.template_id) != 0 &&
 	    strcmp(request->template, r.template_name) != 0)
@@ -221,7 +221,7 @@ int fleet_snapshot_restore(struct fleet *fleet, struct arena *a, const struct fl
 	AUTO(act_end) struct act act = {0};
 	struct snapshot_record r;
 
-	if (find_ready(fleet, a, ref, &r, err) < 0)
+	if (snapshot_find_ready(fleet, a, ref, &r, err) < 0)
 		return -1;
 	if (act_begin(fleet, a, r.sandbox_id, deadline_in(CALL_TIMEOUT_MS), &act, err) < 0) {
 		if (err->code == ERROR_NOT_FOUND)

@@ -136,11 +136,12 @@ MUST_CHECK int layer_set(int fd, const struct layer_options *options, struct err
 /* `lowers` (the topmost first) and `upper` are layers; `upper` holds the folders upper and work.
  * Before Linux 6.15 overlayfs takes only mounts that have a place: they get one below the folder
  * `scratch` for a moment, in the caller's own mount namespace. */
-#define OVERLAY_LOWERS_MAX 33
+#define OVERLAY_LOWERS_MAX 34
 struct overlay_options {
 	const int *lowers;
 	unsigned lower_count;
-	int upper, scratch;
+	int upper; /* -1: none, for reading alone; then there are two lowers at least */
+	int scratch;
 };
 MUST_CHECK int layer_overlay(const struct overlay_options *options, int *ret_fd, struct error *err);
 /* That second way by itself, for tests. */

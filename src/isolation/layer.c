@@ -103,10 +103,11 @@ static int set_upper(int fs, int upper, struct error *err)
 	char options[160];
 
 	(void)snprintf(options, sizeof(options),
-	               "upperdir=/proc/self/fd/%d/upper,workdir=/proc/self/fd/%d/work,"
-	               "redirect_dir=off,metacopy=off,index=off",
-	               upper, upper);
-	return set_options(fs, options, err);
+	               "upperdir=/proc/self/fd/%d/upper,workdir=/proc/self/fd/%d/work", upper,
+	               upper);
+	if (upper >= 0 && set_options(fs, options, err) < 0)
+		return -1;
+	return set_options(fs, "redirect_dir=off,metacopy=off,index=off", err);
 }
 
 /* A value has 255 bytes at most, which is about a dozen layers. */
@@ -195,7 +196,7 @@ int layer_overlay_placed(const struct overlay_options *options, int *ret_fd, str
 		status = place(options->lowers[placed], options->scratch, placed, err);
 		placed++;
 	}
-	if (status == 0)
+	if (status == 0 && options->upper >= 0)
 		status = place(options->upper, options->scratch, placed++, err);
 	if (status == 0)
 		status = make_overlay(options, ret_fd, err);

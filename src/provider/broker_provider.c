@@ -151,6 +151,11 @@ static int call_create(struct provider *p, uint16_t type, const struct sandbox_s
 		volumes[i] = arena_format(&a, "%s:%s:%s", spec->mounts[i].volume_id,
 		                          spec->mounts[i].is_read_only ? "ro" : "rw",
 		                          spec->mounts[i].path);
+	if (spec->review && type == BROKER_CREATE)
+		message.review = arena_format(&a, "%s:%s:%s:%s", spec->review->subject,
+		                              spec->review->base ? spec->review->base : "",
+		                              spec->review->writes ? "rw" : "ro",
+		                              spec->review->template_dir);
 	if (broker_client_call(p->client, &call, deadline, err) < 0)
 		return -1;
 	set_running(p, spec->id);

@@ -13,11 +13,6 @@
  * a unix socket does nothing with it, and no table of descriptors can go stale. */
 #define FILE_CONNECTION 1
 
-static bool is_file_request(uint16_t type)
-{
-	return type >= AGENT_READ && type <= AGENT_WATCH;
-}
-
 static int mark_file_connection(int fd, struct error *err)
 {
 	int mark = FILE_CONNECTION;
@@ -51,7 +46,7 @@ static int send_on_waiting(const struct sending *s)
 	const struct compute_ops *ops = provider_ops_of(s->provider)->compute;
 	struct error ignored = {0};
 
-	if (!ops->take || is_file_request(s->type))
+	if (!ops->take || agent_type_is_of_files(s->type))
 		return -1;
 	AUTO_CLOSE int fd = ops->take(s->provider, s->id);
 	if (fd < 0 || wire_send(fd, s->frame, s->deadline, &ignored) < 0)
@@ -66,7 +61,7 @@ static int send_on_new(const struct sending *s, int *ret_fd, struct error *err)
 
 	if (ops->connect(s->provider, s->id, s->deadline, &fd, err) < 0)
 		return -1;
-	if (is_file_request(s->type) && mark_file_connection(fd, err) < 0)
+	if (agent_type_is_of_files(s->type) && mark_file_connection(fd, err) < 0)
 		return -1;
 	if (wire_send(fd, s->frame, s->deadline, err) < 0)
 		return FAIL_CONTEXT(err, "sandbox '%s'", s->id);

@@ -81,6 +81,15 @@ MUST_CHECK int sandbox_mount_path_check(const char *path, struct error *err);
 MUST_CHECK int sandbox_mounts_check(const struct sandbox_mount *mounts, size_t count,
                                     struct error *err);
 
+/* A sandbox that is made to look at another one's files: its layers, beside those of a state
+ * before, see wire/broker.h. */
+struct sandbox_review {
+	const char *subject;      /* id of a sandbox or of a snapshot */
+	const char *base;         /* id of a snapshot; NULL: the template */
+	const char *template_dir; /* of both */
+	bool writes;              /* the subject is a sandbox, and stopped for as long */
+};
+
 /* What a provider is told to make. Borrowed; lives as long as the call. */
 struct sandbox_spec {
 	const char *id;
@@ -93,6 +102,7 @@ struct sandbox_spec {
 	const char *snapshot; /* whose files it begins with; NULL: the template's. Not for start */
 	const struct sandbox_mount *mounts; /* PROVIDER_CAN_VOLUME, unless there are none */
 	size_t mount_count;
+	const struct sandbox_review *review; /* PROVIDER_CAN_SNAPSHOT; NULL: none. Not for start */
 };
 
 #define SANDBOX_NAME_MAX 63

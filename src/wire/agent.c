@@ -138,3 +138,28 @@ const struct wire_member agent_change_shape[] = {
         WIRE_TEXT_MEMBER(agent_change, path, PATH_MAX_BYTES),
         WIRE_END,
 };
+
+const struct wire_member agent_difference_shape[] = {
+        WIRE_TEXT_MEMBER(agent_difference, path, PATH_MAX_BYTES),
+        WIRE_U32_MEMBER(agent_difference, kind),
+        WIRE_U32_MEMBER(agent_difference, flags),
+        WIRE_U32_MEMBER(agent_difference, type[0]),
+        WIRE_U32_MEMBER(agent_difference, type[1]),
+        WIRE_U32_MEMBER(agent_difference, mode[0]),
+        WIRE_U32_MEMBER(agent_difference, mode[1]),
+        WIRE_U32_MEMBER(agent_difference, uid[0]),
+        WIRE_U32_MEMBER(agent_difference, uid[1]),
+        WIRE_U32_MEMBER(agent_difference, gid[0]),
+        WIRE_U32_MEMBER(agent_difference, gid[1]),
+        WIRE_U64_MEMBER(agent_difference, size[0]),
+        WIRE_U64_MEMBER(agent_difference, size[1]),
+        WIRE_TEXT_MEMBER(agent_difference, link[0], PATH_MAX_BYTES),
+        WIRE_TEXT_MEMBER(agent_difference, link[1], PATH_MAX_BYTES),
+        WIRE_END,
+};
+
+bool agent_type_is_of_files(uint16_t type)
+{
+	return (type >= AGENT_READ && type <= AGENT_WATCH) || type == AGENT_COMPARE ||
+	       type == AGENT_TAR_BASE;
+}

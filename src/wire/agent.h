@@ -15,6 +15,7 @@
  *   WRITE   -> READY, then the client sends DATA*, DATA_END -> FILE, DONE
  *   LIST, GLOB -> FILE*, DONE             WATCH -> READY, CHANGE* until the client closes
  *   TAR_OUT -> READY, DATA*, DONE         TAR_IN -> READY, client DATA*, DATA_END -> DONE
+ *   COMPARE -> DIFFERENCE*, DONE          TAR_BASE -> READY, DATA*, DONE
  *
  * Every byte of output has an offset in its stream, counted from 0. The agent keeps the last
  * ring_bytes of each; OUTPUT.offset tells what the bytes are, and a jump tells what was lost. While
@@ -76,6 +77,10 @@ enum agent_type {
 	AGENT_SETUP,
 	AGENT_PREPARE, /* empty; in place of DONE: all is set up, and nobody's -> READY */
 	AGENT_CLAIM,   /* agent_claim, once after PREPARE -> READY: only now does it serve */
+	/* files again: an agent that runs keeps its numbers when the server is replaced */
+	AGENT_COMPARE,    /* agent_path: root holds the trees, see agent_files.h */
+	AGENT_TAR_BASE,   /* agent_path, as COMPARE: what the base has of all that differs */
+	AGENT_DIFFERENCE, /* agent_difference */
 	AGENT_TYPE_COUNT,
 };
 

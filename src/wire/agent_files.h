@@ -2,9 +2,13 @@
 /* wire/agent_files.h — the file messages of wire/agent.h, where their order is told. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "wire/wire.h"
+
+/* Whether a request (enum agent_type) is served by a child that is the named user. */
+bool agent_type_is_of_files(uint16_t type);
 
 enum agent_path_flag {
 	AGENT_PATH_BENEATH =
@@ -17,19 +21,21 @@ enum agent_path_flag {
 	AGENT_PATH_NO_REPLACE = 1 << 5, /* WRITE, RENAME, COPY fail on an existing target */
 	AGENT_PATH_MAY_EXIST =
 	        1 << 6, /* MKDIR: an existing folder is fine; REMOVE: a missing one is */
+	AGENT_PATH_OWNERS =
+	        1 << 7, /* TAR_IN: owners and modes are those of the archive, of folders too */
 };
 
 struct agent_path {
 	const char *root; /* "" = "/" */
 	const char *path;
-	const char
-	        *target;  /* RENAME, COPY: the new path. GLOB: the pattern ("**" crosses folders) */
-	const char *user; /* who does it; "" = root of the sandbox */
-	uint32_t flags;   /* enum agent_path_flag */
-	uint32_t mode;    /* of what is made; 0 = 0644 or 0755 */
-	uint32_t depth;   /* LIST: 1 = the folder's own entries; at most 64 */
-	uint64_t offset;  /* READ: from; WRITE: at (without it the file is replaced atomically);
-	                     LIST: only regular files whose status changed since, unix ms */
+	const char *target; /* RENAME, COPY: the new path. GLOB: the pattern ("**" crosses folders).
+	                       COMPARE: only what comes after this path */
+	const char *user;   /* who does it; "" = root of the sandbox */
+	uint32_t flags;     /* enum agent_path_flag */
+	uint32_t mode;      /* of what is made; 0 = 0644 or 0755 */
+	uint32_t depth;     /* LIST: 1 = the folder's own entries; at most 64 */
+	uint64_t offset;    /* READ: from; WRITE: at (without it the file is replaced atomically);
+	                       LIST: only regular files whose status changed since, unix ms */
 	uint64_t size_max; /* READ: at most so many bytes (0 = all); WRITE, TAR_IN: refuse more (0 =
 	                      no limit); LIST, GLOB: entries at most (0 = 100,000) */
 };
@@ -66,3 +72,34 @@ struct agent_change {
 	const char *path;
 };
 extern const struct wire_member agent_change_shape[];
+
+/* COMPARE and TAR_BASE: two trees, `base` and `now` in the folder `root`, each a merged view of
+ * layers. `over0` and `over1`, which may be missing, hold the layers that only one of them has:
+ * nothing differs but what is in one of those, or in a folder that is. Told in the order of paths,
+ * name by name, a folder before what it holds, up to `size_max` of them. */
+#define AGENT_TREE_BASE "base"
+#define AGENT_TREE_NOW "now"
+#define AGENT_TREE_OVER_0 "over0"
+#define AGENT_TREE_OVER_1 "over1"
+enum agent_difference_kind {
+	AGENT_ADDED,
+	AGENT_DELETED,
+	AGENT_CONTENT,    /* of a file, a link, a device; its attributes may differ, too */
+	AGENT_ATTRIBUTES, /* mode or owner alone */
+	AGENT_RETYPED,    /* what was a folder is a file … */
+	AGENT_DIFFERENCE_KIND_COUNT
+};
+enum agent_difference_flag {
+	AGENT_IS_CUT = 1 << 0, /* a folder that is too deep down: what it holds is not told */
+};
+/* [0] of the base, [1] now; zeros and "" where it is not. */
+struct agent_difference {
+	const char *path;
+	uint32_t kind, flags;
+	uint32_t type[2]; /* enum agent_file_type */
+	uint32_t mode[2]; /* with the type's bits */
+	uint32_t uid[2], gid[2];
+	uint64_t size[2];
+	const char *link[2];
+};
+extern const struct wire_member agent_difference_shape[];

@@ -42,6 +42,7 @@ const struct wire_member broker_create_shape[] = {
         WIRE_U64_MEMBER(broker_create, pids),
         WIRE_TEXT_MEMBER(broker_create, snapshot, NAME_MAX_BYTES),
         WIRE_TEXT_LIST_MEMBER(broker_create, volumes, VOLUMES_MAX),
+        WIRE_TEXT_MEMBER(broker_create, review, NAME_MAX_BYTES),
         WIRE_END,
 };
 

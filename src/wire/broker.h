@@ -11,7 +11,7 @@
 
 #include "wire/wire.h"
 
-#define BROKER_PROTOCOL 2
+#define BROKER_PROTOCOL 3
 
 enum broker_type {
 	BROKER_NONE = 100,
@@ -75,7 +75,12 @@ struct broker_create {
 	uint64_t cpu_milli, memory_bytes, disk_bytes, pids;
 	const char *snapshot; /* whose files it begins with, or ""; not for BROKER_START */
 	const char **volumes; /* "VOLUME:rw:/PATH" or "VOLUME:ro:/PATH" */
+	const char *review;   /* "" or "SUBJECT:BASE:ro:TEMPLATE": it has the trees of another
+	                         sandbox's, or a snapshot's, layers; see BROKER_REVIEW_PATH */
 };
+/* There are the trees of wire/agent_files.h. `base` is what the snapshot BASE has, or the template
+ * when that is ""; `now` what SUBJECT has, to write ("rw" for "ro") if it is stopped. */
+#define BROKER_REVIEW_PATH "/review"
 struct broker_created {
 	uint64_t request;
 	uint32_t disk_is_advisory;

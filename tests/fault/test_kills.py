@@ -72,6 +72,9 @@ def use(api, template="host"):
 def keep(api, sandbox):
     """A snapshot of it as it runs, a fork, a way back, and one of it as it rests."""
     taken = api.post(f"{PATH}/{sandbox}/snapshot")["id"]
+    api.exec(sandbox, "echo > changed")
+    api.get(f"{PATH}/{sandbox}/diff")
+    api.post(f"{PATH}/{sandbox}/changes/revert", {"paths": ["/"]})
     for item in api.post(f"{PATH}/{sandbox}/fork")["items"]:
         api.remove(item["id"])
     api.post(f"{SNAPSHOTS}/{taken}/restore")

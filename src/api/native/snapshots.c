@@ -24,7 +24,7 @@ static const struct json_member snapshot_request_members[] = {
                          "not stand still for that"),
         JSON_END,
 };
-static const struct json_shape snapshot_request = {
+const struct json_shape snapshot_request = {
         .name = "SnapshotCreate",
         .about = "How to take a snapshot",
         .size = sizeof(struct snapshot_body),
@@ -61,8 +61,8 @@ static const struct json_member snapshot_shape_members[] = {
         JSON_TIME_MEMBER(snapshot_answer, created_at),
         JSON_END,
 };
-static JSON_SHAPE(snapshot_shape, "Snapshot", snapshot_answer,
-                  "The files of a sandbox as they were at one moment");
+JSON_SHAPE(snapshot_shape, "Snapshot", snapshot_answer,
+           "The files of a sandbox as they were at one moment");
 
 struct list_query {
 	const char *sandbox, *page;
@@ -155,8 +155,7 @@ static struct fleet_ref path_ref(const struct request *rq)
 
 /* ---- handlers ---- */
 
-static int snapshot_create(struct request *rq, const void *body, struct reply *reply,
-                           struct error *err)
+int snapshot_create(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct snapshot_body *b = body;
 	const struct fleet_ref ref = path_ref(rq);

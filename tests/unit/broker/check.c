@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "broker/check.h"
+#include "broker/review.h"
 #include "broker/volume.h"
 #include "unit.h"
 
@@ -71,6 +72,43 @@ TEST(volumes_of_a_create_are_apart_and_few)
 	assert_int_equal(check_create(&r, &err), -1);
 	r.kind = BROKER_HOST;
 	r.volumes = (const char *[]){ID ":rw:/a", NULL};
+	assert_int_equal(check_create(&r, &err), -1);
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+}
+
+TEST(a_review_names_whose_layers_and_since_when)
+{
+	static const char *const bad[] = {ID,
+	                                  ID "::",
+	                                  ID "::ro:",
+	                                  ID "::rx:base",
+	                                  "::ro:base",
+	                                  ID ":x:ro:base",
+	                                  "../../../../../../et::ro:base",
+	                                  ID ":../../../../../../et:ro:base",
+	                                  ID "::ro:../base",
+	                                  ID "::ro:base/..",
+	                                  ID "::ro:.base"};
+	struct broker_create r = good_create();
+	struct error err = {0};
+	struct review review;
+
+	for (unsigned i = 0; i < COUNT_OF(bad); i++) {
+		r.review = bad[i];
+		assert_int_equal(check_create(&r, &err), -1);
+		assert_int_equal(review_parse(bad[i], &review, &err), -1);
+	}
+	assert_int_equal(review_parse(ID "::ro:base", &review, &err), 0);
+	assert_string_equal(review.subject, ID);
+	assert_string_equal(review.base, "");
+	assert_string_equal(review.template_name, "base");
+	assert_false(review.writes);
+	r.review = ID ":bbcdefghij234567abcd:rw:host";
+	assert_int_equal(check_create(&r, &err), 0);
+	assert_int_equal(review_parse(r.review, &review, &err), 0);
+	assert_string_equal(review.base, "bbcdefghij234567abcd");
+	assert_true(review.writes);
+	r.kind = BROKER_HOST;
 	assert_int_equal(check_create(&r, &err), -1);
 	assert_int_equal(err.code, ERROR_UNSUPPORTED);
 }
@@ -283,6 +321,7 @@ int main(void)
 	        CASE(a_reasonable_create_is_accepted), CASE(a_volume_is_an_id_a_mode_and_a_place),
 	        CASE(volumes_of_a_create_are_apart_and_few),
 	        CASE(a_volume_request_names_an_id_and_a_known_verb),
+	        CASE(a_review_names_whose_layers_and_since_when),
 	        CASE(a_template_name_is_never_a_path),
 	        CASE(a_template_name_has_at_most_63_characters), CASE(a_host_name_is_a_dns_label),
 	        CASE(a_sandbox_id_is_one_of_ours), CASE(every_number_of_a_create_has_bounds),

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/tar_out.h — entries of a walk as a tar stream to the client. Between READY and DONE. */
+#pragma once
+
+#include "agent/files.h"
+#include "agent/walk.h"
+
+/* A file with more than one name, under the first. */
+struct tar_linked {
+	dev_t device;
+	ino_t inode;
+	const char *name;
+};
+
+struct tar_out {
+	struct files *files;
+	struct tar_linked *linked;
+	size_t linked_count, linked_capacity;
+	uint64_t count;
+};
+
+/* What is neither file, folder nor link is left out. */
+MUST_CHECK int tar_out_add(struct tar_out *t, const struct walk_entry *entry, struct error *err);
+/* The stream's end, and DONE. */
+void tar_out_end(struct tar_out *t);
+void tar_out_done(struct tar_out *t);

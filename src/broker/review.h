@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/review.h — a sandbox that looks at another one's layers. Private to this folder.
+ *
+ * Whatever a sandbox left in its files is hostile: so the trees to be compared are mounted into a
+ * sandbox of their own, with its ids, and its agent compares them. All are read-only but `now` of a
+ * stopped sandbox that is to be changed. While it lives it is a user of the layers. */
+#pragma once
+
+#include "broker/box.h"
+#include "wire/agent_files.h"
+
+struct review {
+	char subject[ID_SIZE + 1]; /* of a sandbox or a snapshot */
+	char base[ID_SIZE + 1];    /* of a snapshot; "" = the template */
+	char template_name[BOX_TEMPLATE_MAX];
+	bool writes;
+	/* by review_begin */
+	bool is_sandbox;
+	struct chain now_chain, base_chain;
+};
+/* Of broker_create.review. */
+MUST_CHECK int review_parse(const char *text, struct review *ret, struct error *err);
+/* Finds the layers, which are in use from now on. */
+MUST_CHECK int review_begin(struct review *r, struct boxes *b, const char *box, struct error *err);
+/* Fine for a box that is none. */
+void review_end(struct chains *c, const char *box);
+
+/* In the order of review_paths; -1 = nothing to mount there. */
+#define REVIEW_TREES 4
+struct review_trees {
+	int fds[REVIEW_TREES];
+};
+extern const char *const review_paths[REVIEW_TREES];
+struct review_maps {
+	int ids_fd, stored_fd; /* see struct root_options */
+};
+MUST_CHECK int review_open(const struct review *r, const struct boxes *b,
+                           const struct review_maps *maps, struct review_trees *ret,
+                           struct error *err);
+void review_close(struct review_trees *t);

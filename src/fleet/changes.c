@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/changes.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "fleet/review.h"
+#include "fleet/snapshot.h"
+#include "store/snapshots.h"
+#include "store/volumes.h"
+
+#define TEMPLATE_BASE "template"
+#define LIST_MS 60000
+#define REVERT_MS (10 * 60 * 1000)
+#define REVERT_ENTRIES_MAX 50000 /* of one path */
+#define REVERT_BYTES_MAX (UINT64_C(8) << 30)
+
+/* ---- what is compared with what ---- */
+
+/* Texts in the arena. */
+struct question {
+	const char *project_id, *template_id, *name;
+	struct sandbox_review review;
+};
+
+static int find_base(struct fleet *f, struct arena *a, const char *base, struct question *q,
+                     struct error *err)
+{
+	const struct fleet_ref ref = {q->project_id, base};
+	struct snapshot_record r;
+
+	if (!base || strcmp(base, TEMPLATE_BASE) == 0)
+		return 0;
+	if (snapshot_find_ready(f, a, &ref, &r, err) < 0)
+		return -1;
+	if (strcmp(r.template_id, q->template_id) != 0)
+		return FAIL(err, ERROR_INVALID,
+		            "snapshot '%s' lies on template '%s', which '%s' does not", r.name,
+		            r.template_name, q->name);
+	q->review.base = r.id;
+	return 0;
+}
+
+static int find_template(struct fleet *f, struct arena *a, struct question *q, struct error *err)
+{
+	const struct fleet_ref ref = {q->project_id, q->template_id};
+	struct template_record t;
+
+	if (template_find(f, a, &ref, &t, err) < 0)
+		return -1;
+	q->review.template_dir = t.folder;
+	return 0;
+}
+
+static int question_of_sandbox(struct fleet *f, struct arena *a, const struct sandbox_record *r,
+                               const char *base, struct question *ret, struct error *err)
+{
+	*ret = (struct question){r->project_id, r->template_id, r->name, {.subject = r->id}};
+	if (r->actual != SANDBOX_STARTED && r->actual != SANDBOX_PAUSED &&
+	    r->actual != SANDBOX_STOPPED)
+		return refuse_state(r, "compared", err);
+	return find_base(f, a, base, ret, err) < 0 ? -1 : find_template(f, a, ret, err);
+}
+
+/* What it was taken on may have been removed since. */
+static const char *parent_of(struct fleet *f, struct arena *a, const struct snapshot_record *r)
+{
+	const struct fleet_ref ref = {r->project_id, r->parent_id};
+	struct snapshot_record parent;
+	struct error ignored = {0};
+
+	return *r->parent_id && snapshot_find_ready(f, a, &ref, &parent, &ignored) == 0
+	               ? r->parent_id
+	               : NULL;
+}
+
+static int question_of_snapshot(struct fleet *f, struct arena *a,
+                                const struct fleet_changes_ask *ask, struct question *ret,
+                                struct error *err)
+{
+	struct snapshot_record r;
+
+	if (snapshot_find_ready(f, a, &ask->ref, &r, err) < 0)
+		return -1;
+	*ret = (struct question){r.project_id, r.template_id, r.name, {.subject = r.id}};
+	if (find_base(f, a, ask->base ? ask->base : parent_of(f, a, &r), ret, err) < 0)
+		return -1;
+	return find_template(f, a, ret, err);
+}
+
+static int make_question(struct fleet *f, struct arena *a, const struct fleet_changes_ask *ask,
+                         struct question *ret, struct error *err)
+{
+	struct sandbox_record r;
+
+	if (provider_require(f->provider, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
+	    provider_require(f->provider, PROVIDER_CAN_FILES, err) < 0)
+		return -1;
+	if (ask->of_snapshot)
+		return question_of_snapshot(f, a, ask, ret, err);
+	if (fleet_find(f, a, &ask->ref, &r, err) < 0 || provider_check(f, &r, err) < 0)
+		return -1;
+	return question_of_sandbox(f, a, &r, ask->base, ret, err);
+}
+
+/* ---- lists ---- */
+
+static int check_after(const char *path, const char *after, struct error *err)
+{
+	size_t size = strlen(path);
+
+	if (!*after || !*path ||
+	    (strncmp(after, path, size) == 0 && (after[size] == '/' || after[size] == '\0')))
+		return 0;
+	return FAIL(err, ERROR_INVALID, "the page begins outside of '%.200s'", path);
+}
+
+static int ask_review(struct arena *a, const struct fleet_changes_ask *ask, struct review_ask *ret,
+                      struct error *err)
+{
+	*ret = (struct review_ask){.limit = ask->limit + 1, .deadline = deadline_in(LIST_MS)};
+	if (change_path_clean(a, ask->path ? ask->path : "", &ret->path, err) < 0 ||
+	    change_path_clean(a, ask->after ? ask->after : "", &ret->after, err) < 0)
+		return -1;
+	return check_after(ret->path, ret->after, err);
+}
+
+static int list(struct fleet *f, struct arena *a, const struct fleet_changes_ask *ask,
+                struct review *review, struct fleet_changes *ret, struct error *err)
+{
+	struct review_ask look;
+	struct review_found found;
+	struct question q;
+
+	if (ask_review(a, ask, &look, err) < 0 || make_question(f, a, ask, &q, err) < 0 ||
+	    review_open(f, &q.review, review, err) < 0)
+		return -1;
+	if (review_list(review, a, &look, &found, err) < 0)
+		return FAIL_CONTEXT(err, "changes of '%s'", q.name);
+	*ret = (struct fleet_changes){.items = found.items,
+	                              .count = found.count,
+	                              .is_more = found.count > ask->limit,
+	                              .base = q.review.base ? q.review.base : TEMPLATE_BASE};
+	if (ret->is_more)
+		ret->count = ask->limit;
+	return 0;
+}
+
+int fleet_changes(struct fleet *fleet, struct arena *a, const struct fleet_changes_ask *ask,
+                  struct fleet_changes *ret, struct error *err)
+{
+	AUTO(review_close) struct review review = {0};
+
+	return list(fleet, a, ask, &review, ret, err);
+}
+
+int fleet_diff(struct fleet *fleet, struct arena *a, const struct fleet_changes_ask *ask,
+               struct fleet_changes *ret, struct error *err)
+{
+	AUTO(review_close) struct review review = {0};
+	struct fleet_changes found;
+	size_t bytes = 0, i;
+
+	if (list(fleet, a, ask, &review, &found, err) < 0)
+		return -1;
+	found.diffs = ARENA_ARRAY(a, struct span, found.count + 1);
+	for (i = 0; i < found.count && bytes <= FLEET_DIFF_BYTES; i++) {
+		if (review_diff(&review, a, &found.items[i], &found.diffs[i], err) < 0)
+			return -1;
+		bytes += found.diffs[i].size;
+	}
+	found.is_more |= i < found.count;
+	found.count = i;
+	*ret = found;
+	return 0;
+}
+
+/* ---- reverting ---- */
+
+/* Where the files are put back: by the sandbox's own agent while it runs, so that nothing is
+ * changed behind its kernel's back; else by that of the review, which has them at a folder. */
+struct target {
+	struct act *act;
+	struct review review;
+	const char *id, *root;
+	struct mount_list mounts; /* volumes that lie over the files */
+	int64_t deadline;
+};
+
+static bool is_below(const char *path, const char *folder)
+{
+	size_t size = strlen(folder);
+
+	return strncmp(path, folder, size) == 0 && (path[size] == '/' || path[size] == '\0');
+}
+
+static int check_special(const struct sandbox_change *c, struct error *err)
+{
+	uint32_t was = c->sides[0].mode;
+
+	if (was && !S_ISREG(was) && !S_ISDIR(was) && !S_ISLNK(was))
+		return FAIL(err, ERROR_UNSUPPORTED, "'%.150s' was a %s, which cannot be made again",
+		            c->path, change_type_name(was));
+	if (was && c->is_cut)
+		return FAIL(err, ERROR_LIMIT, "'%.150s' is too deep down", c->path);
+	return 0;
+}
+
+/* What lies on a volume is no part of the layers, and stays. Its place is made at each start. */
+static bool is_on_volume(const struct target *t, const struct sandbox_change *c)
+{
+	for (size_t i = 0; i < t->mounts.count; i++)
+		if (is_below(c->path, t->mounts.items[i].path + 1))
+			return true;
+	return false;
+}
+
+static int check_volumes(const struct target *t, const struct sandbox_change *c, struct error *err)
+{
+	if (is_on_volume(t, c) && c->kind != CHANGE_ADDED)
+		return FAIL(err, ERROR_CONFLICT, "a volume lies over '%.150s': detach it first",
+		            c->path);
+	if (c->kind != CHANGE_ADDED && c->kind != CHANGE_RETYPED)
+		return 0;
+	for (size_t i = 0; i < t->mounts.count; i++) {
+		const char *place = t->mounts.items[i].path;
+
+		if (is_below(place + 1, c->path) && strcmp(place + 1, c->path) != 0)
+			return FAIL(err, ERROR_CONFLICT,
+			            "a volume lies at '%.100s', in '%.100s': detach it first",
+			            place, c->path);
+	}
+	return 0;
+}
+
+/* Nothing is touched before all of it can be done. */
+static int check_changes(const struct target *t, const struct review_found *found,
+                         struct error *err)
+{
+	uint64_t bytes = 0;
+
+	if (found->count > REVERT_ENTRIES_MAX)
+		return FAIL(err, ERROR_LIMIT, "more than %d changes: revert its parts",
+		            REVERT_ENTRIES_MAX);
+	for (size_t i = 0; i < found->count; i++) {
+		const struct sandbox_change *c = &found->items[i];
+
+		if (check_special(c, err) < 0 || check_volumes(t, c, err) < 0)
+			return -1;
+		bytes += c->sides[0].size;
+	}
+	if (bytes > REVERT_BYTES_MAX)
+		return FAIL(err, ERROR_LIMIT, "more than %llu bytes: restore a snapshot instead",
+		            (unsigned long long)REVERT_BYTES_MAX);
+	return 0;
+}
+
+/* What was not there, and what was something else. Its contents go with it. */
+static int remove_added(const struct target *t, const struct review_found *found, unsigned *ret,
+                        struct error *err)
+{
+	AUTO(talk_done) struct talk talk = {.provider = t->review.fleet->provider,
+	                                    .id = t->id,
+	                                    .deadline = t->deadline,
+	                                    .fd = -1};
+	struct agent_path m = {.root = t->root,
+	                       .flags = AGENT_PATH_BENEATH | AGENT_PATH_RECURSIVE |
+	                                AGENT_PATH_MAY_EXIST};
+	const char *last = NULL;
+
+	for (size_t i = 0; i < found->count; i++) {
+		const struct sandbox_change *c = &found->items[i];
+
+		if ((c->kind != CHANGE_ADDED && c->kind != CHANGE_RETYPED) || is_on_volume(t, c))
+			continue;
+		++*ret;
+		if (last && is_below(c->path, last))
+			continue;
+		m.path = last = c->path;
+		if (talk_ask(&talk, AGENT_REMOVE, &m, err) < 0 ||
+		    talk_expect(&talk, AGENT_DONE, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Frames of DATA up to DONE, which is DATA_END to the other side. */
+static int relay(struct talk *from, struct talk *to, struct error *err)
+{
+	AUTO(buf_done) struct buf frame = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
+	uint16_t type = AGENT_NONE;
+
+	while (type != AGENT_DATA_END) {
+		if (talk_hear(from, &type, err) < 0)
+			return -1;
+		if (type == AGENT_DONE) {
+			type = AGENT_DATA_END;
+			buf_reset(&from->payload);
+		} else if (type != AGENT_DATA) {
+			return FAIL(err, ERROR_SYSTEM,
+			            "the agent sent a message of type %u out of order", type);
+		}
+		buf_reset(&frame);
+		wire_add_frame(&frame, type, buf_span(&from->payload));
+		if (wire_send(to->fd, buf_span(&frame), to->deadline, err) < 0)
+			return FAIL_CONTEXT(err, "agent");
+	}
+	return talk_expect(to, AGENT_DONE, err);
+}
+
+static int bring_back(const struct target *t, const char *path, struct error *err)
+{
+	struct provider *p = t->review.fleet->provider;
+	AUTO(talk_done) struct talk from = {
+	        .provider = p, .id = t->review.id, .deadline = t->deadline, .fd = -1};
+	AUTO(talk_done) struct talk to = {
+	        .provider = p, .id = t->id, .deadline = t->deadline, .fd = -1};
+	const struct agent_path base = {.root = BROKER_REVIEW_PATH, .path = path, .target = ""};
+	const struct agent_path root = {
+	        .root = t->root, .path = "", .flags = AGENT_PATH_BENEATH | AGENT_PATH_OWNERS};
+
+	if (talk_ask(&from, AGENT_TAR_BASE, &base, err) < 0 ||
+	    talk_expect(&from, AGENT_READY, err) < 0 ||
+	    talk_ask(&to, AGENT_TAR_IN, &root, err) < 0 || talk_expect(&to, AGENT_READY, err) < 0)
+		return -1;
+	return relay(&from, &to, err);
+}
+
+static unsigned count_before(const struct review_found *found)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < found->count; i++)
+		count += found->items[i].kind != CHANGE_ADDED;
+	return count;
+}
+
+static int revert_path(struct target *t, const char *path, struct fleet_reverted *ret,
+                       struct error *err)
+{
+	struct review_ask ask = {
+	        .after = "", .limit = REVERT_ENTRIES_MAX + 1, .deadline = t->deadline};
+	struct review_found found;
+	unsigned before;
+
+	if (change_path_clean(t->act->arena, path, &ask.path, err) < 0 ||
+	    review_list(&t->review, t->act->arena, &ask, &found, err) < 0 ||
+	    check_changes(t, &found, err) < 0 || remove_added(t, &found, &ret->removed, err) < 0)
+		return -1;
+	fault_point("api", "revert-removed");
+	before = count_before(&found);
+	if (before > 0 && bring_back(t, ask.path, err) < 0)
+		return -1;
+	ret->restored = before;
+	fault_point("api", "revert-restored");
+	return 0;
+}
+
+static int revert_all(struct act *act, const struct fleet_revert *request,
+                      struct fleet_reverted *ret, struct error *err)
+{
+	struct target t = {.act = act, .deadline = deadline_in(REVERT_MS)};
+	struct question q;
+
+	if (act->record.actual == SANDBOX_PAUSED && act_resume(act, err) < 0)
+		return -1;
+	if (question_of_sandbox(act->fleet, act->arena, &act->record, request->base, &q, err) < 0 ||
+	    store_mounts_of_sandbox(act->fleet->store, act->arena, act->record.id, &t.mounts, err) <
+	            0)
+		return -1;
+	q.review.writes = act->record.actual == SANDBOX_STOPPED;
+	if (review_open(act->fleet, &q.review, &t.review, err) < 0)
+		return -1;
+	t.id = q.review.writes ? t.review.id : act->record.id;
+	t.root = q.review.writes ? BROKER_REVIEW_PATH "/" AGENT_TREE_NOW : "/";
+	for (size_t i = 0; i < request->count; i++) {
+		ret[i] = (struct fleet_reverted){.path = request->paths[i]};
+		if (revert_path(&t, request->paths[i], &ret[i], &ret[i].err) < 0 &&
+		    ret[i].err.code == ERROR_NONE)
+			error_set(&ret[i].err, ERROR_SYSTEM, 0, HERE, "failed");
+	}
+	review_close(&t.review);
+	return 0;
+}
+
+int fleet_revert(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                 const struct fleet_revert *request, struct fleet_reverted *ret, struct error *err)
+{
+	AUTO(act_end) struct act act = {0};
+
+	if (provider_require(fleet->provider, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
+	    provider_require(fleet->provider, PROVIDER_CAN_FILES, err) < 0)
+		return -1;
+	if (request->count < 1 || request->count > FLEET_REVERT_MAX)
+		return FAIL(err, ERROR_INVALID, "%zu paths: 1 to %d can be reverted at once",
+		            request->count, FLEET_REVERT_MAX);
+	if (find_and_act(fleet, a, ref, &act, err) < 0)
+		return -1;
+	return revert_all(&act, request, ret, err);
+}
