@@ -415,6 +415,31 @@ void connections_resume(struct agent *a, struct process *p)
 	}
 }
 
+void connections_look_for_warm(struct agent *a, int64_t now, bool there_is_one)
+{
+	LIST_EACH (&a->connections, item) {
+		struct connection *c = LIST_ENTRY(item, struct connection, item);
+
+		if (c->patience == 0 || (!there_is_one && c->patience > now))
+			continue;
+		c->held = false;
+		handle_later(c);
+	}
+}
+
+int64_t connections_next_patience(struct agent *a)
+{
+	int64_t first = DEADLINE_NEVER;
+
+	LIST_EACH (&a->connections, item) {
+		const struct connection *c = LIST_ENTRY(item, struct connection, item);
+
+		if (c->patience > 0 && c->patience < first)
+			first = c->patience;
+	}
+	return first;
+}
+
 void connections_handle_waiting(struct agent *a)
 {
 	while (a->has_waiting) {

@@ -35,6 +35,7 @@ struct connection {
 	struct process *full; /* no more is read until its stdin has room */
 	bool held;            /* a message waits until we are not attached any more */
 	bool waiting;         /* connections_handle_waiting looks at `in` again */
+	int64_t patience;     /* its EXEC waits for a warm interpreter until then; 0 = does not */
 
 	pid_t worker; /* serves this connection; 0 = we do */
 	struct worker_rest *rest;
@@ -62,6 +63,9 @@ void connection_detach(struct connection *c);
 void connection_flush(struct connection *c);
 /* The process' stdin has room again. */
 void connections_resume(struct agent *a, struct process *p);
+/* Those whose EXEC waits for a warm interpreter look again; before `now` only if there is one. */
+void connections_look_for_warm(struct agent *a, int64_t now, bool there_is_one);
+int64_t connections_next_patience(struct agent *a);
 /* Goes on with those whose wait ended during this round of events; never from within them, so that
  * no request runs in the middle of another's loop. */
 void connections_handle_waiting(struct agent *a);

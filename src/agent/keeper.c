@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -12,8 +13,11 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "agent/raw.h"
+#include "agent/tree.h"
+#include "base/fd.h"
 
 #define GUARD_SIZE 4096
 #define STACK_SIZE (16 * 1024)
@@ -43,6 +47,8 @@ struct keeper {
 	_Atomic int command;
 	_Atomic int status; /* wait status once `ended` */
 	_Atomic bool ended, holding;
+	bool adopted; /* lies on no stack */
+	int token;
 };
 
 static char *mapping_of(struct keeper *k)
@@ -176,7 +182,8 @@ ON_OWN_STACK static int keep(void *argument)
 	struct keeper *k = argument;
 	long pid;
 
-	(void)raw_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0);
+	if (!k->spawn->keeps_none)
+		(void)raw_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0);
 	/* Returns when the command has been executed or has failed: until then it uses the lower
 	 * half of this stack. */
 	pid = raw_clone(CLONE_VM | CLONE_VFORK | SIGCHLD,
@@ -238,6 +245,11 @@ void keeper_free(struct keeper *k)
 {
 	if (!k)
 		return;
+	if (k->adopted) {
+		auto_close(&k->token);
+		free(k);
+		return;
+	}
 	if (spare)
 		(void)munmap(mapping_of(k), GUARD_SIZE + STACK_SIZE);
 	else
@@ -249,19 +261,91 @@ pid_t keeper_pid(const struct keeper *k)
 	return k->pid;
 }
 
-pid_t keeper_command(const struct keeper *k)
+/* Whether the token has been read can be seen without reading it. */
+static bool has_begun(const struct keeper *k)
 {
-	return k->stage == STAGE_RUNNING ? k->command : 0;
+	struct pollfd token = {.fd = k->token, .events = POLLIN};
+
+	return poll(&token, 1, 0) == 0;
 }
 
 bool keeper_has_started(const struct keeper *k)
 {
-	return k->stage == STAGE_RUNNING;
+	return k->adopted ? has_begun(k) : k->stage == STAGE_RUNNING;
+}
+
+pid_t keeper_command(const struct keeper *k)
+{
+	return keeper_has_started(k) ? k->command : 0;
 }
 
 void keeper_hold(struct keeper *k)
 {
 	k->holding = true;
+	/* An adopted one would end with the command, and let go of the others. Ours waits for them;
+	 * root inside may have stopped it. */
+	(void)kill(k->pid, k->adopted ? SIGSTOP : SIGCONT);
+}
+
+void keeper_release(struct keeper *k)
+{
+	if (k->adopted)
+		(void)kill(k->pid, SIGCONT);
+}
+
+/* An adopted keeper may have waited for its command, whose number then is another's. Its own is
+ * not, as long as we have not waited for it. */
+static bool has_command(const struct keeper *k)
+{
+	struct tree_process command;
+
+	return !k->adopted || (tree_look(k->command, &command) && command.parent == k->pid);
+}
+
+void keeper_signal(const struct keeper *k, int signo)
+{
+	if (keeper_has_started(k) && has_command(k))
+		(void)kill(-k->command, signo);
+}
+
+/* ---- adopted ones ---- */
+
+struct keeper *keeper_adopt(pid_t pid, pid_t command, int token)
+{
+	struct keeper *k = calloc(1, sizeof(*k));
+
+	if (!k)
+		abort();
+	k->adopted = true;
+	k->pid = pid;
+	k->command = command;
+	k->token = token;
+	return k;
+}
+
+bool keeper_revoke(struct keeper *k)
+{
+	uint64_t one;
+
+	if (!k->adopted || read(k->token, &one, sizeof(one)) < 0)
+		return false;
+	if (has_command(k))
+		(void)kill(k->command, SIGKILL);
+	(void)kill(k->pid, SIGKILL);
+	return true;
+}
+
+void keeper_end(struct keeper *k, int status)
+{
+	if (!k->adopted)
+		return;
+	k->status = status;
+	k->ended = true;
+}
+
+bool keeper_has_declined(const struct keeper *k)
+{
+	return k->adopted && !has_begun(k);
 }
 
 static int fail_at(const struct keeper *k, struct error *err)

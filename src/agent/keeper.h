@@ -12,6 +12,10 @@
  * Not chosen: making the command itself the subreaper (cheapest, but its wait() would then see
  * children that it never started), a cgroup or pid namespace per command (not to be had inside).
  *
+ * The keeper of a command that a warm interpreter runs is a process of the sandbox (warm.h):
+ * adopted here, once it is sure that it is a child of ours. What it says of its end is the
+ * sandbox's word.
+ *
  * keeper_start returns at once. keeper_has_started tells whether the command has been executed; a
  * failed start, like any end, comes as SIGCHLD. `spawn` and its descriptors must stay until then.
  */
@@ -34,11 +38,23 @@ struct spawn {
 	int fds[3];
 	bool tty;           /* fds[0] becomes the controlling terminal */
 	bool no_privileges; /* set-user-id programs gain nothing */
+	bool keeps_none;    /* what it abandons is the agent's at once */
 };
 
 struct keeper;
 
 MUST_CHECK int keeper_start(const struct spawn *spawn, struct keeper **ret, struct error *err);
+/* `command` waits below `pid`, and begins when it has read `token`, an eventfd of 1, which is
+ * taken.
+ */
+struct keeper *keeper_adopt(pid_t pid, pid_t command, int token);
+/* Before an adopted one has begun: true = it never will, and is being ended. Its result is that,
+ * too. */
+bool keeper_revoke(struct keeper *k);
+/* The wait status, once it was waited for. */
+void keeper_end(struct keeper *k, int status);
+/* It was adopted, and has ended without having begun. */
+bool keeper_has_declined(const struct keeper *k);
 /* Only after the keeper was waited for. */
 void keeper_free(struct keeper *k);
 
@@ -49,5 +65,8 @@ bool keeper_has_started(const struct keeper *k);
 /* 0 when the command ran, with its wait status (killed, when the keeper itself was); -1 when it
  * could not be started. Only after the keeper was waited for. */
 MUST_CHECK int keeper_result(const struct keeper *k, int *ret_status, struct error *err);
-/* From now on the keeper stays until all below it has ended. */
+/* From now on the keeper stays until all below it has ended; with keeper_release, that it has. */
 void keeper_hold(struct keeper *k);
+void keeper_release(struct keeper *k);
+/* To the command's process group. */
+void keeper_signal(const struct keeper *k, int signo);

@@ -11,6 +11,7 @@
 #include "agent/process.h"
 #include "agent/state.h"
 #include "agent/tree.h"
+#include "agent/warm.h"
 #include "agent/worker.h"
 #include "base/clock.h"
 
@@ -54,7 +55,7 @@ static void reap(struct agent *a)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		if (!process_on_keeper_exit(a, pid))
+		if (!process_on_keeper_exit(a, pid, status) && !warm_on_exit(a, pid))
 			(void)worker_on_exit(a, pid, status);
 	if (pid < 0 && errno == ECHILD && a->stopping)
 		a->stopped = true;
@@ -100,8 +101,9 @@ static void run_stop(struct agent *a, int64_t now)
 
 static int wait_ms(struct agent *a)
 {
-	int64_t next = process_next_deadline(a);
+	int64_t next = process_next_deadline(a), warm = warm_next_deadline(a);
 
+	next = warm < next ? warm : next;
 	if (a->stopping && a->stop_deadline < next)
 		next = a->stop_deadline;
 	return deadline_poll_ms(next);
@@ -122,6 +124,7 @@ void agent_run(struct agent *a)
 				w->on_event(a, w, events[i].events);
 		}
 		process_run_timers(a, clock_monotonic_ms());
+		warm_run_timers(a, clock_monotonic_ms());
 		run_stop(a, clock_monotonic_ms());
 		connections_handle_waiting(a);
 		connection_free_closed(a);

@@ -11,6 +11,7 @@
 
 #include "agent/connection.h"
 #include "agent/tree.h"
+#include "agent/warm.h"
 #include "base/clock.h"
 
 #define KILL_AGAIN_MS 20
@@ -67,7 +68,7 @@ static struct process *process_new(struct agent *a, const struct agent_exec *exe
 	}
 	p->started_ms = clock_monotonic_ms();
 	p->deadline = exec->timeout_ms ? deadline_in((int64_t)exec->timeout_ms) : DEADLINE_NEVER;
-	p->look_at = p->over_at = p->kill_at = DEADLINE_NEVER;
+	p->look_at = p->over_at = p->kill_at = p->warm_until = DEADLINE_NEVER;
 	list_init(&p->viewers);
 	list_init(&p->item);
 	describe(p, exec);
@@ -210,7 +211,7 @@ static void on_started(struct process *p)
 	if (p->pty < 0)
 		close_spawn_fds(p);
 	arena_done(&p->spawn_arena);
-	p->look_at = DEADLINE_NEVER;
+	p->look_at = p->warm_until = DEADLINE_NEVER;
 	if (p->killing)
 		process_kill_tree(p);
 	if (p->starter)
@@ -270,7 +271,7 @@ static void on_ended(struct process *p)
 	if (ran && !p->started)
 		on_started(p);
 	keeper_free(TAKE(p->keeper));
-	p->look_at = p->deadline = p->kill_at = DEADLINE_NEVER;
+	p->look_at = p->deadline = p->kill_at = p->warm_until = DEADLINE_NEVER;
 	if (!ran) {
 		on_start_failed(p, &err);
 		return;
@@ -296,15 +297,44 @@ static void on_keeper_exit(struct process *p)
 		connection_uncork(starter);
 }
 
-bool process_on_keeper_exit(struct agent *a, pid_t pid)
+/* The warm interpreter did not want this call, or has gone: it is executed after all. */
+static void start_cold(struct process *p)
+{
+	struct error err;
+
+	keeper_free(TAKE(p->keeper));
+	p->warm_until = DEADLINE_NEVER;
+	p->info.flags &= ~(uint32_t)AGENT_EXEC_WARM;
+	if (keeper_start(&p->spawn, &p->keeper, &err) < 0) {
+		p->look_at = p->deadline = DEADLINE_NEVER;
+		on_start_failed(p, &err);
+	}
+}
+
+/* Somebody inside may have stopped it. */
+static void give_up_warm(struct process *p)
+{
+	p->warm_until = DEADLINE_NEVER;
+	process_look_for_start(p);
+	if (p->keeper && !p->started && keeper_revoke(p->keeper))
+		start_cold(p);
+}
+
+bool process_on_keeper_exit(struct agent *a, pid_t pid, int status)
 {
 	LIST_EACH (&a->processes, item) {
 		struct process *p = LIST_ENTRY(item, struct process, item);
 
-		if (p->keeper && keeper_pid(p->keeper) == pid) {
+		if (!p->keeper || keeper_pid(p->keeper) != pid)
+			continue;
+		keeper_end(p->keeper, status);
+		if (keeper_has_declined(p->keeper)) {
+			warm_on_declined(a, status);
+			start_cold(p);
+		} else {
 			on_keeper_exit(p);
-			return true;
 		}
+		return true;
 	}
 	return false;
 }
@@ -318,9 +348,9 @@ void process_kill_tree(struct process *p)
 	if (!p->keeper || !p->started)
 		return; /* over, or done by on_started */
 	keeper_hold(p->keeper);
-	(void)kill(keeper_pid(p->keeper), SIGCONT); /* root inside may have stopped it */
-	(void)tree_kill(keeper_pid(p->keeper));
-	(void)kill(-keeper_command(p->keeper), SIGKILL); /* should /proc be hidden from us */
+	if (tree_kill(keeper_pid(p->keeper)) == 0)
+		keeper_release(p->keeper);
+	keeper_signal(p->keeper, SIGKILL); /* should /proc be hidden from us */
 	p->kill_at = deadline_in(KILL_AGAIN_MS);
 }
 
@@ -340,7 +370,7 @@ int process_signal(struct process *p, const struct agent_signal *signal, struct 
 	} else if (signal->whole_tree) {
 		(void)tree_signal(keeper_pid(p->keeper), (int)signal->signal);
 	} else {
-		(void)kill(-keeper_command(p->keeper), (int)signal->signal);
+		keeper_signal(p->keeper, (int)signal->signal);
 	}
 	return 0;
 }
@@ -362,7 +392,7 @@ int process_resize(struct process *p, const struct agent_resize *size, struct er
 
 static int64_t earliest(const struct process *p)
 {
-	const int64_t times[] = {p->look_at, p->deadline, p->over_at, p->kill_at};
+	const int64_t times[] = {p->look_at, p->deadline, p->over_at, p->kill_at, p->warm_until};
 	int64_t first = DEADLINE_NEVER;
 
 	for (size_t i = 0; i < COUNT_OF(times); i++)
@@ -391,6 +421,8 @@ void process_run_timers(struct agent *a, int64_t now)
 			p->look_at = deadline_in(PROCESS_ANNOUNCE_MS);
 			process_look_for_start(p);
 		}
+		if (p->warm_until <= now)
+			give_up_warm(p);
 		if (p->deadline <= now) {
 			p->deadline = DEADLINE_NEVER;
 			p->info.timed_out = 1;

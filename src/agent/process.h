@@ -56,6 +56,7 @@ struct process {
 	struct connection *starter; /* waits for the start; NULL when it has gone */
 	int64_t started_ms;         /* monotonic, like what follows; or DEADLINE_NEVER */
 	int64_t look_at, deadline, over_at, kill_at;
+	int64_t warm_until; /* then the warm interpreter has had its time to begin */
 };
 
 /* `arena` holds the texts of `exec` and is taken. */
@@ -70,7 +71,7 @@ struct agent_process process_info(const struct process *p);
 /* Looks whether the command has been executed meanwhile. */
 void process_look_for_start(struct process *p);
 /* True when the pid was one of our keepers. */
-bool process_on_keeper_exit(struct agent *a, pid_t pid);
+bool process_on_keeper_exit(struct agent *a, pid_t pid, int status);
 void process_kill_tree(struct process *p);
 MUST_CHECK int process_signal(struct process *p, const struct agent_signal *signal,
                               struct error *err);
@@ -79,7 +80,12 @@ MUST_CHECK int process_resize(struct process *p, const struct agent_resize *size
 int64_t process_next_deadline(struct agent *a);
 void process_run_timers(struct agent *a, int64_t now);
 
-/* spawn.c: makes pipes or a PTY and starts the keeper. */
+/* spawn.c: what a command of that user gets for an environment, and where its program is looked
+ * for; in the arena. */
+const char **spawn_env(struct arena *arena, const struct agent *a, const struct user *user,
+                       const struct agent_exec *exec);
+const char **spawn_paths(struct arena *arena, const char *name, const char *const *env);
+/* Makes pipes or a PTY and starts the keeper. */
 MUST_CHECK int process_spawn(struct process *p, const struct agent_exec *exec, struct error *err);
 
 /* streams.c */

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "agent/connection.h"
+#include "agent/warm.h"
 #include "base/clock.h"
 
 /* One frame, decoded. */
@@ -78,6 +79,11 @@ static int run_exec(struct call *call, struct error *err)
 
 	if (check_is_there(exec, err) < 0)
 		return -1;
+	if (warm_is_about_to(c->agent, exec, &c->patience)) {
+		c->held = true;
+		return 0;
+	}
+	c->patience = 0;
 	if (process_start(c->agent, exec, call->arena, &p, err) < 0)
 		return -1;
 	p->starter = c;
@@ -87,6 +93,14 @@ static int run_exec(struct call *call, struct error *err)
 	c->read_only = false;
 	memset(c->next, 0, sizeof(c->next));
 	c->until[0] = c->until[1] = UINT64_MAX;
+	return 1;
+}
+
+static int run_warm(struct call *call, struct error *err)
+{
+	if (warm_set(call->connection->agent, call->message, err) < 0)
+		return -1;
+	connection_send_done(call->connection, 0);
 	return 1;
 }
 
@@ -247,6 +261,7 @@ static int run_stop(struct call *call, struct error *err)
 
 union message {
 	struct agent_exec exec;
+	struct agent_warm warm;
 	struct agent_attach attach;
 	struct agent_resize resize;
 	struct agent_signal signal;
@@ -257,6 +272,7 @@ union message {
 static const struct request requests[] = {
         {AGENT_PING, WHEN_ANY, NULL, 0, run_ping},
         {AGENT_EXEC, WHEN_IDLE, agent_exec_shape, sizeof(struct agent_exec), run_exec},
+        {AGENT_WARM, WHEN_IDLE, agent_warm_shape, sizeof(struct agent_warm), run_warm},
         {AGENT_ATTACH, WHEN_IDLE, agent_attach_shape, sizeof(struct agent_attach), run_attach},
         {AGENT_STDIN, WHEN_STREAM, NULL, 0, run_stdin},
         {AGENT_STDIN_END, WHEN_STREAM, NULL, 0, run_stdin_end},

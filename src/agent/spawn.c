@@ -6,6 +6,7 @@
 
 #include "agent/place.h"
 #include "agent/process.h"
+#include "agent/warm.h"
 
 #define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define PATH_PARTS_MAX 64
@@ -41,22 +42,20 @@ static void env_put(const char **env, size_t *count, const char *entry)
 }
 
 /* The agent's own environment is never handed on: it may hold the host's secrets. */
-static const char **make_env(struct process *p, const struct agent_exec *exec)
+const char **spawn_env(struct arena *arena, const struct agent *a, const struct user *user,
+                       const struct agent_exec *exec)
 {
 	const char *const own[OWN_ENV_MAX] = {
-	        arena_format(&p->spawn_arena, "HOME=%s", p->user->home),
-	        arena_format(&p->spawn_arena, "USER=%s", p->user->name),
-	        arena_format(&p->spawn_arena, "LOGNAME=%s", p->user->name),
-	        arena_format(&p->spawn_arena, "SHELL=%s", p->user->shell),
+	        arena_format(arena, "HOME=%s", user->home),
+	        arena_format(arena, "USER=%s", user->name),
+	        arena_format(arena, "LOGNAME=%s", user->name),
+	        arena_format(arena, "SHELL=%s", user->shell),
 	        "PATH=" PATH_DEFAULT,
 	        "LANG=C.UTF-8",
-	        p->agent->home
-	                ? arena_format(&p->spawn_arena, "ATOLL_PROJECT_DIR=%s", p->agent->home)
-	                : NULL,
+	        a->home ? arena_format(arena, "ATOLL_PROJECT_DIR=%s", a->home) : NULL,
 	        exec->flags & AGENT_EXEC_TTY ? "TERM=xterm-256color" : NULL,
 	};
-	const char **env =
-	        ARENA_ARRAY(&p->spawn_arena, const char *, OWN_ENV_MAX + AGENT_ENV_MAX + 1);
+	const char **env = ARENA_ARRAY(arena, const char *, OWN_ENV_MAX + AGENT_ENV_MAX + 1);
 	size_t count = 0;
 
 	for (size_t i = 0; i < OWN_ENV_MAX; i++)
@@ -69,9 +68,9 @@ static const char **make_env(struct process *p, const struct agent_exec *exec)
 
 /* A name with a slash is a path; others are looked for in PATH, by the command's own process with
  * its own rights. */
-static const char **make_paths(struct process *p, const char *name, const char *const *env)
+const char **spawn_paths(struct arena *arena, const char *name, const char *const *env)
 {
-	const char **paths = ARENA_ARRAY(&p->spawn_arena, const char *, PATH_PARTS_MAX + 1);
+	const char **paths = ARENA_ARRAY(arena, const char *, PATH_PARTS_MAX + 1);
 	struct span rest = span_of(env_get(env, "PATH")), part;
 	size_t count = 0;
 	bool more = !strchr(name, '/');
@@ -81,8 +80,8 @@ static const char **make_paths(struct process *p, const char *name, const char *
 	while (more && count < PATH_PARTS_MAX) {
 		more = span_split(&rest, ':', &part);
 		if (part.size)
-			paths[count++] = arena_format(&p->spawn_arena, "%.*s/%s", (int)part.size,
-			                              part.data, name);
+			paths[count++] =
+			        arena_format(arena, "%.*s/%s", (int)part.size, part.data, name);
 	}
 	return paths;
 }
@@ -200,14 +199,18 @@ int process_spawn(struct process *p, const struct agent_exec *exec, struct error
 	if (check_env(exec, err) < 0 || set_user(p, exec, err) < 0)
 		return -1;
 	s->args = exec->args;
-	s->env = make_env(p, exec);
-	s->paths = make_paths(p, exec->args[0], s->env);
+	s->env = spawn_env(&p->spawn_arena, p->agent, p->user, exec);
+	s->paths = spawn_paths(&p->spawn_arena, exec->args[0], s->env);
 	s->cwd = choose_folder(p, exec);
 	s->root = p->agent->root;
 	s->resolve = p->agent->resolve;
 	s->tty = (exec->flags & AGENT_EXEC_TTY) != 0;
 	s->no_privileges = (exec->flags & AGENT_EXEC_NO_PRIVILEGES) != 0;
-	if (open_streams(p, exec, err) < 0 || keeper_start(s, &p->keeper, err) < 0) {
+	if (open_streams(p, exec, err) < 0) {
+		close_streams(p);
+		return -1;
+	}
+	if (!warm_take(p, exec) && keeper_start(s, &p->keeper, err) < 0) {
 		close_streams(p);
 		return -1;
 	}

@@ -31,13 +31,12 @@ static void table_done(struct table *t)
 	free(t->entries);
 }
 
-/* "pid (name) state parent …"; the name may hold anything. */
-static bool read_entry(int proc, const char *name, struct entry *ret)
+/* "pid (name) state parent group session …"; the name may hold anything. */
+static bool read_stat(int proc, const char *name, char *ret_state, struct tree_process *ret)
 {
 	char path[64], text[512];
 	AUTO_CLOSE int fd = -1;
 	const char *after_name;
-	char state;
 	ssize_t got;
 
 	(void)snprintf(path, sizeof(path), "%s/stat", name);
@@ -47,8 +46,26 @@ static bool read_entry(int proc, const char *name, struct entry *ret)
 		return false;
 	text[got] = '\0';
 	after_name = strrchr(text, ')');
-	if (!after_name || sscanf(after_name + 1, " %c %d", &state, &ret->parent) != 2)
+	return after_name && sscanf(after_name + 1, " %c %d %d %d", ret_state, &ret->parent,
+	                            &ret->group, &ret->session) == 4;
+}
+
+bool tree_look(pid_t pid, struct tree_process *ret)
+{
+	char path[32], state;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return read_stat(AT_FDCWD, path, &state, ret);
+}
+
+static bool read_entry(int proc, const char *name, struct entry *ret)
+{
+	struct tree_process process;
+	char state;
+
+	if (!read_stat(proc, name, &state, &process))
 		return false;
+	ret->parent = process.parent;
 	ret->pid = (pid_t)strtol(name, NULL, 10);
 	ret->dead = state == 'Z' || state == 'X';
 	ret->below = false;

@@ -2,8 +2,14 @@
 /* agent/tree.h — signals to everything below a process, found by the parents that /proc tells. */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
+/* What /proc tells of one process; false when it tells nothing. */
+struct tree_process {
+	pid_t parent, group, session;
+};
+bool tree_look(pid_t pid, struct tree_process *ret);
 /* Sends to every descendant of `root` that is not dead yet, not to root. Returns how many. */
 unsigned tree_signal(pid_t root, int signo);
 /* Stops them first, so that none can fork while others are looked for, then SIGKILL. Returns how

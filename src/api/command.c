@@ -76,6 +76,7 @@ int command_set_code(struct command *c, struct arena *a, enum command_language l
 		error_hint(err, "write it to a file and run that");
 		return -1;
 	}
+	c->may_be_warm = language == COMMAND_PYTHON;
 	for (unsigned i = 0; i < COUNT_OF(runners); i++) {
 		const char *args[COUNT_OF(runners[i].args)] = {NULL};
 
@@ -386,6 +387,8 @@ static int prepare(struct command_stream *s, const struct command *c, struct age
                    struct error *err)
 {
 	s->count = c->count;
+	if (c->may_be_warm)
+		exec->flags |= AGENT_EXEC_WARM;
 	copy_name(s->program, sizeof(s->program), c->alternatives[c->count - 1].args[0]);
 	if (c->stdin_bytes.size > STDIN_INLINE_MAX) {
 		exec->flags |= AGENT_EXEC_STDIN;
@@ -470,7 +473,7 @@ int command_start_detached(struct request *rq, const struct api_target *t, const
 	        .reply_size = sizeof(*ret),
 	};
 
-	exec.flags |= AGENT_EXEC_DETACH;
+	exec.flags |= AGENT_EXEC_DETACH | (c->may_be_warm ? AGENT_EXEC_WARM : 0);
 	exec.stdin_bytes = c->stdin_bytes;
 	for (unsigned i = 0; i < c->count; i++) {
 		exec.args = c->alternatives[i].args;

@@ -21,6 +21,7 @@ struct command {
 		const char **args;
 	} alternatives[COMMAND_ALTERNATIVES_MAX];
 	unsigned count;
+	bool may_be_warm;       /* code of a language that an interpreter may wait for */
 	struct agent_exec exec; /* all but args and stdin; stdin may be long */
 	struct span stdin_bytes;
 	enum output_form form;

@@ -218,6 +218,13 @@ static const char *ok_text(const struct agent_process *p)
 	return p->exit_code == 0 && !p->timed_out ? "true" : "false";
 }
 
+/* Only of code that was: most commands are none. */
+static void write_warm(struct buf *out, const struct agent_process *p)
+{
+	if (p->flags & AGENT_EXEC_WARM)
+		buf_add_text(out, ",\"warm\":true");
+}
+
 void output_events_exit(struct output_events *e, struct buf *out, const struct agent_process *p)
 {
 	tell_kept(e, out, 0);
@@ -227,6 +234,7 @@ void output_events_exit(struct output_events *e, struct buf *out, const struct a
 	event_begin(e, out, "exit");
 	buf_addf(out, ",\"process\":%" PRIu64 ",\"ok\":%s,", p->process, ok_text(p));
 	write_end(out, p);
+	write_warm(out, p);
 	event_end(e, out);
 }
 
@@ -364,6 +372,7 @@ void output_collector_write(const struct output_collector *c, const struct agent
 	json_write_text(out, span_of(runtime));
 	buf_addf(out, ",\"process\":%" PRIu64 ",", p->process);
 	write_end(out, p);
+	write_warm(out, p);
 	for (unsigned i = 0; i < 2; i++) {
 		AUTO(buf_done) struct buf joined = BUF(2 * c->half + 256);
 

@@ -4,7 +4,7 @@
 #include "api/tables.h"
 
 struct result {
-	bool ok, timed_out, truncated;
+	bool ok, timed_out, truncated, warm;
 	const char *runtime, *signal, *standard_output, *standard_error, *stdout_encoding,
 	        *stderr_encoding;
 	int64_t process, exit_code, duration_ms;
@@ -22,6 +22,10 @@ struct result {
 	        JSON_TEXT_MEMBER(result, signal, .flags = JSON_NULLABLE,                           \
 	                         .about = "such as SIGKILL"),                                      \
 	        JSON_BOOL_MEMBER(result, timed_out), JSON_WHOLE_MEMBER(result, duration_ms),       \
+	        JSON_BOOL_MEMBER(                                                                  \
+	                result, warm,                                                              \
+	                .about = "true when an interpreter that waited for code ran it; else "     \
+	                         "absent"),                                                        \
 	        JSON_TEXT_MEMBER(                                                                  \
 	                result, standard_output, .name = "stdout",                                 \
 	                .about = "the first and last half of outputLimitBytes, and a line "        \

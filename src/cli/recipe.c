@@ -19,6 +19,7 @@ static const struct field {
         {"env", "env", "{}"},
         {"ports", "port", "[]"},
         {"entrypoint", NULL, "[]"},
+        {"warm", "warm", "[]"},
         {"resources", NULL, "{}"},
         {"pool", "pool", "{\"target\":0}"},
 };
@@ -86,7 +87,7 @@ static int write_cleared(const struct arguments *args, struct buf *out, struct e
 			(void)FAIL(err, ERROR_INVALID,
 			           "option '--clear': '%.64s' cannot be emptied", name);
 			error_hint(err, "one of description, runtime, user, workdir, env, ports, "
-			                "entrypoint, resources, pool");
+			                "entrypoint, warm, resources, pool");
 			return -1;
 		}
 		if (is_given(args, field))
@@ -138,6 +139,45 @@ static int write_ports(const struct arguments *args, struct buf *out, struct err
 		if (span_parse_whole(span_of(text), 1, PORT_MAX, &port, err) < 0)
 			return FAIL_CONTEXT(err, "option '--port'");
 		buf_addf(out, "%c%lld", i > 0 ? ',' : '[', (long long)port);
+	}
+	buf_add_byte(out, ']');
+	return 0;
+}
+
+/* "python=numpy,pandas" */
+static int write_warm_one(struct span text, struct buf *out, struct error *err)
+{
+	struct span language, name;
+	bool more = span_split(&text, '=', &language);
+
+	if (language.size == 0)
+		return FAIL(err, ERROR_INVALID, "option '--warm': no language");
+	buf_add_text(out, "{\"language\":");
+	json_write_text(out, language);
+	buf_add_text(out, ",\"imports\":[");
+	for (unsigned i = 0; more; i++) {
+		more = span_split(&text, ',', &name);
+		if (name.size == 0)
+			return FAIL(err, ERROR_INVALID, "option '--warm': a module without a name");
+		if (i > 0)
+			buf_add_byte(out, ',');
+		json_write_text(out, name);
+	}
+	buf_add_text(out, "]}");
+	return 0;
+}
+
+static int write_warm(const struct arguments *args, struct buf *out, struct error *err)
+{
+	const char *text;
+
+	if (!arguments_has(args, "warm"))
+		return 0;
+	begin(out, "warm");
+	for (unsigned i = 0; (text = arguments_text_at(args, "warm", i)); i++) {
+		buf_add_byte(out, i > 0 ? ',' : '[');
+		if (write_warm_one(span_of(text), out, err) < 0)
+			return -1;
 	}
 	buf_add_byte(out, ']');
 	return 0;
@@ -199,7 +239,8 @@ int recipe_write(struct cli *cli, const struct json_value *limits, struct buf *o
 	write_texts(args, out);
 	write_entrypoint(args->inner, out);
 	if (write_env(cli, out) < 0 || write_ports(args, out, cli->err) < 0 ||
-	    write_limits(args, limits, out, cli->err) < 0 || write_pool(cli, out) < 0)
+	    write_warm(args, out, cli->err) < 0 || write_limits(args, limits, out, cli->err) < 0 ||
+	    write_pool(cli, out) < 0)
 		return -1;
 	return write_cleared(args, out, cli->err);
 }

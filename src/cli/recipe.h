@@ -20,6 +20,10 @@
 	         .value = "NUMBER",                                                                \
 	         .repeats = true,                                                                  \
 	         .about = "a server inside is expected to listen there"},                          \
+	        {.name = "warm",                                                                   \
+	         .value = "LANGUAGE[=MODULE,...]",                                                 \
+	         .repeats = true,                                                                  \
+	         .about = "keep an interpreter ready for code: python=numpy,pandas"},              \
 	        OPTIONS_RESOURCES,                                                                 \
 	        {.name = "pool",                                                                   \
 	         .value = "TARGET[:MIN[:MAX]]",                                                    \
@@ -27,7 +31,7 @@
 	{                                                                                          \
 		.name = "clear", .value = "FIELD", .repeats = true,                                \
 		.about = "empty description, runtime, user, workdir, env, ports, entrypoint, "     \
-		         "resources or pool"                                                       \
+		         "warm, resources or pool"                                                 \
 	}
 
 /* True when some limit was given, but not all: the server replaces limits together, so that

@@ -120,6 +120,7 @@ int act_make(struct act *a, const struct template_record *t, int64_t begun_ns, s
 		act_fail(a, err);
 		return -1;
 	}
+	warm_start(a, t);
 	if (finish_start(a, &created, begun_ns, err) < 0 ||
 	    store_sync_wait(f->store, sync, err) < 0) {
 		/* Made, but the store could not be told: without a row that says so it must not
@@ -146,6 +147,7 @@ static int start_again(struct act *a, const struct template_record *t, int64_t b
 	if (f->ops->start(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) < 0 ||
 	    entrypoint_start(a, t, err) < 0)
 		return -1;
+	warm_start(a, t);
 	return finish_start(a, &created, begun_ns, err);
 }
 

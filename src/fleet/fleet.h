@@ -146,15 +146,15 @@ MUST_CHECK int fleet_template_ready(struct fleet *fleet, struct arena *a, struct
 /* What a template gives its sandboxes. NULL, or a map that is not `present`: not given, so left as
  * it is, or as the image or the source template has it. */
 struct fleet_recipe {
-	const char *description, *runtime;
+	const char *description, *runtime, *user, *workdir;
 	const char *isolation; /* the provider's, or it is refused */
-	const char *user, *workdir;
 	struct json_map env;
 	const char *const *entrypoint; /* NULL-terminated */
 	const int64_t *ports;
 	size_t port_count;
 	const struct sandbox_resources *resources; /* zeros = inherit */
 	const struct fleet_pool_size *pool;        /* see fleet/pools.h */
+	const struct fleet_warm *warm;             /* see fleet/warm.h */
 };
 MUST_CHECK int fleet_recipe_check(const struct fleet *fleet, const struct fleet_recipe *recipe,
                                   struct error *err);

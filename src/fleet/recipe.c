@@ -89,7 +89,7 @@ int fleet_recipe_check(const struct fleet *fleet, const struct fleet_recipe *rec
 	    check_word("user", recipe->user, USER_MAX, err) < 0 ||
 	    check_workdir(recipe->workdir, err) < 0 ||
 	    check_isolation(fleet, recipe->isolation, err) < 0 || check_ports(recipe, err) < 0 ||
-	    check_entrypoint(recipe->entrypoint, err) < 0 ||
+	    check_entrypoint(recipe->entrypoint, err) < 0 || warm_check(fleet, recipe, err) < 0 ||
 	    request_check_env(&recipe->env, err) < 0)
 		return -1;
 	if (recipe->resources && sandbox_resources_check(recipe->resources, err) < 0)
@@ -143,6 +143,8 @@ void recipe_apply(struct arena *a, const struct fleet_recipe *recipe, struct tem
 		t->entrypoint_json = words_to_json(a, recipe->entrypoint);
 	if (recipe->ports)
 		t->ports_json = ports_to_json(a, recipe);
+	if (recipe->warm)
+		t->warm_json = warm_to_json(a, recipe->warm);
 	if (recipe->resources)
 		t->resources = *recipe->resources;
 	if (recipe->pool) {

@@ -113,6 +113,7 @@ static const size_t template_texts[] = {
         offsetof(struct template_record, workdir),
         offsetof(struct template_record, state_text),
         offsetof(struct template_record, node),
+        offsetof(struct template_record, warm_json),
 };
 
 static void template_copy(struct arena *a, const struct template_record *from,

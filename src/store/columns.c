@@ -195,6 +195,7 @@ const struct column columns_of_template_record[] = {
         WHOLE_OF(template_record, pool_min),
         WHOLE_OF(template_record, pool_target),
         WHOLE_OF(template_record, pool_max),
+        TEXT_OF(template_record, warm_json),
         END,
 };
 

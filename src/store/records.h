@@ -55,6 +55,7 @@ struct template_record {
 	int64_t size_bytes, created_at, updated_at;
 	const char *node;                        /* the server that builds it */
 	int64_t pool_min, pool_target, pool_max; /* prepared sandboxes; a max of 0 = none */
+	const char *warm_json;                   /* [{"language":"python","imports":["numpy"]}] */
 };
 
 struct template_list {

@@ -2,6 +2,7 @@
 #include "wire/agent.h"
 
 #include "wire/agent_files.h"
+#include "wire/agent_warm.h"
 
 #define PATH_MAX_BYTES 4096
 #define NAME_MAX_BYTES 256
@@ -41,6 +42,14 @@ const struct wire_member agent_exec_shape[] = {
         WIRE_U32_MEMBER(agent_exec, columns),
         WIRE_U32_MEMBER(agent_exec, ring_bytes),
         WIRE_U64_MEMBER(agent_exec, timeout_ms),
+        WIRE_END,
+};
+
+const struct wire_member agent_warm_shape[] = {
+        WIRE_TEXT_MEMBER(agent_warm, language, NAME_MAX_BYTES),
+        WIRE_TEXT_LIST_MEMBER(agent_warm, imports, AGENT_WARM_IMPORTS_MAX),
+        WIRE_TEXT_LIST_MEMBER(agent_warm, env, AGENT_ENV_MAX),
+        WIRE_TEXT_MEMBER(agent_warm, user, NAME_MAX_BYTES),
         WIRE_END,
 };
 

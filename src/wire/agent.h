@@ -53,9 +53,8 @@ enum agent_type {
 	AGENT_PROCESSES, /* empty -> AGENT_PROCESS*, DONE */
 	AGENT_PROCESS,   /* agent_process */
 	AGENT_FEED,      /* agent_feed: stdin for a process of another connection -> DONE */
-	AGENT_FORGET, /* agent_signal (process only): drops an ended process and its rings -> DONE
-	               */
-	AGENT_STOP,   /* agent_stop: SIGTERM to all, then SIGKILL; no reply, the agent exits */
+	AGENT_FORGET,    /* agent_signal (process only): drops an ended one and its rings -> DONE */
+	AGENT_STOP,      /* agent_stop: SIGTERM to all, then SIGKILL; no reply, the agent exits */
 	/* files: each carries agent_path first */
 	AGENT_READ,     /* agent_path */
 	AGENT_WRITE,    /* agent_path */
@@ -81,6 +80,7 @@ enum agent_type {
 	AGENT_COMPARE,    /* agent_path: root holds the trees, see agent_files.h */
 	AGENT_TAR_BASE,   /* agent_path, as COMPARE: what the base has of all that differs */
 	AGENT_DIFFERENCE, /* agent_difference */
+	AGENT_WARM,       /* agent_warm (agent_warm.h) -> DONE */
 	AGENT_TYPE_COUNT,
 };
 
@@ -116,6 +116,8 @@ enum agent_exec_flag {
 	AGENT_EXEC_RESIDENT = 1 << 5,      /* the sandbox's own: no sign that somebody uses it */
 	AGENT_EXEC_IF_THERE =
 	        1 << 6, /* no file args[0], a whole path: FAILED, not found, errno 0 */
+	AGENT_EXEC_WARM =
+	        1 << 7, /* code for an interpreter; one that is warm may run it. In a reply: did */
 };
 
 struct agent_exec {

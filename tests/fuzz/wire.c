@@ -6,6 +6,7 @@
 
 #include "wire/agent.h"
 #include "wire/agent_files.h"
+#include "wire/agent_warm.h"
 #include "wire/broker.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -17,7 +18,7 @@ static const struct wire_member *const shapes[] = {
         agent_file_shape,   agent_change_shape,    broker_hello_shape,   broker_welcome_shape,
         broker_id_shape,    broker_create_shape,   broker_created_shape, broker_entry_shape,
         broker_usage_shape, broker_template_shape, broker_ok_shape,      broker_failed_shape,
-        broker_ended_shape,
+        broker_ended_shape, agent_warm_shape,
 };
 
 union any {

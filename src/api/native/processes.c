@@ -15,7 +15,7 @@
 struct process_answer {
 	int64_t process, pid, exit_code, duration_ms, stdout_bytes, stderr_bytes, started_at;
 	const char *state, *signal, *label, *user, *cwd;
-	bool timed_out, tty;
+	bool timed_out, tty, warm;
 	const char **args;
 };
 static const char *const process_states[] = {"running", "ended", NULL};
@@ -32,6 +32,8 @@ static const struct json_member process_shape_members[] = {
         JSON_WHOLE_MEMBER(process_answer, stdout_bytes, .about = "written so far"),
         JSON_WHOLE_MEMBER(process_answer, stderr_bytes),
         JSON_BOOL_MEMBER(process_answer, tty),
+        JSON_BOOL_MEMBER(process_answer, warm,
+                         .about = "code in an interpreter that waited for it"),
         JSON_TEXT_MEMBER(process_answer, label),
         JSON_TEXT_MEMBER(process_answer, user),
         JSON_TEXT_MEMBER(process_answer, cwd),
@@ -63,6 +65,7 @@ void process_write(struct buf *out, const struct agent_process *p)
 	        .stdout_bytes = (int64_t)p->output_end[0],
 	        .stderr_bytes = (int64_t)p->output_end[1],
 	        .tty = p->flags & AGENT_EXEC_TTY,
+	        .warm = p->flags & AGENT_EXEC_WARM,
 	        .label = p->label,
 	        .user = p->user,
 	        .cwd = p->cwd,

@@ -16,6 +16,8 @@
 #include "api/tables.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "fleet/warm.h"
+#include "wire/agent_warm.h"
 
 #define BASE "/api/sandbox/templates"
 #define IMPORTS_MAX 2
@@ -27,7 +29,7 @@
 struct template_answer {
 	const char *id, *name, *project, *description, *state, *state_text;
 	const char *base_image, *runtime, *isolation, *user, *workdir;
-	struct span env, entrypoint, ports, resources, pool;
+	struct span env, entrypoint, ports, resources, pool, warm;
 	int64_t size_bytes, created_at, updated_at;
 };
 static const struct json_member template_shape_members[] = {
@@ -48,6 +50,9 @@ static const struct json_member template_shape_members[] = {
         JSON_RAW_MEMBER(template_answer, ports, .about = "list of numbers"),
         JSON_RAW_MEMBER(template_answer, resources, .about = "0 = inherited"),
         JSON_RAW_MEMBER(template_answer, pool, .about = "min, target and max; 0 = none"),
+        JSON_RAW_MEMBER(template_answer, warm,
+                        .about = "interpreters that its sandboxes keep ready",
+                        .example = "[{\"language\":\"python\",\"imports\":[\"numpy\"]}]"),
         JSON_WHOLE_MEMBER(template_answer, size_bytes),
         JSON_TIME_MEMBER(template_answer, created_at),
         JSON_TIME_MEMBER(template_answer, updated_at, .flags = JSON_NULLABLE),
@@ -91,11 +96,27 @@ static const struct json_member template_resources_members[] = {
 static JSON_SHAPE(template_resources, "TemplateResources", template_resources,
                   "What a sandbox gets that asks for nothing else");
 
+struct template_warm {
+	const char *language;
+	const char **imports;
+};
+static const struct json_member template_warm_members[] = {
+        JSON_TEXT_MEMBER(template_warm, language, .flags = JSON_REQUIRED, .max = 32,
+                         .about = "python", .example = "python"),
+        JSON_TEXT_LIST_MEMBER(template_warm, imports, .max = AGENT_WARM_IMPORTS_MAX,
+                              .about = "modules that it has imported already",
+                              .example = "[\"numpy\"]"),
+        JSON_END,
+};
+static JSON_SHAPE(template_warm, "TemplateWarm", template_warm,
+                  "An interpreter that waits for code in each sandbox");
+
 /* The rows are the same for both; a change takes only the first. */
 struct template_body {
 	const char *description, *runtime, *isolation, *user, *workdir;
 	const char **entrypoint;
 	struct json_map env;
+	struct json_list warm;
 	struct span ports;
 	struct template_resources resources;
 	struct pool_body pool;
@@ -115,6 +136,8 @@ enum { TEMPLATE_RESOURCES, TEMPLATE_POOL };
 	JSON_TEXT_MEMBER(template_body, workdir, .max = 1024, .about = "an absolute path"),        \
 	JSON_TEXT_MAP_MEMBER(template_body, env, .max = 256,                                       \
 	                     .about = "replaces the whole environment"),                           \
+	JSON_LIST_MEMBER(template_body, warm, &template_warm, .max = 4,                            \
+	                 .about = "interpreters that its sandboxes keep ready for code"),          \
 	JSON_TEXT_LIST_MEMBER(template_body, entrypoint, .max = 64,                                \
 	                      .about = "program and arguments that a sandbox starts with"),        \
 	JSON_RAW_MEMBER(template_body, ports, .about = "list of up to 64 numbers from 1 to 65535", \
@@ -187,6 +210,7 @@ static void fill_answer(struct arena *a, const struct template_record *r,
 	        .env = raw_or(r->env_json, SPAN("{}")),
 	        .entrypoint = raw_or(r->entrypoint_json, SPAN("[]")),
 	        .ports = raw_or(r->ports_json, SPAN("[]")),
+	        .warm = raw_or(r->warm_json, SPAN("[]")),
 	        .size_bytes = r->size_bytes,
 	        .created_at = r->created_at,
 	        .updated_at = r->updated_at,
@@ -268,6 +292,7 @@ struct import_job {
 	struct fleet_import request;
 	struct fleet_recipe recipe;
 	struct sandbox_resources resources;
+	struct fleet_warm warm;
 	struct fleet_pool_size pool;
 	const char *from; /* a template; NULL = the request's image */
 	int fd;
@@ -393,6 +418,21 @@ static void copy_map(struct arena *a, struct json_map *map)
 	map->pairs = pairs;
 }
 
+static void copy_warm(struct import_job *job, const struct fleet_warm *from)
+{
+	struct fleet_warm_one *items;
+
+	if (!from)
+		return;
+	items = ARENA_ARRAY(&job->arena, struct fleet_warm_one, from->count + 1);
+	for (size_t i = 0; i < from->count; i++) {
+		items[i].language = arena_text(&job->arena, from->items[i].language);
+		items[i].imports = copy_list(&job->arena, from->items[i].imports);
+	}
+	job->warm = (struct fleet_warm){items, from->count};
+	job->recipe.warm = &job->warm;
+}
+
 /* The request's texts are gone when the worker reads them. */
 static void copy_recipe(struct import_job *job, const struct fleet_recipe *from)
 {
@@ -413,6 +453,7 @@ static void copy_recipe(struct import_job *job, const struct fleet_recipe *from)
 			ports[i] = from->ports[i];
 		r->ports = ports;
 	}
+	copy_warm(job, from->warm);
 	if (from->resources) {
 		job->resources = *from->resources;
 		r->resources = &job->resources;
@@ -554,6 +595,23 @@ static int parse_ports(struct arena *a, struct span json, struct fleet_recipe *r
 	return 0;
 }
 
+static void parse_warm(struct arena *a, const struct json_list *list, struct fleet_recipe *ret)
+{
+	const struct template_warm *from = list->items;
+	struct fleet_warm_one *items;
+	struct fleet_warm *warm;
+
+	if (!list->present)
+		return;
+	items = ARENA_ARRAY(a, struct fleet_warm_one, list->count + 1);
+	warm = ARENA_NEW(a, struct fleet_warm);
+	for (size_t i = 0; i < list->count; i++)
+		items[i] = (struct fleet_warm_one){from[i].language,
+		                                   (const char *const *)from[i].imports};
+	*warm = (struct fleet_warm){items, list->count};
+	ret->warm = warm;
+}
+
 static int recipe_parse(struct request *rq, const struct template_body *b, struct fleet_recipe *ret,
                         struct error *err)
 {
@@ -578,6 +636,7 @@ static int recipe_parse(struct request *rq, const struct template_body *b, struc
 			return -1;
 		ret->pool = pool;
 	}
+	parse_warm(rq->arena, &b->warm, ret);
 	if (parse_ports(rq->arena, b->ports, ret, err) < 0)
 		return -1;
 	return fleet_recipe_check(api_of(rq)->fleet, ret, err);

@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Turns the programs that the agent starts in a sandbox into C texts: NAME.py becomes NAME[].
+
+Usage: embed.py OUT.h OUT.c FILE…
+"""
+
+import pathlib
+import sys
+
+LIMIT = 65535  # what their loaders read
+
+
+def literal(line):
+    text = line.replace("\\", "\\\\").replace('"', '\\"').replace("?", "\\?")
+    return f'\t"{text}\\n"'
+
+
+def main(header, source, *files):
+    head = ["/* Made by agent/embed.py. */", "#pragma once", ""]
+    body = ["/* Made by agent/embed.py. */", f'#include "agent/{pathlib.Path(header).name}"', ""]
+    for file in map(pathlib.Path, files):
+        # Comments are for readers of the source.
+        lines = [line for line in file.read_text().splitlines()
+                 if line.strip() and not line.lstrip().startswith("#")]
+        if sum(len(line.encode()) + 1 for line in lines) > LIMIT:
+            sys.exit(f"{file}: more than {LIMIT} bytes")
+        head.append(f"extern const char {file.stem}[];")
+        body += [f"const char {file.stem}[] =", *map(literal, lines), ";"]
+    pathlib.Path(header).write_text("\n".join(head) + "\n")
+    pathlib.Path(source).write_text("\n".join(body) + "\n")
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/warm.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "fleet/parts.h"
+#include "wire/agent_warm.h"
+
+#define WARM_MAX 4
+#define NAME_MAX_BYTES 128
+#define JSON_MAX (64 * 1024)
+
+static const char *const languages[] = {"python", NULL};
+
+/* ---- the wish ---- */
+
+static bool is_language(const char *name)
+{
+	for (const char *const *known = languages; *known; known++)
+		if (strcmp(*known, name) == 0)
+			return true;
+	return false;
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* "a.b_1": words that begin with a letter, as import takes them. */
+static bool is_module(const char *name)
+{
+	bool begins = true;
+
+	if (strlen(name) > NAME_MAX_BYTES)
+		return false;
+	for (; *name; name++) {
+		if (begins ? !is_letter(*name)
+		           : !is_letter(*name) && *name != '.' && !(*name >= '0' && *name <= '9'))
+			return false;
+		begins = *name == '.';
+	}
+	return !begins;
+}
+
+static int check_imports(const struct fleet_warm_one *warm, size_t index, struct error *err)
+{
+	size_t count = 0;
+
+	for (; warm->imports && warm->imports[count]; count++) {
+		if (count == AGENT_WARM_IMPORTS_MAX)
+			return FAIL(err, ERROR_LIMIT, "warm[%zu].imports: at most %d", index,
+			            AGENT_WARM_IMPORTS_MAX);
+		if (!is_module(warm->imports[count]))
+			return FAIL(err, ERROR_INVALID,
+			            "warm[%zu].imports[%zu]: '%.140s' is no name of a module",
+			            index, count, warm->imports[count]);
+	}
+	return 0;
+}
+
+int warm_check(const struct fleet *f, const struct fleet_recipe *recipe, struct error *err)
+{
+	const struct fleet_warm *list = recipe->warm;
+
+	if (!list || list->count == 0)
+		return 0;
+	if (list->count > WARM_MAX)
+		return FAIL(err, ERROR_LIMIT, "warm: at most %d", WARM_MAX);
+	for (size_t i = 0; i < list->count; i++) {
+		const struct fleet_warm_one *warm = &list->items[i];
+
+		if (!warm->language || !is_language(warm->language)) {
+			(void)FAIL(err, ERROR_INVALID, "warm[%zu].language: cannot be kept warm",
+			           i);
+			error_hint(err, "one of: python");
+			return -1;
+		}
+		for (size_t other = 0; other < i; other++)
+			if (strcmp(list->items[other].language, warm->language) == 0)
+				return FAIL(err, ERROR_INVALID, "warm: '%s' is there twice",
+				            warm->language);
+		if (check_imports(warm, i, err) < 0)
+			return -1;
+	}
+	return provider_require(f->provider, PROVIDER_CAN_ISOLATE, err);
+}
+
+const char *warm_to_json(struct arena *a, const struct fleet_warm *warm)
+{
+	AUTO(buf_done) struct buf text = BUF(JSON_MAX);
+
+	buf_add_byte(&text, '[');
+	for (size_t i = 0; i < warm->count; i++) {
+		const char *const *name = warm->items[i].imports;
+
+		buf_addf(&text, "%s{\"language\":\"%s\",\"imports\":[", i > 0 ? "," : "",
+		         warm->items[i].language);
+		for (; name && *name; name++)
+			buf_addf(&text, "%s\"%s\"", name > warm->items[i].imports ? "," : "",
+			         *name);
+		buf_add_text(&text, "]}");
+	}
+	buf_add_byte(&text, ']');
+	return arena_copy(a, buf_span(&text));
+}
+
+/* ---- in a sandbox ---- */
+
+static const char **load_imports(struct arena *a, const struct json_value *list)
+{
+	size_t count = json_count(list);
+	const char **names = ARENA_ARRAY(a, const char *, count + 1);
+
+	for (size_t i = 0; i < count; i++)
+		names[i] = json_text(json_at(list, i), "");
+	return names;
+}
+
+static int ask(struct act *a, const struct json_value *item, const struct fleet_defaults *defaults,
+               struct error *err)
+{
+	const struct agent_warm warm = {
+	        .language = json_text(json_get(item, "language"), ""),
+	        .imports = load_imports(a->arena, json_get(item, "imports")),
+	        .env = defaults->env,
+	        .user = defaults->user,
+	};
+	struct agent_done done;
+	const struct compute_call call = {
+	        .type = AGENT_WARM, .shape = agent_warm_shape, .message = &warm, .done = &done};
+
+	return compute_call(a->fleet->provider, a->record.id, a->arena, &call,
+	                    deadline_in(CALL_TIMEOUT_MS), err);
+}
+
+static int ask_all(struct act *a, const struct template_record *t, struct error *err)
+{
+	struct fleet_defaults defaults;
+	const struct json_value *list;
+
+	if (json_load(a->arena, span_of(t->warm_json), &list, err) < 0 ||
+	    defaults_of(a->fleet, a->arena, &a->record, t, &defaults, err) < 0)
+		return -1;
+	for (size_t i = 0; i < json_count(list); i++)
+		if (ask(a, json_at(list, i), &defaults, err) < 0)
+			return -1;
+	return 0;
+}
+
+void warm_start(struct act *a, const struct template_record *t)
+{
+	struct error err = {0};
+
+	/* Most have none, and pay nothing for it. */
+	if (!t->warm_json || !*t->warm_json || strcmp(t->warm_json, "[]") == 0)
+		return;
+	if (ask_all(a, t, &err) < 0)
+		log_warning("a sandbox keeps no warm interpreter", TEXT("sandbox", a->record.id),
+		            FAILURE(&err));
+}
