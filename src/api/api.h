@@ -29,6 +29,7 @@ struct api {
 	struct api_feed *feed;       /* streams of /v1/events */
 	struct api_meter *meter;     /* durations of requests; loop thread */
 	unsigned imports;            /* of templates, running; atomic */
+	unsigned uploads;            /* of backups; the same */
 	int64_t last_used_ms;        /* monotonic; of the last request's end; loop thread */
 };
 MUST_CHECK int api_open(struct api *api, struct error *err); /* makes what it owns */

@@ -11,6 +11,7 @@ extern const struct route sandboxes_routes[], snapshots_routes[], exec_routes[],
         files_routes[], terminal_routes[], templates_routes[], keys_routes[], leases_routes[],
         projects_routes[], members_routes[], settings_routes[], configs_routes[], me_routes[],
         events_routes[], webhooks_routes[];
+extern const struct route backups_routes[];
 extern const struct route secrets_routes[];
 extern const struct route usage_routes[], pools_routes[];
 extern const struct route volumes_routes[], volume_files_routes[];
@@ -34,6 +35,8 @@ struct json_list sandbox_answers(struct arena *a, const struct sandbox_record *r
 /* Taking a snapshot, which accepting changes is, too. */
 extern const struct json_shape snapshot_request, snapshot_shape;
 http_handler snapshot_create;
+struct snapshot_record;
+int snapshot_reply(struct reply *reply, const struct snapshot_record *r);
 
 /* {"process":1,"state":"running",…} */
 extern const struct json_shape process_shape;

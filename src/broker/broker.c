@@ -178,6 +178,7 @@ static void connect_parts(struct broker *b)
 	b->slots.context = b;
 	list_init(&b->templates);
 	list_init(&b->volumes);
+	list_init(&b->backups);
 	b->events.on_idle = on_idle;
 	b->events.on_child = on_child;
 }
@@ -224,6 +225,7 @@ static int run(struct broker *b, const struct broker_options *options, struct er
 	         TEXT("internet", b->host.network.usable ? "yes" : "no"));
 	status = events_run(&b->events, err);
 	templates_kill(b);
+	backups_kill(b);
 	snapshots_close(&b->snapshots);
 	server_close(b);
 	pools_close(&b->pools);

@@ -263,3 +263,21 @@ int check_snapshot(const void *request, struct error *err)
 		return -1;
 	return check_snapshot_id(request, err);
 }
+
+int check_backup(const void *request, struct error *err)
+{
+	const struct broker_backup *r = request;
+
+	if (r->verb > BROKER_BACKUP_VERIFY)
+		return FAIL(err, ERROR_INVALID, "backup verb %u does not exist", r->verb);
+	if (r->size_max < 1 || r->size_max > DISK_MAX)
+		return FAIL(err, ERROR_INVALID, "a backup of %llu bytes",
+		            (unsigned long long)r->size_max);
+	if (*r->template_name && check_template_name(r->template_name, err) < 0)
+		return -1;
+	if (r->verb == BROKER_BACKUP_EXPORT && !*r->template_name)
+		return FAIL(err, ERROR_INVALID, "an export names its template");
+	if (r->verb == BROKER_BACKUP_VERIFY && !*r->snapshot)
+		return 0;
+	return check_sandbox_id(r->snapshot, err);
+}

@@ -240,6 +240,11 @@ static int run_pools(const struct request_context *c, UNUSED const void *request
 	return 0;
 }
 
+static int run_backup(const struct request_context *c, const void *request, struct error *err)
+{
+	return backup_start(c->broker, &c->owed, request, c->fds, err);
+}
+
 /* Every request begins with its u64 number. `check` sees it before `run`; a failure of either is
  * the answer. */
 static const struct request_row rows[] = {
@@ -268,6 +273,8 @@ static const struct request_row rows[] = {
         {BROKER_POOL, broker_pool_shape, sizeof(struct broker_pool), check_pool, run_pool},
         {BROKER_POOLS, broker_id_shape, sizeof(struct broker_id), check_list, run_pools},
         {BROKER_VOLUMES, broker_id_shape, sizeof(struct broker_id), check_list, run_volumes},
+        {BROKER_BACKUP, broker_backup_shape, sizeof(struct broker_backup), check_backup,
+         run_backup},
 };
 
 static const struct request_row *find_row(uint16_t type)

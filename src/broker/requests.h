@@ -30,6 +30,7 @@ struct request {
 		struct broker_snapshot snapshot;
 		struct broker_volume volume;
 		struct broker_pool pool;
+		struct broker_backup backup;
 	} message;
 };
 /* Decodes, and finds its row; the row's check is still to be asked. Touches nothing else. */

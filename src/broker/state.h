@@ -45,6 +45,7 @@ struct broker {
 	struct server server;
 	struct list templates; /* running builders */
 	struct list volumes;   /* running makers and lookers */
+	struct list backups;   /* running packers and unpackers */
 	struct watch signals;
 	int signal_fd;
 	int instance_fd; /* see instances.h */
@@ -97,3 +98,11 @@ void templates_kill(struct broker *b);
 /* BROKER_VOLUME; the answer comes later unless it fails. */
 MUST_CHECK int volume_start(struct broker *b, const struct owed *owed,
                             const struct broker_volume *request, struct error *err);
+
+/* ---- backup.c ---- */
+
+/* BROKER_BACKUP; the answer comes later unless it fails. */
+MUST_CHECK int backup_start(struct broker *b, const struct owed *owed,
+                            const struct broker_backup *request, struct wire_fds *fds,
+                            struct error *err);
+void backups_kill(struct broker *b);

@@ -5,6 +5,8 @@
 
 #include "cli/command.h"
 
+extern const struct command command_snapshot_export, command_snapshot_import,
+        command_snapshot_backups, command_snapshot_forget; /* of command_snapshot */
 extern const struct command command_snapshot, command_diff, command_revert, command_fork,
         command_rollback, command_reset, command_bench, command_budget, command_completion,
         command_config, command_cp, command_doctor, command_events, command_exec, command_help,

@@ -206,7 +206,15 @@ static const struct command remove_it = {
         .arguments_max = ANY_NUMBER,
         .run = snapshot_rm,
 };
-static const struct command *const children[] = {&create, &list, &inspect, &remove_it, NULL};
+static const struct command *const children[] = {&create,
+                                                 &list,
+                                                 &inspect,
+                                                 &remove_it,
+                                                 &command_snapshot_export,
+                                                 &command_snapshot_import,
+                                                 &command_snapshot_backups,
+                                                 &command_snapshot_forget,
+                                                 NULL};
 
 const struct command command_snapshot = {
         .name = "snapshot",

@@ -30,6 +30,7 @@ struct config {
 	const char *data_dir; /* --data */
 	const char *store;    /* a DSN; "" = SQLite in the data folder. May hold a password */
 	const char *secret_key_file; /* "" = DATA/keys/secret.key */
+	const char *blobs;           /* a folder; "" = DATA/blobs */
 	const char *listen;          /* "127.0.0.1:7777" */
 	const char *provider;        /* native, host, null */
 	const char *user;      /* unprivileged user that atolld runs as; "atoll", else "nobody" */

@@ -35,6 +35,10 @@ const struct config_option config_options[] = {
                     .about = "keys of the values that are encrypted in the database, in a folder "
                              "that the server's user may write; made when missing; when empty, "
                              "keys/secret.key in the data folder"),
+        TEXT_OPTION("blobs", blobs, .initial = "",
+                    .about = "folder of backups and archives, an absolute path that the server's "
+                             "user may write to, on a network's disk if you like; when empty, "
+                             "blobs in the data folder"),
         TEXT_OPTION("listen", listen, .initial = "127.0.0.1:7777", .check = check_listen,
                     .about = "where the HTTP API listens: address:port or unix:/path"),
         TEXT_OPTION("provider", provider, .env = "SANDBOX_PROVIDER", .initial = "native",

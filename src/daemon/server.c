@@ -13,6 +13,7 @@
 #include "api/api.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "blob/blob.h"
 #include "daemon/data.h"
 #include "daemon/first_key.h"
 #include "daemon/listen.h"
@@ -33,6 +34,7 @@ struct api_process {
 	struct seal *seal;
 	struct store *store;
 	struct provider *provider;
+	struct blob_store *blobs;
 	struct fleet *fleet;
 	struct worker_pool *workers;
 	struct webhooks *webhooks;
@@ -130,6 +132,15 @@ static int open_store(struct api_process *p, struct error *err)
 	return first_key_register(p->store, key_fd, err);
 }
 
+static int open_blobs(struct api_process *p, struct error *err)
+{
+	const char *place = p->config->blobs;
+
+	if (!*place)
+		place = arena_format(p->arena, "%s/blobs", p->config->data_dir);
+	return blob_open(place, &p->blobs, err);
+}
+
 static int open_fleet(struct api_process *p, struct error *err)
 {
 	const struct worker_options workers = {(unsigned)p->config->workers, QUEUE_MAX};
@@ -145,6 +156,9 @@ static int open_fleet(struct api_process *p, struct error *err)
 	if (worker_pool_start(&workers, &p->workers, err) < 0)
 		return -1;
 	options.workers = p->workers;
+	if (open_blobs(p, err) < 0)
+		return -1;
+	options.blobs = p->blobs;
 	if (fleet_open(&options, &p->fleet, err) < 0)
 		return -1;
 	hear_ends(p, true);
@@ -327,6 +341,7 @@ static void close_all(struct api_process *p)
 	if (p->provider)
 		provider_ops_of(p->provider)->close(p->provider);
 	fleet_close(p->fleet);
+	blob_close(p->blobs);
 	api_close(&p->api);
 	store_close(p->store);
 	seal_close(p->seal);

@@ -20,6 +20,7 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	f->ops = provider_ops_of(options->provider);
 	f->workers = options->workers;
 	f->node = options->node ? options->node : "";
+	f->blobs = options->blobs;
 	cache_init(&f->cache);
 	template_cache_init(&f->templates);
 	/* Waiting is slow work, which has half of the workers: it may have half of those. */

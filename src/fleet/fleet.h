@@ -26,6 +26,7 @@ struct fleet_options {
 	struct provider *provider;
 	struct worker_pool *workers; /* for create without waiting, builds, expiry */
 	const char *node; /* this server among those that share the store; NULL: it is alone */
+	struct blob_store *blobs; /* of backups, or NULL */
 };
 MUST_CHECK int fleet_open(const struct fleet_options *options, struct fleet **ret,
                           struct error *err);
@@ -187,9 +188,8 @@ MUST_CHECK int fleet_template_import(struct fleet *fleet, struct arena *a,
 MUST_CHECK int fleet_template_remove(struct fleet *fleet, const char *project_id,
                                      const char *name_or_id, struct error *err);
 
-/* Ends all that is the project's: sandboxes, templates, keys, members, configs. `with_sandboxes`
- * false: ERROR_CONFLICT while it has any. Once begun it cannot be taken back: after a failure the
- * project stays closed, and the next call, or the sweep, goes on. */
+/* Ends all that is the project's. `with_sandboxes` false: ERROR_CONFLICT while it has any. Once
+ * begun it cannot be taken back: after a failure it stays closed, and the next call goes on. */
 MUST_CHECK int fleet_project_remove(struct fleet *fleet, const char *id, bool with_sandboxes,
                                     struct error *err);
 

@@ -38,6 +38,7 @@ struct fleet {
 	const struct provider_ops *ops; /* the provider's */
 	struct worker_pool *workers;
 	const char *node;
+	struct blob_store *blobs; /* NULL: none */
 	struct cache cache;
 	struct template_cache templates;
 	struct lease_desk leases;
@@ -45,6 +46,7 @@ struct fleet {
 	pthread_mutex_t ended_mutex;
 	struct ended *ended; /* newest first */
 	atomic_bool is_ticking;
+	atomic_uint backups_running;
 	int64_t swept_at; /* of the ticking thread */
 	struct meters meters;
 	struct pool_counts {

@@ -7,6 +7,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/lease_parts.h"
+#include "fleet/backups.h"
 #include "fleet/snapshots.h"
 #include "store/accounts.h"
 #include "store/snapshots.h"
@@ -85,6 +86,28 @@ static int end_snapshots(struct fleet *f, const char *id, struct error *err)
 	return tell_last(&failure, err);
 }
 
+static int end_backups(struct fleet *f, const char *id, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct backup_filter filter = {.project_id = id, .holder_id = "", .limit = PAGE_SIZE};
+	struct error failure = {0};
+	struct backup_list list;
+
+	do {
+		if (store_backup_list(f->store, &arena, &filter, &list, err) < 0)
+			return -1;
+		for (size_t i = 0; i < list.count; i++) {
+			const struct fleet_ref ref = {id, list.items[i].id};
+
+			if (fleet_backup_remove(f, &arena, &ref, err) < 0 &&
+			    err->code != ERROR_NOT_FOUND)
+				failure = *err;
+		}
+		filter.page = list.next_page;
+	} while (filter.page);
+	return tell_last(&failure, err);
+}
+
 static int end_volumes(struct fleet *f, const char *id, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -108,8 +131,8 @@ static int finish(struct fleet *f, const char *id, struct error *err)
 	uint64_t count;
 
 	if (fleet_lease_delete_all(f, &leases, &count, err) < 0 || end_sandboxes(f, id, err) < 0 ||
-	    end_snapshots(f, id, err) < 0 || end_volumes(f, id, err) < 0 ||
-	    end_templates(f, id, err) < 0)
+	    end_snapshots(f, id, err) < 0 || end_backups(f, id, err) < 0 ||
+	    end_volumes(f, id, err) < 0 || end_templates(f, id, err) < 0)
 		return FAIL_CONTEXT(err, "delete project '%s'", id);
 	/* The rows of its sandboxes go with it, so what they used is written first. */
 	if (meters_write(f, 0, false, err) < 0)

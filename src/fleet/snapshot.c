@@ -12,7 +12,7 @@
 #define SNAPSHOTS_MAX 10000 /* of a project */
 #define PAGE_SIZE 500
 /* A row of another server's may be young and unfinished. */
-#define UNFINISHED_MS (10 * 60 * 1000)
+#define UNFINISHED_MS (40 * 60 * 1000)
 
 /* ---- taking one ---- */
 
@@ -49,7 +49,7 @@ static int insert(struct act *a, const struct fleet_snapshot *request, struct sn
 	        .created_at = clock_unix_ms(),
 	};
 	ret->name = request->name ? request->name : ret->id;
-	return store_snapshot_insert(a->fleet->store, ret, SNAPSHOTS_MAX, err);
+	return snapshot_insert(a->fleet, ret, err);
 }
 
 static void forget(struct fleet *f, const char *id)
@@ -61,8 +61,12 @@ static void forget(struct fleet *f, const char *id)
 		            FAILURE(&err));
 }
 
-/* Removes it from the provider, and then its row. */
-static int drop(struct fleet *f, const char *id, struct error *err)
+int snapshot_insert(struct fleet *f, const struct snapshot_record *r, struct error *err)
+{
+	return store_snapshot_insert(f->store, r, SNAPSHOTS_MAX, err);
+}
+
+int snapshot_drop(struct fleet *f, const char *id, struct error *err)
 {
 	if (f->ops->snapshots->remove(f->provider, id, deadline_in(CALL_TIMEOUT_MS), err) < 0)
 		return FAIL_CONTEXT(err, "remove snapshot '%s'", id);
@@ -94,7 +98,7 @@ static int take(struct act *a, const struct fleet_snapshot *request, struct snap
 	ret->frozen_us = made.frozen_us;
 	if (store_snapshot_update(f->store, ret, !request->sync, err) == 0)
 		return 0;
-	if (drop(f, ret->id, &second) < 0)
+	if (snapshot_drop(f, ret->id, &second) < 0)
 		log_warning("a snapshot is left for the next sweep", FAILURE(&second));
 	return -1;
 }
@@ -183,7 +187,7 @@ int fleet_snapshot_remove(struct fleet *fleet, struct arena *a, const struct fle
 	if (store_snapshot_update(fleet->store, &r, true, err) < 0)
 		return -1;
 	fault_point("api", "snapshot-removing");
-	return drop(fleet, r.id, err);
+	return snapshot_drop(fleet, r.id, err);
 }
 
 /* ---- rollback ---- */
@@ -298,7 +302,7 @@ static void take_back(struct fleet *f, struct arena *a, const struct fleet_forke
 			log_warning("a fork is left", TEXT("sandbox", ref.id_or_name),
 			            FAILURE(&err));
 	}
-	if (drop(f, forked->snapshot.id, &err) < 0)
+	if (snapshot_drop(f, forked->snapshot.id, &err) < 0)
 		log_warning("a fork's snapshot is left", FAILURE(&err));
 }
 
@@ -354,7 +358,7 @@ static void sweep_row(struct fleet *f, struct snapshot_record *r, const struct m
 	if (strcmp(r->provider, f->ops->name) != 0)
 		return;
 	if (is_unfinished(r, at_boot)) {
-		status = drop(f, r->id, &err);
+		status = snapshot_drop(f, r->id, &err);
 	} else if (r->state == SNAPSHOT_READY && !map_find(present, r->id)) {
 		log_error("a snapshot's files are gone", TEXT("snapshot", r->id));
 		r->state = SNAPSHOT_LOST;

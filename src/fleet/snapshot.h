@@ -3,6 +3,7 @@
 #pragma once
 
 #include "fleet/parts.h"
+#include "fleet/snapshots.h"
 
 struct snapshot_record;
 
@@ -16,3 +17,10 @@ MUST_CHECK int snapshot_find_ready(struct fleet *f, struct arena *a, const struc
 /* Finishes what nobody finished, and removes what no row knows. At boot (then nobody is at work)
  * and now and then. */
 MUST_CHECK int snapshots_sweep(struct fleet *f, bool at_boot, struct error *err);
+/* One that is whole, and here. */
+MUST_CHECK int snapshot_find_ready(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
+                                   struct snapshot_record *ret, struct error *err);
+/* A row in MAKING, within the project's number of them. */
+MUST_CHECK int snapshot_insert(struct fleet *f, const struct snapshot_record *r, struct error *err);
+/* Removes it from the provider, and then its row. */
+MUST_CHECK int snapshot_drop(struct fleet *f, const char *id, struct error *err);

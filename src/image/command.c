@@ -174,6 +174,7 @@ static int start(struct running *r, struct error *err)
 	struct jail jail = {
 	        .folder_fd = command->folder_fd,
 	        .strict = command->strict,
+	        .read_only = command->read_only,
 	        .network = command->network,
 	        .source_fd = command->source_fd,
 	        .output_fd = ends[1],

@@ -49,8 +49,8 @@ static int drop_capabilities(void)
 	return (int)syscall(SYS_capset, &head, kept);
 }
 
-/* Everything becomes read-only but the folder, which is a mount of its own. */
-static int seal_mounts(void)
+/* Everything becomes read-only but the folder, if it may be written to: a mount of its own. */
+static int seal_mounts(bool has_own_folder)
 {
 	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
 	struct mount_attr read_write = {.attr_set = MOUNT_ATTR_NODEV,
@@ -58,6 +58,8 @@ static int seal_mounts(void)
 
 	if (mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &read_only, sizeof(read_only)) < 0)
 		return -1;
+	if (!has_own_folder)
+		return 0;
 	return mount_setattr(AT_FDCWD, JAIL_FOLDER, 0, &read_write, sizeof(read_write));
 }
 
@@ -103,7 +105,7 @@ static int set_up(const struct jail *jail, int tree_fd)
 		return -1;
 	if (!jail->strict)
 		return 0;
-	return seal_mounts() < 0 ? -1 : drop_capabilities();
+	return seal_mounts(tree_fd >= 0 && !jail->read_only) < 0 ? -1 : drop_capabilities();
 }
 
 /* Process 1 of the namespace does nothing but reap: programs do not expect to be it. */

@@ -15,6 +15,7 @@
 struct jail {
 	int folder_fd; /* becomes JAIL_FOLDER and the working folder; -1 = none */
 	bool strict;
+	bool read_only; /* the folder, too */
 	bool network;
 	int source_fd; /* becomes descriptor JAIL_SOURCE_FD; -1 = none */
 	int output_fd; /* becomes standard output and error */

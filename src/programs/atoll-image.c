@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* atoll-image — makes and removes the root filesystems of templates. Runs as root, started by the
- * broker; a person can run it too, and sees the progress on standard output.
+/* atoll-image — makes and removes the root filesystems of templates, packs snapshots and unpacks
+ * them (image/backup.h). Runs as root, started by the broker; a person can run it too, and sees the
+ * progress on standard output.
  *
  *   atoll-image build  --templates DIR --name N --recipe base
  *   atoll-image import --templates DIR --name N --recipe tar|oci|docker-archive --source-fd N
  *   atoll-image import --templates DIR --name N --recipe registry --source REFERENCE
  *   atoll-image remove --templates DIR --name N
+ *   atoll-image export --snapshots-fd N --layers IDS --templates-fd N --template FOLDER
+ *                      --owner-first ID --archive-fd N --document-fd N
+ *   atoll-image load   the same, of one empty layer; verify: the archive and the document only
  *
  * --progress-fd N gets the lines "percent text" (image/image.h), --size-max BYTES limits what it
  * may unpack. It ends when the process that started it does. */
@@ -19,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "image/backup.h"
 #include "image/image.h"
 #include "image/progress.h"
 
@@ -28,6 +33,7 @@ struct arguments {
 	struct image_job job;
 	const char *recipe, *source;
 	int source_fd;
+	struct backup backup;
 };
 
 static int parse_fd(const char *text, int *ret, struct error *err)
@@ -38,6 +44,35 @@ static int parse_fd(const char *text, int *ret, struct error *err)
 		return -1;
 	*ret = (int)fd;
 	return 0;
+}
+
+static int take_backup_option(struct backup *b, int option, const char *value, struct error *err)
+{
+	int64_t id;
+
+	switch (option) {
+	case 'S':
+		return parse_fd(value, &b->snapshots_fd, err);
+	case 'T':
+		return parse_fd(value, &b->templates_fd, err);
+	case 'A':
+		return parse_fd(value, &b->archive_fd, err);
+	case 'D':
+		return parse_fd(value, &b->document_fd, err);
+	case 'L':
+		b->layers = value;
+		return 0;
+	case 'B':
+		b->template_folder = value;
+		return 0;
+	case 'O':
+		if (span_parse_whole(span_of(value), 0, UINT32_MAX, &id, err) < 0)
+			return -1;
+		b->owner_first = (uint32_t)id;
+		return 0;
+	default:
+		return FAIL(err, ERROR_INVALID, "wrong argument");
+	}
 }
 
 static int take_option(struct arguments *a, int option, const char *value, struct error *err)
@@ -62,7 +97,7 @@ static int take_option(struct arguments *a, int option, const char *value, struc
 	case 'm':
 		return span_parse_whole(span_of(value), 1, INT64_MAX, &a->job.size_max, err);
 	default:
-		return FAIL(err, ERROR_INVALID, "wrong argument");
+		return take_backup_option(&a->backup, option, value, err);
 	}
 }
 
@@ -76,15 +111,24 @@ static int parse(int argc, char **argv, struct arguments *a, struct error *err)
 	        {"source-fd", required_argument, NULL, 'f'},
 	        {"progress-fd", required_argument, NULL, 'p'},
 	        {"size-max", required_argument, NULL, 'm'},
+	        {"snapshots-fd", required_argument, NULL, 'S'},
+	        {"templates-fd", required_argument, NULL, 'T'},
+	        {"archive-fd", required_argument, NULL, 'A'},
+	        {"document-fd", required_argument, NULL, 'D'},
+	        {"layers", required_argument, NULL, 'L'},
+	        {"template", required_argument, NULL, 'B'},
+	        {"owner-first", required_argument, NULL, 'O'},
 	        {NULL, 0, NULL, 0},
 	};
 
 	for (int option; (option = getopt_long(argc, argv, "", options, NULL)) >= 0;)
 		if (take_option(a, option, optarg, err) < 0)
 			return -1;
-	if (optind + 1 != argc || !a->job.templates_dir || !a->job.name)
+	if (optind + 1 != argc)
 		return FAIL(err, ERROR_INVALID,
-		            "usage: atoll-image build|import|remove --templates DIR --name NAME …");
+		            "usage: atoll-image build|import|remove|export|load|verify …");
+	a->backup.progress_fd = a->job.progress_fd;
+	a->backup.size_max = a->job.size_max;
 	return 0;
 }
 
@@ -109,21 +153,51 @@ static int run_remove(const struct arguments *a, struct error *err)
 	return image_remove(a->job.templates_dir, a->job.name, err);
 }
 
+static int run_export(const struct arguments *a, struct error *err)
+{
+	return backup_export(&a->backup, err);
+}
+
+static int run_load(const struct arguments *a, struct error *err)
+{
+	return backup_load(&a->backup, err);
+}
+
+static int run_verify(const struct arguments *a, struct error *err)
+{
+	return backup_verify(&a->backup, err);
+}
+
 static const struct {
 	const char *name;
+	bool is_backup; /* else it is about a template, and needs its name */
 	int (*run)(const struct arguments *a, struct error *err);
 } verbs[] = {
-        {"build", run_build},
-        {"import", run_import},
-        {"remove", run_remove},
+        {"build", false, run_build},  {"import", false, run_import}, {"remove", false, run_remove},
+        {"export", true, run_export}, {"load", true, run_load},      {"verify", true, run_verify},
 };
+
+static int check(const struct arguments *a, bool is_backup, struct error *err)
+{
+	const struct backup *b = &a->backup;
+
+	if (!is_backup)
+		return a->job.templates_dir && a->job.name
+		               ? 0
+		               : FAIL(err, ERROR_INVALID,
+		                      "--templates DIR and --name NAME are needed");
+	return b->archive_fd >= 0 && b->document_fd >= 0
+	               ? 0
+	               : FAIL(err, ERROR_INVALID, "--archive-fd N and --document-fd N are needed");
+}
 
 static int run(const char *verb, const struct arguments *a, struct error *err)
 {
 	for (size_t i = 0; i < COUNT_OF(verbs); i++)
 		if (!strcmp(verbs[i].name, verb))
-			return verbs[i].run(a, err);
-	return FAIL(err, ERROR_INVALID, "no verb '%.40s': build, import or remove", verb);
+			return check(a, verbs[i].is_backup, err) < 0 ? -1 : verbs[i].run(a, err);
+	return FAIL(err, ERROR_INVALID,
+	            "no verb '%.40s': build, import, remove, export, load or verify", verb);
 }
 
 int main(int argc, char **argv)
@@ -131,6 +205,12 @@ int main(int argc, char **argv)
 	struct arguments a = {
 	        .job = {.progress_fd = STDOUT_FILENO, .size_max = SIZE_MAX_DEFAULT},
 	        .source_fd = -1,
+	        .backup = {.snapshots_fd = -1,
+	                   .templates_fd = -1,
+	                   .archive_fd = -1,
+	                   .document_fd = -1,
+	                   .layers = "",
+	                   .template_folder = ""},
 	};
 	struct error err = {0};
 
@@ -144,6 +224,7 @@ int main(int argc, char **argv)
 	if (parse(argc, argv, &a, &err) == 0 && run(argv[optind], &a, &err) == 0)
 		return 0;
 	progress_fail(a.job.progress_fd, &err);
-	log_error("template not made", TEXT("name", a.job.name ? a.job.name : ""), FAILURE(&err));
+	log_error("not done", TEXT("name", a.job.name ? a.job.name : a.backup.layers),
+	          FAILURE(&err));
 	return error_kind_get(err.code)->exit_status;
 }

@@ -364,15 +364,23 @@ struct broker_client *broker_provider_client(struct provider *p)
 	return p->client;
 }
 
-/* ---- templates ---- */
+/* ---- calls that tell how far they are ---- */
+
+#define LOOK_MS 1000
 
 /* Reads to the end of the lines, which is when the builder has ended. */
-static int follow(int fd, struct template_progress *progress, int64_t deadline, struct error *err)
+static int follow(int fd, const struct broker_followed *f, struct template_progress *progress,
+                  struct error *err)
 {
 	char bytes[4096];
 
 	for (;;) {
-		int ready = fd_wait(fd, POLLIN, deadline, err);
+		int64_t look_at = f->is_given_up ? deadline_in(LOOK_MS) : f->deadline;
+		int ready = fd_wait(fd, POLLIN, look_at < f->deadline ? look_at : f->deadline, err);
+		if (f->is_given_up && f->is_given_up(f->context))
+			return FAIL(err, ERROR_CONFLICT, "given up");
+		if (ready == 0 && clock_monotonic_ms() < f->deadline)
+			continue;
 		if (ready == 0)
 			return FAIL(err, ERROR_TIMEOUT, "not done in time");
 		ssize_t got = ready < 0 ? -1 : read(fd, bytes, sizeof(bytes));
@@ -387,36 +395,24 @@ static int follow(int fd, struct template_progress *progress, int64_t deadline, 
 	}
 }
 
-/* `fds` are the builder's: the write end of the lines, and a file to import. */
-static int run_template(struct provider *p, const struct provider_template *request,
-                        int64_t deadline, int *lines, struct wire_fds *fds, struct error *err)
+/* `lines`: the reading end of what fds[0] writes. */
+static int follow_call(struct provider *p, const struct broker_followed *f, int *lines,
+                       struct wire_fds *fds, struct error *err)
 {
 	AUTO(template_progress_done) struct template_progress progress =
-	        TEMPLATE_PROGRESS(request->on_progress, request->context);
+	        TEMPLATE_PROGRESS(f->on_progress, f->context);
 	struct error failure = {0};
 	struct broker_waiter *waiter = NULL;
-	struct broker_template message = {
-	        .verb = request->verb,
-	        .name = request->name,
-	        .recipe = request->recipe,
-	        .source = request->source,
-	};
 	struct broker_call call = {
-	        .type = BROKER_TEMPLATE,
-	        .shape = broker_template_shape,
-	        .message = &message,
-	        .fds = fds,
-	};
+	        .type = f->type, .shape = f->shape, .message = f->message, .fds = fds};
 
-	if (broker_client_begin(p->client, &call, deadline, &waiter, err) < 0)
+	if (broker_client_begin(p->client, &call, f->deadline, &waiter, err) < 0)
 		return -1;
 	/* Ours must go, or the end of the lines would never come. */
-	auto_close(&fds->fds[0]);
-	fds->fds[0] = -1;
-	int followed = follow(*lines, &progress, deadline, &failure);
+	fd_forget(&fds->fds[0]);
+	int followed = follow(*lines, f, &progress, &failure);
 	/* The builder gives up when nobody reads its lines any more. */
-	auto_close(lines);
-	*lines = -1;
+	fd_forget(lines);
 	int ret = broker_client_end(p->client, &call, waiter, deadline_in(CLEAN_UP_MS), err);
 	if (ret == 0)
 		return 0;
@@ -427,19 +423,45 @@ static int run_template(struct provider *p, const struct provider_template *requ
 	return -1;
 }
 
-int broker_provider_template(struct provider *p, const struct provider_template *request,
-                             int64_t deadline, struct error *err)
+int broker_provider_follow(struct provider *p, const struct broker_followed *f, struct error *err)
 {
+	struct wire_fds fds = {.count = 1};
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return FAIL_ERRNO(err, "make a pipe");
-	struct wire_fds fds = {.fds = {ends[1], request->source_fd},
-	                       .count = request->source_fd < 0 ? 1 : 2};
-	int ret = run_template(p, request, deadline, &ends[0], &fds, err);
+	fds.fds[0] = ends[1];
+	for (unsigned i = 0; i < f->fd_count; i++)
+		fds.fds[fds.count++] = f->fds[i];
+	int ret = follow_call(p, f, &ends[0], &fds, err);
 	auto_close(&ends[0]);
 	auto_close(&fds.fds[0]);
-	return ret < 0 ? FAIL_CONTEXT(err, "template '%s'", request->name) : 0;
+	return ret;
+}
+
+int broker_provider_template(struct provider *p, const struct provider_template *request,
+                             int64_t deadline, struct error *err)
+{
+	struct broker_template message = {
+	        .verb = request->verb,
+	        .name = request->name,
+	        .recipe = request->recipe,
+	        .source = request->source,
+	};
+	const struct broker_followed call = {
+	        .type = BROKER_TEMPLATE,
+	        .shape = broker_template_shape,
+	        .message = &message,
+	        .fds = &request->source_fd,
+	        .fd_count = request->source_fd < 0 ? 0 : 1,
+	        .on_progress = request->on_progress,
+	        .context = request->context,
+	        .deadline = deadline,
+	};
+
+	return broker_provider_follow(p, &call, err) < 0
+	               ? FAIL_CONTEXT(err, "template '%s'", request->name)
+	               : 0;
 }
 
 /* ---- volumes ---- */

@@ -28,6 +28,21 @@ int broker_provider_stats(struct provider *p, const char *id, struct provider_st
 int broker_provider_health(struct provider *p, struct error *err);
 int broker_provider_template(struct provider *p, const struct provider_template *request,
                              int64_t deadline, struct error *err);
+/* A call whose work tells how far it is (template_progress.h), to its end. The descriptors are sent
+ * after that of the lines. What the work says of its failure is the error. */
+struct broker_followed {
+	uint16_t type;
+	const struct wire_member *shape;
+	void *message;
+	const int *fds; /* the caller's */
+	unsigned fd_count;
+	void (*on_progress)(void *context, int percent, const char *text); /* or NULL */
+	bool (*is_given_up)(void *context); /* asked every second or so; NULL: never */
+	void *context;
+	int64_t deadline;
+};
+MUST_CHECK int broker_provider_follow(struct provider *p, const struct broker_followed *f,
+                                      struct error *err);
 struct broker_client;
 struct broker_client *broker_provider_client(struct provider *p);
 extern const struct volume_ops broker_provider_volumes;

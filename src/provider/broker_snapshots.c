@@ -115,9 +115,41 @@ static int list_all(struct provider *p, struct arena *a, struct provider_list *r
 	return 0;
 }
 
+static int backup(struct provider *p, const struct provider_backup *request, int64_t deadline,
+                  struct error *err)
+{
+	struct broker_backup message = {
+	        .verb = request->verb,
+	        .snapshot = request->snapshot,
+	        .template_name = request->template_folder,
+	        .size_max = (uint64_t)request->size_max,
+	};
+	const int fds[] = {request->document_fd, request->archive_fd};
+	const struct broker_followed call = {
+	        .type = BROKER_BACKUP,
+	        .shape = broker_backup_shape,
+	        .message = &message,
+	        .fds = fds,
+	        .fd_count = COUNT_OF(fds),
+	        .on_progress = request->on_progress,
+	        .is_given_up = request->is_given_up,
+	        .context = request->context,
+	        .deadline = deadline,
+	};
+	struct error ignored = {0};
+
+	if (broker_provider_follow(p, &call, err) == 0)
+		return 0;
+	/* It may exist all the same, and nobody would ask for it. */
+	if (request->verb == BROKER_BACKUP_LOAD && err->code != ERROR_CONFLICT)
+		(void)!remove_one(p, request->snapshot, deadline_in(CLEAN_UP_MS), &ignored);
+	return -1;
+}
+
 const struct snapshot_ops broker_snapshots = {
         .take = take,
         .restore = restore,
         .remove = remove_one,
         .list = list_all,
+        .backup = backup,
 };

@@ -16,6 +16,22 @@ struct provider_snapshot_made {
 	char because[256]; /* of a copy: what was in the way of something quicker */
 };
 
+/* A snapshot to one file, or from it. */
+struct provider_backup {
+	enum broker_backup_verb verb;
+	const char *snapshot;        /* of LOAD the new one's id; "" for VERIFY */
+	const char *template_folder; /* "" = on whatever it was made */
+	int64_t size_max;            /* bytes of all files */
+	int archive_fd;              /* written by EXPORT, read by the others; the caller's */
+	/* A file: for EXPORT a JSON object that the manifest is to hold; afterwards what was found:
+	 * sha256, size, entries, bytes, template_digest, manifest. */
+	int document_fd;
+	void (*on_progress)(void *context, int percent, const char *text); /* or NULL */
+	/* Asked every second or so: true ends the work. NULL: never. */
+	bool (*is_given_up)(void *context);
+	void *context;
+};
+
 /* A sandbox is made of a snapshot by sandbox_spec.snapshot. */
 struct snapshot_ops {
 	/* Of a sandbox that runs, and goes on, or is stopped. */
@@ -31,4 +47,7 @@ struct snapshot_ops {
 	/* All there are; `running` means nothing. */
 	int (*list)(struct provider *p, struct arena *a, struct provider_list *ret,
 	            struct error *err);
+	/* When the deadline passes, the work is ended, and nothing is left of a LOAD. */
+	int (*backup)(struct provider *p, const struct provider_backup *request, int64_t deadline,
+	              struct error *err);
 };

@@ -43,6 +43,7 @@ enum {
 	sandbox_network_words = SANDBOX_NETWORK_INTERNET + 1,
 	template_state_words = TEMPLATE_FAILED + 1,
 	snapshot_state_words = SNAPSHOT_LOST + 1,
+	backup_state_words = BACKUP_REMOVING + 1,
 	lease_status_words = LEASE_STATUS_COUNT,
 	delivery_state_words = DELIVERY_STATE_COUNT,
 	usage_reason_words = USAGE_REASON_COUNT,
@@ -131,6 +132,11 @@ static const char *budget_window_word(unsigned value)
 static const char *snapshot_state_word(unsigned value)
 {
 	return snapshot_state_name((enum snapshot_state)value);
+}
+
+static const char *backup_state_word(unsigned value)
+{
+	return backup_state_name((enum backup_state)value);
 }
 
 static const char *volume_state_word(unsigned value)
@@ -747,5 +753,36 @@ const struct column columns_of_mount_record[] = {
         TEXT_OF(mount_record, volume_name),
         TEXT_OF(mount_record, sandbox_name),
         CHOICE_OF(mount_record, sandbox_state, sandbox_state),
+        END,
+};
+
+const struct column columns_of_backup_record[] = {
+        TEXT_OF(backup_record, id),
+        TEXT_OF(backup_record, project_id),
+        TEXT_OF(backup_record, name),
+        TEXT_OF(backup_record, holder_id),
+        TEXT_OF(backup_record, snapshot_id),
+        TEXT_OF(backup_record, snapshot_name),
+        TEXT_OF(backup_record, template_id),
+        TEXT_OF(backup_record, template_name),
+        TEXT_OF(backup_record, template_digest),
+        TEXT_OF(backup_record, node),
+        CHOICE_OF(backup_record, state, backup_state),
+        TEXT_OF(backup_record, state_text),
+        TEXT_OF(backup_record, sha256),
+        WHOLE_OF(backup_record, size_bytes),
+        WHOLE_OF(backup_record, files),
+        WHOLE_OF(backup_record, files_bytes),
+        WHOLE_OF(backup_record, created_at),
+        END,
+};
+
+const struct column columns_of_backup_page[] = {
+        FILTER_OF(backup_page, project_id),
+        FILTER_OF(backup_page, holder_id),
+        FILTER_OF(backup_page, node),
+        WHOLE_OF(backup_page, page_at),
+        TEXT_OF(backup_page, page_id),
+        WHOLE_OF(backup_page, limit),
         END,
 };

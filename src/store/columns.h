@@ -12,6 +12,7 @@
 
 #include "base/attribute.h"
 #include "base/span.h"
+#include "store/backups.h"
 #include "store/accounts.h"
 #include "store/events.h"
 #include "store/leases.h"
@@ -158,5 +159,6 @@ extern const struct column columns_of_meter_record[], columns_of_meter_page[],
         columns_of_meter_mark[], columns_of_usage_record[], columns_of_usage_query[],
         columns_of_usage_sum[], columns_of_balance_record[], columns_of_deposit_record[],
         columns_of_budget_record[], columns_of_spending[];
+extern const struct column columns_of_backup_record[], columns_of_backup_page[];
 extern const struct column columns_of_volume_record[], columns_of_volume_move[],
         columns_of_mount_record[];

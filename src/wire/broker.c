@@ -177,3 +177,12 @@ const struct wire_member broker_pool_state_shape[] = {
         WIRE_U64_MEMBER(broker_pool_state, misses),
         WIRE_END,
 };
+
+const struct wire_member broker_backup_shape[] = {
+        WIRE_U64_MEMBER(broker_backup, request),
+        WIRE_U32_MEMBER(broker_backup, verb),
+        WIRE_TEXT_MEMBER(broker_backup, snapshot, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_backup, template_name, NAME_MAX_BYTES),
+        WIRE_U64_MEMBER(broker_backup, size_max),
+        WIRE_END,
+};

@@ -45,6 +45,7 @@ enum broker_type {
 	BROKER_POOL,            /* broker_pool: a max of 0 ends it -> BROKER_OK */
 	BROKER_POOLS,           /* broker_id (sandbox "") -> BROKER_POOL_STATE*, BROKER_OK */
 	BROKER_POOL_STATE,      /* broker_pool_state */
+	BROKER_BACKUP,          /* broker_backup, with three descriptors -> BROKER_OK when done */
 	BROKER_TYPE_COUNT,
 };
 
@@ -157,6 +158,20 @@ struct broker_pool_state {
 	uint32_t ready, preparing;
 	uint64_t hits, misses;
 };
+/* A snapshot to and from one file. Descriptors: for progress lines, a small file that says
+ * of what and then what was found (image/backup.h), and the archive. */
+enum broker_backup_verb {
+	BROKER_BACKUP_EXPORT,
+	BROKER_BACKUP_LOAD,   /* makes the snapshot */
+	BROKER_BACKUP_VERIFY, /* touches nothing */
+};
+struct broker_backup {
+	uint64_t request;
+	uint32_t verb;
+	const char *snapshot;      /* "" for VERIFY */
+	const char *template_name; /* its folder; "" = on whatever it was made */
+	uint64_t size_max;         /* bytes of all files */
+};
 struct broker_ok {
 	uint64_t request;
 };
@@ -175,4 +190,5 @@ extern const struct wire_member broker_hello_shape[], broker_welcome_shape[], br
         broker_create_shape[], broker_created_shape[], broker_entry_shape[], broker_usage_shape[],
         broker_template_shape[], broker_snapshot_shape[], broker_snapshot_made_shape[],
         broker_ok_shape[], broker_failed_shape[], broker_ended_shape[], broker_volume_shape[],
-        broker_volume_state_shape[], broker_pool_shape[], broker_pool_state_shape[];
+        broker_volume_state_shape[], broker_pool_shape[], broker_pool_state_shape[],
+        broker_backup_shape[];

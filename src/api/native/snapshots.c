@@ -140,7 +140,7 @@ static struct snapshot_answer answer_of(const struct snapshot_record *r)
 	};
 }
 
-static int answer(struct reply *reply, const struct snapshot_record *r)
+int snapshot_reply(struct reply *reply, const struct snapshot_record *r)
 {
 	const struct snapshot_answer out = answer_of(r);
 
@@ -166,7 +166,7 @@ int snapshot_create(struct request *rq, const void *body, struct reply *reply, s
 	if (fleet_snapshot(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0)
 		return -1;
 	reply_status(reply, 201);
-	return answer(reply, &made);
+	return snapshot_reply(reply, &made);
 }
 
 static int fork_create(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -220,7 +220,7 @@ static int snapshot_get(struct request *rq, UNUSED const void *body, struct repl
 
 	if (fleet_snapshot_find(api_of(rq)->fleet, rq->arena, &ref, &found, err) < 0)
 		return -1;
-	return answer(reply, &found);
+	return snapshot_reply(reply, &found);
 }
 
 static int snapshot_delete(struct request *rq, UNUSED const void *body, struct reply *reply,

@@ -57,6 +57,7 @@ WHERE id = :id AND (:with_sandboxes <> 0 OR NOT (
 -- gives: tally
 SELECT (SELECT count(*) FROM sandboxes WHERE project_id = :id AND actual <> 'deleted')
 	+ (SELECT count(*) FROM snapshots WHERE project_id = :id)
+	+ (SELECT count(*) FROM backups WHERE project_id = :id)
 	+ (SELECT count(*) FROM templates WHERE project_id = :id)
 	+ (SELECT count(*) FROM volumes WHERE project_id = :id) AS count;
 

@@ -129,6 +129,36 @@ TEST(a_volume_request_names_an_id_and_a_known_verb)
 	assert_int_equal(check_volume(&r, &err), -1);
 }
 
+TEST(a_backup_request_names_ids_and_folders_and_a_size)
+{
+	struct broker_backup r = {.verb = BROKER_BACKUP_EXPORT,
+	                          .snapshot = ID,
+	                          .template_name = "host",
+	                          .size_max = 1};
+	struct error err = {0};
+
+	assert_int_equal(check_backup(&r, &err), 0);
+	r.template_name = "../x";
+	assert_int_equal(check_backup(&r, &err), -1);
+	r.template_name = "";
+	assert_int_equal(check_backup(&r, &err), -1);
+	r.verb = BROKER_BACKUP_LOAD;
+	assert_int_equal(check_backup(&r, &err), 0);
+	r.snapshot = "../sandboxes";
+	assert_int_equal(check_backup(&r, &err), -1);
+	r.snapshot = "";
+	assert_int_equal(check_backup(&r, &err), -1);
+	r.verb = BROKER_BACKUP_VERIFY;
+	assert_int_equal(check_backup(&r, &err), 0);
+	r.size_max = 0;
+	assert_int_equal(check_backup(&r, &err), -1);
+	r.size_max = UINT64_MAX;
+	assert_int_equal(check_backup(&r, &err), -1);
+	r.size_max = 1;
+	r.verb = BROKER_BACKUP_VERIFY + 1;
+	assert_int_equal(check_backup(&r, &err), -1);
+}
+
 TEST(a_template_name_is_never_a_path)
 {
 	static const char *const bad[] = {"",    ".",     "..",  "../etc", "a/b", "/etc", ".hidden",
@@ -326,6 +356,7 @@ int main(void)
 	        CASE(a_template_name_has_at_most_63_characters), CASE(a_host_name_is_a_dns_label),
 	        CASE(a_sandbox_id_is_one_of_ours), CASE(every_number_of_a_create_has_bounds),
 	        CASE(the_host_provider_needs_no_template), CASE(a_list_may_be_of_all),
+	        CASE(a_backup_request_names_ids_and_folders_and_a_size),
 	        CASE(a_grace_is_not_for_ever), CASE(another_protocol_is_refused),
 	        CASE(a_template_request_cannot_smuggle_an_option),
 	        CASE(the_machines_own_template_is_not_made_or_removed));

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "blob/local/pump.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "blob/blob.h"
+
+#define PIECE (256 * 1024)
+#define STACK_SIZE ((size_t)PIECE + 128 * 1024)
+
+struct running {
+	struct pump pump;
+	int out;
+};
+
+static atomic_uint readers;
+
+static void *run(void *context)
+{
+	struct running *r = context;
+	char bytes[PIECE];
+	struct error ignored = {0};
+
+	while (r->pump.size > 0) {
+		size_t wanted = r->pump.size < PIECE ? (size_t)r->pump.size : PIECE;
+		ssize_t got = pread(r->pump.fd, bytes, wanted, r->pump.offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0 || fd_write_all(r->out, bytes, (size_t)got, &ignored) < 0)
+			break;
+		r->pump.offset += got;
+		r->pump.size -= got;
+	}
+	(void)close(r->out);
+	(void)close(r->pump.fd);
+	free(r);
+	atomic_fetch_sub(&readers, 1);
+	return NULL;
+}
+
+static int start_thread(struct running *r, struct error *err)
+{
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	pthread_t thread;
+	int failure;
+
+	(void)pthread_attr_init(&attributes);
+	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	(void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	/* A reader that goes away must not end the process. */
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	failure = pthread_create(&thread, &attributes, run, r);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	(void)pthread_attr_destroy(&attributes);
+	if (failure == 0)
+		return 0;
+	errno = failure;
+	return FAIL_ERRNO(err, "start a thread that reads");
+}
+
+int pump_start(const struct pump *pump, int *ret_fd, struct error *err)
+{
+	struct running *r;
+	int ends[2];
+
+	if (atomic_fetch_add(&readers, 1) >= BLOB_READERS_MAX) {
+		atomic_fetch_sub(&readers, 1);
+		(void)close(pump->fd);
+		return FAIL(err, ERROR_LIMIT, "%d blobs are being read already", BLOB_READERS_MAX);
+	}
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		abort();
+	r->pump = *pump;
+	if (pipe2(ends, O_CLOEXEC) < 0) {
+		(void)FAIL_ERRNO(err, "make a pipe");
+	} else {
+		r->out = ends[1];
+		if (start_thread(r, err) == 0) {
+			*ret_fd = ends[0];
+			return 0;
+		}
+		(void)close(ends[0]);
+		(void)close(ends[1]);
+	}
+	atomic_fetch_sub(&readers, 1);
+	(void)close(pump->fd);
+	free(r);
+	return -1;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BROKER_BACKUP: snapshots are packed and unpacked by atoll-image, which is started here because it
+ * needs root. An unpacked one is a single layer; it is a snapshot when it is "kept" (chains.h), so
+ * that what is cut short is swept as any layer that is nobody's. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "broker/state.h"
+
+#define BACKUP_JOBS_MAX 2
+#define FDS_COUNT 3
+#define LAYERS_TEXT_MAX (CHAIN_MAX * (ID_SIZE + 1) + 1)
+
+struct backup_job {
+	struct list item;
+	struct job job;
+	struct broker *broker;
+	struct owed owed;
+	uint32_t verb;
+	uint64_t size_max;
+	char snapshot[ID_SIZE + 1];
+	char template_name[64];
+	struct id user; /* as which it has the layers */
+	struct chain chain;
+	int fds[FDS_COUNT]; /* progress, document, archive */
+};
+
+static void backup_free(struct backup_job *b)
+{
+	chains_set(&b->broker->chains, b->user.text, NULL);
+	list_remove(&b->item);
+	for (unsigned i = 0; i < FDS_COUNT; i++)
+		fd_forget(&b->fds[i]);
+	free(b);
+}
+
+/* ---- the child ---- */
+
+/* At the numbers 3, 4 …; nothing else stays open. */
+static void place_fds(const int *fds, unsigned count)
+{
+	int high[8];
+
+	for (unsigned i = 0; i < count; i++)
+		high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 32);
+	for (unsigned i = 0; i < count; i++)
+		if (high[i] < 0 || dup2(high[i], 3 + (int)i) < 0)
+			_exit(126);
+	(void)close_range(3 + count, ~0u, CLOSE_RANGE_CLOEXEC);
+}
+
+static int make_layer(const struct host *host, const char *id, struct error *err)
+{
+	int folder = host->folders[FOLDER_SNAPSHOTS];
+	char path[64];
+
+	if (mkdirat(folder, id, 0755) < 0)
+		return FAIL_ERRNO(err, "make the folder of snapshot '%s'", id);
+	(void)snprintf(path, sizeof(path), "%s/upper", id);
+	if (mkdirat(folder, path, 0755) < 0 ||
+	    fchownat(folder, path, ID_STORED, ID_STORED, AT_SYMLINK_NOFOLLOW) < 0)
+		return FAIL_ERRNO(err, "make the folder '%s'", path);
+	return 0;
+}
+
+static void list_layers(const struct backup_job *b, char out[LAYERS_TEXT_MAX])
+{
+	size_t size = 0;
+
+	(void)snprintf(out, LAYERS_TEXT_MAX, "%s", b->snapshot);
+	for (unsigned i = 0; i < b->chain.count; i++)
+		size += (size_t)snprintf(out + size, LAYERS_TEXT_MAX - size, "%s%s",
+		                         i > 0 ? " " : "", b->chain.ids[i]);
+}
+
+static int run_image(void *context)
+{
+	static const char *const verbs[] = {[BROKER_BACKUP_EXPORT] = "export",
+	                                    [BROKER_BACKUP_LOAD] = "load",
+	                                    [BROKER_BACKUP_VERIFY] = "verify"};
+	struct backup_job *b = context;
+	const struct host *host = &b->broker->host;
+	const int fds[] = {b->fds[0], b->fds[1], b->fds[2], host->folders[FOLDER_SNAPSHOTS],
+	                   host->folders[FOLDER_TEMPLATES]};
+	char layers[LAYERS_TEXT_MAX], owner[16], size_max[32];
+	const char *argv[] = {"atoll-image",
+	                      verbs[b->verb],
+	                      "--progress-fd",
+	                      "3",
+	                      "--document-fd",
+	                      "4",
+	                      "--archive-fd",
+	                      "5",
+	                      "--snapshots-fd",
+	                      "6",
+	                      "--templates-fd",
+	                      "7",
+	                      "--template",
+	                      b->template_name,
+	                      "--layers",
+	                      layers,
+	                      "--owner-first",
+	                      owner,
+	                      "--size-max",
+	                      size_max,
+	                      NULL};
+	struct error err = {0};
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	(void)setpgid(0, 0);
+	(void)umask(0);
+	if (b->verb == BROKER_BACKUP_LOAD && make_layer(host, b->snapshot, &err) < 0) {
+		log_error("a snapshot cannot be loaded", FAILURE(&err));
+		return 1;
+	}
+	fault_point("broker", "backup-begun");
+	list_layers(b, layers);
+	(void)snprintf(owner, sizeof(owner), "%u", ID_STORED);
+	(void)snprintf(size_max, sizeof(size_max), "%llu", (unsigned long long)b->size_max);
+	place_fds(fds, COUNT_OF(fds));
+	(void)execv(host->options.image, (char **)(uintptr_t)argv);
+	return -1;
+}
+
+/* ---- afterwards ---- */
+
+/* What the folder says is what has happened. */
+static int take_layer(struct backup_job *b, int status, struct error *err)
+{
+	struct host *host = &b->broker->host;
+	struct error ignored = {0};
+
+	fault_point("broker", "backup-loaded");
+	if (status == 0 && chains_add(&b->broker->chains, b->snapshot, err) == 0)
+		return 0;
+	(void)!host_trash(host, FOLDER_SNAPSHOTS, b->snapshot, &ignored);
+	cleaner_add(b->broker, SLOT_NONE, -1);
+	return -1;
+}
+
+static void on_image_end(struct job *job, int status)
+{
+	struct backup_job *b = CONTAINER_OF(job, struct backup_job, job);
+	const struct broker_ok ok = {.request = b->owed.request};
+	struct error err = {0};
+
+	if (status != 0)
+		(void)FAIL(&err, ERROR_SYSTEM, "work on a backup ended with status %d", status);
+	if (b->verb == BROKER_BACKUP_LOAD && take_layer(b, status, &err) < 0)
+		status = -1;
+	if (status == 0)
+		server_send(b->broker, b->owed.connection, BROKER_OK, broker_ok_shape, &ok);
+	else
+		server_send_failure(b->broker, &b->owed, &err);
+	backup_free(b);
+}
+
+/* ---- the request ---- */
+
+static int check_start(struct broker *b, const struct broker_backup *request,
+                       const struct wire_fds *fds, struct error *err)
+{
+	unsigned count = 0;
+
+	LIST_EACH (&b->backups, item) {
+		const struct backup_job *other = LIST_ENTRY(item, struct backup_job, item);
+
+		if (other->verb == BROKER_BACKUP_LOAD &&
+		    strcmp(other->snapshot, request->snapshot) == 0)
+			return FAIL(err, ERROR_CONFLICT, "snapshot '%s' is being loaded already",
+			            request->snapshot);
+		count++;
+	}
+	if (count == BACKUP_JOBS_MAX)
+		return FAIL(err, ERROR_UNAVAILABLE, "%d backups are being worked on already",
+		            BACKUP_JOBS_MAX);
+	if (fds->count != FDS_COUNT)
+		return FAIL(err, ERROR_INVALID, "a backup comes with %u descriptors, not %d",
+		            fds->count, FDS_COUNT);
+	if (request->verb != BROKER_BACKUP_LOAD)
+		return 0;
+	if (faccessat(b->host.folders[FOLDER_SNAPSHOTS], request->snapshot, F_OK,
+	              AT_SYMLINK_NOFOLLOW) == 0)
+		return FAIL(err, ERROR_CONFLICT, "snapshot '%s' exists already", request->snapshot);
+	return host_check_space(&b->host, err);
+}
+
+/* Nobody may throw away meanwhile what is being packed. */
+static int hold_layers(struct backup_job *b, struct error *err)
+{
+	if (b->verb != BROKER_BACKUP_EXPORT)
+		return 0;
+	if (chains_find(&b->broker->chains, b->snapshot, &b->chain, err) < 0)
+		return -1;
+	chains_set(&b->broker->chains, b->user.text, &b->chain);
+	return 0;
+}
+
+int backup_start(struct broker *broker, const struct owed *owed,
+                 const struct broker_backup *request, struct wire_fds *fds, struct error *err)
+{
+	struct backup_job *b;
+
+	if (check_start(broker, request, fds, err) < 0)
+		return -1;
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		abort();
+	*b = (struct backup_job){.broker = broker,
+	                         .owed = *owed,
+	                         .verb = request->verb,
+	                         .size_max = request->size_max,
+	                         .user = id_new(),
+	                         .job = {.on_end = on_image_end}};
+	(void)snprintf(b->snapshot, sizeof(b->snapshot), "%s", request->snapshot);
+	(void)snprintf(b->template_name, sizeof(b->template_name), "%s", request->template_name);
+	for (unsigned i = 0; i < FDS_COUNT; i++)
+		b->fds[i] = fds->fds[i];
+	fds->count = 0;
+	list_append(&broker->backups, &b->item);
+	if (hold_layers(b, err) < 0 || job_start(&broker->events, &b->job, run_image, b, err) < 0) {
+		backup_free(b);
+		return -1;
+	}
+	/* Only the child writes to them; atolld learns from their end that it has ended. */
+	for (unsigned i = 0; i < FDS_COUNT; i++)
+		fd_forget(&b->fds[i]);
+	return 0;
+}
+
+void backups_kill(struct broker *b)
+{
+	LIST_EACH (&b->backups, item) {
+		struct backup_job *job = LIST_ENTRY(item, struct backup_job, item);
+
+		(void)kill(-job->job.pid, SIGTERM);
+	}
+}

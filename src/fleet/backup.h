@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/backup.h — what the other files of this folder need of backup.c. Private to it. */
+#pragma once
+
+#include "fleet/backups.h"
+#include "fleet/parts.h"
+
+/* What packing and unpacking find. Texts in the arena. */
+struct backup_found {
+	const char *sha256, *template_digest;
+	int64_t size, entries, bytes;
+	const struct json_value *snapshot; /* of the manifest: a stranger's words */
+};
+
+/* The blob that a row stands for. */
+const char *backup_blob(struct arena *a, const char *id);
+/* One of FLEET_BACKUPS_AT_ONCE; ERROR_LIMIT when they are taken. */
+MUST_CHECK int backup_slot_take(struct fleet *f, struct error *err);
+/* The same, waiting for one. ERROR_TIMEOUT. */
+MUST_CHECK int backup_slot_wait(struct fleet *f, int64_t deadline, struct error *err);
+void backup_slot_give(struct fleet *f);
+/* ERROR_UNSUPPORTED where there are no snapshots or no blob store. */
+MUST_CHECK int backup_check(const struct fleet *f, struct error *err);
+
+/* From a row in MAKING to one that is READY with its blob; else nothing is stored, and the row is
+ * the caller's to end. */
+MUST_CHECK int backup_store(struct fleet *f, struct arena *a, struct backup_record *r,
+                            const struct snapshot_record *snapshot, struct error *err);
+/* The provider gets a snapshot of this id; `folder` "": on whatever template. */
+struct backup_fetch {
+	const struct backup_record *backup;
+	const char *snapshot_id, *folder;
+};
+MUST_CHECK int backup_fetch(struct fleet *f, struct arena *a, const struct backup_fetch *u,
+                            struct error *err);
+/* Its blob, then its row. */
+MUST_CHECK int backup_drop(struct fleet *f, const char *id, struct error *err);
+/* What a server that went away left half done. */
+MUST_CHECK int backups_settle(struct fleet *f, struct error *err);

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "blob/blob.h"
+#include "fleet/backup.h"
+#include "fleet/snapshot.h"
+#include "provider/snapshots.h"
+
+int fleet_backup_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                      struct backup_record *ret, struct error *err)
+{
+	return store_backup_find(fleet->store, a, ref->project_id, ref->id_or_name, ret, err);
+}
+
+static int find_ready(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
+                      struct backup_record *ret, struct error *err)
+{
+	if (backup_check(f, err) < 0 || fleet_backup_find(f, a, ref, ret, err) < 0)
+		return -1;
+	if (ret->state == BACKUP_READY)
+		return 0;
+	(void)FAIL(err, ERROR_CONFLICT, "backup '%s' is %s, not ready", ret->name,
+	           backup_state_name(ret->state));
+	if (*ret->state_text)
+		error_hint(err, "%s", ret->state_text);
+	return -1;
+}
+
+/* ---- export ---- */
+
+/* Lives on a worker, longer than its request. */
+struct export
+{
+	struct worker_task task;
+	struct arena arena;
+	struct fleet *fleet;
+	struct backup_record record;
+	struct snapshot_record snapshot;
+};
+
+static void export_free(struct export *e)
+{
+	backup_slot_give(e->fleet);
+	arena_done(&e->arena);
+	free(e);
+}
+
+/* Why it failed is in the row; of one that was removed meanwhile nothing is. */
+static void tell_failure(struct export *e, const struct error *why)
+{
+	struct error err = {0};
+
+	e->record.state = BACKUP_FAILED;
+	e->record.state_text = why->text;
+	if (store_backup_update(e->fleet->store, &e->record, false, &err) == 0)
+		return;
+	error_clear(&err);
+	if (backup_drop(e->fleet, e->record.id, &err) < 0)
+		log_warning("a removed backup is left", TEXT("backup", e->record.id),
+		            FAILURE(&err));
+}
+
+static void run_export(struct worker_task *task)
+{
+	struct export *e = CONTAINER_OF(task, struct export, task);
+	struct error err = {0};
+
+	if (backup_store(e->fleet, &e->arena, &e->record, &e->snapshot, &err) < 0) {
+		log_warning("backup not made", TEXT("backup", e->record.id), FAILURE(&err));
+		tell_failure(e, &err);
+	} else {
+		log_info("backup made", TEXT("backup", e->record.id),
+		         TEXT("snapshot", e->snapshot.id), NUMBER("bytes", e->record.size_bytes));
+	}
+	export_free(e);
+}
+
+/* The records' texts, which are the request's, in the task's own memory. */
+static int export_fill(struct export *e, const struct fleet_ref *snapshot, const char *name,
+                       struct error *err)
+{
+	struct fleet *f = e->fleet;
+	struct id id = id_new();
+	const struct snapshot_record *s = &e->snapshot;
+
+	if (snapshot_find_ready(f, &e->arena, snapshot, &e->snapshot, err) < 0)
+		return -1;
+	e->record = (struct backup_record){
+	        .id = arena_text(&e->arena, id.text),
+	        .project_id = s->project_id,
+	        .holder_id = "",
+	        .snapshot_id = s->id,
+	        .snapshot_name = s->name,
+	        .template_id = s->template_id,
+	        .template_name = s->template_name,
+	        .template_digest = "",
+	        .node = f->node,
+	        .state = BACKUP_MAKING,
+	        .state_text = "0 % begins",
+	        .sha256 = "",
+	        .created_at = clock_unix_ms(),
+	};
+	e->record.name = name ? arena_text(&e->arena, name) : e->record.id;
+	return store_backup_insert(f->store, &e->record, FLEET_BACKUPS_MAX, err);
+}
+
+int fleet_backup_export(struct fleet *fleet, struct arena *a, const struct fleet_ref *snapshot,
+                        const char *name, struct backup_record *ret, struct error *err)
+{
+	struct error second = {0};
+	const char *id;
+	struct export *e;
+
+	if (backup_check(fleet, err) < 0 || (name && sandbox_name_check(name, err) < 0) ||
+	    backup_slot_take(fleet, err) < 0)
+		return -1;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		abort();
+	e->fleet = fleet;
+	e->task = (struct worker_task){.lane = WORKER_SLOW, .run = run_export};
+	if (export_fill(e, snapshot, name, err) < 0) {
+		export_free(e);
+		return -1;
+	}
+	fault_point("api", "backup-recorded");
+	id = arena_text(a, e->record.id);
+	/* As it is now: once the task is given away it is not ours to read. */
+	if (store_backup_find(fleet->store, a, NULL, id, ret, err) == 0 &&
+	    worker_submit(fleet->workers, &e->task, err) == 0)
+		return 0;
+	if (store_backup_remove(fleet->store, id, &second) < 0)
+		log_warning("a backup that nobody makes is left", FAILURE(&second));
+	export_free(e);
+	return -1;
+}
+
+/* ---- import ---- */
+
+/* Which template it is to lie on. Its files are compared by whoever unpacks. */
+static int find_template(struct fleet *f, struct arena *a,
+                         const struct fleet_backup_import *request, const struct backup_record *b,
+                         struct template_record *ret, struct error *err)
+{
+	const struct fleet_ref named = {request->project_id, request->template};
+	const struct fleet_ref by_id = {request->project_id, b->template_id};
+	const struct fleet_ref by_name = {request->project_id, b->template_name};
+
+	if (request->template)
+		return template_find(f, a, &named, ret, err);
+	if (*b->template_id && template_find(f, a, &by_id, ret, err) == 0)
+		return 0;
+	error_clear(err);
+	if (*b->template_name && template_find(f, a, &by_name, ret, err) == 0)
+		return 0;
+	error_clear(err);
+	(void)FAIL(err, ERROR_NOT_FOUND, "backup '%s' was made on template '%s', which is not here",
+	           b->name, b->template_name);
+	error_hint(err, "import the same image as a template and name it: \"template\"");
+	return -1;
+}
+
+static struct snapshot_record snapshot_of(const struct fleet *f, struct arena *a,
+                                          const struct fleet_backup_import *request,
+                                          const struct template_record *t)
+{
+	struct id id = id_new();
+	const char *text = arena_text(a, id.text);
+
+	return (struct snapshot_record){
+	        .id = text,
+	        .project_id = request->project_id,
+	        .name = request->name ? request->name : text,
+	        .sandbox_id = "",
+	        .sandbox_name = "",
+	        .parent_id = "",
+	        .template_id = t->id,
+	        .template_name = t->name,
+	        .provider = f->ops->name,
+	        .node = f->node,
+	        .state = SNAPSHOT_MAKING,
+	        .method = "import",
+	        .because = "",
+	        .depth = 1,
+	        .created_at = clock_unix_ms(),
+	};
+}
+
+static int load(struct fleet *f, struct arena *a, const struct backup_record *b,
+                const struct template_record *t, struct snapshot_record *s, struct error *err)
+{
+	const struct backup_fetch from = {b, s->id, t->folder};
+	struct error second = {0};
+
+	if (snapshot_insert(f, s, err) < 0)
+		return -1;
+	if (backup_fetch(f, a, &from, err) == 0) {
+		fault_point("api", "import-unpacked");
+		s->state = SNAPSHOT_READY;
+		if (store_snapshot_update(f->store, s, false, err) == 0)
+			return 0;
+	}
+	if (snapshot_drop(f, s->id, &second) < 0)
+		log_warning("a failed import is left for the next sweep", FAILURE(&second));
+	return FAIL_CONTEXT(err, "import backup '%s'", b->name);
+}
+
+int fleet_backup_import(struct fleet *fleet, struct arena *a,
+                        const struct fleet_backup_import *request, struct snapshot_record *ret,
+                        struct error *err)
+{
+	const struct fleet_ref ref = {request->project_id, request->backup};
+	struct template_record t;
+	struct backup_record b;
+	int status;
+
+	if ((request->name && sandbox_name_check(request->name, err) < 0) ||
+	    find_ready(fleet, a, &ref, &b, err) < 0 ||
+	    find_template(fleet, a, request, &b, &t, err) < 0 ||
+	    fleet_template_ready(fleet, a, &t, deadline_in(TEMPLATE_TIMEOUT_MS), err) < 0)
+		return -1;
+	if (backup_slot_take(fleet, err) < 0)
+		return -1;
+	*ret = snapshot_of(fleet, a, request, &t);
+	status = load(fleet, a, &b, &t, ret, err);
+	backup_slot_give(fleet);
+	return status;
+}
+
+/* ---- the rest ---- */
+
+int fleet_backup_remove(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                        struct error *err)
+{
+	struct backup_record r;
+	bool is_being_made;
+
+	if (backup_check(fleet, err) < 0 || fleet_backup_find(fleet, a, ref, &r, err) < 0)
+		return -1;
+	if (*r.holder_id) {
+		(void)FAIL(err, ERROR_CONFLICT, "backup '%s' is all that an archived sandbox has",
+		           r.name);
+		error_hint(err, "delete sandbox '%s'", r.holder_id);
+		return -1;
+	}
+	is_being_made = r.state == BACKUP_MAKING && strcmp(r.node, fleet->node) == 0;
+	r.state = BACKUP_REMOVING;
+	if (store_backup_update(fleet->store, &r, false, err) < 0 && err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	fault_point("api", "backup-removing");
+	/* Whoever makes it sees that, and clears up. */
+	return is_being_made ? 0 : backup_drop(fleet, r.id, err);
+}
+
+int fleet_backup_open(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                      struct fleet_backup_content *content, struct error *err)
+{
+	const struct blob_range range = {content->offset, content->size};
+	struct error second = {0};
+
+	if (find_ready(fleet, a, ref, &content->record, err) < 0)
+		return -1;
+	if (blob_get(fleet->blobs, backup_blob(a, content->record.id), range, &content->fd,
+	             &content->size, &second) == 0)
+		return 0;
+	*err = second;
+	if (err->code == ERROR_NOT_FOUND && strcmp(content->record.node, fleet->node) != 0)
+		error_hint(err, "it was stored by node '%s'", content->record.node);
+	return -1;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "image/backup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "image/backup_digest.h"
+#include "image/backup_jail.h"
+#include "image/command.h"
+#include "image/progress.h"
+
+/* The program that this runs in ends after it. */
+static struct backup_task *task_new(const struct backup *b, struct error *err)
+{
+	const struct rlimit files = {65536, 65536};
+	struct backup_task *task = mmap(NULL, sizeof(*task), PROT_READ | PROT_WRITE,
+	                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (task == MAP_FAILED) {
+		(void)FAIL_ERRNO(err, "map memory");
+		return NULL;
+	}
+	if (sodium_init() < 0) {
+		(void)FAIL(err, ERROR_SYSTEM, "libsodium cannot be used");
+		return NULL;
+	}
+	/* Up to one folder of each layer is open at each depth. */
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+	task->backup = b;
+	return task;
+}
+
+struct telling {
+	int progress_fd;
+	const char *text;
+};
+
+static void on_line(void *context, const char *line)
+{
+	const struct telling *t = context;
+	struct error ignored = {0};
+	int64_t percent;
+
+	if (span_parse_whole(span_of(line), 0, 100, &percent, &ignored) == 0)
+		progress_tell(t->progress_fd, (int)percent, t->text);
+}
+
+/* The jailed process wrote it, and an archive may have got hold of that. */
+static int check_task(struct backup_task *task, struct error *err)
+{
+	const struct backup_outcome *o = &task->outcome;
+
+	if (o->manifest_size > sizeof(o->manifest) || task->opaque_size > sizeof(task->opaque) ||
+	    (task->opaque_size > 0 && task->opaque[task->opaque_size - 1] != '\0') ||
+	    strnlen(o->sha256, sizeof(o->sha256)) == sizeof(o->sha256) ||
+	    strnlen(o->template_digest, sizeof(o->template_digest)) == sizeof(o->template_digest))
+		return FAIL(err, ERROR_SYSTEM, "the jailed half of a backup answers nonsense");
+	return 0;
+}
+
+static int run(struct backup_task *task, int (*function)(void *), int folder_fd, const char *text,
+               struct error *err)
+{
+	const struct backup *b = task->backup;
+	const struct image_job job = {.progress_fd = b->progress_fd, .size_max = b->size_max};
+	struct telling telling = {b->progress_fd, text};
+	const struct image_command command = {.function = function,
+	                                      .context = task,
+	                                      .folder_fd = folder_fd,
+	                                      .strict = true,
+	                                      .read_only = function == backup_pack,
+	                                      .source_fd = b->archive_fd,
+	                                      .on_line = on_line,
+	                                      .line_context = &telling};
+
+	if (command_run(&job, &command, err) == 0)
+		return check_task(task, err) < 0
+		               ? -1
+		               : backup_outcome_write(b->document_fd, &task->outcome, err);
+	/* Ended by us, it has not said a word. */
+	if (task->failure.code != ERROR_NONE)
+		*err = task->failure;
+	return -1;
+}
+
+/* ---- export ---- */
+
+static int write_manifest(struct backup_task *task, struct error *err)
+{
+	AUTO(buf_done) struct buf document = BUF(BACKUP_DOCUMENT_MAX / 2);
+	AUTO(buf_done) struct buf text = BUF(BACKUP_DOCUMENT_MAX);
+	struct backup_outcome *outcome = &task->outcome;
+
+	if (backup_document_read(task->backup->document_fd, &document, err) < 0)
+		return -1;
+	backup_manifest_write(&text, &(struct backup_manifest){
+	                                     .format = BACKUP_FORMAT,
+	                                     .version = BACKUP_VERSION,
+	                                     .entries = outcome->entries,
+	                                     .bytes = outcome->bytes,
+	                                     .template_digest = outcome->template_digest,
+	                                     .snapshot = buf_span(&document),
+	                             });
+	if (text.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "the manifest is too large");
+	outcome->manifest_size = text.size;
+	memcpy(outcome->manifest, text.data, text.size);
+	return 0;
+}
+
+int backup_export(const struct backup *b, struct error *err)
+{
+	AUTO(layers_done) struct layers layers = {.count = 0};
+	struct backup_task *task = task_new(b, err);
+
+	if (!task || layers_open(&layers, b->snapshots_fd, b->layers, err) < 0 ||
+	    layers_note_opaque(&layers, err) < 0 ||
+	    backup_template_digest(b->templates_fd, b->template_folder,
+	                           task->outcome.template_digest, err) < 0 ||
+	    backup_count(&layers, b->size_max, &task->outcome, err) < 0 ||
+	    write_manifest(task, err) < 0)
+		return -1;
+	task->layers = &layers;
+	return run(task, backup_pack, b->snapshots_fd, "packing", err);
+}
+
+/* ---- load ---- */
+
+static int set_opaque(int upper, const char *path, struct error *err)
+{
+	const struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+	                             .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
+	                                        RESOLVE_NO_XDEV};
+	AUTO_CLOSE int fd = (int)syscall(SYS_openat2, upper, *path ? path : ".", &how, sizeof(how));
+
+	if (fd < 0 || fsetxattr(fd, LAYERS_OPAQUE, "y", 1, 0) < 0)
+		return FAIL_ERRNO(err, "let the folder '%.100s' hide the template's", path);
+	return 0;
+}
+
+static int set_all_opaque(int layer, const struct backup_task *task, struct error *err)
+{
+	AUTO_CLOSE int upper =
+	        openat(layer, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const char *end = task->opaque + task->opaque_size;
+
+	if (upper < 0)
+		return FAIL_ERRNO(err, "open the layer");
+	for (const char *path = task->opaque; path < end; path += strlen(path) + 1)
+		if (set_opaque(upper, path, err) < 0)
+			return -1;
+	return 0;
+}
+
+int backup_load(const struct backup *b, struct error *err)
+{
+	struct backup_task *task = task_new(b, err);
+	AUTO_CLOSE int layer = -1;
+
+	if (!task ||
+	    (*b->template_folder && backup_template_digest(b->templates_fd, b->template_folder,
+	                                                   task->outcome.template_digest, err) < 0))
+		return -1;
+	if (!id_is_valid(b->layers))
+		return FAIL(err, ERROR_INVALID, "'%.40s' is no layer", b->layers);
+	layer = openat(b->snapshots_fd, b->layers, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (layer < 0)
+		return FAIL_ERRNO(err, "open layer '%s'", b->layers);
+	if (run(task, backup_unpack, layer, "unpacking", err) < 0 ||
+	    set_all_opaque(layer, task, err) < 0)
+		return -1;
+	if (syncfs(layer) < 0)
+		return FAIL_ERRNO(err, "bring the layer to the disk");
+	/* From now on it is a snapshot (broker/chains.h): not before all of it is there. */
+	if (symlinkat("snapshot", layer, "kept") < 0 || fsync(layer) < 0 ||
+	    fsync(b->snapshots_fd) < 0)
+		return FAIL_ERRNO(err, "keep layer '%s'", b->layers);
+	return 0;
+}
+
+int backup_verify(const struct backup *b, struct error *err)
+{
+	struct backup_task *task = task_new(b, err);
+
+	if (!task)
+		return -1;
+	task->is_dry = true;
+	return run(task, backup_unpack, -1, "checking", err);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* image/backup_jail.h — the jailed half of a backup: where its tar is written and read. Private to
+ * this folder. */
+#pragma once
+
+#include "image/backup_document.h"
+#include "image/layers.h"
+
+#define BACKUP_OPAQUE_TEXT (8 * 1024 * 1024) /* names of folders, each with a NUL */
+
+/* Shared with the jailed process. */
+struct backup_task {
+	const struct backup *backup;
+	struct layers *layers; /* export; to be opened again */
+	bool is_dry;           /* load: nothing is written */
+	struct error failure;
+	struct backup_outcome
+	        outcome; /* template_digest is set before; manifest, by export's caller */
+	/* Load: folders that are to hide what the template has. */
+	size_t opaque_size;
+	char opaque[BACKUP_OPAQUE_TEXT];
+};
+
+/* Outside: entries and bytes of what is to be packed. */
+MUST_CHECK int backup_count(const struct layers *layers, int64_t size_max,
+                            struct backup_outcome *outcome, struct error *err);
+/* With JAIL_SOURCE_FD the archive; the working folder is that of the layers,
+ * or the one layer that is to be. 0, or 1 and
+ * task->failure. */
+int backup_pack(void *task);
+int backup_unpack(void *task);

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <archive.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/map.h"
+#include "image/backup_digest.h"
+#include "image/backup_jail.h"
+#include "image/jail.h"
+
+#define COPY_SIZE (256 * 1024)
+#define NAMES_MAX (64 * 1024)
+#define VALUE_MAX (64 * 1024)
+/* What the names of files with several links may take; beyond it a file is stored for each. */
+#define LINKS_MAX_BYTES (64 << 20)
+
+/* ---- files with several names ---- */
+
+struct links {
+	struct map names; /* "DEVICE-INODE" -> the first name */
+	size_t bytes;
+};
+
+static void links_done(struct links *links)
+{
+	const char *key;
+	size_t at = 0;
+	void *name;
+
+	while ((name = map_next(&links->names, &at, &key)))
+		free(name);
+	map_done(&links->names);
+}
+
+/* The name that it has already; NULL for the first, and when there is no room to remember. */
+static const char *find_link(struct links *links, const struct layers_entry *e)
+{
+	char key[64];
+	size_t size = strlen(e->path) + 1;
+	const char *known;
+	char *name;
+
+	if (S_ISDIR(e->status.st_mode) || e->is_whiteout || e->status.st_nlink < 2)
+		return NULL;
+	(void)snprintf(key, sizeof(key), "%llu-%llu", (unsigned long long)e->status.st_dev,
+	               (unsigned long long)e->status.st_ino);
+	known = map_find(&links->names, key);
+	if (known || links->bytes + size + sizeof(key) > LINKS_MAX_BYTES)
+		return known;
+	name = malloc(size);
+	if (!name)
+		abort();
+	memcpy(name, e->path, size);
+	(void)map_put(&links->names, key, name);
+	links->bytes += size + sizeof(key);
+	return NULL;
+}
+
+/* Sockets are nothing without their process; devices a sandbox cannot make. */
+static bool is_left_out(const struct layers_entry *e)
+{
+	return S_ISSOCK(e->status.st_mode) || S_ISBLK(e->status.st_mode) ||
+	       (S_ISCHR(e->status.st_mode) && !e->is_whiteout);
+}
+
+/* ---- the archive ---- */
+
+struct pack {
+	struct backup_task *task;
+	struct archive *out;
+	struct archive_entry *entry;
+	crypto_hash_sha256_state sha256;
+	struct backup_digest digest;
+	struct links links;
+	int64_t total; /* bytes of files, of all */
+	int percent;
+	char copy[COPY_SIZE], names[NAMES_MAX], value[VALUE_MAX];
+};
+
+static int fail_write(struct pack *p, struct error *err)
+{
+	const char *why = archive_error_string(p->out);
+	int code = archive_errno(p->out);
+
+	return FAIL(err, code == ENOSPC || code == EDQUOT ? ERROR_NO_SPACE : ERROR_SYSTEM,
+	            "write the backup: %s", why ? why : "unknown failure");
+}
+
+static la_ssize_t on_write(struct archive *a, void *context, const void *bytes, size_t size)
+{
+	struct pack *p = context;
+	struct error err = {0};
+
+	if (fd_write_all(JAIL_SOURCE_FD, bytes, size, &err) < 0) {
+		archive_set_error(a, err.sys_errno, "%s", err.text);
+		return -1;
+	}
+	(void)crypto_hash_sha256_update(&p->sha256, bytes, size);
+	p->task->outcome.size += (int64_t)size;
+	return (la_ssize_t)size;
+}
+
+static int open_archive(struct pack *p, struct error *err)
+{
+	p->out = archive_write_new();
+	p->entry = archive_entry_new();
+	if (!p->out || !p->entry)
+		return FAIL(err, ERROR_SYSTEM, "out of memory");
+	if (archive_write_set_format_pax(p->out) != ARCHIVE_OK ||
+	    archive_write_set_options(p->out, "xattrheader=SCHILY") != ARCHIVE_OK ||
+	    archive_write_add_filter_zstd(p->out) != ARCHIVE_OK ||
+	    /* Else what is compressed is filled up with zeros, which no decoder knows. */
+	    archive_write_set_bytes_in_last_block(p->out, 1) != ARCHIVE_OK ||
+	    archive_write_open(p->out, p, NULL, on_write, NULL) != ARCHIVE_OK)
+		return fail_write(p, err);
+	return 0;
+}
+
+static int write_text(struct pack *p, const char *name, struct span text, struct error *err)
+{
+	archive_entry_clear(p->entry);
+	archive_entry_set_pathname(p->entry, name);
+	archive_entry_set_filetype(p->entry, AE_IFREG);
+	archive_entry_set_perm(p->entry, 0644);
+	archive_entry_set_size(p->entry, (int64_t)text.size);
+	if (archive_write_header(p->out, p->entry) < ARCHIVE_WARN ||
+	    archive_write_data(p->out, text.data, text.size) != (la_ssize_t)text.size)
+		return fail_write(p, err);
+	return 0;
+}
+
+/* ---- one file ---- */
+
+static bool is_kept_attribute(const char *name)
+{
+	return strncmp(name, "user.", strlen("user.")) == 0 ||
+	       strcmp(name, "security.capability") == 0;
+}
+
+/* Of what is open for reading. A filesystem without attributes has none. */
+static int add_attributes(struct pack *p, int fd, struct error *err)
+{
+	ssize_t size = flistxattr(fd, p->names, sizeof(p->names));
+
+	if (size < 0)
+		return errno == ENOTSUP ? 0 : FAIL_ERRNO(err, "list attributes");
+	for (const char *name = p->names; name < p->names + size; name += strlen(name) + 1) {
+		ssize_t got;
+
+		if (!is_kept_attribute(name))
+			continue;
+		got = fgetxattr(fd, name, p->value, sizeof(p->value));
+		if (got < 0)
+			return FAIL_ERRNO(err, "read the attribute '%s'", name);
+		archive_entry_xattr_add_entry(p->entry, name, p->value, (size_t)got);
+	}
+	return 0;
+}
+
+static int set_owner(struct pack *p, const struct layers_entry *e, struct error *err)
+{
+	uint32_t first = p->task->backup->owner_first;
+	uint32_t uid = e->status.st_uid - first, gid = e->status.st_gid - first;
+
+	/* Overlay's own whiteouts belong to the host's root, which no sandbox has. */
+	if (e->is_whiteout)
+		uid = gid = 0;
+	if (uid > UINT16_MAX || gid > UINT16_MAX)
+		return FAIL(err, ERROR_SYSTEM, "'%.100s' belongs to nobody inside", e->path);
+	archive_entry_set_uid(p->entry, uid);
+	archive_entry_set_gid(p->entry, gid);
+	return 0;
+}
+
+static int describe(struct pack *p, const struct layers_entry *e, struct error *err)
+{
+	char path[PATH_SIZE_MAX + sizeof(BACKUP_FILES) + 1];
+	const char *link;
+
+	(void)snprintf(path, sizeof(path), BACKUP_FILES "/%s", e->path);
+	archive_entry_clear(p->entry);
+	archive_entry_copy_pathname(p->entry, path);
+	archive_entry_set_filetype(p->entry, e->status.st_mode & S_IFMT);
+	archive_entry_set_perm(p->entry, e->status.st_mode & 07777);
+	archive_entry_set_mtime(p->entry, e->status.st_mtim.tv_sec, e->status.st_mtim.tv_nsec);
+	if (set_owner(p, e, err) < 0)
+		return -1;
+	link = find_link(&p->links, e);
+	if (link) {
+		(void)snprintf(path, sizeof(path), BACKUP_FILES "/%s", link);
+		archive_entry_copy_hardlink(p->entry, path);
+		return 0;
+	}
+	if (S_ISREG(e->status.st_mode))
+		archive_entry_set_size(p->entry, e->status.st_size);
+	if (e->is_opaque)
+		archive_entry_xattr_add_entry(p->entry, LAYERS_OPAQUE, "y", 1);
+	return 0;
+}
+
+static int add_symlink(struct pack *p, const struct layers_entry *e, struct error *err)
+{
+	char target[PATH_SIZE_MAX];
+	ssize_t size = readlinkat(e->folder, e->name, target, sizeof(target) - 1);
+
+	if (size < 0)
+		return FAIL_ERRNO(err, "read the link '%.100s'", e->path);
+	target[size] = '\0';
+	archive_entry_copy_symlink(p->entry, target);
+	return 0;
+}
+
+static void tell_percent(struct pack *p)
+{
+	int percent = p->total > 0 ? (int)(p->task->outcome.bytes * 100 / p->total) : 100;
+
+	if (percent <= p->percent)
+		return;
+	p->percent = percent;
+	printf("%d\n", percent);
+	(void)fflush(stdout);
+}
+
+static int write_data(struct pack *p, const struct layers_entry *e, int fd, struct error *err)
+{
+	int64_t left = e->status.st_size;
+
+	while (left > 0) {
+		size_t wanted = left < COPY_SIZE ? (size_t)left : COPY_SIZE;
+		ssize_t got = read(fd, p->copy, wanted);
+
+		if (got <= 0)
+			return FAIL_ERRNO(err, "read '%.100s'", e->path);
+		backup_digest_data(&p->digest, (struct span){p->copy, (size_t)got});
+		if (archive_write_data(p->out, p->copy, (size_t)got) != got)
+			return fail_write(p, err);
+		left -= got;
+		p->task->outcome.bytes += got;
+		tell_percent(p);
+	}
+	return 0;
+}
+
+/* Folders and files are opened for their attributes; all else has none that are kept. */
+static int open_entry(const struct layers_entry *e, int *ret_fd, struct error *err)
+{
+	if (!S_ISREG(e->status.st_mode) && !S_ISDIR(e->status.st_mode))
+		return 0;
+	*ret_fd = openat(e->folder, e->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	return *ret_fd < 0 ? FAIL_ERRNO(err, "open '%.100s'", e->path) : 0;
+}
+
+static int write_entry(void *context, const struct layers_entry *e, struct error *err)
+{
+	struct pack *p = context;
+	AUTO_CLOSE int fd = -1;
+
+	if (is_left_out(e))
+		return 0;
+	if (describe(p, e, err) < 0 || open_entry(e, &fd, err) < 0 ||
+	    (S_ISLNK(e->status.st_mode) && !archive_entry_hardlink(p->entry) &&
+	     add_symlink(p, e, err) < 0) ||
+	    (fd >= 0 && !archive_entry_hardlink(p->entry) && add_attributes(p, fd, err) < 0))
+		return -1;
+	p->task->outcome.entries++;
+	backup_digest_entry(&p->digest, p->entry);
+	if (archive_write_header(p->out, p->entry) < ARCHIVE_WARN)
+		return fail_write(p, err);
+	if (!S_ISREG(e->status.st_mode) || archive_entry_hardlink(p->entry))
+		return 0;
+	return write_data(p, e, fd, err);
+}
+
+/* ---- all ---- */
+
+struct count {
+	struct links links;
+	struct backup_outcome *outcome;
+	int64_t size_max;
+};
+
+static int count_entry(void *context, const struct layers_entry *e, struct error *err)
+{
+	struct count *count = context;
+
+	if (is_left_out(e))
+		return 0;
+	count->outcome->entries++;
+	if (!find_link(&count->links, e) && S_ISREG(e->status.st_mode))
+		count->outcome->bytes += e->status.st_size;
+	if (count->outcome->bytes > count->size_max)
+		return FAIL(err, ERROR_TOO_LARGE, "larger than %lld MiB, with '%.100s'",
+		            (long long)(count->size_max >> 20), e->path);
+	return 0;
+}
+
+int backup_count(const struct layers *layers, int64_t size_max, struct backup_outcome *outcome,
+                 struct error *err)
+{
+	struct count count = {.outcome = outcome, .size_max = size_max};
+	const struct layers_walk walk = {.on_entry = count_entry, .context = &count};
+	int status = layers_walk(layers, &walk, err);
+
+	links_done(&count.links);
+	return status;
+}
+
+static int write_end(struct pack *p, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(4096);
+	char digest[BACKUP_DIGEST_SIZE];
+
+	backup_digest_end(&p->digest, digest);
+	backup_end_write(&text, digest);
+	return write_text(p, BACKUP_END, buf_span(&text), err);
+}
+
+static int pack(struct pack *p, struct error *err)
+{
+	struct backup_outcome *outcome = &p->task->outcome;
+	const struct layers_walk walk = {.on_entry = write_entry, .context = p};
+	struct span manifest = {outcome->manifest, outcome->manifest_size};
+	unsigned char hash[crypto_hash_sha256_BYTES];
+	int64_t entries = outcome->entries;
+
+	p->total = outcome->bytes;
+	outcome->entries = outcome->bytes = 0;
+	/* Those that were open outside are closed in here. */
+	if (layers_open(p->task->layers, AT_FDCWD, p->task->backup->layers, err) < 0 ||
+	    open_archive(p, err) < 0 || write_text(p, BACKUP_MANIFEST, manifest, err) < 0 ||
+	    layers_walk(p->task->layers, &walk, err) < 0 || write_end(p, err) < 0)
+		return -1;
+	if (archive_write_close(p->out) < ARCHIVE_WARN)
+		return fail_write(p, err);
+	if (outcome->entries != entries || outcome->bytes != p->total)
+		return FAIL(err, ERROR_CONFLICT, "the layers have changed meanwhile");
+	(void)crypto_hash_sha256_final(&p->sha256, hash);
+	(void)sodium_bin2hex(outcome->sha256, sizeof(outcome->sha256), hash, sizeof(hash));
+	return 0;
+}
+
+/* The process ends after it, and its memory with it. */
+int backup_pack(void *context)
+{
+	struct backup_task *task = context;
+	struct pack *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		abort();
+	p->task = task;
+	(void)crypto_hash_sha256_init(&p->sha256);
+	backup_digest_init(&p->digest);
+	return pack(p, &task->failure) < 0 ? 1 : 0;
+}

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kill -9 at every step of a backup: afterwards what is ready is whole, and nothing else is left."""
+
+import contextlib
+import hashlib
+import http.client
+import os
+
+import pytest
+
+import atoll
+from test_kills import named_steps
+
+pytestmark = pytest.mark.needs_root
+INSTANCES = "/api/sandbox/instances"
+SNAPSHOTS = "/api/sandbox/snapshots"
+BACKUPS = "/api/sandbox/backups"
+BROKER_STEPS = [step for step in named_steps("broker", r'fault_point\("broker", ') if step.startswith("backup-")]
+API_STEPS = [step for step in named_steps("fleet", r'fault_point\("api", ')
+             if step.startswith(("backup-", "import-"))] + named_steps("blob/local", r'fault_point\("api", ')
+FAILURES = (atoll.ApiError, OSError, http.client.HTTPException, AssertionError)
+
+
+@contextlib.contextmanager
+def attempt(server, seconds=8):
+    """Whatever fails is expected to, by an error and not by hanging."""
+    api = server.api(timeout=seconds)
+    try:
+        with contextlib.suppress(*FAILURES):
+            yield api
+    finally:
+        api.close()
+
+
+def wait_ended(api, backup):
+    path = f"{BACKUPS}/{backup['id']}"
+    return atoll.wait_for(lambda: (found := api.get(path))["state"] != "making" and found, 10, "the backup's end")
+
+
+def use(server, box):
+    """A snapshot goes out and comes back in, in both ways."""
+    content = None
+    with attempt(server) as api:
+        taken = api.post(f"{INSTANCES}/{box}/snapshot")["id"]
+        backup = wait_ended(api, api.post(f"{SNAPSHOTS}/{taken}/export"))
+        content = api.raw("GET", f"{BACKUPS}/{backup['id']}/content").body
+        api.post(f"{SNAPSHOTS}/import", {"backup": backup["id"]})
+    with attempt(server) as api:
+        api.call("PUT", f"{BACKUPS}/brought", content)
+    with attempt(server) as api:
+        for row in api.get(BACKUPS)["items"]:
+            api.delete(f"{BACKUPS}/{row['id']}")
+
+
+def blobs(server):
+    return {path.name.split(".")[0] for path in (server.data / "blobs").rglob("*") if path.is_file()}
+
+
+def agree(server, api):
+    """What is ready has its blob, and no blob is without a row; the same of snapshots and layers."""
+    rows = {row["id"]: row["state"] for row in api.get(BACKUPS)["items"]}
+    snapshots = {row["id"]: row["state"] for row in api.get(SNAPSHOTS)["items"]}
+    return (set(rows.values()) <= {"ready", "failed"} and set(snapshots.values()) <= {"ready"}
+            and blobs(server) == {i for i, state in rows.items() if state == "ready"}
+            and set(os.listdir(server.data / "snapshots")) >= set(snapshots))
+
+
+def clean_after(server, box):
+    server.environment.pop("ATOLL_FAULT", None)
+    server.stop()
+    server.start()
+    api = server.api()
+    atoll.wait_for(lambda: agree(server, api), 15, f"rows and files agree: {api.get(BACKUPS)} {api.get(SNAPSHOTS)}")
+    for row in api.get(BACKUPS)["items"]:
+        if row["state"] == "ready":
+            body = api.raw("GET", f"{BACKUPS}/{row['id']}/content").body
+            assert hashlib.sha256(body).hexdigest() == row["sha256"]
+            taken = api.post(f"{SNAPSHOTS}/import", {"backup": row["id"]})["id"]
+            with api.sandbox(internet=False, snapshot=taken) as again:
+                assert api.exec(again, "cat /home/user/kept")["stdout"] == "kept"
+        api.delete(f"{BACKUPS}/{row['id']}")
+    for row in api.get(SNAPSHOTS)["items"]:
+        api.delete(f"{SNAPSHOTS}/{row['id']}")
+    assert blobs(server) == set()
+    assert api.exec(box, "cat /home/user/kept")["stdout"] == "kept"
+    api.remove(box)
+    atoll.wait_for(lambda: os.listdir(server.data / "snapshots") == [], 10, "no layer is left")
+    api.close()
+    atoll.Host(server.data).wait_clean()
+
+
+def prepare(server, place, step):
+    server.environment["ATOLL_FAULT"] = f"{place}:{step}:kill"
+    server.start()
+    with contextlib.closing(server.api()) as api:
+        box = api.create(internet=False, persistent=True)["id"]
+        api.exec(box, "printf kept > /home/user/kept")
+    return box
+
+
+def test_the_steps_are_known():
+    assert len(BROKER_STEPS) >= 2
+    assert len(API_STEPS) >= 7
+
+
+@pytest.mark.parametrize("step", BROKER_STEPS)
+def test_the_broker_dies_at_a_step(private_server, step):
+    box = prepare(private_server, "broker", step)
+    use(private_server, box)
+    clean_after(private_server, box)
+
+
+@pytest.mark.parametrize("step", API_STEPS)
+def test_atolld_dies_at_a_step(private_server, step):
+    box = prepare(private_server, "api", step)
+    use(private_server, box)
+    clean_after(private_server, box)
