@@ -18,6 +18,7 @@
 
 #include "agent/connection.h"
 #include "agent/process.h"
+#include "agent/rehearse.h"
 #include "agent/setup.h"
 #include "agent/state.h"
 #include "base/clock.h"
@@ -202,6 +203,8 @@ int agent_main(int argc, char **argv)
 		log_error("agent cannot start", FAILURE(&err));
 		return 1;
 	}
+	if (options.claim >= 0)
+		rehearse();
 	agent_run(&agent);
 	return 0;
 }

@@ -41,7 +41,7 @@ struct box *box_new(struct boxes *b, const char *id)
 	box->boxes = b;
 	(void)snprintf(box->id, sizeof(box->id), "%s", id);
 	box->slot = SLOT_NONE;
-	box->pidfd = box->stop_fd = box->mounts_fd = -1;
+	box->pidfd = box->stop_fd = box->mounts_fd = box->state_fd = -1;
 	box->disk_fd = box->disk_report_fd = -1;
 	box->process = (struct watch){.fd = -1, .on_ready = on_process_end};
 	box->setup = (struct watch){.fd = -1};
@@ -68,6 +68,7 @@ static void box_free(struct box *box)
 	fd_forget(&box->pidfd);
 	fd_forget(&box->mounts_fd);
 	fd_forget(&box->stop_fd);
+	fd_forget(&box->state_fd);
 	job_cancel(&box->disk_job);
 	free(box->volumes);
 	free(box->review);
@@ -193,6 +194,7 @@ static void drop_prepared(struct box *box)
 	(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, box->id, &ignored);
 	b->on_slot_free(b->context, box->slot, TAKE_FD(box->mounts_fd));
 	box->slot = SLOT_NONE;
+	fd_forget(&box->state_fd);
 	cell_free(TAKE(box->cell));
 	box->claiming = false;
 	box->state = BOX_WAITING;
@@ -282,6 +284,7 @@ static void answer_created(struct box *box)
 	                                 .steps = buf_text(&box->steps)};
 
 	b->on_created(b->context, &box->owed[0], &created);
+	fd_forget(&box->state_fd);
 	box->owed_count = 0;
 	buf_done(&box->steps);
 }
@@ -299,7 +302,12 @@ static void on_setup_answer(struct watch *watch)
 	}
 	box_step(box, "agent");
 	if (box->pool) {
-		pool_on_ready(box);
+		/* Watched again at once, which a claim would have to do. */
+		if (box_write_notes(box, &err) < 0 ||
+		    watch_start(box->boxes->events, watch, box->cell->setup_fd, &err) < 0)
+			fail_create(box, &err);
+		else
+			pool_on_ready(box);
 		return;
 	}
 	if (!box->claiming) {

@@ -41,6 +41,7 @@ struct box {
 	struct boxes *boxes;
 	struct pool *pool; /* whose it is, until it is claimed */
 	bool claiming;     /* should it fail, an ordinary create takes its place */
+	int state_fd;      /* the state file of a prepared one, which the claim completes */
 	enum box_state state;
 	char id[ID_SIZE + 1]; /* "" until it is claimed */
 	uint32_t kind;        /* enum broker_kind */
@@ -136,12 +137,16 @@ MUST_CHECK int box_set_up(struct box *box, struct error *err);
 MUST_CHECK int box_take_answer(struct box *box, struct error *err);
 /* Names that last: files, run folder, state. */
 MUST_CHECK int box_settle(struct box *box, struct error *err);
+/* A part of that, which a prepared one has behind it: what the next broker must know. */
+MUST_CHECK int box_write_notes(struct box *box, struct error *err);
 /* "name=µs " since the last call. */
 void box_step(struct box *box, const char *name);
 
 /* ---- in box_state.c ---- */
 
-MUST_CHECK int box_state_write(const struct box *box, int folder, struct error *err);
+/* And keeps it open, for box_state_update. */
+MUST_CHECK int box_state_write(struct box *box, int folder, struct error *err);
+MUST_CHECK int box_state_update(const struct box *box, struct error *err);
 /* Fails when the text is malformed, of another boot, or its process is gone. */
 MUST_CHECK int box_state_read(struct box *box, int folder, struct error *err);
 /* Pure: the text to the fields. */

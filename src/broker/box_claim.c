@@ -43,14 +43,11 @@ static int send_claim(const struct box *box, struct error *err)
 /* The agent does its part while we do ours; should it fail, all is taken back. */
 int box_claim(struct box *box, struct error *err)
 {
-	struct events *events = box->boxes->events;
-
 	box->state = BOX_SETTING_UP;
 	box->created_unix_ms = clock_unix_ms();
-	timer_start(events, &box->deadline, CLAIM_TIMEOUT_MS);
+	timer_start(box->boxes->events, &box->deadline, CLAIM_TIMEOUT_MS);
 	fault_point("broker", "pool-claim");
-	if (watch_start(events, &box->setup, box->cell->setup_fd, err) < 0 ||
-	    send_claim(box, err) < 0)
+	if (send_claim(box, err) < 0)
 		return -1;
 	box_step(box, "claim");
 	fault_point("broker", "pool-claimed");

@@ -309,24 +309,32 @@ static int write_chain(const struct box *box, const char *cell, struct error *er
 	return chain_write(box->boxes->host->folders[FOLDER_CELLS], path, chain, err);
 }
 
-/* The files get their name first: if the broker dies in between, they are a stopped sandbox's, and
- * what runs is a cell's, which the next start sweeps. */
-int box_settle(struct box *box, struct error *err)
+int box_write_notes(struct box *box, struct error *err)
 {
-	const struct host *host = box->boxes->host;
 	AUTO_CLOSE int folder = -1;
 	char name[GROUP_NAME_SIZE];
 
 	host_group_name(box->slot, name);
-	folder = openat(host->folders[FOLDER_RUN_CELLS], name,
+	folder = openat(box->boxes->host->folders[FOLDER_RUN_CELLS], name,
 	                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (folder < 0)
 		return FAIL_ERRNO(err, "open the run folder of '%s'", box->id);
 	if (box_state_write(box, folder, err) < 0)
 		return -1;
 	fault_point("broker", "state");
-	if (!box->restart && write_chain(box, name, err) < 0)
+	return box->restart ? 0 : write_chain(box, name, err);
+}
+
+/* The files get their name first: if the broker dies in between, they are a stopped sandbox's, and
+ * what runs is a cell's, which the next start sweeps. */
+int box_settle(struct box *box, struct error *err)
+{
+	const struct host *host = box->boxes->host;
+	char name[GROUP_NAME_SIZE];
+
+	if (box->claiming ? box_state_update(box, err) < 0 : box_write_notes(box, err) < 0)
 		return -1;
+	host_group_name(box->slot, name);
 	if (!box->restart && renameat(host->folders[FOLDER_CELLS], name,
 	                              host->folders[FOLDER_SANDBOXES], box->id) < 0)
 		return FAIL_ERRNO(err, "name the files of '%s'", box->id);

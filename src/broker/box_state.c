@@ -12,8 +12,16 @@
 
 #define STATE_FORMAT "atoll-box-1"
 
+static void format(const struct box *box, struct buf *text)
+{
+	buf_addf(text, STATE_FORMAT " %s %d %" PRIu64 " %u %u %d %" PRIu64 " %d %" PRId64 " %s\n",
+	         box->boxes->host->boot_id, box->pid, box->start_time, box->slot, box->kind,
+	         box->internet, box->disk_bytes, box->disk_is_advisory, box->created_unix_ms,
+	         box->template_name);
+}
+
 /* Not synced: after a crash of the machine nothing that it tells of is alive. */
-int box_state_write(const struct box *box, int folder, struct error *err)
+int box_state_write(struct box *box, int folder, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(1024);
 	AUTO_CLOSE int fd = openat(folder, "state",
@@ -21,11 +29,23 @@ int box_state_write(const struct box *box, int folder, struct error *err)
 
 	if (fd < 0)
 		return FAIL_ERRNO(err, "write the state of '%s'", box->id);
-	buf_addf(&text, STATE_FORMAT " %s %d %" PRIu64 " %u %u %d %" PRIu64 " %d %" PRId64 " %s\n",
-	         box->boxes->host->boot_id, box->pid, box->start_time, box->slot, box->kind,
-	         box->internet, box->disk_bytes, box->disk_is_advisory, box->created_unix_ms,
-	         box->template_name);
-	return fd_write_all(fd, text.data, text.size, err);
+	format(box, &text);
+	if (fd_write_all(fd, text.data, text.size, err) < 0)
+		return -1;
+	box->state_fd = TAKE_FD(fd);
+	return 0;
+}
+
+/* Only the time is another one, and as long: a file that is made anew would be the dearest part of
+ * a claim. */
+int box_state_update(const struct box *box, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(1024);
+
+	format(box, &text);
+	if (pwrite(box->state_fd, text.data, text.size, 0) != (ssize_t)text.size)
+		return FAIL_ERRNO(err, "write the state of '%s'", box->id);
+	return 0;
 }
 
 int box_state_parse(struct box *box, const char *text, char boot_id[64], struct error *err)
