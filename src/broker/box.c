@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/box.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -52,8 +51,7 @@ struct box *box_new(struct boxes *b, const char *id)
 	return box;
 }
 
-/* The box only; what it stands for is somebody else's by now. */
-static void box_free(struct box *box)
+void box_free(struct box *box)
 {
 	struct events *events = box->boxes->events;
 
@@ -745,57 +743,4 @@ void boxes_close(struct boxes *b)
 		at = 0;
 	}
 	map_done(&b->by_id);
-}
-
-static int adopt_released(struct box *box, int folder, struct error *err)
-{
-	if (snapshot_release(box, folder))
-		return 0;
-	return FAIL(err, ERROR_UNAVAILABLE, "it was between two roots when the broker ended");
-}
-
-static int adopt_one(struct boxes *b, const char *id, struct error *err)
-{
-	AUTO_CLOSE int folder = openat(b->host->folders[FOLDER_RUN_SANDBOXES], id,
-	                               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct box *box;
-
-	if (folder < 0)
-		return FAIL_ERRNO(err, "open the run folder");
-	box = box_new(b, id);
-	if (box_state_read(box, folder, err) < 0 || adopt_released(box, folder, err) < 0 ||
-	    slots_adopt(b->slots, box->slot, err) < 0 ||
-	    watch_start(b->events, &box->process, box->pidfd, err) < 0) {
-		box_free(box);
-		return -1;
-	}
-	box->state = BOX_RUNNING;
-	box_find_paused(box);
-	(void)map_put(&b->by_id, box->id, box);
-	return 0;
-}
-
-int boxes_adopt(struct boxes *b, struct error *err)
-{
-	int fd = openat(b->host->folders[FOLDER_RUN_SANDBOXES], ".",
-	                O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-
-	if (!folder) {
-		fd_forget(&fd);
-		return FAIL_ERRNO(err, "list the running sandboxes");
-	}
-	while ((entry = readdir(folder))) {
-		struct error lost = {0};
-
-		if (entry->d_name[0] == '.')
-			continue;
-		if (id_is_valid(entry->d_name) && adopt_one(b, entry->d_name, &lost) == 0)
-			continue;
-		log_info("sandbox is gone", TEXT("sandbox", entry->d_name), FAILURE(&lost));
-		(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, entry->d_name, &lost);
-	}
-	(void)closedir(folder);
-	return 0;
 }

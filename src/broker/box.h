@@ -113,7 +113,7 @@ void boxes_init(struct boxes *b, struct host *host, struct events *events, struc
 bool boxes_are_waiting(const struct boxes *b);
 /* Lets go of everything; the sandboxes live on. */
 void boxes_close(struct boxes *b);
-/* From the run folders: adopts what lives, puts away what does not. */
+/* In box_adopt.c. From the run folders: adopts what lives, puts away what does not. */
 MUST_CHECK int boxes_adopt(struct boxes *b, struct error *err);
 /* BROKER_CREATE and BROKER_START, checked by the caller; the answer comes later unless it fails. */
 MUST_CHECK int boxes_create(struct boxes *b, const struct owed *owed,
@@ -168,9 +168,11 @@ uint64_t box_disk_used(const struct box *box);
 /* Makes a prepared one somebody's; its agent's answer is still to come. */
 MUST_CHECK int box_claim(struct box *box, struct error *err);
 
-/* ---- in box.c, for pools ---- */
+/* ---- in box.c, for pools and for adoption ---- */
 
 struct box *box_new(struct boxes *b, const char *id);
+/* The box only; what it stands for is somebody else's by now. */
+void box_free(struct box *box);
 /* Goes on with a cell, in this list; NULL: in none. A failure ends the box, or its pool is told. */
 void box_begin(struct box *box, struct cell *cell, struct list *list);
 void box_kill(struct box *box);
