@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Atoll beside bwrap, crun, runc, podman and docker on this machine, in one alternating run.
 
-    ./dev bench [--rounds 200] [--only api,peers,memory,transfer,http,state] [--json FILE] [--markdown FILE]
+    ./dev bench [--rounds 200] [--only api,peers,memory,transfer,http,state,many] [--json FILE] [--markdown FILE]
 
 Absolute times on a shared machine move by a factor of two between its phases; what counts is the ratio
 to a peer that was measured in the same rounds. Every figure is a single operation, timed by
@@ -23,6 +23,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import atoll  # noqa: E402
+import many  # noqa: E402
 import state  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -329,8 +330,9 @@ def markdown(report):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=200)
-    parser.add_argument("--only", default="api,peers,memory,transfer,http,state")
+    parser.add_argument("--only", default="api,peers,memory,transfer,http,state,many")
     parser.add_argument("--sandboxes", type=int, default=1000)
+    parser.add_argument("--paused", type=int, default=5000)
     parser.add_argument("--json")
     parser.add_argument("--markdown")
     return parser.parse_args()
@@ -341,7 +343,7 @@ def run(arguments, folder):
     daemon = prepare_containers(folder, skipped) if "peers" in only else None
     watch = Stopwatch(folder)  # after what podman needs is in the environment
     peers = usable_peers(watch, folder, skipped) if "peers" in only else {}
-    server = atoll.Server(flags=["--log-level", "debug", "--debug", "provider", "--sandboxes-max", "5000"]).start()
+    server = atoll.Server(flags=["--log-level", "debug", "--debug", "provider", "--sandboxes-max", "10000"]).start()
     try:
         watch.order("connect", "127.0.0.1", server.port, server.key)
         for pause, rounds in ((0, arguments.rounds), (0.1, arguments.rounds)) if "api" in only else ():
@@ -358,6 +360,11 @@ def run(arguments, folder):
             series = Series()
             report["figures"] += state.measure(watch, series, CREATE, folder, arguments.rounds)
             report["latency"] += series.rows()
+        if "many" in only:
+            series = Series()
+            many.measure_burst(watch, series, CREATE, 50, max(3, arguments.rounds // 10))
+            report["latency"] += series.rows()
+            report["figures"] += many.measure_paused(watch, CREATE, arguments.paused, available_bytes)
         if "transfer" in only:
             report["figures"] += measure_transfer(watch, 1 << 30)
         if "memory" in only:

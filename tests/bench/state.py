@@ -79,7 +79,7 @@ def measure_forks(watch, series, create, rounds):
         run_inside(watch, path, "echo data > /home/user/data")
         took, text = watch.http("POST", f"{path}/fork", {})
         forked = json.loads(text)
-        child = f"{INSTANCES}/{forked['sandboxes'][0]['id']}"
+        child = f"{INSTANCES}/{forked['items'][0]['id']}"
         series.add("fork + first exec", took + watch.http("POST", f"{child}/exec", TRUE)[0])
         for one in (child, path):
             watch.http("DELETE", one)
@@ -90,7 +90,7 @@ def measure_many_forks(watch, create, count):
     path = make(watch, create)
     took, text = watch.http("POST", f"{path}/fork", {"count": count})
     forked = json.loads(text)
-    for one in forked["sandboxes"]:
+    for one in forked["items"]:
         watch.http("DELETE", f"{INSTANCES}/{one['id']}")
     watch.http("DELETE", path)
     watch.http("DELETE", f"/api/sandbox/snapshots/{forked['snapshot']['id']}")

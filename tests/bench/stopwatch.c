@@ -2,11 +2,14 @@
 /* tests/bench/stopwatch.c — times single operations for run.py, so that no interpreter is timed.
  *
  * Reads one order a line, words separated by tabs; answers one line
- * "MICROSECONDS<tab>STATUS<tab>TEXT". spawn  PROGRAM ARG…        posix_spawn until it is reaped;
- * STATUS is the exit status connect HOST PORT KEY      a keep-alive connection for `http` http
- * METHOD PATH BODY    until the whole reply is read; TEXT is the body without newlines cycles
- * SECONDS THREADS BODY_CREATE BODY_EXEC   create, exec, delete in a loop; STATUS = cycles upload
- * PATH BYTES | download PATH              zeros up, or a body read and dropped */
+ * "MICROSECONDS<tab>STATUS<tab>TEXT".
+ *
+ * - spawn PROGRAM ARG…: posix_spawn until it is reaped; STATUS is the exit status
+ * - connect HOST PORT KEY: a keep-alive connection for `http`
+ * - http METHOD PATH BODY: until the whole reply is read; TEXT is the body without newlines
+ * - cycles SECONDS THREADS BODY_CREATE BODY_EXEC: create, exec, delete in a loop; STATUS = cycles
+ * - burst COUNT METHOD PATH BODY: so many at once; STATUS is the worst, TEXT each one's time
+ * - upload PATH BYTES, download PATH: zeros up, or a body read and dropped */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +29,7 @@
 
 #define LINE_MAX_BYTES (1 << 16)
 #define WORDS_MAX 64
+#define BURST_MAX 256
 
 extern char **environ;
 
@@ -298,6 +302,63 @@ static void run_cycles(char **words)
 	answer(now_ns() - start, (int)total, "");
 }
 
+/* One of many requests that go out at once, each on a connection of its own. */
+struct shot {
+	pthread_t thread;
+	pthread_barrier_t *start;
+	char **words; /* METHOD PATH BODY */
+	int64_t took_ns;
+	int status;
+};
+
+static void *run_shot(void *argument)
+{
+	struct shot *shot = argument;
+	struct connection *c = malloc(sizeof(*c));
+	const char *body;
+	int64_t start;
+
+	memcpy(c->host, main_connection.host, sizeof(c->host));
+	memcpy(c->key, main_connection.key, sizeof(c->key));
+	c->port = main_connection.port;
+	open_connection(c);
+	pthread_barrier_wait(shot->start);
+	start = now_ns();
+	shot->status = request(c, shot->words[0], shot->words[1], shot->words[2], &body);
+	shot->took_ns = now_ns() - start;
+	close(c->fd);
+	free(c);
+	return NULL;
+}
+
+static void run_burst(char **words)
+{
+	static struct shot shots[BURST_MAX];
+	static char text[BURST_MAX * 16];
+	unsigned count = (unsigned)strtoul(words[1], NULL, 10);
+	pthread_barrier_t barrier;
+	int64_t start = now_ns();
+	int status = 0;
+	size_t at = 0;
+
+	count = count > BURST_MAX ? BURST_MAX : count;
+	pthread_barrier_init(&barrier, NULL, count);
+	for (unsigned i = 0; i < count; i++) {
+		shots[i] = (struct shot){.start = &barrier, .words = words + 2};
+		if (pthread_create(&shots[i].thread, NULL, run_shot, &shots[i]) != 0)
+			die("pthread_create");
+	}
+	for (unsigned i = 0; i < count; i++) {
+		pthread_join(shots[i].thread, NULL);
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%.1f ",
+		                       (double)shots[i].took_ns / 1000.0);
+		if (shots[i].status > status)
+			status = shots[i].status;
+	}
+	pthread_barrier_destroy(&barrier);
+	answer(now_ns() - start, status, text);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(char **words);
@@ -305,6 +366,7 @@ static const struct {
 } orders[] = {
         {"spawn", run_spawn, 2},   {"connect", run_connect, 4},   {"http", run_http, 3},
         {"upload", run_upload, 3}, {"download", run_download, 2}, {"cycles", run_cycles, 5},
+        {"burst", run_burst, 5},
 };
 
 int main(void)
