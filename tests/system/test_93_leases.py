@@ -2,6 +2,9 @@
 """Leases: the one warm sandbox of a key, over HTTP and by the CLI."""
 
 import json
+import os
+import pathlib
+import signal
 import threading
 import urllib.parse
 
@@ -181,6 +184,27 @@ def test_exec_on_a_lease_survives_the_loss_of_its_sandbox(server, api, key):
     api.remove(first)
     assert run("echo two") == "two\n"
     assert api.get(path(key))["sandbox_id"] != first
+
+
+@pytest.mark.parametrize("verb,body", [("exec", {"command": "echo two"}), ("code", {"language": "bash", "code": "echo two"})])
+def test_a_call_whose_sandbox_dies_unseen_is_made_once_more(private_server, verb, body):
+    """Nobody has been told: the row says that it runs."""
+    api = private_server.start().api()
+    first = acquire(api, "k")["sandbox_id"]
+    boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    assert api.post(path("k", f"/{verb}"), body)["stdout"] == "two\n"
+    for _ in range(3):
+        state = (private_server.data / "run" / "sandboxes" / first / "state").read_text()
+        pid = int(state.split(boot, 1)[1].split()[0])
+        os.kill(pid, signal.SIGKILL)
+        atoll.wait_for(lambda: not os.path.exists(f"/proc/{pid}"), 5, "the end of process 1")
+        assert api.post(path("k", f"/{verb}"), body)["stdout"] == "two\n"
+        # its files were there, so that it was started again
+        assert api.get(path("k"))["sandbox_id"] == first
+    with pytest.raises(atoll.ApiError) as refused:
+        api.post(path("k", "/code"), {"language": "cobol", "code": "x"})
+    assert refused.value.status == 400
+    api.delete(path("k"))
 
 
 def test_odd_keys_are_keys_and_bad_ones_are_refused(api, key):

@@ -125,7 +125,7 @@ static const struct json_member code_request_members[] = {
         RUN_ROWS(code_body),
         JSON_END,
 };
-static JSON_SHAPE(code_request, "Code", code_body, "A block of code");
+JSON_SHAPE(code_request, "Code", code_body, "A block of code");
 
 static int set_stdin(struct command *c, const struct run_body *b, struct error *err)
 {
@@ -192,6 +192,13 @@ int exec_check(const struct exec_body *b, struct error *err)
 	return -1;
 }
 
+int code_check(struct arena *a, const struct code_body *b, struct error *err)
+{
+	struct command c = {.count = 0};
+
+	return command_set_code(&c, a, (enum command_language)b->language, b->code, err);
+}
+
 int exec_run(struct request *rq, struct api_target *t, const struct exec_body *b,
              struct reply *reply, struct error *err)
 {
@@ -214,16 +221,23 @@ static int exec_command(struct request *rq, const void *body, struct reply *repl
 	return exec_run(rq, &target, body, reply, err);
 }
 
-static int exec_code(struct request *rq, const void *body, struct reply *reply, struct error *err)
+int code_run(struct request *rq, struct api_target *t, const struct code_body *b,
+             struct reply *reply, struct error *err)
 {
-	const struct code_body *b = body;
-	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
 	struct command c = {.count = 0};
 
-	if (command_set_code(&c, rq->arena, (enum command_language)b->language, b->code, err) < 0 ||
-	    api_target_open(rq, &target, err) < 0)
+	if (command_set_code(&c, rq->arena, (enum command_language)b->language, b->code, err) < 0)
 		return -1;
-	return run(rq, &target, &c, &b->run, reply, err);
+	return run(rq, t, &c, &b->run, reply, err);
+}
+
+static int exec_code(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
+
+	if (code_check(rq->arena, body, err) < 0 || api_target_open(rq, &target, err) < 0)
+		return -1;
+	return code_run(rq, &target, body, reply, err);
 }
 
 const struct route exec_routes[] = {

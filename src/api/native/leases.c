@@ -390,45 +390,74 @@ static int leases_list(struct request *rq, const void *body, struct reply *reply
 	return 0;
 }
 
-/* ---- exec ---- */
+/* ---- exec, code ---- */
 
-struct lease_exec {
+struct lease_run {
 	struct request *rq;
-	const struct exec_body *body;
+	const void *body;
 	struct reply *reply;
+	int (*run)(struct request *rq, struct api_target *t, const void *body, struct reply *reply,
+	           struct error *err);
 };
 
-static int run_exec(void *context, const struct sandbox_record *r, struct fleet_hold *hold,
+static int run_command(struct request *rq, struct api_target *t, const void *body,
+                       struct reply *reply, struct error *err)
+{
+	return exec_run(rq, t, body, reply, err);
+}
+
+static int run_code(struct request *rq, struct api_target *t, const void *body, struct reply *reply,
                     struct error *err)
 {
-	const struct lease_exec *exec = context;
-	struct request *rq = exec->rq;
+	return code_run(rq, t, body, reply, err);
+}
+
+static int run_inside(void *context, const struct sandbox_record *r, struct fleet_hold *hold,
+                      struct error *err)
+{
+	const struct lease_run *run = context;
+	struct request *rq = run->rq;
 	struct api_target target = {.record = *r, .hold = *hold};
 	int result = fleet_defaults(api_of(rq)->fleet, rq->arena, r, NULL, &target.defaults, err);
 
 	hold->fleet = NULL; /* the target's now */
 	if (result == 0)
-		result = exec_run(rq, &target, exec->body, exec->reply, err);
+		result = run->run(rq, &target, run->body, run->reply, err);
 	api_target_done(&target);
 	return result;
 }
 
 /* Nothing that was made by another call is missing when this is the first one. */
-static int lease_exec_command(struct request *rq, const void *body, struct reply *reply,
-                              struct error *err)
+static int lease_run(struct lease_run *run, struct error *err)
 {
+	struct request *rq = run->rq;
 	const struct fleet_create make = {.key_id = api_account(rq)->key_id, .internet = -1};
 	struct fleet_use used;
 	const struct fleet_lease request = {.project_id = api_project(rq),
 	                                    .key = request_param(rq, "key"),
 	                                    .make = &make,
 	                                    .use = &used};
-	struct lease_exec exec = {rq, body, reply};
-	const struct fleet_lease_use use = {run_exec, &exec};
+	const struct fleet_lease_use use = {run_inside, run};
 
-	if (exec_check(body, err) < 0 || api_use(rq, &used, err) < 0)
+	if (api_use(rq, &used, err) < 0)
 		return -1;
 	return fleet_lease_with(api_of(rq)->fleet, rq->arena, &request, &use, err);
+}
+
+static int lease_exec_command(struct request *rq, const void *body, struct reply *reply,
+                              struct error *err)
+{
+	struct lease_run run = {rq, body, reply, run_command};
+
+	return exec_check(body, err) < 0 ? -1 : lease_run(&run, err);
+}
+
+static int lease_exec_code(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	struct lease_run run = {rq, body, reply, run_code};
+
+	return code_check(rq->arena, body, err) < 0 ? -1 : lease_run(&run, err);
 }
 
 #define TAG .tag = "leases"
@@ -457,5 +486,8 @@ const struct route leases_routes[] = {
         {HTTP_POST, BASE "/:key/exec", WRITE, ROUTE_SLOW, .query = &exec_query,
          .body = &exec_request, .answer = &result_shape, .handle = lease_exec_command, TAG,
          .summary = "Run a command in the lease's sandbox, which is made if need be"},
+        {HTTP_POST, BASE "/:key/code", WRITE, ROUTE_SLOW, .query = &exec_query,
+         .body = &code_request, .answer = &result_shape, .handle = lease_exec_code, TAG,
+         .summary = "Run a block of code in the lease's sandbox, which is made if need be"},
         {.path = NULL},
 };
