@@ -3,7 +3,8 @@
  *
  * What comes in is hostile: names are relative and without "..", every folder on the way is opened
  * below the target without passing through a link, and files appear whole or not at all. Owners are
- * not restored, unless that is asked for: all belongs to the user of the worker. */
+ * not restored, unless that is asked for: all belongs to the user of the worker, or to the one that
+ * the message names. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -15,6 +16,7 @@
 #include "agent/files.h"
 #include "agent/replace.h"
 #include "agent/tar.h"
+#include "agent/user.h"
 #include "base/fd.h"
 #include "base/path.h"
 
@@ -24,7 +26,9 @@ struct tar_in {
 	struct files *files;
 	struct tar_reader reader;
 	int target;
-	bool no_replace, sets_owners;
+	bool no_replace, sets_owners, has_owner;
+	struct user owner; /* of all; has_owner */
+	mode_t mode;       /* of files; 0 = as the archive has it */
 	struct span frame; /* what is left of the last DATA */
 	bool ended;        /* DATA_END has come */
 	uint64_t size, size_max;
@@ -108,10 +112,18 @@ static int open_below(int target, const char *folder)
 	return (int)syscall(SYS_openat2, target, folder[0] ? folder : ".", &how, sizeof(how));
 }
 
-/* Opens, and makes where missing, each part in turn. */
-static int make_below(int target, const char *folder)
+/* Of what has just been made. */
+static int give_to_owner(const struct tar_in *t, int folder, const char *name)
 {
-	AUTO_CLOSE int at = open_below(target, ".");
+	if (!t->has_owner)
+		return 0;
+	return fchownat(folder, name, t->owner.uid, t->owner.gid, AT_SYMLINK_NOFOLLOW);
+}
+
+/* Opens, and makes where missing, each part in turn. */
+static int make_below(const struct tar_in *t, const char *folder)
+{
+	AUTO_CLOSE int at = open_below(t->target, ".");
 	struct span rest = span_of(folder), part;
 	bool more = true;
 
@@ -121,7 +133,7 @@ static int make_below(int target, const char *folder)
 
 		more = span_split(&rest, '/', &part);
 		memcpy(name, part.data, part.size);
-		if (mkdirat(at, name, 0755) < 0 && errno != EEXIST)
+		if (mkdirat(at, name, 0755) == 0 ? give_to_owner(t, at, name) < 0 : errno != EEXIST)
 			return -1;
 		next = open_below(at, name);
 		(void)close(at);
@@ -141,7 +153,7 @@ static int spot_below(struct tar_in *t, const char *name, bool make, struct spot
 	ret->name = last;
 	ret->folder = open_below(t->target, folder);
 	if (ret->folder < 0 && errno == ENOENT && make)
-		ret->folder = make_below(t->target, folder);
+		ret->folder = make_below(t, folder);
 	if (ret->folder >= 0)
 		return 0;
 	if (errno == ELOOP)
@@ -166,7 +178,8 @@ static int set_owner(const struct tar_in *t, const struct tar_entry *entry, cons
 static int unpack_file(struct tar_in *t, const struct tar_entry *entry, const struct spot *to,
                        struct error *err)
 {
-	struct replacement_options options = {.mode = entry->mode, .no_replace = t->no_replace};
+	struct replacement_options options = {.mode = t->mode ? t->mode : entry->mode,
+	                                      .no_replace = t->no_replace};
 	struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, {.tv_sec = entry->modified_s}};
 	AUTO(replacement_done) struct replacement new = {.open = false};
 	char bytes[READ_SIZE];
@@ -179,8 +192,10 @@ static int unpack_file(struct tar_in *t, const struct tar_entry *entry, const st
 			return -1;
 	if (got < 0)
 		return -1;
-	if (t->sets_owners &&
-	    (fchown(new.fd, entry->uid, entry->gid) < 0 || fchmod(new.fd, entry->mode) < 0))
+	if ((t->sets_owners || t->has_owner) &&
+	    (fchown(new.fd, t->has_owner ? t->owner.uid : entry->uid,
+	            t->has_owner ? t->owner.gid : entry->gid) < 0 ||
+	     fchmod(new.fd, options.mode) < 0))
 		return FAIL_ERRNO(err, "tar: give away '%s'", entry->name);
 	(void)futimens(new.fd, times);
 	return replacement_commit(&new, &options, err);
@@ -190,10 +205,15 @@ static int unpack_file(struct tar_in *t, const struct tar_entry *entry, const st
 static int unpack_folder(const struct tar_in *t, const struct tar_entry *entry,
                          const struct spot *to, struct error *err)
 {
+	/* Who may read may enter, too. */
+	mode_t mode = t->mode ? t->mode | (t->mode & 0444) >> 2 : entry->mode;
 	struct stat status;
 
-	if (mkdirat(to->folder, to->name, entry->mode | 0700) == 0)
+	if (mkdirat(to->folder, to->name, mode | 0700) == 0) {
+		if (give_to_owner(t, to->folder, to->name) < 0)
+			return FAIL_ERRNO(err, "tar: give away '%s'", entry->name);
 		return set_owner(t, entry, to, err);
+	}
 	if (errno != EEXIST || fstatat(to->folder, to->name, &status, AT_SYMLINK_NOFOLLOW) < 0)
 		return FAIL_ERRNO(err, "tar: make folder '%s'", entry->name);
 	if (!S_ISDIR(status.st_mode))
@@ -204,9 +224,10 @@ static int unpack_folder(const struct tar_in *t, const struct tar_entry *entry,
 static int link_once(struct tar_in *t, const struct tar_entry *entry, const struct spot *from,
                      const struct spot *to)
 {
-	(void)t;
 	if (entry->type == TAR_SYMLINK)
-		return symlinkat(entry->link, to->folder, to->name);
+		return symlinkat(entry->link, to->folder, to->name) < 0
+		               ? -1
+		               : give_to_owner(t, to->folder, to->name);
 	return linkat(from->folder, from->name, to->folder, to->name, 0);
 }
 
@@ -280,21 +301,36 @@ static void drop_rest(struct tar_in *t)
 		(void)!files_receive(t->files, &sink);
 }
 
-static int open_target(struct files *f, const struct agent_path *m, int *ret_fd, struct error *err)
+/* A change of owner, which the kernel grants to root alone. */
+static int find_owner(struct tar_in *t, const struct agent_path *m, struct error *err)
 {
+	if (!*m->target)
+		return 0;
+	if (t->files->no_users)
+		return FAIL(err, ERROR_UNSUPPORTED, "there is one user here, so no other owner");
+	t->has_owner = true;
+	return user_find(m->target, &t->owner, err);
+}
+
+static int open_target(struct tar_in *t, const struct agent_path *m, struct error *err)
+{
+	struct files *f = t->files;
 	AUTO(place_done) struct place place = {0};
 	AUTO(spot_done) struct spot spot = {.folder = -1};
 
 	if (place_open(&place, &f->rules, m, err) < 0)
 		return -1;
-	if (place_find(&place, m->path, O_RDONLY | O_DIRECTORY, ret_fd, err) == 0)
-		return 0;
+	if (place_find(&place, m->path, O_RDONLY | O_DIRECTORY, &t->target, err) == 0)
+		return find_owner(t, m, err);
 	if (err->sys_errno != ENOENT || !(m->flags & AGENT_PATH_PARENTS) ||
+	    find_owner(t, m, err) < 0 ||
 	    spot_open(&place, &f->arena, m->path, SPOT_MAKE_PARENTS, &spot, err) < 0)
 		return -1;
-	if (mkdirat(spot.folder, spot.name, 0755) < 0 && errno != EEXIST)
+	if (mkdirat(spot.folder, spot.name, 0755) == 0
+	            ? give_to_owner(t, spot.folder, spot.name) < 0
+	            : errno != EEXIST)
 		return FAIL_ERRNO(err, "make folder '%s'", m->path);
-	return place_find(&place, m->path, O_RDONLY | O_DIRECTORY, ret_fd, err);
+	return place_find(&place, m->path, O_RDONLY | O_DIRECTORY, &t->target, err);
 }
 
 int files_tar_in(struct files *f, const struct agent_path *m, struct error *err)
@@ -302,10 +338,11 @@ int files_tar_in(struct files *f, const struct agent_path *m, struct error *err)
 	AUTO(tar_in_done) struct tar_in t = {.files = f,
 	                                     .target = -1,
 	                                     .size_max = m->size_max,
+	                                     .mode = m->mode & 07777,
 	                                     .no_replace = (m->flags & AGENT_PATH_NO_REPLACE) != 0,
 	                                     .sets_owners = (m->flags & AGENT_PATH_OWNERS) != 0};
 
-	if (open_target(f, m, &t.target, err) < 0)
+	if (open_target(&t, m, err) < 0)
 		return -1;
 	t.reader = (struct tar_reader){.read = read_frames, .context = &t};
 	files_send(f, AGENT_READY, NULL, NULL);

@@ -41,6 +41,7 @@ const struct route *const api_routes[] = {
         volumes_routes,
         volume_files_routes,
         changes_routes,
+        builds_routes,
         NULL,
 };
 

@@ -30,6 +30,7 @@ struct api {
 	struct api_meter *meter;     /* durations of requests; loop thread */
 	unsigned imports;            /* of templates, running; atomic */
 	unsigned uploads;            /* of backups; the same */
+	unsigned build_uploads;      /* of files for builds; the same */
 	int64_t last_used_ms;        /* monotonic; of the last request's end; loop thread */
 };
 MUST_CHECK int api_open(struct api *api, struct error *err); /* makes what it owns */

@@ -178,6 +178,8 @@ int check_pool(const void *request, struct error *err)
 		return 0;
 	if (check_ranges(rows, COUNT_OF(rows), err) < 0)
 		return -1;
+	if (*r->snapshot && !id_is_valid(r->snapshot))
+		return FAIL(err, ERROR_INVALID, "'%.70s' is not a snapshot's id", r->snapshot);
 	return check_template_name(r->template_name, err);
 }
 

@@ -198,6 +198,8 @@ static int run_pool(const struct request_context *c, const void *request, struct
 
 	(void)snprintf(blueprint.template_name, sizeof(blueprint.template_name), "%s",
 	               r->template_name);
+	if (*r->snapshot && chains_find(&c->broker->chains, r->snapshot, &blueprint.chain, err) < 0)
+		return -1;
 	if (pools_set(&c->broker->pools, r->name, &blueprint, &size, err) < 0)
 		return -1;
 	answer_ok(c);
@@ -212,6 +214,7 @@ static void send_pool(void *context, const struct pool *pool)
 	        .request = c->owed.request,
 	        .name = pool->name,
 	        .template_name = b->template_name,
+	        .snapshot = b->chain.count > 0 ? b->chain.ids[0] : "",
 	        .network = b->internet,
 	        .privileges = b->privileges,
 	        .cpu_milli = b->limits.cpu_milli,

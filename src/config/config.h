@@ -61,7 +61,9 @@ struct config {
 	int64_t session_idle_ms; /* SANDBOX_IDLE_TIMEOUT (seconds), of /v1/sandbox sessions */
 	int64_t lifetime_max_ms;
 	const char *default_template;
-	bool internet; /* when the caller does not say */
+	bool internet;                 /* when the caller does not say */
+	int64_t builds_max;            /* of templates, by steps, at once */
+	int64_t build_cache_bytes_max; /* of layers */
 	/* usage */
 	struct price_list prices; /* US dollars */
 	int64_t usage_flush_ms, usage_keep_ms;

@@ -128,6 +128,13 @@ const struct config_option config_options[] = {
                     .about = "whether a sandbox reaches the internet when its creator does not "
                              "say; private networks stay refused"),
 
+        WHOLE_OPTION("builds_max", builds_max, .initial = "2", .min = 1, .max = 16,
+                     .about = "templates that are built by steps at once; more wait"),
+        SIZE_OPTION("build_cache_bytes_max", build_cache_bytes_max, .initial = "20G", .min = 0,
+                    .max = INT64_C(1) << 50,
+                    .about = "what steps have led to and no template needs is kept up to this "
+                             "size, to be used again; 0 = nothing is kept"),
+
         NUMBER_OPTION("price_vcpu_second", prices.vcpu_second, .initial = "0", .max = PRICE_MAX_USD,
                       .about = "US dollars for a vCPU of a started sandbox for a second; to nine "
                                "decimals"),

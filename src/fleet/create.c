@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "fleet/builds.h"
 #include "fleet/parts.h"
 #include "fleet/snapshot.h"
 #include "store/snapshots.h"
@@ -115,7 +116,7 @@ int act_make(struct act *a, const struct template_record *t, int64_t begun_ns, s
 		return -1;
 	}
 	fault_point("api", "create-made");
-	if (entrypoint_start(a, t, err) < 0) {
+	if (!a->is_bare && entrypoint_start(a, t, err) < 0) {
 		error_context(err, "create sandbox '%s'", a->record.name);
 		act_fail(a, err);
 		return -1;
@@ -207,7 +208,8 @@ static int make_pending(struct fleet *f, struct arena *a, struct draft *draft, i
 	if (act.record.actual != SANDBOX_PENDING)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is %s, not pending", id,
 		            sandbox_state_name(act.record.actual));
-	act.snapshot = draft->snapshot;
+	act.snapshot = draft->layer;
+	act.is_bare = draft->request && draft->request->base;
 	if (act_move(&act, &creating, err) < 0)
 		return -1;
 	if (mounts_load(&act, err) < 0) {
@@ -264,8 +266,8 @@ static struct creation *creation_new(struct fleet *f, const struct draft *draft,
 	creation->slot = cache_pin(&f->cache, draft->record.id);
 	cache_set_queued(&f->cache, creation->slot, true);
 	record_copy(&creation->arena, &draft->record, &creation->draft.record);
-	if (draft->snapshot)
-		creation->draft.snapshot = arena_text(&creation->arena, draft->snapshot);
+	if (draft->layer)
+		creation->draft.layer = arena_text(&creation->arena, draft->layer);
 	return creation;
 }
 
@@ -328,8 +330,8 @@ static int insert(struct fleet *f, struct arena *a, struct draft *draft, struct 
 {
 	if (insert_row(f, a, draft, err) < 0)
 		return -1;
-	return draft->snapshot
-	               ? store_snapshot_set_origin(f->store, draft->record.id, draft->snapshot, err)
+	return draft->layer
+	               ? store_snapshot_set_origin(f->store, draft->record.id, draft->layer, err)
 	               : 0;
 }
 
@@ -346,7 +348,8 @@ static int make_now(struct fleet *f, struct arena *a, struct draft *draft, int64
 	if (insert(f, a, draft, err) < 0)
 		return -1;
 	act.record = draft->record;
-	act.snapshot = draft->snapshot;
+	act.snapshot = draft->layer;
+	act.is_bare = draft->request->base != NULL;
 	if (draft->mounts.count > 0 && mounts_take(&act, &draft->mounts, err) < 0) {
 		act_fail(&act, err);
 		return -1;
@@ -380,6 +383,24 @@ static int make_later(struct fleet *f, struct arena *a, struct draft *draft, int
 	return result;
 }
 
+/* A template that was built by steps has its files on the server that built it. */
+static int find_layer(const struct fleet *f, struct draft *draft, struct error *err)
+{
+	const struct template_record *t = &draft->template;
+
+	draft->layer = draft->snapshot;
+	if (!draft->layer && draft->request->base)
+		draft->layer = *draft->request->base->layer ? draft->request->base->layer : NULL;
+	else if (!draft->layer && *t->snapshot_id)
+		draft->layer = t->snapshot_id;
+	if (draft->layer != t->snapshot_id || strcmp(t->node, f->node) == 0)
+		return 0;
+	(void)FAIL(err, ERROR_CONFLICT, "template '%s' was built on node '%s', this is node '%s'",
+	           t->name, t->node, f->node);
+	error_hint(err, "build it here, too, under another name");
+	return -1;
+}
+
 int fleet_create(struct fleet *fleet, struct arena *a, const struct fleet_create *request,
                  struct sandbox_record *ret, struct error *err)
 {
@@ -396,7 +417,8 @@ int fleet_create(struct fleet *fleet, struct arena *a, const struct fleet_create
 		ref.id_or_name = fleet->config->default_template;
 	if (request_check(request, err) < 0 || budgets_check(fleet, &spender, err) < 0 ||
 	    template_find(fleet, a, &ref, &draft.template, err) < 0 ||
-	    request_resolve(fleet, a, &draft, err) < 0 || mounts_resolve(fleet, a, &draft, err) < 0)
+	    find_layer(fleet, &draft, err) < 0 || request_resolve(fleet, a, &draft, err) < 0 ||
+	    mounts_resolve(fleet, a, &draft, err) < 0)
 		return -1;
 	if (request->wait && draft.template.state == TEMPLATE_READY)
 		result = make_now(fleet, a, &draft, begun_ns, err);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "fleet/builds.h"
 #include "fleet/parts.h"
 
 int fleet_open(const struct fleet_options *options, struct fleet **ret, struct error *err UNUSED)
@@ -27,6 +28,7 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	lease_desk_init(&f->leases, 1 + (unsigned)f->config->workers / 4);
 	meters_init(f);
 	browsers_init(&f->browsers);
+	f->builds = build_desk_new();
 	pthread_mutex_init(&f->ended_mutex, NULL);
 	pthread_mutex_init(&f->pools.mutex, NULL);
 	*ret = f;
@@ -48,6 +50,7 @@ void fleet_close(struct fleet *fleet)
 	lease_desk_done(&fleet->leases);
 	meters_done(fleet);
 	browsers_done(&fleet->browsers);
+	build_desk_free(fleet->builds);
 	template_cache_done(&fleet->templates);
 	cache_done(&fleet->cache);
 	free(fleet);
@@ -55,8 +58,10 @@ void fleet_close(struct fleet *fleet)
 
 void fleet_leave(struct fleet *fleet)
 {
-	if (fleet)
-		browsers_tidy(fleet, true);
+	if (!fleet)
+		return;
+	builds_leave(fleet);
+	browsers_tidy(fleet, true);
 }
 
 int fleet_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,

@@ -75,7 +75,8 @@ struct fleet_create {
 	size_t mount_count;
 	/* The volume "home-KEY" at FLEET_HOME_PATH, made when it is not there; NULL = none. */
 	const char *persistent_home;
-	int64_t persistent_home_mb; /* its size when it is made; 0 = a volume's default */
+	int64_t persistent_home_mb;    /* its size when it is made; 0 = a volume's default */
+	const struct build_base *base; /* of a build, see builds.h; NULL = the template's */
 };
 MUST_CHECK int fleet_create(struct fleet *fleet, struct arena *a,
                             const struct fleet_create *request, struct sandbox_record *ret,
@@ -121,8 +122,7 @@ struct fleet_hold {
 MUST_CHECK int fleet_hold(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                           struct sandbox_record *ret, struct fleet_hold *ret_hold,
                           struct error *err);
-/* The same, if it and fleet_defaults can be answered from memory just now, without waiting for
- * anything; else false. */
+/* The same, if it and fleet_defaults can be answered from memory just now; else false. */
 bool fleet_hold_warm(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                      struct sandbox_record *ret, struct fleet_hold *ret_hold);
 void fleet_unhold(struct fleet_hold *hold); /* any thread, once; NULL or zeroed is fine */

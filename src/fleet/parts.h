@@ -6,7 +6,7 @@
  * life.h: what these say of themselves. recover.c: what to do about a row when the provider tells
  * another story. tick.c: what time does.
  * templates.c, defaults.c, cache.h: what those need. act.c: one thread's work on one sandbox.
- * storage.h: volumes. */
+ * storage.h: volumes. builds.h: templates built by steps. */
 #pragma once
 
 #include "fleet/cache.h"
@@ -43,6 +43,7 @@ struct fleet {
 	struct template_cache templates;
 	struct lease_desk leases;
 	struct browsers browsers;
+	struct build_desk *builds;
 	pthread_mutex_t ended_mutex;
 	struct ended *ended; /* newest first */
 	atomic_bool is_ticking;
@@ -69,7 +70,8 @@ struct act {
 	struct fleet *fleet;
 	struct slot *slot;
 	struct arena *arena;          /* of the row's texts */
-	const char *snapshot;         /* to be made of; NULL: of its template */
+	const char *snapshot;         /* to be made of; NULL: of its template's folder */
+	bool is_bare;                 /* its template's entrypoint is not started */
 	struct sandbox_record record; /* as of the last move */
 	/* In the arena; none until mounts_load or mounts_take. */
 	const struct sandbox_mount *mounts;
@@ -105,6 +107,7 @@ const char *request_map_to_json(struct arena *a, const struct json_map *map);
 struct draft {
 	const struct fleet_create *request;
 	const char *snapshot; /* its id, or NULL */
+	const char *layer;    /* what its files begin with: this one, or the template's; or NULL */
 	struct template_record template;
 	struct sandbox_record record; /* in PENDING; texts in the arena or borrowed */
 	unsigned sandboxes_max;
@@ -136,9 +139,8 @@ MUST_CHECK int defaults_of(const struct fleet *f, struct arena *a, const struct 
 
 /* ---- entrypoint.c ---- */
 
-/* Starts what the template has for that, once the provider runs the sandbox; returns when the
- * program has been executed. Its end is nobody's concern. One that cannot be started fails: what
- * then becomes of the sandbox is the caller's. */
+/* Starts what the template has for that; returns when the program has been executed. One that
+ * cannot be started fails: what then becomes of the sandbox is the caller's. */
 MUST_CHECK int entrypoint_start(struct act *a, const struct template_record *t, struct error *err);
 
 /* ---- warm.c ---- */
@@ -160,8 +162,7 @@ MUST_CHECK int presence_find(struct fleet *f, const char *id, enum presence *ret
 /* Makes row and provider agree. `reason`: why it is gone, should it be. */
 MUST_CHECK int act_settle(struct act *a, enum presence presence, enum sandbox_reason reason,
                           struct error *err);
-/* Looks through all that the provider has and all that the store has, for what nobody wants and
- * what is gone without a word. */
+/* Looks for what the provider has that nobody wants, and for what is gone without a word. */
 MUST_CHECK int fleet_sweep(struct fleet *f, struct error *err);
 typedef void fleet_visit(struct fleet *f, const struct sandbox_record *r, void *context);
 /* Each row that is not deleted and is ours. */

@@ -51,6 +51,7 @@ static struct provider_pool make_wanted(const struct fleet *f, const struct temp
 
 	(void)snprintf(pool.name, sizeof(pool.name), "%s", t->id);
 	(void)snprintf(pool.template_dir, sizeof(pool.template_dir), "%s", t->folder);
+	(void)snprintf(pool.snapshot, sizeof(pool.snapshot), "%s", t->snapshot_id);
 	return pool;
 }
 
@@ -59,6 +60,7 @@ static bool is_same(const struct provider_pool *a, const struct provider_pool *b
 	return a->min == b->min && a->target == b->target && a->max == b->max &&
 	       a->network == b->network && a->privileges == b->privileges &&
 	       strcmp(a->template_dir, b->template_dir) == 0 &&
+	       strcmp(a->snapshot, b->snapshot) == 0 &&
 	       a->resources.memory_mb == b->resources.memory_mb &&
 	       a->resources.disk_mb == b->resources.disk_mb &&
 	       a->resources.pids == b->resources.pids &&
@@ -81,9 +83,11 @@ static const struct template_record *find_template(const struct template_list *l
 	return NULL;
 }
 
-static bool wants_pool(const struct template_record *t)
+/* What was built elsewhere has its files there. */
+static bool wants_pool(const struct fleet *f, const struct template_record *t)
 {
-	return t->state == TEMPLATE_READY && t->pool_max > 0;
+	return t->state == TEMPLATE_READY && t->pool_max > 0 &&
+	       (!*t->snapshot_id || strcmp(t->node, f->node) == 0);
 }
 
 static int set(struct fleet *f, const struct provider_pool *pool, struct error *err)
@@ -112,7 +116,7 @@ static int agree(struct fleet *f, const struct template_list *templates,
                  const struct provider_pools *held, struct error *err)
 {
 	for (size_t i = 0; i < templates->count; i++)
-		if (wants_pool(&templates->items[i]) &&
+		if (wants_pool(f, &templates->items[i]) &&
 		    set_wanted(f, &templates->items[i], held, err) < 0)
 			return -1;
 	for (size_t i = 0; i < held->count; i++) {
@@ -120,7 +124,7 @@ static int agree(struct fleet *f, const struct template_list *templates,
 		const struct template_record *t = find_template(templates, gone.name);
 
 		gone.min = gone.target = gone.max = 0;
-		if (*gone.name && (!t || !wants_pool(t)) && set(f, &gone, err) < 0)
+		if (*gone.name && (!t || !wants_pool(f, t)) && set(f, &gone, err) < 0)
 			return -1;
 	}
 	return 0;

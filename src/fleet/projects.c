@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "fleet/builds.h"
 #include "fleet/lease_parts.h"
 #include "fleet/backups.h"
 #include "fleet/snapshots.h"
@@ -46,22 +47,38 @@ static int end_sandboxes(struct fleet *f, const char *id, struct error *err)
 	return tell_last(&failure, err);
 }
 
-static int end_templates(struct fleet *f, const char *id, struct error *err)
+/* How many went. */
+static int end_free_templates(struct fleet *f, const char *id, size_t *ret_ended, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct error failure = {0};
 	struct template_list list;
 
+	*ret_ended = 0;
 	if (store_template_list(f->store, &arena, id, &list, err) < 0)
 		return -1;
 	for (size_t i = 0; i < list.count; i++) {
 		if (strcmp(list.items[i].project_id, id) != 0)
 			continue; /* everybody's */
-		if (fleet_template_remove(f, id, list.items[i].id, err) < 0 &&
-		    err->code != ERROR_NOT_FOUND)
+		if (fleet_template_remove(f, id, list.items[i].id, err) == 0)
+			++*ret_ended;
+		else if (err->code != ERROR_NOT_FOUND)
 			failure = *err;
 	}
 	return tell_last(&failure, err);
+}
+
+/* One that others were built on goes after them. */
+static int end_templates(struct fleet *f, const char *id, struct error *err)
+{
+	size_t ended;
+	int result;
+
+	do {
+		error_clear(err);
+		result = end_free_templates(f, id, &ended, err);
+	} while (result < 0 && ended > 0);
+	return result;
 }
 
 static int end_snapshots(struct fleet *f, const char *id, struct error *err)
@@ -130,9 +147,10 @@ static int finish(struct fleet *f, const char *id, struct error *err)
 	const struct lease_ref leases = {id, ""};
 	uint64_t count;
 
-	if (fleet_lease_delete_all(f, &leases, &count, err) < 0 || end_sandboxes(f, id, err) < 0 ||
-	    end_snapshots(f, id, err) < 0 || end_backups(f, id, err) < 0 ||
-	    end_volumes(f, id, err) < 0 || end_templates(f, id, err) < 0)
+	if (fleet_lease_delete_all(f, &leases, &count, err) < 0 || builds_end(f, id, err) < 0 ||
+	    end_sandboxes(f, id, err) < 0 || end_snapshots(f, id, err) < 0 ||
+	    end_backups(f, id, err) < 0 || end_volumes(f, id, err) < 0 ||
+	    end_templates(f, id, err) < 0 || layers_end(f, id, err) < 0)
 		return FAIL_CONTEXT(err, "delete project '%s'", id);
 	/* The rows of its sandboxes go with it, so what they used is written first. */
 	if (meters_write(f, 0, false, err) < 0)

@@ -209,9 +209,14 @@ int fleet_template_derive(struct fleet *fleet, struct arena *a, const struct fle
 	pools_changed(fleet);
 	*ret = t;
 	/* A remover that did not see the new row has taken the folder away, but its own row first:
-	 * so who finds that row here has a folder. */
-	if (store_template_find(fleet->store, a, source.project_id, source.id, &source, err) == 0)
-		return 0;
+	 * so who finds that row here has a folder. The same with a layer that a build has
+	 * replaced. */
+	if (store_template_find(fleet->store, a, source.project_id, source.id, &source, err) == 0) {
+		if (strcmp(source.snapshot_id, t.snapshot_id) == 0)
+			return 0;
+		(void)FAIL(err, ERROR_CONFLICT, "template '%s' was built anew just now",
+		           source.name);
+	}
 	(void)!fleet_template_remove(fleet, t.project_id, t.id, &second);
 	return -1;
 }

@@ -24,6 +24,26 @@ static int check_state(const struct sandbox_record *r, struct error *err)
 	return refuse_state(r, "kept in a snapshot", err);
 }
 
+/* What it lies on: a layer of its template is no snapshot that anybody knows. */
+static int find_parent(struct act *a, const char **ret, struct error *err)
+{
+	struct snapshot_record parent;
+
+	if (store_snapshot_base(a->fleet->store, a->arena, a->record.id, ret, err) < 0)
+		return -1;
+	if (!**ret)
+		return 0;
+	if (store_snapshot_find(a->fleet->store, a->arena, NULL, *ret, &parent, err) == 0) {
+		if (parent.kind == SNAPSHOT_LAYER)
+			*ret = "";
+		return 0;
+	}
+	if (err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	return 0;
+}
+
 static int insert(struct act *a, const struct fleet_snapshot *request, struct snapshot_record *ret,
                   struct error *err)
 {
@@ -31,7 +51,7 @@ static int insert(struct act *a, const struct fleet_snapshot *request, struct sn
 	struct id id = id_new();
 	const char *base;
 
-	if (store_snapshot_base(a->fleet->store, a->arena, r->id, &base, err) < 0)
+	if (find_parent(a, &base, err) < 0)
 		return -1;
 	*ret = (struct snapshot_record){
 	        .id = arena_text(a->arena, id.text),
@@ -47,6 +67,7 @@ static int insert(struct act *a, const struct fleet_snapshot *request, struct sn
 	        .method = "",
 	        .because = "",
 	        .created_at = clock_unix_ms(),
+	        .kind = request->kind,
 	};
 	ret->name = request->name ? request->name : ret->id;
 	return snapshot_insert(a->fleet, ret, err);
@@ -127,7 +148,12 @@ int fleet_snapshot(struct fleet *fleet, struct arena *a, const struct fleet_ref 
 int fleet_snapshot_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                         struct snapshot_record *ret, struct error *err)
 {
-	return store_snapshot_find(fleet->store, a, ref->project_id, ref->id_or_name, ret, err);
+	if (store_snapshot_find(fleet->store, a, ref->project_id, ref->id_or_name, ret, err) < 0)
+		return -1;
+	/* Layers are the builds' own. */
+	if (ret->kind == SNAPSHOT_LAYER)
+		return FAIL(err, ERROR_NOT_FOUND, "no snapshot '%s'", ref->id_or_name);
+	return 0;
 }
 
 static int check_provider(const struct fleet *f, const struct snapshot_record *r, struct error *err)
@@ -371,7 +397,7 @@ static void sweep_row(struct fleet *f, struct snapshot_record *r, const struct m
 static int sweep_rows(struct fleet *f, const struct map *present, bool at_boot, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct snapshot_filter filter = {.limit = PAGE_SIZE, .node = f->node};
+	struct snapshot_filter filter = {.limit = PAGE_SIZE, .node = f->node, .with_layers = true};
 	struct snapshot_list list;
 
 	do {

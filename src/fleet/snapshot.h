@@ -14,6 +14,8 @@ MUST_CHECK int snapshot_resolve(struct fleet *f, struct arena *a,
 /* One that this server has, and is whole. */
 MUST_CHECK int snapshot_find_ready(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
                                    struct snapshot_record *ret, struct error *err);
+/* Removes it from the provider, and then its row. */
+MUST_CHECK int snapshot_drop(struct fleet *f, const char *id, struct error *err);
 /* Finishes what nobody finished, and removes what no row knows. At boot (then nobody is at work)
  * and now and then. */
 MUST_CHECK int snapshots_sweep(struct fleet *f, bool at_boot, struct error *err);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "fleet/builds.h"
 #include "fleet/parts.h"
 
 #define NAME_KEY_SIZE 256
@@ -114,6 +115,8 @@ static const size_t template_texts[] = {
         offsetof(struct template_record, state_text),
         offsetof(struct template_record, node),
         offsetof(struct template_record, warm_json),
+        offsetof(struct template_record, snapshot_id),
+        offsetof(struct template_record, ready),
 };
 
 static void template_copy(struct arena *a, const struct template_record *from,
@@ -542,6 +545,19 @@ int fleet_template_import(struct fleet *fleet, struct arena *a, const struct fle
 	return FAIL_CONTEXT(err, "import template '%s'", request->name);
 }
 
+/* What only the cache of builds still has of it is in nobody's way. */
+static int remove_row(struct fleet *f, const struct template_record *t, struct error *err)
+{
+	if (store_template_remove(f->store, t->project_id, t->id, err) == 0)
+		return 0;
+	if (err->code != ERROR_CONFLICT)
+		return -1;
+	error_clear(err);
+	if (layers_forget(f, t->id, err) < 0)
+		return -1;
+	return store_template_remove(f->store, t->project_id, t->id, err);
+}
+
 int fleet_template_remove(struct fleet *fleet, const char *project_id, const char *name_or_id,
                           struct error *err)
 {
@@ -558,9 +574,10 @@ int fleet_template_remove(struct fleet *fleet, const char *project_id, const cha
 	if (t.state == TEMPLATE_BUILDING)
 		return FAIL(err, ERROR_CONFLICT, "template '%s' is being built", t.name);
 	/* The row first: from then on no sandbox can be made from it. */
-	if (store_template_remove(fleet->store, t.project_id, t.id, err) < 0)
+	if (remove_row(fleet, &t, err) < 0)
 		return -1;
 	note_change(&fleet->templates);
+	layer_release(fleet, t.snapshot_id);
 	if (store_template_shares(fleet->store, t.folder, &is_shared, err) < 0)
 		return -1;
 	if (is_shared || strcmp(t.folder, "host") == 0)

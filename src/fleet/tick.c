@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "fleet/events.h"
+#include "fleet/builds.h"
 #include "fleet/parts.h"
 #include "fleet/snapshot.h"
 
@@ -235,6 +236,8 @@ static int tick(struct fleet *f, struct error *err)
 		    store_sandbox_purge(f->store, clock_unix_ms() - DELETED_KEPT_MS, err) < 0 ||
 		    purge_usage(f, err) < 0)
 			return -1;
+		layers_sweep(f, false);
+		builds_tick(f);
 		projects_finish(f);
 	}
 	if (fleet_events_purge(f, err) < 0)

@@ -22,6 +22,7 @@ static int set(struct provider *p, const struct provider_pool *pool, int64_t dea
 	struct broker_pool message = {
 	        .name = pool->name,
 	        .template_name = pool->template_dir,
+	        .snapshot = pool->snapshot,
 	        .network = pool->network,
 	        .privileges = pool->privileges,
 	        .cpu_milli = milli(pool->resources.cpu),
@@ -62,6 +63,7 @@ static int note(void *context, const void *reply, UNUSED struct error *err)
 
 	(void)snprintf(pool.name, sizeof(pool.name), "%s", from->name);
 	(void)snprintf(pool.template_dir, sizeof(pool.template_dir), "%s", from->template_name);
+	(void)snprintf(pool.snapshot, sizeof(pool.snapshot), "%s", from->snapshot);
 	buf_add(context, &pool, sizeof(pool));
 	return 0;
 }

@@ -10,6 +10,7 @@ struct provider_pool {
 	char name[ID_SIZE +
 	          1]; /* whose it is; "" = automatic, a pool that follows what is asked for */
 	char template_dir[64];
+	char snapshot[ID_SIZE + 1]; /* that they begin with; "" = none */
 	struct sandbox_resources resources;
 	enum sandbox_network network;
 	bool privileges;

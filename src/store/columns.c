@@ -2,39 +2,8 @@
 #include "store/columns.h"
 
 #include "sandbox/sandbox.h"
+#include "store/column_rows.h"
 #include "store/usage.h"
-
-#define COLUMN_(kind_, struct_, member, type, name_)                                               \
-	{                                                                                          \
-		.kind = (kind_), .name = (name_), .offset = MEMBER_OFFSET(struct_, member, type)   \
-	}
-#define TEXT_OF(s, m) COLUMN_(COLUMN_TEXT, s, m, const char *, #m)
-#define FILTER_OF(s, m) COLUMN_(COLUMN_FILTER, s, m, const char *, #m)
-#define WHOLE_OF(s, m) COLUMN_(COLUMN_WHOLE, s, m, int64_t, #m)
-#define BOOL_OF(s, m) COLUMN_(COLUMN_BOOL, s, m, bool, #m)
-#define HASH_OF(s, m) COLUMN_(COLUMN_HASH, s, m, unsigned char[KEY_HASH_SIZE], #m)
-#define CHOICE_OF(s, m, choice)                                                                    \
-	{                                                                                          \
-		.kind = COLUMN_CHOICE, .name = #m, .offset = MEMBER_OFFSET(s, m, enum choice),     \
-		.word = choice##_word, .words = choice##_words                                     \
-	}
-/* `table_`: where it rests; the same in every shape of the table, or it does not open. */
-#define SECRET_(s, member, id_, name_, table_)                                                     \
-	{                                                                                          \
-		.kind = COLUMN_SECRET, .name = (name_),                                            \
-		.offset = MEMBER_OFFSET(s, member, const char *), .binds = (table_),               \
-		.owner = MEMBER_OFFSET(s, id_, const char *)                                       \
-	}
-#define SECRET_OF(s, m, table_) SECRET_(s, m, id, #m, table_)
-#define RESOURCES_OF(s, m)                                                                         \
-	COLUMN_(COLUMN_NUMBER, s, m.cpu, double, "cpu"),                                           \
-	        COLUMN_(COLUMN_WHOLE, s, m.memory_mb, int64_t, "memory_mb"),                       \
-	        COLUMN_(COLUMN_WHOLE, s, m.disk_mb, int64_t, "disk_mb"),                           \
-	        COLUMN_(COLUMN_WHOLE, s, m.pids, int64_t, "pids")
-#define END                                                                                        \
-	{                                                                                          \
-		.kind = COLUMN_END                                                                 \
-	}
 
 /* The words are what the database holds: they may be added to, never changed. */
 enum {
@@ -44,6 +13,7 @@ enum {
 	template_state_words = TEMPLATE_FAILED + 1,
 	snapshot_state_words = SNAPSHOT_LOST + 1,
 	backup_state_words = BACKUP_REMOVING + 1,
+	snapshot_kind_words = SNAPSHOT_KIND_COUNT,
 	lease_status_words = LEASE_STATUS_COUNT,
 	delivery_state_words = DELIVERY_STATE_COUNT,
 	usage_reason_words = USAGE_REASON_COUNT,
@@ -139,6 +109,11 @@ static const char *backup_state_word(unsigned value)
 	return backup_state_name((enum backup_state)value);
 }
 
+static const char *snapshot_kind_word(unsigned value)
+{
+	return snapshot_kind_name((enum snapshot_kind)value);
+}
+
 static const char *volume_state_word(unsigned value)
 {
 	return volume_state_name((enum volume_state)value);
@@ -202,6 +177,8 @@ const struct column columns_of_template_record[] = {
         WHOLE_OF(template_record, pool_target),
         WHOLE_OF(template_record, pool_max),
         TEXT_OF(template_record, warm_json),
+        TEXT_OF(template_record, snapshot_id),
+        TEXT_OF(template_record, ready),
         END,
 };
 
@@ -680,17 +657,15 @@ const struct column columns_of_snapshot_record[] = {
         WHOLE_OF(snapshot_record, depth),
         WHOLE_OF(snapshot_record, frozen_us),
         WHOLE_OF(snapshot_record, created_at),
+        CHOICE_OF(snapshot_record, kind, snapshot_kind),
         END,
 };
 
 const struct column columns_of_snapshot_page[] = {
-        FILTER_OF(snapshot_page, project_id),
-        FILTER_OF(snapshot_page, sandbox_id),
-        FILTER_OF(snapshot_page, node),
-        WHOLE_OF(snapshot_page, page_at),
-        TEXT_OF(snapshot_page, page_id),
-        WHOLE_OF(snapshot_page, limit),
-        END,
+        FILTER_OF(snapshot_page, project_id), FILTER_OF(snapshot_page, sandbox_id),
+        FILTER_OF(snapshot_page, node),       FILTER_OF(snapshot_page, kind),
+        WHOLE_OF(snapshot_page, page_at),     TEXT_OF(snapshot_page, page_id),
+        WHOLE_OF(snapshot_page, limit),       END,
 };
 
 const struct column columns_of_snapshot_base[] = {

@@ -14,6 +14,7 @@
 #include "base/span.h"
 #include "store/backups.h"
 #include "store/accounts.h"
+#include "store/builds.h"
 #include "store/events.h"
 #include "store/leases.h"
 #include "store/once.h"
@@ -160,5 +161,8 @@ extern const struct column columns_of_meter_record[], columns_of_meter_page[],
         columns_of_usage_sum[], columns_of_balance_record[], columns_of_deposit_record[],
         columns_of_budget_record[], columns_of_spending[];
 extern const struct column columns_of_backup_record[], columns_of_backup_page[];
+extern const struct column columns_of_build_record[], columns_of_build_page[],
+        columns_of_build_chunk[], columns_of_build_log_page[], columns_of_cached_layer[],
+        columns_of_build_cache_page[], columns_of_snapshot_ref[];
 extern const struct column columns_of_volume_record[], columns_of_volume_move[],
         columns_of_mount_record[];

@@ -56,6 +56,10 @@ struct template_record {
 	const char *node;                        /* the server that builds it */
 	int64_t pool_min, pool_target, pool_max; /* prepared sandboxes; a max of 0 = none */
 	const char *warm_json;                   /* [{"language":"python","imports":["numpy"]}] */
+	/* The layer that sandboxes of it begin with, on top of the folder; "" = none. */
+	const char *snapshot_id;
+	const char
+	        *ready; /* the command that told its build that the entrypoint was ready; or "" */
 };
 
 struct template_list {

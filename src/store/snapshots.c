@@ -15,6 +15,16 @@ const char *snapshot_state_name(enum snapshot_state state)
 	return (unsigned)state < COUNT_OF(names) ? names[state] : "unknown";
 }
 
+const char *snapshot_kind_name(enum snapshot_kind kind)
+{
+	static const char *const names[SNAPSHOT_KIND_COUNT] = {
+	        [SNAPSHOT_TAKEN] = "taken",
+	        [SNAPSHOT_LAYER] = "layer",
+	};
+
+	return kind < SNAPSHOT_KIND_COUNT ? names[kind] : "unknown";
+}
+
 struct insertion {
 	const struct snapshot_record *record;
 	unsigned project_max;
@@ -80,6 +90,7 @@ int store_snapshot_list(struct store *s, struct arena *a, const struct snapshot_
 	        .project_id = filter->project_id,
 	        .sandbox_id = filter->sandbox_id,
 	        .node = filter->node,
+	        .kind = filter->with_layers ? NULL : snapshot_kind_name(SNAPSHOT_TAKEN),
 	        .limit = (int64_t)limit + 1, /* one more tells whether there is more */
 	};
 

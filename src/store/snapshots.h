@@ -9,6 +9,10 @@
  * without our doing. */
 enum snapshot_state { SNAPSHOT_MAKING, SNAPSHOT_READY, SNAPSHOT_REMOVING, SNAPSHOT_LOST };
 const char *snapshot_state_name(enum snapshot_state state);
+/* TAKEN: somebody asked for it. LAYER: the result of a step of a build, see builds.h: it lives as
+ * long as the cache or a template needs it. */
+enum snapshot_kind { SNAPSHOT_TAKEN, SNAPSHOT_LAYER, SNAPSHOT_KIND_COUNT };
+const char *snapshot_kind_name(enum snapshot_kind kind);
 
 struct snapshot_record {
 	const char *id, *project_id;
@@ -20,6 +24,7 @@ struct snapshot_record {
 	enum snapshot_state state;
 	const char *method, *because; /* see docs/snapshots.md */
 	int64_t depth, frozen_us, created_at;
+	enum snapshot_kind kind;
 };
 struct snapshot_list {
 	struct snapshot_record *items;
@@ -27,7 +32,8 @@ struct snapshot_list {
 	const char *next_page; /* NULL at the end */
 };
 
-/* ERROR_CONFLICT when the name is taken, ERROR_LIMIT when the project has project_max already. */
+/* ERROR_CONFLICT when the name is taken, ERROR_LIMIT when the project has project_max already,
+ * layers not counted. */
 MUST_CHECK int store_snapshot_insert(struct store *s, const struct snapshot_record *r,
                                      unsigned project_max, struct error *err);
 /* By id or name. project_id NULL = any (by id). */
@@ -38,6 +44,7 @@ struct snapshot_filter {
 	const char *project_id, *sandbox_id, *node; /* NULL = all */
 	const char *page;                           /* next_page of the page before, or NULL */
 	unsigned limit;                             /* 1..1000 */
+	bool with_layers;                           /* else only what was TAKEN */
 };
 /* Newest first. */
 MUST_CHECK int store_snapshot_list(struct store *s, struct arena *a,
@@ -68,7 +75,7 @@ struct snapshot_base {
 	const char *sandbox_id, *snapshot_id, *origin_id;
 };
 struct snapshot_page {
-	const char *project_id, *sandbox_id, *node;
+	const char *project_id, *sandbox_id, *node, *kind;
 	int64_t page_at;
 	const char *page_id;
 	int64_t limit;

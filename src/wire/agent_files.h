@@ -29,10 +29,12 @@ struct agent_path {
 	const char *root; /* "" = "/" */
 	const char *path;
 	const char *target; /* RENAME, COPY: the new path. GLOB: the pattern ("**" crosses folders).
-	                       COMPARE: only what comes after this path */
+	                       COMPARE: only what comes after this path. TAR_IN: whom all of
+	                       it is to belong to; "" = the user */
 	const char *user;   /* who does it; "" = root of the sandbox */
 	uint32_t flags;     /* enum agent_path_flag */
-	uint32_t mode;      /* of what is made; 0 = 0644 or 0755 */
+	uint32_t mode;      /* of what is made; 0 = 0644 or 0755. TAR_IN: of files, 0 = the
+	                       archive's */
 	uint32_t depth;     /* LIST: 1 = the folder's own entries; at most 64 */
 	uint64_t offset;    /* READ: from; WRITE: at (without it the file is replaced atomically);
 	                       LIST: only regular files whose status changed since, unix ms */

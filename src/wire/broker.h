@@ -143,6 +143,7 @@ struct broker_pool {
 	uint64_t request;
 	const char *name;          /* an id of the caller's choice */
 	const char *template_name; /* as of broker_create, and all the rest too */
+	const char *snapshot;
 	uint32_t network, privileges;
 	uint64_t cpu_milli, memory_bytes, disk_bytes, pids;
 	uint32_t min, target, max;
@@ -150,7 +151,7 @@ struct broker_pool {
 struct broker_pool_state {
 	uint64_t request;
 	const char *name; /* "" = automatic */
-	const char *template_name;
+	const char *template_name, *snapshot;
 	uint32_t network, privileges;
 	uint64_t cpu_milli, memory_bytes, disk_bytes, pids;
 	uint32_t min, target, max;

@@ -28,7 +28,8 @@
 
 struct template_answer {
 	const char *id, *name, *project, *description, *state, *state_text;
-	const char *base_image, *runtime, *isolation, *user, *workdir;
+	const char *base_image, *runtime, *isolation, *user, *workdir, *ready_command;
+	bool is_built;
 	struct span env, entrypoint, ports, resources, pool, warm;
 	int64_t size_bytes, created_at, updated_at;
 };
@@ -48,6 +49,10 @@ static const struct json_member template_shape_members[] = {
         JSON_RAW_MEMBER(template_answer, env, .about = "object of texts"),
         JSON_RAW_MEMBER(template_answer, entrypoint, .about = "list of texts"),
         JSON_RAW_MEMBER(template_answer, ports, .about = "list of numbers"),
+        JSON_TEXT_MEMBER(template_answer, ready_command, .flags = JSON_NULLABLE,
+                         .about = "that told its build that the entrypoint was ready"),
+        JSON_BOOL_MEMBER(template_answer, is_built, .name = "built",
+                         .about = "by steps, on top of base_image"),
         JSON_RAW_MEMBER(template_answer, resources, .about = "0 = inherited"),
         JSON_RAW_MEMBER(template_answer, pool, .about = "min, target and max; 0 = none"),
         JSON_RAW_MEMBER(template_answer, warm,
@@ -211,6 +216,8 @@ static void fill_answer(struct arena *a, const struct template_record *r,
 	        .entrypoint = raw_or(r->entrypoint_json, SPAN("[]")),
 	        .ports = raw_or(r->ports_json, SPAN("[]")),
 	        .warm = raw_or(r->warm_json, SPAN("[]")),
+	        .ready_command = *r->ready ? r->ready : NULL,
+	        .is_built = *r->snapshot_id != '\0',
 	        .size_bytes = r->size_bytes,
 	        .created_at = r->created_at,
 	        .updated_at = r->updated_at,

@@ -1,18 +1,19 @@
 -- fragment: snapshot
 id, project_id, name, sandbox_id, sandbox_name, parent_id, template_id, template_name, provider,
-node, state, method, because, depth, frozen_us, created_at
+node, state, method, because, depth, frozen_us, created_at, kind
 
 -- name: snapshot_insert
 -- takes: snapshot_record
 INSERT INTO snapshots ({snapshot})
 VALUES (:id, :project_id, :name, :sandbox_id, :sandbox_name, :parent_id, :template_id,
-	:template_name, :provider, :node, :state, :method, :because, :depth, :frozen_us, :created_at)
+	:template_name, :provider, :node, :state, :method, :because, :depth, :frozen_us, :created_at,
+	:kind)
 ON CONFLICT DO NOTHING;
 
 -- name: snapshot_count
 -- takes: lookup
 -- gives: tally
-SELECT count(*) AS count FROM snapshots WHERE project_id = :project_id;
+SELECT count(*) AS count FROM snapshots WHERE project_id = :project_id AND kind = 'taken';
 
 -- By name or id.
 -- name: snapshot_find
@@ -30,6 +31,7 @@ SELECT {snapshot} FROM snapshots
 WHERE (:project_id IS NULL OR project_id = :project_id)
 	AND (:sandbox_id IS NULL OR sandbox_id = :sandbox_id)
 	AND (:node IS NULL OR node = :node)
+	AND (:kind IS NULL OR kind = :kind)
 	AND (created_at, id) < (:page_at, :page_id)
 ORDER BY created_at DESC, id DESC
 LIMIT :limit;

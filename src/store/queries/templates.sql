@@ -1,7 +1,7 @@
 -- fragment: template
 id, project_id, name, folder, base_image, runtime, isolation, description, cpu, memory_mb, disk_mb,
 pids, env_json, entrypoint_json, ports_json, "user", workdir, state, state_text, size_bytes,
-created_at, updated_at, node, pool_min, pool_target, pool_max, warm_json
+created_at, updated_at, node, pool_min, pool_target, pool_max, warm_json, snapshot_id, ready
 
 -- name: template_insert
 -- takes: template_record
@@ -10,7 +10,7 @@ VALUES (:id, :project_id, :name, :folder, :base_image, :runtime, :isolation, :de
 	:memory_mb, :disk_mb, :pids, COALESCE(NULLIF(:env_json, ''), '{}'),
 	COALESCE(NULLIF(:entrypoint_json, ''), '[]'), COALESCE(NULLIF(:ports_json, ''), '[]'),
 	:user, :workdir, :state, :state_text, :size_bytes, :created_at, :updated_at, :node, :pool_min,
-	:pool_target, :pool_max, COALESCE(NULLIF(:warm_json, ''), '[]'))
+	:pool_target, :pool_max, COALESCE(NULLIF(:warm_json, ''), '[]'), :snapshot_id, :ready)
 ON CONFLICT DO NOTHING;
 
 -- name: template_find
@@ -46,7 +46,8 @@ SET description = :description, base_image = :base_image, runtime = :runtime,
 	ports_json = COALESCE(NULLIF(:ports_json, ''), '[]'), "user" = :user, workdir = :workdir,
 	size_bytes = :size_bytes, updated_at = :updated_at, pool_min = :pool_min,
 	pool_target = :pool_target, pool_max = :pool_max,
-	warm_json = COALESCE(NULLIF(:warm_json, ''), '[]')
+	warm_json = COALESCE(NULLIF(:warm_json, ''), '[]'), snapshot_id = :snapshot_id,
+	ready = :ready, node = :node
 WHERE id = :id;
 
 -- name: template_state

@@ -306,6 +306,36 @@ TEST(a_broken_archive_is_refused_and_the_connection_goes_on)
 	box_end(&b);
 }
 
+TEST(an_archive_may_get_another_owner_and_mode)
+{
+	struct box b = box_start(BOX_PLAIN);
+	int fd = box_connect(&b);
+	struct agent_path path = beneath(&b, "in/to");
+
+	must(&b, "mkdir -p src/deep && echo x > src/deep/file && ln -s deep/file src/link && "
+	         "tar -C src -cf in.tar .");
+	path.flags |= AGENT_PATH_PARENTS;
+	path.mode = 0640;
+	tar_in(&b, fd, &path, "in.tar");
+	(void)hear_done(&b, fd);
+	must(&b, "test $(stat -c %a in/to/deep/file) = 640 && test $(stat -c %a in/to/deep) = 750");
+	path.target = "no-such-user";
+	say(&b, fd, AGENT_TAR_IN, agent_path_shape, &path);
+	assert_int_equal(hear_failed(&b, fd).code, ERROR_NOT_FOUND);
+	if (geteuid() == 0) {
+		path.target = "65534";
+		must(&b, "rm -rf in");
+		tar_in(&b, fd, &path, "in.tar");
+		(void)hear_done(&b, fd);
+		must(&b,
+		     "test $(stat -c %u:%a in/to/deep/file) = 65534:640 && "
+		     "test $(stat -c %u in/to) = 65534 && test $(stat -c %u in/to/deep) = 65534 "
+		     "&& test $(stat -c %u in/to/link) = 65534");
+	}
+	(void)close(fd);
+	box_end(&b);
+}
+
 int main(void)
 {
 	return RUN(CASE(entries_come_back_as_they_were), CASE(what_is_no_tar_or_no_file_is_refused),
@@ -313,5 +343,6 @@ int main(void)
 	           CASE(gnu_tar_reads_what_the_agent_packs),
 	           CASE(the_agent_unpacks_what_gnu_tar_packs_in_any_format),
 	           CASE(an_archive_cannot_write_outside_of_its_folder),
+	           CASE(an_archive_may_get_another_owner_and_mode),
 	           CASE(a_broken_archive_is_refused_and_the_connection_goes_on));
 }

@@ -313,6 +313,7 @@ TEST(a_pool_has_an_id_a_size_in_order_and_a_plan)
 {
 	const struct broker_pool good = {.name = ID,
 	                                 .template_name = "base",
+	                                 .snapshot = "",
 	                                 .cpu_milli = 500,
 	                                 .memory_bytes = UINT64_C(64) << 20,
 	                                 .pids = 64,
@@ -336,6 +337,9 @@ TEST(a_pool_has_an_id_a_size_in_order_and_a_plan)
 	assert_int_equal(check_pool(&r, &err), -1);
 	r = good;
 	r.template_name = "../base";
+	assert_int_equal(check_pool(&r, &err), -1);
+	r = good;
+	r.snapshot = "../x";
 	assert_int_equal(check_pool(&r, &err), -1);
 	r = good;
 	r.name = "";

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "fleet/build_parts.h"
+
+#define SPEC_MAX ((size_t)16 << 20)
+#define CANCEL_MS 10000
+#define REPLACED_MS 1000
+#define KEPT_MS (30 * 24 * 3600 * INT64_C(1000))
+
+/* ---- the desk ---- */
+
+struct build_desk *build_desk_new(void)
+{
+	struct build_desk *desk = calloc(1, sizeof(*desk));
+	pthread_condattr_t monotonic;
+
+	if (!desk)
+		abort();
+	pthread_mutex_init(&desk->mutex, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&desk->moved, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	list_init(&desk->live);
+	return desk;
+}
+
+void build_desk_free(struct build_desk *desk)
+{
+	worker_pool_stop(desk->pool);
+	map_done(&desk->claims);
+	map_done(&desk->pins);
+	pthread_cond_destroy(&desk->moved);
+	pthread_mutex_destroy(&desk->mutex);
+	free(desk);
+}
+
+/* With the mutex. */
+static struct build *find_live(struct build_desk *desk, const char *id)
+{
+	LIST_EACH (&desk->live, item) {
+		struct build *b = LIST_ENTRY(item, struct build, link);
+
+		if (strcmp(b->record.id, id) == 0)
+			return b;
+	}
+	return NULL;
+}
+
+bool build_is_cancelled(const struct build *b)
+{
+	return atomic_load(&b->is_cancelled);
+}
+
+int build_refuse_cancelled(const struct build *b, struct error *err)
+{
+	return FAIL(err, ERROR_UNAVAILABLE, "%s",
+	            atomic_load(&b->fleet->builds->is_leaving) ? "the server was stopped"
+	                                                       : "it was cancelled");
+}
+
+void build_tell(struct build *b)
+{
+	struct error err = {0};
+
+	if (store_build_update(b->fleet->store, &b->record, &err) < 0)
+		log_warning("a build's progress is not written", TEXT("build", b->record.id),
+		            FAILURE(&err));
+}
+
+/* ---- the end ---- */
+
+static void free_build(struct build *b)
+{
+	fleet_build_log_close(b->log);
+	auto_close(&b->cancel_fd);
+	arena_done(&b->arena);
+	free(b);
+}
+
+/* `why` NULL: it is ready. */
+static void end(struct build *b, const struct error *why)
+{
+	struct build_desk *desk = b->fleet->builds;
+	struct build_record *r = &b->record;
+
+	r->ended_at = clock_unix_ms();
+	if (!why) {
+		r->state = BUILD_READY;
+		build_say(b, "template '%s' is ready", r->name);
+	} else {
+		r->state = build_is_cancelled(b) && !atomic_load(&desk->is_leaving)
+		                   ? BUILD_CANCELLED
+		                   : BUILD_ERROR;
+		r->message = arena_text(&b->arena, why->text);
+		build_say(b, "%s: %s", build_state_name(r->state), why->text);
+		if (*why->hint)
+			build_say(b, "hint: %s", why->hint);
+	}
+	build_log_store(b, true);
+	fault_point("api", "build-ended");
+	build_tell(b);
+	build_log_end(b->log);
+	pthread_mutex_lock(&desk->mutex);
+	list_remove(&b->link);
+	pthread_cond_broadcast(&desk->moved);
+	pthread_mutex_unlock(&desk->mutex);
+}
+
+/* Who was about to make a sandbox of it has done so a second later. */
+static void release_replaced(struct build *b)
+{
+	struct error ignored = {0};
+
+	if (!b->replaced || strcmp(b->replaced, b->path.layer) == 0)
+		return;
+	(void)!build_wait(b, -1, deadline_in(REPLACED_MS), &ignored);
+	layer_release(b->fleet, b->replaced);
+}
+
+static void run(struct build *b)
+{
+	int64_t timeout_ms = b->spec.timeout_ms > 0 ? b->spec.timeout_ms : BUILD_TIMEOUT_MS;
+	struct error err = {0};
+	int result;
+
+	b->deadline = deadline_in(timeout_ms);
+	b->record.state = BUILD_BUILDING;
+	b->record.started_at = clock_unix_ms();
+	build_tell(b);
+	result = build_is_cancelled(b) ? build_refuse_cancelled(b, &err) : build_run(b, &err);
+	if (b->path.layer)
+		layer_unpin(b->fleet, b->path.layer);
+	if (result < 0)
+		log_info("build failed", TEXT("build", b->record.id), FAILURE(&err));
+	else
+		log_info("build is ready", TEXT("build", b->record.id),
+		         TEXT("template", b->record.name));
+	end(b, result < 0 ? &err : NULL);
+	release_replaced(b);
+	layers_trim(b->fleet);
+}
+
+/* False, when he is done with it: somebody has cancelled it before. */
+static bool take_turn(struct build *b)
+{
+	struct build_desk *desk = b->fleet->builds;
+	bool is_ours;
+
+	pthread_mutex_lock(&desk->mutex);
+	is_ours = !b->is_taken;
+	b->is_taken = true;
+	while (!is_ours && find_live(desk, b->record.id))
+		pthread_cond_wait(&desk->moved, &desk->mutex);
+	pthread_mutex_unlock(&desk->mutex);
+	return is_ours;
+}
+
+static void on_turn(struct worker_task *task)
+{
+	struct build *b = CONTAINER_OF(task, struct build, task);
+
+	if (take_turn(b))
+		run(b);
+	free_build(b);
+}
+
+/* ---- the beginning ---- */
+
+/* The spec is kept as text: so nothing of it is borrowed. */
+static int copy_spec(struct build *b, const struct build_spec *spec, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(SPEC_MAX);
+
+	json_write(&text, &build_spec_shape, spec);
+	if (text.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "the steps are larger than %zu bytes", SPEC_MAX);
+	return json_parse(&b->arena, buf_span(&text), &build_spec_shape, &b->spec, err);
+}
+
+static int build_new(struct fleet *f, const struct fleet_build *request, struct build **ret,
+                     struct error *err)
+{
+	struct build *b = calloc(1, sizeof(*b));
+	struct id id = id_new();
+
+	if (!b)
+		abort();
+	list_init(&b->link);
+	b->fleet = f;
+	b->log = build_log_new();
+	b->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	b->task = (struct worker_task){.lane = WORKER_SLOW, .run = on_turn};
+	if (b->cancel_fd < 0 ? FAIL_ERRNO(err, "make an event") < 0
+	                     : copy_spec(b, request->spec, err) < 0) {
+		free_build(b);
+		return -1;
+	}
+	b->record = (struct build_record){
+	        .id = arena_text(&b->arena, id.text),
+	        .project_id = arena_text(&b->arena, request->project_id),
+	        .key_id = arena_text(&b->arena, request->key_id ? request->key_id : ""),
+	        .name = b->spec.name,
+	        .source = b->spec.from,
+	        .template_id = "",
+	        .state = BUILD_WAITING,
+	        .step_count = (int64_t)b->spec.steps.count,
+	        .exit_code = -1,
+	        .message = "",
+	        .sandbox_id = "",
+	        .node = f->node,
+	        .created_at = clock_unix_ms(),
+	};
+	*ret = b;
+	return 0;
+}
+
+/* Slow work has half of a pool's threads. With the mutex. */
+static int open_pool(struct fleet *f, struct error *err)
+{
+	const struct worker_options options = {2 * (unsigned)f->config->builds_max,
+	                                       BUILD_WAITING_MAX};
+
+	if (atomic_load(&f->builds->is_leaving))
+		return FAIL(err, ERROR_UNAVAILABLE, "the server is being stopped");
+	return f->builds->pool ? 0 : worker_pool_start(&options, &f->builds->pool, err);
+}
+
+static int queue(struct build *b, struct build_record *ret, struct error *err)
+{
+	struct build_desk *desk = b->fleet->builds;
+	int result;
+
+	pthread_mutex_lock(&desk->mutex);
+	result = open_pool(b->fleet, err);
+	if (result == 0)
+		list_append(&desk->live, &b->link);
+	pthread_mutex_unlock(&desk->mutex);
+	if (result == 0)
+		result = store_build_insert(b->fleet->store, &b->record, err);
+	if (result < 0) {
+		pthread_mutex_lock(&desk->mutex);
+		list_remove(&b->link);
+		pthread_mutex_unlock(&desk->mutex);
+		free_build(b);
+		return -1;
+	}
+	*ret = b->record;
+	if (worker_submit(desk->pool, &b->task, err) == 0)
+		return 0;
+	error_context(err, "%d builds wait already", BUILD_WAITING_MAX);
+	if (take_turn(b))
+		end(b, err);
+	free_build(b);
+	return -1;
+}
+
+static int check_provider(struct fleet *f, struct error *err)
+{
+	static const enum provider_ability needed[] = {PROVIDER_CAN_SNAPSHOT, PROVIDER_CAN_EXEC,
+	                                               PROVIDER_CAN_FILES, PROVIDER_CAN_STOP};
+
+	for (size_t i = 0; i < COUNT_OF(needed); i++)
+		if (provider_require(f->provider, needed[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+int fleet_build_start(struct fleet *fleet, struct arena *a, const struct fleet_build *request,
+                      struct build_record *ret, struct error *err)
+{
+	const struct fleet_ref from = {request->project_id, request->spec->from};
+	struct template_record source;
+	struct build_record record;
+	struct build *b;
+
+	if (check_provider(fleet, err) < 0 || build_spec_check(fleet, request->spec, err) < 0 ||
+	    template_find(fleet, a, &from, &source, err) < 0 ||
+	    build_new(fleet, request, &b, err) < 0)
+		return -1;
+	/* Once it is queued it is its thread's. */
+	const char *id = arena_text(a, b->record.id);
+
+	if (queue(b, &record, err) < 0)
+		return -1;
+	return store_build_find(fleet->store, a, request->project_id, id, ret, err);
+}
+
+int fleet_build_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                     struct build_record *ret, struct error *err)
+{
+	return store_build_find(fleet->store, a, ref->project_id, ref->id_or_name, ret, err);
+}
+
+struct build_log *fleet_build_log_open(struct fleet *fleet, const char *id)
+{
+	struct build_desk *desk = fleet->builds;
+	struct build_log *log = NULL;
+	struct build *b;
+
+	pthread_mutex_lock(&desk->mutex);
+	b = find_live(desk, id);
+	if (b)
+		log = build_log_ref(b->log);
+	pthread_mutex_unlock(&desk->mutex);
+	return log;
+}
+
+/* ---- cancelling ---- */
+
+/* With the mutex. True: its turn had not come, and the caller is to end it. */
+static bool cancel(struct build_desk *desk, struct build *b)
+{
+	bool is_ours = !b->is_taken;
+
+	b->is_taken = true;
+	atomic_store(&b->is_cancelled, true);
+	(void)eventfd_write(b->cancel_fd, 1);
+	pthread_cond_broadcast(&desk->moved);
+	return is_ours;
+}
+
+static void end_cancelled(struct build *b)
+{
+	struct error why = {0};
+
+	(void)build_refuse_cancelled(b, &why);
+	end(b, &why);
+}
+
+/* Returns when it has ended, or has not done so for long. */
+static void cancel_live(struct build_desk *desk, const char *id)
+{
+	int64_t deadline = deadline_in(CANCEL_MS);
+	const struct timespec until = {.tv_sec = deadline / 1000,
+	                               .tv_nsec = deadline % 1000 * 1000000};
+	struct build *b, *ours = NULL;
+
+	pthread_mutex_lock(&desk->mutex);
+	b = find_live(desk, id);
+	if (b && cancel(desk, b))
+		ours = b;
+	while (!ours && find_live(desk, id) && clock_monotonic_ms() < deadline)
+		pthread_cond_timedwait(&desk->moved, &desk->mutex, &until);
+	pthread_mutex_unlock(&desk->mutex);
+	if (ours)
+		end_cancelled(ours);
+}
+
+int fleet_build_cancel(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                       struct build_record *ret, struct error *err)
+{
+	if (fleet_build_find(fleet, a, ref, ret, err) < 0)
+		return -1;
+	if (build_has_ended(ret->state))
+		return 0;
+	if (strcmp(ret->node, fleet->node) != 0)
+		return FAIL(err, ERROR_CONFLICT, "build '%s' is on node '%s', this is node '%s'",
+		            ret->id, ret->node, fleet->node);
+	cancel_live(fleet->builds, ret->id);
+	return fleet_build_find(fleet, a, ref, ret, err);
+}
+
+int fleet_build_remove(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                       struct error *err)
+{
+	struct build_record r;
+
+	if (fleet_build_cancel(fleet, a, ref, &r, err) < 0)
+		return -1;
+	return store_build_remove(fleet->store, r.project_id, r.id, err);
+}
+
+/* The next that is to be ended: a project's, or any. */
+static const char *next_live(struct build_desk *desk, struct arena *a, const char *project_id)
+{
+	const char *id = NULL;
+
+	pthread_mutex_lock(&desk->mutex);
+	LIST_EACH (&desk->live, item) {
+		const struct build *b = LIST_ENTRY(item, struct build, link);
+
+		if (!build_is_cancelled(b) &&
+		    (!project_id || strcmp(b->record.project_id, project_id) == 0)) {
+			id = arena_text(a, b->record.id);
+			break;
+		}
+	}
+	pthread_mutex_unlock(&desk->mutex);
+	return id;
+}
+
+int builds_end(struct fleet *f, const char *project_id, UNUSED struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const char *id;
+
+	while ((id = next_live(f->builds, &arena, project_id)))
+		cancel_live(f->builds, id);
+	return 0;
+}
+
+void builds_leave(struct fleet *f)
+{
+	struct build_desk *desk = f->builds;
+	struct error ignored = {0};
+
+	atomic_store(&desk->is_leaving, true);
+	(void)!builds_end(f, NULL, &ignored);
+	worker_pool_stop(desk->pool);
+	desk->pool = NULL;
+}
+
+/* ---- what nobody is at any more ---- */
+
+static bool is_live(struct build_desk *desk, const char *id)
+{
+	bool live;
+
+	pthread_mutex_lock(&desk->mutex);
+	live = find_live(desk, id) != NULL;
+	pthread_mutex_unlock(&desk->mutex);
+	return live;
+}
+
+static int settle(struct fleet *f, struct arena *a, struct build_record *r, struct error *err)
+{
+	const struct fleet_ref box = {r->project_id, r->sandbox_id};
+
+	if (*r->sandbox_id && fleet_delete(f, a, &box, SANDBOX_REASON_ERROR, err) < 0) {
+		if (err->code != ERROR_NOT_FOUND)
+			return FAIL_CONTEXT(err, "delete the sandbox of build '%s'", r->id);
+		error_clear(err);
+	}
+	r->sandbox_id = "";
+	r->state = BUILD_ERROR;
+	r->message = "the server went away, or was started again, during the build";
+	r->ended_at = clock_unix_ms();
+	return store_build_update(f->store, r, err);
+}
+
+int builds_recover(struct fleet *f, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct build_list list;
+
+	if (store_build_list_unfinished(f->store, &arena, f->node, &list, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list.count; i++) {
+		struct error failure = {0};
+
+		if (is_live(f->builds, list.items[i].id))
+			continue;
+		/* It may have ended by itself meanwhile. */
+		if (settle(f, &arena, &list.items[i], &failure) < 0 &&
+		    failure.code != ERROR_CONFLICT)
+			log_warning("a build is not settled", TEXT("build", list.items[i].id),
+			            FAILURE(&failure));
+	}
+	return 0;
+}
+
+void builds_tick(struct fleet *f)
+{
+	struct error err = {0};
+
+	if (builds_recover(f, &err) < 0 ||
+	    store_build_purge(f->store, clock_unix_ms() - KEPT_MS, &err) < 0)
+		log_warning("builds are not looked after", FAILURE(&err));
+	build_files_tidy(f);
+}

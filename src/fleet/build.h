@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/build.h — templates made by steps. Part of the fleet: the rules of fleet.h hold.
+ *
+ * Each step that changes files is executed in a sandbox of its own, made of what the step before
+ * has led to, and what it leaves on top becomes a layer: a snapshot. The template lies on the last
+ * one. What a step leads to is kept under a key made of all that it depends on, so that it is not
+ * executed twice. A build belongs to the server that runs it; its thread is one of few, and builds
+ * wait for their turn in order. */
+#pragma once
+
+#include "fleet/fleet.h"
+#include "store/builds.h"
+
+#define BUILD_STEPS_MAX 200
+/* Layers of a template; a sandbox of it can have so many less of its own. */
+#define BUILD_LAYERS_MAX 24
+#define BUILD_FILES_HASH_SIZE 64 /* hexadecimal digits */
+#define BUILD_FILES_MAX (INT64_C(2) << 30)
+#define BUILD_LOG_MAX ((size_t)4 << 20)
+
+/* ---- what is to be built ---- */
+
+enum build_step_type {
+	BUILD_RUN,     /* command or args, as user, with env */
+	BUILD_COPY,    /* files to path, owned by user, with mode */
+	BUILD_ENV,     /* env: of what follows, and of the template */
+	BUILD_WORKDIR, /* path: of what follows, and of the template; made if missing */
+	BUILD_USER,    /* user: of the commands that follow, and of the template */
+	BUILD_STEP_COUNT,
+};
+/* "" and 0: not given. Which members a type takes is checked by build_spec_check. */
+struct build_step {
+	int type;            /* enum build_step_type */
+	const char *command; /* for /bin/sh -c */
+	const char **args;   /* instead: a program, and no shell */
+	struct json_map env;
+	const char *files; /* a name under which the files were put before */
+	const char *path, *user, *mode;
+	int64_t timeout_ms;
+	bool force; /* this one, and so all after it, is not taken from the cache */
+};
+struct build_resources {
+	double cpu;
+	int64_t memory_mb, disk_mb, pids;
+};
+struct build_spec {
+	const char *name, *from, *description;
+	struct json_list steps;  /* of struct build_step */
+	const char *start;       /* the entrypoint, for /bin/sh -c */
+	const char **entrypoint; /* instead: a program, and no shell */
+	const char *ready;       /* tried until it succeeds, once the entrypoint runs */
+	int64_t ready_timeout_ms, timeout_ms;
+	struct build_resources resources; /* of the template, and of its build */
+	struct span ports;
+	bool no_cache;
+	bool internet; /* of the build; not given: config's */
+	uint64_t present;
+};
+enum build_spec_row { BUILD_SPEC_INTERNET };
+extern const struct json_shape build_spec_shape;
+/* Everything that can be seen to be wrong without a sandbox. */
+MUST_CHECK int build_spec_check(const struct fleet *fleet, const struct build_spec *spec,
+                                struct error *err);
+
+/* ---- builds ---- */
+
+struct fleet_build {
+	const char *project_id;
+	const char *key_id; /* the caller's; NULL = none */
+	const struct build_spec *spec;
+};
+/* Answers while it waits for its turn. */
+MUST_CHECK int fleet_build_start(struct fleet *fleet, struct arena *a,
+                                 const struct fleet_build *request, struct build_record *ret,
+                                 struct error *err);
+MUST_CHECK int fleet_build_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                                struct build_record *ret, struct error *err);
+/* Ends it at once; fine when it has ended. */
+MUST_CHECK int fleet_build_cancel(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                                  struct build_record *ret, struct error *err);
+/* Cancels it if need be, and forgets it and its log. */
+MUST_CHECK int fleet_build_remove(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                                  struct error *err);
+
+/* ---- logs: NDJSON lines, counted from 0 ---- */
+
+struct build_log;
+/* Of a build that this server has not ended yet; NULL else. To be given back. */
+struct build_log *fleet_build_log_open(struct fleet *fleet, const char *id);
+void fleet_build_log_close(struct build_log *log);
+struct build_log_position {
+	int64_t next;  /* line to go on with */
+	bool is_whole; /* there is no more, and will be none */
+};
+/* Appends the lines from `since`, as many as fit into the buffer. Any thread; waits for nothing. */
+struct build_log_position fleet_build_log_read(struct build_log *log, int64_t since,
+                                               struct buf *out);
+/* The same from the store, where lines come late. */
+MUST_CHECK int fleet_build_log_load(struct fleet *fleet, const char *id, int64_t since,
+                                    struct buf *out, int64_t *ret_next, struct error *err);
+
+/* ---- files for copy steps: a tar, under a name that says what is in it ---- */
+
+/* 64 hexadecimal digits. The name is the caller's word for the content. */
+MUST_CHECK int build_files_check(const char *hash, struct error *err);
+/* Whether this server has them; they are then kept for a while longer. */
+MUST_CHECK int fleet_build_files_find(struct fleet *fleet, const char *project_id, const char *hash,
+                                      bool *ret_found, int64_t *ret_size, struct error *err);
+/* A file without a name, to write to. */
+MUST_CHECK int fleet_build_files_new(struct fleet *fleet, int *ret_fd, struct error *err);
+/* Gives it the name. Fine when there is one already. */
+MUST_CHECK int fleet_build_files_keep(struct fleet *fleet, const char *project_id, const char *hash,
+                                      int fd, struct error *err);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/build_parts.h — what the files of builds share. Private to this folder.
+ *
+ * build.c: who waits, who runs, and how it ends. build_run.c: from step to step. build_box.c: the
+ * sandbox of a step. build_finish.c: the start and ready commands, and the template. build_spec.c,
+ * build_key.c: pure rules. build_log.c, build_files.c, layers.c: what their names say. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/list.h"
+#include "fleet/build.h"
+#include "fleet/builds.h"
+
+#define BUILD_KEY_SIZE 64 /* hexadecimal digits */
+#define BUILD_WAITING_MAX 64
+#define BUILD_TIMEOUT_MS (INT64_C(3600) * 1000)
+#define BUILD_TIMEOUT_MAX_MS (INT64_C(24) * 3600 * 1000)
+#define BUILD_READY_TIMEOUT_MS INT64_C(60000)
+
+/* All of the server's builds that have not ended. */
+struct build_desk {
+	pthread_mutex_t mutex;    /* over all of this */
+	pthread_cond_t moved;     /* one has ended, or given a claim back */
+	struct worker_pool *pool; /* NULL until the first one comes */
+	struct list live;
+	struct map claims; /* "PROJECT/KEY" -> the build that executes the step */
+	struct map pins;   /* layer -> how many use it just now */
+	atomic_bool is_leaving;
+};
+
+/* What the steps so far have led to. Texts in the build's arena. */
+struct build_path {
+	char key[BUILD_KEY_SIZE + 1];
+	const char *layer; /* "" = the source's folder alone */
+	int64_t depth;     /* layers below */
+	struct json_map env;
+	const char *workdir, *user;
+	const char **missing; /* folders that the next sandbox is to make */
+	size_t missing_count;
+	bool is_fresh; /* from here on nothing is taken from the cache */
+	int64_t size_bytes;
+};
+
+struct build {
+	struct list link; /* of the desk, as is the next */
+	bool is_taken;    /* by its thread, or by who has cancelled it before its turn came */
+	struct worker_task task;
+	struct fleet *fleet;
+	struct arena arena;
+	struct build_record record; /* its thread's, once it is queued */
+	struct build_spec spec;
+	struct build_log *log;
+	int cancel_fd; /* readable when it is to end */
+	atomic_bool is_cancelled;
+	int64_t deadline;
+	/* of its thread: */
+	struct template_record source;
+	struct build_path path;
+	const char *replaced; /* the layer that the template had before; or NULL */
+};
+
+/* ---- build.c ---- */
+
+bool build_is_cancelled(const struct build *b);
+/* "cancelled", or that the server is being stopped; always -1. */
+int build_refuse_cancelled(const struct build *b, struct error *err);
+/* Writes the record. Progress that cannot be written ends nothing. */
+void build_tell(struct build *b);
+
+/* ---- build_run.c ---- */
+
+/* From the first step to the template. */
+MUST_CHECK int build_run(struct build *b, struct error *err);
+
+/* ---- build_log.c: lines ---- */
+
+struct build_log *build_log_new(void);
+struct build_log *build_log_ref(struct build_log *log);
+enum build_stream { BUILD_OWN, BUILD_STDOUT, BUILD_STDERR };
+/* One line; longer ones than a few KiB are cut into several. */
+void build_log_add(struct build_log *log, int64_t step, enum build_stream stream, struct span line);
+/* The build's own words. */
+void build_say(struct build *b, const char *format, ...) PRINTF(2, 3);
+/* Writes what is new to the store, if there is much or it is old; `all`: whatever there is. */
+void build_log_store(struct build *b, bool all);
+void build_log_end(struct build_log *log); /* no more will come */
+/* Output of a command, which comes in pieces. */
+struct build_lines {
+	struct build *build;
+	struct buf rest[2]; /* begun lines of stdout and stderr */
+};
+void build_lines_init(struct build_lines *l, struct build *b);
+void build_lines_add(struct build_lines *l, const struct agent_output *output);
+void build_lines_done(struct build_lines *l); /* what was begun is a line, too */
+
+/* ---- build_key.c ---- */
+
+/* Of a build that begins with this template. */
+void build_key_first(const struct template_record *source, bool internet,
+                     char ret[BUILD_KEY_SIZE + 1]);
+/* key becomes that of the step after it. */
+void build_key_next(char key[BUILD_KEY_SIZE + 1], const struct build_step *step);
+/* "RUN make", for people. */
+const char *build_step_text(struct arena *a, const struct build_step *step);
+
+/* ---- build_box.c ---- */
+
+/* A sandbox that begins with what the path has led to. Its row is in the build's from before it is
+ * made until it is gone. */
+struct build_box {
+	struct build *build;
+	char id[ID_SIZE + 1];
+	struct fleet_hold hold;
+};
+MUST_CHECK int build_box_open(struct build *b, struct build_box *ret, struct error *err);
+/* Removes it; zeroed is fine. */
+void build_box_close(struct build_box *box);
+/* Folders that are missing. */
+MUST_CHECK int build_box_make_folders(struct build_box *box, struct error *err);
+struct build_command {
+	const char **args;
+	const char *user;
+	const struct json_map *env; /* over the path's; may be NULL */
+	int64_t timeout_ms;
+	uint32_t flags; /* enum agent_exec_flag */
+};
+/* What the agent has sent. */
+struct build_message {
+	uint16_t type;
+	struct buf payload;
+};
+void build_message_done(struct build_message *m);
+/* 1: one has come; 0: none until the deadline. Ends when the build is cancelled. */
+MUST_CHECK int build_receive(struct build *b, int fd, int64_t deadline, struct build_message *ret,
+                             struct error *err);
+/* Of a command: its output goes to the log. 1: it has ended. */
+MUST_CHECK int build_take_output(struct build_lines *lines, const struct build_message *m,
+                                 struct agent_process *ret, struct error *err);
+/* Nothing but the time and the end of the build is waited for: fd -1. */
+MUST_CHECK int build_wait(struct build *b, int fd, int64_t deadline, struct error *err);
+/* As the agent takes it. */
+struct agent_exec build_exec_of(struct build *b, struct arena *a,
+                                const struct build_command *command);
+/* To its end, its output in the log. ret's texts are empty. */
+MUST_CHECK int build_box_run(struct build_box *box, const struct build_command *command,
+                             struct agent_process *ret, struct error *err);
+MUST_CHECK int build_box_copy(struct build_box *box, const struct build_step *step,
+                              const char *path, struct error *err);
+/* Stops it and makes what it has on top a layer, which is pinned. */
+struct build_layer {
+	const char *id;
+	int64_t depth, size_bytes;
+};
+MUST_CHECK int build_box_keep(struct build_box *box, struct build_layer *ret, struct error *err);
+
+/* ---- build_finish.c ---- */
+
+/* Refuses early what could not be made in the end. */
+MUST_CHECK int build_check_target(struct build *b, struct error *err);
+MUST_CHECK int build_check_start(struct build *b, struct error *err);
+MUST_CHECK int build_make_template(struct build *b, struct error *err);
+
+/* ---- build_files.c ---- */
+
+MUST_CHECK int build_files_open(const struct build *b, const char *hash, int *ret_fd,
+                                struct error *err);
+void build_files_tidy(struct fleet *f);
+
+/* ---- layers.c ---- */
+
+/* Waits until nobody else executes the step, and takes it. ERROR_TIMEOUT, or cancelled. */
+MUST_CHECK int layer_claim(struct build *b, struct error *err);
+void layer_unclaim(struct build *b);
+/* What the path's key leads to: 1, pinned, or 0. */
+MUST_CHECK int layer_find(struct build *b, struct build_layer *ret, struct error *err);
+/* Keeps it under the path's key, and makes room. */
+MUST_CHECK int layer_keep(struct build *b, const struct build_layer *layer, struct error *err);
+/* Lets what was used least go until the cache is as small as it is to be. */
+void layers_trim(struct fleet *f);
+void layer_pin(struct fleet *f, const char *id);   /* "" is fine */
+void layer_unpin(struct fleet *f, const char *id); /* "" is fine */

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/builds.h"
+
+#include "store/driver.h"
+
+const char *build_state_name(enum build_state state)
+{
+	static const char *const names[BUILD_STATE_COUNT] = {
+	        [BUILD_WAITING] = "waiting",     [BUILD_BUILDING] = "building",
+	        [BUILD_READY] = "ready",         [BUILD_ERROR] = "error",
+	        [BUILD_CANCELLED] = "cancelled",
+	};
+
+	return state < BUILD_STATE_COUNT ? names[state] : "unknown";
+}
+
+/* ---- builds ---- */
+
+int store_build_insert(struct store *s, const struct build_record *r, struct error *err)
+{
+	int count = store_change_query(s, QUERY_BUILD_INSERT, r, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "a build '%s' exists already", r->id);
+	return count < 0 ? -1 : 0;
+}
+
+int store_build_find(struct store *s, struct arena *a, const char *project_id, const char *id,
+                     struct build_record *ret, struct error *err)
+{
+	const struct lookup lookup = {.project_id = project_id, .id = id};
+	struct rows rows = {.arena = a, .size = sizeof(*ret)};
+	int count = store_read_query(s, QUERY_BUILD_FIND, &lookup, &rows, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no build '%.60s'", id);
+	if (count < 0)
+		return -1;
+	*ret = *(struct build_record *)rows.items;
+	return 0;
+}
+
+int store_build_list(struct store *s, struct arena *a, const struct build_filter *filter,
+                     struct build_list *ret, struct error *err)
+{
+	unsigned limit = list_limit(filter->limit);
+	struct rows rows = {.arena = a, .size = sizeof(struct build_record)};
+	struct build_page page = {
+	        .project_id = filter->project_id,
+	        .name = filter->name,
+	        .limit = (int64_t)limit + 1, /* one more tells whether there is more */
+	};
+
+	if (page_parse(filter->page, &page.page_at, &page.page_id, err) < 0 ||
+	    store_read_query(s, QUERY_BUILD_LIST, &page, &rows, err) < 0)
+		return -1;
+	*ret = (struct build_list){.items = rows.items, .count = rows.count};
+	if (ret->count > limit) {
+		const struct build_record *last = &ret->items[limit - 1];
+
+		ret->count = limit;
+		ret->next_page = page_format(a, last->created_at, last->id);
+	}
+	return 0;
+}
+
+int store_build_list_unfinished(struct store *s, struct arena *a, const char *node,
+                                struct build_list *ret, struct error *err)
+{
+	const struct lookup lookup = {.id = node};
+	struct rows rows = {.arena = a, .size = sizeof(struct build_record)};
+
+	if (store_read_query(s, QUERY_BUILD_UNFINISHED, &lookup, &rows, err) < 0)
+		return -1;
+	*ret = (struct build_list){.items = rows.items, .count = rows.count};
+	return 0;
+}
+
+static int run_update(struct connection *c, void *context, struct error *err)
+{
+	const struct build_record *r = context;
+	int count = query_run(c, QUERY_BUILD_UPDATE, r, NULL, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "build '%s' has ended, or is gone", r->id);
+	return count < 0 ? -1 : 0;
+}
+
+int store_build_update(struct store *s, const struct build_record *r, struct error *err)
+{
+	struct build_record copy = *r;
+
+	return store_change(s,
+	                    &(struct transaction){.run = run_update,
+	                                          .context = &copy,
+	                                          .is_lazy = !build_has_ended(r->state)},
+	                    err);
+}
+
+int store_build_remove(struct store *s, const char *project_id, const char *id, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct lookup lookup = {.project_id = project_id, .id = id};
+	struct build_record r;
+	int count = store_change_query(s, QUERY_BUILD_REMOVE, &lookup, err);
+
+	if (count != 0)
+		return count < 0 ? -1 : 0;
+	if (store_build_find(s, &arena, project_id, id, &r, err) < 0)
+		return -1;
+	return FAIL(err, ERROR_CONFLICT, "build '%s' is %s and has not ended", id,
+	            build_state_name(r.state));
+}
+
+int store_build_purge(struct store *s, int64_t before, struct error *err)
+{
+	const struct lookup lookup = {.now = before};
+
+	return store_change_query(s, QUERY_BUILD_PURGE, &lookup, err) < 0 ? -1 : 0;
+}
+
+/* ---- logs ---- */
+
+static int run_log_add(struct connection *c, void *context, struct error *err)
+{
+	return query_run(c, QUERY_BUILD_LOG_ADD, context, NULL, err) < 0 ? -1 : 0;
+}
+
+int store_build_log_add(struct store *s, const struct build_chunk *chunk, struct error *err)
+{
+	struct build_chunk copy = *chunk;
+
+	return store_change(
+	        s, &(struct transaction){.run = run_log_add, .context = &copy, .is_lazy = true},
+	        err);
+}
+
+int store_build_log_list(struct store *s, struct arena *a, const struct build_log_page *page,
+                         struct build_chunks *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(struct build_chunk)};
+
+	if (store_read_query(s, QUERY_BUILD_LOG_LIST, page, &rows, err) < 0)
+		return -1;
+	*ret = (struct build_chunks){rows.items, rows.count};
+	return 0;
+}
+
+/* ---- layers ---- */
+
+int store_build_cache_put(struct store *s, const struct cached_layer *layer, struct error *err)
+{
+	return store_change_query(s, QUERY_BUILD_CACHE_PUT, layer, err) < 0 ? -1 : 0;
+}
+
+int store_build_cache_find(struct store *s, struct arena *a, const struct cached_layer *key,
+                           struct cached_layer *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(*ret)};
+	int count = store_read_query(s, QUERY_BUILD_CACHE_FIND, key, &rows, err);
+
+	if (count > 0)
+		*ret = *(struct cached_layer *)rows.items;
+	return count;
+}
+
+static int run_touch(struct connection *c, void *context, struct error *err)
+{
+	return query_run(c, QUERY_BUILD_CACHE_TOUCH, context, NULL, err) < 0 ? -1 : 0;
+}
+
+int store_build_cache_touch(struct store *s, const struct cached_layer *layer, struct error *err)
+{
+	struct cached_layer copy = *layer;
+
+	return store_change(
+	        s, &(struct transaction){.run = run_touch, .context = &copy, .is_lazy = true}, err);
+}
+
+int store_build_cache_remove(struct store *s, const char *snapshot_id, struct error *err)
+{
+	const struct cached_layer layer = {.snapshot_id = snapshot_id};
+
+	return store_change_query(s, QUERY_BUILD_CACHE_REMOVE, &layer, err) < 0 ? -1 : 0;
+}
+
+int store_build_cache_list(struct store *s, struct arena *a,
+                           const struct build_cache_filter *filter, struct cached_layers *ret,
+                           struct error *err)
+{
+	const struct build_cache_page page = {.node = filter->node,
+	                                      .project_id = filter->project_id,
+	                                      .template_id = filter->template_id,
+	                                      .limit = filter->limit};
+	struct rows rows = {.arena = a, .size = sizeof(struct cached_layer)};
+
+	if (store_read_query(s, QUERY_BUILD_CACHE_LIST, &page, &rows, err) < 0)
+		return -1;
+	*ret = (struct cached_layers){rows.items, rows.count};
+	return 0;
+}
+
+int store_layers_unused(struct store *s, struct arena *a, const struct layer_filter *filter,
+                        struct layer_ids *ret, struct error *err)
+{
+	const struct build_cache_page page = {
+	        .node = filter->node, .before = filter->before, .limit = list_limit(filter->limit)};
+	struct rows rows = {.arena = a, .size = sizeof(struct snapshot_ref)};
+	const struct snapshot_ref *refs;
+
+	if (store_read_query(s, QUERY_LAYER_UNUSED, &page, &rows, err) < 0)
+		return -1;
+	refs = rows.items;
+	ret->items = ARENA_ARRAY(a, const char *, rows.count + 1);
+	ret->count = rows.count;
+	for (size_t i = 0; i < rows.count; i++)
+		ret->items[i] = refs[i].id;
+	return 0;
+}
+
+int store_layer_release(struct store *s, const char *snapshot_id, bool *ret_is_free,
+                        struct error *err)
+{
+	const struct lookup lookup = {.id = snapshot_id};
+	int count = store_change_query(s, QUERY_LAYER_RELEASE, &lookup, err);
+
+	if (count < 0)
+		return -1;
+	*ret_is_free = count > 0;
+	return 0;
+}

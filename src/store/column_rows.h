@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/column_rows.h — how the rows of a table of columns are written. Private to this folder. */
+#pragma once
+
+#include "store/columns.h"
+
+#define COLUMN_(kind_, struct_, member, type, name_)                                               \
+	{                                                                                          \
+		.kind = (kind_), .name = (name_), .offset = MEMBER_OFFSET(struct_, member, type)   \
+	}
+#define TEXT_OF(s, m) COLUMN_(COLUMN_TEXT, s, m, const char *, #m)
+#define FILTER_OF(s, m) COLUMN_(COLUMN_FILTER, s, m, const char *, #m)
+#define WHOLE_OF(s, m) COLUMN_(COLUMN_WHOLE, s, m, int64_t, #m)
+#define BOOL_OF(s, m) COLUMN_(COLUMN_BOOL, s, m, bool, #m)
+#define HASH_OF(s, m) COLUMN_(COLUMN_HASH, s, m, unsigned char[KEY_HASH_SIZE], #m)
+#define CHOICE_OF(s, m, choice)                                                                    \
+	{                                                                                          \
+		.kind = COLUMN_CHOICE, .name = #m, .offset = MEMBER_OFFSET(s, m, enum choice),     \
+		.word = choice##_word, .words = choice##_words                                     \
+	}
+/* `table_`: where it rests; the same in every shape of the table, or it does not open. */
+#define SECRET_(s, member, id_, name_, table_)                                                     \
+	{                                                                                          \
+		.kind = COLUMN_SECRET, .name = (name_),                                            \
+		.offset = MEMBER_OFFSET(s, member, const char *), .binds = (table_),               \
+		.owner = MEMBER_OFFSET(s, id_, const char *)                                       \
+	}
+#define SECRET_OF(s, m, table_) SECRET_(s, m, id, #m, table_)
+#define RESOURCES_OF(s, m)                                                                         \
+	COLUMN_(COLUMN_NUMBER, s, m.cpu, double, "cpu"),                                           \
+	        COLUMN_(COLUMN_WHOLE, s, m.memory_mb, int64_t, "memory_mb"),                       \
+	        COLUMN_(COLUMN_WHOLE, s, m.disk_mb, int64_t, "disk_mb"),                           \
+	        COLUMN_(COLUMN_WHOLE, s, m.pids, int64_t, "pids")
+#define END                                                                                        \
+	{                                                                                          \
+		.kind = COLUMN_END                                                                 \
+	}
