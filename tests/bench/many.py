@@ -5,6 +5,7 @@ import json
 import time
 
 INSTANCES = "/api/sandbox/instances"
+POOLS = "/api/sandbox/pools"
 TRUE = {"cmd": "/bin/true"}
 
 
@@ -18,16 +19,37 @@ def remove_all(watch):
             watch.http("DELETE", f"{INSTANCES}/{row['id']}")
 
 
+def wait_for_pool(watch, count):
+    for _ in range(600):
+        pools = json.loads(watch.http("GET", POOLS)[1])["items"]
+        if any(pool["template"] == "host" and pool["ready"] >= count for pool in pools):
+            return
+        time.sleep(0.05)
+    raise RuntimeError(f"no pool of {count} after 30 s: {pools}")
+
+
+def burst(watch, series, create, count, what):
+    took, status, text = watch.order("burst", count, "POST", INSTANCES, json.dumps(create))
+    if status != 201:
+        raise RuntimeError(f"one of {count} creates: {status}")
+    for one in text.split():
+        series.add(f"one of {count} creates at once, {what}", float(one))
+    series.add(f"{count} creates at once, {what}, the last of them", took)
+    remove_all(watch)
+
+
 def measure_burst(watch, series, create, count, rounds):
+    """From a template's pool of that size, and of a plan that no pool has."""
     for _ in range(rounds):
         time.sleep(1)  # until all is at rest again
-        took, status, text = watch.order("burst", count, "POST", INSTANCES, json.dumps(create))
-        if status != 201:
-            raise RuntimeError(f"one of {count} creates: {status}")
-        for one in text.split():
-            series.add(f"one of {count} creates at once", float(one))
-        series.add(f"{count} creates at once, the last of them", took)
-        remove_all(watch)
+        burst(watch, series, {**create, "resources": {"memory_mb": 300}}, count, "no pool")
+    # A template's own pool is for creates that name it and nothing else.
+    watch.http("PUT", f"{POOLS}/host", {"target": count, "max": count})
+    for _ in range(rounds):
+        wait_for_pool(watch, count)
+        time.sleep(1)
+        burst(watch, series, {"template": "host"}, count, "from a pool")
+    watch.http("PUT", f"{POOLS}/host", {"target": 0})
 
 
 def measure_paused(watch, create, count, available_bytes):

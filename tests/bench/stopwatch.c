@@ -93,6 +93,7 @@ static void send_all(int fd, const char *data, size_t size)
 struct head {
 	const char *method, *path;
 	size_t body_size;
+	bool is_raw; /* the body; else JSON */
 };
 
 static size_t format_head(const struct connection *c, const struct head *head, char *out,
@@ -102,8 +103,7 @@ static size_t format_head(const struct connection *c, const struct head *head, c
 	                        "%s %s HTTP/1.1\r\nHost: %s:%u\r\nAuthorization: Bearer %s\r\n"
 	                        "Content-Type: %s\r\nContent-Length: %zu\r\n\r\n",
 	                        head->method, head->path, c->host, c->port, c->key,
-	                        strcmp(head->method, "PUT") == 0 ? "application/octet-stream"
-	                                                         : "application/json",
+	                        head->is_raw ? "application/octet-stream" : "application/json",
 	                        head->body_size);
 }
 
@@ -151,8 +151,8 @@ static int request(struct connection *c, const char *method, const char *path, c
                    const char **ret_body)
 {
 	char text[LINE_MAX_BYTES];
-	size_t size =
-	        format_head(c, &(struct head){method, path, strlen(body)}, text, sizeof(text));
+	size_t size = format_head(c, &(struct head){method, path, strlen(body), false}, text,
+	                          sizeof(text));
 	size_t ignored;
 
 	size += (size_t)snprintf(text + size, sizeof(text) - size, "%s", body);
@@ -214,7 +214,7 @@ static void run_upload(char **words)
 	int64_t start = now_ns();
 
 	send_all(c->fd, head,
-	         format_head(c, &(struct head){"PUT", words[1], left}, head, sizeof(head)));
+	         format_head(c, &(struct head){"PUT", words[1], left, true}, head, sizeof(head)));
 	while (left) {
 		size_t piece = left < sizeof(zeros) ? left : sizeof(zeros);
 
@@ -235,7 +235,7 @@ static void run_download(char **words)
 	int64_t start = now_ns();
 
 	send_all(c->fd, head,
-	         format_head(c, &(struct head){"GET", words[1], 0}, head, sizeof(head)));
+	         format_head(c, &(struct head){"GET", words[1], 0, false}, head, sizeof(head)));
 	int status = read_reply(c, &body, &size);
 
 	snprintf(text, sizeof(text), "%zu", size);
