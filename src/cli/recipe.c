@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cli/idle.h"
 #include "cli/pool_size.h"
 
 #define PORTS_MAX 64
@@ -22,6 +23,7 @@ static const struct field {
         {"warm", "warm", "[]"},
         {"resources", NULL, "{}"},
         {"pool", "pool", "{\"target\":0}"},
+        {"idle", NULL, "{\"pause_ms\":0,\"stop_ms\":0,\"reap_ms\":0,\"lifetime_max_ms\":0}"},
 };
 static const char *const limits_options[] = {"cpu", "memory", "disk", "pids", NULL};
 static const char *const texts[] = {"description", "runtime", "isolation", "user", "workdir", NULL};
@@ -40,6 +42,15 @@ static unsigned count_limits(const struct arguments *args)
 	return count;
 }
 
+static unsigned count_idle(const struct arguments *args)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < IDLE_OPTIONS; i++)
+		count += arguments_has(args, idle_options[i].option);
+	return count;
+}
+
 bool recipe_needs_limits(const struct arguments *args)
 {
 	unsigned count = count_limits(args);
@@ -53,6 +64,8 @@ static bool is_given(const struct arguments *args, const struct field *field)
 		return args->inner != NULL;
 	if (strcmp(field->name, "resources") == 0)
 		return count_limits(args) > 0;
+	if (strcmp(field->name, "idle") == 0)
+		return count_idle(args) > 0;
 	return arguments_has(args, field->option);
 }
 
@@ -87,7 +100,7 @@ static int write_cleared(const struct arguments *args, struct buf *out, struct e
 			(void)FAIL(err, ERROR_INVALID,
 			           "option '--clear': '%.64s' cannot be emptied", name);
 			error_hint(err, "one of description, runtime, user, workdir, env, ports, "
-			                "entrypoint, warm, resources, pool");
+			                "entrypoint, warm, resources, pool, idle");
 			return -1;
 		}
 		if (is_given(args, field))
@@ -219,6 +232,27 @@ static int write_limits(const struct arguments *args, const struct json_value *l
 	return 0;
 }
 
+static int write_idle(const struct arguments *args, struct buf *out, struct error *err)
+{
+	const char *separator = "{";
+
+	if (count_idle(args) == 0)
+		return 0;
+	begin(out, "idle");
+	for (size_t i = 0; i < IDLE_OPTIONS; i++) {
+		int64_t ms = 0;
+
+		if (!arguments_has(args, idle_options[i].option))
+			continue;
+		if (idle_option_get(args, &idle_options[i], &ms, err) < 0)
+			return -1;
+		buf_addf(out, "%s\"%s\":%lld", separator, idle_options[i].in_ms, (long long)ms);
+		separator = ",";
+	}
+	buf_add_byte(out, '}');
+	return 0;
+}
+
 static int write_pool(struct cli *cli, struct buf *out)
 {
 	const char *text = arguments_text(&cli->args, "pool", NULL), *size;
@@ -240,7 +274,7 @@ int recipe_write(struct cli *cli, const struct json_value *limits, struct buf *o
 	write_entrypoint(args->inner, out);
 	if (write_env(cli, out) < 0 || write_ports(args, out, cli->err) < 0 ||
 	    write_warm(args, out, cli->err) < 0 || write_limits(args, limits, out, cli->err) < 0 ||
-	    write_pool(cli, out) < 0)
+	    write_pool(cli, out) < 0 || write_idle(args, out, cli->err) < 0)
 		return -1;
 	return write_cleared(args, out, cli->err);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "cli/idle.h"
 #include "cli/resources.h"
 #include "cli/run_options.h"
 #include "json/json.h"
@@ -28,10 +29,11 @@
 	        {.name = "pool",                                                                   \
 	         .value = "TARGET[:MIN[:MAX]]",                                                    \
 	         .about = "sandboxes that are prepared; see 'atoll help pool set'"},               \
+	        OPTIONS_IDLE,                                                                      \
 	{                                                                                          \
 		.name = "clear", .value = "FIELD", .repeats = true,                                \
 		.about = "empty description, runtime, user, workdir, env, ports, entrypoint, "     \
-		         "warm, resources or pool"                                                 \
+		         "warm, resources, pool or idle"                                           \
 	}
 
 /* True when some limit was given, but not all: the server replaces limits together, so that

@@ -3,6 +3,7 @@
 
 #include "cli/body.h"
 #include "cli/commands.h"
+#include "cli/idle.h"
 #include "cli/server.h"
 #include "cli/text_out.h"
 
@@ -18,29 +19,34 @@ static int settings_ls(struct cli *cli)
 	return 0;
 }
 
-/* Each option, and the setting that it changes. */
-static const struct {
-	const char *option, *setting;
-} durations[] = {
-        {"idle-reap", "idle_reap_seconds"},
-        {"lifetime-max", "lifetime_max_seconds"},
-        {"terminal-ttl", "terminal_ttl_seconds"},
-};
+static int write_seconds(struct buf *body, const char *option, const char *setting, int64_t ms,
+                         struct error *err)
+{
+	if (ms > 0 && ms < 1000)
+		return FAIL(err, ERROR_INVALID, "--%s: whole seconds", option);
+	body_add_whole(body, setting, ms < 0 ? -1 : ms / 1000);
+	return 0;
+}
 
 static int write_durations(struct cli *cli, struct buf *body)
 {
-	for (size_t i = 0; i < sizeof(durations) / sizeof(durations[0]); i++) {
-		int64_t ms = -1;
+	int64_t ttl_ms = 0;
 
-		if (arguments_duration(&cli->args, durations[i].option, &ms, cli->err) < 0)
+	for (size_t i = 0; i < IDLE_OPTIONS; i++) {
+		const struct idle_option *o = &idle_options[i];
+		int64_t ms = 0;
+
+		if (!arguments_has(&cli->args, o->option))
+			continue;
+		if (idle_option_get(&cli->args, o, &ms, cli->err) < 0 ||
+		    write_seconds(body, o->option, o->in_seconds, ms, cli->err) < 0)
 			return -1;
-		if (ms > 0 && ms < 1000)
-			return FAIL(cli->err, ERROR_INVALID, "--%s: whole seconds",
-			            durations[i].option);
-		if (ms >= 0)
-			body_add_whole(body, durations[i].setting, ms / 1000);
 	}
-	return 0;
+	if (!arguments_has(&cli->args, "terminal-ttl"))
+		return 0;
+	if (arguments_duration(&cli->args, "terminal-ttl", &ttl_ms, cli->err) < 0)
+		return -1;
+	return write_seconds(body, "terminal-ttl", "terminal_ttl_seconds", ttl_ms, cli->err);
 }
 
 static int settings_set(struct cli *cli)
@@ -62,12 +68,7 @@ static int settings_set(struct cli *cli)
 }
 
 static const struct command_option set_options[] = {
-        {.name = "idle-reap",
-         .value = "DURATION",
-         .about = "remove an ephemeral sandbox after so long without use; 0s = the server's"},
-        {.name = "lifetime-max",
-         .value = "DURATION",
-         .about = "remove an ephemeral sandbox at this age; 0s = the server's"},
+        OPTIONS_IDLE,
         {.name = "terminal-ttl",
          .value = "DURATION",
          .about = "close a terminal after so long without a byte; 0s = the server's"},

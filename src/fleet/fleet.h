@@ -129,8 +129,7 @@ void fleet_unhold(struct fleet_hold *hold); /* any thread, once; NULL or zeroed 
 /* The command environment and defaults that the sandbox's template and row give: NULL-terminated
  * "KEY=value" texts, row over template, `extra` over both. */
 struct fleet_defaults {
-	const char **env;
-	const char *user, *workdir;
+	const char **env, *user, *workdir;
 };
 MUST_CHECK int fleet_defaults(struct fleet *fleet, struct arena *a, const struct sandbox_record *r,
                               const struct json_map *extra, struct fleet_defaults *ret,
@@ -156,6 +155,7 @@ struct fleet_recipe {
 	const struct sandbox_resources *resources; /* zeros = inherit */
 	const struct fleet_pool_size *pool;        /* see fleet/pools.h */
 	const struct fleet_warm *warm;             /* see fleet/warm.h */
+	const struct sandbox_idle *idle;           /* or NULL; see sandbox_idle_change */
 };
 MUST_CHECK int fleet_recipe_check(const struct fleet *fleet, const struct fleet_recipe *recipe,
                                   struct error *err);

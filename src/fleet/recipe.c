@@ -94,6 +94,13 @@ int fleet_recipe_check(const struct fleet *fleet, const struct fleet_recipe *rec
 		return -1;
 	if (recipe->resources && sandbox_resources_check(recipe->resources, err) < 0)
 		return FAIL_CONTEXT(err, "resources");
+	if (recipe->idle) {
+		struct sandbox_idle idle = {{0}};
+
+		sandbox_idle_change(&idle, recipe->idle);
+		if (sandbox_idle_check(&idle, err) < 0)
+			return FAIL_CONTEXT(err, "idle");
+	}
 	return 0;
 }
 
@@ -147,6 +154,8 @@ void recipe_apply(struct arena *a, const struct fleet_recipe *recipe, struct tem
 		t->warm_json = warm_to_json(a, recipe->warm);
 	if (recipe->resources)
 		t->resources = *recipe->resources;
+	if (recipe->idle)
+		sandbox_idle_change(&t->idle, recipe->idle);
 	if (recipe->pool) {
 		t->pool_min = recipe->pool->min;
 		t->pool_target = recipe->pool->target;

@@ -106,10 +106,24 @@ static int64_t given_or(int64_t given, int64_t otherwise)
 	return given > 0 ? given : otherwise;
 }
 
-/* Below 0 is never, and 0 in the row. */
-static int64_t decide_idle(int64_t given, int64_t otherwise)
+static struct sandbox_idle decide_idle(const struct fleet *f, const struct fleet_create *request,
+                                       const struct template_record *t,
+                                       const struct project_record *project)
 {
-	return given < 0 ? 0 : given_or(given, otherwise);
+	const struct sandbox_idle layers[] = {
+	        {{request->idle_pause_ms, request->idle_stop_ms, request->idle_reap_ms,
+	          request->lifetime_max_ms}},
+	        t->idle,
+	        project->idle,
+	        {{f->config->idle_pause_ms, f->config->idle_stop_ms, f->config->idle_reap_ms,
+	          f->config->lifetime_max_ms}},
+	};
+	struct sandbox_idle idle = sandbox_idle_resolve(layers, COUNT_OF(layers));
+
+	/* A persistent one ends by age only when its creator has said so. */
+	if (request->persistent)
+		idle.ms[SANDBOX_IDLE_LIFETIME] = request->lifetime_max_ms;
+	return idle;
 }
 
 static struct sandbox_resources decide_resources(const struct fleet *f,
@@ -135,13 +149,12 @@ int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struc
 	struct id id = id_new();
 	enum sandbox_network network;
 	struct project_record project;
-	int64_t idle_reap_ms, lifetime_max_ms;
+	struct sandbox_idle idle;
 
 	if (store_project_find(f->store, a, request->project_id, &project, err) < 0 ||
 	    decide_network(f, request->internet, &network, err) < 0)
 		return -1;
-	idle_reap_ms = given_or(project.idle_reap_ms, f->config->idle_reap_ms);
-	lifetime_max_ms = given_or(project.lifetime_max_ms, f->config->lifetime_max_ms);
+	idle = decide_idle(f, request, t, &project);
 	draft->sandboxes_max = (unsigned)given_or(project.sandboxes_max, f->config->sandboxes_max);
 	draft->record = (struct sandbox_record){
 	        .id = arena_text(a, request->id ? request->id : id.text),
@@ -162,12 +175,10 @@ int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struc
 	        /* The machine's own set-uid programs are nobody's to use in a sandbox. */
 	        .privileges = strcmp(t->folder, "host") != 0,
 	        .network = network,
-	        .idle_reap_ms = given_or(request->idle_reap_ms, idle_reap_ms),
-	        /* A persistent one ends by age only when its owner has said so. */
-	        .lifetime_max_ms = given_or(request->lifetime_max_ms,
-	                                    request->persistent ? 0 : lifetime_max_ms),
-	        .idle_pause_ms = decide_idle(request->idle_pause_ms, f->config->idle_pause_ms),
-	        .idle_stop_ms = decide_idle(request->idle_stop_ms, f->config->idle_stop_ms),
+	        .idle_pause_ms = idle.ms[SANDBOX_IDLE_PAUSE],
+	        .idle_stop_ms = idle.ms[SANDBOX_IDLE_STOP],
+	        .idle_reap_ms = idle.ms[SANDBOX_IDLE_REAP],
+	        .lifetime_max_ms = idle.ms[SANDBOX_IDLE_LIFETIME],
 	        .delete_after_ms = request->delete_after_ms,
 	        .timeout_at = request->timeout_ms > 0 ? now + request->timeout_ms : 0,
 	        .created_at = now,

@@ -114,6 +114,25 @@ MUST_CHECK int sandbox_env_check(const char *name, const char *value, struct err
 /* A friendly name when none is given: "brisk-otter-4821". */
 void sandbox_name_generate(char out[SANDBOX_NAME_MAX + 1]);
 
+/* After how long without use what happens, and the age that ends it: as the creator, the template,
+ * the project and the platform say. 0 = not said; -1 = never, of the first two. */
+enum sandbox_idle_time {
+	SANDBOX_IDLE_PAUSE,
+	SANDBOX_IDLE_STOP,
+	SANDBOX_IDLE_REAP,
+	SANDBOX_IDLE_LIFETIME,
+	SANDBOX_IDLE_COUNT,
+};
+struct sandbox_idle {
+	int64_t ms[SANDBOX_IDLE_COUNT];
+};
+MUST_CHECK int sandbox_idle_check(const struct sandbox_idle *idle, struct error *err);
+/* Who says something first wins. What nobody says, and never, is 0. */
+struct sandbox_idle sandbox_idle_resolve(const struct sandbox_idle *layers, unsigned count);
+/* All that is not SANDBOX_IDLE_LEAVE replaces what was. */
+#define SANDBOX_IDLE_LEAVE INT64_MIN
+void sandbox_idle_change(struct sandbox_idle *idle, const struct sandbox_idle *change);
+
 /* What time does to a sandbox. Times in unix ms; 0 = not set. */
 struct sandbox_expiry {
 	enum sandbox_state state; /* one that it rests in */

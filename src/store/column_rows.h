@@ -31,6 +31,11 @@
 	        COLUMN_(COLUMN_WHOLE, s, m.memory_mb, int64_t, "memory_mb"),                       \
 	        COLUMN_(COLUMN_WHOLE, s, m.disk_mb, int64_t, "disk_mb"),                           \
 	        COLUMN_(COLUMN_WHOLE, s, m.pids, int64_t, "pids")
+#define IDLE_OF(s, m)                                                                              \
+	COLUMN_(COLUMN_WHOLE, s, m.ms[SANDBOX_IDLE_PAUSE], int64_t, "idle_pause_ms"),              \
+	        COLUMN_(COLUMN_WHOLE, s, m.ms[SANDBOX_IDLE_STOP], int64_t, "idle_stop_ms"),        \
+	        COLUMN_(COLUMN_WHOLE, s, m.ms[SANDBOX_IDLE_REAP], int64_t, "idle_reap_ms"),        \
+	        COLUMN_(COLUMN_WHOLE, s, m.ms[SANDBOX_IDLE_LIFETIME], int64_t, "lifetime_max_ms")
 #define END                                                                                        \
 	{                                                                                          \
 		.kind = COLUMN_END                                                                 \

@@ -128,8 +128,7 @@ const struct column columns_of_project_record[] = {
         COLUMN_(COLUMN_WHOLE, project_record, maximums.disk_mb, int64_t, "max_disk_mb"),
         COLUMN_(COLUMN_WHOLE, project_record, maximums.pids, int64_t, "max_pids"),
         WHOLE_OF(project_record, sandboxes_max),
-        WHOLE_OF(project_record, idle_reap_ms),
-        WHOLE_OF(project_record, lifetime_max_ms),
+        IDLE_OF(project_record, idle),
         WHOLE_OF(project_record, terminal_ttl_ms),
         BOOL_OF(project_record, closing),
         WHOLE_OF(project_record, created_at),
@@ -179,6 +178,7 @@ const struct column columns_of_template_record[] = {
         TEXT_OF(template_record, warm_json),
         TEXT_OF(template_record, snapshot_id),
         TEXT_OF(template_record, ready),
+        IDLE_OF(template_record, idle),
         END,
 };
 

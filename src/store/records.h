@@ -16,9 +16,9 @@ struct project_record {
 	struct sandbox_resources defaults; /* zeros = the platform's */
 	struct sandbox_resources maximums; /* of one sandbox; zeros = the platform's */
 	int64_t sandboxes_max;             /* 0 = the platform's */
-	/* Of its sandboxes and terminals; 0 = the platform's. */
-	int64_t idle_reap_ms, lifetime_max_ms, terminal_ttl_ms;
-	bool closing; /* it is being deleted, and takes nothing new */
+	struct sandbox_idle idle;          /* of its sandboxes */
+	int64_t terminal_ttl_ms;           /* 0 = the platform's */
+	bool closing;                      /* it is being deleted, and takes nothing new */
 	int64_t created_at;
 };
 
@@ -60,6 +60,7 @@ struct template_record {
 	const char *snapshot_id;
 	const char
 	        *ready; /* the command that told its build that the entrypoint was ready; or "" */
+	struct sandbox_idle idle;
 };
 
 struct template_list {

@@ -13,7 +13,8 @@ import atoll
 
 pytestmark = pytest.mark.needs_root
 PATH = "/api/sandbox/instances"
-COUNTER = "i=0; while :; do i=$((i+1)); echo $i > count; sleep 0.01; done"
+# By a rename: whoever stops it finds a whole number.
+COUNTER = "i=0; while :; do i=$((i+1)); echo $i > next; mv next count; sleep 0.01; done"
 
 
 def state_of(api, sandbox):
@@ -210,6 +211,44 @@ def test_an_idle_one_is_paused_and_the_next_call_resumes_it(quick_server):
         assert row["reason"] == "idle" and "idle" in row["last_event"]["text"]
         assert api.exec(sandbox, "echo here")["stdout"] == "here\n"
     api.close()
+
+
+def test_idle_times_are_the_creators_the_templates_the_projects_or_the_servers(quick_server):
+    """And the template's is what happens."""
+    api = quick_server.api()
+    settings = api.get("/api/sandbox/settings")
+    assert settings["idle_pause_seconds"] == 0 and settings["idle_reap_seconds"] > 0
+    api.post("/api/sandbox/templates", {"name": "patient", "from": "host", "idle": {"pause_ms": 400, "stop_ms": -1}})
+    try:
+        changed = api.call("PUT", "/api/sandbox/settings", {"idle_pause_seconds": -1, "idle_stop_seconds": 60, "idle_reap_seconds": 70})
+        assert [changed[f"idle_{name}_seconds"] for name in ("pause", "stop", "reap")] == [-1, 60, 70]
+
+        def times(**options):
+            with api.sandbox(internet=False, **options) as made:
+                row = api.get(f"{PATH}/{made}")
+                return row["autoPauseMs"], row["autoStopMs"], row["idle_reap_ms"]
+        assert times() == (0, 60000, 70000)
+        assert times(template="patient") == (400, 0, 70000)
+        assert times(template="patient", autoPauseMs=-1, autoStopMs=5000, idle_reap_ms=6000) == (0, 5000, 6000)
+        with api.sandbox(internet=False, template="patient") as made:
+            assert wait_state(api, made, "paused")["reason"] == "idle"
+        # one member replaces one
+        done = quick_server.cli("template", "set", "--idle-reap", "2m", "--idle-pause", "never", "patient")
+        assert done.returncode == 0, done
+        assert api.get("/api/sandbox/templates/patient")["idle"] == {
+            "pause_ms": -1, "stop_ms": -1, "reap_ms": 120000, "lifetime_max_ms": 0}
+        assert quick_server.cli("template", "set", "--clear", "idle", "patient").returncode == 0
+        assert set(api.get("/api/sandbox/templates/patient")["idle"].values()) == {0}
+        for words, hint in ((("--idle-reap", "never"), b"always an end"), (("--idle-pause", "5ms"), b"whole seconds")):
+            refused = quick_server.cli("settings", "set", *words)
+            assert refused.returncode == 122 and hint in refused.stderr
+        with pytest.raises(atoll.ApiError) as refused:
+            api.call("PATCH", "/api/sandbox/templates/patient", {"idle": {"stop_ms": -2}})
+        assert refused.value.status == 400 and "stop_ms" in refused.value.message
+    finally:
+        assert quick_server.cli("settings", "set", "--idle-pause", "0s", "--idle-stop", "0s", "--idle-reap", "0s").returncode == 0
+        api.delete("/api/sandbox/templates/patient")
+    assert api.get("/api/sandbox/settings") == settings
 
 
 def test_work_keeps_it_awake_and_looking_at_it_does_not(quick_server):

@@ -151,27 +151,40 @@ static int resource_config_put(struct request *rq, const void *body, struct repl
 
 /* ---- settings ---- */
 
+/* In the order of enum sandbox_idle_time, and first. */
 struct settings {
-	int64_t terminal_ttl_seconds, idle_reap_seconds, lifetime_max_seconds;
+	int64_t idle_seconds[SANDBOX_IDLE_COUNT];
+	int64_t terminal_ttl_seconds;
 	const char *default_isolation, *default_storage_provider;
 	uint64_t present;
 };
-enum { SETTINGS_TERMINAL_TTL, SETTINGS_IDLE_REAP, SETTINGS_LIFETIME_MAX };
+enum { SETTINGS_TERMINAL_TTL = SANDBOX_IDLE_COUNT };
+#define IDLE_ROW(which, name_, min_, about_)                                                       \
+	[which] = {                                                                                \
+	        .kind = JSON_WHOLE,                                                                \
+	        .name = (name_),                                                                   \
+	        .offset = offsetof(struct settings, idle_seconds[which]),                          \
+	        .min = (min_),                                                                     \
+	        .max = 366 * DAY_S,                                                                \
+	        .about = about_ "; 0 = the platform's",                                            \
+	}
 #define SETTINGS_ROWS                                                                              \
-	[SETTINGS_TERMINAL_TTL] = JSON_WHOLE_MEMBER(                                               \
-	        settings, terminal_ttl_seconds, .min = 0, .max = 30 * DAY_S,                       \
-	        .about = "a terminal without a byte for so long is closed; 0 = the platform's"),   \
-	[SETTINGS_IDLE_REAP] = JSON_WHOLE_MEMBER(                                                  \
-	        settings, idle_reap_seconds, .min = 0, .max = 366 * DAY_S,                         \
-	        .about = "an ephemeral sandbox is removed after so long without use; 0 = the "     \
-	                 "platform's"),                                                            \
-	[SETTINGS_LIFETIME_MAX] = JSON_WHOLE_MEMBER(                                               \
-	        settings, lifetime_max_seconds, .min = 0, .max = 366 * DAY_S,                      \
-	        .about = "an ephemeral sandbox is removed at this age; 0 = the platform's"),       \
-	JSON_TEXT_MEMBER(settings, default_isolation, .max = 64,                                   \
-	                 .about = "of new templates: what the server's provider gives"),           \
-	JSON_TEXT_MEMBER(settings, default_storage_provider, .max = 64,                            \
-	                 .about = "where volumes and backups lie: local")
+	IDLE_ROW(SANDBOX_IDLE_PAUSE, "idle_pause_seconds", -1,                                     \
+	         "a sandbox is paused after so long without use; -1 = never"),                     \
+	        IDLE_ROW(SANDBOX_IDLE_STOP, "idle_stop_seconds", -1,                               \
+	                 "a sandbox is stopped after so long without use; -1 = never"),            \
+	        IDLE_ROW(SANDBOX_IDLE_REAP, "idle_reap_seconds", 0,                                \
+	                 "an ephemeral sandbox is removed after so long without use"),             \
+	        IDLE_ROW(SANDBOX_IDLE_LIFETIME, "lifetime_max_seconds", 0,                         \
+	                 "an ephemeral sandbox is removed at this age"),                           \
+	        [SETTINGS_TERMINAL_TTL] = JSON_WHOLE_MEMBER(                                       \
+	                settings, terminal_ttl_seconds, .min = 0, .max = 30 * DAY_S,               \
+	                .about = "a terminal without a byte for so long is closed; 0 = the "       \
+	                         "platform's"),                                                    \
+	        JSON_TEXT_MEMBER(settings, default_isolation, .max = 64,                           \
+	                         .about = "of new templates: what the server's provider gives"),   \
+	        JSON_TEXT_MEMBER(settings, default_storage_provider, .max = 64,                    \
+	                         .about = "where volumes and backups lie: local")
 static const struct json_member settings_shape_members[] = {SETTINGS_ROWS, JSON_END};
 static JSON_SHAPE(settings_shape, "Settings", settings, "What holds in the project");
 static const struct json_shape settings_request = {
@@ -182,22 +195,34 @@ static const struct json_shape settings_request = {
         .present_offset = offsetof(struct settings, present),
 };
 
-static int64_t seconds_of(int64_t ms, int64_t otherwise_ms)
+/* What holds: never is -1 of those that may be, and 0 of the others. */
+static void fill_idle(const struct config *config, const struct project_record *p,
+                      struct settings *ret)
 {
-	return (ms > 0 ? ms : otherwise_ms) / 1000;
+	const struct sandbox_idle layers[] = {
+	        p->idle,
+	        {{config->idle_pause_ms, config->idle_stop_ms, config->idle_reap_ms,
+	          config->lifetime_max_ms}},
+	};
+	const struct sandbox_idle idle = sandbox_idle_resolve(layers, COUNT_OF(layers));
+
+	for (unsigned i = 0; i < SANDBOX_IDLE_COUNT; i++)
+		ret->idle_seconds[i] = idle.ms[i] / 1000;
+	for (unsigned i = SANDBOX_IDLE_PAUSE; i <= SANDBOX_IDLE_STOP; i++)
+		if (idle.ms[i] == 0)
+			ret->idle_seconds[i] = -1;
 }
 
 static int answer_settings(struct request *rq, struct reply *reply, const struct project_record *p)
 {
-	const struct config *config = api_of(rq)->config;
-	const struct settings answer = {
-	        .terminal_ttl_seconds = seconds_of(p->terminal_ttl_ms, TERMINAL_TTL_S * 1000),
-	        .idle_reap_seconds = seconds_of(p->idle_reap_ms, config->idle_reap_ms),
-	        .lifetime_max_seconds = seconds_of(p->lifetime_max_ms, config->lifetime_max_ms),
+	struct settings answer = {
+	        .terminal_ttl_seconds =
+	                p->terminal_ttl_ms > 0 ? p->terminal_ttl_ms / 1000 : TERMINAL_TTL_S,
 	        .default_isolation = provider_ops_of(api_of(rq)->provider)->isolation,
 	        .default_storage_provider = STORAGE,
 	};
 
+	fill_idle(api_of(rq)->config, p, &answer);
 	reply_json(reply, &settings_shape, &answer);
 	return 0;
 }
@@ -220,10 +245,9 @@ static int edit_settings(struct project_record *r, const void *context, struct e
 	(void)err;
 	if (has(s->present, SETTINGS_TERMINAL_TTL))
 		r->terminal_ttl_ms = s->terminal_ttl_seconds * 1000;
-	if (has(s->present, SETTINGS_IDLE_REAP))
-		r->idle_reap_ms = s->idle_reap_seconds * 1000;
-	if (has(s->present, SETTINGS_LIFETIME_MAX))
-		r->lifetime_max_ms = s->lifetime_max_seconds * 1000;
+	for (unsigned i = 0; i < SANDBOX_IDLE_COUNT; i++)
+		if (has(s->present, i))
+			r->idle.ms[i] = s->idle_seconds[i] < 0 ? -1 : s->idle_seconds[i] * 1000;
 	return 0;
 }
 

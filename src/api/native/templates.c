@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "api/caller.h"
+#include "api/native/idle.h"
 #include "api/native/pools.h"
 #include "api/stream.h"
 #include "api/tables.h"
@@ -30,7 +31,7 @@ struct template_answer {
 	const char *id, *name, *project, *description, *state, *state_text;
 	const char *base_image, *runtime, *isolation, *user, *workdir, *ready_command;
 	bool is_built;
-	struct span env, entrypoint, ports, resources, pool, warm;
+	struct span env, entrypoint, ports, resources, pool, warm, idle;
 	int64_t size_bytes, created_at, updated_at;
 };
 static const struct json_member template_shape_members[] = {
@@ -58,6 +59,9 @@ static const struct json_member template_shape_members[] = {
         JSON_RAW_MEMBER(template_answer, warm,
                         .about = "interpreters that its sandboxes keep ready",
                         .example = "[{\"language\":\"python\",\"imports\":[\"numpy\"]}]"),
+        JSON_RAW_MEMBER(template_answer, idle,
+                        .about = "pause_ms, stop_ms, reap_ms and lifetime_max_ms; 0 = inherited, "
+                                 "-1 = never"),
         JSON_WHOLE_MEMBER(template_answer, size_bytes),
         JSON_TIME_MEMBER(template_answer, created_at),
         JSON_TIME_MEMBER(template_answer, updated_at, .flags = JSON_NULLABLE),
@@ -125,13 +129,15 @@ struct template_body {
 	struct span ports;
 	struct template_resources resources;
 	struct pool_body pool;
+	struct idle_body idle;
 	const char *name, *image, *from;
 	uint64_t present;
 };
-enum { TEMPLATE_RESOURCES, TEMPLATE_POOL };
+enum { TEMPLATE_RESOURCES, TEMPLATE_POOL, TEMPLATE_IDLE };
 #define RECIPE_ROWS                                                                                \
 	[TEMPLATE_RESOURCES] = JSON_OBJECT_MEMBER(template_body, resources, &template_resources),  \
 	[TEMPLATE_POOL] = JSON_OBJECT_MEMBER(template_body, pool, &pool_body_shape),               \
+	[TEMPLATE_IDLE] = JSON_OBJECT_MEMBER(template_body, idle, &idle_body_shape),               \
 	JSON_TEXT_MEMBER(template_body, description, .max = 1000),                                 \
 	JSON_TEXT_MEMBER(template_body, runtime, .max = 64, .about = "what it is for: a label"),   \
 	JSON_TEXT_MEMBER(template_body, isolation, .max = 64,                                      \
@@ -225,6 +231,7 @@ static void fill_answer(struct arena *a, const struct template_record *r,
 	ret->resources = span_of(arena_format(
 	        a, "{\"cpu\":%g,\"memory_mb\":%lld,\"disk_mb\":%lld,\"pids\":%lld}", limits->cpu,
 	        (long long)limits->memory_mb, (long long)limits->disk_mb, (long long)limits->pids));
+	ret->idle = idle_text(a, &r->idle);
 	ret->pool = span_of(arena_format(a, "{\"min\":%lld,\"target\":%lld,\"max\":%lld}",
 	                                 (long long)r->pool_min, (long long)r->pool_target,
 	                                 (long long)r->pool_max));
@@ -301,6 +308,7 @@ struct import_job {
 	struct sandbox_resources resources;
 	struct fleet_warm warm;
 	struct fleet_pool_size pool;
+	struct sandbox_idle idle;
 	const char *from; /* a template; NULL = the request's image */
 	int fd;
 };
@@ -465,6 +473,10 @@ static void copy_recipe(struct import_job *job, const struct fleet_recipe *from)
 		job->resources = *from->resources;
 		r->resources = &job->resources;
 	}
+	if (from->idle) {
+		job->idle = *from->idle;
+		r->idle = &job->idle;
+	}
 	if (from->pool) {
 		job->pool = *from->pool;
 		r->pool = &job->pool;
@@ -624,6 +636,7 @@ static int recipe_parse(struct request *rq, const struct template_body *b, struc
 {
 	struct sandbox_resources *resources = ARENA_ARRAY(rq->arena, struct sandbox_resources, 1);
 	struct fleet_pool_size *pool = ARENA_NEW(rq->arena, struct fleet_pool_size);
+	struct sandbox_idle *idle = ARENA_NEW(rq->arena, struct sandbox_idle);
 
 	*ret = (struct fleet_recipe){
 	        .description = b->description,
@@ -638,6 +651,9 @@ static int recipe_parse(struct request *rq, const struct template_body *b, struc
 	                                        b->resources.disk_mb, b->resources.pids};
 	if (b->present & 1u << TEMPLATE_RESOURCES)
 		ret->resources = resources;
+	*idle = idle_body_parse(&b->idle);
+	if (b->present & 1u << TEMPLATE_IDLE)
+		ret->idle = idle;
 	if (b->present & 1u << TEMPLATE_POOL) {
 		if (pool_body_parse(&b->pool, pool, err) < 0)
 			return -1;

@@ -1,13 +1,14 @@
 -- fragment: project
 id, name, cpu, memory_mb, disk_mb, pids, max_cpu, max_memory_mb, max_disk_mb, max_pids,
-sandboxes_max, idle_reap_ms, lifetime_max_ms, terminal_ttl_ms, closing, created_at
+sandboxes_max, idle_pause_ms, idle_stop_ms, idle_reap_ms, lifetime_max_ms, terminal_ttl_ms,
+closing, created_at
 
 -- name: project_insert
 -- takes: project_record
 INSERT INTO projects ({project})
 VALUES (:id, :name, :cpu, :memory_mb, :disk_mb, :pids, :max_cpu, :max_memory_mb, :max_disk_mb,
-	:max_pids, :sandboxes_max, :idle_reap_ms, :lifetime_max_ms, :terminal_ttl_ms, :closing,
-	:created_at)
+	:max_pids, :sandboxes_max, :idle_pause_ms, :idle_stop_ms, :idle_reap_ms, :lifetime_max_ms,
+	:terminal_ttl_ms, :closing, :created_at)
 ON CONFLICT DO NOTHING;
 
 -- name: project_count
@@ -39,7 +40,8 @@ UPDATE projects SET name = name WHERE id = :project_id;
 UPDATE projects
 SET name = :name, cpu = :cpu, memory_mb = :memory_mb, disk_mb = :disk_mb, pids = :pids,
 	max_cpu = :max_cpu, max_memory_mb = :max_memory_mb, max_disk_mb = :max_disk_mb,
-	max_pids = :max_pids, sandboxes_max = :sandboxes_max, idle_reap_ms = :idle_reap_ms,
+	max_pids = :max_pids, sandboxes_max = :sandboxes_max,
+	idle_pause_ms = :idle_pause_ms, idle_stop_ms = :idle_stop_ms, idle_reap_ms = :idle_reap_ms,
 	lifetime_max_ms = :lifetime_max_ms, terminal_ttl_ms = :terminal_ttl_ms
 WHERE id = :id
 	AND NOT EXISTS (SELECT 1 FROM projects AS other WHERE other.name = :name AND other.id <> :id);

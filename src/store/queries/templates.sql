@@ -1,7 +1,8 @@
 -- fragment: template
 id, project_id, name, folder, base_image, runtime, isolation, description, cpu, memory_mb, disk_mb,
 pids, env_json, entrypoint_json, ports_json, "user", workdir, state, state_text, size_bytes,
-created_at, updated_at, node, pool_min, pool_target, pool_max, warm_json, snapshot_id, ready
+created_at, updated_at, node, pool_min, pool_target, pool_max, warm_json, snapshot_id, ready,
+idle_pause_ms, idle_stop_ms, idle_reap_ms, lifetime_max_ms
 
 -- name: template_insert
 -- takes: template_record
@@ -10,7 +11,8 @@ VALUES (:id, :project_id, :name, :folder, :base_image, :runtime, :isolation, :de
 	:memory_mb, :disk_mb, :pids, COALESCE(NULLIF(:env_json, ''), '{}'),
 	COALESCE(NULLIF(:entrypoint_json, ''), '[]'), COALESCE(NULLIF(:ports_json, ''), '[]'),
 	:user, :workdir, :state, :state_text, :size_bytes, :created_at, :updated_at, :node, :pool_min,
-	:pool_target, :pool_max, COALESCE(NULLIF(:warm_json, ''), '[]'), :snapshot_id, :ready)
+	:pool_target, :pool_max, COALESCE(NULLIF(:warm_json, ''), '[]'), :snapshot_id, :ready,
+	:idle_pause_ms, :idle_stop_ms, :idle_reap_ms, :lifetime_max_ms)
 ON CONFLICT DO NOTHING;
 
 -- name: template_find
@@ -47,7 +49,8 @@ SET description = :description, base_image = :base_image, runtime = :runtime,
 	size_bytes = :size_bytes, updated_at = :updated_at, pool_min = :pool_min,
 	pool_target = :pool_target, pool_max = :pool_max,
 	warm_json = COALESCE(NULLIF(:warm_json, ''), '[]'), snapshot_id = :snapshot_id,
-	ready = :ready, node = :node
+	ready = :ready, node = :node, idle_pause_ms = :idle_pause_ms, idle_stop_ms = :idle_stop_ms,
+	idle_reap_ms = :idle_reap_ms, lifetime_max_ms = :lifetime_max_ms
 WHERE id = :id;
 
 -- name: template_state

@@ -79,8 +79,7 @@ static void what_the_project_says_comes_before_the_platform(void **state)
 	const struct project_record frugal = {.id = "frugal",
 	                                      .name = "frugal",
 	                                      .maximums = {.memory_mb = 99},
-	                                      .idle_reap_ms = 5,
-	                                      .lifetime_max_ms = 6,
+	                                      .idle = {{0, 0, 5, 6}},
 	                                      .created_at = 1};
 	struct fleet_create request = {.project_id = "frugal",
 	                               .internet = -1,

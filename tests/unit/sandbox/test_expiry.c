@@ -178,11 +178,45 @@ TEST(only_what_is_paused_or_was_stopped_for_idleness_is_asleep)
 	assert_false(sandbox_is_asleep(SANDBOX_DELETING, SANDBOX_REASON_IDLE));
 }
 
+TEST(who_says_an_idle_time_first_wins)
+{
+	const struct sandbox_idle layers[] = {
+	        {{0, 0, 30, 0}}, {{-1, 0, 40, 0}}, {{10, 20, 50, 0}}, {{11, 21, 51, 61}}};
+	const struct sandbox_idle idle = sandbox_idle_resolve(layers, COUNT_OF(layers));
+	struct sandbox_idle change = {{SANDBOX_IDLE_LEAVE, 0, 9, SANDBOX_IDLE_LEAVE}},
+	                    changed = layers[2];
+
+	assert_int_equal(idle.ms[SANDBOX_IDLE_PAUSE], 0); /* never, of the second */
+	assert_int_equal(idle.ms[SANDBOX_IDLE_STOP], 20);
+	assert_int_equal(idle.ms[SANDBOX_IDLE_REAP], 30);
+	assert_int_equal(idle.ms[SANDBOX_IDLE_LIFETIME], 61);
+	assert_int_equal(sandbox_idle_resolve(layers, 0).ms[SANDBOX_IDLE_REAP], 0);
+	sandbox_idle_change(&changed, &change);
+	assert_memory_equal(changed.ms, ((const int64_t[]){10, 0, 9, 0}), sizeof(changed.ms));
+}
+
+TEST(idle_times_have_bounds)
+{
+	static const struct sandbox_idle good[] = {
+	        {{0}}, {{-1, -1, 0, 0}}, {{1, 1, 1, INT64_C(10) * 366 * 24 * 3600 * 1000}}};
+	static const struct sandbox_idle bad[] = {
+	        {{-2, 0, 0, 0}}, {{0, 0, -1, 0}}, {{0, 0, 0, -1}}, {{0, INT64_MAX, 0, 0}}};
+	struct error err = {0};
+
+	for (size_t i = 0; i < COUNT_OF(good); i++)
+		assert_int_equal(sandbox_idle_check(&good[i], &err), 0);
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		assert_int_equal(sandbox_idle_check(&bad[i], &err), -1);
+		assert_int_equal(err.code, ERROR_INVALID);
+	}
+}
+
 int main(void)
 {
 	return RUN(CASE(an_ephemeral_sandbox_is_deleted_when_nobody_used_it_for_long),
 	           CASE(what_its_caller_limited_ends_busy_or_not),
 	           CASE(an_idle_sandbox_is_paused_and_then_stopped),
 	           CASE(one_that_was_stopped_is_deleted_when_its_creator_has_said_so),
-	           CASE(only_what_is_paused_or_was_stopped_for_idleness_is_asleep));
+	           CASE(only_what_is_paused_or_was_stopped_for_idleness_is_asleep),
+	           CASE(who_says_an_idle_time_first_wins), CASE(idle_times_have_bounds));
 }

@@ -12,8 +12,7 @@ static void a_projects_limits_and_settings_come_back(void **state)
 	const struct project_record made = {.id = "p2",
 	                                    .name = "second",
 	                                    .maximums = {.cpu = 1.5, .pids = 9},
-	                                    .idle_reap_ms = 1,
-	                                    .lifetime_max_ms = 2,
+	                                    .idle = {{3, -1, 1, 2}},
 	                                    .terminal_ttl_ms = 3,
 	                                    .created_at = NOW};
 	struct project_record found;
@@ -23,8 +22,7 @@ static void a_projects_limits_and_settings_come_back(void **state)
 	assert_true(found.maximums.cpu == 1.5);
 	assert_int_equal(found.maximums.pids, 9);
 	assert_int_equal(found.maximums.memory_mb, 0);
-	assert_int_equal(found.idle_reap_ms, 1);
-	assert_int_equal(found.lifetime_max_ms, 2);
+	assert_memory_equal(found.idle.ms, ((const int64_t[]){3, -1, 1, 2}), sizeof(found.idle.ms));
 	assert_int_equal(found.terminal_ttl_ms, 3);
 	assert_false(found.closing);
 }
