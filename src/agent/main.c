@@ -21,6 +21,7 @@
 #include "agent/rehearse.h"
 #include "agent/setup.h"
 #include "agent/state.h"
+#include "agent/warm.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -191,20 +192,35 @@ static int agent_open(struct agent *a, const struct options *o, struct error *er
 	return open_watches(a, o, err);
 }
 
+/* While nobody has asked for this sandbox. What cannot be, whoever asks for it is told then. */
+static void begin_warm(struct agent *a, struct buf *wish)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct agent_warm warm;
+	struct error ignored;
+
+	if (wish->size > 0 && wire_decode(&arena, buf_span(wish), agent_warm_shape, &warm,
+	                                  sizeof(warm), &ignored) == 0)
+		(void)!warm_set(a, &warm, &ignored);
+	buf_done(wish);
+}
+
 int agent_main(int argc, char **argv)
 {
+	AUTO(buf_done) struct buf wish = BUF(AGENT_WARM_WISH_MAX);
 	struct options options;
 	struct agent agent;
 	struct error err;
 
 	if (parse_options(argc, argv, &options, &err) < 0 || prepare_process(&options, &err) < 0 ||
-	    (options.setup >= 0 && setup_run(options.setup, &options.claim, &err) < 0) ||
+	    (options.setup >= 0 && setup_run(options.setup, &options.claim, &wish, &err) < 0) ||
 	    hide(&err) < 0 || agent_open(&agent, &options, &err) < 0) {
 		log_error("agent cannot start", FAILURE(&err));
 		return 1;
 	}
 	if (options.claim >= 0)
 		rehearse();
+	begin_warm(&agent, &wish);
 	agent_run(&agent);
 	return 0;
 }

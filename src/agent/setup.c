@@ -13,6 +13,7 @@ struct setup {
 	bool is_prepared; /* somebody will claim it later */
 	struct wire_fds fds;
 	struct arena arena;
+	struct buf *wish;
 };
 
 static void setup_done(struct setup *s)
@@ -47,6 +48,11 @@ static int take_frame(struct setup *s, uint16_t type, struct span payload, struc
 	s->is_prepared = type == AGENT_PREPARE;
 	if (type == AGENT_DONE || type == AGENT_PREPARE)
 		return 1;
+	if (type == AGENT_WARM) {
+		buf_reset(s->wish);
+		buf_add_span(s->wish, payload);
+		return 0;
+	}
 	if (type != AGENT_SETUP)
 		return FAIL(err, ERROR_INVALID, "message %u in the set-up", type);
 	return add_step(s, payload, err);
@@ -74,9 +80,9 @@ static int take_packet(struct setup *s, int fd, struct error *err)
 	return last;
 }
 
-static int receive_and_apply(int fd, bool *ret_is_prepared, struct error *err)
+static int receive_and_apply(int fd, bool *ret_is_prepared, struct buf *wish, struct error *err)
 {
-	AUTO(setup_done) struct setup s = {.plan.arena = NULL};
+	AUTO(setup_done) struct setup s = {.plan.arena = NULL, .wish = wish};
 	unsigned count;
 	int last = 0;
 
@@ -104,13 +110,13 @@ static int answer(int fd, const struct error *failure, struct error *err)
 	return wire_send_packet(fd, buf_span(&frame), NULL, deadline_in(1000), err);
 }
 
-int setup_run(int fd, int *ret_claim_fd, struct error *err)
+int setup_run(int fd, int *ret_claim_fd, struct buf *wish, struct error *err)
 {
 	AUTO_CLOSE int socket = fd;
 	struct error failure = {0};
 	bool is_prepared = false;
 
-	if (receive_and_apply(socket, &is_prepared, &failure) < 0) {
+	if (receive_and_apply(socket, &is_prepared, wish, &failure) < 0) {
 		struct error ignored;
 
 		*err = failure;

@@ -10,9 +10,11 @@
  * answers, waits for AGENT_CLAIM and serves only then. */
 #pragma once
 
+#include "base/buf.h"
 #include "base/error.h"
 
-/* Closes `fd`, or hands it back as the one on which the claim comes; else that is -1. */
-MUST_CHECK int setup_run(int fd, int *ret_claim_fd, struct error *err);
+/* Closes `fd`, or hands it back as the one on which the claim comes; else that is -1. An AGENT_WARM
+ * among the frames is for later: its payload is added to `wish`. */
+MUST_CHECK int setup_run(int fd, int *ret_claim_fd, struct buf *wish, struct error *err);
 /* Takes the claim and answers it. Fails, too, when the broker has gone. */
 MUST_CHECK int setup_claim(int fd, struct error *err);

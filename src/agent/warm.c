@@ -240,10 +240,42 @@ static bool is_same_list(const char **a, const char **b)
 	return !*a && !*b;
 }
 
-static bool is_same(const struct agent_warm *a, const struct agent_warm *b)
+static bool is_start_up(const char *entry)
 {
-	return strcmp(a->language, b->language) == 0 && strcmp(a->user, b->user) == 0 &&
-	       is_same_list(a->imports, b->imports) && is_same_list(a->env, b->env);
+	for (size_t i = 0; i < COUNT_OF(start_up_names); i++)
+		if (strncmp(entry, start_up_names[i], strlen(start_up_names[i])) == 0)
+			return true;
+	return false;
+}
+
+static bool has_entry(const char *const *env, const char *wanted)
+{
+	for (; *env; env++)
+		if (strcmp(*env, wanted) == 0)
+			return true;
+	return false;
+}
+
+static bool has_start_up_of(const char *const *env, const char *const *other)
+{
+	for (; *other; other++)
+		if (is_start_up(*other) && !has_entry(env, *other))
+			return false;
+	return true;
+}
+
+static bool has_same_start(const char *const *a, const char *const *b)
+{
+	return has_start_up_of(a, b) && has_start_up_of(b, a);
+}
+
+/* Variables that an interpreter does not read when it starts come with each call. */
+static bool is_same(const struct warm *w, const struct agent_warm *wish)
+{
+	return strcmp(w->wish.language, wish->language) == 0 &&
+	       strcmp(w->wish.user, wish->user) == 0 &&
+	       is_same_list(w->wish.imports, wish->imports) &&
+	       has_same_start((const char *const *)w->wish.env, (const char *const *)wish->env);
 }
 
 static const char **copy_list(struct arena *arena, const char **list)
@@ -314,7 +346,7 @@ int warm_set(struct agent *a, const struct agent_warm *wish, struct error *err)
 		return -1;
 	if (!w)
 		w = a->warm = warm_new(a);
-	else if (is_same(&w->wish, wish) && w->failures < FAILURES_MAX)
+	else if (is_same(w, wish) && w->failures < FAILURES_MAX)
 		return 0;
 	/* Its keeper looks at `spawn` until the program runs. */
 	if (w->keeper && !keeper_has_started(w->keeper))
@@ -457,30 +489,6 @@ bool warm_is_about_to(struct agent *a, const struct agent_exec *exec, int64_t *p
 	return true;
 }
 
-static bool is_start_up(const char *entry)
-{
-	for (size_t i = 0; i < COUNT_OF(start_up_names); i++)
-		if (strncmp(entry, start_up_names[i], strlen(start_up_names[i])) == 0)
-			return true;
-	return false;
-}
-
-static bool has_entry(const char *const *env, const char *wanted)
-{
-	for (; *env; env++)
-		if (strcmp(*env, wanted) == 0)
-			return true;
-	return false;
-}
-
-static bool has_start_up_of(const char *const *env, const char *const *other)
-{
-	for (; *other; other++)
-		if (is_start_up(*other) && !has_entry(env, *other))
-			return false;
-	return true;
-}
-
 static bool is_same_user(const struct warm *w, const struct process *p)
 {
 	const struct user *user = p->user;
@@ -541,8 +549,7 @@ bool warm_take(struct process *p, const struct agent_exec *exec)
 
 	p->info.flags &= ~(uint32_t)AGENT_EXEC_WARM;
 	if (!code || !w->spare.command || !is_same_user(w, p) ||
-	    !has_start_up_of(w->spawn.env, p->spawn.env) ||
-	    !has_start_up_of(p->spawn.env, w->spawn.env))
+	    !has_same_start(w->spawn.env, p->spawn.env))
 		return false;
 	given = give(w, p, code, &ignored) == 0;
 	drop_spare(w);

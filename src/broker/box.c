@@ -526,6 +526,7 @@ static struct box *find_prepared(struct boxes *b, const struct broker_create *re
 		return NULL;
 	(void)snprintf(wanted.template_name, sizeof(wanted.template_name), "%s",
 	               request->template_name);
+	(void)snprintf(wanted.warm, sizeof(wanted.warm), "%s", request->warm ? request->warm : "");
 	if (chain)
 		wanted.chain = *chain;
 	cells_guess(b->cells, &(struct cell_guess){wanted.template_name, chain, &wanted.limits});

@@ -209,6 +209,11 @@ static int send_plan(const struct box *box, const struct plan *plan, struct erro
 		if (frames.size >= SETUP_PACKET_SIZE && flush_plan(box, &frames, &fds, err) < 0)
 			return -1;
 	}
+	if (box->pool && box->pool->warm_wish.size > 0) {
+		if (flush_plan(box, &frames, &fds, err) < 0)
+			return -1;
+		buf_add_span(&frames, buf_span(&box->pool->warm_wish));
+	}
 	if (box->pool ? wire_encode(&frames, AGENT_PREPARE, NULL, NULL, err) < 0
 	              : wire_encode(&frames, AGENT_DONE, agent_done_shape, &done, err) < 0)
 		return -1;

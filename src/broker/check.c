@@ -7,6 +7,8 @@
 #include "base/id.h"
 #include "broker/review.h"
 #include "broker/volume.h"
+#include "wire/agent.h"
+#include "wire/agent_warm.h"
 
 #define NAME_MAX_SIZE 63
 #define SOURCE_MAX 512
@@ -141,6 +143,15 @@ static int check_review(const struct broker_create *r, struct error *err)
 	return review_parse(r->review, &ignored, err);
 }
 
+/* An id and a number of the caller's, or nothing. */
+static int check_warm_name(const char *name, struct error *err)
+{
+	if (name && (strlen(name) > NAME_MAX_SIZE ||
+	             !is_made_of(name, "abcdefghijklmnopqrstuvwxyz0123456789:")))
+		return FAIL(err, ERROR_INVALID, "'%.70s' names no warm interpreter", name);
+	return 0;
+}
+
 int check_create(const void *request, struct error *err)
 {
 	const struct broker_create *r = request;
@@ -153,7 +164,26 @@ int check_create(const void *request, struct error *err)
 	if (*r->snapshot && !id_is_valid(r->snapshot))
 		return FAIL(err, ERROR_INVALID, "'%.70s' is not a snapshot's id", r->snapshot);
 	/* The host provider has no root filesystem of its own. */
+	if (check_warm_name(r->warm, err) < 0)
+		return -1;
 	return r->kind == BROKER_NATIVE ? check_template_name(r->template_name, err) : 0;
+}
+
+static int check_wish(const struct broker_pool *r, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct span rest = r->warm_wish, payload;
+	struct agent_warm ignored;
+	uint16_t type;
+
+	if ((r->warm && *r->warm) != (r->warm_wish.size > 0))
+		return FAIL(err, ERROR_INVALID, "a warm interpreter has a name and a wish");
+	if (r->warm_wish.size == 0)
+		return 0;
+	if (wire_next(&rest, &type, &payload, NULL, err) <= 0 || type != AGENT_WARM ||
+	    rest.size > 0)
+		return FAIL(err, ERROR_INVALID, "a warm interpreter's wish is none");
+	return wire_decode(&a, payload, agent_warm_shape, &ignored, sizeof(ignored), err);
 }
 
 int check_pool(const void *request, struct error *err)
@@ -180,6 +210,8 @@ int check_pool(const void *request, struct error *err)
 		return -1;
 	if (*r->snapshot && !id_is_valid(r->snapshot))
 		return FAIL(err, ERROR_INVALID, "'%.70s' is not a snapshot's id", r->snapshot);
+	if (check_warm_name(r->warm, err) < 0 || check_wish(r, err) < 0)
+		return -1;
 	return check_template_name(r->template_name, err);
 }
 

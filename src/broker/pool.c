@@ -11,6 +11,7 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "wire/agent_warm.h"
 
 #define LOOK_MS 5000
 
@@ -20,7 +21,7 @@ bool blueprint_equals(const struct blueprint *a, const struct blueprint *b)
 	       a->disk_bytes == b->disk_bytes && a->limits.cpu_milli == b->limits.cpu_milli &&
 	       a->limits.memory_bytes == b->limits.memory_bytes &&
 	       a->limits.pids == b->limits.pids &&
-	       strcmp(a->template_name, b->template_name) == 0 &&
+	       strcmp(a->template_name, b->template_name) == 0 && strcmp(a->warm, b->warm) == 0 &&
 	       chain_equals(&a->chain, &b->chain);
 }
 
@@ -69,6 +70,7 @@ static void pool_free(struct pool *pool)
 	else
 		pool->pools->automatic_count--;
 	list_remove(&pool->item);
+	buf_done(&pool->warm_wish);
 	free(pool);
 }
 
@@ -164,6 +166,7 @@ static struct pool *pool_new(struct pools *p, const char *name, const struct blu
 		abort();
 	*pool = (struct pool){.pools = p, .blueprint = *blueprint};
 	(void)snprintf(pool->name, sizeof(pool->name), "%s", name);
+	pool->warm_wish = BUF(AGENT_WARM_WISH_MAX);
 	list_init(&pool->ready);
 	list_init(&pool->preparing);
 	list_append(&p->all, &pool->item);
@@ -192,7 +195,7 @@ static struct pool *find_name(struct pools *p, const char *name)
 }
 
 int pools_set(struct pools *p, const char *name, const struct blueprint *blueprint,
-              const struct pool_size *size, struct error *err)
+              const struct pool_size *size, struct span warm_wish, struct error *err)
 {
 	struct pool *pool = find_name(p, name);
 
@@ -211,6 +214,8 @@ int pools_set(struct pools *p, const char *name, const struct blueprint *bluepri
 	}
 	pool->size = *size;
 	pool->failures = 0;
+	buf_reset(&pool->warm_wish);
+	buf_add_span(&pool->warm_wish, warm_wish);
 	return 0;
 }
 
@@ -288,15 +293,27 @@ static struct box *take_ready(struct pool *pool)
 	return NULL;
 }
 
-struct box *pools_take(struct pools *p, const struct blueprint *wanted)
+/* Who wants an interpreter but finds none that is his takes one without. */
+static struct pool *find_for(struct pools *p, struct blueprint *wanted)
+{
+	struct pool *pool = find_blueprint(p, wanted);
+
+	if (pool || !*wanted->warm)
+		return pool;
+	wanted->warm[0] = '\0';
+	return find_blueprint(p, wanted);
+}
+
+struct box *pools_take(struct pools *p, const struct blueprint *asked_for)
 {
 	int64_t now = now_ms();
-	struct pool *pool = find_blueprint(p, wanted);
+	struct blueprint wanted = *asked_for;
+	struct pool *pool = find_for(p, &wanted);
 	struct box *box;
 
 	p->asked_ms = now;
 	if (!pool)
-		pool = follow(p, wanted);
+		pool = follow(p, &wanted);
 	if (!pool)
 		return NULL;
 	pool->asked_ms = now;

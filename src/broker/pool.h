@@ -8,8 +8,9 @@
  *
  * A pool is for one blueprint: whatever is the same for two sandboxes that differ only in what a
  * claim says. Named pools are set by atolld, one for each template that has one; automatic ones
- * follow what is asked for. Nothing runs in a prepared one but its agent. Like a cell it has no
- * name on the disk, so that none outlives its broker. pool_rules.c: how many there are to be. */
+ * follow what is asked for. Nothing runs in a prepared one but its agent, and what that keeps warm.
+ * Like a cell it has no name on the disk, so that none outlives its broker. pool_rules.c: how many
+ * there are to be. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,6 +33,7 @@ struct blueprint {
 	struct cgroup_limits limits;
 	uint64_t disk_bytes;
 	struct chain chain;
+	char warm[POOL_NAME_MAX]; /* names what they keep warm; another's is nobody else's */
 };
 
 struct pool_size {
@@ -44,6 +46,7 @@ struct pool {
 	char name[POOL_NAME_MAX]; /* a template's id; "" = automatic */
 	struct blueprint blueprint;
 	struct pool_size size;
+	struct buf warm_wish;         /* what their agents are told, or nothing */
 	struct list ready, preparing; /* struct box */
 	unsigned ready_count, preparing_count;
 	int64_t asked_ms, missed_ms; /* the last time; 0 = never */
@@ -70,7 +73,7 @@ void pools_init(struct pools *p, struct boxes *boxes);
 void pools_close(struct pools *p);
 /* Makes, changes or, with a `max` of 0, ends the pool of this name. */
 MUST_CHECK int pools_set(struct pools *p, const char *name, const struct blueprint *blueprint,
-                         const struct pool_size *size, struct error *err);
+                         const struct pool_size *size, struct span warm_wish, struct error *err);
 /* Calls back with each pool. */
 void pools_each(struct pools *p, void (*on_pool)(void *context, const struct pool *pool),
                 void *context);

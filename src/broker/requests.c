@@ -200,7 +200,8 @@ static int run_pool(const struct request_context *c, const void *request, struct
 	               r->template_name);
 	if (*r->snapshot && chains_find(&c->broker->chains, r->snapshot, &blueprint.chain, err) < 0)
 		return -1;
-	if (pools_set(&c->broker->pools, r->name, &blueprint, &size, err) < 0)
+	(void)snprintf(blueprint.warm, sizeof(blueprint.warm), "%s", r->warm ? r->warm : "");
+	if (pools_set(&c->broker->pools, r->name, &blueprint, &size, r->warm_wish, err) < 0)
 		return -1;
 	answer_ok(c);
 	return 0;
@@ -229,6 +230,7 @@ static void send_pool(void *context, const struct pool *pool)
 	        .preparing = pool->preparing_count,
 	        .hits = pool->hits,
 	        .misses = pool->misses,
+	        .warm = b->warm,
 	};
 
 	server_send(c->broker, c->owed.connection, BROKER_POOL_STATE, broker_pool_state_shape,

@@ -6,8 +6,8 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/builds.h"
-#include "fleet/parts.h"
 #include "fleet/snapshot.h"
+#include "fleet/warm_parts.h"
 #include "store/snapshots.h"
 
 #define NAME_TRIES 8
@@ -49,6 +49,7 @@ static struct sandbox_spec make_spec(const struct act *a, const struct template_
 	        .privileges = r->privileges,
 	        .mounts = a->mounts,
 	        .mount_count = a->mount_count,
+	        .warm = warm_name(a->arena, t),
 	};
 }
 

@@ -143,15 +143,6 @@ MUST_CHECK int defaults_of(const struct fleet *f, struct arena *a, const struct 
  * cannot be started fails: what then becomes of the sandbox is the caller's. */
 MUST_CHECK int entrypoint_start(struct act *a, const struct template_record *t, struct error *err);
 
-/* ---- warm.c ---- */
-
-MUST_CHECK int warm_check(const struct fleet *f, const struct fleet_recipe *recipe,
-                          struct error *err);
-const char *warm_to_json(struct arena *a, const struct fleet_warm *warm);
-/* Has the agent of a sandbox that runs keep the interpreters that its template wishes for. Without
- * them all works, more slowly: a failure is logged. */
-void warm_start(struct act *a, const struct template_record *t);
-
 /* ---- recover.c ---- */
 
 /* What the provider has of a sandbox. */

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "fleet/parts.h"
+#include "fleet/warm_parts.h"
 
 int fleet_pool_size(int64_t min, int64_t target, int64_t max, struct fleet_pool_size *ret,
                     struct error *err)
@@ -60,7 +60,7 @@ static bool is_same(const struct provider_pool *a, const struct provider_pool *b
 	return a->min == b->min && a->target == b->target && a->max == b->max &&
 	       a->network == b->network && a->privileges == b->privileges &&
 	       strcmp(a->template_dir, b->template_dir) == 0 &&
-	       strcmp(a->snapshot, b->snapshot) == 0 &&
+	       strcmp(a->snapshot, b->snapshot) == 0 && strcmp(a->warm, b->warm) == 0 &&
 	       a->resources.memory_mb == b->resources.memory_mb &&
 	       a->resources.disk_mb == b->resources.disk_mb &&
 	       a->resources.pids == b->resources.pids &&
@@ -109,6 +109,10 @@ static int set_wanted(struct fleet *f, const struct template_record *t,
 	if (*t->project_id && store_project_find(f->store, &a, t->project_id, &project, err) < 0)
 		return -1;
 	wanted = make_wanted(f, t, &project);
+	if (warm_wish(f, &a, t, &wanted.warm_wish, err) < 0)
+		return -1;
+	if (wanted.warm_wish.size > 0)
+		(void)snprintf(wanted.warm, sizeof(wanted.warm), "%s", warm_name(&a, t));
 	return has && is_same(has, &wanted) ? 0 : set(f, &wanted, err);
 }
 

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/path.h"
-#include "fleet/parts.h"
+#include "fleet/warm_parts.h"
 
 #define RUNTIME_MAX 64
 #define DESCRIPTION_MAX 1000

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "fleet/parts.h"
+#include "fleet/warm_parts.h"
 #include "wire/agent_warm.h"
 
 #define WARM_MAX 4
@@ -119,15 +119,54 @@ static const char **load_imports(struct arena *a, const struct json_value *list)
 	return names;
 }
 
-static int ask(struct act *a, const struct json_value *item, const struct fleet_defaults *defaults,
-               struct error *err)
+static bool keeps_any(const struct template_record *t)
 {
-	const struct agent_warm warm = {
+	return t->warm_json && *t->warm_json && strcmp(t->warm_json, "[]") != 0;
+}
+
+const char *warm_name(struct arena *a, const struct template_record *t)
+{
+	return keeps_any(t) ? arena_format(a, "%s:%lld", t->id, (long long)t->updated_at) : "";
+}
+
+static struct agent_warm make_wish(struct arena *a, const struct json_value *item,
+                                   const struct fleet_defaults *defaults)
+{
+	return (struct agent_warm){
 	        .language = json_text(json_get(item, "language"), ""),
-	        .imports = load_imports(a->arena, json_get(item, "imports")),
+	        .imports = load_imports(a, json_get(item, "imports")),
 	        .env = defaults->env,
 	        .user = defaults->user,
 	};
+}
+
+int warm_wish(const struct fleet *f, struct arena *a, const struct template_record *t,
+              struct span *ret, struct error *err)
+{
+	const struct sandbox_record nobodys = {.name = "", .env_json = "{}"};
+	AUTO(buf_done) struct buf frame = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
+	struct fleet_defaults defaults;
+	const struct json_value *list;
+	struct agent_warm wish;
+
+	*ret = (struct span){NULL, 0};
+	if (!keeps_any(t))
+		return 0;
+	if (json_load(a, span_of(t->warm_json), &list, err) < 0 ||
+	    defaults_of(f, a, &nobodys, t, &defaults, err) < 0)
+		return -1;
+	wish = make_wish(a, json_at(list, 0), &defaults);
+	if (wire_encode(&frame, AGENT_WARM, agent_warm_shape, &wish, err) < 0)
+		return -1;
+	if (frame.size <= AGENT_WARM_WISH_MAX)
+		*ret = (struct span){arena_copy(a, buf_span(&frame)), frame.size};
+	return 0;
+}
+
+static int ask(struct act *a, const struct json_value *item, const struct fleet_defaults *defaults,
+               struct error *err)
+{
+	const struct agent_warm warm = make_wish(a->arena, item, defaults);
 	struct agent_done done;
 	const struct compute_call call = {
 	        .type = AGENT_WARM, .shape = agent_warm_shape, .message = &warm, .done = &done};
@@ -155,7 +194,7 @@ void warm_start(struct act *a, const struct template_record *t)
 	struct error err = {0};
 
 	/* Most have none, and pay nothing for it. */
-	if (!t->warm_json || !*t->warm_json || strcmp(t->warm_json, "[]") == 0)
+	if (!keeps_any(t))
 		return;
 	if (ask_all(a, t, &err) < 0)
 		log_warning("a sandbox keeps no warm interpreter", TEXT("sandbox", a->record.id),

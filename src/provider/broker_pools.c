@@ -32,6 +32,8 @@ static int set(struct provider *p, const struct provider_pool *pool, int64_t dea
 	        .min = pool->min,
 	        .target = pool->target,
 	        .max = pool->max,
+	        .warm = pool->warm,
+	        .warm_wish = pool->warm_wish,
 	};
 	const struct broker_call call = {.type = BROKER_POOL,
 	                                 .shape = broker_pool_shape,
@@ -64,6 +66,7 @@ static int note(void *context, const void *reply, UNUSED struct error *err)
 	(void)snprintf(pool.name, sizeof(pool.name), "%s", from->name);
 	(void)snprintf(pool.template_dir, sizeof(pool.template_dir), "%s", from->template_name);
 	(void)snprintf(pool.snapshot, sizeof(pool.snapshot), "%s", from->snapshot);
+	(void)snprintf(pool.warm, sizeof(pool.warm), "%s", from->warm);
 	buf_add(context, &pool, sizeof(pool));
 	return 0;
 }

@@ -131,6 +131,7 @@ static int call_create(struct provider *p, uint16_t type, const struct sandbox_s
 	        .pids = (uint64_t)spec->resources.pids,
 	        .snapshot = type == BROKER_CREATE ? spec->snapshot : NULL,
 	        .volumes = volumes,
+	        .warm = spec->warm,
 	};
 	struct broker_call call = {
 	        .type = type,

@@ -15,6 +15,8 @@ struct provider_pool {
 	enum sandbox_network network;
 	bool privileges;
 	unsigned min, target, max; /* see docs/pools.md */
+	char warm[64];             /* as of sandbox_spec; "" = none */
+	struct span warm_wish; /* what their agents are told: an AGENT_WARM frame; not in a list */
 	/* In a list only. */
 	unsigned depth; /* layers of the snapshot that they begin with */
 	unsigned ready, preparing;

@@ -103,6 +103,7 @@ struct sandbox_spec {
 	const struct sandbox_mount *mounts; /* PROVIDER_CAN_VOLUME, unless there are none */
 	size_t mount_count;
 	const struct sandbox_review *review; /* PROVIDER_CAN_SNAPSHOT; NULL: none. Not for start */
+	const char *warm; /* names what a prepared one must keep warm; NULL or "": nothing */
 };
 
 #define SANDBOX_NAME_MAX 63

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/broker.h"
 
+#include "wire/agent_warm.h"
+
 #define NAME_MAX_BYTES 64
 #define TEXT_MAX_BYTES 1024
 #define VOLUMES_MAX 8 /* of one sandbox */
@@ -43,6 +45,7 @@ const struct wire_member broker_create_shape[] = {
         WIRE_TEXT_MEMBER(broker_create, snapshot, NAME_MAX_BYTES),
         WIRE_TEXT_LIST_MEMBER(broker_create, volumes, VOLUMES_MAX),
         WIRE_TEXT_MEMBER(broker_create, review, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_create, warm, NAME_MAX_BYTES),
         WIRE_END,
 };
 
@@ -155,6 +158,8 @@ const struct wire_member broker_pool_shape[] = {
         WIRE_U32_MEMBER(broker_pool, min),
         WIRE_U32_MEMBER(broker_pool, target),
         WIRE_U32_MEMBER(broker_pool, max),
+        WIRE_TEXT_MEMBER(broker_pool, warm, NAME_MAX_BYTES),
+        WIRE_BYTES_MEMBER(broker_pool, warm_wish, AGENT_WARM_WISH_MAX),
         WIRE_END,
 };
 
@@ -177,6 +182,7 @@ const struct wire_member broker_pool_state_shape[] = {
         WIRE_U32_MEMBER(broker_pool_state, preparing),
         WIRE_U64_MEMBER(broker_pool_state, hits),
         WIRE_U64_MEMBER(broker_pool_state, misses),
+        WIRE_TEXT_MEMBER(broker_pool_state, warm, NAME_MAX_BYTES),
         WIRE_END,
 };
 

@@ -78,6 +78,7 @@ struct broker_create {
 	const char **volumes; /* "VOLUME:rw:/PATH" or "VOLUME:ro:/PATH" */
 	const char *review;   /* "" or "SUBJECT:BASE:ro:TEMPLATE": it has the trees of another
 	                         sandbox's, or a snapshot's, layers; see BROKER_REVIEW_PATH */
+	const char *warm;     /* as of broker_pool, or "" */
 };
 /* There are the trees of wire/agent_files.h. `base` is what the snapshot BASE has, or the template
  * when that is ""; `now` what SUBJECT has, to write ("rw" for "ro") if it is stopped. */
@@ -147,6 +148,8 @@ struct broker_pool {
 	uint32_t network, privileges;
 	uint64_t cpu_milli, memory_bytes, disk_bytes, pids;
 	uint32_t min, target, max;
+	const char *warm;      /* names the wish: only a create that says the same gets it */
+	struct span warm_wish; /* a whole AGENT_WARM frame for their agents, or nothing */
 };
 struct broker_pool_state {
 	uint64_t request;
@@ -158,6 +161,7 @@ struct broker_pool_state {
 	uint32_t depth; /* layers of the snapshot that they begin with */
 	uint32_t ready, preparing;
 	uint64_t hits, misses;
+	const char *warm;
 };
 /* A snapshot to and from one file. Descriptors: for progress lines, a small file that says
  * of what and then what was found (image/backup.h), and the archive. */

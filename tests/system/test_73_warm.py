@@ -250,6 +250,66 @@ def test_it_is_no_command_and_does_not_keep_a_sandbox_awake(api, template):
             api.delete(f"/api/sandbox/snapshots/{made['id']}")
 
 
+# ---- from a pool ----
+
+def prepared(api, template):
+    return next((p["ready"] for p in api.get("/api/sandbox/pools")["items"] if p["template"] == template), 0)
+
+
+@pytest.fixture
+def pool(server, api):
+    """A template whose sandboxes are prepared, with a secret that no other template's may see."""
+    api.post(PATH, {"name": "pooled", "from": "host", "env": {"SECRET": "of-pooled"}, "pool": {"target": 2},
+                    "warm": [{"language": "python", "imports": IMPORTS}]})
+    yield "pooled"
+    api.delete(f"{PATH}/pooled")
+
+
+def wait_prepared(api, template, count=2):
+    atoll.wait_for(lambda: prepared(api, template) >= count, 20, "prepared sandboxes")
+    time.sleep(1)  # and their interpreters: nobody can look into what nobody has
+
+
+def test_a_prepared_one_is_warm_at_the_first_call(api, pool):
+    wait_prepared(api, pool)
+    code = "import os, socket, sys; print(socket.gethostname(), 'http.client' in sys.modules, os.environ['SECRET'], "\
+           "os.environ.get('MINE'), open('/etc/machine-id').read(), random.random()); import platform; print(platform.node())"
+    seen = []
+    for options in ({}, {"env": {"MINE": "a"}}):
+        with api.sandbox(template=pool, internet=True, **options) as sandbox:
+            result = run(api, sandbox, "import random\n" + code)
+            assert result.get("warm"), result
+            name = api.get(f"/api/sandbox/instances/{sandbox}")["name"]
+            words = result["stdout"].split()
+            assert words[:3] == [name, "True", "of-pooled"] and words[-1] == name
+            assert words[3] == options.get("env", {}).get("MINE", "None")
+            seen.append(words[4:6])
+    assert seen[0][0] != seen[1][0] and seen[0][1] != seen[1][1]
+
+
+def test_a_prepared_one_is_nobody_elses(api, pool):
+    """Same files, limits and network, but another template: it would find the other's variables in the interpreter."""
+    wait_prepared(api, pool)
+    for body in ({"warm": [{"language": "python", "imports": IMPORTS}]}, {"warm": []}):
+        api.post(PATH, {"name": "stranger", "from": "host", **body})
+        try:
+            with api.sandbox(template="stranger", internet=True) as sandbox:
+                assert "of-pooled" not in python(api, sandbox, "import glob\nfor p in glob.glob('/proc/[0-9]*/environ'):\n"
+                                                 "    try: print(open(p).read())\n    except OSError: pass")
+        finally:
+            api.delete(f"{PATH}/stranger")
+
+
+def test_a_change_reaches_prepared_ones(api, pool):
+    wait_prepared(api, pool)
+    api.call("PATCH", f"{PATH}/{pool}", {"env": {"SECRET": "new"}, "warm": [{"language": "python", "imports": ["decimal"]}]})
+    with api.sandbox(template=pool, internet=True) as sandbox:
+        wait_warm(api, sandbox)
+        result = run_warm(api, sandbox, "import os, sys; print(os.environ['SECRET'], 'decimal' in sys.modules,"
+                                        " 'http.client' in sys.modules)")
+        assert result["stdout"] == "new True False\n"
+
+
 # ---- what a sandbox does to it ----
 
 def test_one_that_is_killed_comes_back(api, template):

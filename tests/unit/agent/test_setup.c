@@ -40,9 +40,10 @@ static struct conversation start(void)
 	pid = fork();
 	if (pid == 0) {
 		(void)close(fds[0]);
+		AUTO(buf_done) struct buf wish = BUF(64);
 		int claim_fd;
 
-		if (setup_run(fds[1], &claim_fd, &err) < 0)
+		if (setup_run(fds[1], &claim_fd, &wish, &err) < 0)
 			_exit(1);
 		_exit(claim_fd >= 0 ? take_claim(claim_fd) : 0);
 	}
