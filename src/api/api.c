@@ -49,6 +49,12 @@ const struct route *const api_routes[] = {
 const struct path_alias api_aliases[] = {
         {"/api/client/v1/sandbox/sandboxes", "/api/sandbox/instances"},
         {"/api/client/v1/sandbox/projects", "/v1/projects"},
+        {"/api/client/v1/sandbox/leases", "/v1/leases"},
+        {"/api/client/v1/sandbox/usage", "/v1/usage"},
+        {"/api/client/v1/sandbox/budgets", "/v1/budgets"},
+        {"/api/client/v1/sandbox/balance", "/v1/balance"},
+        {"/api/client/v1/sandbox/events", "/v1/events"},
+        {"/api/client/v1/sandbox/webhooks", "/v1/webhooks"},
         {"/api/client/v1/sandbox", "/api/sandbox"},
         {"/api/sandbox/projects", "/v1/projects"},
         {NULL, NULL},

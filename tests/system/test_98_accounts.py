@@ -152,6 +152,25 @@ def test_clients_use_their_own_prefix(api):
     api.call("PUT", f"{prefix}/sandboxes/{box}/files/content?path=a", b"abc", {"Content-Type": "application/octet-stream"})
     assert api.get(f"{prefix}/instances/{box}/files/content?path=a") == b"abc"
     assert api.post(f"{prefix}/templates/seed")["added"] == 0
+    taken = api.post(f"{prefix}/sandboxes/{box}/snapshot", {"sync": False})["id"]
+    assert api.get(f"{prefix}/snapshots/{taken}")["sandbox"] == box
+    assert api.post(f"{prefix}/snapshots/{taken}/restore")["state"] == "started"
+    assert api.post(f"{prefix}/sandboxes/{box}/reset")["state"] == "started"
+    api.delete(f"{prefix}/snapshots/{taken}")
+    volume = api.post(f"{prefix}/volumes", {"name": "by-alias"})["id"]
+    assert api.get(f"{prefix}/volumes/{volume}")["name"] == "by-alias"
+    api.delete(f"{prefix}/volumes/{volume}")
+    lease = api.post(f"{prefix}/leases/acquire", {"key": "by/alias", "template": "host", "internet": False})
+    assert api.post(f"{prefix}/leases/by%2Falias/exec", {"command": "echo hi"})["stdout"] == "hi\n"
+    assert api.get("/v1/leases/by%2Falias")["sandbox_id"] == lease["sandbox_id"]
+    api.delete(f"{prefix}/leases/by%2Falias")
+    assert api.get(f"{prefix}/usage?group_by=total")["group_by"] == "total"
+    assert api.get(f"{prefix}/budgets")["items"] == api.get("/v1/budgets")["items"]
+    assert "balance_usd" in api.get(f"{prefix}/balance")
+    assert api.get(f"{prefix}/events?last=1")["items"] and "items" in api.get(f"{prefix}/webhooks")
+    with pytest.raises(atoll.ApiError) as missing:
+        api.get(f"{prefix}/usages")
+    assert missing.value.status == 404
     api.delete(f"{prefix}/sandboxes/{box}")
 
 
