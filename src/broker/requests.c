@@ -245,6 +245,12 @@ static int run_pools(const struct request_context *c, UNUSED const void *request
 	return 0;
 }
 
+static int run_memory(const struct request_context *c, UNUSED const void *request,
+                      struct error *err)
+{
+	return memory_ask(c->broker, &c->owed, err);
+}
+
 static int run_backup(const struct request_context *c, const void *request, struct error *err)
 {
 	return backup_start(c->broker, &c->owed, request, c->fds, err);
@@ -278,6 +284,7 @@ static const struct request_row rows[] = {
         {BROKER_POOL, broker_pool_shape, sizeof(struct broker_pool), check_pool, run_pool},
         {BROKER_POOLS, broker_id_shape, sizeof(struct broker_id), check_list, run_pools},
         {BROKER_VOLUMES, broker_id_shape, sizeof(struct broker_id), check_list, run_volumes},
+        {BROKER_MEMORY, broker_id_shape, sizeof(struct broker_id), check_list, run_memory},
         {BROKER_BACKUP, broker_backup_shape, sizeof(struct broker_backup), check_backup,
          run_backup},
 };

@@ -32,6 +32,16 @@ struct server {
 	uint64_t last_serial;
 };
 
+/* See memory.c. */
+struct memory_probe {
+	struct job job;
+	bool is_running, is_known;
+	struct error found; /* ERROR_NONE: it works */
+	int report_fd;
+	struct owed waiting[16];
+	unsigned waiting_count;
+};
+
 struct broker {
 	struct host host;
 	struct events events;
@@ -46,6 +56,7 @@ struct broker {
 	struct list templates; /* running builders */
 	struct list volumes;   /* running makers and lookers */
 	struct list backups;   /* running packers and unpackers */
+	struct memory_probe memory;
 	struct watch signals;
 	int signal_fd;
 	int instance_fd; /* see instances.h */
@@ -98,6 +109,11 @@ void templates_kill(struct broker *b);
 /* BROKER_VOLUME; the answer comes later unless it fails. */
 MUST_CHECK int volume_start(struct broker *b, const struct owed *owed,
                             const struct broker_volume *request, struct error *err);
+
+/* ---- memory.c ---- */
+
+/* BROKER_MEMORY; the answer may come later. */
+MUST_CHECK int memory_ask(struct broker *b, const struct owed *owed, struct error *err);
 
 /* ---- backup.c ---- */
 

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "isolation/checkpoint.h"
 #include "isolation/isolation.h"
 
 #define XFS_MAGIC 0x58465342
@@ -311,8 +312,15 @@ static bool look_importers(struct arena *a, const char *data_dir, const char **f
 
 static bool look_criu(struct arena *a, const char *data_dir, const char **found)
 {
+	char *version = arena_alloc(a, 64);
+	struct error err = {0};
+	bool works = checkpoint_probe(&(struct checkpoint_options){.criu = NULL}, version, 64,
+	                              &err) == 0;
+
 	(void)data_dir;
-	return find_programs(a, (const char *const[]){"criu", NULL}, found);
+	*found = works ? arena_format(a, "%s dumps and restores a process", version)
+	               : arena_text(a, err.text);
+	return works;
 }
 
 static bool look_docker(struct arena *a, const char *data_dir, const char **found)
@@ -349,7 +357,9 @@ static const struct diagnosis_check checks[] = {
          "no import from registries and OCI layouts; install skopeo and umoci"},
         {"KVM", VERDICT_LESS, look_kvm, "no microVMs"},
         {"Docker", VERDICT_LESS, look_docker, "no sandboxes in Docker containers"},
-        {"CRIU", VERDICT_LESS, look_criu, "no snapshots of memory; install criu 4"},
+        {"CRIU", VERDICT_LESS, look_criu,
+         "memory cannot be kept in snapshots (their files can); CRIU 4 or later works on new "
+         "kernels"},
 };
 
 unsigned diagnosis_count(void)

@@ -131,6 +131,19 @@ static int check_request(const struct fleet *f, const char *name, struct error *
 	return name ? sandbox_name_check(name, err) : 0;
 }
 
+/* What the host lacks is told first; where it lacks nothing, it is we who cannot. */
+static int refuse_memory(const struct fleet *f, struct error *err)
+{
+	if (f->ops->snapshots->memory(f->provider, deadline_in(CALL_TIMEOUT_MS), err) < 0)
+		return -1;
+	(void)FAIL(err, ERROR_UNSUPPORTED,
+	           "provider '%s' keeps files, not memory: CRIU works on this host, but this "
+	           "version of Atoll does not use it yet",
+	           f->ops->name);
+	error_hint(err, "leave \"memory\" out; a paused sandbox keeps its memory where it is");
+	return -1;
+}
+
 int fleet_snapshot(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                    const struct fleet_snapshot *request, struct snapshot_record *ret,
                    struct error *err)
@@ -138,6 +151,7 @@ int fleet_snapshot(struct fleet *fleet, struct arena *a, const struct fleet_ref 
 	AUTO(act_end) struct act act = {0};
 
 	if (check_request(fleet, request->name, err) < 0 ||
+	    (request->memory && refuse_memory(fleet, err) < 0) ||
 	    find_and_act(fleet, a, ref, &act, err) < 0 || check_state(&act.record, err) < 0)
 		return -1;
 	return take(&act, request, ret, err);

@@ -11,6 +11,7 @@ struct fleet_snapshot {
 	const char *name; /* NULL = its id */
 	bool sync;        /* return when it has come to the disk */
 	enum snapshot_kind kind;
+	bool memory; /* with its processes: refused, saying why */
 };
 MUST_CHECK int fleet_snapshot(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                               const struct fleet_snapshot *request, struct snapshot_record *ret,

@@ -115,6 +115,19 @@ static int list_all(struct provider *p, struct arena *a, struct provider_list *r
 	return 0;
 }
 
+static int memory(struct provider *p, int64_t deadline, struct error *err)
+{
+	struct broker_id message = {.sandbox = ""};
+	const struct broker_call ask = {
+	        .type = BROKER_MEMORY,
+	        .shape = broker_id_shape,
+	        .message = &message,
+	        .may_repeat = true,
+	};
+
+	return broker_client_call(broker_provider_client(p), &ask, deadline, err);
+}
+
 static int backup(struct provider *p, const struct provider_backup *request, int64_t deadline,
                   struct error *err)
 {
@@ -151,5 +164,6 @@ const struct snapshot_ops broker_snapshots = {
         .restore = restore,
         .remove = remove_one,
         .list = list_all,
+        .memory = memory,
         .backup = backup,
 };

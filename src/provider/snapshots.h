@@ -47,6 +47,9 @@ struct snapshot_ops {
 	/* All there are; `running` means nothing. */
 	int (*list)(struct provider *p, struct arena *a, struct provider_list *ret,
 	            struct error *err);
+	/* Whether the memory of processes could be kept here; ERROR_UNSUPPORTED says what is
+	 * missing. */
+	int (*memory)(struct provider *p, int64_t deadline, struct error *err);
 	/* When the deadline passes, the work is ended, and nothing is left of a LOAD. */
 	int (*backup)(struct provider *p, const struct provider_backup *request, int64_t deadline,
 	              struct error *err);

@@ -45,6 +45,7 @@ enum broker_type {
 	BROKER_POOL,            /* broker_pool: a max of 0 ends it -> BROKER_OK */
 	BROKER_POOLS,           /* broker_id (sandbox "") -> BROKER_POOL_STATE*, BROKER_OK */
 	BROKER_POOL_STATE,      /* broker_pool_state */
+	BROKER_MEMORY,          /* broker_id (sandbox "") -> BROKER_OK: processes can be kept */
 	BROKER_BACKUP,          /* broker_backup, with three descriptors -> BROKER_OK when done */
 	BROKER_TYPE_COUNT,
 };

@@ -300,3 +300,17 @@ def test_a_provider_without_snapshots_refuses_by_name():
             assert answer.status == 501 and "null" in answer.json()["error"]["message"]
     finally:
         server.remove_all()
+
+
+def test_memory_is_refused_with_what_is_missing(server, api, box):
+    answer = api.raw("POST", f"{PATH}/{box}/snapshot", {"memory": True})
+    assert answer.status == 501
+    said = answer.json()["error"]["message"]
+    assert "criu" in said.lower()
+    checks = {check["name"]: check for check in json.loads(server.cli("doctor", "--json").stdout)["checks"]}
+    if checks["CRIU"]["verdict"] == "ok":
+        assert "does not use it yet" in said
+    else:
+        assert said == checks["CRIU"]["found"]
+    assert api.raw("POST", f"{PATH}/{box}/snapshot", {"memory": True}).json()["error"]["message"] == said
+    assert api.get(SNAPSHOTS)["items"] == []

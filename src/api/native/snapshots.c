@@ -11,10 +11,10 @@
 
 struct snapshot_body {
 	const char *name;
-	bool sync;
+	bool sync, memory;
 	uint64_t present;
 };
-enum snapshot_row { SNAPSHOT_NAME, SNAPSHOT_SYNC };
+enum snapshot_row { SNAPSHOT_NAME, SNAPSHOT_SYNC, SNAPSHOT_MEMORY };
 static const struct json_member snapshot_request_members[] = {
         [SNAPSHOT_NAME] = JSON_TEXT_MEMBER(snapshot_body, name, .max = SANDBOX_NAME_MAX,
                                            .about = "unique in the project; else its id"),
@@ -22,6 +22,9 @@ static const struct json_member snapshot_request_members[] = {
                 snapshot_body, sync,
                 .about = "answer when it has come to the disk (default true); the sandbox does "
                          "not stand still for that"),
+        [SNAPSHOT_MEMORY] = JSON_BOOL_MEMBER(
+                snapshot_body, memory,
+                .about = "with its processes (default false): refused with what this host lacks"),
         JSON_END,
 };
 const struct json_shape snapshot_request = {
@@ -159,8 +162,10 @@ int snapshot_create(struct request *rq, const void *body, struct reply *reply, s
 {
 	const struct snapshot_body *b = body;
 	const struct fleet_ref ref = path_ref(rq);
-	const struct fleet_snapshot request = {
-	        .name = b->name, .sync = !(b->present >> SNAPSHOT_SYNC & 1) || b->sync};
+	const struct fleet_snapshot request = {.name = b->name,
+	                                       .sync = !(b->present >> SNAPSHOT_SYNC & 1) ||
+	                                               b->sync,
+	                                       .memory = b->memory};
 	struct snapshot_record made;
 
 	if (fleet_snapshot(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0)

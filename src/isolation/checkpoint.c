@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "isolation/checkpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/span.h"
+
+#define CRIU_MS 10000
+#define OUTPUT_MAX (64 * 1024)
+#define ERROR_MARK "Error"
+#define NAP_S "60"
+#define PATH_TRIED "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+struct attempt {
+	const char *criu;
+	char folder[128], pidfile[160];
+	pid_t napper; /* 0 = none; its number is the same after the restore */
+};
+
+/* ---- programs ---- */
+
+/* In the child: nothing of ours stays open, or it would be dumped too. */
+static void become(char *const *argv, int output)
+{
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	(void)setsid();
+	if (dup2(null_fd, STDIN_FILENO) < 0 ||
+	    dup2(output < 0 ? null_fd : output, STDOUT_FILENO) < 0 ||
+	    dup2(output < 0 ? null_fd : output, STDERR_FILENO) < 0)
+		_exit(126);
+	(void)close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC);
+	(void)setenv("PATH", PATH_TRIED, 1);
+	(void)execvp(argv[0], argv);
+	_exit(127);
+}
+
+static void collect(int fd, struct buf *out)
+{
+	int64_t deadline = deadline_in(CRIU_MS);
+	struct error ignored = {0};
+	char bytes[4096];
+	ssize_t got;
+
+	while (fd_wait(fd, POLLIN, deadline, &ignored) > 0 &&
+	       (got = read(fd, bytes, sizeof(bytes))) > 0)
+		buf_add(out, bytes, (size_t)got);
+}
+
+/* Its exit status, 127 when it could not be run; its words in `out`. */
+static int run(char *const *argv, struct buf *out, struct error *err)
+{
+	int ends[2], status = 0;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return FAIL_ERRNO(err, "make a pipe");
+	pid = fork();
+	if (pid == 0)
+		become(argv, ends[1]);
+	(void)close(ends[1]);
+	if (pid < 0) {
+		(void)close(ends[0]);
+		return FAIL_ERRNO(err, "start '%s'", argv[0]);
+	}
+	collect(ends[0], out);
+	(void)close(ends[0]);
+	/* Whoever has closed its output and lives on has had its time. */
+	(void)kill(pid, SIGKILL);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* The first line that tells of an error, else the last of all. */
+static struct span find_reason(const struct buf *out)
+{
+	struct span rest = buf_span(out), line, reason = SPAN("it said nothing");
+
+	while (rest.size > 0) {
+		(void)span_split(&rest, '\n', &line);
+		line = span_trim(line);
+		if (span_starts_with(line, ERROR_MARK))
+			return line;
+		if (line.size > 0)
+			reason = line;
+	}
+	return reason;
+}
+
+/* ---- the attempt ---- */
+
+static int find_version(const struct attempt *a, char *version, size_t size, struct error *err)
+{
+	AUTO(buf_done) struct buf out = BUF(OUTPUT_MAX);
+	char *const argv[] = {(char *)(uintptr_t)a->criu, (char *)(uintptr_t) "--version", NULL};
+	struct span rest, line;
+	int status = run(argv, &out, err);
+
+	if (status < 0)
+		return -1;
+	if (status != 0) {
+		(void)FAIL(err, ERROR_UNSUPPORTED,
+		           "memory cannot be kept: there is no program 'criu' on this machine");
+		error_hint(err, "a snapshot of the files needs none; CRIU 4 or later is what keeps "
+		                "memory on new kernels");
+		return -1;
+	}
+	rest = buf_span(&out);
+	(void)span_split(&rest, '\n', &line);
+	if (span_starts_with(line, "Version:"))
+		line = span_trim((struct span){line.data + 8, line.size - 8});
+	(void)snprintf(version, size, "criu %.*s", (int)(line.size < 32 ? line.size : 32),
+	               line.data ? line.data : "");
+	return 0;
+}
+
+static int start_napper(struct attempt *a, struct error *err)
+{
+	static char *const argv[] = {(char *)(uintptr_t) "sleep", (char *)(uintptr_t)NAP_S, NULL};
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return FAIL_ERRNO(err, "start a process to dump");
+	if (pid == 0)
+		become(argv, -1);
+	a->napper = pid;
+	return 0;
+}
+
+static int call(const struct attempt *a, const char *version, const char *verb, struct error *err)
+{
+	AUTO(buf_done) struct buf out = BUF(OUTPUT_MAX);
+	char pid[16];
+	const char *dump[] = {a->criu, "dump", "-t", pid, "-D", a->folder, NULL};
+	const char *restore[] = {a->criu,   "restore",   "-d",       "-D",
+	                         a->folder, "--pidfile", a->pidfile, NULL};
+	const char **argv = strcmp(verb, "dump") == 0 ? dump : restore;
+	struct span reason;
+	int status;
+
+	(void)snprintf(pid, sizeof(pid), "%d", (int)a->napper);
+	status = run((char *const *)(uintptr_t)argv, &out, err);
+	if (status <= 0)
+		return status;
+	reason = find_reason(&out);
+	(void)FAIL(err, ERROR_UNSUPPORTED,
+	           "memory cannot be kept: %s cannot %s on this kernel: %.*s", version, verb,
+	           (int)(reason.size < 120 ? reason.size : 120), reason.data);
+	error_hint(err, "a snapshot of the files works; CRIU 4 or later is what keeps memory on "
+	                "new kernels");
+	return -1;
+}
+
+/* What was dumped has ended by that, and is our child. */
+static void reap(struct attempt *a)
+{
+	while (a->napper > 0 && waitpid(a->napper, NULL, 0) < 0 && errno == EINTR)
+		;
+	a->napper = 0;
+}
+
+static int try(struct attempt *a, const char *version, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(64);
+	struct span rest, line;
+	int64_t restored;
+
+	if (start_napper(a, err) < 0 || call(a, version, "dump", err) < 0)
+		return -1;
+	reap(a);
+	if (call(a, version, "restore", err) < 0)
+		return -1;
+	if (file_read(AT_FDCWD, a->pidfile, &text, err) < 0)
+		return -1;
+	rest = buf_span(&text);
+	(void)span_split(&rest, '\n', &line);
+	if (span_parse_whole(line, 2, INT32_MAX, &restored, err) < 0)
+		return FAIL_CONTEXT(err, "%s says nothing of what it restored", version);
+	return kill((pid_t)restored, SIGKILL) < 0
+	               ? FAIL(err, ERROR_UNSUPPORTED,
+	                      "memory cannot be kept: what %s restored does not live", version)
+	               : 0;
+}
+
+static void clear_up(struct attempt *a)
+{
+	char *const argv[] = {(char *)(uintptr_t) "rm", (char *)(uintptr_t) "-rf", a->folder, NULL};
+	AUTO(buf_done) struct buf out = BUF(OUTPUT_MAX);
+	struct error ignored = {0};
+
+	if (a->napper > 0)
+		(void)kill(a->napper, SIGKILL);
+	reap(a);
+	(void)run(argv, &out, &ignored);
+}
+
+int checkpoint_probe(const struct checkpoint_options *options, char *version, size_t version_size,
+                     struct error *err)
+{
+	struct attempt a = {.criu = options->criu ? options->criu : "criu"};
+	char own[64];
+	int status;
+
+	if (!version) {
+		version = own;
+		version_size = sizeof(own);
+	}
+	if (find_version(&a, version, version_size, err) < 0)
+		return -1;
+	if (geteuid() != 0)
+		return FAIL(err, ERROR_UNSUPPORTED, "memory cannot be kept: %s needs root",
+		            version);
+	(void)snprintf(a.folder, sizeof(a.folder), "%s/atoll-criu-XXXXXX",
+	               options->folder ? options->folder : "/run");
+	if (!mkdtemp(a.folder))
+		return FAIL_ERRNO(err, "make a folder for a dump");
+	(void)snprintf(a.pidfile, sizeof(a.pidfile), "%s/pid", a.folder);
+	status = try(&a, version, err);
+	clear_up(&a);
+	return status;
+}
