@@ -16,6 +16,7 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/flatten.h"
 #include "broker/pool.h"
 #include "broker/review.h"
 #include "broker/snapshot.h"
@@ -114,6 +115,7 @@ static int remove_files(struct boxes *b, const char *id, struct error *err)
 	if (host_trash_files(b->host, id, err) < 0)
 		return -1;
 	chains_set(b->chains, id, NULL);
+	chains_set_role(b->chains, id, CHAIN_ORIGIN, NULL);
 	review_end(b->chains, id);
 	return 0;
 }
@@ -131,6 +133,7 @@ static void bury(struct box *box, uint32_t reason)
 	if (box->remove_files)
 		(void)!remove_files(b, box->id, &ignored);
 	fault_point("broker", "destroy-files");
+	flattening_unpin(b->chains, box->id);
 	(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, box->id, &ignored);
 	fault_point("broker", "destroy-run");
 	if (reason != SANDBOX_REASON_NONE)

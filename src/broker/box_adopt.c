@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/box.h"
+#include "broker/flatten.h"
 #include "broker/snapshot.h"
 
 static int adopt_released(struct box *box, int folder, struct error *err)
@@ -56,6 +57,7 @@ int boxes_adopt(struct boxes *b, struct error *err)
 		if (id_is_valid(entry->d_name) && adopt_one(b, entry->d_name, &lost) == 0)
 			continue;
 		log_info("sandbox is gone", TEXT("sandbox", entry->d_name), FAILURE(&lost));
+		flattening_unpin(b->chains, entry->d_name);
 		(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, entry->d_name, &lost);
 	}
 	(void)closedir(folder);

@@ -77,6 +77,13 @@ static void on_snapshot_made(void *context, const struct owed *owed,
 	            &made);
 }
 
+static void on_settled(void *context)
+{
+	struct broker *b = context;
+
+	flattening_look(&b->flattening);
+}
+
 static void on_old_root(void *context, int root_fd)
 {
 	cleaner_add(context, SLOT_NONE, root_fd);
@@ -171,6 +178,8 @@ static void connect_parts(struct broker *b)
 	snapshots_init(&b->snapshots, &b->boxes);
 	b->snapshots.on_made = on_snapshot_made;
 	b->snapshots.on_failed = on_failed;
+	b->snapshots.on_settled = on_settled;
+	flattening_init(&b->flattening, &b->boxes, &b->snapshots);
 	b->snapshots.on_old_root = on_old_root;
 	b->snapshots.context = b;
 	b->slots.is_alive = chunk_is_alive;
@@ -211,6 +220,7 @@ static int start(struct broker *b, const struct broker_options *options, struct 
 	if (chains_adopt(&b->chains, err) < 0 || boxes_adopt(&b->boxes, err) < 0)
 		return -1;
 	broker_sweep(b);
+	flattening_look(&b->flattening);
 	return server_open(b, err);
 }
 
@@ -227,6 +237,7 @@ static int run(struct broker *b, const struct broker_options *options, struct er
 	templates_kill(b);
 	backups_kill(b);
 	snapshots_close(&b->snapshots);
+	flattening_close(&b->flattening);
 	server_close(b);
 	pools_close(&b->pools);
 	cells_close(&b->cells);

@@ -50,12 +50,6 @@ int review_parse(const char *text, struct review *ret, struct error *err)
 
 /* ---- which layers ---- */
 
-/* A box's own id is the user of what it lies on itself. */
-static void user_name(char out[32], const char *box, const char *what)
-{
-	(void)snprintf(out, 32, "%s.%s", box, what);
-}
-
 static int find_subject(struct review *r, const struct boxes *b, struct error *err)
 {
 	const struct chain *below = chains_of(b->chains, r->subject);
@@ -75,26 +69,18 @@ static int find_subject(struct review *r, const struct boxes *b, struct error *e
 
 int review_begin(struct review *r, struct boxes *b, const char *box, struct error *err)
 {
-	char name[32];
-
 	if (find_subject(r, b, err) < 0 ||
 	    (*r->base && chains_find(b->chains, r->base, &r->base_chain, err) < 0))
 		return -1;
-	user_name(name, box, "now");
-	chains_set(b->chains, name, &r->now_chain);
-	user_name(name, box, "base");
-	chains_set(b->chains, name, &r->base_chain);
+	chains_set_role(b->chains, box, CHAIN_NOW, &r->now_chain);
+	chains_set_role(b->chains, box, CHAIN_BASE, &r->base_chain);
 	return 0;
 }
 
 void review_end(struct chains *c, const char *box)
 {
-	char name[32];
-
-	user_name(name, box, "now");
-	chains_set(c, name, NULL);
-	user_name(name, box, "base");
-	chains_set(c, name, NULL);
+	chains_set_role(c, box, CHAIN_NOW, NULL);
+	chains_set_role(c, box, CHAIN_BASE, NULL);
 }
 
 /* ---- the trees ---- */

@@ -15,6 +15,7 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/flatten.h"
 
 #define JOBS_MAX 8
 
@@ -37,7 +38,7 @@ static int set_like(int folder, const char *path, int like, struct error *err)
 }
 
 int snapshot_make_folder(const struct host *host, enum host_folder which, const char *name,
-                         const struct chain *chain, int like, struct error *err)
+                         const struct snapshot_folder *with, struct error *err)
 {
 	static const char *const parts[] = {"", "/upper", "/work"};
 	int folder = host->folders[which];
@@ -51,10 +52,25 @@ int snapshot_make_folder(const struct host *host, enum host_folder which, const 
 			return FAIL_ERRNO(err, "give away the folder '%s'", path);
 	}
 	(void)snprintf(path, sizeof(path), "%s/upper", name);
-	if (like >= 0 && set_like(folder, path, like, err) < 0)
+	if (with->like >= 0 && set_like(folder, path, with->like, err) < 0)
 		return -1;
+	(void)snprintf(path, sizeof(path), "%s/" ORIGIN_LINK, name);
+	if (with->origin && symlinkat(with->origin, folder, path) < 0)
+		return FAIL_ERRNO(err, "write '%s'", path);
 	(void)snprintf(path, sizeof(path), "%s/" CHAIN_LINK, name);
-	return chain_write(folder, path, chain, err);
+	return chain_write(folder, path, with->chain, err);
+}
+
+int snapshot_make_next(const struct snapshot_job *job, int like, struct error *err)
+{
+	const struct host *host = job->owner->host;
+	char origin[CHAIN_TEXT_SIZE];
+
+	if (chain_origin(host->folders[FOLDER_SANDBOXES], job->sandbox, &job->below, origin, err) <
+	    0)
+		return -1;
+	return snapshot_make_folder(host, FOLDER_SNAPSHOTS, job->snapshot,
+	                            &(struct snapshot_folder){&job->chain, like, origin}, err);
 }
 
 static int open_upper(const struct host *host, enum host_folder which, const char *id, int *ret_fd,
@@ -99,8 +115,7 @@ static int take_stopped(struct snapshot_job *job, struct error *err)
 	AUTO_CLOSE int upper = -1;
 
 	if (open_upper(job->owner->host, FOLDER_SANDBOXES, job->sandbox, &upper, err) < 0 ||
-	    snapshot_make_folder(job->owner->host, FOLDER_SNAPSHOTS, job->snapshot, &job->chain,
-	                         upper, err) < 0)
+	    snapshot_make_next(job, upper, err) < 0)
 		return -1;
 	fault_point("broker", "snapshot-folder");
 	job->report.method = SNAPSHOT_RENAME;
@@ -171,17 +186,12 @@ static bool take_over(struct snapshot_job *job)
 	struct chains *chains = job->owner->chains;
 	struct host *host = job->owner->host;
 	struct error ignored = {0};
-	struct chain now;
-	char path[64];
 
 	if (chains_add(chains, job->snapshot, &ignored) < 0) {
 		(void)!host_trash(host, FOLDER_SNAPSHOTS, job->snapshot, &ignored);
 		return false;
 	}
-	(void)snprintf(path, sizeof(path), "%s/" CHAIN_LINK, job->sandbox);
-	if (faccessat(host->folders[FOLDER_SANDBOXES], job->sandbox, F_OK, 0) == 0 &&
-	    chain_read(host->folders[FOLDER_SANDBOXES], path, &now, &ignored) == 0)
-		chains_set(chains, job->sandbox, &now);
+	chains_reread(chains, job->sandbox);
 	return true;
 }
 
@@ -244,6 +254,9 @@ static void finish(struct snapshot_job *job)
 	if (is_there && job->report.err.code != ERROR_NONE &&
 	    chains_remove(job->owner->chains, job->snapshot, &err) < 0)
 		log_warning("a snapshot is left that failed", FAILURE(&err));
+	/* Its root is the new one: what was mounted before is in nobody's way. */
+	if (is_there && job->report.err.code == ERROR_NONE && job->report.method == SNAPSHOT_SWITCH)
+		flattening_unpin(job->owner->chains, job->sandbox);
 	answer(job, is_there);
 	job_free(job);
 }
@@ -252,9 +265,12 @@ static void on_job_end(struct job *base, int status)
 {
 	struct snapshot_job *job = CONTAINER_OF(base, struct snapshot_job, job);
 
+	struct snapshots *s = job->owner;
+
 	(void)status; /* the report tells more */
 	take_report(job);
 	finish(job);
+	s->on_settled(s->context);
 }
 
 /* ---- the request ---- */
@@ -382,22 +398,28 @@ int snapshots_restore(struct snapshots *s, const struct broker_snapshot *request
 	struct id name = id_new();
 	struct error ignored = {0};
 	AUTO_CLOSE int upper = -1;
-	struct chain chain;
+	const struct chain *own = chains_of(s->chains, request->sandbox);
+	struct chain chain, none = {.count = 0};
+	char origin[CHAIN_TEXT_SIZE];
 	mode_t mask;
 	int status;
 
 	if (check_restore(s, request, err) < 0 ||
 	    chains_find_origin(s->chains, request->sandbox, request->snapshot, &chain, err) < 0 ||
-	    (chain.count > 0 && open_upper(host, FOLDER_SNAPSHOTS, chain.ids[0], &upper, err) < 0))
+	    (chain.count > 0 &&
+	     open_upper(host, FOLDER_SNAPSHOTS, chain.ids[0], &upper, err) < 0) ||
+	    chain_origin(host->folders[FOLDER_SANDBOXES], request->sandbox, own ? own : &none,
+	                 origin, err) < 0)
 		return -1;
 	mask = umask(0);
-	status = snapshot_make_folder(host, FOLDER_CELLS, name.text, &chain, upper, err);
+	status = snapshot_make_folder(host, FOLDER_CELLS, name.text,
+	                              &(struct snapshot_folder){&chain, upper, origin}, err);
 	(void)umask(mask);
 	fault_point("broker", "restore-folder");
 	if (status == 0)
 		status = swap(host, request->sandbox, FOLDER_CELLS, name.text, err);
 	if (status == 0)
-		chains_set(s->chains, request->sandbox, &chain);
+		chains_reread(s->chains, request->sandbox);
 	fault_point("broker", "restore-swapped");
 	(void)!host_trash(host, FOLDER_CELLS, name.text, &ignored);
 	return status;

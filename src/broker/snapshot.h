@@ -61,6 +61,8 @@ struct snapshots {
 	void (*on_made)(void *context, const struct owed *owed,
 	                const struct broker_snapshot_made *m);
 	void (*on_failed)(void *context, const struct owed *owed, const struct error *err);
+	/* One of them has been taken: chains may have become long. */
+	void (*on_settled)(void *context);
 	/* The last of an old root: who lets go of it waits for the disk. The callee's. */
 	void (*on_old_root)(void *context, int root_fd);
 	void *context;
@@ -88,11 +90,17 @@ bool snapshot_release(struct box *box, int run_folder);
 
 /* ---- for the files of this part ---- */
 
-/* DATA/cells or snapshots/NAME with empty upper and work, and a chain. `like`: a folder whose owner
- * and mode the upper layer gets; -1: a new one's. */
+/* DATA/cells or snapshots/NAME with empty upper and work. */
+struct snapshot_folder {
+	const struct chain *chain;
+	int like; /* a folder whose owner and mode the upper layer gets; -1: a new one's */
+	const char *origin; /* see chain_origin; NULL: it becomes no sandbox's */
+};
 MUST_CHECK int snapshot_make_folder(const struct host *host, enum host_folder which,
-                                    const char *name, const struct chain *chain, int like,
+                                    const char *name, const struct snapshot_folder *with,
                                     struct error *err);
+/* The same, to become that of the job's sandbox: DATA/snapshots/SNAPSHOT. */
+MUST_CHECK int snapshot_make_next(const struct snapshot_job *job, int like, struct error *err);
 /* In snapshot_hold.c, in the child: holds the processes, takes the snapshot, lets them go. */
 MUST_CHECK int snapshot_take_running(struct snapshot_job *job, struct error *err);
 /* Makes it the snapshot: swaps the two folders. */

@@ -61,8 +61,7 @@ static int prepare(struct holding *h, struct error *err)
 	              SNAPSHOT_MARK) < 0)
 		return FAIL_ERRNO(err, "mark the snapshot");
 	fault_point("broker", "snapshot-marked");
-	return snapshot_make_folder(h->host, FOLDER_SNAPSHOTS, job->snapshot, &job->chain, h->upper,
-	                            err);
+	return snapshot_make_next(job, h->upper, err);
 }
 
 /* Whose layers are not swapped: the new one is beside them, on the same ones. */

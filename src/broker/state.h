@@ -5,6 +5,7 @@
 #include "broker/box.h"
 #include "broker/cell.h"
 #include "broker/event.h"
+#include "broker/flatten.h"
 #include "broker/host.h"
 #include "broker/pool.h"
 #include "broker/slots.h"
@@ -51,6 +52,7 @@ struct broker {
 	struct pools pools;
 	struct chains chains;
 	struct snapshots snapshots;
+	struct flattening flattening;
 	struct cleaner cleaner;
 	struct server server;
 	struct list templates; /* running builders */

@@ -136,7 +136,7 @@ MUST_CHECK int layer_set(int fd, const struct layer_options *options, struct err
 /* `lowers` (the topmost first) and `upper` are layers; `upper` holds the folders upper and work.
  * Before Linux 6.15 overlayfs takes only mounts that have a place: they get one below the folder
  * `scratch` for a moment, in the caller's own mount namespace. */
-#define OVERLAY_LOWERS_MAX 34
+#define OVERLAY_LOWERS_MAX 66
 struct overlay_options {
 	const int *lowers;
 	unsigned lower_count;

@@ -215,20 +215,6 @@ def test_a_layer_lives_as_long_as_anything_lies_on_it(api, server, made):
     atoll.wait_for(lambda: not {first, second} & layers(server), 10, "layers that go with their last user")
 
 
-def test_chains_are_bounded_and_say_so(api, made):
-    box = made.create()
-    for _ in range(32):
-        made.snapshot(box, sync=False)
-    out(api, box, "echo deep > deep; cat deep; ls / > /dev/null")
-    with pytest.raises(atoll.ApiError) as refused:
-        snapshot(api, box)
-    assert (refused.value.status, refused.value.code) == (429, "limit_exceeded")
-    assert "32" in refused.value.message and refused.value.hint
-    api.post(f"{PATH}/{box}/stop")
-    api.post(f"{PATH}/{box}/start")
-    assert out(api, box, "cat deep") == "deep"
-
-
 def test_bad_requests_are_refused(api, made):
     box = made.create()
     made.snapshot(box, name="taken", sync=False)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "broker/flatten.h"
 #include "unit.h"
 
 #define A "aaaaaaaaaaaaaaaaaaaa"
@@ -29,7 +30,8 @@ static void data_make(struct data *d)
 		const char *name;
 	} rows[] = {{FOLDER_SNAPSHOTS, "snapshots"},
 	            {FOLDER_SANDBOXES, "sandboxes"},
-	            {FOLDER_TRASH, "trash"}};
+	            {FOLDER_TRASH, "trash"},
+	            {FOLDER_RUN_SANDBOXES, "run"}};
 
 	memset(d, 0, sizeof(*d));
 	(void)snprintf(d->path, sizeof(d->path), "/tmp/atoll-chains.XXXXXX");
@@ -53,6 +55,7 @@ static void data_done(struct data *d)
 	(void)close(d->host.folders[FOLDER_SNAPSHOTS]);
 	(void)close(d->host.folders[FOLDER_SANDBOXES]);
 	(void)close(d->host.folders[FOLDER_TRASH]);
+	(void)close(d->host.folders[FOLDER_RUN_SANDBOXES]);
 	assert_int_equal(host_remove_tree(AT_FDCWD, d->path, &err), 0);
 }
 
@@ -193,6 +196,120 @@ TEST(what_something_began_with_is_found_in_its_own_chain_too)
 	data_done(&d);
 }
 
+TEST(what_is_merged_takes_the_place_of_all_below)
+{
+	struct chain chain = {.count = 3, .ids = {A, B, C}};
+
+	assert_false(chain_replace(&chain, OTHER, BOX));
+	assert_int_equal(chain.count, 3);
+	assert_true(chain_replace(&chain, B, BOX));
+	assert_int_equal(chain.count, 2);
+	assert_string_equal(chain.ids[0], A);
+	assert_string_equal(chain.ids[1], BOX);
+	assert_true(chain_replace(&chain, A, C));
+	assert_int_equal(chain.count, 1);
+	assert_string_equal(chain.ids[0], C);
+}
+
+static bool agree(void *context, const char *sandbox, const struct chain *old)
+{
+	const char *refused = context;
+
+	assert_int_equal(old->count, 3);
+	return !refused || strcmp(sandbox, refused) != 0;
+}
+
+#define MERGED "mmmmmmmmmmmmmmmmmmmm"
+
+/* C is a snapshot on B and A; BOX and OTHER lie on all three. */
+static void data_make_long(struct data *d)
+{
+	struct error err = {0};
+
+	data_make(d);
+	put(d, FOLDER_SNAPSHOTS, A, "");
+	put(d, FOLDER_SNAPSHOTS, B, A);
+	put(d, FOLDER_SNAPSHOTS, C, B " " A);
+	keep(d, C);
+	put(d, FOLDER_SANDBOXES, BOX, C " " B " " A);
+	put(d, FOLDER_SANDBOXES, OTHER, C " " B " " A);
+	assert_int_equal(chains_adopt(&d->chains, &err), 0);
+	put(d, FOLDER_SNAPSHOTS, MERGED, "");
+}
+
+TEST(chains_that_are_replaced_let_go_of_their_layers)
+{
+	struct error err = {0};
+	struct chain chain;
+	struct data d;
+
+	data_make_long(&d);
+	chains_replace(&d.chains, B, MERGED, agree, NULL);
+	assert_false(is_there(&d, A) || is_there(&d, B));
+	assert_true(is_there(&d, MERGED) && is_there(&d, C));
+	assert_int_equal(chains_of(&d.chains, BOX)->count, 2);
+	assert_int_equal(chain_read(d.host.folders[FOLDER_SANDBOXES], BOX "/chain", &chain, &err),
+	                 0);
+	assert_string_equal(chain.ids[1], MERGED);
+	assert_int_equal(chain_read(d.host.folders[FOLDER_SNAPSHOTS], C "/chain", &chain, &err), 0);
+	assert_int_equal(chain.count, 1);
+	assert_string_equal(chain.ids[0], MERGED);
+	data_done(&d);
+}
+
+TEST(who_does_not_agree_keeps_his_layers)
+{
+	struct data d;
+
+	data_make_long(&d);
+	chains_replace(&d.chains, B, MERGED, agree, (char[]){BOX});
+	assert_int_equal(chains_of(&d.chains, BOX)->count, 3);
+	assert_int_equal(chains_of(&d.chains, OTHER)->count, 2);
+	assert_true(is_there(&d, A) && is_there(&d, B) && is_there(&d, MERGED));
+	chains_set(&d.chains, BOX, NULL);
+	assert_false(is_there(&d, A) || is_there(&d, B));
+	data_done(&d);
+}
+
+TEST(what_nobody_wanted_merged_goes)
+{
+	struct data d;
+
+	data_make_long(&d);
+	chains_replace(&d.chains, "nnnnnnnnnnnnnnnnnnnn", MERGED, agree, NULL);
+	assert_false(is_there(&d, MERGED));
+	assert_true(is_there(&d, A) && is_there(&d, B) && is_there(&d, C));
+	data_done(&d);
+}
+
+TEST(what_is_mounted_and_what_it_began_with_is_in_use_too)
+{
+	struct error err = {0};
+	struct chain chain;
+	struct data d;
+
+	data_make(&d);
+	put(&d, FOLDER_SNAPSHOTS, A, "");
+	put(&d, FOLDER_SNAPSHOTS, B, "");
+	put(&d, FOLDER_SNAPSHOTS, C, "");
+	put(&d, FOLDER_SANDBOXES, BOX, C);
+	assert_int_equal(symlinkat(A, d.host.folders[FOLDER_SANDBOXES], BOX "/origin"), 0);
+	put(&d, FOLDER_SANDBOXES, OTHER, "");
+	assert_int_equal(symlinkat("none", d.host.folders[FOLDER_SANDBOXES], OTHER "/origin"), 0);
+	assert_int_equal(mkdirat(d.host.folders[FOLDER_RUN_SANDBOXES], BOX, 0700), 0);
+	assert_int_equal(symlinkat(B, d.host.folders[FOLDER_RUN_SANDBOXES], BOX "/layers"), 0);
+	assert_int_equal(chains_adopt(&d.chains, &err), 0);
+	assert_true(is_there(&d, A) && is_there(&d, B) && is_there(&d, C));
+	assert_int_equal(chains_find_origin(&d.chains, BOX, A, &chain, &err), 0);
+	assert_string_equal(chain.ids[0], A);
+	flattening_unpin(&d.chains, BOX);
+	assert_false(is_there(&d, B));
+	chains_set_role(&d.chains, BOX, CHAIN_ORIGIN, NULL);
+	assert_false(is_there(&d, A));
+	assert_true(is_there(&d, C));
+	data_done(&d);
+}
+
 TEST(a_snapshot_that_is_not_whole_is_none)
 {
 	struct error err = {0};
@@ -244,6 +361,10 @@ int main(void)
 	return RUN(CASE(a_chain_comes_back_as_it_was_written), CASE(what_is_no_chain_is_refused),
 	           CASE(a_chain_has_an_end), CASE(a_layer_goes_with_the_last_that_lies_on_it),
 	           CASE(what_something_began_with_is_found_in_its_own_chain_too),
+	           CASE(what_is_merged_takes_the_place_of_all_below),
+	           CASE(chains_that_are_replaced_let_go_of_their_layers),
+	           CASE(who_does_not_agree_keeps_his_layers), CASE(what_nobody_wanted_merged_goes),
+	           CASE(what_is_mounted_and_what_it_began_with_is_in_use_too),
 	           CASE(a_snapshot_that_is_not_whole_is_none),
 	           CASE(what_a_dead_broker_left_is_known_and_what_is_nobodys_goes),
 	           CASE(while_a_chain_cannot_be_read_nothing_is_thrown_away));

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/flatten.h — long chains get shorter, in the background. Private to this folder.
+ *
+ * A chain of more than CHAIN_LONG layers has all but its top one merged into one, by a child with
+ * the lowest priority; then every chain that has these layers has that one instead. What is merged
+ * means the same as they do, so that nothing inside a sandbox tells the difference. A sandbox that
+ * runs goes on with the layers that it has mounted, which are in use until it ends or takes another
+ * root: a link "layers" in its run folder says so.
+ *
+ * The merged layer is made under a name that nobody knows; what is not finished is nobody's. */
+#pragma once
+
+#include "broker/box.h"
+#include "broker/snapshot.h"
+
+#define CHAIN_LONG 10
+#define MOUNTED_LINK "layers"
+
+struct flattening {
+	struct boxes *boxes;
+	struct snapshots *snapshots;
+	struct job job;
+	bool is_running;
+	char merged[ID_SIZE + 1];
+	struct chain chain; /* what is being merged */
+	struct map tried;   /* the topmost layer of those */
+};
+
+void flattening_init(struct flattening *f, struct boxes *boxes, struct snapshots *snapshots);
+void flattening_close(struct flattening *f);
+/* Begins with the next long chain, if there is one and nothing is under way. */
+void flattening_look(struct flattening *f);
+/* The box has another root now, or none. `run_folder`: FOLDER_RUN_SANDBOXES/ID, or -1. */
+void flattening_unpin(struct chains *c, const char *sandbox);

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Long chains of layers get shorter by themselves, and mean what they meant."""
+
+import contextlib
+import os
+import random
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+INSTANCES = "/api/sandbox/instances"
+SNAPSHOTS = "/api/sandbox/snapshots"
+LONG = 10
+STATE = r"""find . /etc/pam.d -printf '%p %y %m %U:%G %l\n' | sort; find . /etc/pam.d -type f -exec md5sum {} + | sort -k 2"""
+
+
+@pytest.fixture
+def made(api):
+    """Sandboxes and snapshots that go again."""
+    class Made:
+        sandboxes, snapshots = [], []
+
+        def create(self, **options):
+            self.sandboxes.append(api.create(internet=False, **options)["id"])
+            return self.sandboxes[-1]
+
+        def snapshot(self, box, **options):
+            self.snapshots.append(api.post(f"{INSTANCES}/{box}/snapshot", {"sync": False, **options})["id"])
+            return self.snapshots[-1]
+    things = Made()
+    yield things
+    for box in things.sandboxes:
+        with contextlib.suppress(atoll.ApiError):
+            api.remove(box)
+    for taken in things.snapshots:
+        with contextlib.suppress(atoll.ApiError):
+            api.delete(f"{SNAPSHOTS}/{taken}")
+
+
+def run(api, box, script):
+    done = api.exec(box, f"cd /home/user/project; {script}; cd /", user="root", cwd="/")
+    assert done["exit_code"] == 0, done["stderr"]
+    return done["stdout"]
+
+
+def chain(server, box, folder="sandboxes"):
+    with contextlib.suppress(FileNotFoundError):
+        return os.readlink(server.data / folder / box / "chain").split()
+    return []
+
+
+def some_changes(random):
+    """What overlays find hard: things that go, and come back as something else."""
+    names = [f"{a}/{b}" for a in ("a", "b", "c/d", "c/e") for b in "xyz"] + ["a", "b", "c/d", "c", "t", "u"]
+    # The template has something there, which is to stay hidden.
+    names += ["/etc/pam.d", "/etc/pam.d/su", "/etc/pam.d/sudo", "/etc/pam.d/new"]
+    lines = []
+    for _ in range(random.randrange(2, 7)):
+        one, two = random.sample(names, 2)
+        lines.append(random.choice([
+            f"mkdir -p {one}", f"rm -rf {one}", f"rm -rf {one}; mkdir -p {one}; echo {random.random()} > {one}/new",
+            f"mkdir -p $(dirname {one}); echo {random.random()} > {one}", f"mv -T {one} {two}", f"ln {one} {two}",
+            f"ln -sfn {one} {two}", f"chmod {random.choice(['700', '755', '4711', '600'])} {one}", f"chown -h 7:8 {one}",
+            f"rm -rf {one}; echo > {one}", "mkfifo pipe || rm pipe"]))
+    return "; ".join(f"({line}) 2> /dev/null" for line in lines) + "; true"
+
+
+def test_a_hundred_snapshots_in_a_row_and_each_can_be_gone_back_to(api, made, server):
+    box, rng, states = made.create(persistent=True), random.Random(4711), {}
+    for i in range(100):
+        run(api, box, some_changes(rng))
+        states[made.snapshot(box)] = run(api, box, STATE)
+    atoll.wait_for(lambda: len(chain(server, box)) <= 2 * LONG, 10, "a short chain")
+    assert all(len(chain(server, taken, "snapshots")) <= 2 * LONG for taken in states)
+    for taken, state in rng.sample(sorted(states.items()), 100):
+        child = api.create(internet=False, snapshot=taken)["id"]
+        assert run(api, child, STATE) == state, taken
+        api.remove(child)
+    for taken in list(states)[::20]:
+        api.post(f"{SNAPSHOTS}/{taken}/restore")
+        assert run(api, box, STATE) == states[taken], taken
+
+
+def test_a_sandbox_that_runs_keeps_what_it_has_mounted(api, made, server):
+    """Its layers are replaced under its name, the snapshots are removed, and it goes on as before."""
+    box, states = made.create(persistent=True), []
+    for i in range(LONG + 3):
+        run(api, box, f"echo {i} > f{i}; rm -f f{i - 4}; mkdir -p d; echo {i} > d/{i}")
+        made.snapshot(box)
+    atoll.wait_for(lambda: len(chain(server, box)) <= LONG, 10, "a short chain")
+    before = run(api, box, STATE)
+    for taken in made.snapshots:
+        api.delete(f"{SNAPSHOTS}/{taken}")
+    assert run(api, box, STATE) == before
+    api.post(f"{INSTANCES}/{box}/stop")
+    atoll.wait_for(lambda: set(os.listdir(server.data / "snapshots")) == set(chain(server, box)), 10,
+                   "layers that go with the root that had them")
+    api.post(f"{INSTANCES}/{box}/start")
+    assert run(api, box, STATE) == before
+    assert api.get(f"{INSTANCES}/{box}/changes?path=home/user/project/d")["items"][0]["kind"] == "added"
+
+
+def test_a_reset_goes_back_past_what_was_merged(api, made, server):
+    first = made.create()
+    run(api, first, "echo origin > origin")
+    origin = made.snapshot(first)
+    box = made.create(snapshot=origin, persistent=True)
+    for i in range(LONG + 3):
+        run(api, box, f"echo {i} > f{i}; rm -f origin")
+        made.snapshot(box)
+    atoll.wait_for(lambda: len(chain(server, box)) <= LONG and origin not in chain(server, box), 10, "a short chain")
+    api.delete(f"{SNAPSHOTS}/{origin}")
+    api.remove(first)
+    api.post(f"{INSTANCES}/{box}/reset")
+    assert run(api, box, "ls; cat origin") == "origin\norigin\n"
+
+
+def test_what_cannot_be_merged_stays_long_and_says_so_in_the_end(api, made, server):
+    """Folders deeper than a merge goes: the snapshots work until there are too many layers."""
+    box = made.create()
+    api.write(box, "/home/user/project/deep.py", b"""
+import os
+for i in range(700):
+    os.mkdir('d'); os.chdir('d')
+""")
+    run(api, box, "python3 deep.py")
+    for i in range(64):
+        made.snapshot(box)
+    with pytest.raises(atoll.ApiError) as refused:
+        made.snapshot(box)
+    assert (refused.value.status, refused.value.code) == (429, "limit_exceeded")
+    assert "64" in refused.value.message and refused.value.hint
+    assert "layers are not merged" in server.log_text()
+    assert run(api, box, "ls") == "d\ndeep.py\n"
+
+
+@pytest.mark.parametrize("step", ["flatten-folder", "flatten-merged", "flatten-replaced"])
+def test_a_broker_that_dies_in_between_leaves_nothing(private_server, step):
+    private_server.environment["ATOLL_FAULT"] = f"broker:{step}:kill"
+    private_server.start()
+    api = private_server.api(timeout=20)
+    box = api.create(internet=False, persistent=True)["id"]
+    for i in range(LONG + 2):
+        with contextlib.suppress(atoll.ApiError, OSError, ConnectionError):
+            api.exec(box, f"echo {i} > f{i}", cwd="/home/user")
+            api.post(f"{INSTANCES}/{box}/snapshot", {"sync": False})
+    private_server.environment.pop("ATOLL_FAULT")
+    private_server.stop()
+    private_server.start()
+    api = private_server.api()
+    if api.get(f"{INSTANCES}/{box}")["state"] == "stopped":
+        api.post(f"{INSTANCES}/{box}/start")
+    assert api.exec(box, "cat f0 f5", cwd="/home/user")["stdout"] == "0\n5\n"
+    atoll.wait_for(lambda: len(chain(private_server, box)) <= LONG + 1, 10, "a short chain")
+    api.remove(box)
+    for row in api.get(f"{SNAPSHOTS}?limit=1000")["items"]:
+        api.delete(f"{SNAPSHOTS}/{row['id']}")
+    atoll.wait_for(lambda: not os.listdir(private_server.data / "snapshots"), 10, "no layer is left")
