@@ -3,11 +3,14 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 
 #define BLOCK_SIZE (64 * 1024)
 #define NAME_SIZE_MAX (32 * 1024)
@@ -130,6 +133,61 @@ int archive_pack(const char *path, int out_fd, struct error *err)
 	if (archive_read_disk_open(disk, path) != ARCHIVE_OK)
 		return fail(disk, path, err);
 	return pack_all(disk, tar, path, err);
+}
+
+static int pack_bytes(struct archive *tar, int folder, const struct archive_item *item,
+                      struct error *err)
+{
+	const struct fd_open_options options = {.flags = O_RDONLY | O_NOCTTY};
+	AUTO_CLOSE int fd = -1;
+	char room[BLOCK_SIZE];
+	int64_t left = item->size;
+	ssize_t got = 1;
+
+	if (fd_open_beneath(folder, item->path, &options, &fd, err) < 0)
+		return -1;
+	while (left > 0 && got > 0) {
+		size_t want = left < BLOCK_SIZE ? (size_t)left : BLOCK_SIZE;
+
+		got = read(fd, room, want);
+		if (got > 0 && archive_write_data(tar, room, (size_t)got) < 0)
+			return fail(tar, "pack", err);
+		left -= got > 0 ? got : 0;
+	}
+	return left == 0 ? 0 : FAIL(err, ERROR_CONFLICT, "'%s' has changed meanwhile", item->path);
+}
+
+static int pack_item(struct archive *tar, int folder, const struct archive_item *item,
+                     struct error *err)
+{
+	AUTO(free_entry) struct archive_entry *entry = archive_entry_new();
+
+	if (!entry)
+		abort();
+	archive_entry_copy_pathname(entry, item->name);
+	archive_entry_set_mode(entry, item->mode);
+	archive_entry_set_size(entry, S_ISREG(item->mode) ? item->size : 0);
+	archive_entry_set_mtime(entry, item->modified_s, 0);
+	if (S_ISLNK(item->mode))
+		archive_entry_copy_symlink(entry, item->link);
+	if (archive_write_header(tar, entry) < ARCHIVE_WARN)
+		return fail(tar, "pack", err);
+	return S_ISREG(item->mode) && item->size > 0 ? pack_bytes(tar, folder, item, err) : 0;
+}
+
+int archive_pack_items(const struct archive_items *items, int out_fd, struct error *err)
+{
+	AUTO(free_writer) struct archive *tar = archive_write_new();
+
+	if (!tar)
+		abort();
+	(void)archive_write_set_format_pax_restricted(tar);
+	if (archive_write_open_fd(tar, out_fd) != ARCHIVE_OK)
+		return fail(tar, "begin the archive", err);
+	for (size_t i = 0; i < items->count; i++)
+		if (pack_item(tar, items->folder, &items->items[i], err) < 0)
+			return FAIL_CONTEXT(err, "'%s'", items->items[i].path);
+	return archive_write_close(tar) == ARCHIVE_OK ? 0 : fail(tar, "finish the archive", err);
 }
 
 static int set_place(struct archive_entry *entry, const char *path, struct error *err)

@@ -6,9 +6,27 @@
  * never followed, only files, folders and symbolic links are made, and no set-id bits. */
 #pragma once
 
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
 #include "base/error.h"
 
 /* Writes the content of the folder `path`, with names relative to it. */
 MUST_CHECK int archive_pack(const char *path, int out_fd, struct error *err);
+/* Chosen files below an open folder, under names of their own. */
+struct archive_item {
+	const char *path, *name;
+	const char *link; /* of a symbolic link */
+	mode_t mode;      /* type and rights */
+	int64_t size, modified_s;
+};
+struct archive_items {
+	const struct archive_item *items;
+	size_t count;
+	int folder;
+};
+/* A file that is not as long any more as its item says fails. */
+MUST_CHECK int archive_pack_items(const struct archive_items *items, int out_fd, struct error *err);
 /* Unpacks into the folder `path`, which exists. */
 MUST_CHECK int archive_unpack(int in_fd, const char *path, struct error *err);

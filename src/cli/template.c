@@ -77,7 +77,7 @@ static int template_rm(struct cli *cli)
 }
 
 /* A template is built when its first sandbox is made: so make one, and delete it. */
-static int template_build(struct cli *cli)
+static int build_seed(struct cli *cli)
 {
 	struct create_options options = {.template = cli->args.words[0]};
 	const char *id = NULL;
@@ -101,6 +101,16 @@ static int template_build(struct cli *cli)
 	else
 		(void)printf("{\"ready\":true}\n");
 	return 0;
+}
+
+static int template_build(struct cli *cli)
+{
+	if (arguments_has(&cli->args, "file"))
+		return template_build_steps(cli);
+	if (!cli->args.words[0])
+		return FAIL(cli->err, ERROR_INVALID,
+		            "give a template to build, or -f FILE and --name NAME");
+	return build_seed(cli);
 }
 
 static int import_registry(struct cli *cli, const char *name, const char *reference)
@@ -181,9 +191,15 @@ static const struct command seed = {
 };
 static const struct command build = {
         .name = "build",
-        .usage = "TEMPLATE",
-        .about = "build a template now instead of on first use",
-        .arguments_min = 1,
+        .usage = "-f FILE --name NAME [OPTION...] [CONTEXT] | TEMPLATE",
+        .about = "build a template by the steps of a file, or one now instead of on first use",
+        .more = "FILE is a Dockerfile (FROM is a template; see docs/builds.md for what is known),\n"
+                "or, when its name ends with .json, the body of a build, with \"source\": [\"…\"]\n"
+                "in copy steps. CONTEXT is the folder that files are copied from, else the "
+                "current\n"
+                "one; .atollignore or .dockerignore in it says what is left out. Ctrl-C ends the\n"
+                "build.",
+        .options = template_build_options,
         .arguments_max = 1,
         .completion = COMPLETE_TEMPLATE,
         .run = template_build,

@@ -5,6 +5,8 @@ import hashlib
 import io
 import json
 import os
+import signal
+import subprocess
 import tarfile
 import threading
 import time
@@ -411,3 +413,140 @@ def test_a_pool_of_a_built_template_has_its_files(api, server, builder):
         assert pool()["hits"] == hits + 1
         builder.build("pooled", run("echo second > /opt-file"), resources={"memory_mb": 192})
     api.call("PUT", "/api/sandbox/pools/pooled", {"target": 0})
+
+
+# ---- the command line ----
+
+DOCKERFILE = """\
+# syntax=docker/dockerfile:1
+ARG BASE=nothing
+FROM ${BASE} AS app
+ARG VERSION=1 \\
+    # a comment between
+    OTHER
+ENV MODE=production "QUOTED=a b" LEVEL=${VERSION}
+ENV OLD the rest $MODE
+WORKDIR /srv/app
+COPY --chown=user main.py *.txt ./
+COPY deep /srv/app/below/
+COPY main.py /srv/app/renamed.py
+ADD --chmod=600 deep/secret keys/secret
+RUN echo "version $VERSION $MODE" > made && \\
+    cat a.txt >> made
+RUN ["python3", "-c", "print('in a list')"]
+LABEL some=thing
+EXPOSE 8000-8001/tcp 9000
+USER user
+HEALTHCHECK --interval=5s CMD test -f /srv/app/made
+ENTRYPOINT ["python3"]
+CMD ["main.py"]
+"""
+
+
+@pytest.fixture
+def context(tmp_path):
+    for name, text in {"main.py": "import time; time.sleep(60)\n", "a.txt": "a\n", "b.txt": "b\n", "deep/secret": "s\n",
+                       "deep/er/file": "file\n", "left/out": "x\n", "c.log": "log\n", "keep.log": "kept\n",
+                       ".dockerignore": "# what is not copied\nleft\n**/*.log\n!keep.log\nDockerfile\n"}.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "deep" / "link").symlink_to("../a.txt")
+    (tmp_path / "Dockerfile").write_text(DOCKERFILE)
+    return tmp_path
+
+
+def cli(server, *args, **options):
+    done = server.cli("template", "build", *args, **options)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def test_a_dockerfile_is_built_and_built_again_from_where_it_changed(api, server, builder, context):
+    builder.names.append("docker")
+    args = ["-f", str(context / "Dockerfile"), "--name", "docker", "--build-arg", "BASE=host", "--no-internet",
+            str(context)]
+    status, said, errors = cli(server, *args)
+    assert status == 0, (said, errors)
+    assert "in a list" in said and "template 'docker' is ready" in said
+    assert "Dockerfile:17: labels are left out" in errors
+    template = api.get("/api/sandbox/templates/docker")
+    assert template["entrypoint"] == ["python3", "main.py"] and template["ports"] == [8000, 8001, 9000]
+    assert template["env"] == {"MODE": "production", "QUOTED": "a b", "LEVEL": "1", "OLD": "the rest production"}
+    assert template["ready_command"] == "test -f /srv/app/made"
+    with api.sandbox(template="docker", internet=False) as box:
+        assert out(api, box, "cat made") == "version 1 production\na"
+        assert out(api, box, "find . -mindepth 1 | sort").split() == [
+            "./a.txt", "./b.txt", "./below", "./below/er", "./below/er/file", "./below/link", "./below/secret",
+            "./keys", "./keys/secret", "./made", "./main.py", "./renamed.py"]
+        assert out(api, box, "stat -c '%U %a' main.py keys/secret; readlink below/link; id -un; pwd").split("\n") == [
+            "user 644", "root 600", "../a.txt", "user", "/srv/app"]
+    builds = api.get(f"{BUILDS}?name=docker")["items"]
+    assert builds[0]["cached_count"] == 0
+    os.utime(context / "a.txt", (1, 1))
+    assert cli(server, *args)[0] == 0
+    assert api.get(f"{BUILDS}?name=docker")["items"][0]["cached_count"] == 6
+    (context / "deep" / "er" / "file").write_text("changed\n")
+    assert cli(server, *args)[0] == 0
+    assert api.get(f"{BUILDS}?name=docker")["items"][0]["cached_count"] == 1
+    assert cli(server, *args, "--no-cache")[0] == 0
+    assert api.get(f"{BUILDS}?name=docker")["items"][0]["cached_count"] == 0
+
+
+def test_steps_of_a_file_of_json_and_a_failure_by_its_status(api, server, builder, context):
+    builder.names.append("json")
+    file = context / "steps.json"
+    spec = {"from": "host", "internet": False, "steps": [
+        {"type": "copy", "source": ".", "path": "/srv/all", "user": "user"},
+        run("cd /srv/all; find . -type f | sort; echo to stderr >&2")]}
+    file.write_text(json.dumps(spec))
+    status, said, errors = cli(server, "-f", str(file), "--name", "json", str(context))
+    assert status == 0, (said, errors)
+    assert errors == "to stderr\n"
+    for name in ("./keep.log", "./deep/er/file", "./steps.json"):
+        assert name in said.split("\n")
+    assert "./c.log" not in said and "left/out" not in said and "./Dockerfile" not in said.split("\n")
+    spec["steps"].append(run("exit 7"))
+    file.write_text(json.dumps(spec))
+    status, said, errors = cli(server, "-f", str(file), "--name", "json", str(context))
+    assert status == 7 and "step 3 of 3 (RUN exit 7): it ended with status 7" in errors, errors
+    status, said, errors = cli(server, "-f", str(file), "--name", "json", "--json", str(context))
+    lines = said.split("\n")
+    assert json.loads(lines[0])["line"] == 0
+    assert json.loads(said[said.index("\n{\n") + 1:])["exit_code"] == 7
+
+
+@pytest.mark.parametrize("text, message", [
+    ("RUN true", "Dockerfile:1: FROM has to come before RUN"),
+    ("FROM python:3.12", "'python:3.12' is an image, not a template"),
+    ("FROM host\nFROM host", "Dockerfile:2: a second FROM is not supported"),
+    ("FROM host\n\nSHELL [\"bash\"]", "Dockerfile:3: SHELL is not supported"),
+    ("FROM host\nVOLUME /x", "VOLUME is not supported"),
+    ("FROM host\nCOPY --from=build /a /b", "the option --from is not supported"),
+    ("FROM host\nADD https://x.example/y /y", "ADD of an address is not supported"),
+    ("FROM host\nADD a.tar.gz /y", "ADD of an archive is not supported"),
+    ("FROM host\nRUN --mount=type=cache,target=/x true", "RUN --mount is not supported"),
+    ("FROM host\nRUN <<EOF", "a here-document is not supported"),
+    ("FROM host\nCOPY ../x /y", "source"),
+    ("FROM host\nCOPY c.log /y", "Dockerfile:2: 'c.log' is not in the context, or is excluded"),
+    ("FROM host\nENV A='b", "a quote is not closed"),
+    ("FROM host\nENV A=1 B", "'B' has no '='"),
+    ("FROM host\nUSER a:b", "a group in USER is not supported"),
+    ("FROM host\nFLY high", "Dockerfile:2: 'FLY' is no instruction"),
+    ("FROM host\nRUN true \\", "the last line ends with a backslash"),
+    ("", "has no FROM"),
+])
+def test_what_a_dockerfile_has_that_is_not_known_is_told_by_line(server, context, text, message):
+    (context / "Dockerfile").write_text(text)
+    status, _, errors = cli(server, "-f", "Dockerfile", "--name", "refused", ".", cwd=context)
+    assert status != 0 and message in errors, errors
+
+
+def test_ctrl_c_ends_the_build(api, server, builder, context):
+    builder.names.append("interrupted")
+    (context / "Dockerfile").write_text("FROM host\nRUN echo begun; sleep 60\n")
+    process = subprocess.Popen([atoll.ATOLL, "template", "build", "-f", "Dockerfile", "--name", "interrupted",
+                                "--no-internet"], cwd=context, env=server.cli_environment(), stdout=subprocess.PIPE)
+    atoll.wait_for(lambda: process.stdout.readline() == b"begun\n", 10, "the step")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 130
+    assert api.get(f"{BUILDS}?name=interrupted")["items"][0]["status"] == "cancelled"
