@@ -245,12 +245,9 @@ static void on_process_end(struct watch *watch)
 	watch_stop(box->boxes->events, watch);
 	if (box->state == BOX_SETTING_UP || box->state == BOX_PREPARED) {
 		struct error err = {0};
-		bool is_replaced = box->claiming;
 
 		error_set(&err, ERROR_SYSTEM, 0, HERE, "agent ended during its set-up");
 		fail_create(box, &err);
-		if (is_replaced)
-			return;
 	}
 	if (!*box->id) {
 		box_bury_unnamed(box);
@@ -311,15 +308,12 @@ static void on_setup_answer(struct watch *watch)
 			pool_on_ready(box);
 		return;
 	}
-	if (!box->claiming) {
-		if (box_settle(box, &err) < 0) {
-			fail_create(box, &err);
-			return;
-		}
-		box_step(box, "names");
+	if (box_settle(box, &err) < 0) {
+		fail_create(box, &err);
+		return;
 	}
+	box_step(box, "names");
 	box->state = BOX_RUNNING;
-	box->claiming = false;
 	cell_free(TAKE(box->cell));
 	answer_created(box);
 }
@@ -561,8 +555,13 @@ static int begin(struct box *box, struct error *err)
 	if (box->state != BOX_PREPARED)
 		return begin_or_wait(box, err);
 	box->claiming = true;
-	if (box_claim(box, &failure) < 0)
+	if (box_claim(box, &failure) < 0) {
 		fail_create(box, &failure); /* which makes another */
+		return 0;
+	}
+	box->claiming = false;
+	box->state = BOX_RUNNING;
+	answer_created(box);
 	return 0;
 }
 

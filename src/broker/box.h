@@ -7,7 +7,7 @@
  *                applies steps   is watched   dead yet
  *
  * One that is RUNNING may be paused: nothing inside runs, all else is as before. A pool's box is
- * set up before it has an id, and PREPARED until it is claimed (pool.h): SETTING_UP again.
+ * set up before it has an id, and PREPARED until it is claimed (pool.h): it is RUNNING then.
  * Answers go to `reply`; a box may owe several (a stop and a destroy behind it). */
 #pragma once
 
@@ -40,7 +40,7 @@ struct box {
 	struct list item; /* in boxes->waiting, or among a pool's */
 	struct boxes *boxes;
 	struct pool *pool; /* whose it is, until it is claimed */
-	bool claiming;     /* should it fail, an ordinary create takes its place */
+	bool claiming;     /* just now; should that fail, an ordinary create takes its place */
 	int state_fd;      /* the state file of a prepared one, which the claim completes */
 	enum box_state state;
 	char id[ID_SIZE + 1]; /* "" until it is claimed */
@@ -53,7 +53,7 @@ struct box {
 	unsigned volume_count;
 	struct review *review; /* until it runs; NULL: none */
 	/* once it has a cell */
-	struct cell *cell; /* until it runs */
+	struct cell *cell; /* until it runs, and its agent has said so */
 	uint32_t slot;
 	pid_t pid;
 	uint64_t start_time;
@@ -165,7 +165,7 @@ uint64_t box_disk_used(const struct box *box);
 
 /* ---- in box_claim.c ---- */
 
-/* Makes a prepared one somebody's; its agent's answer is still to come. */
+/* Makes a prepared one somebody's. */
 MUST_CHECK int box_claim(struct box *box, struct error *err);
 
 /* ---- in box.c, for pools and for adoption ---- */

@@ -9,10 +9,9 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "broker/box.h"
 #include "wire/agent.h"
-
-#define CLAIM_TIMEOUT_MS 2000
 
 /* From here: the agent has given up the right to. */
 static int set_hostname(const struct box *box, struct error *err)
@@ -40,12 +39,24 @@ static int send_claim(const struct box *box, struct error *err)
 	return wire_send_packet(box->cell->setup_fd, buf_span(&frame), NULL, deadline_in(0), err);
 }
 
-/* The agent does its part while we do ours; should it fail, all is taken back. */
+/* Should it have failed, it ends, and the sandbox with it. */
+static void on_claim_answer(struct watch *watch)
+{
+	struct box *box = CONTAINER_OF(watch, struct box, setup);
+	struct error err = {0};
+
+	watch_stop(box->boxes->events, watch);
+	if (box_take_answer(box, &err) < 0)
+		log_warning("a prepared sandbox ends", TEXT("sandbox", box->id), FAILURE(&err));
+	cell_free(TAKE(box->cell));
+}
+
+/* The agent takes the claim before any connection, so that nobody need wait for its answer. What it
+ * writes there is what it wrote when it was set up, and has its place already. */
 int box_claim(struct box *box, struct error *err)
 {
-	box->state = BOX_SETTING_UP;
 	box->created_unix_ms = clock_unix_ms();
-	timer_start(box->boxes->events, &box->deadline, CLAIM_TIMEOUT_MS);
+	box->setup.on_ready = on_claim_answer;
 	fault_point("broker", "pool-claim");
 	if (send_claim(box, err) < 0)
 		return -1;

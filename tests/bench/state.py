@@ -12,6 +12,7 @@ import subprocess
 import time
 
 INSTANCES = "/api/sandbox/instances"
+POOLS = "/api/sandbox/pools"
 TRUE = {"cmd": "/bin/true"}
 FILES_CHANGED = 10000
 BYTES_CHANGED = 1 << 30
@@ -54,6 +55,34 @@ def measure_leases(watch, series, create, rounds, pause):
         took += watch.http("POST", f"{path}/exec", TRUE)[0]
         series.add(f"acquire + first /bin/true{suffix}", took)
     watch.http("DELETE", "/v1/leases/bench")
+
+
+def set_pool(watch, template, size):
+    """Returns when it is full."""
+    watch.http("PUT", f"{POOLS}/{template}", size)
+    while size["target"]:
+        pools = json.loads(watch.http("GET", POOLS)[1])["items"]
+        if any(pool["template"] == template and pool["ready"] >= size["min"] for pool in pools):
+            return
+        time.sleep(0.05)
+
+
+def measure_pool(watch, series, create, rounds, pause):
+    """Leases of new keys, whose sandboxes are prepared. A pool is for the server's default network."""
+    suffix = ", spaced" if pause else ""
+    want = {"template": create["template"], "key": "pooled"}
+    set_pool(watch, create["template"], {"target": 8, "min": 8})
+    for _ in range(rounds):
+        time.sleep(pause)
+        took, text = watch.http("POST", "/v1/leases/acquire", want)
+        series.add(f"acquire from the pool{suffix}", took)
+        sandbox = json.loads(text)["sandbox_id"]
+        took += watch.http("POST", f"{INSTANCES}/{sandbox}/exec", TRUE)[0]
+        series.add(f"acquire from the pool + first /bin/true{suffix}", took)
+        watch.http("DELETE", "/v1/leases/pooled")
+    hits = sum(pool["hits"] for pool in json.loads(watch.http("GET", POOLS)[1])["items"] if not pool["automatic"])
+    set_pool(watch, create["template"], {"target": 0})
+    return [{"name": f"acquires that the pool had one for{suffix}, %", "value": round(100 * hits / rounds)}]
 
 
 def measure_snapshots(watch, series, create, rounds):
@@ -127,7 +156,9 @@ def measure_docker(watch, series, folder, rounds):
 
 def measure(watch, series, create, folder, rounds):
     """All of it into `series`; the figures that are single numbers are returned."""
+    figures = []
     for pause in (0, 0.1):
+        figures += measure_pool(watch, series, create, rounds, pause)
         measure_pause(watch, series, create, rounds, pause)
         measure_leases(watch, series, create, rounds, pause)
     measure_forks(watch, series, create, rounds)
@@ -135,4 +166,4 @@ def measure(watch, series, create, folder, rounds):
     measure_snapshots(watch, series, create, slow)
     measure_copies(watch, series, folder, slow)
     measure_docker(watch, series, folder, slow)
-    return measure_many_forks(watch, create, 100)
+    return figures + measure_many_forks(watch, create, 100)

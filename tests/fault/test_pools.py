@@ -49,17 +49,32 @@ def test_the_broker_dies_at_a_step(private_server, step):
     clean_after(private_server)
 
 
-def test_agents_that_are_killed_at_any_time_cost_no_create(private_server):
-    """Prepared ones, and those that are being prepared; the sandboxes that are somebody's are left alone."""
+def state_of(pid):
+    """(state, parent), or None: no such process."""
+    with contextlib.suppress(OSError):
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+            state, parent = stat.read().rsplit(")", 1)[1].split()[:2]
+            return state, int(parent)
+    return None
+
+
+def kill_agents(server, round_):
+    """A third of them; those that are somebody's are none, there is nobody. Returns when they are dead."""
+    broker, killed = server.pid_of("broker"), []
+    for agent in atoll.Host(server.data).agents():
+        if agent % 3 == round_ % 3 and (state_of(agent) or "  ")[1] == broker:
+            with contextlib.suppress(OSError):
+                os.kill(agent, signal.SIGKILL)
+                killed.append(agent)
+    for agent in killed:
+        atoll.wait_for(lambda: (state_of(agent) or "Z")[0] == "Z", 10, f"the end of {agent}")
+
+
+def test_agents_that_are_killed_while_they_wait_cost_no_create(private_server):
     private_server.start()
     api = private_server.api()
     for round_ in range(30):
-        broker = private_server.pid_of("broker")
-        for agent in atoll.Host(private_server.data).agents():
-            with contextlib.suppress(OSError):
-                with open(f"/proc/{agent}/stat", encoding="utf-8") as stat:
-                    if int(stat.read().rsplit(")", 1)[1].split()[1]) == broker and agent % 3 == round_ % 3:
-                        os.kill(agent, signal.SIGKILL)
+        kill_agents(private_server, round_)
         time.sleep(0.01 * (round_ % 4))
         made = api.create(internet=False)["id"]
         assert api.exec(made, "echo alive")["stdout"] == "alive\n"

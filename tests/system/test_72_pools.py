@@ -116,6 +116,7 @@ def test_a_prepared_one_that_dies_is_nobodys_loss(pooled, pooled_api):
         with open(f"/proc/{agent}/stat", encoding="utf-8") as stat:
             if int(stat.read().rsplit(")", 1)[1].split()[1]) == broker:
                 os.kill(agent, signal.SIGKILL)
+    time.sleep(0.3)
     made = [pooled_api.create(internet=False)["id"] for _ in range(6)]
     for one in made:
         assert pooled_api.exec(one, "echo alive")["stdout"] == "alive\n"
