@@ -273,7 +273,7 @@ static bool is_idle(struct api_process *p)
 	server = server_counts_get(p->server);
 	counts = fleet_counts_get(p->fleet);
 	for (unsigned i = SANDBOX_PENDING; i <= SANDBOX_DELETING; i++) {
-		if (counts.by_state[i] > 0 && i != SANDBOX_STOPPED)
+		if (counts.by_state[i] > 0 && i != SANDBOX_STOPPED && i != SANDBOX_ARCHIVED)
 			return false;
 	}
 	return server.relays_open == 0;

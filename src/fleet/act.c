@@ -7,8 +7,8 @@
 
 /* What is worth a line in the log: what lies between says only that something is going on. */
 static const bool is_resting[SANDBOX_STATE_COUNT] = {
-        [SANDBOX_STARTED] = true, [SANDBOX_PAUSED] = true, [SANDBOX_STOPPED] = true,
-        [SANDBOX_DELETED] = true, [SANDBOX_FAILED] = true,
+        [SANDBOX_STARTED] = true,  [SANDBOX_PAUSED] = true,  [SANDBOX_STOPPED] = true,
+        [SANDBOX_ARCHIVED] = true, [SANDBOX_DELETED] = true, [SANDBOX_FAILED] = true,
 };
 
 bool is_ours(const struct fleet *f, const struct sandbox_record *r)

@@ -41,6 +41,11 @@ struct fleet_backup_content {
 MUST_CHECK int fleet_backup_open(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                                  struct fleet_backup_content *content, struct error *err);
 
+/* From STOPPED to ARCHIVED: its files go to the blob store, and a start brings them back. Fine on
+ * one that is archived. */
+MUST_CHECK int fleet_archive(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                             struct sandbox_record *ret, struct error *err);
+
 /* A file that somebody brings: begun, written to `fd` and ended, on one thread or another. */
 struct fleet_upload {
 	struct fleet *fleet;

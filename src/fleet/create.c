@@ -153,6 +153,24 @@ static int start_again(struct act *a, const struct template_record *t, int64_t b
 	return finish_start(a, &created, begun_ns, err);
 }
 
+int act_recreate(struct act *a, const struct template_record *t, int64_t begun_ns,
+                 struct error *err)
+{
+	struct fleet *f = a->fleet;
+	struct provider_created created = {0};
+	struct sandbox_spec spec;
+
+	if (mounts_load(a, err) < 0)
+		return -1;
+	spec = make_spec(a, t);
+	spec.snapshot = a->snapshot;
+	if (f->ops->create(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) < 0 ||
+	    entrypoint_start(a, t, err) < 0)
+		return -1;
+	warm_start(a, t);
+	return finish_start(a, &created, begun_ns, err);
+}
+
 int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns, struct error *err)
 {
 	struct fleet *f = a->fleet;

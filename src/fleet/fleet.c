@@ -91,6 +91,7 @@ static const struct refusal {
         [SANDBOX_PAUSED] = {ERROR_CONFLICT, "was paused again at once", "resume it"},
         [SANDBOX_STOPPING] = {ERROR_CONFLICT, "is being stopped", "start it again"},
         [SANDBOX_STOPPED] = {ERROR_CONFLICT, "is stopped", "start it"},
+        [SANDBOX_ARCHIVED] = {ERROR_CONFLICT, "is archived", "start it"},
         [SANDBOX_DELETING] = {ERROR_CONFLICT, "is being deleted", "make a new one"},
         [SANDBOX_DELETED] = {ERROR_NOT_FOUND, "is deleted", "make a new one"},
         [SANDBOX_FAILED] = {ERROR_CONFLICT, "has failed", "see its last event; make a new one"},

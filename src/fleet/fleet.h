@@ -69,7 +69,7 @@ struct fleet_create {
 	bool persistent;
 	int64_t timeout_ms, idle_reap_ms, lifetime_max_ms; /* 0 = config's */
 	int64_t idle_pause_ms, idle_stop_ms;               /* 0 = config's, -1 = never */
-	int64_t delete_after_ms;                           /* of being stopped; 0 = never */
+	int64_t archive_after_ms, delete_after_ms;         /* of being stopped; 0 = never */
 	bool wait; /* false: answer in PENDING, a worker makes it */
 	const struct fleet_mount *mounts;
 	size_t mount_count;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "fleet/archive.h"
 #include "fleet/parts.h"
 
 /* ---- on a sandbox that this thread acts on ---- */
@@ -22,6 +23,7 @@ int act_delete(struct act *a, enum sandbox_reason reason, struct error *err)
 	/* FAILED, and still to be deleted: the next tick tries again. */
 	struct act_move failed = {
 	        .to = SANDBOX_FAILED, .desired = -1, .reason = SANDBOX_REASON_ERROR};
+	bool was_archived = a->record.actual == SANDBOX_ARCHIVED;
 	struct error second = {0};
 	uint64_t sync;
 
@@ -38,6 +40,8 @@ int act_delete(struct act *a, enum sandbox_reason reason, struct error *err)
 		return -1;
 	}
 	fault_point("api", "delete-destroyed");
+	if (was_archived)
+		archive_drop(f, a->record.id);
 	if (act_move(a, &deleted, err) < 0 || store_sync_wait(f->store, sync, err) < 0)
 		return -1;
 	atomic_fetch_add(&f->deleted, 1);
@@ -147,7 +151,8 @@ int act_start(struct act *act, int64_t begun_ns, struct error *err)
 	    budgets_check(act->fleet, &spender, err) < 0 ||
 	    template_find(act->fleet, act->arena, &ref, &t, err) < 0 || drop_timeout(act, err) < 0)
 		return -1;
-	return act_restart(act, &t, begun_ns, err);
+	return act->record.actual == SANDBOX_ARCHIVED ? act_unarchive(act, &t, begun_ns, err)
+	                                              : act_restart(act, &t, begun_ns, err);
 }
 
 static int start(struct act *act, int64_t begun_ns, struct error *err)
@@ -156,7 +161,7 @@ static int start(struct act *act, int64_t begun_ns, struct error *err)
 		return 0;
 	if (act->record.actual == SANDBOX_PAUSED)
 		return act_resume(act, err);
-	if (act->record.actual != SANDBOX_STOPPED)
+	if (act->record.actual != SANDBOX_STOPPED && act->record.actual != SANDBOX_ARCHIVED)
 		return refuse_state(&act->record, "started", err);
 	return act_start(act, begun_ns, err);
 }

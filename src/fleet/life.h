@@ -30,6 +30,12 @@ MUST_CHECK int act_resume(struct act *a, struct error *err);
 /* From asleep to STARTED. */
 MUST_CHECK int act_wake(struct act *a, struct error *err);
 
+/* ---- create.c ---- */
+
+/* From CREATING, with the files of a->snapshot; leaves it there when it fails. */
+MUST_CHECK int act_recreate(struct act *a, const struct template_record *t, int64_t begun_ns,
+                            struct error *err);
+
 /* ---- hook.c ---- */
 
 /* A program inside, run as root when it is there, for HOOK_TIMEOUT_MS at most. What goes wrong with

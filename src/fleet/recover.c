@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "fleet/builds.h"
 #include "fleet/parts.h"
+#include "fleet/archive.h"
 #include "fleet/backup.h"
 #include "fleet/snapshot.h"
 
@@ -179,8 +180,13 @@ static int settle_stopped(struct act *a, enum presence presence, enum sandbox_re
 static int settle_creating(struct act *a, enum presence presence, enum sandbox_reason reason,
                            struct error *err)
 {
+	const struct act_move archived = {.to = SANDBOX_ARCHIVED,
+	                                  .desired = SANDBOX_ARCHIVED,
+	                                  .event = "archived still: its start was interrupted"};
 	struct error why = {0};
 
+	if (presence == PRESENCE_NONE && archive_exists(a->fleet, a->record.id))
+		return act_move(a, &archived, err);
 	if (a->record.started_at > 0)
 		return settle_stopping(a, presence, reason, err);
 	error_set(&why, ERROR_UNAVAILABLE, 0, HERE, "the server went away while it was being made");
@@ -206,8 +212,8 @@ static settle *const settlers[SANDBOX_STATE_COUNT] = {
         [SANDBOX_PENDING] = settle_creating,  [SANDBOX_CREATING] = settle_creating,
         [SANDBOX_STARTED] = settle_alive,     [SANDBOX_PAUSED] = settle_alive,
         [SANDBOX_STOPPING] = settle_stopping, [SANDBOX_STOPPED] = settle_stopped,
-        [SANDBOX_DELETING] = settle_deleting, [SANDBOX_DELETED] = settle_failed,
-        [SANDBOX_FAILED] = settle_failed,
+        [SANDBOX_ARCHIVED] = settle_failed,   [SANDBOX_DELETING] = settle_deleting,
+        [SANDBOX_DELETED] = settle_failed,    [SANDBOX_FAILED] = settle_failed,
 };
 
 int act_settle(struct act *a, enum presence presence, enum sandbox_reason reason, struct error *err)
@@ -227,6 +233,7 @@ static const struct {
         [SANDBOX_STARTED] = {true, PRESENCE_RUNNING},
         [SANDBOX_PAUSED] = {true, PRESENCE_PAUSED},
         [SANDBOX_STOPPED] = {true, PRESENCE_FILES},
+        [SANDBOX_ARCHIVED] = {true, PRESENCE_NONE},
 };
 
 /* Presences may be old by now: what they say is looked at again once nobody else acts. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "fleet/backup.h"
 #include "fleet/parts.h"
 
 #define ENV_COUNT_MAX 256
@@ -48,7 +49,8 @@ static int check_labels(const struct json_map *labels, struct error *err)
 static int check_durations(const struct fleet_create *request, struct error *err)
 {
 	const int64_t durations[] = {request->timeout_ms, request->idle_reap_ms,
-	                             request->lifetime_max_ms, request->delete_after_ms};
+	                             request->lifetime_max_ms, request->archive_after_ms,
+	                             request->delete_after_ms};
 	const int64_t idle[] = {request->idle_pause_ms, request->idle_stop_ms};
 
 	for (size_t i = 0; i < COUNT_OF(durations); i++)
@@ -151,7 +153,8 @@ int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struc
 	struct project_record project;
 	struct sandbox_idle idle;
 
-	if (store_project_find(f->store, a, request->project_id, &project, err) < 0 ||
+	if ((request->archive_after_ms > 0 && backup_check(f, err) < 0) ||
+	    store_project_find(f->store, a, request->project_id, &project, err) < 0 ||
 	    decide_network(f, request->internet, &network, err) < 0)
 		return -1;
 	idle = decide_idle(f, request, t, &project);
@@ -179,6 +182,7 @@ int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struc
 	        .idle_stop_ms = idle.ms[SANDBOX_IDLE_STOP],
 	        .idle_reap_ms = idle.ms[SANDBOX_IDLE_REAP],
 	        .lifetime_max_ms = idle.ms[SANDBOX_IDLE_LIFETIME],
+	        .archive_after_ms = request->archive_after_ms,
 	        .delete_after_ms = request->delete_after_ms,
 	        .timeout_at = request->timeout_ms > 0 ? now + request->timeout_ms : 0,
 	        .created_at = now,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "fleet/archive.h"
 #include "fleet/events.h"
 #include "fleet/builds.h"
 #include "fleet/parts.h"
@@ -107,6 +109,7 @@ static struct sandbox_due find_due(struct fleet *f, const struct sandbox_record 
 	        .busy = cache_is_held(&f->cache, r->id),
 	        .can_pause = (f->ops->abilities & PROVIDER_CAN_PAUSE) != 0,
 	        .can_stop = (f->ops->abilities & PROVIDER_CAN_STOP) != 0,
+	        .can_archive = f->blobs && (f->ops->abilities & PROVIDER_CAN_SNAPSHOT) != 0,
 	        .created_at = r->created_at,
 	        .last_activity_at = r->last_activity_at,
 	        .stopped_at = r->stopped_at,
@@ -115,6 +118,7 @@ static struct sandbox_due find_due(struct fleet *f, const struct sandbox_record 
 	        .idle_pause_ms = r->idle_pause_ms,
 	        .idle_stop_ms = r->idle_stop_ms,
 	        .idle_reap_ms = r->idle_reap_ms,
+	        .archive_after_ms = r->archive_after_ms,
 	        .delete_after_ms = r->delete_after_ms,
 	        .lifetime_max_ms = r->lifetime_max_ms,
 	};
@@ -190,6 +194,8 @@ static void expire(struct fleet *f, const char *id)
 	if (act_begin(f, &arena, id, deadline_in(0), &act, &err) < 0 || is_unfinished(&act.record))
 		return;
 	due = find_due(f, &act.record);
+	if (due.step == SANDBOX_STEP_ARCHIVE)
+		return;
 	if (due.reason == SANDBOX_REASON_IDLE)
 		result = take_idle_step(&act, due, &err);
 	else if (due.step != SANDBOX_STEP_NONE)
@@ -200,11 +206,68 @@ static void expire(struct fleet *f, const char *id)
 
 /* ---- the tick ---- */
 
+/* ---- archiving, which takes longer than a tick ---- */
+
+struct archiving {
+	struct worker_task task;
+	struct fleet *fleet;
+	char id[ID_SIZE + 1];
+};
+
+/* Whoever fails is not tried again by itself: each attempt leaves a layer under its files. */
+static void archive_due(struct fleet *f, const char *id)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(act_end) struct act act = {0};
+	struct error err = {0}, second = {0};
+
+	if (act_begin(f, &arena, id, deadline_in(0), &act, &err) < 0 ||
+	    find_due(f, &act.record).step != SANDBOX_STEP_ARCHIVE || act_archive(&act, &err) == 0)
+		return;
+	log_warning("sandbox is not archived, and not tried again", TEXT("sandbox", id),
+	            FAILURE(&err));
+	if (store_sandbox_keep_files(f->store, id, &second) < 0)
+		log_warning("it is tried again", TEXT("sandbox", id), FAILURE(&second));
+}
+
+static void run_archiving(struct worker_task *task)
+{
+	struct archiving *job = CONTAINER_OF(task, struct archiving, task);
+
+	archive_due(job->fleet, job->id);
+	backup_slot_give(job->fleet);
+	free(job);
+}
+
+static void archive_later(struct fleet *f, const char *id)
+{
+	struct error err = {0};
+	struct archiving *job;
+
+	/* Else it is its turn in one of the next rounds. */
+	if (cache_is_attended(&f->cache, id) || backup_slot_take(f, &err) < 0)
+		return;
+	job = calloc(1, sizeof(*job));
+	if (!job)
+		abort();
+	job->fleet = f;
+	job->task = (struct worker_task){.lane = WORKER_SLOW, .run = run_archiving};
+	memcpy(job->id, id, ID_SIZE);
+	if (worker_submit(f->workers, &job->task, &err) == 0)
+		return;
+	backup_slot_give(f);
+	free(job);
+}
+
 static void look_at(struct fleet *f, const struct sandbox_record *r, UNUSED void *context)
 {
+	struct sandbox_due due = find_due(f, r);
+
 	if (is_unfinished(r))
 		finish(f, r->id);
-	else if (find_due(f, r).step != SANDBOX_STEP_NONE)
+	else if (due.step == SANDBOX_STEP_ARCHIVE)
+		archive_later(f, r->id);
+	else if (due.step != SANDBOX_STEP_NONE)
 		expire(f, r->id);
 }
 

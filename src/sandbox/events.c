@@ -4,11 +4,17 @@
 #include <string.h>
 
 static const char *const kinds[] = {
-        [EVENT_SANDBOX_CREATED] = "sandbox.created", [EVENT_SANDBOX_STARTING] = "sandbox.starting",
-        [EVENT_SANDBOX_STARTED] = "sandbox.started", [EVENT_SANDBOX_PAUSED] = "sandbox.paused",
-        [EVENT_SANDBOX_RESUMED] = "sandbox.resumed", [EVENT_SANDBOX_STOPPING] = "sandbox.stopping",
-        [EVENT_SANDBOX_STOPPED] = "sandbox.stopped", [EVENT_SANDBOX_DELETING] = "sandbox.deleting",
-        [EVENT_SANDBOX_DELETED] = "sandbox.deleted", [EVENT_SANDBOX_FAILED] = "sandbox.failed",
+        [EVENT_SANDBOX_CREATED] = "sandbox.created",
+        [EVENT_SANDBOX_STARTING] = "sandbox.starting",
+        [EVENT_SANDBOX_STARTED] = "sandbox.started",
+        [EVENT_SANDBOX_PAUSED] = "sandbox.paused",
+        [EVENT_SANDBOX_RESUMED] = "sandbox.resumed",
+        [EVENT_SANDBOX_STOPPING] = "sandbox.stopping",
+        [EVENT_SANDBOX_STOPPED] = "sandbox.stopped",
+        [EVENT_SANDBOX_ARCHIVED] = "sandbox.archived",
+        [EVENT_SANDBOX_DELETING] = "sandbox.deleting",
+        [EVENT_SANDBOX_DELETED] = "sandbox.deleted",
+        [EVENT_SANDBOX_FAILED] = "sandbox.failed",
         [EVENT_BUDGET_WARNED] = "budget.warned",
 };
 _Static_assert(COUNT_OF(kinds) == EVENT_KIND_COUNT, "a name per kind");
@@ -17,8 +23,8 @@ static const enum event_kind kind_of_state[] = {
         [SANDBOX_PENDING] = EVENT_SANDBOX_CREATED,   [SANDBOX_CREATING] = EVENT_SANDBOX_STARTING,
         [SANDBOX_STARTED] = EVENT_SANDBOX_STARTED,   [SANDBOX_PAUSED] = EVENT_SANDBOX_PAUSED,
         [SANDBOX_STOPPING] = EVENT_SANDBOX_STOPPING, [SANDBOX_STOPPED] = EVENT_SANDBOX_STOPPED,
-        [SANDBOX_DELETING] = EVENT_SANDBOX_DELETING, [SANDBOX_DELETED] = EVENT_SANDBOX_DELETED,
-        [SANDBOX_FAILED] = EVENT_SANDBOX_FAILED,
+        [SANDBOX_ARCHIVED] = EVENT_SANDBOX_ARCHIVED, [SANDBOX_DELETING] = EVENT_SANDBOX_DELETING,
+        [SANDBOX_DELETED] = EVENT_SANDBOX_DELETED,   [SANDBOX_FAILED] = EVENT_SANDBOX_FAILED,
 };
 _Static_assert(COUNT_OF(kind_of_state) == SANDBOX_STATE_COUNT, "a kind per state");
 

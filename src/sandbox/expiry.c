@@ -33,8 +33,12 @@ static enum sandbox_step idle_step(const struct sandbox_expiry *e, int64_t now)
 
 	if (!e->persistent && has_passed(active_at, e->idle_reap_ms, now))
 		return SANDBOX_STEP_DELETE;
-	if (e->state == SANDBOX_STOPPED && has_passed(e->stopped_at, e->delete_after_ms, now))
+	if ((e->state == SANDBOX_STOPPED || e->state == SANDBOX_ARCHIVED) &&
+	    has_passed(e->stopped_at, e->delete_after_ms, now))
 		return SANDBOX_STEP_DELETE;
+	if (e->state == SANDBOX_STOPPED && e->can_archive &&
+	    has_passed(e->stopped_at, e->archive_after_ms, now))
+		return SANDBOX_STEP_ARCHIVE;
 	if (has_processes(e) && e->can_stop && has_passed(active_at, e->idle_stop_ms, now))
 		return SANDBOX_STEP_STOP;
 	if (e->state == SANDBOX_STARTED && e->can_pause &&

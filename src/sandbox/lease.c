@@ -130,11 +130,11 @@ bool lease_session_parse(struct arena *a, const char *key, struct lease_session 
 /* By the state of the sandbox of a lease that is ready. One that is between two states comes to
  * rest by itself. */
 static const enum lease_action ready_actions[SANDBOX_STATE_COUNT] = {
-        [SANDBOX_PENDING] = LEASE_WAIT,  [SANDBOX_CREATING] = LEASE_WAIT,
-        [SANDBOX_STARTED] = LEASE_USE,   [SANDBOX_PAUSED] = LEASE_USE,
-        [SANDBOX_STOPPING] = LEASE_WAIT, [SANDBOX_STOPPED] = LEASE_START,
-        [SANDBOX_DELETING] = LEASE_MAKE, [SANDBOX_DELETED] = LEASE_MAKE,
-        [SANDBOX_FAILED] = LEASE_MAKE,
+        [SANDBOX_PENDING] = LEASE_WAIT,   [SANDBOX_CREATING] = LEASE_WAIT,
+        [SANDBOX_STARTED] = LEASE_USE,    [SANDBOX_PAUSED] = LEASE_USE,
+        [SANDBOX_STOPPING] = LEASE_WAIT,  [SANDBOX_STOPPED] = LEASE_START,
+        [SANDBOX_ARCHIVED] = LEASE_START, [SANDBOX_DELETING] = LEASE_MAKE,
+        [SANDBOX_DELETED] = LEASE_MAKE,   [SANDBOX_FAILED] = LEASE_MAKE,
 };
 
 /* Before its time is over, a claim is respected whatever its sandbox looks like: only who made the

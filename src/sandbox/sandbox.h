@@ -20,7 +20,8 @@ enum sandbox_state {
 	SANDBOX_STARTED,  /* takes commands */
 	SANDBOX_PAUSED, /* its processes are frozen, their memory is kept; its next use wakes it */
 	SANDBOX_STOPPING,
-	SANDBOX_STOPPED, /* its files are kept, nothing runs */
+	SANDBOX_STOPPED,  /* its files are kept, nothing runs */
+	SANDBOX_ARCHIVED, /* its files are in the blob store; a start brings them back */
 	SANDBOX_DELETING,
 	SANDBOX_DELETED,
 	SANDBOX_FAILED, /* see last_event; may be deleted */
@@ -139,17 +140,19 @@ struct sandbox_expiry {
 	enum sandbox_state state; /* one that it rests in */
 	bool persistent;
 	bool busy; /* commands, terminals or streams hold it */
-	bool can_pause, can_stop;
+	bool can_pause, can_stop, can_archive;
 	int64_t created_at, last_activity_at, stopped_at;
 	int64_t timeout_at;  /* set by the caller's timeout */
 	int64_t awake_until; /* somebody wants it awake so long: until then it is not idle */
 	/* 0 = never */
-	int64_t idle_pause_ms, idle_stop_ms, idle_reap_ms, delete_after_ms, lifetime_max_ms;
+	int64_t idle_pause_ms, idle_stop_ms, idle_reap_ms, archive_after_ms, delete_after_ms,
+	        lifetime_max_ms;
 };
 enum sandbox_step {
 	SANDBOX_STEP_NONE,
 	SANDBOX_STEP_PAUSE,
 	SANDBOX_STEP_STOP,
+	SANDBOX_STEP_ARCHIVE,
 	SANDBOX_STEP_DELETE,
 };
 struct sandbox_due {

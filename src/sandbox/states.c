@@ -10,6 +10,8 @@
  *                              ↓ │           │
  *                             PAUSED ────────┘
  *
+ * STOPPED <─> ARCHIVED, back by way of CREATING, where a start that failed leads to ARCHIVED again.
+ *
  * Every state but DELETED also leads to DELETING, and so out. STARTED or PAUSED -> STOPPED or
  * FAILED is an end that nobody asked for; CREATING -> STOPPED a start that failed and kept the
  * files; STOPPING -> STARTED a stop that failed; DELETING -> FAILED a delete that has to be tried
@@ -19,13 +21,15 @@ static const struct {
 	unsigned to;
 } states[] = {
         [SANDBOX_PENDING] = {"pending", TO(CREATING) | TO(DELETING) | TO(FAILED)},
-        [SANDBOX_CREATING] = {"creating", TO(STARTED) | TO(STOPPED) | TO(DELETING) | TO(FAILED)},
+        [SANDBOX_CREATING] = {"creating",
+                              TO(STARTED) | TO(STOPPED) | TO(ARCHIVED) | TO(DELETING) | TO(FAILED)},
         [SANDBOX_STARTED] = {"started",
                              TO(PAUSED) | TO(STOPPING) | TO(STOPPED) | TO(DELETING) | TO(FAILED)},
         [SANDBOX_PAUSED] = {"paused",
                             TO(STARTED) | TO(STOPPING) | TO(STOPPED) | TO(DELETING) | TO(FAILED)},
         [SANDBOX_STOPPING] = {"stopping", TO(STARTED) | TO(STOPPED) | TO(DELETING) | TO(FAILED)},
-        [SANDBOX_STOPPED] = {"stopped", TO(CREATING) | TO(DELETING) | TO(FAILED)},
+        [SANDBOX_STOPPED] = {"stopped", TO(CREATING) | TO(ARCHIVED) | TO(DELETING) | TO(FAILED)},
+        [SANDBOX_ARCHIVED] = {"archived", TO(CREATING) | TO(DELETING) | TO(FAILED)},
         [SANDBOX_DELETING] = {"deleting", TO(DELETED) | TO(FAILED)},
         [SANDBOX_DELETED] = {"deleted", 0},
         [SANDBOX_FAILED] = {"failed", TO(DELETING)},
@@ -59,8 +63,9 @@ int sandbox_state_parse(const char *name, enum sandbox_state *ret, struct error 
 		}
 	}
 	error_set(err, ERROR_INVALID, 0, HERE, "unknown state '%.40s'", name);
-	error_hint(err, "pending, creating, started, paused, stopping, stopped, deleting, deleted "
-	                "or failed");
+	error_hint(err,
+	           "pending, creating, started, paused, stopping, stopped, archived, deleting, "
+	           "deleted or failed");
 	return -1;
 }
 

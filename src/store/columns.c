@@ -205,6 +205,7 @@ const struct column columns_of_sandbox_record[] = {
         WHOLE_OF(sandbox_record, timeout_at),
         WHOLE_OF(sandbox_record, idle_pause_ms),
         WHOLE_OF(sandbox_record, idle_stop_ms),
+        WHOLE_OF(sandbox_record, archive_after_ms),
         WHOLE_OF(sandbox_record, delete_after_ms),
         WHOLE_OF(sandbox_record, awake_until),
         WHOLE_OF(sandbox_record, created_at),

@@ -78,8 +78,8 @@ struct sandbox_record {
 	bool disk_is_advisory, persistent, privileges;
 	enum sandbox_network network;
 	int64_t idle_reap_ms, lifetime_max_ms, timeout_at;
-	int64_t idle_pause_ms, idle_stop_ms, delete_after_ms; /* 0 = never */
-	int64_t awake_until;                                  /* kept from idleness until then */
+	int64_t idle_pause_ms, idle_stop_ms, archive_after_ms, delete_after_ms; /* 0 = never */
+	int64_t awake_until; /* kept from idleness until then */
 	int64_t created_at, started_at, stopped_at, last_activity_at;
 	int64_t last_event_at;
 	const char *last_event; /* "started in 4 ms" */

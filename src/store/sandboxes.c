@@ -21,8 +21,9 @@ struct insertion {
 
 /* Neither failed nor on its way out: it has a name and a place. */
 static const bool is_living[SANDBOX_STATE_COUNT] = {
-        [SANDBOX_PENDING] = true, [SANDBOX_CREATING] = true, [SANDBOX_STARTED] = true,
-        [SANDBOX_PAUSED] = true,  [SANDBOX_STOPPING] = true, [SANDBOX_STOPPED] = true,
+        [SANDBOX_PENDING] = true,  [SANDBOX_CREATING] = true, [SANDBOX_STARTED] = true,
+        [SANDBOX_PAUSED] = true,   [SANDBOX_STOPPING] = true, [SANDBOX_STOPPED] = true,
+        [SANDBOX_ARCHIVED] = true,
 };
 
 static int check_open(struct connection *c, const char *project_id, struct error *err)
@@ -185,8 +186,8 @@ int store_sandbox_list(struct store *s, struct arena *a, const struct sandbox_fi
 /* ---- moves ---- */
 
 static const bool is_resting[SANDBOX_STATE_COUNT] = {
-        [SANDBOX_STARTED] = true, [SANDBOX_PAUSED] = true, [SANDBOX_STOPPED] = true,
-        [SANDBOX_DELETED] = true, [SANDBOX_FAILED] = true,
+        [SANDBOX_STARTED] = true,  [SANDBOX_PAUSED] = true,  [SANDBOX_STOPPED] = true,
+        [SANDBOX_ARCHIVED] = true, [SANDBOX_DELETED] = true, [SANDBOX_FAILED] = true,
 };
 
 struct change {
@@ -330,6 +331,13 @@ int store_sandbox_set_timeout(struct store *s, const char *id, int64_t timeout_a
 	if (count == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", id);
 	return count < 0 ? -1 : 0;
+}
+
+int store_sandbox_keep_files(struct store *s, const char *id, struct error *err)
+{
+	const struct lookup lookup = {.id = id};
+
+	return store_change_query(s, QUERY_SANDBOX_KEEP_FILES, &lookup, err) < 0 ? -1 : 0;
 }
 
 struct keeping {

@@ -132,6 +132,8 @@ struct sandbox_keep {
 void store_sandbox_touch(struct store *s, const char *id, int64_t now);
 MUST_CHECK int store_sandbox_set_timeout(struct store *s, const char *id, int64_t timeout_at,
                                          struct error *err);
+/* It is not archived by itself any more. */
+MUST_CHECK int store_sandbox_keep_files(struct store *s, const char *id, struct error *err);
 /* Awake until `until`, 0 = no longer than others; its timeout is no earlier. ERROR_NOT_FOUND when
  * it is on its way out. May be lost with the machine, on which nothing runs then. */
 MUST_CHECK int store_sandbox_keep(struct store *s, struct arena *a, const struct sandbox_keep *keep,

@@ -98,9 +98,40 @@ def prepare(server, place, step):
     return box
 
 
+ARCHIVE_STEPS = [step for step in named_steps("fleet", r'fault_point\("api", ')
+                 if step.startswith(("archive-", "unarchive-"))]
+
+
+@pytest.mark.parametrize("step", ARCHIVE_STEPS)
+def test_the_files_are_somewhere_whatever_step_of_archiving_is_the_last(private_server, step):
+    server = private_server
+    box = prepare(server, "api", step)
+    for verb in ("stop", "archive", "start"):
+        with attempt(server) as api:
+            api.post(f"{INSTANCES}/{box}/{verb}")
+    server.environment.pop("ATOLL_FAULT", None)
+    server.stop()
+    server.start()
+    api = server.api()
+    state = api.get(f"{INSTANCES}/{box}")["state"]
+    assert state in ("stopped", "archived", "started")
+    assert len(blobs(server)) == (state == "archived")
+    assert (server.data / "sandboxes" / box).exists() == (state != "archived")
+    if state != "started":
+        api.post(f"{INSTANCES}/{box}/start")
+    assert api.exec(box, "cat /home/user/kept")["stdout"] == "kept"
+    assert api.get(BACKUPS)["items"] == []
+    api.remove(box)
+    assert blobs(server) == set()
+    atoll.wait_for(lambda: os.listdir(server.data / "snapshots") == [], 10, "no layer is left")
+    api.close()
+    atoll.Host(server.data).wait_clean()
+
+
 def test_the_steps_are_known():
     assert len(BROKER_STEPS) >= 2
     assert len(API_STEPS) >= 7
+    assert len(ARCHIVE_STEPS) >= 7
 
 
 @pytest.mark.parametrize("step", BROKER_STEPS)

@@ -295,7 +295,8 @@ def test_a_provider_without_snapshots_refuses_by_name():
     try:
         api = server.api()
         for method, path, body in (("POST", f"{SNAPSHOTS}/x/export", {}), ("PUT", f"{BACKUPS}/x", b"x"),
-                                   ("POST", f"{SNAPSHOTS}/import", {"backup": "x"})):
+                                   ("POST", f"{SNAPSHOTS}/import", {"backup": "x"}),
+                                   ("POST", f"{PATH}/x/archive", {}), ("POST", PATH, {"autoArchiveMs": 1000})):
             answer = api.raw(method, path, body)
             assert answer.status == 501 and "null" in answer.json()["error"]["message"]
     finally:
@@ -314,3 +315,73 @@ def test_memory_is_refused_with_what_is_missing(server, api, box):
         assert said == checks["CRIU"]["found"]
     assert api.raw("POST", f"{PATH}/{box}/snapshot", {"memory": True}).json()["error"]["message"] == said
     assert api.get(SNAPSHOTS)["items"] == []
+
+
+def archived(server, api, box):
+    """Its files are in the blob store, and nowhere else."""
+    assert api.get(f"{PATH}/{box}")["state"] == "archived"
+    assert not (server.data / "sandboxes" / box).exists()
+    assert os.listdir(server.data / "snapshots") == []
+
+
+def test_an_archived_sandbox_has_no_files_here_and_comes_back_by_a_start(server, api, clean):
+    box = clean.box(persistent=True, name="resting")
+    out(api, box, "printf low > /opt/low")
+    out(api, box, MAKE)
+    looked = out(api, box, LOOK)
+    with pytest.raises(atoll.ApiError) as running:
+        api.post(f"{PATH}/{box}/archive")
+    assert running.value.status == 409 and "cannot be archived" in str(running.value)
+    api.post(f"{PATH}/{box}/stop")
+    assert api.post(f"{PATH}/{box}/archive")["state"] == "archived"
+    assert api.post(f"{PATH}/{box}/archive")["state"] == "archived"
+    atoll.wait_for(lambda: os.listdir(server.data / "snapshots") == [], 10, "the layers to go")
+    archived(server, api, box)
+    assert "archived: " in api.get(f"{PATH}/{box}")["last_event"]["text"]
+    assert api.get(BACKUPS)["items"] == [] and len(left(server)[0]) == 1
+    with pytest.raises(atoll.ApiError) as asleep:
+        api.exec(box, "true")
+    assert asleep.value.status == 409 and "archived" in str(asleep.value)
+    assert api.post(f"{PATH}/{box}/start")["state"] == "started"
+    assert out(api, box, LOOK).splitlines() == looked.splitlines()
+    atoll.wait_for(lambda: left(server)[0] == set(), 10, "the archive to go")
+    api.post(f"{PATH}/{box}/stop")
+    api.post(f"{PATH}/{box}/start")
+    assert out(api, box, "cat /opt/own") == "o"
+
+
+def test_a_deleted_one_takes_its_archive_along(server, api, clean):
+    box = clean.box(persistent=True)
+    api.post(f"{PATH}/{box}/stop")
+    api.post(f"{PATH}/{box}/archive")
+    blob, = (name.split("/")[-1].split(".")[0] for name in left(server)[0])
+    with pytest.raises(atoll.ApiError) as held:
+        api.delete(f"{BACKUPS}/{blob}")
+    assert held.value.status == 409
+    api.remove(box)
+    assert left(server)[0] == set()
+
+
+def test_what_was_stopped_for_long_is_archived_by_itself(server, api, clean):
+    box = clean.box(persistent=True, autoArchiveMs=300)
+    assert api.get(f"{PATH}/{box}")["autoArchiveMs"] == 300
+    out(api, box, "printf kept > /home/user/kept")
+    api.post(f"{PATH}/{box}/stop")
+    atoll.wait_for(lambda: api.get(f"{PATH}/{box}")["state"] == "archived", 20, "the sandbox to be archived")
+    api.post(f"{PATH}/{box}/start")
+    assert out(api, box, "cat /home/user/kept") == "kept"
+
+
+def test_an_archive_that_is_damaged_keeps_the_sandbox_archived(server, api, clean):
+    box = clean.box(persistent=True)
+    out(api, box, "head -c 100000 /dev/urandom > /home/user/random")
+    api.post(f"{PATH}/{box}/stop")
+    api.post(f"{PATH}/{box}/archive")
+    path, = (server.data / name for name in left(server)[0])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:1000])
+    assert api.raw("POST", f"{PATH}/{box}/start", {}).status >= 400
+    assert api.get(f"{PATH}/{box}")["state"] == "archived"
+    path.write_bytes(whole)
+    assert api.post(f"{PATH}/{box}/start")["state"] == "started"
+    out(api, box, "test $(stat -c %s /home/user/random) = 100000")

@@ -10,6 +10,7 @@
 #include "api/configs.h"
 #include "api/tables.h"
 #include "base/clock.h"
+#include "fleet/backups.h"
 
 #define BASE "/api/sandbox/instances"
 
@@ -63,8 +64,7 @@ struct create_body {
 	int network;
 	bool persistent;
 	int64_t timeout_ms, idle_reap_ms, lifetime_max_ms;
-	int64_t auto_pause_ms, auto_stop_ms, auto_delete_ms;
-	struct span auto_archive;
+	int64_t auto_pause_ms, auto_stop_ms, auto_archive_ms, auto_delete_ms;
 	const char *volume;
 	struct json_list volumes;
 	const char *persistent_home;
@@ -124,8 +124,10 @@ static const struct json_member create_request_members[] = {
                           .max = DURATION_MAX,
                           .about = "delete it so long after it was stopped, persistent or not; 0 "
                                    "= never"),
-        JSON_RAW_MEMBER(create_body, auto_archive, .name = "autoArchive",
-                        .about = "refused: there is nowhere to archive to yet"),
+        JSON_WHOLE_MEMBER(create_body, auto_archive_ms, .name = "autoArchiveMs", .min = 0,
+                          .max = DURATION_MAX,
+                          .about = "move its files to the blob store so long after it was "
+                                   "stopped; 0 = never"),
         JSON_TEXT_MEMBER(create_body, volume, .max = SANDBOX_NAME_MAX,
                          .about = "name or id of one to write to, at /workspace"),
         JSON_LIST_MEMBER(create_body, volumes, &mount_request, .max = SANDBOX_MOUNTS_MAX,
@@ -180,7 +182,8 @@ struct sandbox_answer {
 	struct resources_body resources;
 	bool persistent;
 	int64_t created_at, started_at, last_activity_at, timeout_at, uptime_ms;
-	int64_t idle_reap_ms, lifetime_max_ms, auto_pause_ms, auto_stop_ms, auto_delete_ms;
+	int64_t idle_reap_ms, lifetime_max_ms, auto_pause_ms, auto_stop_ms, auto_archive_ms,
+	        auto_delete_ms;
 	int64_t awake_until;
 	struct event_answer last_event;
 };
@@ -216,6 +219,8 @@ static const struct json_member sandbox_shape_members[] = {
                           .about = "paused after so long without use; 0 = never"),
         JSON_WHOLE_MEMBER(sandbox_answer, auto_stop_ms, .name = "autoStopMs",
                           .about = "stopped after so long without use; 0 = never"),
+        JSON_WHOLE_MEMBER(sandbox_answer, auto_archive_ms, .name = "autoArchiveMs",
+                          .about = "0 = never"),
         JSON_WHOLE_MEMBER(sandbox_answer, auto_delete_ms, .name = "autoDeleteMs",
                           .about = "deleted so long after a stop; 0 = never"),
         JSON_TIME_MEMBER(sandbox_answer, awake_until, .flags = JSON_NULLABLE,
@@ -308,6 +313,7 @@ static void fill_answer(struct arena *a, const struct sandbox_record *r, struct 
 	        .lifetime_max_ms = r->lifetime_max_ms,
 	        .auto_pause_ms = r->idle_pause_ms,
 	        .auto_stop_ms = r->idle_stop_ms,
+	        .auto_archive_ms = r->archive_after_ms,
 	        .auto_delete_ms = r->delete_after_ms,
 	        .awake_until = r->awake_until,
 	        .last_event = {.at = r->last_event_at, .text = r->last_event},
@@ -351,15 +357,6 @@ static int internet_of(const struct create_body *b, int *ret, struct error *err)
 	else
 		*ret = by_name ? b->network == SANDBOX_NETWORK_INTERNET : -1;
 	return 0;
-}
-
-static int refuse_archive(const struct create_body *b, struct error *err)
-{
-	if (b->auto_archive.size == 0)
-		return 0;
-	(void)FAIL(err, ERROR_UNSUPPORTED, "autoArchive: there is no blob store to archive to");
-	error_hint(err, "autoStopMs keeps the files on this machine");
-	return -1;
 }
 
 /* With an Idempotency-Key, a repeated request finds what the first one has made. */
@@ -437,11 +434,12 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	        .lifetime_max_ms = b->lifetime_max_ms,
 	        .idle_pause_ms = b->auto_pause_ms,
 	        .idle_stop_ms = b->auto_stop_ms,
+	        .archive_after_ms = b->auto_archive_ms,
 	        .delete_after_ms = b->auto_delete_ms,
 	        .wait = !has(query->present, 0) || query->wait,
 	};
 
-	if (refuse_archive(b, err) < 0 || internet_of(b, &request.internet, err) < 0 ||
+	if (internet_of(b, &request.internet, err) < 0 ||
 	    (b->config && api_config_apply(rq, b->config, &request, err) < 0) ||
 	    volumes_of(rq->arena, b, &request, err) < 0 ||
 	    create_once(rq, &request, reply, &record, err) < 0)
@@ -533,6 +531,13 @@ static int sandbox_stop(struct request *rq, const void *body, struct reply *repl
 {
 	(void)body;
 	return run_verb(rq, reply, fleet_stop, err);
+}
+
+static int sandbox_archive(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	(void)body;
+	return run_verb(rq, reply, fleet_archive, err);
 }
 
 static int sandbox_pause(struct request *rq, const void *body, struct reply *reply,
@@ -697,6 +702,9 @@ const struct route sandboxes_routes[] = {
          .handle = sandbox_start, TAG, .summary = "Start a stopped sandbox"},
         {HTTP_POST, BASE "/:id/stop", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
          .handle = sandbox_stop, TAG, .summary = "Stop a sandbox; its files are kept"},
+        {HTTP_POST, BASE "/:id/archive", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
+         .handle = sandbox_archive, TAG,
+         .summary = "Move a stopped sandbox's files to the blob store; a start brings them back"},
         {HTTP_POST, BASE "/:id/pause", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
          .handle = sandbox_pause, TAG,
          .summary = "Freeze a sandbox; its memory is kept, its next use resumes it"},

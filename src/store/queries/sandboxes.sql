@@ -1,8 +1,8 @@
 -- fragment: sandbox
 id, project_id, name, template_id, template_name, provider, region, labels_json, env_json, desired,
 actual, reason, cpu, memory_mb, disk_mb, pids, disk_is_advisory, persistent, privileges, network,
-idle_reap_ms, lifetime_max_ms, timeout_at, idle_pause_ms, idle_stop_ms, delete_after_ms,
-awake_until, created_at, started_at, stopped_at, last_activity_at, last_event_at, last_event, node,
+idle_reap_ms, lifetime_max_ms, timeout_at, idle_pause_ms, idle_stop_ms, archive_after_ms,
+delete_after_ms, awake_until, created_at, started_at, stopped_at, last_activity_at, last_event_at, last_event, node,
 version, key_id, active_changed_at, active_ms
 
 -- name: sandbox_tally
@@ -16,10 +16,14 @@ VALUES (:id, :project_id, :name, :template_id, :template_name, :provider, :regio
 	COALESCE(NULLIF(:labels_json, ''), '{}'), COALESCE(NULLIF(:env_json, ''), '{}'), :desired,
 	:actual, :reason, :cpu, :memory_mb, :disk_mb, :pids, :disk_is_advisory, :persistent,
 	:privileges, :network, :idle_reap_ms, :lifetime_max_ms, :timeout_at, :idle_pause_ms,
-	:idle_stop_ms, :delete_after_ms, :awake_until, :created_at, :started_at, :stopped_at,
+	:idle_stop_ms, :archive_after_ms, :delete_after_ms, :awake_until, :created_at, :started_at, :stopped_at,
 	:last_activity_at, :last_event_at, :last_event, :node, 1,
 	:key_id, CASE WHEN :actual = 'started' THEN :created_at ELSE 0 END, 0)
 ON CONFLICT DO NOTHING;
+
+-- name: sandbox_keep_files
+-- takes: lookup
+UPDATE sandboxes SET archive_after_ms = 0 WHERE id = :id;
 
 -- name: sandbox_find_by_id
 -- takes: lookup

@@ -161,6 +161,37 @@ static const struct expiry_case deleting[] = {
          NOTHING},
 };
 
+static const struct expiry_case archiving[] = {
+        {"stopped for less",
+         {STOPPED, .stopped_at = NOW - 99, .archive_after_ms = 100, .can_archive = true},
+         NOTHING},
+        {"stopped for as long",
+         {STOPPED, .stopped_at = NOW - 100, .archive_after_ms = 100, .can_archive = true},
+         DUE(ARCHIVE, IDLE)},
+        {"nowhere to archive to",
+         {STOPPED, .stopped_at = NOW - 100, .archive_after_ms = 100},
+         NOTHING},
+        {"archived already",
+         {SANDBOX_ARCHIVED, .stopped_at = NOW - 100, .archive_after_ms = 100, .can_archive = true},
+         NOTHING},
+        {"archived, and to be deleted",
+         {SANDBOX_ARCHIVED, .stopped_at = NOW - 200, .delete_after_ms = 200},
+         DUE(DELETE, IDLE)},
+        {"both are due",
+         {STOPPED, .stopped_at = NOW - 200, .archive_after_ms = 100, .delete_after_ms = 200,
+          .can_archive = true},
+         DUE(DELETE, IDLE)},
+        {"started again",
+         {STARTED, .stopped_at = NOW - 100, .archive_after_ms = 100, .can_archive = true,
+          .created_at = NOW},
+         NOTHING},
+};
+
+TEST(one_that_was_stopped_is_archived_when_its_creator_has_said_so)
+{
+	check(archiving, COUNT_OF(archiving));
+}
+
 TEST(one_that_was_stopped_is_deleted_when_its_creator_has_said_so)
 {
 	check(deleting, COUNT_OF(deleting));
@@ -216,6 +247,7 @@ int main(void)
 	return RUN(CASE(an_ephemeral_sandbox_is_deleted_when_nobody_used_it_for_long),
 	           CASE(what_its_caller_limited_ends_busy_or_not),
 	           CASE(an_idle_sandbox_is_paused_and_then_stopped),
+	           CASE(one_that_was_stopped_is_archived_when_its_creator_has_said_so),
 	           CASE(one_that_was_stopped_is_deleted_when_its_creator_has_said_so),
 	           CASE(only_what_is_paused_or_was_stopped_for_idleness_is_asleep),
 	           CASE(who_says_an_idle_time_first_wins), CASE(idle_times_have_bounds));

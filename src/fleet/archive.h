@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/archive.h — sandboxes whose files are in the blob store. Private to this folder.
+ *
+ * There is always one whole copy: the files go when the store says ARCHIVED, which is after the
+ * blob has come to the disk; the blob goes when the sandbox has been started. */
+#pragma once
+
+#include "fleet/backup.h"
+
+/* From STOPPED to ARCHIVED. The caller has a slot of backup_slot_take. */
+MUST_CHECK int act_archive(struct act *a, struct error *err);
+/* From ARCHIVED to STARTED, or back. */
+MUST_CHECK int act_unarchive(struct act *a, const struct template_record *t, int64_t begun_ns,
+                             struct error *err);
+/* Whether the files of a sandbox can be brought back. */
+bool archive_exists(struct fleet *f, const char *sandbox_id);
+/* Its blob and row, if there are any. A failure is only logged: the next start tries again. */
+void archive_drop(struct fleet *f, const char *sandbox_id);
+/* Whether the blob of a sandbox that archives it is still to be kept. At boot, when all sandboxes
+ * are settled. */
+bool archive_is_needed(struct fleet *f, const char *sandbox_id);
