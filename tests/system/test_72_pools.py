@@ -2,9 +2,13 @@
 """Prepared sandboxes: whoever gets one cannot tell it from one that was made for him; docs/pools.md."""
 
 import concurrent.futures
+import itertools
 import os
 import re
+import shutil
 import signal
+import tarfile
+import threading
 import time
 
 import pytest
@@ -205,6 +209,57 @@ def test_a_change_of_the_template_changes_what_is_prepared(pooled, pooled_api, w
     pooled_api.remove(made["id"])
     pooled_api.call("PATCH", f"/api/sandbox/templates/{with_pool}", {"pool": {"target": 0}})
     assert pool_of(pooled_api, with_pool) is None
+
+
+def test_no_create_gets_what_was_prepared_before_a_change(pooled, pooled_api, with_pool):
+    """Sizes change all the time while sandboxes are prepared and asked for: each has what its row says."""
+    done = threading.Event()
+
+    def change():
+        api = pooled.api()
+        for memory_mb in itertools.cycle((80, 96)):
+            if done.is_set():
+                break
+            api.call("PATCH", f"/api/sandbox/templates/{with_pool}", {"resources": {"memory_mb": memory_mb}})
+            time.sleep(0.015)
+        api.close()
+    changer = threading.Thread(target=change)
+    changer.start()
+    try:
+        prepared = 0
+        for _ in range(60):
+            made = pooled_api.create(template=with_pool)
+            limit = pooled_api.get(f"{PATH}/{made['id']}/stats")["memory_limit_bytes"]
+            assert limit == made["resources"]["memory_mb"] << 20
+            prepared += was_prepared(pooled, made["id"])
+            pooled_api.remove(made["id"])
+    finally:
+        done.set()
+        changer.join()
+    assert prepared > 0
+
+
+def test_a_template_made_anew_is_never_the_old_one(pooled, pooled_api, tmp_path):
+    program = shutil.which("busybox")
+    if not program:
+        pytest.skip("'busybox' is not installed (Debian package busybox-static)")
+    for number in range(3):
+        root = tmp_path / str(number)
+        (root / "bin").mkdir(parents=True)
+        shutil.copy(program, root / "bin" / "busybox")
+        os.symlink("busybox", root / "bin" / "cat")
+        (root / "marker").write_text(str(number))
+        with tarfile.open(root / "root.tar", "w") as tar:
+            for name in ("bin", "marker"):
+                tar.add(root / name, name)
+        pooled_api.call("POST", "/api/sandbox/templates/import?name=anew", (root / "root.tar").read_bytes(),
+                        {"Content-Type": "application/octet-stream"})
+        pooled_api.call("PUT", "/api/sandbox/pools/anew", {"target": 2})
+        if number % 2 == 0:  # else it is removed while they are being prepared
+            fill(pooled_api, "anew", 2)
+        with pooled_api.sandbox(template="anew") as made:
+            assert pooled_api.exec(made, cmd="/bin/cat", args=["/marker"])["stdout"] == str(number)
+        pooled_api.delete("/api/sandbox/templates/anew")
 
 
 def test_one_templates_burst_leaves_anothers_pool_alone(pooled, pooled_api, with_pool):
