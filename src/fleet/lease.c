@@ -346,12 +346,14 @@ static int write_reset(struct seeker *s, enum lease_status status, struct error 
 	} else {
 		next.epoch++;
 		next.active_since = now;
+		next.is_reset = true;
 	}
 	next.status = status;
 	next.last_activity_at = now;
 	if (store_lease_replace(s->fleet->store, &next, err) < 0)
 		return -1;
 	next.lock_version++;
+	next.is_reset = false;
 	s->lease = next;
 	return 0;
 }

@@ -16,6 +16,19 @@ static const char *const kinds[] = {
         [EVENT_SANDBOX_DELETED] = "sandbox.deleted",
         [EVENT_SANDBOX_FAILED] = "sandbox.failed",
         [EVENT_BUDGET_WARNED] = "budget.warned",
+        [EVENT_SNAPSHOT_CREATED] = "snapshot.created",
+        [EVENT_SNAPSHOT_DELETED] = "snapshot.deleted",
+        [EVENT_LEASE_ACQUIRED] = "lease.acquired",
+        [EVENT_LEASE_RELEASED] = "lease.released",
+        [EVENT_LEASE_DELETED] = "lease.deleted",
+        [EVENT_VOLUME_CREATED] = "volume.created",
+        [EVENT_VOLUME_DELETED] = "volume.deleted",
+        [EVENT_TEMPLATE_CREATED] = "template.created",
+        [EVENT_TEMPLATE_UPDATED] = "template.updated",
+        [EVENT_TEMPLATE_DELETED] = "template.deleted",
+        [EVENT_KEY_CREATED] = "key.created",
+        [EVENT_KEY_ROTATED] = "key.rotated",
+        [EVENT_KEY_REVOKED] = "key.revoked",
 };
 _Static_assert(COUNT_OF(kinds) == EVENT_KIND_COUNT, "a name per kind");
 

@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "sandbox/events.h"
 #include "store/columns.h"
 #include "store/events.h"
 #include "store/queries.h"
@@ -136,6 +137,13 @@ MUST_CHECK int page_parse(const char *text, int64_t *ret_at, const char **ret_id
 
 /* Within a transaction; whoever watches is told once it is committed. */
 MUST_CHECK int event_add(struct connection *c, const struct event_record *event, struct error *err);
+/* Of now, and without a reason. */
+struct event_subject {
+	const char *project_id, *sandbox_id; /* sandbox NULL = of none */
+	const char *name;                    /* what it has happened to */
+};
+MUST_CHECK int event_tell(struct connection *c, enum event_kind kind,
+                          const struct event_subject *subject, struct error *err);
 struct event_watchers *event_watchers_new(void);
 void event_watchers_free(struct event_watchers *w);
 /* How many events transactions have added so far, committed or not. */

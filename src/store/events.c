@@ -84,6 +84,18 @@ int event_add(struct connection *c, const struct event_record *event, struct err
 	return 0;
 }
 
+int event_tell(struct connection *c, enum event_kind kind, const struct event_subject *subject,
+               struct error *err)
+{
+	return event_add(c,
+	                 &(struct event_record){.at = clock_unix_ms(),
+	                                        .project_id = subject->project_id,
+	                                        .sandbox_id = subject->sandbox_id,
+	                                        .kind = event_kind_name(kind),
+	                                        .text = subject->name},
+	                 err);
+}
+
 static int run_add(struct connection *c, void *context, struct error *err)
 {
 	return event_add(c, context, err);

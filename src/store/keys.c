@@ -56,9 +56,10 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 	count = query_run(c, QUERY_KEY_INSERT, r, NULL, err);
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "key '%s' exists already", r->id);
-	if (count < 0)
+	if (count < 0 || check_count(c, r, err) < 0)
 		return -1;
-	return check_count(c, r, err);
+	return event_tell(c, EVENT_KEY_CREATED,
+	                  &(struct event_subject){.project_id = r->project_id, .name = r->id}, err);
 }
 
 int store_key_insert(struct store *s, const struct key_record *r, struct error *err)
@@ -122,15 +123,26 @@ int store_key_list(struct store *s, struct arena *a, const char *project_id, str
 
 /* ---- change ---- */
 
+static int run_revoke(struct connection *c, void *context, struct error *err)
+{
+	const struct lookup *lookup = context;
+	int count = query_run(c, QUERY_KEY_REVOKE, lookup, NULL, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no key '%s'", lookup->id);
+	if (count < 0)
+		return -1;
+	return event_tell(
+	        c, EVENT_KEY_REVOKED,
+	        &(struct event_subject){.project_id = lookup->project_id, .name = lookup->id}, err);
+}
+
 int store_key_revoke(struct store *s, const char *project_id, const char *id, int64_t now,
                      struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id, .id = id, .now = now};
-	int count = store_change_query(s, QUERY_KEY_REVOKE, &lookup, err);
+	struct lookup lookup = {.project_id = project_id, .id = id, .now = now};
 
-	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no key '%s'", id);
-	return count < 0 ? -1 : 0;
+	return store_change(s, &(struct transaction){.run = run_revoke, .context = &lookup}, err);
 }
 
 struct rotating {
@@ -186,7 +198,8 @@ static int run_rotation(struct connection *c, void *context, struct error *err)
 	memcpy(record.hash, r->hash, KEY_HASH_SIZE);
 	record.prefix = r->prefix;
 	*rotating->ret = record;
-	return 0;
+	return event_tell(c, EVENT_KEY_ROTATED,
+	                  &(struct event_subject){.project_id = r->project_id, .name = r->id}, err);
 }
 
 int store_key_rotate(struct store *s, struct arena *a, const struct key_rotation *rotation,

@@ -95,6 +95,19 @@ static int check_sessions(struct connection *c, const struct lease_record *r, st
 	return 0;
 }
 
+/* What is read and written on the way to a warm sandbox is no event. */
+static int tell(struct connection *c, const struct lease_change *change, struct error *err)
+{
+	const struct lease_record *r = change->record;
+	const struct event_subject subject = {r->project_id, r->sandbox_id, r->key};
+
+	if (change->query == QUERY_LEASE_FINISH || r->is_reset)
+		return event_tell(c, EVENT_LEASE_ACQUIRED, &subject, err);
+	if (change->query == QUERY_LEASE_REMOVE)
+		return event_tell(c, EVENT_LEASE_DELETED, &subject, err);
+	return r->is_release ? event_tell(c, EVENT_LEASE_RELEASED, &subject, err) : 0;
+}
+
 static int run_change(struct connection *c, void *context, struct error *err)
 {
 	const struct lease_change *change = context;
@@ -105,6 +118,8 @@ static int run_change(struct connection *c, void *context, struct error *err)
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "lease '%.100s' %s", change->record->key,
 		            change->conflict);
+	if (tell(c, change, err) < 0)
+		return -1;
 	if (change->record->status != LEASE_CREATING || change->query == QUERY_LEASE_FINISH ||
 	    change->query == QUERY_LEASE_REMOVE)
 		return 0;

@@ -21,6 +21,7 @@ struct lease_record {
 	/* Only to claim the lease of a session: ERROR_LIMIT when the project would have more that
 	 * have a sandbox. 0 = any number. */
 	int64_t sessions_max;
+	bool is_release, is_reset; /* only to replace it: what is to be told of that */
 	/* Of its sandbox, as it is now; only read. DELETED and "" when it has no row. */
 	enum sandbox_state actual;
 	const char *provider, *node;

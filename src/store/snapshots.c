@@ -107,6 +107,15 @@ int store_snapshot_list(struct store *s, struct arena *a, const struct snapshot_
 	return 0;
 }
 
+/* A layer that a template is built of is nobody's to know. */
+static int tell(struct connection *c, enum event_kind kind, const struct snapshot_record *r,
+                struct error *err)
+{
+	const struct event_subject subject = {r->project_id, r->sandbox_id, r->name};
+
+	return r->kind == SNAPSHOT_TAKEN ? event_tell(c, kind, &subject, err) : 0;
+}
+
 static int run_update(struct connection *c, void *context, struct error *err)
 {
 	const struct snapshot_record *r = context;
@@ -124,7 +133,7 @@ static int run_update(struct connection *c, void *context, struct error *err)
 	                   &seen, err);
 	if (count > 0)
 		count = query_run(c, QUERY_SNAPSHOT_BASE_SET, &base, NULL, err);
-	return count < 0 ? -1 : 0;
+	return count < 0 ? -1 : tell(c, EVENT_SNAPSHOT_CREATED, r, err);
 }
 
 int store_snapshot_update(struct store *s, const struct snapshot_record *r, bool is_lazy,
@@ -137,11 +146,27 @@ int store_snapshot_update(struct store *s, const struct snapshot_record *r, bool
 	        err);
 }
 
+/* One that has never been made was told to nobody. */
+static int run_removal(struct connection *c, void *context, struct error *err)
+{
+	const struct lookup *lookup = context;
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct snapshot_record)};
+	struct snapshot_record r;
+	int found = query_find(c, QUERY_SNAPSHOT_FIND, lookup, &rows, &r, err);
+
+	if (found <= 0)
+		return found;
+	if (query_run(c, QUERY_SNAPSHOT_REMOVE, lookup, NULL, err) < 0)
+		return -1;
+	return r.state == SNAPSHOT_MAKING ? 0 : tell(c, EVENT_SNAPSHOT_DELETED, &r, err);
+}
+
 int store_snapshot_remove(struct store *s, const char *id, struct error *err)
 {
-	const struct lookup lookup = {.id = id};
+	struct lookup lookup = {.id = id};
 
-	return store_change_query(s, QUERY_SNAPSHOT_REMOVE, &lookup, err) < 0 ? -1 : 0;
+	return store_change(s, &(struct transaction){.run = run_removal, .context = &lookup}, err);
 }
 
 static int find_base(struct store *s, struct arena *a, const char *sandbox_id,

@@ -1,13 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/driver.h"
 
-int store_template_insert(struct store *s, const struct template_record *r, struct error *err)
+/* Everybody's comes with the program, and is no event. */
+static int tell(struct connection *c, enum event_kind kind, const struct template_record *r,
+                struct error *err)
 {
-	int count = store_change_query(s, QUERY_TEMPLATE_INSERT, r, err);
+	if (!r->project_id || !*r->project_id)
+		return 0;
+	return event_tell(c, kind,
+	                  &(struct event_subject){.project_id = r->project_id, .name = r->name},
+	                  err);
+}
+
+static int run_insertion(struct connection *c, void *context, struct error *err)
+{
+	const struct template_record *r = context;
+	int count = query_run(c, QUERY_TEMPLATE_INSERT, r, NULL, err);
 
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "a template named '%s' exists already", r->name);
-	return count < 0 ? -1 : 0;
+	return count < 0 ? -1 : tell(c, EVENT_TEMPLATE_CREATED, r, err);
+}
+
+int store_template_insert(struct store *s, const struct template_record *r, struct error *err)
+{
+	struct template_record copy = *r;
+
+	return store_change(s, &(struct transaction){.run = run_insertion, .context = &copy}, err);
 }
 
 int store_template_find(struct store *s, struct arena *a, const char *project_id,
@@ -80,13 +99,21 @@ int store_template_move(struct store *s, const struct template_move *move, struc
 	                    err);
 }
 
-int store_template_update(struct store *s, const struct template_record *r, struct error *err)
+static int run_update(struct connection *c, void *context, struct error *err)
 {
-	int count = store_change_query(s, QUERY_TEMPLATE_UPDATE, r, err);
+	const struct template_record *r = context;
+	int count = query_run(c, QUERY_TEMPLATE_UPDATE, r, NULL, err);
 
 	if (count == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no template '%s'", r->id);
-	return count < 0 ? -1 : 0;
+	return count < 0 ? -1 : tell(c, EVENT_TEMPLATE_UPDATED, r, err);
+}
+
+int store_template_update(struct store *s, const struct template_record *r, struct error *err)
+{
+	struct template_record copy = *r;
+
+	return store_change(s, &(struct transaction){.run = run_update, .context = &copy}, err);
 }
 
 int store_template_shares(struct store *s, const char *folder, bool *ret, struct error *err)
@@ -102,6 +129,19 @@ int store_template_shares(struct store *s, const char *folder, bool *ret, struct
 	return 0;
 }
 
+static int run_removal(struct connection *c, void *context, struct error *err)
+{
+	const struct attempt *attempt = context;
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct template_record)};
+	struct template_record r;
+	int found = query_find(c, QUERY_TEMPLATE_FIND, &attempt->lookup, &rows, &r, err);
+
+	if (found < 0 || run_attempt(c, context, err) < 0)
+		return -1;
+	return found > 0 ? tell(c, EVENT_TEMPLATE_DELETED, &r, err) : 0;
+}
+
 int store_template_remove(struct store *s, const char *project_id, const char *id,
                           struct error *err)
 {
@@ -114,5 +154,5 @@ int store_template_remove(struct store *s, const char *project_id, const char *i
 	                   "on it",
 	};
 
-	return store_change(s, &(struct transaction){.run = run_attempt, .context = &attempt}, err);
+	return store_change(s, &(struct transaction){.run = run_removal, .context = &attempt}, err);
 }

@@ -43,7 +43,9 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 	if (held.count > insertion->volumes_max)
 		return FAIL(err, ERROR_LIMIT, "the project has %u volumes already",
 		            insertion->volumes_max);
-	return 0;
+	return event_tell(c, EVENT_VOLUME_CREATED,
+	                  &(struct event_subject){.project_id = r->project_id, .name = r->name},
+	                  err);
 }
 
 int store_volume_insert(struct store *s, const struct volume_record *r, unsigned volumes_max,
@@ -180,10 +182,18 @@ int store_volume_move(struct store *s, struct arena *a, const struct volume_move
 static int run_removal(struct connection *c, void *context, struct error *err)
 {
 	const struct lookup lookup = {.id = context};
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct volume_record)};
+	struct volume_record r;
+	int found = query_find(c, QUERY_VOLUME_FIND_BY_ID, &lookup, &rows, &r, err);
 
-	if (query_run(c, QUERY_MOUNT_REMOVE_OF_VOLUME, &lookup, NULL, err) < 0)
+	if (found <= 0)
+		return found;
+	if (query_run(c, QUERY_MOUNT_REMOVE_OF_VOLUME, &lookup, NULL, err) < 0 ||
+	    query_run(c, QUERY_VOLUME_REMOVE, &lookup, NULL, err) < 0)
 		return -1;
-	return query_run(c, QUERY_VOLUME_REMOVE, &lookup, NULL, err) < 0 ? -1 : 0;
+	return event_tell(c, EVENT_VOLUME_DELETED,
+	                  &(struct event_subject){.project_id = r.project_id, .name = r.name}, err);
 }
 
 int store_volume_remove(struct store *s, const char *id, struct error *err)

@@ -49,6 +49,45 @@ def sse(api, path, headers=None, until=lambda events: False, seconds=10):
     return events
 
 
+def test_what_else_changes_is_told_too(server, api):
+    """Each in its place in the one sequence, and to webhooks, streams and the command line alike."""
+    before = newest(api)
+    box = api.create(internet=False)["id"]
+    taken = api.post(f"{PATH}/{box}/snapshot", {"name": "told", "sync": False})["id"]
+    api.delete(f"/api/sandbox/snapshots/{taken}")
+    api.remove(box)
+    volume = api.post("/api/sandbox/volumes", {"name": "told"})["id"]
+    api.delete(f"/api/sandbox/volumes/{volume}")
+    api.post("/api/sandbox/templates", {"name": "told", "from": "host"})
+    api.call("PATCH", "/api/sandbox/templates/told", {"description": "x"})
+    api.delete("/api/sandbox/templates/told")
+    key = api.post("/api/sandbox/keys", {"name": "told"})["id"]
+    api.post(f"/api/sandbox/keys/{key}/rotate")
+    api.delete(f"/api/sandbox/keys/{key}")
+    lease = {"key": "told", "template": "host", "internet": False}
+    held = api.post("/v1/leases/acquire", lease)["sandbox_id"]
+    api.post("/v1/leases/acquire", lease)  # warm: nothing to tell
+    api.post("/v1/leases/told/release")
+    api.post("/v1/leases/acquire", {**lease, "continue": False})
+    api.delete("/v1/leases/told")
+    events = [e for e in api.get(f"/v1/events?after={before}&limit=1000")["items"] if not e["kind"].startswith("sandbox.")]
+    assert [(e["kind"], e["sandbox"], e["text"]) for e in events] == [
+        ("snapshot.created", box, "told"), ("snapshot.deleted", box, "told"),
+        ("volume.created", None, "told"), ("volume.deleted", None, "told"),
+        ("template.created", None, "told"), ("template.updated", None, "told"), ("template.deleted", None, "told"),
+        ("key.created", None, key), ("key.rotated", None, key), ("key.revoked", None, key),
+        ("lease.acquired", held, "told"), ("lease.released", held, "told"), ("lease.acquired", held, "told"),
+        ("lease.deleted", held, "told")], events
+    assert all(e["project"] == "default" for e in events)
+    listed = json.loads(server.cli("events", "--json", "--kind", "lease.*", "--after", before).stdout)
+    assert [e["kind"] for e in listed] == [e["kind"] for e in events if e["kind"].startswith("lease.")]
+    # what failed has happened to nobody
+    for path, body in (("/api/sandbox/volumes", {"name": "bad name"}), ("/api/sandbox/templates", {"name": "x", "from": "nosuch"})):
+        with pytest.raises(atoll.ApiError):
+            api.post(path, body)
+    assert newest(api) == api.get(f"/v1/events?after={before}&limit=1000")["items"][-1]["sequence"]
+
+
 def newest(api):
     return api.get("/v1/events?last=1")["after"]
 

@@ -126,10 +126,11 @@ TEST(a_stream_without_a_number_begins_with_what_comes)
 TEST(a_stream_has_only_what_its_filter_and_its_project_let_it)
 {
 	char other[64];
-	int64_t after = newest();
 	FILE *theirs, *failed;
+	int64_t after;
 
 	harness_key(&harness, "other", SCOPE_SANDBOX_READ, other);
+	after = newest();
 	theirs = open_stream("?stream=sse", other, "");
 	failed = open_stream("?stream=sse&kind=sandbox.failed", harness.admin, "");
 	add("default", "sandbox.started", "not theirs");

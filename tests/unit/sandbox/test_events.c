@@ -47,6 +47,8 @@ TEST(a_pattern_is_a_kind_or_all_of_a_subject_or_all)
 		assert_int_equal(event_pattern_check(bad[i], &err), -1);
 		assert_int_equal(err.code, ERROR_INVALID);
 	}
+	assert_int_equal(event_pattern_check("lease.*", &err), 0);
+	assert_int_equal(event_pattern_check("key.revoked", &err), 0);
 	assert_false(event_pattern_matches("sandbox.*", "snapshot.created"));
 	assert_false(event_pattern_matches("sandbox.start", "sandbox.started"));
 	assert_false(event_pattern_matches("sandbox.started", "sandbox.start"));
