@@ -23,6 +23,7 @@
 struct question {
 	const char *project_id, *template_id, *name;
 	struct sandbox_review review;
+	bool is_sandbox, is_on_template; /* the base is its template */
 };
 
 static int find_base(struct fleet *f, struct arena *a, const char *base, struct question *q,
@@ -31,7 +32,8 @@ static int find_base(struct fleet *f, struct arena *a, const char *base, struct 
 	const struct fleet_ref ref = {q->project_id, base};
 	struct snapshot_record r;
 
-	if (!base || strcmp(base, TEMPLATE_BASE) == 0)
+	q->is_on_template = !base || strcmp(base, TEMPLATE_BASE) == 0;
+	if (q->is_on_template)
 		return 0;
 	if (snapshot_find_ready(f, a, &ref, &r, err) < 0)
 		return -1;
@@ -43,6 +45,28 @@ static int find_base(struct fleet *f, struct arena *a, const char *base, struct 
 	return 0;
 }
 
+/* A template that was built by steps is a folder and a layer: the one that the sandbox was made
+ * with, or, when that is gone or nobody knows, what the template has now. */
+static int find_layer(struct fleet *f, struct arena *a, const struct template_record *t,
+                      struct question *q, struct error *err)
+{
+	const char *origin = NULL;
+	struct snapshot_record r;
+
+	if (q->is_sandbox &&
+	    store_snapshot_origin(f->store, a, q->review.subject, &origin, err) < 0)
+		return -1;
+	if (origin && !*origin)
+		return 0;
+	if (origin && store_snapshot_find(f->store, a, NULL, origin, &r, err) == 0 &&
+	    r.kind == SNAPSHOT_LAYER && r.state == SNAPSHOT_READY)
+		q->review.base = r.id;
+	else if (*t->snapshot_id)
+		q->review.base = t->snapshot_id;
+	error_clear(err);
+	return 0;
+}
+
 static int find_template(struct fleet *f, struct arena *a, struct question *q, struct error *err)
 {
 	const struct fleet_ref ref = {q->project_id, q->template_id};
@@ -51,13 +75,17 @@ static int find_template(struct fleet *f, struct arena *a, struct question *q, s
 	if (template_find(f, a, &ref, &t, err) < 0)
 		return -1;
 	q->review.template_dir = t.folder;
-	return 0;
+	return q->is_on_template ? find_layer(f, a, &t, q, err) : 0;
 }
 
 static int question_of_sandbox(struct fleet *f, struct arena *a, const struct sandbox_record *r,
                                const char *base, struct question *ret, struct error *err)
 {
-	*ret = (struct question){r->project_id, r->template_id, r->name, {.subject = r->id}};
+	*ret = (struct question){.project_id = r->project_id,
+	                         .template_id = r->template_id,
+	                         .name = r->name,
+	                         .review = {.subject = r->id},
+	                         .is_sandbox = true};
 	if (r->actual != SANDBOX_STARTED && r->actual != SANDBOX_PAUSED &&
 	    r->actual != SANDBOX_STOPPED)
 		return refuse_state(r, "compared", err);
@@ -84,7 +112,10 @@ static int question_of_snapshot(struct fleet *f, struct arena *a,
 
 	if (snapshot_find_ready(f, a, &ask->ref, &r, err) < 0)
 		return -1;
-	*ret = (struct question){r.project_id, r.template_id, r.name, {.subject = r.id}};
+	*ret = (struct question){.project_id = r.project_id,
+	                         .template_id = r.template_id,
+	                         .name = r.name,
+	                         .review = {.subject = r.id}};
 	if (find_base(f, a, ask->base ? ask->base : parent_of(f, a, &r), ret, err) < 0)
 		return -1;
 	return find_template(f, a, ret, err);
@@ -142,7 +173,7 @@ static int list(struct fleet *f, struct arena *a, const struct fleet_changes_ask
 	*ret = (struct fleet_changes){.items = found.items,
 	                              .count = found.count,
 	                              .is_more = found.count > ask->limit,
-	                              .base = q.review.base ? q.review.base : TEMPLATE_BASE};
+	                              .base = q.is_on_template ? TEMPLATE_BASE : q.review.base};
 	if (ret->is_more)
 		ret->count = ask->limit;
 	return 0;

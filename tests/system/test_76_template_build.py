@@ -550,3 +550,19 @@ def test_ctrl_c_ends_the_build(api, server, builder, context):
     process.send_signal(signal.SIGINT)
     assert process.wait(10) == 130
     assert api.get(f"{BUILDS}?name=interrupted")["items"][0]["status"] == "cancelled"
+
+
+def test_changes_are_told_against_the_built_template(api, builder):
+    builder.build("changed", run("echo built > /opt-built; echo old > /opt-old"))
+    with api.sandbox(template="changed", internet=False) as box:
+        out(api, box, "echo own > ~/own; echo new > /opt-old", user="root")
+        answer = api.get(f"/api/sandbox/instances/{box}/changes")
+        found = {item["path"]: item["kind"] for item in answer["items"]}
+        assert answer["base"] == "template", answer
+        assert found["opt-old"] == "modified" and "opt-built" not in found, found
+        api.post(f"/api/sandbox/instances/{box}/changes/revert", {"paths": ["/opt-old"]})
+        assert out(api, box, "cat /opt-old /opt-built") == "old\nbuilt"
+        taken = api.post(f"/api/sandbox/instances/{box}/snapshot", {})["id"]
+        of_snapshot = api.get(f"/api/sandbox/snapshots/{taken}/changes")["items"]
+        assert "opt-built" not in [item["path"] for item in of_snapshot]
+        api.delete(f"/api/sandbox/snapshots/{taken}")
