@@ -35,11 +35,14 @@ static int trees_open(struct files *f, const struct agent_path *m, struct tree_f
 	*ret = (struct tree_folders){{-1, -1, -1, -1}};
 	if (place_open(&place, &f->rules, &at, err) < 0)
 		return -1;
-	for (unsigned i = 0; i < TREE_COUNT; i++)
+	for (unsigned i = 0; i < TREE_COUNT; i++) {
+		bool is_needed = i < TREE_OVER_0;
+
 		if (place_find(&place, tree_names[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
-		               &ret->fds[i], i < TREE_OVER_0 ? err : &ignored) < 0 &&
-		    i < TREE_OVER_0)
+		               &ret->fds[i], is_needed ? err : &ignored) < 0 &&
+		    is_needed)
 			return -1;
+	}
 	return 0;
 }
 

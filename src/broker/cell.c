@@ -97,19 +97,28 @@ static bool is_for(const struct cell *cell, const struct cell_guess *guess)
 	       chain_equals(&cell->root_chain, guess->chain);
 }
 
+static struct cell *find_ready(const struct cell_pool *pool, enum cell_kind kind,
+                               const struct cell_guess *guess)
+{
+	for (struct list *i = pool->ready[kind].next; i != &pool->ready[kind]; i = i->next) {
+		struct cell *cell = LIST_ENTRY(i, struct cell, item);
+
+		if (!guess || is_for(cell, guess))
+			return cell;
+	}
+	return NULL;
+}
+
 static struct cell *take_first(struct cell_pool *pool, enum cell_kind kind,
                                const struct cell_guess *guess)
 {
-	LIST_EACH (&pool->ready[kind], item) {
-		struct cell *cell = LIST_ENTRY(item, struct cell, item);
+	struct cell *cell;
 
-		if (guess && !is_for(cell, guess))
-			continue;
+	while ((cell = find_ready(pool, kind, guess))) {
 		pool->ready_count[kind]--;
-		if (pidfd_is_alive(cell->pidfd)) {
-			list_remove(&cell->item);
+		list_remove(&cell->item);
+		if (pidfd_is_alive(cell->pidfd))
 			return cell;
-		}
 		log_warning("a cell died while it waited", NUMBER("slot", cell->slot));
 		discard(cell);
 	}

@@ -158,13 +158,16 @@ static int run(struct fleet *f, struct provider_backup *request, const struct ba
                struct error *err)
 {
 	struct telling telling = {.fleet = f, .record = *r};
+	struct provider_backup told = *request;
 	int status;
 
-	request->size_max = FLEET_BACKUP_BYTES_MAX;
-	request->on_progress = on_progress;
-	request->is_given_up = is_given_up;
-	request->context = &telling;
-	status = f->ops->snapshots->backup(f->provider, request, deadline_in(TIMEOUT_MS), err);
+	told.size_max = FLEET_BACKUP_BYTES_MAX;
+	told.on_progress = on_progress;
+	told.is_given_up = is_given_up;
+	told.context = &telling;
+	status = f->ops->snapshots->backup(f->provider, &told, deadline_in(TIMEOUT_MS), err);
+	*request = told;
+	request->context = NULL;
 	if (telling.told_at > 0 && r->state == BACKUP_READY)
 		(void)!store_backup_update(f->store, r, true, &(struct error){0});
 	return status < 0 && telling.is_removed

@@ -279,24 +279,29 @@ static const struct relay_ops download_ops = {
         .release = download_release,
 };
 
+static void answer_content(const struct fleet_backup_content *content, struct reply *reply)
+{
+	struct download *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		abort();
+	d->left = d->size = content->size;
+	(void)snprintf(d->sha256, sizeof(d->sha256), "%s", content->record.sha256);
+	reply_relay(reply, &(struct relay_options){.upstream_fd = content->fd,
+	                                           .ops = &download_ops,
+	                                           .state = d,
+	                                           .idle_timeout_ms = DOWNLOAD_IDLE_MS});
+}
+
 static int backup_content(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
 	const struct fleet_ref ref = path_ref(rq);
 	struct fleet_backup_content content = {.size = -1, .fd = -1};
-	struct download *d;
 
 	if (fleet_backup_open(api_of(rq)->fleet, rq->arena, &ref, &content, err) < 0)
 		return -1;
-	d = calloc(1, sizeof(*d));
-	if (!d)
-		abort();
-	d->left = d->size = content.size;
-	(void)snprintf(d->sha256, sizeof(d->sha256), "%s", content.record.sha256);
-	reply_relay(reply, &(struct relay_options){.upstream_fd = content.fd,
-	                                           .ops = &download_ops,
-	                                           .state = d,
-	                                           .idle_timeout_ms = DOWNLOAD_IDLE_MS});
+	answer_content(&content, reply);
 	return 0;
 }
 
