@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pause, resume, leases, snapshots and forks: what run.py measures with --only state.
+"""Pause, resume, leases, snapshots, forks and warm interpreters: what run.py measures with --only state.
 
 Beside them, in the same rounds, what people do instead: docker pause and unpause, and `cp -a` of the files
 that a snapshot keeps.
@@ -85,6 +85,35 @@ def measure_pool(watch, series, create, rounds, pause):
     return [{"name": f"acquires that the pool had one for{suffix}, %", "value": round(100 * hits / rounds)}]
 
 
+def has_numpy():
+    return subprocess.run(["/usr/bin/python3", "-c", "import numpy"], capture_output=True).returncode == 0
+
+
+def measure_warm(watch, series, create, rounds, pause):
+    """The same code in an interpreter that waited for it, and executed beside it, in turns. One that was not ready counts
+    among the warm ones: it is what the caller waits for."""
+    module = "numpy" if has_numpy() else "asyncio"
+    suffix = ", spaced" if pause else ""
+    code = "import numpy; print(numpy.arange(1000).sum())" if module == "numpy" else "import asyncio; print(499500)"
+    template = "/api/sandbox/templates"
+    watch.http("POST", template, {"name": "bench-warm", "from": create["template"],
+                                  "warm": [{"language": "python", "imports": [module]}]})
+    path = make(watch, {**create, "template": "bench-warm"})
+    calls = {"warm": ("code", {"language": "python", "code": code}),
+             "cold": ("exec", {"cmd": "python3", "args": ["-c", code]})}
+    while not json.loads(watch.http("POST", f"{path}/code", calls["warm"][1])[1]).get("warm"):
+        time.sleep(0.05)
+    for _ in range(rounds):
+        for name, (call, body) in calls.items():
+            time.sleep(pause)
+            took, text = watch.http("POST", f"{path}/{call}", body)
+            if json.loads(text)["stdout"] != "499500\n":
+                raise RuntimeError(text)
+            series.add(f"code with {module}, {name}{suffix}", took)
+    watch.http("DELETE", path)
+    watch.http("DELETE", f"{template}/bench-warm")
+
+
 def measure_snapshots(watch, series, create, rounds):
     """Frozen times are the server's own word; the rest is as the caller sees it."""
     big = {**create, "resources": {"cpu": 2, "memory_mb": 2048, "disk_mb": 8192}}
@@ -161,6 +190,7 @@ def measure(watch, series, create, folder, rounds):
         figures += measure_pool(watch, series, create, rounds, pause)
         measure_pause(watch, series, create, rounds, pause)
         measure_leases(watch, series, create, rounds, pause)
+        measure_warm(watch, series, create, rounds, pause)
     measure_forks(watch, series, create, rounds)
     slow = max(3, rounds // 20)
     measure_snapshots(watch, series, create, slow)
