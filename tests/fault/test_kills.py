@@ -29,7 +29,7 @@ def named_steps(folder, call):
 
 SNAPSHOTS = "/api/sandbox/snapshots"
 # Those of volumes are in test_volumes.py, of pools in test_pools.py, of backups in test_backups.py,
-# of chains that get shorter in system/test_75_flatten.py.
+# of chains that get shorter in system/test_77_flatten.py.
 BROKER_STEPS = [step for step in named_steps("broker", r'fault_point\("broker", ')
                 if not step.startswith(("volume-", "pool-", "backup-", "flatten-"))]
 # One step comes only with a template that has an entrypoint: it has a test of its own, as those of projects have.
