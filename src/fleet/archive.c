@@ -13,7 +13,7 @@
 
 /* ---- the row ---- */
 
-/* The one that is READY; false when there is none. */
+/* The one that is READY; ERROR_NOT_FOUND when there is none. */
 static int find_held(struct fleet *f, struct arena *a, const char *sandbox_id,
                      struct backup_record *ret, struct error *err)
 {
@@ -46,10 +46,11 @@ void archive_drop(struct fleet *f, const char *sandbox_id)
 	struct backup_record held;
 	struct error err = {0};
 
-	if (!f->blobs ||
-	    (find_held(f, &arena, sandbox_id, &held, &err) < 0 && err.code == ERROR_NOT_FOUND))
+	if (!f->blobs)
 		return;
-	if (err.code != ERROR_NONE || backup_drop(f, held.id, &err) < 0)
+	if ((find_held(f, &arena, sandbox_id, &held, &err) < 0 ||
+	     backup_drop(f, held.id, &err) < 0) &&
+	    err.code != ERROR_NOT_FOUND)
 		log_warning("an archive is left until the next start", TEXT("sandbox", sandbox_id),
 		            FAILURE(&err));
 }

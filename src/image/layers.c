@@ -121,8 +121,8 @@ static int note_folder(struct layers *l, int fd, unsigned depth, struct error *e
 
 	if (!folder) {
 		(void)close(fd);
-		return FAIL(err, ERROR_TOO_LARGE, "folders lie more than %d deep",
-		            LAYERS_DEPTH_MAX);
+		/* A walk that comes so far fails; it may be hidden. */
+		return depth > LAYERS_DEPTH_MAX ? 0 : FAIL_ERRNO(err, "list a folder");
 	}
 	while (status == 0 && (entry = readdir(folder)))
 		if (!is_dots(entry->d_name) && entry->d_type != DT_REG && entry->d_type != DT_LNK)
