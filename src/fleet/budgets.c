@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "fleet/parts.h"
 #include "sandbox/events.h"
@@ -89,20 +90,21 @@ static int warn(struct fleet *f, const struct budget_record *b, struct error *er
 	};
 	bool is_first;
 
-	if (store_budget_warn(f->store, b->id, b->window_at, &is_first, err) < 0)
-		return -1;
-	if (!is_first)
-		return 0;
 	buf_addf(&text, "budget '%s': ", b->id);
 	money_write(&text, b->spent_micro);
 	buf_add_text(&text, " of ");
 	money_write(&text, b->limit_micro);
 	buf_addf(&text, " US dollars are spent %s", window_text(b->span));
-	log_warning("a budget comes to its end", TEXT("budget", b->id),
-	            TEXT("project", b->project_id), TEXT("scope", budget_scope_name(b->scope)),
-	            TEXT("subject", b->subject), TEXT("text", buf_text(&text)));
 	event.text = buf_text(&text);
-	return store_event_add(f->store, &event, err);
+	if (store_budget_warn(f->store, b->id, b->window_at, &event, &is_first, err) < 0)
+		return -1;
+	fault_point("usage", "warned");
+	if (is_first)
+		log_warning("a budget comes to its end", TEXT("budget", b->id),
+		            TEXT("project", b->project_id),
+		            TEXT("scope", budget_scope_name(b->scope)), TEXT("subject", b->subject),
+		            TEXT("text", event.text));
+	return 0;
 }
 
 static int warn_all(struct fleet *f, const struct budget_list *list, struct error *err)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "fleet/parts.h"
 
@@ -218,8 +219,11 @@ static void add_part(struct writing *w, const struct meter_record *r)
 
 static int write_batch(struct writing *w, struct error *err)
 {
-	int result = store_usage_write(w->fleet->store, w->parts, w->count, err);
+	int result;
 
+	fault_point("usage", "collected");
+	result = store_usage_write(w->fleet->store, w->parts, w->count, err);
+	fault_point("usage", "written");
 	w->count = 0;
 	return result;
 }

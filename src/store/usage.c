@@ -243,14 +243,31 @@ int store_budget_remove(struct store *s, const char *project_id, const char *id,
 	return count < 0 ? -1 : 0;
 }
 
-int store_budget_warn(struct store *s, const char *id, int64_t window_at, bool *ret_is_first,
-                      struct error *err)
-{
-	const struct touch warning = {.id = id, .at = window_at};
-	int count = store_change_query(s, QUERY_BUDGET_WARN, &warning, err);
+struct warning {
+	struct touch mark;
+	const struct event_record *event;
+	bool is_first;
+};
 
-	if (count < 0)
+static int run_warning(struct connection *c, void *context, struct error *err)
+{
+	struct warning *warning = context;
+	int count = query_run(c, QUERY_BUDGET_WARN, &warning->mark, NULL, err);
+
+	warning->is_first = count > 0;
+	if (count <= 0)
+		return count;
+	return event_add(c, warning->event, err);
+}
+
+int store_budget_warn(struct store *s, const char *id, int64_t window_at,
+                      const struct event_record *event, bool *ret_is_first, struct error *err)
+{
+	struct warning warning = {.mark = {.id = id, .at = window_at}, .event = event};
+
+	if (store_change(s, &(struct transaction){.run = run_warning, .context = &warning}, err) <
+	    0)
 		return -1;
-	*ret_is_first = count > 0;
+	*ret_is_first = warning.is_first;
 	return 0;
 }

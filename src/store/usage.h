@@ -142,6 +142,8 @@ MUST_CHECK int store_budget_list(struct store *s, struct arena *a, const char *p
                                  struct budget_list *ret, struct error *err);
 MUST_CHECK int store_budget_remove(struct store *s, const char *project_id, const char *id,
                                    struct error *err);
-/* *ret_is_first: nobody else has warned of this window. */
+/* *ret_is_first: nobody else has warned of this window, and the event is told. */
+struct event_record;
 MUST_CHECK int store_budget_warn(struct store *s, const char *id, int64_t window_at,
-                                 bool *ret_is_first, struct error *err);
+                                 const struct event_record *event, bool *ret_is_first,
+                                 struct error *err);

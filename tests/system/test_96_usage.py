@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is metered is what was used: over stops, restarts and kill -9; budgets end what they should."""
 
+import contextlib
 import csv
 import io
+import os
+import signal
 import time
 
 import pytest
@@ -66,6 +69,63 @@ def test_sums_agree_with_the_wall_over_stops_and_kill_9(metered):
     again = usage(api, "sandbox", sandbox=made)[made]
     assert again == item
     assert sum(i["usd_micro"] for i in usage(api, "reason").values()) == usage(api)[""]["usd_micro"]
+
+
+def kill_all(server):
+    """As a power cut would, but that the sandboxes go on."""
+    for pid in filter(None, [server.process.pid, server.pid_of("api"), server.pid_of("broker")]):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    server.process.wait()
+
+
+def test_kills_while_it_is_metered_count_nothing_twice_and_lose_nothing(metered):
+    """What is active is part of the sandbox's row: it is lost with nothing but that."""
+    api = metered.api()
+    begun = time.time()
+    made = api.create(internet=False, persistent=True, resources={"cpu": 1, "memory_mb": 1024})["id"]
+    for victim in ("api", "broker", "all", "api", "all"):
+        time.sleep(1.1)
+        if victim == "all":
+            kill_all(metered)
+            metered.start()
+        else:
+            old = metered.kill9(victim)
+            atoll.wait_for(lambda: metered.pid_of(victim) not in (None, old), 15, "a new process")
+            metered.wait_ready()
+        assert seconds(metered.api(), made) <= time.time() - begun + 0.1
+    api = metered.api()
+    api.remove(made)
+    active = time.time() - begun
+    atoll.wait_for(lambda: seconds(api, made) > active - 1, 10, f"{active} seconds, not {seconds(api, made)}")
+    item = usage(api, "sandbox", sandbox=made)[made]
+    assert item["seconds"] <= active + 0.1
+    assert item["usd"] == pytest.approx(item["seconds"] * 1.5, abs=0.00001)
+    assert api.get("/v1/balance")["spent_usd"] == pytest.approx(item["usd"], abs=0.00001)
+
+
+@pytest.mark.parametrize("step", ["collected", "written", "warned"])
+def test_a_budget_ends_its_sandbox_though_the_server_dies_on_the_way(metered, step):
+    api = metered.api()
+    begun = time.time()
+    made = api.create(internet=False, persistent=True, resources={"cpu": 1, "memory_mb": 1024})["id"]
+    budget = api.post("/v1/budgets", {"limit_usd": 2, "window": "total", "warn_at": 0.5})["id"]
+    kill_all(metered)
+    metered.environment["ATOLL_FAULT"] = f"usage:{step}:kill"
+    with contextlib.suppress(Exception):  # it dies again and again, each time at that step
+        metered.start()
+    time.sleep(2)
+    kill_all(metered)
+    metered.environment.pop("ATOLL_FAULT")
+    metered.start()
+    api = metered.api()
+    row = atoll.wait_for(lambda: (r := api.get(f"{PATH}/{made}"))["state"] == "stopped" and r, 15, "its end")
+    assert row["reason"] == "budget"
+    warnings = api.get("/v1/events?kind=budget.warned")["items"]
+    assert len(warnings) == 1 and budget in warnings[0]["text"]
+    assert seconds(api, made) <= time.time() - begun + 0.1
+    api.delete(f"/v1/budgets/{budget}")
+    api.remove(made)
 
 
 def test_time_is_told_by_run_reason_and_key(metered):

@@ -417,15 +417,23 @@ static void a_budget_knows_what_was_spent_before_it_and_hears_of_what_comes(void
 
 static void a_window_is_warned_of_once(void **state)
 {
+	AUTO(arena_done) struct arena a = {0};
 	struct error err = {0};
 	const struct budget_record b = sample_budget("b1", BUDGET_PROJECT, PROJECT, BUDGET_TOTAL);
+	const struct event_record event = {
+	        .at = 1, .project_id = PROJECT, .kind = "budget.warned", .text = "told once"};
+	struct event_list told;
 	bool is_first;
 
 	assert_done(store_budget_insert(*state, &b, 10, &err));
-	assert_done(store_budget_warn(*state, "b1", 0, &is_first, &err));
+	assert_done(store_budget_warn(*state, "b1", 0, &event, &is_first, &err));
 	assert_true(is_first);
-	assert_done(store_budget_warn(*state, "b1", 0, &is_first, &err));
+	assert_done(store_budget_warn(*state, "b1", 0, &event, &is_first, &err));
 	assert_false(is_first);
+	assert_done(store_event_list(*state, &a,
+	                             &(struct event_page){.pattern = "budget.warned", .limit = 9},
+	                             &told, &err));
+	assert_int_equal(told.count, 1);
 	assert_refused(store_budget_remove(*state, "another", "b1", &err), ERROR_NOT_FOUND);
 	assert_done(store_budget_remove(*state, PROJECT, "b1", &err));
 	assert_refused(store_budget_remove(*state, PROJECT, "b1", &err), ERROR_NOT_FOUND);
