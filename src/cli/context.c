@@ -402,7 +402,7 @@ int context_select(struct context *c, const char *const *sources, const char *ta
 		else
 			add_item(c, ret, matches.items[i], path_last(matches.items[i]->path));
 	}
-	if (ret->count > 0)
+	if (ret->count > 0) /* NOLINT(clang-analyzer-unix.Malloc): AUTO frees */
 		qsort(ret->items, ret->count, sizeof(*ret->items), compare_items);
 	return 0;
 }

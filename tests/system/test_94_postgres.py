@@ -215,3 +215,29 @@ def test_clients_of_two_servers_that_want_the_same_keys_get_the_same_sandboxes(s
         with pytest.raises(atoll.ApiError) as refused:
             other.api(key).exec(sandbox, "true")
         assert refused.value.code == "conflict" and node in refused.value.message
+
+
+def test_a_build_and_its_template_belong_to_the_server_that_made_them(serve, database):
+    builds = "/api/sandbox/templates/builds"
+    one, two = (serve(number).api() for number in range(2))
+    spec = {"name": "built", "from": "host", "internet": False}
+    made = one.post(builds, {**spec, "steps": [{"type": "run", "command": "echo here > /opt-here"}]})["id"]
+    atoll.wait_for(lambda: two.get(f"{builds}/{made}")["status"] == "ready", 20, "the build, as the other sees it")
+    assert "done in" in two.get(f"{builds}/{made}/logs")["lines"][-2]["text"]
+    with one.sandbox(template="built", internet=False) as box:
+        assert one.exec(box, "cat /opt-here")["stdout"] == "here\n"
+    with pytest.raises(atoll.ApiError) as refused:
+        two.create(template="built", internet=False)
+    assert refused.value.status == 409 and "was built on node" in refused.value.message
+    # The same steps are executed there once more: layers are a server's own.
+    again = two.post(builds, {**spec, "name": "other",
+                              "steps": [{"type": "run", "command": "echo here > /opt-here"}]})["id"]
+    atoll.wait_for(lambda: two.get(f"{builds}/{again}")["status"] == "ready", 20, "the second build")
+    assert two.get(f"{builds}/{again}")["cached_count"] == 0
+    running = one.post(builds, {**spec, "name": "long", "steps": [{"type": "run", "command": "sleep 60"}]})["id"]
+    with pytest.raises(atoll.ApiError) as refused:
+        two.post(f"{builds}/{running}/cancel")
+    assert refused.value.status == 409 and "is on node" in refused.value.message
+    assert one.post(f"{builds}/{running}/cancel")["status"] == "cancelled"
+    one.delete("/api/sandbox/templates/built")
+    two.delete("/api/sandbox/templates/other")
