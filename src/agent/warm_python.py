@@ -121,7 +121,9 @@ def execute(code):
     try:
         compiled = compile(code, "<string>", "exec", 0, True)
         if hasattr(linecache, "_register_code"):
-            linecache._register_code(compiled, code, "<string>")
+            # Python 3.13 shows its lines; 3.13.0 knows them by the name of the file alone.
+            by_code = hasattr(linecache, "_code_key")
+            linecache._register_code(compiled if by_code else "<string>", code, "<string>")
         exec(compiled, sys.modules["__main__"].__dict__)
     except BaseException as error:
         error.__traceback__ = error.__traceback__.tb_next
