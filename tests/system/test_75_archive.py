@@ -288,6 +288,10 @@ def test_the_command_line_exports_imports_and_lists(server, api, clean, tmp_path
     run("snapshot", "import", "--name", "stored", "word")
     clean.snapshots.append("stored")
     assert server.cli("snapshot", "import", "nothing-of-that-name").returncode != 0
+    run("stop", again)
+    run("archive", again)
+    assert api.get(f"{PATH}/{again}")["state"] == "archived"
+    run("start", again)
 
 
 def test_a_provider_without_snapshots_refuses_by_name():

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/commands.h"
+#include "cli/sandboxes.h"
+
+static int archive_one(struct cli *cli, const char *sandbox)
+{
+	return sandbox_act(cli, sandbox, "/archive");
+}
+
+static int archive(struct cli *cli)
+{
+	return sandboxes_each(cli, &(struct sandboxes_verb){archive_one, "archived"});
+}
+
+const struct command command_archive = {
+        .name = "archive",
+        .usage = "SANDBOX...",
+        .about = "move stopped sandboxes' files to the blob store; start brings them back",
+        .arguments_min = 1,
+        .arguments_max = ANY_NUMBER,
+        .completion = COMPLETE_SANDBOX,
+        .run = archive,
+};
