@@ -14,8 +14,12 @@ static int clear_files(struct act *a, struct error *err)
 	if (store_snapshot_origin(f->store, a->arena, a->record.id, &origin, err) < 0)
 		return -1;
 	if (f->ops->snapshots->restore(f->provider, a->record.id, origin,
-	                               deadline_in(CALL_TIMEOUT_MS), err) < 0)
+	                               deadline_in(CALL_TIMEOUT_MS), err) < 0) {
+		if (*origin && err->code == ERROR_NOT_FOUND)
+			error_hint(err, "the snapshot that it was made of is removed, and its "
+			                "layer merged with others: make a new sandbox");
 		return FAIL_CONTEXT(err, "reset '%s'", a->record.name);
+	}
 	fault_point("api", "reset-cleared");
 	return store_snapshot_set_base(f->store, a->record.id, origin, err);
 }
