@@ -179,45 +179,12 @@ void box_kill(struct box *box)
 	box_thaw(box);
 }
 
-static int begin_or_wait(struct box *box, struct error *err);
-
-/* What was prepared goes, and with it what it has been named already. */
-static void drop_prepared(struct box *box)
-{
-	struct boxes *b = box->boxes;
-	struct error ignored = {0};
-
-	box_kill(box);
-	watch_stop(b->events, &box->process);
-	(void)waitid(P_PIDFD, (id_t)box->pidfd, NULL, WEXITED);
-	fd_forget(&box->pidfd);
-	(void)!host_trash_files(b->host, box->id, &ignored);
-	(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, box->id, &ignored);
-	b->on_slot_free(b->context, box->slot, TAKE_FD(box->mounts_fd));
-	box->slot = SLOT_NONE;
-	fd_forget(&box->state_fd);
-	cell_free(TAKE(box->cell));
-	box->claiming = false;
-	box->state = BOX_WAITING;
-}
-
 /* Before the agent runs anything: the box ends as its create fails. */
-static void fail_create(struct box *box, const struct error *cause)
+static void fail_create(struct box *box, const struct error *err)
 {
-	struct error again = {0};
-	const struct error *err = cause;
-
 	if (box->pool) {
-		pool_on_failure(box, cause);
+		pool_on_failure(box, err);
 		return;
-	}
-	if (box->claiming) {
-		log_warning("a prepared sandbox could not be had, making another",
-		            TEXT("sandbox", box->id), FAILURE(cause));
-		drop_prepared(box);
-		if (begin_or_wait(box, &again) == 0)
-			return;
-		err = &again;
 	}
 	box->failed = true;
 	box->failure = *err;
@@ -546,6 +513,37 @@ static struct box *box_new_for(struct boxes *b, const struct broker_create *requ
 	return box;
 }
 
+/* What was prepared goes, and with it what it has been named already. */
+static void drop_prepared(struct box *box)
+{
+	struct boxes *b = box->boxes;
+	struct error ignored = {0};
+
+	box_kill(box);
+	watch_stop(b->events, &box->process);
+	(void)waitid(P_PIDFD, (id_t)box->pidfd, NULL, WEXITED);
+	fd_forget(&box->pidfd);
+	(void)!host_trash_files(b->host, box->id, &ignored);
+	(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, box->id, &ignored);
+	b->on_slot_free(b->context, box->slot, TAKE_FD(box->mounts_fd));
+	box->slot = SLOT_NONE;
+	fd_forget(&box->state_fd);
+	cell_free(TAKE(box->cell));
+	box->claiming = false;
+	box->state = BOX_WAITING;
+}
+
+static void make_another(struct box *box, const struct error *why)
+{
+	struct error err = {0};
+
+	log_warning("a prepared sandbox could not be had, making another", TEXT("sandbox", box->id),
+	            FAILURE(why));
+	drop_prepared(box);
+	if (begin_or_wait(box, &err) < 0)
+		fail_create(box, &err);
+}
+
 static int begin(struct box *box, struct error *err)
 {
 	struct error failure = {0};
@@ -556,7 +554,7 @@ static int begin(struct box *box, struct error *err)
 		return begin_or_wait(box, err);
 	box->claiming = true;
 	if (box_claim(box, &failure) < 0) {
-		fail_create(box, &failure); /* which makes another */
+		make_another(box, &failure);
 		return 0;
 	}
 	box->claiming = false;

