@@ -141,7 +141,8 @@ int layers_note_opaque(struct layers *l, struct error *err)
 		if (note_folder(l, fd, 0, err) < 0)
 			return -1;
 	}
-	qsort(l->opaque, l->opaque_count, sizeof(*l->opaque), compare_inodes);
+	if (l->opaque_count > 0)
+		qsort(l->opaque, l->opaque_count, sizeof(*l->opaque), compare_inodes);
 	return 0;
 }
 
