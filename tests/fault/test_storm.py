@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A storm of kill -9 at random moments of create, exec, snapshot, fork, pause, resume, attach and delete.
+"""A storm of kill -9 at random moments of create, exec, snapshot, fork, pause, resume, reset, archive, attach, delete.
 
 STORM_KILLS (100) is how many; docs/reliability.md tells what 500 gave. Afterwards nothing of ours is left, and
 whatever was answered with success is true: a file that was written is there, in its sandbox and in its
@@ -42,7 +42,12 @@ class Box:
         self.id, self.name = name, name
         self.written = None   # the last confirmed content of /home/user/file
         self.unsure = set()   # contents that may be there instead: those calls were not answered
+        self.origins = {None}  # what it may have begun with
         self.volume = None
+
+    def becomes(self, possible):
+        self.written, *rest = possible
+        self.unsure = set(rest)
 
 
 class Client:
@@ -80,7 +85,7 @@ class Client:
         if len(self.boxes) < 2:
             return self.create()
         actions = [self.write] * 3 + [self.pause, self.resume, self.snapshot, self.fork, self.restart, self.attach,
-                                      self.roll_back, self.forget, self.delete, self.create]
+                                      self.roll_back, self.reset, self.archive, self.forget, self.delete, self.create]
         action = self.dice.choice(actions)
         self.storm.did[action.__name__] += 1
         return action(self.dice.choice(self.boxes))
@@ -125,8 +130,8 @@ class Client:
         possible = {box.written} | box.unsure
         for item in self.api.post(f"{PATH}/{box.id}/fork", {"count": 2})["items"]:
             fork = Box(item["name"])
-            fork.id, fork.unsure = item["id"], possible
-            fork.written = box.written
+            fork.id, fork.origins = item["id"], possible
+            fork.becomes(possible)
             self.boxes.append(fork)
             if len(self.boxes) > 5:
                 self.delete(self.boxes[0])
@@ -136,10 +141,18 @@ class Client:
             if owner is box:
                 box.unsure |= possible
                 self.api.post(f"{SNAPSHOTS}/{taken}/restore")
-                box.written, box.unsure = None, set(possible)
-                if len(possible) == 1:
-                    box.written = next(iter(possible))
+                box.becomes(possible)
                 return
+
+    def reset(self, box):
+        box.unsure |= box.origins
+        self.api.post(f"{PATH}/{box.id}/reset")
+        box.becomes(box.origins)
+
+    def archive(self, box):
+        self.api.post(f"{PATH}/{box.id}/stop")
+        self.api.post(f"{PATH}/{box.id}/archive")
+        self.api.post(f"{PATH}/{box.id}/start")
 
     def forget(self, _):
         for taken in list(self.snapshots)[:1]:
