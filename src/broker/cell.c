@@ -23,6 +23,7 @@ void cells_init(struct cell_pool *pool, struct host *host, struct events *events
 {
 	*pool = (struct cell_pool){.host = host, .events = events, .slots = slots};
 	list_init(&pool->makers);
+	list_init(&pool->dead);
 	list_init(&pool->rest.item);
 	for (unsigned i = 0; i < CELL_KIND_COUNT; i++)
 		list_init(&pool->ready[i]);
@@ -80,9 +81,16 @@ static void maker_end(struct maker *maker)
 	free(maker);
 }
 
+static void discard_dead(struct cell_pool *pool)
+{
+	LIST_EACH (&pool->dead, item)
+		discard(LIST_ENTRY(item, struct cell, item));
+}
+
 void cells_close(struct cell_pool *pool)
 {
 	timer_stop(&pool->rest);
+	discard_dead(pool);
 	LIST_EACH (&pool->makers, item)
 		maker_end(LIST_ENTRY(item, struct maker, item));
 	for (unsigned i = 0; i < CELL_KIND_COUNT; i++)
@@ -97,30 +105,20 @@ static bool is_for(const struct cell *cell, const struct cell_guess *guess)
 	       chain_equals(&cell->root_chain, guess->chain);
 }
 
-static struct cell *find_ready(const struct cell_pool *pool, enum cell_kind kind,
-                               const struct cell_guess *guess)
-{
-	for (struct list *i = pool->ready[kind].next; i != &pool->ready[kind]; i = i->next) {
-		struct cell *cell = LIST_ENTRY(i, struct cell, item);
-
-		if (!guess || is_for(cell, guess))
-			return cell;
-	}
-	return NULL;
-}
-
 static struct cell *take_first(struct cell_pool *pool, enum cell_kind kind,
                                const struct cell_guess *guess)
 {
-	struct cell *cell;
+	LIST_EACH (&pool->ready[kind], item) {
+		struct cell *cell = LIST_ENTRY(item, struct cell, item);
 
-	while ((cell = find_ready(pool, kind, guess))) {
-		pool->ready_count[kind]--;
+		if (guess && !is_for(cell, guess))
+			continue;
 		list_remove(&cell->item);
+		pool->ready_count[kind]--;
 		if (pidfd_is_alive(cell->pidfd))
 			return cell;
 		log_warning("a cell died while it waited", NUMBER("slot", cell->slot));
-		discard(cell);
+		list_append(&pool->dead, &cell->item);
 	}
 	return NULL;
 }
@@ -351,6 +349,7 @@ bool cells_refill(struct cell_pool *pool)
 {
 	bool started = false, later = false;
 
+	discard_dead(pool);
 	for (unsigned i = 0; i < CELL_KIND_COUNT; i++)
 		started |= refill_kind(pool, i, &later);
 	/* Full again, or just begun: the next one that is taken starts a new rest. */

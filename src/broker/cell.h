@@ -70,6 +70,7 @@ struct cell_pool {
 	struct events *events;
 	struct slots *slots;
 	struct list ready[CELL_KIND_COUNT];
+	struct list dead;   /* died while they waited; thrown away by the next refill */
 	struct list makers; /* of both kinds */
 	unsigned ready_count[CELL_KIND_COUNT], making_count[CELL_KIND_COUNT];
 	unsigned maker_count[CELL_KIND_COUNT];

@@ -4,7 +4,6 @@ tells the truth. docs/debugging.md explains ATOLL_FAULT; random moments are in t
 
 import contextlib
 import os
-import pathlib
 import random
 import re
 import signal
@@ -194,16 +193,3 @@ def test_everything_is_killed_in_the_middle_of_creates(private_server):
             thread.join(30)
     private_server.start()
     clean_after(private_server)
-
-
-def test_nothing_global_is_left_when_a_server_is_gone():
-    before = atoll.global_resources()
-    server = atoll.Server().start()
-    api = server.api()
-    for internet in (True, False):
-        with api.sandbox(internet=internet) as sandbox:
-            api.exec(sandbox, "true")
-    server.remove_all()
-    atoll.wait_for(lambda: all(set(now) <= set(before[name]) for name, now in atoll.global_resources().items()), 10,
-                   "cgroups, interfaces and agents as before")
-    assert pathlib.Path("/proc/self/mountinfo").read_text().count(str(server.data)) == 0

@@ -76,7 +76,8 @@ def test_the_steps_are_known():
 def test_the_api_process_dies_at_a_step(private_server, step):
     private_server.environment["ATOLL_FAULT"] = f"lease:{step}:kill"
     private_server.start()
-    for _ in range(2):
+    # Nobody may take over a claim before its time is up: once is enough of that.
+    for _ in range(1 if step == "claimed" else 2):
         private_server.wait_ready(20)
         victim = private_server.pid_of("api")
         with contextlib.suppress(atoll.ApiError, OSError, ConnectionError):

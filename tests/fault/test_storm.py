@@ -31,7 +31,8 @@ CLIENTS = 4
 # A call that takes longer than this hangs.
 CALL_S = 40
 # What a caller may be told while processes die; anything else is a mistake.
-EXPECTED = (404, 409, 500, 502, 503, 504)
+# 429: two archives are being made already.
+EXPECTED = (404, 409, 429, 500, 502, 503, 504)
 BROKEN = (OSError, http.client.HTTPException)
 
 
