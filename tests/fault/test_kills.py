@@ -154,10 +154,11 @@ def test_files_outlive_a_snapshot_that_is_cut_short(private_server, step):
 def test_the_api_process_dies_at_a_step(private_server, step):
     private_server.environment["ATOLL_FAULT"] = f"api:{step}:kill"
     private_server.start()
+    # What dies at a step of recovery, too, dies again and again: nobody waits long for that.
     for _ in range(2):
         with contextlib.suppress(AssertionError):
-            private_server.wait_ready(10)
-        use(private_server.api(timeout=20))
+            private_server.wait_ready(3)
+        use(private_server.api(timeout=4))
     clean_after(private_server)
 
 
