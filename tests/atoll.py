@@ -264,12 +264,22 @@ class Server:
         if self.log:
             self.log.close()
 
+    @staticmethod
+    def rows(api):
+        """Every sandbox that there is."""
+        found, query = [], {"limit": 1000}
+        while query:
+            page = api.get("/api/sandbox/instances?" + urllib.parse.urlencode(query))
+            found += page["items"]
+            query = page["next_page"] and {"limit": 1000, "page": page["next_page"]}
+        return found
+
     def remove_all(self):
         """Deletes every sandbox, ends the server, removes its data folder."""
         try:
             if self.process and self.process.poll() is None:
                 api = self.api()
-                for row in api.get("/api/sandbox/instances?limit=1000")["items"]:
+                for row in self.rows(api):
                     with contextlib.suppress(ApiError):
                         api.remove(row["id"])
                 api.close()

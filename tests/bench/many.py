@@ -10,7 +10,7 @@ TRUE = {"cmd": "/bin/true"}
 
 
 def rows(watch):
-    return json.loads(watch.http("GET", f"{INSTANCES}?limit=1000")[1])["items"]
+    return json.loads(watch.http("GET", f"{INSTANCES}?limit=200")[1])["items"]
 
 
 def remove_all(watch):
