@@ -88,6 +88,17 @@ void connection_send_done(struct connection *c, uint64_t count)
 	connection_send(c, AGENT_DONE, agent_done_shape, &(struct agent_done){.count = count});
 }
 
+int connection_send_done_with_fd(struct connection *c, int fd, struct error *err)
+{
+	AUTO(buf_done) struct buf frame = BUF(64);
+
+	if (wire_encode(&frame, AGENT_DONE, agent_done_shape, &(struct agent_done){0}, err) < 0)
+		return -1;
+	if (c->out.size || c->corked)
+		return FAIL(err, ERROR_UNAVAILABLE, "the connection is busy");
+	return wire_send_with_fd(c->watch.fd, buf_span(&frame), fd, err);
+}
+
 void connection_send_failed(struct connection *c, const struct error *err)
 {
 	struct agent_failed failed = {.code = (uint32_t)err->code,

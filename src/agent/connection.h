@@ -48,6 +48,8 @@ void connection_free_closed(struct agent *a);
 void connection_send(struct connection *c, uint16_t type, const struct wire_member *shape,
                      const void *message);
 void connection_send_done(struct connection *c, uint64_t count);
+/* The same with a descriptor, which stays the caller's. */
+MUST_CHECK int connection_send_done_with_fd(struct connection *c, int fd, struct error *err);
 void connection_send_failed(struct connection *c, const struct error *err);
 /* Between these everything that is sent goes out in one piece. */
 void connection_cork(struct connection *c);

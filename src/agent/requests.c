@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "agent/connection.h"
+#include "agent/dial.h"
 #include "agent/warm.h"
 #include "base/clock.h"
 
@@ -101,6 +102,16 @@ static int run_warm(struct call *call, struct error *err)
 	if (warm_set(call->connection->agent, call->message, err) < 0)
 		return -1;
 	connection_send_done(call->connection, 0);
+	return 1;
+}
+
+static int run_dial(struct call *call, struct error *err)
+{
+	AUTO_CLOSE int fd = -1;
+
+	if (dial(call->message, &fd, err) < 0 ||
+	    connection_send_done_with_fd(call->connection, fd, err) < 0)
+		return -1;
 	return 1;
 }
 
@@ -262,6 +273,7 @@ static int run_stop(struct call *call, struct error *err)
 union message {
 	struct agent_exec exec;
 	struct agent_warm warm;
+	struct agent_dial dial;
 	struct agent_attach attach;
 	struct agent_resize resize;
 	struct agent_signal signal;
@@ -273,6 +285,7 @@ static const struct request requests[] = {
         {AGENT_PING, WHEN_ANY, NULL, 0, run_ping},
         {AGENT_EXEC, WHEN_IDLE, agent_exec_shape, sizeof(struct agent_exec), run_exec},
         {AGENT_WARM, WHEN_IDLE, agent_warm_shape, sizeof(struct agent_warm), run_warm},
+        {AGENT_DIAL, WHEN_IDLE, agent_dial_shape, sizeof(struct agent_dial), run_dial},
         {AGENT_ATTACH, WHEN_IDLE, agent_attach_shape, sizeof(struct agent_attach), run_attach},
         {AGENT_STDIN, WHEN_STREAM, NULL, 0, run_stdin},
         {AGENT_STDIN_END, WHEN_STREAM, NULL, 0, run_stdin_end},

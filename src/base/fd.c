@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +13,15 @@
 /* openat2(2) answers EAGAIN when a rename elsewhere made its check of ".." uncertain. */
 #define OPEN_ATTEMPTS 32
 #define READ_SIZE (16 * 1024)
+
+void socket_drop(int *fd)
+{
+	static const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+
+	if (*fd >= 0)
+		(void)connect(*fd, &nobody, sizeof(nobody));
+	fd_forget(fd);
+}
 
 int fd_write_all(int fd, const void *data, size_t size, struct error *err)
 {

@@ -20,6 +20,10 @@ static inline void fd_forget(int *fd)
 	*fd = -1;
 }
 
+/* Closes a socket that a stranger may hold as well, and forgets it. It is disconnected first: a
+ * plain close waits for as long as a linger says that he has set. */
+void socket_drop(int *fd);
+
 /* Both restart on EINTR. read_all fails with ERROR_UNAVAILABLE on an early end of file. */
 MUST_CHECK int fd_write_all(int fd, const void *data, size_t size, struct error *err);
 MUST_CHECK int fd_read_all(int fd, void *data, size_t size, struct error *err);

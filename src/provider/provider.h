@@ -34,6 +34,7 @@ enum provider_ability {
 	PROVIDER_CAN_SNAPSHOT = 1 << 12, /* files of a sandbox, also of a started one */
 	PROVIDER_CAN_VOLUME = 1 << 13,   /* storage of its own outlives its sandboxes */
 	PROVIDER_CAN_POOL = 1 << 14,     /* prepares sandboxes before they are asked for */
+	PROVIDER_CAN_DIAL = 1 << 15,     /* reaches servers inside; see provider/dial.h */
 };
 const char *provider_ability_name(enum provider_ability ability);
 
@@ -151,8 +152,7 @@ MUST_CHECK int provider_template(struct provider *p, const struct provider_templ
 
 /* ---- provider/compute.c: calls for workers, each one request and its reply ---- */
 
-/* Opens a stream and sends one request; the replies are the caller's to read (a relay's, mostly).
- */
+/* Opens a stream and sends one request; the replies are the caller's to read. */
 struct compute_request {
 	uint16_t type; /* enum agent_type */
 	const struct wire_member *shape;

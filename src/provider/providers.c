@@ -31,6 +31,7 @@ static const struct {
         {PROVIDER_CAN_PAUSE, "pause"},
         {PROVIDER_CAN_VOLUME, "keep volumes"},
         {PROVIDER_CAN_POOL, "keep pools"},
+        {PROVIDER_CAN_DIAL, "reach servers inside"},
 };
 
 /* What every provider's own struct starts with. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/agent.h"
 
+#include "wire/agent_dial.h"
 #include "wire/agent_files.h"
 #include "wire/agent_warm.h"
 
@@ -50,6 +51,12 @@ const struct wire_member agent_warm_shape[] = {
         WIRE_TEXT_LIST_MEMBER(agent_warm, imports, AGENT_WARM_IMPORTS_MAX),
         WIRE_TEXT_LIST_MEMBER(agent_warm, env, AGENT_ENV_MAX),
         WIRE_TEXT_MEMBER(agent_warm, user, NAME_MAX_BYTES),
+        WIRE_END,
+};
+
+const struct wire_member agent_dial_shape[] = {
+        WIRE_U32_MEMBER(agent_dial, port),
+        WIRE_U32_MEMBER(agent_dial, version),
         WIRE_END,
 };
 

@@ -81,6 +81,7 @@ enum agent_type {
 	AGENT_TAR_BASE,   /* agent_path, as COMPARE: what the base has of all that differs */
 	AGENT_DIFFERENCE, /* agent_difference */
 	AGENT_WARM,       /* agent_warm (agent_warm.h) -> DONE */
+	AGENT_DIAL,       /* agent_dial (agent_dial.h) -> DONE, and a socket with it */
 	AGENT_TYPE_COUNT,
 };
 
@@ -106,9 +107,8 @@ struct agent_pong {
 extern const struct wire_member agent_pong_shape[];
 
 enum agent_exec_flag {
-	AGENT_EXEC_TTY = 1 << 0, /* a PTY with rows x columns; output is one stream */
-	AGENT_EXEC_STDIN =
-	        1 << 1, /* keep stdin open for STDIN and FEED; else it is `stdin`, then EOF */
+	AGENT_EXEC_TTY = 1 << 0,    /* a PTY with rows x columns; output is one stream */
+	AGENT_EXEC_STDIN = 1 << 1,  /* stdin stays open for STDIN, FEED; else `stdin`, then EOF */
 	AGENT_EXEC_DETACH = 1 << 2, /* answer STARTED, then DONE; nobody is attached */
 	AGENT_EXEC_END_ON_CLOSE =
 	        1 << 3, /* kill the tree when the connection breaks (else it goes on) */

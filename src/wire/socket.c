@@ -72,23 +72,33 @@ static int receive_all(int fd, void *data, size_t size, int64_t deadline, size_t
 	return 0;
 }
 
-int wire_receive(int fd, int64_t deadline, uint16_t *ret_type, struct buf *payload,
-                 struct error *err)
-{
+/* What is left of a frame of which the head's first `got` bytes are there. */
+struct incoming {
+	int fd;
+	int64_t deadline;
 	unsigned char head[WIRE_HEAD_SIZE];
-	struct span in = {(const char *)head, sizeof(head)}, none;
+	size_t got; /* of the head */
+};
+
+/* What is left of a frame. */
+static int receive_rest(struct incoming *in, uint16_t *ret_type, struct buf *payload,
+                        struct error *err)
+{
+	struct span bytes = {(const char *)in->head, sizeof(in->head)}, none;
 	size_t got, need;
 	uint16_t type = 0;
 	char *at;
 	int whole;
 
 	buf_reset(payload);
-	if (receive_all(fd, head, sizeof(head), deadline, &got, err) < 0)
+	if (receive_all(in->fd, in->head + in->got, sizeof(in->head) - in->got, in->deadline, &got,
+	                err) < 0)
 		return -1;
-	if (got < sizeof(head))
+	in->got += got;
+	if (in->got < sizeof(in->head))
 		return FAIL(err, ERROR_UNAVAILABLE,
-		            got ? "peer closed in the middle of a frame" : "peer closed");
-	whole = wire_next(&in, &type, &none, &need, err);
+		            in->got ? "peer closed in the middle of a frame" : "peer closed");
+	whole = wire_next(&bytes, &type, &none, &need, err);
 	if (whole < 0)
 		return -1;
 	if (whole) {
@@ -99,13 +109,21 @@ int wire_receive(int fd, int64_t deadline, uint16_t *ret_type, struct buf *paylo
 	if (!at)
 		return FAIL(err, ERROR_TOO_LARGE, "frame of %zu bytes where at most %zu are taken",
 		            need, payload->size_max);
-	if (receive_all(fd, at, need, deadline, &got, err) < 0)
+	if (receive_all(in->fd, at, need, in->deadline, &got, err) < 0)
 		return -1;
 	if (got < need)
 		return FAIL(err, ERROR_UNAVAILABLE, "peer closed in the middle of a frame");
 	buf_commit(payload, need);
-	*ret_type = (uint16_t)(head[4] | head[5] << 8);
+	*ret_type = (uint16_t)(in->head[4] | in->head[5] << 8);
 	return 0;
+}
+
+int wire_receive(int fd, int64_t deadline, uint16_t *ret_type, struct buf *payload,
+                 struct error *err)
+{
+	struct incoming in = {.fd = fd, .deadline = deadline};
+
+	return receive_rest(&in, ret_type, payload, err);
 }
 
 /* ---- packets ---- */
@@ -186,6 +204,70 @@ static void collect_fds(struct msghdr *message, struct wire_fds *fds)
 		memcpy(fds->fds + fds->count, CMSG_DATA(item), sizeof(int) * count);
 		fds->count += (unsigned)count;
 	}
+}
+
+/* What came with the first bytes of a frame: at most one descriptor. */
+static int receive_first(struct incoming *in, struct wire_fds *ret_fds, struct error *err)
+{
+	union control control;
+	struct iovec data = {in->head, sizeof(in->head)};
+	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+	ssize_t got;
+
+	for (;;) {
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+		got = recvmsg(in->fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+		if (got >= 0 || errno == ECONNRESET)
+			break;
+		if (errno == EAGAIN && wait_for(in->fd, POLLIN, in->deadline, err) < 0)
+			return -1;
+		if (errno != EAGAIN && errno != EINTR)
+			return FAIL_ERRNO(err, "receive");
+	}
+	if (got <= 0)
+		return FAIL(err, ERROR_UNAVAILABLE, "peer closed");
+	in->got = (size_t)got;
+	collect_fds(&message, ret_fds);
+	if (ret_fds->count <= 1 && !(message.msg_flags & MSG_CTRUNC))
+		return 0;
+	wire_fds_close(ret_fds);
+	return FAIL(err, ERROR_INVALID, "a frame came with too many descriptors");
+}
+
+int wire_receive_with_fd(int fd, int64_t deadline, uint16_t *ret_type, struct buf *payload,
+                         int *ret_fd, struct error *err)
+{
+	struct incoming in = {.fd = fd, .deadline = deadline};
+	struct wire_fds fds = {.count = 0};
+
+	if (receive_first(&in, &fds, err) < 0)
+		return -1;
+	if (receive_rest(&in, ret_type, payload, err) < 0) {
+		wire_fds_close(&fds);
+		return -1;
+	}
+	*ret_fd = fds.count ? fds.fds[0] : -1;
+	return 0;
+}
+
+int wire_send_with_fd(int socket, struct span frame, int fd, struct error *err)
+{
+	const struct wire_fds fds = {.fds = {fd}, .count = 1};
+	union control control = {0};
+	struct iovec data = {(void *)(uintptr_t)frame.data, frame.size};
+	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+	ssize_t sent;
+
+	put_fds(&message, &control, &fds);
+	do
+		sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (sent < 0 && errno == EINTR);
+	if (sent == (ssize_t)frame.size)
+		return 0;
+	if (sent >= 0 || errno == EAGAIN)
+		return FAIL(err, ERROR_UNAVAILABLE, "the socket is full");
+	return FAIL_ERRNO(err, "send a descriptor");
 }
 
 int wire_receive_packet(int fd, int64_t deadline, struct buf *packet, struct wire_fds *ret_fds,

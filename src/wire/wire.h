@@ -76,6 +76,13 @@ MUST_CHECK int wire_next(struct span *in, uint16_t *ret_type, struct span *ret_p
 MUST_CHECK int wire_send(int fd, struct span frames, int64_t deadline, struct error *err);
 MUST_CHECK int wire_receive(int fd, int64_t deadline, uint16_t *ret_type, struct buf *payload,
                             struct error *err);
+/* The same, for one that may bring a descriptor: close-on-exec and the caller's, or -1. More than
+ * one is malformed (all are closed). */
+MUST_CHECK int wire_receive_with_fd(int fd, int64_t deadline, uint16_t *ret_type,
+                                    struct buf *payload, int *ret_fd, struct error *err);
+/* A whole frame with a descriptor, sent at once or not at all: ERROR_UNAVAILABLE when the socket is
+ * full. `fd` stays the caller's. */
+MUST_CHECK int wire_send_with_fd(int socket, struct span frame, int fd, struct error *err);
 
 /* One datagram with descriptors, on a SOCK_SEQPACKET socket. Received descriptors are close-on-exec
  * and the caller's; more than WIRE_FDS_MAX is malformed (all are closed). */

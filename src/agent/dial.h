@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/dial.h — a connection to a server inside, for those outside. */
+#pragma once
+
+#include "base/error.h"
+#include "wire/agent_dial.h"
+
+/* Does not wait: the socket may still be connecting, or about to be refused. */
+MUST_CHECK int dial(const struct agent_dial *request, int *ret_fd, struct error *err);

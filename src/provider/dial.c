@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "provider/dial.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "provider/provider.h"
+#include "wire/agent_dial.h"
+
+static bool option_is(int fd, int name, int wanted)
+{
+	int value;
+	socklen_t size = sizeof(value);
+
+	return getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 && value == wanted;
+}
+
+/* Whatever else it handed over is worth nothing to us. */
+static int check_socket(int fd, uint32_t version, struct error *err)
+{
+	if (option_is(fd, SO_DOMAIN, version == 4 ? AF_INET : AF_INET6) &&
+	    option_is(fd, SO_TYPE, SOCK_STREAM) && option_is(fd, SO_PROTOCOL, IPPROTO_TCP) &&
+	    option_is(fd, SO_ACCEPTCONN, 0))
+		return 0;
+	return FAIL(err, ERROR_SYSTEM, "the agent passed something that is no TCP connection");
+}
+
+static int await_connection(int fd, const struct dial *dial, struct error *err)
+{
+	struct sockaddr_storage peer;
+	socklen_t size = sizeof(errno), peer_size = sizeof(peer);
+	int ready, failure = 0;
+
+	ready = fd_wait(fd, POLLOUT, dial->deadline, err);
+	if (ready < 0)
+		return -1;
+	if (ready == 0)
+		return FAIL(err, ERROR_TIMEOUT, "port %u of sandbox '%s' does not accept",
+		            dial->port, dial->id);
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &size) < 0)
+		return FAIL_ERRNO(err, "look at a connection");
+	errno = failure;
+	if (failure || getpeername(fd, (struct sockaddr *)&peer, &peer_size) < 0)
+		return FAIL_ERRNO(err, "port %u of sandbox '%s'", dial->port, dial->id);
+	return 0;
+}
+
+static int prepare(int fd, const struct dial *dial, uint32_t version, struct error *err)
+{
+	static const struct linger none = {.l_onoff = 0};
+	int on = 1;
+
+	if (check_socket(fd, version, err) < 0 || fd_set_blocking(fd, false, err) < 0 ||
+	    await_connection(fd, dial, err) < 0)
+		return -1;
+	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none)) < 0)
+		return FAIL_ERRNO(err, "prepare a connection");
+	return 0;
+}
+
+/* The agent's answer: DONE with one descriptor, or FAILED. *ret_ended: its connection may carry
+ * another request. */
+static int receive_answer(int link, int64_t deadline, int *ret_fd, bool *ret_ended,
+                          struct error *err)
+{
+	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
+	uint16_t type;
+	int fd = -1;
+
+	if (wire_receive_with_fd(link, deadline, &type, &payload, &fd, err) < 0)
+		return FAIL_CONTEXT(err, "agent");
+	*ret_ended = type == AGENT_DONE || type == AGENT_FAILED;
+	if (type == AGENT_DONE && fd >= 0) {
+		*ret_fd = fd;
+		return 0;
+	}
+	socket_drop(&fd);
+	if (type == AGENT_FAILED)
+		return compute_failed(buf_span(&payload), err);
+	return FAIL(err, ERROR_SYSTEM, "the agent answered message %u without a socket", type);
+}
+
+static int dial_version(struct provider *p, const struct dial *dial, uint32_t version, int *ret_fd,
+                        struct error *err)
+{
+	const struct agent_dial message = {.port = dial->port, .version = version};
+	const struct compute_request request = {AGENT_DIAL, agent_dial_shape, &message};
+	bool ended = false;
+	int link, fd = -1, result;
+
+	if (compute_open(p, dial->id, &request, dial->deadline, &link, err) < 0)
+		return -1;
+	result = receive_answer(link, dial->deadline, &fd, &ended, err);
+	if (ended)
+		compute_give_back(p, dial->id, link);
+	else
+		(void)close(link);
+	if (result < 0)
+		return -1;
+	if (prepare(fd, dial, version, err) < 0) {
+		socket_drop(&fd);
+		return -1;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+/* By the agent's word, too. */
+static bool is_refusal(const struct error *err)
+{
+	return err->sys_errno == ECONNREFUSED || err->sys_errno == EADDRNOTAVAIL ||
+	       err->sys_errno == EAFNOSUPPORT;
+}
+
+int compute_dial(struct provider *p, const struct dial *dial, int *ret_fd, struct error *err)
+{
+	if (provider_require(p, PROVIDER_CAN_DIAL, err) < 0)
+		return -1;
+	for (uint32_t version = 4; version <= 6; version += 2) {
+		if (dial_version(p, dial, version, ret_fd, err) == 0)
+			return 0;
+		if (!is_refusal(err))
+			return -1;
+	}
+	(void)FAIL(err, ERROR_UNAVAILABLE, "nothing listens on port %u of sandbox '%s'", dial->port,
+	           dial->id);
+	err->sys_errno = ECONNREFUSED;
+	error_hint(err, "start a server there, on 127.0.0.1, 0.0.0.0 or ::");
+	return -1;
+}
