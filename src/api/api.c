@@ -28,6 +28,7 @@ const struct route *const api_routes[] = {
         secrets_routes,
         gateway_routes,
         gateway_session_routes,
+        tools_routes,
         operator_routes,
         leases_routes,
         members_routes,

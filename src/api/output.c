@@ -162,14 +162,14 @@ static bool complete_kept(struct output_events *e, struct buf *out, unsigned str
 {
 	size_t *size = &e->kept_size[stream];
 
-	while (*size > 0 && bytes->size > 0 && text_begun((struct span){e->kept[stream], *size})) {
-		if (text_continued((struct span){bytes->data, 1}) == 0)
+	while (*size > 0 && bytes->size > 0 && span_begun((struct span){e->kept[stream], *size})) {
+		if (span_continued((struct span){bytes->data, 1}) == 0)
 			break;
 		e->kept[stream][(*size)++] = *bytes->data;
 		bytes->data++;
 		bytes->size--;
 	}
-	if (*size > 0 && bytes->size == 0 && text_begun((struct span){e->kept[stream], *size}))
+	if (*size > 0 && bytes->size == 0 && span_begun((struct span){e->kept[stream], *size}))
 		return false;
 	tell_kept(e, out, stream);
 	return true;
@@ -191,7 +191,7 @@ void output_events_bytes(struct output_events *e, struct buf *out, const struct 
 	}
 	if (e->kept_size[stream] > 0 && !complete_kept(e, out, stream, &bytes))
 		return;
-	begun = text_begun(bytes);
+	begun = span_begun(bytes);
 	bytes.size -= begun;
 	tell_bytes(e, out, stream, bytes);
 	if (begun > 0)
@@ -248,118 +248,31 @@ void output_events_idle(struct output_events *e, struct buf *out)
 
 void output_collector_init(struct output_collector *c, size_t limit)
 {
-	size_t half = limit > OUTPUT_LIMIT_MAX ? OUTPUT_LIMIT_MAX / 2 : (limit + 1) / 2;
-
-	assert(limit > 0);
-	*c = (struct output_collector){.half = half};
-	for (unsigned i = 0; i < 2; i++) {
-		c->streams[i].head = BUF(half);
-		c->streams[i].tail = BUF(half);
-	}
+	c->limit = limit > OUTPUT_LIMIT_MAX ? OUTPUT_LIMIT_MAX : limit;
+	for (unsigned i = 0; i < 2; i++)
+		kept_init(&c->streams[i], c->limit);
 }
 
 void output_collector_done(struct output_collector *c)
 {
-	for (unsigned i = 0; i < 2; i++) {
-		buf_done(&c->streams[i].head);
-		buf_done(&c->streams[i].tail);
-	}
-}
-
-static void tail_add(struct output_kept *k, size_t half, struct span bytes)
-{
-	size_t room = half - k->tail.size;
-
-	if (bytes.size > half) {
-		bytes.data += bytes.size - half;
-		bytes.size = half;
-	}
-	if (room > bytes.size)
-		room = bytes.size;
-	buf_add(&k->tail, bytes.data, room);
-	for (size_t at = room; at < bytes.size;) {
-		size_t piece = half - k->tail_at;
-
-		if (piece > bytes.size - at)
-			piece = bytes.size - at;
-		memcpy(k->tail.data + k->tail_at, bytes.data + at, piece);
-		k->tail_at = (k->tail_at + piece) % half;
-		at += piece;
-	}
+	for (unsigned i = 0; i < 2; i++)
+		kept_done(&c->streams[i]);
 }
 
 void output_collector_add(struct output_collector *c, const struct agent_output *o)
 {
-	struct output_kept *k = &c->streams[o->stream == AGENT_STDERR];
-	struct span bytes = o->bytes;
-	size_t room = c->half - k->head.size;
-
-	if (o->offset > k->total) {
-		k->lost += o->offset - k->total;
-		k->total = o->offset;
-	}
-	k->total += bytes.size;
-	if (room > bytes.size)
-		room = bytes.size;
-	buf_add(&k->head, bytes.data, room);
-	bytes.data += room;
-	bytes.size -= room;
-	if (bytes.size > 0)
-		tail_add(k, c->half, bytes);
-}
-
-static uint64_t cut_count(const struct output_kept *k)
-{
-	return k->total - k->head.size - k->tail.size;
+	kept_add(&c->streams[o->stream == AGENT_STDERR], o->offset, o->bytes);
 }
 
 bool output_collector_is_truncated(const struct output_collector *c)
 {
-	return cut_count(&c->streams[0]) > 0 || cut_count(&c->streams[1]) > 0;
-}
-
-/* Bytes at the oldest end of the tail that lost the beginning of their character. */
-static size_t tail_continued(const struct output_kept *k)
-{
-	size_t count = 0;
-
-	while (count < 3 && count < k->tail.size) {
-		unsigned char byte =
-		        (unsigned char)k->tail.data[(k->tail_at + count) % k->tail.size];
-
-		if ((byte & 0xC0) != 0x80)
-			break;
-		count++;
-	}
-	return count;
-}
-
-static void tail_write(const struct output_kept *k, size_t skip, struct buf *out)
-{
-	size_t newer = k->tail.size - k->tail_at;
-
-	if (skip < newer)
-		buf_add(out, k->tail.data + k->tail_at + skip, newer - skip);
-	skip = skip < newer ? 0 : skip - newer;
-	if (skip < k->tail_at)
-		buf_add(out, k->tail.data + skip, k->tail_at - skip);
+	return kept_cut_count(&c->streams[0]) > 0 || kept_cut_count(&c->streams[1]) > 0;
 }
 
 void output_collector_join(const struct output_collector *c, enum agent_stream stream,
                            struct buf *out)
 {
-	const struct output_kept *k = &c->streams[stream == AGENT_STDERR];
-	uint64_t cut = cut_count(k);
-	/* The cut must not leave half a character on either side of it. */
-	size_t drop = cut > 0 ? text_begun(buf_span(&k->head)) : 0;
-	size_t skip = cut > 0 ? tail_continued(k) : 0;
-
-	if (k->head.size > drop)
-		buf_add(out, k->head.data, k->head.size - drop);
-	if (cut > 0)
-		buf_addf(out, "\n[%" PRIu64 " bytes of output were cut here]\n", cut + drop + skip);
-	if (k->tail.size > 0)
-		tail_write(k, skip, out);
+	kept_join(&c->streams[stream == AGENT_STDERR], out);
 }
 
 void output_collector_write(const struct output_collector *c, const struct agent_process *p,
@@ -374,7 +287,7 @@ void output_collector_write(const struct output_collector *c, const struct agent
 	write_end(out, p);
 	write_warm(out, p);
 	for (unsigned i = 0; i < 2; i++) {
-		AUTO(buf_done) struct buf joined = BUF(2 * c->half + 256);
+		AUTO(buf_done) struct buf joined = BUF(c->limit + 256);
 
 		output_collector_join(c, i == 0 ? AGENT_STDOUT : AGENT_STDERR, &joined);
 		buf_add_byte(out, ',');

@@ -21,6 +21,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/kept.h"
 #include "base/span.h"
 #include "config/config.h"
 #include "wire/agent.h"
@@ -56,14 +57,9 @@ void output_events_idle(struct output_events *e, struct buf *out);
 
 /* ---- collected ---- */
 
-struct output_kept {
-	struct buf head, tail; /* tail: a ring once it is full */
-	size_t tail_at;        /* oldest byte of the ring */
-	uint64_t total, lost;  /* bytes that came; bytes that were gone before we attached */
-};
 struct output_collector {
-	size_t half;
-	struct output_kept streams[2];
+	size_t limit;
+	struct kept streams[2];
 };
 #define OUTPUT_LIMIT_MAX CONFIG_OUTPUT_LIMIT_MAX
 void output_collector_init(struct output_collector *c, size_t limit);

@@ -18,6 +18,8 @@ extern const struct route volumes_routes[], volume_files_routes[];
 extern const struct route changes_routes[];
 /* gateway/ */
 extern const struct route gateway_routes[], gateway_session_routes[];
+/* tools/ */
+extern const struct route tools_routes[];
 /* operator/ */
 extern const struct route operator_routes[];
 

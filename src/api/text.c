@@ -6,39 +6,6 @@
 
 #include "json/json.h"
 
-/* Length that a first byte announces; 0 when it begins nothing longer than itself. */
-static size_t sequence_size(unsigned char first)
-{
-	if (first >= 0xC2 && first <= 0xDF)
-		return 2;
-	if (first >= 0xE0 && first <= 0xEF)
-		return 3;
-	if (first >= 0xF0 && first <= 0xF4)
-		return 4;
-	return 0;
-}
-
-size_t text_begun(struct span bytes)
-{
-	for (size_t back = 1; back <= 3 && back <= bytes.size; back++) {
-		unsigned char byte = (unsigned char)bytes.data[bytes.size - back];
-
-		if ((byte & 0xC0) == 0x80)
-			continue;
-		return sequence_size(byte) > back ? back : 0;
-	}
-	return 0;
-}
-
-size_t text_continued(struct span bytes)
-{
-	size_t count = 0;
-
-	while (count < 3 && count < bytes.size && ((unsigned char)bytes.data[count] & 0xC0) == 0x80)
-		count++;
-	return count;
-}
-
 void text_write_base64(struct buf *out, struct span bytes)
 {
 	size_t room = sodium_base64_encoded_len(bytes.size, sodium_base64_VARIANT_ORIGINAL);

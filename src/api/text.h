@@ -12,10 +12,6 @@
 #include "base/error.h"
 #include "base/span.h"
 
-/* How many bytes at the end begin a UTF-8 sequence whose rest is missing: 0..3. */
-size_t text_begun(struct span bytes);
-/* How many bytes at the front can only be the rest of a sequence: 0..3. */
-size_t text_continued(struct span bytes);
 /* Appends `"name":"…"`, and `,"encoding_name":"base64"` when it is no text. */
 void text_write(struct buf *out, const char *name, const char *encoding_name, struct span bytes);
 /* Appends base64 (RFC 4648, padded) without quotes. */

@@ -137,3 +137,36 @@ int hex_digit_value(char c)
 		return c - 'a' + 10;
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
+
+/* Length that a first byte announces; 0 when it begins nothing longer than itself. */
+static size_t announced_size(unsigned char first)
+{
+	if (first >= 0xC2 && first <= 0xDF)
+		return 2;
+	if (first >= 0xE0 && first <= 0xEF)
+		return 3;
+	if (first >= 0xF0 && first <= 0xF4)
+		return 4;
+	return 0;
+}
+
+size_t span_begun(struct span bytes)
+{
+	for (size_t back = 1; back <= 3 && back <= bytes.size; back++) {
+		unsigned char byte = (unsigned char)bytes.data[bytes.size - back];
+
+		if ((byte & 0xC0) == 0x80)
+			continue;
+		return announced_size(byte) > back ? back : 0;
+	}
+	return 0;
+}
+
+size_t span_continued(struct span bytes)
+{
+	size_t count = 0;
+
+	while (count < 3 && count < bytes.size && ((unsigned char)bytes.data[count] & 0xC0) == 0x80)
+		count++;
+	return count;
+}

@@ -38,3 +38,7 @@ MUST_CHECK int span_parse_whole(struct span a, int64_t min, int64_t max, int64_t
 int hex_digit_value(char c);
 /* True for well-formed UTF-8 (no surrogates, no overlong forms). */
 bool span_is_utf8(struct span a);
+/* How many bytes at the end begin a UTF-8 sequence whose rest is missing: 0..3. */
+size_t span_begun(struct span bytes);
+/* How many bytes at the front can only be the rest of a sequence: 0..3. */
+size_t span_continued(struct span bytes);

@@ -129,8 +129,12 @@ MUST_CHECK int json_parse(struct arena *a, struct span text, const struct json_s
 void json_write(struct buf *out, const struct json_shape *shape, const void *in);
 /* Appends "text" with quotes and escapes; bad UTF-8 becomes U+FFFD. */
 void json_write_text(struct buf *out, struct span text);
+/* Appends base64 (RFC 4648, padded) without quotes. */
+void json_write_base64(struct buf *out, struct span bytes);
 /* Appends the JSON Schema of the shape; nested shapes as {"$ref": "#/components/schemas/NAME"}. */
 void json_write_schema(struct buf *out, const struct json_shape *shape);
+/* The same with nested shapes in their place: a schema that stands by itself. */
+void json_write_whole_schema(struct buf *out, const struct json_shape *shape);
 /* The schema of one row alone, as the parameters of a query need it. */
 void json_write_member_schema(struct buf *out, const struct json_member *member);
 

@@ -22,6 +22,9 @@ static const struct {
         [JSON_TIME] = {"string", "\"format\":\"date-time\"", NULL, NULL},
 };
 
+/* How a nested shape is written. */
+typedef void shape_writer(struct buf *out, const struct json_shape *shape);
+
 static void write_reference(struct buf *out, const struct json_shape *shape)
 {
 	buf_addf(out, "{\"$ref\":\"#/components/schemas/%s\"}", shape->name);
@@ -39,20 +42,21 @@ static void write_type(struct buf *out, const struct json_member *m, bool *first
 		buf_addf(out, ",%s", kinds[m->kind].more);
 }
 
-static void write_nested(struct buf *out, const struct json_member *m, bool *first)
+static void write_nested(struct buf *out, const struct json_member *m, shape_writer *write,
+                         bool *first)
 {
 	if (m->kind == JSON_LIST) {
 		write_name(out, "items", first);
-		write_reference(out, m->of);
+		write(out, m->of);
 	} else if (m->kind == JSON_OBJECT && m->flags & JSON_NULLABLE) {
 		write_name(out, "anyOf", first);
 		buf_add_byte(out, '[');
-		write_reference(out, m->of);
+		write(out, m->of);
 		buf_add_text(out, ",{\"type\":\"null\"}]");
 	} else if (m->kind == JSON_OBJECT) {
 		write_name(out, "allOf", first);
 		buf_add_byte(out, '[');
-		write_reference(out, m->of);
+		write(out, m->of);
 		buf_add_byte(out, ']');
 	}
 }
@@ -109,17 +113,22 @@ static void write_notes(struct buf *out, const struct json_member *m, bool *firs
 	}
 }
 
-void json_write_member_schema(struct buf *out, const struct json_member *m)
+static void write_member(struct buf *out, const struct json_member *m, shape_writer *write)
 {
 	bool first = true;
 
 	buf_add_byte(out, '{');
 	write_type(out, m, &first);
-	write_nested(out, m, &first);
+	write_nested(out, m, write, &first);
 	write_choices(out, m, &first);
 	write_bounds(out, m, &first);
 	write_notes(out, m, &first);
 	buf_add_byte(out, '}');
+}
+
+void json_write_member_schema(struct buf *out, const struct json_member *m)
+{
+	write_member(out, m, write_reference);
 }
 
 static void write_required(struct buf *out, const struct json_shape *shape, bool *first)
@@ -142,7 +151,7 @@ static void write_required(struct buf *out, const struct json_shape *shape, bool
 		buf_add_byte(out, ']');
 }
 
-void json_write_schema(struct buf *out, const struct json_shape *shape)
+static void write_shape(struct buf *out, const struct json_shape *shape, shape_writer *write)
 {
 	bool first = true, first_property = true;
 
@@ -157,10 +166,20 @@ void json_write_schema(struct buf *out, const struct json_shape *shape)
 	buf_add_byte(out, '{');
 	for (const struct json_member *m = shape->members; m->kind != JSON_END_OF_SHAPE; m++) {
 		write_name(out, json_member_name(m), &first_property);
-		json_write_member_schema(out, m);
+		write_member(out, m, write);
 	}
 	buf_add_byte(out, '}');
 	write_required(out, shape, &first);
 	write_name(out, "additionalProperties", &first);
 	buf_add_text(out, "false}");
+}
+
+void json_write_schema(struct buf *out, const struct json_shape *shape)
+{
+	write_shape(out, shape, write_reference);
+}
+
+void json_write_whole_schema(struct buf *out, const struct json_shape *shape)
+{
+	write_shape(out, shape, json_write_whole_schema);
 }

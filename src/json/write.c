@@ -303,3 +303,8 @@ void json_write(struct buf *out, const struct json_shape *shape, const void *in)
 	}
 	buf_add_byte(out, '}');
 }
+
+void json_write_base64(struct buf *out, struct span bytes)
+{
+	base64_encode(out, bytes);
+}

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "provider/compute.h"
+
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -230,6 +232,7 @@ int compute_call(struct provider *p, const char *id, struct arena *a,
 /* ---- a command, run to its end ---- */
 
 struct collector {
+	const struct compute_run *run;
 	struct arena *arena;
 	struct buf out[2];
 	struct compute_result *result;
@@ -249,6 +252,8 @@ static int collect_output(struct collector *c, struct span payload, struct error
 		return FAIL_CONTEXT(err, "agent");
 	if (output.stream != AGENT_STDOUT && output.stream != AGENT_STDERR)
 		return FAIL(err, ERROR_SYSTEM, "the agent sent output of stream %u", output.stream);
+	if (c->run->on_output)
+		return c->run->on_output(c->run->context, &output, err);
 	unsigned i = output.stream - AGENT_STDOUT;
 	size_t room = c->out[i].size_max - c->out[i].size;
 	if (output.bytes.size > room) {
@@ -303,7 +308,11 @@ int compute_run(struct provider *p, const char *id, struct arena *a, const struc
 	};
 	struct compute_result result = {0};
 	AUTO(collector_done) struct collector collector = {
-	        .arena = a, .out = {BUF(run->out_max), BUF(run->out_max)}, .result = &result};
+	        .run = run,
+	        .arena = a,
+	        .out = {BUF(run->out_max), BUF(run->out_max)},
+	        .result = &result,
+	};
 	struct agent_exec exec = *run->exec;
 	struct compute_request request = {AGENT_EXEC, agent_exec_shape, &exec};
 

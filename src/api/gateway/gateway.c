@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "api/command.h"
-#include "api/gateway/sessions.h"
+#include "api/session.h"
 #include "api/tables.h"
 #include "base/path.h"
 

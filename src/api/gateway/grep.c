@@ -156,7 +156,7 @@ static bool write_match(struct buf *out, struct span line, bool first)
 		return false;
 	if (line.size > TEXT_MAX) {
 		line.size = TEXT_MAX;
-		line.size -= text_begun(line);
+		line.size -= span_begun(line);
 	}
 	buf_add_text(out, first ? "{\"path\":" : ",{\"path\":");
 	json_write_text(out, path);

@@ -322,7 +322,7 @@ TEST(a_limit_of_one_byte_and_one_beyond_the_most_work)
 
 	output_collector_init(&one, 1);
 	output_collector_init(&many, (size_t)1 << 40);
-	assert_int_equal(many.half, OUTPUT_LIMIT_MAX / 2);
+	assert_int_equal(many.limit, OUTPUT_LIMIT_MAX);
 	add(&one, "abc");
 	output_collector_join(&one, AGENT_STDOUT, &out);
 	assert_string_equal(buf_text(&out), "a\n[1 bytes of output were cut here]\nc");

@@ -93,10 +93,42 @@ TEST(only_well_formed_utf8_passes)
 	assert_true(span_is_utf8(SPAN("a\0b")));
 }
 
+TEST(a_begun_sequence_at_the_end_is_counted)
+{
+	assert_int_equal(span_begun(SPAN("")), 0);
+	assert_int_equal(span_begun(SPAN("abc")), 0);
+	assert_int_equal(span_begun(SPAN("h\xC3")), 1);
+	assert_int_equal(span_begun(SPAN("h\xC3\xBC")), 0);
+	assert_int_equal(span_begun(SPAN("\xE2\x82")), 2);
+	assert_int_equal(span_begun(SPAN("\xE2\x82\xAC")), 0);
+	assert_int_equal(span_begun(SPAN("x\xF0\x9F\x98")), 3);
+	assert_int_equal(span_begun(SPAN("x\xF0\x9F\x98\x80")), 0);
+}
+
+TEST(bytes_that_begin_nothing_are_not_waited_for)
+{
+	assert_int_equal(span_begun(SPAN("\xFF")), 0);
+	assert_int_equal(span_begun(SPAN("\xC0")), 0);
+	assert_int_equal(span_begun(SPAN("\x80\x80\x80")), 0);
+	assert_int_equal(span_begun(SPAN("\xF5\x80")), 0);
+}
+
+TEST(continued_bytes_at_the_front_are_counted)
+{
+	assert_int_equal(span_continued(SPAN("")), 0);
+	assert_int_equal(span_continued(SPAN("abc")), 0);
+	assert_int_equal(span_continued(SPAN("\xBC"
+	                                     "abc")),
+	                 1);
+	assert_int_equal(span_continued(SPAN("\x80\x80\x80\x80")), 3);
+}
+
 int main(void)
 {
 	return RUN(CASE(spans_compare_by_bytes), CASE(a_split_yields_every_part_once),
 	           CASE(trimming_takes_blanks_at_both_ends_only),
-	           CASE(whole_numbers_are_digits_within_bounds),
-	           CASE(only_well_formed_utf8_passes));
+	           CASE(whole_numbers_are_digits_within_bounds), CASE(only_well_formed_utf8_passes),
+	           CASE(a_begun_sequence_at_the_end_is_counted),
+	           CASE(bytes_that_begin_nothing_are_not_waited_for),
+	           CASE(continued_bytes_at_the_front_are_counted));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api/gateway/sessions.h — tenant + session -> a sandbox that takes commands. Private to this
+/* api/session.h — tenant + session -> a sandbox that takes commands. Private to this
  * folder.
  *
  * A session is a lease (sandbox/lease.h): so it is one sandbox whoever asks, of whichever server.

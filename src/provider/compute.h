@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* provider/compute.h — calls for workers, each one request to the agent and its reply. Part of the
+ * contract of provider.h, which includes it. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "wire/agent.h"
+
+struct provider;
+
+/* Opens a stream and sends one request; the replies are the caller's to read. */
+struct compute_request {
+	uint16_t type; /* enum agent_type */
+	const struct wire_member *shape;
+	const void *message;
+};
+MUST_CHECK int compute_open(struct provider *p, const char *id,
+                            const struct compute_request *request, int64_t deadline, int *ret_fd,
+                            struct error *err);
+/* For a connection of compute_open whose last reply has ended (else close it). Process connections
+ * wait for the next request, file connections, which belong to one user, are closed. Any thread. */
+void compute_give_back(struct provider *p, const char *id, int fd);
+/* One request that is answered by at most one message of `reply_type` and then DONE (or by DONE or
+ * AGENT_FAILED alone, which becomes err). `reply` may be NULL. */
+struct compute_call {
+	uint16_t type;
+	const struct wire_member *shape;
+	const void *message;
+	uint16_t reply_type;
+	const struct wire_member *reply_shape;
+	void *reply;
+	size_t reply_size;
+	struct agent_done *done;
+	/* For replies of many messages (LIST, …): called with each; `reply` is reused. */
+	int (*on_reply)(void *context, const void *reply, struct error *err);
+	void *context;
+};
+MUST_CHECK int compute_call(struct provider *p, const char *id, struct arena *a,
+                            const struct compute_call *call, int64_t deadline, struct error *err);
+/* Runs a command to its end and collects, for server-side use (grep, tool calls). */
+struct compute_result {
+	struct agent_process process;
+	struct span out[2]; /* in the arena, at most out_max bytes each */
+	bool truncated[2];
+};
+struct compute_run {
+	const struct agent_exec *exec;
+	size_t out_max;
+	int64_t deadline; /* then the command is ended */
+	/* Gets each piece in place of `out`; or NULL. */
+	int (*on_output)(void *context, const struct agent_output *o, struct error *err);
+	void *context;
+};
+MUST_CHECK int compute_run(struct provider *p, const char *id, struct arena *a,
+                           const struct compute_run *run, struct compute_result *ret,
+                           struct error *err);
+/* AGENT_FAILED's payload as an error; ERROR_SYSTEM when it is malformed. Always returns -1. */
+int compute_failed(struct span payload, struct error *err);

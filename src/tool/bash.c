@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+
+#include "tool/parts.h"
+
+struct bash_input {
+	const char *command;
+	int64_t timeout_ms;
+};
+static const struct json_member bash_input_members[] = {
+        JSON_TEXT_MEMBER(bash_input, command, .flags = JSON_REQUIRED, .min = 1,
+                         .max = 128 * 1024 - 1, .about = "a shell line; it starts in the workspace",
+                         .example = "python3 notes/run.py"),
+        JSON_WHOLE_MEMBER(bash_input, timeout_ms, .min = 0, .max = 600000,
+                          .about = "end it and all it started after so long; 0 = the default"),
+        JSON_END,
+};
+static JSON_SHAPE(bash_input, "BashInput", bash_input, "A shell line");
+
+struct bash_output {
+	const char *standard_output, *standard_error;
+	int64_t exit_code, duration_ms;
+	bool timed_out, truncated;
+};
+static const struct json_member bash_output_members[] = {
+        JSON_WHOLE_MEMBER(bash_output, exit_code, .about = "128 + signal when one ended it"),
+        JSON_BOOL_MEMBER(bash_output, timed_out),
+        JSON_WHOLE_MEMBER(bash_output, duration_ms),
+        JSON_TEXT_MEMBER(bash_output, standard_output, .name = "stdout"),
+        JSON_TEXT_MEMBER(bash_output, standard_error, .name = "stderr"),
+        JSON_BOOL_MEMBER(bash_output, truncated, .about = "some of the output was cut out"),
+        JSON_END,
+};
+static JSON_SHAPE(bash_output, "BashOutput", bash_output, "What a shell line did");
+
+static int set_timeout(const struct tool_call *call, const struct bash_input *in, int64_t *ret,
+                       struct error *err)
+{
+	*ret = in->timeout_ms > 0 ? in->timeout_ms : call->timeout_ms;
+	if (*ret <= call->timeout_max_ms)
+		return 0;
+	return FAIL(err, ERROR_INVALID, "timeout_ms: at most %" PRId64 " here",
+	            call->timeout_max_ms);
+}
+
+/* Both streams as they came, and a last line where there is more to say. */
+static struct span tell(struct arena *a, const struct tool_ended *ended, int64_t timeout_ms)
+{
+	AUTO(buf_done) struct buf text = BUF(ended->both.size + 256);
+
+	buf_add_span(&text, ended->both);
+	if (text.size > 0 && text.data[text.size - 1] != '\n')
+		buf_add_byte(&text, '\n');
+	if (ended->process.timed_out)
+		buf_addf(&text, "[ended after %" PRId64 " ms, its time limit]\n", timeout_ms);
+	else if (ended->process.signal)
+		buf_addf(&text, "[killed by signal %u]\n", ended->process.signal);
+	else if (ended->process.exit_code != 0)
+		buf_addf(&text, "[exit code %" PRId64 "]\n", ended->process.exit_code);
+	else if (text.size == 0)
+		buf_add_text(&text, "[no output]\n");
+	return (struct span){arena_copy(a, buf_span(&text)), text.size};
+}
+
+static int bash_call(const struct tool_call *call, const void *input, struct tool_result *ret,
+                     struct error *err)
+{
+	const struct bash_input *in = input;
+	const char *bash[] = {"bash", "-c", in->command, NULL};
+	const char *sh[] = {"sh", "-c", in->command, NULL};
+	const char **const alternatives[] = {bash, sh};
+	struct tool_exec exec = {
+	        .alternatives = alternatives,
+	        .count = COUNT_OF(alternatives),
+	        .label = "bash",
+	        .output_max = (size_t)call->output_limit_bytes,
+	};
+	struct bash_output *out = ARENA_NEW(call->arena, struct bash_output);
+	struct tool_ended ended;
+
+	if (set_timeout(call, in, &exec.timeout_ms, err) < 0 ||
+	    tool_exec(call, &exec, &ended, err) < 0)
+		return -1;
+	*out = (struct bash_output){
+	        .exit_code = ended.process.exit_code,
+	        .timed_out = ended.process.timed_out,
+	        .duration_ms = (int64_t)ended.process.duration_ms,
+	        .standard_output = tool_text(call->arena, ended.out[0]),
+	        .standard_error = tool_text(call->arena, ended.out[1]),
+	        .truncated = ended.cut_count > 0,
+	};
+	tool_add_text(ret, tell(call->arena, &ended, exec.timeout_ms));
+	ret->structured = out;
+	return 0;
+}
+
+const struct tool bash_tool = {
+        .name = "bash",
+        .title = "Run a shell command",
+        .description =
+                "Runs a shell line (bash, else sh) in the sandbox and returns stdout and stderr "
+                "together. It starts in the workspace: use relative paths, such as src/main.c. "
+                "Each call is a new shell: a cd or an export does not last, files do. Long output "
+                "loses its middle. To look at or change files, read, edit, write, glob and grep "
+                "are better.",
+        .input = &bash_input,
+        .output = &bash_output,
+        .class = TOOL_RUNS,
+        .flags = TOOL_DESTRUCTIVE | TOOL_OPEN_WORLD,
+        .call = bash_call,
+};

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/kept.h"
+#include "tool/parts.h"
+
+/* What came of both streams, in the order in which it came, and of each. */
+struct gathering {
+	struct kept both, out[2];
+};
+
+static void gathering_done(struct gathering *g)
+{
+	kept_done(&g->both);
+	kept_done(&g->out[0]);
+	kept_done(&g->out[1]);
+}
+
+static int on_output(void *context, const struct agent_output *o, struct error *err)
+{
+	struct gathering *g = context;
+
+	(void)err;
+	kept_add(&g->both, g->both.total, o->bytes);
+	kept_add(&g->out[o->stream == AGENT_STDERR], o->offset, o->bytes);
+	return 0;
+}
+
+static struct span joined(struct arena *a, const struct kept *k)
+{
+	AUTO(buf_done) struct buf text = BUF(2 * k->half + 256);
+
+	kept_join(k, &text);
+	return (struct span){arena_copy(a, buf_span(&text)), text.size};
+}
+
+/* The agent answers NOT_FOUND for users and folders too. */
+static bool is_missing_program(const struct error *err)
+{
+	return err->code == ERROR_NOT_FOUND && strncmp(err->text, "command not found", 17) == 0;
+}
+
+static int run(const struct tool_call *call, const struct tool_exec *exec, struct gathering *g,
+               struct agent_process *ret, struct error *err)
+{
+	struct agent_exec message = {
+	        .env = call->env,
+	        .user = call->user,
+	        .cwd = call->root,
+	        .label = exec->label,
+	        .timeout_ms = (uint64_t)exec->timeout_ms,
+	};
+	const struct compute_run run = {
+	        .exec = &message, .deadline = call->deadline, .on_output = on_output, .context = g};
+	struct compute_result result;
+
+	for (unsigned i = 0; i < exec->count; i++) {
+		error_clear(err);
+		message.args = exec->alternatives[i];
+		if (compute_run(call->hold->provider, call->hold->id, call->arena, &run, &result,
+		                err) == 0) {
+			*ret = result.process;
+			return 0;
+		}
+		if (!is_missing_program(err))
+			return -1;
+	}
+	return -1;
+}
+
+int tool_exec(const struct tool_call *call, const struct tool_exec *exec, struct tool_ended *ret,
+              struct error *err)
+{
+	AUTO(gathering_done) struct gathering g;
+
+	kept_init(&g.both, exec->output_max);
+	kept_init(&g.out[0], exec->output_max);
+	kept_init(&g.out[1], exec->output_max);
+	if (provider_require(call->hold->provider, PROVIDER_CAN_EXEC, err) < 0 ||
+	    run(call, exec, &g, &ret->process, err) < 0)
+		return -1;
+	ret->both = joined(call->arena, &g.both);
+	ret->out[0] = joined(call->arena, &g.out[0]);
+	ret->out[1] = joined(call->arena, &g.out[1]);
+	ret->cut_count = kept_cut_count(&g.both);
+	return 0;
+}

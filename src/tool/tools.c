@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/path.h"
+#include "tool/parts.h"
+
+const struct tool *const tools[] = {
+        &bash_tool,
+        &read_tool,
+        NULL,
+};
+
+const struct tool *tool_find(const char *name)
+{
+	for (const struct tool *const *at = tools; *at; at++)
+		if (strcmp((*at)->name, name) == 0)
+			return *at;
+	return NULL;
+}
+
+int tool_run(const struct tool *tool, const struct tool_call *call, struct span input,
+             struct tool_result *ret, struct error *err)
+{
+	void *parsed = arena_alloc(call->arena, tool->input->size);
+
+	*ret = (struct tool_result){.count = 0};
+	if (json_parse(call->arena, input, tool->input, parsed, err) < 0)
+		return FAIL_CONTEXT(err, "%s", tool->name);
+	return tool->call(call, parsed, ret, err);
+}
+
+int tool_path(const struct tool_call *call, const char *path, struct agent_path *ret,
+              struct error *err)
+{
+	ret->root = call->root;
+	ret->user = call->user;
+	ret->flags |= AGENT_PATH_BENEATH;
+	if (path_check_relative(call->arena, span_of(path ? path : "."), &ret->path, err) == 0)
+		return 0;
+	error_hint(err, "paths are relative to the workspace, such as src/main.c");
+	return -1;
+}
