@@ -294,6 +294,10 @@ int request_may_wait(struct request *rq, struct error *err)
 {
 	if (!rq->is_quick)
 		return request_may_block(rq, err);
+	if (worker_turn_slow(rq->exchange->server->options.workers)) {
+		rq->is_quick = false;
+		return 0;
+	}
 	rq->is_deferred = true;
 	return FAIL(err, ERROR_UNAVAILABLE, "a worker of the slow lane has to do this");
 }

@@ -73,7 +73,8 @@ const char *request_param(const struct request *rq, const char *name);
  * for calls that wait no longer than it. */
 MUST_CHECK int request_may_block(struct request *rq, struct error *err);
 /* The same for handlers of ROUTE_QUICK rows, before what may take longer than a look into the
- * store: on the fast lane of the workers it fails, and all is done once more on the slow one. */
+ * store: the worker goes over to the slow lane. Where that has no room it fails, and all is done
+ * once more when it has. */
 MUST_CHECK int request_may_wait(struct request *rq, struct error *err);
 /* Length of a body, -1 when it is chunked, 0 when there is none. */
 int64_t request_body_size(const struct request *rq);

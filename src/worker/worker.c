@@ -28,6 +28,9 @@ struct worker_pool {
 	pthread_t threads[];
 };
 
+/* Whose task this thread runs. */
+static _Thread_local struct lane *own_lane;
+
 static bool lane_is_ready(const struct lane *lane)
 {
 	return lane->first && lane->running < lane->running_max;
@@ -58,6 +61,14 @@ static struct worker_task *take(struct lane *lane)
 	return task;
 }
 
+/* This thread may go on with the other lane: let an idle one see to this lane. */
+static void leave_lane(struct worker_pool *pool)
+{
+	own_lane->running--;
+	if (lane_is_ready(own_lane))
+		(void)pthread_cond_signal(&pool->has_work);
+}
+
 static bool is_drained(const struct worker_pool *pool)
 {
 	return pool->is_stopping && !pool->lanes[WORKER_FAST].first &&
@@ -68,24 +79,20 @@ static void *work(void *argument)
 {
 	struct worker_pool *pool = argument;
 	struct worker_task *task;
-	struct lane *lane;
 
 	(void)pthread_mutex_lock(&pool->lock);
 	while (!is_drained(pool)) {
-		lane = choose_lane(pool);
-		if (!lane) {
+		own_lane = choose_lane(pool);
+		if (!own_lane) {
 			(void)pthread_cond_wait(&pool->has_work, &pool->lock);
 			continue;
 		}
-		task = take(lane);
+		task = take(own_lane);
 		(void)pthread_mutex_unlock(&pool->lock);
 		task->run(task);
 		log_request_set(NULL); /* the next task is another request's */
 		(void)pthread_mutex_lock(&pool->lock);
-		lane->running--;
-		/* This thread may go on with the other lane: let an idle one see to this lane. */
-		if (lane_is_ready(lane))
-			(void)pthread_cond_signal(&pool->has_work);
+		leave_lane(pool);
 	}
 	/* Others may wait for a lane that this thread has just emptied. */
 	(void)pthread_cond_broadcast(&pool->has_work);
@@ -181,6 +188,23 @@ int worker_submit(struct worker_pool *pool, struct worker_task *task, struct err
 	result = enqueue(pool, task, err);
 	(void)pthread_mutex_unlock(&pool->lock);
 	return result;
+}
+
+bool worker_turn_slow(struct worker_pool *pool)
+{
+	struct lane *slow = &pool->lanes[WORKER_SLOW];
+	bool has_room;
+
+	(void)pthread_mutex_lock(&pool->lock);
+	/* Those who wait for the lane come first. */
+	has_room = own_lane == slow || (!slow->first && slow->running < slow->running_max);
+	if (has_room && own_lane != slow) {
+		slow->running++;
+		leave_lane(pool);
+		own_lane = slow;
+	}
+	(void)pthread_mutex_unlock(&pool->lock);
+	return has_room;
 }
 
 struct worker_load worker_load_get(struct worker_pool *pool)

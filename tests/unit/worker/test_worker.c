@@ -102,6 +102,50 @@ TEST(slow_work_leaves_half_of_the_threads_to_fast_work)
 	assert_int_equal(atomic_load(&done_count), 4);
 }
 
+struct turning {
+	struct worker_task task;
+	struct worker_pool *pool;
+	sem_t *turned, *may_end;
+	bool has_turned;
+};
+
+static void run_turning(struct worker_task *task)
+{
+	struct turning *t = CONTAINER_OF(task, struct turning, task);
+
+	t->has_turned = worker_turn_slow(t->pool);
+	(void)sem_post(t->turned);
+	(void)sem_wait(t->may_end);
+}
+
+TEST(a_fast_task_can_become_a_slow_one_while_that_lane_has_room)
+{
+	struct worker_pool *pool = start_pool(4, 10);
+	struct turning tasks[3];
+	sem_t turned, may_end;
+	struct worker_load load;
+	struct error err;
+
+	(void)sem_init(&turned, 0, 0);
+	(void)sem_init(&may_end, 0, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		tasks[i] = (struct turning){.task = {.lane = WORKER_FAST, .run = run_turning},
+		                            .pool = pool,
+		                            .turned = &turned,
+		                            .may_end = &may_end};
+		assert_int_equal(worker_submit(pool, &tasks[i].task, &err), 0);
+		(void)sem_wait(&turned);
+	}
+	assert_true(tasks[0].has_turned && tasks[1].has_turned);
+	assert_false(tasks[2].has_turned);
+	load = worker_load_get(pool);
+	assert_int_equal(load.running[WORKER_SLOW], 2);
+	assert_int_equal(load.running[WORKER_FAST], 1);
+	for (unsigned i = 0; i < 3; i++)
+		(void)sem_post(&may_end);
+	worker_pool_stop(pool);
+}
+
 TEST(a_full_lane_refuses_and_the_other_still_takes)
 {
 	struct worker_pool *pool = start_pool(2, 1);
@@ -130,5 +174,6 @@ int main(void)
 	return RUN(CASE(a_pool_needs_a_sensible_number_of_threads),
 	           CASE(everything_queued_is_run_before_the_pool_stops),
 	           CASE(slow_work_leaves_half_of_the_threads_to_fast_work),
+	           CASE(a_fast_task_can_become_a_slow_one_while_that_lane_has_room),
 	           CASE(a_full_lane_refuses_and_the_other_still_takes));
 }
