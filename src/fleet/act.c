@@ -78,6 +78,8 @@ int act_move(struct act *a, const struct act_move *move, struct error *err)
 	        .effective = move->created ? &move->created->effective : NULL,
 	        .disk_is_advisory = move->created && move->created->disk_is_advisory,
 	        .is_lazy = move->is_lazy,
+	        .lease = move->lease,
+	        .ret_lease_lost = move->ret_lease_lost,
 	};
 
 	if (store_sandbox_move_read(a->fleet->store, a->arena, &change, &a->record, err) < 0)

@@ -6,11 +6,13 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/builds.h"
+#include "fleet/lease_parts.h"
 #include "fleet/snapshot.h"
 #include "fleet/warm_parts.h"
 #include "store/snapshots.h"
 
 #define NAME_TRIES 8
+#define PROJECT_TRIES 8
 
 /* ---- with the provider ---- */
 
@@ -57,6 +59,7 @@ static int finish_start(struct act *a, const struct provider_created *created, i
                         struct error *err)
 {
 	const char *took = format_duration(a->arena, clock_monotonic_ns() - begun_ns);
+	bool is_lost = false;
 	const struct act_move started = {
 	        .to = SANDBOX_STARTED,
 	        .desired = -1,
@@ -66,10 +69,14 @@ static int finish_start(struct act *a, const struct provider_created *created, i
 	         * act_make. Should the machine go down before this does, recovery finds it in
 	         * CREATING: it failed, and what is left of it is removed. */
 	        .is_lazy = a->record.started_at == 0 && !a->record.persistent,
+	        .lease = a->claim ? lease_to_finish(a->claim) : NULL,
+	        .ret_lease_lost = &is_lost,
 	};
 
 	if (act_move(a, &started, err) < 0)
 		return -1;
+	if (a->claim)
+		lease_finished(a->claim, is_lost);
 	fault_point("api", "create-started");
 	if (a->record.desired != SANDBOX_DELETED)
 		return 0;
@@ -229,6 +236,7 @@ static int make_pending(struct fleet *f, struct arena *a, struct draft *draft, i
 		            sandbox_state_name(act.record.actual));
 	act.snapshot = draft->layer;
 	act.is_bare = draft->request && draft->request->base;
+	act.claim = draft->request ? draft->request->claim : NULL;
 	if (act_move(&act, &creating, err) < 0)
 		return -1;
 	if (mounts_load(&act, err) < 0) {
@@ -314,44 +322,59 @@ void warm_up(struct fleet *f, struct arena *a, const struct sandbox_record *r)
 
 /* ---- the request ---- */
 
-static int insert_once(struct fleet *f, const struct draft *draft, struct error *err)
+static int insert_once(struct fleet *f, struct draft *draft, struct error *err)
 {
-	const struct mount_list *mounts = draft->mounts.count > 0 ? &draft->mounts : NULL;
+	struct lease_claim *claim = draft->request->claim;
+	struct sandbox_insertion insertion = {
+	        .record = &draft->record,
+	        .project_max = draft->sandboxes_max,
+	        .project_version = draft->project_version,
+	        .mounts = draft->mounts.count > 0 ? &draft->mounts : NULL,
+	        .origin = draft->layer,
+	        .claim = claim && !claim->is_made ? &claim->lease : NULL,
+	};
+	int result = store_sandbox_insert_with(f->store, &insertion, err);
 
-	if (store_sandbox_insert_mounted(f->store, &draft->record, draft->sandboxes_max, mounts,
-	                                 err) == 0)
-		return 0;
-	if (!mounts || err->code != ERROR_CONFLICT || !mounts_wait(f, mounts))
-		return -1;
-	error_clear(err);
-	return store_sandbox_insert_mounted(f->store, &draft->record, draft->sandboxes_max, mounts,
-	                                    err);
+	draft->is_outdated = insertion.is_outdated;
+	if (insertion.claim)
+		lease_claimed(claim, result < 0, insertion.is_claim_lost);
+	return result;
 }
 
-static int insert_row(struct fleet *f, struct arena *a, struct draft *draft, struct error *err)
+static bool is_other_conflict(const struct draft *draft)
 {
-	char name[SANDBOX_NAME_MAX + 1];
+	const struct lease_claim *claim = draft->request->claim;
 
-	if (draft->request->name)
-		return insert_once(f, draft, err);
-	for (unsigned i = 0; i < NAME_TRIES; i++) {
-		sandbox_name_generate(name);
-		draft->record.name = arena_text(a, name);
-		if (insert_once(f, draft, err) == 0)
-			return 0;
-		if (err->code != ERROR_CONFLICT)
-			break;
-	}
-	return -1;
+	return draft->is_outdated || (claim && claim->is_lost);
+}
+
+/* Who has a volume may be about to let go of it. */
+static int insert_mounted(struct fleet *f, struct draft *draft, struct error *err)
+{
+	if (insert_once(f, draft, err) == 0)
+		return 0;
+	if (draft->mounts.count == 0 || err->code != ERROR_CONFLICT || is_other_conflict(draft) ||
+	    !mounts_wait(f, &draft->mounts))
+		return -1;
+	error_clear(err);
+	return insert_once(f, draft, err);
 }
 
 static int insert(struct fleet *f, struct arena *a, struct draft *draft, struct error *err)
 {
-	if (insert_row(f, a, draft, err) < 0)
-		return -1;
-	return draft->layer
-	               ? store_snapshot_set_origin(f->store, draft->record.id, draft->layer, err)
-	               : 0;
+	char name[SANDBOX_NAME_MAX + 1];
+
+	if (draft->request->name)
+		return insert_mounted(f, draft, err);
+	for (unsigned i = 0; i < NAME_TRIES; i++) {
+		sandbox_name_generate(name);
+		draft->record.name = arena_text(a, name);
+		if (insert_mounted(f, draft, err) == 0)
+			return 0;
+		if (err->code != ERROR_CONFLICT || is_other_conflict(draft))
+			break;
+	}
+	return -1;
 }
 
 /* The usual case: the template is there, the caller waits. The row begins in CREATING, which saves
@@ -369,6 +392,7 @@ static int make_now(struct fleet *f, struct arena *a, struct draft *draft, int64
 	act.record = draft->record;
 	act.snapshot = draft->layer;
 	act.is_bare = draft->request->base != NULL;
+	act.claim = draft->request->claim;
 	if (draft->mounts.count > 0 && mounts_take(&act, &draft->mounts, err) < 0) {
 		act_fail(&act, err);
 		return -1;
@@ -420,6 +444,28 @@ static int find_layer(const struct fleet *f, struct draft *draft, struct error *
 	return -1;
 }
 
+/* Again, when the project has changed since its row was read. */
+static int resolve_and_make(struct fleet *f, struct arena *a, struct draft *draft, int64_t begun_ns,
+                            struct error *err)
+{
+	const struct fleet_create *request = draft->request;
+	bool is_now = request->wait && draft->template.state == TEMPLATE_READY;
+
+	for (unsigned i = 0; i < PROJECT_TRIES; i++) {
+		int result;
+
+		error_clear(err);
+		if (request_resolve(f, a, draft, err) < 0 || mounts_resolve(f, a, draft, err) < 0)
+			return -1;
+		result = is_now ? make_now(f, a, draft, begun_ns, err)
+		                : make_later(f, a, draft, begun_ns, err);
+		if (result == 0 || !draft->is_outdated)
+			return result;
+		project_forget(f, request->project_id);
+	}
+	return -1;
+}
+
 int fleet_create(struct fleet *fleet, struct arena *a, const struct fleet_create *request,
                  struct sandbox_record *ret, struct error *err)
 {
@@ -427,7 +473,6 @@ int fleet_create(struct fleet *fleet, struct arena *a, const struct fleet_create
 	const struct spender spender = {request->project_id, request->key_id, NULL};
 	int64_t begun_ns = clock_monotonic_ns();
 	struct draft draft = {.request = request};
-	int result;
 
 	if (request->snapshot &&
 	    snapshot_resolve(fleet, a, request, &draft.snapshot, &ref.id_or_name, err) < 0)
@@ -436,14 +481,8 @@ int fleet_create(struct fleet *fleet, struct arena *a, const struct fleet_create
 		ref.id_or_name = fleet->config->default_template;
 	if (request_check(request, err) < 0 || budgets_check(fleet, &spender, err) < 0 ||
 	    template_find(fleet, a, &ref, &draft.template, err) < 0 ||
-	    find_layer(fleet, &draft, err) < 0 || request_resolve(fleet, a, &draft, err) < 0 ||
-	    mounts_resolve(fleet, a, &draft, err) < 0)
-		return -1;
-	if (request->wait && draft.template.state == TEMPLATE_READY)
-		result = make_now(fleet, a, &draft, begun_ns, err);
-	else
-		result = make_later(fleet, a, &draft, begun_ns, err);
-	if (result < 0)
+	    find_layer(fleet, &draft, err) < 0 ||
+	    resolve_and_make(fleet, a, &draft, begun_ns, err) < 0)
 		return -1;
 	*ret = draft.record;
 	return 0;

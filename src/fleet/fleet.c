@@ -24,6 +24,7 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	f->blobs = options->blobs;
 	cache_init(&f->cache);
 	template_cache_init(&f->templates);
+	project_cache_init(&f->projects);
 	/* Waiting is slow work, which has half of the workers: it may have half of those. */
 	lease_desk_init(&f->leases, 1 + (unsigned)f->config->workers / 4);
 	meters_init(f);
@@ -52,6 +53,7 @@ void fleet_close(struct fleet *fleet)
 	browsers_done(&fleet->browsers);
 	build_desk_free(fleet->builds);
 	template_cache_done(&fleet->templates);
+	project_cache_done(&fleet->projects);
 	cache_done(&fleet->cache);
 	free(fleet);
 }

@@ -3,10 +3,9 @@
  * of other servers on the same database are found and listed; work on one is refused with
  * ERROR_CONFLICT and the name of its server.
  *
- * Every surface (native API, /v1/sandbox, later E2B, Daytona, MCP) makes and finds sandboxes
- * through these calls and adds nothing to them but its own words. Any worker may call; calls block.
- * The store's compare-and-set decides who acts: a lost race is ERROR_CONFLICT or the winner's
- * result. */
+ * Every surface makes and finds sandboxes through these calls and adds nothing to them but its own
+ * words. Any worker may call; calls block. The store's compare-and-set decides who acts: a lost
+ * race is ERROR_CONFLICT or the winner's result. */
 #pragma once
 
 #include <stdbool.h>
@@ -77,6 +76,7 @@ struct fleet_create {
 	const char *persistent_home;
 	int64_t persistent_home_mb;    /* its size when it is made; 0 = a volume's default */
 	const struct build_base *base; /* of a build, see builds.h; NULL = the template's */
+	struct lease_claim *claim;     /* of a lease, see lease_parts.h; NULL = none */
 };
 MUST_CHECK int fleet_create(struct fleet *fleet, struct arena *a,
                             const struct fleet_create *request, struct sandbox_record *ret,

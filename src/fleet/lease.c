@@ -22,13 +22,14 @@ struct seeker {
 	int64_t deadline;
 	uint64_t generation;       /* of the desk, before the row was read */
 	int64_t stale_epoch;       /* up to this one, a sandbox is not fresh; -1: not known yet */
+	bool may_wait;             /* it has been asked */
 	struct lease_record lease; /* as read last; all zero but for its names when there is none */
 	struct fleet_leased *ret;
 	struct fleet_hold *hold;
 };
 
 /* What a step comes to. */
-enum { STEP_FAILED = -1, STEP_AGAIN, STEP_DONE };
+enum { STEP_FAILED = -1, STEP_AGAIN, STEP_MADE, STEP_DONE };
 
 static struct lease_ref ref_of(const struct seeker *s)
 {
@@ -89,19 +90,22 @@ void lease_drop_sandbox(struct fleet *f, const char *project_id, const char *id,
 
 /* ---- steps ---- */
 
-static int refuse_cold(const struct seeker *s, struct error *err)
+static int ask_to_wait(struct seeker *s, struct error *err)
 {
-	if (s->request->ret_not_warm)
-		*s->request->ret_not_warm = true;
-	return FAIL(err, ERROR_UNAVAILABLE, "lease '%.100s' is not warm", s->request->key);
+	const struct fleet_lease *request = s->request;
+
+	if (!s->may_wait && request->may_wait && request->may_wait(request->context, err) < 0)
+		return -1;
+	s->may_wait = true;
+	return 0;
 }
 
 static int wait_a_while(struct seeker *s, struct error *err)
 {
 	struct lease_wait wait = {s->name, s->generation, deadline_in(LOOK_EVERY_MS)};
 
-	if (s->request->only_warm)
-		return refuse_cold(s, err);
+	if (ask_to_wait(s, err) < 0)
+		return STEP_FAILED;
 	if (clock_monotonic_ms() >= s->deadline) {
 		(void)FAIL(err, ERROR_TIMEOUT, "lease '%.100s': what goes on with it takes long",
 		           s->request->key);
@@ -221,30 +225,62 @@ static int prepare(struct seeker *s, struct error *err)
 	return fleet_template_ready(f, s->arena, &t, deadline_in(TEMPLATE_TIMEOUT_MS), err);
 }
 
-/* Compare and set: the lease is this thread's, under a new epoch. */
-static int claim(struct seeker *s, struct lease_record *ret, struct error *err)
+void lease_claimed(struct lease_claim *claim, bool has_failed, bool is_lost)
 {
-	struct store *store = s->fleet->store;
-	struct lease_record mine = s->lease;
+	claim->is_lost = is_lost;
+	if (has_failed)
+		return;
+	claim->is_made = true;
+	claim->lease.lock_version++;
+	fault_point("lease", "claimed");
+}
+
+const struct lease_record *lease_to_finish(struct lease_claim *claim)
+{
+	claim->lease.active_since = claim->lease.last_activity_at = clock_unix_ms();
+	return &claim->lease;
+}
+
+void lease_finished(struct lease_claim *claim, bool is_lost)
+{
+	claim->is_lost = is_lost;
+	if (is_lost)
+		return;
+	claim->is_finished = true;
+	claim->lease.lock_version++;
+	claim->lease.status = LEASE_READY;
+	fault_point("lease", "ready");
+}
+
+/* Compare and set: the lease is to be this thread's, under a new epoch. */
+static struct lease_claim claim_of(struct seeker *s)
+{
+	struct lease_claim claim = {.lease = s->lease};
+	struct lease_record *mine = &claim.lease;
 	int64_t now = clock_unix_ms();
 	struct id id = id_new();
 
-	lease_end_use(&mine, now);
-	mine.sandbox_id = arena_text(s->arena, id.text);
-	mine.status = LEASE_CREATING;
-	mine.creating_since = mine.last_activity_at = now;
-	mine.epoch++;
-	mine.sessions_max = s->request->sessions_max;
-	if (s->lease.lock_version == 0) {
-		mine.created_at = now;
-		if (store_lease_insert(store, &mine, err) < 0)
-			return -1;
-	} else if (store_lease_replace(store, &mine, err) < 0) {
-		return -1;
-	}
-	mine.lock_version++;
-	*ret = mine;
-	return 0;
+	lease_end_use(mine, now);
+	mine->sandbox_id = arena_text(s->arena, id.text);
+	mine->status = LEASE_CREATING;
+	mine->creating_since = mine->last_activity_at = now;
+	mine->epoch++;
+	mine->sessions_max = s->request->sessions_max;
+	if (s->lease.lock_version == 0)
+		mine->created_at = now;
+	return claim;
+}
+
+/* Before there is a sandbox: the old one goes first, so that there are never two. One whose maker
+ * may still come with it is his, or the next tick's. */
+static int claim_and_drop(struct seeker *s, struct lease_claim *claim, struct error *err)
+{
+	int result = store_lease_replace(s->fleet->store, &claim->lease, err);
+
+	lease_claimed(claim, result < 0, result < 0 && err->code == ERROR_CONFLICT);
+	if (result == 0)
+		lease_drop_sandbox(s->fleet, claim->lease.project_id, s->lease.sandbox_id, true);
+	return result;
 }
 
 struct json_map lease_labels(struct arena *a, const struct json_map *given, const char *key)
@@ -269,64 +305,60 @@ static void give_up(struct seeker *s, const struct lease_record *mine)
 	lease_drop_sandbox(s->fleet, mine->project_id, mine->sandbox_id, true);
 }
 
-static int finish(struct seeker *s, struct lease_record *mine, struct error *err)
+/* It is made, and the lease is another one's by now. */
+static int come_late(struct seeker *s, const struct lease_record *mine)
 {
-	bool is_late;
-
-	mine->active_since = mine->last_activity_at = clock_unix_ms();
-	if (store_lease_finish(s->fleet->store, mine, err) == 0) {
-		fault_point("lease", "ready");
-		s->ret->created = true;
-		return STEP_AGAIN;
-	}
-	is_late = err->code == ERROR_CONFLICT;
-	if (is_late)
-		log_info("a lease was taken over while its sandbox was made",
-		         TEXT("lease", mine->key), TEXT("sandbox", mine->sandbox_id));
+	log_info("a lease was taken over while its sandbox was made", TEXT("lease", mine->key),
+	         TEXT("sandbox", mine->sandbox_id));
 	lease_drop_sandbox(s->fleet, mine->project_id, mine->sandbox_id, true);
-	if (!is_late)
-		return STEP_FAILED;
-	error_clear(err);
 	return STEP_AGAIN;
 }
 
-static int make_claimed(struct seeker *s, struct lease_record *mine, struct error *err)
+static int take_made(struct seeker *s, const struct lease_record *mine,
+                     const struct sandbox_record *made)
+{
+	if (s->lease.status == LEASE_CREATING && s->lease.lock_version > 0)
+		log_warning("a lease was taken over from one who did not come back",
+		            TEXT("lease", mine->key), NUMBER("epoch", mine->epoch),
+		            TEXT("sandbox", s->lease.sandbox_id));
+	s->lease = *mine;
+	s->lease.actual = SANDBOX_STARTED;
+	s->lease.provider = made->provider;
+	s->lease.node = made->node;
+	s->lease.sandbox_activity_at = made->last_activity_at;
+	s->ret->created = true;
+	return STEP_MADE;
+}
+
+static int make_claimed(struct seeker *s, struct lease_claim *claim, struct error *err)
 {
 	struct fleet_create create = *s->request->make;
+	const struct lease_record *mine = &claim->lease;
 	struct sandbox_record made;
 
-	fault_point("lease", "claimed");
-	/* First the old one goes, so that there are never two. One whose maker may still come with
-	 * it is his, or the next tick's. */
-	if (s->lease.status == LEASE_READY)
-		lease_drop_sandbox(s->fleet, mine->project_id, s->lease.sandbox_id, true);
 	create.project_id = mine->project_id;
 	create.id = mine->sandbox_id;
 	create.labels = lease_labels(s->arena, &create.labels, mine->key);
 	create.wait = true;
-	if (fleet_create(s->fleet, s->arena, &create, &made, err) < 0) {
+	create.claim = claim;
+	if (fleet_create(s->fleet, s->arena, &create, &made, err) == 0)
+		return claim->is_lost ? come_late(s, mine) : take_made(s, mine, &made);
+	if (claim->is_made)
 		give_up(s, mine);
-		return STEP_FAILED;
-	}
-	fault_point("lease", "made");
-	return finish(s, mine, err);
+	return STEP_FAILED;
 }
 
 static int make_anew(struct seeker *s, struct error *err)
 {
-	struct lease_record mine;
-	int result = STEP_AGAIN;
+	struct lease_claim claim = claim_of(s);
+	int result = STEP_FAILED;
 
-	if (claim(s, &mine, err) == 0) {
-		if (s->lease.status == LEASE_CREATING && s->lease.lock_version > 0)
-			log_warning("a lease is taken over from one who did not come back",
-			            TEXT("lease", mine.key), NUMBER("epoch", mine.epoch),
-			            TEXT("sandbox", s->lease.sandbox_id));
-		result = make_claimed(s, &mine, err);
-	} else if (err->code == ERROR_CONFLICT) {
+	if (s->lease.status != LEASE_READY || claim_and_drop(s, &claim, err) == 0)
+		result = make_claimed(s, &claim, err);
+	/* Somebody else was faster. */
+	if (result == STEP_FAILED && claim.is_lost && !claim.is_made) {
 		error_clear(err);
-	} else {
-		result = STEP_FAILED;
+		result = STEP_AGAIN;
 	}
 	return result;
 }
@@ -413,7 +445,7 @@ static int make_it(struct seeker *s, struct error *err)
 	else
 		result = make_anew(s, err);
 	lease_desk_leave(&s->fleet->leases, s->name);
-	return result;
+	return result == STEP_MADE ? use_it(s, err) : result;
 }
 
 typedef int step(struct seeker *s, struct error *err);
@@ -481,9 +513,9 @@ int lease_open(struct fleet *f, struct arena *a, const struct fleet_lease *reque
 		if (look(&s, err) < 0)
 			return -1;
 		action = decide(&s);
-		if (request->only_warm &&
-		    (action != LEASE_USE || s.lease.actual != SANDBOX_STARTED))
-			return refuse_cold(&s, err);
+		if ((action != LEASE_USE || s.lease.actual != SANDBOX_STARTED) &&
+		    ask_to_wait(&s, err) < 0)
+			return -1;
 		result = steps[action](&s, err);
 	}
 	return result == STEP_DONE ? 0 : -1;

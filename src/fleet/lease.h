@@ -22,11 +22,13 @@ struct fleet_lease {
 	/* Wants one with files that nobody has used: the one that is there is reset, or replaced
 	 * when it cannot be or when it is not what `make` would make. */
 	bool is_fresh;
-	bool only_warm;  /* fails rather than to start, make or wait */
+	/* Asked before it starts, makes or waits for one; it fails when this does. NULL = it may.
+	 */
+	int (*may_wait)(void *context, struct error *err);
+	void *context;
 	int64_t wait_ms; /* for others who are at it; 0 = 30 s. Building a template is not limited
 	                  */
 	int64_t sessions_max; /* of a session: as of struct lease_record */
-	bool *ret_not_warm;   /* with only_warm: that this was why; may be NULL */
 };
 struct fleet_leased {
 	struct lease_record lease;

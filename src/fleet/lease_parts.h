@@ -8,6 +8,18 @@
 #include "fleet/lease.h"
 #include "fleet/parts.h"
 
+/* A lease whose sandbox is being made. The claim is written with the sandbox's row, and the lease
+ * is ready with its start: a commit each instead of two. */
+struct lease_claim {
+	struct lease_record lease; /* as it is to be written, or was */
+	bool is_made, is_finished;
+	bool is_lost; /* to somebody else, before it was made or before it was finished */
+};
+/* For who writes the rows: what came of it. */
+void lease_claimed(struct lease_claim *claim, bool has_failed, bool is_lost);
+const struct lease_record *lease_to_finish(struct lease_claim *claim);
+void lease_finished(struct lease_claim *claim, bool is_lost);
+
 /* A compare-and-set that loses this often is not losing to others. */
 #define LEASE_TRIES 64
 

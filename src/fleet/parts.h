@@ -14,6 +14,7 @@
 #include "fleet/life.h"
 #include "fleet/meters.h"
 #include "fleet/pools.h"
+#include "fleet/project_cache.h"
 #include "fleet/storage.h"
 #include "fleet/template_cache.h"
 
@@ -41,6 +42,7 @@ struct fleet {
 	struct blob_store *blobs; /* NULL: none */
 	struct cache cache;
 	struct template_cache templates;
+	struct project_cache projects;
 	struct lease_desk leases;
 	struct browsers browsers;
 	struct build_desk *builds;
@@ -72,6 +74,7 @@ struct act {
 	struct arena *arena;          /* of the row's texts */
 	const char *snapshot;         /* to be made of; NULL: of its template's folder */
 	bool is_bare;                 /* its template's entrypoint is not started */
+	struct lease_claim *claim;    /* whose it becomes when it is started; NULL: nobody's */
 	struct sandbox_record record; /* as of the last move */
 	/* In the arena; none until mounts_load or mounts_take. */
 	const struct sandbox_mount *mounts;
@@ -92,6 +95,9 @@ struct act_move {
 	const char *event;
 	const struct provider_created *created; /* with STARTED */
 	bool is_lazy;                           /* as of struct sandbox_move */
+	/* The same. */
+	const struct lease_record *lease;
+	bool *ret_lease_lost;
 };
 MUST_CHECK int act_move(struct act *a, const struct act_move *move, struct error *err);
 /* Removes what the provider has of it; a failure is only logged. */
@@ -111,6 +117,8 @@ struct draft {
 	struct template_record template;
 	struct sandbox_record record; /* in PENDING; texts in the arena or borrowed */
 	unsigned sandboxes_max;
+	int64_t project_version; /* with which all this was worked out */
+	bool is_outdated;        /* there is another one: it has to be worked out again */
 	struct mount_list mounts;
 };
 /* From request and template to the rest. */

@@ -154,10 +154,11 @@ int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struc
 	struct sandbox_idle idle;
 
 	if ((request->archive_after_ms > 0 && backup_check(f, err) < 0) ||
-	    store_project_find(f->store, a, request->project_id, &project, err) < 0 ||
+	    project_find(f, a, request->project_id, &project, err) < 0 ||
 	    decide_network(f, request->internet, &network, err) < 0)
 		return -1;
 	idle = decide_idle(f, request, t, &project);
+	draft->project_version = project.version;
 	draft->sandboxes_max = (unsigned)given_or(project.sandboxes_max, f->config->sandboxes_max);
 	draft->record = (struct sandbox_record){
 	        .id = arena_text(a, request->id ? request->id : id.text),

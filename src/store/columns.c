@@ -132,6 +132,7 @@ const struct column columns_of_project_record[] = {
         WHOLE_OF(project_record, terminal_ttl_ms),
         BOOL_OF(project_record, closing),
         WHOLE_OF(project_record, created_at),
+        WHOLE_OF(project_record, version),
         END,
 };
 
@@ -244,6 +245,7 @@ const struct column columns_of_tally[] = {
 const struct column columns_of_admission[] = {
         TEXT_OF(admission, project_id),
         WHOLE_OF(admission, living_max),
+        WHOLE_OF(admission, version),
         END,
 };
 

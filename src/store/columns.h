@@ -61,6 +61,7 @@ struct tally {
 struct admission {
 	const char *project_id;
 	int64_t living_max; /* 0 = no limit */
+	int64_t version;    /* of the project's row; 0 = any */
 };
 struct touch {
 	const char *id;

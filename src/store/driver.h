@@ -150,8 +150,20 @@ void event_watchers_free(struct event_watchers *w);
 uint64_t event_watchers_count(struct event_watchers *w);
 void event_watchers_tell(struct event_watchers *w);
 
-/* In volumes.c: attaches, as a part of another transaction. */
+/* ---- parts of other transactions ---- */
+
+/* In volumes.c: attaches. */
 MUST_CHECK int mounts_run(struct connection *c, const struct mount_list *mounts, struct error *err);
+/* In snapshots.c: what the files of a sandbox begin with. */
+MUST_CHECK int snapshot_run_origin(struct connection *c, const char *sandbox_id,
+                                   const char *snapshot_id, struct error *err);
+/* In leases.c: inserts a row, when lock_version is 0, or replaces it. */
+struct lease_record;
+MUST_CHECK int lease_run_claim(struct connection *c, const struct lease_record *r, bool *ret_lost,
+                               struct error *err);
+/* One that is lost is no failure. */
+MUST_CHECK int lease_run_finish(struct connection *c, const struct lease_record *r, bool *ret_lost,
+                                struct error *err);
 
 /* ---- touches.c: last-used times wait here, so that a call costs no commit ---- */
 

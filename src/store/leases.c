@@ -79,6 +79,7 @@ struct lease_change {
 	enum query_name query;
 	const struct lease_record *record;
 	const char *conflict; /* what it means that no row was met */
+	bool *ret_lost;       /* that this was why; may be NULL */
 };
 
 static int check_sessions(struct connection *c, const struct lease_record *r, struct error *err)
@@ -115,6 +116,8 @@ static int run_change(struct connection *c, void *context, struct error *err)
 
 	if (count < 0)
 		return -1;
+	if (change->ret_lost)
+		*change->ret_lost = count == 0;
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "lease '%.100s' %s", change->record->key,
 		            change->conflict);
@@ -137,28 +140,50 @@ static int change_lease(struct store *s, const struct lease_change *change, stru
 	        err);
 }
 
+static const char exists[] = "exists already", changed[] = "was changed meanwhile",
+                  taken_over[] = "was taken over meanwhile";
+
 int store_lease_insert(struct store *s, const struct lease_record *r, struct error *err)
 {
-	return change_lease(s, &(struct lease_change){QUERY_LEASE_INSERT, r, "exists already"},
-	                    err);
+	return change_lease(s, &(struct lease_change){QUERY_LEASE_INSERT, r, exists, NULL}, err);
 }
 
 int store_lease_replace(struct store *s, const struct lease_record *r, struct error *err)
 {
-	return change_lease(
-	        s, &(struct lease_change){QUERY_LEASE_REPLACE, r, "was changed meanwhile"}, err);
+	return change_lease(s, &(struct lease_change){QUERY_LEASE_REPLACE, r, changed, NULL}, err);
 }
 
 int store_lease_finish(struct store *s, const struct lease_record *r, struct error *err)
 {
-	return change_lease(
-	        s, &(struct lease_change){QUERY_LEASE_FINISH, r, "was taken over meanwhile"}, err);
+	return change_lease(s, &(struct lease_change){QUERY_LEASE_FINISH, r, taken_over, NULL},
+	                    err);
+}
+
+int lease_run_claim(struct connection *c, const struct lease_record *r, bool *ret_lost,
+                    struct error *err)
+{
+	struct lease_change insert = {QUERY_LEASE_INSERT, r, exists, ret_lost};
+	struct lease_change replace = {QUERY_LEASE_REPLACE, r, changed, ret_lost};
+
+	return run_change(c, r->lock_version == 0 ? &insert : &replace, err);
+}
+
+int lease_run_finish(struct connection *c, const struct lease_record *r, bool *ret_lost,
+                     struct error *err)
+{
+	struct lease_change finish = {QUERY_LEASE_FINISH, r, taken_over, ret_lost};
+
+	if (run_change(c, &finish, err) == 0)
+		return 0;
+	if (!*ret_lost)
+		return -1;
+	error_clear(err);
+	return 0;
 }
 
 int store_lease_remove(struct store *s, const struct lease_record *r, struct error *err)
 {
-	return change_lease(
-	        s, &(struct lease_change){QUERY_LEASE_REMOVE, r, "was changed meanwhile"}, err);
+	return change_lease(s, &(struct lease_change){QUERY_LEASE_REMOVE, r, changed, NULL}, err);
 }
 
 int store_lease_purge(struct store *s, int64_t before, struct error *err)

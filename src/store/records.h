@@ -20,6 +20,7 @@ struct project_record {
 	int64_t terminal_ttl_ms;           /* 0 = the platform's */
 	bool closing;                      /* it is being deleted, and takes nothing new */
 	int64_t created_at;
+	int64_t version; /* grows with every change; only read */
 };
 
 #define KEY_HASH_SIZE 32

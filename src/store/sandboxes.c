@@ -13,12 +13,6 @@ static void add_touch(struct store *s, struct sandbox_record *r)
 
 /* ---- insert ---- */
 
-struct insertion {
-	const struct sandbox_record *record;
-	unsigned project_max;
-	const struct mount_list *mounts; /* NULL = none */
-};
-
 /* Neither failed nor on its way out: it has a name and a place. */
 static const bool is_living[SANDBOX_STATE_COUNT] = {
         [SANDBOX_PENDING] = true,  [SANDBOX_CREATING] = true, [SANDBOX_STARTED] = true,
@@ -26,9 +20,12 @@ static const bool is_living[SANDBOX_STATE_COUNT] = {
         [SANDBOX_ARCHIVED] = true,
 };
 
-static int check_open(struct connection *c, const char *project_id, struct error *err)
+/* Why the project's count was not taken. Always -1. */
+static int refuse_admission(struct connection *c, struct sandbox_insertion *insertion,
+                            struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
+	const char *project_id = insertion->record->project_id;
 	struct rows rows = {.arena = &arena, .size = sizeof(struct project_record)};
 	struct project_record project = {0};
 
@@ -37,23 +34,26 @@ static int check_open(struct connection *c, const char *project_id, struct error
 		return -1;
 	if (project.closing)
 		return FAIL(err, ERROR_CONFLICT, "project '%s' is being deleted", project_id);
-	return 0;
-}
-
-static int admit(struct connection *c, const struct insertion *insertion, struct error *err)
-{
-	const struct admission admission = {.project_id = insertion->record->project_id,
-	                                    .living_max = insertion->project_max};
-	int count = query_run(c, QUERY_PROJECT_ADMIT, &admission, NULL, err);
-
-	if (count != 0)
-		return count < 0 ? -1 : 0;
-	if (check_open(c, admission.project_id, err) < 0)
-		return -1;
+	if (insertion->project_version && project.version != insertion->project_version) {
+		insertion->is_outdated = true;
+		return FAIL(err, ERROR_CONFLICT, "project '%s' was changed meanwhile", project_id);
+	}
 	error_set(err, ERROR_LIMIT, 0, HERE, "the project has %u sandboxes already",
 	          insertion->project_max);
 	error_hint(err, "delete one, or raise sandboxes_max");
 	return -1;
+}
+
+static int admit(struct connection *c, struct sandbox_insertion *insertion, struct error *err)
+{
+	const struct admission admission = {.project_id = insertion->record->project_id,
+	                                    .living_max = insertion->project_max,
+	                                    .version = insertion->project_version};
+	int count = query_run(c, QUERY_PROJECT_ADMIT, &admission, NULL, err);
+
+	if (count != 0)
+		return count < 0 ? -1 : 0;
+	return refuse_admission(c, insertion, err);
 }
 
 static int check_template(struct connection *c, const struct sandbox_record *r, struct error *err)
@@ -68,9 +68,20 @@ static int check_template(struct connection *c, const struct sandbox_record *r, 
 	return count < 0 ? -1 : 0;
 }
 
+/* What goes with the row, or not at all. */
+static int insert_along(struct connection *c, const struct sandbox_insertion *insertion,
+                        struct error *err)
+{
+	const struct sandbox_record *r = insertion->record;
+
+	if (insertion->mounts && mounts_run(c, insertion->mounts, err) < 0)
+		return -1;
+	return insertion->origin ? snapshot_run_origin(c, r->id, insertion->origin, err) : 0;
+}
+
 static int run_insertion(struct connection *c, void *context, struct error *err)
 {
-	const struct insertion *insertion = context;
+	struct sandbox_insertion *insertion = context;
 	const struct sandbox_record *r = insertion->record;
 	const struct event_record event = {.at = r->created_at,
 	                                   .project_id = r->project_id,
@@ -79,36 +90,40 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 	                                   .text = r->last_event};
 	int count;
 
+	/* A transaction may be run more than once. */
+	insertion->is_outdated = insertion->is_claim_lost = false;
+	if (insertion->claim &&
+	    lease_run_claim(c, insertion->claim, &insertion->is_claim_lost, err) < 0)
+		return -1;
 	if (check_template(c, r, err) < 0)
 		return -1;
 	count = query_run(c, QUERY_SANDBOX_INSERT, r, NULL, err);
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "a sandbox named '%s' exists already", r->name);
 	if (count < 0 || (is_living[r->actual] && admit(c, insertion, err) < 0) ||
-	    (insertion->mounts && mounts_run(c, insertion->mounts, err) < 0))
+	    insert_along(c, insertion, err) < 0)
 		return -1;
 	return event_add(c, &event, err);
 }
 
-int store_sandbox_insert_mounted(struct store *s, const struct sandbox_record *r,
-                                 unsigned project_max, const struct mount_list *mounts,
-                                 struct error *err)
+int store_sandbox_insert_with(struct store *s, struct sandbox_insertion *insertion,
+                              struct error *err)
 {
-	struct insertion insertion = {r, project_max, mounts};
-
 	/* A row in CREATING has not been answered to anybody: losing it together with the machine
 	 * leaves only what the orphan sweep finds. */
+	bool is_lazy = insertion->record->actual == SANDBOX_CREATING;
+
 	return store_change(s,
-	                    &(struct transaction){.run = run_insertion,
-	                                          .context = &insertion,
-	                                          .is_lazy = r->actual == SANDBOX_CREATING},
+	                    &(struct transaction){
+	                            .run = run_insertion, .context = insertion, .is_lazy = is_lazy},
 	                    err);
 }
 
 int store_sandbox_insert(struct store *s, const struct sandbox_record *r, unsigned project_max,
                          struct error *err)
 {
-	return store_sandbox_insert_mounted(s, r, project_max, NULL, err);
+	return store_sandbox_insert_with(
+	        s, &(struct sandbox_insertion){.record = r, .project_max = project_max}, err);
 }
 
 /* ---- find and list ---- */
@@ -193,6 +208,8 @@ static const bool is_resting[SANDBOX_STATE_COUNT] = {
 struct change {
 	struct sandbox_change takes;
 	struct rows rows;
+	const struct lease_record *lease; /* NULL = none */
+	bool is_lease_lost;
 };
 
 /* Why the compare-and-set met no row. Always -1. */
@@ -251,9 +268,9 @@ static int run_move(struct connection *c, void *context, struct error *err)
 		return -1;
 	if (change->rows.count == 0)
 		return refuse_change(c, takes, err);
-	if (let_go(c, change, err) < 0)
+	if (let_go(c, change, err) < 0 || tell_move(c, change, err) < 0)
 		return -1;
-	return tell_move(c, change, err);
+	return change->lease ? lease_run_finish(c, change->lease, &change->is_lease_lost, err) : 0;
 }
 
 int store_sandbox_move_read(struct store *s, struct arena *a, const struct sandbox_move *move,
@@ -272,6 +289,7 @@ int store_sandbox_move_read(struct store *s, struct arena *a, const struct sandb
 	                  .is_measured = move->effective != NULL,
 	                  .disk_is_advisory = move->disk_is_advisory},
 	        .rows = {.arena = a, .size = sizeof(*ret)},
+	        .lease = move->lease,
 	};
 
 	assert(sandbox_state_can_move(move->from, move->to));
@@ -285,6 +303,8 @@ int store_sandbox_move_read(struct store *s, struct arena *a, const struct sandb
 		return -1;
 	*ret = *(struct sandbox_record *)change.rows.items;
 	add_touch(s, ret);
+	if (move->ret_lease_lost)
+		*move->ret_lease_lost = change.is_lease_lost;
 	return 0;
 }
 

@@ -209,22 +209,21 @@ static int run_set_base(struct connection *c, void *context, struct error *err)
 	return query_run(c, QUERY_SNAPSHOT_BASE_SET, context, NULL, err) < 0 ? -1 : 0;
 }
 
-/* It only tells where files came from; the files themselves are in order without it. */
-static int set_base(struct store *s, struct snapshot_base *base, struct error *err)
+int snapshot_run_origin(struct connection *c, const char *sandbox_id, const char *snapshot_id,
+                        struct error *err)
 {
-	return store_change(
-	        s, &(struct transaction){.run = run_set_base, .context = base, .is_lazy = true},
-	        err);
+	const struct snapshot_base base = {sandbox_id, snapshot_id, snapshot_id};
+
+	return query_run(c, QUERY_SNAPSHOT_BASE_SET, &base, NULL, err) < 0 ? -1 : 0;
 }
 
+/* It only tells where files came from; the files themselves are in order without it. */
 int store_snapshot_set_base(struct store *s, const char *sandbox_id, const char *snapshot_id,
                             struct error *err)
 {
-	return set_base(s, &(struct snapshot_base){sandbox_id, snapshot_id, ""}, err);
-}
+	struct snapshot_base base = {sandbox_id, snapshot_id, ""};
 
-int store_snapshot_set_origin(struct store *s, const char *sandbox_id, const char *snapshot_id,
-                              struct error *err)
-{
-	return set_base(s, &(struct snapshot_base){sandbox_id, snapshot_id, snapshot_id}, err);
+	return store_change(
+	        s, &(struct transaction){.run = run_set_base, .context = &base, .is_lazy = true},
+	        err);
 }

@@ -62,10 +62,7 @@ MUST_CHECK int store_snapshot_base(struct store *s, struct arena *a, const char 
                                    const char **ret, struct error *err);
 MUST_CHECK int store_snapshot_set_base(struct store *s, const char *sandbox_id,
                                        const char *snapshot_id, struct error *err);
-/* The same of a new one: it was made of this. */
-MUST_CHECK int store_snapshot_set_origin(struct store *s, const char *sandbox_id,
-                                         const char *snapshot_id, struct error *err);
-/* The snapshot that it was made of. "" = none: its template. */
+/* The snapshot that it was made of, as struct sandbox_insertion said. "" = none: its template. */
 MUST_CHECK int store_snapshot_origin(struct store *s, struct arena *a, const char *sandbox_id,
                                      const char **ret, struct error *err);
 

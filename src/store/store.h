@@ -91,6 +91,21 @@ MUST_CHECK int store_template_remove(struct store *s, const char *project_id, co
  * its way out. */
 MUST_CHECK int store_sandbox_insert(struct store *s, const struct sandbox_record *r,
                                     unsigned project_max, struct error *err);
+/* The same with what belongs to it, all of it or nothing. */
+struct sandbox_insertion {
+	const struct sandbox_record *record;
+	unsigned project_max;
+	/* Of the project_record that the row was worked out from; 0 = whatever it is like. */
+	int64_t project_version;
+	const struct mount_list *mounts;  /* volumes.h; NULL = none */
+	const char *origin;               /* the snapshot that its files begin with; NULL = none */
+	const struct lease_record *claim; /* whose sandbox it is to be, see leases.h; NULL = none */
+	/* Why it was ERROR_CONFLICT, when it was not the name or a volume: */
+	bool is_outdated;   /* the project has another version */
+	bool is_claim_lost; /* somebody else has the lease */
+};
+MUST_CHECK int store_sandbox_insert_with(struct store *s, struct sandbox_insertion *insertion,
+                                         struct error *err);
 /* By id, or by name within the project, the living one first. Not DELETED ones: only lists show
  * them. project_id NULL = any (by id). */
 MUST_CHECK int store_sandbox_find(struct store *s, struct arena *a, const char *project_id,
@@ -111,6 +126,10 @@ struct sandbox_move {
 	const struct sandbox_resources *effective;
 	bool disk_is_advisory;
 	bool is_lazy; /* also into a state that something rests in */
+	/* Is finished with it, as by store_lease_finish. That it names another sandbox by now does
+	 * not hold up the move. */
+	const struct lease_record *lease; /* NULL = none */
+	bool *ret_lease_lost;
 };
 /* The only way a state changes: compare and set, ERROR_CONFLICT when `from` is not the state.
  * States that something rests in (STARTED, PAUSED, STOPPED, DELETED, FAILED) are on the disk when

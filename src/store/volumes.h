@@ -68,10 +68,6 @@ MUST_CHECK int store_volume_remove(struct store *s, const char *id, struct error
  */
 MUST_CHECK int store_mounts_insert(struct store *s, const struct mount_record *mounts, size_t count,
                                    struct error *err);
-/* As store_sandbox_insert, with its mounts, as a whole. */
-MUST_CHECK int store_sandbox_insert_mounted(struct store *s, const struct sandbox_record *r,
-                                            unsigned project_max, const struct mount_list *mounts,
-                                            struct error *err);
 /* ERROR_NOT_FOUND when it was not attached. */
 MUST_CHECK int store_mount_remove(struct store *s, const char *sandbox_id, const char *volume_id,
                                   struct error *err);

@@ -260,31 +260,32 @@ static int acquire_once(struct request *rq, const char *key, struct fleet_lease 
 	return answer_acquired(reply, &leased);
 }
 
+static int may_wait(void *rq, struct error *err)
+{
+	return request_may_wait(rq, err);
+}
+
 /* A warm one is answered from the fast lane; what has to be made or waited for is slow work. */
 static int lease_acquire(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
 	const struct acquire_body *b = body;
 	const struct fleet_create make = create_of(rq, b);
-	bool is_cold = false;
 	struct fleet_lease request = {
 	        .project_id = api_project(rq),
 	        .key = b->key,
 	        .make = &make,
 	        .is_fresh = has(b->present, ACQUIRE_CONTINUE) && !b->goes_on,
 	        .wait_ms = b->wait_ms,
-	        .ret_not_warm = &is_cold,
+	        .may_wait = may_wait,
+	        .context = rq,
 	};
 	struct fleet_leased leased;
 
 	if (api_once_is_used(rq, b->idempotency_key))
 		return acquire_once(rq, b->idempotency_key, &request, reply, err);
-	request.only_warm = rq->is_quick;
-	if (fleet_lease_acquire(api_of(rq)->fleet, rq->arena, &request, &leased, err) < 0) {
-		if (is_cold)
-			(void)!request_may_wait(rq, err);
+	if (fleet_lease_acquire(api_of(rq)->fleet, rq->arena, &request, &leased, err) < 0)
 		return -1;
-	}
 	return answer_acquired(reply, &leased);
 }
 

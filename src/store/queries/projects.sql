@@ -1,14 +1,14 @@
 -- fragment: project
 id, name, cpu, memory_mb, disk_mb, pids, max_cpu, max_memory_mb, max_disk_mb, max_pids,
 sandboxes_max, idle_pause_ms, idle_stop_ms, idle_reap_ms, lifetime_max_ms, terminal_ttl_ms,
-closing, created_at
+closing, created_at, version
 
 -- name: project_insert
 -- takes: project_record
 INSERT INTO projects ({project})
 VALUES (:id, :name, :cpu, :memory_mb, :disk_mb, :pids, :max_cpu, :max_memory_mb, :max_disk_mb,
 	:max_pids, :sandboxes_max, :idle_pause_ms, :idle_stop_ms, :idle_reap_ms, :lifetime_max_ms,
-	:terminal_ttl_ms, :closing, :created_at)
+	:terminal_ttl_ms, :closing, :created_at, 1)
 ON CONFLICT DO NOTHING;
 
 -- name: project_count
@@ -42,7 +42,7 @@ SET name = :name, cpu = :cpu, memory_mb = :memory_mb, disk_mb = :disk_mb, pids =
 	max_cpu = :max_cpu, max_memory_mb = :max_memory_mb, max_disk_mb = :max_disk_mb,
 	max_pids = :max_pids, sandboxes_max = :sandboxes_max,
 	idle_pause_ms = :idle_pause_ms, idle_stop_ms = :idle_stop_ms, idle_reap_ms = :idle_reap_ms,
-	lifetime_max_ms = :lifetime_max_ms, terminal_ttl_ms = :terminal_ttl_ms
+	lifetime_max_ms = :lifetime_max_ms, terminal_ttl_ms = :terminal_ttl_ms, version = version + 1
 WHERE id = :id
 	AND NOT EXISTS (SELECT 1 FROM projects AS other WHERE other.name = :name AND other.id <> :id);
 
@@ -77,14 +77,16 @@ DELETE FROM projects WHERE id = :id AND closing <> 0;
 
 -- name: project_set_defaults
 -- takes: project_record
-UPDATE projects SET cpu = :cpu, memory_mb = :memory_mb, disk_mb = :disk_mb, pids = :pids
+UPDATE projects SET cpu = :cpu, memory_mb = :memory_mb, disk_mb = :disk_mb, pids = :pids,
+	version = version + 1
 WHERE id = :id;
 
--- Check and count in one, so that no two creators can both take the last place.
+-- Check and count in one, so that no two creators can both take the last place. `version`: of the row
+-- that the sandbox was worked out from.
 -- name: project_admit
 -- takes: admission
 UPDATE projects SET sandboxes_living = sandboxes_living + 1
-WHERE id = :project_id AND closing = 0
+WHERE id = :project_id AND closing = 0 AND (:version = 0 OR version = :version)
 	AND (:living_max = 0 OR sandboxes_living < :living_max);
 
 -- name: project_release

@@ -45,6 +45,20 @@ static void resources_come_from_the_request_then_the_project_then_the_platform(v
 	assert_int_equal(r.resources.pids, 512);
 }
 
+/* The store is changed as by another server: nobody tells this one. */
+static void a_project_that_was_changed_elsewhere_is_known_at_the_next_create(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	const struct sandbox_resources defaults = {.memory_mb = 96};
+
+	assert_int_not_equal(create(h).resources.memory_mb, 96);
+	assert_done(store_project_set_defaults(h->store, PROJECT, &defaults, &err));
+	assert_int_equal(create(h).resources.memory_mb, 96);
+	assert_int_equal(create(h).resources.memory_mb, 96);
+	assert_int_equal(h->fake.sandboxes.count, 3);
+}
+
 static void labels_and_environment_are_kept_as_json(void **state)
 {
 	struct harness *h = *state;
@@ -265,6 +279,7 @@ int main(void)
 	return RUN_EACH(EACH(a_created_sandbox_is_started_and_says_how_long_it_took),
 	                EACH(the_usual_create_costs_two_changes_of_its_row),
 	                EACH(resources_come_from_the_request_then_the_project_then_the_platform),
+	                EACH(a_project_that_was_changed_elsewhere_is_known_at_the_next_create),
 	                EACH(labels_and_environment_are_kept_as_json),
 	                EACH(durations_are_the_requests_or_the_platforms),
 	                EACH(what_cannot_be_meant_is_refused_before_anything_is_made),

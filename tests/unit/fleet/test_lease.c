@@ -133,6 +133,12 @@ static void a_create_that_fails_leaves_no_lease_and_no_sandbox(void **state)
 	assert_true(acquire(h).created);
 }
 
+static int refuse_to_wait(void *context, struct error *err)
+{
+	*(bool *)context = true;
+	return FAIL(err, ERROR_UNAVAILABLE, "not here");
+}
+
 static void one_that_wants_it_warm_does_not_make_it(void **state)
 {
 	struct harness *h = *state;
@@ -141,8 +147,8 @@ static void one_that_wants_it_warm_does_not_make_it(void **state)
 	struct error err = {0};
 	struct fleet_leased leased;
 
-	request.only_warm = true;
-	request.ret_not_warm = &is_cold;
+	request.may_wait = refuse_to_wait;
+	request.context = &is_cold;
 	assert_refused(fleet_lease_acquire(h->fleet, &h->arena, &request, &leased, &err),
 	               ERROR_UNAVAILABLE);
 	assert_true(is_cold);
@@ -576,8 +582,8 @@ static void a_paused_one_is_woken_by_the_next_acquire_and_not_counted(void **sta
 	assert_int_equal(r.active_since, 0);
 	assert_true(r.usage_ms >= 4000 && r.usage_ms < 60000);
 	/* Waking takes longer than looking. */
-	warm.only_warm = true;
-	warm.ret_not_warm = &is_cold;
+	warm.may_wait = refuse_to_wait;
+	warm.context = &is_cold;
 	assert_refused(fleet_lease_acquire(h->fleet, &h->arena, &warm, &leased, &err),
 	               ERROR_UNAVAILABLE);
 	assert_true(is_cold);

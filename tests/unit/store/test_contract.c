@@ -52,6 +52,40 @@ static void an_unknown_project_is_not_found_and_a_known_one_is_taken(void **stat
 	assert_refused(store_project_insert(*state, &project, &err), ERROR_CONFLICT);
 }
 
+static int double_the_limit(struct project_record *r, const void *context, struct error *err)
+{
+	(void)context;
+	(void)err;
+	r->sandboxes_max *= 2;
+	return 0;
+}
+
+static void a_sandbox_is_refused_that_was_worked_out_from_an_older_project(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const struct sandbox_resources defaults = {.cpu = 2};
+	const struct project_edit edit = {.id = PROJECT, .edit = double_the_limit};
+	struct sandbox_record r = sample_sandbox("s1", "one"), found;
+	struct sandbox_insertion insertion = {.record = &r};
+	struct project_record before, project;
+	struct error err = {0};
+
+	assert_done(store_project_find(*state, &a, PROJECT, &before, &err));
+	assert_done(store_project_set_defaults(*state, PROJECT, &defaults, &err));
+	assert_done(store_project_find(*state, &a, PROJECT, &project, &err));
+	assert_true(project.version > before.version);
+	insertion.project_version = before.version;
+	assert_refused(store_sandbox_insert_with(*state, &insertion, &err), ERROR_CONFLICT);
+	assert_true(insertion.is_outdated);
+	assert_refused(store_sandbox_find(*state, &a, NULL, r.id, &found, &err), ERROR_NOT_FOUND);
+	insertion.project_version = project.version;
+	assert_done(store_sandbox_insert_with(*state, &insertion, &err));
+	assert_false(insertion.is_outdated);
+	assert_done(store_project_edit(*state, &a, &edit, &before, &err));
+	assert_done(store_project_find(*state, &a, PROJECT, &before, &err));
+	assert_true(before.version > project.version);
+}
+
 /* ---- keys ---- */
 
 static struct key_record sample_key(const char *id, unsigned char mark)
@@ -280,6 +314,7 @@ static const struct CMUnitTest tests[] = {
         EACH(a_project_comes_back_as_it_went_in),
         EACH(a_projects_defaults_can_be_set),
         EACH(an_unknown_project_is_not_found_and_a_known_one_is_taken),
+        EACH(a_sandbox_is_refused_that_was_worked_out_from_an_older_project),
         EACH(a_key_is_found_by_its_hash_and_by_no_other),
         EACH(a_key_of_a_project_that_is_not_there_is_refused),
         EACH(two_keys_cannot_share_a_hash_or_an_id),

@@ -275,6 +275,76 @@ static void a_project_has_at_most_so_many_sessions(void **state)
 	assert_done(store_lease_replace(*state, &r, &err));
 }
 
+static void a_claim_and_its_sandbox_are_written_together_or_not_at_all(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct lease_record claim = sample_claim("k", ONE), other = sample_claim("k", TWO);
+	struct sandbox_record one = sample_sandbox(ONE, "one"), two = sample_sandbox(TWO, "two");
+	struct sandbox_insertion first = {.record = &one, .claim = &claim};
+	struct sandbox_insertion second = {.record = &two, .claim = &other};
+	struct sandbox_insertion same_name = {.record = &two, .claim = &other};
+	struct sandbox_record found;
+	struct error err = {0};
+
+	assert_done(store_sandbox_insert_with(*state, &first, &err));
+	assert_int_equal(find_lease(*state, &a, "k").lock_version, 1);
+	assert_string_equal(find_lease(*state, &a, "k").sandbox_id, ONE);
+	/* who loses the lease makes no sandbox */
+	assert_refused(store_sandbox_insert_with(*state, &second, &err), ERROR_CONFLICT);
+	assert_true(second.is_claim_lost);
+	assert_refused(store_sandbox_find(*state, &a, NULL, TWO, &found, &err), ERROR_NOT_FOUND);
+	/* and whose sandbox cannot be made has no lease */
+	two.name = "one";
+	other.key = "other";
+	assert_refused(store_sandbox_insert_with(*state, &same_name, &err), ERROR_CONFLICT);
+	assert_false(same_name.is_claim_lost);
+	assert_refused(
+	        store_lease_find(*state, &a, &(struct lease_ref){PROJECT, "other"}, &claim, &err),
+	        ERROR_NOT_FOUND);
+	/* one that is there is replaced by its version */
+	other = find_lease(*state, &a, "k");
+	other.sandbox_id = TWO;
+	other.status = LEASE_CREATING;
+	two.name = "two";
+	assert_done(store_sandbox_insert_with(*state, &second, &err));
+	assert_false(second.is_claim_lost);
+	assert_string_equal(find_lease(*state, &a, "k").sandbox_id, TWO);
+}
+
+static void a_lease_is_finished_with_the_start_of_its_sandbox_alone(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct lease_record r = claimed(*state, &a, "k", ONE);
+	bool is_lost = true;
+	struct sandbox_move start = {.id = ONE,
+	                             .from = SANDBOX_CREATING,
+	                             .to = SANDBOX_STARTED,
+	                             .desired = -1,
+	                             .event = "started",
+	                             .now = NOW,
+	                             .lease = &r,
+	                             .ret_lease_lost = &is_lost};
+	struct error err = {0};
+
+	add_sandbox(*state, ONE, SANDBOX_CREATING);
+	assert_done(store_sandbox_move(*state, &start, &err));
+	assert_false(is_lost);
+	assert_int_equal(find_lease(*state, &a, "k").status, LEASE_READY);
+	/* taken over meanwhile: the sandbox is started all the same, and nobody's */
+	r = claimed(*state, &a, "j", TWO);
+	add_sandbox(*state, TWO, SANDBOX_CREATING);
+	r.sandbox_id = "cccccccccccccccccccc";
+	assert_done(store_lease_replace(*state, &r, &err));
+	r.sandbox_id = start.id = TWO;
+	assert_done(store_sandbox_move(*state, &start, &err));
+	assert_true(is_lost);
+	assert_int_equal(find_lease(*state, &a, "j").status, LEASE_CREATING);
+	/* and a move that is refused finishes nothing */
+	r = claimed(*state, &a, "i", TWO);
+	assert_refused(store_sandbox_move(*state, &start, &err), ERROR_CONFLICT);
+	assert_int_equal(find_lease(*state, &a, "i").status, LEASE_CREATING);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -287,6 +357,8 @@ int main(void)
 	        EACH(what_nobody_finished_is_unsound),
 	        EACH(only_empty_ones_are_purged),
 	        EACH(a_project_has_at_most_so_many_sessions),
+	        EACH(a_claim_and_its_sandbox_are_written_together_or_not_at_all),
+	        EACH(a_lease_is_finished_with_the_start_of_its_sandbox_alone),
 	};
 
 	return each_store_run(tests, COUNT_OF(tests));

@@ -124,8 +124,8 @@ static void a_sandbox_lies_on_what_was_taken_of_it_last(void **state)
 	/* where it began is another matter, and stays */
 	assert_done(store_snapshot_origin(*state, &a, BOX, &base, &err));
 	assert_string_equal(base, "");
-	assert_done(store_sandbox_insert(*state, &forked, 0, &err));
-	assert_done(store_snapshot_set_origin(*state, forked.id, one.id, &err));
+	assert_done(store_sandbox_insert_with(
+	        *state, &(struct sandbox_insertion){.record = &forked, .origin = one.id}, &err));
 	assert_done(store_snapshot_set_base(*state, forked.id, "own", &err));
 	assert_done(store_snapshot_base(*state, &a, forked.id, &base, &err));
 	assert_string_equal(base, "own");

@@ -163,12 +163,16 @@ static void a_sandbox_comes_with_its_volumes_or_not_at_all(void **state)
 	add_volume(*state, V2, "more");
 	add_sandbox(*state, S1, "one");
 	assert_done(attach(*state, sample_mount(S1, V1), &err));
-	assert_refused(store_sandbox_insert_mounted(*state, &second, 0, &mounts, &err),
+	assert_refused(store_sandbox_insert_with(
+	                       *state,
+	                       &(struct sandbox_insertion){.record = &second, .mounts = &mounts},
+	                       &err),
 	               ERROR_CONFLICT);
 	assert_refused(store_sandbox_find(*state, &a, NULL, S2, &found, &err), ERROR_NOT_FOUND);
 	assert_int_equal(count_holders(*state, V2), 0);
 	assert_done(store_mount_remove(*state, S1, V1, &err));
-	assert_done(store_sandbox_insert_mounted(*state, &second, 0, &mounts, &err));
+	assert_done(store_sandbox_insert_with(
+	        *state, &(struct sandbox_insertion){.record = &second, .mounts = &mounts}, &err));
 	assert_done(store_mounts_of_sandbox(*state, &a, S2, &mounts, &err));
 	assert_int_equal(mounts.count, 2);
 	assert_string_equal(mounts.items[0].volume_name, "data");
