@@ -23,17 +23,18 @@ struct result {
 	                         .about = "such as SIGKILL"),                                      \
 	        JSON_BOOL_MEMBER(result, timed_out), JSON_WHOLE_MEMBER(result, duration_ms),       \
 	        JSON_BOOL_MEMBER(                                                                  \
-	                result, warm,                                                              \
+	                result, warm, .flags = JSON_OMIT_EMPTY,                                    \
 	                .about = "true when an interpreter that waited for code ran it; else "     \
 	                         "absent"),                                                        \
 	        JSON_TEXT_MEMBER(                                                                  \
 	                result, standard_output, .name = "stdout",                                 \
 	                .about = "the first and last half of outputLimitBytes, and a line "        \
 	                         "between them that tells how many bytes were cut"),               \
-	        JSON_TEXT_MEMBER(result, stdout_encoding,                                          \
+	        JSON_TEXT_MEMBER(result, stdout_encoding, .flags = JSON_OMIT_EMPTY,                \
 	                         .about = "base64 when stdout is not UTF-8"),                      \
 	        JSON_TEXT_MEMBER(result, standard_error, .name = "stderr"),                        \
-	        JSON_TEXT_MEMBER(result, stderr_encoding), JSON_BOOL_MEMBER(result, truncated)
+	        JSON_TEXT_MEMBER(result, stderr_encoding, .flags = JSON_OMIT_EMPTY),               \
+	        JSON_BOOL_MEMBER(result, truncated)
 static const struct json_member result_shape_members[] = {RESULT_ROWS, JSON_END};
 JSON_SHAPE(result_shape, "Result", result, "What a command did");
 

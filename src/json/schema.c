@@ -98,6 +98,10 @@ static void write_notes(struct buf *out, const struct json_member *m, bool *firs
 		write_name(out, "writeOnly", first);
 		buf_add_text(out, "true");
 	}
+	if (m->flags & JSON_OMIT_EMPTY) {
+		write_name(out, "x-omitted-when-empty", first);
+		buf_add_text(out, "true");
+	}
 	if (m->about) {
 		write_name(out, "description", first);
 		json_write_text(out, span_of(m->about));

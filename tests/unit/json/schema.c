@@ -31,21 +31,24 @@ TEST(every_kind_has_its_type)
 	json_write_schema(&out, &machine_shape);
 	assert_contains(&out, "\"name\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":8,"
 	                      "\"description\":\"A \\\"name\\\"\",\"examples\":[\"a1\"]}");
-	assert_contains(&out, "\"password\":{\"type\":\"string\",\"writeOnly\":true}");
-	assert_contains(&out, "\"stdin\":{\"type\":\"string\",\"contentEncoding\":\"base64\"}");
+	assert_contains(&out, "\"password\":{\"type\":\"string\",\"writeOnly\":true,"
+	                      "\"x-omitted-when-empty\":true}");
+	assert_contains(&out, "\"stdin\":{\"type\":\"string\",\"contentEncoding\":\"base64\","
+	                      "\"x-omitted-when-empty\":true}");
 	assert_contains(&out, "\"exit_code\":{\"type\":[\"integer\",\"null\"],\"format\":\"int64\","
 	                      "\"minimum\":-1,\"maximum\":255}");
 	assert_contains(&out,
 	                "\"network\":{\"type\":\"string\",\"enum\":[\"blocked\",\"internet\"]}");
 	assert_contains(&out, "\"args\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
-	                      "\"maxItems\":3}");
-	assert_contains(&out,
-	                "\"limits\":{\"allOf\":[{\"$ref\":\"#/components/schemas/Limits\"}]}");
+	                      "\"maxItems\":3,\"x-omitted-when-empty\":true}");
+	assert_contains(&out, "\"limits\":{\"allOf\":[{\"$ref\":\"#/components/schemas/Limits\"}],"
+	                      "\"x-omitted-when-empty\":true}");
 	assert_contains(&out, "\"ports\":{\"type\":\"array\",\"items\":"
-	                      "{\"$ref\":\"#/components/schemas/Port\"},\"maxItems\":2}");
-	assert_contains(&out, "\"extra\":{}");
+	                      "{\"$ref\":\"#/components/schemas/Port\"},\"maxItems\":2,"
+	                      "\"x-omitted-when-empty\":true}");
+	assert_contains(&out, "\"extra\":{\"x-omitted-when-empty\":true}");
 	assert_contains(&out, "\"created_at\":{\"type\":[\"string\",\"null\"],"
-	                      "\"format\":\"date-time\"}");
+	                      "\"format\":\"date-time\",\"x-omitted-when-empty\":true}");
 	assert_contains(&out, "\"required\":[\"name\"]");
 }
 

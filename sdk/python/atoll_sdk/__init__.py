@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The client of an Atoll server: sandboxes, their commands and files, leases, events."""
+
+from .client import Atoll
+from .commands import CommandHandle, CommandResult
+from .errors import (AtollError, BudgetError, ConflictError, ConnectionLostError, ForbiddenError, InvalidRequestError,
+                     LimitError, NotFoundError, SandboxNotFoundError, TimeoutExceededError, UnauthenticatedError,
+                     UnavailableError, UnsupportedError)
+from .leases import with_sandbox
+from .sandbox import Sandbox
+
+__all__ = [
+    "Atoll", "AtollError", "BudgetError", "CommandHandle", "CommandResult", "ConflictError", "ConnectionLostError",
+    "ForbiddenError", "InvalidRequestError", "LimitError", "NotFoundError", "Sandbox", "SandboxNotFoundError",
+    "TimeoutExceededError", "UnauthenticatedError", "UnavailableError", "UnsupportedError", "with_sandbox",
+]

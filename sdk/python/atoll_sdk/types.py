@@ -1,0 +1,1944 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the API takes and answers. Written by tools/sdk_types.py --write from docs/api/openapi.json."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+
+class Error(TypedDict):
+    """Error"""
+
+    error: dict[str, Any]
+
+
+class SandboxCreate(TypedDict):
+    """What to make"""
+
+    # name or id; else the server's default
+    template: NotRequired[str]
+    # unique in the project; else generated
+    name: NotRequired[str]
+    # a label of where; kept as it is
+    region: NotRequired[str]
+    # for finding it again
+    labels: NotRequired[dict[str, str]]
+    # environment of every command, over the template's; never shown again
+    env: NotRequired[dict[str, str]]
+    resources: NotRequired[ResourcesRequest]
+    # false = no network at all
+    internet: NotRequired[bool]
+    # the same as internet, by name
+    network: NotRequired[Literal["blocked", "internet"]]
+    # id or name of a config of /accounts/me/sandboxes, for what is not given here
+    config: NotRequired[str]
+    # name or id: begin with its files, on its template
+    snapshot: NotRequired[str]
+    # exempt from the idle reaper
+    persistent: NotRequired[bool]
+    # delete it so long after its creation; 0 = never
+    timeout_ms: NotRequired[int]
+    # delete it when nobody used it for so long; 0 = the server's
+    idle_reap_ms: NotRequired[int]
+    # delete it at this age, whatever happens; 0 = the server's
+    lifetime_max_ms: NotRequired[int]
+    # pause it when nobody used it for so long; 0 = the server's, -1 = never
+    autoPauseMs: NotRequired[int]
+    # stop it when nobody used it for so long; 0 = the server's, -1 = never
+    autoStopMs: NotRequired[int]
+    # delete it so long after it was stopped, persistent or not; 0 = never
+    autoDeleteMs: NotRequired[int]
+    # move its files to the blob store so long after it was stopped; 0 = never
+    autoArchiveMs: NotRequired[int]
+    # name or id of one to write to, at /workspace
+    volume: NotRequired[str]
+    # or several, each where it is wanted
+    volumes: NotRequired[list[SandboxVolume]]
+    # KEY: the volume home-KEY is at /home/user, and made if need be
+    persistentHome: NotRequired[str]
+    # GiB of that volume when it is made (default 10)
+    persistentDiskGb: NotRequired[int]
+
+
+class ResourcesRequest(TypedDict):
+    """Limits; what is left out or 0 is inherited from project and platform"""
+
+    # vCPUs
+    cpu: NotRequired[float]
+    # MiB
+    memory_mb: NotRequired[int]
+    # MiB
+    disk_mb: NotRequired[int]
+    # processes and threads
+    pids: NotRequired[int]
+
+
+class SandboxVolume(TypedDict):
+    """A volume, and where it is to be"""
+
+    # name or id
+    volume: str
+    # absolute (default /workspace)
+    path: NotRequired[str]
+    # any number of sandboxes may read it
+    read_only: NotRequired[bool]
+
+
+class Sandbox(TypedDict):
+    """One isolated computer"""
+
+    id: str
+    name: str
+    # what it really is: pending creating started paused stopping stopped deleting deleted failed
+    state: str
+    # what was asked for last
+    desired_state: str
+    # why it ended or was paused: none user idle lifetime oom exit host_lost error budget
+    reason: str
+    template: str
+    provider: str
+    # what really stands around it
+    isolation: str
+    region: str
+    project: str
+    # blocked or internet
+    network: str
+    # object of texts
+    labels: Any
+    # names of its environment; values are never shown
+    env_names: list[str]
+    resources: Resources
+    persistent: bool
+    created_at: str | None
+    started_at: str | None
+    last_activity_at: str | None
+    timeout_at: str | None
+    # since its start; 0 when stopped
+    uptime_ms: int
+    idle_reap_ms: int
+    lifetime_max_ms: int
+    # paused after so long without use; 0 = never
+    autoPauseMs: int
+    # stopped after so long without use; 0 = never
+    autoStopMs: int
+    # 0 = never
+    autoArchiveMs: int
+    # deleted so long after a stop; 0 = never
+    autoDeleteMs: int
+    # not paused, stopped or deleted for idleness before that
+    awake_until: str | None
+    last_event: LastEvent
+
+
+class Resources(TypedDict):
+    """The limits that are in force"""
+
+    # vCPUs
+    cpu: float
+    # MiB
+    memory_mb: int
+    # MiB
+    disk_mb: int
+    # processes and threads
+    pids: int
+    # this host cannot enforce disk_mb
+    disk_advisory: bool
+
+
+class LastEvent(TypedDict):
+    """What happened to it last"""
+
+    at: str | None
+    text: str
+
+
+class SandboxList(TypedDict):
+    """One page of sandboxes"""
+
+    items: list[Sandbox]
+    next_page: str | None
+
+
+class SandboxKeepalive(TypedDict):
+    """How long idleness is to do nothing to it"""
+
+    # from now; never shortens what was given before
+    timeoutMs: int
+
+
+class SandboxPersist(TypedDict):
+    """How long idleness is to do nothing to it"""
+
+    # from now; 0 ends it, and a keepalive with it
+    hours: int
+
+
+class Stats(TypedDict):
+    """What a sandbox uses now"""
+
+    sampled_at: str | None
+    uptime_ms: int
+    # since its start
+    cpu_usage_us: int
+    # of one vCPU, on average since its start; take two samples of cpu_usage_us for a shorter time
+    cpu_percent: float
+    memory_bytes: int
+    memory_limit_bytes: int
+    # files on top of the template; -1 = not known
+    disk_bytes: int
+    disk_limit_bytes: int
+    pids: int
+    pids_limit: int
+    network_in_bytes: int
+    network_out_bytes: int
+    oom_kills: int
+
+
+class SnapshotCreate(TypedDict):
+    """How to take a snapshot"""
+
+    # unique in the project; else its id
+    name: NotRequired[str]
+    # answer when it has come to the disk (default true); the sandbox does not stand still for that
+    sync: NotRequired[bool]
+    # with its processes (default false): refused with what this host lacks
+    memory: NotRequired[bool]
+
+
+class Snapshot(TypedDict):
+    """The files of a sandbox as they were at one moment"""
+
+    id: str
+    name: str
+    project: str
+    # id of the one it was taken of
+    sandbox: str
+    sandbox_name: str
+    # id of the snapshot that the sandbox lay on; null: on its template alone
+    parent: str | None
+    template: str
+    provider: str
+    # making ready removing lost
+    state: str
+    # rename: it was stopped; switch: its processes got another root; copy: its files were copied while they stood still
+    method: str
+    # of a copy: what was in the way of a switch
+    because: str | None
+    # layers on top of the template
+    depth: int
+    # how long its processes stood still
+    frozen_ms: float
+    created_at: str | None
+
+
+class Fork(TypedDict):
+    """How many forks to make"""
+
+    # how many (default 1)
+    count: NotRequired[int]
+    # of several: NAME-1, NAME-2 …; else generated
+    name: NotRequired[str]
+
+
+class Forked(TypedDict):
+    """The forks, and the snapshot they lie on"""
+
+    items: list[Sandbox]
+    snapshot: Snapshot
+
+
+class SnapshotList(TypedDict):
+    """One page of snapshots"""
+
+    items: list[Snapshot]
+    next_page: str | None
+
+
+class SnapshotExport(TypedDict):
+    """How to name a backup"""
+
+    # of the backup, unique in the project; else its id
+    name: NotRequired[str]
+
+
+class Backup(TypedDict):
+    """A snapshot as one file of the blob store"""
+
+    id: str
+    name: str
+    project: str
+    # id of what it was made of, which may be gone or another server's
+    snapshot: str
+    snapshot_name: str
+    template: str
+    # making ready failed removing
+    state: str
+    # how far it is, or why it failed
+    state_text: str | None
+    # of the whole file
+    sha256: str | None
+    # bytes of the file
+    size: int
+    # how many are in it
+    files: int
+    # their bytes, unpacked
+    files_bytes: int
+    created_at: str | None
+
+
+class SnapshotImport(TypedDict):
+    """Which backup becomes a snapshot"""
+
+    # name or id
+    backup: str
+    # of the snapshot, unique in the project; else its id
+    name: NotRequired[str]
+    # one with the same files as that which the backup was made on, where it has another name here
+    template: NotRequired[str]
+
+
+class BackupList(TypedDict):
+    """One page of backups"""
+
+    items: list[Backup]
+    next_page: str | None
+
+
+class Exec(TypedDict):
+    """A command: either command, or cmd and args"""
+
+    # a shell line (bash, else sh)
+    command: NotRequired[str]
+    # a program, run without a shell
+    cmd: NotRequired[str]
+    # arguments of cmd
+    args: NotRequired[list[str]]
+    # folder to run in; relative ones are below the default
+    cwd: NotRequired[str]
+    # over the sandbox's own
+    env: NotRequired[dict[str, str]]
+    # name or number; else the template's
+    user: NotRequired[str]
+    # text for its standard input
+    stdin: NotRequired[str]
+    # bytes for its standard input
+    stdin_base64: NotRequired[str]
+    # keep standard input open for POST …/processes/:process/stdin
+    stdin_open: NotRequired[bool]
+    # kill it and all it started after so long; 0 = the server's default
+    timeout_ms: NotRequired[int]
+    # kept per stream in a collected result
+    outputLimitBytes: NotRequired[int]
+    # answer with the process as soon as it has started
+    background: NotRequired[bool]
+    # kill it when this connection breaks; else it goes on
+    end_on_disconnect: NotRequired[bool]
+    # on a terminal; its output is all stdout
+    tty: NotRequired[bool]
+    rows: NotRequired[int]
+    columns: NotRequired[int]
+    # what lists call it
+    label: NotRequired[str]
+
+
+class Result(TypedDict):
+    """What a command did"""
+
+    # exit code 0 and in time
+    ok: bool
+    # what ran it: bash, sh, program, python …
+    runtime: str
+    # 0 when nothing could be started
+    process: int
+    # 128 + signal when one ended it; 127 when there is no such program
+    exit_code: int
+    # such as SIGKILL
+    signal: str | None
+    timed_out: bool
+    duration_ms: int
+    # true when an interpreter that waited for code ran it; else absent
+    warm: NotRequired[bool]
+    # the first and last half of outputLimitBytes, and a line between them that tells how many bytes were cut
+    stdout: str
+    # base64 when stdout is not UTF-8
+    stdout_encoding: NotRequired[str]
+    stderr: str
+    stderr_encoding: NotRequired[str]
+    truncated: bool
+
+
+class Code(TypedDict):
+    """A block of code"""
+
+    language: Literal["python", "javascript", "typescript", "bash"]
+    # at most 128 KiB
+    code: str
+    # folder to run in; relative ones are below the default
+    cwd: NotRequired[str]
+    # over the sandbox's own
+    env: NotRequired[dict[str, str]]
+    # name or number; else the template's
+    user: NotRequired[str]
+    # text for its standard input
+    stdin: NotRequired[str]
+    # bytes for its standard input
+    stdin_base64: NotRequired[str]
+    # keep standard input open for POST …/processes/:process/stdin
+    stdin_open: NotRequired[bool]
+    # kill it and all it started after so long; 0 = the server's default
+    timeout_ms: NotRequired[int]
+    # kept per stream in a collected result
+    outputLimitBytes: NotRequired[int]
+    # answer with the process as soon as it has started
+    background: NotRequired[bool]
+    # kill it when this connection breaks; else it goes on
+    end_on_disconnect: NotRequired[bool]
+    # on a terminal; its output is all stdout
+    tty: NotRequired[bool]
+    rows: NotRequired[int]
+    columns: NotRequired[int]
+    # what lists call it
+    label: NotRequired[str]
+
+
+class ProcessList(TypedDict):
+    """Processes, oldest first"""
+
+    items: list[Process]
+
+
+class Process(TypedDict):
+    """A command that was started in a sandbox"""
+
+    # its number in this sandbox
+    process: int
+    # inside the sandbox
+    pid: int
+    # running or ended
+    state: str
+    # -1 while it runs
+    exit_code: int
+    # that ended it, such as SIGKILL
+    signal: str | None
+    timed_out: bool
+    started_at: str | None
+    duration_ms: int
+    # written so far
+    stdout_bytes: int
+    stderr_bytes: int
+    tty: bool
+    # code in an interpreter that waited for it
+    warm: bool
+    label: str
+    user: str
+    cwd: str
+    args: list[str]
+
+
+class Count(TypedDict):
+    """How many entries or bytes it was"""
+
+    count: int
+
+
+class Signal(TypedDict):
+    """A signal for a process"""
+
+    # SIGTERM, TERM or 15
+    signal: str
+    # everything it started, not only its process group
+    tree: NotRequired[bool]
+
+
+class FileList(TypedDict):
+    """Files and folders"""
+
+    items: list[FileEntry]
+    truncated: bool
+
+
+class FileEntry(TypedDict):
+    """A file or folder"""
+
+    # as asked for, or relative to the listed folder
+    path: str
+    name: str
+    # file, directory, symlink or other
+    type: str
+    size: int
+    # octal
+    mode: str
+    uid: int
+    gid: int
+    modified_at: str | None
+    # a link's target
+    link: str | None
+
+
+class FileMkdir(TypedDict):
+    """A folder to make"""
+
+    # absolute, or below the default folder
+    path: str
+    user: NotRequired[str]
+    # octal (default 0755)
+    mode: NotRequired[str]
+    # missing parents too; one that is there is fine
+    parents: NotRequired[bool]
+
+
+class FileMove(TypedDict):
+    """A file and its new path"""
+
+    # absolute, or below the default folder
+    path: str
+    # the new path
+    target: str
+    user: NotRequired[str]
+    # make the target's missing parents
+    parents: NotRequired[bool]
+    # fail when the target exists
+    no_replace: NotRequired[bool]
+    # copy folders too
+    recursive: NotRequired[bool]
+
+
+class FileRemove(TypedDict):
+    """A file to remove"""
+
+    # absolute, or below the default folder
+    path: str
+    user: NotRequired[str]
+    recursive: NotRequired[bool]
+
+
+class FileRead(TypedDict):
+    """A file to read as text"""
+
+    # absolute, or below the default folder
+    path: str
+    user: NotRequired[str]
+    # first byte
+    offset: NotRequired[int]
+    # bytes at most (default 1 MiB)
+    length: NotRequired[int]
+
+
+class FileContent(TypedDict):
+    """Bytes of a file inside JSON"""
+
+    path: str
+    content: str
+    # base64 when it is not UTF-8
+    encoding: str
+    # bytes of the whole file
+    size: int
+    # first byte, or first line
+    offset: int
+    # bytes here, of a read by bytes
+    length: int
+    # lines here, of a read by lines
+    lines: int
+    total_lines: int
+    # of the next page; null at the end
+    next_offset: int | None
+    # there is more
+    truncated: bool
+
+
+class FileWrite(TypedDict):
+    """A file to write"""
+
+    # absolute, or below the default folder
+    path: str
+    user: NotRequired[str]
+    # text
+    content: NotRequired[str]
+    # bytes, instead of content
+    content_base64: NotRequired[str]
+    # octal, of a new file
+    mode: NotRequired[str]
+    append: NotRequired[bool]
+    # fail when the file exists
+    no_replace: NotRequired[bool]
+
+
+class Terminal(TypedDict):
+    """A terminal to open"""
+
+    # default 24
+    rows: NotRequired[int]
+    # default 80
+    cols: NotRequired[int]
+    # a shell line; else a login shell
+    command: NotRequired[str]
+    cwd: NotRequired[str]
+    user: NotRequired[str]
+    env: NotRequired[dict[str, str]]
+    # sessionId of an open one: only a new path to it
+    session: NotRequired[str]
+
+
+class TerminalSession(TypedDict):
+    """An open terminal"""
+
+    sessionId: str
+    # of its WebSocket, with a ticket instead of a key: for one use within a minute
+    path: str
+    process: int
+
+
+class TemplateList(TypedDict):
+    """Templates"""
+
+    items: list[Template]
+
+
+class Template(TypedDict):
+    """What sandboxes start from"""
+
+    id: str
+    name: str
+    # null: everybody's
+    project: str | None
+    description: str
+    # pending building ready failed
+    state: str
+    # progress, or why it failed
+    state_text: str
+    base_image: str
+    runtime: str
+    isolation: str
+    # that commands run as by default
+    user: str
+    workdir: str
+    # object of texts
+    env: Any
+    # list of texts
+    entrypoint: Any
+    # list of numbers
+    ports: Any
+    # that told its build that the entrypoint was ready
+    ready_command: str | None
+    # by steps, on top of base_image
+    built: bool
+    # 0 = inherited
+    resources: Any
+    # min, target and max; 0 = none
+    pool: Any
+    # interpreters that its sandboxes keep ready
+    warm: Any
+    # pause_ms, stop_ms, reap_ms and lifetime_max_ms; 0 = inherited, -1 = never
+    idle: Any
+    size_bytes: int
+    created_at: str | None
+    updated_at: str | None
+
+
+# A template from a registry's image or another template
+TemplateCreate = TypedDict("TemplateCreate", {
+    "resources": "NotRequired[TemplateResources]",
+    "pool": "NotRequired[PoolSize]",
+    "idle": "NotRequired[IdleTimes]",
+    "description": "NotRequired[str]",
+    "runtime": "NotRequired[str]",
+    "isolation": "NotRequired[str]",
+    "user": "NotRequired[str]",
+    "workdir": "NotRequired[str]",
+    "env": "NotRequired[dict[str, str]]",
+    "warm": "NotRequired[list[TemplateWarm]]",
+    "entrypoint": "NotRequired[list[str]]",
+    "ports": "NotRequired[Any]",
+    "name": "str",
+    "image": "NotRequired[str]",
+    "from": "NotRequired[str]",
+})
+
+
+class TemplateResources(TypedDict):
+    """What a sandbox gets that asks for nothing else"""
+
+    # vCPUs; 0 = inherited
+    cpu: NotRequired[float]
+    # MiB
+    memory_mb: NotRequired[int]
+    # MiB
+    disk_mb: NotRequired[int]
+    # processes and threads
+    pids: NotRequired[int]
+
+
+class PoolSize(TypedDict):
+    """How many sandboxes are prepared before anybody asks"""
+
+    # held even when nobody asks; default: the target
+    min: NotRequired[int]
+    # held while it is used; 0 = no pool
+    target: NotRequired[int]
+    # that misses let it grow to; default: twice the target
+    max: NotRequired[int]
+
+
+class IdleTimes(TypedDict):
+    """What becomes of sandboxes that nobody uses; what is left out stays"""
+
+    # paused after so long without use; -1 = never, 0 = as the project or the server says
+    pause_ms: NotRequired[int]
+    # stopped after so long without use; the same
+    stop_ms: NotRequired[int]
+    # ephemeral ones are deleted after so long without use
+    reap_ms: NotRequired[int]
+    # ephemeral ones are deleted at this age
+    lifetime_max_ms: NotRequired[int]
+
+
+class TemplateWarm(TypedDict):
+    """An interpreter that waits for code in each sandbox"""
+
+    # python
+    language: str
+    # modules that it has imported already
+    imports: NotRequired[list[str]]
+
+
+class TemplatesSeeded(TypedDict):
+    """How many were missing"""
+
+    added: int
+
+
+class TemplateChange(TypedDict):
+    """What is given replaces what was"""
+
+    resources: NotRequired[TemplateResources]
+    pool: NotRequired[PoolSize]
+    idle: NotRequired[IdleTimes]
+    description: NotRequired[str]
+    # what it is for: a label
+    runtime: NotRequired[str]
+    # refused unless it is what the server gives
+    isolation: NotRequired[str]
+    # that commands run as by default
+    user: NotRequired[str]
+    # an absolute path
+    workdir: NotRequired[str]
+    # replaces the whole environment
+    env: NotRequired[dict[str, str]]
+    # interpreters that its sandboxes keep ready for code
+    warm: NotRequired[list[TemplateWarm]]
+    # program and arguments that a sandbox starts with
+    entrypoint: NotRequired[list[str]]
+    # list of up to 64 numbers from 1 to 65535
+    ports: NotRequired[Any]
+
+
+class KeyList(TypedDict):
+    """Keys"""
+
+    items: list[Key]
+
+
+class Key(TypedDict):
+    """A key, without its text"""
+
+    id: str
+    name: str
+    # its first characters
+    prefix: str
+    project: str
+    scopes: list[str]
+    member: str | None
+    # the member's, which bounds the scopes
+    role: str | None
+    created_at: str | None
+    expires_at: str | None
+    revoked_at: str | None
+    last_used_at: str | None
+
+
+class KeyCreate(TypedDict):
+    """A key to make"""
+
+    name: str
+    # sandbox:read and the like; else all but admin that the caller has, and the member's role allows
+    scopes: NotRequired[list[str]]
+    # user whom it belongs to: it may never do more than his role, and ends with his membership
+    member: NotRequired[str]
+    # else never
+    expires_at: NotRequired[str | None]
+    # the same from now on; 0 = never
+    expires_in_ms: NotRequired[int]
+
+
+class KeyMade(TypedDict):
+    """A new key, with its text"""
+
+    id: str
+    name: str
+    # its first characters
+    prefix: str
+    project: str
+    scopes: list[str]
+    member: str | None
+    # the member's, which bounds the scopes
+    role: str | None
+    created_at: str | None
+    expires_at: str | None
+    revoked_at: str | None
+    last_used_at: str | None
+    # its text, told only now
+    key: str
+
+
+class KeyRotate(TypedDict):
+    """What becomes of the old text"""
+
+    # how long the old text is valid still, at most 7 days; 0 = no longer
+    grace_ms: NotRequired[int]
+
+
+class ProjectList(TypedDict):
+    """Projects by name"""
+
+    items: list[Project]
+    next_page: str | None
+
+
+class Project(TypedDict):
+    """Owns keys, templates and sandboxes; an admin acts in it by the header X-Atoll-Project"""
+
+    id: str
+    name: str
+    sandboxes_max: int
+    defaults: Limits
+    maximums: Limits
+    # it is being deleted
+    closing: bool
+    created_at: str | None
+
+
+class Limits(TypedDict):
+    """Limits of a sandbox"""
+
+    # vCPUs; 0 = not set
+    cpu: NotRequired[float]
+    # MiB
+    memory_mb: NotRequired[int]
+    # MiB
+    disk_mb: NotRequired[int]
+    pids: NotRequired[int]
+
+
+class ProjectCreate(TypedDict):
+    """A project to make"""
+
+    name: str
+    # 0 = the platform's; only by an admin of the platform
+    sandboxes_max: NotRequired[int]
+    # limits of a sandbox that asks for none
+    defaults: NotRequired[Limits]
+    # that no sandbox exceeds; only by an admin of the platform
+    maximums: NotRequired[Limits]
+    # else generated
+    id: NotRequired[str]
+    # user who becomes its first member, an admin
+    owner: NotRequired[str]
+
+
+class ProjectChange(TypedDict):
+    """What is given replaces what was"""
+
+    name: NotRequired[str]
+    # 0 = the platform's; only by an admin of the platform
+    sandboxes_max: NotRequired[int]
+    # limits of a sandbox that asks for none
+    defaults: NotRequired[Limits]
+    # that no sandbox exceeds; only by an admin of the platform
+    maximums: NotRequired[Limits]
+
+
+class SecretRotation(TypedDict):
+    """What a rotation has done"""
+
+    # values that were encrypted anew
+    resealed: int
+
+
+class GatewayExecute(TypedDict):
+    """A block of code"""
+
+    # default: "default"
+    tenant_id: NotRequired[str]
+    # its sandbox is made on first use
+    session_id: str
+    code: str
+    # default python
+    language: NotRequired[Literal["python", "javascript", "typescript", "bash"]]
+    stdin: NotRequired[str]
+    env: NotRequired[dict[str, str]]
+    # 0 = the server's default
+    timeout_ms: NotRequired[int]
+    # kept per stream
+    outputLimitBytes: NotRequired[int]
+
+
+class GatewayResult(TypedDict):
+    """What a command did, and the files it left"""
+
+    # exit code 0 and in time
+    ok: bool
+    # what ran it: bash, sh, program, python …
+    runtime: str
+    # 0 when nothing could be started
+    process: int
+    # 128 + signal when one ended it; 127 when there is no such program
+    exit_code: int
+    # such as SIGKILL
+    signal: str | None
+    timed_out: bool
+    duration_ms: int
+    # true when an interpreter that waited for code ran it; else absent
+    warm: NotRequired[bool]
+    # the first and last half of outputLimitBytes, and a line between them that tells how many bytes were cut
+    stdout: str
+    # base64 when stdout is not UTF-8
+    stdout_encoding: NotRequired[str]
+    stderr: str
+    stderr_encoding: NotRequired[str]
+    truncated: bool
+    # files of the workspace that were made or changed meanwhile
+    artifacts: list[Artifact]
+
+
+class Artifact(TypedDict):
+    """A file that a command made or changed"""
+
+    # relative to the workspace
+    path: str
+    size: int
+    # by the name's extension
+    media_type: str
+
+
+class GatewayBash(TypedDict):
+    """A shell command"""
+
+    # default: "default"
+    tenant_id: NotRequired[str]
+    # its sandbox is made on first use
+    session_id: str
+    # a shell line
+    command: str
+    stdin: NotRequired[str]
+    env: NotRequired[dict[str, str]]
+    # 0 = the server's default
+    timeout_ms: NotRequired[int]
+    # kept per stream
+    outputLimitBytes: NotRequired[int]
+
+
+class GatewayRead(TypedDict):
+    """Lines of a text file"""
+
+    # default: "default"
+    tenant_id: NotRequired[str]
+    # its sandbox is made on first use
+    session_id: str
+    # relative to the workspace
+    path: str
+    # first line (default 1)
+    offset: NotRequired[int]
+    # lines at most (default 2000)
+    limit: NotRequired[int]
+
+
+class GatewayReadBinary(TypedDict):
+    """Bytes of a file"""
+
+    # default: "default"
+    tenant_id: NotRequired[str]
+    # its sandbox is made on first use
+    session_id: str
+    # relative to the workspace
+    path: str
+    # first byte
+    offset: NotRequired[int]
+    # bytes at most (default 8 MiB)
+    limit: NotRequired[int]
+
+
+class GatewayWrite(TypedDict):
+    """A file to write"""
+
+    # default: "default"
+    tenant_id: NotRequired[str]
+    # its sandbox is made on first use
+    session_id: str
+    # relative to the workspace
+    path: str
+    content: NotRequired[str]
+    # instead of content
+    content_base64: NotRequired[str]
+    append: NotRequired[bool]
+
+
+class GatewayGrep(TypedDict):
+    """What to search for"""
+
+    # default: "default"
+    tenant_id: NotRequired[str]
+    # its sandbox is made on first use
+    session_id: str
+    # a regular expression
+    pattern: str
+    # file or folder; else all
+    path: NotRequired[str]
+    # only files of such a name
+    glob: NotRequired[str]
+    ignore_case: NotRequired[bool]
+    # default 200
+    max_results: NotRequired[int]
+
+
+class GatewayMatches(TypedDict):
+    """Lines that match"""
+
+    matches: list[GatewayMatch]
+    truncated: bool
+
+
+class GatewayMatch(TypedDict):
+    """A line that matches"""
+
+    # relative to the workspace
+    path: str
+    # from 1
+    line: int
+    # at most 1000 bytes of the line
+    text: str
+    # base64 when it is not UTF-8
+    encoding: str
+
+
+class GatewayGlob(TypedDict):
+    """A pattern of paths"""
+
+    # default: "default"
+    tenant_id: NotRequired[str]
+    # its sandbox is made on first use
+    session_id: str
+    # ? * [a-z], and ** across folders
+    pattern: str
+    # where; else the workspace
+    path: NotRequired[str]
+    # paths at most (default 1000)
+    limit: NotRequired[int]
+
+
+class GatewayPaths(TypedDict):
+    """Paths that match"""
+
+    # relative to the path searched
+    paths: list[str]
+    truncated: bool
+
+
+class GatewayCopy(TypedDict):
+    """Files for a session's workspace"""
+
+    files: list[GatewayFile]
+
+
+class GatewayFile(TypedDict):
+    """A file and what is in it"""
+
+    path: str
+    content: NotRequired[str]
+    content_base64: NotRequired[str]
+
+
+class SessionList(TypedDict):
+    """Sessions"""
+
+    items: list[Session]
+
+
+class Session(TypedDict):
+    """A tenant's session and its sandbox"""
+
+    tenant_id: str
+    session_id: str
+    sandbox_id: str
+    created_at: str | None
+    last_used_at: str | None
+
+
+class ToolList(TypedDict):
+    """The agent tools"""
+
+    # name, title, description, inputSchema, outputSchema and annotations of each
+    tools: Any
+
+
+class ToolCall(TypedDict):
+    """A call of a tool, in one sandbox"""
+
+    # id or name of a sandbox; or
+    sandboxId: NotRequired[str]
+    # key of a lease, whose sandbox is made on first use; or
+    lease: NotRequired[str]
+    # a session, as of /v1/sandbox
+    sessionId: NotRequired[str]
+    # of the session; default: "default"
+    tenantId: NotRequired[str]
+    # of /accounts/me/sandboxes: what the lease's sandbox is like
+    config: NotRequired[str]
+    # whom its background jobs belong to
+    conversationId: NotRequired[str]
+    # by the tool's inputSchema
+    input: NotRequired[Any]
+
+
+class ToolResult(TypedDict):
+    """What a tool gives back"""
+
+    # a list of text, image and resource, as in MCP
+    content: Any
+    # by the tool's outputSchema
+    structuredContent: Any
+
+
+class Health(TypedDict):
+    """Whether the server works"""
+
+    status: str
+    version: str
+    provider: NotRequired[str]
+
+
+# Whose sandbox, and what it is like should it have to be made
+LeaseAcquire = TypedDict("LeaseAcquire", {
+    "key": "str",
+    "template": "NotRequired[str]",
+    "env": "NotRequired[dict[str, str]]",
+    "labels": "NotRequired[dict[str, str]]",
+    "resources": "NotRequired[ResourcesRequest]",
+    "internet": "NotRequired[bool]",
+    "persistent": "NotRequired[bool]",
+    "continue": "NotRequired[bool]",
+    "wait_ms": "NotRequired[int]",
+    "idempotency_key": "NotRequired[str]",
+})
+
+
+class LeaseAcquired(TypedDict):
+    """A key and its sandbox, which takes commands"""
+
+    key: str
+    # the same as key
+    username: str
+    # null while it has none
+    sandbox_id: str | None
+    # ready, creating, or empty: its sandbox has gone, and the next acquire makes another one
+    status: str
+    # its sandbox does not run; acquire wakes it
+    paused: bool
+    # provider
+    type: str | None
+    # the server that has the sandbox, and works on it
+    node: str | None
+    # grows with every change
+    lock_version: int
+    # from each acquire to its release, or to the end of the sandbox
+    total_usage_seconds: int
+    last_activity_at: str | None
+    created_at: str | None
+    # not idle before
+    keep_until: str | None
+    # this call has made the sandbox
+    created: bool
+    # this call has given it the files of a new one
+    reset: bool
+
+
+class LeaseList(TypedDict):
+    """One page of leases"""
+
+    items: list[Lease]
+    next_page: str | None
+
+
+class Lease(TypedDict):
+    """A key and its sandbox"""
+
+    key: str
+    # the same as key
+    username: str
+    # null while it has none
+    sandbox_id: str | None
+    # ready, creating, or empty: its sandbox has gone, and the next acquire makes another one
+    status: str
+    # its sandbox does not run; acquire wakes it
+    paused: bool
+    # provider
+    type: str | None
+    # the server that has the sandbox, and works on it
+    node: str | None
+    # grows with every change
+    lock_version: int
+    # from each acquire to its release, or to the end of the sandbox
+    total_usage_seconds: int
+    last_activity_at: str | None
+    created_at: str | None
+    # not idle before
+    keep_until: str | None
+
+
+class LeasesDeleted(TypedDict):
+    """How many there were"""
+
+    deleted: int
+
+
+class LeaseKeepAlive(TypedDict):
+    """For how long"""
+
+    # not idle for so long; 0 = as after any other use
+    timeoutMs: NotRequired[int]
+
+
+class MemberList(TypedDict):
+    """Members"""
+
+    items: list[Member]
+
+
+class Member(TypedDict):
+    """A user with a role in the project"""
+
+    user: str
+    role: str
+    created_at: str | None
+    updated_at: str | None
+
+
+class MemberAdd(TypedDict):
+    """A member to add"""
+
+    # id or e-mail address, compared as it is
+    user: str
+    # viewer, member or admin
+    role: str
+
+
+class MemberChange(TypedDict):
+    """A member's new role"""
+
+    # viewer, member or admin
+    role: str
+
+
+class Settings(TypedDict):
+    """What holds in the project"""
+
+    # a sandbox is paused after so long without use; -1 = never; 0 = the platform's
+    idle_pause_seconds: int
+    # a sandbox is stopped after so long without use; -1 = never; 0 = the platform's
+    idle_stop_seconds: int
+    # an ephemeral sandbox is removed after so long without use; 0 = the platform's
+    idle_reap_seconds: int
+    # an ephemeral sandbox is removed at this age; 0 = the platform's
+    lifetime_max_seconds: int
+    # a terminal without a byte for so long is closed; 0 = the platform's
+    terminal_ttl_seconds: int
+    # of new templates: what the server's provider gives
+    default_isolation: str
+    # where volumes and backups lie: local
+    default_storage_provider: str
+
+
+class SettingsPut(TypedDict):
+    """What is given replaces what was"""
+
+    # a sandbox is paused after so long without use; -1 = never; 0 = the platform's
+    idle_pause_seconds: NotRequired[int]
+    # a sandbox is stopped after so long without use; -1 = never; 0 = the platform's
+    idle_stop_seconds: NotRequired[int]
+    # an ephemeral sandbox is removed after so long without use; 0 = the platform's
+    idle_reap_seconds: NotRequired[int]
+    # an ephemeral sandbox is removed at this age; 0 = the platform's
+    lifetime_max_seconds: NotRequired[int]
+    # a terminal without a byte for so long is closed; 0 = the platform's
+    terminal_ttl_seconds: NotRequired[int]
+    # of new templates: what the server's provider gives
+    default_isolation: NotRequired[str]
+    # where volumes and backups lie: local
+    default_storage_provider: NotRequired[str]
+
+
+class ResourceConfig(TypedDict):
+    """Default and greatest limits of the project's sandboxes"""
+
+    # what the project sets
+    defaults: Limits
+    # that no sandbox of the project exceeds; 0 = the caps alone
+    maximums: Limits
+    # what holds where the project sets nothing
+    platform: Limits
+    # that nothing may exceed
+    caps: Limits
+    # of a sandbox that asks for nothing
+    effective: Limits
+
+
+class ResourceConfigPut(TypedDict):
+    """The project's default limits; what is left out is not set"""
+
+    # only by an admin of the platform; left as they are when absent
+    maximums: NotRequired[Limits]
+    # vCPUs; 0 = not set
+    cpu: NotRequired[float]
+    # MiB
+    memory_mb: NotRequired[int]
+    # MiB
+    disk_mb: NotRequired[int]
+    pids: NotRequired[int]
+
+
+class SandboxConfigList(TypedDict):
+    """Reusable configs"""
+
+    items: list[SandboxConfigRecord]
+
+
+class SandboxConfigRecord(TypedDict):
+    """A reusable config"""
+
+    id: str
+    name: str
+    config: SandboxConfig
+    created_at: str | None
+    updated_at: str | None
+
+
+class SandboxConfig(TypedDict):
+    """What sandboxes are made like"""
+
+    # false = no network at all
+    internet: NotRequired[bool]
+    # environment of every command; answered with ******** for each value, which, sent back, leaves it as it is
+    envVars: NotRequired[dict[str, str]]
+    # lambda, e2b, daytona, kubernetes, native …; else the server's
+    provider: NotRequired[str]
+    # name or id; else the server's default
+    template: NotRequired[str]
+    # edit, ask or bypass: for the tools that act by this config
+    permissionMode: NotRequired[str]
+    # bash, python, node: for the tools that act by this config
+    runtimes: NotRequired[list[str]]
+    # seconds of one call, at most 300 on lambda and 600 elsewhere: for the tools that act by this config
+    timeout: NotRequired[int]
+    # MB, at most 1024 on lambda
+    memoryLimit: NotRequired[int]
+    # for the tools that act by it
+    outputLimitBytes: NotRequired[int]
+    # kept between calls; not on lambda
+    persistent: NotRequired[bool]
+    resources: NotRequired[SandboxConfigResources]
+    lifecycle: NotRequired[SandboxConfigLifecycle]
+    options: NotRequired[SandboxConfigOptions]
+
+
+class SandboxConfigResources(TypedDict):
+    """Limits beside memoryLimit; 0 = inherited"""
+
+    # vCPUs
+    cpu: NotRequired[float]
+    # MiB
+    diskMb: NotRequired[int]
+    pids: NotRequired[int]
+
+
+class SandboxConfigLifecycle(TypedDict):
+    """When it ends by itself"""
+
+    # stopped, or removed when it is not persistent, after so long without use
+    idleTimeoutSeconds: NotRequired[int]
+    # ended at this age
+    maxLifetimeSeconds: NotRequired[int]
+
+
+class SandboxConfigOptions(TypedDict):
+    """Of a persistent one, where the provider can"""
+
+    mountAwsS3Buckets: NotRequired[bool]
+    workspaceRoot: NotRequired[str]
+    persistentDiskGb: NotRequired[int]
+    persistentHome: NotRequired[str]
+
+
+class SandboxConfigCreate(TypedDict):
+    """A config to keep"""
+
+    name: str
+    config: NotRequired[SandboxConfig]
+
+
+class SandboxConfigChange(TypedDict):
+    """What is given replaces what was; a config as a whole"""
+
+    name: NotRequired[str]
+    config: NotRequired[SandboxConfig]
+
+
+class Me(TypedDict):
+    """The caller"""
+
+    # that it acts in
+    project: str
+    project_name: str
+    # id of the key
+    key: str
+    key_name: str
+    # what it may do now
+    scopes: list[str]
+    # the member whom the key belongs to
+    user: str | None
+    # his role now
+    role: str | None
+    expires_at: str | None
+
+
+class EventList(TypedDict):
+    """Events, oldest first"""
+
+    items: list[Event]
+    # for the next page, or for a stream
+    after: int
+    # of all that are kept; 0 = there are none
+    oldest: int
+
+
+class Event(TypedDict):
+    """Something that happened"""
+
+    # grows over all of the server's events; for after=
+    sequence: int
+    at: str | None
+    kind: str
+    project: str | None
+    # its id
+    sandbox: str | None
+    # why it ends: user, idle, lifetime, oom, exit, host_lost, error, budget
+    reason: str | None
+    # for people: started in 4 ms
+    text: str
+
+
+class WebhookCreate(TypedDict):
+    """A webhook to make"""
+
+    # http or https, on the internet
+    url: str
+    # kinds such as sandbox.started, or sandbox.*; else all
+    events: NotRequired[list[str]]
+    # signs what is sent; else made here
+    secret: NotRequired[str]
+    # default true
+    enabled: NotRequired[bool]
+
+
+class WebhookMade(TypedDict):
+    """A new webhook, with its secret"""
+
+    id: str
+    url: str
+    events: list[str]
+    enabled: bool
+    # why the server has disabled it
+    problem: str | None
+    # deliveries still to be made
+    waiting: int
+    # deliveries given up
+    dead: int
+    created_at: str | None
+    updated_at: str | None
+    # told only now
+    secret: str
+
+
+class WebhookList(TypedDict):
+    """Webhooks, oldest first"""
+
+    items: list[Webhook]
+
+
+class Webhook(TypedDict):
+    """A webhook, without its secret"""
+
+    id: str
+    url: str
+    events: list[str]
+    enabled: bool
+    # why the server has disabled it
+    problem: str | None
+    # deliveries still to be made
+    waiting: int
+    # deliveries given up
+    dead: int
+    created_at: str | None
+    updated_at: str | None
+
+
+class WebhookChange(TypedDict):
+    """What is given replaces what was; enabled again, it begins with what comes then"""
+
+    # http or https, on the internet
+    url: NotRequired[str]
+    # kinds such as sandbox.started, or sandbox.*; else all
+    events: NotRequired[list[str]]
+    # signs what is sent; else made here
+    secret: NotRequired[str]
+    # default true
+    enabled: NotRequired[bool]
+
+
+class DeliveryList(TypedDict):
+    """Deliveries, newest first"""
+
+    items: list[Delivery]
+
+
+class Delivery(TypedDict):
+    """An event on its way to a webhook"""
+
+    # the header Atoll-Delivery
+    id: str
+    # of its event
+    sequence: int
+    kind: str
+    # waiting, delivered or dead
+    state: str
+    attempts: int
+    # of the last answer; 0 = none came
+    status: int
+    error: str | None
+    created_at: str | None
+    next_at: str | None
+    ended_at: str | None
+    # the body that is sent
+    event: Any
+
+
+# One page of sums
+Usage = TypedDict("Usage", {
+    "from": "str | None",
+    "to": "str | None",
+    "group_by": "str",
+    "items": "list[UsageSum]",
+    "next_page": "str | None",
+})
+
+
+class UsageSum(TypedDict):
+    """What one of a group used"""
+
+    # id, label, reason or day
+    group: str
+    # that sandboxes were started
+    seconds: float
+    # of a processor, as sampled
+    cpu_seconds: float
+    # of the vCPUs they could use
+    vcpu_seconds: float
+    # of their memory limits
+    memory_gib_seconds: float
+    # of files that are kept; 730 hours to the month
+    storage_gib_months: float
+    # US dollars
+    usd: float
+    # the same in micro-dollars, exactly
+    usd_micro: int
+
+
+class Balance(TypedDict):
+    """What a project has left"""
+
+    project: str
+    deposited_usd: float
+    spent_usd: float
+    # below 0: more was spent
+    balance_usd: float
+    # the same in micro-dollars, exactly
+    balance_usd_micro: int
+
+
+class DepositCreate(TypedDict):
+    """A deposit to book"""
+
+    # yours: the same id is booked once
+    id: str
+    # US dollars
+    usd: float
+    note: NotRequired[str]
+
+
+class Deposit(TypedDict):
+    """A deposit"""
+
+    id: str
+    project: str
+    usd: float
+    note: str
+    created_at: str | None
+
+
+class BudgetList(TypedDict):
+    """Budgets, oldest first"""
+
+    items: list[Budget]
+
+
+class Budget(TypedDict):
+    """What may be spent, and what is"""
+
+    id: str
+    scope: Literal["project", "key", "sandbox"]
+    # id of the project, key or sandbox
+    subject: str
+    window: Literal["total", "day", "month"]
+    limit_usd: float
+    warn_at: float
+    # in this window
+    spent_usd: float
+    # fine, warned or exceeded
+    level: str
+    # when the window began
+    since: str | None
+    created_at: str | None
+
+
+class BudgetCreate(TypedDict):
+    """What may be spent"""
+
+    # whose spending (default project)
+    scope: NotRequired[Literal["project", "key", "sandbox"]]
+    # of UTC; total never begins anew (default month)
+    window: NotRequired[Literal["total", "day", "month"]]
+    # part of the limit that is warned of (default 0.8)
+    warn_at: NotRequired[float]
+    # id of the key; id or name of the sandbox
+    subject: NotRequired[str]
+    # US dollars
+    limit_usd: float
+
+
+class PoolList(TypedDict):
+    """Pools"""
+
+    items: list[Pool]
+
+
+class Pool(TypedDict):
+    """Sandboxes that are prepared"""
+
+    template: str
+    # null: an automatic one, of the template's folder
+    template_id: str | None
+    # it follows what is asked for
+    automatic: bool
+    # held even when nobody asks
+    min: int
+    # held while it is used
+    target: int
+    # that misses let it grow to
+    max: int
+    # prepared now
+    ready: int
+    preparing: int
+    # creates that got one; since the broker's start
+    hits: int
+    # creates that found none
+    misses: int
+    # layers of the snapshot that it is for, 0 = none
+    depth: int
+    internet: bool
+    cpu: float
+    memory_mb: int
+    disk_mb: int
+    pids: int
+
+
+class VolumeList(TypedDict):
+    """Volumes by name"""
+
+    items: list[Volume]
+
+
+class Volume(TypedDict):
+    """Storage that outlives sandboxes"""
+
+    id: str
+    name: str
+    project: str
+    provider: str
+    # server whose disk it is on
+    node: str
+    # making ready deleting
+    state: str
+    # MiB
+    size_mb: int
+    # this host cannot enforce size_mb
+    size_advisory: bool
+    created_at: str | None
+    updated_at: str | None
+    # sandboxes that have it, stopped ones included
+    attachments: list[VolumeMount]
+
+
+class VolumeMount(TypedDict):
+    """A volume in a sandbox"""
+
+    # its name
+    volume: str
+    volume_id: str
+    # its name
+    sandbox: str
+    sandbox_id: str
+    sandbox_state: str
+    # where it is inside
+    path: str
+    read_only: bool
+    attached_at: str | None
+
+
+class VolumeCreate(TypedDict):
+    """A volume to make"""
+
+    # unique in the project
+    name: str
+    # MiB (default 10240)
+    size_mb: NotRequired[int]
+
+
+class VolumeUsage(TypedDict):
+    """A volume and what is used of it"""
+
+    id: str
+    name: str
+    project: str
+    provider: str
+    # server whose disk it is on
+    node: str
+    # making ready deleting
+    state: str
+    # MiB
+    size_mb: int
+    # this host cannot enforce size_mb
+    size_advisory: bool
+    created_at: str | None
+    updated_at: str | None
+    # sandboxes that have it, stopped ones included
+    attachments: list[VolumeMount]
+    # -1 = too many files to count
+    used_bytes: int
+
+
+class VolumeMountList(TypedDict):
+    """The volumes of a sandbox"""
+
+    items: list[VolumeMount]
+
+
+class VolumeAttach(TypedDict):
+    """Which volume, and where"""
+
+    # name or id
+    volume: str
+    # absolute (default /workspace)
+    path: NotRequired[str]
+    # any number of sandboxes may read it
+    read_only: NotRequired[bool]
+
+
+class ChangeList(TypedDict):
+    """One page of changes, by path; a folder before what it holds"""
+
+    items: list[Change]
+    # id of a snapshot, or "template"
+    base: str
+    next_page: str | None
+
+
+class Change(TypedDict):
+    """A path that is not as it was"""
+
+    # from the root, without '/' in front
+    path: str
+    # base64 when the path is not UTF-8
+    path_encoding: NotRequired[str]
+    # added deleted modified; mode: its mode or owner alone; type: it is another type of file now
+    kind: str
+    # file dir link fifo socket device; null: it is not there
+    type: str | None
+    type_before: str | None
+    # bytes of a file
+    size: int
+    size_before: int
+    # octal
+    mode: str | None
+    mode_before: str | None
+    uid: int
+    gid: int
+    uid_before: int
+    gid_before: int
+    # a link's target
+    link: NotRequired[str]
+    link_before: NotRequired[str]
+    # a folder that is too deep down to list what it holds
+    truncated: NotRequired[bool]
+    # of diff: a patch as git writes them
+    diff: NotRequired[str]
+    lines_added: NotRequired[int]
+    lines_deleted: NotRequired[int]
+    # no text, or too large to be compared by lines
+    binary: NotRequired[bool]
+    # base64 when the diff is not UTF-8
+    diff_encoding: NotRequired[str]
+
+
+class Revert(TypedDict):
+    """What is to be as it was"""
+
+    # files, or folders with all in them; "/" is everything
+    paths: list[str]
+    # base64: the paths are that, each one
+    encoding: NotRequired[Literal["text", "base64"]]
+    # a snapshot by name or id, or "template" (the default)
+    base: NotRequired[str]
+
+
+class RevertResult(TypedDict):
+    """What became of each path, in the order of the request"""
+
+    items: list[Reverted]
+
+
+class Reverted(TypedDict):
+    """What became of one path"""
+
+    # as in the request
+    path: str
+    # it is as it was in the base
+    ok: bool
+    # files and folders put back
+    restored: int
+    # files and folders taken away
+    removed: int
+    # a code
+    error: NotRequired[str]
+    message: NotRequired[str]
+    hint: NotRequired[str]
+
+
+# A template by steps
+BuildCreate = TypedDict("BuildCreate", {
+    "internet": "NotRequired[bool]",
+    "name": "str",
+    "from": "str",
+    "description": "NotRequired[str]",
+    "steps": "NotRequired[list[BuildStep]]",
+    "start": "NotRequired[str]",
+    "entrypoint": "NotRequired[list[str]]",
+    "ready": "NotRequired[str]",
+    "ready_timeout_ms": "NotRequired[int]",
+    "timeout_ms": "NotRequired[int]",
+    "resources": "NotRequired[BuildResources]",
+    "ports": "NotRequired[Any]",
+    "no_cache": "NotRequired[bool]",
+})
+
+
+class BuildStep(TypedDict):
+    """One step of a build"""
+
+    type: Literal["run", "copy", "env", "workdir", "user"]
+    # run: for /bin/sh -c; either this or args
+    command: NotRequired[str]
+    # run: a program and its arguments, without a shell
+    args: NotRequired[list[str]]
+    # env: of what follows and of the template; run: of this command alone
+    env: NotRequired[dict[str, str]]
+    # copy: the name under which the files were put, see PUT …/builds/files/HASH
+    files: NotRequired[str]
+    # copy: the folder that the files go to; workdir: the folder; made if missing
+    path: NotRequired[str]
+    # user: of what follows and of the template; run: of this command; copy: whom the files belong to (default root)
+    user: NotRequired[str]
+    # copy: of the files, octal; else as they were put
+    mode: NotRequired[str]
+    # run: default as long as the build may take
+    timeout_ms: NotRequired[int]
+    # execute this one and all after it, even if cached
+    force: NotRequired[bool]
+
+
+class BuildResources(TypedDict):
+    """Of the template's sandboxes, and of those that build it"""
+
+    # vCPUs; 0 = inherited
+    cpu: NotRequired[float]
+    # MiB
+    memory_mb: NotRequired[int]
+    # MiB
+    disk_mb: NotRequired[int]
+    # processes and threads
+    pids: NotRequired[int]
+
+
+# A template that is being made by steps, or was
+Build = TypedDict("Build", {
+    "exit_code": "int | None",
+    "id": "str",
+    "name": "str",
+    "from": "str",
+    "template": "str | None",
+    "status": "str",
+    "message": "str | None",
+    "step": "int",
+    "step_count": "int",
+    "cached_count": "int",
+    "log_lines": "int",
+    "sandbox": "str | None",
+    "project": "str",
+    "node": "str",
+    "created_at": "str | None",
+    "started_at": "str | None",
+    "ended_at": "str | None",
+})
+
+
+class BuildList(TypedDict):
+    """One page of builds"""
+
+    items: list[Build]
+    next_page: str | None
+
+
+class BuildLogs(TypedDict):
+    """Lines of a build's log"""
+
+    # list of {line, at, step, level, stream, text}
+    lines: Any
+    # what to give as since to go on
+    next: int
+    # of the build
+    status: str
+
+
+class BuildFiles(TypedDict):
+    """Files that a copy step can name; they go a day after they were last used"""
+
+    hash: str
+    present: bool
+    size_bytes: int

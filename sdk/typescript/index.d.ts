@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+import type * as types from './types.js';
+
+export type { types };
+
+/** Where the server is and who asks; else ATOLL_API_URL and ATOLL_API_KEY. */
+export interface ConnectionOptions {
+  apiUrl?: string;
+  apiKey?: string;
+  /** An admin key's calls are for this project. */
+  project?: string;
+  /** Of one call (60 s); streams are limited by their silence. */
+  timeoutMs?: number;
+  /** Further attempts of calls that change nothing twice (2). */
+  retries?: number;
+  fetch?: typeof globalThis.fetch;
+}
+
+export interface CallOptions {
+  query?: Record<string, string | number | boolean | null | undefined>;
+  json?: unknown;
+  body?: BodyInit;
+  headers?: Record<string, string>;
+  timeoutMs?: number;
+  signal?: AbortSignal;
+  /** Makes a POST safe to be sent again, where the API takes it: creates and acquires. */
+  idempotencyKey?: string;
+}
+
+export type Bytes = string | Uint8Array | ArrayBuffer | Blob;
+export type ByteStream = ReadableStream<Uint8Array> | AsyncIterable<string | Uint8Array>;
+
+// ---- commands ----
+
+export interface RunOptions {
+  cwd?: string;
+  env?: Record<string, string>;
+  user?: string;
+  /** A text, or true: open for sendStdin. */
+  stdin?: string | true;
+  /** It is killed after so long, and its result says so. */
+  timeoutMs?: number;
+  tty?: boolean;
+  rows?: number;
+  columns?: number;
+  label?: string;
+  /** Bytes kept of each stream in the result (16 MiB); the callbacks get all of it. */
+  outputLimitBytes?: number;
+  onStdout?: (text: string, bytes: Uint8Array) => unknown;
+  onStderr?: (text: string, bytes: Uint8Array) => unknown;
+  /** Kills the command. */
+  signal?: AbortSignal;
+  background?: boolean;
+}
+
+export interface CommandResult {
+  /** Exit code 0 and in time. */
+  ok: boolean;
+  exitCode: number;
+  signal: string | null;
+  timedOut: boolean;
+  durationMs: number;
+  process: number;
+  stdout: string;
+  stderr: string;
+  /** Output is missing in stdout or stderr: more than outputLimitBytes, or no longer kept by the server. */
+  truncated: boolean;
+}
+
+export class CommandHandle {
+  /** Its number in the sandbox. */
+  readonly process: number;
+  readonly pid: number;
+  /** What has come so far, once something follows it: wait() or a callback. */
+  readonly stdout: string;
+  readonly stderr: string;
+  wait(): Promise<CommandResult>;
+  /** False when it had ended. */
+  kill(signal?: string): Promise<boolean>;
+  sendStdin(data: Bytes, options?: { end?: boolean }): Promise<void>;
+  closeStdin(): Promise<void>;
+  info(): Promise<types.Process>;
+}
+
+export interface Program {
+  cmd: string;
+  args?: string[];
+}
+
+type Background = { background: true };
+type FollowOptions = Pick<RunOptions, 'onStdout' | 'onStderr' | 'outputLimitBytes' | 'signal'>;
+
+export interface Commands {
+  run(command: string | Program, options: RunOptions & Background): Promise<CommandHandle>;
+  run(command: (Program & RunOptions) & Background): Promise<CommandHandle>;
+  run(command: string | (Program & RunOptions), options?: RunOptions): Promise<CommandResult>;
+  list(): Promise<types.Process[]>;
+  connect(process: number, options?: FollowOptions): Promise<CommandHandle>;
+  kill(process: number, signal?: string): Promise<boolean>;
+}
+
+export type CodeLanguage = types.Code['language'];
+
+export interface Code {
+  run(code: string, options: RunOptions & Background & { language?: CodeLanguage }): Promise<CommandHandle>;
+  run(code: string, options?: RunOptions & { language?: CodeLanguage }): Promise<CommandResult>;
+}
+
+// ---- files ----
+
+export interface UserOption {
+  /** Who does it; else the template's user. */
+  user?: string;
+}
+export interface TransferOptions extends UserOption {
+  signal?: AbortSignal;
+  timeoutMs?: number;
+}
+export interface ReadOptions extends TransferOptions {
+  offset?: number;
+  length?: number;
+}
+export interface WriteOptions extends TransferOptions {
+  /** Octal, of a new file. */
+  mode?: string;
+  append?: boolean;
+  noReplace?: boolean;
+}
+export interface FileChange {
+  event: 'created' | 'modified' | 'removed' | 'renamed' | 'chmodded' | 'lost';
+  path?: string;
+  is_directory?: boolean;
+}
+
+export interface Files {
+  read(path: string, options?: ReadOptions & { format?: 'text' }): Promise<string>;
+  read(path: string, options: ReadOptions & { format: 'bytes' }): Promise<Uint8Array>;
+  read(path: string, options: ReadOptions & { format: 'stream' }): Promise<ReadableStream<Uint8Array>>;
+  write(path: string, data: Bytes | ByteStream, options?: WriteOptions): Promise<types.FileEntry>;
+  list(path?: string, options?: UserOption & { depth?: number; limit?: number }): Promise<types.FileEntry[]>;
+  stat(path: string, options?: UserOption & { follow?: boolean }): Promise<types.FileEntry>;
+  exists(path: string, options?: UserOption & { follow?: boolean }): Promise<boolean>;
+  remove(path: string, options?: UserOption & { recursive?: boolean }): Promise<number>;
+  rename(from: string, to: string, options?: UserOption & { parents?: boolean; noReplace?: boolean }): Promise<types.FileEntry>;
+  copy(
+    from: string,
+    to: string,
+    options?: UserOption & { recursive?: boolean; parents?: boolean; noReplace?: boolean },
+  ): Promise<types.FileEntry>;
+  mkdir(path: string, options?: UserOption & { mode?: string; parents?: boolean }): Promise<types.FileEntry>;
+  watch(
+    path?: string,
+    options?: UserOption & { recursive?: boolean; signal?: AbortSignal; onReady?: () => void },
+  ): AsyncGenerator<FileChange>;
+  upload(local: string, path: string, options?: WriteOptions): Promise<types.FileEntry>;
+  download(path: string, local: string, options?: TransferOptions): Promise<void>;
+  archive(path?: string, options?: TransferOptions): Promise<ReadableStream<Uint8Array>>;
+  extract(path: string, tar: Bytes | ByteStream, options?: TransferOptions): Promise<types.Count>;
+}
+
+// ---- sandboxes ----
+
+export interface SandboxQuery {
+  state?: string;
+  name?: string;
+  template?: string;
+  label?: string;
+  limit?: number;
+}
+export type CreateOptions = types.SandboxCreate & { signal?: AbortSignal; idempotencyKey?: string };
+
+export class Sandbox {
+  private constructor();
+  static create(options?: CreateOptions & ConnectionOptions): Promise<Sandbox>;
+  static connect(id: string, options?: ConnectionOptions): Promise<Sandbox>;
+  static list(options?: SandboxQuery & ConnectionOptions): Promise<types.Sandbox[]>;
+  static kill(id: string, options?: ConnectionOptions): Promise<boolean>;
+  readonly id: string;
+  readonly name: string;
+  /** As the last call told it; refresh() asks. */
+  readonly info: types.Sandbox;
+  readonly commands: Commands;
+  readonly files: Files;
+  readonly code: Code;
+  kill(): Promise<boolean>;
+  refresh(): Promise<types.Sandbox>;
+  isRunning(): Promise<boolean>;
+  pause(): Promise<types.Sandbox>;
+  resume(): Promise<types.Sandbox>;
+  start(): Promise<types.Sandbox>;
+  stop(): Promise<types.Sandbox>;
+  keepAlive(timeoutMs: number): Promise<types.Sandbox>;
+  reset(): Promise<types.Sandbox>;
+  stats(): Promise<types.Stats>;
+  snapshot(options?: types.SnapshotCreate): Promise<types.Snapshot>;
+  fork(options?: types.Fork): Promise<{ sandboxes: Sandbox[]; snapshot: types.Snapshot }>;
+  rollback(snapshot: string): Promise<types.Sandbox>;
+  changes(query?: { base?: string; path?: string; limit?: number }): Promise<types.Change[]>;
+  diff(query?: { base?: string; path?: string }): Promise<string>;
+  volumes(): Promise<types.VolumeMount[]>;
+  attachVolume(options: types.VolumeAttach): Promise<types.VolumeMountList>;
+}
+
+export type LeaseOptions = Omit<types.LeaseAcquire, 'key' | 'idempotency_key'> & {
+  signal?: AbortSignal;
+  idempotencyKey?: string;
+};
+
+/** Runs fn in the warm sandbox of a key. When that turns out to be gone: once more in another one, once. */
+export function withSandbox<T>(
+  key: string,
+  fn: (sandbox: Sandbox) => T | Promise<T>,
+  options?: LeaseOptions & ConnectionOptions,
+): Promise<T>;
+
+// ---- a server ----
+
+export interface Leases {
+  acquire(key: string, options?: LeaseOptions): Promise<{ lease: types.LeaseAcquired; sandbox: Sandbox }>;
+  get(key: string): Promise<types.Lease>;
+  list(query?: { prefix?: string; limit?: number; page?: string }): Promise<types.Lease[]>;
+  keepAlive(key: string, timeoutMs: number): Promise<types.Lease>;
+  release(key: string): Promise<types.Lease>;
+  pause(key: string): Promise<types.Lease>;
+  delete(key: string): Promise<void>;
+  with<T>(key: string, fn: (sandbox: Sandbox) => T | Promise<T>, options?: LeaseOptions): Promise<T>;
+}
+
+export interface Collection<Item, Create, Made = Item> {
+  list(query?: CallOptions['query']): Promise<Item[]>;
+  get(id: string): Promise<Item>;
+  create(body: Create): Promise<Made>;
+  delete(id: string): Promise<void>;
+}
+
+export interface UsageQuery {
+  from?: string;
+  to?: string;
+  group_by?: string;
+  key?: string;
+  sandbox?: string;
+  run?: string;
+  page?: string;
+  limit?: number;
+}
+
+export class Atoll {
+  constructor(options?: ConnectionOptions);
+  readonly sandboxes: {
+    create(options?: CreateOptions): Promise<Sandbox>;
+    connect(id: string): Promise<Sandbox>;
+    list(query?: SandboxQuery): Promise<types.Sandbox[]>;
+    kill(id: string): Promise<boolean>;
+  };
+  readonly leases: Leases;
+  readonly volumes: Collection<types.Volume, types.VolumeCreate>;
+  readonly templates: Collection<types.Template, types.TemplateCreate> & {
+    update(id: string, change: types.TemplateChange): Promise<types.Template>;
+  };
+  readonly snapshots: Collection<types.Snapshot, types.SnapshotCreate & { sandbox: string }>;
+  withSandbox<T>(key: string, fn: (sandbox: Sandbox) => T | Promise<T>, options?: LeaseOptions): Promise<T>;
+  usage(query?: UsageQuery): Promise<types.Usage>;
+  balance(): Promise<types.Balance>;
+  events(options?: {
+    sandbox?: string;
+    kind?: string;
+    after?: number;
+    last?: number;
+    signal?: AbortSignal;
+  }): AsyncGenerator<types.Event>;
+  request<T = unknown>(method: string, path: string, call?: CallOptions): Promise<T>;
+}
+
+// ---- errors ----
+
+export class AtollError extends Error {
+  /** The server's own word, and stable: "not_found", "conflict", …; "connection" when no answer came. */
+  readonly code: string;
+  readonly hint?: string;
+  readonly requestId?: string;
+  readonly status?: number;
+  readonly retryAfterMs?: number;
+}
+export class InvalidRequestError extends AtollError {}
+export class UnauthenticatedError extends AtollError {}
+export class ForbiddenError extends AtollError {}
+export class NotFoundError extends AtollError {}
+export class SandboxNotFoundError extends NotFoundError {}
+export class ConflictError extends AtollError {}
+export class LimitError extends AtollError {}
+export class BudgetError extends AtollError {}
+export class UnsupportedError extends AtollError {}
+export class UnavailableError extends AtollError {}
+export class TimeoutError extends AtollError {}
+export class ConnectionError extends AtollError {}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// A server: all that is not inside one sandbox.
+import { ConnectionError } from './errors.js';
+import { Transport, path, sleep } from './http.js';
+import { Leases } from './leases.js';
+import { Sandbox } from './sandbox.js';
+import { events } from './sse.js';
+
+const RECONNECT_WAIT_MS = 200;
+const RECONNECT_WAIT_MAX_MS = 5000;
+
+/** A collection of the API: its items by name or id. */
+class Collection {
+  constructor(transport, base) {
+    this.transport = transport;
+    this.base = base;
+  }
+
+  address(id) {
+    return `${this.base}/${encodeURIComponent(id)}`;
+  }
+
+  async list(query = {}) {
+    const found = [];
+    let page;
+    do {
+      const answer = await this.transport.request('GET', this.base, { query: { ...query, page } });
+      found.push(...answer.items);
+      page = answer.next_page;
+    } while (page && query.limit === undefined);
+    return found;
+  }
+
+  get(id) {
+    return this.transport.request('GET', this.address(id));
+  }
+
+  create(body) {
+    return this.transport.request('POST', this.base, { json: body });
+  }
+
+  async delete(id) {
+    await this.transport.request('DELETE', this.address(id));
+  }
+}
+
+class Templates extends Collection {
+  update(id, change) {
+    return this.transport.request('PATCH', this.address(id), { json: change });
+  }
+}
+
+class Snapshots extends Collection {
+  create(body) {
+    const { sandbox, ...rest } = body;
+    return this.transport.request('POST', path`/api/sandbox/instances/${sandbox}/snapshot`, { json: rest });
+  }
+}
+
+export class Atoll {
+  constructor(options = {}) {
+    this.transport = new Transport(options);
+    this.leases = new Leases(this.transport);
+    this.volumes = new Collection(this.transport, '/api/sandbox/volumes');
+    this.templates = new Templates(this.transport, '/api/sandbox/templates');
+    this.snapshots = new Snapshots(this.transport, '/api/sandbox/snapshots');
+    const transport = this.transport;
+    this.sandboxes = {
+      create: (body = {}) => Sandbox.create({ ...body, transport }),
+      connect: (id) => Sandbox.connect(id, { transport }),
+      list: (query = {}) => Sandbox.list({ ...query, transport }),
+      kill: (id) => Sandbox.kill(id, { transport }),
+    };
+  }
+
+  withSandbox(key, fn, options) {
+    return this.leases.with(key, fn, options);
+  }
+
+  /** What was used and what it cost, in groups. */
+  usage(query = {}) {
+    return this.transport.request('GET', '/v1/usage', { query });
+  }
+
+  balance() {
+    return this.transport.request('GET', '/v1/balance');
+  }
+
+  /** Any other call of the API: its JSON. */
+  request(method, where, call) {
+    return this.transport.request(method, where, call);
+  }
+
+  /** Events as they happen, for as long as the signal lets it; a broken connection is taken up where it was. */
+  async *events({ sandbox, kind, after, last, signal } = {}) {
+    let known = after;
+    let newest = last;
+    // What happens between two connections is missed only by who does not know where he began.
+    if (known === undefined && newest === undefined)
+      known = (await this.transport.request('GET', '/v1/events', { query: { last: 1 }, signal })).after;
+    let waitMs = RECONNECT_WAIT_MS;
+    for (;;) {
+      try {
+        const headers = known === undefined ? {} : { 'Last-Event-ID': String(known) };
+        const call = { query: { sandbox, kind, last: newest, stream: 'sse' }, headers, signal };
+        for await (const { data } of events(this.transport, 'GET', '/v1/events', call)) {
+          const event = JSON.parse(data);
+          if (event.sequence !== undefined) known = event.sequence;
+          if (event.sequence !== undefined) newest = undefined;
+          waitMs = RECONNECT_WAIT_MS;
+          yield event;
+        }
+      } catch (error) {
+        if (signal?.aborted) return;
+        if (!(error instanceof ConnectionError) && error?.status !== 502 && error?.status !== 503) throw error;
+      }
+      try {
+        await sleep(waitMs, signal);
+      } catch {
+        return;
+      }
+      waitMs = Math.min(waitMs * 2, RECONNECT_WAIT_MAX_MS);
+    }
+  }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a call can fail with. `code` is the server's own word for it, and stable.
+
+export class AtollError extends Error {
+  constructor(message, { code = 'internal', hint, requestId, status, retryAfterMs, cause } = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = new.target.name;
+    this.code = code;
+    this.hint = hint;
+    this.requestId = requestId;
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+export class InvalidRequestError extends AtollError {}
+export class UnauthenticatedError extends AtollError {}
+export class ForbiddenError extends AtollError {}
+export class NotFoundError extends AtollError {}
+export class ConflictError extends AtollError {}
+export class LimitError extends AtollError {}
+export class BudgetError extends AtollError {}
+export class UnsupportedError extends AtollError {}
+export class UnavailableError extends AtollError {}
+/** The server or the caller's own limit said that it took too long. */
+export class TimeoutError extends AtollError {}
+/** The sandbox itself is gone, and not only something in it. */
+export class SandboxNotFoundError extends NotFoundError {}
+/** No answer came, or not all of it: whether the call was carried out is not known. */
+export class ConnectionError extends AtollError {}
+
+const BY_CODE = {
+  invalid_request: InvalidRequestError,
+  too_large: InvalidRequestError,
+  unauthenticated: UnauthenticatedError,
+  forbidden: ForbiddenError,
+  not_found: NotFoundError,
+  sandbox_not_found: SandboxNotFoundError,
+  conflict: ConflictError,
+  limit_exceeded: LimitError,
+  no_space: LimitError,
+  budget_exceeded: BudgetError,
+  timeout: TimeoutError,
+  unsupported: UnsupportedError,
+  unavailable: UnavailableError,
+};
+
+export function errorOf(code, message, details) {
+  const Kind = Object.hasOwn(BY_CODE, code) ? BY_CODE[code] : AtollError;
+  return new Kind(message, { code, ...details });
+}
+
+/** The error that an answer tells; its body may be anything when a proxy stands between. */
+export async function errorOfResponse(response) {
+  const text = await response.text().catch(() => '');
+  let told;
+  try {
+    told = JSON.parse(text).error;
+  } catch {
+    told = undefined;
+  }
+  const seconds = Number(response.headers.get('retry-after'));
+  return errorOf(told?.code ?? `http_${response.status}`, told?.message ?? `HTTP ${response.status}`, {
+    hint: told?.hint,
+    requestId: told?.request_id ?? response.headers.get('x-request-id') ?? undefined,
+    status: response.status,
+    retryAfterMs: seconds > 0 ? seconds * 1000 : undefined,
+  });
+}

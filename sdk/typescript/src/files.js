@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of a sandbox. Relative paths are below its default folder.
+import { NotFoundError } from './errors.js';
+import { path } from './http.js';
+import { events } from './sse.js';
+
+// A stream may be long: the clock measures silence, not its length.
+const STREAM_SILENCE_MS = 120000;
+
+function isStream(data) {
+  return typeof data?.getReader === 'function' || typeof data?.[Symbol.asyncIterator] === 'function';
+}
+
+function streamOf(data) {
+  if (typeof data.getReader === 'function') return data;
+  const iterator = data[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      const { value, done } = await iterator.next();
+      if (done) controller.close();
+      else controller.enqueue(typeof value === 'string' ? new TextEncoder().encode(value) : value);
+    },
+    async cancel(reason) {
+      await iterator.return?.(reason);
+    },
+  });
+}
+
+export class Files {
+  constructor(sandbox) {
+    this.sandbox = sandbox;
+  }
+
+  address(rest = '') {
+    return path`/api/sandbox/instances/${this.sandbox.id}/files` + rest;
+  }
+
+  /** Text (UTF-8) unless `format` is 'bytes' or 'stream'. */
+  async read(name, { format = 'text', offset, length, user, signal, timeoutMs } = {}) {
+    const call = { query: { path: name, offset, length, user }, signal, timeoutMs };
+    if (format === 'stream') return this.sandbox.transport.stream(this.address('/content'), call);
+    const bytes = await this.sandbox.transport.bytes(this.address('/content'), call);
+    return format === 'bytes' ? bytes : new TextDecoder().decode(bytes);
+  }
+
+  /** A text, bytes, a Blob, a stream or an async iterable of pieces; missing folders are made. */
+  async write(name, data, { mode, append, noReplace, user, signal, timeoutMs } = {}) {
+    const streamed = isStream(data);
+    return this.sandbox.transport.request(append ? 'POST' : 'PUT', this.address('/content'), {
+      query: { path: name, mode, append, no_replace: noReplace, user },
+      headers: { 'Content-Type': 'application/octet-stream' },
+      body: streamed ? streamOf(data) : data,
+      streamsBody: streamed,
+      signal,
+      timeoutMs: timeoutMs ?? (streamed ? 0 : undefined),
+    });
+  }
+
+  async list(name = '.', { depth, limit, user } = {}) {
+    const { items } = await this.sandbox.transport.request('GET', this.address(), {
+      query: { path: name, depth, limit, user },
+    });
+    return items;
+  }
+
+  async stat(name, { follow, user } = {}) {
+    return this.sandbox.transport.request('GET', this.address('/stat'), { query: { path: name, follow, user } });
+  }
+
+  async exists(name, options) {
+    try {
+      await this.stat(name, options);
+      return true;
+    } catch (error) {
+      if (error instanceof NotFoundError) return false;
+      throw error;
+    }
+  }
+
+  post(what, json) {
+    return this.sandbox.transport.request('POST', this.address(what), { json });
+  }
+
+  /** Files; folders with all that is in them when `recursive`. */
+  async remove(name, { recursive, user } = {}) {
+    return (await this.post('/remove', { path: name, recursive, user })).count;
+  }
+
+  async rename(from, to, { parents, noReplace, user } = {}) {
+    return this.post('/rename', { path: from, target: to, parents, no_replace: noReplace, user });
+  }
+
+  async copy(from, to, { recursive, parents, noReplace, user } = {}) {
+    return this.post('/copy', { path: from, target: to, recursive, parents, no_replace: noReplace, user });
+  }
+
+  /** Missing parents are made too; one that is there is fine. */
+  async mkdir(name, { mode, parents = true, user } = {}) {
+    return this.post('/mkdir', { path: name, mode, parents, user });
+  }
+
+  /** Changes below a folder: an async iterator that ends when the signal is aborted. */
+  async *watch(name = '.', { recursive, user, signal, onReady } = {}) {
+    const call = { query: { path: name, recursive, user, stream: 'sse' }, signal };
+    try {
+      for await (const { event, data } of events(this.sandbox.transport, 'GET', this.address('/watch'), call)) {
+        if (event === 'ready') onReady?.();
+        else yield JSON.parse(data);
+      }
+    } catch (error) {
+      if (!signal?.aborted) throw error;
+    }
+  }
+
+  /** A file of this computer into the sandbox. */
+  async upload(local, name, options = {}) {
+    const { createReadStream } = await import('node:fs');
+    return this.write(name, createReadStream(local), options);
+  }
+
+  /** A file of the sandbox onto this computer; it is there whole or not at all. */
+  async download(name, local, { user, signal } = {}) {
+    const { createWriteStream } = await import('node:fs');
+    const { rename, rm } = await import('node:fs/promises');
+    const { Readable } = await import('node:stream');
+    const { pipeline } = await import('node:stream/promises');
+    const beside = `${local}.part-${Math.random().toString(36).slice(2)}`;
+    try {
+      const bytes = await this.read(name, { format: 'stream', user, signal, timeoutMs: STREAM_SILENCE_MS });
+      await pipeline(Readable.fromWeb(bytes), createWriteStream(beside, { flags: 'wx' }));
+      await rename(beside, local);
+    } catch (error) {
+      await rm(beside, { force: true });
+      throw error;
+    }
+  }
+
+  /** A folder as a stream of tar. */
+  async archive(name = '.', { user, signal } = {}) {
+    const call = { query: { path: name, user }, signal, timeoutMs: STREAM_SILENCE_MS };
+    return this.sandbox.transport.stream(this.address('/tar'), call);
+  }
+
+  /** Unpacks a tar into a folder. */
+  async extract(name, tar, { user, signal } = {}) {
+    const streamed = isStream(tar);
+    return this.sandbox.transport.request('POST', this.address('/tar'), {
+      query: { path: name, user },
+      headers: { 'Content-Type': 'application/x-tar' },
+      body: streamed ? streamOf(tar) : tar,
+      streamsBody: streamed,
+      signal,
+      timeoutMs: 0,
+    });
+  }
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+import { Code, Commands } from './commands.js';
+import { NotFoundError, SandboxNotFoundError } from './errors.js';
+import { Files } from './files.js';
+import { Transport, path } from './http.js';
+
+const BASE = '/api/sandbox/instances';
+// A template that has never been used is built first.
+const CREATE_TIMEOUT_MS = 600000;
+
+const CONNECTION = ['apiUrl', 'apiKey', 'project', 'timeoutMs', 'retries', 'fetch', 'transport'];
+
+/** What says where the server is, apart from what is asked of it. */
+function split(options) {
+  const connection = {};
+  const rest = {};
+  for (const [name, value] of Object.entries(options))
+    if (CONNECTION.includes(name)) connection[name] = value;
+    else rest[name] = value;
+  return { transport: connection.transport ?? new Transport(connection), rest };
+}
+
+export class Sandbox {
+  constructor(transport, info) {
+    this.transport = transport;
+    this.id = info.id;
+    this.name = info.name;
+    this.info = info;
+    this.commands = new Commands(this);
+    this.files = new Files(this);
+    this.code = new Code(this);
+  }
+
+  /** Makes one and starts it. A create whose answer was lost makes no second one. */
+  static async create(options = {}) {
+    const { transport, rest } = split(options);
+    const { signal, idempotencyKey = globalThis.crypto?.randomUUID?.() ?? `${Date.now()}-${Math.random()}`, ...body } = rest;
+    const info = await transport.request('POST', BASE, { json: body, signal, idempotencyKey, timeoutMs: CREATE_TIMEOUT_MS });
+    return new Sandbox(transport, info);
+  }
+
+  /** One that is there, by id or name. */
+  static async connect(id, options = {}) {
+    const { transport } = split(options);
+    return new Sandbox(transport, await infoOf(transport, id));
+  }
+
+  /** All of them, newest first; `state`, `name`, `template` and `label` narrow it. */
+  static async list(options = {}) {
+    const { transport, rest } = split(options);
+    const { signal, ...query } = rest;
+    const found = [];
+    let page;
+    do {
+      const answer = await transport.request('GET', BASE, { query: { ...query, page }, signal });
+      found.push(...answer.items);
+      page = answer.next_page;
+    } while (page && query.limit === undefined);
+    return found;
+  }
+
+  /** Deletes it and its files; false when there was none. */
+  static async kill(id, options = {}) {
+    const { transport } = split(options);
+    try {
+      await transport.request('DELETE', path`/api/sandbox/instances/${id}`);
+      return true;
+    } catch (error) {
+      if (error instanceof NotFoundError) return false;
+      throw error;
+    }
+  }
+
+  call(method, rest, call) {
+    return this.transport.request(method, path`/api/sandbox/instances/${this.id}` + rest, call);
+  }
+
+  async act(what, json) {
+    this.info = await this.call('POST', what, json === undefined ? {} : { json });
+    return this.info;
+  }
+
+  kill() {
+    return Sandbox.kill(this.id, { transport: this.transport });
+  }
+
+  /** As it is now. */
+  async refresh() {
+    this.info = await infoOf(this.transport, this.id);
+    return this.info;
+  }
+
+  /** Whether it is started or paused: its next call finds it. */
+  async isRunning() {
+    try {
+      return ['started', 'paused'].includes((await this.refresh()).state);
+    } catch (error) {
+      if (error instanceof NotFoundError) return false;
+      throw error;
+    }
+  }
+
+  /** Freezes it with its memory; its next call lets it go on. */
+  pause() {
+    return this.act('/pause');
+  }
+
+  resume() {
+    return this.act('/resume');
+  }
+
+  start() {
+    return this.act('/start');
+  }
+
+  stop() {
+    return this.act('/stop');
+  }
+
+  /** Not idle for so long. */
+  keepAlive(timeoutMs) {
+    return this.act('/keepalive', { timeoutMs });
+  }
+
+  /** All processes ended, and the files that it was made with. */
+  reset() {
+    return this.act('/reset');
+  }
+
+  stats() {
+    return this.call('GET', '/stats');
+  }
+
+  snapshot(options = {}) {
+    return this.call('POST', '/snapshot', { json: options });
+  }
+
+  /** Other sandboxes with this one's files; this one goes on. */
+  async fork(options = {}) {
+    const { items, snapshot } = await this.call('POST', '/fork', { json: options, timeoutMs: CREATE_TIMEOUT_MS });
+    return { sandboxes: items.map((info) => new Sandbox(this.transport, info)), snapshot };
+  }
+
+  /** Its files as a snapshot of it has them. */
+  async rollback(snapshot) {
+    this.info = await this.transport.request('POST', path`/api/sandbox/snapshots/${snapshot}/restore`);
+    return this.info;
+  }
+
+  /** What changed against its template, or a snapshot as `base`: a list of changes. */
+  async changes(query = {}) {
+    const found = [];
+    let page;
+    do {
+      const answer = await this.call('GET', '/changes', { query: { ...query, page } });
+      found.push(...answer.items);
+      page = answer.next_page;
+    } while (page && query.limit === undefined);
+    return found;
+  }
+
+  /** The same as a patch. */
+  async diff(query = {}) {
+    const where = path`/api/sandbox/instances/${this.id}/diff`;
+    const bytes = await this.transport.bytes(where, { query: { format: 'patch', ...query }, headers: { Accept: '*/*' } });
+    return new TextDecoder().decode(bytes);
+  }
+
+  async volumes() {
+    return (await this.call('GET', '/volume')).items;
+  }
+
+  attachVolume(options) {
+    return this.call('POST', '/volume', { json: options });
+  }
+}
+
+async function infoOf(transport, id) {
+  try {
+    return await transport.request('GET', path`/api/sandbox/instances/${id}`);
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error;
+    const { message, hint, requestId, status } = error;
+    throw new SandboxNotFoundError(message, { code: 'sandbox_not_found', hint, requestId, status, cause: error });
+  }
+}

@@ -1,0 +1,1839 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the API takes and answers. Written by tools/sdk_types.py --write from docs/api/openapi.json.
+
+/** Error */
+export interface Error {
+  error: Record<string, unknown>;
+}
+
+/** What to make */
+export interface SandboxCreate {
+  /** name or id; else the server's default */
+  template?: string;
+  /** unique in the project; else generated */
+  name?: string;
+  /** a label of where; kept as it is */
+  region?: string;
+  /** for finding it again */
+  labels?: Record<string, string>;
+  /** environment of every command, over the template's; never shown again */
+  env?: Record<string, string>;
+  resources?: ResourcesRequest;
+  /** false = no network at all */
+  internet?: boolean;
+  /** the same as internet, by name */
+  network?: "blocked" | "internet";
+  /** id or name of a config of /accounts/me/sandboxes, for what is not given here */
+  config?: string;
+  /** name or id: begin with its files, on its template */
+  snapshot?: string;
+  /** exempt from the idle reaper */
+  persistent?: boolean;
+  /** delete it so long after its creation; 0 = never */
+  timeout_ms?: number;
+  /** delete it when nobody used it for so long; 0 = the server's */
+  idle_reap_ms?: number;
+  /** delete it at this age, whatever happens; 0 = the server's */
+  lifetime_max_ms?: number;
+  /** pause it when nobody used it for so long; 0 = the server's, -1 = never */
+  autoPauseMs?: number;
+  /** stop it when nobody used it for so long; 0 = the server's, -1 = never */
+  autoStopMs?: number;
+  /** delete it so long after it was stopped, persistent or not; 0 = never */
+  autoDeleteMs?: number;
+  /** move its files to the blob store so long after it was stopped; 0 = never */
+  autoArchiveMs?: number;
+  /** name or id of one to write to, at /workspace */
+  volume?: string;
+  /** or several, each where it is wanted */
+  volumes?: SandboxVolume[];
+  /** KEY: the volume home-KEY is at /home/user, and made if need be */
+  persistentHome?: string;
+  /** GiB of that volume when it is made (default 10) */
+  persistentDiskGb?: number;
+}
+
+/** Limits; what is left out or 0 is inherited from project and platform */
+export interface ResourcesRequest {
+  /** vCPUs */
+  cpu?: number;
+  /** MiB */
+  memory_mb?: number;
+  /** MiB */
+  disk_mb?: number;
+  /** processes and threads */
+  pids?: number;
+}
+
+/** A volume, and where it is to be */
+export interface SandboxVolume {
+  /** name or id */
+  volume: string;
+  /** absolute (default /workspace) */
+  path?: string;
+  /** any number of sandboxes may read it */
+  read_only?: boolean;
+}
+
+/** One isolated computer */
+export interface Sandbox {
+  id: string;
+  name: string;
+  /** what it really is: pending creating started paused stopping stopped deleting deleted failed */
+  state: string;
+  /** what was asked for last */
+  desired_state: string;
+  /** why it ended or was paused: none user idle lifetime oom exit host_lost error budget */
+  reason: string;
+  template: string;
+  provider: string;
+  /** what really stands around it */
+  isolation: string;
+  region: string;
+  project: string;
+  /** blocked or internet */
+  network: string;
+  /** object of texts */
+  labels: unknown;
+  /** names of its environment; values are never shown */
+  env_names: string[];
+  resources: Resources;
+  persistent: boolean;
+  created_at: string | null;
+  started_at: string | null;
+  last_activity_at: string | null;
+  timeout_at: string | null;
+  /** since its start; 0 when stopped */
+  uptime_ms: number;
+  idle_reap_ms: number;
+  lifetime_max_ms: number;
+  /** paused after so long without use; 0 = never */
+  autoPauseMs: number;
+  /** stopped after so long without use; 0 = never */
+  autoStopMs: number;
+  /** 0 = never */
+  autoArchiveMs: number;
+  /** deleted so long after a stop; 0 = never */
+  autoDeleteMs: number;
+  /** not paused, stopped or deleted for idleness before that */
+  awake_until: string | null;
+  last_event: LastEvent;
+}
+
+/** The limits that are in force */
+export interface Resources {
+  /** vCPUs */
+  cpu: number;
+  /** MiB */
+  memory_mb: number;
+  /** MiB */
+  disk_mb: number;
+  /** processes and threads */
+  pids: number;
+  /** this host cannot enforce disk_mb */
+  disk_advisory: boolean;
+}
+
+/** What happened to it last */
+export interface LastEvent {
+  at: string | null;
+  text: string;
+}
+
+/** One page of sandboxes */
+export interface SandboxList {
+  items: Sandbox[];
+  next_page: string | null;
+}
+
+/** How long idleness is to do nothing to it */
+export interface SandboxKeepalive {
+  /** from now; never shortens what was given before */
+  timeoutMs: number;
+}
+
+/** How long idleness is to do nothing to it */
+export interface SandboxPersist {
+  /** from now; 0 ends it, and a keepalive with it */
+  hours: number;
+}
+
+/** What a sandbox uses now */
+export interface Stats {
+  sampled_at: string | null;
+  uptime_ms: number;
+  /** since its start */
+  cpu_usage_us: number;
+  /** of one vCPU, on average since its start; take two samples of cpu_usage_us for a shorter time */
+  cpu_percent: number;
+  memory_bytes: number;
+  memory_limit_bytes: number;
+  /** files on top of the template; -1 = not known */
+  disk_bytes: number;
+  disk_limit_bytes: number;
+  pids: number;
+  pids_limit: number;
+  network_in_bytes: number;
+  network_out_bytes: number;
+  oom_kills: number;
+}
+
+/** How to take a snapshot */
+export interface SnapshotCreate {
+  /** unique in the project; else its id */
+  name?: string;
+  /** answer when it has come to the disk (default true); the sandbox does not stand still for that */
+  sync?: boolean;
+  /** with its processes (default false): refused with what this host lacks */
+  memory?: boolean;
+}
+
+/** The files of a sandbox as they were at one moment */
+export interface Snapshot {
+  id: string;
+  name: string;
+  project: string;
+  /** id of the one it was taken of */
+  sandbox: string;
+  sandbox_name: string;
+  /** id of the snapshot that the sandbox lay on; null: on its template alone */
+  parent: string | null;
+  template: string;
+  provider: string;
+  /** making ready removing lost */
+  state: string;
+  /** rename: it was stopped; switch: its processes got another root; copy: its files were copied while they stood still */
+  method: string;
+  /** of a copy: what was in the way of a switch */
+  because: string | null;
+  /** layers on top of the template */
+  depth: number;
+  /** how long its processes stood still */
+  frozen_ms: number;
+  created_at: string | null;
+}
+
+/** How many forks to make */
+export interface Fork {
+  /** how many (default 1) */
+  count?: number;
+  /** of several: NAME-1, NAME-2 …; else generated */
+  name?: string;
+}
+
+/** The forks, and the snapshot they lie on */
+export interface Forked {
+  items: Sandbox[];
+  snapshot: Snapshot;
+}
+
+/** One page of snapshots */
+export interface SnapshotList {
+  items: Snapshot[];
+  next_page: string | null;
+}
+
+/** How to name a backup */
+export interface SnapshotExport {
+  /** of the backup, unique in the project; else its id */
+  name?: string;
+}
+
+/** A snapshot as one file of the blob store */
+export interface Backup {
+  id: string;
+  name: string;
+  project: string;
+  /** id of what it was made of, which may be gone or another server's */
+  snapshot: string;
+  snapshot_name: string;
+  template: string;
+  /** making ready failed removing */
+  state: string;
+  /** how far it is, or why it failed */
+  state_text: string | null;
+  /** of the whole file */
+  sha256: string | null;
+  /** bytes of the file */
+  size: number;
+  /** how many are in it */
+  files: number;
+  /** their bytes, unpacked */
+  files_bytes: number;
+  created_at: string | null;
+}
+
+/** Which backup becomes a snapshot */
+export interface SnapshotImport {
+  /** name or id */
+  backup: string;
+  /** of the snapshot, unique in the project; else its id */
+  name?: string;
+  /** one with the same files as that which the backup was made on, where it has another name here */
+  template?: string;
+}
+
+/** One page of backups */
+export interface BackupList {
+  items: Backup[];
+  next_page: string | null;
+}
+
+/** A command: either command, or cmd and args */
+export interface Exec {
+  /** a shell line (bash, else sh) */
+  command?: string;
+  /** a program, run without a shell */
+  cmd?: string;
+  /** arguments of cmd */
+  args?: string[];
+  /** folder to run in; relative ones are below the default */
+  cwd?: string;
+  /** over the sandbox's own */
+  env?: Record<string, string>;
+  /** name or number; else the template's */
+  user?: string;
+  /** text for its standard input */
+  stdin?: string;
+  /** bytes for its standard input */
+  stdin_base64?: string;
+  /** keep standard input open for POST …/processes/:process/stdin */
+  stdin_open?: boolean;
+  /** kill it and all it started after so long; 0 = the server's default */
+  timeout_ms?: number;
+  /** kept per stream in a collected result */
+  outputLimitBytes?: number;
+  /** answer with the process as soon as it has started */
+  background?: boolean;
+  /** kill it when this connection breaks; else it goes on */
+  end_on_disconnect?: boolean;
+  /** on a terminal; its output is all stdout */
+  tty?: boolean;
+  rows?: number;
+  columns?: number;
+  /** what lists call it */
+  label?: string;
+}
+
+/** What a command did */
+export interface Result {
+  /** exit code 0 and in time */
+  ok: boolean;
+  /** what ran it: bash, sh, program, python … */
+  runtime: string;
+  /** 0 when nothing could be started */
+  process: number;
+  /** 128 + signal when one ended it; 127 when there is no such program */
+  exit_code: number;
+  /** such as SIGKILL */
+  signal: string | null;
+  timed_out: boolean;
+  duration_ms: number;
+  /** true when an interpreter that waited for code ran it; else absent */
+  warm?: boolean;
+  /** the first and last half of outputLimitBytes, and a line between them that tells how many bytes were cut */
+  stdout: string;
+  /** base64 when stdout is not UTF-8 */
+  stdout_encoding?: string;
+  stderr: string;
+  stderr_encoding?: string;
+  truncated: boolean;
+}
+
+/** A block of code */
+export interface Code {
+  language: "python" | "javascript" | "typescript" | "bash";
+  /** at most 128 KiB */
+  code: string;
+  /** folder to run in; relative ones are below the default */
+  cwd?: string;
+  /** over the sandbox's own */
+  env?: Record<string, string>;
+  /** name or number; else the template's */
+  user?: string;
+  /** text for its standard input */
+  stdin?: string;
+  /** bytes for its standard input */
+  stdin_base64?: string;
+  /** keep standard input open for POST …/processes/:process/stdin */
+  stdin_open?: boolean;
+  /** kill it and all it started after so long; 0 = the server's default */
+  timeout_ms?: number;
+  /** kept per stream in a collected result */
+  outputLimitBytes?: number;
+  /** answer with the process as soon as it has started */
+  background?: boolean;
+  /** kill it when this connection breaks; else it goes on */
+  end_on_disconnect?: boolean;
+  /** on a terminal; its output is all stdout */
+  tty?: boolean;
+  rows?: number;
+  columns?: number;
+  /** what lists call it */
+  label?: string;
+}
+
+/** Processes, oldest first */
+export interface ProcessList {
+  items: Process[];
+}
+
+/** A command that was started in a sandbox */
+export interface Process {
+  /** its number in this sandbox */
+  process: number;
+  /** inside the sandbox */
+  pid: number;
+  /** running or ended */
+  state: string;
+  /** -1 while it runs */
+  exit_code: number;
+  /** that ended it, such as SIGKILL */
+  signal: string | null;
+  timed_out: boolean;
+  started_at: string | null;
+  duration_ms: number;
+  /** written so far */
+  stdout_bytes: number;
+  stderr_bytes: number;
+  tty: boolean;
+  /** code in an interpreter that waited for it */
+  warm: boolean;
+  label: string;
+  user: string;
+  cwd: string;
+  args: string[];
+}
+
+/** How many entries or bytes it was */
+export interface Count {
+  count: number;
+}
+
+/** A signal for a process */
+export interface Signal {
+  /** SIGTERM, TERM or 15 */
+  signal: string;
+  /** everything it started, not only its process group */
+  tree?: boolean;
+}
+
+/** Files and folders */
+export interface FileList {
+  items: FileEntry[];
+  truncated: boolean;
+}
+
+/** A file or folder */
+export interface FileEntry {
+  /** as asked for, or relative to the listed folder */
+  path: string;
+  name: string;
+  /** file, directory, symlink or other */
+  type: string;
+  size: number;
+  /** octal */
+  mode: string;
+  uid: number;
+  gid: number;
+  modified_at: string | null;
+  /** a link's target */
+  link: string | null;
+}
+
+/** A folder to make */
+export interface FileMkdir {
+  /** absolute, or below the default folder */
+  path: string;
+  user?: string;
+  /** octal (default 0755) */
+  mode?: string;
+  /** missing parents too; one that is there is fine */
+  parents?: boolean;
+}
+
+/** A file and its new path */
+export interface FileMove {
+  /** absolute, or below the default folder */
+  path: string;
+  /** the new path */
+  target: string;
+  user?: string;
+  /** make the target's missing parents */
+  parents?: boolean;
+  /** fail when the target exists */
+  no_replace?: boolean;
+  /** copy folders too */
+  recursive?: boolean;
+}
+
+/** A file to remove */
+export interface FileRemove {
+  /** absolute, or below the default folder */
+  path: string;
+  user?: string;
+  recursive?: boolean;
+}
+
+/** A file to read as text */
+export interface FileRead {
+  /** absolute, or below the default folder */
+  path: string;
+  user?: string;
+  /** first byte */
+  offset?: number;
+  /** bytes at most (default 1 MiB) */
+  length?: number;
+}
+
+/** Bytes of a file inside JSON */
+export interface FileContent {
+  path: string;
+  content: string;
+  /** base64 when it is not UTF-8 */
+  encoding: string;
+  /** bytes of the whole file */
+  size: number;
+  /** first byte, or first line */
+  offset: number;
+  /** bytes here, of a read by bytes */
+  length: number;
+  /** lines here, of a read by lines */
+  lines: number;
+  total_lines: number;
+  /** of the next page; null at the end */
+  next_offset: number | null;
+  /** there is more */
+  truncated: boolean;
+}
+
+/** A file to write */
+export interface FileWrite {
+  /** absolute, or below the default folder */
+  path: string;
+  user?: string;
+  /** text */
+  content?: string;
+  /** bytes, instead of content */
+  content_base64?: string;
+  /** octal, of a new file */
+  mode?: string;
+  append?: boolean;
+  /** fail when the file exists */
+  no_replace?: boolean;
+}
+
+/** A terminal to open */
+export interface Terminal {
+  /** default 24 */
+  rows?: number;
+  /** default 80 */
+  cols?: number;
+  /** a shell line; else a login shell */
+  command?: string;
+  cwd?: string;
+  user?: string;
+  env?: Record<string, string>;
+  /** sessionId of an open one: only a new path to it */
+  session?: string;
+}
+
+/** An open terminal */
+export interface TerminalSession {
+  sessionId: string;
+  /** of its WebSocket, with a ticket instead of a key: for one use within a minute */
+  path: string;
+  process: number;
+}
+
+/** Templates */
+export interface TemplateList {
+  items: Template[];
+}
+
+/** What sandboxes start from */
+export interface Template {
+  id: string;
+  name: string;
+  /** null: everybody's */
+  project: string | null;
+  description: string;
+  /** pending building ready failed */
+  state: string;
+  /** progress, or why it failed */
+  state_text: string;
+  base_image: string;
+  runtime: string;
+  isolation: string;
+  /** that commands run as by default */
+  user: string;
+  workdir: string;
+  /** object of texts */
+  env: unknown;
+  /** list of texts */
+  entrypoint: unknown;
+  /** list of numbers */
+  ports: unknown;
+  /** that told its build that the entrypoint was ready */
+  ready_command: string | null;
+  /** by steps, on top of base_image */
+  built: boolean;
+  /** 0 = inherited */
+  resources: unknown;
+  /** min, target and max; 0 = none */
+  pool: unknown;
+  /** interpreters that its sandboxes keep ready */
+  warm: unknown;
+  /** pause_ms, stop_ms, reap_ms and lifetime_max_ms; 0 = inherited, -1 = never */
+  idle: unknown;
+  size_bytes: number;
+  created_at: string | null;
+  updated_at: string | null;
+}
+
+/** A template from a registry's image or another template */
+export interface TemplateCreate {
+  resources?: TemplateResources;
+  pool?: PoolSize;
+  idle?: IdleTimes;
+  description?: string;
+  /** what it is for: a label */
+  runtime?: string;
+  /** refused unless it is what the server gives */
+  isolation?: string;
+  /** that commands run as by default */
+  user?: string;
+  /** an absolute path */
+  workdir?: string;
+  /** replaces the whole environment */
+  env?: Record<string, string>;
+  /** interpreters that its sandboxes keep ready for code */
+  warm?: TemplateWarm[];
+  /** program and arguments that a sandbox starts with */
+  entrypoint?: string[];
+  /** list of up to 64 numbers from 1 to 65535 */
+  ports?: unknown;
+  name: string;
+  /** reference in a registry; either this or `from` */
+  image?: string;
+  /** template whose root filesystem it shares */
+  from?: string;
+}
+
+/** What a sandbox gets that asks for nothing else */
+export interface TemplateResources {
+  /** vCPUs; 0 = inherited */
+  cpu?: number;
+  /** MiB */
+  memory_mb?: number;
+  /** MiB */
+  disk_mb?: number;
+  /** processes and threads */
+  pids?: number;
+}
+
+/** How many sandboxes are prepared before anybody asks */
+export interface PoolSize {
+  /** held even when nobody asks; default: the target */
+  min?: number;
+  /** held while it is used; 0 = no pool */
+  target?: number;
+  /** that misses let it grow to; default: twice the target */
+  max?: number;
+}
+
+/** What becomes of sandboxes that nobody uses; what is left out stays */
+export interface IdleTimes {
+  /** paused after so long without use; -1 = never, 0 = as the project or the server says */
+  pause_ms?: number;
+  /** stopped after so long without use; the same */
+  stop_ms?: number;
+  /** ephemeral ones are deleted after so long without use */
+  reap_ms?: number;
+  /** ephemeral ones are deleted at this age */
+  lifetime_max_ms?: number;
+}
+
+/** An interpreter that waits for code in each sandbox */
+export interface TemplateWarm {
+  /** python */
+  language: string;
+  /** modules that it has imported already */
+  imports?: string[];
+}
+
+/** How many were missing */
+export interface TemplatesSeeded {
+  added: number;
+}
+
+/** What is given replaces what was */
+export interface TemplateChange {
+  resources?: TemplateResources;
+  pool?: PoolSize;
+  idle?: IdleTimes;
+  description?: string;
+  /** what it is for: a label */
+  runtime?: string;
+  /** refused unless it is what the server gives */
+  isolation?: string;
+  /** that commands run as by default */
+  user?: string;
+  /** an absolute path */
+  workdir?: string;
+  /** replaces the whole environment */
+  env?: Record<string, string>;
+  /** interpreters that its sandboxes keep ready for code */
+  warm?: TemplateWarm[];
+  /** program and arguments that a sandbox starts with */
+  entrypoint?: string[];
+  /** list of up to 64 numbers from 1 to 65535 */
+  ports?: unknown;
+}
+
+/** Keys */
+export interface KeyList {
+  items: Key[];
+}
+
+/** A key, without its text */
+export interface Key {
+  id: string;
+  name: string;
+  /** its first characters */
+  prefix: string;
+  project: string;
+  scopes: string[];
+  member: string | null;
+  /** the member's, which bounds the scopes */
+  role: string | null;
+  created_at: string | null;
+  expires_at: string | null;
+  revoked_at: string | null;
+  last_used_at: string | null;
+}
+
+/** A key to make */
+export interface KeyCreate {
+  name: string;
+  /** sandbox:read and the like; else all but admin that the caller has, and the member's role allows */
+  scopes?: string[];
+  /** user whom it belongs to: it may never do more than his role, and ends with his membership */
+  member?: string;
+  /** else never */
+  expires_at?: string | null;
+  /** the same from now on; 0 = never */
+  expires_in_ms?: number;
+}
+
+/** A new key, with its text */
+export interface KeyMade {
+  id: string;
+  name: string;
+  /** its first characters */
+  prefix: string;
+  project: string;
+  scopes: string[];
+  member: string | null;
+  /** the member's, which bounds the scopes */
+  role: string | null;
+  created_at: string | null;
+  expires_at: string | null;
+  revoked_at: string | null;
+  last_used_at: string | null;
+  /** its text, told only now */
+  key: string;
+}
+
+/** What becomes of the old text */
+export interface KeyRotate {
+  /** how long the old text is valid still, at most 7 days; 0 = no longer */
+  grace_ms?: number;
+}
+
+/** Projects by name */
+export interface ProjectList {
+  items: Project[];
+  next_page: string | null;
+}
+
+/** Owns keys, templates and sandboxes; an admin acts in it by the header X-Atoll-Project */
+export interface Project {
+  id: string;
+  name: string;
+  sandboxes_max: number;
+  defaults: Limits;
+  maximums: Limits;
+  /** it is being deleted */
+  closing: boolean;
+  created_at: string | null;
+}
+
+/** Limits of a sandbox */
+export interface Limits {
+  /** vCPUs; 0 = not set */
+  cpu?: number;
+  /** MiB */
+  memory_mb?: number;
+  /** MiB */
+  disk_mb?: number;
+  pids?: number;
+}
+
+/** A project to make */
+export interface ProjectCreate {
+  name: string;
+  /** 0 = the platform's; only by an admin of the platform */
+  sandboxes_max?: number;
+  /** limits of a sandbox that asks for none */
+  defaults?: Limits;
+  /** that no sandbox exceeds; only by an admin of the platform */
+  maximums?: Limits;
+  /** else generated */
+  id?: string;
+  /** user who becomes its first member, an admin */
+  owner?: string;
+}
+
+/** What is given replaces what was */
+export interface ProjectChange {
+  name?: string;
+  /** 0 = the platform's; only by an admin of the platform */
+  sandboxes_max?: number;
+  /** limits of a sandbox that asks for none */
+  defaults?: Limits;
+  /** that no sandbox exceeds; only by an admin of the platform */
+  maximums?: Limits;
+}
+
+/** What a rotation has done */
+export interface SecretRotation {
+  /** values that were encrypted anew */
+  resealed: number;
+}
+
+/** A block of code */
+export interface GatewayExecute {
+  /** default: "default" */
+  tenant_id?: string;
+  /** its sandbox is made on first use */
+  session_id: string;
+  code: string;
+  /** default python */
+  language?: "python" | "javascript" | "typescript" | "bash";
+  stdin?: string;
+  env?: Record<string, string>;
+  /** 0 = the server's default */
+  timeout_ms?: number;
+  /** kept per stream */
+  outputLimitBytes?: number;
+}
+
+/** What a command did, and the files it left */
+export interface GatewayResult {
+  /** exit code 0 and in time */
+  ok: boolean;
+  /** what ran it: bash, sh, program, python … */
+  runtime: string;
+  /** 0 when nothing could be started */
+  process: number;
+  /** 128 + signal when one ended it; 127 when there is no such program */
+  exit_code: number;
+  /** such as SIGKILL */
+  signal: string | null;
+  timed_out: boolean;
+  duration_ms: number;
+  /** true when an interpreter that waited for code ran it; else absent */
+  warm?: boolean;
+  /** the first and last half of outputLimitBytes, and a line between them that tells how many bytes were cut */
+  stdout: string;
+  /** base64 when stdout is not UTF-8 */
+  stdout_encoding?: string;
+  stderr: string;
+  stderr_encoding?: string;
+  truncated: boolean;
+  /** files of the workspace that were made or changed meanwhile */
+  artifacts: Artifact[];
+}
+
+/** A file that a command made or changed */
+export interface Artifact {
+  /** relative to the workspace */
+  path: string;
+  size: number;
+  /** by the name's extension */
+  media_type: string;
+}
+
+/** A shell command */
+export interface GatewayBash {
+  /** default: "default" */
+  tenant_id?: string;
+  /** its sandbox is made on first use */
+  session_id: string;
+  /** a shell line */
+  command: string;
+  stdin?: string;
+  env?: Record<string, string>;
+  /** 0 = the server's default */
+  timeout_ms?: number;
+  /** kept per stream */
+  outputLimitBytes?: number;
+}
+
+/** Lines of a text file */
+export interface GatewayRead {
+  /** default: "default" */
+  tenant_id?: string;
+  /** its sandbox is made on first use */
+  session_id: string;
+  /** relative to the workspace */
+  path: string;
+  /** first line (default 1) */
+  offset?: number;
+  /** lines at most (default 2000) */
+  limit?: number;
+}
+
+/** Bytes of a file */
+export interface GatewayReadBinary {
+  /** default: "default" */
+  tenant_id?: string;
+  /** its sandbox is made on first use */
+  session_id: string;
+  /** relative to the workspace */
+  path: string;
+  /** first byte */
+  offset?: number;
+  /** bytes at most (default 8 MiB) */
+  limit?: number;
+}
+
+/** A file to write */
+export interface GatewayWrite {
+  /** default: "default" */
+  tenant_id?: string;
+  /** its sandbox is made on first use */
+  session_id: string;
+  /** relative to the workspace */
+  path: string;
+  content?: string;
+  /** instead of content */
+  content_base64?: string;
+  append?: boolean;
+}
+
+/** What to search for */
+export interface GatewayGrep {
+  /** default: "default" */
+  tenant_id?: string;
+  /** its sandbox is made on first use */
+  session_id: string;
+  /** a regular expression */
+  pattern: string;
+  /** file or folder; else all */
+  path?: string;
+  /** only files of such a name */
+  glob?: string;
+  ignore_case?: boolean;
+  /** default 200 */
+  max_results?: number;
+}
+
+/** Lines that match */
+export interface GatewayMatches {
+  matches: GatewayMatch[];
+  truncated: boolean;
+}
+
+/** A line that matches */
+export interface GatewayMatch {
+  /** relative to the workspace */
+  path: string;
+  /** from 1 */
+  line: number;
+  /** at most 1000 bytes of the line */
+  text: string;
+  /** base64 when it is not UTF-8 */
+  encoding: string;
+}
+
+/** A pattern of paths */
+export interface GatewayGlob {
+  /** default: "default" */
+  tenant_id?: string;
+  /** its sandbox is made on first use */
+  session_id: string;
+  /** ? * [a-z], and ** across folders */
+  pattern: string;
+  /** where; else the workspace */
+  path?: string;
+  /** paths at most (default 1000) */
+  limit?: number;
+}
+
+/** Paths that match */
+export interface GatewayPaths {
+  /** relative to the path searched */
+  paths: string[];
+  truncated: boolean;
+}
+
+/** Files for a session's workspace */
+export interface GatewayCopy {
+  files: GatewayFile[];
+}
+
+/** A file and what is in it */
+export interface GatewayFile {
+  path: string;
+  content?: string;
+  content_base64?: string;
+}
+
+/** Sessions */
+export interface SessionList {
+  items: Session[];
+}
+
+/** A tenant's session and its sandbox */
+export interface Session {
+  tenant_id: string;
+  session_id: string;
+  sandbox_id: string;
+  created_at: string | null;
+  last_used_at: string | null;
+}
+
+/** The agent tools */
+export interface ToolList {
+  /** name, title, description, inputSchema, outputSchema and annotations of each */
+  tools: unknown;
+}
+
+/** A call of a tool, in one sandbox */
+export interface ToolCall {
+  /** id or name of a sandbox; or */
+  sandboxId?: string;
+  /** key of a lease, whose sandbox is made on first use; or */
+  lease?: string;
+  /** a session, as of /v1/sandbox */
+  sessionId?: string;
+  /** of the session; default: "default" */
+  tenantId?: string;
+  /** of /accounts/me/sandboxes: what the lease's sandbox is like */
+  config?: string;
+  /** whom its background jobs belong to */
+  conversationId?: string;
+  /** by the tool's inputSchema */
+  input?: unknown;
+}
+
+/** What a tool gives back */
+export interface ToolResult {
+  /** a list of text, image and resource, as in MCP */
+  content: unknown;
+  /** by the tool's outputSchema */
+  structuredContent: unknown;
+}
+
+/** Whether the server works */
+export interface Health {
+  status: string;
+  version: string;
+  provider?: string;
+}
+
+/** Whose sandbox, and what it is like should it have to be made */
+export interface LeaseAcquire {
+  /** of a user, a workspace, a chat, a session */
+  key: string;
+  /** of the sandbox, should one be made; else the server's default */
+  template?: string;
+  /** the same; never shown again */
+  env?: Record<string, string>;
+  /** the same; atoll.lease is added */
+  labels?: Record<string, string>;
+  resources?: ResourcesRequest;
+  /** the same; false = no network at all */
+  internet?: boolean;
+  /** the same; exempt from the idle reaper */
+  persistent?: boolean;
+  /** false: a fresh filesystem; what runs is ended, and the sandbox reset or, where that cannot be, replaced (default true) */
+  continue?: boolean;
+  /** for others who make it; 0 = 30 s */
+  wait_ms?: number;
+  /** the same as the header Idempotency-Key */
+  idempotency_key?: string;
+}
+
+/** A key and its sandbox, which takes commands */
+export interface LeaseAcquired {
+  key: string;
+  /** the same as key */
+  username: string;
+  /** null while it has none */
+  sandbox_id: string | null;
+  /** ready, creating, or empty: its sandbox has gone, and the next acquire makes another one */
+  status: string;
+  /** its sandbox does not run; acquire wakes it */
+  paused: boolean;
+  /** provider */
+  type: string | null;
+  /** the server that has the sandbox, and works on it */
+  node: string | null;
+  /** grows with every change */
+  lock_version: number;
+  /** from each acquire to its release, or to the end of the sandbox */
+  total_usage_seconds: number;
+  last_activity_at: string | null;
+  created_at: string | null;
+  /** not idle before */
+  keep_until: string | null;
+  /** this call has made the sandbox */
+  created: boolean;
+  /** this call has given it the files of a new one */
+  reset: boolean;
+}
+
+/** One page of leases */
+export interface LeaseList {
+  items: Lease[];
+  next_page: string | null;
+}
+
+/** A key and its sandbox */
+export interface Lease {
+  key: string;
+  /** the same as key */
+  username: string;
+  /** null while it has none */
+  sandbox_id: string | null;
+  /** ready, creating, or empty: its sandbox has gone, and the next acquire makes another one */
+  status: string;
+  /** its sandbox does not run; acquire wakes it */
+  paused: boolean;
+  /** provider */
+  type: string | null;
+  /** the server that has the sandbox, and works on it */
+  node: string | null;
+  /** grows with every change */
+  lock_version: number;
+  /** from each acquire to its release, or to the end of the sandbox */
+  total_usage_seconds: number;
+  last_activity_at: string | null;
+  created_at: string | null;
+  /** not idle before */
+  keep_until: string | null;
+}
+
+/** How many there were */
+export interface LeasesDeleted {
+  deleted: number;
+}
+
+/** For how long */
+export interface LeaseKeepAlive {
+  /** not idle for so long; 0 = as after any other use */
+  timeoutMs?: number;
+}
+
+/** Members */
+export interface MemberList {
+  items: Member[];
+}
+
+/** A user with a role in the project */
+export interface Member {
+  user: string;
+  role: string;
+  created_at: string | null;
+  updated_at: string | null;
+}
+
+/** A member to add */
+export interface MemberAdd {
+  /** id or e-mail address, compared as it is */
+  user: string;
+  /** viewer, member or admin */
+  role: string;
+}
+
+/** A member's new role */
+export interface MemberChange {
+  /** viewer, member or admin */
+  role: string;
+}
+
+/** What holds in the project */
+export interface Settings {
+  /** a sandbox is paused after so long without use; -1 = never; 0 = the platform's */
+  idle_pause_seconds: number;
+  /** a sandbox is stopped after so long without use; -1 = never; 0 = the platform's */
+  idle_stop_seconds: number;
+  /** an ephemeral sandbox is removed after so long without use; 0 = the platform's */
+  idle_reap_seconds: number;
+  /** an ephemeral sandbox is removed at this age; 0 = the platform's */
+  lifetime_max_seconds: number;
+  /** a terminal without a byte for so long is closed; 0 = the platform's */
+  terminal_ttl_seconds: number;
+  /** of new templates: what the server's provider gives */
+  default_isolation: string;
+  /** where volumes and backups lie: local */
+  default_storage_provider: string;
+}
+
+/** What is given replaces what was */
+export interface SettingsPut {
+  /** a sandbox is paused after so long without use; -1 = never; 0 = the platform's */
+  idle_pause_seconds?: number;
+  /** a sandbox is stopped after so long without use; -1 = never; 0 = the platform's */
+  idle_stop_seconds?: number;
+  /** an ephemeral sandbox is removed after so long without use; 0 = the platform's */
+  idle_reap_seconds?: number;
+  /** an ephemeral sandbox is removed at this age; 0 = the platform's */
+  lifetime_max_seconds?: number;
+  /** a terminal without a byte for so long is closed; 0 = the platform's */
+  terminal_ttl_seconds?: number;
+  /** of new templates: what the server's provider gives */
+  default_isolation?: string;
+  /** where volumes and backups lie: local */
+  default_storage_provider?: string;
+}
+
+/** Default and greatest limits of the project's sandboxes */
+export interface ResourceConfig {
+  /** what the project sets */
+  defaults: Limits;
+  /** that no sandbox of the project exceeds; 0 = the caps alone */
+  maximums: Limits;
+  /** what holds where the project sets nothing */
+  platform: Limits;
+  /** that nothing may exceed */
+  caps: Limits;
+  /** of a sandbox that asks for nothing */
+  effective: Limits;
+}
+
+/** The project's default limits; what is left out is not set */
+export interface ResourceConfigPut {
+  /** only by an admin of the platform; left as they are when absent */
+  maximums?: Limits;
+  /** vCPUs; 0 = not set */
+  cpu?: number;
+  /** MiB */
+  memory_mb?: number;
+  /** MiB */
+  disk_mb?: number;
+  pids?: number;
+}
+
+/** Reusable configs */
+export interface SandboxConfigList {
+  items: SandboxConfigRecord[];
+}
+
+/** A reusable config */
+export interface SandboxConfigRecord {
+  id: string;
+  name: string;
+  config: SandboxConfig;
+  created_at: string | null;
+  updated_at: string | null;
+}
+
+/** What sandboxes are made like */
+export interface SandboxConfig {
+  /** false = no network at all */
+  internet?: boolean;
+  /** environment of every command; answered with ******** for each value, which, sent back, leaves it as it is */
+  envVars?: Record<string, string>;
+  /** lambda, e2b, daytona, kubernetes, native …; else the server's */
+  provider?: string;
+  /** name or id; else the server's default */
+  template?: string;
+  /** edit, ask or bypass: for the tools that act by this config */
+  permissionMode?: string;
+  /** bash, python, node: for the tools that act by this config */
+  runtimes?: string[];
+  /** seconds of one call, at most 300 on lambda and 600 elsewhere: for the tools that act by this config */
+  timeout?: number;
+  /** MB, at most 1024 on lambda */
+  memoryLimit?: number;
+  /** for the tools that act by it */
+  outputLimitBytes?: number;
+  /** kept between calls; not on lambda */
+  persistent?: boolean;
+  resources?: SandboxConfigResources;
+  lifecycle?: SandboxConfigLifecycle;
+  options?: SandboxConfigOptions;
+}
+
+/** Limits beside memoryLimit; 0 = inherited */
+export interface SandboxConfigResources {
+  /** vCPUs */
+  cpu?: number;
+  /** MiB */
+  diskMb?: number;
+  pids?: number;
+}
+
+/** When it ends by itself */
+export interface SandboxConfigLifecycle {
+  /** stopped, or removed when it is not persistent, after so long without use */
+  idleTimeoutSeconds?: number;
+  /** ended at this age */
+  maxLifetimeSeconds?: number;
+}
+
+/** Of a persistent one, where the provider can */
+export interface SandboxConfigOptions {
+  mountAwsS3Buckets?: boolean;
+  workspaceRoot?: string;
+  persistentDiskGb?: number;
+  persistentHome?: string;
+}
+
+/** A config to keep */
+export interface SandboxConfigCreate {
+  name: string;
+  config?: SandboxConfig;
+}
+
+/** What is given replaces what was; a config as a whole */
+export interface SandboxConfigChange {
+  name?: string;
+  config?: SandboxConfig;
+}
+
+/** The caller */
+export interface Me {
+  /** that it acts in */
+  project: string;
+  project_name: string;
+  /** id of the key */
+  key: string;
+  key_name: string;
+  /** what it may do now */
+  scopes: string[];
+  /** the member whom the key belongs to */
+  user: string | null;
+  /** his role now */
+  role: string | null;
+  expires_at: string | null;
+}
+
+/** Events, oldest first */
+export interface EventList {
+  items: Event[];
+  /** for the next page, or for a stream */
+  after: number;
+  /** of all that are kept; 0 = there are none */
+  oldest: number;
+}
+
+/** Something that happened */
+export interface Event {
+  /** grows over all of the server's events; for after= */
+  sequence: number;
+  at: string | null;
+  kind: string;
+  project: string | null;
+  /** its id */
+  sandbox: string | null;
+  /** why it ends: user, idle, lifetime, oom, exit, host_lost, error, budget */
+  reason: string | null;
+  /** for people: started in 4 ms */
+  text: string;
+}
+
+/** A webhook to make */
+export interface WebhookCreate {
+  /** http or https, on the internet */
+  url: string;
+  /** kinds such as sandbox.started, or sandbox.*; else all */
+  events?: string[];
+  /** signs what is sent; else made here */
+  secret?: string;
+  /** default true */
+  enabled?: boolean;
+}
+
+/** A new webhook, with its secret */
+export interface WebhookMade {
+  id: string;
+  url: string;
+  events: string[];
+  enabled: boolean;
+  /** why the server has disabled it */
+  problem: string | null;
+  /** deliveries still to be made */
+  waiting: number;
+  /** deliveries given up */
+  dead: number;
+  created_at: string | null;
+  updated_at: string | null;
+  /** told only now */
+  secret: string;
+}
+
+/** Webhooks, oldest first */
+export interface WebhookList {
+  items: Webhook[];
+}
+
+/** A webhook, without its secret */
+export interface Webhook {
+  id: string;
+  url: string;
+  events: string[];
+  enabled: boolean;
+  /** why the server has disabled it */
+  problem: string | null;
+  /** deliveries still to be made */
+  waiting: number;
+  /** deliveries given up */
+  dead: number;
+  created_at: string | null;
+  updated_at: string | null;
+}
+
+/** What is given replaces what was; enabled again, it begins with what comes then */
+export interface WebhookChange {
+  /** http or https, on the internet */
+  url?: string;
+  /** kinds such as sandbox.started, or sandbox.*; else all */
+  events?: string[];
+  /** signs what is sent; else made here */
+  secret?: string;
+  /** default true */
+  enabled?: boolean;
+}
+
+/** Deliveries, newest first */
+export interface DeliveryList {
+  items: Delivery[];
+}
+
+/** An event on its way to a webhook */
+export interface Delivery {
+  /** the header Atoll-Delivery */
+  id: string;
+  /** of its event */
+  sequence: number;
+  kind: string;
+  /** waiting, delivered or dead */
+  state: string;
+  attempts: number;
+  /** of the last answer; 0 = none came */
+  status: number;
+  error: string | null;
+  created_at: string | null;
+  next_at: string | null;
+  ended_at: string | null;
+  /** the body that is sent */
+  event: unknown;
+}
+
+/** One page of sums */
+export interface Usage {
+  from: string | null;
+  to: string | null;
+  group_by: string;
+  items: UsageSum[];
+  next_page: string | null;
+}
+
+/** What one of a group used */
+export interface UsageSum {
+  /** id, label, reason or day */
+  group: string;
+  /** that sandboxes were started */
+  seconds: number;
+  /** of a processor, as sampled */
+  cpu_seconds: number;
+  /** of the vCPUs they could use */
+  vcpu_seconds: number;
+  /** of their memory limits */
+  memory_gib_seconds: number;
+  /** of files that are kept; 730 hours to the month */
+  storage_gib_months: number;
+  /** US dollars */
+  usd: number;
+  /** the same in micro-dollars, exactly */
+  usd_micro: number;
+}
+
+/** What a project has left */
+export interface Balance {
+  project: string;
+  deposited_usd: number;
+  spent_usd: number;
+  /** below 0: more was spent */
+  balance_usd: number;
+  /** the same in micro-dollars, exactly */
+  balance_usd_micro: number;
+}
+
+/** A deposit to book */
+export interface DepositCreate {
+  /** yours: the same id is booked once */
+  id: string;
+  /** US dollars */
+  usd: number;
+  note?: string;
+}
+
+/** A deposit */
+export interface Deposit {
+  id: string;
+  project: string;
+  usd: number;
+  note: string;
+  created_at: string | null;
+}
+
+/** Budgets, oldest first */
+export interface BudgetList {
+  items: Budget[];
+}
+
+/** What may be spent, and what is */
+export interface Budget {
+  id: string;
+  scope: "project" | "key" | "sandbox";
+  /** id of the project, key or sandbox */
+  subject: string;
+  window: "total" | "day" | "month";
+  limit_usd: number;
+  warn_at: number;
+  /** in this window */
+  spent_usd: number;
+  /** fine, warned or exceeded */
+  level: string;
+  /** when the window began */
+  since: string | null;
+  created_at: string | null;
+}
+
+/** What may be spent */
+export interface BudgetCreate {
+  /** whose spending (default project) */
+  scope?: "project" | "key" | "sandbox";
+  /** of UTC; total never begins anew (default month) */
+  window?: "total" | "day" | "month";
+  /** part of the limit that is warned of (default 0.8) */
+  warn_at?: number;
+  /** id of the key; id or name of the sandbox */
+  subject?: string;
+  /** US dollars */
+  limit_usd: number;
+}
+
+/** Pools */
+export interface PoolList {
+  items: Pool[];
+}
+
+/** Sandboxes that are prepared */
+export interface Pool {
+  template: string;
+  /** null: an automatic one, of the template's folder */
+  template_id: string | null;
+  /** it follows what is asked for */
+  automatic: boolean;
+  /** held even when nobody asks */
+  min: number;
+  /** held while it is used */
+  target: number;
+  /** that misses let it grow to */
+  max: number;
+  /** prepared now */
+  ready: number;
+  preparing: number;
+  /** creates that got one; since the broker's start */
+  hits: number;
+  /** creates that found none */
+  misses: number;
+  /** layers of the snapshot that it is for, 0 = none */
+  depth: number;
+  internet: boolean;
+  cpu: number;
+  memory_mb: number;
+  disk_mb: number;
+  pids: number;
+}
+
+/** Volumes by name */
+export interface VolumeList {
+  items: Volume[];
+}
+
+/** Storage that outlives sandboxes */
+export interface Volume {
+  id: string;
+  name: string;
+  project: string;
+  provider: string;
+  /** server whose disk it is on */
+  node: string;
+  /** making ready deleting */
+  state: string;
+  /** MiB */
+  size_mb: number;
+  /** this host cannot enforce size_mb */
+  size_advisory: boolean;
+  created_at: string | null;
+  updated_at: string | null;
+  /** sandboxes that have it, stopped ones included */
+  attachments: VolumeMount[];
+}
+
+/** A volume in a sandbox */
+export interface VolumeMount {
+  /** its name */
+  volume: string;
+  volume_id: string;
+  /** its name */
+  sandbox: string;
+  sandbox_id: string;
+  sandbox_state: string;
+  /** where it is inside */
+  path: string;
+  read_only: boolean;
+  attached_at: string | null;
+}
+
+/** A volume to make */
+export interface VolumeCreate {
+  /** unique in the project */
+  name: string;
+  /** MiB (default 10240) */
+  size_mb?: number;
+}
+
+/** A volume and what is used of it */
+export interface VolumeUsage {
+  id: string;
+  name: string;
+  project: string;
+  provider: string;
+  /** server whose disk it is on */
+  node: string;
+  /** making ready deleting */
+  state: string;
+  /** MiB */
+  size_mb: number;
+  /** this host cannot enforce size_mb */
+  size_advisory: boolean;
+  created_at: string | null;
+  updated_at: string | null;
+  /** sandboxes that have it, stopped ones included */
+  attachments: VolumeMount[];
+  /** -1 = too many files to count */
+  used_bytes: number;
+}
+
+/** The volumes of a sandbox */
+export interface VolumeMountList {
+  items: VolumeMount[];
+}
+
+/** Which volume, and where */
+export interface VolumeAttach {
+  /** name or id */
+  volume: string;
+  /** absolute (default /workspace) */
+  path?: string;
+  /** any number of sandboxes may read it */
+  read_only?: boolean;
+}
+
+/** One page of changes, by path; a folder before what it holds */
+export interface ChangeList {
+  items: Change[];
+  /** id of a snapshot, or "template" */
+  base: string;
+  next_page: string | null;
+}
+
+/** A path that is not as it was */
+export interface Change {
+  /** from the root, without '/' in front */
+  path: string;
+  /** base64 when the path is not UTF-8 */
+  path_encoding?: string;
+  /** added deleted modified; mode: its mode or owner alone; type: it is another type of file now */
+  kind: string;
+  /** file dir link fifo socket device; null: it is not there */
+  type: string | null;
+  type_before: string | null;
+  /** bytes of a file */
+  size: number;
+  size_before: number;
+  /** octal */
+  mode: string | null;
+  mode_before: string | null;
+  uid: number;
+  gid: number;
+  uid_before: number;
+  gid_before: number;
+  /** a link's target */
+  link?: string;
+  link_before?: string;
+  /** a folder that is too deep down to list what it holds */
+  truncated?: boolean;
+  /** of diff: a patch as git writes them */
+  diff?: string;
+  lines_added?: number;
+  lines_deleted?: number;
+  /** no text, or too large to be compared by lines */
+  binary?: boolean;
+  /** base64 when the diff is not UTF-8 */
+  diff_encoding?: string;
+}
+
+/** What is to be as it was */
+export interface Revert {
+  /** files, or folders with all in them; "/" is everything */
+  paths: string[];
+  /** base64: the paths are that, each one */
+  encoding?: "text" | "base64";
+  /** a snapshot by name or id, or "template" (the default) */
+  base?: string;
+}
+
+/** What became of each path, in the order of the request */
+export interface RevertResult {
+  items: Reverted[];
+}
+
+/** What became of one path */
+export interface Reverted {
+  /** as in the request */
+  path: string;
+  /** it is as it was in the base */
+  ok: boolean;
+  /** files and folders put back */
+  restored: number;
+  /** files and folders taken away */
+  removed: number;
+  /** a code */
+  error?: string;
+  message?: string;
+  hint?: string;
+}
+
+/** A template by steps */
+export interface BuildCreate {
+  /** whether run steps reach it; default as of a sandbox */
+  internet?: boolean;
+  /** of the template; one that was built on the same root filesystem is replaced */
+  name: string;
+  /** template to begin with */
+  from: string;
+  description?: string;
+  steps?: BuildStep[];
+  /** the entrypoint, for /bin/sh -c; it runs at each start of a sandbox */
+  start?: string;
+  /** the same as a program and its arguments, without a shell */
+  entrypoint?: string[];
+  /** for /bin/sh -c: at the end of the build the entrypoint is started and this is tried until it succeeds */
+  ready?: string;
+  /** then the build fails (default 60000) */
+  ready_timeout_ms?: number;
+  /** of all of it, once it runs (default 3600000) */
+  timeout_ms?: number;
+  resources?: BuildResources;
+  /** list of up to 64 numbers from 1 to 65535 */
+  ports?: unknown;
+  /** execute every step */
+  no_cache?: boolean;
+}
+
+/** One step of a build */
+export interface BuildStep {
+  type: "run" | "copy" | "env" | "workdir" | "user";
+  /** run: for /bin/sh -c; either this or args */
+  command?: string;
+  /** run: a program and its arguments, without a shell */
+  args?: string[];
+  /** env: of what follows and of the template; run: of this command alone */
+  env?: Record<string, string>;
+  /** copy: the name under which the files were put, see PUT …/builds/files/HASH */
+  files?: string;
+  /** copy: the folder that the files go to; workdir: the folder; made if missing */
+  path?: string;
+  /** user: of what follows and of the template; run: of this command; copy: whom the files belong to (default root) */
+  user?: string;
+  /** copy: of the files, octal; else as they were put */
+  mode?: string;
+  /** run: default as long as the build may take */
+  timeout_ms?: number;
+  /** execute this one and all after it, even if cached */
+  force?: boolean;
+}
+
+/** Of the template's sandboxes, and of those that build it */
+export interface BuildResources {
+  /** vCPUs; 0 = inherited */
+  cpu?: number;
+  /** MiB */
+  memory_mb?: number;
+  /** MiB */
+  disk_mb?: number;
+  /** processes and threads */
+  pids?: number;
+}
+
+/** A template that is being made by steps, or was */
+export interface Build {
+  /** of the command that failed */
+  exit_code: number | null;
+  id: string;
+  /** of the template */
+  name: string;
+  from: string;
+  /** id, once it is ready */
+  template: string | null;
+  /** waiting building ready error cancelled */
+  status: string;
+  /** why it failed */
+  message: string | null;
+  /** that it is at, or failed at, from 1; 0 = none yet */
+  step: number;
+  step_count: number;
+  /** steps that were not executed */
+  cached_count: number;
+  log_lines: number;
+  /** id of the one that executes the step */
+  sandbox: string | null;
+  project: string;
+  node: string;
+  created_at: string | null;
+  started_at: string | null;
+  ended_at: string | null;
+}
+
+/** One page of builds */
+export interface BuildList {
+  items: Build[];
+  next_page: string | null;
+}
+
+/** Lines of a build's log */
+export interface BuildLogs {
+  /** list of {line, at, step, level, stream, text} */
+  lines: unknown;
+  /** what to give as since to go on */
+  next: number;
+  /** of the build */
+  status: string;
+}
+
+/** Files that a copy step can name; they go a day after they were last used */
+export interface BuildFiles {
+  hash: string;
+  present: boolean;
+  size_bytes: number;
+}

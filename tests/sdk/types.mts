@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must compile, and, after each @ts-expect-error, what must not. Checked by tsc, never run.
+import { Atoll, AtollError, ConflictError, Sandbox, withSandbox, type types } from '../../sdk/typescript/index.js';
+
+const sandbox: Sandbox = await Sandbox.create({ template: 'host', internet: false, labels: { a: 'b' }, timeout_ms: 1 });
+const result = await sandbox.commands.run({ cmd: 'node', args: ['build.js'], cwd: '/' });
+const code: number = result.exitCode;
+const handle = await sandbox.commands.run('sleep 1', { background: true, onStdout: (text: string) => text.length });
+const killed: boolean = await handle.kill('SIGTERM');
+const text: string = await sandbox.files.read('a');
+const bytes: Uint8Array = await sandbox.files.read('a', { format: 'bytes' });
+const stream: ReadableStream<Uint8Array> = await sandbox.files.read('a', { format: 'stream' });
+await sandbox.files.write('b', stream);
+const state: string = sandbox.info.state;
+const entries: types.FileEntry[] = await sandbox.files.list();
+const total: number = await withSandbox('key', async (mine) => (await mine.files.list()).length, { template: 'host' });
+for await (const event of new Atoll().events({ kind: 'sandbox.*' })) console.log(event.sequence, event.kind);
+const leases: types.Lease[] = await new Atoll().leases.list({ prefix: 'a' });
+try {
+  await sandbox.pause();
+} catch (error) {
+  if (error instanceof ConflictError || error instanceof AtollError) console.log(error.code, error.hint, error.requestId);
+}
+// @ts-expect-error there is no such option
+await Sandbox.create({ templat: 'host' });
+// @ts-expect-error a result of a background command is got by wait()
+handle.exitCode;
+// @ts-expect-error COBOL is no language of it
+await sandbox.code.run('x', { language: 'cobol' });
+// @ts-expect-error it is no number
+const wrong: number = sandbox.info.state;
+
+export { bytes, code, entries, killed, leases, state, text, total, wrong };

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Both SDKs against a real server, and their types against the API."""
+
+import contextlib
+import fcntl
+import http.server
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import urllib.request
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+sys.path.insert(0, str(atoll.ROOT / "sdk/python"))
+
+import atoll_sdk  # noqa: E402
+from atoll_sdk import Atoll, Sandbox  # noqa: E402
+from atoll_sdk.http import parse_events  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def where(server):
+    return {"api_url": f"http://127.0.0.1:{server.port}", "api_key": server.api().key}
+
+
+@pytest.fixture(scope="module")
+def sandbox(where):
+    with Sandbox.create(template="host", internet=False, **where) as made:
+        yield made
+    assert made.kill() is False
+
+
+class Breaker(http.server.ThreadingHTTPServer):
+    """A proxy that passes requests on and breaks an answer after so many bytes; 0 = at once, None = never."""
+
+    daemon_threads = True
+
+    def __init__(self, target, cut):
+        super().__init__(("127.0.0.1", 0), Passer)
+        self.target, self.cut, self.requests = target, cut, []
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, *_):
+        pass
+
+
+class Passer(http.server.BaseHTTPRequestHandler):
+    def serve(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0)) or None
+        self.server.requests.append((self.command, self.path, self.headers.get("Idempotency-Key")))
+        passed = urllib.request.Request(self.server.target + self.path, data=body, method=self.command,
+                                        headers={k: v for k, v in self.headers.items() if k not in ("Host", "Connection")})
+        cut, sent = self.server.cut(self.command, self.path, len(self.server.requests)), 0
+        with contextlib.suppress(OSError), urllib.request.urlopen(passed) as answer:
+            if cut == 0:
+                answer.read()
+                return
+            self.send_response(answer.status)
+            self.send_header("Content-Type", answer.headers["Content-Type"] or "")
+            self.end_headers()
+            while piece := answer.read1(65536):
+                self.wfile.write(piece)
+                sent += len(piece)
+                if cut and sent >= cut:
+                    return
+
+    do_GET = do_POST = do_PUT = do_DELETE = serve
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def breaker(where, cut):
+    server = Breaker(where["api_url"], cut)
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_the_types_are_those_of_the_api():
+    done = subprocess.run([sys.executable, atoll.ROOT / "tools/sdk_types.py"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_javascript_client(server):
+    if not shutil.which("node"):
+        pytest.skip("node is not installed")
+    environment = {**os.environ, "ATOLL_API_URL": f"http://127.0.0.1:{server.port}", "ATOLL_API_KEY": server.api().key}
+    done = subprocess.run(["node", "--test", atoll.ROOT / "tests/sdk"], env=environment, capture_output=True, text=True,
+                          timeout=120)
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+    assert "# pass 0" not in done.stdout
+
+
+def test_the_javascript_client_has_types():
+    if not shutil.which("npm"):
+        pytest.skip("npm is not installed")
+    node = atoll.ROOT / "tests/node"
+    with open(node / "package.json") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (node / "node_modules/typescript").exists():
+            done = subprocess.run(["npm", "ci", "--omit=optional"], cwd=node, capture_output=True, text=True, timeout=300)
+            if done.returncode:
+                pytest.skip(f"npm cannot install typescript: {done.stderr.strip()[-200:]}")
+    done = subprocess.run([node / "node_modules/.bin/tsc", "--noEmit", "--strict", "--target", "es2022", "--module", "nodenext",
+                           "--moduleResolution", "nodenext", "--lib", "es2022,dom,dom.iterable", atoll.ROOT / "tests/sdk/types.mts"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_command_has_its_result(sandbox):
+    result = sandbox.commands.run("echo out; echo err >&2; exit 3")
+    assert (result.exit_code, result.stdout, result.stderr, result.ok) == (3, "out\n", "err\n", False)
+    assert sandbox.commands.run(["printf", "%s|", "$HOME", "a b"]).stdout == "$HOME|a b|"
+
+
+def test_output_comes_while_it_runs(sandbox):
+    seen = []
+    sandbox.commands.run("echo one; read line; echo $line", stdin="grüße\n", on_stdout=seen.append)
+    assert "".join(seen) == "one\ngrüße\n"
+
+
+def test_long_output_is_cut_in_the_middle(sandbox):
+    result = sandbox.commands.run("seq 100000", output_limit_bytes=1000)
+    assert result.truncated
+    assert result.stdout.startswith("1\n2\n") and result.stdout.endswith("99999\n100000\n")
+    assert "[587895 bytes of output were cut here]" in result.stdout
+
+
+def test_a_command_that_takes_too_long_says_so(sandbox):
+    result = sandbox.commands.run("sleep 60", timeout=0.1)
+    assert result.timed_out and not result.ok
+
+
+def test_a_background_command_is_waited_for_written_to_and_killed(sandbox):
+    cat = sandbox.commands.run("cat", background=True, stdin=True)
+    cat.send_stdin("through ")
+    cat.send_stdin(b"it", end=True)
+    assert cat.wait().stdout == "through it"
+    sleeper = sandbox.commands.run("sleep 60", background=True)
+    assert sleeper.kill() is True
+    assert sleeper.wait().signal == "SIGKILL"
+    assert sleeper.kill() is False
+    assert sandbox.commands.connect(cat.process).wait().stdout == "through it"
+
+
+def test_a_stream_that_breaks_goes_on_where_it_was(where, sandbox):
+    with breaker(where, lambda method, path, count: 300 if "/exec" in path or count == 3 else None) as between:
+        remote = Sandbox.connect(sandbox.id, api_url=between.url, api_key=where["api_key"])
+        seen = []
+        result = remote.commands.run("for i in $(seq 40); do echo line $i; sleep .01; done", on_stdout=seen.append)
+        assert "".join(seen) == result.stdout == "".join(f"line {i}\n" for i in range(1, 41))
+        assert sum("/stream?" in path for _, path, _ in between.requests) >= 2
+
+
+def test_a_create_whose_answer_is_lost_makes_one_sandbox(where):
+    with breaker(where, lambda method, path, count: 0 if count == 1 else None) as between:
+        made = Sandbox.create(template="host", internet=False, labels={"sdk": "py"}, api_url=between.url,
+                              api_key=where["api_key"])
+        assert [one["id"] for one in Sandbox.list(label="sdk=py", **where)] == [made.id]
+        assert len({key for method, _, key in between.requests if method == "POST"}) == 1
+        assert made.kill() is True
+
+
+def test_a_call_that_changes_something_is_not_sent_twice(where, sandbox):
+    with breaker(where, lambda method, path, count: 0 if method == "POST" else None) as between:
+        remote = Sandbox.connect(sandbox.id, api_url=between.url, api_key=where["api_key"])
+        with pytest.raises(atoll_sdk.ConnectionLostError):
+            remote.files.mkdir("once")
+        assert sum("mkdir" in path for _, path, _ in between.requests) == 1
+
+
+def test_files(sandbox, tmp_path):
+    files = sandbox.files
+    assert files.write("a/b/naïve file.txt", "grüße", mode="600")["size"] == 7
+    assert files.read("a/b/naïve file.txt") == "grüße"
+    assert files.read("a/b/naïve file.txt", format="bytes", offset=1, length=2) == b"r\xc3"
+    files.write("a/b/naïve file.txt", "!", append=True)
+    files.rename("a/b/naïve file.txt", "a/plain")
+    files.copy("a/plain", "a/second")
+    assert sorted(one["name"] for one in files.list("a")) == ["b", "plain", "second"]
+    with pytest.raises(atoll_sdk.ConflictError):
+        files.write("a/plain", "x", no_replace=True)
+    files.remove("a", recursive=True)
+    assert not files.exists("a/plain")
+    files.write("large", (bytes([i]) * 65536 for i in range(64)))
+    files.download("large", tmp_path / "large")
+    assert (tmp_path / "large").stat().st_size == 64 * 65536
+    files.upload(tmp_path / "large", "again")
+    assert sandbox.commands.run("cmp large again").exit_code == 0
+    with pytest.raises(atoll_sdk.NotFoundError):
+        files.download("none", tmp_path / "none")
+    assert os.listdir(tmp_path) == ["large"]
+    sandbox.commands.run("mkdir -p tree/in && echo 1 >tree/in/one")
+    files.extract("copied", files.archive("tree"))
+    assert files.read("copied/in/one") == "1\n"
+
+
+def test_changes_of_a_folder_are_told(sandbox):
+    sandbox.files.mkdir("watched")
+    changes = sandbox.files.watch("watched", on_ready=lambda: sandbox.files.write("watched/new", "x"))
+    assert next(changes)["event"] in ("created", "renamed")
+    changes.close()
+
+
+def test_the_life_of_a_sandbox(sandbox):
+    assert sandbox.code.run("print(6 * 7)").stdout == "42\n"
+    sandbox.commands.run("echo before >state")
+    assert sandbox.pause()["state"] == "paused"
+    assert sandbox.resume()["state"] == "started"
+    assert sandbox.keep_alive(60)["awake_until"]
+    snapshot = sandbox.snapshot()
+    sandbox.commands.run("echo after >state")
+    assert "-before\n+after" in sandbox.diff(base=snapshot["id"], path="/home/user/project/state")
+    with sandbox.fork()[0] as forked:
+        assert forked.files.read("state") == "after\n"
+    sandbox.rollback(snapshot["id"])
+    assert sandbox.files.read("state") == "before\n"
+
+
+def test_errors_say_what_and_for_whom_to_ask(where, sandbox):
+    with pytest.raises(atoll_sdk.NotFoundError) as caught:
+        Sandbox.create(template="no-such", **where)
+    assert caught.value.code == "not_found" and "no-such" in caught.value.message and caught.value.request_id
+    with pytest.raises(atoll_sdk.SandboxNotFoundError):
+        Sandbox.connect("none", **where)
+    with pytest.raises(atoll_sdk.UnauthenticatedError):
+        Sandbox.list(**{**where, "api_key": "wrong"})
+    with pytest.raises(atoll_sdk.ConnectionLostError):
+        Atoll("http://127.0.0.1:1", retries=0).templates.list()
+    with pytest.raises(atoll_sdk.AtollError):
+        Atoll("ftp://x")
+
+
+def test_work_in_a_lease_that_has_lost_its_sandbox_is_done_once_more_once(where):
+    ids, options = [], {"template": "host", "internet": False, **where}
+    atoll_sdk.with_sandbox("sdk-py", lambda mine: ids.append(mine.id), **options)
+    Sandbox.kill_by_id(ids[0], **where)
+
+    def work(mine):
+        ids.append(mine.id)
+        return mine.commands.run("echo again").stdout
+
+    assert atoll_sdk.with_sandbox("sdk-py", work, **options) == "again\n"
+    assert len(ids) == 3 and ids[2] != ids[0]
+    calls = []
+    with pytest.raises(atoll_sdk.NotFoundError):
+        atoll_sdk.with_sandbox("sdk-py", lambda mine: calls.append(1) or mine.files.read("no-such"), **options)
+    assert len(calls) == 1
+
+    def gone(mine):
+        calls.append(1)
+        raise atoll_sdk.SandboxNotFoundError("gone", "sandbox_not_found")
+
+    with pytest.raises(atoll_sdk.SandboxNotFoundError):
+        atoll_sdk.with_sandbox("sdk-py", gone, **options)
+    assert len(calls) == 3
+    Atoll(**where).leases.delete("sdk-py")
+
+
+def test_volumes_templates_usage_and_events(where):
+    client = Atoll(**where)
+    assert client.volumes.create(name="sdk-py")["id"] == client.volumes.get("sdk-py")["id"]
+    client.volumes.delete("sdk-py")
+    assert any(one["name"] == "host" for one in client.templates.list())
+    assert isinstance(client.usage(group_by="sandbox")["items"], list)
+    last = client.request("GET", "/v1/events", query={"last": 1})["after"]
+    for name in ("sdk-e1", "sdk-e2"):
+        client.volumes.create(name=name)
+        client.volumes.delete(name)
+    with breaker(where, lambda method, path, count: 150) as between:
+        told = Atoll(between.url, where["api_key"]).events(kind="volume.*", after=last)
+        kinds = [next(told)["kind"] for _ in range(4)]
+        told.close()
+    assert kinds == ["volume.created", "volume.deleted"] * 2
+
+
+def test_events_are_parsed_as_the_standard_says():
+    import io
+    text = b': hello\nid: 7\nevent: a\ndata: x\ndata:y\n\ndata: z\r\n\r\ndata: never ended\n'
+    assert list(parse_events(io.BytesIO(text))) == [("a", "x\ny", "7"), ("message", "z", "7")]
