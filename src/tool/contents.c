@@ -69,3 +69,60 @@ int tool_read_file(const struct tool_call *call, const char *path,
 	*ret = r.file;
 	return 0;
 }
+
+/* ---- write ---- */
+
+static int receive(struct reading *r, uint16_t wanted, struct error *err)
+{
+	uint16_t type;
+
+	if (wire_receive(r->fd, r->call->deadline, &type, &r->payload, err) < 0)
+		return FAIL_CONTEXT(err, "agent");
+	if (type == AGENT_FAILED)
+		return compute_failed(buf_span(&r->payload), err);
+	if (type != wanted)
+		return FAIL(err, ERROR_SYSTEM, "the agent sent a message of type %u out of order",
+		            type);
+	return 0;
+}
+
+static int send_content(const struct reading *r, struct span content, struct error *err)
+{
+	AUTO(buf_done) struct buf frame = BUF(AGENT_DATA_MAX + 2 * WIRE_HEAD_SIZE);
+
+	while (content.size > 0) {
+		struct span piece = {content.data,
+		                     content.size < AGENT_DATA_MAX ? content.size : AGENT_DATA_MAX};
+
+		buf_reset(&frame);
+		wire_add_frame(&frame, AGENT_DATA, piece);
+		if (wire_send(r->fd, buf_span(&frame), r->call->deadline, err) < 0)
+			return FAIL_CONTEXT(err, "agent");
+		content.data += piece.size;
+		content.size -= piece.size;
+	}
+	buf_reset(&frame);
+	wire_add_frame(&frame, AGENT_DATA_END, (struct span){NULL, 0});
+	return wire_send(r->fd, buf_span(&frame), r->call->deadline, err);
+}
+
+int tool_write_file(const struct tool_call *call, const char *path, struct span content,
+                    struct agent_file *ret, struct error *err)
+{
+	AUTO(reading_done)
+	struct reading r = {.call = call, .fd = -1, .payload = BUF(WIRE_PAYLOAD_MAX)};
+	struct agent_path message = {.flags = AGENT_PATH_PARENTS};
+	const struct compute_request request = {AGENT_WRITE, agent_path_shape, &message};
+
+	if (provider_require(call->hold->provider, PROVIDER_CAN_FILES, err) < 0 ||
+	    tool_path(call, path, &message, err) < 0 ||
+	    compute_open(call->hold->provider, call->hold->id, &request, call->deadline, &r.fd,
+	                 err) < 0)
+		return -1;
+	if (receive(&r, AGENT_READY, err) < 0 || send_content(&r, content, err) < 0 ||
+	    receive(&r, AGENT_FILE, err) < 0 || take_file(&r, err) < 0 ||
+	    receive(&r, AGENT_DONE, err) < 0)
+		return -1;
+	*ret = r.file;
+	return 0;
+}

@@ -4,7 +4,8 @@
 
 #include "tool/tool.h"
 
-extern const struct tool bash_tool, read_tool;
+extern const struct tool bash_tool, read_tool, write_tool, edit_tool, glob_tool, grep_tool,
+        list_files_tool, snapshot_tool, rollback_tool;
 
 /* A path of the workspace for the agent; NULL is the workspace itself. */
 MUST_CHECK int tool_path(const struct tool_call *call, const char *path, struct agent_path *ret,
@@ -38,3 +39,21 @@ struct tool_reading {
 MUST_CHECK int tool_read_file(const struct tool_call *call, const char *path,
                               const struct tool_reading *reading, struct agent_file *ret,
                               struct error *err);
+/* Replaces it at once: whoever reads sees the old content or the new. One that is there keeps its
+ * mode and owner; missing folders are made. */
+MUST_CHECK int tool_write_file(const struct tool_call *call, const char *path, struct span content,
+                               struct agent_file *ret, struct error *err);
+
+/* ---- edit.c ---- */
+
+struct edit {
+	struct span old_text, new_text;
+	bool all;
+};
+struct edited {
+	int64_t count, line; /* places; the first one's line */
+};
+/* Appends `content` with the edit done. In a file all of whose lines end in CRLF, so do those of
+ * both texts. Refuses a text that is not there, or that is there more than once without `all`. */
+MUST_CHECK int edit_apply(struct span content, const struct edit *edit, struct buf *out,
+                          struct edited *ret, struct error *err);

@@ -36,7 +36,7 @@ def tools(api, box):
 
 def test_the_list_has_a_schema_for_every_tool(api):
     listed = {tool["name"]: tool for tool in api.get("/v1/tools")["tools"]}
-    assert {"bash", "read"} <= listed.keys()
+    assert {"bash", "read", "write", "edit", "glob", "grep", "list_files", "snapshot", "rollback"} <= listed.keys()
     for tool in listed.values():
         assert tool["description"] and tool["inputSchema"]["type"] == "object"
         assert "$ref" not in json.dumps(tool), "a schema has to stand by itself"
@@ -143,3 +143,141 @@ def test_leases_and_sessions_are_made_on_first_use(api):
     finally:
         api.delete("/v1/leases/tools%3Aone")
         api.delete("/v1/sandbox/sessions/default/tools-two")
+
+
+# ---- write, edit ----
+
+
+def test_write_makes_folders_and_keeps_modes(tools):
+    done = tools.call("write", path="notes/deep/a.txt", content="one\n")
+    assert done["structuredContent"] == {"path": "notes/deep/a.txt", "size": 4}
+    tools.call("bash", command="chmod 750 notes/deep/a.txt")
+    tools.call("write", path="notes/deep/a.txt", content="#!/bin/sh\necho two\n")
+    assert tools.text("bash", command="stat -c %a notes/deep/a.txt; notes/deep/a.txt") == "750\ntwo\n"
+    tools.call("write", path="raw.bin", content_base64=base64.b64encode(bytes(range(256))).decode())
+    assert tools.text("bash", command="wc -c < raw.bin").strip() == "256"
+    tools.call("write", path="nothing.txt", content="")
+    assert tools.text("bash", command="wc -c < nothing.txt").strip() == "0"
+
+
+def test_write_refuses_what_is_outside_or_no_file(tools):
+    tools.call("bash", command="ln -sf /tmp/leak out.txt; ln -sfn /tmp away; mkdir -p somewhere")
+    for path in ("/tmp/leak", "../leak", "out.txt", "away/leak", "somewhere", "a/"):
+        assert tools.refused("write", path=path, content="x").status in (400, 403, 404, 409), path
+    assert tools.text("bash", command="test -e /tmp/leak || echo none") == "none\n"
+    assert tools.refused("write", path="a.txt").status == 400
+    assert tools.refused("write", path="a.txt", content="x", content_base64="eA==").status == 400
+
+
+def test_edit_is_exact_and_unique(tools):
+    tools.call("write", path="code.py", content="a = 1\nb = 1\nc = 1\n")
+    done = tools.call("edit", path="code.py", old_string="b = 1", new_string="b = 2")
+    assert done["structuredContent"] == {"path": "code.py", "replacements": 1, "line": 2}
+    twice = tools.refused("edit", path="code.py", old_string=" = 1", new_string=" = 3")
+    assert twice.status == 409 and "2 times" in twice.message and "replace_all" in twice.hint
+    missing = tools.refused("edit", path="code.py", old_string="b  = 2", new_string="x")
+    assert missing.status == 409 and "not in the file" in missing.message
+    assert tools.refused("edit", path="code.py", old_string="a", new_string="a").status == 400
+    assert tools.refused("edit", path="none.py", old_string="a", new_string="b").status == 404
+    assert tools.text("bash", command="cat code.py") == "a = 1\nb = 2\nc = 1\n"
+    done = tools.call("edit", path="code.py", old_string=" = 1", new_string=" = 3", replace_all=True)
+    assert done["structuredContent"]["replacements"] == 2
+    assert tools.text("bash", command="cat code.py") == "a = 3\nb = 2\nc = 3\n"
+
+
+def test_edit_keeps_mode_and_line_endings(tools):
+    tools.call("bash", command="printf 'one\\r\\ntwo\\r\\nthree\\r\\n' > dos.txt; chmod 600 dos.txt")
+    tools.call("edit", path="dos.txt", old_string="one\ntwo", new_string="1\n2\n2b")
+    assert tools.text("bash", command="od -c dos.txt | head -1; stat -c %a dos.txt").split() == \
+        "0000000 1 \\r \\n 2 \\r \\n 2 b \\r \\n t h r e e \\r 600".split()
+
+
+# ---- glob, list_files, grep ----
+
+
+@pytest.fixture(scope="module")
+def tree(server, box):
+    api = server.api()
+    tools = Tools(api, sandboxId=box)
+    tools.call("bash", command="""
+        rm -rf tree && mkdir -p tree/src/deep tree/.hidden && cd tree
+        echo 'def alpha(): pass  # TODO one' > src/a.py
+        printf 'x\\ny TODO two\\nz\\nTODO three\\n' > src/deep/b.py
+        echo 'todo four' > notes.txt
+        echo 'int main; // TODO' > src/main.c
+        touch -d '2020-01-01' src/a.py; touch -d '2021-01-01' src/deep/b.py; touch -d '2022-01-01' src/main.c
+        ln -s /etc etc""")
+    yield tools
+    api.close()
+
+
+def test_glob_tells_the_newest_first(tree):
+    assert tree.text("glob", pattern="**/*.py", path="tree").split() == ["tree/src/deep/b.py", "tree/src/a.py"]
+    assert tree.text("glob", pattern="src/*", path="tree").split() == ["tree/src/deep", "tree/src/main.c", "tree/src/a.py"]
+    found = tree.call("glob", pattern="**/*", path="tree", limit=1)["structuredContent"]
+    assert found["truncated"] and len(found["files"]) == 1 and found["total"] > 5
+    assert tree.text("glob", pattern="*.none") == "[no files]\n"
+    assert tree.refused("glob", pattern="*", path="../..").status == 400
+    assert tree.refused("glob", pattern="*", path="tree/etc").status in (400, 403, 404)
+
+
+def test_list_files_tells_folders_apart(tree):
+    assert tree.text("list_files", path="tree").split() == \
+        ["tree/.hidden/", "tree/etc", "tree/notes.txt", "tree/src/"]
+    deep = tree.call("list_files", path="tree/src", depth=2)["structuredContent"]["files"]
+    assert [item["path"] for item in deep] == \
+        ["tree/src/a.py", "tree/src/deep", "tree/src/deep/b.py", "tree/src/main.c"]
+    assert [item["type"] for item in deep] == ["file", "directory", "file", "file"]
+
+
+def test_grep_has_three_modes(tree):
+    assert tree.text("grep", pattern="TODO", path="tree").split() == \
+        ["tree/src/a.py", "tree/src/deep/b.py", "tree/src/main.c"]
+    assert tree.text("grep", pattern="TODO", path="tree", output_mode="count").split() == \
+        ["tree/src/a.py:1", "tree/src/deep/b.py:2", "tree/src/main.c:1"]
+    content = tree.call("grep", pattern="TODO", path="tree", output_mode="content", glob="*.py")
+    assert content["content"][0]["text"].splitlines() == [
+        "tree/src/a.py:1:def alpha(): pass  # TODO one",
+        "tree/src/deep/b.py:2:y TODO two", "tree/src/deep/b.py:4:TODO three"]
+    assert content["structuredContent"]["files"] == 2 and not content["structuredContent"]["truncated"]
+
+
+def test_grep_has_the_flags_of_ripgrep(tree):
+    assert tree.text("grep", pattern="todo", path="tree/notes.txt") == "tree/notes.txt\n"
+    both = tree.text("grep", pattern="ToDo", path="tree", ignore_case=True).split()
+    assert len(both) == 4
+    context = tree.text("grep", pattern="TODO t.o", path="tree", output_mode="content", context=1)
+    assert context.splitlines() == ["tree/src/deep/b.py-1-x", "tree/src/deep/b.py:2:y TODO two",
+                                    "tree/src/deep/b.py-3-z"]
+    more = tree.call("grep", pattern="TODO", path="tree", output_mode="content", head_limit=2)
+    assert more["structuredContent"]["truncated"] and len(more["structuredContent"]["matches"]) == 2
+    if "yes" in tree.text("bash", command="command -v rg >/dev/null && echo yes || echo no"):
+        assert tree.text("grep", pattern="TODO", path="tree", type="c").split() == ["tree/src/main.c"]
+        assert "two" in tree.text("grep", pattern="two.z", path="tree", multiline=True, output_mode="content")
+        assert tree.refused("grep", pattern="x", type="nothing").status == 400
+    assert tree.refused("grep", pattern="(").status == 400
+    assert tree.text("grep", pattern="no such text", path="tree") == "[no matches]\n"
+
+
+def test_grep_is_no_shell_and_stays_inside(tree):
+    assert tree.text("grep", pattern="$(touch made)`touch made`;touch made", path="tree") == "[no matches]\n"
+    assert tree.text("grep", pattern="--files", path="tree") == "[no matches]\n"
+    assert tree.text("bash", command="ls made 2>/dev/null || echo none") == "none\n"
+    for path in ("/etc", "../..", "tree/etc", "tree/etc/passwd"):
+        assert tree.refused("grep", pattern="root", path=path).status in (400, 403, 404), path
+
+
+# ---- snapshot, rollback ----
+
+
+def test_rollback_goes_back_to_a_snapshot_of_this_sandbox(api, box):
+    with api.sandbox(internet=False) as other:
+        tools = Tools(api, sandboxId=other)
+        tools.call("write", path="a.txt", content="before")
+        taken = tools.call("snapshot")["structuredContent"]["snapshot"]
+        tools.call("write", path="a.txt", content="after")
+        refused = Tools(api, sandboxId=box).refused("rollback", snapshot=taken)
+        assert refused.status == 403 and "another sandbox" in refused.message
+        tools.call("rollback", snapshot=taken)
+        assert tools.text("read", path="a.txt") == "     1\tbefore\n"
+    api.delete(f"/api/sandbox/snapshots/{taken}")

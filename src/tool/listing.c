@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What files there are: glob and list_files. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/path.h"
+#include "tool/parts.h"
+
+#define FOUND_MAX 100000 /* that are sorted */
+#define LIMIT_MAX 10000
+#define LIMIT_DEFAULT 1000
+#define DEPTH_MAX 16
+
+struct file_item {
+	const char *path, *type;
+	int64_t size, modified_at;
+};
+static const struct json_member file_item_members[] = {
+        JSON_TEXT_MEMBER(file_item, path, .about = "relative to the workspace"),
+        JSON_TEXT_MEMBER(file_item, type, .about = "file, directory, symlink or other"),
+        JSON_WHOLE_MEMBER(file_item, size),
+        JSON_TIME_MEMBER(file_item, modified_at),
+        JSON_END,
+};
+static JSON_SHAPE(file_item, "ToolFile", file_item, "A file");
+
+struct files_output {
+	struct json_list files;
+	int64_t total;
+	bool truncated;
+};
+static const struct json_member files_output_members[] = {
+        JSON_LIST_MEMBER(files_output, files, &file_item),
+        JSON_WHOLE_MEMBER(files_output, total, .about = "that were found"),
+        JSON_BOOL_MEMBER(files_output, truncated, .about = "files are not all of them"),
+        JSON_END,
+};
+static JSON_SHAPE(files_output, "FilesOutput", files_output, "Files that were found");
+
+/* ---- collecting ---- */
+
+struct collection {
+	const struct tool_call *call;
+	const char *below; /* what paths are relative to; "" = the workspace */
+	struct file_item *items;
+	size_t count, room;
+};
+
+static const char *type_name(uint32_t type)
+{
+	static const char *const names[] = {"other", "file", "directory", "symlink"};
+
+	return type < COUNT_OF(names) ? names[type] : names[0];
+}
+
+static int on_file(void *context, const void *reply, struct error *err)
+{
+	struct collection *c = context;
+	const struct agent_file *file = reply;
+	const char *path = tool_text(c->call->arena, span_of(file->path));
+
+	if (c->count >= FOUND_MAX)
+		return FAIL(err, ERROR_SYSTEM, "the agent told of more files than it was to");
+	if (c->count == c->room) {
+		struct file_item *grown =
+		        ARENA_ARRAY(c->call->arena, struct file_item, 2 * c->room + 64);
+
+		if (c->count > 0)
+			memcpy(grown, c->items, c->count * sizeof(*grown));
+		c->items = grown;
+		c->room = 2 * c->room + 64;
+	}
+	c->items[c->count++] = (struct file_item){
+	        .path = *c->below ? arena_format(c->call->arena, "%s/%s", c->below, path) : path,
+	        .type = type_name(file->type),
+	        .size = (int64_t)(file->size & INT64_MAX),
+	        .modified_at = file->modified_unix_ms,
+	};
+	return 0;
+}
+
+static int collect(struct collection *c, uint16_t type, const struct agent_path *what,
+                   struct error *err)
+{
+	const struct tool_call *call = c->call;
+	struct agent_path message = *what;
+	struct agent_file file;
+	const struct compute_call compute = {
+	        .type = type,
+	        .shape = agent_path_shape,
+	        .message = &message,
+	        .reply_type = AGENT_FILE,
+	        .reply_shape = agent_file_shape,
+	        .reply = &file,
+	        .reply_size = sizeof(file),
+	        .on_reply = on_file,
+	        .context = c,
+	};
+
+	message.size_max = FOUND_MAX;
+	if (provider_require(call->hold->provider, PROVIDER_CAN_FILES, err) < 0 ||
+	    tool_path(call, what->path, &message, err) < 0)
+		return -1;
+	c->below = strcmp(message.path, ".") == 0 ? "" : message.path;
+	return compute_call(call->hold->provider, call->hold->id, call->arena, &compute,
+	                    call->deadline, err);
+}
+
+static void answer(const struct collection *c, int64_t limit, bool with_type,
+                   struct tool_result *ret)
+{
+	AUTO(buf_done) struct buf text = BUF(SIZE_MAX / 2);
+	struct arena *a = c->call->arena;
+	struct files_output *out = ARENA_NEW(a, struct files_output);
+	size_t count = c->count < (size_t)limit ? c->count : (size_t)limit;
+
+	for (size_t i = 0; i < count; i++) {
+		bool is_folder = with_type && strcmp(c->items[i].type, "directory") == 0;
+
+		buf_addf(&text, "%s%s\n", c->items[i].path, is_folder ? "/" : "");
+	}
+	if (count < c->count)
+		buf_addf(&text, "[%zu more]\n", c->count - count);
+	if (c->count == 0)
+		buf_add_text(&text, "[no files]\n");
+	*out = (struct files_output){
+	        .files = {c->items, count, true},
+	        .total = (int64_t)c->count,
+	        .truncated = count < c->count || c->count == FOUND_MAX,
+	};
+	tool_add_text(ret, (struct span){arena_copy(a, buf_span(&text)), text.size});
+	ret->structured = out;
+}
+
+/* ---- glob ---- */
+
+struct glob_input {
+	const char *pattern, *path;
+	int64_t limit;
+};
+static const struct json_member glob_input_members[] = {
+        JSON_TEXT_MEMBER(glob_input, pattern, .flags = JSON_REQUIRED, .min = 1, .max = 1024,
+                         .about = "? * [a-z], and ** across folders", .example = "**/*.py"),
+        JSON_TEXT_MEMBER(glob_input, path, .max = PATH_SIZE_MAX,
+                         .about = "folder to look in; else the workspace"),
+        JSON_WHOLE_MEMBER(glob_input, limit, .min = 0, .max = LIMIT_MAX,
+                          .about = "paths at most (default 1000)"),
+        JSON_END,
+};
+static JSON_SHAPE(glob_input, "GlobInput", glob_input, "A pattern of paths");
+
+static int compare_newest_first(const void *left, const void *right)
+{
+	const struct file_item *a = left, *b = right;
+
+	if (a->modified_at != b->modified_at)
+		return a->modified_at > b->modified_at ? -1 : 1;
+	return strcmp(a->path, b->path);
+}
+
+static int glob_call(const struct tool_call *call, const void *input, struct tool_result *ret,
+                     struct error *err)
+{
+	const struct glob_input *in = input;
+	const struct agent_path what = {.path = in->path, .target = in->pattern};
+	struct collection c = {.call = call};
+
+	if (collect(&c, AGENT_GLOB, &what, err) < 0)
+		return -1;
+	if (c.count > 1)
+		qsort(c.items, c.count, sizeof(*c.items), compare_newest_first);
+	answer(&c, in->limit ? in->limit : LIMIT_DEFAULT, false, ret);
+	return 0;
+}
+
+const struct tool glob_tool = {
+        .name = "glob",
+        .title = "Find files",
+        .description = "Finds files of the workspace by a pattern of their paths, such as "
+                       "**/*.py or src/*.c, the last changed first. Hidden files match only "
+                       "patterns that begin with a dot. To search in files, use grep.",
+        .input = &glob_input,
+        .output = &files_output,
+        .class = TOOL_READS,
+        .flags = TOOL_IDEMPOTENT,
+        .call = glob_call,
+};
+
+/* ---- list_files ---- */
+
+struct list_input {
+	const char *path;
+	int64_t depth, limit;
+};
+static const struct json_member list_input_members[] = {
+        JSON_TEXT_MEMBER(list_input, path, .max = PATH_SIZE_MAX,
+                         .about = "folder; else the workspace"),
+        JSON_WHOLE_MEMBER(list_input, depth, .min = 0, .max = DEPTH_MAX,
+                          .about = "levels of folders (default 1)"),
+        JSON_WHOLE_MEMBER(list_input, limit, .min = 0, .max = LIMIT_MAX,
+                          .about = "entries at most (default 1000)"),
+        JSON_END,
+};
+static JSON_SHAPE(list_input, "ListFilesInput", list_input, "A folder");
+
+static int compare_paths(const void *left, const void *right)
+{
+	const struct file_item *a = left, *b = right;
+
+	return strcmp(a->path, b->path);
+}
+
+static int list_call(const struct tool_call *call, const void *input, struct tool_result *ret,
+                     struct error *err)
+{
+	const struct list_input *in = input;
+	const struct agent_path what = {.path = in->path,
+	                                .depth = in->depth ? (uint32_t)in->depth : 1};
+	struct collection c = {.call = call};
+
+	if (collect(&c, AGENT_LIST, &what, err) < 0)
+		return -1;
+	if (c.count > 1)
+		qsort(c.items, c.count, sizeof(*c.items), compare_paths);
+	answer(&c, in->limit ? in->limit : LIMIT_DEFAULT, true, ret);
+	return 0;
+}
+
+const struct tool list_files_tool = {
+        .name = "list_files",
+        .title = "List a folder",
+        .description = "Lists what is in a folder of the workspace, hidden files too; folders "
+                       "end in a slash.",
+        .input = &list_input,
+        .output = &files_output,
+        .class = TOOL_READS,
+        .flags = TOOL_IDEMPOTENT,
+        .call = list_call,
+};

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Both programs print PATH NUL LINE ':' TEXT, '-' for a line of context, and "--" for a gap. */
+#include "tool/search.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+
+#define OUTPUT_MAX ((size_t)4 * 1024 * 1024)
+#define COMPLAINT_MAX ((size_t)16 * 1024)
+#define RUN_MS 60000
+#define ARGS_MAX 32
+
+/* ---- arguments ---- */
+
+struct arguments {
+	struct arena *arena;
+	const char **items;
+	size_t count;
+};
+
+static void add(struct arguments *args, const char *text)
+{
+	if (text && args->count + 1 < ARGS_MAX)
+		args->items[args->count++] = text;
+}
+
+static void add_number(struct arguments *args, const char *name, int64_t value)
+{
+	if (value > 0)
+		add(args, arena_format(args->arena, "%s=%" PRId64, name, value));
+}
+
+static void add_end(struct arguments *args, const struct search *s)
+{
+	add(args, arena_format(args->arena, "--regexp=%s", s->pattern));
+	add(args, "--");
+	add(args, arena_format(args->arena, "./%s", s->path));
+}
+
+static const char **rg_args(struct arena *a, const struct search *s)
+{
+	static const char *const modes[] = {"--files-with-matches", "--line-number", "--count"};
+	struct arguments args = {a, ARENA_ARRAY(a, const char *, ARGS_MAX)};
+
+	add(&args, "rg");
+	add(&args, "--no-config");
+	add(&args, "--no-heading");
+	add(&args, "--with-filename");
+	add(&args, "--null");
+	add(&args, "--color=never");
+	add(&args, "--max-columns=4096");
+	add(&args, "--max-columns-preview");
+	add(&args, modes[s->mode]);
+	add(&args, s->ignore_case ? "--ignore-case" : NULL);
+	add(&args, s->multiline ? "--multiline" : NULL);
+	add(&args, s->multiline ? "--multiline-dotall" : NULL);
+	add_number(&args, "--before-context", s->before);
+	add_number(&args, "--after-context", s->after);
+	add(&args, s->glob ? arena_format(a, "--glob=%s", s->glob) : NULL);
+	add(&args, s->type ? arena_format(a, "--type=%s", s->type) : NULL);
+	add_end(&args, s);
+	return args.items;
+}
+
+static const char **grep_args(struct arena *a, const struct search *s)
+{
+	static const char *const modes[] = {"--files-with-matches", "--line-number", "--count"};
+	struct arguments args = {a, ARENA_ARRAY(a, const char *, ARGS_MAX)};
+
+	add(&args, "grep");
+	add(&args, "-rHZIE");
+	add(&args, "--color=never");
+	add(&args, modes[s->mode]);
+	add(&args, s->ignore_case ? "-i" : NULL);
+	add_number(&args, "--before-context", s->before);
+	add_number(&args, "--after-context", s->after);
+	add(&args, s->glob ? arena_format(a, "--include=%s", s->glob) : NULL);
+	add_end(&args, s);
+	return args.items;
+}
+
+/* ---- run ---- */
+
+/* A link on the command line would be followed: what it names must be inside the root too. */
+static int check_inside(struct arena *a, const struct search_place *place, const char *path,
+                        struct error *err)
+{
+	const struct agent_path message = {.root = place->root,
+	                                   .path = path,
+	                                   .user = place->user,
+	                                   .flags = AGENT_PATH_BENEATH};
+	struct agent_file file;
+	const struct compute_call call = {
+	        .type = AGENT_STAT,
+	        .shape = agent_path_shape,
+	        .message = &message,
+	        .reply_type = AGENT_FILE,
+	        .reply_shape = agent_file_shape,
+	        .reply = &file,
+	        .reply_size = sizeof(file),
+	};
+
+	return compute_call(place->provider, place->id, a, &call, place->deadline, err);
+}
+
+struct output {
+	struct buf out, complaint;
+	bool is_full;
+};
+
+static void output_done(struct output *o)
+{
+	buf_done(&o->out);
+	buf_done(&o->complaint);
+}
+
+/* What is enough is not waited for: a failure here ends the program. */
+static int on_output(void *context, const struct agent_output *output, struct error *err)
+{
+	struct output *o = context;
+
+	if (output->stream == AGENT_STDERR) {
+		buf_add_span(&o->complaint, output->bytes);
+		return 0;
+	}
+	buf_add_span(&o->out, output->bytes);
+	o->is_full = o->out.overflowed;
+	return o->is_full ? FAIL(err, ERROR_TOO_LARGE, "enough was found") : 0;
+}
+
+/* The last line says it: rg draws a picture before. */
+static int fail_search(struct span rest, struct error *err)
+{
+	struct span line, last = SPAN("the search failed");
+
+	while (rest.size > 0) {
+		(void)span_split(&rest, '\n', &line);
+		if (line.size > 0 && line.size < 200 && span_is_utf8(line))
+			last = line;
+	}
+	return FAIL(err, ERROR_INVALID, "%.*s", (int)last.size, last.data);
+}
+
+static int run_one(struct arena *a, const struct search_place *place, const char **args,
+                   struct output *output, bool *ret_truncated, struct error *err)
+{
+	const struct agent_exec exec = {
+	        .args = args,
+	        .env = place->env,
+	        .cwd = place->root,
+	        .user = place->user,
+	        .label = "grep",
+	        .timeout_ms = RUN_MS,
+	};
+	const struct compute_run run = {.exec = &exec,
+	                                .deadline = place->deadline,
+	                                .on_output = on_output,
+	                                .context = output};
+	struct compute_result result;
+
+	if (compute_run(place->provider, place->id, a, &run, &result, err) < 0) {
+		if (!output->is_full)
+			return -1;
+		error_clear(err);
+		*ret_truncated = true;
+		return 0;
+	}
+	*ret_truncated = result.process.timed_out;
+	/* 0 = found, 1 = nothing found; more = an error, perhaps after matches. */
+	if (result.process.exit_code > 1 && output->out.size == 0 && !result.process.timed_out)
+		return fail_search(buf_span(&output->complaint), err);
+	return 0;
+}
+
+static int run(struct arena *a, const struct search_place *place, const struct search *s,
+               struct output *output, bool *ret_truncated, struct error *err)
+{
+	if (run_one(a, place, rg_args(a, s), output, ret_truncated, err) == 0)
+		return 0;
+	if (err->code != ERROR_NOT_FOUND)
+		return -1;
+	if (s->multiline || s->type) {
+		(void)FAIL(err, ERROR_UNSUPPORTED, "this template cannot search by %s",
+		           s->type ? "type" : "several lines");
+		error_hint(err, "it has no rg: install ripgrep, or use glob");
+		return -1;
+	}
+	error_clear(err);
+	return run_one(a, place, grep_args(a, s), output, ret_truncated, err);
+}
+
+/* ---- what it printed ---- */
+
+static struct span without_dot(struct span path)
+{
+	while (span_starts_with(path, "./"))
+		path = (struct span){path.data + 2, path.size - 2};
+	return path;
+}
+
+static bool take_number(struct span *rest, int64_t *ret)
+{
+	struct span digits = {rest->data, 0};
+	struct error ignored;
+
+	while (digits.size < rest->size && rest->data[digits.size] >= '0' &&
+	       rest->data[digits.size] <= '9')
+		digits.size++;
+	if (digits.size == 0 || span_parse_whole(digits, 0, INT64_MAX, ret, &ignored) < 0)
+		return false;
+	rest->data += digits.size;
+	rest->size -= digits.size;
+	return true;
+}
+
+/* The path of a line, which is then cut off; size 0 for a gap or what has another form. */
+static struct span take_path(struct span *line)
+{
+	struct span path, whole = *line;
+
+	if (span_split(line, '\0', &path))
+		return without_dot(path);
+	*line = whole;
+	return (struct span){NULL, 0};
+}
+
+bool search_line_next(struct span *rest, struct search_line *ret)
+{
+	struct span line;
+
+	while (rest->size > 0) {
+		(void)span_split(rest, '\n', &line);
+		*ret = (struct search_line){.number = 0};
+		if (span_equals_text(line, "--"))
+			return true;
+		if (take_path(&line).size == 0 || !take_number(&line, &ret->number) ||
+		    line.size == 0 || ret->number == 0)
+			continue;
+		ret->is_context = line.data[0] == '-';
+		ret->text = (struct span){line.data + 1, line.size - 1};
+		return true;
+	}
+	return false;
+}
+
+struct listing {
+	struct arena *arena;
+	struct search_found *found;
+	size_t room;
+};
+
+static struct search_file *listing_add(struct listing *l, struct span path)
+{
+	struct search_found *f = l->found;
+
+	if (f->count == l->room) {
+		struct search_file *grown =
+		        ARENA_ARRAY(l->arena, struct search_file, 2 * l->room + 64);
+
+		if (f->count > 0)
+			memcpy(grown, f->files, f->count * sizeof(*grown));
+		f->files = grown;
+		l->room = 2 * l->room + 64;
+	}
+	f->files[f->count] = (struct search_file){.path = path};
+	return &f->files[f->count++];
+}
+
+/* A file's lines are printed in one piece, whichever thread of rg finds them. */
+static void take_content(struct listing *l, struct span rest)
+{
+	struct search_file *file = NULL;
+
+	while (rest.size > 0) {
+		const char *start = rest.data;
+		struct span line, path;
+
+		(void)span_split(&rest, '\n', &line);
+		path = take_path(&line);
+		if (path.size == 0)
+			continue;
+		if (!file || !span_equals(file->path, path)) {
+			file = listing_add(l, path);
+			file->lines.data = start;
+		}
+		file->lines.size = (size_t)(line.data + line.size - file->lines.data);
+	}
+}
+
+static void take_paths(struct listing *l, struct span rest)
+{
+	struct span path;
+
+	while (span_split(&rest, '\0', &path))
+		(void)listing_add(l, without_dot(path));
+}
+
+/* grep tells of files without a match, too. */
+static void take_counts(struct listing *l, struct span rest)
+{
+	struct span line, path;
+	int64_t count;
+
+	while (rest.size > 0) {
+		(void)span_split(&rest, '\n', &line);
+		path = take_path(&line);
+		if (path.size > 0 && take_number(&line, &count) && count > 0)
+			listing_add(l, path)->count = count;
+	}
+}
+
+static int compare_files(const void *left, const void *right)
+{
+	const struct search_file *a = left, *b = right;
+	size_t size = a->path.size < b->path.size ? a->path.size : b->path.size;
+	int order = memcmp(a->path.data, b->path.data, size);
+
+	if (order != 0)
+		return order;
+	if (a->path.size != b->path.size)
+		return a->path.size < b->path.size ? -1 : 1;
+	return a->lines.data < b->lines.data ? -1 : a->lines.data > b->lines.data;
+}
+
+int search_run(struct arena *a, const struct search_place *place, const struct search *search,
+               struct search_found *ret, struct error *err)
+{
+	static void (*const takes[])(struct listing *, struct span) = {
+	        [SEARCH_FILES] = take_paths,
+	        [SEARCH_CONTENT] = take_content,
+	        [SEARCH_COUNT] = take_counts,
+	};
+	AUTO(output_done) struct output output = {BUF(OUTPUT_MAX), BUF(COMPLAINT_MAX)};
+	struct search_found found = {.count = 0};
+	struct listing listing = {a, &found};
+
+	if (provider_require(place->provider, PROVIDER_CAN_FILES, err) < 0 ||
+	    check_inside(a, place, search->path, err) < 0 ||
+	    run(a, place, search, &output, &found.truncated, err) < 0)
+		return -1;
+	takes[search->mode](&listing,
+	                    (struct span){arena_copy(a, buf_span(&output.out)), output.out.size});
+	if (found.count > 1)
+		qsort(found.files, found.count, sizeof(*found.files), compare_files);
+	*ret = found;
+	return 0;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sandbox's files, kept and got back: snapshot and rollback. */
+#include "fleet/snapshots.h"
+
+#include "tool/parts.h"
+
+struct snapshot_input {
+	const char *name;
+};
+static const struct json_member snapshot_input_members[] = {
+        JSON_TEXT_MEMBER(snapshot_input, name, .max = SANDBOX_NAME_MAX,
+                         .about = "unique in the project; else its id"),
+        JSON_END,
+};
+static JSON_SHAPE(snapshot_input, "SnapshotInput", snapshot_input, "A snapshot to take");
+
+struct snapshot_output {
+	const char *snapshot, *name;
+};
+static const struct json_member snapshot_output_members[] = {
+        JSON_TEXT_MEMBER(snapshot_output, snapshot, .about = "its id, for rollback"),
+        JSON_TEXT_MEMBER(snapshot_output, name),
+        JSON_END,
+};
+static JSON_SHAPE(snapshot_output, "SnapshotOutput", snapshot_output, "A snapshot");
+
+static int answer(const struct tool_call *call, const struct snapshot_record *r, const char *form,
+                  struct tool_result *ret)
+{
+	struct snapshot_output *out = ARENA_NEW(call->arena, struct snapshot_output);
+	AUTO(buf_done) struct buf text = BUF(1024);
+
+	*out = (struct snapshot_output){r->id, r->name};
+	buf_add_text(&text, form);
+	buf_addf(&text, " snapshot %s", r->id);
+	tool_add_text(ret, (struct span){arena_copy(call->arena, buf_span(&text)), text.size});
+	ret->structured = out;
+	return 0;
+}
+
+static int snapshot_call(const struct tool_call *call, const void *input, struct tool_result *ret,
+                         struct error *err)
+{
+	const struct snapshot_input *in = input;
+	const struct fleet_ref ref = {call->project_id, call->sandbox->id, NULL};
+	const struct fleet_snapshot request = {.name = in->name, .sync = true};
+	struct snapshot_record taken;
+
+	if (provider_require(call->hold->provider, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
+	    fleet_snapshot(call->fleet, call->arena, &ref, &request, &taken, err) < 0)
+		return -1;
+	return answer(call, &taken, "took", ret);
+}
+
+const struct tool snapshot_tool = {
+        .name = "snapshot",
+        .title = "Keep the files as they are",
+        .description = "Takes a snapshot of all files of the sandbox, to come back to with "
+                       "rollback: before something that may go wrong. What runs goes on.",
+        .input = &snapshot_input,
+        .output = &snapshot_output,
+        .class = TOOL_EDITS,
+        .call = snapshot_call,
+};
+
+/* ---- rollback ---- */
+
+struct rollback_input {
+	const char *snapshot;
+};
+static const struct json_member rollback_input_members[] = {
+        JSON_TEXT_MEMBER(rollback_input, snapshot, .flags = JSON_REQUIRED, .min = 1,
+                         .max = SANDBOX_NAME_MAX, .about = "id or name of one of this sandbox"),
+        JSON_END,
+};
+static JSON_SHAPE(rollback_input, "RollbackInput", rollback_input, "What to go back to");
+
+static int rollback_call(const struct tool_call *call, const void *input, struct tool_result *ret,
+                         struct error *err)
+{
+	const struct rollback_input *in = input;
+	const struct fleet_ref ref = {call->project_id, in->snapshot, NULL};
+	struct snapshot_record found;
+	struct sandbox_record restored;
+
+	if (fleet_snapshot_find(call->fleet, call->arena, &ref, &found, err) < 0)
+		return -1;
+	/* A tool acts in its sandbox, whatever else the caller may do. */
+	if (strcmp(found.sandbox_id, call->sandbox->id) != 0)
+		return FAIL(err, ERROR_FORBIDDEN, "snapshot '%.64s' is another sandbox's",
+		            in->snapshot);
+	if (fleet_snapshot_restore(call->fleet, call->arena, &ref, &restored, err) < 0)
+		return -1;
+	return answer(call, &found, "went back to", ret);
+}
+
+const struct tool rollback_tool = {
+        .name = "rollback",
+        .title = "Go back to a snapshot",
+        .description = "Puts all files of the sandbox back as they were when the snapshot was "
+                       "taken. What runs is ended; what was changed since is lost.",
+        .input = &rollback_input,
+        .output = &snapshot_output,
+        .class = TOOL_RUNS,
+        .flags = TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT,
+        .call = rollback_call,
+};
