@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Turns the programs that the agent starts in a sandbox into C texts: NAME.py becomes NAME[].
+"""Turns the programs that the agent starts in a sandbox into C texts: NAME.py, NAME.js become NAME[].
 
 Usage: embed.py OUT.h OUT.c FILE…
 """
@@ -8,6 +8,7 @@ Usage: embed.py OUT.h OUT.c FILE…
 import pathlib
 import sys
 
+COMMENTS = {".py": "#", ".js": "//"}
 LIMIT = 65535  # what their loaders read
 
 
@@ -22,7 +23,7 @@ def main(header, source, *files):
     for file in map(pathlib.Path, files):
         # Comments are for readers of the source.
         lines = [line for line in file.read_text().splitlines()
-                 if line.strip() and not line.lstrip().startswith("#")]
+                 if line.strip() and not line.lstrip().startswith(COMMENTS[file.suffix])]
         if sum(len(line.encode()) + 1 for line in lines) > LIMIT:
             sys.exit(f"{file}: more than {LIMIT} bytes")
         head.append(f"extern const char {file.stem}[];")

@@ -48,7 +48,8 @@ struct keeper {
 	_Atomic int status; /* wait status once `ended` */
 	_Atomic bool ended, holding;
 	bool adopted; /* lies on no stack */
-	int token;
+	bool revoked;
+	int token; /* -1 = it begins when it runs */
 };
 
 static char *mapping_of(struct keeper *k)
@@ -81,6 +82,8 @@ ON_OWN_STACK static long take_streams(const struct spawn *s)
 
 	for (int i = 0; i < 3 && result >= 0; i++)
 		result = raw_call(SYS_dup3, s->fds[i], i, 0, 0);
+	for (unsigned i = 0; i < s->extra_count && result >= 0; i++)
+		result = raw_call(SYS_dup3, s->extra[i], 3 + i, 0, 0);
 	if (result >= 0 && s->tty)
 		result = raw_call(SYS_ioctl, 0, TIOCSCTTY, 0, 0);
 	return result;
@@ -228,7 +231,7 @@ int keeper_start(const struct spawn *spawn, struct keeper **ret, struct error *e
 	if (!map)
 		return FAIL_ERRNO(err, "map a stack");
 	k = (struct keeper *)(void *)(map + GUARD_SIZE + STACK_SIZE) - 1;
-	*k = (struct keeper){.spawn = spawn};
+	*k = (struct keeper){.spawn = spawn, .token = -1};
 	pid = raw_clone(CLONE_VM | CLONE_FILES | SIGCHLD, (void *)((uintptr_t)k & ~(uintptr_t)63),
 	                keep, k);
 	if (pid < 0) {
@@ -245,12 +248,10 @@ void keeper_free(struct keeper *k)
 {
 	if (!k)
 		return;
-	if (k->adopted) {
-		auto_close(&k->token);
+	auto_close(&k->token);
+	if (k->adopted)
 		free(k);
-		return;
-	}
-	if (spare)
+	else if (spare)
 		(void)munmap(mapping_of(k), GUARD_SIZE + STACK_SIZE);
 	else
 		spare = mapping_of(k);
@@ -271,7 +272,9 @@ static bool has_begun(const struct keeper *k)
 
 bool keeper_has_started(const struct keeper *k)
 {
-	return k->adopted ? has_begun(k) : k->stage == STAGE_RUNNING;
+	if (k->token >= 0)
+		return !k->revoked && has_begun(k);
+	return k->stage == STAGE_RUNNING;
 }
 
 pid_t keeper_command(const struct keeper *k)
@@ -308,7 +311,7 @@ void keeper_signal(const struct keeper *k, int signo)
 		(void)kill(-k->command, signo);
 }
 
-/* ---- adopted ones ---- */
+/* ---- those with a token ---- */
 
 struct keeper *keeper_adopt(pid_t pid, pid_t command, int token)
 {
@@ -323,14 +326,26 @@ struct keeper *keeper_adopt(pid_t pid, pid_t command, int token)
 	return k;
 }
 
+void keeper_await(struct keeper *k, int token)
+{
+	k->token = token;
+}
+
+bool keeper_is_adopted(const struct keeper *k)
+{
+	return k->adopted;
+}
+
 bool keeper_revoke(struct keeper *k)
 {
 	uint64_t one;
 
-	if (!k->adopted || read(k->token, &one, sizeof(one)) < 0)
+	if (k->token < 0 || k->revoked || read(k->token, &one, sizeof(one)) < 0)
 		return false;
-	if (has_command(k))
+	k->revoked = true;
+	if (!k->ended && has_command(k))
 		(void)kill(k->command, SIGKILL);
+	/* Ours, too: a tracer inside could keep it waiting for the end of its command. */
 	(void)kill(k->pid, SIGKILL);
 	return true;
 }
@@ -345,7 +360,7 @@ void keeper_end(struct keeper *k, int status)
 
 bool keeper_has_declined(const struct keeper *k)
 {
-	return k->adopted && !has_begun(k);
+	return k->token >= 0 && (k->revoked || !has_begun(k));
 }
 
 static int fail_at(const struct keeper *k, struct error *err)

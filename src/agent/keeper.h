@@ -14,7 +14,7 @@
  *
  * The keeper of a command that a warm interpreter runs is a process of the sandbox (warm.h):
  * adopted here, once it is sure that it is a child of ours. What it says of its end is the
- * sandbox's word.
+ * sandbox's word. One that was started ahead of its call has a keeper of ours, which awaits.
  *
  * keeper_start returns at once. keeper_has_started tells whether the command has been executed; a
  * failed start, like any end, comes as SIGCHLD. `spawn` and its descriptors must stay until then.
@@ -39,7 +39,10 @@ struct spawn {
 	bool tty;           /* fds[0] becomes the controlling terminal */
 	bool no_privileges; /* set-user-id programs gain nothing */
 	bool keeps_none;    /* what it abandons is the agent's at once */
+	const int *extra;   /* become 3, 4 … and are SPAWN_EXTRA_FIRST or more now */
+	unsigned extra_count;
 };
+#define SPAWN_EXTRA_FIRST 16
 
 struct keeper;
 
@@ -48,12 +51,15 @@ MUST_CHECK int keeper_start(const struct spawn *spawn, struct keeper **ret, stru
  * taken.
  */
 struct keeper *keeper_adopt(pid_t pid, pid_t command, int token);
-/* Before an adopted one has begun: true = it never will, and is being ended. Its result is that,
- * too. */
+/* One that runs has begun, from now on, only when it has read `token`, which is taken. */
+void keeper_await(struct keeper *k, int token);
+/* Before one with a token has begun: true = it never will, and is being ended. An adopted one may
+ * be freed then; ours has declined once it was waited for. */
 bool keeper_revoke(struct keeper *k);
+bool keeper_is_adopted(const struct keeper *k);
 /* The wait status, once it was waited for. */
 void keeper_end(struct keeper *k, int status);
-/* It was adopted, and has ended without having begun. */
+/* It had a token, and has ended without having begun. */
 bool keeper_has_declined(const struct keeper *k);
 /* Only after the keeper was waited for. */
 void keeper_free(struct keeper *k);

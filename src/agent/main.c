@@ -193,34 +193,37 @@ static int agent_open(struct agent *a, const struct options *o, struct error *er
 }
 
 /* While nobody has asked for this sandbox. What cannot be, whoever asks for it is told then. */
-static void begin_warm(struct agent *a, struct buf *wish)
+static void begin_warm(struct agent *a, struct buf *wishes)
 {
 	AUTO(arena_done) struct arena arena = {0};
+	struct span rest = buf_span(wishes), payload;
 	struct agent_warm warm;
 	struct error ignored;
+	uint16_t type;
 
-	if (wish->size > 0 && wire_decode(&arena, buf_span(wish), agent_warm_shape, &warm,
-	                                  sizeof(warm), &ignored) == 0)
-		(void)!warm_set(a, &warm, &ignored);
-	buf_done(wish);
+	while (!wishes->overflowed && wire_next(&rest, &type, &payload, NULL, &ignored) > 0)
+		if (wire_decode(&arena, payload, agent_warm_shape, &warm, sizeof(warm), &ignored) ==
+		    0)
+			(void)!warm_set(a, &warm, &ignored);
+	buf_done(wishes);
 }
 
 int agent_main(int argc, char **argv)
 {
-	AUTO(buf_done) struct buf wish = BUF(AGENT_WARM_WISH_MAX);
+	AUTO(buf_done) struct buf wishes = BUF(AGENT_WARM_WISH_MAX);
 	struct options options;
 	struct agent agent;
 	struct error err;
 
 	if (parse_options(argc, argv, &options, &err) < 0 || prepare_process(&options, &err) < 0 ||
-	    (options.setup >= 0 && setup_run(options.setup, &options.claim, &wish, &err) < 0) ||
+	    (options.setup >= 0 && setup_run(options.setup, &options.claim, &wishes, &err) < 0) ||
 	    hide(&err) < 0 || agent_open(&agent, &options, &err) < 0) {
 		log_error("agent cannot start", FAILURE(&err));
 		return 1;
 	}
 	if (options.claim >= 0)
 		rehearse();
-	begin_warm(&agent, &wish);
+	begin_warm(&agent, &wishes);
 	agent_run(&agent);
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include "agent/tree.h"
 #include "agent/warm.h"
 #include "base/clock.h"
+#include "base/fd.h"
 
 #define KILL_AGAIN_MS 20
 #define LISTED_TEXT_MAX 4096 /* of the arguments that lists of processes show */
@@ -152,6 +153,7 @@ int process_start(struct agent *a, const struct agent_exec *exec, struct arena *
 
 	if (check_exec(a, exec, err) < 0)
 		return -1;
+	warm_make_way(a);
 	p = process_new(a, exec);
 	p->spawn_arena = *arena;
 	*arena = (struct arena){0};
@@ -297,12 +299,16 @@ static void on_keeper_exit(struct process *p)
 		connection_uncork(starter);
 }
 
-/* The warm interpreter did not want this call, or has gone: it is executed after all. */
+/* The warm interpreter did not want this call, or has gone: it is executed after all. What it did
+ * to its streams meanwhile, they are as new. */
 static void start_cold(struct process *p)
 {
 	struct error err;
 
 	keeper_free(TAKE(p->keeper));
+	p->warm = NULL;
+	for (int i = 0; i < 3; i++)
+		(void)!fd_set_blocking(p->spawn.fds[i], true, &err);
 	p->warm_until = DEADLINE_NEVER;
 	p->info.flags &= ~(uint32_t)AGENT_EXEC_WARM;
 	if (keeper_start(&p->spawn, &p->keeper, &err) < 0) {
@@ -316,7 +322,7 @@ static void give_up_warm(struct process *p)
 {
 	p->warm_until = DEADLINE_NEVER;
 	process_look_for_start(p);
-	if (p->keeper && !p->started && keeper_revoke(p->keeper))
+	if (p->keeper && !p->started && keeper_revoke(p->keeper) && keeper_is_adopted(p->keeper))
 		start_cold(p);
 }
 
@@ -329,7 +335,7 @@ bool process_on_keeper_exit(struct agent *a, pid_t pid, int status)
 			continue;
 		keeper_end(p->keeper, status);
 		if (keeper_has_declined(p->keeper)) {
-			warm_on_declined(a, status);
+			warm_on_declined(p);
 			start_cold(p);
 		} else {
 			on_keeper_exit(p);

@@ -57,6 +57,7 @@ struct process {
 	int64_t started_ms;         /* monotonic, like what follows; or DEADLINE_NEVER */
 	int64_t look_at, deadline, over_at, kill_at;
 	int64_t warm_until; /* then the warm interpreter has had its time to begin */
+	struct warm *warm;  /* whose that is; NULL = was executed */
 };
 
 /* `arena` holds the texts of `exec` and is taken. */

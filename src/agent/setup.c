@@ -45,11 +45,14 @@ static int add_step(struct setup *s, struct span payload, struct error *err)
 /* 1 = that was the last, 0 = more to come. */
 static int take_frame(struct setup *s, uint16_t type, struct span payload, struct error *err)
 {
+	unsigned char head[WIRE_HEAD_SIZE];
+
 	s->is_prepared = type == AGENT_PREPARE;
 	if (type == AGENT_DONE || type == AGENT_PREPARE)
 		return 1;
 	if (type == AGENT_WARM) {
-		buf_reset(s->wish);
+		wire_put_head(head, type, (uint32_t)payload.size);
+		buf_add(s->wish, head, sizeof(head));
 		buf_add_span(s->wish, payload);
 		return 0;
 	}

@@ -34,7 +34,7 @@ struct agent {
 	bool has_waiting;      /* among the connections */
 	struct list processes; /* struct process, oldest first */
 	struct list forgotten; /* struct process, freed when no event can name them any more */
-	struct warm *warm;     /* NULL until somebody wants one */
+	struct warm *warm;     /* the first; NULL until somebody wants one */
 	unsigned running_count, ended_count;
 	uint64_t process_count; /* ever */
 	size_t ring_bytes;      /* in all rings */

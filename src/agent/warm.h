@@ -8,6 +8,14 @@
  *        │
  *        └───── keeper ── child              was the spare, is a process like any other
  *
+ * Node.js can neither fork nor be given streams: it is started ahead, once for each call, with
+ * pipes that the agent keeps for it, an order that is empty yet and the token. It says a byte when
+ * its modules are there, runs the one call that it gets as any command does, and the next is
+ * started when no command has just begun.
+ *
+ *      agent ── keeper of ours ── node     waits on a socket; with its call a process like any
+ * other
+ *
  * All of it belongs to the sandbox and to the user whose code it runs; none is shared between
  * sandboxes. It is trusted no more than a command: what it says is two bytes, and the kernel says
  * from whom (SCM_CREDENTIALS). The keeper must be a child of ours, the child one of its own, in a
@@ -29,7 +37,8 @@
 #include "wire/agent.h"
 #include "wire/agent_warm.h"
 
-/* The same wish as before changes nothing, but that one which was given up begins again. */
+/* One interpreter for each language. The same wish as before changes nothing, but that one which
+ * was given up begins again. */
 MUST_CHECK int warm_set(struct agent *a, const struct agent_warm *wish, struct error *err);
 /* A spare for this one has been asked for and comes before *patience is over (0 = not waited yet).
  */
@@ -37,8 +46,10 @@ bool warm_is_about_to(struct agent *a, const struct agent_exec *exec, int64_t *p
 /* Gives the process, all but its keeper prepared, to the spare, if there is one that may run it. */
 bool warm_take(struct process *p, const struct agent_exec *exec);
 /* A child ended without having begun. */
-void warm_on_declined(struct agent *a, int status);
-/* True when the pid was the interpreter's keeper or the spare's. */
+void warm_on_declined(const struct process *p);
+/* A command is about to start: what only gets ready for a later one stands still meanwhile. */
+void warm_make_way(struct agent *a);
+/* True when the pid was an interpreter's keeper or a spare's. */
 bool warm_on_exit(struct agent *a, pid_t pid);
 int64_t warm_next_deadline(struct agent *a);
 void warm_run_timers(struct agent *a, int64_t now);

@@ -76,7 +76,7 @@ int command_set_code(struct command *c, struct arena *a, enum command_language l
 		error_hint(err, "write it to a file and run that");
 		return -1;
 	}
-	c->may_be_warm = language == COMMAND_PYTHON;
+	c->may_be_warm = language == COMMAND_PYTHON || language == COMMAND_JAVASCRIPT;
 	for (unsigned i = 0; i < COUNT_OF(runners); i++) {
 		const char *args[COUNT_OF(runners[i].args)] = {NULL};
 

@@ -180,10 +180,13 @@ static int check_wish(const struct broker_pool *r, struct error *err)
 		return FAIL(err, ERROR_INVALID, "a warm interpreter has a name and a wish");
 	if (r->warm_wish.size == 0)
 		return 0;
-	if (wire_next(&rest, &type, &payload, NULL, err) <= 0 || type != AGENT_WARM ||
-	    rest.size > 0)
-		return FAIL(err, ERROR_INVALID, "a warm interpreter's wish is none");
-	return wire_decode(&a, payload, agent_warm_shape, &ignored, sizeof(ignored), err);
+	while (rest.size > 0) {
+		if (wire_next(&rest, &type, &payload, NULL, err) <= 0 || type != AGENT_WARM)
+			return FAIL(err, ERROR_INVALID, "a warm interpreter's wish is none");
+		if (wire_decode(&a, payload, agent_warm_shape, &ignored, sizeof(ignored), err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 int check_pool(const void *request, struct error *err)

@@ -12,16 +12,26 @@
 #define NAME_MAX_BYTES 128
 #define JSON_MAX (64 * 1024)
 
-static const char *const languages[] = {"python", NULL};
+/* Names of modules as import or require takes them. */
+struct language {
+	const char *name;
+	bool (*is_module)(const char *name);
+};
+static bool is_python_module(const char *name);
+static bool is_node_module(const char *name);
+static const struct language languages[] = {
+        {"python", is_python_module},
+        {"javascript", is_node_module},
+};
 
 /* ---- the wish ---- */
 
-static bool is_language(const char *name)
+static const struct language *language_find(const char *name)
 {
-	for (const char *const *known = languages; *known; known++)
-		if (strcmp(*known, name) == 0)
-			return true;
-	return false;
+	for (size_t i = 0; name && i < COUNT_OF(languages); i++)
+		if (strcmp(languages[i].name, name) == 0)
+			return &languages[i];
+	return NULL;
 }
 
 static bool is_letter(char c)
@@ -29,8 +39,8 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* "a.b_1": words that begin with a letter, as import takes them. */
-static bool is_module(const char *name)
+/* "a.b_1": words that begin with a letter. */
+static bool is_python_module(const char *name)
 {
 	bool begins = true;
 
@@ -45,15 +55,47 @@ static bool is_module(const char *name)
 	return !begins;
 }
 
+/* "lodash", "fs/promises", "node:fs", "@scope/name/part.js": packages and what is in them, no paths
+ * into the filesystem. */
+static bool is_node_module(const char *name)
+{
+	static const char letters[] =
+	        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+	struct span rest, part;
+	bool more = true, is_first = true;
+
+	if (strlen(name) > NAME_MAX_BYTES)
+		return false;
+	if (strncmp(name, "node:", 5) == 0)
+		name += 5;
+	else if (name[0] == '@' && strchr(name, '/'))
+		name++;
+	for (rest = span_of(name); more; is_first = false) {
+		more = span_split(&rest, '/', &part);
+		if (part.size == 0 || part.data[0] == '.' || (is_first && part.data[0] == '-'))
+			return false;
+		for (size_t i = 0; i < part.size; i++)
+			if (!strchr(letters, part.data[i]))
+				return false;
+	}
+	return true;
+}
+
 static int check_imports(const struct fleet_warm_one *warm, size_t index, struct error *err)
 {
+	const struct language *language = language_find(warm->language);
 	size_t count = 0;
 
+	if (!language) {
+		(void)FAIL(err, ERROR_INVALID, "warm[%zu].language: cannot be kept warm", index);
+		error_hint(err, "one of: python, javascript");
+		return -1;
+	}
 	for (; warm->imports && warm->imports[count]; count++) {
 		if (count == AGENT_WARM_IMPORTS_MAX)
 			return FAIL(err, ERROR_LIMIT, "warm[%zu].imports: at most %d", index,
 			            AGENT_WARM_IMPORTS_MAX);
-		if (!is_module(warm->imports[count]))
+		if (!language->is_module(warm->imports[count]))
 			return FAIL(err, ERROR_INVALID,
 			            "warm[%zu].imports[%zu]: '%.140s' is no name of a module",
 			            index, count, warm->imports[count]);
@@ -72,18 +114,12 @@ int warm_check(const struct fleet *f, const struct fleet_recipe *recipe, struct 
 	for (size_t i = 0; i < list->count; i++) {
 		const struct fleet_warm_one *warm = &list->items[i];
 
-		if (!warm->language || !is_language(warm->language)) {
-			(void)FAIL(err, ERROR_INVALID, "warm[%zu].language: cannot be kept warm",
-			           i);
-			error_hint(err, "one of: python");
+		if (check_imports(warm, i, err) < 0)
 			return -1;
-		}
 		for (size_t other = 0; other < i; other++)
 			if (strcmp(list->items[other].language, warm->language) == 0)
 				return FAIL(err, ERROR_INVALID, "warm: '%s' is there twice",
 				            warm->language);
-		if (check_imports(warm, i, err) < 0)
-			return -1;
 	}
 	return provider_require(f->provider, PROVIDER_CAN_ISOLATE, err);
 }
@@ -137,6 +173,7 @@ static struct agent_warm make_wish(struct arena *a, const struct json_value *ite
 	        .imports = load_imports(a, json_get(item, "imports")),
 	        .env = defaults->env,
 	        .user = defaults->user,
+	        .cwd = defaults->workdir,
 	};
 }
 
@@ -144,7 +181,7 @@ int warm_wish(const struct fleet *f, struct arena *a, const struct template_reco
               struct span *ret, struct error *err)
 {
 	const struct sandbox_record nobodys = {.name = "", .env_json = "{}"};
-	AUTO(buf_done) struct buf frame = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
+	AUTO(buf_done) struct buf frames = BUF(WARM_MAX * (WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX));
 	struct fleet_defaults defaults;
 	const struct json_value *list;
 	struct agent_warm wish;
@@ -155,11 +192,13 @@ int warm_wish(const struct fleet *f, struct arena *a, const struct template_reco
 	if (json_load(a, span_of(t->warm_json), &list, err) < 0 ||
 	    defaults_of(f, a, &nobodys, t, &defaults, err) < 0)
 		return -1;
-	wish = make_wish(a, json_at(list, 0), &defaults);
-	if (wire_encode(&frame, AGENT_WARM, agent_warm_shape, &wish, err) < 0)
-		return -1;
-	if (frame.size <= AGENT_WARM_WISH_MAX)
-		*ret = (struct span){arena_copy(a, buf_span(&frame)), frame.size};
+	for (size_t i = 0; i < json_count(list); i++) {
+		wish = make_wish(a, json_at(list, i), &defaults);
+		if (wire_encode(&frames, AGENT_WARM, agent_warm_shape, &wish, err) < 0)
+			return -1;
+	}
+	if (frames.size <= AGENT_WARM_WISH_MAX)
+		*ret = (struct span){arena_copy(a, buf_span(&frames)), frames.size};
 	return 0;
 }
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 struct fleet_warm_one {
-	const char *language;       /* "python" */
+	const char *language;       /* "python", "javascript" */
 	const char *const *imports; /* NULL-terminated; NULL = none */
 };
 struct fleet_warm {

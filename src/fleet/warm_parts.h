@@ -11,7 +11,7 @@ const char *warm_to_json(struct arena *a, const struct fleet_warm *warm);
 /* Names what a template's sandboxes keep, as it is now: no other template, and no earlier state of
  * this one, has the same name. "" = nothing. */
 const char *warm_name(struct arena *a, const struct template_record *t);
-/* What is told to the agent of a sandbox that is nobody's yet, a frame; empty when it keeps nothing
+/* What is told to the agent of a sandbox that is nobody's yet, frames; empty when it keeps nothing
  * or when that would be too long. */
 MUST_CHECK int warm_wish(const struct fleet *f, struct arena *a, const struct template_record *t,
                          struct span *ret, struct error *err);

@@ -51,6 +51,7 @@ const struct wire_member agent_warm_shape[] = {
         WIRE_TEXT_LIST_MEMBER(agent_warm, imports, AGENT_WARM_IMPORTS_MAX),
         WIRE_TEXT_LIST_MEMBER(agent_warm, env, AGENT_ENV_MAX),
         WIRE_TEXT_MEMBER(agent_warm, user, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(agent_warm, cwd, PATH_MAX_BYTES),
         WIRE_END,
 };
 

@@ -111,7 +111,7 @@ struct template_warm {
 };
 static const struct json_member template_warm_members[] = {
         JSON_TEXT_MEMBER(template_warm, language, .flags = JSON_REQUIRED, .max = 32,
-                         .about = "python", .example = "python"),
+                         .about = "python or javascript", .example = "python"),
         JSON_TEXT_LIST_MEMBER(template_warm, imports, .max = AGENT_WARM_IMPORTS_MAX,
                               .about = "modules that it has imported already",
                               .example = "[\"numpy\"]"),

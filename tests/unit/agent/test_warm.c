@@ -11,22 +11,41 @@
 #include "base/clock.h"
 #include "wire/agent_warm.h"
 
-static void wish(struct box *b, int fd, const char **imports)
+static void wish_for(struct box *b, int fd, const char *language, const char **imports)
 {
 	const char *none[] = {NULL};
-	const struct agent_warm warm = {.language = "python", .imports = imports, .env = none};
+	const struct agent_warm warm = {.language = language, .imports = imports, .env = none};
 
 	say(b, fd, AGENT_WARM, agent_warm_shape, &warm);
 	(void)hear_done(b, fd);
 }
 
-static struct ran run_code(struct box *b, int fd, const char *code)
+static void wish(struct box *b, int fd, const char **imports)
 {
-	const char *args[] = {"python3", "-c", code, NULL}, *none[] = {NULL};
+	wish_for(b, fd, "python", imports);
+}
+
+static struct ran run_with(struct box *b, int fd, const char **args)
+{
+	const char *none[] = {NULL};
 	const struct agent_exec command = {
 	        .args = args, .env = none, .cwd = "/tmp", .flags = AGENT_EXEC_WARM};
 
 	return exec(b, fd, &command);
+}
+
+static struct ran run_code(struct box *b, int fd, const char *code)
+{
+	const char *args[] = {"python3", "-c", code, NULL};
+
+	return run_with(b, fd, args);
+}
+
+static struct ran run_script(struct box *b, int fd, const char *code)
+{
+	const char *args[] = {"node", "-e", code, NULL};
+
+	return run_with(b, fd, args);
 }
 
 static bool was_warm(const struct ran *r)
@@ -65,6 +84,23 @@ static bool has_python(void)
 	return access("/usr/bin/python3", X_OK) == 0 || access("/usr/local/bin/python3", X_OK) == 0;
 }
 
+/* Each runs one call only: this one is to be repeated until one was there for it. */
+static struct ran run_script_warm(struct box *b, int fd, const char *code)
+{
+	int64_t deadline = deadline_in(PATIENCE_MS);
+	struct ran r = run_script(b, fd, code);
+
+	while (!was_warm(&r)) {
+		ran_done(&r);
+		assert_true(clock_monotonic_ms() < deadline);
+		r = run_script(b, fd, code);
+	}
+	return r;
+}
+
+#define NEEDS_NODE()                                                                               \
+	if (getuid() != 0 || access("/usr/bin/node", X_OK) < 0)                                    \
+	skip()
 #define NEEDS_PYTHON()                                                                             \
 	if (getuid() != 0 || !has_python())                                                        \
 	skip()
@@ -189,6 +225,109 @@ TEST(a_timeout_ends_warm_code_and_what_it_started)
 	end(&b);
 }
 
+TEST(a_script_runs_in_a_node_that_was_started_before)
+{
+	NEEDS_NODE();
+	struct box b = box_start(BOX_PLAIN);
+	AUTO_CLOSE int fd = box_connect(&b);
+	const char *imports[] = {"http", NULL};
+	struct ran r;
+
+	wish_for(&b, fd, "javascript", imports);
+	r = run_script_warm(&b, fd,
+	                    "console.log(process.cwd(), process.execArgv[0], process.argv.length)\n"
+	                    "console.error('e'); process.exitCode = 5");
+	assert_string_equal(buf_text(&r.out[0]), "/tmp -e 1\n");
+	assert_string_equal(buf_text(&r.out[1]), "e\n");
+	assert_int_equal(r.process.exit_code, 5);
+	ran_done(&r);
+	end(&b);
+}
+
+TEST(a_signal_that_ends_a_warm_script_is_told)
+{
+	NEEDS_NODE();
+	struct box b = box_start(BOX_PLAIN);
+	AUTO_CLOSE int fd = box_connect(&b);
+	const char *none[] = {NULL};
+	struct ran r;
+
+	wish_for(&b, fd, "javascript", none);
+	r = run_script_warm(&b, fd, "process.kill(process.pid, 'SIGKILL')");
+	assert_int_equal(r.process.signal, SIGKILL);
+	ran_done(&r);
+	end(&b);
+}
+
+TEST(what_is_no_script_is_executed)
+{
+	NEEDS_NODE();
+	struct box b = box_start(BOX_PLAIN);
+	AUTO_CLOSE int fd = box_connect(&b);
+	const char *none[] = {NULL};
+	struct ran r;
+
+	wish_for(&b, fd, "javascript", none);
+	r = run_script_warm(&b, fd, "1");
+	ran_done(&r);
+	for (int i = 0; i < 3; i++) {
+		r = run_script(&b, fd, "console.log('a'");
+		assert_false(was_warm(&r));
+		assert_int_equal(r.process.exit_code, 1);
+		assert_non_null(strstr(buf_text(&r.out[1]), "SyntaxError"));
+		ran_done(&r);
+	}
+	end(&b);
+}
+
+TEST(two_languages_are_kept_at_once_and_each_gets_its_own_code)
+{
+	NEEDS_NODE();
+	NEEDS_PYTHON();
+	struct box b = box_start(BOX_PLAIN);
+	AUTO_CLOSE int fd = box_connect(&b);
+	const char *none[] = {NULL};
+	struct ran r;
+
+	wish_for(&b, fd, "javascript", none);
+	wish_for(&b, fd, "python", none);
+	wait_until_warm(&b, fd);
+	r = run_script_warm(&b, fd, "console.log(1)");
+	assert_string_equal(buf_text(&r.out[0]), "1\n");
+	ran_done(&r);
+	/* Asked for again, both stay. */
+	wish_for(&b, fd, "python", none);
+	r = run_code(&b, fd, "print(2)");
+	assert_string_equal(buf_text(&r.out[0]), "2\n");
+	ran_done(&r);
+	end(&b);
+}
+
+TEST(a_node_that_dies_while_it_waits_is_started_again)
+{
+	NEEDS_NODE();
+	struct box b = box_start(BOX_PLAIN);
+	AUTO_CLOSE int fd = box_connect(&b);
+	const char *none[] = {NULL};
+	char line[128];
+	struct ran r;
+
+	wish_for(&b, fd, "javascript", none);
+	r = run_script_warm(&b, fd, "1");
+	ran_done(&r);
+	/* Below this agent only: others may run beside us. */
+	(void)snprintf(line, sizeof(line),
+	               "for p in $(pgrep -P %d); do pkill -9 -P $p -f atoll[_]warm; done; true",
+	               (int)b.pid);
+	r = run_shell(&b, line);
+	assert_int_equal(r.process.exit_code, 0);
+	ran_done(&r);
+	r = run_script_warm(&b, fd, "console.log('on')");
+	assert_string_equal(buf_text(&r.out[0]), "on\n");
+	ran_done(&r);
+	end(&b);
+}
+
 int main(void)
 {
 	return RUN(CASE(code_runs_in_an_interpreter_that_was_there_before),
@@ -196,5 +335,10 @@ int main(void)
 	           CASE(a_wish_that_cannot_be_met_says_why),
 	           CASE(a_sandbox_without_namespaces_keeps_none),
 	           CASE(an_import_that_fails_leaves_calls_as_they_were),
-	           CASE(a_timeout_ends_warm_code_and_what_it_started));
+	           CASE(a_timeout_ends_warm_code_and_what_it_started),
+	           CASE(a_script_runs_in_a_node_that_was_started_before),
+	           CASE(a_signal_that_ends_a_warm_script_is_told),
+	           CASE(what_is_no_script_is_executed),
+	           CASE(two_languages_are_kept_at_once_and_each_gets_its_own_code),
+	           CASE(a_node_that_dies_while_it_waits_is_started_again));
 }
