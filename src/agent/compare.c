@@ -81,7 +81,7 @@ static ssize_t read_all(int fd, char *out, size_t size)
 	return (ssize_t)got;
 }
 
-static bool files_differ(struct compare *c, const struct difference *d)
+static OWN_FRAME bool files_differ(struct compare *c, const struct difference *d)
 {
 	int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	AUTO_CLOSE int base = -1, now = -1;
@@ -106,7 +106,7 @@ static bool files_differ(struct compare *c, const struct difference *d)
 	}
 }
 
-static bool links_differ(const struct difference *d)
+static OWN_FRAME bool links_differ(const struct difference *d)
 {
 	char targets[2][LINK_SIZE];
 	ssize_t sizes[2];

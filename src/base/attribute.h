@@ -10,6 +10,9 @@
 #define MUST_CHECK __attribute__((warn_unused_result))
 #define UNUSED __attribute__((unused))
 #define NORETURN __attribute__((noreturn))
+/* For what has big buffers and is called by a function that calls itself: its frame must not become
+ * a part of that one. */
+#define OWN_FRAME __attribute__((noinline))
 #define PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))

@@ -158,8 +158,8 @@ void work_done(struct work *w)
  * finds it whole or not at all, and what a crash leaves is emptied by the next maker. */
 int image_remove(const char *templates_dir, const char *name, struct error *err)
 {
-	AUTO(work_done) struct work w = WORK;
 	struct image_job job = {.templates_dir = templates_dir, .name = name, .progress_fd = -1};
+	AUTO(work_done) struct work w = WORK; /* ends before `job`, which it refers to */
 
 	if (open_work(&w, &job, err) < 0)
 		return -1;

@@ -6,7 +6,7 @@ source tools/dev/build.sh
 
 # Seconds for clang-tidy; files it does not reach are reported as skipped.
 TIDY_SECONDS=${TIDY_SECONDS:-360}
-TIDY_CACHE=build-clang/tidy
+TIDY_CACHE=build-asan/tidy
 
 c_files()
 {
@@ -45,7 +45,7 @@ check_cppcheck()
 # What clang-tidy says about a file depends on the file, the headers and the checks.
 tidy_key()
 {
-	cat "$1" build-clang/tidy/.common | sha256sum | cut -c 1-32
+	cat "$1" build-asan/tidy/.common | sha256sum | cut -c 1-32
 }
 
 tidy_one()
@@ -57,7 +57,7 @@ tidy_one()
 		echo "$1" >>"$TIDY_CACHE/.late"
 		return
 	fi
-	clang-tidy --quiet -p build-clang "$1" 2>/dev/null && touch "$TIDY_CACHE/$key"
+	clang-tidy --quiet -p build-asan "$1" 2>/dev/null && touch "$TIDY_CACHE/$key"
 }
 
 check_tidy()
@@ -98,7 +98,7 @@ suite_checks()
 	run_check banned tools/check_banned.py
 	run_check format check_format
 	run_check cppcheck check_cppcheck
-	build_kind clang || note "the clang build failed; clang-tidy looks all the same"
+	build_kind asan || note "the build of clang failed; clang-tidy looks all the same"
 	run_check tidy check_tidy
 	if build_programs gcc; then
 		run_check symbols tools/check_symbols.py

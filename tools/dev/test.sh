@@ -3,7 +3,7 @@
 
 source tools/dev/check.sh
 
-SUITES=(checks unit asan tsan clang fuzz system escape fault examples)
+SUITES=(checks unit asan tsan fuzz system escape fault examples)
 # The folders of the process that has threads.
 TSAN_FOLDERS='base|loop|worker|json|http|sandbox|config|account|store|image|provider|fleet|api|daemon'
 
@@ -30,7 +30,8 @@ suite_unit()
 
 suite_asan()
 {
-	build_kind asan || { result failed asan build "the build failed"; return; }
+	build_kind asan || { result failed asan "build without warnings" "see above"; return; }
+	result passed asan "build without warnings"
 	step "unit tests under ASan and UBSan"
 	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 run_unit asan asan
 }
@@ -101,15 +102,6 @@ suite_tsan()
 	TSAN_OPTIONS=halt_on_error=1 run_unit tsan tsan $tests
 	step "system tests with atolld under TSan"
 	tsan_system
-}
-
-suite_clang()
-{
-	if build_kind clang; then
-		result passed clang "build without warnings"
-	else
-		result failed clang "build without warnings"
-	fi
 }
 
 fuzz_one()

@@ -89,7 +89,7 @@ static int connected_to(const struct sockaddr_in *address)
 TEST(a_connection_is_taken_and_does_not_block)
 {
 	struct sockaddr_in address;
-	AUTO_CLOSE int server = listener(&address);
+	AUTO_CLOSE UNUSED int server = listener(&address);
 	AUTO_CLOSE int inside = connected_to(&address);
 	struct provider p = {.ops = &script_ops, .fds = {{inside}, 1}, .answers = 1};
 	struct linger linger = {.l_onoff = 1};
@@ -166,7 +166,7 @@ TEST(a_socket_that_is_not_connected_is_refused)
 TEST(no_descriptor_and_more_than_one_are_refused)
 {
 	struct sockaddr_in address;
-	AUTO_CLOSE int server = listener(&address);
+	AUTO_CLOSE UNUSED int server = listener(&address);
 	AUTO_CLOSE int one = connected_to(&address);
 	AUTO_CLOSE int two = connected_to(&address);
 	struct provider none = {.ops = &script_ops, .answers = 1};
