@@ -42,7 +42,9 @@ struct box *box_new(struct boxes *b, const char *id)
 	(void)snprintf(box->id, sizeof(box->id), "%s", id);
 	box->slot = SLOT_NONE;
 	box->pidfd = box->stop_fd = box->mounts_fd = box->state_fd = -1;
-	box->disk_fd = box->disk_report_fd = -1;
+	box->disk_fd = box->images_report_fd = -1;
+	for (unsigned i = 0; i < SANDBOX_MOUNTS_MAX; i++)
+		box->volume_fds[i] = -1;
 	box->process = (struct watch){.fd = -1, .on_ready = on_process_end};
 	box->setup = (struct watch){.fd = -1};
 	list_init(&box->item);
@@ -68,11 +70,13 @@ void box_free(struct box *box)
 	fd_forget(&box->mounts_fd);
 	fd_forget(&box->stop_fd);
 	fd_forget(&box->state_fd);
-	job_cancel(&box->disk_job);
+	job_cancel(&box->images_job);
 	free(box->volumes);
 	free(box->review);
-	fd_forget(&box->disk_report_fd);
+	fd_forget(&box->images_report_fd);
 	fd_forget(&box->disk_fd);
+	for (unsigned i = 0; i < box->volume_count; i++)
+		fd_forget(&box->volume_fds[i]);
 	buf_done(&box->steps);
 	free(box);
 }
@@ -292,9 +296,9 @@ static int set_up(struct box *box, struct error *err)
 	return watch_start(box->boxes->events, &box->setup, box->cell->setup_fd, err);
 }
 
-static void on_disk(struct box *box, const struct error *disk_error)
+static void on_images(struct box *box, const struct error *failure)
 {
-	struct error err = *disk_error;
+	struct error err = *failure;
 
 	/* It may have been ended meanwhile. */
 	if (box->state != BOX_SETTING_UP)
@@ -321,10 +325,10 @@ static int take_cell(struct box *box, struct cell *cell, struct error *err)
 	if (watch_start(b->events, &box->process, box->pidfd, err) < 0)
 		abort(); /* only out of memory */
 	timer_start(b->events, &box->deadline, SETUP_TIMEOUT_MS);
-	if (!box_wants_disk(box))
+	if (!box_wants_images(box))
 		return set_up(box, err);
-	box->on_disk = on_disk;
-	return box_disk_start(box, err);
+	box->on_images = on_images;
+	return box_images_start(box, err);
 }
 
 void box_begin(struct box *box, struct cell *cell, struct list *list)

@@ -70,10 +70,10 @@ struct box {
 	struct owed pause_owed;
 	struct timer pause_look;
 	int64_t pause_look_us, pause_given_us, pause_thaw_us;
-	/* the disk of its own that is being made for it, or is made */
-	struct job disk_job;
-	int disk_report_fd, disk_fd;
-	void (*on_disk)(struct box *box, const struct error *err); /* ERROR_NONE = it is there */
+	/* box_disk.c: the disk of its own and the volumes that are being mounted for it, or are */
+	struct job images_job;
+	int images_report_fd, disk_fd, volume_fds[SANDBOX_MOUNTS_MAX];
+	void (*on_images)(struct box *box, const struct error *err); /* ERROR_NONE = there */
 	/* what ends it */
 	bool remove_files, failed;
 	struct error failure;
@@ -155,11 +155,10 @@ MUST_CHECK int box_state_parse(struct box *box, const char *text, char boot_id[6
 
 /* ---- in box_disk.c ---- */
 
-/* Whether this host can give a sandbox a disk with a hard limit. */
-bool box_disk_is_possible(void);
-bool box_wants_disk(const struct box *box);
-/* Calls on_disk later. */
-MUST_CHECK int box_disk_start(struct box *box, struct error *err);
+/* Whether something has to be mounted for it that takes a child. */
+bool box_wants_images(const struct box *box);
+/* Calls on_images later: its disk and all its volumes are open then. */
+MUST_CHECK int box_images_start(struct box *box, struct error *err);
 /* Bytes, or UINT64_MAX when not known. */
 uint64_t box_disk_used(const struct box *box);
 

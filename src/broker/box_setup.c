@@ -101,12 +101,16 @@ static void close_mounts(struct mounts *m)
 	review_close(&m->trees);
 }
 
-static int open_volumes(const struct box *box, struct mounts *m, struct error *err)
+static int open_volumes(struct box *box, struct mounts *m, struct error *err)
 {
-	for (; m->volume_count < box->volume_count; m->volume_count++)
-		if (volume_open(box->boxes->host, &box->volumes[m->volume_count],
-		                box->cell->stored_fd, &m->volumes[m->volume_count], err) < 0)
+	for (; m->volume_count < box->volume_count; m->volume_count++) {
+		int *fd = &m->volumes[m->volume_count];
+
+		*fd = TAKE_FD(box->volume_fds[m->volume_count]);
+		if (*fd < 0 && volume_open(box->boxes->host, &box->volumes[m->volume_count],
+		                           box->cell->stored_fd, fd, err) < 0)
 			return -1;
+	}
 	return 0;
 }
 

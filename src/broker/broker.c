@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "broker/image.h"
 #include "broker/instances.h"
 #include "broker/state.h"
 
@@ -209,7 +210,7 @@ static int start(struct broker *b, const struct broker_options *options, struct 
 		return -1;
 	if (events_open(&b->events, err) < 0 || host_open(&b->host, options, err) < 0)
 		return -1;
-	b->host.can_limit_disk = options->disk_quota && box_disk_is_possible();
+	b->host.can_limit_disk = options->disk_quota && image_is_possible();
 	if (options->disk_quota && !b->host.can_limit_disk)
 		log_warning("disk limits need mkfs.ext4 and loop devices, going on without");
 	connect_parts(b);

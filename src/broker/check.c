@@ -224,7 +224,7 @@ int check_volume(const void *request, struct error *err)
 
 	if (!id_is_valid(r->volume))
 		return FAIL(err, ERROR_INVALID, "'%.70s' is not a volume's id", r->volume);
-	if (r->verb > BROKER_VOLUME_LOOK)
+	if (r->verb > BROKER_VOLUME_GROW)
 		return FAIL(err, ERROR_INVALID, "volume verb %u is unknown", r->verb);
 	if (r->size_bytes > DISK_MAX)
 		return FAIL(err, ERROR_INVALID, "a volume has at most %llu bytes",

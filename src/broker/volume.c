@@ -9,13 +9,16 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/image.h"
 
 #define FILES "files"
+#define IMAGE "files.img"
 #define USER_ID 1000 /* whose the top folder is, as a home is */
 /* Counting ends here. */
 #define ENTRIES_MAX 1000000u
@@ -138,17 +141,77 @@ static int folder_usage(int folder, uint64_t *ret, struct error *err)
 	return 0;
 }
 
+/* ---- the backing "image": as many bytes as were asked for ---- */
+
+/* Its top folder is the volume's. */
+static int image_volume_make(int folder, uint64_t size_bytes, struct error *err)
+{
+	const struct image_options options = {
+	        .size_bytes = size_bytes, .keeps_journal = true, .owner = ID_STORED + USER_ID};
+	AUTO_CLOSE int top = -1;
+
+	if (image_make(folder, IMAGE, &options, err) < 0 ||
+	    image_mount(folder, IMAGE, true, &top, err) < 0)
+		return -1;
+	return unlinkat(top, "lost+found", AT_REMOVEDIR) < 0 ? FAIL_ERRNO(err, "empty a volume")
+	                                                     : 0;
+}
+
+static int image_volume_open(int folder, const struct layer_options *options, int *ret_fd,
+                             struct error *err)
+{
+	AUTO_CLOSE int top = -1;
+
+	if (image_mount(folder, IMAGE, true, &top, err) < 0 || layer_set(top, options, err) < 0)
+		return -1;
+	*ret_fd = TAKE_FD(top);
+	return 0;
+}
+
+static int image_volume_usage(int folder, uint64_t *ret, struct error *err)
+{
+	AUTO_CLOSE int top = -1;
+	struct statfs status;
+
+	if (image_mount(folder, IMAGE, true, &top, err) < 0)
+		return -1;
+	if (fstatfs(top, &status) < 0)
+		return FAIL_ERRNO(err, "look at a volume");
+	*ret = (status.f_blocks - status.f_bfree) * (uint64_t)status.f_bsize;
+	return 0;
+}
+
+static int image_volume_grow(int folder, uint64_t size_bytes, struct error *err)
+{
+	return image_grow(folder, IMAGE, size_bytes, err);
+}
+
 /* ---- which ---- */
 
-static const struct volume_backing backings[] = {
-        {"folder", FILES, true, folder_make, folder_remove, folder_open, folder_usage},
+static const struct volume_backing image_backing = {
+        .name = "image",
+        .content = IMAGE,
+        .opens_slowly = true,
+        .make = image_volume_make,
+        .remove = folder_remove,
+        .open = image_volume_open,
+        .usage = image_volume_usage,
+        .grow = image_volume_grow,
 };
+static const struct volume_backing folder_backing = {
+        .name = "folder",
+        .content = FILES,
+        .size_is_advisory = true,
+        .make = folder_make,
+        .remove = folder_remove,
+        .open = folder_open,
+        .usage = folder_usage,
+};
+static const struct volume_backing *const backings[] = {&folder_backing, &image_backing};
 
-const struct volume_backing *volume_backing_for(const struct host *host, uint64_t size_bytes)
+const struct volume_backing *volume_backing_for(uint64_t size_bytes)
 {
-	(void)host;
-	(void)size_bytes;
-	return &backings[0];
+	return size_bytes > 0 && image_is_possible() ? &image_backing : &folder_backing;
 }
 
 int volume_backing_find(const struct host *host, const char *id, const struct volume_backing **ret,
@@ -157,10 +220,10 @@ int volume_backing_find(const struct host *host, const char *id, const struct vo
 	char path[64];
 
 	for (unsigned i = 0; i < COUNT_OF(backings); i++) {
-		(void)snprintf(path, sizeof(path), "%s/%s", id, backings[i].content);
+		(void)snprintf(path, sizeof(path), "%s/%s", id, backings[i]->content);
 		if (faccessat(host->folders[FOLDER_VOLUMES], path, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		*ret = &backings[i];
+		*ret = backings[i];
 		return 0;
 	}
 	return FAIL(err, ERROR_NOT_FOUND, "volume '%s' does not exist here", id);
@@ -229,6 +292,28 @@ int volume_usage(const struct host *host, const char *id, uint64_t *ret, struct 
 	    open_folder(host, id, &folder, err) < 0)
 		return -1;
 	return backing->usage(folder, ret, err);
+}
+
+int volume_grow(const struct host *host, const char *id, uint64_t size_bytes, struct error *err)
+{
+	const struct volume_backing *backing;
+	AUTO_CLOSE int folder = -1;
+
+	if (volume_backing_find(host, id, &backing, err) < 0 ||
+	    open_folder(host, id, &folder, err) < 0)
+		return -1;
+	if (!backing->grow)
+		return FAIL(err, ERROR_UNSUPPORTED,
+		            "volume '%s' is a folder without a limit: nothing can be grown", id);
+	return backing->grow(folder, size_bytes, err);
+}
+
+bool volume_opens_slowly(const struct host *host, const char *id)
+{
+	const struct volume_backing *backing;
+	struct error ignored = {0};
+
+	return volume_backing_find(host, id, &backing, &ignored) == 0 && backing->opens_slowly;
 }
 
 int volume_open(const struct host *host, const struct volume_mount *mount, int map_fd, int *ret_fd,

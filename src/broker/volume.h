@@ -25,8 +25,8 @@ MUST_CHECK int volume_mount_parse(const char *text, struct volume_mount *ret, st
 struct volume_mount *volume_mounts_new(const char *const *texts, unsigned *ret_count);
 
 struct volume_backing {
-	const char *name, *content; /* what lies in the folder of such a volume */
-	bool size_is_advisory;
+	const char *name, *content;          /* what lies in the folder of such a volume */
+	bool size_is_advisory, opens_slowly; /* slowly: in a child */
 	/* Into an empty folder, which nobody has yet. May take long: in a child. */
 	int (*make)(int folder, uint64_t size_bytes, struct error *err);
 	/* Puts the whole volume out of sight; its bytes may go later. */
@@ -36,10 +36,12 @@ struct volume_backing {
 	            struct error *err);
 	/* Bytes in use, UINT64_MAX when that is too much to count. May take long: in a child. */
 	int (*usage)(int folder, uint64_t *ret, struct error *err);
+	/* More room, while no sandbox has it. May take long: in a child. NULL: has no size. */
+	int (*grow)(int folder, uint64_t size_bytes, struct error *err);
 };
 
-/* What a new volume of this size gets here. */
-const struct volume_backing *volume_backing_for(const struct host *host, uint64_t size_bytes);
+/* What a new volume of this size gets here; 0 = of any. */
+const struct volume_backing *volume_backing_for(uint64_t size_bytes);
 /* What this one has; ERROR_NOT_FOUND when it does not exist. */
 MUST_CHECK int volume_backing_find(const struct host *host, const char *id,
                                    const struct volume_backing **ret, struct error *err);
@@ -52,6 +54,11 @@ MUST_CHECK int volume_make(const struct host *host, const char *id,
 MUST_CHECK int volume_remove(const struct host *host, const char *id, struct error *err);
 MUST_CHECK int volume_usage(const struct host *host, const char *id, uint64_t *ret,
                             struct error *err);
+/* Never less; fine when it has so much. */
+MUST_CHECK int volume_grow(const struct host *host, const char *id, uint64_t size_bytes,
+                           struct error *err);
+/* False when it does not exist, which volume_open says. */
+bool volume_opens_slowly(const struct host *host, const char *id);
 /* Its files for a sandbox with this map of stored files: no set-uid program and no device of them
  * works. */
 MUST_CHECK int volume_open(const struct host *host, const struct volume_mount *mount, int map_fd,

@@ -57,6 +57,8 @@ static int run(void *context)
 
 	if (v->verb == BROKER_VOLUME_MAKE)
 		(void)!volume_make(host, v->id, v->backing, v->size_bytes, &report.err);
+	else if (v->verb == BROKER_VOLUME_GROW)
+		(void)!volume_grow(host, v->id, v->size_bytes, &report.err);
 	else
 		(void)!volume_usage(host, v->id, &report.used_bytes, &report.err);
 	return wire_send_packet(v->report_fd, (struct span){(const char *)&report, sizeof(report)},
@@ -117,8 +119,9 @@ static int check_jobs(const struct broker *b, const struct broker_volume *reques
 	LIST_EACH (&b->volumes, item) {
 		const struct volume_job *v = LIST_ENTRY(item, struct volume_job, item);
 
-		if (strcmp(v->id, request->volume) == 0 && v->verb == BROKER_VOLUME_MAKE)
-			return FAIL(err, ERROR_UNAVAILABLE, "volume '%s' is being made", v->id);
+		if (strcmp(v->id, request->volume) == 0 && v->verb != BROKER_VOLUME_LOOK)
+			return FAIL(err, ERROR_UNAVAILABLE, "volume '%s' is being worked on",
+			            v->id);
 		count++;
 	}
 	if (count >= VOLUME_JOBS_MAX)
@@ -157,7 +160,7 @@ int volume_start(struct broker *b, const struct owed *owed, const struct broker_
 	const struct volume_backing *backing;
 	int found = volume_backing_find(&b->host, request->volume, &backing, err);
 
-	if (request->verb == BROKER_VOLUME_LOOK)
+	if (request->verb == BROKER_VOLUME_LOOK || request->verb == BROKER_VOLUME_GROW)
 		return found < 0 ? -1 : begin(b, owed, request, backing, err);
 	error_clear(err);
 	if (request->verb == BROKER_VOLUME_REMOVE) {
@@ -174,5 +177,5 @@ int volume_start(struct broker *b, const struct owed *owed, const struct broker_
 	}
 	if (host_check_space(&b->host, err) < 0)
 		return -1;
-	return begin(b, owed, request, volume_backing_for(&b->host, request->size_bytes), err);
+	return begin(b, owed, request, volume_backing_for(request->size_bytes), err);
 }

@@ -81,6 +81,25 @@ static int volume_create(struct cli *cli)
 	return 0;
 }
 
+static int volume_grow(struct cli *cli)
+{
+	struct server_call call = {.method = "PATCH",
+	                           .path = volume_path(cli, cli->args.words[0], "")};
+	const struct json_value *volume;
+	int64_t size_mb = 0;
+
+	if (arguments_size_mb(&cli->args, "size", &size_mb, cli->err) < 0)
+		return -1;
+	if (size_mb == 0)
+		return FAIL(cli->err, ERROR_INVALID, "say --size, how large it is to be");
+	call.body = arena_format(cli->arena, "{\"size_mb\":%lld}", (long long)size_mb);
+	if (cli_connect(cli) < 0 || server_call(cli, &call, &volume) < 0)
+		return -1;
+	if (cli->json)
+		print_json(volume);
+	return 0;
+}
+
 static int volume_inspect(struct cli *cli)
 {
 	const struct json_value *volume;
@@ -213,7 +232,11 @@ static int volume_get(struct cli *cli)
 /* ---- rows ---- */
 
 static const struct command_option create_options[] = {
-        {.name = "size", .value = "SIZE", .about = "MiB, or 2g (default 10g)"},
+        {.name = "size", .value = "SIZE", .about = "MiB, or 2g (default: no limit)"},
+        {0},
+};
+static const struct command_option grow_options[] = {
+        {.name = "size", .value = "SIZE", .about = "MiB, or 2g"},
         {0},
 };
 static const struct command_option attach_options[] = {
@@ -236,6 +259,15 @@ static const struct command create = {
         .arguments_min = 1,
         .arguments_max = 1,
         .run = volume_create,
+};
+static const struct command grow = {
+        .name = "grow",
+        .usage = "--size SIZE VOLUME",
+        .about = "raise the limit of a volume that was made with one",
+        .options = grow_options,
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .run = volume_grow,
 };
 static const struct command inspect = {
         .name = "inspect",
@@ -299,8 +331,8 @@ static const struct command get = {
         .completion = COMPLETE_FILE,
         .run = volume_get,
 };
-static const struct command *const children[] = {&list,  &create, &inspect, &attach,    &detach,
-                                                 &files, &put,    &get,     &remove_it, NULL};
+static const struct command *const children[] = {
+        &list, &create, &grow, &inspect, &attach, &detach, &files, &put, &get, &remove_it, NULL};
 
 const struct command command_volume = {
         .name = "volume",

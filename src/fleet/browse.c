@@ -180,6 +180,13 @@ static int check_users(const struct volume_act *v, bool for_writing, bool *ret_i
 	return 0;
 }
 
+int volume_check_unused(const struct volume_act *v, struct error *err)
+{
+	bool ignored;
+
+	return check_users(v, true, &ignored, err);
+}
+
 static int open_sandbox(struct volume_act *v, struct browser *browser, struct error *err)
 {
 	struct fleet *f = v->fleet;

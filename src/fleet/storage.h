@@ -56,6 +56,8 @@ MUST_CHECK int volumes_settle(struct fleet *f, bool at_boot, struct error *err);
 
 void browsers_init(struct browsers *b);
 void browsers_done(struct browsers *b);
+/* ERROR_CONFLICT, naming it, while a sandbox that runs, or will, has the volume. */
+MUST_CHECK int volume_check_unused(const struct volume_act *v, struct error *err);
 /* Ends the one of this volume, if there is one, when its transfers are over or take too long. The
  * caller acts on the volume. */
 MUST_CHECK int browser_close(struct fleet *f, const char *volume_id, struct error *err);

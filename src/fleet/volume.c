@@ -11,6 +11,7 @@
 #define VOLUMES_MAX 1000 /* of a project */
 #define SIZE_MB_MAX (1 << 28)
 #define USAGE_MS 30000
+#define GROW_MS 300000
 /* One that is being made for longer has lost its maker. */
 #define MAKING_MS (2 * CALL_TIMEOUT_MS)
 
@@ -79,24 +80,25 @@ static int find_and_begin(struct fleet *f, struct arena *a, const struct fleet_r
 	return volume_begin(f, a, r.id, deadline_in(CALL_TIMEOUT_MS), ret, err);
 }
 
-static int move(struct volume_act *v, enum volume_state to, bool size_is_advisory,
-                struct error *err)
+/* `change` says what it is to be. */
+static int move(struct volume_act *v, struct volume_move change, struct error *err)
 {
-	const struct volume_move change = {.id = v->record.id,
-	                                   .from = v->record.state,
-	                                   .to = to,
-	                                   .size_is_advisory = size_is_advisory,
-	                                   .now = clock_unix_ms()};
-
+	change.id = v->record.id;
+	change.from = v->record.state;
+	change.now = clock_unix_ms();
 	return store_volume_move(v->fleet->store, v->arena, &change, &v->record, err);
 }
 
-static int ask_provider(struct volume_act *v, enum broker_volume_verb verb,
+static int ask_provider(struct volume_act *v, enum broker_volume_verb verb, int64_t size_mb,
                         struct provider_volume_state *ret, struct error *err)
 {
 	const struct provider_volume request = {
-	        .verb = verb, .id = v->record.id, .size_mb = v->record.size_mb};
-	int64_t deadline = deadline_in(verb == BROKER_VOLUME_LOOK ? USAGE_MS : CALL_TIMEOUT_MS);
+	        .verb = verb, .id = v->record.id, .size_mb = size_mb};
+	static const int64_t timeout_ms[] = {[BROKER_VOLUME_MAKE] = CALL_TIMEOUT_MS,
+	                                     [BROKER_VOLUME_REMOVE] = CALL_TIMEOUT_MS,
+	                                     [BROKER_VOLUME_LOOK] = USAGE_MS,
+	                                     [BROKER_VOLUME_GROW] = GROW_MS};
+	int64_t deadline = deadline_in(timeout_ms[verb]);
 
 	return v->fleet->ops->volumes->run(v->fleet->provider, &request, deadline, ret, err);
 }
@@ -108,11 +110,12 @@ static int finish_delete(struct volume_act *v, struct error *err)
 {
 	struct provider_volume_state ignored;
 
-	if (v->record.state != VOLUME_DELETING && move(v, VOLUME_DELETING, false, err) < 0)
+	if (v->record.state != VOLUME_DELETING &&
+	    move(v, (struct volume_move){.to = VOLUME_DELETING}, err) < 0)
 		return -1;
 	fault_point("api", "volume-deleting");
 	if (browser_close(v->fleet, v->record.id, err) < 0 ||
-	    ask_provider(v, BROKER_VOLUME_REMOVE, &ignored, err) < 0)
+	    ask_provider(v, BROKER_VOLUME_REMOVE, 0, &ignored, err) < 0)
 		return FAIL_CONTEXT(err, "delete volume '%s'", v->record.name);
 	fault_point("api", "volume-removed");
 	return store_volume_remove(v->fleet->store, v->record.id, err);
@@ -140,15 +143,18 @@ static int check_request(const struct fleet_volume *request, struct error *err)
 	return 0;
 }
 
-static int make(struct volume_act *v, struct error *err)
+static int make(struct volume_act *v, int64_t size_mb, struct error *err)
 {
 	struct provider_volume_state state;
 
 	fault_point("api", "volume-recorded");
-	if (ask_provider(v, BROKER_VOLUME_MAKE, &state, err) < 0)
+	if (ask_provider(v, BROKER_VOLUME_MAKE, size_mb, &state, err) < 0)
 		return -1;
 	fault_point("api", "volume-made");
-	return move(v, VOLUME_READY, state.size_is_advisory, err);
+	return move(v,
+	            (struct volume_move){.to = VOLUME_READY,
+	                                 .size_is_advisory = state.size_is_advisory},
+	            err);
 }
 
 int fleet_volume_create(struct fleet *fleet, struct arena *a, const struct fleet_volume *request,
@@ -176,13 +182,54 @@ int fleet_volume_create(struct fleet *fleet, struct arena *a, const struct fleet
 	if (act_on(&v, id.text, deadline_in(CALL_TIMEOUT_MS), err) < 0 ||
 	    store_volume_insert(fleet->store, &v.record, VOLUMES_MAX, err) < 0)
 		return -1;
-	if (make(&v, err) < 0) {
+	if (make(&v, request->size_mb, err) < 0) {
 		if (finish_delete(&v, &second) < 0)
 			log_warning("half a volume waits for the next sweep",
 			            TEXT("volume", id.text), FAILURE(&second));
 		return FAIL_CONTEXT(err, "make volume '%s'", request->name);
 	}
 	log_info("volume made", TEXT("volume", id.text));
+	*ret = v.record;
+	return 0;
+}
+
+/* The provider first: what the row says is there. */
+static int grow(struct volume_act *v, int64_t size_mb, struct error *err)
+{
+	const struct volume_record *r = &v->record;
+	struct provider_volume_state ignored;
+
+	if (r->state != VOLUME_READY)
+		return FAIL(err, ERROR_CONFLICT, "volume '%s' is %s", r->name,
+		            volume_state_name(r->state));
+	if (r->size_is_advisory) {
+		(void)FAIL(err, ERROR_UNSUPPORTED, "volume '%s' has no limit that could be raised",
+		           r->name);
+		error_hint(err, "one that is made with size_mb has a limit, where the host can");
+		return -1;
+	}
+	if (size_mb < r->size_mb)
+		return FAIL(err, ERROR_INVALID,
+		            "volume '%s' has %lld MiB and cannot shrink to %lld MiB", r->name,
+		            (long long)r->size_mb, (long long)size_mb);
+	if (volume_check_unused(v, err) < 0 || browser_close(v->fleet, r->id, err) < 0)
+		return -1;
+	if (ask_provider(v, BROKER_VOLUME_GROW, size_mb, &ignored, err) < 0)
+		return FAIL_CONTEXT(err, "grow volume '%s'", r->name);
+	fault_point("api", "volume-grown");
+	return move(v, (struct volume_move){.to = VOLUME_READY, .size_mb = size_mb}, err);
+}
+
+int fleet_volume_grow(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                      int64_t size_mb, struct volume_record *ret, struct error *err)
+{
+	AUTO(volume_end) struct volume_act v = {0};
+
+	if (size_mb < 1 || size_mb > SIZE_MB_MAX)
+		return FAIL(err, ERROR_INVALID, "a volume has 1 to %d MiB", SIZE_MB_MAX);
+	if (find_and_begin(fleet, a, ref, &v, err) < 0 || grow(&v, size_mb, err) < 0)
+		return -1;
+	log_info("volume grown", TEXT("volume", v.record.id));
 	*ret = v.record;
 	return 0;
 }
@@ -194,7 +241,7 @@ int fleet_volume_usage(struct fleet *fleet, struct arena *a, const struct fleet_
 	struct provider_volume_state state;
 
 	if (find_and_begin(fleet, a, ref, &v, err) < 0 ||
-	    ask_provider(&v, BROKER_VOLUME_LOOK, &state, err) < 0)
+	    ask_provider(&v, BROKER_VOLUME_LOOK, 0, &state, err) < 0)
 		return -1;
 	*ret = state.used_bytes;
 	return 0;

@@ -9,11 +9,11 @@
 #include "fleet/fleet.h"
 #include "store/volumes.h"
 
-#define FLEET_VOLUME_MB 10240 /* when no size is asked for */
+#define FLEET_VOLUME_MB 10240 /* said to be one's size when none is asked for */
 
 struct fleet_volume {
 	const char *project_id, *name;
-	int64_t size_mb; /* 0 = FLEET_VOLUME_MB */
+	int64_t size_mb; /* 0 = no limit */
 };
 MUST_CHECK int fleet_volume_create(struct fleet *fleet, struct arena *a,
                                    const struct fleet_volume *request, struct volume_record *ret,
@@ -21,6 +21,10 @@ MUST_CHECK int fleet_volume_create(struct fleet *fleet, struct arena *a,
 /* Its files, too. ERROR_CONFLICT, naming a sandbox, while it is attached. */
 MUST_CHECK int fleet_volume_remove(struct fleet *fleet, struct arena *a,
                                    const struct fleet_ref *ref, struct error *err);
+/* More room. ERROR_INVALID for less, ERROR_UNSUPPORTED when it has no limit, ERROR_CONFLICT while
+ * a sandbox that runs has it. */
+MUST_CHECK int fleet_volume_grow(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                                 int64_t size_mb, struct volume_record *ret, struct error *err);
 /* Bytes in use, UINT64_MAX when there are too many files to count. */
 MUST_CHECK int fleet_volume_usage(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                                   uint64_t *ret, struct error *err);

@@ -8,7 +8,7 @@
 struct provider_volume {
 	enum broker_volume_verb verb;
 	const char *id;
-	int64_t size_mb; /* MAKE; 0 = no limit */
+	int64_t size_mb; /* MAKE; 0 = no limit. GROW */
 };
 struct provider_volume_state {
 	bool size_is_advisory; /* MAKE */

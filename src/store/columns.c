@@ -718,6 +718,7 @@ const struct column columns_of_volume_move[] = {
         CHOICE_OF(volume_move, from, volume_state),
         CHOICE_OF(volume_move, to, volume_state),
         BOOL_OF(volume_move, size_is_advisory),
+        WHOLE_OF(volume_move, size_mb),
         WHOLE_OF(volume_move, now),
         END,
 };

@@ -56,9 +56,11 @@ struct volume_move {
 	const char *id;
 	enum volume_state from, to;
 	bool size_is_advisory; /* with READY */
+	int64_t size_mb;       /* more than it had, or 0 = as it is */
 	int64_t now;
 };
-/* Compare and set. To DELETING: ERROR_CONFLICT, naming one that has it, while it is attached. */
+/* Compare and set; from READY to READY changes the size alone. To DELETING: ERROR_CONFLICT, naming
+ * one that has it, while it is attached. */
 MUST_CHECK int store_volume_move(struct store *s, struct arena *a, const struct volume_move *move,
                                  struct volume_record *ret, struct error *err);
 /* One that is DELETING, with what is left of its mounts. */

@@ -125,15 +125,15 @@ struct broker_snapshot_made {
 };
 enum broker_volume_verb {
 	BROKER_VOLUME_MAKE,   /* fine when it is there */
-	BROKER_VOLUME_REMOVE, /* fine when it is not; its files are deleted whenever there is time
-	                       */
+	BROKER_VOLUME_REMOVE, /* fine when it is not; its files go when there is time */
 	BROKER_VOLUME_LOOK,
+	BROKER_VOLUME_GROW, /* to size_bytes; fine when it has so much */
 };
 struct broker_volume {
 	uint64_t request;
 	uint32_t verb;
 	const char *volume;
-	uint64_t size_bytes; /* MAKE; 0 = no limit */
+	uint64_t size_bytes; /* MAKE; 0 = no limit. GROW */
 };
 struct broker_volume_state {
 	uint64_t request;

@@ -5,6 +5,8 @@ import contextlib
 import os
 import pathlib
 import secrets
+import subprocess
+import tempfile
 import urllib.parse
 
 import pytest
@@ -34,10 +36,11 @@ def trap():
     marker.unlink()
 
 
-@pytest.fixture(scope="module")
-def planted(server, trap):
+# A folder, and an image of its own.
+@pytest.fixture(scope="module", params=[{}, {"size_mb": 64}], ids=["folder", "image"])
+def planted(server, trap, request):
     api = server.api()
-    api.post(PATH, {"name": "planted"})
+    api.post(PATH, {"name": "planted", **request.param})
     with api.sandbox(internet=False, volume="planted") as sandbox:
         for user in ("user", "root"):
             api.exec(sandbox, "mknod /workspace/null-" + user + " c 1 3; mknod /workspace/disk-" + user + " b 8 0", user=user)
@@ -48,6 +51,24 @@ def planted(server, trap):
     yield "planted"
     api.delete(f"{PATH}/planted")
     api.close()
+
+
+@contextlib.contextmanager
+def on_disk(server, volume):
+    """What lies in it, as the host's root sees it while nobody else does."""
+    folder = server.data / "volumes" / volume
+    if (folder / "files").is_dir():
+        yield folder / "files"
+        return
+    image, place = folder / "files.img", pathlib.Path(tempfile.mkdtemp())
+    assert image.stat().st_mode & 0o777 == 0o600 and image.stat().st_uid == 0
+    atoll.wait_for(lambda: not subprocess.run(["losetup", "-j", image], capture_output=True).stdout, 20, "nobody has it")
+    subprocess.run(["mount", "-o", "loop", image, place], check=True)
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", place], check=True)
+        place.rmdir()
 
 
 def files(kind, path, **query):
@@ -111,9 +132,9 @@ def test_no_device_of_a_volume_works(api, planted):
 
 def test_devices_and_set_uid_programs_on_the_disk_are_dead(api, server, planted):
     (volume,) = [row["id"] for row in api.get(PATH)["items"] if row["name"] == "planted"]
-    place = server.data / "volumes" / volume / "files"
-    os.mknod(place / "zero", 0o666 | 0o020000, os.makedev(1, 5))
-    os.chmod(place / "zero", 0o666)
+    with on_disk(server, volume) as place:
+        os.mknod(place / "zero", 0o666 | 0o020000, os.makedev(1, 5))
+        os.chmod(place / "zero", 0o666)
     refused(api, "GET", files("/content", "zero"))
     with api.sandbox(internet=False, volume="planted") as sandbox:
         assert api.exec(sandbox, "head -c 1 /workspace/zero", user="root")["exit_code"] != 0
@@ -122,15 +143,17 @@ def test_devices_and_set_uid_programs_on_the_disk_are_dead(api, server, planted)
         assert "nosuid" in api.exec(sandbox, "grep ' /workspace ' /proc/self/mounts")["stdout"]
         assert "nodev" in api.exec(sandbox, "grep ' /workspace ' /proc/self/mounts")["stdout"]
         assert api.exec(sandbox, "umount /workspace || mount -o remount,suid /workspace", user="root")["exit_code"] != 0
-    (place / "zero").unlink()
+    with on_disk(server, volume) as place:
+        (place / "zero").unlink()
 
 
 def test_files_belong_to_nobody_on_the_host(api, server, planted):
     (volume,) = [row["id"] for row in api.get(PATH)["items"] if row["name"] == "planted"]
     place = server.data / "volumes" / volume
     assert place.stat().st_mode & 0o077 == 0 and place.stat().st_uid == 0
-    for path in (place / "files").iterdir():
-        assert path.lstat().st_uid >= 0x70000000, path
+    with on_disk(server, volume) as top:
+        for path in top.iterdir():
+            assert path.lstat().st_uid >= 0x70000000, path
 
 
 def test_nothing_outside_is_reached_by_the_place_of_a_volume(api):

@@ -4,6 +4,7 @@
 import contextlib
 import http.client
 import os
+import pathlib
 import signal
 
 import pytest
@@ -36,7 +37,7 @@ def attempt(server, seconds=20):
 def use(server, name, seconds=20):
     volume = f"{PATH}/{name}"
     with attempt(server, seconds) as api:
-        api.post(PATH, {"name": name})
+        api.post(PATH, {"name": name, "size_mb": 16})
     with attempt(server, seconds) as api:
         api.call("PUT", f"{volume}/files/content?path=browsed", "x", {"Content-Type": "application/octet-stream"})
     with attempt(server, seconds) as api:
@@ -48,7 +49,19 @@ def use(server, name, seconds=20):
         api.post(f"{INSTANCES}/{made}/start")
         api.remove(made)
     with attempt(server, seconds) as api:
+        api.call("PATCH", volume, {"size_mb": 32})
+    with attempt(server, seconds) as api:
         api.delete(volume)
+
+
+def loops_of(server):
+    """An image is mounted as long as a sandbox has it, whoever mounted it."""
+    found = []
+    for file in pathlib.Path("/sys/block").glob("loop*/loop/backing_file"):
+        with contextlib.suppress(OSError):
+            if str(server.data) in file.read_text():
+                found.append(file)
+    return found
 
 
 def agree(server):
@@ -67,13 +80,15 @@ def clean_after(server):
     api = server.api()
     for row in api.get(f"{INSTANCES}?limit=1000")["items"]:
         api.remove(row["id"])
-    kept = [row["name"] for row in api.get(PATH)["items"]] or [api.post(PATH, {"name": "after"})["name"]]
+    kept = [row["name"] for row in api.get(PATH)["items"]]
+    kept = kept or [api.post(PATH, {"name": "after", "size_mb": 16})["name"]]
     for name in kept:
         with api.sandbox(internet=False, volume=name) as sandbox:
             assert api.exec(sandbox, "echo works > /workspace/after && cat /workspace/after")["stdout"] == "works\n"
         assert api.raw("GET", f"{PATH}/{name}/files/content?path=after").body == b"works\n"
         api.delete(f"{PATH}/{name}")
     assert os.listdir(server.data / "volumes") == []
+    atoll.wait_for(lambda: not loops_of(server), 10, "no loop device is left")
     atoll.Host(server.data).wait_clean()
 
 
@@ -103,7 +118,7 @@ def test_the_api_process_dies_at_a_step(private_server, step):
 def test_what_was_written_is_there_after_everything_was_killed(private_server):
     private_server.start()
     api = private_server.api()
-    api.post(PATH, {"name": "kept"})
+    api.post(PATH, {"name": "kept", "size_mb": 16})
     sandbox = api.create(internet=False, volume="kept", persistent=True)["id"]
     api.exec(sandbox, "echo precious > /workspace/file; sync")
     agent = int((private_server.data / "run" / "sandboxes" / sandbox / "state").read_text().split()[2])

@@ -55,7 +55,7 @@ struct volume_answer {
 	        JSON_TEXT_MEMBER(volume_answer, state, .about = "making ready deleting"),          \
 	        JSON_WHOLE_MEMBER(volume_answer, size_mb, .about = "MiB"),                         \
 	        JSON_BOOL_MEMBER(volume_answer, size_advisory,                                     \
-	                         .about = "this host cannot enforce size_mb"),                     \
+	                         .about = "nothing enforces size_mb"),                             \
 	        JSON_TIME_MEMBER(volume_answer, created_at),                                       \
 	        JSON_TIME_MEMBER(volume_answer, updated_at),                                       \
 	        JSON_LIST_MEMBER(volume_answer, attachments, &mount_shape,                         \
@@ -87,10 +87,20 @@ static const struct json_member create_request_members[] = {
         JSON_TEXT_MEMBER(create_body, name, .flags = JSON_REQUIRED, .max = SANDBOX_NAME_MAX,
                          .about = "unique in the project"),
         JSON_WHOLE_MEMBER(create_body, size_mb, .min = 1, .max = 1 << 28,
-                          .about = "MiB (default 10240)", .example = "1024"),
+                          .about = "MiB that it can hold (default: no limit)", .example = "1024"),
         JSON_END,
 };
 static JSON_SHAPE(create_request, "VolumeCreate", create_body, "A volume to make");
+
+struct grow_body {
+	int64_t size_mb;
+};
+static const struct json_member grow_request_members[] = {
+        JSON_WHOLE_MEMBER(grow_body, size_mb, .flags = JSON_REQUIRED, .min = 1, .max = 1 << 28,
+                          .about = "MiB, not less than it has", .example = "2048"),
+        JSON_END,
+};
+static JSON_SHAPE(grow_request, "VolumeGrow", grow_body, "What a volume is to hold");
 
 struct attach_body {
 	const char *volume, *path;
@@ -230,6 +240,23 @@ static int volume_get(struct request *rq, const void *body, struct reply *reply,
 	return 0;
 }
 
+static int volume_patch(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	const struct grow_body *b = body;
+	const struct fleet_ref ref = path_ref(rq, "volume");
+	struct volume_record record;
+	struct mount_list mounts;
+	struct volume_answer out;
+
+	if (fleet_volume_grow(api_of(rq)->fleet, rq->arena, &ref, b->size_mb, &record, err) < 0 ||
+	    store_mounts_of_volume(api_of(rq)->store, rq->arena, record.id, &mounts, err) < 0)
+		return -1;
+	out = answer_of(rq->arena, &record, &mounts);
+	reply_json(reply, &volume_shape, &out);
+	return 0;
+}
+
 static int volume_delete(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
@@ -295,6 +322,9 @@ const struct route volumes_routes[] = {
          .summary = "Make a volume"},
         {HTTP_GET, BASE "/:volume", SCOPE_SANDBOX_READ, ROUTE_SLOW, .answer = &volume_usage_shape,
          .handle = volume_get, TAG, .summary = "Get a volume by name or id, with what is used"},
+        {HTTP_PATCH, BASE "/:volume", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .body = &grow_request,
+         .answer = &volume_shape, .handle = volume_patch, TAG,
+         .summary = "Grow a volume that has a limit"},
         {HTTP_DELETE, BASE "/:volume", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .status = 204,
          .handle = volume_delete, TAG,
          .summary = "Delete a volume that no sandbox has, and its files"},

@@ -47,6 +47,7 @@ SELECT {volume} FROM volumes ORDER BY created_at, id;
 UPDATE volumes
 SET state = :to, size_is_advisory = CASE WHEN :to = 'ready' THEN :size_is_advisory
 		ELSE size_is_advisory END,
+	size_mb = CASE WHEN :size_mb > size_mb THEN :size_mb ELSE size_mb END,
 	updated_at = :now, version = version + 1
 WHERE id = :id AND state = :from
 RETURNING {volume};

@@ -119,7 +119,7 @@ TEST(a_volume_request_names_an_id_and_a_known_verb)
 	struct error err = {0};
 
 	assert_int_equal(check_volume(&r, &err), 0);
-	r.verb = BROKER_VOLUME_LOOK + 1;
+	r.verb = BROKER_VOLUME_GROW + 1;
 	assert_int_equal(check_volume(&r, &err), -1);
 	r.verb = BROKER_VOLUME_REMOVE;
 	r.volume = "../sandboxes";

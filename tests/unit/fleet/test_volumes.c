@@ -9,7 +9,8 @@
 /* What the provider of these tests has of volumes. */
 static struct map kept;
 static pthread_mutex_t kept_mutex = PTHREAD_MUTEX_INITIALIZER;
-static bool run_fails;
+static bool run_fails, has_limits;
+static int64_t last_size_mb;
 static size_t last_count;
 static char last_path[256];
 static int (*create_below)(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
@@ -21,6 +22,7 @@ static int fake_run(struct provider *p UNUSED, const struct provider_volume *req
 	int result = 0;
 
 	pthread_mutex_lock(&kept_mutex);
+	last_size_mb = request->size_mb;
 	if (run_fails)
 		result = FAIL(err, ERROR_SYSTEM, "the provider fails on purpose");
 	else if (request->verb == BROKER_VOLUME_MAKE)
@@ -28,7 +30,7 @@ static int fake_run(struct provider *p UNUSED, const struct provider_volume *req
 	else if (request->verb == BROKER_VOLUME_REMOVE)
 		map_remove(&kept, request->id);
 	pthread_mutex_unlock(&kept_mutex);
-	*ret = (struct provider_volume_state){.size_is_advisory = true, .used_bytes = 7};
+	*ret = (struct provider_volume_state){.size_is_advisory = !has_limits, .used_bytes = 7};
 	return result;
 }
 
@@ -54,7 +56,7 @@ static int set_up(void **state)
 {
 	struct harness *h;
 
-	run_fails = false;
+	run_fails = has_limits = false;
 	last_count = 0;
 	if (harness_open(state) < 0)
 		return -1;
@@ -338,6 +340,49 @@ static void a_half_made_volume_goes_at_the_next_start(void **state)
 	               ERROR_NOT_FOUND);
 }
 
+static int grow(struct harness *h, const char *name, int64_t size_mb, struct volume_record *ret,
+                struct error *err)
+{
+	return fleet_volume_grow(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, name}, size_mb,
+	                         ret, err);
+}
+
+static void a_volume_without_a_limit_does_not_grow(void **state)
+{
+	struct error err = {0};
+	struct volume_record r;
+
+	make(*state, "data");
+	assert_int_equal(last_size_mb, 0);
+	assert_refused(grow(*state, "data", 1 << 20, &r, &err), ERROR_UNSUPPORTED);
+	assert_refused(grow(*state, "data", 0, &r, &err), ERROR_INVALID);
+	assert_refused(grow(*state, "nothing", 1, &r, &err), ERROR_NOT_FOUND);
+}
+
+static void a_volume_grows_when_the_provider_has_made_it_larger(void **state)
+{
+	const struct fleet_volume request = {PROJECT, "data", 100};
+	struct harness *h = *state;
+	struct sandbox_record sandbox;
+	struct error err = {0};
+	struct volume_record r;
+
+	has_limits = true;
+	assert_done(fleet_volume_create(h->fleet, &h->arena, &request, &r, &err));
+	assert_int_equal(last_size_mb, 100);
+	assert_refused(grow(h, "data", 99, &r, &err), ERROR_INVALID);
+	run_fails = true;
+	assert_refused(grow(h, "data", 200, &r, &err), ERROR_SYSTEM);
+	run_fails = false;
+	assert_done(grow(h, "data", 101, &r, &err));
+	assert_int_equal(last_size_mb, 101);
+	assert_int_equal(r.size_mb, 101);
+	sandbox = create_on(h, "data");
+	assert_refused(grow(h, "data", 200, &r, &err), ERROR_CONFLICT);
+	assert_non_null(strstr(err.text, sandbox.name));
+	assert_int_equal(last_size_mb, 101);
+}
+
 #define VOLUME_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -345,6 +390,8 @@ int main(void)
 	return RUN_EACH(VOLUME_TEST(a_volume_is_made_and_goes),
 	                VOLUME_TEST(a_provider_without_volumes_refuses_by_name),
 	                VOLUME_TEST(a_volume_that_cannot_be_made_leaves_no_row),
+	                VOLUME_TEST(a_volume_without_a_limit_does_not_grow),
+	                VOLUME_TEST(a_volume_grows_when_the_provider_has_made_it_larger),
 	                VOLUME_TEST(names_and_sizes_are_checked),
 	                VOLUME_TEST(a_sandbox_is_made_with_its_volume),
 	                VOLUME_TEST(a_volume_that_somebody_has_fails_the_create_without_a_trace),

@@ -258,6 +258,25 @@ static void what_enforces_the_size_is_known_when_it_is_made(void **state)
 	assert_int_equal(r.updated_at, NOW + 1);
 }
 
+static void a_volume_grows_and_does_not_shrink(void **state)
+{
+	struct volume_move grow = {
+	        .id = V1, .from = VOLUME_READY, .to = VOLUME_READY, .now = NOW + 1};
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct volume_record before, r;
+
+	add_volume(*state, V1, "data");
+	assert_done(store_volume_find(*state, &a, NULL, V1, &before, &err));
+	grow.size_mb = before.size_mb + 1;
+	assert_done(store_volume_move(*state, &a, &grow, &r, &err));
+	assert_int_equal(r.size_mb, before.size_mb + 1);
+	grow.size_mb = 1;
+	assert_done(store_volume_move(*state, &a, &grow, &r, &err));
+	assert_int_equal(r.size_mb, before.size_mb + 1);
+	assert_int_equal(r.version, before.version + 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +290,7 @@ int main(void)
 	        EACH(a_volume_goes_when_nobody_has_it),
 	        EACH(only_a_going_volume_is_removed),
 	        EACH(what_enforces_the_size_is_known_when_it_is_made),
+	        EACH(a_volume_grows_and_does_not_shrink),
 	};
 
 	return each_store_run(tests, COUNT_OF(tests));

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/image.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/loop.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "base/fd.h"
+#include "isolation/isolation.h"
+
+#define MKFS "/usr/sbin/mkfs.ext4"
+#define FSCK "/usr/sbin/e2fsck"
+#define RESIZE "/usr/sbin/resize2fs"
+#define FSCK_REPAIRED 1 /* its status when all is well now */
+#define WORDS_MAX 16
+#define LOOP_TRIES 16
+#define LOCK_TRIES 500
+#define LOCK_PAUSE_MS 10
+#define OPTIONS_SIZE 160
+#define JOURNAL_MIN_BYTES (UINT64_C(8) << 20)
+
+bool image_is_possible(void)
+{
+	return access(MKFS, X_OK) == 0 && access("/dev/loop-control", R_OK | W_OK) == 0;
+}
+
+/* ---- programs ---- */
+
+/* On the image, whose path takes the place of the last word. It is open across exec, in the child
+ * alone; with it goes the lock: should we be killed, what works on the image ends its work, and
+ * nobody mounts it meanwhile. */
+static int run_program(const char *const *words, int image, int fine_status, struct error *err)
+{
+	const char *argv[WORDS_MAX] = {NULL};
+	char path[32];
+	unsigned count = 0;
+	int status;
+	pid_t pid;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", image);
+	while (words[count])
+		argv[count] = words[count], count++;
+	assert(count < WORDS_MAX - 1);
+	argv[count] = path;
+	pid = fork();
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+		(void)fcntl(image, F_SETFD, 0);
+		(void)dup2(null, STDIN_FILENO);
+		(void)dup2(null, STDOUT_FILENO);
+		(void)execve(words[0], (char *const *)(uintptr_t)argv, (char *[]){NULL});
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		return FAIL_ERRNO(err, "run '%s'", words[0]);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) > fine_status)
+		return FAIL(err, ERROR_SYSTEM, "'%s' failed with status %d", words[0], status);
+	return 0;
+}
+
+/* ---- make ---- */
+
+static int run_mkfs(int image, const struct image_options *o, struct error *err)
+{
+	/* Less has no room for one. */
+	bool has_journal = o->keeps_journal && o->size_bytes >= JOURNAL_MIN_BYTES;
+	char extended[OPTIONS_SIZE];
+	const char *const words[] = {MKFS,
+	                             "-q",
+	                             "-F",
+	                             "-m",
+	                             "0",
+	                             "-O",
+	                             has_journal ? "has_journal" : "^has_journal",
+	                             "-e",
+	                             "remount-ro",
+	                             "-E",
+	                             extended,
+	                             NULL};
+
+	/* Nothing in a new sparse file needs to be written as zeroes. */
+	(void)snprintf(extended, sizeof(extended),
+	               "lazy_itable_init=1,lazy_journal_init=1,nodiscard,root_owner=%u:%u",
+	               o->owner, o->owner);
+	return run_program(words, image, 0, err);
+}
+
+static int lock_image(int image, bool *ret_is_mounted, struct error *err)
+{
+	*ret_is_mounted = flock(image, LOCK_EX | LOCK_NB) < 0;
+	return *ret_is_mounted && errno != EWOULDBLOCK ? FAIL_ERRNO(err, "lock an image") : 0;
+}
+
+static int check_size(uint64_t size_bytes, struct error *err)
+{
+	return size_bytes <= IMAGE_BYTES_MAX
+	               ? 0
+	               : FAIL(err, ERROR_TOO_LARGE, "a hard limit is at most %llu GiB",
+	                      (unsigned long long)(IMAGE_BYTES_MAX >> 30));
+}
+
+int image_make(int folder, const char *name, const struct image_options *options, struct error *err)
+{
+	AUTO_CLOSE int fd = -1;
+	bool is_mounted;
+
+	if (check_size(options->size_bytes, err) < 0)
+		return -1;
+	fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return FAIL_ERRNO(err, "make '%s'", name);
+	if (lock_image(fd, &is_mounted, err) < 0)
+		return -1;
+	if (ftruncate(fd, (off_t)options->size_bytes) < 0)
+		return FAIL_ERRNO(err, "size '%s'", name);
+	fault_point("broker", "volume-image");
+	if (run_mkfs(fd, options, err) < 0)
+		return -1;
+	return options->keeps_journal && fsync(fd) < 0
+	               ? FAIL_ERRNO(err, "bring '%s' to the disk", name)
+	               : 0;
+}
+
+/* ---- loop devices ---- */
+
+struct device {
+	char path[32];
+	int fd;
+};
+
+/* Somebody else may take the free number first; the device vanishes with its last user. */
+static int open_free(int image, struct device *ret, struct error *err)
+{
+	struct loop_config config = {.fd = (uint32_t)image,
+	                             .info = {.lo_flags = LO_FLAGS_AUTOCLEAR}};
+	AUTO_CLOSE int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
+
+	if (control < 0)
+		return FAIL_ERRNO(err, "open '/dev/loop-control'");
+	for (unsigned i = 0; i < LOOP_TRIES; i++) {
+		int number = ioctl(control, LOOP_CTL_GET_FREE);
+		AUTO_CLOSE int fd = -1;
+
+		if (number < 0)
+			return FAIL_ERRNO(err, "find a free loop device");
+		(void)snprintf(ret->path, sizeof(ret->path), "/dev/loop%d", number);
+		fd = open(ret->path, O_RDWR | O_CLOEXEC);
+		if (fd >= 0 && ioctl(fd, LOOP_CONFIGURE, &config) == 0) {
+			ret->fd = TAKE_FD(fd);
+			fault_point("broker", "volume-loop");
+			return 0;
+		}
+		if (errno != EBUSY)
+			return FAIL_ERRNO(err, "set up '%s'", ret->path);
+	}
+	return FAIL(err, ERROR_UNAVAILABLE, "no loop device is free");
+}
+
+/* Looked at while it is open: it stays what it is. */
+static bool is_device_of(const char *name, const struct stat *image, struct device *ret)
+{
+	struct loop_info64 info = {0};
+
+	(void)snprintf(ret->path, sizeof(ret->path), "/dev/%.20s", name);
+	ret->fd = open(ret->path, O_RDWR | O_CLOEXEC);
+	if (ret->fd >= 0 && ioctl(ret->fd, LOOP_GET_STATUS64, &info) == 0 &&
+	    info.lo_inode == image->st_ino && info.lo_device == image->st_dev)
+		return true;
+	fd_forget(&ret->fd);
+	return false;
+}
+
+/* The one that has the image, whoever set it up. */
+static bool find_device(int image, struct device *ret)
+{
+	struct dirent *entry;
+	struct stat status;
+	bool found = false;
+	DIR *folder;
+
+	if (fstat(image, &status) < 0)
+		return false;
+	folder = opendir("/dev");
+	while (folder && !found && (entry = readdir(folder)))
+		found = strncmp(entry->d_name, "loop", 4) == 0 &&
+		        isdigit((unsigned char)entry->d_name[4]) &&
+		        is_device_of(entry->d_name, &status, ret);
+	if (folder)
+		(void)closedir(folder);
+	return found;
+}
+
+/* The kernel keeps the lock as long as anything of a mount is left, and a little longer than one
+ * finds its device. */
+static int open_device(int image, bool shared, struct device *ret, struct error *err)
+{
+	bool is_mounted;
+
+	for (unsigned i = 0; i < LOCK_TRIES; i++) {
+		if (lock_image(image, &is_mounted, err) < 0)
+			return -1;
+		if (!is_mounted)
+			return open_free(image, ret, err);
+		if (shared && find_device(image, ret))
+			return 0;
+		(void)poll(NULL, 0, LOCK_PAUSE_MS);
+	}
+	return FAIL(err, ERROR_TIMEOUT, "the last mount of an image has not ended");
+}
+
+/* ---- mount and grow ---- */
+
+static int open_image(int folder, const char *name, int *ret_fd, struct error *err)
+{
+	*ret_fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	return *ret_fd < 0 ? FAIL_ERRNO(err, "open '%s'", name) : 0;
+}
+
+int image_mount(int folder, const char *name, bool shared, int *ret_fd, struct error *err)
+{
+	AUTO_CLOSE int image = -1, loop = -1;
+	struct device device;
+	char options[64];
+
+	if (open_image(folder, name, &image, err) < 0 ||
+	    open_device(image, shared, &device, err) < 0)
+		return -1;
+	loop = device.fd;
+	/* A second mount of a device is one more of the same filesystem. */
+	(void)snprintf(options, sizeof(options), "source=%s%s", device.path,
+	               shared ? ",discard" : "");
+	if (layer_make("ext4", options, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOATIME, ret_fd, err) < 0)
+		return -1;
+	fault_point("broker", "volume-mounted");
+	return 0;
+}
+
+static int wait_for_lock(int image, struct error *err)
+{
+	bool is_mounted = true;
+
+	for (unsigned i = 0; is_mounted && i < LOCK_TRIES; i++) {
+		if (lock_image(image, &is_mounted, err) < 0)
+			return -1;
+		if (is_mounted)
+			(void)poll(NULL, 0, LOCK_PAUSE_MS);
+	}
+	return is_mounted ? FAIL(err, ERROR_TIMEOUT, "the last mount of an image has not ended")
+	                  : 0;
+}
+
+/* First the file, then what is in it: ending in between leaves room that nothing uses, until
+ * somebody asks again. */
+int image_grow(int folder, const char *name, uint64_t size_bytes, struct error *err)
+{
+	static const char *const check[] = {FSCK, "-f", "-p", NULL};
+	static const char *const resize[] = {RESIZE, NULL};
+	AUTO_CLOSE int image = -1;
+	struct stat status;
+
+	if (check_size(size_bytes, err) < 0 || open_image(folder, name, &image, err) < 0 ||
+	    wait_for_lock(image, err) < 0)
+		return -1;
+	if (fstat(image, &status) < 0)
+		return FAIL_ERRNO(err, "look at '%s'", name);
+	if ((uint64_t)status.st_size < size_bytes && ftruncate(image, (off_t)size_bytes) < 0)
+		return FAIL_ERRNO(err, "size '%s'", name);
+	fault_point("broker", "volume-sized");
+	/* It resizes nothing that was not checked since it was mounted. */
+	if (run_program(check, image, FSCK_REPAIRED, err) < 0 ||
+	    run_program(resize, image, 0, err) < 0)
+		return -1;
+	fault_point("broker", "volume-grown");
+	return fsync(image) < 0 ? FAIL_ERRNO(err, "bring '%s' to the disk", name) : 0;
+}
