@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "agent/job.h"
 #include "agent/worker.h"
 #include "base/clock.h"
 
@@ -410,6 +411,7 @@ void connection_free_closed(struct agent *a)
 		list_remove(item);
 		buf_done(&c->in);
 		buf_done(&c->out);
+		job_free(c->job);
 		free(c);
 	}
 }
@@ -423,6 +425,33 @@ void connections_resume(struct agent *a, struct process *p)
 			continue;
 		c->full = NULL;
 		handle_later(c);
+	}
+}
+
+void connections_tell_end(struct process *p)
+{
+	LIST_EACH (&p->agent->connections, item) {
+		struct connection *c = LIST_ENTRY(item, struct connection, item);
+
+		if (c->awaited != p->info.process)
+			continue;
+		c->awaited = 0;
+		connection_send(c, AGENT_PROCESS, agent_process_shape, &p->info);
+		connection_send_done(c, 0);
+		if (p->job)
+			p->job->is_told = true;
+	}
+}
+
+void connections_tell_lost(struct process *p, const struct error *err)
+{
+	LIST_EACH (&p->agent->connections, item) {
+		struct connection *c = LIST_ENTRY(item, struct connection, item);
+
+		if (c->awaited != p->info.process)
+			continue;
+		c->awaited = 0;
+		connection_send_failed(c, err);
 	}
 }
 

@@ -30,6 +30,8 @@ struct connection {
 	bool ends_process;    /* kill the process when this connection breaks */
 	bool corked;          /* what is sent is kept until connection_uncork */
 	bool detached_start;  /* DONE follows STARTED */
+	struct job *job;      /* what its next command is to be, or NULL */
+	uint64_t awaited;     /* the process whose end it is to be told; 0 = none */
 	uint64_t next[2];     /* first offsets not sent */
 	uint64_t until[2];    /* detach there by itself */
 	struct process *full; /* no more is read until its stdin has room */
@@ -68,6 +70,9 @@ void connections_resume(struct agent *a, struct process *p);
 /* Those whose EXEC waits for a warm interpreter look again; before `now` only if there is one. */
 void connections_look_for_warm(struct agent *a, int64_t now, bool there_is_one);
 int64_t connections_next_patience(struct agent *a);
+/* To those who await its end: that it has come, or never will. */
+void connections_tell_end(struct process *p);
+void connections_tell_lost(struct process *p, const struct error *err);
 /* Goes on with those whose wait ended during this round of events; never from within them, so that
  * no request runs in the middle of another's loop. */
 void connections_handle_waiting(struct agent *a);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/connection.h"
+#include "agent/job.h"
 #include "agent/process.h"
 #include "agent/state.h"
 #include "agent/tree.h"
@@ -101,9 +102,11 @@ static void run_stop(struct agent *a, int64_t now)
 
 static int wait_ms(struct agent *a)
 {
-	int64_t next = process_next_deadline(a), warm = warm_next_deadline(a);
+	int64_t next = process_next_deadline(a), warm = warm_next_deadline(a),
+	        posts = posts_next_deadline(a);
 
 	next = warm < next ? warm : next;
+	next = posts < next ? posts : next;
 	if (a->stopping && a->stop_deadline < next)
 		next = a->stop_deadline;
 	return deadline_poll_ms(next);
@@ -125,6 +128,7 @@ void agent_run(struct agent *a)
 		}
 		process_run_timers(a, clock_monotonic_ms());
 		warm_run_timers(a, clock_monotonic_ms());
+		posts_run_timers(a, clock_monotonic_ms());
 		run_stop(a, clock_monotonic_ms());
 		connections_handle_waiting(a);
 		connection_free_closed(a);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/connection.h"
+#include "agent/job.h"
 #include "agent/tree.h"
 #include "agent/warm.h"
 #include "base/clock.h"
@@ -85,6 +86,7 @@ static void process_free(struct process *p)
 	}
 	watch_close(p->agent, &p->in);
 	buf_done(&p->stdin_bytes);
+	job_free(p->job);
 	arena_done(&p->arena);
 	arena_done(&p->spawn_arena);
 	free(p);
@@ -98,6 +100,7 @@ void process_forget(struct process *p)
 	          (unsigned long)p->info.process);
 	LIST_EACH (&p->viewers, item)
 		connection_on_lost(LIST_ENTRY(item, struct connection, viewer), &err);
+	connections_tell_lost(p, &err);
 	for (int i = 0; i < 2; i++)
 		watch_close(p->agent, &p->out[i].watch);
 	watch_close(p->agent, &p->in);
@@ -113,7 +116,8 @@ static void forget_oldest_ended(struct agent *a)
 
 		if (a->ended_count <= PROCESS_ENDED_MAX)
 			return;
-		if (p->over && list_is_empty(&p->viewers))
+		/* A server that is away will ask how its jobs have ended. */
+		if (p->over && list_is_empty(&p->viewers) && (!p->job || p->job->is_told))
 			process_forget(p);
 	}
 }
@@ -255,6 +259,8 @@ static void finish(struct process *p)
 	process_trim(p);
 	LIST_EACH (&p->viewers, item)
 		connection_flush(LIST_ENTRY(item, struct connection, viewer));
+	connections_tell_end(p);
+	post_begin(p);
 }
 
 static void set_result(struct process *p, int status)

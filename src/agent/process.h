@@ -27,6 +27,7 @@
 #define PROCESS_RINGS_MAX (32 * 1024 * 1024)
 
 struct connection;
+struct job;
 
 struct channel {
 	struct watch watch; /* the read end */
@@ -52,6 +53,7 @@ struct process {
 	bool stdin_ends; /* close after the bytes */
 	int pty;         /* master, or -1; also in out[0] */
 
+	struct job *job;            /* NULL: it is none */
 	struct list viewers;        /* struct connection, attached */
 	struct connection *starter; /* waits for the start; NULL when it has gone */
 	int64_t started_ms;         /* monotonic, like what follows; or DEADLINE_NEVER */

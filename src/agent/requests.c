@@ -4,6 +4,7 @@
 
 #include "agent/connection.h"
 #include "agent/dial.h"
+#include "agent/job.h"
 #include "agent/warm.h"
 #include "base/clock.h"
 
@@ -49,17 +50,22 @@ static uint32_t count_in_use(struct agent *a)
 	return count;
 }
 
-static int run_ping(struct call *call, struct error *err)
+static void send_pong(struct connection *c)
 {
-	struct agent *a = call->connection->agent;
+	struct agent *a = c->agent;
 	struct agent_pong pong = {.protocol = AGENT_PROTOCOL,
 	                          .processes = count_in_use(a),
 	                          .connections = a->connection_count,
 	                          .uptime_ms = (uint64_t)(clock_monotonic_ms() - a->started_ms),
 	                          .boot_id = a->boot_id.text};
 
+	connection_send(c, AGENT_PONG, agent_pong_shape, &pong);
+}
+
+static int run_ping(struct call *call, struct error *err)
+{
 	(void)err;
-	connection_send(call->connection, AGENT_PONG, agent_pong_shape, &pong);
+	send_pong(call->connection);
 	return 1;
 }
 
@@ -87,6 +93,7 @@ static int run_exec(struct call *call, struct error *err)
 	c->patience = 0;
 	if (process_start(c->agent, exec, call->arena, &p, err) < 0)
 		return -1;
+	p->job = TAKE(c->job);
 	p->starter = c;
 	c->process = p;
 	c->detached_start = (p->info.flags & AGENT_EXEC_DETACH) != 0;
@@ -112,6 +119,51 @@ static int run_dial(struct call *call, struct error *err)
 	if (dial(call->message, &fd, err) < 0 ||
 	    connection_send_done_with_fd(call->connection, fd, err) < 0)
 		return -1;
+	return 1;
+}
+
+static int run_job(struct call *call, struct error *err)
+{
+	struct connection *c = call->connection;
+
+	(void)err;
+	job_free(c->job);
+	c->job = job_new(call->message);
+	send_pong(c);
+	return 1;
+}
+
+static int run_find_job(struct call *call, struct error *err)
+{
+	const struct agent_find_job *wanted = call->message;
+
+	LIST_EACH (&call->connection->agent->processes, item) {
+		struct process *p = LIST_ENTRY(item, struct process, item);
+		struct agent_process info;
+
+		if (!p->job || strcmp(p->job->info.id, wanted->id) != 0)
+			continue;
+		info = process_info(p);
+		connection_send(call->connection, AGENT_PROCESS, agent_process_shape, &info);
+		connection_send_done(call->connection, 1);
+		return 1;
+	}
+	return FAIL(err, ERROR_NOT_FOUND, "no process is job '%s'", wanted->id);
+}
+
+static int run_await(struct call *call, struct error *err)
+{
+	const struct agent_await *await = call->message;
+	struct connection *c = call->connection;
+	struct process *p;
+
+	if (strcmp(await->boot_id, c->agent->boot_id.text) != 0)
+		return FAIL(err, ERROR_CONFLICT, "the sandbox has been started again since");
+	if (find(call, await->process, &p, err) < 0)
+		return -1;
+	c->awaited = await->process;
+	if (p->over)
+		connections_tell_end(p);
 	return 1;
 }
 
@@ -279,6 +331,9 @@ union message {
 	struct agent_signal signal;
 	struct agent_feed feed;
 	struct agent_stop stop;
+	struct agent_job job;
+	struct agent_find_job find_job;
+	struct agent_await await;
 };
 
 static const struct request requests[] = {
@@ -295,6 +350,10 @@ static const struct request requests[] = {
         {AGENT_PROCESSES, WHEN_IDLE, NULL, 0, run_processes},
         {AGENT_FEED, WHEN_IDLE, agent_feed_shape, sizeof(struct agent_feed), run_feed},
         {AGENT_FORGET, WHEN_IDLE, agent_signal_shape, sizeof(struct agent_signal), run_forget},
+        {AGENT_JOB, WHEN_IDLE, agent_job_shape, sizeof(struct agent_job), run_job},
+        {AGENT_FIND_JOB, WHEN_IDLE, agent_find_job_shape, sizeof(struct agent_find_job),
+         run_find_job},
+        {AGENT_AWAIT, WHEN_IDLE, agent_await_shape, sizeof(struct agent_await), run_await},
         {AGENT_STOP, WHEN_ANY, agent_stop_shape, sizeof(struct agent_stop), run_stop},
 };
 

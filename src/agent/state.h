@@ -35,6 +35,8 @@ struct agent {
 	struct list processes; /* struct process, oldest first */
 	struct list forgotten; /* struct process, freed when no event can name them any more */
 	struct warm *warm;     /* the first; NULL until somebody wants one */
+	struct list posts;     /* struct post of job.c */
+	unsigned post_count;
 	unsigned running_count, ended_count;
 	uint64_t process_count; /* ever */
 	size_t ring_bytes;      /* in all rings */

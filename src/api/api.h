@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "fleet/fleet.h"
 #include "http/http.h"
+#include "job/job.h"
 #include "webhook/webhook.h"
 
 /* What handlers find in request->context. Process lifetime. */
@@ -22,6 +23,7 @@ struct api {
 	struct worker_pool *workers;
 	struct loop *loop;
 	struct webhooks *webhooks;   /* NULL in tests */
+	struct jobs *jobs;           /* the same */
 	struct server *server;       /* set after server_open; for counts */
 	struct api_limiter *limiter; /* requests at once per key */
 	struct api_key_cache *keys;  /* hash -> caller, short-lived */

@@ -13,5 +13,7 @@ MUST_CHECK int check_subnet(const char *value, struct error *err);
 MUST_CHECK int check_networks(const char *value, struct error *err);
 /* The address of a database that the store knows; may be empty. */
 MUST_CHECK int check_store(const char *value, struct error *err);
+/* As config_callback_parse wants it; may be empty. */
+MUST_CHECK int check_callback(const char *value, struct error *err);
 /* A short word that is safe in paths and labels. */
 MUST_CHECK int check_name(const char *value, struct error *err);

@@ -48,6 +48,9 @@ struct config {
 	int64_t webhook_tries;              /* of one delivery */
 	int64_t webhook_retry_ms;           /* from the first to the second; doubles */
 	bool webhook_allow_private;         /* addresses that are no public ones */
+	/* background jobs */
+	const char *jobs_callback_url; /* of this server, from inside; "" = none */
+	int64_t jobs_keep_ms;          /* after their end */
 	/* sandboxes */
 	struct sandbox_resources defaults; /* SANDBOX_DEFAULT_CPU, _MEMORY_MB, _DISK_MB, _PIDS */
 	struct sandbox_resources caps;     /* SANDBOX_MAX_… */
@@ -101,6 +104,16 @@ struct config_option {
 	void (*mask)(struct buf *out, const char *value);
 };
 extern const struct config_option config_options[]; /* ends with name NULL */
+
+/* "http://10.0.0.5:7777/prefix" in parts: for agents, which resolve no names. */
+struct config_callback {
+	char address[46]; /* numeric */
+	uint16_t port;
+	char host[64];  /* as a request says it */
+	char path[256]; /* "" or "/prefix" */
+};
+MUST_CHECK int config_callback_parse(const char *url, struct config_callback *ret,
+                                     struct error *err);
 
 struct config_source {
 	/* "name=value" texts from the command line, NULL-terminated; NULL = none. '-' in a name

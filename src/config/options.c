@@ -79,6 +79,12 @@ const struct config_option config_options[] = {
                     .about = "whether webhooks may go to loopback, private and link-local "
                              "addresses: who may make one then reaches the server's own network"),
 
+        TEXT_OPTION("jobs_callback_url", jobs_callback_url, .initial = "", .check = check_callback,
+                    .about = "where sandboxes reach this server, http://ADDRESS:PORT: agents post "
+                             "the ends of background jobs there; the server watches them anyway"),
+        DURATION_OPTION("jobs_keep", jobs_keep_ms, .initial = "7d", .min = 60000,
+                        .max = 100 * YEAR_MS, .about = "how long ended background jobs are kept"),
+
         NUMBER_OPTION("default_cpu", defaults.cpu, .env = "SANDBOX_DEFAULT_CPU", .initial = "0.5",
                       .max = 1024, .about = "vCPUs of a sandbox whose creator names none"),
         WHOLE_OPTION("default_memory_mb", defaults.memory_mb, .env = "SANDBOX_DEFAULT_MEMORY_MB",

@@ -38,6 +38,7 @@ struct api_process {
 	struct fleet *fleet;
 	struct worker_pool *workers;
 	struct webhooks *webhooks;
+	struct jobs *jobs;
 	pthread_mutex_t hears_mutex;
 	bool hears_ends; /* the fleet and its workers take what the provider's thread tells */
 	struct loop *loop;
@@ -164,7 +165,11 @@ static int open_fleet(struct api_process *p, struct error *err)
 	hear_ends(p, true);
 	if (fleet_recover(p->fleet, err) < 0)
 		return -1;
-	return webhooks_open(&(struct webhooks_options){p->config, p->store}, &p->webhooks, err);
+	if (webhooks_open(&(struct webhooks_options){p->config, p->store}, &p->webhooks, err) < 0)
+		return -1;
+	return jobs_open(
+	        &(struct jobs_options){p->config, p->store, p->fleet, p->provider, p->node.text},
+	        &p->jobs, err);
 }
 
 static int listen_all(struct api_process *p, struct error *err)
@@ -208,6 +213,7 @@ static int open_server(struct api_process *p, struct error *err)
 	p->api.workers = p->workers;
 	p->api.loop = p->loop;
 	p->api.webhooks = p->webhooks;
+	p->api.jobs = p->jobs;
 	if (api_open(&p->api, err) < 0 || server_open(&options, &p->server, err) < 0)
 		return -1;
 	p->api.server = p->server;
@@ -334,6 +340,7 @@ static void close_all(struct api_process *p)
 	if (p->loop)
 		loop_timer_stop(p->loop, &p->tick_timer);
 	server_close(p->server);
+	jobs_close(p->jobs);
 	webhooks_close(p->webhooks);
 	hear_ends(p, false); /* the provider outlives the workers, whose last tasks need it */
 	worker_pool_stop(p->workers);

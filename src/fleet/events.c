@@ -18,6 +18,8 @@ static const struct json_member fleet_event_shape_members[] = {
                 fleet_event, reason, .flags = JSON_NULLABLE,
                 .about = "why it ends: user, idle, lifetime, oom, exit, host_lost, error, budget"),
         JSON_TEXT_MEMBER(fleet_event, text, .about = "for people: started in 4 ms"),
+        JSON_RAW_MEMBER(fleet_event, detail, .flags = JSON_OMIT_EMPTY,
+                        .about = "of a job: resultId, status, exitCode, conversation, stdout"),
         JSON_END,
 };
 JSON_SHAPE(fleet_event_shape, "Event", fleet_event, "Something that happened");
@@ -37,6 +39,7 @@ struct fleet_event fleet_event_of(const struct event_record *r)
 	        .sandbox = given(r->sandbox_id),
 	        .reason = given(r->reason),
 	        .text = r->text,
+	        .detail = span_of(r->detail),
 	};
 }
 

@@ -8,6 +8,7 @@
 struct fleet_event {
 	int64_t sequence, at;
 	const char *kind, *project, *sandbox, *reason, *text;
+	struct span detail;
 };
 extern const struct json_shape fleet_event_shape;
 struct fleet_event fleet_event_of(const struct event_record *r);

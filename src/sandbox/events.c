@@ -29,6 +29,10 @@ static const char *const kinds[] = {
         [EVENT_KEY_CREATED] = "key.created",
         [EVENT_KEY_ROTATED] = "key.rotated",
         [EVENT_KEY_REVOKED] = "key.revoked",
+        [EVENT_JOB_COMPLETED] = "job.completed",
+        [EVENT_JOB_FAILED] = "job.failed",
+        [EVENT_JOB_STOPPED] = "job.stopped",
+        [EVENT_AGENT_FINISHED] = "agent.finished",
 };
 _Static_assert(COUNT_OF(kinds) == EVENT_KIND_COUNT, "a name per kind");
 

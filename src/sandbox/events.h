@@ -36,6 +36,10 @@ enum event_kind {
 	EVENT_KEY_CREATED,
 	EVENT_KEY_ROTATED,
 	EVENT_KEY_REVOKED,
+	EVENT_JOB_COMPLETED,
+	EVENT_JOB_FAILED,
+	EVENT_JOB_STOPPED,    /* somebody asked for its end */
+	EVENT_AGENT_FINISHED, /* the same ends, for those who wait for them by webhook */
 	EVENT_KIND_COUNT,
 };
 const char *event_kind_name(enum event_kind kind);

@@ -224,10 +224,15 @@ const struct column columns_of_sandbox_record[] = {
 };
 
 const struct column columns_of_event_record[] = {
-        WHOLE_OF(event_record, sequence),  WHOLE_OF(event_record, at),
-        TEXT_OF(event_record, project_id), TEXT_OF(event_record, sandbox_id),
-        TEXT_OF(event_record, kind),       TEXT_OF(event_record, reason),
-        TEXT_OF(event_record, text),       END,
+        WHOLE_OF(event_record, sequence),
+        WHOLE_OF(event_record, at),
+        TEXT_OF(event_record, project_id),
+        TEXT_OF(event_record, sandbox_id),
+        TEXT_OF(event_record, kind),
+        TEXT_OF(event_record, reason),
+        TEXT_OF(event_record, text),
+        TEXT_OF(event_record, detail),
+        END,
 };
 
 const struct column columns_of_lookup[] = {

@@ -18,6 +18,7 @@ struct event_record {
 	const char *kind;       /* of sandbox/events.h */
 	const char *reason;     /* "" = none */
 	const char *text;
+	const char *detail; /* JSON for programs; "" = none */
 };
 
 struct event_list {

@@ -3,6 +3,7 @@
 
 #include "wire/agent_dial.h"
 #include "wire/agent_files.h"
+#include "wire/agent_jobs.h"
 #include "wire/agent_warm.h"
 
 #define PATH_MAX_BYTES 4096
@@ -121,6 +122,27 @@ const struct wire_member agent_claim_shape[] = {
 
 const struct wire_member agent_stop_shape[] = {
         WIRE_U64_MEMBER(agent_stop, grace_ms),
+        WIRE_END,
+};
+
+const struct wire_member agent_job_shape[] = {
+        WIRE_TEXT_MEMBER(agent_job, id, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(agent_job, address, NAME_MAX_BYTES),
+        WIRE_U32_MEMBER(agent_job, port),
+        WIRE_TEXT_MEMBER(agent_job, host, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(agent_job, path, TEXT_MAX_BYTES),
+        WIRE_TEXT_MEMBER(agent_job, token, NAME_MAX_BYTES),
+        WIRE_END,
+};
+
+const struct wire_member agent_find_job_shape[] = {
+        WIRE_TEXT_MEMBER(agent_find_job, id, NAME_MAX_BYTES),
+        WIRE_END,
+};
+
+const struct wire_member agent_await_shape[] = {
+        WIRE_U64_MEMBER(agent_await, process),
+        WIRE_TEXT_MEMBER(agent_await, boot_id, NAME_MAX_BYTES),
         WIRE_END,
 };
 

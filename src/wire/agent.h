@@ -5,9 +5,8 @@
  * the agent itself, file messages by a child that has become the named user; a connection may mix
  * them, but keeps its child only as long as the user stays the same. On one connection requests run
  * one after the other; a request is answered by its own reply, by a sequence that ends with
- * AGENT_DONE or AGENT_EXIT, or by AGENT_FAILED. A connection on which a reply has ended may carry
- * another request. A client that sends DATA ends it with DATA_END even if AGENT_FAILED has come
- * meanwhile (what it sends is dropped), or closes.
+ * AGENT_DONE or AGENT_EXIT, or by AGENT_FAILED; then the connection may carry another request. Who
+ * sends DATA ends it with DATA_END, or closes, even if AGENT_FAILED has come meanwhile.
  *
  *   EXEC    -> STARTED, OUTPUT*, EXIT     (while it runs the client may send STDIN, STDIN_END,
  *   ATTACH  -> STARTED, OUTPUT*, EXIT      RESIZE, SIGNAL, DETACH on the same connection)
@@ -82,6 +81,9 @@ enum agent_type {
 	AGENT_DIFFERENCE, /* agent_difference */
 	AGENT_WARM,       /* agent_warm (agent_warm.h) -> DONE */
 	AGENT_DIAL,       /* agent_dial (agent_dial.h) -> DONE, and a socket with it */
+	AGENT_JOB,        /* and the next two: agent_jobs.h */
+	AGENT_FIND_JOB,
+	AGENT_AWAIT,
 	AGENT_TYPE_COUNT,
 };
 
@@ -110,12 +112,10 @@ enum agent_exec_flag {
 	AGENT_EXEC_TTY = 1 << 0,    /* a PTY with rows x columns; output is one stream */
 	AGENT_EXEC_STDIN = 1 << 1,  /* stdin stays open for STDIN, FEED; else `stdin`, then EOF */
 	AGENT_EXEC_DETACH = 1 << 2, /* answer STARTED, then DONE; nobody is attached */
-	AGENT_EXEC_END_ON_CLOSE =
-	        1 << 3, /* kill the tree when the connection breaks (else it goes on) */
+	AGENT_EXEC_END_ON_CLOSE = 1 << 3,  /* a connection that breaks kills the tree */
 	AGENT_EXEC_NO_PRIVILEGES = 1 << 4, /* PR_SET_NO_NEW_PRIVS */
 	AGENT_EXEC_RESIDENT = 1 << 5,      /* the sandbox's own: no sign that somebody uses it */
-	AGENT_EXEC_IF_THERE =
-	        1 << 6, /* no file args[0], a whole path: FAILED, not found, errno 0 */
+	AGENT_EXEC_IF_THERE = 1 << 6,      /* no file args[0], a whole path: FAILED, not found */
 	AGENT_EXEC_WARM =
 	        1 << 7, /* code for an interpreter; one that is warm may run it. In a reply: did */
 };

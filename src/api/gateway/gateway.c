@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/command.h"
+#include "api/jobs.h"
 #include "api/session.h"
 #include "api/tables.h"
 #include "base/path.h"
@@ -48,6 +49,9 @@ struct run_body {
 	int language;
 	struct json_map env;
 	int64_t timeout_ms, output_limit_bytes;
+	const char *conversation;
+	struct job_origin origin;
+	bool background;
 };
 #define RUN_ROWS                                                                                   \
 	JSON_TEXT_MEMBER(run_body, stdin_text, .name = "stdin"),                                   \
@@ -55,7 +59,13 @@ struct run_body {
 	        JSON_WHOLE_MEMBER(run_body, timeout_ms, .min = 0, .max = TIMEOUT_MAX,              \
 	                          .about = "0 = the server's default"),                            \
 	        JSON_WHOLE_MEMBER(run_body, output_limit_bytes, .min = 1, .max = OUTPUT_LIMIT_MAX, \
-	                          .name = "outputLimitBytes", .about = "kept per stream")
+	                          .name = "outputLimitBytes", .about = "kept per stream"),         \
+	        JSON_BOOL_MEMBER(run_body, background,                                             \
+	                         .about = "a job: answer at once, with a resultId"),               \
+	        JSON_TEXT_MEMBER(run_body, conversation, .max = JOB_CONVERSATION_MAX,              \
+	                         .about = "of a job: who may ask for it"),                         \
+	        JSON_OBJECT_MEMBER(run_body, origin, &job_origin_shape,                            \
+	                           .about = "of a job: where its end is told")
 static const struct json_member execute_request_members[] = {
         GATEWAY_ROWS(run_body),
         JSON_TEXT_MEMBER(run_body, code, .flags = JSON_REQUIRED, .example = "print(42)"),
@@ -87,7 +97,8 @@ static int run(struct request *rq, const struct run_body *b, struct command *c, 
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct fleet_defaults defaults;
-	int64_t timeout_ms = b->timeout_ms ? b->timeout_ms : api_of(rq)->config->exec_timeout_ms;
+	int64_t timeout_ms = b->timeout_ms || b->background ? b->timeout_ms
+	                                                    : api_of(rq)->config->exec_timeout_ms;
 
 	if (output_form_parse(NULL, request_header(rq, "Accept"), OUTPUT_RESULT, &c->form, err) <
 	            0 ||
@@ -100,6 +111,12 @@ static int run(struct request *rq, const struct run_body *b, struct command *c, 
 	c->exec.timeout_ms = (uint64_t)timeout_ms;
 	c->stdin_bytes = span_of(b->stdin_text);
 	c->output_limit = b->output_limit_bytes;
+	if (b->background) {
+		const struct background background = {b->conversation, &b->origin,
+		                                      b->command ? b->command : b->code};
+
+		return background_start(rq, &t, c, &background, reply, err);
+	}
 	if (has_workspace(api_of(rq)->provider, &t))
 		c->artifacts_root = workspace_of(&t);
 	return command_start(rq, &t, c, reply, err);

@@ -3,6 +3,7 @@
 #include "api/native/exec.h"
 
 #include "api/command.h"
+#include "api/jobs.h"
 #include "api/tables.h"
 
 #define BASE "/api/sandbox/instances/:id"
@@ -20,7 +21,8 @@ JSON_SHAPE(exec_query, "ExecQuery", exec_query, "Form of the answer");
 
 /* What both bodies have. */
 struct run_body {
-	const char *cwd, *user, *label, *stdin_text;
+	const char *cwd, *user, *label, *stdin_text, *conversation;
+	struct job_origin origin;
 	struct json_map env;
 	struct span stdin_base64;
 	int64_t timeout_ms, output_limit_bytes, rows, columns;
@@ -81,7 +83,17 @@ struct code_body {
 	        {.kind = JSON_BOOL,                                                                \
 	         .name = "background",                                                             \
 	         .offset = offsetof(struct s, run.background),                                     \
-	         .about = "answer with the process as soon as it has started"},                    \
+	         .about = "a job: answer at once, with a resultId to ask for its end by"},         \
+	        {.kind = JSON_TEXT,                                                                \
+	         .name = "conversation",                                                           \
+	         .offset = offsetof(struct s, run.conversation),                                   \
+	         .max = JOB_CONVERSATION_MAX,                                                      \
+	         .about = "of a job: who may ask for it; else the header Atoll-Conversation"},     \
+	        {.kind = JSON_OBJECT,                                                              \
+	         .name = "origin",                                                                 \
+	         .offset = offsetof(struct s, run.origin),                                         \
+	         .of = &job_origin_shape,                                                          \
+	         .about = "of a job: where its end is told"},                                      \
 	        {.kind = JSON_BOOL,                                                                \
 	         .name = "end_on_disconnect",                                                      \
 	         .offset = offsetof(struct s, run.end_on_disconnect),                              \
@@ -161,26 +173,32 @@ static int fill_command(struct request *rq, const struct api_target *t, const st
 	c->exec.flags = flags_of(b);
 	c->exec.rows = b->rows ? (uint32_t)b->rows : 24;
 	c->exec.columns = b->columns ? (uint32_t)b->columns : 80;
+	/* Nobody waits for a job: it has the time that it was given, or any. */
 	c->exec.timeout_ms =
-	        (uint64_t)(b->timeout_ms ? b->timeout_ms : api_of(rq)->config->exec_timeout_ms);
+	        (uint64_t)(b->timeout_ms || b->background ? b->timeout_ms
+	                                                  : api_of(rq)->config->exec_timeout_ms);
 	c->output_limit = b->output_limit_bytes;
 	return 0;
+}
+
+/* What it does, for people: the line, or the code, or the program. */
+static const char *command_text(const struct command *c)
+{
+	const char *const *args = c->alternatives[0].args;
+
+	return args[1] && args[2] && !args[3] ? args[2] : args[0];
 }
 
 static int run(struct request *rq, struct api_target *t, struct command *c,
                const struct run_body *b, struct reply *reply, struct error *err)
 {
-	struct agent_process started;
+	const struct background background = {b->conversation, &b->origin, command_text(c)};
 
 	if (fill_command(rq, t, b, c, err) < 0)
 		return -1;
 	if (!b->background)
 		return command_start(rq, t, c, reply, err);
-	if (request_may_block(rq, err) < 0 || command_start_detached(rq, t, c, &started, err) < 0)
-		return -1;
-	reply_status(reply, 202);
-	process_write(reply_buf(reply, "application/json"), &started);
-	return 0;
+	return background_start(rq, t, c, &background, reply, err);
 }
 
 int exec_check(const struct exec_body *b, struct error *err)

@@ -1,5 +1,5 @@
 -- fragment: event
-sequence, at, project_id, sandbox_id, kind, reason, text
+sequence, at, project_id, sandbox_id, kind, reason, text, detail
 
 -- fragment: event_filters
 sequence > :after AND sequence < :before
@@ -9,8 +9,8 @@ sequence > :after AND sequence < :before
 
 -- name: event_insert
 -- takes: event_record
-INSERT INTO events (at, project_id, sandbox_id, kind, reason, text)
-VALUES (:at, :project_id, :sandbox_id, :kind, :reason, :text);
+INSERT INTO events (at, project_id, sandbox_id, kind, reason, text, detail)
+VALUES (:at, :project_id, :sandbox_id, :kind, :reason, :text, :detail);
 
 -- name: event_list
 -- takes: event_search

@@ -126,6 +126,35 @@ TEST(texts_are_utf_8_without_control_characters)
 	           assert_refused);
 }
 
+TEST(where_agents_post_to_is_an_address_and_plain_http)
+{
+	struct config_callback c;
+	struct error err = {0};
+
+	assert_all((const char *const[]){"jobs_callback_url=", "jobs_callback_url=http://10.0.0.5",
+	                                 "jobs_callback_url=http://[fd00::1]:7777/", NULL},
+	           assert_taken);
+	assert_all(
+	        (const char *const[]){
+	                "jobs_callback_url=10.0.0.5:1", "jobs_callback_url=http://here:1",
+	                "jobs_callback_url=http://10.0.0.5:", "jobs_callback_url=http://10.0.0.5:0",
+	                "jobs_callback_url=http://[fd00::1]x",
+	                "jobs_callback_url=http://[10.0.0.5]:1", "jobs_callback_url=http://fd00::1",
+	                "jobs_callback_url=http://10.0.0.5/?a=b", "jobs_callback_url=http://",
+	                NULL},
+	        assert_refused);
+	assert_int_equal(config_callback_parse("http://[fd00::1]:77/under/", &c, &err), 0);
+	assert_string_equal(c.address, "fd00::1");
+	assert_string_equal(c.host, "[fd00::1]:77");
+	assert_string_equal(c.path, "/under");
+	assert_int_equal(c.port, 77);
+	assert_int_equal(config_callback_parse("http://10.0.0.5", &c, &err), 0);
+	assert_int_equal(c.port, 80);
+	assert_string_equal(c.path, "");
+	assert_int_equal(config_callback_parse("https://10.0.0.5", &c, &err), -1);
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+}
+
 int main(void)
 {
 	return RUN(CASE(addresses_to_listen_at_are_checked), CASE(databases_are_checked),
@@ -133,5 +162,6 @@ int main(void)
 	           CASE(what_the_broker_and_the_api_would_refuse_is_refused_at_start),
 	           CASE(numbers_have_bounds), CASE(sizes_and_durations_have_units),
 	           CASE(switches_take_the_usual_words),
+	           CASE(where_agents_post_to_is_an_address_and_plain_http),
 	           CASE(texts_are_utf_8_without_control_characters));
 }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api/jobs.h — commands in the background, for every path that starts one. Private to this folder.
+ */
+#pragma once
+
+#include "api/caller.h"
+#include "api/command.h"
+#include "base/clock.h"
+#include "job/job.h"
+
+/* The one given, else the header Atoll-Conversation, else "". */
+const char *api_conversation(const struct request *rq, const char *given);
+
+struct background {
+	const char *conversation; /* as given; NULL = by the header */
+	const struct job_origin *origin;
+	const char *command; /* for people */
+};
+/* Starts it; the reply is its process and its resultId. */
+MUST_CHECK int background_start(struct request *rq, const struct api_target *t,
+                                const struct command *c, const struct background *b,
+                                struct reply *reply, struct error *err);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "job/parts.h"
+#include "wire/agent_jobs.h"
+
+const char *job_lost_reason(const struct job_record *r)
+{
+	static const char *const reasons[SANDBOX_STATE_COUNT] = {
+	        [SANDBOX_STOPPED] = "the sandbox was stopped",
+	        [SANDBOX_ARCHIVED] = "the sandbox was archived",
+	        [SANDBOX_DELETED] = "the sandbox was deleted",
+	        [SANDBOX_FAILED] = "the sandbox has failed",
+	};
+
+	return reasons[r->actual];
+}
+
+static bool is_up(const struct job_record *r)
+{
+	return r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED;
+}
+
+static int find_process(struct jobs *jobs, struct arena *a, struct job_record *r, struct error *err)
+{
+	const struct agent_find_job wanted = {.id = r->id};
+	struct agent_process p;
+	struct agent_pong pong;
+	const struct compute_call ping = {.type = AGENT_PING,
+	                                  .reply_type = AGENT_PONG,
+	                                  .reply_shape = agent_pong_shape,
+	                                  .reply = &pong,
+	                                  .reply_size = sizeof(pong)};
+	const struct compute_call find = {.type = AGENT_FIND_JOB,
+	                                  .shape = agent_find_job_shape,
+	                                  .message = &wanted,
+	                                  .reply_type = AGENT_PROCESS,
+	                                  .reply_shape = agent_process_shape,
+	                                  .reply = &p,
+	                                  .reply_size = sizeof(p)};
+	int64_t deadline = deadline_in(AGENT_CALL_MS);
+	struct job_start start = {.id = r->id};
+
+	/* The boot is asked for first: should the sandbox be started again in between, the process
+	 * that is found is one of the newer boot, and the await says so. */
+	if (compute_call(jobs->provider, r->sandbox_id, a, &ping, deadline, err) < 0 ||
+	    compute_call(jobs->provider, r->sandbox_id, a, &find, deadline, err) < 0)
+		return -1;
+	start.boot_id = r->boot_id = pong.boot_id;
+	start.process = r->process = (int64_t)p.process;
+	return store_job_started(jobs->store, &start, err);
+}
+
+/* What the agent refuses for good. */
+static const char *reason_of_refusal(const struct error *err, const struct job_record *r)
+{
+	if (err->code == ERROR_CONFLICT)
+		return "the sandbox has been started again since";
+	if (err->code == ERROR_NOT_FOUND)
+		return r->process == 0 ? "it was not started" : "its process was removed";
+	return NULL;
+}
+
+static int settle_if_lost(struct jobs *jobs, struct arena *a, struct attention *at,
+                          const char *reason, struct error *err)
+{
+	if (!reason)
+		return 0;
+	error_clear(err);
+	if (job_settle_lost(jobs, a, at->id, reason, err) < 0 && err->code != ERROR_CONFLICT)
+		return -1;
+	at->is_over = true;
+	return 0;
+}
+
+/* The connection has something to say: an end, a refusal, or that it is broken. */
+static int hear(struct jobs *jobs, struct arena *a, struct attention *at,
+                const struct job_record *r, struct error *err)
+{
+	AUTO_CLOSE int fd = TAKE_FD(at->fd);
+	struct agent_process p;
+
+	if (job_await_answer(fd, a, deadline_in(AGENT_CALL_MS), &p, err) < 0)
+		return settle_if_lost(jobs, a, at, reason_of_refusal(err, r), err);
+	if (job_settle_process(jobs, a, r, &p, err) < 0 && err->code != ERROR_CONFLICT)
+		return -1;
+	at->is_over = true;
+	return 0;
+}
+
+static int begin(struct jobs *jobs, struct arena *a, struct attention *at, struct job_record *r,
+                 struct error *err)
+{
+	const char *reason = job_lost_reason(r);
+
+	if (reason)
+		return settle_if_lost(jobs, a, at, reason, err);
+	/* Another server's: it watches. */
+	at->is_over = strcmp(r->node, jobs->node) != 0;
+	if (at->is_over || !is_up(r) || (r->process == 0 && job_is_starting(jobs, r->id)))
+		return 0;
+	if (r->process == 0 && find_process(jobs, a, r, err) < 0)
+		return settle_if_lost(jobs, a, at, reason_of_refusal(err, r), err);
+	return job_await(jobs, r, &at->fd, err);
+}
+
+static int attend(struct jobs *jobs, struct attention *at, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct job_ref ref = {.id = at->id};
+	struct job_record r;
+
+	if (store_job_find(jobs->store, &arena, &ref, &r, err) < 0) {
+		at->is_over = err->code == ERROR_NOT_FOUND;
+		return -1;
+	}
+	at->is_over = r.state != JOB_RUNNING;
+	if (!at->is_over && at->fd >= 0 && hear(jobs, &arena, at, &r, err) < 0)
+		return -1;
+	return at->is_over ? 0 : begin(jobs, &arena, at, &r, err);
+}
+
+void job_attend(struct jobs *jobs, struct attention *at)
+{
+	struct error err = {0};
+
+	if (attend(jobs, at, &err) < 0 && !at->is_over)
+		log_debug("job waits", TEXT("job", at->id), FAILURE(&err));
+	if (at->is_over)
+		auto_close(&at->fd);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "job/parts.h"
+
+/* What a stop gives the command before it is killed, and then its end. */
+#define STOP_GRACE_MS 2000
+#define STOP_KILL_MS 5000
+
+int job_find(struct jobs *jobs, struct arena *a, const struct job_ref *ref, struct job_record *ret,
+             struct error *err)
+{
+	const char *reason;
+
+	if (job_conversation_check(ref->conversation, err) < 0 ||
+	    store_job_find(jobs->store, a, ref, ret, err) < 0)
+		return -1;
+	reason = job_lost_reason(ret);
+	if (ret->state != JOB_RUNNING || !reason)
+		return 0;
+	if (job_settle_lost(jobs, a, ret->id, reason, err) < 0 && err->code != ERROR_CONFLICT)
+		return -1;
+	error_clear(err);
+	return store_job_find(jobs->store, a, ref, ret, err);
+}
+
+/* ---- stop ---- */
+
+static int send_signal(struct jobs *jobs, struct arena *a, const struct job_record *r, int signal,
+                       struct error *err)
+{
+	const struct agent_signal message = {
+	        .process = (uint64_t)r->process, .signal = (uint32_t)signal, .whole_tree = 1};
+	const struct compute_call call = {
+	        .type = AGENT_SIGNAL, .shape = agent_signal_shape, .message = &message};
+
+	return compute_call(jobs->provider, r->sandbox_id, a, &call, deadline_in(AGENT_CALL_MS),
+	                    err);
+}
+
+/* The await comes first: it is refused by an agent that is not the one that started the job, whose
+ * process of that number is somebody else's. */
+static int end_process(struct jobs *jobs, struct arena *a, const struct job_record *r,
+                       struct agent_process *ret, struct error *err)
+{
+	AUTO_CLOSE int fd = -1;
+	struct error ignored = {0};
+	struct agent_process p;
+
+	if (job_await(jobs, r, &fd, err) < 0)
+		return -1;
+	/* One that has ended has been answered for; one whose await was refused, too. */
+	if (job_await_answer(fd, a, deadline_in(0), ret, err) == 0)
+		return 0;
+	if (err->code != ERROR_TIMEOUT)
+		return -1;
+	error_clear(err);
+	(void)!send_signal(jobs, a, r, SIGTERM, &ignored);
+	if (job_await_answer(fd, a, deadline_in(STOP_GRACE_MS), &p, err) < 0) {
+		if (err->code != ERROR_TIMEOUT)
+			return -1;
+		error_clear(err);
+		(void)!send_signal(jobs, a, r, SIGKILL, &ignored);
+		if (job_await_answer(fd, a, deadline_in(STOP_KILL_MS), &p, err) < 0)
+			return -1;
+	}
+	*ret = p;
+	return 0;
+}
+
+static int stop_running(struct jobs *jobs, struct arena *a, const struct job_record *r,
+                        struct error *err)
+{
+	const struct fleet_ref ref = {r->project_id, r->sandbox_id, NULL};
+	struct sandbox_record sandbox;
+	struct agent_process p;
+	struct fleet_hold hold;
+	int result;
+
+	if (r->process == 0)
+		return FAIL(err, ERROR_CONFLICT, "background job '%s' is about to start", r->id);
+	if (fleet_hold(jobs->fleet, a, &ref, &sandbox, &hold, err) < 0 ||
+	    store_job_stopping(jobs->store, r->id, err) < 0)
+		return -1;
+	result = end_process(jobs, a, r, &p, err);
+	if (result == 0)
+		result = job_settle_process(jobs, a, r, &p, err);
+	fleet_unhold(&hold);
+	return result;
+}
+
+int job_stop(struct jobs *jobs, struct arena *a, const struct job_ref *ref, struct job_record *ret,
+             struct error *err)
+{
+	struct job_record r;
+
+	if (job_find(jobs, a, ref, &r, err) < 0)
+		return -1;
+	/* A conflict: it has ended by itself meanwhile, or the watch was faster. */
+	if (r.state == JOB_RUNNING && stop_running(jobs, a, &r, err) < 0) {
+		struct error why = *err;
+
+		error_clear(err);
+		if (job_find(jobs, a, ref, &r, err) < 0)
+			return -1;
+		if (r.state == JOB_RUNNING) {
+			*err = why;
+			return -1;
+		}
+	}
+	return job_find(jobs, a, ref, ret, err);
+}
+
+/* ---- logs ---- */
+
+/* The row keeps a JSON text. */
+static struct span text_of(struct arena *a, const char *json)
+{
+	const struct json_value *value;
+	struct error ignored = {0};
+	const char *whole = arena_format(a, "{\"text\":%s}", *json ? json : "\"\"");
+
+	if (json_load(a, span_of(whole), &value, &ignored) < 0)
+		return (struct span){NULL, 0};
+	return span_of(json_text(json_get(value, "text"), ""));
+}
+
+/* What was kept when it ended. Its bytes are counted back from its end. */
+static void logs_of_row(struct arena *a, const struct job_record *r,
+                        const struct job_logs_request *request, struct job_logs *ret)
+{
+	const char *const kept[2] = {r->stdout_json, r->stderr_json};
+	const int64_t ends[2] = {r->stdout_bytes, r->stderr_bytes};
+
+	for (int i = 0; i < 2; i++) {
+		struct span text = text_of(a, kept[i]);
+		int64_t size = (int64_t)text.size, since = request->since[i], skip;
+		int64_t first = ends[i] > size ? ends[i] - size : 0;
+
+		if (since < 0)
+			skip = -since < size ? size + since : 0;
+		else
+			skip = since < first ? 0 : since - first;
+		skip = skip < size ? skip : size;
+		size = size - skip < (int64_t)request->max ? size - skip : (int64_t)request->max;
+		ret->out[i] = (struct span){text.data + skip, (size_t)size};
+		ret->offset[i] = first + skip;
+		ret->next[i] = first + skip + size;
+		ret->end[i] = ends[i];
+	}
+}
+
+static int logs_of_agent(struct jobs *jobs, struct arena *a, const struct job_record *r,
+                         const struct job_logs_request *request, struct job_logs *ret,
+                         struct error *err)
+{
+	const struct fleet_ref ref = {r->project_id, r->sandbox_id, NULL};
+	AUTO(tail_done) struct tail tail = {.out = {BUF(0), BUF(0)}};
+	struct sandbox_record sandbox;
+	struct fleet_hold hold;
+	int result;
+
+	if (fleet_hold(jobs->fleet, a, &ref, &sandbox, &hold, err) < 0)
+		return -1;
+	result = tail_read(jobs, r, request, &tail, err);
+	fleet_unhold(&hold);
+	for (int i = 0; result == 0 && i < 2; i++) {
+		struct span out = buf_span(&tail.out[i]);
+
+		ret->out[i] = (struct span){arena_copy(a, out), out.size};
+		ret->offset[i] = (int64_t)tail.offset[i];
+		ret->next[i] = (int64_t)(tail.offset[i] + out.size);
+		ret->end[i] = (int64_t)tail.end[i];
+	}
+	return result;
+}
+
+int job_logs(struct jobs *jobs, struct arena *a, const struct job_record *r,
+             const struct job_logs_request *request, struct job_logs *ret, struct error *err)
+{
+	bool is_running = r->state == JOB_RUNNING;
+
+	*ret = (struct job_logs){.out = {{"", 0}, {"", 0}}};
+	if (r->process == 0 && is_running)
+		return 0;
+	/* A running one is worth waking its sandbox for; of one that has ended, the row has the
+	 * end. The agent, while it is there, has more of it. */
+	if ((is_running || r->actual == SANDBOX_STARTED) &&
+	    logs_of_agent(jobs, a, r, request, ret, err) == 0)
+		return 0;
+	if (is_running)
+		return -1;
+	error_clear(err);
+	logs_of_row(a, r, request, ret);
+	return 0;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sodium.h>
+#include <string.h>
+
+#include "account/account.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "job/parts.h"
+#include "wire/agent_jobs.h"
+
+/* Every byte may become an escape of six. */
+#define TEXT_MAX ((size_t)6 * TAIL_MAX + 16)
+
+_Static_assert(KEY_HASH_SIZE == crypto_hash_sha256_BYTES, "a SHA-256");
+
+void job_token_hash(struct span token, unsigned char ret[KEY_HASH_SIZE])
+{
+	crypto_hash_sha256(ret, (const unsigned char *)token.data, token.size);
+}
+
+/* Any bytes become a text that every database takes. */
+static const char *json_of(struct arena *a, struct span bytes)
+{
+	AUTO(buf_done) struct buf text = BUF(TEXT_MAX);
+
+	if (bytes.size > TAIL_MAX)
+		bytes = (struct span){bytes.data + bytes.size - TAIL_MAX, TAIL_MAX};
+	json_write_text(&text, bytes);
+	return arena_text(a, buf_text(&text));
+}
+
+static int settle(struct jobs *jobs, struct arena *a, const char *id, const struct job_end *end,
+                  struct error *err)
+{
+	struct job_record r;
+
+	fault_point("api", "job-ended");
+	if (store_job_settle(jobs->store, a, id, end, &r, err) < 0)
+		return -1;
+	fault_point("api", "job-settled");
+	log_info("job settled", TEXT("job", id), TEXT("sandbox", r.sandbox_id),
+	         TEXT("state", job_state_name(r.state)), TEXT("reason", r.reason));
+	return 0;
+}
+
+static const char *reason_of(struct arena *a, int64_t exit_code, bool timed_out)
+{
+	if (timed_out)
+		return "it took longer than its timeout";
+	return exit_code == 0 ? "" : arena_format(a, "exit code %d", (int)exit_code);
+}
+
+int job_settle_process(struct jobs *jobs, struct arena *a, const struct job_record *r,
+                       const struct agent_process *p, struct error *err)
+{
+	const struct job_logs_request last = {.since = {INT64_MIN + 1, INT64_MIN + 1},
+	                                      .max = TAIL_MAX};
+	AUTO(tail_done) struct tail tail = {.out = {BUF(0), BUF(0)}};
+	struct error ignored = {0};
+	struct job_end end = {
+	        .state = p->exit_code == 0 && !p->timed_out ? JOB_COMPLETED : JOB_FAILED,
+	        .exit_code = p->exit_code,
+	        .reason = reason_of(a, p->exit_code, p->timed_out != 0),
+	        .stdout_json = "",
+	        .stderr_json = "",
+	        .stdout_bytes = (int64_t)p->output_end[0],
+	        .stderr_bytes = (int64_t)p->output_end[1],
+	        .ended_at = clock_unix_ms(),
+	};
+
+	/* How it ended counts for more than what it wrote. */
+	if (tail_read(jobs, r, &last, &tail, &ignored) == 0) {
+		end.stdout_json = json_of(a, buf_span(&tail.out[0]));
+		end.stderr_json = json_of(a, buf_span(&tail.out[1]));
+	}
+	return settle(jobs, a, r->id, &end, err);
+}
+
+int job_settle_lost(struct jobs *jobs, struct arena *a, const char *id, const char *reason,
+                    struct error *err)
+{
+	const struct job_end end = {
+	        .state = JOB_FAILED,
+	        .exit_code = -1,
+	        .reason = reason,
+	        .stdout_json = "",
+	        .stderr_json = "",
+	        .ended_at = clock_unix_ms(),
+	};
+
+	return settle(jobs, a, id, &end, err);
+}
+
+/* ---- by the agent's word ---- */
+
+int job_await(struct jobs *jobs, const struct job_record *r, int *ret_fd, struct error *err)
+{
+	const struct agent_await await = {.process = (uint64_t)r->process, .boot_id = r->boot_id};
+	const struct compute_request request = {AGENT_AWAIT, agent_await_shape, &await};
+
+	return compute_open(jobs->provider, r->sandbox_id, &request, deadline_in(AGENT_CALL_MS),
+	                    ret_fd, err);
+}
+
+int job_await_answer(int fd, struct arena *a, int64_t deadline, struct agent_process *ret,
+                     struct error *err)
+{
+	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
+	uint16_t type;
+
+	if (wire_receive(fd, deadline, &type, &payload, err) < 0)
+		return -1;
+	if (type == AGENT_FAILED)
+		return compute_failed(buf_span(&payload), err);
+	if (type != AGENT_PROCESS ||
+	    wire_decode(a, buf_span(&payload), agent_process_shape, ret, sizeof(*ret), err) < 0)
+		return FAIL(err, ERROR_SYSTEM, "the agent told of no end");
+	if (ret->state != AGENT_PROCESS_ENDED)
+		return FAIL(err, ERROR_SYSTEM, "the agent reported an end that is none");
+	return 0;
+}
+
+/* ---- by the post from inside ---- */
+
+static int refuse_token(struct error *err)
+{
+	(void)FAIL(err, ERROR_UNAUTHENTICATED, "this token is not valid for this job");
+	error_hint(err, "it is the job's own, for one use: no key of an account is taken here");
+	return -1;
+}
+
+/* The same answer and, but for the store's, the same time whatever is wrong with it. */
+static int check_token(struct jobs *jobs, struct arena *a, const char *id, struct span token,
+                       struct job_record *ret, struct error *err)
+{
+	const struct job_ref ref = {.id = id};
+	static const unsigned char none[KEY_HASH_SIZE];
+	unsigned char hash[KEY_HASH_SIZE];
+	struct job_record r = {0};
+	bool is_right;
+
+	job_token_hash(token, hash);
+	if (store_job_find(jobs->store, a, &ref, &r, err) < 0 && err->code != ERROR_NOT_FOUND)
+		return -1;
+	is_right = account_hash_equals(hash, r.token_hash);
+	is_right &= !account_hash_equals(none, r.token_hash);
+	is_right &= r.token_expires_at > clock_unix_ms();
+	if (!is_right) {
+		error_clear(err);
+		return refuse_token(err);
+	}
+	*ret = r;
+	return 0;
+}
+
+int job_complete(struct jobs *jobs, const char *id, struct span token,
+                 const struct job_completion *completion, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct job_end end = {
+	        .state = completion->is_completed ? JOB_COMPLETED : JOB_FAILED,
+	        .exit_code = completion->exit_code,
+	        .reason = reason_of(&arena, completion->exit_code, completion->timed_out),
+	        .stdout_json = json_of(&arena, completion->out[0]),
+	        .stderr_json = json_of(&arena, completion->out[1]),
+	        .stdout_bytes = (int64_t)completion->out[0].size,
+	        .stderr_bytes = (int64_t)completion->out[1].size,
+	        .ended_at = clock_unix_ms(),
+	};
+	struct job_record r;
+
+	if (check_token(jobs, &arena, id, token, &r, err) < 0)
+		return -1;
+	return settle(jobs, &arena, r.id, &end, err);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "job/parts.h"
+#include "wire/agent_jobs.h"
+
+#define TOKEN_MARK "atj_"
+#define COMMAND_MAX 1024 /* bytes that are kept for people */
+/* After what the command may take: for a post that is tried again, or a sandbox that was paused. */
+#define TOKEN_GRACE_MS (INT64_C(24) * 3600 * 1000)
+#define TOKEN_LIFE_MS (INT64_C(30) * 24 * 3600 * 1000)
+
+/* ---- which are being started ---- */
+
+bool job_is_starting(struct jobs *jobs, const char *id)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&jobs->mutex);
+	LIST_EACH (&jobs->starting, item)
+		found |= strcmp(LIST_ENTRY(item, struct starting, item)->id, id) == 0;
+	pthread_mutex_unlock(&jobs->mutex);
+	return found;
+}
+
+static void starting_begin(struct jobs *jobs, struct starting *s)
+{
+	pthread_mutex_lock(&jobs->mutex);
+	list_append(&jobs->starting, &s->item);
+	pthread_mutex_unlock(&jobs->mutex);
+}
+
+static void starting_end(struct jobs *jobs, struct starting *s)
+{
+	pthread_mutex_lock(&jobs->mutex);
+	list_remove(&s->item);
+	pthread_mutex_unlock(&jobs->mutex);
+}
+
+/* ---- the row ---- */
+
+struct draft {
+	const struct job_request *request;
+	struct job_record record;
+	struct id id;
+	char token[JOB_TOKEN_SIZE + 1];
+	bool has_callback; /* the agent can be told where to post */
+};
+
+/* UTF-8 that is cut whole, for any database takes no half of a character. */
+static const char *cut(struct arena *a, const char *text)
+{
+	size_t size = strnlen(text, COMMAND_MAX + 1);
+
+	if (size <= COMMAND_MAX)
+		return arena_text(a, text);
+	for (size = COMMAND_MAX; size > 0 && ((unsigned char)text[size] & 0xc0) == 0x80; size--)
+		;
+	return arena_copy(a, (struct span){text, size});
+}
+
+static const char *origin_json(struct arena *a, const struct job_origin *origin)
+{
+	AUTO(buf_done) struct buf text = BUF(16 * 1024);
+
+	json_write(&text, &job_origin_shape, origin);
+	return arena_text(a, buf_text(&text));
+}
+
+static void fill_token(struct draft *d, int64_t now)
+{
+	int64_t timeout_ms = (int64_t)d->request->exec->timeout_ms;
+
+	memcpy(d->token, TOKEN_MARK, sizeof(TOKEN_MARK) - 1);
+	id_random_text(d->token + sizeof(TOKEN_MARK) - 1,
+	               (unsigned)(sizeof(d->token) - sizeof(TOKEN_MARK) + 1));
+	job_token_hash(span_of(d->token), d->record.token_hash);
+	d->record.token_expires_at =
+	        now + (timeout_ms > 0 ? timeout_ms + TOKEN_GRACE_MS : TOKEN_LIFE_MS);
+}
+
+static void fill_draft(struct jobs *jobs, struct arena *a, struct draft *d)
+{
+	const struct job_request *request = d->request;
+	const struct sandbox_record *sandbox = request->sandbox;
+	int64_t now = clock_unix_ms();
+
+	d->id = id_new();
+	d->record = (struct job_record){
+	        .id = d->id.text,
+	        .project_id = sandbox->project_id,
+	        .sandbox_id = sandbox->id,
+	        .key_id = request->key_id,
+	        .conversation = request->conversation,
+	        .channel = (enum job_channel)request->origin->type,
+	        .origin_json = origin_json(a, request->origin),
+	        .command = cut(a, request->command),
+	        .exit_code = -1,
+	        .created_at = now,
+	};
+	/* Where nothing can be reached from inside, there is no token either. */
+	d->has_callback =
+	        *jobs->config->jobs_callback_url && sandbox->network == SANDBOX_NETWORK_INTERNET;
+	if (d->has_callback)
+		fill_token(d, now);
+}
+
+/* ---- the process ---- */
+
+static int fill_job(struct jobs *jobs, struct arena *a, const struct draft *d,
+                    struct config_callback *callback, struct agent_job *ret, struct error *err)
+{
+	*ret = (struct agent_job){.id = d->id.text};
+	if (!d->has_callback)
+		return 0;
+	if (config_callback_parse(jobs->config->jobs_callback_url, callback, err) < 0)
+		return -1;
+	ret->address = callback->address;
+	ret->port = callback->port;
+	ret->host = callback->host;
+	ret->path = arena_format(a, "%s/sandbox-jobs/%s/complete", callback->path, d->id.text);
+	ret->token = d->token;
+	return 0;
+}
+
+static int receive(int fd, int64_t deadline, uint16_t wanted, struct buf *payload,
+                   struct error *err)
+{
+	uint16_t type;
+
+	if (wire_receive(fd, deadline, &type, payload, err) < 0)
+		return FAIL_CONTEXT(err, "agent");
+	if (type == AGENT_FAILED)
+		return compute_failed(buf_span(payload), err);
+	if (type != wanted)
+		return FAIL(err, ERROR_SYSTEM, "the agent sent a message of type %u out of order",
+		            type);
+	return 0;
+}
+
+static int send_exec(int fd, const struct agent_exec *exec, int64_t deadline, struct error *err)
+{
+	AUTO(buf_done) struct buf frame = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
+
+	if (wire_encode(&frame, AGENT_EXEC, agent_exec_shape, exec, err) < 0)
+		return -1;
+	return wire_send(fd, buf_span(&frame), deadline, err);
+}
+
+/* An agent that a server before this one started knows no jobs, and says only that. */
+static int explain(struct error *err)
+{
+	if (err->code != ERROR_INVALID || strncmp(err->text, "unknown message", 15) != 0)
+		return -1;
+	error_clear(err);
+	(void)FAIL(err, ERROR_UNSUPPORTED, "the sandbox's agent is older than this server");
+	error_hint(err, "stop the sandbox and start it again");
+	return -1;
+}
+
+struct launch {
+	const struct agent_job *job;
+	struct agent_exec exec;
+	const char *boot_id;
+	struct agent_process process;
+};
+
+static int take_started(struct arena *a, struct buf *payload, struct launch *launch,
+                        struct error *err)
+{
+	return wire_decode(a, buf_span(payload), agent_process_shape, &launch->process,
+	                   sizeof(launch->process), err);
+}
+
+/* One command on one connection: the agent makes the next one after AGENT_JOB the job. */
+static int launch_once(struct jobs *jobs, struct arena *a, const struct draft *d,
+                       struct launch *launch, struct error *err)
+{
+	const char *sandbox = d->record.sandbox_id;
+	int64_t deadline = d->request->deadline;
+	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
+	const struct compute_request request = {AGENT_JOB, agent_job_shape, launch->job};
+	struct agent_pong pong;
+	AUTO_CLOSE int fd = -1;
+
+	if (compute_open(jobs->provider, sandbox, &request, deadline, &fd, err) < 0)
+		return -1;
+	if (receive(fd, deadline, AGENT_PONG, &payload, err) < 0)
+		return explain(err);
+	if (wire_decode(a, buf_span(&payload), agent_pong_shape, &pong, sizeof(pong), err) < 0)
+		return -1;
+	launch->boot_id = pong.boot_id;
+	if (send_exec(fd, &launch->exec, deadline, err) < 0 ||
+	    receive(fd, deadline, AGENT_STARTED, &payload, err) < 0 ||
+	    take_started(a, &payload, launch, err) < 0 ||
+	    receive(fd, deadline, AGENT_DONE, &payload, err) < 0)
+		return -1;
+	compute_give_back(jobs->provider, sandbox, TAKE_FD(fd));
+	return 0;
+}
+
+static bool is_missing_program(const struct error *err)
+{
+	return err->code == ERROR_NOT_FOUND && strncmp(err->text, "command not found", 17) == 0;
+}
+
+static int launch_first(struct jobs *jobs, struct arena *a, const struct draft *d,
+                        struct launch *launch, struct error *err)
+{
+	launch->exec = *d->request->exec;
+	launch->exec.flags |= AGENT_EXEC_DETACH;
+	for (unsigned i = 0; i < d->request->args_count; i++) {
+		launch->exec.args = d->request->args[i];
+		error_clear(err);
+		if (launch_once(jobs, a, d, launch, err) == 0)
+			return 0;
+		if (!is_missing_program(err))
+			break;
+	}
+	return -1;
+}
+
+/* Nothing of it runs, so nobody is told of its end. A reply that was lost on its way is no such
+ * case: that is found out by the watch. */
+static bool is_surely_not_started(const struct error *err)
+{
+	return err->code != ERROR_TIMEOUT && err->code != ERROR_UNAVAILABLE &&
+	       err->code != ERROR_SYSTEM;
+}
+
+static int start(struct jobs *jobs, struct arena *a, const struct draft *d, struct job_started *ret,
+                 struct error *err)
+{
+	struct config_callback callback;
+	struct agent_job job;
+	struct launch launch = {.job = &job};
+	struct error second = {0};
+	struct job_start started = {.id = d->id.text};
+
+	fault_point("api", "job-recorded");
+	if (fill_job(jobs, a, d, &callback, &job, err) < 0 ||
+	    launch_first(jobs, a, d, &launch, err) < 0) {
+		if (is_surely_not_started(err))
+			(void)!store_job_remove(jobs->store, d->id.text, &second);
+		return -1;
+	}
+	fault_point("api", "job-launched");
+	started.boot_id = launch.boot_id;
+	started.process = (int64_t)launch.process.process;
+	/* It runs: should this fail, the watch finds its process by its id. */
+	(void)!store_job_started(jobs->store, &started, &second);
+	ret->id = arena_text(a, d->id.text);
+	ret->process = launch.process;
+	return 0;
+}
+
+int job_start(struct jobs *jobs, struct arena *a, const struct job_request *request,
+              struct job_started *ret, struct error *err)
+{
+	struct draft draft = {.request = request};
+	struct starting starting;
+	int result;
+
+	if (provider_require(jobs->provider, PROVIDER_CAN_EXEC, err) < 0 ||
+	    job_conversation_check(request->conversation, err) < 0 ||
+	    job_origin_check(request->origin, err) < 0)
+		return -1;
+	fill_draft(jobs, a, &draft);
+	starting.id = draft.id.text;
+	list_init(&starting.item);
+	starting_begin(jobs, &starting);
+	result = store_job_insert(jobs->store, &draft.record, JOB_RUNNING_MAX, err);
+	if (result == 0)
+		result = start(jobs, a, &draft, ret, err);
+	starting_end(jobs, &starting);
+	jobs_wake(jobs);
+	return result;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "job/parts.h"
+
+/* Messages between the beginning and the end of what was asked for: a hostile agent sends no
+ * more. */
+#define MESSAGES_MAX 4096
+
+void tail_done(struct tail *t)
+{
+	buf_done(&t->out[0]);
+	buf_done(&t->out[1]);
+}
+
+/* One that is known by its number alone. */
+struct found {
+	uint64_t wanted;
+	bool is_there;
+	uint64_t end[2];
+};
+
+static int look(void *context, const void *reply, struct error *err)
+{
+	struct found *f = context;
+	const struct agent_process *p = reply;
+
+	(void)err;
+	if (p->process == f->wanted) {
+		f->is_there = true;
+		memcpy(f->end, p->output_end, sizeof(f->end));
+	}
+	return 0;
+}
+
+/* A number says nothing about a process of another boot. */
+static int check_boot(struct jobs *jobs, const struct job_record *r, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct agent_pong pong;
+	const struct compute_call ping = {.type = AGENT_PING,
+	                                  .reply_type = AGENT_PONG,
+	                                  .reply_shape = agent_pong_shape,
+	                                  .reply = &pong,
+	                                  .reply_size = sizeof(pong)};
+
+	if (compute_call(jobs->provider, r->sandbox_id, &arena, &ping, deadline_in(AGENT_CALL_MS),
+	                 err) < 0)
+		return -1;
+	if (strcmp(pong.boot_id, r->boot_id) != 0)
+		return FAIL(err, ERROR_CONFLICT, "the sandbox has been started again since");
+	return 0;
+}
+
+static int find_ends(struct jobs *jobs, const struct job_record *r, struct found *f,
+                     struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct agent_process p;
+	const struct compute_call call = {
+	        .type = AGENT_PROCESSES,
+	        .reply_type = AGENT_PROCESS,
+	        .reply_shape = agent_process_shape,
+	        .reply = &p,
+	        .reply_size = sizeof(p),
+	        .on_reply = look,
+	        .context = f,
+	};
+
+	f->wanted = (uint64_t)r->process;
+	if (compute_call(jobs->provider, r->sandbox_id, &arena, &call, deadline_in(AGENT_CALL_MS),
+	                 err) < 0)
+		return -1;
+	if (!f->is_there)
+		return FAIL(err, ERROR_NOT_FOUND, "the agent does not know its process any more");
+	return 0;
+}
+
+static uint64_t first_of(int64_t since, size_t max, uint64_t end)
+{
+	uint64_t back;
+
+	if (since >= 0)
+		return (uint64_t)since < end ? (uint64_t)since : end;
+	back = (uint64_t)-since < max ? (uint64_t)-since : max;
+	return back < end ? end - back : 0;
+}
+
+/* What is before the first byte that came is lost. */
+static int take_output(struct tail *t, struct span payload, size_t max, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct agent_output o;
+	struct buf *out;
+	unsigned i;
+
+	if (wire_decode(&arena, payload, agent_output_shape, &o, sizeof(o), err) < 0)
+		return -1;
+	if (o.stream != AGENT_STDOUT && o.stream != AGENT_STDERR)
+		return FAIL(err, ERROR_SYSTEM, "the agent sent output of stream %u", o.stream);
+	i = o.stream - AGENT_STDOUT;
+	out = &t->out[i];
+	if (out->size == 0)
+		t->offset[i] = o.offset;
+	else if (o.offset != t->offset[i] + out->size)
+		return 0; /* lost while it was read: what is there is whole */
+	if (o.bytes.size > max - out->size)
+		o.bytes.size = max - out->size;
+	buf_add_span(out, o.bytes);
+	return 0;
+}
+
+static int read_all(int fd, struct tail *t, size_t max, struct error *err)
+{
+	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
+	int64_t deadline = deadline_in(AGENT_CALL_MS);
+	uint16_t type;
+
+	for (unsigned i = 0; i < MESSAGES_MAX; i++) {
+		if (wire_receive(fd, deadline, &type, &payload, err) < 0)
+			return -1;
+		if (type == AGENT_FAILED)
+			return compute_failed(buf_span(&payload), err);
+		if (type == AGENT_EXIT || type == AGENT_DONE)
+			return 0;
+		if (type == AGENT_OUTPUT && take_output(t, buf_span(&payload), max, err) < 0)
+			return -1;
+	}
+	return FAIL(err, ERROR_TOO_LARGE, "the agent's answer is too long");
+}
+
+int tail_read(struct jobs *jobs, const struct job_record *r, const struct job_logs_request *request,
+              struct tail *ret, struct error *err)
+{
+	struct agent_attach attach = {.process = (uint64_t)r->process, .read_only = 1};
+	const struct compute_request open = {AGENT_ATTACH, agent_attach_shape, &attach};
+	struct tail tail = {.out = {BUF(request->max), BUF(request->max)}};
+	struct found found = {0};
+	AUTO_CLOSE int fd = -1;
+
+	if (check_boot(jobs, r, err) < 0 || find_ends(jobs, r, &found, err) < 0)
+		return -1;
+	for (int i = 0; i < 2; i++) {
+		attach.since[i] = tail.offset[i] =
+		        first_of(request->since[i], request->max, found.end[i]);
+		tail.end[i] = found.end[i];
+	}
+	if (compute_open(jobs->provider, r->sandbox_id, &open, deadline_in(AGENT_CALL_MS), &fd,
+	                 err) < 0 ||
+	    read_all(fd, &tail, request->max, err) < 0) {
+		tail_done(&tail);
+		return -1;
+	}
+	*ret = tail;
+	return 0;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "job/parts.h"
+
+#define WORKERS 4
+#define QUEUE_MAX 4096
+#define WATCHES_MAX 8192
+/* A sandbox that is gone tells nobody; nor does another server's. */
+#define LIST_MS 5000
+#define REST_MS 30000
+#define PURGE_EVERY_MS 60000
+#define AGAIN_FIRST_MS 50
+#define AGAIN_MAX_MS 5000
+
+/* One job that runs; the thread's own. */
+struct watch {
+	struct list item;
+	struct attention at;
+	bool is_busy;    /* a worker attends to it */
+	int64_t look_at; /* monotonic; without a connection, or after one could not be handed over
+	                  */
+	int64_t pause_ms;
+};
+
+/* On its way to a worker and back. */
+struct attending {
+	struct attending *next;
+	struct worker_task task;
+	struct jobs *jobs;
+	struct watch *watch; /* stays while it is busy */
+	struct attention at;
+};
+
+static void ring(struct jobs *jobs)
+{
+	uint64_t one = 1;
+
+	(void)!write(jobs->wake, &one, sizeof(one));
+}
+
+void jobs_wake(struct jobs *jobs)
+{
+	atomic_store(&jobs->has_news, true);
+	ring(jobs);
+}
+
+/* ---- attending ---- */
+
+static void run_attending(struct worker_task *task)
+{
+	struct attending *t = CONTAINER_OF(task, struct attending, task);
+	struct jobs *jobs = t->jobs;
+
+	job_attend(jobs, &t->at);
+	pthread_mutex_lock(&jobs->mutex);
+	t->next = jobs->finished;
+	jobs->finished = t;
+	pthread_mutex_unlock(&jobs->mutex);
+	ring(jobs);
+}
+
+static void watch_free(struct watch *w)
+{
+	list_remove(&w->item);
+	auto_close(&w->at.fd);
+	free(w);
+}
+
+static void look_later(struct watch *w)
+{
+	w->look_at = deadline_in(w->pause_ms);
+	w->pause_ms = w->pause_ms * 2 < AGAIN_MAX_MS ? w->pause_ms * 2 : AGAIN_MAX_MS;
+}
+
+static void take_back(struct attending *t)
+{
+	struct watch *w = t->watch;
+
+	w->at = t->at;
+	w->is_busy = false;
+	if (w->at.is_over) {
+		watch_free(w);
+		return;
+	}
+	if (w->at.fd >= 0) {
+		w->pause_ms = AGAIN_FIRST_MS;
+		w->look_at = 0;
+	} else {
+		look_later(w);
+	}
+}
+
+static void take_all_back(struct jobs *jobs)
+{
+	struct attending *t, *next;
+
+	pthread_mutex_lock(&jobs->mutex);
+	t = jobs->finished;
+	jobs->finished = NULL;
+	pthread_mutex_unlock(&jobs->mutex);
+	for (; t; t = next) {
+		next = t->next;
+		take_back(t);
+		free(t);
+	}
+}
+
+static void hand_over(struct jobs *jobs, struct watch *w)
+{
+	struct attending *t = calloc(1, sizeof(*t));
+	struct error err = {0};
+
+	if (!t)
+		abort();
+	*t = (struct attending){.task = {.lane = WORKER_FAST, .run = run_attending},
+	                        .jobs = jobs,
+	                        .watch = w,
+	                        .at = w->at};
+	if (worker_submit(jobs->workers, &t->task, &err) < 0) {
+		look_later(w);
+		free(t);
+		return;
+	}
+	w->at.fd = -1;
+	w->is_busy = true;
+}
+
+/* ---- which there are ---- */
+
+static bool is_watched(const struct jobs *jobs, const char *id)
+{
+	LIST_EACH (&jobs->watches, item)
+		if (strcmp(LIST_ENTRY(item, struct watch, item)->at.id, id) == 0)
+			return true;
+	return false;
+}
+
+static bool concerns_us(const struct jobs *jobs, const struct job_record *r)
+{
+	return strcmp(r->node, jobs->node) == 0 || job_lost_reason(r);
+}
+
+static void watch_add(struct jobs *jobs, const char *id)
+{
+	struct watch *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		abort();
+	list_init(&w->item);
+	w->at.fd = -1;
+	memcpy(w->at.id, id, strnlen(id, ID_SIZE));
+	w->pause_ms = AGAIN_FIRST_MS;
+	list_append(&jobs->watches, &w->item);
+}
+
+static int list_running(struct jobs *jobs, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const char *after = "";
+	struct job_list list;
+	unsigned seen = 0;
+
+	do {
+		if (store_job_running(jobs->store, &arena, after, &list, err) < 0)
+			return -1;
+		for (size_t i = 0; i < list.count; i++) {
+			const struct job_record *r = &list.items[i];
+
+			after = r->id;
+			if (concerns_us(jobs, r) && !is_watched(jobs, r->id))
+				watch_add(jobs, r->id);
+		}
+		seen += (unsigned)list.count;
+	} while (list.count == 1000 && seen < WATCHES_MAX);
+	return 0;
+}
+
+static int purge(struct jobs *jobs, struct error *err)
+{
+	if (clock_monotonic_ms() < jobs->purge_at)
+		return 0;
+	jobs->purge_at = deadline_in(PURGE_EVERY_MS);
+	return store_job_purge(jobs->store, clock_unix_ms() - jobs->config->jobs_keep_ms, err);
+}
+
+/* ---- waiting ---- */
+
+struct waiting {
+	struct pollfd *fds;
+	struct watch **watches; /* of fds[i]; NULL for the first */
+	size_t count;
+	int64_t until;
+};
+
+static void collect(struct jobs *jobs, struct arena *a, struct waiting *ret)
+{
+	size_t count = 1;
+
+	LIST_EACH (&jobs->watches, item)
+		count++;
+	ret->fds = ARENA_ARRAY(a, struct pollfd, count);
+	ret->watches = ARENA_ARRAY(a, struct watch *, count);
+	ret->fds[0] = (struct pollfd){.fd = jobs->wake, .events = POLLIN};
+	ret->count = 1;
+	ret->until = jobs->list_at;
+	LIST_EACH (&jobs->watches, item) {
+		struct watch *w = LIST_ENTRY(item, struct watch, item);
+
+		if (w->is_busy)
+			continue;
+		if (w->at.fd < 0 || w->look_at > clock_monotonic_ms()) {
+			ret->until = w->look_at < ret->until ? w->look_at : ret->until;
+			continue;
+		}
+		ret->watches[ret->count] = w;
+		ret->fds[ret->count++] = (struct pollfd){.fd = w->at.fd, .events = POLLIN};
+	}
+}
+
+static void wait_for_news(struct jobs *jobs)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct waiting waiting;
+	uint64_t count;
+
+	collect(jobs, &arena, &waiting);
+	if (poll(waiting.fds, waiting.count, deadline_poll_ms(waiting.until)) < 0)
+		return;
+	for (size_t i = 1; i < waiting.count; i++)
+		if (waiting.fds[i].revents)
+			hand_over(jobs, waiting.watches[i]);
+	if (waiting.fds[0].revents)
+		(void)!read(jobs->wake, &count, sizeof(count));
+}
+
+static void look_at_due(struct jobs *jobs)
+{
+	int64_t now = clock_monotonic_ms();
+
+	LIST_EACH (&jobs->watches, item) {
+		struct watch *w = LIST_ENTRY(item, struct watch, item);
+
+		if (!w->is_busy && w->at.fd < 0 && w->look_at <= now)
+			hand_over(jobs, w);
+	}
+}
+
+static void *run(void *context)
+{
+	struct jobs *jobs = context;
+
+	(void)prctl(PR_SET_NAME, "jobs", 0, 0, 0);
+	while (!atomic_load(&jobs->is_stopping)) {
+		struct error err = {0};
+
+		take_all_back(jobs);
+		if (atomic_exchange(&jobs->has_news, false) ||
+		    clock_monotonic_ms() >= jobs->list_at) {
+			if (list_running(jobs, &err) < 0 || purge(jobs, &err) < 0)
+				log_warning("jobs wait", FAILURE(&err));
+			jobs->list_at =
+			        deadline_in(list_is_empty(&jobs->watches) ? REST_MS : LIST_MS);
+		}
+		look_at_due(jobs);
+		wait_for_news(jobs);
+	}
+	return NULL;
+}
+
+/* ---- the whole ---- */
+
+static int start_thread(struct jobs *jobs, struct error *err)
+{
+	sigset_t all, before;
+
+	/* Signals belong to the thread that opened us. */
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	errno = pthread_create(&jobs->thread, NULL, run, jobs);
+	jobs->has_thread = errno == 0;
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return jobs->has_thread ? 0 : FAIL_ERRNO(err, "start the thread of jobs");
+}
+
+static int open_parts(struct jobs *jobs, struct error *err)
+{
+	const struct worker_options workers = {.threads = WORKERS, .queue_max = QUEUE_MAX};
+
+	jobs->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (jobs->wake < 0)
+		return FAIL_ERRNO(err, "make an eventfd for jobs");
+	if (worker_pool_start(&workers, &jobs->workers, err) < 0)
+		return -1;
+	return start_thread(jobs, err);
+}
+
+int jobs_open(const struct jobs_options *options, struct jobs **ret, struct error *err)
+{
+	struct jobs *jobs = calloc(1, sizeof(*jobs));
+
+	if (!jobs)
+		abort();
+	jobs->config = options->config;
+	jobs->store = options->store;
+	jobs->fleet = options->fleet;
+	jobs->provider = options->provider;
+	jobs->node = options->node;
+	jobs->wake = -1;
+	list_init(&jobs->starting);
+	list_init(&jobs->watches);
+	(void)pthread_mutex_init(&jobs->mutex, NULL);
+	if (open_parts(jobs, err) < 0) {
+		jobs_close(jobs);
+		return -1;
+	}
+	*ret = jobs;
+	return 0;
+}
+
+void jobs_close(struct jobs *jobs)
+{
+	if (!jobs)
+		return;
+	atomic_store(&jobs->is_stopping, true);
+	if (jobs->wake >= 0)
+		jobs_wake(jobs);
+	if (jobs->has_thread)
+		(void)pthread_join(jobs->thread, NULL);
+	worker_pool_stop(jobs->workers);
+	take_all_back(jobs);
+	LIST_EACH (&jobs->watches, item)
+		watch_free(LIST_ENTRY(item, struct watch, item));
+	auto_close(&jobs->wake);
+	(void)pthread_mutex_destroy(&jobs->mutex);
+	free(jobs);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/column_rows.h"
+#include "store/jobs.h"
+
+/* The words are what the database holds: they may be added to, never changed. */
+enum {
+	job_state_words = JOB_STATE_COUNT,
+	job_channel_words = JOB_CHANNEL_COUNT,
+	job_delivery_words = JOB_DELIVERY_COUNT,
+	sandbox_state_words = SANDBOX_STATE_COUNT,
+};
+
+static const char *job_state_word(unsigned value)
+{
+	return job_state_name((enum job_state)value);
+}
+
+static const char *job_channel_word(unsigned value)
+{
+	return job_channel_name((enum job_channel)value);
+}
+
+static const char *job_delivery_word(unsigned value)
+{
+	return job_delivery_name((enum job_delivery)value);
+}
+
+static const char *sandbox_state_word(unsigned value)
+{
+	return sandbox_state_name((enum sandbox_state)value);
+}
+
+const struct column columns_of_job_record[] = {
+        TEXT_OF(job_record, id),
+        TEXT_OF(job_record, project_id),
+        TEXT_OF(job_record, sandbox_id),
+        TEXT_OF(job_record, key_id),
+        TEXT_OF(job_record, conversation),
+        CHOICE_OF(job_record, channel, job_channel),
+        TEXT_OF(job_record, origin_json),
+        TEXT_OF(job_record, command),
+        WHOLE_OF(job_record, process),
+        TEXT_OF(job_record, boot_id),
+        CHOICE_OF(job_record, state, job_state),
+        BOOL_OF(job_record, is_stopping),
+        WHOLE_OF(job_record, exit_code),
+        TEXT_OF(job_record, reason),
+        TEXT_OF(job_record, stdout_json),
+        TEXT_OF(job_record, stderr_json),
+        WHOLE_OF(job_record, stdout_bytes),
+        WHOLE_OF(job_record, stderr_bytes),
+        HASH_OF(job_record, token_hash),
+        WHOLE_OF(job_record, token_expires_at),
+        WHOLE_OF(job_record, created_at),
+        WHOLE_OF(job_record, ended_at),
+        CHOICE_OF(job_record, delivery, job_delivery),
+        WHOLE_OF(job_record, delivery_tries),
+        WHOLE_OF(job_record, delivery_status),
+        TEXT_OF(job_record, delivery_error),
+        WHOLE_OF(job_record, delivery_at),
+        CHOICE_OF(job_record, actual, sandbox_state),
+        TEXT_OF(job_record, node),
+        END,
+};
+
+const struct column columns_of_job_ref[] = {
+        FILTER_OF(job_ref, project_id),
+        FILTER_OF(job_ref, conversation),
+        TEXT_OF(job_ref, id),
+        END,
+};
+
+const struct column columns_of_job_page[] = {
+        TEXT_OF(job_page, project_id),
+        TEXT_OF(job_page, conversation),
+        FILTER_OF(job_page, sandbox_id),
+        FILTER_OF(job_page, state),
+        WHOLE_OF(job_page, before),
+        WHOLE_OF(job_page, limit),
+        END,
+};
+
+const struct column columns_of_job_start[] = {
+        TEXT_OF(job_start, id),
+        TEXT_OF(job_start, boot_id),
+        WHOLE_OF(job_start, process),
+        END,
+};

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/jobs.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "store/driver.h"
+
+/* Of an event: what would need more is cut, or left out. */
+#define DETAIL_MAX 6000
+#define DETAIL_TAIL_MAX 2000
+
+const char *job_state_name(enum job_state state)
+{
+	static const char *const names[JOB_STATE_COUNT] = {
+	        [JOB_RUNNING] = "running",
+	        [JOB_COMPLETED] = "completed",
+	        [JOB_FAILED] = "failed",
+	        [JOB_STOPPED] = "stopped",
+	};
+
+	return (unsigned)state < JOB_STATE_COUNT ? names[state] : "unknown";
+}
+
+const char *job_channel_name(enum job_channel channel)
+{
+	static const char *const names[JOB_CHANNEL_COUNT] = {
+	        [JOB_CHANNEL_NONE] = "none",       [JOB_CHANNEL_STREAM] = "stream",
+	        [JOB_CHANNEL_WEBHOOK] = "webhook", [JOB_CHANNEL_SLACK] = "slack",
+	        [JOB_CHANNEL_DISCORD] = "discord", [JOB_CHANNEL_TELEGRAM] = "telegram",
+	        [JOB_CHANNEL_GITHUB] = "github",   [JOB_CHANNEL_ZALO] = "zalo",
+	        [JOB_CHANNEL_PANCAKE] = "pancake",
+	};
+
+	return (unsigned)channel < JOB_CHANNEL_COUNT ? names[channel] : "unknown";
+}
+
+bool job_channel_is_chat(enum job_channel channel)
+{
+	return channel >= JOB_CHANNEL_SLACK && channel < JOB_CHANNEL_COUNT;
+}
+
+const char *job_delivery_name(enum job_delivery delivery)
+{
+	static const char *const names[JOB_DELIVERY_COUNT] = {
+	        [JOB_DELIVERY_NONE] = "none",       [JOB_DELIVERY_WAITING] = "waiting",
+	        [JOB_DELIVERY_SENDING] = "sending", [JOB_DELIVERY_DELIVERED] = "delivered",
+	        [JOB_DELIVERY_DEAD] = "dead",
+	};
+
+	return (unsigned)delivery < JOB_DELIVERY_COUNT ? names[delivery] : "unknown";
+}
+
+/* ---- beginning ---- */
+
+struct insertion {
+	const struct job_record *record;
+	unsigned running_max;
+};
+
+/* Counted with itself, in the transaction that adds it: of two that come at once, one is counted by
+ * the other. */
+static int run_insert(struct connection *c, void *context, struct error *err)
+{
+	const struct insertion *insertion = context;
+	const struct lookup of_sandbox = {.id = insertion->record->sandbox_id};
+	int64_t running;
+
+	if (query_run(c, QUERY_JOB_INSERT, insertion->record, NULL, err) < 0 ||
+	    query_count(c, QUERY_JOB_COUNT_RUNNING, &of_sandbox, &running, err) < 0)
+		return -1;
+	if (running <= insertion->running_max)
+		return 0;
+	(void)FAIL(err, ERROR_LIMIT, "the sandbox runs %u background jobs already",
+	           insertion->running_max);
+	error_hint(err, "wait for one to end, or stop one");
+	return -1;
+}
+
+int store_job_insert(struct store *s, const struct job_record *r, unsigned running_max,
+                     struct error *err)
+{
+	struct insertion insertion = {r, running_max};
+
+	return store_change(s, &(struct transaction){.run = run_insert, .context = &insertion},
+	                    err);
+}
+
+int store_job_started(struct store *s, const struct job_start *start, struct error *err)
+{
+	int count = store_change_query(s, QUERY_JOB_STARTED, start, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "job '%.40s' has another process", start->id);
+	return count < 0 ? -1 : 0;
+}
+
+/* ---- reading ---- */
+
+static int not_found(const char *id, struct error *err)
+{
+	return FAIL(err, ERROR_NOT_FOUND, "no background job '%.40s'", id);
+}
+
+int store_job_find(struct store *s, struct arena *a, const struct job_ref *ref,
+                   struct job_record *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(*ret)};
+	int count = store_read_query(s, QUERY_JOB_FIND, ref, &rows, err);
+
+	if (count == 0)
+		return not_found(ref->id, err);
+	if (count < 0)
+		return -1;
+	*ret = *(struct job_record *)rows.items;
+	return 0;
+}
+
+int store_job_list(struct store *s, struct arena *a, const struct job_page *page,
+                   struct job_list *ret, struct error *err)
+{
+	struct job_page copy = *page;
+	struct rows rows = {.arena = a, .size = sizeof(struct job_record)};
+
+	copy.before = page->before > 0 ? page->before : INT64_MAX;
+	copy.limit = list_limit(page->limit);
+	if (store_read_query(s, QUERY_JOB_LIST, &copy, &rows, err) < 0)
+		return -1;
+	*ret = (struct job_list){rows.items, rows.count};
+	return 0;
+}
+
+int store_job_running(struct store *s, struct arena *a, const char *after, struct job_list *ret,
+                      struct error *err)
+{
+	const struct lookup lookup = {.id = after};
+	struct rows rows = {.arena = a, .size = sizeof(struct job_record)};
+
+	if (store_read_query(s, QUERY_JOB_RUNNING, &lookup, &rows, err) < 0)
+		return -1;
+	*ret = (struct job_list){rows.items, rows.count};
+	return 0;
+}
+
+/* ---- ending ---- */
+
+int store_job_stopping(struct store *s, const char *id, struct error *err)
+{
+	const struct lookup lookup = {.id = id};
+	int count = store_change_query(s, QUERY_JOB_STOPPING, &lookup, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "background job '%.40s' has ended", id);
+	return count < 0 ? -1 : 0;
+}
+
+struct settlement {
+	struct arena *arena;
+	const char *id;
+	const struct job_end *end;
+	struct job_record *ret;
+};
+
+/* A member of the event's detail, as JSON; a text that is too long is not cut within an escape but
+ * left out. */
+static const char *detail_of(struct arena *a, const struct job_record *r)
+{
+	bool has_tail = *r->stdout_json && strlen(r->stdout_json) <= DETAIL_TAIL_MAX;
+	AUTO(buf_done) struct buf text = BUF(DETAIL_MAX);
+
+	buf_addf(&text, "{\"resultId\":\"%s\",\"status\":\"%s\",\"exitCode\":%" PRId64, r->id,
+	         job_state_name(r->state), r->exit_code);
+	/* Checked when it was given: nothing in it needs an escape. */
+	buf_addf(&text, ",\"conversation\":\"%s\"", r->conversation);
+	if (has_tail)
+		buf_addf(&text, ",\"stdout\":%s", r->stdout_json);
+	buf_add_text(&text, "}");
+	return text.overflowed ? "{}" : arena_text(a, buf_text(&text));
+}
+
+static const char *sentence_of(struct arena *a, const struct job_record *r)
+{
+	if (*r->reason)
+		return arena_format(a, "job %s %s: %s", r->id, job_state_name(r->state), r->reason);
+	return arena_format(a, "job %s %s", r->id, job_state_name(r->state));
+}
+
+static int tell(struct connection *c, struct arena *a, const struct job_record *r,
+                struct error *err)
+{
+	static const enum event_kind kinds[JOB_STATE_COUNT] = {
+	        [JOB_COMPLETED] = EVENT_JOB_COMPLETED,
+	        [JOB_FAILED] = EVENT_JOB_FAILED,
+	        [JOB_STOPPED] = EVENT_JOB_STOPPED,
+	};
+	struct event_record event = {
+	        .at = r->ended_at,
+	        .project_id = r->project_id,
+	        .sandbox_id = r->sandbox_id,
+	        .kind = event_kind_name(kinds[r->state]),
+	        .text = sentence_of(a, r),
+	        .detail = detail_of(a, r),
+	};
+
+	if (event_add(c, &event, err) < 0)
+		return -1;
+	event.kind = event_kind_name(EVENT_AGENT_FINISHED);
+	return r->channel == JOB_CHANNEL_WEBHOOK ? event_add(c, &event, err) : 0;
+}
+
+static void apply(struct job_record *r, const struct job_end *end)
+{
+	r->state = end->state;
+	if (r->is_stopping && end->state == JOB_FAILED)
+		r->state = JOB_STOPPED;
+	r->exit_code = end->exit_code;
+	r->reason = end->reason ? end->reason : "";
+	r->stdout_json = end->stdout_json ? end->stdout_json : "";
+	r->stderr_json = end->stderr_json ? end->stderr_json : "";
+	r->stdout_bytes = end->stdout_bytes;
+	r->stderr_bytes = end->stderr_bytes;
+	r->ended_at = end->ended_at;
+	if (job_channel_is_chat(r->channel)) {
+		r->delivery = JOB_DELIVERY_WAITING;
+		r->delivery_at = end->ended_at;
+	}
+}
+
+static int run_settle(struct connection *c, void *context, struct error *err)
+{
+	const struct settlement *settlement = context;
+	const struct job_ref ref = {.id = settlement->id};
+	struct rows rows = {.arena = settlement->arena, .size = sizeof(struct job_record)};
+	struct job_record r;
+	int count = query_find(c, QUERY_JOB_FIND, &ref, &rows, &r, err);
+
+	if (count <= 0)
+		return count < 0 ? -1 : not_found(settlement->id, err);
+	if (r.state != JOB_RUNNING)
+		return FAIL(err, ERROR_CONFLICT, "background job '%.40s' has ended already", r.id);
+	apply(&r, settlement->end);
+	count = query_run(c, QUERY_JOB_SETTLE, &r, NULL, err);
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "background job '%.40s' has ended already", r.id);
+	if (count < 0 || tell(c, settlement->arena, &r, err) < 0)
+		return -1;
+	*settlement->ret = r;
+	return 0;
+}
+
+int store_job_settle(struct store *s, struct arena *a, const char *id, const struct job_end *end,
+                     struct job_record *ret, struct error *err)
+{
+	struct settlement settlement = {a, id, end, ret};
+
+	return store_change(s, &(struct transaction){.run = run_settle, .context = &settlement},
+	                    err);
+}
+
+int store_job_remove(struct store *s, const char *id, struct error *err)
+{
+	const struct lookup lookup = {.id = id};
+
+	return store_change_query(s, QUERY_JOB_REMOVE, &lookup, err) < 0 ? -1 : 0;
+}
+
+int store_job_purge(struct store *s, int64_t ended_before, struct error *err)
+{
+	const struct lookup lookup = {.now = ended_before};
+
+	return store_change_query(s, QUERY_JOB_PURGE, &lookup, err) < 0 ? -1 : 0;
+}

@@ -1,0 +1,71 @@
+-- fragment: job
+j.id, j.project_id, j.sandbox_id, j.key_id, j.conversation, j.channel, j.origin_json, j.command, j.process,
+	j.boot_id, j.state, j.is_stopping, j.exit_code, j.reason, j.stdout_json, j.stderr_json,
+	j.stdout_bytes, j.stderr_bytes, j.token_hash, j.token_expires_at, j.created_at, j.ended_at,
+	j.delivery, j.delivery_tries, j.delivery_status, j.delivery_error, j.delivery_at,
+	COALESCE(s.actual, 'deleted') AS actual, COALESCE(s.node, '') AS node
+
+-- name: job_insert
+-- takes: job_record
+INSERT INTO jobs (id, project_id, sandbox_id, key_id, conversation, channel, origin_json, command,
+	process, boot_id, state, is_stopping, exit_code, reason, stdout_json, stderr_json, stdout_bytes,
+	stderr_bytes, token_hash, token_expires_at, created_at, ended_at, delivery, delivery_tries,
+	delivery_status, delivery_error, delivery_at)
+VALUES (:id, :project_id, :sandbox_id, :key_id, :conversation, :channel, :origin_json, :command,
+	:process, :boot_id, :state, :is_stopping, :exit_code, :reason, :stdout_json, :stderr_json,
+	:stdout_bytes, :stderr_bytes, :token_hash, :token_expires_at, :created_at, :ended_at, :delivery,
+	:delivery_tries, :delivery_status, :delivery_error, :delivery_at);
+
+-- name: job_count_running
+-- takes: lookup
+-- gives: tally
+SELECT count(*) AS count FROM jobs WHERE sandbox_id = :id AND state = 'running';
+
+-- name: job_find
+-- takes: job_ref
+-- gives: job_record
+SELECT {job} FROM jobs j LEFT JOIN sandboxes s ON s.id = j.sandbox_id
+WHERE j.id = :id AND (:project_id IS NULL OR j.project_id = :project_id)
+	AND (:conversation IS NULL OR j.conversation = :conversation);
+
+-- name: job_list
+-- takes: job_page
+-- gives: job_record
+SELECT {job} FROM jobs j LEFT JOIN sandboxes s ON s.id = j.sandbox_id
+WHERE j.project_id = :project_id AND j.conversation = :conversation AND j.created_at < :before
+	AND (:sandbox_id IS NULL OR j.sandbox_id = :sandbox_id)
+	AND (:state IS NULL OR j.state = :state)
+ORDER BY j.created_at DESC, j.id LIMIT :limit;
+
+-- name: job_running
+-- takes: lookup
+-- gives: job_record
+SELECT {job} FROM jobs j LEFT JOIN sandboxes s ON s.id = j.sandbox_id
+WHERE j.state = 'running' AND j.id > :id
+ORDER BY j.id LIMIT 1000;
+
+-- name: job_started
+-- takes: job_start
+UPDATE jobs SET process = :process, boot_id = :boot_id
+WHERE id = :id AND (process = 0 OR (process = :process AND boot_id = :boot_id));
+
+-- name: job_stopping
+-- takes: lookup
+UPDATE jobs SET is_stopping = 1 WHERE id = :id AND state = 'running';
+
+-- name: job_settle
+-- takes: job_record
+UPDATE jobs
+SET state = :state, exit_code = :exit_code, reason = :reason, stdout_json = :stdout_json,
+	stderr_json = :stderr_json, stdout_bytes = :stdout_bytes, stderr_bytes = :stderr_bytes,
+	ended_at = :ended_at, delivery = :delivery, delivery_at = :delivery_at
+WHERE id = :id AND state = 'running';
+
+-- name: job_remove
+-- takes: lookup
+DELETE FROM jobs WHERE id = :id AND state = 'running' AND process = 0;
+
+-- name: job_purge
+-- takes: lookup
+DELETE FROM jobs WHERE id IN (
+	SELECT id FROM jobs WHERE state <> 'running' AND ended_at < :now LIMIT 5000);

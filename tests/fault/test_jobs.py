@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kill -9 of atolld at every named step of a background job: none is lost, and the end of each is told once."""
+
+import contextlib
+import http.client
+import json
+import time
+
+import pytest
+
+import atoll
+from test_kills import named_steps
+
+pytestmark = pytest.mark.needs_root
+STEPS = named_steps("job", r'fault_point\("api", ')
+
+
+def once(server, box, body):
+    """Api asks again when a connection breaks; this does not."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection.request("POST", f"/api/sandbox/instances/{box}/exec", json.dumps(body),
+                       {"Authorization": f"Bearer {server.key}", "Content-Type": "application/json"})
+    connection.getresponse().read()
+
+
+def rows(api):
+    return api.get("/v1/jobs?limit=1000")["items"]
+
+
+def test_the_steps_are_known():
+    assert {"job-recorded", "job-launched", "job-ended", "job-settled"} <= set(STEPS)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_job_is_neither_lost_nor_told_twice(private_server, step):
+    server = private_server
+    server.start()
+    api = server.api(timeout=10)
+    box = api.create(internet=False, persistent=True)["id"]
+    server.stop()
+    server.environment["ATOLL_FAULT"] = f"api:{step}:kill"
+    server.start()
+    api = server.api(timeout=10)
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        once(server, box, {"command": "sleep 0.2; echo ran >> ran; exit 4", "background": True})
+    time.sleep(0.6)
+    server.environment.pop("ATOLL_FAULT")
+    server.stop()
+    server.start()
+    api = server.api()
+    [row] = atoll.wait_for(lambda: (lambda all: len(all) == 1 and all[0]["status"] != "running" and all)(rows(api)), 15,
+                           "one job that has ended")
+    ran = api.exec(box, "cat ran; true")["stdout"]
+    assert row["status"] == "failed"
+    if step == "job-recorded":
+        assert (ran, row["reason"]) == ("", "it was not started")
+    else:
+        assert (ran, row["reason"], row["exitCode"]) == ("ran\n", "exit code 4", 4)
+    events = api.get("/v1/events?limit=1000&kind=job.*")["items"]
+    assert [(e["kind"], e["detail"]["resultId"]) for e in events] == [("job.failed", row["resultId"])]

@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Background jobs: started, asked for, stopped, and told of when they end; by whoever sees it first, once."""
+
+import base64
+import contextlib
+import http.server
+import json
+import threading
+import time
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+PATH = "/api/sandbox/instances"
+JOBS = "/v1/jobs"
+
+
+def start(api, box, command, **options):
+    answer = api.exec(box, command, background=True, **options)
+    assert answer["status"] == "running" and len(answer["resultId"]) == 20, answer
+    return answer["resultId"]
+
+
+def status(api, job, conversation=None):
+    return api.get(f"{JOBS}/{job}" + (f"?conversation={conversation}" if conversation else ""))
+
+
+def ended(api, job, conversation=None, seconds=10):
+    return atoll.wait_for(lambda: (lambda r: r["status"] != "running" and r)(status(api, job, conversation)), seconds,
+                          f"the end of job {job}")
+
+
+def told(api, kind, job):
+    """Every event of the kind that is of the job."""
+    events = api.get(f"/v1/events?limit=1000&kind={kind}")["items"]
+    return [event for event in events if event.get("detail", {}).get("resultId") == job]
+
+
+@contextlib.contextmanager
+def refused(code, *words):
+    with pytest.raises(atoll.ApiError) as caught:
+        yield
+    assert caught.value.code == code, caught.value
+    for word in words:
+        assert word in f"{caught.value.message} {caught.value.hint}", caught.value
+
+
+# ---- its life ----
+
+def test_a_job_answers_at_once_and_has_its_logs_when_it_has_completed(api, box):
+    begun = time.monotonic()
+    job = start(api, box, "sleep 0.3; echo out; echo err >&2")
+    assert time.monotonic() - begun < 0.3
+    running = status(api, job)
+    assert running["status"] == "running" and running["exitCode"] == -1 and "logs" not in running
+    assert running["sandbox_id"] == box and running["command"] == "sleep 0.3; echo out; echo err >&2"
+    row = ended(api, job)
+    assert row["status"] == "completed" and row["exitCode"] == 0 and row["reason"] is None
+    assert row["logs"] == {"stdout": "out\n", "stderr": "err\n"}
+    assert row["stdout_bytes"] == 4 and row["duration_ms"] >= 300 and row["ended_at"]
+    assert len(told(api, "job.completed", job)) == 1
+
+
+def test_one_that_fails_says_how(api, box):
+    row = ended(api, start(api, box, "echo no >&2; exit 7"))
+    assert (row["status"], row["exitCode"], row["reason"]) == ("failed", 7, "exit code 7")
+    assert row["logs"]["stderr"] == "no\n"
+    row = ended(api, start(api, box, "sleep 100", timeout_ms=200))
+    assert row["status"] == "failed" and "timeout" in row["reason"]
+    [event] = told(api, "job.failed", row["resultId"])
+    assert event["sandbox"] == box and event["detail"]["exitCode"] == row["exitCode"] and event["sequence"] > 0
+
+
+def test_what_it_writes_can_be_read_from_any_offset_while_it_runs_and_afterwards(api, box):
+    job = start(api, box, "printf 0123456789; printf abc >&2; sleep 1000")
+    path = f"{JOBS}/{job}/logs"
+    logs = atoll.wait_for(lambda: (lambda r: r["stdout_bytes"] == 10 and r["stderr_bytes"] == 3 and r)(api.get(path)))
+    assert (logs["stdout"], logs["stderr"], logs["stdout_next"]) == ("0123456789", "abc", 10)
+    assert api.get(f"{path}?since_stdout=4&since_stderr=3")["stdout"] == "456789"
+    assert api.get(f"{path}?tail=3")["stdout"] == "789"
+    assert api.get(f"{path}?since_stdout=99")["stdout"] == ""
+    assert api.post(f"{JOBS}/{job}/stop")["status"] == "stopped"
+    assert api.get(f"{path}?since_stdout=8")["stdout"] == "89"
+
+
+def test_output_that_is_no_text_and_much_of_it_is_kept_within_bounds(api, box):
+    job = start(api, box, "printf '\\377\\000\\033[1m'; head -c 3000000 /dev/zero; printf end")
+    row = ended(api, job)
+    assert row["status"] == "completed" and row["stdout_bytes"] == 3000009
+    assert row["logs"]["stdout"].endswith("\0end") and len(row["logs"]["stdout"]) <= 32 * 1024
+    assert api.get(f"{JOBS}/{job}/logs?tail=3")["stdout"] == "end"
+
+
+def test_a_stop_ends_all_that_it_started_and_is_no_failure(api, box):
+    marker = "sleep 987.5"
+    job = start(api, box, f"setsid {marker} & trap '' TERM; {marker}")
+    atoll.wait_for(lambda: api.exec(box, f"pgrep -fc '^{marker}'; true")["stdout"] == "2\n")
+    row = api.post(f"{JOBS}/{job}/stop")
+    assert row["status"] == "stopped" and row["ended_at"]
+    assert api.exec(box, f"pgrep -fc '^{marker}'; true")["stdout"] == "0\n"
+    assert api.post(f"{JOBS}/{job}/stop")["ended_at"] == row["ended_at"]
+    assert len(told(api, "job.stopped", job)) == 1 and not told(api, "job.failed", job)
+
+
+# ---- whose it is ----
+
+def test_only_its_own_conversation_finds_it(server, api, box):
+    job = start(api, box, "echo mine", conversation="chat:1")
+    row = ended(api, job, "chat:1")
+    assert row["conversation"] == "chat:1" and row["logs"]["stdout"] == "mine\n"
+    assert api.call("GET", f"{JOBS}/{job}", headers={"Atoll-Conversation": "chat:1"})["status"] == "completed"
+    for other in ("", "?conversation=chat:2"):
+        for call in (lambda path: api.get(path), lambda path: api.get(path.replace("?", "/logs?") if other else path + "/logs"),
+                     lambda path: api.post(path.replace("?", "/stop?") if other else path + "/stop")):
+            with refused("not_found", job):
+                call(f"{JOBS}/{job}{other}")
+    assert [item["resultId"] for item in api.get(f"{JOBS}?conversation=chat:1")["items"]] == [job]
+    assert job not in [item["resultId"] for item in api.get(f"{JOBS}?limit=1000")["items"]]
+    project = api.post("/v1/projects", {"name": "of-others"})["id"]
+    with refused("not_found"):
+        api.call("GET", f"{JOBS}/{job}?conversation=chat:1", headers={"X-Atoll-Project": project})
+    api.delete(f"/v1/projects/{project}")
+
+
+def test_lists_are_of_a_sandbox_or_a_status_and_come_in_pages(api):
+    with api.sandbox(internet=False) as box:
+        jobs = []
+        for number in range(3):
+            jobs.append(start(api, box, f"echo {number}", conversation="pages"))
+            ended(api, jobs[-1], "pages")
+            time.sleep(0.002)
+        found = api.get(f"{JOBS}?conversation=pages&sandbox={box}&status=completed")["items"]
+        assert [item["resultId"] for item in found] == jobs[::-1]
+        assert not api.get(f"{JOBS}?conversation=pages&sandbox={box}&status=running")["items"]
+        page = api.get(f"{JOBS}?conversation=pages&limit=2")["items"]
+        assert len(page) == 2
+
+
+def test_bad_input_is_refused(api, box):
+    with refused("invalid_request", "0x20"):
+        api.exec(box, "true", background=True, conversation="a b")
+    with refused("invalid_request"):
+        api.exec(box, "true", background=True, origin={"type": "pigeon"})
+    with refused("not_found", "command not found"):
+        api.post(f"{PATH}/{box}/exec", {"cmd": "no-such-command", "background": True, "conversation": "bad"})
+    assert not api.get(f"{JOBS}?conversation=bad")["items"], "nothing is left of what never ran"
+    for path in (f"{JOBS}/nobody", f"{JOBS}/nobody/logs"):
+        with refused("not_found"):
+            api.get(path)
+    with refused("invalid_request"):
+        api.get(f"{JOBS}?limit=100000")
+
+
+# ---- limits ----
+
+def test_ten_at_once_and_no_more_however_many_come_together(server, api):
+    with api.sandbox(internet=False) as box:
+        jobs, refusals, lock = [], [], threading.Lock()
+
+        def one():
+            own = server.api()
+            try:
+                job = start(own, box, "sleep 1000")
+                with lock:
+                    jobs.append(job)
+            except atoll.ApiError as error:
+                with lock:
+                    refusals.append(error)
+            own.close()
+        threads = [threading.Thread(target=one) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(jobs) == 10 and len(refusals) == 6
+        assert all(error.code == "limit_exceeded" and "10 background jobs" in error.message for error in refusals)
+        api.post(f"{JOBS}/{jobs[0]}/stop")
+        start(api, box, "sleep 1000")
+        with refused("limit_exceeded"):
+            start(api, box, "sleep 1000")
+        assert len([p for p in api.get(f"{PATH}/{box}/processes")["items"] if p["state"] == "running"]) == 10
+
+
+def test_a_running_job_holds_off_the_reaper_and_an_ended_one_does_not(api):
+    box = api.create(internet=False, idle_reap_ms=1500)["id"]
+    job = start(api, box, "sleep 6")
+    time.sleep(5)
+    assert status(api, job)["status"] == "running"
+    assert [row["state"] for row in atoll.Server.rows(api) if row["id"] == box] == ["started"]
+    assert ended(api, job)["status"] == "completed"
+    atoll.wait_for(lambda: not [row for row in atoll.Server.rows(api) if row["id"] == box], 12, "the idle sandbox goes")
+    assert status(api, job)["logs"] == {"stdout": "", "stderr": ""}
+
+
+# ---- other boots ----
+
+def test_one_of_an_earlier_boot_has_failed_whether_its_sandbox_is_back_or_gone(api):
+    box = api.create(internet=False, persistent=True)["id"]
+    stopped, restarted = start(api, box, "sleep 1000"), start(api, box, "sleep 1000")
+    api.post(f"{PATH}/{box}/stop")
+    row = status(api, stopped)
+    assert row["status"] == "failed" and row["reason"] in ("the sandbox was stopped", "exit code 143"), row
+    api.post(f"{PATH}/{box}/start")
+    assert ended(api, restarted)["status"] == "failed"
+    deleted = start(api, box, "sleep 1000")
+    api.remove(box)
+    row = status(api, deleted)
+    assert row["status"] == "failed" and row["reason"] in ("the sandbox was deleted", "exit code 137"), row
+    for job in (stopped, restarted, deleted):
+        assert len(told(api, "job.failed", job)) == 1
+
+
+def test_a_pause_is_no_end(api):
+    with api.sandbox(internet=False) as box:
+        job = start(api, box, "sleep 1; echo awake")
+        api.post(f"{PATH}/{box}/pause")
+        time.sleep(1.2)
+        assert status(api, job)["status"] == "running"
+        api.post(f"{PATH}/{box}/resume")
+        assert ended(api, job)["logs"]["stdout"] == "awake\n"
+
+
+# ---- the server comes and goes ----
+
+def test_the_end_is_seen_by_whichever_server_is_there_and_told_once(private_server):
+    server = private_server.start()
+    api = server.api()
+    with api.sandbox(internet=False, persistent=True) as box:
+        meanwhile, later = start(api, box, "echo meanwhile; exit 3"), start(api, box, "sleep 3; echo later")
+        away = start(api, box, "sleep 0.4; echo away")
+        server.kill9("api")
+        server.wait_ready()
+        server.stop()
+        time.sleep(0.5)
+        server.start()
+        api = server.api()
+        assert ended(api, meanwhile)["exitCode"] == 3
+        assert ended(api, away)["logs"]["stdout"] == "away\n"
+        assert ended(api, later)["logs"]["stdout"] == "later\n"
+        for job, kind in ((meanwhile, "job.failed"), (away, "job.completed"), (later, "job.completed")):
+            assert len(told(api, kind, job)) == 1
+
+
+# ---- the post from inside ----
+
+class Sink:
+    """Stands where the server is: keeps what agents post, and answers as it is told to."""
+
+    def __init__(self, answers=()):
+        self.posts, self.answers = [], list(answers)
+        sink = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                sink.posts.append((self.path, dict(self.headers), json.loads(body)))
+                self.send_response(sink.answers.pop(0) if sink.answers else 204)
+                self.end_headers()
+
+            def log_message(self, *arguments):
+                pass
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@contextlib.contextmanager
+def posting(answers=(), path=""):
+    """A server whose agents, which share the host's network, post to a sink."""
+    sink = Sink(answers)
+    server = atoll.Server(provider="host", flags=["--jobs-callback-url", sink.url + path])
+    try:
+        yield server.start(), sink
+    finally:
+        server.remove_all()
+        sink.close()
+
+
+def complete(api, job, token, **body):
+    headers = {"Authorization": f"Bearer {token}"} if token else {"Authorization": ""}
+    return api.call("POST", f"/sandbox-jobs/{job}/complete", {"status": "completed", "exitCode": 0, **body}, headers)
+
+
+def test_the_agent_posts_the_end_with_a_token_that_is_good_for_that_job_alone():
+    with posting(answers=[503], path="/under") as (server, sink):
+        api = server.api()
+        box = api.create()["id"]
+        job = start(api, box, "env; echo out; echo err >&2; exit 4")
+        atoll.wait_for(lambda: len(sink.posts) == 2, 10, "a post that is tried again")
+        assert sink.posts[0] == sink.posts[1]
+        path, headers, body = sink.posts[0]
+        assert path == f"/under/sandbox-jobs/{job}/complete" and headers["Host"] in sink.url
+        token = headers["Authorization"].removeprefix("Bearer ")
+        assert token.startswith("atj_") and len(token) == 44
+        assert (body["status"], body["exitCode"], body["timedOut"]) == ("failed", 4, False)
+        output = base64.b64decode(body["stdoutBase64"]).decode()
+        assert output.endswith("out\n") and base64.b64decode(body["stderrBase64"]) == b"err\n"
+        assert token not in output and "atoll_" not in output, "neither the token nor a key is inside"
+        # The server's own watch has settled it meanwhile.
+        assert ended(api, job)["exitCode"] == 4
+        with refused("conflict", "ended already"):
+            complete(api, job, token)
+        with refused("unauthenticated"):
+            api.call("GET", f"{JOBS}/{job}", headers={"Authorization": f"Bearer {token}"})
+        # Another job's, no one's, and a key of the account.
+        other = start(api, box, "sleep 1000")
+        for wrong in (token, token[:-1], "atj_" + "a" * 40, None, server.key):
+            with refused("unauthenticated"):
+                complete(api, other, wrong)
+        with refused("unauthenticated"):
+            complete(api, "nosuchjobatallaaaaaa", token)
+        with refused("invalid_request"):
+            complete(api, other, token, status="fine")
+        with refused("too_large"):
+            complete(api, other, token, output="x" * 300000)
+        assert status(api, other)["status"] == "running"
+        api.post(f"{JOBS}/{other}/stop")
+
+
+def test_a_post_settles_a_job_once():
+    with posting() as (server, sink):
+        api = server.api()
+        box = api.create()["id"]
+        job = start(api, box, "sleep 0.5; echo posted")
+        server.stop()
+        atoll.wait_for(lambda: sink.posts, 10, "the post while no server is there")
+        token = sink.posts[0][1]["Authorization"].removeprefix("Bearer ")
+        server.start()
+        api = server.api()
+        with contextlib.suppress(atoll.ApiError):  # the watch may be as fast
+            complete(api, job, token, output="posted\n")
+        assert ended(api, job)["logs"]["stdout"] == "posted\n"
+        with refused("conflict"):
+            complete(api, job, token, output="forged\n")
+        assert status(api, job)["logs"]["stdout"] == "posted\n"
+        assert len(told(api, "job.completed", job)) == 1
+
+
+@pytest.mark.parametrize("url, word", [("https://10.0.0.1:1", "https"), ("http://atoll.example:1", "no name"),
+                                       ("ftp://10.0.0.1", "http"), ("http://10.0.0.1:99999", "address"),
+                                       ("http://10.0.0.1/a b", "address")])
+def test_an_address_that_agents_cannot_post_to_is_refused_at_the_start(url, word):
+    server = atoll.Server(flags=["--jobs-callback-url", url])
+    server.start(wait=False)
+    assert server.process.wait(10) != 0
+    assert word in server.log_text()
+    server.remove_all()
+
+
+# ---- other ways to start one ----
+
+def test_leases_and_the_gateway_start_them_too(api, box):
+    key = "jobs-lease"
+    answer = api.post(f"/v1/leases/{key}/exec", {"command": "echo leased", "background": True})
+    assert ended(api, answer["resultId"])["logs"]["stdout"] == "leased\n"
+    api.delete(f"/v1/leases/{key}")
+    session = {"session_id": "jobs", "command": "echo session", "background": True, "conversation": "s1"}
+    answer = api.post("/v1/sandbox/bash", session)
+    assert ended(api, answer["resultId"], "s1")["logs"]["stdout"] == "session\n"
+    answer = api.post("/v1/sandbox/execute", {"session_id": "jobs", "code": "print(6 * 7)", "background": True})
+    assert ended(api, answer["resultId"])["logs"]["stdout"] == "42\n"
+    for row in atoll.Server.rows(api):
+        if row["id"] != box:
+            api.remove(row["id"])

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "each_store.h"
+
+#include <pthread.h>
+
+#include "store/events.h"
+#include "store/jobs.h"
+
+static struct job_record sample(const char *id)
+{
+	return (struct job_record){.id = id,
+	                           .project_id = PROJECT,
+	                           .sandbox_id = "sandbox",
+	                           .conversation = "chat",
+	                           .origin_json = "{}",
+	                           .command = "make",
+	                           .exit_code = -1,
+	                           .token_hash = {1, 2, 3},
+	                           .token_expires_at = NOW + 9,
+	                           .created_at = NOW};
+}
+
+static const struct job_end done = {.state = JOB_COMPLETED,
+                                    .stdout_json = "\"out\\u0000\"",
+                                    .stderr_json = "\"\"",
+                                    .stdout_bytes = 4,
+                                    .ended_at = NOW + 5};
+
+static void insert(struct store *s, const char *id, enum job_channel channel)
+{
+	struct error err = {0};
+	struct job_record r = sample(id);
+
+	r.channel = channel;
+	assert_done(store_job_insert(s, &r, 10, &err));
+}
+
+static size_t count_events(struct store *s, const char *kind)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct event_list list;
+
+	assert_done(store_event_list(s, &a, &(struct event_page){.pattern = kind, .limit = 100},
+	                             &list, &err));
+	return list.count;
+}
+
+static void a_job_is_found_by_its_own_conversation_alone(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct job_ref ref = {PROJECT, "chat", "job"};
+	struct job_record found;
+
+	insert(*state, "job", JOB_CHANNEL_STREAM);
+	assert_done(store_job_find(*state, &a, &ref, &found, &err));
+	assert_string_equal(found.command, "make");
+	assert_int_equal(found.state, JOB_RUNNING);
+	assert_int_equal(found.channel, JOB_CHANNEL_STREAM);
+	assert_int_equal(found.token_hash[2], 3);
+	assert_int_equal(found.actual, SANDBOX_DELETED);
+	ref.conversation = "";
+	assert_refused(store_job_find(*state, &a, &ref, &found, &err), ERROR_NOT_FOUND);
+	ref = (struct job_ref){"other", "chat", "job"};
+	assert_refused(store_job_find(*state, &a, &ref, &found, &err), ERROR_NOT_FOUND);
+	ref = (struct job_ref){.id = "job"};
+	assert_done(store_job_find(*state, &a, &ref, &found, &err));
+}
+
+static void a_job_settles_once_with_one_event(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct job_record r;
+
+	insert(*state, "job", JOB_CHANNEL_NONE);
+	assert_done(store_job_settle(*state, &a, "job", &done, &r, &err));
+	assert_int_equal(r.state, JOB_COMPLETED);
+	assert_int_equal(r.delivery, JOB_DELIVERY_NONE);
+	assert_refused(store_job_settle(*state, &a, "job", &done, &r, &err), ERROR_CONFLICT);
+	assert_refused(store_job_settle(*state, &a, "none", &done, &r, &err), ERROR_NOT_FOUND);
+	assert_refused(store_job_stopping(*state, "job", &err), ERROR_CONFLICT);
+	assert_int_equal(count_events(*state, "job.*"), 1);
+	assert_int_equal(count_events(*state, "job.completed"), 1);
+	assert_int_equal(count_events(*state, "agent.finished"), 0);
+	assert_done(store_job_find(*state, &a, &(struct job_ref){.id = "job"}, &r, &err));
+	assert_string_equal(r.stdout_json, "\"out\\u0000\"");
+	assert_int_equal(r.ended_at, NOW + 5);
+}
+
+static void its_event_tells_programs_what_they_need(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct job_record r;
+	struct event_list list;
+
+	insert(*state, "job", JOB_CHANNEL_WEBHOOK);
+	assert_done(store_job_settle(*state, &a, "job", &done, &r, &err));
+	assert_done(store_event_list(*state, &a,
+	                             &(struct event_page){.pattern = "agent.finished", .limit = 9},
+	                             &list, &err));
+	assert_int_equal(list.count, 1);
+	assert_string_equal(list.items[0].detail,
+	                    "{\"resultId\":\"job\",\"status\":\"completed\",\"exitCode\":0,"
+	                    "\"conversation\":\"chat\",\"stdout\":\"out\\u0000\"}");
+	assert_string_equal(list.items[0].sandbox_id, "sandbox");
+}
+
+static void an_end_that_was_asked_for_is_a_stop_and_no_failure(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct job_record r;
+	struct job_end killed = done;
+
+	killed.state = JOB_FAILED;
+	killed.exit_code = 137;
+	insert(*state, "job", JOB_CHANNEL_NONE);
+	assert_done(store_job_stopping(*state, "job", &err));
+	assert_done(store_job_settle(*state, &a, "job", &killed, &r, &err));
+	assert_int_equal(r.state, JOB_STOPPED);
+	assert_int_equal(count_events(*state, "job.stopped"), 1);
+	insert(*state, "both", JOB_CHANNEL_NONE);
+	assert_done(store_job_stopping(*state, "both", &err));
+	assert_done(store_job_settle(*state, &a, "both", &done, &r, &err));
+	assert_int_equal(r.state, JOB_COMPLETED);
+}
+
+static void a_sandbox_runs_so_many_at_once(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct job_record r = sample("three"), other = sample("four"), ended;
+
+	insert(*state, "one", JOB_CHANNEL_NONE);
+	insert(*state, "two", JOB_CHANNEL_NONE);
+	assert_refused(store_job_insert(*state, &r, 2, &err), ERROR_LIMIT);
+	assert_refused(store_job_find(*state, &a, &(struct job_ref){.id = "three"}, &ended, &err),
+	               ERROR_NOT_FOUND);
+	other.sandbox_id = "another";
+	assert_done(store_job_insert(*state, &other, 2, &err));
+	assert_done(store_job_settle(*state, &a, "one", &done, &ended, &err));
+	assert_done(store_job_insert(*state, &r, 2, &err));
+}
+
+struct crowd {
+	struct store *store;
+	pthread_mutex_t mutex;
+	unsigned taken, refused, next;
+};
+
+static void *insert_some(void *context)
+{
+	struct crowd *crowd = context;
+
+	for (int i = 0; i < 4; i++) {
+		struct error err = {0};
+		struct id id = id_new();
+		struct job_record r = sample(id.text);
+		int result = store_job_insert(crowd->store, &r, 10, &err);
+
+		pthread_mutex_lock(&crowd->mutex);
+		crowd->taken += result == 0;
+		crowd->refused += result < 0 && err.code == ERROR_LIMIT;
+		pthread_mutex_unlock(&crowd->mutex);
+	}
+	return NULL;
+}
+
+static void so_many_at_once_holds_for_those_who_come_together(void **state)
+{
+	struct crowd crowd = {.store = *state, .mutex = PTHREAD_MUTEX_INITIALIZER};
+	pthread_t threads[6];
+
+	for (size_t i = 0; i < COUNT_OF(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, insert_some, &crowd), 0);
+	for (size_t i = 0; i < COUNT_OF(threads); i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	assert_int_equal(crowd.taken, 10);
+	assert_int_equal(crowd.refused, 14);
+}
+
+static void a_process_is_noted_once_and_what_never_ran_goes(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct job_start start = {"job", "boot", 7}, other = {"job", "later", 7};
+	struct job_record r;
+
+	insert(*state, "job", JOB_CHANNEL_NONE);
+	insert(*state, "never", JOB_CHANNEL_NONE);
+	assert_done(store_job_started(*state, &start, &err));
+	assert_done(store_job_started(*state, &start, &err));
+	assert_refused(store_job_started(*state, &other, &err), ERROR_CONFLICT);
+	assert_done(store_job_remove(*state, "job", &err));
+	assert_done(store_job_remove(*state, "never", &err));
+	assert_done(store_job_find(*state, &a, &(struct job_ref){.id = "job"}, &r, &err));
+	assert_int_equal(r.process, 7);
+	assert_string_equal(r.boot_id, "boot");
+	assert_refused(store_job_find(*state, &a, &(struct job_ref){.id = "never"}, &r, &err),
+	               ERROR_NOT_FOUND);
+}
+
+static void lists_show_what_runs_and_what_a_conversation_has(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct job_page page = {.project_id = PROJECT, .conversation = "chat", .limit = 10};
+	struct job_record r;
+	struct job_list list;
+
+	insert(*state, "a", JOB_CHANNEL_NONE);
+	insert(*state, "b", JOB_CHANNEL_NONE);
+	assert_done(store_job_settle(*state, &a, "a", &done, &r, &err));
+	assert_done(store_job_running(*state, &a, "", &list, &err));
+	assert_int_equal(list.count, 1);
+	assert_string_equal(list.items[0].id, "b");
+	assert_done(store_job_running(*state, &a, "b", &list, &err));
+	assert_int_equal(list.count, 0);
+	assert_done(store_job_list(*state, &a, &page, &list, &err));
+	assert_int_equal(list.count, 2);
+	page.state = "completed";
+	assert_done(store_job_list(*state, &a, &page, &list, &err));
+	assert_int_equal(list.count, 1);
+	page.before = NOW;
+	assert_done(store_job_list(*state, &a, &page, &list, &err));
+	assert_int_equal(list.count, 0);
+	assert_done(store_job_purge(*state, NOW + 5, &err));
+	assert_done(store_job_find(*state, &a, &(struct job_ref){.id = "a"}, &r, &err));
+	assert_done(store_job_purge(*state, NOW + 6, &err));
+	assert_refused(store_job_find(*state, &a, &(struct job_ref){.id = "a"}, &r, &err),
+	               ERROR_NOT_FOUND);
+	assert_done(store_job_find(*state, &a, &(struct job_ref){.id = "b"}, &r, &err));
+}
+
+static const struct CMUnitTest tests[] = {
+        EACH(a_job_is_found_by_its_own_conversation_alone),
+        EACH(a_job_settles_once_with_one_event),
+        EACH(its_event_tells_programs_what_they_need),
+        EACH(an_end_that_was_asked_for_is_a_stop_and_no_failure),
+        EACH(a_sandbox_runs_so_many_at_once),
+        EACH(so_many_at_once_holds_for_those_who_come_together),
+        EACH(a_process_is_noted_once_and_what_never_ran_goes),
+        EACH(lists_show_what_runs_and_what_a_conversation_has),
+};
+
+int main(void)
+{
+	return each_store_run(tests, COUNT_OF(tests));
+}
