@@ -65,7 +65,7 @@ static bool is_busy(void *context, const char *id)
 {
 	struct broker *b = context;
 
-	return snapshots_is_busy(&b->snapshots, id);
+	return snapshots_is_busy(&b->snapshots, id) || volume_jobs_have(b, id);
 }
 
 static void on_snapshot_made(void *context, const struct owed *owed,

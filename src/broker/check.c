@@ -218,14 +218,29 @@ int check_pool(const void *request, struct error *err)
 	return check_template_name(r->template_name, err);
 }
 
+static int check_attachment(const struct broker_volume *r, struct error *err)
+{
+	struct volume_mount mount;
+
+	if (!id_is_valid(r->sandbox))
+		return FAIL(err, ERROR_INVALID, "'%.70s' is not a sandbox's id", r->sandbox);
+	if (volume_mount_parse(r->mount, &mount, err) < 0)
+		return -1;
+	return strcmp(mount.id, r->volume) == 0
+	               ? 0
+	               : FAIL(err, ERROR_INVALID, "the mount is of another volume");
+}
+
 int check_volume(const void *request, struct error *err)
 {
 	const struct broker_volume *r = request;
 
 	if (!id_is_valid(r->volume))
 		return FAIL(err, ERROR_INVALID, "'%.70s' is not a volume's id", r->volume);
-	if (r->verb > BROKER_VOLUME_GROW)
+	if (r->verb >= BROKER_VOLUME_VERB_COUNT)
 		return FAIL(err, ERROR_INVALID, "volume verb %u is unknown", r->verb);
+	if (r->verb == BROKER_VOLUME_ATTACH || r->verb == BROKER_VOLUME_DETACH)
+		return check_attachment(r, err);
 	if (r->size_bytes > DISK_MAX)
 		return FAIL(err, ERROR_INVALID, "a volume has at most %llu bytes",
 		            (unsigned long long)DISK_MAX);

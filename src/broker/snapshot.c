@@ -316,7 +316,7 @@ static int check_take(struct snapshots *s, const struct broker_snapshot *request
 	if (box && (box->state != BOX_RUNNING || box->pausing))
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' neither runs nor is stopped",
 		            request->sandbox);
-	if (snapshots_is_busy(s, request->sandbox))
+	if (s->boxes->is_busy(s->boxes->context, request->sandbox))
 		return FAIL(err, ERROR_CONFLICT, "a snapshot of '%s' is being taken already",
 		            request->sandbox);
 	if (count_jobs(s) == JOBS_MAX)

@@ -111,6 +111,8 @@ void templates_kill(struct broker *b);
 /* BROKER_VOLUME; the answer comes later unless it fails. */
 MUST_CHECK int volume_start(struct broker *b, const struct owed *owed,
                             const struct broker_volume *request, struct error *err);
+/* Whether one is going into this sandbox, or out of it. */
+bool volume_jobs_have(const struct broker *b, const char *sandbox);
 
 /* ---- memory.c ---- */
 

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "broker/attach.h"
 #include "broker/state.h"
 
 #define VOLUME_JOBS_MAX 8
@@ -26,6 +27,8 @@ struct volume_job {
 	char id[ID_SIZE + 1];
 	uint64_t size_bytes;
 	const struct volume_backing *backing;
+	char sandbox[ID_SIZE + 1]; /* "", or whose it is to be, or no longer */
+	struct attachment attachment;
 	int report_fd;
 };
 
@@ -47,20 +50,47 @@ static void answer(struct broker *b, const struct owed *owed, const struct volum
 	server_send(b, owed->connection, BROKER_VOLUME_STATE, broker_volume_state_shape, &state);
 }
 
+static int run_make(struct volume_job *v, UNUSED struct volume_report *report, struct error *err)
+{
+	return volume_make(&v->broker->host, v->id, v->backing, v->size_bytes, err);
+}
+
+static int run_look(struct volume_job *v, struct volume_report *report, struct error *err)
+{
+	return volume_usage(&v->broker->host, v->id, &report->used_bytes, err);
+}
+
+static int run_grow(struct volume_job *v, UNUSED struct volume_report *report, struct error *err)
+{
+	return volume_grow(&v->broker->host, v->id, v->size_bytes, err);
+}
+
+static int run_attach(struct volume_job *v, UNUSED struct volume_report *report, struct error *err)
+{
+	return attach_volume(&v->broker->host, &v->attachment, err);
+}
+
+static int run_detach(struct volume_job *v, UNUSED struct volume_report *report, struct error *err)
+{
+	return detach_volume(&v->broker->host, &v->attachment, err);
+}
+
+static int (*const runs[BROKER_VOLUME_VERB_COUNT])(struct volume_job *v,
+                                                   struct volume_report *report,
+                                                   struct error *err) = {
+        [BROKER_VOLUME_MAKE] = run_make,     [BROKER_VOLUME_LOOK] = run_look,
+        [BROKER_VOLUME_GROW] = run_grow,     [BROKER_VOLUME_ATTACH] = run_attach,
+        [BROKER_VOLUME_DETACH] = run_detach,
+};
+
 /* The child. The report is a struct: both ends are the same program. */
 static int run(void *context)
 {
 	struct volume_job *v = context;
-	const struct host *host = &v->broker->host;
 	struct volume_report report = {.err = {.code = ERROR_NONE}};
 	struct error err = {0};
 
-	if (v->verb == BROKER_VOLUME_MAKE)
-		(void)!volume_make(host, v->id, v->backing, v->size_bytes, &report.err);
-	else if (v->verb == BROKER_VOLUME_GROW)
-		(void)!volume_grow(host, v->id, v->size_bytes, &report.err);
-	else
-		(void)!volume_usage(host, v->id, &report.used_bytes, &report.err);
+	(void)!runs[v->verb](v, &report, &report.err);
 	return wire_send_packet(v->report_fd, (struct span){(const char *)&report, sizeof(report)},
 	                        NULL, DEADLINE_NEVER, &err);
 }
@@ -119,7 +149,8 @@ static int check_jobs(const struct broker *b, const struct broker_volume *reques
 	LIST_EACH (&b->volumes, item) {
 		const struct volume_job *v = LIST_ENTRY(item, struct volume_job, item);
 
-		if (strcmp(v->id, request->volume) == 0 && v->verb != BROKER_VOLUME_LOOK)
+		if (strcmp(v->id, request->volume) == 0 &&
+		    (v->verb == BROKER_VOLUME_MAKE || v->verb == BROKER_VOLUME_GROW))
 			return FAIL(err, ERROR_UNAVAILABLE, "volume '%s' is being worked on",
 			            v->id);
 		count++;
@@ -130,12 +161,42 @@ static int check_jobs(const struct broker *b, const struct broker_volume *reques
 	return 0;
 }
 
+bool volume_jobs_have(const struct broker *b, const char *sandbox)
+{
+	LIST_EACH (&b->volumes, item)
+		if (strcmp(LIST_ENTRY(item, struct volume_job, item)->sandbox, sandbox) == 0)
+			return true;
+	return false;
+}
+
+/* What is done with a sandbox is done one after the other. */
+static int find_sandbox(struct broker *b, const struct broker_volume *request,
+                        struct attachment *ret, struct error *err)
+{
+	const struct box *box = boxes_find(&b->boxes, request->sandbox);
+
+	if (!box || box->state != BOX_RUNNING || box->mounts_fd < 0)
+		return FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' does not run", request->sandbox);
+	if (b->boxes.is_busy(b, request->sandbox))
+		return FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' is being worked on",
+		            request->sandbox);
+	*ret = (struct attachment){.forced = request->forced != 0,
+	                           .slot = box->slot,
+	                           .pid = box->pid,
+	                           .mounts_fd = box->mounts_fd};
+	return volume_mount_parse(request->mount, &ret->mount, err);
+}
+
 static int begin(struct broker *b, const struct owed *owed, const struct broker_volume *request,
                  const struct volume_backing *backing, struct error *err)
 {
+	bool is_attachment =
+	        request->verb == BROKER_VOLUME_ATTACH || request->verb == BROKER_VOLUME_DETACH;
+	struct attachment attachment = {.mounts_fd = -1};
 	struct volume_job *v;
 
-	if (check_jobs(b, request, err) < 0)
+	if (check_jobs(b, request, err) < 0 ||
+	    (is_attachment && find_sandbox(b, request, &attachment, err) < 0))
 		return -1;
 	v = calloc(1, sizeof(*v));
 	if (!v)
@@ -145,8 +206,11 @@ static int begin(struct broker *b, const struct owed *owed, const struct broker_
 	                         .verb = request->verb,
 	                         .size_bytes = request->size_bytes,
 	                         .backing = backing,
+	                         .attachment = attachment,
 	                         .report_fd = -1};
 	memcpy(v->id, request->volume, ID_SIZE);
+	if (is_attachment)
+		memcpy(v->sandbox, request->sandbox, ID_SIZE);
 	list_append(&b->volumes, &v->item);
 	if (start(v, err) == 0)
 		return 0;
@@ -160,10 +224,8 @@ int volume_start(struct broker *b, const struct owed *owed, const struct broker_
 	const struct volume_backing *backing;
 	int found = volume_backing_find(&b->host, request->volume, &backing, err);
 
-	if (request->verb == BROKER_VOLUME_LOOK || request->verb == BROKER_VOLUME_GROW)
-		return found < 0 ? -1 : begin(b, owed, request, backing, err);
-	error_clear(err);
 	if (request->verb == BROKER_VOLUME_REMOVE) {
+		error_clear(err);
 		if (check_jobs(b, request, err) < 0 ||
 		    volume_remove(&b->host, request->volume, err) < 0)
 			return -1;
@@ -171,6 +233,9 @@ int volume_start(struct broker *b, const struct owed *owed, const struct broker_
 		cleaner_add(b, SLOT_NONE, -1);
 		return 0;
 	}
+	if (request->verb != BROKER_VOLUME_MAKE)
+		return found < 0 ? -1 : begin(b, owed, request, backing, err);
+	error_clear(err);
 	if (found == 0) {
 		answer(b, owed, backing, 0);
 		return 0;

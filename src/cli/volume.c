@@ -142,8 +142,11 @@ static int volume_attach(struct cli *cli)
 static int volume_detach(struct cli *cli)
 {
 	const char *volume = cli->args.count > 1 ? cli->args.words[1] : NULL;
-	const char *suffix =
-	        volume ? escaped_path(cli->arena, "/volume?volume=", volume, "") : "/volume";
+	bool force = arguments_has(&cli->args, "force");
+	const char *query = force ? "?force=true" : "";
+	const char *suffix = volume ? escaped_path(cli->arena, "/volume?volume=", volume,
+	                                           force ? "&force=true" : "")
+	                            : arena_format(cli->arena, "/volume%s", query);
 	struct server_call call = {
 	        .method = "DELETE",
 	        .path = instance_path(cli->arena, cli->args.words[0], suffix),
@@ -239,6 +242,10 @@ static const struct command_option grow_options[] = {
         {.name = "size", .value = "SIZE", .about = "MiB, or 2g"},
         {0},
 };
+static const struct command_option detach_options[] = {
+        {.name = "force", .about = "although something inside uses it"},
+        {0},
+};
 static const struct command_option attach_options[] = {
         {.name = "path", .value = "PATH", .about = "where it is inside (default /workspace)"},
         {.name = "read-only", .about = "any number of sandboxes may read it"},
@@ -288,7 +295,7 @@ static const struct command remove_it = {
 static const struct command attach = {
         .name = "attach",
         .usage = "[--path PATH] [--read-only] SANDBOX VOLUME",
-        .about = "give a stopped sandbox a volume",
+        .about = "give a sandbox a volume, whether it runs or is stopped",
         .options = attach_options,
         .arguments_min = 2,
         .arguments_max = 2,
@@ -297,8 +304,9 @@ static const struct command attach = {
 };
 static const struct command detach = {
         .name = "detach",
-        .usage = "SANDBOX [VOLUME]",
-        .about = "take a volume from a stopped sandbox",
+        .usage = "[--force] SANDBOX [VOLUME]",
+        .about = "take a volume from a sandbox",
+        .options = detach_options,
         .more = "VOLUME is a name, an id or a path inside; it may be left out when there is one.",
         .arguments_min = 1,
         .arguments_max = 2,

@@ -11,8 +11,8 @@
 
 /* ---- a request ---- */
 
-static int find_ready(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
-                      struct volume_record *ret, struct error *err)
+int mounts_find_volume(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
+                       struct volume_record *ret, struct error *err)
 {
 	if (store_volume_find(f->store, a, ref->project_id, ref->id_or_name, ret, err) < 0 ||
 	    volume_check(f, ret, err) < 0)
@@ -30,7 +30,7 @@ static int find_home(struct fleet *f, struct arena *a, const struct fleet_create
 	const struct fleet_ref ref = {request->project_id, name};
 	const struct fleet_volume home = {request->project_id, name, request->persistent_home_mb};
 
-	if (find_ready(f, a, &ref, ret, err) == 0)
+	if (mounts_find_volume(f, a, &ref, ret, err) == 0)
 		return 0;
 	if (err->code != ERROR_NOT_FOUND)
 		return -1;
@@ -40,7 +40,7 @@ static int find_home(struct fleet *f, struct arena *a, const struct fleet_create
 	if (err->code != ERROR_CONFLICT)
 		return -1;
 	error_clear(err);
-	return find_ready(f, a, &ref, ret, err);
+	return mounts_find_volume(f, a, &ref, ret, err);
 }
 
 static struct mount_record *add(struct draft *draft, const struct volume_record *volume,
@@ -62,7 +62,7 @@ static void to_sandbox(const struct mount_list *list, struct sandbox_mount *ret)
 		                                list->items[i].is_read_only};
 }
 
-static int check(struct arena *a, const struct mount_list *list, struct error *err)
+int mounts_check(struct arena *a, const struct mount_list *list, struct error *err)
 {
 	struct sandbox_mount *mounts = ARENA_ARRAY(a, struct sandbox_mount, list->count + 1);
 
@@ -94,11 +94,11 @@ int mounts_resolve(struct fleet *f, struct arena *a, struct draft *draft, struct
 		const struct fleet_mount *wanted = &request->mounts[i];
 		const struct fleet_ref ref = {request->project_id, wanted->volume};
 
-		if (find_ready(f, a, &ref, &volume, err) < 0)
+		if (mounts_find_volume(f, a, &ref, &volume, err) < 0)
 			return -1;
 		add(draft, &volume, wanted->path)->is_read_only = wanted->is_read_only;
 	}
-	if (check(a, &draft->mounts, err) < 0)
+	if (mounts_check(a, &draft->mounts, err) < 0)
 		return -1;
 	if (request->persistent_home) {
 		if (find_home(f, a, request, &volume, err) < 0)
@@ -106,7 +106,7 @@ int mounts_resolve(struct fleet *f, struct arena *a, struct draft *draft, struct
 		(void)add(draft, &volume, FLEET_HOME_PATH);
 	}
 	qsort(draft->mounts.items, draft->mounts.count, sizeof(*draft->mounts.items), compare);
-	return check(a, &draft->mounts, err);
+	return mounts_check(a, &draft->mounts, err);
 }
 
 /* ---- who is in the way ---- */
@@ -116,8 +116,8 @@ static bool is_in_the_way(const struct mount_record *holder, const struct mount_
 	return !holder->is_read_only || !wanted->is_read_only;
 }
 
-/* A delete that began before us is to be over before us. */
-static bool wait_for_delete(struct fleet *f, const char *sandbox_id)
+/* What began before us is to be over before us. */
+static bool wait_for_end(struct fleet *f, const char *sandbox_id)
 {
 	struct slot *slot = cache_pin(&f->cache, sandbox_id);
 	bool is_over = cache_act(&f->cache, slot, deadline_in(CALL_TIMEOUT_MS));
@@ -143,8 +143,9 @@ bool mounts_wait(struct fleet *f, const struct mount_list *mounts)
 		for (size_t j = 0; j < holders.count; j++) {
 			if (!is_in_the_way(&holders.items[j], &mounts->items[i]))
 				continue;
-			if (holders.items[j].sandbox_state != SANDBOX_DELETING ||
-			    !wait_for_delete(f, holders.items[j].sandbox_id))
+			if ((holders.items[j].sandbox_state != SANDBOX_DELETING &&
+			     holders.items[j].state != MOUNT_DETACHING) ||
+			    !wait_for_end(f, holders.items[j].sandbox_id))
 				return false;
 			has_waited = true;
 		}
@@ -155,7 +156,7 @@ bool mounts_wait(struct fleet *f, const struct mount_list *mounts)
 /* ---- a sandbox that starts ---- */
 
 /* From the row on, which says that it is being made, nobody begins to browse what it writes. */
-static int end_browsing(struct act *a, const char *volume_id, struct error *err)
+int mounts_end_browsing(struct act *a, const char *volume_id, struct error *err)
 {
 	AUTO(volume_end) struct volume_act volume = {0};
 
@@ -171,7 +172,7 @@ int mounts_take(struct act *a, const struct mount_list *mounts, struct error *er
 
 	fault_point("api", "volume-attached");
 	for (size_t i = 0; i < mounts->count; i++)
-		if (end_browsing(a, mounts->items[i].volume_id, err) < 0)
+		if (mounts_end_browsing(a, mounts->items[i].volume_id, err) < 0)
 			return -1;
 	to_sandbox(mounts, own);
 	a->mounts = own;
@@ -186,98 +187,4 @@ int mounts_load(struct act *a, struct error *err)
 	if (store_mounts_of_sandbox(a->fleet->store, a->arena, a->record.id, &mounts, err) < 0)
 		return -1;
 	return mounts.count > 0 ? mounts_take(a, &mounts, err) : 0;
-}
-
-/* ---- attach and detach ---- */
-
-static int begin_stopped(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
-                         struct act *ret, struct error *err)
-{
-	struct sandbox_record r;
-
-	if (provider_require(f->provider, PROVIDER_CAN_VOLUME, err) < 0 ||
-	    store_sandbox_find(f->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
-	    provider_check(f, &r, err) < 0 ||
-	    act_begin(f, a, r.id, deadline_in(CALL_TIMEOUT_MS), ret, err) < 0)
-		return -1;
-	if (ret->record.actual == SANDBOX_STOPPED)
-		return 0;
-	error_set(err, ERROR_CONFLICT, 0, HERE, "sandbox '%s' is %s: its volumes stay as they are",
-	          ret->record.name, sandbox_state_name(ret->record.actual));
-	error_hint(err, "stop it first");
-	return -1;
-}
-
-static int insert(struct fleet *f, const struct mount_record *mount, struct error *err)
-{
-	const struct mount_list list = {(struct mount_record *)(uintptr_t)mount, 1};
-
-	if (store_mounts_insert(f->store, mount, 1, err) == 0)
-		return 0;
-	if (err->code != ERROR_CONFLICT || !mounts_wait(f, &list))
-		return -1;
-	error_clear(err);
-	return store_mounts_insert(f->store, mount, 1, err);
-}
-
-int fleet_volume_attach(struct fleet *fleet, struct arena *a, const struct fleet_ref *sandbox,
-                        const struct fleet_mount *mount, struct error *err)
-{
-	const struct fleet_ref ref = {sandbox->project_id, mount->volume};
-	AUTO(act_end) struct act act = {0};
-	struct mount_list has, wanted;
-	struct volume_record volume;
-
-	if (begin_stopped(fleet, a, sandbox, &act, err) < 0 ||
-	    find_ready(fleet, a, &ref, &volume, err) < 0 ||
-	    store_mounts_of_sandbox(fleet->store, a, act.record.id, &has, err) < 0)
-		return -1;
-	wanted = (struct mount_list){.items = ARENA_ARRAY(a, struct mount_record, has.count + 1),
-	                             .count = has.count + 1};
-	for (size_t i = 0; i < has.count; i++)
-		wanted.items[i] = has.items[i];
-	wanted.items[has.count] = (struct mount_record){
-	        .sandbox_id = act.record.id,
-	        .volume_id = volume.id,
-	        .path = mount->path ? mount->path : FLEET_MOUNT_PATH,
-	        .is_read_only = mount->is_read_only,
-	        .created_at = clock_unix_ms(),
-	};
-	if (check(a, &wanted, err) < 0)
-		return -1;
-	return insert(fleet, &wanted.items[has.count], err);
-}
-
-static const struct mount_record *find_mount(const struct mount_list *mounts, const char *volume)
-{
-	for (size_t i = 0; i < mounts->count; i++) {
-		const struct mount_record *m = &mounts->items[i];
-
-		if (volume ? strcmp(m->volume_id, volume) == 0 ||
-		                     strcmp(m->volume_name, volume) == 0 ||
-		                     strcmp(m->path, volume) == 0
-		           : mounts->count == 1)
-			return m;
-	}
-	return NULL;
-}
-
-int fleet_volume_detach(struct fleet *fleet, struct arena *a, const struct fleet_ref *sandbox,
-                        const char *volume, struct error *err)
-{
-	AUTO(act_end) struct act act = {0};
-	const struct mount_record *mount;
-	struct mount_list has;
-
-	if (begin_stopped(fleet, a, sandbox, &act, err) < 0 ||
-	    store_mounts_of_sandbox(fleet->store, a, act.record.id, &has, err) < 0)
-		return -1;
-	mount = find_mount(&has, volume);
-	if (mount)
-		return store_mount_remove(fleet->store, act.record.id, mount->volume_id, err);
-	if (!volume && has.count > 0)
-		return FAIL(err, ERROR_INVALID, "sandbox '%s' has %zu volumes: say which",
-		            act.record.name, has.count);
-	return FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' has no volume%s%.80s%s", act.record.name,
-	            volume ? " '" : "", volume ? volume : "", volume ? "'" : "");
 }

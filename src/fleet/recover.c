@@ -312,8 +312,9 @@ int fleet_recover(struct fleet *fleet, struct error *err)
 	    templates_recover(fleet, err) < 0 || fleet_templates_seed(fleet, &added, err) < 0 ||
 	    volumes_settle(fleet, true, err) < 0 || list_presences(fleet, &presences, err) < 0 ||
 	    each_sandbox(fleet, recover_one, &presences, err) < 0 || fleet_sweep(fleet, err) < 0 ||
-	    leases_settle(fleet, err) < 0 || builds_recover(fleet, err) < 0 ||
-	    snapshots_sweep(fleet, true, err) < 0 || backups_settle(fleet, err) < 0)
+	    mounts_settle(fleet, err) < 0 || leases_settle(fleet, err) < 0 ||
+	    builds_recover(fleet, err) < 0 || snapshots_sweep(fleet, true, err) < 0 ||
+	    backups_settle(fleet, err) < 0)
 		return FAIL_CONTEXT(err, "recover");
 	layers_sweep(fleet, true);
 	projects_finish(fleet);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fleet/storage.h — volumes, within this folder. Part of parts.h.
  *
- * volume.c: from nothing to a volume and back. mounts.c: which sandbox has which. browse.c: the
- * files of one that nobody has. Whoever acts on a sandbox may go on to act on its volumes, never
- * the other way round. */
+ * volume.c: from nothing to a volume and back. mounts.c: which sandbox has which. attach.c: that
+ * changes. browse.c: the files of one that nobody has. Whoever acts on a sandbox may go on to act
+ * on its volumes, never the other way round. */
 #pragma once
 
 #include <pthread.h>
@@ -26,13 +26,25 @@ struct browsers {
 /* The request's volumes by their ids, a persistent home made if need be, into the draft. */
 MUST_CHECK int mounts_resolve(struct fleet *f, struct arena *a, struct draft *draft,
                               struct error *err);
-/* After a conflict: waits for a sandbox with one of the volumes that is being deleted. False when
- * there is none: the conflict stands. */
+/* One that is READY, here. */
+MUST_CHECK int mounts_find_volume(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
+                                  struct volume_record *ret, struct error *err);
+/* All that one sandbox is to have. */
+MUST_CHECK int mounts_check(struct arena *a, const struct mount_list *list, struct error *err);
+/* From the row on, which says that it is had, nobody begins to browse what it writes. */
+MUST_CHECK int mounts_end_browsing(struct act *a, const char *volume_id, struct error *err);
+/* After a conflict: waits for a sandbox that is being deleted, or one of the volumes detached from
+ * it. False when there is none: the conflict stands. */
 bool mounts_wait(struct fleet *f, const struct mount_list *mounts);
 /* What a sandbox that is about to start has, and nobody browses any more. From the store, or as the
  * draft has it. */
 MUST_CHECK int mounts_load(struct act *a, struct error *err);
 MUST_CHECK int mounts_take(struct act *a, const struct mount_list *mounts, struct error *err);
+
+/* ---- attach.c ---- */
+
+/* What nobody finished. */
+MUST_CHECK int mounts_settle(struct fleet *f, struct error *err);
 
 /* ---- volume.c ---- */
 

@@ -295,7 +295,7 @@ static int tick(struct fleet *f, struct error *err)
 	if (now - f->swept_at >= SWEEP_EVERY_MS) {
 		f->swept_at = now;
 		if (fleet_sweep(f, err) < 0 || volumes_settle(f, false, err) < 0 ||
-		    snapshots_sweep(f, false, err) < 0 ||
+		    mounts_settle(f, err) < 0 || snapshots_sweep(f, false, err) < 0 ||
 		    store_sandbox_purge(f->store, clock_unix_ms() - DELETED_KEPT_MS, err) < 0 ||
 		    purge_usage(f, err) < 0)
 			return -1;

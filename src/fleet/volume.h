@@ -29,15 +29,19 @@ MUST_CHECK int fleet_volume_grow(struct fleet *fleet, struct arena *a, const str
 MUST_CHECK int fleet_volume_usage(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                                   uint64_t *ret, struct error *err);
 
-/* For the sandbox's next start: ERROR_CONFLICT unless it is stopped, or when somebody else has the
- * volume. */
+/* At once when the sandbox runs, paused or not, else for its next start. ERROR_CONFLICT when
+ * somebody else has the volume, or the path inside leads through a link. */
 MUST_CHECK int fleet_volume_attach(struct fleet *fleet, struct arena *a,
                                    const struct fleet_ref *sandbox, const struct fleet_mount *mount,
                                    struct error *err);
-/* By the volume's name or id, or by its path; NULL = the only one that the sandbox has. */
+struct fleet_detach {
+	const char *volume; /* its name or id, or its path; NULL = the only one that it has */
+	bool is_forced;     /* although something inside uses it: what is open stays open */
+};
+/* ERROR_CONFLICT when something inside uses it. */
 MUST_CHECK int fleet_volume_detach(struct fleet *fleet, struct arena *a,
-                                   const struct fleet_ref *sandbox, const char *volume,
-                                   struct error *err);
+                                   const struct fleet_ref *sandbox,
+                                   const struct fleet_detach *request, struct error *err);
 
 /* The files of a volume that no running sandbox writes to: a small sandbox without network is made
  * that has it at FLEET_MOUNT_PATH, and goes when nobody has used it for a while. It is held until

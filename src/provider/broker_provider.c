@@ -112,6 +112,12 @@ static int call_id(struct provider *p, uint16_t type, struct broker_id *message,
 	return broker_client_call(p->client, &call, deadline, err);
 }
 
+static const char *mount_text(struct arena *a, const char *volume_id, bool is_read_only,
+                              const char *path)
+{
+	return arena_format(a, "%s:%s:%s", volume_id, is_read_only ? "ro" : "rw", path);
+}
+
 static int call_create(struct provider *p, uint16_t type, const struct sandbox_spec *spec,
                        int64_t deadline, struct provider_created *ret, struct error *err)
 {
@@ -149,9 +155,8 @@ static int call_create(struct provider *p, uint16_t type, const struct sandbox_s
 		return FAIL(err, ERROR_LIMIT, "a sandbox has at most %d volumes",
 		            SANDBOX_MOUNTS_MAX);
 	for (size_t i = 0; i < spec->mount_count; i++)
-		volumes[i] = arena_format(&a, "%s:%s:%s", spec->mounts[i].volume_id,
-		                          spec->mounts[i].is_read_only ? "ro" : "rw",
-		                          spec->mounts[i].path);
+		volumes[i] = mount_text(&a, spec->mounts[i].volume_id, spec->mounts[i].is_read_only,
+		                        spec->mounts[i].path);
 	if (spec->review && type == BROKER_CREATE)
 		message.review = arena_format(&a, "%s:%s:%s:%s", spec->review->subject,
 		                              spec->review->base ? spec->review->base : "",
@@ -481,6 +486,11 @@ static int run_volume(struct provider *p, const struct provider_volume *request,
 	        .verb = request->verb,
 	        .volume = request->id,
 	        .size_bytes = (uint64_t)request->size_mb << 20,
+	        .sandbox = request->sandbox_id,
+	        .mount = request->sandbox_id
+	                         ? mount_text(&a, request->id, request->is_read_only, request->path)
+	                         : NULL,
+	        .forced = request->is_forced,
 	};
 	struct broker_volume_state state;
 	struct broker_call call = {

@@ -9,6 +9,10 @@ struct provider_volume {
 	enum broker_volume_verb verb;
 	const char *id;
 	int64_t size_mb; /* MAKE; 0 = no limit. GROW */
+	/* ATTACH and DETACH */
+	const char *sandbox_id;
+	const char *path;
+	bool is_read_only, is_forced;
 };
 struct provider_volume_state {
 	bool size_is_advisory; /* MAKE */
@@ -16,7 +20,8 @@ struct provider_volume_state {
 };
 
 struct volume_ops {
-	/* Making one that is there and removing one that is not are fine. */
+	/* Making one that is there and removing one that is not are fine; so are attaching and
+	 * detaching. */
 	int (*run)(struct provider *p, const struct provider_volume *request, int64_t deadline,
 	           struct provider_volume_state *ret, struct error *err);
 	/* Entries of volumes, none of them `running`. */

@@ -21,6 +21,7 @@ enum {
 	budget_scope_words = BUDGET_SCOPE_COUNT,
 	budget_window_words = BUDGET_WINDOW_COUNT,
 	volume_state_words = VOLUME_STATE_COUNT,
+	mount_state_words = MOUNT_STATE_COUNT,
 };
 
 static const char *sandbox_state_word(unsigned value)
@@ -117,6 +118,11 @@ static const char *snapshot_kind_word(unsigned value)
 static const char *volume_state_word(unsigned value)
 {
 	return volume_state_name((enum volume_state)value);
+}
+
+static const char *mount_state_word(unsigned value)
+{
+	return mount_state_name((enum mount_state)value);
 }
 
 const struct column columns_of_project_record[] = {
@@ -733,10 +739,19 @@ const struct column columns_of_mount_record[] = {
         TEXT_OF(mount_record, volume_id),
         TEXT_OF(mount_record, path),
         BOOL_OF(mount_record, is_read_only),
+        CHOICE_OF(mount_record, state, mount_state),
         WHOLE_OF(mount_record, created_at),
         TEXT_OF(mount_record, volume_name),
         TEXT_OF(mount_record, sandbox_name),
         CHOICE_OF(mount_record, sandbox_state, sandbox_state),
+        END,
+};
+
+const struct column columns_of_mount_move[] = {
+        TEXT_OF(mount_move, sandbox_id),
+        TEXT_OF(mount_move, volume_id),
+        CHOICE_OF(mount_move, from, mount_state),
+        CHOICE_OF(mount_move, to, mount_state),
         END,
 };
 

@@ -168,4 +168,4 @@ extern const struct column columns_of_build_record[], columns_of_build_page[],
 extern const struct column columns_of_job_record[], columns_of_job_ref[], columns_of_job_page[],
         columns_of_job_start[];
 extern const struct column columns_of_volume_record[], columns_of_volume_move[],
-        columns_of_mount_record[];
+        columns_of_mount_move[], columns_of_mount_move[], columns_of_mount_record[];

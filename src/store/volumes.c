@@ -14,6 +14,17 @@ const char *volume_state_name(enum volume_state state)
 	return state < VOLUME_STATE_COUNT ? names[state] : "unknown";
 }
 
+const char *mount_state_name(enum mount_state state)
+{
+	static const char *const names[MOUNT_STATE_COUNT] = {
+	        [MOUNT_ATTACHED] = "attached",
+	        [MOUNT_ATTACHING] = "attaching",
+	        [MOUNT_DETACHING] = "detaching",
+	};
+
+	return state < MOUNT_STATE_COUNT ? names[state] : "unknown";
+}
+
 /* ---- volumes ---- */
 
 struct insertion {
@@ -205,13 +216,21 @@ int store_volume_remove(struct store *s, const char *id, struct error *err)
 
 /* ---- mounts ---- */
 
-static int claim(struct connection *c, const struct mount_record *mount, struct error *err)
+static int tell(struct connection *c, enum event_kind kind, const char *sandbox_id,
+                const struct volume_record *volume, struct error *err)
+{
+	const struct event_subject subject = {
+	        .project_id = volume->project_id, .sandbox_id = sandbox_id, .name = volume->name};
+
+	return event_tell(c, kind, &subject, err);
+}
+
+/* The volume's texts are in the arena of `rows`. */
+static int claim(struct connection *c, const struct mount_record *mount, struct rows *rows,
+                 struct volume_record *ret, struct error *err)
 {
 	const struct lookup lookup = {.id = mount->volume_id, .now = mount->created_at};
-	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct volume_record)};
-	struct volume_record ignored;
-	int found = query_find(c, QUERY_VOLUME_CLAIM, &lookup, &rows, &ignored, err);
+	int found = query_find(c, QUERY_VOLUME_CLAIM, &lookup, rows, ret, err);
 
 	if (found == 0)
 		return FAIL(err, ERROR_CONFLICT, "volume '%s' is not ready, or is being deleted",
@@ -222,16 +241,21 @@ static int claim(struct connection *c, const struct mount_record *mount, struct 
 static int insert_mount(struct connection *c, const struct mount_record *mount, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct volume_record)};
 	struct rows holders = {.arena = &arena, .size = sizeof(struct mount_record)};
+	struct volume_record volume;
 	int count;
 
-	if (claim(c, mount, err) < 0 || find_holders(c, mount->volume_id, &holders, err) < 0 ||
+	if (claim(c, mount, &rows, &volume, err) < 0 ||
+	    find_holders(c, mount->volume_id, &holders, err) < 0 ||
 	    check_holders(&holders, mount, err) < 0)
 		return -1;
 	count = query_run(c, QUERY_MOUNT_INSERT, mount, NULL, err);
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "there is a volume at '%s' already", mount->path);
-	return count < 0 ? -1 : 0;
+	if (count < 0 || mount->state != MOUNT_ATTACHED)
+		return count < 0 ? -1 : 0;
+	return tell(c, EVENT_VOLUME_ATTACHED, mount->sandbox_id, &volume, err);
 }
 
 int mounts_run(struct connection *c, const struct mount_list *mounts, struct error *err)
@@ -255,15 +279,61 @@ int store_mounts_insert(struct store *s, const struct mount_record *mounts, size
 	return store_change(s, &(struct transaction){.run = run_mounts, .context = &list}, err);
 }
 
+static int tell_of(struct connection *c, enum event_kind kind, const char *sandbox_id,
+                   const char *volume_id, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct volume_record)};
+	struct volume_record volume;
+	int found = query_find(c, QUERY_VOLUME_FIND_BY_ID, &(struct lookup){.id = volume_id}, &rows,
+	                       &volume, err);
+
+	return found <= 0 ? found : tell(c, kind, sandbox_id, &volume, err);
+}
+
+static int run_mount_move(struct connection *c, void *context, struct error *err)
+{
+	const struct mount_move *move = context;
+	int count = query_run(c, QUERY_MOUNT_MOVE, move, NULL, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "volume '%s' is not %s", move->volume_id,
+		            mount_state_name(move->from));
+	if (count < 0 || move->from != MOUNT_ATTACHING)
+		return count < 0 ? -1 : 0;
+	return tell_of(c, EVENT_VOLUME_ATTACHED, move->sandbox_id, move->volume_id, err);
+}
+
+int store_mount_move(struct store *s, const struct mount_move *move, struct error *err)
+{
+	const struct transaction change = {.run = run_mount_move,
+	                                   .context = (void *)(uintptr_t)move};
+
+	return store_change(s, &change, err);
+}
+
+static int run_mount_removal(struct connection *c, void *context, struct error *err)
+{
+	const struct mount_record *mount = context;
+	int count = query_run(c, QUERY_MOUNT_REMOVE_ATTACHING, mount, NULL, err);
+
+	if (count != 0)
+		return count < 0 ? -1 : 0;
+	count = query_run(c, QUERY_MOUNT_REMOVE, mount, NULL, err);
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "volume '%s' is not attached", mount->volume_id);
+	if (count < 0)
+		return -1;
+	return tell_of(c, EVENT_VOLUME_DETACHED, mount->sandbox_id, mount->volume_id, err);
+}
+
 int store_mount_remove(struct store *s, const char *sandbox_id, const char *volume_id,
                        struct error *err)
 {
-	const struct mount_record mount = {.sandbox_id = sandbox_id, .volume_id = volume_id};
-	int count = store_change_query(s, QUERY_MOUNT_REMOVE, &mount, err);
+	struct mount_record mount = {.sandbox_id = sandbox_id, .volume_id = volume_id};
 
-	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "volume '%s' is not attached", volume_id);
-	return count < 0 ? -1 : 0;
+	return store_change(s, &(struct transaction){.run = run_mount_removal, .context = &mount},
+	                    err);
 }
 
 static int list_mounts(struct store *s, struct arena *a, enum query_name query,
@@ -296,6 +366,12 @@ int store_mounts_of_project(struct store *s, struct arena *a, const char *projec
 {
 	return list_mounts(s, a, QUERY_MOUNT_LIST_OF_PROJECT,
 	                   &(struct lookup){.project_id = project_id}, ret, err);
+}
+
+int store_mounts_unfinished(struct store *s, struct arena *a, struct mount_list *ret,
+                            struct error *err)
+{
+	return list_mounts(s, a, QUERY_MOUNT_LIST_UNFINISHED, NULL, ret, err);
 }
 
 int store_mounts_tidy(struct store *s, struct error *err)

@@ -29,10 +29,20 @@ struct volume_list {
 	size_t count;
 };
 
-/* The names and the state are only read. */
+/* With a sandbox that runs it is done step by step: whoever finds what nobody finished does. */
+enum mount_state {
+	MOUNT_ATTACHED,
+	MOUNT_ATTACHING, /* it may or may not be there yet */
+	MOUNT_DETACHING, /* it may or may not be there still */
+	MOUNT_STATE_COUNT,
+};
+const char *mount_state_name(enum mount_state state);
+
+/* The names and the sandbox's state are only read. */
 struct mount_record {
 	const char *sandbox_id, *volume_id, *path;
 	bool is_read_only;
+	enum mount_state state;
 	int64_t created_at;
 	const char *volume_name, *sandbox_name;
 	enum sandbox_state sandbox_state;
@@ -70,11 +80,20 @@ MUST_CHECK int store_volume_remove(struct store *s, const char *id, struct error
  */
 MUST_CHECK int store_mounts_insert(struct store *s, const struct mount_record *mounts, size_t count,
                                    struct error *err);
+struct mount_move {
+	const char *sandbox_id, *volume_id;
+	enum mount_state from, to;
+};
+/* Compare and set: ERROR_CONFLICT when it is otherwise. */
+MUST_CHECK int store_mount_move(struct store *s, const struct mount_move *move, struct error *err);
 /* ERROR_NOT_FOUND when it was not attached. */
 MUST_CHECK int store_mount_remove(struct store *s, const char *sandbox_id, const char *volume_id,
                                   struct error *err);
 MUST_CHECK int store_mounts_of_sandbox(struct store *s, struct arena *a, const char *sandbox_id,
                                        struct mount_list *ret, struct error *err);
+/* Those that are not ATTACHED. */
+MUST_CHECK int store_mounts_unfinished(struct store *s, struct arena *a, struct mount_list *ret,
+                                       struct error *err);
 /* Those that hold it. */
 MUST_CHECK int store_mounts_of_volume(struct store *s, struct arena *a, const char *volume_id,
                                       struct mount_list *ret, struct error *err);

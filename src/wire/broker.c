@@ -134,6 +134,9 @@ const struct wire_member broker_volume_shape[] = {
         WIRE_U32_MEMBER(broker_volume, verb),
         WIRE_TEXT_MEMBER(broker_volume, volume, NAME_MAX_BYTES),
         WIRE_U64_MEMBER(broker_volume, size_bytes),
+        WIRE_TEXT_MEMBER(broker_volume, sandbox, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_volume, mount, TEXT_MAX_BYTES),
+        WIRE_U32_MEMBER(broker_volume, forced),
         WIRE_END,
 };
 

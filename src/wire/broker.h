@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "wire/broker_volume.h"
 #include "wire/wire.h"
 
 #define BROKER_PROTOCOL 3
@@ -123,23 +124,6 @@ struct broker_snapshot_made {
 	const char *method;          /* "rename", "switch" or "copy", see docs/snapshots.md */
 	const char *because;         /* of a copy: what was in the way of a switch */
 };
-enum broker_volume_verb {
-	BROKER_VOLUME_MAKE,   /* fine when it is there */
-	BROKER_VOLUME_REMOVE, /* fine when it is not; its files go when there is time */
-	BROKER_VOLUME_LOOK,
-	BROKER_VOLUME_GROW, /* to size_bytes; fine when it has so much */
-};
-struct broker_volume {
-	uint64_t request;
-	uint32_t verb;
-	const char *volume;
-	uint64_t size_bytes; /* MAKE; 0 = no limit. GROW */
-};
-struct broker_volume_state {
-	uint64_t request;
-	uint32_t size_is_advisory;
-	uint64_t used_bytes; /* LOOK; UINT64_MAX = too many files to count */
-};
 /* What is prepared for whoever asks for just this; see broker/pool.h. */
 struct broker_pool {
 	uint64_t request;
@@ -195,6 +179,5 @@ struct broker_ended {
 extern const struct wire_member broker_hello_shape[], broker_welcome_shape[], broker_id_shape[],
         broker_create_shape[], broker_created_shape[], broker_entry_shape[], broker_usage_shape[],
         broker_template_shape[], broker_snapshot_shape[], broker_snapshot_made_shape[],
-        broker_ok_shape[], broker_failed_shape[], broker_ended_shape[], broker_volume_shape[],
-        broker_volume_state_shape[], broker_pool_shape[], broker_pool_state_shape[],
-        broker_backup_shape[];
+        broker_ok_shape[], broker_failed_shape[], broker_ended_shape[], broker_pool_shape[],
+        broker_pool_state_shape[], broker_backup_shape[];

@@ -43,6 +43,8 @@ def use(server, name, seconds=20):
     with attempt(server, seconds) as api:
         made = api.create(internet=False, persistent=True, volume=name)["id"]
         api.exec(made, "echo x > /workspace/written")
+        api.delete(f"{INSTANCES}/{made}/volume")
+        api.post(f"{INSTANCES}/{made}/volume", {"volume": name})
         api.post(f"{INSTANCES}/{made}/stop")
         api.delete(f"{INSTANCES}/{made}/volume")
         api.post(f"{INSTANCES}/{made}/volume", {"volume": name})
@@ -72,10 +74,24 @@ def agree(server):
     return set(rows.values()) <= {"ready"} and set(os.listdir(server.data / "volumes")) == set(rows)
 
 
+def mounts_agree(api, sandbox):
+    """What it is said to have is there, and nothing else of the kind."""
+    said = {row["path"] for row in api.get(f"{INSTANCES}/{sandbox}/volume")["items"]}
+    seen = api.exec(sandbox, "cat /proc/self/mountinfo")["stdout"].splitlines()
+    there = {line.split()[4] for line in seen if "/volumes/" in line or " - ext4 /dev/loop" in line}
+    return said == there
+
+
 def clean_after(server):
+    # What dies there must not die of what it does to clean up. The sandboxes live on.
     server.environment.pop("ATOLL_FAULT", None)
     server.stop()
     server.start()
+    api = server.api()
+    for row in api.get(f"{INSTANCES}?limit=1000")["items"]:
+        if row["state"] == "started":
+            atoll.wait_for(lambda: mounts_agree(api, row["id"]), 15, "mounts and rows agree")
+    api.close()
     atoll.wait_for(lambda: agree(server), 15, "rows and folders agree")
     api = server.api()
     for row in api.get(f"{INSTANCES}?limit=1000")["items"]:

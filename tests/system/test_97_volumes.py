@@ -138,15 +138,12 @@ def test_several_volumes_in_one_sandbox(api):
 def test_attach_and_detach_while_stopped(api):
     with volume(api, "later"), api.sandbox(internet=False, persistent=True) as sandbox:
         place = f"{INSTANCES}/{sandbox}/volume"
-        running = refused(409, api.post, place, {"volume": "later"})
-        assert "started" in running.message and running.hint == "stop it first"
         api.post(f"{INSTANCES}/{sandbox}/stop")
         assert api.post(place, {"volume": "later", "path": "/data"})["items"][0]["path"] == "/data"
         refused(409, api.post, place, {"volume": "later", "path": "/elsewhere"})
         refused(400, api.post, place, {"volume": "later", "path": "/etc/x"})
         api.post(f"{INSTANCES}/{sandbox}/start")
         api.exec(sandbox, "echo here > /data/file")
-        assert refused(409, api.delete, place).hint == "stop it first"
         api.post(f"{INSTANCES}/{sandbox}/stop")
         assert "stopped" in refused(409, api.create, internet=False, volume="later").message
         refused(404, api.delete, place + "?volume=other")

@@ -118,10 +118,13 @@ static JSON_SHAPE(attach_request, "VolumeAttach", attach_body, "Which volume, an
 
 struct detach_query {
 	const char *volume;
+	bool force;
 };
 static const struct json_member detach_query_members[] = {
         JSON_TEXT_MEMBER(detach_query, volume, .max = SANDBOX_MOUNT_PATH_MAX,
                          .about = "name, id or path; else the only one"),
+        JSON_BOOL_MEMBER(detach_query, force,
+                         .about = "although something inside uses it: what is open stays open"),
         JSON_END,
 };
 static JSON_SHAPE(detach_query, "VolumeDetachQuery", detach_query, "Which volume");
@@ -306,9 +309,10 @@ static int mount_delete(struct request *rq, const void *body, struct reply *repl
 {
 	const struct detach_query *q = rq->query;
 	const struct fleet_ref ref = path_ref(rq, "id");
+	const struct fleet_detach request = {q->volume, q->force};
 
 	(void)body;
-	if (fleet_volume_detach(api_of(rq)->fleet, rq->arena, &ref, q->volume, err) < 0)
+	if (fleet_volume_detach(api_of(rq)->fleet, rq->arena, &ref, &request, err) < 0)
 		return -1;
 	return answer_mounts(rq, reply, err);
 }
@@ -332,9 +336,9 @@ const struct route volumes_routes[] = {
          .summary = "The volumes of a sandbox"},
         {HTTP_POST, INSTANCE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .body = &attach_request,
          .answer = &mounts_shape, .handle = mount_post, TAG,
-         .summary = "Attach a volume to a stopped sandbox"},
+         .summary = "Attach a volume to a sandbox, running or stopped"},
         {HTTP_DELETE, INSTANCE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .query = &detach_query,
          .answer = &mounts_shape, .handle = mount_delete, TAG,
-         .summary = "Detach a volume from a stopped sandbox"},
+         .summary = "Detach a volume from a sandbox"},
         {.path = NULL},
 };

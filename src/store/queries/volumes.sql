@@ -66,7 +66,8 @@ RETURNING {volume};
 DELETE FROM volumes WHERE id = :id AND state = 'deleting';
 
 -- fragment: mount
-mounts.sandbox_id, mounts.volume_id, mounts.path, mounts.is_read_only, mounts.created_at,
+mounts.sandbox_id, mounts.volume_id, mounts.path, mounts.is_read_only, mounts.state,
+mounts.created_at,
 volumes.name AS volume_name, sandboxes.name AS sandbox_name, sandboxes.actual AS sandbox_state
 
 -- fragment: mount_source
@@ -76,8 +77,8 @@ JOIN sandboxes ON sandboxes.id = mounts.sandbox_id
 
 -- name: mount_insert
 -- takes: mount_record
-INSERT INTO mounts (sandbox_id, volume_id, path, is_read_only, created_at)
-VALUES (:sandbox_id, :volume_id, :path, :is_read_only, :created_at)
+INSERT INTO mounts (sandbox_id, volume_id, path, is_read_only, state, created_at)
+VALUES (:sandbox_id, :volume_id, :path, :is_read_only, :state, :created_at)
 ON CONFLICT DO NOTHING;
 
 -- name: mount_list_of_sandbox
@@ -98,6 +99,21 @@ ORDER BY mounts.created_at, mounts.sandbox_id;
 SELECT {mount} {mount_source}
 WHERE volumes.project_id = :project_id AND sandboxes.actual NOT IN ('deleted', 'failed')
 ORDER BY mounts.created_at, mounts.sandbox_id;
+
+-- name: mount_list_unfinished
+-- gives: mount_record
+SELECT {mount} {mount_source} WHERE mounts.state <> 'attached' ORDER BY mounts.created_at;
+
+-- name: mount_move
+-- takes: mount_move
+UPDATE mounts SET state = :to
+WHERE sandbox_id = :sandbox_id AND volume_id = :volume_id AND state = :from;
+
+-- One that was never there, or nobody knows to have been.
+-- name: mount_remove_attaching
+-- takes: mount_record
+DELETE FROM mounts
+WHERE sandbox_id = :sandbox_id AND volume_id = :volume_id AND state = 'attaching';
 
 -- name: mount_remove
 -- takes: mount_record

@@ -119,7 +119,7 @@ TEST(a_volume_request_names_an_id_and_a_known_verb)
 	struct error err = {0};
 
 	assert_int_equal(check_volume(&r, &err), 0);
-	r.verb = BROKER_VOLUME_GROW + 1;
+	r.verb = BROKER_VOLUME_VERB_COUNT;
 	assert_int_equal(check_volume(&r, &err), -1);
 	r.verb = BROKER_VOLUME_REMOVE;
 	r.volume = "../sandboxes";
@@ -127,6 +127,29 @@ TEST(a_volume_request_names_an_id_and_a_known_verb)
 	r.volume = ID;
 	r.size_bytes = UINT64_MAX;
 	assert_int_equal(check_volume(&r, &err), -1);
+}
+
+TEST(an_attachment_names_a_sandbox_and_a_place_for_the_same_volume)
+{
+	struct broker_volume r = {.verb = BROKER_VOLUME_ATTACH,
+	                          .volume = ID,
+	                          .sandbox = "bbcdefghij234567abcd",
+	                          .mount = ID ":rw:/data"};
+	static const char *const wrong[] = {"", ID ":rw:/etc", ID ":rw:/a/../b", ID ":xx:/data",
+	                                    "bbcdefghij234567abcd:rw:/data"};
+	struct error err = {0};
+
+	assert_int_equal(check_volume(&r, &err), 0);
+	for (unsigned i = 0; i < COUNT_OF(wrong); i++) {
+		r.mount = wrong[i];
+		assert_int_equal(check_volume(&r, &err), -1);
+	}
+	r.mount = ID ":ro:/data";
+	r.sandbox = "../x";
+	r.verb = BROKER_VOLUME_DETACH;
+	assert_int_equal(check_volume(&r, &err), -1);
+	r.sandbox = ID;
+	assert_int_equal(check_volume(&r, &err), 0);
 }
 
 TEST(a_backup_request_names_ids_and_folders_and_a_size)
@@ -355,6 +378,7 @@ int main(void)
 	        CASE(a_reasonable_create_is_accepted), CASE(a_volume_is_an_id_a_mode_and_a_place),
 	        CASE(volumes_of_a_create_are_apart_and_few),
 	        CASE(a_volume_request_names_an_id_and_a_known_verb),
+	        CASE(an_attachment_names_a_sandbox_and_a_place_for_the_same_volume),
 	        CASE(a_review_names_whose_layers_and_since_when),
 	        CASE(a_template_name_is_never_a_path),
 	        CASE(a_template_name_has_at_most_63_characters), CASE(a_host_name_is_a_dns_label),

@@ -11,6 +11,7 @@ static struct map kept;
 static pthread_mutex_t kept_mutex = PTHREAD_MUTEX_INITIALIZER;
 static bool run_fails, has_limits;
 static int64_t last_size_mb;
+static enum broker_volume_verb last_verb;
 static size_t last_count;
 static char last_path[256];
 static int (*create_below)(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
@@ -23,6 +24,9 @@ static int fake_run(struct provider *p UNUSED, const struct provider_volume *req
 
 	pthread_mutex_lock(&kept_mutex);
 	last_size_mb = request->size_mb;
+	last_verb = request->verb;
+	if (request->path)
+		snprintf(last_path, sizeof(last_path), "%s", request->path);
 	if (run_fails)
 		result = FAIL(err, ERROR_SYSTEM, "the provider fails on purpose");
 	else if (request->verb == BROKER_VOLUME_MAKE)
@@ -206,6 +210,81 @@ static void a_volume_that_somebody_has_fails_the_create_without_a_trace(void **s
 	assert_int_equal(h->fake.calls[CALL_CREATE], 1);
 }
 
+static int detach(struct harness *h, const struct fleet_ref *ref, const char *volume,
+                  struct error *err)
+{
+	return fleet_volume_detach(h->fleet, &h->arena, ref, &(struct fleet_detach){volume, false},
+	                           err);
+}
+
+/* How many volumes the sandbox has, and in which state the first is. */
+static size_t count_mounts(struct harness *h, const char *sandbox_id, enum mount_state *ret)
+{
+	struct mount_list has;
+	struct error err = {0};
+
+	assert_done(store_mounts_of_sandbox(h->store, &h->arena, sandbox_id, &has, &err));
+	if (has.count > 0)
+		*ret = has.items[0].state;
+	return has.count;
+}
+
+static void a_volume_comes_into_a_sandbox_that_runs_and_leaves_it(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r = create_with(h, (struct fleet_create){.persistent = true});
+	const struct fleet_ref ref = {PROJECT, r.id};
+	const struct fleet_mount mount = {.volume = "data", .path = "/data"};
+	enum mount_state was = MOUNT_STATE_COUNT;
+	struct error err = {0};
+
+	(void)make(h, "data");
+	run_fails = true;
+	assert_refused(fleet_volume_attach(h->fleet, &h->arena, &ref, &mount, &err), ERROR_SYSTEM);
+	/* The undoing failed, too: it is not known whether it is there. */
+	assert_int_equal(count_mounts(h, r.id, &was), 1);
+	assert_int_equal(was, MOUNT_ATTACHING);
+	run_fails = false;
+	assert_done(fleet_recover(h->fleet, &err));
+	assert_int_equal(count_mounts(h, r.id, &was), 1);
+	assert_int_equal(was, MOUNT_ATTACHED);
+	assert_int_equal(last_verb, BROKER_VOLUME_ATTACH);
+	assert_string_equal(last_path, "/data");
+	run_fails = true;
+	assert_refused(detach(h, &ref, "data", &err), ERROR_SYSTEM);
+	assert_int_equal(count_mounts(h, r.id, &was), 1);
+	assert_int_equal(was, MOUNT_DETACHING);
+	run_fails = false;
+	assert_done(detach(h, &ref, NULL, &err));
+	assert_int_equal(last_verb, BROKER_VOLUME_DETACH);
+	assert_int_equal(count_mounts(h, r.id, &was), 0);
+}
+
+static void what_was_begun_with_a_sandbox_that_has_stopped_since_is_finished(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r = create_with(h, (struct fleet_create){.persistent = true});
+	const struct fleet_ref ref = {PROJECT, r.id};
+	const struct fleet_mount mount = {.volume = "data", .path = "/data"};
+	enum mount_state was = MOUNT_STATE_COUNT;
+	struct mount_move leaving = {.from = MOUNT_ATTACHED, .to = MOUNT_DETACHING};
+	struct error err = {0};
+
+	leaving.volume_id = make(h, "data").id;
+	leaving.sandbox_id = r.id;
+	run_fails = true;
+	assert_refused(fleet_volume_attach(h->fleet, &h->arena, &ref, &mount, &err), ERROR_SYSTEM);
+	run_fails = false;
+	assert_done(fleet_stop(h->fleet, &h->arena, &ref, &r, &err));
+	assert_done(fleet_recover(h->fleet, &err));
+	assert_int_equal(count_mounts(h, r.id, &was), 1);
+	assert_int_equal(was, MOUNT_ATTACHED);
+	assert_done(store_mount_move(h->store, &leaving, &err));
+	assert_refused(store_mount_move(h->store, &leaving, &err), ERROR_CONFLICT);
+	assert_done(fleet_recover(h->fleet, &err));
+	assert_int_equal(count_mounts(h, r.id, &was), 0);
+}
+
 static void a_volume_is_attached_to_a_stopped_sandbox(void **state)
 {
 	struct harness *h = *state;
@@ -215,19 +294,13 @@ static void a_volume_is_attached_to_a_stopped_sandbox(void **state)
 	struct error err = {0};
 
 	(void)make(h, "data");
-	assert_refused(fleet_volume_attach(h->fleet, &h->arena, &ref, &mount, &err),
-	               ERROR_CONFLICT);
-	assert_string_equal(err.hint, "stop it first");
 	assert_done(fleet_stop(h->fleet, &h->arena, &ref, &r, &err));
 	assert_done(fleet_volume_attach(h->fleet, &h->arena, &ref, &mount, &err));
 	assert_done(fleet_start(h->fleet, &h->arena, &ref, &r, &err));
-	assert_refused(fleet_volume_detach(h->fleet, &h->arena, &ref, "data", &err),
-	               ERROR_CONFLICT);
 	assert_done(fleet_stop(h->fleet, &h->arena, &ref, &r, &err));
-	assert_refused(fleet_volume_detach(h->fleet, &h->arena, &ref, "other", &err),
-	               ERROR_NOT_FOUND);
-	assert_done(fleet_volume_detach(h->fleet, &h->arena, &ref, NULL, &err));
-	assert_refused(fleet_volume_detach(h->fleet, &h->arena, &ref, NULL, &err), ERROR_NOT_FOUND);
+	assert_refused(detach(h, &ref, "other", &err), ERROR_NOT_FOUND);
+	assert_done(detach(h, &ref, NULL, &err));
+	assert_refused(detach(h, &ref, NULL, &err), ERROR_NOT_FOUND);
 }
 
 static void a_create_waits_for_the_delete_before_it(void **state)
@@ -387,19 +460,22 @@ static void a_volume_grows_when_the_provider_has_made_it_larger(void **state)
 
 int main(void)
 {
-	return RUN_EACH(VOLUME_TEST(a_volume_is_made_and_goes),
-	                VOLUME_TEST(a_provider_without_volumes_refuses_by_name),
-	                VOLUME_TEST(a_volume_that_cannot_be_made_leaves_no_row),
-	                VOLUME_TEST(a_volume_without_a_limit_does_not_grow),
-	                VOLUME_TEST(a_volume_grows_when_the_provider_has_made_it_larger),
-	                VOLUME_TEST(names_and_sizes_are_checked),
-	                VOLUME_TEST(a_sandbox_is_made_with_its_volume),
-	                VOLUME_TEST(a_volume_that_somebody_has_fails_the_create_without_a_trace),
-	                VOLUME_TEST(a_volume_is_attached_to_a_stopped_sandbox),
-	                VOLUME_TEST(a_create_waits_for_the_delete_before_it),
-	                VOLUME_TEST(browsing_makes_one_sandbox_that_is_nobodys),
-	                VOLUME_TEST(what_browses_goes_with_the_server),
-	                VOLUME_TEST(one_that_browses_and_ends_is_made_anew),
-	                VOLUME_TEST(a_persistent_home_is_found_again),
-	                VOLUME_TEST(a_half_made_volume_goes_at_the_next_start));
+	return RUN_EACH(
+	        VOLUME_TEST(a_volume_is_made_and_goes),
+	        VOLUME_TEST(a_provider_without_volumes_refuses_by_name),
+	        VOLUME_TEST(a_volume_that_cannot_be_made_leaves_no_row),
+	        VOLUME_TEST(a_volume_without_a_limit_does_not_grow),
+	        VOLUME_TEST(a_volume_grows_when_the_provider_has_made_it_larger),
+	        VOLUME_TEST(names_and_sizes_are_checked),
+	        VOLUME_TEST(a_sandbox_is_made_with_its_volume),
+	        VOLUME_TEST(a_volume_that_somebody_has_fails_the_create_without_a_trace),
+	        VOLUME_TEST(a_volume_comes_into_a_sandbox_that_runs_and_leaves_it),
+	        VOLUME_TEST(what_was_begun_with_a_sandbox_that_has_stopped_since_is_finished),
+	        VOLUME_TEST(a_volume_is_attached_to_a_stopped_sandbox),
+	        VOLUME_TEST(a_create_waits_for_the_delete_before_it),
+	        VOLUME_TEST(browsing_makes_one_sandbox_that_is_nobodys),
+	        VOLUME_TEST(what_browses_goes_with_the_server),
+	        VOLUME_TEST(one_that_browses_and_ends_is_made_anew),
+	        VOLUME_TEST(a_persistent_home_is_found_again),
+	        VOLUME_TEST(a_half_made_volume_goes_at_the_next_start));
 }

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/nsfs.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "base/fd.h"
+#include "isolation/isolation.h"
+
+#define MOUNTINFO_MAX (256 * 1024)
+/* What the agent does with files of it takes a moment. */
+#define BUSY_TRIES 20
+#define BUSY_PAUSE_MS 10
+
+/* ---- as the host's root ---- */
+
+static int open_volume(const struct host *host, const struct attachment *a, int *ret_fd,
+                       struct stat *ret, struct error *err)
+{
+	AUTO_CLOSE int map = -1, fd = -1;
+
+	if (id_map_open(a->slot, &map, err) < 0 || volume_open(host, &a->mount, map, &fd, err) < 0)
+		return -1;
+	if (fstat(fd, ret) < 0)
+		return FAIL_ERRNO(err, "look at a volume");
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+/* From here on we are the sandbox's root, and nobody on the host. It does not see us: its process
+ * namespace is below ours. */
+static int become_inside(const struct attachment *a, struct error *err)
+{
+	AUTO_CLOSE int users = ioctl(a->mounts_fd, NS_GET_USERNS);
+
+	if (users < 0 || setns(users, CLONE_NEWUSER) < 0 || setns(a->mounts_fd, CLONE_NEWNS) < 0)
+		return FAIL_ERRNO(err, "enter the namespaces of a sandbox");
+	if (setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
+		return FAIL_ERRNO(err, "become a sandbox's root");
+	(void)umask(022);
+	return 0;
+}
+
+/* ---- as the sandbox's root ---- */
+
+static int refuse_path(const struct attachment *a, struct error *err)
+{
+	if (errno != ELOOP && errno != ENOTDIR && errno != EXDEV && errno != EROFS)
+		return FAIL_ERRNO(err, "open '%s' inside", a->mount.path);
+	return FAIL(err, ERROR_CONFLICT, "'%.120s' leads through a link or a file inside",
+	            a->mount.path);
+}
+
+/* The folder at the first `size` bytes of the path. `make`: folders that are missing. */
+static int open_place(const struct attachment *a, size_t size, bool make, int *ret_fd,
+                      struct error *err)
+{
+	const struct fd_open_options folder = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW,
+	                                       .follow = FD_NO_SYMLINKS};
+	struct span rest = {a->mount.path + 1, size > 0 ? size - 1 : 0}, word;
+	AUTO_CLOSE int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char name[SANDBOX_MOUNT_PATH_MAX + 1];
+
+	if (fd < 0)
+		return FAIL_ERRNO(err, "open the root of a sandbox");
+	while (rest.size > 0) {
+		struct error failure = {0};
+		int next;
+
+		(void)span_split(&rest, '/', &word);
+		(void)snprintf(name, sizeof(name), "%.*s", (int)word.size, word.data);
+		if (make && mkdirat(fd, name, 0755) < 0 && errno != EEXIST)
+			return refuse_path(a, err);
+		if (fd_open_beneath(fd, name, &folder, &next, &failure) < 0) {
+			errno = failure.sys_errno;
+			return refuse_path(a, err);
+		}
+		(void)close(fd);
+		fd = next;
+	}
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+static bool is_same(int fd, const struct stat *volume)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && status.st_dev == volume->st_dev &&
+	       status.st_ino == volume->st_ino;
+}
+
+static bool is_there(const struct attachment *a, const struct stat *volume)
+{
+	AUTO_CLOSE int fd = -1;
+	struct error ignored = {0};
+
+	return open_place(a, strlen(a->mount.path), false, &fd, &ignored) == 0 &&
+	       is_same(fd, volume);
+}
+
+int attach_volume(const struct host *host, const struct attachment *a, struct error *err)
+{
+	AUTO_CLOSE int volume = -1, place = -1;
+	struct stat status;
+
+	if (open_volume(host, a, &volume, &status, err) < 0 || become_inside(a, err) < 0 ||
+	    open_place(a, strlen(a->mount.path), true, &place, err) < 0)
+		return -1;
+	fault_point("broker", "volume-place");
+	if (is_same(place, &status))
+		return 0;
+	if (move_mount(volume, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) <
+	    0)
+		return FAIL_ERRNO(err, "attach a volume at '%s'", a->mount.path);
+	fault_point("broker", "volume-attached");
+	if (is_there(a, &status))
+		return 0;
+	/* The folder was moved meanwhile, and the volume with it. */
+	if (fchdir(volume) < 0 || umount2(".", MNT_DETACH) < 0)
+		return FAIL_ERRNO(err, "take back a volume from '%s'", a->mount.path);
+	return FAIL(err, ERROR_CONFLICT, "'%.120s' was moved inside while the volume was attached",
+	            a->mount.path);
+}
+
+/* ---- out ---- */
+
+struct sought {
+	char device[32], root[64]; /* the end of where in its filesystem a mount begins */
+};
+
+/* "36 35 98:0 /root /path options …" */
+static bool line_has(struct span line, const struct sought *sought)
+{
+	struct span word, device, root;
+	size_t size = strlen(sought->root);
+
+	(void)span_split(&line, ' ', &word);
+	(void)span_split(&line, ' ', &word);
+	(void)span_split(&line, ' ', &device);
+	(void)span_split(&line, ' ', &root);
+	return span_equals_text(device, sought->device) && root.size >= size &&
+	       memcmp(root.data + root.size - size, sought->root, size) == 0;
+}
+
+static int find_anywhere(const struct host *host, const struct attachment *a,
+                         const struct stat *volume, bool *ret, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(MOUNTINFO_MAX);
+	struct span rest, line;
+	struct sought sought = {.root = "/"}; /* of an image: it has a device of its own */
+	char path[64];
+
+	(void)snprintf(sought.device, sizeof(sought.device), "%u:%u", major(volume->st_dev),
+	               minor(volume->st_dev));
+	if (!volume_opens_slowly(host, a->mount.id))
+		(void)snprintf(sought.root, sizeof(sought.root), "/%s/files", a->mount.id);
+	(void)snprintf(path, sizeof(path), "/proc/%d/mountinfo", a->pid);
+	if (file_read(AT_FDCWD, path, &text, err) < 0)
+		return -1;
+	rest = buf_span(&text);
+	*ret = false;
+	while (rest.size > 0 && !*ret) {
+		(void)span_split(&rest, '\n', &line);
+		*ret = line_has(line, &sought);
+	}
+	return 0;
+}
+
+static int refuse_busy(const struct attachment *a, struct error *err)
+{
+	error_set(err, ERROR_CONFLICT, EBUSY, HERE,
+	          "something inside uses the volume at '%.120s': a file of it is open, or it is "
+	          "somebody's current folder",
+	          a->mount.path);
+	error_hint(err, "end that first, or say force=true: what is open stays so until closed");
+	return -1;
+}
+
+/* The last step is by a name in its folder, which is held: the kernel lets nobody rename or remove
+ * what something is mounted on. */
+static int unmount(const struct attachment *a, int parent, const char *name, struct error *err)
+{
+	int flags = UMOUNT_NOFOLLOW | (a->forced ? MNT_DETACH : 0);
+
+	if (fchdir(parent) < 0)
+		return FAIL_ERRNO(err, "enter the folder of '%s'", a->mount.path);
+	for (unsigned i = 0; umount2(name, flags) < 0; i++) {
+		if (errno != EBUSY)
+			return FAIL_ERRNO(err, "detach a volume from '%s'", a->mount.path);
+		if (i == BUSY_TRIES)
+			return refuse_busy(a, err);
+		(void)poll(NULL, 0, BUSY_PAUSE_MS);
+	}
+	fault_point("broker", "volume-detached");
+	return 0;
+}
+
+static int open_parent(const struct attachment *a, const char *name, const struct stat *volume,
+                       int *ret_fd, struct error *err)
+{
+	const struct fd_open_options folder = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW,
+	                                       .follow = FD_NO_SYMLINKS};
+	AUTO_CLOSE int parent = -1, fd = -1;
+
+	if (open_place(a, (size_t)(name - a->mount.path) - 1, false, &parent, err) < 0 ||
+	    fd_open_beneath(parent, name, &folder, &fd, err) < 0)
+		return -1;
+	if (!is_same(fd, volume))
+		return FAIL(err, ERROR_CONFLICT, "something else is at '%s'", a->mount.path);
+	*ret_fd = TAKE_FD(parent);
+	return 0;
+}
+
+int detach_volume(const struct host *host, const struct attachment *a, struct error *err)
+{
+	const char *name = strrchr(a->mount.path, '/') + 1;
+	AUTO_CLOSE int volume = -1, parent = -1;
+	struct error elsewhere = {0};
+	struct stat status;
+	bool is_anywhere;
+
+	/* Another mount of the same files: it does not hold the one that goes. */
+	if (open_volume(host, a, &volume, &status, err) < 0 ||
+	    find_anywhere(host, a, &status, &is_anywhere, err) < 0)
+		return -1;
+	if (!is_anywhere)
+		return 0;
+	if (become_inside(a, err) < 0)
+		return -1;
+	if (open_parent(a, name, &status, &parent, &elsewhere) == 0)
+		return unmount(a, parent, name, err);
+	error_set(err, ERROR_CONFLICT, 0, HERE, "the volume at '%.120s' was moved inside",
+	          a->mount.path);
+	error_hint(err, "move it back, or stop the sandbox first");
+	return -1;
+}

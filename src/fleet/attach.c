@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A volume into a sandbox and out of it. Of one that is stopped only the row changes: its next
+ * start sees to the rest. With one that runs the row says first what is under way, then the
+ * provider does it, then the row says so: whoever dies in between, mounts_settle finishes it. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "fleet/parts.h"
+
+/* ---- whose ---- */
+
+static bool is_running(const struct sandbox_record *r)
+{
+	return r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED;
+}
+
+static int begin(struct fleet *f, struct arena *a, const struct fleet_ref *ref, struct act *ret,
+                 struct error *err)
+{
+	struct sandbox_record r;
+
+	if (provider_require(f->provider, PROVIDER_CAN_VOLUME, err) < 0 ||
+	    store_sandbox_find(f->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
+	    provider_check(f, &r, err) < 0 ||
+	    act_begin(f, a, r.id, deadline_in(CALL_TIMEOUT_MS), ret, err) < 0)
+		return -1;
+	if (ret->record.actual == SANDBOX_STOPPED || is_running(&ret->record))
+		return 0;
+	error_set(err, ERROR_CONFLICT, 0, HERE, "sandbox '%s' is %s: its volumes stay as they are",
+	          ret->record.name, sandbox_state_name(ret->record.actual));
+	error_hint(err, "that is possible while it runs or is stopped");
+	return -1;
+}
+
+/* ---- the provider's part ---- */
+
+static int ask(struct act *a, enum broker_volume_verb verb, const struct mount_record *mount,
+               bool is_forced, struct error *err)
+{
+	const struct provider_volume request = {.verb = verb,
+	                                        .id = mount->volume_id,
+	                                        .sandbox_id = a->record.id,
+	                                        .path = mount->path,
+	                                        .is_read_only = mount->is_read_only,
+	                                        .is_forced = is_forced};
+	struct fleet *f = a->fleet;
+	struct provider_volume_state ignored;
+
+	return f->ops->volumes->run(f->provider, &request, deadline_in(CALL_TIMEOUT_MS), &ignored,
+	                            err);
+}
+
+static int move(struct act *a, const struct mount_record *mount, enum mount_state from,
+                enum mount_state to, struct error *err)
+{
+	const struct mount_move change = {mount->sandbox_id, mount->volume_id, from, to};
+
+	return store_mount_move(a->fleet->store, &change, err);
+}
+
+static int drop(struct act *a, const struct mount_record *mount, struct error *err)
+{
+	return store_mount_remove(a->fleet->store, mount->sandbox_id, mount->volume_id, err);
+}
+
+/* The provider may have done it and not been able to say so. */
+static void undo_attach(struct act *a, const struct mount_record *mount)
+{
+	struct error err = {0};
+
+	if (ask(a, BROKER_VOLUME_DETACH, mount, true, &err) < 0 && err.code != ERROR_NOT_FOUND) {
+		log_warning("a volume is half attached, the next sweep sees to it",
+		            TEXT("volume", mount->volume_id), FAILURE(&err));
+		return;
+	}
+	error_clear(&err);
+	if (drop(a, mount, &err) < 0)
+		log_warning("a volume is said to be attached, the next sweep sees to it",
+		            TEXT("volume", mount->volume_id), FAILURE(&err));
+}
+
+static int attach_running(struct act *a, const struct mount_record *mount, struct error *err)
+{
+	fault_point("api", "volume-attaching");
+	if (mounts_end_browsing(a, mount->volume_id, err) < 0 ||
+	    ask(a, BROKER_VOLUME_ATTACH, mount, false, err) < 0) {
+		undo_attach(a, mount);
+		if (err->code == ERROR_NOT_FOUND)
+			return FAIL(err, ERROR_CONFLICT, "sandbox '%s' has just ended",
+			            a->record.name);
+		return -1;
+	}
+	fault_point("api", "volume-placed");
+	return move(a, mount, MOUNT_ATTACHING, MOUNT_ATTACHED, err);
+}
+
+static int detach_running(struct act *a, const struct mount_record *mount, bool is_forced,
+                          struct error *err)
+{
+	struct error second = {0};
+
+	if (mount->state == MOUNT_ATTACHED &&
+	    move(a, mount, MOUNT_ATTACHED, MOUNT_DETACHING, err) < 0)
+		return -1;
+	fault_point("api", "volume-detaching");
+	/* Nothing is mounted in what has ended. */
+	if (ask(a, BROKER_VOLUME_DETACH, mount, is_forced, err) < 0 &&
+	    err->code != ERROR_NOT_FOUND) {
+		/* Refused, it is there; otherwise it may not be: the next sweep asks again. */
+		if (err->code == ERROR_CONFLICT &&
+		    move(a, mount, MOUNT_DETACHING, MOUNT_ATTACHED, &second) < 0)
+			log_warning("a volume is half detached, the next sweep sees to it",
+			            TEXT("volume", mount->volume_id), FAILURE(&second));
+		return -1;
+	}
+	error_clear(err);
+	fault_point("api", "volume-detached");
+	return drop(a, mount, err);
+}
+
+/* ---- attach ---- */
+
+static int insert(struct fleet *f, const struct mount_record *mount, struct error *err)
+{
+	const struct mount_list list = {(struct mount_record *)(uintptr_t)mount, 1};
+
+	if (store_mounts_insert(f->store, mount, 1, err) == 0)
+		return 0;
+	if (err->code != ERROR_CONFLICT || !mounts_wait(f, &list))
+		return -1;
+	error_clear(err);
+	return store_mounts_insert(f->store, mount, 1, err);
+}
+
+int fleet_volume_attach(struct fleet *fleet, struct arena *a, const struct fleet_ref *sandbox,
+                        const struct fleet_mount *mount, struct error *err)
+{
+	const struct fleet_ref ref = {sandbox->project_id, mount->volume};
+	AUTO(act_end) struct act act = {0};
+	struct mount_list has, wanted;
+	struct volume_record volume;
+	struct mount_record *added;
+
+	if (begin(fleet, a, sandbox, &act, err) < 0 ||
+	    mounts_find_volume(fleet, a, &ref, &volume, err) < 0 ||
+	    store_mounts_of_sandbox(fleet->store, a, act.record.id, &has, err) < 0)
+		return -1;
+	wanted = (struct mount_list){.items = ARENA_ARRAY(a, struct mount_record, has.count + 1),
+	                             .count = has.count + 1};
+	for (size_t i = 0; i < has.count; i++)
+		wanted.items[i] = has.items[i];
+	added = &wanted.items[has.count];
+	*added = (struct mount_record){
+	        .sandbox_id = act.record.id,
+	        .volume_id = volume.id,
+	        .path = mount->path ? mount->path : FLEET_MOUNT_PATH,
+	        .is_read_only = mount->is_read_only,
+	        .state = is_running(&act.record) ? MOUNT_ATTACHING : MOUNT_ATTACHED,
+	        .created_at = clock_unix_ms(),
+	};
+	if (mounts_check(a, &wanted, err) < 0 || insert(fleet, added, err) < 0)
+		return -1;
+	return is_running(&act.record) ? attach_running(&act, added, err) : 0;
+}
+
+/* ---- detach ---- */
+
+static const struct mount_record *find_mount(const struct mount_list *mounts, const char *volume)
+{
+	for (size_t i = 0; i < mounts->count; i++) {
+		const struct mount_record *m = &mounts->items[i];
+
+		if (volume ? strcmp(m->volume_id, volume) == 0 ||
+		                     strcmp(m->volume_name, volume) == 0 ||
+		                     strcmp(m->path, volume) == 0
+		           : mounts->count == 1)
+			return m;
+	}
+	return NULL;
+}
+
+int fleet_volume_detach(struct fleet *fleet, struct arena *a, const struct fleet_ref *sandbox,
+                        const struct fleet_detach *request, struct error *err)
+{
+	const char *volume = request->volume;
+	AUTO(act_end) struct act act = {0};
+	const struct mount_record *mount;
+	struct mount_list has;
+
+	if (begin(fleet, a, sandbox, &act, err) < 0 ||
+	    store_mounts_of_sandbox(fleet->store, a, act.record.id, &has, err) < 0)
+		return -1;
+	mount = find_mount(&has, volume);
+	if (mount)
+		return is_running(&act.record)
+		               ? detach_running(&act, mount, request->is_forced, err)
+		               : drop(&act, mount, err);
+	if (!volume && has.count > 0)
+		return FAIL(err, ERROR_INVALID, "sandbox '%s' has %zu volumes: say which",
+		            act.record.name, has.count);
+	return FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' has no volume%s%.80s%s", act.record.name,
+	            volume ? " '" : "", volume ? volume : "", volume ? "'" : "");
+}
+
+/* ---- what nobody finished ---- */
+
+/* Of a sandbox that does not run the row is all there is. */
+static int finish(struct act *a, const struct mount_record *mount, struct error *err)
+{
+	bool runs = is_running(&a->record);
+
+	if (mount->state == MOUNT_DETACHING)
+		return runs ? detach_running(a, mount, false, err) : drop(a, mount, err);
+	return runs ? attach_running(a, mount, err)
+	            : move(a, mount, MOUNT_ATTACHING, MOUNT_ATTACHED, err);
+}
+
+static void settle(struct fleet *f, const struct mount_record *m)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(act_end) struct act act = {0};
+	const struct mount_record *mount;
+	struct error err = {0};
+	struct mount_list has;
+
+	if (cache_is_attended(&f->cache, m->sandbox_id) ||
+	    act_begin(f, &arena, m->sandbox_id, deadline_in(0), &act, &err) < 0 ||
+	    !is_ours(f, &act.record) ||
+	    (act.record.actual != SANDBOX_STOPPED && !is_running(&act.record)) ||
+	    store_mounts_of_sandbox(f->store, &arena, act.record.id, &has, &err) < 0)
+		return;
+	mount = find_mount(&has, m->volume_id);
+	if (mount && mount->state != MOUNT_ATTACHED && finish(&act, mount, &err) < 0)
+		log_warning("a volume is not settled", TEXT("volume", mount->volume_id),
+		            TEXT("sandbox", act.record.id), FAILURE(&err));
+}
+
+int mounts_settle(struct fleet *f, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct mount_list unfinished;
+
+	if (!(f->ops->abilities & PROVIDER_CAN_VOLUME))
+		return 0;
+	if (store_mounts_unfinished(f->store, &arena, &unfinished, err) < 0)
+		return -1;
+	for (size_t i = 0; i < unfinished.count; i++)
+		settle(f, &unfinished.items[i]);
+	return 0;
+}
