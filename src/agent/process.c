@@ -14,6 +14,7 @@
 #include "agent/tree.h"
 #include "agent/warm.h"
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/fd.h"
 
 #define KILL_AGAIN_MS 20
@@ -209,6 +210,8 @@ static void close_spawn_fds(struct process *p)
 
 static void on_started(struct process *p)
 {
+	if (p->warm)
+		fault_point("agent", "warm-begun");
 	p->started = true;
 	p->info.pid = (uint32_t)keeper_command(p->keeper);
 	/* A terminal's own end stays open with us: without it the master would fail for good as
@@ -280,6 +283,8 @@ static void on_ended(struct process *p)
 		on_started(p);
 	keeper_free(TAKE(p->keeper));
 	p->look_at = p->deadline = p->kill_at = p->warm_until = DEADLINE_NEVER;
+	if (p->warm)
+		fault_point("agent", "warm-ended");
 	if (!ran) {
 		on_start_failed(p, &err);
 		return;

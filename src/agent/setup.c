@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/fault.h"
 #include "isolation/isolation.h"
 #include "wire/agent.h"
 
@@ -157,7 +158,9 @@ int setup_claim(int fd, struct error *err)
 	if (receive_claim(fd, &a, &claim, err) < 0)
 		return -1;
 	const struct isolation_identity identity = {claim.hostname, claim.machine_id};
-	if (isolation_identify(&identity, &failure) < 0) {
+	fault_point("agent", "claim");
+	if (isolation_identify(&identity, &failure) < 0 ||
+	    fault_failure("agent", "claim", &failure) < 0) {
 		*err = failure;
 		(void)!answer(fd, &failure, &ignored);
 		return -1;

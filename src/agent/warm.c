@@ -10,6 +10,7 @@
 #include "agent/warm_parts.h"
 #include "agent/warm_scripts.h"
 #include "base/clock.h"
+#include "base/fault.h"
 
 #define NAME_MAX_BYTES 128 /* of a module */
 #define BEGIN_MAX_MS 250   /* from giving a call away until its code begins */
@@ -455,6 +456,7 @@ bool warm_take(struct process *p, const struct agent_exec *exec)
 	p->info.flags |= AGENT_EXEC_WARM;
 	p->warm_until = deadline_in(BEGIN_MAX_MS);
 	p->warm = w;
+	fault_point("agent", "warm-given");
 	return true;
 }
 

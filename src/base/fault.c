@@ -2,18 +2,48 @@
 #include "base/fault.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-void fault_point(const char *place, const char *step)
+#define NAME "ATOLL_FAULT"
+
+static bool is_wanted(const char *place, const char *step, const char *what)
 {
-	const char *wanted = getenv("ATOLL_FAULT");
+	const char *wanted = getenv(NAME);
 	char here[96];
 
 	if (!wanted)
+		return false;
+	(void)snprintf(here, sizeof(here), "%s:%s:%s", place, step, what);
+	return strcmp(wanted, here) == 0;
+}
+
+void fault_point(const char *place, const char *step)
+{
+	if (!is_wanted(place, step, "kill"))
 		return;
-	(void)snprintf(here, sizeof(here), "%s:%s:kill", place, step);
-	if (strcmp(wanted, here) == 0)
-		(void)raise(SIGKILL);
+	(void)raise(SIGKILL);
+	_exit(128 + SIGKILL); /* process 1 of a namespace cannot kill itself */
+}
+
+int fault_failure(const char *place, const char *step, struct error *err)
+{
+	if (is_wanted(place, step, "fail"))
+		return FAIL(err, ERROR_SYSTEM, "step '%s' of '%s' was made to fail", step, place);
+	return 0;
+}
+
+const char *fault_entry(const char *place)
+{
+	size_t name = strlen(NAME), size = strlen(place);
+
+	for (char **entry = environ; entry && *entry; entry++)
+		if (strncmp(*entry, NAME "=", name + 1) == 0 &&
+		    strncmp(*entry + name + 1, place, size) == 0 &&
+		    (*entry)[name + 1 + size] == ':')
+			return *entry;
+	return NULL;
 }

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/fault.h — named steps at which a test may have this process killed.
+/* base/fault.h — named steps at which a test may have this process killed, or have them fail.
  *
  * With ATOLL_FAULT=PLACE:STEP:kill in the environment, fault_point of that place and step sends
- * SIGKILL to its own process: what a power cut between two system calls would look like. Without
- * the variable it is one comparison. tests/fault finds the steps in the source and runs each. */
+ * SIGKILL to its own process: what a power cut between two system calls would look like. With
+ * PLACE:STEP:fail, fault_failure of that place and step fails each time. Without the variable both
+ * are one comparison. tests/fault finds the steps in the source and runs each. */
 #pragma once
 
+#include "base/error.h"
+
 void fault_point(const char *place, const char *step);
+MUST_CHECK int fault_failure(const char *place, const char *step, struct error *err);
+/* "ATOLL_FAULT=…" when it is about that place, to be handed on; else NULL. */
+const char *fault_entry(const char *place);

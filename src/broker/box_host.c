@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "broker/box.h"
 
@@ -92,7 +93,8 @@ static NORETURN void become_agent(struct box *box, int listen_fd)
 	const struct broker_options *o = &host->options;
 	char files[HOST_PATH_MAX], group[GROUP_NAME_SIZE];
 	const char *argv[] = {"atoll-agent", "--listen-fd", "3", "--host-root", files, NULL};
-	const char *envp[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", NULL};
+	const char *envp[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8",
+	                      fault_entry("agent"), NULL};
 	int null, agent;
 
 	/* Until it is the agent it may be frozen as what it is, locks and all. */

@@ -121,10 +121,9 @@ static NORETURN void become_agent(struct making *m)
 {
 	static const char *const argv[] = {"atoll-agent", "--listen-fd", "3",
 	                                   "--setup-fd",  "4",           NULL};
-	static const char *const envp[] = {
-	        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/"
-	        "sbin:/bin",
-	        NULL};
+	const char *const envp[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/"
+	                            "sbin:/bin",
+	                            fault_entry("agent"), NULL};
 	int null, agent, listen_fd, setup_fd;
 	char byte;
 
