@@ -23,6 +23,7 @@
 #include "sandbox/sandbox.h"
 #include "wire/agent.h"
 
+#define CLAIM_TIMEOUT_MS 5000
 #define SETUP_TIMEOUT_MS 10000
 
 static void on_process_end(struct watch *watch);
@@ -205,6 +206,8 @@ static void fail_create(struct box *box, const struct error *err)
 	box_free(box);
 }
 
+static void make_another(struct box *box, const struct error *why);
+
 static void on_process_end(struct watch *watch)
 {
 	struct box *box = CONTAINER_OF(watch, struct box, process);
@@ -218,6 +221,10 @@ static void on_process_end(struct watch *watch)
 		struct error err = {0};
 
 		error_set(&err, ERROR_SYSTEM, 0, HERE, "agent ended during its set-up");
+		if (box->claiming) {
+			make_another(box, &err);
+			return;
+		}
 		fail_create(box, &err);
 	}
 	if (!*box->id) {
@@ -548,6 +555,35 @@ static void make_another(struct box *box, const struct error *why)
 		fail_create(box, &err);
 }
 
+/* It has most often come by now: the agent did its part while we did ours. */
+static void on_claim_answer(struct watch *watch)
+{
+	struct box *box = CONTAINER_OF(watch, struct box, setup);
+	struct error failure = {0};
+
+	watch_stop(box->boxes->events, watch);
+	timer_stop(&box->deadline);
+	if (box_take_answer(box, &failure) < 0) {
+		make_another(box, &failure);
+		return;
+	}
+	box_step(box, "agent");
+	cell_free(TAKE(box->cell));
+	box->claiming = false;
+	box->state = BOX_RUNNING;
+	answer_created(box);
+}
+
+static void on_claim_timeout(struct timer *timer)
+{
+	struct box *box = CONTAINER_OF(timer, struct box, deadline);
+	struct error failure = {0};
+
+	error_set(&failure, ERROR_TIMEOUT, 0, HERE, "agent did not take its claim in %d s",
+	          CLAIM_TIMEOUT_MS / 1000);
+	make_another(box, &failure);
+}
+
 static int begin(struct box *box, struct error *err)
 {
 	struct error failure = {0};
@@ -557,13 +593,12 @@ static int begin(struct box *box, struct error *err)
 	if (box->state != BOX_PREPARED)
 		return begin_or_wait(box, err);
 	box->claiming = true;
-	if (box_claim(box, &failure) < 0) {
+	box->setup.on_ready = on_claim_answer;
+	box->deadline.on_time = on_claim_timeout;
+	if (box_claim(box, &failure) < 0)
 		make_another(box, &failure);
-		return 0;
-	}
-	box->claiming = false;
-	box->state = BOX_RUNNING;
-	answer_created(box);
+	else
+		timer_start(box->boxes->events, &box->deadline, CLAIM_TIMEOUT_MS);
 	return 0;
 }
 

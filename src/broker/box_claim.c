@@ -39,33 +39,19 @@ static int send_claim(const struct box *box, struct error *err)
 	return wire_send_packet(box->cell->setup_fd, buf_span(&frame), NULL, deadline_in(0), err);
 }
 
-/* Should it have failed, it ends, and the sandbox with it. */
-static void on_claim_answer(struct watch *watch)
-{
-	struct box *box = CONTAINER_OF(watch, struct box, setup);
-	struct error err = {0};
-
-	watch_stop(box->boxes->events, watch);
-	if (box_take_answer(box, &err) < 0)
-		log_warning("a prepared sandbox ends", TEXT("sandbox", box->id), FAILURE(&err));
-	cell_free(TAKE(box->cell));
-}
-
-/* The agent takes the claim before any connection, so that nobody need wait for its answer. What it
- * writes there is what it wrote when it was set up, and has its place already. */
+/* The agent writes what it has to while we do our part; box->setup tells its answer. */
 int box_claim(struct box *box, struct error *err)
 {
 	box->created_unix_ms = clock_unix_ms();
-	box->setup.on_ready = on_claim_answer;
 	fault_point("broker", "pool-claim");
-	if (send_claim(box, err) < 0)
+	if (fault_failure("broker", "pool-claim", err) < 0 || send_claim(box, err) < 0)
 		return -1;
 	box_step(box, "claim");
 	fault_point("broker", "pool-claimed");
-	if (set_hostname(box, err) < 0)
+	if (fault_failure("broker", "pool-claimed", err) < 0 || set_hostname(box, err) < 0)
 		return -1;
 	box_step(box, "hostname");
-	if (box_settle(box, err) < 0)
+	if (box_settle(box, err) < 0 || fault_failure("broker", "pool-named", err) < 0)
 		return -1;
 	box_step(box, "names");
 	return 0;

@@ -4,6 +4,7 @@ a word. docs/pools.md."""
 
 import contextlib
 import os
+import re
 import signal
 import time
 
@@ -79,4 +80,62 @@ def test_agents_that_are_killed_while_they_wait_cost_no_create(private_server):
         made = api.create(internet=False)["id"]
         assert api.exec(made, "echo alive")["stdout"] == "alive\n"
         api.remove(made)
+    clean_after(private_server)
+
+
+# ---- a claim that fails ----
+
+def steps_that_fail(place):
+    """The steps that the source names, so that a new one cannot be forgotten here."""
+    names = set()
+    for source in (atoll.ROOT / "src" / place).glob("*.c"):
+        names |= set(re.findall(rf'fault_failure\("{place}", "([a-z-]+)"', source.read_text()))
+    return [(place, name) for name in sorted(names)]
+
+
+FAILURES = steps_that_fail("broker") + steps_that_fail("agent")
+
+
+def test_the_steps_that_fail_are_known():
+    assert FAILURES == [("broker", "pool-claim"), ("broker", "pool-claimed"), ("broker", "pool-named"), ("agent", "claim")]
+
+
+def wait_prepared(api):
+    atoll.wait_for(lambda: any(p["ready"] > 0 for p in api.get("/api/sandbox/pools")["items"]), 15, "prepared sandboxes")
+
+
+@pytest.mark.parametrize("place, step, how", [(*f, "fail") for f in FAILURES] + [("agent", "claim", "kill")])
+def test_a_claim_that_fails_costs_no_create(private_server, place, step, how):
+    """The one that was prepared is removed and another is made, whoever fails."""
+    private_server.environment["ATOLL_FAULT"] = f"{place}:{step}:{how}"
+    private_server.start()
+    api = private_server.api(timeout=20)
+    made = []
+    for i in range(5):
+        if i > 0:  # a pool follows what was asked for
+            wait_prepared(api)
+        made.append(api.create(internet=False)["id"])
+        assert api.exec(made[-1], "hostname; cat /etc/hostname")["stdout"].split() == \
+            [api.get(f"/api/sandbox/instances/{made[-1]}")["name"]] * 2
+    log = (private_server.data / "serve.log").read_text(errors="replace")
+    assert log.count("a prepared sandbox could not be had, making another") >= 4
+    # Nothing is left of the others, and nobody has two.
+    host = atoll.Host(private_server.data)
+    atoll.wait_for(lambda: set(host.files()) == set(made), 10, "files of what there is only")
+    for one in made:
+        api.remove(one)
+    clean_after(private_server)
+
+
+def test_one_that_is_deleted_while_it_is_claimed_is_gone(private_server):
+    """Its agent dies at the claim, another is being made, and somebody wants it away."""
+    private_server.environment["ATOLL_FAULT"] = "agent:claim:kill"
+    private_server.start()
+    api, other = private_server.api(timeout=20), private_server.api(timeout=20)
+    for i in range(5):
+        if i > 0:
+            wait_prepared(api)
+        with contextlib.suppress(atoll.ApiError):
+            made = api.create(internet=False)["id"]
+            other.remove(made)
     clean_after(private_server)
