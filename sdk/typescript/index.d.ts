@@ -197,6 +197,7 @@ export class Sandbox {
   rollback(snapshot: string): Promise<types.Sandbox>;
   changes(query?: { base?: string; path?: string; limit?: number }): Promise<types.Change[]>;
   diff(query?: { base?: string; path?: string }): Promise<string>;
+  keepArtifact(path: string, options?: { user?: string; keepSeconds?: number }): Promise<types.StoredArtifact>;
   volumes(): Promise<types.VolumeMount[]>;
   attachVolume(options: types.VolumeAttach): Promise<types.VolumeMountList>;
 }
@@ -258,6 +259,11 @@ export class Atoll {
     update(id: string, change: types.TemplateChange): Promise<types.Template>;
   };
   readonly snapshots: Collection<types.Snapshot, types.SnapshotCreate & { sandbox: string }>;
+  readonly artifacts: Omit<Collection<types.StoredArtifact, never>, 'create'> & {
+    bytes(id: string): Promise<Uint8Array>;
+    stream(id: string): Promise<ReadableStream<Uint8Array>>;
+    url(id: string, expiresInSeconds?: number): Promise<string>;
+  };
   withSandbox<T>(key: string, fn: (sandbox: Sandbox) => T | Promise<T>, options?: LeaseOptions): Promise<T>;
   usage(query?: UsageQuery): Promise<types.Usage>;
   balance(): Promise<types.Balance>;

@@ -279,6 +279,54 @@ export interface BackupList {
   next_page: string | null;
 }
 
+/** Which file is kept */
+export interface ArtifactKeep {
+  /** a file: absolute, or below the default folder */
+  path: string;
+  /** who reads it; else the template's */
+  user?: string;
+  /** for how long; 0 = as the project has it */
+  keep_seconds?: number;
+}
+
+/** A file of a sandbox that is kept */
+export interface StoredArtifact {
+  id: string;
+  project: string;
+  /** id of the one it is of, which may be gone */
+  sandbox: string;
+  sandbox_name: string;
+  /** of Atoll-Run */
+  run: string | null;
+  /** number of the command that made it; 0 = not told */
+  process: number;
+  /** inside the sandbox */
+  path: string;
+  name: string;
+  /** by name and content */
+  media_type: string;
+  size: number;
+  sha256: string;
+  created_at: string | null;
+  /** then it is removed; null = it is kept */
+  expires_at: string | null;
+  /** path on this server that gives its bytes without a key */
+  url: string;
+  url_expires_at: string | null;
+}
+
+/** One page of artifacts */
+export interface StoredArtifactList {
+  items: StoredArtifact[];
+  next_page: string | null;
+}
+
+/** For how long an address is good */
+export interface ArtifactUrl {
+  /** at most seven days */
+  expires_in_seconds: number;
+}
+
 /** A command: either command, or cmd and args */
 export interface Exec {
   /** a shell line (bash, else sh) */
@@ -303,8 +351,12 @@ export interface Exec {
   timeout_ms?: number;
   /** kept per stream in a collected result */
   outputLimitBytes?: number;
-  /** answer with the process as soon as it has started */
+  /** a job: answer at once, with a resultId to ask for its end by */
   background?: boolean;
+  /** of a job: who may ask for it; else the header Atoll-Conversation */
+  conversation?: string;
+  /** of a job: where its end is told */
+  origin?: JobOrigin;
   /** kill it when this connection breaks; else it goes on */
   end_on_disconnect?: boolean;
   /** on a terminal; its output is all stdout */
@@ -313,6 +365,12 @@ export interface Exec {
   columns?: number;
   /** what lists call it */
   label?: string;
+}
+
+/** Where the turn came from, and so where the end of the job is told */
+export interface JobOrigin {
+  /** stream: /v1/events, which tells of every job; webhook: agent.finished to the project's webhooks as well */
+  type?: "none" | "stream" | "webhook";
 }
 
 /** What a command did */
@@ -361,8 +419,12 @@ export interface Code {
   timeout_ms?: number;
   /** kept per stream in a collected result */
   outputLimitBytes?: number;
-  /** answer with the process as soon as it has started */
+  /** a job: answer at once, with a resultId to ask for its end by */
   background?: boolean;
+  /** of a job: who may ask for it; else the header Atoll-Conversation */
+  conversation?: string;
+  /** of a job: where its end is told */
+  origin?: JobOrigin;
   /** kill it when this connection breaks; else it goes on */
   end_on_disconnect?: boolean;
   /** on a terminal; its output is all stdout */
@@ -656,7 +718,7 @@ export interface IdleTimes {
 
 /** An interpreter that waits for code in each sandbox */
 export interface TemplateWarm {
-  /** python */
+  /** python or javascript */
   language: string;
   /** modules that it has imported already */
   imports?: string[];
@@ -827,6 +889,12 @@ export interface GatewayExecute {
   timeout_ms?: number;
   /** kept per stream */
   outputLimitBytes?: number;
+  /** a job: answer at once, with a resultId */
+  background?: boolean;
+  /** of a job: who may ask for it */
+  conversation?: string;
+  /** of a job: where its end is told */
+  origin?: JobOrigin;
 }
 
 /** What a command did, and the files it left */
@@ -879,6 +947,12 @@ export interface GatewayBash {
   timeout_ms?: number;
   /** kept per stream */
   outputLimitBytes?: number;
+  /** a job: answer at once, with a resultId */
+  background?: boolean;
+  /** of a job: who may ask for it */
+  conversation?: string;
+  /** of a job: where its end is told */
+  origin?: JobOrigin;
 }
 
 /** Lines of a text file */
@@ -1177,6 +1251,10 @@ export interface Settings {
   lifetime_max_seconds: number;
   /** a terminal without a byte for so long is closed; 0 = the platform's */
   terminal_ttl_seconds: number;
+  /** MiB of artifacts that are kept; 0 = the platform's */
+  artifacts_max_mb: number;
+  /** an artifact is removed after so long; 0 = the platform's */
+  artifacts_keep_seconds: number;
   /** of new templates: what the server's provider gives */
   default_isolation: string;
   /** where volumes and backups lie: local */
@@ -1195,6 +1273,10 @@ export interface SettingsPut {
   lifetime_max_seconds?: number;
   /** a terminal without a byte for so long is closed; 0 = the platform's */
   terminal_ttl_seconds?: number;
+  /** MiB of artifacts that are kept; 0 = the platform's */
+  artifacts_max_mb?: number;
+  /** an artifact is removed after so long; 0 = the platform's */
+  artifacts_keep_seconds?: number;
   /** of new templates: what the server's provider gives */
   default_isolation?: string;
   /** where volumes and backups lie: local */
@@ -1345,6 +1427,8 @@ export interface Event {
   reason: string | null;
   /** for people: started in 4 ms */
   text: string;
+  /** of a job: resultId, status, exitCode, conversation, stdout */
+  detail?: unknown;
 }
 
 /** A webhook to make */
@@ -1433,6 +1517,89 @@ export interface Delivery {
   ended_at: string | null;
   /** the body that is sent */
   event: unknown;
+}
+
+/** Background jobs, newest first */
+export interface JobList {
+  items: JobItem[];
+}
+
+/** A background job, without its logs */
+export interface JobItem {
+  resultId: string;
+  /** running, completed, failed or stopped */
+  status: string;
+  /** -1 while it runs, and when nobody knows */
+  exitCode: number;
+  /** why it has not completed */
+  reason: string | null;
+  sandbox_id: string;
+  command: string;
+  conversation: string | null;
+  origin: unknown;
+  /** its number in the sandbox */
+  process: number;
+  /** in all, once it has ended */
+  stdout_bytes: number;
+  stderr_bytes: number;
+  created_at: string | null;
+  ended_at: string | null;
+  duration_ms: number;
+}
+
+/** A background job */
+export interface Job {
+  resultId: string;
+  /** running, completed, failed or stopped */
+  status: string;
+  /** -1 while it runs, and when nobody knows */
+  exitCode: number;
+  /** why it has not completed */
+  reason: string | null;
+  sandbox_id: string;
+  command: string;
+  conversation: string | null;
+  origin: unknown;
+  /** its number in the sandbox */
+  process: number;
+  /** in all, once it has ended */
+  stdout_bytes: number;
+  stderr_bytes: number;
+  created_at: string | null;
+  ended_at: string | null;
+  duration_ms: number;
+  /** once it has ended: the ends of stdout and stderr */
+  logs?: unknown;
+}
+
+/** What a background job wrote */
+export interface JobLogs {
+  resultId: string;
+  status: string;
+  stdout: string;
+  stderr: string;
+  /** of its first byte */
+  stdout_offset: number;
+  stderr_offset: number;
+  /** since_stdout of the next call */
+  stdout_next: number;
+  stderr_next: number;
+  /** written in all */
+  stdout_bytes: number;
+  stderr_bytes: number;
+}
+
+/** How a background job has ended */
+export interface JobComplete {
+  status: "completed" | "failed";
+  exitCode?: number;
+  signal?: number;
+  durationMs?: number;
+  timedOut?: boolean;
+  /** its end, or as bytes: */
+  output?: string;
+  stdoutBase64?: string;
+  stderrBase64?: string;
 }
 
 /** One page of sums */
@@ -1581,7 +1748,7 @@ export interface Volume {
   state: string;
   /** MiB */
   size_mb: number;
-  /** this host cannot enforce size_mb */
+  /** nothing enforces size_mb */
   size_advisory: boolean;
   created_at: string | null;
   updated_at: string | null;
@@ -1608,7 +1775,7 @@ export interface VolumeMount {
 export interface VolumeCreate {
   /** unique in the project */
   name: string;
-  /** MiB (default 10240) */
+  /** MiB that it can hold (default: no limit) */
   size_mb?: number;
 }
 
@@ -1624,7 +1791,7 @@ export interface VolumeUsage {
   state: string;
   /** MiB */
   size_mb: number;
-  /** this host cannot enforce size_mb */
+  /** nothing enforces size_mb */
   size_advisory: boolean;
   created_at: string | null;
   updated_at: string | null;
@@ -1632,6 +1799,12 @@ export interface VolumeUsage {
   attachments: VolumeMount[];
   /** -1 = too many files to count */
   used_bytes: number;
+}
+
+/** What a volume is to hold */
+export interface VolumeGrow {
+  /** MiB, not less than it has */
+  size_mb: number;
 }
 
 /** The volumes of a sandbox */

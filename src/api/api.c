@@ -18,6 +18,7 @@ const struct route *const api_routes[] = {
         sandboxes_routes,
         snapshots_routes,
         backups_routes,
+        artifacts_routes,
         exec_routes,
         processes_routes,
         files_routes,

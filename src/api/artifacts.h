@@ -29,6 +29,3 @@ MUST_CHECK int artifacts_ask(struct artifacts *a, struct relay *relay, uint64_t 
                              struct error *err);
 /* One more item of a JSON list. */
 void artifacts_write(struct artifacts *a, const struct agent_file *file, struct buf *out);
-
-/* By the name's extension; "application/octet-stream" for what is not known. */
-const char *artifact_media_type(const char *path);

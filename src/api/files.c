@@ -169,8 +169,7 @@ static const struct stream_ops download_ops = {
         .on_message = download_on_message,
 };
 
-/* "bytes=0-99" or "bytes=100-"; anything else is ignored, as RFC 9110 allows. */
-static bool parse_range(const char *text, uint64_t *ret_offset, uint64_t *ret_size)
+bool files_range_parse(const char *text, uint64_t *ret_offset, uint64_t *ret_size)
 {
 	struct span rest, first;
 	struct error ignored;
@@ -198,8 +197,8 @@ int files_download(struct request *rq, struct api_target *t, const struct files_
 	struct stream_options options = {.fd = -1};
 
 	d->is_tar = call->type == AGENT_TAR_OUT;
-	d->is_range = !d->is_tar && parse_range(request_header(rq, "Range"), &copy.path.offset,
-	                                        &copy.path.size_max);
+	d->is_range = !d->is_tar && files_range_parse(request_header(rq, "Range"),
+	                                              &copy.path.offset, &copy.path.size_max);
 	d->offset = copy.path.offset;
 	d->size_max = copy.path.size_max;
 	if (files_open(rq, &s->hold, &copy, &options.fd, err) < 0) {

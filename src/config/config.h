@@ -70,6 +70,7 @@ struct config {
 	/* usage */
 	struct price_list prices; /* US dollars */
 	int64_t usage_flush_ms, usage_keep_ms;
+	int64_t artifacts_max_mb, artifact_max_mb, artifacts_keep_ms;
 	/* native */
 	const char *disk_quota;           /* SANDBOX_DISK_QUOTA: off, on */
 	int64_t io_mbps;                  /* SANDBOX_MAX_IO_MBPS; 0 = an equal share is all */

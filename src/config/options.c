@@ -71,6 +71,15 @@ const struct config_option config_options[] = {
                      .about = "webhooks of one project"),
         WHOLE_OPTION("webhook_tries", webhook_tries, .initial = "17", .min = 1, .max = 50,
                      .about = "tries of a delivery before it is dead; 17 take about a day"),
+        WHOLE_OPTION("artifacts_max_mb", artifacts_max_mb, .initial = "10240", .max = 1 << 30,
+                     .about = "MiB of artifacts that a project may keep, unless its settings say "
+                              "otherwise; 0 = no limit"),
+        WHOLE_OPTION("artifact_max_mb", artifact_max_mb, .initial = "1024", .min = 1,
+                     .max = 1 << 20, .about = "MiB of one artifact"),
+        DURATION_OPTION("artifacts_keep", artifacts_keep_ms, .initial = "30d", .max = 100 * YEAR_MS,
+                        .about = "how long an artifact is kept, unless the project's settings say "
+                                 "otherwise; 0 = for ever"),
+
         DURATION_OPTION("webhook_retry", webhook_retry_ms, .initial = "5s", .min = 10,
                         .max = 3600000,
                         .about = "from the first try of a delivery to the second; each further "

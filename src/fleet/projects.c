@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "fleet/artifacts.h"
 #include "fleet/builds.h"
 #include "fleet/lease_parts.h"
 #include "fleet/backups.h"
@@ -149,8 +150,9 @@ static int finish(struct fleet *f, const char *id, struct error *err)
 
 	if (fleet_lease_delete_all(f, &leases, &count, err) < 0 || builds_end(f, id, err) < 0 ||
 	    end_sandboxes(f, id, err) < 0 || end_snapshots(f, id, err) < 0 ||
-	    end_backups(f, id, err) < 0 || end_volumes(f, id, err) < 0 ||
-	    end_templates(f, id, err) < 0 || layers_end(f, id, err) < 0)
+	    end_backups(f, id, err) < 0 || artifacts_end(f, id, err) < 0 ||
+	    end_volumes(f, id, err) < 0 || end_templates(f, id, err) < 0 ||
+	    layers_end(f, id, err) < 0)
 		return FAIL_CONTEXT(err, "delete project '%s'", id);
 	/* The rows of its sandboxes go with it, so what they used is written first. */
 	if (meters_write(f, 0, false, err) < 0)

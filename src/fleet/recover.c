@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "fleet/artifacts.h"
 #include "fleet/builds.h"
 #include "fleet/parts.h"
 #include "fleet/archive.h"
@@ -315,6 +316,8 @@ int fleet_recover(struct fleet *fleet, struct error *err)
 	    mounts_settle(fleet, err) < 0 || leases_settle(fleet, err) < 0 ||
 	    builds_recover(fleet, err) < 0 || snapshots_sweep(fleet, true, err) < 0 ||
 	    backups_settle(fleet, err) < 0)
+		return FAIL_CONTEXT(err, "recover");
+	if (artifacts_settle(fleet, true, err) < 0)
 		return FAIL_CONTEXT(err, "recover");
 	layers_sweep(fleet, true);
 	projects_finish(fleet);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "fleet/artifacts.h"
 #include "fleet/archive.h"
 #include "fleet/events.h"
 #include "fleet/builds.h"
@@ -298,6 +299,8 @@ static int tick(struct fleet *f, struct error *err)
 		    mounts_settle(f, err) < 0 || snapshots_sweep(f, false, err) < 0 ||
 		    store_sandbox_purge(f->store, clock_unix_ms() - DELETED_KEPT_MS, err) < 0 ||
 		    purge_usage(f, err) < 0)
+			return -1;
+		if (artifacts_settle(f, false, err) < 0 || artifacts_meter(f, err) < 0)
 			return -1;
 		layers_sweep(f, false);
 		builds_tick(f);

@@ -42,6 +42,8 @@ enum event_kind {
 	EVENT_JOB_FAILED,
 	EVENT_JOB_STOPPED,    /* somebody asked for its end */
 	EVENT_AGENT_FINISHED, /* the same ends, for those who wait for them by webhook */
+	EVENT_ARTIFACT_CREATED,
+	EVENT_ARTIFACT_DELETED,
 	EVENT_KIND_COUNT,
 };
 const char *event_kind_name(enum event_kind kind);

@@ -161,6 +161,8 @@ extern const struct column columns_of_meter_record[], columns_of_meter_page[],
         columns_of_meter_mark[], columns_of_usage_record[], columns_of_usage_query[],
         columns_of_usage_sum[], columns_of_balance_record[], columns_of_deposit_record[],
         columns_of_budget_record[], columns_of_spending[];
+extern const struct column columns_of_artifact_record[], columns_of_artifact_page[],
+        columns_of_artifact_due[], columns_of_artifact_sum[], columns_of_artifact_mark[];
 extern const struct column columns_of_backup_record[], columns_of_backup_page[];
 extern const struct column columns_of_build_record[], columns_of_build_page[],
         columns_of_build_chunk[], columns_of_build_log_page[], columns_of_cached_layer[],

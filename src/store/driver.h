@@ -152,6 +152,10 @@ void event_watchers_tell(struct event_watchers *w);
 
 /* ---- parts of other transactions ---- */
 
+/* In usage.c: into the log, the balance and the budgets. */
+struct usage_record;
+MUST_CHECK int usage_rows_add(struct connection *c, const struct usage_record *rows, size_t count,
+                              struct error *err);
 /* In volumes.c: attaches. */
 MUST_CHECK int mounts_run(struct connection *c, const struct mount_list *mounts, struct error *err);
 /* In snapshots.c: what the files of a sandbox begin with. */

@@ -13,12 +13,13 @@
 
 struct project_record {
 	const char *id, *name;
-	struct sandbox_resources defaults; /* zeros = the platform's */
-	struct sandbox_resources maximums; /* of one sandbox; zeros = the platform's */
-	int64_t sandboxes_max;             /* 0 = the platform's */
-	struct sandbox_idle idle;          /* of its sandboxes */
-	int64_t terminal_ttl_ms;           /* 0 = the platform's */
-	bool closing;                      /* it is being deleted, and takes nothing new */
+	struct sandbox_resources defaults;           /* zeros = the platform's */
+	struct sandbox_resources maximums;           /* of one sandbox; zeros = the platform's */
+	int64_t sandboxes_max;                       /* 0 = the platform's */
+	struct sandbox_idle idle;                    /* of its sandboxes */
+	int64_t terminal_ttl_ms;                     /* 0 = the platform's */
+	int64_t artifacts_max_mb, artifacts_keep_ms; /* the same */
+	bool closing; /* it is being deleted, and takes nothing new */
 	int64_t created_at;
 	int64_t version; /* grows with every change; only read */
 };

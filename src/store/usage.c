@@ -87,6 +87,16 @@ static int spend(struct connection *c, const struct usage_record *row, struct er
 	return 0;
 }
 
+int usage_rows_add(struct connection *c, const struct usage_record *rows, size_t count,
+                   struct error *err)
+{
+	for (size_t i = 0; i < count; i++)
+		if (query_run(c, QUERY_USAGE_ADD, &rows[i], NULL, err) < 0 ||
+		    spend(c, &rows[i], err) < 0)
+			return -1;
+	return 0;
+}
+
 static int run_write(struct connection *c, void *context, struct error *err)
 {
 	const struct write *write = context;
@@ -97,10 +107,8 @@ static int run_write(struct connection *c, void *context, struct error *err)
 
 		if (marked < 0)
 			return -1;
-		for (size_t row = 0; marked > 0 && row < part->row_count; row++)
-			if (query_run(c, QUERY_USAGE_ADD, &part->rows[row], NULL, err) < 0 ||
-			    spend(c, &part->rows[row], err) < 0)
-				return -1;
+		if (marked > 0 && usage_rows_add(c, part->rows, part->row_count, err) < 0)
+			return -1;
 	}
 	return 0;
 }

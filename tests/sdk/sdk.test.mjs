@@ -289,6 +289,19 @@ test('work in a lease that has lost its sandbox is done once more, once', async 
   await new Atoll().leases.delete('sdk-js');
 });
 
+test('an artifact outlives its sandbox', async () => {
+  const atoll = new Atoll();
+  const gone = await Sandbox.create({ template: 'host', internet: false });
+  await gone.files.write('kept.csv', 'a,b\n');
+  const { id, media_type } = await gone.keepArtifact('kept.csv');
+  await gone.kill();
+  assert.equal(media_type, 'text/csv');
+  assert.equal(new TextDecoder().decode(await atoll.artifacts.bytes(id)), 'a,b\n');
+  assert.equal(await (await fetch(await atoll.artifacts.url(id, 60))).text(), 'a,b\n');
+  assert.deepEqual((await atoll.artifacts.list({ sandbox: gone.id })).map((one) => one.id), [id]);
+  await atoll.artifacts.delete(id);
+});
+
 test('volumes, templates, usage and events are there', async () => {
   const atoll = new Atoll();
   const volume = await atoll.volumes.create({ name: 'sdk-js' });

@@ -267,6 +267,17 @@ def test_work_in_a_lease_that_has_lost_its_sandbox_is_done_once_more_once(where)
     Atoll(**where).leases.delete("sdk-py")
 
 
+def test_an_artifact_outlives_its_sandbox(where):
+    client = Atoll(**where)
+    with client.sandboxes.create(template="host", internet=False) as gone:
+        gone.files.write("kept.csv", "a,b\n")
+        made = gone.keep_artifact("kept.csv")
+    assert client.artifacts.read(made["id"]) == b"a,b\n"
+    with urllib.request.urlopen(client.artifacts.url(made["id"], 60)) as answer:
+        assert answer.read() == b"a,b\n"
+    client.artifacts.delete(made["id"])
+
+
 def test_volumes_templates_usage_and_events(where):
     client = Atoll(**where)
     assert client.volumes.create(name="sdk-py")["id"] == client.volumes.get("sdk-py")["id"]

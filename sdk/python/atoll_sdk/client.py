@@ -46,6 +46,19 @@ class Snapshots(Collection):
         return self.transport.request("POST", path("/api/sandbox/instances/{}/snapshot", sandbox), json=body)
 
 
+class Artifacts(Collection):
+    def read(self, id):
+        return self.transport.read("GET", self._address(id) + "/content")
+
+    def stream(self, id):
+        return self.transport.stream(self._address(id) + "/content")
+
+    def url(self, id, expires_in=3600):
+        """An address that gives it without a key, for so many seconds."""
+        made = self.transport.request("POST", self._address(id) + "/url", json={"expires_in_seconds": int(expires_in)})
+        return self.transport.url + made["url"]
+
+
 class Sandboxes:
     def __init__(self, transport):
         self.transport = transport
@@ -70,6 +83,7 @@ class Atoll:
         self.leases = Leases(self.transport)
         self.volumes = Collection(self.transport, "/api/sandbox/volumes")
         self.templates = Templates(self.transport, "/api/sandbox/templates")
+        self.artifacts = Artifacts(self.transport, "/api/sandbox/artifacts")
         self.snapshots = Snapshots(self.transport, "/api/sandbox/snapshots")
 
     def with_sandbox(self, key, run, **options):

@@ -125,6 +125,11 @@ class Sandbox:
         return self.transport.read("GET", where, query={"format": "patch", **query},
                                    headers={"Accept": "*/*"}).decode("utf-8", "replace")
 
+    def keep_artifact(self, name, *, user=None, keep_seconds=None) -> types.StoredArtifact:
+        """Keeps a file when the sandbox is gone."""
+        return self._call("POST", "/artifacts", timeout=CREATE_TIMEOUT,
+                          json=without_none({"path": name, "user": user, "keep_seconds": keep_seconds}))
+
     def volumes(self) -> list[types.VolumeMount]:
         return self._call("GET", "/volume")["items"]
 

@@ -304,6 +304,58 @@ class BackupList(TypedDict):
     next_page: str | None
 
 
+class ArtifactKeep(TypedDict):
+    """Which file is kept"""
+
+    # a file: absolute, or below the default folder
+    path: str
+    # who reads it; else the template's
+    user: NotRequired[str]
+    # for how long; 0 = as the project has it
+    keep_seconds: NotRequired[int]
+
+
+class StoredArtifact(TypedDict):
+    """A file of a sandbox that is kept"""
+
+    id: str
+    project: str
+    # id of the one it is of, which may be gone
+    sandbox: str
+    sandbox_name: str
+    # of Atoll-Run
+    run: str | None
+    # number of the command that made it; 0 = not told
+    process: int
+    # inside the sandbox
+    path: str
+    name: str
+    # by name and content
+    media_type: str
+    size: int
+    sha256: str
+    created_at: str | None
+    # then it is removed; null = it is kept
+    expires_at: str | None
+    # path on this server that gives its bytes without a key
+    url: str
+    url_expires_at: str | None
+
+
+class StoredArtifactList(TypedDict):
+    """One page of artifacts"""
+
+    items: list[StoredArtifact]
+    next_page: str | None
+
+
+class ArtifactUrl(TypedDict):
+    """For how long an address is good"""
+
+    # at most seven days
+    expires_in_seconds: int
+
+
 class Exec(TypedDict):
     """A command: either command, or cmd and args"""
 
@@ -329,8 +381,12 @@ class Exec(TypedDict):
     timeout_ms: NotRequired[int]
     # kept per stream in a collected result
     outputLimitBytes: NotRequired[int]
-    # answer with the process as soon as it has started
+    # a job: answer at once, with a resultId to ask for its end by
     background: NotRequired[bool]
+    # of a job: who may ask for it; else the header Atoll-Conversation
+    conversation: NotRequired[str]
+    # of a job: where its end is told
+    origin: NotRequired[JobOrigin]
     # kill it when this connection breaks; else it goes on
     end_on_disconnect: NotRequired[bool]
     # on a terminal; its output is all stdout
@@ -339,6 +395,13 @@ class Exec(TypedDict):
     columns: NotRequired[int]
     # what lists call it
     label: NotRequired[str]
+
+
+class JobOrigin(TypedDict):
+    """Where the turn came from, and so where the end of the job is told"""
+
+    # stream: /v1/events, which tells of every job; webhook: agent.finished to the project's webhooks as well
+    type: NotRequired[Literal["none", "stream", "webhook"]]
 
 
 class Result(TypedDict):
@@ -389,8 +452,12 @@ class Code(TypedDict):
     timeout_ms: NotRequired[int]
     # kept per stream in a collected result
     outputLimitBytes: NotRequired[int]
-    # answer with the process as soon as it has started
+    # a job: answer at once, with a resultId to ask for its end by
     background: NotRequired[bool]
+    # of a job: who may ask for it; else the header Atoll-Conversation
+    conversation: NotRequired[str]
+    # of a job: where its end is told
+    origin: NotRequired[JobOrigin]
     # kill it when this connection breaks; else it goes on
     end_on_disconnect: NotRequired[bool]
     # on a terminal; its output is all stdout
@@ -695,7 +762,7 @@ class IdleTimes(TypedDict):
 class TemplateWarm(TypedDict):
     """An interpreter that waits for code in each sandbox"""
 
-    # python
+    # python or javascript
     language: str
     # modules that it has imported already
     imports: NotRequired[list[str]]
@@ -880,6 +947,12 @@ class GatewayExecute(TypedDict):
     timeout_ms: NotRequired[int]
     # kept per stream
     outputLimitBytes: NotRequired[int]
+    # a job: answer at once, with a resultId
+    background: NotRequired[bool]
+    # of a job: who may ask for it
+    conversation: NotRequired[str]
+    # of a job: where its end is told
+    origin: NotRequired[JobOrigin]
 
 
 class GatewayResult(TypedDict):
@@ -935,6 +1008,12 @@ class GatewayBash(TypedDict):
     timeout_ms: NotRequired[int]
     # kept per stream
     outputLimitBytes: NotRequired[int]
+    # a job: answer at once, with a resultId
+    background: NotRequired[bool]
+    # of a job: who may ask for it
+    conversation: NotRequired[str]
+    # of a job: where its end is told
+    origin: NotRequired[JobOrigin]
 
 
 class GatewayRead(TypedDict):
@@ -1251,6 +1330,10 @@ class Settings(TypedDict):
     lifetime_max_seconds: int
     # a terminal without a byte for so long is closed; 0 = the platform's
     terminal_ttl_seconds: int
+    # MiB of artifacts that are kept; 0 = the platform's
+    artifacts_max_mb: int
+    # an artifact is removed after so long; 0 = the platform's
+    artifacts_keep_seconds: int
     # of new templates: what the server's provider gives
     default_isolation: str
     # where volumes and backups lie: local
@@ -1270,6 +1353,10 @@ class SettingsPut(TypedDict):
     lifetime_max_seconds: NotRequired[int]
     # a terminal without a byte for so long is closed; 0 = the platform's
     terminal_ttl_seconds: NotRequired[int]
+    # MiB of artifacts that are kept; 0 = the platform's
+    artifacts_max_mb: NotRequired[int]
+    # an artifact is removed after so long; 0 = the platform's
+    artifacts_keep_seconds: NotRequired[int]
     # of new templates: what the server's provider gives
     default_isolation: NotRequired[str]
     # where volumes and backups lie: local
@@ -1433,6 +1520,8 @@ class Event(TypedDict):
     reason: str | None
     # for people: started in 4 ms
     text: str
+    # of a job: resultId, status, exitCode, conversation, stdout
+    detail: NotRequired[Any]
 
 
 class WebhookCreate(TypedDict):
@@ -1528,6 +1617,94 @@ class Delivery(TypedDict):
     ended_at: str | None
     # the body that is sent
     event: Any
+
+
+class JobList(TypedDict):
+    """Background jobs, newest first"""
+
+    items: list[JobItem]
+
+
+class JobItem(TypedDict):
+    """A background job, without its logs"""
+
+    resultId: str
+    # running, completed, failed or stopped
+    status: str
+    # -1 while it runs, and when nobody knows
+    exitCode: int
+    # why it has not completed
+    reason: str | None
+    sandbox_id: str
+    command: str
+    conversation: str | None
+    origin: Any
+    # its number in the sandbox
+    process: int
+    # in all, once it has ended
+    stdout_bytes: int
+    stderr_bytes: int
+    created_at: str | None
+    ended_at: str | None
+    duration_ms: int
+
+
+class Job(TypedDict):
+    """A background job"""
+
+    resultId: str
+    # running, completed, failed or stopped
+    status: str
+    # -1 while it runs, and when nobody knows
+    exitCode: int
+    # why it has not completed
+    reason: str | None
+    sandbox_id: str
+    command: str
+    conversation: str | None
+    origin: Any
+    # its number in the sandbox
+    process: int
+    # in all, once it has ended
+    stdout_bytes: int
+    stderr_bytes: int
+    created_at: str | None
+    ended_at: str | None
+    duration_ms: int
+    # once it has ended: the ends of stdout and stderr
+    logs: NotRequired[Any]
+
+
+class JobLogs(TypedDict):
+    """What a background job wrote"""
+
+    resultId: str
+    status: str
+    stdout: str
+    stderr: str
+    # of its first byte
+    stdout_offset: int
+    stderr_offset: int
+    # since_stdout of the next call
+    stdout_next: int
+    stderr_next: int
+    # written in all
+    stdout_bytes: int
+    stderr_bytes: int
+
+
+class JobComplete(TypedDict):
+    """How a background job has ended"""
+
+    status: Literal["completed", "failed"]
+    exitCode: NotRequired[int]
+    signal: NotRequired[int]
+    durationMs: NotRequired[int]
+    timedOut: NotRequired[bool]
+    # its end, or as bytes:
+    output: NotRequired[str]
+    stdoutBase64: NotRequired[str]
+    stderrBase64: NotRequired[str]
 
 
 # One page of sums
@@ -1688,7 +1865,7 @@ class Volume(TypedDict):
     state: str
     # MiB
     size_mb: int
-    # this host cannot enforce size_mb
+    # nothing enforces size_mb
     size_advisory: bool
     created_at: str | None
     updated_at: str | None
@@ -1717,7 +1894,7 @@ class VolumeCreate(TypedDict):
 
     # unique in the project
     name: str
-    # MiB (default 10240)
+    # MiB that it can hold (default: no limit)
     size_mb: NotRequired[int]
 
 
@@ -1734,7 +1911,7 @@ class VolumeUsage(TypedDict):
     state: str
     # MiB
     size_mb: int
-    # this host cannot enforce size_mb
+    # nothing enforces size_mb
     size_advisory: bool
     created_at: str | None
     updated_at: str | None
@@ -1742,6 +1919,13 @@ class VolumeUsage(TypedDict):
     attachments: list[VolumeMount]
     # -1 = too many files to count
     used_bytes: int
+
+
+class VolumeGrow(TypedDict):
+    """What a volume is to hold"""
+
+    # MiB, not less than it has
+    size_mb: int
 
 
 class VolumeMountList(TypedDict):

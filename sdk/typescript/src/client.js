@@ -57,6 +57,22 @@ class Snapshots extends Collection {
   }
 }
 
+class Artifacts extends Collection {
+  async bytes(id) {
+    return this.transport.bytes(`${this.address(id)}/content`);
+  }
+
+  stream(id) {
+    return this.transport.stream(`${this.address(id)}/content`);
+  }
+
+  /** An address that gives it without a key, for so long. */
+  async url(id, expiresInSeconds = 3600) {
+    const { url } = await this.transport.request('POST', `${this.address(id)}/url`, { json: { expires_in_seconds: expiresInSeconds } });
+    return this.transport.url + url;
+  }
+}
+
 export class Atoll {
   constructor(options = {}) {
     this.transport = new Transport(options);
@@ -64,6 +80,7 @@ export class Atoll {
     this.volumes = new Collection(this.transport, '/api/sandbox/volumes');
     this.templates = new Templates(this.transport, '/api/sandbox/templates');
     this.snapshots = new Snapshots(this.transport, '/api/sandbox/snapshots');
+    this.artifacts = new Artifacts(this.transport, '/api/sandbox/artifacts');
     const transport = this.transport;
     this.sandboxes = {
       create: (body = {}) => Sandbox.create({ ...body, transport }),

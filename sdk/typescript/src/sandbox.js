@@ -166,6 +166,11 @@ export class Sandbox {
     return new TextDecoder().decode(bytes);
   }
 
+  /** Keeps a file when the sandbox is gone. */
+  keepArtifact(path, { user, keepSeconds } = {}) {
+    return this.call('POST', '/artifacts', { json: { path, user, keep_seconds: keepSeconds }, timeoutMs: CREATE_TIMEOUT_MS });
+  }
+
   async volumes() {
     return (await this.call('GET', '/volume')).items;
   }

@@ -154,11 +154,15 @@ static int resource_config_put(struct request *rq, const void *body, struct repl
 /* In the order of enum sandbox_idle_time, and first. */
 struct settings {
 	int64_t idle_seconds[SANDBOX_IDLE_COUNT];
-	int64_t terminal_ttl_seconds;
+	int64_t terminal_ttl_seconds, artifacts_max_mb, artifacts_keep_seconds;
 	const char *default_isolation, *default_storage_provider;
 	uint64_t present;
 };
-enum { SETTINGS_TERMINAL_TTL = SANDBOX_IDLE_COUNT };
+enum {
+	SETTINGS_TERMINAL_TTL = SANDBOX_IDLE_COUNT,
+	SETTINGS_ARTIFACTS_MAX,
+	SETTINGS_ARTIFACTS_KEEP
+};
 #define IDLE_ROW(which, name_, min_, about_)                                                       \
 	[which] = {                                                                                \
 	        .kind = JSON_WHOLE,                                                                \
@@ -181,6 +185,12 @@ enum { SETTINGS_TERMINAL_TTL = SANDBOX_IDLE_COUNT };
 	                settings, terminal_ttl_seconds, .min = 0, .max = 30 * DAY_S,               \
 	                .about = "a terminal without a byte for so long is closed; 0 = the "       \
 	                         "platform's"),                                                    \
+	        [SETTINGS_ARTIFACTS_MAX] = JSON_WHOLE_MEMBER(                                      \
+	                settings, artifacts_max_mb, .min = 0, .max = 1 << 30,                      \
+	                .about = "MiB of artifacts that are kept; 0 = the platform's"),            \
+	        [SETTINGS_ARTIFACTS_KEEP] = JSON_WHOLE_MEMBER(                                     \
+	                settings, artifacts_keep_seconds, .min = 0, .max = 3660 * DAY_S,           \
+	                .about = "an artifact is removed after so long; 0 = the platform's"),      \
 	        JSON_TEXT_MEMBER(settings, default_isolation, .max = 64,                           \
 	                         .about = "of new templates: what the server's provider gives"),   \
 	        JSON_TEXT_MEMBER(settings, default_storage_provider, .max = 64,                    \
@@ -218,6 +228,12 @@ static int answer_settings(struct request *rq, struct reply *reply, const struct
 	struct settings answer = {
 	        .terminal_ttl_seconds =
 	                p->terminal_ttl_ms > 0 ? p->terminal_ttl_ms / 1000 : TERMINAL_TTL_S,
+	        .artifacts_max_mb = p->artifacts_max_mb > 0 ? p->artifacts_max_mb
+	                                                    : api_of(rq)->config->artifacts_max_mb,
+	        .artifacts_keep_seconds =
+	                (p->artifacts_keep_ms > 0 ? p->artifacts_keep_ms
+	                                          : api_of(rq)->config->artifacts_keep_ms) /
+	                1000,
 	        .default_isolation = provider_ops_of(api_of(rq)->provider)->isolation,
 	        .default_storage_provider = STORAGE,
 	};
@@ -245,6 +261,10 @@ static int edit_settings(struct project_record *r, const void *context, struct e
 	(void)err;
 	if (has(s->present, SETTINGS_TERMINAL_TTL))
 		r->terminal_ttl_ms = s->terminal_ttl_seconds * 1000;
+	if (has(s->present, SETTINGS_ARTIFACTS_MAX))
+		r->artifacts_max_mb = s->artifacts_max_mb;
+	if (has(s->present, SETTINGS_ARTIFACTS_KEEP))
+		r->artifacts_keep_ms = s->artifacts_keep_seconds * 1000;
 	for (unsigned i = 0; i < SANDBOX_IDLE_COUNT; i++)
 		if (has(s->present, i))
 			r->idle.ms[i] = s->idle_seconds[i] < 0 ? -1 : s->idle_seconds[i] * 1000;

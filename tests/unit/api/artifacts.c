@@ -3,23 +3,6 @@
 
 #include "unit.h"
 
-TEST(the_extension_tells_the_media_type)
-{
-	static const char *const cases[][2] = {
-	        {"plot.png", "image/png"},
-	        {"out/a.b/REPORT.PDF", "application/pdf"},
-	        {"data.tar.gz", "application/gzip"},
-	        {"a.csv/none", "application/octet-stream"},
-	        {".csv", "application/octet-stream"},
-	        {"csv", "application/octet-stream"},
-	        {"a.", "application/octet-stream"},
-	        {"", "application/octet-stream"},
-	};
-
-	for (size_t i = 0; i < COUNT_OF(cases); i++)
-		assert_string_equal(artifact_media_type(cases[i][0]), cases[i][1]);
-}
-
 TEST(artifacts_are_items_of_a_list_and_only_so_many)
 {
 	AUTO(buf_done) struct buf out = BUF(ARTIFACTS_SIZE_MAX);
@@ -45,6 +28,5 @@ TEST(artifacts_are_items_of_a_list_and_only_so_many)
 
 int main(void)
 {
-	return RUN(CASE(the_extension_tells_the_media_type),
-	           CASE(artifacts_are_items_of_a_list_and_only_so_many));
+	return RUN(CASE(artifacts_are_items_of_a_list_and_only_so_many));
 }

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/artifacts: files that are kept when their sandbox is gone.
+ *
+ * Whoever has an artifact's signed address fetches it without a key, in a browser for one. What a
+ * sandbox made is hostile to that browser: it is always an attachment of a type that is not
+ * guessed again, and a page that is shown all the same may run nothing. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/caller.h"
+#include "api/files.h"
+#include "api/tables.h"
+#include "base/clock.h"
+#include "base/path.h"
+#include "fleet/artifacts.h"
+#include "http/relay.h"
+
+#define BASE "/api/sandbox/artifacts"
+#define ADDRESS_S 3600
+#define ADDRESS_S_MAX ((int64_t)7 * 86400)
+#define KEEP_S_MAX ((int64_t)10 * 366 * 86400)
+#define IDLE_MS 120000
+#define NAME_MAX_SHOWN 200
+
+/* ---- shapes ---- */
+
+struct artifact_answer {
+	const char *id, *project, *sandbox, *sandbox_name, *run, *path, *name, *media_type, *sha256,
+	        *url;
+	int64_t process, size, created_at, expires_at, url_expires_at;
+};
+static const struct json_member stored_artifact_shape_members[] = {
+        JSON_TEXT_MEMBER(artifact_answer, id),
+        JSON_TEXT_MEMBER(artifact_answer, project),
+        JSON_TEXT_MEMBER(artifact_answer, sandbox,
+                         .about = "id of the one it is of, which may be gone"),
+        JSON_TEXT_MEMBER(artifact_answer, sandbox_name),
+        JSON_TEXT_MEMBER(artifact_answer, run, .flags = JSON_NULLABLE, .about = "of Atoll-Run"),
+        JSON_WHOLE_MEMBER(artifact_answer, process,
+                          .about = "number of the command that made it; 0 = not told"),
+        JSON_TEXT_MEMBER(artifact_answer, path, .about = "inside the sandbox"),
+        JSON_TEXT_MEMBER(artifact_answer, name),
+        JSON_TEXT_MEMBER(artifact_answer, media_type, .about = "by name and content"),
+        JSON_WHOLE_MEMBER(artifact_answer, size),
+        JSON_TEXT_MEMBER(artifact_answer, sha256),
+        JSON_TIME_MEMBER(artifact_answer, created_at),
+        JSON_TIME_MEMBER(artifact_answer, expires_at,
+                         .about = "then it is removed; null = it is kept"),
+        JSON_TEXT_MEMBER(artifact_answer, url,
+                         .about = "path on this server that gives its bytes without a key"),
+        JSON_TIME_MEMBER(artifact_answer, url_expires_at),
+        JSON_END,
+};
+static JSON_SHAPE(stored_artifact_shape, "StoredArtifact", artifact_answer,
+                  "A file of a sandbox that is kept");
+
+struct list_answer {
+	struct json_list items;
+	const char *next_page;
+};
+static const struct json_member list_answer_members[] = {
+        JSON_LIST_MEMBER(list_answer, items, &stored_artifact_shape),
+        JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
+        JSON_END,
+};
+static JSON_SHAPE(list_answer, "StoredArtifactList", list_answer, "One page of artifacts");
+
+struct list_query {
+	const char *sandbox, *run, *page;
+	int64_t limit;
+};
+static const struct json_member list_query_members[] = {
+        JSON_TEXT_MEMBER(list_query, sandbox, .max = 64, .about = "id, also of one that is gone"),
+        JSON_TEXT_MEMBER(list_query, run, .max = 128, .about = "of Atoll-Run"),
+        JSON_TEXT_MEMBER(list_query, page, .max = 256, .about = "next_page of the page before"),
+        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000,
+                          .about = "items of a page (default 100)"),
+        JSON_END,
+};
+static JSON_SHAPE(list_query, "ArtifactListQuery", list_query, "Which artifacts");
+
+struct keep_body {
+	const char *path, *user;
+	int64_t keep_seconds;
+};
+static const struct json_member keep_request_members[] = {
+        JSON_TEXT_MEMBER(keep_body, path, .flags = JSON_REQUIRED, .min = 1, .max = 4095,
+                         .about = "a file: absolute, or below the default folder"),
+        JSON_TEXT_MEMBER(keep_body, user, .max = 64, .about = "who reads it; else the template's"),
+        JSON_WHOLE_MEMBER(keep_body, keep_seconds, .min = 0, .max = KEEP_S_MAX,
+                          .about = "for how long; 0 = as the project has it"),
+        JSON_END,
+};
+static JSON_SHAPE(keep_request, "ArtifactKeep", keep_body, "Which file is kept");
+
+struct url_body {
+	int64_t expires_in_seconds;
+};
+static const struct json_member url_request_members[] = {
+        JSON_WHOLE_MEMBER(url_body, expires_in_seconds, .min = 1, .max = ADDRESS_S_MAX,
+                          .flags = JSON_REQUIRED, .about = "at most seven days"),
+        JSON_END,
+};
+static JSON_SHAPE(url_request, "ArtifactUrl", url_body, "For how long an address is good");
+
+struct download_query {
+	int64_t expires;
+	const char *signature;
+};
+static const struct json_member download_query_members[] = {
+        JSON_WHOLE_MEMBER(download_query, expires, .min = 0, .flags = JSON_REQUIRED,
+                          .about = "unix seconds"),
+        JSON_TEXT_MEMBER(download_query, signature, .max = FLEET_ARTIFACT_SIGNATURE_SIZE,
+                         .flags = JSON_REQUIRED),
+        JSON_END,
+};
+static JSON_SHAPE(download_query, "ArtifactDownloadQuery", download_query, "A signed address");
+
+/* ---- record to answer ---- */
+
+static struct artifact_answer answer_of(struct arena *a, const struct artifact_record *r,
+                                        int64_t seconds)
+{
+	int64_t until = clock_unix_ms() / 1000 + seconds;
+	char signature[FLEET_ARTIFACT_SIGNATURE_SIZE + 1];
+
+	fleet_artifact_sign(r, until, signature);
+	return (struct artifact_answer){
+	        .id = r->id,
+	        .project = r->project_id,
+	        .sandbox = r->sandbox_id,
+	        .sandbox_name = r->sandbox_name,
+	        .run = *r->run ? r->run : NULL,
+	        .path = r->path,
+	        .name = path_last(r->path),
+	        .media_type = r->media_type,
+	        .sha256 = r->sha256,
+	        .process = r->process,
+	        .size = r->size_bytes,
+	        .created_at = r->created_at,
+	        .expires_at = r->expires_at,
+	        .url = arena_format(a, BASE "/%s/download?expires=%" PRId64 "&signature=%s", r->id,
+	                            until, signature),
+	        .url_expires_at = until * 1000,
+	};
+}
+
+static int answer(struct request *rq, struct reply *reply, const struct artifact_record *r,
+                  int64_t seconds)
+{
+	const struct artifact_answer out = answer_of(rq->arena, r, seconds);
+
+	reply_json(reply, &stored_artifact_shape, &out);
+	return 0;
+}
+
+/* ---- handlers ---- */
+
+static int artifact_keep(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
+	const struct keep_body *b = body;
+	struct fleet_artifact_keep keep = {.project_id = api_project(rq),
+	                                   .key_id = api_account(rq)->key_id,
+	                                   .run = request_header(rq, "Atoll-Run"),
+	                                   .keep_ms = b->keep_seconds * 1000,
+	                                   .deadline = rq->deadline};
+	struct artifact_record made;
+
+	/* An unfit header is refused by this. */
+	if (api_target_open(rq, &target, err) < 0 ||
+	    files_resolve(rq, &target, b->path, &keep.path, err) < 0)
+		return -1;
+	keep.sandbox = &target.record;
+	keep.hold = &target.hold;
+	keep.user = b->user ? b->user : target.defaults.user;
+	if (fleet_artifact_keep(api_of(rq)->fleet, rq->arena, &keep, &made, err) < 0)
+		return -1;
+	reply_status(reply, 201);
+	return answer(rq, reply, &made, ADDRESS_S);
+}
+
+static int artifact_list(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const struct list_query *q = rq->query;
+	const struct artifact_filter filter = {
+	        .project_id = api_project(rq),
+	        .sandbox_id = q->sandbox,
+	        .run = q->run,
+	        .page = q->page,
+	        .limit = q->limit ? (unsigned)q->limit : 100,
+	};
+	struct artifact_answer *items;
+	struct artifact_list found;
+	struct list_answer out;
+
+	if (store_artifact_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct artifact_answer, found.count);
+	for (size_t i = 0; i < found.count; i++)
+		items[i] = answer_of(rq->arena, &found.items[i], ADDRESS_S);
+	out = (struct list_answer){{items, found.count, true}, found.next_page};
+	reply_json(reply, &list_answer, &out);
+	return 0;
+}
+
+static int find(struct request *rq, struct artifact_record *ret, struct error *err)
+{
+	return store_artifact_find(api_of(rq)->store, rq->arena, api_project(rq),
+	                           request_param(rq, "id"), ret, err);
+}
+
+static int artifact_get(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
+{
+	struct artifact_record found;
+
+	return find(rq, &found, err) < 0 ? -1 : answer(rq, reply, &found, ADDRESS_S);
+}
+
+static int artifact_url(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	const struct url_body *b = body;
+	struct artifact_record found;
+
+	return find(rq, &found, err) < 0 ? -1 : answer(rq, reply, &found, b->expires_in_seconds);
+}
+
+static int artifact_delete(struct request *rq, UNUSED const void *body, struct reply *reply,
+                           struct error *err)
+{
+	const struct fleet_ref ref = {api_project(rq), request_param(rq, "id")};
+
+	if (fleet_artifact_remove(api_of(rq)->fleet, rq->arena, &ref, err) < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+/* ---- content: the loop moves it from a pipe ---- */
+
+struct download {
+	int64_t left, length;
+	bool is_range, has_begun;
+	char media_type[128], range[96], disposition[8 * NAME_MAX_SHOWN], sha256[65];
+};
+
+static void begin_download(struct download *d, struct relay *relay)
+{
+	if (d->has_begun)
+		return;
+	d->has_begun = true;
+	relay_begin_header(relay, "X-Content-Type-Options", "nosniff");
+	relay_begin_header(relay, "Content-Security-Policy", "default-src 'none'; sandbox");
+	relay_begin_header(relay, "Content-Disposition", d->disposition);
+	relay_begin_header(relay, "Cache-Control", "private, max-age=0, must-revalidate");
+	relay_begin_header(relay, "Accept-Ranges", "bytes");
+	relay_begin_header(relay, "X-Checksum-Sha256", d->sha256);
+	if (d->is_range)
+		relay_begin_header(relay, "Content-Range", d->range);
+	relay_begin(relay, d->is_range ? 206 : 200, d->media_type, d->length);
+}
+
+static int download_on_upstream(void *state, struct relay *relay, struct span *in,
+                                struct error *err)
+{
+	struct download *d = state;
+
+	if ((int64_t)in->size > d->left)
+		return FAIL(err, ERROR_SYSTEM, "the blob is longer than it was");
+	begin_download(d, relay);
+	relay_write(relay, *in);
+	d->left -= (int64_t)in->size;
+	*in = (struct span){NULL, 0};
+	return 0;
+}
+
+static int download_on_end(void *state, struct relay *relay, struct error *err)
+{
+	struct download *d = state;
+
+	if (d->left > 0)
+		return FAIL(err, ERROR_SYSTEM, "the blob store broke off");
+	begin_download(d, relay);
+	relay_finish(relay);
+	return 0;
+}
+
+static void download_release(void *state, int upstream_fd, UNUSED bool clean)
+{
+	if (upstream_fd >= 0)
+		(void)close(upstream_fd);
+	free(state);
+}
+
+static const struct relay_ops download_ops = {
+        .on_upstream = download_on_upstream,
+        .on_upstream_end = download_on_end,
+        .release = download_release,
+};
+
+/* RFC 6266: every byte that could end the header or the name is escaped. */
+static void write_disposition(struct download *d, const char *name)
+{
+	struct buf out = BUF(sizeof(d->disposition) - 1);
+
+	buf_add_text(&out, "attachment; filename*=UTF-8''");
+	for (size_t i = 0; name[i] && i < NAME_MAX_SHOWN; i++) {
+		unsigned char c = (unsigned char)name[i];
+
+		if (isascii(c) && (isalnum(c) || strchr("-._~", c)))
+			buf_add_byte(&out, (char)c);
+		else
+			buf_addf(&out, "%%%02X", c);
+	}
+	(void)snprintf(d->disposition, sizeof(d->disposition), "%s", buf_text(&out));
+	buf_done(&out);
+}
+
+static int begin_range(struct request *rq, const struct artifact_record *r, struct download *d,
+                       int64_t *ret_offset, struct error *err)
+{
+	uint64_t offset = 0, size = 0;
+	int64_t left;
+
+	d->is_range = files_range_parse(request_header(rq, "Range"), &offset, &size);
+	if (d->is_range && offset >= (uint64_t)r->size_bytes) {
+		(void)FAIL(err, ERROR_INVALID, "the range begins behind the end of the file");
+		error_hint(err, "it has %" PRId64 " bytes", r->size_bytes);
+		return -1;
+	}
+	left = r->size_bytes - (int64_t)offset;
+	d->length = d->left = size > 0 && (int64_t)size < left ? (int64_t)size : left;
+	(void)snprintf(d->range, sizeof(d->range), "bytes %" PRIu64 "-%" PRId64 "/%" PRId64, offset,
+	               (int64_t)offset + d->length - 1, r->size_bytes);
+	*ret_offset = (int64_t)offset;
+	return 0;
+}
+
+static int send_content(struct request *rq, const struct artifact_record *r, struct reply *reply,
+                        struct error *err)
+{
+	struct download *d = calloc(1, sizeof(*d));
+	int64_t offset;
+	int fd;
+
+	if (!d)
+		abort();
+	if (begin_range(rq, r, d, &offset, err) < 0 ||
+	    fleet_artifact_open(api_of(rq)->fleet, r, offset, d->length, &fd, err) < 0) {
+		free(d);
+		return -1;
+	}
+	(void)snprintf(d->media_type, sizeof(d->media_type), "%s", r->media_type);
+	(void)snprintf(d->sha256, sizeof(d->sha256), "%s", r->sha256);
+	write_disposition(d, path_last(r->path));
+	reply_relay(reply, &(struct relay_options){.upstream_fd = fd,
+	                                           .ops = &download_ops,
+	                                           .state = d,
+	                                           .idle_timeout_ms = IDLE_MS});
+	return 0;
+}
+
+static int artifact_content(struct request *rq, UNUSED const void *body, struct reply *reply,
+                            struct error *err)
+{
+	struct artifact_record found;
+
+	return find(rq, &found, err) < 0 ? -1 : send_content(rq, &found, reply, err);
+}
+
+/* Whether there is such an artifact is nothing that a forged address tells. */
+static int artifact_download(struct request *rq, UNUSED const void *body, struct reply *reply,
+                             struct error *err)
+{
+	const struct download_query *q = rq->query;
+	struct artifact_record found;
+
+	if (store_artifact_find(api_of(rq)->store, rq->arena, NULL, request_param(rq, "id"), &found,
+	                        err) < 0) {
+		if (err->code != ERROR_NOT_FOUND)
+			return -1;
+		error_clear(err);
+		return FAIL(err, ERROR_FORBIDDEN, "this address is not signed, or it is gone");
+	}
+	if (!fleet_artifact_is_signed(&found, q->expires, q->signature))
+		return FAIL(err, ERROR_FORBIDDEN, "this address is not signed, or it is gone");
+	if (q->expires <= clock_unix_ms() / 1000) {
+		(void)FAIL(err, ERROR_FORBIDDEN, "this address has expired");
+		error_hint(err, "ask for a new one: POST " BASE "/ID/url");
+		return -1;
+	}
+	return send_content(rq, &found, reply, err);
+}
+
+#define TAG .tag = "artifacts"
+const struct route artifacts_routes[] = {
+        {HTTP_POST, "/api/sandbox/instances/:id/artifacts", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
+         .body = &keep_request, .answer = &stored_artifact_shape, .status = 201,
+         .handle = artifact_keep, TAG, .summary = "Keep a file when its sandbox is gone"},
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &list_answer,
+         .handle = artifact_list, TAG, .summary = "List artifacts, newest first"},
+        {HTTP_GET, BASE "/:id", SCOPE_SANDBOX_READ, .answer = &stored_artifact_shape,
+         .handle = artifact_get, TAG, .summary = "Get an artifact"},
+        {HTTP_GET, BASE "/:id/content", SCOPE_SANDBOX_READ, ROUTE_SLOW, .handle = artifact_content,
+         TAG, .summary = "Fetch an artifact; obeys Range"},
+        {HTTP_POST, BASE "/:id/url", SCOPE_SANDBOX_READ, .body = &url_request,
+         .answer = &stored_artifact_shape, .handle = artifact_url, TAG,
+         .summary = "Make an address that gives an artifact without a key"},
+        {HTTP_GET, BASE "/:id/download", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_SLOW,
+         .query = &download_query, .handle = artifact_download, TAG,
+         .summary = "Fetch an artifact by its signed address; obeys Range"},
+        {HTTP_DELETE, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .status = 204,
+         .handle = artifact_delete, TAG, .summary = "Remove an artifact"},
+        {.path = NULL},
+};

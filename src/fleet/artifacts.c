@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A row first, which takes the project's room, then the blob, then the row is READY: whoever dies
+ * in between leaves a row that says so. On the way out it is the other way round. */
+#include "fleet/artifacts.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/fd.h"
+#include "base/id.h"
+#include "base/log.h"
+#include "blob/blob.h"
+#include "fleet/parts.h"
+#include "provider/compute.h"
+#include "sandbox/media.h"
+#include "wire/agent.h"
+
+#define MIB ((int64_t)1 << 20)
+#define PAGE_SIZE 500
+#define SILENCE_MS 30000
+#define SECRET_SIZE 32
+
+static const char *blob_name(struct arena *a, const char *id)
+{
+	return arena_format(a, "artifacts/%s", id);
+}
+
+/* ---- from the agent ---- */
+
+/* One file on its way. */
+struct keeping {
+	struct fleet *fleet;
+	const struct fleet_artifact_keep *request;
+	struct artifact_record record;
+	struct artifact_limits limits;
+	struct blob_writer *writer;
+	crypto_hash_sha256_state hash;
+	int64_t size;
+	struct buf payload, head;
+	struct arena *arena;
+	struct arena message; /* of the one at hand */
+	int fd;
+	bool is_recorded, has_ended;
+};
+
+static void keeping_done(struct keeping *k)
+{
+	blob_abort(k->writer);
+	auto_close(&k->fd);
+	buf_done(&k->payload);
+	buf_done(&k->head);
+	arena_done(&k->message);
+}
+
+static int fill_record(struct keeping *k, struct error *err)
+{
+	const struct fleet_artifact_keep *q = k->request;
+	const struct config *config = k->fleet->config;
+	unsigned char secret[SECRET_SIZE];
+	char *hex = ARENA_ARRAY(k->arena, char, 2 * SECRET_SIZE + 1);
+	struct project_record project;
+	struct id id = id_new();
+	int64_t now = clock_unix_ms(), keep_ms = q->keep_ms;
+
+	if (store_project_find(k->fleet->store, k->arena, q->project_id, &project, err) < 0)
+		return -1;
+	if (keep_ms == 0)
+		keep_ms = project.artifacts_keep_ms ? project.artifacts_keep_ms
+		                                    : config->artifacts_keep_ms;
+	k->limits.bytes_max =
+	        (project.artifacts_max_mb ? project.artifacts_max_mb : config->artifacts_max_mb) *
+	        MIB;
+	k->limits.count_max = FLEET_ARTIFACTS_MAX;
+	randombytes_buf(secret, sizeof(secret));
+	sodium_bin2hex(hex, 2 * SECRET_SIZE + 1, secret, sizeof(secret));
+	k->record = (struct artifact_record){
+	        .id = arena_text(k->arena, id.text),
+	        .project_id = q->project_id,
+	        .key_id = q->key_id ? q->key_id : "",
+	        .sandbox_id = q->sandbox->id,
+	        .sandbox_name = q->sandbox->name,
+	        .run = q->run ? q->run : "",
+	        .node = k->fleet->node,
+	        .path = q->path,
+	        .media_type = MEDIA_BYTES,
+	        .sha256 = "",
+	        .secret = hex,
+	        .state = ARTIFACT_MAKING,
+	        .process = q->process,
+	        .created_at = now,
+	        .expires_at = keep_ms > 0 ? now + keep_ms : 0,
+	        .metered_at = now,
+	};
+	return 0;
+}
+
+static int open_file(struct keeping *k, struct error *err)
+{
+	const struct fleet_artifact_keep *q = k->request;
+	const struct agent_path message = {
+	        .root = q->root ? q->root : "",
+	        .path = q->path,
+	        .target = "",
+	        .user = q->user ? q->user : "",
+	        .flags = q->root ? AGENT_PATH_BENEATH : 0,
+	};
+	const struct compute_request request = {AGENT_READ, agent_path_shape, &message};
+
+	return compute_open(k->fleet->provider, q->hold->id, &request, q->deadline, &k->fd, err);
+}
+
+static int take_file(struct keeping *k, const struct agent_file *file, struct error *err)
+{
+	int64_t max = k->fleet->config->artifact_max_mb * MIB;
+	struct blob_put put = {.name = blob_name(k->arena, k->record.id)};
+
+	if (file->type != AGENT_FILE_REGULAR)
+		return FAIL(err, ERROR_INVALID, "'%s' is no regular file", k->record.path);
+	if (k->is_recorded)
+		return FAIL(err, ERROR_SYSTEM, "the agent tells of two files");
+	if (file->size > (uint64_t)max)
+		return FAIL(err, ERROR_TOO_LARGE,
+		            "'%s' has %llu bytes, and an artifact at most %lld MiB", k->record.path,
+		            (unsigned long long)file->size,
+		            (long long)k->fleet->config->artifact_max_mb);
+	k->record.size_bytes = (int64_t)file->size;
+	if (store_artifact_insert(k->fleet->store, &k->record, &k->limits, err) < 0)
+		return -1;
+	k->is_recorded = true;
+	fault_point("api", "artifact-recorded");
+	put.size_max = file->size > 0 ? (int64_t)file->size : 1;
+	put.size_hint = (int64_t)file->size;
+	return blob_put(k->fleet->blobs, &put, &k->writer, err);
+}
+
+static int take_data(struct keeping *k, struct span bytes, struct error *err)
+{
+	size_t room = MEDIA_HEAD_SIZE - k->head.size;
+
+	if (!k->is_recorded)
+		return FAIL(err, ERROR_SYSTEM, "the agent sends bytes of no file");
+	if ((int64_t)bytes.size > k->record.size_bytes - k->size) {
+		(void)FAIL(err, ERROR_CONFLICT, "'%s' grew while it was read", k->record.path);
+		error_hint(err, "keep it when whoever writes it is done");
+		return -1;
+	}
+	k->size += (int64_t)bytes.size;
+	buf_add(&k->head, bytes.data, bytes.size < room ? bytes.size : room);
+	crypto_hash_sha256_update(&k->hash, (const unsigned char *)bytes.data, bytes.size);
+	return fd_write_all(blob_writer_fd(k->writer), bytes.data, bytes.size, err);
+}
+
+static int take_message(struct keeping *k, uint16_t type, struct error *err)
+{
+	struct agent_file file;
+
+	arena_reset(&k->message);
+	if (type == AGENT_FAILED)
+		return compute_failed(buf_span(&k->payload), err);
+	if (type == AGENT_DATA)
+		return take_data(k, buf_span(&k->payload), err);
+	k->has_ended = type == AGENT_DONE;
+	if (k->has_ended && k->is_recorded)
+		return 0;
+	if (type != AGENT_FILE)
+		return FAIL(err, ERROR_SYSTEM, "the agent answers with message %u", type);
+	if (wire_decode(&k->message, buf_span(&k->payload), agent_file_shape, &file, sizeof(file),
+	                err) < 0)
+		return -1;
+	return take_file(k, &file, err);
+}
+
+static int receive(struct keeping *k, struct error *err)
+{
+	while (!k->has_ended) {
+		int64_t silence = deadline_in(SILENCE_MS);
+		int64_t until = silence < k->request->deadline ? silence : k->request->deadline;
+		uint16_t type;
+
+		if (wire_receive(k->fd, until, &type, &k->payload, err) < 0)
+			return FAIL_CONTEXT(err, "read '%s'", k->record.path);
+		if (take_message(k, type, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The bytes are there: the blob, then the row. */
+static int finish(struct keeping *k, struct error *err)
+{
+	unsigned char hash[crypto_hash_sha256_BYTES];
+	char *hex = ARENA_ARRAY(k->arena, char, 2 * sizeof(hash) + 1);
+	int64_t size;
+
+	crypto_hash_sha256_final(&k->hash, hash);
+	sodium_bin2hex(hex, 2 * sizeof(hash) + 1, hash, sizeof(hash));
+	k->record.sha256 = hex;
+	k->record.size_bytes = k->size;
+	k->record.media_type = media_type_of(k->record.path, buf_span(&k->head));
+	fault_point("api", "artifact-written");
+	if (blob_commit(TAKE(k->writer), &size, err) < 0)
+		return -1;
+	if (size != k->size)
+		return FAIL(err, ERROR_SYSTEM, "the blob store kept %lld of %lld bytes",
+		            (long long)size, (long long)k->size);
+	fault_point("api", "artifact-stored");
+	k->record.state = ARTIFACT_READY;
+	return store_artifact_finish(k->fleet->store, &k->record, err);
+}
+
+static int drop(struct fleet *f, const char *id, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+
+	if (blob_delete(f->blobs, blob_name(&arena, id), err) < 0)
+		return -1;
+	fault_point("api", "artifact-dropped");
+	return store_artifact_remove(f->store, id, err);
+}
+
+static void give_up(struct keeping *k)
+{
+	struct error err = {0};
+
+	blob_abort(TAKE(k->writer));
+	if (k->is_recorded && (store_artifact_retire(k->fleet->store, k->record.id, &err) < 0 ||
+	                       drop(k->fleet, k->record.id, &err) < 0))
+		log_warning("an artifact is cleared up later", TEXT("artifact", k->record.id),
+		            FAILURE(&err));
+}
+
+static int check(const struct fleet *f, struct error *err)
+{
+	if (provider_require(f->provider, PROVIDER_CAN_FILES, err) < 0)
+		return -1;
+	return f->blobs ? 0 : FAIL(err, ERROR_UNSUPPORTED, "this server has no blob store");
+}
+
+int fleet_artifact_keep(struct fleet *fleet, struct arena *a,
+                        const struct fleet_artifact_keep *request, struct artifact_record *ret,
+                        struct error *err)
+{
+	AUTO(keeping_done)
+	struct keeping k = {.fleet = fleet,
+	                    .request = request,
+	                    .arena = a,
+	                    .payload = BUF(WIRE_PAYLOAD_MAX),
+	                    .head = BUF(MEDIA_HEAD_SIZE),
+	                    .fd = -1};
+
+	crypto_hash_sha256_init(&k.hash);
+	if (check(fleet, err) < 0 || fill_record(&k, err) < 0 || open_file(&k, err) < 0)
+		return -1;
+	if (receive(&k, err) < 0 || finish(&k, err) < 0) {
+		give_up(&k);
+		return -1;
+	}
+	*ret = k.record;
+	return 0;
+}
+
+/* ---- out ---- */
+
+int fleet_artifact_open(struct fleet *fleet, const struct artifact_record *r, int64_t offset,
+                        int64_t size, int *ret_fd, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct blob_range range = {offset, size};
+	int64_t given;
+
+	if (!fleet->blobs)
+		return FAIL(err, ERROR_UNSUPPORTED, "this server has no blob store");
+	if (blob_get(fleet->blobs, blob_name(&arena, r->id), range, ret_fd, &given, err) == 0)
+		return 0;
+	if (err->code == ERROR_NOT_FOUND && strcmp(r->node, fleet->node) != 0)
+		error_hint(err, "it was stored by node '%s'", r->node);
+	return -1;
+}
+
+static void sign(const struct artifact_record *r, int64_t expires_at,
+                 unsigned char ret[crypto_auth_hmacsha256_BYTES])
+{
+	crypto_auth_hmacsha256_state state;
+	char text[128];
+	int size = snprintf(text, sizeof(text), "%.60s.%lld", r->id, (long long)expires_at);
+
+	crypto_auth_hmacsha256_init(&state, (const unsigned char *)r->secret, strlen(r->secret));
+	crypto_auth_hmacsha256_update(&state, (const unsigned char *)text, (size_t)size);
+	crypto_auth_hmacsha256_final(&state, ret);
+}
+
+void fleet_artifact_sign(const struct artifact_record *r, int64_t expires_at,
+                         char ret[FLEET_ARTIFACT_SIGNATURE_SIZE + 1])
+{
+	unsigned char hash[crypto_auth_hmacsha256_BYTES];
+
+	_Static_assert(2 * sizeof(hash) == FLEET_ARTIFACT_SIGNATURE_SIZE, "hex");
+	sign(r, expires_at, hash);
+	sodium_bin2hex(ret, FLEET_ARTIFACT_SIGNATURE_SIZE + 1, hash, sizeof(hash));
+}
+
+bool fleet_artifact_is_signed(const struct artifact_record *r, int64_t expires_at,
+                              const char *signature)
+{
+	char wanted[FLEET_ARTIFACT_SIGNATURE_SIZE + 1];
+
+	fleet_artifact_sign(r, expires_at, wanted);
+	return strlen(signature) == FLEET_ARTIFACT_SIGNATURE_SIZE &&
+	       sodium_memcmp(wanted, signature, FLEET_ARTIFACT_SIGNATURE_SIZE) == 0;
+}
+
+/* ---- away ---- */
+
+/* Another node's bytes are that one's to delete. */
+static int retire(struct fleet *f, const struct artifact_record *r, struct error *err)
+{
+	if (store_artifact_retire(f->store, r->id, err) < 0)
+		return -1;
+	fault_point("api", "artifact-retired");
+	return strcmp(r->node, f->node) == 0 ? drop(f, r->id, err) : 0;
+}
+
+int fleet_artifact_remove(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                          struct error *err)
+{
+	struct artifact_record r;
+
+	if (check(fleet, err) < 0 ||
+	    store_artifact_find(fleet->store, a, ref->project_id, ref->id_or_name, &r, err) < 0)
+		return -1;
+	return retire(fleet, &r, err);
+}
+
+int artifacts_end(struct fleet *f, const char *project_id, struct error *err)
+{
+	const struct artifact_filter filter = {.project_id = project_id, .limit = PAGE_SIZE};
+	struct artifact_list list;
+
+	if (!f->blobs)
+		return 0;
+	do {
+		AUTO(arena_done) struct arena arena = {0};
+
+		if (store_artifact_list(f->store, &arena, &filter, &list, err) < 0)
+			return -1;
+		for (size_t i = 0; i < list.count; i++)
+			if (retire(f, &list.items[i], err) < 0)
+				return -1;
+	} while (list.count > 0);
+	return 0;
+}
+
+int artifacts_settle(struct fleet *f, bool at_boot, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct artifact_due due = {
+	        .node = f->node, .now = clock_unix_ms(), .is_boot = at_boot};
+	struct artifact_list list;
+	struct error problem = {0};
+
+	if (!f->blobs)
+		return 0;
+	if (store_artifact_list_due(f->store, &arena, &due, &list, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list.count; i++)
+		if (retire(f, &list.items[i], &problem) < 0)
+			log_warning("an artifact is cleared up later",
+			            TEXT("artifact", list.items[i].id), FAILURE(&problem));
+	return 0;
+}
+
+/* ---- metering ---- */
+
+static void add_hour(struct fleet *f, struct arena *a, struct artifact_usage *usage,
+                     struct usage_record *row, const struct usage_piece *piece)
+{
+	const struct artifact_record *r = usage->seen;
+	/* Kept files are counted by whole MiB, as disks are; the smallest one is one. */
+	int64_t mib = (r->size_bytes + MIB - 1) / MIB;
+	int64_t mib_s = mib * ((piece->until - piece->from) / 1000), nano = 0;
+	struct id id = id_new();
+	struct error err = {0};
+
+	if (price_storage(&f->meters.prices, mib_s, &nano, &err) < 0)
+		log_error("an artifact is not charged", TEXT("artifact", r->id), FAILURE(&err));
+	*row = (struct usage_record){
+	        .id = arena_text(a, id.text),
+	        .project_id = r->project_id,
+	        .key_id = r->key_id,
+	        .sandbox_id = r->sandbox_id,
+	        .run = r->run,
+	        .reason = USAGE_STORAGE,
+	        .hour = piece->hour,
+	        .storage_mib_s = mib_s,
+	        .usd_micro = price_charge(nano, &usage->unbilled_nano),
+	        .started_at = piece->from,
+	        .ended_at = piece->until,
+	};
+}
+
+#define PIECES_MAX 48
+static int meter_one(struct fleet *f, const struct artifact_record *r, int64_t now,
+                     struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct usage_due due = {r->metered_at, now, now - r->metered_at};
+	struct usage_piece pieces[PIECES_MAX];
+	struct usage_record rows[PIECES_MAX];
+	struct artifact_usage usage = {
+	        .seen = r, .metered_at = now, .unbilled_nano = r->unbilled_nano, .rows = rows};
+
+	usage.row_count = usage_split(&due, pieces, PIECES_MAX);
+	for (size_t i = 0; i < usage.row_count; i++)
+		add_hour(f, &arena, &usage, &rows[i], &pieces[i]);
+	return store_artifact_usage_write(f->store, &usage, err);
+}
+
+int artifacts_meter(struct fleet *f, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	int64_t now = clock_unix_ms();
+	struct artifact_list list;
+
+	if (store_artifact_list_unmetered(f->store, &arena, f->node, now - USAGE_HOUR_MS, &list,
+	                                  err) < 0)
+		return -1;
+	for (size_t i = 0; i < list.count; i++)
+		if (meter_one(f, &list.items[i], now, err) < 0)
+			return -1;
+	return 0;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/artifacts.h"
+
+#include "store/driver.h"
+
+#define BATCH_MAX 100
+
+const char *artifact_state_name(enum artifact_state state)
+{
+	static const char *const names[ARTIFACT_STATE_COUNT] = {
+	        [ARTIFACT_MAKING] = "making",
+	        [ARTIFACT_READY] = "ready",
+	        [ARTIFACT_REMOVING] = "removing",
+	};
+
+	return (unsigned)state < ARTIFACT_STATE_COUNT ? names[state] : "unknown";
+}
+
+static struct event_subject subject_of(const struct artifact_record *r)
+{
+	return (struct event_subject){
+	        .project_id = r->project_id, .sandbox_id = r->sandbox_id, .name = r->path};
+}
+
+/* ---- from nothing to READY ---- */
+
+struct insertion {
+	const struct artifact_record *record;
+	const struct artifact_limits *limits;
+};
+
+static int refuse_more(const struct insertion *i, const struct artifact_sum *held,
+                       struct error *err)
+{
+	const struct artifact_limits *limits = i->limits;
+
+	if (limits->count_max > 0 && held->count > limits->count_max)
+		(void)FAIL(err, ERROR_LIMIT, "the project has %lld artifacts already",
+		           (long long)limits->count_max);
+	else if (limits->bytes_max > 0 && held->size_bytes > limits->bytes_max)
+		(void)FAIL(err, ERROR_LIMIT,
+		           "'%.100s' has %lld bytes, and the project's artifacts may have %lld MiB "
+		           "in all",
+		           i->record->path, (long long)i->record->size_bytes,
+		           (long long)(limits->bytes_max >> 20));
+	else
+		return 0;
+	error_hint(err, "delete some, or have artifacts_max_mb of the project raised");
+	return -1;
+}
+
+static int run_insertion(struct connection *c, void *context, struct error *err)
+{
+	const struct insertion *insertion = context;
+	const struct lookup project = {.project_id = insertion->record->project_id};
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct artifact_sum)};
+	struct artifact_sum held = {0};
+
+	if (project_lock(c, insertion->record->project_id, err) < 0 ||
+	    query_run(c, QUERY_ARTIFACT_INSERT, insertion->record, NULL, err) < 0 ||
+	    query_find(c, QUERY_ARTIFACT_SUM, &project, &rows, &held, err) < 0)
+		return -1;
+	return refuse_more(insertion, &held, err);
+}
+
+int store_artifact_insert(struct store *s, const struct artifact_record *r,
+                          const struct artifact_limits *limits, struct error *err)
+{
+	struct insertion insertion = {r, limits};
+
+	return store_change(s, &(struct transaction){.run = run_insertion, .context = &insertion},
+	                    err);
+}
+
+static int run_finish(struct connection *c, void *context, struct error *err)
+{
+	const struct artifact_record *r = context;
+	const struct event_subject subject = subject_of(r);
+	int count = query_run(c, QUERY_ARTIFACT_FINISH, r, NULL, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "artifact '%s' is not being made any more",
+		            r->id);
+	return count < 0 ? -1 : event_tell(c, EVENT_ARTIFACT_CREATED, &subject, err);
+}
+
+int store_artifact_finish(struct store *s, const struct artifact_record *r, struct error *err)
+{
+	struct artifact_record copy = *r;
+
+	return store_change(s, &(struct transaction){.run = run_finish, .context = &copy}, err);
+}
+
+/* ---- to look at ---- */
+
+int store_artifact_find(struct store *s, struct arena *a, const char *project_id, const char *id,
+                        struct artifact_record *ret, struct error *err)
+{
+	const struct lookup lookup = {.project_id = project_id, .id = id};
+	struct rows rows = {.arena = a, .size = sizeof(*ret)};
+	int count = store_read_query(s, QUERY_ARTIFACT_FIND, &lookup, &rows, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no artifact '%.60s'", id);
+	if (count < 0)
+		return -1;
+	*ret = *(struct artifact_record *)rows.items;
+	return 0;
+}
+
+int store_artifact_list(struct store *s, struct arena *a, const struct artifact_filter *filter,
+                        struct artifact_list *ret, struct error *err)
+{
+	unsigned limit = list_limit(filter->limit);
+	struct rows rows = {.arena = a, .size = sizeof(struct artifact_record)};
+	struct artifact_page page = {
+	        .project_id = filter->project_id,
+	        .sandbox_id = filter->sandbox_id,
+	        .run = filter->run,
+	        .limit = (int64_t)limit + 1, /* one more tells whether there is more */
+	};
+
+	if (page_parse(filter->page, &page.page_at, &page.page_id, err) < 0 ||
+	    store_read_query(s, QUERY_ARTIFACT_LIST, &page, &rows, err) < 0)
+		return -1;
+	*ret = (struct artifact_list){.items = rows.items, .count = rows.count};
+	if (ret->count > limit) {
+		const struct artifact_record *last = &ret->items[limit - 1];
+
+		ret->count = limit;
+		ret->next_page = page_format(a, last->created_at, last->id);
+	}
+	return 0;
+}
+
+/* ---- from READY to nothing ---- */
+
+static int run_retirement(struct connection *c, void *context, struct error *err)
+{
+	const struct lookup lookup = {.id = context};
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct artifact_record)};
+	struct artifact_record r;
+	int found = query_find(c, QUERY_ARTIFACT_FIND_ANY, &lookup, &rows, &r, err);
+	struct event_subject subject;
+
+	if (found <= 0 || r.state == ARTIFACT_REMOVING)
+		return found < 0 ? -1 : 0;
+	if (query_run(c, QUERY_ARTIFACT_RETIRE, &lookup, NULL, err) < 0)
+		return -1;
+	subject = subject_of(&r);
+	return r.state == ARTIFACT_READY ? event_tell(c, EVENT_ARTIFACT_DELETED, &subject, err) : 0;
+}
+
+int store_artifact_retire(struct store *s, const char *id, struct error *err)
+{
+	const struct transaction t = {.run = run_retirement, .context = (void *)(uintptr_t)id};
+
+	return store_change(s, &t, err);
+}
+
+int store_artifact_remove(struct store *s, const char *id, struct error *err)
+{
+	const struct lookup lookup = {.id = id};
+
+	return store_change_query(s, QUERY_ARTIFACT_REMOVE, &lookup, err) < 0 ? -1 : 0;
+}
+
+static int list_some(struct store *s, struct arena *a, enum query_name query,
+                     const struct artifact_due *due, struct artifact_list *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(struct artifact_record)};
+	struct artifact_due takes = *due;
+
+	takes.limit = due->limit > 0 && due->limit < BATCH_MAX ? due->limit : BATCH_MAX;
+	if (store_read_query(s, query, &takes, &rows, err) < 0)
+		return -1;
+	*ret = (struct artifact_list){.items = rows.items, .count = rows.count};
+	return 0;
+}
+
+int store_artifact_list_due(struct store *s, struct arena *a, const struct artifact_due *due,
+                            struct artifact_list *ret, struct error *err)
+{
+	return list_some(s, a, QUERY_ARTIFACT_DUE, due, ret, err);
+}
+
+/* ---- metering ---- */
+
+int store_artifact_list_unmetered(struct store *s, struct arena *a, const char *node,
+                                  int64_t before, struct artifact_list *ret, struct error *err)
+{
+	const struct artifact_due due = {.node = node, .now = before};
+
+	return list_some(s, a, QUERY_ARTIFACT_UNMETERED, &due, ret, err);
+}
+
+static int run_usage(struct connection *c, void *context, struct error *err)
+{
+	const struct artifact_usage *usage = context;
+	const struct artifact_mark mark = {.id = usage->seen->id,
+	                                   .seen_metered_at = usage->seen->metered_at,
+	                                   .metered_at = usage->metered_at,
+	                                   .unbilled_nano = usage->unbilled_nano};
+	int marked = query_run(c, QUERY_ARTIFACT_MARK, &mark, NULL, err);
+
+	return marked <= 0 ? marked : usage_rows_add(c, usage->rows, usage->row_count, err);
+}
+
+int store_artifact_usage_write(struct store *s, const struct artifact_usage *usage,
+                               struct error *err)
+{
+	struct artifact_usage copy = *usage;
+
+	return store_change(s, &(struct transaction){.run = run_usage, .context = &copy}, err);
+}

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that outlive their sandboxes: kept, fetched by signed address, limited, metered, expired, and after kill -9."""
+
+import hashlib
+import os
+import sqlite3
+import time
+import urllib.parse
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+BASE = "/api/sandbox/artifacts"
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
+
+
+def keep(api, sandbox, path, **more):
+    return api.post(f"/api/sandbox/instances/{sandbox}/artifacts", {"path": path, **more})
+
+
+def fetch(api, url, headers=None):
+    """Without a key."""
+    return api.clone(key="").raw("GET", url, headers={"Authorization": "", **(headers or {})})
+
+
+def test_a_file_outlives_its_sandbox(api):
+    data = os.urandom(300_000)
+    with api.sandbox(internet=False) as sandbox:
+        api.write(sandbox, "out/data.bin", data)
+        made = keep(api, sandbox, "out/data.bin")
+    assert made["path"] == "/home/user/project/out/data.bin" and made["name"] == "data.bin"
+    assert (made["size"], made["sha256"]) == (len(data), hashlib.sha256(data).hexdigest())
+    assert made["media_type"] == "application/octet-stream" and made["sandbox"] == sandbox
+    assert api.get(f"{BASE}/{made['id']}")["sha256"] == made["sha256"]
+    assert [one["id"] for one in api.get(f"{BASE}?sandbox={sandbox}")["items"]] == [made["id"]]
+    assert api.raw("GET", f"{BASE}/{made['id']}/content").body == data
+    answer = fetch(api, made["url"])
+    assert answer.status == 200 and answer.body == data
+    part = fetch(api, made["url"], {"Range": "bytes=100000-100009"})
+    assert (part.status, part.body) == (206, data[100_000:100_010])
+    assert part.headers["Content-Range"] == "bytes 100000-100009/300000"
+    assert fetch(api, made["url"], {"Range": "bytes=300000-"}).status == 400
+    api.delete(f"{BASE}/{made['id']}")
+    with pytest.raises(atoll.ApiError) as caught:
+        api.get(f"{BASE}/{made['id']}")
+    assert caught.value.status == 404
+    assert fetch(api, made["url"]).status == 403
+    kinds = [event["kind"] for event in api.get(f"/v1/events?sandbox={sandbox}&kind=artifact.*")["items"]]
+    assert kinds == ["artifact.created", "artifact.deleted"]
+
+
+def test_an_address_opens_one_file_for_so_long(api, box):
+    api.write(box, "one.txt", b"one")
+    api.write(box, "two.txt", b"two")
+    one, two = keep(api, box, "one.txt"), keep(api, box, "two.txt")
+    other = one["url"].replace(one["id"], two["id"])
+    assert fetch(api, other).status == 403
+    query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(one["url"]).query))
+    later = one["url"].replace(query["expires"], str(int(query["expires"]) + 1))
+    assert fetch(api, later).status == 403
+    assert fetch(api, one["url"][:-1]).status == 403
+    assert fetch(api, f"{BASE}/{one['id']}/content").status == 401
+    short = api.post(f"{BASE}/{one['id']}/url", {"expires_in_seconds": 1})["url"]
+    assert fetch(api, short).body == b"one"
+    expired = atoll.wait_for(lambda: (lambda answer: answer.status == 403 and answer)(fetch(api, short)), 5, "an expired address")
+    assert "expired" in expired.json()["error"]["message"]
+    assert fetch(api, one["url"]).body == b"one"
+    for made in (one, two):
+        api.delete(f"{BASE}/{made['id']}")
+
+
+def test_a_hostile_file_is_an_attachment_of_a_harmless_type(api, box):
+    name = 'we"ird\r\nX-Evil: 1;ü.html'
+    api.write(box, name, b"<script>alert(1)</script>")
+    made = keep(api, box, name)
+    answer = fetch(api, made["url"])
+    assert answer.headers["Content-Disposition"] == (
+        "attachment; filename*=UTF-8''we%22ird%0D%0AX-Evil%3A%201%3B%C3%BC.html")
+    assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff" and "X-Evil" not in answer.headers
+    cases = {"plot.png": (PNG, "image/png"), "not.png": (b"plain", "text/plain"), "really.txt": (PNG, "image/png"),
+             "data.json": (b"{}", "application/json"), "noname": (b"\xff\xfe\x00", "application/octet-stream"),
+             "cut": ("é".encode() * 3000, "text/plain"), "empty.csv": (b"", "text/csv")}
+    for name, (data, media_type) in cases.items():
+        api.write(box, name, data)
+        kept = keep(api, box, name)
+        assert kept["media_type"] == media_type, name
+        assert fetch(api, kept["url"]).body == data
+        api.delete(f"{BASE}/{kept['id']}")
+    api.delete(f"{BASE}/{made['id']}")
+
+
+def test_the_host_never_follows_what_a_sandbox_names(api, box):
+    """The agent reads as the sandbox's user, in its mounts: nothing of the host, no device, no pipe that never ends."""
+    api.exec(box, "ln -sf /etc/shadow shadow; ln -sf ../../../../../../../../proc/1/environ environ; mkfifo pipe; mkdir folder")
+    for path in ("shadow", "environ", "pipe", "folder", "/dev/zero", "none", "/proc/self/mem"):
+        with pytest.raises(atoll.ApiError) as caught:
+            keep(api, box, path)
+        assert caught.value.status in (400, 403, 404, 409), (path, caught.value)
+    assert api.get(f"{BASE}?sandbox={box}")["items"] == []
+
+
+def test_projects_and_scopes_see_only_their_own(api, box):
+    api.write(box, "mine", b"mine")
+    made = keep(api, box, "mine")
+    project = api.post("/v1/projects", {"name": "other-artifacts"})["id"]
+    key = api.call("POST", "/api/sandbox/keys", {"name": "other", "scopes": ["sandbox:read", "sandbox:write"]},
+                   {"X-Atoll-Project": project})["key"]
+    other = api.clone(key=key)
+    for method, path in (("GET", f"{BASE}/{made['id']}"), ("DELETE", f"{BASE}/{made['id']}"), ("GET", f"{BASE}/{made['id']}/content")):
+        with pytest.raises(atoll.ApiError) as caught:
+            other.call(method, path)
+        assert caught.value.status == 404
+    assert other.get(BASE)["items"] == []
+    reader = api.clone(key=api.post("/api/sandbox/keys", {"name": "r", "scopes": ["sandbox:read"]})["key"])
+    assert reader.raw("GET", f"{BASE}/{made['id']}/content").body == b"mine"
+    with pytest.raises(atoll.ApiError) as caught:
+        reader.delete(f"{BASE}/{made['id']}")
+    assert caught.value.status == 403
+    api.delete(f"{BASE}/{made['id']}")
+    api.delete(f"/v1/projects/{project}")
+
+
+def test_a_project_keeps_so_much_for_so_long(api):
+    project = api.post("/v1/projects", {"name": "small-artifacts"})["id"]
+    key = api.call("POST", "/api/sandbox/keys", {"name": "k", "scopes": ["sandbox:read", "sandbox:write", "admin"]},
+                   {"X-Atoll-Project": project})["key"]
+    mine = api.clone(key=key)
+    assert mine.call("PUT", "/api/sandbox/settings", {"artifacts_max_mb": 1, "artifacts_keep_seconds": 3600})["artifacts_max_mb"] == 1
+    with mine.sandbox(internet=False) as sandbox:
+        mine.write(sandbox, "half", bytes(600_000))
+        first = keep(mine, sandbox, "half")
+        lasts = (atoll_time(first["expires_at"]) - atoll_time(first["created_at"]))
+        assert 3599 <= lasts <= 3601
+        with pytest.raises(atoll.ApiError) as caught:
+            keep(mine, sandbox, "half")
+        assert (caught.value.status, caught.value.code) == (429, "limit_exceeded")
+        mine.delete(f"{BASE}/{first['id']}")
+        assert keep(mine, sandbox, "half", keep_seconds=60)["id"]
+        listed = mine.get(BASE)["items"]
+        assert len(listed) == 1
+    api.call("DELETE", f"/v1/projects/{project}?force=true")
+    with pytest.raises(atoll.ApiError):
+        mine.get(BASE)
+
+
+def atoll_time(text):
+    return time.mktime(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S"))
+
+
+def blobs(server):
+    folder = server.data / "blobs/artifacts"
+    return sorted(os.listdir(folder)) if folder.exists() else []
+
+
+def change(server, sql):
+    with sqlite3.connect(server.data / "store/atoll.db", timeout=10) as db:
+        db.execute(sql)
+    db.close()
+
+
+def test_time_and_kills_leave_nothing_and_lose_nothing(private_server):
+    server = private_server.start()
+    api = server.api()
+    with api.sandbox(internet=False) as sandbox:
+        api.write(sandbox, "kept", b"kept")
+        api.write(sandbox, "old", b"old")
+        kept, old = keep(api, sandbox, "kept"), keep(api, sandbox, "old")
+    server.kill9("api")
+    atoll.wait_for(lambda: server.api().raw("GET", "/readyz").status == 200, 20, "a new api process")
+    api = server.api()
+    assert fetch(api, kept["url"]).body == b"kept"
+    # An hour has passed for the meter; the other one is over its time; a third was being made when somebody died.
+    change(server, f"UPDATE artifacts SET metered_at = metered_at - 7200000 WHERE id = '{kept['id']}'")
+    change(server, f"UPDATE artifacts SET expires_at = 1 WHERE id = '{old['id']}'")
+    (server.data / "blobs/artifacts/half").write_bytes(b"x")
+    os.chown(server.data / "blobs/artifacts/half", os.stat(server.data / "blobs/artifacts").st_uid, -1)
+    change(server, f"INSERT INTO artifacts SELECT 'half', project_id, key_id, sandbox_id, sandbox_name, run, node, path, media_type,"
+                   f" sha256, secret, 'making', process, 5, created_at, 0, metered_at, 0 FROM artifacts WHERE id = '{kept['id']}'")
+    assert [one["id"] for one in api.get(BASE)["items"] if one["id"] == "half"] == []
+    server.kill9("api")
+    atoll.wait_for(lambda: server.api().raw("GET", "/readyz").status == 200, 20, "a new api process")
+    api = server.api()
+    atoll.wait_for(lambda: blobs(server) == [kept["id"]], 30, "what has expired and what was left half done to be gone")
+    assert [one["id"] for one in api.get(BASE)["items"]] == [kept["id"]]
+    used = atoll.wait_for(lambda: [row for row in api.get("/v1/usage?group_by=sandbox")["items"] if row["storage_gib_months"] > 0],
+                          30, "the hours of an artifact")
+    assert used[0]["group"] == sandbox
