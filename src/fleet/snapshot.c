@@ -16,7 +16,7 @@
 
 /* ---- taking one ---- */
 
-static int check_state(const struct sandbox_record *r, struct error *err)
+int snapshot_check_state(const struct sandbox_record *r, struct error *err)
 {
 	if (r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED ||
 	    r->actual == SANDBOX_STOPPED)
@@ -95,8 +95,8 @@ int snapshot_drop(struct fleet *f, const char *id, struct error *err)
 	return store_snapshot_remove(f->store, id, err);
 }
 
-static int take(struct act *a, const struct fleet_snapshot *request, struct snapshot_record *ret,
-                struct error *err)
+int snapshot_take(struct act *a, const struct fleet_snapshot *request, struct snapshot_record *ret,
+                  struct error *err)
 {
 	struct fleet *f = a->fleet;
 	struct provider_snapshot_made made;
@@ -124,7 +124,7 @@ static int take(struct act *a, const struct fleet_snapshot *request, struct snap
 	return -1;
 }
 
-static int check_request(const struct fleet *f, const char *name, struct error *err)
+int snapshot_check_request(const struct fleet *f, const char *name, struct error *err)
 {
 	if (provider_require(f->provider, PROVIDER_CAN_SNAPSHOT, err) < 0)
 		return -1;
@@ -150,11 +150,12 @@ int fleet_snapshot(struct fleet *fleet, struct arena *a, const struct fleet_ref 
 {
 	AUTO(act_end) struct act act = {0};
 
-	if (check_request(fleet, request->name, err) < 0 ||
+	if (snapshot_check_request(fleet, request->name, err) < 0 ||
 	    (request->memory && refuse_memory(fleet, err) < 0) ||
-	    find_and_act(fleet, a, ref, &act, err) < 0 || check_state(&act.record, err) < 0)
+	    find_and_act(fleet, a, ref, &act, err) < 0 ||
+	    snapshot_check_state(&act.record, err) < 0)
 		return -1;
-	return take(&act, request, ret, err);
+	return snapshot_take(&act, request, ret, err);
 }
 
 /* ---- finding and removing ---- */
@@ -249,7 +250,7 @@ static int restore(struct act *a, const struct snapshot_record *r, struct error 
 	struct error second = {0};
 	int status;
 
-	if (check_state(&a->record, err) < 0 ||
+	if (snapshot_check_state(&a->record, err) < 0 ||
 	    (was_started && act_stop(a, SANDBOX_REASON_USER, err) < 0))
 		return -1;
 	status = restore_stopped(a, r, err);
@@ -276,109 +277,6 @@ int fleet_snapshot_restore(struct fleet *fleet, struct arena *a, const struct fl
 		return -1;
 	*ret = act.record;
 	return 0;
-}
-
-/* ---- forks ---- */
-
-/* {"KEY":"value"} that we wrote ourselves. */
-static int load_map(struct arena *a, const char *text, struct json_map *ret, struct error *err)
-{
-	const struct json_value *value;
-
-	if (json_load(a, span_of(text), &value, err) < 0)
-		return -1;
-	*ret = (struct json_map){.pairs = ARENA_ARRAY(a, struct json_pair, json_count(value) + 1),
-	                         .present = true};
-	for (size_t i = 0; i < json_count(value); i++) {
-		const struct json_value *member = json_member_at(value, i, &ret->pairs[i].key);
-
-		ret->pairs[i].value = json_text(member, "");
-		ret->count++;
-	}
-	return 0;
-}
-
-static int like(struct arena *a, const struct sandbox_record *r, struct fleet_create *ret,
-                struct error *err)
-{
-	*ret = (struct fleet_create){
-	        .project_id = r->project_id,
-	        .template = r->template_id,
-	        .region = r->region,
-	        .resources = r->resources,
-	        .internet = r->network == SANDBOX_NETWORK_INTERNET,
-	        .persistent = r->persistent,
-	        .idle_reap_ms = r->idle_reap_ms,
-	        .lifetime_max_ms = r->lifetime_max_ms,
-	        .wait = true,
-	};
-	if (load_map(a, r->labels_json, &ret->labels, err) < 0)
-		return -1;
-	return load_map(a, r->env_json, &ret->env, err);
-}
-
-static int make_forks(struct fleet *f, struct arena *a, const struct fleet_fork *request,
-                      struct fleet_create *create, struct fleet_forked *ret, struct error *err)
-{
-	for (; ret->count < request->count; ret->count++) {
-		if (request->name)
-			create->name = request->count == 1 ? request->name
-			                                   : arena_format(a, "%s-%u", request->name,
-			                                                  ret->count + 1);
-		if (fleet_create(f, a, create, &ret->sandboxes[ret->count], err) < 0)
-			return FAIL_CONTEXT(err, "fork %u of %u", ret->count + 1, request->count);
-	}
-	return 0;
-}
-
-static void take_back(struct fleet *f, struct arena *a, const struct fleet_forked *forked)
-{
-	struct error err = {0};
-
-	for (unsigned i = 0; i < forked->count; i++) {
-		const struct fleet_ref ref = {NULL, forked->sandboxes[i].id};
-
-		if (fleet_delete(f, a, &ref, SANDBOX_REASON_ERROR, &err) < 0)
-			log_warning("a fork is left", TEXT("sandbox", ref.id_or_name),
-			            FAILURE(&err));
-	}
-	if (snapshot_drop(f, forked->snapshot.id, &err) < 0)
-		log_warning("a fork's snapshot is left", FAILURE(&err));
-}
-
-/* The row is read and the snapshot taken in one act; the forks need nothing of the sandbox. */
-static int take_for_fork(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
-                         struct fleet_create *create, struct snapshot_record *ret,
-                         struct error *err)
-{
-	AUTO(act_end) struct act act = {0};
-
-	if (find_and_act(f, a, ref, &act, err) < 0 || check_state(&act.record, err) < 0 ||
-	    like(a, &act.record, create, err) < 0)
-		return -1;
-	return take(&act, &(struct fleet_snapshot){.sync = false}, ret, err);
-}
-
-int fleet_fork(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
-               const struct fleet_fork *request, struct fleet_forked *ret, struct error *err)
-{
-	struct fleet_create create;
-
-	if (check_request(fleet, request->name, err) < 0)
-		return -1;
-	if (request->count < 1 || request->count > FLEET_FORK_MAX)
-		return FAIL(err, ERROR_INVALID, "count %u is not in 1..%d", request->count,
-		            FLEET_FORK_MAX);
-	*ret = (struct fleet_forked){.sandboxes =
-	                                     ARENA_ARRAY(a, struct sandbox_record, request->count)};
-	if (take_for_fork(fleet, a, ref, &create, &ret->snapshot, err) < 0)
-		return -1;
-	create.snapshot = ret->snapshot.id;
-	create.key_id = request->key_id;
-	if (make_forks(fleet, a, request, &create, ret, err) == 0)
-		return 0;
-	take_back(fleet, a, ret);
-	return -1;
 }
 
 /* ---- what nobody finished ---- */

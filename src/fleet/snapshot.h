@@ -14,6 +14,12 @@ MUST_CHECK int snapshot_resolve(struct fleet *f, struct arena *a,
 /* One that this server has, and is whole. */
 MUST_CHECK int snapshot_find_ready(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
                                    struct snapshot_record *ret, struct error *err);
+/* What can be refused before anything is done: a name (NULL = none); the state of its sandbox. */
+MUST_CHECK int snapshot_check_request(const struct fleet *f, const char *name, struct error *err);
+MUST_CHECK int snapshot_check_state(const struct sandbox_record *r, struct error *err);
+/* From its row to its files. A failure leaves neither. */
+MUST_CHECK int snapshot_take(struct act *a, const struct fleet_snapshot *request,
+                             struct snapshot_record *ret, struct error *err);
 /* Removes it from the provider, and then its row. */
 MUST_CHECK int snapshot_drop(struct fleet *f, const char *id, struct error *err);
 /* Finishes what nobody finished, and removes what no row knows. At boot (then nobody is at work)

@@ -190,6 +190,26 @@ int worker_submit(struct worker_pool *pool, struct worker_task *task, struct err
 	return result;
 }
 
+bool worker_take_back(struct worker_pool *pool, struct worker_task *task)
+{
+	struct lane *lane = &pool->lanes[task->lane];
+	bool is_there = false;
+
+	(void)pthread_mutex_lock(&pool->lock);
+	for (struct worker_task **at = &lane->first; *at; at = &(*at)->next) {
+		if (*at != task)
+			continue;
+		*at = task->next;
+		if (lane->last_next == &task->next)
+			lane->last_next = at;
+		lane->waiting--;
+		is_there = true;
+		break;
+	}
+	(void)pthread_mutex_unlock(&pool->lock);
+	return is_there;
+}
+
 bool worker_turn_slow(struct worker_pool *pool)
 {
 	struct lane *slow = &pool->lanes[WORKER_SLOW];

@@ -29,6 +29,8 @@ MUST_CHECK int worker_pool_start(const struct worker_options *options, struct wo
 void worker_pool_stop(struct worker_pool *pool);
 /* Any thread. Fails with ERROR_UNAVAILABLE when the lane is full; the task is then untouched. */
 MUST_CHECK int worker_submit(struct worker_pool *pool, struct worker_task *task, struct error *err);
+/* True when nobody has begun it, and nobody will. For a task that has not been freed. */
+bool worker_take_back(struct worker_pool *pool, struct worker_task *task);
 /* For a task of the fast lane, on its thread: from now on it is one of the slow lane, as if it had
  * been taken from there. False when that has no room: then it has to be submitted there. */
 bool worker_turn_slow(struct worker_pool *pool);

@@ -238,6 +238,31 @@ def test_bad_requests_are_refused(api, made):
     assert [item["name"] for item in api.get(f"{SNAPSHOTS}?sandbox={box}")["items"]] == ["taken"]
 
 
+def test_many_forks_are_made_by_several_threads_and_keep_their_order(api, made):
+    box = made.create()
+    assert out(api, box, "echo data > /home/user/data; id -u") == "1000"
+    forked = made.fork(box, count=12, name="many")
+    assert [item["name"] for item in forked["items"]] == [f"many-{i}" for i in range(1, 13)]
+    assert len({item["id"] for item in forked["items"]}) == 12
+    for item in forked["items"]:
+        assert out(api, item["id"], "cat /home/user/data") == "data"
+        assert api.get(f"{PATH}/{item['id']}")["name"] == item["name"]
+
+
+def test_forks_that_fetch_up_at_a_limit_are_all_taken_back(private_server):
+    private_server.flags += ["--sandboxes-max", "9"]
+    private_server.start()
+    api = private_server.api()
+    box = api.create(internet=False)["id"]
+    # Several are there already when the ninth is refused.
+    with pytest.raises(atoll.ApiError, match=r"fork \d+ of 20: the project has 9 sandboxes already") as refused:
+        fork(api, box, count=20)
+    assert refused.value.status == 429
+    assert [row["id"] for row in atoll.Server.rows(api)] == [box]
+    assert api.get(SNAPSHOTS)["items"] == []
+    assert fork(api, box, count=8)["items"][7]["state"] == "started"
+
+
 def test_a_fork_that_cannot_be_named_leaves_nothing(api, server, made):
     box = made.create()
     made.create(name="branch-2")

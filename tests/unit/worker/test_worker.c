@@ -146,6 +146,35 @@ TEST(a_fast_task_can_become_a_slow_one_while_that_lane_has_room)
 	worker_pool_stop(pool);
 }
 
+TEST(what_nobody_has_begun_can_be_taken_back)
+{
+	struct worker_pool *pool = start_pool(2, 10);
+	struct job holder = job_in(WORKER_SLOW), waiting[3];
+	sem_t started, may_end;
+	struct error err;
+
+	(void)sem_init(&started, 0, 0);
+	(void)sem_init(&may_end, 0, 0);
+	holder.started = &started;
+	holder.may_end = &may_end;
+	assert_int_equal(worker_submit(pool, &holder.task, &err), 0);
+	(void)sem_wait(&started);
+	assert_false(worker_take_back(pool, &holder.task));
+	for (unsigned i = 0; i < 3; i++) {
+		waiting[i] = job_in(WORKER_SLOW);
+		assert_int_equal(worker_submit(pool, &waiting[i].task, &err), 0);
+	}
+	/* from the middle, from the end, and what is queued behind is run all the same */
+	assert_true(worker_take_back(pool, &waiting[1].task));
+	assert_true(worker_take_back(pool, &waiting[2].task));
+	assert_false(worker_take_back(pool, &waiting[2].task));
+	assert_int_equal(worker_submit(pool, &waiting[1].task, &err), 0);
+	assert_int_equal(worker_load_get(pool).waiting[WORKER_SLOW], 2);
+	(void)sem_post(&may_end);
+	worker_pool_stop(pool);
+	assert_int_equal(atomic_load(&done_count), 3);
+}
+
 TEST(a_full_lane_refuses_and_the_other_still_takes)
 {
 	struct worker_pool *pool = start_pool(2, 1);
@@ -175,5 +204,6 @@ int main(void)
 	           CASE(everything_queued_is_run_before_the_pool_stops),
 	           CASE(slow_work_leaves_half_of_the_threads_to_fast_work),
 	           CASE(a_fast_task_can_become_a_slow_one_while_that_lane_has_room),
+	           CASE(what_nobody_has_begun_can_be_taken_back),
 	           CASE(a_full_lane_refuses_and_the_other_still_takes));
 }

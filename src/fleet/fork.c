@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sandboxes of a snapshot that was taken for them. Several threads make them: the one that was
+ * asked, and as many of the slow lane as are free. What these do not come to, the first does by
+ * itself, so that nobody waits for a thread. */
+#include <pthread.h>
+
+#include "base/log.h"
+#include "fleet/snapshot.h"
+#include "fleet/snapshots.h"
+
+/* With the one that was asked: a sandbox is made by atolld, broker, maker and agent in turns, so
+ * that two processors are busy with these. */
+#define THREADS_MAX 4
+
+struct forking {
+	struct fleet *fleet;
+	const struct fleet_fork *request;
+	const struct fleet_create *create;
+	pthread_mutex_t mutex;  /* over the rest */
+	pthread_cond_t changed; /* a helper has ended */
+	unsigned begun, ended;  /* forks; helpers */
+	bool has_failed;
+	struct error err;            /* the first one */
+	struct sandbox_record *made; /* all zero where there is none */
+};
+
+struct helper {
+	struct worker_task task;
+	struct forking *forking;
+	struct arena arena; /* of what it makes */
+};
+
+/* {"KEY":"value"} that we wrote ourselves. */
+static int load_map(struct arena *a, const char *text, struct json_map *ret, struct error *err)
+{
+	const struct json_value *value;
+
+	if (json_load(a, span_of(text), &value, err) < 0)
+		return -1;
+	*ret = (struct json_map){.pairs = ARENA_ARRAY(a, struct json_pair, json_count(value) + 1),
+	                         .present = true};
+	for (size_t i = 0; i < json_count(value); i++) {
+		const struct json_value *member = json_member_at(value, i, &ret->pairs[i].key);
+
+		ret->pairs[i].value = json_text(member, "");
+		ret->count++;
+	}
+	return 0;
+}
+
+static int like(struct arena *a, const struct sandbox_record *r, struct fleet_create *ret,
+                struct error *err)
+{
+	*ret = (struct fleet_create){
+	        .project_id = r->project_id,
+	        .template = r->template_id,
+	        .region = r->region,
+	        .resources = r->resources,
+	        .internet = r->network == SANDBOX_NETWORK_INTERNET,
+	        .persistent = r->persistent,
+	        .idle_reap_ms = r->idle_reap_ms,
+	        .lifetime_max_ms = r->lifetime_max_ms,
+	        .wait = true,
+	};
+	if (load_map(a, r->labels_json, &ret->labels, err) < 0)
+		return -1;
+	return load_map(a, r->env_json, &ret->env, err);
+}
+
+/* False when there are no more to begin. */
+static bool take_number(struct forking *forking, unsigned *ret)
+{
+	bool is_there;
+
+	pthread_mutex_lock(&forking->mutex);
+	is_there = !forking->has_failed && forking->begun < forking->request->count;
+	if (is_there)
+		*ret = forking->begun++;
+	pthread_mutex_unlock(&forking->mutex);
+	return is_there;
+}
+
+static void note_failure(struct forking *forking, unsigned number, struct error *err)
+{
+	error_context(err, "fork %u of %u", number + 1, forking->request->count);
+	pthread_mutex_lock(&forking->mutex);
+	if (!forking->has_failed)
+		forking->err = *err;
+	forking->has_failed = true;
+	pthread_mutex_unlock(&forking->mutex);
+}
+
+static int make_one(const struct forking *forking, struct arena *a, unsigned number,
+                    struct error *err)
+{
+	const char *name = forking->request->name;
+	struct fleet_create create = *forking->create;
+
+	if (name)
+		create.name = forking->request->count == 1
+		                      ? name
+		                      : arena_format(a, "%s-%u", name, number + 1);
+	return fleet_create(forking->fleet, a, &create, &forking->made[number], err);
+}
+
+static void make_forks(struct forking *forking, struct arena *a)
+{
+	unsigned number;
+
+	while (take_number(forking, &number)) {
+		struct error err = {0};
+
+		if (make_one(forking, a, number, &err) == 0)
+			continue;
+		forking->made[number] = (struct sandbox_record){.id = NULL};
+		note_failure(forking, number, &err);
+	}
+}
+
+static void run_helper(struct worker_task *task)
+{
+	struct helper *helper = CONTAINER_OF(task, struct helper, task);
+	struct forking *forking = helper->forking;
+
+	make_forks(forking, &helper->arena);
+	pthread_mutex_lock(&forking->mutex);
+	forking->ended++;
+	pthread_cond_signal(&forking->changed);
+	pthread_mutex_unlock(&forking->mutex);
+}
+
+static unsigned start_helpers(struct forking *forking, struct helper helpers[THREADS_MAX - 1])
+{
+	struct error ignored = {0}; /* the fewer are there, the longer it takes */
+	unsigned count = 0;
+
+	while (count < THREADS_MAX - 1 && count + 1 < forking->request->count) {
+		struct helper *helper = &helpers[count];
+
+		*helper = (struct helper){.task = {.lane = WORKER_SLOW, .run = run_helper},
+		                          .forking = forking};
+		if (worker_submit(forking->fleet->workers, &helper->task, &ignored) < 0)
+			break;
+		count++;
+	}
+	return count;
+}
+
+static void end_helpers(struct forking *forking, struct helper *helpers, unsigned count)
+{
+	unsigned begun = count;
+
+	for (unsigned i = 0; i < count; i++)
+		if (worker_take_back(forking->fleet->workers, &helpers[i].task))
+			begun--;
+	pthread_mutex_lock(&forking->mutex);
+	while (forking->ended < begun)
+		pthread_cond_wait(&forking->changed, &forking->mutex);
+	pthread_mutex_unlock(&forking->mutex);
+}
+
+/* All of them into `a`, whoever has made them. */
+static void make_all(struct forking *forking, struct arena *a)
+{
+	struct helper helpers[THREADS_MAX - 1];
+	unsigned count;
+
+	pthread_mutex_init(&forking->mutex, NULL);
+	pthread_cond_init(&forking->changed, NULL);
+	count = start_helpers(forking, helpers);
+	make_forks(forking, a);
+	end_helpers(forking, helpers, count);
+	for (unsigned i = 0; i < forking->request->count; i++) {
+		const struct sandbox_record made = forking->made[i];
+
+		if (made.id)
+			record_copy(a, &made, &forking->made[i]);
+	}
+	for (unsigned i = 0; i < count; i++)
+		arena_done(&helpers[i].arena);
+	pthread_cond_destroy(&forking->changed);
+	pthread_mutex_destroy(&forking->mutex);
+}
+
+static void take_back(struct fleet *f, struct arena *a, const struct forking *forking,
+                      const char *snapshot)
+{
+	struct error err = {0};
+
+	for (unsigned i = 0; i < forking->request->count; i++) {
+		const struct fleet_ref ref = {NULL, forking->made[i].id};
+
+		if (ref.id_or_name && fleet_delete(f, a, &ref, SANDBOX_REASON_ERROR, &err) < 0)
+			log_warning("a fork is left", TEXT("sandbox", ref.id_or_name),
+			            FAILURE(&err));
+	}
+	if (snapshot_drop(f, snapshot, &err) < 0)
+		log_warning("a fork's snapshot is left", FAILURE(&err));
+}
+
+/* The row is read and the snapshot taken in one act; the forks need nothing of the sandbox. */
+static int take_for_fork(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
+                         struct fleet_create *create, struct snapshot_record *ret,
+                         struct error *err)
+{
+	AUTO(act_end) struct act act = {0};
+
+	if (find_and_act(f, a, ref, &act, err) < 0 || snapshot_check_state(&act.record, err) < 0 ||
+	    like(a, &act.record, create, err) < 0)
+		return -1;
+	return snapshot_take(&act, &(struct fleet_snapshot){.sync = false}, ret, err);
+}
+
+int fleet_fork(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+               const struct fleet_fork *request, struct fleet_forked *ret, struct error *err)
+{
+	struct fleet_create create;
+	struct forking forking = {.fleet = fleet, .request = request, .create = &create};
+
+	if (snapshot_check_request(fleet, request->name, err) < 0)
+		return -1;
+	if (request->count < 1 || request->count > FLEET_FORK_MAX)
+		return FAIL(err, ERROR_INVALID, "count %u is not in 1..%d", request->count,
+		            FLEET_FORK_MAX);
+	if (take_for_fork(fleet, a, ref, &create, &ret->snapshot, err) < 0)
+		return -1;
+	create.snapshot = ret->snapshot.id;
+	create.key_id = request->key_id;
+	forking.made = ARENA_ARRAY(a, struct sandbox_record, request->count);
+	make_all(&forking, a);
+	ret->sandboxes = forking.made;
+	ret->count = request->count;
+	if (!forking.has_failed)
+		return 0;
+	*err = forking.err;
+	take_back(fleet, a, &forking, ret->snapshot.id);
+	return -1;
+}
