@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "broker/spread.h"
 
 #define LOCK_TRIES 100
 #define LOCK_PAUSE_MS 10
@@ -71,6 +72,23 @@ static int open_folder(struct host *host, unsigned i, struct error *err)
 	return 0;
 }
 
+/* Where it cannot be done, sandboxes are made slower, and that is all. */
+static void spread_folders(const struct host *host)
+{
+	static const enum host_folder spread[] = {FOLDER_CELLS, FOLDER_RUN_CELLS, FOLDER_SNAPSHOTS};
+	AUTO_CLOSE int sys = open("/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct error err = {0};
+	struct stat status;
+
+	for (unsigned i = 0; i < COUNT_OF(spread); i++) {
+		int folder = host->folders[spread[i]];
+
+		if (fstat(folder, &status) == 0 && spread_is_due(sys, status.st_dev) &&
+		    spread_folder(folder, &err) < 0)
+			log_debug("folders are not spread over the disk", FAILURE(&err));
+	}
+}
+
 static int open_folders(struct host *host, struct error *err)
 {
 	if (!realpath(host->options.data, host->data_path))
@@ -81,6 +99,7 @@ static int open_folders(struct host *host, struct error *err)
 	for (unsigned i = FOLDER_DATA + 1; i < FOLDER_COUNT; i++)
 		if (open_folder(host, i, err) < 0)
 			return -1;
+	spread_folders(host);
 	host->lock_fd = openat(host->folders[FOLDER_RUN], "broker.lock",
 	                       O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (host->lock_fd < 0)
