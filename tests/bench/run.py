@@ -340,9 +340,11 @@ def parse_arguments():
 
 def run(arguments, folder):
     only, skipped, report = set(arguments.only.split(",")), {}, {"latency": [], "figures": [], "steps": []}
-    daemon = prepare_containers(folder, skipped) if "peers" in only else None
+    has_peers = bool(only & {"peers", "state"})
+    daemon = prepare_containers(folder, skipped) if has_peers else None
     watch = Stopwatch(folder)  # after what podman needs is in the environment
-    peers = usable_peers(watch, folder, skipped) if "peers" in only else {}
+    usable = usable_peers(watch, folder, skipped) if has_peers else {}
+    peers = usable if "peers" in only else {}
     server = atoll.Server(flags=["--log-level", "debug", "--debug", "provider", "--sandboxes-max", "10000"]).start()
     try:
         watch.order("connect", "127.0.0.1", server.port, server.key)
@@ -358,7 +360,8 @@ def run(arguments, folder):
             skipped.update(why)
         if "state" in only:
             series = Series()
-            report["figures"] += state.measure(watch, series, CREATE, folder, arguments.rounds)
+            place = folder, usable, skipped
+            report["figures"] += state.measure(watch, series, CREATE, place, arguments.rounds)
             report["latency"] += series.rows()
         if "many" in only:
             series = Series()

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pause, resume, leases, snapshots, forks and warm interpreters: what run.py measures with --only state.
 
-Beside them, in the same rounds, what people do instead: docker pause and unpause, and `cp -a` of the files
-that a snapshot keeps.
+Beside them what people do instead: `podman run` and `docker run` for an acquire, docker pause and unpause, docker
+commit and run for a fork, CRIU alone for the memory of a process, and `cp -a` of the files that a snapshot keeps.
+What this machine cannot run is left out, and `skipped` says why.
 """
 
 import json
+import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import time
 
@@ -188,6 +191,57 @@ def measure_copies(watch, series, folder, rounds):
             shutil.rmtree(folder / "copy")
 
 
+def measure_runs(watch, series, peers, rounds):
+    """What acquire + first /bin/true is compared with: a container that is made, run and removed."""
+    for name in ("podman", "docker"):
+        for _ in range(rounds if name in peers else 0):
+            series.add(f"{name} run of /bin/true", watch.spawn(*peers[name]))
+
+
+def why_not(command):
+    """The first error that a command tells, or else its last word; None when it works."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode == 0:
+        return None
+    lines = (done.stderr + done.stdout).strip().splitlines() or [f"exit {done.returncode}"]
+    return next((line for line in lines if line.startswith("Error")), lines[-1])[:160]
+
+
+def criu_once(watch, series, images):
+    """One process that sleeps: to files and gone, and back from them."""
+    images.mkdir()
+    victim = subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, start_new_session=True)
+    restored = images / "pid"
+    try:
+        dumped = watch.spawn("criu", "dump", "-t", victim.pid, "-D", images)
+        victim.wait(10)
+        back = watch.spawn("criu", "restore", "-d", "-D", images, "--pidfile", restored)
+        series.add("CRIU alone: dump of one process", dumped)
+        series.add("CRIU alone: restore of it", back)
+    finally:
+        if victim.poll() is None:
+            victim.kill()
+            victim.wait()
+        elif restored.exists():
+            os.kill(int(restored.read_text()), signal.SIGKILL)
+        shutil.rmtree(images)
+
+
+def measure_criu(watch, series, folder, rounds, skipped):
+    if not shutil.which("criu"):
+        skipped["criu"] = "'criu' is not installed"
+        return
+    why = why_not(["criu", "check"])
+    try:
+        for i in range(0 if why else rounds):
+            criu_once(watch, series, folder / f"criu-{i}")
+    except RuntimeError as failure:
+        why = str(failure)
+    if why:
+        skipped["criu"] = why
+
+
 def measure_docker(watch, series, folder, rounds):
     docker = ["docker", "-H", f"unix://{folder}/docker/docker.sock"]
     if not pathlib.Path(f"{folder}/docker/docker.sock").exists():
@@ -197,11 +251,16 @@ def measure_docker(watch, series, folder, rounds):
     for _ in range(rounds):
         series.add("docker pause", watch.spawn(*docker, "pause", "bench"))
         series.add("docker unpause", watch.spawn(*docker, "unpause", "bench"))
+        forked = watch.spawn(*docker, "commit", "--pause=true", "bench", "bench-fork")
+        forked += watch.spawn(*docker, "run", "--rm", "--network", "none", "bench-fork", "/bin/true")
+        series.add("docker commit + run of /bin/true", forked)
     subprocess.run([*docker, "rm", "-f", "bench"], check=True, capture_output=True)
 
 
-def measure(watch, series, create, folder, rounds):
-    """All of it into `series`; the figures that are single numbers are returned."""
+def measure(watch, series, create, place, rounds):
+    """All of it into `series`; the figures that are single numbers are returned. `place`: the folder to work in, the
+    peers that work here, and where to say why one does not."""
+    folder, peers, skipped = place
     figures = []
     for pause in (0, 0.1):
         figures += measure_pool(watch, series, create, rounds, pause)
@@ -212,5 +271,7 @@ def measure(watch, series, create, folder, rounds):
     slow = max(3, rounds // 20)
     measure_snapshots(watch, series, create, slow)
     measure_copies(watch, series, folder, slow)
+    measure_runs(watch, series, peers, slow)
     measure_docker(watch, series, folder, slow)
+    measure_criu(watch, series, folder, slow, skipped)
     return figures + measure_many_forks(watch, create, 100)
