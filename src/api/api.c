@@ -9,6 +9,7 @@
 #include "api/keys.h"
 #include "api/limiter.h"
 #include "api/meter.h"
+#include "api/preview/preview.h"
 #include "api/tables.h"
 #include "api/tickets.h"
 #include "base/clock.h"
@@ -45,6 +46,8 @@ const struct route *const api_routes[] = {
         volume_files_routes,
         changes_routes,
         builds_routes,
+        preview_routes,
+        preview_settings_routes,
         NULL,
 };
 
@@ -71,6 +74,8 @@ int api_open(struct api *api, struct error *err)
 	api->keys = api_key_cache_new();
 	api->tickets = api_tickets_new();
 	api->meter = api_meter_new();
+	api->preview_pool = proxy_pool_new(api->loop);
+	api->preview_live = preview_live_new();
 	api->feed = api_feed_new(api);
 	api->last_used_ms = clock_monotonic_ms();
 	return 0;
@@ -82,7 +87,14 @@ void api_close(struct api *api)
 	api_key_cache_free(api->keys);
 	api_tickets_free(api->tickets);
 	api_meter_free(api->meter);
+	proxy_pool_free(api->preview_pool);
+	preview_live_free(api->preview_live);
 	api_feed_free(api->feed);
+}
+
+struct http_host api_find_host(void *context, struct span host)
+{
+	return preview_find_host(context, host);
 }
 
 void api_tick(struct api *api)

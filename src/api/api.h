@@ -5,6 +5,7 @@
  * store or compute. Rules that two surfaces need live below this folder. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "account/account.h"
@@ -22,18 +23,21 @@ struct api {
 	struct provider *provider;
 	struct worker_pool *workers;
 	struct loop *loop;
-	struct webhooks *webhooks;   /* NULL in tests */
-	struct jobs *jobs;           /* the same */
-	struct server *server;       /* set after server_open; for counts */
-	struct api_limiter *limiter; /* requests at once per key */
-	struct api_key_cache *keys;  /* hash -> caller, short-lived */
-	struct api_tickets *tickets; /* that open a WebSocket */
-	struct api_feed *feed;       /* streams of /v1/events */
-	struct api_meter *meter;     /* durations of requests; loop thread */
-	unsigned imports;            /* of templates, running; atomic */
-	unsigned uploads;            /* of backups; the same */
-	unsigned build_uploads;      /* of files for builds; the same */
-	int64_t last_used_ms;        /* monotonic; of the last request's end; loop thread */
+	struct webhooks *webhooks;         /* NULL in tests */
+	struct jobs *jobs;                 /* the same */
+	struct server *server;             /* set after server_open; for counts */
+	struct api_limiter *limiter;       /* requests at once per key */
+	struct api_key_cache *keys;        /* hash -> caller, short-lived */
+	struct api_tickets *tickets;       /* that open a WebSocket */
+	struct api_feed *feed;             /* streams of /v1/events */
+	struct api_meter *meter;           /* durations of requests; loop thread */
+	unsigned imports;                  /* of templates, running; atomic */
+	unsigned uploads;                  /* of backups; the same */
+	unsigned build_uploads;            /* of files for builds; the same */
+	int64_t last_used_ms;              /* monotonic; of the last request's end; loop thread */
+	struct proxy_pool *preview_pool;   /* connections into sandboxes; loop thread */
+	struct preview_live *preview_live; /* streams of previews; loop thread */
+	atomic_uint preview_dials;         /* running */
 };
 MUST_CHECK int api_open(struct api *api, struct error *err); /* makes what it owns */
 void api_close(struct api *api);                             /* after server_close */
@@ -50,5 +54,6 @@ extern const struct path_alias api_aliases[];
 /* For server_options. */
 MUST_CHECK int api_authorize(struct request *rq, const struct route *route, struct error *err);
 void api_on_done(struct request *rq, int status, int64_t took_us);
+struct http_host api_find_host(void *context, struct span host);
 /* The whole OpenAPI 3.1 document of api_routes; `atolld --openapi` prints it too. */
 void api_write_openapi(struct buf *out);

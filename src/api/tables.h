@@ -20,6 +20,8 @@ extern const struct route changes_routes[];
 extern const struct route gateway_routes[], gateway_session_routes[];
 /* tools/ */
 extern const struct route tools_routes[];
+/* preview/ */
+extern const struct route preview_routes[], preview_settings_routes[];
 /* operator/ */
 extern const struct route operator_routes[];
 

@@ -7,6 +7,7 @@
 
 #include "base/span.h"
 #include "config/mask.h"
+#include "sandbox/preview.h"
 #include "sandbox/sandbox.h"
 
 /* From 8 to 28: 12 usable addresses is the least that makes sense. */
@@ -146,4 +147,83 @@ int check_store(const char *value, struct error *err)
 	(void)FAIL(err, ERROR_INVALID, "names no known database");
 	error_hint(err, "postgresql://user@host/name, or sqlite:/path/to/atoll.db");
 	return -1;
+}
+
+/* ---- names of hosts ---- */
+
+#define SECRET_MIN 16
+#define HOST_MAX 253
+
+static bool is_host(struct span name)
+{
+	for (size_t i = 0; i < name.size; i++) {
+		char c = name.data[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+		      c == '-' || c == '.' || c == '_'))
+			return false;
+	}
+	return name.size > 0 && name.size <= HOST_MAX && name.data[0] != '.' &&
+	       name.data[name.size - 1] != '.';
+}
+
+static bool is_host_and_port(struct span text)
+{
+	struct error ignored;
+	struct span host;
+	int64_t port;
+
+	if (!span_split(&text, ':', &host))
+		return is_host(host);
+	return is_host(host) && span_parse_whole(text, 1, UINT16_MAX, &port, &ignored) == 0;
+}
+
+int check_hosts(const char *value, struct error *err)
+{
+	struct span rest = span_of(value), name;
+	bool more = rest.size > 0 && !span_equals_text(rest, "*");
+
+	while (more) {
+		more = span_split(&rest, ',', &name);
+		if (!is_host(span_trim(name)))
+			return FAIL(err, ERROR_INVALID,
+			            "'%s' is not names of hosts with commas, without ports", value);
+	}
+	return 0;
+}
+
+int check_domain(const char *value, struct error *err)
+{
+	if (!value[0] || is_host_and_port(span_of(value)))
+		return 0;
+	return FAIL(err, ERROR_INVALID, "'%s' is not a domain, such as preview.example.com", value);
+}
+
+int check_origin(const char *value, struct error *err)
+{
+	struct span rest = span_of(value);
+	size_t scheme = span_starts_with(rest, "https://") ? 8 : 7;
+
+	if (!value[0])
+		return 0;
+	if ((scheme == 8 || span_starts_with(rest, "http://")) &&
+	    is_host_and_port((struct span){rest.data + scheme, rest.size - scheme}))
+		return 0;
+	return FAIL(err, ERROR_INVALID,
+	            "'%s' is not an origin, such as https://preview.example.com", value);
+}
+
+int check_ports(const char *value, struct error *err)
+{
+	struct preview_ports ports;
+
+	return preview_ports_parse(value, &ports, err);
+}
+
+int check_secret(const char *value, struct error *err)
+{
+	if (!value[0] || strlen(value) >= SECRET_MIN)
+		return 0;
+	return FAIL(err, ERROR_INVALID, "a secret of %zu characters is shorter than %d",
+	            strlen(value), SECRET_MIN);
 }

@@ -15,5 +15,15 @@ MUST_CHECK int check_networks(const char *value, struct error *err);
 MUST_CHECK int check_store(const char *value, struct error *err);
 /* As config_callback_parse wants it; may be empty. */
 MUST_CHECK int check_callback(const char *value, struct error *err);
+/* Names of hosts with commas, or "*"; may be empty. */
+MUST_CHECK int check_hosts(const char *value, struct error *err);
+/* A name with a dot or "localhost", and perhaps a port; may be empty. */
+MUST_CHECK int check_domain(const char *value, struct error *err);
+/* "http://host:80" or "https://host"; may be empty. */
+MUST_CHECK int check_origin(const char *value, struct error *err);
+/* Ports and ranges with commas, or "any". */
+MUST_CHECK int check_ports(const char *value, struct error *err);
+/* Empty, or long enough to sign with. */
+MUST_CHECK int check_secret(const char *value, struct error *err);
 /* A short word that is safe in paths and labels. */
 MUST_CHECK int check_name(const char *value, struct error *err);

@@ -67,6 +67,12 @@ struct config {
 	bool internet;                 /* when the caller does not say */
 	int64_t builds_max;            /* of templates, by steps, at once */
 	int64_t build_cache_bytes_max; /* of layers */
+	/* previews */
+	const char *hosts;          /* names that requests may be for, besides our own */
+	const char *preview_ports;  /* SANDBOX_PREVIEW_PORTS: "3000,8000-8010", "any" */
+	const char *preview_secret; /* SANDBOX_PREVIEW_SECRET; "" = no links are shared */
+	const char *preview_domain; /* SANDBOX_PREVIEW_DOMAIN: PORT-ID.DOMAIN; "" = none */
+	const char *preview_origin; /* SANDBOX_PREVIEW_ORIGIN: "https://host"; "" = our own */
 	/* usage */
 	struct price_list prices; /* US dollars */
 	int64_t usage_flush_ms, usage_keep_ms;

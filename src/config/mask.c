@@ -143,3 +143,9 @@ void mask_store(struct buf *out, const char *value)
 	else
 		add_conninfo(out, rest);
 }
+
+void mask_secret(struct buf *out, const char *value)
+{
+	if (value[0])
+		buf_add_text(out, MASK);
+}

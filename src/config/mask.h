@@ -8,3 +8,5 @@
 
 /* A database's address with asterisks for its password and every setting that might be one. */
 void mask_store(struct buf *out, const char *value);
+/* All of it. */
+void mask_secret(struct buf *out, const char *value);

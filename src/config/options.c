@@ -150,6 +150,29 @@ const struct config_option config_options[] = {
                     .about = "what steps have led to and no template needs is kept up to this "
                              "size, to be used again; 0 = nothing is kept"),
 
+        TEXT_OPTION("hosts", hosts, .initial = "", .check = check_hosts,
+                    .about = "host names by which clients know the server, with commas; localhost, "
+                             "addresses and the machine's own name need not be among them; * for "
+                             "all, when a proxy in front sees to it"),
+        TEXT_OPTION("preview_ports", preview_ports, .env = "SANDBOX_PREVIEW_PORTS",
+                    .initial = "3000,5173,8000,8080", .check = check_ports,
+                    .about = "ports that previews show, besides those of the template: numbers and "
+                             "ranges with commas, or any"),
+        TEXT_OPTION("preview_secret", preview_secret, .env = "SANDBOX_PREVIEW_SECRET",
+                    .initial = "", .check = check_secret, .mask = mask_secret,
+                    .about = "what share links of previews are signed with, at least 16 "
+                             "characters; when empty, none are given out"),
+        TEXT_OPTION("preview_domain", preview_domain, .env = "SANDBOX_PREVIEW_DOMAIN",
+                    .initial = "", .check = check_domain,
+                    .about =
+                            "previews are at PORT-ID.DOMAIN, too: a name whose subdomains all lead "
+                            "here"),
+        TEXT_OPTION("preview_origin", preview_origin, .env = "SANDBOX_PREVIEW_ORIGIN",
+                    .initial = "", .check = check_origin,
+                    .about = "https://HOST of previews by link: another name for this server, on "
+                             "which there is nothing else; when empty, pages are kept apart by the "
+                             "browser's sandbox alone"),
+
         NUMBER_OPTION("price_vcpu_second", prices.vcpu_second, .initial = "0", .max = PRICE_MAX_USD,
                       .about = "US dollars for a vCPU of a started sandbox for a second; to nine "
                                "decimals"),

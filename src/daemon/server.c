@@ -200,6 +200,7 @@ static int open_server(struct api_process *p, struct error *err)
 	        .routes = api_routes,
 	        .aliases = api_aliases,
 	        .context = &p->api,
+	        .find_host = api_find_host,
 	        .authorize = api_authorize,
 	        .on_done = api_on_done,
 	        .body_max = (size_t)config->body_max,

@@ -65,7 +65,7 @@ struct fleet_create {
 	struct json_map labels, env;
 	struct sandbox_resources resources; /* zeros = inherit */
 	int internet;                       /* -1 = config's, 0, 1 */
-	bool persistent;
+	bool persistent, preview_off, preview_public;
 	int64_t timeout_ms, idle_reap_ms, lifetime_max_ms; /* 0 = config's */
 	int64_t idle_pause_ms, idle_stop_ms;               /* 0 = config's, -1 = never */
 	int64_t archive_after_ms, delete_after_ms;         /* of being stopped; 0 = never */

@@ -176,6 +176,8 @@ int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struc
 	        .actual = SANDBOX_PENDING,
 	        .resources = decide_resources(f, request, t, &project),
 	        .persistent = request->persistent,
+	        .preview_off = request->preview_off,
+	        .preview_public = request->preview_public,
 	        /* The machine's own set-uid programs are nobody's to use in a sandbox. */
 	        .privileges = strcmp(t->folder, "host") != 0,
 	        .network = network,

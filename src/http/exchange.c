@@ -147,8 +147,26 @@ static struct span canonical(struct http_exchange *ex, struct span target)
 	return target;
 }
 
+/* A name that leads here but is not ours may be that of a page, which would read our answers as its
+ * own (DNS rebinding). Nobody's browser comes over a unix socket. */
+static struct http_host find_host(const struct http_exchange *ex)
+{
+	const struct server_options *options = &ex->server->options;
+	const char *host = ex->head.known[HEAD_HOST];
+
+	if (!options->find_host || !host || strcmp(ex->request.peer, "unix") == 0)
+		return (struct http_host){.route = NULL};
+	return options->find_host(options->context, span_of(host));
+}
+
+static bool is_below(struct span path, const char *above)
+{
+	return !above || span_starts_with(path, above);
+}
+
 static enum http_fault find_route(struct http_exchange *ex)
 {
+	struct http_host host = find_host(ex);
 	/* The path is never longer than the target; it goes where the head's text has room. */
 	char *room = buf_reserve(&ex->head_text, ex->head.target.size + 1);
 	struct request *rq = &ex->request;
@@ -161,6 +179,12 @@ static enum http_fault find_route(struct http_exchange *ex)
 	rq->path = ex->target.path;
 	rq->raw_path = ex->target.raw_path;
 	rq->raw_query = ex->target.raw_query;
+	if (host.is_refused)
+		return FAULT_HOST_UNKNOWN;
+	if (host.route)
+		return check_route(ex, (struct router_match){.route = host.route});
+	if (!is_below(ex->target.raw_path, host.below))
+		return FAULT_ROUTE;
 	if (span_equals_text(ex->head.target, "*"))
 		return check_route(ex, (struct router_match){.methods = 1U << HTTP_ANY});
 	return check_route(ex, router_find(ex->server->router, rq->method, &ex->target));
@@ -228,6 +252,7 @@ void exchange_handle(struct http_exchange *ex)
 
 	log_request_set(ex->request.id);
 	ex->request.body = buf_span(&ex->body);
+	ex->request.is_deferred = false;
 	if (run_handler(ex, &err) < 0)
 		exchange_fail(ex, &err);
 	log_request_set(NULL);
@@ -288,6 +313,16 @@ int request_may_block(struct request *rq, struct error *err)
 		return 0;
 	rq->is_deferred = true;
 	return FAIL(err, ERROR_UNAVAILABLE, "a worker has to do this");
+}
+
+bool request_is_on_loop(const struct request *rq)
+{
+	return rq->is_tried;
+}
+
+bool request_is_deferred(const struct request *rq)
+{
+	return rq->is_deferred;
 }
 
 int request_may_wait(struct request *rq, struct error *err)

@@ -67,6 +67,25 @@ static enum http_fault check_request_line(struct span line)
 	return FAULT_NONE;
 }
 
+/* HTTP/1.x SP 3DIGIT, then nothing or SP and a reason without control bytes. */
+static enum http_fault check_status_line(struct span line)
+{
+	if (!span_starts_with(line, "HTTP/1.1 ") && !span_starts_with(line, "HTTP/1.0 "))
+		return FAULT_VERSION;
+	if (line.size < 12 || (line.size > 12 && line.data[12] != ' '))
+		return FAULT_STATUS_LINE;
+	for (size_t i = 9; i < 12; i++)
+		if (line.data[i] < '0' || line.data[i] > '9')
+			return FAULT_STATUS_LINE;
+	if (line.data[9] < '1' || line.data[9] > '5')
+		return FAULT_STATUS_LINE;
+	for (size_t i = 12; i < line.size; i++)
+		if (((unsigned char)line.data[i] < 0x20 && line.data[i] != '\t') ||
+		    line.data[i] == 0x7f)
+			return FAULT_STATUS_LINE;
+	return FAULT_NONE;
+}
+
 /* A name of token bytes right up to the colon, so neither a folded line nor a blank before the
  * colon passes; then no control byte but the tab. */
 static enum http_fault check_header_line(struct span line)
@@ -88,13 +107,14 @@ static enum http_fault check_header_line(struct span line)
 }
 
 /* head_find_end has seen that every LF follows a CR; a CR elsewhere is a control byte here. */
-static enum http_fault check_lines(struct span text)
+static enum http_fault check_lines(struct span text,
+                                   enum http_fault (*check_first)(struct span line))
 {
 	struct span line;
 	enum http_fault fault;
 
 	(void)span_split(&text, '\n', &line);
-	fault = check_request_line((struct span){line.data, line.size - 1});
+	fault = check_first((struct span){line.data, line.size - 1});
 	while (!fault && span_split(&text, '\n', &line) && line.size > 1)
 		fault = check_header_line((struct span){line.data, line.size - 1});
 	return fault;
@@ -236,14 +256,14 @@ static enum http_fault check_rules(struct head *head)
 enum http_fault head_parse(char *text, size_t size, struct head *ret)
 {
 	struct parsed_head parsed;
-	enum http_fault fault = check_lines((struct span){text, size});
+	enum http_fault fault = check_lines((struct span){text, size}, check_request_line);
 	char *method_end = memchr(text, ' ', size);
 
 	memset(ret, 0, offsetof(struct head, fields));
 	ret->field_count = 0;
 	if (fault)
 		return fault;
-	if (parser_run((struct span){text, size}, &parsed) < 0)
+	if (parser_run(PARSER_REQUEST, (struct span){text, size}, &parsed) < 0)
 		return parsed.too_many ? FAULT_HEADER_COUNT : FAULT_HEADER;
 	*method_end = '\0';
 	ret->method_name = text;
@@ -254,6 +274,25 @@ enum http_fault head_parse(char *text, size_t size, struct head *ret)
 	ret->upgrade = parsed.upgrade;
 	fault = take_fields(ret, &parsed, text);
 	return fault ? fault : check_rules(ret);
+}
+
+enum http_fault head_parse_answer(char *text, size_t size, struct head *ret)
+{
+	struct parsed_head parsed;
+	enum http_fault fault = check_lines((struct span){text, size}, check_status_line);
+
+	memset(ret, 0, offsetof(struct head, fields));
+	ret->field_count = 0;
+	if (fault)
+		return fault;
+	if (parser_run(PARSER_ANSWER, (struct span){text, size}, &parsed) < 0)
+		return parsed.too_many ? FAULT_HEADER_COUNT : FAULT_HEADER;
+	ret->status = parsed.status;
+	ret->is_http10 = parsed.is_http10;
+	ret->keep_alive = parsed.keep_alive;
+	ret->upgrade = parsed.upgrade;
+	fault = take_fields(ret, &parsed, text);
+	return fault ? fault : check_body(ret);
 }
 
 const char *head_find(const struct head *head, const char *name)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/head.h — a request's head: bytes to fields, refusing all that two parsers could read in two
+/* http/head.h — the head of a request or an answer: bytes to fields, refusing all that two parsers
+ * could read in two
  * ways. llhttp parses; the rules on top are ours, because a proxy before us may be more forgiving
  * than we are, and what it forgives becomes a smuggled request. Pure: no I/O. */
 #pragma once
@@ -38,6 +39,7 @@ struct head {
 	enum http_method method; /* HTTP_ANY for one that has no name in http.h */
 	const char *method_name;
 	struct span target;
+	int status; /* of an answer, which has no method and no target */
 	bool is_http10, keep_alive, upgrade, chunked, expects_continue;
 	int64_t content_length; /* -1 when there is none */
 	const char *known[HEAD_KNOWN_COUNT];
@@ -51,6 +53,9 @@ enum http_fault head_find_end(struct span data, size_t *scanned, size_t *ret_siz
 
 /* Parses a whole head. `text` is changed (values get their NUL) and must outlive `ret`. */
 enum http_fault head_parse(char *text, size_t size, struct head *ret);
+
+/* The same for the head of an answer; no less strict. The status is one of 100 to 599. */
+enum http_fault head_parse_answer(char *text, size_t size, struct head *ret);
 
 /* NULL when absent; names compare without case. */
 const char *head_find(const struct head *head, const char *name);

@@ -72,6 +72,9 @@ const char *request_param(const struct request *rq, const char *name);
  * once more on a worker: so what is done before this must not count. rq->deadline is over there,
  * for calls that wait no longer than it. */
 MUST_CHECK int request_may_block(struct request *rq, struct error *err);
+/* Whether the handler is tried on the loop's thread; and whether it will be run once more. */
+bool request_is_on_loop(const struct request *rq);
+bool request_is_deferred(const struct request *rq);
 /* The same for handlers of ROUTE_QUICK rows, before what may take longer than a look into the
  * store: the worker goes over to the slow lane. Where that has no room it fails, and all is done
  * once more when it has. */
@@ -129,6 +132,13 @@ struct path_alias {
 	const char *from, *to; /* `to` is no longer than `from` */
 };
 
+/* Whose a request is, by the name that its Host has. */
+struct http_host {
+	bool is_refused;           /* nobody's: a page elsewhere may have led the browser here */
+	const struct route *route; /* it takes all of them; NULL: the routes do */
+	const char *below;         /* only what is below this path; NULL: everything */
+};
+
 struct server;
 struct server_options {
 	struct loop *loop;
@@ -136,6 +146,8 @@ struct server_options {
 	const struct route *const *routes; /* NULL-terminated list of tables */
 	const struct path_alias *aliases;  /* the first that fits; ends with NULLs; may be NULL */
 	void *context;
+	/* On the loop, for requests over TCP that have a Host; NULL: all are the routes'. */
+	struct http_host (*find_host)(void *context, struct span host);
 	/* Finds the caller; runs where the handler runs, before query and body are parsed. Sets
 	 * rq->caller. A NULL authorize lets everybody in. */
 	int (*authorize)(struct request *rq, const struct route *route, struct error *err);

@@ -39,6 +39,7 @@ static int on_head_end(llhttp_t *parser)
 	struct parsed_head *head = parser->data;
 	bool close = parser->flags & F_CONNECTION_CLOSE;
 
+	head->status = parser->status_code;
 	head->is_http10 = parser->http_minor == 0;
 	head->keep_alive =
 	        !close && (!head->is_http10 || (parser->flags & F_CONNECTION_KEEP_ALIVE));
@@ -46,7 +47,7 @@ static int on_head_end(llhttp_t *parser)
 	return 0;
 }
 
-int parser_run(struct span text, struct parsed_head *ret)
+int parser_run(enum parser_kind kind, struct span text, struct parsed_head *ret)
 {
 	static const llhttp_settings_t settings = {.on_url = on_target,
 	                                           .on_header_field = on_name,
@@ -59,8 +60,11 @@ int parser_run(struct span text, struct parsed_head *ret)
 	ret->too_many = false;
 	ret->target = (struct span){NULL, 0};
 	/* llhttp takes the table without const, but only reads it. */
-	llhttp_init(&parser, HTTP_REQUEST, (llhttp_settings_t *)(uintptr_t)&settings);
+	llhttp_init(&parser, kind == PARSER_REQUEST ? HTTP_REQUEST : HTTP_RESPONSE,
+	            (llhttp_settings_t *)(uintptr_t)&settings);
 	parser.data = ret;
 	result = llhttp_execute(&parser, text.data, text.size);
-	return (result == HPE_OK || result == HPE_PAUSED_UPGRADE) && ret->target.size ? 0 : -1;
+	if (result != HPE_OK && result != HPE_PAUSED_UPGRADE)
+		return -1;
+	return kind == PARSER_ANSWER || ret->target.size ? 0 : -1;
 }

@@ -11,13 +11,15 @@
 #define PARSER_FIELDS_MAX 100
 
 struct parsed_head {
-	struct span target;
+	struct span target; /* of a request */
 	struct {
 		struct span name, value;
 	} fields[PARSER_FIELDS_MAX];
 	unsigned count;
 	bool too_many; /* why it failed */
+	int status;    /* of an answer */
 	bool is_http10, keep_alive, upgrade;
 };
+enum parser_kind { PARSER_REQUEST, PARSER_ANSWER };
 /* 0, or -1 when llhttp refuses the head. Everything is borrowed from `text`. */
-MUST_CHECK int parser_run(struct span text, struct parsed_head *ret);
+MUST_CHECK int parser_run(enum parser_kind kind, struct span text, struct parsed_head *ret);

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -51,6 +52,14 @@ static bool is_clean(const struct relay *relay)
 	       !relay->upstream.broken && relay->conn->body.state == BODY_COMPLETE;
 }
 
+static void close_upstream(struct relay *relay)
+{
+	if (relay->is_shared)
+		socket_drop(&relay->upstream_fd);
+	else
+		fd_forget(&relay->upstream_fd);
+}
+
 /* Gives back what the relay was lent, and frees it. */
 static void release(struct relay *relay, bool clean)
 {
@@ -59,7 +68,7 @@ static void release(struct relay *relay, bool clean)
 	loop_timer_stop(loop, &relay->tick);
 	loop_watch_free(TAKE(relay->upstream_watch));
 	if (!clean)
-		auto_close(&relay->upstream_fd);
+		close_upstream(relay);
 	relay->ops->release(relay->state, clean ? relay->upstream_fd : -1, clean);
 	relay->conn->server->counts.relays_open--;
 	outflow_done(&relay->upstream);
@@ -81,7 +90,10 @@ void relay_discard(const struct relay_options *options)
 {
 	int fd = options->upstream_fd;
 
-	auto_close(&fd);
+	if (options->is_shared)
+		socket_drop(&fd);
+	else
+		auto_close(&fd);
 	options->ops->release(options->state, -1, false);
 }
 
@@ -141,12 +153,32 @@ static void end_finished(struct relay *relay)
 	connection_on_relay_end(conn, status, framed && status != 101);
 }
 
+static void end_again(struct relay *relay)
+{
+	struct connection *conn = relay->conn;
+	struct http_exchange *ex = conn->exchange;
+	struct error err = {0};
+
+	conn->relay = NULL;
+	release(relay, false);
+	buf_reset(&ex->reply.headers);
+	ex->reply.has_relay = false;
+	conn->state = CONNECTION_HANDLING;
+	connection_due_never(conn);
+	if (server_submit(conn->server, ex, &err) == 0)
+		return;
+	exchange_fail(ex, &err);
+	connection_send_reply(conn);
+}
+
 static bool wants_client(const struct relay *relay)
 {
 	if (outflow_size(&relay->upstream) > WAITING_MAX)
 		return false;
 	if (relay->websocket)
 		return outflow_size(&relay->conn->out) <= WAITING_MAX;
+	if (relay->is_tunnel)
+		return true;
 	return relay->conn->body.state != BODY_COMPLETE;
 }
 
@@ -200,7 +232,7 @@ enum due { DUE_WRITE, DUE_BODY, DUE_IDLE, DUE_PING, DUE_COUNT };
 static void list_dues(const struct relay *relay, int64_t dues[DUE_COUNT])
 {
 	const struct server_options *options = &relay->conn->server->options;
-	bool body_awaited = !relay->websocket && relay->was_reading;
+	bool body_awaited = !relay->websocket && !relay->is_tunnel && relay->was_reading;
 
 	dues[DUE_WRITE] = outflow_size(&relay->conn->out)
 	                          ? relay->client_took_ms + options->write_timeout_ms
@@ -229,6 +261,15 @@ static void update_due(struct relay *relay)
 
 static bool read_upstream(struct relay *relay);
 
+static void note_broken(struct relay *relay, struct error *err)
+{
+	if (relay->ending != ENDING_NOT)
+		return;
+	if (!relay->ops->on_upstream_broken ||
+	    relay->ops->on_upstream_broken(relay->state, relay, err) < 0)
+		relay_set_failed(relay, err);
+}
+
 /* Who takes no more bytes may have said why before it closed. */
 static void hear_out_upstream(struct relay *relay)
 {
@@ -246,7 +287,7 @@ static void flush(struct relay *relay)
 	if (relay->upstream.broken) {
 		hear_out_upstream(relay);
 		error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "the upstream takes no more bytes");
-		relay_set_failed(relay, &err);
+		note_broken(relay, &err);
 	}
 }
 
@@ -273,6 +314,8 @@ void relay_leave(struct relay *relay)
 		update_due(relay);
 	} else if (relay->ending == ENDING_FINISHED) {
 		end_finished(relay);
+	} else if (relay->ending == ENDING_AGAIN) {
+		end_again(relay);
 	} else {
 		end_failed(relay);
 	}
@@ -300,7 +343,7 @@ static void on_upstream_closed(struct relay *relay)
 	bool waits;
 
 	loop_watch_free(TAKE(relay->upstream_watch));
-	auto_close(&relay->upstream_fd);
+	close_upstream(relay);
 	if (relay->ops->on_upstream_end &&
 	    relay->ops->on_upstream_end(relay->state, relay, &err) < 0) {
 		relay_set_failed(relay, &err);
@@ -340,12 +383,13 @@ static bool read_upstream(struct relay *relay)
 	struct error err = {0};
 	ssize_t got;
 
-	got = read(relay->upstream_fd, scratch + held, READ_SIZE);
+	got = relay->is_shared ? recv(relay->upstream_fd, scratch + held, READ_SIZE, MSG_DONTWAIT)
+	                       : read(relay->upstream_fd, scratch + held, READ_SIZE);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return errno == EINTR;
 	if (got < 0) {
 		error_set(&err, ERROR_UNAVAILABLE, errno, HERE, "read from the upstream");
-		relay_set_failed(relay, &err);
+		note_broken(relay, &err);
 	} else if (got == 0) {
 		on_upstream_closed(relay);
 	} else {
@@ -455,10 +499,15 @@ static void take_frames(struct relay *relay, struct span *data)
 
 static void take_client(struct relay *relay, struct span *data)
 {
-	if (relay->websocket)
+	if (relay->websocket) {
 		take_frames(relay, data);
-	else
+	} else if (relay->is_tunnel) {
+		relay->active_ms = relay_now_ms(relay);
+		tell_client_bytes(relay, *data, false);
+		*data = (struct span){NULL, 0};
+	} else {
 		take_body(relay, data);
+	}
 }
 
 void relay_on_client_bytes(struct relay *relay)
@@ -601,6 +650,7 @@ static struct relay *relay_new(struct connection *conn, const struct relay_optio
 	                        .ops = options->ops,
 	                        .state = options->state,
 	                        .upstream_fd = options->upstream_fd,
+	                        .is_shared = options->is_shared,
 	                        .held = BUF(HELD_MAX),
 	                        .tick = {.on_timer = on_tick, .context = relay},
 	                        .tick_ms = options->ops->on_tick ? options->tick_ms : 0,
@@ -626,7 +676,8 @@ void relay_start(struct connection *conn)
 	conn->state = CONNECTION_RELAY;
 	buf_done(&conn->exchange->body);
 	relay_enter(relay);
-	if (relay->upstream_fd >= 0 && fd_set_blocking(relay->upstream_fd, false, &err) < 0)
+	if (relay->upstream_fd >= 0 && !relay->is_shared &&
+	    fd_set_blocking(relay->upstream_fd, false, &err) < 0)
 		relay_set_failed(relay, &err);
 	relay_to_upstream(relay, reply->relay.upstream_first);
 	if (reply->is_websocket)

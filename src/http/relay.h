@@ -19,6 +19,9 @@ struct relay_ops {
 	int (*on_upstream)(void *state, struct relay *relay, struct span *in, struct error *err);
 	/* The upstream closed. NULL: then the reply failed, unless it was finished before. */
 	int (*on_upstream_end)(void *state, struct relay *relay, struct error *err);
+	/* The upstream was reset, or takes no more bytes; `err` says so. NULL, or -1: then the
+	 * reply failed. */
+	int (*on_upstream_broken)(void *state, struct relay *relay, struct error *err);
 	/* A piece of the request body (ROUTE_STREAM_BODY), or one WebSocket message; `last` with or
 	 * after the final piece, or when the client closed the WebSocket. NULL when nothing is
 	 * expected: the bytes are dropped. */
@@ -34,6 +37,8 @@ struct relay_ops {
 
 struct relay_options {
 	int upstream_fd; /* stream socket or pipe, made non-blocking; -1 for none */
+	/* It is a socket that strangers may hold as well, see provider/dial.h. */
+	bool is_shared;
 	const struct relay_ops *ops;
 	void *state;
 	int64_t tick_ms;            /* 0 = none */
@@ -69,4 +74,10 @@ void relay_finish(struct relay *relay); /* the body is complete; clean */
 /* Before relay_begin: an error reply. After it: the connection is cut, so that the client sees that
  * the body is not whole. */
 void relay_fail(struct relay *relay, const struct error *err);
+/* In place of relay_begin: 101, and from then on bytes both ways as they come, to on_client and by
+ * relay_write. `protocol` is what both have agreed to change to. */
+void relay_switch(struct relay *relay, const char *protocol);
+/* Before relay_begin, for a request without a body: drops the relay, upstream and all, and has a
+ * worker run the handler once more. */
+void relay_again(struct relay *relay);
 const char *relay_request_id(const struct relay *relay);

@@ -82,6 +82,35 @@ void relay_begin(struct relay *relay, int status, const char *content_type, int6
 	relay_leave_and_settle(relay);
 }
 
+void relay_switch(struct relay *relay, const char *protocol)
+{
+	const struct reply_head head = {.status = 101, .framing = REPLY_SWITCH};
+	struct buf *headers = &relay->ex->reply.headers;
+
+	relay_enter(relay);
+	assert(!relay->status);
+	if (!reply_header_is_valid("X", protocol)) {
+		fail_text(relay, "the upstream's reply has an invalid Upgrade header");
+	} else if (relay->ending == ENDING_NOT) {
+		reply_add_header(headers, "Upgrade", protocol);
+		buf_add_text(headers, "Connection: Upgrade\r\n");
+		reply_write_head(&relay->conn->out.queue, relay->ex, &head);
+		relay->status = head.status;
+		relay->is_tunnel = true;
+		relay->last_told = false;
+	}
+	relay_leave_and_settle(relay);
+}
+
+void relay_again(struct relay *relay)
+{
+	relay_enter(relay);
+	assert(!relay->status && relay->conn->body.state == BODY_COMPLETE);
+	if (relay->ending == ENDING_NOT)
+		relay->ending = ENDING_AGAIN;
+	relay_leave_and_settle(relay);
+}
+
 static void write_body(struct relay *relay, struct span bytes)
 {
 	struct connection *conn = relay->conn;

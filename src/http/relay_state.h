@@ -13,7 +13,7 @@
 #include "http/relay.h"
 #include "loop/loop.h"
 
-enum ending { ENDING_NOT, ENDING_FINISHED, ENDING_FAILED };
+enum ending { ENDING_NOT, ENDING_FINISHED, ENDING_FAILED, ENDING_AGAIN };
 
 struct relay {
 	struct connection *conn;
@@ -37,6 +37,8 @@ struct relay {
 	int status;             /* 0 until the reply has begun */
 	enum ending ending;
 	bool chunked, is_head, last_told, message_is_text, close_sent;
+	bool is_shared;                /* the upstream, as relay_options say */
+	bool is_tunnel;                /* after relay_switch */
 	bool was_reading, was_sending; /* when it was last left: from, and to, the client */
 	struct error err;              /* ENDING_FAILED */
 	enum http_fault fault;         /* that the error stands for, if it is the client's */

@@ -39,6 +39,7 @@ static const struct {
         {415, SPAN("HTTP/1.1 415 Unsupported Media Type\r\n")},
         {416, SPAN("HTTP/1.1 416 Range Not Satisfiable\r\n")},
         {417, SPAN("HTTP/1.1 417 Expectation Failed\r\n")},
+        {421, SPAN("HTTP/1.1 421 Misdirected Request\r\n")},
         {422, SPAN("HTTP/1.1 422 Unprocessable Content\r\n")},
         {429, SPAN("HTTP/1.1 429 Too Many Requests\r\n")},
         {431, SPAN("HTTP/1.1 431 Request Header Fields Too Large\r\n")},

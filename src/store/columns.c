@@ -228,6 +228,9 @@ const struct column columns_of_sandbox_record[] = {
         TEXT_OF(sandbox_record, key_id),
         WHOLE_OF(sandbox_record, active_changed_at),
         WHOLE_OF(sandbox_record, active_ms),
+        BOOL_OF(sandbox_record, preview_off),
+        BOOL_OF(sandbox_record, preview_public),
+        WHOLE_OF(sandbox_record, preview_generation),
         END,
 };
 
@@ -259,6 +262,14 @@ const struct column columns_of_admission[] = {
         TEXT_OF(admission, project_id),
         WHOLE_OF(admission, living_max),
         WHOLE_OF(admission, version),
+        END,
+};
+
+const struct column columns_of_sandbox_preview[] = {
+        TEXT_OF(sandbox_preview, id),
+        BOOL_OF(sandbox_preview, off),
+        BOOL_OF(sandbox_preview, is_public),
+        WHOLE_OF(sandbox_preview, generation),
         END,
 };
 

@@ -90,6 +90,8 @@ struct sandbox_record {
 	const char *key_id;     /* that made it; "" = none */
 	/* When it became, or ceased to be, STARTED, and for how long it was before. */
 	int64_t active_changed_at, active_ms;
+	bool preview_off, preview_public;
+	int64_t preview_generation; /* links of an earlier one are void */
 };
 
 struct sandbox_list {

@@ -392,6 +392,38 @@ int store_sandbox_keep(struct store *s, struct arena *a, const struct sandbox_ke
 	return 0;
 }
 
+struct previewing {
+	const struct sandbox_preview *takes;
+	struct rows rows;
+};
+
+static int run_set_preview(struct connection *c, void *context, struct error *err)
+{
+	struct previewing *previewing = context;
+
+	previewing->rows.count = 0;
+	if (query_run(c, QUERY_SANDBOX_SET_PREVIEW, previewing->takes, &previewing->rows, err) < 0)
+		return -1;
+	if (previewing->rows.count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", previewing->takes->id);
+	return 0;
+}
+
+int store_sandbox_set_preview(struct store *s, struct arena *a,
+                              const struct sandbox_preview *preview, struct sandbox_record *ret,
+                              struct error *err)
+{
+	struct previewing previewing = {.takes = preview,
+	                                .rows = {.arena = a, .size = sizeof(*ret)}};
+
+	if (store_change(s, &(struct transaction){.run = run_set_preview, .context = &previewing},
+	                 err) < 0)
+		return -1;
+	*ret = *(struct sandbox_record *)previewing.rows.items;
+	add_touch(s, ret);
+	return 0;
+}
+
 int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COUNT],
                         struct error *err)
 {

@@ -157,6 +157,15 @@ MUST_CHECK int store_sandbox_keep_files(struct store *s, const char *id, struct 
  * it is on its way out. May be lost with the machine, on which nothing runs then. */
 MUST_CHECK int store_sandbox_keep(struct store *s, struct arena *a, const struct sandbox_keep *keep,
                                   struct sandbox_record *ret, struct error *err);
+struct sandbox_preview {
+	const char *id;
+	bool off, is_public;
+	int64_t generation;
+};
+/* On the disk when the call returns: what was taken back stays so. */
+MUST_CHECK int store_sandbox_set_preview(struct store *s, struct arena *a,
+                                         const struct sandbox_preview *preview,
+                                         struct sandbox_record *ret, struct error *err);
 MUST_CHECK int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COUNT],
                                    struct error *err);
 /* Rows from before there were nodes become this one's. */

@@ -3,7 +3,7 @@ id, project_id, name, template_id, template_name, provider, region, labels_json,
 actual, reason, cpu, memory_mb, disk_mb, pids, disk_is_advisory, persistent, privileges, network,
 idle_reap_ms, lifetime_max_ms, timeout_at, idle_pause_ms, idle_stop_ms, archive_after_ms,
 delete_after_ms, awake_until, created_at, started_at, stopped_at, last_activity_at, last_event_at, last_event, node,
-version, key_id, active_changed_at, active_ms
+version, key_id, active_changed_at, active_ms, preview_off, preview_public, preview_generation
 
 -- name: sandbox_tally
 -- gives: sandbox_tally
@@ -18,7 +18,8 @@ VALUES (:id, :project_id, :name, :template_id, :template_name, :provider, :regio
 	:privileges, :network, :idle_reap_ms, :lifetime_max_ms, :timeout_at, :idle_pause_ms,
 	:idle_stop_ms, :archive_after_ms, :delete_after_ms, :awake_until, :created_at, :started_at, :stopped_at,
 	:last_activity_at, :last_event_at, :last_event, :node, 1,
-	:key_id, CASE WHEN :actual = 'started' THEN :created_at ELSE 0 END, 0)
+	:key_id, CASE WHEN :actual = 'started' THEN :created_at ELSE 0 END, 0, :preview_off,
+	:preview_public, :preview_generation)
 ON CONFLICT DO NOTHING;
 
 -- name: sandbox_keep_files
@@ -129,6 +130,15 @@ SET awake_until = :at,
 	timeout_at = CASE WHEN timeout_at > 0 AND timeout_at < :at THEN :at ELSE timeout_at END,
 	version = version + 1
 WHERE id = :id AND actual NOT IN ('deleting', 'deleted', 'failed')
+RETURNING {sandbox};
+
+-- name: sandbox_set_preview
+-- takes: sandbox_preview
+-- gives: sandbox_record
+UPDATE sandboxes
+SET preview_off = :off, preview_public = :is_public, preview_generation = :generation,
+	version = version + 1
+WHERE id = :id AND actual <> 'deleted'
 RETURNING {sandbox};
 
 -- What is not metered yet is still needed.

@@ -10,8 +10,8 @@
 
 #include "store/driver.h"
 
-#define STATEMENT_PARAMETERS_MAX 40
-#define STATEMENT_COLUMNS_MAX 40
+#define STATEMENT_PARAMETERS_MAX 48
+#define STATEMENT_COLUMNS_MAX 56
 
 /* A prepared query; which shape row each parameter and column is has been looked up already. */
 struct statement {

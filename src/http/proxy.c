@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/proxy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "http/exchange.h"
+#include "http/proxy_parts.h"
+
+/* Answers before the answer: 100, 103 … */
+#define INTERIM_MAX 16
+#define REWRITTEN_MAX ((size_t)4 << 20) /* of one piece that was read */
+#define REQUEST_HEAD_MAX ((size_t)256 * 1024)
+
+/* ---- the answer ---- */
+
+static void refuse(struct proxy *p, struct relay *relay, const char *why)
+{
+	struct error err;
+
+	error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "the server behind the preview %s", why);
+	p->may_keep = false;
+	if (p->has_answered)
+		relay_fail(relay, &err);
+	else
+		p->ops->fail(p->state, relay, 502, &err);
+	p->has_answered = p->is_done = true;
+}
+
+static void finish(struct proxy *p, struct relay *relay)
+{
+	AUTO(buf_done) struct buf out = BUF(REWRITE_TAG_MAX);
+
+	if (p->is_rewritten) {
+		rewriter_end(&p->rewriter, &out);
+		relay_write(relay, buf_span(&out));
+	}
+	p->is_done = true;
+	relay_finish(relay);
+}
+
+static void pass_body(struct proxy *p, struct relay *relay, struct span piece)
+{
+	AUTO(buf_done) struct buf out = BUF(REWRITTEN_MAX);
+
+	if (!p->is_rewritten) {
+		relay_write(relay, piece);
+		return;
+	}
+	rewriter_take(&p->rewriter, piece, &out);
+	if (out.overflowed)
+		refuse(p, relay, "sent a page that cannot be rewritten");
+	else
+		relay_write(relay, buf_span(&out));
+}
+
+static void take_body(struct proxy *p, struct relay *relay, struct span *in)
+{
+	struct span piece;
+
+	while (!p->is_done) {
+		switch (body_next(&p->body, in, &piece)) {
+		case BODY_PIECE:
+			pass_body(p, relay, piece);
+			break;
+		case BODY_MORE:
+			return;
+		case BODY_END:
+			/* What follows an answer belongs to nobody. */
+			p->may_keep &= in->size == 0;
+			finish(p, relay);
+			return;
+		case BODY_BAD:
+			refuse(p, relay, "broke the framing of its body");
+			return;
+		}
+	}
+}
+
+/* False: the head is not whole yet, or was refused. */
+static bool take_head(struct proxy *p, struct relay *relay, struct span *in)
+{
+	AUTO(buf_done) struct buf text = BUF(PROXY_HEAD_MAX);
+	size_t scanned = 0, size = 0;
+	enum http_fault fault = head_find_end(*in, &scanned, &size);
+	struct head head;
+
+	if (!fault && (size ? size : in->size) > PROXY_HEAD_MAX)
+		fault = FAULT_HEAD_SIZE;
+	if (!fault && !size)
+		return false;
+	if (!fault) {
+		buf_add(&text, in->data, size);
+		fault = head_parse_answer(text.data, size, &head);
+		*in = (struct span){in->data + size, in->size - size};
+	}
+	if (fault) {
+		refuse(p, relay, fault_kind_get(fault)->text);
+		return false;
+	}
+	if (head.status == 101 && (!p->asked.wants_upgrade || !head.known[HEAD_UPGRADE])) {
+		refuse(p, relay, "changed the protocol without being asked");
+		return false;
+	}
+	if (head.status >= 200 || head.status == 101) {
+		proxy_begin_answer(p, relay, &head);
+	} else if (++p->interim > INTERIM_MAX) {
+		refuse(p, relay, "sent no answer but interim ones");
+		return false;
+	}
+	return true;
+}
+
+static int on_upstream(void *state, struct relay *relay, struct span *in, struct error *err)
+{
+	struct proxy *p = state;
+
+	(void)err;
+	while (!p->has_answered && !p->is_done)
+		if (!take_head(p, relay, in))
+			break;
+	if (p->is_done) {
+		in->size = 0;
+	} else if (p->is_tunnel || p->until_close) {
+		pass_body(p, relay, *in);
+		in->size = 0;
+	} else if (p->has_answered) {
+		take_body(p, relay, in);
+	}
+	return 0;
+}
+
+/* A connection that was kept may be closed just when it is used again. Whoever closed it has not
+ * looked at the request. */
+static bool try_again(struct proxy *p, struct relay *relay)
+{
+	if (!p->is_reused || p->has_answered || p->interim || !p->asked.is_safe)
+		return false;
+	p->is_done = true;
+	proxy_pool_drop(p->pool, p->place);
+	relay_again(relay);
+	return true;
+}
+
+static int on_upstream_end(void *state, struct relay *relay, struct error *err)
+{
+	struct proxy *p = state;
+
+	(void)err;
+	p->may_keep = false;
+	if (p->is_done || try_again(p, relay))
+		return 0;
+	if (p->has_answered && (p->until_close || p->is_tunnel))
+		finish(p, relay);
+	else
+		refuse(p, relay, "closed the connection before its answer was whole");
+	return 0;
+}
+
+static int on_upstream_broken(void *state, struct relay *relay, struct error *err)
+{
+	struct proxy *p = state;
+
+	(void)err;
+	p->may_keep = false;
+	if (p->is_done || try_again(p, relay))
+		return 0;
+	if (p->is_tunnel)
+		finish(p, relay);
+	else
+		refuse(p, relay, "reset the connection");
+	return 0;
+}
+
+/* ---- the request ---- */
+
+static int on_client(void *state, struct relay *relay, struct span bytes, bool last,
+                     struct error *err)
+{
+	struct proxy *p = state;
+	char head[24];
+	bool chunked = p->asked.sends_chunked && !p->is_tunnel;
+
+	(void)err;
+	if (chunked && bytes.size) {
+		int size = snprintf(head, sizeof(head), "%zx\r\n", bytes.size);
+
+		relay_to_upstream(relay, (struct span){head, (size_t)size});
+	}
+	relay_to_upstream(relay, bytes);
+	if (chunked && bytes.size)
+		relay_to_upstream(relay, SPAN("\r\n"));
+	if (chunked && last)
+		relay_to_upstream(relay, SPAN("0\r\n\r\n"));
+	p->request_is_sent |= last;
+	return 0;
+}
+
+static void on_start(void *state, struct relay *relay)
+{
+	struct proxy *p = state;
+
+	if (p->ops->on_start)
+		p->ops->on_start(p->state, relay);
+}
+
+static void release(void *state, int upstream_fd, bool clean)
+{
+	struct proxy *p = state;
+
+	if (clean && upstream_fd >= 0 && p->may_keep && p->is_done && p->request_is_sent)
+		proxy_pool_put(p->pool, p->place, upstream_fd);
+	else
+		socket_drop(&upstream_fd);
+	p->ops->release(p->state);
+	rewriter_done(&p->rewriter);
+	arena_done(&p->arena);
+	free(p);
+}
+
+static const struct relay_ops proxy_relay = {
+        .on_start = on_start,
+        .on_upstream = on_upstream,
+        .on_upstream_end = on_upstream_end,
+        .on_upstream_broken = on_upstream_broken,
+        .on_client = on_client,
+        .release = release,
+};
+
+void reply_proxy(struct request *rq, struct reply *reply, const struct proxy_options *o)
+{
+	AUTO(buf_done) struct buf head = BUF(REQUEST_HEAD_MAX);
+	struct proxy *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		abort();
+	p->ops = o->ops;
+	p->state = o->state;
+	p->pool = o->pool;
+	p->is_reused = o->is_reused;
+	p->place = arena_text(&p->arena, o->place);
+	proxy_note_request(&p->asked, &p->arena, rq, o);
+	proxy_write_request(&head, rq, o, &p->asked);
+	reply_relay(reply, &(struct relay_options){.upstream_fd = o->upstream_fd,
+	                                           .is_shared = true,
+	                                           .ops = &proxy_relay,
+	                                           .state = p,
+	                                           .idle_timeout_ms = o->idle_timeout_ms,
+	                                           .upstream_first = buf_span(&head)});
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include <strings.h>
+
+#include "http/proxy_parts.h"
+
+/* What would speak for the whole origin, which a page below a prefix shares with others. */
+static bool is_of_origin(const char *name)
+{
+	static const char *const of_origin[] = {"Strict-Transport-Security",
+	                                        "Public-Key-Pins",
+	                                        "Clear-Site-Data",
+	                                        "Service-Worker-Allowed",
+	                                        "Alt-Svc",
+	                                        "NEL",
+	                                        "Report-To",
+	                                        "Reporting-Endpoints",
+	                                        "Origin-Agent-Cluster"};
+
+	for (size_t i = 0; i < COUNT_OF(of_origin); i++)
+		if (strcasecmp(of_origin[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* A page in a box is of no origin, and nobody knows it by its cookies. */
+static bool is_of_sharing(const char *name)
+{
+	return strncasecmp(name, "Access-Control-Allow-", 21) == 0;
+}
+
+typedef void rewrite_value(struct buf *out, struct span value, const struct rewrite_place *place);
+
+static rewrite_value *rewriting_of(const char *name)
+{
+	static const struct {
+		const char *name;
+		rewrite_value *rewrite;
+	} rows[] = {
+	        {"Location", rewrite_url},      {"Content-Location", rewrite_url},
+	        {"SourceMap", rewrite_url},     {"X-SourceMap", rewrite_url},
+	        {"Refresh", rewrite_refresh},   {"Link", rewrite_link},
+	        {"Set-Cookie", rewrite_cookie},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (strcasecmp(rows[i].name, name) == 0)
+			return rows[i].rewrite;
+	return NULL;
+}
+
+static void add_rewritten(struct proxy *p, struct relay *relay, const struct head_field *field)
+{
+	AUTO(buf_done) struct buf value = BUF(4 * PROXY_HEAD_MAX);
+
+	rewriting_of(field->name)(&value, span_of(field->value), &p->asked.place);
+	buf_add_byte(&value, '\0');
+	if (!value.overflowed)
+		relay_begin_header(relay, field->name, value.data);
+}
+
+/* The relay writes these itself. */
+static bool is_of_relay(const char *name)
+{
+	return strcasecmp(name, "Date") == 0 || strcasecmp(name, "X-Request-Id") == 0 ||
+	       strcasecmp(name, "Content-Type") == 0;
+}
+
+static void add_header(struct proxy *p, struct relay *relay, const struct head_field *field)
+{
+	const struct proxy_asked *asked = &p->asked;
+
+	if (proxy_is_own_header(field->name) || is_of_relay(field->name) ||
+	    (asked->place.prefix.size && is_of_origin(field->name)) ||
+	    (asked->is_boxed && is_of_sharing(field->name)))
+		return;
+	if (strcasecmp(field->name, "Set-Cookie") == 0 && asked->cookie_mark &&
+	    strncmp(field->value, asked->cookie_mark, strlen(asked->cookie_mark)) == 0)
+		return;
+	/* What was rewritten is not what this is about any more. */
+	if (p->is_rewritten &&
+	    (strcasecmp(field->name, "ETag") == 0 || strcasecmp(field->name, "Digest") == 0 ||
+	     strcasecmp(field->name, "Content-MD5") == 0 ||
+	     strcasecmp(field->name, "Accept-Ranges") == 0))
+		return;
+	if (rewriting_of(field->name))
+		add_rewritten(p, relay, field);
+	else
+		relay_begin_header(relay, field->name, field->value);
+}
+
+static void add_headers(struct proxy *p, struct relay *relay, const struct head *head)
+{
+	const char *connection = head_find(head, "Connection");
+
+	for (unsigned i = 0; i < head->field_count; i++)
+		if (!connection || !proxy_list_has(connection, span_of(head->fields[i].name)))
+			add_header(p, relay, &head->fields[i]);
+	if (!p->asked.is_boxed)
+		return;
+	/* Without allow-same-origin: it is of an origin of its own, and reads nothing of ours. */
+	relay_begin_header(relay, "Content-Security-Policy",
+	                   "sandbox allow-scripts allow-forms allow-popups allow-modals "
+	                   "allow-downloads allow-pointer-lock allow-presentation "
+	                   "allow-orientation-lock allow-popups-to-escape-sandbox");
+	relay_begin_header(relay, "Access-Control-Allow-Origin", "*");
+	relay_begin_header(relay, "Referrer-Policy", "no-referrer");
+}
+
+static bool is_page(const struct head *head)
+{
+	const char *type = head->known[HEAD_CONTENT_TYPE];
+	const char *coding = head_find(head, "Content-Encoding");
+
+	if (!type || strncasecmp(type, "text/html", 9) != 0 ||
+	    (type[9] && !strchr("; \t", type[9])))
+		return false;
+	return !coding || strcasecmp(coding, "identity") == 0;
+}
+
+static bool has_body(const struct proxy *p, int status)
+{
+	return !p->asked.is_head && status != 204 && status != 304;
+}
+
+static void begin_body(struct proxy *p, const struct head *head)
+{
+	bool is_framed = head->chunked || head->content_length >= 0;
+
+	p->until_close = has_body(p, head->status) && !is_framed;
+	p->may_keep = head->keep_alive && !p->until_close;
+	body_start(&p->body, head->chunked && has_body(p, head->status),
+	           has_body(p, head->status) ? head->content_length : 0);
+	if (p->is_rewritten)
+		rewriter_init(&p->rewriter, &p->asked.place, p->asked.takes_page);
+}
+
+void proxy_begin_answer(struct proxy *p, struct relay *relay, const struct head *head)
+{
+	int64_t length = head->chunked ? -1 : head->content_length;
+
+	p->has_answered = true;
+	p->is_tunnel = head->status == 101;
+	p->is_rewritten = p->asked.place.prefix.size && head->status != 206 && !p->is_tunnel &&
+	                  has_body(p, head->status) && is_page(head);
+	add_headers(p, relay, head);
+	if (p->is_tunnel) {
+		relay_switch(relay, head->known[HEAD_UPGRADE]);
+		return;
+	}
+	begin_body(p, head);
+	relay_begin(relay, head->status, head->known[HEAD_CONTENT_TYPE],
+	            p->is_rewritten ? -1 : length);
+}

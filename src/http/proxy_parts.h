@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http/proxy_parts.h — what the files of the proxy share. Private to this folder. */
+#pragma once
+
+#include "http/body.h"
+#include "http/head.h"
+#include "http/proxy.h"
+#include "http/rewrite.h"
+
+#define PROXY_HEAD_MAX ((size_t)64 * 1024)
+
+/* What the translation of an answer needs to know of its request. Texts are the state's own. */
+struct proxy_asked {
+	struct rewrite_place place;
+	const char *origin, *host; /* the client's, or NULL */
+	const char *cookie_mark;
+	bool is_head, is_boxed, wants_upgrade;
+	bool takes_page; /* a page of this answer is a page's, no part of one */
+	bool is_safe;    /* may be asked twice */
+	bool has_body, sends_chunked;
+};
+
+struct proxy {
+	const struct proxy_ops *ops;
+	void *state;
+	struct proxy_pool *pool;
+	const char *place;
+	struct arena arena; /* of the texts of `asked` */
+	struct proxy_asked asked;
+	struct body_reader body; /* of the answer */
+	struct rewriter rewriter;
+	bool is_reused, has_answered, until_close, is_rewritten, is_tunnel, may_keep, is_done;
+	bool request_is_sent; /* whole */
+	unsigned interim;     /* answers before the answer */
+};
+
+/* proxy_request.c: the head as the server behind gets it. */
+void proxy_write_request(struct buf *out, const struct request *rq,
+                         const struct proxy_options *options, const struct proxy_asked *asked);
+void proxy_note_request(struct proxy_asked *ret, struct arena *a, const struct request *rq,
+                        const struct proxy_options *options);
+
+/* proxy_answer.c: headers of an answer, as the client gets them, up to relay_begin or relay_switch;
+ * and how its body ends. */
+void proxy_begin_answer(struct proxy *p, struct relay *relay, const struct head *head);
+/* "a, b" has the word. */
+bool proxy_list_has(const char *list, struct span word);
+/* Of this hop alone, or not to be passed on as it is. */
+bool proxy_is_own_header(const char *name);
+
+/* proxy_pool.c: takes over a quiet connection; closes it when there is no room. */
+void proxy_pool_put(struct proxy_pool *pool, const char *place, int fd);

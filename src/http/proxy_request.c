@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "http/exchange.h"
+#include "http/proxy_parts.h"
+
+bool proxy_list_has(const char *list, struct span word)
+{
+	struct span rest = span_of(list), item;
+	bool more = rest.size > 0;
+
+	while (more) {
+		more = span_split(&rest, ',', &item);
+		item = span_trim(item);
+		if (item.size == word.size && strncasecmp(item.data, word.data, word.size) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool proxy_is_own_header(const char *name)
+{
+	static const char *const own[] = {
+	        "Connection", "Keep-Alive",        "Proxy-Connection", "Proxy-Authenticate",
+	        "TE",         "Transfer-Encoding", "Trailer",          "Proxy-Authorization",
+	        "Upgrade",    "Content-Length"};
+
+	for (size_t i = 0; i < COUNT_OF(own); i++)
+		if (strcasecmp(own[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* Written anew below. */
+static bool is_replaced(const char *name)
+{
+	static const char *const replaced[] = {
+	        "Host",   "Expect",   "X-Forwarded-For",    "X-Forwarded-Proto", "X-Forwarded-Host",
+	        "Origin", "Referer",  "X-Forwarded-Prefix", "X-Forwarded-Port",  "Forwarded",
+	        "Cookie", "X-Real-IP"};
+
+	for (size_t i = 0; i < COUNT_OF(replaced); i++)
+		if (strcasecmp(replaced[i], name) == 0)
+			return true;
+	return false;
+}
+
+static bool is_withheld(const struct proxy_options *options, const char *name)
+{
+	for (const char *const *w = options->withheld; w && *w; w++)
+		if (strcasecmp(*w, name) == 0)
+			return true;
+	return false;
+}
+
+static void add(struct buf *out, const char *name, const char *value)
+{
+	buf_add_text(out, name);
+	buf_add_span(out, SPAN(": "));
+	buf_add_text(out, value);
+	buf_add_span(out, SPAN("\r\n"));
+}
+
+/* "a=1; b=2" without those that are the platform's own. */
+static void add_cookies(struct buf *out, const char *cookies, const char *mark)
+{
+	struct span rest = span_of(cookies), cookie;
+	const char *separator = "Cookie: ";
+	bool more = rest.size > 0;
+
+	while (more) {
+		more = span_split(&rest, ';', &cookie);
+		cookie = span_trim(cookie);
+		if (!cookie.size || (mark && span_starts_with(cookie, mark)))
+			continue;
+		buf_add_text(out, separator);
+		buf_add_span(out, cookie);
+		separator = "; ";
+	}
+	if (separator[0] == ';')
+		buf_add_span(out, SPAN("\r\n"));
+}
+
+/* Whether the text is "http://HOST" or "https://HOST", and what follows. */
+static bool is_own_origin(const char *text, const char *host, const char **ret_rest)
+{
+	size_t scheme = strncmp(text, "http://", 7) == 0    ? 7
+	                : strncmp(text, "https://", 8) == 0 ? 8
+	                                                    : 0;
+	size_t size = host ? strlen(host) : 0;
+
+	if (!scheme || !size || strncasecmp(text + scheme, host, size) != 0 ||
+	    (text[scheme + size] && text[scheme + size] != '/'))
+		return false;
+	*ret_rest = text + scheme + size;
+	return true;
+}
+
+/* The server behind is to see itself where the client sees us. A page in a box has the origin
+ * "null". */
+static void add_origin(struct buf *out, const struct proxy_options *o, const char *origin,
+                       const char *host)
+{
+	const char *rest;
+
+	if (!origin)
+		return;
+	if ((o->is_boxed && strcmp(origin, "null") == 0) || is_own_origin(origin, host, &rest))
+		buf_addf(out, "Origin: http://localhost:%u\r\n", o->port);
+	else
+		add(out, "Origin", origin);
+}
+
+/* Nothing of our own addresses, in which there may be a token, goes to the server behind. */
+static void add_referer(struct buf *out, const struct proxy_options *o, const char *referer,
+                        const char *host)
+{
+	const char *rest;
+
+	if (!referer)
+		return;
+	if (!is_own_origin(referer, host, &rest))
+		add(out, "Referer", referer);
+	else if (strncmp(rest, o->prefix.data ? o->prefix.data : "", o->prefix.size) == 0 &&
+	         rest[o->prefix.size] == '/')
+		buf_addf(out, "Referer: http://localhost:%u%s\r\n", o->port, rest + o->prefix.size);
+}
+
+/* "127.0.0.1" of "127.0.0.1:5000", "::1" of "[::1]:5000" */
+static struct span peer_address(const char *peer)
+{
+	const char *colon = strrchr(peer, ':');
+
+	if (peer[0] == '[' && strchr(peer, ']'))
+		return (struct span){peer + 1, (size_t)(strchr(peer, ']') - peer) - 1};
+	return (struct span){peer, colon ? (size_t)(colon - peer) : strlen(peer)};
+}
+
+static void add_forwarded(struct buf *out, const struct request *rq, const struct proxy_options *o,
+                          const struct proxy_asked *asked)
+{
+	struct span peer = peer_address(rq->peer);
+	const char *given = request_header(rq, "X-Forwarded-For");
+	const char *proto = o->is_https ? "https" : "http";
+	bool is_v6 = span_find(peer, ':') >= 0;
+
+	buf_addf(out, "X-Forwarded-For: %s%s%.*s\r\n", given ? given : "", given ? ", " : "",
+	         (int)peer.size, peer.data);
+	buf_addf(out, "X-Forwarded-Proto: %s\r\n", proto);
+	if (asked->host)
+		add(out, "X-Forwarded-Host", asked->host);
+	if (o->prefix.size)
+		buf_addf(out, "X-Forwarded-Prefix: %.*s\r\n", (int)o->prefix.size, o->prefix.data);
+	buf_addf(out, "Forwarded: for=%s%.*s%s;proto=%s", is_v6 ? "\"[" : "", (int)peer.size,
+	         peer.data, is_v6 ? "]\"" : "", proto);
+	if (asked->host)
+		buf_addf(out, ";host=\"%s\"", asked->host);
+	buf_add_span(out, SPAN("\r\n"));
+}
+
+static void add_framing(struct buf *out, const struct request *rq, const struct proxy_asked *asked)
+{
+	const struct head *head = &rq->exchange->head;
+
+	if (asked->wants_upgrade)
+		buf_addf(out, "Connection: Upgrade\r\nUpgrade: %s\r\n", head->known[HEAD_UPGRADE]);
+	if (head->chunked)
+		buf_add_span(out, SPAN("Transfer-Encoding: chunked\r\n"));
+	else if (head->content_length >= 0)
+		buf_addf(out, "Content-Length: %lld\r\n", (long long)head->content_length);
+}
+
+bool request_wants_page(const struct request *rq)
+{
+	const char *to = request_header(rq, "Sec-Fetch-Dest");
+	const char *accept = request_header(rq, "Accept");
+
+	if (rq->method != HTTP_GET && rq->method != HTTP_HEAD && rq->method != HTTP_POST)
+		return false;
+	if (to)
+		return strcmp(to, "document") == 0 || strcmp(to, "iframe") == 0 ||
+		       strcmp(to, "frame") == 0 || strcmp(to, "embed") == 0 ||
+		       strcmp(to, "object") == 0;
+	return accept && strstr(accept, "text/html");
+}
+
+void proxy_note_request(struct proxy_asked *ret, struct arena *a, const struct request *rq,
+                        const struct proxy_options *o)
+{
+	const struct head *head = &rq->exchange->head;
+	const char *origin = request_header(rq, "Origin"), *host = head->known[HEAD_HOST];
+
+	*ret = (struct proxy_asked){
+	        .place = {.prefix = {arena_copy(a, o->prefix), o->prefix.size},
+	                  .document = {arena_copy(a, o->target), o->target.size},
+	                  .port = o->port},
+	        .origin = origin ? arena_text(a, origin) : NULL,
+	        .host = host ? arena_text(a, host) : NULL,
+	        .cookie_mark = o->cookie_mark,
+	        .is_head = rq->method == HTTP_HEAD,
+	        .is_boxed = o->is_boxed,
+	        .wants_upgrade = head->upgrade && head->known[HEAD_UPGRADE] && !head->is_http10,
+	        .takes_page = request_wants_page(rq),
+	        .has_body = head->chunked || head->content_length > 0,
+	        .sends_chunked = head->chunked,
+	};
+	ret->is_safe = !ret->has_body && (rq->method == HTTP_GET || rq->method == HTTP_HEAD ||
+	                                  rq->method == HTTP_OPTIONS);
+}
+
+void proxy_write_request(struct buf *out, const struct request *rq, const struct proxy_options *o,
+                         const struct proxy_asked *asked)
+{
+	const struct head *head = &rq->exchange->head;
+	const char *connection = head_find(head, "Connection");
+	/* What cannot be read cannot be rewritten. */
+	bool as_is = o->prefix.size && asked->takes_page;
+
+	buf_addf(out, "%s %.*s HTTP/1.1\r\nHost: localhost:%u\r\n", rq->method_name,
+	         (int)o->target.size, o->target.data, o->port);
+	for (unsigned i = 0; i < head->field_count; i++) {
+		const char *name = head->fields[i].name;
+
+		if (strcasecmp(name, "Cookie") == 0)
+			add_cookies(out, head->fields[i].value, o->cookie_mark);
+		if (proxy_is_own_header(name) || is_replaced(name) || is_withheld(o, name) ||
+		    (connection && proxy_list_has(connection, span_of(name))) ||
+		    (as_is && strcasecmp(name, "Accept-Encoding") == 0))
+			continue;
+		add(out, name, head->fields[i].value);
+	}
+	if (as_is)
+		buf_add_span(out, SPAN("Accept-Encoding: identity\r\n"));
+	add_origin(out, o, asked->origin, asked->host);
+	add_referer(out, o, request_header(rq, "Referer"), asked->host);
+	add_forwarded(out, rq, o, asked);
+	add_framing(out, rq, asked);
+	buf_add_span(out, SPAN("\r\n"));
+}

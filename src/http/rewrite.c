@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/rewrite.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+/* Asks for what scripts ask for at the root below the prefix instead. */
+static const char script_begin[] = "<script>(function(){var p=";
+static const char script_end[] =
+        ";function f(u){var r;try{r=new URL(u,document.baseURI)}catch(e){return u}"
+        "if(r.host!==location.host||!/^(https?|wss?):$/.test(r.protocol)||"
+        "(r.pathname+'/').indexOf(p+'/')===0)return u;r.pathname=p+r.pathname;return r.href}"
+        "var F=window.fetch;window.fetch=function(i,o){if(i instanceof Request){"
+        "var n=f(i.url);if(n!==i.url)i=new Request(n,i)}else i=f(i);return F.call(this,i,o)};"
+        "var O=XMLHttpRequest.prototype.open;XMLHttpRequest.prototype.open=function(){"
+        "arguments[1]=f(arguments[1]);return O.apply(this,arguments)};"
+        "['WebSocket','EventSource','Worker','SharedWorker'].forEach(function(n){var C=window[n];"
+        "if(C)window[n]=new Proxy(C,{construct:function(t,a){a[0]=f(a[0]);"
+        "return Reflect.construct(t,a)}})});"
+        "['pushState','replaceState'].forEach(function(n){var H=history[n];"
+        "history[n]=function(s,t,u){return H.call(history,s,t,u==null?u:f(u))}});"
+        "var B=navigator.sendBeacon;if(B)navigator.sendBeacon=function(u,d){"
+        "return B.call(navigator,f(u),d)}})()</script>";
+
+void rewriter_init(struct rewriter *r, const struct rewrite_place *place, bool is_page)
+{
+	*r = (struct rewriter){.place = *place, .is_page = is_page, .held = BUF(REWRITE_TAG_MAX)};
+}
+
+void rewriter_done(struct rewriter *r)
+{
+	buf_done(&r->held);
+}
+
+/* ---- what is put in ---- */
+
+static void add_escaped(struct buf *out, struct span text)
+{
+	for (size_t i = 0; i < text.size; i++) {
+		if (text.data[i] == '"')
+			buf_add_text(out, "&quot;");
+		else if (text.data[i] == '&')
+			buf_add_text(out, "&amp;");
+		else if (text.data[i] == '<')
+			buf_add_text(out, "&lt;");
+		else
+			buf_add_byte(out, text.data[i]);
+	}
+}
+
+/* In quotes, for a script: a path of the server's, whose letters are few. */
+static void add_quoted(struct buf *out, struct span path, const char *end)
+{
+	buf_add_byte(out, '"');
+	for (size_t i = 0; i < path.size; i++)
+		if (!strchr("\"\\<>&'", path.data[i]))
+			buf_add_byte(out, path.data[i]);
+	buf_add_text(out, end);
+	buf_add_byte(out, '"');
+}
+
+static void put_base(struct rewriter *r, struct buf *out)
+{
+	r->has_base = true;
+	buf_add_text(out, "<base href=\"");
+	add_escaped(out, r->place.prefix);
+	add_escaped(out, r->place.document);
+	buf_add_text(out, "\">");
+}
+
+static void put_script(struct rewriter *r, struct buf *out)
+{
+	r->has_script = true;
+	buf_add_text(out, script_begin);
+	add_quoted(out, r->place.prefix, "");
+	buf_add_text(out, script_end);
+}
+
+/* Only before the first module, and when the page has none of its own: it may have but one. */
+static void put_imports(struct rewriter *r, struct buf *out)
+{
+	r->has_imports = true;
+	buf_add_text(out, "<script type=\"importmap\">{\"imports\":{\"/\":");
+	add_quoted(out, r->place.prefix, "/");
+	buf_add_byte(out, ',');
+	add_quoted(out, r->place.prefix, "/");
+	buf_add_byte(out, ':');
+	add_quoted(out, r->place.prefix, "/");
+	buf_add_text(out, "}}</script>");
+}
+
+/* ---- a tag ---- */
+
+struct attribute {
+	struct span name, value;
+	const char *end; /* behind the closing quote */
+};
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
+}
+
+static bool is_named(struct span name, const char *wanted)
+{
+	return name.size == strlen(wanted) && strncasecmp(name.data, wanted, name.size) == 0;
+}
+
+/* From *at, within a tag, behind its name. False at the tag's end. */
+static bool next_attribute(const char **at, const char *end, struct attribute *ret)
+{
+	const char *c = *at;
+
+	while (c < end && (is_blank(*c) || *c == '/'))
+		c++;
+	if (c >= end || *c == '>')
+		return false;
+	ret->name.data = c++;
+	while (c < end && !is_blank(*c) && *c != '=' && *c != '>' && *c != '/')
+		c++;
+	ret->name.size = (size_t)(c - ret->name.data);
+	ret->value = (struct span){c, 0};
+	ret->end = c;
+	*at = c;
+	while (c < end && is_blank(*c))
+		c++;
+	if (c >= end || *c != '=')
+		return true;
+	c++;
+	while (c < end && is_blank(*c))
+		c++;
+	char quote = c < end && (*c == '"' || *c == '\'') ? *c++ : 0;
+	ret->value.data = c;
+	while (c < end && (quote ? *c != quote : !is_blank(*c) && *c != '>'))
+		c++;
+	ret->value.size = (size_t)(c - ret->value.data);
+	*at = ret->end = c + (quote && c < end);
+	return true;
+}
+
+static struct span tag_name(struct span tag)
+{
+	size_t i = 1;
+
+	while (i < tag.size && !is_blank(tag.data[i]) && tag.data[i] != '>' &&
+	       (tag.data[i] != '/' || i == 1))
+		i++;
+	return (struct span){tag.data + 1, i - 1};
+}
+
+static struct span find_value(struct span tag, const char *name)
+{
+	const char *at = tag.data + 1 + tag_name(tag).size, *end = tag.data + tag.size;
+	struct attribute attribute;
+
+	while (next_attribute(&at, end, &attribute))
+		if (is_named(attribute.name, name))
+			return attribute.value;
+	return (struct span){NULL, 0};
+}
+
+/* "/a.png 1x, /b.png 2x" */
+static void add_set(struct buf *out, struct span set, const struct rewrite_place *place)
+{
+	while (set.size) {
+		size_t url = 0, rest;
+
+		while (set.size && (is_blank(set.data[0]) || set.data[0] == ',')) {
+			buf_add_byte(out, set.data[0]);
+			set = (struct span){set.data + 1, set.size - 1};
+		}
+		while (url < set.size && !is_blank(set.data[url]))
+			url++;
+		rewrite_url(out, (struct span){set.data, url}, place);
+		for (rest = url; rest < set.size && set.data[rest] != ',';)
+			rest++;
+		buf_add(out, set.data + url, rest - url);
+		set = (struct span){set.data + rest, set.size - rest};
+	}
+}
+
+static void add_value(struct rewriter *r, struct buf *out, struct span tag,
+                      const struct attribute *a)
+{
+	static const char *const urls[] = {"src",  "href",       "action",   "formaction", "poster",
+	                                   "data", "background", "manifest", "xlink:href", "ping"};
+
+	for (size_t i = 0; i < COUNT_OF(urls); i++) {
+		if (is_named(a->name, urls[i])) {
+			rewrite_url(out, a->value, &r->place);
+			return;
+		}
+	}
+	if (is_named(a->name, "srcset") || is_named(a->name, "imagesrcset"))
+		add_set(out, a->value, &r->place);
+	else if (is_named(a->name, "content") && is_named(tag_name(tag), "meta") &&
+	         is_named(find_value(tag, "http-equiv"), "refresh"))
+		rewrite_refresh(out, a->value, &r->place);
+	else
+		buf_add_span(out, a->value);
+}
+
+static void add_tag(struct rewriter *r, struct buf *out, struct span tag)
+{
+	const char *copied = tag.data, *end = tag.data + tag.size;
+	const char *at = tag.data + 1 + tag_name(tag).size;
+	struct attribute attribute;
+
+	while (next_attribute(&at, end, &attribute)) {
+		if (!attribute.value.size)
+			continue;
+		buf_add(out, copied, (size_t)(attribute.value.data - copied));
+		add_value(r, out, tag, &attribute);
+		copied = attribute.value.data + attribute.value.size;
+	}
+	buf_add(out, copied, (size_t)(end - copied));
+}
+
+/* Before the first tag that could hold an address. A base of the page's own stands before it. */
+static void put_before(struct rewriter *r, struct buf *out, struct span tag, struct span name)
+{
+	static const char *const without[] = {"html", "head", "meta", "title", "base"};
+	bool is_module;
+
+	for (size_t i = 0; i < COUNT_OF(without); i++)
+		if (is_named(name, without[i]))
+			return;
+	if (!r->has_base)
+		put_base(r, out);
+	if (!r->has_script)
+		put_script(r, out);
+	if (is_named(name, "script") && is_named(find_value(tag, "type"), "importmap"))
+		r->has_imports = true;
+	is_module = (is_named(name, "script") && is_named(find_value(tag, "type"), "module")) ||
+	            (is_named(name, "link") && is_named(find_value(tag, "rel"), "modulepreload"));
+	if (is_module && !r->has_imports)
+		put_imports(r, out);
+}
+
+/* Tags whose content is no markup. */
+static void begin_raw(struct rewriter *r, struct span name)
+{
+	static const char *const raw[] = {"script", "style",  "textarea", "title",
+	                                  "xmp",    "iframe", "noembed",  "noframes"};
+
+	r->state = REWRITER_TEXT;
+	for (size_t i = 0; i < COUNT_OF(raw); i++) {
+		if (!is_named(name, raw[i]))
+			continue;
+		(void)snprintf(r->raw, sizeof(r->raw), "%s", raw[i]);
+		r->state = REWRITER_RAW;
+	}
+}
+
+static void take_tag(struct rewriter *r, struct buf *out)
+{
+	struct span tag = buf_span(&r->held), name = tag_name(tag);
+
+	if (name.size && name.data[0] == '/') {
+		buf_add_span(out, tag);
+		r->state = REWRITER_TEXT;
+	} else {
+		if (r->is_page)
+			put_before(r, out, tag, name);
+		if (is_named(name, "base") && find_value(tag, "href").size)
+			r->has_base = true;
+		add_tag(r, out, tag);
+		begin_raw(r, name);
+	}
+	buf_reset(&r->held);
+}
+
+/* ---- bytes ---- */
+
+static void hold(struct rewriter *r, char c)
+{
+	buf_add_byte(&r->held, c);
+}
+
+static void release_held(struct rewriter *r, struct buf *out)
+{
+	buf_add_span(out, buf_span(&r->held));
+	buf_reset(&r->held);
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Behind "<". */
+static void take_open(struct rewriter *r, char c, struct buf *out)
+{
+	hold(r, c);
+	struct span held = buf_span(&r->held);
+	if (held.size == 2 && (is_letter(c) || c == '/')) {
+		r->state = REWRITER_TAG;
+		r->quote = 0;
+		r->after_equals = false;
+		return;
+	}
+	if (span_equals_text(held, "<!--")) {
+		r->state = REWRITER_COMMENT;
+		r->dashes = 2;
+	} else if (c == '-' || (c == '!' && held.size == 2)) {
+		return;
+	} else {
+		r->state = REWRITER_TEXT;
+	}
+	/* Another tag may begin with the byte that this one ends at. */
+	if (c == '<' && r->state == REWRITER_TEXT) {
+		r->held.size--;
+		release_held(r, out);
+		hold(r, c);
+		r->state = REWRITER_OPEN;
+		return;
+	}
+	release_held(r, out);
+}
+
+/* Whether the byte ends the tag. A quote counts only where a value may begin. */
+static bool ends_tag(struct rewriter *r, char c)
+{
+	if (r->quote) {
+		if (c == r->quote)
+			r->quote = 0;
+		return false;
+	}
+	if ((c == '"' || c == '\'') && r->after_equals)
+		r->quote = c;
+	if (!is_blank(c))
+		r->after_equals = c == '=';
+	return c == '>';
+}
+
+static void take_in_tag(struct rewriter *r, char c, struct buf *out)
+{
+	bool ends = ends_tag(r, c);
+
+	if (r->held.size == REWRITE_TAG_MAX) {
+		release_held(r, out);
+		r->state = REWRITER_LONG_TAG;
+	}
+	if (r->state == REWRITER_LONG_TAG) {
+		buf_add_byte(out, c);
+		if (ends)
+			r->state = REWRITER_TEXT;
+		return;
+	}
+	hold(r, c);
+	if (ends)
+		take_tag(r, out);
+}
+
+static void take_comment(struct rewriter *r, char c, struct buf *out)
+{
+	buf_add_byte(out, c);
+	if (c == '>' && r->dashes >= 2)
+		r->state = REWRITER_TEXT;
+	r->dashes = c == '-' ? r->dashes + 1 : 0;
+}
+
+/* Within a script: "</script" and a byte that no name has is a tag again. */
+static void take_raw_end(struct rewriter *r, char c, struct buf *out)
+{
+	size_t size = strlen(r->raw), at = r->held.size;
+
+	if (at == 1 ? c == '/' : at < size + 2 && (c | 32) == r->raw[at - 2]) {
+		hold(r, c);
+		return;
+	}
+	if (at == size + 2 && (is_blank(c) || c == '/' || c == '>')) {
+		r->state = REWRITER_TAG;
+		r->quote = 0;
+		r->after_equals = false;
+		take_in_tag(r, c, out);
+		return;
+	}
+	release_held(r, out);
+	r->state = REWRITER_RAW;
+	if (c == '<') {
+		hold(r, c);
+		r->state = REWRITER_RAW_END;
+	} else {
+		buf_add_byte(out, c);
+	}
+}
+
+/* Up to the next "<", as it is. */
+static size_t take_plain(struct rewriter *r, struct span in, struct buf *out)
+{
+	ptrdiff_t open = span_find(in, '<');
+	size_t size = open < 0 ? in.size : (size_t)open;
+
+	buf_add(out, in.data, size);
+	if (open < 0)
+		return size;
+	hold(r, '<');
+	r->state = r->state == REWRITER_RAW ? REWRITER_RAW_END : REWRITER_OPEN;
+	return size + 1;
+}
+
+void rewriter_take(struct rewriter *r, struct span in, struct buf *out)
+{
+	for (size_t i = 0; i < in.size;) {
+		char c = in.data[i];
+
+		switch (r->state) {
+		case REWRITER_TEXT:
+		case REWRITER_RAW:
+			i += take_plain(r, (struct span){in.data + i, in.size - i}, out);
+			continue;
+		case REWRITER_OPEN:
+			take_open(r, c, out);
+			break;
+		case REWRITER_TAG:
+		case REWRITER_LONG_TAG:
+			take_in_tag(r, c, out);
+			break;
+		case REWRITER_COMMENT:
+			take_comment(r, c, out);
+			break;
+		case REWRITER_RAW_END:
+			take_raw_end(r, c, out);
+			break;
+		}
+		i++;
+	}
+}
+
+void rewriter_end(struct rewriter *r, struct buf *out)
+{
+	release_held(r, out);
+	r->state = REWRITER_TEXT;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http/rewrite.h — what a server says of itself as if it were at the root, for clients that see it
+ * below a path. Pure: no I/O.
+ *
+ * A rewriter takes a page in pieces of any size and changes what a browser would send to the wrong
+ * place: attributes that hold addresses, and by a script and a map of imports what scripts ask for.
+ * It never keeps more than a tag; a longer one goes through unchanged. It is a help for pages, not
+ * a wall around them: what keeps a page off others is its origin. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/span.h"
+
+struct rewrite_place {
+	struct span prefix;   /* "/preview/5173": no '/' at its end; may be empty */
+	struct span document; /* path and query of the page below it: "/docs/?a=b" */
+	unsigned port;        /* by which the server knows itself, at localhost */
+};
+
+/* An address. Those of other hosts, and relative ones, stay as they are. */
+void rewrite_url(struct buf *out, struct span url, const struct rewrite_place *place);
+/* Values of headers. */
+void rewrite_refresh(struct buf *out, struct span value, const struct rewrite_place *place);
+void rewrite_link(struct buf *out, struct span value, const struct rewrite_place *place);
+/* The cookie's Domain goes, its Path moves below the prefix. */
+void rewrite_cookie(struct buf *out, struct span value, const struct rewrite_place *place);
+
+#define REWRITE_TAG_MAX ((size_t)64 * 1024)
+
+enum rewriter_state {
+	REWRITER_TEXT,
+	REWRITER_OPEN, /* "<", and too little behind it to know what it begins */
+	REWRITER_TAG,
+	REWRITER_LONG_TAG, /* that is not kept */
+	REWRITER_COMMENT,
+	REWRITER_RAW,     /* within a script, a style … */
+	REWRITER_RAW_END, /* the same, and "</" that may end it */
+};
+struct rewriter {
+	struct rewrite_place place; /* borrowed */
+	enum rewriter_state state;
+	struct buf held;   /* a tag that is not whole yet */
+	char raw[16];      /* what REWRITER_RAW is within */
+	char quote;        /* of the value that the tag is in, or 0 */
+	bool after_equals; /* in a tag: a quote would begin a value */
+	unsigned dashes;   /* at the end of a comment so far */
+	bool is_page;      /* false: a part of one, into which nothing is put */
+	bool has_base, has_script, has_imports;
+};
+/* `is_page`: base, script and map of imports are put in. */
+void rewriter_init(struct rewriter *r, const struct rewrite_place *place, bool is_page);
+void rewriter_done(struct rewriter *r);
+void rewriter_take(struct rewriter *r, struct span in, struct buf *out);
+/* What is still held. */
+void rewriter_end(struct rewriter *r, struct buf *out);

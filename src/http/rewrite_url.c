@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <strings.h>
+
+#include "http/rewrite.h"
+
+static struct span skip(struct span s, size_t size)
+{
+	return (struct span){s.data + size, s.size - size};
+}
+
+static bool starts_with(struct span s, const char *prefix)
+{
+	size_t size = strlen(prefix);
+
+	return s.size >= size && strncasecmp(s.data, prefix, size) == 0;
+}
+
+/* Size of "http://localhost:5173" at the front, or 0. */
+static size_t own_origin_size(struct span url, const struct rewrite_place *place)
+{
+	static const char *const schemes[] = {"http:", "https:", ""};
+	static const char *const hosts[] = {
+	        "//localhost:", "//127.0.0.1:", "//0.0.0.0:", "//[::1]:"};
+	AUTO(buf_done) struct buf origin = BUF(64);
+
+	for (size_t i = 0; i < COUNT_OF(schemes); i++) {
+		for (size_t j = 0; j < COUNT_OF(hosts); j++) {
+			buf_reset(&origin);
+			buf_addf(&origin, "%s%s%u", schemes[i], hosts[j], place->port);
+			if (starts_with(url, buf_text(&origin)) &&
+			    (url.size == origin.size || strchr("/?#", url.data[origin.size])))
+				return origin.size;
+		}
+	}
+	return 0;
+}
+
+static bool is_below(struct span path, struct span prefix)
+{
+	return path.size >= prefix.size && memcmp(path.data, prefix.data, prefix.size) == 0 &&
+	       (path.size == prefix.size || strchr("/?#", path.data[prefix.size]));
+}
+
+/* A server that was told of its prefix may say it itself. */
+static void add_path(struct buf *out, struct span path, const struct rewrite_place *place)
+{
+	if (!place->prefix.size || !is_below(path, place->prefix))
+		buf_add_span(out, place->prefix);
+	if (!path.size || path.data[0] != '/')
+		buf_add_byte(out, '/');
+	buf_add_span(out, path);
+}
+
+void rewrite_url(struct buf *out, struct span url, const struct rewrite_place *place)
+{
+	size_t own;
+
+	while (url.size && strchr(" \t\r\n\f", url.data[0]) && url.data[0])
+		url = skip(url, 1);
+	/* "//host" and what browsers take for it is another host. */
+	if (url.size && url.data[0] == '/' &&
+	    (url.size == 1 || (url.data[1] != '/' && url.data[1] != '\\'))) {
+		add_path(out, url, place);
+		return;
+	}
+	own = starts_with(url, "http") || starts_with(url, "//") ? own_origin_size(url, place) : 0;
+	if (own)
+		add_path(out, skip(url, own), place);
+	else
+		buf_add_span(out, url);
+}
+
+/* "5; url=/x" */
+void rewrite_refresh(struct buf *out, struct span value, const struct rewrite_place *place)
+{
+	for (size_t i = 0; i < value.size; i++) {
+		struct span rest = skip(value, i);
+		size_t at = 3;
+		char quote = 0;
+
+		if (!starts_with(rest, "url"))
+			continue;
+		while (at < rest.size && (rest.data[at] == ' ' || rest.data[at] == '='))
+			at++;
+		if (at < rest.size && (rest.data[at] == '"' || rest.data[at] == '\''))
+			quote = rest.data[at++];
+		buf_add(out, value.data, i + at);
+		rest = skip(rest, at);
+		if (quote && rest.size && rest.data[rest.size - 1] == quote)
+			rest.size--;
+		rewrite_url(out, rest, place);
+		if (quote)
+			buf_add_byte(out, quote);
+		return;
+	}
+	buf_add_span(out, value);
+}
+
+/* </a.css>; rel=preload, </b.js>; rel=modulepreload */
+void rewrite_link(struct buf *out, struct span value, const struct rewrite_place *place)
+{
+	bool quoted = false;
+
+	while (value.size) {
+		char c = value.data[0];
+		ptrdiff_t end = c == '<' && !quoted ? span_find(value, '>') : -1;
+
+		buf_add_byte(out, c);
+		value = skip(value, 1);
+		quoted ^= c == '"';
+		if (end < 1)
+			continue;
+		rewrite_url(out, (struct span){value.data, (size_t)end - 1}, place);
+		value = skip(value, (size_t)end - 1);
+	}
+}
+
+void rewrite_cookie(struct buf *out, struct span value, const struct rewrite_place *place)
+{
+	struct span part;
+	bool more, is_first = true;
+
+	do {
+		more = span_split(&value, ';', &part);
+		part = span_trim(part);
+		if (!is_first && (starts_with(part, "domain=") || !part.size))
+			continue;
+		if (!is_first)
+			buf_add_text(out, "; ");
+		if (!is_first && place->prefix.size && starts_with(part, "path=/")) {
+			buf_add_text(out, "Path=");
+			add_path(out, skip(part, 5), place);
+		} else {
+			buf_add_span(out, part);
+		}
+		is_first = false;
+	} while (more);
+}

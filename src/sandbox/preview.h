@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sandbox/preview.h — which ports of a sandbox may be seen from outside. Part of sandbox.h: pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define PREVIEW_RANGES_MAX 64
+
+struct preview_ports {
+	bool any;
+	unsigned count;
+	struct {
+		uint16_t first, last;
+	} ranges[PREVIEW_RANGES_MAX];
+};
+/* "3000, 8000-8010", "any", or "" for none. */
+MUST_CHECK int preview_ports_parse(const char *text, struct preview_ports *ret, struct error *err);
+bool preview_ports_has(const struct preview_ports *ports, uint16_t port);
+/* "5173", 1 to 65535. */
+MUST_CHECK int preview_port_parse(const char *text, uint16_t *ret, struct error *err);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a server inside a sandbox may send: a head, and the body that it announces. */
+#include <stdlib.h>
+
+#include "http/body.h"
+#include "http/head.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_body(const struct head *head, struct span rest)
+{
+	struct body_reader body;
+	struct span piece;
+	int64_t seen = 0;
+	enum body_result result;
+
+	body_start(&body, head->chunked, head->content_length);
+	while ((result = body_next(&body, &rest, &piece)) == BODY_PIECE)
+		seen += (int64_t)piece.size;
+	if (!head->chunked && head->content_length >= 0 && seen > head->content_length)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct span in = {(const char *)data, size};
+	size_t scanned = 0, end = 0;
+	struct head head;
+
+	if (head_find_end(in, &scanned, &end) != FAULT_NONE || !end)
+		return 0;
+	char *copy = malloc(end);
+	if (!copy)
+		abort();
+	memcpy(copy, data, end);
+	if (head_parse_answer(copy, end, &head) == FAULT_NONE) {
+		if (head.status < 100 || head.status > 599 ||
+		    (head.chunked && head.content_length >= 0))
+			abort();
+		read_body(&head, (struct span){in.data + end, in.size - end});
+	}
+	free(copy);
+	return 0;
+}

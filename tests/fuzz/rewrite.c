@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A page of a server inside, and headers of its answers: in pieces of a size that the first byte
+ * chooses, the result must be the same as in one. */
+#include <stdlib.h>
+
+#include "http/rewrite.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct rewrite_place place = {
+        .prefix = SPAN("/p/1"), .document = SPAN("/a?b"), .port = 1};
+
+static void run(struct span in, size_t piece, bool is_page, struct buf *out)
+{
+	struct rewriter r;
+
+	rewriter_init(&r, &place, is_page);
+	for (size_t at = 0; at < in.size; at += piece)
+		rewriter_take(
+		        &r,
+		        (struct span){in.data + at, in.size - at < piece ? in.size - at : piece},
+		        out);
+	rewriter_end(&r, out);
+	rewriter_done(&r);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	size_t piece = size > 0 && data[0] ? data[0] : 1;
+	struct span in = {(const char *)data + (size > 0), size - (size > 0)};
+	AUTO(buf_done) struct buf whole = BUF(1 << 24);
+	AUTO(buf_done) struct buf pieces = BUF(1 << 24);
+	AUTO(buf_done) struct buf headers = BUF(1 << 24);
+
+	run(in, in.size + 1, piece & 1, &whole);
+	run(in, piece, piece & 1, &pieces);
+	if (!span_equals(buf_span(&whole), buf_span(&pieces)))
+		abort();
+	rewrite_url(&headers, in, &place);
+	rewrite_link(&headers, in, &place);
+	rewrite_refresh(&headers, in, &place);
+	rewrite_cookie(&headers, in, &place);
+	return 0;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "unit.h"
+
+#include "http/rewrite.h"
+
+static const struct rewrite_place place = {
+        .prefix = SPAN("/p/5173"), .document = SPAN("/a/b?c=\"d\""), .port = 5173};
+static const struct rewrite_place host_place = {.document = SPAN("/"), .port = 5173};
+
+typedef void rewrite(struct buf *out, struct span value, const struct rewrite_place *place);
+
+static void becomes(rewrite *run, const char *from, const char *to)
+{
+	AUTO(buf_done) struct buf out = BUF(4096);
+
+	run(&out, span_of(from), &place);
+	buf_add_byte(&out, '\0');
+	assert_string_equal(out.data, to);
+}
+
+TEST(an_address_at_the_root_moves_below_the_prefix)
+{
+	becomes(rewrite_url, "/", "/p/5173/");
+	becomes(rewrite_url, "/x?y#z", "/p/5173/x?y#z");
+	becomes(rewrite_url, " \n/x", "/p/5173/x");
+	becomes(rewrite_url, "http://localhost:5173", "/p/5173/");
+	becomes(rewrite_url, "https://LOCALHOST:5173/x", "/p/5173/x");
+	becomes(rewrite_url, "http://127.0.0.1:5173?x", "/p/5173/?x");
+	becomes(rewrite_url, "//[::1]:5173/x", "/p/5173/x");
+}
+
+TEST(an_address_that_is_right_or_of_another_host_stays)
+{
+	static const char *const texts[] = {
+	        "",          "x/y",          "#a",         "?q",
+	        "//other/x", "/\\other",     "http://o/x", "http://localhost:51730/x",
+	        "data:,x",   "javascript:x", "mailto:a@b", "http://localhost:5173.other/",
+	        "/p/5173/x", "/p/5173",      "/p/5173?x",  "http://localhost:5173@other/",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		becomes(rewrite_url, texts[i], texts[i]);
+	becomes(rewrite_url, "/p/51730", "/p/5173/p/51730");
+}
+
+TEST(at_a_host_of_its_own_only_the_host_goes)
+{
+	AUTO(buf_done) struct buf out = BUF(4096);
+
+	rewrite_url(&out, SPAN("http://localhost:5173/x"), &host_place);
+	rewrite_url(&out, SPAN("/y"), &host_place);
+	assert_true(span_equals_text(buf_span(&out), "/x/y"));
+}
+
+TEST(headers_that_hold_addresses_are_rewritten)
+{
+	becomes(rewrite_refresh, "5; url=/x", "5; url=/p/5173/x");
+	becomes(rewrite_refresh, "0;URL='/x'", "0;URL='/p/5173/x'");
+	becomes(rewrite_refresh, "5", "5");
+	becomes(rewrite_link, "</a.css>; rel=preload, <b>, </c>; t=\"</d>\"",
+	        "</p/5173/a.css>; rel=preload, <b>, </p/5173/c>; t=\"</d>\"");
+	becomes(rewrite_link, "</a", "</a");
+}
+
+TEST(a_cookie_stays_below_the_prefix_and_with_the_host)
+{
+	becomes(rewrite_cookie, "a=b; Path=/; Domain=localhost; HttpOnly",
+	        "a=b; Path=/p/5173/; HttpOnly");
+	becomes(rewrite_cookie, "a=b; path=/x;Secure", "a=b; Path=/p/5173/x; Secure");
+	becomes(rewrite_cookie, "a=b", "a=b");
+	becomes(rewrite_cookie, "a=domain=x;domain=y", "a=domain=x");
+	becomes(rewrite_cookie, "", "");
+}
+
+static void page_in_pieces(const char *from, size_t piece, bool is_page, struct buf *out)
+{
+	struct rewriter r;
+
+	rewriter_init(&r, &place, is_page);
+	for (size_t at = 0; at < strlen(from); at += piece)
+		rewriter_take(&r,
+		              (struct span){from + at,
+		                            strlen(from) - at < piece ? strlen(from) - at : piece},
+		              out);
+	rewriter_end(&r, out);
+	rewriter_done(&r);
+	buf_add_byte(out, '\0');
+}
+
+/* In pieces of any size. */
+static void page_becomes(const char *from, const char *to)
+{
+	for (size_t piece = 1; piece <= strlen(from) + 1; piece++) {
+		AUTO(buf_done) struct buf out = BUF(1 << 16);
+
+		page_in_pieces(from, piece, false, &out);
+		assert_string_equal(out.data, to);
+	}
+}
+
+TEST(attributes_that_hold_addresses_are_rewritten)
+{
+	page_becomes("<a href=\"/x\">/x</a>", "<a href=\"/p/5173/x\">/x</a>");
+	page_becomes("<IMG ALT='/x' SRC='/y' >", "<IMG ALT='/x' SRC='/p/5173/y' >");
+	page_becomes("<script src=/x.js></script>", "<script src=/p/5173/x.js></script>");
+	page_becomes("<img srcset=\"/a 1x, b 2x,/c\">",
+	             "<img srcset=\"/p/5173/a 1x, b 2x,/p/5173/c\">");
+	page_becomes("<form action = '/f'><use xlink:href=#a>",
+	             "<form action = '/p/5173/f'><use xlink:href=#a>");
+	page_becomes("<meta http-equiv=refresh content='0;url=/x'><meta content='/x'>",
+	             "<meta http-equiv=refresh content='0;url=/p/5173/x'><meta content='/x'>");
+	page_becomes("<base href='/app/'>", "<base href='/p/5173/app/'>");
+}
+
+TEST(what_is_no_tag_stays_as_it_is)
+{
+	static const char *const texts[] = {
+	        "a < b <3 <a",
+	        "<!-- <a href='/x'> -- > --><!doctype html>",
+	        "<!---->",
+	        "<script>x='<a href=\"/x\">'</scripty></script >",
+	        "<style><a href='/x'></style>",
+	        "<textarea><a href='/x'></TEXTAREA>",
+	        "<title><a href='/x'></title>",
+	        "<a title='> href=\"/x\"' b>",
+	        "<",
+	        "<a href='/x",
+	        "</a href='/x'>",
+	        "<<!-",
+	        "<!-x",
+	        "<?xml href='/x'?>",
+	        "<script><",
+	        "<script></scr",
+	        "<a href>",
+	        "<a href=>",
+	        "<a =>",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		page_becomes(texts[i], texts[i]);
+	page_becomes("<!--><a href=/x>", "<!--><a href=/p/5173/x>");
+	page_becomes("<<a href=/x>", "<<a href=/p/5173/x>");
+	page_becomes("<script></script><a href=/x>", "<script></script><a href=/p/5173/x>");
+}
+
+TEST(a_page_gets_a_base_before_its_first_address)
+{
+	AUTO(buf_done) struct buf out = BUF(1 << 16);
+
+	page_in_pieces("<html><head><meta charset=u><title>t</title><link href=/l></head>", 7, true,
+	               &out);
+	assert_non_null(
+	        strstr(out.data, "</title><base href=\"/p/5173/a/b?c=&quot;d&quot;\"><script>"));
+	assert_non_null(strstr(out.data, "var p=\"/p/5173\";"));
+	assert_non_null(strstr(out.data, "</script><link href=/p/5173/l>"));
+	assert_null(strstr(out.data, "importmap"));
+}
+
+TEST(a_base_of_the_page_itself_wins)
+{
+	AUTO(buf_done) struct buf out = BUF(1 << 16);
+
+	page_in_pieces("<head><base href=\"/app/\"><script src=x></script>", 64, true, &out);
+	assert_true(span_starts_with(buf_span(&out), "<head><base href=\"/p/5173/app/\"><script>"));
+	assert_null(strstr(out.data + 20, "<base"));
+}
+
+TEST(imports_are_led_below_the_prefix_unless_the_page_has_a_map)
+{
+	AUTO(buf_done) struct buf with = BUF(1 << 16);
+	AUTO(buf_done) struct buf without = BUF(1 << 16);
+
+	page_in_pieces("<script type=importmap>{}</script><script type=module src=/m></script>", 5,
+	               true, &with);
+	page_in_pieces(
+	        "<p><script type=\"module\">import '/m'</script><script type=module></script>", 5,
+	        true, &without);
+	assert_null(strstr(with.data, "\"imports\""));
+	char *map = strstr(without.data,
+	                   "<script type=\"importmap\">{\"imports\":{\"/\":\"/p/5173/\","
+	                   "\"/p/5173/\":\"/p/5173/\"}}</script><script type=\"module\">");
+	assert_non_null(map);
+	assert_null(strstr(map + 30, "importmap"));
+}
+
+TEST(a_tag_that_is_too_long_goes_through_unchanged)
+{
+	static char text[REWRITE_TAG_MAX + 200];
+	AUTO(buf_done) struct buf out = BUF(1 << 18);
+
+	memset(text, 'a', sizeof(text) - 1);
+	memcpy(text, "<img href='/x' src='", 20);
+	memcpy(text + sizeof(text) - 40, "'><a href=/y>b</a>                     ", 39);
+	page_in_pieces(text, 1000, false, &out);
+	assert_true(span_starts_with(buf_span(&out), "<img href='/x' src='"));
+	assert_non_null(strstr(out.data, "<a href=/p/5173/y>"));
+}
+
+int main(void)
+{
+	return RUN(CASE(an_address_at_the_root_moves_below_the_prefix),
+	           CASE(an_address_that_is_right_or_of_another_host_stays),
+	           CASE(at_a_host_of_its_own_only_the_host_goes),
+	           CASE(headers_that_hold_addresses_are_rewritten),
+	           CASE(a_cookie_stays_below_the_prefix_and_with_the_host),
+	           CASE(attributes_that_hold_addresses_are_rewritten),
+	           CASE(what_is_no_tag_stays_as_it_is),
+	           CASE(a_page_gets_a_base_before_its_first_address),
+	           CASE(a_base_of_the_page_itself_wins),
+	           CASE(imports_are_led_below_the_prefix_unless_the_page_has_a_map),
+	           CASE(a_tag_that_is_too_long_goes_through_unchanged));
+}
