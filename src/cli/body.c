@@ -43,6 +43,12 @@ void body_add_whole(struct buf *body, const char *name, int64_t value)
 	buf_addf(body, "%lld", (long long)value);
 }
 
+void body_add_bool(struct buf *body, const char *name, bool value)
+{
+	add_name(body, name);
+	buf_add_text(body, value ? "true" : "false");
+}
+
 const char *body_end(struct buf *body)
 {
 	buf_add_byte(body, '}');

@@ -2,6 +2,7 @@
 /* cli/body.h — the body of a call: a JSON object, member by member. Private to this folder. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -11,5 +12,6 @@ void body_begin(struct buf *body);
 void body_add_text(struct buf *body, const char *name, const char *value);
 void body_add_texts(struct buf *body, const char *name, const char *const *values);
 void body_add_whole(struct buf *body, const char *name, int64_t value);
+void body_add_bool(struct buf *body, const char *name, bool value);
 /* The whole text; valid as long as the buffer. */
 const char *body_end(struct buf *body);

@@ -14,4 +14,5 @@ extern const struct command command_snapshot, command_diff, command_revert, comm
         command_plan, command_ps, command_resume, command_rm, command_run, command_serve,
         command_shell, command_archive, command_start, command_stats, command_stop,
         command_template, command_usage, command_version, command_volume, command_pool,
-        command_project, command_member, command_settings, command_whoami, command_webhook;
+        command_project, command_member, command_settings, command_whoami, command_webhook,
+        command_preview;

@@ -453,3 +453,32 @@ def test_the_end_of_a_sandbox_ends_its_previews(api, shared):
             with contextlib.suppress(ConnectionError):
                 assert ws.sock.recv(100) == b""
         assert api.raw("GET", below(sandbox)).status == 404
+
+
+# ---- other ways to ask for one ----
+
+
+def test_a_sandbox_is_made_with_its_switches(api):
+    with api.sandbox(internet=False, previewEnabled=False, previewPublic=True) as sandbox:
+        assert api.get(f"/api/sandbox/instances/{sandbox}")["preview"] == {"enabled": False, "public": True}
+        assert api.raw("GET", below(sandbox)).status == 403
+    with api.sandbox(internet=False) as sandbox:
+        assert api.get(f"/api/sandbox/instances/{sandbox}")["preview"] == {"enabled": True, "public": False}
+
+
+def test_the_command_line_switches_and_gives_links(api, box, shared):
+    assert b"enabled  yes" in shared.cli("preview", box, "--on", "--public").stdout
+    url = shared.cli("preview", box, PORT, "--share", "--ttl", "10m").stdout.decode().strip()
+    assert url.startswith(f"http://{PORT}-{box}.{DOMAIN}/?atoll_preview=")
+    assert b"public   no" in shared.cli("preview", box, "--not-public").stdout
+    refused = shared.cli("preview", box, PORT, "--share")
+    assert refused.returncode == 125 and b"are private" in refused.stderr
+    assert shared.cli("preview", box, "x").returncode == 122
+    assert shared.cli("preview", box, "--on", "--off").returncode == 122
+
+
+def test_an_agent_gets_a_link(api, box, shared):
+    result = api.post("/v1/tools/preview_url", {"sandboxId": box, "input": {"port": PORT}})
+    url = result["content"][0]["text"]
+    assert url.startswith(f"http://{PORT}-{box}.{DOMAIN}/?atoll_preview=")
+    assert ask(shared, "/api/sandbox/preview/" + url.split("=")[1] + "/x").json()["target"] == "/x"

@@ -62,7 +62,7 @@ struct create_body {
 	struct resources_body resources;
 	bool internet;
 	int network;
-	bool persistent;
+	bool persistent, preview_enabled, preview_public;
 	int64_t timeout_ms, idle_reap_ms, lifetime_max_ms;
 	int64_t auto_pause_ms, auto_stop_ms, auto_archive_ms, auto_delete_ms;
 	const char *volume;
@@ -80,6 +80,7 @@ enum create_row {
 	CREATE_RESOURCES,
 	CREATE_INTERNET,
 	CREATE_NETWORK,
+	CREATE_PREVIEW,
 };
 #define DURATION_MAX ((int64_t)365 * 24 * 3600 * 1000)
 static const struct json_member create_request_members[] = {
@@ -100,6 +101,11 @@ static const struct json_member create_request_members[] = {
                 JSON_BOOL_MEMBER(create_body, internet, .about = "false = no network at all"),
         [CREATE_NETWORK] = JSON_CHOICE_MEMBER(create_body, network, .choices = networks,
                                               .about = "the same as internet, by name"),
+        [CREATE_PREVIEW] =
+                JSON_BOOL_MEMBER(create_body, preview_enabled, .name = "previewEnabled",
+                                 .about = "false = nothing of it is seen (default true)"),
+        JSON_BOOL_MEMBER(create_body, preview_public, .name = "previewPublic",
+                         .about = "links to its previews may be shared (default false)"),
         JSON_TEXT_MEMBER(create_body, config, .max = 64,
                          .about = "id or name of a config of /accounts/me/sandboxes, for what is "
                                   "not given here"),
@@ -174,6 +180,17 @@ static const struct json_member last_event_shape_members[] = {
 };
 static JSON_SHAPE(last_event_shape, "LastEvent", event_answer, "What happened to it last");
 
+struct sandbox_preview_answer {
+	bool enabled, is_public;
+};
+static const struct json_member sandbox_preview_shape_members[] = {
+        JSON_BOOL_MEMBER(sandbox_preview_answer, enabled),
+        JSON_BOOL_MEMBER(sandbox_preview_answer, is_public, .name = "public"),
+        JSON_END,
+};
+static JSON_SHAPE(sandbox_preview_shape, "SandboxPreview", sandbox_preview_answer,
+                  "What of it may be seen; more at /preview");
+
 struct sandbox_answer {
 	const char *id, *name, *state, *desired_state, *reason;
 	const char *template, *provider, *isolation, *region, *project, *network;
@@ -185,6 +202,7 @@ struct sandbox_answer {
 	int64_t idle_reap_ms, lifetime_max_ms, auto_pause_ms, auto_stop_ms, auto_archive_ms,
 	        auto_delete_ms;
 	int64_t awake_until;
+	struct sandbox_preview_answer preview;
 	struct event_answer last_event;
 };
 static const struct json_member sandbox_shape_members[] = {
@@ -225,6 +243,7 @@ static const struct json_member sandbox_shape_members[] = {
                           .about = "deleted so long after a stop; 0 = never"),
         JSON_TIME_MEMBER(sandbox_answer, awake_until, .flags = JSON_NULLABLE,
                          .about = "not paused, stopped or deleted for idleness before that"),
+        JSON_OBJECT_MEMBER(sandbox_answer, preview, &sandbox_preview_shape),
         JSON_OBJECT_MEMBER(sandbox_answer, last_event, &last_event_shape),
         JSON_END,
 };
@@ -316,6 +335,7 @@ static void fill_answer(struct arena *a, const struct sandbox_record *r, struct 
 	        .auto_archive_ms = r->archive_after_ms,
 	        .auto_delete_ms = r->delete_after_ms,
 	        .awake_until = r->awake_until,
+	        .preview = {!r->preview_off, r->preview_public},
 	        .last_event = {.at = r->last_event_at, .text = r->last_event},
 	};
 }
@@ -428,6 +448,8 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	        .env = b->env,
 	        .resources = {b->resources.cpu, b->resources.memory_mb, b->resources.disk_mb,
 	                      b->resources.pids},
+	        .preview_off = has(b->present, CREATE_PREVIEW) && !b->preview_enabled,
+	        .preview_public = b->preview_public,
 	        .persistent = b->persistent,
 	        .timeout_ms = b->timeout_ms,
 	        .idle_reap_ms = b->idle_reap_ms,

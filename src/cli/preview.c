@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "cli/body.h"
+#include "cli/commands.h"
+#include "cli/server.h"
+#include "cli/text_out.h"
+
+#define BODY_MAX 4096
+
+static const char *path_of(struct cli *cli, const char *action)
+{
+	return instance_path(cli->arena, cli->args.words[0], action);
+}
+
+static int print_state(struct cli *cli, const struct json_value *state)
+{
+	if (cli->json) {
+		print_json(state);
+		return 0;
+	}
+	(void)printf("enabled  %s\npublic   %s\nports    %s\n",
+	             json_bool(json_get(state, "enabled"), false) ? "yes" : "no",
+	             json_bool(json_get(state, "public"), false) ? "yes" : "no",
+	             json_text(json_get(state, "ports"), ""));
+	if (!json_bool(json_get(state, "reachable"), true))
+		(void)printf("The sandbox has no network, and so no previews.\n");
+	return 0;
+}
+
+/* What of the two was given last does not matter: both is a mistake. */
+static int add_switch(struct cli *cli, struct buf *body, const char *on, const char *off,
+                      const char *member)
+{
+	bool is_on = arguments_has(&cli->args, on), is_off = arguments_has(&cli->args, off);
+
+	if (is_on && is_off)
+		return FAIL(cli->err, ERROR_INVALID, "--%s and --%s contradict each other", on,
+		            off);
+	if (is_on || is_off)
+		body_add_bool(body, member, is_on);
+	return 0;
+}
+
+static bool has_change(const struct cli *cli)
+{
+	static const char *const names[] = {"on", "off", "public", "not-public", "rotate"};
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (arguments_has(&cli->args, names[i]))
+			return true;
+	return false;
+}
+
+static int change(struct cli *cli)
+{
+	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
+	struct server_call call = {.method = "PATCH", .path = path_of(cli, "/preview")};
+	const struct json_value *state;
+
+	body_begin(&body);
+	if (add_switch(cli, &body, "on", "off", "enabled") < 0 ||
+	    add_switch(cli, &body, "public", "not-public", "public") < 0)
+		return -1;
+	if (arguments_has(&cli->args, "rotate"))
+		body_add_bool(&body, "rotate", true);
+	call.body = body_end(&body);
+	if (server_call(cli, &call, &state) < 0)
+		return -1;
+	return cli->args.count > 1 ? 0 : print_state(cli, state);
+}
+
+static int make_link(struct cli *cli)
+{
+	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
+	struct server_call call = {.method = "POST", .path = path_of(cli, "/preview-tokens")};
+	const struct json_value *link;
+	int64_t ttl_ms = 0, port;
+	const char *host_url;
+
+	if (span_parse_whole(span_of(cli->args.words[1]), 1, 65535, &port, cli->err) < 0)
+		return FAIL_CONTEXT(cli->err, "port '%s'", cli->args.words[1]);
+	if (arguments_duration(&cli->args, "ttl", &ttl_ms, cli->err) < 0)
+		return -1;
+	body_begin(&body);
+	body_add_whole(&body, "port", port);
+	if (ttl_ms > 0)
+		body_add_whole(&body, "ttlSeconds", (ttl_ms + 999) / 1000);
+	body_add_bool(&body, "private", !arguments_has(&cli->args, "share"));
+	call.body = body_end(&body);
+	if (server_call(cli, &call, &link) < 0)
+		return -1;
+	host_url = json_text(json_get(link, "hostUrl"), NULL);
+	if (cli->json)
+		print_json(link);
+	else
+		(void)printf("%s\n", host_url ? host_url : json_text(json_get(link, "url"), ""));
+	return 0;
+}
+
+static int preview(struct cli *cli)
+{
+	const struct json_value *state;
+
+	if (cli_connect(cli) < 0 || (has_change(cli) && change(cli) < 0))
+		return -1;
+	if (cli->args.count > 1)
+		return make_link(cli);
+	if (has_change(cli))
+		return 0;
+	if (server_get(cli, path_of(cli, "/preview"), &state) < 0)
+		return -1;
+	return print_state(cli, state);
+}
+
+static const struct command_option options[] = {
+        {.name = "share", .about = "a link for people without a key, of a public preview"},
+        {.name = "ttl", .value = "DURATION", .about = "how long the link holds (1h; shared 24h)"},
+        {.name = "on", .about = "switch previews of the sandbox on"},
+        {.name = "off", .about = "switch them off; all links end"},
+        {.name = "public", .about = "allow links for people without a key"},
+        {.name = "not-public", .about = "allow none; those that were shared end"},
+        {.name = "rotate", .about = "all links end"},
+        {0},
+};
+
+const struct command command_preview = {
+        .name = "preview",
+        .usage = "SANDBOX [PORT]",
+        .about = "a link to a server inside, or what may be seen of a sandbox from outside",
+        .options = options,
+        .arguments_min = 1,
+        .arguments_max = 2,
+        .completion = COMPLETE_SANDBOX,
+        .run = preview,
+};

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
+#include "fleet/preview.h"
+#include "tool/parts.h"
+
+struct preview_input {
+	int64_t port, ttl_seconds;
+	bool share;
+};
+static const struct json_member preview_input_members[] = {
+        JSON_WHOLE_MEMBER(preview_input, port, .flags = JSON_REQUIRED, .min = 1, .max = 65535,
+                          .about = "of the server inside", .example = "5173"),
+        JSON_BOOL_MEMBER(preview_input, share,
+                         .about = "for people without access to the sandbox; its previews must be "
+                                  "public"),
+        JSON_WHOLE_MEMBER(preview_input, ttl_seconds, .min = 0, .max = FLEET_GRANT_MAX_MS / 1000,
+                          .about = "default an hour, shared a day"),
+        JSON_END,
+};
+static JSON_SHAPE(preview_input, "PreviewUrlInput", preview_input, "A port to look at");
+
+struct preview_output {
+	const char *url, *path;
+	int64_t port, expires_at;
+};
+static const struct json_member preview_output_members[] = {
+        JSON_TEXT_MEMBER(preview_output, url, .about = "for a browser"),
+        JSON_TEXT_MEMBER(preview_output, path, .about = "of it on the server"),
+        JSON_WHOLE_MEMBER(preview_output, port),
+        JSON_TIME_MEMBER(preview_output, expires_at),
+        JSON_END,
+};
+static JSON_SHAPE(preview_output, "PreviewUrlOutput", preview_output, "A link");
+
+static const char *url_of(const struct tool_call *call, uint16_t port, const char *path,
+                          const char *token)
+{
+	const struct config *config = call->config;
+
+	if (config->preview_domain[0])
+		return arena_format(call->arena, "http://%u-%s.%s/?atoll_preview=%s", port,
+		                    call->sandbox->id, config->preview_domain, token);
+	if (config->preview_origin[0])
+		return arena_format(call->arena, "%s%s", config->preview_origin, path);
+	return arena_format(call->arena, "http://%s%s", config->listen, path);
+}
+
+static int preview_call(const struct tool_call *call, const void *input, struct tool_result *ret,
+                        struct error *err)
+{
+	const struct preview_input *in = input;
+	int64_t otherwise = in->share ? FLEET_GRANT_DEFAULT_MS : FLEET_GRANT_PRIVATE_MS;
+	int64_t ttl_ms = in->ttl_seconds ? in->ttl_seconds * 1000 : otherwise;
+	struct fleet_grant grant = {.port = (uint16_t)in->port, .is_shared = in->share};
+	struct preview_output *out = ARENA_NEW(call->arena, struct preview_output);
+	char token[FLEET_GRANT_TEXT_MAX];
+
+	grant.expires_at = (clock_unix_ms() + ttl_ms) / 1000 * 1000;
+	if (fleet_preview_check(call->fleet, call->arena, call->sandbox, grant.port, err) < 0 ||
+	    fleet_grant_make(call->fleet, call->sandbox, &grant, token, err) < 0)
+		return -1;
+	out->path = arena_format(call->arena, "/api/sandbox/preview/%s/", token);
+	out->url = url_of(call, grant.port, out->path, token);
+	out->port = in->port;
+	out->expires_at = grant.expires_at;
+	tool_add_text(ret, span_of(out->url));
+	ret->structured = out;
+	return 0;
+}
+
+const struct tool preview_url_tool = {
+        .name = "preview_url",
+        .title = "A link to a server in the sandbox",
+        .description = "Gives the address at which a browser sees what listens on a port of the "
+                       "sandbox, for the user to open. Start the server first. Only ports that "
+                       "previews show: 3000, 5173, 8000 and 8080, unless configured otherwise.",
+        .input = &preview_input,
+        .output = &preview_output,
+        .class = TOOL_READS,
+        .call = preview_call,
+};
