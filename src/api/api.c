@@ -39,7 +39,7 @@ const struct route *const api_routes[] = {
         me_routes,
         events_routes,
         webhooks_routes,
-        jobs_routes,
+        jobs_routes, channels_routes,
         usage_routes,
         pools_routes,
         volumes_routes,

@@ -11,7 +11,7 @@
 #include "http/client_curl.h"
 
 #define CONNECT_MS 5000L
-/* Of an answer nobody reads; more than this is not waited for. */
+/* Of an answer; more than this is not waited for. */
 #define ANSWER_MAX ((size_t)64 * 1024)
 
 /* ---- addresses ---- */
@@ -202,9 +202,10 @@ static size_t on_answer(char *data, size_t one, size_t size, void *context)
 {
 	struct call *call = context;
 
-	(void)data;
 	(void)one;
 	call->answered += size;
+	if (call->post->answer)
+		buf_add(call->post->answer, data, size);
 	call->cut = call->answered > ANSWER_MAX;
 	return call->cut ? CURL_WRITEFUNC_ERROR : size;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/span.h"
 
@@ -27,7 +28,8 @@ struct outbound_post {
 	struct span body;
 	int64_t timeout_ms; /* for all of it */
 	bool allow_private;
+	struct buf *answer;           /* its body, as far as it fits; NULL = dropped */
 	const atomic_bool *cancelled; /* true ends it within a second; may be NULL */
 };
-/* 0 whenever an answer came, whatever its status. Its body is dropped. */
+/* 0 whenever an answer came, whatever its status. */
 MUST_CHECK int outbound_post(const struct outbound_post *post, int *ret_status, struct error *err);

@@ -116,18 +116,6 @@ int job_stop(struct jobs *jobs, struct arena *a, const struct job_ref *ref, stru
 
 /* ---- logs ---- */
 
-/* The row keeps a JSON text. */
-static struct span text_of(struct arena *a, const char *json)
-{
-	const struct json_value *value;
-	struct error ignored = {0};
-	const char *whole = arena_format(a, "{\"text\":%s}", *json ? json : "\"\"");
-
-	if (json_load(a, span_of(whole), &value, &ignored) < 0)
-		return (struct span){NULL, 0};
-	return span_of(json_text(json_get(value, "text"), ""));
-}
-
 /* What was kept when it ended. Its bytes are counted back from its end. */
 static void logs_of_row(struct arena *a, const struct job_record *r,
                         const struct job_logs_request *request, struct job_logs *ret)
@@ -136,7 +124,7 @@ static void logs_of_row(struct arena *a, const struct job_record *r,
 	const int64_t ends[2] = {r->stdout_bytes, r->stderr_bytes};
 
 	for (int i = 0; i < 2; i++) {
-		struct span text = text_of(a, kept[i]);
+		struct span text = job_text_of(a, kept[i]);
 		int64_t size = (int64_t)text.size, since = request->since[i], skip;
 		int64_t first = ends[i] > size ? ends[i] - size : 0;
 

@@ -39,6 +39,8 @@ static int settle(struct jobs *jobs, struct arena *a, const char *id, const stru
 	if (store_job_settle(jobs->store, a, id, end, &r, err) < 0)
 		return -1;
 	fault_point("api", "job-settled");
+	if (r.delivery == JOB_DELIVERY_WAITING)
+		job_redelivered(jobs);
 	log_info("job settled", TEXT("job", id), TEXT("sandbox", r.sandbox_id),
 	         TEXT("state", job_state_name(r.state)), TEXT("reason", r.reason));
 	return 0;

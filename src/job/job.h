@@ -37,10 +37,23 @@ void jobs_close(struct jobs *jobs);
 
 /* Where the turn came from that a job was started in, and so where its end is told. */
 struct job_origin {
-	int type; /* enum job_channel */
+	int type;               /* enum job_channel */
+	const char *credential; /* NULL: the channel that is named as the type */
+	const char *channel, *thread, *message, *chat, *user, *page, *repository, *issue;
 };
 extern const struct json_shape job_origin_shape;
+/* That it names what its type needs, and nothing else. */
 MUST_CHECK int job_origin_check(const struct job_origin *origin, struct error *err);
+/* The name of the channel that its messages are sent with. */
+const char *job_origin_credential(const struct job_origin *origin);
+
+#define CHANNEL_NAME_MAX 64
+#define CHANNEL_TOKEN_MAX 512
+#define CHANNELS_MAX 50 /* of a project */
+/* What a project's messages are to be sent with; refuses what would break a request. */
+struct channel_record;
+MUST_CHECK int job_channel_check(const struct channel_record *r, bool allow_private,
+                                 struct error *err);
 
 #define JOB_CONVERSATION_MAX 128
 /* 1..128 of [A-Za-z0-9._:@/+=-]; NULL and "" are fine: none. */
@@ -88,6 +101,9 @@ struct job_logs {
 MUST_CHECK int job_logs(struct jobs *jobs, struct arena *a, const struct job_record *r,
                         const struct job_logs_request *request, struct job_logs *ret,
                         struct error *err);
+
+/* A message has been made to wait again. */
+void job_redelivered(struct jobs *jobs);
 
 /* From inside. A token that is not the job's, or not any more, is ERROR_UNAUTHENTICATED, as is
  * a job that there is not; one that has ended is ERROR_CONFLICT. */

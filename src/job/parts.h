@@ -35,7 +35,9 @@ struct jobs {
 	bool has_thread;
 	int wake; /* an eventfd */
 	atomic_bool is_stopping;
-	atomic_bool has_news; /* of rows that begin */
+	atomic_bool has_news;   /* of rows that begin */
+	atomic_bool has_ended;  /* messages may be due */
+	atomic_uint deliveries; /* under way */
 
 	pthread_mutex_t mutex; /* over the rest of this block */
 	struct list starting;
@@ -43,13 +45,25 @@ struct jobs {
 
 	/* the thread's own */
 	struct list watches;
-	int64_t list_at, purge_at; /* monotonic */
+	int64_t list_at, purge_at, deliver_at; /* monotonic */
 };
 
 /* ---- watch.c ---- */
 
 /* There is a new one. Any thread. */
 void jobs_wake(struct jobs *jobs);
+/* The thread looks around. */
+void jobs_ring(struct jobs *jobs);
+
+/* ---- deliver.c ---- */
+
+/* Begins what is due; sets deliver_at. On the thread. */
+MUST_CHECK int jobs_deliver(struct jobs *jobs, struct error *err);
+
+/* ---- text.c ---- */
+
+/* The row keeps a JSON text. */
+struct span job_text_of(struct arena *a, const char *json);
 
 /* ---- start.c ---- */
 

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "job/parts.h"
+#include "store/channels.h"
 #include "wire/agent_jobs.h"
 
 #define TOKEN_MARK "atj_"
@@ -257,6 +258,28 @@ static int start(struct jobs *jobs, struct arena *a, const struct draft *d, stru
 	return 0;
 }
 
+/* Whoever could not be told is to know it now, not when the job has ended. */
+static int check_origin(struct jobs *jobs, struct arena *a, const struct job_request *request,
+                        struct error *err)
+{
+	const struct job_origin *origin = request->origin;
+	const struct channel_ref ref = {request->sandbox->project_id,
+	                                job_origin_credential(origin)};
+	struct channel_record channel;
+
+	if (job_origin_check(origin, err) < 0 ||
+	    !job_channel_is_chat((enum job_channel)origin->type))
+		return err->code == ERROR_NONE ? 0 : -1;
+	if (store_channel_find(jobs->store, a, &ref, &channel, err) < 0) {
+		error_hint(err, "PUT /v1/channels/%s with its token", ref.name);
+		return -1;
+	}
+	if (channel.kind != (enum job_channel)origin->type)
+		return FAIL(err, ERROR_INVALID, "origin: channel '%s' is one of %s", channel.name,
+		            job_channel_name(channel.kind));
+	return 0;
+}
+
 int job_start(struct jobs *jobs, struct arena *a, const struct job_request *request,
               struct job_started *ret, struct error *err)
 {
@@ -266,7 +289,7 @@ int job_start(struct jobs *jobs, struct arena *a, const struct job_request *requ
 
 	if (provider_require(jobs->provider, PROVIDER_CAN_EXEC, err) < 0 ||
 	    job_conversation_check(request->conversation, err) < 0 ||
-	    job_origin_check(request->origin, err) < 0)
+	    check_origin(jobs, a, request, err) < 0)
 		return -1;
 	fill_draft(jobs, a, &draft);
 	starting.id = draft.id.text;

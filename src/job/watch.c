@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "job/parts.h"
 
-#define WORKERS 4
+#define WORKERS 8
 #define QUEUE_MAX 4096
 #define WATCHES_MAX 8192
 /* A sandbox that is gone tells nobody; nor does another server's. */
@@ -42,7 +42,7 @@ struct attending {
 	struct attention at;
 };
 
-static void ring(struct jobs *jobs)
+void jobs_ring(struct jobs *jobs)
 {
 	uint64_t one = 1;
 
@@ -52,7 +52,7 @@ static void ring(struct jobs *jobs)
 void jobs_wake(struct jobs *jobs)
 {
 	atomic_store(&jobs->has_news, true);
-	ring(jobs);
+	jobs_ring(jobs);
 }
 
 /* ---- attending ---- */
@@ -67,7 +67,7 @@ static void run_attending(struct worker_task *task)
 	t->next = jobs->finished;
 	jobs->finished = t;
 	pthread_mutex_unlock(&jobs->mutex);
-	ring(jobs);
+	jobs_ring(jobs);
 }
 
 static void watch_free(struct watch *w)
@@ -213,7 +213,7 @@ static void collect(struct jobs *jobs, struct arena *a, struct waiting *ret)
 	ret->watches = ARENA_ARRAY(a, struct watch *, count);
 	ret->fds[0] = (struct pollfd){.fd = jobs->wake, .events = POLLIN};
 	ret->count = 1;
-	ret->until = jobs->list_at;
+	ret->until = jobs->list_at < jobs->deliver_at ? jobs->list_at : jobs->deliver_at;
 	LIST_EACH (&jobs->watches, item) {
 		struct watch *w = LIST_ENTRY(item, struct watch, item);
 
@@ -272,6 +272,10 @@ static void *run(void *context)
 			jobs->list_at =
 			        deadline_in(list_is_empty(&jobs->watches) ? REST_MS : LIST_MS);
 		}
+		if ((atomic_exchange(&jobs->has_ended, false) ||
+		     clock_monotonic_ms() >= jobs->deliver_at) &&
+		    jobs_deliver(jobs, &err) < 0)
+			log_warning("messages wait", FAILURE(&err));
 		look_at_due(jobs);
 		wait_for_news(jobs);
 	}

@@ -169,6 +169,7 @@ extern const struct column columns_of_build_record[], columns_of_build_page[],
         columns_of_build_chunk[], columns_of_build_log_page[], columns_of_cached_layer[],
         columns_of_build_cache_page[], columns_of_snapshot_ref[];
 extern const struct column columns_of_job_record[], columns_of_job_ref[], columns_of_job_page[],
-        columns_of_job_start[];
+        columns_of_job_start[], columns_of_job_delivery_change[], columns_of_job_delivery_page[],
+        columns_of_channel_record[], columns_of_channel_ref[];
 extern const struct column columns_of_volume_record[], columns_of_volume_move[],
         columns_of_mount_move[], columns_of_mount_move[], columns_of_mount_record[];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/column_rows.h"
-#include "store/jobs.h"
+#include "store/channels.h"
 
 /* The words are what the database holds: they may be added to, never changed. */
 enum {
@@ -84,5 +84,41 @@ const struct column columns_of_job_start[] = {
         TEXT_OF(job_start, id),
         TEXT_OF(job_start, boot_id),
         WHOLE_OF(job_start, process),
+        END,
+};
+
+const struct column columns_of_job_delivery_change[] = {
+        TEXT_OF(job_delivery_change, id),
+        WHOLE_OF(job_delivery_change, tries),
+        CHOICE_OF(job_delivery_change, delivery, job_delivery),
+        WHOLE_OF(job_delivery_change, status),
+        WHOLE_OF(job_delivery_change, at),
+        TEXT_OF(job_delivery_change, error),
+        END,
+};
+
+const struct column columns_of_job_delivery_page[] = {
+        TEXT_OF(job_delivery_page, project_id),
+        FILTER_OF(job_delivery_page, delivery),
+        WHOLE_OF(job_delivery_page, before),
+        WHOLE_OF(job_delivery_page, limit),
+        END,
+};
+
+const struct column columns_of_channel_record[] = {
+        TEXT_OF(channel_record, id),
+        TEXT_OF(channel_record, project_id),
+        TEXT_OF(channel_record, name),
+        CHOICE_OF(channel_record, kind, job_channel),
+        TEXT_OF(channel_record, base_url),
+        SECRET_OF(channel_record, token, "channels"),
+        WHOLE_OF(channel_record, created_at),
+        WHOLE_OF(channel_record, updated_at),
+        END,
+};
+
+const struct column columns_of_channel_ref[] = {
+        TEXT_OF(channel_ref, project_id),
+        TEXT_OF(channel_ref, name),
         END,
 };

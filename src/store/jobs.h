@@ -116,6 +116,38 @@ MUST_CHECK int store_job_stopping(struct store *s, const char *id, struct error 
 MUST_CHECK int store_job_settle(struct store *s, struct arena *a, const char *id,
                                 const struct job_end *end, struct job_record *ret,
                                 struct error *err);
+/* ---- messages about ends ---- */
+
+/* At most 16 that are due, and when the next one will be; 0 when none waits. */
+MUST_CHECK int store_job_to_deliver(struct store *s, struct arena *a, int64_t now,
+                                    struct job_list *ret, struct error *err);
+MUST_CHECK int store_job_next_delivery(struct store *s, int64_t *ret_at, struct error *err);
+struct job_delivery_change {
+	const char *id;
+	int64_t tries; /* as read; one more after a claim */
+	enum job_delivery delivery;
+	int64_t status, at;
+	const char *error;
+};
+/* From WAITING to SENDING until `at`. ERROR_CONFLICT when somebody else was faster. */
+MUST_CHECK int store_job_delivery_claim(struct store *s, const struct job_delivery_change *c,
+                                        struct error *err);
+MUST_CHECK int store_job_delivery_end(struct store *s, const struct job_delivery_change *c,
+                                      struct error *err);
+/* Those that were to be sent by `at` and have no end are DEAD. */
+MUST_CHECK int store_job_deliveries_lost(struct store *s, const struct job_delivery_change *c,
+                                         struct error *err);
+/* Of the project and id, from an end to WAITING, as if it were new. */
+MUST_CHECK int store_job_deliver_again(struct store *s, const struct job_ref *ref,
+                                       struct error *err);
+struct job_delivery_page {
+	const char *project_id, *delivery; /* a state, or NULL = any */
+	int64_t before, limit;             /* as of job_page */
+};
+MUST_CHECK int store_job_deliveries(struct store *s, struct arena *a,
+                                    const struct job_delivery_page *page, struct job_list *ret,
+                                    struct error *err);
+
 /* One that was never started. Fine when it is not there. */
 MUST_CHECK int store_job_remove(struct store *s, const char *id, struct error *err);
 /* Drops what ended before: a few thousand per call. */

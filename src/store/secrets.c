@@ -80,6 +80,7 @@ static const struct drawer {
          "env_json"},
         {QUERY_CONFIG_SECRETS, QUERY_CONFIG_SECRET_SWAP, columns_of_config_record, "env_json"},
         {QUERY_WEBHOOK_SECRETS, QUERY_WEBHOOK_SECRET_SWAP, columns_of_webhook_record, "secret"},
+        {QUERY_CHANNEL_SECRETS, QUERY_CHANNEL_SECRET_SWAP, columns_of_channel_record, "token"},
 };
 
 struct page {

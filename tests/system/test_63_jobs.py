@@ -368,3 +368,228 @@ def test_leases_and_the_gateway_start_them_too(api, box):
     for row in atoll.Server.rows(api):
         if row["id"] != box:
             api.remove(row["id"])
+
+
+# ---- to where the turn came from ----
+
+CHANNELS = "/v1/channels"
+TOKEN = "xoxb-1234-secret"
+
+
+class Services(http.server.BaseHTTPRequestHandler):
+    """Each service as its public API says that it is asked and answers; what is wrong with a request is an AssertionError,
+    a 500 and a test that fails."""
+
+    seen, script = [], {}
+
+    def slack(self, path, body):
+        assert path == "/slack/api/chat.postMessage" and self.headers["Authorization"] == f"Bearer {TOKEN}"
+        assert set(body) <= {"channel", "thread_ts", "text", "unfurl_links"} and len(body["text"]) <= 40000
+        assert "<" not in body["text"] and ">" not in body["text"]
+        if body["channel"] == "CGONE":
+            return 200, {"ok": False, "error": "channel_not_found"}
+        return 200, {"ok": True, "ts": "1700000000.000100"}
+
+    def discord(self, path, body):
+        assert path == "/discord/api/v10/channels/42/messages" and self.headers["Authorization"] == f"Bot {TOKEN}"
+        assert len(body["content"]) <= 2000 and body["allowed_mentions"] == {"parse": []}
+        assert len(body["nonce"]) <= 25 and body["enforce_nonce"] is True
+        assert body["message_reference"] == {"message_id": "77", "fail_if_not_exists": False}
+        return 200, {"id": "1"}
+
+    def telegram(self, path, body):
+        assert path == f"/telegram/bot{TOKEN}/sendMessage" and body["chat_id"] == "-100200"
+        assert body["message_thread_id"] == 5 and "parse_mode" not in body and len(body["text"]) <= 4096
+        return 200, {"ok": True, "result": {"message_id": 9}}
+
+    def github(self, path, body):
+        assert path == "/github/repos/octo/cat.js/issues/12/comments" and set(body) == {"body"}
+        assert self.headers["Authorization"] == f"Bearer {TOKEN}" and self.headers["User-Agent"].startswith("Atoll")
+        assert self.headers["Accept"] == "application/vnd.github+json"
+        assert self.headers["X-GitHub-Api-Version"] == "2022-11-28"
+        return 201, {"id": 1}
+
+    def zalo(self, path, body):
+        assert path == "/zalo/v3.0/oa/message/cs" and self.headers["access_token"] == TOKEN
+        assert body["recipient"] == {"user_id": "186729651760683225"} and len(body["message"]["text"]) <= 2000
+        return 200, {"error": 0, "message": "Success", "data": {}}
+
+    def pancake(self, path, body):
+        assert path == ("/pancake/api/public_api/v1/pages/wa_1%40c.us/conversations/25_31/messages"
+                        f"?page_access_token={TOKEN}"), path
+        assert body["action"] == "reply_inbox" and body["message"]
+        return 200, {"success": True, "id": "m_1"}
+
+    def do_POST(self):
+        kind = self.path.split("/")[1]
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        try:
+            assert self.headers["Content-Type"] == "application/json; charset=utf-8"
+            status, answer = getattr(self, kind)(self.path, body)
+        except AssertionError as wrong:
+            status, answer = 400, {"wrong": repr(wrong)}
+        scripted = self.script.get(kind)
+        if scripted:
+            status, answer = scripted.pop(0), {}
+        self.seen.append((kind, status, body, answer))
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(json.dumps(answer).encode())
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture(scope="module")
+def services():
+    running = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Services)
+    threading.Thread(target=running.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{running.server_port}"
+    running.shutdown()
+    running.server_close()
+
+
+@pytest.fixture(scope="module")
+def telling():
+    """A server that may speak to a loopback address, and tries again soon."""
+    running = atoll.Server(provider="host", flags=["--webhook-allow-private", "true", "--webhook-retry", "50ms",
+                                                   "--webhook-tries", "3"]).start()
+    yield running
+    running.remove_all()
+
+
+@pytest.fixture
+def chats(telling, services):
+    api = telling.api()
+    for kind in ("slack", "discord", "telegram", "github", "zalo", "pancake"):
+        api.call("PUT", f"{CHANNELS}/{kind}", {"type": kind, "token": TOKEN, "base_url": f"{services}/{kind}"})
+    Services.seen.clear()
+    Services.script.clear()
+    box = api.create()["id"]
+    yield api, box
+    api.remove(box)
+
+
+def message(api, job, *states):
+    def found():
+        rows = [row for row in api.get("/v1/job-deliveries?limit=1000")["items"] if row["resultId"] == job]
+        return rows and rows[0]["state"] in states and rows[0]
+    return atoll.wait_for(found, 10, f"a message of job {job} that is {states}")
+
+
+ORIGINS = [{"type": "slack", "channel": "C0123", "thread": "1700000000.000100"},
+           {"type": "discord", "channel": "42", "message": "77"},
+           {"type": "telegram", "chat": "-100200", "thread": "5"},
+           {"type": "github", "repository": "octo/cat.js", "issue": "12"},
+           {"type": "zalo", "user": "186729651760683225"},
+           {"type": "pancake", "page": "wa_1@c.us", "chat": "25_31"}]
+
+
+@pytest.mark.parametrize("origin", ORIGINS, ids=lambda origin: origin["type"])
+def test_the_end_is_told_in_the_chat_that_the_turn_came_from(chats, origin):
+    api, box = chats
+    job = start(api, box, "echo '<b>&```'; for i in $(seq 3000); do echo line-$i-é-\U0001F600; done; exit 3", origin=origin)
+    row = message(api, job, "delivered", "dead")
+    [(kind, status, body, answer)] = Services.seen
+    assert row["state"] == "delivered" and row["attempts"] == 1 and row["channel"] == origin["type"], (row, answer)
+    text = json.dumps(body, ensure_ascii=False)
+    assert f"resultId {job}" in text and "failed: exit code 3" in text and "line-3000-é-\U0001F600" in text
+    assert "line-1-" not in text, "the end of long output is told"
+
+
+def test_a_short_end_is_told_whole_and_escaped(chats):
+    api, box = chats
+    job = start(api, box, "printf '<!channel> & ```fence\\033[1m\\n'", origin={"type": "slack", "channel": "C0123"})
+    message(api, job, "delivered")
+    text = Services.seen[0][2]["text"]
+    assert text.startswith("Background job completed (0 s): printf ") and text.count("```") == 2
+    assert "&lt;!channel&gt; &amp; `\u200b`\u200b`fence[1m\n```" in text and "thread_ts" not in Services.seen[0][2]
+
+
+def test_a_service_that_is_busy_is_asked_again_and_one_that_refuses_is_not(chats):
+    api, box = chats
+    Services.script["zalo"] = [503, 429]
+    job = start(api, box, "true", origin={"type": "zalo", "user": "186729651760683225"})
+    row = message(api, job, "delivered", "dead")
+    assert (row["state"], row["attempts"], [seen[1] for seen in Services.seen]) == ("delivered", 3, [503, 429, 200])
+    Services.seen.clear()
+    job = start(api, box, "true", origin={"type": "slack", "channel": "CGONE"})
+    row = message(api, job, "dead")
+    assert row["attempts"] == 1 and "channel_not_found" in row["error"] and TOKEN not in json.dumps(row)
+    with refused("conflict"):
+        waiting = start(api, box, "sleep 1000", origin={"type": "slack", "channel": "C0"})
+        api.post(f"/v1/job-deliveries/{waiting}/retry")
+    api.post(f"{JOBS}/{waiting}/stop")
+    # Listed, and sent again when somebody has seen to it.
+    Services.script["github"] = [500, 500, 500]
+    job = start(api, box, "true", origin=ORIGINS[3])
+    assert message(api, job, "dead")["attempts"] == 3
+    assert job in [row["resultId"] for row in api.get("/v1/job-deliveries?state=dead")["items"]]
+    api.post(f"/v1/job-deliveries/{job}/retry")
+    assert message(api, job, "delivered")["attempts"] == 1
+
+
+def test_channels_are_set_listed_and_removed_and_never_shown(chats, telling):
+    api, _ = chats
+    raw = api.raw("GET", CHANNELS)
+    assert TOKEN.encode() not in raw.body and len(raw.json()["items"]) == 6
+    rest = (telling.data / "store" / "atoll.db").read_bytes() + (telling.data / "store" / "atoll.db-wal").read_bytes()
+    assert TOKEN.encode() not in rest, "it rests sealed"
+    api.delete(f"{CHANNELS}/zalo")
+    with refused("not_found", "zalo"):
+        api.delete(f"{CHANNELS}/zalo")
+
+
+def test_what_could_not_be_told_is_refused_at_once(chats, server):
+    api, box = chats
+    for origin, word in (({"type": "slack"}, "needs channel"), ({"type": "slack", "channel": "a/b"}, "a/b"),
+                         ({"type": "github", "repository": "../x", "issue": "1"}, "../x"),
+                         ({"type": "github", "repository": "a/b", "issue": "one"}, "one"),
+                         ({"type": "telegram", "chat": "1", "user": "2"}, "takes no user"),
+                         ({"type": "stream", "channel": "C1"}, "takes no channel"),
+                         ({"type": "slack", "channel": "C1", "credential": "zalo"}, "one of zalo")):
+        with refused("invalid_request", word):
+            start(api, box, "true", origin=origin)
+    with refused("not_found", "/v1/channels/none"):
+        start(api, box, "true", origin={"type": "slack", "channel": "C1", "credential": "none"})
+    for name, body, code in (("x", {"type": "slack", "token": "with blank in"}, "invalid_request"),
+                             ("x", {"type": "slack", "token": "line\r\nbreak"}, "invalid_request"),
+                             ("x", {"type": "telegram", "token": "12345:a/../b"}, "invalid_request"),
+                             ("x", {"type": "stream", "token": TOKEN}, "invalid_request"),
+                             ("UPPER", {"type": "slack", "token": TOKEN}, "invalid_request"),
+                             ("x", {"type": "slack", "token": TOKEN, "base_url": "ftp://x"}, "invalid_request")):
+        with refused(code):
+            api.call("PUT", f"{CHANNELS}/{name}", body)
+    own = server.api()
+    with refused("forbidden", "webhook_allow_private"):
+        own.call("PUT", f"{CHANNELS}/x", {"type": "slack", "token": TOKEN, "base_url": "http://127.0.0.1:1"})
+
+
+def test_a_webhook_origin_adds_an_end_of_its_own(chats):
+    api, box = chats
+    job = start(api, box, "echo done", origin={"type": "webhook"}, conversation="turn:9")
+    ended(api, job, "turn:9")
+    [event] = told(api, "agent.finished", job)
+    assert event["detail"] == {"resultId": job, "status": "completed", "exitCode": 0, "conversation": "turn:9",
+                               "stdout": "done\n"}
+    plain = start(api, box, "true", origin={"type": "stream"})
+    ended(api, plain)
+    assert not told(api, "agent.finished", plain)
+
+
+# ---- the command line ----
+
+def test_the_command_line_runs_waits_and_stops(server, api, box):
+    made = server.cli("job", "run", "--conversation", "cli", box, "--", "sh", "-c", "echo out; echo err >&2; exit 5")
+    assert made.returncode == 0, made.stderr
+    job = made.stdout.decode().strip()
+    done = server.cli("job", "wait", "--conversation", "cli", job)
+    assert (done.returncode, done.stdout, done.stderr) == (5, b"out\n", b"err\n")
+    assert server.cli("job", "status", "--conversation", "cli", job).stdout == b"failed: exit code 5\n"
+    assert server.cli("job", "logs", "--conversation", "cli", "--tail", "2", job).stdout == b"t\n"
+    assert job in server.cli("job", "ls", "--conversation", "cli").stdout.decode()
+    assert server.cli("job", "status", job).returncode == 123
+    job = json.loads(server.cli("job", "run", "--json", box, "--", "sleep", "1000").stdout)["resultId"]
+    assert server.cli("job", "stop", job).stdout.startswith(b"stopped")
+    assert server.cli("job", "wait", job).returncode == 143
+    assert server.cli("job", "run", box).returncode != 0

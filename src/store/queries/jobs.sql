@@ -69,3 +69,44 @@ DELETE FROM jobs WHERE id = :id AND state = 'running' AND process = 0;
 -- takes: lookup
 DELETE FROM jobs WHERE id IN (
 	SELECT id FROM jobs WHERE state <> 'running' AND ended_at < :now LIMIT 5000);
+
+-- name: job_to_deliver
+-- takes: lookup
+-- gives: job_record
+SELECT {job} FROM jobs j LEFT JOIN sandboxes s ON s.id = j.sandbox_id
+WHERE j.delivery = 'waiting' AND j.delivery_at <= :now
+ORDER BY j.delivery_at LIMIT 16;
+
+-- name: job_next_delivery
+-- gives: tally
+SELECT COALESCE(min(delivery_at), 0) AS count FROM jobs WHERE delivery IN ('waiting', 'sending');
+
+-- name: job_delivery_claim
+-- takes: job_delivery_change
+UPDATE jobs SET delivery = 'sending', delivery_tries = delivery_tries + 1, delivery_at = :at
+WHERE id = :id AND delivery = 'waiting' AND delivery_tries = :tries;
+
+-- name: job_delivery_end
+-- takes: job_delivery_change
+UPDATE jobs SET delivery = :delivery, delivery_status = :status, delivery_error = :error,
+	delivery_at = :at
+WHERE id = :id AND delivery = 'sending' AND delivery_tries = :tries;
+
+-- Whoever has begun is gone.
+-- name: job_deliveries_lost
+-- takes: job_delivery_change
+UPDATE jobs SET delivery = 'dead', delivery_error = :error
+WHERE delivery = 'sending' AND delivery_at < :at;
+
+-- name: job_deliver_again
+-- takes: job_ref
+UPDATE jobs SET delivery = 'waiting', delivery_tries = 0, delivery_at = 0
+WHERE id = :id AND project_id = :project_id AND delivery IN ('delivered', 'dead');
+
+-- name: job_deliveries
+-- takes: job_delivery_page
+-- gives: job_record
+SELECT {job} FROM jobs j LEFT JOIN sandboxes s ON s.id = j.sandbox_id
+WHERE j.project_id = :project_id AND j.delivery <> 'none' AND j.created_at < :before
+	AND (:delivery IS NULL OR j.delivery = :delivery)
+ORDER BY j.created_at DESC, j.id LIMIT :limit;

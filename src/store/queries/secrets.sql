@@ -48,3 +48,15 @@ LIMIT :limit;
 -- name: webhook_secret_swap
 -- takes: secret_swap
 UPDATE webhooks SET secret = :text WHERE id = :id AND secret = :old;
+
+-- name: channel_secrets
+-- takes: secret_page
+-- gives: secret_row
+SELECT id, token AS text FROM channels
+WHERE id > :id AND token <> '' AND token NOT LIKE :pattern
+ORDER BY id
+LIMIT :limit;
+
+-- name: channel_secret_swap
+-- takes: secret_swap
+UPDATE channels SET token = :text WHERE id = :id AND token = :old;

@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "store/events.h"
-#include "store/jobs.h"
+#include "store/channels.h"
 
 static struct job_record sample(const char *id)
 {
@@ -235,6 +235,93 @@ static void lists_show_what_runs_and_what_a_conversation_has(void **state)
 	assert_done(store_job_find(*state, &a, &(struct job_ref){.id = "b"}, &r, &err));
 }
 
+static void a_message_is_sent_by_one_and_ends_once(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct job_delivery_change claim = {.id = "job", .at = NOW + 100}, end = {.id = "job"};
+	const struct job_ref ref = {.project_id = PROJECT, .id = "job"};
+	struct job_record r;
+	struct job_list list;
+	int64_t next;
+
+	insert(*state, "job", JOB_CHANNEL_SLACK);
+	insert(*state, "quiet", JOB_CHANNEL_WEBHOOK);
+	assert_done(store_job_next_delivery(*state, &next, &err));
+	assert_int_equal(next, 0);
+	assert_done(store_job_settle(*state, &a, "job", &done, &r, &err));
+	assert_done(store_job_settle(*state, &a, "quiet", &done, &r, &err));
+	assert_done(store_job_to_deliver(*state, &a, NOW + 4, &list, &err));
+	assert_int_equal(list.count, 0);
+	assert_done(store_job_to_deliver(*state, &a, NOW + 5, &list, &err));
+	assert_int_equal(list.count, 1);
+	assert_done(store_job_delivery_claim(*state, &claim, &err));
+	assert_refused(store_job_delivery_claim(*state, &claim, &err), ERROR_CONFLICT);
+	assert_refused(store_job_deliver_again(*state, &ref, &err), ERROR_CONFLICT);
+	end.delivery = JOB_DELIVERY_WAITING;
+	end.at = NOW + 50;
+	end.status = 503;
+	assert_refused(store_job_delivery_end(*state, &end, &err), ERROR_CONFLICT);
+	end.tries = 1;
+	assert_done(store_job_delivery_end(*state, &end, &err));
+	assert_done(store_job_next_delivery(*state, &next, &err));
+	assert_int_equal(next, NOW + 50);
+	claim.tries = 1;
+	assert_done(store_job_delivery_claim(*state, &claim, &err));
+	/* Whoever has it is gone. */
+	claim.error = "lost";
+	assert_done(store_job_deliveries_lost(*state, &claim, &err));
+	assert_done(store_job_find(*state, &a, &ref, &r, &err));
+	assert_int_equal(r.delivery, JOB_DELIVERY_SENDING);
+	claim.at++;
+	assert_done(store_job_deliveries_lost(*state, &claim, &err));
+	assert_done(store_job_find(*state, &a, &ref, &r, &err));
+	assert_int_equal(r.delivery, JOB_DELIVERY_DEAD);
+	assert_int_equal(r.delivery_status, 503);
+	assert_string_equal(r.delivery_error, "lost");
+	assert_done(store_job_deliveries(
+	        *state, &a, &(struct job_delivery_page){.project_id = PROJECT, .limit = 9}, &list,
+	        &err));
+	assert_int_equal(list.count, 1);
+	assert_done(store_job_deliver_again(*state, &ref, &err));
+	assert_done(store_job_to_deliver(*state, &a, NOW, &list, &err));
+	assert_int_equal(list.count, 1);
+	assert_int_equal(list.items[0].delivery_tries, 0);
+}
+
+static void a_channel_is_its_projects_and_there_are_so_many(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct channel_record r = {.id = "c1",
+	                           .project_id = PROJECT,
+	                           .name = "slack",
+	                           .kind = JOB_CHANNEL_SLACK,
+	                           .token = "secret",
+	                           .created_at = NOW};
+	const struct channel_ref ref = {PROJECT, "slack"}, alien = {"other", "slack"};
+	struct channel_record found;
+	struct channel_list list;
+
+	assert_done(store_channel_put(*state, &r, 1, &err));
+	r.id = "c2";
+	r.token = "newer";
+	r.created_at++;
+	assert_done(store_channel_put(*state, &r, 1, &err));
+	assert_done(store_channel_find(*state, &a, &ref, &found, &err));
+	assert_string_equal(found.id, "c1");
+	assert_string_equal(found.token, "newer");
+	assert_int_equal(found.created_at, NOW);
+	r.name = "second";
+	assert_refused(store_channel_put(*state, &r, 1, &err), ERROR_LIMIT);
+	assert_done(store_channel_list(*state, &a, PROJECT, &list, &err));
+	assert_int_equal(list.count, 1);
+	assert_refused(store_channel_find(*state, &a, &alien, &found, &err), ERROR_NOT_FOUND);
+	assert_refused(store_channel_remove(*state, &alien, &err), ERROR_NOT_FOUND);
+	assert_done(store_channel_remove(*state, &ref, &err));
+	assert_refused(store_channel_remove(*state, &ref, &err), ERROR_NOT_FOUND);
+}
+
 static const struct CMUnitTest tests[] = {
         EACH(a_job_is_found_by_its_own_conversation_alone),
         EACH(a_job_settles_once_with_one_event),
@@ -244,6 +331,8 @@ static const struct CMUnitTest tests[] = {
         EACH(so_many_at_once_holds_for_those_who_come_together),
         EACH(a_process_is_noted_once_and_what_never_ran_goes),
         EACH(lists_show_what_runs_and_what_a_conversation_has),
+        EACH(a_message_is_sent_by_one_and_ends_once),
+        EACH(a_channel_is_its_projects_and_there_are_so_many),
 };
 
 int main(void)

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "job/channel.h"
+
+#include <string.h>
+
+#include "http/client.h"
+#include "http/outbound.h"
+#include "store/channels.h"
+
+/* ---- writing ---- */
+
+static void add_member(struct buf *body, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	buf_addf(body, "%s\"%s\":", body->size > 1 ? "," : "", name);
+	json_write_text(body, span_of(value));
+}
+
+static void set_common(struct channel_request *r)
+{
+	r->headers[0] = "Content-Type: application/json; charset=utf-8";
+	r->headers[1] = "Accept: application/json";
+	r->body = BUF(CHANNEL_BODY_MAX);
+	buf_add_byte(&r->body, '{');
+}
+
+static const char *escaped(struct arena *a, const char *text)
+{
+	AUTO(buf_done) struct buf out = BUF(4096);
+
+	http_escape(&out, text);
+	return arena_text(a, buf_text(&out));
+}
+
+/* ---- Slack: chat.postMessage ---- */
+
+/* Three characters begin what Slack would take for a link, a mention or an entity. */
+static const char *slack_text(struct arena *a, const char *text)
+{
+	AUTO(buf_done) struct buf out = BUF(CHANNEL_BODY_MAX);
+
+	for (; *text; text++) {
+		if (*text == '&')
+			buf_add_text(&out, "&amp;");
+		else if (*text == '<')
+			buf_add_text(&out, "&lt;");
+		else if (*text == '>')
+			buf_add_text(&out, "&gt;");
+		else
+			buf_add_byte(&out, *text);
+	}
+	return arena_text(a, buf_text(&out));
+}
+
+static void slack_make(struct arena *a, const struct channel_message *m, struct channel_request *r)
+{
+	set_common(r);
+	r->url = arena_format(a, "%s/api/chat.postMessage", m->base_url);
+	r->headers[2] = arena_format(a, "Authorization: Bearer %s", m->token);
+	add_member(&r->body, "channel", m->origin->channel);
+	add_member(&r->body, "thread_ts", m->origin->thread);
+	add_member(&r->body, "text", slack_text(a, m->text));
+	buf_add_text(&r->body, ",\"unfurl_links\":false}");
+}
+
+static const char *slack_complaint(const struct json_value *answer)
+{
+	return json_bool(json_get(answer, "ok"), false)
+	               ? NULL
+	               : json_text(json_get(answer, "error"), "it says nothing");
+}
+
+/* ---- Discord: create message ---- */
+
+/* A nonce that is enforced makes a message that comes twice within minutes one. */
+static void discord_make(struct arena *a, const struct channel_message *m,
+                         struct channel_request *r)
+{
+	set_common(r);
+	r->url =
+	        arena_format(a, "%s/api/v10/channels/%s/messages", m->base_url, m->origin->channel);
+	r->headers[2] = arena_format(a, "Authorization: Bot %s", m->token);
+	add_member(&r->body, "content", m->text);
+	add_member(&r->body, "nonce", m->id);
+	buf_add_text(&r->body, ",\"enforce_nonce\":true,\"allowed_mentions\":{\"parse\":[]}");
+	if (m->origin->message)
+		buf_addf(&r->body,
+		         ",\"message_reference\":{\"message_id\":\"%s\","
+		         "\"fail_if_not_exists\":false}",
+		         m->origin->message);
+	buf_add_byte(&r->body, '}');
+}
+
+/* ---- Telegram: sendMessage ---- */
+
+static void telegram_make(struct arena *a, const struct channel_message *m,
+                          struct channel_request *r)
+{
+	set_common(r);
+	r->url = arena_format(a, "%s/bot%s/sendMessage", m->base_url, m->token);
+	add_member(&r->body, "chat_id", m->origin->chat);
+	add_member(&r->body, "text", m->text);
+	if (m->origin->thread)
+		buf_addf(&r->body, ",\"message_thread_id\":%s", m->origin->thread);
+	if (m->origin->message)
+		buf_addf(&r->body,
+		         ",\"reply_parameters\":{\"message_id\":%s,"
+		         "\"allow_sending_without_reply\":true}",
+		         m->origin->message);
+	buf_add_text(&r->body, ",\"link_preview_options\":{\"is_disabled\":true}}");
+}
+
+static const char *telegram_complaint(const struct json_value *answer)
+{
+	return json_bool(json_get(answer, "ok"), false)
+	               ? NULL
+	               : json_text(json_get(answer, "description"), "it says nothing");
+}
+
+/* ---- GitHub: create an issue comment ---- */
+
+static void github_make(struct arena *a, const struct channel_message *m, struct channel_request *r)
+{
+	set_common(r);
+	r->url = arena_format(a, "%s/repos/%s/issues/%s/comments", m->base_url,
+	                      m->origin->repository, m->origin->issue);
+	r->headers[1] = "Accept: application/vnd.github+json";
+	r->headers[2] = arena_format(a, "Authorization: Bearer %s", m->token);
+	r->headers[3] = "X-GitHub-Api-Version: 2022-11-28";
+	add_member(&r->body, "body", m->text);
+	buf_add_byte(&r->body, '}');
+}
+
+/* ---- Zalo: a message of an official account ---- */
+
+static void zalo_make(struct arena *a, const struct channel_message *m, struct channel_request *r)
+{
+	set_common(r);
+	r->url = arena_format(a, "%s/v3.0/oa/message/cs", m->base_url);
+	r->headers[2] = arena_format(a, "access_token: %s", m->token);
+	buf_addf(&r->body,
+	         "\"recipient\":{\"user_id\":\"%s\"},\"message\":{\"text\":", m->origin->user);
+	json_write_text(&r->body, span_of(m->text));
+	buf_add_text(&r->body, "}}");
+}
+
+static const char *zalo_complaint(const struct json_value *answer)
+{
+	return json_whole(json_get(answer, "error"), -1) == 0
+	               ? NULL
+	               : json_text(json_get(answer, "message"), "it says nothing");
+}
+
+/* ---- Pancake: reply in a page's inbox ---- */
+
+static void pancake_make(struct arena *a, const struct channel_message *m,
+                         struct channel_request *r)
+{
+	set_common(r);
+	r->url = arena_format(
+	        a, "%s/api/public_api/v1/pages/%s/conversations/%s/messages?page_access_token=%s",
+	        m->base_url, escaped(a, m->origin->page), escaped(a, m->origin->chat),
+	        escaped(a, m->token));
+	buf_add_text(&r->body, "\"action\":\"reply_inbox\"");
+	add_member(&r->body, "message", m->text);
+	buf_add_byte(&r->body, '}');
+}
+
+static const char *pancake_complaint(const struct json_value *answer)
+{
+	return json_bool(json_get(answer, "success"), false)
+	               ? NULL
+	               : json_text(json_get(answer, "message"), "it says nothing");
+}
+
+/* ---- the table ---- */
+
+#define FIELD(name) (1u << ORIGIN_##name)
+static const struct channel_kind kinds[] = {
+        {JOB_CHANNEL_SLACK, "https://slack.com", FIELD(CHANNEL), FIELD(THREAD), 3900, true,
+         slack_make, slack_complaint},
+        {JOB_CHANNEL_DISCORD, "https://discord.com", FIELD(CHANNEL), FIELD(MESSAGE), 2000, true,
+         discord_make, NULL},
+        {JOB_CHANNEL_TELEGRAM, "https://api.telegram.org", FIELD(CHAT),
+         FIELD(THREAD) | FIELD(MESSAGE), 4096, false, telegram_make, telegram_complaint},
+        {JOB_CHANNEL_GITHUB, "https://api.github.com", FIELD(REPOSITORY) | FIELD(ISSUE), 0, 60000,
+         true, github_make, NULL},
+        {JOB_CHANNEL_ZALO, "https://openapi.zalo.me", FIELD(USER), 0, 2000, false, zalo_make,
+         zalo_complaint},
+        {JOB_CHANNEL_PANCAKE, "https://pages.fm", FIELD(PAGE) | FIELD(CHAT), 0, 2000, false,
+         pancake_make, pancake_complaint},
+};
+
+const struct channel_kind *channel_kind_find(enum job_channel channel)
+{
+	for (size_t i = 0; i < COUNT_OF(kinds); i++)
+		if (kinds[i].channel == channel)
+			return &kinds[i];
+	return NULL;
+}
+
+/* ---- what they are sent with ---- */
+
+static bool is_name(const char *name)
+{
+	static const char safe[] = "abcdefghijklmnopqrstuvwxyz0123456789_-";
+
+	return *name && strlen(name) <= CHANNEL_NAME_MAX && !name[strspn(name, safe)];
+}
+
+/* One becomes part of a header, or of a URL. */
+static bool is_token(const char *token, bool is_of_url)
+{
+	size_t size = strlen(token);
+
+	if (size < 8 || size > CHANNEL_TOKEN_MAX)
+		return false;
+	for (; *token; token++)
+		if (*token <= ' ' || *token >= 0x7f || (is_of_url && strchr("/?#%\\", *token)))
+			return false;
+	return true;
+}
+
+int job_channel_check(const struct channel_record *r, bool allow_private, struct error *err)
+{
+	size_t size = strlen(r->base_url);
+
+	if (!is_name(r->name))
+		return FAIL(err, ERROR_INVALID,
+		            "a channel's name has up to %d of the characters a-z 0-9 _ -",
+		            CHANNEL_NAME_MAX);
+	if (!channel_kind_find(r->kind))
+		return FAIL(err, ERROR_INVALID, "%s has no messages", job_channel_name(r->kind));
+	if (!is_token(r->token, r->kind == JOB_CHANNEL_TELEGRAM))
+		return FAIL(err, ERROR_INVALID,
+		            "a token has 8 to %d visible ASCII characters, as the service gave it",
+		            CHANNEL_TOKEN_MAX);
+	if (size == 0)
+		return 0;
+	if (r->base_url[size - 1] == '/' || strchr(r->base_url, '?'))
+		return FAIL(err, ERROR_INVALID, "base_url ends without a slash, and has no query");
+	return outbound_url_check(r->base_url, allow_private, err);
+}

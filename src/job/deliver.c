@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "http/outbound.h"
+#include "job/channel.h"
+#include "job/parts.h"
+#include "store/channels.h"
+#include "store/secrets.h"
+#include "webhook/webhook.h"
+
+#define SEND_MS 10000
+/* Later than any attempt lasts. */
+#define CLAIM_MS 12000
+#define ANSWER_MAX ((size_t)64 * 1024)
+#define UNDER_WAY_MAX 8
+#define LOOK_MIN_MS 100
+#define LOOK_MAX_MS 5000
+#define REST_MS 30000
+
+struct delivery {
+	struct worker_task task;
+	struct jobs *jobs;
+	struct arena arena;
+	struct job_record record;
+};
+
+/* How an attempt went. */
+struct outcome {
+	int status;
+	bool is_delivered, is_final;
+	const char *error;
+};
+
+/* ---- on a worker ---- */
+
+static int find_channel(struct delivery *d, const struct job_origin *origin,
+                        struct channel_record *ret, struct error *err)
+{
+	const struct channel_ref ref = {d->record.project_id, job_origin_credential(origin)};
+
+	if (store_channel_find(d->jobs->store, &d->arena, &ref, ret, err) < 0)
+		return -1;
+	if (ret->kind != d->record.channel)
+		return FAIL(err, ERROR_CONFLICT, "channel '%s' is one of %s", ret->name,
+		            job_channel_name(ret->kind));
+	return store_secret_check(ret->token, err);
+}
+
+static struct outcome judge(struct delivery *d, const struct channel_kind *kind, int status,
+                            struct span answer)
+{
+	struct outcome o = {.status = status, .error = ""};
+	const struct json_value *value = NULL;
+	struct error ignored = {0};
+	const char *complaint = NULL;
+
+	o.is_delivered = status >= 200 && status < 300;
+	if (o.is_delivered && kind->complaint) {
+		if (json_load(&d->arena, answer, &value, &ignored) < 0)
+			value = NULL;
+		complaint = kind->complaint(value);
+	}
+	if (complaint) {
+		o.is_delivered = false;
+		o.error = arena_format(&d->arena, "the service answered: %.150s", complaint);
+	} else if (!o.is_delivered) {
+		o.error = arena_format(&d->arena, "the service answered with status %d", status);
+	}
+	/* What another try would not change. */
+	o.is_final =
+	        o.is_delivered || (status < 500 && status != 408 && status != 425 && status != 429);
+	return o;
+}
+
+static struct outcome send_message(struct delivery *d, const struct channel_kind *kind,
+                                   const struct channel_message *m)
+{
+	AUTO(buf_done) struct buf answer = BUF(ANSWER_MAX);
+	struct channel_request request = {.url = NULL};
+	struct outcome o = {.error = ""};
+	struct error err = {0};
+	struct outbound_post post = {
+	        .timeout_ms = SEND_MS,
+	        .allow_private = d->jobs->config->webhook_allow_private,
+	        .answer = &answer,
+	        .cancelled = &d->jobs->is_stopping,
+	};
+
+	kind->make(&d->arena, m, &request);
+	post.url = request.url;
+	post.headers = request.headers;
+	post.body = buf_span(&request.body);
+	if (outbound_post(&post, &o.status, &err) == 0)
+		o = judge(d, kind, o.status, buf_span(&answer));
+	else
+		o.error = arena_text(&d->arena, err.text);
+	buf_done(&request.body);
+	return o;
+}
+
+static struct outcome attempt(struct delivery *d)
+{
+	const struct job_record *r = &d->record;
+	const struct channel_kind *kind = channel_kind_find(r->channel);
+	struct channel_record channel;
+	struct job_origin origin;
+	struct error err = {0};
+	struct channel_message m = {.origin = &origin, .id = r->id};
+
+	if (!kind ||
+	    json_parse(&d->arena, span_of(r->origin_json), &job_origin_shape, &origin, &err) < 0 ||
+	    find_channel(d, &origin, &channel, &err) < 0)
+		return (struct outcome){.is_final = err.code != ERROR_SYSTEM,
+		                        .error = arena_text(&d->arena, err.text)};
+	m.base_url = *channel.base_url ? channel.base_url : kind->base_url;
+	m.token = channel.token;
+	m.text = channel_text(&d->arena, kind, r);
+	/* Of the base alone: what is refused is told, and the rest may hold the token. */
+	if (outbound_url_check(m.base_url, d->jobs->config->webhook_allow_private, &err) < 0)
+		return (struct outcome){.is_final = true, .error = arena_text(&d->arena, err.text)};
+	return send_message(d, kind, &m);
+}
+
+static void end_attempt(struct delivery *d, const struct outcome *o)
+{
+	const struct config *config = d->jobs->config;
+	int64_t tries = d->record.delivery_tries + 1;
+	struct error err = {0};
+	struct job_delivery_change end = {
+	        .id = d->record.id,
+	        .tries = tries,
+	        .delivery = JOB_DELIVERY_WAITING,
+	        .status = o->status,
+	        .at = clock_unix_ms() + webhook_wait_ms(config->webhook_retry_ms, tries),
+	        .error = o->error,
+	};
+
+	if (o->is_delivered)
+		end.delivery = JOB_DELIVERY_DELIVERED;
+	else if (o->is_final || tries >= config->webhook_tries)
+		end.delivery = JOB_DELIVERY_DEAD;
+	if (store_job_delivery_end(d->jobs->store, &end, &err) < 0)
+		log_warning("a message's end is not noted", TEXT("job", end.id), FAILURE(&err));
+	if (end.delivery == JOB_DELIVERY_DEAD)
+		log_warning("a message is given up", TEXT("job", end.id),
+		            TEXT("channel", job_channel_name(d->record.channel)),
+		            TEXT("why", o->error));
+}
+
+static void run_delivery(struct worker_task *task)
+{
+	struct delivery *d = CONTAINER_OF(task, struct delivery, task);
+	struct jobs *jobs = d->jobs;
+	const struct job_delivery_change claim = {.id = d->record.id,
+	                                          .tries = d->record.delivery_tries,
+	                                          .at = clock_unix_ms() + CLAIM_MS};
+	struct error err = {0};
+	struct outcome o;
+
+	/* A conflict: another server has it, or this one since the list was read. */
+	if (store_job_delivery_claim(jobs->store, &claim, &err) == 0) {
+		fault_point("api", "job-message-claimed");
+		o = attempt(d);
+		fault_point("api", "job-message-sent");
+		end_attempt(d, &o);
+	}
+	arena_done(&d->arena);
+	free(d);
+	atomic_fetch_sub(&jobs->deliveries, 1);
+	atomic_store(&jobs->has_ended, true);
+	jobs_ring(jobs);
+}
+
+/* ---- on the thread ---- */
+
+static void begin(struct jobs *jobs, const struct job_record *r)
+{
+	struct delivery *d = calloc(1, sizeof(*d));
+	const struct job_ref ref = {.id = r->id};
+	struct error err = {0};
+
+	if (!d)
+		abort();
+	d->jobs = jobs;
+	d->task = (struct worker_task){.lane = WORKER_SLOW, .run = run_delivery};
+	atomic_fetch_add(&jobs->deliveries, 1);
+	if (store_job_find(jobs->store, &d->arena, &ref, &d->record, &err) == 0 &&
+	    worker_submit(jobs->workers, &d->task, &err) == 0)
+		return;
+	atomic_fetch_sub(&jobs->deliveries, 1);
+	arena_done(&d->arena);
+	free(d);
+}
+
+/* A server that died while it sent one leaves nobody to know whether it arrived. */
+static int give_up_lost(struct jobs *jobs, struct error *err)
+{
+	const struct job_delivery_change lost = {
+	        .at = clock_unix_ms(),
+	        .error = "the server ended while it was sent: it may have arrived",
+	};
+
+	return store_job_deliveries_lost(jobs->store, &lost, err);
+}
+
+static int64_t rest_until(int64_t next)
+{
+	int64_t left = next - clock_unix_ms();
+
+	if (next == 0)
+		return deadline_in(REST_MS);
+	if (left < LOOK_MIN_MS)
+		left = LOOK_MIN_MS;
+	return deadline_in(left < LOOK_MAX_MS ? left : LOOK_MAX_MS);
+}
+
+int jobs_deliver(struct jobs *jobs, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct job_list due;
+	int64_t next;
+
+	jobs->deliver_at = deadline_in(LOOK_MAX_MS);
+	if (give_up_lost(jobs, err) < 0 ||
+	    store_job_to_deliver(jobs->store, &arena, clock_unix_ms(), &due, err) < 0)
+		return -1;
+	for (size_t i = 0; i < due.count && atomic_load(&jobs->deliveries) < UNDER_WAY_MAX; i++)
+		begin(jobs, &due.items[i]);
+	if (store_job_next_delivery(jobs->store, &next, err) < 0)
+		return -1;
+	jobs->deliver_at = rest_until(next);
+	return 0;
+}
+
+void job_redelivered(struct jobs *jobs)
+{
+	atomic_store(&jobs->has_ended, true);
+	jobs_ring(jobs);
+}

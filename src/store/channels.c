@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/channels.h"
+
+#include "store/driver.h"
+
+struct put {
+	const struct channel_record *record;
+	unsigned channels_max;
+};
+
+/* The row's id is what its token is sealed to, so one of that name keeps it. */
+static int run_put(struct connection *c, void *context, struct error *err)
+{
+	const struct put *put = context;
+	struct channel_record r = *put->record;
+	const struct channel_ref ref = {r.project_id, r.name};
+	const struct lookup of_project = {.project_id = r.project_id};
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(r)};
+	struct channel_record old;
+	int64_t held;
+	int found = query_find(c, QUERY_CHANNEL_FIND, &ref, &rows, &old, err);
+
+	if (found < 0)
+		return -1;
+	if (found > 0)
+		r.id = old.id;
+	if (query_run(c, found ? QUERY_CHANNEL_UPDATE : QUERY_CHANNEL_INSERT, &r, NULL, err) < 0 ||
+	    query_count(c, QUERY_CHANNEL_COUNT, &of_project, &held, err) < 0)
+		return -1;
+	if (held > put->channels_max)
+		return FAIL(err, ERROR_LIMIT, "the project has %u channels already",
+		            put->channels_max);
+	return 0;
+}
+
+int store_channel_put(struct store *s, const struct channel_record *r, unsigned channels_max,
+                      struct error *err)
+{
+	struct put put = {r, channels_max};
+
+	return store_change(s, &(struct transaction){.run = run_put, .context = &put}, err);
+}
+
+static int not_found(const char *name, struct error *err)
+{
+	return FAIL(err, ERROR_NOT_FOUND, "the project has no channel '%.64s'", name);
+}
+
+int store_channel_find(struct store *s, struct arena *a, const struct channel_ref *ref,
+                       struct channel_record *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(*ret)};
+	int count = store_read_query(s, QUERY_CHANNEL_FIND, ref, &rows, err);
+
+	if (count == 0)
+		return not_found(ref->name, err);
+	if (count < 0)
+		return -1;
+	*ret = *(struct channel_record *)rows.items;
+	return 0;
+}
+
+int store_channel_list(struct store *s, struct arena *a, const char *project_id,
+                       struct channel_list *ret, struct error *err)
+{
+	const struct lookup lookup = {.project_id = project_id};
+	struct rows rows = {.arena = a, .size = sizeof(struct channel_record)};
+
+	if (store_read_query(s, QUERY_CHANNEL_LIST, &lookup, &rows, err) < 0)
+		return -1;
+	*ret = (struct channel_list){rows.items, rows.count};
+	return 0;
+}
+
+int store_channel_remove(struct store *s, const struct channel_ref *ref, struct error *err)
+{
+	int count = store_change_query(s, QUERY_CHANNEL_REMOVE, ref, err);
+
+	if (count == 0)
+		return not_found(ref->name, err);
+	return count < 0 ? -1 : 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/channels.h — what a project's messages are sent with: the tokens of chat services. Part of
+ * the store's contract, see store.h. A token rests encrypted. */
+#pragma once
+
+#include <stddef.h>
+
+#include "store/jobs.h"
+
+struct channel_record {
+	const char *id, *project_id;
+	const char *name; /* unique in its project */
+	enum job_channel kind;
+	const char *base_url; /* "" = the service's own */
+	const char *token;
+	int64_t created_at, updated_at;
+};
+struct channel_list {
+	struct channel_record *items; /* by name */
+	size_t count;
+};
+
+/* A new one, or the one of that name anew. ERROR_LIMIT when the project would have more. */
+MUST_CHECK int store_channel_put(struct store *s, const struct channel_record *r,
+                                 unsigned channels_max, struct error *err);
+struct channel_ref {
+	const char *project_id, *name;
+};
+MUST_CHECK int store_channel_find(struct store *s, struct arena *a, const struct channel_ref *ref,
+                                  struct channel_record *ret, struct error *err);
+MUST_CHECK int store_channel_list(struct store *s, struct arena *a, const char *project_id,
+                                  struct channel_list *ret, struct error *err);
+MUST_CHECK int store_channel_remove(struct store *s, const struct channel_ref *ref,
+                                    struct error *err);
