@@ -6,6 +6,7 @@
 struct bash_input {
 	const char *command;
 	int64_t timeout_ms;
+	bool background;
 };
 static const struct json_member bash_input_members[] = {
         JSON_TEXT_MEMBER(bash_input, command, .flags = JSON_REQUIRED, .min = 1,
@@ -13,12 +14,14 @@ static const struct json_member bash_input_members[] = {
                          .example = "python3 notes/run.py"),
         JSON_WHOLE_MEMBER(bash_input, timeout_ms, .min = 0, .max = 600000,
                           .about = "end it and all it started after so long; 0 = the default"),
+        JSON_BOOL_MEMBER(bash_input, background,
+                         .about = "answer at once with a resultId, for async_status"),
         JSON_END,
 };
 static JSON_SHAPE(bash_input, "BashInput", bash_input, "A shell line");
 
 struct bash_output {
-	const char *standard_output, *standard_error;
+	const char *standard_output, *standard_error, *result_id;
 	int64_t exit_code, duration_ms;
 	bool timed_out, truncated;
 };
@@ -29,6 +32,8 @@ static const struct json_member bash_output_members[] = {
         JSON_TEXT_MEMBER(bash_output, standard_output, .name = "stdout"),
         JSON_TEXT_MEMBER(bash_output, standard_error, .name = "stderr"),
         JSON_BOOL_MEMBER(bash_output, truncated, .about = "some of the output was cut out"),
+        JSON_TEXT_MEMBER(bash_output, result_id, .name = "resultId", .flags = JSON_OMIT_EMPTY,
+                         .about = "of a job that was started in the background"),
         JSON_END,
 };
 static JSON_SHAPE(bash_output, "BashOutput", bash_output, "What a shell line did");
@@ -62,6 +67,50 @@ static struct span tell(struct arena *a, const struct tool_ended *ended, int64_t
 	return (struct span){arena_copy(a, buf_span(&text)), text.size};
 }
 
+/* Nobody waits for it: it has the time that it was given, or any. */
+static int start_job(const struct tool_call *call, const struct bash_input *in,
+                     const struct tool_exec *run, struct tool_result *ret, struct error *err)
+{
+	static const struct job_origin nowhere;
+	const struct agent_exec exec = {
+	        .env = call->env,
+	        .user = call->user,
+	        .cwd = call->root,
+	        .label = run->label,
+	        .timeout_ms = (uint64_t)in->timeout_ms,
+	};
+	const struct job_request request = {
+	        .sandbox = call->sandbox,
+	        .key_id = call->key_id,
+	        .conversation = call->conversation_id,
+	        .origin = &nowhere,
+	        .command = in->command,
+	        .exec = &exec,
+	        .args = run->alternatives,
+	        .args_count = run->count,
+	        .deadline = call->deadline,
+	};
+	struct bash_output *out = ARENA_NEW(call->arena, struct bash_output);
+	struct job_started started;
+
+	if (!call->jobs)
+		return FAIL(err, ERROR_UNAVAILABLE, "this server has no background jobs");
+	if (job_start(call->jobs, call->arena, &request, &started, err) < 0)
+		return -1;
+	*out = (struct bash_output){
+	        .exit_code = -1,
+	        .standard_output = "",
+	        .standard_error = "",
+	        .result_id = started.id,
+	};
+	tool_add_text(ret, span_of(arena_format(call->arena,
+	                                        "[started in the background, resultId %s: "
+	                                        "async_status tells of its end]\n",
+	                                        started.id)));
+	ret->structured = out;
+	return 0;
+}
+
 static int bash_call(const struct tool_call *call, const void *input, struct tool_result *ret,
                      struct error *err)
 {
@@ -78,6 +127,8 @@ static int bash_call(const struct tool_call *call, const void *input, struct too
 	struct bash_output *out = ARENA_NEW(call->arena, struct bash_output);
 	struct tool_ended ended;
 
+	if (in->background)
+		return start_job(call, in, &exec, ret, err);
 	if (set_timeout(call, in, &exec.timeout_ms, err) < 0 ||
 	    tool_exec(call, &exec, &ended, err) < 0)
 		return -1;
@@ -101,7 +152,8 @@ const struct tool bash_tool = {
                 "Runs a shell line (bash, else sh) in the sandbox and returns stdout and stderr "
                 "together. It starts in the workspace: use relative paths, such as src/main.c. "
                 "Each call is a new shell: a cd or an export does not last, files do. Long output "
-                "loses its middle. To look at or change files, read, edit, write, glob and grep "
+                "loses its middle. What takes long goes on with background, for async_status. To "
+                "look at or change files, read, edit, write, glob and grep "
                 "are better.",
         .input = &bash_input,
         .output = &bash_output,

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "fleet/fleet.h"
+#include "job/job.h"
 #include "json/json.h"
 
 /* What a tool does to the sandbox, for permissionMode. */
@@ -49,6 +50,7 @@ struct tool_result {
 struct tool_call {
 	struct fleet *fleet;
 	struct store *store;
+	struct jobs *jobs; /* NULL: none can be started */
 	const struct config *config;
 	struct arena *arena;
 	const char *project_id, *key_id; /* the caller's */

@@ -6,7 +6,8 @@
 
 const struct tool *const tools[] = {
         &bash_tool,       &read_tool,     &write_tool,    &edit_tool,        &glob_tool, &grep_tool,
-        &list_files_tool, &snapshot_tool, &rollback_tool, &preview_url_tool, NULL,
+        &list_files_tool, &snapshot_tool, &rollback_tool,
+        &async_status_tool, &preview_url_tool, NULL,
 };
 
 const struct tool *tool_find(const char *name)

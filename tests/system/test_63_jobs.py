@@ -593,3 +593,29 @@ def test_the_command_line_runs_waits_and_stops(server, api, box):
     assert server.cli("job", "stop", job).stdout.startswith(b"stopped")
     assert server.cli("job", "wait", job).returncode == 143
     assert server.cli("job", "run", box).returncode != 0
+
+
+# ---- the agent tool ----
+
+def tool(api, name, box=None, conversation=None, **arguments):
+    body = {"input": arguments, **({"sandboxId": box} if box else {}), **({"conversationId": conversation} if conversation else {})}
+    return api.post(f"/v1/tools/{name}", body)["structuredContent"]
+
+
+def test_the_tools_start_look_after_and_stop_jobs(api, box):
+    job = tool(api, "bash", box, "t1", command="pwd; echo out; sleep 1000", background=True)["resultId"]
+    assert tool(api, "async_status", conversation="t1", resultId=job)["status"] == "running"
+    atoll.wait_for(lambda: tool(api, "async_status", conversation="t1", resultId=job, action="logs")["stdout"].endswith("out\n"))
+    with refused("not_found", job):
+        tool(api, "async_status", conversation="t2", resultId=job, action="stop")
+    with refused("not_found", job):
+        tool(api, "async_status", resultId=job)
+    stopped = tool(api, "async_status", conversation="t1", resultId=job, action="stop")
+    assert stopped["status"] == "stopped" and stopped["stdout"].endswith("out\n")
+    job = tool(api, "bash", box, command="echo a; echo b >&2; exit 3", background=True)["resultId"]
+    done = atoll.wait_for(lambda: (lambda r: r["status"] != "running" and r)(tool(api, "async_status", resultId=job)))
+    assert (done["status"], done["exit_code"], done["reason"]) == ("failed", 3, "exit code 3")
+    assert (done["stdout"], done["stderr"]) == ("a\n", "b\n")
+    for wrong in ({}, {"resultId": job, "action": "pause"}, {"resultId": ""}):
+        with refused("invalid_request"):
+            tool(api, "async_status", **wrong)

@@ -56,32 +56,39 @@ static int open_target(struct request *rq, const struct tools_target *w, struct 
 	return w->lease ? open_lease(rq, w, ret, err) : session_open(rq, &session, ret, err);
 }
 
-int tools_open(struct request *rq, const struct tools_target *which, struct api_target *ret_target,
-               struct tool_call *ret, struct error *err)
+struct tool_call tools_call(struct request *rq, const struct tools_target *which)
 {
 	const struct config *config = api_of(rq)->config;
-	const struct fleet_defaults *defaults = &ret_target->defaults;
 	int64_t timeout_ms = config->exec_timeout_ms;
 
-	if (open_target(rq, which, ret_target, err) < 0)
-		return -1;
-	*ret = (struct tool_call){
+	return (struct tool_call){
 	        .fleet = api_of(rq)->fleet,
 	        .store = api_of(rq)->store,
+	        .jobs = api_of(rq)->jobs,
 	        .config = config,
 	        .arena = rq->arena,
 	        .project_id = api_project(rq),
 	        .key_id = api_account(rq)->key_id,
 	        .conversation_id = which->conversation,
-	        .sandbox = &ret_target->record,
-	        .hold = &ret_target->hold,
-	        .root = defaults->workdir && defaults->workdir[0] ? defaults->workdir : "/",
-	        .user = defaults->user,
-	        .env = defaults->env,
 	        .timeout_ms = timeout_ms < TIMEOUT_MAX_MS ? timeout_ms : TIMEOUT_MAX_MS,
 	        .timeout_max_ms = TIMEOUT_MAX_MS,
 	        .output_limit_bytes = config->output_limit_bytes,
 	        .deadline = rq->deadline,
 	};
+}
+
+int tools_open(struct request *rq, const struct tools_target *which, struct api_target *ret_target,
+               struct tool_call *ret, struct error *err)
+{
+	const struct fleet_defaults *defaults = &ret_target->defaults;
+
+	if (open_target(rq, which, ret_target, err) < 0)
+		return -1;
+	*ret = tools_call(rq, which);
+	ret->sandbox = &ret_target->record;
+	ret->hold = &ret_target->hold;
+	ret->root = defaults->workdir && defaults->workdir[0] ? defaults->workdir : "/";
+	ret->user = defaults->user;
+	ret->env = defaults->env;
 	return 0;
 }

@@ -11,6 +11,8 @@ struct tools_target {
 	const char *config; /* of /accounts/me/sandboxes: what one that has to be made is like */
 	const char *conversation;
 };
+/* A call without a sandbox: for tools that need none. */
+struct tool_call tools_call(struct request *rq, const struct tools_target *which);
 /* Fills the call but for its arena's contents; the target holds the sandbox until it is done. */
 MUST_CHECK int tools_open(struct request *rq, const struct tools_target *which,
                           struct api_target *ret_target, struct tool_call *ret, struct error *err);
