@@ -4,17 +4,21 @@
 #include <string.h>
 
 const struct command *const commands[] = {
-        &command_run,        &command_exec,    &command_shell,    &command_cp,
-        &command_ls,         &command_job, &command_ps,      &command_inspect,  &command_logs,
-        &command_stats,      &command_events,  &command_webhook,  &command_start,
-        &command_stop,       &command_archive, &command_pause,    &command_preview,
-        &command_resume,     &command_rm,      &command_snapshot, &command_fork,
-        &command_rollback,   &command_reset,   &command_diff,     &command_revert,
-        &command_template,   &command_volume,  &command_pool,     &command_lease,
-        &command_key,        &command_project, &command_member,   &command_settings,
-        &command_whoami,     &command_usage,   &command_budget,   &command_serve,
-        &command_config,     &command_doctor,  &command_plan,     &command_bench,
-        &command_completion, &command_version, &command_help,     NULL,
+        &command_run,      &command_exec,     &command_shell,
+        &command_cp,       &command_ls,       &command_job,
+        &command_ps,       &command_inspect,  &command_logs,
+        &command_stats,    &command_events,   &command_webhook,
+        &command_start,    &command_stop,     &command_archive,
+        &command_pause,    &command_preview,  &command_resume,
+        &command_rm,       &command_snapshot, &command_fork,
+        &command_rollback, &command_reset,    &command_diff,
+        &command_revert,   &command_template, &command_volume,
+        &command_pool,     &command_lease,    &command_key,
+        &command_project,  &command_member,   &command_settings,
+        &command_whoami,   &command_usage,    &command_budget,
+        &command_serve,    &command_config,   &command_doctor,
+        &command_plan,     &command_bench,    &command_completion,
+        &command_version,  &command_help,     NULL,
 };
 
 const struct command_option common_options[] = {

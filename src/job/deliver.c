@@ -18,6 +18,7 @@
 #define ANSWER_MAX ((size_t)64 * 1024)
 #define UNDER_WAY_MAX 8
 #define LOOK_MIN_MS 100
+#define DUE_MS 1000
 #define LOOK_MAX_MS 5000
 #define REST_MS 30000
 
@@ -26,6 +27,9 @@ struct delivery {
 	struct jobs *jobs;
 	struct arena arena;
 	struct job_record record;
+	const struct channel_kind *kind;
+	struct job_origin origin;
+	struct channel_record channel;
 };
 
 /* How an attempt went. */
@@ -102,20 +106,27 @@ static struct outcome send_message(struct delivery *d, const struct channel_kind
 	return o;
 }
 
+/* By whom and what is told. */
+static int prepare(struct delivery *d, struct error *err)
+{
+	const struct job_record *r = &d->record;
+
+	d->kind = channel_kind_find(r->channel);
+	if (!d->kind)
+		return FAIL(err, ERROR_INVALID, "%s has no messages", job_channel_name(r->channel));
+	if (json_parse(&d->arena, span_of(r->origin_json), &job_origin_shape, &d->origin, err) < 0)
+		return -1;
+	return find_channel(d, &d->origin, &d->channel, err);
+}
+
 static struct outcome attempt(struct delivery *d)
 {
 	const struct job_record *r = &d->record;
-	const struct channel_kind *kind = channel_kind_find(r->channel);
-	struct channel_record channel;
-	struct job_origin origin;
+	const struct channel_kind *kind = d->kind;
+	const struct channel_record channel = d->channel;
 	struct error err = {0};
-	struct channel_message m = {.origin = &origin, .id = r->id};
+	struct channel_message m = {.origin = &d->origin, .id = r->id};
 
-	if (!kind ||
-	    json_parse(&d->arena, span_of(r->origin_json), &job_origin_shape, &origin, &err) < 0 ||
-	    find_channel(d, &origin, &channel, &err) < 0)
-		return (struct outcome){.is_final = err.code != ERROR_SYSTEM,
-		                        .error = arena_text(&d->arena, err.text)};
 	m.base_url = *channel.base_url ? channel.base_url : kind->base_url;
 	m.token = channel.token;
 	m.text = channel_text(&d->arena, kind, r);
@@ -151,6 +162,12 @@ static void end_attempt(struct delivery *d, const struct outcome *o)
 		            TEXT("why", o->error));
 }
 
+static bool is_for_good(const struct error *err)
+{
+	return err->code == ERROR_INVALID || err->code == ERROR_NOT_FOUND ||
+	       err->code == ERROR_CONFLICT;
+}
+
 static void run_delivery(struct worker_task *task)
 {
 	struct delivery *d = CONTAINER_OF(task, struct delivery, task);
@@ -158,20 +175,25 @@ static void run_delivery(struct worker_task *task)
 	const struct job_delivery_change claim = {.id = d->record.id,
 	                                          .tries = d->record.delivery_tries,
 	                                          .at = clock_unix_ms() + CLAIM_MS};
-	struct error err = {0};
-	struct outcome o;
+	struct error unprepared = {0}, err = {0};
+	bool is_prepared = prepare(d, &unprepared) == 0;
+	struct outcome o = {.is_final = true, .error = unprepared.text};
 
-	/* A conflict: another server has it, or this one since the list was read. */
-	if (store_job_delivery_claim(jobs->store, &claim, &err) == 0) {
+	/* A token that this server cannot open is left to one that can, and a store that is away
+	 * to another time. A conflict: another server has it, or this one since the list was read.
+	 */
+	if ((is_prepared || is_for_good(&unprepared)) &&
+	    store_job_delivery_claim(jobs->store, &claim, &err) == 0) {
 		fault_point("api", "job-message-claimed");
-		o = attempt(d);
+		if (is_prepared)
+			o = attempt(d);
 		fault_point("api", "job-message-sent");
 		end_attempt(d, &o);
+		atomic_store(&jobs->has_ended, true);
 	}
 	arena_done(&d->arena);
 	free(d);
 	atomic_fetch_sub(&jobs->deliveries, 1);
-	atomic_store(&jobs->has_ended, true);
 	jobs_ring(jobs);
 }
 
@@ -213,6 +235,9 @@ static int64_t rest_until(int64_t next)
 
 	if (next == 0)
 		return deadline_in(REST_MS);
+	/* Due, and begun: whoever ends one rings. */
+	if (left < -LOOK_MIN_MS)
+		return deadline_in(DUE_MS);
 	if (left < LOOK_MIN_MS)
 		left = LOOK_MIN_MS;
 	return deadline_in(left < LOOK_MAX_MS ? left : LOOK_MAX_MS);

@@ -33,7 +33,7 @@ static const char *json_of(struct arena *a, struct span bytes)
 static int settle(struct jobs *jobs, struct arena *a, const char *id, const struct job_end *end,
                   struct error *err)
 {
-	struct job_record r;
+	struct job_record r = {.id = NULL};
 
 	fault_point("api", "job-ended");
 	if (store_job_settle(jobs->store, a, id, end, &r, err) < 0)

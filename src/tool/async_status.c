@@ -103,7 +103,8 @@ const struct tool async_status_tool = {
                        "belong to the conversation that started them.",
         .input = &async_input,
         .output = &async_output,
-        .class = TOOL_RUNS,
+        /* Whoever may not run anything has started nothing that this could stop. */
+        .class = TOOL_READS,
         .flags = TOOL_NO_SANDBOX,
         .call = async_status_call,
 };

@@ -11,6 +11,7 @@ import time
 import pytest
 
 import atoll
+import postgres
 
 pytestmark = pytest.mark.needs_root
 PATH = "/api/sandbox/instances"
@@ -593,6 +594,46 @@ def test_the_command_line_runs_waits_and_stops(server, api, box):
     assert server.cli("job", "stop", job).stdout.startswith(b"stopped")
     assert server.cli("job", "wait", job).returncode == 143
     assert server.cli("job", "run", box).returncode != 0
+
+
+def test_two_servers_of_a_database_tell_each_end_once(services):
+    """Each watches its own sandboxes, either sends what is due, and a job's row is read by both."""
+    if not postgres.programs():
+        pytest.skip("Debian's package postgresql is not installed")
+    database = postgres.Postgres()
+    servers = []
+    try:
+        for number in range(2):
+            flags = ["--store", database.dsn, "--webhook-allow-private", "true", "--cells", "1"]
+            if number:
+                flags += ["--secret-key-file", str(servers[0].data / "keys" / "secret.key")]
+            servers.append(atoll.Server(provider="host", flags=flags).start())
+        here, there = (server.api(servers[0].key) for server in servers)
+        here.call("PUT", f"{CHANNELS}/slack", {"type": "slack", "token": TOKEN, "base_url": f"{services}/slack"})
+        Services.seen.clear()
+        box = here.create()["id"]
+        jobs = [start(here, box, "sleep 0.5; echo shared", origin={"type": "slack", "channel": "C1"}) for _ in range(5)]
+        assert status(there, jobs[0])["status"] == "running"
+        with refused("conflict", "node"):
+            there.post(f"{JOBS}/{jobs[0]}/stop")
+        assert status(there, jobs[0])["status"] == "running"
+        for job in jobs:
+            assert ended(there, job)["logs"]["stdout"] == "shared\n"
+            assert message(there, job, "delivered", "dead")["attempts"] == 1
+            assert len(told(there, "job.completed", job)) == 1
+        assert len(Services.seen) == 5
+        # What a server leaves behind, the other one settles.
+        left = start(here, box, "sleep 1000")
+        servers[0].kill9("api")
+        servers[0].wait_ready()
+        here = servers[0].api()
+        here.remove(box)
+        assert ended(there, left)["status"] == "failed"
+        assert len(told(there, "job.failed", left)) == 1
+    finally:
+        for server in servers:
+            server.remove_all()
+        database.remove()
 
 
 # ---- the agent tool ----
