@@ -257,3 +257,49 @@ int archive_unpack(int in_fd, const char *path, struct error *err)
 		return fail(disk, "finish unpacking", err);
 	return 0;
 }
+
+static int take_data(struct archive *tar, int to, struct error *err)
+{
+	char room[BLOCK_SIZE];
+	la_ssize_t got;
+
+	while ((got = archive_read_data(tar, room, sizeof(room))) > 0)
+		if (fd_write_all(to, room, (size_t)got, err) < 0)
+			return -1;
+	return got < 0 ? fail(tar, "read", err) : 0;
+}
+
+static int take_entry(struct archive *tar, struct archive_entry *entry,
+                      const struct archive_taker *taker, struct error *err)
+{
+	const char *name = archive_entry_pathname(entry);
+	int fd = -1;
+
+	if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) || !name)
+		return 0;
+	if (strncmp(name, "./", 2) == 0)
+		name += 2;
+	if (taker->begin(taker->context, name, archive_entry_size(entry), &fd, err) < 0)
+		return -1;
+	if (fd < 0)
+		return 0;
+	return take_data(tar, fd, err) < 0 ? -1 : taker->end(taker->context, err);
+}
+
+int archive_take(int in_fd, const struct archive_taker *taker, struct error *err)
+{
+	AUTO(free_reader) struct archive *tar = archive_read_new();
+	struct archive_entry *entry;
+	int result;
+
+	if (!tar)
+		abort();
+	(void)archive_read_support_format_tar(tar);
+	if (archive_read_open_fd(tar, in_fd, BLOCK_SIZE) != ARCHIVE_OK)
+		return fail(tar, "read the archive", err);
+	while ((result = archive_read_next_header(tar, &entry)) == ARCHIVE_OK ||
+	       result == ARCHIVE_WARN)
+		if (take_entry(tar, entry, taker, err) < 0)
+			return -1;
+	return result == ARCHIVE_EOF ? 0 : fail(tar, "read the archive", err);
+}

@@ -28,5 +28,14 @@ struct archive_items {
 };
 /* A file that is not as long any more as its item says fails. */
 MUST_CHECK int archive_pack_items(const struct archive_items *items, int out_fd, struct error *err);
+/* Gives the regular files of a tar stream to somebody, who looks at their names himself. */
+struct archive_taker {
+	/* Where the bytes go; *ret_fd -1 = nowhere. */
+	int (*begin)(void *context, const char *name, int64_t size, int *ret_fd, struct error *err);
+	/* They are all there. */
+	int (*end)(void *context, struct error *err);
+	void *context;
+};
+MUST_CHECK int archive_take(int in_fd, const struct archive_taker *taker, struct error *err);
 /* Unpacks into the folder `path`, which exists. */
 MUST_CHECK int archive_unpack(int in_fd, const char *path, struct error *err);

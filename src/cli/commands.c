@@ -6,6 +6,7 @@
 const struct command *const commands[] = {
         &command_run,      &command_exec,     &command_shell,
         &command_cp,       &command_ls,       &command_job,
+        &command_cp,       &command_sync,     &command_ls,
         &command_ps,       &command_inspect,  &command_logs,
         &command_stats,    &command_events,   &command_webhook,
         &command_start,    &command_stop,     &command_archive,

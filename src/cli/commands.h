@@ -16,3 +16,4 @@ extern const struct command command_snapshot, command_diff, command_revert, comm
         command_template, command_usage, command_version, command_volume, command_pool,
         command_project, command_member, command_settings, command_whoami, command_webhook,
         command_preview;
+extern const struct command command_sync;

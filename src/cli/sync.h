@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/sync.h — one folder here and one in a sandbox. Private to this folder.
+ *
+ * What is in the sandbox is hostile: its names, its bytes, its .gitignore files. Here everything is
+ * opened beneath the folder, name by name and through no link, and a file takes its place by a
+ * rename, after a look at what is there. */
+#pragma once
+
+#include "cli/command.h"
+#include "cli/gitignore.h"
+#include "cli/sync_plan.h"
+
+#define SYNC_DEPTH_MAX 64
+#define SYNC_FILES_MAX 100000
+
+struct sync {
+	struct cli *cli;
+	struct arena arena;                   /* of a round */
+	const char *sandbox, *remote, *local; /* id; absolute; resolved */
+	int folder;
+	int inotify; /* -1: nobody waits for changes */
+	int64_t size_max;
+	bool is_dry, may_delete_all;
+	const char *state_path;
+	struct gitignore ignore;
+	struct sync_list here, there;
+	struct sync_state before, next;
+	struct sync_plan plan;
+	size_t links, skipped, conflicts;      /* links: and other things that are no files */
+	struct map folders_there, links_there; /* links: and others that are no files */
+	int64_t bytes_there;                   /* of all that is there, ignored or not */
+};
+void sync_round_done(struct sync *s);
+/* A line of what is done, for people; `note` may be NULL. */
+void sync_say(struct sync *s, const char *what, const char *path, const char *note);
+
+/* ---- sync_sides.c ---- */
+
+/* Both lists, and what .gitignore says. */
+MUST_CHECK int sync_look(struct sync *s);
+/* The sandbox's alone, once more. */
+MUST_CHECK int sync_look_there(struct sync *s, struct sync_list *ret);
+/* How a file here is now: 1 there and filled, 0 nothing, -1 something else or unreadable. */
+int sync_stat_here(struct sync *s, int parent, const char *name, struct sync_file *ret);
+/* The folder that a path is in; `make`: with what is missing. */
+MUST_CHECK int sync_open_parent(struct sync *s, const char *path, bool make, int *ret_fd,
+                                struct error *err);
+const char *sync_url(struct sync *s, const char *kind, const char *path, const char *rest);
+
+/* ---- sync_state.c ---- */
+
+/* Finds the file of this pair and takes it for this process. */
+MUST_CHECK int sync_state_open(struct sync *s, const char *server);
+MUST_CHECK int sync_state_read(struct sync *s);
+MUST_CHECK int sync_state_write(struct sync *s);
+
+/* ---- sync_down.c, sync_up.c ---- */
+
+MUST_CHECK int sync_down(struct sync *s);
+MUST_CHECK int sync_up(struct sync *s);
+
+/* ---- sync_watch.c ---- */
+
+/* Returns when something may have changed on either side. */
+struct sync_watch;
+MUST_CHECK int sync_watch_open(struct sync *s, struct sync_watch **ret);
+MUST_CHECK int sync_watch_wait(struct sync_watch *w, struct error *err);

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the sandbox to here. Bytes come into a file of our own in the folder; it takes the place of
+ * the one that it is for only when that is still as it was when the plan was made, else it stays
+ * beside it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/id.h"
+#include "base/path.h"
+#include "cli/archive.h"
+#include "cli/server.h"
+#include "cli/sync.h"
+
+/* A folder's whole stream is worth it when so much of it is wanted. */
+#define STREAM_FROM 4
+#define STREAM_PART 4
+#define REQUEST_COST 16384
+#define NAMES_MAX 100
+
+struct coming {
+	struct sync *sync;
+	struct map wanted; /* path -> struct sync_action */
+	struct sync_action *action;
+	const char *part; /* the file of ours, in the top folder */
+	int fd;
+	int64_t size;
+	struct error failure; /* of the callbacks */
+	bool failed;
+};
+
+static bool is_wanted(const struct sync_action *a)
+{
+	return a->step == SYNC_DOWN || a->step == SYNC_BOTH;
+}
+
+/* ---- into its place ---- */
+
+static bool has_same_bytes(int a, int b)
+{
+	char one[65536], two[65536];
+	off_t at = 0;
+
+	for (;;) {
+		ssize_t got = pread(a, one, sizeof(one), at),
+		        other = pread(b, two, sizeof(two), at);
+
+		if (got != other || got < 0 || memcmp(one, two, (size_t)got) != 0)
+			return false;
+		if (got == 0)
+			return true;
+		at += got;
+	}
+}
+
+static bool is_the_same(struct coming *c, int parent, const char *name)
+{
+	const struct fd_open_options options = {.flags = O_RDONLY | O_NONBLOCK};
+	AUTO_CLOSE int fd = -1;
+	struct error ignored = {0};
+
+	return fd_open_beneath(parent, name, &options, &fd, &ignored) == 0 &&
+	       has_same_bytes(fd, c->fd);
+}
+
+/* Both sides have this, so it is not looked at again until one of them changes it. */
+static void remember(struct coming *c, int parent, const char *name)
+{
+	struct sync *s = c->sync;
+	struct sync_file local, remote = *c->action->remote;
+
+	if (sync_stat_here(s, parent, name, &local) != 1)
+		return;
+	local.path = c->action->path;
+	sync_list_add(&s->next.local, &local);
+	sync_list_add(&s->next.remote, &remote);
+}
+
+/* "NAME.conflict-20261121T101500", and another one when there is that. */
+static int keep_beside(struct coming *c, int parent, const char *name, struct error *err)
+{
+	struct sync *s = c->sync;
+	time_t now = time(NULL);
+	struct tm tm;
+	char stamp[32], beside[256] = "";
+	int result = -1;
+
+	(void)strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%S", gmtime_r(&now, &tm));
+	errno = EEXIST;
+	for (int i = 0; result < 0 && errno == EEXIST && i < NAMES_MAX; i++) {
+		char suffix[16] = "";
+
+		if (i > 0)
+			(void)snprintf(suffix, sizeof(suffix), "-%d", i + 1);
+		(void)snprintf(beside, sizeof(beside), "%.200s.conflict-%s%s", name, stamp, suffix);
+		result = renameat2(s->folder, c->part, parent, beside, RENAME_NOREPLACE);
+	}
+	if (result < 0)
+		return FAIL_ERRNO(err, "keep '%s' beside", name);
+	s->conflicts++;
+	sync_say(s, "conflict", c->action->path, beside);
+	return 0;
+}
+
+static void leave_out(struct coming *c, const char *why)
+{
+	c->sync->skipped++;
+	(void)fprintf(stderr, "atoll: '%s' is left out: %s\n", c->action->path, why);
+}
+
+/* What is here, against what the plan has seen: 1 the same, 0 another one, -1 no file at all. */
+static int look_again(struct coming *c, int parent, const char *name)
+{
+	struct sync_file now;
+	int found = sync_stat_here(c->sync, parent, name, &now);
+
+	if (found < 0)
+		return -1;
+	if (!c->action->local)
+		return found == 0;
+	return found == 1 && sync_file_is_same(&now, c->action->local);
+}
+
+/* Who may read a file here is nothing that a sandbox decides: only whether it is a program. */
+static void keep_mode(struct coming *c, int parent, const char *name)
+{
+	mode_t runs = c->action->remote->is_program ? 0111 : 0;
+	struct stat st;
+
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		(void)fchmod(c->fd, (st.st_mode & 0666) | ((st.st_mode & 0444) >> 2 & runs));
+}
+
+static int place(struct coming *c, int parent, const char *name, struct error *err)
+{
+	struct sync *s = c->sync;
+	unsigned flags = c->action->local ? 0 : RENAME_NOREPLACE;
+	int found = look_again(c, parent, name);
+
+	if (found < 0) {
+		leave_out(c, "a link or a folder is in its place");
+		return 0;
+	}
+	if (c->action->step == SYNC_BOTH && is_the_same(c, parent, name)) {
+		remember(c, parent, name);
+		return 0;
+	}
+	if (c->action->step == SYNC_BOTH || found == 0) {
+		if (keep_beside(c, parent, name, err) < 0)
+			return -1;
+		/* What is here wins its place there. */
+		c->action->step = SYNC_UP;
+		return 0;
+	}
+	keep_mode(c, parent, name);
+	if (renameat2(s->folder, c->part, parent, name, flags) < 0)
+		return FAIL_ERRNO(err, "put '%s' in its place", c->action->path);
+	sync_say(s, "down", c->action->path, NULL);
+	remember(c, parent, name);
+	return 0;
+}
+
+/* ---- the bytes ---- */
+
+static int begin(struct coming *c, struct sync_action *action, struct error *err)
+{
+	struct id id = id_new();
+	const struct fd_open_options options = {
+	        .flags = O_RDWR | O_CREAT | O_EXCL,
+	        .mode = action->remote->is_program ? 0777 : 0666,
+	};
+
+	c->action = action;
+	c->size = 0;
+	c->part = arena_format(&c->sync->arena, SYNC_PART_PREFIX "%s", id.text);
+	if (fd_open_beneath(c->sync->folder, c->part, &options, &c->fd, err) < 0)
+		return FAIL_CONTEXT(err, "begin '%s'", action->path);
+	return 0;
+}
+
+static int end(struct coming *c, struct error *err)
+{
+	AUTO_CLOSE int fd = c->fd;
+	AUTO_CLOSE int parent = -1;
+	struct error problem = {0};
+	int result = 0;
+
+	if (sync_open_parent(c->sync, c->action->path, true, &parent, &problem) < 0)
+		leave_out(c, problem.text);
+	else
+		result = place(c, parent, path_last(c->action->path), err);
+	/* Gone when it has found its place. */
+	(void)unlinkat(c->sync->folder, c->part, 0);
+	c->fd = -1;
+	return result;
+}
+
+static void give_up(struct coming *c)
+{
+	if (c->fd >= 0)
+		(void)unlinkat(c->sync->folder, c->part, 0);
+	auto_close(&c->fd);
+	c->fd = -1;
+}
+
+static bool is_too_large(struct coming *c, const struct sync_action *action)
+{
+	if (action->remote->size <= c->sync->size_max)
+		return false;
+	c->action = (struct sync_action *)(uintptr_t)action;
+	leave_out(c, "it is larger than --max-size");
+	return true;
+}
+
+/* ---- one by one ---- */
+
+static bool on_body(void *context, struct span piece)
+{
+	struct coming *c = context;
+
+	c->size += (int64_t)piece.size;
+	if (c->size > c->sync->size_max)
+		c->failed = FAIL(&c->failure, ERROR_TOO_LARGE, "'%s' grows beyond --max-size",
+		                 c->action->path) < 0;
+	else
+		c->failed = fd_write_all(c->fd, piece.data, piece.size, &c->failure) < 0;
+	return !c->failed;
+}
+
+static int fetch(struct coming *c, struct sync_action *action)
+{
+	struct error *err = c->sync->cli->err;
+	struct http_answer answer = {0};
+	struct http_call call = {.method = "GET", .on_body = on_body, .context = c};
+	int result;
+
+	if (is_too_large(c, action))
+		return 0;
+	call.path = sync_url(c->sync, "/files/content?path=", action->path, "");
+	if (begin(c, action, err) < 0)
+		return -1;
+	result = http_client_call(c->sync->cli->client, &call, &answer, err);
+	buf_done(&answer.body);
+	if (result == 0 && !c->failed)
+		return end(c, err);
+	give_up(c);
+	if (c->failed)
+		*err = c->failure;
+	/* It went meanwhile, or may not be read: the others come all the same. */
+	if (!c->failed && (err->code == ERROR_NOT_FOUND || err->code == ERROR_FORBIDDEN)) {
+		leave_out(c, err->text);
+		error_clear(err);
+		return 0;
+	}
+	return FAIL_CONTEXT(err, "fetch '%s'", action->path);
+}
+
+/* ---- as one stream ---- */
+
+static int on_begin(void *context, const char *name, int64_t size, int *ret_fd, struct error *err)
+{
+	struct coming *c = context;
+	struct sync_action *action = map_remove(&c->wanted, name);
+
+	if (!action)
+		return 0;
+	if (size > c->sync->size_max || is_too_large(c, action))
+		return 0;
+	if (begin(c, action, err) < 0)
+		return -1;
+	*ret_fd = c->fd;
+	return 0;
+}
+
+static int on_end(void *context, struct error *err)
+{
+	return end(context, err);
+}
+
+struct taking {
+	struct coming *coming;
+	int fd, result;
+	struct error err;
+};
+
+static void *take(void *argument)
+{
+	struct taking *t = argument;
+	const struct archive_taker taker = {on_begin, on_end, t->coming};
+
+	t->result = archive_take(t->fd, &taker, &t->err);
+	(void)close(t->fd);
+	return NULL;
+}
+
+struct piping {
+	int fd;
+	struct error failure;
+	bool failed;
+};
+
+static bool on_stream(void *context, struct span piece)
+{
+	struct piping *p = context;
+
+	p->failed = fd_write_all(p->fd, piece.data, piece.size, &p->failure) < 0;
+	return !p->failed;
+}
+
+static int fetch_stream(struct coming *c)
+{
+	struct error *err = c->sync->cli->err;
+	struct taking taking = {.coming = c};
+	struct piping piping = {0};
+	struct http_answer answer = {0};
+	struct http_call call = {.method = "GET", .on_body = on_stream, .context = &piping};
+	pthread_t thread;
+	int ends[2], result;
+
+	call.path = sync_url(c->sync, "/files/tar?path=", "", "");
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return FAIL_ERRNO(err, "make a pipe");
+	taking.fd = ends[0];
+	piping.fd = ends[1];
+	errno = pthread_create(&thread, NULL, take, &taking);
+	if (errno) {
+		(void)close(ends[0]);
+		(void)close(ends[1]);
+		return FAIL_ERRNO(err, "start a thread");
+	}
+	result = http_client_call(c->sync->cli->client, &call, &answer, err);
+	(void)close(ends[1]);
+	(void)pthread_join(thread, NULL);
+	buf_done(&answer.body);
+	give_up(c);
+	/* A pipe that was not taken is only what followed from the taker's failure. */
+	if (taking.result < 0 && (result == 0 || piping.failed)) {
+		*err = taking.err;
+		return -1;
+	}
+	return result;
+}
+
+/* The whole folder comes when most of it is wanted: a request costs about as much as so many bytes.
+ */
+static bool is_stream_better(const struct sync *s, size_t count, int64_t bytes)
+{
+	return count >= STREAM_FROM &&
+	       bytes + (int64_t)count * REQUEST_COST >= s->bytes_there / STREAM_PART;
+}
+
+int sync_down(struct sync *s)
+{
+	struct coming c = {.sync = s, .fd = -1};
+	int64_t bytes = 0;
+	int result = 0;
+
+	for (size_t i = 0; i < s->plan.count; i++) {
+		if (!is_wanted(&s->plan.items[i]))
+			continue;
+		bytes += s->plan.items[i].remote->size;
+		map_put(&c.wanted, s->plan.items[i].path, &s->plan.items[i]);
+	}
+	if (is_stream_better(s, s->plan.counts[SYNC_DOWN] + s->plan.counts[SYNC_BOTH], bytes))
+		result = fetch_stream(&c);
+	else
+		for (size_t i = 0; result == 0 && i < s->plan.count; i++)
+			if (is_wanted(&s->plan.items[i]))
+				result = fetch(&c, &s->plan.items[i]);
+	map_done(&c.wanted);
+	return result;
+}

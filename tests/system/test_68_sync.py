@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""atoll sync: both ways, what .gitignore says, conflicts, deletions, and sandboxes that mean ill."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+WORK = "/home/user/project/sync"
+
+
+class Pair:
+    """A folder here and one in a sandbox."""
+
+    def __init__(self, server, api, sandbox, folder, state):
+        self.api, self.sandbox, self.folder = api, sandbox, folder
+        self.environment = {**os.environ, "ATOLL_API_URL": f"http://127.0.0.1:{server.port}", "ATOLL_API_KEY": api.key,
+                            "XDG_STATE_HOME": str(state)}
+
+    def sync(self, *flags, fails=False):
+        done = subprocess.run([atoll.ATOLL, "sync", "--json", *flags, self.folder, f"{self.sandbox}:{WORK}"],
+                              env=self.environment, capture_output=True, text=True, timeout=60)
+        assert (done.returncode != 0) == fails, (done.returncode, done.stdout, done.stderr)
+        if fails:
+            return done.stderr
+        told = [json.loads(line) for line in done.stdout.splitlines()]
+        return {name: sum(one[name] for one in told) for name in told[0]}
+
+    def inside(self, line):
+        result = self.api.exec(self.sandbox, line, cwd=WORK)
+        assert result["exit_code"] == 0, result
+        return result["stdout"]
+
+    def here(self):
+        return {str(path.relative_to(self.folder)): path.read_bytes()
+                for path in self.folder.rglob("*") if path.is_file() and not path.is_symlink()}
+
+    def there(self):
+        names = self.inside("find . -type f -printf '%P\\n'").splitlines()
+        return {name: self.api.read(self.sandbox, f"{WORK}/{name}") for name in names if name}
+
+
+@pytest.fixture
+def pair(server, api, tmp_path):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    with api.sandbox(internet=False) as sandbox:
+        api.exec(sandbox, f"mkdir -p {WORK}")
+        yield Pair(server, api, sandbox, folder, tmp_path / "state")
+
+
+def put(pair, name, data):
+    path = pair.folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def test_both_sides_become_the_same(pair):
+    put(pair, "mine.txt", b"mine")
+    put(pair, "deep/er/grüße.bin", os.urandom(200_000))
+    (pair.folder / "run").write_text("#!/bin/sh\n")
+    (pair.folder / "run").chmod(0o755)
+    pair.inside("mkdir -p a/b; echo theirs >a/b/theirs; printf x >tool; chmod +x tool; : >empty")
+    told = pair.sync()
+    assert (told["up"], told["down"], told["conflicts"]) == (3, 3, 0)
+    assert pair.here() == pair.there() and len(pair.here()) == 6
+    assert os.access(pair.folder / "tool", os.X_OK) and pair.inside("test -x run && echo yes") == "yes\n"
+    assert not any(pair.sync()[what] for what in ("up", "down", "compared", "deleted_here", "deleted_there"))
+    put(pair, "mine.txt", b"mine, changed")
+    (pair.folder / "a/b/theirs").chmod(0o600)
+    pair.sync()
+    pair.inside("echo changed >a/b/theirs; rm empty")
+    told = pair.sync()
+    assert (told["up"], told["down"], told["deleted_here"]) == (0, 1, 1)
+    os.unlink(pair.folder / "deep/er/grüße.bin")
+    assert pair.sync()["deleted_there"] == 1
+    assert pair.here() == pair.there() and len(pair.here()) == 4
+    assert (pair.folder / "a/b/theirs").stat().st_mode & 0o777 == 0o600
+    pair.inside("rm -r a")
+    assert pair.sync()["deleted_here"] == 1
+    assert not (pair.folder / "a").exists()
+
+
+def test_what_both_changed_is_kept_twice(pair):
+    put(pair, "both", b"old")
+    put(pair, "equal", b"old")
+    pair.sync()
+    put(pair, "both", b"mine")
+    put(pair, "equal", b"the same")
+    pair.inside("printf theirs >both; printf 'the same' >equal")
+    told = pair.sync()
+    assert told["conflicts"] == 1
+    here = pair.here()
+    (beside,) = [name for name in here if name.startswith("both.conflict-")]
+    assert here == {"both": b"mine", "equal": b"the same", beside: b"theirs"}
+    assert pair.there() == here
+    # One side deletes what the other changes: the change stays.
+    os.unlink(pair.folder / "both")
+    pair.inside("printf again >both; rm equal")
+    put(pair, "equal", b"mine again")
+    pair.sync()
+    assert pair.here() == pair.there()
+    assert pair.here()["both"] == b"again" and pair.here()["equal"] == b"mine again"
+
+
+def test_two_full_folders_meet_without_loss(pair):
+    put(pair, "same", b"same")
+    put(pair, "other", b"mine")
+    pair.inside("printf same >same; printf theirs >other")
+    assert pair.sync()["conflicts"] == 1
+    assert sorted(pair.here().values()) == [b"mine", b"same", b"theirs"] and pair.here() == pair.there()
+
+
+def test_gitignore_decides_for_both_sides(pair):
+    put(pair, ".gitignore", b"*.log\n/build/\n!keep.log\n")
+    for name in ("a.log", "keep.log", "build/x", "src/build/y", "src/a.c"):
+        put(pair, name, b"x")
+    pair.inside("mkdir -p build node_modules/m; echo x >b.log; echo x >build/z; echo x >node_modules/m/i.js;"
+                "mkdir theirs; printf 'secret\\n' >theirs/.gitignore; echo x >theirs/secret; echo x >theirs/open")
+    put(pair, "src/.gitignore", b"/build/y\n")
+    pair.sync()
+    assert set(pair.there()) == {".gitignore", "keep.log", "src/.gitignore", "src/a.c", "b.log", "build/z", "node_modules/m/i.js",
+                                 "theirs/.gitignore", "theirs/secret", "theirs/open"}
+    assert set(pair.here()) == {".gitignore", "a.log", "keep.log", "build/x", "src/.gitignore", "src/build/y", "src/a.c",
+                                "node_modules/m/i.js", "theirs/.gitignore", "theirs/open"}
+    # What begins to be ignored is left alone, and nowhere deleted.
+    put(pair, ".gitignore", b"node_modules/\n")
+    assert pair.sync()["deleted_there"] == 0
+    shutil.rmtree(pair.folder / "node_modules")
+    pair.sync()
+    assert "node_modules/m/i.js" in pair.there()
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+def test_gitignore_says_what_git_says(pair):
+    names = ["a", "b.log", "c", "build", "x y", "é", "[z]", "tmp"]
+    patterns = ["*.log", "/a", "build/", "**/c", "a/**", "c/*/a", "!b.log", "!*", "[a-c]", "[!a]", "x\\ y", "t?p", "/build/a", "*",
+                "a/*", "!a/", "\\[z\\]", "b*/", "**/tmp/**", "#a", "é"]
+    rng = random.Random(4)
+    for _ in range(12):
+        shutil.rmtree(pair.folder)
+        pair.folder.mkdir()
+        subprocess.run(["git", "init", "-q", pair.folder], check=True)
+        paths = {"/".join(rng.choices(names, k=rng.randint(1, 4))) for _ in range(25)}
+        for path in sorted(paths):
+            if not any((pair.folder / parent).is_file() for parent in _parents(path)) and not (pair.folder / path).exists():
+                put(pair, path, b"x")
+        for place in ("", "a/", "build/"):
+            if place == "" or (pair.folder / place).is_dir():
+                (pair.folder / f"{place}.gitignore").write_text("\n".join(rng.sample(patterns, 4)) + "\n")
+        listed = subprocess.run(["git", "-C", pair.folder, "ls-files", "-z", "--others", "--exclude-standard"], check=True,
+                                capture_output=True, text=True).stdout.split("\0")
+        pair.inside("find . -mindepth 1 -delete")
+        subprocess.run(["rm", "-rf", pair.environment["XDG_STATE_HOME"]], check=True)
+        pair.sync()
+        assert set(pair.there()) == {name for name in listed if name}, (pair.folder / ".gitignore").read_text()
+
+
+def _parents(path):
+    parts = path.split("/")
+    return ["/".join(parts[:i]) for i in range(1, len(parts))]
+
+
+def test_a_sandbox_writes_nowhere_else(pair, tmp_path):
+    """Links, git's own folder in every spelling, names with control characters, files in the place of folders."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "target").write_bytes(b"safe")
+    (pair.folder / "link").symlink_to(outside)
+    (pair.folder / "file-link").symlink_to(outside / "target")
+    put(pair, "plain", b"a file")
+    put(pair, ".git/hooks/pre-commit", b"mine")
+    pair.inside("mkdir link; echo evil >link/target; echo evil >file-link; mkdir plain; echo evil >plain/x;"
+                "mkdir -p .git/hooks .GIT/hooks 'git~1' '.git ' sub/.git; echo evil >.git/hooks/pre-commit; echo evil >.GIT/hooks/pre-commit;"
+                "echo evil >'git~1/config'; echo evil >'.git /config'; echo evil >sub/.git/config; echo evil >.git/config;"
+                "ln -s /etc/passwd passwd; ln -s ../.. up; mkfifo pipe; printf x >$'new\\nline'; printf x >$'esc\\e[2J';"
+                "printf x >$'bad\\xff'; printf x >.atoll-sync-evil; echo fine >fine")
+    told = pair.sync(fails=False)
+    assert told["skipped"] >= 4 and told["links"] >= 3
+    assert (outside / "target").read_bytes() == b"safe" and os.listdir(outside) == ["target"]
+    assert sorted(os.listdir(pair.folder)) == [".git", "file-link", "fine", "link", "plain"]
+    assert (pair.folder / ".git/hooks/pre-commit").read_bytes() == b"mine" and os.listdir(pair.folder / ".git") == ["hooks"]
+    assert (pair.folder / "plain").read_bytes() == b"a file" and (pair.folder / "link").is_symlink()
+
+
+def test_an_empty_sandbox_does_not_empty_the_folder(pair):
+    for i in range(20):
+        put(pair, f"file-{i}", b"x")
+    pair.sync()
+    pair.inside("find . -mindepth 1 -delete")
+    assert "would be deleted" in pair.sync(fails=True)
+    assert len(pair.here()) == 20
+    assert pair.sync("--dry-run")["deleted_here"] == 20 and len(pair.here()) == 20
+    assert pair.sync("--delete-all")["deleted_here"] == 20 and pair.here() == {}
+
+
+def test_large_files_stay_where_they_are(pair):
+    put(pair, "large", bytes(3 << 20))
+    pair.inside("head -c 3000000 /dev/zero >theirs; echo x >small")
+    assert pair.sync("--max-size", "2m")["skipped"] == 2
+    assert set(pair.here()) == {"large", "small"} and set(pair.there()) == {"theirs", "small"}
+    assert pair.sync()["skipped"] == 0 and pair.here() == pair.there()
+
+
+def test_many_files_come_as_one_stream(pair):
+    pair.inside("for i in $(seq 800); do echo $i >f$i; done")
+    start = time.monotonic()
+    assert pair.sync()["down"] == 800
+    first = time.monotonic() - start
+    assert pair.here() == {f"f{i}": f"{i}\n".encode() for i in range(1, 801)}
+    for i in range(1, 801):
+        put(pair, f"f{i}", b"changed\n")
+    assert pair.sync()["up"] == 800
+    assert pair.inside("cat f* | sort | uniq -c | tr -s ' '") == " 800 changed\n"
+    assert first < 10
+
+
+def test_what_changes_is_followed(pair):
+    put(pair, "first", b"1")
+    running = subprocess.Popen([atoll.ATOLL, "sync", "--watch", pair.folder, f"{pair.sandbox}:{WORK}"], env=pair.environment,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        atoll.wait_for(lambda: pair.api.exec(pair.sandbox, f"cat {WORK}/first")["stdout"] == "1", 10, "the first round")
+        put(pair, "new/deep", b"mine")
+        atoll.wait_for(lambda: pair.api.exec(pair.sandbox, f"cat {WORK}/new/deep")["stdout"] == "mine", 10, "a change here")
+        pair.inside("mkdir -p out; printf theirs >out/made")
+        atoll.wait_for(lambda: pair.here().get("out/made") == b"theirs", 10, "a change there")
+        other = subprocess.run([atoll.ATOLL, "sync", pair.folder, f"{pair.sandbox}:{WORK}"], env=pair.environment,
+                               capture_output=True, text=True)
+        assert other.returncode == 125 and "another sync" in other.stderr
+        assert running.poll() is None
+    finally:
+        running.send_signal(signal.SIGTERM)
+        running.wait(5)
