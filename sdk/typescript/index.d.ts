@@ -48,6 +48,9 @@ export interface RunOptions {
   outputLimitBytes?: number;
   onStdout?: (text: string, bytes: Uint8Array) => unknown;
   onStderr?: (text: string, bytes: Uint8Array) => unknown;
+  /** A folder: its files that the command makes or changes are kept as artifacts. */
+  artifacts?: string;
+  onArtifact?: (artifact: types.StoredArtifact) => unknown;
   /** Kills the command. */
   signal?: AbortSignal;
   background?: boolean;
@@ -65,6 +68,7 @@ export interface CommandResult {
   stderr: string;
   /** Output is missing in stdout or stderr: more than outputLimitBytes, or no longer kept by the server. */
   truncated: boolean;
+  artifacts: types.StoredArtifact[];
 }
 
 export class CommandHandle {

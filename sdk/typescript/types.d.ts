@@ -23,6 +23,10 @@ export interface SandboxCreate {
   internet?: boolean;
   /** the same as internet, by name */
   network?: "blocked" | "internet";
+  /** false = nothing of it is seen (default true) */
+  previewEnabled?: boolean;
+  /** links to its previews may be shared (default false) */
+  previewPublic?: boolean;
   /** id or name of a config of /accounts/me/sandboxes, for what is not given here */
   config?: string;
   /** name or id: begin with its files, on its template */
@@ -117,6 +121,7 @@ export interface Sandbox {
   autoDeleteMs: number;
   /** not paused, stopped or deleted for idleness before that */
   awake_until: string | null;
+  preview: SandboxPreview;
   last_event: LastEvent;
 }
 
@@ -132,6 +137,12 @@ export interface Resources {
   pids: number;
   /** this host cannot enforce disk_mb */
   disk_advisory: boolean;
+}
+
+/** What of it may be seen; more at /preview */
+export interface SandboxPreview {
+  enabled: boolean;
+  public: boolean;
 }
 
 /** What happened to it last */
@@ -363,14 +374,34 @@ export interface Exec {
   tty?: boolean;
   rows?: number;
   columns?: number;
+  /** folder: its files that were made or changed meanwhile are kept, and told before the end */
+  artifacts?: string;
   /** what lists call it */
   label?: string;
 }
 
 /** Where the turn came from, and so where the end of the job is told */
 export interface JobOrigin {
-  /** stream: /v1/events, which tells of every job; webhook: agent.finished to the project's webhooks as well */
-  type?: "none" | "stream" | "webhook";
+  /** stream: /v1/events, which tells of every job; webhook: agent.finished to the project's webhooks as well; else a message there */
+  type?: "none" | "stream" | "webhook" | "slack" | "discord" | "telegram" | "github" | "zalo" | "pancake";
+  /** of /v1/channels; else the one named as the type */
+  credential?: string;
+  /** slack, discord: its id */
+  channel?: string;
+  /** slack: ts of its first message; telegram: number of the topic */
+  thread?: string;
+  /** discord, telegram: id of the one to reply to */
+  message?: string;
+  /** telegram: its id or @name; pancake: id of the conversation */
+  chat?: string;
+  /** zalo: id of the user */
+  user?: string;
+  /** pancake: id of the page */
+  page?: string;
+  /** github: OWNER/NAME */
+  repository?: string;
+  /** github: number of the issue or pull request */
+  issue?: string;
 }
 
 /** What a command did */
@@ -396,6 +427,8 @@ export interface Result {
   stderr: string;
   stderr_encoding?: string;
   truncated: boolean;
+  /** that were kept, when the call asked for it */
+  artifacts?: StoredArtifact[];
 }
 
 /** A block of code */
@@ -431,6 +464,8 @@ export interface Code {
   tty?: boolean;
   rows?: number;
   columns?: number;
+  /** folder: its files that were made or changed meanwhile are kept, and told before the end */
+  artifacts?: string;
   /** what lists call it */
   label?: string;
 }
@@ -1602,6 +1637,49 @@ export interface JobComplete {
   stderrBase64?: string;
 }
 
+/** Channels by name */
+export interface ChannelList {
+  items: Channel[];
+}
+
+/** A channel, without its token */
+export interface Channel {
+  name: string;
+  type: string;
+  base_url: string | null;
+  created_at: string | null;
+  updated_at: string | null;
+}
+
+/** What messages are sent with */
+export interface ChannelPut {
+  type: "slack" | "discord" | "telegram" | "github" | "zalo" | "pancake";
+  /** of a bot, an app, an official account or a page */
+  token: string;
+  /** of a service of one's own; else the usual one */
+  base_url?: string;
+}
+
+/** Newest jobs first */
+export interface JobDeliveryList {
+  items: JobDelivery[];
+}
+
+/** A message about a job's end */
+export interface JobDelivery {
+  resultId: string;
+  channel: string;
+  /** waiting, sending, delivered or dead */
+  state: string;
+  attempts: number;
+  /** of the last answer; 0 = none came */
+  status: number;
+  error: string | null;
+  /** of the job */
+  ended_at: string | null;
+  next_at: string | null;
+}
+
 /** One page of sums */
 export interface Usage {
   from: string | null;
@@ -2009,4 +2087,49 @@ export interface BuildFiles {
   hash: string;
   present: boolean;
   size_bytes: number;
+}
+
+/** What of it may be seen from outside */
+export interface Preview {
+  enabled: boolean;
+  /** links may be given to people without a key */
+  public: boolean;
+  /** the server's and the template's, or any */
+  ports: string;
+  /** the server has a SANDBOX_PREVIEW_SECRET */
+  sharingEnabled: boolean;
+  /** false: its network is blocked */
+  reachable: boolean;
+  /** previews are at PORT-ID.DOMAIN, too */
+  domain: string | null;
+}
+
+/** What of it may be seen from now on */
+export interface PreviewChange {
+  enabled?: boolean;
+  public?: boolean;
+  /** all links that were given out end */
+  rotate?: boolean;
+}
+
+/** A link to a port */
+export interface PreviewLink {
+  port: number;
+  /** default a day, of a private link an hour */
+  ttlSeconds?: number;
+  /** for the caller's own browser: needs neither a secret nor a public preview, ends with the server */
+  private?: boolean;
+}
+
+/** The link */
+export interface PreviewLinkMade {
+  token: string;
+  /** on this server */
+  path: string;
+  url: string;
+  /** in an origin of its own, where the server has a domain */
+  hostUrl: string | null;
+  port: number;
+  private: boolean;
+  expiresAt: string | null;
 }

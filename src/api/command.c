@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/artifacts.h"
+#include "api/keeping.h"
 #include "api/stream.h"
 #include "base/path.h"
 
@@ -115,8 +116,11 @@ struct command_stream {
 	struct output_events events;
 	struct output_collector collector;
 	struct artifacts artifacts;
+	struct keeping *keeping;   /* NULL: nothing is kept */
+	struct agent_process exit; /* of the command, while its files are kept; numbers only */
+	struct relay *relay;       /* then */
 	struct buf out;
-	bool started, waits;
+	bool started, waits, keeps;
 };
 
 static struct command_stream *of(struct stream *s)
@@ -134,6 +138,10 @@ static void command_done(struct stream *s)
 	buf_done(&c->out);
 	output_collector_done(&c->collector);
 	artifacts_done(&c->artifacts);
+	if (c->keeps)
+		keeping_forget(c->keeping);
+	else
+		keeping_free(c->keeping);
 }
 
 static void flush(struct command_stream *c, struct relay *relay)
@@ -208,9 +216,57 @@ static void write_result(struct command_stream *c, const struct agent_process *p
 		buf_add_text(&c->out, ",\"artifacts\":[");
 }
 
+/* The end of a stream of events, after what was kept. */
+static void finish_events(struct command_stream *c, struct relay *relay,
+                          const struct agent_process *p)
+{
+	output_events_exit(&c->events, &c->out, p);
+	flush(c, relay);
+	relay_finish(relay);
+}
+
+static void finish_kept(struct command_stream *c, struct relay *relay)
+{
+	if (c->form == OUTPUT_RESULT)
+		answer_result(c, relay);
+	else
+		finish_events(c, relay, &c->exit);
+}
+
+static void on_kept(void *context)
+{
+	struct command_stream *c = context;
+	struct span json;
+
+	/* The one who calls frees it. */
+	c->keeps = false;
+	for (size_t i = 0; (json = keeping_json(c->keeping, i)).size > 0; i++) {
+		if (c->form != OUTPUT_RESULT) {
+			output_events_artifact(&c->events, &c->out, json);
+			continue;
+		}
+		if (i > 0)
+			buf_add_byte(&c->out, ',');
+		buf_add_span(&c->out, json);
+	}
+	c->keeping = NULL;
+	finish_kept(c, c->relay);
+}
+
+/* All names are there. */
+static void keep(struct command_stream *c, struct relay *relay)
+{
+	c->stream.ended = true;
+	c->relay = relay;
+	c->keeps = keeping_start(c->keeping, c->exit.process, on_kept, c);
+	if (!c->keeps)
+		finish_kept(c, relay);
+}
+
 static int on_exit(struct command_stream *c, struct relay *relay, const struct agent_process *p,
                    struct error *err)
 {
+	c->exit = *p;
 	if (c->form == OUTPUT_RESULT) {
 		c->stream.ended = !c->artifacts.root;
 		if (check_typescript(c, p, err) < 0)
@@ -221,10 +277,10 @@ static int on_exit(struct command_stream *c, struct relay *relay, const struct a
 		answer_result(c, relay);
 		return 0;
 	}
+	if (c->keeping)
+		return artifacts_ask(&c->artifacts, relay, p->started_unix_ms, err);
 	c->stream.ended = true;
-	output_events_exit(&c->events, &c->out, p);
-	flush(c, relay);
-	relay_finish(relay);
+	finish_events(c, relay, p);
 	return 0;
 }
 
@@ -294,14 +350,20 @@ static int on_artifact(struct command_stream *c, struct relay *relay, uint16_t t
 	struct agent_file file;
 
 	if (type == AGENT_DONE || type == AGENT_FAILED) {
-		answer_result(c, relay);
+		if (c->keeping)
+			keep(c, relay);
+		else
+			answer_result(c, relay);
 		return 0;
 	}
 	if (type != AGENT_FILE)
 		return stream_unexpected(type, err);
 	if (stream_decode(&c->stream, payload, agent_file_shape, &file, sizeof(file), err) < 0)
 		return -1;
-	artifacts_write(&c->artifacts, &file, &c->out);
+	if (c->keeping)
+		keeping_add(c->keeping, file.path);
+	else
+		artifacts_write(&c->artifacts, &file, &c->out);
 	return 0;
 }
 
@@ -417,6 +479,18 @@ int command_start(struct request *rq, struct api_target *t, const struct command
 
 	if (c->artifacts_root && c->form == OUTPUT_RESULT)
 		artifacts_init(&s->artifacts, c->artifacts_root, c->exec.user);
+	if (c->keep_root) {
+		artifacts_init(&s->artifacts, c->keep_root, c->exec.user);
+		s->keeping = keeping_new(&(struct keeping_options){
+		        .api = api_of(rq),
+		        .project_id = api_project(rq),
+		        .key_id = api_account(rq)->key_id,
+		        .sandbox_id = s->stream.hold.id,
+		        .run = request_header(rq, "Atoll-Run"),
+		        .root = c->keep_root,
+		        .user = c->exec.user,
+		});
+	}
 	if (provider_require(s->stream.hold.provider, PROVIDER_CAN_EXEC, err) < 0 ||
 	    prepare(s, c, &exec, err) < 0 ||
 	    compute_open(s->stream.hold.provider, s->stream.hold.id,

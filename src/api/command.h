@@ -25,7 +25,9 @@ struct command {
 	struct agent_exec exec; /* all but args and stdin; stdin may be long */
 	struct span stdin_bytes;
 	enum output_form form;
-	int64_t output_limit; /* bytes per stream; 0 = the configuration's */
+	int64_t output_limit;  /* bytes per stream; 0 = the configuration's */
+	const char *keep_root; /* what changed below it is kept, and told before the end; NULL = is
+	                          not */
 	const char
 	        *artifacts_root; /* OUTPUT_RESULT: tells what changed below it; NULL = does not */
 };

@@ -238,6 +238,16 @@ void output_events_exit(struct output_events *e, struct buf *out, const struct a
 	event_end(e, out);
 }
 
+void output_events_artifact(struct output_events *e, struct buf *out, struct span json)
+{
+	if (e->form == OUTPUT_TEXT)
+		return;
+	event_begin(e, out, "artifact");
+	buf_add_text(out, ",\"artifact\":");
+	buf_add_span(out, json);
+	event_end(e, out);
+}
+
 void output_events_idle(struct output_events *e, struct buf *out)
 {
 	if (e->form == OUTPUT_SSE)

@@ -53,6 +53,8 @@ void output_events_started(struct output_events *e, struct buf *out, const struc
 void output_events_bytes(struct output_events *e, struct buf *out, const struct agent_output *o);
 void output_events_exit(struct output_events *e, struct buf *out, const struct agent_process *p);
 /* Something that only keeps the connection alive; nothing for forms without comments. */
+/* {"event":"artifact","artifact":{…}}: an artifact that the command left, as JSON. */
+void output_events_artifact(struct output_events *e, struct buf *out, struct span json);
 void output_events_idle(struct output_events *e, struct buf *out);
 
 /* ---- collected ---- */

@@ -35,7 +35,12 @@ struct result {
 	        JSON_TEXT_MEMBER(result, standard_error, .name = "stderr"),                        \
 	        JSON_TEXT_MEMBER(result, stderr_encoding, .flags = JSON_OMIT_EMPTY),               \
 	        JSON_BOOL_MEMBER(result, truncated)
-static const struct json_member result_shape_members[] = {RESULT_ROWS, JSON_END};
+static const struct json_member result_shape_members[] = {
+        RESULT_ROWS,
+        JSON_LIST_MEMBER(result, artifacts, &stored_artifact_shape, .flags = JSON_OMIT_EMPTY,
+                         .about = "that were kept, when the call asked for it"),
+        JSON_END,
+};
 JSON_SHAPE(result_shape, "Result", result, "What a command did");
 
 struct artifact {

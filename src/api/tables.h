@@ -36,6 +36,11 @@ int sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_
 struct json_list sandbox_answers(struct arena *a, const struct sandbox_record *records,
                                  size_t count);
 
+/* An artifact as its own routes show it, with an address that is good for an hour. */
+struct artifact_record;
+extern const struct json_shape stored_artifact_shape;
+void stored_artifact_write(struct buf *out, struct arena *a, const struct artifact_record *r);
+
 /* Taking a snapshot, which accepting changes is, too. */
 extern const struct json_shape snapshot_request, snapshot_shape;
 http_handler snapshot_create;

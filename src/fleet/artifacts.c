@@ -84,7 +84,9 @@ static int fill_record(struct keeping *k, struct error *err)
 	        .sandbox_name = q->sandbox->name,
 	        .run = q->run ? q->run : "",
 	        .node = k->fleet->node,
-	        .path = q->path,
+	        .path = q->root ? arena_format(k->arena, "%s/%s",
+	                                       strcmp(q->root, "/") ? q->root : "", q->path)
+	                        : q->path,
 	        .media_type = MEDIA_BYTES,
 	        .sha256 = "",
 	        .secret = hex,

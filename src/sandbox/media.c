@@ -60,7 +60,7 @@ const char *media_type_of_name(const char *path)
 
 /* How files of these types begin; `at`: where. */
 static const struct {
-	const char *media_type, *bytes;
+	char media_type[32], bytes[9];
 	size_t at, size;
 } signatures[] = {
         {"image/png", "\x89PNG\r\n\x1a\n", 0, 8},
@@ -101,11 +101,12 @@ static bool is_zip(const char *media_type)
 
 static bool is_text(struct span head)
 {
+	bool is_cut = head.size == MEDIA_HEAD_SIZE;
+
 	/* A character may be cut where the beginning ends. */
-	for (unsigned cut = 0; head.size == MEDIA_HEAD_SIZE && cut < 3 && !span_is_utf8(head);
-	     cut++)
+	for (unsigned cut = 0; is_cut && cut < 3 && !span_is_utf8(head); cut++)
 		head.size--;
-	return memchr(head.data, '\0', head.size) == NULL && span_is_utf8(head);
+	return head.data && !memchr(head.data, '\0', head.size) && span_is_utf8(head);
 }
 
 const char *media_type_of(const char *path, struct span head)

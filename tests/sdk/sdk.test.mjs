@@ -294,7 +294,15 @@ test('an artifact outlives its sandbox', async () => {
   const gone = await Sandbox.create({ template: 'host', internet: false });
   await gone.files.write('kept.csv', 'a,b\n');
   const { id, media_type } = await gone.keepArtifact('kept.csv');
+  const told = [];
+  const result = await gone.commands.run('mkdir out; echo 1 >out/made.txt; sleep .05', {
+    artifacts: '.',
+    onArtifact: (artifact) => told.push(artifact.name),
+  });
+  assert.ok(told.includes('made.txt'), told.join());
+  assert.deepEqual(result.artifacts.map((one) => one.name), told);
   await gone.kill();
+  for (const one of result.artifacts) await atoll.artifacts.delete(one.id);
   assert.equal(media_type, 'text/csv');
   assert.equal(new TextDecoder().decode(await atoll.artifacts.bytes(id)), 'a,b\n');
   assert.equal(await (await fetch(await atoll.artifacts.url(id, 60))).text(), 'a,b\n');

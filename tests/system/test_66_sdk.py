@@ -272,6 +272,10 @@ def test_an_artifact_outlives_its_sandbox(where):
     with client.sandboxes.create(template="host", internet=False) as gone:
         gone.files.write("kept.csv", "a,b\n")
         made = gone.keep_artifact("kept.csv")
+        told = []
+        result = gone.commands.run("mkdir out; echo 1 >out/made.txt", artifacts="out", on_artifact=told.append)
+        assert [one["name"] for one in told] == ["made.txt"] and result.artifacts == told
+    client.artifacts.delete(told[0]["id"])
     assert client.artifacts.read(made["id"]) == b"a,b\n"
     with urllib.request.urlopen(client.artifacts.url(made["id"], 60)) as answer:
         assert answer.read() == b"a,b\n"

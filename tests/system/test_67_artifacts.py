@@ -2,7 +2,9 @@
 """Files that outlive their sandboxes: kept, fetched by signed address, limited, metered, expired, and after kill -9."""
 
 import hashlib
+import json
 import os
+import socket
 import sqlite3
 import time
 import urllib.parse
@@ -12,6 +14,7 @@ import pytest
 import atoll
 
 pytestmark = pytest.mark.needs_root
+WORK = "/home/user/project"
 BASE = "/api/sandbox/artifacts"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
 
@@ -100,6 +103,54 @@ def test_the_host_never_follows_what_a_sandbox_names(api, box):
             keep(api, box, path)
         assert caught.value.status in (400, 403, 404, 409), (path, caught.value)
     assert api.get(f"{BASE}?sandbox={box}")["items"] == []
+
+
+def exec_events(api, sandbox, body, operation="exec"):
+    answer = api.raw("POST", f"/api/sandbox/instances/{sandbox}/{operation}?stream=ndjson", body)
+    assert answer.status == 200, answer.body
+    return [json.loads(line) for line in answer.body.splitlines()]
+
+
+def test_what_a_command_made_is_kept_and_told_before_its_end(api, box):
+    api.exec(box, "mkdir -p out/deep; echo old >out/old; sleep .05")
+    # What is changed within 10 ms of a command's start counts as its own: the kernel's clock for files is that coarse.
+    line = "echo made >out/new.csv; cp out/new.csv 'out/deep/b ü.txt'; ln -s /etc/passwd out/link; echo elsewhere >other; sleep .05; exit 3"
+    result = api.exec(box, line, artifacts="out")
+    assert result["exit_code"] == 3
+    assert sorted(one["path"] for one in result["artifacts"]) == [f"{WORK}/out/deep/b ü.txt", f"{WORK}/out/new.csv"]
+    assert {one["process"] for one in result["artifacts"]} == {result["process"]}
+    for one in result["artifacts"]:
+        assert fetch(api, one["url"]).body == b"made\n"
+    events = exec_events(api, box, {"command": "echo said; touch out/again; sleep .05", "artifacts": "out"})
+    assert [event["event"] for event in events] == ["started", "stdout", "artifact", "exit"]
+    assert events[2]["artifact"]["path"] == f"{WORK}/out/again" and events[2]["artifact"]["process"] == events[0]["process"]
+    events = exec_events(api, box, {"language": "python", "code": "open('out/code.json', 'w').write('{}'); import time; time.sleep(.05)", "artifacts": "out"}, "code")
+    assert [event["artifact"]["media_type"] for event in events if event["event"] == "artifact"] == ["application/json"]
+    assert [event["event"] for event in exec_events(api, box, {"command": "true", "artifacts": "out"})] == ["started", "exit"]
+    # A folder that is not there has nothing in it, and a command that does not exist made nothing.
+    assert api.exec(box, "true", artifacts="nowhere")["artifacts"] == []
+    assert api.exec(box, cmd="no-such-program", artifacts="out")["exit_code"] == 127
+    assert len(api.exec(box, "for i in $(seq 40); do echo $i >out/many$i; done", artifacts="out")["artifacts"]) == 32
+    with pytest.raises(atoll.ApiError) as caught:
+        api.exec(box, "true", artifacts="out", background=True)
+    assert caught.value.status == 400
+    for one in api.get(f"{BASE}?sandbox={box}")["items"]:
+        api.delete(f"{BASE}/{one['id']}")
+
+
+def test_who_leaves_while_files_are_kept_harms_nobody(api, server, box):
+    api.exec(box, "mkdir -p big")
+    for _ in range(5):
+        with socket.create_connection(("127.0.0.1", server.port)) as raw:
+            body = json.dumps({"command": "head -c 3000000 /dev/urandom >big/x", "artifacts": "big"})
+            raw.sendall((f"POST /api/sandbox/instances/{box}/exec?stream=sse HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {api.key}\r\n"
+                         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}").encode())
+            raw.recv(100)
+            time.sleep(0.03)
+    assert api.exec(box, "echo alive")["stdout"] == "alive\n"
+    atoll.wait_for(lambda: len(api.get(f"{BASE}?sandbox={box}")["items"]) == len(blobs(server)), 10, "rows and blobs agree")
+    for one in api.get(f"{BASE}?sandbox={box}")["items"]:
+        api.delete(f"{BASE}/{one['id']}")
 
 
 def test_projects_and_scopes_see_only_their_own(api, box):

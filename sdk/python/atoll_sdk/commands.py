@@ -28,7 +28,6 @@ class CommandResult:
     process: int
     truncated: bool
     artifacts: list
-    results: list
 
 
 class Kept:
@@ -57,14 +56,14 @@ class Kept:
 class CommandHandle:
     """A command that runs, or has ended."""
 
-    def __init__(self, sandbox, process=None, on_stdout=None, on_stderr=None, on_artifact=None, on_result=None,
+    def __init__(self, sandbox, process=None, on_stdout=None, on_stderr=None, on_artifact=None,
                  output_limit_bytes=OUTPUT_LIMIT):
         self.sandbox, self.process, self.pid, self.since = sandbox, process, None, "0.0"
-        self.tell = {"stdout": on_stdout, "stderr": on_stderr, "artifact": on_artifact, "result": on_result}
+        self.tell = {"stdout": on_stdout, "stderr": on_stderr, "artifact": on_artifact}
         self.kept = {"stdout": Kept(output_limit_bytes), "stderr": Kept(output_limit_bytes)}
         self.told = {"stdout": 0, "stderr": 0}
         self.decoders = {name: codecs.getincrementaldecoder("utf-8")("replace") for name in self.kept}
-        self.artifacts, self.results, self.ended = [], [], None
+        self.artifacts, self.ended = [], None
 
     def _address(self, rest=""):
         return path("/api/sandbox/instances/{}/processes/{}", self.sandbox.id, self.process) + rest
@@ -108,8 +107,8 @@ class CommandHandle:
             text = self.decoders[event].decode(data)
             if self.tell[event] and text:
                 self.tell[event](text)
-        elif event in ("artifact", "result"):
-            (self.artifacts if event == "artifact" else self.results).append(told[event])
+        elif event == "artifact":
+            self.artifacts.append(told[event])
             if self.tell[event]:
                 self.tell[event](told[event])
         elif event == "error":
@@ -123,7 +122,7 @@ class CommandHandle:
                 ok=told["ok"], exit_code=told["exit_code"], stdout=stdout.decode("utf-8", "replace"),
                 stderr=stderr.decode("utf-8", "replace"), signal=told["signal"], timed_out=told["timed_out"],
                 duration_ms=told["duration_ms"], process=self.process, truncated=cut_stdout or cut_stderr,
-                artifacts=self.artifacts, results=self.results)
+                artifacts=self.artifacts)
         return self.ended
 
     def kill(self, signal="SIGKILL"):

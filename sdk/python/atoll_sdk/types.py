@@ -30,6 +30,10 @@ class SandboxCreate(TypedDict):
     internet: NotRequired[bool]
     # the same as internet, by name
     network: NotRequired[Literal["blocked", "internet"]]
+    # false = nothing of it is seen (default true)
+    previewEnabled: NotRequired[bool]
+    # links to its previews may be shared (default false)
+    previewPublic: NotRequired[bool]
     # id or name of a config of /accounts/me/sandboxes, for what is not given here
     config: NotRequired[str]
     # name or id: begin with its files, on its template
@@ -127,6 +131,7 @@ class Sandbox(TypedDict):
     autoDeleteMs: int
     # not paused, stopped or deleted for idleness before that
     awake_until: str | None
+    preview: SandboxPreview
     last_event: LastEvent
 
 
@@ -143,6 +148,13 @@ class Resources(TypedDict):
     pids: int
     # this host cannot enforce disk_mb
     disk_advisory: bool
+
+
+class SandboxPreview(TypedDict):
+    """What of it may be seen; more at /preview"""
+
+    enabled: bool
+    public: bool
 
 
 class LastEvent(TypedDict):
@@ -393,6 +405,8 @@ class Exec(TypedDict):
     tty: NotRequired[bool]
     rows: NotRequired[int]
     columns: NotRequired[int]
+    # folder: its files that were made or changed meanwhile are kept, and told before the end
+    artifacts: NotRequired[str]
     # what lists call it
     label: NotRequired[str]
 
@@ -400,8 +414,26 @@ class Exec(TypedDict):
 class JobOrigin(TypedDict):
     """Where the turn came from, and so where the end of the job is told"""
 
-    # stream: /v1/events, which tells of every job; webhook: agent.finished to the project's webhooks as well
-    type: NotRequired[Literal["none", "stream", "webhook"]]
+    # stream: /v1/events, which tells of every job; webhook: agent.finished to the project's webhooks as well; else a message there
+    type: NotRequired[Literal["none", "stream", "webhook", "slack", "discord", "telegram", "github", "zalo", "pancake"]]
+    # of /v1/channels; else the one named as the type
+    credential: NotRequired[str]
+    # slack, discord: its id
+    channel: NotRequired[str]
+    # slack: ts of its first message; telegram: number of the topic
+    thread: NotRequired[str]
+    # discord, telegram: id of the one to reply to
+    message: NotRequired[str]
+    # telegram: its id or @name; pancake: id of the conversation
+    chat: NotRequired[str]
+    # zalo: id of the user
+    user: NotRequired[str]
+    # pancake: id of the page
+    page: NotRequired[str]
+    # github: OWNER/NAME
+    repository: NotRequired[str]
+    # github: number of the issue or pull request
+    issue: NotRequired[str]
 
 
 class Result(TypedDict):
@@ -428,6 +460,8 @@ class Result(TypedDict):
     stderr: str
     stderr_encoding: NotRequired[str]
     truncated: bool
+    # that were kept, when the call asked for it
+    artifacts: NotRequired[list[StoredArtifact]]
 
 
 class Code(TypedDict):
@@ -464,6 +498,8 @@ class Code(TypedDict):
     tty: NotRequired[bool]
     rows: NotRequired[int]
     columns: NotRequired[int]
+    # folder: its files that were made or changed meanwhile are kept, and told before the end
+    artifacts: NotRequired[str]
     # what lists call it
     label: NotRequired[str]
 
@@ -1707,6 +1743,54 @@ class JobComplete(TypedDict):
     stderrBase64: NotRequired[str]
 
 
+class ChannelList(TypedDict):
+    """Channels by name"""
+
+    items: list[Channel]
+
+
+class Channel(TypedDict):
+    """A channel, without its token"""
+
+    name: str
+    type: str
+    base_url: str | None
+    created_at: str | None
+    updated_at: str | None
+
+
+class ChannelPut(TypedDict):
+    """What messages are sent with"""
+
+    type: Literal["slack", "discord", "telegram", "github", "zalo", "pancake"]
+    # of a bot, an app, an official account or a page
+    token: str
+    # of a service of one's own; else the usual one
+    base_url: NotRequired[str]
+
+
+class JobDeliveryList(TypedDict):
+    """Newest jobs first"""
+
+    items: list[JobDelivery]
+
+
+class JobDelivery(TypedDict):
+    """A message about a job's end"""
+
+    resultId: str
+    channel: str
+    # waiting, sending, delivered or dead
+    state: str
+    attempts: int
+    # of the last answer; 0 = none came
+    status: int
+    error: str | None
+    # of the job
+    ended_at: str | None
+    next_at: str | None
+
+
 # One page of sums
 Usage = TypedDict("Usage", {
     "from": "str | None",
@@ -2126,3 +2210,52 @@ class BuildFiles(TypedDict):
     hash: str
     present: bool
     size_bytes: int
+
+
+class Preview(TypedDict):
+    """What of it may be seen from outside"""
+
+    enabled: bool
+    # links may be given to people without a key
+    public: bool
+    # the server's and the template's, or any
+    ports: str
+    # the server has a SANDBOX_PREVIEW_SECRET
+    sharingEnabled: bool
+    # false: its network is blocked
+    reachable: bool
+    # previews are at PORT-ID.DOMAIN, too
+    domain: str | None
+
+
+class PreviewChange(TypedDict):
+    """What of it may be seen from now on"""
+
+    enabled: NotRequired[bool]
+    public: NotRequired[bool]
+    # all links that were given out end
+    rotate: NotRequired[bool]
+
+
+class PreviewLink(TypedDict):
+    """A link to a port"""
+
+    port: int
+    # default a day, of a private link an hour
+    ttlSeconds: NotRequired[int]
+    # for the caller's own browser: needs neither a secret nor a public preview, ends with the server
+    private: NotRequired[bool]
+
+
+class PreviewLinkMade(TypedDict):
+    """The link"""
+
+    token: str
+    # on this server
+    path: str
+    url: str
+    # in an origin of its own, where the server has a domain
+    hostUrl: str | None
+    port: int
+    private: bool
+    expiresAt: str | None

@@ -72,7 +72,6 @@ export class CommandHandle {
     this.pid = undefined;
     this.since = '0.0';
     this.artifacts = [];
-    this.results = [];
     const limit = options.outputLimitBytes ?? OUTPUT_LIMIT;
     this.kept = { stdout: new Kept(limit), stderr: new Kept(limit) };
     this.told = { stdout: 0, stderr: 0 };
@@ -145,9 +144,6 @@ export class CommandHandle {
     } else if (event === 'artifact') {
       this.artifacts.push(told.artifact);
       await this.options.onArtifact?.(told.artifact);
-    } else if (event === 'result') {
-      this.results.push(told.result);
-      await this.options.onResult?.(told.result);
     } else if (event === 'error') {
       throw new AtollError(told.error?.message ?? 'the stream failed', { ...told.error });
     } else if (event === 'exit') {
@@ -168,7 +164,6 @@ export class CommandHandle {
       stderr: this.stderr,
       truncated: this.kept.stdout.cut + this.kept.stderr.cut > 0,
       artifacts: this.artifacts,
-      results: this.results,
     };
   }
 

@@ -55,8 +55,8 @@ static const struct json_member stored_artifact_shape_members[] = {
         JSON_TIME_MEMBER(artifact_answer, url_expires_at),
         JSON_END,
 };
-static JSON_SHAPE(stored_artifact_shape, "StoredArtifact", artifact_answer,
-                  "A file of a sandbox that is kept");
+JSON_SHAPE(stored_artifact_shape, "StoredArtifact", artifact_answer,
+           "A file of a sandbox that is kept");
 
 struct list_answer {
 	struct json_list items;
@@ -147,6 +147,13 @@ static struct artifact_answer answer_of(struct arena *a, const struct artifact_r
 	                            until, signature),
 	        .url_expires_at = until * 1000,
 	};
+}
+
+void stored_artifact_write(struct buf *out, struct arena *a, const struct artifact_record *r)
+{
+	const struct artifact_answer answer = answer_of(a, r, ADDRESS_S);
+
+	json_write(out, &stored_artifact_shape, &answer);
 }
 
 static int answer(struct request *rq, struct reply *reply, const struct artifact_record *r,
@@ -312,7 +319,7 @@ static void write_disposition(struct download *d, const char *name)
 	struct buf out = BUF(sizeof(d->disposition) - 1);
 
 	buf_add_text(&out, "attachment; filename*=UTF-8''");
-	for (size_t i = 0; name[i] && i < NAME_MAX_SHOWN; i++) {
+	for (size_t i = 0; i < NAME_MAX_SHOWN && name[i]; i++) {
 		unsigned char c = (unsigned char)name[i];
 
 		if (isascii(c) && (isalnum(c) || strchr("-._~", c)))

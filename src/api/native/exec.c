@@ -5,6 +5,7 @@
 #include "api/command.h"
 #include "api/jobs.h"
 #include "api/tables.h"
+#include "base/path.h"
 
 #define BASE "/api/sandbox/instances/:id"
 #define TIMEOUT_MAX ((int64_t)7 * 24 * 3600 * 1000)
@@ -21,7 +22,7 @@ JSON_SHAPE(exec_query, "ExecQuery", exec_query, "Form of the answer");
 
 /* What both bodies have. */
 struct run_body {
-	const char *cwd, *user, *label, *stdin_text, *conversation;
+	const char *artifacts, *cwd, *user, *label, *stdin_text, *conversation;
 	struct job_origin origin;
 	struct json_map env;
 	struct span stdin_base64;
@@ -112,6 +113,12 @@ struct code_body {
 	         .offset = offsetof(struct s, run.columns),                                        \
 	         .min = 1,                                                                         \
 	         .max = 10000},                                                                    \
+	        {.kind = JSON_TEXT,                                                                \
+	         .name = "artifacts",                                                              \
+	         .offset = offsetof(struct s, run.artifacts),                                      \
+	         .max = 4095,                                                                      \
+	         .about = "folder: its files that were made or changed meanwhile are kept, and "   \
+	                  "told before the end"},                                                  \
 	{                                                                                          \
 		.kind = JSON_TEXT, .name = "label", .offset = offsetof(struct s, run.label),       \
 		.max = 128, .about = "what lists call it"                                          \
@@ -149,6 +156,20 @@ static int set_stdin(struct command *c, const struct run_body *b, struct error *
 	return 0;
 }
 
+static int set_artifacts(struct request *rq, const struct api_target *t, const struct run_body *b,
+                         struct command *c, struct error *err)
+{
+	const char *workdir =
+	        t->defaults.workdir && t->defaults.workdir[0] ? t->defaults.workdir : "/";
+	const char *base = c->exec.cwd[0] ? c->exec.cwd : workdir;
+
+	if (b->background)
+		return FAIL(
+		        err, ERROR_INVALID,
+		        "artifacts of a command in the background are kept by a call of their own");
+	return path_resolve(rq->arena, base, span_of(b->artifacts), &c->keep_root, err);
+}
+
 static uint32_t flags_of(const struct run_body *b)
 {
 	return (b->tty ? AGENT_EXEC_TTY | AGENT_EXEC_STDIN : 0) |
@@ -166,6 +187,8 @@ static int fill_command(struct request *rq, const struct api_target *t, const st
 	    output_form_parse(query->stream, request_header(rq, "Accept"), OUTPUT_RESULT, &c->form,
 	                      err) < 0 ||
 	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t->record, &b->env, &defaults, err) < 0)
+		return -1;
+	if (b->artifacts && set_artifacts(rq, t, b, c, err) < 0)
 		return -1;
 	c->exec.env = defaults.env;
 	c->exec.user = b->user ? b->user : defaults.user;

@@ -55,6 +55,8 @@ TEST(a_character_may_be_cut_where_the_beginning_ends)
 	memset(head, 'a', sizeof(head));
 	head[sizeof(head) - 1] = (char)0xc3;
 	assert_string_equal(media_type_of("a", (struct span){head, sizeof(head)}), "text/plain");
+	memcpy(head + sizeof(head) - 3, "\xf0\x9f\x98", 3);
+	assert_string_equal(media_type_of("a", (struct span){head, sizeof(head)}), "text/plain");
 	assert_string_equal(media_type_of("a", (struct span){head + 1, sizeof(head) - 1}),
 	                    MEDIA_BYTES);
 }
