@@ -20,6 +20,7 @@ LIBRARIES = {
     "jansson.h": ["json"],
     "yaml.h": ["config"],
     "curl": ["http"],
+    "vterm.h": ["terminal"],
     "wslay": ["http"],
     "llhttp.h": ["http"],
     "libpq-fe.h": ["store"],

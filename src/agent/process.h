@@ -18,6 +18,7 @@
 #include "agent/state.h"
 #include "base/arena.h"
 #include "wire/agent.h"
+#include "wire/agent_terminal.h"
 
 #define PROCESS_RUNNING_MAX 128
 #define PROCESS_ENDED_MAX 64
@@ -60,6 +61,9 @@ struct process {
 	int64_t look_at, deadline, over_at, kill_at;
 	int64_t warm_until; /* then the warm interpreter has had its time to begin */
 	struct warm *warm;  /* whose that is; NULL = was executed */
+	struct process_idle {
+		int64_t ms, at; /* how long a terminal may stand idle, and when it will have */
+	} idle;
 };
 
 /* `arena` holds the texts of `exec` and is taken. */
@@ -80,6 +84,14 @@ MUST_CHECK int process_signal(struct process *p, const struct agent_signal *sign
                               struct error *err);
 MUST_CHECK int process_resize(struct process *p, const struct agent_resize *size,
                               struct error *err);
+/* terminal.c */
+MUST_CHECK int process_set_terminal(struct process *p, const struct agent_terminal *change,
+                                    struct error *err);
+struct agent_terminal_state process_terminal(const struct process *p);
+/* Input or output: its idle time begins again. */
+void process_touch(struct process *p);
+void process_run_idle(struct process *p, int64_t now);
+
 int64_t process_next_deadline(struct agent *a);
 void process_run_timers(struct agent *a, int64_t now);
 

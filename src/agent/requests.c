@@ -322,6 +322,29 @@ static int run_stop(struct call *call, struct error *err)
 	return 1;
 }
 
+static int run_terminal(struct call *call, struct error *err)
+{
+	const struct agent_terminal *change = call->message;
+	struct connection *c = call->connection;
+	struct agent_terminal_state state;
+	struct process *p;
+	uint32_t was_busy;
+
+	if (find(call, change->process, &p, err) < 0)
+		return -1;
+	was_busy = process_terminal(p).is_busy;
+	if (process_set_terminal(p, change, err) < 0)
+		return -1;
+	state = process_terminal(p);
+	if (change->signal)
+		state.is_busy = was_busy;
+	connection_cork(c);
+	connection_send(c, AGENT_TERMINAL_STATE, agent_terminal_state_shape, &state);
+	connection_send_done(c, 1);
+	connection_uncork(c);
+	return 1;
+}
+
 union message {
 	struct agent_exec exec;
 	struct agent_warm warm;
@@ -330,6 +353,7 @@ union message {
 	struct agent_resize resize;
 	struct agent_signal signal;
 	struct agent_feed feed;
+	struct agent_terminal terminal;
 	struct agent_stop stop;
 	struct agent_job job;
 	struct agent_find_job find_job;
@@ -354,6 +378,8 @@ static const struct request requests[] = {
         {AGENT_FIND_JOB, WHEN_IDLE, agent_find_job_shape, sizeof(struct agent_find_job),
          run_find_job},
         {AGENT_AWAIT, WHEN_IDLE, agent_await_shape, sizeof(struct agent_await), run_await},
+        {AGENT_TERMINAL, WHEN_IDLE, agent_terminal_shape, sizeof(struct agent_terminal),
+         run_terminal},
         {AGENT_STOP, WHEN_ANY, agent_stop_shape, sizeof(struct agent_stop), run_stop},
 };
 

@@ -66,6 +66,7 @@ void process_feed(struct process *p, struct span bytes)
 {
 	if (p->in.fd < 0 || p->stdin_ends)
 		return; /* as a write to a closed pipe: the bytes have no reader */
+	process_touch(p);
 	buf_add_span(&p->stdin_bytes, bytes);
 	write_stdin(p);
 }
@@ -157,6 +158,7 @@ static int read_some(struct channel *c)
 	while (got < 0 && errno == EINTR);
 	if (got > 0) {
 		p->info.output_end[stream] = c->ring.end;
+		process_touch(p);
 		flush_viewers(p);
 		return 1;
 	}

@@ -46,6 +46,7 @@ const struct route *const api_routes[] = {
         volumes_routes,
         volume_files_routes,
         changes_routes,
+        windows_routes,
         builds_routes,
         preview_routes,
         preview_settings_routes,
@@ -74,6 +75,7 @@ int api_open(struct api *api, struct error *err)
 	api->limiter = api_limiter_new((unsigned)api->config->requests_per_key_max);
 	api->keys = api_key_cache_new();
 	api->tickets = api_tickets_new();
+	api->terminals = terminals_new();
 	api->meter = api_meter_new();
 	api->preview_pool = proxy_pool_new(api->loop);
 	api->preview_live = preview_live_new();
@@ -87,6 +89,7 @@ void api_close(struct api *api)
 	api_limiter_free(api->limiter);
 	api_key_cache_free(api->keys);
 	api_tickets_free(api->tickets);
+	terminals_free(api->terminals);
 	api_meter_free(api->meter);
 	proxy_pool_free(api->preview_pool);
 	preview_live_free(api->preview_live);

@@ -4,6 +4,7 @@
 #include "wire/agent_dial.h"
 #include "wire/agent_files.h"
 #include "wire/agent_jobs.h"
+#include "wire/agent_terminal.h"
 #include "wire/agent_warm.h"
 
 #define PATH_MAX_BYTES 4096
@@ -111,6 +112,26 @@ const struct wire_member agent_feed_shape[] = {
         WIRE_U64_MEMBER(agent_feed, process),
         WIRE_U32_MEMBER(agent_feed, end),
         WIRE_BYTES_MEMBER(agent_feed, bytes, AGENT_DATA_MAX),
+        WIRE_END,
+};
+
+const struct wire_member agent_terminal_shape[] = {
+        WIRE_U64_MEMBER(agent_terminal, process), WIRE_U32_MEMBER(agent_terminal, signal),
+        WIRE_U32_MEMBER(agent_terminal, rows),    WIRE_U32_MEMBER(agent_terminal, columns),
+        WIRE_U64_MEMBER(agent_terminal, idle_ms), WIRE_END,
+};
+
+const struct wire_member agent_terminal_state_shape[] = {
+        WIRE_U32_MEMBER(agent_terminal_state, rows),
+        WIRE_U32_MEMBER(agent_terminal_state, columns),
+        WIRE_U32_MEMBER(agent_terminal_state, foreground),
+        WIRE_U32_MEMBER(agent_terminal_state, is_busy),
+        WIRE_U32_MEMBER(agent_terminal_state, state),
+        WIRE_U32_MEMBER(agent_terminal_state, viewers),
+        WIRE_U64_MEMBER(agent_terminal_state, idle_ms),
+        WIRE_U64_MEMBER(agent_terminal_state, quiet_ms),
+        WIRE_U64_MEMBER(agent_terminal_state, output_start),
+        WIRE_U64_MEMBER(agent_terminal_state, output_end),
         WIRE_END,
 };
 

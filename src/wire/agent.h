@@ -84,6 +84,8 @@ enum agent_type {
 	AGENT_JOB,        /* and the next two: agent_jobs.h */
 	AGENT_FIND_JOB,
 	AGENT_AWAIT,
+	AGENT_TERMINAL,       /* agent_terminal (agent_terminal.h) -> …_STATE, DONE */
+	AGENT_TERMINAL_STATE, /* agent_terminal_state */
 	AGENT_TYPE_COUNT,
 };
 
@@ -116,8 +118,7 @@ enum agent_exec_flag {
 	AGENT_EXEC_NO_PRIVILEGES = 1 << 4, /* PR_SET_NO_NEW_PRIVS */
 	AGENT_EXEC_RESIDENT = 1 << 5,      /* the sandbox's own: no sign that somebody uses it */
 	AGENT_EXEC_IF_THERE = 1 << 6,      /* no file args[0], a whole path: FAILED, not found */
-	AGENT_EXEC_WARM =
-	        1 << 7, /* code for an interpreter; one that is warm may run it. In a reply: did */
+	AGENT_EXEC_WARM = 1 << 7, /* code that a warm interpreter may run. In a reply: did */
 };
 
 struct agent_exec {
@@ -187,8 +188,7 @@ struct agent_feed {
 };
 extern const struct wire_member agent_feed_shape[];
 
-/* What a sandbox that was set up for nobody gets when it is somebody's. Its host name is set
- * already. */
+/* For a sandbox that was set up for nobody, when it is somebody's. Its host name is set. */
 struct agent_claim {
 	const char *hostname, *machine_id;
 };

@@ -13,24 +13,32 @@
 #include <string.h>
 
 #include "api/command.h"
+#include "api/native/windows.h"
 #include "api/stream.h"
 #include "api/tables.h"
 #include "api/text.h"
 #include "api/tickets.h"
 #include "base/clock.h"
 
-#define IDLE_MS ((int64_t)3600 * 1000)
-
 /* ---- start ---- */
 
 struct terminal_body {
 	int64_t rows, cols;
-	const char *command, *cwd, *user, *session;
+	const char *command, *cwd, *user, *session, *name;
+	int64_t ttl_s;
 	struct json_map env;
 };
 static const struct json_member terminal_request_members[] = {
-        JSON_WHOLE_MEMBER(terminal_body, rows, .min = 1, .max = 10000, .about = "default 24"),
-        JSON_WHOLE_MEMBER(terminal_body, cols, .min = 1, .max = 10000, .about = "default 80"),
+        JSON_TEXT_MEMBER(terminal_body, name, .max = TERMINAL_NAME_MAX,
+                         .about = "of the window: one of that name that is open is attached to; "
+                                  "default: a new one with a name of its own"),
+        JSON_WHOLE_MEMBER(terminal_body, rows, .min = 1, .max = TERMINAL_ROWS_MAX,
+                          .about = "default 24"),
+        JSON_WHOLE_MEMBER(terminal_body, cols, .min = 1, .max = TERMINAL_COLUMNS_MAX,
+                          .about = "default 80"),
+        JSON_WHOLE_MEMBER(terminal_body, ttl_s, .min = 1, .max = TERMINAL_TTL_MS_MAX / 1000,
+                          .about = "it closes after so long without input and output, unless "
+                                   "something runs in it; default: the project's"),
         JSON_TEXT_MEMBER(terminal_body, command, .about = "a shell line; else a login shell"),
         JSON_TEXT_MEMBER(terminal_body, cwd, .max = 4096),
         JSON_TEXT_MEMBER(terminal_body, user, .max = 64),
@@ -42,8 +50,9 @@ static const struct json_member terminal_request_members[] = {
 static JSON_SHAPE(terminal_request, "Terminal", terminal_body, "A terminal to open");
 
 struct terminal_answer {
-	const char *session_id, *path;
+	const char *session_id, *path, *name;
 	int64_t process;
+	bool created;
 };
 static const struct json_member terminal_shape_members[] = {
         JSON_TEXT_MEMBER(terminal_answer, session_id, .name = "sessionId"),
@@ -51,59 +60,88 @@ static const struct json_member terminal_shape_members[] = {
                          .about = "of its WebSocket, with a ticket instead of a key: for one use "
                                   "within a minute"),
         JSON_WHOLE_MEMBER(terminal_answer, process),
+        JSON_TEXT_MEMBER(terminal_answer, name, .flags = JSON_NULLABLE,
+                         .about = "of the window; null when only the session was given"),
+        JSON_BOOL_MEMBER(terminal_answer, created, .about = "false: it was open already"),
         JSON_END,
 };
 static JSON_SHAPE(terminal_shape, "TerminalSession", terminal_answer, "An open terminal");
 
-static void set_shell(struct command *c, struct arena *a, const char *line)
-{
-	static const char *const login[] = {"-l", NULL};
-
-	if (line) {
-		command_set_line(c, a, line);
-		return;
-	}
-	command_set_program(c, a, "bash", login);
-	command_set_program(c, a, "sh", login);
-}
-
 /* Its path opens the WebSocket by itself: a browser cannot send a key with that. */
-static void answer_with(struct request *rq, const struct api_target *t, uint64_t process,
-                        struct reply *reply)
+static void answer_with(struct request *rq, const struct api_target *t,
+                        struct terminal_answer *answer, struct reply *reply)
 {
 	const struct api_caller *caller = rq->caller;
 	struct api_ticket ticket;
-	struct terminal_answer answer = {.process = (int64_t)process};
 	char text[API_TICKET_SIZE + 1];
 
-	answer.session_id = arena_format(rq->arena, "%s.%" PRIu64, t->record.id, process);
+	answer->session_id = arena_format(rq->arena, "%s.%" PRId64, t->record.id, answer->process);
 	memcpy(ticket.key_hash, caller->key_hash, sizeof(ticket.key_hash));
 	(void)snprintf(ticket.project_id, sizeof(ticket.project_id), "%s", api_project(rq));
 	(void)snprintf(ticket.path, sizeof(ticket.path), "/api/sandbox/terminal/%s/browser",
-	               answer.session_id);
+	               answer->session_id);
 	api_tickets_give(api_of(rq)->tickets, &ticket, clock_monotonic_ms(), text);
-	answer.path = arena_format(rq->arena, "%s?ticket=%s", ticket.path, text);
+	answer->path = arena_format(rq->arena, "%s?ticket=%s", ticket.path, text);
 	reply_status(reply, 201);
-	reply_json(reply, &terminal_shape, &answer);
+	reply_json(reply, &terminal_shape, answer);
 }
 
-static int start(struct request *rq, const struct api_target *t, const struct terminal_body *b,
-                 struct agent_process *ret, struct error *err)
+/* The project's, so that a change of its settings holds from the next terminal on. */
+static int find_ttl(struct request *rq, const char *project_id, int64_t *ret_ms, struct error *err)
+{
+	struct project_record project;
+
+	if (store_project_find(api_of(rq)->store, rq->arena, project_id, &project, err) < 0)
+		return -1;
+	*ret_ms = project.terminal_ttl_ms > 0 ? project.terminal_ttl_ms : TERMINAL_TTL_MS;
+	return 0;
+}
+
+int terminal_open_options(struct request *rq, const struct api_target *t,
+                          const struct terminal_wish *wish, struct terminal_open *ret,
+                          struct error *err)
 {
 	struct command c = {.count = 0};
 	struct fleet_defaults defaults;
+	struct terminal_open open = {.command = wish->command};
 
-	if (command_set_cwd(&c, rq->arena, t, b->cwd, err) < 0 ||
-	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t->record, &b->env, &defaults, err) < 0)
+	if (command_set_cwd(&c, rq->arena, t, wish->cwd, err) < 0 ||
+	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t->record, wish->env, &defaults, err) <
+	            0 ||
+	    find_ttl(rq, t->record.project_id, &open.ttl_ms, err) < 0)
 		return -1;
-	set_shell(&c, rq->arena, b->command);
-	c.exec.env = defaults.env;
-	c.exec.user = b->user ? b->user : defaults.user;
-	c.exec.label = "terminal";
-	c.exec.flags = AGENT_EXEC_TTY | AGENT_EXEC_STDIN;
-	c.exec.rows = b->rows ? (uint32_t)b->rows : 24;
-	c.exec.columns = b->cols ? (uint32_t)b->cols : 80;
-	return command_start_detached(rq, t, &c, ret, err);
+	open.cwd = c.exec.cwd;
+	open.env = defaults.env;
+	open.user = wish->user ? wish->user : defaults.user;
+	if (wish->ttl_s)
+		open.ttl_ms = wish->ttl_s * 1000;
+	*ret = open;
+	return 0;
+}
+
+static int start(struct request *rq, const struct api_target *t, const struct terminal_body *b,
+                 struct terminal_answer *ret, struct error *err)
+{
+	struct terminal_at at = {api_of(rq)->terminals, &t->hold, b->name, rq->deadline};
+	struct terminal_wish wish = {
+	        .command = b->command,
+	        .cwd = b->cwd,
+	        .user = b->user,
+	        .env = &b->env,
+	        .ttl_s = b->ttl_s,
+	};
+	struct terminal_window window;
+	struct terminal_open open;
+
+	if (terminal_open_options(rq, t, &wish, &open, err) < 0)
+		return -1;
+	open.rows = (uint32_t)b->rows;
+	open.columns = (uint32_t)b->cols;
+	if (terminal_open(&at, rq->arena, &open, &window, &ret->created, err) < 0)
+		return -1;
+	ret->name = window.name;
+	ret->process = (int64_t)window.process.process;
+	return 0;
 }
 
 static int parse_number(struct span text, uint64_t *ret, struct error *err)
@@ -116,13 +154,14 @@ static int parse_number(struct span text, uint64_t *ret, struct error *err)
 	return 0;
 }
 
-static int terminal_open(struct request *rq, const void *body, struct reply *reply,
-                         struct error *err)
+static int session_open(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
 {
 	const struct terminal_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct span rest = span_of(b->session), id;
-	struct agent_process process = {.process = 0};
+	struct terminal_answer answer = {.name = NULL};
+	uint64_t process;
 
 	if (api_target_open(rq, &t, err) < 0)
 		return -1;
@@ -131,12 +170,13 @@ static int terminal_open(struct request *rq, const void *body, struct reply *rep
 		if (!span_equals_text(id, t.record.id))
 			return FAIL(err, ERROR_NOT_FOUND, "this sandbox has no terminal '%s'",
 			            b->session);
-		if (parse_number(rest, &process.process, err) < 0)
+		if (parse_number(rest, &process, err) < 0)
 			return -1;
-	} else if (start(rq, &t, b, &process, err) < 0) {
+		answer.process = (int64_t)process;
+	} else if (start(rq, &t, b, &answer, err) < 0) {
 		return -1;
 	}
-	answer_with(rq, &t, process.process, reply);
+	answer_with(rq, &t, &answer, reply);
 	return 0;
 }
 
@@ -295,17 +335,6 @@ static const struct json_member attach_query_members[] = {
 };
 static JSON_SHAPE(attach_query, "AttachQuery", attach_query, "Where to begin");
 
-/* The project's, so that a change of its settings holds from the next terminal on. */
-static int find_ttl(struct request *rq, const char *project_id, int64_t *ret_ms, struct error *err)
-{
-	struct project_record project;
-
-	if (store_project_find(api_of(rq)->store, rq->arena, project_id, &project, err) < 0)
-		return -1;
-	*ret_ms = project.terminal_ttl_ms > 0 ? project.terminal_ttl_ms : IDLE_MS;
-	return 0;
-}
-
 static int attach(struct request *rq, struct api_target *t, uint64_t process, struct reply *reply,
                   struct error *err)
 {
@@ -361,7 +390,7 @@ static int process_attach(struct request *rq, const void *body, struct reply *re
 const struct route terminal_routes[] = {
         {HTTP_POST, "/api/sandbox/instances/:id/terminal", SCOPE_SANDBOX_WRITE,
          .body = &terminal_request, .answer = &terminal_shape, .status = 201,
-         .handle = terminal_open, TAG, .summary = "Open a terminal"},
+         .handle = session_open, TAG, .summary = "Open a terminal"},
         {HTTP_GET, "/api/sandbox/terminal/:session/browser", SCOPE_SANDBOX_WRITE, ROUTE_WEBSOCKET,
          .query = &attach_query, .handle = terminal_attach, TAG,
          .summary = "A terminal as a WebSocket"},

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "terminal/plain.h"
+#include "terminal/shell.h"
+#include "terminal/terminals.h"
+
+#define WAIT_MS (30 * INT64_C(1000))
+#define OUTPUT_MAX ((size_t)64 * 1024)
+#define SHELL_START_MS 10000 /* of a new window, whose user may have much in its files */
+#define CANCEL_MS 1000       /* from one signal to the next */
+#define SETTLE_MS 50         /* what was interrupted may show its prompt twice */
+#define BEGIN_MS 5000        /* from the line to its begin */
+#define CONTROL_C "\x03"
+
+/* One call. */
+struct run {
+	const struct terminal_at *at;
+	const struct terminal_execute *what;
+	struct terminal_window window;
+	bool is_new;
+	struct terminal_reader reader;
+	struct shell_marks marks;
+	struct shell_mark last;           /* the last one seen */
+	struct shell_mark started;        /* the last C */
+	char nonce[SHELL_NONCE_SIZE + 1]; /* of the command that is waited for; "" = any */
+	struct buf output;                /* raw, since `since`, or only its end */
+	uint64_t since, kept_from;        /* offsets; kept_from: of output's first byte */
+	bool collects, cancelled;
+};
+
+static size_t output_max(const struct run *r)
+{
+	return r->what->output_max ? r->what->output_max : OUTPUT_MAX;
+}
+
+/* Raw bytes are more than the text that they become. */
+static size_t raw_max(const struct run *r)
+{
+	return 2 * output_max(r);
+}
+
+static void collect(struct run *r, struct span bytes)
+{
+	size_t max = raw_max(r), over;
+
+	if (!r->collects)
+		return;
+	if (bytes.size > max) {
+		r->kept_from += r->output.size + (bytes.size - max);
+		buf_reset(&r->output);
+		bytes.data += bytes.size - max;
+		bytes.size = max;
+	}
+	over = r->output.size + bytes.size > 2 * max ? r->output.size + bytes.size - max : 0;
+	if (over) {
+		buf_consume(&r->output, over);
+		r->kept_from += over;
+	}
+	buf_add_span(&r->output, bytes);
+}
+
+static void begin_output(struct run *r, uint64_t offset)
+{
+	buf_reset(&r->output);
+	r->since = r->kept_from = offset;
+	r->collects = true;
+}
+
+/* ---- reading marks ---- */
+
+typedef bool run_wants(struct run *r, const struct shell_mark *mark);
+
+/* Takes marks until one is wanted: 1; 0 = the window has ended; -1 with ERROR_TIMEOUT when none
+ * came in time. All of `pending` is taken before more is read. */
+static int await(struct run *r, struct span *pending, int64_t deadline, run_wants *wants,
+                 struct error *err)
+{
+	struct agent_output output;
+
+	for (;;) {
+		struct shell_mark mark;
+		struct span before = *pending;
+		bool found = shell_marks_next(&r->marks, pending, &mark);
+		int more;
+
+		before.size -= pending->size;
+		collect(r, before);
+		if (found) {
+			r->last = mark;
+			if (mark.kind == 'C')
+				r->started = mark;
+			if (wants(r, &mark))
+				return 1;
+			continue;
+		}
+		more = terminal_reader_next(&r->reader, deadline, &output, err);
+		if (more <= 0)
+			return more;
+		if (output.offset != r->marks.offset)
+			r->marks = (struct shell_marks){.offset = output.offset};
+		*pending = output.bytes;
+	}
+}
+
+static bool is_prompt(struct run *r, const struct shell_mark *mark)
+{
+	(void)r;
+	return mark->kind == 'B';
+}
+
+static bool is_mine(const struct run *r, const struct shell_mark *mark)
+{
+	return strcmp(mark->nonce, r->nonce) == 0;
+}
+
+/* A line with a mistake in it has an end and no begin. */
+static bool is_begin(struct run *r, const struct shell_mark *mark)
+{
+	return mark->kind != 'B' && is_mine(r, mark);
+}
+
+static bool is_end(struct run *r, const struct shell_mark *mark)
+{
+	return mark->kind == 'D' && is_mine(r, mark);
+}
+
+static bool is_nothing(struct run *r, const struct shell_mark *mark)
+{
+	(void)r;
+	(void)mark;
+	return false;
+}
+
+/* All that is there already: the reader stops at what was the end when we asked. */
+static int read_past(struct run *r, struct error *err)
+{
+	struct span pending = {NULL, 0};
+	int result;
+
+	if (terminal_reader_open(&r->reader, r->at, r->window.process.process,
+	                         r->window.state.output_start, false, err) < 0)
+		return -1;
+	result = await(r, &pending, r->at->deadline, is_nothing, err);
+	terminal_reader_done(&r->reader);
+	if (result < 0)
+		return -1;
+	return terminal_reader_open(&r->reader, r->at, r->window.process.process, r->marks.offset,
+	                            true, err);
+}
+
+/* ---- a free prompt ---- */
+
+static int ask(struct run *r, uint32_t signal, struct error *err)
+{
+	return terminal_ask(
+	        r->at,
+	        &(struct agent_terminal){.process = r->window.process.process, .signal = signal},
+	        &r->window.state, err);
+}
+
+static int still_busy(struct run *r, struct error *err)
+{
+	(void)FAIL(err, ERROR_CONFLICT, "what runs in window '%s' does not give way",
+	           r->at->window);
+	error_hint(err, "close the window, or use another");
+	return -1;
+}
+
+static int closed(const struct run *r, struct error *err)
+{
+	return FAIL(err, ERROR_CONFLICT, "window '%s' has closed", r->at->window);
+}
+
+static int settle(struct run *r, struct span *pending, struct error *err)
+{
+	int result = 1;
+
+	while (result > 0)
+		result = await(r, pending, deadline_in(SETTLE_MS), is_prompt, err);
+	if (result == 0)
+		return closed(r, err);
+	return err->code == ERROR_TIMEOUT ? 0 : -1;
+}
+
+/* By ^C where the shell itself is busy (a builtin, a loop, an open quote), else by a signal to what
+ * is in the foreground; each time it is waited for the prompt. */
+static int cancel(struct run *r, struct span *pending, struct error *err)
+{
+	static const uint32_t signals[] = {SIGINT, SIGTERM, SIGKILL, SIGINT, SIGKILL, SIGKILL};
+
+	if (r->what->keep) {
+		(void)FAIL(err, ERROR_CONFLICT, "something runs in window '%s'", r->at->window);
+		error_hint(err, "wait for it, or let it be cancelled");
+		return -1;
+	}
+	r->cancelled = true;
+	for (size_t i = 0; i < COUNT_OF(signals); i++) {
+		int result;
+
+		if (ask(r, signals[i], err) < 0 ||
+		    (!r->window.state.is_busy &&
+		     terminal_feed(r->at, r->window.process.process, SPAN(CONTROL_C), err) < 0))
+			return -1;
+		result = await(r, pending, deadline_in(CANCEL_MS), is_prompt, err);
+		if (result == 0)
+			return closed(r, err);
+		if (result < 0 && err->code != ERROR_TIMEOUT)
+			return -1;
+		if (result > 0)
+			return settle(r, pending, err);
+	}
+	return still_busy(r, err);
+}
+
+static int find_prompt(struct run *r, struct span *pending, struct error *err)
+{
+	int result = 1;
+
+	if (read_past(r, err) < 0 || ask(r, 0, err) < 0)
+		return -1;
+	/* A shell that has said nothing yet is about to start. */
+	if (!r->last.kind)
+		result = await(r, pending, deadline_in(SHELL_START_MS), is_prompt, err);
+	if (result == 0)
+		return closed(r, err);
+	if (result < 0 && err->code != ERROR_TIMEOUT)
+		return -1;
+	if (r->last.kind == 'B' && !r->window.state.is_busy)
+		return 0;
+	return cancel(r, pending, err);
+}
+
+/* ---- the command ---- */
+
+static void make_nonce(char out[SHELL_NONCE_SIZE + 1])
+{
+	static const char digits[] = "0123456789abcdef";
+	unsigned char bytes[SHELL_NONCE_SIZE / 2];
+
+	random_bytes(bytes, sizeof(bytes));
+	for (size_t i = 0; i < sizeof(bytes); i++) {
+		out[2 * i] = digits[bytes[i] >> 4];
+		out[2 * i + 1] = digits[bytes[i] & 15];
+	}
+	out[SHELL_NONCE_SIZE] = '\0';
+}
+
+static int refuse_open_line(struct run *r, struct span *pending, struct error *err)
+{
+	if (terminal_feed(r->at, r->window.process.process, SPAN(CONTROL_C), err) < 0 ||
+	    (await(r, pending, deadline_in(CANCEL_MS), is_prompt, err) < 0 &&
+	     err->code != ERROR_TIMEOUT))
+		return -1;
+	(void)FAIL(err, ERROR_INVALID, "the command is not complete");
+	error_hint(err, "a quote, a bracket, a block or a here-document is left open");
+	return -1;
+}
+
+/* Types the line and waits for its begin. */
+static int begin(struct run *r, struct span *pending, struct error *err)
+{
+	AUTO(buf_done) struct buf line = BUF(TERMINAL_INPUT_MAX);
+	int result;
+
+	make_nonce(r->nonce);
+	shell_write_line(&line, r->nonce, r->what->command);
+	if (line.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "the command is too long to type");
+	begin_output(r, r->marks.offset);
+	if (terminal_feed(r->at, r->window.process.process, buf_span(&line), err) < 0)
+		return -1;
+	result = await(r, pending, deadline_in(BEGIN_MS), is_begin, err);
+	if (result < 0 && err->code == ERROR_TIMEOUT) {
+		(void)FAIL(err, ERROR_CONFLICT, "the shell of window '%s' does not take commands",
+		           r->at->window);
+		error_hint(err, "close the window, or use another");
+		return -1;
+	}
+	if (result < 0)
+		return -1;
+	if (result > 0 && r->last.kind == 'P')
+		return refuse_open_line(r, pending, err);
+	if (r->last.kind == 'C')
+		begin_output(r, r->last.end);
+	return 0;
+}
+
+/* What runs there, as if this call had begun it; 1 when nothing does. */
+static int resume(struct run *r, struct error *err)
+{
+	if (read_past(r, err) < 0)
+		return -1;
+	if (r->last.kind != 'C')
+		return FAIL(err, ERROR_CONFLICT, "nothing runs in window '%s'", r->at->window);
+	memcpy(r->nonce, r->started.nonce, sizeof(r->nonce));
+	begin_output(r, r->started.end);
+	/* Its output so far, once more and this time kept. */
+	terminal_reader_done(&r->reader);
+	r->marks = (struct shell_marks){.offset = r->started.end};
+	return terminal_reader_open(&r->reader, r->at, r->window.process.process, r->started.end,
+	                            true, err);
+}
+
+/* Its end: a mark with its number, or a prompt when it has none (somebody typed it). */
+static bool is_end_or_prompt(struct run *r, const struct shell_mark *mark)
+{
+	return is_end(r, mark) || (r->nonce[0] == '\0' && mark->kind == 'B');
+}
+
+static int finish(struct run *r, struct span *pending, struct terminal_result *ret,
+                  struct error *err)
+{
+	int64_t until = deadline_in(r->what->wait_ms ? r->what->wait_ms : WAIT_MS);
+	int result = 1;
+
+	if (r->last.kind != 'D' || !is_mine(r, &r->last) || !r->nonce[0])
+		result = await(r, pending, until, is_end_or_prompt, err);
+	if (result < 0 && err->code != ERROR_TIMEOUT)
+		return -1;
+	ret->running = result < 0;
+	ret->closed = result == 0;
+	ret->exit_code = result == 0           ? r->reader.process.exit_code
+	                 : r->last.kind == 'D' ? r->last.status
+	                                       : 0;
+	ret->end = result > 0 ? r->last.start : r->marks.offset;
+	return 0;
+}
+
+/* ---- the result ---- */
+
+/* Cut at the begin of a line, where it can be. */
+static struct span last_of(struct span text, size_t max)
+{
+	const char *line;
+
+	if (text.size <= max)
+		return text;
+	text.data += text.size - max;
+	text.size = max;
+	line = memchr(text.data, '\n', text.size);
+	if (line && (size_t)(line - text.data) < text.size / 2) {
+		text.size -= (size_t)(line + 1 - text.data);
+		text.data = line + 1;
+		return text;
+	}
+	while (text.size > 0 && ((unsigned char)text.data[0] & 0xC0) == 0x80) {
+		text.data++;
+		text.size--;
+	}
+	return text;
+}
+
+static void set_output(struct run *r, struct arena *a, struct terminal_result *ret)
+{
+	struct span raw = buf_span(&r->output), text;
+	AUTO(buf_done) struct buf plain = BUF(3 * r->output.size_max);
+	size_t whole;
+
+	if (r->since > ret->end)
+		r->since = r->kept_from = ret->end;
+	if (raw.size > ret->end - r->kept_from)
+		raw.size = (size_t)(ret->end - r->kept_from);
+	plain_write(&plain, raw);
+	whole = plain.size;
+	text = last_of(buf_span(&plain), output_max(r));
+	ret->output = (struct span){arena_copy(a, text), text.size};
+	ret->since = r->since;
+	ret->dropped = r->kept_from - r->since + (whole - text.size) + plain.overflowed;
+}
+
+static int open_window(struct run *r, struct arena *a, struct error *err)
+{
+	if (!r->what->command)
+		return terminal_find(r->at, a, &r->window, err);
+	return terminal_open(r->at, a, &r->what->open, &r->window, &r->is_new, err);
+}
+
+static int run(struct run *r, struct terminal_result *ret, struct error *err)
+{
+	AUTO(terminal_unlock) pthread_mutex_t *lock = NULL;
+	struct span pending = {NULL, 0};
+
+	if (!r->what->command)
+		return resume(r, err) < 0 ? -1 : finish(r, &pending, ret, err);
+	if (terminal_lock(r->at->terminals->running, r->at, &lock, err) < 0 ||
+	    find_prompt(r, &pending, err) < 0 || begin(r, &pending, err) < 0)
+		return -1;
+	/* From here on the next one may cancel it. */
+	terminal_unlock(&lock);
+	lock = NULL;
+	return finish(r, &pending, ret, err);
+}
+
+static int check(const struct terminal_execute *what, struct error *err)
+{
+	if (what->wait_ms < 0 || what->wait_ms > TERMINAL_WAIT_MS_MAX)
+		return FAIL(err, ERROR_INVALID, "waiting is for 0 to %lld ms",
+		            (long long)TERMINAL_WAIT_MS_MAX);
+	if (what->output_max > TERMINAL_OUTPUT_MAX)
+		return FAIL(err, ERROR_INVALID, "at most %zu bytes of output are kept",
+		            TERMINAL_OUTPUT_MAX);
+	if (what->command && strlen(what->command) > TERMINAL_COMMAND_MAX)
+		return FAIL(err, ERROR_TOO_LARGE, "the command is longer than %zu bytes",
+		            TERMINAL_COMMAND_MAX);
+	return what->command ? shell_line_check(what->command, err) : 0;
+}
+
+static int check_shell(const struct run *r, struct error *err)
+{
+	if (r->window.is_shell)
+		return 0;
+	(void)FAIL(err, ERROR_UNSUPPORTED, "window '%s' has no bash of ours to run commands in",
+	           r->at->window);
+	error_hint(err,
+	           "type keys, or use a window that was opened without a command, in a sandbox "
+	           "that has bash");
+	return -1;
+}
+
+int terminal_execute(const struct terminal_at *at, struct arena *a,
+                     const struct terminal_execute *what, struct terminal_result *ret,
+                     struct error *err)
+{
+	struct terminal_result result = {.window = at->window};
+	struct run r = {.at = at, .what = what, .reader = {.fd = -1}};
+	int done = -1;
+
+	r.output = BUF(2 * raw_max(&r) + 1);
+	if (check(what, err) == 0 && open_window(&r, a, err) == 0 && check_shell(&r, err) == 0 &&
+	    run(&r, &result, err) == 0) {
+		result.process = r.window.process.process;
+		result.cancelled = r.cancelled;
+		set_output(&r, a, &result);
+		*ret = result;
+		done = 0;
+	}
+	terminal_reader_done(&r.reader);
+	buf_done(&r.output);
+	return done;
+}

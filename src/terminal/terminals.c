@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "terminal/terminals.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "terminal/screens.h"
+
+struct terminals *terminals_new(void)
+{
+	struct terminals *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		abort();
+	for (unsigned i = 0; i < TERMINAL_STRIPES; i++) {
+		(void)pthread_mutex_init(&t->opening[i], NULL);
+		(void)pthread_mutex_init(&t->running[i], NULL);
+	}
+	t->screens = screens_new();
+	return t;
+}
+
+void terminals_free(struct terminals *t)
+{
+	if (!t)
+		return;
+	screens_free(t->screens);
+	for (unsigned i = 0; i < TERMINAL_STRIPES; i++) {
+		(void)pthread_mutex_destroy(&t->opening[i]);
+		(void)pthread_mutex_destroy(&t->running[i]);
+	}
+	free(t);
+}
+
+/* ---- locks ---- */
+
+static unsigned stripe_of(const struct terminal_at *at)
+{
+	uint32_t hash = 2166136261u;
+
+	for (const char *c = at->hold->id; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 16777619u;
+	for (const char *c = at->window ? at->window : ""; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 16777619u;
+	return hash % TERMINAL_STRIPES;
+}
+
+int terminal_lock(pthread_mutex_t *stripes, const struct terminal_at *at, pthread_mutex_t **ret,
+                  struct error *err)
+{
+	pthread_mutex_t *lock = &stripes[stripe_of(at)];
+	struct timespec until = {.tv_sec = at->deadline / 1000,
+	                         .tv_nsec = at->deadline % 1000 * 1000000};
+
+	if (pthread_mutex_clocklock(lock, CLOCK_MONOTONIC, &until) != 0)
+		return FAIL(err, ERROR_TIMEOUT, "somebody else is at window '%s'",
+		            at->window ? at->window : "");
+	*ret = lock;
+	return 0;
+}
+
+void terminal_unlock(pthread_mutex_t **lock)
+{
+	if (*lock)
+		(void)pthread_mutex_unlock(*lock);
+}
+
+/* ---- calls ---- */
+
+int terminal_ask(const struct terminal_at *at, const struct agent_terminal *change,
+                 struct agent_terminal_state *ret, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct agent_terminal_state state = {.rows = 0};
+	struct compute_call call = {
+	        .type = AGENT_TERMINAL,
+	        .shape = agent_terminal_shape,
+	        .message = change,
+	        .reply_type = AGENT_TERMINAL_STATE,
+	        .reply_shape = agent_terminal_state_shape,
+	        .reply = &state,
+	        .reply_size = sizeof(state),
+	};
+
+	if (compute_call(at->hold->provider, at->hold->id, &arena, &call, at->deadline, err) < 0)
+		return -1;
+	*ret = state;
+	return 0;
+}
+
+int terminal_feed(const struct terminal_at *at, uint64_t process, struct span bytes,
+                  struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct agent_feed feed = {.process = process, .bytes = bytes};
+	struct compute_call call = {
+	        .type = AGENT_FEED,
+	        .shape = agent_feed_shape,
+	        .message = &feed,
+	};
+
+	if (bytes.size > TERMINAL_INPUT_MAX)
+		return FAIL(err, ERROR_TOO_LARGE, "more than %zu bytes to type",
+		            TERMINAL_INPUT_MAX);
+	if (bytes.size == 0)
+		return 0;
+	return compute_call(at->hold->provider, at->hold->id, &arena, &call, at->deadline, err);
+}
+
+/* ---- the reader ---- */
+
+int terminal_reader_open(struct terminal_reader *r, const struct terminal_at *at, uint64_t process,
+                         uint64_t since, bool follow, struct error *err)
+{
+	struct agent_attach message = {
+	        .process = process,
+	        .since = {since, 0},
+	        .read_only = 1,
+	        .until_end = follow,
+	};
+
+	*r = (struct terminal_reader){
+	        .provider = at->hold->provider,
+	        .id = at->hold->id,
+	        .fd = -1,
+	        .payload = BUF(WIRE_PAYLOAD_MAX),
+	};
+	return compute_open(r->provider, r->id,
+	                    &(struct compute_request){AGENT_ATTACH, agent_attach_shape, &message},
+	                    at->deadline, &r->fd, err);
+}
+
+static int on_end(struct terminal_reader *r, uint16_t type, struct error *err)
+{
+	if (type == AGENT_FAILED) {
+		r->ended = true;
+		return compute_failed(buf_span(&r->payload), err);
+	}
+	if (type != AGENT_DONE && type != AGENT_EXIT)
+		return FAIL(err, ERROR_SYSTEM, "the agent sent message %u out of place", type);
+	if (type == AGENT_EXIT && wire_decode(&r->arena, buf_span(&r->payload), agent_process_shape,
+	                                      &r->process, sizeof(r->process), err) < 0)
+		return -1;
+	r->over = type == AGENT_EXIT;
+	r->ended = true;
+	return 0;
+}
+
+/* A deadline that passes in the middle of a message would lose it: so the wait is for its first
+ * byte, and what was begun has to come within a second. */
+int terminal_reader_next(struct terminal_reader *r, int64_t deadline, struct agent_output *ret,
+                         struct error *err)
+{
+	uint16_t type = AGENT_STARTED;
+	int ready;
+
+	if (r->ended)
+		return 0;
+	while (type == AGENT_STARTED) {
+		ready = fd_wait(r->fd, POLLIN, deadline, err);
+		if (ready == 0)
+			return FAIL(err, ERROR_TIMEOUT, "no output of the window");
+		if (ready < 0 ||
+		    wire_receive(r->fd, deadline_in(1000), &type, &r->payload, err) < 0)
+			return -1;
+	}
+	arena_reset(&r->arena);
+	if (type != AGENT_OUTPUT)
+		return on_end(r, type, err);
+	if (wire_decode(&r->arena, buf_span(&r->payload), agent_output_shape, ret, sizeof(*ret),
+	                err) < 0)
+		return -1;
+	return 1;
+}
+
+void terminal_reader_done(struct terminal_reader *r)
+{
+	if (r->fd >= 0 && r->ended)
+		compute_give_back(r->provider, r->id, r->fd);
+	else if (r->fd >= 0)
+		(void)close(r->fd);
+	r->fd = -1;
+	buf_done(&r->payload);
+	arena_done(&r->arena);
+}

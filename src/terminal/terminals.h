@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* terminal/terminals.h — what this server keeps about windows, and calls that the rules share.
+ * Private to this folder. */
+#pragma once
+
+#include <pthread.h>
+
+#include "terminal/terminal.h"
+
+#define TERMINAL_STRIPES 64
+
+struct screens;
+struct terminals {
+	/* Of names being opened and of commands being begun, by sandbox and window. */
+	pthread_mutex_t opening[TERMINAL_STRIPES], running[TERMINAL_STRIPES];
+	struct screens *screens;
+};
+
+/* ERROR_TIMEOUT when it is not to be had before the deadline. */
+MUST_CHECK int terminal_lock(pthread_mutex_t *stripes, const struct terminal_at *at,
+                             pthread_mutex_t **ret, struct error *err);
+void terminal_unlock(pthread_mutex_t **lock); /* NULL is fine */
+
+MUST_CHECK int terminal_ask(const struct terminal_at *at, const struct agent_terminal *change,
+                            struct agent_terminal_state *ret, struct error *err);
+/* Types; at most TERMINAL_INPUT_MAX bytes. */
+MUST_CHECK int terminal_feed(const struct terminal_at *at, uint64_t process, struct span bytes,
+                             struct error *err);
+
+/* ---- output as it comes ---- */
+
+struct terminal_reader {
+	struct provider *provider;
+	const char *id;
+	int fd;
+	struct buf payload;
+	struct arena arena; /* of the message at hand */
+	bool ended;         /* the reply has: the connection may be used again */
+	bool over;          /* so has the process, with `process` */
+	struct agent_process process;
+};
+/* From `since` on; `follow` until the process ends, else what is there. */
+MUST_CHECK int terminal_reader_open(struct terminal_reader *r, const struct terminal_at *at,
+                                    uint64_t process, uint64_t since, bool follow,
+                                    struct error *err);
+/* 1 = output, borrowed until the next call; 0 = the end; -1 = failed, with ERROR_TIMEOUT at the
+ * deadline, after which one may go on. */
+MUST_CHECK int terminal_reader_next(struct terminal_reader *r, int64_t deadline,
+                                    struct agent_output *ret, struct error *err);
+void terminal_reader_done(struct terminal_reader *r);
