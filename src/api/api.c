@@ -11,6 +11,7 @@
 #include "api/meter.h"
 #include "api/preview/preview.h"
 #include "api/tables.h"
+#include "api/native/rooms.h"
 #include "api/tickets.h"
 #include "base/clock.h"
 #include "fleet/usage.h"
@@ -75,7 +76,7 @@ int api_open(struct api *api, struct error *err)
 	api->limiter = api_limiter_new((unsigned)api->config->requests_per_key_max);
 	api->keys = api_key_cache_new();
 	api->tickets = api_tickets_new();
-	api->terminals = terminals_new();
+	api->terminals = terminal_rooms_open(api);
 	api->meter = api_meter_new();
 	api->preview_pool = proxy_pool_new(api->loop);
 	api->preview_live = preview_live_new();

@@ -30,6 +30,7 @@ struct api {
 	struct api_limiter *limiter;       /* requests at once per key */
 	struct api_key_cache *keys;        /* hash -> caller, short-lived */
 	struct api_tickets *tickets;       /* that open a WebSocket */
+	struct terminals *terminals;       /* windows: screens, viewers, recordings */
 	struct api_feed *feed;             /* streams of /v1/events */
 	struct api_meter *meter;           /* durations of requests; loop thread */
 	unsigned imports;                  /* of templates, running; atomic */
@@ -39,19 +40,6 @@ struct api {
 	struct proxy_pool *preview_pool;   /* connections into sandboxes; loop thread */
 	struct preview_live *preview_live; /* streams of previews; loop thread */
 	atomic_uint preview_dials;         /* running */
-	struct webhooks *webhooks;   /* NULL in tests */
-	struct jobs *jobs;           /* the same */
-	struct server *server;       /* set after server_open; for counts */
-	struct api_limiter *limiter; /* requests at once per key */
-	struct api_key_cache *keys;  /* hash -> caller, short-lived */
-	struct api_tickets *tickets; /* that open a WebSocket */
-	struct terminals *terminals; /* windows: screens and locks */
-	struct api_feed *feed;       /* streams of /v1/events */
-	struct api_meter *meter;     /* durations of requests; loop thread */
-	unsigned imports;            /* of templates, running; atomic */
-	unsigned uploads;            /* of backups; the same */
-	unsigned build_uploads;      /* of files for builds; the same */
-	int64_t last_used_ms;        /* monotonic; of the last request's end; loop thread */
 };
 MUST_CHECK int api_open(struct api *api, struct error *err); /* makes what it owns */
 void api_close(struct api *api);                             /* after server_close */

@@ -77,6 +77,14 @@ static int on_client(void *state, struct relay *relay, struct span bytes, bool l
 	return s->ops->on_client(s, relay, bytes, last, err);
 }
 
+static void on_start(void *state, struct relay *relay)
+{
+	struct stream *s = state;
+
+	if (s->ops->on_start)
+		s->ops->on_start(s, relay);
+}
+
 static void on_tick(void *state, struct relay *relay)
 {
 	struct stream *s = state;
@@ -97,16 +105,22 @@ static void release(void *state, int upstream_fd, bool clean)
 
 /* Four tables, since an absent callback means something to the relay. */
 static const struct relay_ops relays[2][2] = {
-        {{.on_upstream = on_upstream, .on_upstream_end = on_upstream_end, .release = release},
-         {.on_upstream = on_upstream,
+        {{.on_start = on_start,
+          .on_upstream = on_upstream,
+          .on_upstream_end = on_upstream_end,
+          .release = release},
+         {.on_start = on_start,
+          .on_upstream = on_upstream,
           .on_upstream_end = on_upstream_end,
           .on_tick = on_tick,
           .release = release}},
-        {{.on_upstream = on_upstream,
+        {{.on_start = on_start,
+          .on_upstream = on_upstream,
           .on_upstream_end = on_upstream_end,
           .on_client = on_client,
           .release = release},
-         {.on_upstream = on_upstream,
+         {.on_start = on_start,
+          .on_upstream = on_upstream,
           .on_upstream_end = on_upstream_end,
           .on_client = on_client,
           .on_tick = on_tick,

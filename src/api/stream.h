@@ -17,6 +17,8 @@
 struct stream;
 struct stream_ops {
 	size_t size; /* of the struct that begins with struct stream */
+	/* See relay_ops; NULL for none. */
+	void (*on_start)(struct stream *s, struct relay *relay);
 	/* One message; the payload lives until it returns. AGENT_FAILED comes here only when
 	 * takes_failures, else it fails the relay. */
 	int (*on_message)(struct stream *s, struct relay *relay, uint16_t type, struct span payload,

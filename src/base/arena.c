@@ -9,6 +9,8 @@
 
 #define ALIGNMENT _Alignof(max_align_t)
 #define BLOCK_SIZE (16 * 1024 - sizeof(struct arena_block))
+/* An idle stream keeps its request's arena, which needs no more than this. */
+#define FIRST_BLOCK_SIZE (4 * 1024 - sizeof(struct arena_block))
 
 struct arena_block {
 	struct arena_block *next;
@@ -67,7 +69,10 @@ static struct arena_block *block_for(struct arena *a, size_t size)
 
 	if (head && size <= head->capacity - head->used)
 		return head;
-	block = block_new(size > BLOCK_SIZE ? size : BLOCK_SIZE);
+	if (!head && size <= FIRST_BLOCK_SIZE)
+		block = block_new(FIRST_BLOCK_SIZE);
+	else
+		block = block_new(size > BLOCK_SIZE ? size : BLOCK_SIZE);
 	if (head && size > BLOCK_SIZE) {
 		block->next = head->next;
 		head->next = block;

@@ -430,7 +430,9 @@ int terminal_execute(const struct terminal_at *at, struct arena *a,
 	int done = -1;
 
 	r.output = BUF(2 * raw_max(&r) + 1);
-	if (check(what, err) == 0 && open_window(&r, a, err) == 0 && check_shell(&r, err) == 0 &&
+	if (check(what, err) < 0 || terminal_wait_begin(at->terminals, err) < 0)
+		return -1;
+	if (open_window(&r, a, err) == 0 && check_shell(&r, err) == 0 &&
 	    run(&r, &result, err) == 0) {
 		result.process = r.window.process.process;
 		result.cancelled = r.cancelled;
@@ -438,6 +440,7 @@ int terminal_execute(const struct terminal_at *at, struct arena *a,
 		*ret = result;
 		done = 0;
 	}
+	terminal_wait_end(at->terminals);
 	terminal_reader_done(&r.reader);
 	buf_done(&r.output);
 	return done;

@@ -234,9 +234,12 @@ int terminal_operate(const struct terminal_at *at, struct arena *a,
 
 	if (check(what, err) < 0 || (what->wait_regex && compile(&w, what->wait_regex, err) < 0))
 		return -1;
-	if (look_open(&w.look, at, a, err) == 0 && operate(&w, at, ret_reason, err) == 0) {
-		screen_read(w.look.screen, a, what->form, ret);
-		result = 0;
+	if (terminal_wait_begin(at->terminals, err) == 0) {
+		if (look_open(&w.look, at, a, err) == 0 && operate(&w, at, ret_reason, err) == 0) {
+			screen_read(w.look.screen, a, what->form, ret);
+			result = 0;
+		}
+		terminal_wait_end(at->terminals);
 	}
 	look_done(&w.look);
 	if (w.has_regex)

@@ -31,7 +31,13 @@
 #define TERMINAL_OUTPUT_MAX ((size_t)1024 * 1024)
 
 struct terminals;
-struct terminals *terminals_new(void);
+struct terminals_options {
+	unsigned waits_max; /* calls that wait at once, each on a thread of its caller */
+	/* A call has typed into a process. Any thread; may be NULL. */
+	void (*on_typed)(void *context, const char *sandbox, uint64_t process, const char *who);
+	void *context;
+};
+struct terminals *terminals_new(const struct terminals_options *options);
 void terminals_free(struct terminals *t); /* NULL is fine */
 
 /* Which window. */
@@ -40,6 +46,7 @@ struct terminal_at {
 	const struct fleet_hold *hold;
 	const char *window;
 	int64_t deadline;
+	const char *who; /* types; "" or NULL = nobody that others should know */
 };
 
 /* ---- windows ---- */

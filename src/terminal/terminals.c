@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "terminal/screens.h"
 
-struct terminals *terminals_new(void)
+struct terminals *terminals_new(const struct terminals_options *options)
 {
 	struct terminals *t = calloc(1, sizeof(*t));
 
@@ -22,6 +22,9 @@ struct terminals *terminals_new(void)
 		(void)pthread_mutex_init(&t->running[i], NULL);
 	}
 	t->screens = screens_new();
+	t->options = *options;
+	(void)pthread_mutex_init(&t->viewers_lock, NULL);
+	list_init(&t->viewers);
 	return t;
 }
 
@@ -30,6 +33,7 @@ void terminals_free(struct terminals *t)
 	if (!t)
 		return;
 	screens_free(t->screens);
+	(void)pthread_mutex_destroy(&t->viewers_lock);
 	for (unsigned i = 0; i < TERMINAL_STRIPES; i++) {
 		(void)pthread_mutex_destroy(&t->opening[i]);
 		(void)pthread_mutex_destroy(&t->running[i]);
@@ -68,6 +72,22 @@ void terminal_unlock(pthread_mutex_t **lock)
 {
 	if (*lock)
 		(void)pthread_mutex_unlock(*lock);
+}
+
+int terminal_wait_begin(struct terminals *t, struct error *err)
+{
+	if (__atomic_add_fetch(&t->waiting, 1, __ATOMIC_RELAXED) <= t->options.waits_max)
+		return 0;
+	terminal_wait_end(t);
+	(void)FAIL(err, ERROR_UNAVAILABLE, "%u calls wait for terminals already",
+	           t->options.waits_max);
+	error_hint(err, "try again, and wait less long");
+	return -1;
+}
+
+void terminal_wait_end(struct terminals *t)
+{
+	(void)__atomic_sub_fetch(&t->waiting, 1, __ATOMIC_RELAXED);
 }
 
 /* ---- calls ---- */
@@ -109,7 +129,12 @@ int terminal_feed(const struct terminal_at *at, uint64_t process, struct span by
 		            TERMINAL_INPUT_MAX);
 	if (bytes.size == 0)
 		return 0;
-	return compute_call(at->hold->provider, at->hold->id, &arena, &call, at->deadline, err);
+	if (compute_call(at->hold->provider, at->hold->id, &arena, &call, at->deadline, err) < 0)
+		return -1;
+	if (at->terminals->options.on_typed && at->who && at->who[0])
+		at->terminals->options.on_typed(at->terminals->options.context, at->hold->id,
+		                                process, at->who);
+	return 0;
 }
 
 /* ---- the reader ---- */

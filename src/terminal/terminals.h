@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "base/list.h"
 #include "terminal/terminal.h"
 
 #define TERMINAL_STRIPES 64
@@ -14,7 +15,16 @@ struct terminals {
 	/* Of names being opened and of commands being begun, by sandbox and window. */
 	pthread_mutex_t opening[TERMINAL_STRIPES], running[TERMINAL_STRIPES];
 	struct screens *screens;
+	struct terminals_options options;
+	unsigned waiting; /* calls; atomic */
+	/* Changed by one thread, see viewers.h. */
+	pthread_mutex_t viewers_lock;
+	struct list viewers;
+	uint64_t viewer_count;
 };
+/* A call that may wait takes one of the places. */
+MUST_CHECK int terminal_wait_begin(struct terminals *t, struct error *err);
+void terminal_wait_end(struct terminals *t);
 
 /* ERROR_TIMEOUT when it is not to be had before the deadline. */
 MUST_CHECK int terminal_lock(pthread_mutex_t *stripes, const struct terminal_at *at,

@@ -17,6 +17,8 @@
 #include "job/job.h"
 #include "json/json.h"
 
+struct terminals;
+
 /* What a tool does to the sandbox, for permissionMode. */
 enum tool_class {
 	TOOL_READS, /* nothing */
@@ -52,6 +54,7 @@ struct tool_call {
 	struct store *store;
 	struct jobs *jobs; /* NULL: none can be started */
 	const struct config *config;
+	struct terminals *terminals; /* of windows */
 	struct arena *arena;
 	const char *project_id, *key_id; /* the caller's */
 	const char *conversation_id;     /* that the call belongs to; NULL = none named */

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Windows: named terminals, their screens, keys, commands, and what restarts leave of them."""
 
+import json
+import os
+import socket
+import struct
 import threading
 import time
 
@@ -285,6 +289,169 @@ def test_a_question_is_answered_where_it_was_asked(api, box):
     assert "[Y/n]" in screen["text"]
     assert keys(api, box, "ask", "Enter", wait_text="answer: Y")["reason"] == "found"
     assert run(api, box, "ask", "echo after")["output"] == "after\n"
+
+
+# ---- viewers ----
+
+class Socket:
+    """One WebSocket, as far as these tests need it."""
+
+    def __init__(self, server, path, key=None):
+        self.connection = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+        authorization = f"Authorization: Bearer {key}\r\n" if key else ""
+        self.connection.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                                f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{authorization}\r\n".encode())
+        self.held = b""
+        while b"\r\n\r\n" not in self.held:
+            got = self.connection.recv(4096)
+            if not got:
+                break
+            self.held += got
+        head, _, self.held = self.held.partition(b"\r\n\r\n")
+        self.status = int(head.split()[1])
+        self.output, self.events = b"", []
+
+    def close(self):
+        self.connection.close()
+
+    def take(self, size):
+        while len(self.held) < size:
+            got = self.connection.recv(65536)
+            if not got:
+                raise EOFError
+            self.held += got
+        taken, self.held = self.held[:size], self.held[size:]
+        return taken
+
+    def receive(self):
+        first, size = self.take(2)
+        if size == 126:
+            size, = struct.unpack(">H", self.take(2))
+        elif size == 127:
+            size, = struct.unpack(">Q", self.take(8))
+        body = self.take(size)
+        kind = first & 15
+        if kind == 8:
+            raise EOFError(body)
+        if kind == 1:
+            self.events.append(json.loads(body))
+        elif kind == 2:
+            self.output += body
+
+    def send(self, data, kind=2, mask=True):
+        head = bytes([0x80 | kind])
+        bit = 0x80 if mask else 0
+        if len(data) < 126:
+            head += bytes([bit | len(data)])
+        elif len(data) < 65536:
+            head += bytes([bit | 126]) + struct.pack(">H", len(data))
+        else:
+            head += bytes([bit | 127]) + struct.pack(">Q", len(data))
+        key = os.urandom(4) if mask else b""
+        self.connection.sendall(head + key + (bytes(b ^ key[i % 4] for i, b in enumerate(data)) if mask else data))
+
+    def until(self, condition):
+        while not condition(self):
+            self.receive()
+        return self
+
+    def event(self, kind):
+        self.until(lambda s: any(e["type"] == kind for e in s.events))
+        return next(e for e in self.events if e["type"] == kind)
+
+
+def look(server, api, box, name, query=""):
+    opened = open_window(api, box, name)
+    seen = Socket(server, opened["path"] + query)
+    assert seen.status == 101
+    return seen
+
+
+def test_several_look_and_type_and_are_told_who_types(server, api, box):
+    open_window(api, box, "shared")
+    one, two = look(server, api, box, "shared"), look(server, api, box, "shared")
+    watcher = look(server, api, box, "shared", "&read_only=true")
+    one.send(b"echo from-$((40+2))\r")
+    for viewer in (one, two, watcher):
+        viewer.until(lambda s: b"from-42" in s.output)
+    typing = two.event("typing")
+    assert typing["viewer"] == one.event("started")["viewer"] and typing["who"]
+    assert not any(e["type"] == "typing" for e in one.events)
+    assert watcher.event("started")["writes"] is False
+    watcher.send(b"echo no-$((1+1))\r")
+    two.send(b"echo yes-$((2+2))\r")
+    watcher.until(lambda s: b"yes-4" in s.output)
+    assert b"no-2" not in watcher.output
+    keys(api, box, "shared", "C-u")
+    watcher.until(lambda s: any(e["type"] == "typing" and e["viewer"] is None for e in s.events))
+    listed = api.get(f"{PATH}/{box}/windows/shared/viewers")["items"]
+    assert [v["writes"] for v in listed] == [True, True, False]
+    assert listed[0]["typed_at"] and not listed[2]["typed_at"] and listed[0]["peer"].startswith("127.0.0.1:")
+    assert window(api, box, "shared")["viewers"] == 3
+    for viewer in (one, two, watcher):
+        viewer.close()
+    atoll.wait_for(lambda: not api.get(f"{PATH}/{box}/windows/shared/viewers")["items"], 5, "no viewers")
+
+
+def test_a_terminal_is_taken_over_and_given_back(server, api, box):
+    open_window(api, box, "taken")
+    one = look(server, api, box, "taken")
+    one.event("started")
+    two = look(server, api, box, "taken", "&takeover=true")
+    assert one.event("taken_over")["viewer"] == two.event("started")["viewer"]
+    one.send(b"echo one-$((1+1))\r")
+    one.send(json.dumps({"type": "resize", "rows": 5, "cols": 5}).encode(), kind=1)
+    two.send(b"echo two-$((2+2))\r")
+    one.until(lambda s: b"two-4" in s.output)
+    assert b"one-2" not in one.output and window(api, box, "taken")["rows"] == 24
+    one.send(json.dumps({"type": "takeover"}).encode(), kind=1)
+    assert two.event("taken_over")["viewer"] == one.event("started")["viewer"]
+    one.send(b"echo back-$((3+3))\r")
+    two.until(lambda s: b"back-6" in s.output)
+    one.close()
+    two.close()
+    opened = open_window(api, box, "taken")
+    assert Socket(server, opened["path"] + "&takeover=true&read_only=true").status == 400
+
+
+@pytest.mark.parametrize("bytes_", [
+    b"\xf2\x80\0\0\0\0", b"\x83\x80\0\0\0\0", b"\x02\x03abc", b"\x89\xfe\x00\x80\0\0\0\0" + b"x" * 128,
+    b"\x82\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0", b"\x81\x82\0\0\0\0\xff\xff", b"\x82\xff\0\0\0\0\x40\0\0\0\0\0\0\0\0",
+    b"\x80\x81\0\0\0\0x", b"\x81\x85\0\0\0\0{\"a\":", b"\x81\x8f\0\0\0\0{\"type\":\"nope\"}"])
+def test_malformed_frames_and_messages_end_the_connection_alone(server, api, box, bytes_):
+    open_window(api, box, "frames")
+    good, bad = look(server, api, box, "frames"), look(server, api, box, "frames")
+    bad.connection.sendall(bytes_)
+    with pytest.raises((EOFError, ConnectionError)):
+        while True:
+            bad.receive()
+    good.send(b"echo alive-$((5+5))\r")
+    good.until(lambda s: b"alive-10" in s.output)
+    good.close()
+    bad.close()
+
+
+def test_tickets_are_good_for_one_use_and_one_path(server, api, box):
+    one, two = open_window(api, box, "t1"), open_window(api, box, "t2")
+    ticket = one["path"].split("ticket=")[1]
+    assert Socket(server, two["path"].split("?")[0] + "?ticket=" + ticket).status == 401
+    assert Socket(server, one["path"]).status == 401
+    assert Socket(server, two["path"].split("ticket=")[0] + "ticket=" + "0" * 64).status == 401
+    assert Socket(server, two["path"].split("ticket=")[0] + "ticket=" + "zz").status == 401
+    assert Socket(server, two["path"]).status == 101
+
+
+# ---- tools ----
+
+def test_an_agent_runs_and_operates_by_tools(api, box):
+    def tool(name, **given):
+        return api.post(f"/v1/tools/{name}", {"sandboxId": box, "input": given})
+    first = tool("execute_command", command="cd /tmp && printf 'go on? [Y/n] ' && read a && echo got:$a", wait_ms=300)
+    assert first["structuredContent"]["running"] and "[Y/n]" in first["content"][0]["text"]
+    looked = tool("terminal_operator", text="Y", keys=["Enter"], wait_text="got:Y")
+    assert looked["structuredContent"]["reason"] == "found" and "got:Y" in looked["content"][0]["text"]
+    assert tool("execute_command", command="pwd")["structuredContent"]["output"] == "/tmp\n"
+    assert tool("execute_command", command="false", window="other")["structuredContent"]["exit_code"] == 1
 
 
 # ---- restarts ----

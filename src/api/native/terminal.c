@@ -6,13 +6,15 @@
  *
  * The same WebSocket attaches to any process: …/instances/:id/processes/:process/attach. Binary
  * messages are bytes both ways; from the client {"type":"resize","rows":40,"columns":120},
- * {"type":"signal","signal":"INT"} and {"type":"eof"}; from the server {"type":"started",…},
- * {"type":"stderr","offset":0,"data":…} (of a process without a terminal) and {"type":"exit",…}. */
+ * {"type":"signal","signal":"INT"}, {"type":"eof"} and {"type":"takeover"}; from the server
+ * {"type":"started",…}, {"type":"stderr","offset":0,"data":…} (of a process without a terminal),
+ * {"type":"exit",…}, and of the other viewers {"type":"typing",…} and {"type":"taken_over",…}. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "api/command.h"
+#include "api/native/rooms.h"
 #include "api/native/windows.h"
 #include "api/stream.h"
 #include "api/tables.h"
@@ -122,7 +124,7 @@ int terminal_open_options(struct request *rq, const struct api_target *t,
 static int start(struct request *rq, const struct api_target *t, const struct terminal_body *b,
                  struct terminal_answer *ret, struct error *err)
 {
-	struct terminal_at at = {api_of(rq)->terminals, &t->hold, b->name, rq->deadline};
+	struct terminal_at at = {api_of(rq)->terminals, &t->hold, b->name, rq->deadline, NULL};
 	struct terminal_wish wish = {
 	        .command = b->command,
 	        .cwd = b->cwd,
@@ -184,12 +186,37 @@ static int session_open(struct request *rq, const void *body, struct reply *repl
 
 struct terminal {
 	struct stream stream;
+	struct api *api;
+	struct room_viewer room;
+	bool takes_over; /* from the start */
 	struct buf out;
 };
 
 static void terminal_done(struct stream *s)
 {
-	buf_done(&CONTAINER_OF(s, struct terminal, stream)->out);
+	struct terminal *t = CONTAINER_OF(s, struct terminal, stream);
+
+	terminal_viewer_remove(t->api->terminals, &t->room.viewer);
+	buf_done(&t->out);
+}
+
+static void take_over(struct terminal *t)
+{
+	const struct terminal_viewer *v = &t->room.viewer;
+
+	if (terminal_viewer_take_over(t->api->terminals, &t->room.viewer) > 0)
+		room_tell(t->api, &(struct room_news){ROOM_TAKEN_OVER, v->sandbox, v->process,
+		                                      v->id, v->who});
+}
+
+static void terminal_on_start(struct stream *s, struct relay *relay)
+{
+	struct terminal *t = CONTAINER_OF(s, struct terminal, stream);
+
+	t->room.relay = relay;
+	terminal_viewer_add(t->api->terminals, &t->room.viewer);
+	if (t->takes_over)
+		take_over(t);
 }
 
 struct control {
@@ -197,8 +224,8 @@ struct control {
 	int64_t rows, columns, cols;
 	const char *signal;
 };
-enum { CONTROL_RESIZE, CONTROL_SIGNAL, CONTROL_EOF };
-static const char *const control_types[] = {"resize", "signal", "eof", NULL};
+enum { CONTROL_RESIZE, CONTROL_SIGNAL, CONTROL_EOF, CONTROL_TAKEOVER };
+static const char *const control_types[] = {"resize", "signal", "eof", "takeover", NULL};
 static const struct json_member control_shape_members[] = {
         JSON_CHOICE_MEMBER(control, type, .flags = JSON_REQUIRED, .choices = control_types),
         JSON_WHOLE_MEMBER(control, rows, .min = 1, .max = 10000),
@@ -211,12 +238,20 @@ static JSON_SHAPE(control_shape, "TerminalControl", control, "A message of the c
 
 static int run_control(struct stream *s, struct relay *relay, struct span text, struct error *err)
 {
+	struct terminal *t = CONTAINER_OF(s, struct terminal, stream);
 	struct control c;
 	struct agent_resize resize;
 	struct agent_signal signal = {.process = 0};
 
 	if (json_parse(&s->arena, text, &control_shape, &c, err) < 0)
 		return -1;
+	if (c.type == CONTROL_TAKEOVER) {
+		if (t->room.viewer.may_write)
+			take_over(t);
+		return 0;
+	}
+	if (!t->room.viewer.writes)
+		return 0;
 	switch (c.type) {
 	case CONTROL_RESIZE:
 		resize.rows = (uint32_t)(c.rows ? c.rows : 24);
@@ -234,30 +269,40 @@ static int run_control(struct stream *s, struct relay *relay, struct span text, 
 static int terminal_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
                               struct error *err)
 {
+	struct terminal *t = CONTAINER_OF(s, struct terminal, stream);
+	struct terminal_viewer *v = &t->room.viewer;
 	int result;
 
 	(void)last;
 	if (bytes.size == 0)
 		return 0;
 	if (!relay_message_is_text(relay)) {
+		if (!v->writes)
+			return 0;
 		stream_send_bytes(relay, AGENT_STDIN, bytes);
+		if (terminal_viewer_types(t->api->terminals, v))
+			room_tell(t->api, &(struct room_news){ROOM_TYPING, v->sandbox, v->process,
+			                                      v->id, v->who});
 		return 0;
 	}
 	result = run_control(s, relay, bytes, err);
-	arena_reset(&s->arena);
+	arena_done(&s->arena); /* it may be idle for an hour */
 	return result;
 }
 
 static void tell(struct terminal *t, struct relay *relay)
 {
 	relay_write_text_message(relay, buf_span(&t->out));
-	buf_reset(&t->out);
+	buf_done(&t->out);
 }
 
 static void tell_started(struct terminal *t, struct relay *relay, const struct agent_process *p)
 {
-	buf_addf(&t->out, "{\"type\":\"started\",\"process\":%" PRIu64 ",\"pid\":%u,\"tty\":%s}",
-	         p->process, p->pid, p->flags & AGENT_EXEC_TTY ? "true" : "false");
+	buf_addf(&t->out,
+	         "{\"type\":\"started\",\"process\":%" PRIu64
+	         ",\"pid\":%u,\"tty\":%s,\"viewer\":%" PRIu64 ",\"writes\":%s}",
+	         p->process, p->pid, p->flags & AGENT_EXEC_TTY ? "true" : "false",
+	         t->room.viewer.id, t->room.viewer.writes ? "true" : "false");
 	tell(t, relay);
 }
 
@@ -310,11 +355,13 @@ static int terminal_on_message(struct stream *s, struct relay *relay, uint16_t t
 		tell_started(t, relay, &p);
 	else
 		tell_exit(t, relay, &p);
+	arena_done(&s->arena); /* output needs none */
 	return 0;
 }
 
 static const struct stream_ops terminal_ops = {
         .size = sizeof(struct terminal),
+        .on_start = terminal_on_start,
         .on_message = terminal_on_message,
         .on_client = terminal_on_client,
         .done = terminal_done,
@@ -322,18 +369,36 @@ static const struct stream_ops terminal_ops = {
 
 struct attach_query {
 	const char *since, *ticket;
-	bool read_only;
+	bool read_only, takeover;
 };
 static const struct json_member attach_query_members[] = {
         JSON_TEXT_MEMBER(attach_query, since, .max = 64,
                          .about = "offset of the first byte wanted, \"STDOUT\" or "
                                   "\"STDOUT.STDERR\" (default: from the beginning)"),
         JSON_BOOL_MEMBER(attach_query, read_only, .about = "only look"),
+        JSON_BOOL_MEMBER(attach_query, takeover,
+                         .about = "those who could type can only look from now on"),
         JSON_TEXT_MEMBER(attach_query, ticket, .max = API_TICKET_SIZE,
                          .about = "of POST …/terminal, instead of a key"),
         JSON_END,
 };
 static JSON_SHAPE(attach_query, "AttachQuery", attach_query, "Where to begin");
+
+const char *terminal_who(const struct request *rq)
+{
+	const struct account_caller *caller = api_account(rq);
+
+	return caller->user_id && caller->user_id[0] ? caller->user_id : caller->key_id;
+}
+
+static void set_viewer(struct terminal_viewer *v, const struct request *rq,
+                       const struct api_target *t, uint64_t process)
+{
+	v->process = process;
+	(void)snprintf(v->sandbox, sizeof(v->sandbox), "%s", t->record.id);
+	(void)snprintf(v->who, sizeof(v->who), "%s", terminal_who(rq));
+	(void)snprintf(v->peer, sizeof(v->peer), "%s", rq->peer);
+}
 
 static int attach(struct request *rq, struct api_target *t, uint64_t process, struct reply *reply,
                   struct error *err)
@@ -345,8 +410,11 @@ static int attach(struct request *rq, struct api_target *t, uint64_t process, st
 	        .read_only = q->read_only,
 	        .until_end = 1,
 	};
+	struct terminal *terminal;
 	struct stream *s;
 
+	if (q->takeover && q->read_only)
+		return FAIL(err, ERROR_INVALID, "takeover: not with read_only");
 	if (find_ttl(rq, t->record.project_id, &options.idle_timeout_ms, err) < 0 ||
 	    (q->since && output_since_parse(span_of(q->since), message.since, err) < 0) ||
 	    compute_open(t->hold.provider, t->hold.id,
@@ -354,7 +422,12 @@ static int attach(struct request *rq, struct api_target *t, uint64_t process, st
 	                 rq->deadline, &options.fd, err) < 0)
 		return -1;
 	s = stream_new(&terminal_ops, &t->hold);
-	CONTAINER_OF(s, struct terminal, stream)->out = BUF(1024 * 1024);
+	terminal = CONTAINER_OF(s, struct terminal, stream);
+	terminal->out = BUF(1024 * 1024);
+	terminal->api = api_of(rq);
+	terminal->takes_over = q->takeover;
+	set_viewer(&terminal->room.viewer, rq, t, process);
+	terminal->room.viewer.may_write = terminal->room.viewer.writes = !q->read_only;
 	return stream_start_websocket(s, rq, reply, &options, err);
 }
 

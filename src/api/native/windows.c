@@ -4,6 +4,7 @@
 #include "api/native/windows.h"
 
 #include "api/tables.h"
+#include "terminal/viewers.h"
 #include "base/clock.h"
 
 #define BASE "/api/sandbox/instances/:id/windows"
@@ -79,6 +80,7 @@ static int open_at(struct request *rq, struct api_target *t, struct terminal_at 
 	        .hold = &t->hold,
 	        .window = request_param(rq, "window"),
 	        .deadline = rq->deadline,
+	        .who = terminal_who(rq),
 	};
 	return 0;
 }
@@ -94,7 +96,11 @@ static int windows_list(struct request *rq, const void *body, struct reply *repl
 	(void)body;
 	if (api_target_open(rq, &t, err) < 0)
 		return -1;
-	at = (struct terminal_at){api_of(rq)->terminals, &t.hold, NULL, rq->deadline};
+	at = (struct terminal_at){
+	        .terminals = api_of(rq)->terminals,
+	        .hold = &t.hold,
+	        .deadline = rq->deadline,
+	};
 	if (terminal_list(&at, rq->arena, &windows, err) < 0)
 		return -1;
 	answers = ARENA_ARRAY(rq->arena, struct window_answer, windows.count + 1);
@@ -163,6 +169,65 @@ static int window_close(struct request *rq, const void *body, struct reply *repl
 	if (open_at(rq, &t, &at, err) < 0 || terminal_close(&at, rq->arena, err) < 0)
 		return -1;
 	reply_status(reply, 204);
+	return 0;
+}
+
+/* ---- viewers ---- */
+
+struct viewer_answer {
+	const char *who, *peer;
+	int64_t viewer, attached_at, typed_at;
+	bool writes;
+};
+static const struct json_member viewer_shape_members[] = {
+        JSON_WHOLE_MEMBER(viewer_answer, viewer, .about = "its number on this server"),
+        JSON_TEXT_MEMBER(viewer_answer, who, .about = "its user, or its key"),
+        JSON_TEXT_MEMBER(viewer_answer, peer, .about = "address that it comes from"),
+        JSON_BOOL_MEMBER(viewer_answer, writes, .about = "false: it only looks"),
+        JSON_TIME_MEMBER(viewer_answer, attached_at),
+        JSON_TIME_MEMBER(viewer_answer, typed_at, .about = "last, to two seconds; null = never"),
+        JSON_END,
+};
+static JSON_SHAPE(viewer_shape, "Viewer", viewer_answer, "Who looks at a window by WebSocket");
+
+struct viewer_list {
+	struct json_list items;
+};
+static const struct json_member viewer_list_members[] = {
+        JSON_LIST_MEMBER(viewer_list, items, &viewer_shape),
+        JSON_END,
+};
+static JSON_SHAPE(viewer_list, "ViewerList", viewer_list, "Viewers, first come first");
+
+static int window_viewers(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct terminal_viewers viewers;
+	struct terminal_window window;
+	struct viewer_answer *answers;
+	struct terminal_at at;
+
+	(void)body;
+	if (open_at(rq, &t, &at, err) < 0 || terminal_find(&at, rq->arena, &window, err) < 0)
+		return -1;
+	viewers =
+	        terminal_viewers_list(at.terminals, rq->arena, t.record.id, window.process.process);
+	answers = ARENA_ARRAY(rq->arena, struct viewer_answer, viewers.count + 1);
+	for (size_t i = 0; i < viewers.count; i++) {
+		const struct terminal_viewer *v = &viewers.items[i];
+
+		answers[i] = (struct viewer_answer){
+		        .viewer = (int64_t)v->id,
+		        .who = v->who,
+		        .peer = v->peer,
+		        .writes = v->writes,
+		        .attached_at = v->attached_at,
+		        .typed_at = v->typed_at,
+		};
+	}
+	reply_json(reply, &viewer_list,
+	           &(struct viewer_list){{answers, viewers.count, .present = true}});
 	return 0;
 }
 
@@ -455,6 +520,8 @@ const struct route windows_routes[] = {
          .summary = "Change a window's size or how long it may stand idle"},
         {HTTP_DELETE, BASE "/:window", SCOPE_SANDBOX_WRITE, .status = 204, .handle = window_close,
          TAG, .summary = "Close a window and end what runs in it"},
+        {HTTP_GET, BASE "/:window/viewers", SCOPE_SANDBOX_READ, .answer = &viewer_list,
+         .handle = window_viewers, TAG, .summary = "Who looks at a window, and who types"},
         {HTTP_GET, BASE "/:window/screen", SCOPE_SANDBOX_READ, .query = &screen_query,
          .answer = &screen_shape, .handle = window_screen, TAG,
          .summary = "What a window shows, with the cursor"},

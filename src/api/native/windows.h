@@ -11,6 +11,8 @@ struct terminal_wish {
 	const struct json_map *env;
 	int64_t ttl_s;
 };
+/* Who asks, as others who look at the terminal see it. */
+const char *terminal_who(const struct request *rq);
 /* All but the size. */
 MUST_CHECK int terminal_open_options(struct request *rq, const struct api_target *t,
                                      const struct terminal_wish *wish, struct terminal_open *ret,

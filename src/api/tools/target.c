@@ -66,6 +66,7 @@ struct tool_call tools_call(struct request *rq, const struct tools_target *which
 	        .store = api_of(rq)->store,
 	        .jobs = api_of(rq)->jobs,
 	        .config = config,
+	        .terminals = api_of(rq)->terminals,
 	        .arena = rq->arena,
 	        .project_id = api_project(rq),
 	        .key_id = api_account(rq)->key_id,

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+
+#include "terminal/terminal.h"
+#include "tool/parts.h"
+
+#define WINDOW "main"
+
+struct execute_input {
+	const char *command, *window;
+	int64_t wait_ms;
+};
+static const struct json_member execute_input_members[] = {
+        JSON_TEXT_MEMBER(execute_input, command, .min = 1, .max = TERMINAL_COMMAND_MAX,
+                         .about = "a shell line, or several; leave it out to go on waiting for "
+                                  "what runs in the window",
+                         .example = "cd src && make test"),
+        JSON_TEXT_MEMBER(execute_input, window, .max = TERMINAL_NAME_MAX,
+                         .about = "name of the terminal window, made if need be; default: main"),
+        JSON_WHOLE_MEMBER(execute_input, wait_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
+                          .about = "return after so long and leave it running; 0 = 30000"),
+        JSON_END,
+};
+static JSON_SHAPE(execute_input, "ExecuteCommandInput", execute_input, "A command for a window");
+
+struct execute_output {
+	const char *window, *output;
+	int64_t exit_code, dropped_bytes;
+	bool running, cancelled, closed;
+};
+static const struct json_member execute_output_members[] = {
+        JSON_TEXT_MEMBER(execute_output, window),
+        JSON_BOOL_MEMBER(execute_output, running, .about = "it goes on in the window"),
+        JSON_WHOLE_MEMBER(execute_output, exit_code, .about = "-1 while it runs"),
+        JSON_TEXT_MEMBER(execute_output, output),
+        JSON_WHOLE_MEMBER(execute_output, dropped_bytes, .about = "before `output`"),
+        JSON_BOOL_MEMBER(execute_output, cancelled, .about = "what ran there was ended first"),
+        JSON_BOOL_MEMBER(execute_output, closed, .about = "the window has ended with it"),
+        JSON_END,
+};
+static JSON_SHAPE(execute_output, "ExecuteCommandOutput", execute_output,
+                  "What a command in a window did");
+
+static struct span tell(struct arena *a, const struct terminal_result *r)
+{
+	AUTO(buf_done) struct buf text = BUF(r->output.size + 512);
+
+	if (r->cancelled)
+		buf_add_text(&text, "[what ran in the window was cancelled]\n");
+	if (r->dropped)
+		buf_addf(&text, "[%" PRIu64 " bytes of output before this are left out]\n",
+		         r->dropped);
+	buf_add_span(&text, r->output);
+	if (text.size > 0 && text.data[text.size - 1] != '\n')
+		buf_add_byte(&text, '\n');
+	if (r->running)
+		buf_add_text(&text, "[still running; wait for it by execute_command without a "
+		                    "command, or look at it with terminal_operator]\n");
+	else if (r->exit_code != 0)
+		buf_addf(&text, "[exit code %" PRId64 "]\n", r->exit_code);
+	else if (text.size == 0)
+		buf_add_text(&text, "[no output]\n");
+	if (r->closed)
+		buf_add_text(&text, "[the window has closed]\n");
+	return (struct span){arena_copy(a, buf_span(&text)), text.size};
+}
+
+static int execute_call(const struct tool_call *call, const void *input, struct tool_result *ret,
+                        struct error *err)
+{
+	const struct execute_input *in = input;
+	const struct terminal_at at = {
+	        .terminals = call->terminals,
+	        .hold = call->hold,
+	        .window = in->window ? in->window : WINDOW,
+	        .deadline = call->deadline,
+	        .who = call->key_id,
+	};
+	size_t limit = (size_t)call->output_limit_bytes;
+	const struct terminal_execute what = {
+	        .command = in->command,
+	        .open = {.cwd = call->root, .user = call->user, .env = call->env},
+	        .wait_ms = in->wait_ms,
+	        .output_max = limit < TERMINAL_OUTPUT_MAX ? limit : TERMINAL_OUTPUT_MAX,
+	};
+	struct execute_output *out = ARENA_NEW(call->arena, struct execute_output);
+	struct terminal_result result;
+
+	if (terminal_execute(&at, call->arena, &what, &result, err) < 0)
+		return -1;
+	*out = (struct execute_output){
+	        .window = result.window,
+	        .running = result.running,
+	        .exit_code = result.running ? -1 : result.exit_code,
+	        .output = result.output.data,
+	        .dropped_bytes = (int64_t)result.dropped,
+	        .cancelled = result.cancelled,
+	        .closed = result.closed,
+	};
+	tool_add_text(ret, tell(call->arena, &result));
+	ret->structured = out;
+	return 0;
+}
+
+const struct tool execute_command_tool = {
+        .name = "execute_command",
+        .title = "Run a command in a terminal window",
+        .description =
+                "Types a command into a terminal window that people may be looking at, and returns "
+                "its output and exit code, or, after wait_ms, what there is so far: then it is "
+                "left running. Folder, variables and functions stay in the window. A command "
+                "that already runs there is cancelled first: use another window beside a server, "
+                "and terminal_operator to answer a prompt such as [Y/n].",
+        .input = &execute_input,
+        .output = &execute_output,
+        .class = TOOL_RUNS,
+        .flags = TOOL_DESTRUCTIVE | TOOL_OPEN_WORLD,
+        .call = execute_call,
+};
