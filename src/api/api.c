@@ -11,7 +11,6 @@
 #include "api/meter.h"
 #include "api/preview/preview.h"
 #include "api/tables.h"
-#include "api/native/rooms.h"
 #include "api/tickets.h"
 #include "base/clock.h"
 #include "fleet/usage.h"
@@ -48,6 +47,7 @@ const struct route *const api_routes[] = {
         volume_files_routes,
         changes_routes,
         windows_routes,
+        recordings_routes,
         builds_routes,
         preview_routes,
         preview_settings_routes,

@@ -30,6 +30,7 @@ struct api {
 	struct api_limiter *limiter;       /* requests at once per key */
 	struct api_key_cache *keys;        /* hash -> caller, short-lived */
 	struct api_tickets *tickets;       /* that open a WebSocket */
+	struct blob_store *blobs;          /* NULL: none */
 	struct terminals *terminals;       /* windows: screens, viewers, recordings */
 	struct api_feed *feed;             /* streams of /v1/events */
 	struct api_meter *meter;           /* durations of requests; loop thread */
@@ -42,7 +43,10 @@ struct api {
 	atomic_uint preview_dials;         /* running */
 };
 MUST_CHECK int api_open(struct api *api, struct error *err); /* makes what it owns */
-void api_close(struct api *api);                             /* after server_close */
+/* Ends what goes on behind its handlers (recordings): after server_close and before the provider
+ * and the blob store close. */
+void api_leave(struct api *api);
+void api_close(struct api *api); /* after server_close */
 /* Measures the store, for /metrics and /readyz; on a worker, every few seconds. */
 void api_tick(struct api *api);
 

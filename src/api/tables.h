@@ -16,7 +16,7 @@ extern const struct route secrets_routes[], builds_routes[];
 extern const struct route usage_routes[], pools_routes[];
 extern const struct route volumes_routes[], volume_files_routes[];
 extern const struct route changes_routes[];
-extern const struct route windows_routes[];
+extern const struct route windows_routes[], recordings_routes[];
 /* gateway/ */
 extern const struct route gateway_routes[], gateway_session_routes[];
 /* tools/ */
@@ -51,3 +51,8 @@ int snapshot_reply(struct reply *reply, const struct snapshot_record *r);
 /* {"process":1,"state":"running",…} */
 extern const struct json_shape process_shape;
 void process_write(struct buf *out, const struct agent_process *p);
+
+/* native/rooms.c: windows, whose viewers are told of each other. */
+struct api;
+struct terminals;
+struct terminals *terminal_rooms_open(struct api *api);

@@ -17,3 +17,4 @@ extern const struct command command_snapshot, command_diff, command_revert, comm
         command_project, command_member, command_settings, command_whoami, command_webhook,
         command_preview;
 extern const struct command command_sync;
+extern const struct command command_replay, command_terminal;

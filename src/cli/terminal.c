@@ -201,6 +201,7 @@ static const char *body_of(struct cli *cli, const struct terminal_options *optio
 	        {"command", options->args ? terminal_quote(cli->arena, options->args) : NULL},
 	        {"cwd", options->cwd},
 	        {"user", options->user},
+	        {"name", options->name},
 	};
 
 	buf_addf(&body, "{\"rows\":%d,\"cols\":%d,\"env\":%s", size.ws_row, size.ws_col, env);
@@ -210,6 +211,8 @@ static const char *body_of(struct cli *cli, const struct terminal_options *optio
 		buf_addf(&body, ",\"%s\":", values[i][0]);
 		json_write_text(&body, span_of(values[i][1]));
 	}
+	if (options->record)
+		buf_add_text(&body, ",\"record\":true");
 	buf_add_byte(&body, '}');
 	return arena_text(cli->arena, buf_text(&body));
 }
@@ -249,6 +252,9 @@ static int open_terminal(struct terminal *t, const struct terminal_options *opti
 	path = json_text(json_get(answer, "path"), NULL);
 	if (!path)
 		return FAIL(t->cli->err, ERROR_UNAVAILABLE, "the server opened no terminal");
+	path = arena_format(t->cli->arena, "%s%s%s", path,
+	                    options->takes_over ? "&takeover=true" : "",
+	                    options->read_only ? "&read_only=true" : "");
 	return http_websocket_open(t->cli->server, path, &t->ws, t->cli->err);
 }
 

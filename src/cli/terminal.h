@@ -7,8 +7,10 @@
 struct terminal_options {
 	const char *sandbox;
 	const char **args; /* the command; NULL = a login shell */
+	const char *name;  /* of the window; NULL = a new one */
 	const char *cwd, *user;
 	const char *const *env;
+	bool takes_over, read_only, record;
 };
 /* Until the command ends or Ctrl-\ detaches: then it goes on, and *ret_detached is set. */
 MUST_CHECK int terminal_run(struct cli *cli, const struct terminal_options *options,

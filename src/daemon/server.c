@@ -215,6 +215,7 @@ static int open_server(struct api_process *p, struct error *err)
 	p->api.loop = p->loop;
 	p->api.webhooks = p->webhooks;
 	p->api.jobs = p->jobs;
+	p->api.blobs = p->blobs;
 	if (api_open(&p->api, err) < 0 || server_open(&options, &p->server, err) < 0)
 		return -1;
 	p->api.server = p->server;
@@ -345,6 +346,7 @@ static void close_all(struct api_process *p)
 	webhooks_close(p->webhooks);
 	hear_ends(p, false); /* the provider outlives the workers, whose last tasks need it */
 	worker_pool_stop(p->workers);
+	api_leave(&p->api);
 	fleet_leave(p->fleet);
 	if (p->provider)
 		provider_ops_of(p->provider)->close(p->provider);

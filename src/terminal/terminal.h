@@ -31,8 +31,10 @@
 #define TERMINAL_OUTPUT_MAX ((size_t)1024 * 1024)
 
 struct terminals;
+struct blob_store;
 struct terminals_options {
-	unsigned waits_max; /* calls that wait at once, each on a thread of its caller */
+	struct blob_store *blobs; /* of recordings; NULL = none are made */
+	unsigned waits_max;       /* calls that wait at once, each on a thread of its caller */
 	/* A call has typed into a process. Any thread; may be NULL. */
 	void (*on_typed)(void *context, const char *sandbox, uint64_t process, const char *who);
 	void *context;

@@ -25,6 +25,9 @@ struct terminals *terminals_new(const struct terminals_options *options)
 	t->options = *options;
 	(void)pthread_mutex_init(&t->viewers_lock, NULL);
 	list_init(&t->viewers);
+	(void)pthread_mutex_init(&t->recorders_lock, NULL);
+	(void)pthread_cond_init(&t->recorder_ended, NULL);
+	list_init(&t->recorders);
 	return t;
 }
 
@@ -34,6 +37,8 @@ void terminals_free(struct terminals *t)
 		return;
 	screens_free(t->screens);
 	(void)pthread_mutex_destroy(&t->viewers_lock);
+	(void)pthread_cond_destroy(&t->recorder_ended);
+	(void)pthread_mutex_destroy(&t->recorders_lock);
 	for (unsigned i = 0; i < TERMINAL_STRIPES; i++) {
 		(void)pthread_mutex_destroy(&t->opening[i]);
 		(void)pthread_mutex_destroy(&t->running[i]);

@@ -21,6 +21,11 @@ struct terminals {
 	pthread_mutex_t viewers_lock;
 	struct list viewers;
 	uint64_t viewer_count;
+	pthread_mutex_t recorders_lock; /* over what follows */
+	pthread_cond_t recorder_ended;
+	struct list recorders;
+	unsigned recorder_count;
+	bool stopping; /* atomic */
 };
 /* A call that may wait takes one of the places. */
 MUST_CHECK int terminal_wait_begin(struct terminals *t, struct error *err);

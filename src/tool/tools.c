@@ -5,9 +5,20 @@
 #include "tool/parts.h"
 
 const struct tool *const tools[] = {
-        &bash_tool,     &read_tool,         &write_tool,       &edit_tool,
-        &glob_tool,     &grep_tool,         &list_files_tool,  &snapshot_tool,
-        &rollback_tool, &async_status_tool, &preview_url_tool, NULL,
+        &bash_tool,
+        &read_tool,
+        &write_tool,
+        &edit_tool,
+        &glob_tool,
+        &grep_tool,
+        &list_files_tool,
+        &snapshot_tool,
+        &rollback_tool,
+        &async_status_tool,
+        &preview_url_tool,
+        &execute_command_tool,
+        &terminal_operator_tool,
+        NULL,
 };
 
 const struct tool *tool_find(const char *name)

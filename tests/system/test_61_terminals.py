@@ -299,7 +299,7 @@ class Socket:
     def __init__(self, server, path, key=None):
         self.connection = socket.create_connection(("127.0.0.1", server.port), timeout=10)
         authorization = f"Authorization: Bearer {key}\r\n" if key else ""
-        self.connection.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        self.connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                                 f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{authorization}\r\n".encode())
         self.held = b""
         while b"\r\n\r\n" not in self.held:
@@ -480,3 +480,73 @@ def test_a_window_shows_the_same_after_kill_9_of_atolld(private_server):
     screen = api.get(f"{PATH}/{box}/windows/kept/screen")
     assert screen["missing"] > 0 and "300000" in screen["text"]
     api.close()
+
+
+# ---- recordings and the CLI ----
+
+def test_a_recording_outlives_its_sandbox_and_is_replayed(server, api, tmp_path):
+    with api.sandbox(internet=False) as sandbox:
+        made = api.post(f"{PATH}/{sandbox}/terminal", {"name": "film", "record": True, "rows": 12, "cols": 50})
+        api.post(f"{PATH}/{sandbox}/terminal", {"name": "film", "record": True})
+        assert run(api, sandbox, "film", "printf 'caf\\xc3'; sleep 0.1; printf '\\xa9 \\xff end\\n'")["exit_code"] == 0
+        api.delete(f"{PATH}/{sandbox}/windows/film")
+
+        def mine():
+            return [r for r in api.get("/api/sandbox/recordings")["items"] if r["sandbox_id"] == sandbox]
+        recording, = atoll.wait_for(mine, 10, "the recording")
+        assert recording["process"] == made["process"] and recording["size_bytes"] > 100
+    answer = api.raw("GET", f"/api/sandbox/recordings/{recording['id']}")
+    lines = [json.loads(line) for line in answer.body.decode().splitlines()]
+    assert (lines[0]["version"], lines[0]["width"], lines[0]["height"], lines[0]["title"]) == (2, 50, 12, "film")
+    times = [line[0] for line in lines[1:]]
+    text = "".join(line[2] for line in lines[1:])
+    assert times == sorted(times) and all(line[1] == "o" for line in lines[1:]) and "café \ufffd end" in text
+    played = server.cli("replay", "--speed", "100", recording["id"])
+    assert played.returncode == 0 and "café" in played.stdout.decode(), played.stderr
+    file = tmp_path / "film.cast"
+    file.write_bytes(answer.body)
+    assert server.cli("replay", "--idle-limit", "10ms", file).stdout == played.stdout
+    assert recording["id"] in server.cli("terminal", "recordings").stdout.decode()
+    api.delete(f"/api/sandbox/recordings/{recording['id']}")
+    for method in ("GET", "DELETE"):
+        assert api.raw(method, f"/api/sandbox/recordings/{recording['id']}").status == 404
+    for bad in ("..%2f..%2fadmin", "A", "x" * 200):
+        assert api.raw("GET", f"/api/sandbox/recordings/{bad}").status in (400, 404)
+
+
+def test_a_server_that_ends_in_order_completes_its_recordings(private_server):
+    private_server.start()
+    api = private_server.api()
+    box = api.create(internet=False)["id"]
+    open_window(api, box, "film", record=True)
+    run(api, box, "film", "echo kept")
+    api.close()
+    private_server.stop()
+    private_server.start()
+    api = private_server.api()
+    recording, = api.get("/api/sandbox/recordings")["items"]
+    assert b"kept" in api.raw("GET", f"/api/sandbox/recordings/{recording['id']}").body
+    api.close()
+
+
+@pytest.mark.parametrize("text", [b"", b"no\n", b'{"version":1}\n', b'{"version":2}\n[1]\n', b'{"version":2}\n[-1,"o","x"]\n',
+                                  b'{"version":2}\n["a","o","x"]\n', b'{"version":2}\n[1e99,"o","x"]\n'])
+def test_what_is_no_recording_is_refused(server, tmp_path, text):
+    file = tmp_path / "bad.cast"
+    file.write_bytes(text)
+    assert server.cli("replay", file).returncode != 0
+
+
+def test_windows_from_the_command_line(server, api, box):
+    done = server.cli("terminal", "run", box, "cli", "echo from-cli; false")
+    assert (done.returncode, done.stdout) == (1, b"from-cli\n"), done.stderr
+    assert server.cli("terminal", "run", "--wait", "100ms", box, "cli", "cat").returncode == 124
+    typed = server.cli("terminal", "keys", "--until", "typed", box, "cli", "typed", "Enter")
+    assert typed.returncode == 0 and b"typed" in typed.stdout
+    assert b"typed" in server.cli("terminal", "screen", box, "cli").stdout
+    listed = server.cli("terminal", "ls", box).stdout.decode()
+    assert any(line.split()[0] == "cli" and "yes" in line for line in listed.splitlines()[1:])
+    assert server.cli("terminal", "viewers", box, "cli").returncode == 0
+    assert server.cli("terminal", "close", box, "cli").returncode == 0
+    assert server.cli("terminal", "screen", box, "cli").returncode != 0
+    assert b"needs a terminal" in server.cli("terminal", "open", box, "cli").stderr

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/tables.h"
+#include "terminal/recording.h"
+
 /* A call waits on its own thread of the slow lane, which other calls need, too. */
 #define WAITING_PART 4
 
@@ -77,8 +80,15 @@ struct terminals *terminal_rooms_open(struct api *api)
 	int64_t waits = api->config->workers / WAITING_PART;
 
 	return terminals_new(&(struct terminals_options){
+	        .blobs = api->blobs,
 	        .waits_max = waits > 1 ? (unsigned)waits : 1,
 	        .on_typed = on_typed,
 	        .context = api,
 	});
+}
+
+void api_leave(struct api *api)
+{
+	if (api->terminals)
+		terminals_stop(api->terminals);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* api/native/rooms.h — those who look at one terminal learn of each other: who types, who has taken
- * it over. Private to this folder and to api.c.
+ * it over. Private to this folder.
  *
  * A viewer's connection is written to on the loop's thread and never from within another one's
  * callback: what is to be told is posted. */
@@ -14,8 +14,6 @@ struct room_viewer {
 	struct terminal_viewer viewer;
 	struct relay *relay; /* from its start to its release */
 };
-
-struct terminals *terminal_rooms_open(struct api *api);
 
 enum room_event { ROOM_TYPING, ROOM_TAKEN_OVER };
 struct room_news {

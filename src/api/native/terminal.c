@@ -21,6 +21,7 @@
 #include "api/text.h"
 #include "api/tickets.h"
 #include "base/clock.h"
+#include "terminal/recording.h"
 
 /* ---- start ---- */
 
@@ -28,6 +29,7 @@ struct terminal_body {
 	int64_t rows, cols;
 	const char *command, *cwd, *user, *session, *name;
 	int64_t ttl_s;
+	bool record;
 	struct json_map env;
 };
 static const struct json_member terminal_request_members[] = {
@@ -41,6 +43,9 @@ static const struct json_member terminal_request_members[] = {
         JSON_WHOLE_MEMBER(terminal_body, ttl_s, .min = 1, .max = TERMINAL_TTL_MS_MAX / 1000,
                           .about = "it closes after so long without input and output, unless "
                                    "something runs in it; default: the project's"),
+        JSON_BOOL_MEMBER(terminal_body, record,
+                         .about = "keep what the window shows, from what is left of its output "
+                                  "on; listed by /api/sandbox/recordings when it has closed"),
         JSON_TEXT_MEMBER(terminal_body, command, .about = "a shell line; else a login shell"),
         JSON_TEXT_MEMBER(terminal_body, cwd, .max = 4096),
         JSON_TEXT_MEMBER(terminal_body, user, .max = 64),
@@ -140,6 +145,9 @@ static int start(struct request *rq, const struct api_target *t, const struct te
 	open.rows = (uint32_t)b->rows;
 	open.columns = (uint32_t)b->cols;
 	if (terminal_open(&at, rq->arena, &open, &window, &ret->created, err) < 0)
+		return -1;
+	at.window = window.name;
+	if (b->record && terminal_record(&at, t->record.project_id, &window, err) < 0)
 		return -1;
 	ret->name = window.name;
 	ret->process = (int64_t)window.process.process;

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "wire/agent_terminal.h"
 #include "base/clock.h"
 #include "harness.h"
 
@@ -289,6 +290,11 @@ static void answer(struct agent *a, uint16_t type)
 	case AGENT_SIGNAL:
 	case AGENT_FORGET:
 		add_done(a, 0);
+		return;
+	case AGENT_TERMINAL:
+		add(a, AGENT_TERMINAL_STATE, agent_terminal_state_shape,
+		    &(struct agent_terminal_state){.rows = 24, .columns = 80});
+		add_done(a, 1);
 		return;
 	case AGENT_STDIN:
 	case AGENT_STDIN_END:

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "terminal/cast.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "json/json.h"
+
+#define PIECE_MAX ((size_t)512 * 1024)
+#define REPLACEMENT "\xef\xbf\xbd"
+
+void cast_write_head(struct buf *out, const struct cast_head *head)
+{
+	buf_addf(out, "{\"version\":2,\"width\":%u,\"height\":%u,\"timestamp\":%" PRId64,
+	         head->columns, head->rows, head->started_unix_ms / 1000);
+	buf_add_text(out, ",\"title\":");
+	json_write_text(out, span_of(head->title));
+	buf_add_text(out, ",\"env\":{\"TERM\":\"xterm-256color\"}}\n");
+}
+
+/* Of the character that begins with it; 0 = none does. */
+static size_t size_of(unsigned char byte)
+{
+	if (byte < 0x80)
+		return 1;
+	if (byte < 0xC2 || byte >= 0xF5)
+		return 0;
+	return byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+}
+
+static bool continues(struct span bytes)
+{
+	for (size_t i = 1; i < bytes.size; i++)
+		if (((unsigned char)bytes.data[i] & 0xC0) != 0x80)
+			return false;
+	return true;
+}
+
+/* One character or what stands for it; 0 = it is only begun. */
+static size_t add_character(struct buf *out, struct span bytes)
+{
+	size_t size = size_of((unsigned char)bytes.data[0]);
+	struct span character = {bytes.data, size < bytes.size ? size : bytes.size};
+
+	if (bytes.data[0] == '\0')
+		return 1; /* terminals ignore it, and not every reader of JSON takes it */
+	if (size > bytes.size && continues(character))
+		return 0;
+	if (size == character.size && size > 0 && span_is_utf8(character)) {
+		buf_add_span(out, character);
+		return size;
+	}
+	buf_add_text(out, REPLACEMENT);
+	return 1;
+}
+
+void cast_write_output(struct buf *out, struct cast_text *text, int64_t at_us, struct span bytes)
+{
+	AUTO(buf_done) struct buf all = BUF(PIECE_MAX), clean = BUF(3 * PIECE_MAX);
+	struct span rest;
+
+	buf_add(&all, text->begun, text->size);
+	buf_add_span(&all, bytes);
+	rest = buf_span(&all);
+	while (rest.size > 0) {
+		size_t used = add_character(&clean, rest);
+
+		if (used == 0)
+			break;
+		rest.data += used;
+		rest.size -= used;
+	}
+	text->size = (unsigned)rest.size;
+	if (rest.size > 0)
+		memcpy(text->begun, rest.data, rest.size);
+	if (clean.size == 0)
+		return;
+	buf_addf(out, "[%" PRId64 ".%06" PRId64 ",\"o\",", at_us / 1000000, at_us % 1000000);
+	json_write_text(out, buf_span(&clean));
+	buf_add_text(out, "]\n");
+}

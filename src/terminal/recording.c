@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "terminal/recording.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "blob/blob.h"
+#include "terminal/cast.h"
+#include "terminal/terminals.h"
+
+#define FOLDER "recordings/"
+#define SUFFIX ".cast"
+#define LOOK_MS 200 /* for the server's end */
+#define LINE_MAX_BYTES ((size_t)4 * 1024 * 1024)
+#define STACK_SIZE ((size_t)256 * 1024)
+
+struct recorder {
+	struct list item; /* of terminals.recorders */
+	struct terminals *terminals;
+	struct fleet_hold place; /* names it; holds nothing */
+	uint64_t process, started_unix_ms;
+	struct terminal_reader reader;
+	struct blob_writer *writer;
+	struct cast_text text;
+	int64_t begun_ns, written;
+};
+
+/* ---- one recording ---- */
+
+static int write_line(struct recorder *r, const struct buf *line, struct error *err)
+{
+	r->written += (int64_t)line->size;
+	return fd_write_all(blob_writer_fd(r->writer), line->data, line->size, err);
+}
+
+/* 1 = go on, 0 = it is whole. */
+static int take_output(struct recorder *r, struct error *err)
+{
+	AUTO(buf_done) struct buf line = BUF(LINE_MAX_BYTES);
+	struct agent_output output;
+	int more = terminal_reader_next(&r->reader, deadline_in(LOOK_MS), &output, err);
+
+	if (more < 0 && err->code == ERROR_TIMEOUT)
+		return 1;
+	/* A sandbox that goes takes its window along. */
+	if (more <= 0)
+		return 0;
+	cast_write_output(&line, &r->text, (clock_monotonic_ns() - r->begun_ns) / 1000,
+	                  output.bytes);
+	if (r->written + (int64_t)line.size > RECORDING_BYTES_MAX)
+		return 0;
+	return line.size > 0 && write_line(r, &line, err) < 0 ? -1 : 1;
+}
+
+static bool is_stopping(struct terminals *t)
+{
+	return __atomic_load_n(&t->stopping, __ATOMIC_ACQUIRE);
+}
+
+static void finish(struct recorder *r, bool failed, struct error *err)
+{
+	struct terminals *t = r->terminals;
+	int64_t size;
+
+	if (failed)
+		blob_abort(TAKE(r->writer));
+	else
+		failed = blob_commit(TAKE(r->writer), &size, err) < 0;
+	if (failed)
+		log_error("recording lost", TEXT("sandbox", r->place.id),
+		          NUMBER("process", (int64_t)r->process), FAILURE(err));
+	terminal_reader_done(&r->reader);
+	(void)pthread_mutex_lock(&t->recorders_lock);
+	list_remove(&r->item);
+	t->recorder_count--;
+	(void)pthread_cond_broadcast(&t->recorder_ended);
+	(void)pthread_mutex_unlock(&t->recorders_lock);
+	free(r);
+}
+
+static void *run(void *context)
+{
+	struct recorder *r = context;
+	struct error err = {0};
+	int more = 1;
+
+	while (more > 0 && !is_stopping(r->terminals))
+		more = take_output(r, &err);
+	finish(r, more < 0, &err);
+	return NULL;
+}
+
+/* ---- begin ---- */
+
+static int start_thread(struct recorder *r, struct error *err)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int failed;
+
+	(void)pthread_attr_init(&attributes);
+	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	(void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	failed = pthread_create(&thread, &attributes, run, r);
+	(void)pthread_attr_destroy(&attributes);
+	errno = failed;
+	return failed ? FAIL_ERRNO(err, "start a recording") : 0;
+}
+
+static int count_of(struct terminals *t, const char *project_id, size_t *ret, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct terminal_recordings list;
+
+	if (terminal_recordings_list(t, &a, project_id, &list, err) < 0)
+		return -1;
+	*ret = list.count;
+	return 0;
+}
+
+static int open_files(struct recorder *r, const struct terminal_at *at, const char *project_id,
+                      const struct terminal_window *w, struct error *err)
+{
+	AUTO(buf_done) struct buf head = BUF(LINE_MAX_BYTES);
+	int64_t now = clock_unix_ms();
+	char name[BLOB_NAME_MAX];
+
+	(void)snprintf(name, sizeof(name), FOLDER "%s/%s-%" PRId64 "-%" PRIu64 SUFFIX, project_id,
+	               at->hold->id, now, r->process);
+	if (blob_put(at->terminals->options.blobs,
+	             &(struct blob_put){.name = name, .size_max = RECORDING_BYTES_MAX}, &r->writer,
+	             err) < 0)
+		return -1;
+	cast_write_head(&head, &(struct cast_head){w->state.rows, w->state.columns, now, w->name});
+	return write_line(r, &head, err) < 0 ||
+	                       terminal_reader_open(&r->reader, at, r->process, 0, true, err) < 0
+	               ? -1
+	               : 0;
+}
+
+static int begin(struct recorder *r, const struct terminal_at *at, const char *project_id,
+                 const struct terminal_window *w, struct error *err)
+{
+	r->place = (struct fleet_hold){.provider = at->hold->provider};
+	(void)snprintf(r->place.id, sizeof(r->place.id), "%s", at->hold->id);
+	r->begun_ns = clock_monotonic_ns();
+	if (open_files(r, at, project_id, w, err) < 0)
+		return -1;
+	r->reader.id = r->place.id;
+	return start_thread(r, err);
+}
+
+/* Takes its place among those that run; false when it has one. */
+static bool enter(struct terminals *t, struct recorder *r, const char *sandbox)
+{
+	bool is_new = true;
+
+	(void)pthread_mutex_lock(&t->recorders_lock);
+	LIST_EACH (&t->recorders, item) {
+		const struct recorder *other = LIST_ENTRY(item, struct recorder, item);
+
+		is_new &= other->process != r->process ||
+		          other->started_unix_ms != r->started_unix_ms ||
+		          strcmp(other->place.id, sandbox) != 0;
+	}
+	if (is_new) {
+		list_append(&t->recorders, &r->item);
+		t->recorder_count++;
+	}
+	(void)pthread_mutex_unlock(&t->recorders_lock);
+	return is_new;
+}
+
+static void leave(struct terminals *t, struct recorder *r)
+{
+	(void)pthread_mutex_lock(&t->recorders_lock);
+	list_remove(&r->item);
+	t->recorder_count--;
+	(void)pthread_cond_broadcast(&t->recorder_ended);
+	(void)pthread_mutex_unlock(&t->recorders_lock);
+	blob_abort(r->writer);
+	terminal_reader_done(&r->reader);
+	free(r);
+}
+
+static int check(struct terminals *t, const char *project_id, struct error *err)
+{
+	size_t count;
+
+	if (!t->options.blobs)
+		return FAIL(err, ERROR_UNSUPPORTED, "this server has no blob store for recordings");
+	if (is_stopping(t))
+		return FAIL(err, ERROR_UNAVAILABLE, "the server is stopping");
+	if (__atomic_load_n(&t->recorder_count, __ATOMIC_RELAXED) >= RECORDINGS_AT_ONCE_MAX)
+		return FAIL(err, ERROR_LIMIT, "%d windows are being recorded already",
+		            RECORDINGS_AT_ONCE_MAX);
+	if (count_of(t, project_id, &count, err) < 0)
+		return -1;
+	if (count < RECORDINGS_MAX)
+		return 0;
+	(void)FAIL(err, ERROR_LIMIT, "the project has %d recordings", RECORDINGS_MAX);
+	error_hint(err, "delete some of them");
+	return -1;
+}
+
+int terminal_record(const struct terminal_at *at, const char *project_id,
+                    const struct terminal_window *window, struct error *err)
+{
+	struct terminals *t = at->terminals;
+	struct recorder *r;
+
+	if (check(t, project_id, err) < 0)
+		return -1;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		abort();
+	r->terminals = t;
+	r->process = window->process.process;
+	r->started_unix_ms = window->process.started_unix_ms;
+	r->reader.fd = -1;
+	(void)snprintf(r->place.id, sizeof(r->place.id), "%s", at->hold->id);
+	if (!enter(t, r, at->hold->id)) {
+		free(r);
+		return 0;
+	}
+	if (begin(r, at, project_id, window, err) < 0) {
+		leave(t, r);
+		return -1;
+	}
+	return 0;
+}
+
+void terminals_stop(struct terminals *t)
+{
+	__atomic_store_n(&t->stopping, true, __ATOMIC_RELEASE);
+	(void)pthread_mutex_lock(&t->recorders_lock);
+	while (t->recorder_count > 0)
+		(void)pthread_cond_wait(&t->recorder_ended, &t->recorders_lock);
+	(void)pthread_mutex_unlock(&t->recorders_lock);
+}
+
+/* ---- those that are whole ---- */
+
+static int name_of(const char *project_id, const char *id, char out[BLOB_NAME_MAX],
+                   struct error *err)
+{
+	size_t size = strlen(id);
+
+	if (size == 0 || size > RECORDING_ID_MAX ||
+	    strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") != size)
+		return FAIL(err, ERROR_NOT_FOUND, "there is no recording '%.80s'", id);
+	(void)snprintf(out, BLOB_NAME_MAX, FOLDER "%s/%s" SUFFIX, project_id, id);
+	return 0;
+}
+
+/* ".../SANDBOX-MS-PROCESS.cast" */
+static bool parse(struct arena *a, const struct blob_stat *blob, struct terminal_recording *ret)
+{
+	const char *slash = strrchr(blob->name, '/');
+	struct span rest = span_of(slash ? slash + 1 : blob->name), part;
+	struct terminal_recording r = {.size = blob->size};
+	struct error err;
+
+	if (rest.size <= strlen(SUFFIX) ||
+	    strcmp(rest.data + rest.size - strlen(SUFFIX), SUFFIX) != 0)
+		return false;
+	rest.size -= strlen(SUFFIX);
+	r.id = arena_copy(a, rest);
+	if (!span_split(&rest, '-', &part))
+		return false;
+	r.sandbox = arena_copy(a, part);
+	if (!span_split(&rest, '-', &part) ||
+	    span_parse_whole(part, 0, INT64_MAX, &r.started_at, &err) < 0 ||
+	    span_parse_whole(rest, 0, INT64_MAX, &r.process, &err) < 0)
+		return false;
+	*ret = r;
+	return true;
+}
+
+int terminal_recordings_list(struct terminals *t, struct arena *a, const char *project_id,
+                             struct terminal_recordings *ret, struct error *err)
+{
+	struct terminal_recordings list = {
+	        .items = ARENA_ARRAY(a, struct terminal_recording, RECORDINGS_MAX),
+	};
+	struct blob_list blobs;
+
+	if (t->options.blobs) {
+		if (blob_list(t->options.blobs, a,
+		              &(struct blob_filter){
+		                      .prefix = arena_format(a, FOLDER "%s/", project_id),
+		                      .limit = RECORDINGS_MAX},
+		              &blobs, err) < 0)
+			return -1;
+		for (size_t i = 0; i < blobs.count; i++)
+			list.count += parse(a, &blobs.items[i], &list.items[list.count]);
+	}
+	*ret = list;
+	return 0;
+}
+
+int terminal_recording_open(struct terminals *t, const char *project_id, const char *id,
+                            int *ret_fd, int64_t *ret_size, struct error *err)
+{
+	char name[BLOB_NAME_MAX];
+
+	if (name_of(project_id, id, name, err) < 0)
+		return -1;
+	if (!t->options.blobs)
+		return FAIL(err, ERROR_NOT_FOUND, "there is no recording '%s'", id);
+	if (blob_get(t->options.blobs, name, (struct blob_range){.size = -1}, ret_fd, ret_size,
+	             err) == 0)
+		return 0;
+	return err->code == ERROR_NOT_FOUND
+	               ? FAIL(err, ERROR_NOT_FOUND, "there is no recording '%s'", id)
+	               : -1;
+}
+
+int terminal_recording_delete(struct terminals *t, const char *project_id, const char *id,
+                              struct error *err)
+{
+	struct blob_stat stat;
+	char name[BLOB_NAME_MAX];
+
+	if (name_of(project_id, id, name, err) < 0)
+		return -1;
+	if (!t->options.blobs ||
+	    (blob_stat(t->options.blobs, name, &stat, err) < 0 && err->code == ERROR_NOT_FOUND))
+		return FAIL(err, ERROR_NOT_FOUND, "there is no recording '%s'", id);
+	return blob_delete(t->options.blobs, name, err);
+}
