@@ -29,6 +29,8 @@ LIBRARIES = {
     "seccomp.h": ["daemon", "isolation"],
     "archive.h": ["cli", "image"],
     "archive_entry.h": ["cli", "image"],
+    "zlib.h": ["image"],
+    "zstd.h": ["image"],
 }
 
 

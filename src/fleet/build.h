@@ -106,8 +106,14 @@ MUST_CHECK int build_files_check(const char *hash, struct error *err);
 /* Whether this server has them; they are then kept for a while longer. */
 MUST_CHECK int fleet_build_files_find(struct fleet *fleet, const char *project_id, const char *hash,
                                       bool *ret_found, int64_t *ret_size, struct error *err);
-/* A file without a name, to write to. */
-MUST_CHECK int fleet_build_files_new(struct fleet *fleet, int *ret_fd, struct error *err);
-/* Gives it the name. Fine when there is one already. */
-MUST_CHECK int fleet_build_files_keep(struct fleet *fleet, const char *project_id, const char *hash,
-                                      int fd, struct error *err);
+/* A file without a name, to write to. What is written may be compressed by gzip or zstd, and is
+ * kept as the tar that it was: at most BUILD_FILES_MAX, and not 200 times as large. */
+struct build_files;
+MUST_CHECK int fleet_build_files_new(struct fleet *fleet, struct build_files **ret,
+                                     struct error *err);
+MUST_CHECK int fleet_build_files_write(struct build_files *files, struct span bytes,
+                                       struct error *err);
+void fleet_build_files_free(struct build_files *files);
+/* That was all: gives it the name. Fine when there is one already. */
+MUST_CHECK int fleet_build_files_keep(struct build_files *files, const char *project_id,
+                                      const char *hash, int64_t *ret_size, struct error *err);

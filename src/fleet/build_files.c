@@ -5,14 +5,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "fleet/build_parts.h"
+#include "image/inflate.h"
 
 #define KEPT_S (24 * 3600)
 #define PROJECT_BYTES_MAX (INT64_C(8) << 30)
@@ -56,13 +59,57 @@ int fleet_build_files_find(struct fleet *fleet, const char *project_id, const ch
 	return 0;
 }
 
-int fleet_build_files_new(struct fleet *fleet, int *ret_fd, struct error *err)
+/* ---- one that is brought ---- */
+
+struct build_files {
+	struct fleet *fleet;
+	struct inflate *inflate;
+	int fd;
+};
+
+static int on_bytes(void *context, struct span bytes, struct error *err)
+{
+	const struct build_files *files = context;
+
+	return fd_write_all(files->fd, bytes.data, bytes.size, err) < 0
+	               ? FAIL_CONTEXT(err, "keep the files")
+	               : 0;
+}
+
+int fleet_build_files_new(struct fleet *fleet, struct build_files **ret, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
+	struct build_files *files;
+	int fd = open(arena_format(&arena, "%s/builds", fleet->config->data_dir),
+	              O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
-	*ret_fd = open(arena_format(&arena, "%s/builds", fleet->config->data_dir),
-	               O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	return *ret_fd < 0 ? FAIL_ERRNO(err, "make a file for a build") : 0;
+	if (fd < 0)
+		return FAIL_ERRNO(err, "make a file for a build");
+	files = calloc(1, sizeof(*files));
+	if (!files)
+		abort();
+	files->fleet = fleet;
+	files->fd = fd;
+	files->inflate = inflate_new(&(struct inflate_options){
+	        .size_max = BUILD_FILES_MAX, .on_bytes = on_bytes, .context = files});
+	*ret = files;
+	return 0;
+}
+
+int fleet_build_files_write(struct build_files *files, struct span bytes, struct error *err)
+{
+	return inflate_write(files->inflate, bytes, err) < 0
+	               ? FAIL_CONTEXT(err, "files of a copy step")
+	               : 0;
+}
+
+void fleet_build_files_free(struct build_files *files)
+{
+	if (!files)
+		return;
+	inflate_free(files->inflate);
+	auto_close(&files->fd);
+	free(files);
 }
 
 typedef void visit_file(int folder, const char *name, const struct stat *status, void *context);
@@ -102,17 +149,14 @@ static void add_size(UNUSED int folder, const char *name, const struct stat *sta
 		tally->bytes += status->st_size;
 }
 
-static int check_room(struct fleet *f, const char *project_id, int fd, struct error *err)
+static int check_room(struct fleet *f, const char *project_id, int64_t size, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct tally tally = {.prefix = arena_format(&arena, "%s-", project_id)};
-	struct stat status;
 
-	if (fstat(fd, &status) < 0)
-		return FAIL_ERRNO(err, "look at a file of a build");
 	if (each_file(f, add_size, &tally, err) < 0)
 		return -1;
-	if (tally.bytes + status.st_size <= PROJECT_BYTES_MAX)
+	if (tally.bytes + size <= PROJECT_BYTES_MAX)
 		return 0;
 	(void)FAIL(err, ERROR_LIMIT, "the project has more than %d GiB of files for builds",
 	           (int)(PROJECT_BYTES_MAX >> 30));
@@ -120,20 +164,27 @@ static int check_room(struct fleet *f, const char *project_id, int fd, struct er
 	return -1;
 }
 
-int fleet_build_files_keep(struct fleet *fleet, const char *project_id, const char *hash, int fd,
-                           struct error *err)
+int fleet_build_files_keep(struct build_files *files, const char *project_id, const char *hash,
+                           int64_t *ret_size, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const char *name = name_of(&arena, project_id, hash);
 	AUTO_CLOSE int folder = -1;
+	struct stat status;
 	char path[64];
 
-	if (build_files_check(hash, err) < 0 || check_room(fleet, project_id, fd, err) < 0 ||
-	    open_folder(fleet, &folder, err) < 0)
+	if (inflate_end(files->inflate, err) < 0)
+		return FAIL_CONTEXT(err, "files of a copy step");
+	if (fstat(files->fd, &status) < 0)
+		return FAIL_ERRNO(err, "look at a file of a build");
+	if (build_files_check(hash, err) < 0 ||
+	    check_room(files->fleet, project_id, status.st_size, err) < 0 ||
+	    open_folder(files->fleet, &folder, err) < 0)
 		return -1;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", files->fd);
 	if (linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW) < 0 && errno != EEXIST)
 		return FAIL_ERRNO(err, "keep the files of a build");
+	*ret_size = status.st_size;
 	return 0;
 }
 

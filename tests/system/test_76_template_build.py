@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Templates by steps: what is executed, what is cached, logs, failures, cancelling, start and ready."""
 
+import gzip
 import hashlib
 import io
 import json
@@ -139,6 +140,37 @@ def test_a_template_is_what_its_steps_have_made(api, builder):
         assert builder.build("app", run("true"))["status"] == "ready"
         api.post(f"/api/sandbox/instances/{box}/reset")
         assert out(api, box, "ls ~/more 2>/dev/null; cat /srv/app/mode") == "production"
+
+
+def put_bytes(api, data):
+    digest = hashlib.sha256(data).hexdigest()
+    answer = api.call("PUT", f"{BUILDS}/files/{digest}", data, {"Content-Type": "application/octet-stream"})
+    return digest, answer
+
+
+def zstd(data):
+    return subprocess.run(["zstd", "-q", "-c"], input=data, capture_output=True, check=True).stdout
+
+
+def test_compressed_files_are_the_same_files(api, builder):
+    plain = tar_of(**{"a.txt": "alpha", "b.txt": "beta\n" * 1000})
+    for form, data in (("gzip", gzip.compress(plain)), ("zstd", zstd(plain)), ("plain", plain)):
+        digest, answer = put_bytes(api, data)
+        assert answer == {"hash": digest, "present": True, "size_bytes": len(plain)}, form
+        built = builder.build(f"packed-{form}", {"type": "copy", "files": digest, "path": "/srv"},
+                              run("cat /srv/a.txt; wc -l </srv/b.txt"))
+        assert built["status"] == "ready" and any("alpha1000" in text.replace(" ", "") for text in built["texts"]), built
+
+
+def test_compressed_files_that_are_none_or_too_many_are_refused(api, server):
+    bomb = gzip.compress(bytes(32 << 20))
+    for data, status, word in ((bomb, 413, "200 times"), (zstd(bytes(32 << 20)), 413, "200 times"),
+                               (gzip.compress(b"x" * 5000)[:-9], 400, "cut off"), (b"\x1f\x8b\x08" + b"garbage" * 9, 400, "gzip"),
+                               (b"\x28\xb5\x2f\xfd" + b"garbage" * 9, 400, "zstd")):
+        with pytest.raises(atoll.ApiError) as failure:
+            put_bytes(api, data)
+        assert failure.value.status == status and word in failure.value.message, failure.value
+        assert not api.get(f"{BUILDS}/files/{hashlib.sha256(data).hexdigest()}")["present"]
 
 
 def test_steps_that_were_executed_before_are_not_executed_again(api, builder, server):

@@ -23,7 +23,7 @@ struct files_answer {
 static const struct json_member build_files_shape_members[] = {
         JSON_TEXT_MEMBER(files_answer, hash),
         JSON_BOOL_MEMBER(files_answer, present),
-        JSON_WHOLE_MEMBER(files_answer, size_bytes),
+        JSON_WHOLE_MEMBER(files_answer, size_bytes, .about = "of the tar, unpacked"),
         JSON_END,
 };
 JSON_SHAPE(build_files_shape, "BuildFiles", files_answer,
@@ -51,7 +51,7 @@ struct upload {
 	int fd;
 };
 
-static int receive(struct upload *u, int file, int64_t *ret_size, struct error *err)
+static int receive(struct upload *u, struct build_files *files, struct error *err)
 {
 	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
 	uint16_t type = AGENT_DATA;
@@ -64,21 +64,25 @@ static int receive(struct upload *u, int file, int64_t *ret_size, struct error *
 		if (size > BUILD_FILES_MAX)
 			return FAIL(err, ERROR_TOO_LARGE, "files of a copy step: at most %d GiB",
 			            (int)(BUILD_FILES_MAX >> 30));
-		if (type == AGENT_DATA && fd_write_all(file, payload.data, payload.size, err) < 0)
-			return FAIL_CONTEXT(err, "keep the files");
+		if (type == AGENT_DATA &&
+		    fleet_build_files_write(files, buf_span(&payload), err) < 0)
+			return -1;
 	}
-	*ret_size = size;
 	return 0;
 }
 
 static int keep(struct upload *u, int64_t *ret_size, struct error *err)
 {
-	AUTO_CLOSE int file = -1;
+	struct build_files *files;
+	int status;
 
-	if (fleet_build_files_new(u->api->fleet, &file, err) < 0 ||
-	    receive(u, file, ret_size, err) < 0)
+	if (fleet_build_files_new(u->api->fleet, &files, err) < 0)
 		return -1;
-	return fleet_build_files_keep(u->api->fleet, u->project_id, u->hash, file, err);
+	status = receive(u, files, err);
+	if (status == 0)
+		status = fleet_build_files_keep(files, u->project_id, u->hash, ret_size, err);
+	fleet_build_files_free(files);
+	return status;
 }
 
 static void write_outcome(struct upload *u, struct buf *out)

@@ -200,6 +200,7 @@ const struct route builds_routes[] = {
          .handle = build_files_get, TAG, .summary = "Whether files for copy steps are there"},
         {HTTP_PUT, BUILDS "/files/:hash", SCOPE_TEMPLATE_WRITE, ROUTE_STREAM_BODY,
          .answer = &build_files_shape, .status = 201, .handle = build_files_put, TAG,
-         .summary = "Put files for copy steps: a tar, under a digest of what is in it"},
+         .summary = "Put files for copy steps: a tar, tar.gz or tar.zst, under a digest of "
+                    "what is in it"},
         {.path = NULL},
 };

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "image/inflate.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/attribute.h"
+
+#define OUT_SIZE (64 * 1024)
+#define WINDOW_LOG_MAX 25              /* zstd -19 needs 23, --ultra -22 has 27 */
+#define RATIO_MAX 200                  /* of source code it is 3 to 10 */
+#define RATIO_FREE (INT64_C(16) << 20) /* empty files and padding may be more */
+#define GZIP_WINDOW (15 + 16)          /* of zlib's: the largest, with gzip's head */
+
+enum format { FORMAT_UNKNOWN, FORMAT_PLAIN, FORMAT_GZIP, FORMAT_ZSTD };
+
+static const struct {
+	enum format format;
+	size_t size;
+	const char *bytes;
+} magics[] = {
+        {FORMAT_GZIP, 3, "\x1f\x8b\x08"},
+        {FORMAT_ZSTD, 4, "\x28\xb5\x2f\xfd"},
+};
+#define MAGIC_MAX 4
+
+struct inflate {
+	struct inflate_options options;
+	enum format format;
+	size_t head_size; /* of what came before the format was known */
+	char head[MAGIC_MAX];
+	int64_t in, out;
+	bool is_between; /* one gzip member or zstd frame has ended, no other has begun */
+	z_stream gzip;
+	ZSTD_DCtx *zstd;
+	char bytes[OUT_SIZE];
+};
+
+struct inflate *inflate_new(const struct inflate_options *options)
+{
+	struct inflate *i = calloc(1, sizeof(*i));
+
+	if (!i)
+		abort();
+	i->options = *options;
+	return i;
+}
+
+void inflate_free(struct inflate *i)
+{
+	if (!i)
+		return;
+	if (i->format == FORMAT_GZIP)
+		(void)inflateEnd(&i->gzip);
+	(void)ZSTD_freeDCtx(i->zstd);
+	free(i);
+}
+
+static int pass_on(struct inflate *i, struct span bytes, struct error *err)
+{
+	i->out += (int64_t)bytes.size;
+	if (i->out > i->options.size_max)
+		return FAIL(err, ERROR_TOO_LARGE, "unpacked it is more than %lld MiB",
+		            (long long)(i->options.size_max >> 20));
+	if (i->out > RATIO_FREE && i->out / RATIO_MAX > i->in)
+		return FAIL(err, ERROR_TOO_LARGE, "unpacked it is more than %d times as large",
+		            RATIO_MAX);
+	return bytes.size > 0 ? i->options.on_bytes(i->options.context, bytes, err) : 0;
+}
+
+/* ---- gzip: members, one after the other, and zeros behind the last ---- */
+
+static int start_gzip(struct inflate *i, struct error *err)
+{
+	return inflateInit2(&i->gzip, GZIP_WINDOW) == Z_OK
+	               ? 0
+	               : FAIL(err, ERROR_SYSTEM, "zlib cannot be used");
+}
+
+static int step_gzip(struct inflate *i, struct span *in, struct error *err)
+{
+	z_stream *z = &i->gzip;
+	int status;
+
+	if (i->is_between) {
+		while (in->size > 0 && in->data[0] == '\0')
+			*in = (struct span){in->data + 1, in->size - 1};
+		if (in->size == 0)
+			return 0;
+		(void)inflateReset(z);
+	}
+	z->next_in = (unsigned char *)(uintptr_t)in->data;
+	z->avail_in = (unsigned)in->size;
+	z->next_out = (unsigned char *)i->bytes;
+	z->avail_out = OUT_SIZE;
+	status = inflate(z, Z_NO_FLUSH);
+	if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
+		return FAIL(err, ERROR_INVALID, "not whole gzip: %s",
+		            z->msg ? z->msg : "it makes no sense");
+	i->is_between = status == Z_STREAM_END;
+	*in = (struct span){(const char *)z->next_in, z->avail_in};
+	return pass_on(i, (struct span){i->bytes, OUT_SIZE - z->avail_out}, err);
+}
+
+/* ---- zstd: frames, one after the other ---- */
+
+static int start_zstd(struct inflate *i, struct error *err)
+{
+	i->zstd = ZSTD_createDCtx();
+	if (!i->zstd)
+		abort();
+	return ZSTD_isError(ZSTD_DCtx_setParameter(i->zstd, ZSTD_d_windowLogMax, WINDOW_LOG_MAX))
+	               ? FAIL(err, ERROR_SYSTEM, "libzstd cannot be used")
+	               : 0;
+}
+
+static int step_zstd(struct inflate *i, struct span *in, struct error *err)
+{
+	ZSTD_inBuffer from = {in->data, in->size, 0};
+	ZSTD_outBuffer to = {i->bytes, OUT_SIZE, 0};
+	size_t status;
+
+	/* Asked for the next frame, it would want one. */
+	if (i->is_between && in->size == 0)
+		return 0;
+	status = ZSTD_decompressStream(i->zstd, &to, &from);
+	if (ZSTD_isError(status))
+		return FAIL(err, ERROR_INVALID, "not whole zstd: %s", ZSTD_getErrorName(status));
+	i->is_between = status == 0;
+	*in = (struct span){in->data + from.pos, in->size - from.pos};
+	return pass_on(i, (struct span){i->bytes, to.pos}, err);
+}
+
+/* ---- all ---- */
+
+static int step_plain(struct inflate *i, struct span *in, struct error *err)
+{
+	struct span bytes = *in;
+
+	in->size = 0;
+	i->is_between = true;
+	return pass_on(i, bytes, err);
+}
+
+/* A full buffer may have more behind it, for which nothing need come in. */
+static int step_all(struct inflate *i, struct span in, struct error *err)
+{
+	static int (*const steps[])(struct inflate *, struct span *, struct error *) = {
+	        [FORMAT_PLAIN] = step_plain, [FORMAT_GZIP] = step_gzip, [FORMAT_ZSTD] = step_zstd};
+	int64_t before;
+
+	do {
+		before = i->out;
+		if (steps[i->format](i, &in, err) < 0)
+			return -1;
+	} while (in.size > 0 || i->out - before == OUT_SIZE);
+	return 0;
+}
+
+static int tell_format(struct inflate *i, struct error *err)
+{
+	i->format = FORMAT_PLAIN;
+	for (size_t m = 0; m < COUNT_OF(magics); m++)
+		if (i->head_size >= magics[m].size &&
+		    memcmp(i->head, magics[m].bytes, magics[m].size) == 0)
+			i->format = magics[m].format;
+	if ((i->format == FORMAT_GZIP && start_gzip(i, err) < 0) ||
+	    (i->format == FORMAT_ZSTD && start_zstd(i, err) < 0))
+		return -1;
+	return step_all(i, (struct span){i->head, i->head_size}, err);
+}
+
+int inflate_write(struct inflate *i, struct span bytes, struct error *err)
+{
+	i->in += (int64_t)bytes.size;
+	while (i->format == FORMAT_UNKNOWN && bytes.size > 0) {
+		i->head[i->head_size++] = bytes.data[0];
+		bytes = (struct span){bytes.data + 1, bytes.size - 1};
+		if (i->head_size == MAGIC_MAX && tell_format(i, err) < 0)
+			return -1;
+	}
+	return bytes.size > 0 ? step_all(i, bytes, err) : 0;
+}
+
+int inflate_end(struct inflate *i, struct error *err)
+{
+	if (i->format == FORMAT_UNKNOWN && i->head_size > 0 && tell_format(i, err) < 0)
+		return -1;
+	if (i->format == FORMAT_UNKNOWN || i->is_between)
+		return 0;
+	return FAIL(err, ERROR_INVALID, "it was cut off");
+}
