@@ -113,6 +113,31 @@ def test_a_snapshot_comes_back_from_its_backup_with_all_that_its_files_are(serve
     assert int(blocks) * 512 < 1 << 20
 
 
+def test_a_part_of_a_backup_is_fetched(api, clean):
+    box = clean.box()
+    out(api, box, "head -c 300000 /dev/urandom > /home/user/random")
+    backup = clean.export(clean.snapshot(box))
+    path = f"{BACKUPS}/{backup['id']}/content"
+    whole, size = api.raw("GET", path), backup["size"]
+    tag = whole.headers["ETag"]
+    assert whole.status == 200 and whole.headers["Accept-Ranges"] == "bytes" and tag == f'"{backup["sha256"]}"'
+    for text, first, last in (("bytes=0-99", 0, 99), ("bytes=1000-", 1000, size - 1), (f"bytes={size - 1}-", size - 1, size - 1),
+                              ("bytes=70000-900000000000", 70000, size - 1), ("bytes=65530-65541", 65530, 65541)):
+        part = api.raw("GET", path, None, {"Range": text})
+        assert part.status == 206 and part.body == whole.body[first:last + 1], text
+        assert part.headers["Content-Range"] == f"bytes {first}-{last}/{size}" and part.headers["ETag"] == tag
+        assert int(part.headers["Content-Length"]) == last - first + 1
+    for odd in ("bytes=-5", "bytes=9-5", "items=0-5", "bytes=a-", "bytes=0-1,4-5"):
+        assert api.raw("GET", path, None, {"Range": odd}).status == 200, odd
+    assert api.raw("GET", path, None, {"Range": "bytes=5-", "If-Range": tag}).status == 206
+    other = api.raw("GET", path, None, {"Range": "bytes=5-", "If-Range": '"another"'})
+    assert other.status == 200 and other.body == whole.body
+    for behind in (f"bytes={size}-", f"bytes={size + 10}-{size + 20}"):
+        with pytest.raises(atoll.ApiError) as refused:
+            api.call("GET", path, None, {"Range": behind})
+        assert refused.value.status in (400, 416) and "behind the end" in refused.value.message
+
+
 def test_a_backup_is_fetched_and_brought(server, api, clean):
     box = clean.box()
     out(api, box, "head -c 2000000 /dev/urandom > /home/user/random; sha256sum /home/user/random > /home/user/sum")

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "api/caller.h"
+#include "api/files.h"
 #include "api/stream.h"
 #include "api/tables.h"
 #include "base/clock.h"
@@ -228,17 +229,28 @@ static int backup_delete(struct request *rq, UNUSED const void *body, struct rep
 
 struct download {
 	int64_t left, size;
+	int64_t offset, whole; /* of the file */
 	char sha256[65];
-	bool has_begun;
+	bool is_range, has_begun;
 };
 
 static void begin_download(struct download *d, struct relay *relay)
 {
+	char text[96];
+
 	if (d->has_begun)
 		return;
 	d->has_begun = true;
+	(void)snprintf(text, sizeof(text), "\"%s\"", d->sha256);
+	relay_begin_header(relay, "ETag", text);
 	relay_begin_header(relay, "X-Checksum-Sha256", d->sha256);
-	relay_begin(relay, 200, CONTENT_TYPE, d->size);
+	relay_begin_header(relay, "Accept-Ranges", "bytes");
+	if (d->is_range) {
+		(void)snprintf(text, sizeof(text), "bytes %lld-%lld/%lld", (long long)d->offset,
+		               (long long)(d->offset + d->size - 1), (long long)d->whole);
+		relay_begin_header(relay, "Content-Range", text);
+	}
+	relay_begin(relay, d->is_range ? 206 : 200, CONTENT_TYPE, d->size);
 }
 
 static int download_on_upstream(void *state, struct relay *relay, struct span *in,
@@ -279,13 +291,17 @@ static const struct relay_ops download_ops = {
         .release = download_release,
 };
 
-static void answer_content(const struct fleet_backup_content *content, struct reply *reply)
+static void answer_content(const struct fleet_backup_content *content, bool is_range,
+                           struct reply *reply)
 {
 	struct download *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		abort();
 	d->left = d->size = content->size;
+	d->is_range = is_range;
+	d->offset = content->offset;
+	d->whole = content->record.size_bytes;
 	(void)snprintf(d->sha256, sizeof(d->sha256), "%s", content->record.sha256);
 	reply_relay(reply, &(struct relay_options){.upstream_fd = content->fd,
 	                                           .ops = &download_ops,
@@ -293,15 +309,40 @@ static void answer_content(const struct fleet_backup_content *content, struct re
 	                                           .idle_timeout_ms = DOWNLOAD_IDLE_MS});
 }
 
+/* A part of another file than the one that was begun would be worse than all of it. */
+static bool wants_range(struct request *rq, const struct backup_record *r,
+                        struct fleet_backup_content *content)
+{
+	const char *known = request_header(rq, "If-Range");
+	uint64_t offset, size;
+
+	if (!files_range_parse(request_header(rq, "Range"), &offset, &size) ||
+	    (known && strcmp(known, arena_format(rq->arena, "\"%s\"", r->sha256)) != 0))
+		return false;
+	content->offset = (int64_t)offset;
+	content->size = size > 0 ? (int64_t)size : -1;
+	return true;
+}
+
 static int backup_content(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
 	const struct fleet_ref ref = path_ref(rq);
 	struct fleet_backup_content content = {.size = -1, .fd = -1};
+	struct backup_record found;
+	bool is_range;
 
+	if (fleet_backup_find(api_of(rq)->fleet, rq->arena, &ref, &found, err) < 0)
+		return -1;
+	is_range = wants_range(rq, &found, &content);
+	if (is_range && found.state == BACKUP_READY && content.offset >= found.size_bytes) {
+		(void)FAIL(err, ERROR_INVALID, "the range begins behind the end of the backup");
+		error_hint(err, "it has %lld bytes", (long long)found.size_bytes);
+		return -1;
+	}
 	if (fleet_backup_open(api_of(rq)->fleet, rq->arena, &ref, &content, err) < 0)
 		return -1;
-	answer_content(&content, reply);
+	answer_content(&content, is_range, reply);
 	return 0;
 }
 
@@ -489,7 +530,9 @@ const struct route backups_routes[] = {
         {HTTP_GET, BASE "/:id", SCOPE_SANDBOX_READ, .answer = &backup_shape, .handle = backup_get,
          TAG, .summary = "Get a backup by id or name"},
         {HTTP_GET, BASE "/:id/content", SCOPE_SANDBOX_READ, ROUTE_SLOW, .handle = backup_content,
-         TAG, .summary = "Fetch a backup: a zstd-compressed tar"},
+         TAG,
+         .summary = "Fetch a backup, or the part that a Range header names: a zstd-compressed "
+                    "tar"},
         {HTTP_PUT, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_STREAM_BODY, .query = &upload_query,
          .answer = &backup_shape, .status = 201, .handle = backup_upload, TAG,
          .summary = "Bring a backup, under this name; it is read whole before it is taken"},
