@@ -399,16 +399,21 @@ static int unpack(struct unpack_run *u, struct error *err)
 	return check_end(u, entry, err) < 0 ? -1 : finish(u, err);
 }
 
-/* The process ends after it, and its memory with it. */
 int backup_unpack(void *context)
 {
 	struct backup_task *task = context;
 	struct unpack_run *u = calloc(1, sizeof(*u));
+	int status;
 
 	if (!u)
 		abort();
 	u->task = task;
 	(void)crypto_hash_sha256_init(&u->sha256);
 	backup_digest_init(&u->digest);
-	return unpack(u, &task->failure) < 0 ? 1 : 0;
+	status = unpack(u, &task->failure);
+	(void)archive_read_free(u->in);
+	(void)archive_write_free(u->out);
+	arena_done(&u->arena);
+	free(u);
+	return status < 0 ? 1 : 0;
 }

@@ -83,7 +83,8 @@ static void fill(struct buf *out, size_t size)
 
 TEST(what_was_packed_comes_out_whatever_the_pieces)
 {
-	const size_t sizes[] = {0, 1, 3, 4, 5, 1000, 2 * 65536, 300000}, pieces[] = {1, 7, 65536, MIB};
+	const size_t sizes[] = {0, 1, 3, 4, 5, 1000, 2 * 65536, 300000},
+	             pieces[] = {1, 7, 65536, MIB};
 
 	for (size_t p = 0; p < COUNT_OF(packers); p++) {
 		for (size_t s = 0; s < COUNT_OF(sizes); s++) {
