@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BROKER_MEMORY: whether processes could be written to disk here. Tried once, in a child, when it
- * is first asked; what was found holds until the broker ends. */
+/* BROKER_MEMORY: why a sandbox's processes cannot be written to disk here. Tried once, in a child,
+ * when it is first asked; what was found holds until the broker ends. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -27,7 +27,7 @@ static int run(void *context)
 	const struct memory_probe *probe = context;
 	struct error found = {.code = ERROR_NONE}, err = {0};
 
-	(void)!checkpoint_probe(&(struct checkpoint_options){.criu = NULL}, NULL, 0, &found);
+	checkpoint_refuse(&(struct checkpoint_options){.criu = NULL}, &found);
 	return wire_send_packet(probe->report_fd,
 	                        (struct span){(const char *)&found, sizeof(found)}, NULL,
 	                        DEADLINE_NEVER, &err);

@@ -131,15 +131,12 @@ int snapshot_check_request(const struct fleet *f, const char *name, struct error
 	return name ? sandbox_name_check(name, err) : 0;
 }
 
-/* What the host lacks is told first; where it lacks nothing, it is we who cannot. */
+/* The provider knows what the host lacks, or else what of its sandboxes cannot be kept. */
 static int refuse_memory(const struct fleet *f, struct error *err)
 {
 	if (f->ops->snapshots->memory(f->provider, deadline_in(CALL_TIMEOUT_MS), err) < 0)
-		return -1;
-	(void)FAIL(err, ERROR_UNSUPPORTED,
-	           "provider '%s' keeps files, not memory: CRIU works on this host, but this "
-	           "version of Atoll does not use it yet",
-	           f->ops->name);
+		return FAIL_CONTEXT(err, "provider '%s'", f->ops->name);
+	(void)FAIL(err, ERROR_UNSUPPORTED, "provider '%s' keeps files, not memory", f->ops->name);
 	error_hint(err, "leave \"memory\" out; a paused sandbox keeps its memory where it is");
 	return -1;
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,6 +141,23 @@ static int start_napper(struct attempt *a, struct error *err)
 	return 0;
 }
 
+/* "Linux 6.18.44" */
+static const char *kernel_name(struct utsname *kernel)
+{
+	size_t size;
+
+	if (uname(kernel) < 0)
+		return "this kernel";
+	/* It lies before the release. */
+	size = strlen(kernel->sysname);
+	if (size + 1 + strnlen(kernel->release, 32) >= sizeof(kernel->sysname))
+		return kernel->sysname;
+	kernel->release[32] = '\0';
+	(void)snprintf(kernel->sysname + size, sizeof(kernel->sysname) - size, " %s",
+	               kernel->release);
+	return kernel->sysname;
+}
+
 static int call(const struct attempt *a, const char *version, const char *verb, struct error *err)
 {
 	AUTO(buf_done) struct buf out = BUF(OUTPUT_MAX);
@@ -148,6 +166,7 @@ static int call(const struct attempt *a, const char *version, const char *verb, 
 	const char *restore[] = {a->criu,   "restore",   "-d",       "-D",
 	                         a->folder, "--pidfile", a->pidfile, NULL};
 	const char **argv = strcmp(verb, "dump") == 0 ? dump : restore;
+	struct utsname kernel;
 	struct span reason;
 	int status;
 
@@ -156,8 +175,8 @@ static int call(const struct attempt *a, const char *version, const char *verb, 
 	if (status <= 0)
 		return status;
 	reason = find_reason(&out);
-	(void)FAIL(err, ERROR_UNSUPPORTED,
-	           "memory cannot be kept: %s cannot %s on this kernel: %.*s", version, verb,
+	(void)FAIL(err, ERROR_UNSUPPORTED, "memory cannot be kept: %s cannot %s on %s: %.*s",
+	           version, verb, kernel_name(&kernel),
 	           (int)(reason.size < 120 ? reason.size : 120), reason.data);
 	error_hint(err, "a snapshot of the files works; CRIU 4 or later is what keeps memory on "
 	                "new kernels");
@@ -231,4 +250,18 @@ int checkpoint_probe(const struct checkpoint_options *options, char *version, si
 	status = try(&a, version, err);
 	clear_up(&a);
 	return status;
+}
+
+void checkpoint_refuse(const struct checkpoint_options *options, struct error *err)
+{
+	struct utsname kernel;
+	char version[64];
+
+	if (checkpoint_probe(options, version, sizeof(version), err) < 0)
+		return;
+	(void)FAIL(err, ERROR_UNSUPPORTED,
+	           "memory cannot be kept: %s dumps a process on %s, but no sandbox: its network "
+	           "is not of its user namespace, and its keepers share their agent's memory",
+	           version, kernel_name(&kernel));
+	error_hint(err, "leave \"memory\" out; a paused sandbox keeps its memory where it is");
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -89,9 +90,38 @@ TEST(one_that_does_both_is_able_and_what_it_restored_ends)
 	        probe(HEAD "[ $1 = dump ] && kill -9 $3 && exit 0\nexit 0\n", version, &err), -1);
 }
 
+TEST(where_it_works_the_refusal_names_the_program_the_kernel_and_what_no_program_can)
+{
+	struct error err = {0};
+	struct utsname kernel;
+	char path[128];
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(uname(&kernel), 0);
+	(void)snprintf(folder, sizeof(folder), "/tmp/atoll-probe-XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	(void)snprintf(path, sizeof(path), "%s/criu", folder);
+	assert_int_equal(file_write(AT_FDCWD, path,
+	                            SPAN(HEAD "[ $1 = dump ] && kill -9 $3 && exit 0\n"
+	                                      "sleep 30 >/dev/null 2>&1 &\necho $! > $6\nexit 0\n"),
+	                            0755, &err),
+	                 0);
+	checkpoint_refuse(&(struct checkpoint_options){path, folder}, &err);
+	(void)unlink(path);
+	assert_int_equal(rmdir(folder), 0);
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+	kernel.release[32] = '\0';
+	assert_non_null(strstr(err.text, "criu 4.2 dumps"));
+	assert_non_null(strstr(err.text, kernel.release));
+	assert_non_null(strstr(err.text, "user namespace"));
+}
+
 int main(void)
 {
-	return RUN(CASE(a_missing_program_is_named), CASE(what_it_says_when_it_cannot_dump_is_told),
-	           CASE(one_that_dumps_and_cannot_restore_is_told_apart),
-	           CASE(one_that_does_both_is_able_and_what_it_restored_ends));
+	return RUN(
+	        CASE(a_missing_program_is_named), CASE(what_it_says_when_it_cannot_dump_is_told),
+	        CASE(one_that_dumps_and_cannot_restore_is_told_apart),
+	        CASE(one_that_does_both_is_able_and_what_it_restored_ends),
+	        CASE(where_it_works_the_refusal_names_the_program_the_kernel_and_what_no_program_can));
 }
