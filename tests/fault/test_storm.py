@@ -33,6 +33,7 @@ CALL_S = 40
 # What a caller may be told while processes die; anything else is a mistake.
 # 429: two archives are being made already.
 EXPECTED = (404, 409, 429, 500, 502, 503, 504)
+WHOLE = ("started", "stopped", "paused", "archived")
 BROKEN = (OSError, http.client.HTTPException)
 
 
@@ -198,7 +199,7 @@ class Client:
 
     def check_box(self, api, box):
         state = api.get(f"{PATH}/{box.id}")["state"]
-        assert state in ("started", "stopped", "paused"), f"{box.id}, which was made, is {state}"
+        assert state in WHOLE, f"{box.id}, which was made, is {state}"
         if state != "started":
             api.post(f"{PATH}/{box.id}/start")
         try:
@@ -324,7 +325,7 @@ def remove_and_check(server, clients):
 
 def settled(api):
     states = {row["state"] for row in api.get(f"{PATH}?limit=1000")["items"]}
-    return states <= {"started", "stopped", "paused", "failed"}
+    return states <= {*WHOLE, "failed"}
 
 
 def test_a_storm_of_kills_leaks_nothing_and_loses_nothing(private_server):

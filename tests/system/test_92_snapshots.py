@@ -118,7 +118,8 @@ def test_snapshots_of_a_started_sandbox_do_not_change_after_they_were_taken(api,
 def test_who_works_in_a_folder_of_the_old_root_has_its_files_copied(api, made):
     box = made.create()
     out(api, box, MAKE)
-    process = api.exec(box, "while :; do echo $((i += 1)) > next; mv next counter; sleep 0.01; done", background=True)["process"]
+    process = api.exec(box, "while :; do echo $((i += 1)) > next; mv next counter; sleep 0.01; done",
+                       background=True)["process"]
     atoll.wait_for(lambda: api.exec(box, "cat counter")["ok"], 10, "a counter")
     taken = made.snapshot(box)
     assert taken["method"] == "copy" and "process" in taken["because"], taken
