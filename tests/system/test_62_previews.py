@@ -2,6 +2,7 @@
 """Servers inside a sandbox, seen from outside: three ways in, both directions streamed, and nothing that lies gets far."""
 
 import base64
+import concurrent.futures
 import contextlib
 import http.client
 import os
@@ -292,6 +293,12 @@ def test_connections_are_used_again_and_lost_ones_replaced(api, box):
     # The server closes after each answer, whatever it has said.
     for _ in range(20):
         assert api.raw("GET", below(box, "/once")).status == 200
+
+
+def test_many_at_once_all_get_a_connection(api, box, shared):
+    with concurrent.futures.ThreadPoolExecutor(40) as pool:
+        made = [pool.submit(ask, shared, below(box, "/x"), Authorization=f"Bearer {api.key}") for _ in range(120)]
+        assert {answer.result().status for answer in made} == {200}
 
 
 @pytest.mark.parametrize("head", ["Content-Length: 4\r\nTransfer-Encoding: chunked", "Content-Length: 4\r\nContent-Length: 5",

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "provider/dial.h"
 
+#define DIAL_QUICK_MS 300
 #define DIAL_MS 3000
 #define IDLE_MS ((int64_t)3600 * 1000)
 #define PLACE_SIZE (ID_SIZE + 8)
@@ -117,19 +118,29 @@ static int hold_sandbox(struct request *rq, const struct preview_view *view,
 	return fleet_defaults(fleet, rq->arena, ret, NULL, &ignored, err);
 }
 
-/* A server that accepts nobody keeps workers waiting: not so many that others find none. */
+static int dial_within(const struct fleet_hold *hold, uint16_t port, int64_t ms, int *ret_fd,
+                       struct error *err)
+{
+	const struct dial dial = {.id = hold->id, .port = port, .deadline = deadline_in(ms)};
+
+	return compute_dial(hold->provider, &dial, ret_fd, err);
+}
+
+/* Loopback answers at once, or its server accepts nobody: those who wait for one keep not so many
+ * workers that others find none. */
 static int dial_in_turn(struct request *rq, const struct fleet_hold *hold, uint16_t port,
                         int *ret_fd, struct error *err)
 {
 	struct api *api = api_of(rq);
 	unsigned most = (unsigned)api->config->workers / 4 + 1;
-	const struct dial dial = {.id = hold->id, .port = port, .deadline = deadline_in(DIAL_MS)};
-	int result = -1;
+	int result = dial_within(hold, port, DIAL_QUICK_MS, ret_fd, err);
 
+	if (result == 0 || err->code != ERROR_TIMEOUT)
+		return result;
 	if (atomic_fetch_add(&api->preview_dials, 1) >= most)
 		(void)FAIL(err, ERROR_UNAVAILABLE, "too many previews are being connected");
 	else
-		result = compute_dial(hold->provider, &dial, ret_fd, err);
+		result = dial_within(hold, port, DIAL_MS, ret_fd, err);
 	atomic_fetch_sub(&api->preview_dials, 1);
 	return result;
 }

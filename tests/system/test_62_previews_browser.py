@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real Vite app, edited inside a sandbox, reloads in a real browser: below a path, in the browser's sandbox, and at a host of its own."""
+
+import contextlib
+import io
+import os
+import shutil
+import subprocess
+import tarfile
+
+import pytest
+
+import atoll
+
+HERE = atoll.ROOT / "tests/browser"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = [pytest.mark.needs_root,
+              pytest.mark.skipif(not CHROMIUM, reason="there is no chromium (apt-get install chromium)"),
+              pytest.mark.skipif(not os.path.exists("/usr/bin/node"), reason="the host's /usr has no node")]
+PORT = 5173
+APP = {
+    "index.html": '<!doctype html><html><head><title>app</title></head><body><div id="app"></div>'
+                  '<script type="module" src="/main.js"></script></body></html>',
+    "main.js": 'import { text } from "/text.js";\nconst app = document.getElementById("app");\napp.textContent = text;\n'
+               'import.meta.hot.accept("/text.js", (m) => { app.textContent = m.text; });\n',
+    "text.js": 'export const text = "one";\n',
+}
+
+
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory):
+    """A folder with node_modules; skipped where the registry cannot be reached."""
+    folder = tmp_path_factory.mktemp("browser")
+    for name in ("package.json", "package-lock.json", "visit.mjs"):
+        shutil.copy(HERE / name, folder)
+    if not shutil.which("npm"):
+        pytest.skip("there is no npm")
+    done = subprocess.run(["npm", "ci", "--omit=optional", "--no-audit", "--no-fund"], cwd=folder, capture_output=True, timeout=120)
+    if done.returncode:
+        pytest.skip(f"npm cannot install vite and playwright-core: {done.stderr.decode(errors='replace')[-300:]}")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server():
+    running = atoll.Server()
+    running.environment["SANDBOX_PREVIEW_DOMAIN"] = f"preview.localhost:{running.port}"
+    running.start()
+    yield running
+    running.remove_all()
+
+
+def pack(modules):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=1) as tar:
+        tar.add(modules / "node_modules", "node_modules", filter=lambda t: None if "playwright" in t.name else t)
+        for name, text in APP.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(text)
+            tar.addfile(info, io.BytesIO(text.encode()))
+    return packed.getvalue()
+
+
+@pytest.fixture(scope="module")
+def app(server, modules):
+    """A sandbox in which Vite serves an app."""
+    with contextlib.closing(server.api()) as api, api.sandbox(internet=True) as sandbox:
+        api.write(sandbox, "/tmp/app.tar.gz", pack(modules))
+        done = api.exec(sandbox, "mkdir /tmp/app && cd /tmp/app && tar xzf ../app.tar.gz && (setsid node node_modules/vite/bin/vite.js "
+                                 f"--port {PORT} --strictPort >/tmp/log 2>&1 </dev/null &)")
+        assert done["exit_code"] == 0, done
+        atoll.wait_for(lambda: api.raw("GET", f"/api/sandbox/instances/{sandbox}/preview/{PORT}/").status == 200, 30,
+                       "Vite")
+        yield sandbox
+
+
+@pytest.mark.parametrize("form, origin", [("url", "null"), ("hostUrl", "http://5173-")])
+def test_an_app_that_is_edited_reloads(server, app, modules, form, origin):
+    with contextlib.closing(server.api()) as api:
+        api.write(app, "/tmp/app/text.js", APP["text.js"].encode())
+        made = api.post(f"/api/sandbox/instances/{app}/preview-tokens", {"port": PORT, "private": True})
+        visit = subprocess.Popen(["node", "visit.mjs", CHROMIUM, made[form]], cwd=modules, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True)
+        try:
+            first = visit.stdout.readline()
+            if first.startswith("one"):
+                api.write(app, "/tmp/app/text.js", b'export const text = "two";\n')
+            rest, errors = visit.communicate(timeout=60)
+        finally:
+            visit.kill()
+            visit.wait()
+        assert first.startswith(f"one {origin}"), errors
+        assert rest == "two\n", errors
