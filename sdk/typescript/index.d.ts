@@ -44,6 +44,9 @@ export interface RunOptions {
   rows?: number;
   columns?: number;
   label?: string;
+  /** Of a job: who may ask for it, and where its end is told. */
+  conversation?: string;
+  origin?: types.JobOrigin;
   /** Bytes kept of each stream in the result (16 MiB); the callbacks get all of it. */
   outputLimitBytes?: number;
   onStdout?: (text: string, bytes: Uint8Array) => unknown;
@@ -75,6 +78,8 @@ export class CommandHandle {
   /** Its number in the sandbox. */
   readonly process: number;
   readonly pid: number;
+  /** Of one that was started in the background: its job, for new Atoll().jobs. */
+  readonly resultId?: string;
   /** What has come so far, once something follows it: wait() or a callback. */
   readonly stdout: string;
   readonly stderr: string;
@@ -201,6 +206,11 @@ export class Sandbox {
   rollback(snapshot: string): Promise<types.Sandbox>;
   changes(query?: { base?: string; path?: string; limit?: number }): Promise<types.Change[]>;
   diff(query?: { base?: string; path?: string }): Promise<string>;
+  openTerminal(options?: types.Terminal): Promise<types.TerminalSession>;
+  tool(name: string, input: unknown, options?: Omit<types.ToolCall, 'sandboxId' | 'input'>): Promise<types.ToolResult>;
+  preview(): Promise<types.Preview>;
+  setPreview(change: types.PreviewChange): Promise<types.Preview>;
+  previewLink(port: number, options?: Omit<types.PreviewLink, 'port'>): Promise<types.PreviewLinkMade>;
   keepArtifact(path: string, options?: { user?: string; keepSeconds?: number }): Promise<types.StoredArtifact>;
   volumes(): Promise<types.VolumeMount[]>;
   attachVolume(options: types.VolumeAttach): Promise<types.VolumeMountList>;
@@ -263,6 +273,13 @@ export class Atoll {
     update(id: string, change: types.TemplateChange): Promise<types.Template>;
   };
   readonly snapshots: Collection<types.Snapshot, types.SnapshotCreate & { sandbox: string }>;
+  readonly jobs: {
+    list(query?: { conversation?: string; sandbox?: string; status?: string; limit?: number }): Promise<types.JobItem[]>;
+    get(id: string, query?: { conversation?: string }): Promise<types.Job>;
+    logs(id: string, query?: CallOptions['query']): Promise<types.JobLogs>;
+    stop(id: string, query?: { conversation?: string }): Promise<types.Job>;
+  };
+  tools(): Promise<types.ToolList['tools']>;
   readonly artifacts: Omit<Collection<types.StoredArtifact, never>, 'create'> & {
     bytes(id: string): Promise<Uint8Array>;
     stream(id: string): Promise<ReadableStream<Uint8Array>>;

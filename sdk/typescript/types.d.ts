@@ -622,10 +622,16 @@ export interface FileWrite {
 
 /** A terminal to open */
 export interface Terminal {
+  /** of the window: one of that name that is open is attached to; default: a new one with a name of its own */
+  name?: string;
   /** default 24 */
   rows?: number;
   /** default 80 */
   cols?: number;
+  /** it closes after so long without input and output, unless something runs in it; default: the project's */
+  ttl_s?: number;
+  /** keep what the window shows, from what is left of its output on; listed by /api/sandbox/recordings when it has closed */
+  record?: boolean;
   /** a shell line; else a login shell */
   command?: string;
   cwd?: string;
@@ -641,6 +647,10 @@ export interface TerminalSession {
   /** of its WebSocket, with a ticket instead of a key: for one use within a minute */
   path: string;
   process: number;
+  /** of the window; null when only the session was given */
+  name: string | null;
+  /** false: it was open already */
+  created: boolean;
 }
 
 /** Templates */
@@ -1975,6 +1985,188 @@ export interface Reverted {
   hint?: string;
 }
 
+/** Windows, oldest first */
+export interface WindowList {
+  items: Window[];
+}
+
+/** A named terminal */
+export interface Window {
+  name: string;
+  /** its number in this sandbox */
+  process: number;
+  /** inside the sandbox */
+  pid: number;
+  rows: number;
+  cols: number;
+  /** something runs in the foreground */
+  busy: boolean;
+  /** …/run works there */
+  shell: boolean;
+  /** connections that are attached */
+  viewers: number;
+  /** closes after so long at rest */
+  ttl_s: number;
+  /** since the last input or output */
+  quiet_ms: number;
+  /** first offset that is kept */
+  output_start: number;
+  /** bytes written so far */
+  output_end: number;
+  started_at: string | null;
+  user: string;
+  /** that it began in */
+  cwd: string;
+}
+
+/** What is to be otherwise */
+export interface WindowChange {
+  rows?: number;
+  cols?: number;
+  ttl_s?: number;
+}
+
+/** Viewers, first come first */
+export interface ViewerList {
+  items: Viewer[];
+}
+
+/** Who looks at a window by WebSocket */
+export interface Viewer {
+  /** its number on this server */
+  viewer: number;
+  /** its user, or its key */
+  who: string;
+  /** address that it comes from */
+  peer: string;
+  /** false: it only looks */
+  writes: boolean;
+  attached_at: string | null;
+  /** last, to two seconds; null = never */
+  typed_at: string | null;
+}
+
+/** What a window shows */
+export interface Screen {
+  /** why waiting ended: found, changed, quiet, timeout, ended; none when there was nothing to wait for */
+  reason: string;
+  /** lines without blanks at their end, or what draws it anew */
+  text: string | null;
+  /** of the form cells */
+  lines: ScreenLine[];
+  rows: number;
+  cols: number;
+  /** from 0 */
+  cursor_row: number;
+  /** from 0 */
+  cursor_column: number;
+  cursor_visible: boolean;
+  /** the screen of a full-screen program, not the shell's */
+  alternate: boolean;
+  title: string;
+  /** output up to here is on it */
+  offset: number;
+  /** bytes at the beginning of the output that are no longer kept: what they drew may be missing */
+  missing: number;
+}
+
+/** A line of a screen */
+export interface ScreenLine {
+  runs: ScreenRun[];
+}
+
+/** Characters that look the same */
+export interface ScreenRun {
+  column: number;
+  text: string;
+  /** #rrggbb */
+  foreground: string | null;
+  background: string | null;
+  bold: boolean;
+  italic: boolean;
+  underline: boolean;
+  reverse: boolean;
+  blink: boolean;
+  strike: boolean;
+}
+
+/** What to type, and what to wait for */
+export interface WindowKeys {
+  /** typed as it is */
+  text?: string;
+  /** as one paste, where the program knows of pastes */
+  paste?: string;
+  /** after them: C-c, M-x, S-Tab, Up, Enter, Escape, F5, …; what is no key is typed */
+  keys?: string[];
+  /** wait until the screen has it; of several conditions the first ends the wait, and after typing only what follows counts */
+  wait_text?: string;
+  /** the same, POSIX extended, within a line */
+  wait_regex?: string;
+  /** until anything on the screen changes */
+  wait_change?: boolean;
+  /** until there was no output for so long */
+  quiet_ms?: number;
+  /** at most; default 10000 */
+  wait_ms?: number;
+  /** of the screen */
+  form?: "text" | "ansi" | "cells";
+}
+
+/** A command for a window */
+export interface WindowRun {
+  /** what runs there already is cancelled first; without one it is waited for */
+  command?: string;
+  /** refuse (409) rather than cancel */
+  keep?: boolean;
+  /** then it is left running; default 30000 */
+  wait_ms?: number;
+  /** of its end; default 65536 */
+  outputLimitBytes?: number;
+  /** of a window that is made for it */
+  cwd?: string;
+  /** the same */
+  user?: string;
+  /** the same */
+  env?: Record<string, string>;
+}
+
+/** What a command in a window did */
+export interface WindowResult {
+  window: string;
+  process: number;
+  /** it goes on */
+  running: boolean;
+  /** -1 while it runs */
+  exit_code: number;
+  /** without what moves and colours */
+  output: string;
+  /** where its output begins in that of the process */
+  since: number;
+  end: number;
+  /** bytes before `output` */
+  dropped: number;
+  /** what ran there was ended for it */
+  cancelled: boolean;
+  /** the window has ended with it */
+  closed: boolean;
+}
+
+/** Recordings that are whole, by sandbox, then by time */
+export interface RecordingList {
+  items: Recording[];
+}
+
+/** What a window showed */
+export interface Recording {
+  id: string;
+  /** which may be gone */
+  sandbox_id: string;
+  /** that the window was */
+  process: number;
+  size_bytes: number;
+  started_at: string | null;
+}
+
 /** A template by steps */
 export interface BuildCreate {
   /** whether run steps reach it; default as of a sandbox */
@@ -2086,6 +2278,7 @@ export interface BuildLogs {
 export interface BuildFiles {
   hash: string;
   present: boolean;
+  /** of the tar, unpacked */
   size_bytes: number;
 }
 

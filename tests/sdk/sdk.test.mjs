@@ -310,6 +310,22 @@ test('an artifact outlives its sandbox', async () => {
   await atoll.artifacts.delete(id);
 });
 
+test('jobs, tools, previews and terminals are there', async () => {
+  const atoll = new Atoll();
+  const job = await sandbox.commands.run('echo from a job; sleep .1', { background: true, conversation: 'c1' });
+  assert.equal((await job.wait()).stdout, 'from a job\n');
+  assert.equal((await atoll.jobs.get(job.resultId, { conversation: 'c1' })).resultId, job.resultId);
+  assert.ok((await atoll.jobs.list({ conversation: 'c1' })).some((one) => one.resultId === job.resultId));
+  assert.match((await atoll.jobs.logs(job.resultId, { conversation: 'c1' })).stdout, /from a job/);
+  assert.ok((await atoll.tools()).some((tool) => tool.name === 'bash'));
+  const told = await sandbox.tool('bash', { command: 'echo by a tool' });
+  assert.match(JSON.stringify(told), /by a tool/);
+  assert.equal(typeof (await sandbox.preview()).enabled, 'boolean');
+  assert.equal((await sandbox.setPreview({ public: false })).public, false);
+  const terminal = await sandbox.openTerminal({ rows: 10, cols: 40 });
+  assert.match(terminal.path, new RegExp(terminal.sessionId));
+});
+
 test('volumes, templates, usage and events are there', async () => {
   const atoll = new Atoll();
   const volume = await atoll.volumes.create({ name: 'sdk-js' });

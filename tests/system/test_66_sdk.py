@@ -282,6 +282,20 @@ def test_an_artifact_outlives_its_sandbox(where):
     client.artifacts.delete(made["id"])
 
 
+def test_jobs_tools_previews_and_terminals(where, sandbox):
+    client = Atoll(**where)
+    job = sandbox.commands.run("echo from a job", background=True, conversation="c2")
+    assert job.wait().stdout == "from a job\n"
+    assert client.jobs.get(job.result_id, conversation="c2")["resultId"] == job.result_id
+    assert any(one["resultId"] == job.result_id for one in client.jobs.list(conversation="c2"))
+    assert "from a job" in client.jobs.logs(job.result_id, conversation="c2")["stdout"]
+    assert any(tool["name"] == "bash" for tool in client.tools())
+    assert "by a tool" in str(sandbox.tool("bash", {"command": "echo by a tool"}))
+    assert sandbox.set_preview(public=False)["public"] is False and sandbox.preview()["enabled"] in (True, False)
+    terminal = sandbox.open_terminal(rows=10, cols=40)
+    assert terminal["sessionId"] in terminal["path"]
+
+
 def test_volumes_templates_usage_and_events(where):
     client = Atoll(**where)
     assert client.volumes.create(name="sdk-py")["id"] == client.volumes.get("sdk-py")["id"]

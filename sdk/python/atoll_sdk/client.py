@@ -46,6 +46,25 @@ class Snapshots(Collection):
         return self.transport.request("POST", path("/api/sandbox/instances/{}/snapshot", sandbox), json=body)
 
 
+class Jobs:
+    """Commands that were started in the background, by the conversation that they belong to."""
+
+    def __init__(self, transport):
+        self.transport = transport
+
+    def list(self, **query):
+        return self.transport.request("GET", "/v1/jobs", query=query)["items"]
+
+    def get(self, id, **query):
+        return self.transport.request("GET", path("/v1/jobs/{}", id), query=query)
+
+    def logs(self, id, **query):
+        return self.transport.request("GET", path("/v1/jobs/{}/logs", id), query=query)
+
+    def stop(self, id, **query):
+        return self.transport.request("POST", path("/v1/jobs/{}/stop", id), query=query)
+
+
 class Artifacts(Collection):
     def read(self, id):
         return self.transport.read("GET", self._address(id) + "/content")
@@ -84,6 +103,7 @@ class Atoll:
         self.volumes = Collection(self.transport, "/api/sandbox/volumes")
         self.templates = Templates(self.transport, "/api/sandbox/templates")
         self.artifacts = Artifacts(self.transport, "/api/sandbox/artifacts")
+        self.jobs = Jobs(self.transport)
         self.snapshots = Snapshots(self.transport, "/api/sandbox/snapshots")
 
     def with_sandbox(self, key, run, **options):
@@ -94,6 +114,10 @@ class Atoll:
         if "from_" in query:
             query["from"] = query.pop("from_")
         return self.transport.request("GET", "/v1/usage", query=query)
+
+    def tools(self):
+        """The agent tools and their schemas."""
+        return self.transport.request("GET", "/v1/tools")["tools"]
 
     def balance(self):
         return self.transport.request("GET", "/v1/balance")

@@ -59,6 +59,7 @@ class CommandHandle:
     def __init__(self, sandbox, process=None, on_stdout=None, on_stderr=None, on_artifact=None,
                  output_limit_bytes=OUTPUT_LIMIT):
         self.sandbox, self.process, self.pid, self.since = sandbox, process, None, "0.0"
+        self.result_id = None  # of one that was started in the background: its job, for Atoll().jobs
         self.tell = {"stdout": on_stdout, "stderr": on_stderr, "artifact": on_artifact}
         self.kept = {"stdout": Kept(output_limit_bytes), "stderr": Kept(output_limit_bytes)}
         self.told = {"stdout": 0, "stderr": 0}
@@ -149,18 +150,18 @@ class CommandHandle:
 
 
 def _start(sandbox, operation, what, *, cwd=None, env=None, user=None, stdin=None, timeout=None, background=False,
-           tty=None, rows=None, columns=None, label=None, artifacts=None, **follow):
+           tty=None, rows=None, columns=None, label=None, artifacts=None, conversation=None, origin=None, **follow):
     """Starts it and follows its stream, or answers with its handle. `timeout` is in seconds."""
     handle = CommandHandle(sandbox, **follow)
     body = without_none({
         **what, "cwd": cwd, "env": env, "user": user, "tty": tty, "rows": rows, "columns": columns, "label": label,
         "stdin": stdin if isinstance(stdin, str) else None, "stdin_open": True if stdin is True else None,
         "stdin_base64": base64.b64encode(stdin).decode() if isinstance(stdin, bytes) else None,
-        "timeout_ms": None if timeout is None else max(1, int(timeout * 1000)), "artifacts": artifacts})
+        "timeout_ms": None if timeout is None else max(1, int(timeout * 1000)), "artifacts": artifacts, "conversation": conversation, "origin": origin})
     where = path("/api/sandbox/instances/{}", sandbox.id) + operation
     if background:
         started = sandbox.transport.request("POST", where, json={**body, "background": True})
-        handle.process, handle.pid = started["process"], started["pid"]
+        handle.process, handle.pid, handle.result_id = started["process"], started["pid"], started.get("resultId")
         return handle
     return handle._follow(sandbox.transport.events("POST", where, query={"stream": "sse"}, json=body))
 

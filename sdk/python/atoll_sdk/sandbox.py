@@ -130,6 +130,26 @@ class Sandbox:
         return self._call("POST", "/artifacts", timeout=CREATE_TIMEOUT,
                           json=without_none({"path": name, "user": user, "keep_seconds": keep_seconds}))
 
+    def open_terminal(self, **options) -> types.TerminalSession:
+        """A terminal that lives on: attach to its path as a WebSocket, with the key or a ticket."""
+        return self._call("POST", "/terminal", json=options)
+
+    def tool(self, name, input, **options) -> types.ToolResult:
+        """Calls an agent tool (bash, read, edit, grep …) in it; conversationId and the like are options."""
+        return self.transport.request("POST", path("/v1/tools/{}", name), timeout=CREATE_TIMEOUT,
+                                      json={**options, "sandboxId": self.id, "input": input})
+
+    def preview(self) -> types.Preview:
+        """What of it may be seen from outside."""
+        return self._call("GET", "/preview")
+
+    def set_preview(self, **change) -> types.Preview:
+        return self._call("PATCH", "/preview", json=change)
+
+    def preview_link(self, port, **options) -> types.PreviewLinkMade:
+        """A link to a port, for those who have no key."""
+        return self._call("POST", "/preview-tokens", json={"port": port, **options})
+
     def volumes(self) -> list[types.VolumeMount]:
         return self._call("GET", "/volume")["items"]
 

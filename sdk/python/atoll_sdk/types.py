@@ -669,10 +669,16 @@ class FileWrite(TypedDict):
 class Terminal(TypedDict):
     """A terminal to open"""
 
+    # of the window: one of that name that is open is attached to; default: a new one with a name of its own
+    name: NotRequired[str]
     # default 24
     rows: NotRequired[int]
     # default 80
     cols: NotRequired[int]
+    # it closes after so long without input and output, unless something runs in it; default: the project's
+    ttl_s: NotRequired[int]
+    # keep what the window shows, from what is left of its output on; listed by /api/sandbox/recordings when it has closed
+    record: NotRequired[bool]
     # a shell line; else a login shell
     command: NotRequired[str]
     cwd: NotRequired[str]
@@ -689,6 +695,10 @@ class TerminalSession(TypedDict):
     # of its WebSocket, with a ticket instead of a key: for one use within a minute
     path: str
     process: int
+    # of the window; null when only the session was given
+    name: str | None
+    # false: it was open already
+    created: bool
 
 
 class TemplateList(TypedDict):
@@ -2109,6 +2119,201 @@ class Reverted(TypedDict):
     hint: NotRequired[str]
 
 
+class WindowList(TypedDict):
+    """Windows, oldest first"""
+
+    items: list[Window]
+
+
+class Window(TypedDict):
+    """A named terminal"""
+
+    name: str
+    # its number in this sandbox
+    process: int
+    # inside the sandbox
+    pid: int
+    rows: int
+    cols: int
+    # something runs in the foreground
+    busy: bool
+    # …/run works there
+    shell: bool
+    # connections that are attached
+    viewers: int
+    # closes after so long at rest
+    ttl_s: int
+    # since the last input or output
+    quiet_ms: int
+    # first offset that is kept
+    output_start: int
+    # bytes written so far
+    output_end: int
+    started_at: str | None
+    user: str
+    # that it began in
+    cwd: str
+
+
+class WindowChange(TypedDict):
+    """What is to be otherwise"""
+
+    rows: NotRequired[int]
+    cols: NotRequired[int]
+    ttl_s: NotRequired[int]
+
+
+class ViewerList(TypedDict):
+    """Viewers, first come first"""
+
+    items: list[Viewer]
+
+
+class Viewer(TypedDict):
+    """Who looks at a window by WebSocket"""
+
+    # its number on this server
+    viewer: int
+    # its user, or its key
+    who: str
+    # address that it comes from
+    peer: str
+    # false: it only looks
+    writes: bool
+    attached_at: str | None
+    # last, to two seconds; null = never
+    typed_at: str | None
+
+
+class Screen(TypedDict):
+    """What a window shows"""
+
+    # why waiting ended: found, changed, quiet, timeout, ended; none when there was nothing to wait for
+    reason: str
+    # lines without blanks at their end, or what draws it anew
+    text: str | None
+    # of the form cells
+    lines: list[ScreenLine]
+    rows: int
+    cols: int
+    # from 0
+    cursor_row: int
+    # from 0
+    cursor_column: int
+    cursor_visible: bool
+    # the screen of a full-screen program, not the shell's
+    alternate: bool
+    title: str
+    # output up to here is on it
+    offset: int
+    # bytes at the beginning of the output that are no longer kept: what they drew may be missing
+    missing: int
+
+
+class ScreenLine(TypedDict):
+    """A line of a screen"""
+
+    runs: list[ScreenRun]
+
+
+class ScreenRun(TypedDict):
+    """Characters that look the same"""
+
+    column: int
+    text: str
+    # #rrggbb
+    foreground: str | None
+    background: str | None
+    bold: bool
+    italic: bool
+    underline: bool
+    reverse: bool
+    blink: bool
+    strike: bool
+
+
+class WindowKeys(TypedDict):
+    """What to type, and what to wait for"""
+
+    # typed as it is
+    text: NotRequired[str]
+    # as one paste, where the program knows of pastes
+    paste: NotRequired[str]
+    # after them: C-c, M-x, S-Tab, Up, Enter, Escape, F5, …; what is no key is typed
+    keys: NotRequired[list[str]]
+    # wait until the screen has it; of several conditions the first ends the wait, and after typing only what follows counts
+    wait_text: NotRequired[str]
+    # the same, POSIX extended, within a line
+    wait_regex: NotRequired[str]
+    # until anything on the screen changes
+    wait_change: NotRequired[bool]
+    # until there was no output for so long
+    quiet_ms: NotRequired[int]
+    # at most; default 10000
+    wait_ms: NotRequired[int]
+    # of the screen
+    form: NotRequired[Literal["text", "ansi", "cells"]]
+
+
+class WindowRun(TypedDict):
+    """A command for a window"""
+
+    # what runs there already is cancelled first; without one it is waited for
+    command: NotRequired[str]
+    # refuse (409) rather than cancel
+    keep: NotRequired[bool]
+    # then it is left running; default 30000
+    wait_ms: NotRequired[int]
+    # of its end; default 65536
+    outputLimitBytes: NotRequired[int]
+    # of a window that is made for it
+    cwd: NotRequired[str]
+    # the same
+    user: NotRequired[str]
+    # the same
+    env: NotRequired[dict[str, str]]
+
+
+class WindowResult(TypedDict):
+    """What a command in a window did"""
+
+    window: str
+    process: int
+    # it goes on
+    running: bool
+    # -1 while it runs
+    exit_code: int
+    # without what moves and colours
+    output: str
+    # where its output begins in that of the process
+    since: int
+    end: int
+    # bytes before `output`
+    dropped: int
+    # what ran there was ended for it
+    cancelled: bool
+    # the window has ended with it
+    closed: bool
+
+
+class RecordingList(TypedDict):
+    """Recordings that are whole, by sandbox, then by time"""
+
+    items: list[Recording]
+
+
+class Recording(TypedDict):
+    """What a window showed"""
+
+    id: str
+    # which may be gone
+    sandbox_id: str
+    # that the window was
+    process: int
+    size_bytes: int
+    started_at: str | None
+
+
 # A template by steps
 BuildCreate = TypedDict("BuildCreate", {
     "internet": "NotRequired[bool]",
@@ -2209,6 +2414,7 @@ class BuildFiles(TypedDict):
 
     hash: str
     present: bool
+    # of the tar, unpacked
     size_bytes: int
 
 

@@ -57,6 +57,29 @@ class Snapshots extends Collection {
   }
 }
 
+/** Commands that were started in the background, by the conversation that they belong to. */
+class Jobs {
+  constructor(transport) {
+    this.transport = transport;
+  }
+
+  async list(query = {}) {
+    return (await this.transport.request('GET', '/v1/jobs', { query })).items;
+  }
+
+  get(id, query = {}) {
+    return this.transport.request('GET', path`/v1/jobs/${id}`, { query });
+  }
+
+  logs(id, query = {}) {
+    return this.transport.request('GET', path`/v1/jobs/${id}/logs`, { query });
+  }
+
+  stop(id, query = {}) {
+    return this.transport.request('POST', path`/v1/jobs/${id}/stop`, { query });
+  }
+}
+
 class Artifacts extends Collection {
   async bytes(id) {
     return this.transport.bytes(`${this.address(id)}/content`);
@@ -81,6 +104,7 @@ export class Atoll {
     this.templates = new Templates(this.transport, '/api/sandbox/templates');
     this.snapshots = new Snapshots(this.transport, '/api/sandbox/snapshots');
     this.artifacts = new Artifacts(this.transport, '/api/sandbox/artifacts');
+    this.jobs = new Jobs(this.transport);
     const transport = this.transport;
     this.sandboxes = {
       create: (body = {}) => Sandbox.create({ ...body, transport }),
@@ -97,6 +121,11 @@ export class Atoll {
   /** What was used and what it cost, in groups. */
   usage(query = {}) {
     return this.transport.request('GET', '/v1/usage', { query });
+  }
+
+  /** The agent tools and their schemas. */
+  async tools() {
+    return (await this.transport.request('GET', '/v1/tools')).tools;
   }
 
   balance() {

@@ -209,6 +209,8 @@ function bodyOf(options) {
     rows: options.rows,
     columns: options.columns,
     label: options.label,
+    conversation: options.conversation,
+    origin: options.origin,
     artifacts: options.artifacts,
   };
 }
@@ -225,6 +227,7 @@ async function start(sandbox, operation, what, options) {
     });
     handle.process = started.process;
     handle.pid = started.pid;
+    handle.resultId = started.resultId;
     if (options.onStdout || options.onStderr) handle.wait().catch(() => {});
     return handle;
   }

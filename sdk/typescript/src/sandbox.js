@@ -171,6 +171,31 @@ export class Sandbox {
     return this.call('POST', '/artifacts', { json: { path, user, keep_seconds: keepSeconds }, timeoutMs: CREATE_TIMEOUT_MS });
   }
 
+  /** A terminal that lives on: attach to `path` as a WebSocket, with the key or a ticket. */
+  openTerminal(options = {}) {
+    return this.call('POST', '/terminal', { json: options });
+  }
+
+  /** Calls an agent tool (`bash`, `read`, `edit`, `grep` …) in it; `conversationId` and the like go beside `input`. */
+  tool(name, input, options = {}) {
+    const json = { ...options, sandboxId: this.id, input };
+    return this.transport.request('POST', path`/v1/tools/${name}`, { json, timeoutMs: CREATE_TIMEOUT_MS });
+  }
+
+  /** What of it may be seen from outside. */
+  preview() {
+    return this.call('GET', '/preview');
+  }
+
+  setPreview(change) {
+    return this.call('PATCH', '/preview', { json: change });
+  }
+
+  /** A link to a port, for those who have no key. */
+  previewLink(port, options = {}) {
+    return this.call('POST', '/preview-tokens', { json: { port, ...options } });
+  }
+
   async volumes() {
     return (await this.call('GET', '/volume')).items;
   }
