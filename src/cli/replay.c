@@ -25,7 +25,7 @@ static void wait_us(int64_t us)
 	struct timespec left = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
 
 	while (us > 0 && nanosleep(&left, &left) < 0 && errno == EINTR)
-		continue;
+		;
 }
 
 static int play_event(struct player *p, const struct cast_event *event, struct error *err)

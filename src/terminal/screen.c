@@ -264,7 +264,7 @@ static void add_style(const struct screen *s, struct buf *out, const VTermScreen
 
 static void add_ansi_line(const struct screen *s, struct buf *out, int row, int columns)
 {
-	VTermScreenCell cell, last;
+	VTermScreenCell cell, last = {.width = 0};
 	bool has_last = false;
 
 	buf_addf(out, "\033[%d;1H", row + 1);
@@ -323,7 +323,7 @@ static void read_line(const struct screen *s, struct arena *a, int row, int colu
                       struct terminal_line *ret)
 {
 	AUTO(buf_done) struct buf text = BUF(LINE_ANSI_MAX);
-	VTermScreenCell cell, last;
+	VTermScreenCell cell, last = {.width = 0};
 
 	ret->runs = ARENA_ARRAY(a, struct terminal_run, (size_t)columns);
 	for (int column = 0; column < columns && get_cell(s, row, column, &cell);

@@ -112,17 +112,10 @@ static const struct relay_ops download_ops = {
         .release = download_release,
 };
 
-static int recording_get(struct request *rq, UNUSED const void *body, struct reply *reply,
-                         struct error *err)
+static void answer_content(int fd, int64_t size, struct reply *reply)
 {
-	struct download *d;
-	int64_t size;
-	int fd;
+	struct download *d = calloc(1, sizeof(*d));
 
-	if (terminal_recording_open(api_of(rq)->terminals, api_project(rq),
-	                            request_param(rq, "recording"), &fd, &size, err) < 0)
-		return -1;
-	d = calloc(1, sizeof(*d));
 	if (!d)
 		abort();
 	d->left = d->size = size;
@@ -130,6 +123,18 @@ static int recording_get(struct request *rq, UNUSED const void *body, struct rep
 	                                           .ops = &download_ops,
 	                                           .state = d,
 	                                           .idle_timeout_ms = DOWNLOAD_IDLE_MS});
+}
+
+static int recording_get(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
+{
+	int64_t size;
+	int fd;
+
+	if (terminal_recording_open(api_of(rq)->terminals, api_project(rq),
+	                            request_param(rq, "recording"), &fd, &size, err) < 0)
+		return -1;
+	answer_content(fd, size, reply);
 	return 0;
 }
 
