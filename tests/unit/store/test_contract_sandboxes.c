@@ -250,6 +250,31 @@ static void keeping_moves_a_timeout_that_would_be_earlier(void **state)
 	assert_refused(store_sandbox_keep(*state, &a, &keep, &kept, &err), ERROR_NOT_FOUND);
 }
 
+static void what_may_be_seen_of_a_sandbox_is_kept(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct id id = id_new();
+	struct sandbox_record r = sample_sandbox(id.text, "box"), found;
+	struct sandbox_preview preview = {.id = id.text, .off = true, .generation = 7};
+
+	r.preview_public = true;
+	assert_done(store_sandbox_insert(*state, &r, 0, &err));
+	assert_done(store_sandbox_find(*state, &a, NULL, id.text, &found, &err));
+	assert_false(found.preview_off);
+	assert_true(found.preview_public);
+	assert_done(store_sandbox_set_preview(*state, &a, &preview, &found, &err));
+	assert_true(found.preview_off);
+	assert_int_equal(found.version, 2);
+	assert_done(store_sandbox_find(*state, &a, NULL, id.text, &found, &err));
+	assert_true(found.preview_off);
+	assert_false(found.preview_public);
+	assert_int_equal(found.preview_generation, 7);
+	preview.id = "aaaaaaaaaaaaaaaaaaaa";
+	assert_refused(store_sandbox_set_preview(*state, &a, &preview, &found, &err),
+	               ERROR_NOT_FOUND);
+}
+
 static void a_wish_is_left_to_the_one_at_work(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -496,6 +521,7 @@ static const struct CMUnitTest tests[] = {
         EACH(a_reason_stays_until_another_one_or_a_new_start),
         EACH(a_resume_is_no_new_start),
         EACH(keeping_moves_a_timeout_that_would_be_earlier),
+        EACH(what_may_be_seen_of_a_sandbox_is_kept),
         EACH(a_wish_is_left_to_the_one_at_work),
         EACH(a_touch_shows_at_once_and_never_goes_back),
         EACH(a_touch_of_what_is_gone_is_no_failure),
