@@ -45,6 +45,7 @@ const struct route *const api_routes[] = {
         pools_routes,
         volumes_routes,
         volume_files_routes,
+        lease_files_routes,
         changes_routes,
         windows_routes,
         recordings_routes,

@@ -2,6 +2,7 @@
 #include "api/session.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "fleet/lease.h"
 #include "fleet/usage.h"
 
@@ -20,6 +21,24 @@ static struct fleet_create create_of(const struct request *rq, struct json_map l
 	};
 }
 
+static int open_leased(struct request *rq, struct fleet_lease request, struct api_target *ret,
+                       struct error *err)
+{
+	struct fleet *fleet = api_of(rq)->fleet;
+	struct fleet_leased leased;
+	struct fleet_use use;
+
+	request.project_id = api_project(rq);
+	request.use = &use;
+	if (api_use(rq, &use, err) < 0 ||
+	    fleet_lease_hold(fleet, rq->arena, &request, &leased, &ret->hold, err) < 0)
+		return -1;
+	ret->record = leased.sandbox;
+	((struct api_caller *)rq->caller)->leased_id = ret->record.id;
+	store_sandbox_touch(api_of(rq)->store, ret->record.id, clock_unix_ms());
+	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
+}
+
 int session_open(struct request *rq, const struct lease_session *session, struct api_target *ret,
                  struct error *err)
 {
@@ -27,21 +46,36 @@ int session_open(struct request *rq, const struct lease_session *session, struct
 	                             {"session_id", session->session}};
 	const struct fleet_create make =
 	        create_of(rq, (struct json_map){labels, COUNT_OF(labels), true});
-	struct fleet *fleet = api_of(rq)->fleet;
-	struct fleet_use use;
 	const struct fleet_lease request = {
-	        .project_id = api_project(rq),
 	        .key = lease_session_key(rq->arena, session),
 	        .make = &make,
-	        .use = &use,
 	        .sessions_max = api_of(rq)->config->sessions_max,
 	};
-	struct fleet_leased leased;
 
-	if (api_use(rq, &use, err) < 0 ||
-	    fleet_lease_hold(fleet, rq->arena, &request, &leased, &ret->hold, err) < 0)
-		return -1;
-	ret->record = leased.sandbox;
-	store_sandbox_touch(api_of(rq)->store, ret->record.id, clock_unix_ms());
-	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
+	return open_leased(rq, request, ret, err);
+}
+
+int session_open_lease(struct request *rq, const char *key, struct api_target *ret,
+                       struct error *err)
+{
+	const struct fleet_create make = {.key_id = api_account(rq)->key_id, .internet = -1};
+
+	return open_leased(rq, (struct fleet_lease){.key = key, .make = &make}, ret, err);
+}
+
+int session_retry(struct request *rq, const void *body, struct reply *reply, http_handler *handle,
+                  struct error *err)
+{
+	struct api_caller *caller = rq->caller;
+	int result;
+
+	caller->leased_id = NULL;
+	result = handle(rq, body, reply, err);
+	if (result == 0 || !caller->leased_id ||
+	    !fleet_lease_is_gone(api_of(rq)->fleet, caller->leased_id, err))
+		return result;
+	log_info("a lease's sandbox is gone: once more in another",
+	         TEXT("sandbox", caller->leased_id), TEXT("request", rq->id));
+	error_clear(err);
+	return handle(rq, body, reply, err);
 }

@@ -14,7 +14,7 @@ extern const struct route sandboxes_routes[], snapshots_routes[], exec_routes[],
 extern const struct route backups_routes[], artifacts_routes[];
 extern const struct route secrets_routes[], builds_routes[];
 extern const struct route usage_routes[], pools_routes[];
-extern const struct route volumes_routes[], volume_files_routes[];
+extern const struct route volumes_routes[], volume_files_routes[], lease_files_routes[];
 extern const struct route changes_routes[];
 extern const struct route windows_routes[], recordings_routes[];
 /* gateway/ */

@@ -46,6 +46,8 @@ MUST_CHECK int fleet_lease_hold(struct fleet *fleet, struct arena *a,
                                 const struct fleet_lease *request, struct fleet_leased *ret,
                                 struct fleet_hold *ret_hold, struct error *err);
 
+/* Whether what failed did so because this sandbox, a lease's, is gone. Asks the provider. */
+bool fleet_lease_is_gone(struct fleet *fleet, const char *sandbox_id, const struct error *why);
 /* What is done in the sandbox of a lease. When it fails and the sandbox turns out to be gone, it is
  * done once more, in the lease's next one; every other failure is the answer. `run` may take the
  * hold. */

@@ -192,6 +192,11 @@ static bool has_gone(struct fleet *f, const char *id)
 	return act.record.actual != SANDBOX_STARTED && act.record.actual != SANDBOX_PAUSED;
 }
 
+bool fleet_lease_is_gone(struct fleet *fleet, const char *sandbox_id, const struct error *why)
+{
+	return lease_error_may_mean_gone(why->code) && has_gone(fleet, sandbox_id);
+}
+
 /* 1: the sandbox was gone, and nothing came of it. */
 static int try_with(struct fleet *f, struct arena *a, const struct fleet_lease *request,
                     const struct fleet_lease_use *use, struct error *err)
@@ -206,7 +211,7 @@ static int try_with(struct fleet *f, struct arena *a, const struct fleet_lease *
 	fleet_unhold(&hold);
 	if (result == 0)
 		return 0;
-	return lease_error_may_mean_gone(err->code) && has_gone(f, leased.sandbox.id) ? 1 : -1;
+	return fleet_lease_is_gone(f, leased.sandbox.id, err) ? 1 : -1;
 }
 
 int fleet_lease_with(struct fleet *fleet, struct arena *a, const struct fleet_lease *request,

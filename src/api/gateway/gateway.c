@@ -3,6 +3,7 @@
  * it is needed. */
 #include "api/gateway/gateway.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "api/command.h"
@@ -343,31 +344,53 @@ static int gateway_copy(struct request *rq, const void *body, struct reply *repl
 	return files_write_all(rq, &t, writes, b->files.count, reply, err);
 }
 
+/* ---- once more when the sandbox is gone ---- */
+
+static const struct {
+	const char *path;
+	http_handler *run;
+} calls[] = {
+        {BASE "/execute", gateway_execute}, {BASE "/bash", gateway_bash},
+        {BASE "/read", gateway_read},       {BASE "/read_binary", gateway_read_binary},
+        {BASE "/write", gateway_write},     {BASE "/grep", gateway_grep},
+        {BASE "/glob", gateway_glob},       {BASE "/sessions/:tenant/:session/copy", gateway_copy},
+};
+
+static int gateway_handle(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	for (size_t i = 0; i < COUNT_OF(calls); i++)
+		if (strcmp(calls[i].path, rq->route->path) == 0)
+			return session_retry(rq, body, reply, calls[i].run, err);
+	assert(!"every route of this file has its call");
+	return -1;
+}
+
 #define TAG .tag = "gateway"
 #define WRITE SCOPE_SANDBOX_WRITE
 const struct route gateway_routes[] = {
         {HTTP_POST, BASE "/execute", WRITE, ROUTE_SLOW, .body = &execute_request,
-         .answer = &gateway_result_shape, .handle = gateway_execute, TAG,
+         .answer = &gateway_result_shape, .handle = gateway_handle, TAG,
          .summary = "Run a block of code"},
         {HTTP_POST, BASE "/bash", WRITE, ROUTE_SLOW, .body = &bash_request,
-         .answer = &gateway_result_shape, .handle = gateway_bash, TAG,
+         .answer = &gateway_result_shape, .handle = gateway_handle, TAG,
          .summary = "Run a shell command"},
         {HTTP_POST, BASE "/read", WRITE, ROUTE_SLOW, .body = &read_request,
-         .answer = &file_content_shape, .handle = gateway_read, TAG,
+         .answer = &file_content_shape, .handle = gateway_handle, TAG,
          .summary = "Read lines of a text file, in pages"},
         {HTTP_POST, BASE "/read_binary", WRITE, ROUTE_SLOW, .body = &read_binary_request,
-         .answer = &file_content_shape, .handle = gateway_read_binary, TAG,
+         .answer = &file_content_shape, .handle = gateway_handle, TAG,
          .summary = "Read bytes of a file as base64, in pages"},
         {HTTP_POST, BASE "/write", WRITE, ROUTE_SLOW, .body_max = 16 * 1024 * 1024,
-         .body = &write_request, .answer = &file_entry_shape, .handle = gateway_write, TAG,
+         .body = &write_request, .answer = &file_entry_shape, .handle = gateway_handle, TAG,
          .summary = "Write a file"},
         {HTTP_POST, BASE "/grep", WRITE, ROUTE_SLOW, .body = &gateway_grep_request,
-         .answer = &gateway_grep_answer, .handle = gateway_grep, TAG,
+         .answer = &gateway_grep_answer, .handle = gateway_handle, TAG,
          .summary = "Search the contents of files"},
         {HTTP_POST, BASE "/glob", WRITE, ROUTE_SLOW, .body = &glob_request, .answer = &glob_shape,
-         .handle = gateway_glob, TAG, .summary = "Find files by a pattern of their paths"},
+         .handle = gateway_handle, TAG, .summary = "Find files by a pattern of their paths"},
         {HTTP_POST, BASE "/sessions/:tenant/:session/copy", WRITE, ROUTE_SLOW,
          .body_max = 64 * 1024 * 1024, .body = &copy_request, .answer = &count_shape,
-         .handle = gateway_copy, TAG, .summary = "Write many files into a session's workspace"},
+         .handle = gateway_handle, TAG, .summary = "Write many files into a session's workspace"},
         {.path = NULL},
 };

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/instances/:id/files — the sandbox's file system, as one of its users sees it; and
- * /api/sandbox/volumes/:volume/files — the same for a volume that no running sandbox writes to. */
+ * /api/sandbox/volumes/:volume/files — the same for a volume that no running sandbox writes to; and
+ * /v1/leases/:key/files — the same for the sandbox of a lease. */
+#include <assert.h>
 #include <string.h>
 
 #include "api/files.h"
+#include "api/session.h"
 #include "api/tables.h"
 #include "base/path.h"
 #include "fleet/volume.h"
 
 #define VOLUME "/api/sandbox/volumes/:volume/files"
 #define BASE "/api/sandbox/instances/:id/files"
+#define LEASE "/v1/leases/:key/files"
 #define READ_MAX (16 * 1024 * 1024)
 #define ENTRIES_MAX 100000
 
@@ -176,6 +180,17 @@ static bool is_of_volume(const struct request *rq)
 	return strncmp(rq->route->path, VOLUME, strlen(VOLUME)) == 0;
 }
 
+static bool is_of_lease(const struct request *rq)
+{
+	return strncmp(rq->route->path, LEASE, strlen(LEASE)) == 0;
+}
+
+static int open_sandbox(struct request *rq, struct api_target *ret, struct error *err)
+{
+	return is_of_lease(rq) ? session_open_lease(rq, request_param(rq, "key"), ret, err)
+	                       : api_target_open(rq, ret, err);
+}
+
 /* From the volume's top, whether it begins with a '/' or not; no link leads out of it. */
 static int resolve_in_volume(struct request *rq, const char *path, const char **ret,
                              struct error *err)
@@ -212,7 +227,7 @@ static int open_place(struct request *rq, const char *path, const char *user,
 {
 	if (is_of_volume(rq))
 		return open_volume(rq, path, user, f, err);
-	if (api_target_open(rq, &f->target, err) < 0 ||
+	if (open_sandbox(rq, &f->target, err) < 0 ||
 	    files_resolve(rq, &f->target, path, &f->call.path.path, err) < 0)
 		return -1;
 	f->call.path.user = user ? user : f->target.defaults.user;
@@ -487,5 +502,60 @@ const struct route volume_files_routes[] = {
         {HTTP_POST, VOLUME "/rename", WRITE, ROUTE_SLOW, .body = &move_request,
          .answer = &file_entry_shape, .handle = rename_post, TAG,
          .summary = "Rename or move within a volume"},
+        {.path = NULL},
+};
+
+/* ---- of a lease ---- */
+
+/* The same call for a sandbox that is named by its id. */
+static http_handler *find_same(const struct route *route)
+{
+	for (const struct route *row = files_routes; row->path; row++)
+		if (row->method == route->method &&
+		    strcmp(row->path + strlen(BASE), route->path + strlen(LEASE)) == 0)
+			return row->handle;
+	return NULL;
+}
+
+static int lease_file(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	http_handler *handle = find_same(rq->route);
+
+	assert(handle);
+	return session_retry(rq, body, reply, handle, err);
+}
+
+#undef TAG
+#define TAG .tag = "leases"
+/* All with the scope to write: the first call makes a sandbox. */
+const struct route lease_files_routes[] = {
+        {HTTP_GET, LEASE, WRITE, ROUTE_SLOW, .query = &list_query, .answer = &file_list_shape,
+         .handle = lease_file, TAG,
+         .summary = "List a folder of the lease's sandbox, which is made if need be"},
+        {HTTP_DELETE, LEASE, WRITE, ROUTE_SLOW, .query = &remove_query, .answer = &count_shape,
+         .handle = lease_file, TAG, .summary = "Remove a file or folder there"},
+        {HTTP_GET, LEASE "/content", WRITE, ROUTE_SLOW, .query = &read_query, .handle = lease_file,
+         TAG, .summary = "Download a file from there; obeys Range"},
+        {HTTP_PUT, LEASE "/content", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW, .query = &write_query,
+         .answer = &file_entry_shape, .handle = lease_file, TAG,
+         .summary = "Upload a file to there; missing folders are made"},
+        {HTTP_GET, LEASE "/tar", WRITE, ROUTE_SLOW, .query = &place_query, .handle = lease_file,
+         TAG, .summary = "Download a folder from there as a tar archive"},
+        {HTTP_POST, LEASE "/tar", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW, .query = &place_query,
+         .answer = &count_shape, .handle = lease_file, TAG,
+         .summary = "Unpack a tar archive there"},
+        {HTTP_GET, LEASE "/stat", WRITE, ROUTE_SLOW, .query = &stat_query,
+         .answer = &file_entry_shape, .handle = lease_file, TAG,
+         .summary = "Tell about a file there"},
+        {HTTP_POST, LEASE "/mkdir", WRITE, ROUTE_SLOW, .body = &mkdir_request,
+         .answer = &file_entry_shape, .handle = lease_file, TAG, .summary = "Make a folder there"},
+        {HTTP_POST, LEASE "/rename", WRITE, ROUTE_SLOW, .body = &move_request,
+         .answer = &file_entry_shape, .handle = lease_file, TAG, .summary = "Rename or move there"},
+        {HTTP_POST, LEASE "/read", WRITE, ROUTE_SLOW, .body = &read_request,
+         .answer = &file_content_shape, .handle = lease_file, TAG,
+         .summary = "Read a file from there into JSON"},
+        {HTTP_POST, LEASE "/write", WRITE, ROUTE_SLOW, .body_max = READ_MAX, .body = &write_request,
+         .answer = &file_entry_shape, .handle = lease_file, TAG,
+         .summary = "Write a file there from JSON"},
         {.path = NULL},
 };
