@@ -134,6 +134,14 @@ static int run_snapshot(const struct request_context *c, const void *request, st
 
 static int run_restore(const struct request_context *c, const void *request, struct error *err)
 {
+	const struct broker_snapshot *restore = request;
+
+	if (restore->dry) {
+		if (snapshots_can_restore(&c->broker->snapshots, request, err) < 0)
+			return -1;
+		answer_ok(c);
+		return 0;
+	}
 	if (snapshots_restore(&c->broker->snapshots, request, err) < 0)
 		return -1;
 	cleaner_add(c->broker, SLOT_NONE, -1);

@@ -390,6 +390,19 @@ static int check_restore(struct snapshots *s, const struct broker_snapshot *requ
 	return snapshot_check_files(s->host, request->sandbox, err);
 }
 
+int snapshots_can_restore(struct snapshots *s, const struct broker_snapshot *request,
+                          struct error *err)
+{
+	AUTO_CLOSE int upper = -1;
+	struct chain chain;
+
+	if (snapshot_check_files(s->host, request->sandbox, err) < 0 ||
+	    chains_find_origin(s->chains, request->sandbox, request->snapshot, &chain, err) < 0)
+		return -1;
+	return chain.count > 0 ? open_upper(s->host, FOLDER_SNAPSHOTS, chain.ids[0], &upper, err)
+	                       : 0;
+}
+
 /* Few files are made, so that the broker does it itself. The folder has a cell's place until it has
  * its own: there the next start sweeps. */
 int snapshots_restore(struct snapshots *s, const struct broker_snapshot *request, struct error *err)

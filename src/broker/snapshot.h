@@ -78,6 +78,9 @@ MUST_CHECK int snapshots_take(struct snapshots *s, const struct owed *owed,
 /* BROKER_RESTORE: the sandbox's files become those of the snapshot, or of its template. */
 MUST_CHECK int snapshots_restore(struct snapshots *s, const struct broker_snapshot *request,
                                  struct error *err);
+/* Whether it could be done were the sandbox stopped, which it need not be. */
+MUST_CHECK int snapshots_can_restore(struct snapshots *s, const struct broker_snapshot *request,
+                                     struct error *err);
 /* Whether a sandbox has its files in a layer: ERROR_UNSUPPORTED when it has a disk of its own,
  * ERROR_NOT_FOUND when there are none. */
 MUST_CHECK int snapshot_check_files(const struct host *host, const char *sandbox,

@@ -6,20 +6,26 @@
 #include "fleet/snapshots.h"
 #include "provider/snapshots.h"
 
-static int clear_files(struct act *a, struct error *err)
+/* Before anything is ended. */
+static int check_files(struct act *a, const char *origin, struct error *err)
 {
 	struct fleet *f = a->fleet;
-	const char *origin;
 
-	if (store_snapshot_origin(f->store, a->arena, a->record.id, &origin, err) < 0)
-		return -1;
+	if (f->ops->snapshots->can_restore(f->provider, a->record.id, origin,
+	                                   deadline_in(CALL_TIMEOUT_MS), err) == 0)
+		return 0;
+	if (*origin && err->code == ERROR_NOT_FOUND)
+		error_hint(err, "the snapshot that it was made of is gone: make a new sandbox");
+	return FAIL_CONTEXT(err, "reset '%s'", a->record.name);
+}
+
+static int clear_files(struct act *a, const char *origin, struct error *err)
+{
+	struct fleet *f = a->fleet;
+
 	if (f->ops->snapshots->restore(f->provider, a->record.id, origin,
-	                               deadline_in(CALL_TIMEOUT_MS), err) < 0) {
-		if (*origin && err->code == ERROR_NOT_FOUND)
-			error_hint(err, "the snapshot that it was made of is removed, and its "
-			                "layer merged with others: make a new sandbox");
+	                               deadline_in(CALL_TIMEOUT_MS), err) < 0)
 		return FAIL_CONTEXT(err, "reset '%s'", a->record.name);
-	}
 	fault_point("api", "reset-cleared");
 	return store_snapshot_set_base(f->store, a->record.id, origin, err);
 }
@@ -28,15 +34,19 @@ static int clear_files(struct act *a, struct error *err)
 static int reset(struct act *a, int64_t begun_ns, struct error *err)
 {
 	struct error second = {0};
+	const char *origin;
 	int status;
 
 	if (a->record.actual != SANDBOX_STARTED && a->record.actual != SANDBOX_PAUSED &&
 	    a->record.actual != SANDBOX_STOPPED)
 		return refuse_state(&a->record, "reset", err);
+	if (store_snapshot_origin(a->fleet->store, a->arena, a->record.id, &origin, err) < 0 ||
+	    check_files(a, origin, err) < 0)
+		return -1;
 	if (a->record.actual != SANDBOX_STOPPED && act_kill(a, SANDBOX_REASON_USER, err) < 0)
 		return -1;
 	fault_point("api", "reset-ended");
-	status = clear_files(a, err);
+	status = clear_files(a, origin, err);
 	if (act_start(a, begun_ns, status < 0 ? &second : err) < 0)
 		return -1;
 	return status;

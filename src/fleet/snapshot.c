@@ -247,8 +247,13 @@ static int restore(struct act *a, const struct snapshot_record *r, struct error 
 	struct error second = {0};
 	int status;
 
-	if (snapshot_check_state(&a->record, err) < 0 ||
-	    (was_started && act_stop(a, SANDBOX_REASON_USER, err) < 0))
+	if (snapshot_check_state(&a->record, err) < 0)
+		return -1;
+	/* Before anything is ended. */
+	if (a->fleet->ops->snapshots->can_restore(a->fleet->provider, a->record.id, r->id,
+	                                          deadline_in(CALL_TIMEOUT_MS), err) < 0)
+		return FAIL_CONTEXT(err, "restore '%s'", a->record.name);
+	if (was_started && act_stop(a, SANDBOX_REASON_USER, err) < 0)
 		return -1;
 	status = restore_stopped(a, r, err);
 	/* With the files that it has: those of before, when they could not be restored. */

@@ -39,6 +39,14 @@ static int restore(struct provider *p, const char *sandbox, const char *snapshot
 	return call(p, BROKER_RESTORE, &message, deadline, err);
 }
 
+static int can_restore(struct provider *p, const char *sandbox, const char *snapshot,
+                       int64_t deadline, struct error *err)
+{
+	struct broker_snapshot message = {.sandbox = sandbox, .snapshot = snapshot, .dry = 1};
+
+	return call(p, BROKER_RESTORE, &message, deadline, err);
+}
+
 static int take(struct provider *p, const struct provider_snapshot *request, int64_t deadline,
                 struct provider_snapshot_made *ret, struct error *err)
 {
@@ -162,6 +170,7 @@ static int backup(struct provider *p, const struct provider_backup *request, int
 const struct snapshot_ops broker_snapshots = {
         .take = take,
         .restore = restore,
+        .can_restore = can_restore,
         .remove = remove_one,
         .list = list_all,
         .memory = memory,

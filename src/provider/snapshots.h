@@ -41,6 +41,9 @@ struct snapshot_ops {
 	 * a snapshot that is removed by now, as long as the sandbox lies on it. */
 	int (*restore)(struct provider *p, const char *sandbox, const char *snapshot,
 	               int64_t deadline, struct error *err);
+	/* Whether that could be done were it stopped; changes nothing. */
+	int (*can_restore)(struct provider *p, const char *sandbox, const char *snapshot,
+	                   int64_t deadline, struct error *err);
 	/* Fine when there is none. What still lies on it goes on. */
 	int (*remove)(struct provider *p, const char *snapshot, int64_t deadline,
 	              struct error *err);

@@ -95,6 +95,7 @@ const struct wire_member broker_snapshot_shape[] = {
         WIRE_TEXT_MEMBER(broker_snapshot, sandbox, NAME_MAX_BYTES),
         WIRE_TEXT_MEMBER(broker_snapshot, snapshot, NAME_MAX_BYTES),
         WIRE_U32_MEMBER(broker_snapshot, sync),
+        WIRE_U32_MEMBER(broker_snapshot, dry),
         WIRE_END,
 };
 

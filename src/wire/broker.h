@@ -116,6 +116,7 @@ struct broker_snapshot {
 	uint64_t request;
 	const char *sandbox, *snapshot; /* ids; of a new one it is the caller's choice */
 	uint32_t sync;                  /* answer when it has come to the disk */
+	uint32_t dry;                   /* BROKER_RESTORE: only say whether it could be done */
 };
 struct broker_snapshot_made {
 	uint64_t request;

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "fleet/lease.h"
+#include "fleet/snapshots.h"
 #include "provider/snapshots.h"
 
 #define KEY "workspace:42"
@@ -211,7 +212,7 @@ static void a_fresh_one_replaces_the_one_that_is_there(void **state)
 }
 
 static unsigned resets;
-static bool resets_fail;
+static bool resets_fail, resets_are_refused;
 
 static int fake_restore(struct provider *p, const char *sandbox, const char *snapshot,
                         int64_t deadline, struct error *err)
@@ -224,6 +225,16 @@ static int fake_restore(struct provider *p, const char *sandbox, const char *sna
 	return resets_fail ? FAIL(err, ERROR_SYSTEM, "the disk is full") : 0;
 }
 
+static int fake_can_restore(struct provider *p, const char *sandbox, const char *snapshot,
+                            int64_t deadline, struct error *err)
+{
+	(void)p;
+	(void)deadline;
+	assert_true(id_is_valid(sandbox));
+	assert_string_equal(snapshot, "");
+	return resets_are_refused ? FAIL(err, ERROR_UNSUPPORTED, "it has a disk of its own") : 0;
+}
+
 static int list_none(struct provider *p, struct arena *a, struct provider_list *ret,
                      struct error *err)
 {
@@ -234,14 +245,15 @@ static int list_none(struct provider *p, struct arena *a, struct provider_list *
 	return 0;
 }
 
-static const struct snapshot_ops fake_snapshots = {.restore = fake_restore, .list = list_none};
+static const struct snapshot_ops fake_snapshots = {
+        .restore = fake_restore, .can_restore = fake_can_restore, .list = list_none};
 
 static void give_snapshots(struct harness *h)
 {
 	h->fake.own.abilities |= PROVIDER_CAN_SNAPSHOT;
 	h->fake.own.snapshots = &fake_snapshots;
 	resets = 0;
-	resets_fail = false;
+	resets_fail = resets_are_refused = false;
 }
 
 static void where_it_can_be_the_one_that_is_there_is_reset(void **state)
@@ -287,6 +299,27 @@ static void what_is_asked_for_otherwise_is_not_reset_but_made(void **state)
 	assert_true(acquire_as(h, &request).created);
 	assert_int_equal(resets, 1);
 	assert_int_equal(h->fake.sandboxes.count, 1);
+}
+
+static void a_reset_that_is_refused_ends_nothing(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_ref ref = {.project_id = PROJECT};
+	struct fleet_leased leased;
+	struct sandbox_record r;
+	struct error err = {0};
+
+	give_snapshots(h);
+	leased = acquire(h);
+	ref.id_or_name = leased.sandbox.id;
+	resets_are_refused = true;
+	assert_refused(fleet_reset(h->fleet, &h->arena, &ref, &r, &err), ERROR_UNSUPPORTED);
+	assert_int_equal(resets, 0);
+	assert_done(fleet_find(h->fleet, &h->arena, &ref, &r, &err));
+	assert_int_equal(r.version, leased.sandbox.version);
+	resets_are_refused = false;
+	assert_done(fleet_reset(h->fleet, &h->arena, &ref, &r, &err));
+	assert_int_equal(resets, 1);
 }
 
 static void one_whose_reset_fails_is_replaced(void **state)
@@ -729,7 +762,7 @@ int main(void)
 	        EACH(a_fresh_one_replaces_the_one_that_is_there),
 	        EACH(where_it_can_be_the_one_that_is_there_is_reset),
 	        EACH(what_is_asked_for_otherwise_is_not_reset_but_made),
-	        EACH(one_whose_reset_fails_is_replaced),
+	        EACH(one_whose_reset_fails_is_replaced), EACH(a_reset_that_is_refused_ends_nothing),
 	        EACH(a_reset_that_was_cut_short_is_done_again),
 	        EACH(of_many_at_once_one_makes_it_and_all_get_it),
 	        EACH(who_waits_for_another_process_gives_up_at_its_deadline),
