@@ -20,7 +20,6 @@ enum {
 	usage_group_words = USAGE_GROUP_COUNT,
 	budget_scope_words = BUDGET_SCOPE_COUNT,
 	budget_window_words = BUDGET_WINDOW_COUNT,
-	volume_state_words = VOLUME_STATE_COUNT,
 	mount_state_words = MOUNT_STATE_COUNT,
 };
 
@@ -113,11 +112,6 @@ static const char *backup_state_word(unsigned value)
 static const char *snapshot_kind_word(unsigned value)
 {
 	return snapshot_kind_name((enum snapshot_kind)value);
-}
-
-static const char *volume_state_word(unsigned value)
-{
-	return volume_state_name((enum volume_state)value);
 }
 
 static const char *mount_state_word(unsigned value)
@@ -720,31 +714,6 @@ const struct column columns_of_once_change[] = {
         TEXT_OF(once_change, key),        TEXT_OF(once_change, seen_id),
         TEXT_OF(once_change, sandbox_id), BOOL_OF(once_change, created),
         WHOLE_OF(once_change, now),       END,
-};
-
-const struct column columns_of_volume_record[] = {
-        TEXT_OF(volume_record, id),
-        TEXT_OF(volume_record, project_id),
-        TEXT_OF(volume_record, name),
-        TEXT_OF(volume_record, provider),
-        TEXT_OF(volume_record, node),
-        WHOLE_OF(volume_record, size_mb),
-        BOOL_OF(volume_record, size_is_advisory),
-        CHOICE_OF(volume_record, state, volume_state),
-        WHOLE_OF(volume_record, created_at),
-        WHOLE_OF(volume_record, updated_at),
-        WHOLE_OF(volume_record, version),
-        END,
-};
-
-const struct column columns_of_volume_move[] = {
-        TEXT_OF(volume_move, id),
-        CHOICE_OF(volume_move, from, volume_state),
-        CHOICE_OF(volume_move, to, volume_state),
-        BOOL_OF(volume_move, size_is_advisory),
-        WHOLE_OF(volume_move, size_mb),
-        WHOLE_OF(volume_move, now),
-        END,
 };
 
 const struct column columns_of_mount_record[] = {
