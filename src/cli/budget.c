@@ -69,6 +69,31 @@ static int budget_create(struct cli *cli)
 	return 0;
 }
 
+static int budget_set(struct cli *cli)
+{
+	struct server_call call = {
+	        .method = "PATCH",
+	        .path = escaped_path(cli->arena, BUDGETS "/", cli->args.words[0], "")};
+	const struct json_value *changed;
+	double limit_usd = -1, warn_at = -1;
+
+	if (arguments_number(&cli->args, "limit", &limit_usd, cli->err) < 0 ||
+	    arguments_number(&cli->args, "warn-at", &warn_at, cli->err) < 0)
+		return -1;
+	if (limit_usd < 0 && warn_at < 0)
+		return FAIL(cli->err, ERROR_INVALID, "say --limit, --warn-at or both");
+	call.body = arena_format(
+	        cli->arena, "{%s%s%s}",
+	        limit_usd < 0 ? "" : arena_format(cli->arena, "\"limit_usd\":%.6f", limit_usd),
+	        limit_usd < 0 || warn_at < 0 ? "" : ",",
+	        warn_at < 0 ? "" : arena_format(cli->arena, "\"warn_at\":%.2f", warn_at));
+	if (cli_connect(cli) < 0 || server_call(cli, &call, &changed) < 0)
+		return -1;
+	if (cli->json)
+		print_json(changed);
+	return 0;
+}
+
 static int budget_rm(struct cli *cli)
 {
 	return server_delete(cli, escaped_path(cli->arena, BUDGETS "/", cli->args.words[0], ""),
@@ -87,6 +112,12 @@ static const struct command_option create_options[] = {
         {0},
 };
 
+static const struct command_option set_options[] = {
+        {.name = "limit", .value = "USD", .about = "US dollars, such as 10 or 0.5"},
+        {.name = "warn-at", .value = "PART", .about = "warn at this part of it"},
+        {0},
+};
+
 static const struct command list = {
         .name = "ls",
         .usage = "",
@@ -100,6 +131,15 @@ static const struct command create = {
         .options = create_options,
         .run = budget_create,
 };
+static const struct command set = {
+        .name = "set",
+        .usage = "[--limit USD] [--warn-at PART] ID",
+        .about = "change a budget; what it has stopped may be started again",
+        .options = set_options,
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .run = budget_set,
+};
 static const struct command remove_budget = {
         .name = "rm",
         .usage = "ID",
@@ -108,7 +148,7 @@ static const struct command remove_budget = {
         .arguments_max = 1,
         .run = budget_rm,
 };
-static const struct command *const children[] = {&list, &create, &remove_budget, NULL};
+static const struct command *const children[] = {&list, &create, &set, &remove_budget, NULL};
 
 const struct command command_budget = {
         .name = "budget",

@@ -78,16 +78,20 @@ int budgets_check(struct fleet *f, const struct spender *spender, struct error *
 /* ---- warnings ---- */
 
 /* Once for each window, by one server. */
-static int warn(struct fleet *f, const struct budget_record *b, struct error *err)
+static int tell(struct fleet *f, const struct budget_record *b, enum budget_level level,
+                struct error *err)
 {
+	static const enum event_kind kinds[] = {
+	        [BUDGET_WARNED] = EVENT_BUDGET_WARNED, [BUDGET_EXCEEDED] = EVENT_BUDGET_EXCEEDED};
 	AUTO(buf_done) struct buf text = BUF(256);
 	struct event_record event = {
 	        .at = clock_unix_ms(),
 	        .project_id = b->project_id,
 	        .sandbox_id = b->scope == BUDGET_SANDBOX ? b->subject : "",
-	        .kind = event_kind_name(EVENT_BUDGET_WARNED),
+	        .kind = event_kind_name(kinds[level]),
 	        .reason = "",
 	};
+	const struct budget_telling telling = {b->id, b->window_at, level, &event};
 	bool is_first;
 
 	buf_addf(&text, "budget '%s': ", b->id);
@@ -96,28 +100,32 @@ static int warn(struct fleet *f, const struct budget_record *b, struct error *er
 	money_write(&text, b->limit_micro);
 	buf_addf(&text, " US dollars are spent %s", window_text(b->span));
 	event.text = buf_text(&text);
-	if (store_budget_warn(f->store, b->id, b->window_at, &event, &is_first, err) < 0)
+	if (store_budget_tell(f->store, &telling, &is_first, err) < 0)
 		return -1;
 	fault_point("usage", "warned");
 	if (is_first)
-		log_warning("a budget comes to its end", TEXT("budget", b->id),
-		            TEXT("project", b->project_id),
+		log_warning(level == BUDGET_EXCEEDED ? "a budget is spent"
+		                                     : "a budget comes to its end",
+		            TEXT("budget", b->id), TEXT("project", b->project_id),
 		            TEXT("scope", budget_scope_name(b->scope)), TEXT("subject", b->subject),
 		            TEXT("text", event.text));
 	return 0;
 }
 
-static int warn_all(struct fleet *f, const struct budget_list *list, struct error *err)
+static int tell_all(struct fleet *f, const struct budget_list *list, struct error *err)
 {
 	int64_t now = clock_unix_ms();
 
 	for (size_t i = 0; i < list->count; i++) {
 		const struct budget_record *b = &list->items[i];
+		enum budget_level level =
+		        budget_level(b->limit_micro, b->warn_percent, budget_spent(b, now));
 
-		if (b->warned_at != b->window_at &&
-		    budget_level(b->limit_micro, b->warn_percent, budget_spent(b, now)) !=
-		            BUDGET_FINE &&
-		    warn(f, b, err) < 0)
+		if (level != BUDGET_FINE && b->warned_at != b->window_at &&
+		    tell(f, b, BUDGET_WARNED, err) < 0)
+			return -1;
+		if (level == BUDGET_EXCEEDED && b->exceeded_at != b->window_at &&
+		    tell(f, b, BUDGET_EXCEEDED, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -146,7 +154,7 @@ int budgets_refresh(struct fleet *f, struct error *err)
 	struct budget_list list;
 
 	if (store_budget_list(f->store, &fresh, NULL, &list, err) < 0 ||
-	    warn_all(f, &list, err) < 0) {
+	    tell_all(f, &list, err) < 0) {
 		arena_done(&fresh);
 		return -1;
 	}
@@ -203,6 +211,22 @@ static int find_subject(struct fleet *f, struct arena *a, const struct fleet_bud
 	return 0;
 }
 
+static int find(struct fleet *f, struct arena *a, const char *project_id, const char *id,
+                struct budget_record *ret, struct error *err)
+{
+	struct budget_list list;
+
+	if (store_budget_list(f->store, a, project_id, &list, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list.count; i++) {
+		if (strcmp(list.items[i].id, id) != 0)
+			continue;
+		*ret = list.items[i];
+		return 0;
+	}
+	return FAIL(err, ERROR_NOT_FOUND, "no budget '%s'", id);
+}
+
 int fleet_budget_create(struct fleet *fleet, struct arena *a, const struct fleet_budget *request,
                         struct budget_record *ret, struct error *err)
 {
@@ -217,21 +241,33 @@ int fleet_budget_create(struct fleet *fleet, struct arena *a, const struct fleet
 	        .warn_percent = request->warn_percent,
 	        .window_at = budget_window_start(request->window, now),
 	        .warned_at = -1,
+	        .exceeded_at = -1,
 	        .created_at = now,
 	};
-	struct budget_list list;
 
 	if (find_subject(fleet, a, request, &r.subject, err) < 0 ||
 	    store_budget_insert(fleet->store, &r, FLEET_BUDGETS_MAX, err) < 0 ||
-	    budgets_refresh(fleet, err) < 0 ||
-	    store_budget_list(fleet->store, a, request->project_id, &list, err) < 0)
+	    budgets_refresh(fleet, err) < 0)
 		return -1;
-	*ret = r;
 	/* As it is now: what has been spent already counts. */
-	for (size_t i = 0; i < list.count; i++)
-		if (strcmp(list.items[i].id, r.id) == 0)
-			*ret = list.items[i];
-	return 0;
+	return find(fleet, a, request->project_id, r.id, ret, err);
+}
+
+int fleet_budget_update(struct fleet *fleet, struct arena *a, const char *id,
+                        const struct fleet_budget *request, struct budget_record *ret,
+                        struct error *err)
+{
+	struct budget_record r;
+
+	if (find(fleet, a, request->project_id, id, &r, err) < 0)
+		return -1;
+	if (request->limit_micro > 0)
+		r.limit_micro = request->limit_micro;
+	if (request->warn_percent >= 0)
+		r.warn_percent = request->warn_percent;
+	if (store_budget_update(fleet->store, a, &r, err) < 0 || budgets_refresh(fleet, err) < 0)
+		return -1;
+	return find(fleet, a, request->project_id, id, ret, err);
 }
 
 int fleet_budget_remove(struct fleet *fleet, const char *project_id, const char *id,

@@ -35,5 +35,10 @@ struct fleet_budget {
 MUST_CHECK int fleet_budget_create(struct fleet *fleet, struct arena *a,
                                    const struct fleet_budget *request, struct budget_record *ret,
                                    struct error *err);
+/* limit_micro 0 and warn_percent -1 = as it is. What was told of the old limit is told anew of this
+ * one, when it comes to that; what the old one has stopped may be started again. */
+MUST_CHECK int fleet_budget_update(struct fleet *fleet, struct arena *a, const char *id,
+                                   const struct fleet_budget *request, struct budget_record *ret,
+                                   struct error *err);
 MUST_CHECK int fleet_budget_remove(struct fleet *fleet, const char *project_id, const char *id,
                                    struct error *err);

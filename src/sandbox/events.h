@@ -22,7 +22,11 @@ enum event_kind {
 	EVENT_SANDBOX_DELETING,
 	EVENT_SANDBOX_DELETED,
 	EVENT_SANDBOX_FAILED,
-	EVENT_BUDGET_WARNED, /* so much of it is spent that somebody should know */
+	EVENT_BUDGET_WARNED,   /* so much of it is spent that somebody should know */
+	EVENT_BUDGET_EXCEEDED, /* all of it is */
+	EVENT_BUDGET_CREATED,
+	EVENT_BUDGET_UPDATED,
+	EVENT_BUDGET_DELETED,
 	EVENT_SNAPSHOT_CREATED,
 	EVENT_SNAPSHOT_DELETED,
 	EVENT_LEASE_ACQUIRED, /* it has got a sandbox, or that has got new files */

@@ -647,6 +647,7 @@ const struct column columns_of_budget_record[] = {
         WHOLE_OF(budget_record, spent_micro),
         WHOLE_OF(budget_record, window_at),
         WHOLE_OF(budget_record, warned_at),
+        WHOLE_OF(budget_record, exceeded_at),
         WHOLE_OF(budget_record, created_at),
         END,
 };

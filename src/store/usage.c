@@ -201,6 +201,27 @@ int64_t budget_spent(const struct budget_record *r, int64_t now)
 	return r->window_at >= budget_window_start(r->span, now) ? r->spent_micro : 0;
 }
 
+static int tell_budget(struct connection *c, enum event_kind kind, const struct budget_record *r,
+                       struct error *err)
+{
+	const struct event_subject subject = {.project_id = r->project_id,
+	                                      .sandbox_id = r->scope == BUDGET_SANDBOX ? r->subject
+	                                                                               : NULL,
+	                                      .name = r->id};
+
+	return event_tell(c, kind, &subject, err);
+}
+
+static int find_budget(struct connection *c, const struct lookup *lookup, struct rows *rows,
+                       struct budget_record *ret, struct error *err)
+{
+	int found = query_find(c, QUERY_BUDGET_FIND, lookup, rows, ret, err);
+
+	if (found == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no budget '%s'", lookup->id);
+	return found < 0 ? -1 : 0;
+}
+
 struct budgeting {
 	const struct budget_record *record;
 	unsigned max;
@@ -218,7 +239,9 @@ static int run_budget_insert(struct connection *c, void *context, struct error *
 		return -1;
 	if (held.count >= b->max)
 		return FAIL(err, ERROR_LIMIT, "the project has %u budgets already", b->max);
-	return query_run(c, QUERY_BUDGET_INSERT, b->record, NULL, err) < 0 ? -1 : 0;
+	if (query_run(c, QUERY_BUDGET_INSERT, b->record, NULL, err) < 0)
+		return -1;
+	return tell_budget(c, EVENT_BUDGET_CREATED, b->record, err);
 }
 
 int store_budget_insert(struct store *s, const struct budget_record *r, unsigned max,
@@ -241,41 +264,85 @@ int store_budget_list(struct store *s, struct arena *a, const char *project_id,
 	return 0;
 }
 
-int store_budget_remove(struct store *s, const char *project_id, const char *id, struct error *err)
-{
-	const struct lookup lookup = {.project_id = project_id, .id = id};
-	int count = store_change_query(s, QUERY_BUDGET_REMOVE, &lookup, err);
+struct budget_change {
+	struct arena *arena;
+	struct budget_record record;
+};
 
-	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no budget '%s'", id);
-	return count < 0 ? -1 : 0;
+static int run_budget_update(struct connection *c, void *context, struct error *err)
+{
+	struct budget_change *change = context;
+	struct rows rows = {.arena = change->arena, .size = sizeof(struct budget_record)};
+	const struct lookup lookup = {.project_id = change->record.project_id,
+	                              .id = change->record.id};
+
+	if (query_run(c, QUERY_BUDGET_UPDATE, &change->record, NULL, err) < 0 ||
+	    find_budget(c, &lookup, &rows, &change->record, err) < 0)
+		return -1;
+	return tell_budget(c, EVENT_BUDGET_UPDATED, &change->record, err);
 }
 
-struct warning {
+int store_budget_update(struct store *s, struct arena *a, struct budget_record *r,
+                        struct error *err)
+{
+	struct budget_change change = {.arena = a, .record = *r};
+
+	if (store_change(s, &(struct transaction){.run = run_budget_update, .context = &change},
+	                 err) < 0)
+		return -1;
+	*r = change.record;
+	return 0;
+}
+
+static int run_budget_removal(struct connection *c, void *context, struct error *err)
+{
+	const struct lookup *lookup = context;
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct budget_record)};
+	struct budget_record r;
+
+	if (find_budget(c, lookup, &rows, &r, err) < 0 ||
+	    query_run(c, QUERY_BUDGET_REMOVE, lookup, NULL, err) < 0)
+		return -1;
+	return tell_budget(c, EVENT_BUDGET_DELETED, &r, err);
+}
+
+int store_budget_remove(struct store *s, const char *project_id, const char *id, struct error *err)
+{
+	struct lookup lookup = {.project_id = project_id, .id = id};
+
+	return store_change(s, &(struct transaction){.run = run_budget_removal, .context = &lookup},
+	                    err);
+}
+
+struct telling {
 	struct touch mark;
-	const struct event_record *event;
+	const struct budget_telling *takes;
 	bool is_first;
 };
 
-static int run_warning(struct connection *c, void *context, struct error *err)
+static int run_telling(struct connection *c, void *context, struct error *err)
 {
-	struct warning *warning = context;
-	int count = query_run(c, QUERY_BUDGET_WARN, &warning->mark, NULL, err);
+	struct telling *telling = context;
+	bool is_over = telling->takes->level == BUDGET_EXCEEDED;
+	int count = query_run(c, is_over ? QUERY_BUDGET_EXCEED : QUERY_BUDGET_WARN, &telling->mark,
+	                      NULL, err);
 
-	warning->is_first = count > 0;
+	telling->is_first = count > 0;
 	if (count <= 0)
 		return count;
-	return event_add(c, warning->event, err);
+	return event_add(c, telling->takes->event, err);
 }
 
-int store_budget_warn(struct store *s, const char *id, int64_t window_at,
-                      const struct event_record *event, bool *ret_is_first, struct error *err)
+int store_budget_tell(struct store *s, const struct budget_telling *telling, bool *ret_is_first,
+                      struct error *err)
 {
-	struct warning warning = {.mark = {.id = id, .at = window_at}, .event = event};
+	struct telling context = {.mark = {.id = telling->id, .at = telling->window_at},
+	                          .takes = telling};
 
-	if (store_change(s, &(struct transaction){.run = run_warning, .context = &warning}, err) <
+	if (store_change(s, &(struct transaction){.run = run_telling, .context = &context}, err) <
 	    0)
 		return -1;
-	*ret_is_first = warning.is_first;
+	*ret_is_first = context.is_first;
 	return 0;
 }

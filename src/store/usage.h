@@ -125,6 +125,7 @@ struct budget_record {
 	int64_t limit_micro, warn_percent;
 	int64_t spent_micro, window_at; /* as of the last spending */
 	int64_t warned_at;              /* of the window that has been warned of; -1 = none */
+	int64_t exceeded_at;            /* of the one whose end was told; the same */
 	int64_t created_at;
 };
 struct budget_list {
@@ -142,8 +143,16 @@ MUST_CHECK int store_budget_list(struct store *s, struct arena *a, const char *p
                                  struct budget_list *ret, struct error *err);
 MUST_CHECK int store_budget_remove(struct store *s, const char *project_id, const char *id,
                                    struct error *err);
-/* *ret_is_first: nobody else has warned of this window, and the event is told. */
+/* Its limit and when to warn; fills in the rest. What was told of this window may be told anew. */
+MUST_CHECK int store_budget_update(struct store *s, struct arena *a, struct budget_record *r,
+                                   struct error *err);
+/* *ret_is_first: nobody else has told this of this window, and the event is told. */
 struct event_record;
-MUST_CHECK int store_budget_warn(struct store *s, const char *id, int64_t window_at,
-                                 const struct event_record *event, bool *ret_is_first,
-                                 struct error *err);
+struct budget_telling {
+	const char *id;
+	int64_t window_at;
+	enum budget_level level; /* WARNED or EXCEEDED */
+	const struct event_record *event;
+};
+MUST_CHECK int store_budget_tell(struct store *s, const struct budget_telling *telling,
+                                 bool *ret_is_first, struct error *err);

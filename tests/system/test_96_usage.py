@@ -199,8 +199,19 @@ def test_a_budget_warns_stops_and_refuses(metered):
     atoll.wait_for(refuses, 10, "a refusal after the restart")
     listed = api.get("/v1/budgets")["items"]
     assert [(b["id"], b["level"]) for b in listed] == [(budget["id"], "exceeded")]
-    api.delete(f"/v1/budgets/{budget['id']}")
+    # More money, and it goes on.
+    for body in ({}, {"limit_usd": 0}, {"limit_usd": -1}, {"warn_at": 2}, {"limit_usd": 5, "window": "day"}):
+        with pytest.raises(atoll.ApiError) as refused:
+            api.call("PATCH", f"/v1/budgets/{budget['id']}", body)
+        assert refused.value.status == 400
+    raised = api.call("PATCH", f"/v1/budgets/{budget['id']}", {"limit_usd": 1000})
+    assert (raised["limit_usd"], raised["warn_at"], raised["level"]) == (1000, 0.5, "fine")
     assert api.post(f"{PATH}/{made}/start")["state"] == "started"
+    assert metered.cli("budget", "set", "--warn-at", "0.25", budget["id"]).returncode == 0
+    assert api.get("/v1/budgets")["items"][0]["warn_at"] == 0.25
+    api.delete(f"/v1/budgets/{budget['id']}")
+    told = [(e["kind"], budget["id"] in e["text"]) for e in api.get("/v1/events?kind=budget.*")["items"]]
+    assert told == [(f"budget.{kind}", True) for kind in ("created", "warned", "exceeded", "updated", "updated", "deleted")]
 
 
 def test_a_deposit_is_booked_once_and_the_balance_falls(metered):

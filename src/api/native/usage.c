@@ -365,6 +365,22 @@ static const struct json_shape budget_request = {
         .members = budget_request_members,
         .present_offset = offsetof(struct budget_body, present),
 };
+enum budget_update_row { BUDGET_UPDATE_LIMIT, BUDGET_UPDATE_WARN_AT };
+static const struct json_member budget_update_members[] = {
+        [BUDGET_UPDATE_LIMIT] = JSON_NUMBER_MEMBER(budget_body, limit_usd, .min = 0,
+                                                   .max = MONEY_MAX_USD, .about = "US dollars"),
+        [BUDGET_UPDATE_WARN_AT] =
+                JSON_NUMBER_MEMBER(budget_body, warn_at, .min = 0, .max = 1,
+                                   .about = "part of the limit that is warned of"),
+        JSON_END,
+};
+static const struct json_shape budget_update_request = {
+        .name = "BudgetUpdate",
+        .about = "What changes of a budget",
+        .size = sizeof(struct budget_body),
+        .members = budget_update_members,
+        .present_offset = offsetof(struct budget_body, present),
+};
 static const struct json_member budget_shape_members[] = {
         JSON_TEXT_MEMBER(budget_body, id),
         JSON_CHOICE_MEMBER(budget_body, scope, .choices = scopes),
@@ -456,6 +472,32 @@ static int budget_create(struct request *rq, const void *body, struct reply *rep
 	return 0;
 }
 
+static int budget_patch(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	const struct budget_body *b = body;
+	bool has_limit = b->present >> BUDGET_UPDATE_LIMIT & 1;
+	bool has_warning = b->present >> BUDGET_UPDATE_WARN_AT & 1;
+	struct fleet_budget request = {.project_id = api_project(rq),
+	                               .warn_percent =
+	                                       has_warning ? llround(b->warn_at * 100) : -1};
+	struct budget_record updated;
+	struct budget_body out;
+
+	if (!has_limit && !has_warning)
+		return FAIL(err, ERROR_INVALID, "neither limit_usd nor warn_at is given");
+	if (has_limit && money_of_usd(b->limit_usd, &request.limit_micro, err) < 0)
+		return FAIL_CONTEXT(err, "limit_usd");
+	if (has_limit && request.limit_micro == 0)
+		return FAIL(err, ERROR_INVALID, "limit_usd: less than a micro-dollar");
+	if (fleet_budget_update(api_of(rq)->fleet, rq->arena, request_param(rq, "budget"), &request,
+	                        &updated, err) < 0)
+		return -1;
+	out = fill_budget(&updated, clock_unix_ms());
+	reply_json(reply, &budget_shape, &out);
+	return 0;
+}
+
 static int budget_delete(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
@@ -483,6 +525,9 @@ const struct route usage_routes[] = {
         {HTTP_POST, "/v1/budgets", SCOPE_PROJECT_WRITE, .body = &budget_request,
          .answer = &budget_shape, .status = 201, .handle = budget_create, TAG,
          .summary = "Set a budget: it warns, then stops sandboxes and refuses new ones"},
+        {HTTP_PATCH, "/v1/budgets/:budget", SCOPE_PROJECT_WRITE, .body = &budget_update_request,
+         .answer = &budget_shape, .handle = budget_patch, TAG,
+         .summary = "Change a budget's limit, or when it warns"},
         {HTTP_DELETE, "/v1/budgets/:budget", SCOPE_PROJECT_WRITE, .status = 204,
          .handle = budget_delete, TAG, .summary = "Delete a budget"},
         {.path = NULL},

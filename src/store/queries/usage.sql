@@ -98,7 +98,7 @@ WHERE project_id = :project_id AND id = :id;
 
 -- fragment: budget
 id, project_id, scope, subject, span, limit_micro, warn_percent, spent_micro, window_at, warned_at,
-created_at
+exceeded_at, created_at
 
 -- name: budget_insert
 -- takes: budget_record
@@ -108,7 +108,7 @@ VALUES (:id, :project_id, :scope, :subject, :span, :limit_micro, :warn_percent,
 	WHERE project_id = :project_id AND hour >= :window_at
 		AND :subject = CASE :scope WHEN 'project' THEN project_id WHEN 'key' THEN key_id
 			ELSE sandbox_id END),
-	:window_at, :warned_at, :created_at);
+	:window_at, :warned_at, :exceeded_at, :created_at);
 
 -- name: budget_count
 -- takes: lookup
@@ -122,6 +122,18 @@ SELECT {budget} FROM budgets
 WHERE (:project_id IS NULL OR project_id = :project_id)
 ORDER BY created_at, id;
 
+-- name: budget_find
+-- takes: lookup
+-- gives: budget_record
+SELECT {budget} FROM budgets WHERE project_id = :project_id AND id = :id;
+
+-- What was told of the old limit may be told of the new one.
+-- name: budget_update
+-- takes: budget_record
+UPDATE budgets
+SET limit_micro = :limit_micro, warn_percent = :warn_percent, warned_at = -1, exceeded_at = -1
+WHERE project_id = :project_id AND id = :id;
+
 -- name: budget_remove
 -- takes: lookup
 DELETE FROM budgets WHERE project_id = :project_id AND id = :id;
@@ -133,6 +145,10 @@ DELETE FROM budgets WHERE project_id = :id;
 -- name: budget_warn
 -- takes: touch
 UPDATE budgets SET warned_at = :at WHERE id = :id AND warned_at <> :at;
+
+-- name: budget_exceed
+-- takes: touch
+UPDATE budgets SET exceeded_at = :at WHERE id = :id AND exceeded_at <> :at;
 
 -- A spending of a window that is over no longer counts.
 -- name: budget_spend

@@ -368,6 +368,7 @@ static struct budget_record sample_budget(const char *id, enum budget_scope scop
 	                              .warn_percent = 80,
 	                              .window_at = budget_window_start(span, NOW),
 	                              .warned_at = -1,
+	                              .exceeded_at = -1,
 	                              .created_at = NOW};
 }
 
@@ -415,28 +416,55 @@ static void a_budget_knows_what_was_spent_before_it_and_hears_of_what_comes(void
 	assert_int_equal(budget_spent(&list.items[0], NOW + 900 * USAGE_DAY_MS), 120);
 }
 
-static void a_window_is_warned_of_once(void **state)
+static size_t count_told(struct store *s, const char *pattern)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct event_list told;
+	struct error err = {0};
+
+	assert_done(store_event_list(s, &a, &(struct event_page){.pattern = pattern, .limit = 99},
+	                             &told, &err));
+	return told.count;
+}
+
+static void a_window_is_told_of_once_until_the_budget_changes(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct error err = {0};
-	const struct budget_record b = sample_budget("b1", BUDGET_PROJECT, PROJECT, BUDGET_TOTAL);
+	struct budget_record b = sample_budget("b1", BUDGET_PROJECT, PROJECT, BUDGET_TOTAL);
 	const struct event_record event = {
 	        .at = 1, .project_id = PROJECT, .kind = "budget.warned", .text = "told once"};
-	struct event_list told;
+	struct budget_telling telling = {
+	        .id = "b1", .window_at = 0, .level = BUDGET_WARNED, .event = &event};
 	bool is_first;
 
 	assert_done(store_budget_insert(*state, &b, 10, &err));
-	assert_done(store_budget_warn(*state, "b1", 0, &event, &is_first, &err));
+	assert_int_equal(count_told(*state, "budget.created"), 1);
+	assert_done(store_budget_tell(*state, &telling, &is_first, &err));
 	assert_true(is_first);
-	assert_done(store_budget_warn(*state, "b1", 0, &event, &is_first, &err));
+	assert_done(store_budget_tell(*state, &telling, &is_first, &err));
 	assert_false(is_first);
-	assert_done(store_event_list(*state, &a,
-	                             &(struct event_page){.pattern = "budget.warned", .limit = 9},
-	                             &told, &err));
-	assert_int_equal(told.count, 1);
+	telling.level = BUDGET_EXCEEDED;
+	assert_done(store_budget_tell(*state, &telling, &is_first, &err));
+	assert_true(is_first);
+	assert_done(store_budget_tell(*state, &telling, &is_first, &err));
+	assert_false(is_first);
+	assert_int_equal(count_told(*state, "budget.warned"), 2); /* as the event says */
+	b.limit_micro = 5000;
+	b.warn_percent = 10;
+	assert_done(store_budget_update(*state, &a, &b, &err));
+	assert_int_equal(b.limit_micro, 5000);
+	assert_int_equal(b.warn_percent, 10);
+	assert_int_equal(b.created_at, NOW);
+	assert_int_equal(count_told(*state, "budget.updated"), 1);
+	assert_done(store_budget_tell(*state, &telling, &is_first, &err));
+	assert_true(is_first);
+	b.id = "none";
+	assert_refused(store_budget_update(*state, &a, &b, &err), ERROR_NOT_FOUND);
 	assert_refused(store_budget_remove(*state, "another", "b1", &err), ERROR_NOT_FOUND);
 	assert_done(store_budget_remove(*state, PROJECT, "b1", &err));
 	assert_refused(store_budget_remove(*state, PROJECT, "b1", &err), ERROR_NOT_FOUND);
+	assert_int_equal(count_told(*state, "budget.deleted"), 1);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -451,7 +479,7 @@ static const struct CMUnitTest tests[] = {
         EACH(files_are_listed_while_their_sandbox_rests),
         EACH(a_deposit_is_booked_once_and_spending_is_taken_off),
         EACH(a_budget_knows_what_was_spent_before_it_and_hears_of_what_comes),
-        EACH(a_window_is_warned_of_once),
+        EACH(a_window_is_told_of_once_until_the_budget_changes),
 };
 
 int main(void)
