@@ -283,6 +283,15 @@ def test_sizes_are_checked_and_everybodys_templates_are_the_admins(pooled, poole
     with pytest.raises(atoll.ApiError) as refused:
         pooled_api.call("PUT", f"{path}/nowhere", {"target": 1})
     assert refused.value.status == 404
+    # Of the server's network, and of no other: who says that he wants another is told.
+    default = pooled_api.call("PUT", f"{path}/{with_pool}", {"target": 1})["internet"]
+    assert pooled_api.call("PUT", f"{path}/{with_pool}", {"target": 1, "internet": default})["internet"] == default
+    for call in (lambda body: pooled_api.call("PUT", f"{path}/{with_pool}", body),
+                 lambda body: pooled_api.call("PATCH", f"/api/sandbox/templates/{with_pool}", {"pool": body})):
+        with pytest.raises(atoll.ApiError) as refused:
+            call({"target": 1, "internet": not default})
+        assert refused.value.status == 501 and "network" in refused.value.message
+        assert "pool_automatic" in refused.value.hint
     key = pooled_api.post("/api/sandbox/keys", {"name": "tenant", "scopes": ["sandbox:read", "template:write"]})["key"]
     tenant = pooled.api(key)
     with pytest.raises(atoll.ApiError) as refused:

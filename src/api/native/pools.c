@@ -57,6 +57,8 @@ static const struct json_member pool_body_members[] = {
         [POOL_MAX] =
                 JSON_WHOLE_MEMBER(pool_body, max, .max = FLEET_POOL_MAX,
                                   .about = "that misses let it grow to; default: twice the target"),
+        [POOL_INTERNET] = JSON_BOOL_MEMBER(
+                pool_body, internet, .about = "the server's default is the only one that there is"),
         JSON_END,
 };
 const struct json_shape pool_body_shape = {
@@ -72,9 +74,24 @@ static int64_t given(const struct pool_body *b, unsigned member, int64_t value)
 	return b->present & UINT64_C(1) << member ? value : NOT_GIVEN;
 }
 
-int pool_body_parse(const struct pool_body *b, struct fleet_pool_size *ret, struct error *err)
+static int check_network(const struct pool_body *b, bool server_internet, struct error *err)
 {
-	if (b->present == 0)
+	if (!(b->present & UINT64_C(1) << POOL_INTERNET) || b->internet == server_internet)
+		return 0;
+	error_set(err, ERROR_UNSUPPORTED, 0, HERE,
+	          "a template's pool has the server's network: sandboxes %s internet",
+	          server_internet ? "with" : "without");
+	error_hint(err, "creates that ask for another network get automatic pools "
+	                "(pool_automatic), or change the server's option 'internet'");
+	return -1;
+}
+
+int pool_body_parse(const struct pool_body *b, bool server_internet, struct fleet_pool_size *ret,
+                    struct error *err)
+{
+	if (check_network(b, server_internet, err) < 0)
+		return -1;
+	if ((b->present & ~(UINT64_C(1) << POOL_INTERNET)) == 0)
 		return FAIL(err, ERROR_INVALID, "pool: give a target, 0 for none");
 	return fleet_pool_size(given(b, POOL_MIN, b->min), given(b, POOL_TARGET, b->target),
 	                       given(b, POOL_MAX, b->max), ret, err);
@@ -139,7 +156,7 @@ static int pool_put(struct request *rq, const void *body, struct reply *reply, s
 	struct fleet_pool pool;
 	struct pool_answer out;
 
-	if (pool_body_parse(body, &change.size, err) < 0 ||
+	if (pool_body_parse(body, api_of(rq)->config->internet, &change.size, err) < 0 ||
 	    fleet_pool_set(api_of(rq)->fleet, rq->arena, &change, &pool, err) < 0)
 		return -1;
 	out = answer_of(&pool);

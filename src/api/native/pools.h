@@ -7,9 +7,11 @@
 
 struct pool_body {
 	int64_t min, target, max;
+	bool internet;
 	uint64_t present;
 };
-enum { POOL_MIN, POOL_TARGET, POOL_MAX };
+enum { POOL_MIN, POOL_TARGET, POOL_MAX, POOL_INTERNET };
 extern const struct json_shape pool_body_shape;
-MUST_CHECK int pool_body_parse(const struct pool_body *body, struct fleet_pool_size *ret,
-                               struct error *err);
+/* A template's pool has the server's network, `server_internet`: another is ERROR_UNSUPPORTED. */
+MUST_CHECK int pool_body_parse(const struct pool_body *body, bool server_internet,
+                               struct fleet_pool_size *ret, struct error *err);

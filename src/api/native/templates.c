@@ -655,7 +655,7 @@ static int recipe_parse(struct request *rq, const struct template_body *b, struc
 	if (b->present & 1u << TEMPLATE_IDLE)
 		ret->idle = idle;
 	if (b->present & 1u << TEMPLATE_POOL) {
-		if (pool_body_parse(&b->pool, pool, err) < 0)
+		if (pool_body_parse(&b->pool, api_of(rq)->config->internet, pool, err) < 0)
 			return -1;
 		ret->pool = pool;
 	}
