@@ -139,6 +139,23 @@ def test_a_persistent_home_has_its_size(api):
         api.delete(f"{PATH}/home-zoe")
 
 
+def test_the_home_of_a_lease_outlives_its_sandboxes_and_has_its_size(api):
+    lease = {"key": "homely", "template": "host", "internet": False, "persistentHome": "homely", "persistentDiskGb": 1}
+    run = lambda command: api.post("/v1/leases/homely/exec", {"command": command})["stdout"]  # noqa: E731
+    try:
+        first = api.post("/v1/leases/acquire", lease)["sandbox_id"]
+        assert 900 < int(run("echo kept > ~/note; df --output=size -B1M ~ | tail -1")) <= 1024
+        again = api.post("/v1/leases/acquire", {**lease, "continue": False})
+        assert again["sandbox_id"] != first and run("cat ~/note") == "kept\n"
+        api.delete("/v1/leases/homely")
+        api.post("/v1/leases/acquire", lease)
+        assert run("cat ~/note") == "kept\n"
+        refused(400, api.post, "/v1/leases/acquire", {"key": "x", "persistentDiskGb": 1})
+    finally:
+        api.delete("/v1/leases/homely")
+        api.delete(f"{PATH}/home-homely")
+
+
 def test_it_survives_a_broker_that_is_killed_while_sandboxes_use_it(private_server):
     private_server.start()
     api = private_server.api()

@@ -17,11 +17,11 @@
 /* ---- shapes ---- */
 
 struct acquire_body {
-	const char *key, *template, *idempotency_key;
+	const char *key, *template, *idempotency_key, *persistent_home;
 	struct json_map env, labels;
 	struct resources_body resources;
 	bool internet, persistent, goes_on;
-	int64_t wait_ms;
+	int64_t wait_ms, persistent_disk_gb;
 	uint64_t present;
 };
 enum acquire_row {
@@ -35,6 +35,8 @@ enum acquire_row {
 	ACQUIRE_CONTINUE,
 	ACQUIRE_WAIT,
 	ACQUIRE_ONCE,
+	ACQUIRE_HOME,
+	ACQUIRE_DISK,
 };
 static const struct json_member acquire_request_members[] = {
         [ACQUIRE_KEY] = JSON_TEXT_MEMBER(
@@ -64,6 +66,14 @@ static const struct json_member acquire_request_members[] = {
         [ACQUIRE_ONCE] =
                 JSON_TEXT_MEMBER(acquire_body, idempotency_key, .min = 1, .max = ONCE_KEY_MAX,
                                  .about = "the same as the header Idempotency-Key"),
+        [ACQUIRE_HOME] =
+                JSON_TEXT_MEMBER(acquire_body, persistent_home, .name = "persistentHome", .max = 58,
+                                 .about = "NAME: the volume home-NAME is at /home/user of the "
+                                          "sandbox that is made, and outlives it"),
+        [ACQUIRE_DISK] = JSON_WHOLE_MEMBER(
+                acquire_body, persistent_disk_gb, .name = "persistentDiskGb", .min = 1,
+                .max = 1 << 18,
+                .about = "GiB that volume can hold, when it is made (default: no limit)"),
         JSON_END,
 };
 static const struct json_shape acquire_request = {
@@ -218,6 +228,8 @@ static struct fleet_create create_of(const struct request *rq, const struct acqu
 	                      b->resources.pids},
 	        .internet = has(b->present, ACQUIRE_INTERNET) ? b->internet : -1,
 	        .persistent = b->persistent,
+	        .persistent_home = b->persistent_home,
+	        .persistent_home_mb = b->persistent_disk_gb * 1024,
 	};
 }
 
@@ -282,6 +294,8 @@ static int lease_acquire(struct request *rq, const void *body, struct reply *rep
 	};
 	struct fleet_leased leased;
 
+	if (b->persistent_disk_gb && !b->persistent_home)
+		return FAIL(err, ERROR_INVALID, "persistentDiskGb is given without persistentHome");
 	if (api_once_is_used(rq, b->idempotency_key))
 		return acquire_once(rq, b->idempotency_key, &request, reply, err);
 	if (fleet_lease_acquire(api_of(rq)->fleet, rq->arena, &request, &leased, err) < 0)

@@ -142,7 +142,8 @@ static const struct json_member create_request_members[] = {
                          .about = "KEY: the volume home-KEY is at /home/user, and made if need be"),
         JSON_WHOLE_MEMBER(create_body, persistent_disk_gb, .name = "persistentDiskGb", .min = 1,
                           .max = 1 << 18,
-                          .about = "GiB of that volume when it is made (default 10)"),
+                          .about = "GiB that volume can hold, when it is made (default: no "
+                                   "limit)"),
         JSON_END,
 };
 static const struct json_shape create_request = {
