@@ -137,13 +137,10 @@ int image_make(int folder, const char *name, const struct image_options *options
 
 /* ---- loop devices ---- */
 
-struct device {
-	char path[32];
-	int fd;
-};
+#define DEVICE_PATH_SIZE 32
 
 /* Somebody else may take the free number first; the device vanishes with its last user. */
-static int open_free(int image, struct device *ret, struct error *err)
+static int open_free(int image, char path[DEVICE_PATH_SIZE], int *ret_fd, struct error *err)
 {
 	struct loop_config config = {.fd = (uint32_t)image,
 	                             .info = {.lo_flags = LO_FLAGS_AUTOCLEAR}};
@@ -157,35 +154,34 @@ static int open_free(int image, struct device *ret, struct error *err)
 
 		if (number < 0)
 			return FAIL_ERRNO(err, "find a free loop device");
-		(void)snprintf(ret->path, sizeof(ret->path), "/dev/loop%d", number);
-		fd = open(ret->path, O_RDWR | O_CLOEXEC);
+		(void)snprintf(path, DEVICE_PATH_SIZE, "/dev/loop%d", number);
+		fd = open(path, O_RDWR | O_CLOEXEC);
 		if (fd >= 0 && ioctl(fd, LOOP_CONFIGURE, &config) == 0) {
-			ret->fd = TAKE_FD(fd);
+			*ret_fd = TAKE_FD(fd);
 			fault_point("broker", "volume-loop");
 			return 0;
 		}
 		if (errno != EBUSY)
-			return FAIL_ERRNO(err, "set up '%s'", ret->path);
+			return FAIL_ERRNO(err, "set up '%s'", path);
 	}
 	return FAIL(err, ERROR_UNAVAILABLE, "no loop device is free");
 }
 
 /* Looked at while it is open: it stays what it is. */
-static bool is_device_of(const char *name, const struct stat *image, struct device *ret)
+static bool is_device_of(const char *path, const struct stat *image, int *ret_fd)
 {
+	AUTO_CLOSE int fd = open(path, O_RDWR | O_CLOEXEC);
 	struct loop_info64 info = {0};
 
-	(void)snprintf(ret->path, sizeof(ret->path), "/dev/%.20s", name);
-	ret->fd = open(ret->path, O_RDWR | O_CLOEXEC);
-	if (ret->fd >= 0 && ioctl(ret->fd, LOOP_GET_STATUS64, &info) == 0 &&
-	    info.lo_inode == image->st_ino && info.lo_device == image->st_dev)
-		return true;
-	fd_forget(&ret->fd);
-	return false;
+	if (fd < 0 || ioctl(fd, LOOP_GET_STATUS64, &info) < 0 || info.lo_inode != image->st_ino ||
+	    info.lo_device != image->st_dev)
+		return false;
+	*ret_fd = TAKE_FD(fd);
+	return true;
 }
 
 /* The one that has the image, whoever set it up. */
-static bool find_device(int image, struct device *ret)
+static bool find_device(int image, char path[DEVICE_PATH_SIZE], int *ret_fd)
 {
 	struct dirent *entry;
 	struct stat status;
@@ -195,10 +191,13 @@ static bool find_device(int image, struct device *ret)
 	if (fstat(image, &status) < 0)
 		return false;
 	folder = opendir("/dev");
-	while (folder && !found && (entry = readdir(folder)))
-		found = strncmp(entry->d_name, "loop", 4) == 0 &&
-		        isdigit((unsigned char)entry->d_name[4]) &&
-		        is_device_of(entry->d_name, &status, ret);
+	while (folder && !found && (entry = readdir(folder))) {
+		if (strncmp(entry->d_name, "loop", 4) != 0 ||
+		    !isdigit((unsigned char)entry->d_name[4]))
+			continue;
+		(void)snprintf(path, DEVICE_PATH_SIZE, "/dev/%.20s", entry->d_name);
+		found = is_device_of(path, &status, ret_fd);
+	}
 	if (folder)
 		(void)closedir(folder);
 	return found;
@@ -206,7 +205,8 @@ static bool find_device(int image, struct device *ret)
 
 /* The kernel keeps the lock as long as anything of a mount is left, and a little longer than one
  * finds its device. */
-static int open_device(int image, bool shared, struct device *ret, struct error *err)
+static int open_device(int image, bool shared, char path[DEVICE_PATH_SIZE], int *ret_fd,
+                       struct error *err)
 {
 	bool is_mounted;
 
@@ -214,8 +214,8 @@ static int open_device(int image, bool shared, struct device *ret, struct error 
 		if (lock_image(image, &is_mounted, err) < 0)
 			return -1;
 		if (!is_mounted)
-			return open_free(image, ret, err);
-		if (shared && find_device(image, ret))
+			return open_free(image, path, ret_fd, err);
+		if (shared && find_device(image, path, ret_fd))
 			return 0;
 		(void)poll(NULL, 0, LOCK_PAUSE_MS);
 	}
@@ -233,16 +233,13 @@ static int open_image(int folder, const char *name, int *ret_fd, struct error *e
 int image_mount(int folder, const char *name, bool shared, int *ret_fd, struct error *err)
 {
 	AUTO_CLOSE int image = -1, loop = -1;
-	struct device device;
-	char options[64];
+	char path[DEVICE_PATH_SIZE], options[64];
 
 	if (open_image(folder, name, &image, err) < 0 ||
-	    open_device(image, shared, &device, err) < 0)
+	    open_device(image, shared, path, &loop, err) < 0)
 		return -1;
-	loop = device.fd;
 	/* A second mount of a device is one more of the same filesystem. */
-	(void)snprintf(options, sizeof(options), "source=%s%s", device.path,
-	               shared ? ",discard" : "");
+	(void)snprintf(options, sizeof(options), "source=%s%s", path, shared ? ",discard" : "");
 	if (layer_make("ext4", options, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOATIME, ret_fd, err) < 0)
 		return -1;
 	fault_point("broker", "volume-mounted");
