@@ -25,7 +25,7 @@ LIBRARIES = {
     "llhttp.h": ["http"],
     "libpq-fe.h": ["store"],
     "sqlite3.h": ["store"],
-    "sodium.h": ["account", "api", "cli", "fleet", "image", "job", "seal", "webhook"],
+    "sodium.h": ["account", "api", "cli", "fleet", "image", "job", "seal", "tool", "webhook"],
     "seccomp.h": ["daemon", "isolation"],
     "archive.h": ["cli", "image"],
     "archive_entry.h": ["cli", "image"],

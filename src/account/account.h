@@ -98,4 +98,6 @@ struct account_config {
 };
 /* Per call and provider: a function of lambda is bounded by what was deployed, the others by what
  * a request may take. */
+/* Seconds that one call may take there; NULL = a provider that is not named. */
+int64_t account_call_max_s(const char *provider);
 MUST_CHECK int account_config_check(const struct account_config *c, struct error *err);

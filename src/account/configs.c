@@ -90,6 +90,13 @@ static int check_life(const struct account_config *c, const struct provider_limi
 	return 0;
 }
 
+int64_t account_call_max_s(const char *provider)
+{
+	const struct provider_limits *l = limits_find(provider);
+
+	return l ? l->timeout_max_s : unnamed.timeout_max_s;
+}
+
 int account_config_check(const struct account_config *c, struct error *err)
 {
 	const struct provider_limits *l = limits_find(c->provider);

@@ -8,12 +8,12 @@
 #include "api/feed.h"
 #include "api/keys.h"
 #include "api/limiter.h"
+#include "api/mcp/sessions.h"
 #include "api/meter.h"
 #include "api/preview/preview.h"
 #include "api/tables.h"
 #include "api/tickets.h"
 #include "base/clock.h"
-#include "fleet/usage.h"
 
 const struct route *const api_routes[] = {
         sandboxes_routes,
@@ -31,6 +31,9 @@ const struct route *const api_routes[] = {
         gateway_routes,
         gateway_session_routes,
         tools_routes,
+        approvals_routes,
+        skills_routes,
+        mcp_routes,
         operator_routes,
         leases_routes,
         members_routes,
@@ -81,6 +84,7 @@ int api_open(struct api *api, struct error *err)
 	api->meter = api_meter_new();
 	api->preview_pool = proxy_pool_new(api->loop);
 	api->preview_live = preview_live_new();
+	api->mcp = mcp_sessions_new();
 	api->feed = api_feed_new(api);
 	api->last_used_ms = clock_monotonic_ms();
 	return 0;
@@ -95,6 +99,7 @@ void api_close(struct api *api)
 	api_meter_free(api->meter);
 	proxy_pool_free(api->preview_pool);
 	preview_live_free(api->preview_live);
+	mcp_sessions_free(api->mcp);
 	api_feed_free(api->feed);
 }
 
@@ -128,64 +133,4 @@ void api_on_done(struct request *rq, int status, int64_t took_us)
 	api->last_used_ms = loop_now_ms(api->loop);
 	api_limiter_give(api->limiter, caller->slot);
 	api_audit(rq, caller, status);
-}
-
-/* What a call is for, by what its path ends in; else it runs something. */
-static enum usage_reason reason_of(const char *path)
-{
-	static const struct {
-		const char *part;
-		enum usage_reason reason;
-	} parts[] = {
-	        {"/files", USAGE_FILE_OPS},
-	        {"/code", USAGE_CODE},
-	        {"/terminal", USAGE_TERMINAL},
-	        {"/v1/sandbox/read", USAGE_FILE_OPS},
-	        {"/v1/sandbox/write", USAGE_FILE_OPS},
-	        {"/v1/sandbox/grep", USAGE_FILE_OPS},
-	        {"/v1/sandbox/glob", USAGE_FILE_OPS},
-	        {"/v1/sandbox/copy", USAGE_FILE_OPS},
-	};
-
-	for (size_t i = 0; i < COUNT_OF(parts); i++)
-		if (strstr(path, parts[i].part))
-			return parts[i].reason;
-	return USAGE_EXEC;
-}
-
-int api_use(const struct request *rq, struct fleet_use *ret, struct error *err)
-{
-	const char *run = request_header(rq, "Atoll-Run");
-
-	if (run && usage_run_check(run, err) < 0)
-		return FAIL_CONTEXT(err, "Atoll-Run");
-	*ret = (struct fleet_use){api_account(rq)->key_id, run,
-	                          run ? USAGE_AGENT_RUN : reason_of(rq->route->path)};
-	return 0;
-}
-
-int api_target_open_id(struct request *rq, const char *id, struct api_target *ret,
-                       struct error *err)
-{
-	struct fleet_use use;
-	const struct fleet_ref ref = {api_project(rq), id, &use};
-	struct fleet *fleet = api_of(rq)->fleet;
-
-	if (api_use(rq, &use, err) < 0)
-		return -1;
-	if (!fleet_hold_warm(fleet, rq->arena, &ref, &ret->record, &ret->hold) &&
-	    (request_may_block(rq, err) < 0 ||
-	     fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0))
-		return -1;
-	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
-}
-
-int api_target_open(struct request *rq, struct api_target *ret, struct error *err)
-{
-	return api_target_open_id(rq, request_param(rq, "id"), ret, err);
-}
-
-void api_target_done(struct api_target *t)
-{
-	fleet_unhold(&t->hold);
 }

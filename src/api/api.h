@@ -33,6 +33,7 @@ struct api {
 	struct blob_store *blobs;          /* NULL: none */
 	struct terminals *terminals;       /* windows: screens, viewers, recordings */
 	struct api_feed *feed;             /* streams of /v1/events */
+	struct mcp_sessions *mcp;          /* of /mcp */
 	struct api_meter *meter;           /* durations of requests; loop thread */
 	unsigned imports;                  /* of templates, running; atomic */
 	unsigned uploads;                  /* of backups; the same */

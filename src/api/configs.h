@@ -3,9 +3,15 @@
 #pragma once
 
 #include "api/caller.h"
+#include "tool/tool.h"
 
 /* Fills what the request leaves open from the project's config `id_or_name`; the environment is
  * both, the request's over the config's. Refused when the config asks for what this server's
  * provider cannot give. */
 MUST_CHECK int api_config_apply(struct request *rq, const char *id_or_name,
                                 struct fleet_create *request, struct error *err);
+/* What the config says of tools: permissionMode, runtimes, timeout, outputLimitBytes. */
+MUST_CHECK int api_config_guard(struct request *rq, const char *id_or_name, struct tool_call *call,
+                                struct error *err);
+/* Of a sandbox that was made from one: its id. */
+#define API_CONFIG_LABEL "atoll.config"

@@ -20,9 +20,9 @@ extern const struct route windows_routes[], recordings_routes[];
 /* gateway/ */
 extern const struct route gateway_routes[], gateway_session_routes[];
 /* tools/ */
-extern const struct route tools_routes[];
 /* preview/ */
 extern const struct route preview_routes[], preview_settings_routes[];
+extern const struct route tools_routes[], approvals_routes[], skills_routes[], mcp_routes[];
 /* operator/ */
 extern const struct route operator_routes[];
 

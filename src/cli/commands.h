@@ -15,6 +15,6 @@ extern const struct command command_snapshot, command_diff, command_revert, comm
         command_serve, command_shell, command_archive, command_start, command_stats, command_stop,
         command_template, command_usage, command_version, command_volume, command_pool,
         command_project, command_member, command_settings, command_whoami, command_webhook,
-        command_preview;
+        command_preview, command_tool, command_mcp;
 extern const struct command command_sync;
 extern const struct command command_replay, command_terminal;

@@ -40,6 +40,7 @@ struct config {
 	int64_t body_max;      /* bytes of a JSON body */
 	int64_t connections_max;
 	int64_t requests_per_key_max; /* at once */
+	int64_t tool_calls_max;       /* threads that wait for tools */
 	int64_t idle_exit_ms; /* a server that a CLI started ends after so long without use; 0 =
 	                         never */
 	/* events */

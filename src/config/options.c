@@ -57,6 +57,9 @@ const struct config_option config_options[] = {
                     .about = "largest JSON body; files are streamed and have no such limit"),
         WHOLE_OPTION("connections_max", connections_max, .initial = "8192", .min = 1,
                      .max = 1000000, .about = "open connections of clients"),
+        WHOLE_OPTION("tool_calls_max", tool_calls_max, .initial = "64", .min = 2, .max = 256,
+                     .about = "tool calls at once, each of which may wait for minutes; more wait "
+                              "in a queue"),
         WHOLE_OPTION("requests_per_key_max", requests_per_key_max, .initial = "256", .min = 1,
                      .max = 1000000, .about = "requests of one key at once"),
         DURATION_OPTION("idle_exit", idle_exit_ms, .initial = "0s", .max = YEAR_MS,

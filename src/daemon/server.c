@@ -36,7 +36,7 @@ struct api_process {
 	struct provider *provider;
 	struct blob_store *blobs;
 	struct fleet *fleet;
-	struct worker_pool *workers;
+	struct worker_pool *workers, *waiters;
 	struct webhooks *webhooks;
 	struct jobs *jobs;
 	pthread_mutex_t hears_mutex;
@@ -145,6 +145,7 @@ static int open_blobs(struct api_process *p, struct error *err)
 static int open_fleet(struct api_process *p, struct error *err)
 {
 	const struct worker_options workers = {(unsigned)p->config->workers, QUEUE_MAX};
+	const struct worker_options waiters = {(unsigned)p->config->tool_calls_max, QUEUE_MAX};
 	struct fleet_options options = {
 	        .config = p->config,
 	        .store = p->store,
@@ -154,7 +155,8 @@ static int open_fleet(struct api_process *p, struct error *err)
 
 	if (data_node_read(p->config->data_dir, &p->node, err) < 0)
 		return -1;
-	if (worker_pool_start(&workers, &p->workers, err) < 0)
+	if (worker_pool_start(&workers, &p->workers, err) < 0 ||
+	    worker_pool_start(&waiters, &p->waiters, err) < 0)
 		return -1;
 	options.workers = p->workers;
 	if (open_blobs(p, err) < 0)
@@ -197,6 +199,7 @@ static int open_server(struct api_process *p, struct error *err)
 	struct server_options options = {
 	        .loop = p->loop,
 	        .workers = p->workers,
+	        .waiters = p->waiters,
 	        .routes = api_routes,
 	        .aliases = api_aliases,
 	        .context = &p->api,
@@ -345,6 +348,7 @@ static void close_all(struct api_process *p)
 	jobs_close(p->jobs);
 	webhooks_close(p->webhooks);
 	hear_ends(p, false); /* the provider outlives the workers, whose last tasks need it */
+	worker_pool_stop(p->waiters);
 	worker_pool_stop(p->workers);
 	api_leave(&p->api);
 	fleet_leave(p->fleet);

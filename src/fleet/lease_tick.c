@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "fleet/lease_parts.h"
+#include "store/approvals.h"
 #include "store/once.h"
 
 /* A maker who comes later than this with a sandbox does not come any more. */
@@ -109,7 +110,8 @@ int leases_settle(struct fleet *f, struct error *err)
 {
 	if (heal_all(f, err) < 0 || settle_strays(f, err) < 0 ||
 	    store_lease_purge(f->store, clock_unix_ms() - EMPTY_KEPT_MS, err) < 0 ||
-	    store_once_purge(f->store, clock_unix_ms() - ONCE_KEPT_MS, err) < 0)
+	    store_once_purge(f->store, clock_unix_ms() - ONCE_KEPT_MS, err) < 0 ||
+	    store_approval_purge(f->store, clock_unix_ms() - ONCE_KEPT_MS, err) < 0)
 		return FAIL_CONTEXT(err, "settle leases");
 	return 0;
 }

@@ -97,6 +97,7 @@ enum route_flag {
 	ROUTE_HIDDEN = 1 << 6,      /* not in the OpenAPI document */
 	ROUTE_TRY = 1 << 7,         /* on the loop thread until request_may_block, see there */
 	ROUTE_QUICK = 1 << 8,       /* on the fast lane until request_may_wait, see there */
+	ROUTE_LONG = 1 << 9,        /* waits for minutes: by server_options.waiters */
 };
 
 /* One row is everything that is known about an operation; the OpenAPI document comes from it. */
@@ -143,6 +144,7 @@ struct server;
 struct server_options {
 	struct loop *loop;
 	struct worker_pool *workers;
+	struct worker_pool *waiters;       /* of ROUTE_LONG; NULL: the workers' slow lane */
 	const struct route *const *routes; /* NULL-terminated list of tables */
 	const struct path_alias *aliases;  /* the first that fits; ends with NULLs; may be NULL */
 	void *context;

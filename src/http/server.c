@@ -95,15 +95,21 @@ static void run_on_worker(struct worker_task *task)
 
 int server_submit(struct server *server, struct http_exchange *ex, struct error *err)
 {
+	unsigned flags = ex->request.route->flags;
+	struct worker_pool *pool = server->options.workers;
 	int result;
 
-	ex->task = (struct worker_task){
-	        .lane = (ex->request.route->flags & ROUTE_SLOW) ? WORKER_SLOW : WORKER_FAST,
-	        .run = run_on_worker};
+	ex->task = (struct worker_task){.lane = flags & (ROUTE_SLOW | ROUTE_LONG) ? WORKER_SLOW
+	                                                                          : WORKER_FAST,
+	                                .run = run_on_worker};
+	if (flags & ROUTE_LONG && server->options.waiters) {
+		pool = server->options.waiters;
+		ex->task.lane = WORKER_FAST; /* the only one there */
+	}
 	pthread_mutex_lock(&server->mutex);
 	server->running++;
 	pthread_mutex_unlock(&server->mutex);
-	result = worker_submit(server->options.workers, &ex->task, err);
+	result = worker_submit(pool, &ex->task, err);
 	if (result < 0) {
 		pthread_mutex_lock(&server->mutex);
 		server->running--;

@@ -156,9 +156,9 @@ int store_project_close(struct store *s, const struct project_closing *closing, 
 
 /* What belongs to a project goes before it, in this order. */
 static const enum query_name removals[] = {
-        QUERY_PROJECT_REMOVE_WEBHOOKS, QUERY_PROJECT_REMOVE_SANDBOXES, QUERY_KEY_REMOVE_ALL,
-        QUERY_MEMBER_REMOVE_ALL,       QUERY_CONFIG_REMOVE_ALL,        QUERY_LEASE_REMOVE_ALL,
-        QUERY_BUDGET_REMOVE_ALL,
+        QUERY_SKILL_REMOVE_ALL, QUERY_PROJECT_REMOVE_WEBHOOKS, QUERY_PROJECT_REMOVE_SANDBOXES,
+        QUERY_KEY_REMOVE_ALL,   QUERY_MEMBER_REMOVE_ALL,       QUERY_CONFIG_REMOVE_ALL,
+        QUERY_LEASE_REMOVE_ALL, QUERY_BUDGET_REMOVE_ALL,
 };
 
 static int run_removal(struct connection *c, void *context, struct error *err)

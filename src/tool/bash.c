@@ -111,6 +111,16 @@ static int start_job(const struct tool_call *call, const struct bash_input *in,
 	return 0;
 }
 
+static int bash_check(const struct tool_call *call, const void *input, struct error *err)
+{
+	const struct bash_input *in = input;
+	int64_t timeout_ms;
+
+	if (!in->background && set_timeout(call, in, &timeout_ms, err) < 0)
+		return -1;
+	return tool_check_command(call, in->command, err);
+}
+
 static int bash_call(const struct tool_call *call, const void *input, struct tool_result *ret,
                      struct error *err)
 {
@@ -159,5 +169,6 @@ const struct tool bash_tool = {
         .output = &bash_output,
         .class = TOOL_RUNS,
         .flags = TOOL_DESTRUCTIVE | TOOL_OPEN_WORLD,
+        .check = bash_check,
         .call = bash_call,
 };

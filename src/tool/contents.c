@@ -70,6 +70,28 @@ int tool_read_file(const struct tool_call *call, const char *path,
 	return 0;
 }
 
+static int add_bytes(void *context, const struct agent_file *file, struct span bytes,
+                     struct error *err)
+{
+	struct buf *content = context;
+
+	(void)file;
+	buf_add_span(content, bytes);
+	if (content->overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "the file has more than %zu bytes",
+		            content->size_max);
+	return 0;
+}
+
+int tool_load_file(const struct tool_call *call, const char *path, struct buf *out,
+                   struct error *err)
+{
+	const struct tool_reading reading = {add_bytes, out};
+	struct agent_file file;
+
+	return tool_read_file(call, path, &reading, &file, err);
+}
+
 /* ---- write ---- */
 
 static int receive(struct reading *r, uint16_t wanted, struct error *err)

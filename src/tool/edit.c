@@ -133,32 +133,18 @@ int edit_apply(struct span content, const struct edit *edit, struct buf *out, st
 
 /* ---- the tool ---- */
 
-static int on_bytes(void *context, const struct agent_file *file, struct span bytes,
-                    struct error *err)
-{
-	struct buf *content = context;
-
-	(void)file;
-	buf_add_span(content, bytes);
-	if (content->overflowed)
-		return FAIL(err, ERROR_TOO_LARGE, "the file has more than %zu bytes",
-		            content->size_max);
-	return 0;
-}
-
 static int edit_call(const struct tool_call *call, const void *input, struct tool_result *ret,
                      struct error *err)
 {
 	const struct edit_input *in = input;
 	AUTO(buf_done) struct buf content = BUF(FILE_MAX), changed = BUF(FILE_MAX);
-	const struct tool_reading reading = {on_bytes, &content};
 	const struct edit edit = {span_of(in->old_string), span_of(in->new_string),
 	                          in->replace_all};
 	struct edit_output *out = ARENA_NEW(call->arena, struct edit_output);
 	struct edited done;
 	struct agent_file file;
 
-	if (tool_read_file(call, in->path, &reading, &file, err) < 0 ||
+	if (tool_load_file(call, in->path, &content, err) < 0 ||
 	    edit_apply(buf_span(&content), &edit, &changed, &done, err) < 0 ||
 	    tool_write_file(call, in->path, buf_span(&changed), &file, err) < 0)
 		return FAIL_CONTEXT(err, "edit '%.100s'", in->path);

@@ -65,6 +65,13 @@ static struct span tell(struct arena *a, const struct terminal_result *r)
 	return (struct span){arena_copy(a, buf_span(&text)), text.size};
 }
 
+static int execute_check(const struct tool_call *call, const void *input, struct error *err)
+{
+	const struct execute_input *in = input;
+
+	return in->command ? tool_check_command(call, in->command, err) : 0;
+}
+
 static int execute_call(const struct tool_call *call, const void *input, struct tool_result *ret,
                         struct error *err)
 {
@@ -115,5 +122,6 @@ const struct tool execute_command_tool = {
         .output = &execute_output,
         .class = TOOL_RUNS,
         .flags = TOOL_DESTRUCTIVE | TOOL_OPEN_WORLD,
+        .check = execute_check,
         .call = execute_call,
 };

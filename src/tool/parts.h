@@ -7,11 +7,17 @@
 extern const struct tool bash_tool, read_tool, write_tool, edit_tool, glob_tool, grep_tool,
         list_files_tool, async_status_tool, snapshot_tool, rollback_tool, preview_url_tool;
 
+extern const struct tool load_skill_tool, create_sandbox_tool, list_sandboxes_tool,
+        delete_sandbox_tool;
 extern const struct tool execute_command_tool, terminal_operator_tool;
 
 /* A path of the workspace for the agent; NULL is the workspace itself. */
 MUST_CHECK int tool_path(const struct tool_call *call, const char *path, struct agent_path *ret,
                          struct error *err);
+
+/* Fine when the call may go on, or ret->pending. */
+MUST_CHECK int tool_approve(const struct tool *tool, const struct tool_call *call,
+                            struct span input, struct tool_result *ret, struct error *err);
 
 /* ---- exec.c: a command, run to its end ---- */
 

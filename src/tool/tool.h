@@ -27,6 +27,13 @@ enum tool_class {
 	TOOL_CLASS_COUNT,
 };
 
+/* permissionMode: what goes without asking. */
+enum tool_permission {
+	TOOL_BYPASS, /* all */
+	TOOL_EDIT,   /* what reads, and what changes files */
+	TOOL_ASK,    /* what reads */
+};
+
 enum tool_flag {
 	TOOL_IDEMPOTENT = 1 << 0,  /* twice is as good as once */
 	TOOL_DESTRUCTIVE = 1 << 1, /* may overwrite or remove */
@@ -46,6 +53,7 @@ struct tool_result {
 	struct tool_content content[TOOL_CONTENT_MAX];
 	unsigned count;
 	const void *structured; /* a struct of the tool's output shape */
+	const char *pending;    /* the approval that is waited for: nothing was done; or NULL */
 };
 
 /* Who calls, where, and for how long. Borrowed; of the call. */
@@ -66,7 +74,12 @@ struct tool_call {
 	int64_t timeout_ms;         /* of a command that names none */
 	int64_t timeout_max_ms;     /* of any */
 	int64_t output_limit_bytes; /* text that a result may have */
-	int64_t deadline;           /* monotonic ms; of the whole call */
+	/* What a sandbox's config says. */
+	enum tool_permission permission;
+	const char *const *runtimes; /* that commands may use; NULL = all */
+	bool keeps_to_workspace;     /* commands are looked at for paths that lead out of it */
+	int64_t approval_wait_ms;    /* for somebody's word, before a call is answered as pending */
+	int64_t deadline;            /* monotonic ms; of the whole call */
 };
 
 struct tool {
@@ -76,13 +89,16 @@ struct tool {
 	const struct json_shape *input, *output;
 	enum tool_class class;
 	unsigned flags; /* enum tool_flag */
+	/* Refuses what nobody is to be asked about; or NULL. */
+	int (*check)(const struct tool_call *call, const void *input, struct error *err);
 	int (*call)(const struct tool_call *call, const void *input, struct tool_result *ret,
 	            struct error *err);
 };
 extern const struct tool *const tools[]; /* NULL-terminated, in the order of lists */
 const struct tool *tool_find(const char *name);
 
-/* Parses `input`, a JSON object, and calls. */
+/* Parses `input`, a JSON object, checks it, and calls. One that needs approval waits for it, and
+ * returns with ret->pending when it does not come; the same call, made again, goes on with it. */
 MUST_CHECK int tool_run(const struct tool *tool, const struct tool_call *call, struct span input,
                         struct tool_result *ret, struct error *err);
 
@@ -92,7 +108,25 @@ void tool_write(struct buf *out, const struct tool *tool);
 void tool_write_result(struct buf *out, const struct tool *tool, const struct tool_result *result);
 #define TOOL_RESULT_MAX ((size_t)64 << 20)
 
+/* Somebody's word on a call that waits: good for that very call (tool, input, sandbox, key), once,
+ * within a quarter of an hour. Not by the key that made it. */
+struct tool_decision {
+	const char *project_id, *id, *key_id, *note;
+	bool approves;
+};
+struct approval_record;
+MUST_CHECK int tool_decide(struct store *store, struct arena *a, const struct tool_decision *d,
+                           struct approval_record *ret, struct error *err);
+
+/* A whole file of the workspace, of at most out->size_max bytes. */
+MUST_CHECK int tool_load_file(const struct tool_call *call, const char *path, struct buf *out,
+                              struct error *err);
+
 /* ---- for tools ---- */
+
+/* A look at a shell line by the call's `runtimes` and `keeps_to_workspace`; best effort. */
+MUST_CHECK int tool_check_command(const struct tool_call *call, const char *line,
+                                  struct error *err);
 
 void tool_add_text(struct tool_result *result, struct span text);
 /* A text without NUL, well-formed: what is not becomes U+FFFD. For members of `structured`. */

@@ -2,8 +2,11 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "tool/guard.h"
 #include "tool/parts.h"
 
+/* A line each. */
+/* clang-format off */
 const struct tool *const tools[] = {
         &bash_tool,
         &read_tool,
@@ -18,8 +21,13 @@ const struct tool *const tools[] = {
         &preview_url_tool,
         &execute_command_tool,
         &terminal_operator_tool,
+        &load_skill_tool,
+        &create_sandbox_tool,
+        &list_sandboxes_tool,
+        &delete_sandbox_tool,
         NULL,
 };
+/* clang-format on */
 
 const struct tool *tool_find(const char *name)
 {
@@ -27,6 +35,21 @@ const struct tool *tool_find(const char *name)
 		if (strcmp((*at)->name, name) == 0)
 			return *at;
 	return NULL;
+}
+
+static bool needs_approval(const struct tool *tool, const struct tool_call *call)
+{
+	static const enum tool_class most[] = {
+	        [TOOL_BYPASS] = TOOL_RUNS, [TOOL_EDIT] = TOOL_EDITS, [TOOL_ASK] = TOOL_READS};
+
+	return tool->class > most[call->permission];
+}
+
+int tool_check_command(const struct tool_call *call, const char *line, struct error *err)
+{
+	const struct guard guard = {call->runtimes, call->keeps_to_workspace ? call->root : NULL};
+
+	return guard_check(&guard, line, err);
 }
 
 int tool_run(const struct tool *tool, const struct tool_call *call, struct span input,
@@ -37,7 +60,11 @@ int tool_run(const struct tool *tool, const struct tool_call *call, struct span 
 	*ret = (struct tool_result){.count = 0};
 	if (json_parse(call->arena, input, tool->input, parsed, err) < 0)
 		return FAIL_CONTEXT(err, "%s", tool->name);
-	return tool->call(call, parsed, ret, err);
+	if (tool->check && tool->check(call, parsed, err) < 0)
+		return FAIL_CONTEXT(err, "%s", tool->name);
+	if (needs_approval(tool, call) && tool_approve(tool, call, input, ret, err) < 0)
+		return FAIL_CONTEXT(err, "%s", tool->name);
+	return ret->pending ? 0 : tool->call(call, parsed, ret, err);
 }
 
 int tool_path(const struct tool_call *call, const char *path, struct agent_path *ret,

@@ -3,9 +3,12 @@
 
 import base64
 import json
+import os
+import threading
 
 import pytest
 
+import atoll
 from atoll import ApiError
 
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
@@ -17,15 +20,15 @@ class Tools:
     def __init__(self, api, **target):
         self.api, self.target = api, target
 
-    def call(self, name, **arguments):
-        return self.api.post(f"/v1/tools/{name}", {**self.target, "input": arguments})
+    def call(self, tool, /, **arguments):
+        return self.api.post(f"/v1/tools/{tool}", {**self.target, "input": arguments})
 
-    def text(self, name, **arguments):
-        return self.call(name, **arguments)["content"][0]["text"]
+    def text(self, tool, /, **arguments):
+        return self.call(tool, **arguments)["content"][0]["text"]
 
-    def refused(self, name, **arguments):
+    def refused(self, tool, /, **arguments):
         with pytest.raises(ApiError) as failed:
-            self.call(name, **arguments)
+            self.call(tool, **arguments)
         return failed.value
 
 
@@ -36,7 +39,7 @@ def tools(api, box):
 
 def test_the_list_has_a_schema_for_every_tool(api):
     listed = {tool["name"]: tool for tool in api.get("/v1/tools")["tools"]}
-    assert {"bash", "read", "write", "edit", "glob", "grep", "list_files", "snapshot", "rollback"} <= listed.keys()
+    assert {"bash", "read", "write", "edit", "glob", "grep", "list_files", "snapshot", "rollback", "load_skill"} <= listed.keys()
     for tool in listed.values():
         assert tool["description"] and tool["inputSchema"]["type"] == "object"
         assert "$ref" not in json.dumps(tool), "a schema has to stand by itself"
@@ -120,7 +123,7 @@ def test_paths_stay_inside_the_workspace(tools):
 def test_a_call_names_one_sandbox(api, box, tools):
     for target, word in (({}, "none"), ({"sandboxId": box, "lease": "x"}, "more than one"),
                          ({"tenantId": "t"}, "none"), ({"lease": "x", "tenantId": "t"}, "tenantId"),
-                         ({"sandboxId": box, "config": "c"}, "config")):
+                         ({"sandboxId": box, "sessionId": "s"}, "more than one")):
         refused = Tools(api, **target).refused("bash", command="true")
         assert refused.status == 400 and word in refused.message, target
     assert Tools(api, sandboxId="nobody").refused("bash", command="true").status == 404
@@ -281,3 +284,188 @@ def test_rollback_goes_back_to_a_snapshot_of_this_sandbox(api, box):
         tools.call("rollback", snapshot=taken)
         assert tools.text("read", path="a.txt") == "     1\tbefore\n"
     api.delete(f"/api/sandbox/snapshots/{taken}")
+
+
+# ---- what a config lets tools do ----
+
+
+@pytest.fixture
+def config(api):
+    made = []
+
+    def make(**fields):
+        record = api.post("/accounts/me/sandboxes", {"name": f"guard-{len(made)}-{os.getpid()}", "config": fields})
+        made.append(record["id"])
+        return record["name"]
+    yield make
+    for one in made:
+        api.delete(f"/accounts/me/sandboxes/{one}")
+
+
+@pytest.fixture
+def other(api):
+    """Another key of the same project: who made a call cannot approve it."""
+    key = api.post("/api/sandbox/keys", {"name": f"approver-{os.getpid()}", "scopes": ["sandbox:read", "sandbox:write"]})
+    yield api.clone(key["key"])
+    api.delete(f"/api/sandbox/keys/{key['id']}")
+
+
+def post(tools, name, wait=0, **arguments):
+    answer = tools.api.raw("POST", f"/v1/tools/{name}",
+                           {**tools.target, "approvalWaitMs": wait, "input": arguments})
+    return answer.status, answer.json()
+
+
+def test_ask_waits_for_somebodys_word(api, box, config, other):
+    tools = Tools(api, sandboxId=box, config=config(permissionMode="ask"))
+    assert tools.call("list_files")["content"]
+    status, asked = post(tools, "bash", command="echo done > approved.txt")
+    assert status == 202 and "waiting for approval" in asked["content"][0]["text"]
+    assert "structuredContent" not in asked
+    pending = {item["id"]: item for item in api.get("/v1/approvals")["items"]}
+    item = pending[asked["approvalId"]]
+    assert item["tool"] == "bash" and json.loads(item["input"])["command"] == "echo done > approved.txt"
+    assert item["sandboxId"] == box and item["state"] == "pending"
+    # The same call is the same approval; another one is another.
+    assert post(tools, "bash", command="echo done > approved.txt")[1]["approvalId"] == asked["approvalId"]
+    assert post(tools, "bash", command="echo done > other.txt")[1]["approvalId"] != asked["approvalId"]
+    path = f"/v1/approvals/{asked['approvalId']}"
+    with pytest.raises(ApiError) as refused:
+        api.post(path + "/approve")
+    assert refused.value.status == 403 and "another key" in refused.value.hint
+    assert other.post(path + "/approve", {"note": "fine"})["state"] == "approved"
+    status, done = post(tools, "bash", command="echo done > approved.txt")
+    assert status == 200 and done["structuredContent"]["exit_code"] == 0
+    # Once: the next one asks again.
+    assert api.get(path)["state"] == "used"
+    status, again = post(tools, "bash", command="echo done > approved.txt")
+    assert status == 202 and again["approvalId"] != asked["approvalId"]
+    with pytest.raises(ApiError) as late:
+        other.post(path + "/approve")
+    assert late.value.status == 409
+
+
+def test_an_approval_is_of_one_sandbox_and_one_key(api, box, config, other):
+    name = config(permissionMode="ask")
+    tools = Tools(api, sandboxId=box, config=name)
+    asked = post(tools, "write", path="a.txt", content="x")[1]
+    other.post(f"/v1/approvals/{asked['approvalId']}/approve")
+    assert post(Tools(other, sandboxId=box, config=name), "write", path="a.txt", content="x")[0] == 202
+    with api.sandbox(internet=False) as second:
+        assert post(Tools(api, sandboxId=second, config=name), "write", path="a.txt", content="x")[0] == 202
+    assert post(tools, "write", path="a.txt", content="y")[0] == 202
+    assert post(tools, "write", path="a.txt", content="x")[0] == 200
+
+
+def test_a_call_that_waits_goes_on_when_it_is_approved_or_refused(api, box, config, other, server):
+    name = config(permissionMode="ask")
+    got = []
+
+    def call(**arguments):
+        own = server.api()
+        got.append(post(Tools(own, sandboxId=box, config=name), "bash", wait=20000, **arguments))
+        own.close()
+
+    def pending(command):
+        items = [item for item in other.get("/v1/approvals")["items"] if command in item["input"]]
+        return items and items[0]["id"]
+    for verdict, note in (("approve", ""), ("refuse", "not today")):
+        thread = threading.Thread(target=call, kwargs={"command": f"echo {verdict}-it"})
+        thread.start()
+        found = atoll.wait_for(lambda: pending(f"{verdict}-it"), what="the pending call")
+        other.post(f"/v1/approvals/{found}/{verdict}", {"note": note})
+        thread.join(20)
+    assert got[0][0] == 200 and got[0][1]["content"][0]["text"] == "approve-it\n"
+    assert got[1][0] == 403 and "refused: not today" in got[1][1]["error"]["message"]
+
+
+def test_edit_mode_lets_edits_through_and_asks_for_commands(api, box, config):
+    tools = Tools(api, sandboxId=box, config=config(permissionMode="edit"))
+    tools.call("write", path="free.txt", content="one")
+    tools.call("edit", path="free.txt", old_string="one", new_string="two")
+    assert post(tools, "bash", command="true")[0] == 202
+    assert post(tools, "rollback", snapshot="x")[0] == 202
+    bypass = Tools(api, sandboxId=box, config=config(permissionMode="bypass"))
+    assert post(bypass, "bash", command="cat /etc/hostname")[0] == 200
+
+
+def test_a_guarded_command_stays_in_the_workspace_and_to_its_runtimes(api, box, config):
+    name = config(permissionMode="edit", runtimes=["bash", "node"], timeout=3, outputLimitBytes=2048)
+    tools = Tools(api, sandboxId=box, config=name)
+    for command in ("cat /etc/passwd", "cat ../x", "find / -name x", "python3 -c 1", "bash -c 'cd ..'"):
+        refused = tools.refused("bash", command=command)
+        assert refused.status == 403 and "best effort" in refused.hint, command
+    assert "3000" in tools.refused("bash", command="true", timeout_ms=4000).message
+    free = Tools(api, sandboxId=box, config=config(runtimes=["bash"], outputLimitBytes=2048))
+    done = free.call("bash", command="seq 1 100000")
+    assert done["structuredContent"]["truncated"] and len(done["content"][0]["text"]) < 2300
+    described = {tool["name"]: tool for tool in api.get(f"/v1/tools?config={name}")["tools"]}["bash"]["description"]
+    assert "bash, node (advisory)" in described and "best effort" in described
+
+
+def test_a_sandbox_brings_the_guard_of_its_config(api, config):
+    name = config(permissionMode="ask")
+    made = api.create(internet=False, config=name)
+    try:
+        assert post(Tools(api, sandboxId=made["id"]), "bash", command="true")[0] == 202
+    finally:
+        api.remove(made["id"])
+    with pytest.raises(ApiError) as missing:
+        Tools(api, lease="guard:none", config="no-such-config").call("bash", command="true")
+    assert missing.value.status == 404
+
+
+def test_approvals_have_their_bounds(api, other):
+    with pytest.raises(ApiError) as missing:
+        api.get("/v1/approvals/nosuch")
+    assert missing.value.status == 404
+    with pytest.raises(ApiError) as state:
+        api.get("/v1/approvals?state=maybe")
+    assert state.value.status == 400
+    reader = api.post("/api/sandbox/keys", {"name": f"reader-{os.getpid()}", "scopes": ["sandbox:read"]})
+    with pytest.raises(ApiError) as refused:
+        api.clone(reader["key"]).post("/v1/approvals/x/approve")
+    assert refused.value.status == 403
+    api.delete(f"/api/sandbox/keys/{reader['id']}")
+
+
+# ---- skills ----
+
+
+def files(**contents):
+    return [{"path": path.replace("__", "/").replace("_", "."), "content": base64.b64encode(content).decode()}
+            for path, content in contents.items()]
+
+
+def test_a_skill_is_kept_and_loaded(api, tools):
+    bundle = files(SKILL_md=b"# How to greet", scripts__greet_sh=b"echo hello $1\n", data_bin=bytes(range(256)))
+    kept = api.call("PUT", "/v1/skills/greeting", {"description": "says hello", "files": bundle})
+    try:
+        assert kept["files"] == 3 and kept["name"] == "greeting"
+        assert "greeting" in [item["name"] for item in api.get("/v1/skills")["items"]]
+        loaded = tools.call("load_skill", name="greeting")
+        assert loaded["content"][1]["text"] == "# How to greet"
+        assert loaded["structuredContent"]["folder"] == ".claude/skills/greeting"
+        assert tools.text("bash", command="sh .claude/skills/greeting/scripts/greet.sh you") == "hello you\n"
+        assert tools.text("bash", command="wc -c < .claude/skills/greeting/data.bin").strip() == "256"
+        api.call("PUT", "/v1/skills/greeting", {"files": files(SKILL_md=b"second")})
+        assert tools.call("load_skill", name="greeting")["content"][1]["text"] == "second"
+    finally:
+        api.delete("/v1/skills/greeting")
+    assert tools.refused("load_skill", name="greeting").status == 404
+    with pytest.raises(ApiError) as missing:
+        api.delete("/v1/skills/greeting")
+    assert missing.value.status == 404
+
+
+@pytest.mark.parametrize("name, bundle, status", [
+    ("Bad.Name", files(SKILL_md=b"x"), 400), ("no-main", files(other_md=b"x"), 400), ("empty", [], 400),
+    ("out", [{"path": "../x", "content": ""}, *files(SKILL_md=b"x")], 400),
+    ("absolute", [{"path": "/etc/x", "content": ""}, *files(SKILL_md=b"x")], 400),
+    ("twice", files(SKILL_md=b"x") * 2, 400), ("base64", [{"path": "SKILL.md", "content": "###"}], 400),
+    ("large", files(SKILL_md=b"x" * (2 * 1024 * 1024 + 1)), 413),
+    ("many", [{"path": f"f{n}", "content": ""} for n in range(201)], 400)])
+def test_a_skill_has_its_bounds(api, name, bundle, status):
+    with pytest.raises(ApiError) as refused:
+        api.call("PUT", f"/v1/skills/{name}", {"files": bundle})
+    assert refused.value.status == status

@@ -17,7 +17,6 @@
 #define MASK "********"
 #define CONFIG_SIZE_MAX ((size_t)64 * 1024)
 #define ENV_SIZE_MAX ((size_t)1024 * 1024)
-#define LABEL "atoll.config"
 
 /* ---- shapes, in the words of those who write configs ---- */
 
@@ -477,7 +476,7 @@ int api_config_apply(struct request *rq, const char *id_or_name, struct fleet_cr
                      struct error *err)
 {
 	const struct sandbox_resources no_cap = {0};
-	struct json_pair label = {.key = LABEL};
+	struct json_pair label = {.key = API_CONFIG_LABEL};
 	const struct json_map labels = {&label, 1, true};
 	struct sandbox_resources layers[2];
 	struct config_record record;
@@ -506,6 +505,39 @@ int api_config_apply(struct request *rq, const char *id_or_name, struct fleet_cr
 		*idle_ms = config.lifecycle.idle_timeout_s * 1000;
 	request->lifetime_max_ms =
 	        given_or(request->lifetime_max_ms, config.lifecycle.lifetime_max_s * 1000);
+	return 0;
+}
+
+/* Whom no mode is given for may do all. */
+static enum tool_permission permission_of(const char *mode)
+{
+	if (mode && strcmp(mode, "ask") == 0)
+		return TOOL_ASK;
+	return mode && strcmp(mode, "edit") == 0 ? TOOL_EDIT : TOOL_BYPASS;
+}
+
+int api_config_guard(struct request *rq, const char *id_or_name, struct tool_call *call,
+                     struct error *err)
+{
+	const char *provider = provider_ops_of(api_of(rq)->provider)->name;
+	int64_t most_s = account_call_max_s(provider);
+	struct config_record record;
+	struct config_body config;
+
+	if (store_config_find(api_of(rq)->store, rq->arena, api_project(rq), id_or_name, &record,
+	                      err) < 0 ||
+	    record_load(rq->arena, &record, &config, err) < 0)
+		return -1;
+	call->permission = permission_of(config.permission_mode);
+	call->keeps_to_workspace = call->permission != TOOL_BYPASS;
+	call->runtimes = config.runtimes && config.runtimes[0] ? config.runtimes : NULL;
+	if (config.timeout_s > 0) {
+		call->timeout_max_ms =
+		        1000 * (config.timeout_s < most_s ? config.timeout_s : most_s);
+		call->timeout_ms = call->timeout_max_ms;
+	}
+	if (config.output_limit_bytes > 0)
+		call->output_limit_bytes = config.output_limit_bytes;
 	return 0;
 }
 

@@ -7,19 +7,18 @@
 #include "fleet/lease.h"
 #include "fleet/usage.h"
 
-#define TIMEOUT_MAX_MS (600 * INT64_C(1000))
+#define SLACK_MS 30000 /* of a call, over what its command and an approval may take */
 
 static int check_one(const struct tools_target *w, struct error *err)
 {
 	unsigned count = !!w->sandbox + !!w->lease + !!w->session;
 
-	if (count == 1 && (w->session || !w->tenant) && !(w->sandbox && w->config))
+	if (count == 1 && (w->session || !w->tenant))
 		return 0;
 	(void)FAIL(err, ERROR_INVALID, "which sandbox: %s",
-	           count == 0                ? "none is named"
-	           : count > 1               ? "more than one is named"
-	           : w->sandbox && w->config ? "config is for one that has to be made"
-	                                     : "tenantId is without sessionId");
+	           count == 0  ? "none is named"
+	           : count > 1 ? "more than one is named"
+	                       : "tenantId is without sessionId");
 	error_hint(err, "one of sandboxId, lease, or sessionId with or without tenantId");
 	return -1;
 }
@@ -56,40 +55,83 @@ static int open_target(struct request *rq, const struct tools_target *w, struct 
 	return w->lease ? open_lease(rq, w, ret, err) : session_open(rq, &session, ret, err);
 }
 
-struct tool_call tools_call(struct request *rq, const struct tools_target *which)
+static void set_sandbox(const struct api_target *target, struct tool_call *ret)
+{
+	const struct fleet_defaults *defaults = &target->defaults;
+
+	ret->sandbox = &target->record;
+	ret->root = defaults->workdir && defaults->workdir[0] ? defaults->workdir : "/";
+	ret->user = defaults->user;
+	ret->env = defaults->env;
+}
+
+/* Of the config that the call names, else of the one that the sandbox was made from. One that has
+ * gone lets nothing through. */
+static int set_guard(struct request *rq, const char *config, struct tool_call *call,
+                     struct error *err)
+{
+	const struct json_value *labels;
+
+	if (!config && call->sandbox) {
+		if (json_load(rq->arena, span_of(call->sandbox->labels_json), &labels, err) < 0)
+			return -1;
+		config = json_text(json_get(labels, API_CONFIG_LABEL), NULL);
+	}
+	if (config && api_config_guard(rq, config, call, err) < 0)
+		return FAIL_CONTEXT(err, "what tools may do");
+	call->deadline = deadline_in(call->timeout_max_ms + call->approval_wait_ms + SLACK_MS);
+	return 0;
+}
+
+int tools_describe(struct request *rq, const char *config, const struct tool *tool,
+                   struct tool *ret, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(4096);
+	struct tool_call call = {.runtimes = NULL};
+
+	*ret = *tool;
+	if (!config || !tool->check)
+		return 0;
+	if (api_config_guard(rq, config, &call, err) < 0)
+		return -1;
+	buf_add_text(&text, tool->description);
+	if (call.keeps_to_workspace)
+		buf_add_text(&text, " Absolute paths and .. are refused here (best effort).");
+	for (const char *const *at = call.runtimes; at && *at; at++)
+		buf_addf(&text, "%s%s", at == call.runtimes ? " Runtimes allowed here: " : ", ",
+		         *at);
+	if (call.runtimes)
+		buf_add_text(&text, " (advisory).");
+	ret->description = arena_copy(rq->arena, buf_span(&text));
+	return 0;
+}
+
+int tools_open(struct request *rq, const struct tool *tool, const struct tools_target *which,
+               struct api_target *ret_target, struct tool_call *ret, struct error *err)
 {
 	const struct config *config = api_of(rq)->config;
-	int64_t timeout_ms = config->exec_timeout_ms;
+	int64_t most_ms = 1000 * account_call_max_s(provider_ops_of(api_of(rq)->provider)->name);
 
-	return (struct tool_call){
+	*ret = (struct tool_call){
 	        .fleet = api_of(rq)->fleet,
 	        .store = api_of(rq)->store,
 	        .jobs = api_of(rq)->jobs,
-	        .config = config,
 	        .terminals = api_of(rq)->terminals,
+	        .config = config,
 	        .arena = rq->arena,
 	        .project_id = api_project(rq),
 	        .key_id = api_account(rq)->key_id,
 	        .conversation_id = which->conversation,
-	        .timeout_ms = timeout_ms < TIMEOUT_MAX_MS ? timeout_ms : TIMEOUT_MAX_MS,
-	        .timeout_max_ms = TIMEOUT_MAX_MS,
+	        .timeout_ms = config->exec_timeout_ms < most_ms ? config->exec_timeout_ms : most_ms,
+	        .timeout_max_ms = most_ms,
 	        .output_limit_bytes = config->output_limit_bytes,
-	        .deadline = rq->deadline,
+	        .approval_wait_ms = which->approval_wait_ms,
 	};
-}
-
-int tools_open(struct request *rq, const struct tools_target *which, struct api_target *ret_target,
-               struct tool_call *ret, struct error *err)
-{
-	const struct fleet_defaults *defaults = &ret_target->defaults;
-
+	if (tool && tool->flags & TOOL_NO_SANDBOX)
+		return set_guard(rq, which->config, ret, err);
 	if (open_target(rq, which, ret_target, err) < 0)
 		return -1;
-	*ret = tools_call(rq, which);
-	ret->sandbox = &ret_target->record;
+	set_sandbox(ret_target, ret);
 	ret->hold = &ret_target->hold;
-	ret->root = defaults->workdir && defaults->workdir[0] ? defaults->workdir : "/";
-	ret->user = defaults->user;
-	ret->env = defaults->env;
-	return 0;
+	return set_guard(rq, which->config, ret, err);
 }

@@ -8,11 +8,19 @@
 /* One of them: a sandbox that is there, or a lease's or a session's, made on first use. */
 struct tools_target {
 	const char *sandbox, *lease, *tenant, *session;
-	const char *config; /* of /accounts/me/sandboxes: what one that has to be made is like */
+	/* Of /accounts/me/sandboxes: what one that has to be made is like, and what tools may do.
+	 * NULL: what the sandbox was made from says that. */
+	const char *config;
 	const char *conversation;
+	int64_t approval_wait_ms;
 };
-/* A call without a sandbox: for tools that need none. */
-struct tool_call tools_call(struct request *rq, const struct tools_target *which);
-/* Fills the call but for its arena's contents; the target holds the sandbox until it is done. */
-MUST_CHECK int tools_open(struct request *rq, const struct tools_target *which,
-                          struct api_target *ret_target, struct tool_call *ret, struct error *err);
+/* Makes the call ready; the target holds the sandbox until it is done. None for a tool that needs
+ * none; NULL stands for one that needs it. */
+MUST_CHECK int tools_open(struct request *rq, const struct tool *tool,
+                          const struct tools_target *which, struct api_target *ret_target,
+                          struct tool_call *ret, struct error *err);
+#define TOOLS_APPROVAL_WAIT_MS 20000
+#define TOOLS_APPROVAL_WAIT_MAX_MS 300000
+/* The tool with what the config, if one is named, makes of its description. */
+MUST_CHECK int tools_describe(struct request *rq, const char *config, const struct tool *tool,
+                              struct tool *ret, struct error *err);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api/mcp/mcp.h — what the files of this folder share. Private to it. */
+#pragma once
+
+#include "api/mcp/protocol.h"
+#include "api/tools/target.h"
+
+/* Of one request. */
+struct mcp {
+	struct request *rq;
+	struct mcp_message message;
+	struct tools_target target; /* where tools act, unless their arguments say otherwise */
+};
+
+/* Appends the members of the result, or refuses. */
+typedef int mcp_method(struct mcp *m, struct buf *out, struct mcp_fault *fault);
+mcp_method mcp_tools_list, mcp_tools_call, mcp_resources_list, mcp_resource_templates,
+        mcp_resources_read;
+
+/* Makes a refusal of what went wrong. Always -1. */
+int mcp_fail(struct mcp_fault *fault, const struct error *err);

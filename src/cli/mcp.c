@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MCP over stdin and stdout: each line is a message, passed on to the server's /mcp. Calls may take
+ * long, so several are under way at once, each on a thread with a connection of its own. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/server.h"
+
+#define THREADS 8
+#define WAITING_MAX 64
+#define LINE_MAX_SIZE ((size_t)16 << 20)
+
+struct bridge {
+	const struct http_client_options *server;
+	const char *path;
+	pthread_mutex_t mutex; /* over all below, and over stdout */
+	pthread_cond_t changed;
+	char *lines[WAITING_MAX]; /* a ring */
+	unsigned first, count;
+	bool ended;
+};
+
+static void write_line(struct bridge *b, struct span text)
+{
+	pthread_mutex_lock(&b->mutex);
+	(void)fwrite(text.data, 1, text.size, stdout);
+	(void)fputc('\n', stdout);
+	(void)fflush(stdout);
+	pthread_mutex_unlock(&b->mutex);
+}
+
+/* What nobody answered is answered here, if it was asked. */
+static void answer_failure(struct bridge *b, const char *line, const struct error *err)
+{
+	AUTO(arena_done) struct arena a = {.blocks = NULL};
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+	const struct json_value *message, *id;
+	struct error ignored;
+
+	if (json_load(&a, span_of(line), &message, &ignored) < 0 ||
+	    !(id = json_get(message, "id")) || !json_get(message, "method"))
+		return;
+	buf_add_text(&out, "{\"jsonrpc\":\"2.0\",\"id\":");
+	json_print(&out, id, 0);
+	buf_add_text(&out, ",\"error\":{\"code\":-32603,\"message\":");
+	json_write_text(&out, span_of(err->text));
+	buf_add_text(&out, "}}");
+	write_line(b, buf_span(&out));
+}
+
+static void pass_on(struct bridge *b, struct http_client *client, const char *line)
+{
+	const struct http_call call = {.method = "POST", .path = b->path, .body = span_of(line)};
+	struct http_answer answer = {0};
+	struct error err;
+
+	if (http_client_call(client, &call, &answer, &err) < 0) {
+		answer_failure(b, line, &err);
+		return;
+	}
+	if (answer.body.size > 0)
+		write_line(b, buf_span(&answer.body));
+	buf_done(&answer.body);
+}
+
+/* NULL when there will be no more. */
+static char *take_line(struct bridge *b)
+{
+	char *line = NULL;
+
+	pthread_mutex_lock(&b->mutex);
+	while (b->count == 0 && !b->ended)
+		(void)pthread_cond_wait(&b->changed, &b->mutex);
+	if (b->count > 0) {
+		line = b->lines[b->first];
+		b->first = (b->first + 1) % WAITING_MAX;
+		b->count--;
+		(void)pthread_cond_broadcast(&b->changed);
+	}
+	pthread_mutex_unlock(&b->mutex);
+	return line;
+}
+
+static void give_line(struct bridge *b, char *line)
+{
+	pthread_mutex_lock(&b->mutex);
+	while (b->count == WAITING_MAX)
+		(void)pthread_cond_wait(&b->changed, &b->mutex);
+	b->lines[(b->first + b->count++) % WAITING_MAX] = line;
+	(void)pthread_cond_broadcast(&b->changed);
+	pthread_mutex_unlock(&b->mutex);
+}
+
+static void *work(void *context)
+{
+	struct bridge *b = context;
+	struct http_client *client = NULL;
+	struct error err;
+	char *line;
+
+	while ((line = take_line(b))) {
+		if (!client && http_client_open(b->server, &client, &err) < 0)
+			answer_failure(b, line, &err);
+		else
+			pass_on(b, client, line);
+		free(line);
+	}
+	http_client_close(client);
+	return NULL;
+}
+
+static int read_lines(struct bridge *b, struct error *err)
+{
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t size;
+
+	while ((size = getline(&line, &room, stdin)) >= 0) {
+		while (size > 0 && (line[size - 1] == '\n' || line[size - 1] == '\r'))
+			line[--size] = '\0';
+		if (size == 0)
+			continue;
+		if ((size_t)size > LINE_MAX_SIZE || strlen(line) != (size_t)size) {
+			free(line);
+			return FAIL(err, ERROR_TOO_LARGE,
+			            "a message is text without NUL, of at most %zu bytes",
+			            LINE_MAX_SIZE);
+		}
+		give_line(b, TAKE(line));
+		room = 0;
+	}
+	free(line);
+	return 0;
+}
+
+static int run_bridge(struct bridge *b, struct error *err)
+{
+	pthread_t threads[THREADS];
+	unsigned started = 0;
+	int result = -1;
+
+	while (started < THREADS && pthread_create(&threads[started], NULL, work, b) == 0)
+		started++;
+	if (started > 0)
+		result = read_lines(b, err);
+	else
+		result = FAIL(err, ERROR_SYSTEM, "start a thread");
+	pthread_mutex_lock(&b->mutex);
+	b->ended = true;
+	(void)pthread_cond_broadcast(&b->changed);
+	pthread_mutex_unlock(&b->mutex);
+	while (started > 0)
+		(void)pthread_join(threads[--started], NULL);
+	return result;
+}
+
+static void add_query(struct buf *path, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	buf_addf(path, "&%s=", name);
+	http_escape(path, value);
+}
+
+static int mcp(struct cli *cli)
+{
+	AUTO(buf_done) struct buf path = BUF(16 * 1024);
+	struct bridge bridge = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+	                        .changed = PTHREAD_COND_INITIALIZER};
+
+	if (cli_connect(cli) < 0)
+		return -1;
+	buf_add_text(&path, "/mcp?stdio=true");
+	add_query(&path, "sandbox", arguments_text(&cli->args, "sandbox", NULL));
+	add_query(&path, "lease", arguments_text(&cli->args, "lease", NULL));
+	add_query(&path, "config", arguments_text(&cli->args, "config", NULL));
+	bridge.server = cli->server;
+	bridge.path = buf_text(&path);
+	return run_bridge(&bridge, cli->err);
+}
+
+static const struct command_option options[] = {
+        {.name = "sandbox",
+         .letter = 's',
+         .value = "SANDBOX",
+         .about = "id or name of the sandbox that tools use",
+         .completion = COMPLETE_SANDBOX},
+        {.name = "lease",
+         .value = "KEY",
+         .about = "the lease whose sandbox they use, made on first use (default: the key's own)"},
+        {.name = "config", .value = "NAME", .about = "of reusable configs: what tools may do"},
+        {0},
+};
+
+const struct command command_mcp = {
+        .name = "mcp",
+        .usage = "[OPTION...]",
+        .about = "speak the Model Context Protocol on stdin and stdout",
+        .more = "For clients that start a program: {\"command\": \"atoll\", \"args\": [\"mcp\"]}.\n"
+                "Starts the local server when none is there.",
+        .options = options,
+        .run = mcp,
+};

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/body.h"
+#include "cli/commands.h"
+#include "cli/server.h"
+#include "cli/text_out.h"
+
+#define TOOLS "/v1/tools"
+#define BODY_MAX ((size_t)16 << 20)
+#define LEASE_DEFAULT "tool"
+#define PENDING_STATUS 75 /* EX_TEMPFAIL: nothing was done, and may be later */
+
+static int list(struct cli *cli)
+{
+	static const char *const head[] = {"TOOL", "WHAT IT DOES", NULL};
+	const struct json_value *answer, *items;
+	struct table table;
+
+	if (server_get(cli, TOOLS, &answer) < 0)
+		return -1;
+	items = json_get(answer, "tools");
+	if (cli->json) {
+		print_json(items);
+		return 0;
+	}
+	table_init(&table, cli->arena, head);
+	for (size_t i = 0; i < json_count(items); i++) {
+		table_add(&table, json_text(json_get(json_at(items, i), "name"), NULL));
+		table_add(&table, json_text(json_get(json_at(items, i), "title"), NULL));
+	}
+	table_print(&table, stdout);
+	return 0;
+}
+
+/* ---- the input, by the tool's schema ---- */
+
+static const struct json_value *find_schema(const struct json_value *answer, const char *name)
+{
+	const struct json_value *items = json_get(answer, "tools");
+
+	for (size_t i = 0; i < json_count(items); i++)
+		if (strcmp(json_text(json_get(json_at(items, i), "name"), ""), name) == 0)
+			return json_get(json_get(json_at(items, i), "inputSchema"), "properties");
+	return NULL;
+}
+
+static int fail_argument(struct cli *cli, const struct json_value *schema, const char *word)
+{
+	AUTO(buf_done) struct buf known = BUF(ERROR_HINT_MAX);
+	const char *key = NULL;
+
+	for (size_t i = 0; json_member_at(schema, i, &key); i++)
+		buf_addf(&known, "%s%s", i > 0 ? ", " : "", key);
+	(void)FAIL(cli->err, ERROR_INVALID, "'%.100s' is no argument of this tool", word);
+	error_hint(cli->err, "KEY=VALUE with one of: %s", buf_text(&known));
+	return -1;
+}
+
+/* "path=a.txt" as text, "limit=5" as the number that the schema says it is. */
+static int add_argument(struct cli *cli, const struct json_value *schema, const char *word,
+                        struct buf *input)
+{
+	struct span value = span_of(word), key;
+	const struct json_value *member, *parsed;
+	const char *name, *type;
+
+	if (!span_split(&value, '=', &key))
+		return fail_argument(cli, schema, word);
+	name = arena_copy(cli->arena, key);
+	member = json_get(schema, name);
+	if (!member)
+		return fail_argument(cli, schema, word);
+	type = json_text(json_get(member, "type"), "");
+	buf_addf(input, "%s%s:", input->size > 1 ? "," : "", json_quoted(cli->arena, name));
+	if (strcmp(type, "string") == 0) {
+		json_write_text(input, value);
+		return 0;
+	}
+	if (json_load(cli->arena, value, &parsed, cli->err) < 0)
+		return FAIL_CONTEXT(cli->err, "%s: JSON of type %s", name, type);
+	buf_add_span(input, value);
+	return 0;
+}
+
+static int read_input(struct cli *cli, const struct json_value *schema, struct buf *input)
+{
+	buf_add_byte(input, '{');
+	for (unsigned i = 1; i < cli->args.count; i++)
+		if (add_argument(cli, schema, cli->args.words[i], input) < 0)
+			return -1;
+	buf_add_byte(input, '}');
+	return 0;
+}
+
+static const char *request_body(struct cli *cli, const struct buf *input, struct buf *body)
+{
+	const struct arguments *args = &cli->args;
+	const char *sandbox = arguments_text(args, "sandbox", NULL);
+	const char *lease = arguments_text(args, "lease", sandbox ? NULL : LEASE_DEFAULT);
+
+	body_begin(body);
+	body_add_text(body, "sandboxId", sandbox);
+	body_add_text(body, "lease", lease);
+	body_add_text(body, "config", arguments_text(args, "config", NULL));
+	buf_add_text(body, ",\"input\":");
+	buf_add_span(body, buf_span(input));
+	return body_end(body);
+}
+
+/* ---- the answer ---- */
+
+static void print_content(struct cli *cli, const struct json_value *item)
+{
+	const char *type = json_text(json_get(item, "type"), "");
+	const struct json_value *from = json_get(item, "resource");
+
+	if (strcmp(type, "text") == 0) {
+		const char *text = json_text(json_get(item, "text"), "");
+		size_t size = strlen(text);
+
+		(void)printf("%s%s", text, size == 0 || text[size - 1] == '\n' ? "" : "\n");
+		return;
+	}
+	(void)printf("[%s; --json shows its bytes]\n",
+	             text_out_safe(cli->arena,
+	                           json_text(json_get(from ? from : item, "mimeType"), type)));
+}
+
+static int print_result(struct cli *cli, const struct json_value *answer)
+{
+	const struct json_value *content = json_get(answer, "content");
+	int64_t status =
+	        json_whole(json_get(json_get(answer, "structuredContent"), "exit_code"), 0);
+
+	if (cli->json)
+		print_json(answer);
+	for (size_t i = 0; i < json_count(content) && !cli->json; i++)
+		print_content(cli, json_at(content, i));
+	if (json_get(answer, "approvalId"))
+		return PENDING_STATUS;
+	return (int)(status & 0xff);
+}
+
+static int tool(struct cli *cli)
+{
+	AUTO(buf_done) struct buf input = BUF(BODY_MAX), body = BUF(BODY_MAX + 4096);
+	const struct json_value *listed, *schema, *answer;
+	struct server_call call = {.method = "POST"};
+
+	if (cli_connect(cli) < 0)
+		return -1;
+	if (cli->args.count == 0)
+		return list(cli);
+	if (server_get(cli, TOOLS, &listed) < 0)
+		return -1;
+	schema = find_schema(listed, cli->args.words[0]);
+	if (!schema) {
+		(void)FAIL(cli->err, ERROR_NOT_FOUND, "no tool '%.64s'", cli->args.words[0]);
+		error_hint(cli->err, "atoll tool lists them");
+		return -1;
+	}
+	if (read_input(cli, schema, &input) < 0)
+		return -1;
+	call.path = escaped_path(cli->arena, TOOLS "/", cli->args.words[0], "");
+	call.body = request_body(cli, &input, &body);
+	if (input.overflowed || body.overflowed)
+		return FAIL(cli->err, ERROR_TOO_LARGE, "the input is larger than %zu bytes",
+		            BODY_MAX);
+	if (server_call(cli, &call, &answer) < 0)
+		return -1;
+	return print_result(cli, answer);
+}
+
+static const struct command_option options[] = {
+        {.name = "sandbox",
+         .letter = 's',
+         .value = "SANDBOX",
+         .about = "id or name of the sandbox to act in",
+         .completion = COMPLETE_SANDBOX},
+        {.name = "lease",
+         .value = "KEY",
+         .about = "the lease whose sandbox to use, made on first use (default " LEASE_DEFAULT ")"},
+        {.name = "config", .value = "NAME", .about = "of reusable configs: what tools may do"},
+        {0},
+};
+
+const struct command command_tool = {
+        .name = "tool",
+        .usage = "[OPTION...] [NAME KEY=VALUE...]",
+        .about = "call one of the agent tools, or list them",
+        .more = "  atoll tool write path=a.txt content=hello\n"
+                "  atoll tool bash command='cat a.txt'\n"
+                "\n"
+                "Exits as the command did; 75 when the call waits for approval.",
+        .options = options,
+        .arguments_max = ANY_NUMBER,
+        .run = tool,
+};

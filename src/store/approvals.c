@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/approvals.h"
+
+#include "store/driver.h"
+
+const char *approval_state_name(enum approval_state state)
+{
+	static const char *const names[] = {"pending", "approved", "refused", "used"};
+
+	return (unsigned)state < COUNT_OF(names) ? names[state] : "unknown";
+}
+
+struct insertion {
+	const struct approval_record *record;
+	unsigned pending_max;
+};
+
+static int run_insertion(struct connection *c, void *context, struct error *err)
+{
+	const struct insertion *in = context;
+	const struct approval_record *r = in->record;
+	const struct lookup lookup = {.project_id = r->project_id, .now = r->created_at};
+	int64_t pending;
+
+	if (project_lock(c, r->project_id, err) < 0 ||
+	    query_count(c, QUERY_APPROVAL_COUNT, &lookup, &pending, err) < 0)
+		return -1;
+	if (pending >= in->pending_max)
+		return FAIL(err, ERROR_LIMIT, "%u tool calls wait for approval already",
+		            in->pending_max);
+	return query_run(c, QUERY_APPROVAL_INSERT, r, NULL, err) < 0 ? -1 : 0;
+}
+
+int store_approval_insert(struct store *s, const struct approval_record *r, unsigned pending_max,
+                          struct error *err)
+{
+	struct insertion insertion = {r, pending_max};
+
+	return store_change(s, &(struct transaction){.run = run_insertion, .context = &insertion},
+	                    err);
+}
+
+static int find(struct store *s, struct arena *a, enum query_name query, const void *takes,
+                struct approval_record *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(*ret)};
+	int count = store_read_query(s, query, takes, &rows, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no such approval");
+	if (count < 0)
+		return -1;
+	*ret = *(struct approval_record *)rows.items;
+	return 0;
+}
+
+int store_approval_find(struct store *s, struct arena *a, const char *project_id, const char *id,
+                        struct approval_record *ret, struct error *err)
+{
+	const struct lookup lookup = {.project_id = project_id, .id = id};
+
+	return find(s, a, QUERY_APPROVAL_FIND, &lookup, ret, err);
+}
+
+int store_approval_match(struct store *s, struct arena *a, const struct approval_record *wanted,
+                         struct approval_record *ret, struct error *err)
+{
+	return find(s, a, QUERY_APPROVAL_MATCH, wanted, ret, err);
+}
+
+int store_approval_list(struct store *s, struct arena *a, const struct approval_filter *filter,
+                        struct approval_list *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(struct approval_record)};
+
+	if (store_read_query(s, QUERY_APPROVAL_LIST, filter, &rows, err) < 0)
+		return -1;
+	*ret = (struct approval_list){rows.items, rows.count};
+	return 0;
+}
+
+int store_approval_decide(struct store *s, const struct approval_decision *decision,
+                          struct error *err)
+{
+	int count = store_change_query(s, QUERY_APPROVAL_DECIDE, decision, err);
+
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "approval '%s' is not %s any more", decision->id,
+		            approval_state_name(decision->from));
+	return count < 0 ? -1 : 0;
+}
+
+int store_approval_purge(struct store *s, int64_t before, struct error *err)
+{
+	const struct lookup lookup = {.now = before};
+
+	return store_change_query(s, QUERY_APPROVAL_PURGE, &lookup, err) < 0 ? -1 : 0;
+}

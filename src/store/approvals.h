@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/approvals.h — tool calls that wait for somebody's word. Part of the store's contract, see
+ * store.h.
+ *
+ * One goes from pending to approved or refused, and from approved to used, by compare and set: so
+ * what was approved happens at most once. What has expired is as good as gone. */
+#pragma once
+
+#include <stdint.h>
+
+#include "store/store.h"
+
+#define APPROVAL_HASH_SIZE 32
+_Static_assert(APPROVAL_HASH_SIZE == KEY_HASH_SIZE, "one kind of column for both");
+enum approval_state {
+	APPROVAL_PENDING,
+	APPROVAL_APPROVED,
+	APPROVAL_REFUSED,
+	APPROVAL_USED,
+	APPROVAL_STATE_COUNT,
+};
+const char *approval_state_name(enum approval_state state);
+
+struct approval_record {
+	const char *id, *project_id;
+	const char *key_id;                     /* that asks */
+	const char *conversation_id;            /* "" = none */
+	const char *sandbox_id;                 /* "" = a tool without one */
+	const char *tool, *input;               /* JSON, for people: the end may be missing */
+	unsigned char hash[APPROVAL_HASH_SIZE]; /* of tool, sandbox and the whole input */
+	enum approval_state state;
+	const char *note, *decided_by; /* a key's id; "" while pending */
+	int64_t created_at, decided_at, expires_at;
+};
+struct approval_list {
+	struct approval_record *items;
+	size_t count;
+};
+/* ERROR_LIMIT when pending_max of the project's wait already. */
+MUST_CHECK int store_approval_insert(struct store *s, const struct approval_record *r,
+                                     unsigned pending_max, struct error *err);
+MUST_CHECK int store_approval_find(struct store *s, struct arena *a, const char *project_id,
+                                   const char *id, struct approval_record *ret, struct error *err);
+/* The newest of this project, key and hash that is pending or approved and has not expired at
+ * `wanted->created_at`. */
+MUST_CHECK int store_approval_match(struct store *s, struct arena *a,
+                                    const struct approval_record *wanted,
+                                    struct approval_record *ret, struct error *err);
+struct approval_filter {
+	const char *project_id;
+	const char *state; /* a name; NULL = any */
+	int64_t now;       /* those that have not expired by then */
+	int64_t limit;
+};
+/* Newest first. */
+MUST_CHECK int store_approval_list(struct store *s, struct arena *a,
+                                   const struct approval_filter *filter, struct approval_list *ret,
+                                   struct error *err);
+struct approval_decision {
+	const char *project_id, *id;
+	enum approval_state from, to;
+	const char *note, *decided_by;
+	int64_t now, expires_at;
+};
+/* ERROR_CONFLICT when it is not in `from`, or has expired. */
+MUST_CHECK int store_approval_decide(struct store *s, const struct approval_decision *decision,
+                                     struct error *err);
+MUST_CHECK int store_approval_purge(struct store *s, int64_t before, struct error *err);

@@ -1,0 +1,48 @@
+-- fragment: approval
+id, project_id, key_id, conversation_id, sandbox_id, tool, input, hash, state, note, decided_by,
+created_at, decided_at, expires_at
+
+-- name: approval_insert
+-- takes: approval_record
+INSERT INTO approvals ({approval})
+VALUES (:id, :project_id, :key_id, :conversation_id, :sandbox_id, :tool, :input, :hash, :state,
+	:note, :decided_by, :created_at, :decided_at, :expires_at);
+
+-- name: approval_count
+-- takes: lookup
+-- gives: tally
+SELECT count(*) AS count FROM approvals
+WHERE project_id = :project_id AND state = 'pending' AND expires_at > :now;
+
+-- name: approval_find
+-- takes: lookup
+-- gives: approval_record
+SELECT {approval} FROM approvals WHERE project_id = :project_id AND id = :id;
+
+-- name: approval_match
+-- takes: approval_record
+-- gives: approval_record
+SELECT {approval} FROM approvals
+WHERE project_id = :project_id AND key_id = :key_id AND hash = :hash
+	AND state IN ('pending', 'approved') AND expires_at > :created_at
+ORDER BY created_at DESC, id DESC
+LIMIT 1;
+
+-- name: approval_list
+-- takes: approval_filter
+-- gives: approval_record
+SELECT {approval} FROM approvals
+WHERE project_id = :project_id AND (:state IS NULL OR state = :state) AND expires_at > :now
+ORDER BY created_at DESC, id DESC
+LIMIT :limit;
+
+-- name: approval_decide
+-- takes: approval_decision
+UPDATE approvals
+SET state = :to, note = :note, decided_by = :decided_by, decided_at = :now,
+	expires_at = :expires_at
+WHERE project_id = :project_id AND id = :id AND state = :from AND expires_at > :now;
+
+-- name: approval_purge
+-- takes: lookup
+DELETE FROM approvals WHERE expires_at < :now;

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that need somebody's word first. */
+#include <sodium.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "store/approvals.h"
+#include "tool/parts.h"
+
+#define LIFE_MS (3600 * INT64_C(1000)) /* to be decided in */
+#define GRACE_MS (900 * INT64_C(1000)) /* to be used in, once approved */
+#define PENDING_MAX 200                /* of a project */
+#define SHOWN_MAX ((size_t)64 * 1024)  /* bytes of the input that people see */
+#define LOOK_MS 200
+
+static void hash_text(crypto_hash_sha256_state *state, const char *text)
+{
+	(void)crypto_hash_sha256_update(state, (const unsigned char *)text, strlen(text) + 1);
+}
+
+/* The same call, however it was spaced. */
+static int describe(const struct tool *tool, const struct tool_call *call, struct span input,
+                    struct approval_record *ret, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(2 * input.size + 1024);
+	crypto_hash_sha256_state state;
+	const struct json_value *value;
+	struct id id = id_new();
+	int64_t now = clock_unix_ms();
+
+	if (json_load(call->arena, input.size > 0 ? input : SPAN("{}"), &value, err) < 0)
+		return -1;
+	json_print(&text, value, 0);
+	(void)crypto_hash_sha256_init(&state);
+	hash_text(&state, tool->name);
+	hash_text(&state, call->sandbox ? call->sandbox->id : "");
+	hash_text(&state, buf_text(&text));
+	*ret = (struct approval_record){
+	        .id = arena_text(call->arena, id.text),
+	        .project_id = call->project_id,
+	        .key_id = call->key_id,
+	        .conversation_id = call->conversation_id ? call->conversation_id : "",
+	        .sandbox_id = call->sandbox ? call->sandbox->id : "",
+	        .tool = tool->name,
+	        .note = "",
+	        .decided_by = "",
+	        .created_at = now,
+	        .expires_at = now + LIFE_MS,
+	};
+	(void)crypto_hash_sha256_final(&state, ret->hash);
+	if (text.size > SHOWN_MAX)
+		text.size = SHOWN_MAX - span_begun((struct span){text.data, SHOWN_MAX});
+	ret->input = arena_copy(call->arena, buf_span(&text));
+	return 0;
+}
+
+/* The one that this call asked for before, or a new one. */
+static int begin(const struct tool_call *call, struct approval_record *r, struct error *err)
+{
+	struct approval_record found;
+
+	if (store_approval_match(call->store, call->arena, r, &found, err) == 0) {
+		*r = found;
+		return 0;
+	}
+	if (err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	return store_approval_insert(call->store, r, PENDING_MAX, err);
+}
+
+static int use(const struct tool_call *call, const struct approval_record *r, struct error *err)
+{
+	const struct approval_decision decision = {
+	        .project_id = r->project_id,
+	        .id = r->id,
+	        .from = APPROVAL_APPROVED,
+	        .to = APPROVAL_USED,
+	        .note = r->note,
+	        .decided_by = r->decided_by,
+	        .now = clock_unix_ms(),
+	        .expires_at = r->expires_at,
+	};
+
+	return store_approval_decide(call->store, &decision, err);
+}
+
+static void wait_a_moment(void)
+{
+	const struct timespec moment = {.tv_nsec = LOOK_MS * 1000000L};
+
+	(void)nanosleep(&moment, NULL);
+}
+
+static int refuse(const struct approval_record *r, struct error *err)
+{
+	return FAIL(err, ERROR_FORBIDDEN, "the call was refused%s%.150s", r->note[0] ? ": " : "",
+	            r->note);
+}
+
+static void tell_pending(const struct tool_call *call, const struct approval_record *r,
+                         struct tool_result *ret)
+{
+	ret->pending = r->id;
+	tool_add_text(ret,
+	              span_of(arena_format(call->arena,
+	                                   "waiting for approval %s: nothing was done. Somebody "
+	                                   "has to approve this call; then make the same call "
+	                                   "again",
+	                                   r->id)));
+}
+
+int tool_approve(const struct tool *tool, const struct tool_call *call, struct span input,
+                 struct tool_result *ret, struct error *err)
+{
+	int64_t end = deadline_in(call->approval_wait_ms);
+	struct approval_record r;
+
+	if (describe(tool, call, input, &r, err) < 0 || begin(call, &r, err) < 0)
+		return -1;
+	for (;;) {
+		if (r.state == APPROVAL_APPROVED)
+			return use(call, &r, err);
+		if (r.state == APPROVAL_REFUSED)
+			return refuse(&r, err);
+		if (r.state == APPROVAL_USED || r.expires_at <= clock_unix_ms())
+			return FAIL(err, ERROR_CONFLICT, "approval '%s' is not good any more",
+			            r.id);
+		if (deadline_poll_ms(end) == 0) {
+			tell_pending(call, &r, ret);
+			return 0;
+		}
+		wait_a_moment();
+		if (store_approval_find(call->store, call->arena, r.project_id, r.id, &r, err) < 0)
+			return -1;
+	}
+}
+
+int tool_decide(struct store *store, struct arena *a, const struct tool_decision *d,
+                struct approval_record *ret, struct error *err)
+{
+	int64_t now = clock_unix_ms();
+	const struct approval_decision decision = {
+	        .project_id = d->project_id,
+	        .id = d->id,
+	        .from = APPROVAL_PENDING,
+	        .to = d->approves ? APPROVAL_APPROVED : APPROVAL_REFUSED,
+	        .note = d->note ? d->note : "",
+	        .decided_by = d->key_id,
+	        .now = now,
+	        .expires_at = now + GRACE_MS,
+	};
+	struct approval_record r;
+
+	if (store_approval_find(store, a, d->project_id, d->id, &r, err) < 0)
+		return -1;
+	if (d->approves && strcmp(r.key_id, d->key_id) == 0) {
+		(void)FAIL(err, ERROR_FORBIDDEN, "the key that made the call cannot approve it");
+		error_hint(err, "approve it with another key");
+		return -1;
+	}
+	if (store_approval_decide(store, &decision, err) < 0)
+		return -1;
+	return store_approval_find(store, a, d->project_id, d->id, ret, err);
+}

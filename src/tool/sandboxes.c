@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making, listing and deleting sandboxes, for a client that has tools alone. */
+#include <string.h>
+
+#include "tool/parts.h"
+
+#define LIST_MAX 200
+
+struct sandbox_item {
+	const char *sandbox, *name, *state, *template;
+	int64_t created_at;
+};
+static const struct json_member sandbox_item_members[] = {
+        JSON_TEXT_MEMBER(sandbox_item, sandbox, .about = "its id"),
+        JSON_TEXT_MEMBER(sandbox_item, name),
+        JSON_TEXT_MEMBER(sandbox_item, state),
+        JSON_TEXT_MEMBER(sandbox_item, template),
+        JSON_TIME_MEMBER(sandbox_item, created_at),
+        JSON_END,
+};
+static JSON_SHAPE(sandbox_item, "ToolSandbox", sandbox_item, "A sandbox");
+
+static struct sandbox_item item_of(struct arena *a, const struct sandbox_record *r)
+{
+	return (struct sandbox_item){
+	        .sandbox = arena_text(a, r->id),
+	        .name = r->name,
+	        .state = sandbox_state_name(r->actual),
+	        .template = r->template_name,
+	        .created_at = r->created_at,
+	};
+}
+
+/* ---- create_sandbox ---- */
+
+struct create_input {
+	const char *name, *template;
+	bool internet, persistent;
+	uint64_t present;
+};
+enum { CREATE_INTERNET };
+static const struct json_member create_input_members[] = {
+        [CREATE_INTERNET] = JSON_BOOL_MEMBER(create_input, internet,
+                                             .about = "false = no network; else as the server has "
+                                                      "it"),
+        JSON_TEXT_MEMBER(create_input, name, .max = SANDBOX_NAME_MAX,
+                         .about = "unique in the project; else made up"),
+        JSON_TEXT_MEMBER(create_input, template, .max = 128,
+                         .about = "what is installed; else the server's default"),
+        JSON_BOOL_MEMBER(create_input, persistent, .about = "not removed for being idle"),
+        JSON_END,
+};
+static const struct json_shape create_input = {
+        .name = "CreateSandboxInput",
+        .about = "A sandbox to make",
+        .size = sizeof(struct create_input),
+        .members = create_input_members,
+        .present_offset = offsetof(struct create_input, present),
+};
+
+static int create_call(const struct tool_call *call, const void *input, struct tool_result *ret,
+                       struct error *err)
+{
+	const struct create_input *in = input;
+	const struct fleet_create request = {
+	        .project_id = call->project_id,
+	        .key_id = call->key_id,
+	        .name = in->name,
+	        .template = in->template,
+	        .internet = in->present >> CREATE_INTERNET & 1 ? in->internet : -1,
+	        .persistent = in->persistent,
+	        .wait = true,
+	};
+	struct sandbox_item *out = ARENA_NEW(call->arena, struct sandbox_item);
+	struct sandbox_record made;
+
+	if (fleet_create(call->fleet, call->arena, &request, &made, err) < 0)
+		return -1;
+	*out = item_of(call->arena, &made);
+	tool_add_text(ret, span_of(arena_format(call->arena, "made sandbox %s (%s)", out->sandbox,
+	                                        out->name)));
+	ret->structured = out;
+	return 0;
+}
+
+const struct tool create_sandbox_tool = {
+        .name = "create_sandbox",
+        .title = "Make a sandbox",
+        .description = "Makes another isolated computer; its id is for the argument 'sandbox' of "
+                       "the other tools. Without it they use one that is made by itself, so this "
+                       "is for when a second one is needed.",
+        .input = &create_input,
+        .output = &sandbox_item,
+        .class = TOOL_RUNS,
+        .flags = TOOL_NO_SANDBOX,
+        .call = create_call,
+};
+
+/* ---- list_sandboxes ---- */
+
+struct empty {
+	char none;
+};
+static const struct json_member empty_members[] = {JSON_END};
+static JSON_SHAPE(empty, "ListSandboxesInput", empty, "Nothing to say");
+
+struct list_output {
+	struct json_list sandboxes;
+	bool truncated;
+};
+static const struct json_member list_output_members[] = {
+        JSON_LIST_MEMBER(list_output, sandboxes, &sandbox_item),
+        JSON_BOOL_MEMBER(list_output, truncated, .about = "there are more"),
+        JSON_END,
+};
+static JSON_SHAPE(list_output, "ListSandboxesOutput", list_output, "The project's sandboxes");
+
+static int list_call(const struct tool_call *call, const void *input, struct tool_result *ret,
+                     struct error *err)
+{
+	const struct sandbox_filter filter = {
+	        .project_id = call->project_id, .state = -1, .limit = LIST_MAX};
+	struct list_output *out = ARENA_NEW(call->arena, struct list_output);
+	AUTO(buf_done) struct buf text = BUF(SIZE_MAX / 2);
+	struct sandbox_list found;
+	struct sandbox_item *items;
+
+	(void)input;
+	if (store_sandbox_list(call->store, call->arena, &filter, &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(call->arena, struct sandbox_item, found.count);
+	for (size_t i = 0; i < found.count; i++) {
+		items[i] = item_of(call->arena, &found.items[i]);
+		buf_addf(&text, "%s  %s  %s  %s\n", items[i].sandbox, items[i].state,
+		         items[i].template, items[i].name);
+	}
+	if (found.count == 0)
+		buf_add_text(&text, "[no sandboxes]\n");
+	*out = (struct list_output){{items, found.count, true}, found.next_page != NULL};
+	tool_add_text(ret, (struct span){arena_copy(call->arena, buf_span(&text)), text.size});
+	ret->structured = out;
+	return 0;
+}
+
+const struct tool list_sandboxes_tool = {
+        .name = "list_sandboxes",
+        .title = "List sandboxes",
+        .description = "Lists the project's sandboxes, the newest first: id, state, template, "
+                       "name.",
+        .input = &empty,
+        .output = &list_output,
+        .class = TOOL_READS,
+        .flags = TOOL_NO_SANDBOX | TOOL_IDEMPOTENT,
+        .call = list_call,
+};
+
+/* ---- delete_sandbox ---- */
+
+struct delete_input {
+	const char *sandbox;
+};
+static const struct json_member delete_input_members[] = {
+        JSON_TEXT_MEMBER(delete_input, sandbox, .flags = JSON_REQUIRED, .min = 1,
+                         .max = SANDBOX_NAME_MAX, .about = "id or name"),
+        JSON_END,
+};
+static JSON_SHAPE(delete_input, "DeleteSandboxInput", delete_input, "A sandbox to delete");
+
+struct delete_output {
+	const char *sandbox;
+};
+static const struct json_member delete_output_members[] = {
+        JSON_TEXT_MEMBER(delete_output, sandbox),
+        JSON_END,
+};
+static JSON_SHAPE(delete_output, "DeleteSandboxOutput", delete_output, "What was deleted");
+
+static int delete_call(const struct tool_call *call, const void *input, struct tool_result *ret,
+                       struct error *err)
+{
+	const struct delete_input *in = input;
+	const struct fleet_ref ref = {call->project_id, in->sandbox, NULL};
+	struct delete_output *out = ARENA_NEW(call->arena, struct delete_output);
+
+	if (fleet_delete(call->fleet, call->arena, &ref, SANDBOX_REASON_USER, err) < 0)
+		return -1;
+	out->sandbox = in->sandbox;
+	tool_add_text(ret, span_of(arena_format(call->arena, "deleted %s", in->sandbox)));
+	ret->structured = out;
+	return 0;
+}
+
+const struct tool delete_sandbox_tool = {
+        .name = "delete_sandbox",
+        .title = "Delete a sandbox",
+        .description = "Deletes a sandbox with everything in it.",
+        .input = &delete_input,
+        .output = &delete_output,
+        .class = TOOL_RUNS,
+        .flags = TOOL_NO_SANDBOX | TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT,
+        .call = delete_call,
+};

@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Model Context Protocol at /mcp, in both of its eras."""
+
+import base64
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+import atoll
+
+MODERN = "2026-07-28"
+META = "io.modelcontextprotocol/"
+
+
+class Mcp:
+    """Speaks JSON-RPC by hand: what is wrong has to be said wrong."""
+
+    def __init__(self, api, path="/mcp"):
+        self.api, self.path, self.session = api, path, None
+
+    def post(self, message, **headers):
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+                   **{name.replace("_", "-"): value for name, value in headers.items()}}
+        if self.session and "Mcp-Session-Id" not in headers:
+            headers["Mcp-Session-Id"] = self.session
+        body = message if isinstance(message, (str, bytes)) else json.dumps(message)
+        return self.api.raw("POST", self.path, body, headers)
+
+    def initialize(self, version="2025-11-25"):
+        answer = self.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}})
+        assert answer.status == 200, answer.body
+        self.session = answer.headers["Mcp-Session-Id"]
+        assert self.post({"jsonrpc": "2.0", "method": "notifications/initialized"}).status == 202
+        return answer.json()["result"]
+
+    def old(self, method, params=None, status=200):
+        answer = self.post({"jsonrpc": "2.0", "id": 7, "method": method, "params": params or {}})
+        assert answer.status == status, answer.body
+        return answer.json()
+
+    def new(self, method, params=None, status=200, headers=None, meta=None, id=7):
+        params = dict(params or {})
+        params["_meta"] = {META + "protocolVersion": MODERN, META + "clientCapabilities": {},
+                           META + "clientInfo": {"name": "t", "version": "1"}} if meta is None else meta
+        sent = {"MCP-Protocol-Version": MODERN, "Mcp-Method": method}
+        for member in ("name", "uri"):
+            if member in params and method in ("tools/call", "resources/read"):
+                sent["Mcp-Name"] = params[member]
+        sent.update(headers or {})
+        sent = {name: value for name, value in sent.items() if value is not None}
+        answer = self.post({"jsonrpc": "2.0", "id": id, "method": method, "params": params}, **sent)
+        assert answer.status == status, answer.body
+        return answer.json()
+
+    def call(self, name, **arguments):
+        return self.new("tools/call", {"name": name, "arguments": arguments})["result"]
+
+
+@pytest.fixture
+def mcp(api, box):
+    return Mcp(api, f"/mcp?sandbox={box}")
+
+
+# ---- the old era ----
+
+
+def test_old_clients_begin_a_session(mcp):
+    result = mcp.initialize()
+    assert result["protocolVersion"] == "2025-11-25" and result["serverInfo"]["name"] == "atoll"
+    assert {"tools", "resources"} <= result["capabilities"].keys() and result["instructions"]
+    assert mcp.old("ping")["result"] == {}
+    tools = {tool["name"]: tool for tool in mcp.old("tools/list")["result"]["tools"]}
+    assert "sandbox" in tools["bash"]["inputSchema"]["properties"]
+    assert "sandbox" not in tools["list_sandboxes"]["inputSchema"]["properties"]
+    result = mcp.old("tools/call", {"name": "bash", "arguments": {"command": "echo hi"}})["result"]
+    assert result["content"] == [{"type": "text", "text": "hi\n"}] and result["isError"] is False
+    assert result["structuredContent"]["stdout"] == "hi\n"
+    assert "resultType" not in result
+
+
+@pytest.mark.parametrize("asked, given", [("2025-06-18", "2025-06-18"), ("2024-11-05", "2024-11-05"),
+                                          ("1999-01-01", "2025-11-25"), (MODERN, "2025-11-25")])
+def test_old_versions_are_agreed_on(mcp, asked, given):
+    assert mcp.initialize(asked)["protocolVersion"] == given
+
+
+def test_a_session_ends_and_is_its_keys_own(mcp, api, server):
+    mcp.initialize()
+    session, mcp.session = mcp.session, None
+    assert mcp.old("tools/list", status=400)["error"]["code"] == -32600
+    mcp.session = "nosuchsession"
+    assert mcp.old("tools/list", status=404)["error"]["code"] == -32001
+    other = api.post("/api/sandbox/keys", {"name": "mcp-other", "scopes": ["sandbox:write", "sandbox:read"]})
+    stranger = Mcp(api.clone(other["key"]))
+    stranger.session = session
+    assert stranger.old("ping", status=404)["error"]["code"] == -32001
+    mcp.session = session
+    assert api.raw("DELETE", "/mcp", headers={"Mcp-Session-Id": session}).status == 200
+    assert mcp.old("ping", status=404)["error"]["code"] == -32001
+    assert api.raw("DELETE", "/mcp", headers={"Mcp-Session-Id": session}).status == 404
+    api.delete(f"/api/sandbox/keys/{other['id']}")
+
+
+# ---- the modern era ----
+
+
+def test_modern_clients_need_no_session(mcp):
+    found = mcp.new("server/discover")["result"]
+    assert found["supportedVersions"] == [MODERN] and found["resultType"] == "complete"
+    assert found["ttlMs"] > 0 and found["cacheScope"] == "private"
+    assert found["_meta"][META + "serverInfo"]["name"] == "atoll"
+    assert mcp.new("tools/list")["result"]["ttlMs"] > 0
+    result = mcp.call("bash", command="echo $((6 * 7))")
+    assert result["resultType"] == "complete" and result["content"][0]["text"] == "42\n"
+    assert result["isError"] is False
+
+
+def test_modern_requests_say_what_they_are(mcp):
+    for headers in ({"MCP-Protocol-Version": None}, {"Mcp-Method": None}, {"Mcp-Method": "tools/call"},
+                    {"MCP-Protocol-Version": "2025-11-25"}):
+        assert mcp.new("tools/list", status=400, headers=headers)["error"]["code"] == -32020, headers
+    call = {"name": "bash", "arguments": {"command": "true"}}
+    assert mcp.new("tools/call", call, status=400, headers={"Mcp-Name": "read"})["error"]["code"] == -32020
+    assert mcp.new("tools/call", call, status=400, headers={"Mcp-Name": None})["error"]["code"] == -32020
+    escaped = "=?base64?" + base64.b64encode(b"bash").decode() + "?="
+    assert "result" in mcp.new("tools/call", call, headers={"Mcp-Name": escaped})
+    for meta in ({}, {META + "protocolVersion": MODERN}, {META + "clientCapabilities": {}}):
+        assert mcp.new("tools/list", status=400, meta=meta)["error"]["code"] == -32602, meta
+    future = {META + "protocolVersion": "2099-01-01", META + "clientCapabilities": {}}
+    error = mcp.new("tools/list", status=400, meta=future, headers={"MCP-Protocol-Version": "2099-01-01"})["error"]
+    assert error["code"] == -32022 and error["data"]["requested"] == "2099-01-01"
+    assert MODERN in error["data"]["supported"]
+    for method in ("initialize", "ping", "logging/setLevel", "no/such"):
+        assert mcp.new(method, status=404)["error"]["code"] == -32601, method
+
+
+# ---- tools ----
+
+
+def test_a_tool_that_fails_says_so_to_the_model(mcp):
+    result = mcp.call("read", path="missing.txt")
+    assert result["isError"] and "missing.txt" in result["content"][0]["text"]
+    result = mcp.call("read", path="../etc/passwd")
+    assert result["isError"] and "hint:" in result["content"][0]["text"]
+    result = mcp.call("bash", colour="red")
+    assert result["isError"] and "unknown member" in result["content"][0]["text"]
+    result = mcp.call("bash", command="exit 3")
+    assert not result["isError"] and result["structuredContent"]["exit_code"] == 3
+    assert mcp.new("tools/call", {"name": "no_such"})["error"]["code"] == -32602
+    assert mcp.new("tools/call", {"name": "bash", "arguments": {"command": "true", "sandbox": 7}})["error"]["code"] == -32602
+
+
+def test_a_client_alone_can_work(api):
+    """No sandbox is named: there is one all the same, and it is the same the next time."""
+    mcp = Mcp(api)
+    mcp.initialize()
+    own = None
+    try:
+        call = {"name": "write", "arguments": {"path": "a.txt", "content": "mine"}}
+        assert not mcp.old("tools/call", call)["result"]["isError"]
+        text = mcp.old("tools/call", {"name": "read", "arguments": {"path": "a.txt"}})["result"]["content"][0]["text"]
+        assert text == "     1\tmine\n"
+        made = mcp.old("tools/call", {"name": "create_sandbox", "arguments": {"internet": False}})["result"]
+        own = made["structuredContent"]["sandbox"]
+        there = mcp.old("tools/call", {"name": "bash", "arguments": {"command": "ls a.txt", "sandbox": own}})["result"]
+        assert there["structuredContent"]["exit_code"] == 2
+        listed = mcp.old("tools/call", {"name": "list_sandboxes"})["result"]["structuredContent"]["sandboxes"]
+        assert own in [item["sandbox"] for item in listed]
+        gone = mcp.old("tools/call", {"name": "delete_sandbox", "arguments": {"sandbox": own}})["result"]
+        assert not gone["isError"]
+    finally:
+        api.delete(f"/v1/leases/mcp%3A{mcp.session}")
+
+
+def test_a_key_that_only_reads_calls_nothing(api, box):
+    key = api.post("/api/sandbox/keys", {"name": "mcp-reader", "scopes": ["sandbox:read"]})
+    reader = Mcp(api.clone(key["key"]), f"/mcp?sandbox={box}")
+    assert reader.new("tools/list")["result"]["tools"]
+    assert "sandbox:write" in reader.new("tools/call", {"name": "bash", "arguments": {"command": "true"}},
+                                         status=403)["error"]["message"]
+    api.delete(f"/api/sandbox/keys/{key['id']}")
+
+
+# ---- resources ----
+
+
+def test_sandboxes_and_their_files_are_resources(mcp, box):
+    listed = mcp.new("resources/list")["result"]
+    assert f"atoll://sandbox/{box}" in [item["uri"] for item in listed["resources"]] and listed["ttlMs"] == 0
+    templates = mcp.new("resources/templates/list")["result"]["resourceTemplates"]
+    assert "atoll://sandbox/{sandbox}/files/{+path}" in [item["uriTemplate"] for item in templates]
+    read = mcp.new("resources/read", {"uri": f"atoll://sandbox/{box}"})["result"]["contents"][0]
+    assert json.loads(read["text"])["id"] == box and read["mimeType"] == "application/json"
+    mcp.call("bash", command="mkdir -p 'a b'; echo text > 'a b/c.txt'; printf '\\0\\1' > raw; ln -sf /etc/passwd out")
+    read = mcp.new("resources/read", {"uri": f"atoll://sandbox/{box}/files/a%20b/c.txt"})["result"]["contents"][0]
+    assert read["text"] == "text\n" and read["mimeType"] == "text/plain"
+    read = mcp.new("resources/read", {"uri": f"atoll://sandbox/{box}/files/raw"})["result"]["contents"][0]
+    assert base64.b64decode(read["blob"]) == b"\0\1"
+    for bad in ("out", "../x", "%2e%2e/x", "/etc/passwd", "missing"):
+        answer = mcp.new("resources/read", {"uri": f"atoll://sandbox/{box}/files/{bad}"})
+        assert answer["error"]["code"] == -32602, bad
+    for uri in ("file:///etc/passwd", "atoll://sandbox/", "atoll://sandbox/nobody", f"atoll://sandbox/{box}/other", ""):
+        assert mcp.new("resources/read", {"uri": uri})["error"]["code"] == -32602, uri
+    mcp.initialize()
+    assert mcp.old("resources/read", {"uri": "atoll://sandbox/nobody"})["error"]["code"] == -32002
+
+
+# ---- what is no message, and who may not send one ----
+
+
+@pytest.mark.parametrize("body, code", [
+    ("", -32700), ("{", -32700), ("[1,2", -32700), ("{\"jsonrpc\":\"2.0\",\"jsonrpc\":\"2.0\"}", -32700),
+    ("[" * 100 + "]" * 100, -32700), ("[]", -32600), ("7", -32600), ("null", -32600), ("{}", -32600),
+    ("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", -32600),
+    ("{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}", -32600),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1}", -32600), ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", -32600),
+    ("{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}", -32600),
+    ("{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", -32600),
+    ("{\"jsonrpc\":\"2.0\",\"id\":\"" + "x" * 300 + "\",\"method\":\"ping\"}", -32600),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" + "x" * 300 + "\"}", -32600),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":[1]}", -32602),
+    (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", -32700),
+])
+def test_what_is_no_message_is_refused(mcp, body, code):
+    mcp.initialize()
+    answer = mcp.post(body)
+    assert answer.status == 400 and answer.json()["error"]["code"] == code, answer.body
+
+
+def test_ids_come_back_as_they_were(mcp):
+    for id in (0, -5, 1.5, "a", "", "\u00fc\"\\", 2 ** 53):
+        assert mcp.new("tools/list", id=id)["id"] == id
+    answer = mcp.post({"jsonrpc": "2.0", "id": 9, "result": {}})
+    assert answer.status in (202, 400)
+
+
+def test_the_transport_has_its_forms(mcp, api):
+    assert api.raw("GET", "/mcp").status == 405
+    assert mcp.post("{}", Content_Type="text/plain").status == 415
+    assert mcp.post("{}", Accept="text/html").status == 406
+    assert mcp.post("", Content_Length=str(17 << 20)).status == 413
+    api.close()
+    assert api.clone("atoll_" + "a" * 40).raw("POST", "/mcp", "{}", {"Content-Type": "application/json"}).status == 401
+
+
+def test_a_rebound_name_is_refused(mcp, server):
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "server/discover"}
+    for headers in ({"Host": "evil.example"}, {"Host": f"evil.example:{server.port}"},
+                    {"Origin": "http://evil.example"}, {"Origin": "null"},
+                    {"Host": "localhost.evil.example"}, {"Origin": f"http://127.0.0.1.evil.example:{server.port}"}):
+        assert mcp.post(ping, **headers).status in (403, 421), headers
+    for headers in ({"Host": "localhost"}, {"Origin": f"http://localhost:{server.port}"}, {"Host": "[::1]:80"}):
+        assert mcp.post(ping, **headers).status not in (403, 421), headers
+
+
+# ---- the official clients ----
+
+NODE = atoll.ROOT / "tests/node"
+
+
+@pytest.fixture(scope="module")
+def node():
+    if not shutil.which("npm"):
+        pytest.skip("npm is not installed")
+    with open(NODE / "package.json") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (NODE / "node_modules/@modelcontextprotocol/client").exists():
+            done = subprocess.run(["npm", "ci", "--omit=optional"], cwd=NODE, capture_output=True, text=True, timeout=300)
+            if done.returncode:
+                pytest.skip(f"npm cannot install the MCP clients: {done.stderr.strip()[-200:]}")
+    version = subprocess.run(["node", "--version"], capture_output=True, text=True).stdout
+    return int(version[1:].split(".")[0])
+
+
+@pytest.mark.parametrize("era", ["old", "auto", "new"])
+def test_the_official_client_works(node, api, server, box, era):
+    if era != "old" and node < 20:
+        pytest.skip(f"the client of the modern era needs Node 20, this is {node}")
+    done = subprocess.run(["node", NODE / "mcp.mjs", era, f"http://127.0.0.1:{server.port}/mcp?sandbox={box}", api.key],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr[-3000:]
+    got = json.loads(done.stdout)
+    assert got["server"]["name"] == "atoll" and {"bash", "grep", "edit"} <= set(got["tools"])
+    assert got["bash"]["content"][0]["text"] == "from the client\n[exit code 2]\n"
+    assert got["read"]["content"][0]["text"] == "     1\tone\n     2\ttwo\n"
+    assert got["grep"]["structuredContent"]["matches"] == [{"path": "client.txt", "line": 1, "text": "one"}]
+    for name in ("bash", "write", "read", "edit", "glob", "grep", "list_files", "list_sandboxes"):
+        assert not got[name].get("isError"), got[name]
+    assert got["failed"]["isError"] and got["unknown"] == -32602
+    assert got["resources"] >= 1 and got["templates"] == 2
+
+
+# ---- from a shell ----
+
+
+def cli(server, api, *words, stdin=None):
+    environment = {**os.environ, "ATOLL_API_URL": f"http://127.0.0.1:{server.port}", "ATOLL_API_KEY": api.key}
+    return subprocess.run([atoll.ATOLL, *words], input=stdin, capture_output=True, text=True, timeout=60, env=environment)
+
+
+def test_atoll_mcp_speaks_both_eras_on_stdin(server, api, box):
+    meta = {META + "protocolVersion": MODERN, META + "clientCapabilities": {}}
+    messages = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "bash", "arguments": {"command": "echo hi"}}},
+        {"jsonrpc": "2.0", "id": "x", "method": "tools/list", "params": {"_meta": meta}},
+        {"jsonrpc": "2.0", "id": 3, "method": "no/such"},
+    ]
+    lines = "".join(json.dumps(message) + "\n" for message in messages) + "\n{bad\n"
+    done = cli(server, api, "mcp", "--sandbox", box, stdin=lines)
+    assert done.returncode == 0, done.stderr
+    answers = {answer["id"]: answer for answer in map(json.loads, done.stdout.splitlines())}
+    assert answers.keys() == {1, 2, "x", 3, None}
+    assert answers[1]["result"]["protocolVersion"] == "2025-06-18"
+    assert answers[2]["result"]["content"][0]["text"] == "hi\n"
+    assert answers["x"]["result"]["resultType"] == "complete"
+    assert answers[3]["error"]["code"] == -32601 and answers[None]["error"]["code"] == -32700
+
+
+def test_the_official_client_speaks_over_stdio(node, api, server, box):
+    script = """
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+const [atoll, box] = process.argv.slice(2);
+const client = new Client({ name: 't', version: '1' });
+await client.connect(new StdioClientTransport({ command: atoll, args: ['mcp', '--sandbox', box], env: process.env }));
+const results = await Promise.all([1, 2, 3].map((n) => client.callTool({ name: 'bash', arguments: { command: `echo ${n}` } })));
+console.log(results.map((r) => r.content[0].text).join(''));
+await client.close();
+"""
+    path = NODE / f"stdio-{os.getpid()}.mjs"
+    path.write_text(script)
+    try:
+        environment = {**os.environ, "ATOLL_API_URL": f"http://127.0.0.1:{server.port}", "ATOLL_API_KEY": api.key}
+        done = subprocess.run(["node", path, atoll.ATOLL, box], capture_output=True, text=True, timeout=60, env=environment)
+    finally:
+        path.unlink()
+    assert done.returncode == 0 and done.stdout == "1\n2\n3\n\n", done.stderr[-2000:]
+
+
+def test_atoll_tool_calls_a_tool(server, api, box):
+    assert "list_files" in cli(server, api, "tool").stdout
+    done = cli(server, api, "tool", "-s", box, "write", "path=cli.txt", "content=a=b")
+    assert done.returncode == 0, done.stderr
+    assert cli(server, api, "tool", "-s", box, "read", "path=cli.txt", "limit=1").stdout == "     1\ta=b\n"
+    done = cli(server, api, "tool", "-s", box, "bash", "command=echo out; exit 4")
+    assert done.returncode == 4 and done.stdout.startswith("out\n")
+    assert json.loads(cli(server, api, "--json", "tool", "-s", box, "glob", "pattern=cli.*").stdout)["structuredContent"]["total"] == 1
+    for words, said in ((("nothing",), "no tool"), (("read", "colour=red"), "no argument"), (("read", "path"), "no argument"),
+                        (("read", "path=a", "limit=x"), "limit")):
+        done = cli(server, api, "tool", "-s", box, *words)
+        assert done.returncode not in (0, 4) and said in done.stderr, words
