@@ -187,7 +187,7 @@ static int begin(struct coming *c, struct sync_action *action, struct error *err
 
 static int end(struct coming *c, struct error *err)
 {
-	AUTO_CLOSE int fd = c->fd;
+	AUTO_CLOSE UNUSED int fd = c->fd;
 	AUTO_CLOSE int parent = -1;
 	struct error problem = {0};
 	int result = 0;

@@ -3,7 +3,6 @@
  * it is needed. */
 #include "api/gateway/gateway.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "api/command.h"
@@ -362,8 +361,7 @@ static int gateway_handle(struct request *rq, const void *body, struct reply *re
 	for (size_t i = 0; i < COUNT_OF(calls); i++)
 		if (strcmp(calls[i].path, rq->route->path) == 0)
 			return session_retry(rq, body, reply, calls[i].run, err);
-	assert(!"every route of this file has its call");
-	return -1;
+	return FAIL(err, ERROR_UNSUPPORTED, "'%s' has no call", rq->route->path);
 }
 
 #define TAG .tag = "gateway"
