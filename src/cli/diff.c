@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diff and revert: what a sandbox changed, in the form that users of git know. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -148,7 +149,7 @@ static void print_stat(struct cli *cli, void *context, const struct json_value *
 		             (long long)json_whole(json_get(item, "size"), 0));
 		return;
 	}
-	(void)printf(" %s | %lld ", path, (long long)(added + deleted));
+	(void)printf(" %s | %" PRId64 " ", path, added + deleted);
 	print_marks(added, deleted);
 	(void)printf("\n");
 }

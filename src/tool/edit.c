@@ -40,7 +40,8 @@ static JSON_SHAPE(edit_output, "EditOutput", edit_output, "What was replaced");
 
 static ptrdiff_t find_text(struct span in, struct span text)
 {
-	const char *at = in.size > 0 ? memmem(in.data, in.size, text.data, text.size) : NULL;
+	const char *at =
+	        in.size > 0 && text.data ? memmem(in.data, in.size, text.data, text.size) : NULL;
 
 	return at ? at - in.data : -1;
 }

@@ -121,7 +121,7 @@ static const char *unescape(struct arena *a, struct span text)
 {
 	char *out = arena_alloc(a, text.size + 1), *to = out;
 
-	for (size_t i = 0; i < text.size; i++) {
+	for (size_t i = 0; text.data && i < text.size; i++) {
 		int high = -1, low = -1;
 
 		if (text.data[i] == '%' && i + 2 < text.size) {
