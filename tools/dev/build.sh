@@ -10,8 +10,8 @@ declare -A BUILD_FOLDER=(
 declare -A BUILD_COMPILER=([gcc]=gcc [asan]=clang [tsan]=gcc [fuzz]=clang)
 declare -A BUILD_OPTIONS=(
 	[gcc]="-Dbuildtype=debugoptimized"
-	[asan]="-Dwerror=true -Db_sanitize=address,undefined -Db_lundef=false"
-	[tsan]="-Db_sanitize=thread -Db_lundef=false"
+	[asan]="-Dwerror=true -Doptimization=0 -Db_sanitize=address,undefined -Db_lundef=false"
+	[tsan]="-Doptimization=1 -Db_sanitize=thread -Db_lundef=false"
 	[fuzz]="-Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
 		-Dc_args=-fsanitize=fuzzer-no-link"
 )

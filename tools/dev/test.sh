@@ -217,5 +217,6 @@ dev_test()
 	for suite in "${suites[@]}"; do
 		"suite_$suite"
 	done
+	tidy_wait
 	results_end
 }
