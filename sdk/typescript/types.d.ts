@@ -53,7 +53,7 @@ export interface SandboxCreate {
   volumes?: SandboxVolume[];
   /** KEY: the volume home-KEY is at /home/user, and made if need be */
   persistentHome?: string;
-  /** GiB of that volume when it is made (default 10) */
+  /** GiB that volume can hold, when it is made (default: no limit) */
   persistentDiskGb?: number;
 }
 
@@ -747,6 +747,8 @@ export interface PoolSize {
   target?: number;
   /** that misses let it grow to; default: twice the target */
   max?: number;
+  /** the server's default is the only one that there is */
+  internet?: boolean;
 }
 
 /** What becomes of sandboxes that nobody uses; what is left out stays */
@@ -1132,6 +1134,8 @@ export interface ToolList {
 
 /** A call of a tool, in one sandbox */
 export interface ToolCall {
+  /** how long a call that needs approval waits for it (default 20 s) */
+  approvalWaitMs?: number;
   /** id or name of a sandbox; or */
   sandboxId?: string;
   /** key of a lease, whose sandbox is made on first use; or */
@@ -1140,7 +1144,7 @@ export interface ToolCall {
   sessionId?: string;
   /** of the session; default: "default" */
   tenantId?: string;
-  /** of /accounts/me/sandboxes: what the lease's sandbox is like */
+  /** of /accounts/me/sandboxes: what the lease's sandbox is like, and what tools may do; else what the sandbox was made from */
   config?: string;
   /** whom its background jobs belong to */
   conversationId?: string;
@@ -1154,6 +1158,81 @@ export interface ToolResult {
   content: unknown;
   /** by the tool's outputSchema */
   structuredContent: unknown;
+  /** with status 202: nothing was done, see /v1/approvals; the same call, made again, goes on */
+  approvalId: string;
+}
+
+/** Calls, the newest first */
+export interface ApprovalList {
+  items: Approval[];
+}
+
+/** A call that needs approval */
+export interface Approval {
+  id: string;
+  tool: string;
+  /** of the call, as JSON text; the end of a long one is left out */
+  input: string;
+  /** pending approved refused used */
+  state: string;
+  sandboxId: string | null;
+  conversationId: string | null;
+  /** that asks */
+  keyId: string;
+  note: string | null;
+  /** id of a key */
+  decidedBy: string | null;
+  createdAt: string | null;
+  decidedAt: string | null;
+  /** pending: to be decided by then; approved: to be used */
+  expiresAt: string | null;
+}
+
+/** What to tell */
+export interface ApprovalDecision {
+  /** for who asked */
+  note?: string;
+}
+
+/** Skills by name */
+export interface SkillList {
+  items: Skill[];
+}
+
+/** A skill that the project keeps */
+export interface Skill {
+  name: string;
+  description: string;
+  /** how many */
+  files: number;
+  /** bytes */
+  size: number;
+  updatedAt: string | null;
+}
+
+/** A skill */
+export interface SkillPut {
+  /** when to use it */
+  description?: string;
+  /** one of them SKILL.md; 2 MiB in all */
+  files: SkillFile[];
+}
+
+/** A file of a skill */
+export interface SkillFile {
+  /** below the skill's folder */
+  path: string;
+  /** base64 */
+  content?: string;
+}
+
+/** A message of JSON-RPC */
+export interface McpAnswer {
+  /** 2.0 */
+  jsonrpc: string;
+  id: unknown;
+  result: unknown;
+  error: unknown;
 }
 
 /** Whether the server works */
@@ -1184,6 +1263,10 @@ export interface LeaseAcquire {
   wait_ms?: number;
   /** the same as the header Idempotency-Key */
   idempotency_key?: string;
+  /** NAME: the volume home-NAME is at /home/user of the sandbox that is made, and outlives it */
+  persistentHome?: string;
+  /** GiB that volume can hold, when it is made (default: no limit) */
+  persistentDiskGb?: number;
 }
 
 /** A key and its sandbox, which takes commands */
@@ -1783,6 +1866,14 @@ export interface BudgetCreate {
   subject?: string;
   /** US dollars */
   limit_usd: number;
+}
+
+/** What changes of a budget */
+export interface BudgetUpdate {
+  /** US dollars */
+  limit_usd?: number;
+  /** part of the limit that is warned of */
+  warn_at?: number;
 }
 
 /** Pools */

@@ -222,8 +222,9 @@ static int find_prompt(struct run *r, struct span *pending, struct error *err)
 
 	if (read_past(r, err) < 0 || ask(r, 0, err) < 0)
 		return -1;
-	/* A shell that has said nothing yet is about to start. */
-	if (!r->last.kind)
+	/* A shell that has said nothing yet is about to start, one whose command has just ended is
+	 * about to show its prompt. */
+	if (!r->last.kind || r->last.kind == 'D')
 		result = await(r, pending, deadline_in(SHELL_START_MS), is_prompt, err);
 	if (result == 0)
 		return closed(r, err);

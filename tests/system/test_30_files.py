@@ -162,7 +162,7 @@ def test_a_large_file_streams_in_constant_memory(server, api):
 def upload_raw(server, path, size):
     """Sends a body until nobody takes it any more, as curl does; the answer is what came back."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
-        connection.sendall(f"PUT {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {server.key}\r\n"
+        connection.sendall(f"PUT {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {server.key}\r\n"
                            f"Content-Type: application/octet-stream\r\nContent-Length: {size}\r\n\r\n".encode())
         with contextlib.suppress(OSError):
             for _ in range(size >> 16):
@@ -185,7 +185,7 @@ def test_an_upload_that_cannot_be_written_says_why(server, api, box):
 def test_a_broken_upload_leaves_no_half_file(server, api, box):
     import socket
     with socket.create_connection(("127.0.0.1", server.port)) as raw:
-        raw.sendall((f"PUT {files(box, 'content', path='/home/user/half')} HTTP/1.1\r\nHost: x\r\n"
+        raw.sendall((f"PUT {files(box, 'content', path='/home/user/half')} HTTP/1.1\r\nHost: localhost\r\n"
                      f"Authorization: Bearer {server.key}\r\nContent-Type: application/octet-stream\r\n"
                      "Content-Length: 1000000\r\n\r\n").encode() + b"x" * 5000)
     atoll.wait_for(lambda: api.exec(box, "ls -A /home/user | grep half; true")["stdout"] == "", 5, "no half file")

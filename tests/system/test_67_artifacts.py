@@ -143,7 +143,7 @@ def test_who_leaves_while_files_are_kept_harms_nobody(api, server, box):
     for _ in range(5):
         with socket.create_connection(("127.0.0.1", server.port)) as raw:
             body = json.dumps({"command": "head -c 3000000 /dev/urandom >big/x", "artifacts": "big"})
-            raw.sendall((f"POST /api/sandbox/instances/{box}/exec?stream=sse HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {api.key}\r\n"
+            raw.sendall((f"POST /api/sandbox/instances/{box}/exec?stream=sse HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {api.key}\r\n"
                          f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}").encode())
             raw.recv(100)
             time.sleep(0.03)

@@ -156,8 +156,9 @@ run_built_pytest()
 suite_system()
 {
 	build_programs gcc || { result failed system build "the gcc build failed"; return; }
-	run_built_pytest system-1 480 tests/system/test_[1-6]*.py tests/contract &
-	run_built_pytest system-2 480 tests/system/test_[7-9]*.py
+	run_built_pytest system-1 480 tests/system/test_[1-68]*.py tests/system/test_9[6-9]*.py \
+		tests/contract &
+	run_built_pytest system-2 480 tests/system/test_7*.py tests/system/test_9[0-5]*.py
 	wait $!
 }
 

@@ -60,7 +60,7 @@ class SandboxCreate(TypedDict):
     volumes: NotRequired[list[SandboxVolume]]
     # KEY: the volume home-KEY is at /home/user, and made if need be
     persistentHome: NotRequired[str]
-    # GiB of that volume when it is made (default 10)
+    # GiB that volume can hold, when it is made (default: no limit)
     persistentDiskGb: NotRequired[int]
 
 
@@ -790,6 +790,8 @@ class PoolSize(TypedDict):
     target: NotRequired[int]
     # that misses let it grow to; default: twice the target
     max: NotRequired[int]
+    # the server's default is the only one that there is
+    internet: NotRequired[bool]
 
 
 class IdleTimes(TypedDict):
@@ -1208,6 +1210,8 @@ class ToolList(TypedDict):
 class ToolCall(TypedDict):
     """A call of a tool, in one sandbox"""
 
+    # how long a call that needs approval waits for it (default 20 s)
+    approvalWaitMs: NotRequired[int]
     # id or name of a sandbox; or
     sandboxId: NotRequired[str]
     # key of a lease, whose sandbox is made on first use; or
@@ -1216,7 +1220,7 @@ class ToolCall(TypedDict):
     sessionId: NotRequired[str]
     # of the session; default: "default"
     tenantId: NotRequired[str]
-    # of /accounts/me/sandboxes: what the lease's sandbox is like
+    # of /accounts/me/sandboxes: what the lease's sandbox is like, and what tools may do; else what the sandbox was made from
     config: NotRequired[str]
     # whom its background jobs belong to
     conversationId: NotRequired[str]
@@ -1231,6 +1235,89 @@ class ToolResult(TypedDict):
     content: Any
     # by the tool's outputSchema
     structuredContent: Any
+    # with status 202: nothing was done, see /v1/approvals; the same call, made again, goes on
+    approvalId: str
+
+
+class ApprovalList(TypedDict):
+    """Calls, the newest first"""
+
+    items: list[Approval]
+
+
+class Approval(TypedDict):
+    """A call that needs approval"""
+
+    id: str
+    tool: str
+    # of the call, as JSON text; the end of a long one is left out
+    input: str
+    # pending approved refused used
+    state: str
+    sandboxId: str | None
+    conversationId: str | None
+    # that asks
+    keyId: str
+    note: str | None
+    # id of a key
+    decidedBy: str | None
+    createdAt: str | None
+    decidedAt: str | None
+    # pending: to be decided by then; approved: to be used
+    expiresAt: str | None
+
+
+class ApprovalDecision(TypedDict):
+    """What to tell"""
+
+    # for who asked
+    note: NotRequired[str]
+
+
+class SkillList(TypedDict):
+    """Skills by name"""
+
+    items: list[Skill]
+
+
+class Skill(TypedDict):
+    """A skill that the project keeps"""
+
+    name: str
+    description: str
+    # how many
+    files: int
+    # bytes
+    size: int
+    updatedAt: str | None
+
+
+class SkillPut(TypedDict):
+    """A skill"""
+
+    # when to use it
+    description: NotRequired[str]
+    # one of them SKILL.md; 2 MiB in all
+    files: list[SkillFile]
+
+
+class SkillFile(TypedDict):
+    """A file of a skill"""
+
+    # below the skill's folder
+    path: str
+    # base64
+    content: NotRequired[str]
+
+
+class McpAnswer(TypedDict):
+    """A message of JSON-RPC"""
+
+    # 2.0
+    jsonrpc: str
+    id: Any
+    result: Any
+    error: Any
 
 
 class Health(TypedDict):
@@ -1253,6 +1340,8 @@ LeaseAcquire = TypedDict("LeaseAcquire", {
     "continue": "NotRequired[bool]",
     "wait_ms": "NotRequired[int]",
     "idempotency_key": "NotRequired[str]",
+    "persistentHome": "NotRequired[str]",
+    "persistentDiskGb": "NotRequired[int]",
 })
 
 
@@ -1902,6 +1991,15 @@ class BudgetCreate(TypedDict):
     subject: NotRequired[str]
     # US dollars
     limit_usd: float
+
+
+class BudgetUpdate(TypedDict):
+    """What changes of a budget"""
+
+    # US dollars
+    limit_usd: NotRequired[float]
+    # part of the limit that is warned of
+    warn_at: NotRequired[float]
 
 
 class PoolList(TypedDict):
