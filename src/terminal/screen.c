@@ -84,13 +84,19 @@ static void on_typed(const char *bytes, size_t size, void *context)
 
 static const VTermScreenCallbacks callbacks = {.settermprop = on_property};
 
+/* libvterm 0.1.4 writes past the end of a line that has no room for one wide character. */
+static uint32_t columns_of_model(uint32_t columns)
+{
+	return columns < 2 ? 2 : columns;
+}
+
 struct screen *screen_new(uint32_t rows, uint32_t columns, uint64_t offset)
 {
 	struct screen *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		abort();
-	s->vterm = vterm_new((int)rows, (int)columns);
+	s->vterm = vterm_new((int)rows, (int)columns_of_model(columns));
 	if (!s->vterm)
 		abort();
 	s->start = s->offset = offset;
@@ -126,6 +132,7 @@ void screen_resize(struct screen *s, uint32_t rows, uint32_t columns)
 {
 	int now_rows, now_columns;
 
+	columns = columns_of_model(columns);
 	get_size(s, &now_rows, &now_columns);
 	if ((uint32_t)now_rows != rows || (uint32_t)now_columns != columns)
 		vterm_set_size(s->vterm, (int)rows, (int)columns);

@@ -8,7 +8,8 @@
 #define SCREEN_TITLE_MAX 256
 
 struct screen;
-/* Rows and columns are within the limits of windows. `offset`: of the first byte that it is fed. */
+/* Rows and columns are within the limits of windows; a screen of one column is shown as two.
+ * `offset`: of the first byte that it is fed. */
 struct screen *screen_new(uint32_t rows, uint32_t columns, uint64_t offset);
 void screen_free(struct screen *s); /* NULL is fine */
 void screen_resize(struct screen *s, uint32_t rows, uint32_t columns);

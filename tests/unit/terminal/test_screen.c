@@ -109,6 +109,21 @@ TEST(hostile_output_neither_breaks_nor_grows_it)
 	assert_int_equal(read_of(s, &a, TERMINAL_TEXT).rows, 24);
 }
 
+TEST(a_wide_character_where_there_is_one_column_is_survived)
+{
+	AUTO(arena_done) struct arena a = {0};
+	AUTO(free_screen) struct screen *s = screen_new(1, 1, 0);
+	struct terminal_screen r;
+
+	screen_feed(s, SPAN("漢漢"));
+	screen_resize(s, 5, 3);
+	screen_resize(s, 5, 1);
+	screen_feed(s, SPAN("漢漢\r\n漢"));
+	r = read_of(s, &a, TERMINAL_TEXT);
+	assert_non_null(strstr(r.text, "漢"));
+	assert_int_equal(r.columns, 2);
+}
+
 TEST(kept_screens_are_found_once_and_give_way)
 {
 	struct screens *kept = screens_new();
@@ -139,5 +154,6 @@ int main(void)
 	return RUN(CASE(output_makes_a_screen), CASE(what_redraws_a_screen_gives_the_same_screen),
 	           CASE(keys_are_what_the_program_has_asked_for),
 	           CASE(hostile_output_neither_breaks_nor_grows_it),
+	           CASE(a_wide_character_where_there_is_one_column_is_survived),
 	           CASE(kept_screens_are_found_once_and_give_way));
 }
