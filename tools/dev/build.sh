@@ -4,18 +4,17 @@
 source tools/dev/setup.sh
 
 declare -A BUILD_FOLDER=(
-	[gcc]=build [asan]=build-asan [tsan]=build-tsan [fuzz]=build-fuzz
+	[gcc]=build [asan]=build-asan [tsan]=build-tsan
 )
-# The build for ASan is clang's, so that both compilers have seen all without a warning.
-declare -A BUILD_COMPILER=([gcc]=gcc [asan]=clang [tsan]=gcc [fuzz]=clang)
+# The build for ASan is clang's, so that both compilers have seen all without a warning, and has the
+# fuzz targets, so that nothing is compiled once more for them.
+declare -A BUILD_COMPILER=([gcc]=gcc [asan]=clang [tsan]=gcc)
 declare -A BUILD_OPTIONS=(
 	[gcc]="-Dbuildtype=debugoptimized"
-	[asan]="-Dwerror=true -Doptimization=0 -Db_sanitize=address,undefined -Db_lundef=false"
+	[asan]="-Dwerror=true -Doptimization=0 -Db_sanitize=address,undefined -Db_lundef=false
+		-Dfuzz=true -Dc_args=-fsanitize=fuzzer-no-link"
 	[tsan]="-Doptimization=1 -Db_sanitize=thread -Db_lundef=false"
-	[fuzz]="-Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
-		-Dc_args=-fsanitize=fuzzer-no-link"
 )
-declare -A BUILD_TARGETS=([fuzz]=fuzzers)
 
 # The folder also holds logs and stamps, so that it may be there without a build in it.
 build_configure()
@@ -57,8 +56,7 @@ build_kind()
 	ensure_packages tools/packages.txt
 	step "build in ${BUILD_FOLDER[$kind]}"
 	build_configure "$kind" || return 1
-	# shellcheck disable=SC2086
-	build_ninja "${BUILD_FOLDER[$kind]}" "$@" ${BUILD_TARGETS[$kind]:-}
+	build_ninja "${BUILD_FOLDER[$kind]}" "$@"
 }
 
 # The programs without the tests, which is what running them needs. build_programs KIND
@@ -78,11 +76,7 @@ dev_build()
 		kinds+=("$kind")
 	done
 	for kind in "${kinds[@]:-gcc}"; do
-		if [ -n "${BUILD_TARGETS[$kind]:-}" ]; then
-			build_kind "$kind" || die "the $kind build failed"
-		else
-			build_programs "$kind" || die "the $kind build failed"
-		fi
+		build_programs "$kind" || die "the $kind build failed"
 		note "what was built is in ${BUILD_FOLDER[$kind]}/"
 	done
 }

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # What ./dev says. Progress goes to stderr, so that results can be piped.
 
+STEP_CLOCK= # set: each step says how long after the start it begins
+
 step()
 {
-	printf '\033[1m==> %s\033[0m\n' "$*" | plain_unless_terminal >&2
+	local at=
+	[ -z "$STEP_CLOCK" ] || at=$(printf '%2d:%02d ' $((SECONDS / 60)) $((SECONDS % 60)))
+	printf '\033[1m==> %s%s\033[0m\n' "$at" "$*" | plain_unless_terminal >&2
 }
 
 note()

@@ -118,11 +118,11 @@ fuzz_one()
 
 suite_fuzz()
 {
-	build_kind fuzz || { result failed fuzz build "the build failed"; return; }
+	build_kind asan fuzzers || { result failed fuzz build "the build failed"; return; }
 	step "fuzz targets, ${FUZZ_SECONDS:-6} s each"
 	export -f fuzz_one result
 	export RESULTS
-	find build-fuzz/tests -name 'fuzz_*' -type f -executable | sort |
+	find build-asan/tests -name 'fuzz_*' -type f -executable | sort |
 		xargs -P "$(nproc)" -n 1 bash -c 'fuzz_one "$0"'
 }
 
@@ -214,6 +214,7 @@ dev_test()
 			"suites: ${SUITES[*]}"
 	done
 	ensure_packages tools/packages.txt
+	STEP_CLOCK=1
 	results_begin
 	for suite in "${suites[@]}"; do
 		"suite_$suite"
