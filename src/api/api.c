@@ -55,6 +55,8 @@ const struct route *const api_routes[] = {
         builds_routes,
         preview_routes,
         preview_settings_routes,
+        daytona_sandboxes_routes,
+        daytona_process_routes,
         NULL,
 };
 
@@ -106,6 +108,20 @@ void api_close(struct api *api)
 struct http_host api_find_host(void *context, struct span host)
 {
 	return preview_find_host(context, host);
+}
+
+/* The surfaces whose failures have a form of their own; each knows its paths. */
+static bool (*const failure_writers[])(const struct request *rq, struct http_failure *failure,
+                                       struct buf *out) = {
+        daytona_write_failure,
+};
+
+bool api_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out)
+{
+	for (size_t i = 0; i < COUNT_OF(failure_writers); i++)
+		if (failure_writers[i](rq, failure, out))
+			return true;
+	return false;
 }
 
 void api_tick(struct api *api)

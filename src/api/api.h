@@ -60,6 +60,7 @@ extern const struct route *const api_routes[];
 extern const struct path_alias api_aliases[];
 /* For server_options. */
 MUST_CHECK int api_authorize(struct request *rq, const struct route *route, struct error *err);
+bool api_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
 void api_on_done(struct request *rq, int status, int64_t took_us);
 struct http_host api_find_host(void *context, struct span host);
 /* The whole OpenAPI 3.1 document of api_routes; `atolld --openapi` prints it too. */

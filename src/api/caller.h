@@ -15,6 +15,7 @@ struct api_caller {
 	struct api_limiter_slot *slot;
 	const char *own_project; /* the key's */
 	const char *subject;     /* what an administrative change made, for the audit; or NULL */
+	const char *failure;     /* what clients of its surface call it when it fails; or NULL */
 	const char *leased_id;   /* sandbox that was opened as a lease's; or NULL. See session.h */
 };
 

@@ -121,6 +121,7 @@ struct command_stream {
 	struct relay *relay;       /* then */
 	struct buf out;
 	bool started, waits, keeps;
+	command_result_writer *write_result; /* NULL: ours */
 };
 
 static struct command_stream *of(struct stream *s)
@@ -208,6 +209,17 @@ static void answer_result(struct command_stream *c, struct relay *relay)
 	relay_answer(relay, 200, "application/json", buf_span(&c->out));
 }
 
+/* The answer in a surface's own form. */
+static int answer_written(struct command_stream *c, struct relay *relay,
+                          const struct agent_process *p, struct error *err)
+{
+	c->stream.ended = true;
+	if (c->write_result(&c->collector, p, &c->out, err) < 0)
+		return -1;
+	relay_answer(relay, 200, "application/json", buf_span(&c->out));
+	return 0;
+}
+
 static void write_result(struct command_stream *c, const struct agent_process *p)
 {
 	output_collector_write(&c->collector, p, c->runtimes[c->at], &c->out);
@@ -267,6 +279,8 @@ static int on_exit(struct command_stream *c, struct relay *relay, const struct a
                    struct error *err)
 {
 	c->exit = *p;
+	if (c->write_result)
+		return answer_written(c, relay, p, err);
 	if (c->form == OUTPUT_RESULT) {
 		c->stream.ended = !c->artifacts.root;
 		if (check_typescript(c, p, err) < 0)
@@ -300,7 +314,7 @@ static bool is_missing_program(uint32_t code, const char *text)
 }
 
 /* As a shell would tell it. */
-static void answer_missing(struct command_stream *c, struct relay *relay)
+static int answer_missing(struct command_stream *c, struct relay *relay, struct error *err)
 {
 	struct agent_process p = {.exit_code = 127};
 	AUTO(buf_done) struct buf text = BUF(256);
@@ -310,9 +324,11 @@ static void answer_missing(struct command_stream *c, struct relay *relay)
 	o.bytes = buf_span(&text);
 	if (c->form == OUTPUT_RESULT) {
 		output_collector_add(&c->collector, &o);
+		if (c->write_result)
+			return answer_written(c, relay, &p, err);
 		write_result(c, &p);
 		answer_result(c, relay);
-		return;
+		return 0;
 	}
 	c->stream.ended = true;
 	relay_begin(relay, 200, output_content_type(c->form), -1);
@@ -320,6 +336,7 @@ static void answer_missing(struct command_stream *c, struct relay *relay)
 	output_events_exit(&c->events, &c->out, &p);
 	flush(c, relay);
 	relay_finish(relay);
+	return 0;
 }
 
 static int on_failed(struct command_stream *c, struct relay *relay, struct span payload,
@@ -339,8 +356,7 @@ static int on_failed(struct command_stream *c, struct relay *relay, struct span 
 		relay_to_upstream(relay, buf_span(&c->execs[c->at]));
 		return 0;
 	}
-	answer_missing(c, relay);
-	return 0;
+	return answer_missing(c, relay, err);
 }
 
 /* A workspace that cannot be looked through has none: the command's own result stands. */
@@ -477,6 +493,7 @@ int command_start(struct request *rq, struct api_target *t, const struct command
 	struct agent_exec exec = c->exec;
 	struct stream_options options = {.tick_ms = c->form == OUTPUT_SSE ? EVENT_IDLE_MS : 0};
 
+	s->write_result = c->write_result;
 	if (c->artifacts_root && c->form == OUTPUT_RESULT)
 		artifacts_init(&s->artifacts, c->artifacts_root, c->exec.user);
 	if (c->keep_root) {

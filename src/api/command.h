@@ -12,6 +12,8 @@
 
 #define COMMAND_ALTERNATIVES_MAX 3
 
+typedef int command_result_writer(const struct output_collector *c, const struct agent_process *p,
+                                  struct buf *out, struct error *err);
 enum command_language { COMMAND_PYTHON, COMMAND_JAVASCRIPT, COMMAND_TYPESCRIPT, COMMAND_BASH };
 extern const char *const command_languages[]; /* names, NULL-terminated, in enum's order */
 
@@ -30,6 +32,8 @@ struct command {
 	                          not */
 	const char
 	        *artifacts_root; /* OUTPUT_RESULT: tells what changed below it; NULL = does not */
+	/* OUTPUT_RESULT, without the two above: the answer in another form; or NULL. */
+	command_result_writer *write_result;
 };
 /* A shell line: by bash where it is, else by sh. */
 void command_set_line(struct command *c, struct arena *a, const char *line);

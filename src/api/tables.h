@@ -23,6 +23,10 @@ extern const struct route gateway_routes[], gateway_session_routes[];
 /* preview/ */
 extern const struct route preview_routes[], preview_settings_routes[];
 extern const struct route tools_routes[], approvals_routes[], skills_routes[], mcp_routes[];
+/* daytona/ */
+extern const struct route daytona_sandboxes_routes[], daytona_process_routes[];
+struct http_failure;
+bool daytona_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
 /* operator/ */
 extern const struct route operator_routes[];
 

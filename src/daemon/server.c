@@ -205,6 +205,7 @@ static int open_server(struct api_process *p, struct error *err)
 	        .context = &p->api,
 	        .find_host = api_find_host,
 	        .authorize = api_authorize,
+	        .write_failure = api_write_failure,
 	        .on_done = api_on_done,
 	        .body_max = (size_t)config->body_max,
 	        .connections_max = (unsigned)config->connections_max,

@@ -337,31 +337,35 @@ int request_may_wait(struct request *rq, struct error *err)
 	return FAIL(err, ERROR_UNAVAILABLE, "a worker of the slow lane has to do this");
 }
 
-static void fail_as(struct http_exchange *ex, int status, const struct error_body *body)
+static void fail_as(struct http_exchange *ex, struct http_failure failure)
 {
+	const struct server_options *options = &ex->server->options;
+	const struct error_body body = {.code = failure.code,
+	                                .message = failure.message,
+	                                .hint = failure.hint,
+	                                .request_id = ex->request.id};
 	struct reply *reply = &ex->reply;
 
 	ex->failed = true;
-	reply->status = status;
 	reply->content_type = "application/json";
 	buf_reset(&reply->body);
-	error_body_write(&reply->body, body);
+	if (!options->write_failure ||
+	    !options->write_failure(&ex->request, &failure, &reply->body))
+		error_body_write(&reply->body, &body);
+	reply->status = failure.status;
 }
 
 void exchange_fail(struct http_exchange *ex, const struct error *err)
 {
 	const struct error_kind *kind = error_kind_get(err->code);
-	const struct error_body body = {.code = kind->name,
-	                                .message = err->text,
-	                                .hint = err->hint,
-	                                .request_id = ex->request.id};
 
 	buf_reset(&ex->reply.headers);
 	if (kind->http_status == 401)
 		buf_add_text(&ex->reply.headers, "WWW-Authenticate: Bearer\r\n");
 	if (kind->http_status == 429 || kind->http_status == 503)
 		buf_add_text(&ex->reply.headers, "Retry-After: 1\r\n");
-	fail_as(ex, kind->http_status, &body);
+	fail_as(ex,
+	        (struct http_failure){kind->http_status, kind->name, err->text, err->hint, err});
 	log_request_set(ex->request.id);
 	if (kind->http_status >= 500)
 		log_error("request failed", TEXT("method", ex->request.method_name),
@@ -377,10 +381,6 @@ void exchange_fail(struct http_exchange *ex, const struct error *err)
 void exchange_refuse(struct http_exchange *ex, enum http_fault fault)
 {
 	const struct http_fault_kind *kind = fault_kind_get(fault);
-	const struct error_body body = {.code = kind->code,
-	                                .message = kind->text,
-	                                .hint = kind->hint,
-	                                .request_id = ex->request.id};
 
 	if (!ex->request.id[0])
 		server_make_id(ex->server, ex->request.id);
@@ -389,7 +389,7 @@ void exchange_refuse(struct http_exchange *ex, enum http_fault fault)
 		ex->reply.status = 204;
 		return;
 	}
-	fail_as(ex, kind->status, &body);
+	fail_as(ex, (struct http_failure){kind->status, kind->code, kind->text, kind->hint, NULL});
 	log_debug("request refused", TEXT("reason", kind->text), TEXT("peer", ex->request.peer),
 	          NUMBER("status", kind->status));
 }

@@ -140,6 +140,14 @@ struct http_host {
 	const char *below;         /* only what is below this path; NULL: everything */
 };
 
+/* What is answered in place of a reply. */
+struct http_failure {
+	int status;
+	const char *code, *message; /* stable, for machines; for people */
+	const char *hint;           /* NULL or empty: none */
+	const struct error *err;    /* NULL: refused before there was a handler */
+};
+
 struct server;
 struct server_options {
 	struct loop *loop;
@@ -153,6 +161,10 @@ struct server_options {
 	/* Finds the caller; runs where the handler runs, before query and body are parsed. Sets
 	 * rq->caller. A NULL authorize lets everybody in. */
 	int (*authorize)(struct request *rq, const struct route *route, struct error *err);
+	/* The body of a failure where it is not {"error":{…}}, and its status; false where it is.
+	 * Of the request only what was read so far is set. Any thread. May be NULL. */
+	bool (*write_failure)(const struct request *rq, struct http_failure *failure,
+	                      struct buf *out);
 	/* After the reply is complete, on the loop; releases rq->caller, counts. May be NULL. */
 	void (*on_done)(struct request *rq, int status, int64_t took_us);
 	size_t head_max;          /* bytes; 0 = 32 KiB */

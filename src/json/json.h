@@ -2,9 +2,9 @@
 /* json/json.h — shapes: one table per struct gives parser, writer, checks and JSON Schema.
  *
  * A shape row ties a JSON member to a struct member; naming a member of the wrong C type does not
- * compile. Parsing refuses unknown members, wrong types, duplicates, values outside the bounds, bad
- * UTF-8, NUL in text, and depth over 32; the error names the path ("resources.cpu: …"). Strings
- * live in the arena. Only this folder knows the JSON library. */
+ * compile. Parsing refuses unknown members (but see is_open), wrong types, duplicates, values
+ * outside the bounds, bad UTF-8, NUL in text, and depth over 32; the error names the path
+ * ("resources.cpu: …"). Strings live in the arena. Only this folder knows the JSON library. */
 #pragma once
 
 #include <stdbool.h>
@@ -83,6 +83,7 @@ struct json_shape {
 	/* Offset of a uint64_t that gets bit i set when the i-th row was present (for PATCH and for
 	 * defaults other than zero); SIZE_MAX = none. */
 	size_t present_offset;
+	bool is_open; /* members that no row names are passed over: others' clients send them */
 };
 
 #define JSON_ROW_(kind_, struct_, member_, ctype_, ...)                                            \
@@ -118,6 +119,14 @@ struct json_shape {
 	                                    .size = sizeof(struct struct_),                        \
 	                                    .members = variable##_members,                         \
 	                                    .present_offset = SIZE_MAX}
+
+#define JSON_OPEN_SHAPE(variable, json_name, struct_, about_)                                      \
+	const struct json_shape variable = {.name = (json_name),                                   \
+	                                    .about = (about_),                                     \
+	                                    .size = sizeof(struct struct_),                        \
+	                                    .members = variable##_members,                         \
+	                                    .present_offset = SIZE_MAX,                            \
+	                                    .is_open = true}
 
 /* `out` is zeroed first (shape->size bytes). An empty body counts as {}. */
 MUST_CHECK int json_parse(struct arena *a, struct span text, const struct json_shape *shape,

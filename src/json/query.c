@@ -133,6 +133,8 @@ static int add_part(struct query *q, struct span part, struct error *err)
 	if (decode(q->arena, raw_name, &name, err) < 0 || decode(q->arena, part, &text, err) < 0)
 		return -1;
 	m = shape_find(q->shape, name.data);
+	if (!m && q->shape->is_open)
+		return 0;
 	if (!m)
 		return shape_fail_unknown(q->shape, name.data, err);
 	value = find_or_add(q, json_member_name(m), &added);

@@ -335,6 +335,8 @@ static int read_members(const struct place *at, const struct json_value *from,
 		uint64_t bit;
 
 		here.arena = at->arena;
+		if (!m && shape->is_open)
+			continue;
 		if (!m)
 			return fail_unknown_at(shape, &here, err);
 		bit = UINT64_C(1) << (m - shape->members);

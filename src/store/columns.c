@@ -267,6 +267,20 @@ const struct column columns_of_sandbox_preview[] = {
         END,
 };
 
+const struct column columns_of_sandbox_settings[] = {
+        TEXT_OF(sandbox_settings, id),
+        TEXT_OF(sandbox_settings, labels_json),
+        BOOL_OF(sandbox_settings, persistent),
+        WHOLE_OF(sandbox_settings, timeout_at),
+        WHOLE_OF(sandbox_settings, idle_reap_ms),
+        WHOLE_OF(sandbox_settings, lifetime_max_ms),
+        WHOLE_OF(sandbox_settings, idle_pause_ms),
+        WHOLE_OF(sandbox_settings, idle_stop_ms),
+        WHOLE_OF(sandbox_settings, archive_after_ms),
+        WHOLE_OF(sandbox_settings, delete_after_ms),
+        END,
+};
+
 const struct column columns_of_touch[] = {
         TEXT_OF(touch, id),
         WHOLE_OF(touch, at),

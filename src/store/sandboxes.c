@@ -392,20 +392,34 @@ int store_sandbox_keep(struct store *s, struct arena *a, const struct sandbox_ke
 	return 0;
 }
 
-struct previewing {
-	const struct sandbox_preview *takes;
+/* A change of one row that answers with it. */
+struct setting {
+	enum query_name query;
+	const void *takes;
+	const char *id;
 	struct rows rows;
 };
 
-static int run_set_preview(struct connection *c, void *context, struct error *err)
+static int run_set(struct connection *c, void *context, struct error *err)
 {
-	struct previewing *previewing = context;
+	struct setting *setting = context;
 
-	previewing->rows.count = 0;
-	if (query_run(c, QUERY_SANDBOX_SET_PREVIEW, previewing->takes, &previewing->rows, err) < 0)
+	setting->rows.count = 0;
+	if (query_run(c, setting->query, setting->takes, &setting->rows, err) < 0)
 		return -1;
-	if (previewing->rows.count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", previewing->takes->id);
+	if (setting->rows.count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", setting->id);
+	return 0;
+}
+
+static int set(struct store *s, struct setting *setting, struct sandbox_record *ret,
+               struct error *err)
+{
+	setting->rows.size = sizeof(*ret);
+	if (store_change(s, &(struct transaction){.run = run_set, .context = setting}, err) < 0)
+		return -1;
+	*ret = *(struct sandbox_record *)setting->rows.items;
+	add_touch(s, ret);
 	return 0;
 }
 
@@ -413,15 +427,16 @@ int store_sandbox_set_preview(struct store *s, struct arena *a,
                               const struct sandbox_preview *preview, struct sandbox_record *ret,
                               struct error *err)
 {
-	struct previewing previewing = {.takes = preview,
-	                                .rows = {.arena = a, .size = sizeof(*ret)}};
+	return set(s,
+	           &(struct setting){QUERY_SANDBOX_SET_PREVIEW, preview, preview->id, {.arena = a}},
+	           ret, err);
+}
 
-	if (store_change(s, &(struct transaction){.run = run_set_preview, .context = &previewing},
-	                 err) < 0)
-		return -1;
-	*ret = *(struct sandbox_record *)previewing.rows.items;
-	add_touch(s, ret);
-	return 0;
+int store_sandbox_set(struct store *s, struct arena *a, const struct sandbox_settings *settings,
+                      struct sandbox_record *ret, struct error *err)
+{
+	return set(s, &(struct setting){QUERY_SANDBOX_SET, settings, settings->id, {.arena = a}},
+	           ret, err);
 }
 
 int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COUNT],

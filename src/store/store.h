@@ -166,6 +166,16 @@ struct sandbox_preview {
 MUST_CHECK int store_sandbox_set_preview(struct store *s, struct arena *a,
                                          const struct sandbox_preview *preview,
                                          struct sandbox_record *ret, struct error *err);
+struct sandbox_settings {
+	const char *id, *labels_json;
+	bool persistent;
+	int64_t timeout_at, idle_reap_ms, lifetime_max_ms;
+	int64_t idle_pause_ms, idle_stop_ms, archive_after_ms, delete_after_ms;
+};
+/* All of them at once. */
+MUST_CHECK int store_sandbox_set(struct store *s, struct arena *a,
+                                 const struct sandbox_settings *settings,
+                                 struct sandbox_record *ret, struct error *err);
 MUST_CHECK int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COUNT],
                                    struct error *err);
 /* Rows from before there were nodes become this one's. */

@@ -141,6 +141,18 @@ SET preview_off = :off, preview_public = :is_public, preview_generation = :gener
 WHERE id = :id AND actual <> 'deleted'
 RETURNING {sandbox};
 
+-- name: sandbox_set
+-- takes: sandbox_settings
+-- gives: sandbox_record
+UPDATE sandboxes
+SET labels_json = COALESCE(NULLIF(:labels_json, ''), '{}'), persistent = :persistent,
+	timeout_at = :timeout_at, idle_reap_ms = :idle_reap_ms, lifetime_max_ms = :lifetime_max_ms,
+	idle_pause_ms = :idle_pause_ms, idle_stop_ms = :idle_stop_ms,
+	archive_after_ms = :archive_after_ms, delete_after_ms = :delete_after_ms,
+	version = version + 1
+WHERE id = :id AND actual <> 'deleted'
+RETURNING {sandbox};
+
 -- What is not metered yet is still needed.
 -- name: sandbox_purge
 -- takes: lookup

@@ -73,6 +73,7 @@ static void open_server(struct harness *h)
 	        .aliases = api_aliases,
 	        .context = &h->api,
 	        .authorize = api_authorize,
+	        .write_failure = api_write_failure,
 	        .on_done = api_on_done,
 	};
 

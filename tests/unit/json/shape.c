@@ -125,6 +125,22 @@ TEST(an_unknown_member_is_refused_with_those_that_are_known)
 	assert_string_equal(err.hint, "known here: cpu, pids");
 }
 
+TEST(an_open_shape_passes_over_what_it_does_not_know)
+{
+	struct json_shape open = machine_shape;
+	struct machine m;
+	struct error err = {0};
+	struct span text = SPAN("{\"tomorrow\":[{}],\"name\":\"a\"}");
+
+	open.is_open = true;
+	assert_int_equal(json_parse(&arena, text, &open, &m, &err), 0);
+	assert_string_equal(m.name, "a");
+	/* What it knows is held to its rules, and what lies in it to its own. */
+	assert_int_equal(json_parse(&arena, SPAN("{\"name\":1}"), &open, &m, &err), -1);
+	text = SPAN("{\"name\":\"a\",\"limits\":{\"cpuu\":1}}");
+	assert_int_equal(json_parse(&arena, text, &open, &m, &err), -1);
+}
+
 TEST(text_that_is_not_json_is_refused_without_quoting_it)
 {
 	assert_refused("[]", "expected a JSON object");
@@ -255,6 +271,7 @@ int main(void)
 	        CASE(an_empty_body_is_an_empty_object),
 	        CASE(errors_name_the_path_and_what_would_be_right),
 	        CASE(an_unknown_member_is_refused_with_those_that_are_known),
+	        CASE(an_open_shape_passes_over_what_it_does_not_know),
 	        CASE(text_that_is_not_json_is_refused_without_quoting_it),
 	        CASE(depth_is_limited_before_the_text_is_parsed),
 	        CASE(the_number_of_values_is_limited_before_the_text_is_parsed),

@@ -275,6 +275,44 @@ static void what_may_be_seen_of_a_sandbox_is_kept(void **state)
 	               ERROR_NOT_FOUND);
 }
 
+static void settings_replace_all_of_their_kind_and_nothing_else(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct id id = id_new();
+	struct sandbox_record r = sample_sandbox(id.text, "box"), found;
+	struct sandbox_settings settings = {
+	        .id = id.text,
+	        .labels_json = "{\"a\":\"b\"}",
+	        .persistent = !r.persistent,
+	        .timeout_at = NOW + 1,
+	        .idle_reap_ms = 2,
+	        .lifetime_max_ms = 3,
+	        .idle_pause_ms = 4,
+	        .idle_stop_ms = 5,
+	        .archive_after_ms = 6,
+	        .delete_after_ms = 7,
+	};
+
+	assert_done(store_sandbox_insert(*state, &r, 0, &err));
+	assert_done(store_sandbox_set(*state, &a, &settings, &found, &err));
+	assert_int_equal(found.version, 2);
+	assert_done(store_sandbox_find(*state, &a, NULL, id.text, &found, &err));
+	assert_string_equal(found.labels_json, "{\"a\":\"b\"}");
+	assert_int_equal(found.persistent, !r.persistent);
+	assert_int_equal(found.timeout_at, NOW + 1);
+	assert_int_equal(found.idle_reap_ms, 2);
+	assert_int_equal(found.lifetime_max_ms, 3);
+	assert_int_equal(found.idle_pause_ms, 4);
+	assert_int_equal(found.idle_stop_ms, 5);
+	assert_int_equal(found.archive_after_ms, 6);
+	assert_int_equal(found.delete_after_ms, 7);
+	assert_string_equal(found.name, "box");
+	assert_string_equal(found.env_json, r.env_json);
+	settings.id = "aaaaaaaaaaaaaaaaaaaa";
+	assert_refused(store_sandbox_set(*state, &a, &settings, &found, &err), ERROR_NOT_FOUND);
+}
+
 static void a_wish_is_left_to_the_one_at_work(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -522,6 +560,7 @@ static const struct CMUnitTest tests[] = {
         EACH(a_resume_is_no_new_start),
         EACH(keeping_moves_a_timeout_that_would_be_earlier),
         EACH(what_may_be_seen_of_a_sandbox_is_kept),
+        EACH(settings_replace_all_of_their_kind_and_nothing_else),
         EACH(a_wish_is_left_to_the_one_at_work),
         EACH(a_touch_shows_at_once_and_never_goes_back),
         EACH(a_touch_of_what_is_gone_is_no_failure),

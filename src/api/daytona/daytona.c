@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/daytona/daytona.h"
+
+#include "api/preview/preview.h"
+
+const char *daytona_origin(const struct request *rq)
+{
+	const char *host = request_header(rq, "Host");
+
+	return arena_format(rq->arena, "%s://%s", preview_is_https(rq) ? "https" : "http",
+	                    host ? host : "localhost");
+}
+
+void daytona_failure_name(struct request *rq, const char *name)
+{
+	((struct api_caller *)rq->caller)->failure = name;
+}
+
+int daytona_target_open(struct request *rq, struct api_target *ret, struct error *err)
+{
+	if (api_target_open(rq, ret, err) == 0)
+		return 0;
+	daytona_failure_name(rq, "");
+	return -1;
+}
+
+int daytona_refuse(const char *what, struct error *err)
+{
+	return FAIL(err, ERROR_UNSUPPORTED, "this server has no %s", what);
+}
+
+struct fleet_ref daytona_ref(const struct request *rq)
+{
+	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api/daytona/daytona.h — what the files of the Daytona surface share. Private to this folder.
+ *
+ * Clients of Daytona are pointed here by DAYTONA_API_URL=ORIGIN/daytona/api. Control calls are
+ * below /daytona/api, calls to one sandbox's toolbox below /daytona/toolbox/ID, and every answer
+ * about a sandbox names that address. All of it is a translation: what a sandbox is and does is
+ * said by fleet, terminal and job. What is here says it in Daytona's words: minutes, GiB, its
+ * states, its errors. Members of requests that no row names are passed over, since newer clients
+ * send more; what is named and cannot be done is refused. */
+#pragma once
+
+#include "api/caller.h"
+#include "json/json.h"
+
+#define DAYTONA_API "/daytona/api"
+#define DAYTONA_TOOLBOX "/daytona/toolbox"
+
+/* "http://127.0.0.1:8080", as the request came. */
+const char *daytona_origin(const struct request *rq);
+/* The started sandbox that the path names, held. What fails then is not the toolbox's. */
+MUST_CHECK int daytona_target_open(struct request *rq, struct api_target *ret, struct error *err);
+/* The name that clients know this failure by; borrowed, static. */
+void daytona_failure_name(struct request *rq, const char *name);
+/* For what the surface has and this server has not. Always -1. */
+int daytona_refuse(const char *what, struct error *err);
+
+/* One sandbox, whole. */
+int daytona_sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_record *r,
+                          struct error *err);
+struct fleet_ref daytona_ref(const struct request *rq); /* of ":id" */

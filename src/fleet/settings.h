@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/settings.h — what of a sandbox may be changed after it was made. Part of the fleet's
+ * contract, see fleet.h. */
+#pragma once
+
+#include "fleet/fleet.h"
+
+/* All that is not FLEET_LEAVE, or NULL, replaces what was. */
+#define FLEET_LEAVE INT64_MIN
+struct fleet_settings {
+	const struct json_map *labels;
+	int64_t idle_pause_ms, idle_stop_ms, archive_after_ms, delete_after_ms; /* 0 = never */
+	int64_t timeout_at; /* unix ms; 0 = none. It is deleted then, unless it is persistent */
+	int persistent;     /* -1 leaves it */
+	int64_t idle_reap_ms, lifetime_max_ms; /* 0 = never */
+};
+#define FLEET_SETTINGS_LEAVE                                                                       \
+	((struct fleet_settings){NULL, FLEET_LEAVE, FLEET_LEAVE, FLEET_LEAVE, FLEET_LEAVE,         \
+	                         FLEET_LEAVE, -1, FLEET_LEAVE, FLEET_LEAVE})
+/* Holds from the next tick on, in any state but deleted. Refuses what a create refuses. */
+MUST_CHECK int fleet_set(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                         const struct fleet_settings *change, struct sandbox_record *ret,
+                         struct error *err);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Daytona surface: its minutes, its failures, and its rows over a provider that obeys. */
+#include <string.h>
+
+#include "api/daytona/intervals.h"
+#include "harness.h"
+#include "unit.h"
+
+static struct harness harness;
+
+#define A "/daytona/api/sandbox"
+#define MINUTE INT64_C(60000)
+
+TEST(begun_minutes_count_and_never_is_said_in_daytonas_words)
+{
+	assert_int_equal(daytona_minutes(0), 0);
+	assert_int_equal(daytona_minutes(1), 1);
+	assert_int_equal(daytona_minutes(15 * MINUTE), 15);
+	assert_int_equal(daytona_minutes(15 * MINUTE + 1), 16);
+	assert_int_equal(daytona_delete_minutes(0), -1);
+	assert_int_equal(daytona_delete_minutes(1), 0);
+	assert_int_equal(daytona_delete_minutes(MINUTE), 1);
+}
+
+TEST(what_is_not_given_is_as_daytona_has_it)
+{
+	struct daytona_wish wish = {.given = 0};
+	struct fleet_create create = {.project_id = "p"};
+	struct error err = {0};
+
+	assert_int_equal(daytona_intervals_apply(&wish, &create, &err), 0);
+	assert_int_equal(create.idle_stop_ms, 15 * MINUTE);
+	assert_int_equal(create.idle_pause_ms, -1);
+	assert_int_equal(create.delete_after_ms, 0);
+	assert_int_equal(create.archive_after_ms, 0); /* nothing could keep it */
+	assert_int_equal(create.timeout_ms, 0);
+	assert_true(create.persistent);
+	wish.can_archive = true;
+	assert_int_equal(daytona_intervals_apply(&wish, &create, &err), 0);
+	assert_int_equal(create.archive_after_ms, 7 * 24 * 60 * MINUTE);
+}
+
+TEST(a_ttl_deletes_and_nothing_else_does)
+{
+	struct daytona_wish wish = {.minutes = {[DAYTONA_TTL] = 5}, .given = 1 << DAYTONA_TTL};
+	struct fleet_create create = {.project_id = "p"};
+	struct daytona_change change = {DAYTONA_TTL, 7, 1000};
+	struct fleet_settings settings;
+	struct error err = {0};
+
+	assert_int_equal(daytona_intervals_apply(&wish, &create, &err), 0);
+	assert_int_equal(create.timeout_ms, 5 * MINUTE);
+	assert_false(create.persistent);
+	assert_true(create.lifetime_max_ms > 3000 * 24 * 60 * MINUTE);
+	assert_int_equal(daytona_interval_set(&change, &settings, &err), 0);
+	assert_int_equal(settings.timeout_at, 1000 + 7 * MINUTE);
+	assert_int_equal(settings.persistent, 0);
+	change.minutes = 0;
+	assert_int_equal(daytona_interval_set(&change, &settings, &err), 0);
+	assert_int_equal(settings.timeout_at, 0);
+	assert_int_equal(settings.persistent, 1);
+}
+
+TEST(intervals_outside_their_bounds_are_refused)
+{
+	struct daytona_change change = {DAYTONA_AUTO_STOP, -1, 0};
+	struct fleet_settings settings;
+	struct error err = {0};
+
+	assert_int_equal(daytona_interval_set(&change, &settings, &err), -1);
+	change = (struct daytona_change){DAYTONA_AUTO_DELETE, DAYTONA_INTERVAL_MAX + 1, 0};
+	assert_int_equal(daytona_interval_set(&change, &settings, &err), -1);
+	change = (struct daytona_change){DAYTONA_AUTO_DELETE, -1, 0};
+	assert_int_equal(daytona_interval_set(&change, &settings, &err), 0);
+	assert_int_equal(settings.delete_after_ms, 0);
+}
+
+TEST(rows_answer_in_daytonas_form)
+{
+	static const struct {
+		const char *method, *path, *body;
+		int status;
+		const char *has;
+	} rows[] = {
+	        {"POST", A, "{\"name\":\"box\",\"labels\":{\"a\":\"b\"},\"cpu\":1}", 200,
+	         "\"state\":\"started\""},
+	        {"POST", A, "{\"name\":\"box\"}", 409,
+	         "\"error\":\"Conflict\",\"code\":\"CONFLICT\""},
+	        {"POST", A, "{\"gpu\":1}", 501, "gpu"},
+	        {"POST", A, "{\"secrets\":[{\"A\":\"b\"}]}", 501, "secrets"},
+	        {"POST", A, "{\"secrets\":[],\"buildInfo\":null,\"name\":\"b2\"}", 200, "b2"},
+	        {"POST", A, "{\"volumes\":[{\"volumeId\":\"v\"}]}", 400, "mountPath"},
+	        {"GET", A "/box", NULL, 200, "/daytona/toolbox\""},
+	        {"GET", A "/nosuch", NULL, 404,
+	         "\"source\":\"DAYTONA_API\",\"path\":\"" A "/nosuch\""},
+	        {"GET", A "?labels=%7B%22a%22%3A%22b%22%7D", NULL, 200, "\"name\":\"box\""},
+	        {"GET", A "?labels=%7B", NULL, 400, "labels"},
+	        {"GET", A "?states=stopped", NULL, 200, "{\"items\":[],\"nextCursor\":null}"},
+	        {"PUT", A "/box/labels", "{\"labels\":{\"c\":\"d\"}}", 200, "{\"c\":\"d\"}"},
+	        {"PUT", A "/box/labels", "{}", 400, "labels: required"},
+	        {"POST", A "/box/autostop/5", NULL, 200, "\"autoStopInterval\":5"},
+	        {"POST", A "/box/autodelete/-1", NULL, 200, "\"autoDeleteInterval\":-1"},
+	        {"POST", A "/box/autostop/-1", NULL, 400, "autoStopInterval"},
+	        {"POST", A "/box/last-activity", NULL, 201, NULL},
+	        {"POST", "/daytona/toolbox/box/process/execute",
+	         "{\"command\":\"x\",\"timeout\":-1}", 400, "\"source\":\"DAYTONA_DAEMON\""},
+	        {"POST", "/daytona/toolbox/nosuch/process/execute", "{\"command\":\"x\"}", 404,
+	         "\"source\":\"DAYTONA_API\""},
+	        {"POST", A "/box/stop", NULL, 200, "\"state\":\"stopped\""},
+	        {"DELETE", A "/box", NULL, 200, "\"state\":\"destroyed\""},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct call call = {
+		        .method = rows[i].method,
+		        .path = rows[i].path,
+		        .key = harness.admin,
+		        .body = span_of(rows[i].body),
+		};
+		AUTO(answer_done) struct answer a = harness_call(&harness, &call);
+
+		if (a.status != rows[i].status || (rows[i].has && !strstr(a.body, rows[i].has)))
+			fail_msg("%s %s: %d, no '%s' in: %.800s", rows[i].method, rows[i].path,
+			         a.status, rows[i].has ? rows[i].has : "", a.body);
+	}
+}
+
+int main(void)
+{
+	int result;
+
+	harness_open(&harness);
+	result = RUN(CASE(begun_minutes_count_and_never_is_said_in_daytonas_words),
+	             CASE(what_is_not_given_is_as_daytona_has_it),
+	             CASE(a_ttl_deletes_and_nothing_else_does),
+	             CASE(intervals_outside_their_bounds_are_refused),
+	             CASE(rows_answer_in_daytonas_form));
+	harness_close(&harness);
+	return result;
+}
