@@ -29,7 +29,7 @@ begin() {
 	trap remove_sandbox EXIT
 	template=base
 	if ! "$atoll" template build base; then
-		echo "no package registry can be reached, so 'base' cannot be built: using the template 'host'"
+		echo "'base' cannot be built, for the reason above: using the template 'host', which needs no packages"
 		template=host
 	fi
 	say "$job: a sandbox from the template '$template'"

@@ -141,8 +141,15 @@ static int enter_mounts(struct error *err)
 {
 	if (unshare(CLONE_NEWNS) < 0)
 		return FAIL_ERRNO(err, "make a mount namespace");
-	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
-		return FAIL_ERRNO(err, "keep the host's mounts apart");
+	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0) {
+		int why = errno;
+
+		(void)FAIL_ERRNO(err, "keep the host's mounts apart");
+		if (why == EINVAL)
+			error_hint(err, "'/' is not a mount here, as in a chroot: run Atoll outside"
+			                " of it");
+		return -1;
+	}
 	return 0;
 }
 

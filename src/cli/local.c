@@ -90,13 +90,23 @@ int local_server_find(struct arena *a, struct local_server *ret, struct error *e
 	return 0;
 }
 
-bool local_server_answers(const struct local_server *server)
+/* The connected socket, or -1. */
+static int dial(const struct local_server *server)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", server->socket);
-	return fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0;
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		return -1;
+	return TAKE_FD(fd);
+}
+
+bool local_server_answers(const struct local_server *server)
+{
+	AUTO_CLOSE int fd = dial(server);
+
+	return fd >= 0;
 }
 
 /* Like mkdir -p. */
@@ -198,6 +208,22 @@ static void show_log(struct arena *a, const struct local_server *server)
 	}
 }
 
+/* The socket listens before the server has all that it needs: only an answer tells that it will
+ * live. Ends early when the server does. */
+static bool has_answered(const struct local_server *server, int pidfd, int64_t deadline)
+{
+	static const char question[] =
+	        "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+	AUTO_CLOSE int fd = dial(server);
+	struct pollfd waits[] = {{.fd = fd, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
+	char byte;
+
+	if (fd < 0 || send(fd, question, strlen(question), MSG_NOSIGNAL) < 0)
+		return false;
+	return poll(waits, 2, deadline_poll_ms(deadline)) > 0 && waits[0].revents != 0 &&
+	       recv(fd, &byte, 1, MSG_DONTWAIT) == 1;
+}
+
 static int wait_until_it_answers(struct arena *a, const struct local_server *server, pid_t pid,
                                  struct error *err)
 {
@@ -207,7 +233,7 @@ static int wait_until_it_answers(struct arena *a, const struct local_server *ser
 
 	if (pidfd_open_of(pid, &pidfd, err) < 0)
 		return -1;
-	while (!local_server_answers(server)) {
+	while (!has_answered(server, pidfd, deadline)) {
 		int ended = fd_wait(pidfd, POLLIN, deadline_in(PROBE_EVERY_MS), err);
 
 		if (ended < 0)

@@ -218,6 +218,26 @@ def test_a_local_server_starts_by_itself():
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def test_a_local_server_that_cannot_live_says_why():
+    folder = tempfile.mkdtemp(prefix="atoll-local-")
+    os.chmod(folder, 0o755)
+    for program in ("atoll", "atolld", "atoll-agent", "atoll-image"):
+        shutil.copy(os.path.join(os.path.dirname(atoll.ATOLL), program), folder)
+    broker = os.path.join(folder, "atoll-broker")
+    with open(broker, "w") as f:
+        f.write("#!/bin/sh\nsleep 0.3\nexit 1\n")
+    os.chmod(broker, 0o755)
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("ATOLL")}
+    environment["ATOLL_DATA"] = os.path.join(folder, "data")
+    try:
+        result = subprocess.run([os.path.join(folder, "atoll"), "ps"], env=environment, capture_output=True, timeout=60)
+        assert result.returncode != 0
+        assert b"the local server did not start" in result.stderr, result.stderr
+        assert b"atoll-broker could not start" in result.stderr, result.stderr
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def test_config_hides_the_databases_password(server):
     address = "postgresql://me:hunter2@db/name?sslpassword=hunter2"
     for more in ([], ["--json"]):
