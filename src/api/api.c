@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "api/audit.h"
-#include "api/caller.h"
 #include "api/feed.h"
 #include "api/keys.h"
 #include "api/limiter.h"
+#include "api/mcp/calls.h"
 #include "api/mcp/sessions.h"
 #include "api/meter.h"
 #include "api/preview/preview.h"
@@ -87,6 +87,7 @@ int api_open(struct api *api, struct error *err)
 	api->preview_pool = proxy_pool_new(api->loop);
 	api->preview_live = preview_live_new();
 	api->mcp = mcp_sessions_new();
+	api->mcp_calls = mcp_calls_new();
 	api->feed = api_feed_new(api);
 	api->last_used_ms = clock_monotonic_ms();
 	return 0;
@@ -102,7 +103,13 @@ void api_close(struct api *api)
 	proxy_pool_free(api->preview_pool);
 	preview_live_free(api->preview_live);
 	mcp_sessions_free(api->mcp);
+	mcp_calls_free(api->mcp_calls);
 	api_feed_free(api->feed);
+}
+
+void api_cancel(struct api *api)
+{
+	mcp_calls_cancel_all(api->mcp_calls);
 }
 
 struct http_host api_find_host(void *context, struct span host)

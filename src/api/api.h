@@ -23,6 +23,7 @@ struct api {
 	struct fleet *fleet;
 	struct provider *provider;
 	struct worker_pool *workers;
+	struct worker_pool *waiters; /* whose threads may wait for minutes; NULL: the workers */
 	struct loop *loop;
 	struct webhooks *webhooks;         /* NULL in tests */
 	struct jobs *jobs;                 /* the same */
@@ -34,6 +35,7 @@ struct api {
 	struct terminals *terminals;       /* windows: screens, viewers, recordings */
 	struct api_feed *feed;             /* streams of /v1/events */
 	struct mcp_sessions *mcp;          /* of /mcp */
+	struct mcp_calls *mcp_calls;       /* the same: tools that run */
 	struct api_meter *meter;           /* durations of requests; loop thread */
 	unsigned imports;                  /* of templates, running; atomic */
 	unsigned uploads;                  /* of backups; the same */
@@ -44,6 +46,8 @@ struct api {
 	atomic_uint preview_dials;         /* running */
 };
 MUST_CHECK int api_open(struct api *api, struct error *err); /* makes what it owns */
+/* Cancels the calls that outlive their request: after server_close and before the workers stop. */
+void api_cancel(struct api *api);
 /* Ends what goes on behind its handlers (recordings): after server_close and before the provider
  * and the blob store close. */
 void api_leave(struct api *api);

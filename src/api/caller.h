@@ -17,6 +17,7 @@ struct api_caller {
 	const char *subject;     /* what an administrative change made, for the audit; or NULL */
 	const char *failure;     /* what clients of its surface call it when it fails; or NULL */
 	const char *leased_id;   /* sandbox that was opened as a lease's; or NULL. See session.h */
+	const char *run;         /* the header Atoll-Run, of api_request_keep's; or NULL */
 };
 
 static inline struct api *api_of(const struct request *rq)
@@ -38,6 +39,9 @@ MUST_CHECK int api_path_project(struct request *rq, const char **ret, struct err
 #define API_PROJECT_ME "me"
 /* Of the scopes' bits, NULL-terminated. native/keys.c */
 const char **api_scope_names(struct arena *a, int64_t scopes);
+/* A copy that outlives the request, for a call that goes on behind it: the caller, the route and
+ * the id; no headers, no parameters, no body. Its memory is `a`, which it uses from here on. */
+void api_request_keep(const struct request *rq, struct arena *a, struct request *ret);
 /* Names what the request made, for its line in the log. */
 static inline void api_audit_subject(struct request *rq, const char *subject)
 {

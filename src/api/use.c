@@ -30,13 +30,41 @@ static enum usage_reason reason_of(const char *path)
 
 int api_use(const struct request *rq, struct fleet_use *ret, struct error *err)
 {
-	const char *run = request_header(rq, "Atoll-Run");
+	const struct api_caller *caller = rq->caller;
+	const char *run = rq->exchange ? request_header(rq, "Atoll-Run") : caller->run;
 
 	if (run && usage_run_check(run, err) < 0)
 		return FAIL_CONTEXT(err, "Atoll-Run");
 	*ret = (struct fleet_use){api_account(rq)->key_id, run,
 	                          run ? USAGE_AGENT_RUN : reason_of(rq->route->path)};
 	return 0;
+}
+
+void api_request_keep(const struct request *rq, struct arena *a, struct request *ret)
+{
+	const struct api_caller *caller = rq->caller;
+	struct api_caller *kept = ARENA_NEW(a, struct api_caller);
+	const char *run = request_header(rq, "Atoll-Run");
+
+	*kept = *caller;
+	kept->account.key_id = arena_text(a, caller->account.key_id);
+	kept->account.project_id = arena_text(a, caller->account.project_id);
+	kept->own_project = arena_text(a, caller->own_project);
+	kept->run = run ? arena_text(a, run) : NULL;
+	kept->slot = NULL;
+	kept->subject = kept->leased_id = NULL;
+	*ret = (struct request){
+	        .arena = a,
+	        .method = rq->method,
+	        .method_name = "",
+	        .path = arena_text(a, rq->path),
+	        .route = rq->route,
+	        .caller = kept,
+	        .context = rq->context,
+	        .peer = "",
+	        .deadline = rq->deadline,
+	};
+	memcpy(ret->id, rq->id, sizeof(ret->id));
 }
 
 int api_target_open_id(struct request *rq, const char *id, struct api_target *ret,

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MCP over stdin and stdout: each line is a message, passed on to the server's /mcp. Calls may take
- * long, so several are under way at once, each on a thread with a connection of its own. */
+ * long, so several are under way at once, each on a thread with a connection of its own. What needs
+ * no answer, such as the word that a call is not wanted any more, overtakes the calls that wait. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/id.h"
 #include "cli/commands.h"
 #include "cli/server.h"
 
 #define THREADS 8
 #define WAITING_MAX 64
 #define LINE_MAX_SIZE ((size_t)16 << 20)
+#define ANSWER_MAX ((size_t)65 << 20)
+#define ID_MAX 256
 
 struct bridge {
 	const struct http_client_options *server;
@@ -51,20 +55,68 @@ static void answer_failure(struct bridge *b, const char *line, const struct erro
 	write_line(b, buf_span(&out));
 }
 
+/* ---- answers ---- */
+
+struct answer {
+	struct bridge *bridge;
+	struct buf rest; /* of a line that is not whole yet */
+};
+
+/* A message is a line, with "data: " before it in a stream of events. */
+static void write_message(struct bridge *b, struct span line)
+{
+	static const char data[] = "data: ";
+
+	if (span_starts_with(line, data))
+		line = (struct span){line.data + sizeof(data) - 1, line.size - (sizeof(data) - 1)};
+	if (span_starts_with(line, "{"))
+		write_line(b, line);
+}
+
+static bool on_body(void *context, struct span piece)
+{
+	struct answer *answer = context;
+	struct span line;
+
+	while (span_find(piece, '\n') >= 0) {
+		(void)span_split(&piece, '\n', &line);
+		buf_add_span(&answer->rest, line);
+		if (answer->rest.overflowed)
+			return false;
+		write_message(answer->bridge, buf_span(&answer->rest));
+		buf_reset(&answer->rest);
+	}
+	buf_add_span(&answer->rest, piece);
+	return !answer->rest.overflowed;
+}
+
 static void pass_on(struct bridge *b, struct http_client *client, const char *line)
 {
-	const struct http_call call = {.method = "POST", .path = b->path, .body = span_of(line)};
-	struct http_answer answer = {0};
+	struct answer answer = {b, BUF(ANSWER_MAX)};
+	const struct http_call call = {
+	        .method = "POST",
+	        .path = b->path,
+	        .accept = "application/json, text/event-stream",
+	        .body = span_of(line),
+	        .on_body = on_body,
+	        .context = &answer,
+	};
+	struct http_answer head = {0};
 	struct error err;
+	int result = http_client_call(client, &call, &head, &err);
 
-	if (http_client_call(client, &call, &answer, &err) < 0) {
+	if (result == 0 && answer.rest.overflowed)
+		result =
+		        FAIL(&err, ERROR_TOO_LARGE, "an answer of more than %zu bytes", ANSWER_MAX);
+	if (result < 0)
 		answer_failure(b, line, &err);
-		return;
-	}
-	if (answer.body.size > 0)
-		write_line(b, buf_span(&answer.body));
-	buf_done(&answer.body);
+	else
+		write_message(b, buf_span(&answer.rest));
+	buf_done(&answer.rest);
+	buf_done(&head.body);
 }
+
+/* ---- what waits ---- */
 
 /* NULL when there will be no more. */
 static char *take_line(struct bridge *b)
@@ -94,6 +146,34 @@ static void give_line(struct bridge *b, char *line)
 	pthread_mutex_unlock(&b->mutex);
 }
 
+static bool has_id(const char *line, struct span id)
+{
+	AUTO(arena_done) struct arena a = {.blocks = NULL};
+	AUTO(buf_done) struct buf own = BUF(ID_MAX);
+	const struct json_value *message;
+	struct error ignored;
+
+	if (json_load(&a, span_of(line), &message, &ignored) < 0 || !json_get(message, "id"))
+		return false;
+	json_print(&own, json_get(message, "id"), 0);
+	return span_equals(buf_span(&own), id);
+}
+
+/* A request that was not passed on yet need not be. */
+static void drop_waiting(struct bridge *b, struct span id)
+{
+	pthread_mutex_lock(&b->mutex);
+	for (unsigned i = 0; i < b->count; i++) {
+		char *line = b->lines[(b->first + i) % WAITING_MAX];
+
+		if (has_id(line, id))
+			line[0] = '\0';
+	}
+	pthread_mutex_unlock(&b->mutex);
+}
+
+/* ---- threads ---- */
+
 static void *work(void *context)
 {
 	struct bridge *b = context;
@@ -102,9 +182,9 @@ static void *work(void *context)
 	char *line;
 
 	while ((line = take_line(b))) {
-		if (!client && http_client_open(b->server, &client, &err) < 0)
+		if (line[0] && !client && http_client_open(b->server, &client, &err) < 0)
 			answer_failure(b, line, &err);
-		else
+		else if (line[0])
 			pass_on(b, client, line);
 		free(line);
 	}
@@ -112,7 +192,30 @@ static void *work(void *context)
 	return NULL;
 }
 
-static int read_lines(struct bridge *b, struct error *err)
+/* Whether it is one; then it has been passed on. */
+static bool pass_notification(struct bridge *b, struct http_client **client, const char *line)
+{
+	AUTO(arena_done) struct arena a = {.blocks = NULL};
+	AUTO(buf_done) struct buf id = BUF(ID_MAX);
+	const struct json_value *message, *value;
+	struct error ignored;
+
+	if (!strstr(line, "\"notifications/") ||
+	    json_load(&a, span_of(line), &message, &ignored) < 0 || json_get(message, "id") ||
+	    !json_get(message, "method"))
+		return false;
+	value = json_get(json_get(message, "params"), "requestId");
+	if (strcmp(json_text(json_get(message, "method"), ""), "notifications/cancelled") == 0 &&
+	    value) {
+		json_print(&id, value, 0);
+		drop_waiting(b, buf_span(&id));
+	}
+	if (*client || http_client_open(b->server, client, &ignored) == 0)
+		pass_on(b, *client, line);
+	return true;
+}
+
+static int read_lines(struct bridge *b, struct http_client **client, struct error *err)
 {
 	char *line = NULL;
 	size_t room = 0;
@@ -129,6 +232,8 @@ static int read_lines(struct bridge *b, struct error *err)
 			            "a message is text without NUL, of at most %zu bytes",
 			            LINE_MAX_SIZE);
 		}
+		if (pass_notification(b, client, line))
+			continue;
 		give_line(b, TAKE(line));
 		room = 0;
 	}
@@ -139,13 +244,14 @@ static int read_lines(struct bridge *b, struct error *err)
 static int run_bridge(struct bridge *b, struct error *err)
 {
 	pthread_t threads[THREADS];
+	struct http_client *client = NULL;
 	unsigned started = 0;
 	int result = -1;
 
 	while (started < THREADS && pthread_create(&threads[started], NULL, work, b) == 0)
 		started++;
 	if (started > 0)
-		result = read_lines(b, err);
+		result = read_lines(b, &client, err);
 	else
 		result = FAIL(err, ERROR_SYSTEM, "start a thread");
 	pthread_mutex_lock(&b->mutex);
@@ -154,6 +260,7 @@ static int run_bridge(struct bridge *b, struct error *err)
 	pthread_mutex_unlock(&b->mutex);
 	while (started > 0)
 		(void)pthread_join(threads[--started], NULL);
+	http_client_close(client);
 	return result;
 }
 
@@ -173,7 +280,7 @@ static int mcp(struct cli *cli)
 
 	if (cli_connect(cli) < 0)
 		return -1;
-	buf_add_text(&path, "/mcp?stdio=true");
+	buf_addf(&path, "/mcp?stdio=true&client=%s", id_new().text);
 	add_query(&path, "sandbox", arguments_text(&cli->args, "sandbox", NULL));
 	add_query(&path, "lease", arguments_text(&cli->args, "lease", NULL));
 	add_query(&path, "config", arguments_text(&cli->args, "config", NULL));

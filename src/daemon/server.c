@@ -216,6 +216,7 @@ static int open_server(struct api_process *p, struct error *err)
 	p->api.fleet = p->fleet;
 	p->api.provider = p->provider;
 	p->api.workers = p->workers;
+	p->api.waiters = p->waiters;
 	p->api.loop = p->loop;
 	p->api.webhooks = p->webhooks;
 	p->api.jobs = p->jobs;
@@ -346,6 +347,8 @@ static void close_all(struct api_process *p)
 	if (p->loop)
 		loop_timer_stop(p->loop, &p->tick_timer);
 	server_close(p->server);
+	if (p->api.mcp_calls)
+		api_cancel(&p->api);
 	jobs_close(p->jobs);
 	webhooks_close(p->webhooks);
 	hear_ends(p, false); /* the provider outlives the workers, whose last tasks need it */

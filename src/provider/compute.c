@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "provider/compute.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "provider/provider.h"
 
@@ -133,6 +135,7 @@ int compute_failed(struct span payload, struct error *err)
 struct replies {
 	int fd;
 	int64_t deadline;
+	const struct cancel *cancel; /* or NULL */
 	uint16_t type;
 	struct buf payload;
 	size_t count, bytes;
@@ -149,6 +152,8 @@ static int replies_next(struct replies *r, struct error *err)
 	/* Receiving looks at the clock only when it has to wait: a flood would never end. */
 	if (deadline_poll_ms(r->deadline) == 0)
 		return FAIL(err, ERROR_TIMEOUT, "the agent did not finish its answer in time");
+	if (r->cancel && cancel_wait(r->cancel, r->fd, POLLIN, r->deadline, err) < 0)
+		return -1;
 	if (wire_receive(r->fd, r->deadline, &r->type, &r->payload, err) < 0)
 		return FAIL_CONTEXT(err, "agent");
 	r->bytes += r->payload.size;
@@ -304,6 +309,7 @@ int compute_run(struct provider *p, const char *id, struct arena *a, const struc
 	AUTO(replies_done) struct replies r = {
 	        .fd = -1,
 	        .deadline = run->deadline,
+	        .cancel = run->cancel,
 	        .payload = BUF(WIRE_PAYLOAD_MAX),
 	};
 	struct compute_result result = {0};

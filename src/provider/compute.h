@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "wire/agent.h"
 
+struct cancel;
 struct provider;
 
 /* Opens a stream and sends one request; the replies are the caller's to read. */
@@ -47,7 +48,8 @@ struct compute_result {
 struct compute_run {
 	const struct agent_exec *exec;
 	size_t out_max;
-	int64_t deadline; /* then the command is ended */
+	int64_t deadline;            /* then the command is ended */
+	const struct cancel *cancel; /* the same when it is said; or NULL */
 	/* Gets each piece in place of `out`; or NULL. */
 	int (*on_output)(void *context, const struct agent_output *o, struct error *err);
 	void *context;

@@ -30,8 +30,9 @@
 #define TERMINAL_INPUT_MAX ((size_t)128 * 1024)
 #define TERMINAL_OUTPUT_MAX ((size_t)1024 * 1024)
 
-struct terminals;
 struct blob_store;
+struct cancel;
+struct terminals;
 struct terminals_options {
 	struct blob_store *blobs; /* of recordings; NULL = none are made */
 	unsigned waits_max;       /* calls that wait at once, each on a thread of its caller */
@@ -48,7 +49,8 @@ struct terminal_at {
 	const struct fleet_hold *hold;
 	const char *window;
 	int64_t deadline;
-	const char *who; /* types; "" or NULL = nobody that others should know */
+	const char *who;             /* types; "" or NULL = nobody that others should know */
+	const struct cancel *cancel; /* ends waiting, not what runs; or NULL */
 };
 
 /* ---- windows ---- */

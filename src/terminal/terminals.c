@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "terminal/screens.h"
@@ -167,6 +168,7 @@ int terminal_reader_open(struct terminal_reader *r, const struct terminal_at *at
 	        .provider = at->hold->provider,
 	        .id = at->hold->id,
 	        .fd = -1,
+	        .cancel = at->cancel,
 	        .payload = BUF(WIRE_PAYLOAD_MAX),
 	};
 	return compute_open(r->provider, r->id,
@@ -201,7 +203,7 @@ int terminal_reader_next(struct terminal_reader *r, int64_t deadline, struct age
 	if (r->ended)
 		return 0;
 	while (type == AGENT_STARTED) {
-		ready = fd_wait(r->fd, POLLIN, deadline, err);
+		ready = cancel_wait(r->cancel, r->fd, POLLIN, deadline, err);
 		if (ready == 0)
 			return FAIL(err, ERROR_TIMEOUT, "no output of the window");
 		if (ready < 0 ||

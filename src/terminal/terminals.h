@@ -48,6 +48,7 @@ struct terminal_reader {
 	struct provider *provider;
 	const char *id;
 	int fd;
+	const struct cancel *cancel; /* or NULL */
 	struct buf payload;
 	struct arena arena; /* of the message at hand */
 	bool ended;         /* the reply has: the connection may be used again */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/id.h"
 #include "store/approvals.h"
@@ -120,6 +121,10 @@ int tool_approve(const struct tool *tool, const struct tool_call *call, struct s
 
 	if (describe(tool, call, input, &r, err) < 0 || begin(call, &r, err) < 0)
 		return -1;
+	if (call->on_progress && r.state == APPROVAL_PENDING)
+		call->on_progress(
+		        call->progress_context,
+		        span_of(arena_format(call->arena, "waiting for approval %s", r.id)));
 	for (;;) {
 		if (r.state == APPROVAL_APPROVED)
 			return use(call, &r, err);
@@ -132,6 +137,8 @@ int tool_approve(const struct tool *tool, const struct tool_call *call, struct s
 			tell_pending(call, &r, ret);
 			return 0;
 		}
+		if (cancel_is_said(call->cancel))
+			return FAIL(err, ERROR_UNAVAILABLE, "the call was cancelled");
 		wait_a_moment();
 		if (store_approval_find(call->store, call->arena, r.project_id, r.id, &r, err) < 0)
 			return -1;

@@ -6,6 +6,7 @@
 
 /* What came of both streams, in the order in which it came, and of each. */
 struct gathering {
+	const struct tool_call *call;
 	struct kept both, out[2];
 };
 
@@ -21,6 +22,8 @@ static int on_output(void *context, const struct agent_output *o, struct error *
 	struct gathering *g = context;
 
 	(void)err;
+	if (g->call->on_progress)
+		g->call->on_progress(g->call->progress_context, o->bytes);
 	kept_add(&g->both, g->both.total, o->bytes);
 	kept_add(&g->out[o->stream == AGENT_STDERR], o->offset, o->bytes);
 	return 0;
@@ -51,7 +54,12 @@ static int run(const struct tool_call *call, const struct tool_exec *exec, struc
 	        .timeout_ms = (uint64_t)exec->timeout_ms,
 	};
 	const struct compute_run run = {
-	        .exec = &message, .deadline = call->deadline, .on_output = on_output, .context = g};
+	        .exec = &message,
+	        .deadline = call->deadline,
+	        .cancel = call->cancel,
+	        .on_output = on_output,
+	        .context = g,
+	};
 	struct compute_result result;
 
 	for (unsigned i = 0; i < exec->count; i++) {
@@ -71,7 +79,7 @@ static int run(const struct tool_call *call, const struct tool_exec *exec, struc
 int tool_exec(const struct tool_call *call, const struct tool_exec *exec, struct tool_ended *ret,
               struct error *err)
 {
-	AUTO(gathering_done) struct gathering g;
+	AUTO(gathering_done) struct gathering g = {.call = call};
 
 	kept_init(&g.both, exec->output_max);
 	kept_init(&g.out[0], exec->output_max);

@@ -81,6 +81,7 @@ static int execute_call(const struct tool_call *call, const void *input, struct 
 	        .hold = call->hold,
 	        .window = in->window ? in->window : WINDOW,
 	        .deadline = call->deadline,
+	        .cancel = call->cancel,
 	        .who = call->key_id,
 	};
 	size_t limit = (size_t)call->output_limit_bytes;

@@ -183,8 +183,15 @@ static int grep_call(const struct tool_call *call, const void *input, struct too
 {
 	const struct grep_input *in = input;
 	struct agent_path path = {.root = NULL};
-	const struct search_place place = {call->hold->provider, call->hold->id, call->root,
-	                                   call->user,           call->env,      call->deadline};
+	const struct search_place place = {
+	        .provider = call->hold->provider,
+	        .id = call->hold->id,
+	        .root = call->root,
+	        .user = call->user,
+	        .env = call->env,
+	        .deadline = call->deadline,
+	        .cancel = call->cancel,
+	};
 	struct search search = {
 	        .pattern = in->pattern,
 	        .glob = in->glob,

@@ -156,6 +156,7 @@ static int run_one(struct arena *a, const struct search_place *place, const char
 	};
 	const struct compute_run run = {.exec = &exec,
 	                                .deadline = place->deadline,
+	                                .cancel = place->cancel,
 	                                .on_output = on_output,
 	                                .context = output};
 	struct compute_result result;

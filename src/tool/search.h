@@ -22,6 +22,7 @@ struct search_place {
 	const char *id, *root, *user;
 	const char **env;
 	int64_t deadline;
+	const struct cancel *cancel; /* or NULL */
 };
 /* What one file gave, in the order of paths. */
 struct search_file {

@@ -87,6 +87,7 @@ static int operator_call(const struct tool_call *call, const void *input, struct
 	        .hold = call->hold,
 	        .window = in->window ? in->window : WINDOW,
 	        .deadline = call->deadline,
+	        .cancel = call->cancel,
 	        .who = call->key_id,
 	};
 	bool waits = in->wait_text || in->wait_regex || in->wait_change || in->quiet_ms;

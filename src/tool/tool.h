@@ -17,6 +17,7 @@
 #include "job/job.h"
 #include "json/json.h"
 
+struct cancel;
 struct terminals;
 
 /* What a tool does to the sandbox, for permissionMode. */
@@ -80,6 +81,10 @@ struct tool_call {
 	bool keeps_to_workspace;     /* commands are looked at for paths that lead out of it */
 	int64_t approval_wait_ms;    /* for somebody's word, before a call is answered as pending */
 	int64_t deadline;            /* monotonic ms; of the whole call */
+	const struct cancel *cancel; /* ends what it runs or waits for; or NULL */
+	/* Told what goes on meanwhile, as it comes; or NULL. */
+	void (*on_progress)(void *context, struct span text);
+	void *progress_context;
 };
 
 struct tool {

@@ -44,5 +44,23 @@ try {
 } catch (error) {
   unknown = error.code;
 }
+// Progress keeps a call open, and one that is not wanted any more ends. (The old client takes a schema in between.)
+const slowly = (args, options) =>
+  era === 'old' ? client.callTool({ name: 'bash', arguments: args }, undefined, options)
+    : client.callTool({ name: 'bash', arguments: args }, options);
+const progress = [];
+const slow = await slowly({ command: 'echo working; sleep 2.5; echo done' }, {
+  onprogress: (step) => progress.push(step), timeout: 2000, resetTimeoutOnProgress: true,
+});
+const stop = new AbortController();
+let aborted = 'not';
+try {
+  const stopping = slowly({ command: 'sleep 16.18' }, { signal: stop.signal, onprogress: () => stop.abort('abort it') });
+  await stopping;
+} catch (error) {
+  aborted = String(error);
+}
+// The old client's word goes out on its own: closing at once would take it back.
+await new Promise((done) => setTimeout(done, era === 'old' ? 500 : 0));
 await client.close();
-console.log(JSON.stringify({ ...results, unknown }));
+console.log(JSON.stringify({ ...results, unknown, progress, slow, aborted }));

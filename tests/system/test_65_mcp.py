@@ -3,10 +3,13 @@
 
 import base64
 import fcntl
+import http.client
 import json
 import os
 import shutil
 import subprocess
+import threading
+import time
 
 import pytest
 
@@ -258,6 +261,175 @@ def test_a_rebound_name_is_refused(mcp, server):
         assert mcp.post(ping, **headers).status not in (403, 421), headers
 
 
+# ---- progress, and calls that are not wanted any more ----
+
+
+def tool_call(mcp, id, name, token=None, era="old", **arguments):
+    """The message, and the headers that go with it."""
+    params = {"name": name, "arguments": arguments, "_meta": {}}
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    if token is not None:
+        params["_meta"]["progressToken"] = token
+    if era == "old":
+        headers["Mcp-Session-Id"] = mcp.session
+    else:
+        params["_meta"].update({META + "protocolVersion": MODERN, META + "clientCapabilities": {}})
+        headers.update({"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call", "Mcp-Name": name})
+    return json.dumps({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}), headers
+
+
+def open_call(mcp, *words, **more):
+    """On a connection of its own, that the caller may close."""
+    body, headers = tool_call(mcp, *words, **more)
+    api = mcp.api.clone()
+    return api, api.open("POST", mcp.path, body, headers)
+
+
+def events(response):
+    """The messages of a stream, as they come."""
+    for line in response:
+        if line.startswith(b"data: "):
+            yield json.loads(line[6:])
+
+
+def runs(api, box, mark):
+    """Whether a command that has the mark in it still runs in there."""
+    look = f"for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline 2>/dev/null; echo; done | grep -c '[{mark[0]}]{mark[1:]}'"
+    return api.exec(box, look)["stdout"].strip() != "0"
+
+
+def cancel(mcp, id, session=None):
+    headers = {"Mcp_Session_Id": session} if session else {}
+    assert mcp.post({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                     "params": {"requestId": id, "reason": "not wanted"}}, **headers).status == 202
+
+
+@pytest.mark.parametrize("era", ["old", "new"])
+def test_progress_is_told_while_a_tool_runs(mcp, era):
+    if era == "old":
+        mcp.initialize()
+    steps = "for i in 1 2 3; do echo; printf 'half %s\\rstep %s\\033[1m\\n' $i $i; sleep 0.8; done"
+    connection, response = open_call(mcp, 31, "bash", "a token", era, command=steps)
+    assert response.status == 200 and response.headers["Content-Type"] == "text/event-stream"
+    *told, last = events(response)
+    assert last["id"] == 31 and "step 3" in last["result"]["content"][0]["text"] and not last["result"]["isError"]
+    assert ("resultType" in last["result"]) == (era == "new")
+    assert len(told) >= 2 and all(message["method"] == "notifications/progress" for message in told)
+    assert {message["params"]["progressToken"] for message in told} == {"a token"}
+    numbers = [message["params"]["progress"] for message in told]
+    assert numbers == sorted(set(numbers)) and numbers[0] >= 1
+    assert all(message["params"]["message"].startswith("step ") for message in told)
+    assert "\x1b" not in told[0]["params"]["message"]
+    # The connection is as good as before.
+    body, headers = tool_call(mcp, 32, "bash", None, era, command="echo on")
+    assert connection.raw("POST", mcp.path, body, headers).json()["result"]["structuredContent"]["stdout"] == "on\n"
+
+
+def test_who_takes_no_stream_gets_one_object(mcp):
+    mcp.initialize()
+    body, headers = tool_call(mcp, 1, "bash", "t", command="echo plain")
+    answer = mcp.api.raw("POST", mcp.path, body, {**headers, "Accept": "application/json"})
+    assert answer.headers["Content-Type"] == "application/json" and answer.json()["id"] == 1
+    body, headers = tool_call(mcp, 2, "bash", command="echo plain")
+    assert mcp.api.raw("POST", mcp.path, body, headers).headers["Content-Type"] == "application/json"
+    for token in ({"a": 1}, [], True, None, "x" * 300):
+        body, headers = tool_call(mcp, 3, "bash", token, command="echo plain")
+        assert mcp.api.raw("POST", mcp.path, body, headers).json()["id"] == 3, token
+    # What fails before the tool does is told in the stream, too.
+    body, headers = tool_call(mcp, 4, "no_such_tool", 5)
+    answer = mcp.api.raw("POST", mcp.path, body, headers)
+    assert answer.status == 200 and json.loads(answer.body.split(b"data: ")[1])["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize("token", [None, 7])
+def test_a_cancelled_call_ends_what_it_runs(mcp, api, box, token):
+    mcp.initialize()
+    answers = []
+    body, headers = tool_call(mcp, "c-1", "bash", token, command="sleep 31.41")
+    waiting = threading.Thread(target=lambda: answers.append(mcp.api.clone().raw("POST", mcp.path, body, headers)))
+    waiting.start()
+    atoll.wait_for(lambda: runs(api, box, "sleep 31.41"), what="the command runs")
+    stranger = Mcp(api.clone(), mcp.path)
+    stranger.initialize()
+    cancel(stranger, "c-1")  # is another session's
+    cancel(mcp, "c-2")  # is another call
+    assert runs(api, box, "sleep 31.41") and not answers
+    cancel(mcp, "c-1")
+    waiting.join(10)
+    atoll.wait_for(lambda: not runs(api, box, "sleep 31.41"), what="the command is ended")
+    if token is None:
+        assert answers[0].json() == {"jsonrpc": "2.0", "id": "c-1",
+                                     "error": {"code": -32800, "message": "the call was cancelled"}}
+    else:
+        assert b"c-1" not in answers[0].body  # who cancelled expects no answer
+    cancel(mcp, "c-1")  # nothing to do
+
+
+def test_a_word_that_overtakes_its_call_counts(mcp, api, box):
+    mcp.initialize()
+    cancel(mcp, 77)
+    body, headers = tool_call(mcp, 77, "bash", command="touch overtaken")
+    assert mcp.api.raw("POST", mcp.path, body, headers).json()["error"]["code"] == -32800
+    body, headers = tool_call(mcp, 78, "bash", command="ls overtaken")
+    assert mcp.api.raw("POST", mcp.path, body, headers).json()["result"]["structuredContent"]["exit_code"] == 2
+
+
+@pytest.mark.parametrize("tool, arguments", [("execute_command", {"command": "sleep 20.25", "wait_ms": 20000}),
+                                             ("terminal_operator", {"wait_text": "never", "wait_ms": 20000})])
+def test_waiting_for_a_window_can_be_cancelled_and_leaves_it_running(mcp, api, box, tool, arguments):
+    mcp.initialize()
+    if tool == "terminal_operator":
+        mcp.old("tools/call", {"name": "execute_command", "arguments": {"command": "sleep 20.25", "wait_ms": 1}})
+    start = time.monotonic()
+    connection, response = open_call(mcp, 5, tool, "t", **arguments)
+    assert next(events(response))["params"]["message"] == "running"
+    cancel(mcp, 5)
+    assert list(events(response)) == [] and time.monotonic() - start < 10
+    assert runs(api, box, "sleep 20.25")
+    mcp.old("tools/call", {"name": "execute_command", "arguments": {"command": "true"}})
+
+
+@pytest.mark.parametrize("token", [None, 7])
+def test_a_modern_client_cancels_by_going_away(mcp, api, box, token):
+    body, headers = tool_call(mcp, 1, "bash", token, "new", command="sleep 27.18")
+    client = http.client.HTTPConnection(api.host, api.port, timeout=30)
+    client.request("POST", mcp.path, body, {**headers, "Authorization": f"Bearer {api.key}"})
+    atoll.wait_for(lambda: runs(api, box, "sleep 27.18"), what="the command runs")
+    client.close()
+    atoll.wait_for(lambda: not runs(api, box, "sleep 27.18"), what="the command is ended")
+
+
+def test_an_old_client_that_loses_its_connection_has_not_cancelled(mcp, api, box):
+    mcp.initialize()
+    connection, response = open_call(mcp, 1, "bash", 1, command="sleep 1.5; echo done > outlived.txt")
+    next(events(response))
+    connection.close()
+    response.close()
+    atoll.wait_for(lambda: api.exec(box, "cat outlived.txt")["stdout"] == "done\n", what="it goes on")
+
+
+def test_a_call_that_needs_approval_says_so_meanwhile(mcp, api):
+    name = f"mcp-asks-{os.getpid()}"
+    made = api.post("/accounts/me/sandboxes", {"name": name, "config": {"permissionMode": "ask"}})
+    other = api.post("/api/sandbox/keys", {"name": name, "scopes": ["sandbox:read", "sandbox:write"]})
+    asking = Mcp(api, mcp.path + f"&config={name}")
+    asking.initialize()
+    connection, response = open_call(asking, 1, "bash", 1, command="echo approved")
+    stream = events(response)
+    said = next(stream)["params"]["message"]
+    assert said.startswith("waiting for approval ")
+    api.clone(other["key"]).post(f"/v1/approvals/{said.split()[-1]}/approve")
+    last = list(stream)[-1]
+    assert last["result"]["content"][0]["text"] == "approved\n"
+    connection, response = open_call(asking, 2, "bash", 1, command="echo never")
+    stream = events(response)
+    next(stream)
+    cancel(asking, 2)
+    assert list(stream) == []
+    api.delete(f"/api/sandbox/keys/{other['id']}")
+    api.delete(f"/accounts/me/sandboxes/{made['id']}")
+
+
 # ---- the official clients ----
 
 NODE = atoll.ROOT / "tests/node"
@@ -269,7 +441,8 @@ def node():
         pytest.skip("npm is not installed")
     with open(NODE / "package.json") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (NODE / "node_modules/@modelcontextprotocol/client").exists():
+        packages = NODE / "node_modules/@modelcontextprotocol"
+        if not all((packages / name).exists() for name in ("client", "sdk", "inspector-cli")):
             done = subprocess.run(["npm", "ci", "--omit=optional"], cwd=NODE, capture_output=True, text=True, timeout=300)
             if done.returncode:
                 pytest.skip(f"npm cannot install the MCP clients: {done.stderr.strip()[-200:]}")
@@ -293,6 +466,34 @@ def test_the_official_client_works(node, api, server, box, era):
         assert not got[name].get("isError"), got[name]
     assert got["failed"]["isError"] and got["unknown"] == -32602
     assert got["resources"] >= 1 and got["templates"] == 2
+    assert len(got["progress"]) >= 1 and got["progress"][0]["message"] == "working"
+    assert got["slow"]["content"][0]["text"] == "working\ndone\n"
+    assert "AbortError" in got["aborted"] or "abort" in got["aborted"].lower(), got["aborted"]
+    atoll.wait_for(lambda: not runs(api, box, "sleep 16.18"), what="the aborted command is ended")
+
+
+# The inspector itself needs Node 22; its CLI mode is a package of its own that works with less.
+INSPECTOR = NODE / "node_modules/@modelcontextprotocol/inspector-cli/build/cli.js"
+
+
+@pytest.mark.parametrize("way, words, expected", [
+    ("http", "tools/list", lambda got: {"bash", "read", "grep"} <= {tool["name"] for tool in got["tools"]}),
+    ("http", "tools/call --tool-name bash --tool-arg command=id", lambda got: "uid=" in got["structuredContent"]["stdout"]),
+    ("http", "resources/list", lambda got: got["resources"][0]["uri"].startswith("atoll://sandbox/")),
+    ("stdio", "tools/call --tool-name bash --tool-arg command=id", lambda got: not got["isError"]),
+], ids=["tools", "call", "resources", "stdio"])
+def test_the_inspector_works(node, api, server, box, way, words, expected):
+    url, environment = f"http://127.0.0.1:{server.port}", dict(os.environ)
+    if way == "http":
+        target = [f"{url}/mcp?sandbox={box}", "--transport", "http", "--header", f"Authorization: Bearer {api.key}"]
+    else:
+        target = [atoll.ATOLL, "mcp", "--sandbox", box]
+        environment.update(ATOLL_API_URL=url, ATOLL_API_KEY=api.key)
+    # It looks for its own package.json from the folder that it stands in.
+    done = subprocess.run(["node", INSPECTOR, "--cli", *target, "--method", *words.split()], capture_output=True,
+                          text=True, timeout=60, env=environment, cwd=INSPECTOR.parent)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert expected(json.loads(done.stdout)), done.stdout
 
 
 # ---- from a shell ----
@@ -321,6 +522,48 @@ def test_atoll_mcp_speaks_both_eras_on_stdin(server, api, box):
     assert answers[2]["result"]["content"][0]["text"] == "hi\n"
     assert answers["x"]["result"]["resultType"] == "complete"
     assert answers[3]["error"]["code"] == -32601 and answers[None]["error"]["code"] == -32700
+
+
+def test_atoll_mcp_tells_progress_and_cancels(server, api, box):
+    environment = {**os.environ, "ATOLL_API_URL": f"http://127.0.0.1:{server.port}", "ATOLL_API_KEY": api.key}
+    bridge = subprocess.Popen([atoll.ATOLL, "mcp", "--sandbox", box], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True, env=environment)
+
+    def send(method, params, **id):
+        bridge.stdin.write(json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **id}) + "\n")
+        bridge.stdin.flush()
+
+    def call(id, command, **meta):
+        send("tools/call", {"name": "bash", "arguments": {"command": command}, "_meta": meta}, id=id)
+
+    try:
+        send("initialize", {"protocolVersion": "2025-11-25"}, id=0)
+        assert json.loads(bridge.stdout.readline())["result"]["serverInfo"]["name"] == "atoll"
+        call(1, "echo first; sleep 1.5", progressToken="t")
+        said = json.loads(bridge.stdout.readline())
+        assert said["method"] == "notifications/progress" and said["params"]["message"] == "first"
+        assert json.loads(bridge.stdout.readline())["result"]["content"][0]["text"] == "first\n"
+        # More calls than there are threads: the word overtakes them, and those that wait are not begun.
+        modern = {META + "protocolVersion": MODERN, META + "clientCapabilities": {}}
+        for id in range(10, 22):
+            call(id, f"touch begun-{id}; sleep 14.14", **(modern if id % 2 else {}))
+        atoll.wait_for(lambda: runs(api, box, "sleep 14.14"), what="the calls run")
+        for id in reversed(range(10, 22)):
+            send("notifications/cancelled", {"requestId": id})
+        atoll.wait_for(lambda: not runs(api, box, "sleep 14.14"), what="the calls are ended")
+        call(30, "ls begun-*; echo alive")
+        answer = json.loads(bridge.stdout.readline())
+        assert answer["id"] == 30  # no answer to what was cancelled
+        assert "alive" in answer["result"]["content"][0]["text"] and "begun-21" not in answer["result"]["content"][0]["text"]
+        # The client ends the program: what it ran ends.
+        call(40, "sleep 15.15")
+        atoll.wait_for(lambda: runs(api, box, "sleep 15.15"), what="the call runs")
+    finally:
+        bridge.terminate()
+        bridge.wait(10)
+        bridge.stdin.close()
+        bridge.stdout.close()
+    atoll.wait_for(lambda: not runs(api, box, "sleep 15.15"), what="the call is ended")
 
 
 def test_the_official_client_speaks_over_stdio(node, api, server, box):

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /mcp — the agent tools for clients of the Model Context Protocol, over streamable HTTP.
  *
- * Every answer is one JSON object: there is nothing that this server would have to say by itself,
- * so it opens no stream of events. */
+ * There is nothing that this server would have to say by itself: an answer is one JSON object, but
+ * for calls whose client wants to hear of progress meanwhile (calls.h). */
 #include "api/mcp/mcp.h"
 
+#include <assert.h>
 #include <string.h>
 
+#include "api/mcp/calls.h"
 #include "api/mcp/origin.h"
 #include "api/mcp/sessions.h"
 #include "api/tables.h"
@@ -24,6 +26,7 @@
 
 struct mcp_query {
 	struct tools_target target;
+	const char *client;
 	bool stdio;
 };
 #define QUERY_ROW(name_, member_, max_, ...)                                                       \
@@ -40,6 +43,9 @@ static const struct json_member mcp_query_members[] = {
         QUERY_ROW("config", config, 128,
                   .about = "of /accounts/me/sandboxes: what a sandbox that has to be made is like"),
         QUERY_ROW("conversation", conversation, 128, .about = "whom background jobs belong to"),
+        JSON_TEXT_MEMBER(mcp_query, client, .max = 64,
+                         .about = "with stdio: a word of the client's own, so that it can cancel "
+                                  "its calls"),
         JSON_BOOL_MEMBER(mcp_query, stdio,
                          .about = "the message comes from stdin, where there are no headers and "
                                   "no sessions; refusals have the status 200"),
@@ -119,15 +125,16 @@ static const struct method {
 	unsigned eras;
 	mcp_method *call;
 	int64_t ttl_ms; /* how long a client may keep the result; -1: not said */
+	bool waits;     /* for a sandbox: not on a thread that others need */
 } methods[] = {
         {"initialize", OLD, initialize, -1},
         {"ping", OLD, ping, -1},
         {"server/discover", NEW, discover, HOUR_MS},
         {"tools/list", BOTH, mcp_tools_list, HOUR_MS / 12},
-        {"tools/call", BOTH, mcp_tools_call, -1},
+        {"tools/call", BOTH, mcp_tools_call, -1, .waits = true},
         {"resources/list", BOTH, mcp_resources_list, 0},
         {"resources/templates/list", BOTH, mcp_resource_templates, HOUR_MS},
-        {"resources/read", BOTH, mcp_resources_read, 0},
+        {"resources/read", BOTH, mcp_resources_read, 0, .waits = true},
 };
 
 static const struct method *method_find(const struct mcp_message *message)
@@ -223,6 +230,72 @@ static int answer(struct mcp *m, const struct method *method, struct buf *out,
 	return mcp_refuse(fault, MCP_INTERNAL, 200, "the result is too large");
 }
 
+/* ---- calls that take long ---- */
+
+/* On a thread of its own, of a message that was good a moment ago. */
+static int answer_later(struct mcp *m, const struct mcp_headers *headers, struct buf *out)
+{
+	struct mcp_fault fault;
+	const struct method *method;
+
+	if (mcp_parse(m->rq->arena, m->rq->body, headers, &m->message, &fault) == 0) {
+		method = method_find(&m->message);
+		assert(method);
+		if (answer(m, method, out, &fault) == 0)
+			return 200;
+	}
+	buf_reset(out);
+	mcp_write_fault(out, m->message.id, &fault);
+	return headers->absent ? 200 : fault.status;
+}
+
+/* Whose word cancels what runs: a session's, or a bridge's. A client of the modern era goes away
+ * instead. */
+static const char *owner_of(const struct mcp *m)
+{
+	const struct mcp_query *query = m->rq->query;
+
+	if (query->stdio)
+		return query->client ? arena_format(m->rq->arena, "%s %s",
+		                                    api_account(m->rq)->key_id, query->client)
+		                     : NULL;
+	return m->message.is_modern ? NULL : request_header(m->rq, "Mcp-Session-Id");
+}
+
+static bool takes_events(const struct request *rq)
+{
+	const char *accept = request_header(rq, "Accept");
+
+	return accept && strstr(accept, "text/event-stream");
+}
+
+static int begin_call(struct mcp *m, const struct mcp_headers *headers, struct reply *reply,
+                      struct mcp_fault *fault)
+{
+	const struct mcp_call_options options = {
+	        .answer = answer_later,
+	        .headers = headers,
+	        .owner = owner_of(m),
+	        .streams = takes_events(m->rq),
+	        .ends_with_client = m->message.is_modern || headers->absent,
+	};
+
+	return mcp_call_start(m, &options, reply, fault);
+}
+
+static void hear_notification(struct mcp *m)
+{
+	const char *owner = owner_of(m);
+	AUTO(buf_done) struct buf id = BUF(MCP_ID_MAX);
+
+	if (!owner || !m->message.method ||
+	    strcmp(m->message.method, "notifications/cancelled") != 0)
+		return;
+	mcp_print_id(&id, json_get(m->message.params, "requestId"));
+	if (id.size > 0)
+		mcp_calls_cancel(api_of(m->rq)->mcp_calls, owner, buf_span(&id));
+}
+
 static int serve(struct mcp *m, struct reply *reply, struct mcp_fault *fault)
 {
 	const struct mcp_headers headers = {
@@ -240,6 +313,7 @@ static int serve(struct mcp *m, struct reply *reply, struct mcp_fault *fault)
 		return -1;
 	/* Notifications and answers: taken, and there is nothing to say. */
 	if (m->message.id.size == 0 || !m->message.method) {
+		hear_notification(m);
 		reply_status(reply, 202);
 		return 0;
 	}
@@ -247,6 +321,8 @@ static int serve(struct mcp *m, struct reply *reply, struct mcp_fault *fault)
 		return mcp_refuse(fault, MCP_NO_METHOD, m->message.is_modern ? 404 : 200,
 		                  "no method '%.100s'", m->message.method);
 	choose_target(m);
+	if (method->waits)
+		return begin_call(m, &headers, reply, fault);
 	return answer(m, method, reply_buf(reply, "application/json"), fault);
 }
 
@@ -328,7 +404,7 @@ static int mcp_delete(struct request *rq, const void *body, struct reply *reply,
 
 #define TAG .tag = "mcp"
 const struct route mcp_routes[] = {
-        {HTTP_POST, "/mcp", SCOPE_SANDBOX_READ, ROUTE_LONG | ROUTE_RAW_BODY, .body_max = BODY_MAX,
+        {HTTP_POST, "/mcp", SCOPE_SANDBOX_READ, ROUTE_RAW_BODY, .body_max = BODY_MAX,
          .query = &mcp_query, .answer = &rpc_answer, .handle = mcp_post, TAG,
          .summary = "A message of the Model Context Protocol"},
         {HTTP_GET, "/mcp", SCOPE_SANDBOX_READ, .status = 405, .handle = mcp_get, TAG,

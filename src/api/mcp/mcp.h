@@ -4,12 +4,17 @@
 
 #include "api/mcp/protocol.h"
 #include "api/tools/target.h"
+#include "base/cancel.h"
 
 /* Of one request. */
 struct mcp {
 	struct request *rq;
 	struct mcp_message message;
 	struct tools_target target; /* where tools act, unless their arguments say otherwise */
+	/* Of a call; see struct tool_call. */
+	const struct cancel *cancel;
+	void (*on_progress)(void *context, struct span text);
+	void *progress_context;
 };
 
 /* Appends the members of the result, or refuses. */

@@ -7,7 +7,6 @@
 #include "api/text.h"
 
 #define META "io.modelcontextprotocol/"
-#define ID_MAX 256
 #define METHOD_MAX 128
 
 const char *const mcp_legacy_versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05",
@@ -34,21 +33,29 @@ static bool is_among(const char *word, const char *const *words)
 
 /* ---- JSON-RPC ---- */
 
-/* A number or a text. */
+void mcp_print_id(struct buf *out, const struct json_value *id)
+{
+	if (!id)
+		return;
+	json_print(out, id, 0);
+	if (out->overflowed || out->size == 0 ||
+	    (out->data[0] != '"' && out->data[0] != '-' &&
+	     (out->data[0] < '0' || out->data[0] > '9')))
+		buf_reset(out);
+}
+
 static int read_id(struct arena *a, const struct json_value *message, struct mcp_message *ret,
                    struct mcp_fault *fault)
 {
 	const struct json_value *id = json_get(message, "id");
-	AUTO(buf_done) struct buf text = BUF(ID_MAX);
+	AUTO(buf_done) struct buf text = BUF(MCP_ID_MAX);
 
 	if (!id)
 		return 0;
-	json_print(&text, id, 0);
-	if (text.overflowed || text.size == 0 ||
-	    (text.data[0] != '"' && text.data[0] != '-' &&
-	     (text.data[0] < '0' || text.data[0] > '9')))
+	mcp_print_id(&text, id);
+	if (text.size == 0)
 		return mcp_refuse(fault, MCP_INVALID_REQUEST, 400,
-		                  "id: a text or a number of at most %d bytes", ID_MAX);
+		                  "id: a text or a number of at most %d bytes", MCP_ID_MAX);
 	ret->id = (struct span){arena_copy(a, buf_span(&text)), text.size};
 	return 0;
 }

@@ -53,5 +53,8 @@ struct mcp_message {
 MUST_CHECK int mcp_parse(struct arena *a, struct span body, const struct mcp_headers *headers,
                          struct mcp_message *ret, struct mcp_fault *fault);
 
+/* A text or a number of at most so many bytes, as JSON; nothing for what is neither. */
+#define MCP_ID_MAX 256
+void mcp_print_id(struct buf *out, const struct json_value *id);
 /* {"jsonrpc":"2.0","id":…,"error":{…}} */
 void mcp_write_fault(struct buf *out, struct span id, const struct mcp_fault *fault);
