@@ -244,10 +244,12 @@ export interface SnapshotList {
   next_page: string | null;
 }
 
-/** How to name a backup */
+/** How to make a backup */
 export interface SnapshotExport {
   /** of the backup, unique in the project; else its id */
   name?: string;
+  /** the whole filesystem, not only what differs from the template: it can be imported where the template is not */
+  full?: boolean;
 }
 
 /** A snapshot as one file of the blob store */
@@ -271,6 +273,8 @@ export interface Backup {
   files: number;
   /** their bytes, unpacked */
   files_bytes: number;
+  /** the template is in it, too */
+  full: boolean;
   created_at: string | null;
 }
 
@@ -280,7 +284,7 @@ export interface SnapshotImport {
   backup: string;
   /** of the snapshot, unique in the project; else its id */
   name?: string;
-  /** one with the same files as that which the backup was made on, where it has another name here */
+  /** one with the same files as that which the backup was made on, where it has another name here; a full backup makes one of this name where there is none */
   template?: string;
 }
 
@@ -2416,4 +2420,124 @@ export interface PreviewLinkMade {
   port: number;
   private: boolean;
   expiresAt: string | null;
+}
+
+/** What to make */
+export interface DaytonaCreate {
+  autoStopInterval: number | null;
+  autoPauseInterval: number | null;
+  autoArchiveInterval: number | null;
+  autoDeleteInterval: number | null;
+  ttlMinutes: number | null;
+  networkBlockAll: boolean | null;
+  name: string | null;
+  snapshot: string | null;
+  user: string | null;
+  target: string | null;
+  networkAllowList: string | null;
+  domainAllowList: string | null;
+  linkedSandbox: string | null;
+  outboundProxyUrl: string | null;
+  env: Record<string, string> | null;
+  labels: Record<string, string> | null;
+  public: boolean | null;
+  cpu: number | null;
+  gpu: number | null;
+  memory: number | null;
+  disk: number | null;
+  volumes: DaytonaSandboxVolume[] | null;
+  buildInfo: unknown;
+  secrets: unknown;
+}
+
+/** A volume in a sandbox */
+export interface DaytonaSandboxVolume {
+  volumeId: string;
+  mountPath: string;
+  subpath?: string | null;
+}
+
+/** A sandbox */
+export interface DaytonaSandbox {
+  id: string;
+  organizationId: string;
+  name: string;
+  snapshot: string;
+  user: string;
+  labels: unknown;
+  public: boolean;
+  networkBlockAll: boolean;
+  target: string;
+  cpu: number;
+  gpu: number;
+  memory: number;
+  disk: number;
+  state: string;
+  desiredState: string;
+  errorReason?: string;
+  recoverable: boolean;
+  backupState: string;
+  autoStopInterval: number;
+  autoPauseInterval: number;
+  autoArchiveInterval: number;
+  autoDeleteInterval: number;
+  autoDestroyAt?: string | null;
+  createdAt: string | null;
+  updatedAt: string | null;
+  lastActivityAt?: string | null;
+  sandboxClass: string;
+  toolboxProxyUrl: string;
+  env: unknown;
+  volumes: DaytonaSandboxVolume[];
+}
+
+/** One page of sandboxes */
+export interface DaytonaSandboxes {
+  items: DaytonaSandboxListed[];
+  nextCursor: string | null;
+}
+
+/** A sandbox in a list */
+export interface DaytonaSandboxListed {
+  id: string;
+  organizationId: string;
+  name: string;
+  snapshot: string;
+  user: string;
+  labels: unknown;
+  public: boolean;
+  networkBlockAll: boolean;
+  target: string;
+  cpu: number;
+  gpu: number;
+  memory: number;
+  disk: number;
+  state: string;
+  desiredState: string;
+  errorReason?: string;
+  recoverable: boolean;
+  backupState: string;
+  autoStopInterval: number;
+  autoPauseInterval: number;
+  autoArchiveInterval: number;
+  autoDeleteInterval: number;
+  autoDestroyAt?: string | null;
+  createdAt: string | null;
+  updatedAt: string | null;
+  lastActivityAt?: string | null;
+  sandboxClass: string;
+  toolboxProxyUrl: string;
+}
+
+/** All labels of a sandbox */
+export interface DaytonaLabels {
+  labels: Record<string, string>;
+}
+
+/** DaytonaExecute */
+export interface DaytonaExecute {
+  timeout: number | null;
+  command: string;
+  cwd: string | null;
+  envs: Record<string, string> | null;
 }

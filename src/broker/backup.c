@@ -29,6 +29,7 @@ struct backup_job {
 	struct owed owed;
 	uint32_t verb;
 	uint64_t size_max;
+	bool full;
 	char snapshot[ID_SIZE + 1];
 	char template_name[64];
 	struct id user; /* as which it has the layers */
@@ -114,6 +115,7 @@ static int run_image(void *context)
 	                      owner,
 	                      "--size-max",
 	                      size_max,
+	                      b->full ? "--full" : NULL,
 	                      NULL};
 	struct error err = {0};
 
@@ -221,6 +223,7 @@ int backup_start(struct broker *broker, const struct owed *owed,
 	                         .owed = *owed,
 	                         .verb = request->verb,
 	                         .size_max = request->size_max,
+	                         .full = request->full,
 	                         .user = id_new(),
 	                         .job = {.on_end = on_image_end}};
 	(void)snprintf(b->snapshot, sizeof(b->snapshot), "%s", request->snapshot);

@@ -250,7 +250,7 @@ int check_volume(const void *request, struct error *err)
 static int check_recipe(const struct broker_template *r, struct error *err)
 {
 	static const char *const builds[] = {"base"};
-	static const char *const imports[] = {"tar", "oci", "docker-archive", "registry"};
+	static const char *const imports[] = {"tar", "oci", "docker-archive", "registry", "backup"};
 	bool build = r->verb == BROKER_TEMPLATE_BUILD;
 	const char *const *list = build ? builds : imports;
 	unsigned count = build ? COUNT_OF(builds) : COUNT_OF(imports);
@@ -329,6 +329,8 @@ int check_backup(const void *request, struct error *err)
 		return -1;
 	if (r->verb == BROKER_BACKUP_EXPORT && !*r->template_name)
 		return FAIL(err, ERROR_INVALID, "an export names its template");
+	if (r->full > (r->verb == BROKER_BACKUP_EXPORT))
+		return FAIL(err, ERROR_INVALID, "only an export is full, or not");
 	if (r->verb == BROKER_BACKUP_VERIFY && !*r->snapshot)
 		return 0;
 	return check_sandbox_id(r->snapshot, err);

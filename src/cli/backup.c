@@ -23,7 +23,7 @@ static const char *text_of(const struct json_value *object, const char *name)
 	return json_text(json_get(object, name), "");
 }
 
-/* {"backup":"…","name":"…","template":"…"}, of those that are given. */
+/* {"full":true,"backup":"…","name":"…","template":"…"}, of those that are given. */
 static const char *body_of(struct cli *cli, const char *backup)
 {
 	const char *const rows[][2] = {{"backup", backup},
@@ -31,6 +31,8 @@ static const char *body_of(struct cli *cli, const char *backup)
 	                               {"template", arguments_text(&cli->args, "template", NULL)}};
 	const char *body = "";
 
+	if (arguments_has(&cli->args, "full"))
+		body = "\"full\":true";
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (rows[i][1])
 			body = arena_format(cli->arena, "%s%s\"%s\":%s", body, *body ? "," : "",
@@ -168,6 +170,7 @@ static int remove_backup(struct cli *cli)
 
 static const struct command_option export_options[] = {
         {.name = "name", .letter = 'n', .value = "NAME", .about = "of the backup; else its id"},
+        {.name = "full", .about = "with its template, so that it can be imported anywhere"},
         {0},
 };
 static const struct command_option import_options[] = {
@@ -180,7 +183,7 @@ static const struct command_option import_options[] = {
 
 const struct command command_snapshot_export = {
         .name = "export",
-        .usage = "[--name NAME] SNAPSHOT [FILE]",
+        .usage = "[--name NAME] [--full] SNAPSHOT [FILE]",
         .about = "keep a snapshot in the blob store, and as a file here",
         .options = export_options,
         .arguments_min = 1,

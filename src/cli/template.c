@@ -163,7 +163,7 @@ static const struct command_option ls_options[] = {
         {0},
 };
 static const struct command_option import_options[] = {
-        {.name = "format", .value = "FORMAT", .about = "tar, oci or docker-archive"},
+        {.name = "format", .value = "FORMAT", .about = "tar, oci, docker-archive or backup"},
         {0},
 };
 

@@ -69,32 +69,66 @@ struct description {
 	const char *id, *name, *sandbox, *sandbox_name, *parent, *template, *template_id, *provider,
 	        *node;
 	int64_t depth, created_at;
+	struct span image;
 };
 static const struct json_member description_shape_members[] = {
-        JSON_TEXT_MEMBER(description, id),          JSON_TEXT_MEMBER(description, name),
-        JSON_TEXT_MEMBER(description, sandbox),     JSON_TEXT_MEMBER(description, sandbox_name),
-        JSON_TEXT_MEMBER(description, parent),      JSON_TEXT_MEMBER(description, template),
-        JSON_TEXT_MEMBER(description, template_id), JSON_TEXT_MEMBER(description, provider),
-        JSON_TEXT_MEMBER(description, node),        JSON_WHOLE_MEMBER(description, depth),
-        JSON_TIME_MEMBER(description, created_at),  JSON_END,
+        JSON_TEXT_MEMBER(description, id),
+        JSON_TEXT_MEMBER(description, name),
+        JSON_TEXT_MEMBER(description, sandbox),
+        JSON_TEXT_MEMBER(description, sandbox_name),
+        JSON_TEXT_MEMBER(description, parent),
+        JSON_TEXT_MEMBER(description, template),
+        JSON_TEXT_MEMBER(description, template_id),
+        JSON_TEXT_MEMBER(description, provider),
+        JSON_TEXT_MEMBER(description, node),
+        JSON_WHOLE_MEMBER(description, depth),
+        JSON_TIME_MEMBER(description, created_at),
+        JSON_RAW_MEMBER(description, image, .flags = JSON_OMIT_EMPTY),
+        JSON_END,
 };
 static JSON_SHAPE(description_shape, "BackupSnapshot", description,
                   "What a backup says of its snapshot");
 
-/* No environment: its values may be secrets, which rest sealed and do not leave the server. */
-static int open_document(const struct snapshot_record *s, int *ret_fd, struct error *err)
+/* What a full one says of its template (image/config.h). */
+struct said {
+	struct span env, entrypoint, ports;
+	const char *user, *workdir;
+};
+static const struct json_member said_shape_members[] = {
+        JSON_RAW_MEMBER(said, env),      JSON_RAW_MEMBER(said, entrypoint),
+        JSON_RAW_MEMBER(said, ports),    JSON_TEXT_MEMBER(said, user),
+        JSON_TEXT_MEMBER(said, workdir), JSON_END,
+};
+static JSON_SHAPE(said_shape, "BackupTemplate", said, "What a full backup says of its template");
+
+static void describe_template(const struct template_record *t, struct buf *out)
 {
+	const struct said said = {span_of(t->env_json), span_of(t->entrypoint_json),
+	                          span_of(t->ports_json), t->user, t->workdir};
+
+	json_write(out, &said_shape, &said);
+}
+
+/* A sandbox's environment is not in it: its values may be secrets, which rest sealed and do not
+ * leave the server. `t` NULL: nothing of the template. */
+static int open_document(const struct snapshot_record *s, const struct template_record *t,
+                         int *ret_fd, struct error *err)
+{
+	AUTO(buf_done) struct buf image = BUF(DOCUMENT_MAX);
 	AUTO(buf_done) struct buf text = BUF(DOCUMENT_MAX);
 	AUTO_CLOSE int fd = memfd_create("backup", MFD_CLOEXEC);
 
 	if (fd < 0)
 		return FAIL_ERRNO(err, "make a file in memory");
 	if (s) {
-		const struct description out = {s->id,           s->name,      s->sandbox_id,
-		                                s->sandbox_name, s->parent_id, s->template_name,
-		                                s->template_id,  s->provider,  s->node,
-		                                s->depth,        s->created_at};
+		struct description out = {s->id,           s->name,      s->sandbox_id,
+		                          s->sandbox_name, s->parent_id, s->template_name,
+		                          s->template_id,  s->provider,  s->node,
+		                          s->depth,        s->created_at};
 
+		if (t)
+			describe_template(t, &image);
+		out.image = buf_span(&image);
 		json_write(&text, &description_shape, &out);
 		if (fd_write_all(fd, text.data, text.size, err) < 0)
 			return -1;
@@ -120,6 +154,7 @@ static int read_document(struct arena *a, int fd, struct backup_found *ret, stru
 	        .size = json_whole(json_get(found, "size"), 0),
 	        .entries = json_whole(json_get(found, "entries"), 0),
 	        .bytes = json_whole(json_get(found, "bytes"), 0),
+	        .is_full = json_bool(json_get(manifest, "full"), false),
 	        .snapshot = json_get(manifest, "snapshot"),
 	};
 	return 0;
@@ -161,7 +196,7 @@ static int run(struct fleet *f, struct provider_backup *request, const struct ba
 	struct provider_backup told = *request;
 	int status;
 
-	told.size_max = FLEET_BACKUP_BYTES_MAX;
+	told.size_max = told.full ? FLEET_FULL_BACKUP_BYTES_MAX : FLEET_BACKUP_BYTES_MAX;
 	told.on_progress = on_progress;
 	told.is_given_up = is_given_up;
 	told.context = &telling;
@@ -184,6 +219,7 @@ static void take_found(struct backup_record *r, const struct backup_found *found
 	r->size_bytes = found->size;
 	r->files = found->entries;
 	r->files_bytes = found->bytes;
+	r->is_full = found->is_full;
 	r->state = BACKUP_READY;
 	r->state_text = "";
 }
@@ -198,9 +234,10 @@ static int fill_blob(struct fleet *f, struct arena *a, const struct snapshot_rec
 	        .verb = BROKER_BACKUP_EXPORT, .snapshot = snapshot->id, .archive_fd = fd};
 
 	if (store_template_find(f->store, a, NULL, snapshot->template_id, &t, err) < 0 ||
-	    open_document(snapshot, &document, err) < 0)
+	    open_document(snapshot, r->is_full ? &t : NULL, &document, err) < 0)
 		return -1;
 	request.template_folder = t.folder;
+	request.full = r->is_full;
 	request.document_fd = document;
 	if (run(f, &request, r, err) < 0 || read_document(a, document, &found, err) < 0)
 		return -1;
@@ -258,7 +295,7 @@ static int read_blob(struct fleet *f, struct arena *a, struct provider_backup *r
 	AUTO_CLOSE int document = -1, archive = -1;
 	int64_t size;
 
-	if (open_document(NULL, &document, err) < 0 ||
+	if (open_document(NULL, NULL, &document, err) < 0 ||
 	    blob_get(f->blobs, backup_blob(a, r->id), all, &archive, &size, err) < 0)
 		return -1;
 	request->document_fd = document;

@@ -9,6 +9,7 @@
 struct backup_found {
 	const char *sha256, *template_digest;
 	int64_t size, entries, bytes;
+	bool is_full;
 	const struct json_value *snapshot; /* of the manifest: a stranger's words */
 };
 
@@ -33,6 +34,23 @@ struct backup_fetch {
 };
 MUST_CHECK int backup_fetch(struct fleet *f, struct arena *a, const struct backup_fetch *u,
                             struct error *err);
+/* Where a backup is unpacked: on the template that was asked for or that it was made on, and a full
+ * one, should that not be here, on one that is made of it. */
+struct backup_base {
+	struct template_record record;
+	bool is_made; /* just now; the caller removes it when nothing comes of the import */
+	/* Only its name is that of the backup's: when its files are not (ERROR_CONFLICT), the next
+	 * call is to make one. */
+	bool is_guess;
+};
+MUST_CHECK int backup_base_find(struct fleet *f, struct arena *a,
+                                const struct fleet_backup_import *request,
+                                const struct backup_record *b, struct backup_base *ret,
+                                struct error *err);
+MUST_CHECK int backup_base_make(struct fleet *f, struct arena *a,
+                                const struct fleet_backup_import *request,
+                                const struct backup_record *b, struct backup_base *ret,
+                                struct error *err);
 /* Its blob, then its row. */
 MUST_CHECK int backup_drop(struct fleet *f, const char *id, struct error *err);
 /* What a server that went away left half done. */

@@ -79,15 +79,31 @@ static void run_export(struct worker_task *task)
 	export_free(e);
 }
 
+static int check_full(struct export *e, struct error *err)
+{
+	struct template_record t;
+
+	if (store_template_find(e->fleet->store, &e->arena, NULL, e->snapshot.template_id, &t,
+	                        err) < 0)
+		return -1;
+	if (strcmp(t.folder, "host") != 0)
+		return 0;
+	(void)FAIL(err, ERROR_UNSUPPORTED,
+	           "no full backup of template '%s': it is the machine itself", t.name);
+	error_hint(err, "leave out \"full\", or use another template");
+	return -1;
+}
+
 /* The records' texts, which are the request's, in the task's own memory. */
-static int export_fill(struct export *e, const struct fleet_ref *snapshot, const char *name,
+static int export_fill(struct export *e, const struct fleet_backup_export *request,
                        struct error *err)
 {
 	struct fleet *f = e->fleet;
 	struct id id = id_new();
 	const struct snapshot_record *s = &e->snapshot;
 
-	if (snapshot_find_ready(f, &e->arena, snapshot, &e->snapshot, err) < 0)
+	if (snapshot_find_ready(f, &e->arena, &request->snapshot, &e->snapshot, err) < 0 ||
+	    (request->full && check_full(e, err) < 0))
 		return -1;
 	e->record = (struct backup_record){
 	        .id = arena_text(&e->arena, id.text),
@@ -102,20 +118,23 @@ static int export_fill(struct export *e, const struct fleet_ref *snapshot, const
 	        .state = BACKUP_MAKING,
 	        .state_text = "0 % begins",
 	        .sha256 = "",
+	        .is_full = request->full,
 	        .created_at = clock_unix_ms(),
 	};
-	e->record.name = name ? arena_text(&e->arena, name) : e->record.id;
+	e->record.name = request->name ? arena_text(&e->arena, request->name) : e->record.id;
 	return store_backup_insert(f->store, &e->record, FLEET_BACKUPS_MAX, err);
 }
 
-int fleet_backup_export(struct fleet *fleet, struct arena *a, const struct fleet_ref *snapshot,
-                        const char *name, struct backup_record *ret, struct error *err)
+int fleet_backup_export(struct fleet *fleet, struct arena *a,
+                        const struct fleet_backup_export *request, struct backup_record *ret,
+                        struct error *err)
 {
 	struct error second = {0};
 	const char *id;
 	struct export *e;
 
-	if (backup_check(fleet, err) < 0 || (name && sandbox_name_check(name, err) < 0) ||
+	if (backup_check(fleet, err) < 0 ||
+	    (request->name && sandbox_name_check(request->name, err) < 0) ||
 	    backup_slot_take(fleet, err) < 0)
 		return -1;
 	e = calloc(1, sizeof(*e));
@@ -123,7 +142,7 @@ int fleet_backup_export(struct fleet *fleet, struct arena *a, const struct fleet
 		abort();
 	e->fleet = fleet;
 	e->task = (struct worker_task){.lane = WORKER_SLOW, .run = run_export};
-	if (export_fill(e, snapshot, name, err) < 0) {
+	if (export_fill(e, request, err) < 0) {
 		export_free(e);
 		return -1;
 	}
@@ -140,29 +159,6 @@ int fleet_backup_export(struct fleet *fleet, struct arena *a, const struct fleet
 }
 
 /* ---- import ---- */
-
-/* Which template it is to lie on. Its files are compared by whoever unpacks. */
-static int find_template(struct fleet *f, struct arena *a,
-                         const struct fleet_backup_import *request, const struct backup_record *b,
-                         struct template_record *ret, struct error *err)
-{
-	const struct fleet_ref named = {request->project_id, request->template};
-	const struct fleet_ref by_id = {request->project_id, b->template_id};
-	const struct fleet_ref by_name = {request->project_id, b->template_name};
-
-	if (request->template)
-		return template_find(f, a, &named, ret, err);
-	if (*b->template_id && template_find(f, a, &by_id, ret, err) == 0)
-		return 0;
-	error_clear(err);
-	if (*b->template_name && template_find(f, a, &by_name, ret, err) == 0)
-		return 0;
-	error_clear(err);
-	(void)FAIL(err, ERROR_NOT_FOUND, "backup '%s' was made on template '%s', which is not here",
-	           b->name, b->template_name);
-	error_hint(err, "import the same image as a template and name it: \"template\"");
-	return -1;
-}
 
 static struct snapshot_record snapshot_of(const struct fleet *f, struct arena *a,
                                           const struct fleet_backup_import *request,
@@ -209,24 +205,57 @@ static int load(struct fleet *f, struct arena *a, const struct backup_record *b,
 	return FAIL_CONTEXT(err, "import backup '%s'", b->name);
 }
 
+/* What is made of a full one goes again with an import that fails. */
+static int load_on_own(struct fleet *f, struct arena *a, const struct fleet_backup_import *request,
+                       const struct backup_record *b, struct snapshot_record *ret,
+                       struct error *err)
+{
+	struct backup_base base;
+	struct error second = {0};
+
+	if (backup_base_make(f, a, request, b, &base, err) < 0)
+		return -1;
+	fault_point("api", "import-templated");
+	*ret = snapshot_of(f, a, request, &base.record);
+	if (load(f, a, b, &base.record, ret, err) == 0)
+		return 0;
+	if (base.is_made &&
+	    fleet_template_remove(f, request->project_id, base.record.id, &second) < 0)
+		log_warning("the template of a failed import is left",
+		            TEXT("template", base.record.name), FAILURE(&second));
+	return -1;
+}
+
+static int import(struct fleet *f, struct arena *a, const struct fleet_backup_import *request,
+                  const struct backup_record *b, struct snapshot_record *ret, struct error *err)
+{
+	struct backup_base base;
+
+	if (backup_base_find(f, a, request, b, &base, err) == 0) {
+		*ret = snapshot_of(f, a, request, &base.record);
+		if (load(f, a, b, &base.record, ret, err) == 0)
+			return 0;
+		if (!base.is_guess || err->code != ERROR_CONFLICT)
+			return -1;
+	} else if (!b->is_full || err->code != ERROR_NOT_FOUND) {
+		return -1;
+	}
+	error_clear(err);
+	return load_on_own(f, a, request, b, ret, err);
+}
+
 int fleet_backup_import(struct fleet *fleet, struct arena *a,
                         const struct fleet_backup_import *request, struct snapshot_record *ret,
                         struct error *err)
 {
 	const struct fleet_ref ref = {request->project_id, request->backup};
-	struct template_record t;
 	struct backup_record b;
 	int status;
 
 	if ((request->name && sandbox_name_check(request->name, err) < 0) ||
-	    find_ready(fleet, a, &ref, &b, err) < 0 ||
-	    find_template(fleet, a, request, &b, &t, err) < 0 ||
-	    fleet_template_ready(fleet, a, &t, deadline_in(TEMPLATE_TIMEOUT_MS), err) < 0)
+	    find_ready(fleet, a, &ref, &b, err) < 0 || backup_slot_take(fleet, err) < 0)
 		return -1;
-	if (backup_slot_take(fleet, err) < 0)
-		return -1;
-	*ret = snapshot_of(fleet, a, request, &t);
-	status = load(fleet, a, &b, &t, ret, err);
+	status = import(fleet, a, request, &b, ret, err);
 	backup_slot_give(fleet);
 	return status;
 }

@@ -6,21 +6,30 @@
 #include "fleet/snapshots.h"
 #include "store/backups.h"
 
-/* Of one file, unpacked. */
+/* Of one file, unpacked; of a full one, as much as a template may have. */
 #define FLEET_BACKUP_BYTES_MAX (INT64_C(64) << 30)
+#define FLEET_FULL_BACKUP_BYTES_MAX (INT64_C(32) << 30)
 #define FLEET_BACKUPS_MAX 1000 /* of a project */
 /* Packed or unpacked at once. */
 #define FLEET_BACKUPS_AT_ONCE 2
 
-/* Packs it on a worker; the answer is a row in MAKING. `name` NULL = its id. */
+/* Packs it on a worker; the answer is a row in MAKING. ERROR_UNSUPPORTED for a full one of the
+ * template "host", which is the machine itself. */
+struct fleet_backup_export {
+	struct fleet_ref snapshot;
+	const char *name; /* NULL = its id */
+	bool full;        /* with its template */
+};
 MUST_CHECK int fleet_backup_export(struct fleet *fleet, struct arena *a,
-                                   const struct fleet_ref *snapshot, const char *name,
+                                   const struct fleet_backup_export *request,
                                    struct backup_record *ret, struct error *err);
 struct fleet_backup_import {
 	const char *project_id;
-	const char *backup;   /* name or id */
-	const char *name;     /* of the snapshot; NULL = its id */
-	const char *template; /* that has the same files; NULL = what it was made on */
+	const char *backup; /* name or id */
+	const char *name;   /* of the snapshot; NULL = its id */
+	/* That has the same files; NULL = what it was made on. One that is not here is made of a
+	 * full backup. */
+	const char *template;
 };
 /* Unpacks it: returns when the snapshot is ready, or when nothing is left of it. */
 MUST_CHECK int fleet_backup_import(struct fleet *fleet, struct arena *a,

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "fleet/builds.h"
 #include "fleet/parts.h"
@@ -535,6 +536,7 @@ int fleet_template_import(struct fleet *fleet, struct arena *a, const struct fle
 	t = import_record(fleet, a, request);
 	if (store_template_insert(fleet->store, &t, err) < 0)
 		return -1;
+	fault_point("api", "import-recorded");
 	if (run_work(fleet, &t, &work, deadline_in(TEMPLATE_TIMEOUT_MS), err) == 0 &&
 	    finish_work(fleet, a, &t, request->recipe, err) == 0)
 		return store_template_find(fleet->store, a, t.project_id, t.id, ret, err);

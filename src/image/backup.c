@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -11,9 +12,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "image/backup_digest.h"
 #include "image/backup_jail.h"
 #include "image/command.h"
+#include "image/config.h"
 #include "image/progress.h"
 
 /* The program that this runs in ends after it. */
@@ -35,6 +36,17 @@ static struct backup_task *task_new(const struct backup *b, struct error *err)
 	(void)setrlimit(RLIMIT_NOFILE, &files);
 	task->backup = b;
 	return task;
+}
+
+static int take_digest(struct backup_task *task, struct error *err)
+{
+	const struct backup *b = task->backup;
+
+	if (backup_template_digest(b->templates_fd, b->template_folder, &task->template, err) < 0)
+		return -1;
+	(void)snprintf(task->outcome.template_digest, BACKUP_DIGEST_SIZE, "%s",
+	               task->template.files);
+	return 0;
 }
 
 struct telling {
@@ -65,29 +77,41 @@ static int check_task(struct backup_task *task, struct error *err)
 	return 0;
 }
 
-static int run(struct backup_task *task, int (*function)(void *), int folder_fd, const char *text,
-               struct error *err)
+/* What runs in the jail, and the folders that it has there. */
+struct jailed {
+	int (*function)(void *);
+	int folder_fd, read_fd;
+	const char *text;
+};
+
+static int run(struct backup_task *task, const struct jailed *jailed, struct error *err)
 {
 	const struct backup *b = task->backup;
 	const struct image_job job = {.progress_fd = b->progress_fd, .size_max = b->size_max};
-	struct telling telling = {b->progress_fd, text};
-	const struct image_command command = {.function = function,
+	struct telling telling = {b->progress_fd, jailed->text};
+	const struct image_command command = {.function = jailed->function,
 	                                      .context = task,
-	                                      .folder_fd = folder_fd,
+	                                      .folder_fd = jailed->folder_fd,
+	                                      .read_fd = jailed->read_fd,
 	                                      .strict = true,
-	                                      .read_only = function == backup_pack,
+	                                      .read_only = jailed->function == backup_pack,
 	                                      .source_fd = b->archive_fd,
 	                                      .on_line = on_line,
 	                                      .line_context = &telling};
 
 	if (command_run(&job, &command, err) == 0)
-		return check_task(task, err) < 0
-		               ? -1
-		               : backup_outcome_write(b->document_fd, &task->outcome, err);
+		return check_task(task, err);
 	/* Ended by us, it has not said a word. */
 	if (task->failure.code != ERROR_NONE)
 		*err = task->failure;
 	return -1;
+}
+
+static int run_and_tell(struct backup_task *task, const struct jailed *jailed, struct error *err)
+{
+	if (run(task, jailed, err) < 0)
+		return -1;
+	return backup_outcome_write(task->backup->document_fd, &task->outcome, err);
 }
 
 /* ---- export ---- */
@@ -100,14 +124,16 @@ static int write_manifest(struct backup_task *task, struct error *err)
 
 	if (backup_document_read(task->backup->document_fd, &document, err) < 0)
 		return -1;
-	backup_manifest_write(&text, &(struct backup_manifest){
-	                                     .format = BACKUP_FORMAT,
-	                                     .version = BACKUP_VERSION,
-	                                     .entries = outcome->entries,
-	                                     .bytes = outcome->bytes,
-	                                     .template_digest = outcome->template_digest,
-	                                     .snapshot = buf_span(&document),
-	                             });
+	backup_manifest_write(
+	        &text, &(struct backup_manifest){
+	                       .format = BACKUP_FORMAT,
+	                       .version = task->backup->full ? BACKUP_VERSION_FULL : BACKUP_VERSION,
+	                       .full = task->backup->full,
+	                       .entries = outcome->entries,
+	                       .bytes = outcome->bytes,
+	                       .template_digest = outcome->template_digest,
+	                       .snapshot = buf_span(&document),
+	               });
 	if (text.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "the manifest is too large");
 	outcome->manifest_size = text.size;
@@ -115,20 +141,36 @@ static int write_manifest(struct backup_task *task, struct error *err)
 	return 0;
 }
 
+static int open_template(const struct backup *b, struct layers *ret, struct error *err)
+{
+	int fd;
+
+	if (!b->full)
+		return 0;
+	if (backup_template_open(b->templates_fd, b->template_folder, &fd, err) < 0)
+		return -1;
+	layers_init(ret, fd);
+	return 0;
+}
+
 int backup_export(const struct backup *b, struct error *err)
 {
-	AUTO(layers_done) struct layers layers = {.count = 0};
+	AUTO(layers_done) struct layers layers = {.count = 0}, template = {.count = 0};
 	struct backup_task *task = task_new(b, err);
+	struct jailed jailed = {
+	        .function = backup_pack, .folder_fd = b->snapshots_fd, .text = "packing"};
 
 	if (!task || layers_open(&layers, b->snapshots_fd, b->layers, err) < 0 ||
-	    layers_note_opaque(&layers, err) < 0 ||
-	    backup_template_digest(b->templates_fd, b->template_folder,
-	                           task->outcome.template_digest, err) < 0 ||
-	    backup_count(&layers, b->size_max, &task->outcome, err) < 0 ||
+	    open_template(b, &template, err) < 0 || layers_note_opaque(&layers, err) < 0 ||
+	    take_digest(task, err) < 0 ||
+	    backup_count(&layers, b->full ? &template : NULL, b->size_max, &task->outcome, err) <
+	            0 ||
 	    write_manifest(task, err) < 0)
 		return -1;
 	task->layers = &layers;
-	return run(task, backup_pack, b->snapshots_fd, "packing", err);
+	if (b->full)
+		jailed.read_fd = template.fds[0];
+	return run_and_tell(task, &jailed, err);
 }
 
 /* ---- load ---- */
@@ -162,19 +204,18 @@ static int set_all_opaque(int layer, const struct backup_task *task, struct erro
 int backup_load(const struct backup *b, struct error *err)
 {
 	struct backup_task *task = task_new(b, err);
+	struct jailed jailed = {.function = backup_unpack, .text = "unpacking"};
 	AUTO_CLOSE int layer = -1;
 
-	if (!task ||
-	    (*b->template_folder && backup_template_digest(b->templates_fd, b->template_folder,
-	                                                   task->outcome.template_digest, err) < 0))
+	if (!task || (*b->template_folder && take_digest(task, err) < 0))
 		return -1;
 	if (!id_is_valid(b->layers))
 		return FAIL(err, ERROR_INVALID, "'%.40s' is no layer", b->layers);
 	layer = openat(b->snapshots_fd, b->layers, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (layer < 0)
 		return FAIL_ERRNO(err, "open layer '%s'", b->layers);
-	if (run(task, backup_unpack, layer, "unpacking", err) < 0 ||
-	    set_all_opaque(layer, task, err) < 0)
+	jailed.folder_fd = layer;
+	if (run_and_tell(task, &jailed, err) < 0 || set_all_opaque(layer, task, err) < 0)
 		return -1;
 	if (syncfs(layer) < 0)
 		return FAIL_ERRNO(err, "bring the layer to the disk");
@@ -188,9 +229,45 @@ int backup_load(const struct backup *b, struct error *err)
 int backup_verify(const struct backup *b, struct error *err)
 {
 	struct backup_task *task = task_new(b, err);
+	const struct jailed jailed = {
+	        .function = backup_unpack, .folder_fd = -1, .text = "checking"};
 
 	if (!task)
 		return -1;
 	task->is_dry = true;
-	return run(task, backup_unpack, -1, "checking", err);
+	return run_and_tell(task, &jailed, err);
+}
+
+/* ---- the template of a full one ---- */
+
+/* What fleet/backup.c has written, or a stranger. */
+static int read_config(const struct backup_task *task, struct arena *a, struct image_config *ret,
+                       struct error *err)
+{
+	const char *text =
+	        arena_copy(a, (struct span){task->outcome.manifest, task->outcome.manifest_size});
+	const struct json_value *manifest;
+
+	if (json_load(a, span_of(text), &manifest, err) < 0)
+		return FAIL_CONTEXT(err, BACKUP_MANIFEST);
+	*ret = config_of_backup(a, json_get(json_get(manifest, "snapshot"), "image"));
+	return 0;
+}
+
+int backup_load_template(const struct backup_template *from, struct arena *a,
+                         struct image_config *ret, struct error *err)
+{
+	const struct backup b = {.archive_fd = from->archive_fd,
+	                         .progress_fd = from->job->progress_fd,
+	                         .size_max = from->job->size_max};
+	struct backup_task *task = task_new(&b, err);
+	const struct jailed jailed = {
+	        .function = backup_unpack, .folder_fd = from->folder, .text = "unpacking"};
+
+	if (!task)
+		return -1;
+	task->is_template = true;
+	if (run(task, &jailed, err) < 0)
+		return -1;
+	return read_config(task, a, ret, err);
 }

@@ -77,9 +77,27 @@ union sum {
 	uint64_t words[HASH_SIZE / sizeof(uint64_t)];
 };
 
+struct sums {
+	union sum files, all;
+};
+
+/* A sum needs no order, and so no list of all names. */
+static void add_sum(union sum *sum, const union sum *one)
+{
+	for (size_t i = 0; i < COUNT_OF(sum->words); i++)
+		sum->words[i] += one->words[i];
+}
+
+bool backup_template_lacks(const struct layers_entry *entry)
+{
+	return S_ISSOCK(entry->status.st_mode) || S_ISBLK(entry->status.st_mode) ||
+	       S_ISCHR(entry->status.st_mode) || strncmp(entry->path, "dev/", strlen("dev/")) == 0;
+}
+
 static int add_file(void *context, const struct layers_entry *entry, struct error *err)
 {
-	union sum *sum = context, one;
+	struct sums *sums = context;
+	union sum one;
 	char link[PATH_SIZE_MAX] = "";
 	bool is_folder = S_ISDIR(entry->status.st_mode);
 	int64_t numbers[] = {entry->status.st_mode, entry->status.st_uid, entry->status.st_gid,
@@ -95,34 +113,47 @@ static int add_file(void *context, const struct layers_entry *entry, struct erro
 	add(&d, numbers, sizeof(numbers));
 	add_text(&d, link);
 	(void)crypto_generichash_final(&d.state, one.bytes, sizeof(one.bytes));
-	/* A sum needs no order, and so no list of all names. */
-	for (size_t i = 0; i < COUNT_OF(sum->words); i++)
-		sum->words[i] += one.words[i];
+	add_sum(&sums->all, &one);
+	if (!backup_template_lacks(entry))
+		add_sum(&sums->files, &one);
 	return 0;
 }
 
-int backup_template_digest(int templates_fd, const char *folder, char out[BACKUP_DIGEST_SIZE],
-                           struct error *err)
+int backup_template_open(int templates_fd, const char *folder, int *ret_fd, struct error *err)
 {
-	AUTO(layers_done) struct layers layers = {.count = 0};
-	union sum sum = {.words = {0}};
-	const struct layers_walk walk = {.on_entry = add_file, .context = &sum};
 	char path[PATH_NAME_MAX];
 	int fd;
 
-	if (strcmp(folder, HOST) == 0) {
-		(void)snprintf(out, BACKUP_DIGEST_SIZE, HOST);
-		return 0;
-	}
+	if (strcmp(folder, HOST) == 0)
+		return FAIL(err, ERROR_UNSUPPORTED, "the machine itself is in no backup");
 	if (image_name_check(folder, err) < 0)
 		return -1;
 	(void)snprintf(path, sizeof(path), "%s/" IMAGE_ROOT, folder);
 	fd = openat(templates_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return FAIL_ERRNO(err, "open template '%s'", folder);
+	*ret_fd = fd;
+	return 0;
+}
+
+int backup_template_digest(int templates_fd, const char *folder,
+                           struct backup_template_digests *ret, struct error *err)
+{
+	AUTO(layers_done) struct layers layers = {.count = 0};
+	struct sums sums = {.files = {.words = {0}}};
+	const struct layers_walk walk = {.on_entry = add_file, .context = &sums};
+	int fd;
+
+	if (strcmp(folder, HOST) == 0) {
+		*ret = (struct backup_template_digests){HOST, HOST};
+		return 0;
+	}
+	if (backup_template_open(templates_fd, folder, &fd, err) < 0)
+		return -1;
 	layers_init(&layers, fd);
 	if (layers_walk(&layers, &walk, err) < 0)
 		return FAIL_CONTEXT(err, "template '%s'", folder);
-	to_hex(sum.bytes, out);
+	to_hex(sums.files.bytes, ret->files);
+	to_hex(sums.all.bytes, ret->all);
 	return 0;
 }

@@ -19,8 +19,18 @@ void backup_digest_entry(struct backup_digest *d, struct archive_entry *entry);
 void backup_digest_data(struct backup_digest *d, struct span bytes);
 void backup_digest_end(struct backup_digest *d, char out[BACKUP_DIGEST_SIZE]);
 
-/* Of a template: names, kinds, owners, modes, sizes, times and links of all its files, in any
- * order. The contents are not read: they have the same size and time only in a copy. "host" is what
- * the machine has itself, and has "host". */
+/* A template's root filesystem; "host" has none. */
+MUST_CHECK int backup_template_open(int templates_fd, const char *folder, int *ret_fd,
+                                    struct error *err);
+/* What of a template no backup has: devices, sockets, and what lies in /dev, for a sandbox has its
+ * own. */
+bool backup_template_lacks(const struct layers_entry *entry);
+/* Of a template: names, kinds, owners, modes, sizes, times and links of its files, in any order.
+ * The contents are not read: they have the same size and time only in a copy. "host" is what the
+ * machine has itself, and has "host". */
+struct backup_template_digests {
+	char files[BACKUP_DIGEST_SIZE];
+	char all[BACKUP_DIGEST_SIZE]; /* with what is lacking: as the first backups have it */
+};
 MUST_CHECK int backup_template_digest(int templates_fd, const char *folder,
-                                      char out[BACKUP_DIGEST_SIZE], struct error *err);
+                                      struct backup_template_digests *ret, struct error *err);

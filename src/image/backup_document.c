@@ -12,6 +12,7 @@ static const struct json_member manifest_shape_members[] = {
         JSON_WHOLE_MEMBER(backup_manifest, version, .flags = JSON_REQUIRED, .min = 1),
         JSON_WHOLE_MEMBER(backup_manifest, entries, .flags = JSON_REQUIRED, .min = 1),
         JSON_WHOLE_MEMBER(backup_manifest, bytes, .flags = JSON_REQUIRED),
+        JSON_BOOL_MEMBER(backup_manifest, full, .flags = JSON_OMIT_EMPTY),
         JSON_TEXT_MEMBER(backup_manifest, template_digest, .flags = JSON_REQUIRED,
                          .max = BACKUP_DIGEST_SIZE - 1),
         JSON_RAW_MEMBER(backup_manifest, snapshot, .flags = JSON_REQUIRED),
@@ -53,10 +54,13 @@ int backup_manifest_parse(struct arena *a, struct span text, struct backup_manif
 	if (strcmp(ret->format, BACKUP_FORMAT) != 0)
 		return FAIL(err, ERROR_INVALID, "format '%.40s' is not '" BACKUP_FORMAT "'",
 		            ret->format);
-	if (ret->version != BACKUP_VERSION)
+	if (ret->version > BACKUP_VERSION_FULL)
 		return FAIL(err, ERROR_UNSUPPORTED,
-		            "the backup has version %lld, this server reads %d",
-		            (long long)ret->version, BACKUP_VERSION);
+		            "the backup has version %lld, this server reads %d and %d",
+		            (long long)ret->version, BACKUP_VERSION, BACKUP_VERSION_FULL);
+	if (ret->full != (ret->version == BACKUP_VERSION_FULL))
+		return FAIL(err, ERROR_INVALID, BACKUP_MANIFEST ": version %lld is%s full",
+		            (long long)ret->version, ret->full ? " not" : "");
 	return 0;
 }
 

@@ -11,11 +11,13 @@
 #define BACKUP_MANIFEST "manifest.json"
 #define BACKUP_END "end.json"
 #define BACKUP_FILES "files"
+#define BACKUP_TEMPLATE "template"
 #define BACKUP_FORMAT "atoll-backup"
 
 struct backup_manifest {
 	const char *format;
 	int64_t version, entries, bytes;
+	bool full;
 	const char *template_digest;
 	struct span snapshot; /* a JSON object that is not looked into here */
 };

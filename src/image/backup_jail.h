@@ -3,6 +3,7 @@
  * this folder. */
 #pragma once
 
+#include "image/backup_digest.h"
 #include "image/backup_document.h"
 #include "image/layers.h"
 
@@ -13,19 +14,21 @@ struct backup_task {
 	const struct backup *backup;
 	struct layers *layers; /* export; to be opened again */
 	bool is_dry;           /* load: nothing is written */
+	bool is_template;      /* load: the template is written, and not the files */
+	/* Load: either of them fits; "" = on whatever template. */
+	struct backup_template_digests template;
 	struct error failure;
-	struct backup_outcome
-	        outcome; /* template_digest is set before; manifest, by export's caller */
+	struct backup_outcome outcome; /* export: template_digest and manifest are set before */
 	/* Load: folders that are to hide what the template has. */
 	size_t opaque_size;
 	char opaque[BACKUP_OPAQUE_TEXT];
 };
 
-/* Outside: entries and bytes of what is to be packed. */
-MUST_CHECK int backup_count(const struct layers *layers, int64_t size_max,
-                            struct backup_outcome *outcome, struct error *err);
-/* With JAIL_SOURCE_FD the archive; the working folder is that of the layers,
- * or the one layer that is to be. 0, or 1 and
- * task->failure. */
+/* Outside: entries and bytes of what is to be packed; `template` NULL = without one. */
+MUST_CHECK int backup_count(const struct layers *layers, const struct layers *template,
+                            int64_t size_max, struct backup_outcome *outcome, struct error *err);
+/* With JAIL_SOURCE_FD the archive; JAIL_READ_FD is the template's root filesystem, for a full
+ * export; the working folder is that of the layers, or the one layer or template that is to be. 0,
+ * or 1 and task->failure. */
 int backup_pack(void *task);
 int backup_unpack(void *task);

@@ -62,9 +62,19 @@ static const char *find_link(struct links *links, const struct layers_entry *e)
 	return NULL;
 }
 
+/* What lies on the template, or the template itself: nothing is taken away there, and its owners
+ * are as seen inside. */
+struct part {
+	const char *folder; /* in the archive */
+	uint32_t owner_first;
+	bool is_template;
+};
+
 /* Sockets are nothing without their process; devices a sandbox cannot make. */
-static bool is_left_out(const struct layers_entry *e)
+static bool is_left_out(const struct part *part, const struct layers_entry *e)
 {
+	if (part->is_template)
+		return backup_template_lacks(e);
 	return S_ISSOCK(e->status.st_mode) || S_ISBLK(e->status.st_mode) ||
 	       (S_ISCHR(e->status.st_mode) && !e->is_whiteout);
 }
@@ -78,6 +88,7 @@ struct pack {
 	crypto_hash_sha256_state sha256;
 	struct backup_digest digest;
 	struct links links;
+	struct part part;
 	int64_t total; /* bytes of files, of all */
 	int percent;
 	char copy[COPY_SIZE], names[NAMES_MAX], value[VALUE_MAX];
@@ -165,7 +176,7 @@ static int add_attributes(struct pack *p, int fd, struct error *err)
 
 static int set_owner(struct pack *p, const struct layers_entry *e, struct error *err)
 {
-	uint32_t first = p->task->backup->owner_first;
+	uint32_t first = p->part.owner_first;
 	uint32_t uid = e->status.st_uid - first, gid = e->status.st_gid - first;
 
 	/* Overlay's own whiteouts belong to the host's root, which no sandbox has. */
@@ -180,10 +191,10 @@ static int set_owner(struct pack *p, const struct layers_entry *e, struct error 
 
 static int describe(struct pack *p, const struct layers_entry *e, struct error *err)
 {
-	char path[PATH_SIZE_MAX + sizeof(BACKUP_FILES) + 1];
+	char path[PATH_SIZE_MAX + sizeof(BACKUP_TEMPLATE) + 1];
 	const char *link;
 
-	(void)snprintf(path, sizeof(path), BACKUP_FILES "/%s", e->path);
+	(void)snprintf(path, sizeof(path), "%s/%s", p->part.folder, e->path);
 	archive_entry_clear(p->entry);
 	archive_entry_copy_pathname(p->entry, path);
 	archive_entry_set_filetype(p->entry, e->status.st_mode & S_IFMT);
@@ -193,7 +204,7 @@ static int describe(struct pack *p, const struct layers_entry *e, struct error *
 		return -1;
 	link = find_link(&p->links, e);
 	if (link) {
-		(void)snprintf(path, sizeof(path), BACKUP_FILES "/%s", link);
+		(void)snprintf(path, sizeof(path), "%s/%s", p->part.folder, link);
 		archive_entry_copy_hardlink(p->entry, path);
 		return 0;
 	}
@@ -261,7 +272,7 @@ static int write_entry(void *context, const struct layers_entry *e, struct error
 	struct pack *p = context;
 	AUTO_CLOSE int fd = -1;
 
-	if (is_left_out(e))
+	if (is_left_out(&p->part, e))
 		return 0;
 	if (describe(p, e, err) < 0 || open_entry(e, &fd, err) < 0 ||
 	    (S_ISLNK(e->status.st_mode) && !archive_entry_hardlink(p->entry) &&
@@ -281,6 +292,7 @@ static int write_entry(void *context, const struct layers_entry *e, struct error
 
 struct count {
 	struct links links;
+	struct part part;
 	struct backup_outcome *outcome;
 	int64_t size_max;
 };
@@ -289,7 +301,7 @@ static int count_entry(void *context, const struct layers_entry *e, struct error
 {
 	struct count *count = context;
 
-	if (is_left_out(e))
+	if (is_left_out(&count->part, e))
 		return 0;
 	count->outcome->entries++;
 	if (!find_link(&count->links, e) && S_ISREG(e->status.st_mode))
@@ -300,15 +312,50 @@ static int count_entry(void *context, const struct layers_entry *e, struct error
 	return 0;
 }
 
-int backup_count(const struct layers *layers, int64_t size_max, struct backup_outcome *outcome,
-                 struct error *err)
+static int count_part(struct count *count, const struct layers *layers, struct error *err)
 {
-	struct count count = {.outcome = outcome, .size_max = size_max};
-	const struct layers_walk walk = {.on_entry = count_entry, .context = &count};
+	const struct layers_walk walk = {.on_entry = count_entry, .context = count};
 	int status = layers_walk(layers, &walk, err);
 
-	links_done(&count.links);
+	links_done(&count->links);
 	return status;
+}
+
+int backup_count(const struct layers *layers, const struct layers *template, int64_t size_max,
+                 struct backup_outcome *outcome, struct error *err)
+{
+	struct count count = {
+	        .outcome = outcome, .size_max = size_max, .part = {.is_template = true}};
+
+	if (template && count_part(&count, template, err) < 0)
+		return -1;
+	count.part.is_template = false;
+	return count_part(&count, layers, err);
+}
+
+static int write_part(struct pack *p, const struct layers *layers, const struct part *part,
+                      struct error *err)
+{
+	const struct layers_walk walk = {.on_entry = write_entry, .context = p};
+
+	links_done(&p->links);
+	p->part = *part;
+	return layers_walk(layers, &walk, err);
+}
+
+static int write_parts(struct pack *p, struct error *err)
+{
+	const struct backup *b = p->task->backup;
+	const struct part template = {.folder = BACKUP_TEMPLATE, .is_template = true};
+	const struct part files = {.folder = BACKUP_FILES, .owner_first = b->owner_first};
+	struct layers root = {.count = 0};
+
+	if (b->full) {
+		layers_init(&root, JAIL_READ_FD);
+		if (write_part(p, &root, &template, err) < 0)
+			return -1;
+	}
+	return write_part(p, p->task->layers, &files, err);
 }
 
 static int write_end(struct pack *p, struct error *err)
@@ -324,7 +371,6 @@ static int write_end(struct pack *p, struct error *err)
 static int pack(struct pack *p, struct error *err)
 {
 	struct backup_outcome *outcome = &p->task->outcome;
-	const struct layers_walk walk = {.on_entry = write_entry, .context = p};
 	struct span manifest = {outcome->manifest, outcome->manifest_size};
 	unsigned char hash[crypto_hash_sha256_BYTES];
 	int64_t entries = outcome->entries;
@@ -334,7 +380,7 @@ static int pack(struct pack *p, struct error *err)
 	/* Those that were open outside are closed in here. */
 	if (layers_open(p->task->layers, AT_FDCWD, p->task->backup->layers, err) < 0 ||
 	    open_archive(p, err) < 0 || write_text(p, BACKUP_MANIFEST, manifest, err) < 0 ||
-	    layers_walk(p->task->layers, &walk, err) < 0 || write_end(p, err) < 0)
+	    write_parts(p, err) < 0 || write_end(p, err) < 0)
 		return -1;
 	if (archive_write_close(p->out) < ARCHIVE_WARN)
 		return fail_write(p, err);

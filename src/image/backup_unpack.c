@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "image/backup_digest.h"
 #include "image/backup_jail.h"
+#include "image/image.h"
 #include "image/jail.h"
 #include "image/unpack.h"
 
@@ -27,6 +28,7 @@ struct unpack_run {
 	struct backup_digest digest;
 	struct arena arena;
 	struct backup_manifest manifest;
+	bool in_template; /* the entry that is being taken */
 	int percent;
 	char bytes[READ_SIZE];
 };
@@ -122,7 +124,7 @@ static int read_text(struct unpack_run *u, const char *name, struct archive_entr
 static int check_manifest(const struct unpack_run *u, struct error *err)
 {
 	const struct backup_manifest *m = &u->manifest;
-	const char *wanted = u->task->outcome.template_digest;
+	const struct backup_template_digests *template = &u->task->template;
 	struct statvfs disk;
 
 	if (m->entries > LAYERS_ENTRIES_MAX)
@@ -132,7 +134,10 @@ static int check_manifest(const struct unpack_run *u, struct error *err)
 		return FAIL(err, ERROR_TOO_LARGE, "the backup has %lld MiB of files, %lld may be",
 		            (long long)(m->bytes >> 20),
 		            (long long)(u->task->backup->size_max >> 20));
-	if (*wanted && strcmp(wanted, m->template_digest) != 0) {
+	if (u->task->is_template && !m->full)
+		return FAIL(err, ERROR_INVALID, "the backup is not full: it has no template");
+	if (*template->files && strcmp(template->files, m->template_digest) != 0 &&
+	    strcmp(template->all, m->template_digest) != 0) {
 		(void)FAIL(err, ERROR_CONFLICT,
 		           "the backup was made on a template with other files than this one");
 		error_hint(err, "import the same image as a template first, and name that");
@@ -164,26 +169,37 @@ static int take_manifest(struct unpack_run *u, struct error *err)
 
 /* ---- one file ---- */
 
-static int strip_prefix(const char *name, const char **ret, struct error *err)
+static const char *part_of(const struct unpack_run *u)
 {
-	size_t size = strlen(BACKUP_FILES);
-	bool is_below =
-	        strncmp(name, BACKUP_FILES, size) == 0 && (name[size] == '/' || !name[size]);
-
-	if (!is_below || unpack_name_check(name[size] ? name + size + 1 : "", ret, err) < 0)
-		return is_below ? -1
-		                : FAIL(err, ERROR_INVALID,
-		                       "the backup holds '%.100s', which has no place in it", name);
-	return 0;
+	return u->in_template ? BACKUP_TEMPLATE : BACKUP_FILES;
 }
 
-static int check_kind(struct archive_entry *entry, const char *name, struct error *err)
+static bool is_below(const char *name, const char *folder)
+{
+	size_t size = strlen(folder);
+
+	return strncmp(name, folder, size) == 0 && (name[size] == '/' || !name[size]);
+}
+
+static int strip_prefix(const struct unpack_run *u, const char *name, const char **ret,
+                        struct error *err)
+{
+	const char *part = part_of(u), *rest = name + strlen(part);
+
+	if (!is_below(name, part))
+		return FAIL(err, ERROR_INVALID,
+		            "the backup holds '%.100s', which has no place in it", name);
+	return unpack_name_check(*rest ? rest + 1 : "", ret, err);
+}
+
+static int check_kind(const struct unpack_run *u, struct archive_entry *entry, const char *name,
+                      struct error *err)
 {
 	unsigned type = archive_entry_filetype(entry);
 
 	if (archive_entry_hardlink(entry) || type == AE_IFREG || type == AE_IFDIR ||
 	    type == AE_IFLNK || type == AE_IFIFO ||
-	    (type == AE_IFCHR && !archive_entry_rdev(entry)))
+	    (type == AE_IFCHR && !archive_entry_rdev(entry) && !u->in_template))
 		return 0;
 	return FAIL(err, ERROR_INVALID, "the backup holds '%.100s', which is a device or a socket",
 	            name);
@@ -218,7 +234,7 @@ static int take_attributes(struct unpack_run *u, struct archive_entry *entry, co
 
 	(void)archive_entry_xattr_reset(entry);
 	while (archive_entry_xattr_next(entry, &key, &value, &size) == ARCHIVE_OK) {
-		if (strcmp(key, LAYERS_OPAQUE) == 0 && !is_opaque)
+		if (strcmp(key, LAYERS_OPAQUE) == 0 && !is_opaque && !u->in_template)
 			is_opaque = true;
 		else if ((strncmp(key, "user.", strlen("user.")) != 0 &&
 		          strcmp(key, "security.capability") != 0) ||
@@ -232,13 +248,13 @@ static int take_attributes(struct unpack_run *u, struct archive_entry *entry, co
 		return FAIL(err, ERROR_INVALID,
 		            "'%.80s' hides a folder and has attributes of its own", name);
 	archive_entry_xattr_clear(entry);
-	return note_opaque(u, entry, name, err);
+	return u->task->is_template ? 0 : note_opaque(u, entry, name, err);
 }
 
 static int set_owner(const struct unpack_run *u, struct archive_entry *entry, const char *name,
                      struct error *err)
 {
-	int64_t first = u->task->backup->owner_first;
+	int64_t first = u->in_template ? 0 : u->task->backup->owner_first;
 	int64_t uid = archive_entry_uid(entry), gid = archive_entry_gid(entry);
 
 	if (uid < 0 || uid > ID_INSIDE_MAX || gid < 0 || gid > ID_INSIDE_MAX)
@@ -256,26 +272,28 @@ static int set_owner(const struct unpack_run *u, struct archive_entry *entry, co
 static int prepare(struct unpack_run *u, struct archive_entry *entry, const char **ret,
                    struct error *err)
 {
-	const char *link = archive_entry_hardlink(entry), *name, *target = NULL;
+	const char *path = archive_entry_pathname(entry), *link = archive_entry_hardlink(entry);
+	const char *name, *target = NULL;
 
-	if (strip_prefix(archive_entry_pathname(entry), &name, err) < 0 ||
-	    (link && strip_prefix(link, &target, err) < 0))
+	u->in_template = u->manifest.full && is_below(path, BACKUP_TEMPLATE);
+	if (strip_prefix(u, path, &name, err) < 0 ||
+	    (link && strip_prefix(u, link, &target, err) < 0))
 		return -1;
 	if (link && !target)
 		return FAIL(err, ERROR_INVALID, "'%.80s' is a link to no file", name ? name : "");
-	if (check_kind(entry, name ? name : "", err) < 0 ||
+	if (check_kind(u, entry, name ? name : "", err) < 0 ||
 	    take_attributes(u, entry, name ? name : "", err) < 0 ||
 	    set_owner(u, entry, name ? name : "", err) < 0)
 		return -1;
 	/* NULL: the top itself, or what lies in /dev. */
-	if (!name && strlen(archive_entry_pathname(entry)) <= sizeof(BACKUP_FILES))
+	if (!name && strlen(path) <= strlen(part_of(u)) + 1)
 		name = ".";
 	if (name)
 		archive_entry_copy_pathname(entry, name);
 	if (target)
 		archive_entry_copy_hardlink(entry, target);
 	archive_entry_acl_clear(entry);
-	*ret = name;
+	*ret = u->in_template == u->task->is_template ? name : NULL;
 	return 0;
 }
 
@@ -384,8 +402,8 @@ static int unpack(struct unpack_run *u, struct error *err)
 {
 	struct archive_entry *entry;
 
-	if (!u->task->is_dry && chdir("upper") < 0)
-		return FAIL_ERRNO(err, "enter the layer");
+	if (!u->task->is_dry && chdir(u->task->is_template ? IMAGE_ROOT : "upper") < 0)
+		return FAIL_ERRNO(err, "enter the folder to unpack to");
 	if (open_both(u, err) < 0 || take_manifest(u, err) < 0)
 		return -1;
 	for (;;) {

@@ -177,6 +177,7 @@ static int start(struct running *r, struct error *err)
 	        .read_only = command->read_only,
 	        .network = command->network,
 	        .source_fd = command->source_fd,
+	        .read_fd = command->read_fd,
 	        .output_fd = ends[1],
 	        .run = command->argv ? execute : command->function,
 	        .context = command->argv ? (void *)(uintptr_t)command : command->context,

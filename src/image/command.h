@@ -15,7 +15,7 @@ struct image_command {
 	const char *const *env;          /* NULL-terminated, over a small set of ours */
 	int folder_fd;                   /* of struct jail */
 	bool strict, read_only, network; /* of struct jail */
-	int source_fd;                   /* of struct jail */
+	int source_fd, read_fd;          /* of struct jail */
 	const char *measured; /* folder that may hold at most job->size_max; NULL = any */
 	void (*on_line)(void *context, const char *line); /* may be NULL; gets `line_context` */
 	void *line_context;

@@ -34,6 +34,7 @@ enum image_format {
 	IMAGE_OCI,
 	IMAGE_DOCKER_ARCHIVE,
 	IMAGE_REGISTRY,
+	IMAGE_BACKUP, /* the template in a full backup of a snapshot */
 	IMAGE_FORMAT_COUNT
 };
 const char *image_format_name(enum image_format format);
@@ -51,7 +52,7 @@ MUST_CHECK int image_name_check(const char *name, struct error *err);
 MUST_CHECK int image_reference_check(const char *reference, struct error *err);
 MUST_CHECK int image_build_base(const struct image_job *job, struct error *err);
 /* `source_fd`: the file of IMAGE_TAR (plain, gzip, xz or zstd), IMAGE_OCI (a tar of the layout) or
- * IMAGE_DOCKER_ARCHIVE; `reference` for IMAGE_REGISTRY. */
+ * IMAGE_DOCKER_ARCHIVE, or a full backup; `reference` for IMAGE_REGISTRY. */
 MUST_CHECK int image_import(const struct image_job *job, enum image_format format, int source_fd,
                             const char *reference, struct error *err);
 MUST_CHECK int image_remove(const char *templates_dir, const char *name, struct error *err);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "image/backup.h"
 #include "image/command.h"
 #include "image/config.h"
 #include "image/progress.h"
@@ -243,6 +244,14 @@ static int import_registry(const struct import *m, const struct source *source,
 	return finish_image(m, config, err);
 }
 
+static int import_backup(const struct import *m, const struct source *source,
+                         struct image_config *config, struct error *err)
+{
+	const struct backup_template from = {m->work->job, m->work->folder, source->fd};
+
+	return backup_load_template(&from, m->arena, config, err);
+}
+
 static const struct {
 	int (*run)(const struct import *m, const struct source *source, struct image_config *config,
 	           struct error *err);
@@ -252,6 +261,7 @@ static const struct {
         [IMAGE_OCI] = {import_oci, true, true},
         [IMAGE_DOCKER_ARCHIVE] = {import_docker, true, true},
         [IMAGE_REGISTRY] = {import_registry, false, true},
+        [IMAGE_BACKUP] = {import_backup, true, false},
 };
 
 static int check_needs(enum image_format format, const struct source *source, struct error *err)

@@ -75,11 +75,12 @@ static int place_folder(int tree_fd)
 
 /* Puts the descriptors where they belong and closes all others. The numbers wanted may be in use by
  * one another, so they are moved out of the way first. */
-static int place_descriptors(const struct jail *jail)
+static int place_descriptors(const struct jail *jail, int read_fd)
 {
 	int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	int output_fd = fcntl(jail->output_fd, F_DUPFD_CLOEXEC, 10);
 	int source_fd = jail->source_fd < 0 ? -1 : fcntl(jail->source_fd, F_DUPFD_CLOEXEC, 10);
+	int folder_fd = read_fd < 0 ? -1 : fcntl(read_fd, F_DUPFD_CLOEXEC, 10);
 
 	if (null_fd < 0 || output_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 ||
 	    dup2(output_fd, STDOUT_FILENO) < 0 || dup2(output_fd, STDERR_FILENO) < 0)
@@ -88,17 +89,21 @@ static int place_descriptors(const struct jail *jail)
 		return close_range(JAIL_SOURCE_FD, ~0U, 0);
 	if (source_fd < 0 || dup2(source_fd, JAIL_SOURCE_FD) < 0)
 		return -1;
-	return close_range(JAIL_SOURCE_FD + 1, ~0U, 0);
+	if (read_fd < 0)
+		return close_range(JAIL_READ_FD, ~0U, 0);
+	if (folder_fd < 0 || dup2(folder_fd, JAIL_READ_FD) < 0)
+		return -1;
+	return close_range(JAIL_READ_FD + 1, ~0U, 0);
 }
 
-static int set_up(const struct jail *jail, int tree_fd)
+static int set_up(const struct jail *jail, int tree_fd, int read_fd)
 {
 	if (dup2(jail->output_fd, STDERR_FILENO) < 0 ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return -1;
 	if (tree_fd >= 0 && place_folder(tree_fd) < 0)
 		return -1;
-	if (place_descriptors(jail) < 0)
+	if (place_descriptors(jail, read_fd) < 0)
 		return -1;
 	/* /proc of the new pid namespace: /dev/fd leads through it. */
 	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
@@ -122,9 +127,9 @@ static int reap_until(pid_t main_pid)
 	}
 }
 
-static int inside(const struct jail *jail, int tree_fd)
+static int inside(const struct jail *jail, int tree_fd, int read_fd)
 {
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || set_up(jail, tree_fd) < 0) {
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || set_up(jail, tree_fd, read_fd) < 0) {
 		fprintf(stderr, "error: set up the jail: %s\n", strerror(errno));
 		return SETUP_FAILED;
 	}
@@ -136,6 +141,20 @@ static int inside(const struct jail *jail, int tree_fd)
 	return reap_until(pid);
 }
 
+/* A mount that has no place: not what else is mounted below the folder, and nobody writes there. */
+static int open_read_only(int folder_fd, int *ret_fd, struct error *err)
+{
+	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV |
+	                                           MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC};
+	AUTO_CLOSE int fd =
+	        open_tree(folder_fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+
+	if (fd < 0 || mount_setattr(fd, "", AT_EMPTY_PATH, &read_only, sizeof(read_only)) < 0)
+		return FAIL_ERRNO(err, "make a read-only mount of a folder");
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
 int jail_start(const struct jail *jail, pid_t *ret_pid, struct error *err)
 {
 	struct clone_args args = {
@@ -143,7 +162,7 @@ int jail_start(const struct jail *jail, pid_t *ret_pid, struct error *err)
 	        .exit_signal = SIGCHLD,
 	};
 
-	AUTO_CLOSE int tree_fd = -1;
+	AUTO_CLOSE int tree_fd = -1, read_fd = -1;
 
 	/* Before the clone: afterwards the descriptor would lead into a foreign mount namespace. */
 	if (jail->folder_fd >= 0) {
@@ -152,6 +171,8 @@ int jail_start(const struct jail *jail, pid_t *ret_pid, struct error *err)
 		if (tree_fd < 0)
 			return FAIL_ERRNO(err, "make a mount for the builder");
 	}
+	if (jail->read_fd > 0 && open_read_only(jail->read_fd, &read_fd, err) < 0)
+		return -1;
 	if (!jail->network)
 		args.flags |= CLONE_NEWNET;
 	/* As fork(2), with new namespaces: this program has one thread. */
@@ -159,7 +180,7 @@ int jail_start(const struct jail *jail, pid_t *ret_pid, struct error *err)
 	if (pid < 0)
 		return FAIL_ERRNO(err, "make namespaces for the builder");
 	if (pid == 0)
-		_exit(inside(jail, tree_fd));
+		_exit(inside(jail, tree_fd, read_fd));
 	*ret_pid = (pid_t)pid;
 	return 0;
 }

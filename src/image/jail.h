@@ -19,12 +19,15 @@ struct jail {
 	bool network;
 	int source_fd; /* becomes descriptor JAIL_SOURCE_FD; -1 = none */
 	int output_fd; /* becomes standard output and error */
+	/* A folder to read: JAIL_READ_FD leads to a read-only mount of it; 0 = none. */
+	int read_fd;
 	/* What runs inside; returns the exit status. No other descriptor than these is open. */
 	int (*run)(void *context);
 	void *context;
 };
 
 #define JAIL_SOURCE_FD 3
+#define JAIL_READ_FD 4
 /* A fixed name, for the folder's own path leads through folders that others may rename meanwhile;
  * it exists on every system (FHS), and what lies there is hidden in the jail only. */
 #define JAIL_FOLDER "/mnt"

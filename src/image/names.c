@@ -14,6 +14,7 @@ static const char *const formats[IMAGE_FORMAT_COUNT] = {
         [IMAGE_OCI] = "oci",
         [IMAGE_DOCKER_ARCHIVE] = "docker-archive",
         [IMAGE_REGISTRY] = "registry",
+        [IMAGE_BACKUP] = "backup",
 };
 
 const char *image_format_name(enum image_format format)
@@ -29,7 +30,7 @@ int image_format_parse(const char *name, enum image_format *ret, struct error *e
 			return 0;
 		}
 	(void)FAIL(err, ERROR_INVALID, "'%.40s' is no image format", name);
-	error_hint(err, "tar, oci, docker-archive or registry");
+	error_hint(err, "tar, oci, docker-archive, registry or backup");
 	return -1;
 }
 

@@ -142,6 +142,68 @@ static const char *format_user(struct arena *a, const char *user)
 	return name.size > 64 ? "" : arena_copy(a, name);
 }
 
+/* ---- what a full backup says ---- */
+
+static const char *copy_env(struct arena *a, const struct json_value *env)
+{
+	AUTO(buf_done) struct buf out = BUF(TEXT_MAX);
+	const struct json_value *value;
+	const char *key = NULL;
+
+	buf_add_byte(&out, '{');
+	for (size_t i = 0; (value = json_member_at(env, i, &key)); i++) {
+		if (!*key || strchr(key, '=') || !json_text(value, NULL))
+			continue;
+		if (out.size > 1)
+			buf_add_byte(&out, ',');
+		json_write_text(&out, span_of(key));
+		buf_add_byte(&out, ':');
+		json_write_text(&out, span_of(json_text(value, "")));
+	}
+	buf_add_byte(&out, '}');
+	return out.overflowed ? "{}" : arena_copy(a, buf_span(&out));
+}
+
+static const char *copy_words(struct arena *a, const struct json_value *words)
+{
+	AUTO(buf_done) struct buf out = BUF(TEXT_MAX);
+
+	buf_add_byte(&out, '[');
+	add_texts(&out, words);
+	buf_add_byte(&out, ']');
+	return out.overflowed ? "[]" : arena_copy(a, buf_span(&out));
+}
+
+static const char *copy_ports(struct arena *a, const struct json_value *ports)
+{
+	AUTO(buf_done) struct buf out = BUF(4096);
+
+	buf_add_byte(&out, '[');
+	for (size_t i = 0; i < json_count(ports); i++) {
+		int64_t port = json_whole(json_at(ports, i), 0);
+
+		if (port >= 1 && port <= 65535)
+			buf_addf(&out, "%s%d", out.size > 1 ? "," : "", (int)port);
+	}
+	buf_add_byte(&out, ']');
+	return out.overflowed ? "[]" : arena_copy(a, buf_span(&out));
+}
+
+struct image_config config_of_backup(struct arena *a, const struct json_value *said)
+{
+	const char *workdir = json_text(json_get(said, "workdir"), "");
+
+	return (struct image_config){
+	        .env_json = copy_env(a, json_get(said, "env")),
+	        .entrypoint_json = copy_words(a, json_get(said, "entrypoint")),
+	        .ports_json = copy_ports(a, json_get(said, "ports")),
+	        .user = format_user(a, json_text(json_get(said, "user"), "")),
+	        .workdir = workdir[0] == '/' ? workdir : "",
+	};
+}
+
+/* ---- an OCI layout ---- */
+
 int oci_config_load(struct arena *a, const char *layout_dir, struct image_config *ret,
                     struct error *err)
 {

@@ -4,11 +4,11 @@
  * progress on standard output.
  *
  *   atoll-image build  --templates DIR --name N --recipe base
- *   atoll-image import --templates DIR --name N --recipe tar|oci|docker-archive --source-fd N
- *   atoll-image import --templates DIR --name N --recipe registry --source REFERENCE
- *   atoll-image remove --templates DIR --name N
- *   atoll-image export --snapshots-fd N --layers IDS --templates-fd N --template FOLDER
- *                      --owner-first ID --archive-fd N --document-fd N
+ *   atoll-image import --templates DIR --name N --recipe tar|oci|docker-archive|backup --source-fd
+ * N atoll-image import --templates DIR --name N --recipe registry --source REFERENCE atoll-image
+ * remove --templates DIR --name N atoll-image export --snapshots-fd N --layers IDS --templates-fd N
+ * --template FOLDER
+ *                      --owner-first ID --archive-fd N --document-fd N [--full]
  *   atoll-image load   the same, of one empty layer; verify: the archive and the document only
  *
  * --progress-fd N gets the lines "percent text" (image/image.h), --size-max BYTES limits what it
@@ -65,6 +65,9 @@ static int take_backup_option(struct backup *b, int option, const char *value, s
 	case 'B':
 		b->template_folder = value;
 		return 0;
+	case 'F':
+		b->full = true;
+		return 0;
 	case 'O':
 		if (span_parse_whole(span_of(value), 0, UINT32_MAX, &id, err) < 0)
 			return -1;
@@ -118,6 +121,7 @@ static int parse(int argc, char **argv, struct arguments *a, struct error *err)
 	        {"layers", required_argument, NULL, 'L'},
 	        {"template", required_argument, NULL, 'B'},
 	        {"owner-first", required_argument, NULL, 'O'},
+	        {"full", no_argument, NULL, 'F'},
 	        {NULL, 0, NULL, 0},
 	};
 

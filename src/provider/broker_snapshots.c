@@ -144,6 +144,7 @@ static int backup(struct provider *p, const struct provider_backup *request, int
 	        .snapshot = request->snapshot,
 	        .template_name = request->template_folder,
 	        .size_max = (uint64_t)request->size_max,
+	        .full = request->full,
 	};
 	const int fds[] = {request->document_fd, request->archive_fd};
 	const struct broker_followed call = {

@@ -22,6 +22,7 @@ struct provider_backup {
 	const char *snapshot;        /* of LOAD the new one's id; "" for VERIFY */
 	const char *template_folder; /* "" = on whatever it was made */
 	int64_t size_max;            /* bytes of all files */
+	bool full;                   /* EXPORT: with the template; not "host" */
 	int archive_fd;              /* written by EXPORT, read by the others; the caller's */
 	/* A file: for EXPORT a JSON object that the manifest is to hold; afterwards what was found:
 	 * sha256, size, entries, bytes, template_digest, manifest. */

@@ -22,6 +22,7 @@ struct backup_record {
 	const char *sha256;
 	int64_t size_bytes; /* stored */
 	int64_t files, files_bytes;
+	bool is_full; /* the template is in it, too */
 	int64_t created_at;
 };
 struct backup_list {

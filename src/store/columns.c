@@ -769,6 +769,7 @@ const struct column columns_of_backup_record[] = {
         WHOLE_OF(backup_record, size_bytes),
         WHOLE_OF(backup_record, files),
         WHOLE_OF(backup_record, files_bytes),
+        BOOL_OF(backup_record, is_full),
         WHOLE_OF(backup_record, created_at),
         END,
 };

@@ -196,5 +196,6 @@ const struct wire_member broker_backup_shape[] = {
         WIRE_TEXT_MEMBER(broker_backup, snapshot, NAME_MAX_BYTES),
         WIRE_TEXT_MEMBER(broker_backup, template_name, NAME_MAX_BYTES),
         WIRE_U64_MEMBER(broker_backup, size_max),
+        WIRE_U32_MEMBER(broker_backup, full),
         WIRE_END,
 };

@@ -12,7 +12,7 @@
 #include "wire/broker_volume.h"
 #include "wire/wire.h"
 
-#define BROKER_PROTOCOL 3
+#define BROKER_PROTOCOL 4
 
 enum broker_type {
 	BROKER_NONE = 100,
@@ -162,6 +162,7 @@ struct broker_backup {
 	const char *snapshot;      /* "" for VERIFY */
 	const char *template_name; /* its folder; "" = on whatever it was made */
 	uint64_t size_max;         /* bytes of all files */
+	uint32_t full;             /* EXPORT: with the template, which is not "host" */
 };
 struct broker_ok {
 	uint64_t request;

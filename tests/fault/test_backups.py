@@ -9,15 +9,19 @@ import os
 import pytest
 
 import atoll
+import small_root
 from test_kills import named_steps
 
 pytestmark = pytest.mark.needs_root
 INSTANCES = "/api/sandbox/instances"
 SNAPSHOTS = "/api/sandbox/snapshots"
 BACKUPS = "/api/sandbox/backups"
+TEMPLATES = "/api/sandbox/templates"
 BROKER_STEPS = [step for step in named_steps("broker", r'fault_point\("broker", ') if step.startswith("backup-")]
+# Those of a template that is made of a full backup have a test of their own.
+FULL_STEPS = ["import-recorded", "import-templated"]
 API_STEPS = [step for step in named_steps("fleet", r'fault_point\("api", ')
-             if step.startswith(("backup-", "import-"))] + named_steps("blob/local", r'fault_point\("api", ')
+             if step.startswith(("backup-", "import-")) and step not in FULL_STEPS] + named_steps("blob/local", r'fault_point\("api", ')
 FAILURES = (atoll.ApiError, OSError, http.client.HTTPException, AssertionError)
 
 
@@ -132,6 +136,7 @@ def test_the_steps_are_known():
     assert len(BROKER_STEPS) >= 2
     assert len(API_STEPS) >= 7
     assert len(ARCHIVE_STEPS) >= 7
+    assert set(FULL_STEPS) <= set(named_steps("fleet", r'fault_point\("api", '))
 
 
 @pytest.mark.parametrize("step", BROKER_STEPS)
@@ -146,3 +151,54 @@ def test_atolld_dies_at_a_step(private_server, step):
     box = prepare(private_server, "api", step)
     use(private_server, box)
     clean_after(private_server, box)
+
+
+def full_backup(server, folder):
+    """Of a sandbox that is gone, on a template that is gone, in a server that is stopped."""
+    server.start()
+    with contextlib.closing(server.api()) as api:
+        api.call("POST", f"{TEMPLATES}/import?name=tiny", small_root.as_tar(small_root.busybox(folder), folder / "root.tar").read_bytes())
+        with api.sandbox(template="tiny", internet=False) as box:
+            api.exec(box, "printf kept > /opt/kept", user="root")
+            taken = api.post(f"{INSTANCES}/{box}/snapshot")["id"]
+        backup = wait_ended(api, api.post(f"{SNAPSHOTS}/{taken}/export", {"full": True}))
+        assert backup["state"] == "ready"
+        api.delete(f"{SNAPSHOTS}/{taken}")
+        api.delete(f"{TEMPLATES}/tiny")
+    server.stop()
+    return backup["id"]
+
+
+def own_templates(api):
+    return {t["name"]: t["state"] for t in api.get(TEMPLATES)["items"] if t["project"]}
+
+
+@pytest.mark.parametrize("step", [*FULL_STEPS, "import-unpacked"])
+def test_atolld_dies_while_a_full_backup_is_imported(private_server, tmp_path, step):
+    server = private_server
+    backup = full_backup(server, tmp_path)
+    server.environment["ATOLL_FAULT"] = f"api:{step}:kill"
+    server.start()
+    with attempt(server) as api:
+        api.post(f"{SNAPSHOTS}/import", {"backup": backup})
+        pytest.fail("it was not killed")
+    server.environment.pop("ATOLL_FAULT")
+    server.stop()
+    server.start()
+    api = server.api()
+    left = own_templates(api)
+    assert len(left) == 1 and set(left.values()) <= {"failed" if step == "import-recorded" else "ready"}
+    atoll.wait_for(lambda: agree(server, api), 15, "rows and files agree")
+    # The next import takes what is left, or puts a whole one in its place.
+    taken = api.post(f"{SNAPSHOTS}/import", {"backup": backup})
+    assert own_templates(api) == dict.fromkeys(left, "ready") and taken["template"] in left
+    with api.sandbox(template=taken["template"], snapshot=taken["id"], internet=False) as box:
+        assert api.exec(box, "cat /opt/kept")["stdout"] == "kept"
+    api.delete(f"{SNAPSHOTS}/{taken['id']}")
+    api.delete(f"{TEMPLATES}/{taken['template']}")
+    api.delete(f"{BACKUPS}/{backup}")
+    atoll.wait_for(lambda: not os.listdir(server.data / "snapshots"), 10, "no layer is left")
+    assert blobs(server) == set()
+    assert not [name for name in os.listdir(server.data / "templates") if not name.startswith((".base", "base"))]
+    api.close()
+    atoll.Host(server.data).wait_clean()

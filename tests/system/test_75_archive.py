@@ -249,7 +249,7 @@ def test_one_that_is_cut_off_or_altered_or_lies_is_refused(server, api, clean):
     assert "more than its 1 files" in refused(api, server, "more", pack(2 * file, {"entries": 1}))
     assert "MiB" in refused(api, server, "huge", pack(file, {"bytes": 1 << 50}))
     assert "end.json" in refused(api, server, "endless", pack(file, end=False))
-    assert "version 2" in api.raw("PUT", f"{BACKUPS}/later", pack(file, {"version": 2})).json()["error"]["message"]
+    assert "version 3" in api.raw("PUT", f"{BACKUPS}/later", pack(file, {"version": 3})).json()["error"]["message"]
     assert "format" in refused(api, server, "foreign", pack(file, {"format": "other"}))
 
 

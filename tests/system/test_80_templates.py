@@ -12,30 +12,10 @@ import tarfile
 import pytest
 
 import atoll
+from small_root import as_tar, busybox as busybox_root
 
 pytestmark = pytest.mark.needs_root
 PATH = "/api/sandbox/templates"
-
-
-def busybox_root(folder):
-    program = shutil.which("busybox")
-    if not program:
-        pytest.skip("'busybox' is not installed (Debian package busybox-static)")
-    root = folder / "root"
-    (root / "bin").mkdir(parents=True)
-    (root / "etc").mkdir()
-    shutil.copy(program, root / "bin" / "busybox")
-    for name in ("sh", "echo", "cat", "id", "ls", "true"):
-        os.symlink("busybox", root / "bin" / name)
-    (root / "etc" / "passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
-    (root / "etc" / "os-release").write_text("ID=busybox-test\n")
-    return root
-
-
-def as_tar(root, path, mode="w"):
-    with tarfile.open(path, mode) as tar:
-        tar.add(root, ".")
-    return path
 
 
 def import_file(api, name, kind, path):

@@ -267,10 +267,12 @@ class SnapshotList(TypedDict):
 
 
 class SnapshotExport(TypedDict):
-    """How to name a backup"""
+    """How to make a backup"""
 
     # of the backup, unique in the project; else its id
     name: NotRequired[str]
+    # the whole filesystem, not only what differs from the template: it can be imported where the template is not
+    full: NotRequired[bool]
 
 
 class Backup(TypedDict):
@@ -295,6 +297,8 @@ class Backup(TypedDict):
     files: int
     # their bytes, unpacked
     files_bytes: int
+    # the template is in it, too
+    full: bool
     created_at: str | None
 
 
@@ -305,7 +309,7 @@ class SnapshotImport(TypedDict):
     backup: str
     # of the snapshot, unique in the project; else its id
     name: NotRequired[str]
-    # one with the same files as that which the backup was made on, where it has another name here
+    # one with the same files as that which the backup was made on, where it has another name here; a full backup makes one of this name where there is none
     template: NotRequired[str]
 
 
@@ -2563,3 +2567,130 @@ class PreviewLinkMade(TypedDict):
     port: int
     private: bool
     expiresAt: str | None
+
+
+class DaytonaCreate(TypedDict):
+    """What to make"""
+
+    autoStopInterval: int | None
+    autoPauseInterval: int | None
+    autoArchiveInterval: int | None
+    autoDeleteInterval: int | None
+    ttlMinutes: int | None
+    networkBlockAll: bool | None
+    name: str | None
+    snapshot: str | None
+    user: str | None
+    target: str | None
+    networkAllowList: str | None
+    domainAllowList: str | None
+    linkedSandbox: str | None
+    outboundProxyUrl: str | None
+    env: dict[str, str] | None
+    labels: dict[str, str] | None
+    public: bool | None
+    cpu: float | None
+    gpu: float | None
+    memory: float | None
+    disk: float | None
+    volumes: list[DaytonaSandboxVolume] | None
+    buildInfo: Any
+    secrets: Any
+
+
+class DaytonaSandboxVolume(TypedDict):
+    """A volume in a sandbox"""
+
+    volumeId: str
+    mountPath: str
+    subpath: NotRequired[str | None]
+
+
+class DaytonaSandbox(TypedDict):
+    """A sandbox"""
+
+    id: str
+    organizationId: str
+    name: str
+    snapshot: str
+    user: str
+    labels: Any
+    public: bool
+    networkBlockAll: bool
+    target: str
+    cpu: float
+    gpu: float
+    memory: float
+    disk: float
+    state: str
+    desiredState: str
+    errorReason: NotRequired[str]
+    recoverable: bool
+    backupState: str
+    autoStopInterval: int
+    autoPauseInterval: int
+    autoArchiveInterval: int
+    autoDeleteInterval: int
+    autoDestroyAt: NotRequired[str | None]
+    createdAt: str | None
+    updatedAt: str | None
+    lastActivityAt: NotRequired[str | None]
+    sandboxClass: str
+    toolboxProxyUrl: str
+    env: Any
+    volumes: list[DaytonaSandboxVolume]
+
+
+class DaytonaSandboxes(TypedDict):
+    """One page of sandboxes"""
+
+    items: list[DaytonaSandboxListed]
+    nextCursor: str | None
+
+
+class DaytonaSandboxListed(TypedDict):
+    """A sandbox in a list"""
+
+    id: str
+    organizationId: str
+    name: str
+    snapshot: str
+    user: str
+    labels: Any
+    public: bool
+    networkBlockAll: bool
+    target: str
+    cpu: float
+    gpu: float
+    memory: float
+    disk: float
+    state: str
+    desiredState: str
+    errorReason: NotRequired[str]
+    recoverable: bool
+    backupState: str
+    autoStopInterval: int
+    autoPauseInterval: int
+    autoArchiveInterval: int
+    autoDeleteInterval: int
+    autoDestroyAt: NotRequired[str | None]
+    createdAt: str | None
+    updatedAt: str | None
+    lastActivityAt: NotRequired[str | None]
+    sandboxClass: str
+    toolboxProxyUrl: str
+
+
+class DaytonaLabels(TypedDict):
+    """All labels of a sandbox"""
+
+    labels: dict[str, str]
+
+
+class DaytonaExecute(TypedDict):
+    """DaytonaExecute"""
+
+    timeout: int | None
+    command: str
+    cwd: str | None
+    envs: dict[str, str] | None

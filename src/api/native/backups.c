@@ -29,6 +29,7 @@ struct backup_answer {
 	const char *id, *name, *project, *snapshot, *snapshot_name, *template, *state, *state_text,
 	        *sha256;
 	int64_t size, files, files_bytes, created_at;
+	bool full;
 };
 static const struct json_member backup_shape_members[] = {
         JSON_TEXT_MEMBER(backup_answer, id),
@@ -47,6 +48,7 @@ static const struct json_member backup_shape_members[] = {
         JSON_WHOLE_MEMBER(backup_answer, size, .about = "bytes of the file"),
         JSON_WHOLE_MEMBER(backup_answer, files, .about = "how many are in it"),
         JSON_WHOLE_MEMBER(backup_answer, files_bytes, .about = "their bytes, unpacked"),
+        JSON_BOOL_MEMBER(backup_answer, full, .about = "the template is in it, too"),
         JSON_TIME_MEMBER(backup_answer, created_at),
         JSON_END,
 };
@@ -78,13 +80,17 @@ static JSON_SHAPE(list_query, "BackupListQuery", list_query, "Which backups");
 
 struct export_body {
 	const char *name;
+	bool full;
 };
 static const struct json_member export_request_members[] = {
         JSON_TEXT_MEMBER(export_body, name, .max = SANDBOX_NAME_MAX,
                          .about = "of the backup, unique in the project; else its id"),
+        JSON_BOOL_MEMBER(export_body, full,
+                         .about = "the whole filesystem, not only what differs from the template: "
+                                  "it can be imported where the template is not"),
         JSON_END,
 };
-static JSON_SHAPE(export_request, "SnapshotExport", export_body, "How to name a backup");
+static JSON_SHAPE(export_request, "SnapshotExport", export_body, "How to make a backup");
 
 struct import_body {
 	const char *backup, *name, *template;
@@ -96,7 +102,8 @@ static const struct json_member import_request_members[] = {
                          .about = "of the snapshot, unique in the project; else its id"),
         JSON_TEXT_MEMBER(import_body, template, .max = 64,
                          .about = "one with the same files as that which the backup was made on, "
-                                  "where it has another name here"),
+                                  "where it has another name here; a full backup makes one "
+                                  "of this name where there is none"),
         JSON_END,
 };
 static JSON_SHAPE(import_request, "SnapshotImport", import_body, "Which backup becomes a snapshot");
@@ -133,6 +140,7 @@ static struct backup_answer answer_of(const struct backup_record *r)
 	        .size = r->size_bytes,
 	        .files = r->files,
 	        .files_bytes = r->files_bytes,
+	        .full = r->is_full,
 	        .created_at = r->created_at,
 	};
 }
@@ -156,10 +164,10 @@ static int snapshot_export(struct request *rq, const void *body, struct reply *r
                            struct error *err)
 {
 	const struct export_body *b = body;
-	const struct fleet_ref ref = path_ref(rq);
+	const struct fleet_backup_export request = {path_ref(rq), b->name, b->full};
 	struct backup_record made;
 
-	if (fleet_backup_export(api_of(rq)->fleet, rq->arena, &ref, b->name, &made, err) < 0)
+	if (fleet_backup_export(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
 		return -1;
 	reply_status(reply, 202);
 	return answer(reply, &made);

@@ -83,8 +83,10 @@ struct import_query {
 };
 static const struct json_member import_query_members[] = {
         JSON_TEXT_MEMBER(import_query, name, .flags = JSON_REQUIRED, .max = 63),
-        JSON_TEXT_MEMBER(import_query, format, .max = 32,
-                         .about = "tar (default; plain, gzip, xz or zstd), oci or docker-archive"),
+        JSON_TEXT_MEMBER(
+                import_query, format, .max = 32,
+                .about = "tar (default; plain, gzip, xz or zstd), oci, docker-archive or backup "
+                         "(the template of a full backup)"),
         JSON_TEXT_MEMBER(import_query, description, .max = 1000),
         JSON_END,
 };

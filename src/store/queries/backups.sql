@@ -1,13 +1,14 @@
 -- fragment: backup
 id, project_id, name, holder_id, snapshot_id, snapshot_name, template_id, template_name,
-template_digest, node, state, state_text, sha256, size_bytes, files, files_bytes, created_at
+template_digest, node, state, state_text, sha256, size_bytes, files, files_bytes, is_full,
+created_at
 
 -- name: backup_insert
 -- takes: backup_record
 INSERT INTO backups ({backup})
 VALUES (:id, :project_id, :name, :holder_id, :snapshot_id, :snapshot_name, :template_id,
 	:template_name, :template_digest, :node, :state, :state_text, :sha256, :size_bytes, :files,
-	:files_bytes, :created_at)
+	:files_bytes, :is_full, :created_at)
 ON CONFLICT DO NOTHING;
 
 -- name: backup_count
@@ -42,7 +43,7 @@ UPDATE backups
 SET state = :state, state_text = :state_text, snapshot_id = :snapshot_id,
 	snapshot_name = :snapshot_name, template_id = :template_id, template_name = :template_name,
 	template_digest = :template_digest, sha256 = :sha256, size_bytes = :size_bytes,
-	files = :files, files_bytes = :files_bytes
+	files = :files, files_bytes = :files_bytes, is_full = :is_full
 WHERE id = :id AND (state <> 'removing' OR :state = 'removing');
 
 -- name: backup_remove

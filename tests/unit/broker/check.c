@@ -178,6 +178,17 @@ TEST(a_backup_request_names_ids_and_folders_and_a_size)
 	r.size_max = UINT64_MAX;
 	assert_int_equal(check_backup(&r, &err), -1);
 	r.size_max = 1;
+	r.full = 1;
+	assert_int_equal(check_backup(&r, &err), -1);
+	r = (struct broker_backup){.verb = BROKER_BACKUP_EXPORT,
+	                           .snapshot = ID,
+	                           .template_name = "mine",
+	                           .size_max = 1,
+	                           .full = 1};
+	assert_int_equal(check_backup(&r, &err), 0);
+	r.full = 2;
+	assert_int_equal(check_backup(&r, &err), -1);
+	r.full = 0;
 	r.verb = BROKER_BACKUP_VERIFY + 1;
 	assert_int_equal(check_backup(&r, &err), -1);
 }

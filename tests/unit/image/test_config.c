@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "image/config.h"
+#include "json/json.h"
 #include "scratch.h"
 
 TEST(what_is_saved_is_loaded)
@@ -40,6 +41,33 @@ TEST(a_description_without_its_template_is_not_loaded)
 	assert_int_equal(config_remove(s.fd, "one", &err), 0);
 	arena_done(&a);
 	scratch_done(&s);
+}
+
+TEST(what_a_backup_says_and_cannot_mean_is_left_out)
+{
+	struct arena a = {0};
+	const struct json_value *said;
+	struct image_config c;
+	struct error err = {0};
+
+	assert_int_equal(
+	        json_load(&a,
+	                  span_of("{\"env\":{\"A\":\"b\",\"\":\"x\",\"C=D\":\"y\",\"E\":5},"
+	                          "\"entrypoint\":[\"run\",\"\\\"it\\\"\"],"
+	                          "\"ports\":[80,0,70000,\"x\"],\"user\":\"a/b\","
+	                          "\"workdir\":\"here\"}"),
+	                  &said, &err),
+	        0);
+	c = config_of_backup(&a, said);
+	assert_string_equal(c.env_json, "{\"A\":\"b\"}");
+	assert_string_equal(c.entrypoint_json, "[\"run\",\"\\\"it\\\"\"]");
+	assert_string_equal(c.ports_json, "[80]");
+	assert_string_equal(c.user, "");
+	assert_string_equal(c.workdir, "");
+	c = config_of_backup(&a, NULL);
+	assert_string_equal(c.env_json, "{}");
+	assert_string_equal(c.entrypoint_json, "[]");
+	arena_done(&a);
 }
 
 /* ---- an OCI layout ---- */
@@ -170,6 +198,7 @@ int main(void)
 {
 	return RUN(CASE(what_is_saved_is_loaded),
 	           CASE(a_description_without_its_template_is_not_loaded),
+	           CASE(what_a_backup_says_and_cannot_mean_is_left_out),
 	           CASE(an_images_own_words_are_taken_over),
 	           CASE(a_shell_or_an_interpreter_alone_is_no_entrypoint),
 	           CASE(an_image_that_says_nothing_is_fine),

@@ -37,12 +37,14 @@ static void a_backup_is_found_by_id_and_by_name_and_changes(void **state)
 	made.size_bytes = 1;
 	made.files = 2;
 	made.files_bytes = INT64_C(3) << 40;
+	made.is_full = true;
 	assert_done(store_backup_update(*state, &made, false, &err));
 	assert_done(store_backup_find(*state, &a, PROJECT, "one", &found, &err));
 	assert_int_equal(found.state, BACKUP_READY);
 	assert_string_equal(found.sha256, "abc");
 	assert_string_equal(found.template_digest, "digest");
 	assert_int_equal(found.files_bytes, INT64_C(3) << 40);
+	assert_true(found.is_full);
 	assert_done(store_backup_remove(*state, made.id, &err));
 	assert_done(store_backup_remove(*state, made.id, &err));
 	assert_refused(store_backup_update(*state, &made, true, &err), ERROR_NOT_FOUND);
