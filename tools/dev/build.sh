@@ -69,6 +69,8 @@ build_programs()
 dev_build()
 {
 	local kind kinds=()
+	# Kinds other than gcc's want the other compiler and the sanitizers.
+	[ $# = 0 ] || ensure_test_packages
 	for kind in "$@"; do
 		kind=${kind#--}
 		[ -n "${BUILD_FOLDER[$kind]:-}" ] || die "there is no build --$kind" \

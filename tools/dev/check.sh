@@ -129,7 +129,7 @@ suite_checks()
 
 dev_check()
 {
-	ensure_packages tools/packages.txt
+	ensure_test_packages
 	results_begin
 	suite_checks
 	tidy_wait

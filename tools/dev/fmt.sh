@@ -5,7 +5,7 @@ source tools/dev/setup.sh
 
 dev_fmt()
 {
-	ensure_packages tools/packages.txt
+	ensure_test_packages
 	git ls-files -z --cached --others --exclude-standard 'src/*.[ch]' 'tests/*.[ch]' |
 		xargs -0 -P "$(nproc)" -n 40 clang-format -i
 }

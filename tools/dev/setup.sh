@@ -4,9 +4,12 @@
 
 SETUP_STAMPS=build/.setup
 
+# By itself, or inside another: Node.js from elsewhere often brings npm, and refuses Debian's.
 package_is_installed()
 {
-	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ] ||
+		dpkg-query -W -f '${db:Status-Status} ${Provides}\n' |
+		grep -qE "^installed (.*, )?$1( \\(|,|\$)"
 }
 
 package_is_known()
@@ -71,11 +74,12 @@ require_root()
 		"apt-get install --no-install-recommends $*"
 }
 
+# require_debian LIST
 require_debian()
 {
 	command -v apt-get >/dev/null && return
 	die "this machine has no apt; ./dev knows Debian only" \
-		"install what tools/packages.txt names by your system's means"
+		"install what $1 names by your system's means"
 }
 
 apt_install()
@@ -113,7 +117,7 @@ ensure_packages()
 	if stamp_is_good "$stamp" "$list"; then
 		return
 	fi
-	require_debian
+	require_debian "$list"
 	mkdir -p "$SETUP_STAMPS"
 	missing=$(packages_missing "$list")
 	if [ -n "$missing" ]; then
@@ -122,8 +126,15 @@ ensure_packages()
 	touch "$stamp"
 }
 
-dev_setup()
+# What testing needs, which is more than building does.
+ensure_test_packages()
 {
 	ensure_packages tools/packages.txt
+	ensure_packages tools/packages-test.txt
+}
+
+dev_setup()
+{
+	ensure_test_packages
 	note "everything that building and testing needs is here"
 }

@@ -213,7 +213,7 @@ dev_test()
 		declare -F "suite_$suite" >/dev/null || die "there is no suite '$suite'" \
 			"suites: ${SUITES[*]}"
 	done
-	ensure_packages tools/packages.txt
+	ensure_test_packages
 	STEP_CLOCK=1
 	results_begin
 	for suite in "${suites[@]}"; do
