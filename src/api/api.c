@@ -57,6 +57,12 @@ const struct route *const api_routes[] = {
         preview_settings_routes,
         daytona_sandboxes_routes,
         daytona_process_routes,
+        daytona_files_routes,
+        daytona_bulk_routes,
+        daytona_info_routes,
+        daytona_ports_routes,
+        daytona_snapshots_routes,
+        daytona_volumes_routes,
         NULL,
 };
 

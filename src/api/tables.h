@@ -24,7 +24,9 @@ extern const struct route gateway_routes[], gateway_session_routes[];
 extern const struct route preview_routes[], preview_settings_routes[];
 extern const struct route tools_routes[], approvals_routes[], skills_routes[], mcp_routes[];
 /* daytona/ */
-extern const struct route daytona_sandboxes_routes[], daytona_process_routes[];
+extern const struct route daytona_sandboxes_routes[], daytona_process_routes[],
+        daytona_files_routes[], daytona_bulk_routes[], daytona_info_routes[],
+        daytona_ports_routes[], daytona_snapshots_routes[], daytona_volumes_routes[];
 struct http_failure;
 bool daytona_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
 /* operator/ */

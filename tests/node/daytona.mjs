@@ -2,7 +2,14 @@
 // The official Daytona client against a server (DAYTONA_API_URL, DAYTONA_API_KEY): one line of JSON per test,
 // {"name":…,"ok":…,"error":…}. Tests run in order and share one sandbox. Their names are read by test_83_daytona.py.
 import assert from 'node:assert/strict';
-import { Daytona, DaytonaError, DaytonaNotFoundError, DaytonaProcessExecutionTimeoutError, DaytonaValidationError } from '@daytona/sdk';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import {
+  Daytona, DaytonaError, DaytonaFileNotFoundError, DaytonaNotFoundError, DaytonaProcessExecutionTimeoutError, DaytonaValidationError,
+} from '@daytona/sdk';
 
 const daytona = new Daytona();
 const tests = [];
@@ -179,6 +186,236 @@ test('executeCommand ends in time', async () => {
 });
 test('executeCommand refuses nonsense', async () => {
   await failsAs(DaytonaValidationError, box.process.executeCommand('true', undefined, undefined, -1), /timeout/);
+});
+
+// ---- code ----
+
+test('codeRun', async () => {
+  const { exitCode, result, artifacts } = await box.process.codeRun('import sys\nprint(6 * 7)\nprint("err", file=sys.stderr)\nsys.exit(2)');
+  assert.equal(exitCode, 2);
+  assert.equal(result, '42\nerr\n');
+  assert.deepEqual(artifacts.charts, []);
+});
+test('codeRun has arguments and environment', async () => {
+  const params = { argv: ['a', 'b c'], env: { GREETING: 'bye' } };
+  assert.equal((await box.process.codeRun('import os, sys; print(sys.argv[1:], os.environ["GREETING"])', params)).result, "['a', 'b c'] bye\n");
+});
+test('codeRun ends in time', async () => {
+  await failsAs(DaytonaProcessExecutionTimeoutError, box.process.codeRun('import time; time.sleep(60)', undefined, 1));
+});
+test('codeRun in JavaScript', async () => {
+  const sandbox = await create({ language: 'javascript' });
+  assert.equal((await sandbox.process.codeRun('console.log([1, 2, 3].length)')).result, '3\n');
+  await sandbox.delete();
+});
+
+// ---- files ----
+
+test('getUserHomeDir and getWorkDir', async () => {
+  const home = await box.getUserHomeDir();
+  assert.match(home, /^\//);
+  assert.equal(await box.getUserRootDir(), home);
+  assert.equal(`${await box.getWorkDir()}\n`, (await box.process.executeCommand('pwd')).result);
+});
+test('createFolder', async () => {
+  await box.fs.createFolder('files/deep', '0750');
+  const details = await box.fs.getFileDetails('files/deep');
+  assert.equal(details.isDir, true);
+  assert.equal(details.permissions, '0750');
+  assert.equal(details.mode, 'drwxr-x---');
+  assert.ok(Date.now() - new Date(details.modifiedAt) < 60000);
+});
+test('uploadFile and downloadFile', async () => {
+  await box.fs.uploadFile(Buffer.from('hello world'), 'files/hello.txt');
+  assert.equal((await box.fs.downloadFile('files/hello.txt')).toString(), 'hello world');
+  assert.equal((await box.fs.downloadFile(`${await box.getWorkDir()}/files/hello.txt`)).toString(), 'hello world');
+});
+test('uploadFile of a local file, downloadFile to one', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'daytona-'));
+  try {
+    const bytes = randomBytes(3 * 1024 * 1024);
+    await writeFile(join(folder, 'up'), bytes);
+    await box.fs.uploadFile(join(folder, 'up'), 'files/big');
+    await box.fs.downloadFile('files/big', join(folder, 'down'));
+    assert.ok(bytes.equals(await readFile(join(folder, 'down'))));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+test('uploadFiles and downloadFiles', async () => {
+  const names = ['files/a.txt', 'files/größe "x".txt', 'files/empty'];
+  await box.fs.uploadFiles(names.map((destination, i) => ({ source: Buffer.from('x'.repeat(2 - i)), destination })));
+  const results = await box.fs.downloadFiles([...names.slice(0, 2), 'files/nosuch'].map((source) => ({ source })));
+  assert.deepEqual(results.map(({ source, result }) => [source, result?.toString()]),
+    [[names[0], 'xx'], [names[1], 'x'], ['files/nosuch', undefined]]);
+  assert.equal(results[2].errorDetails.code, 'FILE_NOT_FOUND');
+  assert.equal((await box.fs.getFileDetails('files/empty')).size, 0);
+});
+test('uploadFileStream and downloadFileStream', async () => {
+  const sent = [];
+  await box.fs.uploadFileStream(Readable.from(['one ', 'two']), 'files/streamed', { onProgress: ({ bytesSent }) => sent.push(bytesSent) });
+  const stream = await box.fs.downloadFileStream('files/streamed');
+  let text = '';
+  for await (const chunk of stream) text += chunk;
+  assert.equal(text, 'one two');
+  await failsAs(DaytonaFileNotFoundError, box.fs.downloadFileStream('files/nosuch'));
+});
+test('a file that is not there', async () => {
+  await failsAs(DaytonaFileNotFoundError, box.fs.downloadFile('files/nosuch'));
+  await failsAs(DaytonaFileNotFoundError, box.fs.getFileDetails('files/nosuch'));
+  await failsAs(DaytonaFileNotFoundError, box.fs.listFiles('files/nosuch'));
+  await failsAs(DaytonaFileNotFoundError, box.fs.setFilePermissions('files/nosuch', { mode: '600' }));
+});
+test('listFiles', async () => {
+  const names = (await box.fs.listFiles('files')).map(({ name }) => name);
+  assert.ok(names.includes('hello.txt') && names.includes('deep'));
+  await box.fs.uploadFile(Buffer.from('inner'), 'files/deep/inner.txt');
+  const deep = await box.fs.listFiles('files', { depth: 2 });
+  assert.ok(deep.some(({ name, size, isDir }) => name === 'inner.txt' && size === 5 && !isDir));
+});
+test('searchFiles', async () => {
+  const { files } = await box.fs.searchFiles('files', '*.txt');
+  assert.ok(files.some((path) => path.endsWith('/files/hello.txt')));
+  assert.ok(files.some((path) => path.endsWith('/files/deep/inner.txt')));
+});
+test('findFiles', async () => {
+  await box.fs.uploadFile(Buffer.from('one\ntwo (2)\n'), 'files/find.txt');
+  const found = await box.fs.findFiles('files', 'two (2)');
+  assert.equal(found.length, 1);
+  assert.match(found[0].file, /\/files\/find\.txt$/);
+  assert.equal(found[0].line, 2);
+  assert.equal(found[0].content, 'two (2)');
+  assert.equal((await box.fs.findFiles('files/find.txt', 'one')).length, 1);
+});
+test('replaceInFiles', async () => {
+  const results = await box.fs.replaceInFiles(['files/find.txt', 'files/nosuch'], 'two (2)', '2');
+  assert.equal(results[0].success, true);
+  assert.equal(results[1].success, false);
+  assert.match(results[1].error, /nosuch|no such/i);
+  assert.equal((await box.fs.downloadFile('files/find.txt')).toString(), 'one\n2\n');
+});
+test('setFilePermissions', async () => {
+  await box.fs.setFilePermissions('files/find.txt', { mode: '600' });
+  assert.equal((await box.fs.getFileDetails('files/find.txt')).permissions, '0600');
+  await failsAs(DaytonaError, box.fs.setFilePermissions('files/find.txt', { mode: '9' }), /mode/);
+  await failsAs(DaytonaError, box.fs.setFilePermissions('files/find.txt', { owner: 'no body' }), /owner/);
+});
+test('moveFiles', async () => {
+  await box.fs.moveFiles('files/find.txt', 'files/moved.txt');
+  assert.equal((await box.fs.downloadFile('files/moved.txt')).toString(), 'one\n2\n');
+});
+test('deleteFile', async () => {
+  await box.fs.deleteFile('files/moved.txt');
+  await failsAs(DaytonaFileNotFoundError, box.fs.getFileDetails('files/moved.txt'));
+  await failsAs(DaytonaError, box.fs.deleteFile('files'));
+  await box.fs.deleteFile('files', true);
+  await failsAs(DaytonaFileNotFoundError, box.fs.getFileDetails('files'));
+});
+
+// ---- previews ----
+
+test('getPreviewLink', async () => {
+  const sandbox = await create({ networkBlockAll: false });
+  await sandbox.process.executeCommand('mkdir -p www/sub && echo seen > www/sub/page && cd www && (python3 -m http.server 3000 >/dev/null 2>&1 &) && sleep 0.1');
+  const { url, token } = await sandbox.getPreviewLink(3000);
+  const see = async (address, options) => {
+    for (let i = 0; i < 50; i++) {
+      const answer = await fetch(address, options);
+      if (answer.status < 502) return answer;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    return assert.fail('no server');
+  };
+  const headers = { 'X-Daytona-Preview-Token': token };
+  assert.equal(await (await see(`${url}/sub/page`, { headers })).text(), 'seen\n');
+  assert.equal((await see(`${url}`, { headers })).status, 200);
+  assert.equal(await (await see(`${url}/sub/page?DAYTONA_SANDBOX_AUTH_KEY=${token}`)).text(), 'seen\n');
+  assert.equal(await (await see(`${url}/sub/page`, { headers: { Cookie: `daytona-sandbox-auth-${sandbox.id}=${token}` } })).text(), 'seen\n');
+  assert.equal(await (await see(`${url}/sub/page`, { headers: { Authorization: `Bearer ${process.env.DAYTONA_API_KEY}` } })).text(), 'seen\n');
+  assert.equal((await see(`${url}/sub/page`)).status, 401);
+  assert.equal((await see(url.replace('/3000', '/5173') + '/sub/page', { headers })).status, 401);
+
+  const signed = await sandbox.getSignedPreviewUrl(3000, 300);
+  assert.equal(await (await see(`${signed.url}sub/page`)).text(), 'seen\n');
+  await sandbox.expireSignedPreviewUrl(3000, signed.token);
+  assert.ok((await see(`${signed.url}sub/page`)).status >= 400);
+  await failsAs(DaytonaError, sandbox.getPreviewLink(4567), /4567/);
+  await sandbox.delete();
+});
+
+// ---- volumes ----
+
+test('volumes', async () => {
+  const volume = await daytona.volume.create('shared');
+  assert.equal(volume.state, 'ready');
+  assert.equal((await daytona.volume.get('shared')).id, volume.id);
+  assert.equal((await daytona.volume.get('other', true)).name, 'other');
+  assert.deepEqual((await daytona.volume.list()).map(({ name }) => name).sort(), ['other', 'shared']);
+  await failsAs(DaytonaNotFoundError, daytona.volume.get('nosuch'));
+  const sandbox = await create({ volumes: [{ volumeId: volume.id, mountPath: '/data' }] });
+  assert.deepEqual(sandbox.volumes, [{ volumeId: volume.id, mountPath: '/data' }]);
+  await sandbox.process.executeCommand('echo kept > /data/kept');
+  await failsAs(DaytonaError, daytona.volume.delete(volume), /shared|attached|in use/);
+  await sandbox.delete();
+  const next = await create({ volumes: [{ volumeId: 'shared', mountPath: '/data' }] });
+  assert.equal((await next.process.executeCommand('cat /data/kept')).result, 'kept\n');
+  await next.delete();
+  await daytona.volume.delete(volume);
+  await failsAs(DaytonaNotFoundError, daytona.volume.get('shared'));
+});
+
+// ---- snapshots and forks ----
+
+test('createSnapshot, and create from it', async () => {
+  await box.process.executeCommand('echo taken > taken');
+  await box.createSnapshot('first');
+  const snapshot = await daytona.snapshot.get('first');
+  assert.equal(snapshot.state, 'active');
+  assert.equal(snapshot.sourceSandboxId, box.id);
+  const page = await daytona.snapshot.list();
+  assert.ok(page.items.some(({ name }) => name === 'first') && page.items.some(({ name, general }) => name === 'host' && general));
+  assert.equal(page.total, page.items.length);
+  assert.deepEqual((await daytona.snapshot.list({ sourceSandboxId: box.id })).items.map(({ name }) => name), ['first']);
+  assert.equal((await daytona.snapshot.list(2, 1)).items.length, 1);
+  const sandbox = await create({ snapshot: 'first' });
+  assert.equal((await sandbox.process.executeCommand('cat taken')).result, 'taken\n');
+  await sandbox.delete();
+  assert.equal((await daytona.snapshot.activate(snapshot)).state, 'active');
+  await daytona.snapshot.delete(snapshot);
+  await failsAs(DaytonaNotFoundError, daytona.snapshot.get('first'));
+});
+test('create from a template by name', async () => {
+  const sandbox = await create({ snapshot: 'host' });
+  assert.equal(sandbox.snapshot, 'host');
+  await sandbox.delete();
+});
+test('fork', async () => {
+  await box.process.executeCommand('echo before > forked');
+  const fork = await box.fork({ name: 'forked' });
+  made.push(fork);
+  assert.equal(fork.name, 'forked');
+  assert.equal((await fork.process.executeCommand('cat forked; echo after > forked')).result, 'before\n');
+  assert.equal((await box.process.executeCommand('cat forked')).result, 'before\n');
+  await fork.delete();
+});
+test('resize is refused by name', async () => {
+  await failsAs(DaytonaError, box.resize({ cpu: 2 }), /limits/);
+});
+test('updateNetworkSettings takes what is so already', async () => {
+  await box.updateNetworkSettings({ networkBlockAll: true });
+  await failsAs(DaytonaError, box.updateNetworkSettings({ networkBlockAll: false }), /network/);
+  await failsAs(DaytonaError, box.updateNetworkSettings({ networkAllowList: '10.0.0.0/8' }), /networkAllowList/);
+});
+test('getMetricsLatest and getMetrics', async () => {
+  const latest = await box.getMetricsLatest();
+  assert.ok(latest.memTotal > 0 && latest.memUsed > 0 && latest.cpuCount > 0);
+  const [point] = await box.getMetrics();
+  assert.ok(point.memTotal === latest.memTotal && point.cpuCount > 0);
+});
+test('ssh, secrets and computer use are refused by name', async () => {
+  await failsAs(DaytonaError, box.createSshAccess(), /ssh/);
+  await failsAs(DaytonaError, box.updateSecrets({ A: 'b' }), /secrets/);
+  await failsAs(DaytonaError, box.computerUse.start(), /desktop/);
 });
 
 for (const { name, run } of tests) {

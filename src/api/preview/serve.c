@@ -170,9 +170,11 @@ bool preview_is_https(const struct request *rq)
 /* A key for us is not for the server behind; one of its own is. */
 static const char *const *withheld_of(const struct request *rq)
 {
-	static const char *const ours[] = {"X-Atoll-Project", "Atoll-Run", "X-API-Key",
-	                                   "Authorization", NULL};
-	static const char *const but_keys[] = {"X-Atoll-Project", "Atoll-Run", NULL};
+	static const char *const ours[] = {"X-Atoll-Project",         "Atoll-Run",
+	                                   "X-Daytona-Preview-Token", "X-API-Key",
+	                                   "Authorization",           NULL};
+	static const char *const but_keys[] = {"X-Atoll-Project", "Atoll-Run",
+	                                       "X-Daytona-Preview-Token", NULL};
 	struct span key = account_bearer(request_header(rq, "Authorization"),
 	                                 request_header(rq, "X-API-Key"));
 	struct account_key parsed;

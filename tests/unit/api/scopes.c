@@ -68,7 +68,8 @@ static void each_route(route_check *check)
 static bool may_be_read(const char *path)
 {
 	static const char *const paths[] = {"/api/sandbox/instances/:id/files/read",
-	                                    "/api/sandbox/artifacts/:id/url", "/mcp"};
+	                                    "/api/sandbox/artifacts/:id/url", "/mcp",
+	                                    "/daytona/toolbox/:id/files/bulk-download"};
 
 	for (size_t i = 0; i < COUNT_OF(paths); i++)
 		if (strcmp(path, paths[i]) == 0)
