@@ -431,8 +431,50 @@ export interface Result {
   stderr: string;
   stderr_encoding?: string;
   truncated: boolean;
+  /** of code in a context, as all that follows */
+  contextId?: string;
+  /** which block of its interpreter it was */
+  execution_count?: number;
+  /** its interpreter has ended: its state is gone */
+  context_ended?: boolean;
+  /** what it shows: its value, figures, what it displays */
+  results?: CodeResult[];
+  /** null when it did not fail */
+  error?: CodeError;
   /** that were kept, when the call asked for it */
   artifacts?: StoredArtifact[];
+}
+
+/** What a block of code shows, in every form that it has */
+export interface CodeResult {
+  /** the value of the last expression */
+  is_main: boolean;
+  text?: string;
+  html?: string;
+  markdown?: string;
+  svg?: string;
+  /** base64 */
+  png?: string;
+  /** base64 */
+  jpeg?: string;
+  /** base64 */
+  pdf?: string;
+  latex?: string;
+  json?: unknown;
+  javascript?: string;
+  /** a table: lists by column */
+  data?: unknown;
+  /** what a figure shows: type, title, axes, elements */
+  chart?: unknown;
+  /** of other media types, by their names */
+  extra?: unknown;
+}
+
+/** How a block of code failed */
+export interface CodeError {
+  name: string;
+  value: string;
+  traceback: string;
 }
 
 /** A block of code */
@@ -440,6 +482,8 @@ export interface Code {
   language: "python" | "javascript" | "typescript" | "bash";
   /** at most 128 KiB */
   code: string;
+  /** the context that runs it and keeps its state; default: the language's own, made when it is not there */
+  contextId?: string;
   /** folder to run in; relative ones are below the default */
   cwd?: string;
   /** over the sandbox's own */
@@ -2244,6 +2288,37 @@ export interface WindowResult {
   cancelled: boolean;
   /** the window has ended with it */
   closed: boolean;
+}
+
+/** Contexts, oldest first */
+export interface CodeContextList {
+  items: CodeContext[];
+}
+
+/** An interpreter that keeps its state from one block of code to the next */
+export interface CodeContext {
+  id: string;
+  /** python, javascript or bash */
+  language: string;
+  /** that it began in */
+  cwd: string;
+  user: string;
+  /** ready, or ended: what it knew is gone until it is restarted */
+  state: string;
+  /** its number in this sandbox */
+  process: number;
+  /** of an ended one; else -1 */
+  exit_code: number;
+  /** or restarted */
+  created_at: string | null;
+}
+
+/** A new context */
+export interface CodeContextCreate {
+  /** python (else), javascript or bash */
+  language?: string;
+  /** folder to begin in; relative ones are below the default */
+  cwd?: string;
 }
 
 /** Recordings that are whole, by sandbox, then by time */

@@ -230,5 +230,5 @@ const struct way warm_fork = {
         .give = fork_give,
         .on_exit = fork_on_exit,
         .flags = AGENT_EXEC_WARM | AGENT_EXEC_TTY | AGENT_EXEC_STDIN | AGENT_EXEC_DETACH |
-                 AGENT_EXEC_END_ON_CLOSE,
+                 AGENT_EXEC_END_ON_CLOSE | AGENT_EXEC_RESIDENT,
 };

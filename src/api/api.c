@@ -51,6 +51,7 @@ const struct route *const api_routes[] = {
         lease_files_routes,
         changes_routes,
         windows_routes,
+        contexts_routes,
         recordings_routes,
         builds_routes,
         preview_routes,
@@ -89,6 +90,8 @@ int api_open(struct api *api, struct error *err)
 	api->keys = api_key_cache_new();
 	api->tickets = api_tickets_new();
 	api->terminals = terminal_rooms_open(api);
+	api->code_contexts = code_contexts_new();
+	code_turns_init(&api->code_turns);
 	api->meter = api_meter_new();
 	api->preview_pool = proxy_pool_new(api->loop);
 	api->preview_live = preview_live_new();
@@ -105,6 +108,7 @@ void api_close(struct api *api)
 	api_key_cache_free(api->keys);
 	api_tickets_free(api->tickets);
 	terminals_free(api->terminals);
+	code_contexts_free(api->code_contexts);
 	api_meter_free(api->meter);
 	proxy_pool_free(api->preview_pool);
 	preview_live_free(api->preview_live);

@@ -10,6 +10,7 @@
 
 #include "account/account.h"
 #include "base/buf.h"
+#include "code/turns.h"
 #include "fleet/fleet.h"
 #include "http/http.h"
 #include "job/job.h"
@@ -25,14 +26,16 @@ struct api {
 	struct worker_pool *workers;
 	struct worker_pool *waiters; /* whose threads may wait for minutes; NULL: the workers */
 	struct loop *loop;
-	struct webhooks *webhooks;         /* NULL in tests */
-	struct jobs *jobs;                 /* the same */
-	struct server *server;             /* set after server_open; for counts */
-	struct api_limiter *limiter;       /* requests at once per key */
-	struct api_key_cache *keys;        /* hash -> caller, short-lived */
-	struct api_tickets *tickets;       /* that open a WebSocket */
-	struct blob_store *blobs;          /* NULL: none */
-	struct terminals *terminals;       /* windows: screens, viewers, recordings */
+	struct webhooks *webhooks;   /* NULL in tests */
+	struct jobs *jobs;           /* the same */
+	struct server *server;       /* set after server_open; for counts */
+	struct api_limiter *limiter; /* requests at once per key */
+	struct api_key_cache *keys;  /* hash -> caller, short-lived */
+	struct api_tickets *tickets; /* that open a WebSocket */
+	struct blob_store *blobs;    /* NULL: none */
+	struct terminals *terminals; /* windows: screens, viewers, recordings */
+	struct code_contexts *code_contexts;
+	struct code_turns code_turns;      /* blocks of code that wait; loop thread */
 	struct api_feed *feed;             /* streams of /v1/events */
 	struct mcp_sessions *mcp;          /* of /mcp */
 	struct mcp_calls *mcp_calls;       /* the same: tools that run */

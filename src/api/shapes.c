@@ -2,6 +2,7 @@
 /* Shapes of replies that streams write by hand: for the reference only, never parsed or written. */
 #include "api/artifacts.h"
 #include "api/tables.h"
+#include "code/reader.h"
 
 struct result {
 	bool ok, timed_out, truncated, warm;
@@ -9,6 +10,14 @@ struct result {
 	        *stderr_encoding;
 	int64_t process, exit_code, duration_ms;
 	struct json_list artifacts;
+	/* of code in a context */
+	const char *context_id;
+	int64_t execution_count;
+	bool context_ended;
+	struct json_list results;
+	struct code_error {
+		const char *name, *value, *traceback;
+	} error;
 };
 #define RESULT_ROWS                                                                                \
 	JSON_BOOL_MEMBER(result, ok, .about = "exit code 0 and in time"),                          \
@@ -35,8 +44,25 @@ struct result {
 	        JSON_TEXT_MEMBER(result, standard_error, .name = "stderr"),                        \
 	        JSON_TEXT_MEMBER(result, stderr_encoding, .flags = JSON_OMIT_EMPTY),               \
 	        JSON_BOOL_MEMBER(result, truncated)
+static const struct json_member code_error_shape_members[] = {
+        JSON_TEXT_MEMBER(code_error, name, .example = "ZeroDivisionError"),
+        JSON_TEXT_MEMBER(code_error, value),
+        JSON_TEXT_MEMBER(code_error, traceback),
+        JSON_END,
+};
+static JSON_SHAPE(code_error_shape, "CodeError", code_error, "How a block of code failed");
 static const struct json_member result_shape_members[] = {
         RESULT_ROWS,
+        JSON_TEXT_MEMBER(result, context_id, .name = "contextId", .flags = JSON_OMIT_EMPTY,
+                         .about = "of code in a context, as all that follows"),
+        JSON_WHOLE_MEMBER(result, execution_count, .flags = JSON_OMIT_EMPTY,
+                          .about = "which block of its interpreter it was"),
+        JSON_BOOL_MEMBER(result, context_ended, .flags = JSON_OMIT_EMPTY,
+                         .about = "its interpreter has ended: its state is gone"),
+        JSON_LIST_MEMBER(result, results, &code_result_shape, .flags = JSON_OMIT_EMPTY,
+                         .about = "what it shows: its value, figures, what it displays"),
+        JSON_OBJECT_MEMBER(result, error, &code_error_shape, .flags = JSON_OMIT_EMPTY,
+                           .about = "null when it did not fail"),
         JSON_LIST_MEMBER(result, artifacts, &stored_artifact_shape, .flags = JSON_OMIT_EMPTY,
                          .about = "that were kept, when the call asked for it"),
         JSON_END,

@@ -464,8 +464,52 @@ class Result(TypedDict):
     stderr: str
     stderr_encoding: NotRequired[str]
     truncated: bool
+    # of code in a context, as all that follows
+    contextId: NotRequired[str]
+    # which block of its interpreter it was
+    execution_count: NotRequired[int]
+    # its interpreter has ended: its state is gone
+    context_ended: NotRequired[bool]
+    # what it shows: its value, figures, what it displays
+    results: NotRequired[list[CodeResult]]
+    # null when it did not fail
+    error: NotRequired[CodeError]
     # that were kept, when the call asked for it
     artifacts: NotRequired[list[StoredArtifact]]
+
+
+class CodeResult(TypedDict):
+    """What a block of code shows, in every form that it has"""
+
+    # the value of the last expression
+    is_main: bool
+    text: NotRequired[str]
+    html: NotRequired[str]
+    markdown: NotRequired[str]
+    svg: NotRequired[str]
+    # base64
+    png: NotRequired[str]
+    # base64
+    jpeg: NotRequired[str]
+    # base64
+    pdf: NotRequired[str]
+    latex: NotRequired[str]
+    json: NotRequired[Any]
+    javascript: NotRequired[str]
+    # a table: lists by column
+    data: NotRequired[Any]
+    # what a figure shows: type, title, axes, elements
+    chart: NotRequired[Any]
+    # of other media types, by their names
+    extra: NotRequired[Any]
+
+
+class CodeError(TypedDict):
+    """How a block of code failed"""
+
+    name: str
+    value: str
+    traceback: str
 
 
 class Code(TypedDict):
@@ -474,6 +518,8 @@ class Code(TypedDict):
     language: Literal["python", "javascript", "typescript", "bash"]
     # at most 128 KiB
     code: str
+    # the context that runs it and keeps its state; default: the language's own, made when it is not there
+    contextId: NotRequired[str]
     # folder to run in; relative ones are below the default
     cwd: NotRequired[str]
     # over the sandbox's own
@@ -2396,6 +2442,40 @@ class WindowResult(TypedDict):
     cancelled: bool
     # the window has ended with it
     closed: bool
+
+
+class CodeContextList(TypedDict):
+    """Contexts, oldest first"""
+
+    items: list[CodeContext]
+
+
+class CodeContext(TypedDict):
+    """An interpreter that keeps its state from one block of code to the next"""
+
+    id: str
+    # python, javascript or bash
+    language: str
+    # that it began in
+    cwd: str
+    user: str
+    # ready, or ended: what it knew is gone until it is restarted
+    state: str
+    # its number in this sandbox
+    process: int
+    # of an ended one; else -1
+    exit_code: int
+    # or restarted
+    created_at: str | None
+
+
+class CodeContextCreate(TypedDict):
+    """A new context"""
+
+    # python (else), javascript or bash
+    language: NotRequired[str]
+    # folder to begin in; relative ones are below the default
+    cwd: NotRequired[str]
 
 
 class RecordingList(TypedDict):

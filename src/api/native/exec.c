@@ -4,8 +4,10 @@
 
 #include "api/command.h"
 #include "api/jobs.h"
+#include "api/native/contexts.h"
 #include "api/tables.h"
 #include "base/path.h"
+#include "code/code.h"
 
 #define BASE "/api/sandbox/instances/:id"
 #define TIMEOUT_MAX ((int64_t)7 * 24 * 3600 * 1000)
@@ -36,7 +38,7 @@ struct exec_body {
 };
 struct code_body {
 	int language;
-	const char *code;
+	const char *code, *context_id;
 	struct run_body run;
 };
 
@@ -141,6 +143,9 @@ static const struct json_member code_request_members[] = {
                            .choices = command_languages),
         JSON_TEXT_MEMBER(code_body, code, .flags = JSON_REQUIRED, .about = "at most 128 KiB",
                          .example = "print(6 * 7)"),
+        JSON_TEXT_MEMBER(code_body, context_id, .name = "contextId", .min = 1, .max = CODE_ID_MAX,
+                         .about = "the context that runs it and keeps its state; default: the "
+                                  "language's own, made when it is not there"),
         RUN_ROWS(code_body),
         JSON_END,
 };
@@ -233,10 +238,36 @@ int exec_check(const struct exec_body *b, struct error *err)
 	return -1;
 }
 
+/* What a context has already, or cannot have. */
+static int check_context(const struct code_body *b, struct error *err)
+{
+	const struct run_body *run = &b->run;
+	const struct {
+		const char *name;
+		bool is_given;
+	} others[] = {
+	        {"cwd", run->cwd != NULL},
+	        {"user", run->user != NULL},
+	        {"label", run->label != NULL},
+	        {"stdin", run->stdin_text || run->stdin_base64.size > 0 || run->stdin_open},
+	        {"tty", run->tty},
+	        {"background", run->background},
+	        {"artifacts", run->artifacts != NULL},
+	};
+
+	for (unsigned i = 0; i < COUNT_OF(others); i++)
+		if (others[i].is_given)
+			return FAIL(err, ERROR_INVALID, "%s goes without contextId",
+			            others[i].name);
+	return 0;
+}
+
 int code_check(struct arena *a, const struct code_body *b, struct error *err)
 {
 	struct command c = {.count = 0};
 
+	if (b->context_id)
+		return check_context(b, err);
 	return command_set_code(&c, a, (enum command_language)b->language, b->code, err);
 }
 
@@ -262,11 +293,32 @@ static int exec_command(struct request *rq, const void *body, struct reply *repl
 	return exec_run(rq, &target, body, reply, err);
 }
 
+static int run_in_context(struct request *rq, struct api_target *t, const struct code_body *b,
+                          struct reply *reply, struct error *err)
+{
+	const struct exec_query *query = rq->query;
+	struct context_run options = {
+	        .id = b->context_id,
+	        .language = command_languages[b->language],
+	        .code = b->code,
+	        .env = &b->run.env,
+	        .timeout_ms = b->run.timeout_ms,
+	        .output_limit = b->run.output_limit_bytes,
+	};
+
+	if (output_form_parse(query->stream, request_header(rq, "Accept"), OUTPUT_RESULT,
+	                      &options.form, err) < 0)
+		return -1;
+	return context_run(rq, t, &options, reply, err);
+}
+
 int code_run(struct request *rq, struct api_target *t, const struct code_body *b,
              struct reply *reply, struct error *err)
 {
 	struct command c = {.count = 0};
 
+	if (b->context_id)
+		return run_in_context(rq, t, b, reply, err);
 	if (command_set_code(&c, rq->arena, (enum command_language)b->language, b->code, err) < 0)
 		return -1;
 	return run(rq, t, &c, &b->run, reply, err);

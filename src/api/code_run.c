@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/code_run.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/output.h"
+#include "api/stream.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "code/turns.h"
+
+#define TICK_MS 500
+#define GRACE_MS 5000 /* from an interrupt until the kernel is ended */
+#define INTERRUPT_MS 5000
+#define RESULTS_MAX ((size_t)32 * 1024 * 1024) /* of a collected answer */
+#define ERROR_MAX ((size_t)2 * 1024 * 1024)
+#define OUT_MAX ((size_t)6 * CODE_MESSAGE_MAX + RESULTS_MAX + (size_t)12 * OUTPUT_LIMIT_MAX)
+
+/* A place at the context. It outlives the run when that has to be interrupted. */
+struct seat {
+	struct code_turn turn;
+	struct code_run *run; /* NULL: its client has gone */
+	struct api *api;
+	struct fleet_hold hold;
+	struct worker_task task;
+	struct loop_task interrupted;
+};
+
+struct code_run {
+	struct stream stream;
+	struct seat *seat;
+	struct relay *relay;
+	const struct code_writer *writer;
+	struct code_reader reader;
+	struct code_told told;
+	struct buf request, out;
+	int64_t timeout_ms, began_at, interrupted_at, written_at;
+	bool is_sent, is_over;
+};
+
+static struct code_run *of(struct stream *s)
+{
+	return CONTAINER_OF(s, struct code_run, stream);
+}
+
+/* ---- who has gone ---- */
+
+static void on_interrupted(struct loop_task *task)
+{
+	struct seat *seat = CONTAINER_OF(task, struct seat, interrupted);
+
+	code_turn_end(&seat->api->code_turns, &seat->turn);
+	free(seat);
+}
+
+static void interrupt(struct worker_task *task)
+{
+	struct seat *seat = CONTAINER_OF(task, struct seat, task);
+	const struct code_at at = {
+	        .contexts = seat->api->code_contexts,
+	        .hold = &seat->hold,
+	        .deadline = deadline_in(INTERRUPT_MS),
+	};
+	struct error err = {0};
+
+	if (code_interrupt(&at, seat->turn.process, &err) < 0)
+		log_warning("a block of code goes on without its client",
+		            TEXT("sandbox", seat->turn.sandbox), FAILURE(&err));
+	fleet_unhold(&seat->hold);
+	loop_post(seat->api->loop, &seat->interrupted);
+}
+
+/* Takes the seat, and the hold when it is needed. */
+static void leave_running(struct seat *seat, struct fleet_hold *hold)
+{
+	struct error err = {0};
+
+	seat->run = NULL;
+	seat->hold = *hold;
+	*hold = (struct fleet_hold){.fleet = NULL};
+	seat->task = (struct worker_task){.lane = WORKER_FAST, .run = interrupt};
+	seat->interrupted = (struct loop_task){.run = on_interrupted};
+	if (worker_submit(seat->api->workers, &seat->task, &err) == 0)
+		return;
+	log_warning("a block of code goes on without its client",
+	            TEXT("sandbox", seat->turn.sandbox), FAILURE(&err));
+	fleet_unhold(&seat->hold);
+	on_interrupted(&seat->interrupted);
+}
+
+static void run_done(struct stream *s)
+{
+	struct code_run *run = of(s);
+	struct seat *seat = TAKE(run->seat);
+
+	if (run->is_sent && !run->is_over) {
+		leave_running(seat, &s->hold);
+	} else {
+		code_turn_end(&seat->api->code_turns, &seat->turn);
+		free(seat);
+	}
+	code_reader_done(&run->reader);
+	for (unsigned i = 0; i < 2; i++)
+		kept_done(&run->told.streams[i]);
+	buf_done(&run->told.results);
+	buf_done(&run->told.error);
+	buf_done(&run->request);
+	buf_done(&run->out);
+}
+
+/* ---- what is told ---- */
+
+static void flush(struct code_run *run)
+{
+	if (run->out.size > 0) {
+		relay_write(run->relay, buf_span(&run->out));
+		run->written_at = clock_monotonic_ms();
+	}
+	buf_reset(&run->out);
+}
+
+static void collect_result(struct code_told *told, const struct code_result *result)
+{
+	size_t before = told->results.size;
+
+	if (before > 0)
+		buf_add_byte(&told->results, ',');
+	json_write(&told->results, &code_result_shape, result);
+	if (!told->results.overflowed)
+		return;
+	told->is_cut = true;
+	told->results.overflowed = false;
+	told->results.size = before;
+}
+
+static void collect(struct code_told *told, const struct code_event *event)
+{
+	unsigned stream = event->kind == CODE_STDERR;
+
+	if (event->kind == CODE_RESULT) {
+		collect_result(told, event->result);
+	} else if (event->kind == CODE_STDOUT || event->kind == CODE_STDERR) {
+		kept_add(&told->streams[stream], told->sizes[stream], event->text);
+		told->sizes[stream] += event->text.size;
+	} else if (event->kind == CODE_ERROR && told->error.size == 0) {
+		buf_add_text(&told->error, "{\"name\":");
+		json_write_text(&told->error, span_of(event->name));
+		buf_add_text(&told->error, ",\"value\":");
+		json_write_text(&told->error, span_of(event->value));
+		buf_add_text(&told->error, ",\"traceback\":");
+		json_write_text(&told->error, span_of(event->traceback));
+		buf_add_byte(&told->error, '}');
+	}
+}
+
+static void on_event(void *context, const struct code_event *event)
+{
+	struct code_run *run = context;
+
+	if (event->kind == CODE_BEGIN)
+		run->told.count = event->count;
+	if (event->kind == CODE_ERROR)
+		run->told.has_failed = true;
+	if (event->kind == CODE_END)
+		run->told.exit_code = event->status > 0 ? event->status : run->told.has_failed;
+	if (run->writer->collects) {
+		collect(&run->told, event);
+		return;
+	}
+	run->writer->write(&run->told, event, &run->out);
+	flush(run);
+}
+
+/* ---- its end ---- */
+
+static void end(struct code_run *run)
+{
+	run->is_over = true;
+	run->told.duration_ms = run->began_at ? clock_monotonic_ms() - run->began_at : 0;
+	code_turn_end(&run->seat->api->code_turns, &run->seat->turn);
+}
+
+static void answer(struct code_run *run)
+{
+	run->stream.ended = true;
+	run->writer->write_end(&run->told, &run->out);
+	if (run->writer->collects) {
+		relay_answer(run->relay, 200, run->writer->content_type, buf_span(&run->out));
+		return;
+	}
+	flush(run);
+	relay_finish(run->relay);
+}
+
+/* The kernel has ended, by itself or by us. */
+static void on_lost(struct code_run *run, const struct agent_process *p)
+{
+	struct code_event event = {.kind = CODE_ERROR, .name = "KernelEnded", .traceback = ""};
+	AUTO(buf_done) struct buf text = BUF(256);
+	char signal[16];
+
+	output_signal_name(p->signal, signal);
+	if (signal[0])
+		buf_addf(&text, "the interpreter was ended by %s; ", signal);
+	else
+		buf_addf(&text, "the interpreter has ended with status %d; ", (int)p->exit_code);
+	buf_add_text(&text, "its state is gone: restart the context");
+	event.value = buf_text(&text);
+	run->told.has_lost_kernel = true;
+	on_event(run, &event);
+	run->told.exit_code = p->exit_code > 0 ? p->exit_code : 1;
+	end(run);
+	answer(run);
+}
+
+/* ---- the agent's messages ---- */
+
+/* As one message: a kernel never gets a part of it. */
+static void on_turn(struct code_turn *turn)
+{
+	unsigned char head[WIRE_HEAD_SIZE];
+	struct seat *seat = CONTAINER_OF(turn, struct seat, turn);
+	struct code_run *run = seat->run;
+
+	run->is_sent = true;
+	run->began_at = clock_monotonic_ms();
+	wire_put_head(head, AGENT_STDIN, (uint32_t)run->request.size);
+	relay_to_upstream(run->relay, (struct span){(const char *)head, sizeof(head)});
+	relay_to_upstream(run->relay, buf_span(&run->request));
+	buf_done(&run->request);
+}
+
+static int on_started(struct code_run *run, struct relay *relay, struct error *err)
+{
+	if (run->relay)
+		return stream_unexpected(AGENT_STARTED, err);
+	run->relay = relay;
+	run->written_at = clock_monotonic_ms();
+	if (code_turn_begin(&run->seat->api->code_turns, &run->seat->turn, err) < 0)
+		return -1;
+	if (run->writer->collects)
+		return 0;
+	relay_begin_header(relay, "Cache-Control", "no-store");
+	relay_begin(relay, 200, run->writer->content_type, -1);
+	return 0;
+}
+
+static int on_output(struct code_run *run, const struct agent_output *o, struct error *err)
+{
+	if (!run->relay || (o->stream != AGENT_STDOUT && o->stream != AGENT_STDERR))
+		return stream_unexpected(AGENT_OUTPUT, err);
+	if (!run->is_sent || run->is_over)
+		return 0;
+	code_reader_feed(&run->reader, o->stream, o->bytes);
+	if (!code_reader_is_over(&run->reader))
+		return 0;
+	end(run);
+	return stream_send(run->relay, AGENT_DETACH, NULL, NULL, err);
+}
+
+static int on_message(struct stream *s, struct relay *relay, uint16_t type, struct span payload,
+                      struct error *err)
+{
+	struct code_run *run = of(s);
+	struct agent_process p;
+	struct agent_output o;
+
+	if (type == AGENT_OUTPUT) {
+		if (stream_decode(s, payload, agent_output_shape, &o, sizeof(o), err) < 0)
+			return -1;
+		return on_output(run, &o, err);
+	}
+	if (type == AGENT_DONE && run->is_over) {
+		answer(run);
+		return 0;
+	}
+	if (type != AGENT_STARTED && type != AGENT_EXIT)
+		return stream_unexpected(type, err);
+	if (stream_decode(s, payload, agent_process_shape, &p, sizeof(p), err) < 0)
+		return -1;
+	if (type == AGENT_STARTED)
+		return on_started(run, relay, err);
+	if (!run->relay)
+		return stream_unexpected(type, err);
+	if (run->is_over)
+		answer(run);
+	else
+		on_lost(run, &p);
+	return 0;
+}
+
+/* ---- time ---- */
+
+static void signal_kernel(struct code_run *run, uint32_t number, bool whole_tree)
+{
+	const struct agent_signal signal = {.signal = number, .whole_tree = whole_tree};
+	struct error ignored;
+
+	(void)!stream_send(run->relay, AGENT_SIGNAL, agent_signal_shape, &signal, &ignored);
+}
+
+static void on_tick(struct stream *s, struct relay *relay)
+{
+	struct code_run *run = of(s);
+	int64_t now = clock_monotonic_ms();
+
+	(void)relay;
+	if (!run->relay || run->is_over)
+		return;
+	if (run->writer->idle_ms && now - run->written_at >= run->writer->idle_ms) {
+		buf_add_text(&run->out, run->writer->idle);
+		flush(run);
+	}
+	if (!run->is_sent || run->timeout_ms == 0 || now - run->began_at < run->timeout_ms)
+		return;
+	if (run->interrupted_at == 0) {
+		run->told.timed_out = true;
+		run->interrupted_at = now;
+		signal_kernel(run, SIGINT, false);
+	} else if (now - run->interrupted_at >= GRACE_MS) {
+		signal_kernel(run, SIGKILL, true);
+	}
+}
+
+static const struct stream_ops run_ops = {
+        .size = sizeof(struct code_run),
+        .on_message = on_message,
+        .on_tick = on_tick,
+        .done = run_done,
+};
+
+/* ---- its beginning ---- */
+
+static void init_told(struct code_told *told, const struct code_run_options *o, size_t limit)
+{
+	const struct code_context *c = o->context;
+
+	memcpy(told->context, c->id, strlen(c->id) + 1);
+	told->language = c->language;
+	told->process = c->process;
+	told->results = BUF(RESULTS_MAX);
+	told->error = BUF(ERROR_MAX);
+	for (unsigned i = 0; i < 2; i++)
+		kept_init(&told->streams[i], limit > OUTPUT_LIMIT_MAX ? OUTPUT_LIMIT_MAX : limit);
+}
+
+static struct seat *new_seat(struct code_run *run, const struct code_context *c, struct api *api)
+{
+	struct seat *seat = calloc(1, sizeof(*seat));
+
+	if (!seat)
+		abort();
+	seat->run = run;
+	seat->api = api;
+	seat->turn.process = c->process;
+	seat->turn.on_turn = on_turn;
+	memcpy(seat->turn.sandbox, run->stream.hold.id, sizeof(seat->turn.sandbox));
+	return seat;
+}
+
+static struct code_run *new_run(const struct api *api, struct api_target *t,
+                                const struct code_run_options *o)
+{
+	struct stream *s = stream_new(&run_ops, &t->hold);
+	struct code_run *run = of(s);
+	int64_t limit = o->output_limit > 0 ? o->output_limit : api->config->output_limit_bytes;
+	char nonce[CODE_NONCE_SIZE];
+
+	code_new_nonce(nonce);
+	code_reader_init(&run->reader, nonce);
+	run->reader.on_event = on_event;
+	run->reader.context = run;
+	run->writer = o->writer;
+	run->timeout_ms = o->timeout_ms;
+	run->out = BUF(OUT_MAX);
+	run->request = BUF(WIRE_PAYLOAD_MAX);
+	init_told(&run->told, o, limit > 0 ? (size_t)limit : 1);
+	code_write_request(&run->request, &(struct code_request){
+	                                          .language = o->context->language,
+	                                          .nonce = nonce,
+	                                          .code = o->code,
+	                                          .env = o->env,
+	                                  });
+	return run;
+}
+
+int code_run_start(struct request *rq, struct api_target *t, const struct code_run_options *options,
+                   struct reply *reply, struct error *err)
+{
+	struct code_run *run = new_run(api_of(rq), t, options);
+	struct stream_options stream = {.tick_ms = TICK_MS};
+	const struct agent_attach attach = {
+	        .process = options->context->process,
+	        .since = {options->context->output_end[0], options->context->output_end[1]},
+	        .until_end = 1,
+	};
+
+	run->seat = new_seat(run, options->context, api_of(rq));
+	if (compute_open(run->stream.hold.provider, run->stream.hold.id,
+	                 &(struct compute_request){AGENT_ATTACH, agent_attach_shape, &attach},
+	                 rq->deadline, &stream.fd, err) < 0) {
+		stream_free(&run->stream);
+		return -1;
+	}
+	stream_start(&run->stream, reply, &stream);
+	return 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api/native/contexts.h — a block of code that names a context. Private to this folder. */
+#pragma once
+
+#include "api/caller.h"
+#include "api/output.h"
+
+struct context_run {
+	const char *id; /* CONTEXT_DEFAULT: the language's own, made when it is not there */
+	const char *language, *code;
+	const struct json_map *env;
+	int64_t timeout_ms, output_limit; /* 0 = the configuration's */
+	enum output_form form;
+};
+#define CONTEXT_DEFAULT "default"
+/* May take the target's hold. */
+MUST_CHECK int context_run(struct request *rq, struct api_target *t,
+                           const struct context_run *options, struct reply *reply,
+                           struct error *err);

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/id.h"
+#include "code/code.h"
+#include "code/code_kernels.h"
+#include "wire/agent_jobs.h"
+
+#define LABEL "code:"
+#define STRIPES 16
+#define PROCESSES_MAX 4096 /* an agent may be hostile */
+#define RING_BYTES (256 * 1024)
+#define GIVEN_ID_SIZE 17 /* with its NUL */
+
+struct code_contexts {
+	pthread_mutex_t stripes[STRIPES]; /* of sandboxes: one context of an id is made once */
+};
+
+struct code_contexts *code_contexts_new(void)
+{
+	struct code_contexts *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		abort();
+	for (unsigned i = 0; i < STRIPES; i++)
+		(void)pthread_mutex_init(&c->stripes[i], NULL);
+	return c;
+}
+
+void code_contexts_free(struct code_contexts *c)
+{
+	if (!c)
+		return;
+	for (unsigned i = 0; i < STRIPES; i++)
+		(void)pthread_mutex_destroy(&c->stripes[i]);
+	free(c);
+}
+
+static void unlock(pthread_mutex_t **lock)
+{
+	if (*lock)
+		(void)pthread_mutex_unlock(*lock);
+}
+
+static int lock_sandbox(const struct code_at *at, pthread_mutex_t **ret, struct error *err)
+{
+	int64_t left = at->deadline - clock_monotonic_ms();
+	struct timespec until;
+	uint32_t hash = 2166136261u;
+
+	for (const char *c = at->hold->id; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 16777619u;
+	(void)clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += left > 0 ? left / 1000 : 0;
+	if (pthread_mutex_timedlock(&at->contexts->stripes[hash % STRIPES], &until) != 0)
+		return FAIL(err, ERROR_TIMEOUT, "somebody else is at the contexts of '%s'",
+		            at->hold->id);
+	*ret = &at->contexts->stripes[hash % STRIPES];
+	return 0;
+}
+
+/* ---- list and find ---- */
+
+static bool is_id(struct span text)
+{
+	bool fits = text.size >= 1 && text.size <= CODE_ID_MAX && text.data[0] != '-';
+
+	for (size_t i = 0; fits && i < text.size; i++)
+		fits = (text.data[i] >= 'a' && text.data[i] <= 'z') ||
+		       (text.data[i] >= '0' && text.data[i] <= '9') || text.data[i] == '-';
+	return fits;
+}
+
+/* "code:python:ID" */
+static bool parse_label(const char *label, enum code_language *ret_language, struct span *ret_id)
+{
+	struct span rest, word;
+
+	if (strncmp(label, LABEL, strlen(LABEL)) != 0)
+		return false;
+	rest = span_of(label + strlen(LABEL));
+	if (!span_split(&rest, ':', &word) || !is_id(rest))
+		return false;
+	for (unsigned i = 0; code_languages[i]; i++) {
+		if (span_equals_text(word, code_languages[i])) {
+			*ret_language = (enum code_language)i;
+			*ret_id = rest;
+			return true;
+		}
+	}
+	return false;
+}
+
+struct gathered {
+	struct arena *arena;
+	struct code_context items[CODE_CONTEXTS_MAX];
+	size_t count, seen;
+};
+
+static struct code_context *find_in(struct gathered *g, struct span id)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (span_equals_text(id, g->items[i].id))
+			return &g->items[i];
+	return NULL;
+}
+
+/* The agent may still know the kernel that another one has taken the place of. */
+static int on_process(void *context, const void *reply, struct error *err)
+{
+	struct gathered *g = context;
+	const struct agent_process *p = reply;
+	enum code_language language;
+	struct code_context *item;
+	struct span id;
+
+	if (++g->seen > PROCESSES_MAX)
+		return FAIL(err, ERROR_LIMIT, "the sandbox tells of too many processes");
+	if (!(p->flags & AGENT_EXEC_RESIDENT) || !parse_label(p->label, &language, &id))
+		return 0;
+	item = find_in(g, id);
+	if (item && (!item->has_ended || p->process < item->process))
+		return 0;
+	if (!item && g->count == COUNT_OF(g->items))
+		return 0;
+	if (!item)
+		item = &g->items[g->count++];
+	*item = (struct code_context){
+	        .id = arena_copy(g->arena, id),
+	        .cwd = arena_text(g->arena, p->cwd),
+	        .user = arena_text(g->arena, p->user),
+	        .language = language,
+	        .process = p->process,
+	        .has_ended = p->state != AGENT_PROCESS_RUNNING,
+	        .exit_code = p->exit_code,
+	        .signal = p->signal,
+	        .started_at = (int64_t)p->started_unix_ms,
+	        .output_end = {p->output_end[0], p->output_end[1]},
+	};
+	return 0;
+}
+
+static int gather(const struct code_at *at, struct gathered *g, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct agent_process p;
+	const struct compute_call call = {
+	        .type = AGENT_PROCESSES,
+	        .reply_type = AGENT_PROCESS,
+	        .reply_shape = agent_process_shape,
+	        .reply = &p,
+	        .reply_size = sizeof(p),
+	        .on_reply = on_process,
+	        .context = g,
+	};
+
+	return compute_call(at->hold->provider, at->hold->id, &arena, &call, at->deadline, err);
+}
+
+int code_list(const struct code_at *at, struct arena *a, struct code_list *ret, struct error *err)
+{
+	struct gathered *g = ARENA_NEW(a, struct gathered);
+
+	g->arena = a;
+	if (provider_require(at->hold->provider, PROVIDER_CAN_EXEC, err) < 0 ||
+	    gather(at, g, err) < 0)
+		return -1;
+	*ret = (struct code_list){g->items, g->count};
+	return 0;
+}
+
+static struct code_context *pick(const struct code_list *list, const char *id)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (strcmp(list->items[i].id, id) == 0)
+			return &list->items[i];
+	return NULL;
+}
+
+int code_find(const struct code_at *at, struct arena *a, const char *id, struct code_context *ret,
+              struct error *err)
+{
+	const struct code_context *found;
+	struct code_list list;
+
+	if (code_list(at, a, &list, err) < 0)
+		return -1;
+	found = pick(&list, id);
+	if (!found) {
+		(void)FAIL(err, ERROR_NOT_FOUND, "the sandbox has no context '%.40s'", id);
+		error_hint(err, "a context ends with what runs in its sandbox: make another one");
+		return -1;
+	}
+	*ret = *found;
+	return 0;
+}
+
+/* ---- kernels ---- */
+
+/* The program, and how it is given its kernel. */
+static const struct {
+	const char *args[4];
+	const char *kernel;
+} kernels[] = {
+        [CODE_PYTHON] = {{"python3", "-c"}, kernel_python},
+        [CODE_JAVASCRIPT] = {{"node", "-e"}, kernel_node},
+        [CODE_BASH] = {{"bash", "-c"}, kernel_bash},
+};
+
+static int start(const struct code_at *at, struct arena *a, const struct code_open *open,
+                 struct code_context *ret, struct error *err)
+{
+	const char *args[5] = {NULL};
+	struct agent_process p;
+	struct agent_exec exec = {
+	        .args = args,
+	        .env = open->env,
+	        .cwd = open->cwd,
+	        .user = open->user,
+	        .label = arena_format(a, LABEL "%s:%s", code_languages[open->language], open->id),
+	        .flags = AGENT_EXEC_STDIN | AGENT_EXEC_DETACH | AGENT_EXEC_RESIDENT |
+	                 AGENT_EXEC_WARM,
+	        .ring_bytes = RING_BYTES,
+	};
+	const struct compute_call call = {
+	        .type = AGENT_EXEC,
+	        .shape = agent_exec_shape,
+	        .message = &exec,
+	        .reply_type = AGENT_STARTED,
+	        .reply_shape = agent_process_shape,
+	        .reply = &p,
+	        .reply_size = sizeof(p),
+	};
+	size_t count = 0;
+
+	for (; kernels[open->language].args[count]; count++)
+		args[count] = kernels[open->language].args[count];
+	args[count] = kernels[open->language].kernel;
+	if (compute_call(at->hold->provider, at->hold->id, a, &call, at->deadline, err) < 0) {
+		if (err->code == ERROR_NOT_FOUND &&
+		    strncmp(err->text, "command not found", 17) == 0) {
+			(void)FAIL(err, ERROR_UNSUPPORTED,
+			           "the sandbox has no %s: there are no "
+			           "contexts of %s",
+			           args[0], code_languages[open->language]);
+			error_hint(err, "use a template that has it");
+		}
+		return -1;
+	}
+	fault_point("code", "kernel-started");
+	*ret = (struct code_context){
+	        .id = open->id,
+	        .cwd = p.cwd,
+	        .user = p.user,
+	        .language = open->language,
+	        .process = p.process,
+	        .started_at = (int64_t)p.started_unix_ms,
+	};
+	return 0;
+}
+
+static int send_signal(const struct code_at *at, const struct agent_signal *signal,
+                       struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct compute_call call = {
+	        .type = AGENT_SIGNAL, .shape = agent_signal_shape, .message = signal};
+
+	return compute_call(at->hold->provider, at->hold->id, &arena, &call, at->deadline, err);
+}
+
+int code_interrupt(const struct code_at *at, uint64_t process, struct error *err)
+{
+	return send_signal(at, &(struct agent_signal){.process = process, .signal = SIGINT}, err);
+}
+
+/* Until nothing of it runs any more. */
+static int wait_for_end(const struct code_at *at, uint64_t process, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct agent_pong pong;
+	struct agent_process p;
+	struct agent_await await = {.process = process};
+	const struct compute_call ping = {
+	        .type = AGENT_PING,
+	        .reply_type = AGENT_PONG,
+	        .reply_shape = agent_pong_shape,
+	        .reply = &pong,
+	        .reply_size = sizeof(pong),
+	};
+	const struct compute_call wait = {
+	        .type = AGENT_AWAIT,
+	        .shape = agent_await_shape,
+	        .message = &await,
+	        .reply_type = AGENT_PROCESS,
+	        .reply_shape = agent_process_shape,
+	        .reply = &p,
+	        .reply_size = sizeof(p),
+	};
+
+	if (compute_call(at->hold->provider, at->hold->id, &arena, &ping, at->deadline, err) < 0)
+		return -1;
+	await.boot_id = pong.boot_id;
+	return compute_call(at->hold->provider, at->hold->id, &arena, &wait, at->deadline, err);
+}
+
+static int end_kernel(const struct code_at *at, const struct code_context *c, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct agent_signal kill = {
+	        .process = c->process, .signal = SIGKILL, .whole_tree = 1};
+	const struct agent_signal which = {.process = c->process};
+	const struct compute_call forget = {
+	        .type = AGENT_FORGET, .shape = agent_signal_shape, .message = &which};
+
+	if (!c->has_ended &&
+	    (send_signal(at, &kill, err) < 0 || wait_for_end(at, c->process, err) < 0))
+		return -1;
+	return compute_call(at->hold->provider, at->hold->id, &arena, &forget, at->deadline, err);
+}
+
+static const char *new_id(struct arena *a)
+{
+	char text[GIVEN_ID_SIZE];
+
+	id_random_text(text, sizeof(text));
+	return arena_text(a, text);
+}
+
+static int check_id(const char *id, struct error *err)
+{
+	if (is_id(span_of(id)))
+		return 0;
+	(void)FAIL(err, ERROR_INVALID, "'%.60s' is no id of a context", id);
+	error_hint(err, "1 to %d of a-z, 0-9 and '-', no '-' first", CODE_ID_MAX);
+	return -1;
+}
+
+static int open_locked(const struct code_at *at, struct arena *a, const struct code_open *open,
+                       struct code_context *ret, struct error *err)
+{
+	const struct code_context *found;
+	struct code_list list;
+
+	if (code_list(at, a, &list, err) < 0)
+		return -1;
+	found = pick(&list, open->id);
+	if (found && found->language != open->language)
+		return FAIL(err, ERROR_CONFLICT, "context '%s' is of %s", open->id,
+		            code_languages[found->language]);
+	if (found && !found->has_ended) {
+		*ret = *found;
+		return 0;
+	}
+	if (found && end_kernel(at, found, err) < 0)
+		return -1;
+	if (!found && list.count >= CODE_CONTEXTS_MAX) {
+		(void)FAIL(err, ERROR_LIMIT, "the sandbox has %d contexts already",
+		           CODE_CONTEXTS_MAX);
+		error_hint(err, "delete one of them");
+		return -1;
+	}
+	return start(at, a, open, ret, err);
+}
+
+int code_open(const struct code_at *at, struct arena *a, const struct code_open *open,
+              struct code_context *ret, struct error *err)
+{
+	AUTO(unlock) pthread_mutex_t *lock = NULL;
+	struct code_open named = *open;
+
+	if (!named.id)
+		named.id = new_id(a);
+	if (check_id(named.id, err) < 0 || lock_sandbox(at, &lock, err) < 0)
+		return -1;
+	return open_locked(at, a, &named, ret, err);
+}
+
+int code_restart(const struct code_at *at, struct arena *a, const char *id, const char **env,
+                 struct code_context *ret, struct error *err)
+{
+	AUTO(unlock) pthread_mutex_t *lock = NULL;
+	struct code_context old;
+	struct code_open open = {.id = id, .env = env};
+
+	if (lock_sandbox(at, &lock, err) < 0 || code_find(at, a, id, &old, err) < 0 ||
+	    end_kernel(at, &old, err) < 0)
+		return -1;
+	open.language = old.language;
+	open.cwd = old.cwd;
+	open.user = old.user;
+	return start(at, a, &open, ret, err);
+}
+
+int code_close(const struct code_at *at, struct arena *a, const char *id, struct error *err)
+{
+	AUTO(unlock) pthread_mutex_t *lock = NULL;
+	struct code_context old;
+
+	if (lock_sandbox(at, &lock, err) < 0 || code_find(at, a, id, &old, err) < 0)
+		return -1;
+	return end_kernel(at, &old, err);
+}
