@@ -70,7 +70,11 @@ struct account_key {
 	unsigned char hash[ACCOUNT_HASH_SIZE];
 };
 void account_key_generate(struct account_key *ret);
-/* Fills prefix and hash from text that a caller sent; refuses what cannot be a key. */
+/* The same key, written as clients of E2B's API want one: "e2b_" and hexadecimal digits. */
+#define ACCOUNT_KEY_E2B_SIZE 54
+void account_key_write_e2b(const struct account_key *key, char ret[ACCOUNT_KEY_E2B_SIZE + 1]);
+/* Fills prefix and hash from text that a caller sent, in either writing; refuses what cannot be a
+ * key. */
 MUST_CHECK int account_key_parse(struct span text, struct account_key *ret, struct error *err);
 bool account_hash_equals(const unsigned char a[ACCOUNT_HASH_SIZE],
                          const unsigned char b[ACCOUNT_HASH_SIZE]);

@@ -10,6 +10,17 @@
 #define KEY_MARK "atoll_"
 #define KEY_MARK_SIZE (sizeof(KEY_MARK) - 1)
 #define BEARER "bearer "
+#define E2B_MARK "e2b_"
+#define E2B_MARK_SIZE (sizeof(E2B_MARK) - 1)
+/* Base 32 has 5 bits a character, so 4 of them are 5 hexadecimal digits. */
+#define GROUP_CHARACTERS 4
+#define GROUP_DIGITS 5
+_Static_assert((ACCOUNT_KEY_SIZE - KEY_MARK_SIZE) % GROUP_CHARACTERS == 0 &&
+                       (ACCOUNT_KEY_SIZE - KEY_MARK_SIZE) / GROUP_CHARACTERS * GROUP_DIGITS +
+                                       E2B_MARK_SIZE ==
+                               ACCOUNT_KEY_E2B_SIZE,
+               "both writings have the same bits");
+static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567", digits[] = "0123456789abcdef";
 
 _Static_assert(ACCOUNT_HASH_SIZE == crypto_hash_sha256_BYTES, "a SHA-256");
 
@@ -27,6 +38,49 @@ void account_key_generate(struct account_key *ret)
 	fill_from_text(ret);
 }
 
+void account_key_write_e2b(const struct account_key *key, char ret[ACCOUNT_KEY_E2B_SIZE + 1])
+{
+	const char *from = key->text + KEY_MARK_SIZE;
+	char *to = ret + E2B_MARK_SIZE;
+
+	memcpy(ret, E2B_MARK, E2B_MARK_SIZE);
+	for (; *from; from += GROUP_CHARACTERS, to += GROUP_DIGITS) {
+		unsigned bits = 0;
+
+		for (unsigned i = 0; i < GROUP_CHARACTERS; i++)
+			bits = bits << 5 | (unsigned)(strchr(alphabet, from[i]) - alphabet);
+		for (unsigned i = 0; i < GROUP_DIGITS; i++)
+			to[i] = digits[bits >> 4 * (GROUP_DIGITS - 1 - i) & 15];
+	}
+	*to = '\0';
+}
+
+/* False for what is no key in E2B's writing. */
+static bool read_e2b(struct span text, char ret[ACCOUNT_KEY_SIZE + 1])
+{
+	const char *from = text.data + E2B_MARK_SIZE, *end = text.data + text.size;
+	char *to = ret + KEY_MARK_SIZE;
+
+	if (text.size != ACCOUNT_KEY_E2B_SIZE || !span_starts_with(text, E2B_MARK))
+		return false;
+	memcpy(ret, KEY_MARK, KEY_MARK_SIZE);
+	for (; from < end; from += GROUP_DIGITS, to += GROUP_CHARACTERS) {
+		unsigned bits = 0;
+
+		for (unsigned i = 0; i < GROUP_DIGITS; i++) {
+			const char *digit = from[i] ? strchr(digits, from[i]) : NULL;
+
+			if (!digit)
+				return false;
+			bits = bits << 4 | (unsigned)(digit - digits);
+		}
+		for (unsigned i = 0; i < GROUP_CHARACTERS; i++)
+			to[i] = alphabet[bits >> 5 * (GROUP_CHARACTERS - 1 - i) & 31];
+	}
+	*to = '\0';
+	return true;
+}
+
 static bool is_key(struct span text)
 {
 	if (text.size != ACCOUNT_KEY_SIZE || !span_starts_with(text, KEY_MARK))
@@ -42,6 +96,10 @@ static bool is_key(struct span text)
 
 int account_key_parse(struct span text, struct account_key *ret, struct error *err)
 {
+	char own[ACCOUNT_KEY_SIZE + 1];
+
+	if (read_e2b(text, own))
+		text = (struct span){own, ACCOUNT_KEY_SIZE};
 	if (!is_key(text)) {
 		/* Says nothing of what was sent: it may be a secret of another service. */
 		error_set(err, ERROR_UNAUTHENTICATED, 0, HERE, "this is not an Atoll key");

@@ -64,6 +64,8 @@ const struct route *const api_routes[] = {
         daytona_ports_routes,
         daytona_snapshots_routes,
         daytona_volumes_routes,
+        e2b_sandboxes_routes,
+        e2b_life_routes,
         NULL,
 };
 
@@ -131,6 +133,7 @@ struct http_host api_find_host(void *context, struct span host)
 static bool (*const failure_writers[])(const struct request *rq, struct http_failure *failure,
                                        struct buf *out) = {
         daytona_write_failure,
+        e2b_write_failure,
 };
 
 bool api_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out)

@@ -29,6 +29,9 @@ extern const struct route daytona_sandboxes_routes[], daytona_process_routes[],
         daytona_ports_routes[], daytona_snapshots_routes[], daytona_volumes_routes[];
 struct http_failure;
 bool daytona_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
+/* e2b/ */
+extern const struct route e2b_sandboxes_routes[], e2b_life_routes[];
+bool e2b_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
 /* operator/ */
 extern const struct route operator_routes[];
 

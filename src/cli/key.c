@@ -34,7 +34,9 @@ static void print_made(struct cli *cli, const struct json_value *key)
 		print_json(key);
 		return;
 	}
-	(void)printf("%s\n", json_text(json_get(key, "key"), ""));
+	(void)printf(
+	        "%s\n",
+	        json_text(json_get(key, arguments_has(&cli->args, "e2b") ? "e2b_key" : "key"), ""));
 	(void)fprintf(stderr, "Keep it: it is not shown again.\n");
 }
 
@@ -112,12 +114,14 @@ static const struct command_option create_options[] = {
          .value = "USER",
          .about = "whom it belongs to: it never does more than his role allows"},
         {.name = "expires", .value = "DURATION", .about = "such as 30d; else never"},
+        {.name = "e2b", .about = "print it as E2B's SDKs want one: \"e2b_\" and digits"},
         {0},
 };
 static const struct command_option rotate_options[] = {
         {.name = "grace",
          .value = "DURATION",
          .about = "how long the old text is valid still, at most 7d; else no longer"},
+        {.name = "e2b", .about = "print it as E2B's SDKs want one"},
         {0},
 };
 

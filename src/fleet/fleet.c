@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "fleet/access_parts.h"
 #include "fleet/builds.h"
 #include "fleet/parts.h"
 
@@ -22,6 +23,7 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	f->workers = options->workers;
 	f->node = options->node ? options->node : "";
 	f->blobs = options->blobs;
+	access_open(f);
 	cache_init(&f->cache);
 	template_cache_init(&f->templates);
 	project_cache_init(&f->projects);
@@ -90,7 +92,7 @@ static const struct refusal {
         [SANDBOX_PENDING] = {ERROR_UNAVAILABLE, "is not made yet", "try again in a moment"},
         [SANDBOX_CREATING] = {ERROR_UNAVAILABLE, "is being made", "try again in a moment"},
         [SANDBOX_STARTED] = {ERROR_UNAVAILABLE, "is being removed", "it was idle: make a new one"},
-        [SANDBOX_PAUSED] = {ERROR_CONFLICT, "was paused again at once", "resume it"},
+        [SANDBOX_PAUSED] = {ERROR_CONFLICT, "is paused", "resume it"},
         [SANDBOX_STOPPING] = {ERROR_CONFLICT, "is being stopped", "start it again"},
         [SANDBOX_STOPPED] = {ERROR_CONFLICT, "is stopped", "start it"},
         [SANDBOX_ARCHIVED] = {ERROR_CONFLICT, "is archived", "start it"},
@@ -108,17 +110,22 @@ static int refuse(const struct sandbox_record *r, struct error *err)
 	return -1;
 }
 
+static bool is_asleep(const struct sandbox_record *r)
+{
+	return sandbox_is_asleep(r->actual, r->reason, (unsigned)r->traits);
+}
+
 /* Whoever acts on it, to pause it perhaps, is waited for: what it has become then decides. */
 static int hold_awake(struct fleet *f, struct arena *a, struct slot *slot, struct sandbox_record *r,
                       struct error *err)
 {
 	AUTO(act_end) struct act act = {0};
 
-	if (r->actual != SANDBOX_STARTED && !sandbox_is_asleep(r->actual, r->reason))
+	if (r->actual != SANDBOX_STARTED && !is_asleep(r))
 		return refuse(r, err);
 	if (act_begin(f, a, r->id, deadline_in(CALL_TIMEOUT_MS), &act, err) < 0)
 		return -1;
-	if (sandbox_is_asleep(act.record.actual, act.record.reason) && act_wake(&act, err) < 0)
+	if (is_asleep(&act.record) && act_wake(&act, err) < 0)
 		return -1;
 	*r = act.record;
 	return cache_hold_slot(&f->cache, a, slot, r) ? 0 : refuse(r, err);

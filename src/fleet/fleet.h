@@ -44,8 +44,6 @@ void fleet_leave(struct fleet *fleet);
 /* The provider's on_ended. Any thread. */
 void fleet_on_ended(struct fleet *fleet, const char *id, enum sandbox_reason reason);
 
-/* ---- sandboxes ---- */
-
 /* A volume that a sandbox is to have. */
 struct fleet_mount {
 	const char *volume, *path; /* name or id; NULL = FLEET_MOUNT_PATH */
@@ -66,6 +64,8 @@ struct fleet_create {
 	struct sandbox_resources resources; /* zeros = inherit */
 	int internet;                       /* -1 = config's, 0, 1 */
 	bool persistent, preview_off, preview_public;
+	unsigned traits;          /* enum sandbox_trait */
+	const char *network_json; /* what was said of its network, to be told again; NULL = "" */
 	int64_t timeout_ms, idle_reap_ms, lifetime_max_ms; /* 0 = config's */
 	int64_t idle_pause_ms, idle_stop_ms;               /* 0 = config's, -1 = never */
 	int64_t archive_after_ms, delete_after_ms;         /* of being stopped; 0 = never */
@@ -81,10 +81,9 @@ struct fleet_create {
 MUST_CHECK int fleet_create(struct fleet *fleet, struct arena *a,
                             const struct fleet_create *request, struct sandbox_record *ret,
                             struct error *err);
-/* Which sandbox, or which template. */
 struct fleet_ref {
-	const char *project_id, *id_or_name;
-	const struct fleet_use *use; /* for fleet_hold: what is metered; NULL = nothing */
+	const char *project_id, *id_or_name; /* of a sandbox or a template */
+	const struct fleet_use *use;         /* for fleet_hold: what is metered; NULL = nothing */
 };
 MUST_CHECK int fleet_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                           struct sandbox_record *ret, struct error *err);

@@ -58,6 +58,10 @@ static int like(struct arena *a, const struct sandbox_record *r, struct fleet_cr
 	        .resources = r->resources,
 	        .internet = r->network == SANDBOX_NETWORK_INTERNET,
 	        .persistent = r->persistent,
+	        .traits = (unsigned)r->traits,
+	        .network_json = r->network_json,
+	        .idle_pause_ms = r->idle_pause_ms ? r->idle_pause_ms : -1,
+	        .idle_stop_ms = r->idle_stop_ms ? r->idle_stop_ms : -1,
 	        .idle_reap_ms = r->idle_reap_ms,
 	        .lifetime_max_ms = r->lifetime_max_ms,
 	        .wait = true,
@@ -226,6 +230,7 @@ int fleet_fork(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 		return -1;
 	create.snapshot = ret->snapshot.id;
 	create.key_id = request->key_id;
+	create.timeout_ms = request->timeout_ms;
 	forking.made = ARENA_ARRAY(a, struct sandbox_record, request->count);
 	make_all(&forking, a);
 	ret->sandboxes = forking.made;

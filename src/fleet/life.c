@@ -131,14 +131,16 @@ int refuse_state(const struct sandbox_record *r, const char *what, struct error 
 	return -1;
 }
 
-/* One that has passed would stop it again at once. */
-static int drop_timeout(struct act *act, struct error *err)
+int act_renew_timeout(struct act *act, struct error *err)
 {
 	const struct sandbox_record *r = &act->record;
+	int64_t now = clock_unix_ms();
 
-	if (r->timeout_at == 0 || r->timeout_at > clock_unix_ms())
+	if (r->timeout_at == 0 || r->timeout_at > now)
 		return 0;
-	return store_sandbox_set_timeout(act->fleet->store, r->id, 0, err);
+	return store_sandbox_set_timeout(
+	        act->fleet->store, act->arena, r->id,
+	        r->traits & SANDBOX_TIMED_AWAKE ? now + SANDBOX_WOKEN_MS : 0, &act->record, err);
 }
 
 int act_start(struct act *act, int64_t begun_ns, struct error *err)
@@ -149,7 +151,8 @@ int act_start(struct act *act, int64_t begun_ns, struct error *err)
 
 	if (provider_require(act->fleet->provider, PROVIDER_CAN_STOP, err) < 0 ||
 	    budgets_check(act->fleet, &spender, err) < 0 ||
-	    template_find(act->fleet, act->arena, &ref, &t, err) < 0 || drop_timeout(act, err) < 0)
+	    template_find(act->fleet, act->arena, &ref, &t, err) < 0 ||
+	    act_renew_timeout(act, err) < 0)
 		return -1;
 	return act->record.actual == SANDBOX_ARCHIVED ? act_unarchive(act, &t, begun_ns, err)
 	                                              : act_restart(act, &t, begun_ns, err);

@@ -19,6 +19,9 @@ MUST_CHECK int act_start(struct act *a, int64_t begun_ns, struct error *err);
 /* The row's sandbox, to act on. */
 MUST_CHECK int find_and_act(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
                             struct act *ret, struct error *err);
+/* A timeout that has passed would end it again at once: it goes, or begins anew for one that is
+ * timed while it is started. */
+MUST_CHECK int act_renew_timeout(struct act *a, struct error *err);
 /* "sandbox 'x' is stopped and cannot be paused"; always -1. */
 int refuse_state(const struct sandbox_record *r, const char *what, struct error *err);
 

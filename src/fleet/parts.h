@@ -9,6 +9,7 @@
  * storage.h: volumes. builds.h: templates built by steps. */
 #pragma once
 
+#include "fleet/access.h"
 #include "fleet/cache.h"
 #include "fleet/lease_desk.h"
 #include "fleet/life.h"
@@ -40,6 +41,7 @@ struct fleet {
 	struct worker_pool *workers;
 	const char *node;
 	struct blob_store *blobs; /* NULL: none */
+	unsigned char access_key[FLEET_ACCESS_KEY_SIZE];
 	struct cache cache;
 	struct template_cache templates;
 	struct project_cache projects;

@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/parts.h"
+#include "fleet/settings.h"
 
 #define UNDO_TIMEOUT_MS 5000
 
@@ -17,6 +18,13 @@ static void undo_pause(struct act *a)
 		            TEXT("sandbox", a->record.id), FAILURE(&err));
 }
 
+static const char *paused_text(enum sandbox_reason reason)
+{
+	if (reason == SANDBOX_REASON_IDLE)
+		return "paused: it was idle";
+	return reason == SANDBOX_REASON_LIFETIME ? "paused: its time was over" : "paused";
+}
+
 /* Moves are lazy here: the machine that forgets one takes down what was paused, too. */
 int act_pause(struct act *a, enum sandbox_reason reason, struct error *err)
 {
@@ -25,7 +33,7 @@ int act_pause(struct act *a, enum sandbox_reason reason, struct error *err)
 	        .to = SANDBOX_PAUSED,
 	        .desired = SANDBOX_PAUSED,
 	        .reason = reason,
-	        .event = reason == SANDBOX_REASON_IDLE ? "paused: it was idle" : "paused",
+	        .event = paused_text(reason),
 	        .is_lazy = true,
 	};
 
@@ -58,7 +66,8 @@ int act_resume(struct act *a, struct error *err)
 		return FAIL_CONTEXT(err, "resume sandbox '%s'", a->record.name);
 	fault_point("api", "resume-thawed");
 	started.event = arena_format(a->arena, "resumed%s", hook_run(a, HOOK_AFTER_RESUME));
-	if (act_move(a, &started, err) < 0)
+	if ((a->record.traits & SANDBOX_TIMED_AWAKE && act_renew_timeout(a, err) < 0) ||
+	    act_move(a, &started, err) < 0)
 		return -1;
 	fault_point("api", "resume-recorded");
 	warm_up(f, a->arena, &a->record);
@@ -137,6 +146,30 @@ int fleet_keep(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 	if (keep_ms > 0 && keep.until < act.record.awake_until)
 		keep.until = act.record.awake_until;
 	if (store_sandbox_keep(fleet->store, a, &keep, &act.record, err) < 0)
+		return -1;
+	cache_update(&fleet->cache, act.slot, &act.record);
+	*ret = act.record;
+	return 0;
+}
+
+int fleet_set_timeout(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                      const struct fleet_timeout *timeout, struct sandbox_record *ret,
+                      struct error *err)
+{
+	AUTO(act_end) struct act act = {0};
+	int64_t at = clock_unix_ms() + timeout->for_ms;
+
+	if (timeout->for_ms < 1 || timeout->for_ms > FLEET_TIMEOUT_MAX_MS)
+		return FAIL(err, ERROR_INVALID, "a timeout is between 1 ms and a year");
+	if (find_and_act(fleet, a, ref, &act, err) < 0)
+		return -1;
+	if (act.record.actual == SANDBOX_DELETING || act.record.actual == SANDBOX_FAILED)
+		return refuse_state(&act.record, "given time", err);
+	if (timeout->is_later && act.record.timeout_at >= at) {
+		*ret = act.record;
+		return 0;
+	}
+	if (store_sandbox_set_timeout(fleet->store, a, act.record.id, at, &act.record, err) < 0)
 		return -1;
 	cache_update(&fleet->cache, act.slot, &act.record);
 	*ret = act.record;

@@ -178,6 +178,8 @@ int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struc
 	        .persistent = request->persistent,
 	        .preview_off = request->preview_off,
 	        .preview_public = request->preview_public,
+	        .traits = request->traits,
+	        .network_json = request->network_json ? request->network_json : "",
 	        /* The machine's own set-uid programs are nobody's to use in a sandbox. */
 	        .privileges = strcmp(t->folder, "host") != 0,
 	        .network = network,

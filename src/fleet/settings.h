@@ -21,3 +21,14 @@ struct fleet_settings {
 MUST_CHECK int fleet_set(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                          const struct fleet_settings *change, struct sandbox_record *ret,
                          struct error *err);
+
+/* Its end, or what its traits say in place of that, is so long from now; sooner than before, too,
+ * unless it is only to be later. lifetime_max holds. */
+struct fleet_timeout {
+	int64_t for_ms; /* 1..FLEET_TIMEOUT_MAX_MS */
+	bool is_later;
+};
+#define FLEET_TIMEOUT_MAX_MS (365 * 24 * 3600 * INT64_C(1000))
+MUST_CHECK int fleet_set_timeout(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                                 const struct fleet_timeout *timeout, struct sandbox_record *ret,
+                                 struct error *err);

@@ -38,6 +38,7 @@ struct fleet_fork {
 	const char *name;   /* NULL = generated; of several: NAME-1, NAME-2 … */
 	unsigned count;     /* 1..FLEET_FORK_MAX */
 	const char *key_id; /* the caller's; NULL = none */
+	int64_t timeout_ms; /* theirs; 0 = none */
 };
 struct fleet_forked {
 	struct snapshot_record snapshot;

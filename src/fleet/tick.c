@@ -106,6 +106,7 @@ static struct sandbox_due find_due(struct fleet *f, const struct sandbox_record 
 {
 	const struct sandbox_expiry expiry = {
 	        .state = r->actual,
+	        .traits = (unsigned)r->traits,
 	        .persistent = r->persistent,
 	        .busy = cache_is_held(&f->cache, r->id),
 	        .can_pause = (f->ops->abilities & PROVIDER_CAN_PAUSE) != 0,
@@ -184,6 +185,20 @@ static int take_idle_step(struct act *act, struct sandbox_due due, struct error 
 	return result;
 }
 
+/* Busy or not: a command that comes now must not be sent to what is just being frozen. */
+static int take_timed_step(struct act *act, struct sandbox_due due, struct error *err)
+{
+	struct cache *cache = &act->fleet->cache;
+	int result;
+
+	if (due.step != SANDBOX_STEP_PAUSE)
+		return take_step(act, due, err);
+	cache_close(cache, act->slot);
+	result = take_step(act, due, err);
+	cache_reopen(cache, act->slot);
+	return result;
+}
+
 static void expire(struct fleet *f, const char *id)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -200,7 +215,7 @@ static void expire(struct fleet *f, const char *id)
 	if (due.reason == SANDBOX_REASON_IDLE)
 		result = take_idle_step(&act, due, &err);
 	else if (due.step != SANDBOX_STEP_NONE)
-		result = take_step(&act, due, &err);
+		result = take_timed_step(&act, due, &err);
 	if (result < 0)
 		log_warning("sandbox outlives its time", TEXT("sandbox", id), FAILURE(&err));
 }

@@ -83,7 +83,9 @@ struct json_shape {
 	/* Offset of a uint64_t that gets bit i set when the i-th row was present (for PATCH and for
 	 * defaults other than zero); SIZE_MAX = none. */
 	size_t present_offset;
-	bool is_open; /* members that no row names are passed over: others' clients send them */
+	/* For documents whose form is somebody else's: members that no row names are passed over,
+	 * and a null is an absent member. */
+	bool is_open;
 };
 
 #define JSON_ROW_(kind_, struct_, member_, ctype_, ...)                                            \
@@ -151,6 +153,10 @@ void json_write_member_schema(struct buf *out, const struct json_member *member)
  * (repeated names) rows, percent-decoded. */
 MUST_CHECK int json_parse_query(struct arena *a, struct span query, const struct json_shape *shape,
                                 void *out, struct error *err);
+
+/* One part of such a text, percent-decoded. */
+MUST_CHECK int json_decode_query(struct arena *a, struct span part, struct span *ret,
+                                 struct error *err);
 
 /* RFC 3339 text to unix ms, for texts that are no members; false when it is something else. */
 bool json_time_parse(struct span text, int64_t *ret_ms);

@@ -19,7 +19,7 @@ static int decode_percent(struct span in, char *out)
 	return 0;
 }
 
-static int decode(struct arena *a, struct span in, struct span *ret, struct error *err)
+int json_decode_query(struct arena *a, struct span in, struct span *ret, struct error *err)
 {
 	char *out = (char *)arena_alloc(a, in.size + 1);
 	size_t size = 0;
@@ -130,7 +130,8 @@ static int add_part(struct query *q, struct span part, struct error *err)
 	bool added;
 
 	(void)span_split(&part, '=', &raw_name);
-	if (decode(q->arena, raw_name, &name, err) < 0 || decode(q->arena, part, &text, err) < 0)
+	if (json_decode_query(q->arena, raw_name, &name, err) < 0 ||
+	    json_decode_query(q->arena, part, &text, err) < 0)
 		return -1;
 	m = shape_find(q->shape, name.data);
 	if (!m && q->shape->is_open)

@@ -175,7 +175,7 @@ static void write_shape(struct buf *out, const struct json_shape *shape, shape_w
 	buf_add_byte(out, '}');
 	write_required(out, shape, &first);
 	write_name(out, "additionalProperties", &first);
-	buf_add_text(out, "false}");
+	buf_add_text(out, shape->is_open ? "true}" : "false}");
 }
 
 void json_write_schema(struct buf *out, const struct json_shape *shape)

@@ -304,9 +304,11 @@ static int (*const readers[])(const struct place *at, const struct json_value *v
 };
 
 /* A null that is allowed means absent, except where it is a value like any other. */
-static bool is_absent(const struct json_member *m, const struct json_value *v)
+static bool is_absent(const struct json_shape *shape, const struct json_member *m,
+                      const struct json_value *v)
 {
-	return v->kind == TREE_NULL && (m->flags & JSON_NULLABLE || m->kind == JSON_TIME) &&
+	return v->kind == TREE_NULL &&
+	       (shape->is_open || m->flags & JSON_NULLABLE || m->kind == JSON_TIME) &&
 	       m->kind != JSON_RAW;
 }
 
@@ -341,7 +343,7 @@ static int read_members(const struct place *at, const struct json_value *from,
 			return fail_unknown_at(shape, &here, err);
 		bit = UINT64_C(1) << (m - shape->members);
 		named |= bit;
-		if (is_absent(m, &from->items[i]))
+		if (is_absent(shape, m, &from->items[i]))
 			continue;
 		present |= bit;
 		if (readers[m->kind](&here, &from->items[i], shape_slot(m, out), err) < 0)

@@ -12,6 +12,21 @@ static bool has_processes(const struct sandbox_expiry *e)
 	return e->state == SANDBOX_STARTED || e->state == SANDBOX_PAUSED;
 }
 
+/* What was to be paused, and cannot be, is stopped: its files at least are kept. */
+static struct sandbox_due rest_in_time(const struct sandbox_expiry *e)
+{
+	if (e->state == SANDBOX_STARTED && e->can_pause && !(e->traits & SANDBOX_WITHOUT_MEMORY))
+		return (struct sandbox_due){SANDBOX_STEP_PAUSE, SANDBOX_REASON_LIFETIME};
+	if (e->state == SANDBOX_STARTED && e->can_stop)
+		return (struct sandbox_due){SANDBOX_STEP_STOP, SANDBOX_REASON_LIFETIME};
+	return (struct sandbox_due){SANDBOX_STEP_NONE, SANDBOX_REASON_NONE};
+}
+
+static bool is_timed(const struct sandbox_expiry *e)
+{
+	return e->state == SANDBOX_STARTED || !(e->traits & SANDBOX_TIMED_AWAKE);
+}
+
 /* A persistent one is stopped, where that can be done, and then rests. */
 static struct sandbox_due end_of_time(const struct sandbox_expiry *e)
 {
@@ -52,9 +67,10 @@ struct sandbox_due sandbox_expiry_due(const struct sandbox_expiry *e, int64_t no
 {
 	struct sandbox_due due = {SANDBOX_STEP_NONE, SANDBOX_REASON_NONE};
 
-	if ((e->timeout_at > 0 && now >= e->timeout_at) ||
-	    has_passed(e->created_at, e->lifetime_max_ms, now))
+	if (has_passed(e->created_at, e->lifetime_max_ms, now))
 		due = end_of_time(e);
+	else if (e->timeout_at > 0 && now >= e->timeout_at && is_timed(e))
+		due = e->traits & SANDBOX_PAUSES_IN_TIME ? rest_in_time(e) : end_of_time(e);
 	if (due.step == SANDBOX_STEP_NONE && !e->busy && now >= e->awake_until)
 		due.step = idle_step(e, now);
 	if (due.step != SANDBOX_STEP_NONE && due.reason == SANDBOX_REASON_NONE)

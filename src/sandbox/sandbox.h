@@ -135,9 +135,21 @@ struct sandbox_idle sandbox_idle_resolve(const struct sandbox_idle *layers, unsi
 #define SANDBOX_IDLE_LEAVE INT64_MIN
 void sandbox_idle_change(struct sandbox_idle *idle, const struct sandbox_idle *change);
 
+/* How a sandbox is, as its maker has said; the database has the bits, which never change. */
+enum sandbox_trait {
+	SANDBOX_PAUSES_IN_TIME = 1 << 0, /* at its timeout it is paused, not deleted */
+	SANDBOX_TIMED_AWAKE = 1 << 1,    /* its timeout counts only while it is started */
+	SANDBOX_SLEEPS_SOUND = 1 << 2,   /* once paused or stopped, no use of it wakes it */
+	SANDBOX_PORTS_GUARDED = 1 << 3,  /* its ports want its traffic token, see fleet/access.h */
+	SANDBOX_WITHOUT_MEMORY = 1 << 4, /* at its timeout it is stopped: files stay, no process */
+};
+/* What a call gives a sandbox whose time was over when it was woken. */
+#define SANDBOX_WOKEN_MS (300 * INT64_C(1000))
+
 /* What time does to a sandbox. Times in unix ms; 0 = not set. */
 struct sandbox_expiry {
 	enum sandbox_state state; /* one that it rests in */
+	unsigned traits;          /* enum sandbox_trait */
 	bool persistent;
 	bool busy; /* commands, terminals or streams hold it */
 	bool can_pause, can_stop, can_archive;
@@ -161,5 +173,6 @@ struct sandbox_due {
 };
 /* The furthest step that is due at `now`. */
 struct sandbox_due sandbox_expiry_due(const struct sandbox_expiry *e, int64_t now);
-/* Whether its next use may wake it: it is paused, or was stopped for nothing but idleness. */
-bool sandbox_is_asleep(enum sandbox_state state, enum sandbox_reason reason);
+/* Whether its next use may wake it: it is paused, or was stopped for nothing but idleness, and its
+ * traits do not say otherwise. */
+bool sandbox_is_asleep(enum sandbox_state state, enum sandbox_reason reason, unsigned traits);

@@ -81,8 +81,10 @@ const char *sandbox_reason_name(enum sandbox_reason reason)
 	return (unsigned)reason < SANDBOX_REASON_COUNT ? reasons[reason] : "unknown";
 }
 
-bool sandbox_is_asleep(enum sandbox_state state, enum sandbox_reason reason)
+bool sandbox_is_asleep(enum sandbox_state state, enum sandbox_reason reason, unsigned traits)
 {
+	if (traits & SANDBOX_SLEEPS_SOUND)
+		return false;
 	return state == SANDBOX_PAUSED ||
 	       (state == SANDBOX_STOPPED && reason == SANDBOX_REASON_IDLE);
 }

@@ -225,6 +225,8 @@ const struct column columns_of_sandbox_record[] = {
         BOOL_OF(sandbox_record, preview_off),
         BOOL_OF(sandbox_record, preview_public),
         WHOLE_OF(sandbox_record, preview_generation),
+        WHOLE_OF(sandbox_record, traits),
+        TEXT_OF(sandbox_record, network_json),
         END,
 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "store/access.h"
 #include "store/approvals.h"
 #include "store/column_rows.h"
 #include "store/skills.h"
@@ -58,5 +59,11 @@ const struct column columns_of_skill_record[] = {
         WHOLE_OF(skill_record, file_count),
         WHOLE_OF(skill_record, size_bytes),
         WHOLE_OF(skill_record, updated_at),
+        END,
+};
+
+const struct column columns_of_server_key[] = {
+        TEXT_OF(server_key, id),
+        SECRET_OF(server_key, secret, "server_keys"),
         END,
 };

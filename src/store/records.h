@@ -92,6 +92,8 @@ struct sandbox_record {
 	int64_t active_changed_at, active_ms;
 	bool preview_off, preview_public;
 	int64_t preview_generation; /* links of an earlier one are void */
+	int64_t traits;             /* bits of enum sandbox_trait */
+	const char *network_json;   /* what it was told of its network, see fleet_create; or "" */
 };
 
 struct sandbox_list {
@@ -107,4 +109,5 @@ struct sandbox_filter {
 	const char *label_key, *label_value; /* NULL = any */
 	const char *page;                    /* next_page of the page before, or NULL */
 	unsigned limit;                      /* 1..1000 */
+	bool oldest_first;                   /* of a project's */
 };

@@ -165,10 +165,17 @@ int store_sandbox_find(struct store *s, struct arena *a, const char *project_id,
 	return 0;
 }
 
+static enum query_name list_query(const struct sandbox_filter *filter)
+{
+	if (!filter->project_id)
+		return QUERY_SANDBOX_LIST_ALL;
+	return filter->oldest_first ? QUERY_SANDBOX_LIST_OLDEST : QUERY_SANDBOX_LIST;
+}
+
 int store_sandbox_list(struct store *s, struct arena *a, const struct sandbox_filter *filter,
                        struct sandbox_list *ret, struct error *err)
 {
-	enum query_name query = filter->project_id ? QUERY_SANDBOX_LIST : QUERY_SANDBOX_LIST_ALL;
+	enum query_name query = list_query(filter);
 	unsigned limit = list_limit(filter->limit);
 	struct rows rows = {.arena = a, .size = sizeof(struct sandbox_record)};
 	struct sandbox_page page = {
@@ -183,8 +190,11 @@ int store_sandbox_list(struct store *s, struct arena *a, const struct sandbox_fi
 	        .limit = (int64_t)limit + 1, /* one more tells whether there is more */
 	};
 
-	if (page_parse(filter->page, &page.page_at, &page.page_id, err) < 0 ||
-	    store_read_query(s, query, &page, &rows, err) < 0)
+	if (page_parse(filter->page, &page.page_at, &page.page_id, err) < 0)
+		return -1;
+	if (query == QUERY_SANDBOX_LIST_OLDEST && !filter->page)
+		page.page_at = 0;
+	if (store_read_query(s, query, &page, &rows, err) < 0)
 		return -1;
 	*ret = (struct sandbox_list){.items = rows.items, .count = rows.count};
 	if (ret->count > limit) {
@@ -342,17 +352,6 @@ void store_sandbox_touch(struct store *s, const char *id, int64_t now)
 	touches_add(s->touches, TOUCHED_SANDBOX, id, now);
 }
 
-int store_sandbox_set_timeout(struct store *s, const char *id, int64_t timeout_at,
-                              struct error *err)
-{
-	int count = store_change_query(s, QUERY_SANDBOX_SET_TIMEOUT,
-	                               &(struct touch){.id = id, .at = timeout_at}, err);
-
-	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", id);
-	return count < 0 ? -1 : 0;
-}
-
 int store_sandbox_keep_files(struct store *s, const char *id, struct error *err)
 {
 	const struct lookup lookup = {.id = id};
@@ -360,83 +359,73 @@ int store_sandbox_keep_files(struct store *s, const char *id, struct error *err)
 	return store_change_query(s, QUERY_SANDBOX_KEEP_FILES, &lookup, err) < 0 ? -1 : 0;
 }
 
-struct keeping {
-	struct touch takes;
-	struct rows rows;
-};
-
-static int run_keep(struct connection *c, void *context, struct error *err)
-{
-	struct keeping *keeping = context;
-
-	keeping->rows.count = 0;
-	if (query_run(c, QUERY_SANDBOX_KEEP, &keeping->takes, &keeping->rows, err) < 0)
-		return -1;
-	if (keeping->rows.count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", keeping->takes.id);
-	return 0;
-}
-
-int store_sandbox_keep(struct store *s, struct arena *a, const struct sandbox_keep *keep,
-                       struct sandbox_record *ret, struct error *err)
-{
-	struct keeping keeping = {.takes = {.id = keep->id, .at = keep->until},
-	                          .rows = {.arena = a, .size = sizeof(*ret)}};
-
-	if (store_change(
-	            s, &(struct transaction){.run = run_keep, .context = &keeping, .is_lazy = true},
-	            err) < 0)
-		return -1;
-	*ret = *(struct sandbox_record *)keeping.rows.items;
-	add_touch(s, ret);
-	return 0;
-}
-
-/* A change of one row that answers with it. */
-struct setting {
+/* A change that gives the row. */
+struct updating {
 	enum query_name query;
 	const void *takes;
 	const char *id;
 	struct rows rows;
 };
 
-static int run_set(struct connection *c, void *context, struct error *err)
+static int run_update(struct connection *c, void *context, struct error *err)
 {
-	struct setting *setting = context;
+	struct updating *updating = context;
 
-	setting->rows.count = 0;
-	if (query_run(c, setting->query, setting->takes, &setting->rows, err) < 0)
+	updating->rows.count = 0;
+	if (query_run(c, updating->query, updating->takes, &updating->rows, err) < 0)
 		return -1;
-	if (setting->rows.count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", setting->id);
+	if (updating->rows.count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", updating->id);
 	return 0;
 }
 
-static int set(struct store *s, struct setting *setting, struct sandbox_record *ret,
-               struct error *err)
+static int update(struct store *s, struct updating *updating, bool is_lazy,
+                  struct sandbox_record *ret, struct error *err)
 {
-	setting->rows.size = sizeof(*ret);
-	if (store_change(s, &(struct transaction){.run = run_set, .context = setting}, err) < 0)
+	const struct transaction transaction = {
+	        .run = run_update, .context = updating, .is_lazy = is_lazy};
+
+	updating->rows.size = sizeof(*ret);
+	if (store_change(s, &transaction, err) < 0)
 		return -1;
-	*ret = *(struct sandbox_record *)setting->rows.items;
+	*ret = *(struct sandbox_record *)updating->rows.items;
 	add_touch(s, ret);
 	return 0;
+}
+
+int store_sandbox_keep(struct store *s, struct arena *a, const struct sandbox_keep *keep,
+                       struct sandbox_record *ret, struct error *err)
+{
+	const struct touch takes = {.id = keep->id, .at = keep->until};
+	struct updating updating = {QUERY_SANDBOX_KEEP, &takes, keep->id, {.arena = a}};
+
+	return update(s, &updating, true, ret, err);
+}
+
+int store_sandbox_set_timeout(struct store *s, struct arena *a, const char *id, int64_t timeout_at,
+                              struct sandbox_record *ret, struct error *err)
+{
+	const struct touch takes = {.id = id, .at = timeout_at};
+	struct updating updating = {QUERY_SANDBOX_SET_TIMEOUT, &takes, takes.id, {.arena = a}};
+
+	return update(s, &updating, true, ret, err);
 }
 
 int store_sandbox_set_preview(struct store *s, struct arena *a,
                               const struct sandbox_preview *preview, struct sandbox_record *ret,
                               struct error *err)
 {
-	return set(s,
-	           &(struct setting){QUERY_SANDBOX_SET_PREVIEW, preview, preview->id, {.arena = a}},
-	           ret, err);
+	struct updating updating = {QUERY_SANDBOX_SET_PREVIEW, preview, preview->id, {.arena = a}};
+
+	return update(s, &updating, false, ret, err);
 }
 
 int store_sandbox_set(struct store *s, struct arena *a, const struct sandbox_settings *settings,
                       struct sandbox_record *ret, struct error *err)
 {
-	return set(s, &(struct setting){QUERY_SANDBOX_SET, settings, settings->id, {.arena = a}},
-	           ret, err);
+	struct updating updating = {QUERY_SANDBOX_SET, settings, settings->id, {.arena = a}};
+
+	return update(s, &updating, false, ret, err);
 }
 
 int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COUNT],

@@ -81,6 +81,7 @@ static const struct drawer {
         {QUERY_CONFIG_SECRETS, QUERY_CONFIG_SECRET_SWAP, columns_of_config_record, "env_json"},
         {QUERY_WEBHOOK_SECRETS, QUERY_WEBHOOK_SECRET_SWAP, columns_of_webhook_record, "secret"},
         {QUERY_CHANNEL_SECRETS, QUERY_CHANNEL_SECRET_SWAP, columns_of_channel_record, "token"},
+        {QUERY_SERVER_KEY_SECRETS, QUERY_SERVER_KEY_SECRET_SWAP, columns_of_server_key, "secret"},
 };
 
 struct page {

@@ -149,7 +149,9 @@ struct sandbox_keep {
 };
 /* Last activity; may be written late and in batches. */
 void store_sandbox_touch(struct store *s, const char *id, int64_t now);
-MUST_CHECK int store_sandbox_set_timeout(struct store *s, const char *id, int64_t timeout_at,
+/* May be lost with the machine, as of keep. */
+MUST_CHECK int store_sandbox_set_timeout(struct store *s, struct arena *a, const char *id,
+                                         int64_t timeout_at, struct sandbox_record *ret,
                                          struct error *err);
 /* It is not archived by itself any more. */
 MUST_CHECK int store_sandbox_keep_files(struct store *s, const char *id, struct error *err);

@@ -43,7 +43,7 @@ static const struct json_member rotate_request_members[] = {
 static JSON_SHAPE(rotate_request, "KeyRotate", rotate_body, "What becomes of the old text");
 
 struct key_answer {
-	const char *id, *name, *prefix, *project, *key, *member, *role;
+	const char *id, *name, *prefix, *project, *key, *e2b_key, *member, *role;
 	const char **scopes;
 	int64_t created_at, expires_at, revoked_at, last_used_at;
 };
@@ -63,6 +63,8 @@ static JSON_SHAPE(key_shape, "Key", key_answer, "A key, without its text");
 static const struct json_member key_made_shape_members[] = {
         KEY_ROWS,
         JSON_TEXT_MEMBER(key_answer, key, .about = "its text, told only now"),
+        JSON_TEXT_MEMBER(key_answer, e2b_key,
+                         .about = "the same key, as clients of E2B's API want it written"),
         JSON_END,
 };
 static JSON_SHAPE(key_made_shape, "KeyMade", key_answer, "A new key, with its text");
@@ -153,10 +155,13 @@ static int grant(struct request *rq, const struct key_body *b, struct key_record
 static int answer_made(struct request *rq, struct reply *reply, const struct key_record *r,
                        const struct account_key *key)
 {
+	char e2b[ACCOUNT_KEY_E2B_SIZE + 1];
 	struct key_answer answer;
 
 	fill_answer(rq->arena, r, &answer);
+	account_key_write_e2b(key, e2b);
 	answer.key = key->text;
+	answer.e2b_key = e2b;
 	reply_header(reply, "Cache-Control", "no-store");
 	reply_json(reply, &key_made_shape, &answer);
 	return 0;

@@ -3,7 +3,8 @@ id, project_id, name, template_id, template_name, provider, region, labels_json,
 actual, reason, cpu, memory_mb, disk_mb, pids, disk_is_advisory, persistent, privileges, network,
 idle_reap_ms, lifetime_max_ms, timeout_at, idle_pause_ms, idle_stop_ms, archive_after_ms,
 delete_after_ms, awake_until, created_at, started_at, stopped_at, last_activity_at, last_event_at, last_event, node,
-version, key_id, active_changed_at, active_ms, preview_off, preview_public, preview_generation
+version, key_id, active_changed_at, active_ms, preview_off, preview_public, preview_generation,
+traits, network_json
 
 -- name: sandbox_tally
 -- gives: sandbox_tally
@@ -19,7 +20,7 @@ VALUES (:id, :project_id, :name, :template_id, :template_name, :provider, :regio
 	:idle_stop_ms, :archive_after_ms, :delete_after_ms, :awake_until, :created_at, :started_at, :stopped_at,
 	:last_activity_at, :last_event_at, :last_event, :node, 1,
 	:key_id, CASE WHEN :actual = 'started' THEN :created_at ELSE 0 END, 0, :preview_off,
-	:preview_public, :preview_generation)
+	:preview_public, :preview_generation, :traits, COALESCE(:network_json, ''))
 ON CONFLICT DO NOTHING;
 
 -- name: sandbox_keep_files
@@ -42,8 +43,7 @@ ORDER BY CASE WHEN actual IN ('deleting', 'failed') THEN 1 ELSE 0 END, created_a
 LIMIT 1;
 
 -- fragment: sandbox_filters
-(created_at, id) < (:page_at, :page_id)
-	AND ((:state IS NULL AND actual <> 'deleted') OR actual = :state)
+((:state IS NULL AND actual <> 'deleted') OR actual = :state)
 	AND (:name IS NULL OR name = :name)
 	AND (:node IS NULL OR node = :node)
 	AND (:template IS NULL OR template_name = :template OR template_id = :template)
@@ -51,20 +51,30 @@ LIMIT 1;
 		SELECT 1 FROM json_each(labels_json) AS label
 		WHERE label.key = :label_key
 			AND (:label_value IS NULL OR label.value = :label_value)))
-ORDER BY created_at DESC, id DESC
-LIMIT :limit
 
 -- name: sandbox_list
 -- takes: sandbox_page
 -- gives: sandbox_record
 SELECT {sandbox} FROM sandboxes
-WHERE project_id = :project_id AND {sandbox_filters};
+WHERE project_id = :project_id AND (created_at, id) < (:page_at, :page_id) AND {sandbox_filters}
+ORDER BY created_at DESC, id DESC
+LIMIT :limit;
+
+-- name: sandbox_list_oldest
+-- takes: sandbox_page
+-- gives: sandbox_record
+SELECT {sandbox} FROM sandboxes
+WHERE project_id = :project_id AND (created_at, id) > (:page_at, :page_id) AND {sandbox_filters}
+ORDER BY created_at, id
+LIMIT :limit;
 
 -- name: sandbox_list_all
 -- takes: sandbox_page
 -- gives: sandbox_record
 SELECT {sandbox} FROM sandboxes
-WHERE {sandbox_filters};
+WHERE (created_at, id) < (:page_at, :page_id) AND {sandbox_filters}
+ORDER BY created_at DESC, id DESC
+LIMIT :limit;
 
 -- A reason stays until there is another one, or a new start. Active time is that in 'started': a
 -- stretch is added when it ends; of one that went down with the host, as much as is metered, since
@@ -114,8 +124,10 @@ UPDATE sandboxes SET last_activity_at = :at WHERE id = :id AND last_activity_at 
 
 -- name: sandbox_set_timeout
 -- takes: touch
+-- gives: sandbox_record
 UPDATE sandboxes SET timeout_at = :at, version = version + 1
-WHERE id = :id AND actual <> 'deleted';
+WHERE id = :id AND actual <> 'deleted'
+RETURNING {sandbox};
 
 -- name: sandbox_adopt
 -- takes: lookup

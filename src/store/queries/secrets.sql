@@ -60,3 +60,15 @@ LIMIT :limit;
 -- name: channel_secret_swap
 -- takes: secret_swap
 UPDATE channels SET token = :text WHERE id = :id AND token = :old;
+
+-- name: server_key_secrets
+-- takes: secret_page
+-- gives: secret_row
+SELECT id, secret AS text FROM server_keys
+WHERE id > :id AND secret NOT LIKE :pattern
+ORDER BY id
+LIMIT :limit;
+
+-- name: server_key_secret_swap
+-- takes: secret_swap
+UPDATE server_keys SET secret = :text WHERE id = :id AND secret = :old;

@@ -113,6 +113,46 @@ TEST(the_key_is_found_in_either_header)
 		        account_bearer(cases[i].authorization, cases[i].api_key), cases[i].key));
 }
 
+TEST(the_writing_of_e2b_is_the_same_key)
+{
+	struct error err = {0};
+	struct account_key made, parsed;
+	char text[ACCOUNT_KEY_E2B_SIZE + 1];
+
+	account_key_generate(&made);
+	account_key_write_e2b(&made, text);
+	assert_int_equal(strlen(text), ACCOUNT_KEY_E2B_SIZE);
+	assert_int_equal(strncmp(text, "e2b_", 4), 0);
+	assert_int_equal(strspn(text + 4, "0123456789abcdef"), ACCOUNT_KEY_E2B_SIZE - 4);
+	assert_int_equal(account_key_parse(span_of(text), &parsed, &err), 0);
+	assert_string_equal(parsed.text, made.text);
+	assert_true(account_hash_equals(parsed.hash, made.hash));
+}
+
+TEST(what_is_no_key_in_the_writing_of_e2b_is_refused)
+{
+	static const char *const texts[] = {
+	        "e2b_",
+	        "e2b_0000000000000000000000000000000000000000",
+	        "e2b_0000000000000000000000000000000000000000000000000g",
+	        "e2b_0000000000000000000000000000000000000000000000000A",
+	        "E2B_00000000000000000000000000000000000000000000000000",
+	        "e2b_000000000000000000000000000000000000000000000000000",
+	};
+	struct error err = {0};
+	struct account_key key;
+
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		assert_int_equal(account_key_parse(span_of(texts[i]), &key, &err), -1);
+		assert_int_equal(err.code, ERROR_UNAUTHENTICATED);
+	}
+	assert_int_equal(account_key_parse((struct span){"e2b_0000000000000000000000000\0"
+	                                                 "000000000000000000000000",
+	                                                 ACCOUNT_KEY_E2B_SIZE},
+	                                   &key, &err),
+	                 -1);
+}
+
 int main(void)
 {
 	return RUN(CASE(a_generated_key_parses_back_to_the_same_hash_and_prefix),
@@ -120,5 +160,7 @@ int main(void)
 	           CASE(what_cannot_be_a_key_is_refused_and_not_repeated),
 	           CASE(a_nul_inside_a_key_is_refused),
 	           CASE(hashes_that_differ_in_one_bit_are_not_equal),
-	           CASE(the_key_is_found_in_either_header));
+	           CASE(the_key_is_found_in_either_header),
+	           CASE(the_writing_of_e2b_is_the_same_key),
+	           CASE(what_is_no_key_in_the_writing_of_e2b_is_refused));
 }

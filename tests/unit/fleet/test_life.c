@@ -94,7 +94,7 @@ static void a_timeout_that_has_passed_is_dropped_by_a_start(void **state)
 	struct sandbox_record r = create(h);
 
 	assert_done(fleet_stop(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r, &err));
-	assert_done(store_sandbox_set_timeout(h->store, r.id, 1, &err));
+	assert_done(store_sandbox_set_timeout(h->store, &h->arena, r.id, 1, &r, &err));
 	assert_done(fleet_start(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id}, &r, &err));
 	assert_int_equal(find(h, r.id).timeout_at, 0);
 }

@@ -263,6 +263,24 @@ TEST(null_is_refused_unless_the_row_allows_it)
 	assert_true(span_equals_text(parsed("{\"name\":\"a\",\"extra\":null}").extra, "null"));
 }
 
+TEST(an_open_shape_passes_over_what_it_does_not_know_and_what_is_null)
+{
+	struct json_shape open = machine_shape;
+	struct machine m;
+	struct error err = {0};
+
+	open.is_open = true;
+	assert_int_equal(json_parse(&arena,
+	                            SPAN("{\"name\":\"a\",\"newer\":{\"x\":[1]},\"uptime_ms\":null,"
+	                                 "\"args\":null}"),
+	                            &open, &m, &err),
+	                 0);
+	assert_string_equal(m.name, "a");
+	assert_null(m.args);
+	assert_int_equal(json_parse(&arena, SPAN("{\"name\":5}"), &open, &m, &err), -1);
+	assert_int_equal(json_parse(&arena, SPAN("{}"), &open, &m, &err), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +297,7 @@ int main(void)
 	        CASE(base64_is_strict),
 	        CASE(times_are_rfc_3339),
 	        CASE(null_is_refused_unless_the_row_allows_it),
+	        CASE(an_open_shape_passes_over_what_it_does_not_know_and_what_is_null),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, release);

@@ -199,14 +199,14 @@ TEST(one_that_was_stopped_is_deleted_when_its_creator_has_said_so)
 
 TEST(only_what_is_paused_or_was_stopped_for_idleness_is_asleep)
 {
-	assert_true(sandbox_is_asleep(SANDBOX_PAUSED, SANDBOX_REASON_USER));
-	assert_true(sandbox_is_asleep(SANDBOX_PAUSED, SANDBOX_REASON_IDLE));
-	assert_true(sandbox_is_asleep(SANDBOX_STOPPED, SANDBOX_REASON_IDLE));
-	assert_false(sandbox_is_asleep(SANDBOX_STOPPED, SANDBOX_REASON_USER));
-	assert_false(sandbox_is_asleep(SANDBOX_STOPPED, SANDBOX_REASON_LIFETIME));
-	assert_false(sandbox_is_asleep(SANDBOX_STOPPED, SANDBOX_REASON_BUDGET));
-	assert_false(sandbox_is_asleep(SANDBOX_STARTED, SANDBOX_REASON_IDLE));
-	assert_false(sandbox_is_asleep(SANDBOX_DELETING, SANDBOX_REASON_IDLE));
+	assert_true(sandbox_is_asleep(SANDBOX_PAUSED, SANDBOX_REASON_USER, 0));
+	assert_true(sandbox_is_asleep(SANDBOX_PAUSED, SANDBOX_REASON_IDLE, 0));
+	assert_true(sandbox_is_asleep(SANDBOX_STOPPED, SANDBOX_REASON_IDLE, 0));
+	assert_false(sandbox_is_asleep(SANDBOX_STOPPED, SANDBOX_REASON_USER, 0));
+	assert_false(sandbox_is_asleep(SANDBOX_STOPPED, SANDBOX_REASON_LIFETIME, 0));
+	assert_false(sandbox_is_asleep(SANDBOX_STOPPED, SANDBOX_REASON_BUDGET, 0));
+	assert_false(sandbox_is_asleep(SANDBOX_STARTED, SANDBOX_REASON_IDLE, 0));
+	assert_false(sandbox_is_asleep(SANDBOX_DELETING, SANDBOX_REASON_IDLE, 0));
 }
 
 TEST(who_says_an_idle_time_first_wins)
@@ -242,6 +242,39 @@ TEST(idle_times_have_bounds)
 	}
 }
 
+#define TIMED .traits = SANDBOX_PAUSES_IN_TIME | SANDBOX_TIMED_AWAKE
+#define OVER .created_at = 1, .timeout_at = NOW
+static const struct expiry_case timed[] = {
+        {"paused at its time", {STARTED, TIMED, OVER}, DUE(PAUSE, LIFETIME)},
+        {"busy", {STARTED, TIMED, OVER, .busy = true}, DUE(PAUSE, LIFETIME)},
+        {"before", {STARTED, TIMED, .created_at = 1, .timeout_at = NOW + 1}, NOTHING},
+        {"paused already", {PAUSED, TIMED, OVER}, NOTHING},
+        {"stopped", {STOPPED, TIMED, OVER}, NOTHING},
+        {"paused, to be deleted", {PAUSED, .traits = SANDBOX_TIMED_AWAKE, OVER}, NOTHING},
+        {"started, to be deleted",
+         {STARTED, .traits = SANDBOX_TIMED_AWAKE, OVER},
+         DUE(DELETE, LIFETIME)},
+        {"without memory",
+         {STARTED, OVER, .traits = SANDBOX_PAUSES_IN_TIME | SANDBOX_WITHOUT_MEMORY},
+         DUE(STOP, LIFETIME)},
+        {"cannot be paused",
+         {.state = SANDBOX_STARTED, .can_stop = true, TIMED, OVER},
+         DUE(STOP, LIFETIME)},
+        {"cannot rest at all", {.state = SANDBOX_STARTED, TIMED, OVER}, NOTHING},
+        {"too old for all that",
+         {PAUSED, TIMED, OVER, .lifetime_max_ms = 5},
+         DUE(DELETE, LIFETIME)},
+};
+
+TEST(one_that_is_to_rest_at_its_time_is_paused_or_stopped)
+{
+	check(timed, COUNT_OF(timed));
+	assert_false(sandbox_is_asleep(SANDBOX_PAUSED, SANDBOX_REASON_USER, SANDBOX_SLEEPS_SOUND));
+	assert_false(sandbox_is_asleep(SANDBOX_STOPPED, SANDBOX_REASON_IDLE, SANDBOX_SLEEPS_SOUND));
+	assert_true(
+	        sandbox_is_asleep(SANDBOX_PAUSED, SANDBOX_REASON_LIFETIME, SANDBOX_TIMED_AWAKE));
+}
+
 int main(void)
 {
 	return RUN(CASE(an_ephemeral_sandbox_is_deleted_when_nobody_used_it_for_long),
@@ -250,5 +283,7 @@ int main(void)
 	           CASE(one_that_was_stopped_is_archived_when_its_creator_has_said_so),
 	           CASE(one_that_was_stopped_is_deleted_when_its_creator_has_said_so),
 	           CASE(only_what_is_paused_or_was_stopped_for_idleness_is_asleep),
-	           CASE(who_says_an_idle_time_first_wins), CASE(idle_times_have_bounds));
+	           CASE(who_says_an_idle_time_first_wins),
+	           CASE(one_that_is_to_rest_at_its_time_is_paused_or_stopped),
+	           CASE(idle_times_have_bounds));
 }

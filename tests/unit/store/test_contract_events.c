@@ -155,6 +155,7 @@ static void on_events(void *context)
 
 static void whoever_watches_is_told_after_the_commit_and_of_nothing_else(void **state)
 {
+	AUTO(arena_done) struct arena a = {0};
 	struct error err = {0};
 	atomic_int told = 0;
 	struct event_watcher one = {.on_events = on_events, .context = &told}, two = one;
@@ -170,7 +171,7 @@ static void whoever_watches_is_told_after_the_commit_and_of_nothing_else(void **
 	assert_done(store_sandbox_insert(*state, &r, 0, &err));
 	assert_int_equal(told, 3);
 	assert_refused(store_sandbox_move(*state, &lost, &err), ERROR_CONFLICT);
-	assert_done(store_sandbox_set_timeout(*state, id.text, NOW, &err));
+	assert_done(store_sandbox_set_timeout(*state, &a, id.text, NOW, &r, &err));
 	assert_int_equal(told, 3);
 	store_event_unwatch(*state, &two);
 	store_event_unwatch(*state, &two);

@@ -367,11 +367,13 @@ static void a_timeout_can_be_set_and_taken_away(void **state)
 	struct sandbox_record r = sample_sandbox(id.text, "box");
 
 	assert_done(store_sandbox_insert(*state, &r, 0, &err));
-	assert_done(store_sandbox_set_timeout(*state, id.text, NOW + 7, &err));
+	assert_done(store_sandbox_set_timeout(*state, &a, id.text, NOW + 7, &r, &err));
+	assert_int_equal(r.timeout_at, NOW + 7);
 	assert_done(store_sandbox_find(*state, &a, PROJECT, id.text, &r, &err));
 	assert_int_equal(r.timeout_at, NOW + 7);
 	assert_int_equal(r.version, 2);
-	assert_refused(store_sandbox_set_timeout(*state, "gone", NOW, &err), ERROR_NOT_FOUND);
+	assert_refused(store_sandbox_set_timeout(*state, &a, "gone", NOW, &r, &err),
+	               ERROR_NOT_FOUND);
 }
 
 static void insert_numbered(struct store *s, unsigned count)
@@ -416,6 +418,28 @@ static void pages_show_every_sandbox_once_newest_first(void **state)
 	} while (filter.page);
 	assert_int_equal(count, 17);
 	assert_int_equal(pages, 6);
+}
+
+static void pages_go_from_the_oldest_as_well(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct sandbox_filter filter = {
+	        .project_id = PROJECT, .state = -1, .limit = 3, .oldest_first = true};
+	struct sandbox_list list;
+	int64_t before = 0;
+	unsigned count = 0;
+
+	insert_numbered(*state, 10);
+	do {
+		assert_done(store_sandbox_list(*state, &a, &filter, &list, &err));
+		for (size_t i = 0; i < list.count; i++, count++) {
+			assert_true(list.items[i].created_at >= before);
+			before = list.items[i].created_at;
+		}
+		filter.page = list.next_page;
+	} while (filter.page);
+	assert_int_equal(count, 10);
 }
 
 static void a_page_that_ends_exactly_is_the_last(void **state)
@@ -566,6 +590,7 @@ static const struct CMUnitTest tests[] = {
         EACH(a_touch_of_what_is_gone_is_no_failure),
         EACH(a_timeout_can_be_set_and_taken_away),
         EACH(pages_show_every_sandbox_once_newest_first),
+        EACH(pages_go_from_the_oldest_as_well),
         EACH(a_page_that_ends_exactly_is_the_last),
         EACH(a_page_that_no_list_has_answered_is_refused),
         EACH(lists_are_filtered_by_state_name_template_and_label),

@@ -3,6 +3,7 @@
 #include "each_store.h"
 
 #include "seal/seal.h"
+#include "store/access.h"
 #include "store/accounts.h"
 #include "store/driver.h"
 #include "store/secrets.h"
@@ -255,6 +256,30 @@ static void a_rotation_brings_all_under_a_new_key(void **state)
 	seal_close(seal);
 }
 
+static void a_server_key_is_made_once_and_outlives_a_rotation(void **state)
+{
+	struct store *s = *state;
+	struct seal *seal = open_seal();
+	unsigned char first[STORE_SERVER_KEY_SIZE], again[STORE_SERVER_KEY_SIZE],
+	        other[STORE_SERVER_KEY_SIZE];
+	struct error err = {0};
+	uint64_t resealed;
+
+	store_seal(s, seal);
+	assert_done(store_server_key(s, "access", first, &err));
+	assert_done(store_server_key(s, "access", again, &err));
+	assert_memory_equal(first, again, sizeof(first));
+	assert_done(store_server_key(s, "another", other, &err));
+	assert_memory_not_equal(first, other, sizeof(first));
+	assert_done(store_secrets_rotate(s, &resealed, &err));
+	assert_int_equal(resealed, 3); /* there is a template's environment, too */
+	assert_done(store_server_key(s, "access", again, &err));
+	assert_memory_equal(first, again, sizeof(first));
+	store_seal(s, NULL);
+	assert_refused(store_server_key(s, "access", again, &err), ERROR_UNAVAILABLE);
+	seal_close(seal);
+}
+
 static void a_rotation_without_keys_is_refused(void **state)
 {
 	struct store *s = *state;
@@ -297,6 +322,7 @@ static const struct CMUnitTest tests[] = {
         KEYED(a_value_of_an_unknown_key_stays_sealed_and_is_kept_as_it_is),
         KEYED(plain_rows_of_earlier_versions_are_sealed),
         KEYED(a_rotation_brings_all_under_a_new_key),
+        KEYED(a_server_key_is_made_once_and_outlives_a_rotation),
         KEYED(a_rotation_without_keys_is_refused),
 };
 

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/e2b/e2b.h"
+
+#include <string.h>
+
+#include "api/tables.h"
+#include "fleet/access.h"
+
+/* {"code":404,"message":"…"}: the code is the status, which clients look at. */
+bool e2b_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out)
+{
+	AUTO(buf_done) struct buf text = BUF(ERROR_TEXT_MAX + ERROR_HINT_MAX + 8);
+
+	if (!rq->route || !rq->route->tag || strcmp(rq->route->tag, E2B_TAG) != 0)
+		return false;
+	buf_add_text(&text, failure->message);
+	if (failure->hint && failure->hint[0])
+		buf_addf(&text, " (%s)", failure->hint);
+	buf_addf(out, "{\"code\":%d,\"message\":", failure->status);
+	json_write_text(out, buf_span(&text));
+	buf_add_byte(out, '}');
+	return true;
+}
+
+/* ---- sandboxes ---- */
+
+static const char *const states[SANDBOX_STATE_COUNT] = {
+        [SANDBOX_PENDING] = "running", [SANDBOX_CREATING] = "running",
+        [SANDBOX_STARTED] = "running", [SANDBOX_PAUSED] = "paused",
+        [SANDBOX_STOPPING] = "paused", [SANDBOX_STOPPED] = "paused",
+        [SANDBOX_ARCHIVED] = "paused",
+};
+
+bool e2b_state_of(const struct sandbox_record *r, const char **ret)
+{
+	*ret = states[r->actual];
+	return *ret != NULL;
+}
+
+struct fleet_ref e2b_ref(const struct request *rq)
+{
+	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
+}
+
+int e2b_find(struct request *rq, struct sandbox_record *ret, struct error *err)
+{
+	const struct fleet_ref ref = e2b_ref(rq);
+	const char *state;
+
+	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, ret, err) < 0)
+		return -1;
+	if (!e2b_state_of(ret, &state))
+		return FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' was not found", ref.id_or_name);
+	return 0;
+}
+
+static const struct json_member e2b_sandbox_shape_members[] = {
+        JSON_TEXT_MEMBER(e2b_sandbox, template_id, .name = "templateID"),
+        JSON_TEXT_MEMBER(e2b_sandbox, sandbox_id, .name = "sandboxID"),
+        JSON_TEXT_MEMBER(e2b_sandbox, alias),
+        JSON_TEXT_MEMBER(e2b_sandbox, client_id, .name = "clientID"),
+        JSON_TEXT_MEMBER(e2b_sandbox, envd_version, .name = "envdVersion"),
+        JSON_TEXT_MEMBER(e2b_sandbox, envd_access_token, .name = "envdAccessToken"),
+        JSON_TEXT_MEMBER(e2b_sandbox, traffic_access_token, .name = "trafficAccessToken",
+                         .flags = JSON_NULLABLE),
+        JSON_TEXT_MEMBER(e2b_sandbox, domain, .flags = JSON_NULLABLE),
+        JSON_END,
+};
+JSON_SHAPE(e2b_sandbox_shape, "E2bSandbox", e2b_sandbox, "A sandbox, and how to reach it");
+
+static const char *token_of(struct request *rq, const char *id, enum fleet_access access)
+{
+	char token[FLEET_ACCESS_TOKEN_SIZE + 1];
+
+	fleet_access_token(api_of(rq)->fleet, id, access, token);
+	return arena_text(rq->arena, token);
+}
+
+struct e2b_sandbox e2b_sandbox_of(struct request *rq, const struct sandbox_record *r)
+{
+	const char *domain = api_of(rq)->config->preview_domain;
+	struct e2b_sandbox out = {
+	        .template_id = r->template_id,
+	        .sandbox_id = r->id,
+	        .alias = r->template_name,
+	        .client_id = r->node[0] ? r->node : "atoll",
+	        .envd_version = E2B_ENVD_VERSION,
+	        .envd_access_token = token_of(rq, r->id, FLEET_ACCESS_AGENT),
+	        .domain = domain[0] ? domain : NULL,
+	};
+
+	if (r->traits & SANDBOX_PORTS_GUARDED)
+		out.traffic_access_token = token_of(rq, r->id, FLEET_ACCESS_TRAFFIC);
+	return out;
+}
+
+/* ---- names ---- */
+
+int e2b_name_parse(struct arena *a, const char *text, struct e2b_name *ret, struct error *err)
+{
+	struct span rest = span_of(text), part = rest;
+
+	while (memchr(rest.data, '/', rest.size))
+		(void)span_split(&rest, '/', &part);
+	(void)span_split(&rest, ':', &part);
+	if (part.size == 0 || part.size > SANDBOX_NAME_MAX || rest.size > SANDBOX_NAME_MAX)
+		return FAIL(err, ERROR_INVALID, "'%.100s' is not a name, or a name and a tag",
+		            text);
+	*ret = (struct e2b_name){arena_copy(a, part),
+	                         rest.size > 0 ? arena_copy(a, rest) : "default"};
+	return 0;
+}
+
+int e2b_template_find(struct request *rq, const struct e2b_name *name, struct template_record *ret,
+                      struct error *err)
+{
+	return store_template_find(api_of(rq)->store, rq->arena, api_project(rq), name->name, ret,
+	                           err);
+}
+
+int e2b_snapshot_find(struct request *rq, const struct e2b_name *name, struct snapshot_record *ret,
+                      struct error *err)
+{
+	const struct fleet_ref ref = {api_project(rq), name->name};
+
+	return fleet_snapshot_find(api_of(rq)->fleet, rq->arena, &ref, ret, err);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/access.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "fleet/access_parts.h"
+#include "fleet/parts.h"
+#include "store/access.h"
+
+#define KEY_NAME "sandbox-access"
+#define MAC_SIZE crypto_auth_hmacsha256_BYTES
+
+_Static_assert(FLEET_ACCESS_KEY_SIZE == crypto_auth_hmacsha256_KEYBYTES &&
+                       FLEET_ACCESS_KEY_SIZE == STORE_SERVER_KEY_SIZE,
+               "one key");
+_Static_assert(FLEET_ACCESS_TOKEN_SIZE == 2 * MAC_SIZE, "two digits a byte");
+
+void access_open(struct fleet *f)
+{
+	struct error err = {0};
+
+	if (store_server_key(f->store, KEY_NAME, f->access_key, &err) == 0)
+		return;
+	log_warning("the key of access tokens is not known, using one of this process",
+	            FAILURE(&err));
+	random_bytes(f->access_key, sizeof(f->access_key));
+}
+
+/* What one is for keeps it apart from the other. */
+static const char *const purposes[] = {
+        [FLEET_ACCESS_AGENT] = "atoll sandbox agent",
+        [FLEET_ACCESS_TRAFFIC] = "atoll sandbox traffic",
+};
+
+void fleet_access_token(const struct fleet *fleet, const char *id, enum fleet_access access,
+                        char ret[FLEET_ACCESS_TOKEN_SIZE + 1])
+{
+	const char *purpose = purposes[access];
+	crypto_auth_hmacsha256_state state;
+	unsigned char mac[MAC_SIZE];
+
+	crypto_auth_hmacsha256_init(&state, fleet->access_key, sizeof(fleet->access_key));
+	crypto_auth_hmacsha256_update(&state, (const unsigned char *)purpose, strlen(purpose) + 1);
+	crypto_auth_hmacsha256_update(&state, (const unsigned char *)id, strlen(id));
+	crypto_auth_hmacsha256_final(&state, mac);
+	sodium_memzero(&state, sizeof(state));
+	(void)sodium_bin2hex(ret, FLEET_ACCESS_TOKEN_SIZE + 1, mac, sizeof(mac));
+}
+
+bool fleet_access_check(const struct fleet *fleet, const char *id, enum fleet_access access,
+                        struct span token)
+{
+	char right[FLEET_ACCESS_TOKEN_SIZE + 1];
+
+	fleet_access_token(fleet, id, access, right);
+	return token.size == FLEET_ACCESS_TOKEN_SIZE &&
+	       sodium_memcmp(token.data, right, FLEET_ACCESS_TOKEN_SIZE) == 0;
+}

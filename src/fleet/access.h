@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/access.h — tokens that open one sandbox to who has no API key. Part of the fleet's
+ * contract, see fleet.h.
+ *
+ * A token is worked out of the sandbox's id with a key that all servers of a database share:
+ * nothing is kept of it, it never changes, and it says who may do what the API's callers could do
+ * in that sandbox anyway, and nothing else. Any thread; these never block. */
+#pragma once
+
+#include "fleet/fleet.h"
+
+#define FLEET_ACCESS_KEY_SIZE 32
+#define FLEET_ACCESS_TOKEN_SIZE 64 /* hexadecimal digits */
+
+enum fleet_access {
+	FLEET_ACCESS_AGENT,   /* commands and files: E2B's envdAccessToken */
+	FLEET_ACCESS_TRAFFIC, /* its guarded ports: E2B's trafficAccessToken */
+};
+void fleet_access_token(const struct fleet *fleet, const char *id, enum fleet_access access,
+                        char ret[FLEET_ACCESS_TOKEN_SIZE + 1]);
+/* Takes the same time whatever is wrong with it. */
+bool fleet_access_check(const struct fleet *fleet, const char *id, enum fleet_access access,
+                        struct span token);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/access.h"
+
+#include <string.h>
+
+#include "base/random.h"
+#include "store/driver.h"
+#include "store/secrets.h"
+
+static const char digits[] = "0123456789abcdef";
+
+static const char *make_key(struct arena *a)
+{
+	unsigned char bytes[STORE_SERVER_KEY_SIZE];
+	char *text = arena_alloc(a, 2 * sizeof(bytes) + 1);
+
+	random_bytes(bytes, sizeof(bytes));
+	for (size_t i = 0; i < sizeof(bytes); i++) {
+		text[2 * i] = digits[bytes[i] >> 4];
+		text[2 * i + 1] = digits[bytes[i] & 15];
+	}
+	text[2 * sizeof(bytes)] = '\0';
+	return text;
+}
+
+static bool read_key(const char *text, unsigned char ret[STORE_SERVER_KEY_SIZE])
+{
+	if (strlen(text) != (size_t)2 * STORE_SERVER_KEY_SIZE ||
+	    strspn(text, digits) != (size_t)2 * STORE_SERVER_KEY_SIZE)
+		return false;
+	for (size_t i = 0; i < STORE_SERVER_KEY_SIZE; i++)
+		ret[i] = (unsigned char)((strchr(digits, text[2 * i]) - digits) << 4 |
+		                         (strchr(digits, text[2 * i + 1]) - digits));
+	return true;
+}
+
+struct access {
+	struct server_key key;
+	struct rows rows;
+};
+
+static int run_find_or_insert(struct connection *c, void *context, struct error *err)
+{
+	struct access *access = context;
+	const struct lookup lookup = {.id = access->key.id};
+
+	access->rows.count = 0;
+	if (query_run(c, QUERY_SERVER_KEY_INSERT, &access->key, NULL, err) < 0)
+		return -1;
+	return query_run(c, QUERY_SERVER_KEY_FIND, &lookup, &access->rows, err) < 0 ? -1 : 0;
+}
+
+int store_server_key(struct store *s, const char *name, unsigned char ret[STORE_SERVER_KEY_SIZE],
+                     struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct access access = {{.id = name, .secret = make_key(&a)},
+	                        {.arena = &a, .size = sizeof(struct server_key)}};
+	const struct transaction transaction = {.run = run_find_or_insert, .context = &access};
+	const struct server_key *found;
+
+	if (store_change(s, &transaction, err) < 0)
+		return -1;
+	found = access.rows.items;
+	if (access.rows.count == 0 || store_secret_check(found->secret, err) < 0)
+		return FAIL_CONTEXT(err, "the server's key '%s'", name);
+	if (!read_key(found->secret, ret))
+		return FAIL(err, ERROR_SYSTEM, "the server's key '%s' is no key", name);
+	return 0;
+}
