@@ -42,7 +42,7 @@ struct box *box_new(struct boxes *b, const char *id)
 	box->boxes = b;
 	(void)snprintf(box->id, sizeof(box->id), "%s", id);
 	box->slot = SLOT_NONE;
-	box->pidfd = box->stop_fd = box->mounts_fd = box->state_fd = -1;
+	box->pidfd = box->stop_fd = box->mounts_fd = box->state_fd = box->stored_fd = -1;
 	box->disk_fd = box->images_report_fd = -1;
 	for (unsigned i = 0; i < SANDBOX_MOUNTS_MAX; i++)
 		box->volume_fds[i] = -1;
@@ -69,6 +69,7 @@ void box_free(struct box *box)
 	cell_free(box->cell);
 	fd_forget(&box->pidfd);
 	fd_forget(&box->mounts_fd);
+	fd_forget(&box->stored_fd);
 	fd_forget(&box->stop_fd);
 	fd_forget(&box->state_fd);
 	job_cancel(&box->images_job);
@@ -265,6 +266,16 @@ static void answer_created(struct box *box)
 	buf_done(&box->steps);
 }
 
+static void run_on(struct box *box)
+{
+	struct cell *cell = TAKE(box->cell);
+
+	box->state = BOX_RUNNING;
+	answer_created(box);
+	box->stored_fd = TAKE_FD(cell->stored_fd);
+	cell_free(cell);
+}
+
 static void on_setup_answer(struct watch *watch)
 {
 	struct box *box = CONTAINER_OF(watch, struct box, setup);
@@ -291,9 +302,7 @@ static void on_setup_answer(struct watch *watch)
 		return;
 	}
 	box_step(box, "names");
-	box->state = BOX_RUNNING;
-	cell_free(TAKE(box->cell));
-	answer_created(box);
+	run_on(box);
 }
 
 static int set_up(struct box *box, struct error *err)
@@ -388,7 +397,6 @@ static int begin_or_wait(struct box *box, struct error *err)
 
 	if (list_is_empty(&b->waiting[kind]))
 		cell = cells_take(b->cells, kind, &guess);
-	cells_guess(b->cells, &guess);
 	if (cell) {
 		box_begin(box, cell, NULL);
 		return 0;
@@ -504,7 +512,6 @@ static struct box *find_prepared(struct boxes *b, const struct broker_create *re
 	(void)snprintf(wanted.warm, sizeof(wanted.warm), "%s", request->warm ? request->warm : "");
 	if (chain)
 		wanted.chain = *chain;
-	cells_guess(b->cells, &(struct cell_guess){wanted.template_name, chain, &wanted.limits});
 	return pools_take(b->pools, &wanted);
 }
 
@@ -568,10 +575,8 @@ static void on_claim_answer(struct watch *watch)
 		return;
 	}
 	box_step(box, "agent");
-	cell_free(TAKE(box->cell));
 	box->claiming = false;
-	box->state = BOX_RUNNING;
-	answer_created(box);
+	run_on(box);
 }
 
 static void on_claim_timeout(struct timer *timer)
@@ -605,6 +610,7 @@ static int begin(struct box *box, struct error *err)
 int boxes_create(struct boxes *b, const struct owed *owed, const struct broker_create *request,
                  bool restart, struct error *err)
 {
+	const struct cgroup_limits limits = limits_of(request);
 	int64_t asked_us = clock_monotonic_ns() / 1000;
 	struct review *review = NULL;
 	struct box *box;
@@ -615,6 +621,8 @@ int boxes_create(struct boxes *b, const struct owed *owed, const struct broker_c
 	box = restart ? NULL : find_prepared(b, request);
 	if (!box)
 		box = box_new_for(b, request);
+	cells_note(b->cells, &(struct cell_guess){request->template_name,
+	                                          chains_of(b->chains, request->sandbox), &limits});
 	box->review = review;
 	box->restart = restart;
 	(void)snprintf(box->id, sizeof(box->id), "%s", request->sandbox);

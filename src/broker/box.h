@@ -62,6 +62,7 @@ struct box {
 	/* The mount namespace: held, so that process 1 need not take it down before it is dead,
 	 * which the answer to a destroy would wait for. The cleaner lets go of it last. */
 	int mounts_fd;
+	int stored_fd; /* the map of stored files, for its snapshots; -1: it is adopted */
 	struct watch process, setup;
 	struct timer deadline; /* of the set-up, or of a stop's grace */
 	int stop_fd;           /* the connection on which the agent was asked to stop */

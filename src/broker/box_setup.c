@@ -58,14 +58,14 @@ static int open_root(struct box *box, int *ret_fd, struct error *err)
 	} else if (box->restart) {
 		options.upper_fd = host->folders[FOLDER_SANDBOXES];
 		options.upper_name = box->id;
-	} else if (cell->root_fd >= 0 && chain_equals(options.chain, &cell->root_chain) &&
-	           cell->template_changes == box->boxes->cells->template_changes &&
-	           strcmp(cell->root_template, box->template_name) == 0) {
+	} else if (cell_has_root(cell, &(struct cell_guess){box->template_name, options.chain,
+	                                                    &box->limits})) {
 		*ret_fd = TAKE_FD(cell->root_fd);
 		return 0;
+	} else if (cell_drop_root(cell, err) < 0) {
+		return -1;
 	}
-	/* Two overlays would share one upper layer. */
-	fd_forget(&cell->root_fd);
+	cell_let_go_of_root(cell);
 	return host_root_open(host, &options, ret_fd, err);
 }
 

@@ -146,7 +146,7 @@ static int open_signals(struct broker *b, struct error *err)
 	return watch_start(&b->events, &b->signals, b->signal_fd, err);
 }
 
-/* Five descriptors a sandbox at most, so that the usual soft limit would end early. */
+/* Six descriptors a sandbox at most, so that the usual soft limit would end early. */
 static void raise_limits(void)
 {
 	struct rlimit limit;

@@ -59,6 +59,7 @@ static void discard(struct cell *cell)
 
 	list_remove(&cell->item);
 	kill_cell(cell);
+	cell_let_go_of_root(cell);
 	pool->on_dead(pool->context, cell->slot, TAKE_FD(cell->mounts_fd));
 	cell_free(cell);
 }
@@ -98,20 +99,13 @@ void cells_close(struct cell_pool *pool)
 			discard(LIST_ENTRY(item, struct cell, item));
 }
 
-static bool is_for(const struct cell *cell, const struct cell_guess *guess)
-{
-	return cell->root_fd >= 0 && cell->template_changes == cell->pool->template_changes &&
-	       strcmp(cell->root_template, guess->template_name) == 0 &&
-	       chain_equals(&cell->root_chain, guess->chain);
-}
-
 static struct cell *take_first(struct cell_pool *pool, enum cell_kind kind,
                                const struct cell_guess *guess)
 {
 	LIST_EACH (&pool->ready[kind], item) {
 		struct cell *cell = LIST_ENTRY(item, struct cell, item);
 
-		if (guess && !is_for(cell, guess))
+		if (guess && !cell_has_root(cell, guess))
 			continue;
 		list_remove(&cell->item);
 		pool->ready_count[kind]--;
@@ -128,16 +122,6 @@ struct cell *cells_take(struct cell_pool *pool, enum cell_kind kind, const struc
 	struct cell *cell = take_first(pool, kind, guess);
 
 	return cell ? cell : take_first(pool, kind, NULL);
-}
-
-void cells_guess(struct cell_pool *pool, const struct cell_guess *guess)
-{
-	(void)snprintf(pool->likely_template, sizeof(pool->likely_template), "%s",
-	               guess->template_name);
-	pool->likely_chain.count = 0;
-	if (guess->chain)
-		pool->likely_chain = *guess->chain;
-	pool->likely_limits = *guess->limits;
 }
 
 static int take_report(struct maker *maker, struct cell *cell, struct error *err)

@@ -82,10 +82,11 @@ struct cell_pool {
 	char likely_template[CELL_TEMPLATE_MAX];
 	struct chain likely_chain;          /* on it */
 	struct cgroup_limits likely_limits; /* no memory = none yet */
+	struct chain asked_chain;           /* by the last create */
 	uint64_t template_changes;
 	/* A cell is there, or `err` says why not. */
 	void (*on_made)(void *context, enum cell_kind kind, const struct error *err);
-	/* A cell is to be thrown away: its processes are dead or dying. */
+	/* A cell is to be thrown away: its processes are dead or dying. SLOT_NONE: only mounts. */
 	void (*on_dead)(void *context, uint32_t slot, int mounts_fd);
 	void *context;
 };
@@ -99,12 +100,22 @@ struct cell *cells_take(struct cell_pool *pool, enum cell_kind kind,
                         const struct cell_guess *guess);
 /* The next ones are made for this. */
 void cells_guess(struct cell_pool *pool, const struct cell_guess *guess);
+/* Somebody asks for this, and so may the next: for a chain only when it is the second in a row. */
+void cells_note(struct cell_pool *pool, const struct cell_guess *asked);
+/* Somebody is about to: a ready cell gets the root for it, should none have it. */
+void cells_expect(struct cell_pool *pool, enum cell_kind kind, const struct cell_guess *guess);
 /* Begins to make some more, MAKER_BATCH at most. */
 MUST_CHECK int cells_make(struct cell_pool *pool, enum cell_kind kind, unsigned count,
                           struct error *err);
 /* Starts makers for cells that are missing, as many as is good now; true when it started one. */
 bool cells_refill(struct cell_pool *pool);
 void cell_free(struct cell *cell);
+bool cell_has_root(const struct cell *cell, const struct cell_guess *guess);
+/* The last one to let go of an overlay waits until all of the disk is in order: the cleaner. */
+void cell_let_go_of_root(struct cell *cell);
+/* The same, and others take the place of its folders: in use until the overlay has gone, they
+ * cannot be another one's. */
+MUST_CHECK int cell_drop_root(struct cell *cell, struct error *err);
 /* The template was made anew or removed: what was made of the old one is not to be used. */
 void cells_forget_template(struct cell_pool *pool, const char *name);
 

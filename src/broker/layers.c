@@ -468,9 +468,10 @@ int host_root_open(const struct host *host, const struct root_options *root, int
 
 	if (status == 0)
 		status = layer_overlay(&overlay, ret_fd, err);
-	for (unsigned i = 0; i < overlay.lower_count; i++)
+	for (unsigned i = 0; !root->leaves_layers_open && i < overlay.lower_count; i++)
 		(void)close(lowers[i]);
-	fd_forget(&overlay.upper);
+	if (!root->leaves_layers_open)
+		fd_forget(&overlay.upper);
 	return status;
 }
 

@@ -197,7 +197,7 @@ static bool take_over(struct snapshot_job *job)
 
 static void job_free(struct snapshot_job *job)
 {
-	chains_set(job->owner->chains, job->snapshot, NULL);
+	watch_stop(job->owner->events, &job->reports);
 	list_remove(&job->item);
 	fd_forget(&job->report_fd);
 	free(job);
@@ -242,12 +242,26 @@ static void answer(struct snapshot_job *job, bool is_there)
 	}
 }
 
-/* A failure leaves no snapshot, even one that is whole: nobody will ask for it. */
-static void finish(struct snapshot_job *job)
+/* Whose snapshot does not wait for the disk is about to fork: while its rows are written a cell is
+ * made ready, which the fork would have to wait for. */
+static void expect_fork(const struct snapshot_job *job)
+{
+	const struct box *box = boxes_find(job->owner->boxes, job->sandbox);
+
+	if (!job->sync && box && box->kind == BROKER_NATIVE)
+		cells_expect(job->owner->boxes->cells, box->internet ? CELL_INTERNET : CELL_BLOCKED,
+		             &(struct cell_guess){box->template_name, &job->chain, &box->limits});
+}
+
+/* The child has said all, or nothing, and is about to end. A failure leaves no snapshot, even one
+ * that is whole: nobody will ask for it. */
+static void settle(struct snapshot_job *job)
 {
 	struct error err = {0};
 	bool is_there;
 
+	watch_stop(job->owner->events, &job->reports);
+	take_report(job);
 	release(job);
 	is_there = take_over(job);
 	fault_point("broker", "snapshot-known");
@@ -258,7 +272,16 @@ static void finish(struct snapshot_job *job)
 	if (is_there && job->report.err.code == ERROR_NONE && job->report.method == SNAPSHOT_SWITCH)
 		flattening_unpin(job->owner->chains, job->sandbox);
 	answer(job, is_there);
-	job_free(job);
+	chains_set(job->owner->chains, job->snapshot, NULL);
+	list_remove(&job->item);
+	list_append(&job->owner->ending, &job->item);
+	if (is_there && job->report.err.code == ERROR_NONE)
+		expect_fork(job);
+}
+
+static void on_report(struct watch *watch)
+{
+	settle(CONTAINER_OF(watch, struct snapshot_job, reports));
 }
 
 static void on_job_end(struct job *base, int status)
@@ -268,8 +291,9 @@ static void on_job_end(struct job *base, int status)
 	struct snapshots *s = job->owner;
 
 	(void)status; /* the report tells more */
-	take_report(job);
-	finish(job);
+	if (job->reports.fd >= 0)
+		settle(job);
+	job_free(job);
 	s->on_settled(s->context);
 }
 
@@ -343,7 +367,11 @@ static int start(struct snapshot_job *job, struct error *err)
 	}
 	(void)close(report[1]);
 	job->report_fd = report[0];
-	return 0;
+	job->reports.on_ready = on_report;
+	if (watch_start(job->owner->events, &job->reports, job->report_fd, err) == 0)
+		return 0;
+	job_cancel(&job->job);
+	return -1;
 }
 
 int snapshots_take(struct snapshots *s, const struct owed *owed,
@@ -358,6 +386,7 @@ int snapshots_take(struct snapshots *s, const struct owed *owed,
 	if (!job)
 		abort();
 	*job = (struct snapshot_job){.owner = s,
+	                             .reports = {.fd = -1},
 	                             .report_fd = -1,
 	                             .old_root = -1,
 	                             .owed = *owed,
@@ -373,6 +402,7 @@ int snapshots_take(struct snapshots *s, const struct owed *owed,
 	chains_set(s->chains, job->snapshot, &job->below);
 	if (chain_put(&job->chain, job->snapshot, &job->below, err) == 0 && start(job, err) == 0)
 		return 0;
+	chains_set(s->chains, job->snapshot, NULL);
 	job_free(job);
 	return -1;
 }
@@ -445,13 +475,14 @@ void snapshots_init(struct snapshots *s, struct boxes *boxes)
 	                        .boxes = boxes,
 	                        .chains = boxes->chains};
 	list_init(&s->jobs);
+	list_init(&s->ending);
 }
 
 static void cancel(struct snapshot_job *job)
 {
 	job_cancel(&job->job);
-	take_report(job);
-	finish(job);
+	settle(job);
+	job_free(job);
 }
 
 void snapshots_cancel(struct snapshots *s, const char *sandbox)
@@ -468,4 +499,10 @@ void snapshots_close(struct snapshots *s)
 {
 	LIST_EACH (&s->jobs, item)
 		cancel(LIST_ENTRY(item, struct snapshot_job, item));
+	LIST_EACH (&s->ending, item) {
+		struct snapshot_job *job = LIST_ENTRY(item, struct snapshot_job, item);
+
+		job_cancel(&job->job);
+		job_free(job);
+	}
 }

@@ -38,6 +38,7 @@ struct snapshot_job {
 	struct list item;
 	struct snapshots *owner;
 	struct job job;
+	struct watch reports;
 	int report_fd;
 	struct owed owed;
 	int64_t begun_us;
@@ -58,6 +59,7 @@ struct snapshots {
 	struct boxes *boxes;
 	struct chains *chains;
 	struct list jobs;
+	struct list ending; /* settled, and their children are about to end */
 	void (*on_made)(void *context, const struct owed *owed,
 	                const struct broker_snapshot_made *m);
 	void (*on_failed)(void *context, const struct owed *owed, const struct error *err);

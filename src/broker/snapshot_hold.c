@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,6 +45,14 @@ static int open_folder(const struct host *host, enum host_folder which, const ch
 	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the folder '%s'", path) : 0;
 }
 
+static int open_stored(const struct box *box, int *ret_fd, struct error *err)
+{
+	if (box->stored_fd < 0)
+		return id_map_open(box->slot, ret_fd, err);
+	*ret_fd = box->stored_fd;
+	return 0;
+}
+
 /* All that can be done before anybody stands still. */
 static int prepare(struct holding *h, struct error *err)
 {
@@ -52,7 +61,7 @@ static int prepare(struct holding *h, struct error *err)
 
 	(void)snprintf(path, sizeof(path), "%s/upper", job->sandbox);
 	if (open_namespace(job->box->pid, "user", &h->maps.ids_fd, err) < 0 ||
-	    id_map_open(job->box->slot, &h->maps.stored_fd, err) < 0 ||
+	    open_stored(job->box, &h->maps.stored_fd, err) < 0 ||
 	    open_namespace(getpid(), "mnt", &h->maps.home_fd, err) < 0 ||
 	    open_folder(h->host, FOLDER_SANDBOXES, path, &h->upper, err) < 0 ||
 	    open_folder(h->host, FOLDER_RUN_SANDBOXES, job->sandbox, &h->run_folder, err) < 0)
@@ -153,6 +162,8 @@ static int hold_and_take(struct holding *h, struct error *err)
 	int status;
 
 	host_group_name(h->job->box->slot, group);
+	/* Or each pause would be twice as long. */
+	(void)prctl(PR_SET_TIMERSLACK, 1UL);
 	if (hold(cgroups, group, err) < 0)
 		return -1;
 	status = take_held(h, err);

@@ -118,6 +118,7 @@ static int open_new_root(struct switching *s, struct error *err)
 	        .upper_name = s->job->sandbox,
 	        .ids_fd = s->maps->ids_fd,
 	        .stored_fd = s->maps->stored_fd,
+	        .leaves_layers_open = true,
 	};
 
 	return host_root_open(s->host, &options, &s->root_fd, err);
