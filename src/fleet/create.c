@@ -9,6 +9,7 @@
 #include "fleet/lease_parts.h"
 #include "fleet/snapshot.h"
 #include "fleet/warm_parts.h"
+#include "provider/compute.h"
 #include "store/snapshots.h"
 
 #define NAME_TRIES 8
@@ -52,6 +53,7 @@ static struct sandbox_spec make_spec(const struct act *a, const struct template_
 	        .mounts = a->mounts,
 	        .mount_count = a->mount_count,
 	        .warm = warm_name(a->arena, t),
+	        .snapshot = a->snapshot,
 	};
 }
 
@@ -109,16 +111,42 @@ void act_fail(struct act *a, const struct error *why)
 		            FAILURE(&err));
 }
 
+void warm_up(struct fleet *f, struct arena *a, const struct sandbox_record *r)
+{
+	struct fleet_defaults defaults;
+	struct error ignored = {0}; /* the command will tell */
+
+	(void)!fleet_defaults(f, a, r, NULL, &defaults, &ignored);
+}
+
+/* The first command comes next: what it needs is looked for while the disk is at work. */
+static int settle_sync(struct act *a, uint64_t sync, struct error *err)
+{
+	warm_up(a->fleet, a->arena, &a->record);
+	compute_expect(a->fleet->provider, a->record.id);
+	return store_sync_wait(a->fleet->store, sync, err);
+}
+
+static int make(struct act *a, const struct template_record *t, struct provider_created *ret,
+                struct error *err)
+{
+	struct fleet *f = a->fleet;
+	int64_t deadline = deadline_in(CALL_TIMEOUT_MS);
+
+	if (a->creation)
+		return f->ops->create_end(f->provider, TAKE(a->creation), deadline, ret, err);
+	a->spec = make_spec(a, t);
+	return f->ops->create(f->provider, &a->spec, deadline, ret, err);
+}
+
 int act_make(struct act *a, const struct template_record *t, int64_t begun_ns, struct error *err)
 {
 	struct fleet *f = a->fleet;
-	struct sandbox_spec spec = make_spec(a, t);
 	struct provider_created created = {0};
 	uint64_t sync = store_sync_begin(f->store);
 
-	spec.snapshot = a->snapshot;
 	fault_point("api", "create-recorded");
-	if (f->ops->create(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) < 0) {
+	if (make(a, t, &created, err) < 0) {
 		error_context(err, "create sandbox '%s'", a->record.name);
 		act_fail(a, err);
 		return -1;
@@ -130,8 +158,7 @@ int act_make(struct act *a, const struct template_record *t, int64_t begun_ns, s
 		return -1;
 	}
 	warm_start(a, t);
-	if (finish_start(a, &created, begun_ns, err) < 0 ||
-	    store_sync_wait(f->store, sync, err) < 0) {
+	if (finish_start(a, &created, begun_ns, err) < 0 || settle_sync(a, sync, err) < 0) {
 		/* Made, but the store could not be told: without a row that says so it must not
 		 * run on. */
 		if (a->record.actual == SANDBOX_CREATING)
@@ -170,7 +197,6 @@ int act_recreate(struct act *a, const struct template_record *t, int64_t begun_n
 	if (mounts_load(a, err) < 0)
 		return -1;
 	spec = make_spec(a, t);
-	spec.snapshot = a->snapshot;
 	if (f->ops->create(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) < 0 ||
 	    entrypoint_start(a, t, err) < 0)
 		return -1;
@@ -312,19 +338,40 @@ static int submit(struct fleet *f, struct arena *a, const struct draft *draft, i
 	return 0;
 }
 
-void warm_up(struct fleet *f, struct arena *a, const struct sandbox_record *r)
-{
-	struct fleet_defaults defaults;
-	struct error ignored = {0}; /* the command will tell */
+/* ---- the request ---- */
 
-	(void)!fleet_defaults(f, a, r, NULL, &defaults, &ignored);
+/* Nothing refuses it any more: the provider works while the row is written. Who dies in between
+ * leaves an orphan, and no sweep takes it for one as long as it is acted on. */
+static void begin_creation(void *context)
+{
+	const struct draft *draft = context;
+	struct act *a = draft->act;
+
+	if (a->creation)
+		return;
+	a->record = draft->record;
+	a->spec = make_spec(a, &draft->template);
+	a->creation = a->fleet->ops->create_begin(a->fleet->provider, &a->spec);
+	fault_point("api", "create-begun");
 }
 
-/* ---- the request ---- */
+/* Its row was not written after all. */
+static void abandon_creation(struct act *a)
+{
+	struct fleet *f = a->fleet;
+	struct provider_created created;
+	struct error ignored = {0};
+
+	if (a->creation &&
+	    f->ops->create_end(f->provider, TAKE(a->creation), deadline_in(CALL_TIMEOUT_MS),
+	                       &created, &ignored) == 0)
+		act_clear(a);
+}
 
 static int insert_once(struct fleet *f, struct draft *draft, struct error *err)
 {
 	struct lease_claim *claim = draft->request->claim;
+	bool begins = draft->act && draft->mounts.count == 0 && f->ops->create_begin;
 	struct sandbox_insertion insertion = {
 	        .record = &draft->record,
 	        .project_max = draft->sandboxes_max,
@@ -332,12 +379,16 @@ static int insert_once(struct fleet *f, struct draft *draft, struct error *err)
 	        .mounts = draft->mounts.count > 0 ? &draft->mounts : NULL,
 	        .origin = draft->layer,
 	        .claim = claim && !claim->is_made ? &claim->lease : NULL,
+	        .on_accepted = begins ? begin_creation : NULL,
+	        .context = draft,
 	};
 	int result = store_sandbox_insert_with(f->store, &insertion, err);
 
 	draft->is_outdated = insertion.is_outdated;
 	if (insertion.claim)
 		lease_claimed(claim, result < 0, insertion.is_claim_lost);
+	if (begins && result < 0)
+		abandon_creation(draft->act);
 	return result;
 }
 
@@ -387,19 +438,19 @@ static int make_now(struct fleet *f, struct arena *a, struct draft *draft, int64
 	draft->record.actual = SANDBOX_CREATING;
 	draft->record.last_event = "being made";
 	act_begin_new(f, a, draft->record.id, &act);
-	if (insert(f, a, draft, err) < 0)
-		return -1;
-	act.record = draft->record;
 	act.snapshot = draft->layer;
 	act.is_bare = draft->request->base != NULL;
 	act.claim = draft->request->claim;
+	draft->act = &act;
+	if (insert(f, a, draft, err) < 0)
+		return -1;
+	act.record = draft->record;
 	if (draft->mounts.count > 0 && mounts_take(&act, &draft->mounts, err) < 0) {
 		act_fail(&act, err);
 		return -1;
 	}
 	if (act_make(&act, &draft->template, begun_ns, err) < 0)
 		return -1;
-	warm_up(f, a, &act.record);
 	draft->record = act.record;
 	return 0;
 }

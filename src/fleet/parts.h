@@ -4,9 +4,8 @@
  * request.c: from what a caller asks to a row. create.c: from a row to a started sandbox. life.c:
  * start, stop, delete. pause.c: pause, resume, keep. hook.c, entrypoint.c: what is run inside then.
  * life.h: what these say of themselves. recover.c: what to do about a row when the provider tells
- * another story. tick.c: what time does.
- * templates.c, defaults.c, cache.h: what those need. act.c: one thread's work on one sandbox.
- * storage.h: volumes. builds.h: templates built by steps. */
+ * another story. tick.c: what time does. templates.c, defaults.c, cache.h: what those need. act.c:
+ * one thread's work on one sandbox. storage.h: volumes. builds.h: templates built by steps. */
 #pragma once
 
 #include "fleet/access.h"
@@ -73,11 +72,13 @@ MUST_CHECK int provider_check(const struct fleet *f, const struct sandbox_record
 struct act {
 	struct fleet *fleet;
 	struct slot *slot;
-	struct arena *arena;          /* of the row's texts */
-	const char *snapshot;         /* to be made of; NULL: of its template's folder */
-	bool is_bare;                 /* its template's entrypoint is not started */
-	struct lease_claim *claim;    /* whose it becomes when it is started; NULL: nobody's */
-	struct sandbox_record record; /* as of the last move */
+	struct arena *arena;       /* of the row's texts */
+	const char *snapshot;      /* to be made of; NULL: of its template's folder */
+	bool is_bare;              /* its template's entrypoint is not started */
+	struct lease_claim *claim; /* whose it becomes when it is started; NULL: nobody's */
+	struct provider_creation *creation; /* under way already; NULL: not yet */
+	struct sandbox_spec spec;           /* its */
+	struct sandbox_record record;       /* as of the last move */
 	/* In the arena; none until mounts_load or mounts_take. */
 	const struct sandbox_mount *mounts;
 	size_t mount_count;
@@ -97,8 +98,7 @@ struct act_move {
 	const char *event;
 	const struct provider_created *created; /* with STARTED */
 	bool is_lazy;                           /* as of struct sandbox_move */
-	/* The same. */
-	const struct lease_record *lease;
+	const struct lease_record *lease;       /* and the next: the same */
 	bool *ret_lease_lost;
 };
 MUST_CHECK int act_move(struct act *a, const struct act_move *move, struct error *err);
@@ -122,6 +122,7 @@ struct draft {
 	int64_t project_version; /* with which all this was worked out */
 	bool is_outdated;        /* there is another one: it has to be worked out again */
 	struct mount_list mounts;
+	struct act *act; /* whose sandbox is begun when its row is accepted; NULL: later */
 };
 /* From request and template to the rest. */
 MUST_CHECK int request_resolve(struct fleet *f, struct arena *a, struct draft *draft,
@@ -194,7 +195,5 @@ void pools_changed(struct fleet *f);
 /* ---- projects.c: goes on with those that were left half deleted ---- */
 void projects_finish(struct fleet *f);
 
-/* ---- recipe.c ---- */
-
-/* What is given of a checked recipe replaces what the record has; texts are borrowed. */
+/* ---- recipe.c: what is given of a checked one replaces what the record has, borrowed ---- */
 void recipe_apply(struct arena *a, const struct fleet_recipe *recipe, struct template_record *t);

@@ -257,8 +257,9 @@ static void settle_lost_quietly(struct fleet *f, const struct sandbox_record *r,
 		log_warning("sandbox is not settled", TEXT("sandbox", r->id), FAILURE(&err));
 }
 
-/* The provider has it. Its row was written before it was made, so one without a row is nobody's.
- * One whose row is another server's came here with a copied folder, and is left to people. */
+/* The provider has it. One without a row is nobody's, unless it is being made: then somebody acts
+ * on it, and its row comes. One whose row is another server's came here with a copied folder, and
+ * is left to people. */
 static void sweep_one(struct fleet *f, const char *id)
 {
 	AUTO(arena_done) struct arena arena = {0};

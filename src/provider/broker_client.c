@@ -428,7 +428,10 @@ static int send_call(struct broker_client *c, struct broker_waiter *w,
 	*(uint64_t *)call->message = w->request;
 	if (wire_encode(&packet, call->type, call->shape, call->message, err) < 0)
 		return -1;
-	pthread_mutex_lock(&c->send_mutex);
+	if (!call->never_waits)
+		pthread_mutex_lock(&c->send_mutex);
+	else if (pthread_mutex_trylock(&c->send_mutex) != 0)
+		return FAIL(err, ERROR_UNAVAILABLE, "the broker is being told something else");
 	pthread_mutex_lock(&c->mutex);
 	bool broken = w->broken;
 	pthread_mutex_unlock(&c->mutex);
@@ -441,8 +444,11 @@ static int send_call(struct broker_client *c, struct broker_waiter *w,
 int broker_client_begin(struct broker_client *c, const struct broker_call *call, int64_t deadline,
                         struct broker_waiter **ret, struct error *err)
 {
-	struct broker_waiter *w = waiter_new(c, earlier(deadline, deadline_in(RECONNECT_MS)));
+	struct broker_waiter *w;
 
+	if (call->never_waits)
+		deadline = deadline_in(0);
+	w = waiter_new(c, earlier(deadline, deadline_in(RECONNECT_MS)));
 	if (!w)
 		return FAIL(err, ERROR_UNAVAILABLE, "the broker is not running");
 	if (send_call(c, w, call, deadline, err) < 0) {

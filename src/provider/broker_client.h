@@ -39,6 +39,7 @@ struct broker_call {
 	void *message;              /* its first member, the request id, is set by the call */
 	const struct wire_fds *fds; /* borrowed; NULL = none */
 	bool may_repeat;
+	bool never_waits; /* to be sent: it fails instead */
 	/* One message of this type is expected, then it is over; 0 = BROKER_OK alone. With
 	 * on_entry: any number of them, then BROKER_OK. Text goes to the arena. */
 	uint16_t reply_type;

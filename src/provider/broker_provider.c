@@ -118,13 +118,27 @@ static const char *mount_text(struct arena *a, const char *volume_id, bool is_re
 	return arena_format(a, "%s:%s:%s", volume_id, is_read_only ? "ro" : "rw", path);
 }
 
-static int call_create(struct provider *p, uint16_t type, const struct sandbox_spec *spec,
-                       int64_t deadline, struct provider_created *ret, struct error *err)
-{
-	AUTO(arena_done) struct arena a = {0};
-	const char *volumes[SANDBOX_MOUNTS_MAX + 1] = {NULL};
+/* One that is being made, or started. */
+struct provider_creation {
+	const struct sandbox_spec *spec;
+	struct arena arena;
+	const char *volumes[SANDBOX_MOUNTS_MAX + 1];
+	struct broker_create message;
 	struct broker_created created;
-	struct broker_create message = {
+	struct broker_call call;
+	struct broker_waiter *waiter;
+};
+
+static void creation_done(struct provider_creation *c)
+{
+	arena_done(&c->arena);
+}
+
+static int creation_init(struct provider_creation *c, struct provider *p, uint16_t type,
+                         const struct sandbox_spec *spec, struct error *err)
+{
+	*c = (struct provider_creation){.spec = spec};
+	c->message = (struct broker_create){
 	        .kind = p->kind,
 	        .sandbox = spec->id,
 	        .hostname = spec->hostname,
@@ -136,56 +150,107 @@ static int call_create(struct provider *p, uint16_t type, const struct sandbox_s
 	        .disk_bytes = (uint64_t)spec->resources.disk_mb << 20,
 	        .pids = (uint64_t)spec->resources.pids,
 	        .snapshot = type == BROKER_CREATE ? spec->snapshot : NULL,
-	        .volumes = volumes,
+	        .volumes = c->volumes,
 	        .warm = spec->warm,
 	};
-	struct broker_call call = {
+	c->call = (struct broker_call){
 	        .type = type,
 	        .shape = broker_create_shape,
-	        .message = &message,
+	        .message = &c->message,
 	        .may_repeat = type == BROKER_START,
 	        .reply_type = BROKER_CREATED,
 	        .reply_shape = broker_created_shape,
-	        .reply = &created,
-	        .reply_size = sizeof(created),
-	        .arena = &a,
+	        .reply = &c->created,
+	        .reply_size = sizeof(c->created),
+	        .arena = &c->arena,
 	};
-
 	if (spec->mount_count > SANDBOX_MOUNTS_MAX)
 		return FAIL(err, ERROR_LIMIT, "a sandbox has at most %d volumes",
 		            SANDBOX_MOUNTS_MAX);
 	for (size_t i = 0; i < spec->mount_count; i++)
-		volumes[i] = mount_text(&a, spec->mounts[i].volume_id, spec->mounts[i].is_read_only,
-		                        spec->mounts[i].path);
+		c->volumes[i] = mount_text(&c->arena, spec->mounts[i].volume_id,
+		                           spec->mounts[i].is_read_only, spec->mounts[i].path);
 	if (spec->review && type == BROKER_CREATE)
-		message.review = arena_format(&a, "%s:%s:%s:%s", spec->review->subject,
-		                              spec->review->base ? spec->review->base : "",
-		                              spec->review->writes ? "rw" : "ro",
-		                              spec->review->template_dir);
-	if (broker_client_call(p->client, &call, deadline, err) < 0)
-		return -1;
-	set_running(p, spec->id);
-	log_debug("sandbox made", TEXT("sandbox", spec->id), NUMBER("took_us", created.took_us),
-	          TEXT("steps", created.steps));
-	*ret = (struct provider_created){
-	        .disk_is_advisory = created.disk_is_advisory,
-	        .effective = spec->resources,
-	        .took_us = (int64_t)created.took_us,
-	};
+		c->message.review = arena_format(&c->arena, "%s:%s:%s:%s", spec->review->subject,
+		                                 spec->review->base ? spec->review->base : "",
+		                                 spec->review->writes ? "rw" : "ro",
+		                                 spec->review->template_dir);
 	return 0;
+}
+
+static void creation_take(const struct provider_creation *c, struct provider *p,
+                          struct provider_created *ret)
+{
+	set_running(p, c->spec->id);
+	log_debug("sandbox made", TEXT("sandbox", c->spec->id),
+	          NUMBER("took_us", c->created.took_us), TEXT("steps", c->created.steps));
+	*ret = (struct provider_created){
+	        .disk_is_advisory = c->created.disk_is_advisory,
+	        .effective = c->spec->resources,
+	        .took_us = (int64_t)c->created.took_us,
+	};
+}
+
+static int call_create(struct provider *p, uint16_t type, const struct sandbox_spec *spec,
+                       int64_t deadline, struct provider_created *ret, struct error *err)
+{
+	AUTO(creation_done) struct provider_creation creation;
+
+	if (creation_init(&creation, p, type, spec, err) < 0 ||
+	    broker_client_call(p->client, &creation.call, deadline, err) < 0)
+		return -1;
+	creation_take(&creation, p, ret);
+	return 0;
+}
+
+/* It may exist all the same, and nothing may be left behind. */
+static int fail_create(struct provider *p, const char *id, const struct error *why)
+{
+	struct error ignored = {0};
+
+	if (why->code == ERROR_TIMEOUT || why->code == ERROR_UNAVAILABLE)
+		(void)broker_provider_destroy(p, id, deadline_in(CLEAN_UP_MS), &ignored);
+	return -1;
 }
 
 int broker_provider_create(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
                            struct provider_created *ret, struct error *err)
 {
-	struct error ignored = {0};
-
 	if (call_create(p, BROKER_CREATE, spec, deadline, ret, err) == 0)
 		return 0;
-	/* It may exist all the same, and nothing may be left behind. */
-	if (err->code == ERROR_TIMEOUT || err->code == ERROR_UNAVAILABLE)
-		(void)broker_provider_destroy(p, spec->id, deadline_in(CLEAN_UP_MS), &ignored);
-	return -1;
+	return fail_create(p, spec->id, err);
+}
+
+struct provider_creation *broker_provider_create_begin(struct provider *p,
+                                                       const struct sandbox_spec *spec)
+{
+	struct provider_creation *c = calloc(1, sizeof(*c));
+	struct error ignored = {0};
+
+	if (!c)
+		abort();
+	if (creation_init(c, p, BROKER_CREATE, spec, &ignored) == 0) {
+		c->call.never_waits = true;
+		if (broker_client_begin(p->client, &c->call, 0, &c->waiter, &ignored) == 0)
+			return c;
+	}
+	creation_done(c);
+	free(c);
+	return NULL;
+}
+
+int broker_provider_create_end(struct provider *p, struct provider_creation *c, int64_t deadline,
+                               struct provider_created *ret, struct error *err)
+{
+	int status = broker_client_end(p->client, &c->call, c->waiter, deadline, err);
+
+	if (status == 0)
+		creation_take(c, p, ret);
+	else
+		(void)fail_create(p, c->spec->id, err);
+	creation_done(c);
+	free(c);
+	return status;
 }
 
 /* One that runs already is what was asked for. */

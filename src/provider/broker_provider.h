@@ -13,6 +13,10 @@ MUST_CHECK int broker_provider_open(const struct provider_options *options,
 void broker_provider_close(struct provider *p);
 int broker_provider_create(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
                            struct provider_created *ret, struct error *err);
+struct provider_creation *broker_provider_create_begin(struct provider *p,
+                                                       const struct sandbox_spec *spec);
+int broker_provider_create_end(struct provider *p, struct provider_creation *creation,
+                               int64_t deadline, struct provider_created *ret, struct error *err);
 int broker_provider_destroy(struct provider *p, const char *id, int64_t deadline,
                             struct error *err);
 int broker_provider_stop(struct provider *p, const char *id, int64_t grace_ms, int64_t deadline,
@@ -51,6 +55,7 @@ extern const struct compute_ops broker_provider_compute;
 /* The part of a table that both share. */
 #define BROKER_PROVIDER_OPS                                                                        \
 	.close = broker_provider_close, .create = broker_provider_create,                          \
+	.create_begin = broker_provider_create_begin, .create_end = broker_provider_create_end,    \
 	.destroy = broker_provider_destroy, .stop = broker_provider_stop,                          \
 	.start = broker_provider_start, .pause = broker_provider_pause,                            \
 	.resume = broker_provider_resume, .list = broker_provider_list,                            \

@@ -88,6 +88,16 @@ int compute_open(struct provider *p, const char *id, const struct compute_reques
 	return 0;
 }
 
+void compute_expect(struct provider *p, const char *id)
+{
+	const struct compute_ops *ops = provider_ops_of(p)->compute;
+	struct error ignored = {0};
+	int fd;
+
+	if (ops->take && ops->connect(p, id, deadline_in(0), &fd, &ignored) == 0)
+		ops->give_back(p, id, fd);
+}
+
 void compute_give_back(struct provider *p, const char *id, int fd)
 {
 	const struct compute_ops *ops = provider_ops_of(p)->compute;

@@ -19,6 +19,8 @@ struct compute_request {
 MUST_CHECK int compute_open(struct provider *p, const char *id,
                             const struct compute_request *request, int64_t deadline, int *ret_fd,
                             struct error *err);
+/* A first request comes soon: a connection waits for it, if one can be had without waiting. */
+void compute_expect(struct provider *p, const char *id);
 /* For a connection of compute_open whose last reply has ended (else close it). Process connections
  * wait for the next request, file connections, which belong to one user, are closed. Any thread. */
 void compute_give_back(struct provider *p, const char *id, int fd);

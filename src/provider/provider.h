@@ -97,6 +97,13 @@ struct provider_ops {
 	/* Makes and starts. ERROR_CONFLICT when the id exists. */
 	int (*create)(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
 	              struct provider_created *ret, struct error *err);
+	/* The two halves of create, for who has something to do meanwhile. The first never waits:
+	 * when it would have to, it is NULL, and nothing was begun. What was begun is ended, and
+	 * the spec is there until then. Both NULL: there is only create. */
+	struct provider_creation *(*create_begin)(struct provider *p,
+	                                          const struct sandbox_spec *spec);
+	int (*create_end)(struct provider *p, struct provider_creation *creation, int64_t deadline,
+	                  struct provider_created *ret, struct error *err);
 	/* Ends it and removes all that was its. Fine when it does not exist. Returns when nothing
 	 * inside runs any more; the rest may be cleared up behind the call. */
 	int (*destroy)(struct provider *p, const char *id, int64_t deadline, struct error *err);

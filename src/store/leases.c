@@ -206,9 +206,17 @@ int store_lease_strays(struct store *s, struct arena *a, struct lease_stray_list
 	return 0;
 }
 
+static int run_forget(struct connection *c, void *context, struct error *err)
+{
+	return query_run(c, QUERY_LEASE_SANDBOX_REMOVE, context, NULL, err) < 0 ? -1 : 0;
+}
+
+/* Lazy: one that comes back is found to be gone again. */
 int store_lease_stray_forget(struct store *s, const char *sandbox_id, struct error *err)
 {
-	const struct lookup lookup = {.id = sandbox_id};
+	struct lookup lookup = {.id = sandbox_id};
 
-	return store_change_query(s, QUERY_LEASE_SANDBOX_REMOVE, &lookup, err) < 0 ? -1 : 0;
+	return store_change(
+	        s, &(struct transaction){.run = run_forget, .context = &lookup, .is_lazy = true},
+	        err);
 }

@@ -101,9 +101,11 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "a sandbox named '%s' exists already", r->name);
 	if (count < 0 || (is_living[r->actual] && admit(c, insertion, err) < 0) ||
-	    insert_along(c, insertion, err) < 0)
+	    insert_along(c, insertion, err) < 0 || event_add(c, &event, err) < 0)
 		return -1;
-	return event_add(c, &event, err);
+	if (insertion->on_accepted)
+		insertion->on_accepted(insertion->context);
+	return 0;
 }
 
 int store_sandbox_insert_with(struct store *s, struct sandbox_insertion *insertion,

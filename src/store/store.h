@@ -100,6 +100,9 @@ struct sandbox_insertion {
 	const struct mount_list *mounts;  /* volumes.h; NULL = none */
 	const char *origin;               /* the snapshot that its files begin with; NULL = none */
 	const struct lease_record *claim; /* whose sandbox it is to be, see leases.h; NULL = none */
+	/* Called when only the commit is left, perhaps more than once; must not wait. Or NULL. */
+	void (*on_accepted)(void *context);
+	void *context;
 	/* Why it was ERROR_CONFLICT, when it was not the name or a volume: */
 	bool is_outdated;   /* the project has another version */
 	bool is_claim_lost; /* somebody else has the lease */

@@ -45,6 +45,34 @@ static int fake_create(struct provider *p, const struct sandbox_spec *spec, int6
 	return fake_leave(f, fails, err);
 }
 
+/* It begins, and is at work only when it is waited for. */
+struct provider_creation {
+	const struct sandbox_spec *spec;
+};
+
+static struct provider_creation *fake_create_begin(struct provider *p,
+                                                   const struct sandbox_spec *spec)
+{
+	struct provider_creation *c = malloc(sizeof(*c));
+	struct fake *f = fake_of(p);
+
+	if (!c)
+		abort();
+	c->spec = spec;
+	if (f->on_begun)
+		f->on_begun();
+	return c;
+}
+
+static int fake_create_end(struct provider *p, struct provider_creation *c, int64_t deadline,
+                           struct provider_created *ret, struct error *err)
+{
+	int result = fake_create(p, c->spec, deadline, ret, err);
+
+	free(c);
+	return result;
+}
+
 static int fake_destroy(struct provider *p, const char *id, int64_t deadline UNUSED,
                         struct error *err)
 {
@@ -249,6 +277,8 @@ void fake_init(struct fake *f)
 	                                        PROVIDER_CAN_TEMPLATE | PROVIDER_CAN_ISOLATE |
 	                                        PROVIDER_SURVIVES | PROVIDER_CAN_PAUSE,
 	                           .create = fake_create,
+	                           .create_begin = fake_create_begin,
+	                           .create_end = fake_create_end,
 	                           .destroy = fake_destroy,
 	                           .stop = fake_stop,
 	                           .start = fake_start,

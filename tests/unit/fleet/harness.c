@@ -31,12 +31,28 @@ void harness_stop(struct harness *h)
 	fleet_close(h->fleet);
 }
 
-int harness_open(void **state)
+static void open_store(struct harness *h, const char *dsn)
 {
-	struct harness *h = calloc(1, sizeof(*h));
 	struct project_record project = {.id = PROJECT, .name = "default", .created_at = 1};
 	struct error err = {0};
 	unsigned added;
+
+	assert_done(store_open(dsn, &h->store, &err));
+	assert_done(store_project_insert(h->store, &project, &err));
+	harness_start(h);
+	assert_done(fleet_templates_seed(h->fleet, &added, &err));
+}
+
+void harness_store(struct harness *h, const char *dsn)
+{
+	harness_stop(h);
+	store_close(h->store);
+	open_store(h, dsn);
+}
+
+int harness_open(void **state)
+{
+	struct harness *h = calloc(1, sizeof(*h));
 
 	log_open("test", LOG_ERROR);
 	snprintf(h->data_dir, sizeof(h->data_dir), "/nonexistent/atoll-test");
@@ -50,10 +66,7 @@ int harness_open(void **state)
 	                            .internet = true,
 	                            .region = "here"};
 	fake_init(&h->fake);
-	assert_done(store_open("sqlite::memory:", &h->store, &err));
-	assert_done(store_project_insert(h->store, &project, &err));
-	harness_start(h);
-	assert_done(fleet_templates_seed(h->fleet, &added, &err));
+	open_store(h, "sqlite::memory:");
 	*state = h;
 	return 0;
 }

@@ -51,7 +51,8 @@ struct fake {
 	struct map sandboxes; /* id -> "running", "paused" or "files" */
 	bool fails[CALL_COUNT];
 	unsigned calls[CALL_COUNT];
-	bool leaves_remains; /* a create that fails leaves files */
+	bool leaves_remains;    /* a create that fails leaves files */
+	void (*on_begun)(void); /* a create was begun, and its row is not written yet; or NULL */
 	bool is_gate_shut;
 	unsigned at_gate;
 	uint32_t processes; /* that its agents tell of */
@@ -93,6 +94,8 @@ void harness_start(struct harness *h);
 /* Lets the workers finish what is queued; none is left then. */
 void harness_drain(struct harness *h);
 void harness_stop(struct harness *h);
+/* Another store, and a fleet that knows nothing yet. */
+void harness_store(struct harness *h, const char *dsn);
 /* For cmocka: *state is a struct harness. */
 int harness_open(void **state);
 int harness_close(void **state);

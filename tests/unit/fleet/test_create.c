@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness.h"
 
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #define REQUEST(...) (&(struct fleet_create){.project_id = PROJECT, .wait = true, __VA_ARGS__})
 #define LATER (&(struct fleet_create){.project_id = PROJECT})
 
@@ -27,6 +32,58 @@ static void the_usual_create_costs_two_changes_of_its_row(void **state)
 
 	/* The insert and the move to STARTED: two commits, one of them waits for the disk. */
 	assert_int_equal(create(h).version, 2);
+}
+
+/* The write-ahead log cannot grow any more: as on a full disk. */
+static void forbid_writing(void)
+{
+	const struct rlimit none = {.rlim_cur = 0, .rlim_max = RLIM_INFINITY};
+
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+}
+
+static void allow_writing(void)
+{
+	const struct rlimit all = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
+}
+
+static void what_was_begun_goes_when_its_row_cannot_be_written(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r;
+	struct error err = {0};
+	char folder[] = "/tmp/atoll-create-XXXXXX";
+
+	assert_non_null(mkdtemp(folder));
+	harness_store(h, arena_format(&h->arena, "sqlite:%s/atoll.db", folder));
+	h->fake.on_begun = forbid_writing;
+	int result = fleet_create(h->fleet, &h->arena, REQUEST(.name = "late"), &r, &err);
+	allow_writing();
+	h->fake.on_begun = NULL;
+	assert_int_equal(result, -1);
+	assert_int_equal(h->fake.calls[CALL_CREATE], 1);
+	assert_int_equal(h->fake.calls[CALL_DESTROY], 1);
+	assert_int_equal(h->fake.sandboxes.count, 0);
+	assert_int_equal(create_with(h, (struct fleet_create){.name = "late"}).actual,
+	                 SANDBOX_STARTED);
+	harness_store(h, "sqlite::memory:");
+	assert_int_equal(unlink(arena_format(&h->arena, "%s/atoll.db", folder)), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
+static void what_is_refused_is_not_begun(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r;
+	struct error err = {0};
+
+	(void)create_with(h, (struct fleet_create){.name = "taken"});
+	assert_int_equal(fleet_create(h->fleet, &h->arena, REQUEST(.name = "taken"), &r, &err), -1);
+	assert_int_equal(err.code, ERROR_CONFLICT);
+	assert_int_equal(h->fake.calls[CALL_CREATE], 1);
 }
 
 static void resources_come_from_the_request_then_the_project_then_the_platform(void **state)
@@ -278,6 +335,8 @@ int main(void)
 {
 	return RUN_EACH(EACH(a_created_sandbox_is_started_and_says_how_long_it_took),
 	                EACH(the_usual_create_costs_two_changes_of_its_row),
+	                EACH(what_was_begun_goes_when_its_row_cannot_be_written),
+	                EACH(what_is_refused_is_not_begun),
 	                EACH(resources_come_from_the_request_then_the_project_then_the_platform),
 	                EACH(a_project_that_was_changed_elsewhere_is_known_at_the_next_create),
 	                EACH(labels_and_environment_are_kept_as_json),

@@ -90,6 +90,25 @@ TEST(create_tells_the_broker_what_to_make)
 	fake_broker_stop(&b);
 }
 
+TEST(a_create_may_be_ended_later_than_it_was_begun)
+{
+	struct fake_broker b;
+	struct provider_created created;
+	struct error err = {0};
+
+	fake_broker_start(&b, answer_all);
+	struct provider *p = open_provider("native", &b);
+	const struct provider_ops *ops = provider_ops_of(p);
+	struct provider_creation *creation = ops->create_begin(p, &spec);
+	assert_non_null(creation);
+	assert_int_equal(ops->stop(p, "bcdefghijklmnopqrstu", 100, deadline_in(5000), &err), 0);
+	assert_int_equal(ops->create_end(p, creation, deadline_in(5000), &created, &err), 0);
+	assert_string_equal(seen_texts, SANDBOX " box base");
+	assert_int_equal(created.took_us, 1234);
+	ops->close(p);
+	fake_broker_stop(&b);
+}
+
 TEST(a_host_that_cannot_limit_disks_says_so)
 {
 	struct fake_broker b;
@@ -201,6 +220,42 @@ TEST(a_create_whose_outcome_is_not_known_is_undone)
 	assert_int_equal(seen_types[seen_count - 1], BROKER_DESTROY);
 	ops->close(p);
 	fake_broker_stop(&b);
+}
+
+TEST(a_create_that_was_begun_and_whose_outcome_is_not_known_is_undone)
+{
+	struct fake_broker b;
+	struct provider_created created;
+	struct error err = {0};
+
+	seen_count = 0;
+	fake_broker_start(&b, answer_dies_in_create);
+	struct provider *p = open_provider("native", &b);
+	const struct provider_ops *ops = provider_ops_of(p);
+	struct provider_creation *creation = ops->create_begin(p, &spec);
+	assert_non_null(creation);
+	assert_int_equal(ops->create_end(p, creation, deadline_in(5000), &created, &err), -1);
+	assert_int_equal(err.code, ERROR_UNAVAILABLE);
+	assert_int_equal(seen_types[seen_count - 1], BROKER_DESTROY);
+	ops->close(p);
+	fake_broker_stop(&b);
+}
+
+/* Who would have to wait for the broker is told so at once. */
+TEST(a_create_is_not_begun_while_there_is_no_broker)
+{
+	struct fake_broker b;
+
+	fake_broker_start(&b, answer_all);
+	struct provider *p = open_provider("native", &b);
+	const struct provider_ops *ops = provider_ops_of(p);
+	fake_broker_stop(&b);
+	/* Until it has seen the end of the connection. */
+	assert_int_equal(poll(NULL, 0, 100), 0);
+	int64_t begun_ms = clock_monotonic_ms();
+	assert_null(ops->create_begin(p, &spec));
+	assert_true(clock_monotonic_ms() - begun_ms < 1000);
+	ops->close(p);
 }
 
 /* After the restart the sandbox is in no list any more. */
@@ -316,11 +371,14 @@ TEST(a_template_build_is_ended_at_its_deadline)
 int main(void)
 {
 	return RUN(CASE(create_tells_the_broker_what_to_make),
+	           CASE(a_create_may_be_ended_later_than_it_was_begun),
 	           CASE(a_host_that_cannot_limit_disks_says_so),
 	           CASE(pause_and_resume_ask_the_broker_of_a_host_that_can),
 	           CASE(list_and_stats_report_what_the_broker_says),
 	           CASE(a_list_with_a_name_that_is_no_id_is_refused),
 	           CASE(a_create_whose_outcome_is_not_known_is_undone),
+	           CASE(a_create_that_was_begun_and_whose_outcome_is_not_known_is_undone),
+	           CASE(a_create_is_not_begun_while_there_is_no_broker),
 	           CASE(what_ended_while_the_broker_was_away_is_reported),
 	           CASE(a_template_build_tells_its_progress),
 	           CASE(a_failed_template_build_says_why_in_the_builders_words),

@@ -60,13 +60,20 @@ static int double_the_limit(struct project_record *r, const void *context, struc
 	return 0;
 }
 
+static void count_accepted(void *context)
+{
+	++*(unsigned *)context;
+}
+
 static void a_sandbox_is_refused_that_was_worked_out_from_an_older_project(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
 	const struct sandbox_resources defaults = {.cpu = 2};
 	const struct project_edit edit = {.id = PROJECT, .edit = double_the_limit};
 	struct sandbox_record r = sample_sandbox("s1", "one"), found;
-	struct sandbox_insertion insertion = {.record = &r};
+	unsigned accepted = 0;
+	struct sandbox_insertion insertion = {
+	        .record = &r, .on_accepted = count_accepted, .context = &accepted};
 	struct project_record before, project;
 	struct error err = {0};
 
@@ -77,10 +84,12 @@ static void a_sandbox_is_refused_that_was_worked_out_from_an_older_project(void 
 	insertion.project_version = before.version;
 	assert_refused(store_sandbox_insert_with(*state, &insertion, &err), ERROR_CONFLICT);
 	assert_true(insertion.is_outdated);
+	assert_int_equal(accepted, 0);
 	assert_refused(store_sandbox_find(*state, &a, NULL, r.id, &found, &err), ERROR_NOT_FOUND);
 	insertion.project_version = project.version;
 	assert_done(store_sandbox_insert_with(*state, &insertion, &err));
 	assert_false(insertion.is_outdated);
+	assert_true(accepted > 0);
 	assert_done(store_project_edit(*state, &a, &edit, &before, &err));
 	assert_done(store_project_find(*state, &a, PROJECT, &before, &err));
 	assert_true(before.version > project.version);
