@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "agent/replace.h"
-#include "agent/user.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/path.h"
 
 #define IDLE_MS 1000 /* then the memory of a worker is worth more than its next start */
 #define OOM_SCORE "300"
@@ -34,6 +34,7 @@ static const struct files_row rows[] = {
         {AGENT_COPY, files_copy},       {AGENT_TAR_OUT, files_tar_out},
         {AGENT_TAR_IN, files_tar_in},   {AGENT_WATCH, files_watch},
         {AGENT_COMPARE, files_compare}, {AGENT_TAR_BASE, files_tar_base},
+        {AGENT_INSPECT, files_inspect}, {AGENT_SET_ATTRIBUTES, files_set_attributes},
 };
 
 /* ---- the end ---- */
@@ -220,12 +221,50 @@ static int become(struct files *f, const char *name, struct error *err)
 {
 	struct user user;
 
-	if (!f->no_users && name[0] &&
-	    (user_find(name, &user, err) < 0 || user_become(&user, err) < 0))
+	if (user_find(f->no_users ? "" : name, &user, err) < 0 ||
+	    (!f->no_users && name[0] && user_become(&user, err) < 0))
 		return -1;
 	(void)snprintf(f->user, sizeof(f->user), "%s", name);
+	(void)snprintf(f->home, sizeof(f->home), "%s", f->no_users ? f->rules.host : user.home);
 	f->is_user = true;
 	return 0;
+}
+
+static int resolve_at(struct files *f, const char *home, const char **path, struct error *err)
+{
+	struct span rest = span_of(*path);
+
+	if (span_equals_text(rest, "~") || span_starts_with(rest, "~/"))
+		rest = (struct span){rest.data + 1 + (rest.size > 1),
+		                     rest.size - 1 - (rest.size > 1)};
+	return path_resolve(&f->arena, home[0] == '/' ? home : "/", rest, path, err);
+}
+
+static int resolve_at_home(struct files *f, uint16_t type, struct agent_path *m, struct error *err)
+{
+	bool has_target = type == AGENT_RENAME || type == AGENT_COPY;
+	const char *home = f->home;
+
+	if (m->root[0] && !f->no_users) {
+		if (user_find(m->root, &f->owner, err) < 0)
+			return -1;
+		f->rules.owner = &f->owner;
+		home = f->owner.home;
+	}
+	m->root = "";
+	if (resolve_at(f, home, &m->path, err) < 0 ||
+	    (has_target && resolve_at(f, home, &m->target, err) < 0))
+		return -1;
+	return 0;
+}
+
+static int run(struct files *f, const struct files_row *row, struct agent_path *m,
+               struct error *err)
+{
+	f->rules.owner = NULL;
+	if (m->flags & AGENT_PATH_AT_HOME && resolve_at_home(f, row->type, m, err) < 0)
+		return -1;
+	return row->run(f, m, err);
 }
 
 static void serve(struct files *f, uint16_t type, struct span payload, size_t start)
@@ -244,7 +283,7 @@ static void serve(struct files *f, uint16_t type, struct span payload, size_t st
 	}
 	if (f->is_user && !f->no_users && strcmp(f->user, message.user) != 0)
 		give_back(f, start);
-	if ((!f->is_user && become(f, message.user, &err) < 0) || row->run(f, &message, &err) < 0)
+	if ((!f->is_user && become(f, message.user, &err) < 0) || run(f, row, &message, &err) < 0)
 		files_send_failed(f, &err);
 }
 
@@ -273,7 +312,7 @@ static void close_others(int a, int b)
 void files_serve(const struct files_options *options)
 {
 	struct files f = {.connection = options->connection,
-	                  .rules = {options->root, options->resolve, options->host},
+	                  .rules = {options->root, options->resolve, options->host, NULL},
 	                  .in = BUF(WORKER_REST_MAX),
 	                  .out = BUF(WIRE_PAYLOAD_MAX),
 	                  .no_users = options->host != NULL,

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "agent/place.h"
+#include "agent/user.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
@@ -44,6 +45,8 @@ struct files {
 	struct arena arena; /* of one request */
 	bool no_users, is_user;
 	char user[257];
+	char home[PLACE_TEXT_MAX]; /* that user's */
+	struct user owner;         /* of the request at hand, if it says one */
 	struct worker_rest *rest;
 };
 
@@ -86,6 +89,13 @@ int files_write(struct files *f, const struct agent_path *m, struct error *err);
 int files_stat(struct files *f, const struct agent_path *m, struct error *err);
 int files_list(struct files *f, const struct agent_path *m, struct error *err);
 int files_glob(struct files *f, const struct agent_path *m, struct error *err);
+/* files_inspect.c */
+int files_inspect(struct files *f, const struct agent_path *m, struct error *err);
+/* files_attributes.c */
+int files_set_attributes(struct files *f, const struct agent_path *m, struct error *err);
+/* Those of the file at `path`, whose names begin so, as "name=value" without that beginning. Never
+ * NULL: what cannot be read is left out. */
+const char **file_attributes(struct arena *a, const char *path, const char *beginning);
 /* files_change.c */
 int files_mkdir(struct files *f, const struct agent_path *m, struct error *err);
 int files_remove(struct files *f, const struct agent_path *m, struct error *err);

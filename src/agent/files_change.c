@@ -61,6 +61,8 @@ int files_mkdir(struct files *f, const struct agent_path *m, struct error *err)
 			return FAIL_ERRNO(err, "make folder '%s'", m->path);
 		if (check_folder(&place, m, err) < 0)
 			return -1;
+	} else if (place_give(&place, spot.folder, spot.name, err) < 0) {
+		return -1;
 	}
 	return send_spot(f, &spot, m->path, err);
 }

@@ -119,8 +119,8 @@ static mode_t mode_of(const struct agent_path *m)
 	return m->mode ? m->mode & MODE_MASK : MODE_FILE;
 }
 
-static int write_whole(struct files *f, const struct spot *spot, const struct agent_path *m,
-                       struct error *err)
+static int write_whole(struct files *f, const struct place *place, const struct spot *spot,
+                       const struct agent_path *m, struct error *err)
 {
 	struct replacement_options options = {.mode = mode_of(m),
 	                                      .keep = true,
@@ -130,6 +130,8 @@ static int write_whole(struct files *f, const struct spot *spot, const struct ag
 
 	if (replacement_open(&new, spot, &options, err) < 0)
 		return -1;
+	if (place_give(place, new.fd, "", err) < 0)
+		return -1;
 	if (receive_into(f, new.fd, m) == 0)
 		return 1;
 	if (replacement_commit(&new, &options, err) < 0)
@@ -137,8 +139,8 @@ static int write_whole(struct files *f, const struct spot *spot, const struct ag
 	return send_written(f, new.fd, m, err);
 }
 
-static int write_part(struct files *f, const struct spot *spot, const struct agent_path *m,
-                      struct error *err)
+static int write_part(struct files *f, const struct place *place, const struct spot *spot,
+                      const struct agent_path *m, struct error *err)
 {
 	int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 	AUTO_CLOSE int fd = -1;
@@ -146,6 +148,8 @@ static int write_part(struct files *f, const struct spot *spot, const struct age
 
 	if (m->flags & AGENT_PATH_APPEND)
 		flags |= O_APPEND;
+	if (m->flags & AGENT_PATH_IN_PLACE)
+		flags |= O_TRUNC;
 	if (m->flags & AGENT_PATH_NO_REPLACE)
 		flags |= O_EXCL;
 	if (fstatat(spot->folder, spot->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -154,7 +158,7 @@ static int write_part(struct files *f, const struct spot *spot, const struct age
 	fd = openat(spot->folder, spot->name, flags, mode_of(m));
 	if (fd < 0)
 		return FAIL_ERRNO(err, "open '%s'", m->path);
-	if (check_regular(fd, m->path, &status, err) < 0)
+	if (check_regular(fd, m->path, &status, err) < 0 || place_give(place, fd, "", err) < 0)
 		return -1;
 	if (lseek(fd, (off_t)m->offset, SEEK_SET) < 0)
 		return FAIL_ERRNO(err, "seek in '%s'", m->path);
@@ -170,7 +174,7 @@ int files_write(struct files *f, const struct agent_path *m, struct error *err)
 	if (place_open(&place, &f->rules, m, err) < 0 ||
 	    spot_open(&place, &f->arena, m->path, flags, &spot, err) < 0)
 		return -1;
-	if (m->offset || m->flags & AGENT_PATH_APPEND)
-		return write_part(f, &spot, m, err);
-	return write_whole(f, &spot, m, err);
+	if (m->offset || m->flags & (AGENT_PATH_APPEND | AGENT_PATH_IN_PLACE))
+		return write_part(f, &place, &spot, m, err);
+	return write_whole(f, &place, &spot, m, err);
 }

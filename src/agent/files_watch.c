@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/files.h"
+#include "agent/inspect.h"
 #include "agent/replace.h"
 #include "agent/walk.h"
 
@@ -34,8 +34,9 @@ struct watcher {
 	struct files *files;
 	int folder, inotify;
 	bool recursive;
-	bool tells;         /* entries found are news, not there from the beginning */
-	const char *prefix; /* of the paths that a walk finds */
+	bool tells;                    /* entries found are news, not there from the beginning */
+	const char *prefix;            /* of the paths that a walk finds */
+	struct inspection *inspection; /* NULL: entries are not told */
 	struct watched *list;
 	size_t count, capacity;
 };
@@ -117,15 +118,30 @@ static void forget_below(struct watcher *w, const char *path)
 
 /* ---- telling ---- */
 
+/* What is gone has none; one that is too long for a message is not told. */
+static void tell_entry(struct watcher *w, enum agent_change_kind kind, const char *path,
+                       const struct stat *status)
+{
+	struct error ignored;
+
+	if (!w->inspection || kind == AGENT_REMOVED || kind == AGENT_RENAMED)
+		return;
+	if (inspection_tell(w->inspection, w->folder, path, status, &ignored) == 0)
+		files_flush(w->files);
+}
+
 static void tell(struct watcher *w, enum agent_change_kind kind, const char *path)
 {
 	struct agent_change change = {.kind = kind, .path = path};
 	struct stat status;
 
-	if (fstatat(w->folder, path, &status, AT_SYMLINK_NOFOLLOW) == 0)
+	if (strlen(path) >= PLACE_TEXT_MAX)
+		return;
+	if (fstatat(w->folder, path[0] ? path : ".", &status, AT_SYMLINK_NOFOLLOW) == 0) {
 		change.type = file_type_of(&status);
-	if (strlen(path) < PLACE_TEXT_MAX)
-		files_send(w->files, AGENT_CHANGE, agent_change_shape, &change);
+		tell_entry(w, kind, path, &status);
+	}
+	files_send(w->files, AGENT_CHANGE, agent_change_shape, &change);
 }
 
 static void join(char out[PLACE_TEXT_MAX], const char *folder, const char *name)
@@ -255,6 +271,7 @@ int files_watch(struct files *f, const struct agent_path *m, struct error *err)
 	                                       .inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK),
 	                                       .recursive = (m->flags & AGENT_PATH_RECURSIVE) != 0};
 	AUTO(place_done) struct place place = {0};
+	AUTO(inspection_done) struct inspection inspection = {.root = -1};
 
 	if (w.inotify < 0)
 		return FAIL_ERRNO(err, "watch");
@@ -263,6 +280,11 @@ int files_watch(struct files *f, const struct agent_path *m, struct error *err)
 	    watch_fd(&w, w.folder, "", err) < 0 ||
 	    (w.recursive && watch_below(&w, w.folder, "", err) < 0))
 		return -1;
+	if (m->flags & AGENT_PATH_ENTRIES) {
+		if (inspection_open(&inspection, f, m, err) < 0)
+			return -1;
+		w.inspection = &inspection;
+	}
 	w.tells = true;
 	files_send(f, AGENT_READY, NULL, NULL);
 	return follow(&w, err); /* NOLINT(clang-analyzer-unix.Malloc): AUTO frees */

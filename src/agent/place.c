@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/user.h"
 #include "base/path.h"
 #include "base/span.h"
 
@@ -66,6 +67,7 @@ int place_open(struct place *p, const struct place_rules *rules, const struct ag
 	struct place place = {.folder = rules->root,
 	                      .resolve = rules->resolve,
 	                      .host = rules->host,
+	                      .owner = rules->owner,
 	                      .beneath = (m->flags & AGENT_PATH_BENEATH) != 0,
 	                      .root = m->root[0] ? m->root : "/"};
 
@@ -142,6 +144,20 @@ static int open_prefix(const struct place *p, char *text, size_t size)
 	return fd;
 }
 
+static int give(const struct place *p, int folder, const char *name)
+{
+	return p->owner ? fchownat(folder, name, p->owner->uid, p->owner->gid,
+	                           AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)
+	                : 0;
+}
+
+int place_give(const struct place *p, int folder, const char *name, struct error *err)
+{
+	return give(p, folder, name) < 0
+	               ? FAIL_ERRNO(err, "give a file to user '%s'", p->owner->name)
+	               : 0;
+}
+
 /* Makes each missing folder of the path, in the folder that the kernel resolved for the part before
  * it: a link on the way is followed by the same rules as anywhere. */
 static int make_parents(const struct place *p, struct path_text *full, int *ret_fd)
@@ -157,7 +173,8 @@ static int make_parents(const struct place *p, struct path_text *full, int *ret_
 
 		if (next < 0 && errno == ENOENT) {
 			full->text[end] = '\0';
-			if (mkdirat(folder, name, 0755) < 0 && errno != EEXIST)
+			if ((mkdirat(folder, name, 0755) < 0 ? errno != EEXIST
+			                                     : give(p, folder, name) < 0))
 				return -1;
 			full->text[end] = cut;
 			next = open_prefix(p, full->text, end);

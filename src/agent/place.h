@@ -17,10 +17,12 @@
 
 #define PLACE_TEXT_MAX 4096
 
+struct user;
 struct place_rules {
 	int root;         /* of the sandbox; "/" or the host folder */
 	uint64_t resolve; /* 0 or RESOLVE_IN_ROOT */
 	const char *host; /* the host folder's own path, that commands know it by; or NULL */
+	const struct user *owner; /* of what is made; NULL = whoever makes it */
 };
 
 /* A path in the host folder as commands say it, "/data/host-files/ID/x", is "/x" of that folder.
@@ -33,12 +35,16 @@ struct place {
 	bool beneath;
 	uint64_t resolve;
 	const char *host; /* as of the rules */
+	const struct user *owner;
 	const char *root; /* what relative paths are relative to, unless beneath */
 };
 
 MUST_CHECK int place_open(struct place *p, const struct place_rules *rules,
                           const struct agent_path *m, struct error *err);
 void place_done(struct place *p);
+
+/* Gives what was made to the place's owner. `name` may be "": then it is `folder` itself. */
+MUST_CHECK int place_give(const struct place *p, int folder, const char *name, struct error *err);
 
 /* Opens it; O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added, so that neither a FIFO nor a device
  * makes anybody wait. */

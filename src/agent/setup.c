@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "isolation/isolation.h"
 #include "wire/agent.h"
+#include "wire/broker.h"
 
 struct setup {
 	struct plan plan;

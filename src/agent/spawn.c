@@ -112,11 +112,23 @@ static int set_user(struct process *p, const struct agent_exec *exec, struct err
 	return 0;
 }
 
+/* One that is not absolute begins at the user's home, as "~" does. */
+static const char *named_folder(struct process *p, const char *cwd)
+{
+	const char *home = p->user->home;
+
+	if (cwd[0] == '/')
+		return place_own_path(p->agent->home, cwd);
+	if (cwd[0] == '~' && (cwd[1] == '/' || cwd[1] == '\0'))
+		cwd += 1 + (cwd[1] == '/');
+	return place_own_path(p->agent->home, arena_format(&p->spawn_arena, "%s/%s", home, cwd));
+}
+
 /* A home that is missing is no reason not to run; a folder that was asked for is. */
-static const char *choose_folder(const struct process *p, const struct agent_exec *exec)
+static const char *choose_folder(struct process *p, const struct agent_exec *exec)
 {
 	if (exec->cwd[0])
-		return place_own_path(p->agent->home, exec->cwd);
+		return named_folder(p, exec->cwd);
 	if (p->agent->home || access(p->user->home, X_OK) < 0)
 		return "/";
 	return p->user->home;

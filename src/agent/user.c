@@ -13,6 +13,7 @@
 #include "base/fd.h"
 
 #define FILE_MAX (1024 * 1024)
+#define NAMES_MAX 257     /* as long as a message may have it, and the NUL */
 #define ID_MAX 4294967294 /* 2^32 - 1 means "unchanged" to the kernel */
 
 static void copy_text(char *out, size_t size, struct span text)
@@ -107,8 +108,23 @@ static int set_nameless(const char *name, struct user *ret, struct error *err)
 	return 0;
 }
 
-int user_parse(struct span passwd, struct span group, const char *name, struct user *ret,
-               struct error *err)
+/* Of "a|b" the first that the table knows; else the last. */
+static void choose_name(struct span passwd, const char *names, char out[NAMES_MAX])
+{
+	struct span rest = span_of(names), name;
+	struct passwd_line ignored;
+	bool more = true;
+
+	while (more) {
+		more = span_split(&rest, '|', &name);
+		copy_text(out, NAMES_MAX, name);
+		if (find_passwd(passwd, out, &ignored))
+			return;
+	}
+}
+
+static int parse_one(struct span passwd, struct span group, const char *name, struct user *ret,
+                     struct error *err)
 {
 	struct passwd_line line;
 	struct user user = {.group_count = 1};
@@ -129,6 +145,15 @@ int user_parse(struct span passwd, struct span group, const char *name, struct u
 	return 0;
 }
 
+int user_parse(struct span passwd, struct span group, const char *name, struct user *ret,
+               struct error *err)
+{
+	char chosen[NAMES_MAX];
+
+	choose_name(passwd, name, chosen);
+	return parse_one(passwd, group, chosen, ret, err);
+}
+
 /* A missing or unfit file reads as empty. */
 static void read_table(const char *path, struct buf *out)
 {
@@ -140,6 +165,46 @@ static void read_table(const char *path, struct buf *out)
 		return;
 	if (fd_read_to_end(fd, out, &ignored) < 0)
 		buf_reset(out);
+}
+
+void user_names_read(struct user_names *n)
+{
+	*n = (struct user_names){BUF(FILE_MAX), BUF(FILE_MAX)};
+	read_table("/etc/passwd", &n->passwd);
+	read_table("/etc/group", &n->group);
+}
+
+void user_names_done(struct user_names *n)
+{
+	buf_done(&n->passwd);
+	buf_done(&n->group);
+}
+
+void user_name_of(const struct user_names *n, uid_t uid, char out[64])
+{
+	struct passwd_line line;
+
+	(void)snprintf(out, 64, "%u", uid);
+	if (find_passwd(buf_span(&n->passwd), out, &line) && line.name.size > 0)
+		copy_text(out, 64, line.name);
+}
+
+void user_group_of(const struct user_names *n, gid_t gid, char out[64])
+{
+	struct span rest = buf_span(&n->group), line, name, ignored, number;
+	uint32_t found;
+
+	(void)snprintf(out, 64, "%u", gid);
+	while (rest.size) {
+		(void)span_split(&rest, '\n', &line);
+		if (!span_split(&line, ':', &name) || !span_split(&line, ':', &ignored))
+			continue;
+		(void)span_split(&line, ':', &number);
+		if (name.size == 0 || !parse_id(number, &found) || found != gid)
+			continue;
+		copy_text(out, 64, name);
+		return;
+	}
 }
 
 int user_find(const char *name, struct user *ret, struct error *err)

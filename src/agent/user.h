@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/attribute.h"
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/span.h"
 
@@ -22,11 +23,21 @@ struct user {
 	char name[64], home[256], shell[256];
 };
 
-/* By name or number; "" is root. A number that /etc/passwd does not know is a user without a name,
- * of the group with the same number, at home in "/". */
+/* By name or number; "" is root; "a|b" is the first of them that there is. A number that
+ * /etc/passwd does not know is a user without a name, of the group with the same number, at home in
+ * "/". */
 MUST_CHECK int user_find(const char *name, struct user *ret, struct error *err);
 /* The same over the texts of passwd and group. */
 MUST_CHECK int user_parse(struct span passwd, struct span group, const char *name, struct user *ret,
                           struct error *err);
+/* Names of ids, for lists: the texts of both tables, read once. */
+struct user_names {
+	struct buf passwd, group;
+};
+void user_names_read(struct user_names *n);
+void user_names_done(struct user_names *n);
+/* The number itself when nobody has that name. */
+void user_name_of(const struct user_names *n, uid_t uid, char out[64]);
+void user_group_of(const struct user_names *n, gid_t gid, char out[64]);
 /* Makes the calling process, for good, that user. */
 MUST_CHECK int user_become(const struct user *user, struct error *err);

@@ -135,12 +135,6 @@ const struct wire_member agent_terminal_state_shape[] = {
         WIRE_END,
 };
 
-const struct wire_member agent_claim_shape[] = {
-        WIRE_TEXT_MEMBER(agent_claim, hostname, NAME_MAX_BYTES),
-        WIRE_TEXT_MEMBER(agent_claim, machine_id, NAME_MAX_BYTES),
-        WIRE_END,
-};
-
 const struct wire_member agent_stop_shape[] = {
         WIRE_U64_MEMBER(agent_stop, grace_ms),
         WIRE_END,
@@ -192,6 +186,22 @@ const struct wire_member agent_file_shape[] = {
         WIRE_END,
 };
 
+const struct wire_member agent_entry_shape[] = {
+        WIRE_TEXT_MEMBER(agent_entry, path, PATH_MAX_BYTES),
+        WIRE_TEXT_MEMBER(agent_entry, link, PATH_MAX_BYTES),
+        WIRE_U32_MEMBER(agent_entry, type),
+        WIRE_U32_MEMBER(agent_entry, mode),
+        WIRE_U32_MEMBER(agent_entry, link_type),
+        WIRE_U32_MEMBER(agent_entry, link_mode),
+        WIRE_U64_MEMBER(agent_entry, size),
+        WIRE_I64_MEMBER(agent_entry, modified_s),
+        WIRE_U32_MEMBER(agent_entry, modified_ns),
+        WIRE_TEXT_MEMBER(agent_entry, owner, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(agent_entry, group, NAME_MAX_BYTES),
+        WIRE_TEXT_LIST_MEMBER(agent_entry, attributes, AGENT_ATTRIBUTES_MAX),
+        WIRE_END,
+};
+
 const struct wire_member agent_change_shape[] = {
         WIRE_U32_MEMBER(agent_change, kind),
         WIRE_U32_MEMBER(agent_change, type),
@@ -221,5 +231,5 @@ const struct wire_member agent_difference_shape[] = {
 bool agent_type_is_of_files(uint16_t type)
 {
 	return (type >= AGENT_READ && type <= AGENT_WATCH) || type == AGENT_COMPARE ||
-	       type == AGENT_TAR_BASE;
+	       type == AGENT_TAR_BASE || type == AGENT_INSPECT || type == AGENT_SET_ATTRIBUTES;
 }

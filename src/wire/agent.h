@@ -15,6 +15,7 @@
  *   LIST, GLOB -> FILE*, DONE             WATCH -> READY, CHANGE* until the client closes
  *   TAR_OUT -> READY, DATA*, DONE         TAR_IN -> READY, client DATA*, DATA_END -> DONE
  *   COMPARE -> DIFFERENCE*, DONE          TAR_BASE -> READY, DATA*, DONE
+ *   INSPECT -> ENTRY*, DONE
  *
  * Every byte of output has an offset in its stream, counted from 0. The agent keeps the last
  * ring_bytes of each; OUTPUT.offset tells what the bytes are, and a jump tells what was lost. While
@@ -86,6 +87,9 @@ enum agent_type {
 	AGENT_AWAIT,
 	AGENT_TERMINAL,       /* agent_terminal (agent_terminal.h) -> …_STATE, DONE */
 	AGENT_TERMINAL_STATE, /* agent_terminal_state */
+	AGENT_INSPECT,        /* files: agent_path -> ENTRY*, DONE */
+	AGENT_ENTRY,          /* agent_entry */
+	AGENT_SET_ATTRIBUTES, /* files: agent_path -> DONE */
 	AGENT_TYPE_COUNT,
 };
 
@@ -124,8 +128,8 @@ enum agent_exec_flag {
 struct agent_exec {
 	const char **args; /* args[0] is looked up in PATH of `env` inside the sandbox */
 	const char **env;  /* "KEY=value", over the agent's own minimal set */
-	const char *cwd;   /* "" = the user's home */
-	const char *user;  /* a name or a number; "" = root of the sandbox */
+	const char *cwd;   /* "" = the user's home, where what is not absolute begins */
+	const char *user;  /* a name or a number; "" = root; "a|b": who of them there is */
 	const char *label; /* for lists: what the caller calls it */
 	struct span stdin_bytes;
 	uint32_t flags;
@@ -187,12 +191,6 @@ struct agent_feed {
 	struct span bytes;
 };
 extern const struct wire_member agent_feed_shape[];
-
-/* For a sandbox that was set up for nobody, when it is somebody's. Its host name is set. */
-struct agent_claim {
-	const char *hostname, *machine_id;
-};
-extern const struct wire_member agent_claim_shape[];
 
 struct agent_stop {
 	uint64_t grace_ms;

@@ -23,6 +23,14 @@ enum agent_path_flag {
 	        1 << 6, /* MKDIR: an existing folder is fine; REMOVE: a missing one is */
 	AGENT_PATH_OWNERS =
 	        1 << 7, /* TAR_IN: owners and modes are those of the archive, of folders too */
+	AGENT_PATH_IN_PLACE = 1 << 9, /* WRITE: into the file that is there, which is emptied first:
+	                                 the same inode, and told as a change of it */
+	AGENT_PATH_ENTRIES = 1 << 10, /* WATCH: what is there is told by an ENTRY before its CHANGE,
+	                                 as of INSPECT with the same `target` */
+	AGENT_PATH_AT_HOME =
+	        1 << 8, /* what is not absolute begins at a home, as "~" does; `target`, too, of
+	                   RENAME and COPY. Told as absolute paths. `root` says whose home it is,
+	                   and whom belongs what WRITE and MKDIR make; "" = the user's */
 };
 
 struct agent_path {
@@ -31,7 +39,7 @@ struct agent_path {
 	const char *target; /* RENAME, COPY: the new path. GLOB: the pattern ("**" crosses folders).
 	                       COMPARE: only what comes after this path. TAR_IN: whom all of
 	                       it is to belong to; "" = the user */
-	const char *user;   /* who does it; "" = root of the sandbox */
+	const char *user;   /* who does it; "" = root of the sandbox; "a|b": who of them there is */
 	uint32_t flags;     /* enum agent_path_flag */
 	uint32_t mode;      /* of what is made; 0 = 0644 or 0755. TAR_IN: of files, 0 = the
 	                       archive's */
@@ -74,6 +82,27 @@ struct agent_change {
 	const char *path;
 };
 extern const struct wire_member agent_change_shape[];
+
+/* INSPECT: all that is to be known of `path`, which may be a link; with a `depth`, of what is in
+ * the folder that it is or leads to, as LIST. `target`: how the names of the extended attributes
+ * begin that are told; "" = none are. SET_ATTRIBUTES: `target` is such a beginning, which begins
+ * with "user.", and then lines "name=value". These it has then, and no others that begin so. */
+#define AGENT_ATTRIBUTES_MAX 128
+#define AGENT_ATTRIBUTES_BYTES_MAX 4096 /* of the names and values of one file together */
+struct agent_entry {
+	const char *path; /* as asked for, and below it */
+	const char
+	        *link; /* what a symbolic link leads to in the end; "" = nothing, or it is none */
+	uint32_t type; /* enum agent_file_type */
+	uint32_t mode; /* 07777 */
+	uint32_t link_type, link_mode; /* of what it leads to */
+	uint64_t size;
+	int64_t modified_s;
+	uint32_t modified_ns;
+	const char *owner, *group; /* names; numbers when they have none */
+	const char **attributes;   /* "name=value", the name without what was asked for */
+};
+extern const struct wire_member agent_entry_shape[];
 
 /* COMPARE and TAR_BASE: two trees, `base` and `now` in the folder `root`, each a merged view of
  * layers. `over0` and `over1`, which may be missing, hold the layers that only one of them has:

@@ -199,3 +199,9 @@ const struct wire_member broker_backup_shape[] = {
         WIRE_U32_MEMBER(broker_backup, full),
         WIRE_END,
 };
+
+const struct wire_member agent_claim_shape[] = {
+        WIRE_TEXT_MEMBER(agent_claim, hostname, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(agent_claim, machine_id, NAME_MAX_BYTES),
+        WIRE_END,
+};

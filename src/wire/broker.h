@@ -178,6 +178,12 @@ struct broker_ended {
 	uint32_t reason; /* enum sandbox_reason */
 };
 
+/* For a sandbox that was set up for nobody, when it is somebody's. Its host name is set. */
+struct agent_claim {
+	const char *hostname, *machine_id;
+};
+extern const struct wire_member agent_claim_shape[];
+
 extern const struct wire_member broker_hello_shape[], broker_welcome_shape[], broker_id_shape[],
         broker_create_shape[], broker_created_shape[], broker_entry_shape[], broker_usage_shape[],
         broker_template_shape[], broker_snapshot_shape[], broker_snapshot_made_shape[],

@@ -44,6 +44,17 @@ TEST(a_user_is_found_by_name_and_by_number)
 	assert_memory_equal(&by_name, &by_number, sizeof(by_name));
 }
 
+TEST(of_several_names_the_first_that_there_is_counts)
+{
+	struct user user;
+	struct error err;
+
+	assert_int_equal(parse("nobody|user|root", &user, &err), 0);
+	assert_string_equal(user.name, "user");
+	assert_int_equal(parse("nobody|nothing", &user, &err), -1);
+	assert_non_null(strstr(err.text, "'nothing'"));
+}
+
 TEST(empty_fields_get_what_is_usual)
 {
 	struct user user;
@@ -180,6 +191,7 @@ TEST(files_are_touched_as_the_named_user)
 int main(void)
 {
 	return RUN(CASE(a_user_is_found_by_name_and_by_number),
+	           CASE(of_several_names_the_first_that_there_is_counts),
 	           CASE(empty_fields_get_what_is_usual),
 	           CASE(a_number_that_nobody_has_is_a_user_without_a_name),
 	           CASE(unknown_and_impossible_users_are_refused),
