@@ -147,16 +147,13 @@ static struct span canonical(struct http_exchange *ex, struct span target)
 	return target;
 }
 
-/* A name that leads here but is not ours may be that of a page, which would read our answers as its
- * own (DNS rebinding). Nobody's browser comes over a unix socket. */
 static struct http_host find_host(const struct http_exchange *ex)
 {
 	const struct server_options *options = &ex->server->options;
-	const char *host = ex->head.known[HEAD_HOST];
 
-	if (!options->find_host || !host || strcmp(ex->request.peer, "unix") == 0)
+	if (!options->find_host)
 		return (struct http_host){.route = NULL};
-	return options->find_host(options->context, span_of(host));
+	return options->find_host(options->context, &ex->request);
 }
 
 static bool is_below(struct span path, const char *above)
@@ -187,7 +184,8 @@ static enum http_fault find_route(struct http_exchange *ex)
 		return FAULT_ROUTE;
 	if (span_equals_text(ex->head.target, "*"))
 		return check_route(ex, (struct router_match){.methods = 1U << HTTP_ANY});
-	return check_route(ex, router_find(ex->server->router, rq->method, &ex->target));
+	return check_route(ex, router_find(host.router ? host.router : ex->server->router,
+	                                   rq->method, &ex->target));
 }
 
 enum http_fault exchange_begin(struct http_exchange *ex, struct span head_text)
@@ -399,6 +397,19 @@ void exchange_refuse(struct http_exchange *ex, enum http_fault fault)
 const char *request_header(const struct request *rq, const char *name)
 {
 	return head_find(&rq->exchange->head, name);
+}
+
+int request_each_header(const struct request *rq,
+                        int (*each)(void *context, const char *name, const char *value,
+                                    struct error *err),
+                        void *context, struct error *err)
+{
+	const struct head *head = &rq->exchange->head;
+
+	for (unsigned i = 0; i < head->field_count; i++)
+		if (each(context, head->fields[i].name, head->fields[i].value, err) < 0)
+			return -1;
+	return 0;
 }
 
 const char *request_param(const struct request *rq, const char *name)

@@ -20,6 +20,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/span.h"
+#include "http/host.h"
 #include "json/json.h"
 #include "loop/loop.h"
 #include "worker/worker.h"
@@ -64,6 +65,11 @@ struct request {
 
 /* A header's value, NULL when absent; names compare without case. */
 const char *request_header(const struct request *rq, const char *name);
+/* Calls with each header in turn, as long as that returns 0. */
+MUST_CHECK int request_each_header(const struct request *rq,
+                                   int (*each)(void *context, const char *name, const char *value,
+                                               struct error *err),
+                                   void *context, struct error *err);
 /* The text that stood for ":name" (or "*name", the rest of the path); never NULL for a name in the
  * route. */
 const char *request_param(const struct request *rq, const char *name);
@@ -133,13 +139,6 @@ struct path_alias {
 	const char *from, *to; /* `to` is no longer than `from` */
 };
 
-/* Whose a request is, by the name that its Host has. */
-struct http_host {
-	bool is_refused;           /* nobody's: a page elsewhere may have led the browser here */
-	const struct route *route; /* it takes all of them; NULL: the routes do */
-	const char *below;         /* only what is below this path; NULL: everything */
-};
-
 /* What is answered in place of a reply. */
 struct http_failure {
 	int status;
@@ -156,8 +155,8 @@ struct server_options {
 	const struct route *const *routes; /* NULL-terminated list of tables */
 	const struct path_alias *aliases;  /* the first that fits; ends with NULLs; may be NULL */
 	void *context;
-	/* On the loop, for requests over TCP that have a Host; NULL: all are the routes'. */
-	struct http_host (*find_host)(void *context, struct span host);
+	/* On the loop, when nothing but the head is known; NULL: all are the routes'. */
+	struct http_host (*find_host)(void *context, const struct request *rq);
 	/* Finds the caller; runs where the handler runs, before query and body are parsed. Sets
 	 * rq->caller. A NULL authorize lets everybody in. */
 	int (*authorize)(struct request *rq, const struct route *route, struct error *err);

@@ -12,11 +12,6 @@
 #include "http/http.h"
 #include "http/target.h"
 
-struct router;
-
-struct router *router_new(const struct route *const *tables);
-void router_free(struct router *router); /* NULL is fine */
-
 struct router_match {
 	const struct route *route; /* NULL when nothing fits */
 	unsigned methods;          /* bit per method that this path takes */
