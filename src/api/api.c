@@ -66,6 +66,7 @@ const struct route *const api_routes[] = {
         daytona_volumes_routes,
         e2b_sandboxes_routes,
         e2b_life_routes,
+        envd_signed_routes,
         NULL,
 };
 
@@ -97,6 +98,7 @@ int api_open(struct api *api, struct error *err)
 	api->meter = api_meter_new();
 	api->preview_pool = proxy_pool_new(api->loop);
 	api->preview_live = preview_live_new();
+	api->envd_router = router_new(envd_routes);
 	api->mcp = mcp_sessions_new();
 	api->mcp_calls = mcp_calls_new();
 	api->feed = api_feed_new(api);
@@ -114,6 +116,7 @@ void api_close(struct api *api)
 	api_meter_free(api->meter);
 	proxy_pool_free(api->preview_pool);
 	preview_live_free(api->preview_live);
+	router_free(api->envd_router);
 	mcp_sessions_free(api->mcp);
 	mcp_calls_free(api->mcp_calls);
 	api_feed_free(api->feed);
@@ -124,9 +127,16 @@ void api_cancel(struct api *api)
 	mcp_calls_cancel_all(api->mcp_calls);
 }
 
-struct http_host api_find_host(void *context, struct span host)
+/* A name that leads here but is not ours may be that of a page, which would read our answers as its
+ * own (DNS rebinding). Nobody's browser comes over a unix socket. */
+struct http_host api_find_host(void *context, const struct request *rq)
 {
-	return preview_find_host(context, host);
+	const char *name = request_header(rq, "Host");
+	struct http_host host = {.route = NULL};
+
+	if (name && strcmp(rq->peer, "unix") != 0)
+		host = preview_find_host(context, span_of(name));
+	return host.is_refused ? host : envd_find_host(context, rq, host);
 }
 
 /* The surfaces whose failures have a form of their own; each knows its paths. */
@@ -134,6 +144,7 @@ static bool (*const failure_writers[])(const struct request *rq, struct http_fai
                                        struct buf *out) = {
         daytona_write_failure,
         e2b_write_failure,
+        envd_write_failure,
 };
 
 bool api_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out)

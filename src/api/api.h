@@ -47,6 +47,8 @@ struct api {
 	struct proxy_pool *preview_pool;   /* connections into sandboxes; loop thread */
 	struct preview_live *preview_live; /* streams of previews; loop thread */
 	atomic_uint preview_dials;         /* running */
+	struct router *envd_router;        /* of requests that are for a sandbox's inside */
+	atomic_uint envd_searches;         /* for the sandbox that has signed an address; running */
 };
 MUST_CHECK int api_open(struct api *api, struct error *err); /* makes what it owns */
 /* Cancels the calls that outlive their request: after server_close and before the workers stop. */
@@ -69,6 +71,6 @@ extern const struct path_alias api_aliases[];
 MUST_CHECK int api_authorize(struct request *rq, const struct route *route, struct error *err);
 bool api_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
 void api_on_done(struct request *rq, int status, int64_t took_us);
-struct http_host api_find_host(void *context, struct span host);
+struct http_host api_find_host(void *context, const struct request *rq);
 /* The whole OpenAPI 3.1 document of api_routes; `atolld --openapi` prints it too. */
 void api_write_openapi(struct buf *out);

@@ -74,7 +74,7 @@ struct download {
 	struct stream stream;
 	uint64_t offset, size_max; /* as asked for; 0 = all */
 	uint64_t left;             /* of what was announced; UINT64_MAX = nothing was */
-	bool is_tar, is_range, begun;
+	bool is_tar, is_range, begun, folder_is_invalid;
 };
 
 static void begin(struct download *d, struct relay *relay, int64_t length)
@@ -144,6 +144,12 @@ static int download_on_message(struct stream *s, struct relay *relay, uint16_t t
 	struct agent_file file;
 
 	switch (type) {
+	case AGENT_FAILED:
+		s->ended = true;
+		(void)compute_failed(payload, err);
+		if (d->folder_is_invalid && err->code == ERROR_CONFLICT)
+			err->code = ERROR_INVALID;
+		return -1;
 	case AGENT_READY:
 		if (!d->begun)
 			begin(d, relay, -1);
@@ -167,6 +173,7 @@ static int download_on_message(struct stream *s, struct relay *relay, uint16_t t
 static const struct stream_ops download_ops = {
         .size = sizeof(struct download),
         .on_message = download_on_message,
+        .takes_failures = true,
 };
 
 bool files_range_parse(const char *text, uint64_t *ret_offset, uint64_t *ret_size)
@@ -197,6 +204,7 @@ int files_download(struct request *rq, struct api_target *t, const struct files_
 	struct stream_options options = {.fd = -1};
 
 	d->is_tar = call->type == AGENT_TAR_OUT;
+	d->folder_is_invalid = call->folder_is_invalid;
 	d->is_range = !d->is_tar && files_range_parse(request_header(rq, "Range"),
 	                                              &copy.path.offset, &copy.path.size_max);
 	d->offset = copy.path.offset;

@@ -12,6 +12,9 @@
 struct files_call {
 	uint16_t type; /* AGENT_READ, … */
 	struct agent_path path;
+	/* READ: a folder in place of a file is the caller's mistake, as surfaces say that know no
+	 * conflicts. */
+	bool folder_is_invalid;
 };
 
 /* A path of the native API: absolute, or below the default folder; answered absolute. */

@@ -35,6 +35,16 @@ bool e2b_write_failure(const struct request *rq, struct http_failure *failure, s
 /* operator/ */
 extern const struct route operator_routes[];
 
+/* envd/ */
+struct api;
+extern const struct route envd_signed_routes[];
+/* NULL-terminated: of requests that are for the inside of a sandbox. */
+extern const struct route *const envd_routes[];
+/* For server_options, after the Host has been looked at: `host` as previews say it. */
+struct http_host envd_find_host(struct api *api, const struct request *rq, struct http_host host);
+/* {"code":404,"message":"…"} of ENVD_TAG, that of connect.h of CONNECT_TAG. */
+bool envd_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
+
 /* Shapes of replies that streams write by hand, for the reference. */
 extern const struct json_shape result_shape, gateway_result_shape, file_entry_shape,
         file_list_shape, file_content_shape, count_shape;
@@ -62,6 +72,5 @@ extern const struct json_shape process_shape;
 void process_write(struct buf *out, const struct agent_process *p);
 
 /* native/rooms.c: windows, whose viewers are told of each other. */
-struct api;
 struct terminals;
 struct terminals *terminal_rooms_open(struct api *api);

@@ -32,6 +32,24 @@ int text_read_base64(struct arena *a, const char *base64, const char **ret, stru
 	return 0;
 }
 
+int text_read_bytes(struct arena *a, struct span base64, struct span *ret, struct error *err)
+{
+	static const int forms[] = {
+	        sodium_base64_VARIANT_ORIGINAL, sodium_base64_VARIANT_ORIGINAL_NO_PADDING,
+	        sodium_base64_VARIANT_URLSAFE, sodium_base64_VARIANT_URLSAFE_NO_PADDING};
+	char *bytes = arena_alloc(a, base64.size + 1);
+	size_t got;
+
+	for (size_t i = 0; i < COUNT_OF(forms); i++) {
+		if (sodium_base642bin((unsigned char *)bytes, base64.size + 1, base64.data,
+		                      base64.size, NULL, &got, NULL, forms[i]) != 0)
+			continue;
+		*ret = (struct span){bytes, got};
+		return 0;
+	}
+	return FAIL(err, ERROR_INVALID, "these bytes are not base64");
+}
+
 void text_write(struct buf *out, const char *name, const char *encoding_name, struct span bytes)
 {
 	buf_addf(out, "\"%s\":", name);

@@ -16,6 +16,9 @@
 void text_write(struct buf *out, const char *name, const char *encoding_name, struct span bytes);
 /* Appends base64 (RFC 4648, padded) without quotes. */
 void text_write_base64(struct buf *out, struct span bytes);
+/* Base64 in any of its four forms (with or without padding, of both alphabets), of any bytes. */
+MUST_CHECK int text_read_bytes(struct arena *a, struct span base64, struct span *ret,
+                               struct error *err);
 /* Padded base64 of a text without NUL. */
 MUST_CHECK int text_read_base64(struct arena *a, const char *base64, const char **ret,
                                 struct error *err);

@@ -74,15 +74,6 @@ static bool is_this_machine(struct span name)
 	return gethostname(own, sizeof(own) - 1) == 0 && equals(name, span_of(own));
 }
 
-static bool is_ours(const struct config *config, struct span name)
-{
-	struct span listen = name_of(span_of(config->listen));
-
-	return is_address(name) || equals(name, SPAN("localhost")) ||
-	       ends_with(name, ".localhost") || equals(name, listen) ||
-	       is_listed(name, config->hosts) || is_this_machine(name);
-}
-
 /* What stands before ".DOMAIN", or nothing. */
 static struct span label_of(const struct config *config, struct span name)
 {
@@ -95,6 +86,15 @@ static struct span label_of(const struct config *config, struct span name)
 	return (struct span){name.data, name.size - domain.size - 1};
 }
 
+static bool is_ours(const struct config *config, struct span name)
+{
+	struct span listen = name_of(span_of(config->listen));
+
+	return is_address(name) || label_of(config, name).size > 0 ||
+	       equals(name, SPAN("localhost")) || ends_with(name, ".localhost") ||
+	       equals(name, listen) || is_listed(name, config->hosts) || is_this_machine(name);
+}
+
 static struct span origin_host(const struct config *config)
 {
 	const char *slashes = strstr(config->preview_origin, "//");
@@ -102,12 +102,23 @@ static struct span origin_host(const struct config *config)
 	return slashes ? span_of(slashes + 2) : (struct span){NULL, 0};
 }
 
+/* Below the domain, the server has two names of its own, which clients of E2B know. */
+static bool is_place(struct span label)
+{
+	return label.size > 0 && !equals(label, SPAN("api")) && !equals(label, SPAN("sandbox"));
+}
+
+bool preview_host_is_place(const struct config *config, struct span host)
+{
+	return is_place(label_of(config, name_of(host)));
+}
+
 struct http_host preview_find_host(void *context, struct span host)
 {
 	const struct config *config = ((const struct api *)context)->config;
 	struct span name = name_of(host);
 
-	if (label_of(config, name).size)
+	if (is_place(label_of(config, name)))
 		return (struct http_host){.route = &preview_host_route};
 	/* By its port, too: it may be another one of the same machine. */
 	if (equals(host, origin_host(config)))

@@ -61,6 +61,8 @@ MUST_CHECK int preview_grant_find(struct request *rq, struct span token, struct 
 
 /* hosts.c, for server_options. */
 struct http_host preview_find_host(void *context, struct span host);
+/* Whether it is one of ours, but for "api" and "sandbox", which are the server itself. */
+bool preview_host_is_place(const struct config *config, struct span host);
 /* "5173-ID" of the request's Host, and the port. */
 MUST_CHECK int preview_host_parse(const struct config *config, struct span host, char ret_id[],
                                   uint16_t *ret_port, struct error *err);

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inside of a sandbox, by E2B's own SDK: node envd.mjs ID TOKEN. Where the server is, E2B_* say.
+// One line per check: {"name":…,"ok":true} or {"name":…,"ok":false,"error":…}. See tests/system/test_82_envd.py.
+import assert from 'node:assert/strict'
+import { FileNotFoundError, FilesystemEventType, FileType, InvalidArgumentError, NotFoundError, Sandbox, TimeoutError } from 'e2b'
+
+const [sandboxId, envdAccessToken] = process.argv.slice(2)
+const sandbox = new Sandbox({ sandboxId, envdAccessToken, envdVersion: '0.6.13', requestTimeoutMs: 20_000 })
+const { commands, files, pty } = sandbox
+const home = '/home/user'
+
+const until = async (question, what) => {
+  for (let i = 0; i < 150; i++) {
+    if (await question()) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  assert.fail(`not within 7 s: ${what}`)
+}
+const fails = (promise, kind, message) => assert.rejects(promise, (error) => {
+  assert.ok(error instanceof kind, `${error.constructor.name}: ${error.message}`)
+  if (message) assert.match(error.message, message)
+  return true
+})
+
+const checks = {
+  async 'isRunning'() {
+    assert.equal(await sandbox.isRunning(), true)
+  },
+
+  // ---- commands ----
+  async 'commands.run: output, exit code, order'() {
+    const done = await commands.run('echo out; echo err >&2; echo more')
+    assert.deepEqual([done.exitCode, done.stdout, done.stderr], [0, 'out\nmore\n', 'err\n'])
+  },
+  async 'commands.run: an exit code that is not 0'() {
+    await assert.rejects(commands.run('echo no >&2; exit 3'), (error) => error.exitCode === 3 && error.stderr === 'no\n' && error.error === 'exit status 3')
+  },
+  async 'commands.run: callbacks, UTF-8 and much output'() {
+    let seen = ''
+    const done = await commands.run('for i in $(seq 20000); do echo "zeile $i ü€😀"; done', { onStdout: (text) => { seen += text } })
+    assert.equal(done.stdout.split('\n').length, 20001)
+    assert.equal(seen, done.stdout)
+    assert.ok(done.stdout.endsWith('zeile 20000 ü€😀\n'))
+  },
+  async 'commands.run: envs, and those of the sandbox'() {
+    const done = await commands.run('echo "$A|$E2B_SANDBOX|$E2B_SANDBOX_ID|$HOME|$USER|$LOGNAME"', { envs: { A: 'b c' } })
+    assert.equal(done.stdout, `b c|true|${sandboxId}|${home}|user|user\n`)
+  },
+  async 'commands.run: cwd, absolute, relative, missing'() {
+    assert.equal((await commands.run('pwd')).stdout, `${home}\n`)
+    assert.equal((await commands.run('pwd', { cwd: '/tmp' })).stdout, '/tmp\n')
+    await files.makeDir('some/where')
+    assert.equal((await commands.run('pwd', { cwd: 'some/where' })).stdout, `${home}/some/where\n`)
+    await fails(commands.run('true', { cwd: '/no/such/folder' }), InvalidArgumentError, /cwd '\/no\/such\/folder' does not exist/)
+  },
+  async 'commands.run: user'() {
+    assert.equal((await commands.run('whoami')).stdout, 'user\n')
+    assert.equal((await commands.run('whoami; pwd', { user: 'root' })).stdout, 'root\n/root\n')
+    await assert.rejects(commands.run('true', { user: 'nobody-here' }), { name: 'AuthenticationError' })
+  },
+  async 'commands.run: a timeout ends the process'() {
+    const begun = Date.now()
+    await fails(commands.run('sleep 31.7', { timeoutMs: 700 }), TimeoutError)
+    assert.ok(Date.now() - begun < 5000)
+    await until(async () => (await commands.run('pgrep -f "sleep 31[.]7" || true')).stdout === '', 'the end of sleep')
+  },
+  async 'commands.run: in the background, wait'() {
+    const handle = await commands.run('sleep 0.3; echo late', { background: true })
+    assert.ok(handle.pid > 0)
+    assert.equal((await handle.wait()).stdout, 'late\n')
+  },
+  async 'commands: pid is the one inside'() {
+    const handle = await commands.run('sleep 30', { background: true })
+    await commands.run(`kill -0 ${handle.pid}`)
+    assert.equal(await handle.kill(), true)
+  },
+  async 'commands.sendStdin and closeStdin'() {
+    const handle = await commands.run('cat', { background: true, stdin: true })
+    await commands.sendStdin(handle.pid, 'one\n')
+    await handle.sendStdin('two\n')
+    await commands.closeStdin(handle.pid)
+    assert.equal((await handle.wait()).stdout, 'one\ntwo\n')
+    await assert.rejects(commands.sendStdin(handle.pid, 'three'))
+  },
+  async 'commands.list'() {
+    const handle = await commands.run('sleep 20', { background: true, envs: { A: 'b' } })
+    const found = (await commands.list()).find((one) => one.pid === handle.pid)
+    assert.equal(found.cmd, '/bin/bash')
+    assert.deepEqual(found.args, ['-l', '-c', 'sleep 20'])
+    assert.equal(await commands.kill(handle.pid), true)
+    await until(async () => !(await commands.list()).some((one) => one.pid === handle.pid), 'the process leaves the list')
+  },
+  async 'commands.kill: true once, then false'() {
+    const handle = await commands.run('sleep 20', { background: true })
+    assert.equal(await commands.kill(handle.pid), true)
+    await assert.rejects(handle.wait(), (error) => error.exitCode === -1 && /signal: killed/.test(error.error))
+    assert.equal(await commands.kill(999999), false)
+  },
+  async 'commands.connect: output from then on'() {
+    const handle = await commands.run('echo before; sleep 1; echo after', { background: true })
+    await until(() => handle.stdout.includes('before'), 'the first line')
+    const second = await commands.connect(handle.pid)
+    assert.equal(second.pid, handle.pid)
+    assert.equal((await second.wait()).stdout, 'after\n')
+    await handle.wait()
+    await assert.rejects(commands.connect(999999), NotFoundError)
+  },
+  async 'commands: disconnect leaves the process'() {
+    const handle = await commands.run('sleep 20', { background: true })
+    await handle.disconnect()
+    await commands.run(`kill -0 ${handle.pid}`)
+    assert.equal(await commands.kill(handle.pid), true)
+  },
+  async 'commands.run: 20 at once'() {
+    const all = await Promise.all(Array.from({ length: 20 }, (_, i) => commands.run(`echo ${i}`)))
+    assert.deepEqual(all.map((one) => one.stdout), Array.from({ length: 20 }, (_, i) => `${i}\n`))
+  },
+
+  // ---- terminals ----
+  async 'pty: create, sendInput, resize, kill'() {
+    let seen = ''
+    const decoder = new TextDecoder()
+    const terminal = await pty.create({ cols: 80, rows: 24, onData: (data) => { seen += decoder.decode(data) }, envs: { PS1: '$ ' }, cwd: '/tmp' })
+    const say = (text) => pty.sendInput(terminal.pid, new TextEncoder().encode(text))
+    await say('stty size; pwd\n')
+    await until(() => /24 80\s+\/tmp/.test(seen), 'the first size')
+    await pty.resize(terminal.pid, { cols: 100, rows: 30 })
+    await say('stty size\n')
+    await until(() => seen.includes('30 100'), 'the second size')
+    assert.equal(await pty.kill(terminal.pid), true)
+    await assert.rejects(terminal.wait(), (error) => error.exitCode === -1)
+    assert.equal(await pty.kill(999999), false)
+  },
+  async 'pty: its end'() {
+    const terminal = await pty.create({ cols: 80, rows: 24, onData: () => {} })
+    await pty.sendInput(terminal.pid, new TextEncoder().encode('exit 7\n'))
+    await assert.rejects(terminal.wait(), (error) => error.exitCode === 7)
+  },
+  async 'pty.connect'() {
+    const terminal = await pty.create({ cols: 80, rows: 24, onData: () => {} })
+    let seen = ''
+    const second = await pty.connect(terminal.pid, { onData: (data) => { seen += new TextDecoder().decode(data) } })
+    await pty.sendInput(terminal.pid, new TextEncoder().encode('echo to-$((40 + 2))\n'))
+    await until(() => seen.includes('to-42'), 'what the second one sees')
+    await second.kill()
+  },
+
+  // ---- files ----
+  async 'files.write and read: text, bytes, blob, stream'() {
+    const info = await files.write('a.txt', 'hällo')
+    assert.deepEqual([info.name, info.path, info.type], ['a.txt', `${home}/a.txt`, 'file'])
+    assert.equal(await files.read('a.txt'), 'hällo')
+    await files.write('/tmp/deep/er/b.bin', new Uint8Array([0, 255, 10, 13]).buffer)
+    assert.deepEqual([...await files.read('/tmp/deep/er/b.bin', { format: 'bytes' })], [0, 255, 10, 13])
+    await files.write('c', new Blob(['blob']))
+    assert.equal(await (await files.read('c', { format: 'blob' })).text(), 'blob')
+    await files.write('d', new ReadableStream({ start(c) { c.enqueue(new TextEncoder().encode('stream')); c.close() } }))
+    let text = ''
+    for await (const chunk of await files.read('d', { format: 'stream' })) text += new TextDecoder().decode(chunk)
+    assert.equal(text, 'stream')
+    assert.equal((await commands.run('stat -c "%U %G %a" a.txt /tmp/deep /tmp/deep/er')).stdout, 'user user 644\nuser user 755\nuser user 755\n')
+  },
+  async 'files.write: an empty file, and one of 20 MB'() {
+    await files.write('empty', '')
+    assert.equal(await files.read('empty'), '')
+    const big = new Uint8Array(20_000_000).map((_, i) => (i * 7 + (i >> 8)) & 255)
+    await files.write('big', big.buffer)
+    assert.ok(Buffer.from(big).equals(Buffer.from(await files.read('big', { format: 'bytes' }))))
+  },
+  async 'files.write: several at once, gzip, metadata'() {
+    const infos = await files.write([{ path: 'many/1', data: 'one' }, { path: '/tmp/many-2', data: 'two' }])
+    assert.deepEqual(infos.map((one) => one.path), [`${home}/many/1`, '/tmp/many-2'])
+    assert.equal(await files.read('/tmp/many-2'), 'two')
+    const written = await files.write('zipped', 'packed '.repeat(5000), { gzip: true, useOctetStream: true, metadata: { Kind: 'x', b: 'c d' } })
+    assert.deepEqual(written.metadata, { kind: 'x', b: 'c d' })
+    assert.equal(await files.read('zipped', { gzip: true }), 'packed '.repeat(5000))
+    assert.deepEqual((await files.getInfo('zipped')).metadata, { kind: 'x', b: 'c d' })
+    await files.write('zipped', 'plain')
+    assert.ok(!(await files.getInfo('zipped')).metadata)
+  },
+  async 'files.write: as root, over a folder, as nobody'() {
+    await files.write('/root/secret', 'x', { user: 'root' })
+    assert.equal((await commands.run('stat -c %U /root/secret', { user: 'root' })).stdout, 'root\n')
+    await fails(files.write('/tmp', 'x'), InvalidArgumentError)
+    await assert.rejects(files.write('x', 'x', { user: 'nobody-here' }), { name: 'AuthenticationError' })
+  },
+  async 'files.read: missing, a folder'() {
+    await fails(files.read('/no/such'), FileNotFoundError)
+    await fails(files.read('/tmp'), InvalidArgumentError, /folder/)
+  },
+  async 'files.exists and getInfo'() {
+    await files.write('info', '12345')
+    await commands.run('chmod 640 info; ln -sf info link; ln -sf /no/where broken')
+    assert.equal(await files.exists('info'), true)
+    assert.equal(await files.exists('/no/such'), false)
+    const info = await files.getInfo('info')
+    assert.deepEqual([info.name, info.type, info.path, info.size, info.mode, info.permissions, info.owner, info.group],
+      ['info', FileType.FILE, `${home}/info`, 5, 0o640, '-rw-r-----', 'user', 'user'])
+    assert.ok(Math.abs(info.modifiedTime.getTime() - Date.now()) < 20_000)
+    const link = await files.getInfo('link')
+    assert.deepEqual([link.type, link.symlinkTarget, link.permissions[0]], [FileType.FILE, `${home}/info`, 'L'])
+    assert.equal((await files.getInfo('broken')).symlinkTarget, `${home}/broken`)
+    await fails(files.getInfo('/no/such'), FileNotFoundError)
+  },
+  async 'files.makeDir: true, then false'() {
+    assert.equal(await files.makeDir('new/dir/here'), true)
+    assert.equal(await files.makeDir('new/dir/here'), false)
+    assert.equal((await files.getInfo('new/dir/here')).type, FileType.DIR)
+  },
+  async 'files.list: depth'() {
+    await commands.run('mkdir -p tree/a/b/c; touch tree/f tree/a/g tree/a/b/h')
+    const names = async (options) => (await files.list('tree', options)).map((one) => one.path.slice(`${home}/tree/`.length)).sort()
+    assert.deepEqual(await names(), ['a', 'f'])
+    assert.deepEqual(await names({ depth: 2 }), ['a', 'a/b', 'a/g', 'f'])
+    assert.deepEqual(await names({ depth: 9 }), ['a', 'a/b', 'a/b/c', 'a/b/h', 'a/g', 'f'])
+    await fails(files.list('/no/such'), NotFoundError)
+    await fails(files.list('tree/f'), InvalidArgumentError)
+  },
+  async 'files.rename'() {
+    await files.write('old', 'x')
+    const info = await files.rename('old', 'other/place')
+    assert.equal(info.path, `${home}/other/place`)
+    assert.equal(await files.exists('old'), false)
+    assert.equal(await files.read('other/place'), 'x')
+    await fails(files.rename('/no/such', 'y'), NotFoundError)
+  },
+  async 'files.remove'() {
+    await commands.run('mkdir -p gone/a; touch gone/a/b')
+    await files.remove('gone')
+    assert.equal(await files.exists('gone'), false)
+    await files.remove('gone')
+  },
+  async 'files.watchDir: what happens, and its entries'() {
+    await files.makeDir('watched/below')
+    await files.write('watched/old', 'x')
+    const seen = []
+    const handle = await files.watchDir('watched', (event) => { seen.push(event) }, { recursive: true, includeEntry: true })
+    const has = (type, name) => seen.some((event) => event.type === type && event.name === name)
+    await files.write('watched/old', 'new text')
+    await until(() => has(FilesystemEventType.WRITE, 'old'), 'a write')
+    await files.write('watched/below/new', 'x')
+    await until(() => has(FilesystemEventType.CREATE, 'below/new'), 'a create')
+    const entry = seen.find((event) => event.type === FilesystemEventType.WRITE && event.name === 'old').entry
+    assert.deepEqual([entry.name, entry.path, entry.type], ['old', `${home}/watched/old`, FileType.FILE])
+    await files.rename('watched/old', 'watched/moved')
+    await until(() => has(FilesystemEventType.RENAME, 'old') && has(FilesystemEventType.CREATE, 'moved'), 'a rename')
+    await commands.run('chmod 600 watched/moved')
+    await until(() => has(FilesystemEventType.CHMOD, 'moved'), 'a chmod')
+    await files.remove('watched/moved')
+    await until(() => has(FilesystemEventType.REMOVE, 'moved'), 'a remove')
+    await handle.stop()
+    const count = seen.length
+    await files.write('watched/after', 'x')
+    await commands.run('true')
+    assert.equal(seen.length, count)
+    await fails(files.watchDir('/no/such', () => {}), NotFoundError)
+    await fails(files.watchDir('watched/after', () => {}), InvalidArgumentError)
+  },
+  async 'files.watchDir: without entries, and its time'() {
+    await files.makeDir('timed')
+    let ended
+    const seen = []
+    await files.watchDir('timed', (event) => { seen.push(event) }, { timeoutMs: 1500, onExit: (error) => { ended = error ?? null } })
+    await files.write('timed/x', 'x')
+    await until(() => seen.length > 0, 'an event')
+    assert.ok(seen.every((event) => !event.entry))
+    await until(() => ended !== undefined, 'its end')
+    assert.ok(ended instanceof TimeoutError, String(ended))
+  },
+  async 'files: signed addresses'() {
+    const write = await sandbox.uploadUrl('signed.txt', { useSignatureExpiration: 60 })
+    const form = new FormData()
+    form.append('file', new Blob(['by address']), 'signed.txt')
+    assert.equal((await fetch(write, { method: 'POST', body: form })).status, 200)
+    assert.equal(await files.read('signed.txt'), 'by address')
+    const read = await sandbox.downloadUrl('signed.txt', { useSignatureExpiration: 60 })
+    assert.equal(await (await fetch(read)).text(), 'by address')
+    assert.equal((await fetch(read, { headers: { Range: 'bytes=3-5' } })).status, 206)
+    assert.equal((await fetch(read.replace('signed.txt', 'a.txt'))).status, 401)
+    assert.equal((await fetch(read.replace('v1_', 'v1_A'))).status, 401)
+    assert.equal((await fetch(read.replace(/signature_expiration=\d+/, 'signature_expiration=1'))).status, 401)
+    const late = await sandbox.downloadUrl('signed.txt', { useSignatureExpiration: -10 })
+    assert.match(await (await fetch(late)).text(), /expired/)
+    assert.equal(await (await fetch(await sandbox.downloadUrl('signed.txt', { user: 'root' }))).status, 404)
+  },
+  async 'requests without a token, or with another'() {
+    await assert.rejects(new Sandbox({ sandboxId, envdVersion: '0.6.13', envdAccessToken: 'x' }).commands.run('true'), { name: 'AuthenticationError' })
+    await assert.rejects(new Sandbox({ sandboxId, envdVersion: '0.6.13' }).files.list('/'), { name: 'AuthenticationError' })
+  },
+}
+
+for (const [name, check] of Object.entries(checks)) {
+  const begun = Date.now()
+  try {
+    await check()
+    console.log(JSON.stringify({ name, ok: true, ms: Date.now() - begun }))
+  } catch (error) {
+    console.log(JSON.stringify({ name, ok: false, error: error.stack ?? String(error) }))
+  }
+}
+process.exit(0)

@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The inside of a sandbox as E2B's SDK uses it, by that SDK and byte by byte."""
+
+import base64
+import contextlib
+import fcntl
+import gzip
+import http.client
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import time
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+NODE = atoll.ROOT / "tests/node"
+PROGRAM = NODE / "envd.mjs"
+CHECKS = re.findall(r"^  async '([^']+)'\(\) {", PROGRAM.read_text(), re.M)
+DOMAIN = "e2b.localhost"
+MADE = {"templateID": "host", "timeout": 600, "allow_internet_access": False}
+
+
+@pytest.fixture(scope="module")
+def server():
+    running = atoll.Server(environment={"SANDBOX_PREVIEW_DOMAIN": DOMAIN}).start()
+    yield running
+    running.remove_all()
+
+
+@pytest.fixture(scope="module")
+def made(server):
+    with contextlib.closing(server.api()) as api:
+        yield api.call("POST", "/v2/sandboxes", MADE)
+
+
+@pytest.fixture(scope="module")
+def packages():
+    if not shutil.which("npm"):
+        pytest.skip("npm is not installed")
+    version = subprocess.run(["node", "--version"], capture_output=True, text=True).stdout
+    if tuple(map(int, version.lstrip("v").split(".")[:2])) < (20, 18):
+        pytest.skip(f"E2B's SDK wants Node 20.18, this is {version.strip()}")
+    with open(NODE / "package.json") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (NODE / "node_modules/e2b").exists():
+            done = subprocess.run(["npm", "ci", "--omit=optional"], cwd=NODE, capture_output=True, text=True, timeout=300)
+            if done.returncode:
+                pytest.skip(f"npm cannot install E2B's SDK: {done.stderr.strip()[-200:]}")
+
+
+def run_checks(made, key, environment):
+    done = subprocess.run(["node", PROGRAM, made["sandboxID"], made["envdAccessToken"]], capture_output=True, text=True, timeout=150,
+                          env={**os.environ, "E2B_API_KEY": key, **environment})
+    assert done.returncode == 0, done.stderr[-2000:]
+    return {outcome["name"]: outcome for outcome in map(json.loads, done.stdout.splitlines())}
+
+
+@pytest.fixture(scope="module")
+def outcomes(server, made, packages):
+    origin = f"http://127.0.0.1:{server.port}"
+    return run_checks(made, server.key, {"E2B_API_URL": origin, "E2B_SANDBOX_URL": origin})
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_sdk(outcomes, check):
+    assert outcomes[check]["ok"], outcomes[check]["error"]
+
+
+# ---- byte by byte ----
+
+
+class Envd:
+    """What an SDK sends to a sandbox."""
+
+    def __init__(self, port, made):
+        self.port, self.id, self.token = port, made["sandboxID"], made["envdAccessToken"]
+
+    def open(self, method, path, body=None, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        own = {"E2b-Sandbox-Id": self.id, "E2b-Sandbox-Port": "49983", "X-Access-Token": self.token}
+        own.update({name.replace("_", "-"): value for name, value in headers.items()})
+        connection.request(method, path, body, {name: value for name, value in own.items() if value is not None})
+        return connection.getresponse()
+
+    def call(self, method, path, body=None, **headers):
+        answer = self.open(method, path, body, **headers)
+        return answer.status, answer.read(), answer.headers
+
+    def rpc(self, name, message=None, **headers):
+        status, body, _ = self.call("POST", "/" + name, json.dumps(message or {}), Content_Type="application/json", **headers)
+        return status, json.loads(body)
+
+    def stream(self, name, message, **headers):
+        body = json.dumps(message).encode()
+        return self.open("POST", "/" + name, struct.pack(">BI", 0, len(body)) + body, Content_Type="application/connect+json", **headers)
+
+    def run(self, line, **headers):
+        return list(frames(self.stream("process.Process/Start", {"process": {"cmd": "/bin/bash", "args": ["-c", line]}, "stdin": False}, **headers)))
+
+
+def frames(answer):
+    """(flags, message) of each envelope, as they come."""
+    while head := answer.read(5):
+        flags, size = struct.unpack(">BI", head)
+        yield flags, json.loads(answer.read(size))
+
+
+@pytest.fixture(scope="module")
+def envd(server, made):
+    return Envd(server.port, made)
+
+
+def gone(id):
+    return {"sandboxId": id, "message": "The sandbox was not found", "code": 502}
+
+
+def test_a_sandbox_that_is_not_there_is_told_as_the_sdk_expects(envd):
+    for id in ("nosuchsandbox", "i234567890abcdefghij", "aaaaaaaaaaaaaaaaaaaa"):
+        status, body, _ = envd.call("GET", "/health", E2b_Sandbox_Id=id)
+        assert (status, json.loads(body)) == (502, gone(id))
+    status, body, _ = envd.call("POST", "/process.Process/List", "{}", E2b_Sandbox_Id="nosuchsandbox", Content_Type="application/json")
+    assert (status, json.loads(body)) == (502, gone("nosuchsandbox"))
+
+
+def test_health_needs_no_token_and_all_else_does(envd):
+    assert envd.call("GET", "/health", X_Access_Token=None)[:2] == (204, b"")
+    for token in (None, "", "x", envd.token[:-1], envd.token + "0", envd.token.upper()):
+        for method, path in (("GET", "/envs"), ("POST", "/process.Process/List"), ("POST", "/process.Process/Start"),
+                             ("POST", "/filesystem.Filesystem/ListDir"), ("POST", "/filesystem.Filesystem/WatchDir"),
+                             ("POST", "/process.Process/StreamInput")):
+            assert envd.call(method, path, X_Access_Token=token)[0] == 401, (token, path)
+    assert envd.call("GET", "/files?path=/etc/passwd", X_Access_Token=None)[:2] == \
+        (401, b'{"code":401,"message":"missing signature query parameter"}')
+    assert envd.call("GET", "/files?path=/etc/passwd&signature=v1_x", X_Access_Token=None)[0] == 401
+    assert envd.call("GET", "/files?path=/etc/passwd&signature=v1_x", E2b_Sandbox_Id=None, X_Access_Token=None)[0] == 401
+
+
+def test_one_sandbox_token_opens_no_other(server, envd):
+    with contextlib.closing(server.api()) as api:
+        other = api.call("POST", "/v2/sandboxes", MADE)
+        assert other["envdAccessToken"] != envd.token
+        assert envd.call("GET", "/envs", E2b_Sandbox_Id=other["sandboxID"])[0] == 401
+        api.call("DELETE", f"/sandboxes/{other['sandboxID']}")
+
+
+def test_headers_that_do_not_fit_are_refused(envd):
+    for headers, word in (({"E2b_Sandbox_Port": None}, "E2b-Sandbox-Port"), ({"E2b_Sandbox_Port": "x"}, "port"), ({"E2b_Sandbox_Port": "0"}, "port"),
+                          ({"E2b_Sandbox_Port": "65536"}, "port")):
+        status, body, _ = envd.call("GET", "/health", **headers)
+        assert status == 400 and json.loads(body)["code"] == 400 and word in body.decode(), headers
+
+
+def test_the_host_says_the_sandbox_too_and_must_not_say_another_one(server, envd):
+    host = f"49983-{envd.id}.{DOMAIN}:{server.port}"
+    plain = {"E2b_Sandbox_Id": None, "E2b_Sandbox_Port": None}
+    assert envd.call("GET", "/health", Host=host, **plain)[0] == 204
+    assert envd.call("GET", "/health", Host=host)[0] == 204
+    assert envd.call("GET", "/envs", Host=host, X_Access_Token=None, **plain)[0] == 401
+    assert envd.call("GET", "/health", Host=f"49983-aaaaaaaaaaaaaaaaaaaa.{DOMAIN}", **plain)[0] == 502
+    for other in (f"49983-aaaaaaaaaaaaaaaaaaaa.{DOMAIN}", f"8000-{envd.id}.{DOMAIN}"):
+        status, body, _ = envd.call("GET", "/health", Host=other)
+        assert status == 400 and b"different places" in body
+    assert envd.call("GET", "/health", Host="evil.example")[0] == 421
+    # The server itself, below the same domain.
+    for name in ("api", "sandbox"):
+        assert envd.call("GET", "/healthz", Host=f"{name}.{DOMAIN}", **plain)[0] == 200
+        assert envd.call("GET", "/health", Host=f"{name}.{DOMAIN}")[0] == 204
+
+
+def test_streams_begin_with_a_pid_and_end_with_a_frame(envd):
+    got = envd.run("echo hi; exit 3")
+    assert got[0][1]["event"]["start"]["pid"] > 0
+    assert got[1] == (0, {"event": {"data": {"stdout": "aGkK"}}})
+    assert got[2] == (0, {"event": {"end": {"exited": True, "exitCode": 3, "status": "exit status 3", "error": "exit status 3"}}})
+    assert got[3] == (2, {}) and len(got) == 4
+    assert envd.run("kill -9 $$")[-2][1] == {"event": {"end": {"exitCode": -1, "status": "signal: killed", "error": "signal: killed"}}}
+
+
+def test_a_stream_that_fails_has_status_200_and_says_why_at_its_end(envd):
+    def end(message, **headers):
+        answer = envd.stream("process.Process/Start", message, **headers)
+        assert answer.status == 200 and answer.headers["Content-Type"] == "application/connect+json"
+        (flags, last), = frames(answer)
+        assert flags == 2
+        return last["error"]["code"]
+    assert end({}) == "invalid_argument"
+    assert end({"process": {"cmd": "/bin/bash", "envs": {"A=B": "c"}}}) == "invalid_argument"
+    assert end({"process": {"cmd": "/bin/bash"}, "pty": {"size": {"cols": 0, "rows": 24}}}) == "invalid_argument"
+    assert end({"process": {"cmd": "/bin/bash"}}, Connect_Timeout_Ms="x") == "invalid_argument"
+    assert end({"process": {"cmd": "/bin/bash"}}, Authorization="Basic " + base64.b64encode(b"no-such-user:").decode()) == "unauthenticated"
+    for body in (b"", b"{}", struct.pack(">BI", 0, 3) + b"{}", struct.pack(">BI", 1, 2) + b"{}", struct.pack(">BI", 0, 2**31)):
+        (flags, last), = frames(envd.open("POST", "/process.Process/Start", body, Content_Type="application/connect+json"))
+        assert flags == 2 and last["error"]["code"] in ("invalid_argument", "unimplemented", "resource_exhausted"), body
+
+
+def test_a_quiet_stream_shows_that_it_lives(envd):
+    answer = envd.stream("process.Process/Start", {"process": {"cmd": "/bin/sleep", "args": ["2.5"]}}, Keepalive_Ping_Interval="1")
+    got = [message for _, message in frames(answer)]
+    assert got.count({"event": {"keepalive": {}}}) == 2
+
+
+def test_a_time_ends_the_process_and_one_who_connects_only_his_stream(envd):
+    begun = time.monotonic()
+    assert envd.run("sleep 30", Connect_Timeout_Ms="300")[-1][1]["error"]["code"] == "deadline_exceeded"
+    first = frames(envd.stream("process.Process/Start", {"process": {"cmd": "/bin/sleep", "args": ["30"]}}))
+    pid = next(first)[1]["event"]["start"]["pid"]
+    second = list(frames(envd.stream("process.Process/Connect", {"process": {"pid": pid}}, Connect_Timeout_Ms="100")))
+    assert second[0][1] == {"event": {"start": {"pid": pid}}} and second[-1][1]["error"]["code"] == "deadline_exceeded"
+    assert envd.rpc("process.Process/SendSignal", {"process": {"pid": pid}, "signal": 9}) == (200, {})
+    assert next(first)[1]["event"]["end"]["status"] == "signal: killed"
+    assert time.monotonic() - begun < 10
+
+
+def test_an_ended_process_can_be_connected_to_and_a_tag_is_a_name(envd):
+    message = {"process": {"cmd": "/bin/true"}, "tag": "my-tag"}
+    pid = list(frames(envd.stream("process.Process/Start", message)))[0][1]["event"]["start"]["pid"]
+    for selector in ({"pid": pid}, {"tag": "my-tag"}):
+        got = list(frames(envd.stream("process.Process/Connect", {"process": selector})))
+        assert [list(message.get("event", {})) for _, message in got] == [["start"], ["end"], []]
+    assert envd.rpc("process.Process/SendSignal", {"process": {"tag": "my-tag"}, "signal": "SIGNAL_SIGTERM"})[1]["code"] == "not_found"
+
+
+def test_input_is_streamed_in_order(envd):
+    def envelope(message):
+        text = json.dumps(message).encode()
+        return struct.pack(">BI", 0, len(text)) + text
+    started = frames(envd.stream("process.Process/Start", {"process": {"cmd": "/bin/cat"}, "stdin": True}))
+    pid = next(started)[1]["event"]["start"]["pid"]
+    pieces = [b"one\n", b"two\n" * 50000, b"three\n"]
+    def body():
+        yield envelope({"start": {"process": {"pid": pid}}})
+        for piece in pieces:
+            yield envelope({"data": {"input": {"stdin": base64.b64encode(piece).decode()}}})
+            yield envelope({"keepalive": {}})
+    got = list(frames(envd.open("POST", "/process.Process/StreamInput", body(), Content_Type="application/connect+json")))
+    assert got == [(0, {}), (2, {})]
+    assert envd.rpc("process.Process/CloseStdin", {"process": {"pid": pid}}) == (200, {})
+    out = b"".join(base64.b64decode(message["event"]["data"]["stdout"]) for flags, message in started if "data" in message.get("event", {}))
+    assert out == b"".join(pieces)
+    for bad in ([{"data": {"input": {"stdin": "aGkK"}}}], [{"start": {"process": {"pid": 999999}}}], [{"start": {}}]):
+        got = list(frames(envd.open("POST", "/process.Process/StreamInput", b"".join(map(envelope, bad)), Content_Type="application/connect+json")))
+        assert got[-1][0] == 2 and got[-1][1]["error"]["code"] in ("invalid_argument", "not_found"), got
+
+
+def test_input_that_nobody_reads_keeps_no_worker(server, envd):
+    started = frames(envd.stream("process.Process/Start", {"process": {"cmd": "/bin/sleep", "args": ["60"]}, "stdin": True}))
+    pid = next(started)[1]["event"]["start"]["pid"]
+    message = json.dumps({"process": {"pid": pid}, "input": {"stdin": base64.b64encode(b"x" * 3_000_000).decode()}})
+    waiting = []
+    for _ in range(20):  # more than there are workers
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+        connection.request("POST", "/process.Process/SendInput", message, {
+            "E2b-Sandbox-Id": envd.id, "E2b-Sandbox-Port": "49983", "X-Access-Token": envd.token, "Content-Type": "application/json"})
+        waiting.append(connection)
+    begun = time.monotonic()
+    assert envd.run("echo still here")[1][1] == {"event": {"data": {"stdout": "c3RpbGwgaGVyZQo="}}}
+    assert time.monotonic() - begun < 5
+    for connection in waiting:
+        connection.close()
+    assert envd.rpc("process.Process/SendSignal", {"process": {"pid": pid}, "signal": "SIGNAL_SIGKILL"})[0] == 200
+
+
+def test_unary_errors_are_in_connects_words(envd):
+    assert envd.rpc("filesystem.Filesystem/Stat", {"path": "/no/such"})[1]["code"] == "not_found"
+    assert envd.rpc("filesystem.Filesystem/Stat", {}) == (400, {"code": "invalid_argument", "message": "path is missing"})
+    assert envd.rpc("filesystem.Filesystem/ListDir", {"path": "/", "depth": 65})[1]["code"] == "invalid_argument"
+    assert envd.rpc("filesystem.Filesystem/MakeDir", {"path": "/tmp"})[1]["code"] == "already_exists"
+    assert envd.rpc("process.Process/SendSignal", {"process": {"pid": 1}, "signal": "SIGNAL_SIGKILL"})[1]["code"] == "not_found"
+    assert envd.rpc("process.Process/SendInput", {"process": {"pid": 999}, "input": {"stdin": "!"}})[0] == 404
+    assert envd.rpc("process.Process/Update", {})[1]["code"] == "invalid_argument"
+    assert envd.call("POST", "/filesystem.Filesystem/Stat", "{}", Content_Type="application/proto")[0] == 400
+    assert envd.call("POST", "/filesystem.Filesystem/Nothing", "{}")[0] == 404
+    # Unknown members are let pass, as JSON of protocol buffers wants it.
+    assert envd.rpc("filesystem.Filesystem/Stat", {"path": "/tmp", "newer": {"x": 1}})[0] == 200
+
+
+def test_files_are_read_in_ranges_and_written_in_all_forms(envd):
+    put = {"Content_Type": "application/octet-stream"}
+    assert envd.call("POST", "/files?path=/tmp/raw", b"0123456789", **put)[0] == 200
+    status, body, headers = envd.call("GET", "/files?path=/tmp/raw", Range="bytes=2-4")
+    assert (status, body, headers["Content-Range"]) == (206, b"234", "bytes 2-4/10")
+    assert envd.call("GET", "/files?path=/tmp/raw", Range="bytes=10-")[0] == 400
+    status, body, _ = envd.call("POST", "/files?path=zip", gzip.compress(b"packed" * 1000), Content_Encoding="gzip", X_Metadata_Key="v", **put)
+    assert (status, json.loads(body)) == (200, [{"path": "/home/user/zip", "name": "zip", "type": "file", "metadata": {"key": "v"}}])
+    assert envd.call("GET", "/files?path=~/zip")[1] == b"packed" * 1000
+    form = {"Content_Type": "multipart/form-data; boundary=XX"}
+    part = '--XX\r\nContent-Disposition: form-data; name="file"; filename="{}"\r\n\r\n{}\r\n'
+    body = (part.format("/tmp/form/a", "A") + part.format("form-b", "B") + "--XX--\r\n").encode()
+    assert [one["path"] for one in json.loads(envd.call("POST", "/files", body, **form)[1])] == ["/tmp/form/a", "/home/user/form-b"]
+    assert envd.call("POST", "/files?path=x", body, **form)[0] == 400  # two files, one path
+    one = (part.format("ignored", "C") + "--XX--\r\n").encode()
+    assert json.loads(envd.call("POST", "/files?path=/tmp/chosen&username=root", one, **form)[1])[0]["path"] == "/tmp/chosen"
+    assert envd.rpc("filesystem.Filesystem/Stat", {"path": "/tmp/chosen"})[1]["entry"]["owner"] == "root"
+
+
+def test_bodies_that_are_not_right_are_refused(envd):
+    put = {"Content_Type": "application/octet-stream"}
+    assert envd.call("POST", "/files", b"x", **put)[0] == 400  # no path
+    assert envd.call("POST", "/files?path=/tmp/x", b"x", Content_Type="text/plain")[0] == 400
+    assert envd.call("POST", "/files?path=/tmp/x", b"x", Content_Type="multipart/form-data")[0] == 400
+    assert envd.call("POST", "/files?path=/tmp/x", b"x", Content_Encoding="br", **put)[0] == 400
+    assert envd.call("POST", "/files?path=/tmp/x", gzip.compress(b"x" * 1000)[:-4], Content_Encoding="gzip", **put)[0] == 400
+    assert envd.call("POST", "/files?path=/tmp/x", b"x", X_Metadata_K="v\xe9", **put)[0] == 400
+    assert envd.call("POST", "/files?path=/tmp/x", b"x", X_Metadata_K="v" * 4096, **put)[0] == 400
+    assert envd.call("POST", "/files?path=/tmp/x&username=a%7Croot", b"x", **put)[0] == 401
+    assert envd.call("GET", "/files?path=/dev/null")[0] == 400
+    assert envd.call("GET", "/files")[0] == 400
+
+
+def test_a_killed_sandbox_breaks_its_streams_and_only_its_own(server, envd):
+    with contextlib.closing(server.api()) as api:
+        victim = Envd(server.port, api.call("POST", "/v2/sandboxes", MADE))
+        own = frames(envd.stream("process.Process/Start", {"process": {"cmd": "/bin/sleep", "args": ["3"]}}))
+        doomed = frames(victim.stream("process.Process/Start", {"process": {"cmd": "/bin/sleep", "args": ["60"]}}))
+        next(own), next(doomed)
+        assert api.raw("DELETE", f"/sandboxes/{victim.id}").status == 204
+        with pytest.raises((http.client.HTTPException, OSError)):
+            list(doomed)
+        assert victim.call("GET", "/health")[0] == 502
+        assert victim.rpc("process.Process/List") == (502, gone(victim.id))
+        assert [list(message.get("event", {})) for _, message in own] == [["end"], []]
+
+
+def test_a_paused_sandbox_is_gone_until_it_is_resumed(server):
+    with contextlib.closing(server.api()) as api:
+        made = api.call("POST", "/v2/sandboxes", MADE)
+        box = Envd(server.port, made)
+        assert box.call("GET", "/health")[0] == 204
+        assert api.raw("POST", f"/sandboxes/{box.id}/pause", {}).status == 204
+        assert box.call("GET", "/health")[0] == 502
+        assert box.rpc("process.Process/List")[0] == 502
+        api.call("POST", f"/v2/sandboxes/{box.id}/connect", {"timeout": 60})
+        assert box.call("GET", "/health")[0] == 204
+        api.raw("DELETE", f"/sandboxes/{box.id}")
+        waking = Envd(server.port, api.call("POST", "/v2/sandboxes", {**MADE, "autoPause": True, "autoResume": {"enabled": True}}))
+        assert api.raw("POST", f"/sandboxes/{waking.id}/pause", {}).status == 204
+        assert waking.run("echo awake")[1][1] == {"event": {"data": {"stdout": "YXdha2UK"}}}
+        api.raw("DELETE", f"/sandboxes/{waking.id}")
