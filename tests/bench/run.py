@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Atoll beside bwrap, crun, runc, podman and docker on this machine, in one alternating run.
 
-    ./dev bench [--rounds 200] [--only api,peers,memory,transfer,http,state,many] [--json FILE] [--markdown FILE]
+    ./dev bench [--rounds 200] [--only api,peers,memory,transfer,http,state,many,grep,terminals,preview] [--json FILE] [--markdown FILE]
 
 Absolute times on a shared machine move by a factor of two between its phases; what counts is the ratio
 to a peer that was measured in the same rounds. Every figure is a single operation, timed by
@@ -382,8 +382,31 @@ def run(arguments, folder):
     return report
 
 
+# Each has a server of its own, and says its figures itself.
+PROGRAMS = ("grep", "terminals", "preview")
+
+
+def run_programs(names):
+    """Whether all could be run."""
+    done = True
+    for name in names:
+        print(f"\n## {name}\n", flush=True)
+        done = subprocess.run([sys.executable, pathlib.Path(__file__).with_name(f"{name}.py")]).returncode == 0 and done
+    return done
+
+
 def main():
     arguments = parse_arguments()
+    wanted = arguments.only.split(",")
+    programs = [name for name in PROGRAMS if name in wanted]
+    arguments.only = ",".join(name for name in wanted if name not in PROGRAMS)
+    if arguments.only:
+        measure(arguments)
+    if not run_programs(programs):
+        sys.exit(1)
+
+
+def measure(arguments):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="atoll-bench-"))
     try:
         report = run(arguments, folder)

@@ -4,6 +4,7 @@
 import base64
 import json
 import os
+import subprocess
 import threading
 
 import pytest
@@ -469,3 +470,55 @@ def test_a_skill_has_its_bounds(api, name, bundle, status):
     with pytest.raises(ApiError) as refused:
         api.call("PUT", f"/v1/skills/{name}", {"files": bundle})
     assert refused.value.status == status
+
+
+# ---- from a shell ----
+
+
+def cli(server, api, *words, **more):
+    environment = {**os.environ, "ATOLL_API_URL": f"http://127.0.0.1:{server.port}", "ATOLL_API_KEY": api.key}
+    return subprocess.run([atoll.ATOLL, *words], capture_output=True, text=True, timeout=60, env=environment, **more)
+
+
+def test_atoll_approval_lists_and_decides(api, server, box, config, other):
+    tools = Tools(api, sandboxId=box, config=config(permissionMode="ask"))
+    asked = [post(tools, "bash", command=f"printf '\\033[2J' > {name}")[1]["approvalId"] for name in ("one", "two")]
+    listed = cli(server, api, "approval", "ls").stdout
+    assert all(id in listed for id in asked) and "\x1b" not in listed and "pending" in listed
+    done = cli(server, api, "approval", "approve", asked[0])
+    assert done.returncode != 0 and "cannot approve" in done.stderr
+    done = cli(server, other, "approval", "approve", "--note", "go on", asked[0])
+    assert done.returncode == 0 and done.stdout == "approved\n"
+    assert post(tools, "bash", command="printf '\\033[2J' > one")[0] == 200
+    done = cli(server, other, "--json", "approval", "refuse", asked[1])
+    assert json.loads(done.stdout)["state"] == "refused"
+    states = {one["id"]: one["state"] for one in json.loads(cli(server, api, "--json", "approval", "ls", "--state", "any").stdout)}
+    assert (states[asked[0]], states[asked[1]]) == ("used", "refused")
+    for words in (("ls", "--state", "maybe"), ("approve", "nosuch"), ("refuse",)):
+        assert cli(server, api, "approval", *words).returncode not in (0, 139), words
+
+
+def test_atoll_skill_adds_lists_and_removes(api, server, box, tmp_path):
+    folder = tmp_path / f"cli-skill-{os.getpid()}"
+    (folder / "scripts").mkdir(parents=True)
+    (folder / ".git").mkdir()
+    (folder / ".git/config").write_text("not of it")
+    (folder / "SKILL.md").write_text("---\nname: x\ndescription:  when a shell has to add \n---\nDo it.\n")
+    (folder / "scripts/run.bin").write_bytes(b"\0\xff")
+    done = cli(server, api, "skill", "add", str(folder))
+    assert done.returncode == 0 and done.stdout == f"{folder.name}: 2 files\n", done.stderr
+    listed = cli(server, api, "skill", "ls").stdout
+    assert folder.name in listed and "when a shell has to add" in listed
+    result = Tools(api, sandboxId=box).call("load_skill", name=folder.name)
+    assert result["content"][1]["text"].endswith("Do it.\n")
+    assert api.read(box, f".claude/skills/{folder.name}/scripts/run.bin") == b"\0\xff"
+    assert cli(server, api, "skill", "add", "--name", "other-name", "--description", "mine", ".", cwd=folder).returncode == 0
+    (folder / "link").symlink_to("/etc/passwd")
+    done = cli(server, api, "skill", "add", str(folder))
+    assert done.returncode != 0 and "neither a file nor a folder" in done.stderr
+    for words, said in (((str(tmp_path / "missing"),), "missing"), ((str(tmp_path),), "neither"),
+                        (("--name", "No Good", str(folder / "scripts")), "SKILL.md")):
+        done = cli(server, api, "skill", "add", *words)
+        assert done.returncode not in (0, 139) and said in done.stderr, (words, done.stderr)
+    assert cli(server, api, "skill", "rm", folder.name, "other-name").returncode == 0
+    assert folder.name not in cli(server, api, "skill", "ls").stdout

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import sqlite3
+import subprocess
 import time
 import urllib.parse
 
@@ -239,3 +240,45 @@ def test_time_and_kills_leave_nothing_and_lose_nothing(private_server):
     used = atoll.wait_for(lambda: [row for row in api.get("/v1/usage?group_by=sandbox")["items"] if row["storage_gib_months"] > 0],
                           30, "the hours of an artifact")
     assert used[0]["group"] == sandbox
+
+
+# ---- from a shell ----
+
+
+def cli(server, api, *words, **more):
+    environment = {**os.environ, "ATOLL_API_URL": f"http://127.0.0.1:{server.port}", "ATOLL_API_KEY": api.key}
+    return subprocess.run([atoll.ATOLL, *words], capture_output=True, timeout=60, env=environment, **more)
+
+
+def test_atoll_artifact_keeps_lists_fetches_and_removes(api, server, box, tmp_path):
+    hostile = "evil\x1b[2J.bin"
+    api.exec(box, cmd="sh", args=["-c", "printf '\\0\\1raw' > \"$1\"", "sh", hostile])
+    kept = cli(server, api, "artifact", "keep", "--for", "2h", box, hostile)
+    assert kept.returncode == 0, kept.stderr
+    id = kept.stdout.decode().strip()
+    listed = cli(server, api, "artifact", "ls", "--sandbox", box)
+    assert id.encode() in listed.stdout and b"\x1b" not in listed.stdout and b"evil?[2J.bin" in listed.stdout
+    assert id in [one["id"] for one in json.loads(cli(server, api, "--json", "artifact", "ls", "-s", box).stdout)]
+    assert cli(server, api, "artifact", "get", id).stdout == b"\0\1raw"
+    # Only the name that the user gave is written to.
+    done = cli(server, api, "artifact", "get", id, "mine.bin", cwd=tmp_path)
+    assert done.returncode == 0 and os.listdir(tmp_path) == ["mine.bin"]
+    assert (tmp_path / "mine.bin").read_bytes() == b"\0\1raw"
+    for words, said in ((("get", "nosuch"), b"nosuch"), (("get",), b""), (("keep", box, "missing"), b"missing"),
+                        (("keep", "--for", "x", box, hostile), b"for"), (("rm",), b"")):
+        done = cli(server, api, "artifact", *words)
+        assert done.returncode not in (0, 139) and said in done.stderr, words
+    assert cli(server, api, "artifact", "rm", id).returncode == 0
+    assert cli(server, api, "artifact", "get", id).returncode != 0
+
+
+def test_a_sandboxs_file_is_not_for_a_terminal(api, server, box):
+    master, slave = os.openpty()
+    try:
+        environment = {**os.environ, "ATOLL_API_URL": f"http://127.0.0.1:{server.port}", "ATOLL_API_KEY": api.key}
+        done = subprocess.run([atoll.ATOLL, "artifact", "get", "any"], stdout=slave, stderr=subprocess.PIPE, timeout=60,
+                              env=environment)
+        assert done.returncode != 0 and b"not for a terminal" in done.stderr
+    finally:
+        os.close(master)
+        os.close(slave)
