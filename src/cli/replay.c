@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "cli/cast.h"
 #include "cli/commands.h"
+#include "cli/harmless.h"
 #include "cli/server.h"
 
 #define RECORDING_MAX ((size_t)64 * 1024 * 1024)
@@ -18,6 +19,7 @@ struct player {
 	double speed;
 	int64_t idle_max_us; /* 0 = none */
 	int64_t at_us;       /* of the last event */
+	struct harmless harmless;
 };
 
 static void wait_us(int64_t us)
@@ -31,6 +33,7 @@ static void wait_us(int64_t us)
 static int play_event(struct player *p, const struct cast_event *event, struct error *err)
 {
 	int64_t pause = event->at_us > p->at_us ? event->at_us - p->at_us : 0;
+	AUTO(buf_done) struct buf out = BUF(2 * event->bytes.size + 128);
 
 	p->at_us = event->at_us;
 	if (!event->bytes.data)
@@ -38,7 +41,8 @@ static int play_event(struct player *p, const struct cast_event *event, struct e
 	if (p->idle_max_us && pause > p->idle_max_us)
 		pause = p->idle_max_us;
 	wait_us((int64_t)((double)pause / p->speed));
-	return fd_write_all(STDOUT_FILENO, event->bytes.data, event->bytes.size, err);
+	harmless_take(&p->harmless, event->bytes, &out);
+	return fd_write_all(STDOUT_FILENO, out.data, out.size, err);
 }
 
 static int play(struct cli *cli, struct player *p, struct span text)

@@ -15,7 +15,8 @@ static bool is_of_origin(const char *name)
 	                                        "NEL",
 	                                        "Report-To",
 	                                        "Reporting-Endpoints",
-	                                        "Origin-Agent-Cluster"};
+	                                        "Origin-Agent-Cluster",
+	                                        "WWW-Authenticate"};
 
 	for (size_t i = 0; i < COUNT_OF(of_origin); i++)
 		if (strcasecmp(of_origin[i], name) == 0)
@@ -66,6 +67,13 @@ static bool is_of_relay(const char *name)
 	       strcasecmp(name, "Content-Type") == 0;
 }
 
+/* Of a cookie without a name a browser sends the value alone, which may look like a name. */
+static bool has_mark(const char *cookie, const char *mark)
+{
+	cookie += strspn(cookie, " \t=");
+	return strncmp(cookie, mark, strlen(mark)) == 0;
+}
+
 static void add_header(struct proxy *p, struct relay *relay, const struct head_field *field)
 {
 	const struct proxy_asked *asked = &p->asked;
@@ -75,7 +83,7 @@ static void add_header(struct proxy *p, struct relay *relay, const struct head_f
 	    (asked->is_boxed && is_of_sharing(field->name)))
 		return;
 	if (strcasecmp(field->name, "Set-Cookie") == 0 && asked->cookie_mark &&
-	    strncmp(field->value, asked->cookie_mark, strlen(asked->cookie_mark)) == 0)
+	    has_mark(field->value, asked->cookie_mark))
 		return;
 	/* What was rewritten is not what this is about any more. */
 	if (p->is_rewritten &&

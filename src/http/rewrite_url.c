@@ -115,24 +115,39 @@ void rewrite_link(struct buf *out, struct span value, const struct rewrite_place
 	}
 }
 
+static bool is_named(struct span name, const char *wanted)
+{
+	return name.size == strlen(wanted) && starts_with(name, wanted);
+}
+
+/* As browsers read it: with blanks around the name and around the value. */
+static void add_cookie_attribute(struct buf *out, struct span part,
+                                 const struct rewrite_place *place)
+{
+	struct span value = part, name;
+
+	(void)span_split(&value, '=', &name);
+	name = span_trim(name);
+	value = span_trim(value);
+	if (!name.size || is_named(name, "domain"))
+		return;
+	buf_add_text(out, "; ");
+	if (place->prefix.size && is_named(name, "path") && value.size && value.data[0] == '/') {
+		buf_add_text(out, "Path=");
+		add_path(out, value, place);
+	} else {
+		buf_add_span(out, span_trim(part));
+	}
+}
+
 void rewrite_cookie(struct buf *out, struct span value, const struct rewrite_place *place)
 {
 	struct span part;
-	bool more, is_first = true;
+	bool more = span_split(&value, ';', &part);
 
-	do {
+	buf_add_span(out, span_trim(part));
+	while (more) {
 		more = span_split(&value, ';', &part);
-		part = span_trim(part);
-		if (!is_first && (starts_with(part, "domain=") || !part.size))
-			continue;
-		if (!is_first)
-			buf_add_text(out, "; ");
-		if (!is_first && place->prefix.size && starts_with(part, "path=/")) {
-			buf_add_text(out, "Path=");
-			add_path(out, skip(part, 5), place);
-		} else {
-			buf_add_span(out, part);
-		}
-		is_first = false;
-	} while (more);
+		add_cookie_attribute(out, part, place);
+	}
 }

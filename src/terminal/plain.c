@@ -66,7 +66,8 @@ static void put_byte(struct plain *p, unsigned char byte)
 		p->rune = p->rune << 6 | (byte & 0x3Fu);
 		if (--p->left > 0)
 			return;
-		if (p->rune < p->least || p->rune > 0x10FFFF ||
+		/* The controls above U+0080 would be a terminal's again where this is printed. */
+		if (p->rune < p->least || p->rune < 0xA0 || p->rune > 0x10FFFF ||
 		    (p->rune >= 0xD800 && p->rune < 0xE000))
 			p->rune = NOT_A_CHARACTER;
 		put(p, p->rune);

@@ -71,6 +71,11 @@ TEST(a_cookie_stays_below_the_prefix_and_with_the_host)
 	becomes(rewrite_cookie, "a=b; path=/x;Secure", "a=b; Path=/p/5173/x; Secure");
 	becomes(rewrite_cookie, "a=b", "a=b");
 	becomes(rewrite_cookie, "a=domain=x;domain=y", "a=domain=x");
+	/* As a browser reads it. */
+	becomes(rewrite_cookie, "a=b ; Path = / ;\tDOMAIN =x; domain;;", "a=b; Path=/p/5173/");
+	becomes(rewrite_cookie, "a=b; path=/../..; path =/x",
+	        "a=b; Path=/p/5173/../..; Path=/p/5173/x");
+	becomes(rewrite_cookie, "a=b; Path=; path; Path=\"/\"", "a=b; Path=; path; Path=\"/\"");
 	becomes(rewrite_cookie, "", "");
 }
 

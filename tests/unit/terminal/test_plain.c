@@ -37,6 +37,11 @@ TEST(what_is_no_character_is_replaced)
 {
 	check(SPAN("\xff\xc3\xa9\xe2\x82(\xed\xa0\x80\r\n"),
 	      "\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd(\xef\xbf\xbd\n");
+	/* A control above U+0080 is none, either. */
+	check(SPAN("a\xc2\x9b"
+	           "6n\xc2\xa0\r\n"),
+	      "a\xef\xbf\xbd"
+	      "6n\xc2\xa0\n");
 }
 
 TEST(moves_cannot_make_a_line_longer_than_it_may_be)
