@@ -67,6 +67,8 @@ const struct route *const api_routes[] = {
         e2b_sandboxes_routes,
         e2b_life_routes,
         envd_signed_routes,
+        daytona_sessions_routes,
+        daytona_pty_routes,
         NULL,
 };
 

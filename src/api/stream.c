@@ -151,7 +151,7 @@ int stream_start_websocket(struct stream *s, struct request *rq, struct reply *r
 {
 	struct relay_options relay = relay_options_of(s, options);
 
-	return reply_websocket(rq, reply, NULL, &relay, err);
+	return reply_websocket(rq, reply, options->protocol, &relay, err);
 }
 
 int stream_decode(struct stream *s, struct span payload, const struct wire_member *shape,

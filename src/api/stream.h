@@ -44,6 +44,7 @@ struct stream_options {
 	int fd;                     /* to the agent; the stream's from here on */
 	struct span upstream_first; /* copied */
 	int64_t tick_ms, idle_timeout_ms;
+	const char *protocol; /* of a WebSocket; NULL = none */
 };
 void stream_start(struct stream *s, struct reply *reply, const struct stream_options *options);
 /* The same after a WebSocket upgrade; on failure the stream and the descriptor are gone. */

@@ -146,7 +146,9 @@ static void end_finished(struct relay *relay)
 	bool clean;
 
 	if (relay->websocket && !relay->close_sent)
-		websocket_close(relay->websocket, WEBSOCKET_NORMAL, "");
+		websocket_close(relay->websocket,
+		                relay->close_code ? relay->close_code : WEBSOCKET_NORMAL,
+		                relay->close_reason);
 	clean = is_clean(relay);
 	conn->relay = NULL;
 	release(relay, clean);

@@ -71,6 +71,8 @@ void relay_to_upstream(struct relay *relay, struct span bytes);
 /* A whole reply at once, for relays that collect; ends the relay. */
 void relay_answer(struct relay *relay, int status, const char *content_type, struct span body);
 void relay_finish(struct relay *relay); /* the body is complete; clean */
+/* The same for a WebSocket, with what its close frame says; the reason is cut to 123 bytes. */
+void relay_finish_websocket(struct relay *relay, unsigned code, const char *reason);
 /* Before relay_begin: an error reply. After it: the connection is cut, so that the client sees that
  * the body is not whole. */
 void relay_fail(struct relay *relay, const struct error *err);

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "http/connection.h"
 #include "http/exchange.h"
@@ -182,6 +183,16 @@ void relay_finish(struct relay *relay)
 		relay->ending = ENDING_FINISHED;
 	}
 	relay_leave_and_settle(relay);
+}
+
+void relay_finish_websocket(struct relay *relay, unsigned code, const char *reason)
+{
+	size_t size = strnlen(reason, sizeof(relay->close_reason) - 1);
+
+	relay->close_code = code;
+	memcpy(relay->close_reason, reason, size);
+	relay->close_reason[size] = '\0';
+	relay_finish(relay);
 }
 
 void relay_answer(struct relay *relay, int status, const char *content_type, struct span body)

@@ -41,7 +41,9 @@ struct relay {
 	bool is_tunnel;                /* after relay_switch */
 	bool was_reading, was_sending; /* when it was last left: from, and to, the client */
 	struct error err;              /* ENDING_FAILED */
-	enum http_fault fault;         /* that the error stands for, if it is the client's */
+	unsigned close_code;           /* of a WebSocket; 0 = 1000, and no reason */
+	char close_reason[124];
+	enum http_fault fault; /* that the error stands for, if it is the client's */
 };
 
 /* Around everything that may call a translator, or be called by one: a relay ends when the

@@ -131,7 +131,7 @@ void websocket_ping(struct websocket *ws)
 	queue(ws, WSLAY_PING, (struct span){NULL, 0});
 }
 
-void websocket_close(struct websocket *ws, enum websocket_code code, const char *reason)
+void websocket_close(struct websocket *ws, unsigned code, const char *reason)
 {
 	struct span text = span_of(reason);
 

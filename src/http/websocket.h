@@ -35,7 +35,7 @@ enum websocket_state websocket_receive(struct websocket *ws, struct span bytes);
 void websocket_send(struct websocket *ws, bool is_text, struct span message);
 void websocket_ping(struct websocket *ws);
 /* Sends a close frame; nothing may be sent afterwards. The reason is cut to what fits. */
-void websocket_close(struct websocket *ws, enum websocket_code code, const char *reason);
+void websocket_close(struct websocket *ws, unsigned code, const char *reason);
 
 bool websocket_key_is_valid(const char *key);
 /* Appends the value of Sec-WebSocket-Accept. */

@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import {
-  Daytona, DaytonaError, DaytonaFileNotFoundError, DaytonaNotFoundError, DaytonaProcessExecutionTimeoutError, DaytonaValidationError,
+  Daytona, DaytonaCommandAlreadyCompletedError, DaytonaConflictError, DaytonaError, DaytonaFileNotFoundError, DaytonaNotFoundError,
+  DaytonaProcessExecutionTimeoutError, DaytonaSessionEndedError, DaytonaValidationError,
 } from '@daytona/sdk';
 
 const daytona = new Daytona();
@@ -207,6 +208,140 @@ test('codeRun in JavaScript', async () => {
   const sandbox = await create({ language: 'javascript' });
   assert.equal((await sandbox.process.codeRun('console.log([1, 2, 3].length)')).result, '3\n');
   await sandbox.delete();
+});
+
+// ---- sessions ----
+
+const run = (session, command, options) => box.process.executeSessionCommand(session, { command, ...options });
+const until = async (condition) => {
+  for (let i = 0; i < 200; i++) {
+    const value = await condition();
+    if (value) return value;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return assert.fail('it has not come about');
+};
+test('createSession', async () => {
+  await box.process.createSession('work');
+  await failsAs(DaytonaConflictError, box.process.createSession('work'), /work/);
+  await failsAs(DaytonaValidationError, box.process.createSession('no/slash'));
+  assert.deepEqual(await box.process.getSession('work'), { sessionId: 'work', commands: [] });
+  await failsAs(DaytonaNotFoundError, box.process.getSession('nosuch'));
+});
+test('executeSessionCommand', async () => {
+  const first = await run('work', 'cd /tmp; export FOO=bar; f() { echo "f $1"; }; echo out; echo err >&2');
+  assert.equal(first.exitCode, 0);
+  assert.equal(first.stdout, 'out\n');
+  assert.equal(first.stderr, 'err\n');
+  assert.ok(first.cmdId);
+  assert.equal((await run('work', `pwd; echo "$FOO's"; f 1; printf 'no line feed'`)).stdout, "/tmp\nbar's\nf 1\nno line feed");
+  assert.equal((await run('work', 'false')).exitCode, 1);
+  assert.equal((await run('work', '(exit 7)')).exitCode, 7);
+});
+test('a command that is no command ends no session', async () => {
+  assert.notEqual((await run('work', 'if then fi')).exitCode, 0);
+  assert.notEqual((await run('work', 'echo "unclosed')).exitCode, 0);
+  assert.equal((await run('work', 'echo $FOO')).stdout, 'bar\n');
+});
+test('getSession and getSessionCommand', async () => {
+  const { commands } = await box.process.getSession('work');
+  assert.equal(commands.length, 7);
+  assert.equal(commands[3].command, '(exit 7)');
+  assert.equal(commands[3].exitCode, 7);
+  assert.deepEqual(await box.process.getSessionCommand('work', commands[3].id), commands[3]);
+  await failsAs(DaytonaNotFoundError, box.process.getSessionCommand('work', 'nosuch'));
+  assert.ok((await box.process.listSessions()).some(({ sessionId }) => sessionId === 'work'));
+});
+test('an asynchronous command, and its logs as they come', async () => {
+  const { cmdId, exitCode } = await run('work', 'for i in 1 2 3; do echo out $i; echo err $i >&2; sleep 0.1; done; exit_with() { return 4; }; exit_with', { runAsync: true });
+  assert.equal(exitCode, undefined);
+  let out = '', errors = '';
+  await box.process.getSessionCommandLogs('work', cmdId, (chunk) => { out += chunk; }, (chunk) => { errors += chunk; });
+  assert.equal(out, 'out 1\nout 2\nout 3\n');
+  assert.equal(errors, 'err 1\nerr 2\nerr 3\n');
+  assert.equal((await until(async () => (await box.process.getSessionCommand('work', cmdId)).exitCode)), 4);
+  const logs = await box.process.getSessionCommandLogs('work', cmdId);
+  assert.equal(logs.stdout, out);
+  assert.equal(logs.stderr, errors);
+  assert.equal(logs.output.length, out.length + errors.length);
+  let again = '';
+  await box.process.getSessionCommandLogs('work', cmdId, (chunk) => { again += chunk; }, () => {});
+  assert.equal(again, out);
+});
+test('sendSessionCommandInput', async () => {
+  const { cmdId } = await run('work', 'read -r line; echo "got $line"', { runAsync: true });
+  await until(async () => (await box.process.getSession('work')).commands.some(({ id }) => id === cmdId));
+  await box.process.sendSessionCommandInput('work', cmdId, 'a line\n');
+  await until(async () => (await box.process.getSessionCommand('work', cmdId)).exitCode === 0);
+  assert.equal((await box.process.getSessionCommandLogs('work', cmdId)).stdout, 'got a line\n');
+  await failsAs(DaytonaCommandAlreadyCompletedError, box.process.sendSessionCommandInput('work', cmdId, 'more\n'));
+});
+test('a session that ends itself', async () => {
+  await box.process.createSession('short');
+  const { exitCode, stdout } = await run('short', 'echo last; exit 5');
+  assert.equal(exitCode, 5);
+  assert.equal(stdout, 'last\n');
+  await failsAs(DaytonaSessionEndedError, run('short', 'true'));
+  assert.equal((await box.process.getSession('short')).commands[0].exitCode, 5);
+  await box.process.deleteSession('short');
+});
+test('deleteSession ends what runs in it', async () => {
+  await run('work', 'sleep 987 & true');
+  await run('work', 'sleep 988', { runAsync: true });
+  await box.process.deleteSession('work');
+  await failsAs(DaytonaNotFoundError, box.process.getSession('work'));
+  assert.equal((await box.process.executeCommand('pgrep -f "^sleep 98[78]" || true')).result, '');
+});
+test('a sandbox without a program of its own has no entrypoint session', async () => {
+  await failsAs(DaytonaNotFoundError, box.process.getEntrypointSession());
+  await failsAs(DaytonaNotFoundError, box.process.getEntrypointLogs());
+});
+
+// ---- PTY ----
+
+const seen = () => {
+  const decoder = new TextDecoder();
+  const all = { text: '', onData: (bytes) => { all.text += decoder.decode(bytes, { stream: true }); } };
+  return all;
+};
+let pty;
+test('createPty', async () => {
+  const screen = seen();
+  pty = await box.process.createPty({ id: '6f1c3a52-9d1b-4a0e-9b59-8a5b0f8f3a11', cols: 100, rows: 30, cwd: '/tmp', envs: { FOO: 'bär' }, onData: screen.onData });
+  await pty.waitForConnection();
+  await pty.sendInput('echo $FOO-$((6*7)); pwd; stty size\n');
+  await until(() => screen.text.includes('bär-42') && screen.text.includes('/tmp') && screen.text.includes('30 100'));
+});
+test('listPtySessions and getPtySessionInfo', async () => {
+  const [info] = await box.process.listPtySessions();
+  assert.equal(info.id, '6f1c3a52-9d1b-4a0e-9b59-8a5b0f8f3a11');
+  assert.deepEqual([info.cols, info.rows, info.cwd, info.active], [100, 30, '/tmp', true]);
+  assert.deepEqual(await box.process.getPtySessionInfo(info.id), info);
+  await failsAs(DaytonaNotFoundError, box.process.getPtySessionInfo('nosuch'));
+});
+test('resizePtySession', async () => {
+  const info = await pty.resize(120, 40);
+  assert.deepEqual([info.cols, info.rows], [120, 40]);
+});
+test('connectPty', async () => {
+  const screen = seen();
+  const other = await box.process.connectPty(pty.sessionId, { onData: screen.onData });
+  await other.sendInput('stty size; echo two-$((1+1))\n');
+  await until(() => screen.text.includes('40 120') && screen.text.includes('two-2'));
+  await other.disconnect();
+});
+test('a PTY tells how it ended', async () => {
+  await pty.sendInput('exit 3\n');
+  assert.equal((await pty.wait()).exitCode, 3);
+  await pty.disconnect();
+  assert.deepEqual(await box.process.listPtySessions(), []);
+});
+test('killPtySession', async () => {
+  const handle = await box.process.createPty({ id: 'second', onData: () => {} });
+  await assert.rejects(box.process.createPty({ id: 'second', onData: () => {} }));
+  await handle.kill();
+  assert.equal((await handle.wait()).exitCode, 137);
+  await handle.disconnect();
 });
 
 // ---- files ----

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/daytona/daytona.h"
 
+#include <sodium.h>
+
 #include "api/preview/preview.h"
 
 const char *daytona_origin(const struct request *rq)
@@ -27,6 +29,18 @@ int daytona_target_open(struct request *rq, struct api_target *ret, struct error
 int daytona_refuse(const char *what, struct error *err)
 {
 	return FAIL(err, ERROR_UNSUPPORTED, "this server has no %s", what);
+}
+
+int daytona_read_base64url(struct arena *a, struct span text, struct span *ret, struct error *err)
+{
+	char *bytes = arena_alloc(a, text.size + 1);
+	size_t size;
+
+	if (sodium_base642bin((unsigned char *)bytes, text.size, text.data, text.size, NULL, &size,
+	                      NULL, sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0)
+		return FAIL(err, ERROR_INVALID, "this is not base64url without padding");
+	*ret = (struct span){bytes, size};
+	return 0;
 }
 
 struct fleet_ref daytona_ref(const struct request *rq)

@@ -27,4 +27,7 @@ int daytona_refuse(const char *what, struct error *err);
 /* One sandbox, whole. */
 int daytona_sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_record *r,
                           struct error *err);
+/* RFC 4648, section 5, without padding. */
+MUST_CHECK int daytona_read_base64url(struct arena *a, struct span text, struct span *ret,
+                                      struct error *err);
 struct fleet_ref daytona_ref(const struct request *rq); /* of ":id" */

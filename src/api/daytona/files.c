@@ -364,7 +364,7 @@ static int permissions(struct request *rq, UNUSED const void *body, struct reply
 		return -1;
 	if ((owner[0] || group[0]) &&
 	    change(rq, &t,
-	           (const char *const[]){
+	           (const char *[]){
 	                   "chown", "--",
 	                   arena_format(rq->arena, "%s%s%s", owner, group[0] ? ":" : "", group),
 	                   call.path.path, NULL},

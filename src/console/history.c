@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is left of a console's output, as its commands. */
+#include <string.h>
+
+#include "base/map.h"
+#include "console/console.h"
+#include "console/marks.h"
+
+#define COMMANDS_MAX 65536
+#define COMMANDS_FIRST 64
+
+/* One command while its streams are read. */
+struct entry {
+	const char *id, *text;
+	bool has_ended;
+	int64_t exit_code;
+	struct buf out[2], both;
+};
+
+struct history {
+	struct arena *arena;
+	struct map by_id;
+	struct entry **entries; /* in the arena, as their texts */
+	size_t count, room;
+	const char *folder;
+};
+
+/* Of one stream. */
+struct reader {
+	struct history *history;
+	struct marks marks;
+	unsigned stream;
+	struct entry *current; /* NULL between commands */
+};
+
+static void history_done(struct history *h)
+{
+	for (size_t i = 0; i < h->count; i++) {
+		buf_done(&h->entries[i]->out[0]);
+		buf_done(&h->entries[i]->out[1]);
+		buf_done(&h->entries[i]->both);
+	}
+	map_done(&h->by_id);
+}
+
+static const char *decode(struct arena *a, struct span hex)
+{
+	char *text = arena_alloc(a, hex.size / 2 + 1);
+
+	for (size_t i = 0; i < hex.size / 2; i++) {
+		int high = hex_digit_value(hex.data[2 * i]),
+		    low = hex_digit_value(hex.data[2 * i + 1]);
+
+		if (high < 0 || low < 0 || (high | low) == 0)
+			return "";
+		text[i] = (char)(high << 4 | low);
+	}
+	return text;
+}
+
+static void grow(struct history *h)
+{
+	size_t room = h->room ? 2 * h->room : COMMANDS_FIRST;
+	struct entry **entries = ARENA_ARRAY(h->arena, struct entry *, room);
+
+	if (h->count > 0)
+		memcpy(entries, h->entries, h->count * sizeof(*entries));
+	h->entries = entries;
+	h->room = room;
+}
+
+/* One whose beginning has fallen off on the other stream is new on this one. NULL: there are too
+ * many. */
+static struct entry *find_or_add(struct history *h, const char *id)
+{
+	struct entry *e = map_find(&h->by_id, id);
+
+	if (e || h->count >= COMMANDS_MAX)
+		return e;
+	if (h->count == h->room)
+		grow(h);
+	e = ARENA_NEW(h->arena, struct entry);
+	e->id = arena_text(h->arena, id);
+	e->text = "";
+	e->out[0] = e->out[1] = BUF(CONSOLE_RING);
+	e->both = BUF(2 * CONSOLE_RING);
+	h->entries[h->count++] = e;
+	(void)map_put(&h->by_id, id, e);
+	return e;
+}
+
+static void on_bytes(void *context, struct span bytes)
+{
+	struct reader *r = context;
+
+	if (!r->current)
+		return;
+	buf_add_span(&r->current->out[r->stream], bytes);
+	buf_add_span(&r->current->both, bytes);
+}
+
+static void on_mark(void *context, const struct mark *mark)
+{
+	struct reader *r = context;
+	struct history *h = r->history;
+	struct entry *e;
+
+	if (mark->kind == MARK_FOLDER) {
+		h->folder = arena_copy(h->arena, mark->text);
+		return;
+	}
+	e = find_or_add(h, mark->id);
+	r->current = mark->kind == MARK_BEGIN ? e : NULL;
+	if (e && mark->kind == MARK_BEGIN)
+		e->text = decode(h->arena, mark->text);
+	if (e && mark->kind == MARK_END) {
+		e->has_ended = true;
+		e->exit_code = mark->exit_code;
+	}
+}
+
+static const struct marks_ops ops = {.on_bytes = on_bytes, .on_mark = on_mark};
+
+/* ---- from the agent ---- */
+
+static int take_output(struct reader readers[2], struct span payload, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct agent_output output;
+
+	if (wire_decode(&a, payload, agent_output_shape, &output, sizeof(output), err) < 0)
+		return -1;
+	if (output.stream != AGENT_STDOUT && output.stream != AGENT_STDERR)
+		return FAIL(err, ERROR_SYSTEM, "the agent sent output of stream %u", output.stream);
+	marks_add(&readers[output.stream - AGENT_STDOUT].marks, output.bytes);
+	return 0;
+}
+
+/* All that is there, and no waiting for more. */
+static int replay(const struct console_at *at, const struct console *console,
+                  struct reader readers[2], struct error *err)
+{
+	const struct agent_attach message = {.process = console->process, .read_only = 1};
+	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &message};
+	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
+	AUTO_CLOSE int fd = -1;
+	uint16_t type = AGENT_NONE;
+
+	if (compute_open(at->hold->provider, at->hold->id, &request, at->deadline, &fd, err) < 0)
+		return -1;
+	while (type != AGENT_EXIT && type != AGENT_DONE) {
+		if (wire_receive(fd, at->deadline, &type, &payload, err) < 0)
+			return -1;
+		if (type == AGENT_FAILED)
+			return compute_failed(buf_span(&payload), err);
+		if (type == AGENT_OUTPUT && take_output(readers, buf_span(&payload), err) < 0)
+			return -1;
+	}
+	marks_end(&readers[0].marks);
+	marks_end(&readers[1].marks);
+	return 0;
+}
+
+static struct span copy(struct arena *a, const struct buf *b)
+{
+	return (struct span){arena_copy(a, buf_span(b)), b->size};
+}
+
+/* A command that has ended the shell has left no mark. */
+static struct console_commands commands_of(struct history *h, const struct console *console)
+{
+	struct console_command *items = ARENA_ARRAY(h->arena, struct console_command, h->count);
+
+	for (size_t i = 0; i < h->count; i++) {
+		const struct entry *e = h->entries[i];
+		bool is_killed = !e->has_ended && console->has_ended;
+
+		items[i] = (struct console_command){
+		        .id = e->id,
+		        .text = e->text,
+		        .has_ended = e->has_ended || is_killed,
+		        .exit_code = is_killed ? console->exit_code : e->exit_code,
+		        .out = {copy(h->arena, &e->out[0]), copy(h->arena, &e->out[1])},
+		        .both = copy(h->arena, &e->both),
+		};
+	}
+	return (struct console_commands){items, h->count, h->folder};
+}
+
+struct readers {
+	struct history history;
+	struct reader of[2]; /* stdout, stderr */
+};
+
+static void readers_done(struct readers *r)
+{
+	marks_done(&r->of[0].marks);
+	marks_done(&r->of[1].marks);
+	history_done(&r->history);
+}
+
+int console_read(const struct console_at *at, struct arena *a, const struct console *console,
+                 struct console_commands *ret, struct error *err)
+{
+	AUTO(readers_done) struct readers r = {.history = {.arena = a, .folder = ""}};
+
+	for (unsigned i = 0; i < COUNT_OF(r.of); i++) {
+		r.of[i].history = &r.history;
+		r.of[i].stream = i;
+		marks_init(&r.of[i].marks, &ops, &r.of[i]);
+	}
+	if (replay(at, console, r.of, err) < 0)
+		return -1;
+	*ret = commands_of(&r.history, console);
+	return 0;
+}
+
+int console_command(const struct console_commands *commands, const char *id,
+                    struct console_command *ret, struct error *err)
+{
+	for (size_t i = 0; i < commands->count; i++) {
+		if (strcmp(commands->items[i].id, id) != 0)
+			continue;
+		*ret = commands->items[i];
+		return 0;
+	}
+	return FAIL(err, ERROR_NOT_FOUND, "the session has no command '%.40s'", id);
+}
