@@ -5,10 +5,14 @@
 #include "api/caller.h"
 #include "tool/tool.h"
 
-/* Fills what the request leaves open from the project's config `id_or_name`; the environment is
- * both, the request's over the config's. Refused when the config asks for what this server's
- * provider cannot give. */
-MUST_CHECK int api_config_apply(struct request *rq, const char *id_or_name,
+struct api_config_use {
+	const char *id_or_name;
+	const char *workspace; /* whose home it is: a lease's key; NULL = the config's own */
+};
+/* Fills what the request leaves open from the project's config; the environment is both, the
+ * request's over the config's. Refused when the config asks for what this server's provider cannot
+ * give. */
+MUST_CHECK int api_config_apply(struct request *rq, const struct api_config_use *use,
                                 struct fleet_create *request, struct error *err);
 /* What the config says of tools: permissionMode, runtimes, timeout, outputLimitBytes. */
 MUST_CHECK int api_config_guard(struct request *rq, const char *id_or_name, struct tool_call *call,

@@ -72,8 +72,8 @@ struct fleet_create {
 	bool wait; /* false: answer in PENDING, a worker makes it */
 	const struct fleet_mount *mounts;
 	size_t mount_count;
-	/* The volume "home-KEY" at FLEET_HOME_PATH, made when it is not there; NULL = none. */
-	const char *persistent_home;
+	/* KEY: the volume "home-KEY", made when it is not there; at FLEET_HOME_PATH or the path. */
+	const char *persistent_home, *persistent_home_path;
 	int64_t persistent_home_mb;    /* its size when it is made; 0 = a volume's default */
 	const struct build_base *base; /* of a build, see builds.h; NULL = the template's */
 	struct lease_claim *claim;     /* of a lease, see lease_parts.h; NULL = none */

@@ -103,7 +103,9 @@ int mounts_resolve(struct fleet *f, struct arena *a, struct draft *draft, struct
 	if (request->persistent_home) {
 		if (find_home(f, a, request, &volume, err) < 0)
 			return FAIL_CONTEXT(err, "persistent home");
-		(void)add(draft, &volume, FLEET_HOME_PATH);
+		(void)add(draft, &volume,
+		          request->persistent_home_path ? request->persistent_home_path
+		                                        : FLEET_HOME_PATH);
 	}
 	qsort(draft->mounts.items, draft->mounts.count, sizeof(*draft->mounts.items), compare);
 	return mounts_check(a, &draft->mounts, err);

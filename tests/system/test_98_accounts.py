@@ -145,6 +145,52 @@ def test_a_sandbox_is_made_from_a_config(server, api):
     api.delete(f"{CONFIGS}/box")
 
 
+def test_a_config_names_a_home_that_outlives_its_sandboxes(api):
+    api.post(CONFIGS, {"name": "dev", "config": {"template": "host", "internet": False, "persistent": True,
+                                                 "options": {"persistentHome": "/home/node", "persistentDiskGb": 1}}})
+    try:
+        box = api.post(INSTANCES, {"config": "dev"})["id"]
+        api.exec(box, "echo mine > /home/node/kept")
+        # The config's own home is one sandbox's at a time; a request names another.
+        assert "home-dev" in refused(409, api.post, INSTANCES, {"config": "dev"}).message
+        other = api.post(INSTANCES, {"config": "dev", "persistentHome": "ann"})["id"]
+        assert api.exec(other, "ls -A /home/node")["stdout"] == ""
+        assert {v["name"]: v["size_mb"] for v in api.get("/api/sandbox/volumes")["items"]} == {"home-dev": 1024, "home-ann": 1024}
+        api.remove(other)
+        api.remove(box)
+        box = api.post(INSTANCES, {"config": "dev"})["id"]
+        assert api.exec(box, "cat /home/node/kept")["stdout"] == "mine\n"
+        api.remove(box)
+        # Each workspace of a lease has one of its own, whatever its key is like.
+        for key, volume in (("team-1", "home-team-1"), ("team/1: a", None)):
+            for command, says in (("cat /home/node/kept 2>&1 || echo once > /home/node/kept", "No such file"),
+                                  ("cat /home/node/kept", "once")):
+                told = api.post("/v1/tools/bash", {"lease": key, "config": "dev", "input": {"command": command}})
+                assert says in json.dumps(told), told
+                assert api.get("/v1/leases?limit=10")["items"][0]["key"] == key
+                api.delete(f"/v1/leases?prefix={key[:4]}")
+            names = {v["name"] for v in api.get("/api/sandbox/volumes")["items"]} - {"home-dev", "home-ann"}
+            assert len(names) == 1 and (volume in names or not volume)
+            api.delete(f"/api/sandbox/volumes/{names.pop()}")
+    finally:
+        api.delete(f"{CONFIGS}/dev")
+        for volume in api.get("/api/sandbox/volumes")["items"]:
+            api.delete(f"/api/sandbox/volumes/{volume['id']}")
+
+
+def test_options_of_a_config_that_cannot_be_are_refused(api):
+    def config(**options):
+        return {"name": "odd", "config": {"persistent": True, "options": options}}
+
+    for home, word in (("home", "absolute path"), ("/etc", "/etc"), ("/home/../etc", ".."), ("/home", "/home")):
+        assert word in refused(400, api.post, CONFIGS, config(persistentHome=home)).message
+    assert "persistent" in refused(400, api.post, CONFIGS, {"name": "odd", "config": {"options": {"persistentDiskGb": 1}}}).message
+    for options in ({"mountAwsS3Buckets": True}, {"workspaceRoot": "/mnt/workspaces"}):
+        api.post(CONFIGS, config(**options))
+        assert "mountAwsS3Buckets" in refused(501, api.post, INSTANCES, {"config": "odd", "template": "host"}).message
+        api.delete(f"{CONFIGS}/odd")
+
+
 def test_clients_use_their_own_prefix(api):
     prefix = "/api/client/v1/sandbox"
     box = api.post(f"{prefix}/sandboxes", {"template": "host", "internet": False})["id"]

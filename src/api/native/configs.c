@@ -6,6 +6,7 @@
  * back mean the value that is there. */
 #include "api/configs.h"
 
+#include <sodium.h>
 #include <string.h>
 
 #include "api/tables.h"
@@ -17,6 +18,8 @@
 #define MASK "********"
 #define CONFIG_SIZE_MAX ((size_t)64 * 1024)
 #define ENV_SIZE_MAX ((size_t)1024 * 1024)
+/* With "home-" it is a volume's name. */
+#define HOME_KEY_MAX 58
 
 /* ---- shapes, in the words of those who write configs ---- */
 
@@ -62,9 +65,13 @@ static const struct json_member config_extras_members[] = {
         JSON_TEXT_MEMBER(config_extras, workspace_root, .name = "workspaceRoot", .max = 1024,
                          .flags = JSON_OMIT_EMPTY),
         JSON_WHOLE_MEMBER(config_extras, persistent_disk_gb, .name = "persistentDiskGb", .min = 0,
-                          .max = 65536, .flags = JSON_OMIT_EMPTY),
+                          .max = 65536, .flags = JSON_OMIT_EMPTY,
+                          .about = "GiB that the home can hold, when it is made (default: no "
+                                   "limit)"),
         JSON_TEXT_MEMBER(config_extras, persistent_home, .name = "persistentHome", .max = 1024,
-                         .flags = JSON_OMIT_EMPTY),
+                         .flags = JSON_OMIT_EMPTY,
+                         .about = "where a volume is that outlives the sandbox, for packages and "
+                                  "caches; /home/user when only persistentDiskGb is given"),
         JSON_END,
 };
 static JSON_SHAPE(config_extras, "SandboxConfigOptions", config_extras,
@@ -292,9 +299,12 @@ static int config_check(const struct config_body *c, struct error *err)
 	        .persistent_home = c->options.persistent_home,
 	};
 	const struct sandbox_resources resources = resources_of(c);
+	const struct sandbox_mount home = {"home", c->options.persistent_home, false};
 
 	if (account_config_check(&rules, err) < 0 || sandbox_resources_check(&resources, err) < 0)
 		return FAIL_CONTEXT(err, "config");
+	if (home.path && sandbox_mounts_check(&home, 1, err) < 0)
+		return FAIL_CONTEXT(err, "config.options.persistentHome");
 	for (size_t i = 0; i < c->env.count; i++)
 		if (sandbox_env_check(c->env.pairs[i].key, c->env.pairs[i].value, err) < 0)
 			return FAIL_CONTEXT(err, "config.envVars");
@@ -444,12 +454,35 @@ static int check_provider(const struct provider_ops *ops, const struct config_bo
 		return FAIL(err, ERROR_UNSUPPORTED,
 		            "the config is for provider '%s', this server has '%s'", c->provider,
 		            ops->name);
-	if (has_options(&c->options))
+	if (c->options.mounts_s3 || c->options.workspace_root)
 		return FAIL(err, ERROR_UNSUPPORTED,
-		            "provider '%s' has no mountAwsS3Buckets, workspaceRoot, "
-		            "persistentDiskGb or persistentHome",
-		            ops->name);
+		            "provider '%s' has no mountAwsS3Buckets or workspaceRoot", ops->name);
 	return 0;
+}
+
+/* The workspace's own word for it, where that can be a volume's name; else the same for the same
+ * workspace. */
+static const char *home_key(struct arena *a, const char *workspace)
+{
+	unsigned char hash[crypto_hash_sha256_BYTES];
+	char hex[2 * sizeof(hash) + 1];
+	struct error ignored = {0};
+
+	if (strlen(workspace) <= HOME_KEY_MAX && sandbox_name_check(workspace, &ignored) == 0)
+		return workspace;
+	(void)crypto_hash_sha256(hash, (const unsigned char *)workspace, strlen(workspace));
+	(void)sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash));
+	return arena_format(a, "%.32s", hex);
+}
+
+static void apply_home(struct arena *a, const struct config_extras *options, const char *workspace,
+                       struct fleet_create *request)
+{
+	if (!options->persistent_home && !options->persistent_disk_gb)
+		return;
+	request->persistent_home = home_key(a, workspace);
+	request->persistent_home_path = options->persistent_home;
+	request->persistent_home_mb = options->persistent_disk_gb * 1024;
 }
 
 /* `over` wins. */
@@ -472,8 +505,8 @@ static int64_t given_or(int64_t given, int64_t otherwise)
 	return given > 0 ? given : otherwise;
 }
 
-int api_config_apply(struct request *rq, const char *id_or_name, struct fleet_create *request,
-                     struct error *err)
+int api_config_apply(struct request *rq, const struct api_config_use *use,
+                     struct fleet_create *request, struct error *err)
 {
 	const struct sandbox_resources no_cap = {0};
 	struct json_pair label = {.key = API_CONFIG_LABEL};
@@ -483,8 +516,8 @@ int api_config_apply(struct request *rq, const char *id_or_name, struct fleet_cr
 	struct config_body config;
 	int64_t *idle_ms;
 
-	if (store_config_find(api_of(rq)->store, rq->arena, api_project(rq), id_or_name, &record,
-	                      err) < 0 ||
+	if (store_config_find(api_of(rq)->store, rq->arena, api_project(rq), use->id_or_name,
+	                      &record, err) < 0 ||
 	    record_load(rq->arena, &record, &config, err) < 0 ||
 	    check_provider(provider_ops_of(api_of(rq)->provider), &config, err) < 0)
 		return -1;
@@ -499,6 +532,8 @@ int api_config_apply(struct request *rq, const char *id_or_name, struct fleet_cr
 	if (request->internet < 0 && has(config.present, CONFIG_INTERNET))
 		request->internet = config.internet;
 	request->persistent = request->persistent || config.persistent;
+	apply_home(rq->arena, &config.options, use->workspace ? use->workspace : record.name,
+	           request);
 	/* What is to last is stopped, and keeps its files. */
 	idle_ms = request->persistent ? &request->idle_stop_ms : &request->idle_reap_ms;
 	if (*idle_ms == 0)

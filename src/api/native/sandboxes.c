@@ -427,8 +427,11 @@ static int volumes_of(struct arena *a, const struct create_body *b, struct fleet
 	ret->mount_count = b->volumes.count;
 	if (b->volume)
 		mounts[ret->mount_count++] = (struct fleet_mount){.volume = b->volume};
-	ret->persistent_home = b->persistent_home;
-	ret->persistent_home_mb = b->persistent_disk_gb * 1024;
+	/* Else its config's. */
+	if (b->persistent_home)
+		ret->persistent_home = b->persistent_home;
+	if (b->persistent_disk_gb)
+		ret->persistent_home_mb = b->persistent_disk_gb * 1024;
 	return 0;
 }
 
@@ -437,6 +440,7 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 {
 	const struct create_body *b = body;
 	const struct create_query *query = rq->query;
+	const struct api_config_use config = {b->config, NULL};
 	struct sandbox_record record;
 	struct fleet_create request = {
 	        .project_id = api_project(rq),
@@ -463,7 +467,7 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	};
 
 	if (internet_of(b, &request.internet, err) < 0 ||
-	    (b->config && api_config_apply(rq, b->config, &request, err) < 0) ||
+	    (b->config && api_config_apply(rq, &config, &request, err) < 0) ||
 	    volumes_of(rq->arena, b, &request, err) < 0 ||
 	    create_once(rq, &request, reply, &record, err) < 0)
 		return -1;

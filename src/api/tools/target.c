@@ -31,10 +31,11 @@ static int open_lease(struct request *rq, const struct tools_target *w, struct a
 	struct fleet_use use;
 	const struct fleet_lease request = {
 	        .project_id = api_project(rq), .key = w->lease, .make = &make, .use = &use};
+	const struct api_config_use config = {w->config, w->lease};
 	struct fleet_leased leased;
 
 	if (lease_key_check(w->lease, err) < 0 ||
-	    (w->config && api_config_apply(rq, w->config, &make, err) < 0) ||
+	    (w->config && api_config_apply(rq, &config, &make, err) < 0) ||
 	    api_use(rq, &use, err) < 0 ||
 	    fleet_lease_hold(fleet, rq->arena, &request, &leased, &ret->hold, err) < 0)
 		return -1;
