@@ -6,18 +6,15 @@
  * guessed again, and a page that is shown all the same may run nothing. */
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "api/caller.h"
+#include "api/download.h"
 #include "api/files.h"
 #include "api/tables.h"
 #include "base/clock.h"
 #include "base/path.h"
 #include "fleet/artifacts.h"
-#include "http/relay.h"
 
 #define BASE "/api/sandbox/artifacts"
 #define ADDRESS_S 3600
@@ -251,72 +248,12 @@ static int artifact_delete(struct request *rq, UNUSED const void *body, struct r
 	return 0;
 }
 
-/* ---- content: the loop moves it from a pipe ---- */
-
-struct download {
-	int64_t left, length;
-	bool is_range, has_begun;
-	char media_type[128], range[96], disposition[8 * NAME_MAX_SHOWN], sha256[65];
-};
-
-static void begin_download(struct download *d, struct relay *relay)
-{
-	if (d->has_begun)
-		return;
-	d->has_begun = true;
-	relay_begin_header(relay, "X-Content-Type-Options", "nosniff");
-	relay_begin_header(relay, "Content-Security-Policy", "default-src 'none'; sandbox");
-	relay_begin_header(relay, "Content-Disposition", d->disposition);
-	relay_begin_header(relay, "Cache-Control", "private, max-age=0, must-revalidate");
-	relay_begin_header(relay, "Accept-Ranges", "bytes");
-	relay_begin_header(relay, "X-Checksum-Sha256", d->sha256);
-	if (d->is_range)
-		relay_begin_header(relay, "Content-Range", d->range);
-	relay_begin(relay, d->is_range ? 206 : 200, d->media_type, d->length);
-}
-
-static int download_on_upstream(void *state, struct relay *relay, struct span *in,
-                                struct error *err)
-{
-	struct download *d = state;
-
-	if ((int64_t)in->size > d->left)
-		return FAIL(err, ERROR_SYSTEM, "the blob is longer than it was");
-	begin_download(d, relay);
-	relay_write(relay, *in);
-	d->left -= (int64_t)in->size;
-	*in = (struct span){NULL, 0};
-	return 0;
-}
-
-static int download_on_end(void *state, struct relay *relay, struct error *err)
-{
-	struct download *d = state;
-
-	if (d->left > 0)
-		return FAIL(err, ERROR_SYSTEM, "the blob store broke off");
-	begin_download(d, relay);
-	relay_finish(relay);
-	return 0;
-}
-
-static void download_release(void *state, int upstream_fd, UNUSED bool clean)
-{
-	if (upstream_fd >= 0)
-		(void)close(upstream_fd);
-	free(state);
-}
-
-static const struct relay_ops download_ops = {
-        .on_upstream = download_on_upstream,
-        .on_upstream_end = download_on_end,
-        .release = download_release,
-};
+/* ---- content ---- */
 
 /* RFC 6266: every byte that could end the header or the name is escaped. */
-static void write_disposition(struct download *d, const char *name)
+static const char *disposition_of(struct arena *a, const char *name)
 {
-	struct buf out = BUF(sizeof(d->disposition) - 1);
+	AUTO(buf_done) struct buf out = BUF(8 * NAME_MAX_SHOWN);
 
 	buf_add_text(&out, "attachment; filename*=UTF-8''");
 	for (size_t i = 0; i < NAME_MAX_SHOWN && name[i]; i++) {
@@ -327,51 +264,30 @@ static void write_disposition(struct download *d, const char *name)
 		else
 			buf_addf(&out, "%%%02X", c);
 	}
-	(void)snprintf(d->disposition, sizeof(d->disposition), "%s", buf_text(&out));
-	buf_done(&out);
-}
-
-static int begin_range(struct request *rq, const struct artifact_record *r, struct download *d,
-                       int64_t *ret_offset, struct error *err)
-{
-	uint64_t offset = 0, size = 0;
-	int64_t left;
-
-	d->is_range = files_range_parse(request_header(rq, "Range"), &offset, &size);
-	if (d->is_range && offset >= (uint64_t)r->size_bytes) {
-		(void)FAIL(err, ERROR_INVALID, "the range begins behind the end of the file");
-		error_hint(err, "it has %" PRId64 " bytes", r->size_bytes);
-		return -1;
-	}
-	left = r->size_bytes - (int64_t)offset;
-	d->length = d->left = size > 0 && (int64_t)size < left ? (int64_t)size : left;
-	(void)snprintf(d->range, sizeof(d->range), "bytes %" PRIu64 "-%" PRId64 "/%" PRId64, offset,
-	               (int64_t)offset + d->length - 1, r->size_bytes);
-	*ret_offset = (int64_t)offset;
-	return 0;
+	return arena_copy(a, buf_span(&out));
 }
 
 static int send_content(struct request *rq, const struct artifact_record *r, struct reply *reply,
                         struct error *err)
 {
-	struct download *d = calloc(1, sizeof(*d));
-	int64_t offset;
-	int fd;
+	const struct download_header headers[] = {
+	        {"X-Content-Type-Options", "nosniff"},
+	        {"Content-Security-Policy", "default-src 'none'; sandbox"},
+	        {"Content-Disposition", disposition_of(rq->arena, path_last(r->path))},
+	        {"Cache-Control", "private, max-age=0, must-revalidate"},
+	        {"Accept-Ranges", "bytes"},
+	        {"X-Checksum-Sha256", r->sha256},
+	        {NULL, NULL},
+	};
+	struct download download = {
+	        .media_type = r->media_type, .headers = headers, .idle_ms = IDLE_MS};
+	const struct download_range *range = &download.range;
 
-	if (!d)
-		abort();
-	if (begin_range(rq, r, d, &offset, err) < 0 ||
-	    fleet_artifact_open(api_of(rq)->fleet, r, offset, d->length, &fd, err) < 0) {
-		free(d);
+	if (download_range_find(rq, "file", r->size_bytes, &download.range, err) < 0 ||
+	    fleet_artifact_open(api_of(rq)->fleet, r, range->offset, range->size, &download.fd,
+	                        err) < 0)
 		return -1;
-	}
-	(void)snprintf(d->media_type, sizeof(d->media_type), "%s", r->media_type);
-	(void)snprintf(d->sha256, sizeof(d->sha256), "%s", r->sha256);
-	write_disposition(d, path_last(r->path));
-	reply_relay(reply, &(struct relay_options){.upstream_fd = fd,
-	                                           .ops = &download_ops,
-	                                           .state = d,
-	                                           .idle_timeout_ms = IDLE_MS});
+	download_answer(reply, &download);
 	return 0;
 }
 

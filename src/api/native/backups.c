@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/backups, and what makes snapshots of them and them of snapshots. */
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "api/caller.h"
-#include "api/files.h"
+#include "api/download.h"
 #include "api/stream.h"
 #include "api/tables.h"
 #include "base/clock.h"
@@ -233,124 +232,46 @@ static int backup_delete(struct request *rq, UNUSED const void *body, struct rep
 	return 0;
 }
 
-/* ---- content: the loop moves it from a pipe ---- */
-
-struct download {
-	int64_t left, size;
-	int64_t offset, whole; /* of the file */
-	char sha256[65];
-	bool is_range, has_begun;
-};
-
-static void begin_download(struct download *d, struct relay *relay)
-{
-	char text[96];
-
-	if (d->has_begun)
-		return;
-	d->has_begun = true;
-	(void)snprintf(text, sizeof(text), "\"%s\"", d->sha256);
-	relay_begin_header(relay, "ETag", text);
-	relay_begin_header(relay, "X-Checksum-Sha256", d->sha256);
-	relay_begin_header(relay, "Accept-Ranges", "bytes");
-	if (d->is_range) {
-		(void)snprintf(text, sizeof(text), "bytes %lld-%lld/%lld", (long long)d->offset,
-		               (long long)(d->offset + d->size - 1), (long long)d->whole);
-		relay_begin_header(relay, "Content-Range", text);
-	}
-	relay_begin(relay, d->is_range ? 206 : 200, CONTENT_TYPE, d->size);
-}
-
-static int download_on_upstream(void *state, struct relay *relay, struct span *in,
-                                struct error *err)
-{
-	struct download *d = state;
-
-	if ((int64_t)in->size > d->left)
-		return FAIL(err, ERROR_SYSTEM, "the blob is longer than it was");
-	begin_download(d, relay);
-	relay_write(relay, *in);
-	d->left -= (int64_t)in->size;
-	*in = (struct span){NULL, 0};
-	return 0;
-}
-
-static int download_on_end(void *state, struct relay *relay, struct error *err)
-{
-	struct download *d = state;
-
-	if (d->left > 0)
-		return FAIL(err, ERROR_SYSTEM, "the blob store broke off");
-	begin_download(d, relay);
-	relay_finish(relay);
-	return 0;
-}
-
-static void download_release(void *state, int upstream_fd, UNUSED bool clean)
-{
-	if (upstream_fd >= 0)
-		(void)close(upstream_fd);
-	free(state);
-}
-
-static const struct relay_ops download_ops = {
-        .on_upstream = download_on_upstream,
-        .on_upstream_end = download_on_end,
-        .release = download_release,
-};
-
-static void answer_content(const struct fleet_backup_content *content, bool is_range,
-                           struct reply *reply)
-{
-	struct download *d = calloc(1, sizeof(*d));
-
-	if (!d)
-		abort();
-	d->left = d->size = content->size;
-	d->is_range = is_range;
-	d->offset = content->offset;
-	d->whole = content->record.size_bytes;
-	(void)snprintf(d->sha256, sizeof(d->sha256), "%s", content->record.sha256);
-	reply_relay(reply, &(struct relay_options){.upstream_fd = content->fd,
-	                                           .ops = &download_ops,
-	                                           .state = d,
-	                                           .idle_timeout_ms = DOWNLOAD_IDLE_MS});
-}
+/* ---- content ---- */
 
 /* A part of another file than the one that was begun would be worse than all of it. */
-static bool wants_range(struct request *rq, const struct backup_record *r,
-                        struct fleet_backup_content *content)
+static int find_range(struct request *rq, const struct backup_record *r, const char *tag,
+                      struct download_range *ret, struct error *err)
 {
 	const char *known = request_header(rq, "If-Range");
-	uint64_t offset, size;
 
-	if (!files_range_parse(request_header(rq, "Range"), &offset, &size) ||
-	    (known && strcmp(known, arena_format(rq->arena, "\"%s\"", r->sha256)) != 0))
-		return false;
-	content->offset = (int64_t)offset;
-	content->size = size > 0 ? (int64_t)size : -1;
-	return true;
+	/* One that is not ready has no size yet, and is refused. */
+	if (r->state == BACKUP_READY && (!known || strcmp(known, tag) == 0))
+		return download_range_find(rq, "backup", r->size_bytes, ret, err);
+	*ret = (struct download_range){.size = -1};
+	return 0;
 }
 
 static int backup_content(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
 	const struct fleet_ref ref = path_ref(rq);
-	struct fleet_backup_content content = {.size = -1, .fd = -1};
+	struct fleet_backup_content content = {.fd = -1};
+	struct download download = {.media_type = CONTENT_TYPE, .idle_ms = DOWNLOAD_IDLE_MS};
 	struct backup_record found;
-	bool is_range;
+	const char *tag;
 
 	if (fleet_backup_find(api_of(rq)->fleet, rq->arena, &ref, &found, err) < 0)
 		return -1;
-	is_range = wants_range(rq, &found, &content);
-	if (is_range && found.state == BACKUP_READY && content.offset >= found.size_bytes) {
-		(void)FAIL(err, ERROR_INVALID, "the range begins behind the end of the backup");
-		error_hint(err, "it has %lld bytes", (long long)found.size_bytes);
+	tag = arena_format(rq->arena, "\"%s\"", found.sha256);
+	if (find_range(rq, &found, tag, &download.range, err) < 0)
 		return -1;
-	}
+	content.offset = download.range.offset;
+	content.size = download.range.size;
 	if (fleet_backup_open(api_of(rq)->fleet, rq->arena, &ref, &content, err) < 0)
 		return -1;
-	answer_content(&content, is_range, reply);
+	download.fd = content.fd;
+	download.range.size = content.size;
+	download.headers = (const struct download_header[]){{"ETag", tag},
+	                                                    {"X-Checksum-Sha256", found.sha256},
+	                                                    {"Accept-Ranges", "bytes"},
+	                                                    {NULL, NULL}};
+	download_answer(reply, &download);
 	return 0;
 }
 

@@ -2,12 +2,9 @@
 /* /api/sandbox/recordings — what windows showed, as asciicast files; docs/terminals.md. */
 #include "terminal/recording.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "api/caller.h"
+#include "api/download.h"
 #include "api/tables.h"
-#include "http/relay.h"
 
 #define BASE "/api/sandbox/recordings"
 #define CONTENT_TYPE "application/x-asciicast"
@@ -60,81 +57,16 @@ static int recordings_list(struct request *rq, UNUSED const void *body, struct r
 	return 0;
 }
 
-/* ---- content: the loop moves it from a pipe ---- */
-
-struct download {
-	int64_t left, size;
-	bool has_begun;
-};
-
-static void begin_download(struct download *d, struct relay *relay)
-{
-	if (!d->has_begun)
-		relay_begin(relay, 200, CONTENT_TYPE, d->size);
-	d->has_begun = true;
-}
-
-static int download_on_upstream(void *state, struct relay *relay, struct span *in,
-                                struct error *err)
-{
-	struct download *d = state;
-
-	if ((int64_t)in->size > d->left)
-		return FAIL(err, ERROR_SYSTEM, "the recording is longer than it was");
-	begin_download(d, relay);
-	relay_write(relay, *in);
-	d->left -= (int64_t)in->size;
-	*in = (struct span){NULL, 0};
-	return 0;
-}
-
-static int download_on_end(void *state, struct relay *relay, struct error *err)
-{
-	struct download *d = state;
-
-	if (d->left > 0)
-		return FAIL(err, ERROR_SYSTEM, "the blob store broke off");
-	begin_download(d, relay);
-	relay_finish(relay);
-	return 0;
-}
-
-static void download_release(void *state, int upstream_fd, UNUSED bool clean)
-{
-	if (upstream_fd >= 0)
-		(void)close(upstream_fd);
-	free(state);
-}
-
-static const struct relay_ops download_ops = {
-        .on_upstream = download_on_upstream,
-        .on_upstream_end = download_on_end,
-        .release = download_release,
-};
-
-static void answer_content(int fd, int64_t size, struct reply *reply)
-{
-	struct download *d = calloc(1, sizeof(*d));
-
-	if (!d)
-		abort();
-	d->left = d->size = size;
-	reply_relay(reply, &(struct relay_options){.upstream_fd = fd,
-	                                           .ops = &download_ops,
-	                                           .state = d,
-	                                           .idle_timeout_ms = DOWNLOAD_IDLE_MS});
-}
-
 static int recording_get(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
-	int64_t size;
-	int fd;
+	struct download download = {.media_type = CONTENT_TYPE, .idle_ms = DOWNLOAD_IDLE_MS};
 
 	if (terminal_recording_open(api_of(rq)->terminals, api_project(rq),
-	                            request_param(rq, "recording"), &fd, &size, err) < 0)
+	                            request_param(rq, "recording"), &download.fd,
+	                            &download.range.size, err) < 0)
 		return -1;
-	answer_content(fd, size, reply);
+	download_answer(reply, &download);
 	return 0;
 }
 
