@@ -900,6 +900,8 @@ export interface KeyMade {
   last_used_at: string | null;
   /** its text, told only now */
   key: string;
+  /** the same key, as clients of E2B's API want it written */
+  e2b_key: string;
 }
 
 /** What becomes of the old text */
@@ -1548,7 +1550,9 @@ export interface SandboxConfigLifecycle {
 export interface SandboxConfigOptions {
   mountAwsS3Buckets?: boolean;
   workspaceRoot?: string;
+  /** GiB that the home can hold, when it is made (default: no limit) */
   persistentDiskGb?: number;
+  /** where a volume is that outlives the sandbox, for packages and caches; /home/user when only persistentDiskGb is given */
   persistentHome?: string;
 }
 
@@ -2615,4 +2619,138 @@ export interface DaytonaExecute {
   command: string;
   cwd: string | null;
   envs: Record<string, string> | null;
+}
+
+/** DaytonaCodeRun */
+export interface DaytonaCodeRun {
+  timeout: number | null;
+  code: string;
+  language: "python" | "javascript" | "typescript" | "bash";
+  argv: string[] | null;
+  envs: Record<string, string> | null;
+}
+
+/** What to replace */
+export interface DaytonaReplace {
+  files: string[];
+  pattern: string;
+  newValue: string;
+}
+
+/** Files to read */
+export interface DaytonaDownload {
+  paths: string[];
+}
+
+/** DaytonaNetwork */
+export interface DaytonaNetwork {
+  networkBlockAll: boolean | null;
+  networkAllowList: string | null;
+  domainAllowList: string | null;
+}
+
+/** How to take one */
+export interface DaytonaSnapshotTake {
+  name: string;
+  includeMemory: boolean | null;
+}
+
+/** A fork to make */
+export interface DaytonaFork {
+  name: string | null;
+}
+
+/** A volume to make */
+export interface DaytonaVolumeCreate {
+  name: string;
+}
+
+/** What to make */
+export interface E2bNewSandbox {
+  timeout: number;
+  autoPauseMemory: boolean;
+  allow_internet_access: boolean;
+  templateID: string;
+  autoPause: boolean;
+  autoResume: E2bAutoResume;
+  network: E2bNetwork;
+  metadata: Record<string, string>;
+  envVars: Record<string, string>;
+  iam: unknown;
+  volumeMounts: E2bVolumeMount[];
+}
+
+/** Whether traffic wakes it */
+export interface E2bAutoResume {
+  enabled: boolean;
+}
+
+/** Who may be reached from inside, and what from outside */
+export interface E2bNetwork {
+  allowOut?: string[];
+  denyOut?: string[];
+  maskRequestHost?: string;
+  egressProxy?: unknown;
+  rules?: unknown;
+  httpsPorts?: unknown;
+  allowPublicTraffic: boolean;
+  allow_internet_access: boolean;
+}
+
+/** A volume, and where it is */
+export interface E2bVolumeMount {
+  name: string;
+  path: string;
+}
+
+/** Seconds from now */
+export interface E2bWake {
+  timeout: number;
+}
+
+/** Seconds from now */
+export interface E2bTimeout {
+  timeout: number;
+}
+
+/** Seconds from now */
+export interface E2bRefresh {
+  duration: number;
+}
+
+/** How to pause */
+export interface E2bPause {
+  memory: boolean;
+}
+
+/** A session to open */
+export interface DaytonaSessionCreate {
+  sessionId: string;
+}
+
+/** A command to run */
+export interface DaytonaSessionExec {
+  command: string;
+  runAsync: boolean | null;
+  async: boolean | null;
+}
+
+/** For standard input */
+export interface DaytonaSessionInput {
+  data: string;
+}
+
+/** A terminal to open */
+export interface DaytonaPtyCreate {
+  id: string;
+  cwd: string;
+  cols: number;
+  rows: number;
+  envs: Record<string, string> | null;
+}
+
+/** A size */
+export interface DaytonaPtyResize {
+  cols: number;
+  rows: number;
 }

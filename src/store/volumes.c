@@ -98,6 +98,51 @@ int store_volume_list(struct store *s, struct arena *a, const char *project_id,
 	return 0;
 }
 
+/* ---- who is told ---- */
+
+static int tell(struct connection *c, enum event_kind kind, const char *sandbox_id,
+                const struct volume_record *volume, struct error *err)
+{
+	const struct event_subject subject = {
+	        .project_id = volume->project_id, .sandbox_id = sandbox_id, .name = volume->name};
+
+	return event_tell(c, kind, &subject, err);
+}
+
+static int tell_of(struct connection *c, enum event_kind kind, const char *sandbox_id,
+                   const char *volume_id, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct volume_record)};
+	struct volume_record volume;
+	int found = query_find(c, QUERY_VOLUME_FIND_BY_ID, &(struct lookup){.id = volume_id}, &rows,
+	                       &volume, err);
+
+	return found <= 0 ? found : tell(c, kind, sandbox_id, &volume, err);
+}
+
+/* The mounts of deleted sandboxes, of one volume (NULL = of any): nothing but their rows is left.
+ * Told late, but before anybody else has the volume. */
+static int drop_gone(struct connection *c, const char *volume_id, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct mount_record)};
+	const struct mount_record *gone;
+
+	if (query_run(c, QUERY_MOUNT_LIST_GONE, &(struct lookup){.id = volume_id}, &rows, err) < 0)
+		return -1;
+	gone = rows.items;
+	for (size_t i = 0; i < rows.count; i++) {
+		int count = query_run(c, QUERY_MOUNT_REMOVE, &gone[i], NULL, err);
+
+		if (count < 0 || (count > 0 && gone[i].state != MOUNT_ATTACHING &&
+		                  tell_of(c, EVENT_VOLUME_DETACHED, gone[i].sandbox_id,
+		                          gone[i].volume_id, err) < 0))
+			return -1;
+	}
+	return 0;
+}
+
 /* ---- who has one ---- */
 
 /* `rows` is filled anew. */
@@ -200,7 +245,8 @@ static int run_removal(struct connection *c, void *context, struct error *err)
 
 	if (found <= 0)
 		return found;
-	if (query_run(c, QUERY_MOUNT_REMOVE_OF_VOLUME, &lookup, NULL, err) < 0 ||
+	if (drop_gone(c, context, err) < 0 ||
+	    query_run(c, QUERY_MOUNT_REMOVE_OF_VOLUME, &lookup, NULL, err) < 0 ||
 	    query_run(c, QUERY_VOLUME_REMOVE, &lookup, NULL, err) < 0)
 		return -1;
 	return event_tell(c, EVENT_VOLUME_DELETED,
@@ -215,15 +261,6 @@ int store_volume_remove(struct store *s, const char *id, struct error *err)
 }
 
 /* ---- mounts ---- */
-
-static int tell(struct connection *c, enum event_kind kind, const char *sandbox_id,
-                const struct volume_record *volume, struct error *err)
-{
-	const struct event_subject subject = {
-	        .project_id = volume->project_id, .sandbox_id = sandbox_id, .name = volume->name};
-
-	return event_tell(c, kind, &subject, err);
-}
 
 /* The volume's texts are in the arena of `rows`. */
 static int claim(struct connection *c, const struct mount_record *mount, struct rows *rows,
@@ -248,7 +285,7 @@ static int insert_mount(struct connection *c, const struct mount_record *mount, 
 
 	if (claim(c, mount, &rows, &volume, err) < 0 ||
 	    find_holders(c, mount->volume_id, &holders, err) < 0 ||
-	    check_holders(&holders, mount, err) < 0)
+	    check_holders(&holders, mount, err) < 0 || drop_gone(c, mount->volume_id, err) < 0)
 		return -1;
 	count = query_run(c, QUERY_MOUNT_INSERT, mount, NULL, err);
 	if (count == 0)
@@ -277,18 +314,6 @@ int store_mounts_insert(struct store *s, const struct mount_record *mounts, size
 	struct mount_list list = {(struct mount_record *)(uintptr_t)mounts, count};
 
 	return store_change(s, &(struct transaction){.run = run_mounts, .context = &list}, err);
-}
-
-static int tell_of(struct connection *c, enum event_kind kind, const char *sandbox_id,
-                   const char *volume_id, struct error *err)
-{
-	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct volume_record)};
-	struct volume_record volume;
-	int found = query_find(c, QUERY_VOLUME_FIND_BY_ID, &(struct lookup){.id = volume_id}, &rows,
-	                       &volume, err);
-
-	return found <= 0 ? found : tell(c, kind, sandbox_id, &volume, err);
 }
 
 static int run_mount_move(struct connection *c, void *context, struct error *err)
@@ -374,7 +399,12 @@ int store_mounts_unfinished(struct store *s, struct arena *a, struct mount_list 
 	return list_mounts(s, a, QUERY_MOUNT_LIST_UNFINISHED, NULL, ret, err);
 }
 
+static int run_tidy(struct connection *c, UNUSED void *context, struct error *err)
+{
+	return drop_gone(c, NULL, err);
+}
+
 int store_mounts_tidy(struct store *s, struct error *err)
 {
-	return store_change_query(s, QUERY_MOUNT_TIDY, NULL, err) < 0 ? -1 : 0;
+	return store_change(s, &(struct transaction){.run = run_tidy}, err);
 }

@@ -99,5 +99,5 @@ MUST_CHECK int store_mounts_of_volume(struct store *s, struct arena *a, const ch
                                       struct mount_list *ret, struct error *err);
 MUST_CHECK int store_mounts_of_project(struct store *s, struct arena *a, const char *project_id,
                                        struct mount_list *ret, struct error *err);
-/* Drops the mounts of deleted sandboxes. */
+/* Drops the mounts of deleted sandboxes, and tells that. */
 MUST_CHECK int store_mounts_tidy(struct store *s, struct error *err);

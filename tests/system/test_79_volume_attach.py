@@ -157,6 +157,11 @@ def test_handed_on_in_order(api, server):
 
 def test_every_step_is_told(api):
     last = api.get("/v1/events?last=1")["items"][-1]["sequence"]
+
+    def told():
+        events = api.get(f"/v1/events?after={last}&kind=volume.*&limit=1000")["items"]
+        return [(e["kind"], e["sandbox"]) for e in events if e["text"] == "told"]
+
     with volume(api, "told"), api.sandbox(internet=False, persistent=True) as sandbox:
         attach(api, sandbox, "told")
         refused(409, attach, api, sandbox, "told", path="/etc2")
@@ -166,10 +171,14 @@ def test_every_step_is_told(api):
         detach(api, sandbox)
         with api.sandbox(internet=False, volume="told") as other:
             pass
-        events = api.get(f"/v1/events?after={last}&kind=volume.*&limit=1000")["items"]
-        seen = [(e["kind"], e["sandbox"]) for e in events if e["text"] == "told"]
+        seen = told()
         assert seen == [("volume.created", None)] + [("volume.attached", sandbox), ("volume.detached", sandbox)] * 2 + \
             [("volume.attached", other)]
+        with api.sandbox(internet=False, volume="told") as third:
+            # What the one before has let go of is told before the next one has it.
+            seen = told()
+            assert seen[-2:] == [("volume.detached", other), ("volume.attached", third)]
+    assert told()[-2:] == [("volume.detached", third), ("volume.deleted", None)]
 
 
 def test_the_command_line(api, server):

@@ -953,6 +953,8 @@ class KeyMade(TypedDict):
     last_used_at: str | None
     # its text, told only now
     key: str
+    # the same key, as clients of E2B's API want it written
+    e2b_key: str
 
 
 class KeyRotate(TypedDict):
@@ -1645,7 +1647,9 @@ class SandboxConfigOptions(TypedDict):
 
     mountAwsS3Buckets: NotRequired[bool]
     workspaceRoot: NotRequired[str]
+    # GiB that the home can hold, when it is made (default: no limit)
     persistentDiskGb: NotRequired[int]
+    # where a volume is that outlives the sandbox, for packages and caches; /home/user when only persistentDiskGb is given
     persistentHome: NotRequired[str]
 
 
@@ -2774,3 +2778,157 @@ class DaytonaExecute(TypedDict):
     command: str
     cwd: str | None
     envs: dict[str, str] | None
+
+
+class DaytonaCodeRun(TypedDict):
+    """DaytonaCodeRun"""
+
+    timeout: int | None
+    code: str
+    language: Literal["python", "javascript", "typescript", "bash"]
+    argv: list[str] | None
+    envs: dict[str, str] | None
+
+
+class DaytonaReplace(TypedDict):
+    """What to replace"""
+
+    files: list[str]
+    pattern: str
+    newValue: str
+
+
+class DaytonaDownload(TypedDict):
+    """Files to read"""
+
+    paths: list[str]
+
+
+class DaytonaNetwork(TypedDict):
+    """DaytonaNetwork"""
+
+    networkBlockAll: bool | None
+    networkAllowList: str | None
+    domainAllowList: str | None
+
+
+class DaytonaSnapshotTake(TypedDict):
+    """How to take one"""
+
+    name: str
+    includeMemory: bool | None
+
+
+class DaytonaFork(TypedDict):
+    """A fork to make"""
+
+    name: str | None
+
+
+class DaytonaVolumeCreate(TypedDict):
+    """A volume to make"""
+
+    name: str
+
+
+class E2bNewSandbox(TypedDict):
+    """What to make"""
+
+    timeout: int
+    autoPauseMemory: bool
+    allow_internet_access: bool
+    templateID: str
+    autoPause: bool
+    autoResume: E2bAutoResume
+    network: E2bNetwork
+    metadata: dict[str, str]
+    envVars: dict[str, str]
+    iam: Any
+    volumeMounts: list[E2bVolumeMount]
+
+
+class E2bAutoResume(TypedDict):
+    """Whether traffic wakes it"""
+
+    enabled: bool
+
+
+class E2bNetwork(TypedDict):
+    """Who may be reached from inside, and what from outside"""
+
+    allowOut: NotRequired[list[str]]
+    denyOut: NotRequired[list[str]]
+    maskRequestHost: NotRequired[str]
+    egressProxy: NotRequired[Any]
+    rules: NotRequired[Any]
+    httpsPorts: NotRequired[Any]
+    allowPublicTraffic: bool
+    allow_internet_access: bool
+
+
+class E2bVolumeMount(TypedDict):
+    """A volume, and where it is"""
+
+    name: str
+    path: str
+
+
+class E2bWake(TypedDict):
+    """Seconds from now"""
+
+    timeout: int
+
+
+class E2bTimeout(TypedDict):
+    """Seconds from now"""
+
+    timeout: int
+
+
+class E2bRefresh(TypedDict):
+    """Seconds from now"""
+
+    duration: int
+
+
+class E2bPause(TypedDict):
+    """How to pause"""
+
+    memory: bool
+
+
+class DaytonaSessionCreate(TypedDict):
+    """A session to open"""
+
+    sessionId: str
+
+
+# A command to run
+DaytonaSessionExec = TypedDict("DaytonaSessionExec", {
+    "command": "str",
+    "runAsync": "bool | None",
+    "async": "bool | None",
+})
+
+
+class DaytonaSessionInput(TypedDict):
+    """For standard input"""
+
+    data: str
+
+
+class DaytonaPtyCreate(TypedDict):
+    """A terminal to open"""
+
+    id: str
+    cwd: str
+    cols: int
+    rows: int
+    envs: dict[str, str] | None
+
+
+class DaytonaPtyResize(TypedDict):
+    """A size"""
+
+    cols: int
+    rows: int

@@ -123,5 +123,11 @@ DELETE FROM mounts WHERE sandbox_id = :sandbox_id AND volume_id = :volume_id;
 -- takes: lookup
 DELETE FROM mounts WHERE volume_id = :id;
 
--- name: mount_tidy
-DELETE FROM mounts WHERE sandbox_id IN (SELECT id FROM sandboxes WHERE actual = 'deleted');
+-- Of sandboxes that are gone; all, or of one volume.
+-- name: mount_list_gone
+-- takes: lookup
+-- gives: mount_record
+SELECT {mount} {mount_source}
+WHERE sandboxes.actual = 'deleted' AND (:id = '' OR mounts.volume_id = :id)
+ORDER BY mounts.created_at, mounts.sandbox_id
+LIMIT 1000;

@@ -300,8 +300,8 @@ TEST(configs_are_kept_checked_and_masked)
 	        {"PATCH", C "/other",
 	         "{\"config\":{\"persistent\":true,\"options\":{\"persistentDiskGb\":20}}}", 200,
 	         "\"persistentDiskGb\":20", NULL},
-	        {"POST", "/api/sandbox/instances", "{\"config\":\"other\"}", 501,
-	         "persistentDiskGb", NULL},
+	        {"POST", "/api/sandbox/instances", "{\"config\":\"other\"}", 501, "keep volumes",
+	         NULL},
 	        {"DELETE", C "/other", NULL, 204, NULL, NULL},
 	        {"DELETE", C "/other", NULL, 404, "no sandbox config", NULL},
 	};

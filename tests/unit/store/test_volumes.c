@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "each_store.h"
 
+#include "store/events.h"
 #include "store/volumes.h"
 
 static struct volume_record sample_volume(const char *id, const char *name)
@@ -179,6 +180,17 @@ static void a_sandbox_comes_with_its_volumes_or_not_at_all(void **state)
 	assert_int_equal(mounts.items[0].sandbox_state, SANDBOX_PENDING);
 }
 
+static size_t count_told(struct store *s, const char *kind)
+{
+	const struct event_page page = {.pattern = kind, .limit = 100};
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct event_list told;
+
+	assert_done(store_event_list(s, &a, &page, &told, &err));
+	return told.count;
+}
+
 static void a_deleted_or_failed_sandbox_holds_nothing(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -193,12 +205,18 @@ static void a_deleted_or_failed_sandbox_holds_nothing(void **state)
 	move_sandbox(*state, S1, SANDBOX_DELETING, SANDBOX_DELETED);
 	assert_int_equal(count_holders(*state, V1), 0);
 	add_sandbox(*state, S2, "two");
+	assert_int_equal(count_told(*state, "volume.detached"), 0);
 	assert_done(attach(*state, sample_mount(S2, V1), &err));
-	assert_done(store_mounts_tidy(*state, &err));
+	assert_int_equal(count_told(*state, "volume.detached"), 1);
 	assert_done(store_mounts_of_sandbox(*state, &a, S1, &left, &err));
 	assert_int_equal(left.count, 0);
 	move_sandbox(*state, S2, SANDBOX_PENDING, SANDBOX_FAILED);
 	assert_int_equal(count_holders(*state, V1), 0);
+	move_sandbox(*state, S2, SANDBOX_FAILED, SANDBOX_DELETING);
+	move_sandbox(*state, S2, SANDBOX_DELETING, SANDBOX_DELETED);
+	assert_done(store_mounts_tidy(*state, &err));
+	assert_done(store_mounts_tidy(*state, &err));
+	assert_int_equal(count_told(*state, "volume.detached"), 2);
 }
 
 static void a_volume_goes_when_nobody_has_it(void **state)
