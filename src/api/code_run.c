@@ -8,6 +8,7 @@
 #include "api/output.h"
 #include "api/stream.h"
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "code/turns.h"
 
@@ -159,8 +160,10 @@ static void on_event(void *context, const struct code_event *event)
 {
 	struct code_run *run = context;
 
-	if (event->kind == CODE_BEGIN)
+	if (event->kind == CODE_BEGIN) {
 		run->told.count = event->count;
+		fault_point("api", "code-block-begun");
+	}
 	if (event->kind == CODE_ERROR)
 		run->told.has_failed = true;
 	if (event->kind == CODE_END)

@@ -253,7 +253,7 @@ static int start(const struct code_at *at, struct arena *a, const struct code_op
 		}
 		return -1;
 	}
-	fault_point("code", "kernel-started");
+	fault_point("api", "code-kernel-started");
 	*ret = (struct code_context){
 	        .id = open->id,
 	        .cwd = p.cwd,
@@ -392,6 +392,7 @@ int code_restart(const struct code_at *at, struct arena *a, const char *id, cons
 	if (lock_sandbox(at, &lock, err) < 0 || code_find(at, a, id, &old, err) < 0 ||
 	    end_kernel(at, &old, err) < 0)
 		return -1;
+	fault_point("api", "code-kernel-ended");
 	open.language = old.language;
 	open.cwd = old.cwd;
 	open.user = old.user;

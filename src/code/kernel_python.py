@@ -11,9 +11,7 @@ import _signal
 import _thread
 import builtins
 import io
-import linecache
 import os
-import traceback
 
 try:
     from _json import encode_basestring_ascii as quote
@@ -40,6 +38,7 @@ class State:
 
 
 state = State()
+sources = {}  # of blocks, as linecache has them, which costs a tenth of a start
 lock = _thread.RLock()
 main_thread = _thread.get_ident()
 
@@ -235,6 +234,7 @@ def display(*values, include=None, exclude=None, metadata=None, transient=None, 
 
 
 def tell_error(error):
+    import traceback
     frames = error.__traceback__
     while frames and not frames.tb_frame.f_code.co_filename.startswith("<cell "):
         frames = frames.tb_next
@@ -274,7 +274,9 @@ def run_code(tree, name, mode):
 
 def run_cell(code):
     name = "<cell %d>" % state.count
-    linecache.cache[name] = len(code), None, code.splitlines(True), name
+    sources[name] = len(code), None, code.splitlines(True), name
+    if "linecache" in sys.modules:
+        sys.modules["linecache"].cache[name] = sources[name]
     tree = parse(code, name)
     is_quiet = code.rstrip().endswith(";")
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], _ast.Expr) else None
@@ -383,7 +385,7 @@ def main():
 
 class Watch:
     """Some modules need a word when they are there; some stand in for what is not installed."""
-    after = {"matplotlib.pyplot": "on_pyplot", "IPython.display": "on_ipython"}
+    after = {"matplotlib.pyplot": "on_pyplot", "IPython.display": "on_ipython", "linecache": "on_linecache"}
 
     def find_spec(self, name, path=None, target=None):
         if name not in self.after:
@@ -409,7 +411,11 @@ class Told:
 
     def exec_module(self, module):
         self.loader.exec_module(module)
-        rich()[self.then](module)
+        (globals().get(self.then) or rich()[self.then])(module)
+
+
+def on_linecache(module):
+    module.cache.update(sources)
 
 
 class Missing:

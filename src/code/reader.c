@@ -156,10 +156,10 @@ static void complain(struct code_reader *r, const char *why)
 	AUTO(buf_done) struct buf line = BUF(sizeof(text));
 
 	buf_addf(&line, "atoll: a result is left out: %.400s\n", why);
-	tell(r, &(struct code_event){.kind = CODE_STDERR, .text = buf_span(&line)});
+	if (r->has_begun)
+		tell(r, &(struct code_event){.kind = CODE_STDERR, .text = buf_span(&line)});
 }
 
-/* An end that is not understood is one: else nobody would ever be answered. */
 static void take_message(struct code_reader *r)
 {
 	struct message message = {.type = 0};

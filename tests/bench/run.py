@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Atoll beside bwrap, crun, runc, podman and docker on this machine, in one alternating run.
 
-    ./dev bench [--rounds 200] [--only api,peers,memory,transfer,http,state,many,grep,terminals,preview] [--json FILE] [--markdown FILE]
+    ./dev bench [--rounds 200] [--only api,peers,memory,transfer,http,state,many,code,grep,terminals,preview] [--json FILE] [--markdown FILE]
 
 Absolute times on a shared machine move by a factor of two between its phases; what counts is the ratio
 to a peer that was measured in the same rounds. Every figure is a single operation, timed by
@@ -23,6 +23,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import atoll  # noqa: E402
+import code_blocks  # noqa: E402
 import many  # noqa: E402
 import state  # noqa: E402
 
@@ -330,7 +331,7 @@ def markdown(report):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=200)
-    parser.add_argument("--only", default="api,peers,memory,transfer,http,state,many")
+    parser.add_argument("--only", default="api,peers,memory,transfer,http,state,many,code")
     parser.add_argument("--sandboxes", type=int, default=1000)
     parser.add_argument("--paused", type=int, default=5000)
     parser.add_argument("--json")
@@ -362,6 +363,10 @@ def run(arguments, folder):
             series = Series()
             place = folder, usable, skipped
             report["figures"] += state.measure(watch, series, CREATE, place, arguments.rounds)
+            report["latency"] += series.rows()
+        if "code" in only:
+            series = Series()
+            code_blocks.measure(watch, series, CREATE, arguments.rounds)
             report["latency"] += series.rows()
         if "many" in only:
             series = Series()

@@ -95,6 +95,11 @@ def test_a_block_that_fails_tells_how_and_the_next_one_runs(api, box):
     assert run(api, box, "input()")["error"]["value"].startswith("input() is not available")
 
 
+def test_a_function_knows_its_source(api, box):
+    with context(api, box) as own:
+        assert value(api, box, "def f():\n    return 3  # so\nimport inspect\ninspect.getsource(f)", own).count("# so") == 1
+
+
 def test_output_comes_in_the_order_in_which_it_was_written(api, box):
     lines = events(api, box, "import sys\nprint('a')\nprint('b', file=sys.stderr)\nprint('c')\ndisplay('d')\nprint('e')\n1")
     told = [json.loads(line) for line in lines.read().splitlines()]
