@@ -47,6 +47,7 @@ struct api {
 	struct proxy_pool *preview_pool;   /* connections into sandboxes; loop thread */
 	struct preview_live *preview_live; /* streams of previews; loop thread */
 	atomic_uint preview_dials;         /* running */
+	struct router *interpreter_router; /* of those for its code interpreter */
 	struct router *envd_router;        /* of requests that are for a sandbox's inside */
 	atomic_uint envd_searches;         /* for the sandbox that has signed an address; running */
 };

@@ -40,7 +40,7 @@ extern const struct route operator_routes[];
 struct api;
 extern const struct route envd_signed_routes[];
 /* NULL-terminated: of requests that are for the inside of a sandbox. */
-extern const struct route *const envd_routes[];
+extern const struct route *const envd_routes[], *const interpreter_routes[];
 /* For server_options, after the Host has been looked at: `host` as previews say it. */
 struct http_host envd_find_host(struct api *api, const struct request *rq, struct http_host host);
 /* {"code":404,"message":"…"} of ENVD_TAG, that of connect.h of CONNECT_TAG. */

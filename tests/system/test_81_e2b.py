@@ -97,7 +97,7 @@ def test_both_generations_of_paths(e2b, generation):
                                                               "metadata": {"made": "here"}, "somethingNew": {"a": 1}, "mcp": None})
     assert status == 201
     assert re.fullmatch("[a-z0-9]+", made["sandboxID"]) and re.fullmatch("[0-9a-f]{64}", made["envdAccessToken"])
-    assert made["trafficAccessToken"] is None and made["envdVersion"] == "0.6.13"
+    assert re.fullmatch("[0-9a-f]{64}", made["trafficAccessToken"]) and made["envdVersion"] == "0.6.13"
     sandbox = made["sandboxID"]
     status, listed, _ = e2b("GET", f"{generation}/sandboxes?metadata=made%3Dhere")
     assert status == 200 and sandbox in [item["sandboxID"] for item in listed]

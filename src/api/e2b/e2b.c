@@ -86,11 +86,11 @@ struct e2b_sandbox e2b_sandbox_of(struct request *rq, const struct sandbox_recor
 	        .client_id = r->node[0] ? r->node : "atoll",
 	        .envd_version = E2B_ENVD_VERSION,
 	        .envd_access_token = token_of(rq, r->id, FLEET_ACCESS_AGENT),
+	        /* Guarded ports want it, and the code interpreter's contexts in any sandbox. */
+	        .traffic_access_token = token_of(rq, r->id, FLEET_ACCESS_TRAFFIC),
 	        .domain = domain[0] ? domain : NULL,
 	};
 
-	if (r->traits & SANDBOX_PORTS_GUARDED)
-		out.traffic_access_token = token_of(rq, r->id, FLEET_ACCESS_TRAFFIC);
 	return out;
 }
 
@@ -114,8 +114,16 @@ int e2b_name_parse(struct arena *a, const char *text, struct e2b_name *ret, stru
 int e2b_template_find(struct request *rq, const struct e2b_name *name, struct template_record *ret,
                       struct error *err)
 {
-	return store_template_find(api_of(rq)->store, rq->arena, api_project(rq), name->name, ret,
-	                           err);
+	struct api *api = api_of(rq);
+
+	if (store_template_find(api->store, rq->arena, api_project(rq), name->name, ret, err) == 0)
+		return 0;
+	/* What @e2b/code-interpreter asks for when nothing else is said: contexts need no template
+	 * of their own. */
+	if (err->code != ERROR_NOT_FOUND || strcmp(name->name, "code-interpreter-v1") != 0)
+		return -1;
+	return store_template_find(api->store, rq->arena, api_project(rq),
+	                           api->config->default_template, ret, err);
 }
 
 int e2b_snapshot_find(struct request *rq, const struct e2b_name *name, struct snapshot_record *ret,

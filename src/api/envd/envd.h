@@ -16,6 +16,7 @@
 #include "wire/agent_files.h"
 
 #define ENVD_PORT 49983
+#define INTERPRETER_PORT 49999 /* interpreter_routes.c */
 /* Of every row: their reference is E2B's. */
 #define ENVD_TAG "envd"
 #define CONNECT_TAG "envd-connect"
@@ -73,5 +74,6 @@ MUST_CHECK int envd_process_find(struct request *rq, const struct api_target *t,
 /* ---- tables ---- */
 
 extern const struct route envd_process_routes[], envd_stream_routes[], envd_input_routes[],
-        envd_filesystem_routes[], envd_watch_routes[], envd_file_routes[], envd_state_routes[];
+        envd_filesystem_routes[], envd_watch_routes[], envd_file_routes[], envd_state_routes[],
+        envd_interpreter_routes[];
 extern const struct route envd_port_route, envd_mismatch_route;

@@ -67,6 +67,8 @@ struct http_host envd_find_host(struct api *api, const struct request *rq, struc
 		               : (struct http_host){.route = &envd_mismatch_route};
 	if (place.port == ENVD_PORT)
 		return (struct http_host){.router = api->envd_router};
+	if (place.port == INTERPRETER_PORT)
+		return (struct http_host){.router = api->interpreter_router};
 	return host.route ? host : (struct http_host){.route = &envd_port_route};
 }
 
@@ -93,6 +95,8 @@ const struct route envd_mismatch_route = {
 };
 
 /* Of requests that are for the inside of a sandbox. */
+const struct route *const interpreter_routes[] = {envd_interpreter_routes, NULL};
+
 const struct route *const envd_routes[] = {
         envd_process_routes, envd_stream_routes, envd_input_routes, envd_filesystem_routes,
         envd_watch_routes,   envd_file_routes,   envd_state_routes, NULL,
