@@ -19,6 +19,7 @@ struct cleaner {
 	struct job job;
 	struct timer soon;
 	bool scheduled, running;
+	int64_t since_ms; /* when it was scheduled */
 	struct cleaner_item {
 		uint32_t slot;
 		int mounts_fd;

@@ -10,11 +10,15 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/state.h"
 
-#define CLEAN_DELAY_MS 10
+/* Who lets go of an overlay waits for all of the disk, and a network namespace for all processors,
+ * for one as for many: so one child does the work of many, after the requests. */
+#define CLEAN_QUIET_MS 20
+#define CLEAN_LATEST_MS 200
 
 /* "s17" -> 17, else SLOT_NONE. */
 static uint32_t slot_of(const char *name, const char *prefix)
@@ -79,12 +83,25 @@ static void on_cleaner_end(struct job *job, int status)
 	}
 }
 
+static bool may_clean_later(const struct broker *b)
+{
+	int64_t now = clock_monotonic_ms();
+
+	return now - b->pools.asked_ms < CLEAN_QUIET_MS &&
+	       now - b->cleaner.since_ms < CLEAN_LATEST_MS &&
+	       b->cleaner.waiting_count < CLEANER_BATCH / 2;
+}
+
 static void on_clean_time(struct timer *timer)
 {
 	struct broker *b = CONTAINER_OF(timer, struct broker, cleaner.soon);
 	struct cleaner *c = &b->cleaner;
 	struct error err = {0};
 
+	if (may_clean_later(b)) {
+		timer_start(&b->events, &c->soon, CLEAN_QUIET_MS);
+		return;
+	}
 	memcpy(c->at_work, c->waiting, sizeof(c->waiting));
 	c->at_work_count = c->waiting_count;
 	c->waiting_count = 0;
@@ -101,7 +118,6 @@ static void on_clean_time(struct timer *timer)
 		fd_forget(&c->at_work[i].mounts_fd);
 }
 
-/* A little later, so that one child does the work of many. */
 static void schedule(struct broker *b)
 {
 	struct cleaner *c = &b->cleaner;
@@ -111,8 +127,9 @@ static void schedule(struct broker *b)
 	c->scheduled = true;
 	if (c->running)
 		return;
+	c->since_ms = clock_monotonic_ms();
 	c->soon.on_time = on_clean_time;
-	timer_start(&b->events, &c->soon, CLEAN_DELAY_MS);
+	timer_start(&b->events, &c->soon, CLEAN_QUIET_MS);
 }
 
 void cleaner_add(struct broker *b, uint32_t slot, int mounts_fd)
