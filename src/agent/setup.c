@@ -101,7 +101,8 @@ static int receive_and_apply(int fd, bool *ret_is_prepared, struct buf *wish, st
 	return isolation_apply(&s.plan, s.fds.fds, count, err);
 }
 
-static int answer(int fd, const struct error *failure, struct error *err)
+static int answer(int fd, const struct error *failure, const struct wire_fds *fds,
+                  struct error *err)
 {
 	AUTO(buf_done) struct buf frame = BUF(4096);
 	struct agent_failed failed = {.code = (uint32_t)failure->code,
@@ -112,23 +113,27 @@ static int answer(int fd, const struct error *failure, struct error *err)
 	if (wire_encode(&frame, failure->code ? AGENT_FAILED : AGENT_READY,
 	                failure->code ? agent_failed_shape : NULL, &failed, err) < 0)
 		return -1;
-	return wire_send_packet(fd, buf_span(&frame), NULL, deadline_in(1000), err);
+	return wire_send_packet(fd, buf_span(&frame), fds, deadline_in(1000), err);
 }
 
 int setup_run(int fd, int *ret_claim_fd, struct buf *wish, struct error *err)
 {
 	AUTO_CLOSE int socket = fd;
+	AUTO(wire_fds_close) struct wire_fds files = {.count = 0};
 	struct error failure = {0};
 	bool is_prepared = false;
 
-	if (receive_and_apply(socket, &is_prepared, wish, &failure) < 0) {
+	if (receive_and_apply(socket, &is_prepared, wish, &failure) < 0 ||
+	    (is_prepared && isolation_identity_open(files.fds, &failure) < 0)) {
 		struct error ignored;
 
 		*err = failure;
-		(void)!answer(socket, &failure, &ignored);
+		(void)!answer(socket, &failure, NULL, &ignored);
 		return -1;
 	}
-	if (answer(socket, &failure, err) < 0)
+	if (is_prepared)
+		files.count = ISOLATION_IDENTITY_FILES;
+	if (answer(socket, &failure, &files, err) < 0)
 		return -1;
 	*ret_claim_fd = is_prepared ? TAKE_FD(socket) : -1;
 	return 0;
@@ -136,9 +141,9 @@ int setup_run(int fd, int *ret_claim_fd, struct buf *wish, struct error *err)
 
 /* ---- later ---- */
 
-static int receive_claim(int fd, struct arena *a, struct agent_claim *ret, struct error *err)
+int setup_claim(int fd, struct error *err)
 {
-	AUTO(buf_done) struct buf packet = BUF(4096);
+	AUTO(buf_done) struct buf packet = BUF(WIRE_HEAD_SIZE + 1);
 	struct span in, payload;
 	uint16_t type;
 
@@ -147,26 +152,6 @@ static int receive_claim(int fd, struct arena *a, struct agent_claim *ret, struc
 	in = buf_span(&packet);
 	if (wire_next(&in, &type, &payload, NULL, err) <= 0 || type != AGENT_CLAIM || in.size > 0)
 		return FAIL(err, ERROR_INVALID, "packet is not a claim");
-	return wire_decode(a, payload, agent_claim_shape, ret, sizeof(*ret), err);
-}
-
-int setup_claim(int fd, struct error *err)
-{
-	AUTO(arena_done) struct arena a = {0};
-	struct error failure = {0}, ignored = {0};
-	struct agent_claim claim;
-
-	if (receive_claim(fd, &a, &claim, err) < 0)
-		return -1;
-	const struct isolation_identity identity = {claim.hostname, claim.machine_id};
 	fault_point("agent", "claim");
-	if (isolation_identify(&identity, &failure) < 0 ||
-	    fault_failure("agent", "claim", &failure) < 0) {
-		*err = failure;
-		(void)!answer(fd, &failure, &ignored);
-		return -1;
-	}
-	/* Whose it is now, it is also when the broker that said so has gone. */
-	(void)!answer(fd, &failure, &ignored);
 	return 0;
 }

@@ -7,7 +7,8 @@
  * AGENT_READY, or AGENT_FAILED and ends.
  *
  * AGENT_PREPARE in place of AGENT_DONE means that nobody has asked for this sandbox yet: the agent
- * answers, waits for AGENT_CLAIM and serves only then. */
+ * answers with the files that say who it is, open for writing, waits for AGENT_CLAIM and serves
+ * only then. */
 #pragma once
 
 #include "base/buf.h"
@@ -16,5 +17,5 @@
 /* Closes `fd`, or hands it back as the one on which the claim comes; else that is -1. An AGENT_WARM
  * among the frames is for later: its payload is added to `wish`. */
 MUST_CHECK int setup_run(int fd, int *ret_claim_fd, struct buf *wish, struct error *err);
-/* Takes the claim and answers it. Fails, too, when the broker has gone. */
+/* Takes the claim. Fails, too, when the broker has gone. */
 MUST_CHECK int setup_claim(int fd, struct error *err);

@@ -23,7 +23,6 @@
 #include "sandbox/sandbox.h"
 #include "wire/agent.h"
 
-#define CLAIM_TIMEOUT_MS 5000
 #define SETUP_TIMEOUT_MS 10000
 
 static void on_process_end(struct watch *watch);
@@ -46,6 +45,8 @@ struct box *box_new(struct boxes *b, const char *id)
 	box->disk_fd = box->images_report_fd = -1;
 	for (unsigned i = 0; i < SANDBOX_MOUNTS_MAX; i++)
 		box->volume_fds[i] = -1;
+	for (unsigned i = 0; i < ISOLATION_IDENTITY_FILES; i++)
+		box->identity_fds[i] = -1;
 	box->process = (struct watch){.fd = -1, .on_ready = on_process_end};
 	box->setup = (struct watch){.fd = -1};
 	list_init(&box->item);
@@ -53,6 +54,12 @@ struct box *box_new(struct boxes *b, const char *id)
 	list_init(&box->pause_look.item);
 	box->steps = BUF(BOX_STEPS_MAX);
 	return box;
+}
+
+static void forget_identity(struct box *box)
+{
+	for (unsigned i = 0; i < ISOLATION_IDENTITY_FILES; i++)
+		fd_forget(&box->identity_fds[i]);
 }
 
 void box_free(struct box *box)
@@ -72,6 +79,7 @@ void box_free(struct box *box)
 	fd_forget(&box->stored_fd);
 	fd_forget(&box->stop_fd);
 	fd_forget(&box->state_fd);
+	forget_identity(box);
 	job_cancel(&box->images_job);
 	free(box->volumes);
 	free(box->review);
@@ -207,8 +215,6 @@ static void fail_create(struct box *box, const struct error *err)
 	box_free(box);
 }
 
-static void make_another(struct box *box, const struct error *why);
-
 static void on_process_end(struct watch *watch)
 {
 	struct box *box = CONTAINER_OF(watch, struct box, process);
@@ -222,10 +228,6 @@ static void on_process_end(struct watch *watch)
 		struct error err = {0};
 
 		error_set(&err, ERROR_SYSTEM, 0, HERE, "agent ended during its set-up");
-		if (box->claiming) {
-			make_another(box, &err);
-			return;
-		}
 		fail_create(box, &err);
 	}
 	if (!*box->id) {
@@ -262,6 +264,7 @@ static void answer_created(struct box *box)
 
 	b->on_created(b->context, &box->owed[0], &created);
 	fd_forget(&box->state_fd);
+	forget_identity(box);
 	box->owed_count = 0;
 	buf_done(&box->steps);
 }
@@ -289,9 +292,7 @@ static void on_setup_answer(struct watch *watch)
 	}
 	box_step(box, "agent");
 	if (box->pool) {
-		/* Watched again at once, which a claim would have to do. */
-		if (box_write_notes(box, &err) < 0 ||
-		    watch_start(box->boxes->events, watch, box->cell->setup_fd, &err) < 0)
+		if (box_write_notes(box, &err) < 0)
 			fail_create(box, &err);
 		else
 			pool_on_ready(box);
@@ -546,6 +547,7 @@ static void drop_prepared(struct box *box)
 	b->on_slot_free(b->context, box->slot, TAKE_FD(box->mounts_fd));
 	box->slot = SLOT_NONE;
 	fd_forget(&box->state_fd);
+	forget_identity(box);
 	cell_free(TAKE(box->cell));
 	box->claiming = false;
 	box->state = BOX_WAITING;
@@ -562,33 +564,6 @@ static void make_another(struct box *box, const struct error *why)
 		fail_create(box, &err);
 }
 
-/* It has most often come by now: the agent did its part while we did ours. */
-static void on_claim_answer(struct watch *watch)
-{
-	struct box *box = CONTAINER_OF(watch, struct box, setup);
-	struct error failure = {0};
-
-	watch_stop(box->boxes->events, watch);
-	timer_stop(&box->deadline);
-	if (box_take_answer(box, &failure) < 0) {
-		make_another(box, &failure);
-		return;
-	}
-	box_step(box, "agent");
-	box->claiming = false;
-	run_on(box);
-}
-
-static void on_claim_timeout(struct timer *timer)
-{
-	struct box *box = CONTAINER_OF(timer, struct box, deadline);
-	struct error failure = {0};
-
-	error_set(&failure, ERROR_TIMEOUT, 0, HERE, "agent did not take its claim in %d s",
-	          CLAIM_TIMEOUT_MS / 1000);
-	make_another(box, &failure);
-}
-
 static int begin(struct box *box, struct error *err)
 {
 	struct error failure = {0};
@@ -598,12 +573,12 @@ static int begin(struct box *box, struct error *err)
 	if (box->state != BOX_PREPARED)
 		return begin_or_wait(box, err);
 	box->claiming = true;
-	box->setup.on_ready = on_claim_answer;
-	box->deadline.on_time = on_claim_timeout;
-	if (box_claim(box, &failure) < 0)
+	if (box_claim(box, &failure) < 0) {
 		make_another(box, &failure);
-	else
-		timer_start(box->boxes->events, &box->deadline, CLAIM_TIMEOUT_MS);
+		return 0;
+	}
+	box->claiming = false;
+	run_on(box);
 	return 0;
 }
 

@@ -41,7 +41,8 @@ struct box {
 	struct boxes *boxes;
 	struct pool *pool; /* whose it is, until it is claimed */
 	bool claiming;     /* just now; should that fail, an ordinary create takes its place */
-	int state_fd;      /* the state file of a prepared one, which the claim completes */
+	/* Files of a prepared one, which the claim completes: its state, and who it is. */
+	int state_fd, identity_fds[ISOLATION_IDENTITY_FILES];
 	enum box_state state;
 	char id[ID_SIZE + 1]; /* "" until it is claimed */
 	uint32_t kind;        /* enum broker_kind */

@@ -27,32 +27,40 @@ static int set_hostname(const struct box *box, struct error *err)
 	return status;
 }
 
-static int send_claim(const struct box *box, struct error *err)
+static int write_identity(const struct box *box, struct error *err)
 {
-	AUTO(buf_done) struct buf frame = BUF(1024);
 	char machine_id[ID_HEX_SIZE];
-	const struct agent_claim claim = {.hostname = box->hostname, .machine_id = machine_id};
+	const struct isolation_identity identity = {box->hostname, machine_id};
 
 	id_to_hex(box->id, machine_id);
-	if (wire_encode(&frame, AGENT_CLAIM, agent_claim_shape, &claim, err) < 0)
+	return isolation_identify(box->identity_fds, &identity, err);
+}
+
+/* It has nothing left to do that could fail, so that no answer is waited for. */
+static int send_claim(const struct box *box, struct error *err)
+{
+	AUTO(buf_done) struct buf frame = BUF(64);
+
+	if (wire_encode(&frame, AGENT_CLAIM, NULL, NULL, err) < 0)
 		return -1;
 	return wire_send_packet(box->cell->setup_fd, buf_span(&frame), NULL, deadline_in(0), err);
 }
 
-/* The agent writes what it has to while we do our part; box->setup tells its answer. */
 int box_claim(struct box *box, struct error *err)
 {
 	box->created_unix_ms = clock_unix_ms();
 	fault_point("broker", "pool-claim");
-	if (fault_failure("broker", "pool-claim", err) < 0 || send_claim(box, err) < 0)
+	if (fault_failure("broker", "pool-claim", err) < 0 || write_identity(box, err) < 0 ||
+	    set_hostname(box, err) < 0)
 		return -1;
-	box_step(box, "claim");
+	box_step(box, "identity");
 	fault_point("broker", "pool-claimed");
-	if (fault_failure("broker", "pool-claimed", err) < 0 || set_hostname(box, err) < 0)
-		return -1;
-	box_step(box, "hostname");
-	if (box_settle(box, err) < 0 || fault_failure("broker", "pool-named", err) < 0)
+	if (fault_failure("broker", "pool-claimed", err) < 0 || box_settle(box, err) < 0 ||
+	    fault_failure("broker", "pool-named", err) < 0)
 		return -1;
 	box_step(box, "names");
+	if (send_claim(box, err) < 0)
+		return -1;
+	box_step(box, "claim");
 	return 0;
 }

@@ -284,14 +284,26 @@ static int take_failure(struct span payload, struct error *err)
 	return -1;
 }
 
+/* Those that say who a prepared one is. Nothing but the agent has run in there. */
+static int take_files(struct box *box, struct wire_fds *fds, struct error *err)
+{
+	if (fds->count != (box->pool ? ISOLATION_IDENTITY_FILES : 0))
+		return FAIL(err, ERROR_SYSTEM, "agent's answer is malformed");
+	for (unsigned i = 0; i < fds->count; i++)
+		box->identity_fds[i] = fds->fds[i];
+	fds->count = 0;
+	return 0;
+}
+
 int box_take_answer(struct box *box, struct error *err)
 {
 	AUTO(buf_done) struct buf packet = BUF(WIRE_PAYLOAD_MAX);
+	AUTO(wire_fds_close) struct wire_fds fds = {.count = 0};
 	struct span rest, payload;
 	uint16_t type;
 	int got;
 
-	if (wire_receive_packet(box->cell->setup_fd, deadline_in(0), &packet, NULL, err) < 0)
+	if (wire_receive_packet(box->cell->setup_fd, deadline_in(0), &packet, &fds, err) < 0)
 		return FAIL_CONTEXT(err, "agent ended during its set-up");
 	rest = buf_span(&packet);
 	got = wire_next(&rest, &type, &payload, NULL, err);
@@ -300,7 +312,7 @@ int box_take_answer(struct box *box, struct error *err)
 	if (got == 0 || rest.size > 0)
 		return FAIL(err, ERROR_SYSTEM, "agent's answer is malformed");
 	if (type == AGENT_READY)
-		return 0;
+		return take_files(box, &fds, err);
 	if (type == AGENT_FAILED)
 		return take_failure(payload, err);
 	return FAIL(err, ERROR_SYSTEM, "agent answered with message %u", type);

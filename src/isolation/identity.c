@@ -9,7 +9,7 @@
 #include "base/fd.h"
 
 void identity_texts(struct arena *a, const struct isolation_identity *identity,
-                    struct identity_file ret[IDENTITY_FILES])
+                    struct identity_file ret[ISOLATION_IDENTITY_FILES])
 {
 	ret[0] = (struct identity_file){"/etc/hostname",
 	                                arena_format(a, "%s\n", identity->hostname)};
@@ -22,27 +22,51 @@ void identity_texts(struct arena *a, const struct isolation_identity *identity,
 	                                arena_format(a, "%s\n", identity->machine_id)};
 }
 
-/* Through the file below ISOLATION_FILES, which the mount over `target` shows. */
-static int write_file(const struct identity_file *file, struct error *err)
+/* The file below ISOLATION_FILES, which the mount over `target` shows. */
+static int open_file(const char *target, int *ret_fd, struct error *err)
 {
 	char path[64];
-	AUTO_CLOSE int fd = -1;
 
-	(void)snprintf(path, sizeof(path), ISOLATION_FILES "%s", strrchr(file->target, '/'));
-	fd = open(path, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return FAIL_ERRNO(err, "open the file '%s'", path);
-	return fd_write_all(fd, file->text, strlen(file->text), err);
+	(void)snprintf(path, sizeof(path), ISOLATION_FILES "%s", strrchr(target, '/'));
+	*ret_fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the file '%s'", path) : 0;
 }
 
-int isolation_identify(const struct isolation_identity *identity, struct error *err)
+int isolation_identity_open(int ret_fds[ISOLATION_IDENTITY_FILES], struct error *err)
 {
 	AUTO(arena_done) struct arena a = {0};
-	struct identity_file files[IDENTITY_FILES];
+	struct identity_file files[ISOLATION_IDENTITY_FILES];
+
+	identity_texts(&a, &(struct isolation_identity){"", ""}, files);
+	for (unsigned i = 0; i < ISOLATION_IDENTITY_FILES; i++) {
+		if (open_file(files[i].target, &ret_fds[i], err) == 0)
+			continue;
+		while (i > 0)
+			fd_forget(&ret_fds[--i]);
+		return -1;
+	}
+	return 0;
+}
+
+/* In place: the page is there, and the sandbox's; what is made anew would be the writer's. */
+static int write_file(int fd, const struct identity_file *file, struct error *err)
+{
+	size_t size = strlen(file->text);
+
+	if (pwrite(fd, file->text, size, 0) != (ssize_t)size || ftruncate(fd, (off_t)size) < 0)
+		return FAIL_ERRNO(err, "write '%s' of a sandbox", file->target);
+	return 0;
+}
+
+int isolation_identify(const int fds[ISOLATION_IDENTITY_FILES],
+                       const struct isolation_identity *identity, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct identity_file files[ISOLATION_IDENTITY_FILES];
 
 	identity_texts(&a, identity, files);
-	for (unsigned i = 0; i < IDENTITY_FILES; i++)
-		if (write_file(&files[i], err) < 0)
+	for (unsigned i = 0; i < ISOLATION_IDENTITY_FILES; i++)
+		if (write_file(fds[i], &files[i], err) < 0)
 			return -1;
 	return 0;
 }

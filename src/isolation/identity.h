@@ -4,10 +4,8 @@
 
 #include "isolation/isolation.h"
 
-#define IDENTITY_FILES 3
-
 struct identity_file {
 	const char *target, *text;
 };
 void identity_texts(struct arena *a, const struct isolation_identity *identity,
-                    struct identity_file ret[IDENTITY_FILES]);
+                    struct identity_file ret[ISOLATION_IDENTITY_FILES]);

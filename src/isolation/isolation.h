@@ -87,12 +87,15 @@ MUST_CHECK int isolation_apply(const struct plan *plan, const int *fds, unsigned
                                struct error *err);
 
 /* Who a sandbox is, as its files say it: what is set up for nobody in particular gets them when it
- * is somebody's. In the agent, after isolation_apply; the host name itself is the broker's to set.
- */
+ * is somebody's. They are opened in the agent, after isolation_apply and before anything else runs
+ * in there, and written by whom it hands them to; the host name itself is set by the same. */
+#define ISOLATION_IDENTITY_FILES 3
 struct isolation_identity {
 	const char *hostname, *machine_id;
 };
-MUST_CHECK int isolation_identify(const struct isolation_identity *identity, struct error *err);
+MUST_CHECK int isolation_identity_open(int ret_fds[ISOLATION_IDENTITY_FILES], struct error *err);
+MUST_CHECK int isolation_identify(const int fds[ISOLATION_IDENTITY_FILES],
+                                  const struct isolation_identity *identity, struct error *err);
 
 /* Bit set of the capabilities that root inside may have (none of them reaches outside). */
 uint64_t isolation_capabilities(void);

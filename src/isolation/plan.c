@@ -168,11 +168,11 @@ static void add_files(struct planner *p)
 {
 	const struct isolation_spec *s = p->spec;
 	struct arena *a = p->plan->arena;
-	struct identity_file files[IDENTITY_FILES];
+	struct identity_file files[ISOLATION_IDENTITY_FILES];
 
 	add_folder(p, "/etc", 0755, 0);
 	identity_texts(a, &(struct isolation_identity){s->hostname, s->machine_id}, files);
-	for (unsigned i = 0; i < IDENTITY_FILES; i++)
+	for (unsigned i = 0; i < ISOLATION_IDENTITY_FILES; i++)
 		add_file(p, files[i].target, files[i].text);
 	add_file(p, "/etc/resolv.conf", s->resolv_conf);
 	if (!s->started_before || project_is_on_volume(s))

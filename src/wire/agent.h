@@ -74,8 +74,10 @@ enum agent_type {
 	AGENT_DATA_END, /* empty */
 	/* from the broker, on the set-up socket only (wire/broker.h tells what is in it) */
 	AGENT_SETUP,
-	AGENT_PREPARE, /* empty; in place of DONE: all is set up, and nobody's -> READY */
-	AGENT_CLAIM,   /* agent_claim, once after PREPARE -> READY: only now does it serve */
+	AGENT_PREPARE, /* empty; in place of DONE: all is set up, and nobody's -> READY, with the
+	                  files that say who it is, to be written */
+	AGENT_CLAIM,   /* empty, once after PREPARE, when they are: only now does it serve; no reply
+	                */
 	/* files again: an agent that runs keeps its numbers when the server is replaced */
 	AGENT_COMPARE,    /* agent_path: root holds the trees, see agent_files.h */
 	AGENT_TAR_BASE,   /* agent_path, as COMPARE: what the base has of all that differs */

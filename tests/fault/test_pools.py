@@ -97,17 +97,17 @@ FAILURES = steps_that_fail("broker") + steps_that_fail("agent")
 
 
 def test_the_steps_that_fail_are_known():
-    assert FAILURES == [("broker", "pool-claim"), ("broker", "pool-claimed"), ("broker", "pool-named"), ("agent", "claim")]
+    assert FAILURES == [("broker", "pool-claim"), ("broker", "pool-claimed"), ("broker", "pool-named")]
 
 
 def wait_prepared(api):
     atoll.wait_for(lambda: any(p["ready"] > 0 for p in api.get("/api/sandbox/pools")["items"]), 15, "prepared sandboxes")
 
 
-@pytest.mark.parametrize("place, step, how", [(*f, "fail") for f in FAILURES] + [("agent", "claim", "kill")])
-def test_a_claim_that_fails_costs_no_create(private_server, place, step, how):
-    """The one that was prepared is removed and another is made, whoever fails."""
-    private_server.environment["ATOLL_FAULT"] = f"{place}:{step}:{how}"
+@pytest.mark.parametrize("place, step", FAILURES)
+def test_a_claim_that_fails_costs_no_create(private_server, place, step):
+    """The one that was prepared is removed and another is made."""
+    private_server.environment["ATOLL_FAULT"] = f"{place}:{step}:fail"
     private_server.start()
     api = private_server.api(timeout=20)
     made = []
@@ -128,8 +128,8 @@ def test_a_claim_that_fails_costs_no_create(private_server, place, step, how):
 
 
 def test_one_that_is_deleted_while_it_is_claimed_is_gone(private_server):
-    """Its agent dies at the claim, another is being made, and somebody wants it away."""
-    private_server.environment["ATOLL_FAULT"] = "agent:claim:kill"
+    """Its claim fails, another is being made, and somebody wants it away."""
+    private_server.environment["ATOLL_FAULT"] = "broker:pool-named:fail"
     private_server.start()
     api, other = private_server.api(timeout=20), private_server.api(timeout=20)
     for i in range(5):
@@ -138,4 +138,20 @@ def test_one_that_is_deleted_while_it_is_claimed_is_gone(private_server):
         with contextlib.suppress(atoll.ApiError):
             made = api.create(internet=False)["id"]
             other.remove(made)
+    clean_after(private_server)
+
+
+def test_an_agent_that_dies_at_its_claim_ends_its_sandbox_with_a_reason(private_server):
+    """It is the sandbox's by then, as one that dies a moment later."""
+    private_server.environment["ATOLL_FAULT"] = "agent:claim:kill"
+    private_server.start()
+    api = private_server.api(timeout=20)
+    path = "/api/sandbox/instances"
+    first = api.create(internet=False)["id"]
+    wait_prepared(api)
+    made = api.create(internet=False)["id"]
+    atoll.wait_for(lambda: api.get(f"{path}/{made}")["state"] == "stopped", 10, "the end of a sandbox whose agent died")
+    assert api.get(f"{path}/{made}")["reason"] == "exit"
+    for one in (first, made):
+        api.remove(one)
     clean_after(private_server)

@@ -3,7 +3,10 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +33,24 @@ static int take_claim(int fd)
 	return setup_claim(fd, &err) < 0 ? 2 : 3;
 }
 
+/* What the plan would have made, in a mount namespace of our own. */
+static void make_files(void)
+{
+	static const char *const names[] = {"hostname", "hosts", "machine-id"};
+	char path[64];
+
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("tmpfs", "/run", "tmpfs", 0, NULL) < 0 || mkdir(ISOLATION_FILES, 0755) < 0)
+		_exit(77);
+	for (unsigned i = 0; i < COUNT_OF(names); i++) {
+		(void)snprintf(path, sizeof(path), ISOLATION_FILES "/%s", names[i]);
+		if (close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644)) < 0)
+			_exit(77);
+	}
+}
+
+static bool has_files; /* the next agent */
+
 static struct conversation start(void)
 {
 	struct error err;
@@ -43,6 +64,8 @@ static struct conversation start(void)
 		AUTO(buf_done) struct buf wish = BUF(64);
 		int claim_fd;
 
+		if (has_files)
+			make_files();
 		if (setup_run(fds[1], &claim_fd, &wish, &err) < 0)
 			_exit(1);
 		_exit(claim_fd >= 0 ? take_claim(claim_fd) : 0);
@@ -193,37 +216,72 @@ TEST(an_agent_whose_broker_goes_away_ends)
 
 static void say_claim(struct conversation *c)
 {
-	say(c, AGENT_CLAIM, agent_claim_shape,
-	    &(struct agent_claim){.hostname = "box", .machine_id = "0"});
+	say(c, AGENT_CLAIM, NULL, NULL);
+}
+
+/* One that has the files: makes a mount namespace, which takes root. */
+static struct conversation start_prepared(void)
+{
+	struct conversation c;
+
+	if (geteuid() != 0)
+		skip();
+	has_files = true;
+	c = start();
+	has_files = false;
+	say(&c, AGENT_PREPARE, NULL, NULL);
+	return c;
+}
+
+/* It hands over the files that say who it is, which are written before the claim. */
+static void hear_files(struct conversation *c)
+{
+	const struct isolation_identity identity = {"box", "0"};
+	AUTO(buf_done) struct buf packet = BUF(65536);
+	struct wire_fds fds = {.count = 0};
+	struct error err;
+	struct stat status;
+
+	assert_int_equal(wire_receive_packet(c->fd, deadline_in(PATIENCE_MS), &packet, &fds, &err),
+	                 0);
+	assert_int_equal(fds.count, ISOLATION_IDENTITY_FILES);
+	assert_int_equal(isolation_identify(fds.fds, &identity, &err), 0);
+	assert_int_equal(fstat(fds.fds[0], &status), 0);
+	assert_int_equal(status.st_size, strlen("box\n"));
+	wire_fds_close(&fds);
 }
 
 TEST(a_prepared_agent_is_ready_and_waits_for_its_claim)
 {
-	struct conversation c = start();
+	struct conversation c = start_prepared();
 
-	say(&c, AGENT_PREPARE, NULL, NULL);
-	assert_int_equal(hear(&c), AGENT_READY);
-	/* Here there are no files to write it into. */
+	hear_files(&c);
 	say_claim(&c);
-	assert_int_equal(hear(&c), AGENT_FAILED);
-	assert_int_equal(finish(&c), 2);
+	assert_int_equal(finish(&c), 3);
 }
 
-TEST(a_prepared_agent_whose_broker_goes_away_ends)
+TEST(a_prepared_agent_without_files_that_say_who_it_is_fails)
 {
 	struct conversation c = start();
 
 	say(&c, AGENT_PREPARE, NULL, NULL);
-	assert_int_equal(hear(&c), AGENT_READY);
+	assert_int_equal(hear(&c), AGENT_FAILED);
+	assert_int_equal(finish(&c), 1);
+}
+
+TEST(a_prepared_agent_whose_broker_goes_away_ends)
+{
+	struct conversation c = start_prepared();
+
+	hear_files(&c);
 	assert_int_equal(finish(&c), 2);
 }
 
 TEST(what_is_no_claim_ends_a_prepared_agent)
 {
-	struct conversation c = start();
+	struct conversation c = start_prepared();
 
-	say(&c, AGENT_PREPARE, NULL, NULL);
-	assert_int_equal(hear(&c), AGENT_READY);
+	hear_files(&c);
 	say(&c, AGENT_DONE, agent_done_shape, &(struct agent_done){0});
 	assert_int_equal(finish(&c), 2);
 }
@@ -240,6 +298,7 @@ TEST(an_agent_that_is_not_prepared_takes_no_claim)
 int main(void)
 {
 	return RUN(CASE(a_prepared_agent_is_ready_and_waits_for_its_claim),
+	           CASE(a_prepared_agent_without_files_that_say_who_it_is_fails),
 	           CASE(a_prepared_agent_whose_broker_goes_away_ends),
 	           CASE(what_is_no_claim_ends_a_prepared_agent),
 	           CASE(an_agent_that_is_not_prepared_takes_no_claim),
