@@ -25,10 +25,11 @@ LIBRARIES = {
     "llhttp.h": ["http"],
     "libpq-fe.h": ["store"],
     "sqlite3.h": ["store"],
-    "sodium.h": ["account", "api", "cli", "fleet", "image", "job", "seal", "tool", "webhook"],
+    "sodium.h": ["account", "api", "cli", "daemon", "fleet", "image", "job", "seal", "tool", "webhook"],
     "seccomp.h": ["daemon", "isolation"],
     "archive.h": ["cli", "image"],
     "archive_entry.h": ["cli", "image"],
+    "openssl": ["http"],
     "zlib.h": ["image"],
     "zstd.h": ["image"],
 }

@@ -97,6 +97,14 @@ int check_listen(const char *value, struct error *err)
 	return 0;
 }
 
+int check_tls_listen(const char *value, struct error *err)
+{
+	if (!value[0] || parse_host_port(span_of(value)))
+		return 0;
+	return FAIL(err, ERROR_INVALID,
+	            "expected an address and a port such as 0.0.0.0:443 or [::]:443");
+}
+
 int check_subnet(const char *value, struct error *err)
 {
 	struct network network;

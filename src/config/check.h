@@ -7,6 +7,8 @@
 
 /* "127.0.0.1:7777", "[::1]:0" or "unix:/path". */
 MUST_CHECK int check_listen(const char *value, struct error *err);
+/* "0.0.0.0:443"; may be empty. */
+MUST_CHECK int check_tls_listen(const char *value, struct error *err);
 /* An IPv4 network with room for sandboxes: "10.213.0.0/16", no bits set after the prefix. */
 MUST_CHECK int check_subnet(const char *value, struct error *err);
 /* Networks with commas between, IPv4 or IPv6; may be empty. */

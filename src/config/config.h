@@ -32,6 +32,9 @@ struct config {
 	const char *secret_key_file; /* "" = DATA/keys/secret.key */
 	const char *blobs;           /* a folder; "" = DATA/blobs */
 	const char *listen;          /* "127.0.0.1:7777" */
+	const char *tls_listen;      /* the same, for TLS; "" = nowhere */
+	const char *tls_cert;        /* "" = DATA/tls/server.pem */
+	const char *tls_key;         /* "" = DATA/tls/server.key */
 	const char *provider;        /* native, host, null */
 	const char *user;      /* unprivileged user that atolld runs as; "atoll", else "nobody" */
 	const char *log_level; /* error warning info debug */

@@ -41,6 +41,15 @@ const struct config_option config_options[] = {
                              "blobs in the data folder"),
         TEXT_OPTION("listen", listen, .initial = "127.0.0.1:7777", .check = check_listen,
                     .about = "where the HTTP API listens: address:port or unix:/path"),
+        TEXT_OPTION("tls_listen", tls_listen, .initial = "", .check = check_tls_listen,
+                    .about = "where it listens for TLS as well: address:port; when empty, nowhere"),
+        TEXT_OPTION("tls_cert", tls_cert, .initial = "",
+                    .about = "certificate in PEM form, with the chain behind it; read again when "
+                             "it changes; when empty, tls/server.pem in the data folder, which "
+                             "'atoll tls init' makes"),
+        TEXT_OPTION("tls_key", tls_key, .initial = "",
+                    .about = "key of that certificate; when empty, tls/server.key in the data "
+                             "folder"),
         TEXT_OPTION("provider", provider, .env = "SANDBOX_PROVIDER", .initial = "native",
                     .choices = providers,
                     .about = "how sandboxes are made; host has no isolation, null makes nothing"),

@@ -111,7 +111,7 @@ int listen_open(const char *address, int *ret_fd, struct error *err)
 	return listen_tcp(address, ret_fd, err);
 }
 
-void listen_describe(int fd, struct buf *out)
+void listen_describe(int fd, const char *scheme, struct buf *out)
 {
 	struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
 	socklen_t size = sizeof(address);
@@ -124,6 +124,6 @@ void listen_describe(int fd, struct buf *out)
 		buf_add_text(out, "unix");
 		return;
 	}
-	buf_addf(out, address.ss_family == AF_INET6 ? "http://[%s]:%s" : "http://%s:%s", host,
+	buf_addf(out, address.ss_family == AF_INET6 ? "%s://[%s]:%s" : "%s://%s:%s", scheme, host,
 	         port);
 }

@@ -9,5 +9,5 @@
 MUST_CHECK int listen_open(const char *address, int *ret_fd, struct error *err);
 /* A unix socket called `name` in the folder; replaces one that was left there. */
 MUST_CHECK int listen_open_unix(int folder, const char *name, int *ret_fd, struct error *err);
-/* Appends "http://127.0.0.1:7777" or "unix". */
-void listen_describe(int fd, struct buf *out);
+/* Appends "127.0.0.1:7777" with the scheme before it, or "unix". */
+void listen_describe(int fd, const char *scheme, struct buf *out);

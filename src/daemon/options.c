@@ -59,6 +59,16 @@ static int set_ready_fd(struct parser *p, const char *value, struct error *err)
 	return parse_fd(value, &p->options->ready_fd, err);
 }
 
+static int set_tls_listen_fd(struct parser *p, const char *value, struct error *err)
+{
+	return parse_fd(value, &p->options->tls_listen_fd, err);
+}
+
+static int set_certificate_fd(struct parser *p, const char *value, struct error *err)
+{
+	return parse_fd(value, &p->options->certificate_fd, err);
+}
+
 static const struct own_option {
 	const char *name;
 	int (*set)(struct parser *p, const char *value, struct error *err);
@@ -69,6 +79,8 @@ static const struct own_option {
         {"listen-fd", add_listen_fd, NULL},
         {"key-fd", set_key_fd, NULL},
         {"ready-fd", set_ready_fd, NULL},
+        {"tls-listen-fd", set_tls_listen_fd, NULL},
+        {"certificate-fd", set_certificate_fd, NULL},
 };
 
 static const struct own_option *own_option_find(struct span name)
@@ -130,7 +142,8 @@ int daemon_options_parse(struct arena *a, int argc, char **argv, struct daemon_o
 {
 	struct parser p = {.arena = a, .options = ret};
 
-	*ret = (struct daemon_options){.key_fd = -1, .ready_fd = -1};
+	*ret = (struct daemon_options){
+	        .key_fd = -1, .ready_fd = -1, .tls_listen_fd = -1, .certificate_fd = -1};
 	ret->flags = ARENA_ARRAY(a, const char *, (size_t)argc + 1);
 	for (int i = 1; i < argc; i++) {
 		if (set_switch(ret, argv[i]))

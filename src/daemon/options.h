@@ -22,6 +22,7 @@ struct daemon_options {
 	int listen_fds[LISTEN_FDS_MAX];
 	unsigned listen_count;
 	int key_fd, ready_fd;
+	int tls_listen_fd, certificate_fd;
 };
 MUST_CHECK int daemon_options_parse(struct arena *a, int argc, char **argv,
                                     struct daemon_options *ret, struct error *err);

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "blob/blob.h"
+#include "daemon/certificate.h"
 #include "daemon/data.h"
 #include "daemon/first_key.h"
 #include "daemon/listen.h"
@@ -45,6 +46,8 @@ struct api_process {
 	struct server *server;
 	struct api api;
 	int signal_fd;
+	int certificate_fd;                    /* see certificate.h; -1 = no TLS */
+	struct certificate_source certificate; /* only without a supervisor */
 	struct loop_watch *signal_watch;
 	struct loop_timer tick_timer;
 	struct worker_task tick_task;
@@ -181,7 +184,7 @@ static int listen_all(struct api_process *p, struct error *err)
 
 	for (unsigned i = 0; i < o->listen_count; i++) {
 		if (i == 0)
-			listen_describe(o->listen_fds[i], &p->address);
+			listen_describe(o->listen_fds[i], "http", &p->address);
 		if (server_listen_fd(p->server, o->listen_fds[i], err) < 0)
 			return -1;
 	}
@@ -189,8 +192,29 @@ static int listen_all(struct api_process *p, struct error *err)
 		return 0;
 	if (listen_open(p->config->listen, &own_fd, err) < 0)
 		return -1;
-	listen_describe(own_fd, &p->address);
+	listen_describe(own_fd, "http", &p->address);
 	return server_listen_fd(p->server, own_fd, err);
+}
+
+static int listen_tls(struct api_process *p, struct error *err)
+{
+	AUTO(buf_done) struct buf address = BUF(256);
+	AUTO_CLOSE int fd = p->options->tls_listen_fd;
+
+	if (!p->config->tls_listen[0])
+		return 0;
+	p->certificate_fd = p->options->certificate_fd;
+	if (p->certificate_fd < 0) {
+		if (certificate_open(p->arena, p->config, &p->certificate, err) < 0)
+			return -1;
+		p->certificate_fd = p->certificate.memory_fd;
+	}
+	if ((fd < 0 && listen_open(p->config->tls_listen, &fd, err) < 0) ||
+	    certificate_take(p->server, p->certificate_fd, err) < 0)
+		return -1;
+	listen_describe(fd, "https", &address);
+	log_info("serves TLS", TEXT("address", buf_text(&address)));
+	return server_listen_tls_fd(p->server, TAKE_FD(fd), err);
 }
 
 static int open_server(struct api_process *p, struct error *err)
@@ -224,7 +248,7 @@ static int open_server(struct api_process *p, struct error *err)
 	if (api_open(&p->api, err) < 0 || server_open(&options, &p->server, err) < 0)
 		return -1;
 	p->api.server = p->server;
-	return listen_all(p, err);
+	return listen_all(p, err) < 0 ? -1 : listen_tls(p, err);
 }
 
 /* ---- signals and time ---- */
@@ -232,9 +256,18 @@ static int open_server(struct api_process *p, struct error *err)
 static void on_signal(void *context, uint32_t events)
 {
 	struct api_process *p = context;
+	struct signalfd_siginfo info;
+	struct error err;
 
 	(void)events;
-	loop_stop(p->loop);
+	while (read(p->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo != SIGHUP)
+			loop_stop(p->loop);
+		else if (p->certificate_fd >= 0 &&
+		         certificate_take(p->server, p->certificate_fd, &err) < 0)
+			log_warning("certificate not taken, going on with the old one",
+			            FAILURE(&err));
+	}
 }
 
 static int watch_signals(struct api_process *p, struct error *err)
@@ -244,6 +277,7 @@ static int watch_signals(struct api_process *p, struct error *err)
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGHUP);
 	p->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (p->signal_fd < 0)
 		return FAIL_ERRNO(err, "watch for signals");
@@ -260,6 +294,7 @@ static int block_signals(struct error *err)
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGHUP);
 	(void)sigaddset(&set, SIGPIPE);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return FAIL_ERRNO(err, "block signals");
@@ -365,6 +400,7 @@ static void close_all(struct api_process *p)
 	seal_close(p->seal);
 	loop_watch_free(p->signal_watch);
 	auto_close(&p->signal_fd);
+	certificate_close(&p->certificate);
 	loop_close(p->loop);
 	buf_done(&p->address);
 	data_close(&p->data);
@@ -380,6 +416,8 @@ int server_run(struct arena *a, const struct daemon_options *o, const struct con
 	        .options = o,
 	        .data = {-1, -1, -1},
 	        .signal_fd = -1,
+	        .certificate_fd = -1,
+	        .certificate = {.memory_fd = -1},
 	        .hears_mutex = PTHREAD_MUTEX_INITIALIZER,
 	        .address = BUF(256),
 	};

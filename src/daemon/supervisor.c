@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "daemon/certificate.h"
 #include "daemon/child.h"
 #include "daemon/data.h"
 #include "daemon/listen.h"
@@ -31,7 +32,8 @@ struct supervisor {
 	struct data_folder data;
 	struct child children[CHILD_COUNT];
 	bool has_broker, is_root;
-	int listen_fds[2], key_fd, config_fd;
+	int listen_fds[2], key_fd, config_fd, tls_listen_fd;
+	struct certificate_source certificate;
 	int ready_fds[2]; /* the api process writes a byte when it serves */
 	int signal_fd;
 	bool ready, stopping;
@@ -151,6 +153,10 @@ static int prepare_api(struct supervisor *s, struct error *err)
 	inherit(s, &at, "--listen-fd", s->listen_fds[1]);
 	inherit(s, &at, "--key-fd", s->key_fd);
 	inherit(s, &at, "--ready-fd", s->ready_fds[1]);
+	if (s->tls_listen_fd >= 0) {
+		inherit(s, &at, "--tls-listen-fd", s->tls_listen_fd);
+		inherit(s, &at, "--certificate-fd", s->certificate.memory_fd);
+	}
 	c->fds[c->fd_count++] = s->config_fd;
 	return 0;
 }
@@ -199,6 +205,14 @@ static int open_signals(struct supervisor *s, struct error *err)
 	return s->signal_fd < 0 ? FAIL_ERRNO(err, "watch for signals") : 0;
 }
 
+static int open_tls(struct supervisor *s, struct error *err)
+{
+	if (certificate_open(s->arena, s->config, &s->certificate, err) < 0)
+		return -1;
+	return s->config->tls_listen[0] ? listen_open(s->config->tls_listen, &s->tls_listen_fd, err)
+	                                : 0;
+}
+
 static int open_all(struct supervisor *s, struct error *err)
 {
 	const char *data = s->config->data_dir;
@@ -211,7 +225,7 @@ static int open_all(struct supervisor *s, struct error *err)
 	    data_key_open(&s->data, &s->key_fd, err) < 0 ||
 	    listen_open(s->config->listen, &s->listen_fds[0], err) < 0 ||
 	    listen_open_unix(s->data.run_fd, "api.sock", &s->listen_fds[1], err) < 0 ||
-	    write_config(s, err) < 0)
+	    open_tls(s, err) < 0 || write_config(s, err) < 0)
 		return -1;
 	if (pipe2(s->ready_fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return FAIL_ERRNO(err, "make a pipe");
@@ -284,12 +298,20 @@ static int reap(struct supervisor *s, struct error *err)
 	return result;
 }
 
+static void look_at_certificate(struct supervisor *s, bool is_asked)
+{
+	if (certificate_look(&s->certificate, clock_monotonic_ms(), is_asked))
+		child_signal(&s->children[CHILD_API], SIGHUP);
+}
+
 static int on_signals(struct supervisor *s, struct error *err)
 {
 	struct signalfd_siginfo info;
 
 	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo != SIGCHLD)
+		if (info.ssi_signo == SIGHUP && s->certificate.memory_fd >= 0)
+			look_at_certificate(s, true);
+		else if (info.ssi_signo != SIGCHLD)
 			s->stopping = true;
 	}
 	return reap(s, err);
@@ -325,9 +347,12 @@ static int watch(struct supervisor *s, int64_t until, struct error *err)
 {
 	struct pollfd fds[] = {{s->signal_fd, POLLIN, 0}, {s->ready_fds[0], POLLIN, 0}};
 
+	if (s->certificate.memory_fd >= 0 && s->certificate.look_at_ms < until)
+		until = s->certificate.look_at_ms;
 	if (poll(fds, COUNT_OF(fds), deadline_poll_ms(until)) < 0 && errno != EINTR)
 		return FAIL_ERRNO(err, "wait");
 	on_ready(s);
+	look_at_certificate(s, false);
 	return on_signals(s, err);
 }
 
@@ -375,6 +400,8 @@ static void close_all(struct supervisor *s)
 	}
 	for (unsigned i = 0; i < CHILD_COUNT; i++)
 		auto_close(&s->children[i].program_fd);
+	auto_close(&s->tls_listen_fd);
+	certificate_close(&s->certificate);
 	auto_close(&s->key_fd);
 	auto_close(&s->config_fd);
 	auto_close(&s->signal_fd);
@@ -391,6 +418,8 @@ int supervisor_run(struct arena *a, const struct config *config, struct error *e
 	        .listen_fds = {-1, -1},
 	        .key_fd = -1,
 	        .config_fd = -1,
+	        .tls_listen_fd = -1,
+	        .certificate = {.memory_fd = -1},
 	        .ready_fds = {-1, -1},
 	        .signal_fd = -1,
 	};

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "http/relay_run.h"
 #include "http/server.h"
+#include "http/tls.h"
 
 /* One read while requests are awaited: what a client may pipeline is kept for it. */
 #define READ_SIZE ((size_t)16 * 1024)
@@ -26,6 +27,11 @@
 const char *connection_peer(const struct connection *conn)
 {
 	return conn->peer;
+}
+
+bool connection_is_tls(const struct connection *conn)
+{
+	return conn->out.tls != NULL;
 }
 
 void connection_due(struct connection *conn, int64_t ms)
@@ -53,6 +59,8 @@ static void await_head(struct connection *conn)
 static void begin_linger(struct connection *conn)
 {
 	/* Closing at once would send a reset past what the client has not read yet. */
+	if (conn->out.tls)
+		tls_end(conn->out.tls);
 	if (shutdown(conn->fd, SHUT_WR) < 0) {
 		connection_close(conn);
 		return;
@@ -278,7 +286,8 @@ void connection_feed(struct connection *conn, struct span bytes)
 
 ssize_t connection_receive(struct connection *conn, char *room, size_t size)
 {
-	ssize_t got = recv(conn->fd, room, size, MSG_DONTWAIT);
+	ssize_t got = conn->out.tls ? tls_receive(conn->out.tls, room, size)
+	                            : recv(conn->fd, room, size, MSG_DONTWAIT);
 
 	if (got > 0)
 		conn->server->counts.bytes_in += (uint64_t)got;
@@ -310,6 +319,25 @@ static void read_and_drop(struct connection *conn)
 		conn->linger_left -= (size_t)got;
 }
 
+static void end_handshake(struct connection *conn)
+{
+	if (conn->state == CONNECTION_HANDSHAKE)
+		conn->server->handshakes--;
+}
+
+static void shake_hands(struct connection *conn)
+{
+	enum tls_progress progress = tls_shake_hands(conn->out.tls);
+
+	conn->shakes_by_writing = progress == TLS_WANTS_WRITE;
+	if (progress == TLS_FAILED) {
+		connection_close(conn);
+	} else if (progress == TLS_DONE) {
+		end_handshake(conn);
+		await_head(conn);
+	}
+}
+
 static void on_ready(void *context, uint32_t events)
 {
 	struct connection *conn = context;
@@ -318,6 +346,9 @@ static void on_ready(void *context, uint32_t events)
 	if (events & EPOLLOUT)
 		conn->out.blocked = false;
 	switch (conn->state) {
+	case CONNECTION_HANDSHAKE:
+		shake_hands(conn);
+		break;
 	case CONNECTION_HEAD:
 	case CONNECTION_BODY:
 		read_requests(conn);
@@ -361,6 +392,7 @@ static void expire(struct connection *conn)
 	case CONNECTION_RELAY:
 		relay_on_due(conn->relay);
 		break;
+	case CONNECTION_HANDSHAKE:
 	case CONNECTION_HANDLING:
 	case CONNECTION_SENDING:
 	case CONNECTION_LINGER:
@@ -419,6 +451,8 @@ static bool push(struct connection *conn)
 static uint32_t interest(const struct connection *conn)
 {
 	switch (conn->state) {
+	case CONNECTION_HANDSHAKE:
+		return conn->shakes_by_writing ? EPOLLOUT : EPOLLIN;
 	case CONNECTION_HEAD:
 	case CONNECTION_BODY:
 	case CONNECTION_LINGER:
@@ -460,7 +494,8 @@ struct connection *connection_open(struct server *server, const struct connectio
 	outflow_init(&conn->out);
 	body_start(&conn->body, false, 0);
 	list_init(&conn->link);
-	if (loop_watch_add(server->loop,
+	if ((source->tls && tls_new(source->tls, conn->fd, &conn->out.tls, &err) < 0) ||
+	    loop_watch_add(server->loop,
 	                   &(struct loop_watch_options){conn->fd, EPOLLIN, on_ready, conn},
 	                   &conn->watch, &err) < 0) {
 		log_warning("connection refused", FAILURE(&err));
@@ -472,6 +507,11 @@ struct connection *connection_open(struct server *server, const struct connectio
 	server->counts.connections_open++;
 	server->counts.connections_total++;
 	await_head(conn);
+	if (source->tls) {
+		conn->state = CONNECTION_HANDSHAKE;
+		server->handshakes++;
+		connection_due(conn, server->options.head_timeout_ms);
+	}
 	return conn;
 }
 
@@ -487,7 +527,11 @@ void connection_close(struct connection *conn)
 			status = relay_abort(TAKE(conn->relay));
 		drop_exchange(conn, status);
 	}
+	end_handshake(conn);
+	if (conn->out.tls && conn->state == CONNECTION_HEAD)
+		tls_end(conn->out.tls);
 	conn->state = CONNECTION_CLOSED;
+	tls_free(TAKE(conn->out.tls));
 	loop_watch_free(TAKE(conn->watch));
 	loop_timer_stop(conn->server->loop, &conn->timer);
 	close(TAKE_FD(conn->fd));
@@ -511,6 +555,7 @@ void connection_cut(struct connection *conn)
 
 void connection_free(struct connection *conn)
 {
+	tls_free(TAKE(conn->out.tls));
 	outflow_done(&conn->out);
 	buf_done(&conn->in);
 	free(conn);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http/connection.h — one client's socket: requests in, one at a time, replies out, in order.
  *
- *   HEAD -> [BODY] -> HANDLING -> HEAD            a reply that went out at once
+ *   [HANDSHAKE ->] HEAD -> [BODY] -> HANDLING -> HEAD            a reply that went out at once
  *                         |   \-> SENDING -> HEAD  a reply that the client takes slowly
  *                         \-> RELAY -> SENDING
  *   any of them -> LINGER (the client is told, its rest is read and dropped) -> closed
@@ -21,10 +21,12 @@
 #include "loop/loop.h"
 
 struct http_exchange;
+struct tls_context;
 struct relay;
 struct server;
 
 enum connection_state {
+	CONNECTION_HANDSHAKE, /* of TLS */
 	CONNECTION_HEAD,
 	CONNECTION_BODY,
 	CONNECTION_HANDLING,
@@ -44,9 +46,9 @@ struct connection {
 	struct loop_watch *watch;
 	struct loop_timer timer; /* runs late rather than being restarted: see connection_due */
 	int64_t due_ms;
-	struct outflow out;
-	struct buf in;  /* read, not yet used */
-	size_t scanned; /* of an unfinished head */
+	struct outflow out; /* its `tls` is the connection's */
+	struct buf in;      /* read, not yet used */
+	size_t scanned;     /* of an unfinished head */
 	struct body_reader body;
 	struct http_exchange *exchange;
 	struct relay *relay;
@@ -57,12 +59,14 @@ struct connection {
 	int fd;
 	enum connection_state state;
 	bool head_started, keep_alive, read_paused;
+	bool shakes_by_writing; /* the handshake waits for room in the socket */
 	char peer[PEER_SIZE];
 };
 
 struct connection_source {
 	int fd; /* accepted; taken over */
 	const char *peer;
+	struct tls_context *tls; /* borrowed for the call; NULL: as it is */
 };
 /* NULL when the socket cannot be watched; the descriptor is closed then. */
 struct connection *connection_open(struct server *server, const struct connection_source *source);
@@ -71,6 +75,7 @@ void connection_close(struct connection *conn);
 void connection_cut(struct connection *conn);
 void connection_free(struct connection *conn);
 const char *connection_peer(const struct connection *conn);
+bool connection_is_tls(const struct connection *conn);
 
 /* The worker is done with conn->exchange. */
 void connection_on_handled(struct connection *conn);

@@ -64,7 +64,8 @@ void exchange_start(struct http_exchange *ex, struct connection *conn)
 	                               .exchange = ex,
 	                               .path = "",
 	                               .method_name = "",
-	                               .peer = connection_peer(conn)};
+	                               .peer = connection_peer(conn),
+	                               .is_tls = connection_is_tls(conn)};
 	ex->head.field_count = 0;
 	ex->head.keep_alive = false;
 	ex->head.content_length = -1;

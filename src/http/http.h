@@ -53,11 +53,12 @@ struct request {
 	struct span raw_query;
 	struct span body; /* whole, unless the route streams its body */
 	const struct route *route;
-	const void *query;              /* struct of route->query, or NULL */
-	void *caller;                   /* set by server_options.authorize; NULL on public routes */
-	void *context;                  /* server_options.context */
-	const char *peer;               /* "127.0.0.1:5000" or "unix" */
-	int64_t deadline;               /* of the handler, monotonic ms: 60 s, slow 15 min */
+	const void *query; /* struct of route->query, or NULL */
+	void *caller;      /* set by server_options.authorize; NULL on public routes */
+	void *context;     /* server_options.context */
+	const char *peer;  /* "127.0.0.1:5000" or "unix" */
+	bool is_tls;       /* this very connection; a proxy before us may have been asked by it */
+	int64_t deadline;  /* of the handler, monotonic ms: 60 s, slow 15 min */
 	bool is_tried, is_quick;        /* the server's own, for request_may_block and _wait */
 	bool is_deferred;               /* the same */
 	struct http_exchange *exchange; /* the server's own */
@@ -181,6 +182,8 @@ MUST_CHECK int server_listen(struct server *server, const char *address, uint16_
                              struct error *err);
 /* A listening socket that somebody else made. The server owns it. */
 MUST_CHECK int server_listen_fd(struct server *server, int fd, struct error *err);
+/* For connections that begin with a handshake: see http/tls.h. */
+MUST_CHECK int server_listen_tls_fd(struct server *server, int fd, struct error *err);
 /* Cuts what is open, waits for handlers that run. NULL is fine. The workers and the loop are closed
  * after it. */
 void server_close(struct server *server);

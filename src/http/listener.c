@@ -13,9 +13,13 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "http/server.h"
+#include "http/tls.h"
 
 #define BACKLOG 1024
 #define ACCEPTS_MAX 64 /* in one wake-up, so that those who are connected get their turn */
+/* Unfinished ones of TLS: who only begins keeps others from it for no longer than a head may take.
+ */
+#define HANDSHAKES_MAX 512
 /* After the host refused a descriptor. */
 #define PAUSE_MS 100
 
@@ -25,6 +29,7 @@ struct listener {
 	int fd;
 	struct loop_watch *watch;
 	struct loop_timer pause;
+	bool is_tls;
 	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)]; /* ours to remove, or "" */
 };
 
@@ -62,16 +67,36 @@ static void turn_away(struct server *server, int fd)
 	log_debug("connection refused", TEXT("reason", "too many connections"));
 }
 
-static void admit(struct server *server, int fd, const union address *address)
+/* One who has not shaken hands understands nothing that we could say. */
+static void drop(int fd, const char *reason)
 {
+	close(fd);
+	log_debug("connection refused", TEXT("reason", reason));
+}
+
+static void admit(const struct listener *listener, int fd, const union address *address)
+{
+	struct server *server = listener->server;
 	char peer[PEER_SIZE];
+
+	if (listener->is_tls && !server->tls) {
+		drop(fd, "no certificate");
+		return;
+	}
+	if (listener->is_tls && server->handshakes >= HANDSHAKES_MAX) {
+		drop(fd, "too many handshakes");
+		return;
+	}
 
 	if (server->counts.connections_open >= server->options.connections_max) {
 		turn_away(server, fd);
 		return;
 	}
 	format_peer(address, peer);
-	(void)connection_open(server, &(struct connection_source){.fd = fd, .peer = peer});
+	(void)connection_open(
+	        server, &(struct connection_source){.fd = fd,
+	                                            .peer = peer,
+	                                            .tls = listener->is_tls ? server->tls : NULL});
 }
 
 static void on_listener_ready(void *context, uint32_t events)
@@ -85,7 +110,7 @@ static void on_listener_ready(void *context, uint32_t events)
 		int fd = accept4(listener->fd, &address.any, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0) {
-			admit(listener->server, fd, &address);
+			admit(listener, fd, &address);
 			continue;
 		}
 		if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM)
@@ -138,21 +163,29 @@ static void set_tcp_options(int fd)
 		                 sizeof(options[i].value));
 }
 
-static int listener_add(struct server *server, int fd, const char *path, struct error *err)
+struct listening {
+	int fd;
+	const char *path; /* ours to remove, or "" */
+	bool is_tls;
+};
+
+static int listener_add(struct server *server, const struct listening *how, struct error *err)
 {
 	struct listener *listener = calloc(1, sizeof(*listener));
 
 	assert(listener);
 	listener->server = server;
-	listener->fd = fd;
+	listener->fd = how->fd;
+	listener->is_tls = how->is_tls;
 	listener->pause = (struct loop_timer){.on_timer = on_pause_over, .context = listener};
-	snprintf(listener->path, sizeof(listener->path), "%s", path);
+	snprintf(listener->path, sizeof(listener->path), "%s", how->path);
 	list_init(&listener->link);
-	set_tcp_options(fd);
-	if (fd_set_blocking(fd, false, err) < 0 ||
-	    loop_watch_add(server->loop,
-	                   &(struct loop_watch_options){fd, EPOLLIN, on_listener_ready, listener},
-	                   &listener->watch, err) < 0) {
+	set_tcp_options(how->fd);
+	if (fd_set_blocking(how->fd, false, err) < 0 ||
+	    loop_watch_add(
+	            server->loop,
+	            &(struct loop_watch_options){how->fd, EPOLLIN, on_listener_ready, listener},
+	            &listener->watch, err) < 0) {
 		listener_free(listener);
 		return FAIL_CONTEXT(err, "listen");
 	}
@@ -162,7 +195,12 @@ static int listener_add(struct server *server, int fd, const char *path, struct 
 
 int server_listen_fd(struct server *server, int fd, struct error *err)
 {
-	return listener_add(server, fd, "", err);
+	return listener_add(server, &(struct listening){.fd = fd, .path = ""}, err);
+}
+
+int server_listen_tls_fd(struct server *server, int fd, struct error *err)
+{
+	return listener_add(server, &(struct listening){.fd = fd, .path = "", .is_tls = true}, err);
 }
 
 /* Removes a socket that nobody listens on any more; anything else stays and fails the bind. */
@@ -194,7 +232,7 @@ static int listen_unix(struct server *server, const char *path, struct error *er
 	    bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
 	    listen(fd, BACKLOG) < 0)
 		return FAIL_ERRNO(err, "listen on '%s'", path);
-	return listener_add(server, TAKE_FD(fd), path, err);
+	return listener_add(server, &(struct listening){.fd = TAKE_FD(fd), .path = path}, err);
 }
 
 /* "127.0.0.1:80" or "[::1]:80" */
@@ -233,7 +271,7 @@ static int listen_tcp(struct server *server, const struct addrinfo *address, uin
 	    bind(fd, address->ai_addr, address->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0 ||
 	    getsockname(fd, &bound.any, &size) < 0)
 		return FAIL_ERRNO(err, "listen");
-	if (listener_add(server, TAKE_FD(fd), "", err) < 0)
+	if (listener_add(server, &(struct listening){.fd = TAKE_FD(fd), .path = ""}, err) < 0)
 		return -1;
 	if (ret_port)
 		*ret_port = ntohs(bound.any.sa_family == AF_INET6 ? bound.v6.sin6_port

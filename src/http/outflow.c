@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "http/tls.h"
+
 /* From here on a piece is worth a system call of its own. */
 #define DIRECT_MIN ((size_t)16 * 1024)
 /* Far above what back-pressure lets through; only a reply that was built whole comes near. */
@@ -22,6 +24,27 @@ void outflow_done(struct outflow *out)
 	out->queue_sent = 0;
 }
 
+/* Piece by piece: each call is a record. */
+static ssize_t send_by_tls(struct tls *tls, const struct iovec *pieces, unsigned count)
+{
+	size_t sent = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		size_t done = 0;
+
+		while (done < pieces[i].iov_len) {
+			ssize_t result = tls_send(tls, (const char *)pieces[i].iov_base + done,
+			                          pieces[i].iov_len - done);
+
+			if (result < 0)
+				return sent + done > 0 ? (ssize_t)(sent + done) : -1;
+			done += (size_t)result;
+		}
+		sent += done;
+	}
+	return (ssize_t)sent;
+}
+
 /* Sends as much as the socket takes; returns how much that was. */
 static size_t send_some(struct outflow *out, int fd, struct iovec *pieces, unsigned count)
 {
@@ -29,7 +52,8 @@ static size_t send_some(struct outflow *out, int fd, struct iovec *pieces, unsig
 	ssize_t sent;
 
 	do
-		sent = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+		sent = out->tls ? send_by_tls(out->tls, pieces, count)
+		                : sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 	while (sent < 0 && errno == EINTR);
 	if (sent >= 0) {
 		out->sent += (uint64_t)sent;
@@ -110,7 +134,8 @@ void outflow_write(struct outflow *out, int fd, const struct span *parts, unsign
 		return;
 	for (unsigned i = 0; i < count; i++)
 		size += parts[i].size;
-	if (size >= DIRECT_MIN && !out->blocked) {
+	/* Small pieces beside a large one would be records of their own. */
+	if (size >= DIRECT_MIN && !out->blocked && !out->tls) {
 		send_parts(out, fd, parts, count);
 		return;
 	}

@@ -12,10 +12,12 @@
 #include "base/buf.h"
 #include "base/span.h"
 
+struct tls;
 struct outflow {
 	struct buf queue;
 	size_t queue_sent; /* of the queue's head */
 	uint64_t sent;     /* bytes in all */
+	struct tls *tls;   /* between the queue and the socket; NULL: nothing is */
 	bool blocked;      /* the socket is full: wait for EPOLLOUT, then flush */
 	bool broken;       /* the socket failed, or the queue grew past its limit: give up */
 };

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "http/tls.h"
 
 #define SPARE_MAX 64
 #define REPLY_BODY_MAX ((size_t)64 * 1024 * 1024)
@@ -276,6 +277,7 @@ void server_close(struct server *server)
 	loop_watch_free(server->finished_watch);
 	auto_close(&server->finished_fd);
 	router_free(server->router);
+	tls_context_free(server->tls);
 	free(server->scratch);
 	pthread_cond_destroy(&server->changed);
 	pthread_mutex_destroy(&server->mutex);

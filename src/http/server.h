@@ -18,6 +18,7 @@
  * incomplete frame (up to half) before what it reads. */
 #define SERVER_SCRATCH_SIZE ((size_t)768 * 1024)
 
+struct tls_context;
 struct server {
 	struct server_options options;
 	struct router *router;
@@ -36,6 +37,8 @@ struct server {
 	struct http_exchange *finished; /* newest first */
 	unsigned running;               /* exchanges that are on workers */
 	int finished_fd;                /* eventfd */
+	struct tls_context *tls;        /* of new connections; NULL: none can begin */
+	unsigned handshakes;            /* that go on */
 	struct loop_watch *finished_watch;
 };
 

@@ -164,7 +164,7 @@ bool preview_is_https(const struct request *rq)
 {
 	const char *proto = request_header(rq, "X-Forwarded-Proto");
 
-	return proto && strcmp(proto, "https") == 0;
+	return rq->is_tls || (proto && strcmp(proto, "https") == 0);
 }
 
 /* A key for us is not for the server behind; one of its own is. */

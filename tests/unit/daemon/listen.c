@@ -18,7 +18,7 @@ TEST(an_address_with_port_zero_gets_a_port)
 	struct error err;
 
 	assert_int_equal(listen_open("127.0.0.1:0", &fd, &err), 0);
-	listen_describe(fd, &text);
+	listen_describe(fd, "http", &text);
 	assert_int_equal(strncmp(buf_text(&text), "http://127.0.0.1:", 17), 0);
 	assert_string_not_equal(buf_text(&text) + 17, "0");
 }
@@ -30,7 +30,7 @@ TEST(a_port_in_use_is_a_conflict)
 	struct error err;
 
 	assert_int_equal(listen_open("127.0.0.1:0", &first, &err), 0);
-	listen_describe(first, &text);
+	listen_describe(first, "http", &text);
 	assert_int_equal(listen_open(buf_text(&text) + 7, &second, &err), -1);
 	assert_int_equal(err.code, ERROR_CONFLICT);
 	assert_int_equal(second, -1);
@@ -78,7 +78,7 @@ TEST(a_unix_socket_may_lie_in_a_folder_with_a_long_path)
 	assert_int_equal(listen_open_unix(folder, "s", &again, &err), 0);
 	assert_int_equal(fstatat(folder, "s", &status, 0), 0);
 	assert_int_equal(status.st_mode & 0777, 0600);
-	listen_describe(again, &text);
+	listen_describe(again, "http", &text);
 	assert_string_equal(buf_text(&text), "unix");
 	(void)unlinkat(folder, "s", 0);
 	(void)rmdir(path);

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tls init, tls renew: certificates of one's own for --tls-listen. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "cli/commands.h"
+#include "cli/local.h"
+#include "cli/text_out.h"
+#include "http/certificate.h"
+
+#define DOMAIN_DEFAULT "e2b.localhost"
+#define FILE_MAX (256 * 1024)
+
+/* What is there already: another one trusts it. */
+static const char *const authority_files[] = {"ca.pem", "ca.key"};
+static const char *const server_files[] = {"server.pem", "server.key"};
+
+static const char *add(struct cli *cli, struct certificate_names *names, const char *prefix,
+                       const char *name)
+{
+	if (names->count == CERTIFICATE_NAMES_MAX)
+		return NULL;
+	names->names[names->count] = arena_format(cli->arena, "%s%s", prefix, name);
+	return names->names[names->count++];
+}
+
+/* This machine by every name, and the domain with all below it. */
+static int choose_names(struct cli *cli, struct certificate_names *ret)
+{
+	const char *domain = arguments_text(&cli->args, "domain", DOMAIN_DEFAULT), *more;
+	char own[254] = "";
+	unsigned i = 0;
+
+	(void)add(cli, ret, "", domain);
+	(void)add(cli, ret, "*.", domain);
+	(void)add(cli, ret, "", "localhost");
+	(void)add(cli, ret, "", "127.0.0.1");
+	(void)add(cli, ret, "", "::1");
+	if (gethostname(own, sizeof(own) - 1) == 0 && own[0] && strcmp(own, "localhost") != 0)
+		(void)add(cli, ret, "", own);
+	while ((more = arguments_text_at(&cli->args, "name", i++)))
+		if (!add(cli, ret, "", more))
+			return FAIL(cli->err, ERROR_LIMIT, "more than %d names",
+			            CERTIFICATE_NAMES_MAX);
+	return 0;
+}
+
+static int open_folder(struct cli *cli, const char **ret_path, int *ret_fd)
+{
+	const char *path = arguments_text(&cli->args, "out", NULL), *data;
+
+	if (!path) {
+		if (local_data_dir(cli->arena, &data, cli->err) < 0)
+			return -1;
+		path = arena_format(cli->arena, "%s/tls", data);
+	}
+	if (mkdir(path, 0755) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(cli->err, "make the folder '%s'", path);
+	*ret_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*ret_fd < 0)
+		return FAIL_ERRNO(cli->err, "open the folder '%s'", path);
+	*ret_path = path;
+	return 0;
+}
+
+static int refuse_existing(struct cli *cli, int folder, const char *path)
+{
+	const char *const *const lists[] = {authority_files, server_files};
+
+	if (arguments_has(&cli->args, "force"))
+		return 0;
+	for (unsigned i = 0; i < 4; i++) {
+		const char *name = lists[i / 2][i % 2];
+
+		if (faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		(void)FAIL(cli->err, ERROR_CONFLICT, "'%s/%s' exists", path, name);
+		error_hint(cli->err, "'atoll tls renew' makes another certificate; --force another "
+		                     "authority, which clients do not trust yet");
+		return -1;
+	}
+	return 0;
+}
+
+static int write_pair(struct cli *cli, int folder, const char *const files[2],
+                      const struct certificate_pair *pair)
+{
+	if (file_write(folder, files[1], buf_span(&pair->key), 0600, cli->err) < 0)
+		return -1;
+	return file_write(folder, files[0], buf_span(&pair->certificate), 0644, cli->err);
+}
+
+static int make_server(struct cli *cli, int folder, const struct certificate_pair *authority)
+{
+	AUTO(certificate_pair_done) struct certificate_pair server = CERTIFICATE_PAIR;
+	struct certificate_names names = {.count = 0};
+
+	if (choose_names(cli, &names) < 0 ||
+	    certificate_make(&names, authority, &server, cli->err) < 0)
+		return -1;
+	return write_pair(cli, folder, server_files, &server);
+}
+
+static int tell(struct cli *cli, const char *path)
+{
+	AUTO(buf_done) struct buf out = BUF(16 * 1024);
+
+	if (cli->json) {
+		buf_addf(&out,
+		         "{\"certificate\":\"%s/server.pem\",\"key\":\"%s/server.key\","
+		         "\"authority\":\"%s/ca.pem\"}\n",
+		         path, path, path);
+	} else {
+		buf_addf(&out,
+		         "certificate  %s/server.pem, good for %d days\n"
+		         "key          %s/server.key\n"
+		         "authority    %s/ca.pem\n\n"
+		         "atoll serve --tls-listen 127.0.0.1:8443 --tls-cert %s/server.pem "
+		         "--tls-key %s/server.key\n"
+		         "export NODE_EXTRA_CA_CERTS=%s/ca.pem SSL_CERT_FILE=%s/ca.pem\n",
+		         path, CERTIFICATE_DAYS, path, path, path, path, path, path);
+	}
+	return fd_write_all(1, out.data, out.size, cli->err);
+}
+
+static int init(struct cli *cli)
+{
+	AUTO(certificate_pair_done) struct certificate_pair authority = CERTIFICATE_PAIR;
+	struct certificate_names names = {.count = 0};
+	AUTO_CLOSE int folder = -1;
+	const char *path;
+
+	if (choose_names(cli, &names) < 0 ||
+	    certificate_make_authority(&names, &authority, cli->err) < 0 ||
+	    open_folder(cli, &path, &folder) < 0 || refuse_existing(cli, folder, path) < 0 ||
+	    write_pair(cli, folder, authority_files, &authority) < 0 ||
+	    make_server(cli, folder, &authority) < 0)
+		return -1;
+	return tell(cli, path);
+}
+
+static int renew(struct cli *cli)
+{
+	AUTO(certificate_pair_done) struct certificate_pair authority = CERTIFICATE_PAIR;
+	AUTO_CLOSE int folder = -1;
+	const char *path;
+
+	if (open_folder(cli, &path, &folder) < 0)
+		return -1;
+	if (file_read(folder, authority_files[0], &authority.certificate, cli->err) < 0 ||
+	    file_read(folder, authority_files[1], &authority.key, cli->err) < 0) {
+		error_hint(cli->err, "'atoll tls init' makes an authority");
+		return -1;
+	}
+	if (make_server(cli, folder, &authority) < 0)
+		return -1;
+	return tell(cli, path);
+}
+
+#define OUT                                                                                        \
+	{                                                                                          \
+		.name = "out", .value = "FOLDER", .about = "for the files (default DATA/tls)",     \
+		.completion = COMPLETE_FOLDER                                                      \
+	}
+#define DOMAIN                                                                                     \
+	{                                                                                          \
+		.name = "domain", .value = "NAME",                                                 \
+		.about = "a name, and all below it (default " DOMAIN_DEFAULT ")"                   \
+	}
+#define NAME                                                                                       \
+	{                                                                                          \
+		.name = "name", .value = "NAME", .repeats = true,                                  \
+		.about = "another name or address of the server"                                   \
+	}
+static const struct command_option init_options[] = {
+        DOMAIN, NAME, OUT, {.name = "force", .about = "replace what is there"}, {.name = NULL}};
+static const struct command_option renew_options[] = {DOMAIN, NAME, OUT, {.name = NULL}};
+
+static const struct command init_it = {
+        .name = "init",
+        .usage = "[--domain NAME] [--name NAME]... [--out FOLDER] [--force]",
+        .about = "make an authority of this machine, and a certificate for --tls-cert",
+        .options = init_options,
+        .run = init,
+};
+static const struct command renew_it = {
+        .name = "renew",
+        .usage = "[--domain NAME] [--name NAME]... [--out FOLDER]",
+        .about = "make another certificate by the same authority; a running server takes it up",
+        .options = renew_options,
+        .run = renew,
+};
+static const struct command *const children[] = {&init_it, &renew_it, NULL};
+
+const struct command command_tls = {
+        .name = "tls",
+        .usage = "COMMAND",
+        .about = "certificates for a server that speaks TLS itself",
+        .children = children,
+};

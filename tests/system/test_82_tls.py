@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Atoll speaks TLS itself: E2B's SDK at hosts below a domain, streams of every kind, certificates that change."""
+
+import contextlib
+import hashlib
+import http.client
+import json
+import os
+import signal
+import socket
+import ssl
+import stat
+import struct
+import subprocess
+import time
+
+import pytest
+
+import atoll
+import test_82_envd as envd
+
+pytestmark = pytest.mark.needs_root
+packages = envd.packages
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tls")
+    subprocess.run([atoll.ATOLL, "tls", "init", "--out", path], check=True, capture_output=True)
+    return path
+
+
+@pytest.fixture(scope="module")
+def secure(folder):
+    port = atoll.free_port()
+    running = atoll.Server(flags=["--tls-listen", f"127.0.0.1:{port}", "--tls-cert", folder / "server.pem",
+                                  "--tls-key", folder / "server.key", "--preview-domain", f"e2b.localhost:{port}"])
+    running.tls_port, running.folder = port, folder
+    running.start()
+    yield running
+    running.remove_all()
+
+
+def trusting(folder, **options):
+    context = ssl.create_default_context(cafile=folder / "ca.pem")
+    for name, value in options.items():
+        setattr(context, name, value)
+    return context
+
+
+def connect(server, name="localhost", context=None):
+    return (context or trusting(server.folder)).wrap_socket(socket.create_connection(("127.0.0.1", server.tls_port), timeout=20),
+                                                            server_hostname=name)
+
+
+class Secure(atoll.Api):
+    def __init__(self, server):
+        super().__init__("127.0.0.1", server.tls_port, server.key)
+        self.connection = http.client.HTTPSConnection("localhost", server.tls_port, timeout=60, context=trusting(server.folder))
+        self.connection.sock = connect(server)
+
+
+@pytest.fixture(scope="module")
+def made(secure):
+    with contextlib.closing(secure.api()) as api:
+        yield api.call("POST", "/v2/sandboxes", envd.MADE)
+
+
+# ---- E2B's SDK ----
+
+
+@pytest.fixture(scope="module")
+def outcomes(secure, made, packages):
+    return envd.run_checks(made, secure.key, {
+        "E2B_DOMAIN": f"e2b.localhost:{secure.tls_port}", "NODE_EXTRA_CA_CERTS": str(secure.folder / "ca.pem"),
+        "NODE_OPTIONS": f"--require {envd.NODE / 'localhost.cjs'}"})
+
+
+@pytest.mark.parametrize("check", envd.CHECKS)
+def test_the_sdk_at_hosts_of_its_own(outcomes, check):
+    assert outcomes[check]["ok"], outcomes[check]["error"]
+
+
+# ---- all that HTTP carries ----
+
+
+def test_large_bodies_go_both_ways(secure, made):
+    api, data = Secure(secure), os.urandom(30_000_000)
+    api.write(made["sandboxID"], "/tmp/big", data)
+    assert hashlib.sha256(api.read(made["sandboxID"], "/tmp/big")).digest() == hashlib.sha256(data).digest()
+    api.close()
+
+
+def test_a_slow_reader_gets_all_of_it(secure, made):
+    with connect(secure) as sock:
+        sock.sendall(f"POST /api/sandbox/instances/{made['sandboxID']}/exec?stream=text HTTP/1.1\r\nHost: localhost\r\n"
+                     f"Authorization: Bearer {secure.key}\r\nContent-Type: application/json\r\nConnection: close\r\n".encode())
+        body = json.dumps({"command": "head -c 8000000 /dev/zero | tr '\\0' x"}).encode()
+        sock.sendall(f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        time.sleep(1)  # buffers fill up on the way
+        got = bytearray()
+        while piece := sock.recv(65536):
+            got += piece
+    assert got.count(b"x") >= 8_000_000 and got.endswith(b"0\r\n\r\n")
+
+
+def test_requests_in_one_record_are_answered_in_turn(secure):
+    with connect(secure) as sock:
+        sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" * 300)
+        got = b""
+        while got.count(b"HTTP/1.1 200") < 300:
+            piece = sock.recv(65536)
+            assert piece, got[-200:]
+            got += piece
+
+
+def test_a_websocket_and_a_preview(secure, made):
+    api = Secure(secure)
+    opened = api.post(f"/api/sandbox/instances/{made['sandboxID']}/terminal", {})
+    path = f"/api/sandbox/terminal/{opened['sessionId']}/browser"
+    with connect(secure) as sock:
+        sock.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                     f"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: Bearer {secure.key}\r\n\r\n".encode())
+        got = b""
+        def until(word):
+            nonlocal got
+            while word not in got:
+                piece = sock.recv(65536)
+                assert piece, got
+                got += piece
+        until(b"101 Switching")
+        message = b"echo $((6 * 7))-$((40 + 2))\n"
+        sock.sendall(b"\x82" + struct.pack("B", 0x80 | len(message)) + b"\0\0\0\0" + message)
+        until(b"42-42")
+    if os.path.exists("/usr/bin/python3"):
+        with api.sandbox(internet=True) as box:
+            api.exec(box, "cd /tmp && echo inside > page && (setsid python3 -m http.server 8000 >/dev/null 2>&1 </dev/null &) ; "
+                     "for i in $(seq 100); do grep -q ':1F40 .* 0A' /proc/net/tcp && exit; sleep 0.05; done; exit 1")
+            answer = api.raw("GET", "/page", headers={"Host": f"8000-{box}.e2b.localhost:{secure.tls_port}"})
+            assert (answer.status, answer.body) == (200, b"inside\n"), answer.body
+    api.close()
+
+
+# ---- the handshake ----
+
+
+def test_old_versions_and_other_protocols_are_refused(secure):
+    old = trusting(secure.folder)
+    old.set_ciphers("DEFAULT@SECLEVEL=0")
+    with pytest.warns(DeprecationWarning):
+        old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_1
+    with pytest.raises((ssl.SSLError, OSError)):
+        connect(secure, context=old)
+    for offered, chosen in ((["h2", "http/1.1"], "http/1.1"), (["http/1.1"], "http/1.1"), ([], None)):
+        context = trusting(secure.folder)
+        if offered:
+            context.set_alpn_protocols(offered)
+        with connect(secure, context=context) as sock:
+            assert sock.selected_alpn_protocol() == chosen and sock.version() == "TLSv1.3"
+    only_h2 = trusting(secure.folder)
+    only_h2.set_alpn_protocols(["h2"])
+    with pytest.raises((ssl.SSLError, OSError)):
+        connect(secure, context=only_h2)
+    with connect(secure, context=trusting(secure.folder, maximum_version=ssl.TLSVersion.TLSv1_2)) as sock:
+        assert sock.version() == "TLSv1.2"
+
+
+def test_who_speaks_no_tls_is_not_answered(secure):
+    for hello in (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\x16\x03\x01\xff\xff" + b"\0" * 100, os.urandom(500)):
+        with socket.create_connection(("127.0.0.1", secure.tls_port), timeout=20) as sock:
+            with contextlib.suppress(ConnectionResetError):
+                sock.sendall(hello)
+                assert b"HTTP/" not in sock.recv(4096)
+
+
+def test_unfinished_handshakes_end_and_stop_nobody(secure):
+    begun = time.monotonic()
+    waiting = [socket.create_connection(("127.0.0.1", secure.tls_port), timeout=30) for _ in range(100)]
+    waiting[0].sendall(b"\x16")
+    with connect(secure) as sock:
+        sock.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+        assert b"200" in sock.recv(4096)
+    assert waiting[0].recv(1) == b"" and time.monotonic() - begun < 15  # 10 s
+    for sock in waiting:
+        sock.close()
+
+
+def test_the_name_in_the_handshake_chooses_nothing(secure, made):
+    api = Secure(secure)
+    api.connection.sock = connect(secure, name=f"49983-{made['sandboxID']}.e2b.localhost")
+    assert api.raw("GET", "/healthz", headers={"Host": "localhost"}).status == 200
+    assert api.raw("GET", "/health", headers={"Host": "evil.example"}).status == 421
+    api.close()
+
+
+# ---- certificates ----
+
+
+def serial(server):
+    with connect(server) as sock:
+        return sock.getpeercert()["serialNumber"]
+
+
+def test_a_renewed_certificate_is_taken_up(secure):
+    with connect(secure) as old:
+        first = old.getpeercert()["serialNumber"]
+        subprocess.run([atoll.ATOLL, "tls", "renew", "--out", secure.folder], check=True, capture_output=True)
+        atoll.wait_for(lambda: serial(secure) != first, 10, "the files are looked at")
+        second = serial(secure)
+        subprocess.run([atoll.ATOLL, "tls", "renew", "--out", secure.folder], check=True, capture_output=True)
+        secure.process.send_signal(signal.SIGHUP)
+        atoll.wait_for(lambda: serial(secure) != second, 2, "a signal asks for it")
+        old.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+        assert b"200" in old.recv(4096)
+
+
+def test_a_certificate_that_is_not_right_changes_nothing(secure):
+    before, good = serial(secure), (secure.folder / "server.pem").read_bytes()
+    (secure.folder / "server.pem").write_text("not a certificate")
+    secure.process.send_signal(signal.SIGHUP)
+    atoll.wait_for(lambda: "not right" in secure.log_text(), 5, "a warning")
+    assert serial(secure) == before
+    (secure.folder / "server.pem").write_bytes(good)
+    secure.process.send_signal(signal.SIGHUP)
+    pid = secure.kill9("api")
+    atoll.wait_for(lambda: secure.pid_of("api") not in (None, pid), 10, "another api process")
+    secure.wait_ready()
+    assert serial(secure) == before
+
+
+def test_a_server_without_its_certificate_says_what_to_do(tmp_path):
+    done = subprocess.run([atoll.ATOLL, "serve", "--data", tmp_path, "--provider", "null", "--listen", f"127.0.0.1:{atoll.free_port()}",
+                           "--tls-listen", "127.0.0.1:0"], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 1 and "atoll tls init" in done.stderr
+
+
+def test_init_makes_private_keys_and_replaces_nothing(folder, tmp_path):
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+    assert modes == {"ca.pem": 0o644, "ca.key": 0o600, "server.pem": 0o644, "server.key": 0o600}
+    def init(*options):
+        return subprocess.run([atoll.ATOLL, "tls", "init", "--out", tmp_path / "new", *options], capture_output=True, text=True)
+    assert init("--domain", "box.example.com", "--name", "10.0.0.5").returncode == 0
+    before = (tmp_path / "new/ca.pem").read_bytes()
+    again = init()
+    assert again.returncode != 0 and "exists" in again.stderr and (tmp_path / "new/ca.pem").read_bytes() == before
+    assert init("--force", "--json").returncode == 0 and (tmp_path / "new/ca.pem").read_bytes() != before
+    assert init("--force", "--name", "not a name").returncode != 0
+    shown = subprocess.run(["openssl", "x509", "-in", folder / "server.pem", "-noout", "-text"], capture_output=True, text=True)
+    if shown.returncode == 0:
+        assert "DNS:*.e2b.localhost" in shown.stdout and "prime256v1" in shown.stdout and "CA:FALSE" in shown.stdout
