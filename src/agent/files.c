@@ -35,6 +35,7 @@ static const struct files_row rows[] = {
         {AGENT_TAR_IN, files_tar_in},   {AGENT_WATCH, files_watch},
         {AGENT_COMPARE, files_compare}, {AGENT_TAR_BASE, files_tar_base},
         {AGENT_INSPECT, files_inspect}, {AGENT_SET_ATTRIBUTES, files_set_attributes},
+        {AGENT_SEARCH, files_search},
 };
 
 /* ---- the end ---- */

@@ -89,6 +89,8 @@ int files_write(struct files *f, const struct agent_path *m, struct error *err);
 int files_stat(struct files *f, const struct agent_path *m, struct error *err);
 int files_list(struct files *f, const struct agent_path *m, struct error *err);
 int files_glob(struct files *f, const struct agent_path *m, struct error *err);
+/* files_search.c */
+int files_search(struct files *f, const struct agent_path *m, struct error *err);
 /* files_inspect.c */
 int files_inspect(struct files *f, const struct agent_path *m, struct error *err);
 /* files_attributes.c */

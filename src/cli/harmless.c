@@ -125,7 +125,9 @@ static void take_c2(struct harmless *h, unsigned char c, struct buf *out)
 		take_c1(h, c);
 		return;
 	}
-	buf_add_byte(out, (char)0xc2);
+	/* Alone it is no character, and what is left out behind it must not make it one. */
+	if (c >= 0xa0 && c < 0xc0)
+		buf_add_byte(out, (char)0xc2);
 	take_text(h, c, out);
 }
 

@@ -3,14 +3,18 @@
 #include "tool/search.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 
 #define OUTPUT_MAX ((size_t)4 * 1024 * 1024)
 #define COMPLAINT_MAX ((size_t)16 * 1024)
 #define RUN_MS 60000
 #define ARGS_MAX 32
+#define AGENT_RUN_MS 75000 /* its own limit is 60 s */
+#define CONTEXT_MAX 1000
 
 /* ---- arguments ---- */
 
@@ -175,9 +179,55 @@ static int run_one(struct arena *a, const struct search_place *place, const char
 	return 0;
 }
 
-static int run(struct arena *a, const struct search_place *place, const struct search *s,
+/* The agent's own, which needs no program in there. */
+static int ask_agent(struct arena *a, const struct search_place *place, const struct search *s,
+                     struct output *output, bool *ret_truncated, struct error *err)
+{
+	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
+	const struct agent_path message = {
+	        .root = place->root,
+	        .path = s->path,
+	        .user = place->user,
+	        .target = arena_format(a, "%s\n%s", s->glob ? s->glob : "", s->pattern),
+	        .mode = s->mode,
+	        .flags = AGENT_PATH_BENEATH | (s->ignore_case ? AGENT_PATH_IGNORE_CASE : 0),
+	        .depth = s->before < CONTEXT_MAX ? (uint32_t)s->before : CONTEXT_MAX,
+	        .offset = s->after < CONTEXT_MAX ? (uint64_t)s->after : CONTEXT_MAX,
+	};
+	const struct compute_request request = {AGENT_SEARCH, agent_path_shape, &message};
+	int64_t deadline = deadline_in(AGENT_RUN_MS);
+	struct agent_done done = {.count = 0};
+	AUTO_CLOSE int fd = -1;
+	uint16_t type = AGENT_DATA;
+
+	if (place->deadline < deadline)
+		deadline = place->deadline;
+	if (compute_open(place->provider, place->id, &request, deadline, &fd, err) < 0)
+		return -1;
+	while (type == AGENT_DATA && !output->out.overflowed) {
+		if ((place->cancel && cancel_wait(place->cancel, fd, POLLIN, deadline, err) < 0) ||
+		    wire_receive(fd, deadline, &type, &payload, err) < 0)
+			return FAIL_CONTEXT(err, "search");
+		if (type == AGENT_DATA)
+			buf_add_span(&output->out, buf_span(&payload));
+	}
+	if (type == AGENT_FAILED)
+		return compute_failed(buf_span(&payload), err);
+	if (type != AGENT_DATA && type != AGENT_DONE)
+		return FAIL(err, ERROR_SYSTEM, "the agent sent a message of type %u out of order",
+		            type);
+	if (type == AGENT_DONE &&
+	    wire_decode(a, buf_span(&payload), agent_done_shape, &done, sizeof(done), err) < 0)
+		return -1;
+	*ret_truncated = output->out.overflowed || done.count > 0;
+	return 0;
+}
+
+static int run(struct arena *a, const struct search_place *place, const struct search *asked,
                struct output *output, bool *ret_truncated, struct error *err)
 {
+	struct search own = *asked, *s = &own;
+
 	if (run_one(a, place, rg_args(a, s), output, ret_truncated, err) == 0)
 		return 0;
 	if (err->code != ERROR_NOT_FOUND)
@@ -189,7 +239,14 @@ static int run(struct arena *a, const struct search_place *place, const struct s
 		return -1;
 	}
 	error_clear(err);
-	return run_one(a, place, grep_args(a, s), output, ret_truncated, err);
+	if (search_to_posix(a, asked->pattern, &own.pattern, err) < 0)
+		return -1;
+	if (run_one(a, place, grep_args(a, s), output, ret_truncated, err) == 0)
+		return 0;
+	if (err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	return ask_agent(a, place, s, output, ret_truncated, err);
 }
 
 /* ---- what it printed ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tool/search.h — searching the contents of files: rg inside the sandbox where it is, else grep,
- * started with an argument list and never through a shell. Two surfaces use it. */
+ * started with an argument list and never through a shell; where there is neither, the agent
+ * searches itself. Two surfaces use it. */
 #pragma once
 
 #include "provider/provider.h"
@@ -39,6 +40,12 @@ struct search_found {
 /* A pattern, type or glob that cannot be is ERROR_INVALID, with what rg says. */
 MUST_CHECK int search_run(struct arena *a, const struct search_place *place,
                           const struct search *search, struct search_found *ret, struct error *err);
+
+/* A pattern as rg takes it in the words of POSIX, for those who have no rg: classes such as \d,
+ * lazy repeats and groups that are not kept are put otherwise; ERROR_UNSUPPORTED names what cannot
+ * be. */
+MUST_CHECK int search_to_posix(struct arena *a, const char *pattern, const char **ret,
+                               struct error *err);
 
 struct search_line {
 	int64_t number;   /* 0 = a gap between lines of context */

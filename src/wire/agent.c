@@ -231,5 +231,6 @@ const struct wire_member agent_difference_shape[] = {
 bool agent_type_is_of_files(uint16_t type)
 {
 	return (type >= AGENT_READ && type <= AGENT_WATCH) || type == AGENT_COMPARE ||
-	       type == AGENT_TAR_BASE || type == AGENT_INSPECT || type == AGENT_SET_ATTRIBUTES;
+	       type == AGENT_TAR_BASE || type == AGENT_INSPECT || type == AGENT_SET_ATTRIBUTES ||
+	       type == AGENT_SEARCH;
 }

@@ -92,6 +92,7 @@ enum agent_type {
 	AGENT_INSPECT,        /* files: agent_path -> ENTRY*, DONE */
 	AGENT_ENTRY,          /* agent_entry */
 	AGENT_SET_ATTRIBUTES, /* files: agent_path -> DONE */
+	AGENT_SEARCH,         /* files: agent_path -> DATA*, DONE (1: not all is told) */
 	AGENT_TYPE_COUNT,
 };
 

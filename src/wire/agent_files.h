@@ -27,6 +27,7 @@ enum agent_path_flag {
 	                                 the same inode, and told as a change of it */
 	AGENT_PATH_ENTRIES = 1 << 10, /* WATCH: what is there is told by an ENTRY before its CHANGE,
 	                                 as of INSPECT with the same `target` */
+	AGENT_PATH_IGNORE_CASE = 1 << 11, /* SEARCH */
 	AGENT_PATH_AT_HOME =
 	        1 << 8, /* what is not absolute begins at a home, as "~" does; `target`, too, of
 	                   RENAME and COPY. Told as absolute paths. `root` says whose home it is,
@@ -103,6 +104,18 @@ struct agent_entry {
 	const char **attributes;   /* "name=value", the name without what was asked for */
 };
 extern const struct wire_member agent_entry_shape[];
+
+/* SEARCH: lines of the file `path`, or of those in the folder, that a POSIX extended expression
+ * matches. `target` is a glob for the names of files ("" = all), a line feed, and the expression;
+ * `mode` is what is told, `depth` and `offset` how many lines before and after a match. DATA is
+ * what grep -rHZIE prints: PATH NUL LINE ':' TEXT, with '-' for a line of context and "--" for a
+ * gap; PATH NUL; or PATH NUL COUNT. */
+enum agent_search_mode {
+	AGENT_SEARCH_FILES,
+	AGENT_SEARCH_CONTENT,
+	AGENT_SEARCH_COUNT,
+	AGENT_SEARCH_MODE_COUNT
+};
 
 /* COMPARE and TAR_BASE: two trees, `base` and `now` in the folder `root`, each a merged view of
  * layers. `over0` and `over1`, which may be missing, hold the layers that only one of them has:

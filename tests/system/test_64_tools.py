@@ -287,6 +287,27 @@ def test_rollback_goes_back_to_a_snapshot_of_this_sandbox(api, box):
     api.delete(f"/api/sandbox/snapshots/{taken}")
 
 
+def test_searching_needs_no_program_inside(api):
+    """Neither rg nor grep: the agent searches by itself."""
+    with api.sandbox(internet=False, env={"PATH": "/nowhere"}) as box:
+        tools = Tools(api, sandboxId=box)
+        assert api.exec(box, cmd="grep", args=["--version"])["exit_code"] == 127
+        tools.call("write", path="src/a.c", content="int x1;\nint y;\nchar z22;\n")
+        tools.call("write", path="src/b.txt", content="x3\n")
+        found = tools.call("grep", pattern=r"\w\d+?;", output_mode="content")["structuredContent"]
+        assert found["matches"] == [{"path": "src/a.c", "line": 1, "text": "int x1;"}, {"path": "src/a.c", "line": 3, "text": "char z22;"}]
+        assert not found["truncated"]
+        assert tools.text("grep", pattern="X", ignore_case=True, glob="*.txt").strip() == "src/b.txt"
+        assert tools.call("grep", pattern="y", path="src", output_mode="content", context=1)["content"][0]["text"] \
+            == tools.text("grep", pattern="y", path="src/a.c", output_mode="content", context=1)
+        assert tools.refused("grep", pattern="(").status == 400
+        assert "rg" in tools.refused("grep", pattern="(?i)x").message
+        assert tools.refused("grep", pattern="x", type="c").code == "unsupported"
+        assert tools.refused("grep", pattern="x", path="../..").status in (400, 403)
+        assert [item["path"] for item in tools.call("glob", pattern="**/*.c")["structuredContent"]["files"]] == ["src/a.c"]
+        assert "src" in tools.text("list_files")
+
+
 # ---- what a config lets tools do ----
 
 

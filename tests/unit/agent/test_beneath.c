@@ -39,9 +39,10 @@ TEST(no_operation_leaves_the_workspace)
 	static const char *const ways[] = {
 	        "../outside/secret", "out/secret",       "absolute/secret",          "/etc/passwd",
 	        "inner/../../etc",   "magic/etc/passwd", "fine/../../outside/secret"};
-	static const uint16_t types[] = {AGENT_READ, AGENT_WRITE,   AGENT_STAT,   AGENT_LIST,
-	                                 AGENT_GLOB, AGENT_MKDIR,   AGENT_REMOVE, AGENT_RENAME,
-	                                 AGENT_COPY, AGENT_TAR_OUT, AGENT_TAR_IN, AGENT_WATCH};
+	static const uint16_t types[] = {AGENT_READ,  AGENT_WRITE,   AGENT_STAT,   AGENT_LIST,
+	                                 AGENT_GLOB,  AGENT_MKDIR,   AGENT_REMOVE, AGENT_RENAME,
+	                                 AGENT_COPY,  AGENT_TAR_OUT, AGENT_TAR_IN, AGENT_WATCH,
+	                                 AGENT_SEARCH};
 	struct box b = box_start(BOX_PLAIN);
 	int fd = box_connect(&b);
 

@@ -35,8 +35,60 @@ TEST(lines_of_another_form_are_passed_over)
 	assert_false(search_line_next(&rest, &line));
 }
 
+static const char *posix(struct arena *a, const char *pattern)
+{
+	const char *text;
+	struct error err;
+
+	return search_to_posix(a, pattern, &text, &err) == 0 ? text : NULL;
+}
+
+TEST(a_pattern_is_put_in_the_words_of_posix)
+{
+	static const char *const cases[][2] = {
+	        {"a.b|c*", "a.b|c*"},
+	        {"\\d{2}\\.\\w+\\s", "[0-9]{2}\\.[[:alnum:]_]+[[:space:]]"},
+	        {"\\bmain\\b\\(", "\\bmain\\b\\("},
+	        {"(?:a|b)+?x*?y??z{1,2}?", "(a|b)+x*y?z{1,2}"},
+	        {"[^\\]]", NULL},
+	        {"[]a]", "[]a]"},
+	        {"[\\w.\\d\\/]", "[[:alnum:]_.0-9/]"},
+	        {"[[:alpha:]-]\\S", "[[:alpha:]-][^[:space:]]"},
+	        {"", ""},
+	        {"\\tx", "\tx"},
+	        {"a\\+?", "a\\+?"},
+	};
+	AUTO(arena_done) struct arena a = {.blocks = NULL};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		if (cases[i][1])
+			assert_string_equal(posix(&a, cases[i][0]), cases[i][1]);
+		else
+			assert_null(posix(&a, cases[i][0]));
+	}
+}
+
+TEST(what_posix_cannot_say_is_named)
+{
+	static const char *const refused[] = {"(?i)x",  "(?=x)", "(?P<n>x)", "(x)\\1",
+	                                      "\\p{L}", "a\nb",  "[\\W]",    "[a&&b]",
+	                                      "[a[b]]", "\\x41", "[a",       "a\\"};
+	AUTO(arena_done) struct arena a = {.blocks = NULL};
+	const char *text;
+
+	for (size_t i = 0; i < COUNT_OF(refused); i++) {
+		struct error err = {0};
+
+		assert_int_equal(search_to_posix(&a, refused[i], &text, &err), -1);
+		assert_true(err.code == ERROR_UNSUPPORTED || err.code == ERROR_INVALID);
+		assert_non_null(strstr(err.text, "pattern: "));
+	}
+}
+
 int main(void)
 {
 	return RUN(CASE(lines_and_lines_of_context_are_told_apart),
-	           CASE(lines_of_another_form_are_passed_over));
+	           CASE(lines_of_another_form_are_passed_over),
+	           CASE(a_pattern_is_put_in_the_words_of_posix),
+	           CASE(what_posix_cannot_say_is_named));
 }

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SEARCH: lines of files that a pattern matches, printed as grep -rHZIE does, for sandboxes that
+ * have neither rg nor grep.
+ *
+ * A file is looked at by its first FILE_MAX bytes, and not at all when there is a NUL among them.
+ * What is too much, or takes too long, ends the search; DONE says so. */
+#include <errno.h>
+#include <fcntl.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/files.h"
+#include "agent/glob.h"
+#include "agent/walk.h"
+#include "base/clock.h"
+#include "base/fd.h"
+
+#define FILE_MAX ((size_t)8 << 20)
+#define LINE_SIZE_MAX ((size_t)16 * 1024) /* of a line, that is looked at and told */
+#define OUTPUT_MAX ((uint64_t)4 << 20)
+#define CONTEXT_MAX 1000
+#define RUN_MS 60000
+#define ALARM_S 70                             /* for one match that takes for ever */
+#define MEMORY_MAX ((rlim_t)512 * 1024 * 1024) /* a pattern may ask for any amount */
+
+struct search {
+	struct files *files;
+	regex_t regex;
+	bool has_regex;
+	const char *glob, *top; /* of names; where paths begin */
+	enum agent_search_mode mode;
+	uint64_t before, after;
+	int64_t deadline;
+	uint64_t told;   /* bytes */
+	bool is_cut;     /* that was enough */
+	bool has_long;   /* a file of which not all was looked at */
+	struct buf text; /* of one file */
+};
+
+static void search_done(struct search *s)
+{
+	if (s->has_regex)
+		regfree(&s->regex);
+	buf_done(&s->text);
+}
+
+/* ---- what is told ---- */
+
+static void tell(struct search *s, struct span bytes)
+{
+	s->told += bytes.size;
+	s->is_cut |= s->told > OUTPUT_MAX;
+	if (!s->is_cut)
+		files_add_data(s->files, bytes);
+}
+
+static void tell_path(struct search *s, const char *path)
+{
+	bool is_top = strcmp(s->top, ".") == 0;
+
+	if (!is_top)
+		tell(s, span_of(s->top));
+	if (!is_top && *path)
+		tell(s, SPAN("/"));
+	tell(s, (struct span){path, strlen(path) + 1}); /* and its NUL */
+}
+
+static void tell_number(struct search *s, uint64_t number, const char *behind)
+{
+	AUTO(buf_done) struct buf text = BUF(32);
+
+	buf_addf(&text, "%lu%s", (unsigned long)number, behind);
+	tell(s, buf_span(&text));
+}
+
+static void tell_line(struct search *s, const char *path, uint64_t number, struct span line,
+                      bool is_match)
+{
+	if (line.size > LINE_SIZE_MAX)
+		line.size = LINE_SIZE_MAX;
+	tell_path(s, path);
+	tell_number(s, number, is_match ? ":" : "-");
+	tell(s, line);
+	tell(s, SPAN("\n"));
+}
+
+/* ---- one file ---- */
+
+static bool matches(struct search *s, struct span line)
+{
+	regmatch_t part = {.rm_so = 0, .rm_eo = (regoff_t)line.size};
+
+	if (line.size > LINE_SIZE_MAX)
+		part.rm_eo = (regoff_t)LINE_SIZE_MAX;
+	return regexec(&s->regex, line.data ? line.data : "", 1, &part, REG_STARTEND) == 0;
+}
+
+static bool is_late(struct search *s)
+{
+	s->is_cut |= deadline_poll_ms(s->deadline) == 0;
+	return s->is_cut;
+}
+
+/* The lines before number `number`, which begins at `at`, that were not told yet. */
+static void tell_before(struct search *s, const char *path, uint64_t number, size_t at,
+                        uint64_t told_up_to)
+{
+	const char *text = s->text.data;
+	uint64_t first = number;
+	size_t start = at;
+
+	while (first > told_up_to + 1 && number - first < s->before && start > 0) {
+		for (start--; start > 0 && text[start - 1] != '\n';)
+			start--;
+		first--;
+	}
+	if (told_up_to && first > told_up_to + 1 && s->before + s->after)
+		tell(s, SPAN("--\n"));
+	while (first < number) {
+		size_t end = start + strcspn(text + start, "\n");
+
+		tell_line(s, path, first++, (struct span){text + start, end - start}, false);
+		start = end + 1;
+	}
+}
+
+static void search_lines(struct search *s, const char *path)
+{
+	struct span all = buf_span(&s->text), rest = all, line;
+	uint64_t number = 0, count = 0, told = 0, after = 0;
+
+	while (rest.size > 0 && !s->is_cut) {
+		size_t at = (size_t)(rest.data - all.data);
+
+		(void)span_split(&rest, '\n', &line);
+		if (++number % 1024 == 0 && is_late(s))
+			break;
+		if (matches(s, line)) {
+			count++;
+			if (s->mode == AGENT_SEARCH_FILES)
+				break;
+			if (s->mode == AGENT_SEARCH_COUNT)
+				continue;
+			tell_before(s, path, number, at, told);
+			tell_line(s, path, told = number, line, true);
+			after = s->after;
+		} else if (after > 0) {
+			after--;
+			tell_line(s, path, told = number, line, false);
+		}
+	}
+	if (count == 0 || s->mode == AGENT_SEARCH_CONTENT)
+		return;
+	tell_path(s, path);
+	if (s->mode == AGENT_SEARCH_COUNT)
+		tell_number(s, count, "\n");
+}
+
+/* Whether there is anything to search: a whole text, as far as it goes. */
+static bool read_text(struct search *s, int fd)
+{
+	size_t room = FILE_MAX;
+	ssize_t got = 1;
+
+	buf_reset(&s->text);
+	while (room > 0 && got > 0) {
+		size_t piece = room < 65536 ? room : 65536;
+		char *at = buf_reserve(&s->text, piece + 1);
+
+		do
+			got = at ? read(fd, at, piece) : 0;
+		while (got < 0 && errno == EINTR);
+		if (got <= 0)
+			break;
+		if (memchr(at, '\0', (size_t)got))
+			return false;
+		buf_commit(&s->text, (size_t)got);
+		room -= (size_t)got;
+	}
+	s->has_long |= room == 0;
+	if (s->text.size == 0 || got < 0)
+		return false;
+	(void)buf_text(&s->text); /* a NUL behind it */
+	return true;
+}
+
+static void search_file(struct search *s, int fd, const char *path)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && read_text(s, fd))
+		search_lines(s, path);
+}
+
+/* ---- a tree ---- */
+
+static bool is_wanted(const struct search *s, const char *name, const char *path)
+{
+	return !*s->glob || glob_matches(s->glob, strchr(s->glob, '/') ? path : name);
+}
+
+static int on_entry(struct walk *w, const struct walk_entry *entry, struct error *err)
+{
+	struct search *s = w->context;
+	AUTO_CLOSE int fd = -1;
+
+	(void)err;
+	if (is_late(s))
+		return WALK_STOP;
+	if (!S_ISREG(entry->status.st_mode) || !is_wanted(s, entry->name, entry->path))
+		return WALK_ON;
+	fd = openat(entry->folder, entry->name,
+	            O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0)
+		search_file(s, fd, entry->path);
+	return s->is_cut ? WALK_STOP : WALK_ON;
+}
+
+static int run(struct search *s, int fd, struct error *err)
+{
+	struct walk walk = {.on_entry = on_entry, .context = s, .passes_unreadable = true};
+	struct stat status;
+
+	if (fstat(fd, &status) < 0)
+		return FAIL_ERRNO(err, "look at '%s'", s->top);
+	if (!S_ISDIR(status.st_mode)) {
+		search_file(s, fd, "");
+		return 0;
+	}
+	return walk_run(&walk, fd, err) < 0 ? -1 : 0;
+}
+
+/* ---- the request ---- */
+
+static int compile(struct search *s, const char *pattern, bool ignores_case, struct error *err)
+{
+	char text[128];
+	int result = regcomp(&s->regex, pattern, REG_EXTENDED | (ignores_case ? REG_ICASE : 0));
+
+	s->has_regex = result == 0;
+	if (result == 0)
+		return 0;
+	(void)regerror(result, &s->regex, text, sizeof(text));
+	return FAIL(err, ERROR_INVALID, "pattern: %s", text);
+}
+
+/* `target` is a glob, a line feed, and the pattern. */
+static int parse(struct search *s, const struct agent_path *m, struct error *err)
+{
+	const char *end = strchr(m->target, '\n');
+
+	if (!end || m->mode >= AGENT_SEARCH_MODE_COUNT || m->depth > CONTEXT_MAX ||
+	    m->offset > CONTEXT_MAX)
+		return FAIL(err, ERROR_INVALID, "a search has another form");
+	s->glob = arena_copy(&s->files->arena, (struct span){m->target, (size_t)(end - m->target)});
+	s->top = m->path;
+	s->mode = (enum agent_search_mode)m->mode;
+	s->before = m->depth;
+	s->after = m->offset;
+	return compile(s, end + 1, m->flags & AGENT_PATH_IGNORE_CASE, err);
+}
+
+/* The worker is of one user: what a pattern costs is his, but others wait for what is left. */
+static void limit(struct rlimit *ret_before)
+{
+	struct rlimit limits;
+
+	if (getrlimit(RLIMIT_AS, ret_before) == 0) {
+		limits = *ret_before;
+		if (limits.rlim_cur > MEMORY_MAX)
+			limits.rlim_cur = MEMORY_MAX;
+		(void)setrlimit(RLIMIT_AS, &limits);
+	}
+	(void)alarm(ALARM_S);
+}
+
+int files_search(struct files *f, const struct agent_path *m, struct error *err)
+{
+	AUTO(search_done)
+	struct search s = {
+	        .files = f, .deadline = deadline_in(RUN_MS), .text = BUF(FILE_MAX + 65537)};
+	AUTO(place_done) struct place place = {0};
+	AUTO_CLOSE int fd = -1;
+	struct rlimit before;
+	int result;
+
+	if (place_open(&place, &f->rules, m, err) < 0 ||
+	    place_find(&place, m->path, O_RDONLY | O_NONBLOCK | O_NOCTTY, &fd, err) < 0)
+		return -1;
+	limit(&before);
+	result = parse(&s, m, err);
+	if (result == 0)
+		result = run(&s, fd, err);
+	(void)alarm(0);
+	(void)setrlimit(RLIMIT_AS, &before);
+	if (result < 0)
+		return -1;
+	files_flush(f);
+	files_send_done(f, s.is_cut || s.has_long);
+	return 1;
+}
