@@ -118,6 +118,8 @@ class Connection:
             self.answer(b"<!doctype html><html><head><title>t</title><script src=/a.js></script></head>"
                         b"<body><a href='/b'>b</a></body></html>", "text/html",
                         b'ETag: "1"\r\nSet-Cookie: s=1; Path=/; Domain=localhost\r\nSet-Cookie: atoll_x=1\r\n')
+        elif path == "/sheet":
+            self.answer(b"a{background:url(/x.png)}", "text/css", b'ETag: "1"\r\n')
         elif path == "/away":
             self.answer(b"", "text/plain", b"Location: " + query.encode() + b"\r\n", b"302 Found")
         elif path == "/big":

@@ -34,7 +34,10 @@ static void finish(struct proxy *p, struct relay *relay)
 	AUTO(buf_done) struct buf out = BUF(REWRITE_TAG_MAX);
 
 	if (p->is_rewritten) {
-		rewriter_end(&p->rewriter, &out);
+		if (p->is_style)
+			css_rewriter_end(&p->css, &out);
+		else
+			rewriter_end(&p->rewriter, &out);
 		relay_write(relay, buf_span(&out));
 	}
 	p->is_done = true;
@@ -49,7 +52,10 @@ static void pass_body(struct proxy *p, struct relay *relay, struct span piece)
 		relay_write(relay, piece);
 		return;
 	}
-	rewriter_take(&p->rewriter, piece, &out);
+	if (p->is_style)
+		css_rewriter_take(&p->css, &p->asked.place, piece, &out);
+	else
+		rewriter_take(&p->rewriter, piece, &out);
 	if (out.overflowed)
 		refuse(p, relay, "sent a page that cannot be rewritten");
 	else
@@ -216,6 +222,7 @@ static void release(void *state, int upstream_fd, bool clean)
 		socket_drop(&upstream_fd);
 	p->ops->release(p->state);
 	rewriter_done(&p->rewriter);
+	css_rewriter_done(&p->css);
 	arena_done(&p->arena);
 	free(p);
 }

@@ -115,15 +115,20 @@ static void add_headers(struct proxy *p, struct relay *relay, const struct head 
 	relay_begin_header(relay, "Referrer-Policy", "no-referrer");
 }
 
-static bool is_page(const struct head *head)
+static bool is_readable(const struct head *head)
 {
-	const char *type = head->known[HEAD_CONTENT_TYPE];
 	const char *coding = head_find(head, "Content-Encoding");
 
-	if (!type || strncasecmp(type, "text/html", 9) != 0 ||
-	    (type[9] && !strchr("; \t", type[9])))
-		return false;
 	return !coding || strcasecmp(coding, "identity") == 0;
+}
+
+static bool is_of_type(const struct head *head, const char *wanted)
+{
+	const char *type = head->known[HEAD_CONTENT_TYPE];
+	size_t size = strlen(wanted);
+
+	return type && strncasecmp(type, wanted, size) == 0 &&
+	       (!type[size] || strchr("; \t", type[size]));
 }
 
 static bool has_body(const struct proxy *p, int status)
@@ -150,7 +155,9 @@ void proxy_begin_answer(struct proxy *p, struct relay *relay, const struct head 
 	p->has_answered = true;
 	p->is_tunnel = head->status == 101;
 	p->is_rewritten = p->asked.place.prefix.size && head->status != 206 && !p->is_tunnel &&
-	                  has_body(p, head->status) && is_page(head);
+	                  has_body(p, head->status) && is_readable(head) &&
+	                  (is_of_type(head, "text/html") || is_of_type(head, "text/css"));
+	p->is_style = p->is_rewritten && is_of_type(head, "text/css");
 	add_headers(p, relay, head);
 	if (p->is_tunnel) {
 		relay_switch(relay, head->known[HEAD_UPGRADE]);

@@ -16,7 +16,8 @@ struct proxy_asked {
 	const char *cookie_mark;
 	bool is_head, is_boxed, wants_upgrade;
 	bool takes_page; /* a page of this answer is a page's, no part of one */
-	bool is_safe;    /* may be asked twice */
+	bool takes_style;
+	bool is_safe; /* may be asked twice */
 	bool has_body, sends_chunked;
 };
 
@@ -29,9 +30,11 @@ struct proxy {
 	struct proxy_asked asked;
 	struct body_reader body; /* of the answer */
 	struct rewriter rewriter;
+	struct css_rewriter css; /* in its place, of a style sheet */
 	bool is_reused, has_answered, until_close, is_rewritten, is_tunnel, may_keep, is_done;
 	bool request_is_sent; /* whole */
-	unsigned interim;     /* answers before the answer */
+	bool is_style;
+	unsigned interim; /* answers before the answer */
 };
 
 /* proxy_request.c: the head as the server behind gets it. */

@@ -186,6 +186,14 @@ bool request_wants_page(const struct request *rq)
 	return accept && strstr(accept, "text/html");
 }
 
+static bool wants_style(const struct request *rq)
+{
+	const char *to = request_header(rq, "Sec-Fetch-Dest");
+	const char *accept = request_header(rq, "Accept");
+
+	return to ? strcmp(to, "style") == 0 : accept && strncmp(accept, "text/css", 8) == 0;
+}
+
 void proxy_note_request(struct proxy_asked *ret, struct arena *a, const struct request *rq,
                         const struct proxy_options *o)
 {
@@ -203,6 +211,7 @@ void proxy_note_request(struct proxy_asked *ret, struct arena *a, const struct r
 	        .is_boxed = o->is_boxed,
 	        .wants_upgrade = head->upgrade && head->known[HEAD_UPGRADE] && !head->is_http10,
 	        .takes_page = request_wants_page(rq),
+	        .takes_style = wants_style(rq),
 	        .has_body = head->chunked || head->content_length > 0,
 	        .sends_chunked = head->chunked,
 	};
@@ -216,7 +225,7 @@ void proxy_write_request(struct buf *out, const struct request *rq, const struct
 	const struct head *head = &rq->exchange->head;
 	const char *connection = head_find(head, "Connection");
 	/* What cannot be read cannot be rewritten. */
-	bool as_is = o->prefix.size && asked->takes_page;
+	bool as_is = o->prefix.size && (asked->takes_page || asked->takes_style);
 
 	buf_addf(out, "%s %.*s HTTP/1.1\r\nHost: localhost:%u\r\n", rq->method_name,
 	         (int)o->target.size, o->target.data, o->port);

@@ -30,6 +30,7 @@ void rewriter_init(struct rewriter *r, const struct rewrite_place *place, bool i
 void rewriter_done(struct rewriter *r)
 {
 	buf_done(&r->held);
+	css_rewriter_done(&r->css);
 }
 
 /* ---- what is put in ---- */
@@ -179,6 +180,14 @@ static void add_set(struct buf *out, struct span set, const struct rewrite_place
 	}
 }
 
+static void add_style(struct buf *out, struct span style, const struct rewrite_place *place)
+{
+	AUTO(css_rewriter_done) struct css_rewriter css = {CSS_TEXT};
+
+	css_rewriter_take(&css, place, style, out);
+	css_rewriter_end(&css, out);
+}
+
 static void add_value(struct rewriter *r, struct buf *out, struct span tag,
                       const struct attribute *a)
 {
@@ -193,6 +202,8 @@ static void add_value(struct rewriter *r, struct buf *out, struct span tag,
 	}
 	if (is_named(a->name, "srcset") || is_named(a->name, "imagesrcset"))
 		add_set(out, a->value, &r->place);
+	else if (is_named(a->name, "style"))
+		add_style(out, a->value, &r->place);
 	else if (is_named(a->name, "content") && is_named(tag_name(tag), "meta") &&
 	         is_named(find_value(tag, "http-equiv"), "refresh"))
 		rewrite_refresh(out, a->value, &r->place);
@@ -244,6 +255,7 @@ static void begin_raw(struct rewriter *r, struct span name)
 	                                  "xmp",    "iframe", "noembed",  "noframes"};
 
 	r->state = REWRITER_TEXT;
+	r->is_style = is_named(name, "style");
 	for (size_t i = 0; i < COUNT_OF(raw); i++) {
 		if (!is_named(name, raw[i]))
 			continue;
@@ -360,6 +372,14 @@ static void take_comment(struct rewriter *r, char c, struct buf *out)
 	r->dashes = c == '-' ? r->dashes + 1 : 0;
 }
 
+static void add_raw(struct rewriter *r, struct span text, struct buf *out)
+{
+	if (r->is_style)
+		css_rewriter_take(&r->css, &r->place, text, out);
+	else
+		buf_add_span(out, text);
+}
+
 /* Within a script: "</script" and a byte that no name has is a tag again. */
 static void take_raw_end(struct rewriter *r, char c, struct buf *out)
 {
@@ -370,19 +390,23 @@ static void take_raw_end(struct rewriter *r, char c, struct buf *out)
 		return;
 	}
 	if (at == size + 2 && (is_blank(c) || c == '/' || c == '>')) {
+		if (r->is_style)
+			css_rewriter_end(&r->css, out);
+		r->is_style = false;
 		r->state = REWRITER_TAG;
 		r->quote = 0;
 		r->after_equals = false;
 		take_in_tag(r, c, out);
 		return;
 	}
-	release_held(r, out);
+	add_raw(r, buf_span(&r->held), out);
+	buf_reset(&r->held);
 	r->state = REWRITER_RAW;
 	if (c == '<') {
 		hold(r, c);
 		r->state = REWRITER_RAW_END;
 	} else {
-		buf_add_byte(out, c);
+		add_raw(r, (struct span){&c, 1}, out);
 	}
 }
 
@@ -392,7 +416,7 @@ static size_t take_plain(struct rewriter *r, struct span in, struct buf *out)
 	ptrdiff_t open = span_find(in, '<');
 	size_t size = open < 0 ? in.size : (size_t)open;
 
-	buf_add(out, in.data, size);
+	add_raw(r, (struct span){in.data, size}, out);
 	if (open < 0)
 		return size;
 	hold(r, '<');
@@ -430,6 +454,8 @@ void rewriter_take(struct rewriter *r, struct span in, struct buf *out)
 
 void rewriter_end(struct rewriter *r, struct buf *out)
 {
+	if (r->is_style)
+		css_rewriter_end(&r->css, out);
 	release_held(r, out);
 	r->state = REWRITER_TEXT;
 }

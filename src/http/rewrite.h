@@ -27,6 +27,24 @@ void rewrite_link(struct buf *out, struct span value, const struct rewrite_place
 /* The cookie's Domain goes, its Path moves below the prefix. */
 void rewrite_cookie(struct buf *out, struct span value, const struct rewrite_place *place);
 
+enum css_state {
+	CSS_TEXT,
+	CSS_OPEN, /* behind "url(" */
+	CSS_URL,
+};
+/* A style sheet, in pieces: what stands in url() and behind @import. Zeroed to begin with. */
+struct css_rewriter {
+	enum css_state state;
+	char tail[12];   /* what went before */
+	char quote;      /* that the address ends with; 0 = none */
+	struct buf held; /* of an address that is not whole yet */
+};
+void css_rewriter_done(struct css_rewriter *c);
+void css_rewriter_take(struct css_rewriter *c, const struct rewrite_place *place, struct span in,
+                       struct buf *out);
+/* What is still held. */
+void css_rewriter_end(struct css_rewriter *c, struct buf *out);
+
 #define REWRITE_TAG_MAX ((size_t)64 * 1024)
 
 enum rewriter_state {
@@ -48,6 +66,8 @@ struct rewriter {
 	unsigned dashes;   /* at the end of a comment so far */
 	bool is_page;      /* false: a part of one, into which nothing is put */
 	bool has_base, has_script, has_imports;
+	bool is_style; /* what REWRITER_RAW is within */
+	struct css_rewriter css;
 };
 /* `is_page`: base, script and map of imports are put in. */
 void rewriter_init(struct rewriter *r, const struct rewrite_place *place, bool is_page);

@@ -24,6 +24,18 @@ static void run(struct span in, size_t piece, bool is_page, struct buf *out)
 	rewriter_done(&r);
 }
 
+static void run_sheet(struct span in, size_t piece, struct buf *out)
+{
+	AUTO(css_rewriter_done) struct css_rewriter css = {CSS_TEXT};
+
+	for (size_t at = 0; at < in.size; at += piece)
+		css_rewriter_take(
+		        &css, &place,
+		        (struct span){in.data + at, in.size - at < piece ? in.size - at : piece},
+		        out);
+	css_rewriter_end(&css, out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	size_t piece = size > 0 && data[0] ? data[0] : 1;
@@ -34,6 +46,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	run(in, in.size + 1, piece & 1, &whole);
 	run(in, piece, piece & 1, &pieces);
+	if (!span_equals(buf_span(&whole), buf_span(&pieces)))
+		abort();
+	run_sheet(in, in.size + 1, &whole);
+	run_sheet(in, piece, &pieces);
 	if (!span_equals(buf_span(&whole), buf_span(&pieces)))
 		abort();
 	rewrite_url(&headers, in, &place);

@@ -179,6 +179,12 @@ def test_a_page_is_made_to_fit_below_its_path(api, box):
     assert "<base" not in part and below(box, "/b") in part
 
 
+def test_a_style_sheet_finds_its_images(api, box):
+    for headers in ({"Sec-Fetch-Dest": "style"}, {"Accept": "text/css,*/*;q=0.1", "Accept-Encoding": "gzip"}, {}):
+        answer = api.raw("GET", below(box, "/sheet"), headers=headers)
+        assert answer.body.decode() == f"a{{background:url({below(box, '/x.png')})}}" and answer.headers["ETag"] is None
+
+
 def test_events_come_as_they_happen(api, box):
     response = api.open("GET", below(box, "/sse?3"))
     times = []

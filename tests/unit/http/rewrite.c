@@ -117,6 +117,12 @@ TEST(attributes_that_hold_addresses_are_rewritten)
 	page_becomes("<meta http-equiv=refresh content='0;url=/x'><meta content='/x'>",
 	             "<meta http-equiv=refresh content='0;url=/p/5173/x'><meta content='/x'>");
 	page_becomes("<base href='/app/'>", "<base href='/p/5173/app/'>");
+	page_becomes(
+	        "<p style=\"background:url(/x)\"><style>a{b:url('/y')}</style>url(/z)",
+	        "<p "
+	        "style=\"background:url(/p/5173/x)\"><style>a{b:url('/p/5173/y')}</style>url(/z)");
+	page_becomes("<style>url(/x<b</style><style>@import \"/y\"</style>",
+	             "<style>url(/x<b</style><style>@import \"/p/5173/y\"</style>");
 }
 
 TEST(what_is_no_tag_stays_as_it_is)
@@ -203,6 +209,57 @@ TEST(a_tag_that_is_too_long_goes_through_unchanged)
 	assert_non_null(strstr(out.data, "<a href=/p/5173/y>"));
 }
 
+static void sheet_becomes(const char *from, const char *to)
+{
+	AUTO(css_rewriter_done) struct css_rewriter whole = {CSS_TEXT}, single = {CSS_TEXT};
+	AUTO(buf_done) struct buf a = BUF(8192), b = BUF(8192);
+
+	css_rewriter_take(&whole, &place, span_of(from), &a);
+	css_rewriter_end(&whole, &a);
+	for (size_t i = 0; from[i]; i++)
+		css_rewriter_take(&single, &place, (struct span){from + i, 1}, &b);
+	css_rewriter_end(&single, &b);
+	assert_string_equal(buf_text(&a), to);
+	assert_string_equal(buf_text(&b), to);
+}
+
+TEST(addresses_of_a_style_sheet_move_below_the_prefix)
+{
+	sheet_becomes("a{background:url(/x.png) no-repeat}",
+	              "a{background:url(/p/5173/x.png) no-repeat}");
+	sheet_becomes("url( '/x' ),URL(\"/y\")", "url( '/p/5173/x' ),URL(\"/p/5173/y\")");
+	sheet_becomes("@import \"/a.css\";@IMPORT\t\n'/b.css' screen;@import url(/c.css);",
+	              "@import \"/p/5173/a.css\";@IMPORT\t\n'/p/5173/b.css' screen;"
+	              "@import url(/p/5173/c.css);");
+	sheet_becomes("url(http://localhost:5173/z)", "url(/p/5173/z)");
+	sheet_becomes("src:url(/f.woff2?x#y)format('woff2')",
+	              "src:url(/p/5173/f.woff2?x#y)format('woff2')");
+}
+
+TEST(what_else_stands_in_a_style_sheet_stays)
+{
+	static const char *const texts[] = {
+	        "",
+	        "a{content:'/x'}",
+	        "url(x.png) url(../y) url(//other/z) url(https://o/) "
+	        "url(data:image/png;base64,/9j/)",
+	        "myurl(/x) -url(/x) url (/x)",
+	        "url(/p/5173/x)",
+	        "url('/never",
+	        "url(/a\\)b)",
+	        "url()",
+	        "@import",
+	        "@important '/x'",
+	        "@import url(",
+	};
+	char text[6000] = "url(/";
+
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		sheet_becomes(texts[i], texts[i]);
+	memset(text + 5, 'x', 5000);
+	sheet_becomes(text, text);
+}
+
 int main(void)
 {
 	return RUN(CASE(an_address_at_the_root_moves_below_the_prefix),
@@ -210,6 +267,8 @@ int main(void)
 	           CASE(at_a_host_of_its_own_only_the_host_goes),
 	           CASE(headers_that_hold_addresses_are_rewritten),
 	           CASE(a_cookie_stays_below_the_prefix_and_with_the_host),
+	           CASE(addresses_of_a_style_sheet_move_below_the_prefix),
+	           CASE(what_else_stands_in_a_style_sheet_stays),
 	           CASE(attributes_that_hold_addresses_are_rewritten),
 	           CASE(what_is_no_tag_stays_as_it_is),
 	           CASE(a_page_gets_a_base_before_its_first_address),
