@@ -76,8 +76,7 @@ enum agent_type {
 	AGENT_SETUP,
 	AGENT_PREPARE, /* empty; in place of DONE: all is set up, and nobody's -> READY, with the
 	                  files that say who it is, to be written */
-	AGENT_CLAIM,   /* empty, once after PREPARE, when they are: only now does it serve; no reply
-	                */
+	AGENT_CLAIM,   /* empty, once after PREPARE, when they are: only now it serves; no reply */
 	/* files again: an agent that runs keeps its numbers when the server is replaced */
 	AGENT_COMPARE,    /* agent_path: root holds the trees, see agent_files.h */
 	AGENT_TAR_BASE,   /* agent_path, as COMPARE: what the base has of all that differs */

@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "isolation/isolation.h"
 #include "wire/agent.h"
-#include "wire/broker.h"
 
 #define PATIENCE_MS 10000
 
