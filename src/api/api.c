@@ -69,6 +69,12 @@ const struct route *const api_routes[] = {
         envd_signed_routes,
         daytona_sessions_routes,
         daytona_pty_routes,
+        e2b_snapshots_routes,
+        e2b_metrics_routes,
+        e2b_logs_routes,
+        e2b_volumes_routes,
+        e2b_templates_routes,
+        e2b_builds_routes,
         NULL,
 };
 
@@ -104,6 +110,7 @@ int api_open(struct api *api, struct error *err)
 	api->interpreter_router = router_new(interpreter_routes);
 	api->mcp = mcp_sessions_new();
 	api->mcp_calls = mcp_calls_new();
+	api->e2b_drafts = e2b_drafts_new();
 	api->feed = api_feed_new(api);
 	api->last_used_ms = clock_monotonic_ms();
 	return 0;
@@ -123,6 +130,7 @@ void api_close(struct api *api)
 	router_free(api->interpreter_router);
 	mcp_sessions_free(api->mcp);
 	mcp_calls_free(api->mcp_calls);
+	e2b_drafts_free(api->e2b_drafts);
 	api_feed_free(api->feed);
 }
 

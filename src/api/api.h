@@ -50,6 +50,7 @@ struct api {
 	struct router *interpreter_router; /* of those for its code interpreter */
 	struct router *envd_router;        /* of requests that are for a sandbox's inside */
 	atomic_uint envd_searches;         /* for the sandbox that has signed an address; running */
+	struct e2b_drafts *e2b_drafts;     /* builds that E2B's clients have announced */
 };
 MUST_CHECK int api_open(struct api *api, struct error *err); /* makes what it owns */
 /* Cancels the calls that outlive their request: after server_close and before the workers stop. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/span.h"
 
 static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567"; /* the letters come first */
 
@@ -51,4 +52,39 @@ void id_to_hex(const char *id, char out[ID_HEX_SIZE])
 			out[group * 8 + i] = digits[bits >> (28 - 4 * i) & 15];
 	}
 	out[ID_HEX_SIZE - 1] = '\0';
+}
+
+static bool read_group(const char *hex, uint32_t *ret)
+{
+	uint32_t bits = 0;
+
+	for (unsigned i = 0; i < 8; i++) {
+		int digit = hex_digit_value(hex[i]);
+
+		if (digit < 0)
+			return false;
+		bits = bits << 4 | (uint32_t)digit;
+	}
+	*ret = bits;
+	return bits < 1U << 25;
+}
+
+bool id_from_hex(const char *hex, struct id *ret)
+{
+	struct id id;
+	uint32_t bits;
+
+	if (strlen(hex) != ID_HEX_SIZE - 1)
+		return false;
+	for (unsigned group = 0; group < 4; group++) {
+		if (!read_group(hex + (size_t)8 * group, &bits))
+			return false;
+		for (unsigned i = 0; i < 5; i++)
+			id.text[5 * group + i] = alphabet[bits >> 5 * (4 - i) & 31];
+	}
+	id.text[ID_SIZE] = '\0';
+	if (!id_is_valid(id.text))
+		return false;
+	*ret = id;
+	return true;
 }

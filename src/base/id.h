@@ -17,5 +17,7 @@ bool id_is_valid(const char *text);
 /* The id as 32 hexadecimal digits: no other id has them. What is no id gives zeros at its end. */
 #define ID_HEX_SIZE 33
 void id_to_hex(const char *id, char out[ID_HEX_SIZE]);
+/* And back; false for what no id gives. */
+bool id_from_hex(const char *hex, struct id *ret);
 /* Fills out[0..size-2] with random base-32 characters and a NUL. For keys and tokens. */
 void id_random_text(char *out, unsigned size);

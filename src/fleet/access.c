@@ -33,6 +33,8 @@ void access_open(struct fleet *f)
 static const char *const purposes[] = {
         [FLEET_ACCESS_AGENT] = "atoll sandbox agent",
         [FLEET_ACCESS_TRAFFIC] = "atoll sandbox traffic",
+        [FLEET_ACCESS_VOLUME] = "atoll volume",
+        [FLEET_ACCESS_UPLOAD] = "atoll build upload",
 };
 
 void fleet_access_token(const struct fleet *fleet, const char *id, enum fleet_access access,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/access.h — tokens that open one sandbox to who has no API key. Part of the fleet's
- * contract, see fleet.h.
+/* fleet/access.h — tokens that open one sandbox or volume to who has no API key. Part of the
+ * fleet's contract, see fleet.h.
  *
  * A token is worked out of the sandbox's id with a key that all servers of a database share:
  * nothing is kept of it, it never changes, and it says who may do what the API's callers could do
@@ -15,6 +15,8 @@
 enum fleet_access {
 	FLEET_ACCESS_AGENT,   /* commands and files: E2B's envdAccessToken */
 	FLEET_ACCESS_TRAFFIC, /* its guarded ports: E2B's trafficAccessToken */
+	FLEET_ACCESS_VOLUME,  /* the files of a volume */
+	FLEET_ACCESS_UPLOAD,  /* of files for a build, whose id says all of it */
 };
 void fleet_access_token(const struct fleet *fleet, const char *id, enum fleet_access access,
                         char ret[FLEET_ACCESS_TOKEN_SIZE + 1]);

@@ -196,6 +196,8 @@ static int build_new(struct fleet *f, const struct fleet_build *request, struct 
 
 	if (!b)
 		abort();
+	if (request->id)
+		memcpy(id.text, request->id, ID_SIZE);
 	list_init(&b->link);
 	b->fleet = f;
 	b->log = build_log_new();

@@ -14,6 +14,7 @@
 #define BUILD_STEPS_MAX 200
 /* Layers of a template; a sandbox of it can have so many less of its own. */
 #define BUILD_LAYERS_MAX 24
+#define BUILD_ALSO_MAX 16
 #define BUILD_FILES_HASH_SIZE 64 /* hexadecimal digits */
 #define BUILD_FILES_MAX (INT64_C(2) << 30)
 #define BUILD_LOG_MAX ((size_t)4 << 20)
@@ -45,6 +46,7 @@ struct build_resources {
 };
 struct build_spec {
 	const char *name, *from, *description;
+	const char **also;       /* further names of the same */
 	struct json_list steps;  /* of struct build_step */
 	const char *start;       /* the entrypoint, for /bin/sh -c */
 	const char **entrypoint; /* instead: a program, and no shell */
@@ -66,6 +68,7 @@ MUST_CHECK int build_spec_check(const struct fleet *fleet, const struct build_sp
 
 struct fleet_build {
 	const char *project_id;
+	const char *id;     /* a new one; NULL = generated */
 	const char *key_id; /* the caller's; NULL = none */
 	const struct build_spec *spec;
 };

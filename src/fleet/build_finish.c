@@ -169,12 +169,13 @@ int build_check_start(struct build *b, struct error *err)
 /* ---- the template ---- */
 
 /* The project's own one of that name; 0: there is none. */
-static int find_target(struct build *b, struct template_record *ret, struct error *err)
+static int find_target(struct build *b, const char *name, struct template_record *ret,
+                       struct error *err)
 {
-	if (store_template_find(b->fleet->store, &b->arena, b->record.project_id, b->record.name,
-	                        ret, err) == 0)
+	if (store_template_find(b->fleet->store, &b->arena, b->record.project_id, name, ret, err) ==
+	    0)
 		return strcmp(ret->project_id, b->record.project_id) == 0 &&
-		       strcmp(ret->name, b->record.name) == 0;
+		       strcmp(ret->name, name) == 0;
 	if (err->code != ERROR_NOT_FOUND)
 		return -1;
 	error_clear(err);
@@ -195,12 +196,20 @@ static int refuse_target(const struct build *b, const struct template_record *t,
 	return -1;
 }
 
-int build_check_target(struct build *b, struct error *err)
+static int check_target(struct build *b, const char *name, struct error *err)
 {
 	struct template_record t;
-	int found = find_target(b, &t, err);
+	int found = find_target(b, name, &t, err);
 
 	return found > 0 ? refuse_target(b, &t, err) : found;
+}
+
+int build_check_target(struct build *b, struct error *err)
+{
+	for (size_t i = 0; b->spec.also && b->spec.also[i]; i++)
+		if (check_target(b, b->spec.also[i], err) < 0)
+			return -1;
+	return check_target(b, b->record.name, err);
 }
 
 static const char *entrypoint_json(struct build *b)
@@ -240,34 +249,46 @@ static void describe(struct build *b, struct template_record *t)
 	t->updated_at = clock_unix_ms();
 }
 
-static int insert(struct build *b, struct error *err)
+static int insert(struct build *b, const char *name, const char **ret_id, struct error *err)
 {
 	struct id id = id_new();
 	struct template_record t = b->source;
 
 	t.id = arena_text(&b->arena, id.text);
 	t.project_id = b->record.project_id;
-	t.name = b->record.name;
+	t.name = name;
 	describe(b, &t);
 	t.pool_min = t.pool_target = t.pool_max = 0;
 	t.created_at = t.updated_at;
 	if (store_template_insert(b->fleet->store, &t, err) < 0)
 		return -1;
-	b->record.template_id = t.id;
+	*ret_id = t.id;
 	return 0;
 }
 
-static int replace(struct build *b, struct template_record *t, struct error *err)
+static int replace(struct build *b, struct template_record *t, const char **ret_old,
+                   struct error *err)
 {
-	const char *old = t->snapshot_id;
-
 	if (refuse_target(b, t, err) < 0)
 		return -1;
+	*ret_old = t->snapshot_id;
 	describe(b, t);
-	if (store_template_update(b->fleet->store, t, err) < 0)
-		return -1;
-	b->record.template_id = t->id;
-	b->replaced = old;
+	return store_template_update(b->fleet->store, t, err);
+}
+
+/* What they lay on before, if nothing else does, goes with the next sweep. */
+static int put_also(struct build *b, struct error *err)
+{
+	const char *ignored;
+	struct template_record t;
+
+	for (size_t i = 0; b->spec.also && b->spec.also[i]; i++) {
+		int found = find_target(b, b->spec.also[i], &t, err);
+
+		if (found < 0 || (found > 0 ? replace(b, &t, &ignored, err)
+		                            : insert(b, b->spec.also[i], &ignored, err)) < 0)
+			return FAIL_CONTEXT(err, "name '%s'", b->spec.also[i]);
+	}
 	return 0;
 }
 
@@ -284,9 +305,14 @@ int build_make_template(struct build *b, struct error *err)
 {
 	struct template_record t;
 	struct error second = {0};
-	int found = find_target(b, &t, err);
+	int found = find_target(b, b->record.name, &t, err);
 
-	if (found < 0 || (found > 0 ? replace(b, &t, err) : insert(b, err)) < 0)
+	if (found < 0 || (found > 0 ? replace(b, &t, &b->replaced, err)
+	                            : insert(b, b->record.name, &b->record.template_id, err)) < 0)
+		return -1;
+	if (found > 0)
+		b->record.template_id = t.id;
+	if (put_also(b, err) < 0)
 		return -1;
 	templates_changed(b->fleet);
 	pools_changed(b->fleet);

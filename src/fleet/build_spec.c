@@ -65,6 +65,8 @@ static const struct json_member build_spec_members[] = {
         JSON_TEXT_MEMBER(build_spec, name, .flags = JSON_REQUIRED, .max = 63,
                          .about = "of the template; one that was built on the same root "
                                   "filesystem is replaced"),
+        JSON_TEXT_LIST_MEMBER(build_spec, also, .flags = JSON_OMIT_EMPTY, .max = BUILD_ALSO_MAX,
+                              .about = "further names for templates that are the same"),
         JSON_TEXT_MEMBER(build_spec, from, .flags = JSON_REQUIRED, .max = 63,
                          .about = "template to begin with", .example = "base"),
         JSON_TEXT_MEMBER(build_spec, description, .flags = JSON_OMIT_EMPTY, .max = 1000),
@@ -254,6 +256,9 @@ int build_spec_check(const struct fleet *fleet, const struct build_spec *spec, s
 	if (image_name_check(spec->name, err) < 0 || fleet_recipe_check(fleet, &recipe, err) < 0 ||
 	    check_ports(spec->ports, err) < 0)
 		return -1;
+	for (size_t i = 0; spec->also && spec->also[i]; i++)
+		if (image_name_check(spec->also[i], err) < 0)
+			return FAIL_CONTEXT(err, "also[%zu]", i);
 	if (is_given(spec->start) && spec->entrypoint && spec->entrypoint[0])
 		return FAIL(err, ERROR_INVALID, "give either start or entrypoint");
 	if (is_given(spec->ready) && !starts)

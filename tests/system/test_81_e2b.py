@@ -3,11 +3,14 @@
 
 import fcntl
 import http.client
+import http.server
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
+import threading
 
 import pytest
 
@@ -42,10 +45,66 @@ def packages():
                 pytest.skip(f"npm cannot install E2B's SDK: {done.stderr.strip()[-200:]}")
 
 
+class Recorder(http.server.ThreadingHTTPServer):
+    """A proxy that remembers what went through: (method, path, body, status, answer)."""
+
+    daemon_threads = True
+
+    def __init__(self, port):
+        super().__init__(("127.0.0.1", 0), Passer)
+        self.port, self.exchanges = port, []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class Passer(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def body(self):
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        text = b""
+        while size := int(self.rfile.readline(), 16):
+            text += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return text
+
+    def serve(self):
+        body = self.body()
+        headers = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "connection", "transfer-encoding", "content-length")}
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+        connection.request(self.command, self.path, body or None, headers)
+        response = connection.getresponse()
+        answer = response.read()
+        connection.close()
+        self.server.exchanges.append((self.command, self.path, body, response.status, answer))
+        self.send_response(response.status)
+        for name in ("Content-Type", "x-next-token"):
+            if response.headers[name]:
+                self.send_header(name, response.headers[name])
+        if response.status != 204:
+            self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = serve
+
+    def log_message(self, *_):
+        pass
+
+
 @pytest.fixture(scope="module")
-def outcomes(server, key, packages):
-    origin = f"http://127.0.0.1:{server.port}"
-    environment = {**os.environ, "E2B_API_KEY": key, "E2B_API_URL": origin, "E2B_SANDBOX_URL": origin}
+def recorder(server):
+    recording = Recorder(server.port)
+    yield recording
+    recording.shutdown()
+    recording.server_close()
+
+
+@pytest.fixture(scope="module")
+def outcomes(recorder, key, packages):
+    origin = f"http://127.0.0.1:{recorder.server_port}"
+    environment = {**os.environ, "E2B_API_KEY": key, "E2B_API_URL": origin, "E2B_SANDBOX_URL": origin, "E2B_VOLUME_API_URL": origin}
     found = {}
     for package in PACKAGES:
         done = subprocess.run(["node", PROGRAM, package], env=environment, capture_output=True, text=True, timeout=120)
@@ -61,6 +120,112 @@ def test_the_sdk(outcomes, check, package):
     if "skip" in outcome:
         pytest.skip(outcome["skip"])
     assert outcome["ok"], outcome["error"]
+
+
+# ---- against the specification ----
+
+SPEC = pathlib.Path("/work/shared/reference/specs/e2b/openapi.yml")
+# The same in the generation that the specification does not have.
+SAME = {("POST", "/v2/sandboxes"): "/sandboxes", ("POST", "/v2/sandboxes/{sandboxID}/connect"): "/sandboxes/{sandboxID}/connect"}
+# What the newest clients send, and the specification does not know yet.
+NEWER = {"minFreeDiskMb"}
+
+
+class Specification:
+    def __init__(self, document):
+        self.document = document
+        paths = {**document["paths"], **{new: document["paths"][old] for (_, new), old in SAME.items() if new not in document["paths"]}}
+        for (method, new), old in SAME.items():
+            paths[new] = {**paths[new], method.lower(): document["paths"][old][method.lower()]}
+        self.paths = sorted(((re.compile(re.sub(r"{\w+}", "[^/]+", path) + "$"), path, what) for path, what in paths.items()),
+                            key=lambda row: row[1].count("{"))
+
+    def find(self, method, path):
+        for pattern, name, what in self.paths:
+            if pattern.match(path) and method.lower() in what:
+                return name, what[method.lower()]
+        raise AssertionError(f"{method} {path} is not in the specification")
+
+    def resolve(self, schema):
+        while "$ref" in schema:
+            found = self.document
+            for part in schema["$ref"].split("/")[1:]:
+                found = found[part]
+            schema = found
+        return schema
+
+    def check(self, value, schema, where):
+        schema = self.resolve(schema)
+        if value is None:
+            assert schema.get("nullable") or not schema, f"{where} is null"
+            return
+        for part in schema.get("allOf", []):
+            self.check(value, part, where)
+        kinds = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool}
+        kind = schema.get("type") or ("object" if "properties" in schema else None)
+        if kind:
+            assert isinstance(value, kinds[kind]) and (kind == "boolean" or not isinstance(value, bool)), f"{where}: {value!r} is no {kind}"
+        assert "enum" not in schema or value in schema["enum"], f"{where}: {value!r} is none of {schema['enum']}"
+        if schema.get("format") == "uuid":
+            assert re.fullmatch("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", value), f"{where}: {value!r}"
+        if schema.get("format") == "date-time":
+            assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", value), f"{where}: {value!r}"
+        if kind in ("integer", "number"):
+            assert schema.get("minimum", value) <= value <= schema.get("maximum", value), f"{where}: {value!r}"
+        if isinstance(value, list):
+            for i, item in enumerate(value):
+                self.check(item, schema.get("items", {}), f"{where}[{i}]")
+        if isinstance(value, dict):
+            missing = [name for name in schema.get("required", []) if name not in value]
+            assert not missing, f"{where}: without {missing}"
+            for name, item in value.items():
+                own = schema.get("properties", {}).get(name) or schema.get("additionalProperties")
+                assert isinstance(own, dict) or name in NEWER or not schema.get("properties"), f"{where}: {name!r} is not in the specification"
+                if isinstance(own, dict):
+                    self.check(item, own, f"{where}.{name}")
+
+    def check_exchange(self, method, path, body, status, answer):
+        name, operation = self.find(method, path)
+        where = f"{method} {path}"
+        # The newest generation's own bodies may leave out more.
+        if body and (method, name) not in SAME:
+            self.check(json.loads(body), operation["requestBody"]["content"]["application/json"]["schema"], f"{where} body")
+        if status >= 400:
+            self.check(json.loads(answer), {"$ref": "#/components/schemas/Error"}, f"{where} {status}")
+            assert json.loads(answer)["code"] == status
+            return name
+        assert str(status) in operation["responses"], f"{where}: {status} is none of {list(operation['responses'])}"
+        content = self.resolve(operation["responses"][str(status)]).get("content", {}).get("application/json")
+        if content:
+            self.check(json.loads(answer), content["schema"], f"{where} {status}")
+        return name
+
+
+def test_all_that_was_said_is_as_specified(recorder, outcomes, e2b):
+    if not SPEC.exists():
+        pytest.skip(f"{SPEC} is not there")
+    yaml = pytest.importorskip("yaml")
+    specification = Specification(yaml.safe_load(SPEC.read_text()))
+    sandbox = e2b("POST", "/sandboxes", {"templateID": "host", "allow_internet_access": False})[1]["sandboxID"]
+    for method, path, body in [
+            ("GET", f"/sandboxes/{sandbox}/logs", None), ("GET", f"/v2/sandboxes/{sandbox}/logs?direction=backward&limit=1", None),
+            ("GET", "/sandboxes?metadata=a%3Db", None), ("GET", f"/sandboxes/metrics?sandbox_ids={sandbox},gone", None),
+            ("GET", "/templates", None), ("GET", "/v2/templates", None), ("GET", "/templates/host", None),
+            ("POST", f"/sandboxes/{sandbox}/refreshes", {"duration": 1}),
+            ("PATCH", "/v2/templates/host", {"public": True}), ("GET", "/templates/aliases/host", None),
+            ("DELETE", f"/sandboxes/{sandbox}", None)]:
+        status, answer, _ = e2b(method, path, body)
+        assert status < 300, (path, answer)
+        recorder.exchanges.append((method, path, json.dumps(body).encode() if body else b"", status, json.dumps(answer).encode()))
+    seen = set()
+    for method, path, body, status, answer in recorder.exchanges:
+        path = path.partition("?")[0]
+        if not path.startswith("/volumecontent/") and method + path[:10] != "PUT/templates":
+            seen.add((method, specification.check_exchange(method, path, body, status, answer)))
+    assert {("POST", "/v2/sandboxes"), ("POST", "/sandboxes"), ("GET", "/v2/sandboxes"), ("POST", "/v2/sandboxes/{sandboxID}/connect"),
+            ("POST", "/sandboxes/{sandboxID}/fork"), ("GET", "/snapshots"), ("POST", "/v3/templates"), ("POST", "/templates/tags"),
+            ("POST", "/v2/templates/{templateID}/builds/{buildID}"), ("GET", "/templates/{templateID}/builds/{buildID}/status"),
+            ("GET", "/templates/{templateID}/files/{hash}"), ("GET", "/volumes/{volumeID}")} <= seen
 
 
 # ---- byte by byte ----
@@ -161,3 +326,40 @@ def test_a_sound_sleeper_is_not_woken_by_a_command(e2b, api):
     assert api.exec(light, "echo awake")["stdout"] == "awake\n"
     for each in (sandbox, light):
         assert e2b("DELETE", f"/sandboxes/{each}")[0] == 204
+
+
+def test_logs_tell_what_happened(e2b):
+    sandbox = e2b("POST", "/sandboxes", {"templateID": "host", "allow_internet_access": False, "timeout": 60})[1]["sandboxID"]
+    lines = e2b("GET", f"/sandboxes/{sandbox}/logs")[1]
+    assert [entry["fields"]["event"] for entry in lines["logEntries"]] == ["sandbox.created", "sandbox.started"]
+    assert [line["line"] for line in lines["logs"]] == [entry["message"] for entry in lines["logEntries"]]
+    newest = e2b("GET", f"/v2/sandboxes/{sandbox}/logs?direction=backward&limit=1")[1]["logs"]
+    assert [entry["fields"]["event"] for entry in newest] == ["sandbox.started"]
+    assert e2b("GET", f"/v2/sandboxes/{sandbox}/logs?search=STARTED%20in")[1]["logs"] == newest
+    assert e2b("GET", f"/v2/sandboxes/{sandbox}/logs?level=error")[1]["logs"] == []
+    e2b("DELETE", f"/sandboxes/{sandbox}")
+
+
+def test_an_upload_address_is_for_one_thing(e2b):
+    build = e2b("POST", "/v3/templates", {"name": "uploads"})[1]
+    url = e2b("GET", f"/templates/{build['templateID']}/files/{'a' * 64}")[1]["url"]
+    path = url[url.index("/templates/"):]
+    stranger = Client(e2b.port, None)
+    for wrong in [path.replace("a" * 64, "b" * 64), path.replace("expires=", "expires=9"), path[:-1] + ("0" if path[-1] != "0" else "1")]:
+        assert stranger("PUT", wrong)[1]["code"] == 403
+    assert e2b("GET", "/templates/x/files/zz")[1]["code"] == 400
+
+
+def test_the_steps_of_a_template_are_checked(e2b):
+    for start, status in [
+            ({"steps": [{"type": "RUN"}]}, 400), ({"steps": [{"type": "ENV", "args": ["A"]}]}, 400), ({"steps": [{"type": "COPY", "args": ["a", "b"]}]}, 400),
+            ({"steps": [{"type": "DANCE"}]}, 501), ({"fromImageRegistry": {"type": "aws"}}, 501), ({"fromImage": "no/such:1"}, 404),
+            ({"fromTemplate": "no-such"}, 404)]:
+        build = e2b("POST", "/v3/templates", {"name": "checked"})[1]
+        path = f"/templates/{build['templateID']}/builds/{build['buildID']}"
+        assert e2b("GET", f"{path}/status")[1]["status"] == "waiting"
+        found, answer, _ = e2b("POST", f"/v2{path}", {"fromTemplate": "host", **start} if "fromImage" not in start and "fromImageRegistry" not in start else start)
+        assert (found, answer["code"]) == (status, status), answer
+    assert e2b("POST", f"/v2/templates/x/builds/{'0' * 8}-0000-0000-0000-{'0' * 12}", {})[1]["code"] == 404
+    for name in ["", "no name", "a" * 70]:
+        assert e2b("POST", "/v3/templates", {"name": name})[1]["code"] == 400

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/e2b/e2b.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "api/tables.h"
@@ -80,7 +81,7 @@ struct e2b_sandbox e2b_sandbox_of(struct request *rq, const struct sandbox_recor
 {
 	const char *domain = api_of(rq)->config->preview_domain;
 	struct e2b_sandbox out = {
-	        .template_id = r->template_id,
+	        .template_id = r->template_name,
 	        .sandbox_id = r->id,
 	        .alias = r->template_name,
 	        .client_id = r->node[0] ? r->node : "atoll",
@@ -96,6 +97,17 @@ struct e2b_sandbox e2b_sandbox_of(struct request *rq, const struct sandbox_recor
 
 /* ---- names ---- */
 
+#define TAG_DEFAULT "default"
+
+static const char *lower(struct arena *a, struct span text)
+{
+	char *copy = arena_copy(a, text);
+
+	for (char *c = copy; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return copy;
+}
+
 int e2b_name_parse(struct arena *a, const char *text, struct e2b_name *ret, struct error *err)
 {
 	struct span rest = span_of(text), part = rest;
@@ -106,9 +118,21 @@ int e2b_name_parse(struct arena *a, const char *text, struct e2b_name *ret, stru
 	if (part.size == 0 || part.size > SANDBOX_NAME_MAX || rest.size > SANDBOX_NAME_MAX)
 		return FAIL(err, ERROR_INVALID, "'%.100s' is not a name, or a name and a tag",
 		            text);
-	*ret = (struct e2b_name){arena_copy(a, part),
-	                         rest.size > 0 ? arena_copy(a, rest) : "default"};
+	ret->name = lower(a, part);
+	ret->tag = rest.size > 0 ? lower(a, rest) : TAG_DEFAULT;
+	ret->own = strcmp(ret->tag, TAG_DEFAULT) == 0
+	                   ? ret->name
+	                   : arena_format(a, "%s.%s", ret->name, ret->tag);
 	return 0;
+}
+
+const char *e2b_name_format(struct arena *a, const char *own)
+{
+	const char *dot = strrchr(own, '.');
+
+	if (!dot)
+		return arena_format(a, "%s:" TAG_DEFAULT, own);
+	return arena_format(a, "%.*s:%s", (int)(dot - own), own, dot + 1);
 }
 
 int e2b_template_find(struct request *rq, const struct e2b_name *name, struct template_record *ret,
@@ -116,11 +140,11 @@ int e2b_template_find(struct request *rq, const struct e2b_name *name, struct te
 {
 	struct api *api = api_of(rq);
 
-	if (store_template_find(api->store, rq->arena, api_project(rq), name->name, ret, err) == 0)
+	if (store_template_find(api->store, rq->arena, api_project(rq), name->own, ret, err) == 0)
 		return 0;
 	/* What @e2b/code-interpreter asks for when nothing else is said: contexts need no template
 	 * of their own. */
-	if (err->code != ERROR_NOT_FOUND || strcmp(name->name, "code-interpreter-v1") != 0)
+	if (err->code != ERROR_NOT_FOUND || strcmp(name->own, "code-interpreter-v1") != 0)
 		return -1;
 	return store_template_find(api->store, rq->arena, api_project(rq),
 	                           api->config->default_template, ret, err);
@@ -129,7 +153,32 @@ int e2b_template_find(struct request *rq, const struct e2b_name *name, struct te
 int e2b_snapshot_find(struct request *rq, const struct e2b_name *name, struct snapshot_record *ret,
                       struct error *err)
 {
-	const struct fleet_ref ref = {api_project(rq), name->name};
+	const struct fleet_ref ref = {api_project(rq), name->own};
 
 	return fleet_snapshot_find(api_of(rq)->fleet, rq->arena, &ref, ret, err);
+}
+
+/* ---- ids of builds, which clients expect to be UUIDs ---- */
+
+const char *e2b_uuid_format(struct arena *a, const char *id)
+{
+	char hex[ID_HEX_SIZE];
+
+	id_to_hex(id, hex);
+	return arena_format(a, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
+	                    hex + 20);
+}
+
+int e2b_uuid_parse(const char *text, struct id *ret, struct error *err)
+{
+	char hex[ID_HEX_SIZE];
+	size_t size = 0;
+
+	for (const char *c = text; *c && size + 1 < sizeof(hex); c++)
+		if (*c != '-')
+			hex[size++] = *c;
+	hex[size] = '\0';
+	if (strlen(text) != ID_HEX_SIZE - 1 + 4 || !id_from_hex(hex, ret))
+		return FAIL(err, ERROR_NOT_FOUND, "no build '%.60s'", text);
+	return 0;
 }

@@ -172,6 +172,30 @@ static int sandbox_pause(struct request *rq, const void *body, struct reply *rep
 	return 0;
 }
 
+/* ---- network ---- */
+
+/* A sandbox has the network that it was made with; a request for what it has is fine. */
+static int sandbox_network(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	const struct e2b_network *wanted = body;
+	struct sandbox_record record;
+	int internet;
+
+	if (e2b_find(rq, &record, err) < 0 || e2b_network_internet(wanted, 1, &internet, err) < 0)
+		return -1;
+	if (internet != (record.network == SANDBOX_NETWORK_INTERNET)) {
+		(void)FAIL(err, ERROR_UNSUPPORTED,
+		           "the network of a sandbox that is there cannot be switched %s",
+		           internet ? "on" : "off");
+		error_hint(err, "make it with allow_internet_access %s",
+		           internet ? "true" : "false");
+		return -1;
+	}
+	reply_status(reply, 204);
+	return 0;
+}
+
 #define WRITE SCOPE_SANDBOX_WRITE
 const struct route e2b_life_routes[] = {
         {HTTP_POST, "/sandboxes/:id/connect", WRITE, ROUTE_SLOW | ROUTE_HIDDEN,
@@ -186,5 +210,7 @@ const struct route e2b_life_routes[] = {
          .status = 204, .handle = sandbox_refresh, E2B_ROW},
         {HTTP_POST, "/sandboxes/:id/pause", WRITE, ROUTE_SLOW | ROUTE_HIDDEN,
          .body = &pause_request, .status = 204, .handle = sandbox_pause, E2B_ROW},
+        {HTTP_PUT, "/sandboxes/:id/network", WRITE, ROUTE_HIDDEN, .body = &e2b_network_shape,
+         .status = 204, .handle = sandbox_network, E2B_ROW},
         {.path = NULL},
 };

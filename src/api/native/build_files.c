@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "api/build_upload.h"
 #include "api/native/builds.h"
 #include "api/stream.h"
 #include "base/clock.h"
@@ -155,7 +156,8 @@ static int on_client(UNUSED struct stream *s, struct relay *relay, struct span b
 static const struct stream_ops upload_ops = {
         .size = sizeof(struct stream), .on_message = on_message, .on_client = on_client};
 
-static int upload_new(struct request *rq, struct upload **ret, struct error *err)
+static int upload_new(struct request *rq, const struct build_upload *files, struct upload **ret,
+                      struct error *err)
 {
 	struct api *api = api_of(rq);
 	struct upload *u;
@@ -170,24 +172,24 @@ static int upload_new(struct request *rq, struct upload **ret, struct error *err
 		abort();
 	u->api = api;
 	u->fd = -1;
-	u->project_id = arena_text(&u->arena, api_project(rq));
-	u->hash = arena_text(&u->arena, request_param(rq, "hash"));
+	u->project_id = arena_text(&u->arena, files->project_id);
+	u->hash = arena_text(&u->arena, files->hash);
 	u->task = (struct worker_task){.lane = WORKER_SLOW, .run = on_worker};
 	*ret = u;
 	return 0;
 }
 
-int build_files_put(struct request *rq, UNUSED const void *body, struct reply *reply,
-                    struct error *err)
+int build_upload_start(struct request *rq, const struct build_upload *files, struct reply *reply,
+                       struct error *err)
 {
 	struct fleet_hold none = {.fleet = NULL};
 	struct stream_options options = {.fd = -1};
 	struct upload *u;
 	int pair[2];
 
-	if (build_files_check(request_param(rq, "hash"), err) < 0)
+	if (build_files_check(files->hash, err) < 0)
 		return FAIL_CONTEXT(err, "hash");
-	if (upload_new(rq, &u, err) < 0)
+	if (upload_new(rq, files, &u, err) < 0)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
 		upload_free(u);
@@ -202,4 +204,12 @@ int build_files_put(struct request *rq, UNUSED const void *body, struct reply *r
 	}
 	stream_start(stream_new(&upload_ops, &none), reply, &options);
 	return 0;
+}
+
+int build_files_put(struct request *rq, UNUSED const void *body, struct reply *reply,
+                    struct error *err)
+{
+	const struct build_upload files = {api_project(rq), request_param(rq, "hash")};
+
+	return build_upload_start(rq, &files, reply, err);
 }

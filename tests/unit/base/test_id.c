@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/attribute.h"
 #include "base/id.h"
 #include "base/random.h"
 
@@ -72,9 +73,30 @@ TEST(an_id_in_hexadecimal_is_32_digits_and_its_own)
 	assert_string_equal(other, "00000000000000000000000000000000");
 }
 
+TEST(an_id_comes_back_from_its_digits)
+{
+	static const char *const wrong[] = {
+	        "",
+	        "0123456789abcdef0123456789abcde",
+	        "0000000000000000000000000000000g",
+	        "ffffffff000000000000000000000000",
+	        "01ffffff00000000000000000000000000",
+	        "01f00000000000000000000000000000", /* begins with a digit */
+	};
+	struct id id = id_new(), back;
+	char hex[ID_HEX_SIZE];
+
+	id_to_hex(id.text, hex);
+	assert_true(id_from_hex(hex, &back));
+	assert_string_equal(back.text, id.text);
+	for (size_t i = 0; i < COUNT_OF(wrong); i++)
+		assert_false(id_from_hex(wrong[i], &back));
+}
+
 int main(void)
 {
-	return RUN(CASE(an_id_in_hexadecimal_is_32_digits_and_its_own),
+	return RUN(CASE(an_id_comes_back_from_its_digits),
+	           CASE(an_id_in_hexadecimal_is_32_digits_and_its_own),
 	           CASE(ids_are_valid_dns_labels_and_differ), CASE(other_texts_are_no_ids),
 	           CASE(random_texts_fill_their_size),
 	           CASE(random_numbers_stay_below_and_reach_every_value));
