@@ -140,6 +140,7 @@ static struct slot *pin(struct cache *c, const char *id)
 		if (!slot)
 			abort();
 		snprintf(slot->id, sizeof(slot->id), "%s", id);
+		list_init(&slot->actors);
 		map_put(&c->by_id, slot->id, slot);
 	}
 	slot->references++;
@@ -202,15 +203,23 @@ static struct timespec timespec_of(int64_t deadline)
 	return (struct timespec){.tv_sec = deadline / 1000, .tv_nsec = deadline % 1000 * 1000000};
 }
 
+static bool is_turn(const struct slot *slot, const struct list *turn)
+{
+	return !slot->has_actor && slot->actors.next == turn;
+}
+
 bool cache_act(struct cache *c, struct slot *slot, int64_t deadline)
 {
 	struct timespec until = timespec_of(deadline);
+	struct list turn;
 	bool is_mine;
 
 	pthread_mutex_lock(&c->mutex);
-	while (slot->has_actor && clock_monotonic_ms() < deadline)
+	list_append(&slot->actors, &turn);
+	while (!is_turn(slot, &turn) && clock_monotonic_ms() < deadline)
 		pthread_cond_timedwait(&c->acted, &c->mutex, &until);
-	is_mine = !slot->has_actor;
+	is_mine = is_turn(slot, &turn);
+	list_remove(&turn);
 	if (is_mine)
 		slot->has_actor = true;
 	pthread_mutex_unlock(&c->mutex);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/list.h"
 #include "base/map.h"
 #include "fleet/fleet.h"
 #include "fleet/meter.h"
@@ -23,8 +24,9 @@ struct slot {
 	unsigned references; /* threads that know it, holds included */
 	unsigned holds;
 	bool has_actor;
-	bool is_queued;  /* somebody will act soon: not abandoned */
-	bool is_closing; /* its actor is about to end or pause it: no new holds */
+	struct list actors; /* who waits to act on it, in the order in which they came */
+	bool is_queued;     /* somebody will act soon: not abandoned */
+	bool is_closing;    /* its actor is about to end or pause it: no new holds */
 	int64_t touched_at;
 	int64_t version;     /* of the newest row seen */
 	struct meter *meter; /* since it was started first */
@@ -51,7 +53,7 @@ void cache_done(struct cache *c);
 struct slot *cache_pin(struct cache *c, const char *id);
 void cache_unpin(struct cache *c, struct slot *slot);
 
-/* Waits until nobody else acts on it; false when the deadline has passed. */
+/* Waits until all who came before have acted on it; false when the deadline has passed. */
 bool cache_act(struct cache *c, struct slot *slot, int64_t deadline);
 void cache_act_end(struct cache *c, struct slot *slot);
 /* Whether anybody acts on it or will. */

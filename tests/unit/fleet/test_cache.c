@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "base/clock.h"
@@ -200,13 +201,73 @@ TEST(one_thread_acts_at_a_time)
 	assert_int_equal(c.by_id.count, 0);
 }
 
+struct queue {
+	struct cache *cache;
+	struct slot *slot;
+	unsigned order[8], count;
+};
+struct queuer {
+	struct queue *queue;
+	unsigned number;
+};
+
+static void *queue_up(void *context)
+{
+	struct queuer *q = context;
+	struct queue *queue = q->queue;
+
+	assert_true(cache_act(queue->cache, queue->slot, deadline_in(10000)));
+	queue->order[queue->count++] = q->number;
+	cache_act_end(queue->cache, queue->slot);
+	return NULL;
+}
+
+static unsigned count_waiting(struct queue *queue)
+{
+	unsigned count = 0;
+
+	pthread_mutex_lock(&queue->cache->mutex);
+	LIST_EACH (&queue->slot->actors, item)
+		count++;
+	pthread_mutex_unlock(&queue->cache->mutex);
+	return count;
+}
+
+TEST(actors_have_their_turn_in_the_order_in_which_they_came)
+{
+	enum { THREADS = 8 };
+	AUTO(cache_done) struct cache c;
+	pthread_t threads[THREADS];
+	struct queuer queuers[THREADS];
+	struct queue queue = {.cache = &c};
+
+	cache_init(&c);
+	queue.slot = cache_pin(&c, ID);
+	assert_true(cache_act(&c, queue.slot, deadline_in(1000)));
+	for (unsigned i = 0; i < THREADS; i++) {
+		queuers[i] = (struct queuer){&queue, i};
+		assert_int_equal(pthread_create(&threads[i], NULL, queue_up, &queuers[i]), 0);
+		while (count_waiting(&queue) <= i)
+			sched_yield();
+	}
+	/* Who has no time leaves the queue as it was. */
+	assert_false(cache_act(&c, queue.slot, clock_monotonic_ms()));
+	cache_act_end(&c, queue.slot);
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	for (unsigned i = 0; i < THREADS; i++)
+		assert_int_equal(queue.order[i], i);
+	cache_unpin(&c, queue.slot);
+}
+
 int main(void)
 {
-	return RUN(
-	        CASE(only_a_started_row_is_known_and_only_to_its_project),
-	        CASE(an_older_row_never_covers_a_newer_one),
-	        CASE(a_slot_that_nobody_needs_is_forgotten), CASE(a_held_slot_outlives_its_sandbox),
-	        CASE(the_reaper_closes_only_what_nobody_holds_or_has_used_since),
-	        CASE(touches_are_told_on_at_most_once_a_second),
-	        CASE(an_actor_is_waited_for_until_the_deadline), CASE(one_thread_acts_at_a_time));
+	return RUN(CASE(only_a_started_row_is_known_and_only_to_its_project),
+	           CASE(an_older_row_never_covers_a_newer_one),
+	           CASE(a_slot_that_nobody_needs_is_forgotten),
+	           CASE(a_held_slot_outlives_its_sandbox),
+	           CASE(the_reaper_closes_only_what_nobody_holds_or_has_used_since),
+	           CASE(touches_are_told_on_at_most_once_a_second),
+	           CASE(an_actor_is_waited_for_until_the_deadline), CASE(one_thread_acts_at_a_time),
+	           CASE(actors_have_their_turn_in_the_order_in_which_they_came));
 }
