@@ -170,7 +170,8 @@ static int open_fleet(struct api_process *p, struct error *err)
 	hear_ends(p, true);
 	if (fleet_recover(p->fleet, err) < 0)
 		return -1;
-	if (webhooks_open(&(struct webhooks_options){p->config, p->store}, &p->webhooks, err) < 0)
+	if (webhooks_open(&(struct webhooks_options){p->config, p->store, p->node.text},
+	                  &p->webhooks, err) < 0)
 		return -1;
 	return jobs_open(
 	        &(struct jobs_options){p->config, p->store, p->fleet, p->provider, p->node.text},

@@ -434,6 +434,7 @@ const struct column columns_of_delivery_claim[] = {
         TEXT_OF(delivery_claim, id),
         WHOLE_OF(delivery_claim, attempts),
         WHOLE_OF(delivery_claim, until),
+        TEXT_OF(delivery_claim, node),
         END,
 };
 

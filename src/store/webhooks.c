@@ -225,6 +225,13 @@ int store_delivery_claim(struct store *s, const struct delivery_claim *claim, st
 	return change_attempt(s, QUERY_DELIVERY_CLAIM, claim, err);
 }
 
+int store_delivery_release(struct store *s, const char *node, int64_t now, struct error *err)
+{
+	const struct delivery_claim claim = {.node = node, .until = now};
+
+	return store_change_query(s, QUERY_DELIVERY_RELEASE, &claim, err) < 0 ? -1 : 0;
+}
+
 int store_delivery_end(struct store *s, const struct delivery_end *end, struct error *err)
 {
 	return change_attempt(s, QUERY_DELIVERY_END, end, err);

@@ -96,9 +96,13 @@ struct delivery_claim {
 	const char *id;
 	int64_t attempts; /* as read; one more from now on */
 	int64_t until;
+	const char *node; /* the server's */
 };
 MUST_CHECK int store_delivery_claim(struct store *s, const struct delivery_claim *claim,
                                     struct error *err);
+/* What a server had claimed that is no more is due now. */
+MUST_CHECK int store_delivery_release(struct store *s, const char *node, int64_t now,
+                                      struct error *err);
 /* Ends the attempt of that number: to WAITING for another one at next_at. */
 struct delivery_end {
 	const char *id;

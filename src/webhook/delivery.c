@@ -113,7 +113,8 @@ static int submit(struct webhooks *w, struct hook *hook, struct attempt *a, stru
 {
 	const struct delivery_claim claim = {.id = a->delivery.id,
 	                                     .attempts = a->delivery.attempts,
-	                                     .until = clock_unix_ms() + CLAIM_MS};
+	                                     .until = clock_unix_ms() + CLAIM_MS,
+	                                     .node = w->node};
 
 	if (start_workers(w, err) < 0 || store_delivery_claim(w->store, &claim, err) < 0)
 		return -1;

@@ -40,6 +40,7 @@ struct attempt {
 struct webhooks {
 	const struct config *config;
 	struct store *store;
+	const char *node;
 	struct event_watcher watcher;
 	struct worker_pool *workers; /* NULL until there is something to deliver */
 	pthread_t thread;

@@ -197,6 +197,7 @@ int webhooks_open(const struct webhooks_options *options, struct webhooks **ret,
 		abort();
 	w->config = options->config;
 	w->store = options->store;
+	w->node = options->node;
 	w->watcher = (struct event_watcher){.on_events = on_events, .context = w};
 	(void)pthread_mutex_init(&w->mutex, NULL);
 	(void)pthread_condattr_init(&monotonic);
@@ -204,7 +205,9 @@ int webhooks_open(const struct webhooks_options *options, struct webhooks **ret,
 	(void)pthread_cond_init(&w->wake, &monotonic);
 	(void)pthread_condattr_destroy(&monotonic);
 	store_event_watch(w->store, &w->watcher);
-	if (start_thread(w, err) < 0) {
+	/* Whoever was at them died with our last process. */
+	if (store_delivery_release(w->store, w->node, clock_unix_ms(), err) < 0 ||
+	    start_thread(w, err) < 0) {
 		webhooks_close(w);
 		return -1;
 	}

@@ -21,6 +21,7 @@ struct webhooks;
 struct webhooks_options {
 	const struct config *config;
 	struct store *store;
+	const char *node; /* this server; its texts outlive the webhooks */
 };
 MUST_CHECK int webhooks_open(const struct webhooks_options *options, struct webhooks **ret,
                              struct error *err);

@@ -81,19 +81,23 @@ WHERE webhook_id = :id AND state = 'waiting';
 
 -- name: delivery_claim
 -- takes: delivery_claim
-UPDATE deliveries SET attempts = attempts + 1, next_at = :until
+UPDATE deliveries SET attempts = attempts + 1, next_at = :until, node = :node
 WHERE id = :id AND state = 'waiting' AND attempts = :attempts;
 
 -- name: delivery_end
 -- takes: delivery_end
 UPDATE deliveries
-SET state = :state, status = :status, error = :error, next_at = :next_at,
+SET state = :state, status = :status, error = :error, next_at = :next_at, node = '',
 	ended_at = CASE WHEN :state = 'waiting' THEN 0 ELSE :now END
 WHERE id = :id AND state = 'waiting' AND attempts = :attempts;
 
+-- name: delivery_release
+-- takes: delivery_claim
+UPDATE deliveries SET next_at = :until, node = '' WHERE state = 'waiting' AND node = :node;
+
 -- name: delivery_retry
 -- takes: delivery_ref
-UPDATE deliveries SET state = 'waiting', attempts = 0, next_at = :now, ended_at = 0
+UPDATE deliveries SET state = 'waiting', attempts = 0, next_at = :now, ended_at = 0, node = ''
 WHERE id = :id AND webhook_id = :webhook_id;
 
 -- name: delivery_list

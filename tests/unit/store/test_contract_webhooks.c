@@ -144,6 +144,41 @@ static void events_are_looked_at_by_one_server_and_with_the_webhooks_of_now(void
 	assert_int_equal(list.items[0].state, DELIVERY_WAITING);
 }
 
+static void what_a_dead_server_was_at_is_due_at_its_next_start(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct delivery_record items[] = {sample_delivery("d2", 2), sample_delivery("d1", 1)};
+	struct delivery_claim claim = {"d1", 0, NOW + 100, "here"};
+	struct delivery_record found;
+
+	insert_webhook(*state, "hook");
+	dispatch(*state, 2, items, 2);
+	assert_done(store_delivery_claim(*state, &claim, &err));
+	claim = (struct delivery_claim){"d2", 0, NOW + 100, "there"};
+	assert_done(store_delivery_claim(*state, &claim, &err));
+	assert_refused(store_delivery_next(*state, &a, "hook", NOW, &found, &err), ERROR_NOT_FOUND);
+	assert_done(store_delivery_release(*state, "elsewhere", NOW, &err));
+	assert_refused(store_delivery_next(*state, &a, "hook", NOW, &found, &err), ERROR_NOT_FOUND);
+	assert_done(store_delivery_release(*state, "there", NOW, &err));
+	assert_done(store_delivery_next(*state, &a, "hook", NOW, &found, &err));
+	assert_string_equal(found.id, "d2");
+	assert_int_equal(found.attempts, 1);
+	/* One that waits for another attempt keeps its time. */
+	assert_done(store_delivery_end(*state,
+	                               &(struct delivery_end){.id = "d1",
+	                                                      .attempts = 1,
+	                                                      .state = DELIVERY_WAITING,
+	                                                      .error = "no",
+	                                                      .next_at = NOW + 50,
+	                                                      .now = NOW},
+	                               &err));
+	assert_done(store_delivery_release(*state, "here", NOW, &err));
+	claim = (struct delivery_claim){"d2", 1, NOW + 100, "there"};
+	assert_done(store_delivery_claim(*state, &claim, &err));
+	assert_refused(store_delivery_next(*state, &a, "hook", NOW, &found, &err), ERROR_NOT_FOUND);
+}
+
 static void an_attempt_belongs_to_the_one_who_counted_it(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -247,6 +282,7 @@ static const struct CMUnitTest tests[] = {
         EACH(a_project_has_at_most_so_many_webhooks),
         EACH(one_that_is_enabled_again_begins_with_what_comes_then),
         EACH(events_are_looked_at_by_one_server_and_with_the_webhooks_of_now),
+        EACH(what_a_dead_server_was_at_is_due_at_its_next_start),
         EACH(an_attempt_belongs_to_the_one_who_counted_it),
         EACH(a_dead_delivery_is_listed_retried_and_purged),
         EACH(the_deliveries_of_a_webhook_go_with_it),
