@@ -10,6 +10,27 @@ sys.path.insert(0, os.path.dirname(__file__))
 
 import atoll  # noqa: E402
 
+# A folder: several runs share the files that all of them were given, each file runs in one of them.
+SHARE = os.environ.get("ATOLL_TEST_SHARE")
+taken = {}
+
+
+def take_file(path):
+    """Whether this run is the first that comes to it."""
+    if path not in taken:
+        try:
+            os.close(os.open(os.path.join(SHARE, f"{path.parent.name}-{path.name}"), os.O_CREAT | os.O_EXCL))
+            taken[path] = True
+        except FileExistsError:
+            taken[path] = False
+    return taken[path]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item):
+    # True: it is seen to, and no result of this run.
+    return True if SHARE and not take_file(item.path) else None
+
 
 def pytest_collection_modifyitems(items):
     for item in items:

@@ -152,14 +152,27 @@ run_built_pytest()
 	fi
 }
 
-# These often wait for a server or a clock, too: two at once.
+# run_shared_pytest SUITE SECONDS FILE…: two at once, for these often wait for a server or a clock.
+# Each file is run by whoever comes to it first.
+run_shared_pytest()
+{
+	local suite=$1 share
+	shift
+	share=$(mktemp -d /tmp/atoll-share-XXXXXX)
+	ATOLL_TEST_SHARE=$share run_built_pytest "$suite-1" "$@" &
+	ATOLL_TEST_SHARE=$share run_built_pytest "$suite-2" "$@"
+	wait $!
+	rm -rf "$share"
+}
+
+# The longest, which builds the template "base", begins first.
 suite_system()
 {
+	local longest=tests/system/test_80_templates.py
 	build_programs gcc || { result failed system build "the gcc build failed"; return; }
-	run_built_pytest system-1 480 tests/system/test_[1-68]*.py tests/system/test_9[6-9]*.py \
-		tests/contract &
-	run_built_pytest system-2 480 tests/system/test_7*.py tests/system/test_9[0-5]*.py
-	wait $!
+	# shellcheck disable=SC2046 # words
+	run_shared_pytest system 540 $longest \
+		$(find tests/system tests/contract -name 'test_*.py' ! -path $longest | sort)
 }
 
 suite_escape()
@@ -167,14 +180,11 @@ suite_escape()
 	run_pytest escape 240 tests/escape
 }
 
-# Most of the time these wait for what was killed: two at once. Those that look at the whole host
-# are alone.
+# Those that look at the whole host are alone.
 suite_fault()
 {
 	build_programs gcc || { result failed fault build "the gcc build failed"; return; }
-	run_built_pytest fault-1 480 tests/fault/test_[a-k]*.py &
-	run_built_pytest fault-2 480 tests/fault/test_[l-z]*.py
-	wait $!
+	run_shared_pytest fault 480 tests/fault/test_*.py
 	run_built_pytest fault-alone 120 tests/fault/alone
 }
 
