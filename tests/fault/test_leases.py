@@ -98,7 +98,7 @@ class Storm:
     def __init__(self, servers, seconds):
         self.servers, self.end = servers, time.monotonic() + seconds
         self.keys = [f"key:{i}" for i in range(KEYS)]
-        self.acquired = self.refused = 0
+        self.acquired = self.refused = self.killed = 0
         self.failures = []
         self.lock = threading.Lock()
 
@@ -184,6 +184,7 @@ class Storm:
             if pid and self.going():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
+                    self.killed += 1
 
     def run(self):
         threads = [threading.Thread(target=self.client, args=(i,)) for i in range(CLIENTS)]
@@ -229,7 +230,7 @@ def test_many_clients_on_few_keys_while_processes_die(world):
     with world() as servers:
         storm = Storm(servers, SECONDS)
         storm.run()
-        print(f"{storm.acquired} acquired, {storm.refused} refused")
+        print(f"{storm.acquired} acquired, {storm.refused} refused, {storm.killed} killed")
         assert not storm.failures, storm.failures[:10]
         assert storm.acquired > 100
         for server in servers:
