@@ -178,6 +178,20 @@ export interface SandboxQuery {
 }
 export type CreateOptions = types.SandboxCreate & { signal?: AbortSignal; idempotencyKey?: string };
 
+/** Commands that are kept running: restarted when they crash, and when the sandbox is started. */
+export interface Services {
+  /** Made, or changed; one that is so already goes on undisturbed. */
+  put(name: string, options: types.ServiceRequest): Promise<types.Service>;
+  list(): Promise<types.Service[]>;
+  get(name: string): Promise<types.Service>;
+  /** The tail, or from `since_stdout` and `since_stderr` on. */
+  logs(name: string, query?: { since_stdout?: number; since_stderr?: number; tail?: number }): Promise<types.ServiceLog>;
+  start(name: string): Promise<types.Service>;
+  stop(name: string): Promise<types.Service>;
+  restart(name: string): Promise<types.Service>;
+  remove(name: string): Promise<void>;
+}
+
 export class Sandbox {
   private constructor();
   static create(options?: CreateOptions & ConnectionOptions): Promise<Sandbox>;
@@ -191,6 +205,7 @@ export class Sandbox {
   readonly commands: Commands;
   readonly files: Files;
   readonly code: Code;
+  readonly services: Services;
   kill(): Promise<boolean>;
   refresh(): Promise<types.Sandbox>;
   isRunning(): Promise<boolean>;

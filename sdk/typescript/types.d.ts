@@ -2341,12 +2341,101 @@ export interface Recording {
   started_at: string | null;
 }
 
+/** Services, by name */
+export interface ServiceList {
+  items: Service[];
+}
+
+/** A command that is kept running */
+export interface Service {
+  name: string;
+  /** starting, running, backoff (it will be started again), stopping, stopped (as asked), exited (by itself), failed; down or paused as its sandbox is; unknown */
+  state: string;
+  /** false: somebody stopped it */
+  wanted: boolean;
+  /** inside the sandbox; 0 = none */
+  pid: number;
+  /** its number in the sandbox */
+  process: number;
+  /** by itself, since it was started or changed */
+  restarts: number;
+  /** quick ends in a row */
+  failures: number;
+  /** of the last run that ended; -1 = none has */
+  exit_code: number;
+  /** that ended it, or 0 */
+  signal: number;
+  /** why it could not be started */
+  error: string | null;
+  /** in backoff */
+  restart_in_ms: number;
+  /** its last run */
+  started_at: string | null;
+  /** the last run that ended */
+  ended_at: string | null;
+  command: string | null;
+  /** else: program and arguments */
+  args: unknown;
+  cwd: string;
+  user: string;
+  restart: string;
+  restart_limit: number;
+  restart_delay_ms: number;
+  stop_timeout_ms: number;
+  keep_awake: boolean;
+  created_at: string | null;
+  updated_at: string | null;
+}
+
+/** A service: command, or cmd with args */
+export interface ServiceRequest {
+  /** a line for a shell, or: */
+  command?: string;
+  /** a program */
+  cmd?: string;
+  /** its arguments */
+  args?: string[];
+  cwd?: string;
+  /** name or number inside */
+  user?: string;
+  /** over the sandbox's; never shown again */
+  env?: Record<string, string>;
+  /** when it is started again; default always */
+  restart?: "always" | "on-failure" | "no";
+  /** quick ends in a row, then it has failed; 0 = it is tried for ever */
+  restart_limit?: number;
+  /** before the first restart, doubled up to a minute; default 500 */
+  restart_delay_ms?: number;
+  /** from SIGTERM to SIGKILL; default 5000 */
+  stop_timeout_ms?: number;
+  /** while it runs the sandbox is not idle */
+  keep_awake?: boolean;
+}
+
+/** What a service wrote */
+export interface ServiceLog {
+  name: string;
+  stdout: string;
+  stderr: string;
+  /** of its first byte; what is before it is lost, or was not wanted */
+  stdout_offset: number;
+  stderr_offset: number;
+  /** since_stdout of the next call */
+  stdout_next: number;
+  stderr_next: number;
+  /** written in all, over its runs since the sandbox was started */
+  stdout_bytes: number;
+  stderr_bytes: number;
+}
+
 /** A template by steps */
 export interface BuildCreate {
   /** whether run steps reach it; default as of a sandbox */
   internet?: boolean;
   /** of the template; one that was built on the same root filesystem is replaced */
   name: string;
+  /** further names for templates that are the same */
+  also?: string[];
   /** template to begin with */
   from: string;
   description?: string;
@@ -2753,4 +2842,66 @@ export interface DaytonaPtyCreate {
 export interface DaytonaPtyResize {
   cols: number;
   rows: number;
+}
+
+/** Its name */
+export interface E2bSnapshotCreate {
+  name: string;
+}
+
+/** How many, and for how long */
+export interface E2bFork {
+  timeout: number;
+  count: number;
+}
+
+/** A volume to make */
+export interface E2bNewVolume {
+  name: string;
+}
+
+/** Whose it is */
+export interface E2bTemplateUpdate {
+  public: boolean;
+}
+
+/** What is to have which tags */
+export interface E2bTagsAssign {
+  target: string;
+  tags: string[];
+}
+
+/** What is to lose which tags */
+export interface E2bTagsRemove {
+  name: string;
+  tags: string[];
+}
+
+/** A template to build */
+export interface E2bBuildRequest {
+  name: string;
+  alias: string;
+  tags: string[];
+  cpuCount: number;
+  memoryMB: number;
+  minFreeDiskMb: number;
+}
+
+/** The steps of a template */
+export interface E2bBuildStart {
+  fromImage: string;
+  fromTemplate: string;
+  startCmd: string;
+  readyCmd: string;
+  fromImageRegistry: unknown;
+  force: boolean;
+  steps: E2bStep[];
+}
+
+/** A step of a template */
+export interface E2bStep {
+  type: string;
+  args: string[];
+  filesHash: string;
+  force: boolean;
 }

@@ -10,6 +10,7 @@
 #include "agent/connection.h"
 #include "agent/job.h"
 #include "agent/process.h"
+#include "agent/service.h"
 #include "agent/state.h"
 #include "agent/tree.h"
 #include "agent/warm.h"
@@ -103,10 +104,11 @@ static void run_stop(struct agent *a, int64_t now)
 static int wait_ms(struct agent *a)
 {
 	int64_t next = process_next_deadline(a), warm = warm_next_deadline(a),
-	        posts = posts_next_deadline(a);
+	        posts = posts_next_deadline(a), services = services_next_deadline(a);
 
 	next = warm < next ? warm : next;
 	next = posts < next ? posts : next;
+	next = services < next ? services : next;
 	if (a->stopping && a->stop_deadline < next)
 		next = a->stop_deadline;
 	return deadline_poll_ms(next);
@@ -129,6 +131,7 @@ void agent_run(struct agent *a)
 		process_run_timers(a, clock_monotonic_ms());
 		warm_run_timers(a, clock_monotonic_ms());
 		posts_run_timers(a, clock_monotonic_ms());
+		services_run_timers(a, clock_monotonic_ms());
 		run_stop(a, clock_monotonic_ms());
 		connections_handle_waiting(a);
 		connection_free_closed(a);

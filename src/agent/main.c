@@ -182,6 +182,7 @@ static int agent_open(struct agent *a, const struct options *o, struct error *er
 	list_init(&a->processes);
 	list_init(&a->forgotten);
 	list_init(&a->posts);
+	list_init(&a->services);
 	/* In a sandbox our folder is "/", and no descriptor of it is kept: a snapshot may put
 	 * another root in its place, and takes our folder along but no descriptor. */
 	a->root = AT_FDCWD;

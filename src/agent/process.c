@@ -11,6 +11,7 @@
 
 #include "agent/connection.h"
 #include "agent/job.h"
+#include "agent/service.h"
 #include "agent/tree.h"
 #include "agent/warm.h"
 #include "base/clock.h"
@@ -223,6 +224,8 @@ static void on_started(struct process *p)
 	p->look_at = p->warm_until = DEADLINE_NEVER;
 	if (p->killing)
 		process_kill_tree(p);
+	if (p->service)
+		service_on_started(p);
 	if (p->starter)
 		connection_on_started(p->starter);
 	p->starter = NULL;
@@ -242,6 +245,8 @@ static void on_start_failed(struct process *p, const struct error *err)
 	close_spawn_fds(p);
 	p->agent->running_count--;
 	p->agent->ended_count++;
+	if (p->service)
+		service_on_start_failed(p, err);
 	process_forget(p);
 	if (starter)
 		connection_on_lost(starter, err);
@@ -264,6 +269,8 @@ static void finish(struct process *p)
 		connection_flush(LIST_ENTRY(item, struct connection, viewer));
 	connections_tell_end(p);
 	post_begin(p);
+	if (p->service)
+		service_on_over(p);
 }
 
 static void set_result(struct process *p, int status)

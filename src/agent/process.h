@@ -29,6 +29,7 @@
 
 struct connection;
 struct job;
+struct service;
 
 struct channel {
 	struct watch watch; /* the read end */
@@ -55,6 +56,7 @@ struct process {
 	int pty;         /* master, or -1; also in out[0] */
 
 	struct job *job;            /* NULL: it is none */
+	struct service *service;    /* the same */
 	struct list viewers;        /* struct connection, attached */
 	struct connection *starter; /* waits for the start; NULL when it has gone */
 	int64_t started_ms;         /* monotonic, like what follows; or DEADLINE_NEVER */

@@ -5,6 +5,7 @@
 #include "agent/connection.h"
 #include "agent/dial.h"
 #include "agent/job.h"
+#include "agent/service.h"
 #include "agent/warm.h"
 #include "base/clock.h"
 
@@ -165,6 +166,23 @@ static int run_await(struct call *call, struct error *err)
 	if (p->over)
 		connections_tell_end(p);
 	return 1;
+}
+
+static int run_service(struct call *call, struct error *err)
+{
+	return service_call_set(call->connection, call->message, call->arena, err) < 0 ? -1 : 1;
+}
+
+static int run_services(struct call *call, struct error *err)
+{
+	(void)err;
+	service_call_list(call->connection);
+	return 1;
+}
+
+static int run_service_log(struct call *call, struct error *err)
+{
+	return service_call_log(call->connection, call->message, err) < 0 ? -1 : 1;
 }
 
 static int run_attach(struct call *call, struct error *err)
@@ -358,6 +376,8 @@ union message {
 	struct agent_job job;
 	struct agent_find_job find_job;
 	struct agent_await await;
+	struct agent_service service;
+	struct agent_service_log service_log;
 };
 
 static const struct request requests[] = {
@@ -380,6 +400,10 @@ static const struct request requests[] = {
         {AGENT_AWAIT, WHEN_IDLE, agent_await_shape, sizeof(struct agent_await), run_await},
         {AGENT_TERMINAL, WHEN_IDLE, agent_terminal_shape, sizeof(struct agent_terminal),
          run_terminal},
+        {AGENT_SERVICE, WHEN_IDLE, agent_service_shape, sizeof(struct agent_service), run_service},
+        {AGENT_SERVICES, WHEN_IDLE, NULL, 0, run_services},
+        {AGENT_SERVICE_LOG, WHEN_IDLE, agent_service_log_shape, sizeof(struct agent_service_log),
+         run_service_log},
         {AGENT_STOP, WHEN_ANY, agent_stop_shape, sizeof(struct agent_stop), run_stop},
 };
 

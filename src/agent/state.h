@@ -36,6 +36,7 @@ struct agent {
 	struct list forgotten; /* struct process, freed when no event can name them any more */
 	struct warm *warm;     /* the first; NULL until somebody wants one */
 	struct list posts;     /* struct post of job.c */
+	struct list services;  /* struct service */
 	unsigned post_count;
 	unsigned running_count, ended_count;
 	uint64_t process_count; /* ever */

@@ -53,6 +53,7 @@ const struct route *const api_routes[] = {
         windows_routes,
         contexts_routes,
         recordings_routes,
+        services_routes,
         builds_routes,
         preview_routes,
         preview_settings_routes,

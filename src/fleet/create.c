@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "fleet/builds.h"
 #include "fleet/lease_parts.h"
+#include "fleet/service_parts.h"
 #include "fleet/snapshot.h"
 #include "fleet/warm_parts.h"
 #include "provider/compute.h"
@@ -181,7 +182,7 @@ static int start_again(struct act *a, const struct template_record *t, int64_t b
 		return -1;
 	spec = make_spec(a, t);
 	if (f->ops->start(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) < 0 ||
-	    entrypoint_start(a, t, err) < 0)
+	    entrypoint_start(a, t, err) < 0 || services_start(a, err) < 0)
 		return -1;
 	warm_start(a, t);
 	return finish_start(a, &created, begun_ns, err);
@@ -198,7 +199,7 @@ int act_recreate(struct act *a, const struct template_record *t, int64_t begun_n
 		return -1;
 	spec = make_spec(a, t);
 	if (f->ops->create(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) < 0 ||
-	    entrypoint_start(a, t, err) < 0)
+	    entrypoint_start(a, t, err) < 0 || services_start(a, err) < 0)
 		return -1;
 	warm_start(a, t);
 	return finish_start(a, &created, begun_ns, err);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "base/log.h"
+#include "fleet/service_parts.h"
 #include "fleet/snapshot.h"
 #include "fleet/snapshots.h"
 
@@ -20,8 +21,9 @@ struct forking {
 	pthread_cond_t changed; /* a helper has ended */
 	unsigned begun, ended;  /* forks; helpers */
 	bool has_failed;
-	struct error err;            /* the first one */
-	struct sandbox_record *made; /* all zero where there is none */
+	struct error err;             /* the first one */
+	struct sandbox_record *made;  /* all zero where there is none */
+	struct service_list services; /* that each is to have */
 };
 
 struct helper {
@@ -29,24 +31,6 @@ struct helper {
 	struct forking *forking;
 	struct arena arena; /* of what it makes */
 };
-
-/* {"KEY":"value"} that we wrote ourselves. */
-static int load_map(struct arena *a, const char *text, struct json_map *ret, struct error *err)
-{
-	const struct json_value *value;
-
-	if (json_load(a, span_of(text), &value, err) < 0)
-		return -1;
-	*ret = (struct json_map){.pairs = ARENA_ARRAY(a, struct json_pair, json_count(value) + 1),
-	                         .present = true};
-	for (size_t i = 0; i < json_count(value); i++) {
-		const struct json_value *member = json_member_at(value, i, &ret->pairs[i].key);
-
-		ret->pairs[i].value = json_text(member, "");
-		ret->count++;
-	}
-	return 0;
-}
 
 static int like(struct arena *a, const struct sandbox_record *r, struct fleet_create *ret,
                 struct error *err)
@@ -66,9 +50,9 @@ static int like(struct arena *a, const struct sandbox_record *r, struct fleet_cr
 	        .lifetime_max_ms = r->lifetime_max_ms,
 	        .wait = true,
 	};
-	if (load_map(a, r->labels_json, &ret->labels, err) < 0)
+	if (request_map_of_json(a, r->labels_json, &ret->labels, err) < 0)
 		return -1;
-	return load_map(a, r->env_json, &ret->env, err);
+	return request_map_of_json(a, r->env_json, &ret->env, err);
 }
 
 /* False when there are no more to begin. */
@@ -94,6 +78,15 @@ static void note_failure(struct forking *forking, unsigned number, struct error 
 	pthread_mutex_unlock(&forking->mutex);
 }
 
+static void drop(struct fleet *f, struct arena *a, const char *id)
+{
+	const struct fleet_ref ref = {NULL, id};
+	struct error err = {0};
+
+	if (fleet_delete(f, a, &ref, SANDBOX_REASON_ERROR, &err) < 0)
+		log_warning("a fork is left", TEXT("sandbox", id), FAILURE(&err));
+}
+
 static int make_one(const struct forking *forking, struct arena *a, unsigned number,
                     struct error *err)
 {
@@ -104,7 +97,13 @@ static int make_one(const struct forking *forking, struct arena *a, unsigned num
 		create.name = forking->request->count == 1
 		                      ? name
 		                      : arena_format(a, "%s-%u", name, number + 1);
-	return fleet_create(forking->fleet, a, &create, &forking->made[number], err);
+	if (fleet_create(forking->fleet, a, &create, &forking->made[number], err) < 0)
+		return -1;
+	if (services_copy(forking->fleet, a, &forking->services, forking->made[number].id, err) ==
+	    0)
+		return 0;
+	drop(forking->fleet, a, forking->made[number].id);
+	return -1;
 }
 
 static void make_forks(struct forking *forking, struct arena *a)
@@ -191,26 +190,24 @@ static void take_back(struct fleet *f, struct arena *a, const struct forking *fo
 {
 	struct error err = {0};
 
-	for (unsigned i = 0; i < forking->request->count; i++) {
-		const struct fleet_ref ref = {NULL, forking->made[i].id};
-
-		if (ref.id_or_name && fleet_delete(f, a, &ref, SANDBOX_REASON_ERROR, &err) < 0)
-			log_warning("a fork is left", TEXT("sandbox", ref.id_or_name),
-			            FAILURE(&err));
-	}
+	for (unsigned i = 0; i < forking->request->count; i++)
+		if (forking->made[i].id)
+			drop(f, a, forking->made[i].id);
 	if (snapshot_drop(f, snapshot, &err) < 0)
 		log_warning("a fork's snapshot is left", FAILURE(&err));
 }
 
 /* The row is read and the snapshot taken in one act; the forks need nothing of the sandbox. */
-static int take_for_fork(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
+static int take_for_fork(struct forking *forking, struct arena *a, const struct fleet_ref *ref,
                          struct fleet_create *create, struct snapshot_record *ret,
                          struct error *err)
 {
+	struct fleet *f = forking->fleet;
 	AUTO(act_end) struct act act = {0};
 
 	if (find_and_act(f, a, ref, &act, err) < 0 || snapshot_check_state(&act.record, err) < 0 ||
-	    like(a, &act.record, create, err) < 0)
+	    like(a, &act.record, create, err) < 0 ||
+	    store_service_list(f->store, a, act.record.id, &forking->services, err) < 0)
 		return -1;
 	return snapshot_take(&act, &(struct fleet_snapshot){.sync = false}, ret, err);
 }
@@ -226,7 +223,7 @@ int fleet_fork(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 	if (request->count < 1 || request->count > FLEET_FORK_MAX)
 		return FAIL(err, ERROR_INVALID, "count %u is not in 1..%d", request->count,
 		            FLEET_FORK_MAX);
-	if (take_for_fork(fleet, a, ref, &create, &ret->snapshot, err) < 0)
+	if (take_for_fork(&forking, a, ref, &create, &ret->snapshot, err) < 0)
 		return -1;
 	create.snapshot = ret->snapshot.id;
 	create.key_id = request->key_id;

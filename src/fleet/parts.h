@@ -109,7 +109,7 @@ void act_clear(struct act *a);
 
 MUST_CHECK int request_check(const struct fleet_create *request, struct error *err);
 MUST_CHECK int request_check_env(const struct json_map *env, struct error *err);
-/* {"KEY":"value"} */
+/* {"KEY":"value"}, and back */
 const char *request_map_to_json(struct arena *a, const struct json_map *map);
 /* What becomes of a request. */
 struct draft {

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "fleet/backup.h"
 #include "fleet/parts.h"
+#include "fleet/service_parts.h"
 
 #define ENV_COUNT_MAX 256
 #define ENV_BYTES_MAX (128 * 1024)
@@ -90,6 +91,23 @@ const char *request_map_to_json(struct arena *a, const struct json_map *map)
 	}
 	buf_add_byte(&text, '}');
 	return arena_copy(a, buf_span(&text));
+}
+
+int request_map_of_json(struct arena *a, const char *text, struct json_map *ret, struct error *err)
+{
+	const struct json_value *value;
+
+	if (json_load(a, span_of(text), &value, err) < 0)
+		return -1;
+	*ret = (struct json_map){.pairs = ARENA_ARRAY(a, struct json_pair, json_count(value) + 1),
+	                         .present = true};
+	for (size_t i = 0; i < json_count(value); i++) {
+		const struct json_value *member = json_member_at(value, i, &ret->pairs[i].key);
+
+		ret->pairs[i].value = json_text(member, "");
+		ret->count++;
+	}
+	return 0;
 }
 
 static int decide_network(const struct fleet *f, int internet, enum sandbox_network *ret,

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "fleet/parts.h"
+#include "fleet/service_parts.h"
 #include "fleet/snapshots.h"
 #include "provider/snapshots.h"
 
@@ -46,7 +47,9 @@ static int reset(struct act *a, int64_t begun_ns, struct error *err)
 	if (a->record.actual != SANDBOX_STOPPED && act_kill(a, SANDBOX_REASON_USER, err) < 0)
 		return -1;
 	fault_point("api", "reset-ended");
-	status = clear_files(a, origin, err);
+	status = store_services_clear(a->fleet->store, a->record.id, err);
+	if (status == 0)
+		status = clear_files(a, origin, err);
 	if (act_start(a, begun_ns, status < 0 ? &second : err) < 0)
 		return -1;
 	return status;

@@ -9,6 +9,7 @@
 #include "fleet/events.h"
 #include "fleet/builds.h"
 #include "fleet/parts.h"
+#include "fleet/service_parts.h"
 #include "fleet/snapshot.h"
 
 #define SWEEP_EVERY_MS 60000
@@ -306,7 +307,7 @@ static int tick(struct fleet *f, struct error *err)
 		error_clear(err);
 	}
 	if (each_sandbox(f, look_at, NULL, err) < 0 || leases_settle(f, err) < 0 ||
-	    pools_settle(f, err) < 0)
+	    pools_settle(f, err) < 0 || services_settle(f, err) < 0)
 		return -1;
 	if (now - f->swept_at >= SWEEP_EVERY_MS) {
 		f->swept_at = now;

@@ -82,6 +82,7 @@ static const struct drawer {
         {QUERY_WEBHOOK_SECRETS, QUERY_WEBHOOK_SECRET_SWAP, columns_of_webhook_record, "secret"},
         {QUERY_CHANNEL_SECRETS, QUERY_CHANNEL_SECRET_SWAP, columns_of_channel_record, "token"},
         {QUERY_SERVER_KEY_SECRETS, QUERY_SERVER_KEY_SECRET_SWAP, columns_of_server_key, "secret"},
+        {QUERY_SERVICE_SECRETS, QUERY_SERVICE_SECRET_SWAP, columns_of_service_record, "env_json"},
 };
 
 struct page {

@@ -92,6 +92,10 @@ enum agent_type {
 	AGENT_ENTRY,          /* agent_entry */
 	AGENT_SET_ATTRIBUTES, /* files: agent_path -> DONE */
 	AGENT_SEARCH,         /* files: agent_path -> DATA*, DONE (1: not all is told) */
+	AGENT_SERVICE,        /* and the next three: agent_services.h */
+	AGENT_SERVICES,
+	AGENT_SERVICE_LOG,
+	AGENT_SERVICE_STATE,
 	AGENT_TYPE_COUNT,
 };
 
@@ -100,12 +104,11 @@ struct agent_failed {
 	uint32_t sys_errno;
 	const char *text, *hint;
 };
-extern const struct wire_member agent_failed_shape[];
 
 struct agent_done {
 	uint64_t count; /* entries, or bytes of a tar or copy */
 };
-extern const struct wire_member agent_done_shape[];
+extern const struct wire_member agent_failed_shape[], agent_done_shape[];
 
 struct agent_pong {
 	uint32_t protocol;
@@ -149,7 +152,6 @@ struct agent_attach {
 	uint32_t read_only; /* 1: STDIN, RESIZE and SIGNAL are refused on this connection */
 	uint32_t until_end; /* 0: replay what is there, then DETACH by itself */
 };
-extern const struct wire_member agent_attach_shape[];
 
 enum agent_process_state { AGENT_PROCESS_RUNNING, AGENT_PROCESS_ENDED };
 struct agent_process {
@@ -166,7 +168,7 @@ struct agent_process {
 	const char *label, *user, *cwd;
 	const char **args;
 };
-extern const struct wire_member agent_process_shape[];
+extern const struct wire_member agent_attach_shape[], agent_process_shape[];
 
 struct agent_output {
 	uint32_t stream; /* enum agent_stream */
@@ -178,21 +180,19 @@ extern const struct wire_member agent_output_shape[];
 struct agent_resize {
 	uint32_t rows, columns;
 };
-extern const struct wire_member agent_resize_shape[];
 
 struct agent_signal {
 	uint64_t process;
 	uint32_t signal;
 	uint32_t whole_tree; /* 0: the process group; 1: everything it started, wherever it hides */
 };
-extern const struct wire_member agent_signal_shape[];
 
 struct agent_feed {
 	uint64_t process;
 	uint32_t end; /* 1: close stdin after the bytes */
 	struct span bytes;
 };
-extern const struct wire_member agent_feed_shape[];
+extern const struct wire_member agent_resize_shape[], agent_signal_shape[], agent_feed_shape[];
 
 struct agent_stop {
 	uint64_t grace_ms;

@@ -15,6 +15,7 @@ const state: string = sandbox.info.state;
 const entries: types.FileEntry[] = await sandbox.files.list();
 const total: number = await withSandbox('key', async (mine) => (await mine.files.list()).length, { template: 'host' });
 for await (const event of new Atoll().events({ kind: 'sandbox.*' })) console.log(event.sequence, event.kind);
+const served: types.Service = await sandbox.services.put('web', { command: 'npm start', restart: 'on-failure' });
 const leases: types.Lease[] = await new Atoll().leases.list({ prefix: 'a' });
 try {
   await sandbox.pause();

@@ -8,6 +8,7 @@ from .commands import Code, Commands
 from .errors import NotFoundError, SandboxNotFoundError
 from .files import Files
 from .http import Transport, path, without_none
+from .services import Services
 
 BASE = "/api/sandbox/instances"
 # A template that has never been used is built first.
@@ -21,6 +22,7 @@ class Sandbox:
         self.transport, self.info = transport, info
         self.id, self.name = info["id"], info.get("name")
         self.commands, self.files, self.code = Commands(self), Files(self), Code(self)
+        self.services = Services(self)
 
     @classmethod
     def create(cls, *, transport=None, idempotency_key=None, api_url=None, api_key=None, project=None, **body):

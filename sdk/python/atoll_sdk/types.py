@@ -2500,10 +2500,102 @@ class Recording(TypedDict):
     started_at: str | None
 
 
+class ServiceList(TypedDict):
+    """Services, by name"""
+
+    items: list[Service]
+
+
+class Service(TypedDict):
+    """A command that is kept running"""
+
+    name: str
+    # starting, running, backoff (it will be started again), stopping, stopped (as asked), exited (by itself), failed; down or paused as its sandbox is; unknown
+    state: str
+    # false: somebody stopped it
+    wanted: bool
+    # inside the sandbox; 0 = none
+    pid: int
+    # its number in the sandbox
+    process: int
+    # by itself, since it was started or changed
+    restarts: int
+    # quick ends in a row
+    failures: int
+    # of the last run that ended; -1 = none has
+    exit_code: int
+    # that ended it, or 0
+    signal: int
+    # why it could not be started
+    error: str | None
+    # in backoff
+    restart_in_ms: int
+    # its last run
+    started_at: str | None
+    # the last run that ended
+    ended_at: str | None
+    command: str | None
+    # else: program and arguments
+    args: Any
+    cwd: str
+    user: str
+    restart: str
+    restart_limit: int
+    restart_delay_ms: int
+    stop_timeout_ms: int
+    keep_awake: bool
+    created_at: str | None
+    updated_at: str | None
+
+
+class ServiceRequest(TypedDict):
+    """A service: command, or cmd with args"""
+
+    # a line for a shell, or:
+    command: NotRequired[str]
+    # a program
+    cmd: NotRequired[str]
+    # its arguments
+    args: NotRequired[list[str]]
+    cwd: NotRequired[str]
+    # name or number inside
+    user: NotRequired[str]
+    # over the sandbox's; never shown again
+    env: NotRequired[dict[str, str]]
+    # when it is started again; default always
+    restart: NotRequired[Literal["always", "on-failure", "no"]]
+    # quick ends in a row, then it has failed; 0 = it is tried for ever
+    restart_limit: NotRequired[int]
+    # before the first restart, doubled up to a minute; default 500
+    restart_delay_ms: NotRequired[int]
+    # from SIGTERM to SIGKILL; default 5000
+    stop_timeout_ms: NotRequired[int]
+    # while it runs the sandbox is not idle
+    keep_awake: NotRequired[bool]
+
+
+class ServiceLog(TypedDict):
+    """What a service wrote"""
+
+    name: str
+    stdout: str
+    stderr: str
+    # of its first byte; what is before it is lost, or was not wanted
+    stdout_offset: int
+    stderr_offset: int
+    # since_stdout of the next call
+    stdout_next: int
+    stderr_next: int
+    # written in all, over its runs since the sandbox was started
+    stdout_bytes: int
+    stderr_bytes: int
+
+
 # A template by steps
 BuildCreate = TypedDict("BuildCreate", {
     "internet": "NotRequired[bool]",
     "name": "str",
+    "also": "NotRequired[list[str]]",
     "from": "str",
     "description": "NotRequired[str]",
     "steps": "NotRequired[list[BuildStep]]",
@@ -2932,3 +3024,74 @@ class DaytonaPtyResize(TypedDict):
 
     cols: int
     rows: int
+
+
+class E2bSnapshotCreate(TypedDict):
+    """Its name"""
+
+    name: str
+
+
+class E2bFork(TypedDict):
+    """How many, and for how long"""
+
+    timeout: int
+    count: int
+
+
+class E2bNewVolume(TypedDict):
+    """A volume to make"""
+
+    name: str
+
+
+class E2bTemplateUpdate(TypedDict):
+    """Whose it is"""
+
+    public: bool
+
+
+class E2bTagsAssign(TypedDict):
+    """What is to have which tags"""
+
+    target: str
+    tags: list[str]
+
+
+class E2bTagsRemove(TypedDict):
+    """What is to lose which tags"""
+
+    name: str
+    tags: list[str]
+
+
+class E2bBuildRequest(TypedDict):
+    """A template to build"""
+
+    name: str
+    alias: str
+    tags: list[str]
+    cpuCount: int
+    memoryMB: int
+    minFreeDiskMb: int
+
+
+class E2bBuildStart(TypedDict):
+    """The steps of a template"""
+
+    fromImage: str
+    fromTemplate: str
+    startCmd: str
+    readyCmd: str
+    fromImageRegistry: Any
+    force: bool
+    steps: list[E2bStep]
+
+
+class E2bStep(TypedDict):
+    """A step of a template"""
+
+    type: str
+    args: list[str]
+    filesHash: str
+    force: bool

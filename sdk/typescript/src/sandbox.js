@@ -3,6 +3,7 @@ import { Code, Commands } from './commands.js';
 import { NotFoundError, SandboxNotFoundError } from './errors.js';
 import { Files } from './files.js';
 import { Transport, path } from './http.js';
+import { Services } from './services.js';
 
 const BASE = '/api/sandbox/instances';
 // A template that has never been used is built first.
@@ -29,6 +30,7 @@ export class Sandbox {
     this.commands = new Commands(this);
     this.files = new Files(this);
     this.code = new Code(this);
+    this.services = new Services(this);
   }
 
   /** Makes one and starts it. A create whose answer was lost makes no second one. */

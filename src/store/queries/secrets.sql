@@ -72,3 +72,15 @@ LIMIT :limit;
 -- name: server_key_secret_swap
 -- takes: secret_swap
 UPDATE server_keys SET secret = :text WHERE id = :id AND secret = :old;
+
+-- name: service_secrets
+-- takes: secret_page
+-- gives: secret_row
+SELECT id, env_json AS text FROM services
+WHERE id > :id AND env_json <> '' AND env_json <> '{}' AND env_json NOT LIKE :pattern
+ORDER BY id
+LIMIT :limit;
+
+-- name: service_secret_swap
+-- takes: secret_swap
+UPDATE services SET env_json = :text WHERE id = :id AND env_json = :old;
