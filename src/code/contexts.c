@@ -1,69 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/id.h"
 #include "code/code.h"
 #include "code/code_kernels.h"
+#include "code/locks.h"
 #include "wire/agent_jobs.h"
 
 #define LABEL "code:"
-#define STRIPES 16
 #define PROCESSES_MAX 4096 /* an agent may be hostile */
 #define RING_BYTES (256 * 1024)
 #define GIVEN_ID_SIZE 17 /* with its NUL */
-
-struct code_contexts {
-	pthread_mutex_t stripes[STRIPES]; /* of sandboxes: one context of an id is made once */
-};
-
-struct code_contexts *code_contexts_new(void)
-{
-	struct code_contexts *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		abort();
-	for (unsigned i = 0; i < STRIPES; i++)
-		(void)pthread_mutex_init(&c->stripes[i], NULL);
-	return c;
-}
-
-void code_contexts_free(struct code_contexts *c)
-{
-	if (!c)
-		return;
-	for (unsigned i = 0; i < STRIPES; i++)
-		(void)pthread_mutex_destroy(&c->stripes[i]);
-	free(c);
-}
-
-static void unlock(pthread_mutex_t **lock)
-{
-	if (*lock)
-		(void)pthread_mutex_unlock(*lock);
-}
-
-static int lock_sandbox(const struct code_at *at, pthread_mutex_t **ret, struct error *err)
-{
-	int64_t left = at->deadline - clock_monotonic_ms();
-	struct timespec until;
-	uint32_t hash = 2166136261u;
-
-	for (const char *c = at->hold->id; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * 16777619u;
-	(void)clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += left > 0 ? left / 1000 : 0;
-	if (pthread_mutex_timedlock(&at->contexts->stripes[hash % STRIPES], &until) != 0)
-		return FAIL(err, ERROR_TIMEOUT, "somebody else is at the contexts of '%s'",
-		            at->hold->id);
-	*ret = &at->contexts->stripes[hash % STRIPES];
-	return 0;
-}
 
 /* ---- list and find ---- */
 
@@ -372,12 +321,12 @@ static int open_locked(const struct code_at *at, struct arena *a, const struct c
 int code_open(const struct code_at *at, struct arena *a, const struct code_open *open,
               struct code_context *ret, struct error *err)
 {
-	AUTO(unlock) pthread_mutex_t *lock = NULL;
+	AUTO(code_unlock) struct code_lock lock = {.contexts = NULL};
 	struct code_open named = *open;
 
 	if (!named.id)
 		named.id = new_id(a);
-	if (check_id(named.id, err) < 0 || lock_sandbox(at, &lock, err) < 0)
+	if (check_id(named.id, err) < 0 || code_lock_take(at, 0, &lock, err) < 0)
 		return -1;
 	return open_locked(at, a, &named, ret, err);
 }
@@ -385,11 +334,11 @@ int code_open(const struct code_at *at, struct arena *a, const struct code_open 
 int code_restart(const struct code_at *at, struct arena *a, const char *id, const char **env,
                  struct code_context *ret, struct error *err)
 {
-	AUTO(unlock) pthread_mutex_t *lock = NULL;
+	AUTO(code_unlock) struct code_lock lock = {.contexts = NULL};
 	struct code_context old;
 	struct code_open open = {.id = id, .env = env};
 
-	if (lock_sandbox(at, &lock, err) < 0 || code_find(at, a, id, &old, err) < 0 ||
+	if (code_lock_take(at, 0, &lock, err) < 0 || code_find(at, a, id, &old, err) < 0 ||
 	    end_kernel(at, &old, err) < 0)
 		return -1;
 	fault_point("api", "code-kernel-ended");
@@ -401,10 +350,10 @@ int code_restart(const struct code_at *at, struct arena *a, const char *id, cons
 
 int code_close(const struct code_at *at, struct arena *a, const char *id, struct error *err)
 {
-	AUTO(unlock) pthread_mutex_t *lock = NULL;
+	AUTO(code_unlock) struct code_lock lock = {.contexts = NULL};
 	struct code_context old;
 
-	if (lock_sandbox(at, &lock, err) < 0 || code_find(at, a, id, &old, err) < 0)
+	if (code_lock_take(at, 0, &lock, err) < 0 || code_find(at, a, id, &old, err) < 0)
 		return -1;
 	return end_kernel(at, &old, err);
 }

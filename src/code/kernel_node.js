@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JavaScript of a context: Node's own REPL without its terminal, inside the sandbox; code/code.h tells how it is
 // talked to. What is written to stdout and stderr goes out at once and in order.
+// What is declared here is no name of the blocks'.
+(() => {
 const domain = require('domain');
 const fs = require('fs');
 const repl = require('repl');
@@ -131,25 +133,53 @@ errors.on('error', (error) => {
   else if (nonce) tellError(error);
 });
 
+// `import … from '…'` of a module's text as what a script can do: [text, size], or null.
+function importable(code) {
+  const found = /^import(?:\s+|\s*(?=[{*'"]))(?:([\w$*{}\s,]+?)\s*from\s*)?(['"])([^'"\n]+)\2[ \t]*;?/.exec(code);
+  if (!found) return null;
+  const parts = (found[1] ?? '').match(/\{[^}]*\}|\*\s*as\s+[\w$]+|[\w$]+/g) ?? [];
+  const module = `await import(${JSON.stringify(found[3])})`;
+  const names = parts.map((part) => {
+    if (part[0] === '{') return part.slice(1, -1).replace(/\s+as\s+/g, ': ');
+    return part[0] === '*' ? '' : `default: ${part}`;
+  }).filter(Boolean);
+  const whole = parts.find((part) => part[0] === '*')?.split(/\s+as\s+/)[1];
+  const out = [whole && `var ${whole} = ${module};`, names.length > 0 && `var { ${names.join(', ')} } = ${module};`].filter(Boolean);
+  return [out.join(' ') || `${module};`, found[0].length];
+}
+
 // A block may be run again: what it declares on its outermost level may be declared again. Texts, comments and what
 // stands in brackets are passed over; a slash begins an expression where a value cannot end.
 function redeclarable(code) {
   let out = '';
   let depth = 0;
   let last = '';
+  let isFresh = true; // nothing but blanks since the line began
   for (let i = 0; i < code.length;) {
     const rest = code.slice(i, i + 2);
     let end = i + 1;
     if (rest === '//') end = (code.indexOf('\n', i) + code.length + 1) % (code.length + 1) || code.length;
     else if (rest === '/*') end = (code.indexOf('*/', i + 2) + 2) || code.length;
     else if (code[i] === '"' || code[i] === "'" || code[i] === '`' || (code[i] === '/' && !/[\w$)\]}]/.test(last))) {
-      while (end < code.length && code[end] !== code[i]) end += code[end] === '\\' ? 2 : 1;
+      let isClass = false; // of a regular expression
+      while (end < code.length && (isClass || code[end] !== code[i])) {
+        if (code[i] === '/' && '[]'.includes(code[end])) isClass = code[end] === '[';
+        end += code[end] === '\\' ? 2 : 1;
+      }
       end++;
     } else if (/[A-Za-z_$]/.test(code[i])) {
       while (end < code.length && /[\w$]/.test(code[end])) end++;
       const word = code.slice(i, end);
-      const isDeclaration = depth === 0 && (word === 'const' || word === 'let') && /^\s+[\w$[{]/.test(code.slice(end, end + 80)) &&
-        (last === '' || last === ';' || last === '}' || /\n\s*$/.test(out));
+      const begins = last === '' || last === ';' || last === '}' || isFresh;
+      isFresh = false;
+      const imported = depth === 0 && word === 'import' && begins ? importable(code.slice(i)) : null;
+      if (imported) {
+        out += imported[0];
+        last = ';';
+        i += imported[1];
+        continue;
+      }
+      const isDeclaration = depth === 0 && (word === 'const' || word === 'let') && /^\s+[\w$[{]/.test(code.slice(end, end + 80)) && begins;
       out += isDeclaration ? 'var' : word;
       last = word.slice(-1);
       i = end;
@@ -158,7 +188,11 @@ function redeclarable(code) {
     else if (')]}'.includes(code[i])) depth--;
     const piece = code.slice(i, end);
     out += piece;
-    if (!/^\s/.test(piece) && rest !== '//' && rest !== '/*') last = piece.slice(-1);
+    if (piece === '\n') isFresh = true;
+    else if (!/^\s/.test(piece) && rest !== '//' && rest !== '/*') {
+      last = piece.slice(-1);
+      isFresh = false;
+    }
     i = end;
   }
   return out;
@@ -269,3 +303,4 @@ replaceStream('stderr', true);
 globalThis.console = new console.Console(process.stdout, process.stderr);
 globalThis.display = (...values) => values.forEach((value) => tellValue(value, false));
 serve();
+})();

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json/base64.h"
 
+#include "json/json.h"
+
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 static void encode_group(const unsigned char *in, size_t count, char out[4])
@@ -83,4 +85,9 @@ bool base64_decode(struct arena *a, struct span text, struct span *ret)
 	}
 	*ret = (struct span){out, size};
 	return true;
+}
+
+bool json_read_base64(struct arena *a, struct span text, struct span *ret)
+{
+	return base64_decode(a, text, ret);
 }

@@ -142,6 +142,8 @@ void json_write(struct buf *out, const struct json_shape *shape, const void *in)
 void json_write_text(struct buf *out, struct span text);
 /* Appends base64 (RFC 4648, padded) without quotes. */
 void json_write_base64(struct buf *out, struct span bytes);
+/* The other way; false when the text is something else. */
+bool json_read_base64(struct arena *a, struct span text, struct span *ret);
 /* Appends the JSON Schema of the shape; nested shapes as {"$ref": "#/components/schemas/NAME"}. */
 void json_write_schema(struct buf *out, const struct json_shape *shape);
 /* The same with nested shapes in their place: a schema that stands by itself. */

@@ -9,7 +9,7 @@ extern const struct tool bash_tool, read_tool, write_tool, edit_tool, glob_tool,
 
 extern const struct tool load_skill_tool, create_sandbox_tool, list_sandboxes_tool,
         delete_sandbox_tool;
-extern const struct tool execute_command_tool, terminal_operator_tool;
+extern const struct tool execute_command_tool, terminal_operator_tool, run_code_tool;
 
 /* A path of the workspace for the agent; NULL is the workspace itself. */
 MUST_CHECK int tool_path(const struct tool_call *call, const char *path, struct agent_path *ret,

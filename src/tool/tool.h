@@ -18,6 +18,7 @@
 #include "json/json.h"
 
 struct cancel;
+struct code_contexts;
 struct terminals;
 
 /* What a tool does to the sandbox, for permissionMode. */
@@ -63,7 +64,8 @@ struct tool_call {
 	struct store *store;
 	struct jobs *jobs; /* NULL: none can be started */
 	const struct config *config;
-	struct terminals *terminals; /* of windows */
+	struct terminals *terminals;    /* of windows */
+	struct code_contexts *contexts; /* of blocks of code */
 	struct arena *arena;
 	const char *project_id, *key_id; /* the caller's */
 	const char *conversation_id;     /* that the call belongs to; NULL = none named */

@@ -9,6 +9,7 @@
 /* clang-format off */
 const struct tool *const tools[] = {
         &bash_tool,
+        &run_code_tool,
         &read_tool,
         &write_tool,
         &edit_tool,

@@ -417,6 +417,8 @@ def test_a_guarded_command_stays_in_the_workspace_and_to_its_runtimes(api, box, 
     for command in ("cat /etc/passwd", "cat ../x", "find / -name x", "python3 -c 1", "bash -c 'cd ..'"):
         refused = tools.refused("bash", command=command)
         assert refused.status == 403 and "best effort" in refused.hint, command
+    assert tools.refused("run_code", code="1").status == 403
+    assert tools.refused("run_code", language="bash", code="cat /etc/passwd").status == 403
     assert "3000" in tools.refused("bash", command="true", timeout_ms=4000).message
     free = Tools(api, sandboxId=box, config=config(runtimes=["bash"], outputLimitBytes=2048))
     done = free.call("bash", command="seq 1 100000")

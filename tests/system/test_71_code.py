@@ -202,7 +202,7 @@ def test_a_block_cannot_tell_lies_that_hurt(api, box):
     answer = run(api, box, "import os, sys\nos.write(1, b'\\x1e0123456789abcdef.{}\\nafter\\n')")
     assert answer["stdout"] == "\x1e0123456789abcdef.{}\nafter\n" and answer["ok"]
     forge = """
-k = sys.modules['__main__'].display.__globals__
+k = display.__globals__
 def tell(text): os.write(1, b'\\x1e' + k['state'].nonce + b'.' + text + b'\\n')
 tell(b'not json'); tell(b'{"type":"none"}'); tell(b'{"type":"result","main":1}'); tell(b'{"type":"begin","count":1}')
 tell(b'{"type":"result","main":true,"text":"t","json":[1,\\t2]}')
@@ -324,6 +324,10 @@ def test_javascript_keeps_its_variables_and_waits_for_promises(api, box):
     assert node("const x = 5; let y = [1, 2]; console.log('hi'); console.error('bad'); x")["results"][0]["text"] == "5"
     assert node("const x = 6; y.map((v) => v * x)")["results"][0]["text"] == "[ 6, 12 ]"
     assert node("await new Promise((done) => setTimeout(() => done('late'), 20))")["results"][0]["text"] == "late"
+    found = node("import fs, { existsSync as there } from 'fs'\nimport * as path from 'node:path';\nimport 'http'\n"
+                 "[there('/'), fs.existsSync === there, path.sep]")
+    assert found["results"][0]["text"] == "[ true, true, '/' ]", found
+    assert node("const a = await import('fs'); `import x from 'y'`")["results"][0]["text"] == "import x from 'y'"
     answer = node("console.log('a'); console.error('b'); display({_repr_html_() { return '<b>' }}); throw new TypeError('bad')")
     assert (answer["stdout"], answer["stderr"], answer["results"][0]["html"]) == ("a\n", "b\n", "<b>")
     assert answer["error"]["name"] == "TypeError" and answer["error"]["value"] == "bad"
@@ -331,6 +335,68 @@ def test_javascript_keeps_its_variables_and_waits_for_promises(api, box):
     assert node("while (true) {}", timeout_ms=300)["error"]["name"] == "KeyboardInterrupt"
     assert node("await new Promise(() => {})", timeout_ms=300)["timed_out"]
     assert node("x")["results"][0]["text"] == "6"
+
+
+# ---- the tool ----
+
+def tool(api, box, **arguments):
+    return api.post("/v1/tools/run_code", {"sandboxId": box, "input": arguments})
+
+
+def test_the_tool_shows_what_a_model_reads(api, box):
+    first = tool(api, box, code="import sys\nkept = 20\nprint('out')\nprint('err', file=sys.stderr)\nkept + 1")
+    assert first["content"] == [{"type": "text", "text": "out\nerr\n21\n"}]
+    told = first["structuredContent"]
+    assert (told["stdout"], told["stderr"], told["contextId"]) == ("out\n", "err\n", "tool-python") and "error" not in told
+    assert told["results"] == [{"is_main": True, "text": "21"}]
+    failed = tool(api, box, code="kept / 0")
+    assert "line 1" in failed["content"][0]["text"] and failed["structuredContent"]["error"]["name"] == "ZeroDivisionError"
+    assert tool(api, box, code="while True: pass", timeout_ms=300)["content"][0]["text"].endswith("[interrupted: its time was over]\n")
+    assert tool(api, box, code="kept")["content"][0]["text"] == "20\n"
+    assert "NameError" in tool(api, box, code="kept", restart=True)["content"][0]["text"]
+    assert tool(api, box, code="pass")["content"][0]["text"] == "[no output]\n"
+    gone = tool(api, box, code="import os; os._exit(1)")
+    assert gone["structuredContent"]["context_ended"] and "[the interpreter has ended" in gone["content"][0]["text"]
+    assert tool(api, box, code="cd /; pwd; false", language="bash")["structuredContent"]["error"]["value"] == "1"
+    assert refused(tool, api, box, code="1", language="r").message.endswith("there are no contexts of 'r'")
+    assert refused(tool, api, box, code="1", timeout_ms=600001).status == 400
+
+
+def test_blocks_of_the_tool_wait_for_each_other(server, api, box):
+    tool(api, box, code="import time\nspans = []")
+    code = "a = time.monotonic()\ntime.sleep(0.05)\nspans.append((a, time.monotonic()))"
+
+    def one():
+        with contextlib.closing(server.api()) as mine:
+            tool(mine, box, code=code)
+    threads = [threading.Thread(target=one) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert tool(api, box, code="len(spans), all(a[1] <= b[0] for a, b in zip(spans, spans[1:]))")["content"][0]["text"] == "(5, True)\n"
+
+
+@needs_plots
+def test_the_tool_shows_figures_as_images(api, box):
+    api.exec(box, "touch /etc/matplotlibrc", user="root")
+    shown = tool(api, box, code="import matplotlib.pyplot as plt\nfor i in range(6):\n    plt.figure(); plt.plot([1, 2])\nprint('six')",
+                 restart=True)
+    kinds = [(c["type"], c.get("mimeType")) for c in shown["content"]]
+    assert kinds == [("text", None)] + 4 * [("image", "image/png")] and shown["content"][0]["text"] == "six\n"
+    assert shown["content"][1]["data"].startswith("iVBORw0KGgo") and len(shown["structuredContent"]["results"]) == 6
+
+
+def test_a_context_begins_in_a_warm_interpreter(api):
+    api.post("/api/sandbox/templates", {"name": "warm-code", "from": "host", "warm": [{"language": "python", "imports": ["email.message"]}]})
+    with api.sandbox(template="warm-code", internet=False) as box:
+        atoll.wait_for(lambda: api.post(path(box), {"language": "python", "code": "pass"}).get("warm"), 15, "a warm interpreter")
+
+        def has_modules():
+            with context(api, box) as own:
+                return value(api, box, "import sys; 'email.message' in sys.modules", own) == "True"
+        atoll.wait_for(has_modules, 10, "a context that was forked")
+    api.delete("/api/sandbox/templates/warm-code")
 
 
 # ---- what lasts ----

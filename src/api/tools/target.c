@@ -118,6 +118,7 @@ int tools_open(struct request *rq, const struct tool *tool, const struct tools_t
 	        .store = api_of(rq)->store,
 	        .jobs = api_of(rq)->jobs,
 	        .terminals = api_of(rq)->terminals,
+	        .contexts = api_of(rq)->code_contexts,
 	        .config = config,
 	        .arena = rq->arena,
 	        .project_id = api_project(rq),

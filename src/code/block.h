@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* code/block.h — a block of code, waited for: for callers that have a thread of their own for it.
+ * Part of code.h's contract.
+ *
+ * Such blocks of one context run one after the other on this server. They know nothing of those
+ * that wait in turns.h, which is why they have contexts of their own. */
+#pragma once
+
+#include "base/cancel.h"
+#include "code/reader.h"
+
+struct code_block {
+	const struct code_context *context;
+	const char *code;
+	const struct json_map *env;  /* or NULL */
+	int64_t timeout_ms;          /* then it is interrupted, and the kernel ended if need be */
+	const struct cancel *cancel; /* the same when it is said; or NULL */
+	void (*on_event)(void *context, const struct code_event *event);
+	void *on_event_context;
+};
+struct code_ended {
+	int64_t duration_ms;
+	bool timed_out;
+	bool has_lost_kernel;        /* it ended with the block */
+	struct agent_process kernel; /* numbers only, when lost */
+};
+/* The code and env are checked. */
+MUST_CHECK int code_block_run(const struct code_at *at, const struct code_block *block,
+                              struct code_ended *ret, struct error *err);

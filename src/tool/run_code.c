@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/kept.h"
+#include "code/block.h"
+#include "tool/parts.h"
+
+/* Of tools alone: their blocks wait for each other, see code/block.h. */
+#define CONTEXT "tool"
+#define IMAGES_MAX 4 /* that a model looks at; more are told of */
+#define RESULTS_MAX ((size_t)16 * 1024 * 1024)
+#define VALUE_MAX ((size_t)64 * 1024)
+
+struct run_code_input {
+	const char *language, *code;
+	int64_t timeout_ms;
+	bool restart;
+};
+static const struct json_member run_code_input_members[] = {
+        JSON_TEXT_MEMBER(run_code_input, language, .min = 1, .max = 32,
+                         .about = "python (else), javascript or bash", .example = "python"),
+        JSON_TEXT_MEMBER(run_code_input, code, .flags = JSON_REQUIRED,
+                         .max = (int64_t)CODE_SOURCE_MAX,
+                         .about = "a block; the value of its last expression is shown",
+                         .example = "import math\nmath.sqrt(2)"),
+        JSON_WHOLE_MEMBER(run_code_input, timeout_ms, .min = 0, .max = 600000,
+                          .about = "interrupt it after so long; 0 = the default"),
+        JSON_BOOL_MEMBER(run_code_input, restart,
+                         .about = "begin anew: what was kept is forgotten first"),
+        JSON_END,
+};
+static JSON_SHAPE(run_code_input, "RunCodeInput", run_code_input, "A block of code");
+
+struct failure {
+	const char *name, *value, *traceback;
+};
+static const struct json_member failure_shape_members[] = {
+        JSON_TEXT_MEMBER(failure, name),
+        JSON_TEXT_MEMBER(failure, value),
+        JSON_TEXT_MEMBER(failure, traceback),
+        JSON_END,
+};
+static JSON_SHAPE(failure_shape, "RunCodeError", failure, "What it raised");
+
+struct run_code_output {
+	const char *standard_output, *standard_error, *context;
+	int64_t execution_count, duration_ms;
+	bool timed_out, context_ended, truncated;
+	struct json_list results;
+	struct failure error;
+};
+static const struct json_member run_code_output_members[] = {
+        JSON_WHOLE_MEMBER(run_code_output, execution_count,
+                          .about = "which block of its interpreter it was"),
+        JSON_BOOL_MEMBER(run_code_output, timed_out),
+        JSON_WHOLE_MEMBER(run_code_output, duration_ms),
+        JSON_TEXT_MEMBER(run_code_output, standard_output, .name = "stdout"),
+        JSON_TEXT_MEMBER(run_code_output, standard_error, .name = "stderr"),
+        JSON_BOOL_MEMBER(run_code_output, truncated, .about = "something was left out"),
+        JSON_LIST_MEMBER(run_code_output, results, &code_result_shape,
+                         .about = "values and figures in all their forms"),
+        JSON_OBJECT_MEMBER(run_code_output, error, &failure_shape, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(run_code_output, context, .name = "contextId"),
+        JSON_BOOL_MEMBER(run_code_output, context_ended,
+                         .about = "the interpreter has ended: the next block begins anew"),
+        JSON_END,
+};
+static JSON_SHAPE(run_code_output, "RunCodeOutput", run_code_output, "What a block of code showed");
+
+/* ---- what it tells ---- */
+
+#define SHOWN_MAX 64
+struct showing {
+	const struct tool_call *call;
+	struct run_code_output out;
+	struct kept both, streams[2];
+	struct code_result *results; /* SHOWN_MAX of them */
+	size_t size;                 /* of the results */
+};
+
+static void showing_done(struct showing *s)
+{
+	kept_done(&s->both);
+	for (unsigned i = 0; i < 2; i++)
+		kept_done(&s->streams[i]);
+}
+
+static void add_output(struct showing *s, unsigned stream, struct span text)
+{
+	if (s->call->on_progress)
+		s->call->on_progress(s->call->progress_context, text);
+	kept_add(&s->both, s->both.total, text);
+	kept_add(&s->streams[stream], s->streams[stream].total, text);
+}
+
+static const char *keep_text(struct showing *s, const char *text)
+{
+	if (!text)
+		return NULL;
+	s->size += strlen(text);
+	return arena_text(s->call->arena, text);
+}
+
+static struct span keep_json(struct showing *s, struct span json)
+{
+	if (json.size == 0)
+		return json;
+	s->size += json.size;
+	return (struct span){arena_copy(s->call->arena, json), json.size};
+}
+
+static size_t size_of(const struct code_result *r)
+{
+	const char *const texts[] = {r->text, r->html, r->markdown, r->svg,       r->png,
+	                             r->jpeg, r->pdf,  r->latex,    r->javascript};
+	size_t size = r->json.size + r->data.size + r->chart.size + r->extra.size;
+
+	for (unsigned i = 0; i < COUNT_OF(texts); i++)
+		size += texts[i] ? strlen(texts[i]) : 0;
+	return size;
+}
+
+static void add_result(struct showing *s, const struct code_result *r)
+{
+	if (s->out.results.count == SHOWN_MAX || s->size + size_of(r) > RESULTS_MAX) {
+		s->out.truncated = true;
+		return;
+	}
+	s->results[s->out.results.count++] = (struct code_result){
+	        .text = keep_text(s, r->text),
+	        .html = keep_text(s, r->html),
+	        .markdown = keep_text(s, r->markdown),
+	        .svg = keep_text(s, r->svg),
+	        .png = keep_text(s, r->png),
+	        .jpeg = keep_text(s, r->jpeg),
+	        .pdf = keep_text(s, r->pdf),
+	        .latex = keep_text(s, r->latex),
+	        .javascript = keep_text(s, r->javascript),
+	        .json = keep_json(s, r->json),
+	        .data = keep_json(s, r->data),
+	        .chart = keep_json(s, r->chart),
+	        .extra = keep_json(s, r->extra),
+	        .is_main = r->is_main,
+	};
+}
+
+static void on_event(void *context, const struct code_event *event)
+{
+	struct showing *s = context;
+
+	switch (event->kind) {
+	case CODE_BEGIN:
+		s->out.execution_count = event->count;
+		break;
+	case CODE_STDOUT:
+	case CODE_STDERR:
+		add_output(s, event->kind == CODE_STDERR, event->text);
+		break;
+	case CODE_RESULT:
+		add_result(s, event->result);
+		break;
+	case CODE_ERROR:
+		if (!s->out.error.name)
+			s->out.error =
+			        (struct failure){arena_text(s->call->arena, event->name),
+			                         arena_text(s->call->arena, event->value),
+			                         arena_text(s->call->arena, event->traceback)};
+		break;
+	case CODE_END:
+		if (event->status != 0 && !s->out.error.name)
+			s->out.error = (struct failure){
+			        "ExitCode", arena_format(s->call->arena, "%" PRId64, event->status),
+			        ""};
+		break;
+	}
+}
+
+/* ---- what a model reads ---- */
+
+static const char *joined(const struct showing *s, const struct kept *k)
+{
+	AUTO(buf_done) struct buf text = BUF(2 * k->half + 256);
+
+	kept_join(k, &text);
+	return tool_text(s->call->arena, buf_span(&text));
+}
+
+static void begin_line(struct buf *text)
+{
+	if (text->size > 0 && text->data[text->size - 1] != '\n')
+		buf_add_byte(text, '\n');
+}
+
+static void write_values(const struct showing *s, struct buf *text)
+{
+	for (size_t i = 0; i < s->out.results.count; i++) {
+		const struct code_result *r = &s->results[i];
+		const char *shown = r->text ? r->text : r->markdown ? r->markdown : r->html;
+
+		if (!shown || ((r->png || r->jpeg) && !r->is_main))
+			continue;
+		begin_line(text);
+		buf_add(text, shown, strnlen(shown, VALUE_MAX));
+	}
+}
+
+static void write_end(const struct showing *s, struct buf *text)
+{
+	const struct failure *f = &s->out.error;
+
+	begin_line(text);
+	if (f->name && f->traceback[0])
+		buf_add_text(text, f->traceback);
+	else if (f->name)
+		buf_addf(text, "[%s: %s]", f->name, f->value);
+	begin_line(text);
+	if (s->out.timed_out)
+		buf_add_text(text, "[interrupted: its time was over]\n");
+	if (s->out.context_ended)
+		buf_add_text(text, "[the interpreter has ended: variables are gone]\n");
+	if (s->out.truncated)
+		buf_add_text(text, "[some of it was left out]\n");
+	if (text->size == 0)
+		buf_add_text(text, "[no output]\n");
+}
+
+static void add_images(const struct showing *s, struct tool_result *ret)
+{
+	for (size_t i = 0; i < s->out.results.count && ret->count <= IMAGES_MAX; i++) {
+		const struct code_result *r = &s->results[i];
+		const char *image = r->png ? r->png : r->jpeg;
+		struct span bytes;
+
+		/* What a kernel calls an image may be none. */
+		if (!image || !json_read_base64(s->call->arena, span_of(image), &bytes))
+			continue;
+		ret->content[ret->count++] = (struct tool_content){
+		        .kind = TOOL_IMAGE,
+		        .bytes = bytes,
+		        .media_type = r->png ? "image/png" : "image/jpeg",
+		};
+	}
+}
+
+static void show(struct showing *s, struct tool_result *ret)
+{
+	AUTO(buf_done)
+	struct buf text = BUF(2 * s->both.half + SHOWN_MAX * VALUE_MAX + 1024 * 1024);
+
+	s->out.standard_output = joined(s, &s->streams[0]);
+	s->out.standard_error = joined(s, &s->streams[1]);
+	s->out.truncated = s->out.truncated || kept_cut_count(&s->both) > 0;
+	buf_add_text(&text, joined(s, &s->both));
+	write_values(s, &text);
+	write_end(s, &text);
+	tool_add_text(ret, (struct span){arena_copy(s->call->arena, buf_span(&text)), text.size});
+	add_images(s, ret);
+}
+
+/* ---- the call ---- */
+
+static int prepare(const struct tool_call *call, const struct run_code_input *in,
+                   const struct code_at *at, struct code_context *ret, struct error *err)
+{
+	struct code_open open = {.cwd = call->root, .user = call->user, .env = call->env};
+	struct error ignored = {0};
+
+	if (code_language_parse(in->language ? in->language : "python", &open.language, err) < 0 ||
+	    code_source_check(open.language, in->code, NULL, err) < 0)
+		return -1;
+	open.id = arena_format(call->arena, CONTEXT "-%s", code_languages[open.language]);
+	if (in->restart && code_close(at, call->arena, open.id, &ignored) < 0 &&
+	    ignored.code != ERROR_NOT_FOUND) {
+		*err = ignored;
+		return -1;
+	}
+	return code_open(at, call->arena, &open, ret, err);
+}
+
+static int run_code_call(const struct tool_call *call, const void *input, struct tool_result *ret,
+                         struct error *err)
+{
+	const struct run_code_input *in = input;
+	const struct code_at at = {call->contexts, call->hold, call->deadline};
+	struct run_code_output *out = ARENA_NEW(call->arena, struct run_code_output);
+	AUTO(showing_done) struct showing s = {.call = call};
+	struct code_context context;
+	struct code_ended ended;
+	struct code_block block = {
+	        .context = &context,
+	        .code = in->code,
+	        .timeout_ms = in->timeout_ms > 0 ? in->timeout_ms : call->timeout_ms,
+	        .cancel = call->cancel,
+	        .on_event = on_event,
+	        .on_event_context = &s,
+	};
+
+	s.results = ARENA_ARRAY(call->arena, struct code_result, SHOWN_MAX);
+	kept_init(&s.both, (size_t)call->output_limit_bytes);
+	for (unsigned i = 0; i < 2; i++)
+		kept_init(&s.streams[i], (size_t)call->output_limit_bytes);
+	if (block.timeout_ms > call->timeout_max_ms)
+		return FAIL(err, ERROR_INVALID, "timeout_ms: at most %" PRId64 " here",
+		            call->timeout_max_ms);
+	if (prepare(call, in, &at, &context, err) < 0 ||
+	    code_block_run(&at, &block, &ended, err) < 0)
+		return -1;
+	s.out.context = context.id;
+	s.out.timed_out = ended.timed_out;
+	s.out.duration_ms = ended.duration_ms;
+	s.out.context_ended = ended.has_lost_kernel;
+	s.out.results.items = s.results;
+	s.out.results.present = true;
+	show(&s, ret);
+	*out = s.out;
+	ret->structured = out;
+	return 0;
+}
+
+/* A shell's line is looked at as one of bash is; others only for what runs them. */
+static int run_code_check(const struct tool_call *call, const void *input, struct error *err)
+{
+	static const char *const programs[] = {
+	        [CODE_PYTHON] = "python3", [CODE_JAVASCRIPT] = "node", [CODE_BASH] = "bash"};
+	const struct run_code_input *in = input;
+	enum code_language language = CODE_PYTHON;
+
+	if (in->language && code_language_parse(in->language, &language, err) < 0)
+		return -1;
+	return tool_check_command(call, language == CODE_BASH ? in->code : programs[language], err);
+}
+
+const struct tool run_code_tool = {
+        .name = "run_code",
+        .title = "Run a block of code",
+        .description =
+                "Runs Python (or JavaScript, or bash) in an interpreter that stays: variables, "
+                "imports, functions and the current folder are there for the next block, as in a "
+                "notebook. Returns what it prints, the value of its last expression, and figures "
+                "as images (matplotlib: plt.show()). It starts in the workspace. Top-level await, "
+                "!command and %pip install work; input() does not. Use bash for single commands.",
+        .input = &run_code_input,
+        .output = &run_code_output,
+        .class = TOOL_RUNS,
+        .flags = TOOL_DESTRUCTIVE | TOOL_OPEN_WORLD,
+        .check = run_code_check,
+        .call = run_code_call,
+};
