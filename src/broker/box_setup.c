@@ -49,7 +49,9 @@ static int open_root(struct box *box, int *ret_fd, struct error *err)
 	                               .upper_fd = host->folders[FOLDER_CELLS],
 	                               .upper_name = name,
 	                               .ids_fd = cell->ids_fd,
-	                               .stored_fd = cell->stored_fd};
+	                               .stored_fd = cell->stored_fd,
+	                               .let_go = cells_let_go,
+	                               .context = box->boxes->cells};
 
 	host_group_name(box->slot, name);
 	if (box->disk_fd >= 0) {

@@ -99,13 +99,22 @@ void cells_close(struct cell_pool *pool)
 			discard(LIST_ENTRY(item, struct cell, item));
 }
 
-static struct cell *take_first(struct cell_pool *pool, enum cell_kind kind,
+enum wish { WISH_GUESS, WISH_NO_ROOT, WISH_ANY };
+
+static bool suits(const struct cell *cell, enum wish wish, const struct cell_guess *guess)
+{
+	if (wish == WISH_NO_ROOT)
+		return cell->root_fd < 0;
+	return wish == WISH_ANY || cell_has_root(cell, guess);
+}
+
+static struct cell *take_first(struct cell_pool *pool, enum cell_kind kind, enum wish wish,
                                const struct cell_guess *guess)
 {
 	LIST_EACH (&pool->ready[kind], item) {
 		struct cell *cell = LIST_ENTRY(item, struct cell, item);
 
-		if (guess && !cell_has_root(cell, guess))
+		if (!suits(cell, wish, guess))
 			continue;
 		list_remove(&cell->item);
 		pool->ready_count[kind]--;
@@ -119,9 +128,11 @@ static struct cell *take_first(struct cell_pool *pool, enum cell_kind kind,
 
 struct cell *cells_take(struct cell_pool *pool, enum cell_kind kind, const struct cell_guess *guess)
 {
-	struct cell *cell = take_first(pool, kind, guess);
+	struct cell *cell = NULL;
 
-	return cell ? cell : take_first(pool, kind, NULL);
+	for (unsigned wish = guess ? WISH_GUESS : WISH_ANY; !cell && wish <= WISH_ANY; wish++)
+		cell = take_first(pool, kind, (enum wish)wish, guess);
+	return cell;
 }
 
 static int take_report(struct maker *maker, struct cell *cell, struct error *err)

@@ -95,14 +95,15 @@ void cells_init(struct cell_pool *pool, struct host *host, struct events *events
                 struct slots *slots);
 /* Kills all cells; on_dead is told of each. */
 void cells_close(struct cell_pool *pool);
-/* A ready one, now the caller's, or NULL. One of this guess, if there is any. */
+/* A ready one, now the caller's, or NULL. One of this guess, if there is any, or without a root. */
 struct cell *cells_take(struct cell_pool *pool, enum cell_kind kind,
                         const struct cell_guess *guess);
 /* The next ones are made for this. */
 void cells_guess(struct cell_pool *pool, const struct cell_guess *guess);
 /* Somebody asks for this, and so may the next: for a chain only when it is the second in a row. */
 void cells_note(struct cell_pool *pool, const struct cell_guess *asked);
-/* Somebody is about to: a ready cell gets the root for it, should none have it. */
+/* Somebody is about to: a ready cell gets the root for it, should none have it. What for is not
+ * known yet (NULL): one is to have none, since to put away a wrong one takes as long. */
 void cells_expect(struct cell_pool *pool, enum cell_kind kind, const struct cell_guess *guess);
 /* Begins to make some more, MAKER_BATCH at most. */
 MUST_CHECK int cells_make(struct cell_pool *pool, enum cell_kind kind, unsigned count,
@@ -111,6 +112,8 @@ MUST_CHECK int cells_make(struct cell_pool *pool, enum cell_kind kind, unsigned 
 bool cells_refill(struct cell_pool *pool);
 void cell_free(struct cell *cell);
 bool cell_has_root(const struct cell *cell, const struct cell_guess *guess);
+/* Of root_options. `context`: the pool. */
+void cells_let_go(void *context, int layer_fd);
 /* The last one to let go of an overlay waits until all of the disk is in order: the cleaner. */
 void cell_let_go_of_root(struct cell *cell);
 /* The same, and others take the place of its folders: in use until the overlay has gone, they

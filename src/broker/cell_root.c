@@ -70,7 +70,9 @@ static int make_root(struct cell *cell, const struct cell_guess *guess, struct e
 	                                     .upper_fd = pool->host->folders[FOLDER_CELLS],
 	                                     .upper_name = name,
 	                                     .ids_fd = cell->ids_fd,
-	                                     .stored_fd = cell->stored_fd};
+	                                     .stored_fd = cell->stored_fd,
+	                                     .let_go = cells_let_go,
+	                                     .context = pool};
 
 	host_group_name(cell->slot, name);
 	if (cell_drop_root(cell, err) < 0 ||
@@ -85,6 +87,20 @@ static int make_root(struct cell *cell, const struct cell_guess *guess, struct e
 	return 0;
 }
 
+void cells_let_go(void *context, int layer_fd)
+{
+	struct cell_pool *pool = context;
+
+	pool->on_dead(pool->context, SLOT_NONE, layer_fd);
+}
+
+static int prepare_root(struct cell *cell, const struct cell_guess *guess, struct error *err)
+{
+	if (!guess)
+		return cell_drop_root(cell, err);
+	return cell_has_root(cell, guess) ? 0 : make_root(cell, guess, err);
+}
+
 void cells_expect(struct cell_pool *pool, enum cell_kind kind, const struct cell_guess *guess)
 {
 	struct error err = {0};
@@ -96,7 +112,7 @@ void cells_expect(struct cell_pool *pool, enum cell_kind kind, const struct cell
 	cell = cells_take(pool, kind, guess);
 	if (!cell)
 		return;
-	if (!cell_has_root(cell, guess) && make_root(cell, guess, &err) < 0)
+	if (prepare_root(cell, guess, &err) < 0)
 		log_debug("a cell is not made ready for a fork", FAILURE(&err));
 	list_append(&pool->ready[kind], &cell->item);
 	pool->ready_count[kind]++;

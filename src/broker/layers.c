@@ -458,6 +458,14 @@ static int open_layers(const struct host *host, const struct root_options *root,
 	return open_upper(root, &overlay->upper, err);
 }
 
+static void let_go(const struct root_options *root, int fd)
+{
+	if (fd >= 0 && root->let_go)
+		root->let_go(root->context, fd);
+	else if (fd >= 0)
+		(void)close(fd);
+}
+
 int host_root_open(const struct host *host, const struct root_options *root, int *ret_fd,
                    struct error *err)
 {
@@ -468,10 +476,9 @@ int host_root_open(const struct host *host, const struct root_options *root, int
 
 	if (status == 0)
 		status = layer_overlay(&overlay, ret_fd, err);
-	for (unsigned i = 0; !root->leaves_layers_open && i < overlay.lower_count; i++)
-		(void)close(lowers[i]);
-	if (!root->leaves_layers_open)
-		fd_forget(&overlay.upper);
+	for (unsigned i = 0; i < overlay.lower_count; i++)
+		let_go(root, lowers[i]);
+	let_go(root, overlay.upper);
 	return status;
 }
 

@@ -242,15 +242,16 @@ static void answer(struct snapshot_job *job, bool is_there)
 	}
 }
 
-/* Whose snapshot does not wait for the disk is about to fork: while its rows are written a cell is
- * made ready, which the fork would have to wait for. */
-static void expect_fork(const struct snapshot_job *job)
+/* Whose snapshot does not wait for the disk is about to fork: a cell is made ready while the child
+ * is at work, and when the layers are known, while the rows are written. */
+static void expect_fork(const struct snapshot_job *job, const struct chain *chain)
 {
 	const struct box *box = boxes_find(job->owner->boxes, job->sandbox);
 
 	if (!job->sync && box && box->kind == BROKER_NATIVE)
 		cells_expect(job->owner->boxes->cells, box->internet ? CELL_INTERNET : CELL_BLOCKED,
-		             &(struct cell_guess){box->template_name, &job->chain, &box->limits});
+		             chain ? &(struct cell_guess){box->template_name, chain, &box->limits}
+		                   : NULL);
 }
 
 /* The child has said all, or nothing, and is about to end. A failure leaves no snapshot, even one
@@ -276,7 +277,7 @@ static void settle(struct snapshot_job *job)
 	list_remove(&job->item);
 	list_append(&job->owner->ending, &job->item);
 	if (is_there && job->report.err.code == ERROR_NONE)
-		expect_fork(job);
+		expect_fork(job, &job->chain);
 }
 
 static void on_report(struct watch *watch)
@@ -400,8 +401,10 @@ int snapshots_take(struct snapshots *s, const struct owed *owed,
 	list_append(&s->jobs, &job->item);
 	/* Nobody may throw away meanwhile what will lie below the new one. */
 	chains_set(s->chains, job->snapshot, &job->below);
-	if (chain_put(&job->chain, job->snapshot, &job->below, err) == 0 && start(job, err) == 0)
+	if (chain_put(&job->chain, job->snapshot, &job->below, err) == 0 && start(job, err) == 0) {
+		expect_fork(job, NULL);
 		return 0;
+	}
 	chains_set(s->chains, job->snapshot, NULL);
 	job_free(job);
 	return -1;

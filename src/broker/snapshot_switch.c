@@ -109,6 +109,11 @@ static int mark(const struct switching *s, const char *text, struct error *err)
 	return 0;
 }
 
+/* The process is about to end. */
+static void leave_open(UNUSED void *context, UNUSED int fd)
+{
+}
+
 static int open_new_root(struct switching *s, struct error *err)
 {
 	const struct root_options options = {
@@ -118,7 +123,7 @@ static int open_new_root(struct switching *s, struct error *err)
 	        .upper_name = s->job->sandbox,
 	        .ids_fd = s->maps->ids_fd,
 	        .stored_fd = s->maps->stored_fd,
-	        .leaves_layers_open = true,
+	        .let_go = leave_open,
 	};
 
 	return host_root_open(s->host, &options, &s->root_fd, err);
