@@ -74,6 +74,8 @@ static int on_client(void *state, struct relay *relay, struct span bytes, bool l
 {
 	struct stream *s = state;
 
+	if (bytes.size > 0)
+		fleet_wake(&s->hold);
 	return s->ops->on_client(s, relay, bytes, last, err);
 }
 

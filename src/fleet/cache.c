@@ -246,6 +246,23 @@ bool cache_is_attended(struct cache *c, const char *id)
 	return is_attended;
 }
 
+struct slot *cache_take_sleeper(struct cache *c, const char *id)
+{
+	struct slot *slot;
+
+	pthread_mutex_lock(&c->mutex);
+	slot = map_find(&c->by_id, id);
+	if (slot && (slot->is_started || slot->has_actor || slot->is_queued ||
+	             !list_is_empty(&slot->actors)))
+		slot = NULL;
+	if (slot) {
+		slot->references++;
+		slot->is_queued = true;
+	}
+	pthread_mutex_unlock(&c->mutex);
+	return slot;
+}
+
 void cache_set_queued(struct cache *c, struct slot *slot, bool is_queued)
 {
 	pthread_mutex_lock(&c->mutex);

@@ -104,8 +104,7 @@ MUST_CHECK int fleet_pause(struct fleet *fleet, struct arena *a, const struct fl
 MUST_CHECK int fleet_resume(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                             struct sandbox_record *ret, struct error *err);
 /* For so long from now it is neither paused, stopped nor deleted for idleness, and its timeout is
- * no earlier; lifetime_max holds. Never shortens what was given before, but for 0, which ends it.
- */
+ * no earlier; lifetime_max holds. Never shortens what was given, but for 0, which ends it. */
 #define FLEET_KEEP_MAX_MS (24 * 3600 * INT64_C(1000))
 MUST_CHECK int fleet_keep(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                           int64_t keep_ms, struct sandbox_record *ret, struct error *err);
@@ -125,6 +124,8 @@ MUST_CHECK int fleet_hold(struct fleet *fleet, struct arena *a, const struct fle
 bool fleet_hold_warm(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                      struct sandbox_record *ret, struct fleet_hold *ret_hold);
 void fleet_unhold(struct fleet_hold *hold); /* any thread, once; NULL or zeroed is fine */
+/* Bytes have come for it: has a worker wake it, should it be asleep. Any thread. */
+void fleet_wake(const struct fleet_hold *hold);
 /* The command environment and defaults that the sandbox's template and row give: NULL-terminated
  * "KEY=value" texts, row over template, `extra` over both. */
 struct fleet_defaults {

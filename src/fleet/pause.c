@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
@@ -79,6 +81,56 @@ int act_wake(struct act *a, struct error *err)
 	if (a->record.actual == SANDBOX_PAUSED)
 		return act_resume(a, err);
 	return act_start(a, clock_monotonic_ns(), err);
+}
+
+/* ---- by what comes for it ---- */
+
+struct waking {
+	struct worker_task task;
+	struct fleet *fleet;
+	struct slot *slot;
+};
+
+static void waking_free(struct waking *w)
+{
+	cache_set_queued(&w->fleet->cache, w->slot, false);
+	cache_unpin(&w->fleet->cache, w->slot);
+	free(w);
+}
+
+/* As the next call would. One that was stopped has no stream that goes on: that one is refused. */
+static void run_waking(struct worker_task *task)
+{
+	struct waking *w = CONTAINER_OF(task, struct waking, task);
+	const struct fleet_ref ref = {.id_or_name = w->slot->id};
+	AUTO(arena_done) struct arena arena = {0};
+	struct error err = {0};
+	struct sandbox_record r;
+	struct fleet_hold hold;
+
+	if (fleet_hold(w->fleet, &arena, &ref, &r, &hold, &err) == 0)
+		fleet_unhold(&hold);
+	else
+		log_debug("bytes wake nobody", TEXT("sandbox", w->slot->id), FAILURE(&err));
+	waking_free(w);
+}
+
+void fleet_wake(const struct fleet_hold *hold)
+{
+	struct slot *slot = hold->fleet ? cache_take_sleeper(&hold->fleet->cache, hold->id) : NULL;
+	struct error err = {0};
+	struct waking *w;
+
+	if (!slot)
+		return;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		abort();
+	*w = (struct waking){.task = {.lane = WORKER_SLOW, .run = run_waking},
+	                     .fleet = hold->fleet,
+	                     .slot = slot};
+	if (worker_submit(hold->fleet->workers, &w->task, &err) < 0)
+		waking_free(w); /* the next bytes try again */
 }
 
 /* ---- on request ---- */

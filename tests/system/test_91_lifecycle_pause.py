@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import socket
 import threading
 import time
 
@@ -85,6 +86,31 @@ def test_the_next_call_wakes_it(api, use):
             api.post(f"{PATH}/{sandbox}/terminal")
         assert api.exec(sandbox, "true")["exit_code"] == 0
         assert state_of(api, sandbox) == "started"
+
+
+def test_what_is_typed_wakes_it_and_a_ping_does_not(server, api):
+    def frame(opcode, data):
+        return bytes([0x80 | opcode, 0x80 | len(data)]) + b"\0\0\0\0" + data
+
+    with api.sandbox(internet=False) as sandbox:
+        path = api.post(f"{PATH}/{sandbox}/terminal")["path"]
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as terminal:
+            terminal.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode())
+            assert terminal.recv(12) == b"HTTP/1.1 101"
+            for typed in (b"echo typed > /home/user/one\n", b"echo again > /home/user/two\n"):
+                api.post(f"{PATH}/{sandbox}/pause")
+                terminal.sendall(frame(9, b"ping"))
+                got = terminal.recv(65536)
+                while b"ping" not in got:
+                    got += terminal.recv(65536)
+                assert state_of(api, sandbox) == "paused"
+                terminal.sendall(frame(2, typed))
+                wait_state(api, sandbox, "started", 5)
+        atoll.wait_for(lambda: api.exec(sandbox, "cat /home/user/one /home/user/two")["stdout"] == "typed\nagain\n", 5,
+                       "what was typed is executed")
+        kinds = [e["kind"] for e in api.get(f"{PATH}/{sandbox}/events?limit=1000")["items"]]
+        assert kinds.count("sandbox.resumed") == 2
 
 
 def test_many_calls_at_once_wake_it_once_and_are_all_answered(server, api):

@@ -201,6 +201,33 @@ TEST(one_thread_acts_at_a_time)
 	assert_int_equal(c.by_id.count, 0);
 }
 
+TEST(one_that_sleeps_is_taken_by_one_who_wakes_it)
+{
+	AUTO(cache_done) struct cache c;
+	struct sandbox_record r = row(SANDBOX_STARTED, 1);
+	struct slot *slot;
+
+	cache_init(&c);
+	slot = cache_pin(&c, ID);
+	cache_update(&c, slot, &r);
+	assert_null(cache_take_sleeper(&c, ID));
+	assert_null(cache_take_sleeper(&c, "bbbbbbbbbbbbbbbbbbbb"));
+	r = row(SANDBOX_PAUSED, 2);
+	cache_update(&c, slot, &r);
+	assert_true(cache_act(&c, slot, deadline_in(1000)));
+	assert_null(cache_take_sleeper(&c, ID));
+	cache_act_end(&c, slot);
+	assert_ptr_equal(cache_take_sleeper(&c, ID), slot);
+	assert_null(cache_take_sleeper(&c, ID));
+	cache_set_queued(&c, slot, false);
+	cache_unpin(&c, slot);
+	assert_ptr_equal(cache_take_sleeper(&c, ID), slot);
+	cache_set_queued(&c, slot, false);
+	cache_unpin(&c, slot);
+	cache_unpin(&c, slot);
+	assert_int_equal(c.by_id.count, 0);
+}
+
 struct queue {
 	struct cache *cache;
 	struct slot *slot;
@@ -269,5 +296,6 @@ int main(void)
 	           CASE(the_reaper_closes_only_what_nobody_holds_or_has_used_since),
 	           CASE(touches_are_told_on_at_most_once_a_second),
 	           CASE(an_actor_is_waited_for_until_the_deadline), CASE(one_thread_acts_at_a_time),
+	           CASE(one_that_sleeps_is_taken_by_one_who_wakes_it),
 	           CASE(actors_have_their_turn_in_the_order_in_which_they_came));
 }
