@@ -101,6 +101,24 @@ static void end_ndjson(const struct code_told *told, struct buf *out)
 	write_exit(told, out, false);
 }
 
+static void write_artifact(struct span json, struct buf *out, bool is_sse)
+{
+	event_begin(out, is_sse, "artifact");
+	buf_add_text(out, ",\"artifact\":");
+	buf_add_span(out, json);
+	event_end(out, is_sse);
+}
+
+static void write_artifact_sse(struct span json, struct buf *out)
+{
+	write_artifact(json, out, true);
+}
+
+static void write_artifact_ndjson(struct span json, struct buf *out)
+{
+	write_artifact(json, out, false);
+}
+
 /* As on a terminal: what is written, values as text, tracebacks. */
 static void write_plain(const struct code_told *told, const struct code_event *event,
                         struct buf *out)
@@ -139,6 +157,8 @@ static void write_result(const struct code_told *told, struct buf *out)
 	}
 	buf_addf(out, ",\"truncated\":%s,\"results\":[", is_cut ? "true" : "false");
 	buf_add_span(out, buf_span(&told->results));
+	buf_add_text(out, "],\"artifacts\":[");
+	buf_add_span(out, buf_span(&told->artifacts));
 	buf_add_text(out, "],\"error\":");
 	if (told->error.size > 0)
 		buf_add_span(out, buf_span(&told->error));
@@ -150,7 +170,8 @@ static void write_result(const struct code_told *told, struct buf *out)
 const struct code_writer code_writers[] = {
         [OUTPUT_RESULT] = {"application/json", .collects = true, .write_end = write_result},
         [OUTPUT_SSE] = {"text/event-stream", IDLE_MS, ": still here\n\n", .write = write_sse,
-                        .write_end = end_sse},
-        [OUTPUT_NDJSON] = {"application/x-ndjson", .write = write_ndjson, .write_end = end_ndjson},
+                        .write_artifact = write_artifact_sse, .write_end = end_sse},
+        [OUTPUT_NDJSON] = {"application/x-ndjson", .write = write_ndjson,
+                           .write_artifact = write_artifact_ndjson, .write_end = end_ndjson},
         [OUTPUT_TEXT] = {"text/plain", .write = write_plain, .write_end = end_plain},
 };

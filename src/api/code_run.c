@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/artifacts.h"
+#include "api/keeping.h"
 #include "api/output.h"
 #include "api/stream.h"
 #include "base/clock.h"
@@ -37,8 +39,10 @@ struct code_run {
 	struct code_reader reader;
 	struct code_told told;
 	struct buf request, out;
-	int64_t timeout_ms, began_at, interrupted_at, written_at;
-	bool is_sent, is_over;
+	struct artifacts artifacts;
+	struct keeping *keeping; /* NULL: nothing is kept */
+	int64_t timeout_ms, began_at, began_unix_ms, interrupted_at, written_at;
+	bool is_sent, is_over, keeps;
 };
 
 static struct code_run *of(struct stream *s)
@@ -107,6 +111,12 @@ static void run_done(struct stream *s)
 		kept_done(&run->told.streams[i]);
 	buf_done(&run->told.results);
 	buf_done(&run->told.error);
+	buf_done(&run->told.artifacts);
+	artifacts_done(&run->artifacts);
+	if (run->keeps)
+		keeping_forget(run->keeping);
+	else
+		keeping_free(run->keeping);
 	buf_done(&run->request);
 	buf_done(&run->out);
 }
@@ -187,7 +197,6 @@ static void end(struct code_run *run)
 
 static void answer(struct code_run *run)
 {
-	run->stream.ended = true;
 	run->writer->write_end(&run->told, &run->out);
 	if (run->writer->collects) {
 		relay_answer(run->relay, 200, run->writer->content_type, buf_span(&run->out));
@@ -197,8 +206,58 @@ static void answer(struct code_run *run)
 	relay_finish(run->relay);
 }
 
+static void on_kept(void *context)
+{
+	struct code_run *run = context;
+	struct span json;
+
+	/* The one who calls frees it. */
+	run->keeps = false;
+	for (size_t i = 0; (json = keeping_json(run->keeping, i)).size > 0; i++) {
+		if (run->writer->collects) {
+			buf_add_text(&run->told.artifacts, i > 0 ? "," : "");
+			buf_add_span(&run->told.artifacts, json);
+		} else if (run->writer->write_artifact) {
+			run->writer->write_artifact(json, &run->out);
+		}
+	}
+	run->keeping = NULL;
+	answer(run);
+}
+
+/* The agent has answered: what the block left is looked for on the same connection. */
+static int finish(struct code_run *run, struct error *err)
+{
+	if (run->keeping)
+		return artifacts_ask(&run->artifacts, run->relay, (uint64_t)run->began_unix_ms,
+		                     err);
+	run->stream.ended = true;
+	answer(run);
+	return 0;
+}
+
+/* A folder that cannot be looked through has none: the block's own answer stands. */
+static int on_artifact(struct code_run *run, uint16_t type, struct span payload, struct error *err)
+{
+	struct agent_file file;
+
+	if (type == AGENT_DONE || type == AGENT_FAILED) {
+		run->stream.ended = true;
+		run->keeps = keeping_start(run->keeping, run->told.process, on_kept, run);
+		if (!run->keeps)
+			answer(run);
+		return 0;
+	}
+	if (type != AGENT_FILE)
+		return stream_unexpected(type, err);
+	if (stream_decode(&run->stream, payload, agent_file_shape, &file, sizeof(file), err) < 0)
+		return -1;
+	keeping_add(run->keeping, file.path);
+	return 0;
+}
+
 /* The kernel has ended, by itself or by us. */
-static void on_lost(struct code_run *run, const struct agent_process *p)
+static int on_lost(struct code_run *run, const struct agent_process *p, struct error *err)
 {
 	struct code_event event = {.kind = CODE_ERROR, .name = "KernelEnded", .traceback = ""};
 	AUTO(buf_done) struct buf text = BUF(256);
@@ -215,7 +274,7 @@ static void on_lost(struct code_run *run, const struct agent_process *p)
 	on_event(run, &event);
 	run->told.exit_code = p->exit_code > 0 ? p->exit_code : 1;
 	end(run);
-	answer(run);
+	return finish(run, err);
 }
 
 /* ---- the agent's messages ---- */
@@ -229,6 +288,7 @@ static void on_turn(struct code_turn *turn)
 
 	run->is_sent = true;
 	run->began_at = clock_monotonic_ms();
+	run->began_unix_ms = clock_unix_ms();
 	wire_put_head(head, AGENT_STDIN, (uint32_t)run->request.size);
 	relay_to_upstream(run->relay, (struct span){(const char *)head, sizeof(head)});
 	relay_to_upstream(run->relay, buf_span(&run->request));
@@ -270,15 +330,19 @@ static int on_message(struct stream *s, struct relay *relay, uint16_t type, stru
 	struct agent_process p;
 	struct agent_output o;
 
+	if (run->artifacts.asked)
+		return on_artifact(run, type, payload, err);
+	if (type == AGENT_FAILED) {
+		s->ended = true;
+		return compute_failed(payload, err);
+	}
 	if (type == AGENT_OUTPUT) {
 		if (stream_decode(s, payload, agent_output_shape, &o, sizeof(o), err) < 0)
 			return -1;
 		return on_output(run, &o, err);
 	}
-	if (type == AGENT_DONE && run->is_over) {
-		answer(run);
-		return 0;
-	}
+	if (type == AGENT_DONE && run->is_over)
+		return finish(run, err);
 	if (type != AGENT_STARTED && type != AGENT_EXIT)
 		return stream_unexpected(type, err);
 	if (stream_decode(s, payload, agent_process_shape, &p, sizeof(p), err) < 0)
@@ -287,10 +351,11 @@ static int on_message(struct stream *s, struct relay *relay, uint16_t type, stru
 		return on_started(run, relay, err);
 	if (!run->relay)
 		return stream_unexpected(type, err);
-	if (run->is_over)
-		answer(run);
-	else
-		on_lost(run, &p);
+	if (!run->is_over)
+		return on_lost(run, &p, err);
+	/* It has ended right behind its block. What we asked meanwhile may still be answered: this
+	 * connection is of no more use. */
+	answer(run);
 	return 0;
 }
 
@@ -332,6 +397,7 @@ static const struct stream_ops run_ops = {
         .on_message = on_message,
         .on_tick = on_tick,
         .done = run_done,
+        .takes_failures = true,
 };
 
 /* ---- its beginning ---- */
@@ -345,6 +411,7 @@ static void init_told(struct code_told *told, const struct code_run_options *o, 
 	told->process = c->process;
 	told->results = BUF(RESULTS_MAX);
 	told->error = BUF(ERROR_MAX);
+	told->artifacts = BUF(ARTIFACTS_SIZE_MAX);
 	for (unsigned i = 0; i < 2; i++)
 		kept_init(&told->streams[i], limit > OUTPUT_LIMIT_MAX ? OUTPUT_LIMIT_MAX : limit);
 }
@@ -389,6 +456,21 @@ static struct code_run *new_run(const struct api *api, struct api_target *t,
 	return run;
 }
 
+static void keep_what_changes(struct request *rq, struct code_run *run,
+                              const struct code_run_options *o)
+{
+	artifacts_init(&run->artifacts, o->keep_root, o->context->user);
+	run->keeping = keeping_new(&(struct keeping_options){
+	        .api = api_of(rq),
+	        .project_id = api_project(rq),
+	        .key_id = api_account(rq)->key_id,
+	        .sandbox_id = run->stream.hold.id,
+	        .run = request_header(rq, "Atoll-Run"),
+	        .root = o->keep_root,
+	        .user = o->context->user,
+	});
+}
+
 int code_run_start(struct request *rq, struct api_target *t, const struct code_run_options *options,
                    struct reply *reply, struct error *err)
 {
@@ -401,6 +483,8 @@ int code_run_start(struct request *rq, struct api_target *t, const struct code_r
 	};
 
 	run->seat = new_seat(run, options->context, api_of(rq));
+	if (options->keep_root)
+		keep_what_changes(rq, run, options);
 	if (compute_open(run->stream.hold.provider, run->stream.hold.id,
 	                 &(struct compute_request){AGENT_ATTACH, agent_attach_shape, &attach},
 	                 rq->deadline, &stream.fd, err) < 0) {

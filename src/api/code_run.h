@@ -24,6 +24,7 @@ struct code_told {
 	struct kept streams[2];
 	uint64_t sizes[2];
 	struct buf results, error; /* JSON objects with commas between, a JSON object */
+	struct buf artifacts;      /* as results; of a run that keeps them */
 	bool is_cut;               /* a result did not fit */
 };
 
@@ -35,6 +36,8 @@ struct code_writer {
 	bool collects; /* nothing is written but the end */
 	void (*write)(const struct code_told *told, const struct code_event *event,
 	              struct buf *out);
+	/* A file that was kept; NULL for surfaces without. */
+	void (*write_artifact)(struct span json, struct buf *out);
 	void (*write_end)(const struct code_told *told, struct buf *out);
 };
 /* By enum output_form, for native surfaces; `result` collects. */
@@ -46,6 +49,7 @@ struct code_run_options {
 	const struct json_map *env; /* or NULL */
 	int64_t timeout_ms;         /* from its turn on; 0 = none */
 	int64_t output_limit;       /* of each stream; 0 = the configuration's */
+	const char *keep_root; /* what changed below it is kept, and told before the end; or NULL */
 	const struct code_writer *writer;
 };
 /* The code and env are checked (code_source_check). Takes the target's hold. */

@@ -212,6 +212,21 @@ tell(b'{"type":"result","main":true,"text":"t","json":[1,\\t2]}')
     assert answer["results"] == [{"is_main": True, "text": "t", "json": [1, 2]}]
 
 
+def test_files_that_a_block_left_are_kept(api, box):
+    with context(api, box, cwd="/home/user/project") as own:
+        run(api, box, "open('old.txt', 'w').write('old')", own)
+        time.sleep(1.1)
+        answer = run(api, box, "open('new.txt', 'w').write('new')\n1", own, artifacts=".")
+        assert [a["name"] for a in answer["artifacts"]] == ["new.txt"] and answer["results"][0]["text"] == "1"
+        assert api.get(f"/api/sandbox/artifacts/{answer['artifacts'][0]['id']}")["size"] == 3
+        told = [json.loads(line) for line in events(api, box, "open('more.txt', 'w').write('more')", own, artifacts=".").read().splitlines()]
+        assert [e["event"] for e in told][-2:] == ["artifact", "exit"] and told[-2]["artifact"]["name"] == "more.txt"
+        dead = run(api, box, "open('last.txt', 'w').write('x')\nimport os; os._exit(1)", own, artifacts=".")
+        assert dead["context_ended"] and "last.txt" in [a["name"] for a in dead["artifacts"]]
+    with context(api, box) as own:
+        assert run(api, box, "1", own, artifacts="/none")["artifacts"] == []
+
+
 # ---- ends ----
 
 def test_a_block_past_its_time_is_interrupted_and_the_state_is_kept(api, box):

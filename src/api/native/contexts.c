@@ -238,10 +238,14 @@ int context_run(struct request *rq, struct api_target *t, const struct context_r
 {
 	struct code_context context;
 	enum code_language language;
+	const char *keep_root = NULL;
 
 	if (code_language_parse(options->language, &language, err) < 0 ||
 	    code_source_check(language, options->code, options->env, err) < 0 ||
 	    request_may_block(rq, err) < 0 || find_context(rq, t, options, &context, err) < 0)
+		return -1;
+	if (options->artifacts && path_resolve(rq->arena, context.cwd[0] ? context.cwd : "/",
+	                                       span_of(options->artifacts), &keep_root, err) < 0)
 		return -1;
 	return code_run_start(rq, t,
 	                      &(struct code_run_options){
@@ -252,6 +256,7 @@ int context_run(struct request *rq, struct api_target *t, const struct context_r
 	                                                    ? options->timeout_ms
 	                                                    : api_of(rq)->config->exec_timeout_ms,
 	                              .output_limit = options->output_limit,
+	                              .keep_root = keep_root,
 	                              .writer = &code_writers[options->form],
 	                      },
 	                      reply, err);

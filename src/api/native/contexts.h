@@ -10,6 +10,8 @@ struct context_run {
 	const char *language, *code;
 	const struct json_map *env;
 	int64_t timeout_ms, output_limit; /* 0 = the configuration's */
+	const char
+	        *artifacts; /* folder whose changed files are kept, from the context's; or NULL */
 	enum output_form form;
 };
 #define CONTEXT_DEFAULT "default"

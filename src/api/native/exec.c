@@ -252,7 +252,6 @@ static int check_context(const struct code_body *b, struct error *err)
 	        {"stdin", run->stdin_text || run->stdin_base64.size > 0 || run->stdin_open},
 	        {"tty", run->tty},
 	        {"background", run->background},
-	        {"artifacts", run->artifacts != NULL},
 	};
 
 	for (unsigned i = 0; i < COUNT_OF(others); i++)
@@ -304,6 +303,7 @@ static int run_in_context(struct request *rq, struct api_target *t, const struct
 	        .env = &b->run.env,
 	        .timeout_ms = b->run.timeout_ms,
 	        .output_limit = b->run.output_limit_bytes,
+	        .artifacts = b->run.artifacts,
 	};
 
 	if (output_form_parse(query->stream, request_header(rq, "Accept"), OUTPUT_RESULT,
