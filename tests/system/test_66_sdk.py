@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Both SDKs against a real server, and their types against the API."""
 
+import asyncio
 import contextlib
 import fcntl
 import http.server
@@ -9,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 
 import pytest
@@ -19,7 +21,7 @@ pytestmark = pytest.mark.needs_root
 sys.path.insert(0, str(atoll.ROOT / "sdk/python"))
 
 import atoll_sdk  # noqa: E402
-from atoll_sdk import Atoll, Sandbox  # noqa: E402
+from atoll_sdk import AsyncSandbox, Atoll, Sandbox  # noqa: E402
 from atoll_sdk.http import parse_events  # noqa: E402
 
 
@@ -317,3 +319,77 @@ def test_events_are_parsed_as_the_standard_says():
     import io
     text = b': hello\nid: 7\nevent: a\ndata: x\ndata:y\n\ndata: z\r\n\r\ndata: never ended\n'
     assert list(parse_events(io.BytesIO(text))) == [("a", "x\ny", "7"), ("message", "z", "7")]
+
+
+# ---- Python, for asyncio ----
+
+
+def test_python_async_runs_commands_and_moves_files(where):
+    async def work():
+        told = []
+        async with await AsyncSandbox.create(template="host", internet=False, **where) as sandbox:
+            result = await sandbox.commands.run("echo out; echo err >&2; exit 3", on_stdout=told.append)
+            assert (result.exit_code, result.stdout, result.stderr) == (3, "out\n", "err\n")
+            assert (await sandbox.code.run("print(6 * 7)")).stdout == "42\n"
+            await sandbox.files.write("a.txt", "mine")
+            assert await sandbox.files.read("a.txt") == "mine" and await sandbox.files.exists("a.txt")
+            pieces = [piece async for piece in await sandbox.files.read("a.txt", format="stream")]
+            assert b"".join(pieces) == b"mine" and told == ["out\n"]
+            handle = await sandbox.commands.run("sleep 60", background=True)
+            assert await handle.kill() and (await handle.wait()).signal
+            with pytest.raises(atoll_sdk.NotFoundError):
+                await sandbox.files.read("missing")
+            with pytest.raises(AttributeError):
+                sandbox.no_such_call
+            assert (await sandbox.refresh())["state"] == "started" and sandbox.id in [one["id"] for one in await AsyncSandbox.list(**where)]
+            again = await AsyncSandbox.connect(sandbox.id, **where)
+            assert await again.is_running()
+            return sandbox.id
+    id = asyncio.run(work())
+    assert Sandbox.kill_by_id(id, **where) is False
+
+
+def test_python_async_runs_at_once_and_the_loop_goes_on(where, sandbox):
+    async def work():
+        mine = AsyncSandbox(sandbox)
+        ticks = 0
+
+        async def tick():
+            nonlocal ticks
+            while True:
+                await asyncio.sleep(0.02)
+                ticks += 1
+        ticking = asyncio.create_task(tick())
+        begun = time.monotonic()
+        results = await asyncio.gather(*(mine.commands.run(f"sleep 1; echo {n}") for n in range(12)))
+        assert [result.stdout for result in results] == [f"{n}\n" for n in range(12)]
+        assert time.monotonic() - begun < 6 and ticks > 20
+        ticking.cancel()
+    asyncio.run(work())
+
+
+def test_python_async_a_cancelled_run_is_ended_inside(where, sandbox):
+    def runs():
+        return "sleep 98" in sandbox.commands.run("cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -o 'sleep 9[8]'; true").stdout
+
+    async def work():
+        run = asyncio.create_task(AsyncSandbox(sandbox).commands.run("sleep 98.76"))
+        await asyncio.to_thread(atoll.wait_for, runs, what="it runs")
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        await asyncio.to_thread(atoll.wait_for, lambda: not runs(), what="it is ended")
+    asyncio.run(work())
+
+
+def test_python_async_watches_files(where, sandbox):
+    async def work():
+        mine = AsyncSandbox(sandbox)
+        ready = threading.Event()
+        changes = await mine.files.watch(".", on_ready=ready.set)
+        first = asyncio.ensure_future(anext(changes))
+        assert await asyncio.to_thread(ready.wait, 10)
+        await mine.files.write("watched.txt", "x")
+        assert "watched.txt" in (await asyncio.wait_for(first, 10))["path"]
+        await changes.aclose()
+    asyncio.run(work())

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The client of an Atoll server: sandboxes, their commands and files, leases, events."""
 
+from .aio import AsyncSandbox
 from .client import Atoll
 from .commands import CommandHandle, CommandResult
 from .errors import (AtollError, BudgetError, ConflictError, ConnectionLostError, ForbiddenError, InvalidRequestError,
@@ -10,7 +11,7 @@ from .leases import with_sandbox
 from .sandbox import Sandbox
 
 __all__ = [
-    "Atoll", "AtollError", "BudgetError", "CommandHandle", "CommandResult", "ConflictError", "ConnectionLostError",
+    "AsyncSandbox", "Atoll", "AtollError", "BudgetError", "CommandHandle", "CommandResult", "ConflictError", "ConnectionLostError",
     "ForbiddenError", "InvalidRequestError", "LimitError", "NotFoundError", "Sandbox", "SandboxNotFoundError",
     "TimeoutExceededError", "UnauthenticatedError", "UnavailableError", "UnsupportedError", "with_sandbox",
 ]

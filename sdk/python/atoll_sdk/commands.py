@@ -150,9 +150,9 @@ class CommandHandle:
 
 
 def _start(sandbox, operation, what, *, cwd=None, env=None, user=None, stdin=None, timeout=None, background=False,
-           tty=None, rows=None, columns=None, label=None, artifacts=None, conversation=None, origin=None, **follow):
+           tty=None, rows=None, columns=None, label=None, artifacts=None, conversation=None, origin=None, handle=None, **follow):
     """Starts it and follows its stream, or answers with its handle. `timeout` is in seconds."""
-    handle = CommandHandle(sandbox, **follow)
+    handle = handle or CommandHandle(sandbox, **follow)
     body = without_none({
         **what, "cwd": cwd, "env": env, "user": user, "tty": tty, "rows": rows, "columns": columns, "label": label,
         "stdin": stdin if isinstance(stdin, str) else None, "stdin_open": True if stdin is True else None,
@@ -166,17 +166,19 @@ def _start(sandbox, operation, what, *, cwd=None, env=None, user=None, stdin=Non
     return handle._follow(sandbox.transport.events("POST", where, query={"stream": "sse"}, json=body))
 
 
+def _exec_of(command):
+    if isinstance(command, str):
+        return {"command": command}
+    return {"cmd": command[0], "args": [str(argument) for argument in command[1:]]}
+
+
 class Commands:
     def __init__(self, sandbox):
         self.sandbox = sandbox
 
     def run(self, command, **options):
         """A shell line, or a list: a program and its arguments, without a shell."""
-        if isinstance(command, str):
-            what = {"command": command}
-        else:
-            what = {"cmd": command[0], "args": [str(argument) for argument in command[1:]]}
-        return _start(self.sandbox, "/exec", what, **options)
+        return _start(self.sandbox, "/exec", _exec_of(command), **options)
 
     def list(self):
         where = path("/api/sandbox/instances/{}/processes", self.sandbox.id)
