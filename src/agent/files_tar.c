@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/files.h"
@@ -28,6 +30,7 @@ struct tar_in {
 	int target;
 	bool no_replace, sets_owners, has_owner;
 	struct user owner; /* of all; has_owner */
+	int64_t since_ms;  /* what has changed since is kept beside; 0 = nothing is */
 	mode_t mode;       /* of files; 0 = as the archive has it */
 	struct span frame; /* what is left of the last DATA */
 	bool ended;        /* DATA_END has come */
@@ -175,6 +178,34 @@ static int set_owner(const struct tar_in *t, const struct tar_entry *entry, cons
 	return 0;
 }
 
+#define KEEP_TRIES 100
+
+/* What somebody else has written meanwhile gets another name: NAME.conflict-20261121T101500. */
+static int keep_changed(const struct tar_in *t, const struct spot *to, struct error *err)
+{
+	char stamp[32], beside[PATH_NAME_MAX + 1];
+	time_t now = time(NULL);
+	struct stat old;
+	struct tm parts;
+	int result = -1;
+
+	if (!t->since_ms || fstatat(to->folder, to->name, &old, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISREG(old.st_mode) ||
+	    (int64_t)old.st_ctim.tv_sec * 1000 + old.st_ctim.tv_nsec / 1000000 < t->since_ms)
+		return 0;
+	(void)gmtime_r(&now, &parts);
+	(void)strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%S", &parts);
+	errno = EEXIST;
+	for (int i = 0; result < 0 && errno == EEXIST && i < KEEP_TRIES; i++) {
+		(void)snprintf(beside, sizeof(beside), "%.200s.conflict-%s", to->name, stamp);
+		if (i > 0)
+			(void)snprintf(beside, sizeof(beside), "%.200s.conflict-%s-%d", to->name,
+			               stamp, i);
+		result = renameat2(to->folder, to->name, to->folder, beside, RENAME_NOREPLACE);
+	}
+	return result < 0 && errno != ENOENT ? FAIL_ERRNO(err, "keep '%s' beside", to->name) : 0;
+}
+
 static int unpack_file(struct tar_in *t, const struct tar_entry *entry, const struct spot *to,
                        struct error *err)
 {
@@ -198,6 +229,8 @@ static int unpack_file(struct tar_in *t, const struct tar_entry *entry, const st
 	     fchmod(new.fd, options.mode) < 0))
 		return FAIL_ERRNO(err, "tar: give away '%s'", entry->name);
 	(void)futimens(new.fd, times);
+	if (keep_changed(t, to, err) < 0)
+		return -1;
 	return replacement_commit(&new, &options, err);
 }
 
@@ -339,6 +372,7 @@ int files_tar_in(struct files *f, const struct agent_path *m, struct error *err)
 	                                     .target = -1,
 	                                     .size_max = m->size_max,
 	                                     .mode = m->mode & 07777,
+	                                     .since_ms = (int64_t)m->offset,
 	                                     .no_replace = (m->flags & AGENT_PATH_NO_REPLACE) != 0,
 	                                     .sets_owners = (m->flags & AGENT_PATH_OWNERS) != 0};
 

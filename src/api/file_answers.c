@@ -4,6 +4,7 @@
 
 #include "api/files.h"
 #include "api/stream.h"
+#include "base/clock.h"
 
 struct answer {
 	struct stream stream;
@@ -175,6 +176,7 @@ struct listing {
 	struct stream stream;
 	struct files_list_options options;
 	uint64_t count;
+	int64_t listed_ms; /* when it was asked for */
 	struct buf out;
 	bool begun;
 };
@@ -212,7 +214,10 @@ static void listing_finish(struct listing *l, struct relay *relay)
 {
 	listing_begin(l, relay);
 	l->stream.ended = true;
-	buf_addf(&l->out, "],\"truncated\":%s}", l->count >= l->options.max ? "true" : "false");
+	buf_addf(&l->out, "],\"truncated\":%s", l->count >= l->options.max ? "true" : "false");
+	if (!l->options.paths_only)
+		buf_addf(&l->out, ",\"listed_at_ms\":%lld", (long long)l->listed_ms);
+	buf_add_byte(&l->out, '}');
 	relay_write(relay, buf_span(&l->out));
 	relay_finish(relay);
 }
@@ -250,6 +255,7 @@ int files_list(struct request *rq, struct api_target *t, const struct files_call
 	struct files_call copy = *call;
 
 	l->options = *options;
+	l->listed_ms = clock_unix_ms();
 	l->out = BUF(256 * 1024);
 	copy.path.size_max = options->max;
 	return answer_start(rq, s, &copy, &start, reply, err);

@@ -112,10 +112,13 @@ JSON_SHAPE(file_entry_shape, "FileEntry", file_entry, "A file or folder");
 struct file_list {
 	struct json_list items;
 	bool truncated;
+	int64_t listed_at_ms;
 };
 static const struct json_member file_list_shape_members[] = {
         JSON_LIST_MEMBER(file_list, items, &file_entry_shape),
         JSON_BOOL_MEMBER(file_list, truncated),
+        JSON_WHOLE_MEMBER(file_list, listed_at_ms,
+                          .about = "of GET: when it was asked for, unix ms by the sandbox's clock"),
         JSON_END,
 };
 JSON_SHAPE(file_list_shape, "FileList", file_list, "Files and folders");

@@ -216,7 +216,7 @@ static int list_there(struct sync *s, struct sync_list *ret)
 	const char *path = sync_url(s, "/files?path=", "", "&depth=64");
 	const struct json_value *answer, *items;
 
-	s->bytes_there = 0;
+	s->bytes_there = s->listed_ms = 0;
 	map_done(&s->folders_there);
 	map_done(&s->links_there);
 	s->folders_there = s->links_there = (struct map){0};
@@ -234,6 +234,7 @@ static int list_there(struct sync *s, struct sync_list *ret)
 		error_hint(s->cli->err, "keep large trees outside of it, in /tmp for one");
 		return -1;
 	}
+	s->listed_ms = json_whole(json_get(answer, "listed_at_ms"), 0);
 	items = answer_items(answer);
 	for (size_t i = 0; i < json_count(items); i++)
 		take_entry(s, ret, json_at(items, i));

@@ -15,6 +15,8 @@
 #include "cli/server.h"
 #include "cli/sync.h"
 
+#define CLOCK_SLACK_MS 5
+
 struct packing {
 	struct archive_items items;
 	int fd, result;
@@ -39,6 +41,16 @@ static void *pack(void *argument)
 	return NULL;
 }
 
+/* What changes in the sandbox while it unpacks is kept beside. The kernel's clock for files is
+ * coarse, and a round may follow upon the last one at once. */
+static const char *since(struct sync *s)
+{
+	return s->listed_ms > CLOCK_SLACK_MS
+	               ? arena_format(&s->arena, "&changed_since_ms=%lld",
+	                              (long long)(s->listed_ms - CLOCK_SLACK_MS))
+	               : "";
+}
+
 static int send(struct sync *s, struct archive_item *items, size_t count)
 {
 	struct packing packing = {.items = {items, count, s->folder}};
@@ -50,7 +62,7 @@ static int send(struct sync *s, struct archive_item *items, size_t count)
 	pthread_t thread;
 	int ends[2], result;
 
-	call.path = sync_url(s, "/files/tar?path=", "", "");
+	call.path = sync_url(s, "/files/tar?path=", "", since(s));
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return FAIL_ERRNO(s->cli->err, "make a pipe");
 	call.body_fd = ends[0];

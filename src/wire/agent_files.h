@@ -46,7 +46,9 @@ struct agent_path {
 	                       archive's */
 	uint32_t depth;     /* LIST: 1 = the folder's own entries; at most 64 */
 	uint64_t offset;    /* READ: from; WRITE: at (without it the file is replaced atomically);
-	                       LIST: only regular files whose status changed since, unix ms */
+	                       LIST: only regular files whose status changed since, unix ms;
+	                       TAR_IN: those are not replaced but kept beside, as
+	                       NAME.conflict-TIME (0 = all are replaced) */
 	uint64_t size_max; /* READ: at most so many bytes (0 = all); WRITE, TAR_IN: refuse more (0 =
 	                      no limit); LIST, GLOB: entries at most (0 = 100,000) */
 };

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """atoll sync: both ways, what .gitignore says, conflicts, deletions, and sandboxes that mean ill."""
 
+import io
 import json
 import os
 import random
 import shutil
 import signal
 import subprocess
+import tarfile
 import time
 
 import pytest
@@ -109,6 +111,49 @@ def test_what_both_changed_is_kept_twice(pair):
     pair.sync()
     assert pair.here() == pair.there()
     assert pair.here()["both"] == b"again" and pair.here()["equal"] == b"mine again"
+
+
+def test_what_changes_while_the_archive_unpacks_is_kept_beside(pair):
+    put(pair, "z", b"at first")
+    pair.sync()
+    put(pair, "z", b"mine, then")
+    with open(pair.folder / "a-large", "wb") as large:
+        large.truncate(200 << 20)
+    # Written there when the large file before it is on its way.
+    pair.api.exec(pair.sandbox, "for i in $(seq 20000); do set -- .atoll-*; [ -e \"$1\" ] && break; sleep 0.001; done; echo theirs > z",
+                  cwd=WORK, background=True)
+    pair.sync()
+    there = pair.inside("cat z; cat z.conflict-*")
+    assert there == "mine, thentheirs\n", there
+    (pair.folder / "a-large").unlink()
+    pair.sync()
+    assert sorted(name.split("-")[0] for name in pair.here()) == ["z", "z.conflict"]
+    assert pair.here() == pair.there()
+
+
+def test_an_archive_replaces_what_has_not_changed_since(pair):
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w") as archive:
+        for name in ("old", "new", "none"):
+            entry = tarfile.TarInfo(name)
+            entry.size = 4
+            archive.addfile(entry, io.BytesIO(b"sent"))
+    api, files = pair.api, f"/api/sandbox/instances/{pair.sandbox}/files"
+
+    def send(query):
+        return api.call("POST", f"{files}/tar?path={WORK}{query}", tar.getvalue(), {"Content-Type": "application/x-tar"})
+    pair.inside("echo old > old; echo new > new; sleep 0.05")
+    since = api.get(f"{files}?path={WORK}")["listed_at_ms"]
+    assert abs(since - 1000 * time.time()) < 60000
+    pair.inside("sleep 0.05; echo newer > new")
+    for _ in range(2):
+        send(f"&changed_since_ms={since}")
+        pair.inside("echo newer > new")
+    assert pair.inside("cat old none new; cat new.conflict-* | sort | uniq -c | tr -d ' '") == "sentsentnewer\n2newer\n"
+    send("")
+    assert pair.inside("cat new; ls | wc -l") == "sent7\n"  # each that was there, each time
+    with pytest.raises(atoll.ApiError):
+        send("&changed_since_ms=-1")
 
 
 def test_two_full_folders_meet_without_loss(pair):

@@ -79,6 +79,15 @@ static const struct json_member place_query_members[] = {
         JSON_END,
 };
 FILES_QUERY(place_query, "FilePlaceQuery");
+static const struct json_member unpack_query_members[] = {
+        PATH_ROW,
+        USER_ROW,
+        JSON_WHOLE_MEMBER(files_query, offset, .name = "changed_since_ms", .min = 0,
+                          .about = "files that have changed since are not replaced but kept "
+                                   "beside, as NAME.conflict-TIME"),
+        JSON_END,
+};
+FILES_QUERY(unpack_query, "FileUnpackQuery");
 static const struct json_member watch_query_members[] = {
         PATH_ROW,
         USER_ROW,
@@ -453,7 +462,7 @@ const struct route files_routes[] = {
          .summary = "Upload the files of a form into a folder"},
         {HTTP_GET, BASE "/tar", READ, .query = &place_query, .handle = tar_get, TAG,
          .summary = "Download a folder as a tar archive"},
-        {HTTP_POST, BASE "/tar", WRITE, ROUTE_STREAM_BODY, .query = &place_query,
+        {HTTP_POST, BASE "/tar", WRITE, ROUTE_STREAM_BODY, .query = &unpack_query,
          .answer = &count_shape, .handle = tar_post, TAG,
          .summary = "Unpack a tar archive into a folder"},
         {HTTP_GET, BASE "/stat", READ, .query = &stat_query, .answer = &file_entry_shape,
@@ -490,7 +499,7 @@ const struct route volume_files_routes[] = {
          .summary = "Upload a file into a volume; missing folders are made"},
         {HTTP_GET, VOLUME "/tar", READ, ROUTE_SLOW, .query = &place_query, .handle = tar_get, TAG,
          .summary = "Download a folder of a volume as a tar archive"},
-        {HTTP_POST, VOLUME "/tar", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW, .query = &place_query,
+        {HTTP_POST, VOLUME "/tar", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW, .query = &unpack_query,
          .answer = &count_shape, .handle = tar_post, TAG,
          .summary = "Unpack a tar archive into a volume"},
         {HTTP_GET, VOLUME "/stat", READ, ROUTE_SLOW, .query = &stat_query,
@@ -541,7 +550,7 @@ const struct route lease_files_routes[] = {
          .summary = "Upload a file to there; missing folders are made"},
         {HTTP_GET, LEASE "/tar", WRITE, ROUTE_SLOW, .query = &place_query, .handle = lease_file,
          TAG, .summary = "Download a folder from there as a tar archive"},
-        {HTTP_POST, LEASE "/tar", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW, .query = &place_query,
+        {HTTP_POST, LEASE "/tar", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW, .query = &unpack_query,
          .answer = &count_shape, .handle = lease_file, TAG,
          .summary = "Unpack a tar archive there"},
         {HTTP_GET, LEASE "/stat", WRITE, ROUTE_SLOW, .query = &stat_query,
