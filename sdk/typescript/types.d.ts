@@ -567,6 +567,8 @@ export interface Signal {
 export interface FileList {
   items: FileEntry[];
   truncated: boolean;
+  /** of GET: when it was asked for, unix ms by the sandbox's clock */
+  listed_at_ms: number;
 }
 
 /** A file or folder */

@@ -608,6 +608,8 @@ class FileList(TypedDict):
 
     items: list[FileEntry]
     truncated: bool
+    # of GET: when it was asked for, unix ms by the sandbox's clock
+    listed_at_ms: int
 
 
 class FileEntry(TypedDict):
