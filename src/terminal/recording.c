@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "blob/blob.h"
 #include "terminal/cast.h"
+#include "terminal/spool.h"
 #include "terminal/terminals.h"
 
 #define FOLDER "recordings/"
@@ -25,7 +27,8 @@ struct recorder {
 	struct fleet_hold place; /* names it; holds nothing */
 	uint64_t process, started_unix_ms;
 	struct terminal_reader reader;
-	struct blob_writer *writer;
+	struct spool_name name;
+	int fd; /* of the spooled file */
 	struct cast_text text;
 	int64_t begun_ns, written;
 };
@@ -35,7 +38,7 @@ struct recorder {
 static int write_line(struct recorder *r, const struct buf *line, struct error *err)
 {
 	r->written += (int64_t)line->size;
-	return fd_write_all(blob_writer_fd(r->writer), line->data, line->size, err);
+	return fd_write_all(r->fd, line->data, line->size, err);
 }
 
 /* 1 = go on, 0 = it is whole. */
@@ -62,15 +65,24 @@ static bool is_stopping(struct terminals *t)
 	return __atomic_load_n(&t->stopping, __ATOMIC_ACQUIRE);
 }
 
+static void leave_count(struct terminals *t)
+{
+	(void)pthread_mutex_lock(&t->recorders_lock);
+	t->recorder_count--;
+	(void)pthread_cond_broadcast(&t->recorder_ended);
+	(void)pthread_mutex_unlock(&t->recorders_lock);
+}
+
 static void finish(struct recorder *r, bool failed, struct error *err)
 {
 	struct terminals *t = r->terminals;
-	int64_t size;
 
+	(void)close(r->fd);
+	/* One that cannot be published waits for the server's next start. */
 	if (failed)
-		blob_abort(TAKE(r->writer));
-	else
-		failed = blob_commit(TAKE(r->writer), &size, err) < 0;
+		spool_remove(t->spool, &r->name);
+	else if (spool_publish(t->spool, &r->name, t->options.blobs, err) < 0)
+		log_warning("a recording waits", TEXT("file", r->name.text), FAILURE(err));
 	if (failed)
 		log_error("recording lost", TEXT("sandbox", r->place.id),
 		          NUMBER("process", (int64_t)r->process), FAILURE(err));
@@ -97,7 +109,7 @@ static void *run(void *context)
 
 /* ---- begin ---- */
 
-static int start_thread(struct recorder *r, struct error *err)
+static int start_thread(void *(*begin)(void *context), void *context, struct error *err)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
@@ -106,7 +118,7 @@ static int start_thread(struct recorder *r, struct error *err)
 	(void)pthread_attr_init(&attributes);
 	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	(void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	failed = pthread_create(&thread, &attributes, run, r);
+	failed = pthread_create(&thread, &attributes, begin, context);
 	(void)pthread_attr_destroy(&attributes);
 	errno = failed;
 	return failed ? FAIL_ERRNO(err, "start a recording") : 0;
@@ -128,13 +140,10 @@ static int open_files(struct recorder *r, const struct terminal_at *at, const ch
 {
 	AUTO(buf_done) struct buf head = BUF(LINE_MAX_BYTES);
 	int64_t now = clock_unix_ms();
-	char name[BLOB_NAME_MAX];
 
-	(void)snprintf(name, sizeof(name), FOLDER "%s/%s-%" PRId64 "-%" PRIu64 SUFFIX, project_id,
-	               at->hold->id, now, r->process);
-	if (blob_put(at->terminals->options.blobs,
-	             &(struct blob_put){.name = name, .size_max = RECORDING_BYTES_MAX}, &r->writer,
-	             err) < 0)
+	(void)snprintf(r->name.text, sizeof(r->name.text), "%s_%s-%" PRId64 "-%" PRIu64 SUFFIX,
+	               project_id, at->hold->id, now, r->process);
+	if (spool_create(at->terminals->spool, &r->name, &r->fd, err) < 0)
 		return -1;
 	cast_write_head(&head, &(struct cast_head){w->state.rows, w->state.columns, now, w->name});
 	return write_line(r, &head, err) < 0 ||
@@ -152,7 +161,7 @@ static int begin(struct recorder *r, const struct terminal_at *at, const char *p
 	if (open_files(r, at, project_id, w, err) < 0)
 		return -1;
 	r->reader.id = r->place.id;
-	return start_thread(r, err);
+	return start_thread(run, r, err);
 }
 
 /* Takes its place among those that run; false when it has one. */
@@ -183,7 +192,10 @@ static void leave(struct terminals *t, struct recorder *r)
 	t->recorder_count--;
 	(void)pthread_cond_broadcast(&t->recorder_ended);
 	(void)pthread_mutex_unlock(&t->recorders_lock);
-	blob_abort(r->writer);
+	if (r->fd >= 0) {
+		(void)close(r->fd);
+		spool_remove(t->spool, &r->name);
+	}
 	terminal_reader_done(&r->reader);
 	free(r);
 }
@@ -222,7 +234,7 @@ int terminal_record(const struct terminal_at *at, const char *project_id,
 	r->terminals = t;
 	r->process = window->process.process;
 	r->started_unix_ms = window->process.started_unix_ms;
-	r->reader.fd = -1;
+	r->reader.fd = r->fd = -1;
 	(void)snprintf(r->place.id, sizeof(r->place.id), "%s", at->hold->id);
 	if (!enter(t, r, at->hold->id)) {
 		free(r);
@@ -233,6 +245,56 @@ int terminal_record(const struct terminal_at *at, const char *project_id,
 		return -1;
 	}
 	return 0;
+}
+
+/* ---- what a server left that was killed ---- */
+
+struct leftovers {
+	struct terminals *terminals;
+	unsigned count;
+	struct spool_name names[RECORDINGS_AT_ONCE_MAX];
+};
+
+static void *publish_leftovers(void *context)
+{
+	struct leftovers *l = context;
+	struct terminals *t = l->terminals;
+
+	for (unsigned i = 0; i < l->count && !is_stopping(t); i++) {
+		struct error err = {0};
+
+		if (spool_publish(t->spool, &l->names[i], t->options.blobs, &err) < 0)
+			log_warning("a recording waits", TEXT("file", l->names[i].text),
+			            FAILURE(&err));
+	}
+	leave_count(t);
+	free(l);
+	return NULL;
+}
+
+void terminals_recover(struct terminals *t)
+{
+	struct leftovers *l = calloc(1, sizeof(*l));
+	struct error err = {0};
+
+	if (!l)
+		abort();
+	l->terminals = t;
+	/* Those that begin from now on are not among them. */
+	if (t->options.blobs)
+		l->count = spool_list(t->spool, l->names, COUNT_OF(l->names));
+	if (l->count == 0) {
+		free(l);
+		return;
+	}
+	(void)pthread_mutex_lock(&t->recorders_lock);
+	t->recorder_count++;
+	(void)pthread_mutex_unlock(&t->recorders_lock);
+	if (start_thread(publish_leftovers, l, &err) == 0)
+		return;
+	log_warning("recordings wait", FAILURE(&err));
+	leave_count(t);
+	free(l);
 }
 
 void terminals_stop(struct terminals *t)

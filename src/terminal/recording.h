@@ -3,9 +3,9 @@
  * when the sandbox is gone.
  *
  * A recording begins with what the agent still has, and is listed once it is whole: when the window
- * has closed, when it is as long as it may be, or when this server ends in order (a kill -9 loses
- * it). Output alone is recorded; what a terminal echoes is output. Each runs on a thread of its
- * own. */
+ * has closed, when it is as long as it may be, or when this server ends. What a kill -9 leaves, a
+ * file of whole lines, the next server lists. Output alone is recorded; what a terminal echoes is
+ * output. Each runs on a thread of its own. */
 #pragma once
 
 #include "terminal/terminal.h"
@@ -18,6 +18,8 @@
 /* Fine when it is being recorded already. ERROR_UNSUPPORTED without a blob store. */
 MUST_CHECK int terminal_record(const struct terminal_at *at, const char *project_id,
                                const struct terminal_window *window, struct error *err);
+/* At the server's start: publishes what one that was killed has left. */
+void terminals_recover(struct terminals *t);
 /* Ends all recordings in order. No calls of `t` but terminals_free are made after it; before the
  * provider and the blob store close. */
 void terminals_stop(struct terminals *t);

@@ -35,6 +35,7 @@ struct cancel;
 struct terminals;
 struct terminals_options {
 	struct blob_store *blobs; /* of recordings; NULL = none are made */
+	const char *spool;        /* with blobs: a folder for those that are not whole yet */
 	unsigned waits_max;       /* calls that wait at once, each on a thread of its caller */
 	/* A call has typed into a process. Any thread; may be NULL. */
 	void (*on_typed)(void *context, const char *sandbox, uint64_t process, const char *who);

@@ -24,6 +24,9 @@ struct terminals *terminals_new(const struct terminals_options *options)
 	}
 	t->screens = screens_new();
 	t->options = *options;
+	t->spool = options->spool ? strdup(options->spool) : NULL;
+	if (options->spool && !t->spool)
+		abort();
 	(void)pthread_mutex_init(&t->viewers_lock, NULL);
 	list_init(&t->viewers);
 	(void)pthread_mutex_init(&t->recorders_lock, NULL);
@@ -37,6 +40,7 @@ void terminals_free(struct terminals *t)
 	if (!t)
 		return;
 	screens_free(t->screens);
+	free(t->spool);
 	(void)pthread_mutex_destroy(&t->viewers_lock);
 	(void)pthread_cond_destroy(&t->recorder_ended);
 	(void)pthread_mutex_destroy(&t->recorders_lock);

@@ -16,6 +16,7 @@ struct terminals {
 	pthread_mutex_t opening[TERMINAL_STRIPES], running[TERMINAL_STRIPES];
 	struct screens *screens;
 	struct terminals_options options;
+	char *spool;      /* NULL: none */
 	unsigned waiting; /* calls; atomic */
 	/* Changed by one thread, see viewers.h. */
 	pthread_mutex_t viewers_lock;

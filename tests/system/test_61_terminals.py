@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Windows: named terminals, their screens, keys, commands, and what restarts leave of them."""
 
+import contextlib
 import json
 import os
 import socket
@@ -173,6 +174,34 @@ def test_what_runs_there_is_cancelled_first(api, box, what):
     assert failure.value.status == 409
     result = run(api, box, "cancel", "echo next")
     assert result["cancelled"] and result["output"] == "next\n" and result["exit_code"] == 0
+
+
+def test_many_that_wait_hold_nobody_up(server, api, box):
+    """More than there are slow workers: a sandbox is made and deleted meanwhile, as ever."""
+    begun, done = threading.Barrier(25), []
+
+    def waiter(number):
+        mine = server.api()
+        begun.wait()
+        if number % 2:
+            done.append(run(mine, box, f"many{number}", "sleep 2; echo slept", wait_ms=10000)["output"] == "slept\n")
+        else:
+            open_window(mine, box, f"many{number}")
+            done.append(keys(mine, box, f"many{number}", wait_text="never to be seen", wait_ms=2500)["reason"] == "timeout")
+        mine.close()
+    threads = [threading.Thread(target=waiter, args=(n,)) for n in range(24)]
+    for thread in threads:
+        thread.start()
+    begun.wait()
+    time.sleep(0.7)
+    asked = time.monotonic()
+    api.remove(api.create(internet=False)["id"])
+    assert time.monotonic() - asked < 1.2, "it waited for those that wait"
+    for thread in threads:
+        thread.join()
+    assert done == [True] * 24
+    for number in range(24):
+        api.delete(f"{PATH}/{box}/windows/many{number}")
 
 
 def test_half_a_line_that_somebody_typed_is_not_run(api, box):
@@ -527,6 +556,39 @@ def test_a_server_that_ends_in_order_completes_its_recordings(private_server):
     recording, = api.get("/api/sandbox/recordings")["items"]
     assert b"kept" in api.raw("GET", f"/api/sandbox/recordings/{recording['id']}").body
     api.close()
+
+
+@pytest.mark.parametrize("step", ["", "recording-published"])
+def test_a_recording_in_progress_outlives_kill_9_of_atolld(private_server, step):
+    """Whole lines of it, once: also when the server is killed between the blob and the end of the spooled file."""
+    server = private_server
+    if step:
+        server.environment["ATOLL_FAULT"] = f"api:{step}:kill"
+    server.start()
+    api = server.api()
+    box = api.create(internet=False)["id"]
+    open_window(api, box, "film", record=True, rows=12, cols=50)
+    run(api, box, "film", "echo shown before")
+    spool = server.data / "recordings"
+    atoll.wait_for(lambda: [f for f in spool.iterdir() if b"shown before\\r" in f.read_bytes()], 5, "it is written through")
+    if step:
+        with contextlib.suppress(OSError, atoll.ApiError):
+            api.delete(f"{PATH}/{box}/windows/film")
+        atoll.wait_for(lambda: list((server.data / "blobs").rglob("*.cast")), 5, "it is published, and the server dies")
+        server.environment.pop("ATOLL_FAULT")
+        server.stop()
+        server.start()
+    else:
+        server.kill9("api")
+        server.wait_ready()
+        file = next(spool.iterdir(), None)
+        assert file is None or file.stat().st_size > 0
+    api = server.api()
+    recording, = atoll.wait_for(lambda: api.get("/api/sandbox/recordings")["items"], 10, "the recording")
+    atoll.wait_for(lambda: not list(spool.iterdir()), 5, "nothing is spooled any more")
+    lines = [json.loads(line) for line in api.raw("GET", f"/api/sandbox/recordings/{recording['id']}").body.decode().splitlines()]
+    assert "shown before" in "".join(line[2] for line in lines[1:]) and lines[0]["title"] == "film"
+    assert len(api.get("/api/sandbox/recordings")["items"]) == 1
 
 
 @pytest.mark.parametrize("text", [b"", b"no\n", b'{"version":1}\n', b'{"version":2}\n[1]\n', b'{"version":2}\n[-1,"o","x"]\n',

@@ -5,6 +5,11 @@ import base64
 import contextlib
 import http.server
 import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
 import threading
 import time
 
@@ -341,6 +346,66 @@ def test_a_post_settles_a_job_once():
             complete(api, job, token, output="forged\n")
         assert status(api, job)["logs"]["stdout"] == "posted\n"
         assert len(told(api, "job.completed", job)) == 1
+
+
+ELSEWHERE = """
+import http.server, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        with open(sys.argv[2], "ab") as file:
+            file.write(self.path.encode() + b" " + body + b"\\n")
+        self.send_response(204)
+        self.end_headers()
+    def log_message(self, *arguments):
+        pass
+http.server.HTTPServer((sys.argv[1], 8099), Handler).serve_forever()
+"""
+
+
+@contextlib.contextmanager
+def another_machine(posts):
+    """One in a private network, as a sandbox sees it: its address. What it is posted is a line of the file."""
+    if not shutil.which("ip"):
+        pytest.skip("'ip' is not installed")
+    name, here, there = f"atoll-t{os.getpid()}", "10.199.71.1", "10.199.71.2"
+
+    def ip(*words):
+        subprocess.run(["ip", *words], check=True, capture_output=True)
+    ip("netns", "add", name)
+    try:
+        ip("link", "add", f"at{os.getpid()}", "type", "veth", "peer", "name", "eth0", "netns", name)
+        ip("addr", "add", f"{here}/30", "dev", f"at{os.getpid()}")
+        ip("link", "set", f"at{os.getpid()}", "up")
+        # Answers are forwarded by the interface that they come from, as an uplink's are.
+        pathlib.Path(f"/proc/sys/net/ipv4/conf/at{os.getpid()}/forwarding").write_text("1")
+        ip("-n", name, "addr", "add", f"{there}/30", "dev", "eth0")
+        ip("-n", name, "link", "set", "eth0", "up")
+        listening = subprocess.Popen(["ip", "netns", "exec", name, sys.executable, "-c", ELSEWHERE, there, str(posts)])
+        try:
+            yield there
+        finally:
+            listening.kill()
+            listening.wait()
+    finally:
+        ip("netns", "del", name)
+
+
+def test_the_agent_of_an_isolated_sandbox_posts_over_its_own_network(private_server, tmp_path):
+    """Never to the host itself, which no sandbox reaches; to where the operator allows it, or the internet."""
+    server, posts = private_server, tmp_path / "posts"
+    with another_machine(posts) as address:
+        server.flags += ["--jobs-callback-url", f"http://{address}:8099", "--network-allow", f"{address}/32"]
+        api = server.start().api()
+        box = api.create(internet=True)["id"]
+        job = start(api, box, "sleep 0.5; echo out; exit 4")
+        server.stop()
+        atoll.wait_for(posts.exists, 10, "the post while no server is there")
+        path, body = posts.read_bytes().split(b" ", 1)
+        assert path.decode() == f"/sandbox-jobs/{job}/complete" and json.loads(body)["exitCode"] == 4
+        server.start()
+        api = server.api()
+        assert ended(api, job)["logs"]["stdout"] == "out\n" and len(told(api, "job.failed", job)) == 1
 
 
 @pytest.mark.parametrize("url, word", [("https://10.0.0.1:1", "https"), ("http://atoll.example:1", "no name"),

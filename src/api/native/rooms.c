@@ -8,9 +8,6 @@
 #include "api/tables.h"
 #include "terminal/recording.h"
 
-/* A call waits on its own thread of the slow lane, which other calls need, too. */
-#define WAITING_PART 4
-
 struct telling {
 	struct loop_task task;
 	struct api *api;
@@ -77,14 +74,19 @@ static void on_typed(void *context, const char *sandbox, uint64_t process, const
 
 struct terminals *terminal_rooms_open(struct api *api)
 {
-	int64_t waits = api->config->workers / WAITING_PART;
+	AUTO(arena_done) struct arena arena = {0};
+	struct terminals *terminals;
 
-	return terminals_new(&(struct terminals_options){
+	terminals = terminals_new(&(struct terminals_options){
 	        .blobs = api->blobs,
-	        .waits_max = waits > 1 ? (unsigned)waits : 1,
+	        .spool = arena_format(&arena, "%s/recordings", api->config->data_dir),
+	        /* All that wait do so on the threads of ROUTE_LONG. */
+	        .waits_max = (unsigned)api->config->tool_calls_max,
 	        .on_typed = on_typed,
 	        .context = api,
 	});
+	terminals_recover(terminals);
+	return terminals;
 }
 
 void api_leave(struct api *api)
