@@ -276,6 +276,35 @@ def test_blocks_of_one_context_run_one_after_the_other(server, api, box):
         assert value(api, box, "len(spans), all(a[1] <= b[0] for a, b in zip(sorted(spans), sorted(spans)[1:]))", own) == "(6, True)"
 
 
+def test_many_clients_go_at_once(server, api, box):
+    """Those whose block runs and those who wait; nothing of theirs is left, and no worker with it."""
+    with contextlib.ExitStack() as stack:
+        own = [stack.enter_context(context(api, box)) for _ in range(4)]
+        clients = []
+        for number in range(24):
+            client = server.api()
+            response = events(client, box, "import time\nprint('on', flush=True)\ntime.sleep(60)", own[number % 4])
+            clients.append((client, response))
+            if number < 4:
+                while b"stdout" not in response.readline():
+                    pass
+        for client, response in clients:
+            response.close()
+            client.close()
+        for each in own:
+            assert value(api, box, "1", each) == "1"
+            assert run(api, box, "1", each)["execution_count"] == 3  # those who waited never began
+
+
+def test_a_lease_has_contexts(api):
+    key = f"code-{os.getpid()}"
+    api.post("/v1/leases/acquire", {"key": key, "template": "host"})
+    body = {"language": "python", "contextId": "default"}
+    api.post(f"/v1/leases/{key}/code", {**body, "code": "x = 3"})
+    assert api.post(f"/v1/leases/{key}/code", {**body, "code": "x"})["results"][0]["text"] == "3"
+    api.delete(f"/v1/leases/{key}")
+
+
 def test_an_interpreter_that_dies_is_told_and_made_anew(api, box):
     with context(api, box) as own:
         run(api, box, "x = 1", own)

@@ -24,7 +24,7 @@ CHECKS = ["".join(found) for found in re.findall(r"^  async (?:'([^']+)'|(\w+))\
 @pytest.fixture(scope="module")
 def server():
     """One whose default template is at hand: the SDK names another one that it does not have."""
-    running = atoll.Server(environment={"ATOLL_DEFAULT_TEMPLATE": "host"}).start()
+    running = atoll.Server(environment={"ATOLL_DEFAULT_TEMPLATE": "host", "ATOLL_PREVIEW_DOMAIN": "atoll.test"}).start()
     yield running
     running.stop()
 
@@ -115,6 +115,15 @@ def test_an_execution_is_lines_of_json(box):
     assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", lines[1].pop("timestamp"))
     assert lines == [{"type": "number_of_executions", "execution_count": 1}, {"type": "stdout", "text": "hi\n"},
                      {"type": "result", "is_main_result": True, "text": "aaa"}, {"type": "end_of_execution"}]
+
+
+def test_the_port_is_a_host_as_well(box):
+    host = {"Host": f"49999-{box.id}.atoll.test"}
+    assert box("GET", "/health", None, host)[:2] == (200, "OK")
+    assert '"text":"2"' in box("POST", "/execute", {"code": "1 + 1"}, {**host, "X-Access-Token": box.token})[1]
+    assert box("POST", "/execute", {"code": "1"}, host)[0] == 401
+    # Both, when they do not agree, are refused.
+    assert box("GET", "/health", None, {**host, "E2b-Sandbox-Id": box.id, "E2b-Sandbox-Port": "49983"})[0] == 400
 
 
 def test_health_says_whether_there_is_a_sandbox(box):
