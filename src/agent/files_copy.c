@@ -67,6 +67,28 @@ static int copy_file(int from, const struct spot *to, bool no_replace, struct er
 	return replacement_commit(&new, &options, err);
 }
 
+/* copy_file_range refuses O_APPEND. */
+static int append_file(int from, const struct place *place, const struct spot *to,
+                       struct error *err)
+{
+	AUTO_CLOSE int fd =
+	        openat(to->folder, to->name,
+	               O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0644);
+	struct stat source, target;
+
+	if (fd < 0 || fstat(fd, &target) < 0 || fstat(from, &source) < 0)
+		return FAIL_ERRNO(err, "open '%s'", to->name);
+	if (!S_ISREG(target.st_mode))
+		return FAIL(err, ERROR_CONFLICT, "'%s' is not a regular file", to->name);
+	if (target.st_ino == source.st_ino && target.st_dev == source.st_dev)
+		return FAIL(err, ERROR_INVALID, "'%s' would be added to itself", to->name);
+	if (place_give(place, fd, "", err) < 0)
+		return -1;
+	if (lseek(fd, 0, SEEK_END) < 0)
+		return FAIL_ERRNO(err, "seek in '%s'", to->name);
+	return copy_bytes(from, fd, err);
+}
+
 /* ---- one entry of a folder ---- */
 
 static int copy_regular(const struct copy *c, const struct walk_entry *entry, const struct spot *to,
@@ -185,10 +207,23 @@ static int open_source(const struct place *p, const char *path, struct stat *ret
 	return place_find(p, path, O_RDONLY, ret_fd, err);
 }
 
+static int copy_all(int from, const struct place *place, const struct spot *to,
+                    const struct agent_path *m, uint64_t *count, struct error *err)
+{
+	struct stat status;
+
+	if (fstat(from, &status) < 0)
+		return FAIL_ERRNO(err, "stat '%s'", m->path);
+	if (S_ISDIR(status.st_mode))
+		return copy_tree(from, to, m, count, err);
+	if (m->flags & AGENT_PATH_APPEND)
+		return append_file(from, place, to, err);
+	return copy_file(from, to, (m->flags & AGENT_PATH_NO_REPLACE) != 0, err);
+}
+
 int files_copy(struct files *f, const struct agent_path *m, struct error *err)
 {
 	unsigned flags = m->flags & AGENT_PATH_PARENTS ? SPOT_MAKE_PARENTS : 0;
-	bool no_replace = (m->flags & AGENT_PATH_NO_REPLACE) != 0;
 	AUTO(place_done) struct place place = {0};
 	AUTO(spot_done) struct spot to = {.folder = -1};
 	AUTO_CLOSE int from = -1;
@@ -198,10 +233,8 @@ int files_copy(struct files *f, const struct agent_path *m, struct error *err)
 
 	if (place_open(&place, &f->rules, m, err) < 0 ||
 	    open_source(&place, m->path, &status, &from, err) < 0 ||
-	    spot_open(&place, &f->arena, m->target, flags, &to, err) < 0)
-		return -1;
-	if (S_ISDIR(status.st_mode) ? copy_tree(from, &to, m, &count, err) < 0
-	                            : copy_file(from, &to, no_replace, err) < 0)
+	    spot_open(&place, &f->arena, m->target, flags, &to, err) < 0 ||
+	    copy_all(from, &place, &to, m, &count, err) < 0)
 		return -1;
 	if (fstatat(to.folder, to.name, &status, AT_SYMLINK_NOFOLLOW) < 0)
 		return FAIL_ERRNO(err, "stat '%s'", m->target);

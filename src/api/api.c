@@ -108,6 +108,7 @@ int api_open(struct api *api, struct error *err)
 	api->preview_pool = proxy_pool_new(api->loop);
 	api->preview_live = preview_live_new();
 	api->envd_router = router_new(envd_routes);
+	api->envd_watchers = envd_watchers_new();
 	api->interpreter_router = router_new(interpreter_routes);
 	api->mcp = mcp_sessions_new();
 	api->mcp_calls = mcp_calls_new();
@@ -128,6 +129,7 @@ void api_close(struct api *api)
 	proxy_pool_free(api->preview_pool);
 	preview_live_free(api->preview_live);
 	router_free(api->envd_router);
+	envd_watchers_free(api->envd_watchers);
 	router_free(api->interpreter_router);
 	mcp_sessions_free(api->mcp);
 	mcp_calls_free(api->mcp_calls);

@@ -35,22 +35,23 @@ struct api {
 	struct blob_store *blobs;    /* NULL: none */
 	struct terminals *terminals; /* windows: screens, viewers, recordings */
 	struct code_contexts *code_contexts;
-	struct code_turns code_turns;      /* blocks of code that wait; loop thread */
-	struct api_feed *feed;             /* streams of /v1/events */
-	struct mcp_sessions *mcp;          /* of /mcp */
-	struct mcp_calls *mcp_calls;       /* the same: tools that run */
-	struct api_meter *meter;           /* durations of requests; loop thread */
-	unsigned imports;                  /* of templates, running; atomic */
-	unsigned uploads;                  /* of backups; the same */
-	unsigned build_uploads;            /* of files for builds; the same */
-	int64_t last_used_ms;              /* monotonic; of the last request's end; loop thread */
-	struct proxy_pool *preview_pool;   /* connections into sandboxes; loop thread */
-	struct preview_live *preview_live; /* streams of previews; loop thread */
-	atomic_uint preview_dials;         /* running */
-	struct router *interpreter_router; /* of those for its code interpreter */
-	struct router *envd_router;        /* of requests that are for a sandbox's inside */
-	atomic_uint envd_searches;         /* for the sandbox that has signed an address; running */
-	struct e2b_drafts *e2b_drafts;     /* builds that E2B's clients have announced */
+	struct code_turns code_turns;        /* blocks of code that wait; loop thread */
+	struct api_feed *feed;               /* streams of /v1/events */
+	struct mcp_sessions *mcp;            /* of /mcp */
+	struct mcp_calls *mcp_calls;         /* the same: tools that run */
+	struct api_meter *meter;             /* durations of requests; loop thread */
+	unsigned imports;                    /* of templates, running; atomic */
+	unsigned uploads;                    /* of backups; the same */
+	unsigned build_uploads;              /* of files for builds; the same */
+	int64_t last_used_ms;                /* monotonic; of the last request's end; loop thread */
+	struct proxy_pool *preview_pool;     /* connections into sandboxes; loop thread */
+	struct preview_live *preview_live;   /* streams of previews; loop thread */
+	atomic_uint preview_dials;           /* running */
+	struct router *interpreter_router;   /* of those for its code interpreter */
+	struct envd_watchers *envd_watchers; /* that are asked for what they have seen */
+	struct router *envd_router;          /* of requests that are for a sandbox's inside */
+	atomic_uint envd_searches;     /* for the sandbox that has signed an address; running */
+	struct e2b_drafts *e2b_drafts; /* builds that E2B's clients have announced */
 };
 MUST_CHECK int api_open(struct api *api, struct error *err); /* makes what it owns */
 /* Cancels the calls that outlive their request: after server_close and before the workers stop. */

@@ -52,6 +52,17 @@ struct http_host envd_find_host(struct api *api, const struct request *rq, struc
 /* {"code":404,"message":"…"} of ENVD_TAG, that of connect.h of CONNECT_TAG. */
 bool envd_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
 
+/* In api->envd_watchers. */
+struct envd_watchers *envd_watchers_new(void);
+void envd_watchers_free(struct envd_watchers *w); /* NULL is fine */
+/* Why a port of a sandbox does not answer, as E2B's proxy says it; false for what it has no words
+ * for. */
+struct envd_port {
+	const char *id;
+	uint16_t port;
+};
+bool envd_refuse_port(struct reply *reply, const struct envd_port *at, const struct error *err);
+
 /* Shapes of replies that streams write by hand, for the reference. */
 extern const struct json_shape result_shape, gateway_result_shape, file_entry_shape,
         file_list_shape, file_content_shape, count_shape;

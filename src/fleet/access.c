@@ -61,3 +61,24 @@ bool fleet_access_check(const struct fleet *fleet, const char *id, enum fleet_ac
 	return token.size == FLEET_ACCESS_TOKEN_SIZE &&
 	       sodium_memcmp(token.data, right, FLEET_ACCESS_TOKEN_SIZE) == 0;
 }
+
+int fleet_access_port(const struct fleet *fleet, const struct sandbox_record *r, struct span token,
+                      struct error *err)
+{
+	bool is_guarded = r->traits & SANDBOX_PORTS_GUARDED;
+
+	if (r->preview_off)
+		return FAIL(err, ERROR_FORBIDDEN, "previews of sandbox '%s' are switched off",
+		            r->id);
+	if (!is_guarded && r->traits & SANDBOX_PORTS_OPEN)
+		return 0;
+	if (is_guarded && token.size > 0 &&
+	    fleet_access_check(fleet, r->id, FLEET_ACCESS_TRAFFIC, token))
+		return 0;
+	if (is_guarded)
+		return FAIL(err, ERROR_FORBIDDEN,
+		            "the ports of this sandbox want its traffic access token");
+	(void)FAIL(err, ERROR_UNAUTHENTICATED, "this preview is not open to everybody");
+	error_hint(err, "come by a link of 'atoll preview', or send a key");
+	return -1;
+}

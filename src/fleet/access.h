@@ -20,6 +20,11 @@ enum fleet_access {
 };
 void fleet_access_token(const struct fleet *fleet, const char *id, enum fleet_access access,
                         char ret[FLEET_ACCESS_TOKEN_SIZE + 1]);
+/* Whether somebody who is known by nothing but what he brings may reach a port of it: all ports of
+ * SANDBOX_PORTS_OPEN, those of SANDBOX_PORTS_GUARDED by the traffic token. ERROR_UNAUTHENTICATED
+ * for a sandbox whose ports are shown as previews are. */
+MUST_CHECK int fleet_access_port(const struct fleet *fleet, const struct sandbox_record *r,
+                                 struct span token, struct error *err);
 /* Takes the same time whatever is wrong with it. */
 bool fleet_access_check(const struct fleet *fleet, const char *id, enum fleet_access access,
                         struct span token);

@@ -48,8 +48,9 @@ struct proxy_options {
 	/* In front of them, as the client sees it: what answers say of themselves is rewritten so.
 	 * May be empty. */
 	struct span prefix;
-	unsigned port; /* the server knows itself as localhost:PORT */
-	bool is_https; /* for the client */
+	unsigned port;    /* the server knows itself as localhost:PORT */
+	const char *host; /* or as this; NULL: it does not */
+	bool is_https;    /* for the client */
 	/* Pages are put into a box of the browser's, without an origin of their own: the one that
 	 * they come from is others' as well. */
 	bool is_boxed;

@@ -227,8 +227,11 @@ void proxy_write_request(struct buf *out, const struct request *rq, const struct
 	/* What cannot be read cannot be rewritten. */
 	bool as_is = o->prefix.size && (asked->takes_page || asked->takes_style);
 
-	buf_addf(out, "%s %.*s HTTP/1.1\r\nHost: localhost:%u\r\n", rq->method_name,
-	         (int)o->target.size, o->target.data, o->port);
+	buf_addf(out, "%s %.*s HTTP/1.1\r\n", rq->method_name, (int)o->target.size, o->target.data);
+	if (o->host && reply_header_is_valid("X", o->host))
+		add(out, "Host", o->host);
+	else
+		buf_addf(out, "Host: localhost:%u\r\n", o->port);
 	for (unsigned i = 0; i < head->field_count; i++) {
 		const char *name = head->fields[i].name;
 

@@ -142,6 +142,7 @@ enum sandbox_trait {
 	SANDBOX_SLEEPS_SOUND = 1 << 2,   /* once paused or stopped, no use of it wakes it */
 	SANDBOX_PORTS_GUARDED = 1 << 3,  /* its ports want its traffic token, see fleet/access.h */
 	SANDBOX_WITHOUT_MEMORY = 1 << 4, /* at its timeout it is stopped: files stay, no process */
+	SANDBOX_PORTS_OPEN = 1 << 5,     /* its ports are open to whoever knows its id */
 };
 /* What a call gives a sandbox whose time was over when it was woken. */
 #define SANDBOX_WOKEN_MS (300 * INT64_C(1000))

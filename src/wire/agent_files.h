@@ -16,7 +16,7 @@ enum agent_path_flag {
 	                   ".." or by a symbolic link */
 	AGENT_PATH_PARENTS = 1 << 1,    /* make missing parents */
 	AGENT_PATH_RECURSIVE = 1 << 2,  /* REMOVE, COPY, WATCH */
-	AGENT_PATH_APPEND = 1 << 3,     /* WRITE */
+	AGENT_PATH_APPEND = 1 << 3,     /* WRITE; COPY of a file: to the end of the target */
 	AGENT_PATH_NO_FOLLOW = 1 << 4,  /* STAT the link itself */
 	AGENT_PATH_NO_REPLACE = 1 << 5, /* WRITE, RENAME, COPY fail on an existing target */
 	AGENT_PATH_MAY_EXIST =

@@ -8,6 +8,7 @@ import gzip
 import http.client
 import json
 import os
+import pathlib
 import re
 import shutil
 import struct
@@ -342,3 +343,121 @@ def test_a_paused_sandbox_is_gone_until_it_is_resumed(server):
         assert api.raw("POST", f"/sandboxes/{waking.id}/pause", {}).status == 204
         assert waking.run("echo awake")[1][1] == {"event": {"data": {"stdout": "YXdha2UK"}}}
         api.raw("DELETE", f"/sandboxes/{waking.id}")
+
+
+# ---- watchers that are asked ----
+
+
+def test_a_watcher_is_asked_for_what_it_has_seen(envd):
+    envd.rpc("filesystem.Filesystem/MakeDir", {"path": "asked"})
+    status, made = envd.rpc("filesystem.Filesystem/CreateWatcher", {"path": "asked", "recursive": True, "includeEntry": True})
+    assert status == 200 and made["watcherId"]
+    def events():
+        status, got = envd.rpc("filesystem.Filesystem/GetWatcherEvents", made)
+        assert status == 200
+        return got["events"]
+    assert events() == []
+    envd.call("POST", "/files?path=asked/x", b"x", Content_Type="application/octet-stream")
+    seen = []
+    atoll.wait_for(lambda: seen.extend(events()) or {"CREATE", "WRITE"} <= {event["type"][11:] for event in seen}, 5, "events")
+    assert all(event["name"] == "x" and event["entry"]["path"] == "/home/user/asked/x" for event in seen)
+    assert envd.run("for i in $(seq 2000); do echo > /home/user/asked/$i; done")[-1] == (2, {})
+    seen = []
+    atoll.wait_for(lambda: seen.extend(events()) or sum(event["type"] == "EVENT_TYPE_CREATE" for event in seen) == 2000, 10, "many events")
+    assert envd.rpc("filesystem.Filesystem/RemoveWatcher", made) == (200, {})
+    assert envd.rpc("filesystem.Filesystem/GetWatcherEvents", made)[1]["code"] == "not_found"
+    assert envd.rpc("filesystem.Filesystem/RemoveWatcher", made)[1]["code"] == "not_found"
+    assert envd.rpc("filesystem.Filesystem/CreateWatcher", {"path": "/no/such"})[1]["code"] == "not_found"
+    assert envd.rpc("filesystem.Filesystem/CreateWatcher", {"path": "/etc/passwd"})[1]["code"] == "invalid_argument"
+    made = [envd.rpc("filesystem.Filesystem/CreateWatcher", {"path": "asked"}) for _ in range(33)]
+    assert [status for status, _ in made] == [200] * 32 + [429]
+    for _, one in made[:32]:
+        assert envd.rpc("filesystem.Filesystem/RemoveWatcher", one)[0] == 200
+
+
+def test_metrics_are_those_of_the_sandbox(envd):
+    status, body, _ = envd.call("GET", "/metrics")
+    got = json.loads(body)
+    assert status == 200 and got["mem_total"] > got["mem_used"] > 0 and got["cpu_count"] >= 1 and got["cpu_used_pct"] >= 0
+    assert abs(got["ts"] - time.time()) < 10
+    assert json.loads(envd.call("GET", "/envs")[1]).get("ATOLL_PROJECT_DIR")
+
+
+def test_files_are_composed_and_gone(envd):
+    def put(path, data):
+        assert envd.call("POST", f"/files?path={path}", data, Content_Type="application/octet-stream")[0] == 200
+    def compose(**body):
+        status, answer, _ = envd.call("POST", "/files/compose", json.dumps(body), Content_Type="application/json")
+        return status, json.loads(answer)
+    put("part/1", b"one "), put("/tmp/part-2", b"two "), put("part/3", b"three")
+    made = compose(source_paths=["part/1", "/tmp/part-2", "part/3"], destination="whole/file")
+    assert made == (200, {"path": "/home/user/whole/file", "name": "file", "type": "file"})
+    assert envd.call("GET", "/files?path=whole/file")[1] == b"one two three"
+    assert envd.rpc("filesystem.Filesystem/Stat", {"path": "whole/file"})[1]["entry"]["owner"] == "user"
+    for gone_path in ("part/1", "/tmp/part-2", "part/3"):
+        assert envd.call("GET", f"/files?path={gone_path}")[0] == 404
+    # Into one of them; and what fails leaves all as it was.
+    put("part/4", b"!")
+    assert compose(source_paths=["whole/file", "part/4"], destination="~/whole/file")[0] == 200
+    assert envd.call("GET", "/files?path=whole/file")[1] == b"one two three!"
+    put("part/5", b"five")
+    assert compose(source_paths=["part/5", "part/no-such"], destination="whole/file")[0] == 404
+    assert envd.call("GET", "/files?path=part/5")[1] == b"five" and envd.call("GET", "/files?path=whole/file")[1] == b"one two three!"
+    assert [one["name"] for one in envd.rpc("filesystem.Filesystem/ListDir", {"path": "whole"})[1]["entries"]] == ["file"]
+    for bad in ({}, {"source_paths": [], "destination": "x"}, {"source_paths": ["part/5"]}, {"source_paths": [""], "destination": "x"},
+                {"source_paths": ["part"], "destination": "x"}, {"source_paths": ["part/5"], "destination": "/tmp"}):
+        assert compose(**bad)[0] == 400, bad
+
+
+# ---- other ports ----
+
+ECHO = pathlib.Path(__file__).parent.parent / "preview_server.py"
+needs_python = pytest.mark.skipif(not os.path.exists("/usr/bin/python3"), reason="the host's /usr has no python3")
+
+
+def serve(box, port=8123):
+    box.call("POST", "/files?path=/tmp/server.py", ECHO.read_bytes(), Content_Type="application/octet-stream")
+    got = box.run(f"setsid python3 /tmp/server.py {port} >/tmp/log 2>&1 </dev/null & "
+                  f"for i in $(seq 100); do grep -q ':{port:04X} .* 0A' /proc/net/tcp && exit; sleep 0.05; done; exit 1")
+    assert got[-2][1]["event"]["end"]["status"] == "exit status 0"
+
+
+@needs_python
+def test_a_port_is_open_to_who_knows_the_sandbox(server, envd):
+    serve(envd)
+    plain = {"E2b_Sandbox_Id": None, "E2b_Sandbox_Port": None, "X_Access_Token": None}
+    for headers in ({"E2b_Sandbox_Port": "8123", "X_Access_Token": None}, {"E2b_Sandbox_Port": "8123"},
+                    {"Host": f"8123-{envd.id}.{DOMAIN}:{server.port}", **plain}):
+        status, body, _ = envd.call("GET", "/echo", **headers)
+        assert status == 200, body
+        for secret in (envd.token, "sandbox-id", "X-Access-Token"):
+            assert secret.lower() not in body.decode().lower(), secret
+        status, body, _ = envd.call("GET", "/", **{**headers, **({"Host": f"8124-{envd.id}.{DOMAIN}"} if "Host" in headers else {"E2b_Sandbox_Port": "8124"})})
+        assert (status, json.loads(body)) == (502, {"sandboxId": envd.id, "message": "The sandbox is running but port is not open",
+                                                    "port": 8124, "code": 502})
+    assert envd.call("GET", "/", E2b_Sandbox_Port="8123", X_Access_Token="wrong")[0] == 401
+    status, body, _ = envd.call("GET", "/", E2b_Sandbox_Port="8123", E2b_Sandbox_Id="aaaaaaaaaaaaaaaaaaaa", X_Access_Token=None)
+    assert (status, json.loads(body)) == (502, gone("aaaaaaaaaaaaaaaaaaaa"))
+
+
+@needs_python
+def test_guarded_ports_want_the_traffic_token(server):
+    with contextlib.closing(server.api()) as api:
+        made = api.call("POST", "/v2/sandboxes", {**MADE, "network": {"allowPublicTraffic": False, "maskRequestHost": "app.example:${PORT}"}})
+        box = Envd(server.port, made)
+        serve(box)
+        for where in ({"E2b_Sandbox_Port": "8123"}, {"Host": f"8123-{box.id}.{DOMAIN}", "E2b_Sandbox_Id": None, "E2b_Sandbox_Port": None}):
+            where["X_Access_Token"] = None
+            for token in (None, "", "x", box.token):
+                status, body, _ = box.call("GET", "/echo", E2b_Traffic_Access_Token=token, **where)
+                assert status == 403 and json.loads(body)["code"] == 403, (token, body)
+            status, body, _ = box.call("GET", "/echo", E2b_Traffic_Access_Token=made["trafficAccessToken"], **where)
+            assert status == 200 and made["trafficAccessToken"] not in body.decode() and "app.example:8123" in body.decode(), body
+        assert box.call("GET", "/files?path=/etc/hostname", X_Access_Token=made["trafficAccessToken"])[0] == 401
+        api.raw("DELETE", f"/sandboxes/{box.id}")
+
+
+def test_sandboxes_of_our_own_api_stay_as_private_as_they_were(server, envd):
+    with contextlib.closing(server.api()) as api, api.sandbox(internet=False) as own:
+        assert envd.call("GET", "/", E2b_Sandbox_Id=own, E2b_Sandbox_Port="8123", X_Access_Token=None)[0] == 401
+        assert envd.call("GET", "/", Host=f"8123-{own}.{DOMAIN}", E2b_Sandbox_Id=None, E2b_Sandbox_Port=None, X_Access_Token=None)[0] == 401

@@ -97,8 +97,7 @@ static int decide_traits(const struct create_body *b, unsigned *ret, struct erro
 		*ret |= SANDBOX_WITHOUT_MEMORY;
 	if (!b->auto_resume.enabled)
 		*ret |= SANDBOX_SLEEPS_SOUND;
-	if (e2b_network_is_guarded(&b->network))
-		*ret |= SANDBOX_PORTS_GUARDED;
+	*ret |= e2b_network_is_guarded(&b->network) ? SANDBOX_PORTS_GUARDED : SANDBOX_PORTS_OPEN;
 	return 0;
 }
 

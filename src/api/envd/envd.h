@@ -74,6 +74,6 @@ MUST_CHECK int envd_process_find(struct request *rq, const struct api_target *t,
 /* ---- tables ---- */
 
 extern const struct route envd_process_routes[], envd_stream_routes[], envd_input_routes[],
-        envd_filesystem_routes[], envd_watch_routes[], envd_file_routes[], envd_state_routes[],
-        envd_interpreter_routes[];
+        envd_filesystem_routes[], envd_watch_routes[], envd_watcher_routes[], envd_compose_routes[],
+        envd_file_routes[], envd_state_routes[], envd_interpreter_routes[];
 extern const struct route envd_port_route, envd_mismatch_route;

@@ -20,6 +20,11 @@ struct call {
 	struct buf *out;
 };
 
+static void call_done(struct call *c)
+{
+	api_target_done(&c->target);
+}
+
 static int ask(struct call *c, uint16_t type, const struct agent_path *path, struct error *err)
 {
 	const struct compute_call call = {
@@ -178,13 +183,11 @@ static int remove_path(struct call *c, struct error *err)
 static int run(struct request *rq, struct reply *reply, int (*call)(struct call *, struct error *),
                struct error *err)
 {
-	struct call c = {.rq = rq};
-	AUTO(fleet_unhold) struct fleet_hold hold = {.fleet = NULL};
+	AUTO(call_done) struct call c = {.rq = rq};
 	int opened = envd_open(rq, reply, &c.target, err);
 
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
-	hold = c.target.hold;
 	if (request_may_block(rq, err) < 0 || envd_read_json(rq, &c.body, err) < 0 ||
 	    envd_user(rq, &c.target, NULL, &c.user, err) < 0)
 		return -1;

@@ -98,6 +98,9 @@ const struct route envd_mismatch_route = {
 const struct route *const interpreter_routes[] = {envd_interpreter_routes, NULL};
 
 const struct route *const envd_routes[] = {
-        envd_process_routes, envd_stream_routes, envd_input_routes, envd_filesystem_routes,
-        envd_watch_routes,   envd_file_routes,   envd_state_routes, NULL,
+        envd_process_routes, envd_stream_routes,
+        envd_input_routes,   envd_filesystem_routes,
+        envd_watch_routes,   envd_watcher_routes,
+        envd_compose_routes, envd_file_routes,
+        envd_state_routes,   NULL,
 };

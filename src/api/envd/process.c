@@ -19,6 +19,11 @@ struct call {
 	struct buf *out;
 };
 
+static void call_done(struct call *c)
+{
+	api_target_done(&c->target);
+}
+
 static int ask(struct call *c, const struct compute_call *call, struct error *err)
 {
 	return compute_call(c->target.hold.provider, c->target.hold.id, c->rq->arena, call,
@@ -201,13 +206,11 @@ static int update(struct call *c, struct error *err)
 static int run(struct request *rq, struct reply *reply, int (*call)(struct call *, struct error *),
                struct error *err)
 {
-	AUTO(fleet_unhold) struct fleet_hold hold = {.fleet = NULL};
-	struct call c = {.rq = rq};
+	AUTO(call_done) struct call c = {.rq = rq};
 	int opened = envd_open(rq, reply, &c.target, err);
 
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
-	hold = c.target.hold;
 	if (request_may_block(rq, err) < 0 || envd_read_json(rq, &c.body, err) < 0)
 		return -1;
 	c.out = reply_buf(reply, "application/json");

@@ -2,6 +2,7 @@
 /* /health, /envs and /metrics of a sandbox. */
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "api/envd/envd.h"
 #include "base/clock.h"
@@ -64,6 +65,56 @@ static int envs(struct request *rq, const void *body, struct reply *reply, struc
 	return 0;
 }
 
+/* ---- /metrics ---- */
+
+#define SAMPLE_MS 100
+
+static double cpu_percent(const struct provider_stats *a, const struct provider_stats *b)
+{
+	int64_t took_ms = b->sampled_unix_ms - a->sampled_unix_ms;
+
+	if (took_ms <= 0 || b->cpu_usage_us < a->cpu_usage_us)
+		return 0;
+	return (double)(b->cpu_usage_us - a->cpu_usage_us) / (double)(took_ms * 1000) * 100;
+}
+
+static void write_metrics(struct buf *out, const struct sandbox_record *r,
+                          const struct provider_stats *s, double percent)
+{
+	uint64_t disk = s->disk_bytes == UINT64_MAX ? 0 : s->disk_bytes;
+
+	buf_addf(out,
+	         "{\"ts\":%" PRId64 ",\"cpu_count\":%d,\"cpu_used_pct\":%.2f,\"mem_total\":%" PRIu64
+	         ",\"mem_used\":%" PRIu64 ",\"mem_cache\":0,\"mem_total_mib\":%" PRIu64
+	         ",\"mem_used_mib\":%" PRIu64 ",\"disk_used\":%" PRIu64 ",\"disk_total\":%" PRIu64
+	         "}",
+	         s->sampled_unix_ms / 1000,
+	         r->resources.cpu > 1 ? (int)(r->resources.cpu + 0.5) : 1, percent,
+	         s->memory_limit_bytes, s->memory_bytes, s->memory_limit_bytes >> 20,
+	         s->memory_bytes >> 20, disk, s->disk_limit_bytes);
+}
+
+/* How busy it is shows between two looks. */
+static int metrics(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	const struct timespec pause = {.tv_nsec = SAMPLE_MS * 1000000L};
+	struct provider_stats first, second;
+	int opened = envd_open(rq, reply, &t, err);
+
+	(void)body;
+	if (opened != 0)
+		return opened < 0 ? -1 : 0;
+	if (fleet_stats(api_of(rq)->fleet, &t.record, &first, err) < 0)
+		return -1;
+	(void)nanosleep(&pause, NULL);
+	if (fleet_stats(api_of(rq)->fleet, &t.record, &second, err) < 0)
+		return -1;
+	write_metrics(reply_buf(reply, "application/json"), &t.record, &second,
+	              cpu_percent(&first, &second));
+	return 0;
+}
+
 #define ROW(path_, handle_)                                                                        \
 	{                                                                                          \
 		.method = HTTP_GET, .path = (path_),                                               \
@@ -73,5 +124,11 @@ static int envs(struct request *rq, const void *body, struct reply *reply, struc
 const struct route envd_state_routes[] = {
         ROW("/health", health),
         ROW("/envs", envs),
+        {.method = HTTP_GET,
+         .path = "/metrics",
+         .flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN | ROUTE_SLOW,
+         .handle = metrics,
+         .tag = ENVD_TAG,
+         .summary = "What a sandbox uses"},
         {.path = NULL},
 };

@@ -26,6 +26,10 @@ struct preview_view {
 	struct span prefix, rest; /* of the raw path; the rest begins with '/' */
 	struct span query;
 	bool is_boxed;
+	/* Neither a key nor a grant: fleet/access.h says who may, and not what previews show. */
+	bool is_traffic;
+	struct span traffic_token;
+	bool is_trusted; /* has the sandbox's own token: that is all */
 };
 MUST_CHECK int preview_serve(struct request *rq, struct reply *reply,
                              const struct preview_view *view, struct error *err);

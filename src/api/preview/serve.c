@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "api/preview/preview.h"
+#include "api/tables.h"
 #include "base/clock.h"
+#include "fleet/access.h"
 #include "provider/dial.h"
 
 #define DIAL_QUICK_MS 300
@@ -92,6 +94,10 @@ int preview_refuse(struct request *rq, struct reply *reply, const struct error *
 static int check_view(struct request *rq, const struct preview_view *view,
                       const struct sandbox_record *r, struct error *err)
 {
+	if (view->is_trusted)
+		return 0;
+	if (view->is_traffic)
+		return fleet_access_port(api_of(rq)->fleet, r, view->traffic_token, err);
 	if (view->grant && fleet_grant_check(view->grant, r, err) < 0)
 		return -1;
 	return fleet_preview_check(api_of(rq)->fleet, rq->arena, r, view->port, err);
@@ -105,7 +111,7 @@ static int hold_sandbox(struct request *rq, const struct preview_view *view,
 	struct fleet *fleet = api_of(rq)->fleet;
 	struct fleet_defaults ignored;
 
-	if (fleet_preview_is_listed(fleet, view->port) &&
+	if ((view->is_traffic || view->is_trusted || fleet_preview_is_listed(fleet, view->port)) &&
 	    fleet_hold_warm(fleet, rq->arena, &ref, ret, ret_hold))
 		return check_view(rq, view, ret, err);
 	/* A stranger's link that is void wakes nobody. */
@@ -171,10 +177,15 @@ bool preview_is_https(const struct request *rq)
 static const char *const *withheld_of(const struct request *rq)
 {
 	static const char *const ours[] = {"X-Atoll-Project",         "Atoll-Run",
-	                                   "X-Daytona-Preview-Token", "X-API-Key",
+	                                   "X-Daytona-Preview-Token", "E2b-Sandbox-Id",
+	                                   "E2b-Sandbox-Port",        "E2b-Traffic-Access-Token",
+	                                   "X-Access-Token",          "X-API-Key",
 	                                   "Authorization",           NULL};
-	static const char *const but_keys[] = {"X-Atoll-Project", "Atoll-Run",
-	                                       "X-Daytona-Preview-Token", NULL};
+	static const char *const but_keys[] = {
+	        "X-Atoll-Project",         "Atoll-Run",
+	        "X-Daytona-Preview-Token", "E2b-Sandbox-Id",
+	        "E2b-Sandbox-Port",        "E2b-Traffic-Access-Token",
+	        "X-Access-Token",          NULL};
 	struct span key = account_bearer(request_header(rq, "Authorization"),
 	                                 request_header(rq, "X-API-Key"));
 	struct account_key parsed;
@@ -188,6 +199,25 @@ static struct span target_of(struct request *rq, const struct preview_view *view
 	return span_of(arena_format(rq->arena, "%.*s%s%.*s", (int)view->rest.size, view->rest.data,
 	                            view->query.size ? "?" : "", (int)view->query.size,
 	                            view->query.data ? view->query.data : ""));
+}
+
+/* "maskRequestHost" of what E2B's clients said of the network: "localhost:${PORT}", or NULL. */
+static const char *masked_host(struct request *rq, const struct sandbox_record *r, uint16_t port)
+{
+	static const char mark[] = "${PORT}";
+	const struct json_value *network;
+	struct error ignored;
+	const char *text, *at;
+
+	if (!strstr(r->network_json, "maskRequestHost") ||
+	    json_load(rq->arena, span_of(r->network_json), &network, &ignored) < 0)
+		return NULL;
+	text = json_text(json_get(network, "maskRequestHost"), NULL);
+	at = text ? strstr(text, mark) : NULL;
+	if (!at)
+		return text;
+	return arena_format(rq->arena, "%.*s%u%s", (int)(at - text), text, port,
+	                    at + sizeof(mark) - 1);
 }
 
 static int serve(struct request *rq, struct reply *reply, const struct preview_view *view,
@@ -213,6 +243,7 @@ static int serve(struct request *rq, struct reply *reply, const struct preview_v
 
 	if (hold_sandbox(rq, view, &record, &hold, err) < 0)
 		return -1;
+	options.host = masked_host(rq, &record, view->port);
 	(void)snprintf(place, sizeof(place), "%s:%u", hold.id, view->port);
 	if (connect_to(rq, &hold, &options, err) < 0)
 		return -1;
@@ -273,5 +304,10 @@ int preview_serve(struct request *rq, struct reply *reply, const struct preview_
 	}
 	if (check_request(rq, view, err) == 0 && serve(rq, reply, view, err) == 0)
 		return 0;
-	return request_is_deferred(rq) ? -1 : preview_refuse(rq, reply, err);
+	if (request_is_deferred(rq))
+		return -1;
+	if ((view->is_traffic || view->is_trusted) && !request_wants_page(rq) &&
+	    envd_refuse_port(reply, &(struct envd_port){view->id_or_name, view->port}, err))
+		return 0;
+	return preview_refuse(rq, reply, err);
 }

@@ -202,13 +202,13 @@ static int let_in(struct request *rq, const char *id, struct preview_view *view,
 		view->project_id = api_project(rq);
 		return 0;
 	}
-	view->grant = grant;
-	if (!grant_of_cookies(rq, id, view->port, grant)) {
-		(void)FAIL(err, ERROR_UNAUTHENTICATED, "this preview is not open to everybody");
-		error_hint(err, "come by a link of 'atoll preview', or send a key");
-		return -1;
+	if (grant_of_cookies(rq, id, view->port, grant)) {
+		view->grant = grant;
+		return check_same_origin(rq, err);
 	}
-	return check_same_origin(rq, err);
+	view->is_traffic = true;
+	view->traffic_token = span_of(request_header(rq, "E2b-Traffic-Access-Token"));
+	return 0;
 }
 
 static int by_host(struct request *rq, UNUSED const void *body, struct reply *reply,

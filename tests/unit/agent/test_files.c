@@ -51,6 +51,24 @@ TEST(a_file_is_written_and_read_back)
 	finish(&f);
 }
 
+TEST(a_copy_goes_to_the_end_of_a_file)
+{
+	struct fixture f = start();
+	struct agent_path path = beneath(&f.b, "more");
+
+	box_put(&f.b, "more", "two");
+	path.target = "whole";
+	path.flags |= AGENT_PATH_APPEND;
+	(void)call(&f.b, f.fd, AGENT_COPY, &path);
+	assert_string_equal(box_get(&f.b, "whole"), "two");
+	assert_int_equal(call(&f.b, f.fd, AGENT_COPY, &path).size, 6);
+	assert_string_equal(box_get(&f.b, "whole"), "twotwo");
+	path.target = "more";
+	assert_int_equal(call_fails(&f.b, f.fd, AGENT_COPY, &path).code, ERROR_INVALID);
+	assert_string_equal(box_get(&f.b, "more"), "two");
+	finish(&f);
+}
+
 TEST(a_part_of_a_file_is_read_by_offset_and_size)
 {
 	struct fixture f = start();
@@ -358,7 +376,7 @@ TEST(a_silent_connection_gives_its_worker_back)
 
 int main(void)
 {
-	return RUN(CASE(a_file_is_written_and_read_back),
+	return RUN(CASE(a_file_is_written_and_read_back), CASE(a_copy_goes_to_the_end_of_a_file),
 	           CASE(a_part_of_a_file_is_read_by_offset_and_size),
 	           CASE(a_write_keeps_the_mode_appends_and_writes_at_an_offset),
 	           CASE(a_write_makes_parents_when_asked_to),

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* filesystem.Filesystem/{CreateWatcher,GetWatcherEvents,RemoveWatcher}. */
+#include <string.h>
+#include <unistd.h>
+
+#include "api/envd/changes.h"
+#include "api/envd/watchers.h"
+#include "base/fd.h"
+#include "base/path.h"
+
+#define BODY_MAX_BYTES ((size_t)64 * 1024)
+
+struct call {
+	struct request *rq;
+	struct api_target target;
+	const struct json_value *body;
+	struct buf *out;
+};
+
+static void call_done(struct call *c)
+{
+	api_target_done(&c->target);
+}
+
+static const char *id_of(const struct call *c)
+{
+	return json_text(json_get(c->body, "watcherId"), "");
+}
+
+/* From READY on it is the watcher's to tell. */
+static int await_ready(struct call *c, int fd, struct error *err)
+{
+	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
+	uint16_t type;
+
+	if (wire_receive(fd, c->rq->deadline, &type, &payload, err) < 0)
+		return -1;
+	if (type == AGENT_READY)
+		return 0;
+	if (type != AGENT_FAILED)
+		return FAIL(err, ERROR_SYSTEM, "the agent sent message %u out of place", type);
+	(void)compute_failed(buf_span(&payload), err);
+	changes_translate(err);
+	return -1;
+}
+
+static int create(struct call *c, struct error *err)
+{
+	struct agent_path message;
+	const struct compute_request request = {AGENT_WATCH, agent_path_shape, &message};
+	AUTO_CLOSE int fd = -1;
+	char id[ID_SIZE + 1];
+
+	if (changes_request(c->rq, &c->target, c->body, &message, err) < 0 ||
+	    compute_open(c->target.hold.provider, c->target.hold.id, &request, c->rq->deadline, &fd,
+	                 err) < 0 ||
+	    await_ready(c, fd, err) < 0 ||
+	    watchers_add(api_of(c->rq)->envd_watchers, c->target.hold.id, TAKE_FD(fd), id, err) < 0)
+		return -1;
+	buf_addf(c->out, "{\"watcherId\":\"%s\"}", id);
+	return 0;
+}
+
+static int get_events(struct call *c, struct error *err)
+{
+	buf_add_text(c->out, "{\"events\":[");
+	if (watchers_take(api_of(c->rq)->envd_watchers, c->target.hold.id, id_of(c), c->out, err) <
+	    0)
+		return -1;
+	buf_add_text(c->out, "]}");
+	return 0;
+}
+
+static int remove_it(struct call *c, struct error *err)
+{
+	buf_add_text(c->out, "{}");
+	return watchers_remove(api_of(c->rq)->envd_watchers, c->target.hold.id, id_of(c), err);
+}
+
+static int handle(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	static const struct {
+		const char *name;
+		int (*call)(struct call *c, struct error *err);
+	} calls[] = {
+	        {"CreateWatcher", create},
+	        {"GetWatcherEvents", get_events},
+	        {"RemoveWatcher", remove_it},
+	};
+	AUTO(call_done) struct call c = {.rq = rq};
+	int opened = envd_open(rq, reply, &c.target, err);
+	size_t i = 0;
+
+	(void)body;
+	if (opened != 0)
+		return opened < 0 ? -1 : 0;
+	if (request_may_block(rq, err) < 0 || envd_read_json(rq, &c.body, err) < 0)
+		return -1;
+	c.out = reply_buf(reply, "application/json");
+	while (strcmp(calls[i].name, path_last(rq->route->path)) != 0)
+		i++;
+	return calls[i].call(&c, err);
+}
+
+#define ROW(name)                                                                                  \
+	{                                                                                          \
+		.method = HTTP_POST, .path = "/filesystem.Filesystem/" name,                       \
+		.flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN, .body_max = BODY_MAX_BYTES, \
+		.handle = handle, .tag = CONNECT_TAG, .summary = "filesystem." name                \
+	}
+const struct route envd_watcher_routes[] = {
+        ROW("CreateWatcher"),
+        ROW("GetWatcherEvents"),
+        ROW("RemoveWatcher"),
+        {.path = NULL},
+};
