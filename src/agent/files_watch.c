@@ -275,16 +275,16 @@ int files_watch(struct files *f, const struct agent_path *m, struct error *err)
 
 	if (w.inotify < 0)
 		return FAIL_ERRNO(err, "watch");
-	if (place_open(&place, &f->rules, m, err) < 0 ||
-	    place_find(&place, m->path, O_RDONLY | O_DIRECTORY, &w.folder, err) < 0 ||
-	    watch_fd(&w, w.folder, "", err) < 0 ||
-	    (w.recursive && watch_below(&w, w.folder, "", err) < 0))
-		return -1;
 	if (m->flags & AGENT_PATH_ENTRIES) {
 		if (inspection_open(&inspection, f, m, err) < 0)
 			return -1;
 		w.inspection = &inspection;
 	}
+	if (place_open(&place, &f->rules, m, err) < 0 ||
+	    place_find(&place, m->path, O_RDONLY | O_DIRECTORY, &w.folder, err) < 0 ||
+	    watch_fd(&w, w.folder, "", err) < 0 ||
+	    (w.recursive && watch_below(&w, w.folder, "", err) < 0))
+		return -1;
 	w.tells = true;
 	files_send(f, AGENT_READY, NULL, NULL);
 	return follow(&w, err); /* NOLINT(clang-analyzer-unix.Malloc): AUTO frees */

@@ -8,6 +8,7 @@
 #include "api/stream.h"
 #include "base/clock.h"
 #include "base/path.h"
+#include "image/deflate.h"
 
 int files_resolve(struct request *rq, const struct api_target *t, const char *path,
                   const char **ret, struct error *err)
@@ -75,7 +76,17 @@ struct download {
 	uint64_t offset, size_max; /* as asked for; 0 = all */
 	uint64_t left;             /* of what was announced; UINT64_MAX = nothing was */
 	bool is_tar, is_range, begun, folder_is_invalid;
+	struct deflate *deflate; /* NULL: as it is */
+	struct buf packed;
 };
+
+static void download_done(struct stream *s)
+{
+	struct download *d = CONTAINER_OF(s, struct download, stream);
+
+	deflate_free(d->deflate);
+	buf_done(&d->packed);
+}
 
 static void begin(struct download *d, struct relay *relay, int64_t length)
 {
@@ -83,8 +94,12 @@ static void begin(struct download *d, struct relay *relay, int64_t length)
 	d->left = length < 0 ? UINT64_MAX : (uint64_t)length;
 	relay_begin_header(relay, "X-Content-Type-Options", "nosniff");
 	relay_begin_header(relay, "Content-Disposition", "attachment");
-	if (!d->is_tar)
+	if (d->deflate)
+		relay_begin_header(relay, "Content-Encoding", "gzip");
+	else if (!d->is_tar)
 		relay_begin_header(relay, "Accept-Ranges", "bytes");
+	if (d->deflate)
+		length = -1;
 	relay_begin(relay, d->is_range ? 206 : 200,
 	            d->is_tar ? "application/x-tar" : "application/octet-stream", length);
 }
@@ -113,6 +128,13 @@ static int on_file(struct download *d, struct relay *relay, const struct agent_f
 	return 0;
 }
 
+static void write_packed(struct download *d, struct relay *relay, struct span bytes, bool last)
+{
+	deflate_write(d->deflate, bytes, last, &d->packed);
+	relay_write(relay, buf_span(&d->packed));
+	buf_reset(&d->packed);
+}
+
 static void on_data(struct download *d, struct relay *relay, struct span bytes)
 {
 	if (!d->begun)
@@ -122,7 +144,9 @@ static void on_data(struct download *d, struct relay *relay, struct span bytes)
 		bytes.size = (size_t)d->left;
 	if (d->left != UINT64_MAX)
 		d->left -= bytes.size;
-	if (bytes.size > 0)
+	if (d->deflate)
+		write_packed(d, relay, bytes, false);
+	else if (bytes.size > 0)
 		relay_write(relay, bytes);
 }
 
@@ -133,6 +157,8 @@ static int download_on_done(struct download *d, struct relay *relay, struct erro
 		begin(d, relay, d->is_tar ? -1 : 0);
 	if (d->left > 0 && d->left != UINT64_MAX)
 		return FAIL(err, ERROR_CONFLICT, "the file became shorter while it was read");
+	if (d->deflate)
+		write_packed(d, relay, (struct span){NULL, 0}, true);
 	relay_finish(relay);
 	return 0;
 }
@@ -173,6 +199,7 @@ static int download_on_message(struct stream *s, struct relay *relay, uint16_t t
 static const struct stream_ops download_ops = {
         .size = sizeof(struct download),
         .on_message = download_on_message,
+        .done = download_done,
         .takes_failures = true,
 };
 
@@ -205,8 +232,13 @@ int files_download(struct request *rq, struct api_target *t, const struct files_
 
 	d->is_tar = call->type == AGENT_TAR_OUT;
 	d->folder_is_invalid = call->folder_is_invalid;
-	d->is_range = !d->is_tar && files_range_parse(request_header(rq, "Range"),
-	                                              &copy.path.offset, &copy.path.size_max);
+	if (call->as_gzip && !d->is_tar) {
+		d->deflate = deflate_new();
+		d->packed = BUF((size_t)1024 * 1024);
+	}
+	d->is_range = !d->is_tar && !d->deflate &&
+	              files_range_parse(request_header(rq, "Range"), &copy.path.offset,
+	                                &copy.path.size_max);
 	d->offset = copy.path.offset;
 	d->size_max = copy.path.size_max;
 	if (files_open(rq, &s->hold, &copy, &options.fd, err) < 0) {

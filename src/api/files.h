@@ -15,6 +15,7 @@ struct files_call {
 	/* READ: a folder in place of a file is the caller's mistake, as surfaces say that know no
 	 * conflicts. */
 	bool folder_is_invalid;
+	bool as_gzip; /* READ: packed on its way; then a Range is not looked at */
 };
 
 /* A path of the native API: absolute, or below the default folder; answered absolute. */

@@ -300,6 +300,21 @@ def test_files_are_read_in_ranges_and_written_in_all_forms(envd):
     assert envd.rpc("filesystem.Filesystem/Stat", {"path": "/tmp/chosen"})[1]["entry"]["owner"] == "root"
 
 
+def test_who_asks_for_gzip_alone_gets_it(envd):
+    data = os.urandom(100_000) + b"x" * 3_000_000
+    assert envd.call("POST", "/files?path=/tmp/pack", data, Content_Type="application/octet-stream")[0] == 200
+    for accept, packed in (("gzip", True), ("gzip;q=0.5, identity;q=0", True), ("*, identity;q=0.0", True), ("gzip, deflate", False),
+                           ("*", False), ("identity", False), ("br;q=1.0, gzip;q=0.8, *;q=0.1", False)):
+        status, body, headers = envd.call("GET", "/files?path=/tmp/pack", Accept_Encoding=accept)
+        assert status == 200 and (headers["Content-Encoding"] == "gzip") == packed, accept
+        assert (gzip.decompress(body) if packed else body) == data
+    assert envd.call("POST", "/files?path=/tmp/empty", b"", Content_Type="application/octet-stream")[0] == 200
+    assert gzip.decompress(envd.call("GET", "/files?path=/tmp/empty", Accept_Encoding="gzip")[1]) == b""
+    assert envd.call("GET", "/files?path=/no/such", Accept_Encoding="gzip")[0] == 404
+    for accept in ("identity;q=0", "br, *;q=0", "gzip;q=0, identity;q=0"):
+        assert envd.call("GET", "/files?path=/tmp/pack", Accept_Encoding=accept)[0] == 406, accept
+
+
 def test_bodies_that_are_not_right_are_refused(envd):
     put = {"Content_Type": "application/octet-stream"}
     assert envd.call("POST", "/files", b"x", **put)[0] == 400  # no path
@@ -343,6 +358,29 @@ def test_a_paused_sandbox_is_gone_until_it_is_resumed(server):
         assert api.raw("POST", f"/sandboxes/{waking.id}/pause", {}).status == 204
         assert waking.run("echo awake")[1][1] == {"event": {"data": {"stdout": "YXdha2UK"}}}
         api.raw("DELETE", f"/sandboxes/{waking.id}")
+
+
+def test_a_restart_of_the_server_ends_streams_and_nothing_else(private_server):
+    running = private_server.start()
+    with contextlib.closing(running.api()) as api:
+        box = Envd(running.port, api.call("POST", "/v2/sandboxes", MADE))
+        streams = [frames(box.stream("process.Process/Start", {"process": {"cmd": "/bin/sleep", "args": ["60"]}})) for _ in range(20)]
+        pids = [next(stream)[1]["event"]["start"]["pid"] for stream in streams]
+        old = running.kill9("api")
+        for stream in streams:
+            with pytest.raises((http.client.HTTPException, OSError)):
+                list(stream)
+        atoll.wait_for(lambda: running.pid_of("api") not in (None, old), 10, "another api process")
+        running.wait_ready()
+        assert box.call("GET", "/health")[0] == 204  # the same token, too
+        listed = {one["pid"] for one in box.rpc("process.Process/List")[1]["processes"]}
+        assert set(pids) <= listed
+        again = frames(box.stream("process.Process/Connect", {"process": {"pid": pids[0]}}))
+        assert next(again)[1] == {"event": {"start": {"pid": pids[0]}}}
+        assert box.rpc("process.Process/SendSignal", {"process": {"pid": pids[0]}, "signal": "SIGNAL_SIGKILL"}) == (200, {})
+        assert next(again)[1]["event"]["end"]["status"] == "signal: killed"
+        api.close()
+        running.api().raw("DELETE", f"/sandboxes/{box.id}")
 
 
 # ---- watchers that are asked ----

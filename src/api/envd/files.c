@@ -59,16 +59,70 @@ static int check_signature(struct request *rq, const char *id, struct error *err
 	return signature_check_time(&file, clock_unix_ms() / 1000, err);
 }
 
+/* ---- gzip ---- */
+
+enum coding { CODING_IDENTITY, CODING_GZIP, CODING_NONE };
+
+static bool is_refused(struct span weight)
+{
+	weight = span_trim(weight);
+	if (!span_starts_with(weight, "q=0"))
+		return false;
+	for (size_t i = 3; i < weight.size; i++)
+		if (weight.data[i] != '.' && weight.data[i] != '0')
+			return false;
+	return true;
+}
+
+/* To pack takes longer than to send it as it is, on one machine: it is done for who lists nothing
+ * else, as the SDK does when it is told to, and for who refuses what is as it is. */
+static enum coding choose_coding(const char *accept)
+{
+	struct span rest = span_of(accept), item, name;
+	bool takes_gzip = false, refuses_identity = false, says_identity = false;
+	unsigned count = 0;
+
+	while (rest.size > 0) {
+		bool is_off;
+
+		(void)span_split(&rest, ',', &item);
+		is_off = span_split(&item, ';', &name) && is_refused(item);
+		name = span_trim(name);
+		count++;
+		takes_gzip |=
+		        !is_off && (span_equals_text(name, "gzip") || span_equals_text(name, "*"));
+		says_identity |= span_equals_text(name, "identity");
+		refuses_identity |= is_off && (span_equals_text(name, "identity") ||
+		                               (span_equals_text(name, "*") && !says_identity));
+	}
+	if (refuses_identity)
+		return takes_gzip ? CODING_GZIP : CODING_NONE;
+	return takes_gzip && count == 1 && !strchr(accept, '*') ? CODING_GZIP : CODING_IDENTITY;
+}
+
+static int refuse_codings(struct reply *reply)
+{
+	reply_status(reply, 406);
+	buf_add_text(reply_buf(reply, "application/json"),
+	             "{\"code\":406,\"message\":\"no acceptable encoding found, supported: "
+	             "[identity, gzip]\"}");
+	return 0;
+}
+
 /* ---- the two calls ---- */
 
 static int download(struct request *rq, struct api_target *t, const struct files_query *q,
                     struct reply *reply, struct error *err)
 {
-	struct files_call call = {.type = AGENT_READ, .folder_is_invalid = true};
+	enum coding coding = choose_coding(request_header(rq, "Accept-Encoding"));
+	struct files_call call = {
+	        .type = AGENT_READ, .folder_is_invalid = true, .as_gzip = coding == CODING_GZIP};
 	const char *user;
 
 	if (!q->path || !q->path[0])
 		return FAIL(err, ERROR_INVALID, "path is missing");
+	if (coding == CODING_NONE)
+		return refuse_codings(reply);
 	if (envd_user(rq, t, q->username, &user, err) < 0)
 		return -1;
 	call.path = envd_path(q->path, user);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "image/deflate.h"
+
+#include <stdlib.h>
+#include <zlib.h>
+
+#define OUT_SIZE ((size_t)64 * 1024)
+#define LEVEL 1
+#define GZIP_WINDOW (15 + 16) /* of zlib's: the largest, with gzip's head */
+#define MEMORY_LEVEL 8
+
+struct deflate {
+	z_stream z;
+};
+
+struct deflate *deflate_new(void)
+{
+	struct deflate *d = calloc(1, sizeof(*d));
+
+	if (!d || deflateInit2(&d->z, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
+	                       Z_DEFAULT_STRATEGY) != Z_OK)
+		abort(); /* for want of memory alone */
+	return d;
+}
+
+void deflate_free(struct deflate *d)
+{
+	if (!d)
+		return;
+	(void)deflateEnd(&d->z);
+	free(d);
+}
+
+void deflate_write(struct deflate *d, struct span bytes, bool last, struct buf *out)
+{
+	d->z.next_in = (Bytef *)(uintptr_t)bytes.data;
+	d->z.avail_in = (uInt)bytes.size;
+	do {
+		char *room = buf_reserve(out, OUT_SIZE);
+
+		if (!room)
+			return;
+		d->z.next_out = (Bytef *)room;
+		d->z.avail_out = (uInt)OUT_SIZE;
+		(void)deflate(&d->z, last ? Z_FINISH : Z_NO_FLUSH);
+		buf_commit(out, OUT_SIZE - d->z.avail_out);
+	} while (d->z.avail_out == 0);
+}
