@@ -2907,3 +2907,245 @@ export interface E2bStep {
   filesHash: string;
   force: boolean;
 }
+
+/** A call of git */
+export interface DaytonaGitClone {
+  path: string;
+  url: string;
+  branch: string | null;
+  commit_id: string | null;
+  username: string | null;
+  password: string | null;
+  depth: number | null;
+  insecure_skip_tls: boolean | null;
+}
+
+/** A call of git */
+export interface DaytonaGitAdd {
+  path: string;
+  files: string[] | null;
+}
+
+/** A call of git */
+export interface DaytonaGitCommit {
+  path: string;
+  message: string;
+  author: string | null;
+  email: string | null;
+  allow_empty: boolean | null;
+}
+
+/** A call of git */
+export interface DaytonaGitBranch {
+  path: string;
+  name: string;
+}
+
+/** A call of git */
+export interface DaytonaGitCheckout {
+  path: string;
+  branch: string;
+}
+
+/** A call of git */
+export interface DaytonaGitExchange {
+  path: string;
+  remote: string | null;
+  branch: string | null;
+  username: string | null;
+  password: string | null;
+  set_upstream: boolean | null;
+}
+
+/** A call of git */
+export interface DaytonaGitInit {
+  path: string;
+  initial_branch: string | null;
+  bare: boolean | null;
+}
+
+/** A call of git */
+export interface DaytonaGitReset {
+  path: string;
+  mode: string | null;
+  target: string | null;
+  files: string[] | null;
+}
+
+/** A call of git */
+export interface DaytonaGitRestore {
+  path: string;
+  source: string | null;
+  files: string[] | null;
+  staged: boolean | null;
+  worktree: boolean | null;
+}
+
+/** A call of git */
+export interface DaytonaGitRemote {
+  path: string;
+  name: string;
+  url: string;
+  fetch: boolean | null;
+  overwrite: boolean | null;
+}
+
+/** A call of git */
+export interface DaytonaGitConfig {
+  path: string | null;
+  key: string;
+  value: string;
+  scope: string | null;
+}
+
+/** A call of git */
+export interface DaytonaGitUser {
+  path: string | null;
+  name: string;
+  email: string;
+  scope: string | null;
+}
+
+/** A call of git */
+export interface DaytonaGitLogin {
+  username: string;
+  password: string;
+  host: string | null;
+  protocol: string | null;
+}
+
+/** What to clone */
+export interface GitClone {
+  /** https, http, ssh, git, file, or user@host:path */
+  url: string;
+  /** where it is to be: nothing, or an empty folder */
+  path: string;
+  /** or a tag */
+  branch?: string;
+  /** to be checked out after it */
+  commit?: string;
+  /** so many commits; 0 = all */
+  depth?: number;
+  /** do not check certificates */
+  insecure?: boolean;
+  /** with a password; default git, as tokens want it */
+  username?: string;
+  /** or a token: for this call and its server, kept nowhere */
+  password?: string;
+}
+
+/** What has changed since the head */
+export interface GitStatus {
+  /** null when the head is detached */
+  branch: string | null;
+  /** null before the first */
+  commit: string | null;
+  upstream: string | null;
+  /** commits that the upstream has not */
+  ahead: number;
+  /** commits that only the upstream has */
+  behind: number;
+  clean: boolean;
+  files: GitFile[];
+}
+
+/** A file that has changed */
+export interface GitFile {
+  path: string;
+  /** of a rename or copy */
+  old_path: string | null;
+  /** unchanged modified type added deleted renamed copied unmerged untracked */
+  staged: string;
+  /** the same */
+  worktree: string;
+}
+
+/** Commits, newest first */
+export interface GitLog {
+  items: GitCommit[];
+}
+
+/** A commit */
+export interface GitCommit {
+  hash: string;
+  author: string;
+  email: string;
+  message: string;
+  at: string | null;
+}
+
+/** What to stage, deletions too */
+export interface GitAdd {
+  /** of the repository; relative ones are below the default folder, which it is when left out */
+  path?: string;
+  /** as they are, no patterns; "." = all */
+  files: string[];
+}
+
+/** How to commit */
+export interface GitCommitRequest {
+  /** of the repository; relative ones are below the default folder, which it is when left out */
+  path?: string;
+  message: string;
+  /** name; default: as git is configured */
+  author?: string;
+  email?: string;
+  allow_empty?: boolean;
+}
+
+/** The commit that was made */
+export interface GitHash {
+  hash: string;
+}
+
+/** The local branches */
+export interface GitBranches {
+  current: string | null;
+  branches: string[];
+}
+
+/** A branch at the head */
+export interface GitBranch {
+  /** of the repository; relative ones are below the default folder, which it is when left out */
+  path?: string;
+  name: string;
+  /** go over to it, too */
+  checkout?: boolean;
+}
+
+/** Where to go */
+export interface GitCheckout {
+  /** of the repository; relative ones are below the default folder, which it is when left out */
+  path?: string;
+  /** branch, tag or commit */
+  name: string;
+}
+
+/** What to push, and where to */
+export interface GitPush {
+  /** of the repository; relative ones are below the default folder, which it is when left out */
+  path?: string;
+  /** default origin */
+  remote?: string;
+  /** default: the one at hand */
+  branch?: string;
+  set_upstream?: boolean;
+  /** with a password; default git, as tokens want it */
+  username?: string;
+  /** or a token: for this call and its server, kept nowhere */
+  password?: string;
+}
+
+/** What to pull and merge */
+export interface GitPull {
+  /** of the repository; relative ones are below the default folder, which it is when left out */
+  path?: string;
+  /** default origin */
+  remote?: string;
+  /** default: the upstream of the one at hand */
+  branch?: string;
+  /** with a password; default git, as tokens want it */
+  username?: string;
+  /** or a token: for this call and its server, kept nowhere */
+  password?: string;
+}

@@ -76,6 +76,8 @@ const struct route *const api_routes[] = {
         e2b_volumes_routes,
         e2b_templates_routes,
         e2b_builds_routes,
+        daytona_git_routes,
+        git_routes,
         NULL,
 };
 

@@ -8,8 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import {
-  Daytona, DaytonaCommandAlreadyCompletedError, DaytonaConflictError, DaytonaError, DaytonaFileNotFoundError, DaytonaNotFoundError,
-  DaytonaProcessExecutionTimeoutError, DaytonaSessionEndedError, DaytonaValidationError,
+  Daytona, DaytonaCommandAlreadyCompletedError, DaytonaConflictError, DaytonaError, DaytonaFileNotFoundError,
+  DaytonaGitBranchExistsError, DaytonaGitBranchNotFoundError, DaytonaGitMergeConflictError, DaytonaGitPushRejectedError,
+  DaytonaGitRepoNotFoundError, DaytonaNotFoundError, DaytonaProcessExecutionTimeoutError, DaytonaSessionEndedError, DaytonaValidationError,
 } from '@daytona/sdk';
 
 const daytona = new Daytona();
@@ -445,6 +446,92 @@ test('deleteFile', async () => {
   await failsAs(DaytonaError, box.fs.deleteFile('files'));
   await box.fs.deleteFile('files', true);
   await failsAs(DaytonaFileNotFoundError, box.fs.getFileDetails('files'));
+});
+
+// ---- git ----
+
+const repository = 'git/work';
+test('git.init, configureUser, setConfig and getConfig', async () => {
+  await box.git.configureUser('Tester', 'tester@example.com');
+  assert.equal(await box.git.getConfig('user.name'), 'Tester');
+  assert.equal(await box.git.getConfig('user.nosuch'), undefined);
+  await box.git.init('git/bare.git', true);
+  await box.git.init(repository, false, 'main');
+  await box.git.setConfig('core.autocrlf', 'false', 'local', repository);
+  assert.equal(await box.git.getConfig('core.autocrlf', 'local', repository), 'false');
+});
+test('git.status, add and commit', async () => {
+  await box.fs.uploadFile(Buffer.from('one\n'), `${repository}/one`);
+  let status = await box.git.status(repository);
+  assert.equal(status.currentBranch, 'main');
+  assert.deepEqual(status.fileStatus, [{ name: 'one', staging: 'Untracked', worktree: 'Untracked', extra: '' }]);
+  await box.git.add(repository, ['one']);
+  status = await box.git.status(repository);
+  assert.equal(status.fileStatus[0].staging, 'Added');
+  const { sha } = await box.git.commit(repository, 'first', 'An Author', 'author@example.com');
+  assert.match(sha, /^[0-9a-f]{40}$/);
+  assert.deepEqual((await box.git.status(repository)).fileStatus, []);
+  await failsAs(DaytonaConflictError, box.git.commit(repository, 'nothing', 'A', 'a@b'), /nothing to commit|clean/);
+  assert.notEqual((await box.git.commit(repository, 'empty', 'A', 'a@b', true)).sha, sha);
+});
+test('git.createBranch, branches, checkoutBranch and deleteBranch', async () => {
+  await box.git.createBranch(repository, 'feature');
+  assert.deepEqual(await box.git.branches(repository), { current: 'feature', branches: ['feature', 'main'] });
+  await failsAs(DaytonaGitBranchExistsError, box.git.createBranch(repository, 'feature'));
+  await box.git.checkoutBranch(repository, 'main');
+  await box.git.deleteBranch(repository, 'feature');
+  assert.deepEqual((await box.git.branches(repository)).branches, ['main']);
+  await failsAs(DaytonaGitBranchNotFoundError, box.git.checkoutBranch(repository, 'nosuch'));
+});
+test('git.remoteAdd, remotes, remoteGet, push, clone and pull', async () => {
+  const bare = `${await box.getWorkDir()}/git/bare.git`.replace('//', '/');
+  await box.git.remoteAdd(repository, 'origin', bare);
+  assert.equal(await box.git.remoteGet(repository, 'origin'), bare);
+  await failsAs(DaytonaConflictError, box.git.remoteAdd(repository, 'origin', bare));
+  await box.git.push(repository, undefined, undefined, undefined, undefined, true);
+  await box.git.clone(bare, 'git/clone', 'main', undefined, undefined, undefined, undefined, 1);
+  await box.fs.uploadFile(Buffer.from('two\n'), `${repository}/two`);
+  await box.git.add(repository, ['.']);
+  const { sha } = await box.git.commit(repository, 'second', 'A', 'a@b');
+  assert.equal((await box.git.status(repository)).ahead, 1);
+  await box.git.push(repository);
+  assert.equal((await box.git.status(repository)).ahead, 0);
+  await box.git.pull('git/clone');
+  assert.equal((await box.fs.downloadFile('git/clone/two')).toString(), 'two\n');
+  await box.git.clone(bare, 'git/at', undefined, sha);
+  assert.equal((await box.git.status('git/at')).detached, true);
+  assert.equal((await box.git.status('git/clone')).branchPublished, true);
+});
+test('git.push that is rejected, pull that conflicts', async () => {
+  for (const [path, text] of [[repository, 'here'], ['git/clone', 'there']]) {
+    await box.fs.uploadFile(Buffer.from(text), `${path}/clash`);
+    await box.git.add(path, ['clash']);
+    await box.git.commit(path, text, 'A', 'a@b');
+  }
+  await box.git.push(repository);
+  await failsAs(DaytonaGitPushRejectedError, box.git.push('git/clone'));
+  await failsAs(DaytonaGitMergeConflictError, box.git.pull('git/clone'));
+  assert.ok((await box.git.status('git/clone')).fileStatus.some(({ name, staging }) => name === 'clash' && staging === 'Updated but unmerged'));
+});
+test('git.reset and restore', async () => {
+  await box.git.reset('git/clone', 'hard', 'HEAD');
+  assert.deepEqual((await box.git.status('git/clone')).fileStatus, []);
+  await box.fs.uploadFile(Buffer.from('changed'), `${repository}/one`);
+  await box.git.add(repository, ['one']);
+  await box.git.reset(repository, undefined, undefined, ['one']);
+  assert.equal((await box.git.status(repository)).fileStatus[0].worktree, 'Modified');
+  await box.git.restore(repository, ['one']);
+  assert.deepEqual((await box.git.status(repository)).fileStatus, []);
+});
+test('git of what is no repository', async () => {
+  await failsAs(DaytonaGitRepoNotFoundError, box.git.status('/etc'));
+  await failsAs(DaytonaGitRepoNotFoundError, box.git.branches('git/nosuch'));
+});
+test('git.dangerouslyAuthenticate keeps a login in memory', async () => {
+  await box.git.dangerouslyAuthenticate('me', 'kept-s3cret', 'example.com');
+  const filled = await box.process.executeCommand("printf 'protocol=https\\nhost=example.com\\n\\n' | git credential fill");
+  assert.match(filled.result, /password=kept-s3cret/);
+  assert.equal((await box.process.executeCommand('grep -rl kept-s3cret ~/.git* ~/.config 2>/dev/null || true')).result, '');
 });
 
 // ---- previews ----

@@ -3097,3 +3097,271 @@ class E2bStep(TypedDict):
     args: list[str]
     filesHash: str
     force: bool
+
+
+class DaytonaGitClone(TypedDict):
+    """A call of git"""
+
+    path: str
+    url: str
+    branch: str | None
+    commit_id: str | None
+    username: str | None
+    password: str | None
+    depth: int | None
+    insecure_skip_tls: bool | None
+
+
+class DaytonaGitAdd(TypedDict):
+    """A call of git"""
+
+    path: str
+    files: list[str] | None
+
+
+class DaytonaGitCommit(TypedDict):
+    """A call of git"""
+
+    path: str
+    message: str
+    author: str | None
+    email: str | None
+    allow_empty: bool | None
+
+
+class DaytonaGitBranch(TypedDict):
+    """A call of git"""
+
+    path: str
+    name: str
+
+
+class DaytonaGitCheckout(TypedDict):
+    """A call of git"""
+
+    path: str
+    branch: str
+
+
+class DaytonaGitExchange(TypedDict):
+    """A call of git"""
+
+    path: str
+    remote: str | None
+    branch: str | None
+    username: str | None
+    password: str | None
+    set_upstream: bool | None
+
+
+class DaytonaGitInit(TypedDict):
+    """A call of git"""
+
+    path: str
+    initial_branch: str | None
+    bare: bool | None
+
+
+class DaytonaGitReset(TypedDict):
+    """A call of git"""
+
+    path: str
+    mode: str | None
+    target: str | None
+    files: list[str] | None
+
+
+class DaytonaGitRestore(TypedDict):
+    """A call of git"""
+
+    path: str
+    source: str | None
+    files: list[str] | None
+    staged: bool | None
+    worktree: bool | None
+
+
+class DaytonaGitRemote(TypedDict):
+    """A call of git"""
+
+    path: str
+    name: str
+    url: str
+    fetch: bool | None
+    overwrite: bool | None
+
+
+class DaytonaGitConfig(TypedDict):
+    """A call of git"""
+
+    path: str | None
+    key: str
+    value: str
+    scope: str | None
+
+
+class DaytonaGitUser(TypedDict):
+    """A call of git"""
+
+    path: str | None
+    name: str
+    email: str
+    scope: str | None
+
+
+class DaytonaGitLogin(TypedDict):
+    """A call of git"""
+
+    username: str
+    password: str
+    host: str | None
+    protocol: str | None
+
+
+class GitClone(TypedDict):
+    """What to clone"""
+
+    # https, http, ssh, git, file, or user@host:path
+    url: str
+    # where it is to be: nothing, or an empty folder
+    path: str
+    # or a tag
+    branch: NotRequired[str]
+    # to be checked out after it
+    commit: NotRequired[str]
+    # so many commits; 0 = all
+    depth: NotRequired[int]
+    # do not check certificates
+    insecure: NotRequired[bool]
+    # with a password; default git, as tokens want it
+    username: NotRequired[str]
+    # or a token: for this call and its server, kept nowhere
+    password: NotRequired[str]
+
+
+class GitStatus(TypedDict):
+    """What has changed since the head"""
+
+    # null when the head is detached
+    branch: str | None
+    # null before the first
+    commit: str | None
+    upstream: str | None
+    # commits that the upstream has not
+    ahead: int
+    # commits that only the upstream has
+    behind: int
+    clean: bool
+    files: list[GitFile]
+
+
+class GitFile(TypedDict):
+    """A file that has changed"""
+
+    path: str
+    # of a rename or copy
+    old_path: str | None
+    # unchanged modified type added deleted renamed copied unmerged untracked
+    staged: str
+    # the same
+    worktree: str
+
+
+class GitLog(TypedDict):
+    """Commits, newest first"""
+
+    items: list[GitCommit]
+
+
+class GitCommit(TypedDict):
+    """A commit"""
+
+    hash: str
+    author: str
+    email: str
+    message: str
+    at: str | None
+
+
+class GitAdd(TypedDict):
+    """What to stage, deletions too"""
+
+    # of the repository; relative ones are below the default folder, which it is when left out
+    path: NotRequired[str]
+    # as they are, no patterns; "." = all
+    files: list[str]
+
+
+class GitCommitRequest(TypedDict):
+    """How to commit"""
+
+    # of the repository; relative ones are below the default folder, which it is when left out
+    path: NotRequired[str]
+    message: str
+    # name; default: as git is configured
+    author: NotRequired[str]
+    email: NotRequired[str]
+    allow_empty: NotRequired[bool]
+
+
+class GitHash(TypedDict):
+    """The commit that was made"""
+
+    hash: str
+
+
+class GitBranches(TypedDict):
+    """The local branches"""
+
+    current: str | None
+    branches: list[str]
+
+
+class GitBranch(TypedDict):
+    """A branch at the head"""
+
+    # of the repository; relative ones are below the default folder, which it is when left out
+    path: NotRequired[str]
+    name: str
+    # go over to it, too
+    checkout: NotRequired[bool]
+
+
+class GitCheckout(TypedDict):
+    """Where to go"""
+
+    # of the repository; relative ones are below the default folder, which it is when left out
+    path: NotRequired[str]
+    # branch, tag or commit
+    name: str
+
+
+class GitPush(TypedDict):
+    """What to push, and where to"""
+
+    # of the repository; relative ones are below the default folder, which it is when left out
+    path: NotRequired[str]
+    # default origin
+    remote: NotRequired[str]
+    # default: the one at hand
+    branch: NotRequired[str]
+    set_upstream: NotRequired[bool]
+    # with a password; default git, as tokens want it
+    username: NotRequired[str]
+    # or a token: for this call and its server, kept nowhere
+    password: NotRequired[str]
+
+
+class GitPull(TypedDict):
+    """What to pull and merge"""
+
+    # of the repository; relative ones are below the default folder, which it is when left out
+    path: NotRequired[str]
+    # default origin
+    remote: NotRequired[str]
+    # default: the upstream of the one at hand
+    branch: NotRequired[str]
+    # with a password; default git, as tokens want it
+    username: NotRequired[str]
+    # or a token: for this call and its server, kept nowhere
+    password: NotRequired[str]

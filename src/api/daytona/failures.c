@@ -55,6 +55,9 @@ static const struct {
 } named[] = {
         {"SESSION_ENDED", 410},
         {"COMMAND_ALREADY_COMPLETED", 410},
+        {"GIT_AUTH_FAILED", 401},
+        {"GIT_REMOTE_REJECTED", 422},
+        {"GIT_TRANSPORT_FAILED", 502},
 };
 
 static const char *reason_of(int status)

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "git/run.h"
+
+#include <string.h>
+
+#include "git/parse.h"
+
+#define FIXED_ARGS 16
+#define TEXT_MAX ((size_t)200)
+
+/* For git and all that it starts: answers in English, nobody to ask, no patterns, no helpers that
+ * an address could name. */
+static const char *const environment[] = {
+        "LC_ALL=C.UTF-8",
+        "GIT_TERMINAL_PROMPT=0",
+        "GIT_ASKPASS=",
+        "SSH_ASKPASS=",
+        "GIT_EDITOR=true",
+        "GIT_PAGER=cat",
+        "GIT_LITERAL_PATHSPECS=1",
+        "GIT_ALLOW_PROTOCOL=https:http:ssh:git:file",
+        "GIT_SSH_COMMAND=ssh -o BatchMode=yes",
+        NULL,
+};
+
+/* Settings of one call. A helper that is "" forgets those before it. */
+static const char *const login_settings[] = {
+        "core.hooksPath=/dev/null",
+        "core.fsmonitor=false",
+        "credential.helper=",
+        NULL,
+};
+#define HELPER                                                                                     \
+	"!f() { test \"$1\" = get && printf 'username=%s\\npassword=%s\\n' "                       \
+	"\"$ATOLL_GIT_USERNAME\" \"$ATOLL_GIT_PASSWORD\"; }; f"
+
+/* ---- environment ---- */
+
+struct environment {
+	struct arena *arena;
+	const char **items;
+	size_t count;
+};
+
+static void put(struct environment *e, const char *item)
+{
+	size_t size = strcspn(item, "=") + 1;
+
+	for (size_t i = 0; i < e->count; i++) {
+		if (strncmp(e->items[i], item, size) == 0) {
+			e->items[i] = item;
+			return;
+		}
+	}
+	e->items[e->count++] = item;
+}
+
+static size_t count_of(const char *const *list)
+{
+	size_t count = 0;
+
+	while (list && list[count])
+		count++;
+	return count;
+}
+
+static const char **environment_of(struct arena *a, const struct git_at *at, const struct run *what)
+{
+	size_t own = count_of(at->env), more = count_of(what->env);
+	struct environment e = {.arena = a};
+
+	e.items = ARENA_ARRAY(a, const char *, own + more + COUNT_OF(environment) + 3);
+	for (size_t i = 0; i < own; i++)
+		put(&e, at->env[i]);
+	for (size_t i = 0; environment[i]; i++)
+		put(&e, environment[i]);
+	for (size_t i = 0; i < more; i++)
+		put(&e, what->env[i]);
+	if (what->login) {
+		put(&e, arena_format(a, "ATOLL_GIT_USERNAME=%s",
+		                     what->login->username ? what->login->username : "git"));
+		put(&e, arena_format(a, "ATOLL_GIT_PASSWORD=%s", what->login->password));
+	}
+	return e.items;
+}
+
+/* ---- arguments ---- */
+
+static const char **args_of(struct arena *a, const struct git_at *at, const struct run *what)
+{
+	size_t paths = count_of(what->paths), count = 0;
+	const char **args = ARENA_ARRAY(a, const char *, FIXED_ARGS + GIT_ARGS_MAX + paths + 2);
+
+	args[count++] = "git";
+	if (!what->elsewhere) {
+		args[count++] = "-C";
+		args[count++] = at->path;
+	}
+	for (size_t i = 0; what->login && login_settings[i]; i++) {
+		args[count++] = "-c";
+		args[count++] = login_settings[i];
+	}
+	if (what->login) {
+		args[count++] = "-c";
+		args[count++] = arena_format(a, "credential.%s.helper=%s", what->server, HELPER);
+	}
+	for (size_t i = 0; what->args[i]; i++)
+		args[count++] = what->args[i];
+	if (what->paths)
+		args[count++] = "--";
+	for (size_t i = 0; i < paths; i++)
+		args[count++] = what->paths[i];
+	return args;
+}
+
+/* ---- run ---- */
+
+int git_run_asking(struct git_at *at, struct arena *a, const struct run *what,
+                   struct compute_result *ret, struct error *err)
+{
+	const struct agent_exec exec = {
+	        .args = args_of(a, at, what),
+	        .env = environment_of(a, at, what),
+	        .cwd = "/",
+	        .user = at->user,
+	        .stdin_bytes = what->input,
+	        .label = "git",
+	};
+	const struct compute_run options = {
+	        .exec = &exec, .out_max = GIT_OUTPUT_MAX, .deadline = at->deadline};
+
+	at->failure = NULL;
+	if (provider_require(at->hold->provider, PROVIDER_CAN_EXEC, err) < 0)
+		return -1;
+	if (compute_run(at->hold->provider, at->hold->id, a, &options, ret, err) == 0)
+		return 0;
+	if (err->code == ERROR_NOT_FOUND && strncmp(err->text, "command not found", 17) == 0)
+		return FAIL(err, ERROR_UNSUPPORTED, "there is no git in the sandbox");
+	return -1;
+}
+
+/* The line that says what is wrong, without what git puts before it. */
+static struct span complaint_line(struct span text)
+{
+	static const char *const marks[] = {"fatal: ", "error: ", "! "};
+	struct span line, last = {NULL, 0};
+	bool more = text.size > 0;
+
+	while (more) {
+		more = span_split(&text, '\n', &line);
+		for (size_t i = 0; i < COUNT_OF(marks); i++) {
+			size_t size = strlen(marks[i]);
+
+			if (span_starts_with(span_trim(line), marks[i]))
+				return (struct span){span_trim(line).data + size,
+				                     span_trim(line).size - size};
+		}
+		if (line.size > 0)
+			last = line;
+	}
+	return last;
+}
+
+static int refused(struct git_at *at, struct arena *a, const struct compute_result *result,
+                   struct error *err)
+{
+	struct git_complaint complaint = git_parse_complaint(result->out[1]);
+	struct span line = complaint_line(result->out[1]);
+	char *text;
+
+	/* What a commit or a merge has to say is on stdout. */
+	if (!complaint.name && complaint.code == ERROR_INVALID)
+		complaint = git_parse_complaint(result->out[0]);
+	if (line.size == 0)
+		line = complaint_line(result->out[0]);
+	if (line.size > TEXT_MAX)
+		line.size = TEXT_MAX;
+	text = arena_copy(a, line);
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	at->failure = complaint.name;
+	return FAIL(err, complaint.code, "git: %s", text[0] ? text : "it failed without a word");
+}
+
+int git_run(struct git_at *at, struct arena *a, const struct run *what, struct compute_result *ret,
+            struct error *err)
+{
+	if (git_run_asking(at, a, what, ret, err) < 0)
+		return -1;
+	if (ret->process.exit_code != 0)
+		return refused(at, a, ret, err);
+	return 0;
+}
+
+int git_check_paths(const char *const *paths, struct error *err)
+{
+	size_t count = count_of(paths);
+
+	if (count == 0 || count > GIT_PATHS_MAX)
+		return FAIL(err, ERROR_INVALID, "files: 1 to %d of them", GIT_PATHS_MAX);
+	for (size_t i = 0; i < count; i++)
+		if (!paths[i][0] || strlen(paths[i]) > 4095)
+			return FAIL(err, ERROR_INVALID, "files[%zu]: 1 to 4095 bytes", i);
+	return 0;
+}
+
+const char *git_first_line(struct arena *a, const struct compute_result *result)
+{
+	struct span rest = result->out[0], line;
+
+	(void)span_split(&rest, '\n', &line);
+	return arena_copy(a, line);
+}
