@@ -3014,6 +3014,12 @@ export interface DaytonaGitLogin {
   protocol: string | null;
 }
 
+/** A context to make */
+export interface DaytonaContextCreate {
+  cwd: string | null;
+  language: string | null;
+}
+
 /** What to clone */
 export interface GitClone {
   /** https, http, ssh, git, file, or user@host:path */

@@ -77,6 +77,7 @@ const struct route *const api_routes[] = {
         e2b_templates_routes,
         e2b_builds_routes,
         daytona_git_routes,
+        daytona_interpreter_routes,
         git_routes,
         NULL,
 };

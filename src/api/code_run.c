@@ -43,6 +43,16 @@ struct code_run {
 	struct keeping *keeping; /* NULL: nothing is kept */
 	int64_t timeout_ms, began_at, began_unix_ms, interrupted_at, written_at;
 	bool is_sent, is_over, keeps;
+	struct socket *socket; /* NULL: the request has said all */
+};
+
+/* What waits for a WebSocket's first message. */
+struct socket {
+	struct code_socket options;
+	struct code_context contexts[CODE_CONTEXTS_MAX]; /* texts in `ids` */
+	char ids[CODE_CONTEXTS_MAX][CODE_ID_MAX + 1];
+	size_t count;
+	bool is_asked;
 };
 
 static struct code_run *of(struct stream *s)
@@ -119,6 +129,7 @@ static void run_done(struct stream *s)
 		keeping_free(run->keeping);
 	buf_done(&run->request);
 	buf_done(&run->out);
+	free(run->socket);
 }
 
 /* ---- what is told ---- */
@@ -126,7 +137,10 @@ static void run_done(struct stream *s)
 static void flush(struct code_run *run)
 {
 	if (run->out.size > 0) {
-		relay_write(run->relay, buf_span(&run->out));
+		if (run->socket)
+			relay_write_text_message(run->relay, buf_span(&run->out));
+		else
+			relay_write(run->relay, buf_span(&run->out));
 		run->written_at = clock_monotonic_ms();
 	}
 	buf_reset(&run->out);
@@ -203,7 +217,11 @@ static void answer(struct code_run *run)
 		return;
 	}
 	flush(run);
-	relay_finish(run->relay);
+	if (run->socket && run->told.timed_out)
+		relay_finish_websocket(run->relay, run->socket->options.timed_out_code,
+		                       "the block has run out of time");
+	else
+		relay_finish(run->relay);
 }
 
 static void on_kept(void *context)
@@ -303,7 +321,7 @@ static int on_started(struct code_run *run, struct relay *relay, struct error *e
 	run->written_at = clock_monotonic_ms();
 	if (code_turn_begin(&run->seat->api->code_turns, &run->seat->turn, err) < 0)
 		return -1;
-	if (run->writer->collects)
+	if (run->writer->collects || run->socket)
 		return 0;
 	relay_begin_header(relay, "Cache-Control", "no-store");
 	relay_begin(relay, 200, run->writer->content_type, -1);
@@ -430,6 +448,17 @@ static struct seat *new_seat(struct code_run *run, const struct code_context *c,
 	return seat;
 }
 
+static void set_block(struct code_run *run, const struct code_run_options *o)
+{
+	run->timeout_ms = o->timeout_ms;
+	code_write_request(&run->request, &(struct code_request){
+	                                          .language = o->context->language,
+	                                          .nonce = run->reader.nonce,
+	                                          .code = o->code,
+	                                          .env = o->env,
+	                                  });
+}
+
 static struct code_run *new_run(const struct api *api, struct api_target *t,
                                 const struct code_run_options *o)
 {
@@ -443,16 +472,11 @@ static struct code_run *new_run(const struct api *api, struct api_target *t,
 	run->reader.on_event = on_event;
 	run->reader.context = run;
 	run->writer = o->writer;
-	run->timeout_ms = o->timeout_ms;
 	run->out = BUF(OUT_MAX);
 	run->request = BUF(WIRE_PAYLOAD_MAX);
 	init_told(&run->told, o, limit > 0 ? (size_t)limit : 1);
-	code_write_request(&run->request, &(struct code_request){
-	                                          .language = o->context->language,
-	                                          .nonce = nonce,
-	                                          .code = o->code,
-	                                          .env = o->env,
-	                                  });
+	if (o->code)
+		set_block(run, o);
 	return run;
 }
 
@@ -493,4 +517,105 @@ int code_run_start(struct request *rq, struct api_target *t, const struct code_r
 	}
 	stream_start(&run->stream, reply, &stream);
 	return 0;
+}
+
+/* ---- over a WebSocket ---- */
+
+static const struct code_context *find_context(const struct socket *socket, const char *id)
+{
+	for (size_t i = 0; i < socket->count; i++)
+		if (strcmp(socket->ids[i], id) == 0)
+			return &socket->contexts[i];
+	return NULL;
+}
+
+/* The connection to the agent carries nothing yet. */
+static int ask(struct code_run *run, struct relay *relay, struct span message, struct error *err)
+{
+	struct socket *socket = run->socket;
+	struct agent_attach attach = {.until_end = 1};
+	const struct code_context *context;
+	struct code_ask asked;
+
+	if (socket->options.read(&run->stream.arena, message, &asked, err) < 0)
+		return -1;
+	context = find_context(socket, asked.context);
+	if (!context)
+		return FAIL(err, ERROR_NOT_FOUND, "there is no context '%s'", asked.context);
+	if (code_source_check(context->language, asked.code, &asked.env, err) < 0)
+		return -1;
+	run->told.language = context->language;
+	run->told.process = run->seat->turn.process = attach.process = context->process;
+	memcpy(run->told.context, context->id, strlen(context->id) + 1);
+	memcpy(attach.since, context->output_end, sizeof(attach.since));
+	set_block(run, &(struct code_run_options){.context = context,
+	                                          .code = asked.code,
+	                                          .env = &asked.env,
+	                                          .timeout_ms = asked.timeout_ms});
+	socket->is_asked = true;
+	return stream_send(relay, AGENT_ATTACH, agent_attach_shape, &attach, err);
+}
+
+/* What comes after the first message is nothing that it waits for. */
+static int on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
+                     struct error *err)
+{
+	struct code_run *run = of(s);
+	int result;
+
+	(void)last;
+	if (run->socket->is_asked || bytes.size == 0)
+		return 0;
+	result = ask(run, relay, bytes, err);
+	arena_reset(&s->arena);
+	return result;
+}
+
+static const struct stream_ops socket_ops = {
+        .size = sizeof(struct code_run),
+        .on_message = on_message,
+        .on_client = on_client,
+        .on_tick = on_tick,
+        .done = run_done,
+};
+
+static struct socket *new_socket(const struct code_socket *options)
+{
+	struct socket *socket = calloc(1, sizeof(*socket));
+
+	if (!socket)
+		abort();
+	socket->options = *options;
+	socket->options.contexts = NULL;
+	for (size_t i = 0; i < options->contexts->count && i < CODE_CONTEXTS_MAX; i++) {
+		const struct code_context *c = &options->contexts->items[i];
+
+		memcpy(socket->ids[i], c->id, strlen(c->id) + 1);
+		socket->contexts[i] = *c;
+		socket->contexts[i].id = socket->ids[i];
+		socket->contexts[i].cwd = socket->contexts[i].user = "";
+		socket->count++;
+	}
+	return socket;
+}
+
+int code_run_websocket(struct request *rq, struct api_target *t, const struct code_socket *socket,
+                       struct reply *reply, struct error *err)
+{
+	static const struct code_context none = {.id = ""};
+	const struct code_run_options options = {.context = &none, .writer = socket->writer};
+	struct code_run *run = new_run(api_of(rq), t, &options);
+	struct stream_options stream = {.tick_ms = TICK_MS};
+	const struct fleet_hold *hold = &run->stream.hold;
+
+	run->stream.ops = &socket_ops;
+	run->socket = new_socket(socket);
+	run->seat = new_seat(run, &none, api_of(rq));
+	if (provider_ops_of(hold->provider)
+	            ->compute->connect(hold->provider, hold->id, rq->deadline, &stream.fd, err) <
+	    0) {
+		stream_free(&run->stream);
+		return -1;
+	}
+	return stream_start_websocket(&run->stream, rq, reply, &stream, err);
 }

@@ -56,3 +56,20 @@ struct code_run_options {
 MUST_CHECK int code_run_start(struct request *rq, struct api_target *t,
                               const struct code_run_options *options, struct reply *reply,
                               struct error *err);
+
+/* ---- the same over a WebSocket, whose first message says what to run ---- */
+
+struct code_ask {
+	const char *context, *code;
+	struct json_map env;
+	int64_t timeout_ms; /* 0 = none */
+};
+struct code_socket {
+	const struct code_list *contexts; /* that may be named; copied */
+	const struct code_writer *writer; /* each event is a message */
+	int (*read)(struct arena *a, struct span message, struct code_ask *ret, struct error *err);
+	unsigned timed_out_code; /* of the close frame */
+};
+MUST_CHECK int code_run_websocket(struct request *rq, struct api_target *t,
+                                  const struct code_socket *socket, struct reply *reply,
+                                  struct error *err);

@@ -106,10 +106,10 @@ static const char **args_of(struct arena *a, const struct git_at *at, const stru
 	}
 	for (size_t i = 0; what->args[i]; i++)
 		args[count++] = what->args[i];
-	if (what->paths)
-		args[count++] = "--";
-	for (size_t i = 0; i < paths; i++)
-		args[count++] = what->paths[i];
+	if (!what->paths)
+		return args;
+	args[count++] = "--";
+	memcpy(args + count, what->paths, paths * sizeof(*args));
 	return args;
 }
 

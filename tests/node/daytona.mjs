@@ -10,7 +10,8 @@ import { Readable } from 'node:stream';
 import {
   Daytona, DaytonaCommandAlreadyCompletedError, DaytonaConflictError, DaytonaError, DaytonaFileNotFoundError,
   DaytonaGitBranchExistsError, DaytonaGitBranchNotFoundError, DaytonaGitMergeConflictError, DaytonaGitPushRejectedError,
-  DaytonaGitRepoNotFoundError, DaytonaNotFoundError, DaytonaProcessExecutionTimeoutError, DaytonaSessionEndedError, DaytonaValidationError,
+  DaytonaGitRepoNotFoundError, DaytonaNotFoundError, DaytonaProcessExecutionTimeoutError, DaytonaSessionEndedError, DaytonaTimeoutError,
+  DaytonaValidationError,
 } from '@daytona/sdk';
 
 const daytona = new Daytona();
@@ -209,6 +210,34 @@ test('codeRun in JavaScript', async () => {
   const sandbox = await create({ language: 'javascript' });
   assert.equal((await sandbox.process.codeRun('console.log([1, 2, 3].length)')).result, '3\n');
   await sandbox.delete();
+});
+
+// ---- interpreter ----
+
+test('codeInterpreter.runCode', async () => {
+  const out = [];
+  const { stdout, stderr, error } = await box.codeInterpreter.runCode('import sys\nx = 41\nprint("one")\nprint("two", file=sys.stderr)', { onStdout: ({ output }) => out.push(output) });
+  assert.equal(stdout, 'one\n');
+  assert.equal(stderr, 'two\n');
+  assert.equal(error, undefined);
+  assert.equal(out.join(''), stdout);
+  assert.equal((await box.codeInterpreter.runCode('print(x + 1)')).stdout, '42\n');
+  const failed = await box.codeInterpreter.runCode('1 / 0');
+  assert.equal(failed.error.name, 'ZeroDivisionError');
+  assert.match(failed.error.traceback, /1 \/ 0/);
+});
+test('codeInterpreter contexts', async () => {
+  const context = await box.codeInterpreter.createContext('/tmp');
+  assert.equal(context.cwd, '/tmp');
+  assert.equal((await box.codeInterpreter.runCode('import os; print(os.getcwd(), "x" in globals(), os.environ.get("A"))', { context, envs: { A: 'b' } })).stdout, '/tmp False b\n');
+  assert.ok((await box.codeInterpreter.listContexts()).some(({ id }) => id === context.id));
+  await box.codeInterpreter.deleteContext(context);
+  assert.ok(!(await box.codeInterpreter.listContexts()).some(({ id }) => id === context.id));
+  await assert.rejects(box.codeInterpreter.runCode('print(1)', { context }), /no context/);
+});
+test('codeInterpreter ends in time', async () => {
+  await failsAs(DaytonaTimeoutError, box.codeInterpreter.runCode('import time\ntime.sleep(60)', { timeout: 1 }));
+  assert.equal((await box.codeInterpreter.runCode('print(x)')).stdout, '41\n');
 });
 
 // ---- sessions ----
@@ -634,7 +663,10 @@ test('getMetricsLatest and getMetrics', async () => {
   const [point] = await box.getMetrics();
   assert.ok(point.memTotal === latest.memTotal && point.cpuCount > 0);
 });
-test('ssh, secrets and computer use are refused by name', async () => {
+test('ssh, secrets, computer use, LSP and updateEnv are refused by name', async () => {
+  const lsp = await box.createLspServer('python', '/tmp');
+  await failsAs(DaytonaError, lsp.start(), /language servers/);
+  await failsAs(DaytonaError, box.updateEnv({ A: 'b' }), /environment/);
   await failsAs(DaytonaError, box.createSshAccess(), /ssh/);
   await failsAs(DaytonaError, box.updateSecrets({ A: 'b' }), /secrets/);
   await failsAs(DaytonaError, box.computerUse.start(), /desktop/);

@@ -4,6 +4,7 @@
 import fcntl
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -115,3 +116,129 @@ def test_who_may_only_read_sees_no_environment(api, server):
         reader.close()
     finally:
         api.delete(f"/daytona/api/sandbox/{made['id']}")
+
+
+# ---- answers against Daytona's own specification, where that is at hand ----
+
+SPECS = pathlib.Path("/work/shared/reference/specs/daytona")
+KINDS = {"string": str, "boolean": bool, "array": list, "object": dict, "integer": int, "number": (int, float)}
+
+
+class Specification:
+    """As much of JSON Schema as Daytona's documents use."""
+
+    def __init__(self, name):
+        if not (SPECS / name).exists():
+            pytest.skip(f"{SPECS / name} is not there")
+        self.document = json.loads((SPECS / name).read_text())
+
+    def schema_of(self, method, path):
+        answers = self.document["paths"][path][method.lower()]["responses"]
+        answer = next(answers[status] for status in ("200", "201", "202") if status in answers)
+        return answer.get("schema") or answer["content"]["application/json"]["schema"]
+
+    def follow(self, schema):
+        while "$ref" in schema:
+            node = self.document
+            for part in schema["$ref"].lstrip("#/").split("/"):
+                node = node[part]
+            schema = node
+        return schema
+
+    def check(self, value, schema, where):
+        nullable = schema.get("nullable", False)
+        schema = self.follow(schema)
+        if value is None and (nullable or schema.get("nullable")):
+            return
+        for part in schema.get("allOf", []):
+            self.check(value, part, where)
+        if "type" in schema:
+            kind = KINDS[schema["type"]]
+            assert isinstance(value, kind) and (schema["type"] == "boolean" or not isinstance(value, bool)), (where, value)
+        if "enum" in schema:
+            assert value in schema["enum"], (where, value)
+        if isinstance(value, dict):
+            for name in schema.get("required", []):
+                assert name in value, (where, name)
+            for name, member in value.items():
+                if name in schema.get("properties", {}):
+                    self.check(member, schema["properties"][name], f"{where}.{name}")
+                elif isinstance(schema.get("additionalProperties"), dict):
+                    self.check(member, schema["additionalProperties"], f"{where}.{name}")
+        if isinstance(value, list):
+            for i, item in enumerate(value):
+                self.check(item, schema.get("items", {}), f"{where}[{i}]")
+
+
+def test_the_control_api_answers_as_its_specification_says(api):
+    spec = Specification("api.json")
+    made = api.post("/daytona/api/sandbox", {"name": "spec", "labels": {"a": "b"}, "env": {"A": "b"}, "ttlMinutes": 60})
+    sandbox, base = "/sandbox/{sandboxIdOrName}", f"/daytona/api/sandbox/{made['id']}"
+    try:
+        spec.check(made, spec.schema_of("POST", "/sandbox"), "create")
+        volume = api.post("/daytona/api/volumes", {"name": "spec"})
+        calls = [
+            ("GET", "/sandbox", "/daytona/api/sandbox", None),
+            ("GET", sandbox, base, None),
+            ("PUT", sandbox + "/labels", base + "/labels", {"labels": {"c": "d"}}),
+            ("POST", sandbox + "/autostop/{interval}", base + "/autostop/5", None),
+            ("POST", sandbox + "/snapshot", base + "/snapshot", {"name": "spec"}),
+            ("GET", "/snapshots", "/daytona/api/snapshots", None),
+            ("GET", "/snapshots/{id}", "/daytona/api/snapshots/spec", None),
+            ("GET", "/snapshots/{id}", "/daytona/api/snapshots/host", None),
+            ("GET", "/volumes", "/daytona/api/volumes", None),
+            ("GET", "/volumes/{volumeId}", f"/daytona/api/volumes/{volume['id']}", None),
+            ("GET", "/volumes/by-name/{name}", "/daytona/api/volumes/spec", None),
+            ("GET", "/sandbox/{sandboxId}/toolbox-proxy-url", base + "/toolbox-proxy-url", None),
+            ("GET", "/sandbox/{sandboxId}/telemetry/metrics", base + "/telemetry/metrics", None),
+            ("GET", sandbox + "/ports/{port}/preview-url", base + "/ports/3000/preview-url", None),
+            ("GET", sandbox + "/ports/{port}/signed-preview-url", base + "/ports/3000/signed-preview-url", None),
+            ("GET", "/config", "/daytona/api/config", None),
+            ("POST", sandbox + "/stop", base + "/stop", None),
+            ("POST", sandbox + "/start", base + "/start", None),
+        ]
+        for method, path, really, body in calls:
+            spec.check(api.call(method, really, body), spec.schema_of(method, path), f"{method} {path}")
+    finally:
+        spec.check(api.delete(base), spec.schema_of("DELETE", sandbox), "delete")
+        api.delete("/daytona/api/volumes/spec")
+        api.delete("/daytona/api/snapshots/spec")
+
+
+def test_the_toolbox_answers_as_its_specification_says(api, box):
+    spec = Specification("toolbox.json")
+    api.exec(box, "git init -q spec && cd spec && git -c user.name=A -c user.email=a@b commit -q --allow-empty -m one && echo x > x")
+    api.post(f"/daytona/toolbox/{box}/process/session", {"sessionId": "spec"})
+    calls = [
+        ("POST", "/process/execute", "", {"command": "echo x"}),
+        ("POST", "/process/code-run", "", {"code": "print(1)", "language": "python"}),
+        ("POST", "/process/session/{sessionId}/exec", "", {"command": "echo x"}),
+        ("GET", "/process/session", "", None),
+        ("GET", "/process/session/{sessionId}", "", None),
+        ("POST", "/process/pty", "", {"id": "spec"}),
+        ("GET", "/process/pty", "", None),
+        ("POST", "/process/interpreter/context", "", {}),
+        ("GET", "/process/interpreter/context", "", None),
+        ("GET", "/files", "?path=spec", None),
+        ("GET", "/files/info", "?path=spec/x", None),
+        ("GET", "/files/find", "?path=spec&pattern=x", None),
+        ("GET", "/files/search", "?path=spec&pattern=x", None),
+        ("POST", "/files/replace", "", {"files": ["spec/x", "nosuch"], "pattern": "x", "newValue": "y"}),
+        ("GET", "/git/status", "?path=spec", None),
+        ("GET", "/git/branches", "?path=spec", None),
+        ("GET", "/git/history", "?path=spec", None),
+        ("GET", "/git/remotes", "?path=spec", None),
+        ("GET", "/git/config", "?key=user.name", None),
+        ("GET", "/port", "", None),
+        ("GET", "/port/{port}/in-use", "", None),
+        ("GET", "/system/metrics", "", None),
+        ("GET", "/user-home-dir", "", None),
+        ("GET", "/work-dir", "", None),
+        ("GET", "/version", "", None),
+    ]
+    for method, path, query, body in calls:
+        really = path.replace("{sessionId}", "spec").replace("{port}", "3000")
+        answer = api.call(method, f"/daytona/toolbox/{box}{really}{query}", body)
+        spec.check(answer, spec.schema_of(method, path), f"{method} {path}")
+    api.delete(f"/daytona/toolbox/{box}/process/session/spec")
+    api.delete(f"/daytona/toolbox/{box}/process/pty/spec")

@@ -3218,6 +3218,13 @@ class DaytonaGitLogin(TypedDict):
     protocol: str | None
 
 
+class DaytonaContextCreate(TypedDict):
+    """A context to make"""
+
+    cwd: str | None
+    language: str | None
+
+
 class GitClone(TypedDict):
     """What to clone"""
 

@@ -53,11 +53,8 @@ static const struct {
 	const char *name;
 	int status;
 } named[] = {
-        {"SESSION_ENDED", 410},
-        {"COMMAND_ALREADY_COMPLETED", 410},
-        {"GIT_AUTH_FAILED", 401},
-        {"GIT_REMOTE_REJECTED", 422},
-        {"GIT_TRANSPORT_FAILED", 502},
+        {"SESSION_ENDED", 410},       {"COMMAND_ALREADY_COMPLETED", 410}, {"GIT_AUTH_FAILED", 401},
+        {"GIT_REMOTE_REJECTED", 422}, {"GIT_TRANSPORT_FAILED", 502},
 };
 
 static const char *reason_of(int status)

@@ -370,6 +370,22 @@ static int computer_use(UNUSED struct request *rq, UNUSED const void *body,
 	return daytona_refuse("computer use: a sandbox has no desktop", err);
 }
 
+static int language_server(UNUSED struct request *rq, UNUSED const void *body,
+                           UNUSED struct reply *reply, struct error *err)
+{
+	(void)daytona_refuse("language servers", err);
+	error_hint(err, "one of the image's can be started as a command, and talked to by a PTY");
+	return -1;
+}
+
+static int environment(UNUSED struct request *rq, UNUSED const void *body,
+                       UNUSED struct reply *reply, struct error *err)
+{
+	(void)daytona_refuse("change of a sandbox's environment", err);
+	error_hint(err, "give it when the sandbox is made, or with a command");
+	return -1;
+}
+
 #define READ SCOPE_SANDBOX_READ, ROUTE_HIDDEN
 #define WRITE SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN
 #define TAG .tag = "daytona"
@@ -400,6 +416,9 @@ const struct route daytona_info_routes[] = {
          .summary = "Ports from 3000 to 9999 that something listens on"},
         {HTTP_GET, BASE "/port/:port/in-use", READ, .handle = port_in_use, TAG,
          .summary = "Whether something listens on a port"},
+        {HTTP_ANY, BASE "/lsp/*rest", WRITE, .handle = language_server, TAG,
+         .summary = "Refused: there are no language servers"},
+        {HTTP_POST, BASE "/env", WRITE, .handle = environment, TAG, .summary = "Refused"},
         {HTTP_ANY, BASE "/computeruse/*rest", WRITE, .handle = computer_use, TAG,
          .summary = "Refused: there is no desktop"},
         {.path = NULL},
