@@ -78,6 +78,7 @@ const struct route *const api_routes[] = {
         e2b_builds_routes,
         daytona_git_routes,
         daytona_interpreter_routes,
+        daytona_signed_routes,
         git_routes,
         NULL,
 };

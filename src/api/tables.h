@@ -30,7 +30,7 @@ extern const struct route daytona_sandboxes_routes[], daytona_process_routes[],
         daytona_files_routes[], daytona_bulk_routes[], daytona_info_routes[],
         daytona_ports_routes[], daytona_snapshots_routes[], daytona_volumes_routes[],
         daytona_sessions_routes[], daytona_pty_routes[], daytona_git_routes[],
-        daytona_interpreter_routes[];
+        daytona_interpreter_routes[], daytona_signed_routes[];
 struct http_failure;
 bool daytona_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
 /* e2b/ */

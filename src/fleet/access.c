@@ -35,6 +35,7 @@ static const char *const purposes[] = {
         [FLEET_ACCESS_TRAFFIC] = "atoll sandbox traffic",
         [FLEET_ACCESS_VOLUME] = "atoll volume",
         [FLEET_ACCESS_UPLOAD] = "atoll build upload",
+        [FLEET_ACCESS_SIGNING] = "atoll file signing",
 };
 
 void fleet_access_token(const struct fleet *fleet, const char *id, enum fleet_access access,

@@ -465,6 +465,24 @@ test('setFilePermissions', async () => {
   await failsAs(DaytonaError, box.fs.setFilePermissions('files/find.txt', { mode: '9' }), /mode/);
   await failsAs(DaytonaError, box.fs.setFilePermissions('files/find.txt', { owner: 'no body' }), /owner/);
 });
+test('uploadUrl, downloadUrl and rotateSigningKey', async () => {
+  const form = new FormData();
+  form.append('file', new Blob(['signed']), 'whatever.txt');
+  const up = await fetch(await box.uploadUrl('files/signed.txt', 60), { method: 'POST', body: form });
+  assert.equal(up.status, 200);
+  assert.equal((await up.json()).name, 'signed.txt');
+  const url = await box.downloadUrl('files/signed.txt');
+  assert.equal(await (await fetch(url)).text(), 'signed');
+  assert.equal(await (await fetch(await box.downloadUrl('files/signed.txt', 0))).text(), 'signed');
+  for (const wrong of [url.replace('signed.txt', 'hello.txt'), url.replace(/expires=\d+/, 'expires=9999999999'), url.replace(/expires=\d+/, 'expires=1'),
+    url.replace(/v1_./, 'v1_~'), url.replace('v1_', ''), url.replace('/download', '/upload-v2'), url.replace(box.id, 'nosuch')]) {
+    const answer = await fetch(wrong, { method: wrong.includes('upload') ? 'POST' : 'GET', body: wrong.includes('upload') ? form : undefined });
+    assert.equal(answer.status, 401, wrong);
+  }
+  await box.rotateSigningKey();
+  assert.equal((await fetch(url)).status, 401);
+  assert.equal(await (await fetch(await box.downloadUrl('files/signed.txt'))).text(), 'signed');
+});
 test('moveFiles', async () => {
   await box.fs.moveFiles('files/find.txt', 'files/moved.txt');
   assert.equal((await box.fs.downloadFile('files/moved.txt')).toString(), 'one\n2\n');

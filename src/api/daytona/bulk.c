@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /daytona/toolbox/:id/files/bulk-upload and /bulk-download — many files in one multipart body,
  * one after the other on one connection to the agent. */
+#include "api/daytona/bulk.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -27,6 +29,7 @@ struct upload {
 	size_t paths_at;       /* the one that is answered next */
 	struct buf items;
 	bool in_path, in_file, body_ended;
+	bool is_one; /* its path is said elsewhere */
 	unsigned begun, written;
 };
 
@@ -67,7 +70,10 @@ static int begin_file(struct upload *u, const struct multipart_part *part, struc
 {
 	struct agent_path message = {.flags = AGENT_PATH_PARENTS, .user = buf_text(&u->user)};
 
-	if (u->path.size == 0 || !span_equals(index_of(part->name), index_of(buf_span(&u->name))))
+	if (u->is_one && u->begun > 0)
+		return FAIL(err, ERROR_INVALID, "part %u: one file only", u->multipart.parts);
+	if (!u->is_one &&
+	    (u->path.size == 0 || !span_equals(index_of(part->name), index_of(buf_span(&u->name)))))
 		return FAIL(err, ERROR_INVALID, "part %u: its path has to come before the file",
 		            u->multipart.parts);
 	if (path_resolve(&u->stream.arena, buf_text(&u->workdir), buf_span(&u->path), &message.path,
@@ -85,6 +91,9 @@ static int upload_on_part(void *context, const struct multipart_part *part, stru
 {
 	struct upload *u = context;
 
+	u->in_file = u->is_one && part->file_name.data;
+	if (u->is_one)
+		return u->in_file ? begin_file(u, part, err) : 0;
 	u->in_path = ends_in(part->name, ".path");
 	u->in_file = !u->in_path && ends_in(part->name, ".file");
 	if (u->in_file)
@@ -129,8 +138,19 @@ static void answer_if_done(struct upload *u, struct relay *relay)
 	if (!u->body_ended || u->written < u->begun)
 		return;
 	u->stream.ended = true;
-	buf_add_text(&u->items, "]}");
+	if (!u->is_one)
+		buf_add_text(&u->items, "]}");
 	relay_answer(relay, 200, "application/json", buf_span(&u->items));
+}
+
+static void answer_one(struct upload *u, const char *path)
+{
+	buf_reset(&u->items);
+	buf_add_text(&u->items, "{\"name\":");
+	json_write_text(&u->items, span_of(path_last(path)));
+	buf_add_text(&u->items, ",\"path\":");
+	json_write_text(&u->items, span_of(path));
+	buf_add_text(&u->items, ",\"type\":\"file\"}");
 }
 
 static int upload_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
@@ -173,10 +193,14 @@ static int upload_on_message(struct stream *s, struct relay *relay, uint16_t typ
 		return stream_unexpected(type, err);
 	if (stream_decode(s, payload, agent_file_shape, &file, sizeof(file), err) < 0)
 		return -1;
-	buf_add_text(&u->items, u->paths_at > 0 ? ",{\"path\":" : "{\"path\":");
+	u->paths_at += strlen(path) + 1;
+	if (u->is_one) {
+		answer_one(u, path);
+		return 0;
+	}
+	buf_add_text(&u->items, path > u->paths.data ? ",{\"path\":" : "{\"path\":");
 	json_write_text(&u->items, span_of(path));
 	buf_addf(&u->items, ",\"bytes\":%" PRIu64 "}", file.size);
-	u->paths_at += strlen(path) + 1;
 	return 0;
 }
 
@@ -204,17 +228,13 @@ static struct upload *upload_new(struct api_target *t)
 	return u;
 }
 
-static int upload(struct request *rq, UNUSED const void *body, struct reply *reply,
-                  struct error *err)
+/* The stream's from here on. */
+static int upload_start(struct request *rq, struct upload *u, struct reply *reply,
+                        struct error *err)
 {
 	const char *type = request_header(rq, "Content-Type");
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct stream_options options = {.fd = -1};
-	struct upload *u;
 
-	if (daytona_target_open(rq, &t, err) < 0)
-		return -1;
-	u = upload_new(&t);
 	if (multipart_init(&u->multipart, type ? type : "", &upload_multipart, u, err) < 0 ||
 	    files_connect(rq, &u->stream.hold, &options.fd, err) < 0) {
 		stream_free(&u->stream);
@@ -222,6 +242,26 @@ static int upload(struct request *rq, UNUSED const void *body, struct reply *rep
 	}
 	stream_start(&u->stream, reply, &options);
 	return 0;
+}
+
+static int upload(struct request *rq, UNUSED const void *body, struct reply *reply,
+                  struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+
+	if (daytona_target_open(rq, &t, err) < 0)
+		return -1;
+	return upload_start(rq, upload_new(&t), reply, err);
+}
+
+int bulk_upload_one(struct request *rq, struct api_target *t, const char *path, struct reply *reply,
+                    struct error *err)
+{
+	struct upload *u = upload_new(t);
+
+	u->is_one = true;
+	buf_add_text(&u->path, path);
+	return upload_start(rq, u, reply, err);
 }
 
 /* ---- download: a part "file" or "error" for each path ---- */

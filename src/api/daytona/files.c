@@ -454,20 +454,6 @@ static int replace(struct request *rq, const void *body, struct reply *reply, st
 	return 0;
 }
 
-/* ---- download ---- */
-
-static int download(struct request *rq, UNUSED const void *body, struct reply *reply,
-                    struct error *err)
-{
-	const struct files_query *q = rq->query;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	struct files_call call = {.type = AGENT_READ};
-
-	if (need(q->path, "path", err) < 0 || open_path(rq, q->path, &t, &call, err) < 0)
-		return -1;
-	return files_download(rq, &t, &call, reply, err);
-}
-
 #define READ SCOPE_SANDBOX_READ, ROUTE_HIDDEN
 #define WRITE SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN
 #define TAG .query = &files_query, .tag = "daytona"
@@ -485,6 +471,5 @@ const struct route daytona_files_routes[] = {
         {HTTP_GET, BASE "/search", READ, .handle = search, TAG, .summary = "Find files by name"},
         {HTTP_POST, BASE "/replace", WRITE, .body = &replace_request, .handle = replace,
          .tag = "daytona", .summary = "Replace text in files"},
-        {HTTP_GET, BASE "/download", READ, .handle = download, TAG, .summary = "Read a file"},
         {.path = NULL},
 };
