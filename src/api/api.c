@@ -74,6 +74,8 @@ const struct route *const api_routes[] = {
         e2b_metrics_routes,
         e2b_logs_routes,
         e2b_volumes_routes,
+        e2b_volume_content_routes,
+        e2b_secrets_routes,
         e2b_templates_routes,
         e2b_builds_routes,
         daytona_git_routes,

@@ -13,6 +13,8 @@ struct answer {
 	unsigned expected;    /* replies of a bulk write that are to come; 0 = it is none */
 	unsigned written;
 	bool body_ended;
+	files_entry_writer *write_entry;
+	int status;
 };
 
 static void answer_done(struct stream *s)
@@ -37,7 +39,7 @@ static int answer_finish(struct answer *a, struct relay *relay, struct span payl
 	a->stream.ended = true;
 	if (a->entry.size == 0)
 		buf_addf(&a->entry, "{\"count\":%" PRIu64 "}", done.count);
-	relay_answer(relay, 200, "application/json", buf_span(&a->entry));
+	relay_answer(relay, a->status, "application/json", buf_span(&a->entry));
 	return 0;
 }
 
@@ -57,7 +59,7 @@ static int answer_on_message(struct stream *s, struct relay *relay, uint16_t typ
 		return stream_unexpected(type, err);
 	if (stream_decode(s, payload, agent_file_shape, &file, sizeof(file), err) < 0)
 		return -1;
-	files_write_entry(&a->entry, &file, buf_text(&a->path_text));
+	a->write_entry(&a->entry, &file, buf_text(&a->path_text));
 	return 0;
 }
 
@@ -93,6 +95,8 @@ static struct stream *answer_new(const struct stream_ops *ops, struct api_target
 	struct stream *s = stream_new(ops, &t->hold);
 	struct answer *a = CONTAINER_OF(s, struct answer, stream);
 
+	a->write_entry = call->write_entry ? call->write_entry : files_write_entry;
+	a->status = call->status ? call->status : 200;
 	a->entry = BUF(64 * 1024);
 	a->path_text = BUF(64 * 1024);
 	buf_add_text(&a->path_text, call->path.target && call->path.target[0] ? call->path.target

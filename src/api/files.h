@@ -9,9 +9,12 @@
 #include "api/output.h"
 #include "wire/agent_files.h"
 
+typedef void files_entry_writer(struct buf *out, const struct agent_file *file, const char *path);
 struct files_call {
 	uint16_t type; /* AGENT_READ, … */
 	struct agent_path path;
+	files_entry_writer *write_entry; /* NULL: files_write_entry */
+	int status;                      /* of the answer; 0 = 200 */
 	/* READ: a folder in place of a file is the caller's mistake, as surfaces say that know no
 	 * conflicts. */
 	bool folder_is_invalid;

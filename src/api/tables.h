@@ -35,8 +35,8 @@ struct http_failure;
 bool daytona_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
 /* e2b/ */
 extern const struct route e2b_sandboxes_routes[], e2b_life_routes[], e2b_snapshots_routes[],
-        e2b_metrics_routes[], e2b_logs_routes[], e2b_volumes_routes[], e2b_templates_routes[],
-        e2b_builds_routes[];
+        e2b_metrics_routes[], e2b_logs_routes[], e2b_volumes_routes[], e2b_volume_content_routes[],
+        e2b_secrets_routes[], e2b_templates_routes[], e2b_builds_routes[];
 struct e2b_drafts;
 struct e2b_drafts *e2b_drafts_new(void);
 void e2b_drafts_free(struct e2b_drafts *d);

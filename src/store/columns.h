@@ -166,9 +166,9 @@ extern const struct column columns_of_artifact_record[], columns_of_artifact_pag
         columns_of_artifact_due[], columns_of_artifact_sum[], columns_of_artifact_mark[];
 extern const struct column columns_of_approval_record[], columns_of_approval_filter[],
         columns_of_approval_decision[], columns_of_skill_record[];
-extern const struct column columns_of_server_key[];
 extern const struct column columns_of_service_record[], columns_of_service_ref[],
         columns_of_service_change[];
+extern const struct column columns_of_server_key[], columns_of_vault_record[];
 extern const struct column columns_of_backup_record[], columns_of_backup_page[];
 extern const struct column columns_of_build_record[], columns_of_build_page[],
         columns_of_build_chunk[], columns_of_build_log_page[], columns_of_cached_layer[],

@@ -3,6 +3,7 @@
 #include "store/approvals.h"
 #include "store/column_rows.h"
 #include "store/skills.h"
+#include "store/vault.h"
 
 /* The words are what the database holds: they may be added to, never changed. */
 enum { approval_state_words = APPROVAL_STATE_COUNT };
@@ -65,5 +66,17 @@ const struct column columns_of_skill_record[] = {
 const struct column columns_of_server_key[] = {
         TEXT_OF(server_key, id),
         SECRET_OF(server_key, secret, "server_keys"),
+        END,
+};
+
+const struct column columns_of_vault_record[] = {
+        TEXT_OF(vault_record, id),
+        TEXT_OF(vault_record, project_id),
+        TEXT_OF(vault_record, name),
+        SECRET_OF(vault_record, value, "vault"),
+        TEXT_OF(vault_record, metadata_json),
+        WHOLE_OF(vault_record, version),
+        WHOLE_OF(vault_record, created_at),
+        WHOLE_OF(vault_record, updated_at),
         END,
 };

@@ -83,6 +83,7 @@ static const struct drawer {
         {QUERY_CHANNEL_SECRETS, QUERY_CHANNEL_SECRET_SWAP, columns_of_channel_record, "token"},
         {QUERY_SERVER_KEY_SECRETS, QUERY_SERVER_KEY_SECRET_SWAP, columns_of_server_key, "secret"},
         {QUERY_SERVICE_SECRETS, QUERY_SERVICE_SECRET_SWAP, columns_of_service_record, "env_json"},
+        {QUERY_VAULT_SECRETS, QUERY_VAULT_SECRET_SWAP, columns_of_vault_record, "value"},
 };
 
 struct page {

@@ -7,7 +7,7 @@ import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const { Sandbox, SandboxNotFoundError, Template, Volume } = await import(process.argv[2] ?? 'e2b')
+const { Sandbox, SandboxNotFoundError, Secret, Template, Volume } = await import(process.argv[2] ?? 'e2b')
 const isNewest = (process.argv[2] ?? 'e2b') === 'e2b'
 const template = 'host'
 const plain = { allowInternetAccess: false, timeoutMs: 120_000 }
@@ -186,6 +186,21 @@ const checks = {
     }
     assert.deepEqual(await all(Sandbox.listSnapshots({ sandboxId: sandbox.sandboxId })), [])
   },
+  async 'secrets: made, changed, listed, removed'() {
+    if (!Secret) return 'this generation has no secrets'
+    const name = `Token_${process.pid}`
+    const secret = await Secret.create(name, 'hunter2', { metadata: { kind: 'test' } })
+    assert.match(secret.secretId, /^sec_/)
+    assert.equal(secret.name, name.toLowerCase())
+    assert.equal((await Secret.update(name, 'hunter3')).version, 2)
+    assert.deepEqual((await Secret.getInfo(secret.secretId)).metadata, { kind: 'test' })
+    assert.ok((await all(Secret.list())).some((s) => s.secretId === secret.secretId))
+    await assert.rejects(Secret.create(name, 'again'), /409/)
+    assert.equal(await Secret.exists(name), true)
+    assert.equal(await Secret.destroy(name), true)
+    assert.equal(await Secret.destroy(name), false)
+    assert.equal(await Secret.exists(name), false)
+  },
   async 'volumes: made, found, in a sandbox, removed'() {
     const volume = await Volume.create(`volume-${process.pid}`)
     assert.deepEqual((await Volume.list()).filter((v) => v.volumeId === volume.volumeId).map((v) => v.name), [`volume-${process.pid}`])
@@ -195,6 +210,30 @@ const checks = {
     await sandbox.kill()
     assert.equal(await Volume.destroy(volume.volumeId), true)
     assert.equal(await Volume.destroy(volume.volumeId), false)
+  },
+  async 'volumes: their files'() {
+    const volume = await Volume.create(`files-${process.pid}`)
+    try {
+      assert.deepEqual(await volume.list('/'), [])
+      const folder = await volume.makeDir('/a/b', { force: true, mode: 0o750 })
+      assert.equal(folder.type, 'directory')
+      assert.equal(folder.mode & 0o777, 0o750)
+      const file = await volume.writeFile('/a/b/c.txt', 'grüße', { mode: 0o600 })
+      assert.equal(file.path, '/a/b/c.txt')
+      assert.equal(file.name, 'c.txt')
+      assert.equal(file.size, 7)
+      assert.equal(await volume.readFile('/a/b/c.txt'), 'grüße')
+      assert.deepEqual((await volume.list('/', { depth: 3 })).map((e) => e.path).sort(), ['/a', '/a/b', '/a/b/c.txt'])
+      assert.equal(await volume.exists('/a/b/c.txt'), true)
+      const changed = await volume.updateMetadata('/a/b/c.txt', { uid: 1000, gid: 1000, mode: 0o644 })
+      assert.deepEqual([changed.uid, changed.gid, changed.mode & 0o777], [1000, 1000, 0o644])
+      await volume.remove('/a')
+      assert.equal(await volume.exists('/a/b/c.txt'), false)
+      await assert.rejects(volume.readFile('/none'), { name: 'VolumePathNotFoundError' })
+      await assert.rejects(volume.list('/../../etc'), /400|\.\./)
+    } finally {
+      await Volume.destroy(volume.volumeId)
+    }
   },
   async 'templates: built with files, tagged, used, deleted'() {
     const folder = mkdtempSync(join(tmpdir(), 'e2b-template-'))

@@ -363,3 +363,18 @@ def test_the_steps_of_a_template_are_checked(e2b):
     assert e2b("POST", f"/v2/templates/x/builds/{'0' * 8}-0000-0000-0000-{'0' * 12}", {})[1]["code"] == 404
     for name in ["", "no name", "a" * 70]:
         assert e2b("POST", "/v3/templates", {"name": name})[1]["code"] == 400
+
+
+def test_the_token_of_a_volume_opens_that_volume_alone(e2b):
+    one, other = (e2b("POST", "/volumes", {"name": name})[1] for name in ("token-one", "token-other"))
+    content = Client(e2b.port, None)
+    good = {"Authorization": f"Bearer {one['token']}"}
+    path = f"/volumecontent/{one['volumeID']}/dir?path=/"
+    assert content("GET", path, **good)[:2] == (200, [])
+    assert content("GET", path.replace(one["volumeID"], other["volumeID"]), **good)[1]["code"] == 401
+    assert content("GET", path)[1]["code"] == 401
+    assert e2b("GET", path)[1]["code"] == 401
+    assert content("PUT", f"/volumecontent/{one['volumeID']}/file?path=/x&uid=5", **good)[1]["code"] == 501
+    assert content("GET", f"/volumecontent/{one['volumeID']}/file?path=/none", **good)[1]["code"] == 404
+    for volume in (one, other):
+        assert e2b("DELETE", f"/volumes/{volume['volumeID']}")[0] == 204

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Templates by steps: announced, given files, begun, watched. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +68,16 @@ static int copy_name(char out[E2B_DRAFT_NAME_SIZE], const char *name, struct err
 	return 0;
 }
 
+/* Templates are called in lower case. */
+static const char *lower(struct arena *a, const char *text)
+{
+	char *copy = arena_text(a, text);
+
+	for (char *c = copy; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return copy;
+}
+
 /* The first of "name:tag" and of the tags is what the template is called; the others are further
  * names. */
 static int name_draft(struct request *rq, const struct announce_body *b, struct e2b_draft *draft,
@@ -78,7 +89,7 @@ static int name_draft(struct request *rq, const struct announce_body *b, struct 
 
 	if (!text)
 		return FAIL(err, ERROR_INVALID, "name: required");
-	if (e2b_name_parse(rq->arena, text, &name, err) < 0 ||
+	if (e2b_name_parse(rq->arena, lower(rq->arena, text), &name, err) < 0 ||
 	    copy_name(draft->name, name.own, err) < 0)
 		return -1;
 	out->template_id = name.name;
@@ -89,7 +100,7 @@ static int name_draft(struct request *rq, const struct announce_body *b, struct 
 		const char *tagged = arena_format(rq->arena, "%s:%s", name.name, b->tags[i]);
 		struct e2b_name other;
 
-		if (e2b_name_parse(rq->arena, tagged, &other, err) < 0)
+		if (e2b_name_parse(rq->arena, lower(rq->arena, tagged), &other, err) < 0)
 			return -1;
 		if (strcmp(other.own, name.own) == 0)
 			continue;
@@ -154,13 +165,13 @@ static const char *upload_url(struct request *rq, const struct build_upload *fil
 	int64_t expires_s = (clock_unix_ms() + UPLOAD_MS) / 1000;
 	const char *origin = api_of(rq)->config->preview_origin, *host = request_header(rq, "Host");
 	const char *proto = request_header(rq, "X-Forwarded-Proto");
+	bool is_https = rq->is_tls || (proto && strcmp(proto, "https") == 0);
 	char token[FLEET_ACCESS_TOKEN_SIZE + 1];
 
 	fleet_access_token(api_of(rq)->fleet, permit_of(rq->arena, files, expires_s),
 	                   FLEET_ACCESS_UPLOAD, token);
 	if (!origin[0])
-		origin = arena_format(rq->arena, "%s://%s",
-		                      proto && strcmp(proto, "https") == 0 ? "https" : "http",
+		origin = arena_format(rq->arena, "%s://%s", is_https ? "https" : "http",
 		                      host ? host : "127.0.0.1");
 	return arena_format(rq->arena, "%s/templates/%s/files/%s?project=%s&expires=%lld&token=%s",
 	                    origin, request_param(rq, "id"), files->hash, files->project_id,

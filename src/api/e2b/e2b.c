@@ -81,7 +81,7 @@ struct e2b_sandbox e2b_sandbox_of(struct request *rq, const struct sandbox_recor
 {
 	const char *domain = api_of(rq)->config->preview_domain;
 	struct e2b_sandbox out = {
-	        .template_id = r->template_name,
+	        .template_id = e2b_name_short(rq->arena, r->template_name),
 	        .sandbox_id = r->id,
 	        .alias = r->template_name,
 	        .client_id = r->node[0] ? r->node : "atoll",
@@ -98,41 +98,58 @@ struct e2b_sandbox e2b_sandbox_of(struct request *rq, const struct sandbox_recor
 /* ---- names ---- */
 
 #define TAG_DEFAULT "default"
+/* Between name and tag in what is called so here; neither has it. */
+#define TAG_MARK ".."
 
-static const char *lower(struct arena *a, struct span text)
+static bool is_plain(struct span text)
 {
-	char *copy = arena_copy(a, text);
+	if (text.size == 0 || text.size > SANDBOX_NAME_MAX ||
+	    !isalnum((unsigned char)text.data[0]) ||
+	    !isalnum((unsigned char)text.data[text.size - 1]))
+		return false;
+	for (size_t i = 0; i < text.size; i++) {
+		char c = text.data[i];
 
-	for (char *c = copy; *c; c++)
-		*c = (char)tolower((unsigned char)*c);
-	return copy;
+		if ((!isalnum((unsigned char)c) && c != '.' && c != '_' && c != '-') ||
+		    (c == '.' && text.data[i - 1] == '.'))
+			return false;
+	}
+	return true;
 }
 
 int e2b_name_parse(struct arena *a, const char *text, struct e2b_name *ret, struct error *err)
 {
-	struct span rest = span_of(text), part = rest;
+	struct span rest = span_of(text), name = rest;
+	bool has_tag;
 
-	while (memchr(rest.data, '/', rest.size))
-		(void)span_split(&rest, '/', &part);
-	(void)span_split(&rest, ':', &part);
-	if (part.size == 0 || part.size > SANDBOX_NAME_MAX || rest.size > SANDBOX_NAME_MAX)
-		return FAIL(err, ERROR_INVALID, "'%.100s' is not a name, or a name and a tag",
-		            text);
-	ret->name = lower(a, part);
-	ret->tag = rest.size > 0 ? lower(a, rest) : TAG_DEFAULT;
+	while (span_find(rest, '/') >= 0)
+		(void)span_split(&rest, '/', &name);
+	has_tag = span_split(&rest, ':', &name);
+	if (!is_plain(name) || (has_tag && !is_plain(rest))) {
+		(void)FAIL(err, ERROR_INVALID, "'%.100s' is not a name, or a name and a tag", text);
+		error_hint(err, "letters, digits, '.', '_' and '-', up to %d", SANDBOX_NAME_MAX);
+		return -1;
+	}
+	ret->name = arena_copy(a, name);
+	ret->tag = has_tag ? arena_copy(a, rest) : TAG_DEFAULT;
 	ret->own = strcmp(ret->tag, TAG_DEFAULT) == 0
 	                   ? ret->name
-	                   : arena_format(a, "%s.%s", ret->name, ret->tag);
+	                   : arena_format(a, "%s" TAG_MARK "%s", ret->name, ret->tag);
 	return 0;
 }
 
 const char *e2b_name_format(struct arena *a, const char *own)
 {
-	const char *dot = strrchr(own, '.');
+	const char *mark = strstr(own, TAG_MARK);
 
-	if (!dot)
+	if (!mark)
 		return arena_format(a, "%s:" TAG_DEFAULT, own);
-	return arena_format(a, "%.*s:%s", (int)(dot - own), own, dot + 1);
+	return arena_format(a, "%.*s:%s", (int)(mark - own), own, mark + strlen(TAG_MARK));
+}
+
+const char *e2b_name_short(struct arena *a, const char *own)
+{
+	return strstr(own, TAG_MARK) ? e2b_name_format(a, own) : own;
 }
 
 int e2b_template_find(struct request *rq, const struct e2b_name *name, struct template_record *ret,

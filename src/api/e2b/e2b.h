@@ -37,12 +37,14 @@ struct e2b_sandbox e2b_sandbox_of(struct request *rq, const struct sandbox_recor
  * when there is none. */
 struct e2b_name {
 	const char *name, *tag;
-	const char *own; /* what it is called here: NAME, or NAME.TAG */
+	const char *own; /* what it is called here: NAME, or NAME..TAG */
 };
 MUST_CHECK int e2b_name_parse(struct arena *a, const char *text, struct e2b_name *ret,
                               struct error *err);
 /* "NAME:TAG" of what is called so here. */
 const char *e2b_name_format(struct arena *a, const char *own);
+/* The same without the tag "default": a templateID. */
+const char *e2b_name_short(struct arena *a, const char *own);
 MUST_CHECK int e2b_template_find(struct request *rq, const struct e2b_name *name,
                                  struct template_record *ret, struct error *err);
 MUST_CHECK int e2b_snapshot_find(struct request *rq, const struct e2b_name *name,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Templates: found, listed, tagged, removed. A tag of a template is a template of its own that is
- * the same: "name:tag" is called NAME.TAG here, and "name:default" NAME. */
+ * the same: "name:tag" is called NAME..TAG here, and "name:default" NAME. */
 #include <math.h>
 #include <string.h>
 
@@ -97,7 +97,7 @@ static struct template_answer answer_of(struct request *rq, const struct templat
 {
 	const struct sandbox_resources resources = resources_of(rq, t);
 	struct template_answer out = {
-	        .template_id = t->name,
+	        .template_id = e2b_name_short(rq->arena, t->name),
 	        .build_id = e2b_uuid_format(rq->arena, t->id),
 	        .envd_version = E2B_ENVD_VERSION,
 	        .build_status = states[t->state],
@@ -252,7 +252,7 @@ static int alias_get(struct request *rq, const void *body, struct reply *reply, 
 	(void)body;
 	if (find(rq, request_param(rq, "alias"), &t, err) < 0)
 		return -1;
-	out = (struct alias_answer){t.name, t.project_id[0] == '\0'};
+	out = (struct alias_answer){e2b_name_short(rq->arena, t.name), t.project_id[0] == '\0'};
 	reply_json(reply, &alias_shape, &out);
 	return 0;
 }

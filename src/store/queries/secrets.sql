@@ -84,3 +84,14 @@ LIMIT :limit;
 -- name: service_secret_swap
 -- takes: secret_swap
 UPDATE services SET env_json = :text WHERE id = :id AND env_json = :old;
+-- name: vault_secrets
+-- takes: secret_page
+-- gives: secret_row
+SELECT id, value AS text FROM vault
+WHERE id > :id AND value <> '' AND value NOT LIKE :pattern
+ORDER BY id
+LIMIT :limit;
+
+-- name: vault_secret_swap
+-- takes: secret_swap
+UPDATE vault SET value = :text WHERE id = :id AND value = :old;

@@ -7,6 +7,7 @@
 #include "store/accounts.h"
 #include "store/driver.h"
 #include "store/secrets.h"
+#include "store/vault.h"
 #include "store/webhooks.h"
 
 #define ENV "{\"TOKEN\":\"hunter2\"}"
@@ -280,6 +281,49 @@ static void a_server_key_is_made_once_and_outlives_a_rotation(void **state)
 	seal_close(seal);
 }
 
+static void a_named_secret_rests_sealed_and_has_versions(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct store *s = *state;
+	struct seal *seal = open_seal();
+	struct id id = id_new(), second = id_new();
+	struct vault_record r = {.id = id.text,
+	                         .project_id = PROJECT,
+	                         .name = "token",
+	                         .value = "hunter2",
+	                         .metadata_json = "{\"a\":\"b\"}",
+	                         .created_at = NOW,
+	                         .updated_at = NOW},
+	                    other = r, found;
+	struct vault_list list;
+	struct error err = {0};
+	uint64_t resealed;
+
+	other.id = second.text;
+	store_seal(s, seal);
+	assert_done(store_vault_insert(s, &r, &err));
+	assert_refused(store_vault_insert(s, &other, &err), ERROR_CONFLICT);
+	assert_done(store_vault_find(s, &a, PROJECT, "token", &found, &err));
+	assert_string_equal(found.value, "hunter2");
+	assert_int_equal(found.version, 1);
+	store_seal(s, NULL);
+	assert_done(store_vault_find(s, &a, PROJECT, id.text, &found, &err));
+	assert_true(seal_is_sealed(found.value));
+	store_seal(s, seal);
+	assert_done(store_secrets_rotate(s, &resealed, &err));
+	r.value = "hunter3";
+	assert_done(store_vault_update(s, &a, &r, &found, &err));
+	assert_string_equal(found.value, "hunter3");
+	assert_int_equal(found.version, 2);
+	assert_done(store_vault_list(s, &a, PROJECT, &list, &err));
+	assert_int_equal(list.count, 1);
+	assert_refused(store_vault_find(s, &a, "another", "token", &found, &err), ERROR_NOT_FOUND);
+	assert_refused(store_vault_update(s, &a, &other, &found, &err), ERROR_NOT_FOUND);
+	assert_done(store_vault_remove(s, PROJECT, "token", &err));
+	assert_refused(store_vault_remove(s, PROJECT, "token", &err), ERROR_NOT_FOUND);
+	seal_close(seal);
+}
+
 static void a_rotation_without_keys_is_refused(void **state)
 {
 	struct store *s = *state;
@@ -323,6 +367,7 @@ static const struct CMUnitTest tests[] = {
         KEYED(plain_rows_of_earlier_versions_are_sealed),
         KEYED(a_rotation_brings_all_under_a_new_key),
         KEYED(a_server_key_is_made_once_and_outlives_a_rotation),
+        KEYED(a_named_secret_rests_sealed_and_has_versions),
         KEYED(a_rotation_without_keys_is_refused),
 };
 
