@@ -378,3 +378,30 @@ def test_the_token_of_a_volume_opens_that_volume_alone(e2b):
     assert content("GET", f"/volumecontent/{one['volumeID']}/file?path=/none", **good)[1]["code"] == 404
     for volume in (one, other):
         assert e2b("DELETE", f"/volumes/{volume['volumeID']}")[0] == 204
+
+
+def test_several_clients_with_many_sandboxes_each(server, key, packages, e2b):
+    origin = f"http://127.0.0.1:{server.port}"
+    environment = {**os.environ, "E2B_API_KEY": key, "E2B_API_URL": origin, "E2B_SANDBOX_URL": origin}
+    clients = [subprocess.Popen(["node", NODE / "e2b_storm.mjs", f"client-{i}", "32"], env=environment, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE) for i in range(3)]
+    for client in clients:
+        out, err = client.communicate(timeout=120)
+        assert client.returncode == 0, err[-2000:]
+        assert json.loads(out) == {"made": 32, "listed": 32, "killed": 32}
+    for i in range(3):
+        assert e2b("GET", f"/v2/sandboxes?metadata=storm%3Dclient-{i}")[1] == []
+
+
+def test_a_restart_changes_no_token(private_server):
+    private_server.start()
+    made_key = private_server.api().post("/api/sandbox/keys", {"name": "e2b"})["e2b_key"]
+    client = Client(private_server.port, made_key)
+    made = client("POST", "/v2/sandboxes", {"templateID": "host", "allow_internet_access": False, "timeout": 600})[1]
+    volume = client("POST", "/volumes", {"name": "kept"})[1]
+    private_server.stop()
+    private_server.start()
+    client = Client(private_server.port, made_key)
+    assert client("POST", f"/v2/sandboxes/{made['sandboxID']}/connect", {"timeout": 10})[:2] == (200, made)
+    assert client("GET", f"/volumes/{volume['volumeID']}")[1] == volume
+    assert client("DELETE", f"/sandboxes/{made['sandboxID']}")[0] == 204
