@@ -171,6 +171,26 @@ def test_the_host_template_shows_no_secret(api):
         assert private["stdout"] == "", "files that only the host's root may read are readable inside"
 
 
+def answer_apt_get(api, box):
+    """An install that asks, refused and then allowed, by the agent tools."""
+    def tool(name, **given):
+        answer = api.post(f"/v1/tools/{name}", {"sandboxId": box, "input": given})
+        return {**answer["structuredContent"], "text": answer["content"][0]["text"]}
+
+    def ask():
+        begun = tool("execute_command", command="sudo apt-get install --no-install-recommends cowsay", wait_ms=1000)
+        return begun["running"] and tool("terminal_operator", wait_regex=r"continue\?.*Y/n", wait_ms=60000)
+    asked = ask()
+    assert asked["reason"] == "found" and "libtext-charwidth-perl" in asked["text"], asked
+    assert tool("terminal_operator", text="n", keys=["Enter"], wait_text="Abort.", wait_ms=20000)["reason"] == "found"
+    assert api.exec(box, "test -e /usr/games/cowsay")["exit_code"] == 1
+    assert ask()["reason"] == "found"
+    done = tool("terminal_operator", text="Y", keys=["Enter"], wait_text="Setting up cowsay", wait_ms=120000)
+    assert done["reason"] == "found", done
+    said = tool("execute_command", command="/usr/games/cowsay moo", wait_ms=20000)
+    assert "< moo >" in said["output"], said
+
+
 def test_base_is_built_on_first_use_and_has_its_programs(server, api):
     from test_60_network import registry_reason
     reason = registry_reason()
@@ -202,5 +222,6 @@ def test_base_is_built_on_first_use_and_has_its_programs(server, api):
     result = slow.exec(box, "sudo apt-get update -qq && sudo apt-get install -y -qq --no-install-recommends tree && "
                        "tree --version", timeout_ms=180000)
     assert result["exit_code"] == 0 and "tree" in result["stdout"], result
+    answer_apt_get(slow, box)
     slow.remove(box)
     assert json.dumps(slow.get(f"{PATH}/base"))
