@@ -56,6 +56,9 @@ static int open_folder(struct cli *cli, const char **ret_path, int *ret_fd)
 	if (!path) {
 		if (local_data_dir(cli->arena, &data, cli->err) < 0)
 			return -1;
+		/* The server, when it starts first, sees to its own folder's mode. */
+		if (mkdir(data, 0755) < 0 && errno != EEXIST)
+			return FAIL_ERRNO(cli->err, "make the folder '%s'", data);
 		path = arena_format(cli->arena, "%s/tls", data);
 	}
 	if (mkdir(path, 0755) < 0 && errno != EEXIST)

@@ -245,6 +245,9 @@ def test_init_makes_private_keys_and_replaces_nothing(folder, tmp_path):
     assert again.returncode != 0 and "exists" in again.stderr and (tmp_path / "new/ca.pem").read_bytes() == before
     assert init("--force", "--json").returncode == 0 and (tmp_path / "new/ca.pem").read_bytes() != before
     assert init("--force", "--name", "not a name").returncode != 0
+    fresh = {**os.environ, "ATOLL_DATA": str(tmp_path / "data")}
+    assert subprocess.run([atoll.ATOLL, "tls", "init"], env=fresh, capture_output=True).returncode == 0
+    assert stat.S_IMODE((tmp_path / "data/tls/server.key").stat().st_mode) == 0o600
     shown = subprocess.run(["openssl", "x509", "-in", folder / "server.pem", "-noout", "-text"], capture_output=True, text=True)
     if shown.returncode == 0:
         assert "DNS:*.e2b.localhost" in shown.stdout and "prime256v1" in shown.stdout and "CA:FALSE" in shown.stdout
