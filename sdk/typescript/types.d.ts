@@ -2862,6 +2862,26 @@ export interface E2bNewVolume {
   name: string;
 }
 
+/** Whose a file is, and its mode */
+export interface E2bAttributes {
+  uid: number;
+  gid: number;
+  mode: number;
+}
+
+/** A secret to keep */
+export interface E2bNewSecret {
+  name: string;
+  value: string;
+  metadata: Record<string, string>;
+}
+
+/** Another value */
+export interface E2bSecretUpdate {
+  value: string;
+  metadata: Record<string, string>;
+}
+
 /** Whose it is */
 export interface E2bTemplateUpdate {
   public: boolean;

@@ -3047,6 +3047,29 @@ class E2bNewVolume(TypedDict):
     name: str
 
 
+class E2bAttributes(TypedDict):
+    """Whose a file is, and its mode"""
+
+    uid: int
+    gid: int
+    mode: int
+
+
+class E2bNewSecret(TypedDict):
+    """A secret to keep"""
+
+    name: str
+    value: str
+    metadata: dict[str, str]
+
+
+class E2bSecretUpdate(TypedDict):
+    """Another value"""
+
+    value: str
+    metadata: dict[str, str]
+
+
 class E2bTemplateUpdate(TypedDict):
     """Whose it is"""
 
