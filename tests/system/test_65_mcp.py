@@ -2,11 +2,9 @@
 """The Model Context Protocol at /mcp, in both of its eras."""
 
 import base64
-import fcntl
 import http.client
 import json
 import os
-import shutil
 import subprocess
 import threading
 import time
@@ -14,6 +12,7 @@ import time
 import pytest
 
 import atoll
+import clients
 
 MODERN = "2026-07-28"
 META = "io.modelcontextprotocol/"
@@ -433,29 +432,14 @@ def test_a_call_that_needs_approval_says_so_meanwhile(mcp, api):
 
 # ---- the official clients ----
 
-NODE = atoll.ROOT / "tests/node"
-
-
-@pytest.fixture(scope="module")
-def node():
-    if not shutil.which("npm"):
-        pytest.skip("npm is not installed")
-    with open(NODE / "package.json") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        packages = NODE / "node_modules/@modelcontextprotocol"
-        if not all((packages / name).exists() for name in ("client", "sdk", "inspector-cli")):
-            done = subprocess.run(["npm", "ci", "--omit=optional"], cwd=NODE, capture_output=True, text=True, timeout=300)
-            if done.returncode:
-                pytest.skip(f"npm cannot install the MCP clients: {done.stderr.strip()[-200:]}")
-    version = subprocess.run(["node", "--version"], capture_output=True, text=True).stdout
-    return int(version[1:].split(".")[0])
+NODE = clients.FOLDER
+PACKAGES = [f"@modelcontextprotocol/{name}" for name in ("client", "sdk", "inspector-cli")]
 
 
 @pytest.mark.parametrize("era", ["old", "auto", "new"])
-def test_the_official_client_works(node, api, server, box, era):
-    if era != "old" and node < 20:
-        pytest.skip(f"the client of the modern era needs Node 20, this is {node}")
-    done = subprocess.run(["node", NODE / "mcp.mjs", era, f"http://127.0.0.1:{server.port}/mcp?sandbox={box}", api.key],
+def test_the_official_client_works(api, server, box, era):
+    node = clients.node(*PACKAGES, since=(18, 0) if era == "old" else (20, 0))
+    done = subprocess.run([node, NODE / "mcp.mjs", era, f"http://127.0.0.1:{server.port}/mcp?sandbox={box}", api.key],
                           capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr[-3000:]
     got = json.loads(done.stdout)
@@ -483,7 +467,7 @@ INSPECTOR = NODE / "node_modules/@modelcontextprotocol/inspector-cli/build/cli.j
     ("http", "resources/list", lambda got: got["resources"][0]["uri"].startswith("atoll://sandbox/")),
     ("stdio", "tools/call --tool-name bash --tool-arg command=id", lambda got: not got["isError"]),
 ], ids=["tools", "call", "resources", "stdio"])
-def test_the_inspector_works(node, api, server, box, way, words, expected):
+def test_the_inspector_works(api, server, box, way, words, expected):
     url, environment = f"http://127.0.0.1:{server.port}", dict(os.environ)
     if way == "http":
         target = [f"{url}/mcp?sandbox={box}", "--transport", "http", "--header", f"Authorization: Bearer {api.key}"]
@@ -491,7 +475,7 @@ def test_the_inspector_works(node, api, server, box, way, words, expected):
         target = [atoll.ATOLL, "mcp", "--sandbox", box]
         environment.update(ATOLL_API_URL=url, ATOLL_API_KEY=api.key)
     # It looks for its own package.json from the folder that it stands in.
-    done = subprocess.run(["node", INSPECTOR, "--cli", *target, "--method", *words.split()], capture_output=True,
+    done = subprocess.run([clients.node(*PACKAGES), INSPECTOR, "--cli", *target, "--method", *words.split()], capture_output=True,
                           text=True, timeout=60, env=environment, cwd=INSPECTOR.parent)
     assert done.returncode == 0, done.stderr[-2000:]
     assert expected(json.loads(done.stdout)), done.stdout
@@ -574,7 +558,7 @@ def test_atoll_mcp_tells_progress_and_cancels(server, api, box):
     atoll.wait_for(lambda: not runs(api, box, "sleep 15.15"), what="the call is ended")
 
 
-def test_the_official_client_speaks_over_stdio(node, api, server, box):
+def test_the_official_client_speaks_over_stdio(api, server, box):
     script = """
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -589,7 +573,7 @@ await client.close();
     path.write_text(script)
     try:
         environment = {**os.environ, "ATOLL_API_URL": f"http://127.0.0.1:{server.port}", "ATOLL_API_KEY": api.key}
-        done = subprocess.run(["node", path, atoll.ATOLL, box], capture_output=True, text=True, timeout=60, env=environment)
+        done = subprocess.run([clients.node(*PACKAGES), path, atoll.ATOLL, box], capture_output=True, text=True, timeout=60, env=environment)
     finally:
         path.unlink()
     assert done.returncode == 0 and done.stdout == "1\n2\n3\n\n", done.stderr[-2000:]

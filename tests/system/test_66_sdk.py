@@ -3,7 +3,6 @@
 
 import asyncio
 import contextlib
-import fcntl
 import http.server
 import os
 import shutil
@@ -16,6 +15,7 @@ import urllib.request
 import pytest
 
 import atoll
+import clients
 
 pytestmark = pytest.mark.needs_root
 sys.path.insert(0, str(atoll.ROOT / "sdk/python"))
@@ -104,16 +104,8 @@ def test_the_javascript_client(server):
 
 
 def test_the_javascript_client_has_types():
-    if not shutil.which("npm"):
-        pytest.skip("npm is not installed")
-    node = atoll.ROOT / "tests/node"
-    with open(node / "package.json") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (node / "node_modules/typescript").exists():
-            done = subprocess.run(["npm", "ci", "--omit=optional"], cwd=node, capture_output=True, text=True, timeout=300)
-            if done.returncode:
-                pytest.skip(f"npm cannot install typescript: {done.stderr.strip()[-200:]}")
-    done = subprocess.run([node / "node_modules/.bin/tsc", "--noEmit", "--strict", "--target", "es2022", "--module", "nodenext",
+    node = clients.node("typescript")
+    done = subprocess.run([node, clients.FOLDER / "node_modules/typescript/bin/tsc", "--noEmit", "--strict", "--target", "es2022", "--module", "nodenext",
                            "--moduleResolution", "nodenext", "--lib", "es2022,dom,dom.iterable", atoll.ROOT / "tests/sdk/types.mts"],
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

@@ -2,17 +2,16 @@
 """E2B's code interpreter: by its own SDK, and byte by byte."""
 
 import contextlib
-import fcntl
 import http.client
 import json
 import os
 import re
-import shutil
 import subprocess
 
 import pytest
 
 import atoll
+import clients
 
 pytestmark = [pytest.mark.needs_root,
               pytest.mark.skipif(not os.path.exists("/usr/bin/python3"), reason="the host's /usr has no python3")]
@@ -35,25 +34,10 @@ def key(server):
 
 
 @pytest.fixture(scope="module")
-def packages():
-    if not shutil.which("npm"):
-        pytest.skip("npm is not installed")
-    version = subprocess.run(["node", "--version"], capture_output=True, text=True).stdout
-    if tuple(map(int, version.lstrip("v").split(".")[:2])) < (20, 18):
-        pytest.skip(f"E2B's SDK wants Node 20.18, this is {version.strip()}")
-    with open(NODE / "package.json") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (NODE / "node_modules/@e2b/code-interpreter").exists():
-            done = subprocess.run(["npm", "ci", "--omit=optional"], cwd=NODE, capture_output=True, text=True, timeout=300)
-            if done.returncode:
-                pytest.skip(f"npm cannot install E2B's SDK: {done.stderr.strip()[-200:]}")
-
-
-@pytest.fixture(scope="module")
-def outcomes(server, key, packages):
+def outcomes(server, key):
     origin = f"http://127.0.0.1:{server.port}"
     environment = {**os.environ, "E2B_API_KEY": key, "E2B_API_URL": origin, "E2B_SANDBOX_URL": origin}
-    done = subprocess.run(["node", PROGRAM], env=environment, capture_output=True, text=True, timeout=180)
+    done = subprocess.run([clients.node("@e2b/code-interpreter", since=clients.E2B), PROGRAM], env=environment, capture_output=True, text=True, timeout=180)
     assert done.returncode == 0, done.stderr[-2000:]
     return {outcome["name"]: outcome for outcome in map(json.loads, done.stdout.splitlines())}
 

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """E2B's control plane: by E2B's own SDK in two generations, and byte by byte."""
 
-import fcntl
 import http.client
 import http.server
 import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import threading
 
 import pytest
 
 import atoll
+import clients
 
 pytestmark = pytest.mark.needs_root
 NODE = atoll.ROOT / "tests/node"
@@ -28,21 +27,6 @@ def key(server):
     made = server.api().post("/api/sandbox/keys", {"name": "e2b"})
     assert re.fullmatch("e2b_[0-9a-f]+", made["e2b_key"])
     return made["e2b_key"]
-
-
-@pytest.fixture(scope="module")
-def packages():
-    if not shutil.which("npm"):
-        pytest.skip("npm is not installed")
-    version = subprocess.run(["node", "--version"], capture_output=True, text=True).stdout
-    if tuple(map(int, version.lstrip("v").split(".")[:2])) < (20, 18):
-        pytest.skip(f"E2B's SDK wants Node 20.18, this is {version.strip()}")
-    with open(NODE / "package.json") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not all((NODE / "node_modules" / name).exists() for name in PACKAGES):
-            done = subprocess.run(["npm", "ci", "--omit=optional"], cwd=NODE, capture_output=True, text=True, timeout=300)
-            if done.returncode:
-                pytest.skip(f"npm cannot install E2B's SDK: {done.stderr.strip()[-200:]}")
 
 
 class Recorder(http.server.ThreadingHTTPServer):
@@ -102,12 +86,12 @@ def recorder(server):
 
 
 @pytest.fixture(scope="module")
-def outcomes(recorder, key, packages):
+def outcomes(recorder, key):
     origin = f"http://127.0.0.1:{recorder.server_port}"
     environment = {**os.environ, "E2B_API_KEY": key, "E2B_API_URL": origin, "E2B_SANDBOX_URL": origin, "E2B_VOLUME_API_URL": origin}
     found = {}
     for package in PACKAGES:
-        done = subprocess.run(["node", PROGRAM, package], env=environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run([clients.node(*PACKAGES, since=clients.E2B), PROGRAM, package], env=environment, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr[-2000:]
         found[package] = {outcome["name"]: outcome for outcome in map(json.loads, done.stdout.splitlines())}
     return found

@@ -3,14 +3,12 @@
 
 import base64
 import contextlib
-import fcntl
 import gzip
 import http.client
 import json
 import os
 import pathlib
 import re
-import shutil
 import struct
 import subprocess
 import time
@@ -18,6 +16,7 @@ import time
 import pytest
 
 import atoll
+import clients
 
 pytestmark = pytest.mark.needs_root
 NODE = atoll.ROOT / "tests/node"
@@ -40,30 +39,15 @@ def made(server):
         yield api.call("POST", "/v2/sandboxes", MADE)
 
 
-@pytest.fixture(scope="module")
-def packages():
-    if not shutil.which("npm"):
-        pytest.skip("npm is not installed")
-    version = subprocess.run(["node", "--version"], capture_output=True, text=True).stdout
-    if tuple(map(int, version.lstrip("v").split(".")[:2])) < (20, 18):
-        pytest.skip(f"E2B's SDK wants Node 20.18, this is {version.strip()}")
-    with open(NODE / "package.json") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (NODE / "node_modules/e2b").exists():
-            done = subprocess.run(["npm", "ci", "--omit=optional"], cwd=NODE, capture_output=True, text=True, timeout=300)
-            if done.returncode:
-                pytest.skip(f"npm cannot install E2B's SDK: {done.stderr.strip()[-200:]}")
-
-
 def run_checks(made, key, environment):
-    done = subprocess.run(["node", PROGRAM, made["sandboxID"], made["envdAccessToken"]], capture_output=True, text=True, timeout=150,
+    done = subprocess.run([clients.node("e2b", since=clients.E2B), PROGRAM, made["sandboxID"], made["envdAccessToken"]], capture_output=True, text=True, timeout=150,
                           env={**os.environ, "E2B_API_KEY": key, **environment})
     assert done.returncode == 0, done.stderr[-2000:]
     return {outcome["name"]: outcome for outcome in map(json.loads, done.stdout.splitlines())}
 
 
 @pytest.fixture(scope="module")
-def outcomes(server, made, packages):
+def outcomes(server, made):
     origin = f"http://127.0.0.1:{server.port}"
     return run_checks(made, server.key, {"E2B_API_URL": origin, "E2B_SANDBOX_URL": origin})
 

@@ -17,10 +17,10 @@ import time
 import pytest
 
 import atoll
+import clients
 import test_82_envd as envd
 
 pytestmark = pytest.mark.needs_root
-packages = envd.packages
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def made(secure):
 
 
 @pytest.fixture(scope="module")
-def outcomes(secure, made, packages):
+def outcomes(secure, made):
     return envd.run_checks(made, secure.key, {
         "E2B_DOMAIN": f"e2b.localhost:{secure.tls_port}", "NODE_EXTRA_CA_CERTS": str(secure.folder / "ca.pem"),
         "NODE_OPTIONS": f"--require {envd.NODE / 'localhost.cjs'}"})

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Daytona's own client, unmodified, against the Daytona surface; and what it never says, said by hand."""
 
-import fcntl
 import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 
 import pytest
 
 import atoll
+import clients
 
 pytestmark = pytest.mark.needs_root
 NODE = atoll.ROOT / "tests/node"
@@ -19,25 +18,13 @@ PROGRAM = NODE / "daytona.mjs"
 NAMES = [name for _, name in re.findall(r"^test\((['\"])(.+?)\1,", PROGRAM.read_text(), re.M)]
 
 
-def install():
-    if not shutil.which("npm"):
-        pytest.skip("npm is not installed")
-    with open(NODE / "package.json") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (NODE / "node_modules/@daytona/sdk").exists():
-            done = subprocess.run(["npm", "ci", "--omit=optional"], cwd=NODE, capture_output=True, text=True, timeout=300)
-            if done.returncode:
-                pytest.skip(f"npm cannot install @daytona/sdk: {done.stderr.strip()[-200:]}")
-
-
 @pytest.fixture(scope="module")
 def results():
-    install()
     server = atoll.Server().start()
     try:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("DAYTONA_")}
         environment |= {"DAYTONA_API_URL": f"http://127.0.0.1:{server.port}/daytona/api", "DAYTONA_API_KEY": server.key}
-        done = subprocess.run(["node", PROGRAM], cwd=NODE, env=environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run([clients.node("@daytona/sdk", since=clients.DAYTONA), PROGRAM], cwd=NODE, env=environment, capture_output=True, text=True, timeout=120)
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"name"')]
         yield {line["name"]: line for line in lines}, done.stderr
     finally:
