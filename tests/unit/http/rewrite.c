@@ -241,7 +241,7 @@ TEST(what_else_stands_in_a_style_sheet_stays)
 	static const char *const texts[] = {
 	        "",
 	        "a{content:'/x'}",
-	        "url(x.png) url(../y) url(//other/z) url(https://o/) "
+	        "url(x.png) url(../y) url(//other/z) url(https://o/)",
 	        "url(data:image/png;base64,/9j/)",
 	        "myurl(/x) -url(/x) url (/x)",
 	        "url(/p/5173/x)",
