@@ -680,7 +680,7 @@ export interface Terminal {
   cols?: number;
   /** it closes after so long without input and output, unless something runs in it; default: the project's */
   ttl_s?: number;
-  /** keep what the window shows, from what is left of its output on; listed by /api/sandbox/recordings when it has closed */
+  /** keep what the window shows, from what is left of its output on, as all new windows do where the project's settings say record_terminals; listed by /api/sandbox/recordings when it has closed */
   record?: boolean;
   /** a shell line; else a login shell */
   command?: string;
@@ -1435,6 +1435,8 @@ export interface Settings {
   artifacts_max_mb: number;
   /** an artifact is removed after so long; 0 = the platform's */
   artifacts_keep_seconds: number;
+  /** keep what every new window of a terminal shows, as a recording */
+  record_terminals: boolean;
   /** of new templates: what the server's provider gives */
   default_isolation: string;
   /** where volumes and backups lie: local */
@@ -1457,6 +1459,8 @@ export interface SettingsPut {
   artifacts_max_mb?: number;
   /** an artifact is removed after so long; 0 = the platform's */
   artifacts_keep_seconds?: number;
+  /** keep what every new window of a terminal shows, as a recording */
+  record_terminals?: boolean;
   /** of new templates: what the server's provider gives */
   default_isolation?: string;
   /** where volumes and backups lie: local */

@@ -49,6 +49,19 @@ static int write_durations(struct cli *cli, struct buf *body)
 	return write_seconds(body, "terminal-ttl", "terminal_ttl_seconds", ttl_ms, cli->err);
 }
 
+static int write_recording(struct cli *cli, struct buf *body)
+{
+	const char *text = arguments_text(&cli->args, "record-terminals", NULL);
+
+	if (!text)
+		return 0;
+	if (strcmp(text, "on") != 0 && strcmp(text, "off") != 0)
+		return FAIL(cli->err, ERROR_INVALID, "--record-terminals: on or off, not '%s'",
+		            text);
+	body_add_bool(body, "record_terminals", strcmp(text, "on") == 0);
+	return 0;
+}
+
 static int settings_set(struct cli *cli)
 {
 	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
@@ -56,7 +69,7 @@ static int settings_set(struct cli *cli)
 	const struct json_value *settings;
 
 	body_begin(&body);
-	if (write_durations(cli, &body) < 0)
+	if (write_durations(cli, &body) < 0 || write_recording(cli, &body) < 0)
 		return -1;
 	call.body = body_end(&body);
 	if (strcmp(call.body, "{}") == 0)
@@ -72,6 +85,9 @@ static const struct command_option set_options[] = {
         {.name = "terminal-ttl",
          .value = "DURATION",
          .about = "close a terminal after so long without a byte; 0s = the server's"},
+        {.name = "record-terminals",
+         .value = "on|off",
+         .about = "keep what every new window shows, as a recording"},
         {0},
 };
 

@@ -132,6 +132,7 @@ const struct column columns_of_project_record[] = {
         WHOLE_OF(project_record, terminal_ttl_ms),
         WHOLE_OF(project_record, artifacts_max_mb),
         WHOLE_OF(project_record, artifacts_keep_ms),
+        BOOL_OF(project_record, record_terminals),
         BOOL_OF(project_record, closing),
         WHOLE_OF(project_record, created_at),
         WHOLE_OF(project_record, version),

@@ -32,6 +32,7 @@
 
 struct blob_store;
 struct cancel;
+struct store;
 struct terminals;
 struct terminals_options {
 	struct blob_store *blobs; /* of recordings; NULL = none are made */
@@ -78,7 +79,14 @@ struct terminal_open {
 	const char **env;       /* "KEY=value", NULL-terminated */
 	uint32_t rows, columns; /* 0 = 24 x 80; of one that is there they are left alone */
 	int64_t ttl_ms;         /* without input and output; 0 = TERMINAL_TTL_MS */
+	/* The project that a new window is recorded for; NULL = it is not. ERROR_UNSUPPORTED
+	 * without a blob store. */
+	const char *record_for;
 };
+/* What the project's settings say of new windows: `ttl_ms` and `record_for`, which borrows
+ * `project_id`. Asked for each time, so that a change holds from the next window on. */
+MUST_CHECK int terminal_take_settings(struct store *store, struct arena *a, const char *project_id,
+                                      struct terminal_open *ret, struct error *err);
 /* The window of that name, or a new one; a NULL name is given a new one. */
 MUST_CHECK int terminal_open(const struct terminal_at *at, struct arena *a,
                              const struct terminal_open *open, struct terminal_window *ret,

@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 #include "base/id.h"
+#include "store/accounts.h"
+#include "terminal/recording.h"
 #include "terminal/shell.h"
 #include "terminal/terminals.h"
 
@@ -243,9 +245,22 @@ static int open_locked(const struct terminal_at *at, struct arena *a,
 		error_hint(err, "close one of them");
 		return -1;
 	}
-	if (make(at, a, open, ret, err) < 0)
+	if (make(at, a, open, ret, err) < 0 ||
+	    (open->record_for && terminal_record(at, open->record_for, ret, err) < 0))
 		return -1;
 	*ret_created = true;
+	return 0;
+}
+
+int terminal_take_settings(struct store *store, struct arena *a, const char *project_id,
+                           struct terminal_open *ret, struct error *err)
+{
+	struct project_record project;
+
+	if (store_project_find(store, a, project_id, &project, err) < 0)
+		return -1;
+	ret->ttl_ms = project.terminal_ttl_ms > 0 ? project.terminal_ttl_ms : TERMINAL_TTL_MS;
+	ret->record_for = project.record_terminals ? project_id : NULL;
 	return 0;
 }
 

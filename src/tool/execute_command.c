@@ -85,7 +85,7 @@ static int execute_call(const struct tool_call *call, const void *input, struct 
 	        .who = call->key_id,
 	};
 	size_t limit = (size_t)call->output_limit_bytes;
-	const struct terminal_execute what = {
+	struct terminal_execute what = {
 	        .command = in->command,
 	        .open = {.cwd = call->root, .user = call->user, .env = call->env},
 	        .wait_ms = in->wait_ms,
@@ -94,7 +94,9 @@ static int execute_call(const struct tool_call *call, const void *input, struct 
 	struct execute_output *out = ARENA_NEW(call->arena, struct execute_output);
 	struct terminal_result result;
 
-	if (terminal_execute(&at, call->arena, &what, &result, err) < 0)
+	if (terminal_take_settings(call->store, call->arena, call->sandbox->project_id, &what.open,
+	                           err) < 0 ||
+	    terminal_execute(&at, call->arena, &what, &result, err) < 0)
 		return -1;
 	*out = (struct execute_output){
 	        .window = result.window,

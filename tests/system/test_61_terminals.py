@@ -513,6 +513,22 @@ def test_a_window_shows_the_same_after_kill_9_of_atolld(private_server):
 
 # ---- recordings and the CLI ----
 
+def test_a_project_may_have_every_new_window_recorded(server, api):
+    def recorded(sandbox):
+        return {r["process"] for r in api.get("/api/sandbox/recordings")["items"] if r["sandbox_id"] == sandbox}
+    api.call("PUT", "/api/sandbox/settings", {"record_terminals": True})
+    try:
+        with api.sandbox(template="host", internet=False) as sandbox:
+            filmed = {api.post(f"{PATH}/{sandbox}/terminal", {"name": "filmed"})["process"]}
+            api.post("/v1/tools/execute_command", {"sandboxId": sandbox, "input": {"window": "by-a-tool", "command": "echo seen"}})
+            filmed.add(api.get(f"{PATH}/{sandbox}/windows/by-a-tool")["process"])
+            api.call("PUT", "/api/sandbox/settings", {"record_terminals": False})
+            api.post(f"{PATH}/{sandbox}/terminal", {"name": "private"})
+        atoll.wait_for(lambda: recorded(sandbox) == filmed, 10, "two recordings")
+    finally:
+        api.call("PUT", "/api/sandbox/settings", {"record_terminals": False})
+
+
 def test_a_recording_outlives_its_sandbox_and_is_replayed(server, api, tmp_path):
     with api.sandbox(internet=False) as sandbox:
         made = api.post(f"{PATH}/{sandbox}/terminal", {"name": "film", "record": True, "rows": 12, "cols": 50})

@@ -255,6 +255,8 @@ def test_the_command_line_administers(server, api):
     assert json.loads(run("settings", "set", "--terminal-ttl", "10m"))["terminal_ttl_seconds"] == 600
     run("settings", "set", "--terminal-ttl", "0s")
     assert json.loads(run("settings", "ls"))["terminal_ttl_seconds"] == 3600
+    assert json.loads(run("settings", "set", "--record-terminals", "on"))["record_terminals"] is True
+    assert json.loads(run("settings", "set", "--record-terminals", "off"))["record_terminals"] is False
     assert json.loads(run("whoami"))["project"] == "default"
     run("project", "rm", project)
     assert project not in run("project", "ls")

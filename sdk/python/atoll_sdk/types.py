@@ -729,7 +729,7 @@ class Terminal(TypedDict):
     cols: NotRequired[int]
     # it closes after so long without input and output, unless something runs in it; default: the project's
     ttl_s: NotRequired[int]
-    # keep what the window shows, from what is left of its output on; listed by /api/sandbox/recordings when it has closed
+    # keep what the window shows, from what is left of its output on, as all new windows do where the project's settings say record_terminals; listed by /api/sandbox/recordings when it has closed
     record: NotRequired[bool]
     # a shell line; else a login shell
     command: NotRequired[str]
@@ -1523,6 +1523,8 @@ class Settings(TypedDict):
     artifacts_max_mb: int
     # an artifact is removed after so long; 0 = the platform's
     artifacts_keep_seconds: int
+    # keep what every new window of a terminal shows, as a recording
+    record_terminals: bool
     # of new templates: what the server's provider gives
     default_isolation: str
     # where volumes and backups lie: local
@@ -1546,6 +1548,8 @@ class SettingsPut(TypedDict):
     artifacts_max_mb: NotRequired[int]
     # an artifact is removed after so long; 0 = the platform's
     artifacts_keep_seconds: NotRequired[int]
+    # keep what every new window of a terminal shows, as a recording
+    record_terminals: NotRequired[bool]
     # of new templates: what the server's provider gives
     default_isolation: NotRequired[str]
     # where volumes and backups lie: local

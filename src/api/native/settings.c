@@ -156,12 +156,14 @@ struct settings {
 	int64_t idle_seconds[SANDBOX_IDLE_COUNT];
 	int64_t terminal_ttl_seconds, artifacts_max_mb, artifacts_keep_seconds;
 	const char *default_isolation, *default_storage_provider;
+	bool record_terminals;
 	uint64_t present;
 };
 enum {
 	SETTINGS_TERMINAL_TTL = SANDBOX_IDLE_COUNT,
 	SETTINGS_ARTIFACTS_MAX,
-	SETTINGS_ARTIFACTS_KEEP
+	SETTINGS_ARTIFACTS_KEEP,
+	SETTINGS_RECORD
 };
 #define IDLE_ROW(which, name_, min_, about_)                                                       \
 	[which] = {                                                                                \
@@ -191,6 +193,10 @@ enum {
 	        [SETTINGS_ARTIFACTS_KEEP] = JSON_WHOLE_MEMBER(                                     \
 	                settings, artifacts_keep_seconds, .min = 0, .max = 3660 * DAY_S,           \
 	                .about = "an artifact is removed after so long; 0 = the platform's"),      \
+	        [SETTINGS_RECORD] = JSON_BOOL_MEMBER(                                              \
+	                settings, record_terminals,                                                \
+	                .about =                                                                   \
+	                        "keep what every new window of a terminal shows, as a recording"), \
 	        JSON_TEXT_MEMBER(settings, default_isolation, .max = 64,                           \
 	                         .about = "of new templates: what the server's provider gives"),   \
 	        JSON_TEXT_MEMBER(settings, default_storage_provider, .max = 64,                    \
@@ -234,6 +240,7 @@ static int answer_settings(struct request *rq, struct reply *reply, const struct
 	                (p->artifacts_keep_ms > 0 ? p->artifacts_keep_ms
 	                                          : api_of(rq)->config->artifacts_keep_ms) /
 	                1000,
+	        .record_terminals = p->record_terminals,
 	        .default_isolation = provider_ops_of(api_of(rq)->provider)->isolation,
 	        .default_storage_provider = STORAGE,
 	};
@@ -265,6 +272,8 @@ static int edit_settings(struct project_record *r, const void *context, struct e
 		r->artifacts_max_mb = s->artifacts_max_mb;
 	if (has(s->present, SETTINGS_ARTIFACTS_KEEP))
 		r->artifacts_keep_ms = s->artifacts_keep_seconds * 1000;
+	if (has(s->present, SETTINGS_RECORD))
+		r->record_terminals = s->record_terminals;
 	for (unsigned i = 0; i < SANDBOX_IDLE_COUNT; i++)
 		if (has(s->present, i))
 			r->idle.ms[i] = s->idle_seconds[i] < 0 ? -1 : s->idle_seconds[i] * 1000;

@@ -43,9 +43,11 @@ static const struct json_member terminal_request_members[] = {
         JSON_WHOLE_MEMBER(terminal_body, ttl_s, .min = 1, .max = TERMINAL_TTL_MS_MAX / 1000,
                           .about = "it closes after so long without input and output, unless "
                                    "something runs in it; default: the project's"),
-        JSON_BOOL_MEMBER(terminal_body, record,
-                         .about = "keep what the window shows, from what is left of its output "
-                                  "on; listed by /api/sandbox/recordings when it has closed"),
+        JSON_BOOL_MEMBER(
+                terminal_body, record,
+                .about = "keep what the window shows, from what is left of its output "
+                         "on, as all new windows do where the project's settings say "
+                         "record_terminals; listed by /api/sandbox/recordings when it has closed"),
         JSON_TEXT_MEMBER(terminal_body, command, .about = "a shell line; else a login shell"),
         JSON_TEXT_MEMBER(terminal_body, cwd, .max = 4096),
         JSON_TEXT_MEMBER(terminal_body, user, .max = 64),
@@ -93,17 +95,6 @@ static void answer_with(struct request *rq, const struct api_target *t,
 	reply_json(reply, &terminal_shape, answer);
 }
 
-/* The project's, so that a change of its settings holds from the next terminal on. */
-static int find_ttl(struct request *rq, const char *project_id, int64_t *ret_ms, struct error *err)
-{
-	struct project_record project;
-
-	if (store_project_find(api_of(rq)->store, rq->arena, project_id, &project, err) < 0)
-		return -1;
-	*ret_ms = project.terminal_ttl_ms > 0 ? project.terminal_ttl_ms : TERMINAL_TTL_MS;
-	return 0;
-}
-
 int terminal_open_options(struct request *rq, const struct api_target *t,
                           const struct terminal_wish *wish, struct terminal_open *ret,
                           struct error *err)
@@ -115,7 +106,8 @@ int terminal_open_options(struct request *rq, const struct api_target *t,
 	if (command_set_cwd(&c, rq->arena, t, wish->cwd, err) < 0 ||
 	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t->record, wish->env, &defaults, err) <
 	            0 ||
-	    find_ttl(rq, t->record.project_id, &open.ttl_ms, err) < 0)
+	    terminal_take_settings(api_of(rq)->store, rq->arena, t->record.project_id, &open, err) <
+	            0)
 		return -1;
 	open.cwd = c.exec.cwd;
 	open.env = defaults.env;
@@ -418,17 +410,20 @@ static int attach(struct request *rq, struct api_target *t, uint64_t process, st
 	        .read_only = q->read_only,
 	        .until_end = 1,
 	};
+	struct terminal_open settings;
 	struct terminal *terminal;
 	struct stream *s;
 
 	if (q->takeover && q->read_only)
 		return FAIL(err, ERROR_INVALID, "takeover: not with read_only");
-	if (find_ttl(rq, t->record.project_id, &options.idle_timeout_ms, err) < 0 ||
+	if (terminal_take_settings(api_of(rq)->store, rq->arena, t->record.project_id, &settings,
+	                           err) < 0 ||
 	    (q->since && output_since_parse(span_of(q->since), message.since, err) < 0) ||
 	    compute_open(t->hold.provider, t->hold.id,
 	                 &(struct compute_request){AGENT_ATTACH, agent_attach_shape, &message},
 	                 rq->deadline, &options.fd, err) < 0)
 		return -1;
+	options.idle_timeout_ms = settings.ttl_ms;
 	s = stream_new(&terminal_ops, &t->hold);
 	terminal = CONTAINER_OF(s, struct terminal, stream);
 	terminal->out = BUF(1024 * 1024);

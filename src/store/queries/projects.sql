@@ -1,14 +1,15 @@
 -- fragment: project
 id, name, cpu, memory_mb, disk_mb, pids, max_cpu, max_memory_mb, max_disk_mb, max_pids,
 sandboxes_max, idle_pause_ms, idle_stop_ms, idle_reap_ms, lifetime_max_ms, terminal_ttl_ms,
-artifacts_max_mb, artifacts_keep_ms, closing, created_at, version
+artifacts_max_mb, artifacts_keep_ms, record_terminals, closing, created_at, version
 
 -- name: project_insert
 -- takes: project_record
 INSERT INTO projects ({project})
 VALUES (:id, :name, :cpu, :memory_mb, :disk_mb, :pids, :max_cpu, :max_memory_mb, :max_disk_mb,
 	:max_pids, :sandboxes_max, :idle_pause_ms, :idle_stop_ms, :idle_reap_ms, :lifetime_max_ms,
-	:terminal_ttl_ms, :artifacts_max_mb, :artifacts_keep_ms, :closing, :created_at, 1)
+	:terminal_ttl_ms, :artifacts_max_mb, :artifacts_keep_ms, :record_terminals, :closing,
+	:created_at, 1)
 ON CONFLICT DO NOTHING;
 
 -- name: project_count
@@ -44,7 +45,7 @@ SET name = :name, cpu = :cpu, memory_mb = :memory_mb, disk_mb = :disk_mb, pids =
 	idle_pause_ms = :idle_pause_ms, idle_stop_ms = :idle_stop_ms, idle_reap_ms = :idle_reap_ms,
 	lifetime_max_ms = :lifetime_max_ms, terminal_ttl_ms = :terminal_ttl_ms,
 	artifacts_max_mb = :artifacts_max_mb, artifacts_keep_ms = :artifacts_keep_ms,
-	version = version + 1
+	record_terminals = :record_terminals, version = version + 1
 WHERE id = :id
 	AND NOT EXISTS (SELECT 1 FROM projects AS other WHERE other.name = :name AND other.id <> :id);
 

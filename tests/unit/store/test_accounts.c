@@ -14,6 +14,7 @@ static void a_projects_limits_and_settings_come_back(void **state)
 	                                    .maximums = {.cpu = 1.5, .pids = 9},
 	                                    .idle = {{3, -1, 1, 2}},
 	                                    .terminal_ttl_ms = 3,
+	                                    .record_terminals = true,
 	                                    .created_at = NOW};
 	struct project_record found;
 
@@ -24,6 +25,7 @@ static void a_projects_limits_and_settings_come_back(void **state)
 	assert_int_equal(found.maximums.memory_mb, 0);
 	assert_memory_equal(found.idle.ms, ((const int64_t[]){3, -1, 1, 2}), sizeof(found.idle.ms));
 	assert_int_equal(found.terminal_ttl_ms, 3);
+	assert_true(found.record_terminals);
 	assert_false(found.closing);
 }
 
