@@ -29,7 +29,8 @@ def layers():
 def c_files(*folders):
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*.[ch]")):
-            yield path
+            if "node_modules" not in path.parts:
+                yield path
 
 
 def name_of(path):
