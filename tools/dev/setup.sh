@@ -9,7 +9,7 @@ package_is_installed()
 {
 	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ] ||
 		dpkg-query -W -f '${db:Status-Status} ${Provides}\n' |
-		grep -qE "^installed (.*, )?$1( \\(|,|\$)"
+		grep -E "^installed (.*, )?$1( \\(|,|\$)" >/dev/null # -q ends the pipe early
 }
 
 package_is_known()
