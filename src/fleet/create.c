@@ -341,17 +341,22 @@ static int submit(struct fleet *f, struct arena *a, const struct draft *draft, i
 
 /* ---- the request ---- */
 
+struct beginning {
+	const struct draft *draft;
+	struct act *act;
+};
+
 /* Nothing refuses it any more: the provider works while the row is written. Who dies in between
  * leaves an orphan, and no sweep takes it for one as long as it is acted on. */
 static void begin_creation(void *context)
 {
-	const struct draft *draft = context;
-	struct act *a = draft->act;
+	const struct beginning *b = context;
+	struct act *a = b->act;
 
 	if (a->creation)
 		return;
-	a->record = draft->record;
-	a->spec = make_spec(a, &draft->template);
+	a->record = b->draft->record;
+	a->spec = make_spec(a, &b->draft->template);
 	a->creation = a->fleet->ops->create_begin(a->fleet->provider, &a->spec);
 	fault_point("api", "create-begun");
 }
@@ -369,10 +374,12 @@ static void abandon_creation(struct act *a)
 		act_clear(a);
 }
 
-static int insert_once(struct fleet *f, struct draft *draft, struct error *err)
+/* `act`: whose sandbox is begun when its row is accepted; NULL = later. */
+static int insert_once(struct fleet *f, struct draft *draft, struct act *act, struct error *err)
 {
 	struct lease_claim *claim = draft->request->claim;
-	bool begins = draft->act && draft->mounts.count == 0 && f->ops->create_begin;
+	struct beginning beginning = {draft, act};
+	bool begins = act && draft->mounts.count == 0 && f->ops->create_begin;
 	struct sandbox_insertion insertion = {
 	        .record = &draft->record,
 	        .project_max = draft->sandboxes_max,
@@ -381,7 +388,7 @@ static int insert_once(struct fleet *f, struct draft *draft, struct error *err)
 	        .origin = draft->layer,
 	        .claim = claim && !claim->is_made ? &claim->lease : NULL,
 	        .on_accepted = begins ? begin_creation : NULL,
-	        .context = draft,
+	        .context = &beginning,
 	};
 	int result = store_sandbox_insert_with(f->store, &insertion, err);
 
@@ -389,7 +396,7 @@ static int insert_once(struct fleet *f, struct draft *draft, struct error *err)
 	if (insertion.claim)
 		lease_claimed(claim, result < 0, insertion.is_claim_lost);
 	if (begins && result < 0)
-		abandon_creation(draft->act);
+		abandon_creation(act);
 	return result;
 }
 
@@ -401,27 +408,28 @@ static bool is_other_conflict(const struct draft *draft)
 }
 
 /* Who has a volume may be about to let go of it. */
-static int insert_mounted(struct fleet *f, struct draft *draft, struct error *err)
+static int insert_mounted(struct fleet *f, struct draft *draft, struct act *act, struct error *err)
 {
-	if (insert_once(f, draft, err) == 0)
+	if (insert_once(f, draft, act, err) == 0)
 		return 0;
 	if (draft->mounts.count == 0 || err->code != ERROR_CONFLICT || is_other_conflict(draft) ||
 	    !mounts_wait(f, &draft->mounts))
 		return -1;
 	error_clear(err);
-	return insert_once(f, draft, err);
+	return insert_once(f, draft, act, err);
 }
 
-static int insert(struct fleet *f, struct arena *a, struct draft *draft, struct error *err)
+static int insert(struct fleet *f, struct arena *a, struct draft *draft, struct act *act,
+                  struct error *err)
 {
 	char name[SANDBOX_NAME_MAX + 1];
 
 	if (draft->request->name)
-		return insert_mounted(f, draft, err);
+		return insert_mounted(f, draft, act, err);
 	for (unsigned i = 0; i < NAME_TRIES; i++) {
 		sandbox_name_generate(name);
 		draft->record.name = arena_text(a, name);
-		if (insert_mounted(f, draft, err) == 0)
+		if (insert_mounted(f, draft, act, err) == 0)
 			return 0;
 		if (err->code != ERROR_CONFLICT || is_other_conflict(draft))
 			break;
@@ -442,8 +450,7 @@ static int make_now(struct fleet *f, struct arena *a, struct draft *draft, int64
 	act.snapshot = draft->layer;
 	act.is_bare = draft->request->base != NULL;
 	act.claim = draft->request->claim;
-	draft->act = &act;
-	if (insert(f, a, draft, err) < 0)
+	if (insert(f, a, draft, &act, err) < 0)
 		return -1;
 	act.record = draft->record;
 	if (draft->mounts.count > 0 && mounts_take(&act, &draft->mounts, err) < 0) {
@@ -467,7 +474,7 @@ static int make_later(struct fleet *f, struct arena *a, struct draft *draft, int
 	                                   : "waiting for its template";
 	slot = cache_pin(&f->cache, draft->record.id);
 	cache_set_queued(&f->cache, slot, true);
-	result = insert(f, a, draft, err);
+	result = insert(f, a, draft, NULL, err);
 	if (result == 0 && draft->request->wait)
 		result = make_pending(f, a, draft, begun_ns, err);
 	else if (result == 0)

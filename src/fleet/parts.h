@@ -122,7 +122,6 @@ struct draft {
 	int64_t project_version; /* with which all this was worked out */
 	bool is_outdated;        /* there is another one: it has to be worked out again */
 	struct mount_list mounts;
-	struct act *act; /* whose sandbox is begun when its row is accepted; NULL: later */
 };
 /* From request and template to the rest. */
 MUST_CHECK int request_resolve(struct fleet *f, struct arena *a, struct draft *draft,
