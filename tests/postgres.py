@@ -20,7 +20,7 @@ def programs():
 
 class Postgres:
     def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="atoll-pg-")
+        self.folder = tempfile.mkdtemp(prefix="atoll-pg-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
         self.user = pwd.getpwnam("postgres") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
         os.chown(self.folder, self.user.pw_uid, self.user.pw_gid)
         os.chmod(self.folder, 0o755)

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "unit.h"
 
 #define CHECK(call)                                                                                \
 	do {                                                                                       \
@@ -100,9 +101,8 @@ void harness_open(struct harness *h)
 	struct fleet_options options;
 	char spool[80];
 
-	*h = (struct harness){.data = "/tmp/atoll-api-test-XXXXXX"};
-	if (!mkdtemp(h->data))
-		abort();
+	*h = (struct harness){.fleet = NULL};
+	unit_folder(h->data, sizeof(h->data), "api-test");
 	(void)snprintf(spool, sizeof(spool), "%s/tmp", h->data);
 	if (mkdir(spool, 0700) < 0)
 		abort();

@@ -133,8 +133,7 @@ static inline void postgres_open(struct postgres_server *s)
 	(void)postgres_find(s);
 	if (s->missing)
 		return;
-	snprintf(s->folder, sizeof(s->folder), "/tmp/atoll-pg-XXXXXX");
-	assert_non_null(mkdtemp(s->folder));
+	unit_folder(s->folder, sizeof(s->folder), "pg");
 	assert_int_equal(chown(s->folder, postgres_user()->pw_uid, postgres_user()->pw_gid), 0);
 	assert_int_equal(chmod(s->folder, 0755), 0);
 	assert_true(waitpid(postgres_start(s, "initdb", arguments), &status, 0) > 0);

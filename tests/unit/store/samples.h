@@ -38,8 +38,7 @@ struct folder {
 
 static inline void folder_make(struct folder *f)
 {
-	snprintf(f->path, sizeof(f->path), "/tmp/atoll-store-XXXXXX");
-	assert_non_null(mkdtemp(f->path));
+	unit_folder(f->path, sizeof(f->path), "store");
 	snprintf(f->file, sizeof(f->file), "%s/atoll.db", f->path);
 	snprintf(f->dsn, sizeof(f->dsn), "sqlite:%s", f->file);
 }

@@ -335,8 +335,7 @@ static void a_rotation_without_keys_is_refused(void **state)
 
 static int keyed_set_up(void **state)
 {
-	snprintf(key_folder, sizeof(key_folder), "/tmp/atoll-keys-XXXXXX");
-	assert_non_null(mkdtemp(key_folder));
+	unit_folder(key_folder, sizeof(key_folder), "keys");
 	snprintf(key_file, sizeof(key_file), "%s/secret.key", key_folder);
 	return each_set_up(state);
 }
