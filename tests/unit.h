@@ -16,6 +16,18 @@
 
 #include <cmocka.h>
 
+/* ASan's allocator has its address space from the start: RLIMIT_AS limits nothing there. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define UNIT_WITH_ASAN 1
+#endif
+#endif
+#if !defined(UNIT_WITH_ASAN) && defined(__SANITIZE_ADDRESS__)
+#define UNIT_WITH_ASAN 1
+#elif !defined(UNIT_WITH_ASAN)
+#define UNIT_WITH_ASAN 0
+#endif
+
 /* A folder of a test's own, named atoll-NAME-…, in memory where that can be had: a database that
  * syncs every commit to a disk takes twenty times as long and shows no more. */
 static inline void unit_folder(char *path, size_t size, const char *name)

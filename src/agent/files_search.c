@@ -25,7 +25,7 @@
 #define CONTEXT_MAX 1000
 #define RUN_MS 60000
 #define ALARM_S 70                             /* for one match that takes for ever */
-#define MEMORY_MAX ((rlim_t)512 * 1024 * 1024) /* a pattern may ask for any amount */
+#define MEMORY_MAX ((rlim_t)128 * 1024 * 1024) /* a pattern may ask for any amount */
 
 struct search {
 	struct files *files;
@@ -90,13 +90,17 @@ static void tell_line(struct search *s, const char *path, uint64_t number, struc
 
 /* ---- one file ---- */
 
-static bool matches(struct search *s, struct span line)
+/* The line is closed for the time of the match: behind it is the rest of the file. */
+static bool matches(struct search *s, size_t at, size_t size)
 {
-	regmatch_t part = {.rm_so = 0, .rm_eo = (regoff_t)line.size};
+	char *line = s->text.data + at, *end = line + (size < LINE_SIZE_MAX ? size : LINE_SIZE_MAX);
+	char behind = *end;
+	bool found;
 
-	if (line.size > LINE_SIZE_MAX)
-		part.rm_eo = (regoff_t)LINE_SIZE_MAX;
-	return regexec(&s->regex, line.data ? line.data : "", 1, &part, REG_STARTEND) == 0;
+	*end = '\0';
+	found = regexec(&s->regex, line, 0, NULL, 0) == 0;
+	*end = behind;
+	return found;
 }
 
 static bool is_late(struct search *s)
@@ -139,7 +143,7 @@ static void search_lines(struct search *s, const char *path)
 		(void)span_split(&rest, '\n', &line);
 		if (++number % 1024 == 0 && is_late(s))
 			break;
-		if (matches(s, line)) {
+		if (matches(s, at, line.size)) {
 			count++;
 			if (s->mode == AGENT_SEARCH_FILES)
 				break;
@@ -264,15 +268,28 @@ static int parse(struct search *s, const struct agent_path *m, struct error *err
 	return compile(s, end + 1, m->flags & AGENT_PATH_IGNORE_CASE, err);
 }
 
+/* Bytes of address space that are taken already, which is a lot in a sanitized build. */
+static rlim_t address_space(void)
+{
+	AUTO(buf_done) struct buf text = BUF(256);
+	struct error ignored;
+
+	if (file_read(AT_FDCWD, "/proc/self/statm", &text, &ignored) < 0)
+		return 0;
+	return (rlim_t)strtoull(buf_text(&text), NULL, 10) * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
 /* The worker is of one user: what a pattern costs is his, but others wait for what is left. */
 static void limit(struct rlimit *ret_before)
 {
 	struct rlimit limits;
 
 	if (getrlimit(RLIMIT_AS, ret_before) == 0) {
+		rlim_t most = address_space() + MEMORY_MAX;
+
 		limits = *ret_before;
-		if (limits.rlim_cur > MEMORY_MAX)
-			limits.rlim_cur = MEMORY_MAX;
+		if (limits.rlim_cur > most)
+			limits.rlim_cur = most;
 		(void)setrlimit(RLIMIT_AS, &limits);
 	}
 	(void)alarm(ALARM_S);

@@ -187,7 +187,17 @@ TEST(what_is_no_expression_is_refused)
 	path.depth = 0;
 	path.path = "missing";
 	assert_int_equal(call_fails(&f.b, f.fd, AGENT_SEARCH, &path).code, ERROR_NOT_FOUND);
-	/* One that would take all the memory that there is. */
+	finish(&f);
+}
+
+TEST(an_expression_that_would_take_all_the_memory_is_refused)
+{
+	struct fixture f;
+	struct agent_path path;
+
+	if (UNIT_WITH_ASAN)
+		return;
+	f = start();
 	path = wanting(&f.b, "\n((((x{1,200}){1,200}){1,200}){1,200})", AGENT_SEARCH_FILES);
 	box_put(&f.b, "a", "x");
 	assert_int_equal(call_fails(&f.b, f.fd, AGENT_SEARCH, &path).code, ERROR_INVALID);
@@ -203,5 +213,6 @@ int main(void)
 	           CASE(context_is_told_once_and_with_its_gaps),
 	           CASE(what_is_no_text_or_no_file_is_passed_over),
 	           CASE(what_is_too_much_is_cut_and_says_so),
-	           CASE(what_is_no_expression_is_refused));
+	           CASE(what_is_no_expression_is_refused),
+	           CASE(an_expression_that_would_take_all_the_memory_is_refused));
 }
