@@ -153,6 +153,7 @@ TEST(a_service_that_is_killed_runs_again_and_its_output_goes_on)
 	assert_int_equal(set(&b, &s).phase, AGENT_SERVICE_STARTING);
 	first = wait_for_phase(&b, AGENT_SERVICE_RUNNING);
 	assert_int_equal(first.exit_code, -1);
+	UNTIL(look(&b, "service").output_end[0] >= 4);
 	assert_int_equal(kill((pid_t)first.pid, SIGKILL), 0);
 	second = wait_for_restarts(&b, 1);
 	assert_true(second.pid != first.pid && second.process != first.process);
