@@ -50,7 +50,7 @@ def export(api, snapshot, **body):
 
 
 def left(server):
-    blobs = {str(p.relative_to(server.data)) for p in (server.data / "blobs").rglob("*") if p.is_file()}
+    blobs = {str(p.relative_to(server.data)) for p in (server.data / "blobs/backups").rglob("*") if p.is_file()}
     return blobs, set(os.listdir(server.data / "snapshots"))
 
 

@@ -154,7 +154,7 @@ def test_a_broker_that_dies_in_between_leaves_nothing(private_server, step):
     if api.get(f"{INSTANCES}/{box}")["state"] == "stopped":
         api.post(f"{INSTANCES}/{box}/start")
     assert api.exec(box, "cat f0 f5", cwd="/home/user")["stdout"] == "0\n5\n"
-    atoll.wait_for(lambda: len(chain(private_server, box)) <= LONG + 1, 10, "a short chain")
+    atoll.wait_for(lambda: len(chain(private_server, box)) <= LONG + 1, 30, "a short chain")
     api.remove(box)
     for row in api.get(f"{SNAPSHOTS}?limit=1000")["items"]:
         api.delete(f"{SNAPSHOTS}/{row['id']}")

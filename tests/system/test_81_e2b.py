@@ -364,12 +364,13 @@ def test_the_token_of_a_volume_opens_that_volume_alone(e2b):
         assert e2b("DELETE", f"/volumes/{volume['volumeID']}")[0] == 204
 
 
-def test_several_clients_with_many_sandboxes_each(server, key, packages, e2b):
+def test_several_clients_with_many_sandboxes_each(server, key, e2b):
     origin = f"http://127.0.0.1:{server.port}"
     environment = {**os.environ, "E2B_API_KEY": key, "E2B_API_URL": origin, "E2B_SANDBOX_URL": origin}
-    clients = [subprocess.Popen(["node", NODE / "e2b_storm.mjs", f"client-{i}", "32"], env=environment, text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE) for i in range(3)]
-    for client in clients:
+    node = clients.node(*PACKAGES, since=clients.E2B)
+    storm = [subprocess.Popen([node, NODE / "e2b_storm.mjs", f"client-{i}", "32"], env=environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) for i in range(3)]
+    for client in storm:
         out, err = client.communicate(timeout=120)
         assert client.returncode == 0, err[-2000:]
         assert json.loads(out) == {"made": 32, "listed": 32, "killed": 32}
