@@ -152,16 +152,18 @@ run_built_pytest()
 	fi
 }
 
-# run_shared_pytest SUITE SECONDS FILE…: two at once, for these often wait for a server or a clock.
-# Each file is run by whoever comes to it first.
+# run_shared_pytest SUITE RUNS SECONDS FILE…: several at once, for these often wait for a server or
+# a clock. Each file is run by whoever comes to it first: the longest go in front.
 run_shared_pytest()
 {
-	local suite=$1 share
-	shift
+	local suite=$1 runs=$2 share i pids=()
+	shift 2
 	share=$(mktemp -d /tmp/atoll-share-XXXXXX)
-	ATOLL_TEST_SHARE=$share run_built_pytest "$suite-1" "$@" &
-	ATOLL_TEST_SHARE=$share run_built_pytest "$suite-2" "$@"
-	wait $!
+	for ((i = 1; i <= runs; i++)); do
+		ATOLL_TEST_SHARE=$share run_built_pytest "$suite-$i" "$@" &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
 	rm -rf "$share"
 }
 
@@ -171,7 +173,7 @@ suite_system()
 	local longest=tests/system/test_80_templates.py
 	build_programs gcc || { result failed system build "the gcc build failed"; return; }
 	# shellcheck disable=SC2046 # words
-	run_shared_pytest system 540 $longest \
+	run_shared_pytest system 2 540 $longest \
 		$(find tests/system tests/contract -name 'test_*.py' ! -path $longest | sort)
 }
 
@@ -184,7 +186,7 @@ suite_escape()
 suite_fault()
 {
 	build_programs gcc || { result failed fault build "the gcc build failed"; return; }
-	run_shared_pytest fault 480 tests/fault/test_*.py
+	run_shared_pytest fault 3 480 tests/fault/test_{kills,volumes,leases}.py tests/fault/test_*.py
 	run_built_pytest fault-alone 120 tests/fault/alone
 }
 
