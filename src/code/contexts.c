@@ -10,7 +10,6 @@
 #include "wire/agent_jobs.h"
 
 #define LABEL "code:"
-#define PROCESSES_MAX 4096 /* an agent may be hostile */
 #define RING_BYTES (256 * 1024)
 #define GIVEN_ID_SIZE 17 /* with its NUL */
 
@@ -49,7 +48,7 @@ static bool parse_label(const char *label, enum code_language *ret_language, str
 struct gathered {
 	struct arena *arena;
 	struct code_context items[CODE_CONTEXTS_MAX];
-	size_t count, seen;
+	size_t count;
 };
 
 static struct code_context *find_in(struct gathered *g, struct span id)
@@ -61,23 +60,20 @@ static struct code_context *find_in(struct gathered *g, struct span id)
 }
 
 /* The agent may still know the kernel that another one has taken the place of. */
-static int on_process(void *context, const void *reply, struct error *err)
+static void on_process(void *context, const struct agent_process *p)
 {
 	struct gathered *g = context;
-	const struct agent_process *p = reply;
 	enum code_language language;
 	struct code_context *item;
 	struct span id;
 
-	if (++g->seen > PROCESSES_MAX)
-		return FAIL(err, ERROR_LIMIT, "the sandbox tells of too many processes");
 	if (!(p->flags & AGENT_EXEC_RESIDENT) || !parse_label(p->label, &language, &id))
-		return 0;
+		return;
 	item = find_in(g, id);
 	if (item && (!item->has_ended || p->process < item->process))
-		return 0;
+		return;
 	if (!item && g->count == COUNT_OF(g->items))
-		return 0;
+		return;
 	if (!item)
 		item = &g->items[g->count++];
 	*item = (struct code_context){
@@ -92,24 +88,12 @@ static int on_process(void *context, const void *reply, struct error *err)
 	        .started_at = (int64_t)p->started_unix_ms,
 	        .output_end = {p->output_end[0], p->output_end[1]},
 	};
-	return 0;
 }
 
 static int gather(const struct code_at *at, struct gathered *g, struct error *err)
 {
-	AUTO(arena_done) struct arena arena = {0};
-	struct agent_process p;
-	const struct compute_call call = {
-	        .type = AGENT_PROCESSES,
-	        .reply_type = AGENT_PROCESS,
-	        .reply_shape = agent_process_shape,
-	        .reply = &p,
-	        .reply_size = sizeof(p),
-	        .on_reply = on_process,
-	        .context = g,
-	};
-
-	return compute_call(at->hold->provider, at->hold->id, &arena, &call, at->deadline, err);
+	return compute_processes(at->hold->provider, at->hold->id, on_process, g, at->deadline,
+	                         err);
 }
 
 int code_list(const struct code_at *at, struct arena *a, struct code_list *ret, struct error *err)

@@ -7,7 +7,6 @@
 #include "console/console.h"
 
 #define LABEL "console:"
-#define PROCESSES_MAX 4096 /* an agent may be hostile */
 
 /* What the shell does first. Its pipes are nobody else's, and go with it. */
 #define PREAMBLE                                                                                   \
@@ -35,21 +34,18 @@ struct gathered {
 	struct arena *arena;
 	const char *wanted; /* NULL = all */
 	struct console items[CONSOLES_MAX];
-	size_t count, seen;
+	size_t count;
 };
 
-static int on_process(void *context, const void *reply, struct error *err)
+static void on_process(void *context, const struct agent_process *p)
 {
 	struct gathered *g = context;
-	const struct agent_process *p = reply;
 	const char *name = p->label + strlen(LABEL);
 	struct error bad;
 
-	if (++g->seen > PROCESSES_MAX)
-		return FAIL(err, ERROR_LIMIT, "the sandbox tells of too many processes");
 	if (strncmp(p->label, LABEL, strlen(LABEL)) != 0 || console_name_check(name, &bad) < 0 ||
 	    (g->wanted && strcmp(g->wanted, name) != 0) || g->count >= COUNT_OF(g->items))
-		return 0;
+		return;
 	g->items[g->count++] = (struct console){
 	        .name = arena_text(g->arena, name),
 	        .process = p->process,
@@ -57,24 +53,12 @@ static int on_process(void *context, const void *reply, struct error *err)
 	        .exit_code = p->exit_code,
 	        .output_end = {p->output_end[0], p->output_end[1]},
 	};
-	return 0;
 }
 
 static int gather(const struct console_at *at, struct gathered *g, struct error *err)
 {
-	AUTO(arena_done) struct arena arena = {0};
-	struct agent_process p;
-	const struct compute_call call = {
-	        .type = AGENT_PROCESSES,
-	        .reply_type = AGENT_PROCESS,
-	        .reply_shape = agent_process_shape,
-	        .reply = &p,
-	        .reply_size = sizeof(p),
-	        .on_reply = on_process,
-	        .context = g,
-	};
-
-	return compute_call(at->hold->provider, at->hold->id, &arena, &call, at->deadline, err);
+	return compute_processes(at->hold->provider, at->hold->id, on_process, g, at->deadline,
+	                         err);
 }
 
 int console_list(const struct console_at *at, struct arena *a, struct consoles *ret,

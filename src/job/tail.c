@@ -22,17 +22,14 @@ struct found {
 	uint64_t end[2];
 };
 
-static int look(void *context, const void *reply, struct error *err)
+static void look(void *context, const struct agent_process *p)
 {
 	struct found *f = context;
-	const struct agent_process *p = reply;
 
-	(void)err;
 	if (p->process == f->wanted) {
 		f->is_there = true;
 		memcpy(f->end, p->output_end, sizeof(f->end));
 	}
-	return 0;
 }
 
 /* A number says nothing about a process of another boot. */
@@ -57,21 +54,9 @@ static int check_boot(struct jobs *jobs, const struct job_record *r, struct erro
 static int find_ends(struct jobs *jobs, const struct job_record *r, struct found *f,
                      struct error *err)
 {
-	AUTO(arena_done) struct arena arena = {0};
-	struct agent_process p;
-	const struct compute_call call = {
-	        .type = AGENT_PROCESSES,
-	        .reply_type = AGENT_PROCESS,
-	        .reply_shape = agent_process_shape,
-	        .reply = &p,
-	        .reply_size = sizeof(p),
-	        .on_reply = look,
-	        .context = f,
-	};
-
 	f->wanted = (uint64_t)r->process;
-	if (compute_call(jobs->provider, r->sandbox_id, &arena, &call, deadline_in(AGENT_CALL_MS),
-	                 err) < 0)
+	if (compute_processes(jobs->provider, r->sandbox_id, look, f, deadline_in(AGENT_CALL_MS),
+	                      err) < 0)
 		return -1;
 	if (!f->is_there)
 		return FAIL(err, ERROR_NOT_FOUND, "the agent does not know its process any more");

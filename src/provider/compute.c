@@ -244,6 +244,43 @@ int compute_call(struct provider *p, const char *id, struct arena *a,
 	return ret;
 }
 
+/* ---- the agent's processes ---- */
+
+struct walk {
+	compute_process *each;
+	void *context;
+	unsigned seen;
+};
+
+static int on_process(void *context, const void *reply, struct error *err)
+{
+	struct walk *w = context;
+
+	if (++w->seen > COMPUTE_PROCESSES_MAX)
+		return FAIL(err, ERROR_LIMIT, "the sandbox tells of too many processes");
+	w->each(w->context, reply);
+	return 0;
+}
+
+int compute_processes(struct provider *p, const char *id, compute_process *each, void *context,
+                      int64_t deadline, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct walk walk = {.each = each, .context = context};
+	struct agent_process process;
+	const struct compute_call call = {
+	        .type = AGENT_PROCESSES,
+	        .reply_type = AGENT_PROCESS,
+	        .reply_shape = agent_process_shape,
+	        .reply = &process,
+	        .reply_size = sizeof(process),
+	        .on_reply = on_process,
+	        .context = &walk,
+	};
+
+	return compute_call(p, id, &arena, &call, deadline, err);
+}
+
 /* ---- a command, run to its end ---- */
 
 struct collector {

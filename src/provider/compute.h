@@ -41,6 +41,13 @@ struct compute_call {
 };
 MUST_CHECK int compute_call(struct provider *p, const char *id, struct arena *a,
                             const struct compute_call *call, int64_t deadline, struct error *err);
+/* Every process that the agent knows, one at a time; its texts last for that call of `each`.
+ * An agent may be hostile: ERROR_LIMIT behind COMPUTE_PROCESSES_MAX.
+ */
+#define COMPUTE_PROCESSES_MAX 4096
+typedef void compute_process(void *context, const struct agent_process *p);
+MUST_CHECK int compute_processes(struct provider *p, const char *id, compute_process *each,
+                                 void *context, int64_t deadline, struct error *err);
 /* Runs a command to its end and collects, for server-side use (grep, tool calls). */
 struct compute_result {
 	struct agent_process process;

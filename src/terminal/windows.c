@@ -11,8 +11,7 @@
 #include "terminal/terminals.h"
 
 #define LABEL "terminal:"
-#define PROCESSES_MAX 4096 /* an agent may be hostile */
-#define GIVEN_NAME_SIZE 7  /* with its NUL */
+#define GIVEN_NAME_SIZE 7 /* with its NUL */
 
 int terminal_name_check(const char *name, struct error *err)
 {
@@ -35,7 +34,7 @@ struct gathered {
 	struct arena *arena;
 	const char *wanted; /* NULL = all */
 	struct terminal_window items[TERMINAL_WINDOWS_MAX];
-	size_t count, seen;
+	size_t count;
 };
 
 static const char **copy_args(struct arena *a, const char *const *args)
@@ -51,20 +50,17 @@ static const char **copy_args(struct arena *a, const char *const *args)
 	return copy;
 }
 
-static int on_process(void *context, const void *reply, struct error *err)
+static void on_process(void *context, const struct agent_process *p)
 {
 	struct gathered *g = context;
-	const struct agent_process *p = reply;
 	const char *name = p->label + strlen(LABEL);
 	struct terminal_window *w = &g->items[g->count];
 	struct error bad;
 
-	if (++g->seen > PROCESSES_MAX)
-		return FAIL(err, ERROR_LIMIT, "the sandbox tells of too many processes");
 	if (p->state != AGENT_PROCESS_RUNNING || !(p->flags & AGENT_EXEC_TTY) ||
 	    strncmp(p->label, LABEL, strlen(LABEL)) != 0 || terminal_name_check(name, &bad) < 0 ||
 	    (g->wanted && strcmp(g->wanted, name) != 0) || g->count >= COUNT_OF(g->items))
-		return 0;
+		return;
 	w->process = *p;
 	w->name = arena_text(g->arena, name);
 	w->is_shell = shell_is_ours(p->args);
@@ -73,24 +69,12 @@ static int on_process(void *context, const void *reply, struct error *err)
 	w->process.cwd = arena_text(g->arena, p->cwd);
 	w->process.args = copy_args(g->arena, p->args);
 	g->count++;
-	return 0;
 }
 
 static int gather(const struct terminal_at *at, struct gathered *g, struct error *err)
 {
-	AUTO(arena_done) struct arena arena = {0};
-	struct agent_process p;
-	struct compute_call call = {
-	        .type = AGENT_PROCESSES,
-	        .reply_type = AGENT_PROCESS,
-	        .reply_shape = agent_process_shape,
-	        .reply = &p,
-	        .reply_size = sizeof(p),
-	        .on_reply = on_process,
-	        .context = g,
-	};
-
-	return compute_call(at->hold->provider, at->hold->id, &arena, &call, at->deadline, err);
+	return compute_processes(at->hold->provider, at->hold->id, on_process, g, at->deadline,
+	                         err);
 }
 
 /* One whose maker was killed before it could say how long it may stand idle is told now. */

@@ -18,7 +18,6 @@
 #define LABEL "pty:"
 #define ROWS_MAX 1000
 #define PTYS_MAX 64
-#define PROCESSES_MAX 4096
 #define ENVS_TOKEN "X-Daytona-Pty-Envs~"
 #define EXIT_TOKEN "X-Daytona-Pty-Exit-Control"
 #define ENVS_MAX ((size_t)32 * 1024)
@@ -35,29 +34,25 @@ struct ptys {
 	struct arena *arena;
 	const char *wanted; /* NULL = all */
 	struct pty items[PTYS_MAX];
-	size_t count, seen;
+	size_t count;
 };
 
-static int on_process(void *context, const void *reply, struct error *err)
+static void on_process(void *context, const struct agent_process *p)
 {
 	struct ptys *all = context;
-	const struct agent_process *p = reply;
 	const char *id = p->label + strlen(LABEL);
 	struct error bad;
 
-	if (++all->seen > PROCESSES_MAX)
-		return FAIL(err, ERROR_LIMIT, "the sandbox tells of too many processes");
 	if (p->state != AGENT_PROCESS_RUNNING || strncmp(p->label, LABEL, strlen(LABEL)) != 0 ||
 	    console_name_check(id, &bad) < 0 || (all->wanted && strcmp(all->wanted, id) != 0) ||
 	    all->count >= COUNT_OF(all->items))
-		return 0;
+		return;
 	all->items[all->count++] = (struct pty){
 	        .id = arena_text(all->arena, id),
 	        .cwd = arena_text(all->arena, p->cwd),
 	        .process = p->process,
 	        .started_at = (int64_t)p->started_unix_ms,
 	};
-	return 0;
 }
 
 static int ask_size(struct request *rq, const struct api_target *t, struct agent_terminal *what,
@@ -80,20 +75,8 @@ static int ask_size(struct request *rq, const struct api_target *t, struct agent
 static int gather(struct request *rq, const struct api_target *t, struct ptys *all,
                   struct error *err)
 {
-	AUTO(arena_done) struct arena arena = {0};
-	struct agent_process p;
-	const struct compute_call call = {
-	        .type = AGENT_PROCESSES,
-	        .reply_type = AGENT_PROCESS,
-	        .reply_shape = agent_process_shape,
-	        .reply = &p,
-	        .reply_size = sizeof(p),
-	        .on_reply = on_process,
-	        .context = all,
-	};
-
 	all->arena = rq->arena;
-	return compute_call(t->hold.provider, t->hold.id, &arena, &call, rq->deadline, err);
+	return compute_processes(t->hold.provider, t->hold.id, on_process, all, rq->deadline, err);
 }
 
 /* The one that the path names, its sandbox held. */

@@ -495,39 +495,26 @@ struct entrypoint {
 	const char *text;
 };
 
-static int on_process(void *context, const void *reply, UNUSED struct error *err)
+static void on_process(void *context, const struct agent_process *p)
 {
 	struct entrypoint *e = context;
-	const struct agent_process *p = reply;
 	const char *text = "";
 
 	if (strcmp(p->label, ENTRYPOINT) != 0)
-		return 0;
+		return;
 	for (size_t i = 0; p->args[i]; i++)
 		text = arena_format(e->arena, "%s%s%s", text, i > 0 ? " " : "", p->args[i]);
 	e->process = *p;
 	e->text = text;
-	return 0;
 }
 
 static int open_entrypoint(struct request *rq, struct session *s, struct entrypoint *ret,
                            struct error *err)
 {
-	struct agent_process p;
-	const struct compute_call call = {
-	        .type = AGENT_PROCESSES,
-	        .reply_type = AGENT_PROCESS,
-	        .reply_shape = agent_process_shape,
-	        .reply = &p,
-	        .reply_size = sizeof(p),
-	        .on_reply = on_process,
-	        .context = ret,
-	};
-
 	*ret = (struct entrypoint){.arena = rq->arena};
 	if (open_at(rq, ENTRYPOINT, s, err) < 0 ||
-	    compute_call(s->at.hold->provider, s->at.hold->id, rq->arena, &call, rq->deadline,
-	                 err) < 0)
+	    compute_processes(s->at.hold->provider, s->at.hold->id, on_process, ret, rq->deadline,
+	                      err) < 0)
 		return -1;
 	if (ret->process.process == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "the sandbox's template starts no program");

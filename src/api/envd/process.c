@@ -9,7 +9,6 @@
 #include "wire/agent_terminal.h"
 
 #define BODY_MAX_BYTES ((size_t)64 * 1024)
-#define PROCESSES_MAX 4096
 #define TERMINAL_SIDE_MAX 10000
 
 struct call {
@@ -46,7 +45,7 @@ static int find(struct call *c, struct agent_process *ret, struct error *err)
 
 struct listing {
 	struct buf *out;
-	unsigned seen, written;
+	unsigned written;
 };
 
 static void write_process(struct buf *out, const struct agent_process *p)
@@ -71,37 +70,24 @@ static void write_process(struct buf *out, const struct agent_process *p)
 	buf_add_byte(out, '}');
 }
 
-static int add_process(void *context, const void *reply, struct error *err)
+static void add_process(void *context, const struct agent_process *p)
 {
 	struct listing *l = context;
-	const struct agent_process *p = reply;
 
-	if (l->seen++ == PROCESSES_MAX)
-		return FAIL(err, ERROR_LIMIT, "the sandbox tells of too many processes");
 	if (p->state != AGENT_PROCESS_RUNNING || p->flags & AGENT_EXEC_RESIDENT)
-		return 0;
+		return;
 	if (l->written++ > 0)
 		buf_add_byte(l->out, ',');
 	write_process(l->out, p);
-	return 0;
 }
 
 static int list(struct call *c, struct error *err)
 {
 	struct listing listing = {.out = c->out};
-	struct agent_process p;
-	const struct compute_call call = {
-	        .type = AGENT_PROCESSES,
-	        .reply_type = AGENT_PROCESS,
-	        .reply_shape = agent_process_shape,
-	        .reply = &p,
-	        .reply_size = sizeof(p),
-	        .on_reply = add_process,
-	        .context = &listing,
-	};
 
 	buf_add_text(c->out, "{\"processes\":[");
-	if (ask(c, &call, err) < 0)
+	if (compute_processes(c->target.hold.provider, c->target.hold.id, add_process, &listing,
+	                      c->rq->deadline, err) < 0)
 		return -1;
 	buf_add_text(c->out, "]}");
 	return 0;

@@ -19,20 +19,17 @@ static bool is_better(const struct search *s, const struct agent_process *p)
 	       s->found.state != AGENT_PROCESS_RUNNING;
 }
 
-static int look(void *context, const void *reply, struct error *err)
+static void look(void *context, const struct agent_process *p)
 {
 	struct search *s = context;
-	const struct agent_process *p = reply;
 
-	(void)err;
 	if (p->flags & AGENT_EXEC_RESIDENT || !is_better(s, p) ||
 	    (s->tag ? strcmp(p->label, s->tag) != 0 : p->pid != s->pid))
-		return 0;
+		return;
 	s->found = *p;
 	s->found.label = s->found.user = s->found.cwd = "";
 	s->found.args = NULL;
 	s->has_found = true;
-	return 0;
 }
 
 int envd_process_find(struct request *rq, const struct api_target *t,
@@ -41,20 +38,10 @@ int envd_process_find(struct request *rq, const struct api_target *t,
 {
 	struct search s = {.pid = json_whole(json_get(selector, "pid"), 0),
 	                   .tag = json_text(json_get(selector, "tag"), NULL)};
-	struct agent_process p;
-	struct compute_call call = {
-	        .type = AGENT_PROCESSES,
-	        .reply_type = AGENT_PROCESS,
-	        .reply_shape = agent_process_shape,
-	        .reply = &p,
-	        .reply_size = sizeof(p),
-	        .on_reply = look,
-	        .context = &s,
-	};
 
 	if (s.pid <= 0 && !s.tag)
 		return FAIL(err, ERROR_INVALID, "process has neither a pid nor a tag");
-	if (compute_call(t->hold.provider, t->hold.id, rq->arena, &call, rq->deadline, err) < 0)
+	if (compute_processes(t->hold.provider, t->hold.id, look, &s, rq->deadline, err) < 0)
 		return -1;
 	if (!s.has_found && s.tag)
 		return FAIL(err, ERROR_NOT_FOUND, "process with tag %.64s not found", s.tag);

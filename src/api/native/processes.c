@@ -79,9 +79,6 @@ void process_write(struct buf *out, const struct agent_process *p)
 
 /* ---- list and get ---- */
 
-/* An agent may be hostile: a list of its processes is cut here. */
-#define PROCESSES_MAX 4096
-
 struct gathered {
 	struct buf *out;
 	uint64_t wanted; /* 0 = all */
@@ -90,41 +87,26 @@ struct gathered {
 	unsigned count;
 };
 
-static int gather(void *context, const void *reply, struct error *err)
+static void gather(void *context, const struct agent_process *p)
 {
 	struct gathered *g = context;
-	const struct agent_process *p = reply;
 
 	if (p->process > g->newest)
 		g->newest = p->process;
 	if (g->wanted && p->process != g->wanted)
-		return 0;
-	if (g->count >= PROCESSES_MAX)
-		return FAIL(err, ERROR_LIMIT, "the sandbox tells of too many processes");
+		return;
 	if (g->out && g->count > 0)
 		buf_add_byte(g->out, ',');
 	if (g->out)
 		process_write(g->out, p);
 	g->last = *p;
 	g->count++;
-	return 0;
 }
 
 static int list_processes(struct request *rq, const struct api_target *t, struct gathered *g,
                           struct error *err)
 {
-	struct agent_process p;
-	struct compute_call call = {
-	        .type = AGENT_PROCESSES,
-	        .reply_type = AGENT_PROCESS,
-	        .reply_shape = agent_process_shape,
-	        .reply = &p,
-	        .reply_size = sizeof(p),
-	        .on_reply = gather,
-	        .context = g,
-	};
-
-	return compute_call(t->hold.provider, t->hold.id, rq->arena, &call, rq->deadline, err);
+	return compute_processes(t->hold.provider, t->hold.id, gather, g, rq->deadline, err);
 }
 
 static int processes_list(struct request *rq, const void *body, struct reply *reply,
