@@ -153,14 +153,14 @@ def free_port():
 
 
 def wait_for(condition, seconds=10, what="condition"):
-    """Polls until condition() is true; its last value is returned."""
+    """Polls until condition() is true; its last value is returned. what: a text, or a function that makes it in the end."""
     end = time.monotonic() + seconds
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > end:
-            raise AssertionError(f"{what}: not within {seconds} s")
+            raise AssertionError(f"{what() if callable(what) else what}: not within {seconds} s")
         time.sleep(0.01)
 
 
@@ -322,7 +322,7 @@ class Host:
                 {"run folders": self.runs(), "files": self.files(), "mounts": self.mounts()}.items() if value}
 
     def wait_clean(self, seconds=10):
-        wait_for(lambda: not self.leftovers(), seconds, f"clean host, left: {self.leftovers()}")
+        wait_for(lambda: not self.leftovers(), seconds, lambda: f"clean host, left: {self.leftovers()}")
 
 
 def global_resources():

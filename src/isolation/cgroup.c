@@ -194,17 +194,6 @@ void cgroup_close(struct cgroup_host *h)
 		fd_forget(&h->roots[i]);
 }
 
-bool cgroup_remove_ours(struct cgroup_host *h)
-{
-	bool all = true;
-
-	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
-		if (h->roots[i] >= 0 && unlinkat(h->roots[i], "../" CGROUP_ALL, AT_REMOVEDIR) < 0 &&
-		    errno != ENOENT)
-			all = false;
-	return all;
-}
-
 /* "M:m", as /sys names devices. */
 static int read_device(const char *path, struct cgroup_io *ret, struct error *err)
 {
@@ -257,4 +246,28 @@ int cgroup_each(const struct cgroup_host *h, void (*on_group)(void *context, con
 		(void)closedir(folder);
 	}
 	return 0;
+}
+
+/* The kernel keeps a group that has processes. */
+static void remove_abandoned(void *context, const char *group)
+{
+	const struct cgroup_host *h = context;
+
+	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
+		if (h->roots[i] >= 0)
+			(void)unlinkat(h->roots[i], group, AT_REMOVEDIR);
+}
+
+bool cgroup_remove_ours(struct cgroup_host *h)
+{
+	struct error ignored = {0};
+	bool all = true;
+
+	if (cgroup_each(h, remove_abandoned, h, &ignored) < 0)
+		return false;
+	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
+		if (h->roots[i] >= 0 && unlinkat(h->roots[i], "../" CGROUP_ALL, AT_REMOVEDIR) < 0 &&
+		    errno != ENOENT)
+			all = false;
+	return all;
 }

@@ -67,7 +67,8 @@ struct cgroup_host {
 /* Finds out what is mounted at `root` (/sys/fs/cgroup; a fake tree in tests) and prepares it. */
 MUST_CHECK int cgroup_open(const char *root, struct cgroup_host *ret, struct error *err);
 void cgroup_close(struct cgroup_host *h);
-/* Removes our part of the trees; false when anybody's groups are left in it. */
+/* Removes our part of the trees, with the groups that a killed broker left empty; false when one is
+ * in use. For the last broker alone: another's new group has no process, either. */
 bool cgroup_remove_ours(struct cgroup_host *h);
 /* The whole disk below a folder. ERROR_UNSUPPORTED when there is no single one (btrfs, tmpfs). */
 MUST_CHECK int cgroup_io_find(int folder, struct cgroup_io *ret, struct error *err);

@@ -22,6 +22,11 @@ def shared():
         (["inet atoll"] if table.returncode == 0 else [])
 
 
+def in_use():
+    """Whose they still are: the groups with their processes."""
+    return {path: pathlib.Path(path, "cgroup.procs").read_text().split() for path in glob.glob("/sys/fs/cgroup/*/atoll/*/")}
+
+
 def skip_unless_alone():
     """As a broker finds out whether it is the last one: nobody else holds the lock."""
     if not LOCK.exists():
@@ -43,7 +48,7 @@ def test_the_last_server_takes_along_what_all_share(private_server):
     api.close()
     private_server.stop()
     skip_unless_alone()
-    atoll.wait_for(lambda: not shared(), 10, f"nothing shared is left, but {shared()}")
+    atoll.wait_for(lambda: not shared(), 10, lambda: f"nothing shared is left, but {shared()}, {in_use()}")
 
 
 def test_nothing_global_is_left_when_a_server_is_gone():

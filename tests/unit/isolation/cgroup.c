@@ -265,7 +265,7 @@ TEST(version_1_limits_reads_and_writes_of_one_disk_if_it_can)
 	fake_close(&f);
 }
 
-TEST(our_part_of_the_trees_goes_unless_groups_are_left)
+TEST(our_part_of_the_trees_goes_unless_a_group_is_in_use)
 {
 	struct cgroup_host host;
 	struct error err = {0};
@@ -273,9 +273,13 @@ TEST(our_part_of_the_trees_goes_unless_groups_are_left)
 
 	fake_v1(&f);
 	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	/* That of a broker that was killed, and one that lives: here by what is in its folder. */
+	make_folder(&f, "pids/atoll/s7");
 	make_folder(&f, "pids/atoll/s9");
+	make_folder(&f, "pids/atoll/s9/process");
 	assert_false(cgroup_remove_ours(&host));
-	assert_int_equal(unlinkat(f.fd, "pids/atoll/s9", AT_REMOVEDIR), 0);
+	assert_int_equal(faccessat(f.fd, "pids/atoll/s7", F_OK, 0), -1);
+	assert_int_equal(unlinkat(f.fd, "pids/atoll/s9/process", AT_REMOVEDIR), 0);
 	assert_true(cgroup_remove_ours(&host));
 	assert_true(cgroup_remove_ours(&host));
 	assert_int_equal(faccessat(f.fd, "pids/atoll", F_OK, 0), -1);
@@ -453,7 +457,7 @@ int main(void)
 	           CASE(version_2_limits_are_written_as_the_kernel_reads_them),
 	           CASE(version_2_limits_reads_and_writes_of_one_disk),
 	           CASE(version_1_limits_reads_and_writes_of_one_disk_if_it_can),
-	           CASE(our_part_of_the_trees_goes_unless_groups_are_left),
+	           CASE(our_part_of_the_trees_goes_unless_a_group_is_in_use),
 	           CASE(a_folder_in_memory_has_no_disk),
 	           CASE(a_host_without_swap_accounting_is_no_failure),
 	           CASE(version_2_usage_is_read_from_its_files),
