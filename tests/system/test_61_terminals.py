@@ -184,19 +184,18 @@ def test_many_that_wait_hold_nobody_up(server, api, box):
         mine = server.api()
         begun.wait()
         if number % 2:
-            done.append(run(mine, box, f"many{number}", "sleep 2; echo slept", wait_ms=10000)["output"] == "slept\n")
+            done.append(run(mine, box, f"many{number}", "sleep 3; echo slept", wait_ms=10000)["output"] == "slept\n")
         else:
             open_window(mine, box, f"many{number}")
-            done.append(keys(mine, box, f"many{number}", wait_text="never to be seen", wait_ms=2500)["reason"] == "timeout")
+            done.append(keys(mine, box, f"many{number}", wait_text="never to be seen", wait_ms=3500)["reason"] == "timeout")
         mine.close()
     threads = [threading.Thread(target=waiter, args=(n,)) for n in range(24)]
     for thread in threads:
         thread.start()
     begun.wait()
     time.sleep(0.7)
-    asked = time.monotonic()
     api.remove(api.create(internet=False)["id"])
-    assert time.monotonic() - asked < 1.2, "it waited for those that wait"
+    assert not done, "it waited for those that wait"
     for thread in threads:
         thread.join()
     assert done == [True] * 24

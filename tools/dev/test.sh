@@ -4,8 +4,10 @@
 source tools/dev/check.sh
 
 SUITES=(checks unit asan tsan fuzz system escape fault examples)
-# The folders of the process that has threads.
-TSAN_FOLDERS='base|loop|worker|json|http|sandbox|config|account|store|image|provider|fleet|api|daemon'
+# The unit tests of the process that has threads. Of the store those with several users: the rest,
+# two thirds of the time here, is one thread with a database.
+TSAN_TESTS='^((base|loop|worker|json|http|sandbox|config|account|image|provider|fleet|webhook|terminal|job|api|daemon)/'
+TSAN_TESTS+='|store/test_(concurrency|postgres|faults|log_sync)$)'
 
 # run_unit SUITE KIND [TEST…]: cmocka, through meson.
 run_unit()
@@ -91,7 +93,7 @@ suite_tsan()
 	WRAP=$(fixed_addresses || true)
 	build_configure tsan || { result failed tsan build "the build failed"; return; }
 	tests=$(meson test -C build-tsan --list 2>/dev/null | sed 's|.* / ||' |
-		grep -E "^($TSAN_FOLDERS)/" || true)
+		grep -E "$TSAN_TESTS" || true)
 	# shellcheck disable=SC2046 # words
 	if ! build_kind tsan $(sed 's|/|_|; s|^|tests/unit_|' <<<"$tests"); then
 		result failed tsan build "the build failed"
@@ -119,7 +121,7 @@ fuzz_one()
 suite_fuzz()
 {
 	build_kind asan fuzzers || { result failed fuzz build "the build failed"; return; }
-	step "fuzz targets, ${FUZZ_SECONDS:-6} s each"
+	step "fuzz targets, ${FUZZ_SECONDS:-3} s each"
 	export -f fuzz_one result
 	export RESULTS
 	find build-asan/tests -name 'fuzz_*' -type f -executable | sort |

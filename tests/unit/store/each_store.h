@@ -2,21 +2,76 @@
 /* tests/unit/store/each_store.h — what every store does: a suite is run over each address. */
 #pragma once
 
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "postgres_server.h"
 #include "samples.h"
 
-static struct folder each_folder;
+#define EACH_MIGRATED "migrated"
+#define EACH_COPY "copy"
+
+static struct folder each_folder, each_migrated; /* where the test is; what is copied there */
 static struct postgres_server each_server;
-static char each_schema[256];
+static char each_database[256];
 static const char *each_dsn;
+
+/* A store of one test is a copy of one that was migrated once: migrations have tests of their own,
+ * and took most of the time. */
+static inline void each_migrate(const char *dsn)
+{
+	struct error err = {0};
+	struct store *s = NULL;
+
+	assert_done(store_open(dsn, &s, &err));
+	store_close(s);
+}
+
+static inline void each_copy_file(const char *from, const char *to)
+{
+	int in = open(from, O_RDONLY | O_CLOEXEC),
+	    out = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	struct stat status;
+
+	assert_int_equal(fstat(in, &status), 0);
+	assert_int_equal(sendfile(out, in, NULL, (size_t)status.st_size), status.st_size);
+	close(in);
+	close(out);
+}
+
+static inline void each_open(void)
+{
+	char dsn[256];
+
+	folder_make(&each_migrated);
+	each_migrate(each_migrated.dsn);
+	postgres_open(&each_server);
+	if (each_server.missing)
+		return;
+	postgres_do_once(&each_server, "CREATE DATABASE " EACH_MIGRATED);
+	postgres_database_dsn(&each_server, EACH_MIGRATED, dsn, sizeof(dsn));
+	each_migrate(dsn);
+	postgres_database_dsn(&each_server, EACH_COPY, each_database, sizeof(each_database));
+}
+
+static inline void each_close(void)
+{
+	postgres_close(&each_server);
+	folder_remove(&each_migrated);
+}
 
 /* A test's *state is a new store. */
 static inline int each_set_up(void **state)
 {
-	if (each_dsn == each_folder.dsn)
+	if (each_dsn == each_folder.dsn) {
 		folder_make(&each_folder);
-	if (each_dsn == each_schema)
-		postgres_new_schema(&each_server, each_schema, sizeof(each_schema));
+		each_copy_file(each_migrated.file, each_folder.file);
+	}
+	if (each_dsn == each_database)
+		postgres_do_once(&each_server,
+		                 "CREATE DATABASE " EACH_COPY " TEMPLATE " EACH_MIGRATED " STRATEGY FILE_COPY");
 	*state = store_with_project(each_dsn);
 	return 0;
 }
@@ -26,6 +81,8 @@ static inline int each_tear_down(void **state)
 	store_close(*state);
 	if (each_dsn == each_folder.dsn)
 		folder_remove(&each_folder);
+	if (each_dsn == each_database)
+		postgres_do_once(&each_server, "DROP DATABASE " EACH_COPY " WITH (FORCE)");
 	return 0;
 }
 
@@ -44,7 +101,7 @@ static inline int each_group(const char *name, const struct CMUnitTest *tests, s
 
 	for (size_t i = 0; i < count; i++) {
 		own[i] = tests[i];
-		if (each_dsn == each_schema && each_server.missing)
+		if (each_dsn == each_database && each_server.missing)
 			own[i] = (struct CMUnitTest){.name = tests[i].name, .test_func = each_skip};
 	}
 	failures = _cmocka_run_group_tests(name, own, count, NULL, NULL);
@@ -59,15 +116,15 @@ static inline int each_store_run(const struct CMUnitTest *tests, size_t count)
 	} stores[] = {
 	        {"sqlite in memory", "sqlite::memory:"},
 	        {"sqlite in a file", each_folder.dsn},
-	        {"postgresql", each_schema},
+	        {"postgresql", each_database},
 	};
 	int failures = 0;
 
-	postgres_open(&each_server);
+	each_open();
 	for (size_t i = 0; i < COUNT_OF(stores); i++) {
 		each_dsn = stores[i].dsn;
 		failures += each_group(stores[i].name, tests, count);
 	}
-	postgres_close(&each_server);
+	each_close();
 	return failures;
 }
