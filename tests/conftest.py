@@ -44,9 +44,9 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "needs_root: runs real native sandboxes")
 
 
-@pytest.fixture(scope="session")
-def server(tmp_path_factory):
-    """One native server for all tests that do not kill it."""
+@pytest.fixture(scope="module")
+def server():
+    """One native server for those tests of a file that do not kill it. What they leave is theirs alone."""
     if os.geteuid() != 0:
         pytest.skip("needs root: the native provider's broker makes namespaces")
     running = atoll.Server().start()

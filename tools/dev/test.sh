@@ -175,7 +175,7 @@ suite_system()
 	local longest=tests/system/test_80_templates.py
 	build_programs gcc || { result failed system build "the gcc build failed"; return; }
 	# shellcheck disable=SC2046 # words
-	run_shared_pytest system 2 540 $longest \
+	run_shared_pytest system 3 540 $longest \
 		$(find tests/system tests/contract -name 'test_*.py' ! -path $longest | sort)
 }
 
