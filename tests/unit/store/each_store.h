@@ -41,6 +41,23 @@ static inline void each_copy_file(const char *from, const char *to)
 	close(out);
 }
 
+static inline void postgres_do_once(const struct postgres_server *s, const char *sql)
+{
+	char dsn[160];
+	PGconn *c;
+
+	postgres_dsn(s, dsn, sizeof(dsn));
+	c = postgres_raw(dsn);
+	postgres_do(c, sql);
+	PQfinish(c);
+}
+
+static inline void postgres_database_dsn(const struct postgres_server *s, const char *name,
+                                         char *out, size_t size)
+{
+	snprintf(out, size, "postgresql:host=%s user=postgres dbname=%s", s->folder, name);
+}
+
 static inline void each_open(void)
 {
 	char dsn[256];
@@ -70,8 +87,8 @@ static inline int each_set_up(void **state)
 		each_copy_file(each_migrated.file, each_folder.file);
 	}
 	if (each_dsn == each_database)
-		postgres_do_once(&each_server,
-		                 "CREATE DATABASE " EACH_COPY " TEMPLATE " EACH_MIGRATED " STRATEGY FILE_COPY");
+		postgres_do_once(&each_server, "CREATE DATABASE " EACH_COPY
+		                               " TEMPLATE " EACH_MIGRATED " STRATEGY FILE_COPY");
 	*state = store_with_project(each_dsn);
 	return 0;
 }

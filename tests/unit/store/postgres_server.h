@@ -184,30 +184,16 @@ static inline char *postgres_value(PGconn *c, const char *sql)
 	return value;
 }
 
-static inline void postgres_do_once(const struct postgres_server *s, const char *sql)
-{
-	char dsn[160];
-	PGconn *c;
-
-	postgres_dsn(s, dsn, sizeof(dsn));
-	c = postgres_raw(dsn);
-	postgres_do(c, sql);
-	PQfinish(c);
-}
-
 /* The address of an empty schema. */
 static inline void postgres_new_schema(struct postgres_server *s, char *out, size_t size)
 {
 	char sql[64], dsn[160];
+	PGconn *c;
 
 	snprintf(sql, sizeof(sql), "CREATE SCHEMA s%u", ++s->schemas);
-	postgres_do_once(s, sql);
 	postgres_dsn(s, dsn, sizeof(dsn));
+	c = postgres_raw(dsn);
+	postgres_do(c, sql);
+	PQfinish(c);
 	snprintf(out, size, "%s options=-csearch_path=s%u", dsn, s->schemas);
-}
-
-static inline void postgres_database_dsn(const struct postgres_server *s, const char *name,
-                                         char *out, size_t size)
-{
-	snprintf(out, size, "postgresql:host=%s user=postgres dbname=%s", s->folder, name);
 }
