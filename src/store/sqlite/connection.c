@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "store/sqlite/log_file.h"
 #include "store/sqlite/sqlite.h"
 
 /* Only another process can hold the file; it gets this long to finish. */
@@ -81,10 +82,10 @@ static int make_file(const char *path, struct error *err)
 static int set_up(struct sqlite_connection *c, enum sqlite_use use, struct error *err)
 {
 	static const char *const pragmas[] = {
-	        [SQLITE_WRITER] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-	                          "PRAGMA foreign_keys = ON;"
-	                          "PRAGMA temp_store = MEMORY;"
-	                          "PRAGMA wal_autocheckpoint = " CHECKPOINT_PAGES,
+	        [SQLITE_WRITER] =
+	                "PRAGMA journal_mode = WAL;" LOG_FILE_PRAGMAS "PRAGMA foreign_keys = ON;"
+	                "PRAGMA temp_store = MEMORY;"
+	                "PRAGMA wal_autocheckpoint = " CHECKPOINT_PAGES,
 	        [SQLITE_READER] = "PRAGMA query_only = ON;"
 	                          "PRAGMA temp_store = MEMORY",
 	};
@@ -100,15 +101,18 @@ int sqlite_connect(struct store *s, const struct sqlite_place *place, enum sqlit
 	/* NOMUTEX: a connection is used by one thread at a time, sqlite.c sees to it. */
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
 	struct sqlite_connection *c;
+	const char *system = NULL;
 
 	if (!place->in_memory && make_file(place->path, err) < 0)
+		return -1;
+	if (!place->in_memory && use == SQLITE_WRITER && log_file_system(&system, err) < 0)
 		return -1;
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		abort();
 	c->base.store = s;
-	if (sqlite3_open_v2(place->in_memory ? ":memory:" : place->path, &c->handle, flags, NULL) !=
-	    SQLITE_OK) {
+	if (sqlite3_open_v2(place->in_memory ? ":memory:" : place->path, &c->handle, flags,
+	                    system) != SQLITE_OK) {
 		sqlite_fail(c->handle, "open the database", err);
 		sqlite_disconnect(c);
 		return -1;

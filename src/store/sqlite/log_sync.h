@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store/sqlite/log_sync.h — brings SQLite's log to the disk, beside the writer.
  *
- * A commit only writes to the log (synchronous = NORMAL); it is durable once the log has been
+ * A commit only writes to the log (see log_file.h); it is durable once the log has been
  * synced after it. That is done here and not within SQLite's commit, for then nobody waits for the
  * disk with the only writing connection in his hands, all who have committed meanwhile share one
  * wait, and it can go on while a caller waits for something else.

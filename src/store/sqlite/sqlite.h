@@ -2,7 +2,8 @@
 /* store/sqlite/sqlite.h — the SQLite driver's own parts.
  *
  * connection.c: one sqlite3 handle and its prepared statements. migrate.c: brings a file up to this
- * program's tables. sqlite.c: who uses which connection when. log_sync.h: when it is on the disk.
+ * program's tables. sqlite.c: who uses which connection when. log_file.h: how the log is
+ * written. log_sync.h: when it is on the disk.
  */
 #pragma once
 

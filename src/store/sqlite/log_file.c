@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/sqlite/log_file.h"
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Some thirty pages: a larger commit is written in parts. SQLite's own files take less than 128 KiB
+ * at once. */
+#define PENDING_MAX ((size_t)127 * 1024)
+
+struct log_file {
+	sqlite3_file base;
+	sqlite3_file *real; /* behind this struct */
+	char *pending;
+	size_t pending_size;
+	sqlite3_int64 pending_at;
+};
+
+static sqlite3_vfs log_system;
+static sqlite3_vfs *real_system;
+
+static struct log_file *log_of(sqlite3_file *file)
+{
+	return (struct log_file *)(void *)file;
+}
+
+/* What cannot be written is forgotten: SQLite fails the commit that it belongs to. */
+static int flush(struct log_file *log)
+{
+	size_t size = log->pending_size;
+
+	if (size == 0)
+		return SQLITE_OK;
+	log->pending_size = 0;
+	return log->real->pMethods->xWrite(log->real, log->pending, (int)size, log->pending_at);
+}
+
+static int file_write(sqlite3_file *file, const void *data, int size, sqlite3_int64 at)
+{
+	struct log_file *log = log_of(file);
+	size_t count = (size_t)size;
+	int result = SQLITE_OK;
+
+	if (at != log->pending_at + (sqlite3_int64)log->pending_size ||
+	    count > PENDING_MAX - log->pending_size)
+		result = flush(log);
+	if (result != SQLITE_OK)
+		return result;
+	if (count > PENDING_MAX)
+		return log->real->pMethods->xWrite(log->real, data, size, at);
+	if (log->pending_size == 0)
+		log->pending_at = at;
+	memcpy(log->pending + log->pending_size, data, count);
+	log->pending_size += count;
+	return SQLITE_OK;
+}
+
+static int file_sync(sqlite3_file *file, int flags)
+{
+	struct log_file *log = log_of(file);
+	int result = flush(log);
+
+	if (result != SQLITE_OK || (flags & SQLITE_SYNC_FULL) != SQLITE_SYNC_FULL)
+		return result;
+	return log->real->pMethods->xSync(log->real, flags);
+}
+
+static int file_read(sqlite3_file *file, void *data, int size, sqlite3_int64 at)
+{
+	struct log_file *log = log_of(file);
+	int result = flush(log);
+
+	return result == SQLITE_OK ? log->real->pMethods->xRead(log->real, data, size, at) : result;
+}
+
+static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
+{
+	struct log_file *log = log_of(file);
+	int result = flush(log);
+
+	return result == SQLITE_OK ? log->real->pMethods->xTruncate(log->real, size) : result;
+}
+
+static int file_size(sqlite3_file *file, sqlite3_int64 *ret)
+{
+	struct log_file *log = log_of(file);
+	int result = flush(log);
+
+	return result == SQLITE_OK ? log->real->pMethods->xFileSize(log->real, ret) : result;
+}
+
+/* What still waits is of no commit. */
+static int file_close(sqlite3_file *file)
+{
+	struct log_file *log = log_of(file);
+
+	free(log->pending);
+	return log->real->pMethods->xClose(log->real);
+}
+
+static int file_lock(sqlite3_file *file, int lock)
+{
+	return log_of(file)->real->pMethods->xLock(log_of(file)->real, lock);
+}
+
+static int file_unlock(sqlite3_file *file, int lock)
+{
+	return log_of(file)->real->pMethods->xUnlock(log_of(file)->real, lock);
+}
+
+static int file_check_lock(sqlite3_file *file, int *ret)
+{
+	return log_of(file)->real->pMethods->xCheckReservedLock(log_of(file)->real, ret);
+}
+
+static int file_control(sqlite3_file *file, int what, void *argument)
+{
+	return log_of(file)->real->pMethods->xFileControl(log_of(file)->real, what, argument);
+}
+
+static int file_sector_size(sqlite3_file *file)
+{
+	return log_of(file)->real->pMethods->xSectorSize(log_of(file)->real);
+}
+
+static int file_traits(sqlite3_file *file)
+{
+	return log_of(file)->real->pMethods->xDeviceCharacteristics(log_of(file)->real);
+}
+
+/* Version 1: shared memory and maps belong to the database's own file. */
+static const sqlite3_io_methods log_methods = {
+        .iVersion = 1,
+        .xClose = file_close,
+        .xRead = file_read,
+        .xWrite = file_write,
+        .xTruncate = file_truncate,
+        .xSync = file_sync,
+        .xFileSize = file_size,
+        .xLock = file_lock,
+        .xUnlock = file_unlock,
+        .xCheckReservedLock = file_check_lock,
+        .xFileControl = file_control,
+        .xSectorSize = file_sector_size,
+        .xDeviceCharacteristics = file_traits,
+};
+
+static int file_open(sqlite3_vfs *system, const char *name, sqlite3_file *file, int flags, int *out)
+{
+	struct log_file *log = log_of(file);
+	int result;
+
+	(void)system;
+	if (!(flags & SQLITE_OPEN_WAL))
+		return real_system->xOpen(real_system, name, file, flags, out);
+	*log = (struct log_file){.real = (sqlite3_file *)(void *)(log + 1)};
+	result = real_system->xOpen(real_system, name, log->real, flags, out);
+	if (result != SQLITE_OK) {
+		/* SQLite closes what has methods, and this has none yet. */
+		if (log->real->pMethods)
+			log->real->pMethods->xClose(log->real);
+		return result;
+	}
+	log->pending = malloc(PENDING_MAX);
+	if (!log->pending)
+		abort();
+	log->base.pMethods = &log_methods;
+	return SQLITE_OK;
+}
+
+/* With the mutex held. A test puts another file system in the usual one's place. */
+static int set_up(struct error *err)
+{
+	sqlite3_vfs *usual;
+
+	sqlite3_vfs_unregister(&log_system);
+	usual = sqlite3_vfs_find(NULL);
+	if (!usual)
+		return FAIL(err, ERROR_SYSTEM, "SQLite knows no file system");
+	real_system = usual;
+	log_system = *usual;
+	log_system.pNext = NULL;
+	log_system.zName = "atoll-log";
+	log_system.szOsFile = (int)sizeof(struct log_file) + usual->szOsFile;
+	log_system.xOpen = file_open;
+	if (sqlite3_vfs_register(&log_system, 0) != SQLITE_OK)
+		return FAIL(err, ERROR_SYSTEM, "SQLite takes no other file system");
+	return 0;
+}
+
+int log_file_system(const char **ret, struct error *err)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	int result = 0;
+
+	pthread_mutex_lock(&mutex);
+	if (!real_system || sqlite3_vfs_find(NULL) != real_system)
+		result = set_up(err);
+	pthread_mutex_unlock(&mutex);
+	if (result == 0)
+		*ret = log_system.zName;
+	return result;
+}

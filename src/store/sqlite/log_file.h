@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/sqlite/log_file.h — SQLite's log, written by one call for each commit.
+ *
+ * SQLite writes every page of a commit by itself, and its head before it: twenty calls and more,
+ * each of which costs as much as writing everything at once. This file system, over the real one,
+ * collects what is written to the log until SQLite wants it synced, which is what it does
+ * (synchronous = FULL) with all of a commit and before any reader may look at it.
+ *
+ * Such a sync only writes: log_sync.h brings it to the disk. The others, of a checkpoint and of the
+ * log's head, are done. SQLite tells them by SQLITE_SYNC_FULL (checkpoint_fullfsync = ON). */
+#pragma once
+
+#include "base/error.h"
+
+#define LOG_FILE_PRAGMAS "PRAGMA synchronous = FULL; PRAGMA checkpoint_fullfsync = ON;"
+
+/* The name of the file system, for the connection that writes: there is one of a database. It
+ * needs the pragmas. */
+MUST_CHECK int log_file_system(const char **ret, struct error *err);
