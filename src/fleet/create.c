@@ -68,9 +68,7 @@ static int finish_start(struct act *a, const struct provider_created *created, i
 	        .desired = -1,
 	        .event = arena_format(a->arena, "started in %s", took),
 	        .created = created,
-	        /* A new one that is not to last has come to the disk while it was made, see
-	         * act_make. Should the machine go down before this does, recovery finds it in
-	         * CREATING: it failed, and what is left of it is removed. */
+	        /* Of a new one that is not to last, see is_synced. */
 	        .is_lazy = a->record.started_at == 0 && !a->record.persistent,
 	        .lease = a->claim ? lease_to_finish(a->claim) : NULL,
 	        .ret_lease_lost = &is_lost,
@@ -120,12 +118,44 @@ void warm_up(struct fleet *f, struct arena *a, const struct sandbox_record *r)
 	(void)!fleet_defaults(f, a, r, NULL, &defaults, &ignored);
 }
 
-/* The first command comes next: what it needs is looked for while the disk is at work. */
-static int settle_sync(struct act *a, uint64_t sync, struct error *err)
+/* The first command comes next: what it needs is looked for while the answer is on its way. */
+struct expectation {
+	struct worker_task task;
+	struct fleet *fleet;
+	char id[ID_SIZE + 1];
+};
+
+static void run_expectation(struct worker_task *task)
 {
-	warm_up(a->fleet, a->arena, &a->record);
-	compute_expect(a->fleet->provider, a->record.id);
-	return store_sync_wait(a->fleet->store, sync, err);
+	struct expectation *e = CONTAINER_OF(task, struct expectation, task);
+	AUTO(arena_done) struct arena arena = {0};
+	struct sandbox_record r;
+
+	if (cache_hold(&e->fleet->cache, &arena, NULL, e->id, &r)) {
+		warm_up(e->fleet, &arena, &r);
+		compute_expect(e->fleet->provider, e->id);
+		cache_unhold(&e->fleet->cache, e->id);
+	}
+	free(e);
+}
+
+static void expect_use(const struct act *a)
+{
+	struct expectation *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		abort();
+	*e = (struct expectation){.task = {.run = run_expectation}, .fleet = a->fleet};
+	memcpy(e->id, a->record.id, ID_SIZE);
+	worker_afterwards(&e->task);
+}
+
+/* What is to last is on the disk when it is answered, and so is who has a volume. Of all others
+ * nothing runs after a crash of the machine: their rows come to the disk with the next that
+ * somebody waits for, or within seconds. */
+static bool is_synced(const struct act *a)
+{
+	return a->record.persistent || a->mount_count > 0;
 }
 
 static int make(struct act *a, const struct template_record *t, struct provider_created *ret,
@@ -144,7 +174,8 @@ int act_make(struct act *a, const struct template_record *t, int64_t begun_ns, s
 {
 	struct fleet *f = a->fleet;
 	struct provider_created created = {0};
-	uint64_t sync = store_sync_begin(f->store);
+	bool syncs = is_synced(a);
+	uint64_t sync = syncs ? store_sync_begin(f->store) : 0;
 
 	fault_point("api", "create-recorded");
 	if (make(a, t, &created, err) < 0) {
@@ -159,13 +190,15 @@ int act_make(struct act *a, const struct template_record *t, int64_t begun_ns, s
 		return -1;
 	}
 	warm_start(a, t);
-	if (finish_start(a, &created, begun_ns, err) < 0 || settle_sync(a, sync, err) < 0) {
+	if (finish_start(a, &created, begun_ns, err) < 0 ||
+	    (syncs && store_sync_wait(f->store, sync, err) < 0)) {
 		/* Made, but the store could not be told: without a row that says so it must not
 		 * run on. */
 		if (a->record.actual == SANDBOX_CREATING)
 			act_fail(a, err);
 		return -1;
 	}
+	expect_use(a);
 	atomic_fetch_add(&f->created, 1);
 	atomic_fetch_add(&f->create_us_total, (uint64_t)(clock_monotonic_ns() - begun_ns) / 1000);
 	return 0;

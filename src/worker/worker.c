@@ -30,6 +30,8 @@ struct worker_pool {
 
 /* Whose task this thread runs. */
 static _Thread_local struct lane *own_lane;
+/* What it does after that. */
+static _Thread_local struct worker_task *own_rest, **own_rest_end;
 
 static bool lane_is_ready(const struct lane *lane)
 {
@@ -75,11 +77,25 @@ static bool is_drained(const struct worker_pool *pool)
 	       !pool->lanes[WORKER_SLOW].first;
 }
 
+/* Each may add more. */
+static void run_rest(void)
+{
+	while (own_rest) {
+		struct worker_task *task = own_rest;
+
+		own_rest = task->next;
+		if (!own_rest)
+			own_rest_end = &own_rest;
+		task->run(task);
+	}
+}
+
 static void *work(void *argument)
 {
 	struct worker_pool *pool = argument;
 	struct worker_task *task;
 
+	own_rest_end = &own_rest;
 	(void)pthread_mutex_lock(&pool->lock);
 	while (!is_drained(pool)) {
 		own_lane = choose_lane(pool);
@@ -90,6 +106,7 @@ static void *work(void *argument)
 		task = take(own_lane);
 		(void)pthread_mutex_unlock(&pool->lock);
 		task->run(task);
+		run_rest();
 		log_request_set(NULL); /* the next task is another request's */
 		(void)pthread_mutex_lock(&pool->lock);
 		leave_lane(pool);
@@ -225,6 +242,17 @@ bool worker_turn_slow(struct worker_pool *pool)
 	}
 	(void)pthread_mutex_unlock(&pool->lock);
 	return has_room;
+}
+
+void worker_afterwards(struct worker_task *task)
+{
+	task->next = NULL;
+	if (!own_rest_end) {
+		task->run(task);
+		return;
+	}
+	*own_rest_end = task;
+	own_rest_end = &task->next;
 }
 
 struct worker_load worker_load_get(struct worker_pool *pool)

@@ -34,6 +34,9 @@ bool worker_take_back(struct worker_pool *pool, struct worker_task *task);
 /* For a task of the fast lane, on its thread: from now on it is one of the slow lane, as if it had
  * been taken from there. False when that has no room: then it has to be submitted there. */
 bool worker_turn_slow(struct worker_pool *pool);
+/* For what nobody waits for: on a worker's thread it is run when the task of that thread has ended,
+ * before it takes another one; elsewhere at once. In the order given; the lane means nothing. */
+void worker_afterwards(struct worker_task *task);
 struct worker_load {
 	unsigned running[2], waiting[2]; /* by lane */
 };

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness.h"
 
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#include "fleet/lease.h"
+
 #define NOTHING NULL
 #define FILES fake_files
 #define RUNNING fake_running
@@ -283,6 +289,122 @@ static void calls_for_a_sandbox_of_another_node_name_it(void **state)
 	assert_int_equal(r.version, 1);
 }
 
+/* ---- the machine went down: its database is from a little earlier than its files ---- */
+
+struct older {
+	char folder[64], now[96], earlier[96];
+};
+
+static const char *dsn_of(struct harness *h, const char *path)
+{
+	return arena_format(&h->arena, "sqlite:%s", path);
+}
+
+static void older_begin(struct harness *h, struct older *o)
+{
+	unit_folder(o->folder, sizeof(o->folder), "older");
+	snprintf(o->now, sizeof(o->now), "%s/now.db", o->folder);
+	snprintf(o->earlier, sizeof(o->earlier), "%s/earlier.db", o->folder);
+	harness_store(h, dsn_of(h, o->now));
+}
+
+static void copy_file(struct harness *h, const char *from, const char *to, const char *end)
+{
+	AUTO_CLOSE int in = open(arena_format(&h->arena, "%s%s", from, end), O_RDONLY);
+	AUTO_CLOSE int out =
+	        open(arena_format(&h->arena, "%s%s", to, end), O_WRONLY | O_CREAT, 0600);
+	ssize_t size;
+
+	assert_true(in >= 0 && out >= 0);
+	while ((size = sendfile(out, in, NULL, 1 << 20)) > 0)
+		;
+	assert_int_equal(size, 0);
+}
+
+/* What would be on the disk if the machine stopped here: file and log, nobody writes. */
+static void older_keep(struct harness *h, const struct older *o)
+{
+	copy_file(h, o->now, o->earlier, "");
+	copy_file(h, o->now, o->earlier, "-wal");
+}
+
+static void older_come_back(struct harness *h, const struct older *o)
+{
+	struct error err = {0};
+
+	harness_stop(h);
+	store_close(h->store);
+	assert_done(store_open(dsn_of(h, o->earlier), &h->store, &err));
+	harness_start(h);
+	assert_done(fleet_recover(h->fleet, &err));
+}
+
+static void older_end(struct harness *h, const struct older *o)
+{
+	harness_store(h, "sqlite::memory:");
+	assert_int_equal(unlink(o->now), 0);
+	assert_int_equal(unlink(o->earlier), 0);
+	assert_int_equal(rmdir(o->folder), 0);
+}
+
+static void rows_that_never_came_to_the_disk_leave_nothing(void **state)
+{
+	struct harness *h = *state;
+	const struct fleet_create like_any = {.internet = -1};
+	const struct fleet_lease want = {.project_id = PROJECT, .key = "k", .make = &like_any};
+	struct fleet_leased lost, again;
+	struct sandbox_record kept, orphan;
+	struct error err = {0};
+	struct older older;
+
+	older_begin(h, &older);
+	kept = create(h);
+	older_keep(h, &older);
+	orphan = create_with(h, (struct fleet_create){.name = "orphan"});
+	assert_done(fleet_lease_acquire(h->fleet, &h->arena, &want, &lost, &err));
+	/* Nothing runs; the files of all three are there. */
+	fake_set(&h->fake, kept.id, FILES);
+	fake_set(&h->fake, orphan.id, FILES);
+	fake_set(&h->fake, lost.sandbox.id, FILES);
+	older_come_back(h, &older);
+	assert_gone(h, orphan.id);
+	assert_gone(h, lost.sandbox.id);
+	assert_int_equal(find(h, kept.id).actual, SANDBOX_STOPPED);
+	assert_int_equal(find(h, kept.id).reason, SANDBOX_REASON_HOST_LOST);
+	assert_string_equal(fake_has(&h->fake, kept.id), "files");
+	/* Name and key are free, and the project's places are right. */
+	h->config.sandboxes_max = 3;
+	assert_string_equal(create_with(h, (struct fleet_create){.name = "orphan"}).name, "orphan");
+	assert_done(fleet_lease_acquire(h->fleet, &h->arena, &want, &again, &err));
+	assert_true(again.created);
+	assert_refused(fleet_create(h->fleet, &h->arena,
+	                            &(struct fleet_create){
+	                                    .project_id = PROJECT, .internet = -1, .wait = true},
+	                            &orphan, &err),
+	               ERROR_LIMIT);
+	older_end(h, &older);
+}
+
+static void rows_whose_sandbox_has_gone_since_go_too(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record ephemeral, persistent;
+	struct error err = {0};
+	struct older older;
+
+	older_begin(h, &older);
+	ephemeral = create(h);
+	persistent = create_with(h, (struct fleet_create){.persistent = true});
+	older_keep(h, &older);
+	assert_done(fleet_delete(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, ephemeral.id},
+	                         SANDBOX_REASON_USER, &err));
+	fake_set(&h->fake, persistent.id, FILES);
+	older_come_back(h, &older);
+	assert_gone(h, ephemeral.id);
+	assert_int_equal(find(h, persistent.id).actual, SANDBOX_STOPPED);
+	older_end(h, &older);
+}
+
 int main(void)
 {
 	return RUN_EACH(EACH(every_half_done_state_is_settled),
@@ -292,5 +414,7 @@ int main(void)
 	                EACH(rows_of_another_node_are_left_alone),
 	                EACH(calls_for_a_sandbox_of_another_node_name_it),
 	                EACH(recovery_without_the_provider_fails_and_changes_nothing),
-	                EACH(what_cannot_be_settled_now_is_settled_by_a_later_tick));
+	                EACH(what_cannot_be_settled_now_is_settled_by_a_later_tick),
+	                EACH(rows_that_never_came_to_the_disk_leave_nothing),
+	                EACH(rows_whose_sandbox_has_gone_since_go_too));
 }

@@ -198,6 +198,63 @@ TEST(a_full_lane_refuses_and_the_other_still_takes)
 	assert_int_equal(atomic_load(&done_count), 3);
 }
 
+/* A task that leaves more for afterwards, and what that sees. */
+struct leaver {
+	struct worker_task task, first, second;
+	unsigned order[3], count;
+};
+
+static void run_first(struct worker_task *task)
+{
+	struct leaver *l = CONTAINER_OF(task, struct leaver, first);
+
+	l->order[l->count++] = 1;
+	worker_afterwards(&l->second);
+}
+
+static void run_second(struct worker_task *task)
+{
+	struct leaver *l = CONTAINER_OF(task, struct leaver, second);
+
+	l->order[l->count++] = 2;
+}
+
+static void run_leaver(struct worker_task *task)
+{
+	struct leaver *l = CONTAINER_OF(task, struct leaver, task);
+
+	worker_afterwards(&l->first);
+	l->order[l->count++] = 0;
+}
+
+TEST(what_is_left_for_afterwards_is_run_when_the_task_has_ended)
+{
+	struct worker_pool *pool = start_pool(2, 10);
+	struct leaver leavers[4];
+	struct error err;
+
+	for (unsigned i = 0; i < COUNT_OF(leavers); i++) {
+		leavers[i] = (struct leaver){.task = {.lane = WORKER_FAST, .run = run_leaver},
+		                             .first = {.run = run_first},
+		                             .second = {.run = run_second}};
+		assert_int_equal(worker_submit(pool, &leavers[i].task, &err), 0);
+	}
+	worker_pool_stop(pool);
+	for (unsigned i = 0; i < COUNT_OF(leavers); i++) {
+		assert_int_equal(leavers[i].count, 3);
+		for (unsigned at = 0; at < 3; at++)
+			assert_int_equal(leavers[i].order[at], at);
+	}
+}
+
+TEST(on_other_threads_afterwards_is_at_once)
+{
+	struct leaver l = {.first = {.run = run_first}, .second = {.run = run_second}};
+
+	worker_afterwards(&l.first);
+	assert_int_equal(l.count, 2);
+}
+
 int main(void)
 {
 	return RUN(CASE(a_pool_needs_a_sensible_number_of_threads),
@@ -205,5 +262,7 @@ int main(void)
 	           CASE(slow_work_leaves_half_of_the_threads_to_fast_work),
 	           CASE(a_fast_task_can_become_a_slow_one_while_that_lane_has_room),
 	           CASE(what_nobody_has_begun_can_be_taken_back),
-	           CASE(a_full_lane_refuses_and_the_other_still_takes));
+	           CASE(a_full_lane_refuses_and_the_other_still_takes),
+	           CASE(what_is_left_for_afterwards_is_run_when_the_task_has_ended),
+	           CASE(on_other_threads_afterwards_is_at_once));
 }

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A power cut: the database is from a little earlier than the data folder, since not every change waits for the disk.
+
+The database is put back to a copy of a moment ago, after everything was killed: what was made since has files and no
+row. docs/decisions/0300.
+"""
+
+import os
+import shutil
+import signal
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+ACQUIRE = {"key": "workspace:1", "template": "host", "internet": False}
+
+
+def database(server):
+    return server.data / "store" / "atoll.db"
+
+
+def keep(server, copy):
+    """The file and its log, as they would be on the disk. Nobody else writes: a moment without a tick is found by trying."""
+    def whole():
+        for end in ("", "-wal"):
+            shutil.copyfile(f"{database(server)}{end}", f"{copy}{end}")
+        return all(os.path.getsize(f"{copy}{end}") == os.path.getsize(f"{database(server)}{end}") for end in ("", "-wal"))
+    atoll.wait_for(whole, 15, "a copy of the database")
+
+
+def put_back(server, copy):
+    for end in ("", "-wal"):
+        shutil.copyfile(f"{copy}{end}", f"{database(server)}{end}")
+    if os.path.exists(f"{database(server)}-shm"):
+        os.unlink(f"{database(server)}-shm")
+
+
+def test_what_the_database_has_forgotten_is_removed(private_server, tmp_path):
+    private_server.start()
+    api = private_server.api()
+    kept = api.create(internet=False, persistent=True)["id"]
+    api.exec(kept, "echo data > /home/user/data")
+    keep(private_server, tmp_path / "copy.db")
+    orphan = api.create(internet=False, name="orphan")["id"]
+    lost = api.post("/v1/leases/acquire", ACQUIRE)["sandbox_id"]
+    os.killpg(private_server.process.pid, signal.SIGKILL)
+    private_server.process.wait()
+    private_server.process = None
+    put_back(private_server, tmp_path / "copy.db")
+    private_server.start()
+    api = private_server.api()
+    assert {row["id"] for row in private_server.rows(api)} == {kept}
+    host = atoll.Host(private_server.data)
+    atoll.wait_for(lambda: set(host.files()) == {kept} and set(host.runs()) <= {kept}, 15,
+                   f"only '{kept}', not '{orphan}' and '{lost}': {host.files()}, {host.runs()}")
+    assert api.exec(kept, "cat /home/user/data")["stdout"] == "data\n"
+    assert api.create(internet=False, name="orphan")["id"] != orphan
+    assert api.post("/v1/leases/acquire", ACQUIRE)["sandbox_id"] != lost
