@@ -12,11 +12,12 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "code/block.h"
 #include "code/turns.h"
 
 #define TICK_MS 500
-#define GRACE_MS 5000 /* from an interrupt until the kernel is ended */
-#define INTERRUPT_MS 5000
+#define GRACE_MS 5000      /* from an interrupt until the kernel is ended */
+#define INTERRUPT_MS 30000 /* of one whose client has gone; a kernel may have to start first */
 #define RESULTS_MAX ((size_t)32 * 1024 * 1024) /* of a collected answer */
 #define ERROR_MAX ((size_t)2 * 1024 * 1024)
 #define OUT_MAX ((size_t)6 * CODE_MESSAGE_MAX + RESULTS_MAX + (size_t)12 * OUTPUT_LIMIT_MAX)
@@ -27,6 +28,7 @@ struct seat {
 	struct code_run *run; /* NULL: its client has gone */
 	struct api *api;
 	struct fleet_hold hold;
+	struct code_sent sent; /* its block, from when it is on */
 	struct worker_task task;
 	struct loop_task interrupted;
 };
@@ -80,7 +82,7 @@ static void interrupt(struct worker_task *task)
 	};
 	struct error err = {0};
 
-	if (code_interrupt(&at, seat->turn.process, &err) < 0)
+	if (code_block_end(&at, &seat->sent, &err) < 0)
 		log_warning("a block of code goes on without its client",
 		            TEXT("sandbox", seat->turn.sandbox), FAILURE(&err));
 	fleet_unhold(&seat->hold);
@@ -95,7 +97,7 @@ static void leave_running(struct seat *seat, struct fleet_hold *hold)
 	seat->run = NULL;
 	seat->hold = *hold;
 	*hold = (struct fleet_hold){.fleet = NULL};
-	seat->task = (struct worker_task){.lane = WORKER_FAST, .run = interrupt};
+	seat->task = (struct worker_task){.lane = WORKER_SLOW, .run = interrupt};
 	seat->interrupted = (struct loop_task){.run = on_interrupted};
 	if (worker_submit(seat->api->workers, &seat->task, &err) == 0)
 		return;
@@ -305,6 +307,8 @@ static void on_turn(struct code_turn *turn)
 	struct code_run *run = seat->run;
 
 	run->is_sent = true;
+	seat->sent.process = turn->process;
+	memcpy(seat->sent.nonce, run->reader.nonce, sizeof(seat->sent.nonce));
 	run->began_at = clock_monotonic_ms();
 	run->began_unix_ms = clock_unix_ms();
 	wire_put_head(head, AGENT_STDIN, (uint32_t)run->request.size);
@@ -443,6 +447,7 @@ static struct seat *new_seat(struct code_run *run, const struct code_context *c,
 	seat->run = run;
 	seat->api = api;
 	seat->turn.process = c->process;
+	memcpy(seat->sent.since, c->output_end, sizeof(seat->sent.since));
 	seat->turn.on_turn = on_turn;
 	memcpy(seat->turn.sandbox, run->stream.hold.id, sizeof(seat->turn.sandbox));
 	return seat;
@@ -548,6 +553,7 @@ static int ask(struct code_run *run, struct relay *relay, struct span message, s
 	run->told.process = run->seat->turn.process = attach.process = context->process;
 	memcpy(run->told.context, context->id, strlen(context->id) + 1);
 	memcpy(attach.since, context->output_end, sizeof(attach.since));
+	memcpy(run->seat->sent.since, context->output_end, sizeof(attach.since));
 	set_block(run, &(struct code_run_options){.context = context,
 	                                          .code = asked.code,
 	                                          .env = &asked.env,

@@ -10,6 +10,7 @@
 
 #define MESSAGE_MS 5000 /* of what was begun */
 #define GRACE_MS 5000   /* from an interrupt until the kernel is ended */
+#define AGAIN_MS 100    /* from one interrupt of a block that nobody wants to the next */
 
 struct running {
 	const struct code_at *at;
@@ -81,7 +82,7 @@ static int take(struct running *r, uint16_t type, struct error *err)
 		return compute_failed(buf_span(&r->payload), err);
 	if (type == AGENT_STARTED && !r->is_started) {
 		r->is_started = true;
-		return send_request(r, r->reader.nonce, err);
+		return r->block ? send_request(r, r->reader.nonce, err) : 0;
 	}
 	if (type == AGENT_OUTPUT && r->is_started) {
 		if (wire_decode(&r->arena, buf_span(&r->payload), agent_output_shape, &o, sizeof(o),
@@ -120,12 +121,11 @@ static int step(struct running *r, struct error *err)
 	return take(r, type, err);
 }
 
-static int attach(struct running *r, struct error *err)
+static int attach(struct running *r, uint64_t process, const uint64_t since[2], struct error *err)
 {
-	const struct code_context *c = r->block->context;
 	const struct agent_attach attach = {
-	        .process = c->process,
-	        .since = {c->output_end[0], c->output_end[1]},
+	        .process = process,
+	        .since = {since[0], since[1]},
 	        .until_end = 1,
 	};
 	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &attach};
@@ -140,13 +140,15 @@ int code_block_run(const struct code_at *at, const struct code_block *block, str
 	AUTO(code_unlock) struct code_lock lock = {.contexts = NULL};
 	AUTO(running_done)
 	struct running r = {.at = at, .block = block, .fd = -1, .payload = BUF(WIRE_PAYLOAD_MAX)};
+	const struct code_context *c = block->context;
 	char nonce[CODE_NONCE_SIZE];
 
 	code_new_nonce(nonce);
 	code_reader_init(&r.reader, nonce);
 	r.reader.on_event = block->on_event;
 	r.reader.context = block->on_event_context;
-	if (code_lock_take(at, block->context->process, &lock, err) < 0 || attach(&r, err) < 0)
+	if (code_lock_take(at, c->process, &lock, err) < 0 ||
+	    attach(&r, c->process, c->output_end, err) < 0)
 		return -1;
 	r.begun_at = clock_monotonic_ms();
 	r.until = r.begun_at + block->timeout_ms;
@@ -159,5 +161,62 @@ int code_block_run(const struct code_at *at, const struct code_block *block, str
 		return -1;
 	}
 	*ret = r.ended;
+	return 0;
+}
+
+/* ---- one that nobody wants any more ---- */
+
+static void on_unwanted(void *context, const struct code_event *event)
+{
+	struct running *r = context;
+
+	if (event->kind == CODE_BEGIN)
+		r->begun_at = clock_monotonic_ms();
+}
+
+/* An interrupt is for a block that has begun: a kernel that is starting would end by it, and one
+ * that has yet to read the block takes no notice. */
+static int press(struct running *r, struct error *err)
+{
+	int64_t until = deadline_in(AGAIN_MS);
+	uint16_t type;
+	int ready;
+
+	if (r->begun_at > 0 && send_signal(r, SIGINT, false, err) < 0)
+		return -1;
+	do {
+		bool had_begun = r->begun_at > 0;
+
+		ready = cancel_wait(NULL, r->fd, POLLIN, until, err);
+		if (ready <= 0)
+			return ready;
+		if (wire_receive(r->fd, deadline_in(MESSAGE_MS), &type, &r->payload, err) < 0)
+			return FAIL_CONTEXT(err, "agent");
+		if (take(r, type, err) < 0)
+			return -1;
+		if (!had_begun && r->begun_at > 0)
+			return 0;
+	} while (!r->is_over);
+	return 0;
+}
+
+int code_block_end(const struct code_at *at, const struct code_sent *sent, struct error *err)
+{
+	AUTO(running_done)
+	struct running r = {.at = at, .fd = -1, .payload = BUF(WIRE_PAYLOAD_MAX)};
+	int64_t now;
+
+	code_reader_init(&r.reader, sent->nonce);
+	r.reader.on_event = on_unwanted;
+	r.reader.context = &r;
+	if (attach(&r, sent->process, sent->since, err) < 0)
+		return -1;
+	while (!r.is_over) {
+		now = clock_monotonic_ms();
+		if (now >= at->deadline || (r.begun_at > 0 && now - r.begun_at >= GRACE_MS))
+			return FAIL(err, ERROR_TIMEOUT, "the block heeds no interrupt");
+		if (press(&r, err) < 0)
+			return -1;
+	}
 	return 0;
 }

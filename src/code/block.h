@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* code/block.h — a block of code, waited for: for callers that have a thread of their own for it.
- * Part of code.h's contract.
+ * And the end of one that nobody waits for any more. Part of code.h's contract.
  *
  * Such blocks of one context run one after the other on this server. They know nothing of those
  * that wait in turns.h, which is why they have contexts of their own. */
@@ -27,3 +27,14 @@ struct code_ended {
 /* The code and env are checked. */
 MUST_CHECK int code_block_run(const struct code_at *at, const struct code_block *block,
                               struct code_ended *ret, struct error *err);
+
+/* A block that was sent to its kernel, maybe a moment ago. */
+struct code_sent {
+	uint64_t process;
+	uint64_t since[2]; /* ends of the kernel's output, from before it was sent */
+	char nonce[CODE_NONCE_SIZE];
+};
+/* Interrupts it, when it has begun, until it has ended. ERROR_TIMEOUT when it heeds no interrupt
+ * for some seconds, or has not begun by the deadline. */
+MUST_CHECK int code_block_end(const struct code_at *at, const struct code_sent *sent,
+                              struct error *err);

@@ -296,6 +296,23 @@ def test_many_clients_go_at_once(server, api, box):
             assert run(api, box, "1", each)["execution_count"] == 3  # those who waited never began
 
 
+@pytest.mark.parametrize("language", ["python", pytest.param("javascript", marks=needs_node), "bash"])
+def test_who_goes_at_once_leaves_the_context_to_others(server, api, box, language):
+    """The interrupt comes before the kernel has begun the block, or in between."""
+    slow = {"python": "import time\ntime.sleep(60)", "javascript": "await new Promise(r => setTimeout(r, 60000))",
+            "bash": "sleep 60"}[language]
+    with context(api, box, language=language) as own:
+        for number in range(12):
+            client = server.api()
+            response = events(client, box, slow, own, language)
+            time.sleep(number * 0.0005)
+            response.close()
+            client.close()
+        begun = time.monotonic()
+        assert run(api, box, {"python": "1", "javascript": "1", "bash": "echo 1"}[language], own, language)["ok"]
+        assert time.monotonic() - begun < 30
+
+
 def test_a_lease_has_contexts(api):
     key = f"code-{os.getpid()}"
     api.post("/v1/leases/acquire", {"key": key, "template": "host"})
