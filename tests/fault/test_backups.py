@@ -86,6 +86,8 @@ def clean_after(server, box):
     for row in api.get(SNAPSHOTS)["items"]:
         api.delete(f"{SNAPSHOTS}/{row['id']}")
     assert blobs(server) == set()
+    row = api.get(f"{INSTANCES}/{box}")
+    assert row["state"] == "started", row
     assert api.exec(box, "cat /home/user/kept")["stdout"] == "kept"
     api.remove(box)
     atoll.wait_for(lambda: os.listdir(server.data / "snapshots") == [], 10, "no layer is left")
