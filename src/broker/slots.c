@@ -3,13 +3,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
+
+#define LOCK_WAIT_MS 5000 /* for a chunk of ours: who looks at it needs a moment */
+#define LOCK_PAUSE_MS 2
 
 bool slots_is_ours(const struct slots *s, uint32_t slot)
 {
@@ -37,27 +42,28 @@ void slots_release(struct slots *s, uint32_t slot)
 		set_used(s, slot, false);
 }
 
-/* 1 = locked, 0 = somebody else has it. */
-static int lock_chunk(struct slots *s, unsigned chunk, int *ret_fd, struct error *err)
+static int open_chunk(struct slots *s, unsigned chunk, int *ret_fd, struct error *err)
 {
 	char name[16];
-	AUTO_CLOSE int fd = -1;
 
 	(void)snprintf(name, sizeof(name), "%02u", chunk);
-	fd = openat(s->folder, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
+	*ret_fd = openat(s->folder, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (*ret_fd < 0)
 		return FAIL_ERRNO(err, "open the slot chunk '%s'", name);
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK ? 0 : FAIL_ERRNO(err, "lock the slot chunk '%s'", name);
-	*ret_fd = TAKE_FD(fd);
-	return 1;
+	return 0;
 }
 
-static int read_owner(int fd, struct buf *out, struct error *err)
+/* 1 = locked, 0 = somebody else has it. */
+static int lock_chunk(int fd, int64_t wait_until, struct error *err)
 {
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return FAIL_ERRNO(err, "read a slot chunk");
-	return fd_read_to_end(fd, out, err);
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK)
+			return FAIL_ERRNO(err, "lock a slot chunk");
+		if (clock_monotonic_ms() >= wait_until)
+			return 0;
+		(void)poll(NULL, 0, LOCK_PAUSE_MS);
+	}
+	return 1;
 }
 
 static int write_owner(int fd, const char *owner, struct error *err)
@@ -67,23 +73,48 @@ static int write_owner(int fd, const char *owner, struct error *err)
 	return fd_write_all(fd, owner, strlen(owner), err);
 }
 
-/* 1 = claimed, 0 = not to be had. `only_known`: leave those alone that are not marked as ours. */
-static int claim_chunk(struct slots *s, unsigned chunk, bool only_known, struct error *err)
+enum chunk_owner { CHUNK_OTHERS = 0, CHUNK_FREE, CHUNK_OURS };
+
+/* As enum chunk_owner; -1: it cannot be read. */
+static int look_at_owner(struct slots *s, unsigned chunk, int fd, bool only_known,
+                         struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(sizeof(s->owner));
-	AUTO_CLOSE int fd = -1;
-	int locked = lock_chunk(s, chunk, &fd, err);
-	bool known;
 
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return FAIL_ERRNO(err, "read a slot chunk");
+	if (fd_read_to_end(fd, &text, err) < 0)
+		return -1;
+	if (strcmp(buf_text(&text), s->owner) == 0)
+		return CHUNK_OURS;
+	if (only_known || (text.size > 0 && s->is_alive(s->context, chunk * SLOT_CHUNK)))
+		return CHUNK_OTHERS;
+	return CHUNK_FREE;
+}
+
+/* 1 = claimed, 0 = not to be had. `only_known`: leave those alone that are not marked as ours.
+ *
+ * It is looked at before it is locked: a lock of ours, be it for a moment, would keep a broker that
+ * is just restarting from its own chunk, and so from its sandboxes. */
+static int claim_chunk(struct slots *s, unsigned chunk, bool only_known, struct error *err)
+{
+	int64_t wait_until = only_known ? deadline_in(LOCK_WAIT_MS) : 0;
+	AUTO_CLOSE int fd = -1;
+	int owner, locked;
+
+	if (open_chunk(s, chunk, &fd, err) < 0)
+		return -1;
+	owner = look_at_owner(s, chunk, fd, only_known, err);
+	if (owner < 0 || owner == CHUNK_OTHERS)
+		return owner;
+	locked = lock_chunk(fd, wait_until, err);
 	if (locked <= 0)
 		return locked;
-	if (read_owner(fd, &text, err) < 0)
-		return -1;
-	known = strcmp(buf_text(&text), s->owner) == 0;
-	if (!known &&
-	    (only_known || (text.size > 0 && s->is_alive(s->context, chunk * SLOT_CHUNK))))
-		return 0;
-	if (!known && write_owner(fd, s->owner, err) < 0)
+	/* Who had the lock may have taken it over. */
+	owner = look_at_owner(s, chunk, fd, only_known, err);
+	if (owner < 0 || owner == CHUNK_OTHERS)
+		return owner;
+	if (owner == CHUNK_FREE && write_owner(fd, s->owner, err) < 0)
 		return -1;
 	s->locks[chunk] = TAKE_FD(fd);
 	s->on_claim(s->context, chunk * SLOT_CHUNK);

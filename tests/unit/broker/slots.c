@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -162,6 +163,85 @@ TEST(a_dead_instances_chunk_is_left_alone_while_something_of_it_lives)
 	host_done(&h);
 }
 
+/* Somebody who has the lock for a moment, in a process of his own. */
+static pid_t hold_for_a_moment(const struct host *h, const char *chunk)
+{
+	char path[80];
+	int ready[2];
+	pid_t pid;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", h->path, chunk);
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		int fd = open(path, O_RDWR | O_CLOEXEC);
+
+		if (fd < 0 || flock(fd, LOCK_EX) < 0 || write(ready[1], "", 1) != 1)
+			_exit(1);
+		(void)usleep(100000);
+		_exit(0);
+	}
+	assert_int_equal(read(ready[0], path, 1), 1);
+	(void)close(ready[0]);
+	(void)close(ready[1]);
+	return pid;
+}
+
+TEST(a_restarted_broker_waits_for_who_looks_at_its_chunk)
+{
+	static struct slots s;
+	struct error err = {0};
+	struct host h;
+	int status;
+	pid_t pid;
+
+	host_make(&h);
+	open_as(&s, &h, "/one");
+	slots_close(&s);
+	h.alive = true;
+	pid = hold_for_a_moment(&h, "00");
+	open_as(&s, &h, "/one");
+	assert_int_equal(slots_adopt(&s, 3, &err), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	slots_close(&s);
+	host_done(&h);
+}
+
+static bool is_locked;
+
+static bool is_alive_and_unlocked(void *context, uint32_t first_slot)
+{
+	struct host *h = context;
+	char path[80];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/%02u", h->path, first_slot / SLOT_CHUNK);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	is_locked = is_locked || flock(fd, LOCK_EX | LOCK_NB) < 0;
+	(void)close(fd);
+	return true;
+}
+
+TEST(looking_at_the_chunk_of_a_living_instance_does_not_lock_it)
+{
+	static struct slots s;
+	struct error err = {0};
+	struct host h;
+
+	host_make(&h);
+	open_as(&s, &h, "/one");
+	slots_close(&s);
+	s = (struct slots){.is_alive = is_alive_and_unlocked, .on_claim = on_claim, .context = &h};
+	is_locked = false;
+	assert_int_equal(slots_open(&s, h.path, "/two", &err), 0);
+	assert_int_equal(h.last, SLOT_CHUNK);
+	assert_false(is_locked);
+	slots_close(&s);
+	host_done(&h);
+}
+
 TEST(a_host_has_an_end)
 {
 	static struct slots s;
@@ -206,5 +286,7 @@ int main(void)
 	           CASE(two_instances_never_share_a_slot),
 	           CASE(a_restarted_broker_gets_its_chunks_back),
 	           CASE(a_dead_instances_chunk_is_left_alone_while_something_of_it_lives),
+	           CASE(a_restarted_broker_waits_for_who_looks_at_its_chunk),
+	           CASE(looking_at_the_chunk_of_a_living_instance_does_not_lock_it),
 	           CASE(a_host_has_an_end), CASE(the_folder_may_not_be_a_link));
 }
