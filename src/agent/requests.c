@@ -6,6 +6,7 @@
 #include "agent/dial.h"
 #include "agent/job.h"
 #include "agent/service.h"
+#include "agent/tree.h"
 #include "agent/warm.h"
 #include "base/clock.h"
 
@@ -39,16 +40,23 @@ static int find(struct call *call, uint64_t id, struct process **ret, struct err
 	return 0;
 }
 
+/* A shell that waits for its next command is a convenience, and no work. */
 static uint32_t count_in_use(struct agent *a)
 {
+	struct tree_shell shells[PROCESS_RUNNING_MAX];
+	size_t shell_count = 0;
 	uint32_t count = 0;
 
 	LIST_EACH (&a->processes, item) {
 		const struct process *p = LIST_ENTRY(item, struct process, item);
 
 		count += !p->over && !(p->info.flags & AGENT_EXEC_RESIDENT);
+		if (!p->over && p->info.flags & AGENT_EXEC_SHELL && p->keeper &&
+		    shell_count < COUNT_OF(shells))
+			shells[shell_count++] = (struct tree_shell){keeper_pid(p->keeper),
+			                                            keeper_command(p->keeper)};
 	}
-	return count;
+	return count + tree_count_busy(shells, shell_count);
 }
 
 static void send_pong(struct connection *c)

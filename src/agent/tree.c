@@ -18,7 +18,7 @@
 struct entry {
 	pid_t pid, parent;
 	bool below; /* the root */
-	bool dead;
+	bool dead, runs;
 };
 
 struct table {
@@ -68,6 +68,7 @@ static bool read_entry(int proc, const char *name, struct entry *ret)
 	ret->parent = process.parent;
 	ret->pid = (pid_t)strtol(name, NULL, 10);
 	ret->dead = state == 'Z' || state == 'X';
+	ret->runs = state == 'R' || state == 'D';
 	ret->below = false;
 	return true;
 }
@@ -135,6 +136,32 @@ static void mark_below(struct table *t, pid_t root)
 			changed = true;
 		}
 	}
+}
+
+static bool is_busy(struct table *t, const struct tree_shell *shell)
+{
+	for (size_t i = 0; i < t->count; i++)
+		t->entries[i].below = false;
+	mark_below(t, shell->root);
+	for (size_t i = 0; i < t->count; i++) {
+		const struct entry *entry = &t->entries[i];
+
+		if (entry->below && !entry->dead && (entry->pid != shell->shell || entry->runs))
+			return true;
+	}
+	return false;
+}
+
+unsigned tree_count_busy(const struct tree_shell *shells, size_t count)
+{
+	AUTO(table_done) struct table t = {0};
+	unsigned busy = 0;
+
+	if (count > 0)
+		read_table(&t);
+	for (size_t i = 0; i < count; i++)
+		busy += t.count > 0 && is_busy(&t, &shells[i]);
+	return busy; /* NOLINT(clang-analyzer-unix.Malloc): AUTO frees */
 }
 
 unsigned tree_signal(pid_t root, int signo)

@@ -54,6 +54,7 @@ const struct route *const api_routes[] = {
         contexts_routes,
         recordings_routes,
         services_routes,
+        limits_routes,
         builds_routes,
         preview_routes,
         preview_settings_routes,
@@ -64,6 +65,7 @@ const struct route *const api_routes[] = {
         daytona_info_routes,
         daytona_ports_routes,
         daytona_snapshots_routes,
+        daytona_images_routes,
         daytona_volumes_routes,
         e2b_sandboxes_routes,
         e2b_life_routes,
@@ -119,6 +121,8 @@ int api_open(struct api *api, struct error *err)
 	api->mcp = mcp_sessions_new();
 	api->mcp_calls = mcp_calls_new();
 	api->e2b_drafts = e2b_drafts_new();
+	api->console_asked = console_asked_new();
+	api->daytona_pending = daytona_pending_new();
 	api->feed = api_feed_new(api);
 	api->last_used_ms = clock_monotonic_ms();
 	return 0;
@@ -140,6 +144,8 @@ void api_close(struct api *api)
 	mcp_sessions_free(api->mcp);
 	mcp_calls_free(api->mcp_calls);
 	e2b_drafts_free(api->e2b_drafts);
+	console_asked_free(api->console_asked);
+	daytona_pending_free(api->daytona_pending);
 	api_feed_free(api->feed);
 }
 

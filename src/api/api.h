@@ -52,6 +52,8 @@ struct api {
 	struct router *envd_router;          /* of requests that are for a sandbox's inside */
 	atomic_uint envd_searches;     /* for the sandbox that has signed an address; running */
 	struct e2b_drafts *e2b_drafts; /* builds that E2B's clients have announced */
+	struct asked *console_asked;   /* commands of sessions that wait */
+	struct daytona_pending *daytona_pending; /* sandboxes whose images are being built */
 };
 MUST_CHECK int api_open(struct api *api, struct error *err); /* makes what it owns */
 /* Cancels the calls that outlive their request: after server_close and before the workers stop. */

@@ -3,6 +3,7 @@
  * to this folder. */
 #pragma once
 
+#include "console/console.h"
 #include "http/http.h"
 #include "wire/agent.h"
 
@@ -17,7 +18,7 @@ extern const struct route usage_routes[], pools_routes[];
 extern const struct route volumes_routes[], volume_files_routes[], lease_files_routes[];
 extern const struct route changes_routes[];
 extern const struct route windows_routes[], recordings_routes[], contexts_routes[];
-extern const struct route services_routes[];
+extern const struct route services_routes[], limits_routes[];
 extern const struct route git_routes[];
 /* gateway/ */
 extern const struct route gateway_routes[], gateway_session_routes[];
@@ -30,7 +31,10 @@ extern const struct route daytona_sandboxes_routes[], daytona_process_routes[],
         daytona_files_routes[], daytona_bulk_routes[], daytona_info_routes[],
         daytona_ports_routes[], daytona_snapshots_routes[], daytona_volumes_routes[],
         daytona_sessions_routes[], daytona_pty_routes[], daytona_git_routes[],
-        daytona_interpreter_routes[], daytona_signed_routes[];
+        daytona_interpreter_routes[], daytona_signed_routes[], daytona_images_routes[];
+struct daytona_pending;
+struct daytona_pending *daytona_pending_new(void);
+void daytona_pending_free(struct daytona_pending *p); /* NULL is fine */
 struct http_failure;
 bool daytona_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
 /* e2b/ */

@@ -110,6 +110,20 @@ static int check_numbers(const struct broker_create *r, struct error *err)
 	return check_ranges(rows, COUNT_OF(rows), err);
 }
 
+int check_limit(const void *request, struct error *err)
+{
+	const struct broker_limit *r = request;
+	const struct range rows[] = {
+	        {"cpu_milli", r->cpu_milli, 1, CPU_MILLI_MAX},
+	        {"memory_bytes", r->memory_bytes, MEMORY_MIN, MEMORY_MAX},
+	        {"pids", r->pids, PIDS_MIN, PIDS_MAX},
+	};
+
+	if (check_ranges(rows, COUNT_OF(rows), err) < 0)
+		return -1;
+	return check_sandbox_id(r->sandbox, err);
+}
+
 static int check_volumes(const struct broker_create *r, struct error *err)
 {
 	struct sandbox_mount mounts[SANDBOX_MOUNTS_MAX];

@@ -73,6 +73,18 @@ static int run_resume(const struct request_context *c, const void *request, stru
 	return boxes_resume(&c->broker->boxes, &c->owed, r->sandbox, err);
 }
 
+static int run_limit(const struct request_context *c, const void *request, struct error *err)
+{
+	const struct broker_limit *r = request;
+	const struct cgroup_limits limits = {
+	        .cpu_milli = r->cpu_milli, .memory_bytes = r->memory_bytes, .pids = r->pids};
+
+	if (boxes_limit(&c->broker->boxes, r->sandbox, &limits, err) < 0)
+		return -1;
+	answer_ok(c);
+	return 0;
+}
+
 /* `box` is NULL for a stopped one. */
 static void send_entry(const struct request_context *c, const char *id, const struct box *box)
 {
@@ -275,6 +287,7 @@ static const struct request_row rows[] = {
         {BROKER_DESTROY, broker_id_shape, sizeof(struct broker_id), check_id, run_destroy},
         {BROKER_PAUSE, broker_id_shape, sizeof(struct broker_id), check_id, run_pause},
         {BROKER_RESUME, broker_id_shape, sizeof(struct broker_id), check_id, run_resume},
+        {BROKER_LIMIT, broker_limit_shape, sizeof(struct broker_limit), check_limit, run_limit},
         {BROKER_LIST, broker_id_shape, sizeof(struct broker_id), check_list, run_list},
         {BROKER_STATS, broker_id_shape, sizeof(struct broker_id), check_id, run_stats},
         {BROKER_TEMPLATE, broker_template_shape, sizeof(struct broker_template), check_template,

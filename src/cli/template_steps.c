@@ -15,11 +15,11 @@
 
 #include "base/fd.h"
 #include "cli/context.h"
-#include "cli/dockerfile.h"
 #include "cli/server.h"
 #include "cli/session.h"
 #include "cli/template.h"
 #include "cli/text_out.h"
+#include "dockerfile/dockerfile.h"
 
 #define BUILDS TEMPLATES "/builds"
 #define FILE_MAX ((size_t)1 << 20)

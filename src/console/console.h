@@ -7,7 +7,8 @@
  * both of its streams. So all that lasts is the agent's: which commands there were, what they wrote
  * and how they ended is read out of what is left of the output, by whoever asks, also after a
  * restart of this server. What has fallen off, CONSOLE_RING bytes later, is forgotten. Standard
- * input of each command is a pipe of its own.
+ * input of each command is a pipe of its own. Only commands that wait for those before them are
+ * known to this server alone, in a bounded memory.
  *
  * What runs inside can write marks as well: it then tells wrong things about itself, to those who
  * may run it.
@@ -31,7 +32,13 @@
 #define CONSOLE_INPUT_MAX ((size_t)64 * 1024)
 #define CONSOLES_MAX 64 /* of one sandbox */
 
+/* The commands that wait: one memory for all sandboxes. Any thread. */
+struct asked;
+struct asked *console_asked_new(void);
+void console_asked_free(struct asked *asked); /* NULL is fine */
+
 struct console_at {
+	struct asked *asked;
 	const struct fleet_hold *hold;
 	const char *name;
 	int64_t deadline;
@@ -74,14 +81,14 @@ struct console_input {
 	const char *user;
 	struct span bytes;
 };
-/* For the standard input of one that runs; *ret_taken false: it has ended. */
-MUST_CHECK int console_feed(const struct console_at *at, struct arena *a,
-                            const struct console *console, const struct console_input *input,
-                            bool *ret_taken, struct error *err);
+/* For the standard input of one that runs; *ret_taken false: it has ended. One that waits has a
+ * second to begin: then ERROR_CONFLICT. */
+MUST_CHECK int console_feed(const struct console_at *at, const struct console *console,
+                            const struct console_input *input, bool *ret_taken, struct error *err);
 
 struct console_command {
 	const char *id, *text;
-	bool has_ended;
+	bool has_begun, has_ended;
 	int64_t exit_code;
 	struct span out[2], both; /* what is left of what it wrote */
 };
@@ -90,7 +97,8 @@ struct console_commands {
 	size_t count;
 	const char *folder; /* of the pipes */
 };
-/* All that is left; ERROR_NOT_FOUND from the second when it is not among them. */
+/* All that is left, and then those that have not begun; ERROR_NOT_FOUND from the second when it is
+ * not among them. */
 MUST_CHECK int console_read(const struct console_at *at, struct arena *a,
                             const struct console *console, struct console_commands *ret,
                             struct error *err);

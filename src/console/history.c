@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "console/console.h"
+#include "console/asked.h"
 #include "console/marks.h"
 
 #define COMMANDS_MAX 65536
@@ -166,10 +166,31 @@ static struct span copy(struct arena *a, const struct buf *b)
 	return (struct span){arena_copy(a, buf_span(b)), b->size};
 }
 
-/* A command that has ended the shell has left no mark. */
-static struct console_commands commands_of(struct history *h, const struct console *console)
+static bool is_known(const void *context, const char *id)
 {
-	struct console_command *items = ARENA_ARRAY(h->arena, struct console_command, h->count);
+	return map_find(&((const struct history *)context)->by_id, id) != NULL;
+}
+
+/* Those that wait come last. What waits for a shell that has ended never begins. */
+static void add_waiting(const struct asked_commands *waiting, const struct console *console,
+                        struct console_commands *ret)
+{
+	for (size_t i = 0; i < waiting->count; i++)
+		ret->items[ret->count++] = (struct console_command){
+		        .id = waiting->items[i].id.text,
+		        .text = waiting->items[i].text,
+		        .has_ended = console->has_ended,
+		        .exit_code = console->exit_code,
+		};
+}
+
+/* A command that has ended the shell has left no mark. */
+static struct console_commands commands_of(struct history *h, const struct console *console,
+                                           const struct asked_commands *waiting)
+{
+	struct console_command *items =
+	        ARENA_ARRAY(h->arena, struct console_command, h->count + waiting->count);
+	struct console_commands ret = {items, h->count, h->folder};
 
 	for (size_t i = 0; i < h->count; i++) {
 		const struct entry *e = h->entries[i];
@@ -178,13 +199,15 @@ static struct console_commands commands_of(struct history *h, const struct conso
 		items[i] = (struct console_command){
 		        .id = e->id,
 		        .text = e->text,
+		        .has_begun = true,
 		        .has_ended = e->has_ended || is_killed,
 		        .exit_code = is_killed ? console->exit_code : e->exit_code,
 		        .out = {copy(h->arena, &e->out[0]), copy(h->arena, &e->out[1])},
 		        .both = copy(h->arena, &e->both),
 		};
 	}
-	return (struct console_commands){items, h->count, h->folder};
+	add_waiting(waiting, console, &ret);
+	return ret;
 }
 
 struct readers {
@@ -203,6 +226,8 @@ int console_read(const struct console_at *at, struct arena *a, const struct cons
                  struct console_commands *ret, struct error *err)
 {
 	AUTO(readers_done) struct readers r = {.history = {.arena = a, .folder = ""}};
+	const struct asked_shell shell = {at->hold->id, console->process};
+	struct asked_commands waiting;
 
 	for (unsigned i = 0; i < COUNT_OF(r.of); i++) {
 		r.of[i].history = &r.history;
@@ -211,7 +236,8 @@ int console_read(const struct console_at *at, struct arena *a, const struct cons
 	}
 	if (replay(at, console, r.of, err) < 0)
 		return -1;
-	*ret = commands_of(&r.history, console);
+	waiting = asked_take(at->asked, a, &shell, is_known, &r.history);
+	*ret = commands_of(&r.history, console, &waiting);
 	return 0;
 }
 

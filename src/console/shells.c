@@ -3,10 +3,14 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 
-#include "console/console.h"
+#include "base/clock.h"
+#include "console/asked.h"
 
 #define LABEL "console:"
+#define FEED_WAIT_MS 1000 /* for a command to begin */
+#define FEED_LOOK_MS 10
 
 /* What the shell does first. Its pipes are nobody else's, and go with it. */
 #define PREAMBLE                                                                                   \
@@ -110,7 +114,8 @@ static int start(const struct console_at *at, struct arena *a, const struct cons
 	        .cwd = open->cwd,
 	        .user = open->user,
 	        .label = arena_format(a, LABEL "%s", at->name),
-	        .flags = AGENT_EXEC_STDIN | AGENT_EXEC_DETACH | AGENT_EXEC_RESIDENT,
+	        .flags = AGENT_EXEC_STDIN | AGENT_EXEC_DETACH | AGENT_EXEC_RESIDENT |
+	                 AGENT_EXEC_SHELL,
 	        .ring_bytes = CONSOLE_RING,
 	};
 	const struct compute_call call = {
@@ -151,6 +156,8 @@ int console_open(const struct console_at *at, struct arena *a, const struct cons
 		if (start(at, a, open, "sh", &process, err) < 0)
 			return -1;
 	}
+	/* A sandbox that was stopped and started counts its processes anew. */
+	asked_forget(at->asked, &(struct asked_shell){at->hold->id, process});
 	return feed(at, a, process, SPAN(PREAMBLE), err);
 }
 
@@ -199,6 +206,7 @@ int console_close(const struct console_at *at, struct arena *a, struct error *er
 	if (!c.has_ended &&
 	    (signal_process(at, a, AGENT_SIGNAL, c.process, err) < 0 || await_end(at, &c, err) < 0))
 		return -1;
+	asked_forget(at->asked, &(struct asked_shell){at->hold->id, c.process});
 	return signal_process(at, a, AGENT_FORGET, c.process, err);
 }
 
@@ -225,17 +233,24 @@ static void add_mark(struct buf *out, const char *kind_and_id, const char *text)
 	         text[0] == '%' ? " \"$__code\"" : "");
 }
 
-/* The pipe is opened for both, so that this waits for nobody and the command sees no end. The
- * word "command" keeps an eval that fails from ending the shell. */
-static void write_script(struct buf *out, const struct id *id, const char *command)
+static struct span told_of(const char *command)
 {
-	AUTO(buf_done) struct buf told = BUF(2 * CONSOLE_TOLD_MAX + 1), mark = BUF(64);
 	struct span text = span_of(command);
 
 	if (text.size > CONSOLE_TOLD_MAX) {
 		text.size = CONSOLE_TOLD_MAX;
 		text.size -= span_begun(text);
 	}
+	return text;
+}
+
+/* The pipe is opened for both, so that this waits for nobody and the command sees no end. The
+ * word "command" keeps an eval that fails from ending the shell. */
+static void write_script(struct buf *out, const struct id *id, const char *command)
+{
+	AUTO(buf_done) struct buf told = BUF(2 * CONSOLE_TOLD_MAX + 1), mark = BUF(64);
+	struct span text = told_of(command);
+
 	for (size_t i = 0; i < text.size; i++)
 		buf_addf(&told, "%02x", (unsigned char)text.data[i]);
 	buf_addf(&mark, "B:%s", id->text);
@@ -248,11 +263,15 @@ static void write_script(struct buf *out, const struct id *id, const char *comma
 	add_mark(out, buf_text(&mark), "%s");
 }
 
+/* Who is told of a command is told so when its shell has it: the id is nobody's before. */
 int console_run(const struct console_at *at, struct arena *a, const struct console *console,
                 const char *command, struct id *ret, struct error *err)
 {
 	AUTO(buf_done) struct buf script = BUF(AGENT_DATA_MAX);
+	const struct asked_shell shell = {at->hold->id, console->process};
+	struct span told = told_of(command);
 	struct id id = id_new();
+	uint64_t since = asked_now(at->asked);
 
 	if (strlen(command) > CONSOLE_COMMAND_MAX)
 		return FAIL(err, ERROR_TOO_LARGE, "a command has at most %zu bytes",
@@ -264,32 +283,76 @@ int console_run(const struct console_at *at, struct arena *a, const struct conso
 		return FAIL(err, ERROR_TOO_LARGE, "the command has too many quotes");
 	if (feed(at, a, console->process, buf_span(&script), err) < 0)
 		return -1;
+	asked_add(at->asked, &shell, since,
+	          &(struct asked_command){.id = id, .text = arena_copy(a, told)});
 	*ret = id;
 	return 0;
 }
 
-int console_feed(const struct console_at *at, struct arena *a, const struct console *console,
-                 const struct console_input *input, bool *ret_taken, struct error *err)
+/* ---- input ---- */
+
+static int try_feed(const struct console_at *at, const struct console_input *input,
+                    const char *folder, bool *ret_taken, struct error *err)
 {
 	static const char script[] = "[ -p \"$1\" ] || exit 3; exec cat >\"$1\"";
-	struct console_commands commands;
-	struct compute_result result;
-	const char *args[] = {"sh", "-c", script, "sh", NULL, NULL};
+	AUTO(arena_done) struct arena a = {0};
+	const char *path = arena_format(&a, "%s/%s", folder, input->command);
+	const char *args[] = {"sh", "-c", script, "sh", path, NULL};
 	const struct agent_exec exec = {
 	        .args = args, .cwd = "/", .user = input->user, .stdin_bytes = input->bytes};
 	const struct compute_run run = {.exec = &exec, .out_max = 4096, .deadline = at->deadline};
+	struct compute_result result;
 
-	if (input->bytes.size > CONSOLE_INPUT_MAX)
-		return FAIL(err, ERROR_TOO_LARGE, "input has at most %zu bytes", CONSOLE_INPUT_MAX);
-	if (!id_is_valid(input->command))
-		return FAIL(err, ERROR_NOT_FOUND, "no command '%.40s'", input->command);
-	if (console_read(at, a, console, &commands, err) < 0)
-		return -1;
-	args[4] = arena_format(a, "%s/%s", commands.folder, input->command);
-	if (compute_run(at->hold->provider, at->hold->id, a, &run, &result, err) < 0)
+	if (compute_run(at->hold->provider, at->hold->id, &a, &run, &result, err) < 0)
 		return -1;
 	if (result.process.exit_code != 0 && result.process.exit_code != 3)
 		return FAIL(err, ERROR_SYSTEM, "the input could not be written");
 	*ret_taken = result.process.exit_code == 0;
+	return 0;
+}
+
+struct fed {
+	bool has_begun, has_ended, is_taken;
+};
+
+/* The pipe comes after the beginning, and goes before the end. */
+static int feed_once(const struct console_at *at, const struct console *console,
+                     const struct console_input *input, struct fed *ret, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct console_commands commands;
+	struct console_command command;
+
+	if (console_read(at, &a, console, &commands, err) < 0 ||
+	    console_command(&commands, input->command, &command, err) < 0)
+		return -1;
+	*ret = (struct fed){.has_begun = command.has_begun, .has_ended = command.has_ended};
+	if (!ret->has_begun || ret->has_ended)
+		return 0;
+	return try_feed(at, input, commands.folder, &ret->is_taken, err);
+}
+
+int console_feed(const struct console_at *at, const struct console *console,
+                 const struct console_input *input, bool *ret_taken, struct error *err)
+{
+	const struct timespec pause = {.tv_nsec = FEED_LOOK_MS * 1000000L};
+	int64_t deadline = deadline_in(FEED_WAIT_MS);
+	struct fed fed;
+	bool is_late;
+
+	if (input->bytes.size > CONSOLE_INPUT_MAX)
+		return FAIL(err, ERROR_TOO_LARGE, "input has at most %zu bytes", CONSOLE_INPUT_MAX);
+	for (;;) {
+		is_late = clock_monotonic_ms() >= deadline;
+		if (feed_once(at, console, input, &fed, err) < 0)
+			return -1;
+		if (fed.is_taken || fed.has_ended)
+			break;
+		if (is_late)
+			return FAIL(err, ERROR_CONFLICT, "command '%s' %s", input->command,
+			            fed.has_begun ? "takes no input" : "has not begun");
+		(void)nanosleep(&pause, NULL);
+	}
+	*ret_taken = fed.is_taken;
 	return 0;
 }

@@ -278,17 +278,29 @@ static int check_provider(struct fleet *f, struct error *err)
 	return 0;
 }
 
-int fleet_build_start(struct fleet *fleet, struct arena *a, const struct fleet_build *request,
-                      struct build_record *ret, struct error *err)
+/* One that is not there may be imported when its turn has come. */
+static int check_source(struct fleet *f, struct arena *a, const struct fleet_build *request,
+                        struct error *err)
 {
 	const struct fleet_ref from = {request->project_id, request->spec->from};
 	struct template_record source;
+
+	if (template_find(f, a, &from, &source, err) == 0)
+		return 0;
+	if (err->code != ERROR_NOT_FOUND || !request->spec->image || !*request->spec->image)
+		return -1;
+	error_clear(err);
+	return 0;
+}
+
+int fleet_build_start(struct fleet *fleet, struct arena *a, const struct fleet_build *request,
+                      struct build_record *ret, struct error *err)
+{
 	struct build_record record;
 	struct build *b;
 
 	if (check_provider(fleet, err) < 0 || build_spec_check(fleet, request->spec, err) < 0 ||
-	    template_find(fleet, a, &from, &source, err) < 0 ||
-	    build_new(fleet, request, &b, err) < 0)
+	    check_source(fleet, a, request, err) < 0 || build_new(fleet, request, &b, err) < 0)
 		return -1;
 	/* Once it is queued it is its thread's. */
 	const char *id = arena_text(a, b->record.id);

@@ -46,6 +46,7 @@ struct build_resources {
 };
 struct build_spec {
 	const char *name, *from, *description;
+	const char *image;       /* what `from` is imported from when it is not there */
 	const char **also;       /* further names of the same */
 	struct json_list steps;  /* of struct build_step */
 	const char *start;       /* the entrypoint, for /bin/sh -c */
@@ -60,6 +61,9 @@ struct build_spec {
 };
 enum build_spec_row { BUILD_SPEC_INTERNET };
 extern const struct json_shape build_spec_shape;
+/* What the template of an image is called, unless somebody has given it another name:
+ * "python:3.12" is python-3.12. */
+const char *build_image_template(struct arena *a, const char *image);
 /* Everything that can be seen to be wrong without a sandbox. */
 MUST_CHECK int build_spec_check(const struct fleet *fleet, const struct build_spec *spec,
                                 struct error *err);

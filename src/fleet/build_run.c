@@ -226,15 +226,34 @@ static int find_depth(struct build *b, struct error *err)
 	return 0;
 }
 
-static int begin(struct build *b, struct error *err)
+static int find_source(struct build *b, struct error *err)
 {
 	const struct fleet_ref ref = {b->record.project_id, b->spec.from};
+	const struct fleet_import import = {
+	        .project_id = b->record.project_id,
+	        .name = b->spec.from,
+	        .format = IMAGE_REGISTRY,
+	        .reference = b->spec.image,
+	        .source_fd = -1,
+	};
+
+	if (template_find(b->fleet, &b->arena, &ref, &b->source, err) == 0)
+		return 0;
+	if (err->code != ERROR_NOT_FOUND || !b->spec.image || !*b->spec.image)
+		return -1;
+	error_clear(err);
+	build_say(b, "import image '%s' as template '%s'", b->spec.image, b->spec.from);
+	return fleet_template_import(b->fleet, &b->arena, &import, &b->source, err);
+}
+
+static int begin(struct build *b, struct error *err)
+{
 	struct fleet *f = b->fleet;
 	bool internet =
 	        b->spec.present >> BUILD_SPEC_INTERNET & 1 ? b->spec.internet : f->config->internet;
 
 	build_say(b, "from template '%s'", b->spec.from);
-	if (template_find(f, &b->arena, &ref, &b->source, err) < 0 ||
+	if (find_source(b, err) < 0 ||
 	    fleet_template_ready(f, &b->arena, &b->source, b->deadline, err) < 0)
 		return -1;
 	b->path = (struct build_path){.layer = b->source.snapshot_id,

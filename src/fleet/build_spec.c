@@ -69,6 +69,10 @@ static const struct json_member build_spec_members[] = {
                               .about = "further names for templates that are the same"),
         JSON_TEXT_MEMBER(build_spec, from, .flags = JSON_REQUIRED, .max = 63,
                          .about = "template to begin with", .example = "base"),
+        JSON_TEXT_MEMBER(build_spec, image, .flags = JSON_OMIT_EMPTY, .max = 512,
+                         .about = "of a registry: what `from` is imported from, should it not be "
+                                  "there",
+                         .example = "docker.io/library/python:3.12"),
         JSON_TEXT_MEMBER(build_spec, description, .flags = JSON_OMIT_EMPTY, .max = 1000),
         JSON_LIST_MEMBER(build_spec, steps, &build_step_shape, .flags = JSON_OMIT_EMPTY,
                          .max = BUILD_STEPS_MAX),
@@ -244,6 +248,25 @@ static int check_ports(struct span ports, struct error *err)
 	return 0;
 }
 
+const char *build_image_template(struct arena *a, const char *image)
+{
+	char *name = arena_text(a, image);
+
+	for (char *c = name; *c; c++)
+		if (*c == ':' || *c == '/' || *c == '@')
+			*c = '-';
+	return name;
+}
+
+static int check_image(const struct build_spec *spec, struct error *err)
+{
+	if (!is_given(spec->image))
+		return 0;
+	if (image_name_check(spec->from, err) < 0)
+		return FAIL_CONTEXT(err, "from");
+	return image_reference_check(spec->image, err) < 0 ? FAIL_CONTEXT(err, "image") : 0;
+}
+
 int build_spec_check(const struct fleet *fleet, const struct build_spec *spec, struct error *err)
 {
 	const struct sandbox_resources resources = {spec->resources.cpu, spec->resources.memory_mb,
@@ -254,7 +277,7 @@ int build_spec_check(const struct fleet *fleet, const struct build_spec *spec, s
 	bool starts = is_given(spec->start) || (spec->entrypoint && spec->entrypoint[0]);
 
 	if (image_name_check(spec->name, err) < 0 || fleet_recipe_check(fleet, &recipe, err) < 0 ||
-	    check_ports(spec->ports, err) < 0)
+	    check_ports(spec->ports, err) < 0 || check_image(spec, err) < 0)
 		return -1;
 	for (size_t i = 0; spec->also && spec->also[i]; i++)
 		if (image_name_check(spec->also[i], err) < 0)

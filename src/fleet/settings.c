@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/settings.h"
 
+#include <string.h>
+
+#include "base/clock.h"
 #include "fleet/backup.h"
 #include "fleet/life.h"
 #include "fleet/parts.h"
+#include "fleet/service_parts.h"
+#include "store/secrets.h"
 
 static int64_t given_or(int64_t given, int64_t otherwise)
 {
@@ -60,6 +65,118 @@ int fleet_set(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
 	settings = settings_of(a, &act.record, change);
 	if (check(fleet, change, &settings, err) < 0 ||
 	    store_sandbox_set(fleet->store, a, &settings, &act.record, err) < 0)
+		return -1;
+	cache_update(&fleet->cache, act.slot, &act.record);
+	*ret = act.record;
+	return 0;
+}
+
+/* ---- limits ---- */
+
+static int check_change(struct fleet *f, struct arena *a, const struct sandbox_record *r,
+                        const struct sandbox_resources *change, struct error *err)
+{
+	struct project_record project;
+
+	if (provider_require(f->provider, PROVIDER_CAN_LIMIT, err) < 0 ||
+	    sandbox_resources_check(change, err) < 0 ||
+	    project_find(f, a, r->project_id, &project, err) < 0 ||
+	    sandbox_resources_within(change, &project.maximums, err) < 0 ||
+	    sandbox_resources_within(change, &f->config->caps, err) < 0)
+		return -1;
+	if (change->disk_mb == 0 || change->disk_mb == r->resources.disk_mb)
+		return 0;
+	(void)FAIL(err, ERROR_UNSUPPORTED, "provider '%s' cannot change the disk of a sandbox",
+	           f->ops->name);
+	error_hint(err, "take a snapshot, and create another one from it");
+	return -1;
+}
+
+int fleet_resize(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                 const struct sandbox_resources *change, struct sandbox_record *ret,
+                 struct error *err)
+{
+	static const struct sandbox_resources no_cap = {0};
+	AUTO(act_end) struct act act = {0};
+	struct sandbox_revision update;
+
+	if (find_and_act(fleet, a, ref, &act, err) < 0 ||
+	    check_change(fleet, a, &act.record, change, err) < 0)
+		return -1;
+	const struct sandbox_resources layers[] = {*change, act.record.resources};
+
+	update = (struct sandbox_revision){
+	        .id = act.record.id,
+	        .env_json = "",
+	        .resources = sandbox_resources_resolve(layers, COUNT_OF(layers), &no_cap),
+	};
+	if (act.record.actual == SANDBOX_STARTED || act.record.actual == SANDBOX_PAUSED) {
+		if (fleet->ops->limit(fleet->provider, act.record.id, &update.resources,
+		                      deadline_in(CALL_TIMEOUT_MS), err) < 0)
+			return -1;
+	} else if (act.record.actual != SANDBOX_STOPPED && act.record.actual != SANDBOX_ARCHIVED) {
+		return refuse_state(&act.record, "resized", err);
+	}
+	if (store_sandbox_set_resources(fleet->store, a, &update, &act.record, err) < 0)
+		return -1;
+	cache_update(&fleet->cache, act.slot, &act.record);
+	*ret = act.record;
+	return 0;
+}
+
+/* ---- environment ---- */
+
+static bool is_named(const char *const *names, const char *name)
+{
+	for (size_t i = 0; names && names[i]; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static const char *find_value(const struct json_map *map, const char *key)
+{
+	for (size_t i = 0; i < map->count; i++)
+		if (strcmp(map->pairs[i].key, key) == 0)
+			return map->pairs[i].value;
+	return NULL;
+}
+
+/* What there was and stays, and then what is set. */
+static int merge(struct arena *a, const struct sandbox_record *r,
+                 const struct fleet_environment *change, struct json_map *ret, struct error *err)
+{
+	struct json_map before;
+
+	if (store_secret_check(r->env_json, err) < 0 ||
+	    request_map_of_json(a, r->env_json, &before, err) < 0)
+		return FAIL_CONTEXT(err, "environment of sandbox '%s'", r->name);
+	*ret = (struct json_map){
+	        .pairs = ARENA_ARRAY(a, struct json_pair, before.count + change->set->count + 1),
+	        .present = true};
+	for (size_t i = 0; i < before.count; i++)
+		if (!is_named(change->unset, before.pairs[i].key) &&
+		    !find_value(change->set, before.pairs[i].key))
+			ret->pairs[ret->count++] = before.pairs[i];
+	for (size_t i = 0; i < change->set->count; i++)
+		ret->pairs[ret->count++] = change->set->pairs[i];
+	return request_check_env(ret, err);
+}
+
+int fleet_set_environment(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                          const struct fleet_environment *change, struct sandbox_record *ret,
+                          struct error *err)
+{
+	AUTO(act_end) struct act act = {0};
+	struct sandbox_revision update;
+	struct json_map merged;
+
+	if (find_and_act(fleet, a, ref, &act, err) < 0 ||
+	    merge(a, &act.record, change, &merged, err) < 0)
+		return -1;
+	update = (struct sandbox_revision){.id = act.record.id,
+	                                   .env_json = request_map_to_json(a, &merged)};
+	if (store_sandbox_set_env(fleet->store, a, &update, &act.record, err) < 0)
 		return -1;
 	cache_update(&fleet->cache, act.slot, &act.record);
 	*ret = act.record;

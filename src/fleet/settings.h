@@ -22,6 +22,24 @@ MUST_CHECK int fleet_set(struct fleet *fleet, struct arena *a, const struct flee
                          const struct fleet_settings *change, struct sandbox_record *ret,
                          struct error *err);
 
+/* Other cpu, memory and pids, at once when it runs and for every start from now on; zeros leave
+ * what is. ERROR_LIMIT above what the project and the server allow, ERROR_CONFLICT for less memory
+ * than it uses, ERROR_UNSUPPORTED for another disk. A crash of this server in between leaves it
+ * with limits that its row does not tell, until it is asked for them again or starts. */
+MUST_CHECK int fleet_resize(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                            const struct sandbox_resources *change, struct sandbox_record *ret,
+                            struct error *err);
+
+/* Its own variables, for what is started in it from now on: first those in `unset` go. */
+struct fleet_environment {
+	const struct json_map *set;
+	const char *const *unset; /* NULL-terminated, or NULL */
+};
+MUST_CHECK int fleet_set_environment(struct fleet *fleet, struct arena *a,
+                                     const struct fleet_ref *ref,
+                                     const struct fleet_environment *change,
+                                     struct sandbox_record *ret, struct error *err);
+
 /* Its end, or what its traits say in place of that, is so long from now; sooner than before, too,
  * unless it is only to be later. lifetime_max holds. */
 struct fleet_timeout {

@@ -134,6 +134,11 @@ static void creation_done(struct provider_creation *c)
 	arena_done(&c->arena);
 }
 
+static uint64_t cpu_milli(double cpu)
+{
+	return (uint64_t)(cpu * 1000 + 0.5);
+}
+
 static int creation_init(struct provider_creation *c, struct provider *p, uint16_t type,
                          const struct sandbox_spec *spec, struct error *err)
 {
@@ -145,7 +150,7 @@ static int creation_init(struct provider_creation *c, struct provider *p, uint16
 	        .template_name = spec->template_dir,
 	        .network = spec->network,
 	        .privileges = spec->privileges,
-	        .cpu_milli = (uint64_t)(spec->resources.cpu * 1000 + 0.5),
+	        .cpu_milli = cpu_milli(spec->resources.cpu),
 	        .memory_bytes = (uint64_t)spec->resources.memory_mb << 20,
 	        .disk_bytes = (uint64_t)spec->resources.disk_mb << 20,
 	        .pids = (uint64_t)spec->resources.pids,
@@ -305,6 +310,26 @@ int broker_provider_resume(struct provider *p, const char *id, int64_t deadline,
 	struct broker_id message = {.sandbox = id};
 
 	return call_id(p, BROKER_RESUME, &message, deadline, err);
+}
+
+int broker_provider_limit(struct provider *p, const char *id,
+                          const struct sandbox_resources *resources, int64_t deadline,
+                          struct error *err)
+{
+	struct broker_limit message = {
+	        .sandbox = id,
+	        .cpu_milli = cpu_milli(resources->cpu),
+	        .memory_bytes = (uint64_t)resources->memory_mb << 20,
+	        .pids = (uint64_t)resources->pids,
+	};
+	struct broker_call call = {
+	        .type = BROKER_LIMIT,
+	        .shape = broker_limit_shape,
+	        .message = &message,
+	        .may_repeat = true,
+	};
+
+	return broker_client_call(p->client, &call, deadline, err);
 }
 
 struct listing {

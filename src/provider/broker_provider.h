@@ -24,6 +24,9 @@ int broker_provider_stop(struct provider *p, const char *id, int64_t grace_ms, i
 int broker_provider_start(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
                           struct provider_created *ret, struct error *err);
 int broker_provider_pause(struct provider *p, const char *id, int64_t deadline, struct error *err);
+int broker_provider_limit(struct provider *p, const char *id,
+                          const struct sandbox_resources *resources, int64_t deadline,
+                          struct error *err);
 int broker_provider_resume(struct provider *p, const char *id, int64_t deadline, struct error *err);
 int broker_provider_list(struct provider *p, struct arena *a, struct provider_list *ret,
                          struct error *err);
@@ -58,6 +61,7 @@ extern const struct compute_ops broker_provider_compute;
 	.create_begin = broker_provider_create_begin, .create_end = broker_provider_create_end,    \
 	.destroy = broker_provider_destroy, .stop = broker_provider_stop,                          \
 	.start = broker_provider_start, .pause = broker_provider_pause,                            \
-	.resume = broker_provider_resume, .list = broker_provider_list,                            \
-	.stats = broker_provider_stats, .health = broker_provider_health,                          \
-	.template_make = broker_provider_template, .compute = &broker_provider_compute
+	.resume = broker_provider_resume, .limit = broker_provider_limit,                          \
+	.list = broker_provider_list, .stats = broker_provider_stats,                              \
+	.health = broker_provider_health, .template_make = broker_provider_template,               \
+	.compute = &broker_provider_compute

@@ -117,6 +117,10 @@ struct provider_ops {
 	 * paused one waits. */
 	int (*pause)(struct provider *p, const char *id, int64_t deadline, struct error *err);
 	int (*resume)(struct provider *p, const char *id, int64_t deadline, struct error *err);
+	/* PROVIDER_CAN_LIMIT. Other cpu, memory and pids for one that runs, paused or not, at once;
+	 * its disk stays. ERROR_CONFLICT for less memory than it uses. */
+	int (*limit)(struct provider *p, const char *id, const struct sandbox_resources *resources,
+	             int64_t deadline, struct error *err);
 	/* What exists, by the provider's own word: for adoption and the orphan sweep. */
 	int (*list)(struct provider *p, struct arena *a, struct provider_list *ret,
 	            struct error *err);

@@ -284,6 +284,13 @@ const struct column columns_of_sandbox_settings[] = {
         END,
 };
 
+const struct column columns_of_sandbox_revision[] = {
+        TEXT_OF(sandbox_revision, id),
+        SECRET_OF(sandbox_revision, env_json, "sandboxes"),
+        RESOURCES_OF(sandbox_revision, resources),
+        END,
+};
+
 const struct column columns_of_touch[] = {
         TEXT_OF(touch, id),
         WHOLE_OF(touch, at),

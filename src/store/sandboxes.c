@@ -430,6 +430,23 @@ int store_sandbox_set(struct store *s, struct arena *a, const struct sandbox_set
 	return update(s, &updating, false, ret, err);
 }
 
+int store_sandbox_set_resources(struct store *s, struct arena *a,
+                                const struct sandbox_revision *change, struct sandbox_record *ret,
+                                struct error *err)
+{
+	struct updating updating = {QUERY_SANDBOX_SET_RESOURCES, change, change->id, {.arena = a}};
+
+	return update(s, &updating, false, ret, err);
+}
+
+int store_sandbox_set_env(struct store *s, struct arena *a, const struct sandbox_revision *change,
+                          struct sandbox_record *ret, struct error *err)
+{
+	struct updating updating = {QUERY_SANDBOX_SET_ENV, change, change->id, {.arena = a}};
+
+	return update(s, &updating, false, ret, err);
+}
+
 int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COUNT],
                         struct error *err)
 {

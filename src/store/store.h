@@ -181,6 +181,17 @@ struct sandbox_settings {
 MUST_CHECK int store_sandbox_set(struct store *s, struct arena *a,
                                  const struct sandbox_settings *settings,
                                  struct sandbox_record *ret, struct error *err);
+/* Its limits and its environment. On the disk when the call returns. */
+struct sandbox_revision {
+	const char *id, *env_json;
+	struct sandbox_resources resources;
+};
+MUST_CHECK int store_sandbox_set_resources(struct store *s, struct arena *a,
+                                           const struct sandbox_revision *change,
+                                           struct sandbox_record *ret, struct error *err);
+MUST_CHECK int store_sandbox_set_env(struct store *s, struct arena *a,
+                                     const struct sandbox_revision *change,
+                                     struct sandbox_record *ret, struct error *err);
 MUST_CHECK int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COUNT],
                                    struct error *err);
 /* Rows from before there were nodes become this one's. */

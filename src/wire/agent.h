@@ -10,12 +10,11 @@
  *
  *   EXEC    -> STARTED, OUTPUT*, EXIT     (while it runs the client may send STDIN, STDIN_END,
  *   ATTACH  -> STARTED, OUTPUT*, EXIT      RESIZE, SIGNAL, DETACH on the same connection)
- *   READ    -> FILE, DATA*, DONE
+ *   READ    -> FILE, DATA*, DONE          INSPECT -> ENTRY*, DONE
  *   WRITE   -> READY, then the client sends DATA*, DATA_END -> FILE, DONE
  *   LIST, GLOB -> FILE*, DONE             WATCH -> READY, CHANGE* until the client closes
  *   TAR_OUT -> READY, DATA*, DONE         TAR_IN -> READY, client DATA*, DATA_END -> DONE
  *   COMPARE -> DIFFERENCE*, DONE          TAR_BASE -> READY, DATA*, DONE
- *   INSPECT -> ENTRY*, DONE
  *
  * Every byte of output has an offset in its stream, counted from 0. The agent keeps the last
  * ring_bytes of each; OUTPUT.offset tells what the bytes are, and a jump tells what was lost. While
@@ -127,7 +126,8 @@ enum agent_exec_flag {
 	AGENT_EXEC_NO_PRIVILEGES = 1 << 4, /* PR_SET_NO_NEW_PRIVS */
 	AGENT_EXEC_RESIDENT = 1 << 5,      /* the sandbox's own: no sign that somebody uses it */
 	AGENT_EXEC_IF_THERE = 1 << 6,      /* no file args[0], a whole path: FAILED, not found */
-	AGENT_EXEC_WARM = 1 << 7, /* code that a warm interpreter may run. In a reply: did */
+	AGENT_EXEC_WARM = 1 << 7,  /* code that a warm interpreter may run. In a reply: did */
+	AGENT_EXEC_SHELL = 1 << 8, /* RESIDENT, but while it has something run it is in use */
 };
 
 struct agent_exec {

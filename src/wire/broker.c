@@ -190,6 +190,15 @@ const struct wire_member broker_pool_state_shape[] = {
         WIRE_END,
 };
 
+const struct wire_member broker_limit_shape[] = {
+        WIRE_U64_MEMBER(broker_limit, request),
+        WIRE_TEXT_MEMBER(broker_limit, sandbox, NAME_MAX_BYTES),
+        WIRE_U64_MEMBER(broker_limit, cpu_milli),
+        WIRE_U64_MEMBER(broker_limit, memory_bytes),
+        WIRE_U64_MEMBER(broker_limit, pids),
+        WIRE_END,
+};
+
 const struct wire_member broker_backup_shape[] = {
         WIRE_U64_MEMBER(broker_backup, request),
         WIRE_U32_MEMBER(broker_backup, verb),

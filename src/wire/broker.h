@@ -48,6 +48,7 @@ enum broker_type {
 	BROKER_POOL_STATE,      /* broker_pool_state */
 	BROKER_MEMORY,          /* broker_id (sandbox "") -> BROKER_OK: processes can be kept */
 	BROKER_BACKUP,          /* broker_backup, with three descriptors -> BROKER_OK when done */
+	BROKER_LIMIT,           /* broker_limit, of one that runs -> BROKER_OK */
 	BROKER_TYPE_COUNT,
 };
 
@@ -85,6 +86,11 @@ struct broker_create {
 /* There are the trees of wire/agent_files.h. `base` is what the snapshot BASE has, or the template
  * when that is ""; `now` what SUBJECT has, to write ("rw" for "ro") if it is stopped. */
 #define BROKER_REVIEW_PATH "/review"
+struct broker_limit {
+	uint64_t request;
+	const char *sandbox;
+	uint64_t cpu_milli, memory_bytes, pids; /* as of broker_create */
+};
 struct broker_created {
 	uint64_t request;
 	uint32_t disk_is_advisory;
@@ -185,7 +191,7 @@ struct agent_claim {
 extern const struct wire_member agent_claim_shape[];
 
 extern const struct wire_member broker_hello_shape[], broker_welcome_shape[], broker_id_shape[],
-        broker_create_shape[], broker_created_shape[], broker_entry_shape[], broker_usage_shape[],
-        broker_template_shape[], broker_snapshot_shape[], broker_snapshot_made_shape[],
-        broker_ok_shape[], broker_failed_shape[], broker_ended_shape[], broker_pool_shape[],
-        broker_pool_state_shape[], broker_backup_shape[];
+        broker_limit_shape[], broker_create_shape[], broker_created_shape[], broker_entry_shape[],
+        broker_usage_shape[], broker_template_shape[], broker_snapshot_shape[],
+        broker_snapshot_made_shape[], broker_ok_shape[], broker_failed_shape[],
+        broker_ended_shape[], broker_pool_shape[], broker_pool_state_shape[], broker_backup_shape[];

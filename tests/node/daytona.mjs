@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import {
-  Daytona, DaytonaCommandAlreadyCompletedError, DaytonaConflictError, DaytonaError, DaytonaFileNotFoundError,
+  Daytona, Image, DaytonaCommandAlreadyCompletedError, DaytonaConflictError, DaytonaError, DaytonaFileNotFoundError,
   DaytonaGitBranchExistsError, DaytonaGitBranchNotFoundError, DaytonaGitMergeConflictError, DaytonaGitPushRejectedError,
   DaytonaGitRepoNotFoundError, DaytonaNotFoundError, DaytonaProcessExecutionTimeoutError, DaytonaSessionEndedError, DaytonaTimeoutError,
   DaytonaValidationError,
@@ -298,9 +298,22 @@ test('an asynchronous command, and its logs as they come', async () => {
   await box.process.getSessionCommandLogs('work', cmdId, (chunk) => { again += chunk; }, () => {});
   assert.equal(again, out);
 });
+test('a command that waits for the one before it is known', async () => {
+  const first = await run('work', 'read -r line', { runAsync: true });
+  const second = await run('work', 'echo second', { runAsync: true });
+  assert.deepEqual(await box.process.getSessionCommand('work', second.cmdId), { id: second.cmdId, command: 'echo second' });
+  assert.deepEqual((await box.process.getSession('work')).commands.slice(-2).map(({ id }) => id), [first.cmdId, second.cmdId]);
+  assert.equal((await box.process.getSessionCommandLogs('work', second.cmdId)).output, '');
+  await failsAs(DaytonaConflictError, box.process.sendSessionCommandInput('work', second.cmdId, 'x\n'), /has not begun/);
+  let out = '';
+  const followed = box.process.getSessionCommandLogs('work', second.cmdId, (chunk) => { out += chunk; }, () => {});
+  await box.process.sendSessionCommandInput('work', first.cmdId, 'go on\n');
+  await followed;
+  assert.equal(out, 'second\n');
+  assert.equal(await until(async () => (await box.process.getSessionCommand('work', second.cmdId)).exitCode !== undefined), true);
+});
 test('sendSessionCommandInput', async () => {
   const { cmdId } = await run('work', 'read -r line; echo "got $line"', { runAsync: true });
-  await until(async () => (await box.process.getSession('work')).commands.some(({ id }) => id === cmdId));
   await box.process.sendSessionCommandInput('work', cmdId, 'a line\n');
   await until(async () => (await box.process.getSessionCommand('work', cmdId)).exitCode === 0);
   assert.equal((await box.process.getSessionCommandLogs('work', cmdId)).stdout, 'got a line\n');
@@ -667,8 +680,77 @@ test('fork', async () => {
   assert.equal((await box.process.executeCommand('cat forked')).result, 'before\n');
   await fork.delete();
 });
-test('resize is refused by name', async () => {
-  await failsAs(DaytonaError, box.resize({ cpu: 2 }), /limits/);
+test('resize', async () => {
+  const sandbox = await create({ image: 'host', resources: { cpu: 1, memory: 1 } });
+  await sandbox.resize({ cpu: 2, memory: 2 });
+  assert.equal(sandbox.cpu, 2);
+  assert.equal(sandbox.memory, 2);
+  assert.equal((await sandbox.getMetricsLatest()).memTotal, 2 * 1024 ** 3);
+  await sandbox.process.executeCommand('head -c 60M /dev/zero > /tmp/held');
+  await failsAs(DaytonaConflictError, sandbox.resize({ memory: 0.03125 }), /uses \d+ MiB/);
+  await failsAs(DaytonaError, sandbox.resize({ disk: 9 }), /disk/);
+  await failsAs(DaytonaError, sandbox.resize({ cpu: 2000 }), /cpu/);
+  await sandbox.stop();
+  await sandbox.resize({ cpu: 0.5 });
+  await sandbox.start();
+  await sandbox.refreshData();
+  assert.equal(sandbox.cpu, 0.5);
+  assert.equal(sandbox.memory, 2);
+  await sandbox.delete();
+});
+test('updateEnv', async () => {
+  const sandbox = await create({ envVars: { A: 'a', B: 'b' } });
+  await sandbox.process.createSession('before');
+  await sandbox.updateEnv({ B: 'new', C: 'c' }, { unset: ['A'] });
+  const told = 'echo "$A-$B-$C"';
+  assert.equal((await sandbox.process.executeCommand(told)).result, '-new-c\n');
+  assert.equal((await sandbox.process.executeSessionCommand('before', { command: told })).stdout, 'a-b-\n');
+  await sandbox.process.createSession('after');
+  assert.equal((await sandbox.process.executeSessionCommand('after', { command: told })).stdout, '-new-c\n');
+  await sandbox.refreshData();
+  assert.deepEqual(sandbox.env, { B: 'new', C: 'c' });
+  await failsAs(DaytonaValidationError, sandbox.updateEnv({ 'no=name': 'x' }));
+  await sandbox.delete();
+});
+
+// ---- images ----
+
+test('snapshot.create builds an image', async () => {
+  const image = Image.base('host').env({ FROM_IMAGE: 'yes' }).runCommands('echo built > /home/user/built', 'echo said by a step').workdir('/home/user');
+  const logs = [];
+  const snapshot = await daytona.snapshot.create({ name: 'built', image, resources: { cpu: 1, memory: 1, disk: 1 } }, { onLogs: (chunk) => logs.push(chunk) });
+  assert.equal(snapshot.state, 'active');
+  assert.match(logs.join('\n'), /said by a step/);
+  const sandbox = await create({ snapshot: 'built' });
+  assert.equal((await sandbox.process.executeCommand('cat built; echo $FROM_IMAGE')).result, 'built\nyes\n');
+  assert.equal(sandbox.snapshot, 'built');
+  await failsAs(DaytonaConflictError, daytona.snapshot.create({ name: 'built', image }), /built/);
+  await sandbox.delete();
+  await daytona.snapshot.delete(snapshot);
+  await failsAs(DaytonaNotFoundError, daytona.snapshot.get('built'));
+});
+test('snapshot.create tells why an image cannot be built', async () => {
+  await assert.rejects(daytona.snapshot.create({ name: 'broken', image: Image.base('host').runCommands('exit 3') }), /Reason: .*3/);
+  const broken = await daytona.snapshot.get('broken');
+  assert.equal(broken.state, 'build_failed');
+  await daytona.snapshot.delete(broken);
+  await failsAs(DaytonaNotFoundError, daytona.snapshot.get('broken'));
+  await failsAs(DaytonaError, daytona.snapshot.create({ name: 'x', image: Image.base('host').addLocalFile('package.json', '/x') }), /files of an image/);
+});
+test('create with an image', async () => {
+  const image = Image.base('host').runCommands('echo said by its step; echo image > /home/user/of');
+  const logs = [];
+  const sandbox = await daytona.create({ image, networkBlockAll: true, labels: { of: 'image' } }, { timeout: 60, onSnapshotCreateLogs: (chunk) => logs.push(chunk) });
+  made.push(sandbox);
+  assert.equal(sandbox.state, 'started');
+  assert.equal(sandbox.labels.of, 'image');
+  assert.equal((await sandbox.process.executeCommand('cat /home/user/of')).result, 'image\n');
+  assert.match(logs.join('\n'), /said by its step/);
+  const again = await create({ image });
+  assert.equal(again.snapshot, sandbox.snapshot);
+  await again.delete();
+  await sandbox.delete();
+  await assert.rejects(create({ image: Image.base('host').runCommands('exit 4') }), /build/i);
 });
 test('updateNetworkSettings takes what is so already', async () => {
   await box.updateNetworkSettings({ networkBlockAll: true });
@@ -681,10 +763,9 @@ test('getMetricsLatest and getMetrics', async () => {
   const [point] = await box.getMetrics();
   assert.ok(point.memTotal === latest.memTotal && point.cpuCount > 0);
 });
-test('ssh, secrets, computer use, LSP and updateEnv are refused by name', async () => {
+test('ssh, secrets, computer use and LSP are refused by name', async () => {
   const lsp = await box.createLspServer('python', '/tmp');
   await failsAs(DaytonaError, lsp.start(), /language servers/);
-  await failsAs(DaytonaError, box.updateEnv({ A: 'b' }), /environment/);
   await failsAs(DaytonaError, box.createSshAccess(), /ssh/);
   await failsAs(DaytonaError, box.updateSecrets({ A: 'b' }), /secrets/);
   await failsAs(DaytonaError, box.computerUse.start(), /desktop/);

@@ -27,6 +27,23 @@ int daytona_refuse(const char *what, struct error *err);
 /* One sandbox, whole. */
 int daytona_sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_record *r,
                           struct error *err);
+/* The same in another state than its row's; `reason` may be "". */
+struct daytona_state {
+	const char *name, *reason;
+};
+int daytona_sandbox_reply_as(struct request *rq, struct reply *reply,
+                             const struct sandbox_record *r, const struct daytona_state *state,
+                             struct error *err);
+/* Makes one as the body of a create says, of that template. Does not wait until it has started. */
+struct daytona_birth {
+	struct span body;
+	const char *id, *key_id, *template;
+};
+MUST_CHECK int daytona_sandbox_make(struct request *rq, const struct daytona_birth *birth,
+                                    struct sandbox_record *ret, struct error *err);
+/* A build, as the snapshot that it is to become; 0. */
+struct build_record;
+int daytona_build_reply(struct reply *reply, const struct build_record *r);
 /* RFC 4648, section 5, without padding. */
 MUST_CHECK int daytona_read_base64url(struct arena *a, struct span text, struct span *ret,
                                       struct error *err);

@@ -7,6 +7,7 @@
 #include "api/daytona/inside.h"
 #include "api/tables.h"
 #include "base/clock.h"
+#include "fleet/settings.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"
 #define BASE DAYTONA_TOOLBOX "/:id"
@@ -294,20 +295,64 @@ static int config(struct request *rq, UNUSED const void *body, struct reply *rep
 	return 0;
 }
 
-/* ---- what cannot be changed ---- */
+/* ---- what can be changed, and what cannot ---- */
 
-static int resize(struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
-                  struct error *err)
+#define MB_PER_GB 1024
+
+struct resize_body {
+	double cpu, memory, disk;
+};
+static const struct json_member resize_request_members[] = {
+        JSON_NUMBER_MEMBER(resize_body, cpu, .flags = JSON_NULLABLE, .max = 1024),
+        JSON_NUMBER_MEMBER(resize_body, memory, .flags = JSON_NULLABLE, .max = 1 << 14),
+        JSON_NUMBER_MEMBER(resize_body, disk, .flags = JSON_NULLABLE, .max = 1 << 18),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(resize_request, "DaytonaResize", resize_body, "Other limits");
+
+static int resize(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
+	const struct resize_body *b = body;
 	const struct fleet_ref ref = daytona_ref(rq);
+	const struct sandbox_resources change = {.cpu = b->cpu,
+	                                         .memory_mb = (int64_t)(b->memory * MB_PER_GB),
+	                                         .disk_mb = (int64_t)(b->disk * MB_PER_GB)};
 	struct sandbox_record r;
 
-	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
+	if (fleet_resize(api_of(rq)->fleet, rq->arena, &ref, &change, &r, err) < 0)
 		return -1;
-	(void)FAIL(err, ERROR_UNSUPPORTED,
-	           "provider '%s' cannot change the limits of a sandbox that is there", r.provider);
-	error_hint(err, "take a snapshot, and create with other cpu, memory and disk from it");
-	return -1;
+	return daytona_sandbox_reply(rq, reply, &r, err);
+}
+
+struct env_body {
+	struct json_map set;
+	const char **unset;
+	const char *unset_prefix;
+};
+static const struct json_member env_request_members[] = {
+        JSON_TEXT_MAP_MEMBER(env_body, set, .flags = JSON_NULLABLE | JSON_SECRET, .max = 256),
+        JSON_TEXT_LIST_MEMBER(env_body, unset, .flags = JSON_NULLABLE, .max = 256),
+        JSON_TEXT_MEMBER(env_body, unset_prefix, .name = "unsetValuePrefix",
+                         .flags = JSON_NULLABLE),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(env_request, "DaytonaEnv", env_body, "Other variables");
+
+/* Of the sandbox's own variables: what its template gives cannot be told from here. */
+static int environment(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct env_body *b = body;
+	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_environment change = {.set = &b->set,
+	                                         .unset = (const char *const *)b->unset};
+	struct sandbox_record r;
+
+	if (b->unset_prefix && b->unset_prefix[0])
+		return daytona_refuse("unsetValuePrefix", err);
+	if (fleet_set_environment(api_of(rq)->fleet, rq->arena, &ref, &change, &r, err) < 0)
+		return -1;
+	reply_text(reply, "application/json", span_of(r.env_json[0] ? r.env_json : "{}"));
+	return 0;
 }
 
 struct network_body {
@@ -378,14 +423,6 @@ static int language_server(UNUSED struct request *rq, UNUSED const void *body,
 	return -1;
 }
 
-static int environment(UNUSED struct request *rq, UNUSED const void *body,
-                       UNUSED struct reply *reply, struct error *err)
-{
-	(void)daytona_refuse("change of a sandbox's environment", err);
-	error_hint(err, "give it when the sandbox is made, or with a command");
-	return -1;
-}
-
 #define READ SCOPE_SANDBOX_READ, ROUTE_HIDDEN
 #define WRITE SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN
 #define TAG .tag = "daytona"
@@ -396,8 +433,8 @@ const struct route daytona_info_routes[] = {
          .summary = "Where its toolbox is"},
         {HTTP_GET, SANDBOX "/telemetry/metrics", READ, .handle = telemetry, TAG,
          .summary = "What a sandbox uses now"},
-        {HTTP_POST, SANDBOX "/resize", WRITE, .handle = resize, TAG,
-         .summary = "Refused: limits stay"},
+        {HTTP_POST, SANDBOX "/resize", WRITE, .body = &resize_request, .handle = resize, TAG,
+         .summary = "Give it other limits"},
         {HTTP_POST, SANDBOX "/network-settings", WRITE, .body = &network_request, .handle = network,
          TAG, .summary = "Refused unless it is so already"},
         {HTTP_PUT, SANDBOX "/secrets", WRITE, .handle = secrets, TAG, .summary = "Refused"},
@@ -418,7 +455,8 @@ const struct route daytona_info_routes[] = {
          .summary = "Whether something listens on a port"},
         {HTTP_ANY, BASE "/lsp/*rest", WRITE, .handle = language_server, TAG,
          .summary = "Refused: there are no language servers"},
-        {HTTP_POST, BASE "/env", WRITE, .handle = environment, TAG, .summary = "Refused"},
+        {HTTP_POST, BASE "/env", WRITE, .body = &env_request, .handle = environment, TAG,
+         .summary = "Change its variables, for what is started from now on"},
         {HTTP_ANY, BASE "/computeruse/*rest", WRITE, .handle = computer_use, TAG,
          .summary = "Refused: there is no desktop"},
         {.path = NULL},

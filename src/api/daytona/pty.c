@@ -145,8 +145,8 @@ static int fill(struct request *rq, const struct api_target *t, const struct pty
 	        .env = defaults.env,
 	        .cwd = c.exec.cwd,
 	        .user = defaults.user,
-	        .flags =
-	                AGENT_EXEC_TTY | AGENT_EXEC_STDIN | AGENT_EXEC_DETACH | AGENT_EXEC_RESIDENT,
+	        .flags = AGENT_EXEC_TTY | AGENT_EXEC_STDIN | AGENT_EXEC_DETACH |
+	                 AGENT_EXEC_RESIDENT | AGENT_EXEC_SHELL,
 	        .rows = b->rows ? (uint32_t)b->rows : 24,
 	        .columns = b->cols ? (uint32_t)b->cols : 80,
 	};

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/daytona/daytona.h"
+#include "api/daytona/images.h"
 #include "api/daytona/intervals.h"
 #include "api/tables.h"
 #include "base/clock.h"
@@ -169,16 +170,27 @@ static void show_environment(const struct request *rq, const struct sandbox_reco
 		dto->env = span_of(r->env_json);
 }
 
-int daytona_sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_record *r,
-                          struct error *err)
+int daytona_sandbox_reply_as(struct request *rq, struct reply *reply,
+                             const struct sandbox_record *r, const struct daytona_state *state,
+                             struct error *err)
 {
 	struct sandbox_dto dto = dto_of(rq, r);
 
 	if (find_volumes(rq, r, &dto.volumes, err) < 0)
 		return -1;
+	if (state) {
+		dto.state = state->name;
+		dto.error_reason = state->reason;
+	}
 	show_environment(rq, r, &dto);
 	reply_json(reply, &whole_shape, &dto);
 	return 0;
+}
+
+int daytona_sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_record *r,
+                          struct error *err)
+{
+	return daytona_sandbox_reply_as(rq, reply, r, NULL, err);
 }
 
 /* ---- create ---- */
@@ -267,7 +279,6 @@ static int check_wishes(const struct create_body *b, struct error *err)
 	        {is_given(b->linked), "linkedSandbox"},
 	        {is_given(b->proxy), "outboundProxyUrl"},
 	        {has_items(b->secrets), "secrets of sandboxes"},
-	        {has_items(b->build), "buildInfo: build a template, and name it as the snapshot"},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(wishes); i++)
@@ -345,23 +356,18 @@ static int fill_create(struct request *rq, const struct create_body *b, struct f
 	if (check_wishes(b, err) < 0 || fill_mounts(rq, b, ret, err) < 0 ||
 	    daytona_intervals_apply(&wish, ret, err) < 0)
 		return -1;
-	if (is_given(b->snapshot) && choose_origin(rq, b->snapshot, ret, err) < 0)
+	if (is_given(b->snapshot) && !ret->template && choose_origin(rq, b->snapshot, ret, err) < 0)
 		return -1;
 	if (b->present >> CREATE_BLOCK_ALL & 1)
 		ret->internet = !b->block_all;
 	return is_given(b->user) ? check_user(rq, ret, b->user, err) : 0;
 }
 
-static int create(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static struct fleet_create create_of(struct request *rq, const struct create_body *b)
 {
-	const struct create_body *b = body;
-	struct sandbox_record record;
-	struct id id = id_new();
-	struct fleet_create request = {
+	return (struct fleet_create){
 	        .project_id = api_project(rq),
 	        .key_id = api_account(rq)->key_id,
-	        .id = id.text,
-	        .name = is_given(b->name) ? b->name : id.text,
 	        .region = is_given(b->target) ? b->target : NULL,
 	        .labels = b->labels,
 	        .env = b->env,
@@ -370,11 +376,69 @@ static int create(struct request *rq, const void *body, struct reply *reply, str
 	                      .disk_mb = (int64_t)(b->disk * MB_PER_GB)},
 	        .internet = -1,
 	        .preview_public = b->is_public,
-	        .wait = true,
 	};
+}
 
-	if (fill_create(rq, b, &request, err) < 0 ||
-	    fleet_create(api_of(rq)->fleet, rq->arena, &request, &record, err) < 0)
+static int make(struct request *rq, const struct create_body *b, struct fleet_create *request,
+                struct sandbox_record *ret, struct error *err)
+{
+	request->name = is_given(b->name) ? b->name : request->id;
+	if (fill_create(rq, b, request, err) < 0)
+		return -1;
+	return fleet_create(api_of(rq)->fleet, rq->arena, request, ret, err);
+}
+
+int daytona_sandbox_make(struct request *rq, const struct daytona_birth *birth,
+                         struct sandbox_record *ret, struct error *err)
+{
+	struct fleet_create request;
+	struct create_body b;
+
+	if (json_parse(rq->arena, birth->body, &create_request, &b, err) < 0)
+		return -1;
+	request = create_of(rq, &b);
+	request.id = birth->id;
+	request.key_id = birth->key_id;
+	request.template = birth->template;
+	return make(rq, &b, &request, ret, err);
+}
+
+/* Of an image, which may have to be built before: then its client asks until it is there. */
+static int create_of_image(struct request *rq, const struct create_body *b, struct reply *reply,
+                           struct error *err)
+{
+	struct id id = id_new();
+	struct daytona_image image;
+	struct fleet_create request = create_of(rq, b), checked = {.template = NULL};
+	struct sandbox_record record;
+
+	if (is_given(b->snapshot))
+		return FAIL(err, ERROR_INVALID, "give either snapshot or buildInfo");
+	if (check_wishes(b, err) < 0 || fill_mounts(rq, b, &checked, err) < 0 ||
+	    daytona_image_find(rq, b->build, &image, err) < 0)
+		return -1;
+	if (image.build_id)
+		return daytona_image_wait(rq, reply, &image, id.text, err);
+	request.id = id.text;
+	request.template = image.template;
+	request.wait = true;
+	if (make(rq, b, &request, &record, err) < 0)
+		return -1;
+	return daytona_sandbox_reply(rq, reply, &record, err);
+}
+
+static int create(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct create_body *b = body;
+	struct fleet_create request = create_of(rq, b);
+	struct sandbox_record record;
+	struct id id = id_new();
+
+	if (has_items(b->build))
+		return create_of_image(rq, b, reply, err);
+	request.id = id.text;
+	request.wait = true;
+	if (make(rq, b, &request, &record, err) < 0)
 		return -1;
 	return daytona_sandbox_reply(rq, reply, &record, err);
 }
@@ -396,7 +460,9 @@ static int run_verb(struct request *rq, struct reply *reply, fleet_verb *verb, s
 
 static int get(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
 {
-	return run_verb(rq, reply, fleet_find, err);
+	if (run_verb(rq, reply, fleet_find, err) == 0)
+		return 0;
+	return err->code == ERROR_NOT_FOUND ? daytona_image_look(rq, reply, err) : -1;
 }
 
 struct list_query {
@@ -530,8 +596,9 @@ static int delete_sandbox(struct request *rq, UNUSED const void *body, struct re
 	struct fleet *fleet = api_of(rq)->fleet;
 	struct sandbox_record record;
 
-	if (fleet_find(fleet, rq->arena, &ref, &record, err) < 0 ||
-	    fleet_delete(fleet, rq->arena, &ref, SANDBOX_REASON_USER, err) < 0)
+	if (fleet_find(fleet, rq->arena, &ref, &record, err) < 0)
+		return err->code == ERROR_NOT_FOUND ? daytona_image_give_up(rq, reply, err) : -1;
+	if (fleet_delete(fleet, rq->arena, &ref, SANDBOX_REASON_USER, err) < 0)
 		return -1;
 	record.actual = record.desired = SANDBOX_DELETED;
 	return daytona_sandbox_reply(rq, reply, &record, err);

@@ -258,7 +258,10 @@ static int open_at(struct request *rq, const char *name, struct session *ret, st
 {
 	if (daytona_target_open(rq, &ret->target, err) < 0)
 		return -1;
-	ret->at = (struct console_at){&ret->target.hold, name, rq->deadline};
+	ret->at = (struct console_at){.asked = api_of(rq)->console_asked,
+	                              .hold = &ret->target.hold,
+	                              .name = name,
+	                              .deadline = rq->deadline};
 	return 0;
 }
 
@@ -476,8 +479,7 @@ static int input(struct request *rq, const void *body, struct reply *reply, stru
 		return -1;
 	fed.command = command.id;
 	fed.user = s.target.defaults.user;
-	if (!command.has_ended &&
-	    console_feed(&s.at, rq->arena, &s.console, &fed, &is_taken, err) < 0)
+	if (!command.has_ended && console_feed(&s.at, &s.console, &fed, &is_taken, err) < 0)
 		return -1;
 	if (!is_taken) {
 		daytona_failure_name(rq, "COMMAND_ALREADY_COMPLETED");

@@ -7,6 +7,7 @@
 
 #include "api/daytona/daytona.h"
 #include "api/tables.h"
+#include "fleet/build.h"
 
 #define BASE DAYTONA_API "/snapshots"
 #define SANDBOX DAYTONA_API "/sandbox/:id"
@@ -96,44 +97,106 @@ static struct snapshot_dto of_template(const struct template_record *t)
 	};
 }
 
+/* Once it is ready, its template is what is found. */
+static const char *const build_states[BUILD_STATE_COUNT] = {
+        [BUILD_WAITING] = "building",       [BUILD_BUILDING] = "building",
+        [BUILD_READY] = "building",         [BUILD_ERROR] = "build_failed",
+        [BUILD_CANCELLED] = "build_failed",
+};
+
+static struct snapshot_dto of_build(const struct build_record *r)
+{
+	return (struct snapshot_dto){
+	        .id = r->id,
+	        .organization = r->project_id,
+	        .name = r->name,
+	        .image = r->source,
+	        .state = build_states[r->state],
+	        .error_reason = r->message[0] ? r->message : NULL,
+	        .created_at = r->created_at,
+	        .updated_at = r->ended_at ? r->ended_at : r->created_at,
+	        .sandbox_class = "container",
+	        .entrypoint = SPAN("null"),
+	};
+}
+
 static int answer(struct reply *reply, struct snapshot_dto dto)
 {
 	reply_json(reply, &snapshot_dto_shape, &dto);
 	return 0;
 }
 
+int daytona_build_reply(struct reply *reply, const struct build_record *r)
+{
+	return answer(reply, of_build(r));
+}
+
 /* ---- one ---- */
 
-/* Of the two, what a name or id stands for. */
+enum origin_kind { ORIGIN_SNAPSHOT, ORIGIN_TEMPLATE, ORIGIN_BUILD };
+/* What a name or id stands for: of these the first that there is. */
 struct origin {
-	bool is_template;
+	enum origin_kind kind;
 	struct snapshot_record snapshot;
 	struct template_record template;
+	struct build_record build; /* of a template that is not there */
 };
+
+/* One that is done leads to its template, which may have been removed since. */
+static int find_build(struct request *rq, const struct fleet_ref *ref, struct origin *ret,
+                      struct error *err)
+{
+	const struct build_filter filter = {
+	        .project_id = ref->project_id, .name = ref->id_or_name, .limit = 1};
+	struct store *store = api_of(rq)->store;
+	struct build_list found;
+
+	ret->kind = ORIGIN_BUILD;
+	if (store_build_find(store, rq->arena, ref->project_id, ref->id_or_name, &ret->build, err) <
+	    0) {
+		if (err->code != ERROR_NOT_FOUND)
+			return -1;
+		error_clear(err);
+		if (store_build_list(store, rq->arena, &filter, &found, err) < 0)
+			return -1;
+		if (found.count == 0)
+			return FAIL(err, ERROR_NOT_FOUND, "no snapshot or template '%s'",
+			            ref->id_or_name);
+		ret->build = found.items[0];
+	}
+	if (ret->build.state != BUILD_READY)
+		return 0;
+	ret->kind = ORIGIN_TEMPLATE;
+	return store_template_find(store, rq->arena, ref->project_id, ret->build.template_id,
+	                           &ret->template, err);
+}
 
 static int find(struct request *rq, struct origin *ret, struct error *err)
 {
 	struct store *store = api_of(rq)->store;
 	const struct fleet_ref ref = daytona_ref(rq);
 
-	ret->is_template = false;
+	ret->kind = ORIGIN_SNAPSHOT;
 	if (fleet_snapshot_find(api_of(rq)->fleet, rq->arena, &ref, &ret->snapshot, err) == 0)
 		return 0;
 	if (err->code != ERROR_NOT_FOUND)
 		return -1;
 	error_clear(err);
-	ret->is_template = true;
+	ret->kind = ORIGIN_TEMPLATE;
 	if (store_template_find(store, rq->arena, ref.project_id, ref.id_or_name, &ret->template,
 	                        err) == 0)
 		return 0;
-	if (err->code == ERROR_NOT_FOUND)
-		(void)FAIL(err, ERROR_NOT_FOUND, "no snapshot or template '%s'", ref.id_or_name);
-	return -1;
+	if (err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	return find_build(rq, &ref, ret, err);
 }
 
 static struct snapshot_dto dto_of(const struct origin *o)
 {
-	return o->is_template ? of_template(&o->template) : of_snapshot(&o->snapshot);
+	if (o->kind == ORIGIN_BUILD)
+		return of_build(&o->build);
+	return o->kind == ORIGIN_TEMPLATE ? of_template(&o->template) : of_snapshot(&o->snapshot);
 }
 
 static int get(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
@@ -146,16 +209,20 @@ static int get(struct request *rq, UNUSED const void *body, struct reply *reply,
 static int remove_one(struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
                       struct error *err)
 {
-	const struct fleet_ref ref = daytona_ref(rq);
+	struct fleet_ref ref = daytona_ref(rq);
 	struct origin found;
 
 	if (find(rq, &found, err) < 0)
 		return -1;
-	if (!found.is_template)
+	if (found.kind == ORIGIN_SNAPSHOT)
 		return fleet_snapshot_remove(api_of(rq)->fleet, rq->arena, &ref, err);
 	if (account_require(api_account(rq), SCOPE_TEMPLATE_WRITE, err) < 0)
 		return -1;
-	return fleet_template_remove(api_of(rq)->fleet, ref.project_id, ref.id_or_name, err);
+	if (found.kind == ORIGIN_BUILD) {
+		ref.id_or_name = found.build.id;
+		return fleet_build_remove(api_of(rq)->fleet, rq->arena, &ref, err);
+	}
+	return fleet_template_remove(api_of(rq)->fleet, ref.project_id, found.template.id, err);
 }
 
 /* A template is built, should it not be yet. */
@@ -166,8 +233,9 @@ static int activate(struct request *rq, UNUSED const void *body, struct reply *r
 
 	if (find(rq, &found, err) < 0)
 		return -1;
-	if (found.is_template && fleet_template_ready(api_of(rq)->fleet, rq->arena, &found.template,
-	                                              rq->deadline, err) < 0)
+	if (found.kind == ORIGIN_TEMPLATE &&
+	    fleet_template_ready(api_of(rq)->fleet, rq->arena, &found.template, rq->deadline, err) <
+	            0)
 		return -1;
 	return answer(reply, dto_of(&found));
 }

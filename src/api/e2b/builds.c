@@ -253,15 +253,11 @@ static const struct json_shape start_request = {
 /* An image is a template here, once it was imported: "python:3.12" is called python-3.12. */
 static const char *image_template(struct arena *a, const char *image)
 {
-	char *name = arena_text(a, image);
 	size_t size = strlen(BASE_IMAGE);
 
 	if (strncmp(image, BASE_IMAGE, size) == 0 && (!image[size] || image[size] == ':'))
 		return BASE_TEMPLATE;
-	for (char *c = name; *c; c++)
-		if (*c == ':' || *c == '/' || *c == '@')
-			*c = '-';
-	return name;
+	return build_image_template(a, image);
 }
 
 static int choose_source(struct request *rq, const struct start_body *b, const char **ret,

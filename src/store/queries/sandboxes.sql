@@ -165,6 +165,22 @@ SET labels_json = COALESCE(NULLIF(:labels_json, ''), '{}'), persistent = :persis
 WHERE id = :id AND actual <> 'deleted'
 RETURNING {sandbox};
 
+-- name: sandbox_set_resources
+-- takes: sandbox_revision
+-- gives: sandbox_record
+UPDATE sandboxes
+SET cpu = :cpu, memory_mb = :memory_mb, pids = :pids, version = version + 1
+WHERE id = :id AND actual <> 'deleted'
+RETURNING {sandbox};
+
+-- name: sandbox_set_env
+-- takes: sandbox_revision
+-- gives: sandbox_record
+UPDATE sandboxes
+SET env_json = :env_json, version = version + 1
+WHERE id = :id AND actual <> 'deleted'
+RETURNING {sandbox};
+
 -- What is not metered yet is still needed.
 -- name: sandbox_purge
 -- takes: lookup

@@ -131,6 +131,44 @@ TEST(a_resident_command_runs_and_is_not_counted_as_use)
 	box_end(&b);
 }
 
+static bool comes_to(struct box *b, uint32_t expected)
+{
+	for (unsigned i = 0; i < 500; i++) {
+		if (count_in_use(b) == expected)
+			return true;
+		(void)usleep(20 * 1000);
+	}
+	return false;
+}
+
+TEST(a_resident_shell_is_counted_while_something_runs_in_it)
+{
+	struct box b = box_start(BOX_HOST);
+	AUTO_CLOSE int fd = box_connect(&b);
+	struct agent_exec command = shell(&b, "read a; sleep 1000 & read b; kill $!; wait; read c; "
+	                                      "while [ ! -e over ]; do :; done; read d");
+	struct agent_feed line = {.process = 1, .bytes = SPAN("x\n")};
+	struct agent_process started;
+
+	command.flags =
+	        AGENT_EXEC_DETACH | AGENT_EXEC_STDIN | AGENT_EXEC_RESIDENT | AGENT_EXEC_SHELL;
+	say(&b, fd, AGENT_EXEC, agent_exec_shape, &command);
+	HEAR(&b, fd, AGENT_STARTED, agent_process, &started);
+	(void)hear_done(&b, fd);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_true(comes_to(&b, i % 2));
+		say(&b, fd, AGENT_FEED, agent_feed_shape, &line);
+		(void)hear_done(&b, fd);
+	}
+	assert_true(comes_to(&b, 1)); /* it computes, and has no child */
+	box_put(&b, "over", "");
+	assert_true(comes_to(&b, 0));
+	say(&b, fd, AGENT_SIGNAL, agent_signal_shape,
+	    &(struct agent_signal){.process = 1, .signal = SIGKILL, .whole_tree = 1});
+	(void)hear_done(&b, fd);
+	box_end(&b);
+}
+
 TEST(a_command_sees_a_small_environment_and_what_was_asked_for)
 {
 	struct box b;
@@ -246,6 +284,7 @@ int main(void)
 	           CASE(a_signal_that_ends_a_command_is_told),
 	           CASE(what_cannot_be_started_says_why),
 	           CASE(a_resident_command_runs_and_is_not_counted_as_use),
+	           CASE(a_resident_shell_is_counted_while_something_runs_in_it),
 	           CASE(a_command_sees_a_small_environment_and_what_was_asked_for),
 	           CASE(a_command_gets_its_three_descriptors_and_nothing_else),
 	           CASE(stdin_comes_with_the_request_or_piece_by_piece),

@@ -3,6 +3,9 @@
 #include <string.h>
 
 #include "api/daytona/intervals.h"
+#include "api/daytona/pending.h"
+#include "api/tables.h"
+#include "base/clock.h"
 #include "harness.h"
 #include "unit.h"
 
@@ -125,6 +128,60 @@ TEST(rows_answer_in_daytonas_form)
 	}
 }
 
+static struct daytona_wait wait_of(const char *id, int64_t made_at)
+{
+	return (struct daytona_wait){.id = id,
+	                             .project_id = "project",
+	                             .key_id = "",
+	                             .build_id = "build",
+	                             .template = "template",
+	                             .body = SPAN("{}"),
+	                             .made_at = made_at};
+}
+
+TEST(a_sandbox_that_waits_for_its_image_is_made_by_one_of_those_who_ask)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct daytona_pending *p = daytona_pending_new();
+	struct daytona_wait wait = wait_of("one", clock_unix_ms()), found;
+
+	daytona_pending_put(p, &wait);
+	assert_false(daytona_pending_find(p, &a, "other", "one", &found));
+	assert_false(daytona_pending_find(p, &a, "project", "two", &found));
+	assert_true(daytona_pending_find(p, &a, "project", "one", &found));
+	assert_string_equal(found.build_id, "build");
+	assert_true(span_equals_text(found.body, "{}"));
+	assert_true(daytona_pending_claim(p, "one"));
+	assert_false(daytona_pending_claim(p, "one"));
+	assert_false(daytona_pending_claim(p, "two"));
+	daytona_pending_drop(p, "one");
+	daytona_pending_drop(p, "one");
+	assert_false(daytona_pending_find(p, &a, "project", "one", &found));
+	daytona_pending_free(p);
+	daytona_pending_free(NULL);
+}
+
+TEST(of_too_many_that_wait_the_oldest_is_forgotten_and_so_is_an_old_one)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct daytona_pending *p = daytona_pending_new();
+	int64_t now = clock_unix_ms();
+	struct daytona_wait found, old = wait_of("old", now - DAYTONA_PENDING_KEPT_MS);
+
+	daytona_pending_put(p, &old);
+	assert_false(daytona_pending_find(p, &a, "project", "old", &found));
+	for (int64_t i = 0; i < DAYTONA_PENDING_MAX + 1; i++) {
+		struct daytona_wait wait = wait_of(arena_format(&a, "w%d", (int)i), now + i);
+
+		daytona_pending_put(p, &wait);
+	}
+	assert_false(daytona_pending_find(p, &a, "project", "w0", &found));
+	assert_true(daytona_pending_find(p, &a, "project", "w1", &found));
+	assert_true(daytona_pending_find(p, &a, "project",
+	                                 arena_format(&a, "w%d", DAYTONA_PENDING_MAX), &found));
+	daytona_pending_free(p);
+}
+
 int main(void)
 {
 	int result;
@@ -134,7 +191,9 @@ int main(void)
 	             CASE(what_is_not_given_is_as_daytona_has_it),
 	             CASE(a_ttl_deletes_and_nothing_else_does),
 	             CASE(intervals_outside_their_bounds_are_refused),
-	             CASE(rows_answer_in_daytonas_form));
+	             CASE(rows_answer_in_daytonas_form),
+	             CASE(a_sandbox_that_waits_for_its_image_is_made_by_one_of_those_who_ask),
+	             CASE(of_too_many_that_wait_the_oldest_is_forgotten_and_so_is_an_old_one));
 	harness_close(&harness);
 	return result;
 }

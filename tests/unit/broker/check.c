@@ -248,6 +248,27 @@ TEST(a_sandbox_id_is_one_of_ours)
 	assert_int_equal(check_sandbox_id(ID, &err), 0);
 }
 
+TEST(every_number_of_a_limit_has_bounds)
+{
+	const struct broker_limit good = {
+	        .sandbox = ID, .cpu_milli = 500, .memory_bytes = 1 << 30, .pids = 100};
+	struct broker_limit r = good;
+	struct error err = {0};
+
+	assert_int_equal(check_limit(&r, &err), 0);
+#define LIMIT_REFUSED(member, value)                                                               \
+	r = good;                                                                                  \
+	r.member = (value);                                                                        \
+	assert_int_equal(check_limit(&r, &err), -1)
+	LIMIT_REFUSED(cpu_milli, 0);
+	LIMIT_REFUSED(cpu_milli, UINT64_MAX);
+	LIMIT_REFUSED(memory_bytes, 0);
+	LIMIT_REFUSED(memory_bytes, UINT64_MAX);
+	LIMIT_REFUSED(pids, 0);
+	LIMIT_REFUSED(pids, UINT64_MAX);
+	LIMIT_REFUSED(sandbox, "../x");
+}
+
 TEST(every_number_of_a_create_has_bounds)
 {
 	struct error err = {0};
@@ -393,7 +414,8 @@ int main(void)
 	        CASE(a_review_names_whose_layers_and_since_when),
 	        CASE(a_template_name_is_never_a_path),
 	        CASE(a_template_name_has_at_most_63_characters), CASE(a_host_name_is_a_dns_label),
-	        CASE(a_sandbox_id_is_one_of_ours), CASE(every_number_of_a_create_has_bounds),
+	        CASE(a_sandbox_id_is_one_of_ours), CASE(every_number_of_a_limit_has_bounds),
+	        CASE(every_number_of_a_create_has_bounds),
 	        CASE(the_host_provider_needs_no_template), CASE(a_list_may_be_of_all),
 	        CASE(a_backup_request_names_ids_and_folders_and_a_size),
 	        CASE(a_grace_is_not_for_ever), CASE(another_protocol_is_refused),

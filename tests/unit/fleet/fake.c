@@ -132,6 +132,19 @@ static int fake_resume(struct provider *p, const char *id, int64_t deadline UNUS
 	return fake_set_to(p, CALL_RESUME, id, fake_running, err);
 }
 
+static int fake_limit(struct provider *p, const char *id, const struct sandbox_resources *resources,
+                      int64_t deadline UNUSED, struct error *err)
+{
+	struct fake *f = fake_of(p);
+	bool fails = fake_enter(f, CALL_LIMIT);
+	const char *now = map_find(&f->sandboxes, id);
+
+	fails = fails || (now != fake_running && now != fake_paused);
+	if (!fails)
+		f->limits = *resources;
+	return fake_leave(f, fails, err);
+}
+
 static int fake_list(struct provider *p, struct arena *a, struct provider_list *ret,
                      struct error *err)
 {
@@ -275,7 +288,8 @@ void fake_init(struct fake *f)
 	                           .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC |
 	                                        PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK |
 	                                        PROVIDER_CAN_TEMPLATE | PROVIDER_CAN_ISOLATE |
-	                                        PROVIDER_SURVIVES | PROVIDER_CAN_PAUSE,
+	                                        PROVIDER_SURVIVES | PROVIDER_CAN_PAUSE |
+	                                        PROVIDER_CAN_LIMIT,
 	                           .create = fake_create,
 	                           .create_begin = fake_create_begin,
 	                           .create_end = fake_create_end,
@@ -284,6 +298,7 @@ void fake_init(struct fake *f)
 	                           .start = fake_start,
 	                           .pause = fake_pause,
 	                           .resume = fake_resume,
+	                           .limit = fake_limit,
 	                           .list = fake_list,
 	                           .stats = fake_stats,
 	                           .template_make = fake_template,

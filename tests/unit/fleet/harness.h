@@ -40,6 +40,7 @@ enum call {
 	CALL_TEMPLATE,
 	CALL_PAUSE,
 	CALL_RESUME,
+	CALL_LIMIT,
 	CALL_COUNT
 };
 
@@ -55,7 +56,8 @@ struct fake {
 	void (*on_begun)(void); /* a create was begun, and its row is not written yet; or NULL */
 	bool is_gate_shut;
 	unsigned at_gate;
-	uint32_t processes; /* that its agents tell of */
+	uint32_t processes;              /* that its agents tell of */
+	struct sandbox_resources limits; /* that it was told last, of one that runs */
 	struct arena arena;
 	struct agent_exec exec; /* the last one that an agent was sent; in the arena */
 	unsigned execs;

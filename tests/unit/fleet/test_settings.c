@@ -89,9 +89,98 @@ static void what_a_create_refuses_is_refused(void **state)
 	assert_refused(set(h, &made, &change, &r, &err), ERROR_NOT_FOUND);
 }
 
+static void limits_change_at_once_and_what_is_left_out_stays(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record made = create(h), r;
+	const struct fleet_ref ref = {PROJECT, made.id};
+	struct sandbox_resources change = {.cpu = 2};
+	struct error err = {0};
+
+	assert_done(fleet_resize(h->fleet, &h->arena, &ref, &change, &r, &err));
+	assert_true(r.resources.cpu == 2 && h->fake.limits.cpu == 2);
+	assert_int_equal(r.resources.memory_mb, made.resources.memory_mb);
+	assert_int_equal(h->fake.limits.memory_mb, made.resources.memory_mb);
+	assert_int_equal(r.resources.disk_mb, made.resources.disk_mb);
+	change = (struct sandbox_resources){.memory_mb = 300, .disk_mb = made.resources.disk_mb};
+	h->fake.fails[CALL_LIMIT] = true;
+	assert_int_equal(fleet_resize(h->fleet, &h->arena, &ref, &change, &r, &err), -1);
+	h->fake.fails[CALL_LIMIT] = false;
+	assert_done(fleet_find(h->fleet, &h->arena, &ref, &r, &err));
+	assert_int_equal(r.resources.memory_mb, made.resources.memory_mb);
+	assert_done(fleet_stop(h->fleet, &h->arena, &ref, &r, &err));
+	assert_done(fleet_resize(h->fleet, &h->arena, &ref, &change, &r, &err));
+	assert_int_equal(r.resources.memory_mb, 300);
+	assert_true(r.resources.cpu == 2);
+}
+
+static void limits_that_nobody_may_have_are_refused(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record made = create(h), r;
+	struct fleet_ref ref = {PROJECT, made.id};
+	const struct {
+		struct sandbox_resources change;
+		enum error_code code;
+	} cases[] = {
+	        {{.cpu = -1}, ERROR_INVALID},
+	        {{.memory_mb = 1}, ERROR_INVALID},
+	        {{.disk_mb = made.resources.disk_mb + 1}, ERROR_UNSUPPORTED},
+	};
+	struct error err = {0};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		assert_refused(fleet_resize(h->fleet, &h->arena, &ref, &cases[i].change, &r, &err),
+		               cases[i].code);
+	assert_int_equal(h->fake.calls[CALL_LIMIT], 0);
+	h->fake.own.abilities &= ~(unsigned)PROVIDER_CAN_LIMIT;
+	assert_refused(fleet_resize(h->fleet, &h->arena, &ref,
+	                            &(struct sandbox_resources){.cpu = 1}, &r, &err),
+	               ERROR_UNSUPPORTED);
+	ref.id_or_name = "nosuch";
+	assert_refused(fleet_resize(h->fleet, &h->arena, &ref,
+	                            &(struct sandbox_resources){.cpu = 1}, &r, &err),
+	               ERROR_NOT_FOUND);
+}
+
+/* Which those who hold it have in memory. */
+static void variables_change_for_what_is_started_next(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record made = create(h), r;
+	const struct fleet_ref ref = {PROJECT, made.id};
+	struct json_pair pairs[] = {{"A", "1"}, {"B", "2"}}, bad = {"no name", "x"};
+	struct json_map set = {pairs, 2, true};
+	const char *unset[] = {"A", "NOSUCH", NULL};
+	struct fleet_environment change = {.set = &set};
+	struct fleet_defaults defaults;
+	struct error err = {0};
+
+	assert_done(fleet_defaults(h->fleet, &h->arena, &made, NULL, &defaults, &err));
+	assert_done(fleet_set_environment(h->fleet, &h->arena, &ref, &change, &r, &err));
+	assert_string_equal(r.env_json, "{\"A\":\"1\",\"B\":\"2\"}");
+	assert_done(fleet_defaults(h->fleet, &h->arena, &r, NULL, &defaults, &err));
+	assert_non_null(defaults.env[0]); /* the template's */
+	assert_string_equal(defaults.env[1], "A=1");
+	assert_string_equal(defaults.env[2], "B=2");
+	pairs[0] = (struct json_pair){"B", "3"};
+	set.count = 1;
+	change.unset = unset;
+	assert_done(fleet_set_environment(h->fleet, &h->arena, &ref, &change, &r, &err));
+	assert_string_equal(r.env_json, "{\"B\":\"3\"}");
+	set = (struct json_map){&bad, 1, true};
+	assert_refused(fleet_set_environment(h->fleet, &h->arena, &ref, &change, &r, &err),
+	               ERROR_INVALID);
+	assert_done(fleet_find(h->fleet, &h->arena, &ref, &r, &err));
+	assert_string_equal(r.env_json, "{\"B\":\"3\"}");
+}
+
 int main(void)
 {
 	return RUN_EACH(EACH(what_is_left_out_stays_as_it_was),
 	                EACH(the_next_use_sees_what_was_set), EACH(a_time_that_was_set_ends_it),
-	                EACH(what_a_create_refuses_is_refused));
+	                EACH(what_a_create_refuses_is_refused),
+	                EACH(limits_change_at_once_and_what_is_left_out_stays),
+	                EACH(limits_that_nobody_may_have_are_refused),
+	                EACH(variables_change_for_what_is_started_next));
 }

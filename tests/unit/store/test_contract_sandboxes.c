@@ -313,6 +313,37 @@ static void settings_replace_all_of_their_kind_and_nothing_else(void **state)
 	assert_refused(store_sandbox_set(*state, &a, &settings, &found, &err), ERROR_NOT_FOUND);
 }
 
+static void limits_and_environment_change_by_themselves(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct id id = id_new();
+	struct sandbox_record r = sample_sandbox(id.text, "box"), found;
+	struct sandbox_revision revision = {
+	        .id = id.text,
+	        .env_json = "{\"A\":\"new\"}",
+	        .resources = {.cpu = 3.5, .memory_mb = 333, .disk_mb = 7, .pids = 44},
+	};
+
+	assert_done(store_sandbox_insert(*state, &r, 0, &err));
+	assert_done(store_sandbox_set_resources(*state, &a, &revision, &found, &err));
+	assert_int_equal(found.version, 2);
+	assert_true(found.resources.cpu == 3.5);
+	assert_int_equal(found.resources.memory_mb, 333);
+	assert_int_equal(found.resources.pids, 44);
+	assert_int_equal(found.resources.disk_mb, r.resources.disk_mb);
+	assert_string_equal(found.env_json, r.env_json);
+	assert_done(store_sandbox_set_env(*state, &a, &revision, &found, &err));
+	assert_done(store_sandbox_find(*state, &a, NULL, id.text, &found, &err));
+	assert_string_equal(found.env_json, "{\"A\":\"new\"}");
+	assert_true(found.resources.cpu == 3.5);
+	assert_int_equal(found.version, 3);
+	revision.id = "aaaaaaaaaaaaaaaaaaaa";
+	assert_refused(store_sandbox_set_resources(*state, &a, &revision, &found, &err),
+	               ERROR_NOT_FOUND);
+	assert_refused(store_sandbox_set_env(*state, &a, &revision, &found, &err), ERROR_NOT_FOUND);
+}
+
 static void a_wish_is_left_to_the_one_at_work(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -585,6 +616,7 @@ static const struct CMUnitTest tests[] = {
         EACH(keeping_moves_a_timeout_that_would_be_earlier),
         EACH(what_may_be_seen_of_a_sandbox_is_kept),
         EACH(settings_replace_all_of_their_kind_and_nothing_else),
+        EACH(limits_and_environment_change_by_themselves),
         EACH(a_wish_is_left_to_the_one_at_work),
         EACH(a_touch_shows_at_once_and_never_goes_back),
         EACH(a_touch_of_what_is_gone_is_no_failure),

@@ -234,7 +234,7 @@ TEST(every_shape_of_the_protocols_round_trips_when_empty)
 	        broker_welcome_shape,  broker_id_shape,    broker_create_shape,
 	        broker_created_shape,  broker_entry_shape, broker_usage_shape,
 	        broker_template_shape, broker_ok_shape,    broker_failed_shape,
-	        broker_ended_shape,
+	        broker_ended_shape,    broker_limit_shape,
 	};
 
 	for (size_t i = 0; i < COUNT_OF(shapes); i++) {

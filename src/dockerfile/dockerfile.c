@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/dockerfile.h"
+#include "dockerfile/dockerfile.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -225,7 +225,7 @@ static int on_from(struct translation *t, const char *rest, struct error *err)
 	if (!words[0] || (words[1] && (strcasecmp(words[1], "as") != 0 || !words[2] || words[3])))
 		return FAIL(err, ERROR_INVALID, "takes a template's name");
 	t->from = t->file->from ? t->file->from : words[0];
-	if (!t->file->from && strpbrk(words[0], ":/@")) {
+	if (!t->file->from && !t->file->may_name_image && strpbrk(words[0], ":/@")) {
 		(void)FAIL(err, ERROR_INVALID, "'%.100s' is an image, not a template", words[0]);
 		error_hint(err, "atoll template import NAME %.100s; then --from NAME", words[0]);
 		return -1;
@@ -329,6 +329,9 @@ static int copy(struct translation *t, const char *instruction, const char *rest
 	const char **words, *user = NULL, *mode = NULL, *target;
 	size_t count = 0;
 
+	if (t->file->has_no_files)
+		return refuse(arena_format(t->arena, "%s without the files", instruction),
+		              "write them with RUN, or put them into the sandbox", err);
 	if (take_flags(t, &rest, flags, err) < 0)
 		return -1;
 	for (const struct flag *f = flags; f->name; f++)

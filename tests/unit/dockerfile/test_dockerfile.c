@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/dockerfile.h"
+#include "dockerfile/dockerfile.h"
 
 static struct arena arena;
 static struct error err;
@@ -169,13 +169,32 @@ TEST(what_cannot_be_is_told_with_its_line)
 	assert_refused("FROM host\nRUN \\", "ends with a backslash");
 }
 
+TEST(an_image_may_be_named_and_files_be_missing)
+{
+	AUTO(buf_done) struct buf out = BUF(1 << 16), notes = BUF(1 << 12);
+	struct dockerfile file = {.name = "D",
+	                          .text = SPAN("FROM python:3.12-slim\nRUN x"),
+	                          .may_name_image = true,
+	                          .has_no_files = true};
+
+	err = (struct error){0};
+	assert_int_equal(dockerfile_translate(&arena, &file, &out, &notes, &err), 0);
+	assert_string_equal(buf_text(&out), "{\"from\":\"python:3.12-slim\",\"steps\":[{\"type\":"
+	                                    "\"run\",\"command\":\"x\"}]}");
+	file.text = SPAN("FROM host\nCOPY a b");
+	assert_int_equal(dockerfile_translate(&arena, &file, &out, &notes, &err), -1);
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "COPY without the files"));
+}
+
 int main(void)
 {
 	int failures = RUN(CASE(words_have_quotes_backslashes_and_variables),
 	                   CASE(each_instruction_becomes_its_step),
 	                   CASE(arguments_are_the_commands_and_not_the_templates),
 	                   CASE(entrypoint_and_command_are_joined_as_with_docker),
-	                   CASE(what_cannot_be_is_told_with_its_line));
+	                   CASE(what_cannot_be_is_told_with_its_line),
+	                   CASE(an_image_may_be_named_and_files_be_missing));
 
 	arena_done(&arena);
 	return failures;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/dockerfile.h"
+#include "dockerfile/dockerfile.h"
 
 #define WORD_MAX ((size_t)256 * 1024)
 #define WORDS_MAX 4096

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BROKER_LIMIT: other limits for one that runs, which are the kernel's to keep: the next broker
+ * reads them from there. ERROR_CONFLICT for less memory than it uses; what fails leaves the limits
+ * as they were. */
+#include "base/log.h"
+#include "broker/box.h"
+
+/* The kernel would make room by killing. */
+static int check_memory(struct box *box, const char *group, uint64_t bytes, struct error *err)
+{
+	struct cgroup_host *cgroups = &box->boxes->host->cgroups;
+	struct cgroup_usage usage;
+
+	if (cgroups->ops->usage(cgroups, group, &usage, err) < 0)
+		return -1;
+	if (usage.memory_bytes <= bytes)
+		return 0;
+	return FAIL(err, ERROR_CONFLICT, "sandbox '%s' uses %llu MiB of memory already", box->id,
+	            (unsigned long long)((usage.memory_bytes + (1 << 20) - 1) >> 20));
+}
+
+int boxes_limit(struct boxes *b, const char *id, const struct cgroup_limits *limits,
+                struct error *err)
+{
+	struct cgroup_host *cgroups = &b->host->cgroups;
+	struct box *box = boxes_find(b, id);
+	char group[GROUP_NAME_SIZE];
+	struct error ignored = {0};
+
+	if (!box || box->state != BOX_RUNNING)
+		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' does not run", id);
+	if (box->kind != BROKER_NATIVE)
+		return FAIL(err, ERROR_UNSUPPORTED, "a sandbox without isolation has no limits");
+	host_group_name(box->slot, group);
+	if (check_memory(box, group, limits->memory_bytes, err) < 0)
+		return -1;
+	if (cgroups->ops->limit(cgroups, group, limits, err) < 0) {
+		if (box->limits.memory_bytes > 0 &&
+		    cgroups->ops->limit(cgroups, group, &box->limits, &ignored) < 0)
+			log_warning("limits are half changed", TEXT("sandbox", id),
+			            FAILURE(&ignored));
+		return -1;
+	}
+	box->limits = *limits;
+	return 0;
+}

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several of Daytona's clients at once on a server of their own, which is killed in the middle; and what keeps a sandbox of theirs awake."""
+
+import contextlib
+import json
+import os
+import subprocess
+
+import pytest
+
+import atoll
+import clients
+
+pytestmark = pytest.mark.needs_root
+NODE = atoll.ROOT / "tests/node"
+PATH = "/api/sandbox/instances"
+
+
+@pytest.fixture(scope="module")
+def own_server():
+    running = atoll.Server().start()
+    yield running
+    running.remove_all()
+
+
+def test_several_clients_at_once_outlive_the_server(own_server):
+    node = clients.node("@daytona/sdk", since=clients.DAYTONA)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("DAYTONA_")}
+    environment |= {"DAYTONA_API_URL": f"http://127.0.0.1:{own_server.port}/daytona/api", "DAYTONA_API_KEY": own_server.key,
+                    "DAYTONA_USE_DEPRECATED_POLLING": "true"}
+    storm = [subprocess.Popen([node, NODE / "daytona_storm.mjs", f"client-{i}", "8"], cwd=NODE, env=environment, text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for i in range(3)]
+    try:
+        for client in storm:
+            assert client.stdout.readline() == "ready\n", client.communicate(timeout=30)[1][-2000:]
+        own_server.kill9("api")
+        own_server.wait_ready()
+        for client in storm:
+            said, complaint = client.communicate("go on\n", timeout=60)
+            assert client.returncode == 0, complaint[-2000:]
+            assert json.loads(said.splitlines()[-1]) == {"made": 8, "kept": 8, "listed": 8}
+    finally:
+        for client in storm:
+            client.kill()
+    with contextlib.closing(own_server.api()) as api:
+        assert own_server.rows(api) == []
+    atoll.Host(own_server.data).wait_clean(20)
+
+
+def state_of(api, box):
+    return api.get(f"{PATH}/{box}")["state"]
+
+
+def test_a_session_keeps_a_sandbox_awake_while_it_works(own_server):
+    """Both had their last call before the idle one was stopped, so that the working one would have been, too."""
+    with contextlib.closing(own_server.api()) as api:
+        made = [api.create(internet=False, persistent=True, autoPauseMs=-1, autoStopMs=1000)["id"] for _ in range(2)]
+        working, idle = made
+        for box in made:
+            session = f"/daytona/toolbox/{box}/process/session"
+            api.post(session, {"sessionId": "work"})
+            if box == working:
+                api.post(f"{session}/work/exec", {"command": "sleep 1000", "runAsync": True})
+        api.post(f"/daytona/toolbox/{idle}/process/pty", {"id": "shell"})
+        atoll.wait_for(lambda: state_of(api, idle) == "stopped", 40, "an idle session and PTY keep nobody awake")
+        assert state_of(api, working) == "started"
+        for box in made:
+            api.remove(box)
