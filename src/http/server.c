@@ -81,14 +81,20 @@ static void run_on_worker(struct worker_task *task)
 	struct http_exchange *ex = CONTAINER_OF(task, struct http_exchange, task);
 	struct server *server = ex->server;
 	const uint64_t one = 1;
+	bool is_first;
 
 	if (!run_quickly(ex))
 		return;
 	pthread_mutex_lock(&server->mutex);
-	if (!server->finished && write(server->finished_fd, &one, sizeof(one)) < 0)
-		abort(); /* an eventfd takes 2^64 - 2 of these */
+	is_first = !server->finished;
 	ex->next = server->finished;
 	server->finished = ex;
+	pthread_mutex_unlock(&server->mutex);
+	/* Not with the mutex, which is what the loop wants first; but the server is there as long
+	 * as this runs. */
+	if (is_first && write(server->finished_fd, &one, sizeof(one)) < 0)
+		abort(); /* an eventfd takes 2^64 - 2 of these */
+	pthread_mutex_lock(&server->mutex);
 	server->running--;
 	pthread_cond_signal(&server->changed);
 	pthread_mutex_unlock(&server->mutex);

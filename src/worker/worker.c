@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,9 +78,12 @@ static bool is_drained(const struct worker_pool *pool)
 	       !pool->lanes[WORKER_SLOW].first;
 }
 
-/* Each may add more. */
+/* Each may add more. Whoever the task has just woken comes first, where there is one processor for
+ * both. */
 static void run_rest(void)
 {
+	if (own_rest)
+		(void)sched_yield();
 	while (own_rest) {
 		struct worker_task *task = own_rest;
 
