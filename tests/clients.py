@@ -2,6 +2,8 @@
 
 Debian 12 has Node.js 18; a client that wants a newer one is run by a newer one, also from npm (tests/node/newer)."""
 import fcntl
+import functools
+import json
 import os
 import pathlib
 import shutil
@@ -13,8 +15,10 @@ FOLDER = pathlib.Path(__file__).resolve().parent / "node"
 NEWER = FOLDER / "newer"
 # What they want of Node.js.
 E2B, DAYTONA = (20, 18), (20, 16)
-# What they want of Node.js.
-E2B, DAYTONA = (20, 18), (20, 16)
+# ATOLL_NEWEST=1: the newest of these that npm has, in a folder of its own, in place of those of the lock.
+NEWEST = os.environ.get("ATOLL_NEWEST") == "1" and FOLDER / "newest"
+UNLOCKED = {"e2b": "e2b@latest", "@e2b/code-interpreter": "@e2b/code-interpreter@latest", "@daytona/sdk": "@daytona/sdk@latest",
+            "e2b-2-45": "e2b-2-45@npm:e2b@2.45.0"}
 
 
 def _install(folder, *names):
@@ -31,6 +35,31 @@ def _install(folder, *names):
             pytest.skip(f"npm cannot install {', '.join(names)}: {done.stderr.strip()[-200:]}")
 
 
+@functools.cache
+def _install_newest():
+    if not shutil.which("npm"):
+        pytest.skip("npm is not installed")
+    with open(NEWEST / "package.json") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(["npm", "install", "--no-package-lock", "--no-save", "--omit=optional", "--no-audit", "--no-fund", "--prefer-online",
+                               *UNLOCKED.values()], cwd=NEWEST, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr[-2000:]
+    for name in UNLOCKED:
+        found = json.loads((NEWEST / "node_modules" / name / "package.json").read_text())
+        print(f"newest: {found['name']} {found['version']}")
+
+
+def program(name):
+    """tests/node's program of that name, which finds the packages that node() has installed."""
+    if not NEWEST:
+        return FOLDER / name
+    NEWEST.mkdir(exist_ok=True)
+    (NEWEST / "package.json").touch()
+    if not (NEWEST / "package.json").stat().st_size:
+        (NEWEST / "package.json").write_text('{"private": true}\n')
+    return pathlib.Path(shutil.copy(FOLDER / name, NEWEST / name))
+
+
 def _version(program):
     said = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
     return tuple(int(part) for part in said.strip().lstrip("v").split(".")[:2])
@@ -38,7 +67,10 @@ def _version(program):
 
 def node(*names, since=(18, 0)):
     """The Node.js program, at least of version `since`, that runs programs beside tests/node's packages, `names` among them."""
-    _install(FOLDER, *names)
+    if NEWEST and set(names) <= set(UNLOCKED):
+        _install_newest()
+    else:
+        _install(FOLDER, *names)
     if _version("node") >= since:
         return "node"
     if os.uname().machine != "x86_64":

@@ -189,6 +189,29 @@ export interface Stats {
   oom_kills: number;
 }
 
+/** The newest samples of a sandbox, one of now among them while it runs */
+export interface StatsHistory {
+  /** oldest first */
+  items: StatsSample[];
+  memory_limit_bytes: number;
+  disk_limit_bytes: number;
+}
+
+/** What a sandbox used at a time */
+export interface StatsSample {
+  at: string | null;
+  /** of one vCPU, since the sample before; of the first one since the sandbox's start */
+  cpu_percent: number;
+  /** since its start */
+  cpu_usage_us: number;
+  memory_bytes: number;
+  /** files on top of the template; -1 = not known */
+  disk_bytes: number;
+  pids: number;
+  network_in_bytes: number;
+  network_out_bytes: number;
+}
+
 /** How to take a snapshot */
 export interface SnapshotCreate {
   /** unique in the project; else its id */

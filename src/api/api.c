@@ -17,6 +17,7 @@
 
 const struct route *const api_routes[] = {
         sandboxes_routes,
+        history_routes,
         snapshots_routes,
         backups_routes,
         artifacts_routes,

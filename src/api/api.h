@@ -77,5 +77,6 @@ MUST_CHECK int api_authorize(struct request *rq, const struct route *route, stru
 bool api_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
 void api_on_done(struct request *rq, int status, int64_t took_us);
 struct http_host api_find_host(void *context, const struct request *rq);
+const char *api_allow_origin(void *context, const char *origin);
 /* The whole OpenAPI 3.1 document of api_routes; `atolld --openapi` prints it too. */
 void api_write_openapi(struct buf *out);

@@ -8,7 +8,7 @@
 #include "api/api.h"
 #include "api/tables.h"
 
-#define SHAPES_MAX 320
+#define SHAPES_MAX 512
 
 struct shape_set {
 	const struct json_shape *shapes[SHAPES_MAX];

@@ -12,7 +12,7 @@ extern const struct route sandboxes_routes[], snapshots_routes[], exec_routes[],
         files_routes[], terminal_routes[], templates_routes[], keys_routes[], leases_routes[],
         projects_routes[], members_routes[], settings_routes[], configs_routes[], me_routes[],
         events_routes[], webhooks_routes[], jobs_routes[], channels_routes[];
-extern const struct route backups_routes[], artifacts_routes[];
+extern const struct route backups_routes[], artifacts_routes[], history_routes[];
 extern const struct route secrets_routes[], builds_routes[];
 extern const struct route usage_routes[], pools_routes[];
 extern const struct route volumes_routes[], volume_files_routes[], lease_files_routes[];

@@ -207,15 +207,33 @@ int check_domain(const char *value, struct error *err)
 	return FAIL(err, ERROR_INVALID, "'%s' is not a domain, such as preview.example.com", value);
 }
 
+static bool is_origin(struct span text)
+{
+	size_t scheme = span_starts_with(text, "https://") ? 8 : 7;
+
+	return (scheme == 8 || span_starts_with(text, "http://")) &&
+	       is_host_and_port((struct span){text.data + scheme, text.size - scheme});
+}
+
+int check_origins(const char *value, struct error *err)
+{
+	struct span rest = span_of(value), origin;
+	bool more = rest.size > 0 && !span_equals_text(rest, "*");
+
+	while (more) {
+		more = span_split(&rest, ',', &origin);
+		if (!is_origin(span_trim(origin)))
+			return FAIL(err, ERROR_INVALID,
+			            "'%s' is not origins with commas, such as "
+			            "https://app.example.com,http://localhost:3000, and not *",
+			            value);
+	}
+	return 0;
+}
+
 int check_origin(const char *value, struct error *err)
 {
-	struct span rest = span_of(value);
-	size_t scheme = span_starts_with(rest, "https://") ? 8 : 7;
-
-	if (!value[0])
-		return 0;
-	if ((scheme == 8 || span_starts_with(rest, "http://")) &&
-	    is_host_and_port((struct span){rest.data + scheme, rest.size - scheme}))
+	if (!value[0] || is_origin(span_of(value)))
 		return 0;
 	return FAIL(err, ERROR_INVALID,
 	            "'%s' is not an origin, such as https://preview.example.com", value);

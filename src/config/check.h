@@ -23,6 +23,8 @@ MUST_CHECK int check_hosts(const char *value, struct error *err);
 MUST_CHECK int check_domain(const char *value, struct error *err);
 /* "http://host:80" or "https://host"; may be empty. */
 MUST_CHECK int check_origin(const char *value, struct error *err);
+/* The same with commas between, or "*"; may be empty. */
+MUST_CHECK int check_origins(const char *value, struct error *err);
 /* Ports and ranges with commas, or "any". */
 MUST_CHECK int check_ports(const char *value, struct error *err);
 /* Empty, or long enough to sign with. */

@@ -73,6 +73,7 @@ struct config {
 	int64_t build_cache_bytes_max; /* of layers */
 	/* previews */
 	const char *hosts;          /* names that requests may be for, besides our own */
+	const char *cors_origins;   /* whose pages may read the API; "*" = anybody's; "" = none */
 	const char *preview_ports;  /* SANDBOX_PREVIEW_PORTS: "3000,8000-8010", "any" */
 	const char *preview_secret; /* SANDBOX_PREVIEW_SECRET; "" = no links are shared */
 	const char *preview_domain; /* SANDBOX_PREVIEW_DOMAIN: PORT-ID.DOMAIN; "" = none */
@@ -80,6 +81,7 @@ struct config {
 	/* usage */
 	struct price_list prices; /* US dollars */
 	int64_t usage_flush_ms, usage_keep_ms;
+	int64_t metrics_every_ms; /* 0 = no history of what sandboxes use */
 	int64_t artifacts_max_mb, artifact_max_mb, artifacts_keep_ms;
 	/* native */
 	const char *disk_quota;           /* SANDBOX_DISK_QUOTA: off, on */

@@ -166,6 +166,10 @@ const struct config_option config_options[] = {
                     .about = "host names by which clients know the server, with commas; localhost, "
                              "addresses and the machine's own name need not be among them; * for "
                              "all, when a proxy in front sees to it"),
+        TEXT_OPTION("cors_origins", cors_origins, .initial = "", .check = check_origins,
+                    .about = "origins of pages that may call the API with a key or a sandbox's "
+                             "token, with commas, such as https://app.example.com; * for any; "
+                             "when empty, none"),
         TEXT_OPTION("preview_ports", preview_ports, .env = "SANDBOX_PREVIEW_PORTS",
                     .initial = "3000,5173,8000,8080", .check = check_ports,
                     .about = "ports that previews show, besides those of the template: numbers and "
@@ -198,6 +202,9 @@ const struct config_option config_options[] = {
                         .about = "how often usage is written and budgets are looked at"),
         DURATION_OPTION("usage_keep", usage_keep_ms, .initial = "366d", .max = 100 * YEAR_MS,
                         .about = "how long the hours of usage are kept; 0 = for ever"),
+        DURATION_OPTION("metrics_every", metrics_every_ms, .initial = "15s", .max = 3600000,
+                        .about = "how often each running sandbox is asked what it uses; 240 "
+                                 "answers are kept in memory; 0 = never"),
 
         TEXT_OPTION("disk_quota", disk_quota, .env = "SANDBOX_DISK_QUOTA", .initial = "off",
                     .choices = on_off,

@@ -35,6 +35,7 @@ static const char *const purposes[] = {
         [FLEET_ACCESS_TRAFFIC] = "atoll sandbox traffic",
         [FLEET_ACCESS_VOLUME] = "atoll volume",
         [FLEET_ACCESS_UPLOAD] = "atoll build upload",
+        [FLEET_ACCESS_BUILD] = "atoll build",
         [FLEET_ACCESS_SIGNING] = "atoll file signing",
 };
 

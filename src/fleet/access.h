@@ -17,6 +17,7 @@ enum fleet_access {
 	FLEET_ACCESS_TRAFFIC, /* its guarded ports: E2B's trafficAccessToken */
 	FLEET_ACCESS_VOLUME,  /* the files of a volume */
 	FLEET_ACCESS_UPLOAD,  /* of files for a build, whose id says all of it */
+	FLEET_ACCESS_BUILD,   /* to know one that was announced */
 	FLEET_ACCESS_SIGNING, /* what clients of Daytona sign addresses of files with */
 };
 void fleet_access_token(const struct fleet *fleet, const char *id, enum fleet_access access,

@@ -30,6 +30,7 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	/* Waiting is slow work, which has half of the workers: it may have half of those. */
 	lease_desk_init(&f->leases, 1 + (unsigned)f->config->workers / 4);
 	meters_init(f);
+	samples_init(&f->samples);
 	browsers_init(&f->browsers);
 	f->builds = build_desk_new();
 	pthread_mutex_init(&f->ended_mutex, NULL);
@@ -52,6 +53,7 @@ void fleet_close(struct fleet *fleet)
 	pthread_mutex_destroy(&fleet->pools.mutex);
 	lease_desk_done(&fleet->leases);
 	meters_done(fleet);
+	samples_done(&fleet->samples);
 	browsers_done(&fleet->browsers);
 	build_desk_free(fleet->builds);
 	template_cache_done(&fleet->templates);

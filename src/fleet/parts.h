@@ -15,6 +15,7 @@
 #include "fleet/meters.h"
 #include "fleet/pools.h"
 #include "fleet/project_cache.h"
+#include "fleet/samples.h"
 #include "fleet/storage.h"
 #include "fleet/template_cache.h"
 
@@ -53,6 +54,7 @@ struct fleet {
 	atomic_uint backups_running;
 	int64_t swept_at; /* of the ticking thread */
 	struct meters meters;
+	struct samples samples;
 	struct pool_counts {
 		pthread_mutex_t mutex; /* whoever makes store and provider agree has it */
 		struct fleet_pool_count items[POOL_COUNTS_MAX];

@@ -280,6 +280,7 @@ static void look_at(struct fleet *f, const struct sandbox_record *r, UNUSED void
 {
 	struct sandbox_due due = find_due(f, r);
 
+	samples_look_at(f, r);
 	if (is_unfinished(r))
 		finish(f, r->id);
 	else if (due.step == SANDBOX_STEP_ARCHIVE)
@@ -306,6 +307,7 @@ static int tick(struct fleet *f, struct error *err)
 		log_warning("usage waits for the next round", FAILURE(err));
 		error_clear(err);
 	}
+	samples_begin(f);
 	if (each_sandbox(f, look_at, NULL, err) < 0 || leases_settle(f, err) < 0 ||
 	    pools_settle(f, err) < 0 || services_settle(f, err) < 0)
 		return -1;

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "http/cors.h"
 #include "http/router.h"
 #include "http/server.h"
 
@@ -59,6 +60,7 @@ void exchange_start(struct http_exchange *ex, struct connection *conn)
 
 	ex->connection = conn;
 	ex->failed = false;
+	ex->origin = NULL;
 	ex->request = (struct request){.arena = &ex->arena,
 	                               .context = ex->server->options.context,
 	                               .exchange = ex,
@@ -105,6 +107,8 @@ static enum http_fault check_route(struct http_exchange *ex, struct router_match
 	const struct route *route = match.route;
 	const char *type = ex->head.known[HEAD_CONTENT_TYPE];
 
+	if (!route && cors_answer_preflight(ex))
+		return FAULT_METHOD;
 	if (!route && !match.methods)
 		return FAULT_ROUTE;
 	if (!route) {
@@ -113,6 +117,8 @@ static enum http_fault check_route(struct http_exchange *ex, struct router_match
 		buf_add_text(&ex->reply.headers, "\r\n");
 		return FAULT_METHOD;
 	}
+	if (route->method == HTTP_ANY)
+		ex->origin = NULL;
 	ex->request.route = route;
 	ex->request.deadline = deadline_in(
 	        (route->flags & (ROUTE_SLOW | ROUTE_QUICK)) ? SLOW_DEADLINE_MS : FAST_DEADLINE_MS);
@@ -181,6 +187,7 @@ static enum http_fault find_route(struct http_exchange *ex)
 		return FAULT_HOST_UNKNOWN;
 	if (host.route)
 		return check_route(ex, (struct router_match){.route = host.route});
+	cors_begin(ex);
 	if (!is_below(ex->target.raw_path, host.below))
 		return FAULT_ROUTE;
 	if (span_equals_text(ex->head.target, "*"))

@@ -38,7 +38,8 @@ struct http_exchange {
 	struct worker_task task;
 	struct http_exchange *next; /* finished or spare */
 	int64_t started_ns;
-	bool failed; /* the reply is an error; a relay in it only waits to be released */
+	const char *origin; /* that may read the reply, see cors.h; NULL: no page of another one */
+	bool failed;        /* the reply is an error; a relay in it only waits to be released */
 };
 
 void exchange_free(struct http_exchange *ex);

@@ -158,6 +158,7 @@ struct server_options {
 	void *context;
 	/* On the loop, when nothing but the head is known; NULL: all are the routes'. */
 	struct http_host (*find_host)(void *context, const struct request *rq);
+	const char *(*allow_origin)(void *context, const char *origin); /* see http/cors.h */
 	/* Finds the caller; runs where the handler runs, before query and body are parsed. Sets
 	 * rq->caller. A NULL authorize lets everybody in. */
 	int (*authorize)(struct request *rq, const struct route *route, struct error *err);

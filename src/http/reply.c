@@ -4,6 +4,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "http/cors.h"
 #include "http/exchange.h"
 #include "http/server.h"
 #include "http/websocket.h"
@@ -112,6 +113,7 @@ void reply_write_head(struct buf *out, const struct http_exchange *ex,
 	buf_add_span(out, SPAN("X-Request-Id: "));
 	buf_add_text(out, ex->request.id);
 	buf_add_span(out, SPAN("\r\n"));
+	cors_write(out, ex);
 	buf_add_span(out, buf_span(&ex->reply.headers));
 	buf_add_span(out, SPAN("\r\n"));
 }

@@ -15,8 +15,7 @@ import clients
 
 pytestmark = [pytest.mark.needs_root,
               pytest.mark.skipif(not os.path.exists("/usr/bin/python3"), reason="the host's /usr has no python3")]
-NODE = atoll.ROOT / "tests/node"
-PROGRAM = NODE / "interpreter.mjs"
+PROGRAM = clients.program("interpreter.mjs")
 CHECKS = ["".join(found) for found in re.findall(r"^  async (?:'([^']+)'|(\w+))\(\) {", PROGRAM.read_text(), re.M)]
 
 

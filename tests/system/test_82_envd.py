@@ -17,10 +17,11 @@ import pytest
 
 import atoll
 import clients
+import specifications
 
 pytestmark = pytest.mark.needs_root
 NODE = atoll.ROOT / "tests/node"
-PROGRAM = NODE / "envd.mjs"
+PROGRAM = clients.program("envd.mjs")
 CHECKS = re.findall(r"^  async '([^']+)'\(\) {", PROGRAM.read_text(), re.M)
 DOMAIN = "e2b.localhost"
 MADE = {"templateID": "host", "timeout": 600, "allow_internet_access": False}
@@ -47,8 +48,15 @@ def run_checks(made, key, environment):
 
 
 @pytest.fixture(scope="module")
-def outcomes(server, made):
-    origin = f"http://127.0.0.1:{server.port}"
+def tap(server):
+    listening = specifications.Tap(server.port)
+    yield listening
+    listening.close()
+
+
+@pytest.fixture(scope="module")
+def outcomes(server, made, tap):
+    origin = f"http://127.0.0.1:{tap.port}"
     return run_checks(made, server.key, {"E2B_API_URL": origin, "E2B_SANDBOX_URL": origin})
 
 
@@ -483,3 +491,48 @@ def test_sandboxes_of_our_own_api_stay_as_private_as_they_were(server, envd):
     with contextlib.closing(server.api()) as api, api.sandbox(internet=False) as own:
         assert envd.call("GET", "/", E2b_Sandbox_Id=own, E2b_Sandbox_Port="8123", X_Access_Token=None)[0] == 401
         assert envd.call("GET", "/", Host=f"8123-{own}.{DOMAIN}", E2b_Sandbox_Id=None, E2b_Sandbox_Port=None, X_Access_Token=None)[0] == 401
+
+
+# ---- against the specification ----
+
+
+def say_what_the_sdk_does_not(envd):
+    """The calls that E2B's daemon has and its SDK for JavaScript does not use."""
+    def envelope(message):
+        text = json.dumps(message).encode()
+        return struct.pack(">BI", 0, len(text)) + text
+    for path in ("/metrics", "/envs"):
+        assert envd.call("GET", path)[0] == 200
+    for name in ("said-1", "said-2"):
+        assert envd.call("POST", f"/files?path=/tmp/{name}", b"x", Content_Type="application/octet-stream", X_Metadata_Key="v")[0] == 200
+    assert envd.call("POST", "/files/compose", json.dumps({"source_paths": ["/tmp/said-1", "/tmp/said-2"], "destination": "/tmp/said"}),
+                     Content_Type="application/json")[0] == 200
+    assert envd.rpc("filesystem.Filesystem/MakeDir", {"path": "/tmp/said-folder"})[0] == 200
+    status, watcher = envd.rpc("filesystem.Filesystem/CreateWatcher", {"path": "/tmp/said-folder", "recursive": True, "includeEntry": True})
+    assert status == 200
+    assert envd.call("POST", "/files?path=/tmp/said-folder/x", b"x", Content_Type="application/octet-stream")[0] == 200
+    atoll.wait_for(lambda: envd.rpc("filesystem.Filesystem/GetWatcherEvents", watcher)[1]["events"], 15, "an event")
+    assert envd.rpc("filesystem.Filesystem/RemoveWatcher", watcher)[0] == 200
+    started = frames(envd.stream("process.Process/Start", {"process": {"cmd": "/bin/cat"}, "stdin": True, "tag": "said"}))
+    pid = next(started)[1]["event"]["start"]["pid"]
+    body = b"".join(map(envelope, [{"start": {"process": {"tag": "said"}}}, {"data": {"input": {"stdin": "aGkK"}}}, {"keepalive": {}}]))
+    assert list(frames(envd.open("POST", "/process.Process/StreamInput", body, Content_Type="application/connect+json")))[-1] == (2, {})
+    assert envd.rpc("process.Process/CloseStdin", {"process": {"pid": pid}})[0] == 200
+    assert list(started)[-1] == (2, {})
+
+
+def test_all_that_was_said_is_as_specified(made, tap, outcomes):
+    files = specifications.OpenApi(specifications.load("e2b/envd/envd.yaml"))
+    calls = specifications.Protocol("e2b/envd/process/process.proto", "e2b/envd/filesystem/filesystem.proto")
+    say_what_the_sdk_does_not(Envd(tap.port, made))
+    seen = set()
+    for method, target, headers, body, status, answer in tap.exchanges():
+        if headers.get("e2b-sandbox-port") != "49983" and not target.startswith("/files?"):
+            continue
+        if target in calls.methods:
+            calls.check_exchange(target, headers, body, status, answer)
+            seen.add(("POST", target))
+        elif headers.get("content-type", "application/json") == "application/json" or status < 400:
+            # A part is a download, too.
+            seen.add((method, files.check_exchange(method, target, body, 200 if status == 206 else status, answer)))
+    assert {("POST", path) for path in calls.methods} | files.operations() <= seen

@@ -81,6 +81,23 @@ def test_the_sdk_at_hosts_of_its_own(outcomes, check):
     assert outcomes[check]["ok"], outcomes[check]["error"]
 
 
+def test_code_runs_at_the_interpreters_own_host(secure, made):
+    host = f"49999-{made['sandboxID']}.e2b.localhost"
+    connection = http.client.HTTPSConnection(host, secure.tls_port, timeout=60, context=trusting(secure.folder))
+    connection.sock = connect(secure, host)
+    with contextlib.closing(connection):
+        connection.request("GET", "/health")
+        assert connection.getresponse().read() in (b"OK", b'"OK"')
+        block = json.dumps({"code": "echo by TLS", "language": "bash"})
+        connection.request("POST", "/execute", block, {"Content-Type": "application/json"})
+        refused = connection.getresponse()
+        assert refused.status == 401 and refused.read()
+        connection.request("POST", "/execute", block, {"Content-Type": "application/json", "X-Access-Token": made["envdAccessToken"]})
+        told = [json.loads(line) for line in connection.getresponse().read().splitlines()]
+    assert "".join(line["text"] for line in told if line["type"] == "stdout") == "by TLS\n"
+    assert told[-1]["type"] == "end_of_execution"
+
+
 # ---- all that HTTP carries ----
 
 

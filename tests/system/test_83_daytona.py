@@ -13,7 +13,7 @@ import clients
 
 pytestmark = pytest.mark.needs_root
 NODE = atoll.ROOT / "tests/node"
-PROGRAM = NODE / "daytona.mjs"
+PROGRAM = clients.program("daytona.mjs")
 NAMES = [name for _, name in re.findall(r"^test\((['\"])(.+?)\1,", PROGRAM.read_text(), re.M)]
 
 

@@ -179,6 +179,14 @@ suite_system()
 		$(find tests/system tests/contract -name 'test_*.py' ! -path $longest | sort)
 }
 
+# Only when it is named: what npm has may change any day.
+suite_newest()
+{
+	build_programs gcc || { result failed newest build "the gcc build failed"; return; }
+	ATOLL_NEWEST=1 run_built_pytest newest 400 \
+		tests/system/test_{71_interpreter,81_e2b,82_envd,83_daytona,86_clients}.py
+}
+
 suite_escape()
 {
 	run_pytest escape 240 tests/escape

@@ -206,6 +206,31 @@ class Stats(TypedDict):
     oom_kills: int
 
 
+class StatsHistory(TypedDict):
+    """The newest samples of a sandbox, one of now among them while it runs"""
+
+    # oldest first
+    items: list[StatsSample]
+    memory_limit_bytes: int
+    disk_limit_bytes: int
+
+
+class StatsSample(TypedDict):
+    """What a sandbox used at a time"""
+
+    at: str | None
+    # of one vCPU, since the sample before; of the first one since the sandbox's start
+    cpu_percent: float
+    # since its start
+    cpu_usage_us: int
+    memory_bytes: int
+    # files on top of the template; -1 = not known
+    disk_bytes: int
+    pids: int
+    network_in_bytes: int
+    network_out_bytes: int
+
+
 class SnapshotCreate(TypedDict):
     """How to take a snapshot"""
 

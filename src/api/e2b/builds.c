@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Templates by steps: announced, given files, begun, watched. */
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,9 @@
 /* What E2B's clients begin with when they are told nothing, and how it is called here. */
 #define BASE_IMAGE "e2bdev/base"
 #define BASE_TEMPLATE "base"
+#define LOST                                                                                       \
+	"nothing is known of this build any more: it did not begin within an hour, or before the " \
+	"server was started again, or it ended long ago"
 
 /* ---- announced ---- */
 
@@ -48,6 +52,10 @@ struct announced {
 	const char *template_id, *build_id;
 	bool is_public;
 	const char **names, **tags, **aliases;
+	/* Of the second generation alone, whose answer is a template that is not there yet. */
+	int64_t cpu_count, memory_mb, disk_mb, created_at, last_spawned_at, spawn_count,
+	        build_count;
+	const char *created_by, *envd_version;
 };
 static const struct json_member announced_shape_members[] = {
         JSON_TEXT_MEMBER(announced, template_id, .name = "templateID"),
@@ -59,6 +67,25 @@ static const struct json_member announced_shape_members[] = {
         JSON_END,
 };
 static JSON_SHAPE(announced_shape, "E2bBuildAnnounced", announced, "Where its build will be");
+static const struct json_member announced_v2_shape_members[] = {
+        JSON_TEXT_MEMBER(announced, template_id, .name = "templateID"),
+        JSON_TEXT_MEMBER(announced, build_id, .name = "buildID"),
+        JSON_BOOL_MEMBER(announced, is_public, .name = "public"),
+        JSON_TEXT_LIST_MEMBER(announced, aliases),
+        JSON_WHOLE_MEMBER(announced, cpu_count, .name = "cpuCount"),
+        JSON_WHOLE_MEMBER(announced, memory_mb, .name = "memoryMB"),
+        JSON_WHOLE_MEMBER(announced, disk_mb, .name = "diskSizeMB"),
+        JSON_TIME_MEMBER(announced, created_at, .name = "createdAt"),
+        JSON_TIME_MEMBER(announced, created_at, .name = "updatedAt"),
+        JSON_TIME_MEMBER(announced, last_spawned_at, .name = "lastSpawnedAt",
+                         .flags = JSON_NULLABLE),
+        JSON_TEXT_MEMBER(announced, created_by, .name = "createdBy", .flags = JSON_NULLABLE),
+        JSON_WHOLE_MEMBER(announced, spawn_count, .name = "spawnCount"),
+        JSON_WHOLE_MEMBER(announced, build_count, .name = "buildCount"),
+        JSON_TEXT_MEMBER(announced, envd_version, .name = "envdVersion"),
+        JSON_END,
+};
+static JSON_SHAPE(announced_v2_shape, "E2bBuildAnnouncedV2", announced, "The same, as it was told");
 
 static int copy_name(char out[E2B_DRAFT_NAME_SIZE], const char *name, struct error *err)
 {
@@ -112,10 +139,41 @@ static int name_draft(struct request *rq, const struct announce_body *b, struct 
 	return 0;
 }
 
-static int build_announce(struct request *rq, const void *body, struct reply *reply,
-                          struct error *err)
+/* By which a build that was announced to this project, and of which nothing is known any more, is
+ * told from one that never was. */
+static uint32_t mark_of(struct request *rq, const char *id)
 {
-	const struct announce_body *b = body;
+	const char *what = arena_format(rq->arena, "announced %s %s", api_project(rq), id);
+	char token[FLEET_ACCESS_TOKEN_SIZE + 1];
+	uint32_t mark = 0;
+
+	fleet_access_token(api_of(rq)->fleet, what, FLEET_ACCESS_BUILD, token);
+	for (unsigned i = 0; i < E2B_MARK_BITS / 4; i++)
+		mark = mark << 4 |
+		       (uint32_t)(token[i] <= '9' ? token[i] - '0' : token[i] - 'a' + 10);
+	return mark;
+}
+
+/* What its sandboxes will get, as far as that is known. */
+static void fill_resources(struct request *rq, const struct announce_body *b, struct announced *out)
+{
+	const struct config *config = api_of(rq)->config;
+	const struct sandbox_resources layers[] = {
+	        {.cpu = (double)b->cpu, .memory_mb = b->memory_mb, .disk_mb = b->disk_mb},
+	        config->defaults,
+	        SANDBOX_BUILT_IN_RESOURCES,
+	};
+	const struct sandbox_resources found =
+	        sandbox_resources_resolve(layers, COUNT_OF(layers), &config->caps);
+
+	out->cpu_count = (int64_t)ceil(found.cpu);
+	out->memory_mb = found.memory_mb;
+	out->disk_mb = found.disk_mb;
+}
+
+static int announce(struct request *rq, const struct announce_body *b,
+                    const struct json_shape *shape, struct reply *reply, struct error *err)
+{
 	struct id id = id_new();
 	struct e2b_draft draft = {
 	        .cpu = b->cpu,
@@ -124,10 +182,13 @@ static int build_announce(struct request *rq, const void *body, struct reply *re
 	        .made_at = clock_monotonic_ms(),
 	};
 	struct announced out = {
-	        .build_id = e2b_uuid_format(rq->arena, id.text),
+	        .build_id = e2b_uuid_format(rq->arena, id.text, mark_of(rq, id.text)),
 	        .names = ARENA_ARRAY(rq->arena, const char *, BUILD_ALSO_MAX + 2),
 	        .tags = ARENA_ARRAY(rq->arena, const char *, BUILD_ALSO_MAX + 2),
 	        .aliases = ARENA_ARRAY(rq->arena, const char *, 2),
+	        .created_at = clock_unix_ms(),
+	        .build_count = 1,
+	        .envd_version = E2B_ENVD_VERSION,
 	};
 
 	if (name_draft(rq, b, &draft, &out, err) < 0)
@@ -135,9 +196,22 @@ static int build_announce(struct request *rq, const void *body, struct reply *re
 	memcpy(draft.id, id.text, sizeof(draft.id));
 	(void)snprintf(draft.project_id, sizeof(draft.project_id), "%s", api_project(rq));
 	e2b_draft_put(api_of(rq)->e2b_drafts, &draft);
+	fill_resources(rq, b, &out);
 	reply_status(reply, 202);
-	reply_json(reply, &announced_shape, &out);
+	reply_json(reply, shape, &out);
 	return 0;
+}
+
+static int build_announce(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	return announce(rq, body, &announced_shape, reply, err);
+}
+
+static int build_announce_v2(struct request *rq, const void *body, struct reply *reply,
+                             struct error *err)
+{
+	return announce(rq, body, &announced_v2_shape, reply, err);
 }
 
 /* ---- files ---- */
@@ -290,9 +364,10 @@ static int choose_source(struct request *rq, const struct start_body *b, const c
 
 static int find_draft(struct request *rq, struct e2b_draft *ret, struct error *err)
 {
+	uint32_t mark;
 	struct id id;
 
-	if (e2b_uuid_parse(request_param(rq, "build"), &id, err) < 0)
+	if (e2b_uuid_parse(request_param(rq, "build"), &id, &mark, err) < 0)
 		return -1;
 	if (!e2b_draft_find(api_of(rq)->e2b_drafts, api_project(rq), id.text, ret))
 		return FAIL(err, ERROR_NOT_FOUND, "no build '%.60s' was announced here lately",
@@ -466,9 +541,10 @@ static int find_build(struct request *rq, struct e2b_draft *draft, struct build_
 {
 	const char *text = request_param(rq, "build");
 	struct fleet_ref ref = {.project_id = api_project(rq)};
+	uint32_t mark;
 	struct id id;
 
-	if (e2b_uuid_parse(text, &id, err) < 0)
+	if (e2b_uuid_parse(text, &id, &mark, err) < 0)
 		return -1;
 	if (!e2b_draft_find(api_of(rq)->e2b_drafts, ref.project_id, id.text, draft)) {
 		*draft = (struct e2b_draft){.is_started = true};
@@ -479,7 +555,14 @@ static int find_build(struct request *rq, struct e2b_draft *draft, struct build_
 		return 0;
 	}
 	ref.id_or_name = draft->id;
-	return fleet_build_find(api_of(rq)->fleet, rq->arena, &ref, ret, err);
+	if (fleet_build_find(api_of(rq)->fleet, rq->arena, &ref, ret, err) == 0)
+		return 0;
+	if (err->code != ERROR_NOT_FOUND || mark != mark_of(rq, draft->id))
+		return -1;
+	/* A client that polls must come to an end. */
+	error_clear(err);
+	*ret = (struct build_record){.state = BUILD_ERROR, .message = LOST};
+	return 0;
 }
 
 static int status_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -538,7 +621,7 @@ const struct route e2b_builds_routes[] = {
         {HTTP_POST, "/v3/templates", WRITE, ROUTE_HIDDEN, .body = &announce_request, .status = 202,
          .handle = build_announce, E2B_ROW},
         {HTTP_POST, "/v2/templates", WRITE, ROUTE_HIDDEN, .body = &announce_request, .status = 202,
-         .handle = build_announce, E2B_ROW},
+         .handle = build_announce_v2, E2B_ROW},
         {HTTP_GET, "/templates/:id/files/:hash", WRITE, ROUTE_HIDDEN, .status = 201,
          .handle = files_get, E2B_ROW},
         {HTTP_PUT, "/templates/:id/files/:hash", 0, ROUTE_PUBLIC | ROUTE_STREAM_BODY | ROUTE_HIDDEN,

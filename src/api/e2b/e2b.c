@@ -7,17 +7,21 @@
 #include "api/tables.h"
 #include "fleet/access.h"
 
-/* {"code":404,"message":"…"}: the code is the status, which clients look at. */
+/* {"code":404,"message":"…"}: the code is the status, which clients look at; of the contents of
+ * volumes, which have a specification of their own, it is a text. */
 bool e2b_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out)
 {
+	static const char content[] = "/volumecontent/";
 	AUTO(buf_done) struct buf text = BUF(ERROR_TEXT_MAX + ERROR_HINT_MAX + 8);
+	const char *quote;
 
 	if (!rq->route || !rq->route->tag || strcmp(rq->route->tag, E2B_TAG) != 0)
 		return false;
 	buf_add_text(&text, failure->message);
 	if (failure->hint && failure->hint[0])
 		buf_addf(&text, " (%s)", failure->hint);
-	buf_addf(out, "{\"code\":%d,\"message\":", failure->status);
+	quote = strncmp(rq->path, content, sizeof(content) - 1) == 0 ? "\"" : "";
+	buf_addf(out, "{\"code\":%s%d%s,\"message\":", quote, failure->status, quote);
 	json_write_text(out, buf_span(&text));
 	buf_add_byte(out, '}');
 	return true;
@@ -98,6 +102,7 @@ struct e2b_sandbox e2b_sandbox_of(struct request *rq, const struct sandbox_recor
 /* ---- names ---- */
 
 #define TAG_DEFAULT "default"
+#define MCP_TEMPLATE "mcp-gateway"
 /* Between name and tag in what is called so here; neither has it. */
 #define TAG_MARK ".."
 
@@ -159,6 +164,9 @@ int e2b_template_find(struct request *rq, const struct e2b_name *name, struct te
 
 	if (store_template_find(api->store, rq->arena, api_project(rq), name->own, ret, err) == 0)
 		return 0;
+	if (err->code == ERROR_NOT_FOUND && strcmp(name->own, MCP_TEMPLATE) == 0)
+		error_hint(err, "E2B's option mcp wants a template of that name with its gateway; "
+		                "this server's own tools are at /mcp");
 	/* What @e2b/code-interpreter asks for when nothing else is said: contexts need no template
 	 * of their own. */
 	if (err->code != ERROR_NOT_FOUND || strcmp(name->own, "code-interpreter-v1") != 0)
@@ -177,25 +185,64 @@ int e2b_snapshot_find(struct request *rq, const struct e2b_name *name, struct sn
 
 /* ---- ids of builds, which clients expect to be UUIDs ---- */
 
-const char *e2b_uuid_format(struct arena *a, const char *id)
+#define GROUPS 4
+/* Of the eight digits of a group: an id has the lower ones. */
+#define GROUP_BITS 25
+#define GROUP_MARK_BITS (32 - GROUP_BITS)
+#define GROUP_MARK ((1U << GROUP_MARK_BITS) - 1)
+_Static_assert(GROUPS *GROUP_MARK_BITS == E2B_MARK_BITS, "all of it fits");
+
+static const char digits[] = "0123456789abcdef";
+
+const char *e2b_uuid_format(struct arena *a, const char *id, uint32_t mark)
 {
 	char hex[ID_HEX_SIZE];
 
 	id_to_hex(id, hex);
+	for (unsigned group = 0; group < GROUPS; group++) {
+		uint32_t bits = mark >> GROUP_MARK_BITS * group & GROUP_MARK;
+		char *at = hex + (size_t)8 * group;
+
+		/* The id's first bit is the lowest of the second digit. */
+		at[0] = digits[bits >> 3];
+		at[1] = digits[(bits & 7) << 1 | (at[1] == '1')];
+	}
 	return arena_format(a, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
 	                    hex + 20);
 }
 
-int e2b_uuid_parse(const char *text, struct id *ret, struct error *err)
+static bool take_mark(char hex[ID_HEX_SIZE], uint32_t *ret)
+{
+	uint32_t mark = 0;
+
+	for (unsigned group = 0; group < GROUPS; group++) {
+		char *at = hex + (size_t)8 * group;
+		const char *first = strchr(digits, at[0]), *second = strchr(digits, at[1]);
+
+		if (!at[0] || !at[1] || !first || !second)
+			return false;
+		mark |= (uint32_t)((first - digits) << 3 | (second - digits) >> 1)
+		        << GROUP_MARK_BITS * group;
+		at[0] = '0';
+		at[1] = digits[(second - digits) & 1];
+	}
+	*ret = mark;
+	return true;
+}
+
+int e2b_uuid_parse(const char *text, struct id *ret, uint32_t *ret_mark, struct error *err)
 {
 	char hex[ID_HEX_SIZE];
+	uint32_t mark;
 	size_t size = 0;
 
-	for (const char *c = text; *c && size + 1 < sizeof(hex); c++)
-		if (*c != '-')
-			hex[size++] = *c;
+	for (size_t i = 0; text[i] && size + 1 < sizeof(hex); i++)
+		if (text[i] != '-' || (i != 8 && i != 13 && i != 18 && i != 23))
+			hex[size++] = text[i];
 	hex[size] = '\0';
-	if (strlen(text) != ID_HEX_SIZE - 1 + 4 || !id_from_hex(hex, ret))
+	if (strlen(text) != ID_HEX_SIZE - 1 + 4 || size != ID_HEX_SIZE - 1 || text[23] != '-' ||
+	    !take_mark(hex, &mark) || !id_from_hex(hex, ret))
 		return FAIL(err, ERROR_NOT_FOUND, "no build '%.60s'", text);
+	*ret_mark = mark;
 	return 0;
 }

@@ -50,8 +50,11 @@ MUST_CHECK int e2b_template_find(struct request *rq, const struct e2b_name *name
 MUST_CHECK int e2b_snapshot_find(struct request *rq, const struct e2b_name *name,
                                  struct snapshot_record *ret, struct error *err);
 
-const char *e2b_uuid_format(struct arena *a, const char *id);
-MUST_CHECK int e2b_uuid_parse(const char *text, struct id *ret, struct error *err);
+/* An id leaves 28 bits of a UUID free: `mark` is in them, and was not looked at when it is read. */
+#define E2B_MARK_BITS 28
+const char *e2b_uuid_format(struct arena *a, const char *id, uint32_t mark);
+MUST_CHECK int e2b_uuid_parse(const char *text, struct id *ret, uint32_t *ret_mark,
+                              struct error *err);
 
 /* What a request says of the network; see network.c. */
 struct e2b_network {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sandboxes use: one sample, of the moment that it is asked for. */
+/* What sandboxes use, and have used lately. */
 #include <math.h>
 
 #include "api/e2b/e2b.h"
 #include "api/tables.h"
 #include "base/clock.h"
+#include "fleet/history.h"
 
 #define SANDBOXES_MAX 100
+#define UNIX_S_MAX (INT64_MAX / 1000 - 1)
 
 struct metric {
 	int64_t timestamp, timestamp_unix, cpu_count, mem_used, mem_total, mem_cache, disk_used,
@@ -32,33 +34,27 @@ static int64_t whole(uint64_t value)
 	return value > INT64_MAX ? 0 : (int64_t)value;
 }
 
-static int take_sample(struct request *rq, const struct sandbox_record *r, struct metric *ret,
-                       struct error *err)
+static struct metric metric_of(const struct sandbox_record *r, const struct fleet_history *h,
+                               const struct fleet_sample *s)
 {
-	struct provider_stats s;
-
-	if (fleet_stats(api_of(rq)->fleet, r, &s, err) < 0)
-		return -1;
-	*ret = (struct metric){
-	        .timestamp = s.sampled_unix_ms,
-	        .timestamp_unix = s.sampled_unix_ms / 1000,
+	return (struct metric){
+	        .timestamp = s->at,
+	        .timestamp_unix = s->at / 1000,
 	        .cpu_count = (int64_t)ceil(r->resources.cpu),
-	        .mem_used = whole(s.memory_bytes),
-	        .mem_total = whole(s.memory_limit_bytes),
-	        .disk_used = whole(s.disk_bytes),
-	        .disk_total = whole(s.disk_limit_bytes),
+	        .cpu_used = (double)s->cpu_percent,
+	        .mem_used = whole(s->memory_bytes),
+	        .mem_total = whole(h->memory_limit_bytes),
+	        .disk_used = whole(s->disk_bytes),
+	        .disk_total = whole(h->disk_limit_bytes),
 	};
-	if (s.uptime_ms > 0)
-		ret->cpu_used = (double)s.cpu_usage_us / 10.0 / (double)s.uptime_ms;
-	return 0;
 }
 
 struct metrics_query {
 	int64_t start, end;
 };
 static const struct json_member metrics_query_members[] = {
-        JSON_WHOLE_MEMBER(metrics_query, start, .min = 0),
-        JSON_WHOLE_MEMBER(metrics_query, end, .min = 0),
+        JSON_WHOLE_MEMBER(metrics_query, start, .min = 0, .max = UNIX_S_MAX),
+        JSON_WHOLE_MEMBER(metrics_query, end, .min = 0, .max = UNIX_S_MAX),
         JSON_END,
 };
 static JSON_OPEN_SHAPE(metrics_query, "E2bMetricsQuery", metrics_query, "Of which time, in unix s");
@@ -66,20 +62,24 @@ static JSON_OPEN_SHAPE(metrics_query, "E2bMetricsQuery", metrics_query, "Of whic
 static int metrics_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct metrics_query *q = rq->query;
-	int64_t now = clock_unix_ms() / 1000;
+	/* All of the last second. */
+	const struct fleet_period period = {q->start * 1000, q->end ? q->end * 1000 + 999 : 0};
 	struct buf *out = reply_buf(reply, "application/json");
 	struct sandbox_record record;
-	struct metric metric;
+	struct fleet_history found;
 
 	(void)body;
-	if (e2b_find(rq, &record, err) < 0)
+	if (q->end && q->start > q->end)
+		return FAIL(err, ERROR_INVALID, "start is after end");
+	if (e2b_find(rq, &record, err) < 0 ||
+	    fleet_history(api_of(rq)->fleet, rq->arena, &record, &period, &found, err) < 0)
 		return -1;
 	buf_add_byte(out, '[');
-	/* A second of grace for clocks that are not quite ours. */
-	if (record.actual == SANDBOX_STARTED && q->start <= now + 1 &&
-	    (q->end == 0 || q->end + 1 >= now)) {
-		if (take_sample(rq, &record, &metric, err) < 0)
-			return -1;
+	for (size_t i = 0; i < found.count; i++) {
+		const struct metric metric = metric_of(&record, &found, &found.items[i]);
+
+		if (i > 0)
+			buf_add_byte(out, ',');
 		json_write(out, &metric_shape, &metric);
 	}
 	buf_add_byte(out, ']');
@@ -100,13 +100,17 @@ static JSON_OPEN_SHAPE(many_query, "E2bManyMetricsQuery", many_query, "Of which 
 static void add_sample(struct request *rq, struct span id, struct buf *out)
 {
 	const struct fleet_ref ref = {api_project(rq), arena_copy(rq->arena, id)};
+	const struct fleet_period now = {clock_unix_ms(), 0};
 	struct sandbox_record record;
+	struct fleet_history found;
 	struct metric metric;
 	struct error ignored = {0};
 
 	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &record, &ignored) < 0 ||
-	    record.actual != SANDBOX_STARTED || take_sample(rq, &record, &metric, &ignored) < 0)
+	    fleet_history(api_of(rq)->fleet, rq->arena, &record, &now, &found, &ignored) < 0 ||
+	    found.count == 0)
 		return;
+	metric = metric_of(&record, &found, &found.items[found.count - 1]);
 	if (out->data[out->size - 1] != '{')
 		buf_add_byte(out, ',');
 	json_write_text(out, id);

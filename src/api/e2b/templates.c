@@ -98,7 +98,7 @@ static struct template_answer answer_of(struct request *rq, const struct templat
 	const struct sandbox_resources resources = resources_of(rq, t);
 	struct template_answer out = {
 	        .template_id = e2b_name_short(rq->arena, t->name),
-	        .build_id = e2b_uuid_format(rq->arena, t->id),
+	        .build_id = e2b_uuid_format(rq->arena, t->id, 0),
 	        .envd_version = E2B_ENVD_VERSION,
 	        .build_status = states[t->state],
 	        .cpu_count = (int64_t)ceil(resources.cpu),
@@ -334,7 +334,7 @@ static int tags_assign(struct request *rq, const void *body, struct reply *reply
 		if (tagged_name(rq, name.name, b->tags[i], &tagged, err) < 0 ||
 		    assign(rq, &target, &tagged, err) < 0)
 			return FAIL_CONTEXT(err, "tag '%.63s'", b->tags[i]);
-	out.build_id = e2b_uuid_format(rq->arena, target.id);
+	out.build_id = e2b_uuid_format(rq->arena, target.id, 0);
 	reply_status(reply, 201);
 	reply_json(reply, &assigned_shape, &out);
 	return 0;
@@ -386,7 +386,7 @@ static int tags_get(struct request *rq, const void *body, struct reply *reply, s
 			return -1;
 		if (strcmp(other.name, name.name) != 0)
 			continue;
-		item = (struct tag_answer){other.tag, e2b_uuid_format(rq->arena, t->id),
+		item = (struct tag_answer){other.tag, e2b_uuid_format(rq->arena, t->id, 0),
 		                           t->created_at};
 		if (out->size > 1)
 			buf_add_byte(out, ',');

@@ -5,6 +5,7 @@
 
 #include "api/envd/connect.h"
 #include "api/envd/envd.h"
+#include "api/limiter.h"
 #include "api/text.h"
 #include "fleet/access.h"
 #include "fleet/usage.h"
@@ -59,6 +60,28 @@ static enum usage_reason reason_of(const struct request *rq)
 	return is_files ? USAGE_FILE_OPS : USAGE_EXEC;
 }
 
+/* Nobody has a key here: a sandbox has as many requests at once as a key has elsewhere, or the
+ * holder of one sandbox's token could take the threads and connections of all. What is done once
+ * more on a worker was let in before. */
+static int let_in(struct request *rq, const char *id, struct error *err)
+{
+	struct error ignored = {0};
+	struct api_caller *caller;
+
+	if (rq->caller)
+		return 0;
+	caller = ARENA_NEW(rq->arena, struct api_caller);
+	caller->account = (struct account_caller){.project_id = "", .key_id = "", .user_id = ""};
+	caller->own_project = "";
+	if (api_limiter_take(api_of(rq)->limiter, id, &caller->slot, &ignored) < 0) {
+		(void)FAIL(err, ERROR_LIMIT, "this sandbox has too many requests at once");
+		error_hint(err, "wait for one to end, or raise requests_per_key_max");
+		return -1;
+	}
+	rq->caller = caller;
+	return 0;
+}
+
 int envd_hold(struct request *rq, struct reply *reply, const char *id, struct api_target *ret,
               struct error *err)
 {
@@ -66,6 +89,8 @@ int envd_hold(struct request *rq, struct reply *reply, const char *id, struct ap
 	const struct fleet_ref ref = {.id_or_name = id, .use = &use};
 	struct fleet *fleet = api_of(rq)->fleet;
 
+	if (let_in(rq, id, err) < 0)
+		return -1;
 	if (!fleet_hold_warm(fleet, rq->arena, &ref, &ret->record, &ret->hold) &&
 	    (request_may_block(rq, err) < 0 ||
 	     fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0)) {

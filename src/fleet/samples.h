@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/samples.h — where the samples of history.h are kept. Private to this folder.
+ *
+ * The tick takes them, one round at a time; any thread may read. What was not sampled for an hour,
+ * or as long as a full history takes, is forgotten. */
+#pragma once
+
+#include <pthread.h>
+
+#include "base/map.h"
+#include "fleet/history.h"
+
+/* With more sandboxes than this, some have no history: it takes 14 KB each. */
+#define SAMPLED_SANDBOXES_MAX 4096
+
+struct samples {
+	pthread_mutex_t mutex;
+	struct map rings; /* id -> struct ring */
+	int64_t round_at; /* monotonic, of the last round; of the ticking thread, as is the next */
+	bool is_sampling; /* this round takes them */
+};
+
+void samples_init(struct samples *s);
+void samples_done(struct samples *s);
+/* Before a round of the tick. */
+void samples_begin(struct fleet *f);
+/* For each sandbox of the round. */
+void samples_look_at(struct fleet *f, const struct sandbox_record *r);
