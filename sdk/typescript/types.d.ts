@@ -27,6 +27,8 @@ export interface SandboxCreate {
   previewEnabled?: boolean;
   /** links to its previews may be shared (default false) */
   previewPublic?: boolean;
+  /** which addresses it may reach; else all that the server lets its sandboxes reach */
+  egress?: SandboxEgress;
   /** id or name of a config of /accounts/me/sandboxes, for what is not given here */
   config?: string;
   /** name or id: begin with its files, on its template */
@@ -67,6 +69,14 @@ export interface ResourcesRequest {
   disk_mb?: number;
   /** processes and threads */
   pids?: number;
+}
+
+/** Which addresses a sandbox may reach */
+export interface SandboxEgress {
+  /** addresses and ranges that it may reach, whatever is denied */
+  allow?: string[];
+  /** that it may not; "0.0.0.0/0" is all of them */
+  deny?: string[];
 }
 
 /** A volume, and where it is to be */
@@ -122,6 +132,7 @@ export interface Sandbox {
   /** not paused, stopped or deleted for idleness before that */
   awake_until: string | null;
   preview: SandboxPreview;
+  egress: SandboxEgress;
   last_event: LastEvent;
 }
 
@@ -2457,24 +2468,6 @@ export interface ServiceLog {
   stderr_bytes: number;
 }
 
-/** Other limits; what is left out or 0 stays as it is */
-export interface SandboxResize {
-  /** vCPUs */
-  cpu?: number;
-  /** MiB */
-  memory_mb?: number;
-  /** processes and threads */
-  pids?: number;
-}
-
-/** A change of its own variables; those of its template stay */
-export interface SandboxEnvironment {
-  /** variables to add or to replace */
-  set?: Record<string, string>;
-  /** names that go, before that */
-  unset?: string[];
-}
-
 /** A template by steps */
 export interface BuildCreate {
   /** whether run steps reach it; default as of a sandbox */
@@ -2485,8 +2478,6 @@ export interface BuildCreate {
   also?: string[];
   /** template to begin with */
   from: string;
-  /** of a registry: what `from` is imported from, should it not be there */
-  image?: string;
   description?: string;
   steps?: BuildStep[];
   /** the entrypoint, for /bin/sh -c; it runs at each start of a sandbox */
@@ -2780,25 +2771,11 @@ export interface DaytonaDownload {
   paths: string[];
 }
 
-/** Other limits */
-export interface DaytonaResize {
-  cpu: number | null;
-  memory: number | null;
-  disk: number | null;
-}
-
 /** DaytonaNetwork */
 export interface DaytonaNetwork {
   networkBlockAll: boolean | null;
   networkAllowList: string | null;
   domainAllowList: string | null;
-}
-
-/** Other variables */
-export interface DaytonaEnv {
-  set: Record<string, string> | null;
-  unset: string[] | null;
-  unsetValuePrefix: string | null;
 }
 
 /** How to take one */
@@ -2810,18 +2787,6 @@ export interface DaytonaSnapshotTake {
 /** A fork to make */
 export interface DaytonaFork {
   name: string | null;
-}
-
-/** A snapshot to make of an image */
-export interface DaytonaSnapshotCreate {
-  name: string;
-  imageName: string | null;
-  entrypoint: string[] | null;
-  cpu: number | null;
-  gpu: number | null;
-  memory: number | null;
-  disk: number | null;
-  buildInfo: unknown;
 }
 
 /** A volume to make */
@@ -2857,8 +2822,8 @@ export interface E2bNetwork {
   egressProxy?: unknown;
   rules?: unknown;
   httpsPorts?: unknown;
-  allowPublicTraffic: boolean;
-  allow_internet_access: boolean;
+  allowPublicTraffic?: boolean;
+  allow_internet_access?: boolean;
 }
 
 /** A volume, and where it is */

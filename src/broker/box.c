@@ -83,6 +83,7 @@ void box_free(struct box *box)
 	job_cancel(&box->images_job);
 	free(box->volumes);
 	free(box->review);
+	free(box->egress);
 	fd_forget(&box->images_report_fd);
 	fd_forget(&box->disk_fd);
 	for (unsigned i = 0; i < box->volume_count; i++)
@@ -276,6 +277,7 @@ static void run_on(struct box *box)
 	box->state = BOX_RUNNING;
 	answer_created(box);
 	box->stored_fd = TAKE_FD(cell->stored_fd);
+	free(TAKE(box->egress));
 	cell_free(cell);
 }
 
@@ -582,6 +584,19 @@ static int begin(struct box *box, struct error *err)
 	return 0;
 }
 
+/* Without a link there is nothing to reach. */
+static char *copy_egress(const struct broker_create *request)
+{
+	char *copy;
+
+	if (!request->egress || !*request->egress || !request->network)
+		return NULL;
+	copy = strdup(request->egress);
+	if (!copy)
+		abort();
+	return copy;
+}
+
 int boxes_create(struct boxes *b, const struct owed *owed, const struct broker_create *request,
                  bool restart, struct error *err)
 {
@@ -599,6 +614,7 @@ int boxes_create(struct boxes *b, const struct owed *owed, const struct broker_c
 	cells_note(b->cells, &(struct cell_guess){request->template_name,
 	                                          chains_of(b->chains, request->sandbox), &limits});
 	box->review = review;
+	box->egress = copy_egress(request);
 	box->restart = restart;
 	(void)snprintf(box->id, sizeof(box->id), "%s", request->sandbox);
 	(void)snprintf(box->hostname, sizeof(box->hostname), "%s", request->hostname);

@@ -50,9 +50,10 @@ struct box {
 	char template_name[BOX_TEMPLATE_MAX], hostname[BOX_HOSTNAME_MAX];
 	struct cgroup_limits limits;
 	uint64_t disk_bytes;
-	struct volume_mount *volumes; /* until it runs */
+	struct volume_mount *volumes; /* until it runs, as the next two; NULL: none */
 	unsigned volume_count;
-	struct review *review; /* until it runs; NULL: none */
+	struct review *review;
+	char *egress; /* as of sandbox/egress.h */
 	/* once it has a cell */
 	struct cell *cell; /* until it runs, and its agent has said so */
 	uint32_t slot;
@@ -81,8 +82,7 @@ struct box {
 	struct error failure;
 	struct owed owed[BOX_OWED_MAX];
 	unsigned owed_count;
-	/* the create's clock */
-	int64_t asked_us, step_us;
+	int64_t asked_us, step_us; /* the create's clock */
 	struct buf steps;
 };
 

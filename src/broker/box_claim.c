@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/box.h"
+#include "broker/box_egress.h"
 #include "wire/agent.h"
 
 /* From here: the agent has given up the right to. */
@@ -50,8 +51,8 @@ int box_claim(struct box *box, struct error *err)
 {
 	box->created_unix_ms = clock_unix_ms();
 	fault_point("broker", "pool-claim");
-	if (fault_failure("broker", "pool-claim", err) < 0 || write_identity(box, err) < 0 ||
-	    set_hostname(box, err) < 0)
+	if (fault_failure("broker", "pool-claim", err) < 0 || box_filter(box, err) < 0 ||
+	    write_identity(box, err) < 0 || set_hostname(box, err) < 0)
 		return -1;
 	box_step(box, "identity");
 	fault_point("broker", "pool-claimed");

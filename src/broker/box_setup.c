@@ -12,6 +12,7 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "broker/box.h"
+#include "broker/box_egress.h"
 #include "broker/pool.h"
 #include "broker/review.h"
 #include "sandbox/sandbox.h"
@@ -259,6 +260,8 @@ int box_set_up(struct box *box, struct error *err)
 		return -1;
 	box_step(box, "limits");
 	fault_point("broker", "limits");
+	if (box_filter(box, err) < 0)
+		return -1;
 	status = open_mounts(box, &m, err);
 	box_step(box, "mounts");
 	fault_point("broker", "overlay");

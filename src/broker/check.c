@@ -7,6 +7,7 @@
 #include "base/id.h"
 #include "broker/review.h"
 #include "broker/volume.h"
+#include "sandbox/egress.h"
 #include "wire/agent.h"
 #include "wire/agent_warm.h"
 
@@ -166,6 +167,20 @@ static int check_warm_name(const char *name, struct error *err)
 	return 0;
 }
 
+static int check_rules(const char *egress, struct error *err)
+{
+	struct egress_ranges ignored;
+
+	return egress && *egress ? sandbox_egress_denied(egress, &ignored, err) : 0;
+}
+
+int check_egress(const void *request, struct error *err)
+{
+	const struct broker_egress *r = request;
+
+	return check_sandbox_id(r->sandbox, err) < 0 ? -1 : check_rules(r->egress, err);
+}
+
 int check_create(const void *request, struct error *err)
 {
 	const struct broker_create *r = request;
@@ -178,8 +193,11 @@ int check_create(const void *request, struct error *err)
 	if (*r->snapshot && !id_is_valid(r->snapshot))
 		return FAIL(err, ERROR_INVALID, "'%.70s' is not a snapshot's id", r->snapshot);
 	/* The host provider has no root filesystem of its own. */
-	if (check_warm_name(r->warm, err) < 0)
+	if (check_warm_name(r->warm, err) < 0 || check_rules(r->egress, err) < 0)
 		return -1;
+	if (r->egress && *r->egress && r->kind != BROKER_NATIVE)
+		return FAIL(err, ERROR_UNSUPPORTED,
+		            "a sandbox without isolation has no network of its own");
 	return r->kind == BROKER_NATIVE ? check_template_name(r->template_name, err) : 0;
 }
 

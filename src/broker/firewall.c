@@ -16,6 +16,7 @@
 
 #define RULES_MAX (64 * 1024)
 #define NFT_TIMEOUT_MS 10000
+#define NFT_TRIES 3
 #define FALLBACK_NAMESERVER 0x01010101u
 
 /* Private, shared, link-local (cloud metadata), multicast and reserved. Not the ranges that are
@@ -63,7 +64,7 @@ static const char rules[] =
         "add rule inet atoll input iifname \"atoll*\" drop\n"
         "add rule inet atoll after ip saddr @sandboxes oifname != \"atoll*\" masquerade\n";
 
-static void add_address(struct buf *out, uint32_t address)
+void network_add_address(struct buf *out, uint32_t address)
 {
 	buf_addf(out, "%u.%u.%u.%u", address >> 24, address >> 16 & 255, address >> 8 & 255,
 	         address & 255);
@@ -81,13 +82,13 @@ static void add_chunk(struct buf *out, const struct network *n, uint32_t first_s
 	/* A small subnet ends before the chunk does. */
 	while (network_address(n, first_slot + end - 1, &last, &ignored) < 0)
 		end--;
-	add_address(&range, first);
+	network_add_address(&range, first);
 	buf_add_text(&range, "-");
-	add_address(&range, last);
+	network_add_address(&range, last);
 	buf_addf(out, "flush chain inet atoll chunk%u\n", first_slot);
 	for (unsigned i = 0; i < n->allow_count; i++) {
 		buf_addf(out, "add rule inet atoll chunk%u ip daddr ", first_slot);
-		add_address(out, n->allow[i].address);
+		network_add_address(out, n->allow[i].address);
 		buf_addf(out, "/%u accept\n", n->allow[i].prefix);
 	}
 	buf_addf(out, "add element inet atoll sandboxes { %s }\n", buf_text(&range));
@@ -103,7 +104,7 @@ void network_rules(struct buf *out, const struct network *n, uint32_t first_slot
 	buf_addf(out, "add element inet atoll refused { %s }\n", refused);
 	for (unsigned i = 0; i < n->nameserver_count; i++) {
 		buf_add_text(out, "add element inet atoll nameservers { ");
-		add_address(out, n->nameservers[i]);
+		network_add_address(out, n->nameservers[i]);
 		buf_add_text(out, " }\n");
 	}
 	buf_add_text(out, rules);
@@ -152,9 +153,8 @@ static int wait_nft(pid_t pid, int out, struct buf *text, struct error *err)
 	return 0;
 }
 
-static int run_nft(struct span script, struct error *err)
+static int run_nft(struct span script, struct buf *text, struct error *err)
 {
-	AUTO(buf_done) struct buf text = BUF(4096);
 	int in[2], out[2], status;
 	pid_t pid;
 
@@ -178,8 +178,25 @@ static int run_nft(struct span script, struct error *err)
 	}
 	(void)close(in[1]);
 	if (status == 0)
-		status = wait_nft(pid, out[0], &text, err);
+		status = wait_nft(pid, out[0], text, err);
 	(void)close(out[0]);
+	return status;
+}
+
+/* Who else changes the host's rules meanwhile makes it fail, and the next try sees them. */
+int network_nft(struct span script, struct buf *ret_text, struct error *err)
+{
+	AUTO(buf_done) struct buf own = BUF(4096);
+	struct buf *text = ret_text ? ret_text : &own;
+	int64_t until = deadline_in(NFT_TIMEOUT_MS);
+	int status;
+
+	for (unsigned i = 1; (status = run_nft(script, text, err)) < 0; i++) {
+		if (i == NFT_TRIES || deadline_poll_ms(until) == 0)
+			break;
+		error_clear(err);
+		buf_reset(text);
+	}
 	return status;
 }
 
@@ -190,7 +207,7 @@ void network_claim(struct network *n, uint32_t first_slot, uint32_t count)
 	if (!n->usable)
 		return;
 	network_rules(&script, n, first_slot, count);
-	if (run_nft(buf_span(&script), &n->problem) < 0)
+	if (network_nft(buf_span(&script), NULL, &n->problem) < 0)
 		n->usable = false;
 }
 
@@ -200,7 +217,7 @@ void network_forget(void)
 {
 	struct error ignored = {0};
 
-	(void)!run_nft(SPAN("delete table inet atoll\n"), &ignored);
+	(void)!network_nft(SPAN("delete table inet atoll\n"), NULL, &ignored);
 }
 
 void network_nameservers_parse(struct network *n, struct span text)
@@ -246,7 +263,7 @@ static void find_nameservers(struct network *n)
 		n->nameservers[n->nameserver_count++] = FALLBACK_NAMESERVER;
 	for (unsigned i = 0; i < n->nameserver_count; i++) {
 		buf_add_text(&conf, "nameserver ");
-		add_address(&conf, n->nameservers[i]);
+		network_add_address(&conf, n->nameservers[i]);
 		buf_add_text(&conf, "\n");
 	}
 	(void)snprintf(n->resolv_conf, sizeof(n->resolv_conf), "%s", buf_text(&conf));

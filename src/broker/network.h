@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "isolation/isolation.h"
 
 #define NETWORK_NAMESERVERS_MAX 3
 #define NETWORK_ALLOW_MAX 64
@@ -30,6 +31,7 @@ struct network {
 	uint32_t nameservers[NETWORK_NAMESERVERS_MAX];
 	unsigned nameserver_count;
 	char resolv_conf[256];
+	unsigned char ruled[SLOTS_MAX / 8 + 1]; /* slots with rules of their own; see egress.c */
 	bool usable; /* false: only blocked sandboxes; `problem` says why */
 	struct error problem;
 };
@@ -67,3 +69,32 @@ void network_link_remove(uint32_t slot);
 /* Bytes that went into and came out of the sandbox. */
 MUST_CHECK int network_counters(uint32_t slot, uint64_t *ret_in, uint64_t *ret_out,
                                 struct error *err);
+
+/* ---- in firewall.c ---- */
+
+/* Runs the program nft, all of the script or nothing; what it prints goes to `ret_text` unless that
+ * is NULL. */
+MUST_CHECK int network_nft(struct span script, struct buf *ret_text, struct error *err);
+void network_add_address(struct buf *out, uint32_t address);
+
+/* ---- in egress.c: the rules of one sandbox, as of sandbox/egress.h ---- */
+
+struct egress_ranges;
+/* All of them at once, in place of those before; takes milliseconds unless there are and were none.
+ */
+MUST_CHECK int network_egress_set(struct network *n, uint32_t slot, const char *egress,
+                                  struct error *err);
+/* Those of several are removed; fine when they have none. */
+MUST_CHECK int network_egress_clear(struct network *n, const uint32_t *slots, size_t count,
+                                    struct error *err);
+/* What we know of it, for who learns of it otherwise. */
+bool network_egress_is_set(const struct network *n, uint32_t slot);
+void network_egress_note(struct network *n, uint32_t slot, bool is_set);
+/* Calls back with each slot that has rules in the kernel, whosever it is. */
+MUST_CHECK int network_egress_each(void (*on_slot)(void *context, uint32_t slot), void *context,
+                                   struct error *err);
+/* The nft texts of that, and the slots in what nft lists. */
+void network_egress_rules(struct buf *out, uint32_t slot, const struct egress_ranges *denied);
+void network_egress_removal(struct buf *out, uint32_t slot);
+void network_egress_find(struct span listing, void (*on_slot)(void *context, uint32_t slot),
+                         void *context);

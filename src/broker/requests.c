@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "broker/box_egress.h"
 #include "broker/check.h"
 #include "broker/state.h"
 
@@ -276,6 +277,16 @@ static int run_backup(const struct request_context *c, const void *request, stru
 	return backup_start(c->broker, &c->owed, request, c->fds, err);
 }
 
+static int run_egress(const struct request_context *c, const void *request, struct error *err)
+{
+	const struct broker_egress *r = request;
+
+	if (boxes_filter(&c->broker->boxes, r->sandbox, r->egress, err) < 0)
+		return -1;
+	answer_ok(c);
+	return 0;
+}
+
 /* Every request begins with its u64 number. `check` sees it before `run`; a failure of either is
  * the answer. */
 static const struct request_row rows[] = {
@@ -308,6 +319,8 @@ static const struct request_row rows[] = {
         {BROKER_MEMORY, broker_id_shape, sizeof(struct broker_id), check_list, run_memory},
         {BROKER_BACKUP, broker_backup_shape, sizeof(struct broker_backup), check_backup,
          run_backup},
+        {BROKER_EGRESS, broker_egress_shape, sizeof(struct broker_egress), check_egress,
+         run_egress},
 };
 
 static const struct request_row *find_row(uint16_t type)

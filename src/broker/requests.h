@@ -31,6 +31,7 @@ struct request {
 		struct broker_volume volume;
 		struct broker_pool pool;
 		struct broker_backup backup;
+		struct broker_egress egress;
 	} message;
 };
 /* Decodes, and finds its row; the row's check is still to be asked. Touches nothing else. */

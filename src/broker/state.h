@@ -60,6 +60,7 @@ struct broker {
 	struct list volumes;   /* running makers and lookers */
 	struct list backups;   /* running packers and unpackers */
 	struct memory_probe memory;
+	bool is_swept; /* of what earlier ones left */
 	struct watch signals;
 	int signal_fd;
 	int instance_fd; /* see instances.h */

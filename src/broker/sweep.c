@@ -43,6 +43,9 @@ static void clean_slot(struct host *host, uint32_t slot)
 	host_group_name(slot, name);
 	if (host->cgroups.ops->remove(&host->cgroups, name, &err) < 0)
 		log_error("cannot remove a cgroup", FAILURE(&err));
+	if (network_egress_is_set(&host->network, slot) &&
+	    network_egress_clear(&host->network, &slot, 1, &err) < 0)
+		log_error("cannot clean a slot", FAILURE(&err));
 	if (host_remove_tree(host->folders[FOLDER_RUN_CELLS], name, &err) < 0 ||
 	    host_remove_tree(host->folders[FOLDER_CELLS], name, &err) < 0)
 		log_error("cannot remove a cell's folders", FAILURE(&err));
@@ -50,20 +53,48 @@ static void clean_slot(struct host *host, uint32_t slot)
 
 /* ---- after each sandbox ---- */
 
+/* Those of all at once: each call of nft takes milliseconds. */
+static int clear_rules(struct broker *b)
+{
+	const struct cleaner *c = &b->cleaner;
+	uint32_t slots[CLEANER_BATCH];
+	struct error err = {0};
+	size_t count = 0;
+
+	for (unsigned i = 0; i < c->at_work_count; i++)
+		if (network_egress_is_set(&b->host.network, c->at_work[i].slot))
+			slots[count++] = c->at_work[i].slot;
+	if (network_egress_clear(&b->host.network, slots, count, &err) == 0)
+		return 0;
+	log_error("cannot clean slots", FAILURE(&err));
+	return -1;
+}
+
 static int run_cleaner(void *context)
 {
 	struct broker *b = context;
 	struct cleaner *c = &b->cleaner;
+	int status = clear_rules(b) < 0;
 
 	for (unsigned i = 0; i < c->at_work_count; i++) {
 		fd_forget(&c->at_work[i].mounts_fd);
 		clean_slot(&b->host, c->at_work[i].slot);
 	}
 	host_empty_trash(&b->host);
-	return 0;
+	return status;
 }
 
 static void schedule(struct broker *b);
+
+/* One whose rules are perhaps still there would give them to its next user: it stays in use until
+ * there is another broker, which sweeps. */
+static void release(struct broker *b, uint32_t slot, bool is_clean)
+{
+	if (slot == SLOT_NONE || (!is_clean && network_egress_is_set(&b->host.network, slot)))
+		return;
+	network_egress_note(&b->host.network, slot, false);
+	slots_release(&b->slots, slot);
+}
 
 static void on_cleaner_end(struct job *job, int status)
 {
@@ -73,8 +104,7 @@ static void on_cleaner_end(struct job *job, int status)
 	if (status < 0)
 		log_warning("a cleaner ended early");
 	for (unsigned i = 0; i < c->at_work_count; i++)
-		if (c->at_work[i].slot != SLOT_NONE)
-			slots_release(&b->slots, c->at_work[i].slot);
+		release(b, c->at_work[i].slot, status == 0);
 	c->at_work_count = 0;
 	c->running = false;
 	if (c->scheduled) {
@@ -140,8 +170,7 @@ void cleaner_add(struct broker *b, uint32_t slot, int mounts_fd)
 		if (c->waiting_count == CLEANER_BATCH) {
 			/* More at once than any batch: do it here, whatever it takes. */
 			clean_slot(&b->host, slot);
-			if (slot != SLOT_NONE)
-				slots_release(&b->slots, slot);
+			release(b, slot, false);
 			fd_forget(&mounts_fd);
 			return;
 		}
@@ -198,6 +227,37 @@ static void sweep_links(struct broker *b)
 		(void)closedir(folder);
 }
 
+struct rule_sweep {
+	struct broker *broker;
+	struct buf slots; /* uint32_t: nobody's */
+};
+
+static void look_at_rules(void *context, uint32_t slot)
+{
+	struct rule_sweep *sweep = context;
+	struct broker *b = sweep->broker;
+
+	if (!slots_is_ours(&b->slots, slot))
+		return;
+	network_egress_note(&b->host.network, slot, true);
+	if (!slots_is_used(&b->slots, slot))
+		buf_add(&sweep->slots, &slot, sizeof(slot));
+}
+
+/* Those of living ones are left, and known from now on. */
+static void sweep_rules(struct broker *b)
+{
+	struct rule_sweep sweep = {b, BUF(SLOTS_MAX * sizeof(uint32_t))};
+	struct network *n = &b->host.network;
+	struct error err = {0};
+
+	if (n->usable && (network_egress_each(look_at_rules, &sweep, &err) < 0 ||
+	                  network_egress_clear(n, (const uint32_t *)(const void *)sweep.slots.data,
+	                                       sweep.slots.size / sizeof(uint32_t), &err) < 0))
+		log_error("cannot sweep the rules of networks", FAILURE(&err));
+	buf_done(&sweep.slots);
+}
+
 /* No cell outlives its broker, and these folders are this data folder's alone. */
 static void sweep_cells(struct broker *b, enum host_folder which)
 {
@@ -222,6 +282,8 @@ void broker_sweep(struct broker *b)
 	if (cgroup_each(&b->host.cgroups, sweep_group, b, &err) < 0)
 		log_error("cannot sweep the cgroups", FAILURE(&err));
 	sweep_links(b);
+	sweep_rules(b);
+	b->is_swept = true;
 	sweep_cells(b, FOLDER_RUN_CELLS);
 	sweep_cells(b, FOLDER_CELLS);
 	volume_sweep(&b->host);
@@ -270,6 +332,9 @@ void chunk_on_claim(void *context, uint32_t first_slot)
 	struct broker *b = context;
 
 	network_claim(&b->host.network, first_slot, SLOT_CHUNK);
+	/* Before that, who lives in it is not known. */
+	if (b->is_swept)
+		sweep_rules(b);
 	if (!b->host.network.usable)
 		log_warning("sandboxes can have no internet", FAILURE(&b->host.network.problem));
 }

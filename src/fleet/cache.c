@@ -70,6 +70,7 @@ static const size_t record_texts[] = {
         offsetof(struct sandbox_record, node),
         offsetof(struct sandbox_record, key_id),
         offsetof(struct sandbox_record, network_json),
+        offsetof(struct sandbox_record, egress),
 };
 
 void record_copy(struct arena *a, const struct sandbox_record *from, struct sandbox_record *ret)

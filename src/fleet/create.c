@@ -50,6 +50,7 @@ static struct sandbox_spec make_spec(const struct act *a, const struct template_
 	        .template_dir = t->folder,
 	        .resources = r->resources,
 	        .network = r->network,
+	        .egress = r->egress,
 	        .privileges = r->privileges,
 	        .mounts = a->mounts,
 	        .mount_count = a->mount_count,

@@ -64,8 +64,8 @@ struct fleet_create {
 	struct sandbox_resources resources; /* zeros = inherit */
 	int internet;                       /* -1 = config's, 0, 1 */
 	bool persistent, preview_off, preview_public;
-	unsigned traits;          /* enum sandbox_trait */
-	const char *network_json; /* what was said of its network, to be told again; NULL = "" */
+	unsigned traits;                   /* enum sandbox_trait */
+	const char *network_json, *egress; /* told again; whom it may reach: egress.h. NULL = "" */
 	int64_t timeout_ms, idle_reap_ms, lifetime_max_ms; /* 0 = config's */
 	int64_t idle_pause_ms, idle_stop_ms;               /* 0 = config's, -1 = never */
 	int64_t archive_after_ms, delete_after_ms;         /* of being stopped; 0 = never */

@@ -44,6 +44,7 @@ static int like(struct arena *a, const struct sandbox_record *r, struct fleet_cr
 	        .persistent = r->persistent,
 	        .traits = (unsigned)r->traits,
 	        .network_json = r->network_json,
+	        .egress = r->egress,
 	        .idle_pause_ms = r->idle_pause_ms ? r->idle_pause_ms : -1,
 	        .idle_stop_ms = r->idle_stop_ms ? r->idle_stop_ms : -1,
 	        .idle_reap_ms = r->idle_reap_ms,

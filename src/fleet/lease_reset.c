@@ -15,7 +15,8 @@ static bool is_alike(const struct sandbox_record *is, const struct sandbox_recor
 	return strcmp(is->template_id, wanted->template_id) == 0 &&
 	       strcmp(is->env_json, wanted->env_json) == 0 &&
 	       strcmp(is->labels_json, wanted->labels_json) == 0 &&
-	       is->network == wanted->network && is->persistent == wanted->persistent &&
+	       is->network == wanted->network && strcmp(is->egress, wanted->egress) == 0 &&
+	       is->persistent == wanted->persistent &&
 	       has_same_resources(&is->resources, &wanted->resources);
 }
 

@@ -46,3 +46,12 @@ MUST_CHECK int act_recreate(struct act *a, const struct template_record *t, int6
 #define HOOK_BEFORE_STOP "/etc/atoll/hooks/before-stop"
 #define HOOK_AFTER_RESUME "/etc/atoll/hooks/after-resume"
 const char *hook_run(struct act *a, const char *path);
+
+/* ---- egress.c ---- */
+
+/* Of a request: whether the provider can, and there is something to filter. NULL or "" = no rules.
+ */
+MUST_CHECK int egress_check(const struct fleet *f, enum sandbox_network network, const char *egress,
+                            struct error *err);
+/* After a restart: of a change that was under way, the provider may know more than the row. */
+MUST_CHECK int egress_settle(struct act *a, struct error *err);

@@ -173,7 +173,8 @@ int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struc
 
 	if ((request->archive_after_ms > 0 && backup_check(f, err) < 0) ||
 	    project_find(f, a, request->project_id, &project, err) < 0 ||
-	    decide_network(f, request->internet, &network, err) < 0)
+	    decide_network(f, request->internet, &network, err) < 0 ||
+	    egress_check(f, network, request->egress, err) < 0)
 		return -1;
 	idle = decide_idle(f, request, t, &project);
 	draft->project_version = project.version;
@@ -198,6 +199,7 @@ int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struc
 	        .preview_public = request->preview_public,
 	        .traits = request->traits,
 	        .network_json = request->network_json ? request->network_json : "",
+	        .egress = request->egress ? request->egress : "",
 	        /* The machine's own set-uid programs are nobody's to use in a sandbox. */
 	        .privileges = strcmp(t->folder, "host") != 0,
 	        .network = network,

@@ -157,6 +157,7 @@ static int creation_init(struct provider_creation *c, struct provider *p, uint16
 	        .snapshot = type == BROKER_CREATE ? spec->snapshot : NULL,
 	        .volumes = c->volumes,
 	        .warm = spec->warm,
+	        .egress = spec->egress,
 	};
 	c->call = (struct broker_call){
 	        .type = type,
@@ -325,6 +326,20 @@ int broker_provider_limit(struct provider *p, const char *id,
 	struct broker_call call = {
 	        .type = BROKER_LIMIT,
 	        .shape = broker_limit_shape,
+	        .message = &message,
+	        .may_repeat = true,
+	};
+
+	return broker_client_call(p->client, &call, deadline, err);
+}
+
+int broker_provider_filter(struct provider *p, const char *id, const char *egress, int64_t deadline,
+                           struct error *err)
+{
+	struct broker_egress message = {.sandbox = id, .egress = egress};
+	struct broker_call call = {
+	        .type = BROKER_EGRESS,
+	        .shape = broker_egress_shape,
 	        .message = &message,
 	        .may_repeat = true,
 	};

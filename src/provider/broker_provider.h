@@ -28,6 +28,8 @@ int broker_provider_limit(struct provider *p, const char *id,
                           const struct sandbox_resources *resources, int64_t deadline,
                           struct error *err);
 int broker_provider_resume(struct provider *p, const char *id, int64_t deadline, struct error *err);
+int broker_provider_filter(struct provider *p, const char *id, const char *egress, int64_t deadline,
+                           struct error *err);
 int broker_provider_list(struct provider *p, struct arena *a, struct provider_list *ret,
                          struct error *err);
 int broker_provider_stats(struct provider *p, const char *id, struct provider_stats *ret,

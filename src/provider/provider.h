@@ -35,6 +35,7 @@ enum provider_ability {
 	PROVIDER_CAN_VOLUME = 1 << 13,   /* storage of its own outlives its sandboxes */
 	PROVIDER_CAN_POOL = 1 << 14,     /* prepares sandboxes before they are asked for */
 	PROVIDER_CAN_DIAL = 1 << 15,     /* reaches servers inside; see provider/dial.h */
+	PROVIDER_CAN_FILTER = 1 << 16,   /* keeps one from addresses; see sandbox/egress.h */
 };
 const char *provider_ability_name(enum provider_ability ability);
 
@@ -121,6 +122,10 @@ struct provider_ops {
 	 * its disk stays. ERROR_CONFLICT for less memory than it uses. */
 	int (*limit)(struct provider *p, const char *id, const struct sandbox_resources *resources,
 	             int64_t deadline, struct error *err);
+	/* PROVIDER_CAN_FILTER. Other rules for one that runs, in place of those of its spec: they
+	 * hold when it returns, for connections that are there, too. */
+	int (*filter)(struct provider *p, const char *id, const char *egress, int64_t deadline,
+	              struct error *err);
 	/* What exists, by the provider's own word: for adoption and the orphan sweep. */
 	int (*list)(struct provider *p, struct arena *a, struct provider_list *ret,
 	            struct error *err);

@@ -32,6 +32,7 @@ static const struct {
         {PROVIDER_CAN_VOLUME, "keep volumes"},
         {PROVIDER_CAN_POOL, "keep pools"},
         {PROVIDER_CAN_DIAL, "reach servers inside"},
+        {PROVIDER_CAN_FILTER, "keep a sandbox from addresses"},
 };
 
 /* What every provider's own struct starts with. */

@@ -99,6 +99,7 @@ struct sandbox_spec {
 	                             the machine's own */
 	struct sandbox_resources resources;
 	enum sandbox_network network;
+	const char *egress;   /* PROVIDER_CAN_FILTER, see sandbox/egress.h; NULL or "": no rules */
 	bool privileges;      /* sudo and set-uid programs work inside */
 	const char *snapshot; /* whose files it begins with; NULL: the template's. Not for start */
 	const struct sandbox_mount *mounts; /* PROVIDER_CAN_VOLUME, unless there are none */

@@ -228,6 +228,7 @@ const struct column columns_of_sandbox_record[] = {
         WHOLE_OF(sandbox_record, preview_generation),
         WHOLE_OF(sandbox_record, traits),
         TEXT_OF(sandbox_record, network_json),
+        TEXT_OF(sandbox_record, egress),
         END,
 };
 

@@ -95,6 +95,7 @@ struct sandbox_record {
 	int64_t preview_generation; /* links of an earlier one are void */
 	int64_t traits;             /* bits of enum sandbox_trait */
 	const char *network_json;   /* what it was told of its network, see fleet_create; or "" */
+	const char *egress;         /* whom it may reach, see sandbox/egress.h; "" = no rules */
 };
 
 struct sandbox_list {

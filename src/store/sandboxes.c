@@ -4,6 +4,7 @@
 #include "base/id.h"
 #include "sandbox/events.h"
 #include "store/driver.h"
+#include "store/egress.h"
 
 static void add_touch(struct store *s, struct sandbox_record *r)
 {
@@ -418,6 +419,15 @@ int store_sandbox_set_preview(struct store *s, struct arena *a,
                               struct error *err)
 {
 	struct updating updating = {QUERY_SANDBOX_SET_PREVIEW, preview, preview->id, {.arena = a}};
+
+	return update(s, &updating, false, ret, err);
+}
+
+int store_sandbox_set_egress(struct store *s, struct arena *a,
+                             const struct sandbox_egress_change *change, struct sandbox_record *ret,
+                             struct error *err)
+{
+	struct updating updating = {QUERY_SANDBOX_SET_EGRESS, change, change->id, {.arena = a}};
 
 	return update(s, &updating, false, ret, err);
 }

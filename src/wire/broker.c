@@ -46,6 +46,14 @@ const struct wire_member broker_create_shape[] = {
         WIRE_TEXT_LIST_MEMBER(broker_create, volumes, VOLUMES_MAX),
         WIRE_TEXT_MEMBER(broker_create, review, NAME_MAX_BYTES),
         WIRE_TEXT_MEMBER(broker_create, warm, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_create, egress, BROKER_EGRESS_MAX),
+        WIRE_END,
+};
+
+const struct wire_member broker_egress_shape[] = {
+        WIRE_U64_MEMBER(broker_egress, request),
+        WIRE_TEXT_MEMBER(broker_egress, sandbox, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_egress, egress, BROKER_EGRESS_MAX),
         WIRE_END,
 };
 

@@ -9,10 +9,11 @@
 
 #include <stdint.h>
 
+#include "wire/broker_egress.h"
 #include "wire/broker_volume.h"
 #include "wire/wire.h"
 
-#define BROKER_PROTOCOL 4
+#define BROKER_PROTOCOL 5
 
 enum broker_type {
 	BROKER_NONE = 100,
@@ -49,6 +50,7 @@ enum broker_type {
 	BROKER_MEMORY,          /* broker_id (sandbox "") -> BROKER_OK: processes can be kept */
 	BROKER_BACKUP,          /* broker_backup, with three descriptors -> BROKER_OK when done */
 	BROKER_LIMIT,           /* broker_limit, of one that runs -> BROKER_OK */
+	BROKER_EGRESS,          /* broker_egress -> BROKER_OK */
 	BROKER_TYPE_COUNT,
 };
 
@@ -82,6 +84,7 @@ struct broker_create {
 	const char *review;   /* "" or "SUBJECT:BASE:ro:TEMPLATE": it has the trees of another
 	                         sandbox's, or a snapshot's, layers; see BROKER_REVIEW_PATH */
 	const char *warm;     /* as of broker_pool, or "" */
+	const char *egress;   /* whom it may reach, as of sandbox/egress.h; "" = no rules */
 };
 /* There are the trees of wire/agent_files.h. `base` is what the snapshot BASE has, or the template
  * when that is ""; `now` what SUBJECT has, to write ("rw" for "ro") if it is stopped. */

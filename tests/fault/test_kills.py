@@ -28,13 +28,13 @@ def named_steps(folder, call):
 
 SNAPSHOTS = "/api/sandbox/snapshots"
 # Those of volumes are in test_volumes.py, of pools in test_pools.py, of backups in test_backups.py,
-# of chains that get shorter in system/test_77_flatten.py.
+# of chains that get shorter in system/test_77_flatten.py, of rules of the network in test_network_rules.py.
 BROKER_STEPS = [step for step in named_steps("broker", r'fault_point\("broker", ')
-                if not step.startswith(("volume-", "pool-", "backup-", "flatten-"))]
+                if not step.startswith(("volume-", "pool-", "backup-", "flatten-", "egress"))]
 # One step comes only with a template that has an entrypoint: it has a test of its own, as those of projects have.
 ENTRYPOINT_STEP = "create-entrypoint"
 API_STEPS = [step for step in named_steps("fleet", r'fault_point\("api", ') if step != ENTRYPOINT_STEP
-             and not step.startswith(("project-", "volume-", "backup-", "import-", "build-", "archive-", "unarchive-", "artifact-", "service-"))]
+             and not step.startswith(("project-", "volume-", "backup-", "import-", "build-", "archive-", "unarchive-", "artifact-", "service-", "egress-"))]
 
 
 def truth(server):

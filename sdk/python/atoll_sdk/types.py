@@ -34,6 +34,8 @@ class SandboxCreate(TypedDict):
     previewEnabled: NotRequired[bool]
     # links to its previews may be shared (default false)
     previewPublic: NotRequired[bool]
+    # which addresses it may reach; else all that the server lets its sandboxes reach
+    egress: NotRequired[SandboxEgress]
     # id or name of a config of /accounts/me/sandboxes, for what is not given here
     config: NotRequired[str]
     # name or id: begin with its files, on its template
@@ -75,6 +77,15 @@ class ResourcesRequest(TypedDict):
     disk_mb: NotRequired[int]
     # processes and threads
     pids: NotRequired[int]
+
+
+class SandboxEgress(TypedDict):
+    """Which addresses a sandbox may reach"""
+
+    # addresses and ranges that it may reach, whatever is denied
+    allow: NotRequired[list[str]]
+    # that it may not; "0.0.0.0/0" is all of them
+    deny: NotRequired[list[str]]
 
 
 class SandboxVolume(TypedDict):
@@ -132,6 +143,7 @@ class Sandbox(TypedDict):
     # not paused, stopped or deleted for idleness before that
     awake_until: str | None
     preview: SandboxPreview
+    egress: SandboxEgress
     last_event: LastEvent
 
 
@@ -2622,33 +2634,12 @@ class ServiceLog(TypedDict):
     stderr_bytes: int
 
 
-class SandboxResize(TypedDict):
-    """Other limits; what is left out or 0 stays as it is"""
-
-    # vCPUs
-    cpu: NotRequired[float]
-    # MiB
-    memory_mb: NotRequired[int]
-    # processes and threads
-    pids: NotRequired[int]
-
-
-class SandboxEnvironment(TypedDict):
-    """A change of its own variables; those of its template stay"""
-
-    # variables to add or to replace
-    set: NotRequired[dict[str, str]]
-    # names that go, before that
-    unset: NotRequired[list[str]]
-
-
 # A template by steps
 BuildCreate = TypedDict("BuildCreate", {
     "internet": "NotRequired[bool]",
     "name": "str",
     "also": "NotRequired[list[str]]",
     "from": "str",
-    "image": "NotRequired[str]",
     "description": "NotRequired[str]",
     "steps": "NotRequired[list[BuildStep]]",
     "start": "NotRequired[str]",
@@ -2948,28 +2939,12 @@ class DaytonaDownload(TypedDict):
     paths: list[str]
 
 
-class DaytonaResize(TypedDict):
-    """Other limits"""
-
-    cpu: float | None
-    memory: float | None
-    disk: float | None
-
-
 class DaytonaNetwork(TypedDict):
     """DaytonaNetwork"""
 
     networkBlockAll: bool | None
     networkAllowList: str | None
     domainAllowList: str | None
-
-
-class DaytonaEnv(TypedDict):
-    """Other variables"""
-
-    set: dict[str, str] | None
-    unset: list[str] | None
-    unsetValuePrefix: str | None
 
 
 class DaytonaSnapshotTake(TypedDict):
@@ -2983,19 +2958,6 @@ class DaytonaFork(TypedDict):
     """A fork to make"""
 
     name: str | None
-
-
-class DaytonaSnapshotCreate(TypedDict):
-    """A snapshot to make of an image"""
-
-    name: str
-    imageName: str | None
-    entrypoint: list[str] | None
-    cpu: float | None
-    gpu: float | None
-    memory: float | None
-    disk: float | None
-    buildInfo: Any
 
 
 class DaytonaVolumeCreate(TypedDict):
@@ -3035,8 +2997,8 @@ class E2bNetwork(TypedDict):
     egressProxy: NotRequired[Any]
     rules: NotRequired[Any]
     httpsPorts: NotRequired[Any]
-    allowPublicTraffic: bool
-    allow_internet_access: bool
+    allowPublicTraffic: NotRequired[bool]
+    allow_internet_access: NotRequired[bool]
 
 
 class E2bVolumeMount(TypedDict):

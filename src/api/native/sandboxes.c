@@ -10,7 +10,9 @@
 #include "api/configs.h"
 #include "api/tables.h"
 #include "base/clock.h"
+#include "api/native/egress.h"
 #include "fleet/backups.h"
+#include "fleet/egress.h"
 
 #define BASE "/api/sandbox/instances"
 
@@ -57,6 +59,7 @@ static const struct json_member mount_request_members[] = {
 static JSON_SHAPE(mount_request, "SandboxVolume", mount_body, "A volume, and where it is to be");
 
 struct create_body {
+	struct native_egress egress;
 	const char *template, *name, *region, *snapshot, *config;
 	struct json_map labels, env;
 	struct resources_body resources;
@@ -106,6 +109,9 @@ static const struct json_member create_request_members[] = {
                                  .about = "false = nothing of it is seen (default true)"),
         JSON_BOOL_MEMBER(create_body, preview_public, .name = "previewPublic",
                          .about = "links to its previews may be shared (default false)"),
+        JSON_OBJECT_MEMBER(create_body, egress, &native_egress_shape,
+                           .about = "which addresses it may reach; else all that the server "
+                                    "lets its sandboxes reach"),
         JSON_TEXT_MEMBER(create_body, config, .max = 64,
                          .about = "id or name of a config of /accounts/me/sandboxes, for what is "
                                   "not given here"),
@@ -204,6 +210,7 @@ struct sandbox_answer {
 	        auto_delete_ms;
 	int64_t awake_until;
 	struct sandbox_preview_answer preview;
+	struct native_egress egress;
 	struct event_answer last_event;
 };
 static const struct json_member sandbox_shape_members[] = {
@@ -245,6 +252,7 @@ static const struct json_member sandbox_shape_members[] = {
         JSON_TIME_MEMBER(sandbox_answer, awake_until, .flags = JSON_NULLABLE,
                          .about = "not paused, stopped or deleted for idleness before that"),
         JSON_OBJECT_MEMBER(sandbox_answer, preview, &sandbox_preview_shape),
+        JSON_OBJECT_MEMBER(sandbox_answer, egress, &native_egress_shape),
         JSON_OBJECT_MEMBER(sandbox_answer, last_event, &last_event_shape),
         JSON_END,
 };
@@ -337,6 +345,7 @@ static void fill_answer(struct arena *a, const struct sandbox_record *r, struct 
 	        .auto_delete_ms = r->delete_after_ms,
 	        .awake_until = r->awake_until,
 	        .preview = {!r->preview_off, r->preview_public},
+	        .egress = native_egress_of(a, r->egress),
 	        .last_event = {.at = r->last_event_at, .text = r->last_event},
 	};
 }
@@ -469,6 +478,7 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	if (internet_of(b, &request.internet, err) < 0 ||
 	    (b->config && api_config_apply(rq, &config, &request, err) < 0) ||
 	    volumes_of(rq->arena, b, &request, err) < 0 ||
+	    native_egress_text(rq->arena, &b->egress, &request.egress, err) < 0 ||
 	    create_once(rq, &request, reply, &record, err) < 0)
 		return -1;
 	reply_status(reply, request.wait ? 201 : 202);
@@ -648,6 +658,19 @@ static int sandbox_delete(struct request *rq, const void *body, struct reply *re
 	return 0;
 }
 
+static int sandbox_egress_put(struct request *rq, const void *body, struct reply *reply,
+                              struct error *err)
+{
+	const struct fleet_ref ref = path_ref(rq);
+	struct sandbox_record record;
+	const char *egress;
+
+	if (native_egress_text(rq->arena, body, &egress, err) < 0 ||
+	    fleet_set_egress(api_of(rq)->fleet, rq->arena, &ref, egress, &record, err) < 0)
+		return -1;
+	return sandbox_reply(rq, reply, &record);
+}
+
 /* ---- stats and events ---- */
 
 struct stats_answer {
@@ -743,6 +766,9 @@ const struct route sandboxes_routes[] = {
         {HTTP_POST, BASE "/:id/persist", SCOPE_SANDBOX_WRITE, .body = &persist_request,
          .answer = &sandbox_shape, .handle = sandbox_persist, TAG,
          .summary = "Keep a sandbox running for up to 24 hours"},
+        {HTTP_PUT, BASE "/:id/egress", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
+         .body = &native_egress_shape, .answer = &sandbox_shape, .handle = sandbox_egress_put, TAG,
+         .summary = "Change which addresses a sandbox may reach, at once"},
         {HTTP_GET, BASE "/:id/stats", SCOPE_SANDBOX_READ, .answer = &stats_shape,
          .handle = sandbox_stats, TAG, .summary = "What a sandbox uses now"},
         {.path = NULL},

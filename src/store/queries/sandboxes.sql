@@ -4,7 +4,7 @@ actual, reason, cpu, memory_mb, disk_mb, pids, disk_is_advisory, persistent, pri
 idle_reap_ms, lifetime_max_ms, timeout_at, idle_pause_ms, idle_stop_ms, archive_after_ms,
 delete_after_ms, awake_until, created_at, started_at, stopped_at, last_activity_at, last_event_at, last_event, node,
 version, key_id, active_changed_at, active_ms, preview_off, preview_public, preview_generation,
-traits, network_json
+traits, network_json, egress
 
 -- name: sandbox_tally
 -- gives: sandbox_tally
@@ -20,7 +20,8 @@ VALUES (:id, :project_id, :name, :template_id, :template_name, :provider, :regio
 	:idle_stop_ms, :archive_after_ms, :delete_after_ms, :awake_until, :created_at, :started_at, :stopped_at,
 	:last_activity_at, :last_event_at, :last_event, :node, 1,
 	:key_id, CASE WHEN :actual = 'started' THEN :created_at ELSE 0 END, 0, :preview_off,
-	:preview_public, :preview_generation, :traits, COALESCE(:network_json, ''))
+	:preview_public, :preview_generation, :traits, COALESCE(:network_json, ''),
+	COALESCE(:egress, ''))
 ON CONFLICT DO NOTHING;
 
 -- name: sandbox_keep_files
@@ -150,6 +151,13 @@ RETURNING {sandbox};
 UPDATE sandboxes
 SET preview_off = :off, preview_public = :is_public, preview_generation = :generation,
 	version = version + 1
+WHERE id = :id AND actual <> 'deleted'
+RETURNING {sandbox};
+
+-- name: sandbox_set_egress
+-- takes: sandbox_egress_change
+-- gives: sandbox_record
+UPDATE sandboxes SET egress = :egress, version = version + 1
 WHERE id = :id AND actual <> 'deleted'
 RETURNING {sandbox};
 

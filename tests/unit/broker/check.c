@@ -59,6 +59,30 @@ TEST(a_volume_is_an_id_a_mode_and_a_place)
 	assert_true(mount.is_read_only);
 }
 
+TEST(rules_of_a_network_are_addresses_of_a_sandbox_that_has_one)
+{
+	static const char *const bad[] = {"1.1.1.1", "+example.com", "-0.0.0.0/0 }\n",
+	                                  "-1.1.1.1 ; flush ruleset", "+1.1.1.1/33"};
+	struct broker_egress change = {.sandbox = ID, .egress = "+1.1.1.1 -0.0.0.0/0"};
+	struct broker_create r = good_create();
+	struct error err = {0};
+
+	r.egress = change.egress;
+	assert_int_equal(check_create(&r, &err), 0);
+	assert_int_equal(check_egress(&change, &err), 0);
+	r.kind = BROKER_HOST;
+	assert_int_equal(check_create(&r, &err), -1);
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+	r.kind = BROKER_NATIVE;
+	for (unsigned i = 0; i < COUNT_OF(bad); i++) {
+		r.egress = change.egress = bad[i];
+		assert_int_equal(check_create(&r, &err), -1);
+		assert_int_equal(check_egress(&change, &err), -1);
+	}
+	change = (struct broker_egress){.sandbox = "../x", .egress = ""};
+	assert_int_equal(check_egress(&change, &err), -1);
+}
+
 TEST(volumes_of_a_create_are_apart_and_few)
 {
 	struct broker_create r = good_create();
@@ -418,6 +442,7 @@ int main(void)
 	        CASE(every_number_of_a_create_has_bounds),
 	        CASE(the_host_provider_needs_no_template), CASE(a_list_may_be_of_all),
 	        CASE(a_backup_request_names_ids_and_folders_and_a_size),
+	        CASE(rules_of_a_network_are_addresses_of_a_sandbox_that_has_one),
 	        CASE(a_grace_is_not_for_ever), CASE(another_protocol_is_refused),
 	        CASE(a_template_request_cannot_smuggle_an_option),
 	        CASE(the_machines_own_template_is_not_made_or_removed));

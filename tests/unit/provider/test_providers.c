@@ -25,6 +25,7 @@ TEST(every_table_is_whole)
 		assert_true(ops->health && ops->compute && ops->compute->connect);
 		assert_int_equal(!!(ops->abilities & PROVIDER_CAN_STOP), ops->stop && ops->start);
 		assert_int_equal(!!(ops->abilities & PROVIDER_CAN_STATS), !!ops->stats);
+		assert_int_equal(!!(ops->abilities & PROVIDER_CAN_FILTER), !!ops->filter);
 		assert_int_equal(!!(ops->abilities & PROVIDER_CAN_TEMPLATE), !!ops->template_make);
 	}
 }

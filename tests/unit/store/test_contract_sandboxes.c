@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "each_store.h"
+#include "store/egress.h"
 
 /* ---- sandboxes ---- */
 
@@ -272,6 +273,30 @@ static void what_may_be_seen_of_a_sandbox_is_kept(void **state)
 	assert_int_equal(found.preview_generation, 7);
 	preview.id = "aaaaaaaaaaaaaaaaaaaa";
 	assert_refused(store_sandbox_set_preview(*state, &a, &preview, &found, &err),
+	               ERROR_NOT_FOUND);
+}
+
+static void whom_a_sandbox_may_reach_is_kept_and_replaced(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct id id = id_new(), plain_id = id_new();
+	struct sandbox_record r = sample_sandbox(id.text, "box"), found;
+	struct sandbox_record plain = sample_sandbox(plain_id.text, "plain");
+	struct sandbox_egress_change change = {.id = id.text, .egress = ""};
+
+	r.egress = "+1.1.1.1 -0.0.0.0/0";
+	assert_done(store_sandbox_insert(*state, &r, 0, &err));
+	assert_done(store_sandbox_insert(*state, &plain, 0, &err));
+	assert_done(store_sandbox_find(*state, &a, NULL, id.text, &found, &err));
+	assert_string_equal(found.egress, r.egress);
+	assert_done(store_sandbox_find(*state, &a, NULL, plain_id.text, &found, &err));
+	assert_string_equal(found.egress, "");
+	assert_done(store_sandbox_set_egress(*state, &a, &change, &found, &err));
+	assert_string_equal(found.egress, "");
+	assert_int_equal(found.version, 2);
+	change.id = "aaaaaaaaaaaaaaaaaaaa";
+	assert_refused(store_sandbox_set_egress(*state, &a, &change, &found, &err),
 	               ERROR_NOT_FOUND);
 }
 
@@ -615,6 +640,7 @@ static const struct CMUnitTest tests[] = {
         EACH(a_resume_is_no_new_start),
         EACH(keeping_moves_a_timeout_that_would_be_earlier),
         EACH(what_may_be_seen_of_a_sandbox_is_kept),
+        EACH(whom_a_sandbox_may_reach_is_kept_and_replaced),
         EACH(settings_replace_all_of_their_kind_and_nothing_else),
         EACH(limits_and_environment_change_by_themselves),
         EACH(a_wish_is_left_to_the_one_at_work),

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules of single sandboxes, beside those that hold for all (firewall.c).
+ *
+ * A sandbox with rules has a set of the addresses that it must not reach and a chain that looks
+ * into it; a map leads from its link to the chain. The two chains before all others are made with
+ * the first of them, so that a host without rules has none of this. They are asked before "what is
+ * established goes on": a connection that a new rule forbids is cut. The link, and not the address,
+ * tells whose a packet is: no sandbox can pretend to that. */
+#include <string.h>
+
+#include "broker/network.h"
+#include "sandbox/egress.h"
+
+#define SCRIPT_MAX (64 * 1024)
+#define REMOVAL_MAX ((size_t)SLOTS_MAX * 512)
+#define LISTING_MAX ((size_t)SLOTS_MAX * 64)
+#define MAP "add table inet atoll\nadd map inet atoll egress { type ifname : verdict; }\n"
+
+/* All of it may be there: each line says what is to be, and does nothing when it is so. */
+static const char frame[] =
+        "add chain inet atoll egress_denied\n"
+        "flush chain inet atoll egress_denied\n"
+        "add rule inet atoll egress_denied ct state established meta l4proto tcp reject with tcp "
+        "reset\n"
+        "add rule inet atoll egress_denied reject with icmp type admin-prohibited\n" MAP
+        "add chain inet atoll egress_forward { type filter hook forward priority -2; }\n"
+        "add chain inet atoll egress_input { type filter hook input priority -2; }\n"
+        "flush chain inet atoll egress_forward\n"
+        "flush chain inet atoll egress_input\n"
+        "add rule inet atoll egress_forward meta nfproto ipv4 iifname vmap @egress\n"
+        "add rule inet atoll egress_input meta nfproto ipv4 iifname vmap @egress\n";
+
+static void add_own(struct buf *out, uint32_t slot)
+{
+	/* A map of verdicts may only be declared when the chains it leads to are there. */
+	buf_addf(out, "add table inet atoll\nadd chain inet atoll egress%u\n", slot);
+	buf_addf(out, "add set inet atoll egress%u { type ipv4_addr; flags interval; }\n", slot);
+}
+
+static void add_entry(struct buf *out, const char *verb, uint32_t slot)
+{
+	char link[NETWORK_LINK_SIZE];
+
+	network_link_name(slot, link);
+	buf_addf(out, "%s element inet atoll egress { \"%s\" : jump egress%u }\n", verb, link,
+	         slot);
+}
+
+void network_egress_rules(struct buf *out, uint32_t slot, const struct egress_ranges *denied)
+{
+	add_own(out, slot);
+	buf_add_text(out, frame);
+	buf_addf(out, "flush chain inet atoll egress%u\nflush set inet atoll egress%u\n", slot,
+	         slot);
+	buf_addf(out, "add rule inet atoll egress%u ip daddr @egress%u goto egress_denied\n", slot,
+	         slot);
+	for (size_t i = 0; i < denied->count; i++) {
+		const struct egress_range *range = &denied->items[i];
+
+		if (i == 0)
+			buf_addf(out, "add element inet atoll egress%u { ", slot);
+		else
+			buf_add_text(out, ", ");
+		network_add_address(out, range->first);
+		buf_add_text(out, "-");
+		network_add_address(out, range->last);
+	}
+	if (denied->count > 0)
+		buf_add_text(out, " }\n");
+	add_entry(out, "add", slot);
+}
+
+/* What is not there is made first: to remove what is missing would be an error. */
+void network_egress_removal(struct buf *out, uint32_t slot)
+{
+	add_own(out, slot);
+	buf_add_text(out, MAP);
+	add_entry(out, "add", slot);
+	add_entry(out, "delete", slot);
+	buf_addf(out, "delete chain inet atoll egress%u\ndelete set inet atoll egress%u\n", slot,
+	         slot);
+}
+
+/* ---- which slots have rules ---- */
+
+bool network_egress_is_set(const struct network *n, uint32_t slot)
+{
+	return slot < SLOTS_MAX && (n->ruled[slot / 8] >> slot % 8 & 1);
+}
+
+void network_egress_note(struct network *n, uint32_t slot, bool is_set)
+{
+	unsigned char bit = (unsigned char)(1u << slot % 8);
+
+	if (slot >= SLOTS_MAX)
+		return;
+	if (is_set)
+		n->ruled[slot / 8] |= bit;
+	else
+		n->ruled[slot / 8] &= (unsigned char)~bit;
+}
+
+/* ---- in the kernel ---- */
+
+int network_egress_clear(struct network *n, const uint32_t *slots, size_t count, struct error *err)
+{
+	AUTO(buf_done) struct buf script = BUF(REMOVAL_MAX);
+
+	for (size_t i = 0; i < count; i++)
+		network_egress_removal(&script, slots[i]);
+	if (count > 0 && network_nft(buf_span(&script), NULL, err) < 0)
+		return FAIL_CONTEXT(err, "remove the rules of a sandbox's network");
+	for (size_t i = 0; i < count; i++)
+		network_egress_note(n, slots[i], false);
+	return 0;
+}
+
+int network_egress_set(struct network *n, uint32_t slot, const char *egress, struct error *err)
+{
+	AUTO(buf_done) struct buf script = BUF(SCRIPT_MAX);
+	struct egress_ranges denied;
+
+	if (sandbox_egress_denied(egress, &denied, err) < 0)
+		return -1;
+	if (denied.count == 0)
+		return network_egress_is_set(n, slot) ? network_egress_clear(n, &slot, 1, err) : 0;
+	network_egress_rules(&script, slot, &denied);
+	if (network_nft(buf_span(&script), NULL, err) < 0)
+		return FAIL_CONTEXT(err, "set the rules of a sandbox's network");
+	network_egress_note(n, slot, true);
+	return 0;
+}
+
+void network_egress_find(struct span listing, void (*on_slot)(void *context, uint32_t slot),
+                         void *context)
+{
+	static const char before[] = "atoll";
+	const size_t skipped = sizeof(before) - 1;
+	struct span rest = listing, piece;
+	struct error ignored = {0};
+	int64_t slot;
+
+	/* … "atoll17" : jump egress17, … */
+	while (span_split(&rest, '"', &piece)) {
+		struct span word = {piece.data, 0};
+
+		if (!span_split(&rest, '"', &word))
+			return;
+		if (word.size < skipped || memcmp(word.data, before, skipped) != 0)
+			continue;
+		word = (struct span){word.data + skipped, word.size - skipped};
+		if (span_parse_whole(word, 0, SLOTS_MAX - 1, &slot, &ignored) == 0)
+			on_slot(context, (uint32_t)slot);
+	}
+}
+
+int network_egress_each(void (*on_slot)(void *context, uint32_t slot), void *context,
+                        struct error *err)
+{
+	AUTO(buf_done) struct buf listing = BUF(LISTING_MAX);
+
+	if (network_nft(SPAN(MAP "list map inet atoll egress\n"), &listing, err) < 0)
+		return FAIL_CONTEXT(err, "list the rules of sandboxes' networks");
+	network_egress_find(buf_span(&listing), on_slot, context);
+	return 0;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/egress.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/span.h"
+
+#define ADDRESS_BITS 32
+#define ADDRESS6_BITS 128
+#define ENTRY_MAX (INET6_ADDRSTRLEN - 1 + sizeof("/128") - 1)
+#define ALLOWED '+'
+#define DENIED '-'
+
+/* ---- one entry ---- */
+
+struct entry {
+	bool is_ipv4;
+	struct egress_range range; /* of IPv4 */
+};
+
+static uint32_t host_bits(int64_t prefix)
+{
+	return prefix == 0 ? UINT32_MAX : (uint32_t)((UINT64_C(1) << (ADDRESS_BITS - prefix)) - 1);
+}
+
+/* Only whether it is one; the caller says what is wrong. */
+static bool parse_entry(struct span text, struct entry *ret)
+{
+	char address[INET6_ADDRSTRLEN] = "";
+	struct error ignored = {0};
+	struct in6_addr in6;
+	struct in_addr in;
+	struct span head;
+	bool is_short = text.size <= ENTRY_MAX, is_ipv4;
+	bool has_prefix = span_split(&text, '/', &head);
+	int64_t prefix;
+
+	if (!is_short || head.size == 0 || head.size >= sizeof(address))
+		return false;
+	memcpy(address, head.data, head.size);
+	is_ipv4 = inet_pton(AF_INET, address, &in) == 1;
+	if (!is_ipv4 && inet_pton(AF_INET6, address, &in6) != 1)
+		return false;
+	prefix = is_ipv4 ? ADDRESS_BITS : ADDRESS6_BITS;
+	if (has_prefix && span_parse_whole(text, 0, prefix, &prefix, &ignored) < 0)
+		return false;
+	*ret = (struct entry){.is_ipv4 = is_ipv4};
+	if (is_ipv4) {
+		ret->range.first = ntohl(in.s_addr) & ~host_bits(prefix);
+		ret->range.last = ret->range.first | host_bits(prefix);
+	}
+	return true;
+}
+
+/* "example.com", "*.example.com", "localhost" */
+static bool is_host_name(const char *text)
+{
+	bool has_letter = false;
+
+	for (const char *at = text; *at; at++) {
+		if (!isalnum((unsigned char)*at) && !strchr(".-_*", *at))
+			return false;
+		has_letter = has_letter || isalpha((unsigned char)*at);
+	}
+	return has_letter;
+}
+
+static int check_entry(const char *list, size_t number, const char *text, struct error *err)
+{
+	struct entry ignored;
+
+	if (parse_entry(span_of(text), &ignored))
+		return 0;
+	if (is_host_name(text))
+		(void)FAIL(err, ERROR_UNSUPPORTED,
+		           "%s[%zu] '%.80s' is a host's name: rules are for addresses only", list,
+		           number, text);
+	else
+		(void)FAIL(err, ERROR_INVALID, "%s[%zu] '%.80s' is not an address or a range", list,
+		           number, text);
+	error_hint(err, "an address such as 1.1.1.1, or a range such as 10.0.0.0/8");
+	return -1;
+}
+
+/* ---- the text ---- */
+
+static int add_list(struct buf *out, char sign, const char *name, const char *const *list,
+                    struct error *err)
+{
+	for (size_t i = 0; list && list[i]; i++) {
+		if (i == SANDBOX_EGRESS_MAX)
+			return FAIL(err, ERROR_INVALID, "%s has more than %d entries", name,
+			            SANDBOX_EGRESS_MAX);
+		if (check_entry(name, i, list[i], err) < 0)
+			return -1;
+		if (out->size > 0)
+			buf_add_byte(out, ' ');
+		buf_add_byte(out, sign);
+		buf_add_text(out, list[i]);
+	}
+	return 0;
+}
+
+int sandbox_egress_format(struct arena *a, const struct sandbox_egress *lists, const char **ret,
+                          struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TEXT_MAX);
+
+	if (add_list(&text, ALLOWED, lists->allow_name ? lists->allow_name : "allow", lists->allow,
+	             err) < 0 ||
+	    add_list(&text, DENIED, lists->deny_name ? lists->deny_name : "deny", lists->deny,
+	             err) < 0)
+		return -1;
+	*ret = arena_copy(a, buf_span(&text));
+	return 0;
+}
+
+/* 1 = there was one more, 0 = the end. */
+static int next_entry(struct span *rest, bool *ret_is_denied, struct span *ret, struct error *err)
+{
+	struct entry ignored;
+
+	if (rest->size == 0)
+		return 0;
+	(void)span_split(rest, ' ', ret);
+	if (ret->size < 2 || (ret->data[0] != ALLOWED && ret->data[0] != DENIED))
+		return FAIL(err, ERROR_INVALID, "'%.*s' is no rule", (int)ret->size, ret->data);
+	*ret_is_denied = ret->data[0] == DENIED;
+	*ret = (struct span){ret->data + 1, ret->size - 1};
+	if (!parse_entry(*ret, &ignored))
+		return FAIL(err, ERROR_INVALID, "'%.*s' is not an address or a range",
+		            (int)ret->size, ret->data);
+	return 1;
+}
+
+int sandbox_egress_parse(struct arena *a, const char *text, struct sandbox_egress *ret,
+                         struct error *err)
+{
+	const char **lists[2];
+	size_t counts[2] = {0, 0};
+	struct span rest = span_of(text), item;
+	bool is_denied;
+	int got;
+
+	for (unsigned i = 0; i < 2; i++)
+		lists[i] = ARENA_ARRAY(a, const char *, SANDBOX_EGRESS_MAX + 1);
+	while ((got = next_entry(&rest, &is_denied, &item, err)) > 0) {
+		if (counts[is_denied] == SANDBOX_EGRESS_MAX)
+			return FAIL(err, ERROR_INVALID, "more than %d rules of one kind",
+			            SANDBOX_EGRESS_MAX);
+		lists[is_denied][counts[is_denied]++] = arena_copy(a, item);
+	}
+	if (got < 0)
+		return -1;
+	*ret = (struct sandbox_egress){.allow = lists[0], .deny = lists[1]};
+	return 0;
+}
+
+/* ---- what it comes to ---- */
+
+static int compare(const void *a, const void *b)
+{
+	const struct egress_range *x = a, *y = b;
+
+	return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Ascending, and those that touch become one. */
+static void tidy(struct egress_ranges *ranges)
+{
+	struct egress_range *items = ranges->items;
+	size_t kept = 0;
+
+	if (ranges->count == 0)
+		return;
+	qsort(items, ranges->count, sizeof(*items), compare);
+	for (size_t i = 1; i < ranges->count; i++) {
+		if (items[i].first > (uint64_t)items[kept].last + 1)
+			items[++kept] = items[i];
+		else if (items[i].last > items[kept].last)
+			items[kept].last = items[i].last;
+	}
+	ranges->count = kept + 1;
+}
+
+static void add_range(struct egress_ranges *out, uint64_t first, uint64_t last)
+{
+	out->items[out->count++] = (struct egress_range){(uint32_t)first, (uint32_t)last};
+}
+
+/* Both tidy. Each allowed one splits at most one denied one in two. */
+static void subtract(const struct egress_ranges *denied, const struct egress_ranges *allowed,
+                     struct egress_ranges *ret)
+{
+	ret->count = 0;
+	for (size_t i = 0; i < denied->count; i++) {
+		uint64_t at = denied->items[i].first, last = denied->items[i].last;
+
+		for (size_t j = 0; j < allowed->count; j++) {
+			const struct egress_range *hole = &allowed->items[j];
+
+			if (hole->last < at || hole->first > last)
+				continue;
+			if (hole->first > at)
+				add_range(ret, at, (uint64_t)hole->first - 1);
+			at = (uint64_t)hole->last + 1;
+		}
+		if (at <= last)
+			add_range(ret, at, last);
+	}
+}
+
+int sandbox_egress_denied(const char *text, struct egress_ranges *ret, struct error *err)
+{
+	struct egress_ranges lists[2] = {{.count = 0}, {.count = 0}};
+	struct span rest = span_of(text), item;
+	struct entry entry;
+	bool is_denied;
+	int got;
+
+	while ((got = next_entry(&rest, &is_denied, &item, err)) > 0) {
+		struct egress_ranges *list = &lists[is_denied];
+
+		if (!parse_entry(item, &entry) || !entry.is_ipv4)
+			continue;
+		if (list->count == SANDBOX_EGRESS_MAX)
+			return FAIL(err, ERROR_INVALID, "more than %d rules of one kind",
+			            SANDBOX_EGRESS_MAX);
+		add_range(list, entry.range.first, entry.range.last);
+	}
+	if (got < 0)
+		return -1;
+	tidy(&lists[0]);
+	tidy(&lists[1]);
+	subtract(&lists[1], &lists[0], ret);
+	return 0;
+}
+
+bool sandbox_egress_denies_all(const char *text)
+{
+	struct egress_ranges denied;
+	struct error ignored = {0};
+
+	return sandbox_egress_denied(text, &denied, &ignored) == 0 && denied.count == 1 &&
+	       denied.items[0].first == 0 && denied.items[0].last == UINT32_MAX;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/egress.h — whom a sandbox may reach, changed. Part of store.h. */
+#pragma once
+
+#include "store/store.h"
+
+struct sandbox_egress_change {
+	const char *id, *egress; /* as of sandbox/egress.h */
+};
+/* On the disk when the call returns. */
+MUST_CHECK int store_sandbox_set_egress(struct store *s, struct arena *a,
+                                        const struct sandbox_egress_change *change,
+                                        struct sandbox_record *ret, struct error *err);

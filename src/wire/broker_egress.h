@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wire/broker_egress.h — whom a sandbox that runs may reach: a part of wire/broker.h. */
+#pragma once
+
+#include "wire/wire.h"
+
+#define BROKER_EGRESS_MAX 10240 /* bytes */
+struct broker_egress {
+	uint64_t request;
+	const char *sandbox;
+	const char *egress; /* as of sandbox/egress.h; "" = no rules any more */
+};
+extern const struct wire_member broker_egress_shape[];

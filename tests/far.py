@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Machines beyond the host, for what a sandbox may reach: a network namespace with a few addresses of a range
+that no sandbox is kept from, and servers that tell who came to which of them. No packet leaves this machine."""
+
+import os
+import pathlib
+import secrets
+import subprocess
+import sys
+import threading
+
+import atoll
+
+TCP, UDP = 8080, 53
+SERVE = f"""
+import socket, sys, threading
+def tell(*words):
+    sys.stdout.write(" ".join(words) + "\\n"); sys.stdout.flush()
+def talk(peer, own):
+    peer.sendall(b"hello\\n")
+    while data := peer.recv(4096):
+        tell("said", own); peer.sendall(data)
+def accept(server):
+    while True:
+        peer, _ = server.accept()
+        own = peer.getsockname()[0]
+        tell("tcp", own)
+        threading.Thread(target=lambda: talk(peer, own), daemon=True).start()
+def datagrams(own):
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); server.bind((own, {UDP}))
+    while True:
+        data, peer = server.recvfrom(65536)
+        tell("udp", own, str(len(data))); server.sendto(b"pong", peer)
+sys.stdin.readline()
+server = socket.socket(); server.bind(("0.0.0.0", {TCP})); server.listen(64)
+for own in sys.argv[1:]:
+    threading.Thread(target=datagrams, args=(own,), daemon=True).start()
+tell("ready")
+accept(server)
+"""
+
+
+def free_network():
+    """Of a range that is for such tests, and that other runs use, too."""
+    while True:
+        network = f"198.{secrets.choice((18, 19))}.{secrets.randbelow(256)}"
+        if not subprocess.run(["ip", "route", "show", f"{network}.0/24"], capture_output=True, check=True).stdout:
+            return network
+
+
+class Far:
+    def __init__(self):
+        network = free_network()
+        self.near, *self.addresses = [f"{network}.{last}" for last in (1, 2, 3, 4)]
+        # The kernel takes its time with one that has gone.
+        self.link = "far" + secrets.token_hex(5)
+        self.came = []
+        self.process = subprocess.Popen(["unshare", "-n", sys.executable, "-c", SERVE, *self.addresses], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            self.connect()
+        except Exception:
+            self.close()
+            raise
+
+    def connect(self):
+        def is_apart():
+            return os.readlink(f"/proc/{self.process.pid}/ns/net") != os.readlink("/proc/self/ns/net")
+        atoll.wait_for(is_apart, 15, "a network namespace")
+        inside = ["nsenter", "-t", str(self.process.pid), "-n", "ip"]
+        for command in (
+                ["ip", "link", "add", self.link, "type", "veth", "peer", "eth0", "netns", str(self.process.pid)],
+                ["ip", "addr", "add", f"{self.near}/24", "dev", self.link], ["ip", "link", "set", self.link, "up"],
+                *(inside + ["addr", "add", f"{address}/24", "dev", "eth0"] for address in self.addresses),
+                inside + ["link", "set", "eth0", "up"], inside + ["link", "set", "lo", "up"]):
+            subprocess.run(command, check=True, capture_output=True)
+        pathlib.Path(f"/proc/sys/net/ipv4/conf/{self.link}/forwarding").write_text("1")
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+        threading.Thread(target=self.listen, daemon=True).start()
+        atoll.wait_for(lambda: "ready" in self.came, 15, "servers far away")
+
+    def listen(self):
+        for line in self.process.stdout:
+            self.came.append(line.strip())
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+
+
+# In a sandbox: "WORD ADDRESS" lines of what can be reached.
+TRY = f"""
+import socket, sys
+for address in sys.argv[1:]:
+    s = socket.socket(); s.settimeout(5)
+    try:
+        s.connect((address, {TCP})); print("tcp" if s.recv(6) == b"hello\\n" else "odd", address)
+    except OSError:
+        print("no", address)
+    u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.settimeout(2)
+    try:
+        u.connect((address, {UDP})); u.send(b"ping"); print("udp" if u.recv(9) == b"pong" else "odd", address)
+    except OSError:
+        print("no", address)
+"""
+
+
+def reached(api, sandbox, *addresses):
+    """{address: "tcp udp"}, or "no no" for one that is out of reach."""
+    result = api.exec(sandbox, cmd="/usr/bin/python3", args=["-c", TRY, *addresses], timeout_ms=60000)
+    lines = [line.split() for line in result["stdout"].splitlines()]
+    assert len(lines) == 2 * len(addresses), result
+    return {address: " ".join(word for word, own in lines if own == address) for address in addresses}
+
+
+def slot_of(api, sandbox):
+    """What all of its names on the host derive from."""
+    return (int(api.exec(sandbox, "cat /proc/self/uid_map")["stdout"].split()[1]) - (1 << 24)) // 65536
+
+
+def slots_with_rules():
+    listing = subprocess.run(["nft", "list", "map", "inet", "atoll", "egress"], capture_output=True, text=True).stdout
+    return {int(word.strip('",')[5:]) for word in listing.split() if word.startswith('"atoll')}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "broker/network.h"
+#include "sandbox/egress.h"
+#include "unit.h"
+
+static const char *rules_of(struct buf *out, const char *egress)
+{
+	struct egress_ranges denied;
+	struct error err = {0};
+
+	assert_int_equal(sandbox_egress_denied(egress, &denied, &err), 0);
+	network_egress_rules(out, 17, &denied);
+	assert_false(out->overflowed);
+	return buf_text(out);
+}
+
+TEST(a_slot_with_rules_has_a_set_a_chain_and_an_entry_of_its_own)
+{
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+	const char *text = rules_of(&out, "+1.1.1.1 -0.0.0.0/0");
+
+	assert_non_null(strstr(text, "add element inet atoll egress17 { 0.0.0.0-1.1.1.0, "
+	                             "1.1.1.2-255.255.255.255 }\n"));
+	assert_non_null(strstr(text, "add element inet atoll egress { \"atoll17\" : jump egress17 "
+	                             "}\n"));
+	assert_non_null(strstr(text, "iifname vmap @egress"));
+}
+
+TEST(the_longest_rules_fit_into_the_script)
+{
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TEXT_MAX);
+
+	for (unsigned i = 0; i < SANDBOX_EGRESS_MAX; i++)
+		buf_addf(&text, "%s-%u.0.0.0/8 +%u.111.111.111", i > 0 ? " " : "", 100 + i,
+		         100 + i);
+	assert_non_null(
+	        strstr(rules_of(&out, buf_text(&text)), "199.111.111.112-199.255.255.255 }"));
+}
+
+static void note_slot(void *context, uint32_t slot)
+{
+	buf_addf(context, "%u ", slot);
+}
+
+TEST(the_slots_of_a_listing_are_found_and_nothing_else)
+{
+	AUTO(buf_done) struct buf found = BUF(256);
+
+	network_egress_find(SPAN("table inet atoll {\n\tmap egress {\n\t\ttype ifname : verdict\n"
+	                         "\t\telements = { \"atoll5\" : jump egress5,\n"
+	                         "\t\t\t     \"atoll1024\" : jump egress1024,\n"
+	                         "\"eth0\" : drop, \"atoll\" : drop, \"atollx\" : drop,\n"
+	                         "\"atoll99999999\" : drop, \"atoll-1\" : drop }\n\t}\n}\n"),
+	                    note_slot, &found);
+	assert_string_equal(buf_text(&found), "5 1024 ");
+	buf_reset(&found);
+	network_egress_find(SPAN("\"atoll7"), note_slot, &found);
+	network_egress_find(SPAN("\""), note_slot, &found);
+	network_egress_find(SPAN(""), note_slot, &found);
+	assert_int_equal(found.size, 0);
+}
+
+TEST(it_is_known_which_slots_have_rules)
+{
+	struct network n = {.usable = true};
+
+	assert_false(network_egress_is_set(&n, 9));
+	network_egress_note(&n, 9, true);
+	assert_true(network_egress_is_set(&n, 9));
+	assert_false(network_egress_is_set(&n, 8));
+	assert_false(network_egress_is_set(&n, 10));
+	network_egress_note(&n, 9, false);
+	assert_false(network_egress_is_set(&n, 9));
+	network_egress_note(&n, SLOTS_MAX, true);
+	network_egress_note(&n, UINT32_MAX, true);
+	assert_false(network_egress_is_set(&n, UINT32_MAX));
+}
+
+TEST(a_slot_without_rules_that_is_given_none_costs_nothing)
+{
+	struct network n = {.usable = true};
+	struct error err = {0};
+
+	assert_int_equal(network_egress_set(&n, 28003, "", &err), 0);
+	assert_int_equal(network_egress_set(&n, 28003, "+1.1.1.1", &err), 0);
+	assert_int_equal(network_egress_clear(&n, NULL, 0, &err), 0);
+	assert_false(network_egress_is_set(&n, 28003));
+	assert_int_equal(network_egress_set(&n, 28003, "nonsense", &err), -1);
+}
+
+static void count_own(void *context, uint32_t slot)
+{
+	unsigned *count = context;
+
+	*count += slot == 28004 || slot == 28005;
+}
+
+static unsigned own_in_kernel(void)
+{
+	struct error err = {0};
+	unsigned count = 0;
+
+	assert_int_equal(network_egress_each(count_own, &count, &err), 0);
+	return count;
+}
+
+/* For real, in a network namespace that is this program's alone. */
+TEST(rules_are_set_replaced_and_removed_in_the_kernel)
+{
+	struct network n = {.usable = true};
+	const uint32_t slots[] = {28004, 28005};
+	struct error err = {0};
+
+	if (geteuid() != 0 || access("/usr/sbin/nft", X_OK) < 0) {
+		print_message("needs root and nft\n");
+		skip();
+	}
+	assert_int_equal(unshare(CLONE_NEWNET), 0);
+	assert_int_equal(network_egress_set(&n, 28004, "-0.0.0.0/0", &err), 0);
+	assert_int_equal(network_egress_set(&n, 28005, "+1.1.1.1 -0.0.0.0/0", &err), 0);
+	assert_int_equal(own_in_kernel(), 2);
+	assert_int_equal(network_egress_set(&n, 28005, "-9.9.9.9 -10.0.0.0/8", &err), 0);
+	assert_int_equal(own_in_kernel(), 2);
+	assert_int_equal(network_egress_set(&n, 28005, "", &err), 0);
+	assert_false(network_egress_is_set(&n, 28005));
+	assert_int_equal(own_in_kernel(), 1);
+	/* One of them has none any more: that is fine. */
+	assert_int_equal(network_egress_clear(&n, slots, COUNT_OF(slots), &err), 0);
+	assert_int_equal(own_in_kernel(), 0);
+}
+
+int main(void)
+{
+	return RUN(CASE(a_slot_with_rules_has_a_set_a_chain_and_an_entry_of_its_own),
+	           CASE(the_longest_rules_fit_into_the_script),
+	           CASE(the_slots_of_a_listing_are_found_and_nothing_else),
+	           CASE(it_is_known_which_slots_have_rules),
+	           CASE(a_slot_without_rules_that_is_given_none_costs_nothing),
+	           CASE(rules_are_set_replaced_and_removed_in_the_kernel));
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "sandbox/egress.h"
+
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static const char *text_of(struct arena *a, const char *const *allow, const char *const *deny)
+{
+	const struct sandbox_egress lists = {.allow = allow, .deny = deny};
+	struct error err = {0};
+	const char *text;
+
+	assert_int_equal(sandbox_egress_format(a, &lists, &text, &err), 0);
+	return text;
+}
+
+/* "1.1.1.1-1.1.1.4 …" */
+static const char *denied_by(struct arena *a, const char *text)
+{
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+	struct egress_ranges denied;
+	struct error err = {0};
+
+	assert_int_equal(sandbox_egress_denied(text, &denied, &err), 0);
+	for (size_t i = 0; i < denied.count; i++) {
+		const uint32_t ends[] = {denied.items[i].first, denied.items[i].last};
+
+		for (unsigned j = 0; j < 2; j++)
+			buf_addf(&out, "%s%u.%u.%u.%u",
+			         j   ? "-"
+			         : i ? " "
+			             : "",
+			         ends[j] >> 24, ends[j] >> 16 & 255, ends[j] >> 8 & 255,
+			         ends[j] & 255);
+	}
+	return arena_copy(a, buf_span(&out));
+}
+
+TEST(no_rules_are_an_empty_text_and_deny_nothing)
+{
+	AUTO(arena_done) struct arena a = {0};
+
+	assert_string_equal(text_of(&a, NULL, NULL), "");
+	assert_string_equal(denied_by(&a, ""), "");
+	assert_false(sandbox_egress_denies_all(""));
+}
+
+TEST(rules_are_kept_as_one_text_and_read_again_as_two_lists)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const char *text = text_of(&a, LIST("1.1.1.1", "fd00::/8"), LIST("0.0.0.0/0"));
+	struct sandbox_egress lists;
+	struct error err = {0};
+
+	assert_string_equal(text, "+1.1.1.1 +fd00::/8 -0.0.0.0/0");
+	assert_int_equal(sandbox_egress_parse(&a, text, &lists, &err), 0);
+	assert_string_equal(lists.allow[0], "1.1.1.1");
+	assert_string_equal(lists.allow[1], "fd00::/8");
+	assert_null(lists.allow[2]);
+	assert_string_equal(lists.deny[0], "0.0.0.0/0");
+	assert_null(lists.deny[1]);
+}
+
+TEST(what_is_allowed_alone_denies_nothing)
+{
+	AUTO(arena_done) struct arena a = {0};
+
+	assert_string_equal(denied_by(&a, text_of(&a, LIST("1.1.1.1"), NULL)), "");
+}
+
+TEST(allowed_goes_before_denied_whichever_is_the_narrower)
+{
+	AUTO(arena_done) struct arena a = {0};
+
+	assert_string_equal(denied_by(&a, "+1.1.1.1 -0.0.0.0/0"),
+	                    "0.0.0.0-1.1.1.0 1.1.1.2-255.255.255.255");
+	assert_string_equal(denied_by(&a, "+0.0.0.0/0 -1.1.1.1"), "");
+	assert_string_equal(denied_by(&a, "+1.0.0.0/8 -1.1.1.1 -2.2.2.2"), "2.2.2.2-2.2.2.2");
+	assert_string_equal(denied_by(&a, "+0.0.0.0/1 -0.0.0.0/0"), "128.0.0.0-255.255.255.255");
+	assert_string_equal(denied_by(&a, "+128.0.0.0/1 -0.0.0.0/0"), "0.0.0.0-127.255.255.255");
+	assert_string_equal(denied_by(&a, "+0.0.0.0 +255.255.255.255 -0.0.0.0/0"),
+	                    "0.0.0.1-255.255.255.254");
+}
+
+TEST(ranges_come_in_order_and_those_that_touch_become_one)
+{
+	AUTO(arena_done) struct arena a = {0};
+
+	assert_string_equal(denied_by(&a, "-9.9.9.9 -1.1.1.0/31 -1.1.1.2 -1.1.1.0/30 -9.9.9.9"),
+	                    "1.1.1.0-1.1.1.3 9.9.9.9-9.9.9.9");
+	assert_string_equal(denied_by(&a, "-255.255.255.255 -255.255.255.254 -0.0.0.0"),
+	                    "0.0.0.0-0.0.0.0 255.255.255.254-255.255.255.255");
+	assert_string_equal(denied_by(&a, "+5.5.5.5 +5.5.5.4 -5.5.5.0/29"),
+	                    "5.5.5.0-5.5.5.3 5.5.5.6-5.5.5.7");
+}
+
+TEST(bits_behind_the_prefix_do_not_count)
+{
+	AUTO(arena_done) struct arena a = {0};
+
+	assert_string_equal(denied_by(&a, "-10.1.2.3/8"), "10.0.0.0-10.255.255.255");
+}
+
+TEST(ipv6_is_checked_and_changes_nothing)
+{
+	AUTO(arena_done) struct arena a = {0};
+
+	assert_string_equal(denied_by(&a, text_of(&a, LIST("2606:4700::1"), LIST("::/0"))), "");
+}
+
+TEST(all_is_denied_when_nothing_is_left)
+{
+	assert_true(sandbox_egress_denies_all("-0.0.0.0/0"));
+	assert_true(sandbox_egress_denies_all("-128.0.0.0/1 -0.0.0.0/1"));
+	assert_true(sandbox_egress_denies_all("+fd00::1 -0.0.0.0/0"));
+	assert_false(sandbox_egress_denies_all("+1.1.1.1 -0.0.0.0/0"));
+	assert_false(sandbox_egress_denies_all("-0.0.0.0/1"));
+	assert_false(sandbox_egress_denies_all("nonsense"));
+}
+
+TEST(what_is_no_address_is_refused_with_its_place)
+{
+	static const char *const bad[] = {"",
+	                                  "1.1.1",
+	                                  "1.1.1.1/33",
+	                                  "1.1.1.1/",
+	                                  "1.1.1.1/-1",
+	                                  "1.1.1.1/8/8",
+	                                  " 1.1.1.1",
+	                                  "1.1.1.1 ",
+	                                  "1.1.1.1 -2.2.2.2",
+	                                  "fd00::/129",
+	                                  "fd00:::1",
+	                                  "1.1.1.1:80",
+	                                  "http://1.1.1.1",
+	                                  "300.1.1.1",
+	                                  "1.1.1.1/00000000000000000000000000000000000000000008"};
+	AUTO(arena_done) struct arena a = {0};
+	const char *text;
+
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		const struct sandbox_egress lists = {.allow = LIST("1.1.1.1", bad[i]),
+		                                     .allow_name = "allowOut"};
+		struct error err = {0};
+
+		assert_int_equal(sandbox_egress_format(&a, &lists, &text, &err), -1);
+		assert_int_equal(err.code, ERROR_INVALID);
+		assert_non_null(strstr(err.text, "allowOut[1]"));
+		assert_non_null(strstr(err.hint, "10.0.0.0/8"));
+	}
+}
+
+TEST(names_of_hosts_are_refused_as_what_they_are)
+{
+	static const char *const names[] = {"example.com", "*.example.com", "localhost", "*a"};
+	AUTO(arena_done) struct arena a = {0};
+	const char *text;
+
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		const struct sandbox_egress lists = {.deny = LIST(names[i])};
+		struct error err = {0};
+
+		assert_int_equal(sandbox_egress_format(&a, &lists, &text, &err), -1);
+		assert_int_equal(err.code, ERROR_UNSUPPORTED);
+		assert_non_null(strstr(err.text, names[i]));
+	}
+}
+
+TEST(each_list_has_its_limit_and_the_longest_of_both_are_kept)
+{
+	const char *entries[SANDBOX_EGRESS_MAX + 2] = {0};
+	const struct sandbox_egress lists = {.allow = entries, .deny = entries};
+	AUTO(arena_done) struct arena a = {0};
+	struct sandbox_egress again;
+	struct error err = {0};
+	const char *text;
+
+	for (unsigned i = 0; i < SANDBOX_EGRESS_MAX; i++)
+		entries[i] = "1111:2222:3333:4444:5555:6666:123.123.123.123/128";
+	assert_int_equal(sandbox_egress_format(&a, &lists, &text, &err), 0);
+	assert_int_equal(sandbox_egress_parse(&a, text, &again, &err), 0);
+	assert_string_equal(again.deny[SANDBOX_EGRESS_MAX - 1], entries[0]);
+	entries[SANDBOX_EGRESS_MAX] = "1.1.1.1";
+	assert_int_equal(sandbox_egress_format(&a, &lists, &text, &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+	assert_non_null(strstr(err.text, "allow has more than 100"));
+}
+
+TEST(as_many_holes_as_there_may_be_fit_into_the_result)
+{
+	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TEXT_MAX);
+	struct egress_ranges denied;
+	struct error err = {0};
+
+	for (unsigned i = 0; i < SANDBOX_EGRESS_MAX; i++)
+		buf_addf(&text, "-%u.0.0.0/8 +%u.1.0.0/16 ", 2 * i, 2 * i);
+	text.size--;
+	assert_int_equal(sandbox_egress_denied(buf_text(&text), &denied, &err), 0);
+	assert_int_equal(denied.count, 2 * SANDBOX_EGRESS_MAX);
+	assert_int_equal(denied.items[0].last, 0x0000ffff);
+	assert_int_equal(denied.items[1].first, 0x00020000);
+}
+
+TEST(a_text_that_is_malformed_is_refused)
+{
+	static const char *const bad[] = {
+	        "1.1.1.1",           "+", "+1.1.1.1  -2.2.2.2", "*1.1.1.1",
+	        "+1.1.1.1,-2.2.2.2", " ", "+1.1.1.1\n"};
+	AUTO(arena_done) struct arena a = {0};
+	struct egress_ranges denied;
+	struct sandbox_egress lists;
+
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		struct error err = {0};
+
+		assert_int_equal(sandbox_egress_denied(bad[i], &denied, &err), -1);
+		assert_int_equal(err.code, ERROR_INVALID);
+		error_clear(&err);
+		assert_int_equal(sandbox_egress_parse(&a, bad[i], &lists, &err), -1);
+	}
+}
+
+TEST(a_text_with_too_many_rules_is_refused)
+{
+	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TEXT_MAX);
+	AUTO(arena_done) struct arena a = {0};
+	struct egress_ranges denied;
+	struct sandbox_egress lists;
+	struct error err = {0};
+
+	for (unsigned i = 0; i <= SANDBOX_EGRESS_MAX; i++)
+		buf_addf(&text, "%s-1.1.1.1", i > 0 ? " " : "");
+	assert_int_equal(sandbox_egress_denied(buf_text(&text), &denied, &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+	error_clear(&err);
+	assert_int_equal(sandbox_egress_parse(&a, buf_text(&text), &lists, &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+}
+
+int main(void)
+{
+	return RUN(CASE(no_rules_are_an_empty_text_and_deny_nothing),
+	           CASE(rules_are_kept_as_one_text_and_read_again_as_two_lists),
+	           CASE(what_is_allowed_alone_denies_nothing),
+	           CASE(allowed_goes_before_denied_whichever_is_the_narrower),
+	           CASE(ranges_come_in_order_and_those_that_touch_become_one),
+	           CASE(bits_behind_the_prefix_do_not_count),
+	           CASE(ipv6_is_checked_and_changes_nothing),
+	           CASE(all_is_denied_when_nothing_is_left),
+	           CASE(what_is_no_address_is_refused_with_its_place),
+	           CASE(names_of_hosts_are_refused_as_what_they_are),
+	           CASE(each_list_has_its_limit_and_the_longest_of_both_are_kept),
+	           CASE(as_many_holes_as_there_may_be_fit_into_the_result),
+	           CASE(a_text_that_is_malformed_is_refused),
+	           CASE(a_text_with_too_many_rules_is_refused));
+}
