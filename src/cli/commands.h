@@ -15,7 +15,7 @@ extern const struct command command_snapshot, command_diff, command_revert, comm
         command_serve, command_shell, command_archive, command_start, command_stats, command_stop,
         command_template, command_usage, command_version, command_volume, command_pool, command_tls,
         command_project, command_member, command_settings, command_whoami, command_webhook,
-        command_preview, command_tool, command_mcp;
+        command_preview, command_network, command_tool, command_mcp;
 extern const struct command command_code, command_service, command_sync, command_artifact,
         command_approval, command_skill;
 extern const struct command command_replay, command_terminal;

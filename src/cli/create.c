@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cli/egress.h"
 #include "cli/progress.h"
 #include "cli/run_options.h"
 #include "cli/server.h"
@@ -72,6 +73,8 @@ int create_body(struct arena *a, const struct create_options *options, const cha
 	                     (long long)r->pids));
 	if (options->no_internet)
 		add_raw(&body, "internet", "false");
+	if (egress_is_said(options->allow, options->deny))
+		add_raw(&body, "egress", egress_json(a, options->allow, options->deny));
 	if (options->persistent)
 		add_raw(&body, "persistent", "true");
 	if (options->volumes && options->volumes[0] &&
@@ -89,6 +92,8 @@ int create_options_parse(struct cli *cli, struct create_options *ret)
 	        .name = arguments_text(&cli->args, "name", NULL),
 	        .no_internet = arguments_has(&cli->args, "no-internet"),
 	        .volumes = arguments_list(cli, "volume"),
+	        .allow = arguments_list(cli, "allow"),
+	        .deny = arguments_list(cli, "deny"),
 	};
 	return resources_parse(&cli->args, &ret->resources, cli->err);
 }

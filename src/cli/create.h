@@ -10,6 +10,7 @@ struct create_options {
 	const char *const *env;      /* "KEY=value", NULL-terminated; may be NULL */
 	struct sandbox_resources resources;
 	const char *const *volumes; /* "VOLUME[:PATH[:ro]]", NULL-terminated; may be NULL */
+	const char *const *allow, *const *deny; /* addresses; NULL-terminated, may be NULL */
 	bool no_internet;
 	bool persistent;
 };

@@ -28,6 +28,15 @@
 	{                                                                                          \
 		.name = "no-internet", .about = "loopback only"                                    \
 	}
+#define OPTIONS_EGRESS                                                                             \
+	{.name = "allow",                                                                          \
+	 .value = "ADDRESS",                                                                       \
+	 .repeats = true,                                                                          \
+	 .about = "an address or range that it may reach; alone: nothing else"},                   \
+	{                                                                                          \
+		.name = "deny", .value = "ADDRESS", .repeats = true,                               \
+		.about = "an address or range that it may not reach"                               \
+	}
 
 MUST_CHECK int resources_parse(const struct arguments *args, struct sandbox_resources *ret,
                                struct error *err);

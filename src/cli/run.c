@@ -107,6 +107,7 @@ static const struct command_option options[] = {
         OPTIONS_RESOURCES,
         OPTION_VOLUME,
         OPTION_NO_INTERNET,
+        OPTIONS_EGRESS,
         {.name = "copy",
          .value = "LOCAL:REMOTE",
          .repeats = true,

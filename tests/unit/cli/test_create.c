@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
+#include <string.h>
+
 #include "cli/create.h"
 
 static struct arena arena;
@@ -27,6 +29,23 @@ TEST(the_body_says_only_what_was_asked_for)
 	        body, "{\"template\":\"base\",\"name\":\"a\\\"b\",\"env\":{\"A\":\"1\"},"
 	              "\"resources\":{\"cpu\":0.5,\"memory_mb\":256,\"disk_mb\":1024,\"pids\":64},"
 	              "\"internet\":false,\"persistent\":true}");
+	arena_done(&arena);
+}
+
+TEST(who_only_allows_denies_all_else)
+{
+	struct create_options options = {.allow = (const char *const[]){"1.1.1.1", "\"", NULL}};
+	const char *body;
+
+	assert_int_equal(create_body(&arena, &options, &body, &err), 0);
+	assert_non_null(strstr(body, "\"egress\":{\"allow\":[\"1.1.1.1\",\"\\\"\"],"
+	                             "\"deny\":[\"0.0.0.0/0\"]}"));
+	options.deny = (const char *const[]){"2.2.2.2", NULL};
+	assert_int_equal(create_body(&arena, &options, &body, &err), 0);
+	assert_non_null(strstr(body, "\"deny\":[\"2.2.2.2\"]}"));
+	options.allow = NULL;
+	assert_int_equal(create_body(&arena, &options, &body, &err), 0);
+	assert_non_null(strstr(body, "\"egress\":{\"deny\":[\"2.2.2.2\"]}"));
 	arena_done(&arena);
 }
 
@@ -70,6 +89,7 @@ TEST(resources_are_parsed_and_checked)
 
 int main(void)
 {
-	return RUN(CASE(the_body_says_only_what_was_asked_for), CASE(a_bad_environment_is_refused),
+	return RUN(CASE(the_body_says_only_what_was_asked_for),
+	           CASE(who_only_allows_denies_all_else), CASE(a_bad_environment_is_refused),
 	           CASE(resources_are_parsed_and_checked));
 }
