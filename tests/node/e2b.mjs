@@ -46,7 +46,7 @@ const checks = {
     await assert.rejects(Sandbox.create(template, { apiKey: 'e2b_00' }), { name: 'AuthenticationError' })
   },
   async 'create: what cannot be done is refused by name'() {
-    await assert.rejects(Sandbox.create(template, { network: { allowOut: ['8.8.8.8'], denyOut: ['0.0.0.0/0'] } }), /allowOut/)
+    await assert.rejects(Sandbox.create(template, { network: { allowOut: ['*.example.com'], denyOut: ['0.0.0.0/0'] } }), /allowOut\[0\]/)
   },
   async getInfo() {
     const sandbox = await create({ metadata: { kind: 'info' }, envs: { A: 'b' } })
@@ -142,8 +142,17 @@ const checks = {
   async 'updateNetwork: what it has is fine, what cannot be done is named'() {
     const sandbox = await create()
     await sandbox.updateNetwork({ denyOut: ['0.0.0.0/0'] })
-    await assert.rejects(sandbox.updateNetwork({ denyOut: ['10.0.0.0/8'] }), /denyOut/)
+    await assert.rejects(sandbox.updateNetwork({ denyOut: ['example.com'] }), /denyOut\[0\]/)
+    await assert.rejects(sandbox.updateNetwork({ denyOut: ['10.0.0.0/8'] }), /cannot be switched on/)
     await assert.rejects(sandbox.updateNetwork({}), /cannot be switched on/)
+  },
+  async 'network: its rules are kept, shown and replaced'() {
+    const network = { allowOut: ['198.51.100.7'], denyOut: ['0.0.0.0/0'] }
+    const sandbox = await create({ allowInternetAccess: true, network })
+    const shown = async () => (await (await fetch(`${process.env.E2B_API_URL}/sandboxes/${sandbox.sandboxId}`, { headers: { 'X-API-Key': process.env.E2B_API_KEY } })).json()).network
+    assert.deepEqual(await shown(), network)
+    await sandbox.updateNetwork({ denyOut: ['203.0.113.0/24'] })
+    assert.deepEqual(await shown(), { denyOut: ['203.0.113.0/24'] })
   },
   async getMetrics() {
     const sandbox = await create()

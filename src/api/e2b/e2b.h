@@ -65,10 +65,18 @@ struct e2b_network {
 	uint64_t present;
 };
 extern const struct json_shape e2b_network_shape;
-/* -1 = not said. */
-MUST_CHECK int e2b_network_internet(const struct e2b_network *n, int said, int *ret,
-                                    struct error *err);
+/* What comes of it: internet -1 = not said, 0 = no network at all, and rules as of
+ * sandbox/egress.h. */
+struct e2b_access {
+	int internet;
+	const char *egress;
+};
+/* `said`: of the internet, beside it; -1 = nothing. */
+MUST_CHECK int e2b_network_access(struct arena *a, const struct e2b_network *n, int said,
+                                  struct e2b_access *ret, struct error *err);
 /* Whether its ports want the traffic token. */
 bool e2b_network_is_guarded(const struct e2b_network *n);
-/* As it is kept in the record, and shown again. */
+/* As it is kept in the record … */
 const char *e2b_network_text(struct arena *a, const struct e2b_network *n);
+/* … and shown again, with the rules that hold now. */
+const char *e2b_network_shown(struct arena *a, const struct sandbox_record *r);

@@ -2,6 +2,7 @@
 /* /sandboxes/:id/… — connected to, resumed, given time, paused. */
 #include "api/e2b/e2b.h"
 #include "api/tables.h"
+#include "fleet/egress.h"
 #include "fleet/settings.h"
 
 #define SECOND_MS INT64_C(1000)
@@ -174,24 +175,32 @@ static int sandbox_pause(struct request *rq, const void *body, struct reply *rep
 
 /* ---- network ---- */
 
-/* A sandbox has the network that it was made with; a request for what it has is fine. */
+/* All rules at once: what is not said any more holds no longer. */
 static int sandbox_network(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
-	const struct e2b_network *wanted = body;
+	struct fleet_ref ref = {.project_id = api_project(rq)};
 	struct sandbox_record record;
-	int internet;
+	struct e2b_access access;
 
-	if (e2b_find(rq, &record, err) < 0 || e2b_network_internet(wanted, 1, &internet, err) < 0)
+	if (e2b_find(rq, &record, err) < 0 ||
+	    e2b_network_access(rq->arena, body, 1, &access, err) < 0)
 		return -1;
-	if (internet != (record.network == SANDBOX_NETWORK_INTERNET)) {
+	if (access.internet == 0)
+		access.egress = "-" SANDBOX_EGRESS_ALL;
+	if (record.network == SANDBOX_NETWORK_BLOCKED &&
+	    !sandbox_egress_denies_all(access.egress)) {
 		(void)FAIL(err, ERROR_UNSUPPORTED,
-		           "the network of a sandbox that is there cannot be switched %s",
-		           internet ? "on" : "off");
-		error_hint(err, "make it with allow_internet_access %s",
-		           internet ? "true" : "false");
+		           "sandbox '%s' was made without a network, which cannot be switched on",
+		           record.id);
+		error_hint(err, "make it with allow_internet_access true, and network.denyOut "
+		                "[\"" SANDBOX_EGRESS_ALL "\"] until it may");
 		return -1;
 	}
+	ref.id_or_name = record.id;
+	if (record.network == SANDBOX_NETWORK_INTERNET &&
+	    fleet_set_egress(api_of(rq)->fleet, rq->arena, &ref, access.egress, &record, err) < 0)
+		return -1;
 	reply_status(reply, 204);
 	return 0;
 }
@@ -210,7 +219,7 @@ const struct route e2b_life_routes[] = {
          .status = 204, .handle = sandbox_refresh, E2B_ROW},
         {HTTP_POST, "/sandboxes/:id/pause", WRITE, ROUTE_SLOW | ROUTE_HIDDEN,
          .body = &pause_request, .status = 204, .handle = sandbox_pause, E2B_ROW},
-        {HTTP_PUT, "/sandboxes/:id/network", WRITE, ROUTE_HIDDEN, .body = &e2b_network_shape,
-         .status = 204, .handle = sandbox_network, E2B_ROW},
+        {HTTP_PUT, "/sandboxes/:id/network", WRITE, ROUTE_SLOW | ROUTE_HIDDEN,
+         .body = &e2b_network_shape, .status = 204, .handle = sandbox_network, E2B_ROW},
         {.path = NULL},
 };

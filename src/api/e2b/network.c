@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What E2B's clients say of a sandbox's network. Atoll's sandboxes have a network or none; whatever
- * wants more of it is refused by name. */
+/* What E2B's clients say of a sandbox's network: whom it may reach, by address. Proxies and rules
+ * that change requests are refused by name. */
 #include "api/e2b/e2b.h"
 
-#include <string.h>
+#include "sandbox/egress.h"
 
 #define DESTINATIONS_MAX 256
-#define EVERYTHING "0.0.0.0/0"
 
 enum network_row {
 	NETWORK_ALLOW_OUT,
@@ -32,10 +31,11 @@ static const struct json_member network_members[] = {
         [NETWORK_RULES] = JSON_RAW_MEMBER(e2b_network, rules, .flags = JSON_OMIT_EMPTY),
         [NETWORK_PORTS] = JSON_RAW_MEMBER(e2b_network, https_ports, .name = "httpsPorts",
                                           .flags = JSON_OMIT_EMPTY),
-        [NETWORK_PUBLIC] =
-                JSON_BOOL_MEMBER(e2b_network, allow_public_traffic, .name = "allowPublicTraffic"),
+        [NETWORK_PUBLIC] = JSON_BOOL_MEMBER(e2b_network, allow_public_traffic,
+                                            .name = "allowPublicTraffic", .flags = JSON_OMIT_EMPTY),
         [NETWORK_INTERNET] =
-                JSON_BOOL_MEMBER(e2b_network, allow_internet, .name = "allow_internet_access"),
+                JSON_BOOL_MEMBER(e2b_network, allow_internet, .name = "allow_internet_access",
+                                 .flags = JSON_OMIT_EMPTY),
         JSON_END,
 };
 const struct json_shape e2b_network_shape = {
@@ -71,33 +71,38 @@ static size_t count(const char *const *texts)
 static int refuse(const char *what, struct error *err)
 {
 	(void)FAIL(err, ERROR_UNSUPPORTED, "network.%s is not supported by this server", what);
-	error_hint(err, "a sandbox has internet or none: allow_internet_access");
+	error_hint(err, "a sandbox is filtered by address: network.allowOut and network.denyOut");
 	return -1;
 }
 
-static bool is_everything(const char *const *texts)
+/* "No internet" denies all, of which some may be allowed again. With nothing left there is no
+ * network to be made. */
+int e2b_network_access(struct arena *a, const struct e2b_network *n, int said,
+                       struct e2b_access *ret, struct error *err)
 {
-	return count(texts) == 1 && strcmp(texts[0], EVERYTHING) == 0;
-}
+	static const char *const everything[] = {SANDBOX_EGRESS_ALL, NULL};
+	struct sandbox_egress lists = {(const char *const *)n->allow_out,
+	                               (const char *const *)n->deny_out, "network.allowOut",
+	                               "network.denyOut"};
 
-/* Allowed goes before denied, so that both of everything is everything. */
-int e2b_network_internet(const struct e2b_network *n, int said, int *ret, struct error *err)
-{
 	if (is_said(n->egress_proxy))
 		return refuse("egressProxy", err);
 	if (is_said(n->rules))
 		return refuse("rules", err);
-	if (count(n->allow_out) > 0 && !is_everything(n->allow_out))
-		return refuse("allowOut", err);
-	if (count(n->deny_out) > 0 && !is_everything(n->deny_out))
-		return refuse("denyOut", err);
-	*ret = said;
-	if (has(n, NETWORK_INTERNET))
-		*ret = n->allow_internet;
-	if (count(n->deny_out) > 0)
-		*ret = 0;
-	if (count(n->allow_out) > 0)
-		*ret = 1;
+	if (sandbox_egress_format(a, &lists, &ret->egress, err) < 0)
+		return -1;
+	ret->internet = has(n, NETWORK_INTERNET) ? n->allow_internet : said;
+	if (ret->internet == 0 && count(n->allow_out) == 0) {
+		ret->egress = "";
+		return 0;
+	}
+	if (ret->internet == 0) {
+		lists.deny = everything;
+		if (sandbox_egress_format(a, &lists, &ret->egress, err) < 0)
+			return -1;
+	}
+	if (*ret->egress)
+		ret->internet = 1;
 	return 0;
 }
 
@@ -114,6 +119,32 @@ const char *e2b_network_text(struct arena *a, const struct e2b_network *n)
 	if (!n->present)
 		return "";
 	shown.present &= ~(UINT64_C(1) << NETWORK_INTERNET);
+	shown.allow_internet = false;
 	json_write(&text, &e2b_network_shape, &shown);
 	return text.overflowed ? "" : arena_copy(a, buf_span(&text));
+}
+
+static void show_list(struct e2b_network *n, enum network_row row, const char *const *list)
+{
+	const char ***shown = row == NETWORK_ALLOW_OUT ? &n->allow_out : &n->deny_out;
+	uint64_t bit = UINT64_C(1) << row;
+
+	*shown = (const char **)(uintptr_t)list;
+	n->present = count(list) > 0 ? n->present | bit : n->present & ~bit;
+}
+
+const char *e2b_network_shown(struct arena *a, const struct sandbox_record *r)
+{
+	struct e2b_network n = {0};
+	struct sandbox_egress lists;
+	struct error ignored = {0};
+
+	if (r->network == SANDBOX_NETWORK_BLOCKED ||
+	    sandbox_egress_parse(a, r->egress, &lists, &ignored) < 0 ||
+	    (*r->network_json &&
+	     json_parse(a, span_of(r->network_json), &e2b_network_shape, &n, &ignored) < 0))
+		return r->network_json;
+	show_list(&n, NETWORK_ALLOW_OUT, lists.allow);
+	show_list(&n, NETWORK_DENY_OUT, lists.deny);
+	return e2b_network_text(a, &n);
 }

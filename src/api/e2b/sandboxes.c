@@ -7,6 +7,7 @@
 #include "api/e2b/e2b.h"
 #include "api/tables.h"
 #include "base/clock.h"
+#include "sandbox/egress.h"
 #include "store/volumes.h"
 
 #define SECOND_MS INT64_C(1000)
@@ -156,16 +157,19 @@ static int create(struct request *rq, const struct create_body *b, int64_t defau
 	        .wait = true,
 	};
 	struct sandbox_record record;
+	struct e2b_access access;
 	struct e2b_sandbox out;
 
 	if (b->iam.size > 0 && !span_equals_text(b->iam, "null"))
 		return FAIL(err, ERROR_UNSUPPORTED, "iam is not supported by this server");
 	if (decide_traits(b, &request.traits, err) < 0 ||
-	    e2b_network_internet(&b->network, has(b, CREATE_INTERNET) ? b->internet : -1,
-	                         &request.internet, err) < 0 ||
+	    e2b_network_access(rq->arena, &b->network, has(b, CREATE_INTERNET) ? b->internet : -1,
+	                       &access, err) < 0 ||
 	    choose_source(rq, b->template_id, &request, err) < 0)
 		return -1;
 	fill_mounts(rq->arena, b, &request);
+	request.internet = access.internet;
+	request.egress = access.egress;
 	if (fleet_create(api_of(rq)->fleet, rq->arena, &request, &record, err) < 0)
 		return -1;
 	out = e2b_sandbox_of(rq, &record);
@@ -259,8 +263,9 @@ static struct detail detail_of(struct request *rq, const struct sandbox_record *
 	        .memory_mb = r->resources.memory_mb,
 	        .disk_mb = r->resources.disk_mb,
 	        .metadata = r->labels_json[0] ? span_of(r->labels_json) : SPAN("{}"),
-	        .network = span_of(r->network_json),
-	        .internet = r->network == SANDBOX_NETWORK_INTERNET,
+	        .network = span_of(e2b_network_shown(rq->arena, r)),
+	        .internet = r->network == SANDBOX_NETWORK_INTERNET &&
+	                    !sandbox_egress_denies_all(r->egress),
 	        .lifecycle = {!(r->traits & SANDBOX_SLEEPS_SOUND),
 	                      r->traits & SANDBOX_PAUSES_IN_TIME ? "pause" : "kill"},
 	};
