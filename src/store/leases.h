@@ -3,8 +3,8 @@
  * of the store's contract, see store.h.
  *
  * A row changes only by compare and set on lock_version, or, to say that the sandbox it names is
- * made, by that sandbox's id. Changes are lazy: what a lease points to is durable by itself, and
- * comes to the disk after the row that names it. */
+ * made, by that sandbox's id. Changes are lazy: what a lease points to comes to the disk with the
+ * row that names it, and is waited for, if it is to last, by who makes it. */
 #pragma once
 
 #include "sandbox/lease.h"

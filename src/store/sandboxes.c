@@ -112,8 +112,9 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 int store_sandbox_insert_with(struct store *s, struct sandbox_insertion *insertion,
                               struct error *err)
 {
-	/* A row in CREATING has not been answered to anybody: losing it together with the machine
-	 * leaves only what the orphan sweep finds. */
+	/* A row in CREATING has not been answered to anybody: who makes one that is to last waits
+	 * for the disk before he answers. Losing it with the machine leaves what the orphan sweep
+	 * finds. */
 	bool is_lazy = insertion->record->actual == SANDBOX_CREATING;
 
 	return store_change(s,
