@@ -138,6 +138,35 @@ int hex_digit_value(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
+int hex_decode(struct span digits, void *ret, size_t size)
+{
+	unsigned char *bytes = ret;
+
+	if (digits.size != 2 * size)
+		return -1;
+	for (size_t i = 0; i < size; i++) {
+		int high = hex_digit_value(digits.data[2 * i]);
+		int low = hex_digit_value(digits.data[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return -1;
+		bytes[i] = (unsigned char)(high << 4 | low);
+	}
+	return 0;
+}
+
+int span_take_escaped(struct span *rest)
+{
+	unsigned char byte = (unsigned char)rest->data[0];
+	size_t used = byte == '%' ? 3 : 1;
+
+	if (used == 3 && (rest->size < used ||
+	                  hex_decode((struct span){rest->data + 1, 2}, &byte, sizeof(byte)) < 0))
+		return -1;
+	*rest = (struct span){rest->data + used, rest->size - used};
+	return byte;
+}
+
 /* Length that a first byte announces; 0 when it begins nothing longer than itself. */
 static size_t announced_size(unsigned char first)
 {

@@ -36,6 +36,12 @@ MUST_CHECK int span_parse_whole(struct span a, int64_t min, int64_t max, int64_t
                                 struct error *err);
 /* 0..15 of a hexadecimal digit in either case, or -1. */
 int hex_digit_value(char c);
+/* The bytes that 2 * size digits stand for; -1 when it is not so many, or one is none: then *ret is
+ * undefined. */
+MUST_CHECK int hex_decode(struct span digits, void *ret, size_t size);
+/* Cuts off the first byte of what is not empty, or the three of a "%41", which are one: 0..255. A
+ * '%' that two digits do not follow is -1, and nothing is cut off. */
+int span_take_escaped(struct span *rest);
 /* True for well-formed UTF-8 (no surrogates, no overlong forms). */
 bool span_is_utf8(struct span a);
 /* How many bytes at the end begin a UTF-8 sequence whose rest is missing: 0..3. */

@@ -47,14 +47,8 @@ static const char *decode(struct arena *a, struct span hex)
 {
 	char *text = arena_alloc(a, hex.size / 2 + 1);
 
-	for (size_t i = 0; i < hex.size / 2; i++) {
-		int high = hex_digit_value(hex.data[2 * i]),
-		    low = hex_digit_value(hex.data[2 * i + 1]);
-
-		if (high < 0 || low < 0 || (high | low) == 0)
-			return "";
-		text[i] = (char)(high << 4 | low);
-	}
+	if (hex_decode(hex, text, hex.size / 2) < 0 || memchr(text, '\0', hex.size / 2))
+		return "";
 	return text;
 }
 

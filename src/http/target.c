@@ -1,21 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/target.h"
 
-/* The byte at raw[*at], escaped or not, or -1. */
-static int take_byte(struct span raw, size_t *at)
-{
-	int high, low;
-
-	if (raw.data[*at] != '%')
-		return (unsigned char)raw.data[(*at)++];
-	if (raw.size - *at < 3)
-		return -1;
-	high = hex_digit_value(raw.data[*at + 1]);
-	low = hex_digit_value(raw.data[*at + 2]);
-	*at += 3;
-	return high < 0 || low < 0 ? -1 : high * 16 + low;
-}
-
 static void begin_part(struct target *t, size_t start)
 {
 	if (t->part_count == TARGET_PARTS_MAX)
@@ -41,7 +26,7 @@ static bool has_dot_part(struct span path)
 enum http_fault target_parse(struct span target, char *path_room, struct target *ret)
 {
 	ptrdiff_t question = span_find(target, '?');
-	struct span raw = {target.data, question < 0 ? target.size : (size_t)question};
+	struct span raw = {target.data, question < 0 ? target.size : (size_t)question}, rest = raw;
 	size_t size = 0;
 
 	ret->raw_path = raw;
@@ -49,14 +34,14 @@ enum http_fault target_parse(struct span target, char *path_room, struct target 
 	                              : (struct span){target.data + question + 1,
 	                                              target.size - (size_t)question - 1};
 	ret->part_count = 0;
-	for (size_t at = 0; at < raw.size;) {
-		bool is_slash = raw.data[at] == '/';
-		int byte = take_byte(raw, &at);
+	while (rest.size > 0) {
+		bool is_slash = rest.data[0] == '/';
+		int byte = span_take_escaped(&rest);
 
 		if (byte < 0x20 || byte == 0x7f)
 			return FAULT_PATH;
 		path_room[size++] = (char)byte;
-		if (is_slash && at < raw.size + (raw.size > 1))
+		if (is_slash && (rest.size > 0 || raw.size > 1))
 			begin_part(ret, size);
 	}
 	path_room[size] = '\0';

@@ -8,33 +8,21 @@
 /* Every part costs a tree value; a query that is longer than this is no query of ours. */
 #define PARTS_MAX 256
 
-static int decode_percent(struct span in, char *out)
-{
-	int high = in.size > 2 ? hex_digit_value(in.data[1]) : -1;
-	int low = in.size > 2 ? hex_digit_value(in.data[2]) : -1;
-
-	if (high < 0 || low < 0)
-		return -1;
-	*out = (char)(high << 4 | low);
-	return 0;
-}
-
 int json_decode_query(struct arena *a, struct span in, struct span *ret, struct error *err)
 {
 	char *out = (char *)arena_alloc(a, in.size + 1);
 	size_t size = 0;
 
 	while (in.size > 0) {
-		size_t used = in.data[0] == '%' ? 3 : 1;
+		bool is_blank = in.data[0] == '+';
+		int byte = span_take_escaped(&in);
 
-		out[size] = in.data[0] == '+' ? ' ' : in.data[0];
-		if (used == 3 && decode_percent(in, &out[size]) < 0)
+		if (byte < 0)
 			return FAIL(err, ERROR_INVALID,
 			            "query: '%%' is not followed by two hexadecimal digits");
-		if (out[size] == '\0')
+		if (byte == 0)
 			return FAIL(err, ERROR_INVALID, "query: NUL is not allowed");
-		size++;
-		in = (struct span){in.data + used, in.size - used};
+		out[size++] = is_blank ? ' ' : (char)byte;
 	}
 	if (!span_is_utf8((struct span){out, size}))
 		return FAIL(err, ERROR_INVALID, "query: not valid UTF-8");

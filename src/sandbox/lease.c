@@ -89,21 +89,12 @@ static const char *unescape(struct arena *a, struct span text)
 {
 	AUTO(buf_done) struct buf name = BUF(SIZE_MAX / 2);
 
-	for (size_t i = 0; i < text.size; i++) {
-		int high, low;
+	while (text.size > 0) {
+		int byte = span_take_escaped(&text);
 
-		if (text.data[i] != '%') {
-			buf_add_byte(&name, text.data[i]);
-			continue;
-		}
-		if (i + 2 >= text.size)
+		if (byte <= 0)
 			return NULL;
-		high = hex_digit_value(text.data[i + 1]);
-		low = hex_digit_value(text.data[i + 2]);
-		if (high < 0 || low < 0 || high + low == 0)
-			return NULL;
-		buf_add_byte(&name, (char)(high << 4 | low));
-		i += 2;
+		buf_add_byte(&name, (char)byte);
 	}
 	return arena_text(a, buf_text(&name));
 }

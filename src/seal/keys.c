@@ -20,21 +20,6 @@ void key_make(struct key *ret)
 	random_bytes(ret->bytes, sizeof(ret->bytes));
 }
 
-static bool parse_bytes(struct span text, unsigned char *ret)
-{
-	if (text.size != 2 * KEY_BYTES)
-		return false;
-	for (size_t i = 0; i < KEY_BYTES; i++) {
-		int high = hex_digit_value(text.data[2 * i]);
-		int low = hex_digit_value(text.data[2 * i + 1]);
-
-		if (high < 0 || low < 0)
-			return false;
-		ret[i] = (unsigned char)(high * 16 + low);
-	}
-	return true;
-}
-
 static bool parse_line(struct span line, struct key *ret)
 {
 	struct span name;
@@ -46,7 +31,7 @@ static bool parse_line(struct span line, struct key *ret)
 			return false;
 	memcpy(ret->name, name.data, KEY_NAME_SIZE);
 	ret->name[KEY_NAME_SIZE] = '\0';
-	return parse_bytes(line, ret->bytes);
+	return hex_decode(line, ret->bytes, KEY_BYTES) == 0;
 }
 
 static int parse(struct span text, const char *path, struct keys *ret, struct error *err)

@@ -121,19 +121,17 @@ static const char *unescape(struct arena *a, struct span text)
 {
 	char *out = arena_alloc(a, text.size + 1), *to = out;
 
-	for (size_t i = 0; text.data && i < text.size; i++) {
-		int high = -1, low = -1;
+	while (text.size > 0) {
+		struct span rest = text;
+		int byte = span_take_escaped(&rest);
 
-		if (text.data[i] == '%' && i + 2 < text.size) {
-			high = hex_digit_value(text.data[i + 1]);
-			low = hex_digit_value(text.data[i + 2]);
+		/* A '%' that stands for itself, as one that nobody has escaped. */
+		if (byte <= 0) {
+			byte = (unsigned char)text.data[0];
+			rest = (struct span){text.data + 1, text.size - 1};
 		}
-		if (high >= 0 && low >= 0 && high + low > 0) {
-			*to++ = (char)(high << 4 | low);
-			i += 2;
-		} else {
-			*to++ = text.data[i];
-		}
+		*to++ = (char)byte;
+		text = rest;
 	}
 	return out;
 }

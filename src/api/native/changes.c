@@ -164,14 +164,7 @@ static int page_read(struct arena *a, const char *text, const char **ret, struct
 	size_t size = strlen(text) / 2;
 	char *path = arena_alloc(a, size + 1);
 
-	for (size_t i = 0; i < size; i++) {
-		int high = hex_digit_value(text[2 * i]), low = hex_digit_value(text[2 * i + 1]);
-
-		if (high < 0 || low < 0 || high + low == 0)
-			return FAIL(err, ERROR_INVALID, "page is not one that was given out");
-		path[i] = (char)(high << 4 | low);
-	}
-	if (text[2 * size] != '\0')
+	if (hex_decode(span_of(text), path, size) < 0 || memchr(path, '\0', size))
 		return FAIL(err, ERROR_INVALID, "page is not one that was given out");
 	path[size] = '\0';
 	*ret = path;

@@ -104,16 +104,9 @@ static int64_t read_whole(const char *text)
 /* "\x0123…" */
 static int read_hash(struct span text, unsigned char *ret, struct error *err)
 {
-	if (text.size != 2 + 2 * KEY_HASH_SIZE)
-		return FAIL(err, ERROR_SYSTEM, "the database holds a hash of a wrong size");
-	for (size_t i = 0; i < KEY_HASH_SIZE; i++) {
-		int high = hex_digit_value(text.data[2 + 2 * i]);
-		int low = hex_digit_value(text.data[3 + 2 * i]);
-
-		if (high < 0 || low < 0)
-			return FAIL(err, ERROR_SYSTEM, "the database holds a hash that is none");
-		ret[i] = (unsigned char)(high * 16 + low);
-	}
+	if (text.size < 2 ||
+	    hex_decode((struct span){text.data + 2, text.size - 2}, ret, KEY_HASH_SIZE) < 0)
+		return FAIL(err, ERROR_SYSTEM, "the database holds a hash that is none");
 	return 0;
 }
 

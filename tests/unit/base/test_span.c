@@ -40,6 +40,37 @@ TEST(trimming_takes_blanks_at_both_ends_only)
 	assert_true(span_equals_text(span_trim(SPAN("\n")), "\n"));
 }
 
+TEST(hexadecimal_digits_become_so_many_bytes_or_none)
+{
+	unsigned char bytes[3];
+
+	assert_int_equal(hex_decode(SPAN("00fFa7"), bytes, 3), 0);
+	assert_memory_equal(bytes, "\x00\xff\xa7", 3);
+	assert_int_equal(hex_decode((struct span){NULL, 0}, bytes, 0), 0);
+	assert_int_equal(hex_decode(SPAN("00ff"), bytes, 3), -1);
+	assert_int_equal(hex_decode(SPAN("00ffa"), bytes, 2), -1);
+	assert_int_equal(hex_decode(SPAN("0g"), bytes, 1), -1);
+	assert_int_equal(hex_decode(SPAN(" 0"), bytes, 1), -1);
+}
+
+TEST(an_escaped_byte_is_one_byte)
+{
+	static const char *const bad[] = {"%", "%4", "%4g", "%%41", "% 1"};
+	struct span rest = SPAN("a%41%00+%fF");
+
+	assert_int_equal(span_take_escaped(&rest), 'a');
+	assert_int_equal(span_take_escaped(&rest), 'A');
+	assert_int_equal(span_take_escaped(&rest), 0);
+	assert_int_equal(span_take_escaped(&rest), '+');
+	assert_int_equal(span_take_escaped(&rest), 0xff);
+	assert_int_equal(rest.size, 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		rest = span_of(bad[i]);
+		assert_int_equal(span_take_escaped(&rest), -1);
+		assert_int_equal(rest.size, strlen(bad[i]));
+	}
+}
+
 TEST(whole_numbers_are_digits_within_bounds)
 {
 	static const char *const bad[] = {"",
@@ -127,8 +158,9 @@ int main(void)
 {
 	return RUN(CASE(spans_compare_by_bytes), CASE(a_split_yields_every_part_once),
 	           CASE(trimming_takes_blanks_at_both_ends_only),
-	           CASE(whole_numbers_are_digits_within_bounds), CASE(only_well_formed_utf8_passes),
-	           CASE(a_begun_sequence_at_the_end_is_counted),
+	           CASE(hexadecimal_digits_become_so_many_bytes_or_none),
+	           CASE(an_escaped_byte_is_one_byte), CASE(whole_numbers_are_digits_within_bounds),
+	           CASE(only_well_formed_utf8_passes), CASE(a_begun_sequence_at_the_end_is_counted),
 	           CASE(bytes_that_begin_nothing_are_not_waited_for),
 	           CASE(continued_bytes_at_the_front_are_counted));
 }
