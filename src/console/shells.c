@@ -94,14 +94,11 @@ int console_find(const struct console_at *at, struct arena *a, struct console *r
 
 /* ---- open, close ---- */
 
-static int feed(const struct console_at *at, struct arena *a, uint64_t process, struct span bytes,
-                struct error *err)
+static int feed(const struct console_at *at, uint64_t process, struct span bytes, struct error *err)
 {
-	const struct agent_feed message = {.process = process, .bytes = bytes};
-	const struct compute_call call = {
-	        .type = AGENT_FEED, .shape = agent_feed_shape, .message = &message};
+	const struct agent_feed feed = {.process = process, .bytes = bytes};
 
-	return compute_call(at->hold->provider, at->hold->id, a, &call, at->deadline, err);
+	return compute_feed(at->hold->provider, at->hold->id, &feed, at->deadline, err);
 }
 
 static int start(const struct console_at *at, struct arena *a, const struct console_open *open,
@@ -158,7 +155,7 @@ int console_open(const struct console_at *at, struct arena *a, const struct cons
 	}
 	/* A sandbox that was stopped and started counts its processes anew. */
 	asked_forget(at->asked, &(struct asked_shell){at->hold->id, process});
-	return feed(at, a, process, SPAN(PREAMBLE), err);
+	return feed(at, process, SPAN(PREAMBLE), err);
 }
 
 static int signal_process(const struct console_at *at, struct arena *a, uint16_t type,
@@ -281,7 +278,7 @@ int console_run(const struct console_at *at, struct arena *a, const struct conso
 	write_script(&script, &id, command);
 	if (script.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "the command has too many quotes");
-	if (feed(at, a, console->process, buf_span(&script), err) < 0)
+	if (feed(at, console->process, buf_span(&script), err) < 0)
 		return -1;
 	asked_add(at->asked, &shell, since,
 	          &(struct asked_command){.id = id, .text = arena_copy(a, told)});

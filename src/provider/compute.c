@@ -244,6 +244,16 @@ int compute_call(struct provider *p, const char *id, struct arena *a,
 	return ret;
 }
 
+int compute_feed(struct provider *p, const char *id, const struct agent_feed *feed,
+                 int64_t deadline, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct compute_call call = {
+	        .type = AGENT_FEED, .shape = agent_feed_shape, .message = feed};
+
+	return compute_call(p, id, &arena, &call, deadline, err);
+}
+
 /* ---- the agent's processes ---- */
 
 struct walk {

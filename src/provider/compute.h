@@ -41,6 +41,10 @@ struct compute_call {
 };
 MUST_CHECK int compute_call(struct provider *p, const char *id, struct arena *a,
                             const struct compute_call *call, int64_t deadline, struct error *err);
+/* Bytes for the standard input, or the terminal, of a process of another connection; and its end.
+ */
+MUST_CHECK int compute_feed(struct provider *p, const char *id, const struct agent_feed *feed,
+                            int64_t deadline, struct error *err);
 /* Every process that the agent knows, one at a time; its texts last for that call of `each`.
  * An agent may be hostile: ERROR_LIMIT behind COMPUTE_PROCESSES_MAX.
  */

@@ -135,20 +135,14 @@ int terminal_ask(const struct terminal_at *at, const struct agent_terminal *chan
 int terminal_feed(const struct terminal_at *at, uint64_t process, struct span bytes,
                   struct error *err)
 {
-	AUTO(arena_done) struct arena arena = {0};
-	struct agent_feed feed = {.process = process, .bytes = bytes};
-	struct compute_call call = {
-	        .type = AGENT_FEED,
-	        .shape = agent_feed_shape,
-	        .message = &feed,
-	};
+	const struct agent_feed feed = {.process = process, .bytes = bytes};
 
 	if (bytes.size > TERMINAL_INPUT_MAX)
 		return FAIL(err, ERROR_TOO_LARGE, "more than %zu bytes to type",
 		            TERMINAL_INPUT_MAX);
 	if (bytes.size == 0)
 		return 0;
-	if (compute_call(at->hold->provider, at->hold->id, &arena, &call, at->deadline, err) < 0)
+	if (compute_feed(at->hold->provider, at->hold->id, &feed, at->deadline, err) < 0)
 		return -1;
 	if (at->terminals->options.on_typed && at->who && at->who[0])
 		at->terminals->options.on_typed(at->terminals->options.context, at->hold->id,

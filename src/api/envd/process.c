@@ -131,8 +131,6 @@ static int send_signal(struct call *c, struct error *err)
 static int close_stdin(struct call *c, struct error *err)
 {
 	struct agent_feed message = {.end = 1};
-	const struct compute_call call = {
-	        .type = AGENT_FEED, .shape = agent_feed_shape, .message = &message};
 	struct agent_process p;
 
 	if (find(c, &p, err) < 0)
@@ -142,7 +140,8 @@ static int close_stdin(struct call *c, struct error *err)
 		            "a terminal has no end of input: send Ctrl+D (0x04)");
 	message.process = p.process;
 	buf_add_text(c->out, "{}");
-	return ask(c, &call, err);
+	return compute_feed(c->target.hold.provider, c->target.hold.id, &message, c->rq->deadline,
+	                    err);
 }
 
 int envd_pty_size(const struct json_value *pty, uint32_t *ret_rows, uint32_t *ret_columns,
