@@ -15,6 +15,7 @@
 #define SETTLE_MS 50         /* what was interrupted may show its prompt twice */
 #define BEGIN_MS 5000        /* from the line to its begin */
 #define CONTROL_C "\x03"
+#define TOLD_MAX ((size_t)2048) /* raw, of what was written last */
 
 /* One call. */
 struct run {
@@ -30,6 +31,7 @@ struct run {
 	struct buf output;                /* raw, since `since`, or only its end */
 	uint64_t since, kept_from;        /* offsets; kept_from: of output's first byte */
 	bool collects, cancelled;
+	bool tells; /* what comes is the command's, and told as progress */
 };
 
 static size_t output_max(const struct run *r)
@@ -63,6 +65,19 @@ static void collect(struct run *r, struct span bytes)
 	buf_add_span(&r->output, bytes);
 }
 
+static void tell(const struct run *r)
+{
+	struct span raw = buf_span(&r->output);
+	AUTO(buf_done) struct buf plain = BUF(4 * TOLD_MAX);
+
+	if (!r->at->on_progress || raw.size == 0)
+		return;
+	if (raw.size > TOLD_MAX)
+		raw = (struct span){raw.data + raw.size - TOLD_MAX, TOLD_MAX};
+	plain_write(&plain, raw);
+	r->at->on_progress(r->at->progress_context, buf_span(&plain));
+}
+
 static void begin_output(struct run *r, uint64_t offset)
 {
 	buf_reset(&r->output);
@@ -89,6 +104,8 @@ static int await(struct run *r, struct span *pending, int64_t deadline, run_want
 
 		before.size -= pending->size;
 		collect(r, before);
+		if (before.size > 0 && r->tells)
+			tell(r);
 		if (found) {
 			r->last = mark;
 			if (mark.kind == 'C')
@@ -318,6 +335,7 @@ static int finish(struct run *r, struct span *pending, struct terminal_result *r
 	int64_t until = deadline_in(r->what->wait_ms ? r->what->wait_ms : WAIT_MS);
 	int result = 1;
 
+	r->tells = true;
 	if (r->last.kind != 'D' || !is_mine(r, &r->last) || !r->nonce[0])
 		result = await(r, pending, until, is_end_or_prompt, err);
 	if (result < 0 && err->code != ERROR_TIMEOUT)

@@ -125,6 +125,14 @@ static bool waits(const struct terminal_operate *what)
 	return what->wait_text || what->wait_regex || what->wait_change || what->quiet_ms;
 }
 
+static void tell(const struct wait *w, const struct terminal_at *at)
+{
+	const struct buf *screen = w->is_fresh ? &w->now : &w->before;
+
+	if (at->on_progress)
+		at->on_progress(at->progress_context, buf_span(screen));
+}
+
 static enum terminal_reason judge(struct wait *w)
 {
 	const struct terminal_operate *what = w->what;
@@ -181,7 +189,7 @@ static int take_output(struct wait *w, struct terminal_reader *reader,
 	}
 }
 
-static int wait_for(struct wait *w, struct terminal_reader *reader,
+static int wait_for(struct wait *w, const struct terminal_at *at, struct terminal_reader *reader,
                     enum terminal_reason *ret_reason, struct error *err)
 {
 	enum terminal_reason last;
@@ -193,6 +201,7 @@ static int wait_for(struct wait *w, struct terminal_reader *reader,
 		*ret_reason = judge(w);
 		if (*ret_reason != TERMINAL_NOTHING)
 			return 0;
+		tell(w, at);
 		more = take_output(w, reader, ret_reason, err);
 	}
 	if (more < 0)
@@ -218,7 +227,7 @@ static int operate(struct wait *w, const struct terminal_at *at, enum terminal_r
 	if (type(w, at, err) < 0)
 		return -1;
 	*ret_reason = TERMINAL_NOTHING;
-	return must_wait ? wait_for(w, &reader, ret_reason, err) : 0;
+	return must_wait ? wait_for(w, at, &reader, ret_reason, err) : 0;
 }
 
 int terminal_operate(const struct terminal_at *at, struct arena *a,

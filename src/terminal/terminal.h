@@ -53,6 +53,10 @@ struct terminal_at {
 	int64_t deadline;
 	const char *who;             /* types; "" or NULL = nobody that others should know */
 	const struct cancel *cancel; /* ends waiting, not what runs; or NULL */
+	/* Told as text, while a call waits, what the command has written last, or what the screen
+	 * shows; or NULL. */
+	void (*on_progress)(void *context, struct span text);
+	void *progress_context;
 };
 
 /* ---- windows ---- */

@@ -82,6 +82,8 @@ static int execute_call(const struct tool_call *call, const void *input, struct 
 	        .window = in->window ? in->window : WINDOW,
 	        .deadline = call->deadline,
 	        .cancel = call->cancel,
+	        .on_progress = call->on_progress,
+	        .progress_context = call->progress_context,
 	        .who = call->key_id,
 	};
 	size_t limit = (size_t)call->output_limit_bytes;

@@ -88,6 +88,8 @@ static int operator_call(const struct tool_call *call, const void *input, struct
 	        .window = in->window ? in->window : WINDOW,
 	        .deadline = call->deadline,
 	        .cancel = call->cancel,
+	        .on_progress = call->on_progress,
+	        .progress_context = call->progress_context,
 	        .who = call->key_id,
 	};
 	bool waits = in->wait_text || in->wait_regex || in->wait_change || in->quiet_ms;

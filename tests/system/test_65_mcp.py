@@ -374,15 +374,16 @@ def test_a_word_that_overtakes_its_call_counts(mcp, api, box):
     assert mcp.api.raw("POST", mcp.path, body, headers).json()["result"]["structuredContent"]["exit_code"] == 2
 
 
-@pytest.mark.parametrize("tool, arguments", [("execute_command", {"command": "sleep 20.25", "wait_ms": 20000}),
-                                             ("terminal_operator", {"wait_text": "never", "wait_ms": 20000})])
-def test_waiting_for_a_window_can_be_cancelled_and_leaves_it_running(mcp, api, box, tool, arguments):
+@pytest.mark.parametrize("tool, arguments, told", [
+    ("execute_command", {"command": "echo first; echo at work; sleep 20.25", "wait_ms": 20000}, "at work"),
+    ("terminal_operator", {"wait_text": "never", "wait_ms": 20000}, "on the screen")])
+def test_waiting_for_a_window_tells_what_it_shows_can_be_cancelled_and_leaves_it_running(mcp, api, box, tool, arguments, told):
     mcp.initialize()
     if tool == "terminal_operator":
-        mcp.old("tools/call", {"name": "execute_command", "arguments": {"command": "sleep 20.25", "wait_ms": 1}})
+        mcp.old("tools/call", {"name": "execute_command", "arguments": {"command": "echo on the screen; sleep 20.25", "wait_ms": 1}})
     start = time.monotonic()
     connection, response = open_call(mcp, 5, tool, "t", **arguments)
-    assert next(events(response))["params"]["message"] == "running"
+    assert told in (message.get("params", {}).get("message") for message in events(response))
     cancel(mcp, 5)
     assert list(events(response)) == [] and time.monotonic() - start < 10
     assert runs(api, box, "sleep 20.25")
