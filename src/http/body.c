@@ -6,6 +6,7 @@ void body_start(struct body_reader *body, bool chunked, int64_t content_length)
 	body->chunked = chunked;
 	body->remaining = chunked || content_length < 0 ? 0 : content_length;
 	body->trailer_bytes = 0;
+	body->trailers = NULL;
 	body->line_size = 0;
 	body->state = chunked ? BODY_SIZE_LINE : body->remaining ? BODY_DATA : BODY_COMPLETE;
 }
@@ -77,7 +78,15 @@ static enum body_result take_data_end(struct body_reader *body, struct span *dat
 	return result;
 }
 
-/* Trailers are checked as lines and dropped: nothing here has a use for them. */
+static void keep_trailer(struct body_reader *body)
+{
+	if (!body->trailers)
+		return;
+	buf_add(body->trailers, body->line, body->line_size);
+	buf_add_span(body->trailers, SPAN("\r\n"));
+}
+
+/* Trailers are checked as lines; who has a use for them looks at their names. */
 static enum body_result take_trailers(struct body_reader *body, struct span *data)
 {
 	enum body_result result = take_line(body, data);
@@ -92,6 +101,8 @@ static enum body_result take_trailers(struct body_reader *body, struct span *dat
 	else if (!memchr(body->line, ':', body->line_size) || body->line[0] == ' ' ||
 	         body->line[0] == '\t' || body->line[0] == ':')
 		return BODY_BAD;
+	else
+		keep_trailer(body);
 	body->line_size = 0;
 	return BODY_PIECE;
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/span.h"
 
 enum body_state {
@@ -20,12 +21,16 @@ enum body_state {
 
 #define BODY_LINE_MAX 256
 #define BODY_TRAILERS_MAX 8192
+#define BODY_TRAILER_LINES_MAX ((size_t)2 * BODY_TRAILERS_MAX) /* with their ends */
 
 struct body_reader {
 	enum body_state state;
 	bool chunked;
 	int64_t remaining;      /* of the body or the chunk */
 	unsigned trailer_bytes; /* seen so far */
+	/* Where lines of the trailer section go, each with its end; NULL: they are dropped. Set
+	 * after body_start, by whoever reads the body. */
+	struct buf *trailers;
 	uint16_t line_size;
 	char line[BODY_LINE_MAX]; /* an unfinished line: size and extension, or a trailer */
 };

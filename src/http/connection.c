@@ -56,16 +56,22 @@ static void await_head(struct connection *conn)
 	connection_due(conn, conn->server->options.idle_timeout_ms);
 }
 
+bool connection_end_writing(struct connection *conn)
+{
+	if (conn->out.tls)
+		tls_end(conn->out.tls);
+	return shutdown(conn->fd, SHUT_WR) == 0;
+}
+
 static void begin_linger(struct connection *conn)
 {
 	/* Closing at once would send a reset past what the client has not read yet. */
-	if (conn->out.tls)
-		tls_end(conn->out.tls);
-	if (shutdown(conn->fd, SHUT_WR) < 0) {
+	if (!connection_end_writing(conn) || conn->has_ended) {
 		connection_close(conn);
 		return;
 	}
 	conn->state = CONNECTION_LINGER;
+	conn->may_end_alone = false;
 	conn->linger_left = LINGER_BYTES;
 	buf_done(&conn->in);
 	connection_due(conn, LINGER_MS);
@@ -293,6 +299,10 @@ ssize_t connection_receive(struct connection *conn, char *room, size_t size)
 		conn->server->counts.bytes_in += (uint64_t)got;
 	if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
 		return got > 0 ? got : 0;
+	if (got == 0 && conn->may_end_alone) {
+		conn->has_ended = true;
+		return 0;
+	}
 	connection_close(conn);
 	return -1;
 }
@@ -473,7 +483,7 @@ void connection_settle(struct connection *conn)
 {
 	while (conn->state != CONNECTION_CLOSED && push(conn))
 		connection_feed(conn, (struct span){NULL, 0});
-	if (conn->state != CONNECTION_CLOSED)
+	if (conn->state != CONNECTION_CLOSED && conn->watch)
 		loop_watch_set(conn->watch, interest(conn));
 }
 

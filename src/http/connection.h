@@ -60,6 +60,8 @@ struct connection {
 	enum connection_state state;
 	bool head_started, keep_alive, read_paused;
 	bool shakes_by_writing; /* the handshake waits for room in the socket */
+	bool may_end_alone;     /* the client's end is noted, and does not close the connection: */
+	bool has_ended;
 	char peer[PEER_SIZE];
 };
 
@@ -88,6 +90,8 @@ void connection_settle(struct connection *conn);
 /* Ends the connection unless something happens within `ms`. */
 void connection_due(struct connection *conn, int64_t ms);
 void connection_due_never(struct connection *conn);
+/* Tells the client that no more comes. False when there is nobody to tell. */
+bool connection_end_writing(struct connection *conn);
 /* Takes what the socket has. Bytes, 0 = nothing now, -1 = closed. */
 ssize_t connection_receive(struct connection *conn, char *room, size_t size);
 

@@ -40,6 +40,7 @@ static void finish(struct proxy *p, struct relay *relay)
 			rewriter_end(&p->rewriter, &out);
 		relay_write(relay, buf_span(&out));
 	}
+	proxy_answer_trailers(p, relay);
 	p->is_done = true;
 	relay_finish(relay);
 }
@@ -185,6 +186,7 @@ static int on_upstream_broken(void *state, struct relay *relay, struct error *er
 static int on_client(void *state, struct relay *relay, struct span bytes, bool last,
                      struct error *err)
 {
+	AUTO(buf_done) struct buf end = BUF(2 * BODY_TRAILER_LINES_MAX);
 	struct proxy *p = state;
 	char head[24];
 	bool chunked = p->asked.sends_chunked && !p->is_tunnel;
@@ -198,8 +200,12 @@ static int on_client(void *state, struct relay *relay, struct span bytes, bool l
 	relay_to_upstream(relay, bytes);
 	if (chunked && bytes.size)
 		relay_to_upstream(relay, SPAN("\r\n"));
-	if (chunked && last)
-		relay_to_upstream(relay, SPAN("0\r\n\r\n"));
+	if (chunked && last) {
+		buf_add_span(&end, SPAN("0\r\n"));
+		proxy_write_trailers(p, &end);
+		buf_add_span(&end, SPAN("\r\n"));
+		relay_to_upstream(relay, buf_span(&end));
+	}
 	p->request_is_sent |= last;
 	return 0;
 }
@@ -223,6 +229,8 @@ static void release(void *state, int upstream_fd, bool clean)
 	p->ops->release(p->state);
 	rewriter_done(&p->rewriter);
 	css_rewriter_done(&p->css);
+	buf_done(&p->sent);
+	buf_done(&p->got);
 	arena_done(&p->arena);
 	free(p);
 }
@@ -247,6 +255,8 @@ void reply_proxy(struct request *rq, struct reply *reply, const struct proxy_opt
 	p->state = o->state;
 	p->pool = o->pool;
 	p->is_reused = o->is_reused;
+	p->withheld = o->withheld;
+	p->sent = p->got = BUF(BODY_TRAILER_LINES_MAX);
 	p->place = arena_text(&p->arena, o->place);
 	proxy_note_request(&p->asked, &p->arena, rq, o);
 	proxy_write_request(&head, rq, o, &p->asked);
@@ -255,5 +265,6 @@ void reply_proxy(struct request *rq, struct reply *reply, const struct proxy_opt
 	                                           .ops = &proxy_relay,
 	                                           .state = p,
 	                                           .idle_timeout_ms = o->idle_timeout_ms,
-	                                           .upstream_first = buf_span(&head)});
+	                                           .upstream_first = buf_span(&head),
+	                                           .trailers = &p->sent});
 }

@@ -54,7 +54,8 @@ struct proxy_options {
 	/* Pages are put into a box of the browser's, without an origin of their own: the one that
 	 * they come from is others' as well. */
 	bool is_boxed;
-	/* Headers of the request that are not for the server behind; NULL-terminated. */
+	/* Headers of the request that are not for the server behind; NULL-terminated, and not freed
+	 * before the reply has ended. */
 	const char *const *withheld;
 	const char *cookie_mark; /* cookies whose name begins so are not either */
 	int64_t idle_timeout_ms;

@@ -144,6 +144,9 @@ static void begin_body(struct proxy *p, const struct head *head)
 	p->may_keep = head->keep_alive && !p->until_close;
 	body_start(&p->body, head->chunked && has_body(p, head->status),
 	           has_body(p, head->status) ? head->content_length : 0);
+	/* What was rewritten is not what they are about. */
+	if (p->asked.takes_trailers && !p->is_rewritten)
+		p->body.trailers = &p->got;
 	if (p->is_rewritten)
 		rewriter_init(&p->rewriter, &p->asked.place, p->asked.takes_page);
 }

@@ -19,6 +19,7 @@ struct proxy_asked {
 	bool takes_style;
 	bool is_safe; /* may be asked twice */
 	bool has_body, sends_chunked;
+	bool takes_trailers; /* the client said so */
 };
 
 struct proxy {
@@ -29,6 +30,8 @@ struct proxy {
 	struct arena arena; /* of the texts of `asked` */
 	struct proxy_asked asked;
 	struct body_reader body; /* of the answer */
+	struct buf sent, got;    /* trailers of the request and of the answer */
+	const char *const *withheld;
 	struct rewriter rewriter;
 	struct css_rewriter css; /* in its place, of a style sheet */
 	bool is_reused, has_answered, until_close, is_rewritten, is_tunnel, may_keep, is_done;
@@ -43,11 +46,18 @@ void proxy_write_request(struct buf *out, const struct request *rq,
 void proxy_note_request(struct proxy_asked *ret, struct arena *a, const struct request *rq,
                         const struct proxy_options *options);
 
+/* proxy_trailers.c: what may stand behind the body, of what stood there. The request's as lines,
+ * without what is withheld; the answer's to the relay. */
+void proxy_write_trailers(struct proxy *p, struct buf *out);
+void proxy_answer_trailers(struct proxy *p, struct relay *relay);
+
 /* proxy_answer.c: headers of an answer, as the client gets them, up to relay_begin or relay_switch;
  * and how its body ends. */
 void proxy_begin_answer(struct proxy *p, struct relay *relay, const struct head *head);
 /* "a, b" has the word. */
 bool proxy_list_has(const char *list, struct span word);
+/* One of the request's that is written anew. */
+bool proxy_is_replaced_header(const char *name);
 /* Of this hop alone, or not to be passed on as it is. */
 bool proxy_is_own_header(const char *name);
 

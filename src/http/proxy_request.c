@@ -34,7 +34,7 @@ bool proxy_is_own_header(const char *name)
 }
 
 /* Written anew below. */
-static bool is_replaced(const char *name)
+bool proxy_is_replaced_header(const char *name)
 {
 	static const char *const replaced[] = {
 	        "Host",   "Expect",   "X-Forwarded-For",    "X-Forwarded-Proto", "X-Forwarded-Host",
@@ -163,11 +163,20 @@ static void add_forwarded(struct buf *out, const struct request *rq, const struc
 static void add_framing(struct buf *out, const struct request *rq, const struct proxy_asked *asked)
 {
 	const struct head *head = &rq->exchange->head;
+	const char *trailer = head_find(head, "Trailer");
 
+	if (asked->wants_upgrade || asked->takes_trailers)
+		buf_addf(out, "Connection: %s%s%s\r\n", asked->wants_upgrade ? "Upgrade" : "",
+		         asked->wants_upgrade && asked->takes_trailers ? ", " : "",
+		         asked->takes_trailers ? "TE" : "");
 	if (asked->wants_upgrade)
-		buf_addf(out, "Connection: Upgrade\r\nUpgrade: %s\r\n", head->known[HEAD_UPGRADE]);
+		add(out, "Upgrade", head->known[HEAD_UPGRADE]);
+	if (asked->takes_trailers)
+		add(out, "TE", "trailers");
 	if (head->chunked)
 		buf_add_span(out, SPAN("Transfer-Encoding: chunked\r\n"));
+	if (head->chunked && trailer)
+		add(out, "Trailer", trailer);
 	else if (head->content_length >= 0)
 		buf_addf(out, "Content-Length: %lld\r\n", (long long)head->content_length);
 }
@@ -194,6 +203,15 @@ static bool wants_style(const struct request *rq)
 	return to ? strcmp(to, "style") == 0 : accept && strncmp(accept, "text/css", 8) == 0;
 }
 
+/* TE is of one hop, so the client names it in Connection as well (RFC 9110, 10.1.4). */
+static bool takes_trailers(const struct head *head)
+{
+	const char *connection = head_find(head, "Connection"), *te = head_find(head, "TE");
+
+	return !head->is_http10 && connection && te && proxy_list_has(connection, SPAN("TE")) &&
+	       proxy_list_has(te, SPAN("trailers"));
+}
+
 void proxy_note_request(struct proxy_asked *ret, struct arena *a, const struct request *rq,
                         const struct proxy_options *o)
 {
@@ -214,6 +232,7 @@ void proxy_note_request(struct proxy_asked *ret, struct arena *a, const struct r
 	        .takes_style = wants_style(rq),
 	        .has_body = head->chunked || head->content_length > 0,
 	        .sends_chunked = head->chunked,
+	        .takes_trailers = takes_trailers(head),
 	};
 	ret->is_safe = !ret->has_body && (rq->method == HTTP_GET || rq->method == HTTP_HEAD ||
 	                                  rq->method == HTTP_OPTIONS);
@@ -237,7 +256,8 @@ void proxy_write_request(struct buf *out, const struct request *rq, const struct
 
 		if (strcasecmp(name, "Cookie") == 0)
 			add_cookies(out, head->fields[i].value, o->cookie_mark);
-		if (proxy_is_own_header(name) || is_replaced(name) || is_withheld(o, name) ||
+		if (proxy_is_own_header(name) || proxy_is_replaced_header(name) ||
+		    is_withheld(o, name) ||
 		    (connection && proxy_list_has(connection, span_of(name))) ||
 		    (as_is && strcasecmp(name, "Accept-Encoding") == 0))
 			continue;

@@ -23,6 +23,8 @@
 /* A client that answers none of three pings is gone. */
 #define PING_MS 30000
 #define SILENCE_MS (3 * PING_MS + PING_MS / 2)
+/* A tunnel that is open one way alone: whoever is silent may just be gone. */
+#define ONE_WAY_MS ((int64_t)5 * 60 * 1000)
 
 int64_t relay_now_ms(const struct relay *relay)
 {
@@ -67,6 +69,7 @@ static void release(struct relay *relay, bool clean)
 
 	loop_timer_stop(loop, &relay->tick);
 	loop_watch_free(TAKE(relay->upstream_watch));
+	relay->conn->body.trailers = NULL;
 	if (!clean)
 		close_upstream(relay);
 	relay->ops->release(relay->state, clean ? relay->upstream_fd : -1, clean);
@@ -180,13 +183,13 @@ static bool wants_client(const struct relay *relay)
 	if (relay->websocket)
 		return outflow_size(&relay->conn->out) <= WAITING_MAX;
 	if (relay->is_tunnel)
-		return true;
+		return !relay->client_ended;
 	return relay->conn->body.state != BODY_COMPLETE;
 }
 
 static bool wants_upstream(const struct relay *relay)
 {
-	return outflow_size(&relay->conn->out) <= WAITING_MAX;
+	return !relay->upstream_ended && outflow_size(&relay->conn->out) <= WAITING_MAX;
 }
 
 /* ---- waiting ---- */
@@ -230,10 +233,20 @@ static void note_progress(struct relay *relay)
 
 enum due { DUE_WRITE, DUE_BODY, DUE_IDLE, DUE_PING, DUE_COUNT };
 
+/* 0: none. */
+static int64_t idle_limit_ms(const struct relay *relay)
+{
+	int64_t limit = relay->idle_timeout_ms;
+	bool is_one_way = relay->client_ended || relay->upstream_ended;
+
+	return is_one_way && (!limit || limit > ONE_WAY_MS) ? ONE_WAY_MS : limit;
+}
+
 /* When each limit would be reached; INT64_MAX for those that do not hold now. */
 static void list_dues(const struct relay *relay, int64_t dues[DUE_COUNT])
 {
 	const struct server_options *options = &relay->conn->server->options;
+	int64_t idle_ms = idle_limit_ms(relay);
 	bool body_awaited = !relay->websocket && !relay->is_tunnel && relay->was_reading;
 
 	dues[DUE_WRITE] = outflow_size(&relay->conn->out)
@@ -241,8 +254,7 @@ static void list_dues(const struct relay *relay, int64_t dues[DUE_COUNT])
 	                          : INT64_MAX;
 	dues[DUE_BODY] =
 	        body_awaited ? relay->client_seen_ms + options->body_timeout_ms : INT64_MAX;
-	dues[DUE_IDLE] =
-	        relay->idle_timeout_ms ? relay->active_ms + relay->idle_timeout_ms : INT64_MAX;
+	dues[DUE_IDLE] = idle_ms ? relay->active_ms + idle_ms : INT64_MAX;
 	dues[DUE_PING] = relay->websocket ? relay_now_ms(relay) + PING_MS : INT64_MAX;
 }
 
@@ -275,7 +287,8 @@ static void note_broken(struct relay *relay, struct error *err)
 /* Who takes no more bytes may have said why before it closed. */
 static void hear_out_upstream(struct relay *relay)
 {
-	while (relay->ending == ENDING_NOT && relay->upstream_fd >= 0 && read_upstream(relay))
+	while (relay->ending == ENDING_NOT && relay->upstream_fd >= 0 && !relay->upstream_ended &&
+	       read_upstream(relay))
 		continue;
 }
 
@@ -293,6 +306,37 @@ static void flush(struct relay *relay)
 	}
 }
 
+static void end_tunnel(struct relay *relay)
+{
+	struct error err = {0};
+
+	if (relay->ops->on_upstream_end &&
+	    relay->ops->on_upstream_end(relay->state, relay, &err) < 0)
+		relay_set_failed(relay, &err);
+	else
+		relay_finish(relay);
+}
+
+/* An end goes to the other side behind the last byte. */
+static void pass_ends(struct relay *relay)
+{
+	struct connection *conn = relay->conn;
+
+	if (relay->client_ended && !relay->upstream_told && !outflow_size(&relay->upstream)) {
+		relay->upstream_told = true;
+		(void)shutdown(relay->upstream_fd, SHUT_WR);
+	}
+	if (relay->upstream_ended && !relay->client_told && !outflow_size(&conn->out)) {
+		relay->client_told = true;
+		(void)connection_end_writing(conn);
+	}
+	/* Nothing is left to do with it, and a hang-up would be reported for ever. */
+	if (relay->client_ended && relay->client_told)
+		loop_watch_free(TAKE(conn->watch));
+	if (relay->upstream_told && relay->client_told)
+		end_tunnel(relay);
+}
+
 void relay_leave(struct relay *relay)
 {
 	struct error err = {0};
@@ -308,6 +352,8 @@ void relay_leave(struct relay *relay)
 		relay_on_client_bytes(relay);
 		flush(relay);
 	}
+	if (relay->is_tunnel && relay->ending == ENDING_NOT)
+		pass_ends(relay);
 	relay->depth = 0;
 	if (relay->ending == ENDING_NOT && watch_upstream(relay, &err) < 0)
 		relay_set_failed(relay, &err);
@@ -344,6 +390,10 @@ static void on_upstream_closed(struct relay *relay)
 	struct error err = {0};
 	bool waits;
 
+	if (relay->is_tunnel) {
+		relay->upstream_ended = true;
+		return;
+	}
 	loop_watch_free(TAKE(relay->upstream_watch));
 	close_upstream(relay);
 	if (relay->ops->on_upstream_end &&
@@ -537,6 +587,8 @@ static void read_client(struct relay *relay)
 	ssize_t got = connection_receive(conn, scratch, READ_SIZE);
 	struct span data = {scratch, (size_t)got};
 
+	if (got == 0)
+		relay->client_ended = conn->has_ended;
 	if (got <= 0)
 		return;
 	relay->client_seen_ms = relay_now_ms(relay);
@@ -550,6 +602,10 @@ void relay_on_client_ready(struct relay *relay, uint32_t events)
 	struct connection *conn = relay->conn;
 	bool may_read = wants_client(relay) && !conn->in.size;
 
+	/* Both directions to the client have ended, and the last bytes of one still lie in its
+	 * socket: no more than it has room for. */
+	if (relay->is_tunnel && !relay->client_ended && (events & EPOLLHUP))
+		may_read = true;
 	/* Not inside a callback here: closing frees the relay. */
 	if (!may_read && (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))) {
 		connection_close(conn);
@@ -571,7 +627,8 @@ uint32_t relay_client_interest(const struct relay *relay)
 	if (wants_client(relay) && !conn->in.size)
 		return events | EPOLLIN;
 	/* Nothing more is expected: what comes is the next request, or the client going away. */
-	return conn->body.state == BODY_COMPLETE ? events | EPOLLRDHUP : events;
+	return conn->body.state == BODY_COMPLETE && !relay->is_tunnel ? events | EPOLLRDHUP
+	                                                              : events;
 }
 
 void relay_on_due(struct relay *relay)
@@ -590,7 +647,7 @@ void relay_on_due(struct relay *relay)
 		refuse_body(relay, FAULT_BODY_SLOW);
 	} else if (dues[DUE_IDLE] <= now) {
 		error_set(&err, ERROR_TIMEOUT, 0, HERE, "nothing moved for %lld ms",
-		          (long long)relay->idle_timeout_ms);
+		          (long long)idle_limit_ms(relay));
 		relay_set_failed(relay, &err);
 	} else if (relay->websocket) {
 		websocket_ping(relay->websocket);
@@ -676,6 +733,7 @@ void relay_start(struct connection *conn)
 
 	conn->relay = relay;
 	conn->state = CONNECTION_RELAY;
+	conn->body.trailers = reply->relay.trailers;
 	buf_done(&conn->exchange->body);
 	relay_enter(relay);
 	if (relay->upstream_fd >= 0 && !relay->is_shared &&

@@ -44,6 +44,9 @@ struct relay_options {
 	int64_t tick_ms;            /* 0 = none */
 	int64_t idle_timeout_ms;    /* no byte either way for so long ends it; 0 = none */
 	struct span upstream_first; /* sent to the upstream at once; copied */
+	/* Lines of the request's trailer section, whole with its last piece: the state's; or NULL.
+	 */
+	struct buf *trailers;
 };
 /* The reply's bytes will come from the relay. The exchange owns the descriptor and the state from
  * here on, also when it fails. */
@@ -70,6 +73,9 @@ bool relay_message_is_text(const struct relay *relay);
 void relay_to_upstream(struct relay *relay, struct span bytes);
 /* A whole reply at once, for relays that collect; ends the relay. */
 void relay_answer(struct relay *relay, int status, const char *content_type, struct span body);
+/* Behind the body, before relay_finish. Dropped where the reply has no chunks, and where it cannot
+ * stand. */
+void relay_trailer(struct relay *relay, const char *name, const char *value);
 void relay_finish(struct relay *relay); /* the body is complete; clean */
 /* The same for a WebSocket, with what its close frame says; the reason is cut to 123 bytes. */
 void relay_finish_websocket(struct relay *relay, unsigned code, const char *reason);
@@ -77,7 +83,10 @@ void relay_finish_websocket(struct relay *relay, unsigned code, const char *reas
  * the body is not whole. */
 void relay_fail(struct relay *relay, const struct error *err);
 /* In place of relay_begin: 101, and from then on bytes both ways as they come, to on_client and by
- * relay_write. `protocol` is what both have agreed to change to. */
+ * relay_write. `protocol` is what both have agreed to change to. A side that says that no more
+ * comes (a FIN, or a close_notify of TLS) ends its own direction alone; on_upstream_end is told
+ * when both have, and all has arrived. One way alone goes on for as long as bytes come, but not
+ * five minutes without one. */
 void relay_switch(struct relay *relay, const char *protocol);
 /* Before relay_begin, for a request without a body: drops the relay, upstream and all, and has a
  * worker run the handler once more. */

@@ -65,6 +65,7 @@ static void begin(struct relay *relay, struct reply_head *head)
 	conn->keep_alive &= conn->body.state == BODY_COMPLETE && head->framing != REPLY_UNTIL_CLOSE;
 	head->keep_alive = conn->keep_alive;
 	reply_write_head(&conn->out.queue, relay->ex, head);
+	buf_reset(&relay->ex->reply.headers);
 	if (relay->is_head)
 		relay->ending = ENDING_FINISHED;
 }
@@ -97,7 +98,7 @@ void relay_switch(struct relay *relay, const char *protocol)
 		buf_add_text(headers, "Connection: Upgrade\r\n");
 		reply_write_head(&relay->conn->out.queue, relay->ex, &head);
 		relay->status = head.status;
-		relay->is_tunnel = true;
+		relay->is_tunnel = relay->conn->may_end_alone = true;
 		relay->last_told = false;
 	}
 	relay_leave_and_settle(relay);
@@ -170,16 +171,31 @@ void relay_to_upstream(struct relay *relay, struct span bytes)
 	relay_leave_and_settle(relay);
 }
 
+/* They wait where those of the head have been. */
+void relay_trailer(struct relay *relay, const char *name, const char *value)
+{
+	if (relay->chunked && relay->ending == ENDING_NOT && reply_header_is_valid(name, value))
+		reply_add_header(&relay->ex->reply.headers, name, value);
+}
+
+static void write_last_chunk(struct relay *relay)
+{
+	struct connection *conn = relay->conn;
+	const struct span parts[] = {SPAN("0\r\n"), buf_span(&relay->ex->reply.headers),
+	                             SPAN("\r\n")};
+
+	outflow_write(&conn->out, conn->fd, parts, COUNT_OF(parts));
+}
+
 void relay_finish(struct relay *relay)
 {
-	static const struct span last_chunk = SPAN("0\r\n\r\n");
 
 	relay_enter(relay);
 	if (relay->ending == ENDING_NOT && (!relay->status || relay->length_left > 0)) {
 		fail_text(relay, "the upstream's reply ended early");
 	} else if (relay->ending == ENDING_NOT) {
 		if (relay->chunked)
-			outflow_write(&relay->conn->out, relay->conn->fd, &last_chunk, 1);
+			write_last_chunk(relay);
 		relay->ending = ENDING_FINISHED;
 	}
 	relay_leave_and_settle(relay);

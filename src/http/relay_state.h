@@ -37,8 +37,10 @@ struct relay {
 	int status;             /* 0 until the reply has begun */
 	enum ending ending;
 	bool chunked, is_head, last_told, message_is_text, close_sent;
-	bool is_shared;                /* the upstream, as relay_options say */
-	bool is_tunnel;                /* after relay_switch */
+	bool is_shared; /* the upstream, as relay_options say */
+	bool is_tunnel; /* after relay_switch */
+	/* Of a tunnel: who has said that no more comes, and who was told so of the other. */
+	bool client_ended, upstream_ended, client_told, upstream_told;
 	bool was_reading, was_sending; /* when it was last left: from, and to, the client */
 	struct error err;              /* ENDING_FAILED */
 	unsigned close_code;           /* of a WebSocket; 0 = 1000, and no reason */

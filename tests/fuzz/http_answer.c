@@ -9,16 +9,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void read_body(const struct head *head, struct span rest)
 {
+	AUTO(buf_done) struct buf lines = BUF(BODY_TRAILER_LINES_MAX);
 	struct body_reader body;
 	struct span piece;
 	int64_t seen = 0;
 	enum body_result result;
 
 	body_start(&body, head->chunked, head->content_length);
+	body.trailers = &lines;
 	while ((result = body_next(&body, &rest, &piece)) == BODY_PIECE)
 		seen += (int64_t)piece.size;
 	if (!head->chunked && head->content_length >= 0 && seen > head->content_length)
 		abort();
+	/* Whole lines, all of them, and each has a name. */
+	if (lines.overflowed || (lines.size && lines.data[lines.size - 1] != '\n'))
+		abort();
+	rest = buf_span(&lines);
+	while (span_split(&rest, '\n', &piece))
+		if (span_find(piece, ':') < 1 || piece.data[piece.size - 1] != '\r')
+			abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

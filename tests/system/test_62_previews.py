@@ -158,6 +158,16 @@ def test_interim_answers_and_trailers_are_taken_off(api, box):
     assert api.raw("GET", below(box, "/trailer")).body == b"ok"
 
 
+def test_trailers_come_to_a_client_that_takes_them(api, box, shared):
+    for headers, tail in (("TE: trailers\r\nConnection: TE, close", b"0\r\nX-Sum: 1\r\n\r\n"), ("Connection: close", b"0\r\n\r\n")):
+        with contextlib.closing(socket.create_connection(("127.0.0.1", shared.port), timeout=20)) as sock:
+            sock.sendall(f"GET {below(box, '/trailer')} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {api.key}\r\n{headers}\r\n\r\n".encode())
+            got = b""
+            while more := sock.recv(65536):
+                got += more
+            assert got.endswith(b"2\r\nok\r\n" + tail), got
+
+
 def test_an_address_that_the_server_gives_leads_back_to_it(api, box):
     for to, expected in (("/x?y", below(box, "/x?y")), (f"http://localhost:{PORT}/z", below(box, "/z")),
                          ("http://other/", "http://other/"), ("rel", "rel"), ("//other/x", "//other/x"),

@@ -66,6 +66,23 @@ TEST(chunks_are_joined_however_they_are_cut)
 	}
 }
 
+TEST(lines_of_the_trailer_section_are_kept_for_who_wants_them)
+{
+	static const char text[] = "1\r\na\r\n0\r\nA: 1\r\nB:2\r\n\r\nNEXT";
+	AUTO(buf_done) struct buf lines = BUF(BODY_TRAILER_LINES_MAX);
+	struct span data = SPAN(text), piece;
+	struct body_reader body;
+
+	body_start(&body, true, -1);
+	body.trailers = &lines;
+	assert_int_equal(body_next(&body, &data, &piece), BODY_PIECE);
+	assert_int_equal(body_next(&body, &data, &piece), BODY_END);
+	assert_string_equal(buf_text(&lines), "A: 1\r\nB:2\r\n");
+	assert_true(span_equals_text(data, "NEXT"));
+	body_start(&body, true, -1);
+	assert_null(body.trailers);
+}
+
 TEST(malformed_chunks_are_refused)
 {
 	static const char *const texts[] = {
@@ -124,6 +141,8 @@ TEST(long_extensions_and_trailers_are_refused)
 int main(void)
 {
 	return RUN(CASE(a_body_with_a_length_ends_after_it), CASE(no_length_means_no_body),
-	           CASE(chunks_are_joined_however_they_are_cut), CASE(malformed_chunks_are_refused),
+	           CASE(chunks_are_joined_however_they_are_cut),
+	           CASE(lines_of_the_trailer_section_are_kept_for_who_wants_them),
+	           CASE(malformed_chunks_are_refused),
 	           CASE(long_extensions_and_trailers_are_refused));
 }

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a proxy passes on: trailers, and ends of one direction. The test holds the server's end. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "http/proxy.h"
+#include "harness.h"
+#include "unit.h"
+
+#define HOST "Host: a\r\n"
+#define UPGRADE "Connection: Upgrade\r\nUpgrade: raw\r\n"
+#define PATIENCE_S 10
+#define LARGE ((size_t)4 << 20)
+
+static struct fixture fixture;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int server_fd;
+static unsigned released;
+static struct answer answer;
+
+static void answer_failure(void *state, struct relay *relay, int status, const struct error *err)
+{
+	(void)state;
+	relay_answer(relay, status, "text/plain", span_of(err->text));
+}
+
+static void release(void *state)
+{
+	(void)state;
+	pthread_mutex_lock(&mutex);
+	released++;
+	pthread_cond_signal(&changed);
+	pthread_mutex_unlock(&mutex);
+}
+
+static const struct proxy_ops ops = {.fail = answer_failure, .release = release};
+
+static int serve(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	static const char *const withheld[] = {"X-Secret", NULL};
+	int fds[2];
+
+	(void)body;
+	(void)err;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	reply_proxy(rq, reply,
+	            &(struct proxy_options){.place = "box:8000",
+	                                    .upstream_fd = fds[0],
+	                                    .target = rq->raw_path,
+	                                    .port = 8000,
+	                                    .withheld = withheld,
+	                                    .ops = &ops});
+	pthread_mutex_lock(&mutex);
+	server_fd = fds[1];
+	pthread_cond_signal(&changed);
+	pthread_mutex_unlock(&mutex);
+	return 0;
+}
+
+static const struct route routes[] = {
+        {HTTP_ANY, "/*rest", .flags = ROUTE_PUBLIC | ROUTE_STREAM_BODY, .handle = serve},
+        {0},
+};
+
+/* The client's end; *ret_server is the server's, which has read the head into answer.body. */
+static int ask(const char *request, int *ret_server)
+{
+	struct timeval patience = {.tv_sec = PATIENCE_S};
+	size_t size = 0;
+	int fd;
+
+	server_fd = -1;
+	released = 0;
+	fixture_open(&fixture, routes, NULL);
+	fd = client_connect(&fixture);
+	client_send(fd, request);
+	pthread_mutex_lock(&mutex);
+	while (server_fd < 0)
+		pthread_cond_wait(&changed, &mutex);
+	pthread_mutex_unlock(&mutex);
+	assert_int_equal(
+	        setsockopt(server_fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
+	memset(&answer, 0, sizeof(answer));
+	while (size < 4 || memcmp(answer.body + size - 4, "\r\n\r\n", 4) != 0)
+		client_receive_bytes(server_fd, answer.body + size++, 1);
+	*ret_server = server_fd;
+	return fd;
+}
+
+static void end(int client, int server)
+{
+	pthread_mutex_lock(&mutex);
+	while (released == 0)
+		pthread_cond_wait(&changed, &mutex);
+	pthread_mutex_unlock(&mutex);
+	close(client);
+	close(server);
+	fixture_close(&fixture);
+	assert_int_equal(released, 1);
+}
+
+static void expect(int fd, const char *text)
+{
+	char room[256] = "";
+
+	assert_true(strlen(text) < sizeof(room));
+	client_receive_bytes(fd, room, strlen(text));
+	assert_string_equal(room, text);
+}
+
+/* ---- trailers ---- */
+
+static const char chunked[] =
+        "HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "2\r\nok\r\n0\r\nX-Sum: 1\r\nSet-Cookie: a=b\r\n"
+        "content-length: 9\r\nno name: x\r\nHost: evil\r\nContent-Digest:x \r\n\r\n";
+
+TEST(trailers_of_an_answer_reach_a_client_that_takes_them)
+{
+	int server,
+	        client = ask("GET /a HTTP/1.1\r\n" HOST "TE: trailers\r\nConnection: TE\r\n\r\n",
+	                     &server);
+
+	assert_non_null(strstr(answer.body, "\r\nTE: trailers\r\n"));
+	assert_non_null(strstr(answer.body, "\r\nConnection: TE\r\n"));
+	client_send(server, chunked);
+	client_receive_head(client, &answer);
+	expect(client, "2\r\nok\r\n0\r\nX-Sum: 1\r\nContent-Digest: x\r\n\r\n");
+	end(client, server);
+}
+
+TEST(who_does_not_say_so_gets_none)
+{
+	static const char *const requests[] = {
+	        "GET /a HTTP/1.1\r\n" HOST "\r\n",
+	        /* It is of one hop, and so has to be named. */
+	        "GET /a HTTP/1.1\r\n" HOST "TE: trailers\r\n\r\n",
+	        "GET /a HTTP/1.1\r\n" HOST "TE: gzip\r\nConnection: TE\r\n\r\n",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(requests); i++) {
+		int server, client = ask(requests[i], &server);
+
+		assert_null(strstr(answer.body, "\r\nTE:"));
+		client_send(server, chunked);
+		client_receive_head(client, &answer);
+		expect(client, "2\r\nok\r\n0\r\n\r\n");
+		end(client, server);
+	}
+}
+
+TEST(trailers_of_a_request_reach_the_server_but_those_that_belong_into_a_head)
+{
+	int server, client = ask("PUT /a HTTP/1.1\r\n" HOST
+	                         "Transfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n",
+	                         &server);
+
+	assert_non_null(strstr(answer.body, "\r\nTrailer: X-Sum\r\n"));
+	client_send(client,
+	            "3\r\nabc\r\n0\r\nX-Sum: 7\r\nx-secret: key\r\nAuthorization: Bearer x\r\n"
+	            "X-Forwarded-For: 1.1.1.1\r\nTransfer-Encoding: chunked\r\n"
+	            "Cookie: a=b\r\nX-Empty:\r\n\r\n");
+	expect(server, "3\r\nabc\r\n0\r\nX-Sum: 7\r\nX-Empty: \r\n\r\n");
+	client_send(server, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
+	client_receive_head(client, &answer);
+	assert_int_equal(answer.status, 204);
+	end(client, server);
+}
+
+TEST(a_trailer_section_without_an_end_is_no_end)
+{
+	int server, client = ask("PUT /a HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n",
+	                         &server);
+
+	client_send(client, "0\r\nX-Sum: 7\r\n no: fold\r\n\r\n");
+	client_receive_head(client, &answer);
+	assert_int_equal(answer.status, 400);
+	end(client, server);
+}
+
+/* ---- ends of one direction ---- */
+
+static int open_tunnel(int *ret_server)
+{
+	int client = ask("GET /a HTTP/1.1\r\n" HOST UPGRADE "\r\n", ret_server);
+
+	client_send(*ret_server, "HTTP/1.1 101 Switching Protocols\r\n" UPGRADE "\r\n");
+	client_receive_head(client, &answer);
+	assert_int_equal(answer.status, 101);
+	return client;
+}
+
+/* Whoever is `first` ends its side; the other one goes on, and then ends, too. */
+static void end_one_after_the_other(int first, int second)
+{
+	client_send(first, "last words");
+	assert_int_equal(shutdown(first, SHUT_WR), 0);
+	expect(second, "last words");
+	assert_true(client_is_closed(second));
+	client_send(second, "and");
+	expect(first, "and");
+	client_send(second, " more");
+	expect(first, " more");
+	assert_int_equal(shutdown(second, SHUT_WR), 0);
+	assert_true(client_is_closed(first));
+}
+
+TEST(a_client_that_has_ended_its_side_hears_the_rest)
+{
+	int server, client = open_tunnel(&server);
+
+	end_one_after_the_other(client, server);
+	end(client, server);
+}
+
+TEST(a_server_that_has_ended_its_side_hears_the_rest)
+{
+	int server, client = open_tunnel(&server);
+
+	end_one_after_the_other(server, client);
+	end(client, server);
+}
+
+static void *send_large(void *context)
+{
+	AUTO_FREE char *block = calloc(1, LARGE);
+	int fd = *(const int *)context;
+
+	client_send_bytes(fd, block, LARGE);
+	(void)shutdown(fd, SHUT_WR);
+	return NULL;
+}
+
+static void expect_large(int fd)
+{
+	AUTO_FREE char *block = calloc(1, LARGE);
+
+	client_receive_bytes(fd, block, LARGE);
+	assert_true(client_is_closed(fd));
+}
+
+/* By then both directions to whoever has ended are closed, and its bytes still wait in queues. */
+TEST(what_was_sent_before_an_end_arrives_however_slowly_it_is_taken)
+{
+	for (int i = 0; i < 2; i++) {
+		int server, client = open_tunnel(&server);
+		int from = i ? server : client, to = i ? client : server;
+		pthread_t thread;
+
+		assert_int_equal(shutdown(to, SHUT_WR), 0);
+		assert_true(client_is_closed(from));
+		assert_int_equal(pthread_create(&thread, NULL, send_large, &from), 0);
+		expect_large(to);
+		pthread_join(thread, NULL);
+		end(client, server);
+	}
+}
+
+TEST(one_that_is_gone_ends_both_directions)
+{
+	const struct linger reset = {.l_onoff = 1};
+	int server, client = open_tunnel(&server);
+
+	assert_int_equal(setsockopt(client, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
+	close(client);
+	assert_true(client_is_closed(server));
+	end(-1, server);
+	client = open_tunnel(&server);
+	/* A close looks as an end of one side, until something is sent. */
+	close(server);
+	assert_true(client_is_closed(client));
+	client_send(client, "anybody?");
+	end(client, -1);
+}
+
+int main(void)
+{
+	return RUN(CASE(trailers_of_an_answer_reach_a_client_that_takes_them),
+	           CASE(who_does_not_say_so_gets_none),
+	           CASE(trailers_of_a_request_reach_the_server_but_those_that_belong_into_a_head),
+	           CASE(a_trailer_section_without_an_end_is_no_end),
+	           CASE(a_client_that_has_ended_its_side_hears_the_rest),
+	           CASE(a_server_that_has_ended_its_side_hears_the_rest),
+	           CASE(what_was_sent_before_an_end_arrives_however_slowly_it_is_taken),
+	           CASE(one_that_is_gone_ends_both_directions));
+}
