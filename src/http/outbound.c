@@ -266,6 +266,7 @@ int outbound_post(const struct outbound_post *post, int *ret_status, struct erro
 	struct curl_slist *headers;
 	CURL *curl;
 	CURLcode code;
+	curl_off_t retry_after = 0;
 	long status = 0;
 
 	if (outbound_url_check(post->url, post->allow_private, err) < 0)
@@ -275,6 +276,7 @@ int outbound_post(const struct outbound_post *post, int *ret_status, struct erro
 	set_options(curl, &call, headers);
 	code = curl_easy_perform(curl);
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &retry_after);
 	curl_easy_cleanup(curl);
 	curl_slist_free_all(headers);
 	if (call.refused && code != CURLE_OK && !status)
@@ -283,5 +285,7 @@ int outbound_post(const struct outbound_post *post, int *ret_status, struct erro
 	if (code != CURLE_OK && !call.cut)
 		return client_fail(code, "POST", call.detail, err);
 	*ret_status = (int)status;
+	if (post->ret_retry_after_s)
+		*post->ret_retry_after_s = retry_after;
 	return 0;
 }

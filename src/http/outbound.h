@@ -30,6 +30,7 @@ struct outbound_post {
 	bool allow_private;
 	struct buf *answer;           /* its body, as far as it fits; NULL = dropped */
 	const atomic_bool *cancelled; /* true ends it within a second; may be NULL */
+	int64_t *ret_retry_after_s;   /* of an answer's Retry-After, 0 without; may be NULL */
 };
 /* 0 whenever an answer came, whatever its status. */
 MUST_CHECK int outbound_post(const struct outbound_post *post, int *ret_status, struct error *err);

@@ -118,6 +118,11 @@ static const char *telegram_complaint(const struct json_value *answer)
 	               : json_text(json_get(answer, "description"), "it says nothing");
 }
 
+static int64_t telegram_wait_s(const struct json_value *answer)
+{
+	return json_whole(json_get(json_get(answer, "parameters"), "retry_after"), 0);
+}
+
 /* ---- GitHub: create an issue comment ---- */
 
 static void github_make(struct arena *a, const struct channel_message *m, struct channel_request *r)
@@ -179,17 +184,18 @@ static const char *pancake_complaint(const struct json_value *answer)
 #define FIELD(name) (1u << ORIGIN_##name)
 static const struct channel_kind kinds[] = {
         {JOB_CHANNEL_SLACK, "https://slack.com", FIELD(CHANNEL), FIELD(THREAD), 3900, true,
-         slack_make, slack_complaint},
+         slack_make, slack_complaint, NULL},
         {JOB_CHANNEL_DISCORD, "https://discord.com", FIELD(CHANNEL), FIELD(MESSAGE), 2000, true,
-         discord_make, NULL},
+         discord_make, NULL, NULL},
         {JOB_CHANNEL_TELEGRAM, "https://api.telegram.org", FIELD(CHAT),
-         FIELD(THREAD) | FIELD(MESSAGE), 4096, false, telegram_make, telegram_complaint},
+         FIELD(THREAD) | FIELD(MESSAGE), 4096, false, telegram_make, telegram_complaint,
+         telegram_wait_s},
         {JOB_CHANNEL_GITHUB, "https://api.github.com", FIELD(REPOSITORY) | FIELD(ISSUE), 0, 60000,
-         true, github_make, NULL},
+         true, github_make, NULL, NULL},
         {JOB_CHANNEL_ZALO, "https://openapi.zalo.me", FIELD(USER), 0, 2000, false, zalo_make,
-         zalo_complaint},
+         zalo_complaint, NULL},
         {JOB_CHANNEL_PANCAKE, "https://pages.fm", FIELD(PAGE) | FIELD(CHAT), 0, 2000, false,
-         pancake_make, pancake_complaint},
+         pancake_make, pancake_complaint, NULL},
 };
 
 const struct channel_kind *channel_kind_find(enum job_channel channel)
@@ -198,6 +204,47 @@ const struct channel_kind *channel_kind_find(enum job_channel channel)
 		if (kinds[i].channel == channel)
 			return &kinds[i];
 	return NULL;
+}
+
+/* ---- answers ---- */
+
+static int64_t wait_ms_of(int64_t seconds)
+{
+	if (seconds <= 0)
+		return 0;
+	return seconds < CHANNEL_WAIT_MAX_MS / 1000 ? seconds * 1000 : CHANNEL_WAIT_MAX_MS;
+}
+
+struct channel_outcome channel_judge(struct arena *a, const struct channel_kind *kind, int status,
+                                     int64_t retry_after_s, struct span answer)
+{
+	struct channel_outcome o = {.status = status, .error = ""};
+	const struct json_value *value = NULL;
+	struct error ignored = {0};
+	const char *complaint = NULL;
+
+	if (json_load(a, answer, &value, &ignored) < 0)
+		value = NULL;
+	o.is_delivered = status >= 200 && status < 300;
+	if (o.is_delivered && kind->complaint)
+		complaint = kind->complaint(value);
+	if (complaint) {
+		o.is_delivered = false;
+		o.error = arena_format(a, "the service answered: %.150s", complaint);
+	} else if (!o.is_delivered) {
+		o.error = arena_format(a, "the service answered with status %d", status);
+	}
+	if (o.is_delivered) {
+		o.is_final = true;
+		return o;
+	}
+	if (retry_after_s <= 0 && kind->wait_s)
+		retry_after_s = kind->wait_s(value);
+	o.wait_ms = wait_ms_of(retry_after_s);
+	/* GitHub says 403 to who is to wait. */
+	o.is_final =
+	        o.wait_ms == 0 && status < 500 && status != 408 && status != 425 && status != 429;
+	return o;
 }
 
 /* ---- what they are sent with ---- */

@@ -44,9 +44,25 @@ struct channel_kind {
 	/* Of an answer with a status of 200 to 299: NULL, or what it says is wrong. NULL: every
 	 * such answer is a success. */
 	const char *(*complaint)(const struct json_value *answer);
+	/* Seconds to wait by an answer that refuses for now, where it does not say so by
+	 * Retry-After alone; NULL, or 0: it says nothing. */
+	int64_t (*wait_s)(const struct json_value *answer);
 };
 /* NULL for what is no chat. */
 const struct channel_kind *channel_kind_find(enum job_channel channel);
+
+/* How an attempt went. */
+struct channel_outcome {
+	int status; /* 0: no answer came */
+	bool is_delivered;
+	bool is_final;   /* another try would change nothing */
+	int64_t wait_ms; /* as the service asks for; 0: it does not */
+	const char *error;
+};
+#define CHANNEL_WAIT_MAX_MS ((int64_t)3600 * 1000)
+/* Of an answer: `retry_after_s` is its Retry-After, or 0. */
+struct channel_outcome channel_judge(struct arena *a, const struct channel_kind *kind, int status,
+                                     int64_t retry_after_s, struct span answer);
 
 /* In UTF-16 units. */
 size_t channel_text_units(const char *text);

@@ -32,13 +32,6 @@ struct delivery {
 	struct channel_record channel;
 };
 
-/* How an attempt went. */
-struct outcome {
-	int status;
-	bool is_delivered, is_final;
-	const char *error;
-};
-
 /* ---- on a worker ---- */
 
 static int find_channel(struct delivery *d, const struct job_origin *origin,
@@ -54,44 +47,20 @@ static int find_channel(struct delivery *d, const struct job_origin *origin,
 	return store_secret_check(ret->token, err);
 }
 
-static struct outcome judge(struct delivery *d, const struct channel_kind *kind, int status,
-                            struct span answer)
-{
-	struct outcome o = {.status = status, .error = ""};
-	const struct json_value *value = NULL;
-	struct error ignored = {0};
-	const char *complaint = NULL;
-
-	o.is_delivered = status >= 200 && status < 300;
-	if (o.is_delivered && kind->complaint) {
-		if (json_load(&d->arena, answer, &value, &ignored) < 0)
-			value = NULL;
-		complaint = kind->complaint(value);
-	}
-	if (complaint) {
-		o.is_delivered = false;
-		o.error = arena_format(&d->arena, "the service answered: %.150s", complaint);
-	} else if (!o.is_delivered) {
-		o.error = arena_format(&d->arena, "the service answered with status %d", status);
-	}
-	/* What another try would not change. */
-	o.is_final =
-	        o.is_delivered || (status < 500 && status != 408 && status != 425 && status != 429);
-	return o;
-}
-
-static struct outcome send_message(struct delivery *d, const struct channel_kind *kind,
-                                   const struct channel_message *m)
+static struct channel_outcome send_message(struct delivery *d, const struct channel_kind *kind,
+                                           const struct channel_message *m)
 {
 	AUTO(buf_done) struct buf answer = BUF(ANSWER_MAX);
 	struct channel_request request = {.url = NULL};
-	struct outcome o = {.error = ""};
+	struct channel_outcome o = {.error = ""};
+	int64_t retry_after_s = 0;
 	struct error err = {0};
 	struct outbound_post post = {
 	        .timeout_ms = SEND_MS,
 	        .allow_private = d->jobs->config->webhook_allow_private,
 	        .answer = &answer,
 	        .cancelled = &d->jobs->is_stopping,
+	        .ret_retry_after_s = &retry_after_s,
 	};
 
 	kind->make(&d->arena, m, &request);
@@ -99,7 +68,7 @@ static struct outcome send_message(struct delivery *d, const struct channel_kind
 	post.headers = request.headers;
 	post.body = buf_span(&request.body);
 	if (outbound_post(&post, &o.status, &err) == 0)
-		o = judge(d, kind, o.status, buf_span(&answer));
+		o = channel_judge(&d->arena, kind, o.status, retry_after_s, buf_span(&answer));
 	else
 		o.error = arena_text(&d->arena, err.text);
 	buf_done(&request.body);
@@ -119,7 +88,7 @@ static int prepare(struct delivery *d, struct error *err)
 	return find_channel(d, &d->origin, &d->channel, err);
 }
 
-static struct outcome attempt(struct delivery *d)
+static struct channel_outcome attempt(struct delivery *d)
 {
 	const struct job_record *r = &d->record;
 	const struct channel_kind *kind = d->kind;
@@ -132,21 +101,23 @@ static struct outcome attempt(struct delivery *d)
 	m.text = channel_text(&d->arena, kind, r);
 	/* Of the base alone: what is refused is told, and the rest may hold the token. */
 	if (outbound_url_check(m.base_url, d->jobs->config->webhook_allow_private, &err) < 0)
-		return (struct outcome){.is_final = true, .error = arena_text(&d->arena, err.text)};
+		return (struct channel_outcome){.is_final = true,
+		                                .error = arena_text(&d->arena, err.text)};
 	return send_message(d, kind, &m);
 }
 
-static void end_attempt(struct delivery *d, const struct outcome *o)
+static void end_attempt(struct delivery *d, const struct channel_outcome *o)
 {
 	const struct config *config = d->jobs->config;
 	int64_t tries = d->record.delivery_tries + 1;
+	int64_t wait_ms = webhook_wait_ms(config->webhook_retry_ms, tries);
 	struct error err = {0};
 	struct job_delivery_change end = {
 	        .id = d->record.id,
 	        .tries = tries,
 	        .delivery = JOB_DELIVERY_WAITING,
 	        .status = o->status,
-	        .at = clock_unix_ms() + webhook_wait_ms(config->webhook_retry_ms, tries),
+	        .at = clock_unix_ms() + (o->wait_ms > wait_ms ? o->wait_ms : wait_ms),
 	        .error = o->error,
 	};
 
@@ -177,7 +148,7 @@ static void run_delivery(struct worker_task *task)
 	                                          .at = clock_unix_ms() + CLAIM_MS};
 	struct error unprepared = {0}, err = {0};
 	bool is_prepared = prepare(d, &unprepared) == 0;
-	struct outcome o = {.is_final = true, .error = unprepared.text};
+	struct channel_outcome o = {.is_final = true, .error = unprepared.text};
 
 	/* A token that this server cannot open is left to one that can, and a store that is away
 	 * to another time. A conflict: another server has it, or this one since the list was read.

@@ -252,6 +252,35 @@ TEST(a_post_sends_headers_and_body_past_any_proxy_and_tells_the_status)
 	fake_close(&f);
 }
 
+TEST(an_answer_says_how_long_to_wait)
+{
+	static const struct {
+		const char *answer;
+		int64_t seconds;
+	} rows[] = {
+	        {"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 30\r\nContent-Length: 0\r\n\r\n",
+	         30},
+	        {"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n", 0},
+	        {"HTTP/1.1 429 Too Many Requests\r\nRetry-After: soon\r\nContent-Length: 0\r\n\r\n",
+	         0},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		int64_t seconds = -1;
+		struct outbound_post options = {.allow_private = true,
+		                                .ret_retry_after_s = &seconds};
+		struct error err = {0};
+		struct fake f;
+		int status = 0;
+
+		fake_open(&f, rows[i].answer);
+		assert_int_equal(post(&f, &options, &status, &err), 0);
+		assert_int_equal(status, 429);
+		assert_int_equal(seconds, rows[i].seconds);
+		fake_close(&f);
+	}
+}
+
 TEST(a_redirect_is_an_answer_and_not_followed)
 {
 	struct outbound_post options = {.allow_private = true};
@@ -331,6 +360,7 @@ int main(void)
 	           CASE(urls_are_of_http_and_name_a_host_of_the_internet),
 	           CASE(a_url_has_a_length_that_it_may_not_exceed),
 	           CASE(a_post_sends_headers_and_body_past_any_proxy_and_tells_the_status),
+	           CASE(an_answer_says_how_long_to_wait),
 	           CASE(a_redirect_is_an_answer_and_not_followed),
 	           CASE(a_long_answer_is_cut_and_still_an_answer),
 	           CASE(a_private_address_is_refused_before_it_is_connected_to),

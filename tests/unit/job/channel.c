@@ -102,10 +102,61 @@ TEST(a_token_that_would_break_a_request_is_refused)
 	                 ERROR_INVALID);
 }
 
+static struct channel_outcome judge(enum job_channel channel, int status, int64_t retry_after_s,
+                                    const char *answer)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct channel_outcome o = channel_judge(&a, channel_kind_find(channel), status,
+	                                         retry_after_s, span_of(answer));
+
+	o.error = NULL;
+	return o;
+}
+
+TEST(a_service_that_asks_to_wait_is_waited_for)
+{
+	static const char telegram[] =
+	        "{\"ok\":false,\"error_code\":429,\"parameters\":{\"retry_after\":35}}";
+	struct channel_outcome o = judge(JOB_CHANNEL_SLACK, 429, 30, "");
+
+	assert_false(o.is_delivered || o.is_final);
+	assert_int_equal(o.wait_ms, 30000);
+	assert_int_equal(judge(JOB_CHANNEL_TELEGRAM, 429, 0, telegram).wait_ms, 35000);
+	assert_int_equal(judge(JOB_CHANNEL_TELEGRAM, 429, 40, telegram).wait_ms, 40000);
+	/* GitHub's secondary limits. */
+	o = judge(JOB_CHANNEL_GITHUB, 403, 60, "{}");
+	assert_false(o.is_final);
+	assert_int_equal(o.wait_ms, 60000);
+	/* Without a word of how long, as after other failures; and never for ever. */
+	o = judge(JOB_CHANNEL_DISCORD, 429, 0, "{}");
+	assert_false(o.is_final);
+	assert_int_equal(o.wait_ms, 0);
+	assert_int_equal(judge(JOB_CHANNEL_DISCORD, 429, INT64_MAX, "").wait_ms,
+	                 CHANNEL_WAIT_MAX_MS);
+	assert_int_equal(judge(JOB_CHANNEL_DISCORD, 429, -1, "").wait_ms, 0);
+	assert_int_equal(judge(JOB_CHANNEL_TELEGRAM, 429, 0, "{\"parameters\":7}").wait_ms, 0);
+}
+
+TEST(what_another_try_would_not_change_is_final)
+{
+	assert_true(judge(JOB_CHANNEL_GITHUB, 403, 0, "{}").is_final);
+	assert_true(judge(JOB_CHANNEL_GITHUB, 404, 0, "{}").is_final);
+	assert_false(judge(JOB_CHANNEL_GITHUB, 502, 0, "").is_final);
+	assert_true(judge(JOB_CHANNEL_GITHUB, 201, 0, "").is_delivered);
+	assert_true(judge(JOB_CHANNEL_SLACK, 200, 0, "{\"ok\":true}").is_delivered);
+	assert_false(judge(JOB_CHANNEL_SLACK, 200, 0, "no JSON").is_delivered);
+	assert_true(judge(JOB_CHANNEL_SLACK, 200, 0, "{\"ok\":false}").is_final);
+	assert_true(judge(JOB_CHANNEL_ZALO, 200, 0, "{\"error\":0}").is_delivered);
+	assert_false(judge(JOB_CHANNEL_ZALO, 200, 0, "{\"error\":-216}").is_delivered);
+	assert_true(judge(JOB_CHANNEL_PANCAKE, 200, 0, "{\"success\":true}").is_delivered);
+}
+
 int main(void)
 {
 	return RUN(CASE(a_message_tells_what_ended_how_and_what_it_wrote),
 	           CASE(control_characters_and_fences_do_not_get_out),
 	           CASE(no_message_is_longer_than_its_service_takes),
-	           CASE(a_token_that_would_break_a_request_is_refused));
+	           CASE(a_token_that_would_break_a_request_is_refused),
+	           CASE(a_service_that_asks_to_wait_is_waited_for),
+	           CASE(what_another_try_would_not_change_is_final));
 }
