@@ -129,6 +129,9 @@ def test_it_runs_on_over_a_pause_and_again_after_a_stop(api, own):
     api.post(f"{PATH}/{own}/resume")
     row = get(api, own, "web")
     assert (row["state"], row["pid"], row["restarts"]) == ("running", first["pid"], 0)
+    # It is watched over as before.
+    api.exec(own, f"kill -9 {row['pid']}")
+    reach(api, own, "web", "running", seconds=20, restarts=1)
     api.post(f"{PATH}/{own}/stop")
     assert get(api, own, "web")["state"] == "down"
     put(api, own, "later", command="exec sleep 7004")

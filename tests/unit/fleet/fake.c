@@ -90,8 +90,10 @@ static int fake_stop(struct provider *p, const char *id, int64_t grace_ms UNUSED
 	struct fake *f = fake_of(p);
 	bool fails = fake_enter(f, CALL_STOP) || !map_find(&f->sandboxes, id);
 
-	if (!fails)
+	if (!fails) {
 		map_put(&f->sandboxes, id, fake_files);
+		f->service_count = 0;
+	}
 	return fake_leave(f, fails, err);
 }
 
@@ -238,6 +240,84 @@ static int answer_exec(struct fake *f, struct span payload, struct buf *out, str
 	return wire_encode(out, AGENT_DONE, agent_done_shape, &(struct agent_done){0}, err);
 }
 
+static struct agent_service *find_service(struct fake *f, const char *id)
+{
+	for (unsigned i = 0; i < f->service_count; i++)
+		if (strcmp(f->services[i].id, id) == 0)
+			return &f->services[i];
+	return NULL;
+}
+
+static int write_service(struct buf *out, const struct agent_service *s, struct error *err)
+{
+	const bool runs = s->wish == AGENT_SERVICE_RUN;
+	const struct agent_service_state state = {
+	        .id = s->id,
+	        .generation = s->generation,
+	        .phase = runs ? AGENT_SERVICE_RUNNING : AGENT_SERVICE_STOPPED,
+	        .pid = runs ? 7 : 0,
+	        .exit_code = -1,
+	        .error = "",
+	};
+
+	return wire_encode(out, AGENT_SERVICE_STATE, agent_service_state_shape, &state, err);
+}
+
+/* As the agent does: what is not newer changes nothing. */
+static void take_service(struct fake *f, const struct agent_service *told)
+{
+	struct agent_service *known = find_service(f, told->id);
+
+	if (known && told->generation <= known->generation)
+		return;
+	if (told->wish != AGENT_SERVICE_REMOVE) {
+		assert_true(known || f->service_count < AGENT_SERVICES_MAX);
+		*(known ? known : &f->services[f->service_count++]) = *told;
+	} else if (known) {
+		*known = f->services[--f->service_count];
+	}
+}
+
+static int answer_service(struct fake *f, struct span payload, struct buf *out, struct error *err)
+{
+	const struct agent_failed failed = {
+	        .code = f->services_fail, .text = "the agent fails on purpose", .hint = ""};
+	struct agent_service told;
+
+	if (wire_decode(&f->arena, payload, agent_service_shape, &told, sizeof(told), err) < 0)
+		return -1;
+	f->services_told++;
+	if (f->services_fail)
+		return wire_encode(out, AGENT_FAILED, agent_failed_shape, &failed, err);
+	take_service(f, &told);
+	if (write_service(out, &told, err) < 0)
+		return -1;
+	return wire_encode(out, AGENT_DONE, agent_done_shape, &(struct agent_done){0}, err);
+}
+
+static int answer_services(struct fake *f, struct buf *out, struct error *err)
+{
+	for (unsigned i = 0; i < f->service_count; i++)
+		if (write_service(out, &f->services[i], err) < 0)
+			return -1;
+	return wire_encode(out, AGENT_DONE, agent_done_shape, &(struct agent_done){0}, err);
+}
+
+static int answer(struct fake *f, uint16_t type, struct span payload, struct buf *out,
+                  struct error *err)
+{
+	switch (type) {
+	case AGENT_EXEC:
+		return answer_exec(f, payload, out, err);
+	case AGENT_SERVICE:
+		return answer_service(f, payload, out, err);
+	case AGENT_SERVICES:
+		return answer_services(f, out, err);
+	default:
+		return answer_ping(f, out, err);
+	}
+}
+
 /* An agent that answers one request. */
 static void *fake_agent(void *argument)
 {
@@ -251,8 +331,7 @@ static void *fake_agent(void *argument)
 
 	if (wire_receive(connection->fd, deadline_in(5000), &type, &in, &err) == 0) {
 		pthread_mutex_lock(&f->mutex);
-		answered = type == AGENT_EXEC ? answer_exec(f, buf_span(&in), &out, &err)
-		                              : answer_ping(f, &out, &err);
+		answered = answer(f, type, buf_span(&in), &out, &err);
 		pthread_mutex_unlock(&f->mutex);
 	}
 	if (answered == 0)
@@ -329,6 +408,8 @@ const char *fake_has(struct fake *f, const char *id)
 void fake_set(struct fake *f, const char *id, char *value)
 {
 	pthread_mutex_lock(&f->mutex);
+	if (value != fake_running && value != fake_paused)
+		f->service_count = 0;
 	if (value)
 		map_put(&f->sandboxes, id, value);
 	else

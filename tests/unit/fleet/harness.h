@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "fleet/fleet.h"
+#include "wire/agent_services.h"
 
 #define PROJECT "pppppppppppppppppppp"
 
@@ -67,6 +68,12 @@ struct fake {
 	unsigned hooks;
 	bool has_hooks;
 	uint32_t hook_exit;
+	/* What its agent keeps running, which a stop ends: there is one agent for all sandboxes.
+	 * Texts are in the arena. */
+	struct agent_service services[AGENT_SERVICES_MAX];
+	unsigned service_count;
+	unsigned services_told;        /* how often it was told of one */
+	enum error_code services_fail; /* how; ERROR_NONE: it does not */
 };
 
 extern char fake_running[], fake_paused[], fake_files[];
