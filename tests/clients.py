@@ -1,6 +1,7 @@
 """Official clients from npm, for tests that drive them: installed once, as tests/node's lock says.
 
-Debian 12 has Node.js 18; a client that wants a newer one is run by a newer one, also from npm (tests/node/newer)."""
+Debian 12 has Node.js 18; a client that wants a newer one is run by a newer one, also from npm (tests/node/newer). What judges
+an MCP server is in a folder of its own (tests/node/conformance): nobody else needs as much."""
 import fcntl
 import functools
 import json
@@ -12,9 +13,9 @@ import subprocess
 import pytest
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "node"
-NEWER = FOLDER / "newer"
+NEWER, CONFORMANCE = FOLDER / "newer", FOLDER / "conformance"
 # What they want of Node.js.
-E2B, DAYTONA = (20, 18), (20, 16)
+E2B, DAYTONA, INSPECTOR = (20, 18), (20, 16), (22, 19)
 # ATOLL_NEWEST=1: the newest of these that npm has, in a folder of its own, in place of those of the lock.
 NEWEST = os.environ.get("ATOLL_NEWEST") == "1" and FOLDER / "newest"
 UNLOCKED = {"e2b": "e2b@latest", "@e2b/code-interpreter": "@e2b/code-interpreter@latest", "@daytona/sdk": "@daytona/sdk@latest",
@@ -29,7 +30,8 @@ def _install(folder, *names):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if all((folder / "node_modules" / name).exists() for name in names):
             return
-        done = subprocess.run(["npm", "ci", "--omit=optional", "--no-audit", "--no-fund"], cwd=folder, capture_output=True, text=True,
+        # Scripts of packages are not run: one of the inspector's would install more of it.
+        done = subprocess.run(["npm", "ci", "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder, capture_output=True, text=True,
                               timeout=300)
         if done.returncode:
             pytest.skip(f"npm cannot install {', '.join(names)}: {done.stderr.strip()[-200:]}")
@@ -65,12 +67,12 @@ def _version(program):
     return tuple(int(part) for part in said.strip().lstrip("v").split(".")[:2])
 
 
-def node(*names, since=(18, 0)):
-    """The Node.js program, at least of version `since`, that runs programs beside tests/node's packages, `names` among them."""
+def node(*names, since=(18, 0), folder=FOLDER):
+    """The Node.js program, at least of version `since`, that runs programs beside the folder's packages, `names` among them."""
     if NEWEST and set(names) <= set(UNLOCKED):
         _install_newest()
     else:
-        _install(FOLDER, *names)
+        _install(folder, *names)
     if _version("node") >= since:
         return "node"
     if os.uname().machine != "x86_64":
