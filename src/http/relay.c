@@ -42,7 +42,10 @@ void relay_set_failed(struct relay *relay, const struct error *err)
 	if (relay->ending != ENDING_NOT)
 		return;
 	relay->ending = ENDING_FAILED;
-	relay->err = *err;
+	relay->err = malloc(sizeof(*err));
+	if (!relay->err)
+		abort();
+	*relay->err = *err;
 }
 
 /* ---- the end ---- */
@@ -76,6 +79,7 @@ static void release(struct relay *relay, bool clean)
 	relay->conn->server->counts.relays_open--;
 	outflow_done(&relay->upstream);
 	buf_done(&relay->held);
+	free(relay->err);
 	websocket_free(relay->websocket);
 	free(relay);
 }
@@ -104,17 +108,17 @@ static void log_cut(const struct relay *relay)
 {
 	const struct request *rq = &relay->ex->request;
 
-	if (error_kind_get(relay->err.code)->http_status >= 500)
-		log_error("reply cut short", TEXT("path", rq->path), FAILURE(&relay->err));
+	if (error_kind_get(relay->err->code)->http_status >= 500)
+		log_error("reply cut short", TEXT("path", rq->path), FAILURE(relay->err));
 	else
-		log_debug("reply cut short", TEXT("path", rq->path), FAILURE(&relay->err));
+		log_debug("reply cut short", TEXT("path", rq->path), FAILURE(relay->err));
 }
 
 static void end_failed(struct relay *relay)
 {
 	struct connection *conn = relay->conn;
 	enum http_fault fault = relay->fault;
-	struct error err = relay->err;
+	struct error err = *relay->err;
 	int status = relay->status;
 
 	if (relay->websocket && !relay->close_sent)

@@ -42,7 +42,7 @@ struct relay {
 	/* Of a tunnel: who has said that no more comes, and who was told so of the other. */
 	bool client_ended, upstream_ended, client_told, upstream_told;
 	bool was_reading, was_sending; /* when it was last left: from, and to, the client */
-	struct error err;              /* ENDING_FAILED */
+	struct error *err;             /* ENDING_FAILED; most never have one */
 	unsigned close_code;           /* of a WebSocket; 0 = 1000, and no reason */
 	char close_reason[124];
 	enum http_fault fault; /* that the error stands for, if it is the client's */
