@@ -111,6 +111,7 @@ int fleet_grant_read(struct fleet *fleet, struct span text, int64_t now, struct 
                      struct error *err)
 {
 	unsigned char bytes[BYTES_MAX], mac[MAC_SIZE];
+	char again[FLEET_GRANT_TEXT_MAX];
 	size_t size, signed_size, id_size;
 	struct fleet_grant grant = {.is_shared = false};
 
@@ -118,6 +119,11 @@ int fleet_grant_read(struct fleet *fleet, struct span text, int64_t now, struct 
 	    sodium_base642bin(bytes, sizeof(bytes), text.data, text.size, NULL, &size, NULL,
 	                      sodium_base64_VARIANT_URLSAFE_NO_PADDING) < 0 ||
 	    size <= HEAD_SIZE + MAC_SIZE || bytes[0] != GRANT_VERSION || bytes[1] > 1)
+		return refuse(err);
+	/* The library takes some bytes past ASCII for letters: there is one text for a grant. */
+	(void)sodium_bin2base64(again, sizeof(again), bytes, size,
+	                        sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+	if (!span_equals_text(text, again))
 		return refuse(err);
 	grant.is_shared = bytes[1];
 	if (grant.is_shared && !fleet->config->preview_secret[0])
