@@ -2468,6 +2468,24 @@ export interface ServiceLog {
   stderr_bytes: number;
 }
 
+/** Other limits; what is left out or 0 stays as it is */
+export interface SandboxResize {
+  /** vCPUs */
+  cpu?: number;
+  /** MiB */
+  memory_mb?: number;
+  /** processes and threads */
+  pids?: number;
+}
+
+/** A change of its own variables; those of its template stay */
+export interface SandboxEnvironment {
+  /** variables to add or to replace */
+  set?: Record<string, string>;
+  /** names that go, before that */
+  unset?: string[];
+}
+
 /** A template by steps */
 export interface BuildCreate {
   /** whether run steps reach it; default as of a sandbox */
@@ -2478,6 +2496,8 @@ export interface BuildCreate {
   also?: string[];
   /** template to begin with */
   from: string;
+  /** of a registry: what `from` is imported from, should it not be there */
+  image?: string;
   description?: string;
   steps?: BuildStep[];
   /** the entrypoint, for /bin/sh -c; it runs at each start of a sandbox */
@@ -2771,11 +2791,25 @@ export interface DaytonaDownload {
   paths: string[];
 }
 
+/** Other limits */
+export interface DaytonaResize {
+  cpu: number | null;
+  memory: number | null;
+  disk: number | null;
+}
+
 /** DaytonaNetwork */
 export interface DaytonaNetwork {
   networkBlockAll: boolean | null;
   networkAllowList: string | null;
   domainAllowList: string | null;
+}
+
+/** Other variables */
+export interface DaytonaEnv {
+  set: Record<string, string> | null;
+  unset: string[] | null;
+  unsetValuePrefix: string | null;
 }
 
 /** How to take one */
@@ -2787,6 +2821,18 @@ export interface DaytonaSnapshotTake {
 /** A fork to make */
 export interface DaytonaFork {
   name: string | null;
+}
+
+/** A snapshot to make of an image */
+export interface DaytonaSnapshotCreate {
+  name: string;
+  imageName: string | null;
+  entrypoint: string[] | null;
+  cpu: number | null;
+  gpu: number | null;
+  memory: number | null;
+  disk: number | null;
+  buildInfo: unknown;
 }
 
 /** A volume to make */

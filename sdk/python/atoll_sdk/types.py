@@ -2634,12 +2634,33 @@ class ServiceLog(TypedDict):
     stderr_bytes: int
 
 
+class SandboxResize(TypedDict):
+    """Other limits; what is left out or 0 stays as it is"""
+
+    # vCPUs
+    cpu: NotRequired[float]
+    # MiB
+    memory_mb: NotRequired[int]
+    # processes and threads
+    pids: NotRequired[int]
+
+
+class SandboxEnvironment(TypedDict):
+    """A change of its own variables; those of its template stay"""
+
+    # variables to add or to replace
+    set: NotRequired[dict[str, str]]
+    # names that go, before that
+    unset: NotRequired[list[str]]
+
+
 # A template by steps
 BuildCreate = TypedDict("BuildCreate", {
     "internet": "NotRequired[bool]",
     "name": "str",
     "also": "NotRequired[list[str]]",
     "from": "str",
+    "image": "NotRequired[str]",
     "description": "NotRequired[str]",
     "steps": "NotRequired[list[BuildStep]]",
     "start": "NotRequired[str]",
@@ -2939,12 +2960,28 @@ class DaytonaDownload(TypedDict):
     paths: list[str]
 
 
+class DaytonaResize(TypedDict):
+    """Other limits"""
+
+    cpu: float | None
+    memory: float | None
+    disk: float | None
+
+
 class DaytonaNetwork(TypedDict):
     """DaytonaNetwork"""
 
     networkBlockAll: bool | None
     networkAllowList: str | None
     domainAllowList: str | None
+
+
+class DaytonaEnv(TypedDict):
+    """Other variables"""
+
+    set: dict[str, str] | None
+    unset: list[str] | None
+    unsetValuePrefix: str | None
 
 
 class DaytonaSnapshotTake(TypedDict):
@@ -2958,6 +2995,19 @@ class DaytonaFork(TypedDict):
     """A fork to make"""
 
     name: str | None
+
+
+class DaytonaSnapshotCreate(TypedDict):
+    """A snapshot to make of an image"""
+
+    name: str
+    imageName: str | None
+    entrypoint: list[str] | None
+    cpu: float | None
+    gpu: float | None
+    memory: float | None
+    disk: float | None
+    buildInfo: Any
 
 
 class DaytonaVolumeCreate(TypedDict):
