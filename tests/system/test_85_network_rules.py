@@ -43,6 +43,8 @@ def test_what_is_denied_is_out_of_reach_and_all_else_is_not(api, world):
     with api.sandbox(internet=True, egress={"deny": [second, "2001:db8::/32"]}) as sandbox:
         assert far.reached(api, sandbox, first, second, third) == {
             first: "tcp udp", second: "no no", third: "tcp udp"}
+        api.call("PUT", f"{PATH}/{sandbox}/egress", {"deny": ["0.0.0.0/0"]})
+        assert far.reached(api, sandbox, first) == {first: "no no"}
 
 
 TALK = f"""

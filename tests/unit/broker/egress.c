@@ -18,15 +18,14 @@ static const char *rules_of(struct buf *out, const char *egress)
 	return buf_text(out);
 }
 
-TEST(a_slot_with_rules_has_a_set_a_chain_and_an_entry_of_its_own)
+TEST(a_slot_with_rules_has_a_chain_and_an_entry_of_its_own)
 {
 	AUTO(buf_done) struct buf out = BUF(64 * 1024);
 	const char *text = rules_of(&out, "+1.1.1.1 -0.0.0.0/0");
 
-	assert_non_null(strstr(text, "add element inet atoll egress17 { 0.0.0.0-1.1.1.0, "
-	                             "1.1.1.2-255.255.255.255 }\n"));
-	assert_non_null(strstr(text, "add element inet atoll egress { \"atoll17\" : jump egress17 "
-	                             "}\n"));
+	assert_non_null(strstr(text, "add rule inet atoll egress17 ip daddr { 0.0.0.0-1.1.1.0, "
+	                             "1.1.1.2-255.255.255.255 } goto egress_denied\n"));
+	assert_non_null(strstr(text, "elements = { \"atoll17\" : jump egress17 }; }\n"));
 	assert_non_null(strstr(text, "iifname vmap @egress"));
 }
 
@@ -39,7 +38,7 @@ TEST(the_longest_rules_fit_into_the_script)
 		buf_addf(&text, "%s-%u.0.0.0/8 +%u.111.111.111", i > 0 ? " " : "", 100 + i,
 		         100 + i);
 	assert_non_null(
-	        strstr(rules_of(&out, buf_text(&text)), "199.111.111.112-199.255.255.255 }"));
+	        strstr(rules_of(&out, buf_text(&text)), "199.111.111.112-199.255.255.255 } goto"));
 }
 
 static void note_slot(void *context, uint32_t slot)
@@ -136,7 +135,7 @@ TEST(rules_are_set_replaced_and_removed_in_the_kernel)
 
 int main(void)
 {
-	return RUN(CASE(a_slot_with_rules_has_a_set_a_chain_and_an_entry_of_its_own),
+	return RUN(CASE(a_slot_with_rules_has_a_chain_and_an_entry_of_its_own),
 	           CASE(the_longest_rules_fit_into_the_script),
 	           CASE(the_slots_of_a_listing_are_found_and_nothing_else),
 	           CASE(it_is_known_which_slots_have_rules),
