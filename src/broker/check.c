@@ -281,6 +281,17 @@ int check_volume(const void *request, struct error *err)
 
 static int check_recipe(const struct broker_template *r, struct error *err)
 {
+
+int check_measure(const void *request, struct error *err)
+{
+	const struct broker_measure *r = request;
+
+	if (!id_is_valid(r->id))
+		return FAIL(err, ERROR_INVALID, "'%.70s' is not an id", r->id);
+	return r->kind < BROKER_MEASURE_KIND_COUNT
+	               ? 0
+	               : FAIL(err, ERROR_INVALID, "there is no kind %u to measure", r->kind);
+}
 	static const char *const builds[] = {"base"};
 	static const char *const imports[] = {"tar", "oci", "docker-archive", "registry", "backup"};
 	bool build = r->verb == BROKER_TEMPLATE_BUILD;

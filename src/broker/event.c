@@ -6,12 +6,19 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "isolation/isolation.h"
+
+#define NICE_MOST 19
+/* ioprio_set(2) has no header: class 3 is for when nobody else wants the disk. */
+#define IOPRIO_WHO_PROCESS 1
+#define IOPRIO_IDLE (3 << 13)
 
 int events_open(struct events *events, struct error *err)
 {
@@ -200,6 +207,12 @@ int job_start(struct events *events, struct job *job, int (*run)(void *context),
 	(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, NULL, 0);
 	return -1;
+}
+
+void job_give_way(void)
+{
+	(void)setpriority(PRIO_PROCESS, 0, NICE_MOST);
+	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_IDLE);
 }
 
 void job_cancel(struct job *job)

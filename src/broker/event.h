@@ -60,5 +60,7 @@ struct job {
 };
 MUST_CHECK int job_start(struct events *events, struct job *job, int (*run)(void *context),
                          void *context, struct error *err);
+/* In a child: everybody else comes first, with processor and disk. */
+void job_give_way(void);
 /* Kills and reaps it; on_end is not called. Fine when it does not run. */
 void job_cancel(struct job *job);

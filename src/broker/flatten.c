@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fault.h"
@@ -17,11 +16,7 @@
 
 #define ENTRIES_MAX 2000000
 #define DEPTH_MAX 500
-#define NICE_MOST 19
 #define SECONDS_MAX 600 /* of processor time, then the child ends */
-/* ioprio_set(2) has no header: class 3 is for when nobody else wants the disk. */
-#define IOPRIO_WHO_PROCESS 1
-#define IOPRIO_IDLE (3 << 13)
 
 /* ---- layers that are mounted ---- */
 
@@ -123,8 +118,7 @@ static int run(void *context)
 	struct error err = {0};
 
 	(void)umask(0);
-	(void)setpriority(PRIO_PROCESS, 0, NICE_MOST);
-	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_IDLE);
+	job_give_way();
 	(void)setrlimit(RLIMIT_CPU, &limit);
 	if (merge(f, &err) == 0)
 		return 0;

@@ -289,6 +289,11 @@ static int run_egress(const struct request_context *c, const void *request, stru
 
 /* Every request begins with its u64 number. `check` sees it before `run`; a failure of either is
  * the answer. */
+static int run_measure(const struct request_context *c, const void *request, struct error *err)
+{
+	return measure_start(c->broker, &c->owed, request, err);
+}
+
 static const struct request_row rows[] = {
         {BROKER_HELLO, broker_hello_shape, sizeof(struct broker_hello), check_hello, run_hello},
         {BROKER_CREATE, broker_create_shape, sizeof(struct broker_create), check_create,
@@ -323,6 +328,8 @@ static const struct request_row rows[] = {
          run_egress},
 };
 
+        {BROKER_MEASURE, broker_measure_shape, sizeof(struct broker_measure), check_measure,
+         run_measure},
 static const struct request_row *find_row(uint16_t type)
 {
 	for (unsigned i = 0; i < COUNT_OF(rows); i++)

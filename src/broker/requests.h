@@ -32,6 +32,7 @@ struct request {
 		struct broker_pool pool;
 		struct broker_backup backup;
 		struct broker_egress egress;
+		struct broker_measure measure;
 	} message;
 };
 /* Decodes, and finds its row; the row's check is still to be asked. Touches nothing else. */

@@ -44,6 +44,16 @@ struct memory_probe {
 	unsigned waiting_count;
 };
 
+/* See measure_job.c; one at a time. */
+struct measuring {
+	struct job job;
+	struct owed owed;
+	bool is_running;
+	enum broker_measured_kind kind;
+	char id[ID_SIZE + 1];
+	int report_fd;
+};
+
 struct broker {
 	struct host host;
 	struct events events;
@@ -61,6 +71,7 @@ struct broker {
 	struct list backups;   /* running packers and unpackers */
 	struct memory_probe memory;
 	bool is_swept; /* of what earlier ones left */
+	struct measuring measuring;
 	struct watch signals;
 	int signal_fd;
 	int instance_fd; /* see instances.h */
@@ -120,6 +131,12 @@ bool volume_jobs_have(const struct broker *b, const char *sandbox);
 
 /* BROKER_MEMORY; the answer may come later. */
 MUST_CHECK int memory_ask(struct broker *b, const struct owed *owed, struct error *err);
+
+/* ---- measure_job.c ---- */
+
+/* BROKER_MEASURE; the answer comes later unless it fails. */
+MUST_CHECK int measure_start(struct broker *b, const struct owed *owed,
+                             const struct broker_measure *request, struct error *err);
 
 /* ---- backup.c ---- */
 

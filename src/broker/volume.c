@@ -12,17 +12,16 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/image.h"
+#include "broker/measure.h"
 
 #define FILES "files"
 #define IMAGE "files.img"
 #define USER_ID 1000 /* whose the top folder is, as a home is */
-/* Counting ends here. */
-#define ENTRIES_MAX 1000000u
-#define DEPTH_MAX 128u
 #define NAME_SIZE (ID_SIZE + 8)
 
 /* ---- what a sandbox asks for ---- */
@@ -88,56 +87,13 @@ static int folder_open(int folder, const struct layer_options *options, int *ret
 	return layer_open(folder, FILES, options, ret_fd, err);
 }
 
-struct count {
-	uint64_t bytes;
-	unsigned entries;
-};
-
-static bool count_folder(int fd, unsigned depth, struct count *count);
-
-/* Never follows a link; a sandbox may be changing all of it meanwhile. */
-static bool count_entry(int folder, const char *name, unsigned depth, struct count *count)
-{
-	struct stat status;
-	int fd;
-
-	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT;
-	count->bytes += (uint64_t)status.st_blocks * 512;
-	if (++count->entries > ENTRIES_MAX)
-		return false;
-	if (!S_ISDIR(status.st_mode))
-		return true;
-	fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? errno == ENOENT || errno == ENOTDIR : count_folder(fd, depth + 1, count);
-}
-
-/* False when there is too much to count. The descriptor is closed. */
-static bool count_folder(int fd, unsigned depth, struct count *count)
-{
-	DIR *folder = depth > DEPTH_MAX ? NULL : fdopendir(fd);
-	struct dirent *entry;
-	bool goes_on = true;
-
-	if (!folder) {
-		(void)close(fd);
-		return false;
-	}
-	while (goes_on && (entry = readdir(folder)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			goes_on = count_entry(dirfd(folder), entry->d_name, depth, count);
-	(void)closedir(folder);
-	return goes_on;
-}
-
 static int folder_usage(int folder, uint64_t *ret, struct error *err)
 {
-	struct count count = {0};
-	int fd = openat(folder, FILES, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct measured measured;
 
-	if (fd < 0)
-		return FAIL_ERRNO(err, "open '" FILES "'");
-	*ret = count_folder(fd, 0, &count) ? count.bytes : UINT64_MAX;
+	if (measure_tree(folder, FILES, DEADLINE_NEVER, &measured, err) < 0)
+		return -1;
+	*ret = measured.is_partial ? UINT64_MAX : measured.bytes;
 	return 0;
 }
 

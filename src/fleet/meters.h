@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/meters.h — usage.c: from the meters into the store. budgets.c: what may be spent. Private
- * to this folder. */
+/* fleet/meters.h — usage.c: from the meters into the store. holdings.c: what is kept. budgets.c:
+ * what may be spent. Private to this folder. */
 #pragma once
 
 #include <pthread.h>
@@ -8,12 +8,16 @@
 
 #include "base/map.h"
 #include "fleet/usage.h"
+#include "worker/worker.h"
 
 /* Budgets that are spent, and what else metering knows from one write to the next. */
 struct meters {
 	pthread_mutex_t writing; /* one at a time */
 	int64_t written_at;      /* monotonic; of its holder, as is the next */
 	int64_t whole_at;        /* the same, of the last one that was whole */
+	int64_t measured_at;     /* the same, of holdings.c; of the ticking thread */
+	atomic_bool is_measuring;
+	struct worker_task holdings_task; /* while it is */
 	struct prices prices;
 	pthread_mutex_t mutex; /* over the rest */
 	struct arena arena;    /* of the records */
@@ -28,6 +32,13 @@ void meters_done(struct fleet *f);
 /* Writes what is due, when `every_ms` have passed since the last time, of this kind. `is_whole`:
  * with what only the provider knows, and what is kept on disks. */
 MUST_CHECK int meters_write(struct fleet *f, int64_t every_ms, bool is_whole, struct error *err);
+
+/* ---- holdings.c ---- */
+
+/* What is kept on disks and as backups, as of `now`: into the usage log. */
+MUST_CHECK int holdings_meter(struct fleet *f, int64_t now, struct error *err);
+/* Lets a worker do that, now and then. */
+void holdings_tick(struct fleet *f);
 
 /* ---- budgets.c ---- */
 

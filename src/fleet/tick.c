@@ -321,6 +321,7 @@ static int tick(struct fleet *f, struct error *err)
 		if (artifacts_settle(f, false, err) < 0 || artifacts_meter(f, err) < 0)
 			return -1;
 		layers_sweep(f, false);
+		holdings_tick(f);
 		builds_tick(f);
 		projects_finish(f);
 	}

@@ -24,7 +24,7 @@ void meters_init(struct fleet *f)
 	pthread_mutex_init(&f->meters.mutex, NULL);
 	f->meters.prices = prices_of(&f->config->prices);
 	/* The first tick writes at once. */
-	f->meters.written_at = f->meters.whole_at = INT64_MIN / 2;
+	f->meters.written_at = f->meters.whole_at = f->meters.measured_at = INT64_MIN / 2;
 }
 
 void meters_done(struct fleet *f)

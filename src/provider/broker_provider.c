@@ -455,6 +455,33 @@ int broker_provider_health(struct provider *p, struct error *err)
 	AUTO(arena_done) struct arena a = {0};
 	struct broker_hello message = {.protocol = BROKER_PROTOCOL};
 	struct broker_welcome welcome;
+int broker_provider_measure(struct provider *p, enum broker_measured_kind kind, const char *id,
+                            int64_t deadline, uint64_t *ret, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct broker_measure message = {.kind = kind, .id = id};
+	struct broker_measured measured;
+	struct broker_call call = {
+	        .type = BROKER_MEASURE,
+	        .shape = broker_measure_shape,
+	        .message = &message,
+	        .may_repeat = true,
+	        .reply_type = BROKER_MEASURED,
+	        .reply_shape = broker_measured_shape,
+	        .reply = &measured,
+	        .reply_size = sizeof(measured),
+	        .arena = &a,
+	};
+
+	if (broker_client_call(p->client, &call, deadline, err) < 0)
+		return -1;
+	if (measured.is_partial)
+		log_debug("too much to count all of it", TEXT("id", id),
+		          NUMBER("bytes", (int64_t)measured.bytes));
+	*ret = measured.bytes;
+	return 0;
+}
+
 	struct broker_call call = {
 	        .type = BROKER_HELLO,
 	        .shape = broker_hello_shape,

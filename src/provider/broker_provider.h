@@ -34,6 +34,8 @@ int broker_provider_list(struct provider *p, struct arena *a, struct provider_li
                          struct error *err);
 int broker_provider_stats(struct provider *p, const char *id, struct provider_stats *ret,
                           struct error *err);
+int broker_provider_measure(struct provider *p, enum broker_measured_kind kind, const char *id,
+                            int64_t deadline, uint64_t *ret, struct error *err);
 int broker_provider_health(struct provider *p, struct error *err);
 int broker_provider_template(struct provider *p, const struct provider_template *request,
                              int64_t deadline, struct error *err);
@@ -65,5 +67,5 @@ extern const struct compute_ops broker_provider_compute;
 	.start = broker_provider_start, .pause = broker_provider_pause,                            \
 	.resume = broker_provider_resume, .limit = broker_provider_limit,                          \
 	.list = broker_provider_list, .stats = broker_provider_stats,                              \
-	.health = broker_provider_health, .template_make = broker_provider_template,               \
-	.compute = &broker_provider_compute
+	.measure = broker_provider_measure, .health = broker_provider_health,                      \
+	.template_make = broker_provider_template, .compute = &broker_provider_compute

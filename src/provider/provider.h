@@ -36,6 +36,7 @@ enum provider_ability {
 	PROVIDER_CAN_POOL = 1 << 14,     /* prepares sandboxes before they are asked for */
 	PROVIDER_CAN_DIAL = 1 << 15,     /* reaches servers inside; see provider/dial.h */
 	PROVIDER_CAN_FILTER = 1 << 16,   /* keeps one from addresses; see sandbox/egress.h */
+	PROVIDER_CAN_MEASURE = 1 << 17,  /* counts what something takes of the disk */
 };
 const char *provider_ability_name(enum provider_ability ability);
 
@@ -134,6 +135,11 @@ struct provider_ops {
 	int (*health)(struct provider *p, struct error *err);
 	/* PROVIDER_CAN_TEMPLATE; call it through provider_template. */
 	int (*template_make)(struct provider *p, const struct provider_template *request,
+	/* PROVIDER_CAN_MEASURE. What of the disk is one's alone, in bytes; at least so many when
+	 * there is too much to count. It is counted, behind everybody else's back: some seconds.
+	 * ERROR_UNAVAILABLE: another one is being measured. */
+	int (*measure)(struct provider *p, enum broker_measured_kind kind, const char *id,
+	               int64_t deadline, uint64_t *ret, struct error *err);
 	                     int64_t deadline, struct error *err);
 	const struct snapshot_ops *snapshots; /* PROVIDER_CAN_SNAPSHOT; see snapshots.h */
 	const struct volume_ops *volumes;     /* PROVIDER_CAN_VOLUME; see provider/volume.h */

@@ -33,6 +33,7 @@ static const struct {
         {PROVIDER_CAN_POOL, "keep pools"},
         {PROVIDER_CAN_DIAL, "reach servers inside"},
         {PROVIDER_CAN_FILTER, "keep a sandbox from addresses"},
+        {PROVIDER_CAN_MEASURE, "measure what is kept"},
 };
 
 /* What every provider's own struct starts with. */

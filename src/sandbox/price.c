@@ -15,7 +15,8 @@ typedef __int128 wide;
 static const char *const reasons[] = {
         [USAGE_IDLE] = "idle",       [USAGE_AGENT_RUN] = "agent_run", [USAGE_EXEC] = "exec",
         [USAGE_CODE] = "code",       [USAGE_FILE_OPS] = "file_ops",   [USAGE_TERMINAL] = "terminal",
-        [USAGE_STORAGE] = "storage",
+        [USAGE_STORAGE] = "storage", [USAGE_VOLUME] = "volume",       [USAGE_SNAPSHOT] = "snapshot",
+        [USAGE_BACKUP] = "backup",
 };
 _Static_assert(COUNT_OF(reasons) == USAGE_REASON_COUNT, "a name per reason");
 
@@ -130,6 +131,13 @@ int price_active(const struct prices *p, const struct sandbox_resources *r, int6
 	wide memory = (wide)r->memory_mb * p->memory_gib_second * 1000;
 
 	return cut((vcpus + memory) * ms / (INT64_C(1000) * 1024 * 1000), ret_nano, err);
+}
+
+int64_t storage_mib_s(int64_t bytes, int64_t ms)
+{
+	wide mib_s = (wide)larger(bytes, 0) * larger(ms, 0) / (INT64_C(1000) << 20);
+
+	return mib_s > INT64_MAX ? INT64_MAX : (int64_t)mib_s;
 }
 
 int price_storage(const struct prices *p, int64_t mib_s, int64_t *ret_nano, struct error *err)

@@ -26,7 +26,11 @@ enum usage_reason {
 	USAGE_CODE,
 	USAGE_FILE_OPS,
 	USAGE_TERMINAL,
-	USAGE_STORAGE, /* files that are kept; no active time */
+	/* What is kept; no active time: */
+	USAGE_STORAGE, /* files of a sandbox at rest, and artifacts */
+	USAGE_VOLUME,
+	USAGE_SNAPSHOT,
+	USAGE_BACKUP,
 	USAGE_REASON_COUNT,
 };
 const char *usage_reason_name(enum usage_reason reason);
@@ -88,6 +92,8 @@ struct prices prices_of(const struct price_list *list);
 /* What a sandbox of that size costs while it is active, in nano-dollars. */
 MUST_CHECK int price_active(const struct prices *p, const struct sandbox_resources *r, int64_t ms,
                             int64_t *ret_nano, struct error *err);
+/* What is kept for a time, in MiB times seconds, cut. */
+int64_t storage_mib_s(int64_t bytes, int64_t ms);
 /* What files cost; `mib_s`: MiB times seconds. */
 MUST_CHECK int price_storage(const struct prices *p, int64_t mib_s, int64_t *ret_nano,
                              struct error *err);

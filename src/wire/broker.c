@@ -153,6 +153,20 @@ const struct wire_member broker_volume_state_shape[] = {
         WIRE_U64_MEMBER(broker_volume_state, request),
         WIRE_U32_MEMBER(broker_volume_state, size_is_advisory),
         WIRE_U64_MEMBER(broker_volume_state, used_bytes),
+const struct wire_member broker_measure_shape[] = {
+        WIRE_U64_MEMBER(broker_measure, request),
+        WIRE_U32_MEMBER(broker_measure, kind),
+        WIRE_TEXT_MEMBER(broker_measure, id, NAME_MAX_BYTES),
+        WIRE_END,
+};
+
+const struct wire_member broker_measured_shape[] = {
+        WIRE_U64_MEMBER(broker_measured, request),
+        WIRE_U64_MEMBER(broker_measured, bytes),
+        WIRE_U32_MEMBER(broker_measured, is_partial),
+        WIRE_END,
+};
+
         WIRE_END,
 };
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "wire/broker_egress.h"
+#include "wire/broker_measure.h"
 #include "wire/broker_volume.h"
 #include "wire/wire.h"
 
@@ -51,6 +52,8 @@ enum broker_type {
 	BROKER_BACKUP,          /* broker_backup, with three descriptors -> BROKER_OK when done */
 	BROKER_LIMIT,           /* broker_limit, of one that runs -> BROKER_OK */
 	BROKER_EGRESS,          /* broker_egress -> BROKER_OK */
+	BROKER_MEASURE,         /* broker_measure -> BROKER_MEASURED */
+	BROKER_MEASURED,        /* broker_measured */
 	BROKER_TYPE_COUNT,
 };
 

@@ -20,7 +20,7 @@ const struct provider_ops provider_host = {
         .isolation = "none",
         .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_PTY | PROVIDER_CAN_FILES |
                      PROVIDER_CAN_STATS | PROVIDER_SURVIVES | PROVIDER_CAN_TEMPLATE |
-                     PROVIDER_CAN_PAUSE | PROVIDER_CAN_DIAL,
+                     PROVIDER_CAN_PAUSE | PROVIDER_CAN_DIAL | PROVIDER_CAN_MEASURE,
         .open = host_open,
         BROKER_PROVIDER_OPS,
 };

@@ -16,7 +16,7 @@ LIMIT :limit;
 -- gives: meter_record
 SELECT {meter} FROM sandboxes
 WHERE stored_mib > 0 AND stored_at < :before AND active_changed_at < :before
-	AND (actual IN ('stopped', 'paused', 'archived') OR (actual = 'started' AND persistent <> 0))
+	AND (actual IN ('stopped', 'paused') OR (actual = 'started' AND persistent <> 0))
 ORDER BY stored_at, id
 LIMIT :limit;
 

@@ -371,6 +371,17 @@ void fake_init(struct fake *f)
 	                                        PROVIDER_CAN_LIMIT,
 	                           .create = fake_create,
 	                           .create_begin = fake_create_begin,
+static int fake_measure(struct provider *p, enum broker_measured_kind kind UNUSED,
+                        const char *id UNUSED, int64_t deadline UNUSED, uint64_t *ret,
+                        struct error *err)
+{
+	struct fake *f = fake_of(p);
+	bool fails = fake_enter(f, CALL_MEASURE);
+
+	*ret = (uint64_t)f->measured_bytes;
+	return fake_leave(f, fails, err);
+}
+
 	                           .create_end = fake_create_end,
 	                           .destroy = fake_destroy,
 	                           .stop = fake_stop,
@@ -392,6 +403,7 @@ void fake_done(struct fake *f)
 	map_done(&f->sandboxes);
 	arena_done(&f->arena);
 	pthread_cond_destroy(&f->changed);
+	                           .measure = fake_measure,
 	pthread_mutex_destroy(&f->mutex);
 }
 

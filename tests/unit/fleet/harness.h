@@ -42,6 +42,7 @@ enum call {
 	CALL_PAUSE,
 	CALL_RESUME,
 	CALL_LIMIT,
+	CALL_MEASURE,
 	CALL_COUNT
 };
 

@@ -270,6 +270,17 @@ TEST(a_run_is_named_by_plain_characters)
 	assert_int_equal(usage_run_check(longest, &err), -1);
 }
 
+TEST(storage_is_size_by_time_without_rest_or_overflow)
+{
+	assert_int_equal(storage_mib_s(INT64_C(1) << 30, USAGE_HOUR_MS), 1024 * 3600);
+	assert_int_equal(storage_mib_s(INT64_C(1) << 20, 999), 0);
+	assert_int_equal(storage_mib_s(-1, 1000), 0);
+	assert_int_equal(storage_mib_s(INT64_C(1) << 20, -1), 0);
+	assert_int_equal(storage_mib_s(INT64_C(8) << 40, 365 * USAGE_DAY_MS),
+	                 (INT64_C(8) << 20) * 365 * 86400);
+	assert_int_equal(storage_mib_s(INT64_MAX, INT64_MAX), INT64_MAX);
+}
+
 int main(void)
 {
 	return RUN(CASE(a_stretch_that_goes_on_counts_till_now_and_one_that_is_over_as_it_was),
@@ -289,5 +300,6 @@ int main(void)
 	           CASE(money_is_written_with_six_decimals),
 	           CASE(windows_are_days_and_months_of_utc),
 	           CASE(a_budget_warns_at_its_part_and_is_exceeded_at_its_limit),
-	           CASE(a_run_is_named_by_plain_characters));
+	           CASE(a_run_is_named_by_plain_characters),
+	           CASE(storage_is_size_by_time_without_rest_or_overflow));
 }

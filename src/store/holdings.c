@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/holdings.h"
+
+#include "store/driver.h"
+
+#define PAGE_MAX 1000
+
+int store_holding_list(struct store *s, struct arena *a, const struct holding_page *page,
+                       struct holding_list *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(struct holding_record)};
+	struct holding_page takes = *page;
+
+	takes.limit = page->limit > PAGE_MAX ? PAGE_MAX : page->limit;
+	if (store_read_query(s, QUERY_HOLDING_LIST, &takes, &rows, err) < 0)
+		return -1;
+	*ret = (struct holding_list){rows.items, rows.count};
+	return 0;
+}
+
+static int run_write(struct connection *c, void *context, struct error *err)
+{
+	const struct holding_usage *usage = context;
+	const struct holding_mark mark = {
+	        .id = usage->seen->id,
+	        .seen_metered_at = usage->seen->metered_at,
+	        .bytes = usage->bytes,
+	        .measured_at = usage->measured_at,
+	        .metered_at = usage->metered_at,
+	        .unbilled_nano = usage->unbilled_nano,
+	};
+	int marked = query_run(c, QUERY_HOLDING_PUT, &mark, NULL, err);
+
+	return marked <= 0 ? marked : usage_rows_add(c, usage->rows, usage->row_count, err);
+}
+
+int store_holding_write(struct store *s, const struct holding_usage *usage, struct error *err)
+{
+	struct holding_usage copy = *usage;
+
+	return store_change(
+	        s, &(struct transaction){.run = run_write, .context = &copy, .is_lazy = true}, err);
+}
+
+static int run_tidy(struct connection *c, UNUSED void *context, struct error *err)
+{
+	return query_run(c, QUERY_HOLDING_TIDY, NULL, NULL, err) < 0 ? -1 : 0;
+}
+
+int store_holding_tidy(struct store *s, struct error *err)
+{
+	return store_change(s, &(struct transaction){.run = run_tidy, .is_lazy = true}, err);
+}
