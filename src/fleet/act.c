@@ -60,7 +60,8 @@ void act_end(struct act *a)
 {
 	if (!a->slot)
 		return;
-	cache_act_end(&a->fleet->cache, a->slot);
+	if (cache_act_end(&a->fleet->cache, a->slot))
+		wake_later(a->fleet, a->slot->id);
 	cache_unpin(&a->fleet->cache, a->slot);
 	a->slot = NULL;
 }

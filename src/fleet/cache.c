@@ -227,12 +227,17 @@ bool cache_act(struct cache *c, struct slot *slot, int64_t deadline)
 	return is_mine;
 }
 
-void cache_act_end(struct cache *c, struct slot *slot)
+bool cache_act_end(struct cache *c, struct slot *slot)
 {
+	bool is_called;
+
 	pthread_mutex_lock(&c->mutex);
 	slot->has_actor = false;
+	is_called = slot->is_called && !slot->is_started;
+	slot->is_called = false;
 	pthread_cond_broadcast(&c->acted);
 	pthread_mutex_unlock(&c->mutex);
+	return is_called;
 }
 
 bool cache_is_attended(struct cache *c, const char *id)
@@ -253,6 +258,8 @@ struct slot *cache_take_sleeper(struct cache *c, const char *id)
 
 	pthread_mutex_lock(&c->mutex);
 	slot = map_find(&c->by_id, id);
+	if (slot && (slot->has_actor || !list_is_empty(&slot->actors)))
+		slot->is_called = true;
 	if (slot && (slot->is_started || slot->has_actor || slot->is_queued ||
 	             !list_is_empty(&slot->actors)))
 		slot = NULL;

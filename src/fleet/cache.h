@@ -26,6 +26,7 @@ struct slot {
 	bool has_actor;
 	struct list actors; /* who waits to act on it, in the order in which they came */
 	bool is_queued;     /* somebody will act soon: not abandoned */
+	bool is_called;     /* bytes have come for it while somebody acts */
 	bool is_closing;    /* its actor is about to end or pause it: no new holds */
 	int64_t touched_at;
 	int64_t version;     /* of the newest row seen */
@@ -55,11 +56,12 @@ void cache_unpin(struct cache *c, struct slot *slot);
 
 /* Waits until all who came before have acted on it; false when the deadline has passed. */
 bool cache_act(struct cache *c, struct slot *slot, int64_t deadline);
-void cache_act_end(struct cache *c, struct slot *slot);
+/* True when bytes have come for it meanwhile, and it sleeps now. */
+bool cache_act_end(struct cache *c, struct slot *slot);
 /* Whether anybody acts on it or will. */
 bool cache_is_attended(struct cache *c, const char *id);
 /* Of a sandbox that is held: its slot, pinned and queued, if it is no longer started and nobody
- * acts on it or will; else NULL. */
+ * acts on it or will; else NULL. Who acts on it hears of it when he ends. */
 struct slot *cache_take_sleeper(struct cache *c, const char *id);
 void cache_set_queued(struct cache *c, struct slot *slot, bool is_queued);
 

@@ -30,6 +30,8 @@ int refuse_state(const struct sandbox_record *r, const char *what, struct error 
 /* From STARTED to PAUSED, and back. */
 MUST_CHECK int act_pause(struct act *a, enum sandbox_reason reason, struct error *err);
 MUST_CHECK int act_resume(struct act *a, struct error *err);
+/* By a worker, as its next use would; fine when it does not sleep. */
+void wake_later(struct fleet *f, const char *id);
 /* From asleep to STARTED. */
 MUST_CHECK int act_wake(struct act *a, struct error *err);
 

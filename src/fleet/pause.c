@@ -115,9 +115,9 @@ static void run_waking(struct worker_task *task)
 	waking_free(w);
 }
 
-void fleet_wake(const struct fleet_hold *hold)
+void wake_later(struct fleet *f, const char *id)
 {
-	struct slot *slot = hold->fleet ? cache_take_sleeper(&hold->fleet->cache, hold->id) : NULL;
+	struct slot *slot = cache_take_sleeper(&f->cache, id);
 	struct error err = {0};
 	struct waking *w;
 
@@ -126,11 +126,16 @@ void fleet_wake(const struct fleet_hold *hold)
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		abort();
-	*w = (struct waking){.task = {.lane = WORKER_SLOW, .run = run_waking},
-	                     .fleet = hold->fleet,
-	                     .slot = slot};
-	if (worker_submit(hold->fleet->workers, &w->task, &err) < 0)
+	*w = (struct waking){
+	        .task = {.lane = WORKER_SLOW, .run = run_waking}, .fleet = f, .slot = slot};
+	if (worker_submit(f->workers, &w->task, &err) < 0)
 		waking_free(w); /* the next bytes try again */
+}
+
+void fleet_wake(const struct fleet_hold *hold)
+{
+	if (hold->fleet)
+		wake_later(hold->fleet, hold->id);
 }
 
 /* ---- on request ---- */

@@ -192,6 +192,8 @@ static int on_client(void *state, struct relay *relay, struct span bytes, bool l
 	bool chunked = p->asked.sends_chunked && !p->is_tunnel;
 
 	(void)err;
+	if (bytes.size && p->ops->on_client)
+		p->ops->on_client(p->state);
 	if (chunked && bytes.size) {
 		int size = snprintf(head, sizeof(head), "%zx\r\n", bytes.size);
 

@@ -36,6 +36,8 @@ struct proxy_ops {
 	void (*fail)(void *state, struct relay *relay, int status, const struct error *err);
 	/* Called first, once, on the loop. May be NULL. */
 	void (*on_start)(void *state, struct relay *relay);
+	/* Bytes have come from the client, and are on their way. May be NULL. */
+	void (*on_client)(void *state);
 	void (*release)(void *state); /* always called once, last */
 };
 

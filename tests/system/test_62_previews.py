@@ -466,6 +466,19 @@ def test_a_preview_wakes_its_sandbox_and_holds_it(api):
         assert state() == "started"
 
 
+def test_an_open_websocket_outlives_a_pause_and_a_byte_on_it_ends_that(api, shared):
+    with api.sandbox(internet=True) as sandbox:
+        start_server(api, sandbox, PORT)
+        state = lambda: api.get(f"/api/sandbox/instances/{sandbox}")["state"]  # noqa: E731
+        with contextlib.closing(WebSocket(shared.port, below(sandbox, "/ws"), Host="localhost",
+                                          Authorization=f"Bearer {api.key}")) as ws:
+            assert ws.echo(b"a" * 200) == b"a" * 200
+            api.post(f"/api/sandbox/instances/{sandbox}/pause")
+            assert state() == "paused"
+            assert ws.echo(b"b" * 200) == b"b" * 200
+            assert state() == "started"
+
+
 def test_the_end_of_a_sandbox_ends_its_previews(api, shared):
     with api.sandbox(internet=True) as sandbox:
         start_server(api, sandbox, PORT)

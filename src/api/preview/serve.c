@@ -41,6 +41,14 @@ static void on_start(void *state, struct relay *relay)
 	relay_fail(relay, &err);
 }
 
+/* What was paused while this goes on wakes up, and gets them then. */
+static void on_client(void *state)
+{
+	struct serving *s = state;
+
+	fleet_wake(&s->hold);
+}
+
 static void fail(void *state, struct relay *relay, int status, const struct error *err)
 {
 	struct serving *s = state;
@@ -65,7 +73,7 @@ static void release(void *state)
 }
 
 static const struct proxy_ops serving_ops = {
-        .fail = fail, .on_start = on_start, .release = release};
+        .fail = fail, .on_start = on_start, .on_client = on_client, .release = release};
 
 /* ---- errors ---- */
 

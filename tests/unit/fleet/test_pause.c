@@ -3,6 +3,8 @@
 
 #include <stdatomic.h>
 
+#include "fleet/parts.h"
+
 /* So that a time of one millisecond is over for sure. */
 static void let_a_moment_pass(void)
 {
@@ -234,6 +236,43 @@ static struct sandbox_record create_idle(struct harness *h, struct fleet_create 
 
 	let_a_moment_pass();
 	return r;
+}
+
+/* Pauses it; `meanwhile`, and after that, are what bytes on an open stream do. */
+static enum sandbox_state pause_with_bytes(struct harness *h, bool meanwhile, bool afterwards)
+{
+	struct sandbox_record r = create(h), ignored;
+	const struct fleet_ref ref = {PROJECT, r.id, NULL};
+	struct fleet_hold hold;
+	struct act act;
+	struct error err = {0};
+
+	assert_done(fleet_hold(h->fleet, &h->arena, &ref, &ignored, &hold, &err));
+	assert_done(act_begin(h->fleet, &h->arena, r.id, deadline_in(5000), &act, &err));
+	if (meanwhile)
+		fleet_wake(&hold);
+	assert_done(act_pause(&act, SANDBOX_REASON_USER, &err));
+	act_end(&act);
+	if (afterwards)
+		fleet_wake(&hold);
+	harness_drain(h);
+	fleet_unhold(&hold);
+	return find(h, r.id).actual;
+}
+
+static void bytes_that_come_while_it_is_paused_wake_it(void **state)
+{
+	assert_int_equal(pause_with_bytes(*state, false, true), SANDBOX_STARTED);
+}
+
+static void bytes_that_come_while_it_falls_asleep_wake_it_as_well(void **state)
+{
+	assert_int_equal(pause_with_bytes(*state, true, false), SANDBOX_STARTED);
+}
+
+static void without_bytes_it_sleeps_on(void **state)
+{
+	assert_int_equal(pause_with_bytes(*state, false, false), SANDBOX_PAUSED);
 }
 
 static void an_idle_one_is_paused_then_stopped_and_its_next_use_starts_it(void **state)
@@ -477,6 +516,9 @@ int main(void)
 	                EACH(one_that_is_asleep_is_never_held_without_waiting),
 	                EACH(calls_and_pauses_at_once_never_refuse_a_call),
 	                EACH(a_paused_one_is_stopped_started_and_deleted_like_any),
+	                EACH(bytes_that_come_while_it_is_paused_wake_it),
+	                EACH(bytes_that_come_while_it_falls_asleep_wake_it_as_well),
+	                EACH(without_bytes_it_sleeps_on),
 	                EACH(an_idle_one_is_paused_then_stopped_and_its_next_use_starts_it),
 	                EACH(one_that_works_or_is_to_stay_awake_is_not_paused),
 	                EACH(a_creator_may_say_never),
