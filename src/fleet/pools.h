@@ -45,4 +45,9 @@ struct fleet_pool_count {
 	unsigned ready, target;
 	uint64_t hits, misses;
 };
+/* Of all that asked, who got a prepared one: 0 to 1; 0 when nobody has asked. */
+static inline double fleet_pool_hit_ratio(uint64_t hits, uint64_t misses)
+{
+	return hits > 0 ? (double)hits / ((double)hits + (double)misses) : 0;
+}
 size_t fleet_pool_counts(struct fleet *fleet, struct fleet_pool_count *ret, size_t max);

@@ -182,7 +182,10 @@ def test_the_first_who_asks_gets_one_of_the_templates_pool(pooled, pooled_api, w
     made = pooled_api.create(template=with_pool)
     assert was_prepared(pooled, made["id"])
     assert pooled_api.get(f"{PATH}/{made['id']}/stats")["memory_limit_bytes"] == 96 << 20
-    assert pool_of(pooled_api, with_pool)["hits"] == 1
+    pool = pool_of(pooled_api, with_pool)
+    assert (pool["hits"], pool["hit_ratio"]) == (1, 1)
+    atoll.wait_for(lambda: f'atoll_pool_hit_ratio{{template="{pool["template_id"]}"}} 1.0' in
+                   pooled_api.raw("GET", "/metrics").body.decode(), 15, "metrics tell of it")
     fill(pooled_api, with_pool, 3)  # it is in use: the target
     pooled_api.remove(made["id"])
 
@@ -197,6 +200,7 @@ def test_misses_let_a_pool_grow(pooled, pooled_api, with_pool):
         made = list(workers.map(make, range(16)))
     pool = pool_of(pooled_api, with_pool)
     assert pool["hits"] + pool["misses"] == 16 and pool["misses"] > 0
+    assert pool["hit_ratio"] == pytest.approx(pool["hits"] / 16)
     fill(pooled_api, with_pool, min(5, 3 + pool["misses"]))
     for one in made:
         pooled_api.remove(one)

@@ -14,7 +14,7 @@ struct pool_answer {
 	const char *template, *template_id;
 	bool automatic, internet;
 	int64_t min, target, max, ready, preparing, hits, misses, depth, memory_mb, disk_mb, pids;
-	double cpu;
+	double hit_ratio, cpu;
 };
 static const struct json_member pool_shape_members[] = {
         JSON_TEXT_MEMBER(pool_answer, template),
@@ -29,6 +29,9 @@ static const struct json_member pool_shape_members[] = {
         JSON_WHOLE_MEMBER(pool_answer, hits,
                           .about = "creates that got one; since the broker's start"),
         JSON_WHOLE_MEMBER(pool_answer, misses, .about = "creates that found none"),
+        JSON_NUMBER_MEMBER(pool_answer, hit_ratio,
+                           .about = "hits / (hits + misses), over the same time; 0 before the "
+                                    "first create"),
         JSON_WHOLE_MEMBER(pool_answer, depth,
                           .about = "layers of the snapshot that it is for, 0 = none"),
         JSON_BOOL_MEMBER(pool_answer, internet),
@@ -115,6 +118,7 @@ static struct pool_answer answer_of(const struct fleet_pool *pool)
 	        .preparing = s->preparing,
 	        .hits = (int64_t)s->hits,
 	        .misses = (int64_t)s->misses,
+	        .hit_ratio = fleet_pool_hit_ratio(s->hits, s->misses),
 	        .depth = s->depth,
 	        .cpu = s->resources.cpu,
 	        .memory_mb = s->resources.memory_mb,

@@ -158,6 +158,31 @@ static void write_pools(struct buf *out, const struct fleet_pool_count *pools, s
 	}
 }
 
+/* Of those that anybody has asked: nothing is not none. */
+static void write_hit_ratios(struct buf *out, const struct fleet_pool_count *pools, size_t count)
+{
+	static const char name[] = "atoll_pool_hit_ratio";
+	uint64_t hits = 0, misses = 0;
+
+	buf_addf(out,
+	         "# HELP %s Part of the creates since the broker's start that got a prepared "
+	         "sandbox.\n# TYPE %s gauge\n",
+	         name, name);
+	for (size_t i = 0; i < count; i++) {
+		const struct fleet_pool_count *c = &pools[i];
+
+		if (c->is_automatic) {
+			hits += c->hits;
+			misses += c->misses;
+		} else if (c->hits + c->misses > 0) {
+			buf_addf(out, "%s{template=\"%s\"} %.6f\n", name, c->template,
+			         fleet_pool_hit_ratio(c->hits, c->misses));
+		}
+	}
+	if (hits + misses > 0)
+		buf_addf(out, "%s{template=\"\"} %.6f\n", name, fleet_pool_hit_ratio(hits, misses));
+}
+
 /* On the loop thread, which the server's counts belong to. */
 static int metrics(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
@@ -167,6 +192,7 @@ static int metrics(struct request *rq, const void *body, struct reply *reply, st
 	struct fleet_counts fleet = fleet_counts_get(api->fleet);
 	struct worker_load load = worker_load_get(api->workers);
 	struct fleet_pool_count pools[POOLS_SHOWN];
+	size_t pool_count;
 
 	(void)body;
 	(void)err;
@@ -177,7 +203,9 @@ static int metrics(struct request *rq, const void *body, struct reply *reply, st
 	write_http(out, &http);
 	write_fleet(out, &fleet);
 	write_workers(out, &load);
-	write_pools(out, pools, fleet_pool_counts(api->fleet, pools, COUNT_OF(pools)));
+	pool_count = fleet_pool_counts(api->fleet, pools, COUNT_OF(pools));
+	write_pools(out, pools, pool_count);
+	write_hit_ratios(out, pools, pool_count);
 	api_meter_write(api->meter, out);
 	return 0;
 }
