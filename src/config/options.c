@@ -148,7 +148,8 @@ const struct config_option config_options[] = {
                         .initial = "15m", .max = YEAR_MS,
                         .about = "the same for sessions of /v1/sandbox; 0 = never"),
         DURATION_OPTION("lifetime_max", lifetime_max_ms, .initial = "7d", .max = YEAR_MS,
-                        .about = "an ephemeral sandbox is removed at this age; 0 = never"),
+                        .about = "an ephemeral sandbox is removed at this age, a persistent one "
+                                 "stopped so long after its start; 0 = never"),
         TEXT_OPTION("default_template", default_template, .initial = "base", .check = check_name,
                     .about = "template of a sandbox whose creator names none"),
         BOOL_OPTION("internet", internet, .initial = "true",

@@ -138,12 +138,8 @@ static struct sandbox_idle decide_idle(const struct fleet *f, const struct fleet
 	        {{f->config->idle_pause_ms, f->config->idle_stop_ms, f->config->idle_reap_ms,
 	          f->config->lifetime_max_ms}},
 	};
-	struct sandbox_idle idle = sandbox_idle_resolve(layers, COUNT_OF(layers));
 
-	/* A persistent one ends by age only when its creator has said so. */
-	if (request->persistent)
-		idle.ms[SANDBOX_IDLE_LIFETIME] = request->lifetime_max_ms;
-	return idle;
+	return sandbox_idle_resolve(layers, COUNT_OF(layers));
 }
 
 static struct sandbox_resources decide_resources(const struct fleet *f,

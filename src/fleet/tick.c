@@ -114,6 +114,7 @@ static struct sandbox_due find_due(struct fleet *f, const struct sandbox_record 
 	        .can_stop = (f->ops->abilities & PROVIDER_CAN_STOP) != 0,
 	        .can_archive = f->blobs && (f->ops->abilities & PROVIDER_CAN_SNAPSHOT) != 0,
 	        .created_at = r->created_at,
+	        .started_at = r->started_at,
 	        .last_activity_at = r->last_activity_at,
 	        .stopped_at = r->stopped_at,
 	        .timeout_at = r->timeout_at,
@@ -320,8 +321,8 @@ static int tick(struct fleet *f, struct error *err)
 			return -1;
 		if (artifacts_settle(f, false, err) < 0 || artifacts_meter(f, err) < 0)
 			return -1;
-		layers_sweep(f, false);
 		holdings_tick(f);
+		layers_sweep(f, false);
 		builds_tick(f);
 		projects_finish(f);
 	}

@@ -27,6 +27,12 @@ static bool is_timed(const struct sandbox_expiry *e)
 	return e->state == SANDBOX_STARTED || !(e->traits & SANDBOX_TIMED_AWAKE);
 }
 
+/* A persistent one begins anew with each start. */
+static int64_t begun_at(const struct sandbox_expiry *e)
+{
+	return e->persistent && e->started_at > e->created_at ? e->started_at : e->created_at;
+}
+
 /* A persistent one is stopped, where that can be done, and then rests. */
 static struct sandbox_due end_of_time(const struct sandbox_expiry *e)
 {
@@ -67,7 +73,7 @@ struct sandbox_due sandbox_expiry_due(const struct sandbox_expiry *e, int64_t no
 {
 	struct sandbox_due due = {SANDBOX_STEP_NONE, SANDBOX_REASON_NONE};
 
-	if (has_passed(e->created_at, e->lifetime_max_ms, now))
+	if (has_passed(begun_at(e), e->lifetime_max_ms, now))
 		due = end_of_time(e);
 	else if (e->timeout_at > 0 && now >= e->timeout_at && is_timed(e))
 		due = e->traits & SANDBOX_PAUSES_IN_TIME ? rest_in_time(e) : end_of_time(e);

@@ -106,6 +106,10 @@ struct sandbox_spec {
 	size_t mount_count;
 	const struct sandbox_review *review; /* PROVIDER_CAN_SNAPSHOT; NULL: none. Not for start */
 	const char *warm; /* names what a prepared one must keep warm; NULL or "": nothing */
+	/* What the provider's list is to say of it while it runs: which server's it is, and of
+	 * which claim of a lease; NULL and 0: nothing. */
+	const char *owner;
+	int64_t lease_epoch;
 };
 
 #define SANDBOX_NAME_MAX 63
@@ -155,7 +159,7 @@ struct sandbox_expiry {
 	bool persistent;
 	bool busy; /* commands, terminals or streams hold it */
 	bool can_pause, can_stop, can_archive;
-	int64_t created_at, last_activity_at, stopped_at;
+	int64_t created_at, started_at, last_activity_at, stopped_at;
 	int64_t timeout_at;  /* set by the caller's timeout */
 	int64_t awake_until; /* somebody wants it awake so long: until then it is not idle */
 	/* 0 = never */

@@ -114,6 +114,6 @@ int daytona_intervals_apply(const struct daytona_wish *wish, struct fleet_create
 	create->timeout_ms = minutes[DAYTONA_TTL] * MINUTE_MS;
 	create->persistent = minutes[DAYTONA_TTL] == 0;
 	create->idle_reap_ms = LONG_MS;
-	create->lifetime_max_ms = create->persistent ? 0 : LONG_MS;
+	create->lifetime_max_ms = LONG_MS;
 	return 0;
 }

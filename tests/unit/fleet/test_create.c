@@ -191,7 +191,7 @@ static void durations_are_the_requests_or_the_platforms(void **state)
 	assert_int_equal(r.lifetime_max_ms, 24 * 3600 * 1000);
 	assert_int_equal(r.timeout_at, 0);
 	r = create_with(h, (struct fleet_create){.persistent = true, .timeout_ms = 5000});
-	assert_int_equal(r.lifetime_max_ms, 0);
+	assert_int_equal(r.lifetime_max_ms, 24 * 3600 * 1000);
 	assert_int_equal(r.timeout_at, r.created_at + 5000);
 }
 
