@@ -1343,7 +1343,7 @@ export interface LeaseAcquire {
   internet?: boolean;
   /** the same; exempt from the idle reaper */
   persistent?: boolean;
-  /** false: a fresh filesystem; what runs is ended, and the sandbox reset or, where that cannot be, replaced (default true) */
+  /** false: a fresh filesystem; what runs is ended, and the sandbox reset or, where that cannot be, replaced. Default true; of a run (header Atoll-Run) false, unless the files are that run's already */
   continue?: boolean;
   /** for others who make it; 0 = 30 s */
   wait_ms?: number;
@@ -1370,6 +1370,8 @@ export interface LeaseAcquired {
   type: string | null;
   /** the server that has the sandbox, and works on it */
   node: string | null;
+  /** whose files it has */
+  run: string | null;
   /** grows with every change */
   lock_version: number;
   /** from each acquire to its release, or to the end of the sandbox */
@@ -1405,6 +1407,8 @@ export interface Lease {
   type: string | null;
   /** the server that has the sandbox, and works on it */
   node: string | null;
+  /** whose files it has */
+  run: string | null;
   /** grows with every change */
   lock_version: number;
   /** from each acquire to its release, or to the end of the sandbox */
@@ -1993,6 +1997,8 @@ export interface Pool {
   hits: number;
   /** creates that found none */
   misses: number;
+  /** hits / (hits + misses), over the same time; 0 before the first create */
+  hit_ratio: number;
   /** layers of the snapshot that it is for, 0 = none */
   depth: number;
   internet: boolean;

@@ -618,6 +618,8 @@ int boxes_create(struct boxes *b, const struct owed *owed, const struct broker_c
 	box->restart = restart;
 	(void)snprintf(box->id, sizeof(box->id), "%s", request->sandbox);
 	(void)snprintf(box->hostname, sizeof(box->hostname), "%s", request->hostname);
+	(void)snprintf(box->owner, sizeof(box->owner), "%s", request->owner ? request->owner : "");
+	box->lease_epoch = request->lease_epoch;
 	buf_reset(&box->steps);
 	box->asked_us = box->step_us = asked_us;
 	(void)map_put(&b->by_id, box->id, box);

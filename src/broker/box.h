@@ -44,8 +44,8 @@ struct box {
 	/* Files of a prepared one, which the claim completes: its state, and who it is. */
 	int state_fd, identity_fds[ISOLATION_IDENTITY_FILES];
 	enum box_state state;
-	char id[ID_SIZE + 1]; /* "" until it is claimed */
-	uint32_t kind;        /* enum broker_kind */
+	char id[ID_SIZE + 1], owner[ID_SIZE + 1]; /* "" until it is claimed; an owner may stay so */
+	uint32_t kind;                            /* enum broker_kind */
 	bool internet, privileges, restart, disk_is_advisory;
 	char template_name[BOX_TEMPLATE_MAX], hostname[BOX_HOSTNAME_MAX];
 	struct cgroup_limits limits;
@@ -58,7 +58,7 @@ struct box {
 	struct cell *cell; /* until it runs, and its agent has said so */
 	uint32_t slot;
 	pid_t pid;
-	uint64_t start_time;
+	uint64_t start_time, lease_epoch; /* of the process; of the lease's claim, 0 = none */
 	int64_t created_unix_ms;
 	int pidfd;
 	/* The mount namespace: held, so that process 1 need not take it down before it is dead,

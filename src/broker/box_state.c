@@ -11,13 +11,17 @@
 #include "broker/box.h"
 
 #define STATE_FORMAT "atoll-box-1"
+#define NOTHING "-" /* in place of a text that is empty */
 
 static void format(const struct box *box, struct buf *text)
 {
-	buf_addf(text, STATE_FORMAT " %s %d %" PRIu64 " %u %u %d %" PRIu64 " %d %" PRId64 " %s\n",
+	buf_addf(text,
+	         STATE_FORMAT " %s %d %" PRIu64 " %u %u %d %" PRIu64 " %d %" PRId64
+	                      " %s %-*s %016" PRIx64 "\n",
 	         box->boxes->host->boot_id, box->pid, box->start_time, box->slot, box->kind,
 	         box->internet, box->disk_bytes, box->disk_is_advisory, box->created_unix_ms,
-	         box->template_name);
+	         *box->template_name ? box->template_name : NOTHING, ID_SIZE,
+	         *box->owner ? box->owner : NOTHING, box->lease_epoch);
 }
 
 /* Not synced: after a crash of the machine nothing that it tells of is alive. */
@@ -36,8 +40,8 @@ int box_state_write(struct box *box, int folder, struct error *err)
 	return 0;
 }
 
-/* Only the time is another one, and as long: a file that is made anew would be the dearest part of
- * a claim. */
+/* Only the time and the tag are others, and as long: a file that is made anew would be the dearest
+ * part of a claim. */
 int box_state_update(const struct box *box, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(1024);
@@ -52,12 +56,19 @@ int box_state_parse(struct box *box, const char *text, char boot_id[64], struct 
 {
 	int internet, advisory;
 
+	/* What an earlier release wrote ends before the tag. */
 	if (sscanf(text,
-	           STATE_FORMAT " %63s %d %" SCNu64 " %u %u %d %" SCNu64 " %d %" SCNd64 " %63s",
+	           STATE_FORMAT " %63s %d %" SCNu64 " %u %u %d %" SCNu64 " %d %" SCNd64
+	                        " %63s %20s %" SCNx64,
 	           boot_id, &box->pid, &box->start_time, &box->slot, &box->kind, &internet,
-	           &box->disk_bytes, &advisory, &box->created_unix_ms, box->template_name) < 9 ||
+	           &box->disk_bytes, &advisory, &box->created_unix_ms, box->template_name,
+	           box->owner, &box->lease_epoch) < 9 ||
 	    box->pid <= 0 || box->slot >= SLOTS_MAX)
 		return FAIL(err, ERROR_INVALID, "state is malformed");
+	if (strcmp(box->template_name, NOTHING) == 0)
+		box->template_name[0] = '\0';
+	if (!id_is_valid(box->owner))
+		box->owner[0] = '\0';
 	box->internet = internet;
 	box->disk_is_advisory = advisory;
 	return 0;

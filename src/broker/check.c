@@ -192,6 +192,9 @@ int check_create(const void *request, struct error *err)
 		return FAIL(err, ERROR_INVALID, "a sandbox without isolation has no snapshot");
 	if (*r->snapshot && !id_is_valid(r->snapshot))
 		return FAIL(err, ERROR_INVALID, "'%.70s' is not a snapshot's id", r->snapshot);
+	/* It becomes a word of a line. */
+	if (r->owner && *r->owner && !id_is_valid(r->owner))
+		return FAIL(err, ERROR_INVALID, "'%.70s' is not an owner's id", r->owner);
 	/* The host provider has no root filesystem of its own. */
 	if (check_warm_name(r->warm, err) < 0 || check_rules(r->egress, err) < 0)
 		return -1;
@@ -279,9 +282,6 @@ int check_volume(const void *request, struct error *err)
 	return 0;
 }
 
-static int check_recipe(const struct broker_template *r, struct error *err)
-{
-
 int check_measure(const void *request, struct error *err)
 {
 	const struct broker_measure *r = request;
@@ -292,6 +292,9 @@ int check_measure(const void *request, struct error *err)
 	               ? 0
 	               : FAIL(err, ERROR_INVALID, "there is no kind %u to measure", r->kind);
 }
+
+static int check_recipe(const struct broker_template *r, struct error *err)
+{
 	static const char *const builds[] = {"base"};
 	static const char *const imports[] = {"tar", "oci", "docker-archive", "registry", "backup"};
 	bool build = r->verb == BROKER_TEMPLATE_BUILD;

@@ -93,7 +93,9 @@ static void send_entry(const struct request_context *c, const char *id, const st
 	struct broker_entry entry = {.request = c->owed.request,
 	                             .sandbox = id,
 	                             .running = running,
-	                             .paused = running && box->paused};
+	                             .paused = running && box->paused,
+	                             .owner = running ? box->owner : "",
+	                             .lease_epoch = running ? box->lease_epoch : 0};
 
 	server_send(c->broker, c->owed.connection, BROKER_ENTRY, broker_entry_shape, &entry);
 }
@@ -287,13 +289,13 @@ static int run_egress(const struct request_context *c, const void *request, stru
 	return 0;
 }
 
-/* Every request begins with its u64 number. `check` sees it before `run`; a failure of either is
- * the answer. */
 static int run_measure(const struct request_context *c, const void *request, struct error *err)
 {
 	return measure_start(c->broker, &c->owed, request, err);
 }
 
+/* Every request begins with its u64 number. `check` sees it before `run`; a failure of either is
+ * the answer. */
 static const struct request_row rows[] = {
         {BROKER_HELLO, broker_hello_shape, sizeof(struct broker_hello), check_hello, run_hello},
         {BROKER_CREATE, broker_create_shape, sizeof(struct broker_create), check_create,
@@ -326,10 +328,10 @@ static const struct request_row rows[] = {
          run_backup},
         {BROKER_EGRESS, broker_egress_shape, sizeof(struct broker_egress), check_egress,
          run_egress},
-};
-
         {BROKER_MEASURE, broker_measure_shape, sizeof(struct broker_measure), check_measure,
          run_measure},
+};
+
 static const struct request_row *find_row(uint16_t type)
 {
 	for (unsigned i = 0; i < COUNT_OF(rows); i++)

@@ -22,7 +22,8 @@
 #include "seal/seal.h"
 #include "store/secrets.h"
 
-#define TICK_MS 2000
+#define BEAT_MS 1000
+#define BEATS_OF_TICK 2
 #define BROKER_WAIT_MS 20000
 #define QUEUE_MAX 4096
 
@@ -52,6 +53,9 @@ struct api_process {
 	struct loop_timer tick_timer;
 	struct worker_task tick_task;
 	atomic_bool tick_runs;
+	unsigned beats; /* till the next tick */
+	struct worker_task leases_task;
+	atomic_bool leases_run;
 	struct buf address;
 };
 
@@ -312,6 +316,27 @@ static void tick_on_worker(struct worker_task *task)
 	atomic_store(&p->tick_runs, false);
 }
 
+/* In the fast lane, which no provider holds up: a lease is not to wait for longer than is said. */
+static void leases_on_worker(struct worker_task *task)
+{
+	struct api_process *p = CONTAINER_OF(task, struct api_process, leases_task);
+
+	fleet_lease_tick(p->fleet);
+	atomic_store(&p->leases_run, false);
+}
+
+static void submit_once(struct api_process *p, struct worker_task *task, struct worker_task what,
+                        atomic_bool *runs)
+{
+	struct error err;
+
+	if (atomic_exchange(runs, true))
+		return;
+	*task = what;
+	if (worker_submit(p->workers, task, &err) < 0)
+		atomic_store(runs, false);
+}
+
 static bool is_idle(struct api_process *p)
 {
 	struct fleet_counts counts;
@@ -332,19 +357,22 @@ static bool is_idle(struct api_process *p)
 static void on_tick(void *context)
 {
 	struct api_process *p = context;
-	struct error err;
 
+	loop_timer_start(p->loop, &p->tick_timer, BEAT_MS);
+	submit_once(p, &p->leases_task,
+	            (struct worker_task){.lane = WORKER_FAST, .run = leases_on_worker},
+	            &p->leases_run);
+	if (++p->beats < BEATS_OF_TICK)
+		return;
+	p->beats = 0;
 	if (is_idle(p)) {
 		log_info("idle, ending");
 		loop_stop(p->loop);
 		return;
 	}
-	if (!atomic_exchange(&p->tick_runs, true)) {
-		p->tick_task = (struct worker_task){.lane = WORKER_SLOW, .run = tick_on_worker};
-		if (worker_submit(p->workers, &p->tick_task, &err) < 0)
-			atomic_store(&p->tick_runs, false);
-	}
-	loop_timer_start(p->loop, &p->tick_timer, TICK_MS);
+	submit_once(p, &p->tick_task,
+	            (struct worker_task){.lane = WORKER_SLOW, .run = tick_on_worker},
+	            &p->tick_runs);
 }
 
 /* ---- the whole ---- */
@@ -427,7 +455,7 @@ int server_run(struct arena *a, const struct daemon_options *o, const struct con
 
 	if (result == 0) {
 		p.tick_timer = (struct loop_timer){.on_timer = on_tick, .context = &p};
-		loop_timer_start(p.loop, &p.tick_timer, TICK_MS);
+		loop_timer_start(p.loop, &p.tick_timer, BEAT_MS);
 		tell_ready(&p);
 		loop_run(p.loop);
 		log_info("ending, sandboxes go on");

@@ -56,6 +56,8 @@ static struct sandbox_spec make_spec(const struct act *a, const struct template_
 	        .mount_count = a->mount_count,
 	        .warm = warm_name(a->arena, t),
 	        .snapshot = a->snapshot,
+	        .owner = a->fleet->node,
+	        .lease_epoch = lease_epoch_of(a->claim),
 	};
 }
 

@@ -33,12 +33,12 @@ MUST_CHECK int fleet_open(const struct fleet_options *options, struct fleet **re
 void fleet_close(struct fleet *fleet);
 /* At boot, before any other call: seeds templates, adopts what the provider runs, finishes
  * half-done deletes and stops, takes half-made ones away (FAILED), destroys what no row knows. One
- * that should run and is gone (HOST_LOST) is STOPPED when its files are left, and not started again
- * by itself: what ran in it is lost, and its owner is to know. Without files a persistent one is
- * FAILED, an ephemeral one DELETED. */
+ * that should run and is gone (HOST_LOST) is STOPPED when its files are left, and left so: its
+ * owner is to know. Without files a persistent one is FAILED, an ephemeral one DELETED. */
 MUST_CHECK int fleet_recover(struct fleet *fleet, struct error *err);
-/* Every few seconds, on a worker: expiry, late touches, purge. */
+/* On a worker: expiry, late touches, purge, every few seconds; every second, see lease.h. */
 void fleet_tick(struct fleet *fleet);
+void fleet_lease_tick(struct fleet *fleet);
 /* Between the workers' end and the provider's: ends what runs for this process alone. */
 void fleet_leave(struct fleet *fleet);
 /* The provider's on_ended. Any thread. */

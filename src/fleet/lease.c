@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/lease.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -235,6 +236,11 @@ void lease_claimed(struct lease_claim *claim, bool has_failed, bool is_lost)
 	fault_point("lease", "claimed");
 }
 
+int64_t lease_epoch_of(const struct lease_claim *claim)
+{
+	return claim ? claim->lease.epoch : 0;
+}
+
 const struct lease_record *lease_to_finish(struct lease_claim *claim)
 {
 	claim->lease.active_since = claim->lease.last_activity_at = clock_unix_ms();
@@ -265,6 +271,7 @@ static struct lease_claim claim_of(struct seeker *s)
 	mine->status = LEASE_CREATING;
 	mine->creating_since = mine->last_activity_at = now;
 	mine->epoch++;
+	mine->run = s->request->run ? s->request->run : "";
 	mine->sessions_max = s->request->sessions_max;
 	if (s->lease.lock_version == 0)
 		mine->created_at = now;
@@ -377,6 +384,7 @@ static int write_reset(struct seeker *s, enum lease_status status, struct error 
 		next.creating_since = now;
 	} else {
 		next.epoch++;
+		next.run = s->request->run ? s->request->run : "";
 		next.active_since = now;
 		next.is_reset = true;
 	}
@@ -430,21 +438,31 @@ static int reset_it(struct seeker *s, struct error *err)
 
 /* ---- the way ---- */
 
+/* Whose claim is too old may be of this process, and at the desk still: those who take it over have
+ * a place of their own there. */
+static const char *desk_name(const struct seeker *s)
+{
+	return s->lease.status == LEASE_CREATING && s->lease.lock_version > 0
+	               ? arena_format(s->arena, "%s\n%" PRId64, s->name, s->lease.lock_version)
+	               : s->name;
+}
+
 static int make_it(struct seeker *s, struct error *err)
 {
 	bool is_warm = s->lease.status == LEASE_READY && s->lease.actual != SANDBOX_DELETED &&
 	               s->lease.actual != SANDBOX_DELETING && s->lease.actual != SANDBOX_FAILED;
+	const char *name = desk_name(s);
 	int result;
 
 	if (prepare(s, err) < 0)
 		return STEP_FAILED;
-	if (!lease_desk_enter(&s->fleet->leases, s->name))
+	if (!lease_desk_enter(&s->fleet->leases, name))
 		return wait_a_while(s, err);
 	if (is_warm && lease_can_reset(s->fleet, s->arena, &s->lease, s->request->make))
 		result = reset_it(s, err);
 	else
 		result = make_anew(s, err);
-	lease_desk_leave(&s->fleet->leases, s->name);
+	lease_desk_leave(&s->fleet->leases, name);
 	return result == STEP_MADE ? use_it(s, err) : result;
 }
 
@@ -453,6 +471,14 @@ static step *const steps[] = {
         [LEASE_USE] = use_it,   [LEASE_START] = start_it,    [LEASE_WAIT] = wait_a_while,
         [LEASE_MAKE] = make_it, [LEASE_TAKE_OVER] = make_it, [LEASE_ADOPT] = adopt,
 };
+
+/* Once, before anything is done: from then on the epoch tells. */
+static bool wants_fresh(const struct seeker *s)
+{
+	const char *run = s->request->run;
+
+	return s->request->is_fresh || (run && strcmp(run, s->lease.run) != 0);
+}
 
 static int look(struct seeker *s, struct error *err)
 {
@@ -467,11 +493,12 @@ static int look(struct seeker *s, struct error *err)
 		                                 .key = ref.key,
 		                                 .sandbox_id = "",
 		                                 .status = LEASE_EMPTY,
+		                                 .run = "",
 		                                 .provider = "",
 		                                 .node = ""};
 	}
 	if (s->stale_epoch < 0)
-		s->stale_epoch = s->request->is_fresh ? s->lease.epoch : 0;
+		s->stale_epoch = wants_fresh(s) ? s->lease.epoch : 0;
 	return 0;
 }
 

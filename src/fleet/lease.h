@@ -3,8 +3,10 @@
  *
  * Of all who want a key's sandbox at once, in this process or in others on the same store, one
  * makes it and the others wait for that one. Who dies on the way leaves nothing: his claim is taken
- * over after LEASE_CREATING_MAX_MS, and a sandbox that he had begun is deleted by whoever sees it,
- * be it himself, coming late. */
+ * over after LEASE_CREATING_MAX_MS, by the next who asks or by fleet_lease_tick, which only asks
+ * the store; and a sandbox that he had begun is deleted by whoever sees it, be it himself, coming
+ * late.
+ */
 #pragma once
 
 #include "fleet/fleet.h"
@@ -22,6 +24,9 @@ struct fleet_lease {
 	/* Wants one with files that nobody has used: the one that is there is reset, or replaced
 	 * when it cannot be or when it is not what `make` would make. */
 	bool is_fresh;
+	/* Whose files they are to be: the same as is_fresh, but while they are this run's already.
+	 * NULL: whoever's they are. */
+	const char *run;
 	/* Asked before it starts, makes or waits for one; it fails when this does. NULL = it may.
 	 */
 	int (*may_wait)(void *context, struct error *err);

@@ -45,6 +45,12 @@ MUST_CHECK int lease_desk_wait(struct lease_desk *desk, const struct lease_wait 
 /* ---- lease_tick.c ---- */
 
 struct fleet;
+struct lease_claim;
+/* 0: none. */
+int64_t lease_epoch_of(const struct lease_claim *claim);
+/* Its claim's epoch is older than its lease's, which has another sandbox: deletes it. False: it is
+ * not so. */
+bool lease_sweep(struct fleet *f, const char *sandbox_id, int64_t epoch);
 /* At boot and every few seconds: leases whose makers or sandboxes have gone, and sandboxes that no
  * lease wants. */
 MUST_CHECK int leases_settle(struct fleet *f, struct error *err);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "fleet/lease_parts.h"
@@ -35,15 +37,24 @@ static int heal(struct fleet *f, const struct lease_record *r, struct error *err
 	return store_lease_finish(f->store, &made, err);
 }
 
-static void heal_quietly(struct fleet *f, const struct lease_record *r)
+/* Whose time is over holds up nobody, wherever he is: he finds out when he comes. */
+static bool may_heal(struct fleet *f, const struct lease_record *r, int64_t age_ms)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct lease_ref ref = {r->project_id, r->key};
+
+	if (r->status == LEASE_CREATING && age_ms > LEASE_CREATING_MAX_MS)
+		return true;
+	return may_settle(f, r->provider, r->node) &&
+	       !lease_desk_has(&f->leases, lease_name(&arena, &ref));
+}
+
+static void heal_quietly(struct fleet *f, const struct lease_record *r)
+{
 	int64_t age_ms = clock_unix_ms() - r->creating_since;
 	struct error err = {0};
 
-	if (!may_settle(f, r->provider, r->node) ||
-	    lease_desk_has(&f->leases, lease_name(&arena, &ref)))
+	if (!may_heal(f, r, age_ms))
 		return;
 	if (heal(f, r, &err) < 0) {
 		if (err.code != ERROR_CONFLICT)
@@ -69,6 +80,21 @@ static int heal_all(struct fleet *f, struct error *err)
 	return 0;
 }
 
+void fleet_lease_tick(struct fleet *fleet)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct lease_list list;
+	struct error err = {0};
+
+	if (store_lease_overdue(fleet->store, &arena, clock_unix_ms() - LEASE_CREATING_MAX_MS,
+	                        &list, &err) < 0) {
+		log_warning("claims are looked at later", FAILURE(&err));
+		return;
+	}
+	for (size_t i = 0; i < list.count; i++)
+		heal_quietly(fleet, &list.items[i]);
+}
+
 /* ---- sandboxes that no lease wants ---- */
 
 static void settle_stray(struct fleet *f, const struct lease_stray *stray, int64_t now)
@@ -89,6 +115,38 @@ static void settle_stray(struct fleet *f, const struct lease_stray *stray, int64
 		return;
 	log_info("a sandbox that no lease has is deleted", TEXT("sandbox", stray->sandbox_id));
 	lease_drop_sandbox(f, stray->project_id, stray->sandbox_id, true);
+}
+
+static const char *lease_key_of(struct arena *a, const struct sandbox_record *r)
+{
+	const struct json_value *labels;
+	struct error ignored = {0};
+
+	if (json_load(a, span_of(r->labels_json), &labels, &ignored) < 0)
+		return NULL;
+	return json_text(json_get(labels, LEASE_LABEL), NULL);
+}
+
+/* By what the provider says of it, though the store should know nothing of its claim any more. */
+bool lease_sweep(struct fleet *f, const char *sandbox_id, int64_t epoch)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct sandbox_record sandbox;
+	struct lease_record lease;
+	struct error err = {0};
+	const char *key;
+
+	if (store_sandbox_find(f->store, &arena, NULL, sandbox_id, &sandbox, &err) < 0 ||
+	    !(key = lease_key_of(&arena, &sandbox)))
+		return false;
+	if (store_lease_find(f->store, &arena, &(struct lease_ref){sandbox.project_id, key}, &lease,
+	                     &err) < 0 ||
+	    lease.epoch <= epoch || strcmp(lease.sandbox_id, sandbox_id) == 0)
+		return false;
+	log_info("a sandbox of an earlier claim is deleted", TEXT("sandbox", sandbox_id),
+	         TEXT("lease", key), NUMBER("epoch", epoch), NUMBER("now", lease.epoch));
+	lease_drop_sandbox(f, sandbox.project_id, sandbox_id, true);
+	return true;
 }
 
 static int settle_strays(struct fleet *f, struct error *err)

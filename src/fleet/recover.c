@@ -36,16 +36,29 @@ static bool is_alive(enum presence presence)
 	return presence == PRESENCE_RUNNING || presence == PRESENCE_PAUSED;
 }
 
+static int list_entries(struct fleet *f, struct arena *a, struct provider_list *ret,
+                        struct error *err)
+{
+	if (f->ops->list(f->provider, a, ret, err) < 0)
+		return FAIL_CONTEXT(err, "list what provider '%s' has", f->ops->name);
+	return 0;
+}
+
+static void note_presences(const struct provider_list *list, struct map *ret)
+{
+	for (size_t i = 0; i < list->count; i++)
+		map_put(ret, list->entries[i].id,
+		        presence_to_value(presence_of_entry(&list->entries[i])));
+}
+
 static int list_presences(struct fleet *f, struct map *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct provider_list list;
 
-	if (f->ops->list(f->provider, &arena, &list, err) < 0)
-		return FAIL_CONTEXT(err, "list what provider '%s' has", f->ops->name);
-	for (size_t i = 0; i < list.count; i++)
-		map_put(ret, list.entries[i].id,
-		        presence_to_value(presence_of_entry(&list.entries[i])));
+	if (list_entries(f, &arena, &list, err) < 0)
+		return -1;
+	note_presences(&list, ret);
 	return 0;
 }
 
@@ -257,40 +270,54 @@ static void settle_lost_quietly(struct fleet *f, const struct sandbox_record *r,
 		log_warning("sandbox is not settled", TEXT("sandbox", r->id), FAILURE(&err));
 }
 
+/* Nobody knows it. What says that it is another server's is left to people. */
+static void destroy_orphan(struct fleet *f, const struct provider_entry *entry)
+{
+	struct error err = {0};
+
+	if (entry->owner[0] && strcmp(entry->owner, f->node) != 0) {
+		log_warning("an orphan says that it is another server's, and is left",
+		            TEXT("sandbox", entry->id), TEXT("owner", entry->owner));
+		return;
+	}
+	log_info("orphan destroyed", TEXT("sandbox", entry->id));
+	if (f->ops->destroy(f->provider, entry->id, deadline_in(CALL_TIMEOUT_MS), &err) < 0)
+		log_warning("an orphan is left", TEXT("sandbox", entry->id), FAILURE(&err));
+}
+
 /* The provider has it. One without a row is nobody's, unless it is being made: then somebody acts
  * on it, and its row comes. One whose row is another server's came here with a copied folder, and
- * is left to people. */
-static void sweep_one(struct fleet *f, const char *id)
+ * is left to people. One of an earlier claim of a lease that has another one by now goes. */
+static void sweep_one(struct fleet *f, const struct provider_entry *entry)
 {
+	const char *id = entry->id;
 	AUTO(arena_done) struct arena arena = {0};
 	AUTO(act_end) struct act act = {0};
 	struct error err = {0};
-	int64_t deadline = deadline_in(CALL_TIMEOUT_MS);
 
-	if (cache_is_attended(&f->cache, id))
+	if (cache_is_attended(&f->cache, id) ||
+	    (entry->lease_epoch > 0 && lease_sweep(f, id, entry->lease_epoch)))
 		return;
 	if (act_begin(f, &arena, id, deadline_in(0), &act, &err) == 0) {
 		if (act.record.actual == SANDBOX_FAILED && is_ours(f, &act.record))
 			act_clear(&act);
 		return;
 	}
-	if (err.code != ERROR_NOT_FOUND)
-		return;
-	log_info("orphan destroyed", TEXT("sandbox", id));
-	if (f->ops->destroy(f->provider, id, deadline, &err) < 0)
-		log_warning("an orphan is left", TEXT("sandbox", id), FAILURE(&err));
+	if (err.code == ERROR_NOT_FOUND)
+		destroy_orphan(f, entry);
 }
 
 int fleet_sweep(struct fleet *f, struct error *err)
 {
+	AUTO(arena_done) struct arena arena = {0};
 	AUTO(map_done) struct map presences = {0};
-	const char *id;
-	size_t at = 0;
+	struct provider_list list;
 
-	if (list_presences(f, &presences, err) < 0)
+	if (list_entries(f, &arena, &list, err) < 0)
 		return -1;
-	while (map_next(&presences, &at, &id))
-		sweep_one(f, id);
+	note_presences(&list, &presences);
+	for (size_t i = 0; i < list.count; i++)
+		sweep_one(f, &list.entries[i]);
 	return each_sandbox(f, settle_lost_quietly, &presences, err);
 }
 

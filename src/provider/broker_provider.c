@@ -158,6 +158,8 @@ static int creation_init(struct provider_creation *c, struct provider *p, uint16
 	        .volumes = c->volumes,
 	        .warm = spec->warm,
 	        .egress = spec->egress,
+	        .owner = spec->owner && id_is_valid(spec->owner) ? spec->owner : "",
+	        .lease_epoch = (uint64_t)spec->lease_epoch,
 	};
 	c->call = (struct broker_call){
 	        .type = type,
@@ -367,6 +369,9 @@ static int note_entry(void *context, const void *reply, struct error *err)
 		return FAIL(err, ERROR_SYSTEM, "the broker lists '%s', which is no id",
 		            from->sandbox);
 	memcpy(entry.id, from->sandbox, ID_SIZE);
+	entry.lease_epoch = (int64_t)from->lease_epoch;
+	if (id_is_valid(from->owner))
+		memcpy(entry.owner, from->owner, ID_SIZE);
 	buf_add(&listing->entries, &entry, sizeof(entry));
 	if (entry.running)
 		set_running(listing->provider, entry.id);
@@ -450,11 +455,6 @@ int broker_provider_stats(struct provider *p, const char *id, struct provider_st
 	return 0;
 }
 
-int broker_provider_health(struct provider *p, struct error *err)
-{
-	AUTO(arena_done) struct arena a = {0};
-	struct broker_hello message = {.protocol = BROKER_PROTOCOL};
-	struct broker_welcome welcome;
 int broker_provider_measure(struct provider *p, enum broker_measured_kind kind, const char *id,
                             int64_t deadline, uint64_t *ret, struct error *err)
 {
@@ -482,6 +482,11 @@ int broker_provider_measure(struct provider *p, enum broker_measured_kind kind, 
 	return 0;
 }
 
+int broker_provider_health(struct provider *p, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct broker_hello message = {.protocol = BROKER_PROTOCOL};
+	struct broker_welcome welcome;
 	struct broker_call call = {
 	        .type = BROKER_HELLO,
 	        .shape = broker_hello_shape,

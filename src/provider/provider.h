@@ -59,6 +59,9 @@ struct provider_entry {
 	char id[ID_SIZE + 1];
 	bool running; /* false: only files are left */
 	bool paused;  /* it runs, and is paused */
+	/* As its spec said, while it runs; "" and 0 when that is not known. */
+	char owner[ID_SIZE + 1];
+	int64_t lease_epoch;
 };
 struct provider_list {
 	struct provider_entry *entries; /* in the arena */
@@ -132,14 +135,14 @@ struct provider_ops {
 	            struct error *err);
 	int (*stats)(struct provider *p, const char *id, struct provider_stats *ret,
 	             struct error *err);
-	int (*health)(struct provider *p, struct error *err);
-	/* PROVIDER_CAN_TEMPLATE; call it through provider_template. */
-	int (*template_make)(struct provider *p, const struct provider_template *request,
 	/* PROVIDER_CAN_MEASURE. What of the disk is one's alone, in bytes; at least so many when
 	 * there is too much to count. It is counted, behind everybody else's back: some seconds.
 	 * ERROR_UNAVAILABLE: another one is being measured. */
 	int (*measure)(struct provider *p, enum broker_measured_kind kind, const char *id,
 	               int64_t deadline, uint64_t *ret, struct error *err);
+	int (*health)(struct provider *p, struct error *err);
+	/* PROVIDER_CAN_TEMPLATE; call it through provider_template. */
+	int (*template_make)(struct provider *p, const struct provider_template *request,
 	                     int64_t deadline, struct error *err);
 	const struct snapshot_ops *snapshots; /* PROVIDER_CAN_SNAPSHOT; see snapshots.h */
 	const struct volume_ops *volumes;     /* PROVIDER_CAN_VOLUME; see provider/volume.h */

@@ -542,6 +542,7 @@ const struct column columns_of_lease_record[] = {
         WHOLE_OF(lease_record, last_activity_at),
         WHOLE_OF(lease_record, usage_ms),
         WHOLE_OF(lease_record, active_since),
+        TEXT_OF(lease_record, run),
         WHOLE_OF(lease_record, keep_until),
         CHOICE_OF(lease_record, actual, sandbox_state),
         TEXT_OF(lease_record, provider),

@@ -73,6 +73,14 @@ int store_lease_unsound(struct store *s, struct arena *a, int64_t before, struct
 	return read_leases(s, a, &(struct reading){QUERY_LEASE_UNSOUND, &lookup}, ret, err);
 }
 
+int store_lease_overdue(struct store *s, struct arena *a, int64_t before, struct lease_list *ret,
+                        struct error *err)
+{
+	const struct lookup lookup = {.now = before};
+
+	return read_leases(s, a, &(struct reading){QUERY_LEASE_OVERDUE, &lookup}, ret, err);
+}
+
 /* ---- changes ---- */
 
 struct lease_change {

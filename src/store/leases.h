@@ -18,6 +18,7 @@ struct lease_record {
 	int64_t creating_since, created_at, last_activity_at;
 	int64_t usage_ms;     /* of the times in use that have ended */
 	int64_t active_since; /* of the one that has not; 0 = not in use */
+	const char *run;      /* whose files it has, the last that got new ones; "" = nobody's */
 	/* Only to claim the lease of a session: ERROR_LIMIT when the project would have more that
 	 * have a sandbox. 0 = any number. */
 	int64_t sessions_max;
@@ -60,6 +61,9 @@ MUST_CHECK int store_lease_remove(struct store *s, const struct lease_record *r,
 /* At most 1000 that somebody has to look after: claimed before `before`, or claimed by one who has
  * not said how it went, or ready without a sandbox. */
 MUST_CHECK int store_lease_unsound(struct store *s, struct arena *a, int64_t before,
+                                   struct lease_list *ret, struct error *err);
+/* Of these only the claims that are so old: a look into an index. */
+MUST_CHECK int store_lease_overdue(struct store *s, struct arena *a, int64_t before,
                                    struct lease_list *ret, struct error *err);
 /* Drops empty ones that were last used before `before`. */
 MUST_CHECK int store_lease_purge(struct store *s, int64_t before, struct error *err);

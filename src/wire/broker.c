@@ -47,6 +47,8 @@ const struct wire_member broker_create_shape[] = {
         WIRE_TEXT_MEMBER(broker_create, review, NAME_MAX_BYTES),
         WIRE_TEXT_MEMBER(broker_create, warm, NAME_MAX_BYTES),
         WIRE_TEXT_MEMBER(broker_create, egress, BROKER_EGRESS_MAX),
+        WIRE_TEXT_MEMBER(broker_create, owner, NAME_MAX_BYTES),
+        WIRE_U64_MEMBER(broker_create, lease_epoch),
         WIRE_END,
 };
 
@@ -70,6 +72,8 @@ const struct wire_member broker_entry_shape[] = {
         WIRE_TEXT_MEMBER(broker_entry, sandbox, NAME_MAX_BYTES),
         WIRE_U32_MEMBER(broker_entry, running),
         WIRE_U32_MEMBER(broker_entry, paused),
+        WIRE_TEXT_MEMBER(broker_entry, owner, NAME_MAX_BYTES),
+        WIRE_U64_MEMBER(broker_entry, lease_epoch),
         WIRE_END,
 };
 
@@ -149,10 +153,6 @@ const struct wire_member broker_volume_shape[] = {
         WIRE_END,
 };
 
-const struct wire_member broker_volume_state_shape[] = {
-        WIRE_U64_MEMBER(broker_volume_state, request),
-        WIRE_U32_MEMBER(broker_volume_state, size_is_advisory),
-        WIRE_U64_MEMBER(broker_volume_state, used_bytes),
 const struct wire_member broker_measure_shape[] = {
         WIRE_U64_MEMBER(broker_measure, request),
         WIRE_U32_MEMBER(broker_measure, kind),
@@ -167,6 +167,10 @@ const struct wire_member broker_measured_shape[] = {
         WIRE_END,
 };
 
+const struct wire_member broker_volume_state_shape[] = {
+        WIRE_U64_MEMBER(broker_volume_state, request),
+        WIRE_U32_MEMBER(broker_volume_state, size_is_advisory),
+        WIRE_U64_MEMBER(broker_volume_state, used_bytes),
         WIRE_END,
 };
 

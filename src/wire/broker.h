@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "wire/broker_egress.h"
+#include "wire/broker_backup.h"
 #include "wire/broker_measure.h"
 #include "wire/broker_volume.h"
 #include "wire/wire.h"
@@ -88,6 +89,8 @@ struct broker_create {
 	                         sandbox's, or a snapshot's, layers; see BROKER_REVIEW_PATH */
 	const char *warm;     /* as of broker_pool, or "" */
 	const char *egress;   /* whom it may reach, as of sandbox/egress.h; "" = no rules */
+	const char *owner;    /* an id, or ""; and the next: what BROKER_ENTRY is to say of it */
+	uint64_t lease_epoch;
 };
 /* There are the trees of wire/agent_files.h. `base` is what the snapshot BASE has, or the template
  * when that is ""; `now` what SUBJECT has, to write ("rw" for "ro") if it is stopped. */
@@ -108,6 +111,8 @@ struct broker_entry {
 	const char *sandbox;
 	uint32_t running;
 	uint32_t paused; /* it runs, and is frozen */
+	const char *owner;
+	uint64_t lease_epoch;
 };
 struct broker_usage {
 	uint64_t request;
@@ -161,21 +166,6 @@ struct broker_pool_state {
 	uint64_t hits, misses;
 	const char *warm;
 };
-/* A snapshot to and from one file. Descriptors: for progress lines, a small file that says
- * of what and then what was found (image/backup.h), and the archive. */
-enum broker_backup_verb {
-	BROKER_BACKUP_EXPORT,
-	BROKER_BACKUP_LOAD,   /* makes the snapshot */
-	BROKER_BACKUP_VERIFY, /* touches nothing */
-};
-struct broker_backup {
-	uint64_t request;
-	uint32_t verb;
-	const char *snapshot;      /* "" for VERIFY */
-	const char *template_name; /* its folder; "" = on whatever it was made */
-	uint64_t size_max;         /* bytes of all files */
-	uint32_t full;             /* EXPORT: with the template, which is not "host" */
-};
 struct broker_ok {
 	uint64_t request;
 };
@@ -200,4 +190,4 @@ extern const struct wire_member broker_hello_shape[], broker_welcome_shape[], br
         broker_limit_shape[], broker_create_shape[], broker_created_shape[], broker_entry_shape[],
         broker_usage_shape[], broker_template_shape[], broker_snapshot_shape[],
         broker_snapshot_made_shape[], broker_ok_shape[], broker_failed_shape[],
-        broker_ended_shape[], broker_pool_shape[], broker_pool_state_shape[], broker_backup_shape[];
+        broker_ended_shape[], broker_pool_shape[], broker_pool_state_shape[];

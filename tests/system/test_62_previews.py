@@ -476,7 +476,8 @@ def test_an_open_websocket_outlives_a_pause_and_a_byte_on_it_ends_that(api, shar
             api.post(f"/api/sandbox/instances/{sandbox}/pause")
             assert state() == "paused"
             assert ws.echo(b"b" * 200) == b"b" * 200
-            assert state() == "started"
+            # It runs before its row says so.
+            atoll.wait_for(lambda: state() == "started", 15, "its row says that it runs")
 
 
 def test_the_end_of_a_sandbox_ends_its_previews(api, shared):

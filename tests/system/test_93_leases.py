@@ -57,6 +57,24 @@ def test_a_fresh_filesystem_under_the_same_key(api, key):
     assert sandboxes_of(api, key) == [fresh["sandbox_id"]]
 
 
+def test_a_run_begins_clean_and_its_stages_go_on(api, key):
+    def stage(run, **options):
+        lease = api.call("POST", f"{BASE}/acquire", {"key": key, "template": "host", "internet": False, **options},
+                         {"Atoll-Run": run})
+        return lease, api.exec(lease["sandbox_id"], "cat /tmp/found 2>/dev/null; echo -n x >>/tmp/found")["stdout"]
+    first, seen = stage("run-1")
+    assert (first["run"], seen) == ("run-1", "")
+    again, seen = stage("run-1")
+    assert (again["sandbox_id"], again["reset"], seen) == (first["sandbox_id"], False, "x")
+    second, seen = stage("run-2")
+    assert (second["sandbox_id"], second["reset"], second["run"], seen) == (first["sandbox_id"], True, "run-2", "")
+    third, seen = stage("run-3", **{"continue": True})
+    assert (third["run"], seen) == ("run-2", "x")
+    with pytest.raises(atoll.ApiError) as refused:
+        stage("not a label")
+    assert refused.value.status == 400
+
+
 def test_many_who_want_a_fresh_one_at_once_get_one_reset(server, api, key):
     first = acquire(api, key)
     api.exec(first["sandbox_id"], "echo gone > note; sleep 1000", background=True)

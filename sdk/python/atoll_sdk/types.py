@@ -1452,6 +1452,8 @@ class LeaseAcquired(TypedDict):
     type: str | None
     # the server that has the sandbox, and works on it
     node: str | None
+    # whose files it has
+    run: str | None
     # grows with every change
     lock_version: int
     # from each acquire to its release, or to the end of the sandbox
@@ -1489,6 +1491,8 @@ class Lease(TypedDict):
     type: str | None
     # the server that has the sandbox, and works on it
     node: str | None
+    # whose files it has
+    run: str | None
     # grows with every change
     lock_version: int
     # from each acquire to its release, or to the end of the sandbox
@@ -2126,6 +2130,8 @@ class Pool(TypedDict):
     hits: int
     # creates that found none
     misses: int
+    # hits / (hits + misses), over the same time; 0 before the first create
+    hit_ratio: float
     # layers of the snapshot that it is for, 0 = none
     depth: int
     internet: bool

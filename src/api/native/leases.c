@@ -58,8 +58,9 @@ static const struct json_member acquire_request_members[] = {
         [ACQUIRE_CONTINUE] =
                 JSON_BOOL_MEMBER(acquire_body, goes_on, .name = "continue",
                                  .about = "false: a fresh filesystem; what runs is ended, and the "
-                                          "sandbox reset or, where that cannot be, replaced "
-                                          "(default true)"),
+                                          "sandbox reset or, where that cannot be, replaced. "
+                                          "Default true; of a run (header Atoll-Run) false, "
+                                          "unless the files are that run's already"),
         [ACQUIRE_WAIT] =
                 JSON_WHOLE_MEMBER(acquire_body, wait_ms, .min = 0, .max = LEASE_WAIT_MAX_MS,
                                   .about = "for others who make it; 0 = 30 s"),
@@ -96,7 +97,7 @@ static const struct json_member keep_request_members[] = {
 static JSON_SHAPE(keep_request, "LeaseKeepAlive", keep_body, "For how long");
 
 struct lease_answer {
-	const char *key, *username, *sandbox_id, *status, *type, *node;
+	const char *key, *username, *sandbox_id, *status, *type, *node, *run;
 	bool paused, created, reset;
 	int64_t lock_version, total_usage_seconds, last_activity_at, created_at, keep_until;
 };
@@ -113,6 +114,8 @@ struct lease_answer {
 	        JSON_TEXT_MEMBER(lease_answer, type, .flags = JSON_NULLABLE, .about = "provider"), \
 	        JSON_TEXT_MEMBER(lease_answer, node, .flags = JSON_NULLABLE,                       \
 	                         .about = "the server that has the sandbox, and works on it"),     \
+	        JSON_TEXT_MEMBER(lease_answer, run, .flags = JSON_NULLABLE,                        \
+	                         .about = "whose files it has"),                                   \
 	        JSON_WHOLE_MEMBER(lease_answer, lock_version, .about = "grows with every change"), \
 	        JSON_WHOLE_MEMBER(lease_answer, total_usage_seconds,                               \
 	                          .about = "from each acquire to its release, or to the end of "   \
@@ -192,6 +195,7 @@ static void fill_answer(const struct lease_record *r, struct lease_answer *ret)
 	        .status = lease_status_name(r->status),
 	        .type = r->provider[0] ? r->provider : NULL,
 	        .node = r->node[0] ? r->node : NULL,
+	        .run = r->run[0] ? r->run : NULL,
 	        .paused = is_ready && (r->actual == SANDBOX_PAUSED || r->actual == SANDBOX_STOPPED),
 	        .lock_version = r->lock_version,
 	        .total_usage_seconds = (r->usage_ms + lease_use_ms(&use, clock_unix_ms())) / 1000,
@@ -257,6 +261,8 @@ static int acquire_once(struct request *rq, const char *key, struct fleet_lease 
 	if (request_may_wait(rq, err) < 0 || api_once_begin(rq, "acquire", key, &once, err) < 0)
 		return -1;
 	request->is_fresh = request->is_fresh && once.found.is_first;
+	if (!once.found.is_first)
+		request->run = NULL;
 	if (fleet_lease_acquire(api_of(rq)->fleet, rq->arena, request, &leased, err) < 0) {
 		api_once_end(rq, &once, NULL);
 		return -1;
@@ -293,9 +299,15 @@ static int lease_acquire(struct request *rq, const void *body, struct reply *rep
 	        .context = rq,
 	};
 	struct fleet_leased leased;
+	struct fleet_use use;
 
 	if (b->persistent_disk_gb && !b->persistent_home)
 		return FAIL(err, ERROR_INVALID, "persistentDiskGb is given without persistentHome");
+	if (api_use(rq, &use, err) < 0)
+		return -1;
+	/* Who continues takes the files as they are, and leaves them whose they are. */
+	if (!b->goes_on)
+		request.run = use.run;
 	if (api_once_is_used(rq, b->idempotency_key))
 		return acquire_once(rq, b->idempotency_key, &request, reply, err);
 	if (fleet_lease_acquire(api_of(rq)->fleet, rq->arena, &request, &leased, err) < 0)

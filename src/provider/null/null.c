@@ -5,6 +5,7 @@
  * A command prints the bytes it was given as input and exits with 0, or with 1 when its last word
  * is `false`. Each connection is served by a thread of its own, which ends with it. */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -33,6 +34,8 @@ struct null_sandbox {
 	int64_t started_ms; /* monotonic */
 	uint64_t process_last;
 	struct sandbox_resources resources;
+	char owner[ID_SIZE + 1];
+	int64_t lease_epoch;
 };
 
 struct null_connection {
@@ -214,6 +217,8 @@ static void run(struct null_sandbox *s, const struct sandbox_spec *spec,
 	s->paused = false;
 	s->started_ms = clock_monotonic_ms();
 	s->resources = spec->resources;
+	s->lease_epoch = spec->lease_epoch;
+	(void)snprintf(s->owner, sizeof(s->owner), "%s", spec->owner ? spec->owner : "");
 	*ret = (struct provider_created){.disk_is_advisory = true, .effective = spec->resources};
 }
 
@@ -312,6 +317,8 @@ static int null_list(struct provider *p, struct arena *a, struct provider_list *
 		memcpy(entry->id, s->id, sizeof(entry->id));
 		entry->running = s->running;
 		entry->paused = s->paused;
+		memcpy(entry->owner, s->owner, sizeof(entry->owner));
+		entry->lease_epoch = s->lease_epoch;
 	}
 	pthread_mutex_unlock(&p->mutex);
 	*ret = list;

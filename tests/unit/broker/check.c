@@ -30,6 +30,34 @@ TEST(a_reasonable_create_is_accepted)
 	assert_int_equal(check_create(&r, &err), 0);
 }
 
+TEST(an_owner_is_an_id_or_nobody)
+{
+	static const char *const bad[] = {"o", "a b", "oooooooooooooooooooo\n", "-"};
+	struct broker_create r = good_create();
+	struct error err = {0};
+
+	for (unsigned i = 0; i < COUNT_OF(bad); i++) {
+		r.owner = bad[i];
+		assert_int_equal(check_create(&r, &err), -1);
+	}
+	r.owner = ID;
+	assert_int_equal(check_create(&r, &err), 0);
+	r.owner = "";
+	assert_int_equal(check_create(&r, &err), 0);
+}
+
+TEST(what_is_measured_is_an_id_of_a_known_kind)
+{
+	struct broker_measure r = {.kind = BROKER_MEASURE_VOLUME, .id = ID};
+	struct error err = {0};
+
+	assert_int_equal(check_measure(&r, &err), 0);
+	r.kind = BROKER_MEASURE_KIND_COUNT;
+	assert_int_equal(check_measure(&r, &err), -1);
+	r = (struct broker_measure){.id = "../../../../../../etc"};
+	assert_int_equal(check_measure(&r, &err), -1);
+}
+
 TEST(a_volume_is_an_id_a_mode_and_a_place)
 {
 	static const char *const bad[] = {"",
@@ -429,21 +457,23 @@ TEST(a_pool_has_an_id_a_size_in_order_and_a_plan)
 
 int main(void)
 {
-	return RUN(
-	        CASE(a_pool_has_an_id_a_size_in_order_and_a_plan),
-	        CASE(a_reasonable_create_is_accepted), CASE(a_volume_is_an_id_a_mode_and_a_place),
-	        CASE(volumes_of_a_create_are_apart_and_few),
-	        CASE(a_volume_request_names_an_id_and_a_known_verb),
-	        CASE(an_attachment_names_a_sandbox_and_a_place_for_the_same_volume),
-	        CASE(a_review_names_whose_layers_and_since_when),
-	        CASE(a_template_name_is_never_a_path),
-	        CASE(a_template_name_has_at_most_63_characters), CASE(a_host_name_is_a_dns_label),
-	        CASE(a_sandbox_id_is_one_of_ours), CASE(every_number_of_a_limit_has_bounds),
-	        CASE(every_number_of_a_create_has_bounds),
-	        CASE(the_host_provider_needs_no_template), CASE(a_list_may_be_of_all),
-	        CASE(a_backup_request_names_ids_and_folders_and_a_size),
-	        CASE(rules_of_a_network_are_addresses_of_a_sandbox_that_has_one),
-	        CASE(a_grace_is_not_for_ever), CASE(another_protocol_is_refused),
-	        CASE(a_template_request_cannot_smuggle_an_option),
-	        CASE(the_machines_own_template_is_not_made_or_removed));
+	return RUN(CASE(a_pool_has_an_id_a_size_in_order_and_a_plan),
+	           CASE(a_reasonable_create_is_accepted), CASE(an_owner_is_an_id_or_nobody),
+	           CASE(what_is_measured_is_an_id_of_a_known_kind),
+	           CASE(a_volume_is_an_id_a_mode_and_a_place),
+	           CASE(volumes_of_a_create_are_apart_and_few),
+	           CASE(a_volume_request_names_an_id_and_a_known_verb),
+	           CASE(an_attachment_names_a_sandbox_and_a_place_for_the_same_volume),
+	           CASE(a_review_names_whose_layers_and_since_when),
+	           CASE(a_template_name_is_never_a_path),
+	           CASE(a_template_name_has_at_most_63_characters),
+	           CASE(a_host_name_is_a_dns_label), CASE(a_sandbox_id_is_one_of_ours),
+	           CASE(every_number_of_a_limit_has_bounds),
+	           CASE(every_number_of_a_create_has_bounds),
+	           CASE(the_host_provider_needs_no_template), CASE(a_list_may_be_of_all),
+	           CASE(a_backup_request_names_ids_and_folders_and_a_size),
+	           CASE(rules_of_a_network_are_addresses_of_a_sandbox_that_has_one),
+	           CASE(a_grace_is_not_for_ever), CASE(another_protocol_is_refused),
+	           CASE(a_template_request_cannot_smuggle_an_option),
+	           CASE(the_machines_own_template_is_not_made_or_removed));
 }

@@ -40,6 +40,8 @@ static struct box my_own(void)
 	struct error err = {0};
 
 	box.disk_bytes = 4096;
+	memcpy(box.owner, "oooooooooooooooooooo", ID_SIZE);
+	box.lease_epoch = 7;
 	box.created_unix_ms = 1234;
 	box.pidfd = box.mounts_fd = -1;
 	assert_int_equal(process_start_time(box.pid, &box.start_time, &err), 0);
@@ -59,6 +61,8 @@ TEST(a_living_sandbox_is_found_again)
 	assert_int_equal(read.slot, 17);
 	assert_int_equal(read.disk_bytes, 4096);
 	assert_int_equal(read.created_unix_ms, 1234);
+	assert_string_equal(read.owner, written.owner);
+	assert_int_equal(read.lease_epoch, 7);
 	assert_true(read.pidfd >= 0);
 	(void)close(read.pidfd);
 	folder_done(&f);
@@ -109,6 +113,11 @@ TEST(a_state_that_is_not_ours_is_refused)
 		assert_int_equal(box_state_parse(&box, bad[i], boot_id, &err), -1);
 	assert_int_equal(box_state_parse(&box, "atoll-box-1 b 1 1 1 0 0 0 1 1\n", boot_id, &err),
 	                 0);
+	/* Of an earlier release: without a tag. */
+	assert_int_equal(
+	        box_state_parse(&box, "atoll-box-1 b 1 1 1 0 0 0 1 1 base\n", boot_id, &err), 0);
+	assert_string_equal(box.owner, "");
+	assert_int_equal(box.lease_epoch, 0);
 }
 
 int main(void)

@@ -28,6 +28,15 @@ static int fake_leave(struct fake *f, bool fails, struct error *err)
 	return fails ? FAIL(err, ERROR_SYSTEM, "the provider fails on purpose") : 0;
 }
 
+void fake_tag(struct fake *f, const char *id, const char *owner, int64_t epoch)
+{
+	struct provider_entry *tag = ARENA_NEW(&f->tag_arena, struct provider_entry);
+
+	*tag = (struct provider_entry){.lease_epoch = epoch};
+	snprintf(tag->owner, sizeof(tag->owner), "%s", owner ? owner : "");
+	map_put(&f->tags, id, tag);
+}
+
 static int fake_create(struct provider *p, const struct sandbox_spec *spec, int64_t deadline UNUSED,
                        struct provider_created *ret, struct error *err)
 {
@@ -41,6 +50,7 @@ static int fake_create(struct provider *p, const struct sandbox_spec *spec, int6
 	f->at_gate--;
 	if (!fails || f->leaves_remains)
 		map_put(&f->sandboxes, spec->id, fails ? fake_files : fake_running);
+	fake_tag(f, spec->id, spec->owner, spec->lease_epoch);
 	*ret = (struct provider_created){.disk_is_advisory = true, .effective = spec->resources};
 	return fake_leave(f, fails, err);
 }
@@ -160,6 +170,8 @@ static int fake_list(struct provider *p, struct arena *a, struct provider_list *
 	while ((value = map_next(&f->sandboxes, &at, &id))) {
 		struct provider_entry *entry = &ret->entries[ret->count++];
 
+		if (map_find(&f->tags, id))
+			*entry = *(struct provider_entry *)map_find(&f->tags, id);
 		snprintf(entry->id, sizeof(entry->id), "%s", id);
 		entry->running = value != fake_files;
 		entry->paused = value == fake_paused;
@@ -358,6 +370,17 @@ static int fake_connect(struct provider *p, const char *id UNUSED, int64_t deadl
 	return 0;
 }
 
+static int fake_measure(struct provider *p, enum broker_measured_kind kind UNUSED,
+                        const char *id UNUSED, int64_t deadline UNUSED, uint64_t *ret,
+                        struct error *err)
+{
+	struct fake *f = fake_of(p);
+	bool fails = fake_enter(f, CALL_MEASURE);
+
+	*ret = (uint64_t)f->measured_bytes;
+	return fake_leave(f, fails, err);
+}
+
 static const struct compute_ops fake_compute = {.connect = fake_connect};
 
 void fake_init(struct fake *f)
@@ -371,17 +394,6 @@ void fake_init(struct fake *f)
 	                                        PROVIDER_CAN_LIMIT,
 	                           .create = fake_create,
 	                           .create_begin = fake_create_begin,
-static int fake_measure(struct provider *p, enum broker_measured_kind kind UNUSED,
-                        const char *id UNUSED, int64_t deadline UNUSED, uint64_t *ret,
-                        struct error *err)
-{
-	struct fake *f = fake_of(p);
-	bool fails = fake_enter(f, CALL_MEASURE);
-
-	*ret = (uint64_t)f->measured_bytes;
-	return fake_leave(f, fails, err);
-}
-
 	                           .create_end = fake_create_end,
 	                           .destroy = fake_destroy,
 	                           .stop = fake_stop,
@@ -391,6 +403,7 @@ static int fake_measure(struct provider *p, enum broker_measured_kind kind UNUSE
 	                           .limit = fake_limit,
 	                           .list = fake_list,
 	                           .stats = fake_stats,
+	                           .measure = fake_measure,
 	                           .template_make = fake_template,
 	                           .compute = &fake_compute}};
 	f->ops = &f->own;
@@ -401,9 +414,10 @@ static int fake_measure(struct provider *p, enum broker_measured_kind kind UNUSE
 void fake_done(struct fake *f)
 {
 	map_done(&f->sandboxes);
+	map_done(&f->tags);
+	arena_done(&f->tag_arena);
 	arena_done(&f->arena);
 	pthread_cond_destroy(&f->changed);
-	                           .measure = fake_measure,
 	pthread_mutex_destroy(&f->mutex);
 }
 

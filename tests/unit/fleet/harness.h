@@ -52,6 +52,7 @@ struct fake {
 	pthread_mutex_t mutex; /* over all below */
 	pthread_cond_t changed;
 	struct map sandboxes; /* id -> "running", "paused" or "files" */
+	struct map tags;      /* id -> what was said of it, a struct provider_entry in the arena */
 	bool fails[CALL_COUNT];
 	unsigned calls[CALL_COUNT];
 	bool leaves_remains;    /* a create that fails leaves files */
@@ -60,6 +61,8 @@ struct fake {
 	unsigned at_gate;
 	uint32_t processes;              /* that its agents tell of */
 	struct sandbox_resources limits; /* that it was told last, of one that runs */
+	int64_t measured_bytes;
+	struct arena tag_arena;
 	struct arena arena;
 	struct agent_exec exec; /* the last one that an agent was sent; in the arena */
 	unsigned execs;
@@ -85,6 +88,8 @@ void fake_done(struct fake *f);
 const char *fake_has(struct fake *f, const char *id);
 /* NULL takes it away. */
 void fake_set(struct fake *f, const char *id, char *value);
+/* What its list says of a sandbox from now on. */
+void fake_tag(struct fake *f, const char *id, const char *owner, int64_t epoch);
 void fake_fail(struct fake *f, enum call call, bool fails);
 void fake_gate(struct fake *f, bool is_shut);
 /* Until a call has come to the gate. */

@@ -1,76 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "harness.h"
+#include "leases.h"
 
 #include <stdatomic.h>
 
-#include "base/clock.h"
-#include "fleet/lease.h"
 #include "fleet/snapshots.h"
 #include "provider/snapshots.h"
-
-#define KEY "workspace:42"
-static const struct fleet_create like_any = {.internet = -1};
-#define REF (&(struct lease_ref){PROJECT, KEY})
-
-static struct fleet_lease ask(const char *key)
-{
-	return (struct fleet_lease){.project_id = PROJECT, .key = key, .make = &like_any};
-}
-
-static struct fleet_leased acquire_as(struct harness *h, const struct fleet_lease *request)
-{
-	struct error err = {0};
-	struct fleet_leased leased = {0};
-
-	assert_done(fleet_lease_acquire(h->fleet, &h->arena, request, &leased, &err));
-	assert_int_equal(leased.lease.status, LEASE_READY);
-	assert_string_equal(leased.lease.sandbox_id, leased.sandbox.id);
-	assert_string_equal(fake_has(&h->fake, leased.sandbox.id), "running");
-	return leased;
-}
-
-static struct fleet_leased acquire(struct harness *h)
-{
-	const struct fleet_lease request = ask(KEY);
-
-	return acquire_as(h, &request);
-}
-
-static struct lease_record look(struct harness *h)
-{
-	struct error err = {0};
-	struct lease_record r = {0};
-
-	assert_done(fleet_lease_find(h->fleet, &h->arena, REF, &r, &err));
-	return r;
-}
-
-static size_t count_strays(struct harness *h)
-{
-	struct error err = {0};
-	struct lease_stray_list list;
-
-	assert_done(store_lease_strays(h->store, &h->arena, &list, &err));
-	return list.count;
-}
-
-/* A claim of somebody who is not in this process. */
-static struct lease_record foreign_claim(struct harness *h, int64_t age_ms)
-{
-	struct error err = {0};
-	struct id id = id_new();
-	const struct lease_record claim = {.project_id = PROJECT,
-	                                   .key = KEY,
-	                                   .sandbox_id = arena_text(&h->arena, id.text),
-	                                   .status = LEASE_CREATING,
-	                                   .epoch = 1,
-	                                   .creating_since = clock_unix_ms() - age_ms,
-	                                   .created_at = 1,
-	                                   .last_activity_at = 1};
-
-	assert_done(store_lease_insert(h->store, &claim, &err));
-	return look(h);
-}
 
 static void the_first_makes_it_and_the_next_find_it_warm(void **state)
 {
@@ -363,26 +297,39 @@ static void a_reset_that_was_cut_short_is_done_again(void **state)
 
 /* ---- contention ---- */
 
-struct rival {
-	struct harness *h;
-	pthread_t thread;
-	char id[ID_SIZE + 1];
-	bool created;
-};
-
-static void *compete(void *argument)
+static struct fleet_leased acquire_for(struct harness *h, const char *run)
 {
-	struct rival *rival = argument;
-	AUTO(arena_done) struct arena arena = {0};
-	const struct fleet_lease request = ask(KEY);
-	struct fleet_leased leased;
-	struct error err = {0};
+	struct fleet_lease request = ask(KEY);
 
-	if (fleet_lease_acquire(rival->h->fleet, &arena, &request, &leased, &err) == 0) {
-		memcpy(rival->id, leased.sandbox.id, ID_SIZE);
-		rival->created = leased.created;
-	}
-	return NULL;
+	request.run = run;
+	return acquire_as(h, &request);
+}
+
+static void each_run_begins_with_files_of_its_own_and_keeps_them(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_leased first = acquire_for(h, "run-1"), again = acquire_for(h, "run-1");
+	struct fleet_leased second = acquire_for(h, "run-2"), anybody = acquire(h);
+
+	assert_string_equal(first.lease.run, "run-1");
+	assert_string_equal(again.sandbox.id, first.sandbox.id);
+	assert_int_equal(again.lease.epoch, first.lease.epoch);
+	/* A provider without snapshots: another one is made. */
+	assert_string_not_equal(second.sandbox.id, first.sandbox.id);
+	assert_string_equal(second.lease.run, "run-2");
+	assert_string_equal(anybody.sandbox.id, second.sandbox.id);
+	assert_string_equal(look(h).run, "run-2");
+	assert_int_equal(h->fake.calls[CALL_CREATE], 2);
+}
+
+static void what_nobody_ran_in_is_no_runs_either(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_leased warm = acquire(h), run;
+
+	assert_string_equal(warm.lease.run, "");
+	run = acquire_for(h, "run-1");
+	assert_string_not_equal(run.sandbox.id, warm.sandbox.id);
 }
 
 static void of_many_at_once_one_makes_it_and_all_get_it(void **state)
@@ -407,125 +354,7 @@ static void of_many_at_once_one_makes_it_and_all_get_it(void **state)
 	assert_int_equal(h->fake.calls[CALL_CREATE], 1);
 }
 
-static void who_waits_for_another_process_gives_up_at_its_deadline(void **state)
-{
-	struct harness *h = *state;
-	struct fleet_lease request = ask(KEY);
-	struct error err = {0};
-	struct fleet_leased leased;
-
-	foreign_claim(h, 0);
-	request.wait_ms = 150;
-	assert_refused(fleet_lease_acquire(h->fleet, &h->arena, &request, &leased, &err),
-	               ERROR_TIMEOUT);
-	assert_int_equal(h->fake.calls[CALL_CREATE], 0);
-}
-
-static void a_claim_that_is_too_old_is_taken_over(void **state)
-{
-	struct harness *h = *state;
-	struct lease_record old = foreign_claim(h, LEASE_CREATING_MAX_MS + 1000);
-	struct fleet_leased leased = acquire(h);
-	struct error err = {0};
-
-	assert_true(leased.created);
-	assert_int_equal(leased.lease.epoch, 2);
-	assert_string_not_equal(leased.sandbox.id, old.sandbox_id);
-	/* The other one comes after all, and sees that it has lost. */
-	assert_refused(store_lease_finish(h->store, &old, &err), ERROR_CONFLICT);
-	assert_int_equal(count_strays(h), 1);
-}
-
-static void a_loser_deletes_the_sandbox_that_it_comes_with(void **state)
-{
-	struct harness *h = *state;
-	struct rival late = {.h = h};
-	struct lease_record r;
-	struct fleet_leased leased;
-	struct error err = {0};
-
-	fake_gate(&h->fake, true);
-	assert_int_equal(pthread_create(&late.thread, NULL, compete, &late), 0);
-	fake_wait_at_gate(&h->fake);
-	/* Another process takes over, and dies. */
-	r = look(h);
-	r.sandbox_id = "zzzzzzzzzzzzzzzzzzzz";
-	r.epoch++;
-	r.creating_since = clock_unix_ms() - LEASE_CREATING_MAX_MS - 1000;
-	assert_done(store_lease_replace(h->store, &r, &err));
-	fake_gate(&h->fake, false);
-	pthread_join(late.thread, NULL);
-	leased = acquire(h);
-	assert_string_equal(late.id, leased.sandbox.id);
-	assert_int_equal(leased.lease.epoch, 3);
-	assert_int_equal(h->fake.calls[CALL_CREATE], 2);
-	assert_int_equal(h->fake.sandboxes.count, 1);
-}
-
 /* ---- what nobody finished ---- */
-
-static void a_sandbox_whose_maker_died_before_saying_so_is_adopted(void **state)
-{
-	struct harness *h = *state;
-	struct lease_record claim = foreign_claim(h, 0);
-	struct sandbox_record made = create_with(h, (struct fleet_create){.id = claim.sandbox_id});
-
-	assert_string_equal(made.id, claim.sandbox_id);
-	harness_restart(h);
-	assert_int_equal(look(h).status, LEASE_READY);
-	assert_string_equal(acquire(h).sandbox.id, claim.sandbox_id);
-	assert_int_equal(h->fake.calls[CALL_CREATE], 1);
-}
-
-static void a_claim_whose_sandbox_failed_is_given_up_at_boot(void **state)
-{
-	struct harness *h = *state;
-	struct lease_record claim = foreign_claim(h, 0), r;
-	struct error err = {0};
-	struct fleet_create request = {
-	        .project_id = PROJECT, .id = claim.sandbox_id, .internet = -1, .wait = true};
-	struct sandbox_record made;
-
-	fake_fail(&h->fake, CALL_CREATE, true);
-	assert_refused(fleet_create(h->fleet, &h->arena, &request, &made, &err), ERROR_SYSTEM);
-	fake_fail(&h->fake, CALL_CREATE, false);
-	harness_restart(h);
-	assert_refused(fleet_lease_find(h->fleet, &h->arena, REF, &r, &err), ERROR_NOT_FOUND);
-	assert_gone(h, claim.sandbox_id);
-	fleet_tick(h->fleet);
-	assert_int_equal(count_strays(h), 0);
-}
-
-static void a_claim_that_is_too_old_is_given_up_by_the_tick(void **state)
-{
-	struct harness *h = *state;
-	struct error err = {0};
-	struct lease_record r;
-
-	foreign_claim(h, LEASE_CREATING_MAX_MS - 5000);
-	fleet_tick(h->fleet);
-	assert_int_equal(look(h).status, LEASE_CREATING);
-	r = look(h);
-	r.creating_since -= 6000;
-	assert_done(store_lease_stray_forget(h->store, r.sandbox_id, &err));
-	assert_done(store_lease_replace(h->store, &r, &err));
-	fleet_tick(h->fleet);
-	assert_refused(fleet_lease_find(h->fleet, &h->arena, REF, &r, &err), ERROR_NOT_FOUND);
-}
-
-static void a_sandbox_that_no_lease_wants_is_deleted_by_the_tick(void **state)
-{
-	struct harness *h = *state;
-	struct fleet_leased leased = acquire(h);
-	struct lease_record r = look(h);
-	struct error err = {0};
-
-	/* The process died between the two halves of a delete. */
-	assert_done(store_lease_remove(h->store, &r, &err));
-	harness_restart(h);
-	assert_gone(h, leased.sandbox.id);
-	assert_int_equal(count_strays(h), 0);
-}
 
 /* ---- the other calls ---- */
 
@@ -764,14 +593,9 @@ int main(void)
 	        EACH(what_is_asked_for_otherwise_is_not_reset_but_made),
 	        EACH(one_whose_reset_fails_is_replaced), EACH(a_reset_that_is_refused_ends_nothing),
 	        EACH(a_reset_that_was_cut_short_is_done_again),
+	        EACH(each_run_begins_with_files_of_its_own_and_keeps_them),
+	        EACH(what_nobody_ran_in_is_no_runs_either),
 	        EACH(of_many_at_once_one_makes_it_and_all_get_it),
-	        EACH(who_waits_for_another_process_gives_up_at_its_deadline),
-	        EACH(a_claim_that_is_too_old_is_taken_over),
-	        EACH(a_loser_deletes_the_sandbox_that_it_comes_with),
-	        EACH(a_sandbox_whose_maker_died_before_saying_so_is_adopted),
-	        EACH(a_claim_whose_sandbox_failed_is_given_up_at_boot),
-	        EACH(a_claim_that_is_too_old_is_given_up_by_the_tick),
-	        EACH(a_sandbox_that_no_lease_wants_is_deleted_by_the_tick),
 	        EACH(a_release_ends_the_use_and_the_next_acquire_begins_it_again),
 	        EACH(what_was_counted_outlives_the_sandbox), EACH(what_is_kept_is_not_idle),
 	        EACH(a_paused_one_is_woken_by_the_next_acquire_and_not_counted),

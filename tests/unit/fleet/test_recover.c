@@ -180,6 +180,19 @@ static void what_no_row_knows_is_destroyed(void **state)
 	assert_string_equal(fake_has(&h->fake, r.id), "running");
 }
 
+static void what_says_that_it_is_another_servers_is_left(void **state)
+{
+	struct harness *h = *state;
+
+	fake_set(&h->fake, "zzzzzzzzzzzzzzzzzzzz", fake_running);
+	fake_tag(&h->fake, "zzzzzzzzzzzzzzzzzzzz", "another", 0);
+	harness_restart(h);
+	assert_string_equal(fake_has(&h->fake, "zzzzzzzzzzzzzzzzzzzz"), "running");
+	fake_tag(&h->fake, "zzzzzzzzzzzzzzzzzzzz", NULL, 0);
+	harness_restart(h);
+	assert_string_equal(fake_has(&h->fake, "zzzzzzzzzzzzzzzzzzzz"), "nothing");
+}
+
 static void rows_of_another_provider_are_left_alone(void **state)
 {
 	struct harness *h = *state;
@@ -410,6 +423,7 @@ int main(void)
 	return RUN_EACH(EACH(every_half_done_state_is_settled),
 	                EACH(recovering_twice_is_like_recovering_once),
 	                EACH(what_runs_is_adopted_and_usable), EACH(what_no_row_knows_is_destroyed),
+	                EACH(what_says_that_it_is_another_servers_is_left),
 	                EACH(rows_of_another_provider_are_left_alone),
 	                EACH(rows_of_another_node_are_left_alone),
 	                EACH(calls_for_a_sandbox_of_another_node_name_it),
