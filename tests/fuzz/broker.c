@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What atolld may send, and what the broker reads from files: nothing of it is run. */
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "broker/box.h"
 #include "broker/network.h"
 #include "broker/requests.h"
+#include "sandbox/egress.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -18,6 +20,30 @@ static void read_request(struct span packet)
 
 	if (request_read(&a, packet, &r, &err) == 0)
 		(void)!r.row->check(&r.message, &err);
+}
+
+static void ignore_slot(UNUSED void *context, uint32_t slot)
+{
+	assert(slot < SLOTS_MAX);
+}
+
+/* What they come to is in order, and none beside another. */
+static void read_rules(const char *text)
+{
+	AUTO(buf_done) struct buf script = BUF(64 * 1024);
+	struct egress_ranges denied;
+	struct error err = {0};
+
+	network_egress_find(span_of(text), ignore_slot, NULL);
+	if (sandbox_egress_denied(text, &denied, &err) < 0)
+		return;
+	assert(denied.count <= SANDBOX_EGRESS_RANGES_MAX);
+	for (size_t i = 0; i < denied.count; i++) {
+		assert(denied.items[i].first <= denied.items[i].last);
+		assert(i == 0 || (uint64_t)denied.items[i - 1].last + 1 < denied.items[i].first);
+	}
+	network_egress_rules(&script, 0, &denied);
+	assert(!script.overflowed);
 }
 
 static void read_texts(const char *text)
@@ -32,6 +58,7 @@ static void read_texts(const char *text)
 	(void)!network_range_parse(text, &range, &err);
 	(void)!network_allow_parse(&n, text, &err);
 	network_nameservers_parse(&n, span_of(text));
+	read_rules(text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
