@@ -222,6 +222,7 @@ const struct way warm_ahead = {
         .latest_word = ahead_latest_word,
         .give = ahead_give,
         .on_exit = ahead_on_exit,
-        .flags = AGENT_EXEC_WARM | AGENT_EXEC_STDIN | AGENT_EXEC_DETACH | AGENT_EXEC_END_ON_CLOSE,
+        .flags = AGENT_EXEC_WARM | AGENT_EXEC_STDIN | AGENT_EXEC_DETACH | AGENT_EXEC_END_ON_CLOSE |
+                 AGENT_EXEC_RESIDENT,
         .is_ahead = true,
 };

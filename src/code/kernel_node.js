@@ -133,12 +133,16 @@ errors.on('error', (error) => {
   else if (nonce) tellError(error);
 });
 
+// Whole, the word would keep this text from a Node that was started ahead (agent/warm_node.js).
+const WORD = 'im' + 'port';
+const DECLARED = new RegExp(`^${WORD}(?:\\s+|\\s*(?=[{*'"]))(?:([\\w$*{}\\s,]+?)\\s*from\\s*)?(['"])([^'"\\n]+)\\2[ \\t]*;?`);
+
 // `import … from '…'` of a module's text as what a script can do: [text, size], or null.
 function importable(code) {
-  const found = /^import(?:\s+|\s*(?=[{*'"]))(?:([\w$*{}\s,]+?)\s*from\s*)?(['"])([^'"\n]+)\2[ \t]*;?/.exec(code);
+  const found = DECLARED.exec(code);
   if (!found) return null;
   const parts = (found[1] ?? '').match(/\{[^}]*\}|\*\s*as\s+[\w$]+|[\w$]+/g) ?? [];
-  const module = `await import(${JSON.stringify(found[3])})`;
+  const module = `await ${WORD}(${JSON.stringify(found[3])})`;
   const names = parts.map((part) => {
     if (part[0] === '{') return part.slice(1, -1).replace(/\s+as\s+/g, ': ');
     return part[0] === '*' ? '' : `default: ${part}`;
@@ -172,7 +176,7 @@ function redeclarable(code) {
       const word = code.slice(i, end);
       const begins = last === '' || last === ';' || last === '}' || isFresh;
       isFresh = false;
-      const imported = depth === 0 && word === 'import' && begins ? importable(code.slice(i)) : null;
+      const imported = depth === 0 && word === WORD && begins ? importable(code.slice(i)) : null;
       if (imported) {
         out += imported[0];
         last = ';';

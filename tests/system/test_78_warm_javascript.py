@@ -330,3 +330,48 @@ def test_a_wish_is_kept(server, api):
                                                        {"language": "python", "imports": []}]
     finally:
         api.delete(f"{PATH}/aheadcli")
+
+
+# ---- contexts ----
+
+BLOCKS = ["const a = 6; let b = a; a * 7", "const a = 7; [a, b]", "console.log('out'); console.error('err')",
+          "import { basename, join as put } from 'node:path'\nbasename(put('/x', 'y'))", "import fs from 'fs'; typeof fs.readFileSync",
+          "await new Promise((resolve) => setTimeout(() => resolve('later'), 20))", "(await import('node:os')).EOL",
+          "display({ _repr_html_: () => '<b>' }); ({ x: 1 })", "null.x", "let ;", "throw new TypeError('own')",
+          "[process.argv.length, process.env.MODE, typeof require, process.stdin.isTTY]",
+          "require('child_process').execSync('echo child').toString()", "typeof WORD + typeof DECLARED", "b"]
+
+
+def blocks(api, sandbox):
+    told = [run(api, sandbox, code, contextId="default") for code in BLOCKS]
+    return [{name: own(answer[name]) if name in ("stdout", "stderr") else answer[name] for name in ("ok", "stdout", "stderr", "execution_count")} |
+            {"results": answer["results"], "error": answer["error"] and (answer["error"]["name"], answer["error"]["value"])} for answer in told]
+
+
+def kernels(api, sandbox):
+    return [process["warm"] for process in api.get(f"/api/sandbox/instances/{sandbox}/processes")["items"]
+            if process["label"] == "code:javascript:default-javascript"]
+
+
+def test_a_context_begins_in_one_that_waits_and_is_as_any(server, template):
+    with contextlib.closing(server.api()) as api, api.sandbox(template=template, internet=False) as warm, \
+            api.sandbox(internet=False, env={"MODE": "template"}) as cold:
+        run_warm(api, warm, "0")  # there are some here
+        deadline = time.monotonic() + 20
+        path = f"/api/sandbox/instances/{warm}/code/contexts/default-javascript"
+        run(api, warm, "0", contextId="default")
+        while not kernels(api, warm)[-1] and time.monotonic() < deadline:
+            time.sleep(1)  # the next one is there a moment after a command
+            api.delete(path)
+            run(api, warm, "0", contextId="default")
+        assert kernels(api, warm)[-1] is True
+        run(api, cold, "0", contextId="default")
+        assert kernels(api, cold) == [False]
+        for found, expected, code in zip(blocks(api, warm), blocks(api, cold), BLOCKS):
+            assert found == expected, code
+        for sandbox in (warm, cold):
+            stuck = run(api, sandbox, "for (;;);", contextId="default", timeout_ms=300)
+            assert stuck["timed_out"] and not stuck["context_ended"]
+            assert run(api, sandbox, "b", contextId="default")["results"][0]["text"] == "6"
+        assert api.post(f"{path}/restart")["state"] == "ready"
+        assert run(api, warm, "typeof b", contextId="default")["results"][0]["text"] == "undefined"
