@@ -88,6 +88,19 @@ def test_the_native_history_says_the_same(api, made):
     assert api.raw("GET", "/api/sandbox/instances/nosuchsandbox/stats/history").status == 404
 
 
+def test_daytonas_telemetry_is_the_same_history(api, made):
+    path = f"/daytona/api/sandbox/{made['sandboxID']}/telemetry/metrics"
+    def points(query):
+        series = {one["metricName"]: one["dataPoints"] for one in api.get(path + query)["series"]}
+        assert len(series) == 6
+        return series["daytona.sandbox.memory.usage"]
+    atoll.wait_for(lambda: len(points("?from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z")) >= 2, 30, "two points")
+    first = points("")[0]
+    assert first["value"] > 0 and points(f"?from={first['timestamp']}&to={first['timestamp']}") == [first]
+    assert points("?from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z") == []
+    assert api.raw("GET", f"{path}?from=yesterday").status == 400
+
+
 # ---- pages of other origins ----
 
 

@@ -7,6 +7,7 @@
 #include "api/daytona/inside.h"
 #include "api/tables.h"
 #include "base/clock.h"
+#include "fleet/history.h"
 #include "fleet/settings.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"
@@ -228,34 +229,105 @@ static int system_metrics(struct request *rq, UNUSED const void *body, struct re
 	return 0;
 }
 
-/* No history is kept: each series has one point, which is now. */
+struct telemetry_query {
+	const char *from, *to;
+};
+static const struct json_member telemetry_query_members[] = {
+        JSON_TEXT_MEMBER(telemetry_query, from, .max = 40),
+        JSON_TEXT_MEMBER(telemetry_query, to, .max = 40),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(telemetry_query, "DaytonaTelemetryQuery", telemetry_query, "Of which time");
+
+static int read_time(const char *name, const char *text, int64_t *ret, struct error *err)
+{
+	if (!text || json_time_parse(span_of(text), ret))
+		return 0;
+	return FAIL(err, ERROR_INVALID, "%s: '%s' is no time", name, text);
+}
+
+struct measured {
+	const struct sandbox_record *record;
+	const struct fleet_history *history;
+};
+
+static double cpu_used(const struct measured *m, const struct fleet_sample *s)
+{
+	double cpu = m->record->resources.cpu;
+
+	return cpu > 0 ? (double)s->cpu_percent / cpu : 0;
+}
+
+static double cpu_limit(const struct measured *m, UNUSED const struct fleet_sample *s)
+{
+	return m->record->resources.cpu;
+}
+
+static double memory_used(UNUSED const struct measured *m, const struct fleet_sample *s)
+{
+	return (double)s->memory_bytes;
+}
+
+static double memory_limit(const struct measured *m, UNUSED const struct fleet_sample *s)
+{
+	return (double)m->history->memory_limit_bytes;
+}
+
+static double disk_used(UNUSED const struct measured *m, const struct fleet_sample *s)
+{
+	return s->disk_bytes > INT64_MAX ? 0 : (double)s->disk_bytes;
+}
+
+static double disk_limit(const struct measured *m, UNUSED const struct fleet_sample *s)
+{
+	return (double)m->history->disk_limit_bytes;
+}
+
+static const struct {
+	const char *name;
+	double (*value)(const struct measured *m, const struct fleet_sample *s);
+} series[] = {
+        {"daytona.sandbox.cpu.utilization", cpu_used},
+        {"daytona.sandbox.cpu.limit", cpu_limit},
+        {"daytona.sandbox.memory.usage", memory_used},
+        {"daytona.sandbox.memory.limit", memory_limit},
+        {"daytona.sandbox.filesystem.usage", disk_used},
+        {"daytona.sandbox.filesystem.total", disk_limit},
+};
+
+static void write_points(struct buf *out, size_t which, const struct measured *m)
+{
+	buf_addf(out, "%s{\"metricName\":\"%s\",\"dataPoints\":[", which > 0 ? "," : "",
+	         series[which].name);
+	for (size_t i = 0; i < m->history->count; i++) {
+		const struct fleet_sample *s = &m->history->items[i];
+
+		buf_add_text(out, i > 0 ? ",{\"timestamp\":\"" : "{\"timestamp\":\"");
+		clock_format(out, s->at);
+		buf_addf(out, "\",\"value\":%.2f}", series[which].value(m, s));
+	}
+	buf_add_text(out, "]}");
+}
+
 static int telemetry(struct request *rq, UNUSED const void *body, struct reply *reply,
                      struct error *err)
 {
-	AUTO(buf_done) struct buf time = BUF(64);
+	const struct telemetry_query *q = rq->query;
+	const struct fleet_ref ref = daytona_ref(rq);
 	struct buf *out = reply_buf(reply, "application/json");
-	struct sample s;
+	struct fleet_period period = {0, 0};
+	struct fleet_history found;
+	struct sandbox_record record;
+	const struct measured measured = {&record, &found};
 
-	if (take_sample(rq, &s, err) < 0)
+	if (read_time("from", q->from, &period.from, err) < 0 ||
+	    read_time("to", q->to, &period.until, err) < 0 ||
+	    fleet_find(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0 ||
+	    fleet_history(api_of(rq)->fleet, rq->arena, &record, &period, &found, err) < 0)
 		return -1;
-	const struct {
-		const char *name;
-		double value;
-	} series[] = {
-	        {"daytona.sandbox.cpu.utilization", s.cpu_percent},
-	        {"daytona.sandbox.cpu.limit", s.record.resources.cpu},
-	        {"daytona.sandbox.memory.usage", (double)s.stats.memory_bytes},
-	        {"daytona.sandbox.memory.limit", (double)s.stats.memory_limit_bytes},
-	        {"daytona.sandbox.filesystem.usage", (double)s.disk_used},
-	        {"daytona.sandbox.filesystem.total", (double)s.stats.disk_limit_bytes},
-	};
-	clock_format(&time, s.stats.sampled_unix_ms);
 	buf_add_text(out, "{\"series\":[");
 	for (size_t i = 0; i < COUNT_OF(series); i++)
-		buf_addf(out,
-		         "%s{\"metricName\":\"%s\",\"dataPoints\":[{\"timestamp\":\"%s\","
-		         "\"value\":%.2f}]}",
-		         i > 0 ? "," : "", series[i].name, buf_text(&time), series[i].value);
+		write_points(out, i, &measured);
 	buf_add_text(out, "]}");
 	return 0;
 }
@@ -431,8 +503,8 @@ const struct route daytona_info_routes[] = {
          .summary = "About this server"},
         {HTTP_GET, SANDBOX "/toolbox-proxy-url", READ, .handle = toolbox_url, TAG,
          .summary = "Where its toolbox is"},
-        {HTTP_GET, SANDBOX "/telemetry/metrics", READ, .handle = telemetry, TAG,
-         .summary = "What a sandbox uses now"},
+        {HTTP_GET, SANDBOX "/telemetry/metrics", READ, .query = &telemetry_query,
+         .handle = telemetry, TAG, .summary = "What a sandbox uses now"},
         {HTTP_POST, SANDBOX "/resize", WRITE, .body = &resize_request, .handle = resize, TAG,
          .summary = "Give it other limits"},
         {HTTP_POST, SANDBOX "/network-settings", WRITE, .body = &network_request, .handle = network,
