@@ -286,21 +286,22 @@ class Tap:
         said = (bytearray(), bytearray())
         with client, contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.target)) as server:
             self.heard.append(said)
-            other = threading.Thread(target=self.copy, args=(server, client, said[1]), daemon=True)
+            other = threading.Thread(target=self.copy, args=(server, client, said[1], socket.SHUT_WR), daemon=True)
             other.start()
-            self.copy(client, server, said[0])
+            # A client that is gone is gone for the server. A server that says no before it has heard all leaves
+            # the client to say the rest: cut off, it would not read the answer.
+            self.copy(client, server, said[0], socket.SHUT_RDWR)
             other.join()
 
     @staticmethod
-    def copy(source, target, said):
+    def copy(source, target, said, how):
         with contextlib.suppress(OSError):
             while piece := source.recv(65536):
                 said += piece
-                target.sendall(piece)
-        # Whoever is gone is gone for both: a proxy that keeps the other side waits for ever.
-        for side in (source, target):
-            with contextlib.suppress(OSError):
-                side.shutdown(socket.SHUT_RDWR if side is target else socket.SHUT_RD)
+                with contextlib.suppress(OSError):
+                    target.sendall(piece)
+        with contextlib.suppress(OSError):
+            target.shutdown(how)
 
     def close(self):
         self.listener.close()
