@@ -87,6 +87,8 @@ class Far:
     def close(self):
         self.process.kill()
         self.process.wait()
+        # A connection that was cut keeps the namespace for a minute or two, while it waits for its peer's last word.
+        subprocess.run(["ip", "link", "del", self.link], capture_output=True)
 
 
 # In a sandbox: "WORD ADDRESS" lines of what can be reached.
