@@ -247,7 +247,7 @@ def test_a_sound_sleeper_is_not_woken_by_a_command(e2b, api):
         assert e2b("DELETE", f"/sandboxes/{each}")[0] == 204
 
 
-def test_logs_tell_what_happened(e2b):
+def test_logs_tell_what_happened(e2b, api):
     sandbox = e2b("POST", "/sandboxes", {"templateID": "host", "allow_internet_access": False, "timeout": 60})[1]["sandboxID"]
     lines = e2b("GET", f"/sandboxes/{sandbox}/logs")[1]
     assert [entry["fields"]["event"] for entry in lines["logEntries"]] == ["sandbox.created", "sandbox.started"]
@@ -256,6 +256,15 @@ def test_logs_tell_what_happened(e2b):
     assert [entry["fields"]["event"] for entry in newest] == ["sandbox.started"]
     assert e2b("GET", f"/v2/sandboxes/{sandbox}/logs?search=STARTED%20in")[1]["logs"] == newest
     assert e2b("GET", f"/v2/sandboxes/{sandbox}/logs?level=error")[1]["logs"] == []
+    assert api.exec(sandbox, cmd="sh", args=["-c", "exit 3"])["exit_code"] == 3
+    shown = e2b("GET", f"/v2/sandboxes/{sandbox}/logs?search=process")[1]["logs"]
+    assert [entry["fields"]["event"] for entry in shown] == ["process.started", "process.exited"]
+    assert shown[0]["message"].endswith("started: sh -c exit 3") and shown[1]["message"].endswith("ended with exit code 3")
+    everything = e2b("GET", f"/sandboxes/{sandbox}/logs")[1]["logEntries"]
+    assert [entry["timestamp"] for entry in everything] == sorted(entry["timestamp"] for entry in everything)
+    assert e2b("POST", f"/sandboxes/{sandbox}/pause", {})[0] == 204  # looking wakes nobody
+    assert e2b("GET", f"/v2/sandboxes/{sandbox}/logs?search=process")[1]["logs"] == []
+    assert e2b("GET", f"/sandboxes/{sandbox}")[1]["state"] == "paused"
     e2b("DELETE", f"/sandboxes/{sandbox}")
 
 

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happened to a sandbox, as E2B's clients read its logs: its events. What commands say goes to
- * who runs them, and is not kept here. */
+/* What happened to a sandbox, as E2B's clients read its logs: its events, and the processes that
+ * its agent knows of while it runs. What commands say goes to who runs them, and is not kept here.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
 #include <strings.h>
 
 #include "api/e2b/e2b.h"
 #include "api/tables.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "provider/compute.h"
 #include "store/events.h"
 
 #define LOGS_MAX 1000
+#define ASK_AGENT_MS 2000
+#define LINES_MAX ((size_t)2 * COMPUTE_PROCESSES_MAX)
+#define COMMAND_MAX 256 /* bytes that are shown of one */
 
 enum level { LEVEL_DEBUG, LEVEL_INFO, LEVEL_WARN, LEVEL_ERROR };
 static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
@@ -27,6 +36,7 @@ struct log_entry {
 	int level;
 	const char *message;
 	struct fields fields;
+	size_t order; /* of what happened in the same millisecond */
 };
 static const struct json_member entry_shape_members[] = {
         JSON_TIME_MEMBER(log_entry, timestamp),
@@ -101,29 +111,109 @@ static bool is_wanted(const struct logs_query *q, const struct log_entry *entry)
 	return entry->timestamp >= q->start;
 }
 
-/* The newest events that there are, in the order that is asked for. */
-static int find_logs(struct request *rq, struct json_list *ret, struct error *err)
+/* ---- what there is ---- */
+
+struct collected {
+	struct arena *arena;
+	struct log_entry *items;
+	size_t count, capacity;
+};
+
+static void add(struct collected *c, struct log_entry entry)
 {
-	const struct logs_query *q = rq->query;
-	size_t limit = q->limit ? (size_t)q->limit : LOGS_MAX;
+	if (c->count == c->capacity)
+		return;
+	entry.order = c->count;
+	c->items[c->count++] = entry;
+}
+
+static const char *command_of(struct arena *a, const struct agent_process *p)
+{
+	AUTO(buf_done) struct buf text = BUF((size_t)4 * COMMAND_MAX);
+
+	for (const char **arg = p->args; *arg && text.size < COMMAND_MAX; arg++)
+		buf_addf(&text, "%s%.*s", arg > p->args ? " " : "", COMMAND_MAX, *arg);
+	return arena_format(a, "%.*s", COMMAND_MAX, buf_text(&text));
+}
+
+static void on_process(void *context, const struct agent_process *p)
+{
+	struct collected *c = context;
+	const char *who =
+	        arena_format(c->arena, "process %" PRIu64 " (pid %" PRIu32 ")", p->process, p->pid);
+
+	add(c, (struct log_entry){
+	               .timestamp = (int64_t)p->started_unix_ms,
+	               .level = LEVEL_INFO,
+	               .message = arena_format(c->arena, "%s started: %s", who,
+	                                       command_of(c->arena, p)),
+	               .fields = {"process.started", ""},
+	       });
+	if (p->state != AGENT_PROCESS_ENDED)
+		return;
+	add(c, (struct log_entry){
+	               .timestamp = (int64_t)(p->started_unix_ms + p->duration_ms),
+	               .level = LEVEL_INFO,
+	               .message = arena_format(c->arena, "%s ended with exit code %" PRId64, who,
+	                                       p->exit_code),
+	               .fields = {"process.exited", ""},
+	       });
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct log_entry *one = a, *other = b;
+
+	if (one->timestamp != other->timestamp)
+		return one->timestamp < other->timestamp ? -1 : 1;
+	return one->order < other->order ? -1 : one->order > other->order;
+}
+
+/* Oldest first. Looking is no use of a sandbox: one that rests is not woken, and an agent that does
+ * not answer leaves the events. */
+static int collect(struct request *rq, struct collected *ret, struct error *err)
+{
 	struct event_page page = {.limit = LOGS_MAX, .newest = true};
+	struct api *api = api_of(rq);
 	struct sandbox_record record;
 	struct event_list found;
-	struct log_entry *items;
+	struct error ignored = {0};
 
 	if (e2b_find(rq, &record, err) < 0)
 		return -1;
 	page.project_id = record.project_id;
 	page.sandbox_id = record.id;
-	if (store_event_list(api_of(rq)->store, rq->arena, &page, &found, err) < 0)
+	if (store_event_list(api->store, rq->arena, &page, &found, err) < 0)
 		return -1;
-	items = ARENA_ARRAY(rq->arena, struct log_entry, found.count + 1);
-	for (size_t i = 0; i < found.count && ret->count < limit; i++) {
-		size_t at = q->direction == 1 ? found.count - 1 - i : i;
-		const struct log_entry entry = entry_of(&found.items[at]);
+	*ret = (struct collected){.arena = rq->arena, .capacity = found.count + LINES_MAX};
+	ret->items = ARENA_ARRAY(rq->arena, struct log_entry, ret->capacity);
+	for (size_t i = 0; i < found.count; i++)
+		add(ret, entry_of(&found.items[i]));
+	if (record.actual == SANDBOX_STARTED &&
+	    (provider_require(api->provider, PROVIDER_CAN_EXEC, &ignored) < 0 ||
+	     compute_processes(api->provider, record.id, on_process, ret, deadline_in(ASK_AGENT_MS),
+	                       &ignored) < 0))
+		log_debug("logs without processes", TEXT("sandbox", record.id), FAILURE(&ignored));
+	qsort(ret->items, ret->count, sizeof(*ret->items), compare);
+	return 0;
+}
 
-		if (is_wanted(q, &entry))
-			items[ret->count++] = entry;
+static int find_logs(struct request *rq, struct json_list *ret, struct error *err)
+{
+	const struct logs_query *q = rq->query;
+	size_t limit = q->limit ? (size_t)q->limit : LOGS_MAX;
+	struct collected all;
+	struct log_entry *items;
+
+	if (collect(rq, &all, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct log_entry, all.count + 1);
+	for (size_t i = 0; i < all.count && ret->count < limit; i++) {
+		const struct log_entry *entry =
+		        &all.items[q->direction == 1 ? all.count - 1 - i : i];
+
+		if (is_wanted(q, entry))
+			items[ret->count++] = *entry;
 	}
 	ret->items = items;
 	ret->present = true;
