@@ -121,7 +121,7 @@ static const char *unescape(struct arena *a, struct span text)
 {
 	char *out = arena_alloc(a, text.size + 1), *to = out;
 
-	while (text.size > 0) {
+	while (text.data && text.size > 0) {
 		struct span rest = text;
 		int byte = span_take_escaped(&rest);
 
