@@ -2701,6 +2701,7 @@ export interface DaytonaSandbox {
   labels: unknown;
   public: boolean;
   networkBlockAll: boolean;
+  networkAllowList?: string;
   target: string;
   cpu: number;
   gpu: number;
@@ -2741,6 +2742,7 @@ export interface DaytonaSandboxListed {
   labels: unknown;
   public: boolean;
   networkBlockAll: boolean;
+  networkAllowList?: string;
   target: string;
   cpu: number;
   gpu: number;
@@ -2804,13 +2806,6 @@ export interface DaytonaResize {
   disk: number | null;
 }
 
-/** DaytonaNetwork */
-export interface DaytonaNetwork {
-  networkBlockAll: boolean | null;
-  networkAllowList: string | null;
-  domainAllowList: string | null;
-}
-
 /** Other variables */
 export interface DaytonaEnv {
   set: Record<string, string> | null;
@@ -2839,6 +2834,35 @@ export interface DaytonaSnapshotCreate {
   memory: number | null;
   disk: number | null;
   buildInfo: unknown;
+}
+
+/** A language server */
+export interface DaytonaLspServer {
+  languageId: string;
+  pathToProject: string;
+}
+
+/** A document of its project */
+export interface DaytonaLspDocument {
+  languageId: string;
+  pathToProject: string;
+  uri: string;
+}
+
+/** A place in a document */
+export interface DaytonaLspCompletion {
+  languageId: string;
+  pathToProject: string;
+  uri: string;
+  position: unknown;
+  context: unknown;
+}
+
+/** DaytonaNetwork */
+export interface DaytonaNetwork {
+  networkBlockAll: boolean | null;
+  networkAllowList: string | null;
+  domainAllowList: string | null;
 }
 
 /** A volume to make */

@@ -137,3 +137,15 @@ def test_what_is_one_sandboxs_opens_no_other(api, server, boxes):
             assert stranger.raw("GET", path.replace(token, forged), headers={"Authorization": ""}).status in (401, 403, 404)
     for box in boxes:
         api.delete(toolbox(box, "/process/session/mine"))
+
+
+def test_a_language_server_that_lies_is_bounded(api, boxes):
+    """It is the sandbox's own program: what it says is looked at, and does nobody else any harm."""
+    lies = ("print('Content-Length: 99999999999\\r\\n\\r\\n{', end='')", "print('Content-Length: 2\\r\\n\\r\\n{}' * 1000)", "pass",
+            "print('x' * 1000)", "print('Content-Length: 4194304\\r\\n\\r\\n{' + ' ' * 5000000)")
+    with api.sandbox(internet=False, env={"PATH": "/home/user/bin:/usr/bin:/bin"}) as box:
+        for lie in lies:
+            api.write(box, "/home/user/bin/pylsp", f"#!/usr/bin/python3\n{lie}\n".encode(), mode="0755")
+            answer = api.raw("POST", toolbox(box, "/lsp/start"), '{"languageId":"python","pathToProject":"."}', {"Content-Type": "application/json"})
+            assert 400 <= answer.status < 600 and "language server" in answer.json()["message"], (lie, answer.body)
+    assert api.post(toolbox(boxes[0], "/process/execute"), {"command": "echo here"})["result"] == "here\n"

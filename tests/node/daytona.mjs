@@ -168,7 +168,7 @@ test('refreshActivity', async () => {
   await box.refreshActivity();
 });
 test('what cannot be done is refused by name', async () => {
-  await failsAs(DaytonaError, create({ networkAllowList: '10.0.0.0/8' }), /networkAllowList/);
+  await failsAs(DaytonaError, create({ domainAllowList: 'example.com' }), /domainAllowList/);
   await failsAs(DaytonaError, create({ user: 'nobody' }), /user/);
   await failsAs(DaytonaNotFoundError, create({ snapshot: 'nosuch' }), /nosuch/);
 });
@@ -691,10 +691,10 @@ test('resize', async () => {
   await failsAs(DaytonaError, sandbox.resize({ disk: 9 }), /disk/);
   await failsAs(DaytonaError, sandbox.resize({ cpu: 2000 }), /cpu/);
   await sandbox.stop();
-  await sandbox.resize({ cpu: 0.5 });
+  await sandbox.resize({ cpu: 1 });
   await sandbox.start();
   await sandbox.refreshData();
-  assert.equal(sandbox.cpu, 0.5);
+  assert.equal(sandbox.cpu, 1);
   assert.equal(sandbox.memory, 2);
   await sandbox.delete();
 });
@@ -710,6 +710,34 @@ test('updateEnv', async () => {
   await sandbox.refreshData();
   assert.deepEqual(sandbox.env, { B: 'new', C: 'c' });
   await failsAs(DaytonaValidationError, sandbox.updateEnv({ 'no=name': 'x' }));
+  await sandbox.delete();
+});
+
+// ---- language servers ----
+
+test('a language server of the image', async () => {
+  const sandbox = await create({ envVars: { PATH: '/home/user/bin:/usr/bin:/bin' } });
+  const server = await sandbox.createLspServer('python', 'src');
+  await sandbox.fs.createFolder('src', '755');
+  await failsAs(DaytonaError, server.start(), /no language server 'pylsp'/);
+  await failsAs(DaytonaNotFoundError, server.documentSymbols('src/a b.py'), /start it first/);
+  await sandbox.fs.uploadFile(await readFile(new URL('language_server.py', import.meta.url)), '/home/user/bin/pylsp');
+  await sandbox.fs.setFilePermissions('/home/user/bin/pylsp', { mode: '755' });
+  const path = `${await sandbox.getWorkDir()}/src/a b.py`;
+  await sandbox.fs.uploadFile(Buffer.from(`def outer():\n    def inner(): pass\n${'# a long line\n'.repeat(5000)}`), path);
+  await server.start();
+  await server.start();
+  await failsAs(DaytonaConflictError, server.documentSymbols(path), /no document file:\/\/.*a%20b.py/);
+  await server.didOpen(path);
+  const symbols = await server.documentSymbols(path);
+  assert.deepEqual(symbols.map(({ name, kind, location }) => [name, kind, location.range.start.line]), [['outer', 12, 0], ['inner', 12, 1]]);
+  assert.match(symbols[1].location.uri, /^file:\/\/.*\/src\/a%20b\.py$/);
+  assert.deepEqual((await server.sandboxSymbols('inn')).map(({ name }) => name), ['inner']);
+  assert.deepEqual(await server.completions(path, { line: 7, character: 2 }), { isIncomplete: false, items: [{ label: 'outer', kind: 3, detail: 'at 7' }, { label: 'inner', kind: 3, detail: 'at 7' }] });
+  await server.didClose(path);
+  await failsAs(DaytonaConflictError, server.completions(path, { line: 0, character: 0 }), /no document/);
+  await server.stop();
+  await failsAs(DaytonaNotFoundError, server.sandboxSymbols('x'), /start it first/);
   await sandbox.delete();
 });
 
@@ -752,20 +780,33 @@ test('create with an image', async () => {
   await sandbox.delete();
   await assert.rejects(create({ image: Image.base('host').runCommands('exit 4') }), /build/i);
 });
-test('updateNetworkSettings takes what is so already', async () => {
+test('updateNetworkSettings', async () => {
   await box.updateNetworkSettings({ networkBlockAll: true });
-  await failsAs(DaytonaError, box.updateNetworkSettings({ networkBlockAll: false }), /network/);
-  await failsAs(DaytonaError, box.updateNetworkSettings({ networkAllowList: '10.0.0.0/8' }), /networkAllowList/);
+  await failsAs(DaytonaError, box.updateNetworkSettings({ networkBlockAll: false }), /without a network/);
+  const sandbox = await create({ networkBlockAll: false, networkAllowList: '198.51.100.0/24, 203.0.113.7' });
+  assert.equal(sandbox.networkAllowList, '198.51.100.0/24,203.0.113.7');
+  assert.equal(sandbox.networkBlockAll, false);
+  await sandbox.updateNetworkSettings({ networkBlockAll: true });
+  assert.equal(sandbox.networkBlockAll, true);
+  assert.equal(sandbox.networkAllowList, undefined);
+  await sandbox.updateNetworkSettings({ networkAllowList: '192.0.2.1' });
+  assert.equal(sandbox.networkBlockAll, false);
+  assert.equal(sandbox.networkAllowList, '192.0.2.1');
+  await sandbox.updateNetworkSettings({ networkBlockAll: false, networkAllowList: '' });
+  await sandbox.refreshData();
+  assert.equal(sandbox.networkBlockAll, false);
+  assert.equal(sandbox.networkAllowList, undefined);
+  await failsAs(DaytonaError, sandbox.updateNetworkSettings({ networkAllowList: 'example.com' }), /networkAllowList/);
+  await failsAs(DaytonaError, sandbox.updateNetworkSettings({ domainAllowList: 'example.com' }), /domainAllowList/);
+  await sandbox.delete();
 });
 test('getMetricsLatest and getMetrics', async () => {
   const latest = await box.getMetricsLatest();
   assert.ok(latest.memTotal > 0 && latest.memUsed > 0 && latest.cpuCount > 0);
-  const [point] = await box.getMetrics();
-  assert.ok(point.memTotal === latest.memTotal && point.cpuCount > 0);
+  const points = await box.getMetrics();
+  assert.ok(points.length > 0 && points.at(-1).memTotal === latest.memTotal && points.at(-1).cpuCount > 0);
 });
-test('ssh, secrets, computer use and LSP are refused by name', async () => {
-  const lsp = await box.createLspServer('python', '/tmp');
-  await failsAs(DaytonaError, lsp.start(), /language servers/);
+test('ssh, secrets and computer use are refused by name', async () => {
   await failsAs(DaytonaError, box.createSshAccess(), /ssh/);
   await failsAs(DaytonaError, box.updateSecrets({ A: 'b' }), /secrets/);
   await failsAs(DaytonaError, box.computerUse.start(), /desktop/);

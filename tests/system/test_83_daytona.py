@@ -10,6 +10,7 @@ import pytest
 
 import atoll
 import clients
+import specifications
 
 pytestmark = pytest.mark.needs_root
 NODE = atoll.ROOT / "tests/node"
@@ -20,19 +21,21 @@ NAMES = [name for _, name in re.findall(r"^test\((['\"])(.+?)\1,", PROGRAM.read_
 @pytest.fixture(scope="module")
 def results():
     server = atoll.Server().start()
+    tap = specifications.Tap(server.port)
     try:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("DAYTONA_")}
-        environment |= {"DAYTONA_API_URL": f"http://127.0.0.1:{server.port}/daytona/api", "DAYTONA_API_KEY": server.key}
+        environment |= {"DAYTONA_API_URL": f"http://127.0.0.1:{tap.port}/daytona/api", "DAYTONA_API_KEY": server.key}
         done = subprocess.run([clients.node("@daytona/sdk", since=clients.DAYTONA), PROGRAM], cwd=NODE, env=environment, capture_output=True, text=True, timeout=120)
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"name"')]
-        yield {line["name"]: line for line in lines}, done.stderr
+        yield {line["name"]: line for line in lines}, done.stderr, list(tap.exchanges())
     finally:
+        tap.close()
         server.remove_all()
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_client(results, name):
-    found, complaint = results
+    found, complaint, _ = results
     assert name in found, complaint[-2000:]
     assert found[name]["ok"], found[name]["error"]
 
@@ -228,3 +231,62 @@ def test_the_toolbox_answers_as_its_specification_says(api, box):
         spec.check(answer, spec.schema_of(method, path), f"{method} {path}")
     api.delete(f"/daytona/toolbox/{box}/process/session/spec")
     api.delete(f"/daytona/toolbox/{box}/process/pty/spec")
+
+
+# ---- all that the client said, and what it was told ----
+
+# What this server answers beyond the specification's own kinds.
+LOOSE = {("GET", "/process/session/{sessionId}/command/{commandId}/logs"), ("GET", "/process/session/entrypoint/logs")}
+
+
+class Surface(Specification):
+    """Finds the operation of a call, and holds both of its sides against it."""
+
+    def __init__(self, name):
+        super().__init__(name)
+        rows = [(re.compile(re.sub(r"{\w+}", "[^/]+", path) + "$"), path) for path in self.document["paths"]]
+        self.rows = sorted(rows, key=lambda row: row[1].count("{"))
+
+    def operation(self, method, path):
+        for pattern, name in self.rows:
+            if pattern.match(path) and method.lower() in self.document["paths"][name]:
+                return name, self.document["paths"][name][method.lower()]
+        raise AssertionError(f"{method} {path} is not in the specification")
+
+    def body_schema(self, operation):
+        if "requestBody" in operation:
+            return self.follow(operation["requestBody"])["content"].get("application/json", {}).get("schema")
+        return next((p["schema"] for p in operation.get("parameters", []) if p.get("in") == "body"), None)
+
+    def check_exchange(self, method, path, headers, body, status, answer):
+        name, operation = self.operation(method, path)
+        where = f"{method} {name}"
+        schema = self.body_schema(operation)
+        if status < 400 and schema and body and "json" in headers.get("content-type", ""):
+            self.check(json.loads(body), schema, f"{where} body")
+        if status >= 400:
+            said = json.loads(answer)
+            assert said["statusCode"] == status and said["message"] and said["timestamp"], where
+        elif (method, name) not in LOOSE:
+            answers = operation["responses"]
+            said = next((answers[code] for code in ("200", "201", "202") if code in answers), {})
+            schema = said.get("schema") or said.get("content", {}).get("application/json", {}).get("schema")
+            if schema and self.follow(schema).get("type") in ("object", "array") and answer[:1] in b"{[" and answer:
+                self.check(json.loads(answer), schema, f"{where} {status}")
+        return method, name
+
+
+def test_all_that_the_client_said_is_as_specified(results):
+    surfaces = {"api": Surface("api.json"), "toolbox": Surface("toolbox.json")}
+    heard, seen, wrong = results[2], set(), []
+    for method, target, headers, body, status, answer in heard:
+        found = re.match(r"/daytona/(api|toolbox/[^/]+)(/[^?]*)", target)
+        # Its socket of events, and the PTY that its own document does not have.
+        if not found or found[2].startswith("/socket.io") or found[2] == "/process/pty/create-connect" or found[2].endswith("/build-logs"):
+            continue
+        try:
+            seen.add(surfaces[found[1].split("/")[0]].check_exchange(method, found[2], headers, body, status, answer))
+        except AssertionError as mistake:
+            wrong.append(str(mistake))
+    assert not wrong, "\n".join(sorted(set(wrong)))
+    assert len(seen) >= 90, sorted(seen)

@@ -2863,6 +2863,7 @@ class DaytonaSandbox(TypedDict):
     labels: Any
     public: bool
     networkBlockAll: bool
+    networkAllowList: NotRequired[str]
     target: str
     cpu: float
     gpu: float
@@ -2905,6 +2906,7 @@ class DaytonaSandboxListed(TypedDict):
     labels: Any
     public: bool
     networkBlockAll: bool
+    networkAllowList: NotRequired[str]
     target: str
     cpu: float
     gpu: float
@@ -2974,14 +2976,6 @@ class DaytonaResize(TypedDict):
     disk: float | None
 
 
-class DaytonaNetwork(TypedDict):
-    """DaytonaNetwork"""
-
-    networkBlockAll: bool | None
-    networkAllowList: str | None
-    domainAllowList: str | None
-
-
 class DaytonaEnv(TypedDict):
     """Other variables"""
 
@@ -3014,6 +3008,39 @@ class DaytonaSnapshotCreate(TypedDict):
     memory: float | None
     disk: float | None
     buildInfo: Any
+
+
+class DaytonaLspServer(TypedDict):
+    """A language server"""
+
+    languageId: str
+    pathToProject: str
+
+
+class DaytonaLspDocument(TypedDict):
+    """A document of its project"""
+
+    languageId: str
+    pathToProject: str
+    uri: str
+
+
+class DaytonaLspCompletion(TypedDict):
+    """A place in a document"""
+
+    languageId: str
+    pathToProject: str
+    uri: str
+    position: Any
+    context: Any
+
+
+class DaytonaNetwork(TypedDict):
+    """DaytonaNetwork"""
+
+    networkBlockAll: bool | None
+    networkAllowList: str | None
+    domainAllowList: str | None
 
 
 class DaytonaVolumeCreate(TypedDict):

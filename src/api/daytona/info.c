@@ -427,46 +427,6 @@ static int environment(struct request *rq, const void *body, struct reply *reply
 	return 0;
 }
 
-struct network_body {
-	bool block_all;
-	const char *allow_list, *domain_list;
-	uint64_t present;
-};
-static const struct json_member network_request_members[] = {
-        JSON_BOOL_MEMBER(network_body, block_all, .name = "networkBlockAll",
-                         .flags = JSON_NULLABLE),
-        JSON_TEXT_MEMBER(network_body, allow_list, .name = "networkAllowList",
-                         .flags = JSON_NULLABLE),
-        JSON_TEXT_MEMBER(network_body, domain_list, .name = "domainAllowList",
-                         .flags = JSON_NULLABLE),
-        JSON_END,
-};
-static const struct json_shape network_request = {
-        .name = "DaytonaNetwork",
-        .size = sizeof(struct network_body),
-        .members = network_request_members,
-        .present_offset = offsetof(struct network_body, present),
-        .is_open = true,
-};
-
-/* What is so already may be asked for. */
-static int network(struct request *rq, const void *body, struct reply *reply, struct error *err)
-{
-	const struct network_body *b = body;
-	const struct fleet_ref ref = daytona_ref(rq);
-	struct sandbox_record r;
-
-	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
-		return -1;
-	if ((b->allow_list && b->allow_list[0]) || (b->domain_list && b->domain_list[0]))
-		return daytona_refuse("networkAllowList or domainAllowList", err);
-	if (b->present & 1 && b->block_all != (r.network == SANDBOX_NETWORK_BLOCKED))
-		return FAIL(err, ERROR_UNSUPPORTED,
-		            "provider '%s' decides the network of a sandbox when it is made",
-		            r.provider);
-	return daytona_sandbox_reply(rq, reply, &r, err);
-}
-
 static int ssh(UNUSED struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
                struct error *err)
 {
@@ -487,14 +447,6 @@ static int computer_use(UNUSED struct request *rq, UNUSED const void *body,
 	return daytona_refuse("computer use: a sandbox has no desktop", err);
 }
 
-static int language_server(UNUSED struct request *rq, UNUSED const void *body,
-                           UNUSED struct reply *reply, struct error *err)
-{
-	(void)daytona_refuse("language servers", err);
-	error_hint(err, "one of the image's can be started as a command, and talked to by a PTY");
-	return -1;
-}
-
 #define READ SCOPE_SANDBOX_READ, ROUTE_HIDDEN
 #define WRITE SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN
 #define TAG .tag = "daytona"
@@ -507,8 +459,6 @@ const struct route daytona_info_routes[] = {
          .handle = telemetry, TAG, .summary = "What a sandbox uses now"},
         {HTTP_POST, SANDBOX "/resize", WRITE, .body = &resize_request, .handle = resize, TAG,
          .summary = "Give it other limits"},
-        {HTTP_POST, SANDBOX "/network-settings", WRITE, .body = &network_request, .handle = network,
-         TAG, .summary = "Refused unless it is so already"},
         {HTTP_PUT, SANDBOX "/secrets", WRITE, .handle = secrets, TAG, .summary = "Refused"},
         {HTTP_POST, SANDBOX "/ssh-access", WRITE, .handle = ssh, TAG, .summary = "Refused"},
         {HTTP_DELETE, SANDBOX "/ssh-access", WRITE, .handle = ssh, TAG, .summary = "Refused"},
@@ -525,8 +475,6 @@ const struct route daytona_info_routes[] = {
          .summary = "Ports from 3000 to 9999 that something listens on"},
         {HTTP_GET, BASE "/port/:port/in-use", READ, .handle = port_in_use, TAG,
          .summary = "Whether something listens on a port"},
-        {HTTP_ANY, BASE "/lsp/*rest", WRITE, .handle = language_server, TAG,
-         .summary = "Refused: there are no language servers"},
         {HTTP_POST, BASE "/env", WRITE, .body = &env_request, .handle = environment, TAG,
          .summary = "Change its variables, for what is started from now on"},
         {HTTP_ANY, BASE "/computeruse/*rest", WRITE, .handle = computer_use, TAG,
