@@ -412,7 +412,7 @@ static int greet(struct request *rq, const struct server *s, struct error *err)
 {
 	AUTO(talk_done) struct talk t = {.fd = -1};
 	AUTO(buf_done) struct buf params = BUF(32 * 1024);
-	const struct json_value *ignored;
+	const struct json_value *ignored = NULL;
 
 	buf_add_text(&params,
 	             "{\"processId\":null,\"clientInfo\":{\"name\":\"atoll\"},\"rootUri\":");
@@ -478,7 +478,7 @@ static int stop(struct request *rq, const void *body, UNUSED struct reply *reply
 {
 	AUTO(talk_done) struct talk t = {.fd = -1};
 	SERVER s = {.count = 0};
-	const struct json_value *result;
+	const struct json_value *result = NULL;
 	struct error ignored = {0};
 
 	if (open_server(rq, body, &s, err) < 0)
@@ -603,7 +603,7 @@ static int document_symbols(struct request *rq, UNUSED const void *body, struct 
 	AUTO(talk_done) struct talk t = {.fd = -1};
 	AUTO(buf_done) struct buf params = BUF(32 * 1024);
 	const struct project_body *q = rq->query;
-	const struct json_value *found;
+	const struct json_value *found = NULL;
 	SERVER s = {.count = 0};
 	const char *path, *uri;
 
@@ -624,7 +624,7 @@ static int workspace_symbols(struct request *rq, UNUSED const void *body, struct
 	AUTO(talk_done) struct talk t = {.fd = -1};
 	AUTO(buf_done) struct buf params = BUF(16 * 1024);
 	const struct project_body *q = rq->query;
-	const struct json_value *found;
+	const struct json_value *found = NULL;
 	SERVER s = {.count = 0};
 
 	if (open_server(rq, q, &s, err) < 0)
@@ -683,7 +683,7 @@ static int completions(struct request *rq, const void *body, struct reply *reply
 	AUTO(talk_done) struct talk t = {.fd = -1};
 	AUTO(buf_done) struct buf params = BUF(32 * 1024);
 	const struct project_body *b = body;
-	const struct json_value *position, *found;
+	const struct json_value *position = NULL, *found = NULL;
 	SERVER s = {.count = 0};
 	const char *path;
 
