@@ -350,7 +350,7 @@ int fleet_service_do(struct fleet *fleet, struct arena *a, const struct fleet_se
 	if (result == 0)
 		result = change(&act, ref->name, verb, &record, err);
 	act_end(&act);
-	if (result < 0 || verb == FLEET_SERVICE_REMOVE)
+	if (result != 0 || verb == FLEET_SERVICE_REMOVE)
 		return result;
 	return view_settled(fleet, a, &record, ret, err);
 }
