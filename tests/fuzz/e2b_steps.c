@@ -24,9 +24,11 @@ static void check_name(struct arena *a, const char *text)
 {
 	struct e2b_name first, second;
 	struct error err = {0};
+	uint32_t mark;
 	struct id id;
 
-	(void)!e2b_uuid_parse(text, &id, &err);
+	if (e2b_uuid_parse(text, &id, &mark, &err) == 0 && mark >> E2B_MARK_BITS != 0)
+		abort();
 	if (e2b_name_parse(a, text, &first, &err) < 0)
 		return;
 	if (e2b_name_parse(a, first.own, &second, &err) == 0 &&
