@@ -37,6 +37,20 @@ void body_add_texts(struct buf *body, const char *name, const char *const *value
 	buf_add_byte(body, ']');
 }
 
+int body_add_json(struct buf *body, const char *name, const char *value, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {.blocks = NULL};
+	const struct json_value *parsed;
+
+	if (!value)
+		return 0;
+	if (json_load(&a, span_of(value), &parsed, err) < 0)
+		return FAIL_CONTEXT(err, "%s: JSON is expected", name);
+	add_name(body, name);
+	json_print(body, parsed, 0);
+	return 0;
+}
+
 void body_add_whole(struct buf *body, const char *name, int64_t value)
 {
 	add_name(body, name);

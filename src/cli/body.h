@@ -5,13 +5,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/attribute.h"
 #include "base/buf.h"
+#include "base/error.h"
 
 void body_begin(struct buf *body);
 /* What is NULL or an empty list adds nothing. */
 void body_add_text(struct buf *body, const char *name, const char *value);
 void body_add_texts(struct buf *body, const char *name, const char *const *values);
 void body_add_whole(struct buf *body, const char *name, int64_t value);
+/* The caller's JSON; refuses what is none. */
+MUST_CHECK int body_add_json(struct buf *body, const char *name, const char *value,
+                             struct error *err);
 void body_add_bool(struct buf *body, const char *name, bool value);
 /* The whole text; valid as long as the buffer. */
 const char *body_end(struct buf *body);

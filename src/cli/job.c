@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "cli/body.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/server.h"
@@ -64,6 +65,9 @@ static int run_body(struct cli *cli, const char **ret)
 	add_quoted(cli, &body, "conversation", arguments_text(&cli->args, "conversation", NULL));
 	add_quoted(cli, &body, "cwd", arguments_text(&cli->args, "cwd", NULL));
 	add_quoted(cli, &body, "user", arguments_text(&cli->args, "user", NULL));
+	if (body_add_json(&body, "origin", arguments_text(&cli->args, "origin", NULL), cli->err) <
+	    0)
+		return -1;
 	buf_addf(&body, ",\"timeout_ms\":%lld}", (long long)timeout_ms);
 	if (body.overflowed)
 		return FAIL(cli->err, ERROR_TOO_LARGE, "the command is longer than %d bytes",
@@ -213,6 +217,7 @@ static int job_wait(struct cli *cli)
 	}
 static const struct command_option run_options[] = {
         {.name = "conversation", .value = "ID", .about = "who may ask for it; else who has none"},
+        {.name = "origin", .value = "JSON", .about = "where its end is told"},
         {.name = "timeout", .value = "TIME", .about = "kill it after so long (30s, 2h)"},
         {.name = "cwd", .value = "FOLDER", .about = "folder to run in"},
         {.name = "user", .value = "USER", .about = "name or number inside"},

@@ -284,6 +284,8 @@ static int mcp(struct cli *cli)
 	add_query(&path, "sandbox", arguments_text(&cli->args, "sandbox", NULL));
 	add_query(&path, "lease", arguments_text(&cli->args, "lease", NULL));
 	add_query(&path, "config", arguments_text(&cli->args, "config", NULL));
+	add_query(&path, "conversation", arguments_text(&cli->args, "conversation", NULL));
+	add_query(&path, "origin", arguments_text(&cli->args, "origin", NULL));
 	bridge.server = cli->server;
 	bridge.path = buf_text(&path);
 	return run_bridge(&bridge, cli->err);
@@ -299,6 +301,8 @@ static const struct command_option options[] = {
          .value = "KEY",
          .about = "the lease whose sandbox they use, made on first use (default: the key's own)"},
         {.name = "config", .value = "NAME", .about = "of reusable configs: what tools may do"},
+        {.name = "conversation", .value = "ID", .about = "whom background jobs belong to"},
+        {.name = "origin", .value = "JSON", .about = "where the ends of background jobs are told"},
         {0},
 };
 

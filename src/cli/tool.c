@@ -94,7 +94,7 @@ static int read_input(struct cli *cli, const struct json_value *schema, struct b
 	return 0;
 }
 
-static const char *request_body(struct cli *cli, const struct buf *input, struct buf *body)
+static int request_body(struct cli *cli, const struct buf *input, struct buf *body)
 {
 	const struct arguments *args = &cli->args;
 	const char *sandbox = arguments_text(args, "sandbox", NULL);
@@ -104,9 +104,13 @@ static const char *request_body(struct cli *cli, const struct buf *input, struct
 	body_add_text(body, "sandboxId", sandbox);
 	body_add_text(body, "lease", lease);
 	body_add_text(body, "config", arguments_text(args, "config", NULL));
+	body_add_text(body, "conversationId", arguments_text(args, "conversation", NULL));
+	if (body_add_json(body, "origin", arguments_text(args, "origin", NULL), cli->err) < 0)
+		return -1;
 	buf_add_text(body, ",\"input\":");
 	buf_add_span(body, buf_span(input));
-	return body_end(body);
+	(void)body_end(body);
+	return 0;
 }
 
 /* ---- the answer ---- */
@@ -161,10 +165,10 @@ static int tool(struct cli *cli)
 		error_hint(cli->err, "atoll tool lists them");
 		return -1;
 	}
-	if (read_input(cli, schema, &input) < 0)
+	if (read_input(cli, schema, &input) < 0 || request_body(cli, &input, &body) < 0)
 		return -1;
 	call.path = escaped_path(cli->arena, TOOLS "/", cli->args.words[0], "");
-	call.body = request_body(cli, &input, &body);
+	call.body = buf_text(&body);
 	if (input.overflowed || body.overflowed)
 		return FAIL(cli->err, ERROR_TOO_LARGE, "the input is larger than %zu bytes",
 		            BODY_MAX);
@@ -183,6 +187,8 @@ static const struct command_option options[] = {
          .value = "KEY",
          .about = "the lease whose sandbox to use, made on first use (default " LEASE_DEFAULT ")"},
         {.name = "config", .value = "NAME", .about = "of reusable configs: what tools may do"},
+        {.name = "conversation", .value = "ID", .about = "whom background jobs belong to"},
+        {.name = "origin", .value = "JSON", .about = "where the ends of background jobs are told"},
         {0},
 };
 

@@ -69,6 +69,7 @@ struct tool_call {
 	struct arena *arena;
 	const char *project_id, *key_id; /* the caller's */
 	const char *conversation_id;     /* that the call belongs to; NULL = none named */
+	const struct job_origin *origin; /* where the ends of its jobs are told; NULL = nowhere */
 	/* The sandbox, started and held; NULL and zeros with TOOL_NO_SANDBOX. */
 	const struct sandbox_record *sandbox;
 	struct fleet_hold *hold;

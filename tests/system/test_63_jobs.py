@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 
 import pytest
 
@@ -729,3 +730,50 @@ def test_the_tools_start_look_after_and_stop_jobs(api, box):
     for wrong in ({}, {"resultId": job, "action": "pause"}, {"resultId": ""}):
         with refused("invalid_request"):
             tool(api, "async_status", **wrong)
+
+
+def over_mcp(api, query, meta, **arguments):
+    modern = "io.modelcontextprotocol/"
+    headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "bash"}
+    meta = {modern + "protocolVersion": headers["MCP-Protocol-Version"], modern + "clientCapabilities": {}, **meta}
+    return api.call("POST", "/mcp?" + urllib.parse.urlencode(query),
+                    {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                     "params": {"name": "bash", "arguments": arguments, "_meta": meta}}, headers)
+
+
+def test_the_end_of_a_tools_job_is_told_where_the_turn_came_from(chats, telling):
+    api, box = chats
+    slack, webhook = {"type": "slack", "channel": "C0123"}, {"type": "webhook"}
+
+    def sent(job, kind, word):
+        assert message(api, job, "delivered", "dead")["state"] == "delivered"
+        [body] = [seen[2] for seen in Services.seen if f"resultId {job}" in json.dumps(seen[2])]
+        assert body["channel"] == kind["channel"] and word in body["text"]
+
+    command = {"command": "echo from-a-tool", "background": True}
+    body = {"sandboxId": box, "conversationId": "turn:1", "origin": slack, "input": command}
+    sent(api.post("/v1/tools/bash", body)["structuredContent"]["resultId"], slack, "from-a-tool")
+    job = api.post("/v1/tools/bash", {**body, "origin": webhook})["structuredContent"]["resultId"]
+    ended(api, job, "turn:1")
+    assert told(api, "agent.finished", job)[0]["detail"]["conversation"] == "turn:1"
+    # Over MCP it is the client's word, in the URL for all calls or with one of them; the model has no say.
+    url = {"sandbox": box, "conversation": "turn:2", "origin": json.dumps(slack)}
+    sent(over_mcp(api, url, {}, **command)["result"]["structuredContent"]["resultId"], slack, "from-a-tool")
+    other = {"type": "slack", "channel": "C0456"}
+    job = over_mcp(api, url, {"atoll/origin": other}, **command)["result"]["structuredContent"]["resultId"]
+    sent(job, other, "from-a-tool")
+    assert over_mcp(api, url, {}, **command, origin=other)["result"]["isError"]
+    done = telling.cli("tool", "--sandbox", box, "--origin", json.dumps(slack), "--json", "bash", "background=true", "command=echo by-hand")
+    sent(json.loads(done.stdout)["structuredContent"]["resultId"], slack, "by-hand")
+    job = telling.cli("job", "run", "--origin", json.dumps(slack), box, "--", "echo", "by-hand").stdout.decode().strip()
+    sent(job, slack, "by-hand")
+    # What could not be told is refused, and nothing runs.
+    for wrong, word in (({"type": "slack"}, "needs channel"), ({"type": "pigeon"}, "type"), ({**webhook, "chat": "1"}, "takes no chat")):
+        with refused("invalid_request", word):
+            api.post("/v1/tools/bash", {**body, "origin": wrong})
+        answer = over_mcp(api, url, {"atoll/origin": wrong}, command="touch ran", background=True)
+        assert answer["error"]["code"] == -32602 and word in answer["error"]["message"], answer
+    for wrong in ("{", "[]", '"slack"'):
+        assert "the URL's origin" in over_mcp(api, {**url, "origin": wrong}, {}, **command)["error"]["message"]
+    assert api.exec(box, "test ! -e ran")["exit_code"] == 0
+    assert b"JSON is expected" in telling.cli("tool", "--sandbox", box, "--origin", "slack", "bash", "command=true").stderr

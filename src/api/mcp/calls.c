@@ -376,6 +376,7 @@ static struct mcp_call *call_new(const struct mcp *m, const struct mcp_call_opti
 	call->mcp = (struct mcp){
 	        .rq = &call->request,
 	        .target = keep_target(a, &m->target),
+	        .origin = keep_text(a, m->origin),
 	        .cancel = &call->cancel,
 	        .on_progress = is_stream(call) ? on_progress : NULL,
 	        .progress_context = call,

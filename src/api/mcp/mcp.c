@@ -26,7 +26,7 @@
 
 struct mcp_query {
 	struct tools_target target;
-	const char *client;
+	const char *client, *origin;
 	bool stdio;
 };
 #define QUERY_ROW(name_, member_, max_, ...)                                                       \
@@ -43,6 +43,9 @@ static const struct json_member mcp_query_members[] = {
         QUERY_ROW("config", config, 128,
                   .about = "of /accounts/me/sandboxes: what a sandbox that has to be made is like"),
         QUERY_ROW("conversation", conversation, 128, .about = "whom background jobs belong to"),
+        JSON_TEXT_MEMBER(mcp_query, origin, .min = 1, .max = MCP_ORIGIN_MAX,
+                         .about = "of background jobs: where their ends are told, as JSON; or in "
+                                  "the _meta of a call, as " MCP_ORIGIN),
         JSON_TEXT_MEMBER(mcp_query, client, .max = 64,
                          .about = "with stdio: a word of the client's own, so that it can cancel "
                                   "its calls"),
@@ -361,7 +364,7 @@ static int check_forms(struct request *rq, struct mcp_fault *fault)
 static int mcp_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct mcp_query *query = rq->query;
-	struct mcp m = {.rq = rq, .target = query->target};
+	struct mcp m = {.rq = rq, .target = query->target, .origin = query->origin};
 	struct mcp_fault fault;
 	struct buf *out;
 

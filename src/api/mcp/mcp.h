@@ -11,6 +11,7 @@ struct mcp {
 	struct request *rq;
 	struct mcp_message message;
 	struct tools_target target; /* where tools act, unless their arguments say otherwise */
+	const char *origin; /* JSON: of background jobs, unless the call's _meta says otherwise */
 	/* Of a call; see struct tool_call. */
 	const struct cancel *cancel;
 	void (*on_progress)(void *context, struct span text);

@@ -27,6 +27,10 @@ enum mcp_code {
 	MCP_UNSUPPORTED_VERSION = -32022,
 };
 
+/* What a call's _meta may have of ours: where the turn came from, as of background jobs. */
+#define MCP_ORIGIN "atoll/origin"
+#define MCP_ORIGIN_MAX 4096
+
 /* A refusal: what the message says and the HTTP status that goes with it. */
 struct mcp_fault {
 	int code, status;

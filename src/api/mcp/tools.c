@@ -83,6 +83,24 @@ static int read_arguments(struct mcp *m, const struct tool *tool, struct buf *re
 	return 0;
 }
 
+/* By the client, in the call or in the URL; no argument, for it is not the model's to say. */
+static int read_origin(struct mcp *m, struct job_origin *ret, struct error *err)
+{
+	const struct json_value *given = json_get(json_get(m->message.params, "_meta"), MCP_ORIGIN);
+	AUTO(buf_done) struct buf text = BUF(MCP_ORIGIN_MAX);
+
+	if (given)
+		json_print(&text, given, 0);
+	else if (m->origin)
+		buf_add_text(&text, m->origin);
+	if (text.overflowed)
+		return FAIL(err, ERROR_INVALID, MCP_ORIGIN ": at most %d bytes", MCP_ORIGIN_MAX);
+	if (json_parse(m->rq->arena, buf_span(&text), &job_origin_shape, ret, err) < 0 ||
+	    job_origin_check(ret, err) < 0)
+		return FAIL_CONTEXT(err, given ? "_meta: " MCP_ORIGIN : "the URL's origin");
+	return 0;
+}
+
 static void write_failure(struct buf *out, const struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(ERROR_TEXT_MAX + ERROR_HINT_MAX + 16);
@@ -121,6 +139,7 @@ int mcp_tools_call(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 	const char *name = json_text(json_get(m->message.params, "name"), "");
 	const struct tool *tool = tool_find(name);
 	AUTO(buf_done) struct buf own = BUF(ARGUMENTS_MAX);
+	struct job_origin origin;
 	struct tool_result result;
 	const char *sandbox;
 	struct error err;
@@ -131,6 +150,9 @@ int mcp_tools_call(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 		return mcp_refuse(fault, MCP_INVALID_REQUEST, 403, "%s", err.text);
 	if (read_arguments(m, tool, &own, &sandbox, fault) < 0)
 		return -1;
+	if (read_origin(m, &origin, &err) < 0)
+		return mcp_fail(fault, &err);
+	m->target.origin = &origin;
 	if (run(m, tool, sandbox, buf_span(&own), &result, &err) < 0) {
 		write_failure(out, &err);
 		return 0;

@@ -9,6 +9,7 @@
 
 struct tool_body {
 	struct tools_target target;
+	struct job_origin origin;
 	struct span input;
 	uint64_t present;
 };
@@ -36,6 +37,8 @@ static const struct json_member tool_request_members[] = {
                             "what tools may do; else what the sandbox was made from"),
         TARGET_ROW("conversationId", conversation, 128,
                    .about = "whom its background jobs belong to"),
+        JSON_OBJECT_MEMBER(tool_body, origin, &job_origin_shape,
+                           .about = "of its background jobs: where their ends are told"),
         JSON_RAW_MEMBER(tool_body, input, .about = "by the tool's inputSchema"),
         JSON_END,
 };
@@ -133,6 +136,7 @@ static int tool_post(struct request *rq, const void *body, struct reply *reply, 
 	}
 	if (!(b->present >> TOOL_WAIT & 1))
 		which.approval_wait_ms = TOOLS_APPROVAL_WAIT_MS;
+	which.origin = &b->origin;
 	if (tools_open(rq, tool, &which, &target, &call, err) < 0 ||
 	    tool_run(tool, &call, b->input, &result, err) < 0)
 		return -1;
