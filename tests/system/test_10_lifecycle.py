@@ -186,6 +186,11 @@ def test_ephemeral_sandboxes_end_when_idle_and_persistent_ones_do_not(private_se
     ephemeral, kept = api.create(internet=False)["id"], api.create(internet=False, persistent=True)["id"]
     busy = api.create(internet=False)["id"]
     api.post(f"{PATH}/{busy}/exec", {"command": "sleep 30", "background": True})
+    attended, viewer = api.create(internet=False)["id"], api.clone()
+    opened = api.post(f"{PATH}/{attended}/terminal", {})
+    upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+               "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    assert viewer.open("GET", opened["path"], headers=upgrade).status == 101
 
     def is_gone():
         try:
@@ -195,6 +200,8 @@ def test_ephemeral_sandboxes_end_when_idle_and_persistent_ones_do_not(private_se
     atoll.wait_for(is_gone, 20, "the idle one deleted")
     assert api.get(f"{PATH}/{kept}")["state"] == "started"
     assert api.get(f"{PATH}/{busy}")["state"] == "started"
+    assert api.get(f"{PATH}/{attended}")["state"] == "started"
+    viewer.close()
 
 
 def test_a_timeout_ends_a_sandbox(private_server):

@@ -425,13 +425,17 @@ def test_a_terminal_is_taken_over_and_given_back(server, api, box):
     open_window(api, box, "taken")
     one = look(server, api, box, "taken")
     one.event("started")
-    two = look(server, api, box, "taken", "&takeover=true")
+    two = look(server, api, box, "taken", "&takeover=1")
     assert one.event("taken_over")["viewer"] == two.event("started")["viewer"]
     one.send(b"echo one-$((1+1))\r")
     one.send(json.dumps({"type": "resize", "rows": 5, "cols": 5}).encode(), kind=1)
     two.send(b"echo two-$((2+2))\r")
     one.until(lambda s: b"two-4" in s.output)
     assert b"one-2" not in one.output and window(api, box, "taken")["rows"] == 24
+    two.send(json.dumps({"type": "resize", "rows": 31, "cols": 99}).encode(), kind=1)
+    two.send(b"stty size\r")
+    two.until(lambda s: b"31 99" in s.output)
+    assert (window(api, box, "taken")["rows"], window(api, box, "taken")["cols"]) == (31, 99)
     one.send(json.dumps({"type": "takeover"}).encode(), kind=1)
     assert two.event("taken_over")["viewer"] == one.event("started")["viewer"]
     one.send(b"echo back-$((3+3))\r")
@@ -440,6 +444,20 @@ def test_a_terminal_is_taken_over_and_given_back(server, api, box):
     two.close()
     opened = open_window(api, box, "taken")
     assert Socket(server, opened["path"] + "&takeover=true&read_only=true").status == 400
+
+
+def test_what_is_shown_begins_at_the_offset_that_was_asked_for(server, api, box):
+    open_window(api, box, "since", command="printf abcdef; read x; printf ghi; sleep 100")
+    first = look(server, api, box, "since").until(lambda s: s.output == b"abcdef")
+    later, end = look(server, api, box, "since", "&since=4"), look(server, api, box, "since", "&since=6")
+    later.until(lambda s: s.output == b"ef")
+    first.send(b"\r")
+    for viewer, expected in ((first, b"abcdef\r\nghi"), (later, b"ef\r\nghi"), (end, b"\r\nghi")):
+        viewer.until(lambda s: len(s.output) >= len(expected))
+        assert viewer.output == expected
+        viewer.close()
+    for bad in ("x", "-1", "1.x"):
+        assert Socket(server, open_window(api, box, "since")["path"] + f"&since={bad}").status == 400, bad
 
 
 @pytest.mark.parametrize("bytes_", [
@@ -480,6 +498,12 @@ def test_an_agent_runs_and_operates_by_tools(api, box):
     assert looked["structuredContent"]["reason"] == "found" and "got:Y" in looked["content"][0]["text"]
     assert tool("execute_command", command="pwd")["structuredContent"]["output"] == "/tmp\n"
     assert tool("execute_command", command="false", window="other")["structuredContent"]["exit_code"] == 1
+    needs(api, box, "vim")
+    assert tool("execute_command", window="editor", command="vim -u NONE -N tool.txt", wait_ms=300)["structuredContent"]["running"]
+    drawn = tool("terminal_operator", window="editor", keys=["i", "first", "Enter", "second", "Escape"], wait_regex="^second$")
+    assert drawn["structuredContent"]["reason"] == "found" and drawn["structuredContent"]["alternate"]
+    tool("terminal_operator", window="editor", keys=["gg", "dd", ":wq", "Enter"], wait_text="written")
+    assert tool("execute_command", window="editor", command="cat tool.txt")["structuredContent"]["output"] == "second\n"
 
 
 # ---- restarts ----
@@ -492,12 +516,24 @@ def test_a_window_shows_the_same_after_kill_9_of_atolld(private_server):
     assert run(api, box, "kept", "cd /usr; export K=kept; printf '\\033[7mshown\\033[0m %s\\n' $K")["exit_code"] == 0
     keys(api, box, "kept", "half a li", quiet_ms=100)
     before = api.get(f"{PATH}/{box}/windows/kept/screen?form=ansi")
+    seen = look(private_server, api, box, "kept").until(lambda s: b"half a li" in s.output)
     private_server.kill9("api")
+    with pytest.raises((EOFError, ConnectionError)):
+        while True:
+            seen.receive()
     private_server.wait_ready()
     api.close()
     api = private_server.api()
     after = api.get(f"{PATH}/{box}/windows/kept/screen?form=ansi")
     assert after == before and after["missing"] == 0
+    size = len(seen.output)
+    again, rest = look(private_server, api, box, "kept"), look(private_server, api, box, "kept", f"&since={size - 4}")
+    for viewer, expected in ((again, seen.output), (rest, seen.output[-4:])):
+        assert viewer.until(lambda s: len(s.output) >= len(expected)).output.startswith(expected)
+    again.send(b"\x15echo typed-$((4+4))\r")
+    rest.until(lambda s: b"typed-8" in s.output)
+    again.close()
+    rest.close()
     assert run(api, box, "kept", "echo $K in $PWD")["output"] == "kept in /usr\n"
     # More than is kept: it says so.
     run(api, box, "kept", "seq 300000")

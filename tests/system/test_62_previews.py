@@ -4,11 +4,14 @@
 import base64
 import concurrent.futures
 import contextlib
+import datetime
 import http.client
 import os
 import pathlib
+import signal
 import socket
 import struct
+import threading
 import time
 
 import pytest
@@ -348,6 +351,28 @@ def test_where_nobody_listens_people_get_a_page_and_programs_an_error(api, box):
     assert page.headers["Content-Security-Policy"].startswith("default-src 'none'")
 
 
+def test_while_a_sandbox_is_made_people_get_a_page_that_looks_again(api, shared):
+    broker, made = shared.pid_of("broker"), []
+
+    def create():
+        with contextlib.closing(shared.api()) as own:
+            made.append(own.create(internet=True, name="slow"))
+    thread = threading.Thread(target=create)
+    os.kill(broker, signal.SIGSTOP)
+    try:
+        thread.start()
+        atoll.wait_for(lambda: api.raw("GET", "/api/sandbox/instances/slow").status == 200, 15, "its row")
+        page = api.raw("GET", below("slow"), headers={"Accept": "text/html"})
+        program = api.raw("GET", below("slow"))
+    finally:
+        os.kill(broker, signal.SIGCONT)
+        thread.join()
+    assert page.status == 503 and page.headers["Retry-After"] == "2"
+    assert 'http-equiv="refresh"' in page.body.decode() and "is being made" in page.body.decode()
+    assert program.status == 503 and program.json()["error"]["code"] == "unavailable"
+    api.remove(made[0]["id"])
+
+
 def test_a_sandbox_without_network_has_no_previews(api):
     with api.sandbox(internet=False) as sandbox:
         answer = api.raw("GET", below(sandbox))
@@ -361,6 +386,8 @@ def test_a_share_link_opens_one_port_and_ends_with_a_switch(api, box, shared):
     assert private.value.status == 409
     assert switch(api, box, public=True)["public"]
     made = link(api, box)
+    expires = datetime.datetime.fromisoformat(made["expiresAt"].replace("Z", "+00:00")).timestamp()
+    assert abs(expires - (time.time() + 24 * 3600)) < 120
     assert ask(shared, made["path"] + "x").json()["target"] == "/x"
     assert ask(shared, made["path"][:-1]).headers["Location"] == made["path"]
     # Nothing changes what is signed.
@@ -403,6 +430,65 @@ def test_without_a_secret_nothing_is_shared(server):
             link(api, sandbox)
         assert "SANDBOX_PREVIEW_SECRET" in refused.value.hint
         assert api.get(f"/api/sandbox/instances/{sandbox}/preview")["sharingEnabled"] is False
+
+
+# ---- an origin apart ----
+
+
+def test_links_lead_to_an_origin_apart_where_there_is_nothing_else(private_server):
+    server, name = private_server, f"apart.localhost:{private_server.port}"
+    server.environment["SANDBOX_PREVIEW_ORIGIN"] = f"http://{name}"
+    with contextlib.closing(server.start().api()) as api, api.sandbox(internet=True) as sandbox:
+        start_server(api, sandbox, PORT)
+        made = link(api, sandbox, private=True)
+        assert made["url"] == f"http://{name}{made['path']}"
+        # Elsewhere a link only leads there, whatever it is worth; a name like it is not it.
+        for host in ("localhost", f"127.0.0.1:{server.port}", "apart.localhost", f"x.{name}", f"apart.localhost.:{server.port}"):
+            answer = ask(server, made["path"] + "a%20b?x=1&y", Host=host)
+            assert (answer.status, answer.headers["Location"]) == (307, made["url"] + "a%20b?x=1&y"), host
+        answer = ask(server, made["path"] + "x", "POST", b"z", Host="localhost")
+        assert answer.status == 307 and answer.headers["Location"] == made["url"] + "x"
+        # There its pages are in no box; by key, in our own origin, they are in one.
+        page = ask(server, made["path"] + "page", Host=name.upper(), Accept="text/html")
+        assert page.status == 200 and b"<base" in page.body and page.headers["Content-Security-Policy"] is None
+        boxed = api.raw("GET", below(sandbox, "/page"), headers={"Accept": "text/html"})
+        assert boxed.headers["Content-Security-Policy"].startswith("sandbox ")
+        key = f"Bearer {api.key}"
+        for path in ("/", "/console", "/healthz", "/readyz", "/metrics", "/mcp", "/v1/events", "/accounts/me", "/api/sandbox/instances",
+                     "/api/sandbox/preview", "/api/sandbox/preview/../instances", "/api/sandbox/preview/%2e%2e/instances",
+                     "/api/client/v1/sandbox/instances", "/sandboxes", "/api/sandbox", below(sandbox, "/x")):
+            assert ask(server, path, Host=name, Authorization=key).status in (400, 404), path
+            assert ask(server, path, Host=name, Authorization=key, E2b_Sandbox_Id=sandbox, E2b_Sandbox_Port=str(PORT)).status in (400, 404), path
+        with contextlib.closing(WebSocket(server.port, made["path"] + "ws", Host=name)) as ws:
+            assert ws.status == 101 and ws.echo(b"m" * 200) == b"m" * 200
+
+
+# ---- ports ----
+
+
+def test_ports_are_listed_ones_ranges_the_templates_or_any(private_server):
+    server = private_server
+    server.environment["SANDBOX_PREVIEW_PORTS"] = "7000-7002, 4000"
+    with contextlib.closing(server.start().api()) as api:
+        api.post("/api/sandbox/templates", {"name": "ported", "from": "host", "ports": [9123]})
+        with api.sandbox(internet=True, template="ported") as ported, api.sandbox(internet=True) as plain:
+            def shown(box, *ports):
+                return [api.raw("GET", below(box, port=port)).status != 403 for port in ports]
+            assert shown(plain, 4000, 7000, 7001, 7002) == [True] * 4
+            assert shown(plain, 3999, 6999, 7003, PORT, 9123) == [False] * 5
+            assert shown(ported, 7001, 9122, 9124, PORT) == [True, False, False, False]
+            start_server(api, ported, 9123)
+            assert api.raw("GET", below(ported, "/x", 9123)).json()["target"] == "/x"
+            assert link(api, ported, 9123, private=True)["port"] == 9123
+            with pytest.raises(atoll.ApiError) as refused:
+                link(api, plain, 9123, private=True)
+            assert refused.value.status == 403
+            assert api.get(f"/api/sandbox/instances/{ported}/preview")["ports"] == "7000-7002, 4000,9123"
+            server.stop()
+            server.environment["SANDBOX_PREVIEW_PORTS"] = "any"
+            server.start()
+            api.close()
+            assert shown(plain, 1, 22, PORT, 9123, 65535) == [True] * 5
 
 
 # ---- by host ----

@@ -488,11 +488,15 @@ class Services(http.server.BaseHTTPRequestHandler):
         assert body["action"] == "reply_inbox" and body["message"]
         return 200, {"success": True, "id": "m_1"}
 
+    def hook(self, path, body):
+        assert self.headers["Atoll-Signature"] and self.headers["Atoll-Event-Id"] == str(body["sequence"])
+        return 200, {}
+
     def do_POST(self):
         kind = self.path.split("/")[1]
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         try:
-            assert self.headers["Content-Type"] == "application/json; charset=utf-8"
+            assert self.headers["Content-Type"] == "application/json" + ("" if kind == "hook" else "; charset=utf-8")
             status, answer = getattr(self, kind)(self.path, body)
         except AssertionError as wrong:
             status, answer = 400, {"wrong": repr(wrong)}
@@ -633,8 +637,9 @@ def test_what_could_not_be_told_is_refused_at_once(chats, server):
         own.call("PUT", f"{CHANNELS}/x", {"type": "slack", "token": TOKEN, "base_url": "http://127.0.0.1:1"})
 
 
-def test_a_webhook_origin_adds_an_end_of_its_own(chats):
+def test_a_webhook_origin_adds_an_end_of_its_own(chats, services):
     api, box = chats
+    hook = api.post("/v1/webhooks", {"url": f"{services}/hook", "events": ["agent.finished"]})
     job = start(api, box, "echo done", origin={"type": "webhook"}, conversation="turn:9")
     ended(api, job, "turn:9")
     [event] = told(api, "agent.finished", job)
@@ -643,6 +648,9 @@ def test_a_webhook_origin_adds_an_end_of_its_own(chats):
     plain = start(api, box, "true", origin={"type": "stream"})
     ended(api, plain)
     assert not told(api, "agent.finished", plain)
+    got = atoll.wait_for(lambda: [(status, body) for kind, status, body, _ in Services.seen if kind == "hook"], 15, "the webhook")
+    assert got == [(200, event)]
+    api.delete(f"/v1/webhooks/{hook['id']}")
 
 
 # ---- the command line ----

@@ -2,8 +2,10 @@
 """The agent tools over HTTP: /v1/tools."""
 
 import base64
+import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import threading
 
@@ -365,6 +367,29 @@ def test_ask_waits_for_somebodys_word(api, box, config, other):
     with pytest.raises(ApiError) as late:
         other.post(path + "/approve")
     assert late.value.status == 409
+
+
+def test_an_approval_expires_before_it_is_given_and_before_it_is_used(api, box, config, other, server):
+    tools = Tools(api, sandboxId=box, config=config(permissionMode="ask"))
+
+    def ask(name):
+        status, answer = post(tools, "bash", command=f"echo {name}")
+        assert status == 202
+        return answer["approvalId"]
+    pending, approved = ask("pending"), ask("approved")
+    item = other.post(f"/v1/approvals/{approved}/approve")
+    assert item["state"] == "approved" and item["expiresAt"] > item["decidedAt"]
+    server.stop()
+    with contextlib.closing(sqlite3.connect(server.data / "store" / "atoll.db")) as database, database:
+        database.execute("UPDATE approvals SET expires_at = created_at + 1 WHERE id IN (?, ?)", [pending, approved])
+    server.start()
+    listed = [one["id"] for one in api.get("/v1/approvals?state=any")["items"]]
+    assert pending not in listed and approved not in listed
+    for verdict in ("approve", "refuse"):
+        with pytest.raises(ApiError) as late:
+            other.post(f"/v1/approvals/{pending}/{verdict}")
+        assert late.value.status in (404, 409)
+    assert ask("pending") != pending and ask("approved") != approved
 
 
 def test_an_approval_is_of_one_sandbox_and_one_key(api, box, config, other):
