@@ -1234,6 +1234,8 @@ export interface ToolCall {
   config?: string;
   /** whom its background jobs belong to */
   conversationId?: string;
+  /** of its background jobs: where their ends are told */
+  origin?: JobOrigin;
   /** by the tool's inputSchema */
   input?: unknown;
 }

@@ -32,6 +32,10 @@ int background_start(struct request *rq, const struct api_target *t, const struc
 	struct job_started started = {.id = NULL};
 	struct buf *out;
 
+	if (c->keep_root)
+		return FAIL(
+		        err, ERROR_INVALID,
+		        "artifacts of a command in the background are kept by a call of their own");
 	if (request_may_block(rq, err) < 0)
 		return -1;
 	if (!api_of(rq)->jobs)

@@ -69,21 +69,12 @@ static const struct json_member result_shape_members[] = {
 };
 JSON_SHAPE(result_shape, "Result", result, "What a command did");
 
-struct artifact {
-	const char *path, *media_type;
-	int64_t size;
-};
-static const struct json_member artifact_shape_members[] = {
-        JSON_TEXT_MEMBER(artifact, path, .about = "relative to the workspace"),
-        JSON_WHOLE_MEMBER(artifact, size),
-        JSON_TEXT_MEMBER(artifact, media_type, .about = "by the name's extension"),
-        JSON_END,
-};
-static JSON_SHAPE(artifact_shape, "Artifact", artifact, "A file that a command made or changed");
 static const struct json_member gateway_result_shape_members[] = {
         RESULT_ROWS,
-        JSON_LIST_MEMBER(result, artifacts, &artifact_shape, .max = ARTIFACTS_MAX,
-                         .about = "files of the workspace that were made or changed meanwhile"),
+        JSON_LIST_MEMBER(result, artifacts, &stored_artifact_shape, .max = ARTIFACTS_MAX,
+                         .about = "files of the workspace that were made or changed meanwhile: "
+                                  "path (in the workspace), size and media_type of each; when "
+                                  "the call asked to keep them, all of those that are kept"),
         JSON_END,
 };
 JSON_SHAPE(gateway_result_shape, "GatewayResult", result,

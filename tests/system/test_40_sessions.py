@@ -2,6 +2,7 @@
 """/v1/sandbox: agents by tenant and session."""
 
 import base64
+import json
 import os
 import signal
 import threading
@@ -154,6 +155,31 @@ def test_a_call_tells_what_files_it_made(api, session):
     assert len(many["artifacts"]) == 100 and many["exit_code"] == 0
     gone = api.post("/v1/sandbox/bash", {**session, "command": "rm -rf $PWD; echo well"})
     assert gone["stdout"] == "well\n" and gone["artifacts"] == []
+
+
+def test_what_a_call_made_is_kept_when_it_says_so(api, session):
+    api.post("/v1/sandbox/write", {**session, "path": "out/old", "content": "old"})
+    time.sleep(0.05)
+    body = {**session, "command": "echo made > out/new.csv; echo elsewhere > other", "artifacts": "out"}
+    result = api.post("/v1/sandbox/bash", body)
+    [kept] = result["artifacts"]
+    assert (kept["name"], kept["media_type"], kept["size"], kept["process"]) == ("new.csv", "text/csv", 5, result["process"])
+    time.sleep(0.05)
+    code = {**session, "code": "open('page.json', 'w').write('{}')\nprint('drawn')", "artifacts": "."}
+    answer = api.raw("POST", "/v1/sandbox/execute", code, {"Accept": "text/event-stream"})
+    told = [json.loads(line[6:]) for line in answer.body.decode().splitlines() if line.startswith("data: ")]
+    assert [event["event"] for event in told] == ["started", "stdout", "artifact", "exit"]
+    assert told[2]["artifact"]["name"] == "page.json" and told[2]["artifact"]["process"] == told[0]["process"]
+    for wrong, word in (({"artifacts": "/etc"}, "artifacts"), ({"artifacts": "../x"}, "artifacts"),
+                        ({"artifacts": "out", "background": True}, "in the background")):
+        answer = api.raw("POST", "/v1/sandbox/bash", {**session, "command": "touch ran", **wrong})
+        assert answer.status == 400 and word in answer.json()["error"]["message"], answer.body
+    assert "ran" not in api.post("/v1/sandbox/bash", {**session, "command": "ls"})["stdout"]
+    # They are there when the session is not.
+    api.delete(f"/v1/sandbox/sessions/{session['tenant_id']}/{session['session_id']}")
+    for one, content in ((kept, b"made\n"), (told[2]["artifact"], b"{}")):
+        assert api.raw("GET", one["url"], headers={"Authorization": ""}).body == content
+        api.delete(f"/api/sandbox/artifacts/{one['id']}")
 
 
 def test_a_session_is_a_lease(server, api, session):

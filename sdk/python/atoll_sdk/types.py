@@ -1315,6 +1315,8 @@ class ToolCall(TypedDict):
     config: NotRequired[str]
     # whom its background jobs belong to
     conversationId: NotRequired[str]
+    # of its background jobs: where their ends are told
+    origin: NotRequired[JobOrigin]
     # by the tool's inputSchema
     input: NotRequired[Any]
 

@@ -45,7 +45,7 @@ int gateway_call(struct request *rq, const struct api_target *t, const char *pat
 
 struct run_body {
 	struct gateway_body session;
-	const char *code, *command, *stdin_text;
+	const char *code, *command, *stdin_text, *artifacts;
 	int language;
 	struct json_map env;
 	int64_t timeout_ms, output_limit_bytes;
@@ -60,6 +60,9 @@ struct run_body {
 	                          .about = "0 = the server's default"),                            \
 	        JSON_WHOLE_MEMBER(run_body, output_limit_bytes, .min = 1, .max = OUTPUT_LIMIT_MAX, \
 	                          .name = "outputLimitBytes", .about = "kept per stream"),         \
+	        JSON_TEXT_MEMBER(run_body, artifacts, .max = 4095,                                 \
+	                         .about = "folder of the workspace: its files that were made or "  \
+	                                  "changed meanwhile are kept, and told before the end"),  \
 	        JSON_BOOL_MEMBER(run_body, background,                                             \
 	                         .about = "a job: answer at once, with a resultId"),               \
 	        JSON_TEXT_MEMBER(run_body, conversation, .max = JOB_CONVERSATION_MAX,              \
@@ -92,18 +95,34 @@ static bool has_workspace(const struct provider *provider, const struct api_targ
 	       (strcmp(workspace_of(t), "/") != 0 || !(abilities & PROVIDER_CAN_ISOLATE));
 }
 
+/* What changed in the folder is kept; without one, the whole workspace's is only told. */
+static int set_artifacts(struct request *rq, const struct api_target *t, const char *folder,
+                         struct command *c, struct error *err)
+{
+	if (folder)
+		return path_resolve(rq->arena, workspace_of(t), span_of(folder), &c->keep_root,
+		                    err);
+	if (has_workspace(api_of(rq)->provider, t))
+		c->artifacts_root = workspace_of(t);
+	return 0;
+}
+
 static int run(struct request *rq, const struct run_body *b, struct command *c, struct reply *reply,
                struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct fleet_defaults defaults;
+	const char *folder = NULL;
 	int64_t timeout_ms = b->timeout_ms || b->background ? b->timeout_ms
 	                                                    : api_of(rq)->config->exec_timeout_ms;
 
+	if (b->artifacts && path_check_relative(rq->arena, span_of(b->artifacts), &folder, err) < 0)
+		return FAIL_CONTEXT(err, "artifacts");
 	if (output_form_parse(NULL, request_header(rq, "Accept"), OUTPUT_RESULT, &c->form, err) <
 	            0 ||
 	    gateway_open(rq, &b->session, &t, err) < 0 ||
-	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t.record, &b->env, &defaults, err) < 0)
+	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t.record, &b->env, &defaults, err) < 0 ||
+	    set_artifacts(rq, &t, folder, c, err) < 0)
 		return -1;
 	c->exec.env = defaults.env;
 	c->exec.user = defaults.user;
@@ -117,8 +136,6 @@ static int run(struct request *rq, const struct run_body *b, struct command *c, 
 
 		return background_start(rq, &t, c, &background, reply, err);
 	}
-	if (has_workspace(api_of(rq)->provider, &t))
-		c->artifacts_root = workspace_of(&t);
 	return command_start(rq, &t, c, reply, err);
 }
 

@@ -168,10 +168,6 @@ static int set_artifacts(struct request *rq, const struct api_target *t, const s
 	        t->defaults.workdir && t->defaults.workdir[0] ? t->defaults.workdir : "/";
 	const char *base = c->exec.cwd[0] ? c->exec.cwd : workdir;
 
-	if (b->background)
-		return FAIL(
-		        err, ERROR_INVALID,
-		        "artifacts of a command in the background are kept by a call of their own");
 	return path_resolve(rq->arena, base, span_of(b->artifacts), &c->keep_root, err);
 }
 
