@@ -89,9 +89,11 @@ static void interrupt(struct worker_task *task)
 	loop_post(seat->api->loop, &seat->interrupted);
 }
 
-/* Takes the seat, and the hold when it is needed. */
+/* Takes the seat, and the hold when it is needed. A kernel may take its time: those threads wait
+ * that are for it, and in their slow lane half of them at most. */
 static void leave_running(struct seat *seat, struct fleet_hold *hold)
 {
+	struct worker_pool *waiters = seat->api->waiters;
 	struct error err = {0};
 
 	seat->run = NULL;
@@ -99,7 +101,7 @@ static void leave_running(struct seat *seat, struct fleet_hold *hold)
 	*hold = (struct fleet_hold){.fleet = NULL};
 	seat->task = (struct worker_task){.lane = WORKER_SLOW, .run = interrupt};
 	seat->interrupted = (struct loop_task){.run = on_interrupted};
-	if (worker_submit(seat->api->workers, &seat->task, &err) == 0)
+	if (worker_submit(waiters ? waiters : seat->api->workers, &seat->task, &err) == 0)
 		return;
 	log_warning("a block of code goes on without its client",
 	            TEXT("sandbox", seat->turn.sandbox), FAILURE(&err));
