@@ -234,7 +234,12 @@ static int make(struct request *rq, struct reply *reply, const struct daytona_wa
 	if (!daytona_pending_claim(pending, wait->id))
 		return reply_waiting(rq, reply, wait, &(struct daytona_state){"creating", ""}, err);
 	result = daytona_sandbox_make(rq, &birth, &record, err);
-	daytona_pending_drop(pending, wait->id);
+	/* There may be room the next time. */
+	if (result < 0 && (err->code == ERROR_LIMIT || err->code == ERROR_UNAVAILABLE ||
+	                   err->code == ERROR_TIMEOUT))
+		daytona_pending_put_back(pending, wait->id);
+	else
+		daytona_pending_drop(pending, wait->id);
 	return result < 0 ? -1 : daytona_sandbox_reply(rq, reply, &record, err);
 }
 
@@ -273,6 +278,8 @@ int daytona_image_give_up(struct request *rq, struct reply *reply, struct error 
 	if (!daytona_pending_find(pending, rq->arena, ref.project_id, ref.id_or_name, &wait))
 		return -1;
 	error_clear(err);
+	if (wait.is_being_made)
+		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is just being made", wait.id);
 	daytona_pending_drop(pending, wait.id);
 	return reply_waiting(rq, reply, &wait, &(struct daytona_state){"destroyed", ""}, err);
 }

@@ -65,18 +65,31 @@ static struct entry *find(struct daytona_pending *p, const char *id)
 	return NULL;
 }
 
-/* With the mutex: an unused one, else the oldest. */
-static struct entry *choose(struct daytona_pending *p)
+/* With the mutex. What one project asks for takes no other's place before it has many of its own.
+ */
+static struct entry *choose(struct daytona_pending *p, const char *project_id)
 {
-	struct entry *oldest = &p->entries[0];
+	struct entry *oldest = NULL, *own = NULL, *unused = NULL;
+	unsigned count = 0;
 
 	for (size_t i = 0; i < DAYTONA_PENDING_MAX; i++) {
-		if (!p->entries[i].wait.id)
-			return &p->entries[i];
-		if (p->entries[i].wait.made_at < oldest->wait.made_at)
-			oldest = &p->entries[i];
+		struct entry *e = &p->entries[i];
+
+		if (!e->wait.id) {
+			unused = e;
+			continue;
+		}
+		if (!oldest || e->wait.made_at < oldest->wait.made_at)
+			oldest = e;
+		if (strcmp(e->wait.project_id, project_id) != 0)
+			continue;
+		count++;
+		if (!own || e->wait.made_at < own->wait.made_at)
+			own = e;
 	}
-	return oldest;
+	if (count >= DAYTONA_PENDING_OF_PROJECT)
+		return own;
+	return unused ? unused : oldest;
 }
 
 void daytona_pending_put(struct daytona_pending *p, const struct daytona_wait *wait)
@@ -84,7 +97,7 @@ void daytona_pending_put(struct daytona_pending *p, const struct daytona_wait *w
 	struct entry *e;
 
 	pthread_mutex_lock(&p->mutex);
-	e = choose(p);
+	e = choose(p, wait->project_id);
 	drop(e);
 	copy(&e->arena, wait, &e->wait);
 	pthread_mutex_unlock(&p->mutex);
@@ -118,6 +131,17 @@ bool daytona_pending_claim(struct daytona_pending *p, const char *id)
 		e->wait.is_being_made = true;
 	pthread_mutex_unlock(&p->mutex);
 	return is_ours;
+}
+
+void daytona_pending_put_back(struct daytona_pending *p, const char *id)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&p->mutex);
+	e = find(p, id);
+	if (e)
+		e->wait.is_being_made = false;
+	pthread_mutex_unlock(&p->mutex);
 }
 
 void daytona_pending_drop(struct daytona_pending *p, const char *id)

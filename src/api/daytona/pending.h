@@ -14,6 +14,7 @@
 #include "base/span.h"
 
 #define DAYTONA_PENDING_MAX 256
+#define DAYTONA_PENDING_OF_PROJECT 32
 #define DAYTONA_PENDING_KEPT_MS (6 * 3600 * INT64_C(1000))
 #define DAYTONA_PENDING_BODY_MAX ((size_t)128 * 1024)
 
@@ -26,12 +27,14 @@ struct daytona_wait {
 };
 
 struct daytona_pending; /* made and freed as tables.h says */
-/* In place of the oldest when there are too many. All is copied. */
+/* In place of the project's oldest when it has too many, else of the oldest. All is copied. */
 void daytona_pending_put(struct daytona_pending *p, const struct daytona_wait *wait);
 /* Copied into the arena; false when there is none of that project, or not any more. */
 bool daytona_pending_find(struct daytona_pending *p, struct arena *a, const char *project_id,
                           const char *id, struct daytona_wait *ret);
 /* True for the one who is to make it, once. */
 bool daytona_pending_claim(struct daytona_pending *p, const char *id);
+/* It could not be made for now: the next who asks is to. */
+void daytona_pending_put_back(struct daytona_pending *p, const char *id);
 /* Fine when there is none. */
 void daytona_pending_drop(struct daytona_pending *p, const char *id);

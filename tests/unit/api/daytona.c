@@ -154,6 +154,9 @@ TEST(a_sandbox_that_waits_for_its_image_is_made_by_one_of_those_who_ask)
 	assert_true(daytona_pending_claim(p, "one"));
 	assert_false(daytona_pending_claim(p, "one"));
 	assert_false(daytona_pending_claim(p, "two"));
+	daytona_pending_put_back(p, "one");
+	daytona_pending_put_back(p, "two");
+	assert_true(daytona_pending_claim(p, "one"));
 	daytona_pending_drop(p, "one");
 	daytona_pending_drop(p, "one");
 	assert_false(daytona_pending_find(p, &a, "project", "one", &found));
@@ -173,12 +176,41 @@ TEST(of_too_many_that_wait_the_oldest_is_forgotten_and_so_is_an_old_one)
 	for (int64_t i = 0; i < DAYTONA_PENDING_MAX + 1; i++) {
 		struct daytona_wait wait = wait_of(arena_format(&a, "w%d", (int)i), now + i);
 
+		wait.project_id =
+		        arena_format(&a, "project%d", (int)i / DAYTONA_PENDING_OF_PROJECT);
 		daytona_pending_put(p, &wait);
 	}
-	assert_false(daytona_pending_find(p, &a, "project", "w0", &found));
-	assert_true(daytona_pending_find(p, &a, "project", "w1", &found));
-	assert_true(daytona_pending_find(p, &a, "project",
-	                                 arena_format(&a, "w%d", DAYTONA_PENDING_MAX), &found));
+	assert_false(daytona_pending_find(p, &a, "project0", "w0", &found));
+	assert_true(daytona_pending_find(p, &a, "project0", "w1", &found));
+	assert_true(daytona_pending_find(
+	        p, &a,
+	        arena_format(&a, "project%d", DAYTONA_PENDING_MAX / DAYTONA_PENDING_OF_PROJECT),
+	        arena_format(&a, "w%d", DAYTONA_PENDING_MAX), &found));
+	daytona_pending_free(p);
+}
+
+TEST(a_project_with_many_that_wait_takes_no_place_of_others)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct daytona_pending *p = daytona_pending_new();
+	int64_t now = clock_unix_ms();
+	struct daytona_wait found, theirs = wait_of("theirs", now);
+
+	theirs.project_id = "other";
+	daytona_pending_put(p, &theirs);
+	for (int64_t i = 0; i <= DAYTONA_PENDING_MAX; i++) {
+		struct daytona_wait wait = wait_of(arena_format(&a, "w%d", (int)i), now + 1 + i);
+
+		daytona_pending_put(p, &wait);
+	}
+	assert_true(daytona_pending_find(p, &a, "other", "theirs", &found));
+	assert_true(daytona_pending_find(
+	        p, &a, "project",
+	        arena_format(&a, "w%d", DAYTONA_PENDING_MAX - DAYTONA_PENDING_OF_PROJECT + 1),
+	        &found));
+	assert_false(daytona_pending_find(
+	        p, &a, "project",
+	        arena_format(&a, "w%d", DAYTONA_PENDING_MAX - DAYTONA_PENDING_OF_PROJECT), &found));
 	daytona_pending_free(p);
 }
 
@@ -193,7 +225,8 @@ int main(void)
 	             CASE(intervals_outside_their_bounds_are_refused),
 	             CASE(rows_answer_in_daytonas_form),
 	             CASE(a_sandbox_that_waits_for_its_image_is_made_by_one_of_those_who_ask),
-	             CASE(of_too_many_that_wait_the_oldest_is_forgotten_and_so_is_an_old_one));
+	             CASE(of_too_many_that_wait_the_oldest_is_forgotten_and_so_is_an_old_one),
+	             CASE(a_project_with_many_that_wait_takes_no_place_of_others));
 	harness_close(&harness);
 	return result;
 }
