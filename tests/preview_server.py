@@ -30,6 +30,20 @@ LIES = {
     "bad-chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n",
     "open-chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
 }
+# Counts events and hears its own word, by addresses as pages have them that know of no prefix.
+LIVE = b"""<!doctype html><html><head><title>live</title></head><body><p id="app"></p><script>
+const got = [], app = document.getElementById("app");
+const say = (word) => { got.push(word); app.textContent = got.join(" "); };
+const events = new EventSource("/sse?3");
+events.onmessage = (message) => {
+  say(message.data);
+  if (message.data !== "2") return;
+  events.close();
+  const socket = new WebSocket(`ws://${location.host}/ws`);
+  socket.onopen = () => socket.send("hello");
+  socket.onmessage = (echo) => say(echo.data);
+};
+</script></body></html>"""
 SMUGGLED = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen"
 
 
@@ -118,6 +132,8 @@ class Connection:
             self.answer(b"<!doctype html><html><head><title>t</title><script src=/a.js></script></head>"
                         b"<body><a href='/b'>b</a></body></html>", "text/html",
                         b'ETag: "1"\r\nSet-Cookie: s=1; Path=/; Domain=localhost\r\nSet-Cookie: atoll_x=1\r\n')
+        elif path == "/live":
+            self.answer(LIVE, "text/html")
         elif path == "/sheet":
             self.answer(b"a{background:url(/x.png)}", "text/css", b'ETag: "1"\r\n')
         elif path == "/away":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real Vite app, edited inside a sandbox, reloads in a real browser: below a path, in the browser's sandbox, and at a host of its own."""
+"""In a real browser, below a path in the browser's sandbox and at a host of its own: a real Vite app that is edited inside its sandbox reloads;
+a folder's pages, a counter of events and a WebSocket work."""
 
 import contextlib
 import io
@@ -31,7 +32,7 @@ APP = {
 def modules(tmp_path_factory):
     """A folder with node_modules; skipped where the registry cannot be reached."""
     folder = tmp_path_factory.mktemp("browser")
-    for name in ("package.json", "package-lock.json", "visit.mjs"):
+    for name in ("package.json", "package-lock.json", "visit.mjs", "show.mjs"):
         shutil.copy(HERE / name, folder)
     if not shutil.which("npm"):
         pytest.skip("there is no npm")
@@ -91,3 +92,24 @@ def test_an_app_that_is_edited_reloads(server, app, modules, form, origin):
             visit.wait()
         assert first.startswith(f"one {origin}"), errors
         assert rest == "two\n", errors
+
+
+def test_a_folders_page_events_and_a_websocket_work_in_both_forms(server, modules):
+    with contextlib.closing(server.api()) as api, api.sandbox(internet=True) as sandbox:
+        api.write(sandbox, "/tmp/site/index.html", b'<!doctype html><html><head></head><body><p id="app"></p>'
+                                                   b'<script src="/js/main.js"></script></body></html>')
+        api.write(sandbox, "/tmp/site/js/main.js", b'fetch("/text.txt").then((r) => r.text()).then((t) => '
+                                                   b'{ document.getElementById("app").textContent = t; });')
+        api.write(sandbox, "/tmp/site/text.txt", b"served")
+        api.write(sandbox, "/tmp/server.py", (atoll.ROOT / "tests/preview_server.py").read_bytes())
+        done = api.exec(sandbox, "(setsid python3 -m http.server 8000 -d /tmp/site >/tmp/log 2>&1 </dev/null &) && "
+                                 "(setsid python3 /tmp/server.py 8080 >/tmp/log2 2>&1 </dev/null &)")
+        assert done["exit_code"] == 0, done
+        pages, origins = [], []
+        for port, path, text in ((8000, "", "served"), (8080, "live", "0 1 2 hello")):
+            atoll.wait_for(lambda: api.raw("GET", f"/api/sandbox/instances/{sandbox}/preview/{port}/").status == 200, 30, "a server")
+            made = api.post(f"/api/sandbox/instances/{sandbox}/preview-tokens", {"port": port, "private": True})
+            pages += [text, made["url"] + path, text, made["hostUrl"].replace("/?", f"/{path}?")]
+            origins += [f"{text} null", f"{text} http://{port}-{sandbox}.preview.localhost:{server.port}"]
+        shown = subprocess.run(["node", "show.mjs", CHROMIUM, *pages], cwd=modules, capture_output=True, text=True, timeout=120)
+        assert shown.stdout.splitlines() == origins, shown.stderr
