@@ -4,6 +4,7 @@
 
 #include "account/account.h"
 #include "api/api.h"
+#include "sandbox/price.h"
 
 struct api_limiter_slot;
 struct fleet_use;
@@ -13,11 +14,12 @@ struct api_caller {
 	struct account_caller account; /* its project: the key's, or the one an admin acts in */
 	unsigned char key_hash[ACCOUNT_HASH_SIZE];
 	struct api_limiter_slot *slot;
-	const char *own_project; /* the key's */
-	const char *subject;     /* what an administrative change made, for the audit; or NULL */
-	const char *failure;     /* what clients of its surface call it when it fails; or NULL */
-	const char *leased_id;   /* sandbox that was opened as a lease's; or NULL. See session.h */
-	const char *run;         /* the header Atoll-Run, of api_request_keep's; or NULL */
+	const char *own_project;  /* the key's */
+	const char *subject;      /* what an administrative change made, for the audit; or NULL */
+	const char *failure;      /* what clients of its surface call it when it fails; or NULL */
+	const char *leased_id;    /* sandbox that was opened as a lease's; or NULL. See session.h */
+	const char *run;          /* the header Atoll-Run, of api_request_keep's; or NULL */
+	enum usage_reason reason; /* of the tool that is called; 0 = as the path says */
 };
 
 static inline struct api *api_of(const struct request *rq)
@@ -48,7 +50,11 @@ static inline void api_audit_subject(struct request *rq, const char *subject)
 	((struct api_caller *)rq->caller)->subject = arena_text(rq->arena, subject);
 }
 
-/* Who uses a sandbox, and for what: by the path, and by the header Atoll-Run. Borrowed from it. */
+/* What a call of a route with this path is metered as: it runs something unless the path says more.
+ */
+enum usage_reason api_use_reason(const char *path);
+/* Who uses a sandbox, and for what: by the header Atoll-Run, the tool that is called, or the path.
+ * Borrowed from it. */
 MUST_CHECK int api_use(const struct request *rq, struct fleet_use *ret, struct error *err);
 
 /* The started sandbox of ":id", held; for calls that use it. */

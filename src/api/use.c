@@ -5,9 +5,9 @@
 #include "api/caller.h"
 #include "fleet/usage.h"
 
-/* What a call is for, by what its path ends in; else it runs something. */
-static enum usage_reason reason_of(const char *path)
+enum usage_reason api_use_reason(const char *path)
 {
+	/* The first that is in it. */
 	static const struct {
 		const char *part;
 		enum usage_reason reason;
@@ -15,17 +15,28 @@ static enum usage_reason reason_of(const char *path)
 	        {"/files", USAGE_FILE_OPS},
 	        {"/code", USAGE_CODE},
 	        {"/terminal", USAGE_TERMINAL},
+	        {"/windows", USAGE_TERMINAL},
+	        {"/process/pty", USAGE_TERMINAL},
+	        {"/process/interpreter", USAGE_CODE},
+	        {"/v1/sandbox/execute", USAGE_CODE},
 	        {"/v1/sandbox/read", USAGE_FILE_OPS},
 	        {"/v1/sandbox/write", USAGE_FILE_OPS},
 	        {"/v1/sandbox/grep", USAGE_FILE_OPS},
 	        {"/v1/sandbox/glob", USAGE_FILE_OPS},
-	        {"/v1/sandbox/copy", USAGE_FILE_OPS},
+	        {"/v1/sandbox/sessions/:tenant/:session/copy", USAGE_FILE_OPS},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(parts); i++)
 		if (strstr(path, parts[i].part))
 			return parts[i].reason;
 	return USAGE_EXEC;
+}
+
+static enum usage_reason reason_of(const struct request *rq)
+{
+	const struct api_caller *caller = rq->caller;
+
+	return caller->reason != USAGE_IDLE ? caller->reason : api_use_reason(rq->route->path);
 }
 
 int api_use(const struct request *rq, struct fleet_use *ret, struct error *err)
@@ -36,7 +47,7 @@ int api_use(const struct request *rq, struct fleet_use *ret, struct error *err)
 	if (run && usage_run_check(run, err) < 0)
 		return FAIL_CONTEXT(err, "Atoll-Run");
 	*ret = (struct fleet_use){api_account(rq)->key_id, run,
-	                          run ? USAGE_AGENT_RUN : reason_of(rq->route->path)};
+	                          run ? USAGE_AGENT_RUN : reason_of(rq)};
 	return 0;
 }
 

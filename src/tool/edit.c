@@ -171,5 +171,6 @@ const struct tool edit_tool = {
         .output = &edit_output,
         .class = TOOL_EDITS,
         .flags = TOOL_DESTRUCTIVE,
+        .reason = USAGE_FILE_OPS,
         .call = edit_call,
 };

@@ -228,5 +228,6 @@ const struct tool grep_tool = {
         .output = &grep_output,
         .class = TOOL_READS,
         .flags = TOOL_IDEMPOTENT,
+        .reason = USAGE_FILE_OPS,
         .call = grep_call,
 };

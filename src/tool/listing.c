@@ -183,6 +183,7 @@ const struct tool glob_tool = {
         .output = &files_output,
         .class = TOOL_READS,
         .flags = TOOL_IDEMPOTENT,
+        .reason = USAGE_FILE_OPS,
         .call = glob_call,
 };
 
@@ -235,5 +236,6 @@ const struct tool list_files_tool = {
         .output = &files_output,
         .class = TOOL_READS,
         .flags = TOOL_IDEMPOTENT,
+        .reason = USAGE_FILE_OPS,
         .call = list_call,
 };

@@ -255,5 +255,6 @@ const struct tool read_tool = {
         .output = &read_output,
         .class = TOOL_READS,
         .flags = TOOL_IDEMPOTENT,
+        .reason = USAGE_FILE_OPS,
         .call = read_call,
 };

@@ -344,6 +344,7 @@ const struct tool run_code_tool = {
         .output = &run_code_output,
         .class = TOOL_RUNS,
         .flags = TOOL_DESTRUCTIVE | TOOL_OPEN_WORLD,
+        .reason = USAGE_CODE,
         .check = run_code_check,
         .call = run_code_call,
 };

@@ -136,5 +136,6 @@ const struct tool terminal_operator_tool = {
         .output = &operator_output,
         .class = TOOL_RUNS,
         .flags = TOOL_DESTRUCTIVE | TOOL_OPEN_WORLD,
+        .reason = USAGE_TERMINAL,
         .call = operator_call,
 };

@@ -16,6 +16,7 @@
 #include "fleet/fleet.h"
 #include "job/job.h"
 #include "json/json.h"
+#include "sandbox/price.h"
 
 struct cancel;
 struct code_contexts;
@@ -96,7 +97,8 @@ struct tool {
 	const char *description; /* for a model: what it does, when to use it, what to mind */
 	const struct json_shape *input, *output;
 	enum tool_class class;
-	unsigned flags; /* enum tool_flag */
+	unsigned flags;           /* enum tool_flag */
+	enum usage_reason reason; /* what its time is metered as; 0 = USAGE_EXEC */
 	/* Refuses what nobody is to be asked about; or NULL. */
 	int (*check)(const struct tool_call *call, const void *input, struct error *err);
 	int (*call)(const struct tool_call *call, const void *input, struct tool_result *ret,

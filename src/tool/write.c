@@ -61,5 +61,6 @@ const struct tool write_tool = {
         .output = &write_output,
         .class = TOOL_EDITS,
         .flags = TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT,
+        .reason = USAGE_FILE_OPS,
         .call = write_call,
 };

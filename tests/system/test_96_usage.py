@@ -139,6 +139,9 @@ def test_time_is_told_by_run_reason_and_key(metered):
         atoll.wait_for(lambda: "idle" in usage(api, "reason"), 10, "idle time")
         api.write(box, "x", b"1")
         atoll.wait_for(lambda: "file_ops" in usage(api, "reason"), 10, "file operations")
+        # A tool counts as what it does, whichever surface calls it.
+        api.post("/v1/tools/run_code", {"sandboxId": box, "input": {"language": "bash", "code": "sleep 0.3"}})
+        atoll.wait_for(lambda: "code" in usage(api, "reason"), 15, "the tool's time as code")
         assert len(usage(api, "key")) == 1
         assert len(usage(api, "day")) in (1, 2)
     with pytest.raises(atoll.ApiError) as refused:

@@ -54,10 +54,20 @@ int envd_check_token(struct request *rq, const char *id, struct error *err)
 /* What it is used for: that path says it. */
 static enum usage_reason reason_of(const struct request *rq)
 {
-	bool is_files =
-	        strncmp(rq->path, "/files", 6) == 0 || strncmp(rq->path, "/filesystem.", 12) == 0;
+	static const struct {
+		const char *start;
+		enum usage_reason reason;
+	} paths[] = {
+	        {"/files", USAGE_FILE_OPS},
+	        {"/filesystem.", USAGE_FILE_OPS},
+	        {"/execute", USAGE_CODE},
+	        {"/contexts", USAGE_CODE},
+	};
 
-	return is_files ? USAGE_FILE_OPS : USAGE_EXEC;
+	for (size_t i = 0; i < COUNT_OF(paths); i++)
+		if (strncmp(rq->path, paths[i].start, strlen(paths[i].start)) == 0)
+			return paths[i].reason;
+	return USAGE_EXEC;
 }
 
 /* Nobody has a key here: a sandbox has as many requests at once as a key has elsewhere, or the

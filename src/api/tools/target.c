@@ -132,6 +132,7 @@ int tools_open(struct request *rq, const struct tool *tool, const struct tools_t
 	};
 	if (tool && tool->flags & TOOL_NO_SANDBOX)
 		return set_guard(rq, which->config, ret, err);
+	((struct api_caller *)rq->caller)->reason = tool ? tool->reason : USAGE_FILE_OPS;
 	if (open_target(rq, which, ret_target, err) < 0)
 		return -1;
 	set_sandbox(ret_target, ret);

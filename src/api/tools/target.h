@@ -16,7 +16,7 @@ struct tools_target {
 	int64_t approval_wait_ms;
 };
 /* Makes the call ready; the target holds the sandbox until it is done. None for a tool that needs
- * none; NULL stands for one that needs it. */
+ * none; NULL stands for one that reads a file. */
 MUST_CHECK int tools_open(struct request *rq, const struct tool *tool,
                           const struct tools_target *which, struct api_target *ret_target,
                           struct tool_call *ret, struct error *err);
