@@ -35,11 +35,11 @@ export interface SandboxCreate {
   snapshot?: string;
   /** exempt from the idle reaper */
   persistent?: boolean;
-  /** delete it so long after its creation; 0 = never */
+  /** so long after its creation an ephemeral one is deleted and a persistent one stopped, its files kept; 0 = never */
   timeout_ms?: number;
   /** delete it when nobody used it for so long; 0 = the server's */
   idle_reap_ms?: number;
-  /** delete it at this age, whatever happens; 0 = the server's */
+  /** whatever it does: an ephemeral one is deleted so long after its creation, a persistent one stopped so long after its last start; 0 = the server's */
   lifetime_max_ms?: number;
   /** pause it when nobody used it for so long; 0 = the server's, -1 = never */
   autoPauseMs?: number;
@@ -93,7 +93,7 @@ export interface SandboxVolume {
 export interface Sandbox {
   id: string;
   name: string;
-  /** what it really is: pending creating started paused stopping stopped deleting deleted failed */
+  /** what it really is: pending creating started paused stopping stopped archived deleting deleted failed */
   state: string;
   /** what was asked for last */
   desired_state: string;
@@ -843,7 +843,7 @@ export interface IdleTimes {
   stop_ms?: number;
   /** ephemeral ones are deleted after so long without use */
   reap_ms?: number;
-  /** ephemeral ones are deleted at this age */
+  /** ephemeral ones are deleted at this age, persistent ones stopped so long after their last start */
   lifetime_max_ms?: number;
 }
 
@@ -1022,6 +1022,8 @@ export interface GatewayExecute {
   timeout_ms?: number;
   /** kept per stream */
   outputLimitBytes?: number;
+  /** folder of the workspace: its files that were made or changed meanwhile are kept, and told before the end */
+  artifacts?: string;
   /** a job: answer at once, with a resultId */
   background?: boolean;
   /** of a job: who may ask for it */
@@ -1053,17 +1055,8 @@ export interface GatewayResult {
   stderr: string;
   stderr_encoding?: string;
   truncated: boolean;
-  /** files of the workspace that were made or changed meanwhile */
-  artifacts: Artifact[];
-}
-
-/** A file that a command made or changed */
-export interface Artifact {
-  /** relative to the workspace */
-  path: string;
-  size: number;
-  /** by the name's extension */
-  media_type: string;
+  /** files of the workspace that were made or changed meanwhile: path (in the workspace), size and media_type of each; when the call asked to keep them, all of those that are kept */
+  artifacts: StoredArtifact[];
 }
 
 /** A shell command */
@@ -1080,6 +1073,8 @@ export interface GatewayBash {
   timeout_ms?: number;
   /** kept per stream */
   outputLimitBytes?: number;
+  /** folder of the workspace: its files that were made or changed meanwhile are kept, and told before the end */
+  artifacts?: string;
   /** a job: answer at once, with a resultId */
   background?: boolean;
   /** of a job: who may ask for it */
@@ -1467,7 +1462,7 @@ export interface Settings {
   idle_stop_seconds: number;
   /** an ephemeral sandbox is removed after so long without use; 0 = the platform's */
   idle_reap_seconds: number;
-  /** an ephemeral sandbox is removed at this age; 0 = the platform's */
+  /** an ephemeral sandbox is removed at this age, a persistent one stopped so long after its last start; 0 = the platform's */
   lifetime_max_seconds: number;
   /** a terminal without a byte for so long is closed; 0 = the platform's */
   terminal_ttl_seconds: number;
@@ -1491,7 +1486,7 @@ export interface SettingsPut {
   idle_stop_seconds?: number;
   /** an ephemeral sandbox is removed after so long without use; 0 = the platform's */
   idle_reap_seconds?: number;
-  /** an ephemeral sandbox is removed at this age; 0 = the platform's */
+  /** an ephemeral sandbox is removed at this age, a persistent one stopped so long after its last start; 0 = the platform's */
   lifetime_max_seconds?: number;
   /** a terminal without a byte for so long is closed; 0 = the platform's */
   terminal_ttl_seconds?: number;

@@ -147,7 +147,8 @@ const struct config_option config_options[] = {
         DURATION_OPTION("session_idle", session_idle_ms, .env = "SANDBOX_IDLE_TIMEOUT",
                         .initial = "15m", .max = YEAR_MS,
                         .about = "the same for sessions of /v1/sandbox; 0 = never"),
-        DURATION_OPTION("lifetime_max", lifetime_max_ms, .initial = "7d", .max = YEAR_MS,
+        DURATION_OPTION("lifetime_max", lifetime_max_ms, .env = "AGENT_RUN_TIMEOUT_MS",
+                        .initial = "7d", .max = YEAR_MS,
                         .about = "an ephemeral sandbox is removed at this age, a persistent one "
                                  "stopped so long after its start; 0 = never"),
         TEXT_OPTION("default_template", default_template, .initial = "base", .check = check_name,

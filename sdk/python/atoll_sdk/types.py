@@ -42,11 +42,11 @@ class SandboxCreate(TypedDict):
     snapshot: NotRequired[str]
     # exempt from the idle reaper
     persistent: NotRequired[bool]
-    # delete it so long after its creation; 0 = never
+    # so long after its creation an ephemeral one is deleted and a persistent one stopped, its files kept; 0 = never
     timeout_ms: NotRequired[int]
     # delete it when nobody used it for so long; 0 = the server's
     idle_reap_ms: NotRequired[int]
-    # delete it at this age, whatever happens; 0 = the server's
+    # whatever it does: an ephemeral one is deleted so long after its creation, a persistent one stopped so long after its last start; 0 = the server's
     lifetime_max_ms: NotRequired[int]
     # pause it when nobody used it for so long; 0 = the server's, -1 = never
     autoPauseMs: NotRequired[int]
@@ -104,7 +104,7 @@ class Sandbox(TypedDict):
 
     id: str
     name: str
-    # what it really is: pending creating started paused stopping stopped deleting deleted failed
+    # what it really is: pending creating started paused stopping stopped archived deleting deleted failed
     state: str
     # what was asked for last
     desired_state: str
@@ -892,7 +892,7 @@ class IdleTimes(TypedDict):
     stop_ms: NotRequired[int]
     # ephemeral ones are deleted after so long without use
     reap_ms: NotRequired[int]
-    # ephemeral ones are deleted at this age
+    # ephemeral ones are deleted at this age, persistent ones stopped so long after their last start
     lifetime_max_ms: NotRequired[int]
 
 
@@ -1086,6 +1086,8 @@ class GatewayExecute(TypedDict):
     timeout_ms: NotRequired[int]
     # kept per stream
     outputLimitBytes: NotRequired[int]
+    # folder of the workspace: its files that were made or changed meanwhile are kept, and told before the end
+    artifacts: NotRequired[str]
     # a job: answer at once, with a resultId
     background: NotRequired[bool]
     # of a job: who may ask for it
@@ -1118,18 +1120,8 @@ class GatewayResult(TypedDict):
     stderr: str
     stderr_encoding: NotRequired[str]
     truncated: bool
-    # files of the workspace that were made or changed meanwhile
-    artifacts: list[Artifact]
-
-
-class Artifact(TypedDict):
-    """A file that a command made or changed"""
-
-    # relative to the workspace
-    path: str
-    size: int
-    # by the name's extension
-    media_type: str
+    # files of the workspace that were made or changed meanwhile: path (in the workspace), size and media_type of each; when the call asked to keep them, all of those that are kept
+    artifacts: list[StoredArtifact]
 
 
 class GatewayBash(TypedDict):
@@ -1147,6 +1139,8 @@ class GatewayBash(TypedDict):
     timeout_ms: NotRequired[int]
     # kept per stream
     outputLimitBytes: NotRequired[int]
+    # folder of the workspace: its files that were made or changed meanwhile are kept, and told before the end
+    artifacts: NotRequired[str]
     # a job: answer at once, with a resultId
     background: NotRequired[bool]
     # of a job: who may ask for it
@@ -1558,7 +1552,7 @@ class Settings(TypedDict):
     idle_stop_seconds: int
     # an ephemeral sandbox is removed after so long without use; 0 = the platform's
     idle_reap_seconds: int
-    # an ephemeral sandbox is removed at this age; 0 = the platform's
+    # an ephemeral sandbox is removed at this age, a persistent one stopped so long after its last start; 0 = the platform's
     lifetime_max_seconds: int
     # a terminal without a byte for so long is closed; 0 = the platform's
     terminal_ttl_seconds: int
@@ -1583,7 +1577,7 @@ class SettingsPut(TypedDict):
     idle_stop_seconds: NotRequired[int]
     # an ephemeral sandbox is removed after so long without use; 0 = the platform's
     idle_reap_seconds: NotRequired[int]
-    # an ephemeral sandbox is removed at this age; 0 = the platform's
+    # an ephemeral sandbox is removed at this age, a persistent one stopped so long after its last start; 0 = the platform's
     lifetime_max_seconds: NotRequired[int]
     # a terminal without a byte for so long is closed; 0 = the platform's
     terminal_ttl_seconds: NotRequired[int]

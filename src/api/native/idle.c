@@ -14,8 +14,10 @@ static const struct json_member idle_body_members[] = {
                           .about = "stopped after so long without use; the same"),
         JSON_WHOLE_MEMBER(idle_body, reap_ms, .min = 0, .max = IDLE_MAX_MS,
                           .about = "ephemeral ones are deleted after so long without use"),
-        JSON_WHOLE_MEMBER(idle_body, lifetime_max_ms, .min = 0, .max = IDLE_MAX_MS,
-                          .about = "ephemeral ones are deleted at this age"),
+        JSON_WHOLE_MEMBER(
+                idle_body, lifetime_max_ms, .min = 0, .max = IDLE_MAX_MS,
+                .about = "ephemeral ones are deleted at this age, persistent ones stopped so "
+                         "long after their last start"),
         JSON_END,
 };
 const struct json_shape idle_body_shape = {

@@ -118,12 +118,17 @@ static const struct json_member create_request_members[] = {
         JSON_TEXT_MEMBER(create_body, snapshot, .max = 64,
                          .about = "name or id: begin with its files, on its template"),
         JSON_BOOL_MEMBER(create_body, persistent, .about = "exempt from the idle reaper"),
-        JSON_WHOLE_MEMBER(create_body, timeout_ms, .min = 0, .max = DURATION_MAX,
-                          .about = "delete it so long after its creation; 0 = never"),
+        JSON_WHOLE_MEMBER(
+                create_body, timeout_ms, .min = 0, .max = DURATION_MAX,
+                .about = "so long after its creation an ephemeral one is deleted and a persistent "
+                         "one stopped, its files kept; 0 = never"),
         JSON_WHOLE_MEMBER(create_body, idle_reap_ms, .min = 0, .max = DURATION_MAX,
                           .about = "delete it when nobody used it for so long; 0 = the server's"),
         JSON_WHOLE_MEMBER(create_body, lifetime_max_ms, .min = 0, .max = DURATION_MAX,
-                          .about = "delete it at this age, whatever happens; 0 = the server's"),
+                          .about =
+                                  "whatever it does: an ephemeral one is deleted so long after its "
+                                  "creation, a persistent one stopped so long after its last "
+                                  "start; 0 = the server's"),
         JSON_WHOLE_MEMBER(create_body, auto_pause_ms, .name = "autoPauseMs", .min = -1,
                           .max = DURATION_MAX,
                           .about = "pause it when nobody used it for so long; 0 = the server's, "
@@ -218,7 +223,7 @@ static const struct json_member sandbox_shape_members[] = {
         JSON_TEXT_MEMBER(sandbox_answer, name),
         JSON_TEXT_MEMBER(sandbox_answer, state,
                          .about = "what it really is: pending creating started paused stopping "
-                                  "stopped deleting deleted failed"),
+                                  "stopped archived deleting deleted failed"),
         JSON_TEXT_MEMBER(sandbox_answer, desired_state, .about = "what was asked for last"),
         JSON_TEXT_MEMBER(sandbox_answer, reason,
                          .about = "why it ended or was paused: none user idle lifetime oom exit "

@@ -182,7 +182,8 @@ enum {
 	        IDLE_ROW(SANDBOX_IDLE_REAP, "idle_reap_seconds", 0,                                \
 	                 "an ephemeral sandbox is removed after so long without use"),             \
 	        IDLE_ROW(SANDBOX_IDLE_LIFETIME, "lifetime_max_seconds", 0,                         \
-	                 "an ephemeral sandbox is removed at this age"),                           \
+	                 "an ephemeral sandbox is removed at this age, a persistent one stopped "  \
+	                 "so long after its last start"),                                          \
 	        [SETTINGS_TERMINAL_TTL] = JSON_WHOLE_MEMBER(                                       \
 	                settings, terminal_ttl_seconds, .min = 0, .max = 30 * DAY_S,               \
 	                .about = "a terminal without a byte for so long is closed; 0 = the "       \

@@ -74,7 +74,9 @@ TEST(a_neutral_name_may_say_that_it_counts_milliseconds)
 
 	loading_add_variable(&l, "SANDBOX_IDLE_TIMEOUT_MS=1500");
 	loading_add_variable(&l, "SANDBOX_IDLE_STOP_SECONDS=90");
+	loading_add_variable(&l, "AGENT_RUN_TIMEOUT_MS=604800000");
 	assert_int_equal(loading_run(&l), 0);
+	assert_int_equal(l.config.lifetime_max_ms, INT64_C(7) * 24 * 3600 * 1000);
 	assert_int_equal(l.config.idle_pause_ms, 1500);
 	assert_int_equal(l.config.idle_stop_ms, 90000);
 }
