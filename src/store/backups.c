@@ -88,14 +88,43 @@ int store_backup_list(struct store *s, struct arena *a, const struct backup_filt
 	return 0;
 }
 
+static int find_of_id(struct connection *c, struct arena *a, const char *id,
+                      struct backup_record *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(*ret)};
+
+	return query_find(c, QUERY_BACKUP_OF_ID, &(struct lookup){.id = id}, &rows, ret, err);
+}
+
+/* That its files are in an archive is what its sandbox tells. */
+static int tell(struct connection *c, enum event_kind kind, const struct backup_record *r,
+                struct error *err)
+{
+	if (*r->holder_id)
+		return 0;
+	return event_tell(c, kind,
+	                  &(struct event_subject){.project_id = r->project_id, .name = r->name},
+	                  err);
+}
+
 static int run_update(struct connection *c, void *context, struct error *err)
 {
 	const struct backup_record *r = context;
-	int count = query_run(c, QUERY_BACKUP_UPDATE, r, NULL, err);
+	bool has_ended = r->state == BACKUP_READY || r->state == BACKUP_FAILED;
+	AUTO(arena_done) struct arena arena = {0};
+	struct backup_record before;
+	int found = has_ended ? find_of_id(c, &arena, r->id, &before, err) : 0;
+	int count = found < 0 ? -1 : query_run(c, QUERY_BACKUP_UPDATE, r, NULL, err);
 
 	if (count == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no backup '%s'", r->id);
-	return count < 0 ? -1 : 0;
+	if (count < 0)
+		return -1;
+	/* What is ready is updated, too: with how far a reader of it is. */
+	if (found == 0 || before.state == r->state)
+		return 0;
+	return tell(c, r->state == BACKUP_READY ? EVENT_BACKUP_READY : EVENT_BACKUP_FAILED, &before,
+	            err);
 }
 
 int store_backup_update(struct store *s, const struct backup_record *r, bool is_lazy,
@@ -108,9 +137,24 @@ int store_backup_update(struct store *s, const struct backup_record *r, bool is_
 	        err);
 }
 
+/* One that was given up before it was ready was told to nobody. */
+static int run_removal(struct connection *c, void *context, struct error *err)
+{
+	const struct lookup *lookup = context;
+	AUTO(arena_done) struct arena arena = {0};
+	struct backup_record r;
+	int found = find_of_id(c, &arena, lookup->id, &r, err);
+
+	if (found <= 0)
+		return found;
+	if (query_run(c, QUERY_BACKUP_REMOVE, lookup, NULL, err) < 0)
+		return -1;
+	return r.state == BACKUP_MAKING ? 0 : tell(c, EVENT_BACKUP_DELETED, &r, err);
+}
+
 int store_backup_remove(struct store *s, const char *id, struct error *err)
 {
-	const struct lookup lookup = {.id = id};
+	struct lookup lookup = {.id = id};
 
-	return store_change_query(s, QUERY_BACKUP_REMOVE, &lookup, err) < 0 ? -1 : 0;
+	return store_change(s, &(struct transaction){.run = run_removal, .context = &lookup}, err);
 }

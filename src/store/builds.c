@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/builds.h"
 
+#include "base/clock.h"
 #include "store/driver.h"
 
 const char *build_state_name(enum build_state state)
@@ -76,14 +77,45 @@ int store_build_list_unfinished(struct store *s, struct arena *a, const char *no
 	return 0;
 }
 
+/* A name is built many times: the detail says which time. */
+static int tell(struct connection *c, struct arena *a, const struct build_record *r,
+                enum build_state state, struct error *err)
+{
+	static const enum event_kind kinds[BUILD_STATE_COUNT] = {
+	        [BUILD_BUILDING] = EVENT_BUILD_STARTED,
+	        [BUILD_READY] = EVENT_BUILD_READY,
+	        [BUILD_ERROR] = EVENT_BUILD_FAILED,
+	        [BUILD_CANCELLED] = EVENT_BUILD_CANCELLED,
+	};
+	const struct event_record event = {
+	        .at = clock_unix_ms(),
+	        .project_id = r->project_id,
+	        .kind = event_kind_name(kinds[state]),
+	        .text = r->name,
+	        .detail = arena_format(a, "{\"build\":\"%s\"}", r->id),
+	};
+
+	return event_add(c, &event, err);
+}
+
 static int run_update(struct connection *c, void *context, struct error *err)
 {
 	const struct build_record *r = context;
-	int count = query_run(c, QUERY_BUILD_UPDATE, r, NULL, err);
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct build_record)};
+	struct build_record before;
+	int found =
+	        query_find(c, QUERY_BUILD_FIND, &(struct lookup){.id = r->id}, &rows, &before, err);
+	int count = found > 0 ? query_run(c, QUERY_BUILD_UPDATE, r, NULL, err) : found;
 
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "build '%s' has ended, or is gone", r->id);
-	return count < 0 ? -1 : 0;
+	if (count < 0)
+		return -1;
+	/* Progress is no change of state, and none goes back to waiting. */
+	if (before.state == r->state || r->state == BUILD_WAITING)
+		return 0;
+	return tell(c, &arena, &before, r->state, err);
 }
 
 int store_build_update(struct store *s, const struct build_record *r, struct error *err)

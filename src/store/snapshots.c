@@ -116,6 +116,20 @@ static int tell(struct connection *c, enum event_kind kind, const struct snapsho
 	return r->kind == SNAPSHOT_TAKEN ? event_tell(c, kind, &subject, err) : 0;
 }
 
+/* Before the update: whether this is what loses it. */
+static int tell_lost(struct connection *c, const struct snapshot_record *r, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct snapshot_record)};
+	struct snapshot_record before;
+	int found = query_find(c, QUERY_SNAPSHOT_FIND, &(struct lookup){.id = r->id}, &rows,
+	                       &before, err);
+
+	if (found <= 0 || before.state == SNAPSHOT_LOST)
+		return found < 0 ? -1 : 0;
+	return tell(c, EVENT_SNAPSHOT_LOST, &before, err);
+}
+
 static int run_update(struct connection *c, void *context, struct error *err)
 {
 	const struct snapshot_record *r = context;
@@ -123,8 +137,11 @@ static int run_update(struct connection *c, void *context, struct error *err)
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct sandbox_seen)};
 	struct sandbox_seen seen;
-	int count = query_run(c, QUERY_SNAPSHOT_UPDATE, r, NULL, err);
+	int count;
 
+	if (r->state == SNAPSHOT_LOST && tell_lost(c, r, err) < 0)
+		return -1;
+	count = query_run(c, QUERY_SNAPSHOT_UPDATE, r, NULL, err);
 	if (count == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no snapshot '%s'", r->id);
 	if (count < 0 || r->state != SNAPSHOT_READY)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "store/driver.h"
 
 /* Everybody's comes with the program, and is no event. */
@@ -82,6 +84,28 @@ static int run_attempt(struct connection *c, void *context, struct error *err)
 	return FAIL(err, ERROR_CONFLICT, "template '%s' %s", attempt->lookup.id, attempt->refusal);
 }
 
+/* One that is being built was told when it was made; one that is to be built again is a seed. */
+static int run_move(struct connection *c, void *context, struct error *err)
+{
+	const struct attempt *attempt = context;
+	const struct template_move *move = attempt->takes;
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct template_record)};
+	struct template_record r;
+	int found;
+
+	if (run_attempt(c, context, err) < 0)
+		return -1;
+	if (move->from == move->to || (move->to != TEMPLATE_READY && move->to != TEMPLATE_FAILED))
+		return 0;
+	found = query_find(c, QUERY_TEMPLATE_FIND, &attempt->lookup, &rows, &r, err);
+	/* A project's own comes first, also one that has the id of everybody's as its name. */
+	if (found <= 0 || strcmp(r.id, move->id) != 0)
+		return found < 0 ? -1 : 0;
+	return tell(c, move->to == TEMPLATE_READY ? EVENT_TEMPLATE_READY : EVENT_TEMPLATE_FAILED,
+	            &r, err);
+}
+
 int store_template_move(struct store *s, const struct template_move *move, struct error *err)
 {
 	struct attempt attempt = {
@@ -93,7 +117,7 @@ int store_template_move(struct store *s, const struct template_move *move, struc
 	};
 
 	return store_change(s,
-	                    &(struct transaction){.run = run_attempt,
+	                    &(struct transaction){.run = run_move,
 	                                          .context = &attempt,
 	                                          .is_lazy = move->from == move->to},
 	                    err);

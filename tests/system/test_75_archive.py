@@ -103,6 +103,8 @@ def test_a_snapshot_comes_back_from_its_backup_with_all_that_its_files_are(serve
     backup = clean.export(snapshot, name="kept")
     assert backup["name"] == "kept" and backup["snapshot_name"] == "worth-keeping" and backup["template"] == "host"
     assert backup["files"] > 10 and backup["files_bytes"] > 3 << 20 > backup["size"] > 200
+    told = api.get("/v1/events?kind=backup.*&limit=1000")["items"]
+    assert [e["kind"] for e in told if e["text"] == "kept"] == ["backup.ready"]
     api.remove(box)
     api.delete(f"{SNAPSHOTS}/{snapshot}")
     taken = clean.load(backup="kept", name="back")

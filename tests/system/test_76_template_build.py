@@ -208,6 +208,9 @@ def test_a_failed_step_is_named_and_leaves_nothing(api, builder, server):
         api.get("/api/sandbox/templates/broken")
     assert gone.value.status == 404
     assert len(layers(server) - before) == 1
+    told = api.get("/v1/events?kind=build.*&limit=1000")["items"]
+    assert [(e["kind"], e["detail"]["build"]) for e in told if e["text"] == "broken"] == [
+        ("build.started", done["id"]), ("build.failed", done["id"])]
     # What was fine before it is not done again.
     mended = builder.build("broken", run("echo fine > /opt-fine"), run("echo about to succeed"))
     assert mended["status"] == "ready" and mended["cached_count"] == 1

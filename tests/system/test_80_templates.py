@@ -53,6 +53,8 @@ def test_import_of_a_tar(api, tmp_path, mode):
     path = as_tar(busybox_root(tmp_path), tmp_path / "root.tar", mode)
     import_file(api, name, "tar", path)
     try:
+        told = api.get("/v1/events?kind=template.*&limit=1000")["items"]
+        assert [e["kind"] for e in told if e["text"] == name] == ["template.created", "template.updated", "template.ready"]
         check_template(api, name)
     finally:
         api.delete(f"{PATH}/{name}")

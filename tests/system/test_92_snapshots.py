@@ -332,6 +332,7 @@ def test_a_snapshot_whose_files_are_gone_is_said_to_be_lost(private_server):
     private_server.start()
     api = private_server.api()
     assert api.get(f"{SNAPSHOTS}/{taken}")["state"] == "lost"
+    assert [e["kind"] for e in api.get(f"/v1/events?sandbox={box}&kind=snapshot.*")["items"]] == ["snapshot.created", "snapshot.lost"]
     with pytest.raises(atoll.ApiError) as refused:
         api.create(snapshot=taken)
     assert refused.value.status == 409

@@ -25,6 +25,11 @@ WHERE (id = :id OR name = :id) AND (:project_id IS NULL OR project_id = :project
 ORDER BY CASE WHEN id = :id THEN 0 ELSE 1 END
 LIMIT 1;
 
+-- name: backup_of_id
+-- takes: lookup
+-- gives: backup_record
+SELECT {backup} FROM backups WHERE id = :id;
+
 -- name: backup_list
 -- takes: backup_page
 -- gives: backup_record

@@ -4,6 +4,8 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
+#include "store/backups.h"
+#include "store/builds.h"
 #include "store/driver.h"
 
 static struct event_list list_of(struct store *s, struct arena *a, struct event_page page)
@@ -237,6 +239,185 @@ static void events_outlive_their_sandbox(void **state)
 	assert_int_equal(list_of(*state, &a, (struct event_page){.sandbox_id = id.text}).count, 2);
 }
 
+/* All that is told so far, as "KIND TEXT" with commas between. */
+static const char *told(struct store *s, struct arena *a)
+{
+	struct event_list list = list_of(s, a, (struct event_page){0});
+	const char *text = "";
+
+	for (size_t i = 0; i < list.count; i++) {
+		assert_string_equal(list.items[i].project_id, PROJECT);
+		text = arena_format(a, "%s%s%s %s", text, i ? ", " : "", list.items[i].kind,
+		                    list.items[i].text);
+	}
+	return text;
+}
+
+static void put_backup(struct store *s, const char *id, const char *holder_id,
+                       const enum backup_state states[2])
+{
+	struct error err = {0};
+	struct backup_record r = {.id = id,
+	                          .project_id = PROJECT,
+	                          .name = id,
+	                          .holder_id = holder_id,
+	                          .snapshot_id = "",
+	                          .snapshot_name = "",
+	                          .template_id = "",
+	                          .template_name = "",
+	                          .template_digest = "",
+	                          .node = "here",
+	                          .state = BACKUP_MAKING,
+	                          .state_text = "0 %",
+	                          .sha256 = "",
+	                          .created_at = NOW};
+
+	assert_done(store_backup_insert(s, &r, 10, &err));
+	r.state_text = "50 %";
+	assert_done(store_backup_update(s, &r, true, &err));
+	for (int i = 0; i < 2; i++) {
+		r.state = states[i];
+		assert_done(store_backup_update(s, &r, false, &err));
+	}
+}
+
+static void a_backup_tells_its_end_once_and_that_it_is_gone(void **state)
+{
+	static const enum backup_state ready[] = {BACKUP_READY, BACKUP_READY},
+	                               failed[] = {BACKUP_FAILED, BACKUP_FAILED},
+	                               making[] = {BACKUP_MAKING, BACKUP_MAKING},
+	                               removed[] = {BACKUP_MAKING, BACKUP_REMOVING};
+	static const char *const ids[] = {"one", "two", "three", "four", "five", "none"};
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct backup_record late;
+
+	put_backup(*state, "one", "", ready);
+	put_backup(*state, "two", "", failed);
+	put_backup(*state, "three", "", making);
+	put_backup(*state, "four", "", removed);
+	put_backup(*state, "five", "box", ready);
+	assert_string_equal(told(*state, &a), "backup.ready one, backup.failed two");
+	assert_done(store_backup_find(*state, &a, PROJECT, "four", &late, &err));
+	late.state = BACKUP_READY;
+	assert_refused(store_backup_update(*state, &late, false, &err), ERROR_NOT_FOUND);
+	for (size_t i = 0; i < COUNT_OF(ids); i++)
+		for (int twice = 0; twice < 2; twice++)
+			assert_done(store_backup_remove(*state, ids[i], &err));
+	assert_string_equal(told(*state, &a),
+	                    "backup.ready one, backup.failed two, backup.deleted one, "
+	                    "backup.deleted two, backup.deleted four");
+}
+
+static void put_build(struct store *s, const char *id, enum build_state end)
+{
+	struct error err = {0};
+	struct build_record r = {.id = id,
+	                         .project_id = PROJECT,
+	                         .name = "app",
+	                         .source = "host",
+	                         .node = "here",
+	                         .created_at = NOW};
+
+	assert_done(store_build_insert(s, &r, &err));
+	r.state = BUILD_BUILDING;
+	assert_done(store_build_update(s, &r, &err));
+	r.step = 1;
+	assert_done(store_build_update(s, &r, &err));
+	r.state = end;
+	assert_done(store_build_update(s, &r, &err));
+	r.state = BUILD_READY;
+	assert_refused(store_build_update(s, &r, &err), ERROR_CONFLICT);
+}
+
+static void a_build_tells_its_beginning_and_its_end_and_which_it_is(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct event_list list;
+
+	put_build(*state, "one", BUILD_READY);
+	put_build(*state, "two", BUILD_ERROR);
+	put_build(*state, "three", BUILD_CANCELLED);
+	assert_string_equal(told(*state, &a), "build.started app, build.ready app, "
+	                                      "build.started app, build.failed app, "
+	                                      "build.started app, build.cancelled app");
+	list = list_of(*state, &a, (struct event_page){.pattern = "build.failed"});
+	assert_int_equal(list.count, 1);
+	assert_string_equal(list.items[0].detail, "{\"build\":\"two\"}");
+	assert_refused(store_build_update(*state, &(struct build_record){.id = "none"}, &err),
+	               ERROR_CONFLICT);
+}
+
+static void put_template(struct store *s, const char *id, const char *project_id,
+                         enum template_state end)
+{
+	struct error err = {0};
+	struct template_record r = {.id = id,
+	                            .project_id = project_id,
+	                            .name = id,
+	                            .folder = id,
+	                            .state = TEMPLATE_BUILDING};
+	struct template_move move = {
+	        .id = id, .from = TEMPLATE_BUILDING, .to = TEMPLATE_BUILDING, .state_text = "50 %"};
+
+	assert_done(store_template_insert(s, &r, &err));
+	assert_done(store_template_move(s, &move, &err));
+	move.to = end;
+	assert_done(store_template_move(s, &move, &err));
+	assert_refused(store_template_move(s, &move, &err), ERROR_CONFLICT);
+}
+
+static void a_projects_template_tells_what_became_of_it(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct template_record named = {
+	        .id = "own", .project_id = PROJECT, .name = "shared", .folder = "own"};
+
+	put_template(*state, "one", PROJECT, TEMPLATE_READY);
+	put_template(*state, "two", PROJECT, TEMPLATE_FAILED);
+	/* Everybody's is told to nobody, also when a project has its id for a name. */
+	assert_done(store_template_insert(*state, &named, &err));
+	put_template(*state, "shared", "", TEMPLATE_READY);
+	assert_string_equal(told(*state, &a), "template.created one, template.ready one, "
+	                                      "template.created two, template.failed two, "
+	                                      "template.created shared");
+}
+
+static void a_lost_snapshot_is_told_once_and_a_lost_layer_to_nobody(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct snapshot_record r = {.id = "one",
+	                            .project_id = PROJECT,
+	                            .name = "kept",
+	                            .sandbox_id = "box",
+	                            .sandbox_name = "box",
+	                            .template_id = "t",
+	                            .template_name = "host",
+	                            .provider = "native",
+	                            .node = "here",
+	                            .state = SNAPSHOT_MAKING,
+	                            .created_at = NOW};
+
+	for (int i = 0; i < 2; i++) {
+		r.state = SNAPSHOT_MAKING;
+		assert_done(store_snapshot_insert(*state, &r, 10, &err));
+		r.state = SNAPSHOT_READY;
+		assert_done(store_snapshot_update(*state, &r, false, &err));
+		r.state = SNAPSHOT_LOST;
+		assert_done(store_snapshot_update(*state, &r, false, &err));
+		assert_done(store_snapshot_update(*state, &r, false, &err));
+		r.id = r.name = "layer";
+		r.kind = SNAPSHOT_LAYER;
+	}
+	r.id = "none";
+	assert_refused(store_snapshot_update(*state, &r, false, &err), ERROR_NOT_FOUND);
+	assert_string_equal(told(*state, &a), "snapshot.created kept, snapshot.lost kept");
+	assert_int_equal(list_of(*state, &a, (struct event_page){.sandbox_id = "box"}).count, 2);
+}
+
 static const struct CMUnitTest tests[] = {
         EACH(every_move_leaves_an_event_in_order),
         EACH(a_move_that_fails_leaves_no_event),
@@ -247,6 +428,10 @@ static const struct CMUnitTest tests[] = {
         EACH(readers_wait_for_a_number_that_may_still_come),
         EACH(a_number_that_is_missing_for_long_keeps_nobody),
         EACH(events_outlive_their_sandbox),
+        EACH(a_backup_tells_its_end_once_and_that_it_is_gone),
+        EACH(a_build_tells_its_beginning_and_its_end_and_which_it_is),
+        EACH(a_projects_template_tells_what_became_of_it),
+        EACH(a_lost_snapshot_is_told_once_and_a_lost_layer_to_nobody),
 };
 
 int main(void)
