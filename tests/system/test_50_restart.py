@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 of our processes: sandboxes and their commands live on, and a restart adopts them."""
 
+import contextlib
+import sqlite3
+
 import pytest
 
 import atoll
@@ -86,3 +89,17 @@ def test_a_second_server_on_the_same_data_is_refused(private_server):
     assert second.process.wait(15) != 0
     assert private_server.api().get("/healthz")
     second.process = None
+
+
+def test_a_look_into_the_database_from_outside_takes_no_commit_away(private_server):
+    """SQLite's last user takes the log away when it goes: the server's locks say that it is none."""
+    api = private_server.start().api()
+    api.post("/api/sandbox/templates", {"name": "before", "from": "host"})
+    with contextlib.closing(sqlite3.connect(private_server.data / "store" / "atoll.db", timeout=10)) as database:
+        assert database.execute("SELECT count(*) FROM templates WHERE name = 'before'").fetchall() == [(1,)]
+    api.post("/api/sandbox/templates", {"name": "after", "from": "host"})
+    old = private_server.kill9("api")
+    atoll.wait_for(lambda: private_server.pid_of("api") not in (None, old), 15, "a new process")
+    private_server.wait_ready()
+    api.close()
+    assert {"before", "after"} <= {template["name"] for template in api.get("/api/sandbox/templates")["items"]}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,12 +70,13 @@ int sqlite_fail(sqlite3 *handle, const char *what, struct error *err)
 /* ---- opening ---- */
 
 /* Made here, so that nobody but its owner may read it; SQLite gives its -wal and -shm the same
- * mode. */
+ * mode. One that is there is not opened: closing it would end the locks that this process's other
+ * connections have on it, and whoever looks into it from outside would take the log away. */
 static int make_file(const char *path, struct error *err)
 {
-	AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+	AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
 
-	if (fd < 0)
+	if (fd < 0 && errno != EEXIST)
 		return FAIL_ERRNO(err, "open database '%s'", path);
 	return 0;
 }
