@@ -175,7 +175,7 @@ suite_system()
 	local longest=tests/system/test_80_templates.py
 	build_programs gcc || { result failed system build "the gcc build failed"; return; }
 	# shellcheck disable=SC2046 # words
-	run_shared_pytest system 3 540 $longest \
+	run_shared_pytest system 3 900 $longest \
 		$(find tests/system tests/contract -name 'test_*.py' ! -path $longest | sort)
 }
 
@@ -189,15 +189,15 @@ suite_newest()
 
 suite_escape()
 {
-	run_pytest escape 240 tests/escape
+	run_pytest escape 480 tests/escape
 }
 
 # Those that look at the whole host are alone.
 suite_fault()
 {
 	build_programs gcc || { result failed fault build "the gcc build failed"; return; }
-	run_shared_pytest fault 3 480 tests/fault/test_{kills,volumes,leases}.py tests/fault/test_*.py
-	run_built_pytest fault-alone 120 tests/fault/alone
+	run_shared_pytest fault 3 900 tests/fault/test_{kills,volumes,leases}.py tests/fault/test_*.py
+	run_built_pytest fault-alone 180 tests/fault/alone
 }
 
 # An example is done by its own script; 77 means that it cannot run here, for the reason in its
