@@ -688,6 +688,15 @@ export interface FileContent {
   truncated: boolean;
 }
 
+/** A folder, and what is wanted of it */
+export interface FilePack {
+  /** absolute, or below the default folder */
+  path: string;
+  /** relative to the folder; a folder comes without what it holds, what is not there or may not be read is left out */
+  names: string[];
+  user?: string;
+}
+
 /** A file to write */
 export interface FileWrite {
   /** absolute, or below the default folder */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TAR_OUT: a folder (or one file) as a tar stream. */
+/* TAR_OUT: a folder (or one file, or what is named of a folder) as a tar stream. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -94,7 +95,7 @@ static int add_file(struct tar_out *t, int fd, const char *name, struct error *e
 	if (!S_ISREG(status.st_mode))
 		return 0;
 	entry = entry_of(&status, name);
-	first = status.st_nlink > 1 ? first_name(t, &status, name) : NULL;
+	first = status.st_nlink > 1 && !t->by_name ? first_name(t, &status, name) : NULL;
 	if (first) {
 		entry.type = TAR_HARDLINK;
 		entry.link = first;
@@ -107,15 +108,21 @@ static int add_file(struct tar_out *t, int fd, const char *name, struct error *e
 	return add_content(t, fd, entry.size, err);
 }
 
+/* What went meanwhile, or became a link. Of what is named also what was never there or may not be
+ * read: the others come all the same. */
+static bool is_left_out(const struct tar_out *t, int code)
+{
+	return code == ENOENT || code == ELOOP ||
+	       (t->by_name && (code == ENOTDIR || code == EACCES || code == EPERM));
+}
+
 static int add_opened(struct tar_out *t, const struct walk_entry *entry, struct error *err)
 {
 	AUTO_CLOSE int fd = openat(entry->folder, entry->name,
 	                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	if (fd < 0)
-		return errno == ENOENT || errno == ELOOP
-		               ? 0
-		               : FAIL_ERRNO(err, "open '%s'", entry->path);
+		return is_left_out(t, errno) ? 0 : FAIL_ERRNO(err, "open '%s'", entry->path);
 	return add_file(t, fd, entry->path, err);
 }
 
@@ -173,6 +180,93 @@ static int pack(struct tar_out *t, int fd, const char *path, struct error *err)
 	return 1;
 }
 
+/* ---- what is named ---- */
+
+static int take_names(void *context, struct span bytes, struct error *err)
+{
+	(void)err;
+	buf_add_span(context, bytes);
+	return 0;
+}
+
+static int split_names(struct arena *a, struct span rest, const char **names, struct error *err)
+{
+	struct span name;
+	size_t count = 0;
+
+	while (span_split(&rest, '\0', &name)) {
+		if (count == AGENT_NAMES_MAX)
+			return FAIL(err, ERROR_TOO_LARGE, "more than %d names", AGENT_NAMES_MAX);
+		if (name.size > TAR_NAME_MAX - 2)
+			return FAIL(err, ERROR_INVALID, "a name is longer than %d bytes",
+			            TAR_NAME_MAX - 2);
+		if (path_check_relative(a, name, &names[count], err) < 0)
+			return -1;
+		if (strcmp(names[count++], ".") == 0)
+			return FAIL(err, ERROR_INVALID,
+			            "a name is the folder itself, not what is in it");
+	}
+	if (name.size > 0)
+		return FAIL(err, ERROR_INVALID, "the last name has no end");
+	names[count] = NULL;
+	return 0;
+}
+
+static int pack_name(struct tar_out *t, const struct place *folder, const char *name,
+                     struct error *err)
+{
+	AUTO(spot_done) struct spot spot = {.folder = -1};
+	struct walk_entry entry = {.path = name};
+	struct error why = {0};
+
+	if (spot_open(folder, &t->files->arena, name, 0, &spot, &why) < 0) {
+		if (is_left_out(t, why.sys_errno))
+			return 0;
+		*err = why;
+		return -1;
+	}
+	entry.folder = spot.folder;
+	entry.name = spot.name;
+	if (fstatat(spot.folder, spot.name, &entry.status, AT_SYMLINK_NOFOLLOW) < 0)
+		return is_left_out(t, errno) ? 0 : FAIL_ERRNO(err, "stat '%s'", name);
+	return tar_out_add(t, &entry, err);
+}
+
+static int pack_names(struct tar_out *t, const struct agent_path *m, const char *const *names,
+                      struct error *err)
+{
+	/* Neither up nor through a link, whatever the folders become meanwhile. */
+	struct place folder = {.beneath = true, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
+	AUTO(place_done) struct place place = {0};
+	AUTO_CLOSE int fd = -1;
+
+	if (place_open(&place, &t->files->rules, m, err) < 0 ||
+	    place_find(&place, m->path, O_RDONLY | O_DIRECTORY, &fd, err) < 0)
+		return -1;
+	folder.folder = fd;
+	files_send(t->files, AGENT_READY, NULL, NULL);
+	for (; *names; names++)
+		if (pack_name(t, &folder, *names, err) < 0)
+			return -1;
+	tar_out_end(t);
+	return 1;
+}
+
+/* The names are taken before anything can fail, so that the next request is found behind them. */
+static int tar_out_names(struct files *f, const struct agent_path *m, struct error *err)
+{
+	AUTO(buf_done) struct buf bytes = BUF(AGENT_NAMES_BYTES_MAX);
+	struct files_sink sink = {take_names, &bytes, AGENT_NAMES_BYTES_MAX, 0};
+	struct tar_out t = {.files = f, .by_name = true};
+	const char **names = ARENA_ARRAY(&f->arena, const char *, AGENT_NAMES_MAX + 1);
+
+	if (!files_receive(f, &sink))
+		return 1;
+	if (split_names(&f->arena, buf_span(&bytes), names, err) < 0)
+		return -1;
+	return pack_names(&t, m, names, err);
+}
+
 int files_tar_out(struct files *f, const struct agent_path *m, struct error *err)
 {
 	AUTO(tar_out_done) struct tar_out t = {.files = f};
@@ -180,6 +274,8 @@ int files_tar_out(struct files *f, const struct agent_path *m, struct error *err
 	AUTO_CLOSE int look = -1, fd = -1;
 	struct stat status;
 
+	if (m->flags & AGENT_PATH_NAMES)
+		return tar_out_names(f, m, err);
 	if (place_open(&place, &f->rules, m, err) < 0 ||
 	    place_find(&place, m->path, O_PATH, &look, err) < 0)
 		return -1;

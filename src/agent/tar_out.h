@@ -16,6 +16,7 @@ struct tar_out {
 	struct files *files;
 	struct tar_linked *linked;
 	size_t linked_count, linked_capacity;
+	bool by_name; /* AGENT_PATH_NAMES */
 	uint64_t count;
 };
 

@@ -115,7 +115,7 @@ static int answer_start(struct request *rq, struct stream *s, const struct files
 	return 0;
 }
 
-static void add_frames(struct buf *out, struct span content)
+void files_add_content(struct buf *out, struct span content)
 {
 	while (content.size > 0) {
 		size_t piece = content.size < AGENT_DATA_MAX ? content.size : AGENT_DATA_MAX;
@@ -135,7 +135,7 @@ int files_answer(struct request *rq, struct api_target *t, const struct files_ca
 	AUTO(buf_done) struct buf frames = BUF(2 * content.size + 4096);
 
 	if (call->type == AGENT_WRITE) {
-		add_frames(&frames, content);
+		files_add_content(&frames, content);
 		options.upstream_first = buf_span(&frames);
 	}
 	return answer_start(rq, s, call, &options, reply, err);
@@ -163,7 +163,7 @@ int files_write_all(struct request *rq, struct api_target *t, const struct files
 			stream_free(s);
 			return -1;
 		}
-		add_frames(&frames, writes[i].content);
+		files_add_content(&frames, writes[i].content);
 	}
 	if (files_connect(rq, &s->hold, &options.fd, err) < 0) {
 		stream_free(s);

@@ -222,6 +222,19 @@ bool files_range_parse(const char *text, uint64_t *ret_offset, uint64_t *ret_siz
 	return true;
 }
 
+static int add_names(struct buf *out, const char *const *names, struct error *err)
+{
+	AUTO(buf_done) struct buf all = BUF(AGENT_NAMES_BYTES_MAX);
+
+	for (; *names; names++)
+		buf_add(&all, *names, strlen(*names) + 1);
+	if (all.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "the names are longer than %d bytes together",
+		            AGENT_NAMES_BYTES_MAX);
+	files_add_content(out, buf_span(&all));
+	return 0;
+}
+
 int files_download(struct request *rq, struct api_target *t, const struct files_call *call,
                    struct reply *reply, struct error *err)
 {
@@ -229,6 +242,7 @@ int files_download(struct request *rq, struct api_target *t, const struct files_
 	struct download *d = CONTAINER_OF(s, struct download, stream);
 	struct files_call copy = *call;
 	struct stream_options options = {.fd = -1};
+	AUTO(buf_done) struct buf names = BUF((size_t)2 * AGENT_NAMES_BYTES_MAX);
 
 	d->is_tar = call->type == AGENT_TAR_OUT;
 	d->folder_is_invalid = call->folder_is_invalid;
@@ -241,10 +255,12 @@ int files_download(struct request *rq, struct api_target *t, const struct files_
 	                                &copy.path.size_max);
 	d->offset = copy.path.offset;
 	d->size_max = copy.path.size_max;
-	if (files_open(rq, &s->hold, &copy, &options.fd, err) < 0) {
+	if ((call->names && add_names(&names, call->names, err) < 0) ||
+	    files_open(rq, &s->hold, &copy, &options.fd, err) < 0) {
 		stream_free(s);
 		return -1;
 	}
+	options.upstream_first = buf_span(&names);
 	stream_start(s, reply, &options);
 	return 0;
 }

@@ -18,7 +18,8 @@ struct files_call {
 	/* READ: a folder in place of a file is the caller's mistake, as surfaces say that know no
 	 * conflicts. */
 	bool folder_is_invalid;
-	bool as_gzip; /* READ: packed on its way; then a Range is not looked at */
+	bool as_gzip;       /* READ: packed on its way; then a Range is not looked at */
+	const char **names; /* TAR_OUT with AGENT_PATH_NAMES: of the folder just these */
 };
 
 /* A path of the native API: absolute, or below the default folder; answered absolute. */
@@ -76,6 +77,8 @@ MUST_CHECK int files_read(struct request *rq, struct api_target *t, const struct
                           const struct files_read_options *options, struct reply *reply,
                           struct error *err);
 
+/* DATA and DATA_END. */
+void files_add_content(struct buf *out, struct span content);
 /* A connection for several calls. */
 MUST_CHECK int files_connect(struct request *rq, const struct fleet_hold *hold, int *ret_fd,
                              struct error *err);

@@ -31,6 +31,7 @@ static const struct media {
         {HTTP_POST, "/files/upload", "multipart/form-data", NULL},
         {HTTP_GET, "/files/tar", NULL, "application/x-tar"},
         {HTTP_POST, "/files/tar", "application/x-tar", NULL},
+        {HTTP_POST, "/files/pack", NULL, "application/x-tar"},
         {HTTP_GET, "/files/watch", NULL, "text/event-stream,application/x-ndjson"},
         {HTTP_POST, "/templates/import", "application/octet-stream", NULL},
         {HTTP_GET, "/v1/events", NULL, "text/event-stream,application/x-ndjson"},

@@ -28,8 +28,7 @@ struct sync {
 	struct sync_plan plan;
 	size_t links, skipped, conflicts;      /* links: and other things that are no files */
 	struct map folders_there, links_there; /* links: and others that are no files */
-	int64_t listed_ms;   /* when the sandbox was listed, by its clock; 0 = not told */
-	int64_t bytes_there; /* of all that is there, ignored or not */
+	int64_t listed_ms; /* when the sandbox was listed, by its clock; 0 = not told */
 };
 void sync_round_done(struct sync *s);
 /* A line of what is done, for people; `note` may be NULL. */

@@ -16,18 +16,18 @@
 #include "base/id.h"
 #include "base/path.h"
 #include "cli/archive.h"
+#include "cli/body.h"
 #include "cli/server.h"
 #include "cli/sync.h"
 
-/* A folder's whole stream is worth it when so much of it is wanted. */
-#define STREAM_FROM 4
-#define STREAM_PART 4
-#define REQUEST_COST 16384
-#define NAMES_MAX 100
+/* Of one request, which takes a mebibyte: a byte of a name is two in JSON at most. */
+#define NAMES_COUNT 10000
+#define NAMES_BYTES (400 * 1024)
+#define BESIDE_MAX 100
 
 struct coming {
 	struct sync *sync;
-	struct map wanted; /* path -> struct sync_action */
+	struct map wanted; /* path -> struct sync_action, of one request */
 	struct sync_action *action;
 	const char *part; /* the file of ours, in the top folder */
 	int fd;
@@ -94,7 +94,7 @@ static int keep_beside(struct coming *c, int parent, const char *name, struct er
 
 	(void)strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%S", gmtime_r(&now, &tm));
 	errno = EEXIST;
-	for (int i = 0; result < 0 && errno == EEXIST && i < NAMES_MAX; i++) {
+	for (int i = 0; result < 0 && errno == EEXIST && i < BESIDE_MAX; i++) {
 		char suffix[16] = "";
 
 		if (i > 0)
@@ -109,10 +109,10 @@ static int keep_beside(struct coming *c, int parent, const char *name, struct er
 	return 0;
 }
 
-static void leave_out(struct coming *c, const char *why)
+static void leave_out(struct coming *c, const struct sync_action *action, const char *why)
 {
 	c->sync->skipped++;
-	(void)fprintf(stderr, "atoll: '%s' is left out: %s\n", c->action->path, why);
+	(void)fprintf(stderr, "atoll: '%s' is left out: %s\n", action->path, why);
 }
 
 /* What is here, against what the plan has seen: 1 the same, 0 another one, -1 no file at all. */
@@ -145,7 +145,7 @@ static int place(struct coming *c, int parent, const char *name, struct error *e
 	int found = look_again(c, parent, name);
 
 	if (found < 0) {
-		leave_out(c, "a link or a folder is in its place");
+		leave_out(c, c->action, "a link or a folder is in its place");
 		return 0;
 	}
 	if (c->action->step == SYNC_BOTH && is_the_same(c, parent, name)) {
@@ -193,7 +193,7 @@ static int end(struct coming *c, struct error *err)
 	int result = 0;
 
 	if (sync_open_parent(c->sync, c->action->path, true, &parent, &problem) < 0)
-		leave_out(c, problem.text);
+		leave_out(c, c->action, problem.text);
 	else
 		result = place(c, parent, path_last(c->action->path), err);
 	/* Gone when it has found its place. */
@@ -214,12 +214,11 @@ static bool is_too_large(struct coming *c, const struct sync_action *action)
 {
 	if (action->remote->size <= c->sync->size_max)
 		return false;
-	c->action = (struct sync_action *)(uintptr_t)action;
-	leave_out(c, "it is larger than --max-size");
+	leave_out(c, action, "it is larger than --max-size");
 	return true;
 }
 
-/* ---- one by one ---- */
+/* ---- one ---- */
 
 static bool on_body(void *context, struct span piece)
 {
@@ -241,8 +240,6 @@ static int fetch(struct coming *c, struct sync_action *action)
 	struct http_call call = {.method = "GET", .on_body = on_body, .context = c};
 	int result;
 
-	if (is_too_large(c, action))
-		return 0;
 	call.path = sync_url(c->sync, "/files/content?path=", action->path, "");
 	if (begin(c, action, err) < 0)
 		return -1;
@@ -255,14 +252,14 @@ static int fetch(struct coming *c, struct sync_action *action)
 		*err = c->failure;
 	/* It went meanwhile, or may not be read: the others come all the same. */
 	if (!c->failed && (err->code == ERROR_NOT_FOUND || err->code == ERROR_FORBIDDEN)) {
-		leave_out(c, err->text);
+		leave_out(c, action, err->text);
 		error_clear(err);
 		return 0;
 	}
 	return FAIL_CONTEXT(err, "fetch '%s'", action->path);
 }
 
-/* ---- as one stream ---- */
+/* ---- many, as one stream ---- */
 
 static int on_begin(void *context, const char *name, int64_t size, int *ret_fd, struct error *err)
 {
@@ -271,8 +268,10 @@ static int on_begin(void *context, const char *name, int64_t size, int *ret_fd, 
 
 	if (!action)
 		return 0;
-	if (size > c->sync->size_max || is_too_large(c, action))
+	if (size > c->sync->size_max) {
+		leave_out(c, action, "it grows beyond --max-size");
 		return 0;
+	}
 	if (begin(c, action, err) < 0)
 		return -1;
 	*ret_fd = c->fd;
@@ -314,17 +313,22 @@ static bool on_stream(void *context, struct span piece)
 	return !p->failed;
 }
 
-static int fetch_stream(struct coming *c)
+static int fetch_stream(struct coming *c, const char *const *names)
 {
+	AUTO(buf_done) struct buf body = BUF((size_t)1024 * 1024);
 	struct error *err = c->sync->cli->err;
 	struct taking taking = {.coming = c};
 	struct piping piping = {0};
 	struct http_answer answer = {0};
-	struct http_call call = {.method = "GET", .on_body = on_stream, .context = &piping};
+	struct http_call call = {.method = "POST", .on_body = on_stream, .context = &piping};
 	pthread_t thread;
 	int ends[2], result;
 
-	call.path = sync_url(c->sync, "/files/tar?path=", "", "");
+	body_begin(&body);
+	body_add_text(&body, "path", c->sync->remote);
+	body_add_texts(&body, "names", names);
+	call.body = span_of(body_end(&body));
+	call.path = instance_path(&c->sync->arena, c->sync->sandbox, "/files/pack");
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return FAIL_ERRNO(err, "make a pipe");
 	taking.fd = ends[0];
@@ -348,32 +352,55 @@ static int fetch_stream(struct coming *c)
 	return result;
 }
 
-/* The whole folder comes when most of it is wanted: a request costs about as much as so many bytes.
- */
-static bool is_stream_better(const struct sync *s, size_t count, int64_t bytes)
+/* ---- what is wanted ---- */
+
+/* As many as one request may name, from the action `from` on; returns the one after the last. */
+static size_t choose(struct coming *c, size_t from, const char **names)
 {
-	return count >= STREAM_FROM &&
-	       bytes + (int64_t)count * REQUEST_COST >= s->bytes_there / STREAM_PART;
+	struct sync_plan *plan = &c->sync->plan;
+	size_t i, count = 0, bytes = 0;
+
+	for (i = from; i < plan->count && count < NAMES_COUNT && bytes < NAMES_BYTES; i++) {
+		struct sync_action *action = &plan->items[i];
+
+		if (!is_wanted(action) || is_too_large(c, action))
+			continue;
+		map_put(&c->wanted, action->path, action);
+		names[count++] = action->path;
+		bytes += strlen(action->path) + 1;
+	}
+	names[count] = NULL;
+	return i;
+}
+
+static int fetch_chosen(struct coming *c, const char **names)
+{
+	if (!names[0])
+		return 0;
+	if (!names[1])
+		return fetch(c, map_remove(&c->wanted, names[0]));
+	if (fetch_stream(c, names) < 0)
+		return -1;
+	for (; *names; names++) {
+		struct sync_action *action = map_remove(&c->wanted, *names);
+
+		if (action)
+			leave_out(c, action, "it went meanwhile, or may not be read");
+	}
+	return 0;
 }
 
 int sync_down(struct sync *s)
 {
 	struct coming c = {.sync = s, .fd = -1};
-	int64_t bytes = 0;
+	const char **names = ARENA_ARRAY(&s->arena, const char *, NAMES_COUNT + 1);
+	size_t next = 0;
 	int result = 0;
 
-	for (size_t i = 0; i < s->plan.count; i++) {
-		if (!is_wanted(&s->plan.items[i]))
-			continue;
-		bytes += s->plan.items[i].remote->size;
-		map_put(&c.wanted, s->plan.items[i].path, &s->plan.items[i]);
+	while (result == 0 && next < s->plan.count) {
+		next = choose(&c, next, names);
+		result = fetch_chosen(&c, names);
 	}
-	if (is_stream_better(s, s->plan.counts[SYNC_DOWN] + s->plan.counts[SYNC_BOTH], bytes))
-		result = fetch_stream(&c);
-	else
-		for (size_t i = 0; result == 0 && i < s->plan.count; i++)
-			if (is_wanted(&s->plan.items[i]))
-				result = fetch(&c, &s->plan.items[i]);
 	map_done(&c.wanted);
 	return result;
 }

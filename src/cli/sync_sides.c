@@ -204,7 +204,6 @@ static void take_entry(struct sync *s, struct sync_list *list, const struct json
 		map_put(is_folder ? &s->folders_there : &s->links_there, path, s);
 		return;
 	}
-	s->bytes_there += file.size;
 	if (strchr(file.time, '\n') == NULL && sync_path_is_fit(path))
 		sync_list_add(list, &file);
 	else
@@ -216,7 +215,7 @@ static int list_there(struct sync *s, struct sync_list *ret)
 	const char *path = sync_url(s, "/files?path=", "", "&depth=64");
 	const struct json_value *answer, *items;
 
-	s->bytes_there = s->listed_ms = 0;
+	s->listed_ms = 0;
 	map_done(&s->folders_there);
 	map_done(&s->links_there);
 	s->folders_there = s->links_there = (struct map){0};

@@ -64,7 +64,7 @@ enum agent_type {
 	AGENT_REMOVE,   /* agent_path -> DONE */
 	AGENT_RENAME,   /* agent_path (target) -> FILE, DONE */
 	AGENT_COPY,     /* agent_path (target) -> FILE, DONE */
-	AGENT_TAR_OUT,  /* agent_path */
+	AGENT_TAR_OUT,  /* agent_path; the names, see AGENT_PATH_NAMES */
 	AGENT_TAR_IN,   /* agent_path */
 	AGENT_WATCH,    /* agent_path */
 	AGENT_FILE,     /* agent_file */

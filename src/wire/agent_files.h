@@ -28,11 +28,20 @@ enum agent_path_flag {
 	AGENT_PATH_ENTRIES = 1 << 10, /* WATCH: what is there is told by an ENTRY before its CHANGE,
 	                                 as of INSPECT with the same `target` */
 	AGENT_PATH_IGNORE_CASE = 1 << 11, /* SEARCH */
+	AGENT_PATH_NAMES = 1 << 12,       /* TAR_OUT: of the folder just what the client names */
 	AGENT_PATH_AT_HOME =
 	        1 << 8, /* what is not absolute begins at a home, as "~" does; `target`, too, of
 	                   RENAME and COPY. Told as absolute paths. `root` says whose home it is,
 	                   and whom belongs what WRITE and MKDIR make; "" = the user's */
 };
+
+/* TAR_OUT with AGENT_PATH_NAMES, client DATA*, DATA_END -> READY, DATA*, DONE. The client's bytes
+ * are the names, each with a NUL behind it: relative to the folder, without "..". A folder comes
+ * without what it holds; a file that has several names, each time with its bytes. What is missing,
+ * behind a link or unreadable is left out. An agent that was started before there were names sends
+ * the whole folder: who asks takes what it has asked for. */
+#define AGENT_NAMES_MAX 10000
+#define AGENT_NAMES_BYTES_MAX (1024 * 1024)
 
 struct agent_path {
 	const char *root; /* "" = "/" */

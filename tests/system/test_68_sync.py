@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """atoll sync: both ways, what .gitignore says, conflicts, deletions, and sandboxes that mean ill."""
 
+import contextlib
 import io
 import json
 import os
 import random
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import tarfile
+import threading
 import time
 
 import pytest
@@ -48,6 +52,43 @@ class Pair:
     def there(self):
         names = self.inside("find . -type f -printf '%P\\n'").splitlines()
         return {name: self.api.read(self.sandbox, f"{WORK}/{name}") for name in names if name}
+
+
+class Passed:
+    """What atoll says to the server meanwhile, and hears from it."""
+
+    def __init__(self, pair):
+        self.pair, self.calls, self.answers = pair, bytearray(), bytearray()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+
+    def __enter__(self):
+        self.url = self.pair.environment["ATOLL_API_URL"]
+        self.pair.environment["ATOLL_API_URL"] = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.pair.environment["ATOLL_API_URL"] = self.url
+        self.listener.close()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self.listener.accept()
+                server = socket.create_connection(("127.0.0.1", int(self.url.rsplit(":", 1)[1])))
+                threading.Thread(target=self.carry, args=(client, server, self.calls), daemon=True).start()
+                threading.Thread(target=self.carry, args=(server, client, self.answers), daemon=True).start()
+
+    @staticmethod
+    def carry(source, target, kept):
+        with contextlib.suppress(OSError):
+            while piece := source.recv(65536):
+                kept += piece
+                target.sendall(piece)
+            target.shutdown(socket.SHUT_WR)
+
+    def requests(self, path):
+        return len(re.findall(rb"^[A-Z]+ \S*/%s[ ?]" % path.encode(), self.calls, re.MULTILINE))
 
 
 @pytest.fixture
@@ -271,6 +312,37 @@ def test_many_files_come_as_one_stream(pair):
     assert pair.sync()["up"] == 800
     assert pair.inside("cat f* | sort | uniq -c | tr -s ' '") == " 800 changed\n"
     assert first < 10
+
+
+def test_a_few_of_many_files_come_as_one_stream_of_just_these(pair):
+    pair.inside("for i in $(seq 60); do head -c 10000 /dev/zero >f$i; done")
+    with Passed(pair) as passed:
+        assert pair.sync()["down"] == 60
+        pair.inside("rm f9; ln f8 f9; mkdir -p deep/grüße; for f in f2 f3 f8 deep/grüße/neu 'a \"quoted\" name'; do echo newer >\"$f\"; done")
+        passed.calls.clear()
+        passed.answers.clear()
+        assert pair.sync()["down"] == 6
+        assert passed.requests("files/pack") == 1 and passed.requests("files/content") == passed.requests("files/tar") == 0
+        assert len(passed.answers) < 100_000
+        assert pair.here() == pair.there() and pair.here()["f9"] == b"newer\n"
+        pair.inside("echo one >f1")
+        passed.calls.clear()
+        assert pair.sync()["down"] == 1
+        assert passed.requests("files/pack") == 0 and passed.requests("files/content") == 1
+
+
+def test_of_a_folder_comes_what_is_named(pair):
+    api, files = pair.api, f"/api/sandbox/instances/{pair.sandbox}/files"
+    pair.inside("mkdir deep; for f in a b deep/c deep/d; do echo $f >$f; done; ln -s /etc out; ln a again; echo x >dark; chmod 0 dark")
+
+    def pack(*names):
+        with tarfile.open(fileobj=io.BytesIO(api.post(f"{files}/pack", {"path": WORK, "names": names}))) as archive:
+            return {entry.name: archive.extractfile(entry).read() if entry.isfile() else None for entry in archive}
+    assert pack("deep/c", "a", "again", "missing", "out/passwd", "dark", "deep") == {"deep/c": b"deep/c\n", "a": b"a\n", "again": b"a\n", "deep": None}
+    for names in (["../x"], ["/etc/passwd"], ["a/../../x"], [], ["a\0b"], ["a"] * 10001, ["x" * 300]):
+        with pytest.raises(atoll.ApiError) as refused:
+            pack(*names)
+        assert refused.value.status == 400, names
 
 
 def test_what_changes_is_followed(pair):

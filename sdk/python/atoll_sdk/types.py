@@ -738,6 +738,16 @@ class FileContent(TypedDict):
     truncated: bool
 
 
+class FilePack(TypedDict):
+    """A folder, and what is wanted of it"""
+
+    # absolute, or below the default folder
+    path: str
+    # relative to the folder; a folder comes without what it holds, what is not there or may not be read is left out
+    names: list[str]
+    user: NotRequired[str]
+
+
 class FileWrite(TypedDict):
     """A file to write"""
 

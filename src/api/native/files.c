@@ -100,6 +100,7 @@ FILES_QUERY(watch_query, "FileWatchQuery");
 /* All JSON bodies of this file. */
 struct files_body {
 	const char *path, *target, *user, *mode, *content;
+	const char **names;
 	struct span content_base64;
 	int64_t offset, length;
 	bool recursive, parents, append, no_replace;
@@ -156,6 +157,18 @@ static const struct json_member write_request_members[] = {
         JSON_END,
 };
 static JSON_SHAPE(write_request, "FileWrite", files_body, "A file to write");
+
+static const struct json_member pack_request_members[] = {
+        BODY_PATH_ROW,
+        JSON_TEXT_LIST_MEMBER(files_body, names, .flags = JSON_REQUIRED, .min = 1,
+                              .max = AGENT_NAMES_MAX,
+                              .about = "relative to the folder; a folder comes without what it "
+                                       "holds, what is not there or may not be read is left out",
+                              .example = "[\"src/main.c\",\"README.md\"]"),
+        BODY_USER_ROW,
+        JSON_END,
+};
+static JSON_SHAPE(pack_request, "FilePack", files_body, "A folder, and what is wanted of it");
 
 /* ---- from query or body to a call ---- */
 
@@ -329,6 +342,20 @@ static int tar_get(struct request *rq, const void *body, struct reply *reply, st
 	return files_download(rq, &f.target, &f.call, reply, err);
 }
 
+static int pack_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct files_body *b = body;
+	FILES_TARGET f = {.call = {.names = b->names}};
+
+	for (const char **name = b->names; *name; name++)
+		if (path_check_relative(rq->arena, span_of(*name), name, err) < 0)
+			return -1;
+	if (open_body(rq, AGENT_TAR_OUT, b, &f, err) < 0)
+		return -1;
+	f.call.path.flags |= AGENT_PATH_NAMES;
+	return files_download(rq, &f.target, &f.call, reply, err);
+}
+
 static int tar_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	FILES_TARGET f = {.call = {.type = AGENT_TAR_IN}};
@@ -479,6 +506,9 @@ const struct route files_routes[] = {
          .handle = remove_post, TAG, .summary = "Remove, as DELETE does"},
         {HTTP_POST, BASE "/read", READ, .body = &read_request, .answer = &file_content_shape,
          .handle = read_post, TAG, .summary = "Read a file into JSON"},
+        {HTTP_POST, BASE "/pack", READ, .body_max = AGENT_NAMES_BYTES_MAX, .body = &pack_request,
+         .handle = pack_post, TAG,
+         .summary = "Download what is named of a folder as a tar archive"},
         {HTTP_POST, BASE "/write", WRITE, .body_max = READ_MAX, .body = &write_request,
          .answer = &file_entry_shape, .handle = write_post, TAG,
          .summary = "Write a file from JSON"},
@@ -563,6 +593,9 @@ const struct route lease_files_routes[] = {
         {HTTP_POST, LEASE "/read", WRITE, ROUTE_SLOW, .body = &read_request,
          .answer = &file_content_shape, .handle = lease_file, TAG,
          .summary = "Read a file from there into JSON"},
+        {HTTP_POST, LEASE "/pack", WRITE, ROUTE_SLOW, .body_max = AGENT_NAMES_BYTES_MAX,
+         .body = &pack_request, .handle = lease_file, TAG,
+         .summary = "Download what is named of a folder there as a tar archive"},
         {HTTP_POST, LEASE "/write", WRITE, ROUTE_SLOW, .body_max = READ_MAX, .body = &write_request,
          .answer = &file_entry_shape, .handle = lease_file, TAG,
          .summary = "Write a file there from JSON"},

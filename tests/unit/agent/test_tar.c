@@ -9,6 +9,7 @@
 
 #include "agent/tar.h"
 #include "agent/tar_block.h"
+#include "base/path.h"
 
 /* ---- the format ---- */
 
@@ -221,6 +222,102 @@ TEST(gnu_tar_reads_what_the_agent_packs)
 	box_end(&b);
 }
 
+static void ask_for(struct box *b, int fd, const struct agent_path *path, struct span names)
+{
+	say(b, fd, AGENT_TAR_OUT, agent_path_shape, path);
+	send_bytes(b, fd, names);
+}
+
+/* Packs them into "out.tar", and lists that. */
+static const char *pack_names(struct box *b, int fd, const struct agent_path *path,
+                              struct span names)
+{
+	AUTO(buf_done) struct buf bytes = BUF(64 << 20);
+	FILE *file = fopen(box_path(b, "out.tar"), "we");
+
+	ask_for(b, fd, path, names);
+	HEAR_EMPTY(b, fd, AGENT_READY);
+	collect(b, fd, &bytes);
+	assert_int_equal(fwrite(bytes.data, 1, bytes.size, file), bytes.size);
+	(void)fclose(file);
+	must(b, "tar -tf out.tar | tr '\\n' ' ' > listed");
+	return box_get(b, "listed");
+}
+
+static struct agent_path chosen_of(struct box *b, const char *folder)
+{
+	struct agent_path path = beneath(b, folder);
+
+	path.flags |= AGENT_PATH_NAMES;
+	return path;
+}
+
+TEST(of_a_folder_the_agent_packs_what_is_named)
+{
+	struct box b = box_start(BOX_PLAIN);
+	int fd = box_connect(&b);
+	struct agent_path path = chosen_of(&b, "src");
+
+	make_tree(&b);
+	must(&b, "printf x > 'src/new\nline' && ln -s deep src/way && ln -s ../out src/leaves && "
+	         "mkdir out && echo secret > out/secret");
+	assert_string_equal(pack_names(&b, fd, &path,
+	                               SPAN("hard\0./deep/random\0missing\0file/below\0fifo\0"
+	                                    "deep/link\0deep\0way/random\0leaves/secret\0file\0"
+	                                    "new\nline\0")),
+	                    "hard deep/random deep/link deep/ file new\\nline ");
+	/* Each of two names of one file has the bytes; a folder brings nothing along. */
+	must(&b,
+	     "mkdir x && tar -C x -xpf out.tar && cmp src/file x/hard && cmp src/file x/file && "
+	     "test ! x/file -ef x/hard && cmp src/deep/random x/deep/random && "
+	     "test \"$(readlink x/deep/link)\" = ../file && test ! -e x/deep/er");
+	assert_string_equal(pack_names(&b, fd, &path, (struct span){NULL, 0}), "");
+	path.path = "gone";
+	ask_for(&b, fd, &path, SPAN("file\0"));
+	assert_int_equal(hear_failed(&b, fd).code, ERROR_NOT_FOUND);
+	path.path = "src";
+	assert_string_equal(pack_names(&b, fd, &path, SPAN("empty\0")), "empty ");
+	(void)close(fd);
+	box_end(&b);
+}
+
+TEST(names_that_leave_the_folder_or_are_too_many_are_refused_and_the_connection_goes_on)
+{
+	static const struct span refused[] = {
+	        SPAN("../file\0"),     SPAN("deep/../../file\0"),
+	        SPAN("/etc/passwd\0"), SPAN("a//b\0"),
+	        SPAN("file\0file"),    SPAN("\0"),
+	        SPAN("./\0"),          SPAN(".\0"),
+	};
+	AUTO(buf_done) struct buf many = BUF(4 << 20);
+	struct box b = box_start(BOX_PLAIN);
+	int fd = box_connect(&b);
+	struct agent_path path = chosen_of(&b, "src");
+
+	must(&b, "mkdir -p src/deep && echo x > src/file && echo x > file");
+	for (size_t i = 0; i < COUNT_OF(refused); i++) {
+		ask_for(&b, fd, &path, refused[i]);
+		assert_int_equal(hear_failed(&b, fd).code, ERROR_INVALID);
+	}
+	for (int i = 0; i <= AGENT_NAMES_MAX; i++)
+		buf_add(&many, "file", 5);
+	ask_for(&b, fd, &path, buf_span(&many));
+	assert_int_equal(hear_failed(&b, fd).code, ERROR_TOO_LARGE);
+	while (many.size <= AGENT_NAMES_BYTES_MAX)
+		buf_add(&many, "a long name", 12);
+	ask_for(&b, fd, &path, buf_span(&many));
+	assert_int_equal(hear_failed(&b, fd).code, ERROR_TOO_LARGE);
+	buf_reset(&many);
+	for (int i = 0; i < PATH_SIZE_MAX - 1; i++)
+		buf_add_byte(&many, i % 2 ? '/' : 'a');
+	buf_add_byte(&many, '\0');
+	ask_for(&b, fd, &path, buf_span(&many));
+	assert_int_equal(hear_failed(&b, fd).code, ERROR_INVALID);
+	assert_string_equal(pack_names(&b, fd, &path, SPAN("file\0")), "file ");
+	(void)close(fd);
+	box_end(&b);
+}
+
 TEST(the_agent_unpacks_what_gnu_tar_packs_in_any_format)
 {
 	static const char *const formats[] = {"gnu", "pax", "oldgnu"};
@@ -338,11 +435,13 @@ TEST(an_archive_may_get_another_owner_and_mode)
 
 int main(void)
 {
-	return RUN(CASE(entries_come_back_as_they_were), CASE(what_is_no_tar_or_no_file_is_refused),
-	           CASE(malformed_pax_records_are_refused),
-	           CASE(gnu_tar_reads_what_the_agent_packs),
-	           CASE(the_agent_unpacks_what_gnu_tar_packs_in_any_format),
-	           CASE(an_archive_cannot_write_outside_of_its_folder),
-	           CASE(an_archive_may_get_another_owner_and_mode),
-	           CASE(a_broken_archive_is_refused_and_the_connection_goes_on));
+	return RUN(
+	        CASE(entries_come_back_as_they_were), CASE(what_is_no_tar_or_no_file_is_refused),
+	        CASE(malformed_pax_records_are_refused), CASE(gnu_tar_reads_what_the_agent_packs),
+	        CASE(of_a_folder_the_agent_packs_what_is_named),
+	        CASE(names_that_leave_the_folder_or_are_too_many_are_refused_and_the_connection_goes_on),
+	        CASE(the_agent_unpacks_what_gnu_tar_packs_in_any_format),
+	        CASE(an_archive_cannot_write_outside_of_its_folder),
+	        CASE(an_archive_may_get_another_owner_and_mode),
+	        CASE(a_broken_archive_is_refused_and_the_connection_goes_on));
 }

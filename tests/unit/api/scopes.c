@@ -68,6 +68,7 @@ static void each_route(route_check *check)
 static bool may_be_read(const char *path)
 {
 	static const char *const paths[] = {"/api/sandbox/instances/:id/files/read",
+	                                    "/api/sandbox/instances/:id/files/pack",
 	                                    "/api/sandbox/artifacts/:id/url", "/mcp",
 	                                    "/daytona/toolbox/:id/files/bulk-download"};
 
