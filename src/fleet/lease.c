@@ -278,8 +278,9 @@ static struct lease_claim claim_of(struct seeker *s)
 	return claim;
 }
 
-/* Before there is a sandbox: the old one goes first, so that there are never two. One whose maker
- * may still come with it is his, or the next tick's. */
+/* Before there is a sandbox: the old one goes first, so that there are never two; but one of
+ * another server goes at that one's next tick, and one whose maker may still come with it is his,
+ * or the next tick's. */
 static int claim_and_drop(struct seeker *s, struct lease_claim *claim, struct error *err)
 {
 	int result = store_lease_replace(s->fleet->store, &claim->lease, err);
