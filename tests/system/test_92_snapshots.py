@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Snapshots, forks and rollback: of stopped and of started sandboxes, their order, their limits, their end."""
 
+import json
 import os
 import threading
 
@@ -175,6 +176,35 @@ def test_rollback_gives_the_files_back_and_starts_it_again(api, made):
     # the snapshot can be gone back to again and again
     later = made.snapshot(box)
     assert later["parent"] == taken["id"]
+
+
+def test_the_cli_takes_lists_shows_and_gives_back(server, api, made):
+    def atoll_cli(*words):
+        done = server.cli(*words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.decode()
+
+    box = made.create(name="cli-box")
+    out(api, box, "echo old > note")
+    atoll_cli("snapshot", "create", "--name", "cli-taken", "cli-box")
+    taken = json.loads(atoll_cli("snapshot", "inspect", "cli-taken"))
+    made.snapshots.append(taken["id"])
+    assert (taken["sandbox"], taken["name"], taken["state"]) == (box, "cli-taken", "ready")
+    assert "cli-taken" in atoll_cli("snapshot", "ls", "--sandbox", box)
+    out(api, box, "echo new > note; echo new > other")
+    atoll_cli("revert", "--base", "cli-taken", "cli-box", out(api, box, "pwd") + "/note")
+    assert out(api, box, "cat note other") == "old\nnew"
+    assert atoll_cli("fork", "--name", "cli-twig", "cli-box").split() == ["cli-twig"]
+    twig = api.get(f"{PATH}/cli-twig")["id"]
+    made.sandboxes.append(twig)
+    made.snapshots += [row["id"] for row in api.get(f"{SNAPSHOTS}?sandbox={box}")["items"] if row["id"] != taken["id"]]
+    assert out(api, twig, "cat note other") == "old\nnew"
+    assert atoll_cli("rollback", "cli-taken").startswith("cli-box is as it was at cli-taken, and started")
+    assert out(api, box, "cat note; test -e other || echo none") == "old\nnone"
+    atoll_cli("snapshot", "rm", "cli-taken")
+    assert "cli-taken" not in atoll_cli("snapshot", "ls")
+    gone = server.cli("rollback", "cli-taken")
+    assert gone.returncode != 0 and b"cli-taken" in gone.stderr
 
 
 def test_lineage_is_kept_and_shown(api, made):

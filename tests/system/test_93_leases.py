@@ -178,6 +178,20 @@ def test_keep_alive_and_release(api, key):
     assert api.get(path(key))["sandbox_id"] == released["sandbox_id"]
 
 
+def test_use_is_counted_from_acquire_to_release(api, key):
+    first = acquire(api, key)
+    assert first["total_usage_seconds"] == 0 and first["created_at"] <= first["last_activity_at"]
+    api.exec(first["sandbox_id"], "sleep 1.2")
+    released = api.post(path(key, "/release"))
+    assert 1 <= released["total_usage_seconds"] <= 15
+    assert released["last_activity_at"] > first["last_activity_at"]
+    # What was counted stays, and nothing is added until the next use.
+    api.exec(first["sandbox_id"], "sleep 1.1")
+    assert api.get(path(key))["total_usage_seconds"] == released["total_usage_seconds"]
+    assert acquire(api, key)["last_activity_at"] > released["last_activity_at"]
+    assert api.get(path(key))["total_usage_seconds"] >= released["total_usage_seconds"]
+
+
 def test_what_is_kept_outlives_the_idle_reaper(private_server):
     private_server.flags += ["--idle-reap", "1s"]
     api = private_server.start().api()

@@ -73,6 +73,10 @@ static const char *shell(struct fixture *f, const char *line)
 	return result.out[0].data;
 }
 
+#define OWNER "aaaaaaaaaaaaaaaaaaaa"
+#define EPOCH INT64_C(4294967301)
+
+/* The list says whose a running sandbox is, and of which claim: the orphan sweep goes by that. */
 static size_t count_listed(struct fixture *f, bool *ret_running)
 {
 	struct provider_list list = {0};
@@ -83,6 +87,10 @@ static size_t count_listed(struct fixture *f, bool *ret_running)
 		if (!strcmp(list.entries[i].id, f->id.text)) {
 			count++;
 			*ret_running = list.entries[i].running;
+			if (*ret_running) {
+				assert_string_equal(list.entries[i].owner, OWNER);
+				assert_int_equal(list.entries[i].lease_epoch, EPOCH);
+			}
 		}
 	return count;
 }
@@ -445,6 +453,8 @@ static int start_check(void **state)
 	        .template_dir = "host",
 	        .resources = {.cpu = 0.5, .memory_mb = 128, .disk_mb = 128, .pids = 64},
 	        .network = SANDBOX_NETWORK_BLOCKED,
+	        .owner = OWNER,
+	        .lease_epoch = EPOCH,
 	};
 	if (f->ops->open(&options, &f->p, &err) < 0) {
 		print_error("%s\n", err.text);

@@ -2,6 +2,48 @@
 /* Claims of leases: who is late, who is taken over, what nobody finished. */
 #include "leases.h"
 
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+struct captured {
+	int ends[2], saved;
+	char text[16384];
+};
+
+static void capture(struct captured *c)
+{
+	assert_int_equal(pipe2(c->ends, O_CLOEXEC | O_NONBLOCK), 0);
+	c->saved = dup(STDERR_FILENO);
+	assert_true(c->saved >= 0 && dup2(c->ends[1], STDERR_FILENO) >= 0);
+	log_open("test", LOG_WARNING);
+}
+
+/* The log from there to here. */
+static void capture_end(struct captured *c)
+{
+	ssize_t got;
+
+	log_open("test", LOG_ERROR);
+	assert_true(dup2(c->saved, STDERR_FILENO) >= 0);
+	(void)close(c->saved);
+	got = read(c->ends[0], c->text, sizeof(c->text) - 1);
+	c->text[got > 0 ? got : 0] = '\0';
+	(void)close(c->ends[0]);
+	(void)close(c->ends[1]);
+}
+
+static unsigned count_warnings(const struct captured *c)
+{
+	unsigned count = 0;
+
+	for (const char *at = c->text; (at = strstr(at, "warning ")); at++)
+		count++;
+	return count;
+}
+
 static void who_waits_for_another_process_gives_up_at_its_deadline(void **state)
 {
 	struct harness *h = *state;
@@ -20,9 +62,16 @@ static void a_claim_that_is_too_old_is_taken_over(void **state)
 {
 	struct harness *h = *state;
 	struct lease_record old = foreign_claim(h, LEASE_CREATING_MAX_MS + 1000);
-	struct fleet_leased leased = acquire(h);
+	struct captured log;
+	struct fleet_leased leased;
 	struct error err = {0};
 
+	capture(&log);
+	leased = acquire(h);
+	capture_end(&log);
+	assert_non_null(strstr(log.text, "a lease was taken over from one who did not come back"));
+	assert_non_null(strstr(log.text, old.sandbox_id));
+	assert_int_equal(count_warnings(&log), 1);
 	assert_true(leased.created);
 	assert_int_equal(leased.lease.epoch, 2);
 	assert_string_not_equal(leased.sandbox.id, old.sandbox_id);
@@ -93,6 +142,7 @@ static void a_claim_that_is_too_old_is_given_up_by_the_tick(void **state)
 	struct harness *h = *state;
 	struct error err = {0};
 	struct lease_record r;
+	struct captured log;
 
 	foreign_claim(h, LEASE_CREATING_MAX_MS - 5000);
 	fleet_tick(h->fleet);
@@ -101,7 +151,12 @@ static void a_claim_that_is_too_old_is_given_up_by_the_tick(void **state)
 	r.creating_since -= 6000;
 	assert_done(store_lease_stray_forget(h->store, r.sandbox_id, &err));
 	assert_done(store_lease_replace(h->store, &r, &err));
+	capture(&log);
 	fleet_tick(h->fleet);
+	fleet_tick(h->fleet);
+	capture_end(&log);
+	assert_non_null(strstr(log.text, "a lease's maker did not come back"));
+	assert_int_equal(count_warnings(&log), 1);
 	assert_refused(fleet_lease_find(h->fleet, &h->arena, REF, &r, &err), ERROR_NOT_FOUND);
 }
 
