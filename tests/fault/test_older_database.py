@@ -6,7 +6,6 @@ row. docs/decisions/0300.
 """
 
 import os
-import shutil
 import signal
 
 import pytest
@@ -21,34 +20,36 @@ def database(server):
     return server.data / "store" / "atoll.db"
 
 
-def keep(server, copy):
-    """The file and its log, as they would be on the disk. Nobody else writes: a moment without a tick is found by trying."""
+def keep(server):
+    """The file and its log, as they would be on the disk: the server runs on, so they are read until nothing has changed in between."""
+    def read():
+        return {end: database(server).with_name(f"atoll.db{end}").read_bytes() for end in ("", "-wal")}
+
     def whole():
-        for end in ("", "-wal"):
-            shutil.copyfile(f"{database(server)}{end}", f"{copy}{end}")
-        return all(os.path.getsize(f"{copy}{end}") == os.path.getsize(f"{database(server)}{end}") for end in ("", "-wal"))
-    atoll.wait_for(whole, 15, "a copy of the database")
+        files = read()
+        return files if files == read() else None
+    return atoll.wait_for(whole, 15, "a copy of the database")
 
 
-def put_back(server, copy):
-    for end in ("", "-wal"):
-        shutil.copyfile(f"{copy}{end}", f"{database(server)}{end}")
+def put_back(server, files):
+    for end, data in files.items():
+        database(server).with_name(f"atoll.db{end}").write_bytes(data)
     if os.path.exists(f"{database(server)}-shm"):
         os.unlink(f"{database(server)}-shm")
 
 
-def test_what_the_database_has_forgotten_is_removed(private_server, tmp_path):
+def test_what_the_database_has_forgotten_is_removed(private_server):
     private_server.start()
     api = private_server.api()
     kept = api.create(internet=False, persistent=True)["id"]
     api.exec(kept, "echo data > /home/user/data")
-    keep(private_server, tmp_path / "copy.db")
+    copy = keep(private_server)
     orphan = api.create(internet=False, name="orphan")["id"]
     lost = api.post("/v1/leases/acquire", ACQUIRE)["sandbox_id"]
     os.killpg(private_server.process.pid, signal.SIGKILL)
     private_server.process.wait()
     private_server.process = None
-    put_back(private_server, tmp_path / "copy.db")
+    put_back(private_server, copy)
     private_server.start()
     api = private_server.api()
     assert {row["id"] for row in private_server.rows(api)} == {kept}

@@ -154,7 +154,8 @@ int sqlite_control(struct sqlite_connection *c, enum control control, struct err
 	    sqlite3_prepare_v3(c->handle, controls[control], -1, SQLITE_PREPARE_PERSISTENT,
 	                       &c->controls[control], NULL) != SQLITE_OK)
 		return sqlite_fail(c->handle, controls[control], err);
-	result = sqlite3_step(c->controls[control]);
+	result = control == CONTROL_COMMIT ? log_file_commit(c->controls[control])
+	                                   : sqlite3_step(c->controls[control]);
 	sqlite3_reset(c->controls[control]);
 	return result == SQLITE_DONE ? 0 : sqlite_fail(c->handle, controls[control], err);
 }

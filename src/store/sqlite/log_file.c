@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/sqlite/log_file.h"
 
+#include <assert.h>
 #include <pthread.h>
-#include <sqlite3.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 struct log_file {
 	sqlite3_file base;
 	sqlite3_file *real; /* behind this struct */
+	bool is_commit;     /* only then is anything collected */
 	char *pending;
 	size_t pending_size;
 	sqlite3_int64 pending_at;
@@ -26,15 +28,18 @@ static struct log_file *log_of(sqlite3_file *file)
 	return (struct log_file *)(void *)file;
 }
 
-/* What cannot be written is forgotten: SQLite fails the commit that it belongs to. */
+/* What cannot be written stays, so that the commit's sync fails, too. */
 static int flush(struct log_file *log)
 {
-	size_t size = log->pending_size;
+	int result;
 
-	if (size == 0)
+	if (log->pending_size == 0)
 		return SQLITE_OK;
-	log->pending_size = 0;
-	return log->real->pMethods->xWrite(log->real, log->pending, (int)size, log->pending_at);
+	result = log->real->pMethods->xWrite(log->real, log->pending, (int)log->pending_size,
+	                                     log->pending_at);
+	if (result == SQLITE_OK)
+		log->pending_size = 0;
+	return result;
 }
 
 static int file_write(sqlite3_file *file, const void *data, int size, sqlite3_int64 at)
@@ -48,7 +53,7 @@ static int file_write(sqlite3_file *file, const void *data, int size, sqlite3_in
 		result = flush(log);
 	if (result != SQLITE_OK)
 		return result;
-	if (count > PENDING_MAX)
+	if (!log->is_commit || count > PENDING_MAX)
 		return log->real->pMethods->xWrite(log->real, data, size, at);
 	if (log->pending_size == 0)
 		log->pending_at = at;
@@ -91,7 +96,6 @@ static int file_size(sqlite3_file *file, sqlite3_int64 *ret)
 	return result == SQLITE_OK ? log->real->pMethods->xFileSize(log->real, ret) : result;
 }
 
-/* What still waits is of no commit. */
 static int file_close(sqlite3_file *file)
 {
 	struct log_file *log = log_of(file);
@@ -168,6 +172,31 @@ static int file_open(sqlite3_vfs *system, const char *name, sqlite3_file *file, 
 		abort();
 	log->base.pMethods = &log_methods;
 	return SQLITE_OK;
+}
+
+/* NULL when its log is another file system's, or it has none. */
+static struct log_file *log_of_connection(sqlite3 *handle)
+{
+	sqlite3_file *file = NULL;
+
+	if (sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK)
+		return NULL;
+	return file && file->pMethods == &log_methods ? log_of(file) : NULL;
+}
+
+int log_file_commit(sqlite3_stmt *commit)
+{
+	struct log_file *log = log_of_connection(sqlite3_db_handle(commit));
+	int result;
+
+	if (!log)
+		return sqlite3_step(commit);
+	log->is_commit = true;
+	result = sqlite3_step(commit);
+	log->is_commit = false;
+	assert(log->pending_size == 0 || result != SQLITE_DONE);
+	log->pending_size = 0; /* of a commit that failed */
+	return result;
 }
 
 /* With the mutex held. A test puts another file system in the usual one's place. */

@@ -12,7 +12,9 @@ static sqlite3_io_methods counting_methods;
 static const sqlite3_io_methods *real_methods;
 static struct {
 	unsigned writes, syncs;
-	int fails; /* what the next write answers */
+	int fails;          /* what the next write answers */
+	sqlite3_int64 end;  /* of the last write */
+	sqlite3_int64 room; /* where the disk is full; 0 = nowhere */
 } seen;
 
 static int count_write(sqlite3_file *file, const void *data, int size, sqlite3_int64 at)
@@ -21,6 +23,9 @@ static int count_write(sqlite3_file *file, const void *data, int size, sqlite3_i
 
 	seen.writes++;
 	seen.fails = SQLITE_OK;
+	if (seen.room && at + size > seen.room)
+		result = SQLITE_FULL;
+	seen.end = at + size;
 	return result == SQLITE_OK ? real_methods->xWrite(file, data, size, at) : result;
 }
 
@@ -70,6 +75,23 @@ static int64_t ask(sqlite3 *handle, const char *sql)
 	return value;
 }
 
+static bool is_whole(sqlite3 *handle)
+{
+	return ask(handle, "SELECT count(*) FROM pragma_integrity_check "
+	                   "WHERE integrity_check = 'ok'") == 1;
+}
+
+static int commit(sqlite3 *handle)
+{
+	sqlite3_stmt *statement;
+	int result;
+
+	assert_int_equal(sqlite3_prepare_v2(handle, "COMMIT", -1, &statement, NULL), SQLITE_OK);
+	result = log_file_commit(statement);
+	sqlite3_finalize(statement);
+	return result;
+}
+
 static int set_up(void **state)
 {
 	struct database *d = calloc(1, sizeof(*d));
@@ -92,6 +114,7 @@ static int set_up(void **state)
 	                 SQLITE_OK);
 	seen.writes = seen.syncs = 0;
 	seen.fails = SQLITE_OK;
+	seen.room = 0;
 	*state = d;
 	return 0;
 }
@@ -112,7 +135,9 @@ static void a_commit_is_one_write_and_no_sync(void **state)
 	struct database *d = *state;
 
 	run(d->writer, "BEGIN; INSERT INTO t (x) VALUES (randomblob(3000)), (randomblob(3000)),"
-	               "(randomblob(3000)), (randomblob(3000)), (randomblob(3000)); COMMIT");
+	               "(randomblob(3000)), (randomblob(3000)), (randomblob(3000))");
+	assert_int_equal(seen.writes, 0);
+	assert_int_equal(commit(d->writer), SQLITE_DONE);
 	assert_int_equal(seen.writes, 1);
 	assert_int_equal(seen.syncs, 0);
 	/* Nobody has to wait for more: others read it at once. */
@@ -138,13 +163,13 @@ static void a_commit_that_is_larger_than_the_buffer_is_whole(void **state)
 {
 	struct database *d = *state;
 
+	run(d->writer, "PRAGMA cache_size = 2000; BEGIN");
 	run(d->writer, MANY "INSERT INTO t (x) SELECT zeroblob(3000 + i) FROM n");
+	assert_int_equal(commit(d->writer), SQLITE_DONE);
 	assert_true(seen.writes > 10 && seen.writes < 40);
 	assert_int_equal(ask(d->reader, "SELECT sum(length(x)) FROM t"),
 	                 500 * 3000 + 500 * 501 / 2);
-	assert_int_equal(ask(d->reader, "SELECT count(*) FROM pragma_integrity_check "
-	                                "WHERE integrity_check = 'ok'"),
-	                 1);
+	assert_true(is_whole(d->reader));
 }
 
 /* A cache of a few pages: the log is written to, and read from, before the commit. */
@@ -163,13 +188,12 @@ static void what_is_taken_back_half_way_leaves_no_trace(void **state)
 	assert_int_equal(ask(d->reader, "SELECT sum(length(x)) FROM t"), 8);
 	run(d->writer, "BEGIN");
 	run(d->writer, MANY "INSERT INTO t (x) SELECT zeroblob(2000) FROM n");
-	run(d->writer, "UPDATE t SET x = 'other' WHERE i % 7 = 0; COMMIT");
+	run(d->writer, "UPDATE t SET x = 'other' WHERE i % 7 = 0");
+	assert_int_equal(commit(d->writer), SQLITE_DONE);
 	assert_int_equal(ask(d->reader, "SELECT count(*) FROM t"), 502);
 	run(d->writer, "PRAGMA wal_checkpoint(TRUNCATE)");
 	assert_int_equal(ask(d->reader, "SELECT count(*) FROM t"), 502);
-	assert_int_equal(ask(d->reader, "SELECT count(*) FROM pragma_integrity_check "
-	                                "WHERE integrity_check = 'ok'"),
-	                 1);
+	assert_true(is_whole(d->reader));
 }
 
 static void a_write_that_fails_fails_its_commit_and_no_other(void **state)
@@ -177,12 +201,52 @@ static void a_write_that_fails_fails_its_commit_and_no_other(void **state)
 	struct database *d = *state;
 
 	run(d->writer, "INSERT INTO t (x) VALUES (1)");
+	run(d->writer, "BEGIN; INSERT INTO t (x) VALUES (2)");
 	seen.fails = SQLITE_FULL;
-	assert_int_equal(sqlite3_exec(d->writer, "INSERT INTO t (x) VALUES (2)", NULL, NULL, NULL),
-	                 SQLITE_FULL);
+	assert_int_equal(commit(d->writer), SQLITE_FULL);
+	assert_true(sqlite3_get_autocommit(d->writer));
 	assert_int_equal(ask(d->reader, "SELECT count(*) FROM t"), 1);
 	run(d->writer, "INSERT INTO t (x) VALUES (3)");
 	assert_int_equal(ask(d->reader, "SELECT sum(x) FROM t"), 4);
+}
+
+/* The second of a group finds the disk full before the commit, and is taken back alone where SQLite
+ * allows that: what the first has written must not be missing from the others' commit. */
+static void fill_the_disk(struct database *d)
+{
+	run(d->writer, "BEGIN IMMEDIATE; SAVEPOINT one;"
+	               "UPDATE u SET y = 1 - y WHERE i > 50 * (SELECT count(*) FROM t);"
+	               "RELEASE one; SAVEPOINT one");
+	seen.room = seen.end;
+	assert_int_equal(sqlite3_exec(d->writer, "UPDATE u SET x = x || '+'", NULL, NULL, NULL),
+	                 SQLITE_FULL);
+	seen.room = 0;
+	if (sqlite3_get_autocommit(d->writer))
+		return;
+	run(d->writer, "ROLLBACK TO one; RELEASE one");
+	assert_int_equal(commit(d->writer), SQLITE_DONE);
+}
+
+static void a_disk_that_fills_before_the_commit_leaves_no_hole(void **state)
+{
+	struct database *d = *state;
+
+	run(d->writer, "PRAGMA cache_size = 10;"
+	               "CREATE TABLE u (i INTEGER PRIMARY KEY, x TEXT UNIQUE, y INTEGER NOT NULL)");
+	run(d->writer, MANY "INSERT INTO u SELECT i, substr(hex(zeroblob(400)) || (1000 + i * 7919 "
+	                    "% 500), -800), 0 FROM n");
+	for (unsigned i = 0; i < 10; i++) {
+		fill_the_disk(d);
+		run(d->writer, "INSERT INTO t (x) VALUES (1)");
+		assert_true(is_whole(d->writer));
+		run(d->writer, "PRAGMA wal_checkpoint(TRUNCATE)");
+		assert_true(is_whole(d->reader));
+		assert_int_equal(ask(d->reader, "SELECT sum(length(x)) FROM u"), 500 * 800);
+	}
+	run(d->writer, "BEGIN; UPDATE u SET x = x || '+'");
+	assert_int_equal(commit(d->writer), SQLITE_DONE);
+	assert_int_equal(ask(d->reader, "SELECT sum(length(x)) FROM u"), 500 * 801);
+	assert_true(is_whole(d->reader));
 }
 
 #define EACH(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -195,6 +259,7 @@ int main(void)
 	        EACH(a_commit_that_is_larger_than_the_buffer_is_whole),
 	        EACH(what_is_taken_back_half_way_leaves_no_trace),
 	        EACH(a_write_that_fails_fails_its_commit_and_no_other),
+	        EACH(a_disk_that_fills_before_the_commit_leaves_no_hole),
 	};
 
 	return cmocka_run_group_tests(cases, NULL, NULL);
