@@ -116,9 +116,11 @@ int network_egress_set(struct network *n, uint32_t slot, const char *egress, str
 	if (denied.count == 0)
 		return network_egress_is_set(n, slot) ? network_egress_clear(n, &slot, 1, err) : 0;
 	network_egress_rules(&script, slot, &denied);
+	/* nft may fail after the kernel has taken the rules: they are there until they are removed.
+	 */
+	network_egress_note(n, slot, true);
 	if (network_nft(buf_span(&script), NULL, err) < 0)
 		return FAIL_CONTEXT(err, "set the rules of a sandbox's network");
-	network_egress_note(n, slot, true);
 	return 0;
 }
 

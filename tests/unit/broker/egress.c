@@ -108,6 +108,26 @@ static unsigned own_in_kernel(void)
 	return count;
 }
 
+/* They may be in the kernel, and the slot's next user must not get them. */
+TEST(rules_that_failed_are_counted_as_set_until_they_are_removed)
+{
+	struct network n = {.usable = true};
+	const uint32_t slot = 28006;
+	uid_t user = geteuid();
+	struct error err = {0};
+
+	/* Whom the kernel lets change nothing. */
+	if (user == 0)
+		assert_int_equal(seteuid(65534), 0);
+	assert_int_equal(network_egress_set(&n, slot, "-0.0.0.0/0", &err), -1);
+	assert_true(network_egress_is_set(&n, slot));
+	error_clear(&err);
+	assert_int_equal(network_egress_clear(&n, &slot, 1, &err), -1);
+	assert_true(network_egress_is_set(&n, slot));
+	if (user == 0)
+		assert_int_equal(seteuid(user), 0);
+}
+
 /* For real, in a network namespace that is this program's alone. */
 TEST(rules_are_set_replaced_and_removed_in_the_kernel)
 {
@@ -140,5 +160,6 @@ int main(void)
 	           CASE(the_slots_of_a_listing_are_found_and_nothing_else),
 	           CASE(it_is_known_which_slots_have_rules),
 	           CASE(a_slot_without_rules_that_is_given_none_costs_nothing),
+	           CASE(rules_that_failed_are_counted_as_set_until_they_are_removed),
 	           CASE(rules_are_set_replaced_and_removed_in_the_kernel));
 }
