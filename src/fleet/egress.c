@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/egress.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
@@ -68,7 +70,7 @@ int fleet_set_egress(struct fleet *fleet, struct arena *a, const struct fleet_re
 	if (find_and_act(fleet, a, ref, &act, err) < 0 || check_change(&act, egress, err) < 0)
 		return -1;
 	change.id = act.record.id;
-	if (*egress || *act.record.egress) {
+	if (strcmp(egress, act.record.egress) != 0) {
 		const char *before = act.record.egress;
 
 		if (tell_provider(&act, egress, err) < 0)

@@ -76,6 +76,9 @@ static void rules_are_kept_and_changed_with_the_provider(void **state)
 	assert_string_equal(made.egress, RULES);
 	assert_int_equal(tellings, 0);
 	assert_done(set(h, made.id, "-9.9.9.9", &r, &err));
+	/* It has these already. */
+	assert_done(set(h, made.id, "-9.9.9.9", &r, &err));
+	assert_int_equal(tellings, 1);
 	assert_string_equal(told, "-9.9.9.9");
 	assert_string_equal(r.egress, "-9.9.9.9");
 	assert_string_equal(find(h, made.id).egress, "-9.9.9.9");
