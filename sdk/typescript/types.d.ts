@@ -154,6 +154,10 @@ export interface Resources {
 export interface SandboxPreview {
   enabled: boolean;
   public: boolean;
+  /** the server's and the template's, or any; null but in the answer to GET of one sandbox */
+  ports: string | null;
+  /** the server has a SANDBOX_PREVIEW_SECRET */
+  sharingEnabled: boolean;
 }
 
 /** What happened to it last */

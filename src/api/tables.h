@@ -78,7 +78,7 @@ extern const struct json_shape result_shape, gateway_result_shape, file_entry_sh
 struct sandbox_record;
 extern const struct json_shape sandbox_shape;
 int sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_record *r);
-struct json_list sandbox_answers(struct arena *a, const struct sandbox_record *records,
+struct json_list sandbox_answers(struct request *rq, const struct sandbox_record *records,
                                  size_t count);
 
 /* An artifact as its own routes show it, with an address that is good for an hour. */

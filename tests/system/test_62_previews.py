@@ -583,10 +583,12 @@ def test_the_end_of_a_sandbox_ends_its_previews(api, shared):
 
 def test_a_sandbox_is_made_with_its_switches(api):
     with api.sandbox(internet=False, previewEnabled=False, previewPublic=True) as sandbox:
-        assert api.get(f"/api/sandbox/instances/{sandbox}")["preview"] == {"enabled": False, "public": True}
+        assert api.get(f"/api/sandbox/instances/{sandbox}")["preview"] == {
+            "enabled": False, "public": True, "ports": "3000,5173,8000,8080", "sharingEnabled": True}
         assert api.raw("GET", below(sandbox)).status == 403
     with api.sandbox(internet=False) as sandbox:
-        assert api.get(f"/api/sandbox/instances/{sandbox}")["preview"] == {"enabled": True, "public": False}
+        assert api.get(f"/api/sandbox/instances/{sandbox}")["preview"] == {
+            "enabled": True, "public": False, "ports": "3000,5173,8000,8080", "sharingEnabled": True}
 
 
 def test_the_command_line_switches_and_gives_links(api, box, shared):

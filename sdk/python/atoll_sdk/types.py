@@ -167,6 +167,10 @@ class SandboxPreview(TypedDict):
 
     enabled: bool
     public: bool
+    # the server's and the template's, or any; null but in the answer to GET of one sandbox
+    ports: str | None
+    # the server has a SANDBOX_PREVIEW_SECRET
+    sharingEnabled: bool
 
 
 class LastEvent(TypedDict):

@@ -77,7 +77,7 @@ static int read_sandbox(struct mcp *m, const char *uri, const char *id, struct b
 
 	if (fleet_find(api_of(m->rq)->fleet, m->rq->arena, &ref, &record, err) < 0)
 		return -1;
-	answers = sandbox_answers(m->rq->arena, &record, 1);
+	answers = sandbox_answers(m->rq, &record, 1);
 	json_write(&text, &sandbox_shape, answers.items);
 	begin_contents(out, uri, "application/json");
 	buf_add_text(out, ",\"text\":");

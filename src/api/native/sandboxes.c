@@ -13,6 +13,7 @@
 #include "api/native/egress.h"
 #include "fleet/backups.h"
 #include "fleet/egress.h"
+#include "fleet/preview.h"
 
 #define BASE "/api/sandbox/instances"
 
@@ -193,11 +194,17 @@ static const struct json_member last_event_shape_members[] = {
 static JSON_SHAPE(last_event_shape, "LastEvent", event_answer, "What happened to it last");
 
 struct sandbox_preview_answer {
-	bool enabled, is_public;
+	bool enabled, is_public, sharing_enabled;
+	const char *ports;
 };
 static const struct json_member sandbox_preview_shape_members[] = {
         JSON_BOOL_MEMBER(sandbox_preview_answer, enabled),
         JSON_BOOL_MEMBER(sandbox_preview_answer, is_public, .name = "public"),
+        JSON_TEXT_MEMBER(sandbox_preview_answer, ports, .flags = JSON_NULLABLE,
+                         .about = "the server's and the template's, or any; null but in the "
+                                  "answer to GET of one sandbox"),
+        JSON_BOOL_MEMBER(sandbox_preview_answer, sharing_enabled, .name = "sharingEnabled",
+                         .about = "the server has a SANDBOX_PREVIEW_SECRET"),
         JSON_END,
 };
 static JSON_SHAPE(sandbox_preview_shape, "SandboxPreview", sandbox_preview_answer,
@@ -315,8 +322,10 @@ static const char *isolation_of(const char *provider)
 	return ops ? ops->isolation : "none";
 }
 
-static void fill_answer(struct arena *a, const struct sandbox_record *r, struct sandbox_answer *ret)
+static void fill_answer(struct request *rq, const struct sandbox_record *r,
+                        struct sandbox_answer *ret)
 {
+	struct arena *a = rq->arena;
 	bool runs =
 	        (r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED) && r->started_at > 0;
 
@@ -349,7 +358,9 @@ static void fill_answer(struct arena *a, const struct sandbox_record *r, struct 
 	        .auto_archive_ms = r->archive_after_ms,
 	        .auto_delete_ms = r->delete_after_ms,
 	        .awake_until = r->awake_until,
-	        .preview = {!r->preview_off, r->preview_public},
+	        .preview = {.enabled = !r->preview_off,
+	                    .is_public = r->preview_public,
+	                    .sharing_enabled = api_of(rq)->config->preview_secret[0] != '\0'},
 	        .egress = native_egress_of(a, r->egress),
 	        .last_event = {.at = r->last_event_at, .text = r->last_event},
 	};
@@ -359,18 +370,18 @@ int sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_
 {
 	struct sandbox_answer out;
 
-	fill_answer(rq->arena, r, &out);
+	fill_answer(rq, r, &out);
 	reply_json(reply, &sandbox_shape, &out);
 	return 0;
 }
 
-struct json_list sandbox_answers(struct arena *a, const struct sandbox_record *records,
+struct json_list sandbox_answers(struct request *rq, const struct sandbox_record *records,
                                  size_t count)
 {
-	struct sandbox_answer *items = ARENA_ARRAY(a, struct sandbox_answer, count);
+	struct sandbox_answer *items = ARENA_ARRAY(rq->arena, struct sandbox_answer, count);
 
 	for (size_t i = 0; i < count; i++)
-		fill_answer(a, &records[i], &items[i]);
+		fill_answer(rq, &records[i], &items[i]);
 	return (struct json_list){items, count, true};
 }
 
@@ -531,7 +542,7 @@ static int sandbox_list(struct request *rq, const void *body, struct reply *repl
 		return -1;
 	if (store_sandbox_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
-	out.items = sandbox_answers(rq->arena, found.items, found.count);
+	out.items = sandbox_answers(rq, found.items, found.count);
 	out.next_page = found.next_page;
 	reply_json(reply, &list_answer, &out);
 	return 0;
@@ -557,8 +568,19 @@ static int run_verb(struct request *rq, struct reply *reply, fleet_verb *verb, s
 
 static int sandbox_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
+	const struct fleet_ref ref = path_ref(rq);
+	struct fleet *fleet = api_of(rq)->fleet;
+	struct sandbox_record record;
+	struct sandbox_answer out;
+
 	(void)body;
-	return run_verb(rq, reply, fleet_find, err);
+	if (fleet_find(fleet, rq->arena, &ref, &record, err) < 0)
+		return -1;
+	fill_answer(rq, &record, &out);
+	if (fleet_preview_ports(fleet, rq->arena, &record, &out.preview.ports, err) < 0)
+		return -1;
+	reply_json(reply, &sandbox_shape, &out);
+	return 0;
 }
 
 static int sandbox_start(struct request *rq, const void *body, struct reply *reply,

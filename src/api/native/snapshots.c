@@ -186,7 +186,7 @@ static int fork_create(struct request *rq, const void *body, struct reply *reply
 
 	if (fleet_fork(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0)
 		return -1;
-	out = (struct fork_answer){sandbox_answers(rq->arena, made.sandboxes, made.count),
+	out = (struct fork_answer){sandbox_answers(rq, made.sandboxes, made.count),
 	                           answer_of(&made.snapshot)};
 	reply_status(reply, 201);
 	reply_json(reply, &fork_answer, &out);
