@@ -20,6 +20,7 @@ struct api_caller {
 	const char *leased_id;    /* sandbox that was opened as a lease's; or NULL. See session.h */
 	const char *run;          /* the header Atoll-Run, of api_request_keep's; or NULL */
 	enum usage_reason reason; /* of the tool that is called; 0 = as the path says */
+	const char *address;      /* as `run`: api_address */
 };
 
 static inline struct api *api_of(const struct request *rq)
@@ -44,6 +45,8 @@ const char **api_scope_names(struct arena *a, int64_t scopes);
 /* A copy that outlives the request, for a call that goes on behind it: the caller, the route and
  * the id; no headers, no parameters, no body. Its memory is `a`, which it uses from here on. */
 void api_request_keep(const struct request *rq, struct arena *a, struct request *ret);
+/* "https://host:port", by which the client finds this server; NULL = it did not say. */
+const char *api_address(const struct request *rq);
 /* Names what the request made, for its line in the log. */
 static inline void api_audit_subject(struct request *rq, const char *subject)
 {

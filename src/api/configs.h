@@ -14,7 +14,8 @@ struct api_config_use {
  * give. */
 MUST_CHECK int api_config_apply(struct request *rq, const struct api_config_use *use,
                                 struct fleet_create *request, struct error *err);
-/* What the config says of tools: permissionMode, runtimes, timeout, outputLimitBytes. */
+/* What the config says of tools: permissionMode, runtimes, timeout, outputLimitBytes; commands keep
+ * to the workspace with any. */
 MUST_CHECK int api_config_guard(struct request *rq, const char *id_or_name, struct tool_call *call,
                                 struct error *err);
 /* Of a sandbox that was made from one: its id. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/caller.h"
+#include "api/preview/preview.h"
 #include "fleet/usage.h"
 
 enum usage_reason api_use_reason(const char *path)
@@ -51,17 +52,30 @@ int api_use(const struct request *rq, struct fleet_use *ret, struct error *err)
 	return 0;
 }
 
+const char *api_address(const struct request *rq)
+{
+	const char *host;
+
+	if (!rq->exchange)
+		return ((const struct api_caller *)rq->caller)->address;
+	host = request_header(rq, "Host");
+	if (!host || !host[0])
+		return NULL;
+	return arena_format(rq->arena, "%s://%s", preview_is_https(rq) ? "https" : "http", host);
+}
+
 void api_request_keep(const struct request *rq, struct arena *a, struct request *ret)
 {
 	const struct api_caller *caller = rq->caller;
 	struct api_caller *kept = ARENA_NEW(a, struct api_caller);
-	const char *run = request_header(rq, "Atoll-Run");
+	const char *run = request_header(rq, "Atoll-Run"), *address = api_address(rq);
 
 	*kept = *caller;
 	kept->account.key_id = arena_text(a, caller->account.key_id);
 	kept->account.project_id = arena_text(a, caller->account.project_id);
 	kept->own_project = arena_text(a, caller->own_project);
 	kept->run = run ? arena_text(a, run) : NULL;
+	kept->address = address ? arena_text(a, address) : NULL;
 	kept->slot = NULL;
 	kept->subject = kept->leased_id = NULL;
 	*ret = (struct request){

@@ -8,7 +8,6 @@
 #include "terminal/shell.h"
 #include "terminal/terminals.h"
 
-#define WAIT_MS (30 * INT64_C(1000))
 #define OUTPUT_MAX ((size_t)64 * 1024)
 #define SHELL_START_MS 10000 /* of a new window, whose user may have much in its files */
 #define CANCEL_MS 1000       /* from one signal to the next */
@@ -332,7 +331,7 @@ static bool is_end_or_prompt(struct run *r, const struct shell_mark *mark)
 static int finish(struct run *r, struct span *pending, struct terminal_result *ret,
                   struct error *err)
 {
-	int64_t until = deadline_in(r->what->wait_ms ? r->what->wait_ms : WAIT_MS);
+	int64_t until = deadline_in(r->what->wait_ms ? r->what->wait_ms : TERMINAL_EXECUTE_WAIT_MS);
 	int result = 1;
 
 	r->tells = true;

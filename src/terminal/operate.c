@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "terminal/look.h"
 
-#define WAIT_MS (10 * INT64_C(1000))
 #define REGEX_MAX 512
 #define REPEATS_MAX 20 /* in braces */
 #define SCREEN_TEXT_MAX ((size_t)TERMINAL_ROWS_MAX * TERMINAL_COLUMNS_MAX * 24)
@@ -195,7 +194,7 @@ static int wait_for(struct wait *w, const struct terminal_at *at, struct termina
 	enum terminal_reason last;
 	int more = 1;
 
-	w->until = deadline_in(w->what->wait_ms ? w->what->wait_ms : WAIT_MS);
+	w->until = deadline_in(w->what->wait_ms ? w->what->wait_ms : TERMINAL_OPERATE_WAIT_MS);
 	w->quiet_at = w->what->quiet_ms ? deadline_in(w->what->quiet_ms) : INT64_MAX;
 	while (more > 0) {
 		*ret_reason = judge(w);

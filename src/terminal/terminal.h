@@ -26,6 +26,8 @@
 #define TERMINAL_TTL_MS (3600 * INT64_C(1000))
 #define TERMINAL_TTL_MS_MAX (30 * 24 * 3600 * INT64_C(1000))
 #define TERMINAL_WAIT_MS_MAX (600 * INT64_C(1000))
+#define TERMINAL_EXECUTE_WAIT_MS (30 * INT64_C(1000)) /* when none is given */
+#define TERMINAL_OPERATE_WAIT_MS (10 * INT64_C(1000)) /* the same */
 #define TERMINAL_COMMAND_MAX ((size_t)64 * 1024)
 #define TERMINAL_INPUT_MAX ((size_t)128 * 1024)
 #define TERMINAL_OUTPUT_MAX ((size_t)1024 * 1024)
@@ -148,7 +150,7 @@ struct terminal_operate {
 	const char *wait_text, *wait_regex; /* on the screen; POSIX extended */
 	bool wait_change;                   /* anything on the screen */
 	int64_t quiet_ms;                   /* no output for so long */
-	int64_t wait_ms;                    /* at most; 0 = 10 s */
+	int64_t wait_ms;                    /* at most; 0 = TERMINAL_OPERATE_WAIT_MS */
 	enum terminal_form form;
 };
 enum terminal_reason {
@@ -170,7 +172,7 @@ struct terminal_execute {
 	const char *command;       /* NULL: go on waiting for what runs there */
 	struct terminal_open open; /* of a window that is not there yet; its command is NULL */
 	bool keep;                 /* refuse, when something runs there, instead of cancelling it */
-	int64_t wait_ms;           /* 0 = 30 s */
+	int64_t wait_ms;           /* 0 = TERMINAL_EXECUTE_WAIT_MS */
 	size_t output_max;         /* bytes; 0 = 64 KiB; the end of it is kept */
 };
 struct terminal_result {

@@ -90,13 +90,13 @@ static int execute_call(const struct tool_call *call, const void *input, struct 
 	struct terminal_execute what = {
 	        .command = in->command,
 	        .open = {.cwd = call->root, .user = call->user, .env = call->env},
-	        .wait_ms = in->wait_ms,
 	        .output_max = limit < TERMINAL_OUTPUT_MAX ? limit : TERMINAL_OUTPUT_MAX,
 	};
 	struct execute_output *out = ARENA_NEW(call->arena, struct execute_output);
 	struct terminal_result result;
 
-	if (terminal_take_settings(call->store, call->arena, call->sandbox->project_id, &what.open,
+	if (tool_wait_ms(call, in->wait_ms, TERMINAL_EXECUTE_WAIT_MS, &what.wait_ms, err) < 0 ||
+	    terminal_take_settings(call->store, call->arena, call->sandbox->project_id, &what.open,
 	                           err) < 0 ||
 	    terminal_execute(&at, call->arena, &what, &result, err) < 0)
 		return -1;

@@ -15,6 +15,11 @@ extern const struct tool execute_command_tool, terminal_operator_tool, run_code_
 MUST_CHECK int tool_path(const struct tool_call *call, const char *path, struct agent_path *ret,
                          struct error *err);
 
+/* How long a call may wait: `asked`, refused when that is longer than any call may take; when none
+ * is asked for, `otherwise`, or as long as a call may take. */
+MUST_CHECK int tool_wait_ms(const struct tool_call *call, int64_t asked, int64_t otherwise,
+                            int64_t *ret, struct error *err);
+
 /* Fine when the call may go on, or ret->pending. */
 MUST_CHECK int tool_approve(const struct tool *tool, const struct tool_call *call,
                             struct span input, struct tool_result *ret, struct error *err);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "base/clock.h"
 #include "fleet/preview.h"
 #include "tool/parts.h"
@@ -32,17 +34,45 @@ static const struct json_member preview_output_members[] = {
 };
 static JSON_SHAPE(preview_output, "PreviewUrlOutput", preview_output, "A link");
 
+/* Where a browser on this machine finds what listens on every address. */
+static const char *reachable(struct arena *a, const char *listen)
+{
+	static const struct {
+		const char *all, *one;
+	} wildcards[] = {{"0.0.0.0:", "127.0.0.1:"}, {"[::]:", "[::1]:"}};
+
+	for (size_t i = 0; i < COUNT_OF(wildcards); i++) {
+		size_t size = strlen(wildcards[i].all);
+
+		if (strncmp(listen, wildcards[i].all, size) == 0)
+			return arena_format(a, "%s%s", wildcards[i].one, listen + size);
+	}
+	return listen;
+}
+
+/* Of this server, for who does not come by HTTP. */
+static const char *own_origin(struct arena *a, const struct config *config)
+{
+	if (strncmp(config->listen, "unix:", 5) != 0)
+		return arena_format(a, "http://%s", reachable(a, config->listen));
+	if (config->tls_listen[0])
+		return arena_format(a, "https://%s", reachable(a, config->tls_listen));
+	return "http://localhost";
+}
+
 static const char *url_of(const struct tool_call *call, uint16_t port, const char *path,
                           const char *token)
 {
 	const struct config *config = call->config;
 
+	const char *origin = call->address ? call->address : own_origin(call->arena, config);
+
 	if (config->preview_domain[0])
-		return arena_format(call->arena, "http://%u-%s.%s/?atoll_preview=%s", port,
+		return arena_format(call->arena, "%s://%u-%s.%s/?atoll_preview=%s",
+		                    strncmp(origin, "https:", 6) == 0 ? "https" : "http", port,
 		                    call->sandbox->id, config->preview_domain, token);
-	if (config->preview_origin[0])
-		return arena_format(call->arena, "%s%s", config->preview_origin, path);
-	return arena_format(call->arena, "http://%s%s", config->listen, path);
+	return arena_format(call->arena, "%s%s",
+	                    config->preview_origin[0] ? config->preview_origin : origin, path);
 }
 
 static int preview_call(const struct tool_call *call, const void *input, struct tool_result *ret,

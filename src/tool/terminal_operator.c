@@ -93,7 +93,7 @@ static int operator_call(const struct tool_call *call, const void *input, struct
 	        .who = call->key_id,
 	};
 	bool waits = in->wait_text || in->wait_regex || in->wait_change || in->quiet_ms;
-	const struct terminal_operate what = {
+	struct terminal_operate what = {
 	        .text = in->text,
 	        .paste = in->paste,
 	        .keys = in->keys,
@@ -101,13 +101,13 @@ static int operator_call(const struct tool_call *call, const void *input, struct
 	        .wait_regex = in->wait_regex,
 	        .wait_change = in->wait_change,
 	        .quiet_ms = types(in) && !waits ? QUIET_MS : in->quiet_ms,
-	        .wait_ms = in->wait_ms,
 	};
 	struct operator_output *out = ARENA_NEW(call->arena, struct operator_output);
 	struct terminal_screen screen;
 	enum terminal_reason reason;
 
-	if (terminal_operate(&at, call->arena, &what, &screen, &reason, err) < 0)
+	if (tool_wait_ms(call, in->wait_ms, TERMINAL_OPERATE_WAIT_MS, &what.wait_ms, err) < 0 ||
+	    terminal_operate(&at, call->arena, &what, &screen, &reason, err) < 0)
 		return -1;
 	*out = (struct operator_output){
 	        .reason = terminal_reasons[reason],

@@ -69,6 +69,7 @@ struct tool_call {
 	struct code_contexts *contexts; /* of blocks of code */
 	struct arena *arena;
 	const char *project_id, *key_id; /* the caller's */
+	const char *address; /* "https://host:port", by which it came to us; NULL = not known */
 	const char *conversation_id;     /* that the call belongs to; NULL = none named */
 	const struct job_origin *origin; /* where the ends of its jobs are told; NULL = nowhere */
 	/* The sandbox, started and held; NULL and zeros with TOOL_NO_SANDBOX. */

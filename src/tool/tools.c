@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -48,7 +49,9 @@ static bool needs_approval(const struct tool *tool, const struct tool_call *call
 
 int tool_check_command(const struct tool_call *call, const char *line, struct error *err)
 {
-	const struct guard guard = {call->runtimes, call->keeps_to_workspace ? call->root : NULL};
+	/* Where the working folder is "/" there is no workspace: every path is below it. */
+	bool has_border = call->keeps_to_workspace && strcmp(call->root, "/") != 0;
+	const struct guard guard = {call->runtimes, has_border ? call->root : NULL};
 
 	return guard_check(&guard, line, err);
 }
@@ -66,6 +69,18 @@ int tool_run(const struct tool *tool, const struct tool_call *call, struct span 
 	if (needs_approval(tool, call) && tool_approve(tool, call, input, ret, err) < 0)
 		return FAIL_CONTEXT(err, "%s", tool->name);
 	return ret->pending ? 0 : tool->call(call, parsed, ret, err);
+}
+
+int tool_wait_ms(const struct tool_call *call, int64_t asked, int64_t otherwise, int64_t *ret,
+                 struct error *err)
+{
+	if (asked > call->timeout_max_ms)
+		return FAIL(err, ERROR_INVALID, "wait_ms: at most %" PRId64 " here",
+		            call->timeout_max_ms);
+	*ret = asked > 0 ? asked : otherwise;
+	if (*ret > call->timeout_max_ms)
+		*ret = call->timeout_max_ms;
+	return 0;
 }
 
 int tool_path(const struct tool_call *call, const char *path, struct agent_path *ret,

@@ -433,7 +433,10 @@ def test_edit_mode_lets_edits_through_and_asks_for_commands(api, box, config):
     assert post(tools, "bash", command="true")[0] == 202
     assert post(tools, "rollback", snapshot="x")[0] == 202
     bypass = Tools(api, sandboxId=box, config=config(permissionMode="bypass"))
-    assert post(bypass, "bash", command="cat /etc/hostname")[0] == 200
+    assert post(bypass, "bash", command="cat free.txt")[0] == 200
+    # Nobody is asked; where a command leads is looked at all the same.
+    assert post(bypass, "bash", command="cat /etc/hostname")[0] == 403
+    assert post(Tools(api, sandboxId=box), "bash", command="cat /etc/hostname")[0] == 200
 
 
 def test_a_guarded_command_stays_in_the_workspace_and_to_its_runtimes(api, box, config):

@@ -68,6 +68,16 @@ def mcp(api, box):
     return Mcp(api, f"/mcp?sandbox={box}")
 
 
+def test_a_link_to_a_server_inside_leads_to_where_the_client_came_to(api):
+    """Over MCP and over HTTP, plain and behind what speaks TLS."""
+    with api.sandbox(internet=True) as sandbox:
+        link = Mcp(api, f"/mcp?sandbox={sandbox}").call("preview_url", port=8000)["content"][0]["text"]
+        assert link.startswith(f"http://{api.host}:{api.port}/api/sandbox/preview/")
+        answer = api.raw("POST", "/v1/tools/preview_url", json.dumps({"sandboxId": sandbox, "input": {"port": 8000}}), {
+            "Content-Type": "application/json", "Host": "127.0.0.2:8443", "X-Forwarded-Proto": "https"})
+        assert answer.json()["content"][0]["text"].startswith("https://127.0.0.2:8443/api/sandbox/preview/")
+
+
 # ---- the old era ----
 
 

@@ -551,26 +551,32 @@ static enum tool_permission permission_of(const char *mode)
 	return mode && strcmp(mode, "edit") == 0 ? TOOL_EDIT : TOOL_BYPASS;
 }
 
+static int64_t provider_call_max_s(struct request *rq, const struct config_body *config)
+{
+	return account_call_max_s(config->provider ? config->provider
+	                                           : provider_ops_of(api_of(rq)->provider)->name);
+}
+
 int api_config_guard(struct request *rq, const char *id_or_name, struct tool_call *call,
                      struct error *err)
 {
-	const char *provider = provider_ops_of(api_of(rq)->provider)->name;
-	int64_t most_s = account_call_max_s(provider);
 	struct config_record record;
 	struct config_body config;
+	int64_t own_max_ms;
 
 	if (store_config_find(api_of(rq)->store, rq->arena, api_project(rq), id_or_name, &record,
 	                      err) < 0 ||
 	    record_load(rq->arena, &record, &config, err) < 0)
 		return -1;
 	call->permission = permission_of(config.permission_mode);
-	call->keeps_to_workspace = call->permission != TOOL_BYPASS;
+	call->keeps_to_workspace = true;
 	call->runtimes = config.runtimes && config.runtimes[0] ? config.runtimes : NULL;
-	if (config.timeout_s > 0) {
-		call->timeout_max_ms =
-		        1000 * (config.timeout_s < most_s ? config.timeout_s : most_s);
+	/* Named in a call on a sandbox that is there, it may be for another provider. */
+	own_max_ms = 1000 * given_or(config.timeout_s, provider_call_max_s(rq, &config));
+	if (own_max_ms < call->timeout_max_ms)
+		call->timeout_max_ms = own_max_ms;
+	if (config.timeout_s > 0 || call->timeout_ms > call->timeout_max_ms)
 		call->timeout_ms = call->timeout_max_ms;
-	}
 	if (config.output_limit_bytes > 0)
 		call->output_limit_bytes = config.output_limit_bytes;
 	return 0;

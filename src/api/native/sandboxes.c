@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/instances — sandboxes themselves: made, found, started, stopped, deleted, watched.
- */
+/* /api/sandbox/instances — sandboxes themselves: made, found, started, stopped, deleted. */
 #include "api/native/resources.h"
 
 #include <string.h>
@@ -358,9 +357,8 @@ static void fill_answer(struct request *rq, const struct sandbox_record *r,
 	        .auto_archive_ms = r->archive_after_ms,
 	        .auto_delete_ms = r->delete_after_ms,
 	        .awake_until = r->awake_until,
-	        .preview = {.enabled = !r->preview_off,
-	                    .is_public = r->preview_public,
-	                    .sharing_enabled = api_of(rq)->config->preview_secret[0] != '\0'},
+	        .preview = {!r->preview_off, r->preview_public,
+	                    api_of(rq)->config->preview_secret[0] != '\0', NULL},
 	        .egress = native_egress_of(a, r->egress),
 	        .last_event = {.at = r->last_event_at, .text = r->last_event},
 	};

@@ -123,6 +123,7 @@ int tools_open(struct request *rq, const struct tool *tool, const struct tools_t
 	        .arena = rq->arena,
 	        .project_id = api_project(rq),
 	        .key_id = api_account(rq)->key_id,
+	        .address = api_address(rq),
 	        .conversation_id = which->conversation,
 	        .origin = which->origin,
 	        .timeout_ms = config->exec_timeout_ms < most_ms ? config->exec_timeout_ms : most_ms,

@@ -316,6 +316,69 @@ TEST(configs_are_kept_checked_and_masked)
 	CHECK_ROWS(rows);
 }
 
+/* None is begun: what it asks for is refused before. */
+TEST(a_tool_takes_no_longer_than_the_configs_provider_and_timeout_allow)
+{
+#define TOOL(name, config, input)                                                                  \
+	"POST", "/v1/tools/" name,                                                                 \
+	        "{\"sandboxId\":\"timed\",\"config\":\"" config "\",\"input\":{" input "}}"
+	static const struct expected rows[] = {
+	        {"POST", "/api/sandbox/instances", "{\"name\":\"timed\"}", 201, NULL, NULL},
+	        {"POST", C, "{\"name\":\"of-lambda\",\"config\":{\"provider\":\"lambda\"}}", 201,
+	         NULL, NULL},
+	        {"POST", C, "{\"name\":\"of-us\",\"config\":{\"timeout\":120}}", 201, NULL, NULL},
+	        {TOOL("bash", "of-lambda", "\"command\":\"true\",\"timeout_ms\":300001"), 400,
+	         "at most 300000 here", NULL},
+	        {TOOL("execute_command", "of-lambda", "\"command\":\"true\",\"wait_ms\":300001"),
+	         400, "wait_ms: at most 300000 here", NULL},
+	        {TOOL("execute_command", "of-us", "\"command\":\"true\",\"wait_ms\":120001"), 400,
+	         "wait_ms: at most 120000 here", NULL},
+	        {TOOL("terminal_operator", "of-us", "\"wait_change\":true,\"wait_ms\":120001"), 400,
+	         "wait_ms: at most 120000 here", NULL},
+	        {"DELETE", C "/of-lambda", NULL, 204, NULL, NULL},
+	        {"DELETE", C "/of-us", NULL, 204, NULL, NULL},
+	        {"DELETE", "/api/sandbox/instances/timed", NULL, 204, NULL, NULL},
+	};
+
+	CHECK_ROWS(rows);
+}
+
+TEST(a_link_for_who_has_named_no_host_leads_to_an_address_that_a_browser_finds)
+{
+	static const struct {
+		const char *listen, *tls_listen, *begins;
+	} rows[] = {
+	        {"0.0.0.0:7777", "", "\"http://127.0.0.1:7777/api/sandbox/preview/"},
+	        {"[::]:7777", "", "\"http://[::1]:7777/api/sandbox/preview/"},
+	        {"192.0.2.7:80", "", "\"http://192.0.2.7:80/api/sandbox/preview/"},
+	        {"unix:/run/atoll.sock", "0.0.0.0:443", "\"https://127.0.0.1:443/api/sandbox/"},
+	        {"unix:/run/atoll.sock", "", "\"http://localhost/api/sandbox/preview/"},
+	};
+	const struct call call = {
+	        .method = "POST",
+	        .path = "/v1/tools/preview_url",
+	        .key = harness.admin,
+	        .names_no_host = true,
+	        .body = SPAN("{\"sandboxId\":\"seen\",\"input\":{\"port\":3000}}"),
+	};
+	const char *listen = harness.config.listen, *tls_listen = harness.config.tls_listen;
+
+	CHECK_ONE(harness.admin, "POST", "/api/sandbox/instances",
+	          "{\"name\":\"seen\",\"internet\":true}", 201, NULL, NULL);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		harness.config.listen = rows[i].listen;
+		harness.config.tls_listen = rows[i].tls_listen;
+		AUTO(answer_done) struct answer a = harness_call(&harness, &call);
+
+		if (a.status != 200 || !strstr(a.body, rows[i].begins))
+			fail_msg("%s: %d, no '%s' in: %.600s", rows[i].listen, a.status,
+			         rows[i].begins, a.body);
+	}
+	harness.config.listen = listen;
+	harness.config.tls_listen = tls_listen;
+	CHECK_ONE(harness.admin, "DELETE", "/api/sandbox/instances/seen", NULL, 204, NULL, NULL);
+}
+
 TEST(clients_find_the_same_routes_under_their_own_prefix)
 {
 	static const struct expected rows[] = {
@@ -374,16 +437,19 @@ int main(void)
 	int result;
 
 	harness_open(&harness);
-	result = RUN(CASE(projects_are_made_listed_changed_and_deleted),
-	             CASE(a_projects_maximum_holds_whatever_is_asked_for),
-	             CASE(settings_hold_for_new_sandboxes_and_only_what_can_be_is_taken),
-	             CASE(members_come_change_and_go_but_never_the_last_admin),
-	             CASE(a_members_key_follows_his_role_and_ends_with_him),
-	             CASE(a_key_for_a_member_cannot_exceed_him),
-	             CASE(keys_expire_are_rotated_and_say_so_to_who_holds_them),
-	             CASE(a_keys_term_is_checked), CASE(configs_are_kept_checked_and_masked),
-	             CASE(clients_find_the_same_routes_under_their_own_prefix),
-	             CASE(a_project_with_sandboxes_is_deleted_only_by_force_and_leaves_nothing));
+	result =
+	        RUN(CASE(projects_are_made_listed_changed_and_deleted),
+	            CASE(a_projects_maximum_holds_whatever_is_asked_for),
+	            CASE(settings_hold_for_new_sandboxes_and_only_what_can_be_is_taken),
+	            CASE(members_come_change_and_go_but_never_the_last_admin),
+	            CASE(a_members_key_follows_his_role_and_ends_with_him),
+	            CASE(a_key_for_a_member_cannot_exceed_him),
+	            CASE(keys_expire_are_rotated_and_say_so_to_who_holds_them),
+	            CASE(a_keys_term_is_checked), CASE(configs_are_kept_checked_and_masked),
+	            CASE(a_tool_takes_no_longer_than_the_configs_provider_and_timeout_allow),
+	            CASE(a_link_for_who_has_named_no_host_leads_to_an_address_that_a_browser_finds),
+	            CASE(clients_find_the_same_routes_under_their_own_prefix),
+	            CASE(a_project_with_sandboxes_is_deleted_only_by_force_and_leaves_nothing));
 	harness_close(&harness);
 	return result;
 }

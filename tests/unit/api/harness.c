@@ -112,6 +112,8 @@ void harness_open(struct harness *h)
 	h->config.provider = "null";
 	h->config.default_template = "host";
 	h->config.region = "local";
+	h->config.preview_ports = "3000";
+	h->config.preview_domain = h->config.preview_origin = h->config.preview_secret = "";
 	h->config.requests_per_key_max = 8;
 	open_store(h);
 	h->provider = fake_provider_open();
@@ -170,7 +172,8 @@ struct answer harness_call(const struct harness *h, const struct call *call)
 	struct error err;
 	const char *end;
 
-	buf_addf(&request, "%s %s HTTP/1.0\r\nHost: test\r\n", call->method, call->path);
+	buf_addf(&request, "%s %s HTTP/1.0\r\n%s", call->method, call->path,
+	         call->names_no_host ? "" : "Host: test\r\n");
 	if (call->key)
 		buf_addf(&request, "Authorization: Bearer %s\r\n", call->key);
 	if (call->body.data)

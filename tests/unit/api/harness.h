@@ -34,6 +34,7 @@ struct call {
 	const char *key;     /* NULL = none */
 	const char *type;    /* of the body; NULL = application/json */
 	const char *headers; /* whole lines; NULL = none */
+	bool names_no_host;
 	struct span body;
 };
 struct answer {

@@ -84,11 +84,27 @@ TEST(what_the_shape_refuses_does_not_reach_the_tool)
 	assert_int_equal(err.code, ERROR_INVALID);
 }
 
+TEST(a_command_is_kept_in_the_workspace_where_there_is_one)
+{
+	struct tool_call call = {.root = "/workspace", .keeps_to_workspace = true};
+	struct error err;
+
+	assert_int_equal(tool_check_command(&call, "cat /etc/passwd", &err), -1);
+	assert_int_equal(err.code, ERROR_FORBIDDEN);
+	assert_int_equal(tool_check_command(&call, "cat /workspace/a b/c", &err), 0);
+	/* All paths are below it. */
+	call.root = "/";
+	assert_int_equal(tool_check_command(&call, "cat /etc/passwd", &err), 0);
+	call = (struct tool_call){.root = "/workspace"};
+	assert_int_equal(tool_check_command(&call, "cat /etc/passwd", &err), 0);
+}
+
 int main(void)
 {
 	return RUN(CASE(every_tool_is_whole_and_found_by_its_name),
 	           CASE(a_tool_is_described_by_schemas_that_stand_by_themselves),
 	           CASE(text_for_json_has_neither_nul_nor_bad_sequences),
 	           CASE(a_result_is_written_in_the_words_of_mcp),
-	           CASE(what_the_shape_refuses_does_not_reach_the_tool));
+	           CASE(what_the_shape_refuses_does_not_reach_the_tool),
+	           CASE(a_command_is_kept_in_the_workspace_where_there_is_one));
 }
