@@ -417,6 +417,7 @@ static void close_all(struct api_process *p)
 	jobs_close(p->jobs);
 	webhooks_close(p->webhooks);
 	hear_ends(p, false); /* the provider outlives the workers, whose last tasks need it */
+	fleet_end(p->fleet);
 	worker_pool_stop(p->waiters);
 	worker_pool_stop(p->workers);
 	api_leave(&p->api);

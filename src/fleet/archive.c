@@ -155,7 +155,8 @@ int act_archive(struct act *a, struct error *err)
 
 	if (a->record.actual != SANDBOX_STOPPED)
 		return refuse_state(&a->record, "archived", err);
-	if (backup_check(f, err) < 0 || insert(a, snapshot_id, &row, err) < 0)
+	if (backup_check(f, err) < 0 || meters_settle_files(f, a->record.id, err) < 0 ||
+	    holdings_settle(f, a->record.id, err) < 0 || insert(a, snapshot_id, &row, err) < 0)
 		return -1;
 	fault_point("api", "archive-recorded");
 	if (store_files(a, snapshot_id, &row, err) < 0) {

@@ -39,11 +39,12 @@ MUST_CHECK int fleet_recover(struct fleet *fleet, struct error *err);
 /* On a worker: expiry, late touches, purge, every few seconds; every second, see lease.h. */
 void fleet_tick(struct fleet *fleet);
 void fleet_lease_tick(struct fleet *fleet);
-/* Between the workers' end and the provider's: ends what runs for this process alone. */
+/* fleet_end before the workers' end: background work ends soon. fleet_leave between that and the
+ * provider's: ends what runs for this process alone. */
+void fleet_end(struct fleet *fleet);
 void fleet_leave(struct fleet *fleet);
 /* The provider's on_ended. Any thread. */
 void fleet_on_ended(struct fleet *fleet, const char *id, enum sandbox_reason reason);
-
 /* A volume that a sandbox is to have. */
 struct fleet_mount {
 	const char *volume, *path; /* name or id; NULL = FLEET_MOUNT_PATH */
@@ -51,7 +52,6 @@ struct fleet_mount {
 };
 #define FLEET_MOUNT_PATH "/workspace"
 #define FLEET_HOME_PATH "/home/user"
-
 struct fleet_create {
 	const char *project_id;
 	const char *id;       /* a new one; NULL = generated */

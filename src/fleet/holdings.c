@@ -39,8 +39,15 @@ static bool is_stale(const struct holding_record *r, int64_t now)
 {
 	int64_t age_ms = now - r->measured_at;
 
+	if (r->measured_at < 0)
+		return now + r->measured_at >= MEASURE_EVERY_MS;
 	return r->measured_at == 0 || r->measured_at < r->since ||
 	       age_ms >= (r->changes ? MEASURE_EVERY_MS : LOOK_AGAIN_MS);
+}
+
+static bool is_known(const struct holding_record *r)
+{
+	return r->reason == USAGE_BACKUP || r->measured_at > 0 || r->bytes > 0;
 }
 
 static int measure(struct fleet *f, const struct holding_record *r, int64_t *ret, struct error *err)
@@ -60,23 +67,21 @@ static int measure(struct fleet *f, const struct holding_record *r, int64_t *ret
 	return 0;
 }
 
-/* False: it is not known yet, and its time waits for that. */
-static bool size_up(struct round *round, struct holding_usage *usage)
+/* An attempt that fails is noted: what fails each time must not keep the others from their turn. */
+static void size_up(struct round *round, struct holding_usage *usage)
 {
 	const struct holding_record *r = usage->seen;
 	struct error err = {0};
 
-	if (r->reason == USAGE_BACKUP || !is_stale(r, round->now))
-		return true;
-	if (round->measures_left == 0)
-		return r->measured_at > 0;
+	if (r->reason == USAGE_BACKUP || !is_stale(r, round->now) || round->measures_left == 0)
+		return;
 	round->measures_left--;
 	if (measure(round->fleet, r, &usage->bytes, &err) < 0) {
 		log_debug("not measured", TEXT("id", r->id), FAILURE(&err));
-		return r->measured_at > 0;
+		usage->measured_at = -round->now;
+		return;
 	}
 	usage->measured_at = round->now;
-	return true;
 }
 
 /* ---- for how long ---- */
@@ -127,12 +132,25 @@ static int meter_one(struct round *round, const struct holding_record *r, struct
 	                              .unbilled_nano = r->unbilled_nano,
 	                              .rows = rows};
 
-	if (!size_up(round, &usage))
-		return 0;
+	size_up(round, &usage);
+	if (usage.measured_at <= 0 && !is_known(r)) {
+		if (usage.measured_at == r->measured_at)
+			return 0;
+		/* Its time waits until it is known. */
+		usage.metered_at = due.from;
+		return store_holding_write(round->fleet->store, &usage, err);
+	}
 	usage.row_count = usage_split(&due, pieces, PIECES_MAX);
 	for (size_t i = 0; i < usage.row_count; i++)
 		add_row(round, &usage, &rows[i], &pieces[i]);
 	return store_holding_write(round->fleet->store, &usage, err);
+}
+
+/* A measure may take a minute. */
+static bool is_over(const struct round *round)
+{
+	return atomic_load(&round->fleet->meters.is_ending) ||
+	       clock_monotonic_ms() >= round->deadline;
 }
 
 static int meter_all(struct round *round, struct error *err)
@@ -149,12 +167,12 @@ static int meter_all(struct round *round, struct error *err)
 		arena_reset(&round->arena);
 		if (store_holding_list(round->fleet->store, &round->arena, &page, &list, err) < 0)
 			return -1;
-		for (size_t i = 0; i < list.count; i++)
+		for (size_t i = 0; i < list.count && !is_over(round); i++)
 			if (meter_one(round, &list.items[i], err) < 0)
 				return -1;
 		if (list.count > 0)
 			(void)snprintf(after, sizeof(after), "%s", list.items[list.count - 1].id);
-	} while (list.count == BATCH_MAX && clock_monotonic_ms() < round->deadline);
+	} while (list.count == BATCH_MAX && !is_over(round));
 	return 0;
 }
 
@@ -169,6 +187,26 @@ int holdings_meter(struct fleet *f, int64_t now, struct error *err)
 	if (meter_all(&round, err) < 0 || store_holding_tidy(f->store, err) < 0)
 		return FAIL_CONTEXT(err, "meter what is kept");
 	return 0;
+}
+
+int holdings_settle(struct fleet *f, const char *id, struct error *err)
+{
+	AUTO(round_done)
+	struct round round = {.fleet = f, .now = clock_unix_ms(), .measures_left = 1};
+	const struct holding_page page = {
+	        .node = f->node, .before = round.now, .after = "", .only = id, .limit = 1};
+	struct holding_list list;
+
+	if (store_holding_list(f->store, &round.arena, &page, &list, err) < 0 ||
+	    (list.count > 0 && meter_one(&round, &list.items[0], err) < 0))
+		return FAIL_CONTEXT(err, "meter what sandbox '%s' keeps", id);
+	return 0;
+}
+
+void fleet_end(struct fleet *fleet)
+{
+	if (fleet)
+		atomic_store(&fleet->meters.is_ending, true);
 }
 
 /* ---- when ---- */

@@ -17,6 +17,7 @@ struct meters {
 	int64_t whole_at;        /* the same, of the last one that was whole */
 	int64_t measured_at;     /* the same, of holdings.c; of the ticking thread */
 	atomic_bool is_measuring;
+	atomic_bool is_ending;            /* no more measures */
 	struct worker_task holdings_task; /* while it is */
 	struct prices prices;
 	pthread_mutex_t mutex; /* over the rest */
@@ -32,11 +33,17 @@ void meters_done(struct fleet *f);
 /* Writes what is due, when `every_ms` have passed since the last time, of this kind. `is_whole`:
  * with what only the provider knows, and what is kept on disks. */
 MUST_CHECK int meters_write(struct fleet *f, int64_t every_ms, bool is_whole, struct error *err);
+/* What this sandbox, which the caller acts on, used until now at the resources that it had. */
+MUST_CHECK int meters_settle_use(struct fleet *f, const char *id, struct error *err);
+/* What its files cost until now, since they go elsewhere. */
+MUST_CHECK int meters_settle_files(struct fleet *f, const char *id, struct error *err);
 
 /* ---- holdings.c ---- */
 
 /* What is kept on disks and as backups, as of `now`: into the usage log. */
 MUST_CHECK int holdings_meter(struct fleet *f, int64_t now, struct error *err);
+/* What this sandbox keeps, until now. */
+MUST_CHECK int holdings_settle(struct fleet *f, const char *id, struct error *err);
 /* Lets a worker do that, now and then. */
 void holdings_tick(struct fleet *f);
 

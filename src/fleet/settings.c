@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "fleet/backup.h"
 #include "fleet/life.h"
 #include "fleet/parts.h"
@@ -92,6 +93,38 @@ static int check_change(struct fleet *f, struct arena *a, const struct sandbox_r
 	return -1;
 }
 
+static bool is_alive(const struct sandbox_record *r)
+{
+	return r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED;
+}
+
+static int limit(struct act *a, const struct sandbox_resources *resources, struct error *err)
+{
+	struct fleet *f = a->fleet;
+
+	if (!is_alive(&a->record))
+		return 0;
+	return f->ops->limit(f->provider, a->record.id, resources, deadline_in(CALL_TIMEOUT_MS),
+	                     err);
+}
+
+/* What was used until now costs what it had until now: the price is that of the row. */
+static int record_limits(struct act *a, struct arena *arena, const struct sandbox_revision *update,
+                         struct error *err)
+{
+	struct fleet *f = a->fleet;
+	const struct sandbox_resources before = a->record.resources;
+	struct error second = {0};
+
+	if (meters_settle_use(f, a->record.id, err) == 0 &&
+	    store_sandbox_set_resources(f->store, arena, update, &a->record, err) == 0)
+		return 0;
+	if (limit(a, &before, &second) < 0)
+		log_warning("limits that were not kept are in force", TEXT("sandbox", a->record.id),
+		            FAILURE(&second));
+	return -1;
+}
+
 int fleet_resize(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                  const struct sandbox_resources *change, struct sandbox_record *ret,
                  struct error *err)
@@ -110,14 +143,10 @@ int fleet_resize(struct fleet *fleet, struct arena *a, const struct fleet_ref *r
 	        .env_json = "",
 	        .resources = sandbox_resources_resolve(layers, COUNT_OF(layers), &no_cap),
 	};
-	if (act.record.actual == SANDBOX_STARTED || act.record.actual == SANDBOX_PAUSED) {
-		if (fleet->ops->limit(fleet->provider, act.record.id, &update.resources,
-		                      deadline_in(CALL_TIMEOUT_MS), err) < 0)
-			return -1;
-	} else if (act.record.actual != SANDBOX_STOPPED && act.record.actual != SANDBOX_ARCHIVED) {
+	if (!is_alive(&act.record) && act.record.actual != SANDBOX_STOPPED &&
+	    act.record.actual != SANDBOX_ARCHIVED)
 		return refuse_state(&act.record, "resized", err);
-	}
-	if (store_sandbox_set_resources(fleet->store, a, &update, &act.record, err) < 0)
+	if (limit(&act, &update.resources, err) < 0 || record_limits(&act, a, &update, err) < 0)
 		return -1;
 	cache_update(&fleet->cache, act.slot, &act.record);
 	*ret = act.record;

@@ -40,6 +40,7 @@ struct writing {
 	struct fleet *fleet;
 	int64_t now;
 	bool is_whole;
+	bool is_ours;       /* it is known that no other server uses it */
 	struct map ended;   /* id -> struct meter, of sandboxes that have no slot any more */
 	struct arena arena; /* of a batch */
 	struct usage_part parts[BATCH_MAX];
@@ -87,7 +88,7 @@ static bool read_meter(struct writing *w, const struct meter_record *r, const st
 
 	if (ended)
 		meter_read(ended, ret);
-	if (is_known)
+	if (is_known || w->is_ours)
 		return true;
 	return r->actual == SANDBOX_STARTED ? due->ms >= late_ms : w->now - due->until >= late_ms;
 }
@@ -334,6 +335,43 @@ int meters_write(struct fleet *f, int64_t every_ms, bool is_whole, struct error 
 	}
 	pthread_mutex_unlock(&m->writing);
 	return result < 0 ? FAIL_CONTEXT(err, "write usage") : 0;
+}
+
+/* ---- of one, at once ---- */
+
+static void add_files(struct writing *w, const struct meter_record *r)
+{
+	if (r->stored_mib > 0 && r->stored_at < w->now && r->active_changed_at < w->now)
+		add_stored(w, r);
+}
+
+static int settle(struct fleet *f, const char *id,
+                  void (*add)(struct writing *w, const struct meter_record *r), struct error *err)
+{
+	AUTO(writing_done) struct writing w = {.fleet = f, .is_ours = true};
+	struct meter_record r;
+	int result;
+
+	/* A write that has seen the row as it was ends first. */
+	pthread_mutex_lock(&f->meters.writing);
+	w.now = clock_unix_ms();
+	result = store_meter_find(f->store, &w.arena, id, &r, err);
+	if (result == 0) {
+		add(&w, &r);
+		result = write_batch(&w, err);
+	}
+	pthread_mutex_unlock(&f->meters.writing);
+	return result < 0 ? FAIL_CONTEXT(err, "write the usage of sandbox '%s'", id) : 0;
+}
+
+int meters_settle_use(struct fleet *f, const char *id, struct error *err)
+{
+	return settle(f, id, add_part, err);
+}
+
+int meters_settle_files(struct fleet *f, const char *id, struct error *err)
+{
+	return settle(f, id, add_files, err);
 }
 
 int fleet_usage_sum(struct fleet *fleet, struct arena *a, const struct usage_query *query,

@@ -26,11 +26,8 @@ const struct column columns_of_holding_record[] = {
 };
 
 const struct column columns_of_holding_page[] = {
-        TEXT_OF(holding_page, node),
-        WHOLE_OF(holding_page, before),
-        TEXT_OF(holding_page, after),
-        WHOLE_OF(holding_page, limit),
-        END,
+        TEXT_OF(holding_page, node),   WHOLE_OF(holding_page, before), TEXT_OF(holding_page, after),
+        FILTER_OF(holding_page, only), WHOLE_OF(holding_page, limit),  END,
 };
 
 const struct column columns_of_holding_mark[] = {

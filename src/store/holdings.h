@@ -10,11 +10,13 @@
 
 struct holding_record {
 	const char *id, *project_id, *key_id;
-	const char *sandbox_id;     /* of its rows: whose it is, or, being nobody's, its own id */
-	enum usage_reason reason;   /* what it is: STORAGE, VOLUME, SNAPSHOT or BACKUP */
-	bool changes;               /* may grow while it is kept */
-	int64_t since;              /* kept since */
-	int64_t bytes, measured_at; /* zeros: not measured yet. Of a backup always known */
+	const char *sandbox_id;   /* of its rows: whose it is, or, being nobody's, its own id */
+	enum usage_reason reason; /* what it is: STORAGE, VOLUME, SNAPSHOT or BACKUP */
+	bool changes;             /* may grow while it is kept */
+	int64_t since;            /* kept since */
+	/* Zeros: not measured yet; below zero: the last attempt failed then. Of a backup always
+	 * known. */
+	int64_t bytes, measured_at;
 	int64_t metered_at, unbilled_nano; /* zeros: not metered yet */
 };
 struct holding_list {
@@ -25,6 +27,7 @@ struct holding_page {
 	const char *node;
 	int64_t before;    /* not metered since, and kept so long already */
 	const char *after; /* id of the last one of the page before; "" at first */
+	const char *only;  /* the one with this id; NULL = all */
 	int64_t limit;     /* 1..1000 */
 };
 /* By id. */

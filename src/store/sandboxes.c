@@ -256,6 +256,16 @@ static int let_go(struct connection *c, const struct change *change, struct erro
 	return query_run(c, QUERY_PROJECT_RELEASE, &admission, NULL, err) < 0 ? -1 : 0;
 }
 
+/* While it was archived its backup cost, and not its files. */
+static int come_back(struct connection *c, const struct sandbox_change *takes, struct error *err)
+{
+	const struct lookup lookup = {.id = takes->id, .now = takes->now};
+
+	if (takes->from != SANDBOX_ARCHIVED || takes->to != SANDBOX_CREATING)
+		return 0;
+	return query_run(c, QUERY_HOLDING_RESTART, &lookup, NULL, err) < 0 ? -1 : 0;
+}
+
 static int tell_move(struct connection *c, const struct change *change, struct error *err)
 {
 	const struct sandbox_change *takes = &change->takes;
@@ -282,7 +292,8 @@ static int run_move(struct connection *c, void *context, struct error *err)
 		return -1;
 	if (change->rows.count == 0)
 		return refuse_change(c, takes, err);
-	if (let_go(c, change, err) < 0 || tell_move(c, change, err) < 0)
+	if (let_go(c, change, err) < 0 || come_back(c, takes, err) < 0 ||
+	    tell_move(c, change, err) < 0)
 		return -1;
 	return change->lease ? lease_run_finish(c, change->lease, &change->is_lease_lost, err) : 0;
 }

@@ -35,6 +35,20 @@ int store_meter_list(struct store *s, struct arena *a, const char *after, unsign
 	return list(s, a, QUERY_METER_LIST, &page, ret, err);
 }
 
+int store_meter_find(struct store *s, struct arena *a, const char *id, struct meter_record *ret,
+                     struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(*ret)};
+	int count = store_read_query(s, QUERY_METER_FIND, &(struct lookup){.id = id}, &rows, err);
+
+	if (count < 0)
+		return -1;
+	if (count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", id);
+	*ret = *(struct meter_record *)rows.items;
+	return 0;
+}
+
 int store_storage_list(struct store *s, struct arena *a, int64_t before, unsigned limit,
                        struct meter_list *ret, struct error *err)
 {

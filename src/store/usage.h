@@ -32,6 +32,9 @@ struct usage_clock meter_clock(const struct meter_record *r);
  * after `after` ("" at first). */
 MUST_CHECK int store_meter_list(struct store *s, struct arena *a, const char *after, unsigned limit,
                                 struct meter_list *ret, struct error *err);
+/* Any sandbox, deleted ones too. */
+MUST_CHECK int store_meter_find(struct store *s, struct arena *a, const char *id,
+                                struct meter_record *ret, struct error *err);
 /* Those whose files are kept and were metered before `before`. */
 MUST_CHECK int store_storage_list(struct store *s, struct arena *a, int64_t before, unsigned limit,
                                   struct meter_list *ret, struct error *err);

@@ -33,6 +33,7 @@ SELECT kept.id AS id, kept.project_id AS project_id, kept.key_id AS key_id,
 FROM ({kept}) AS kept
 LEFT JOIN holdings ON holdings.id = kept.id
 WHERE kept.since <= :before AND COALESCE(holdings.metered_at, 0) <= :before
+	AND (:only IS NULL OR kept.id = :only)
 ORDER BY kept.id
 LIMIT :limit;
 
@@ -44,6 +45,13 @@ ON CONFLICT (id) DO UPDATE
 SET bytes = excluded.bytes, measured_at = excluded.measured_at, metered_at = excluded.metered_at,
 	unbilled_nano = excluded.unbilled_nano
 WHERE holdings.metered_at = :seen_metered_at;
+
+-- What was elsewhere meanwhile begins anew.
+-- name: holding_restart
+-- takes: lookup
+INSERT INTO holdings (id, bytes, measured_at, metered_at, unbilled_nano)
+VALUES (:id, 0, 0, :now, 0)
+ON CONFLICT (id) DO UPDATE SET metered_at = excluded.metered_at;
 
 -- name: holding_tidy
 DELETE FROM holdings

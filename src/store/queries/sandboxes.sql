@@ -79,7 +79,7 @@ LIMIT :limit;
 
 -- A reason stays until there is another one, or a new start. Active time is that in 'started': a
 -- stretch is added when it ends; of one that went down with the host, as much as is metered, since
--- nobody knows for how much longer it ran.
+-- nobody knows for how much longer it ran. Files that come back from an archive cost from then on.
 -- name: sandbox_move
 -- takes: sandbox_change
 -- gives: sandbox_record
@@ -98,6 +98,7 @@ SET actual = :to, desired = COALESCE(:desired, desired),
 		ELSE active_ms + :now - active_changed_at END,
 	active_changed_at = CASE WHEN (actual = 'started') <> (:to = 'started') THEN :now
 		ELSE active_changed_at END,
+	stored_at = CASE WHEN :from = 'archived' THEN :now ELSE stored_at END,
 	cpu = CASE WHEN :is_measured <> 0 THEN :cpu ELSE cpu END,
 	memory_mb = CASE WHEN :is_measured <> 0 THEN :memory_mb ELSE memory_mb END,
 	disk_mb = CASE WHEN :is_measured <> 0 THEN :disk_mb ELSE disk_mb END,

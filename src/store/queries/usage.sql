@@ -11,6 +11,11 @@ WHERE (actual = 'started' OR active_ms > metered_ms) AND id > :after
 ORDER BY id
 LIMIT :limit;
 
+-- name: meter_find
+-- takes: lookup
+-- gives: meter_record
+SELECT {meter} FROM sandboxes WHERE id = :id;
+
 -- name: storage_list
 -- takes: meter_page
 -- gives: meter_record

@@ -2,6 +2,8 @@
 /* What is kept is metered as of a time that the test says. */
 #include "harness.h"
 
+#include <unistd.h>
+
 #include "fleet/parts.h"
 #include "store/backups.h"
 #include "store/snapshots.h"
@@ -214,12 +216,34 @@ static void what_cannot_be_measured_waits_and_spares_the_others(void **state)
 	assert_int_equal(sum_of(h, "volume").storage_mib_s, 0);
 	assert_true(sum_of(h, "backup").storage_mib_s > 0);
 	fake_fail(&h->fake, CALL_MEASURE, false);
+	/* It has had its turn. */
 	meter(h, now + HOUR / 2);
-	assert_int_equal(sum_of(h, "volume").storage_mib_s, 1024 * 1800);
+	assert_int_equal(h->fake.calls[CALL_MEASURE], 1);
+	meter(h, now + 5 * HOUR / 4);
+	assert_int_equal(h->fake.calls[CALL_MEASURE], 2);
+	assert_int_equal(sum_of(h, "volume").storage_mib_s, 1024 * 4500);
 	/* Once it is known, the last size does. */
 	fake_fail(&h->fake, CALL_MEASURE, true);
-	meter(h, now + 2 * HOUR);
-	assert_int_equal(sum_of(h, "volume").storage_mib_s, 2 * 1024 * 3600);
+	meter(h, now + 3 * HOUR);
+	assert_int_equal(h->fake.calls[CALL_MEASURE], 3);
+	assert_int_equal(sum_of(h, "volume").storage_mib_s, 3 * 1024 * 3600);
+	meter(h, now + 7 * HOUR / 2);
+	assert_int_equal(h->fake.calls[CALL_MEASURE], 3);
+	assert_int_equal(sum_of(h, "volume").storage_mib_s, 7 * 1024 * 1800);
+}
+
+static void a_server_that_ends_measures_nothing_more(void **state)
+{
+	struct harness *h = *state;
+
+	add_volume(h, now);
+	fleet_end(h->fleet);
+	fleet_end(NULL);
+	meter(h, now + HOUR / 2);
+	assert_int_equal(h->fake.calls[CALL_MEASURE], 0);
+	harness_restart(h);
+	meter(h, now + HOUR / 2);
+	assert_int_equal(sum_of(h, "volume").storage_mib_s, 1024 * 1800);
 }
 
 static void a_provider_that_cannot_measure_is_not_asked(void **state)
@@ -254,6 +278,44 @@ static void a_stopped_sandbox_costs_its_files_until_it_is_started(void **state)
 	assert_in_range(sum_of(h, "storage").storage_mib_s, 1024 * 1800 - 1, 1024 * 1800);
 }
 
+static void move(struct harness *h, const char *id, const enum sandbox_state states[2], int64_t at)
+{
+	const struct sandbox_move m = {.id = id,
+	                               .from = states[0],
+	                               .to = states[1],
+	                               .desired = -1,
+	                               .event = "test",
+	                               .now = at};
+	struct error err = {0};
+
+	assert_done(store_sandbox_move(h->store, &m, &err));
+}
+
+/* Metered when it goes, and again from when it is back. */
+static void a_month_in_the_archive_is_not_charged_as_files(void **state)
+{
+	static const enum sandbox_state steps[] = {SANDBOX_STARTED,  SANDBOX_STOPPING,
+	                                           SANDBOX_STOPPED,  SANDBOX_ARCHIVED,
+	                                           SANDBOX_CREATING, SANDBOX_STARTED};
+	struct harness *h = *state;
+	struct sandbox_record r = create_with(h, (struct fleet_create){.persistent = true});
+	int64_t made = r.created_at, back = made + 720 * HOUR;
+	struct error err = {0};
+
+	for (unsigned i = 0; i < 2; i++)
+		move(h, r.id, &steps[i], made);
+	while (clock_unix_ms() < made + 1000)
+		(void)usleep(10000);
+	assert_done(holdings_settle(h->fleet, r.id, &err));
+	assert_done(holdings_settle(h->fleet, "nosuch", &err));
+	assert_in_range(sum_of(h, "storage").storage_mib_s, 1023, 1024 * 60);
+	move(h, r.id, &steps[2], made);
+	for (unsigned i = 3; i < 5; i++)
+		move(h, r.id, &steps[i], back);
+	meter(h, back + HOUR);
+	assert_in_range(sum_of(h, "storage").storage_mib_s, 1024 * 3600, 1024 * 3661);
+}
+
 #define PRICED(name) cmocka_unit_test_setup_teardown(name, open_priced, harness_close)
 
 int main(void)
@@ -267,6 +329,8 @@ int main(void)
 	                PRICED(a_snapshot_is_its_sandboxs_and_is_measured_once_a_day),
 	                PRICED(a_backup_costs_its_blob_and_asks_no_provider),
 	                PRICED(what_cannot_be_measured_waits_and_spares_the_others),
+	                PRICED(a_server_that_ends_measures_nothing_more),
+	                PRICED(a_month_in_the_archive_is_not_charged_as_files),
 	                PRICED(a_provider_that_cannot_measure_is_not_asked),
 	                PRICED(a_stopped_sandbox_costs_its_files_until_it_is_started));
 }

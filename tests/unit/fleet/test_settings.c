@@ -2,6 +2,7 @@
 #include "harness.h"
 
 #include "fleet/settings.h"
+#include "store/usage.h"
 
 static int set(struct harness *h, const struct sandbox_record *of,
                const struct fleet_settings *change, struct sandbox_record *ret, struct error *err)
@@ -114,6 +115,84 @@ static void limits_change_at_once_and_what_is_left_out_stays(void **state)
 	assert_true(r.resources.cpu == 2);
 }
 
+static struct harness *resized;
+static struct sandbox_resources limits_told[4];
+static unsigned limit_tellings;
+
+/* The row is gone when it is to be written. */
+static int limit_and_lose(UNUSED struct provider *p, const char *id,
+                          const struct sandbox_resources *resources, UNUSED int64_t deadline,
+                          UNUSED struct error *unused)
+{
+	struct sandbox_move m = {.id = id, .desired = -1, .event = "test", .now = clock_unix_ms()};
+	struct error err = {0};
+
+	limits_told[limit_tellings++ % COUNT_OF(limits_told)] = *resources;
+	if (limit_tellings > 1)
+		return 0;
+	m.from = SANDBOX_STARTED;
+	m.to = SANDBOX_DELETING;
+	assert_done(store_sandbox_move(resized->store, &m, &err));
+	m.from = SANDBOX_DELETING;
+	m.to = SANDBOX_DELETED;
+	assert_done(store_sandbox_move(resized->store, &m, &err));
+	return 0;
+}
+
+static void limits_that_are_not_recorded_are_taken_back(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record made = create(h), r;
+	const struct fleet_ref ref = {PROJECT, made.id};
+	struct error err = {0};
+
+	resized = h;
+	limit_tellings = 0;
+	h->fake.own.limit = limit_and_lose;
+	assert_refused(fleet_resize(h->fleet, &h->arena, &ref,
+	                            &(struct sandbox_resources){.cpu = 2}, &r, &err),
+	               ERROR_NOT_FOUND);
+	assert_int_equal(limit_tellings, 2);
+	assert_true(limits_told[0].cpu == 2);
+	assert_true(limits_told[1].cpu == made.resources.cpu);
+	assert_int_equal(limits_told[1].memory_mb, made.resources.memory_mb);
+}
+
+static struct usage_sum used(struct harness *h)
+{
+	const struct usage_query query = {.project_id = PROJECT,
+	                                  .to = INT64_MAX,
+	                                  .group = USAGE_BY_NOTHING,
+	                                  .after_day = -1,
+	                                  .after_name = "",
+	                                  .limit = 1};
+	struct usage_sums sums;
+	struct error err = {0};
+
+	assert_done(store_usage_sum(h->store, &h->arena, &query, &sums, &err));
+	return sums.count > 0 ? sums.items[0] : (struct usage_sum){0};
+}
+
+/* Nothing else has written it. */
+static void what_was_used_before_a_change_costs_what_it_was(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record made = create(h), r;
+	const struct fleet_ref ref = {PROJECT, made.id};
+	int64_t until = clock_unix_ms() + 30;
+	struct usage_sum sum;
+	struct error err = {0};
+
+	while (clock_unix_ms() < until)
+		;
+	assert_int_equal(used(h).active_ms, 0);
+	assert_done(fleet_resize(h->fleet, &h->arena, &ref,
+	                         &(struct sandbox_resources){.memory_mb = 256}, &r, &err));
+	sum = used(h);
+	assert_true(sum.active_ms >= 30);
+	assert_true(sum.memory_mib_ms == (double)sum.active_ms * (double)made.resources.memory_mb);
+}
+
 static void limits_that_nobody_may_have_are_refused(void **state)
 {
 	struct harness *h = *state;
@@ -181,6 +260,8 @@ int main(void)
 	                EACH(the_next_use_sees_what_was_set), EACH(a_time_that_was_set_ends_it),
 	                EACH(what_a_create_refuses_is_refused),
 	                EACH(limits_change_at_once_and_what_is_left_out_stays),
+	                EACH(limits_that_are_not_recorded_are_taken_back),
+	                EACH(what_was_used_before_a_change_costs_what_it_was),
 	                EACH(limits_that_nobody_may_have_are_refused),
 	                EACH(variables_change_for_what_is_started_next));
 }

@@ -278,6 +278,54 @@ static void what_is_gone_is_forgotten(void **state)
 	assert_int_equal(list.items[0].metered_at, 0);
 }
 
+/* What was metered until then is its backup's, from then on. */
+static void files_that_come_back_from_an_archive_cost_from_then_on(void **state)
+{
+	const int64_t stopped = NOW + HOUR, back = NOW + 720 * HOUR;
+	struct holding_usage usage = {.bytes = 7, .measured_at = NOW, .metered_at = stopped};
+	AUTO(arena_done) struct arena a = {0};
+	struct meter_record meter;
+	struct holding_list list;
+	struct error err = {0};
+
+	add_box(*state, true);
+	start(*state);
+	list = due(*state, &a, stopped);
+	usage.seen = &list.items[0];
+	assert_done(store_holding_write(*state, &usage, &err));
+	move(*state, SANDBOX_STARTED, SANDBOX_STOPPED, stopped);
+	move(*state, SANDBOX_STOPPED, SANDBOX_ARCHIVED, stopped);
+	assert_int_equal(due(*state, &a, back).count, 0);
+	move(*state, SANDBOX_ARCHIVED, SANDBOX_CREATING, back);
+	move(*state, SANDBOX_CREATING, SANDBOX_STARTED, back + 1000);
+	assert_int_equal(due(*state, &a, back - 1).count, 0);
+	list = due(*state, &a, back);
+	assert_int_equal(list.count, 1);
+	assert_int_equal(list.items[0].metered_at, back);
+	assert_int_equal(list.items[0].bytes, 7);
+	assert_done(store_meter_find(*state, &a, BOX, &meter, &err));
+	assert_int_equal(meter.stored_at, back);
+	assert_refused(store_meter_find(*state, &a, "nosuch", &meter, &err), ERROR_NOT_FOUND);
+}
+
+static void one_of_them_can_be_asked_for(void **state)
+{
+	struct holding_page page = {
+	        .node = NODE, .before = NOW, .after = "", .only = VOLUME, .limit = 9};
+	AUTO(arena_done) struct arena a = {0};
+	struct holding_list list;
+	struct error err = {0};
+
+	add_volume(*state);
+	add_backup(*state, "");
+	assert_done(store_holding_list(*state, &a, &page, &list, &err));
+	assert_int_equal(list.count, 1);
+	assert_string_equal(list.items[0].id, VOLUME);
+	page.only = "nosuch";
+	assert_done(store_holding_list(*state, &a, &page, &list, &err));
+	assert_int_equal(list.count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +337,8 @@ int main(void)
 	        EACH(a_persistent_one_always_is),
 	        EACH(what_is_metered_is_metered_once),
 	        EACH(what_is_gone_is_forgotten),
+	        EACH(files_that_come_back_from_an_archive_cost_from_then_on),
+	        EACH(one_of_them_can_be_asked_for),
 	};
 
 	return each_store_run(tests, COUNT_OF(tests));
