@@ -10,7 +10,7 @@
 
 #define MESSAGE_MS 5000 /* of what was begun */
 #define GRACE_MS 5000   /* from an interrupt until the kernel is ended */
-#define AGAIN_MS 100    /* from one interrupt of a block that nobody wants to the next */
+#define AGAIN_MS 500    /* from one interrupt of a block that nobody wants to the next */
 
 struct running {
 	const struct code_at *at;
@@ -200,6 +200,24 @@ static int press(struct running *r, struct error *err)
 	return 0;
 }
 
+/* The agent has done all that was asked on this connection: an interrupt that was on the way when
+ * the block ended is not for the next one. */
+static int await_done(struct running *r, struct error *err)
+{
+	AUTO(buf_done) struct buf frame = BUF(64);
+	uint16_t type = AGENT_NONE;
+
+	if (r->ended.has_lost_kernel)
+		return 0;
+	if (wire_encode(&frame, AGENT_DETACH, NULL, NULL, err) < 0 ||
+	    wire_send(r->fd, buf_span(&frame), deadline_in(MESSAGE_MS), err) < 0)
+		return -1;
+	while (type != AGENT_DONE && type != AGENT_EXIT)
+		if (wire_receive(r->fd, deadline_in(MESSAGE_MS), &type, &r->payload, err) < 0)
+			return FAIL_CONTEXT(err, "agent");
+	return 0;
+}
+
 int code_block_end(const struct code_at *at, const struct code_sent *sent, struct error *err)
 {
 	AUTO(running_done)
@@ -218,5 +236,5 @@ int code_block_end(const struct code_at *at, const struct code_sent *sent, struc
 		if (press(&r, err) < 0)
 			return -1;
 	}
-	return 0;
+	return await_done(&r, err);
 }

@@ -804,7 +804,7 @@ test('getMetricsLatest and getMetrics', async () => {
   const latest = await box.getMetricsLatest();
   assert.ok(latest.memTotal > 0 && latest.memUsed > 0 && latest.cpuCount > 0);
   const points = await box.getMetrics();
-  assert.ok(points.length > 0 && points.at(-1).memTotal === latest.memTotal && points.at(-1).cpuCount > 0);
+  assert.ok(points.length > 0 && points.every(({ memTotal, cpuCount }) => memTotal > 0 && cpuCount > 0));
 });
 test('ssh, secrets and computer use are refused by name', async () => {
   await failsAs(DaytonaError, box.createSshAccess(), /ssh/);

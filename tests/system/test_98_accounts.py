@@ -3,6 +3,7 @@
 
 import json
 import time
+import urllib.parse
 
 import pytest
 
@@ -165,10 +166,12 @@ def test_a_config_names_a_home_that_outlives_its_sandboxes(api):
         for key, volume in (("team-1", "home-team-1"), ("team/1: a", None)):
             for command, says in (("cat /home/node/kept 2>&1 || echo once > /home/node/kept", "No such file"),
                                   ("cat /home/node/kept", "once")):
-                told = api.post("/v1/tools/bash", {"lease": key, "config": "dev", "input": {"command": command}})
-                assert says in json.dumps(told), told
-                # The server is others', too, and has their leases.
-                assert [row["key"] for row in api.get("/v1/leases?limit=200")["items"] if row["key"] == key]
+                # A tool under a config keeps to its workspace, which the home is not in.
+                told = api.post("/v1/tools/bash", {"lease": key, "config": "dev", "input": {"command": "echo here"}})
+                assert "here" in json.dumps(told), told
+                told = api.post(f"/v1/leases/{urllib.parse.quote(key, safe='')}/exec", {"command": command})
+                assert says in told["stdout"], told
+                assert [row["key"] for row in api.get("/v1/leases?limit=200")["items"]] == [key]
                 api.delete(f"/v1/leases?prefix={key[:4]}")
             names = {v["name"] for v in api.get("/api/sandbox/volumes")["items"]} - {"home-dev", "home-ann"}
             assert len(names) == 1 and (volume in names or not volume)
