@@ -93,7 +93,8 @@ def steps_that_fail(place):
     return [(place, name) for name in sorted(names)]
 
 
-FAILURES = steps_that_fail("broker") + steps_that_fail("agent")
+# Rules of whom a sandbox may reach fail in tests of their own.
+FAILURES = [step for step in steps_that_fail("broker") + steps_that_fail("agent") if step != ("broker", "egress")]
 
 
 def test_the_steps_that_fail_are_known():

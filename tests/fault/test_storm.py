@@ -208,13 +208,18 @@ class Client:
         assert state in WHOLE, f"{box.id}, which was made, is {state}"
         if state != "started":
             api.post(f"{PATH}/{box.id}/start")
+        # The last one killed was its agent, which nobody had noticed yet: it is started again then.
+        atoll.wait_for(lambda: self.is_as_expected(api, box), 15, f"{box.name} to answer")
+
+    def is_as_expected(self, api, box):
         try:
             self.expect(api, box.id, {box.written} | box.unsure, box.name)
+            return True
         except atoll.ApiError as error:
-            # The last one killed was its agent, which nobody had noticed yet.
-            assert error.status == 409, error
+            assert error.status in (409, 503), error
+        if api.get(f"{PATH}/{box.id}")["state"] != "started":
             api.post(f"{PATH}/{box.id}/start")
-            self.expect(api, box.id, {box.written} | box.unsure, box.name)
+        return False
 
     @staticmethod
     def expect(api, sandbox, possible, what):

@@ -24,7 +24,7 @@ def server():
     """One whose default template is at hand: the SDK names another one that it does not have."""
     running = atoll.Server(environment={"ATOLL_DEFAULT_TEMPLATE": "host", "ATOLL_PREVIEW_DOMAIN": "atoll.test"}).start()
     yield running
-    running.stop()
+    running.remove_all()
 
 
 @pytest.fixture(scope="module")
