@@ -554,22 +554,14 @@ int command_start_detached(struct request *rq, const struct api_target *t, const
                            struct agent_process *ret, struct error *err)
 {
 	struct agent_exec exec = c->exec;
-	struct compute_call call = {
-	        .type = AGENT_EXEC,
-	        .shape = agent_exec_shape,
-	        .message = &exec,
-	        .reply_type = AGENT_STARTED,
-	        .reply_shape = agent_process_shape,
-	        .reply = ret,
-	        .reply_size = sizeof(*ret),
-	};
 
 	exec.flags |= AGENT_EXEC_DETACH | (c->may_be_warm ? AGENT_EXEC_WARM : 0);
 	exec.stdin_bytes = c->stdin_bytes;
 	for (unsigned i = 0; i < c->count; i++) {
 		exec.args = c->alternatives[i].args;
-		if (compute_call(t->hold.provider, t->hold.id, rq->arena, &call, rq->deadline,
-		                 err) == 0)
+		if (compute_start(t->hold.provider, t->hold.id,
+		                  &(struct compute_start){&exec, rq->arena, rq->deadline}, ret,
+		                  err) == 0)
 			return 0;
 		if (!is_missing_program(err->code, err->text))
 			break;

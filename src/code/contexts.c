@@ -161,21 +161,13 @@ static int start(const struct code_at *at, struct arena *a, const struct code_op
 	                 AGENT_EXEC_WARM,
 	        .ring_bytes = RING_BYTES,
 	};
-	const struct compute_call call = {
-	        .type = AGENT_EXEC,
-	        .shape = agent_exec_shape,
-	        .message = &exec,
-	        .reply_type = AGENT_STARTED,
-	        .reply_shape = agent_process_shape,
-	        .reply = &p,
-	        .reply_size = sizeof(p),
-	};
 	size_t count = 0;
 
 	for (; kernels[open->language].args[count]; count++)
 		args[count] = kernels[open->language].args[count];
 	args[count] = kernels[open->language].kernel;
-	if (compute_call(at->hold->provider, at->hold->id, a, &call, at->deadline, err) < 0) {
+	if (compute_start(at->hold->provider, at->hold->id,
+	                  &(struct compute_start){&exec, a, at->deadline}, &p, err) < 0) {
 		if (err->code == ERROR_NOT_FOUND &&
 		    strncmp(err->text, "command not found", 17) == 0) {
 			(void)FAIL(err, ERROR_UNSUPPORTED,

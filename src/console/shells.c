@@ -115,17 +115,9 @@ static int start(const struct console_at *at, struct arena *a, const struct cons
 	                 AGENT_EXEC_SHELL,
 	        .ring_bytes = CONSOLE_RING,
 	};
-	const struct compute_call call = {
-	        .type = AGENT_EXEC,
-	        .shape = agent_exec_shape,
-	        .message = &exec,
-	        .reply_type = AGENT_STARTED,
-	        .reply_shape = agent_process_shape,
-	        .reply = &started,
-	        .reply_size = sizeof(started),
-	};
 
-	if (compute_call(at->hold->provider, at->hold->id, a, &call, at->deadline, err) < 0)
+	if (compute_start(at->hold->provider, at->hold->id,
+	                  &(struct compute_start){&exec, a, at->deadline}, &started, err) < 0)
 		return -1;
 	*ret = started.process;
 	return 0;

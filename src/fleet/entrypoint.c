@@ -29,18 +29,10 @@ static int run(struct act *a, const struct agent_exec *exec, struct error *err)
 {
 	struct fleet *f = a->fleet;
 	struct agent_process started;
-	const struct compute_call call = {
-	        .type = AGENT_EXEC,
-	        .shape = agent_exec_shape,
-	        .message = exec,
-	        .reply_type = AGENT_STARTED,
-	        .reply_shape = agent_process_shape,
-	        .reply = &started,
-	        .reply_size = sizeof(started),
-	};
 
-	return compute_call(f->provider, a->record.id, a->arena, &call,
-	                    deadline_in(CALL_TIMEOUT_MS), err);
+	return compute_start(f->provider, a->record.id,
+	                     &(struct compute_start){exec, a->arena, deadline_in(CALL_TIMEOUT_MS)},
+	                     &started, err);
 }
 
 /* To the agent a missing program is not found and one that may not be run forbidden. The caller

@@ -244,6 +244,22 @@ int compute_call(struct provider *p, const char *id, struct arena *a,
 	return ret;
 }
 
+int compute_start(struct provider *p, const char *id, const struct compute_start *start,
+                  struct agent_process *ret, struct error *err)
+{
+	const struct compute_call call = {
+	        .type = AGENT_EXEC,
+	        .shape = agent_exec_shape,
+	        .message = start->exec,
+	        .reply_type = AGENT_STARTED,
+	        .reply_shape = agent_process_shape,
+	        .reply = ret,
+	        .reply_size = sizeof(*ret),
+	};
+
+	return compute_call(p, id, start->arena, &call, start->deadline, err);
+}
+
 int compute_feed(struct provider *p, const char *id, const struct agent_feed *feed,
                  int64_t deadline, struct error *err)
 {

@@ -41,6 +41,15 @@ struct compute_call {
 };
 MUST_CHECK int compute_call(struct provider *p, const char *id, struct arena *a,
                             const struct compute_call *call, int64_t deadline, struct error *err);
+/* Starts a process that outlives this connection (AGENT_EXEC_DETACH is among its flags). Answered
+ * when the program has been executed, or could not be. */
+struct compute_start {
+	const struct agent_exec *exec;
+	struct arena *arena; /* of the reply's texts */
+	int64_t deadline;
+};
+MUST_CHECK int compute_start(struct provider *p, const char *id, const struct compute_start *start,
+                             struct agent_process *ret, struct error *err);
 /* Bytes for the standard input, or the terminal, of a process of another connection; and its end.
  */
 MUST_CHECK int compute_feed(struct provider *p, const char *id, const struct agent_feed *feed,

@@ -142,17 +142,8 @@ static int check_open(const struct terminal_open *open, struct error *err)
 static int start_args(const struct terminal_at *at, struct arena *a, struct agent_exec *exec,
                       struct agent_process *ret, struct error *err)
 {
-	struct compute_call call = {
-	        .type = AGENT_EXEC,
-	        .shape = agent_exec_shape,
-	        .message = exec,
-	        .reply_type = AGENT_STARTED,
-	        .reply_shape = agent_process_shape,
-	        .reply = ret,
-	        .reply_size = sizeof(*ret),
-	};
-
-	return compute_call(at->hold->provider, at->hold->id, a, &call, at->deadline, err);
+	return compute_start(at->hold->provider, at->hold->id,
+	                     &(struct compute_start){exec, a, at->deadline}, ret, err);
 }
 
 /* bash where it is, else sh; the agent answers NOT_FOUND for users and folders, too. */

@@ -387,22 +387,14 @@ static int launch(struct request *rq, struct server *s, struct error *err)
 	        .flags = AGENT_EXEC_STDIN | AGENT_EXEC_DETACH | AGENT_EXEC_RESIDENT,
 	        .ring_bytes = RING_BYTES,
 	};
-	const struct compute_call call = {
-	        .type = AGENT_EXEC,
-	        .shape = agent_exec_shape,
-	        .message = &exec,
-	        .reply_type = AGENT_STARTED,
-	        .reply_shape = agent_process_shape,
-	        .reply = &s->process,
-	        .reply_size = sizeof(s->process),
-	};
 
 	memcpy(args, s->args, sizeof(args));
 	if (s->count >= SERVERS_MAX)
 		return FAIL(err, ERROR_LIMIT, "a sandbox has at most %d language servers",
 		            SERVERS_MAX);
-	if (compute_call(s->target.hold.provider, s->target.hold.id, rq->arena, &call, rq->deadline,
-	                 err) < 0)
+	if (compute_start(s->target.hold.provider, s->target.hold.id,
+	                  &(struct compute_start){&exec, rq->arena, rq->deadline}, &s->process,
+	                  err) < 0)
 		return -1;
 	s->process.output_end[0] = s->process.output_end[1] = 0;
 	return 0;

@@ -157,17 +157,10 @@ static int start(struct request *rq, const struct api_target *t, const struct ag
                  uint64_t *ret, struct error *err)
 {
 	struct agent_process started;
-	const struct compute_call call = {
-	        .type = AGENT_EXEC,
-	        .shape = agent_exec_shape,
-	        .message = exec,
-	        .reply_type = AGENT_STARTED,
-	        .reply_shape = agent_process_shape,
-	        .reply = &started,
-	        .reply_size = sizeof(started),
-	};
 
-	if (compute_call(t->hold.provider, t->hold.id, rq->arena, &call, rq->deadline, err) < 0)
+	if (compute_start(t->hold.provider, t->hold.id,
+	                  &(struct compute_start){exec, rq->arena, rq->deadline}, &started,
+	                  err) < 0)
 		return -1;
 	*ret = started.process;
 	return 0;
