@@ -70,17 +70,19 @@ def python(api, sandbox, code, *args):
     return result["stdout"]
 
 
+# The mark in two parts, or a cold run, which has this text on its command line, would be taken for a warm one.
 FIND = """
 import os, signal, sys, time
+mark = b'atoll_' + b'warm'
 def ours():
     found = []
     for pid in sorted(int(p) for p in os.listdir('/proc') if p.isdigit()):
         try:
-            if pid != os.getpid() and b'atoll_warm' in open(f'/proc/{pid}/cmdline', 'rb').read(): found.append(pid)
+            if pid != os.getpid() and mark in open(f'/proc/{pid}/cmdline', 'rb').read(): found.append(pid)
         except OSError: pass
     return found
 interpreter = next(iter(ours()), None)
-is_warm = b'atoll_warm' in open('/proc/self/cmdline', 'rb').read()
+is_warm = mark in open('/proc/self/cmdline', 'rb').read()
 """
 
 
