@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "cli/event_lines.h"
 #include "cli/session.h"
 #include "json/json.h"
 
@@ -124,8 +125,9 @@ static int on_error(struct code_events *e, const struct json_value *event, struc
 	return 0;
 }
 
-static int on_line(struct code_events *e, struct span line, struct error *err)
+static int on_line(void *context, struct span line, struct error *err)
 {
+	struct code_events *e = context;
 	const struct json_value *event;
 	const char *name;
 
@@ -152,17 +154,5 @@ static int on_line(struct code_events *e, struct span line, struct error *err)
 
 int code_events_add(struct code_events *e, struct span bytes, struct error *err)
 {
-	struct span rest, line;
-
-	buf_add_span(&e->pending, bytes);
-	if (e->pending.overflowed)
-		return FAIL(err, ERROR_TOO_LARGE, "an event of the server is too long");
-	rest = buf_span(&e->pending);
-	while (span_find(rest, '\n') >= 0) {
-		(void)span_split(&rest, '\n', &line);
-		if (on_line(e, line, err) < 0)
-			return -1;
-	}
-	buf_consume(&e->pending, e->pending.size - rest.size);
-	return 0;
+	return event_lines_add(&e->pending, bytes, on_line, e, err);
 }

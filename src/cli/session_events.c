@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "cli/event_lines.h"
 #include "cli/session.h"
 #include "json/json.h"
 
@@ -89,8 +90,9 @@ static void on_started_event(struct session_events *e, const struct json_value *
 		e->on_started(e->context, process);
 }
 
-static int on_line(struct session_events *e, struct span line, struct error *err)
+static int on_line(void *context, struct span line, struct error *err)
 {
+	struct session_events *e = context;
 	const struct json_value *event;
 	const char *name, *since;
 
@@ -119,19 +121,5 @@ static int on_line(struct session_events *e, struct span line, struct error *err
 
 int session_events_add(struct session_events *e, struct span bytes, struct error *err)
 {
-	struct span rest, line;
-	size_t used;
-
-	buf_add_span(&e->pending, bytes);
-	if (e->pending.overflowed)
-		return FAIL(err, ERROR_TOO_LARGE, "an event of the server is too long");
-	rest = buf_span(&e->pending);
-	while (span_find(rest, '\n') >= 0) {
-		(void)span_split(&rest, '\n', &line);
-		if (on_line(e, line, err) < 0)
-			return -1;
-	}
-	used = e->pending.size - rest.size;
-	buf_consume(&e->pending, used);
-	return 0;
+	return event_lines_add(&e->pending, bytes, on_line, e, err);
 }
