@@ -3,16 +3,15 @@
 #include "api/daytona/images.h"
 
 #include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "api/build_log.h"
 #include "api/daytona/daytona.h"
 #include "api/daytona/pending.h"
 #include "api/tables.h"
 #include "base/clock.h"
 #include "dockerfile/dockerfile.h"
 #include "fleet/build.h"
-#include "http/relay.h"
 
 #define SNAPSHOTS DAYTONA_API "/snapshots"
 #define SANDBOX DAYTONA_API "/sandbox/:id"
@@ -434,7 +433,7 @@ static int object_store(UNUSED struct request *rq, UNUSED const void *body,
 }
 
 /* Of lines of NDJSON, what each says. */
-static void write_texts(struct buf *out, struct span lines)
+static void write_texts(struct buf *out, struct span lines, UNUSED int64_t first)
 {
 	struct span line;
 
@@ -448,92 +447,19 @@ static void write_texts(struct buf *out, struct span lines)
 	}
 }
 
-#define LOOK_MS 100
-#define UNSENT_MAX ((size_t)128 * 1024)
-#define PLAIN "text/plain; charset=utf-8"
-
-struct log_stream {
-	struct build_log *log;
-	int64_t next;
-};
-
-static void on_start(UNUSED void *state, struct relay *relay)
-{
-	relay_begin_header(relay, "Cache-Control", "no-store");
-	relay_begin(relay, 200, PLAIN, -1);
-}
-
-static void on_tick(void *state, struct relay *relay)
-{
-	AUTO(buf_done) struct buf lines = BUF(UNSENT_MAX), texts = BUF(UNSENT_MAX);
-	struct log_stream *s = state;
-	struct build_log_position position;
-
-	if (relay_unsent(relay) >= UNSENT_MAX)
-		return;
-	position = fleet_build_log_read(s->log, s->next, &lines);
-	s->next = position.next;
-	write_texts(&texts, buf_span(&lines));
-	if (texts.size > 0)
-		relay_write(relay, buf_span(&texts));
-	if (position.is_whole)
-		relay_finish(relay);
-}
-
-static void release(void *state, UNUSED int upstream_fd, UNUSED bool clean)
-{
-	struct log_stream *s = state;
-
-	fleet_build_log_close(s->log);
-	free(s);
-}
-
-static const struct relay_ops log_relay = {
-        .on_start = on_start, .on_tick = on_tick, .release = release};
-
-static void answer_live(struct build_log *log, struct reply *reply)
-{
-	struct log_stream *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		abort();
-	s->log = log;
-	reply_relay(reply,
-	            &(struct relay_options){
-	                    .upstream_fd = -1, .ops = &log_relay, .state = s, .tick_ms = LOOK_MS});
-}
-
-static int answer_stored(struct request *rq, const char *id, struct reply *reply, struct error *err)
-{
-	AUTO(buf_done) struct buf texts = BUF(2 * BUILD_LOG_MAX);
-	int64_t since, next = 0;
-
-	do {
-		AUTO(buf_done) struct buf lines = BUF(UNSENT_MAX);
-
-		since = next;
-		if (fleet_build_log_load(api_of(rq)->fleet, id, since, &lines, &next, err) < 0)
-			return -1;
-		write_texts(&texts, buf_span(&lines));
-	} while (next > since && !texts.overflowed);
-	reply_text(reply, PLAIN,
-	           (struct span){arena_copy(rq->arena, buf_span(&texts)), texts.size});
-	return 0;
-}
+static const struct build_log_form as_text = {.content_type = "text/plain; charset=utf-8",
+                                              .write = write_texts};
 
 /* To its end while it runs: clients ask with ?follow=true, and for nothing else. */
 static int logs(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
 {
 	struct build_record build;
-	struct build_log *log;
 
 	if (find_logged(rq, &build, err) < 0)
 		return -1;
-	log = fleet_build_log_open(api_of(rq)->fleet, build.id);
-	if (!log)
-		return answer_stored(rq, build.id, reply, err);
-	answer_live(log, reply);
-	return 0;
+	return build_log_answer(
+	        rq, &(struct build_log_ask){.id = build.id, .follows = true, .form = &as_text},
+	        reply, err);
 }
 
 #define READ SCOPE_SANDBOX_READ, ROUTE_HIDDEN

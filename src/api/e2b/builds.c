@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/build_log.h"
 #include "api/build_upload.h"
 #include "api/e2b/e2b.h"
 #include "api/e2b/steps.h"
@@ -472,19 +473,6 @@ static const char *step_name(struct arena *a, const struct e2b_draft *draft, int
 	return arena_format(a, "%lld", (long long)step);
 }
 
-static int read_lines(struct request *rq, const char *id, int64_t since, struct buf *out,
-                      struct error *err)
-{
-	struct build_log *log = fleet_build_log_open(api_of(rq)->fleet, id);
-	int64_t next;
-
-	if (!log)
-		return fleet_build_log_load(api_of(rq)->fleet, id, since, out, &next, err);
-	(void)fleet_build_log_read(log, since, out);
-	fleet_build_log_close(log);
-	return 0;
-}
-
 static struct line line_of(struct arena *a, const struct e2b_draft *draft,
                            const struct json_value *v)
 {
@@ -505,9 +493,10 @@ static int fill_lines(struct request *rq, const struct e2b_draft *draft, int64_t
 	AUTO(buf_done) struct buf text = BUF(LINES_BYTES);
 	struct line *items = ARENA_ARRAY(rq->arena, struct line, LINES_MAX);
 	struct span rest, part;
+	int64_t next;
 
 	*ret = (struct json_list){items, 0, true};
-	if (read_lines(rq, draft->id, since, &text, err) < 0)
+	if (build_log_read(rq, draft->id, since, &text, &next, err) < 0)
 		return -1;
 	rest = buf_span(&text);
 	while (ret->count < LINES_MAX && span_split(&rest, '\n', &part)) {
