@@ -76,16 +76,6 @@ MUST_CHECK int console_close(const struct console_at *at, struct arena *a, struc
 MUST_CHECK int console_run(const struct console_at *at, struct arena *a,
                            const struct console *console, const char *command, struct id *ret,
                            struct error *err);
-struct console_input {
-	const char *command; /* its id */
-	const char *user;
-	struct span bytes;
-};
-/* For the standard input of one that runs; *ret_taken false: it has ended. One that waits has a
- * second to begin: then ERROR_CONFLICT. */
-MUST_CHECK int console_feed(const struct console_at *at, const struct console *console,
-                            const struct console_input *input, bool *ret_taken, struct error *err);
-
 struct console_command {
 	const char *id, *text;
 	bool has_begun, has_ended;
@@ -104,3 +94,14 @@ MUST_CHECK int console_read(const struct console_at *at, struct arena *a,
                             struct error *err);
 MUST_CHECK int console_command(const struct console_commands *commands, const char *id,
                                struct console_command *ret, struct error *err);
+
+struct console_input {
+	const struct console_command *command;
+	const char *folder; /* of the commands among which it was found */
+	const char *user;
+	struct span bytes;
+};
+/* For the standard input of one that runs; *ret_taken false: it has ended. One that waits has a
+ * second to begin: then ERROR_CONFLICT. */
+MUST_CHECK int console_feed(const struct console_at *at, const struct console *console,
+                            const struct console_input *input, bool *ret_taken, struct error *err);

@@ -4,7 +4,7 @@
  *
  * A mark is RS "atoll:" KIND ":" ID ":" TEXT LF:
  *
- *   D  the console has begun; TEXT is the folder of its pipes
+ *   D  a command comes; TEXT is the folder of its pipe
  *   B  the command ID begins; TEXT is the command, in hexadecimal, cut to CONSOLE_TOLD_MAX
  *   E  it has ended; TEXT is its exit code
  *

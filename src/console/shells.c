@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes: found, started, fed, ended. */
+/* The processes: found, started, told what to run, ended. */
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/clock.h"
 #include "console/asked.h"
 
 #define LABEL "console:"
-#define FEED_WAIT_MS 1000 /* for a command to begin */
-#define FEED_LOOK_MS 10
 
 /* What the shell does first. Its pipes are nobody else's, and go with it. */
 #define PREAMBLE                                                                                   \
 	"__console=$(mktemp -d \"${TMPDIR:-/tmp}/console.XXXXXXXX\") || exit 125\n"                \
-	"trap 'rm -rf \"$__console\"' EXIT\n"                                                      \
-	"printf '\\036atoll:D::%s\\n' \"$__console\"\n"
+	"trap 'rm -rf \"$__console\"' EXIT\n"
 
 int console_name_check(const char *name, struct error *err)
 {
@@ -201,6 +196,8 @@ int console_close(const struct console_at *at, struct arena *a, struct error *er
 
 /* ---- commands ---- */
 
+#define TELL_FOLDER "printf '\\036atoll:D::%%s\\n' \"$__console\""
+
 /* 'it'\''s' */
 static void add_quoted(struct buf *out, const char *text)
 {
@@ -233,8 +230,10 @@ static struct span told_of(const char *command)
 	return text;
 }
 
-/* The pipe is opened for both, so that this waits for nobody and the command sees no end. The
- * word "command" keeps an eval that fails from ending the shell. */
+/* Who sees that the command has begun finds its pipe, in a folder that is told each time since
+ * older output falls off; what kept the pipe from being made is said by the second try. The pipe
+ * is opened for both, so that this waits for nobody and the command sees no end. The word
+ * "command" keeps an eval that fails from ending the shell. */
 static void write_script(struct buf *out, const struct id *id, const char *command)
 {
 	AUTO(buf_done) struct buf told = BUF(2 * CONSOLE_TOLD_MAX + 1), mark = BUF(64);
@@ -242,9 +241,12 @@ static void write_script(struct buf *out, const struct id *id, const char *comma
 
 	for (size_t i = 0; i < text.size; i++)
 		buf_addf(&told, "%02x", (unsigned char)text.data[i]);
+	buf_addf(out, TELL_FOLDER "; " TELL_FOLDER " >&2; mkfifo \"$__console/%s\" 2>/dev/null\n",
+	         id->text);
 	buf_addf(&mark, "B:%s", id->text);
 	add_mark(out, buf_text(&mark), buf_text(&told));
-	buf_addf(out, "mkfifo \"$__console/%s\" && command eval ", id->text);
+	buf_addf(out, "{ [ -p \"$__console/%s\" ] || mkfifo \"$__console/%s\"; } && command eval ",
+	         id->text, id->text);
 	add_quoted(out, command);
 	buf_addf(out, " <>\"$__console/%s\"; __code=$?; rm -f \"$__console/%s\"\n", id->text,
 	         id->text);
@@ -275,73 +277,5 @@ int console_run(const struct console_at *at, struct arena *a, const struct conso
 	asked_add(at->asked, &shell, since,
 	          &(struct asked_command){.id = id, .text = arena_copy(a, told)});
 	*ret = id;
-	return 0;
-}
-
-/* ---- input ---- */
-
-static int try_feed(const struct console_at *at, const struct console_input *input,
-                    const char *folder, bool *ret_taken, struct error *err)
-{
-	static const char script[] = "[ -p \"$1\" ] || exit 3; exec cat >\"$1\"";
-	AUTO(arena_done) struct arena a = {0};
-	const char *path = arena_format(&a, "%s/%s", folder, input->command);
-	const char *args[] = {"sh", "-c", script, "sh", path, NULL};
-	const struct agent_exec exec = {
-	        .args = args, .cwd = "/", .user = input->user, .stdin_bytes = input->bytes};
-	const struct compute_run run = {.exec = &exec, .out_max = 4096, .deadline = at->deadline};
-	struct compute_result result;
-
-	if (compute_run(at->hold->provider, at->hold->id, &a, &run, &result, err) < 0)
-		return -1;
-	if (result.process.exit_code != 0 && result.process.exit_code != 3)
-		return FAIL(err, ERROR_SYSTEM, "the input could not be written");
-	*ret_taken = result.process.exit_code == 0;
-	return 0;
-}
-
-struct fed {
-	bool has_begun, has_ended, is_taken;
-};
-
-/* The pipe comes after the beginning, and goes before the end. */
-static int feed_once(const struct console_at *at, const struct console *console,
-                     const struct console_input *input, struct fed *ret, struct error *err)
-{
-	AUTO(arena_done) struct arena a = {0};
-	struct console_commands commands;
-	struct console_command command;
-
-	if (console_read(at, &a, console, &commands, err) < 0 ||
-	    console_command(&commands, input->command, &command, err) < 0)
-		return -1;
-	*ret = (struct fed){.has_begun = command.has_begun, .has_ended = command.has_ended};
-	if (!ret->has_begun || ret->has_ended)
-		return 0;
-	return try_feed(at, input, commands.folder, &ret->is_taken, err);
-}
-
-int console_feed(const struct console_at *at, const struct console *console,
-                 const struct console_input *input, bool *ret_taken, struct error *err)
-{
-	const struct timespec pause = {.tv_nsec = FEED_LOOK_MS * 1000000L};
-	int64_t deadline = deadline_in(FEED_WAIT_MS);
-	struct fed fed;
-	bool is_late;
-
-	if (input->bytes.size > CONSOLE_INPUT_MAX)
-		return FAIL(err, ERROR_TOO_LARGE, "input has at most %zu bytes", CONSOLE_INPUT_MAX);
-	for (;;) {
-		is_late = clock_monotonic_ms() >= deadline;
-		if (feed_once(at, console, input, &fed, err) < 0)
-			return -1;
-		if (fed.is_taken || fed.has_ended)
-			break;
-		if (is_late)
-			return FAIL(err, ERROR_CONFLICT, "command '%s' %s", input->command,
-			            fed.has_begun ? "takes no input" : "has not begun");
-		(void)nanosleep(&pause, NULL);
-	}
-	*ret_taken = fed.is_taken;
 	return 0;
 }

@@ -319,6 +319,16 @@ test('sendSessionCommandInput', async () => {
   assert.equal((await box.process.getSessionCommandLogs('work', cmdId)).stdout, 'got a line\n');
   await failsAs(DaytonaCommandAlreadyCompletedError, box.process.sendSessionCommandInput('work', cmdId, 'more\n'));
 });
+test('a session that has written more than is kept takes input', async () => {
+  await box.process.createSession('long');
+  await run('long', 'head -c 5M /dev/zero | tr "\\0" x; head -c 5M /dev/zero | tr "\\0" y >&2', { runAsync: true });
+  const { cmdId } = await run('long', 'echo ready; read -r line; echo "got $line"', { runAsync: true });
+  await until(async () => (await box.process.getSessionCommandLogs('long', cmdId)).stdout === 'ready\n');
+  await box.process.sendSessionCommandInput('long', cmdId, 'a line\n');
+  await until(async () => (await box.process.getSessionCommand('long', cmdId)).exitCode === 0);
+  assert.equal((await box.process.getSessionCommandLogs('long', cmdId)).stdout, 'ready\ngot a line\n');
+  await box.process.deleteSession('long');
+});
 test('a session that ends itself', async () => {
   await box.process.createSession('short');
   const { exitCode, stdout } = await run('short', 'echo last; exit 5');

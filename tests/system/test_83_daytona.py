@@ -67,6 +67,13 @@ def test_errors_have_the_form_of_daytona(api, box):
         408, "Request Timeout", "PROCESS_EXECUTION_TIMEOUT", "DAYTONA_DAEMON")
 
 
+def test_a_timeout_is_one_in_a_sandbox_that_had_to_wake_up_for_it(api, box):
+    """What waits for a worker is run twice; the first try must leave no word for the second one's failure."""
+    api.post(f"/daytona/api/sandbox/{box}/pause")
+    assert refusal(api, "POST", f"/daytona/toolbox/{box}/process/execute", {"command": "sleep 9", "timeout": 1})[:4] == (
+        408, "Request Timeout", "PROCESS_EXECUTION_TIMEOUT", "DAYTONA_DAEMON")
+
+
 def test_the_socket_of_events_is_not_there(api):
     assert refusal(api, "GET", "/daytona/api/socket.io/?EIO=4&transport=websocket")[0] == 404
 

@@ -22,7 +22,9 @@ int daytona_target_open(struct request *rq, struct api_target *ret, struct error
 {
 	if (api_target_open(rq, ret, err) == 0)
 		return 0;
-	daytona_failure_name(rq, "");
+	/* What is run again by a worker may fail otherwise there. */
+	if (!request_is_deferred(rq))
+		daytona_failure_name(rq, "");
 	return -1;
 }
 

@@ -373,14 +373,20 @@ static int list(struct request *rq, UNUSED const void *body, struct reply *reply
 	return 0;
 }
 
+static int find_among(struct request *rq, const struct session *s, struct console_commands *ret_all,
+                      struct console_command *ret, struct error *err)
+{
+	if (console_read(&s->at, rq->arena, &s->console, ret_all, err) < 0)
+		return -1;
+	return console_command(ret_all, request_param(rq, "command"), ret, err);
+}
+
 static int find_command(struct request *rq, const struct session *s, struct console_command *ret,
                         struct error *err)
 {
-	struct console_commands commands;
+	struct console_commands all;
 
-	if (console_read(&s->at, rq->arena, &s->console, &commands, err) < 0)
-		return -1;
-	return console_command(&commands, request_param(rq, "command"), ret, err);
+	return find_among(rq, s, &all, ret, err);
 }
 
 static int get_command(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -471,15 +477,16 @@ static int input(struct request *rq, const void *body, struct reply *reply, stru
 {
 	const struct input_body *b = body;
 	SESSION s = {.at = {.name = NULL}};
+	struct console_commands all;
 	struct console_command command;
-	struct console_input fed = {.bytes = span_of(b->data)};
-	bool is_taken = false;
+	struct console_input fed = {.command = &command, .bytes = span_of(b->data)};
+	bool is_taken;
 
-	if (open_session(rq, &s, err) < 0 || find_command(rq, &s, &command, err) < 0)
+	if (open_session(rq, &s, err) < 0 || find_among(rq, &s, &all, &command, err) < 0)
 		return -1;
-	fed.command = command.id;
+	fed.folder = all.folder;
 	fed.user = s.target.defaults.user;
-	if (!command.has_ended && console_feed(&s.at, &s.console, &fed, &is_taken, err) < 0)
+	if (console_feed(&s.at, &s.console, &fed, &is_taken, err) < 0)
 		return -1;
 	if (!is_taken) {
 		daytona_failure_name(rq, "COMMAND_ALREADY_COMPLETED");

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is written to the standard input of one command. */
+#include "console/console.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "console/marks.h"
+
+#define WAIT_MS 1000 /* for a command to begin, or to end */
+/* Behind its last byte a stream may be within a mark: one is never longer. */
+#define MARK_MAX (MARK_TEXT_MAX + 64)
+
+static int write_input(const struct console_at *at, const struct console_input *input,
+                       const char *folder, bool *ret_taken, struct error *err)
+{
+	/* Opened for both, so that this waits for no reader that has just gone. */
+	static const char script[] = "[ -p \"$1\" ] || exit 3; exec cat 1<>\"$1\"";
+	AUTO(arena_done) struct arena a = {0};
+	const char *path = arena_format(&a, "%s/%s", folder, input->command->id);
+	const char *args[] = {"sh", "-c", script, "sh", path, NULL};
+	const struct agent_exec exec = {
+	        .args = args, .cwd = "/", .user = input->user, .stdin_bytes = input->bytes};
+	const struct compute_run run = {.exec = &exec, .out_max = 4096, .deadline = at->deadline};
+	struct compute_result result;
+
+	if (compute_run(at->hold->provider, at->hold->id, &a, &run, &result, err) < 0)
+		return -1;
+	if (result.process.exit_code != 0 && result.process.exit_code != 3)
+		return FAIL(err, ERROR_SYSTEM, "the input could not be written");
+	*ret_taken = result.process.exit_code == 0;
+	return 0;
+}
+
+/* How far the command has come, as its console says from now on. */
+struct progress {
+	const char *id;
+	struct marks marks; /* of stdout */
+	char folder[PATH_MAX];
+	bool has_begun, has_ended;
+	int fd; /* attached to the console */
+};
+
+static void progress_done(struct progress *p)
+{
+	marks_done(&p->marks);
+	fd_forget(&p->fd);
+}
+
+static void on_bytes(UNUSED void *context, UNUSED struct span bytes)
+{
+}
+
+static void on_mark(void *context, const struct mark *mark)
+{
+	struct progress *p = context;
+
+	if (mark->kind == MARK_FOLDER && mark->text.size < sizeof(p->folder)) {
+		memcpy(p->folder, mark->text.data, mark->text.size);
+		p->folder[mark->text.size] = '\0';
+	}
+	if (strcmp(mark->id, p->id) != 0)
+		return;
+	p->has_begun = true;
+	p->has_ended = mark->kind == MARK_END;
+}
+
+static const struct marks_ops progress_ops = {.on_bytes = on_bytes, .on_mark = on_mark};
+
+static int attach(const struct console_at *at, const struct console *console, struct progress *p,
+                  struct error *err)
+{
+	uint64_t end = console->output_end[0];
+	const struct agent_attach message = {
+	        .process = console->process,
+	        .since = {end > MARK_MAX ? end - MARK_MAX : 0, console->output_end[1]},
+	        .read_only = 1,
+	        .until_end = 1,
+	};
+	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &message};
+
+	marks_init(&p->marks, &progress_ops, p);
+	return compute_open(at->hold->provider, at->hold->id, &request, at->deadline, &p->fd, err);
+}
+
+/* One message of the console. */
+static int look(struct progress *p, int64_t deadline, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
+	struct agent_output output;
+	uint16_t type;
+
+	if (wire_receive(p->fd, deadline, &type, &payload, err) < 0)
+		return -1;
+	if (type == AGENT_FAILED)
+		return compute_failed(buf_span(&payload), err);
+	p->has_ended = p->has_ended || type == AGENT_EXIT;
+	if (type != AGENT_OUTPUT)
+		return 0;
+	if (wire_decode(&a, buf_span(&payload), agent_output_shape, &output, sizeof(output), err) <
+	    0)
+		return -1;
+	if (output.stream == AGENT_STDOUT)
+		marks_add(&p->marks, output.bytes);
+	return 0;
+}
+
+/* ERROR_TIMEOUT: it has not come so far. One that was seen to run, and has no pipe, ends. */
+static int await(struct progress *p, int64_t deadline, bool end, struct error *err)
+{
+	while (!p->has_ended && (end || !p->has_begun))
+		if (look(p, deadline, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int refuse(const struct progress *p, struct error *err)
+{
+	if (err->code != ERROR_TIMEOUT)
+		return -1;
+	error_clear(err);
+	return FAIL(err, ERROR_CONFLICT, "command '%s' %s", p->id,
+	            p->has_begun ? "takes no input" : "has not begun");
+}
+
+/* The pipe comes before the beginning, and goes before the end. */
+int console_feed(const struct console_at *at, const struct console *console,
+                 const struct console_input *input, bool *ret_taken, struct error *err)
+{
+	AUTO(progress_done)
+	struct progress p = {
+	        .id = input->command->id, .has_begun = input->command->has_begun, .fd = -1};
+	int64_t deadline = deadline_in(WAIT_MS);
+
+	*ret_taken = false;
+	if (input->bytes.size > CONSOLE_INPUT_MAX)
+		return FAIL(err, ERROR_TOO_LARGE, "input has at most %zu bytes", CONSOLE_INPUT_MAX);
+	if (input->command->has_ended)
+		return 0;
+	if (p.has_begun && write_input(at, input, input->folder, ret_taken, err) < 0)
+		return -1;
+	if (*ret_taken)
+		return 0;
+	if (attach(at, console, &p, err) < 0)
+		return -1;
+	if (!p.has_begun) {
+		if (await(&p, deadline, false, err) < 0)
+			return refuse(&p, err);
+		if (write_input(at, input, p.folder, ret_taken, err) < 0 || *ret_taken)
+			return *ret_taken ? 0 : -1;
+	}
+	return await(&p, deadline, true, err) < 0 ? refuse(&p, err) : 0;
+}
