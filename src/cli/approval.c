@@ -8,14 +8,25 @@
 
 #define APPROVALS "/v1/approvals"
 
+/* "slack C0123 1700000000.000100": its type, then what says where there. */
+static const char *origin_cell(struct arena *a, const struct json_value *value)
+{
+	const struct json_value *member;
+	const char *text = NULL;
+	const char *key;
+
+	for (size_t i = 0; (member = json_member_at(value, i, &key)); i++)
+		if (json_text(member, NULL))
+			text = text ? arena_format(a, "%s %s", text, json_text(member, ""))
+			            : json_text(member, "");
+	return text;
+}
+
 static const struct listing_column columns[] = {
-        {"APPROVAL", "id", NULL},
-        {"STATE", "state", NULL},
-        {"TOOL", "tool", NULL},
-        {"SANDBOX", "sandboxId", NULL},
-        {"EXPIRES", "expiresAt", NULL},
-        {"INPUT", "input", NULL},
-        {0},
+        {"APPROVAL", "id", NULL},        {"STATE", "state", NULL},
+        {"TOOL", "tool", NULL},          {"SANDBOX", "sandboxId", NULL},
+        {"FROM", "origin", origin_cell}, {"EXPIRES", "expiresAt", NULL},
+        {"INPUT", "input", NULL},        {0},
 };
 
 static int approval_ls(struct cli *cli)

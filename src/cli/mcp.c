@@ -302,7 +302,7 @@ static const struct command_option options[] = {
          .about = "the lease whose sandbox they use, made on first use (default: the key's own)"},
         {.name = "config", .value = "NAME", .about = "of reusable configs: what tools may do"},
         {.name = "conversation", .value = "ID", .about = "whom background jobs belong to"},
-        {.name = "origin", .value = "JSON", .about = "where the ends of background jobs are told"},
+        {.name = "origin", .value = "JSON", .about = "where the turn came from"},
         {0},
 };
 

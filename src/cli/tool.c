@@ -188,7 +188,7 @@ static const struct command_option options[] = {
          .about = "the lease whose sandbox to use, made on first use (default " LEASE_DEFAULT ")"},
         {.name = "config", .value = "NAME", .about = "of reusable configs: what tools may do"},
         {.name = "conversation", .value = "ID", .about = "whom background jobs belong to"},
-        {.name = "origin", .value = "JSON", .about = "where the ends of background jobs are told"},
+        {.name = "origin", .value = "JSON", .about = "where the turn came from"},
         {0},
 };
 

@@ -25,6 +25,7 @@ struct approval_record {
 	const char *id, *project_id;
 	const char *key_id;                     /* that asks */
 	const char *conversation_id;            /* "" = none */
+	const char *origin_json;                /* where the turn came from; "" = not told */
 	const char *sandbox_id;                 /* "" = a tool without one */
 	const char *tool, *input;               /* JSON, for people: the end may be missing */
 	unsigned char hash[APPROVAL_HASH_SIZE]; /* of tool, sandbox and the whole input */

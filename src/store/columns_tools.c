@@ -14,21 +14,14 @@ static const char *approval_state_word(unsigned value)
 }
 
 const struct column columns_of_approval_record[] = {
-        TEXT_OF(approval_record, id),
-        TEXT_OF(approval_record, project_id),
-        TEXT_OF(approval_record, key_id),
-        TEXT_OF(approval_record, conversation_id),
-        TEXT_OF(approval_record, sandbox_id),
-        TEXT_OF(approval_record, tool),
-        TEXT_OF(approval_record, input),
-        HASH_OF(approval_record, hash),
-        CHOICE_OF(approval_record, state, approval_state),
-        TEXT_OF(approval_record, note),
-        TEXT_OF(approval_record, decided_by),
-        WHOLE_OF(approval_record, created_at),
-        WHOLE_OF(approval_record, decided_at),
-        WHOLE_OF(approval_record, expires_at),
-        END,
+        TEXT_OF(approval_record, id),          TEXT_OF(approval_record, project_id),
+        TEXT_OF(approval_record, key_id),      TEXT_OF(approval_record, conversation_id),
+        TEXT_OF(approval_record, origin_json), TEXT_OF(approval_record, sandbox_id),
+        TEXT_OF(approval_record, tool),        TEXT_OF(approval_record, input),
+        HASH_OF(approval_record, hash),        CHOICE_OF(approval_record, state, approval_state),
+        TEXT_OF(approval_record, note),        TEXT_OF(approval_record, decided_by),
+        WHOLE_OF(approval_record, created_at), WHOLE_OF(approval_record, decided_at),
+        WHOLE_OF(approval_record, expires_at), END,
 };
 
 const struct column columns_of_approval_filter[] = {

@@ -21,6 +21,17 @@ static void hash_text(crypto_hash_sha256_state *state, const char *text)
 	(void)crypto_hash_sha256_update(state, (const unsigned char *)text, strlen(text) + 1);
 }
 
+/* For who decides. No part of the call itself: it may be made again from another message. */
+static const char *origin_json(const struct tool_call *call)
+{
+	AUTO(buf_done) struct buf text = BUF(16 * 1024);
+
+	if (!call->origin || call->origin->type == 0)
+		return "";
+	json_write(&text, &job_origin_shape, call->origin);
+	return arena_text(call->arena, buf_text(&text));
+}
+
 /* The same call, however it was spaced. */
 static int describe(const struct tool *tool, const struct tool_call *call, struct span input,
                     struct approval_record *ret, struct error *err)
@@ -43,6 +54,7 @@ static int describe(const struct tool *tool, const struct tool_call *call, struc
 	        .project_id = call->project_id,
 	        .key_id = call->key_id,
 	        .conversation_id = call->conversation_id ? call->conversation_id : "",
+	        .origin_json = origin_json(call),
 	        .sandbox_id = call->sandbox ? call->sandbox->id : "",
 	        .tool = tool->name,
 	        .note = "",

@@ -71,7 +71,8 @@ struct tool_call {
 	const char *project_id, *key_id; /* the caller's */
 	const char *address; /* "https://host:port", by which it came to us; NULL = not known */
 	const char *conversation_id;     /* that the call belongs to; NULL = none named */
-	const struct job_origin *origin; /* where the ends of its jobs are told; NULL = nowhere */
+	const struct job_origin *origin; /* where the turn came from, and so where the ends of its
+	                                    jobs are told; NULL = not told */
 	/* The sandbox, started and held; NULL and zeros with TOOL_NO_SANDBOX. */
 	const struct sandbox_record *sandbox;
 	struct fleet_hold *hold;

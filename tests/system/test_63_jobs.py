@@ -773,6 +773,12 @@ def test_the_end_of_a_tools_job_is_told_where_the_turn_came_from(chats, telling)
     assert over_mcp(api, url, {}, **command, origin=other)["result"]["isError"]
     done = telling.cli("tool", "--sandbox", box, "--origin", json.dumps(slack), "--json", "bash", "background=true", "command=echo by-hand")
     sent(json.loads(done.stdout)["structuredContent"]["resultId"], slack, "by-hand")
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "bash", "arguments": command}}
+    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}
+    done = telling.cli("mcp", "--sandbox", box, "--origin", json.dumps(slack),
+                       input=f"{json.dumps(hello)}\n{json.dumps(call)}\n".encode())
+    [answer] = [one for one in map(json.loads, done.stdout.splitlines()) if one["id"] == 1]
+    sent(answer["result"]["structuredContent"]["resultId"], slack, "from-a-tool")
     job = telling.cli("job", "run", "--origin", json.dumps(slack), box, "--", "echo", "by-hand").stdout.decode().strip()
     sent(job, slack, "by-hand")
     # What could not be told is refused, and nothing runs.

@@ -349,7 +349,7 @@ def test_ask_waits_for_somebodys_word(api, box, config, other):
     pending = {item["id"]: item for item in api.get("/v1/approvals")["items"]}
     item = pending[asked["approvalId"]]
     assert item["tool"] == "bash" and json.loads(item["input"])["command"] == "echo done > approved.txt"
-    assert item["sandboxId"] == box and item["state"] == "pending"
+    assert item["sandboxId"] == box and item["state"] == "pending" and item["origin"] is None
     # The same call is the same approval; another one is another.
     assert post(tools, "bash", command="echo done > approved.txt")[1]["approvalId"] == asked["approvalId"]
     assert post(tools, "bash", command="echo done > other.txt")[1]["approvalId"] != asked["approvalId"]
@@ -360,6 +360,16 @@ def test_ask_waits_for_somebodys_word(api, box, config, other):
     assert other.post(path + "/approve", {"note": "fine"})["state"] == "approved"
     status, done = post(tools, "bash", command="echo done > approved.txt")
     assert status == 200 and done["structuredContent"]["exit_code"] == 0
+    # Who asks, and from where, is for who decides: another message of the same turn asks for the same call.
+    for thread in ("17.1", "17.2"):
+        turn = Tools(api, sandboxId=box, config=tools.target["config"], conversationId="chat:17",
+                     origin={"type": "slack", "channel": "C0123", "thread": thread})
+        status, told = post(turn, "bash", command="echo told")
+        assert status == 202
+    item = api.get(f"/v1/approvals/{told['approvalId']}")
+    assert item["origin"] == {"type": "slack", "channel": "C0123", "thread": "17.1"} and item["conversationId"] == "chat:17"
+    wrong = Tools(api, sandboxId=box, origin={"type": "slack"}).refused("bash", command="true")
+    assert wrong.status == 400 and "slack needs channel" in wrong.message
     # Once: the next one asks again.
     assert api.get(path)["state"] == "used"
     status, again = post(tools, "bash", command="echo done > approved.txt")
@@ -532,10 +542,12 @@ def cli(server, api, *words, **more):
 
 
 def test_atoll_approval_lists_and_decides(api, server, box, config, other):
-    tools = Tools(api, sandboxId=box, config=config(permissionMode="ask"))
+    tools = Tools(api, sandboxId=box, config=config(permissionMode="ask"),
+                  origin={"type": "github", "repository": "octo/cat", "issue": "7"})
     asked = [post(tools, "bash", command=f"printf '\\033[2J' > {name}")[1]["approvalId"] for name in ("one", "two")]
     listed = cli(server, api, "approval", "ls").stdout
     assert all(id in listed for id in asked) and "\x1b" not in listed and "pending" in listed
+    assert "github octo/cat 7" in listed
     done = cli(server, api, "approval", "approve", asked[0])
     assert done.returncode != 0 and "cannot approve" in done.stderr
     done = cli(server, other, "approval", "approve", "--note", "go on", asked[0])

@@ -5,6 +5,7 @@
 #include "api/tables.h"
 #include "api/tools/target.h"
 #include "base/clock.h"
+#include "job/job.h"
 #include "store/approvals.h"
 
 #define BASE "/v1/approvals"
@@ -13,6 +14,7 @@
 
 struct approval_answer {
 	const char *id, *tool, *input, *state, *sandbox, *conversation, *key, *note, *decided_by;
+	struct job_origin origin;
 	int64_t created_at, decided_at, expires_at;
 };
 static const struct json_member approval_shape_members[] = {
@@ -24,6 +26,8 @@ static const struct json_member approval_shape_members[] = {
         JSON_TEXT_MEMBER(approval_answer, sandbox, .name = "sandboxId", .flags = JSON_NULLABLE),
         JSON_TEXT_MEMBER(approval_answer, conversation, .name = "conversationId",
                          .flags = JSON_NULLABLE),
+        JSON_OBJECT_MEMBER(approval_answer, origin, &job_origin_shape, .flags = JSON_NULLABLE,
+                           .about = "where the turn of the call came from, as its caller says"),
         JSON_TEXT_MEMBER(approval_answer, key, .name = "keyId", .about = "that asks"),
         JSON_TEXT_MEMBER(approval_answer, note, .flags = JSON_NULLABLE),
         JSON_TEXT_MEMBER(approval_answer, decided_by, .name = "decidedBy", .flags = JSON_NULLABLE,
@@ -67,9 +71,10 @@ static const char *or_null(const char *text)
 	return text[0] ? text : NULL;
 }
 
-static struct approval_answer answer_of(const struct approval_record *r)
+static int read_record(struct arena *a, const struct approval_record *r,
+                       struct approval_answer *ret, struct error *err)
 {
-	return (struct approval_answer){
+	*ret = (struct approval_answer){
 	        .id = r->id,
 	        .tool = r->tool,
 	        .input = r->input,
@@ -82,7 +87,11 @@ static struct approval_answer answer_of(const struct approval_record *r)
 	        .created_at = r->created_at,
 	        .decided_at = r->decided_at,
 	        .expires_at = r->expires_at,
+	        .origin.type = -1, /* none is told of */
 	};
+	if (!r->origin_json[0])
+		return 0;
+	return json_parse(a, span_of(r->origin_json), &job_origin_shape, &ret->origin, err);
 }
 
 static int check_state(const char *state, struct error *err)
@@ -115,16 +124,20 @@ static int approvals_list(struct request *rq, const void *body, struct reply *re
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct approval_answer, found.count);
 	for (size_t i = 0; i < found.count; i++)
-		items[i] = answer_of(&found.items[i]);
+		if (read_record(rq->arena, &found.items[i], &items[i], err) < 0)
+			return -1;
 	out = (struct approval_items){{items, found.count, true}};
 	reply_json(reply, &approval_list_shape, &out);
 	return 0;
 }
 
-static int answer(struct reply *reply, const struct approval_record *r)
+static int answer(struct request *rq, struct reply *reply, const struct approval_record *r,
+                  struct error *err)
 {
-	const struct approval_answer out = answer_of(r);
+	struct approval_answer out;
 
+	if (read_record(rq->arena, r, &out, err) < 0)
+		return -1;
 	reply_json(reply, &approval_shape, &out);
 	return 0;
 }
@@ -138,7 +151,7 @@ static int approval_get(struct request *rq, const void *body, struct reply *repl
 	if (store_approval_find(api_of(rq)->store, rq->arena, api_project(rq),
 	                        request_param(rq, "approval"), &r, err) < 0)
 		return -1;
-	return answer(reply, &r);
+	return answer(rq, reply, &r, err);
 }
 
 static int decide(struct request *rq, const struct decision_body *b, bool approves,
@@ -156,7 +169,7 @@ static int decide(struct request *rq, const struct decision_body *b, bool approv
 	if (tool_decide(api_of(rq)->store, rq->arena, &decision, &r, err) < 0)
 		return -1;
 	api_audit_subject(rq, r.id);
-	return answer(reply, &r);
+	return answer(rq, reply, &r, err);
 }
 
 static int approval_approve(struct request *rq, const void *body, struct reply *reply,

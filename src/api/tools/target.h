@@ -12,7 +12,7 @@ struct tools_target {
 	 * NULL: what the sandbox was made from says that. */
 	const char *config;
 	const char *conversation;
-	const struct job_origin *origin; /* of its background jobs; NULL = none */
+	const struct job_origin *origin; /* checked; NULL = none */
 	int64_t approval_wait_ms;
 };
 /* Makes the call ready; the target holds the sandbox until it is done. None for a tool that needs

@@ -38,7 +38,8 @@ static const struct json_member tool_request_members[] = {
         TARGET_ROW("conversationId", conversation, 128,
                    .about = "whom its background jobs belong to"),
         JSON_OBJECT_MEMBER(tool_body, origin, &job_origin_shape,
-                           .about = "of its background jobs: where their ends are told"),
+                           .about = "where the turn came from: the ends of its background jobs are "
+                                    "told there, and who approves a call sees it"),
         JSON_RAW_MEMBER(tool_body, input, .about = "by the tool's inputSchema"),
         JSON_END,
 };
@@ -137,7 +138,8 @@ static int tool_post(struct request *rq, const void *body, struct reply *reply, 
 	if (!(b->present >> TOOL_WAIT & 1))
 		which.approval_wait_ms = TOOLS_APPROVAL_WAIT_MS;
 	which.origin = &b->origin;
-	if (tools_open(rq, tool, &which, &target, &call, err) < 0 ||
+	if (job_origin_check(&b->origin, err) < 0 ||
+	    tools_open(rq, tool, &which, &target, &call, err) < 0 ||
 	    tool_run(tool, &call, b->input, &result, err) < 0)
 		return -1;
 	answer(reply, tool, &result);

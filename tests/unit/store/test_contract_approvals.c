@@ -12,6 +12,7 @@ static struct approval_record sample(const char *id, unsigned char hash)
 	        .project_id = PROJECT,
 	        .key_id = "key",
 	        .conversation_id = "",
+	        .origin_json = "{\"type\":\"webhook\"}",
 	        .sandbox_id = "box",
 	        .tool = "bash",
 	        .input = "{}",
@@ -52,6 +53,7 @@ static void an_approval_is_used_once(void **state)
 	assert_done(store_approval_find(*state, &a, PROJECT, r.id, &found, &err));
 	assert_int_equal(found.state, APPROVAL_USED);
 	assert_string_equal(found.decided_by, "other");
+	assert_string_equal(found.origin_json, r.origin_json);
 	assert_refused(store_approval_find(*state, &a, "another", r.id, &found, &err),
 	               ERROR_NOT_FOUND);
 }
