@@ -6,12 +6,9 @@
 #include <string.h>
 
 #include "api/stream.h"
+#include "fleet/artifacts.h"
 #include "json/json.h"
 #include "sandbox/media.h"
-
-#define DEPTH 16
-/* The kernel stamps files with a clock that may be so much behind ours. */
-#define CLOCK_LAG_MS 10
 
 static char *copy(const char *text)
 {
@@ -43,8 +40,8 @@ int artifacts_ask(struct artifacts *a, struct relay *relay, uint64_t started_uni
 	        .target = "",
 	        .user = a->user,
 	        .flags = AGENT_PATH_BENEATH,
-	        .depth = DEPTH,
-	        .offset = started_unix_ms - CLOCK_LAG_MS,
+	        .depth = FLEET_ARTIFACTS_DEPTH,
+	        .offset = started_unix_ms - FLEET_ARTIFACTS_LAG_MS,
 	        .size_max = ARTIFACTS_MAX,
 	};
 

@@ -7,11 +7,12 @@
 #pragma once
 
 #include "base/span.h"
+#include "fleet/artifacts.h"
 
 struct api;
 struct keeping;
 
-#define KEEPING_MAX 32
+#define KEEPING_MAX FLEET_ARTIFACTS_MADE_MAX
 struct keeping_options {
 	struct api *api;
 	const char *project_id, *key_id, *sandbox_id;

@@ -304,6 +304,16 @@ void fleet_artifact_sign(const struct artifact_record *r, int64_t expires_at,
 	sodium_bin2hex(ret, FLEET_ARTIFACT_SIGNATURE_SIZE + 1, hash, sizeof(hash));
 }
 
+const char *fleet_artifact_address(struct arena *a, const struct artifact_record *r,
+                                   int64_t expires_at)
+{
+	char signature[FLEET_ARTIFACT_SIGNATURE_SIZE + 1];
+
+	fleet_artifact_sign(r, expires_at, signature);
+	return arena_format(a, "/api/sandbox/artifacts/%s/download?expires=%lld&signature=%s",
+	                    r->id, (long long)expires_at, signature);
+}
+
 bool fleet_artifact_is_signed(const struct artifact_record *r, int64_t expires_at,
                               const char *signature)
 {

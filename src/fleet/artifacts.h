@@ -25,6 +25,19 @@ struct fleet_artifact_keep {
 MUST_CHECK int fleet_artifact_keep(struct fleet *fleet, struct arena *a,
                                    const struct fleet_artifact_keep *request,
                                    struct artifact_record *ret, struct error *err);
+/* The regular files below `folder`, itself below keep.root, that have changed since `since`: of a
+ * command, before its end is told. What cannot be kept is left out, and the log says why: the
+ * command's own result stands. */
+#define FLEET_ARTIFACTS_MADE_MAX 32
+#define FLEET_ARTIFACTS_DEPTH 16
+#define FLEET_ARTIFACTS_LAG_MS 10 /* that the kernel's clock for files may be behind ours */
+struct fleet_artifacts_made {
+	struct fleet_artifact_keep keep; /* of each; its root is set, its path is not */
+	const char *folder;              /* relative; "." = the root */
+	int64_t since;                   /* unix ms */
+};
+void fleet_artifacts_keep_made(struct fleet *fleet, struct arena *a,
+                               const struct fleet_artifacts_made *made, struct artifact_list *ret);
 /* What ref->id names, and its bytes. */
 MUST_CHECK int fleet_artifact_remove(struct fleet *fleet, struct arena *a,
                                      const struct fleet_ref *ref, struct error *err);
@@ -32,9 +45,12 @@ MUST_CHECK int fleet_artifact_remove(struct fleet *fleet, struct arena *a,
 MUST_CHECK int fleet_artifact_open(struct fleet *fleet, const struct artifact_record *r,
                                    int64_t offset, int64_t size, int *ret_fd, struct error *err);
 
-/* Who has this may fetch it until then, without a key. Hex. */
+/* Who has this may fetch it until then (unix seconds), without a key. Hex. */
 void fleet_artifact_sign(const struct artifact_record *r, int64_t expires_at,
                          char ret[FLEET_ARTIFACT_SIGNATURE_SIZE + 1]);
+/* A path on this server that gives its bytes to whoever has it. */
+const char *fleet_artifact_address(struct arena *a, const struct artifact_record *r,
+                                   int64_t expires_at);
 bool fleet_artifact_is_signed(const struct artifact_record *r, int64_t expires_at,
                               const char *signature);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 
+#include "base/path.h"
 #include "tool/parts.h"
 
 struct bash_input {
-	const char *command;
+	const char *command, *artifacts;
 	int64_t timeout_ms;
 	bool background;
 };
@@ -16,6 +17,8 @@ static const struct json_member bash_input_members[] = {
                           .about = "end it and all it started after so long; 0 = the default"),
         JSON_BOOL_MEMBER(bash_input, background,
                          .about = "answer at once with a resultId, for async_status"),
+        JSON_TEXT_MEMBER(bash_input, artifacts, .max = PATH_SIZE_MAX, .about = TOOL_ARTIFACTS_ABOUT,
+                         .example = "out"),
         JSON_END,
 };
 static JSON_SHAPE(bash_input, "BashInput", bash_input, "A shell line");
@@ -24,6 +27,7 @@ struct bash_output {
 	const char *standard_output, *standard_error, *result_id;
 	int64_t exit_code, duration_ms;
 	bool timed_out, truncated;
+	struct json_list artifacts;
 };
 static const struct json_member bash_output_members[] = {
         JSON_WHOLE_MEMBER(bash_output, exit_code, .about = "128 + signal when one ended it"),
@@ -34,6 +38,7 @@ static const struct json_member bash_output_members[] = {
         JSON_BOOL_MEMBER(bash_output, truncated, .about = "some of the output was cut out"),
         JSON_TEXT_MEMBER(bash_output, result_id, .name = "resultId", .flags = JSON_OMIT_EMPTY,
                          .about = "of a job that was started in the background"),
+        JSON_LIST_MEMBER(bash_output, artifacts, &tool_artifact_shape, .flags = JSON_OMIT_EMPTY),
         JSON_END,
 };
 static JSON_SHAPE(bash_output, "BashOutput", bash_output, "What a shell line did");
@@ -116,7 +121,11 @@ static int bash_check(const struct tool_call *call, const void *input, struct er
 	const struct bash_input *in = input;
 	int64_t timeout_ms;
 
-	if (!in->background && set_timeout(call, in, &timeout_ms, err) < 0)
+	if (in->background && in->artifacts)
+		return FAIL(err, ERROR_INVALID,
+		            "artifacts of a command in the background are kept by another call");
+	if ((!in->background && set_timeout(call, in, &timeout_ms, err) < 0) ||
+	    tool_check_artifacts(call, in->artifacts, err) < 0)
 		return -1;
 	return tool_check_command(call, in->command, err);
 }
@@ -151,6 +160,11 @@ static int bash_call(const struct tool_call *call, const void *input, struct too
 	        .truncated = ended.cut_count > 0,
 	};
 	tool_add_text(ret, tell(call->arena, &ended, exec.timeout_ms));
+	tool_keep_artifacts(call,
+	                    &(struct tool_left){.folder = in->artifacts,
+	                                        .since = (int64_t)ended.process.started_unix_ms,
+	                                        .process = (int64_t)ended.process.process},
+	                    &out->artifacts, ret);
 	ret->structured = out;
 	return 0;
 }

@@ -41,6 +41,26 @@ struct tool_ended {
 MUST_CHECK int tool_exec(const struct tool_call *call, const struct tool_exec *exec,
                          struct tool_ended *ret, struct error *err);
 
+/* ---- artifacts.c: what a command left ---- */
+
+struct tool_left {
+	const char *folder; /* as the call named it, checked; NULL = nothing is kept */
+	int64_t since;      /* unix ms: when the command began */
+	int64_t process;
+};
+extern const struct json_shape tool_artifact_shape;
+MUST_CHECK int tool_check_artifacts(const struct tool_call *call, const char *folder,
+                                    struct error *err);
+/* Adds a text that tells of them. */
+void tool_keep_artifacts(const struct tool_call *call, const struct tool_left *left,
+                         struct json_list *ret, struct tool_result *result);
+#define TOOL_ARTIFACTS_ABOUT                                                                       \
+	"folder: its files that are made or changed are kept when the sandbox is gone, and "       \
+	"have links for the user"
+
+/* "https://host:port": by which the caller came, else this server's own. */
+const char *tool_server(const struct tool_call *call);
+
 /* ---- contents.c: a file, as it comes ---- */
 
 struct tool_reading {

@@ -50,9 +50,13 @@ static const char *reachable(struct arena *a, const char *listen)
 	return listen;
 }
 
-/* Of this server, for who does not come by HTTP. */
-static const char *own_origin(struct arena *a, const struct config *config)
+const char *tool_server(const struct tool_call *call)
 {
+	const struct config *config = call->config;
+	struct arena *a = call->arena;
+
+	if (call->address)
+		return call->address;
 	if (strncmp(config->listen, "unix:", 5) != 0)
 		return arena_format(a, "http://%s", reachable(a, config->listen));
 	if (config->tls_listen[0])
@@ -64,8 +68,7 @@ static const char *url_of(const struct tool_call *call, uint16_t port, const cha
                           const char *token)
 {
 	const struct config *config = call->config;
-
-	const char *origin = call->address ? call->address : own_origin(call->arena, config);
+	const char *origin = tool_server(call);
 
 	if (config->preview_domain[0])
 		return arena_format(call->arena, "%s://%u-%s.%s/?atoll_preview=%s",

@@ -2,7 +2,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/kept.h"
+#include "base/path.h"
 #include "code/block.h"
 #include "tool/parts.h"
 
@@ -13,7 +15,7 @@
 #define VALUE_MAX ((size_t)64 * 1024)
 
 struct run_code_input {
-	const char *language, *code;
+	const char *language, *code, *artifacts;
 	int64_t timeout_ms;
 	bool restart;
 };
@@ -28,6 +30,8 @@ static const struct json_member run_code_input_members[] = {
                           .about = "interrupt it after so long; 0 = the default"),
         JSON_BOOL_MEMBER(run_code_input, restart,
                          .about = "begin anew: what was kept is forgotten first"),
+        JSON_TEXT_MEMBER(run_code_input, artifacts, .max = PATH_SIZE_MAX,
+                         .about = TOOL_ARTIFACTS_ABOUT, .example = "out"),
         JSON_END,
 };
 static JSON_SHAPE(run_code_input, "RunCodeInput", run_code_input, "A block of code");
@@ -47,7 +51,7 @@ struct run_code_output {
 	const char *standard_output, *standard_error, *context;
 	int64_t execution_count, duration_ms;
 	bool timed_out, context_ended, truncated;
-	struct json_list results;
+	struct json_list results, artifacts;
 	struct failure error;
 };
 static const struct json_member run_code_output_members[] = {
@@ -60,6 +64,8 @@ static const struct json_member run_code_output_members[] = {
         JSON_BOOL_MEMBER(run_code_output, truncated, .about = "something was left out"),
         JSON_LIST_MEMBER(run_code_output, results, &code_result_shape,
                          .about = "values and figures in all their forms"),
+        JSON_LIST_MEMBER(run_code_output, artifacts, &tool_artifact_shape,
+                         .flags = JSON_OMIT_EMPTY),
         JSON_OBJECT_MEMBER(run_code_output, error, &failure_shape, .flags = JSON_OMIT_EMPTY),
         JSON_TEXT_MEMBER(run_code_output, context, .name = "contextId"),
         JSON_BOOL_MEMBER(run_code_output, context_ended,
@@ -285,6 +291,7 @@ static int run_code_call(const struct tool_call *call, const void *input, struct
 	const struct code_at at = {call->contexts, call->hold, call->deadline};
 	struct run_code_output *out = ARENA_NEW(call->arena, struct run_code_output);
 	AUTO(showing_done) struct showing s = {.call = call};
+	struct tool_left left = {.folder = in->artifacts};
 	struct code_context context;
 	struct code_ended ended;
 	struct code_block block = {
@@ -303,8 +310,10 @@ static int run_code_call(const struct tool_call *call, const void *input, struct
 	if (block.timeout_ms > call->timeout_max_ms)
 		return FAIL(err, ERROR_INVALID, "timeout_ms: at most %" PRId64 " here",
 		            call->timeout_max_ms);
-	if (prepare(call, in, &at, &context, err) < 0 ||
-	    code_block_run(&at, &block, &ended, err) < 0)
+	if (prepare(call, in, &at, &context, err) < 0)
+		return -1;
+	left.since = clock_unix_ms();
+	if (code_block_run(&at, &block, &ended, err) < 0)
 		return -1;
 	s.out.context = context.id;
 	s.out.timed_out = ended.timed_out;
@@ -313,6 +322,8 @@ static int run_code_call(const struct tool_call *call, const void *input, struct
 	s.out.results.items = s.results;
 	s.out.results.present = true;
 	show(&s, ret);
+	left.process = (int64_t)context.process;
+	tool_keep_artifacts(call, &left, &s.out.artifacts, ret);
 	*out = s.out;
 	ret->structured = out;
 	return 0;
@@ -326,7 +337,8 @@ static int run_code_check(const struct tool_call *call, const void *input, struc
 	const struct run_code_input *in = input;
 	enum code_language language = CODE_PYTHON;
 
-	if (in->language && code_language_parse(in->language, &language, err) < 0)
+	if ((in->language && code_language_parse(in->language, &language, err) < 0) ||
+	    tool_check_artifacts(call, in->artifacts, err) < 0)
 		return -1;
 	return tool_check_command(call, language == CODE_BASH ? in->code : programs[language], err);
 }

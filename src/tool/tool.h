@@ -70,6 +70,7 @@ struct tool_call {
 	struct arena *arena;
 	const char *project_id, *key_id; /* the caller's */
 	const char *address; /* "https://host:port", by which it came to us; NULL = not known */
+	const char *run;     /* of Atoll-Run; NULL = none */
 	const char *conversation_id;     /* that the call belongs to; NULL = none named */
 	const struct job_origin *origin; /* where the turn came from, and so where the ends of its
 	                                    jobs are told; NULL = not told */

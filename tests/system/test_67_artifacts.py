@@ -139,6 +139,40 @@ def test_what_a_command_made_is_kept_and_told_before_its_end(api, box):
         api.delete(f"{BASE}/{one['id']}")
 
 
+def test_what_an_agents_tool_left_is_kept_and_told_with_its_result(api, server):
+    def tool(name, **given):
+        answer = api.post(f"/v1/tools/{name}", {"sandboxId": made["id"], "input": given})
+        return answer["structuredContent"], answer["content"][-1]["text"]
+    made, here = api.create(), f"http://127.0.0.1:{server.port}"
+    try:
+        line = "mkdir -p out; echo a,b >out/t.csv; ln -s /etc/passwd out/link; echo elsewhere >other; exit 3"
+        done, told = tool("bash", command=line, artifacts="out")
+        [one] = done["artifacts"]
+        assert done["exit_code"] == 3 and one["path"] == "out/t.csv" and one["size"] == 4
+        assert one["url"] in told and one["url"].startswith(here)
+        assert [row["path"] for row in tool("bash", command="sleep .05; touch here", artifacts=".")[0]["artifacts"]] == ["here"]
+        done, told = tool("run_code", code="import time; time.sleep(.05); open('out/code.json', 'w').write('{}')", artifacts="out")
+        assert [row["media_type"] for row in done["artifacts"]] == ["application/json"] and "out/code.json" in told
+        # Nothing was asked for, nothing was made, there is no such folder: nothing is said.
+        for given in ({}, {"artifacts": "nowhere"}):
+            done, told = tool("bash", command="touch out/more", **given)
+            assert not done.get("artifacts") and told == "[no output]\n"
+        for bad in ({"artifacts": "/etc"}, {"artifacts": "../x"}, {"artifacts": "out", "background": True}):
+            with pytest.raises(atoll.ApiError) as caught:
+                tool("bash", command="touch not-run", **bad)
+            assert caught.value.status == 400, bad
+        # A folder that leads out of the workspace is none of it.
+        assert not tool("bash", command="mkdir /tmp/o; ln -s /tmp/o led; touch /tmp/o/f; ls not-run", artifacts="led")[0].get("artifacts")
+    finally:
+        api.remove(made["id"])
+    listed = {row["id"]: row for row in api.get(f"{BASE}?sandbox={made['id']}")["items"]}
+    assert sorted(row["path"] for row in listed.values()) == [f"{WORK}/here", f"{WORK}/out/code.json", f"{WORK}/out/t.csv"]
+    assert listed[one["id"]]["process"] > 0
+    assert fetch(api, one["url"].removeprefix(here)).body == b"a,b\n"
+    for id in listed:
+        api.delete(f"{BASE}/{id}")
+
+
 def test_who_leaves_while_files_are_kept_harms_nobody(api, server, box):
     before = set(blobs(server))
     api.exec(box, "mkdir -p big")

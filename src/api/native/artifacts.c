@@ -5,7 +5,6 @@
  * sandbox made is hostile to that browser: it is always an attachment of a type that is not
  * guessed again, and a page that is shown all the same may run nothing. */
 #include <ctype.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "api/caller.h"
@@ -123,9 +122,7 @@ static struct artifact_answer answer_of(struct arena *a, const struct artifact_r
                                         int64_t seconds)
 {
 	int64_t until = clock_unix_ms() / 1000 + seconds;
-	char signature[FLEET_ARTIFACT_SIGNATURE_SIZE + 1];
 
-	fleet_artifact_sign(r, until, signature);
 	return (struct artifact_answer){
 	        .id = r->id,
 	        .project = r->project_id,
@@ -140,8 +137,7 @@ static struct artifact_answer answer_of(struct arena *a, const struct artifact_r
 	        .size = r->size_bytes,
 	        .created_at = r->created_at,
 	        .expires_at = r->expires_at,
-	        .url = arena_format(a, BASE "/%s/download?expires=%" PRId64 "&signature=%s", r->id,
-	                            until, signature),
+	        .url = fleet_artifact_address(a, r, until),
 	        .url_expires_at = until * 1000,
 	};
 }

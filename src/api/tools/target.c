@@ -124,6 +124,7 @@ int tools_open(struct request *rq, const struct tool *tool, const struct tools_t
 	        .project_id = api_project(rq),
 	        .key_id = api_account(rq)->key_id,
 	        .address = api_address(rq),
+	        .run = request_header(rq, "Atoll-Run"),
 	        .conversation_id = which->conversation,
 	        .origin = which->origin,
 	        .timeout_ms = config->exec_timeout_ms < most_ms ? config->exec_timeout_ms : most_ms,

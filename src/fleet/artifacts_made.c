@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a command made or changed: looked for by the agent, then kept one by one. */
+#include "fleet/artifacts.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "provider/compute.h"
+#include "wire/agent_files.h"
+
+struct search {
+	const struct fleet_artifacts_made *made;
+	struct arena *arena;
+	const char *paths[FLEET_ARTIFACTS_MADE_MAX];
+	size_t count;
+};
+
+static int on_file(void *context, const void *reply, struct error *err)
+{
+	struct search *s = context;
+	const struct agent_file *file = reply;
+
+	if (s->count == COUNT_OF(s->paths))
+		return FAIL(err, ERROR_SYSTEM, "the agent told of more files than it was to");
+	s->paths[s->count++] =
+	        strcmp(s->made->folder, ".") == 0
+	                ? arena_text(s->arena, file->path)
+	                : arena_format(s->arena, "%s/%s", s->made->folder, file->path);
+	return 0;
+}
+
+static int find(struct search *s, struct error *err)
+{
+	const struct fleet_artifact_keep *keep = &s->made->keep;
+	const struct agent_path message = {
+	        .root = keep->root,
+	        .path = s->made->folder,
+	        .target = "",
+	        .user = keep->user ? keep->user : "",
+	        .flags = AGENT_PATH_BENEATH,
+	        .depth = FLEET_ARTIFACTS_DEPTH,
+	        .offset = (uint64_t)(s->made->since - FLEET_ARTIFACTS_LAG_MS),
+	        .size_max = FLEET_ARTIFACTS_MADE_MAX,
+	};
+	struct agent_file file;
+	const struct compute_call call = {
+	        .type = AGENT_LIST,
+	        .shape = agent_path_shape,
+	        .message = &message,
+	        .reply_type = AGENT_FILE,
+	        .reply_shape = agent_file_shape,
+	        .reply = &file,
+	        .reply_size = sizeof(file),
+	        .on_reply = on_file,
+	        .context = s,
+	};
+
+	return compute_call(keep->hold->provider, keep->hold->id, s->arena, &call, keep->deadline,
+	                    err);
+}
+
+static void not_kept(const struct fleet_artifact_keep *keep, const char *path,
+                     const struct error *err)
+{
+	log_warning("a command's file is not kept", TEXT("sandbox", keep->sandbox->id),
+	            TEXT("path", path), FAILURE(err));
+}
+
+void fleet_artifacts_keep_made(struct fleet *fleet, struct arena *a,
+                               const struct fleet_artifacts_made *made, struct artifact_list *ret)
+{
+	struct search search = {.made = made, .arena = a};
+	struct fleet_artifact_keep keep = made->keep;
+	struct error err = {0};
+
+	*ret = (struct artifact_list){
+	        .items = ARENA_ARRAY(a, struct artifact_record, FLEET_ARTIFACTS_MADE_MAX)};
+	/* A folder that is not there has none. */
+	if (find(&search, &err) < 0) {
+		if (err.code != ERROR_NOT_FOUND)
+			not_kept(&keep, made->folder, &err);
+		return;
+	}
+	for (size_t i = 0; i < search.count; i++) {
+		keep.path = search.paths[i];
+		error_clear(&err);
+		if (fleet_artifact_keep(fleet, a, &keep, &ret->items[ret->count], &err) == 0)
+			ret->count++;
+		else
+			not_kept(&keep, keep.path, &err);
+	}
+}

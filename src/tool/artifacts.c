@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a command left in a folder that its call names: kept when the sandbox is gone. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/path.h"
+#include "fleet/artifacts.h"
+#include "tool/parts.h"
+
+#define ADDRESS_MS (3600 * INT64_C(1000))
+
+struct kept_file {
+	const char *id, *path, *media_type, *url;
+	int64_t size;
+};
+static const struct json_member tool_artifact_shape_members[] = {
+        JSON_TEXT_MEMBER(kept_file, id),
+        JSON_TEXT_MEMBER(kept_file, path, .about = "relative to the workspace"),
+        JSON_TEXT_MEMBER(kept_file, media_type, .about = "by name and content"),
+        JSON_WHOLE_MEMBER(kept_file, size),
+        JSON_TEXT_MEMBER(kept_file, url, .about = "gives its bytes, for an hour"),
+        JSON_END,
+};
+JSON_SHAPE(tool_artifact_shape, "ToolArtifact", kept_file, "A file that is kept");
+
+int tool_check_artifacts(const struct tool_call *call, const char *folder, struct error *err)
+{
+	struct agent_path path = {.root = NULL};
+
+	if (!folder)
+		return 0;
+	return tool_path(call, folder, &path, err) < 0 ? FAIL_CONTEXT(err, "artifacts") : 0;
+}
+
+/* Its path in the sandbox begins with the workspace. */
+static const char *below(const struct tool_call *call, const char *path)
+{
+	size_t size = strcmp(call->root, "/") == 0 ? 0 : strlen(call->root);
+
+	return path + size + 1;
+}
+
+static void tell(struct arena *a, const struct json_list *list, struct tool_result *result)
+{
+	const struct kept_file *files = list->items;
+	AUTO(buf_done) struct buf text = BUF(list->count * (4 * PATH_SIZE_MAX));
+
+	for (size_t i = 0; i < list->count; i++)
+		buf_addf(&text, "[kept: %s, %s, %" PRId64 " bytes: %s]\n", files[i].path,
+		         files[i].media_type, files[i].size, files[i].url);
+	tool_add_text(result, (struct span){arena_copy(a, buf_span(&text)), text.size});
+}
+
+void tool_keep_artifacts(const struct tool_call *call, const struct tool_left *left,
+                         struct json_list *ret, struct tool_result *result)
+{
+	struct fleet_artifacts_made made = {
+	        .keep = {.sandbox = call->sandbox,
+	                 .hold = call->hold,
+	                 .project_id = call->project_id,
+	                 .key_id = call->key_id,
+	                 .run = call->run,
+	                 .root = call->root,
+	                 .user = call->user,
+	                 .process = left->process,
+	                 .deadline = call->deadline},
+	        .since = left->since,
+	};
+	int64_t until = (clock_unix_ms() + ADDRESS_MS) / 1000;
+	struct artifact_list kept;
+	struct kept_file *files;
+	struct error ignored;
+
+	if (!left->folder || cancel_is_said(call->cancel) ||
+	    path_check_relative(call->arena, span_of(left->folder), &made.folder, &ignored) < 0)
+		return;
+	fleet_artifacts_keep_made(call->fleet, call->arena, &made, &kept);
+	files = ARENA_ARRAY(call->arena, struct kept_file, kept.count);
+	for (size_t i = 0; i < kept.count; i++) {
+		const struct artifact_record *r = &kept.items[i];
+
+		files[i] = (struct kept_file){
+		        .id = r->id,
+		        .path = tool_text(call->arena, span_of(below(call, r->path))),
+		        .media_type = r->media_type,
+		        .size = r->size_bytes,
+		        .url = arena_format(call->arena, "%s%s", tool_server(call),
+		                            fleet_artifact_address(call->arena, r, until)),
+		};
+	}
+	*ret = (struct json_list){files, kept.count, true};
+	if (kept.count > 0)
+		tell(call->arena, ret, result);
+}
