@@ -23,7 +23,8 @@ typedef int (*fake_answer)(struct fake_broker *b, uint16_t type, struct span pay
 
 struct fake_broker {
 	char dir[64], path[96];
-	int listener, fd;
+	int listener;
+	atomic_int fd;
 	uint32_t protocol, can_limit_disk;
 	uint32_t can_pause, paused;
 	fake_answer answer;
@@ -132,10 +133,11 @@ static inline void fake_broker_start(struct fake_broker *b, fake_answer answer)
 		abort();
 }
 
-/* After the client was closed. */
+/* A client that is still there sees the end of its connection. */
 static inline void fake_broker_stop(struct fake_broker *b)
 {
 	shutdown(b->listener, SHUT_RDWR);
+	shutdown(b->fd, SHUT_RDWR);
 	pthread_join(b->thread, NULL);
 	close(b->listener);
 	unlink(b->path);
