@@ -152,14 +152,26 @@ static int start_all(struct box *box, struct error *err)
 {
 	AUTO_CLOSE int listen_fd = -1, folder = -1;
 
-	if (make_group(box, err) < 0 || make_files(box, err) < 0 ||
-	    make_socket(box, &listen_fd, err) < 0 || start_agent(box, listen_fd, err) < 0)
+	if (make_group(box, err) < 0)
 		return -1;
+	fault_point("broker", "host-group");
+	if (make_files(box, err) < 0)
+		return -1;
+	fault_point("broker", "host-files");
+	if (make_socket(box, &listen_fd, err) < 0)
+		return -1;
+	fault_point("broker", "host-socket");
+	if (start_agent(box, listen_fd, err) < 0)
+		return -1;
+	fault_point("broker", "host-agent");
 	folder = openat(box->boxes->host->folders[FOLDER_RUN_SANDBOXES], box->id,
 	                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (folder < 0)
 		return FAIL_ERRNO(err, "open the run folder of '%s'", box->id);
-	return box_state_write(box, folder, err);
+	if (box_state_write(box, folder, err) < 0)
+		return -1;
+	fault_point("broker", "host-state");
+	return 0;
 }
 
 int box_start_host(struct box *box, struct error *err)

@@ -2,6 +2,7 @@
 /* BROKER_LIMIT: other limits for one that runs, which are the kernel's to keep: the next broker
  * reads them from there. ERROR_CONFLICT for less memory than it uses; what fails leaves the limits
  * as they were. */
+#include "base/fault.h"
 #include "base/log.h"
 #include "broker/box.h"
 
@@ -41,6 +42,7 @@ int boxes_limit(struct boxes *b, const char *id, const struct cgroup_limits *lim
 			            FAILURE(&ignored));
 		return -1;
 	}
+	fault_point("broker", "limits-changed");
 	box->limits = *limits;
 	return 0;
 }

@@ -329,7 +329,7 @@ static void recover_one(struct fleet *f, const struct sandbox_record *r, void *c
 
 	if (act_begin(f, &arena, r->id, deadline_in(CALL_TIMEOUT_MS), &act, &err) < 0 ||
 	    act_settle(&act, presence_of(context, r->id), SANDBOX_REASON_HOST_LOST, &err) < 0 ||
-	    egress_settle(&act, &err) < 0)
+	    egress_settle(&act, &err) < 0 || limits_settle(&act, &err) < 0)
 		log_warning("sandbox is not settled", TEXT("sandbox", r->id), FAILURE(&err));
 }
 

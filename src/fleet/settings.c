@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "fleet/backup.h"
 #include "fleet/life.h"
@@ -113,16 +114,65 @@ static int record_limits(struct act *a, struct arena *arena, const struct sandbo
                          struct error *err)
 {
 	struct fleet *f = a->fleet;
+
+	if (meters_settle_use(f, a->record.id, err) < 0 ||
+	    store_sandbox_set_resources(f->store, arena, update, &a->record, err) < 0)
+		return -1;
+	cache_update(&f->cache, a->slot, &a->record);
+	return 0;
+}
+
+static int limit_and_record(struct act *a, struct arena *arena,
+                            const struct sandbox_revision *update, struct error *err)
+{
 	const struct sandbox_resources before = a->record.resources;
 	struct error second = {0};
 
-	if (meters_settle_use(f, a->record.id, err) == 0 &&
-	    store_sandbox_set_resources(f->store, arena, update, &a->record, err) == 0)
+	if (limit(a, &update->resources, err) < 0)
+		return -1;
+	fault_point("api", "resize-told");
+	if (record_limits(a, arena, update, err) == 0)
 		return 0;
 	if (limit(a, &before, &second) < 0)
 		log_warning("limits that were not kept are in force", TEXT("sandbox", a->record.id),
 		            FAILURE(&second));
 	return -1;
+}
+
+static int record_and_limit(struct act *a, struct arena *arena,
+                            const struct sandbox_revision *update, struct error *err)
+{
+	struct sandbox_revision back = *update;
+	struct error second = {0};
+
+	back.resources = a->record.resources;
+	if (record_limits(a, arena, update, err) < 0)
+		return -1;
+	fault_point("api", "resize-recorded");
+	if (limit(a, &update->resources, err) == 0)
+		return 0;
+	if (record_limits(a, arena, &back, &second) < 0)
+		log_warning("limits are recorded that are not in force",
+		            TEXT("sandbox", a->record.id), FAILURE(&second));
+	return -1;
+}
+
+/* Who dies in between leaves a row that allows as much memory as the kernel does, or more: that can
+ * always be given afterwards, while what is in use could not be taken back. */
+static int change_limits(struct act *a, struct arena *arena, const struct sandbox_revision *update,
+                         struct error *err)
+{
+	bool grows = update->resources.memory_mb > a->record.resources.memory_mb;
+
+	return grows ? record_and_limit(a, arena, update, err)
+	             : limit_and_record(a, arena, update, err);
+}
+
+int limits_settle(struct act *a, struct error *err)
+{
+	if (!(a->fleet->ops->abilities & PROVIDER_CAN_LIMIT))
+		return 0;
+	return limit(a, &a->record.resources, err);
 }
 
 int fleet_resize(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
@@ -146,9 +196,8 @@ int fleet_resize(struct fleet *fleet, struct arena *a, const struct fleet_ref *r
 	if (!is_alive(&act.record) && act.record.actual != SANDBOX_STOPPED &&
 	    act.record.actual != SANDBOX_ARCHIVED)
 		return refuse_state(&act.record, "resized", err);
-	if (limit(&act, &update.resources, err) < 0 || record_limits(&act, a, &update, err) < 0)
+	if (change_limits(&act, a, &update, err) < 0)
 		return -1;
-	cache_update(&fleet->cache, act.slot, &act.record);
 	*ret = act.record;
 	return 0;
 }

@@ -18,19 +18,20 @@ pytestmark = pytest.mark.needs_root
 PATH = "/api/sandbox/instances"
 
 
-def named_steps(folder, call):
+def named_steps(folder, call, files="*.c"):
     """The steps that the source names, so that a new one cannot be forgotten here."""
     names = set()
-    for source in (atoll.ROOT / "src" / folder).glob("*.c"):
+    for source in (atoll.ROOT / "src" / folder).glob(files):
         names |= set(re.findall(call + r'"([a-z-]+)"\)', source.read_text()))
     return sorted(names)
 
 
 SNAPSHOTS = "/api/sandbox/snapshots"
 # Those of volumes are in test_volumes.py, of pools in test_pools.py, of backups in test_backups.py,
-# of chains that get shorter in system/test_77_flatten.py, of rules of the network in test_network_rules.py.
+# of chains that get shorter in system/test_77_flatten.py, of rules of the network in test_network_rules.py,
+# of the provider "host" in test_host_provider.py.
 BROKER_STEPS = [step for step in named_steps("broker", r'fault_point\("broker", ')
-                if not step.startswith(("volume-", "pool-", "backup-", "flatten-", "egress"))]
+                if not step.startswith(("volume-", "pool-", "backup-", "flatten-", "egress", "host-"))]
 # One step comes only with a template that has an entrypoint: it has a test of its own, as those of projects have.
 ENTRYPOINT_STEP = "create-entrypoint"
 API_STEPS = [step for step in named_steps("fleet", r'fault_point\("api", ') if step != ENTRYPOINT_STEP
@@ -51,7 +52,14 @@ def truth(server):
     for sandbox, state in rows.items():
         if state in ("started", "paused"):
             assert api.exec(sandbox, "echo alive")["stdout"] == "alive\n"
+            assert has_its_limits(api, sandbox)
     api.close()
+
+
+def has_its_limits(api, sandbox):
+    """What the kernel keeps it to is what its row says."""
+    row, now = api.get(f"{PATH}/{sandbox}"), api.get(f"{PATH}/{sandbox}/stats")
+    return row["provider"] == "host" or now["memory_limit_bytes"] == row["resources"]["memory_mb"] << 20
 
 
 def use(api, template="host"):
@@ -59,6 +67,8 @@ def use(api, template="host"):
     with contextlib.suppress(atoll.ApiError, OSError, ConnectionError):
         made = api.create(template=template, internet=False, persistent=True)["id"]
         api.exec(made, "true")
+        api.post(f"{PATH}/{made}/resize", {"memory_mb": 600, "pids": 90})
+        api.post(f"{PATH}/{made}/resize", {"memory_mb": 500})
         api.post(f"{PATH}/{made}/pause")
         api.post(f"{PATH}/{made}/resume")
         api.post(f"{PATH}/{made}/pause")

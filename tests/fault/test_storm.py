@@ -13,6 +13,7 @@ import http.client
 import os
 import pathlib
 import random
+import re
 import signal
 import threading
 import time
@@ -294,13 +295,11 @@ class Storm:
 
 def slots_left(server):
     """cgroups and interfaces of the slots that this server has claimed on the host."""
-    left = []
-    for chunk in glob.glob("/run/atoll/chunks/*"):
-        if pathlib.Path(chunk).read_text() != str(server.data):
-            continue
-        for slot in range(int(os.path.basename(chunk)) * 1024, (int(os.path.basename(chunk)) + 1) * 1024):
-            left += glob.glob(f"/sys/fs/cgroup/*/atoll/s{slot}") + glob.glob(f"/sys/class/net/atoll{slot}")
-    return left
+    claimed = [int(os.path.basename(chunk)) for chunk in glob.glob("/run/atoll/chunks/*")
+               if pathlib.Path(chunk).read_text() == str(server.data)]
+    names = glob.glob("/sys/fs/cgroup/*/atoll/s*") + glob.glob("/sys/fs/cgroup/atoll/s*") + glob.glob("/sys/class/net/atoll*")
+    slots = [(name, re.fullmatch(r"(?:s|atoll)([0-9]+)", os.path.basename(name))) for name in names]
+    return [name for name, slot in slots if slot and int(slot[1]) // 1024 in claimed]
 
 
 def processes_left(server):

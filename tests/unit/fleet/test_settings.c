@@ -158,6 +158,34 @@ static void limits_that_are_not_recorded_are_taken_back(void **state)
 	assert_int_equal(limits_told[1].memory_mb, made.resources.memory_mb);
 }
 
+/* In the row before it is in force, which a start can mend; not the other way round. */
+static void more_memory_that_is_refused_is_not_recorded(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record made = create(h), r;
+	const struct fleet_ref ref = {PROJECT, made.id};
+	const struct sandbox_resources more = {.memory_mb = made.resources.memory_mb + 1};
+	struct error err = {0};
+
+	h->fake.fails[CALL_LIMIT] = true;
+	assert_int_equal(fleet_resize(h->fleet, &h->arena, &ref, &more, &r, &err), -1);
+	h->fake.fails[CALL_LIMIT] = false;
+	assert_int_equal(find(h, made.id).resources.memory_mb, made.resources.memory_mb);
+	assert_done(fleet_find(h->fleet, &h->arena, &ref, &r, &err));
+	assert_int_equal(r.resources.memory_mb, made.resources.memory_mb);
+}
+
+static void a_server_that_comes_back_gives_the_limits_of_the_row(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record made = create(h);
+
+	h->fake.limits = (struct sandbox_resources){.cpu = 0};
+	harness_restart(h);
+	assert_true(h->fake.limits.cpu == made.resources.cpu);
+	assert_int_equal(h->fake.limits.memory_mb, made.resources.memory_mb);
+}
+
 static struct usage_sum used(struct harness *h)
 {
 	const struct usage_query query = {.project_id = PROJECT,
@@ -261,6 +289,8 @@ int main(void)
 	                EACH(what_a_create_refuses_is_refused),
 	                EACH(limits_change_at_once_and_what_is_left_out_stays),
 	                EACH(limits_that_are_not_recorded_are_taken_back),
+	                EACH(more_memory_that_is_refused_is_not_recorded),
+	                EACH(a_server_that_comes_back_gives_the_limits_of_the_row),
 	                EACH(what_was_used_before_a_change_costs_what_it_was),
 	                EACH(limits_that_nobody_may_have_are_refused),
 	                EACH(variables_change_for_what_is_started_next));
