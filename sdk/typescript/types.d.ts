@@ -134,6 +134,12 @@ export interface Sandbox {
   preview: SandboxPreview;
   egress: SandboxEgress;
   last_event: LastEvent;
+  /** null but in the answers to GET of one sandbox and of a list */
+  made_from: SandboxOrigin | null;
+  /** what its files lie on, the uppermost first, its template last; at most 64 snapshots; null but in the answer to GET of one sandbox */
+  lineage: LineageStep[] | null;
+  /** that it has; null as made_from is */
+  volumes: AttachedVolume[] | null;
 }
 
 /** The limits that are in force */
@@ -164,6 +170,41 @@ export interface SandboxPreview {
 export interface LastEvent {
   at: string | null;
   text: string;
+}
+
+/** What a sandbox was made of */
+export interface SandboxOrigin {
+  /** template or snapshot; a fork is of a snapshot, too */
+  kind: string | null;
+  /** its id */
+  snapshot: string | null;
+  /** null: it is removed */
+  snapshot_name: string | null;
+  /** id of the one that the snapshot was taken of: of a fork, the one that was forked */
+  sandbox: string | null;
+  sandbox_name: string | null;
+}
+
+/** What files lie on */
+export interface LineageStep {
+  /** snapshot or template */
+  kind: string;
+  id: string;
+  /** null: it is removed */
+  name: string | null;
+  /** id of the one that the snapshot was taken of */
+  sandbox: string | null;
+  sandbox_name: string | null;
+}
+
+/** A volume of a sandbox */
+export interface AttachedVolume {
+  /** its name */
+  volume: string;
+  volume_id: string;
+  /** where it is inside */
+  path: string;
+  read_only: boolean;
 }
 
 /** One page of sandboxes */
@@ -260,6 +301,8 @@ export interface Snapshot {
   /** how long its processes stood still */
   frozen_ms: number;
   created_at: string | null;
+  /** what it lies on, the uppermost first, its template last; at most 64 snapshots; null but in the answer to GET of one snapshot */
+  lineage: LineageStep[] | null;
 }
 
 /** How many forks to make */

@@ -60,6 +60,11 @@ enum usage_reason api_use_reason(const char *path);
  * Borrowed from it. */
 MUST_CHECK int api_use(const struct request *rq, struct fleet_use *ret, struct error *err);
 
+/* The id that a filter means by a name or an id. One that may be an id is taken as it is: of those
+ * that are gone there are events, snapshots and usage still. NULL stays NULL. */
+MUST_CHECK int api_sandbox_id(struct request *rq, const char *id_or_name, const char **ret,
+                              struct error *err);
+
 /* The started sandbox of ":id", held; for calls that use it. */
 struct api_target {
 	struct sandbox_record record;

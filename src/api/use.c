@@ -92,6 +92,23 @@ void api_request_keep(const struct request *rq, struct arena *a, struct request 
 	memcpy(ret->id, rq->id, sizeof(ret->id));
 }
 
+int api_sandbox_id(struct request *rq, const char *id_or_name, const char **ret, struct error *err)
+{
+	const struct fleet_ref ref = {api_project(rq), id_or_name};
+	struct sandbox_record r;
+
+	if (id_or_name && !id_is_valid(id_or_name)) {
+		if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0) {
+			if (err->code == ERROR_NOT_FOUND)
+				error_hint(err, "one that is deleted is known by its id alone");
+			return -1;
+		}
+		id_or_name = r.id;
+	}
+	*ret = id_or_name;
+	return 0;
+}
+
 int api_target_open_id(struct request *rq, const char *id, struct api_target *ret,
                        struct error *err)
 {

@@ -109,8 +109,8 @@ static int artifact_rm(struct cli *cli)
 static const struct command_option ls_options[] = {
         {.name = "sandbox",
          .letter = 's',
-         .value = "ID",
-         .about = "only those of this one, which may be gone",
+         .value = "SANDBOX",
+         .about = "only those of this one; by its id when it is gone",
          .completion = COMPLETE_SANDBOX},
         {.name = "run", .value = "RUN", .about = "only those of this run"},
         {0},

@@ -225,7 +225,10 @@ static const struct command_option run_options[] = {
 };
 static const struct command_option ls_options[] = {
         CONVERSATION,
-        {.name = "sandbox", .value = "ID", .about = "only those of this one"},
+        {.name = "sandbox",
+         .value = "SANDBOX",
+         .about = "only those of this one",
+         .completion = COMPLETE_SANDBOX},
         {0},
 };
 static const struct command_option one_options[] = {CONVERSATION, {0}};

@@ -162,7 +162,7 @@ static const struct command_option create_options[] = {
 };
 static const struct command_option ls_options[] = {
         {.name = "sandbox",
-         .value = "ID",
+         .value = "SANDBOX",
          .about = "only those of this one",
          .completion = COMPLETE_SANDBOX},
         {0},
@@ -185,7 +185,7 @@ static const struct command create = {
 };
 static const struct command list = {
         .name = "ls",
-        .usage = "[--sandbox ID]",
+        .usage = "[--sandbox SANDBOX]",
         .about = "list snapshots, newest first",
         .options = ls_options,
         .run = snapshot_ls,

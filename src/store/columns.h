@@ -167,6 +167,8 @@ extern const struct column columns_of_artifact_record[], columns_of_artifact_pag
         columns_of_artifact_due[], columns_of_artifact_sum[], columns_of_artifact_mark[];
 extern const struct column columns_of_approval_record[], columns_of_approval_filter[],
         columns_of_approval_decision[], columns_of_skill_record[];
+extern const struct column columns_of_relation_record[], columns_of_relation_page[],
+        columns_of_relation_search[];
 extern const struct column columns_of_service_record[], columns_of_service_ref[],
         columns_of_service_change[];
 extern const struct column columns_of_holding_record[], columns_of_holding_page[],

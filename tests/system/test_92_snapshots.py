@@ -164,6 +164,43 @@ def test_a_fork_has_everything_and_both_go_their_way(api, made):
     assert [out(api, child, "cat number") for child in ids] == ["0", "1", "2"]
 
 
+def test_a_sandbox_says_what_it_was_made_of_and_what_it_lies_on(api, made):
+    def steps(path):
+        return [(step["kind"], step["id"], step["sandbox"]) for step in api.get(path)["lineage"]]
+
+    box = made.create(name="trunk")
+    first = api.get(f"{PATH}/{box}")
+    template = first["lineage"][0]
+    assert first["made_from"] == {"kind": "template", "snapshot": None, "snapshot_name": None, "sandbox": None,
+                                  "sandbox_name": None}
+    assert (template["kind"], template["name"], len(first["lineage"])) == ("template", first["template"], 1)
+    assert first["volumes"] == []
+    root = ("template", template["id"], None)
+    one = made.snapshot(box, name="ring")
+    two = made.fork(box)
+    (twig,), below = [item["id"] for item in two["items"]], two["snapshot"]["id"]
+    # a fork says whose files it began with, and both show the whole way down
+    lies_on = [("snapshot", below, box), ("snapshot", one["id"], box), root]
+    assert api.get(f"{PATH}/{twig}")["made_from"] == {
+        "kind": "snapshot", "snapshot": below, "snapshot_name": below, "sandbox": box, "sandbox_name": "trunk"}
+    assert steps(f"{PATH}/{twig}") == steps(f"{PATH}/{box}") == lies_on
+    assert steps(f"{SNAPSHOTS}/{below}") == lies_on[1:]
+    leaf = made.snapshot(twig, name="leaf")
+    assert steps(f"{SNAPSHOTS}/leaf") == lies_on
+    # going back is not being made anew
+    api.post(f"{SNAPSHOTS}/ring/restore")
+    assert steps(f"{PATH}/{box}") == lies_on[1:] and api.get(f"{PATH}/{box}")["made_from"]["kind"] == "template"
+    # in a list, for all by one look; what is removed has no name any more
+    listed = {item["id"]: item for item in api.get(PATH)["items"]}
+    assert listed[twig]["made_from"]["snapshot"] == below and listed[box]["made_from"]["kind"] == "template"
+    assert listed[twig]["lineage"] is None and listed[twig]["volumes"] == []
+    assert api.get(SNAPSHOTS)["items"][0]["lineage"] is None
+    api.delete(f"{SNAPSHOTS}/{below}")
+    gone = api.get(f"{PATH}/{twig}")["made_from"]
+    assert (gone["kind"], gone["snapshot"], gone["snapshot_name"], gone["sandbox"]) == ("snapshot", below, None, None)
+    assert steps(f"{PATH}/{twig}") == [("snapshot", leaf["id"], twig), ("snapshot", below, None), root]
+
+
 def test_rollback_gives_the_files_back_and_starts_it_again(api, made):
     box = made.create()
     out(api, box, MAKE)
@@ -191,6 +228,9 @@ def test_the_cli_takes_lists_shows_and_gives_back(server, api, made):
     made.snapshots.append(taken["id"])
     assert (taken["sandbox"], taken["name"], taken["state"]) == (box, "cli-taken", "ready")
     assert "cli-taken" in atoll_cli("snapshot", "ls", "--sandbox", box)
+    assert "cli-taken" in atoll_cli("snapshot", "ls", "--sandbox", "cli-box")
+    refused = server.cli("snapshot", "ls", "--sandbox", "no-such")
+    assert refused.returncode != 0 and b"no-such" in refused.stderr and b"by its id" in refused.stderr
     out(api, box, "echo new > note; echo new > other")
     atoll_cli("revert", "--base", "cli-taken", "cli-box", out(api, box, "pwd") + "/note")
     assert out(api, box, "cat note other") == "old\nnew"

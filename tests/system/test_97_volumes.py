@@ -81,6 +81,9 @@ def test_files_outlive_the_sandbox_with_their_owners(api):
             attached = api.get(f"{INSTANCES}/{first}/volume")["items"]
             assert [(m["volume"], m["path"], m["read_only"]) for m in attached] == [("kept", "/workspace", False)]
             assert api.get(f"{PATH}/kept")["attachments"][0]["sandbox_id"] == first
+            of_first = [{"volume": "kept", "volume_id": attached[0]["volume_id"], "path": "/workspace", "read_only": False}]
+            assert api.get(f"{INSTANCES}/{first}")["volumes"] == of_first
+            assert {s["id"]: s["volumes"] for s in api.get(INSTANCES)["items"]}[first] == of_first
         assert api.get(f"{PATH}/kept")["attachments"] == []
         with api.sandbox(internet=False, volume="kept") as second:
             out = api.exec(second, "cat /workspace/mine /workspace/who; stat -c '%u %a' /workspace/*")["stdout"]

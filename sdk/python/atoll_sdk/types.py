@@ -145,6 +145,12 @@ class Sandbox(TypedDict):
     preview: SandboxPreview
     egress: SandboxEgress
     last_event: LastEvent
+    # null but in the answers to GET of one sandbox and of a list
+    made_from: SandboxOrigin | None
+    # what its files lie on, the uppermost first, its template last; at most 64 snapshots; null but in the answer to GET of one sandbox
+    lineage: list[LineageStep] | None
+    # that it has; null as made_from is
+    volumes: list[AttachedVolume] | None
 
 
 class Resources(TypedDict):
@@ -178,6 +184,44 @@ class LastEvent(TypedDict):
 
     at: str | None
     text: str
+
+
+class SandboxOrigin(TypedDict):
+    """What a sandbox was made of"""
+
+    # template or snapshot; a fork is of a snapshot, too
+    kind: str | None
+    # its id
+    snapshot: str | None
+    # null: it is removed
+    snapshot_name: str | None
+    # id of the one that the snapshot was taken of: of a fork, the one that was forked
+    sandbox: str | None
+    sandbox_name: str | None
+
+
+class LineageStep(TypedDict):
+    """What files lie on"""
+
+    # snapshot or template
+    kind: str
+    id: str
+    # null: it is removed
+    name: str | None
+    # id of the one that the snapshot was taken of
+    sandbox: str | None
+    sandbox_name: str | None
+
+
+class AttachedVolume(TypedDict):
+    """A volume of a sandbox"""
+
+    # its name
+    volume: str
+    volume_id: str
+    # where it is inside
+    path: str
+    read_only: bool
 
 
 class SandboxList(TypedDict):
@@ -282,6 +326,8 @@ class Snapshot(TypedDict):
     # how long its processes stood still
     frozen_ms: float
     created_at: str | None
+    # what it lies on, the uppermost first, its template last; at most 64 snapshots; null but in the answer to GET of one snapshot
+    lineage: list[LineageStep] | None
 
 
 class Fork(TypedDict):

@@ -70,7 +70,8 @@ struct list_query {
 	int64_t limit;
 };
 static const struct json_member list_query_members[] = {
-        JSON_TEXT_MEMBER(list_query, sandbox, .max = 64, .about = "id, also of one that is gone"),
+        JSON_TEXT_MEMBER(list_query, sandbox, .max = 64,
+                         .about = "name, or id, also of one that is gone"),
         JSON_TEXT_MEMBER(list_query, run, .max = 128, .about = "of Atoll-Run"),
         JSON_TEXT_MEMBER(list_query, page, .max = 256, .about = "next_page of the page before"),
         JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000,
@@ -189,9 +190,8 @@ static int artifact_list(struct request *rq, UNUSED const void *body, struct rep
                          struct error *err)
 {
 	const struct list_query *q = rq->query;
-	const struct artifact_filter filter = {
+	struct artifact_filter filter = {
 	        .project_id = api_project(rq),
-	        .sandbox_id = q->sandbox,
 	        .run = q->run,
 	        .page = q->page,
 	        .limit = q->limit ? (unsigned)q->limit : 100,
@@ -200,7 +200,8 @@ static int artifact_list(struct request *rq, UNUSED const void *body, struct rep
 	struct artifact_list found;
 	struct list_answer out;
 
-	if (store_artifact_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
+	if (api_sandbox_id(rq, q->sandbox, &filter.sandbox_id, err) < 0 ||
+	    store_artifact_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct artifact_answer, found.count);
 	for (size_t i = 0; i < found.count; i++)

@@ -66,22 +66,6 @@ static const char *visible_project(const struct request *rq)
 	return sees_all && !request_header(rq, "X-Atoll-Project") ? NULL : api_project(rq);
 }
 
-/* An id may be of a sandbox that is gone, whose events are still there. */
-static int find_sandbox(struct request *rq, const char *id_or_name, const char **ret,
-                        struct error *err)
-{
-	const struct fleet_ref ref = {api_project(rq), id_or_name};
-	struct sandbox_record r;
-
-	*ret = id_or_name;
-	if (!id_or_name || id_is_valid(id_or_name))
-		return 0;
-	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
-		return -1;
-	*ret = r.id;
-	return 0;
-}
-
 static int read_filter(struct request *rq, struct feed_filter *ret, struct error *err)
 {
 	const struct events_query *q = rq->query;
@@ -89,7 +73,7 @@ static int read_filter(struct request *rq, struct feed_filter *ret, struct error
 	*ret = (struct feed_filter){.project_id = visible_project(rq), .pattern = q->kind};
 	if (q->kind && event_pattern_check(q->kind, err) < 0)
 		return FAIL_CONTEXT(err, "kind");
-	return find_sandbox(rq, q->sandbox, &ret->sandbox_id, err);
+	return api_sandbox_id(rq, q->sandbox, &ret->sandbox_id, err);
 }
 
 /* Whether the client says what it knows: a header of one who comes back, or the query. */

@@ -75,7 +75,8 @@ enum { JOBS_STATUS = 2 };
 static const char *const statuses[] = {"running", "completed", "failed", "stopped", NULL};
 static const struct json_member jobs_query_members[] = {
         CONVERSATION_ROW(jobs_query),
-        JSON_TEXT_MEMBER(jobs_query, sandbox, .max = 64, .about = "only those of this one"),
+        JSON_TEXT_MEMBER(jobs_query, sandbox, .max = 64,
+                         .about = "name or id: only those of this one"),
         [JOBS_STATUS] = JSON_CHOICE_MEMBER(jobs_query, status, .choices = statuses),
         JSON_WHOLE_MEMBER(jobs_query, before, .min = 0,
                           .about = "unix ms: created_at of the last one of the page before"),
@@ -222,7 +223,6 @@ static int jobs_list(struct request *rq, const void *body, struct reply *reply, 
 	struct job_page page = {
 	        .project_id = api_project(rq),
 	        .conversation = api_conversation(rq, q->conversation),
-	        .sandbox_id = q->sandbox,
 	        .state = q->present >> JOBS_STATUS & 1 ? statuses[q->status] : NULL,
 	        .before = q->before,
 	        .limit = q->limit ? q->limit : LIMIT_USUAL,
@@ -233,6 +233,7 @@ static int jobs_list(struct request *rq, const void *body, struct reply *reply, 
 
 	(void)body;
 	if (job_conversation_check(page.conversation, err) < 0 ||
+	    api_sandbox_id(rq, q->sandbox, &page.sandbox_id, err) < 0 ||
 	    store_job_list(api_of(rq)->store, rq->arena, &page, &found, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct job_answer, found.count);

@@ -10,9 +10,9 @@
 #include "api/tables.h"
 #include "base/clock.h"
 #include "api/native/egress.h"
+#include "api/native/sandbox_answer.h"
 #include "fleet/backups.h"
 #include "fleet/egress.h"
-#include "fleet/preview.h"
 
 #define BASE "/api/sandbox/instances"
 
@@ -181,94 +181,6 @@ static const struct json_shape create_query = {
         .present_offset = offsetof(struct create_query, present),
 };
 
-struct event_answer {
-	int64_t at;
-	const char *text;
-};
-static const struct json_member last_event_shape_members[] = {
-        JSON_TIME_MEMBER(event_answer, at),
-        JSON_TEXT_MEMBER(event_answer, text),
-        JSON_END,
-};
-static JSON_SHAPE(last_event_shape, "LastEvent", event_answer, "What happened to it last");
-
-struct sandbox_preview_answer {
-	bool enabled, is_public, sharing_enabled;
-	const char *ports;
-};
-static const struct json_member sandbox_preview_shape_members[] = {
-        JSON_BOOL_MEMBER(sandbox_preview_answer, enabled),
-        JSON_BOOL_MEMBER(sandbox_preview_answer, is_public, .name = "public"),
-        JSON_TEXT_MEMBER(sandbox_preview_answer, ports, .flags = JSON_NULLABLE,
-                         .about = "the server's and the template's, or any; null but in the "
-                                  "answer to GET of one sandbox"),
-        JSON_BOOL_MEMBER(sandbox_preview_answer, sharing_enabled, .name = "sharingEnabled",
-                         .about = "the server has a SANDBOX_PREVIEW_SECRET"),
-        JSON_END,
-};
-static JSON_SHAPE(sandbox_preview_shape, "SandboxPreview", sandbox_preview_answer,
-                  "What of it may be seen; more at /preview");
-
-struct sandbox_answer {
-	const char *id, *name, *state, *desired_state, *reason;
-	const char *template, *provider, *isolation, *region, *project, *network;
-	struct span labels;
-	const char **env_names;
-	struct resources_body resources;
-	bool persistent;
-	int64_t created_at, started_at, last_activity_at, timeout_at, uptime_ms;
-	int64_t idle_reap_ms, lifetime_max_ms, auto_pause_ms, auto_stop_ms, auto_archive_ms,
-	        auto_delete_ms;
-	int64_t awake_until;
-	struct sandbox_preview_answer preview;
-	struct native_egress egress;
-	struct event_answer last_event;
-};
-static const struct json_member sandbox_shape_members[] = {
-        JSON_TEXT_MEMBER(sandbox_answer, id),
-        JSON_TEXT_MEMBER(sandbox_answer, name),
-        JSON_TEXT_MEMBER(sandbox_answer, state,
-                         .about = "what it really is: pending creating started paused stopping "
-                                  "stopped archived deleting deleted failed"),
-        JSON_TEXT_MEMBER(sandbox_answer, desired_state, .about = "what was asked for last"),
-        JSON_TEXT_MEMBER(sandbox_answer, reason,
-                         .about = "why it ended or was paused: none user idle lifetime oom exit "
-                                  "host_lost error budget"),
-        JSON_TEXT_MEMBER(sandbox_answer, template),
-        JSON_TEXT_MEMBER(sandbox_answer, provider),
-        JSON_TEXT_MEMBER(sandbox_answer, isolation, .about = "what really stands around it"),
-        JSON_TEXT_MEMBER(sandbox_answer, region),
-        JSON_TEXT_MEMBER(sandbox_answer, project),
-        JSON_TEXT_MEMBER(sandbox_answer, network, .about = "blocked or internet"),
-        JSON_RAW_MEMBER(sandbox_answer, labels, .about = "object of texts"),
-        JSON_TEXT_LIST_MEMBER(sandbox_answer, env_names,
-                              .about = "names of its environment; values are never shown"),
-        JSON_OBJECT_MEMBER(sandbox_answer, resources, &resources_answer),
-        JSON_BOOL_MEMBER(sandbox_answer, persistent),
-        JSON_TIME_MEMBER(sandbox_answer, created_at),
-        JSON_TIME_MEMBER(sandbox_answer, started_at, .flags = JSON_NULLABLE),
-        JSON_TIME_MEMBER(sandbox_answer, last_activity_at, .flags = JSON_NULLABLE),
-        JSON_TIME_MEMBER(sandbox_answer, timeout_at, .flags = JSON_NULLABLE),
-        JSON_WHOLE_MEMBER(sandbox_answer, uptime_ms, .about = "since its start; 0 when stopped"),
-        JSON_WHOLE_MEMBER(sandbox_answer, idle_reap_ms),
-        JSON_WHOLE_MEMBER(sandbox_answer, lifetime_max_ms),
-        JSON_WHOLE_MEMBER(sandbox_answer, auto_pause_ms, .name = "autoPauseMs",
-                          .about = "paused after so long without use; 0 = never"),
-        JSON_WHOLE_MEMBER(sandbox_answer, auto_stop_ms, .name = "autoStopMs",
-                          .about = "stopped after so long without use; 0 = never"),
-        JSON_WHOLE_MEMBER(sandbox_answer, auto_archive_ms, .name = "autoArchiveMs",
-                          .about = "0 = never"),
-        JSON_WHOLE_MEMBER(sandbox_answer, auto_delete_ms, .name = "autoDeleteMs",
-                          .about = "deleted so long after a stop; 0 = never"),
-        JSON_TIME_MEMBER(sandbox_answer, awake_until, .flags = JSON_NULLABLE,
-                         .about = "not paused, stopped or deleted for idleness before that"),
-        JSON_OBJECT_MEMBER(sandbox_answer, preview, &sandbox_preview_shape),
-        JSON_OBJECT_MEMBER(sandbox_answer, egress, &native_egress_shape),
-        JSON_OBJECT_MEMBER(sandbox_answer, last_event, &last_event_shape),
-        JSON_END,
-};
-JSON_SHAPE(sandbox_shape, "Sandbox", sandbox_answer, "One isolated computer");
-
 struct list_query {
 	const char *state, *name, *template, *label, *page;
 	int64_t limit;
@@ -295,93 +207,6 @@ static const struct json_member list_answer_members[] = {
         JSON_END,
 };
 static JSON_SHAPE(list_answer, "SandboxList", list_answer, "One page of sandboxes");
-
-/* ---- record to answer ---- */
-
-static const char **env_names_of(struct arena *a, const char *env_json)
-{
-	const struct json_value *env;
-	const char **names;
-	struct error ignored;
-	size_t count;
-
-	if (json_load(a, span_of(env_json), &env, &ignored) < 0)
-		env = NULL;
-	count = json_count(env);
-	names = ARENA_ARRAY(a, const char *, count + 1);
-	for (size_t i = 0; i < count; i++)
-		(void)json_member_at(env, i, &names[i]);
-	return names;
-}
-
-static const char *isolation_of(const char *provider)
-{
-	const struct provider_ops *ops = provider_find(provider);
-
-	return ops ? ops->isolation : "none";
-}
-
-static void fill_answer(struct request *rq, const struct sandbox_record *r,
-                        struct sandbox_answer *ret)
-{
-	struct arena *a = rq->arena;
-	bool runs =
-	        (r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED) && r->started_at > 0;
-
-	*ret = (struct sandbox_answer){
-	        .id = r->id,
-	        .name = r->name,
-	        .state = sandbox_state_name(r->actual),
-	        .desired_state = sandbox_state_name(r->desired),
-	        .reason = sandbox_reason_name(r->reason),
-	        .template = r->template_name,
-	        .provider = r->provider,
-	        .isolation = isolation_of(r->provider),
-	        .region = r->region,
-	        .project = r->project_id,
-	        .network = networks[r->network == SANDBOX_NETWORK_INTERNET],
-	        .labels = r->labels_json[0] ? span_of(r->labels_json) : SPAN("{}"),
-	        .env_names = env_names_of(a, r->env_json),
-	        .resources = {r->resources.cpu, r->resources.memory_mb, r->resources.disk_mb,
-	                      r->resources.pids, r->disk_is_advisory},
-	        .persistent = r->persistent,
-	        .created_at = r->created_at,
-	        .started_at = r->started_at,
-	        .last_activity_at = r->last_activity_at,
-	        .timeout_at = r->timeout_at,
-	        .uptime_ms = runs ? clock_unix_ms() - r->started_at : 0,
-	        .idle_reap_ms = r->idle_reap_ms,
-	        .lifetime_max_ms = r->lifetime_max_ms,
-	        .auto_pause_ms = r->idle_pause_ms,
-	        .auto_stop_ms = r->idle_stop_ms,
-	        .auto_archive_ms = r->archive_after_ms,
-	        .auto_delete_ms = r->delete_after_ms,
-	        .awake_until = r->awake_until,
-	        .preview = {!r->preview_off, r->preview_public,
-	                    api_of(rq)->config->preview_secret[0] != '\0', NULL},
-	        .egress = native_egress_of(a, r->egress),
-	        .last_event = {.at = r->last_event_at, .text = r->last_event},
-	};
-}
-
-int sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_record *r)
-{
-	struct sandbox_answer out;
-
-	fill_answer(rq, r, &out);
-	reply_json(reply, &sandbox_shape, &out);
-	return 0;
-}
-
-struct json_list sandbox_answers(struct request *rq, const struct sandbox_record *records,
-                                 size_t count)
-{
-	struct sandbox_answer *items = ARENA_ARRAY(rq->arena, struct sandbox_answer, count);
-
-	for (size_t i = 0; i < count; i++)
-		fill_answer(rq, &records[i], &items[i]);
-	return (struct json_list){items, count, true};
-}
 
 /* ---- handlers ---- */
 
@@ -540,7 +365,8 @@ static int sandbox_list(struct request *rq, const void *body, struct reply *repl
 		return -1;
 	if (store_sandbox_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
-	out.items = sandbox_answers(rq, found.items, found.count);
+	if (sandbox_answers_related(rq, found.items, found.count, &out.items, err) < 0)
+		return -1;
 	out.next_page = found.next_page;
 	reply_json(reply, &list_answer, &out);
 	return 0;
@@ -567,18 +393,12 @@ static int run_verb(struct request *rq, struct reply *reply, fleet_verb *verb, s
 static int sandbox_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct fleet_ref ref = path_ref(rq);
-	struct fleet *fleet = api_of(rq)->fleet;
 	struct sandbox_record record;
-	struct sandbox_answer out;
 
 	(void)body;
-	if (fleet_find(fleet, rq->arena, &ref, &record, err) < 0)
+	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0)
 		return -1;
-	fill_answer(rq, &record, &out);
-	if (fleet_preview_ports(fleet, rq->arena, &record, &out.preview.ports, err) < 0)
-		return -1;
-	reply_json(reply, &sandbox_shape, &out);
-	return 0;
+	return sandbox_reply_whole(rq, reply, &record, err);
 }
 
 static int sandbox_start(struct request *rq, const void *body, struct reply *reply,

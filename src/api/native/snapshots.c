@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/snapshots, and what makes them: states of a sandbox's files. */
 #include "api/caller.h"
+#include "api/native/sandbox_answer.h"
 #include "api/tables.h"
 #include "fleet/snapshots.h"
 
@@ -40,6 +41,7 @@ struct snapshot_answer {
 	const char *state, *method, *because;
 	int64_t depth, created_at;
 	double frozen_ms;
+	struct json_list lineage;
 };
 static const struct json_member snapshot_shape_members[] = {
         JSON_TEXT_MEMBER(snapshot_answer, id),
@@ -62,6 +64,10 @@ static const struct json_member snapshot_shape_members[] = {
         JSON_NUMBER_MEMBER(snapshot_answer, frozen_ms,
                            .about = "how long its processes stood still"),
         JSON_TIME_MEMBER(snapshot_answer, created_at),
+        JSON_LIST_MEMBER(snapshot_answer, lineage, &lineage_step_shape, .flags = JSON_NULLABLE,
+                         .about = "what it lies on, the uppermost first, its template last; at "
+                                  "most 64 snapshots; null but in the answer to GET of one "
+                                  "snapshot"),
         JSON_END,
 };
 JSON_SHAPE(snapshot_shape, "Snapshot", snapshot_answer,
@@ -73,7 +79,7 @@ struct list_query {
 };
 static const struct json_member list_query_members[] = {
         JSON_TEXT_MEMBER(list_query, sandbox, .max = 64,
-                         .about = "id: only those that were taken of it"),
+                         .about = "name or id: only those that were taken of it"),
         JSON_TEXT_MEMBER(list_query, page, .max = 256, .about = "next_page of the page before"),
         JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000,
                           .about = "items of a page (default 100)"),
@@ -197,9 +203,8 @@ static int snapshot_list(struct request *rq, UNUSED const void *body, struct rep
                          struct error *err)
 {
 	const struct list_query *q = rq->query;
-	const struct snapshot_filter filter = {
+	struct snapshot_filter filter = {
 	        .project_id = api_project(rq),
-	        .sandbox_id = q->sandbox,
 	        .page = q->page,
 	        .limit = q->limit ? (unsigned)q->limit : 100,
 	};
@@ -207,7 +212,8 @@ static int snapshot_list(struct request *rq, UNUSED const void *body, struct rep
 	struct snapshot_answer *items;
 	struct list_answer out;
 
-	if (store_snapshot_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
+	if (api_sandbox_id(rq, q->sandbox, &filter.sandbox_id, err) < 0 ||
+	    store_snapshot_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct snapshot_answer, found.count);
 	for (size_t i = 0; i < found.count; i++)
@@ -222,10 +228,19 @@ static int snapshot_get(struct request *rq, UNUSED const void *body, struct repl
 {
 	const struct fleet_ref ref = path_ref(rq);
 	struct snapshot_record found;
+	struct snapshot_answer out;
+	struct relation_list relations;
+	struct lineage_step template = {.kind = "template"};
 
-	if (fleet_snapshot_find(api_of(rq)->fleet, rq->arena, &ref, &found, err) < 0)
+	if (fleet_snapshot_find(api_of(rq)->fleet, rq->arena, &ref, &found, err) < 0 ||
+	    store_relations_of(api_of(rq)->store, rq->arena, found.id, &relations, err) < 0)
 		return -1;
-	return snapshot_reply(reply, &found);
+	template.id = found.template_id;
+	template.name = found.template_name;
+	out = answer_of(&found);
+	out.lineage = lineage_answer(rq->arena, &relations, &template);
+	reply_json(reply, &snapshot_shape, &out);
+	return 0;
 }
 
 static int snapshot_delete(struct request *rq, UNUSED const void *body, struct reply *reply,

@@ -43,7 +43,8 @@ static const struct json_member sums_query_members[] = {
                                            .about = "csv has the next page in the header "
                                                     "Atoll-Next-Page"),
         JSON_TEXT_MEMBER(sums_query, key, .max = 64, .about = "only what this key used, by id"),
-        JSON_TEXT_MEMBER(sums_query, sandbox, .max = 64, .about = "only this sandbox, by id"),
+        JSON_TEXT_MEMBER(sums_query, sandbox, .max = 64,
+                         .about = "only this one: its name, or its id, also when it is gone"),
         JSON_TEXT_MEMBER(sums_query, run, .max = USAGE_RUN_MAX, .about = "only this run"),
         JSON_TEXT_MEMBER(sums_query, page, .max = 256, .about = "next_page of the page before"),
         JSON_WHOLE_MEMBER(sums_query, limit, .min = 1, .max = LIMIT_MAX,
@@ -208,7 +209,6 @@ static int usage_get(struct request *rq, const void *body, struct reply *reply, 
 	struct usage_query query = {
 	        .project_id = project_of(rq),
 	        .key_id = q->key,
-	        .sandbox_id = q->sandbox,
 	        .run = q->run,
 	        .group = is_grouped ? (enum usage_group)q->group_by : USAGE_BY_DAY,
 	};
@@ -220,6 +220,7 @@ static int usage_get(struct request *rq, const void *body, struct reply *reply, 
 	(void)body;
 	query.limit = (int64_t)limit + 1; /* one more tells whether there is more */
 	if (parse_range(rq, q, &query, err) < 0 || parse_page(q->page, &query, err) < 0 ||
+	    api_sandbox_id(rq, q->sandbox, &query.sandbox_id, err) < 0 ||
 	    fleet_usage_sum(api_of(rq)->fleet, rq->arena, &query, &sums, err) < 0)
 		return -1;
 	out = (struct sums_answer){query.from, query.to, groups[query.group], {0}, NULL};

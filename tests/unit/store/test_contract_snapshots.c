@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "store/relations.h"
 #include "store/snapshots.h"
 
 #include "each_store.h"
@@ -138,6 +139,92 @@ static void a_sandbox_lies_on_what_was_taken_of_it_last(void **state)
 	assert_done(store_snapshot_update(*state, &gone, false, &err));
 }
 
+/* The id of each, in order, as one text. */
+static const char *ids_of(struct arena *a, const struct relation_list *list)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < list->count; i++)
+		text = arena_format(a, "%s %s:%.2s", text, relation_kind_name(list->items[i].kind),
+		                    list->items[i].id);
+	return text;
+}
+
+static void insert_ready(struct store *s, const char *id, const char *parent, struct error *err)
+{
+	struct snapshot_record r = sample(id, id);
+
+	r.parent_id = parent;
+	r.state = SNAPSHOT_READY;
+	if (store_snapshot_insert(s, &r, 100, err) < 0 ||
+	    store_snapshot_update(s, &r, true, err) < 0)
+		fail_msg("%s", err->text);
+}
+
+static void what_a_sandbox_lies_on_goes_down_to_its_template(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct sandbox_record box = sample_sandbox(BOX, "box"),
+	                      forked = sample_sandbox("scccccccccccccccccca", "forked");
+	struct relation_list list, own;
+	struct error err = {0};
+
+	assert_done(store_sandbox_insert(*state, &box, 0, &err));
+	assert_done(store_relations_of(*state, &a, BOX, &list, &err));
+	assert_int_equal(list.count, 0);
+	insert_ready(*state, "1aaaaaaaaaaaaaaaaaaa", "", &err);
+	insert_ready(*state, "2aaaaaaaaaaaaaaaaaaa", "1aaaaaaaaaaaaaaaaaaa", &err);
+	insert_ready(*state, "3aaaaaaaaaaaaaaaaaaa", "2aaaaaaaaaaaaaaaaaaa", &err);
+	assert_done(store_sandbox_insert_with(
+	        *state,
+	        &(struct sandbox_insertion){.record = &forked, .origin = "3aaaaaaaaaaaaaaaaaaa"},
+	        &err));
+	assert_done(store_relations_of(*state, &a, forked.id, &list, &err));
+	assert_string_equal(ids_of(&a, &list), " below:3a below:2a below:1a origin:3a");
+	assert_string_equal(list.items[3].sandbox_id, BOX);
+	assert_string_equal(list.items[3].sandbox_name, "box");
+	assert_string_equal(list.items[0].name, "3aaaaaaaaaaaaaaaaaaa");
+	/* of a snapshot: those below it */
+	assert_done(store_relations_of(*state, &a, "2aaaaaaaaaaaaaaaaaaa", &list, &err));
+	assert_string_equal(ids_of(&a, &list), " below:1a");
+	/* one that is removed leaves its id, and what was below it is not known any more */
+	assert_done(store_snapshot_remove(*state, "2aaaaaaaaaaaaaaaaaaa", &err));
+	assert_done(store_relations_of(*state, &a, forked.id, &list, &err));
+	assert_string_equal(ids_of(&a, &list), " below:3a below:2a origin:3a");
+	assert_string_equal(list.items[1].name, "");
+	/* of a page: without what is below */
+	assert_done(store_relations_of_page(
+	        *state, &a, &(struct relation_page){PROJECT, box.created_at, forked.created_at},
+	        &list, &err));
+	assert_string_equal(ids_of(&a, &list), " origin:3a");
+	own = relations_of(&list, forked.id);
+	assert_int_equal(own.count, 1);
+	own = relations_of(&list, BOX);
+	assert_int_equal(own.count, 0);
+	assert_done(store_relations_of_page(
+	        *state, &a, &(struct relation_page){PROJECT, 0, box.created_at - 1}, &list, &err));
+	assert_int_equal(list.count, 0);
+}
+
+static void what_is_below_is_told_so_far_and_a_ring_ends(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct relation_list list;
+	struct error err = {0};
+	char id[] = "raaaaaaaaaaaaaaaaaaa", parent[] = "raaaaaaaaaaaaaaaaaaa";
+
+	/* the last one's parent is the first: no such row is written, but it would not hang */
+	for (unsigned i = 0; i < RELATION_BELOW_MAX + 6; i++) {
+		snprintf(id, sizeof(id), "r%019u", i);
+		snprintf(parent, sizeof(parent), "r%019u", (i + 1) % (RELATION_BELOW_MAX + 6));
+		insert_ready(*state, id, parent, &err);
+	}
+	assert_done(store_relations_of(*state, &a, "r0000000000000000000", &list, &err));
+	assert_int_equal(list.count, RELATION_BELOW_MAX);
+	assert_string_equal(list.items[0].id, "r0000000000000000001");
+	assert_int_equal(list.items[RELATION_BELOW_MAX - 1].step, RELATION_BELOW_MAX);
+}
+
 static void a_template_stays_while_a_snapshot_lies_on_it(void **state)
 {
 	struct template_record own = {
@@ -158,6 +245,8 @@ static const struct CMUnitTest tests[] = {
         EACH(names_are_taken_once_and_a_project_has_at_most_so_many),
         EACH(pages_show_every_snapshot_once),
         EACH(a_sandbox_lies_on_what_was_taken_of_it_last),
+        EACH(what_a_sandbox_lies_on_goes_down_to_its_template),
+        EACH(what_is_below_is_told_so_far_and_a_ring_ends),
         EACH(a_template_stays_while_a_snapshot_lies_on_it),
 };
 

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/relations.h"
+
+#include <string.h>
+
+#include "store/column_rows.h"
+#include "store/driver.h"
+
+const char *relation_kind_name(enum relation_kind kind)
+{
+	static const char *const names[RELATION_KIND_COUNT] = {
+	        [RELATION_BELOW] = "below",
+	        [RELATION_ORIGIN] = "origin",
+	        [RELATION_VOLUME] = "volume",
+	};
+
+	return (unsigned)kind < RELATION_KIND_COUNT ? names[kind] : "unknown";
+}
+
+/* ---- columns ---- */
+
+enum { relation_kind_words = RELATION_KIND_COUNT };
+
+static const char *relation_kind_word(unsigned value)
+{
+	return relation_kind_name((enum relation_kind)value);
+}
+
+const struct column columns_of_relation_record[] = {
+        TEXT_OF(relation_record, of_id),      CHOICE_OF(relation_record, kind, relation_kind),
+        TEXT_OF(relation_record, id),         TEXT_OF(relation_record, name),
+        TEXT_OF(relation_record, sandbox_id), TEXT_OF(relation_record, sandbox_name),
+        TEXT_OF(relation_record, path),       BOOL_OF(relation_record, is_read_only),
+        WHOLE_OF(relation_record, step),      END,
+};
+
+const struct column columns_of_relation_search[] = {
+        TEXT_OF(relation_search, id),
+        WHOLE_OF(relation_search, below_max),
+        END,
+};
+
+const struct column columns_of_relation_page[] = {
+        FILTER_OF(relation_page, project_id),
+        WHOLE_OF(relation_page, from),
+        WHOLE_OF(relation_page, to),
+        END,
+};
+
+/* ---- reading ---- */
+
+static int read_relations(struct store *s, enum query_name query, const void *takes,
+                          struct rows *rows, struct relation_list *ret, struct error *err)
+{
+	if (store_read_query(s, query, takes, rows, err) < 0)
+		return -1;
+	*ret = (struct relation_list){rows->items, rows->count};
+	return 0;
+}
+
+int store_relations_of(struct store *s, struct arena *a, const char *id, struct relation_list *ret,
+                       struct error *err)
+{
+	const struct relation_search search = {id, RELATION_BELOW_MAX};
+	struct rows rows = {.arena = a, .size = sizeof(struct relation_record)};
+
+	return read_relations(s, QUERY_RELATION_LIST, &search, &rows, ret, err);
+}
+
+int store_relations_of_page(struct store *s, struct arena *a, const struct relation_page *page,
+                            struct relation_list *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(struct relation_record)};
+
+	return read_relations(s, QUERY_RELATION_LIST_OF_PAGE, page, &rows, ret, err);
+}
+
+struct relation_list relations_of(const struct relation_list *list, const char *id)
+{
+	size_t first = 0, end = list->count;
+
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+
+		if (strcmp(list->items[middle].of_id, id) < 0)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	while (end < list->count && strcmp(list->items[end].of_id, id) == 0)
+		end++;
+	return (struct relation_list){list->items + first, end - first};
+}
