@@ -3,6 +3,7 @@
  * done meanwhile is as little as can be. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -16,6 +17,7 @@
 
 #define COPY_MAX_MS 5000
 #define HOLD_MAX_MS 2000
+#define HOLD_YIELDS 16 /* what sleeps is held in less time than a pause takes */
 #define HOLD_PAUSE_NS 50000
 #define HOLD_MOMENT_NS 1000000
 #define HOLD_ASK_EVERY 16
@@ -145,6 +147,10 @@ static int hold(struct cgroup_host *cgroups, const char *group, struct error *er
 			return -1;
 		if (rest == CGROUP_FROZEN)
 			return 0;
+		if (count <= HOLD_YIELDS) {
+			(void)sched_yield();
+			continue;
+		}
 		(void)nanosleep(&pause, NULL);
 		if (ask_again(cgroups, group, count, err) < 0)
 			return -1;

@@ -265,6 +265,7 @@ bool cgroup_remove_ours(struct cgroup_host *h)
 
 	if (cgroup_each(h, remove_abandoned, h, &ignored) < 0)
 		return false;
+	remove_abandoned(h, CGROUP_PARKED);
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
 		if (h->roots[i] >= 0 && unlinkat(h->roots[i], "../" CGROUP_ALL, AT_REMOVEDIR) < 0 &&
 		    errno != ENOENT)

@@ -4,7 +4,8 @@
 
 #include "isolation/isolation.h"
 
-#define CGROUP_ALL "atoll" /* our part of each tree */
+#define CGROUP_ALL "atoll"     /* our part of each tree */
+#define CGROUP_PARKED "parked" /* in version 1's freezer: never anybody's */
 
 extern const struct cgroup_ops cgroup_v1_ops, cgroup_v1_hybrid_ops, cgroup_v2_ops;
 /* Names of the controllers' folders and mounts in version 1, by enum cgroup_controller. */

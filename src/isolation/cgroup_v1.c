@@ -47,6 +47,17 @@ static int limit_devices(int root, struct error *err)
 	return 0;
 }
 
+/* While any group of the host is frozen the kernel has its checks for that switched on; the first
+ * to freeze and the last to thaw wait until it has rewritten its own code. An empty group that is
+ * always frozen spares both. Nothing depends on it. */
+static void keep_one_frozen(int root)
+{
+	struct error ignored = {0};
+
+	if (mkdirat(root, CGROUP_PARKED, 0755) == 0 || errno == EEXIST)
+		(void)!file_poke(root, CGROUP_PARKED "/freezer.state", "FROZEN", &ignored);
+}
+
 static int v1_prepare(struct cgroup_host *h, struct error *err)
 {
 	struct error ignored = {0};
@@ -54,6 +65,8 @@ static int v1_prepare(struct cgroup_host *h, struct error *err)
 	/* Old kernels count children only when told to; new ones always do and may refuse. */
 	(void)!file_poke(h->roots[CGROUP_MEMORY], "memory.use_hierarchy", "1", &ignored);
 	h->can_freeze = h->roots[CGROUP_FREEZER] >= 0;
+	if (h->can_freeze)
+		keep_one_frozen(h->roots[CGROUP_FREEZER]);
 	if (h->roots[CGROUP_DEVICES] < 0)
 		return 0;
 	return limit_devices(h->roots[CGROUP_DEVICES], err);

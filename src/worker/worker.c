@@ -18,15 +18,23 @@ struct lane {
 	unsigned running_max;
 };
 
+struct worker {
+	struct worker_pool *pool;
+	pthread_t thread;
+	pthread_cond_t woken;
+	struct worker *next_idle;
+	bool is_idle; /* in the pool's list */
+};
+
 struct worker_pool {
 	pthread_mutex_t lock; /* of everything below but the threads */
-	pthread_cond_t has_work;
+	struct worker *idle;  /* who has worked last comes first: its memory is the warmest */
 	struct lane lanes[LANE_COUNT];
 	enum worker_lane last_taken;
 	unsigned queue_max;
 	bool is_stopping;
 	unsigned thread_count;
-	pthread_t threads[];
+	struct worker workers[];
 };
 
 /* Whose task this thread runs. */
@@ -64,12 +72,40 @@ static struct worker_task *take(struct lane *lane)
 	return task;
 }
 
+static void wake_one(struct worker_pool *pool)
+{
+	struct worker *worker = pool->idle;
+
+	if (!worker)
+		return; /* whoever is busy looks again before it rests */
+	pool->idle = worker->next_idle;
+	worker->is_idle = false;
+	(void)pthread_cond_signal(&worker->woken);
+}
+
+static void wake_all(struct worker_pool *pool)
+{
+	while (pool->idle)
+		wake_one(pool);
+}
+
+static void rest(struct worker *worker)
+{
+	struct worker_pool *pool = worker->pool;
+
+	worker->next_idle = pool->idle;
+	worker->is_idle = true;
+	pool->idle = worker;
+	while (worker->is_idle)
+		(void)pthread_cond_wait(&worker->woken, &pool->lock);
+}
+
 /* This thread may go on with the other lane: let an idle one see to this lane. */
 static void leave_lane(struct worker_pool *pool)
 {
 	own_lane->running--;
 	if (lane_is_ready(own_lane))
-		(void)pthread_cond_signal(&pool->has_work);
+		wake_one(pool);
 }
 
 static bool is_drained(const struct worker_pool *pool)
@@ -96,7 +132,8 @@ static void run_rest(void)
 
 static void *work(void *argument)
 {
-	struct worker_pool *pool = argument;
+	struct worker *worker = argument;
+	struct worker_pool *pool = worker->pool;
 	struct worker_task *task;
 
 	own_rest_end = &own_rest;
@@ -104,7 +141,7 @@ static void *work(void *argument)
 	while (!is_drained(pool)) {
 		own_lane = choose_lane(pool);
 		if (!own_lane) {
-			(void)pthread_cond_wait(&pool->has_work, &pool->lock);
+			rest(worker);
 			continue;
 		}
 		task = take(own_lane);
@@ -116,7 +153,7 @@ static void *work(void *argument)
 		leave_lane(pool);
 	}
 	/* Others may wait for a lane that this thread has just emptied. */
-	(void)pthread_cond_broadcast(&pool->has_work);
+	wake_all(pool);
 	(void)pthread_mutex_unlock(&pool->lock);
 	return NULL;
 }
@@ -130,7 +167,11 @@ static int start_threads(struct worker_pool *pool, unsigned count, struct error 
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (!failed && pool->thread_count < count) {
-		failed = pthread_create(&pool->threads[pool->thread_count], NULL, work, pool);
+		struct worker *worker = &pool->workers[pool->thread_count];
+
+		worker->pool = pool;
+		(void)pthread_cond_init(&worker->woken, NULL);
+		failed = pthread_create(&worker->thread, NULL, work, worker);
 		if (!failed)
 			pool->thread_count++;
 	}
@@ -150,11 +191,10 @@ int worker_pool_start(const struct worker_options *options, struct worker_pool *
 	if (options->threads < 2 || options->threads > 256)
 		return FAIL(err, ERROR_INVALID, "%u worker threads are not between 2 and 256",
 		            options->threads);
-	pool = calloc(1, sizeof(*pool) + options->threads * sizeof(pool->threads[0]));
+	pool = calloc(1, sizeof(*pool) + options->threads * sizeof(pool->workers[0]));
 	if (!pool)
 		abort();
 	(void)pthread_mutex_init(&pool->lock, NULL);
-	(void)pthread_cond_init(&pool->has_work, NULL);
 	for (unsigned i = 0; i < LANE_COUNT; i++)
 		pool->lanes[i].last_next = &pool->lanes[i].first;
 	pool->lanes[WORKER_FAST].running_max = options->threads;
@@ -174,11 +214,12 @@ void worker_pool_stop(struct worker_pool *pool)
 		return;
 	(void)pthread_mutex_lock(&pool->lock);
 	pool->is_stopping = true;
-	(void)pthread_cond_broadcast(&pool->has_work);
+	wake_all(pool);
 	(void)pthread_mutex_unlock(&pool->lock);
-	for (unsigned i = 0; i < pool->thread_count; i++)
-		(void)pthread_join(pool->threads[i], NULL);
-	(void)pthread_cond_destroy(&pool->has_work);
+	for (unsigned i = 0; i < pool->thread_count; i++) {
+		(void)pthread_join(pool->workers[i].thread, NULL);
+		(void)pthread_cond_destroy(&pool->workers[i].woken);
+	}
 	(void)pthread_mutex_destroy(&pool->lock);
 	free(pool);
 }
@@ -196,7 +237,7 @@ static int enqueue(struct worker_pool *pool, struct worker_task *task, struct er
 	*lane->last_next = task;
 	lane->last_next = &task->next;
 	lane->waiting++;
-	(void)pthread_cond_signal(&pool->has_work);
+	wake_one(pool);
 	return 0;
 }
 

@@ -3,7 +3,8 @@
  *
  * Fast work touches only the store or a running agent; slow work waits for providers, images and
  * other machines. Slow work may hold at most half of the threads, so that the fast lane always
- * moves. Each lane is first in, first out, and has a limit. */
+ * moves. Each lane is first in, first out, and has a limit. Of the threads that rest, the one that
+ * has worked last is woken. */
 #pragma once
 
 #include <stdbool.h>

@@ -303,6 +303,12 @@ static void count_group(void *context, const char *group)
 		(*(unsigned *)context)++;
 }
 
+static void count_any(void *context, const char *group)
+{
+	(void)group;
+	(*(unsigned *)context)++;
+}
+
 TEST(a_group_that_is_left_in_one_tree_only_is_found)
 {
 	struct cgroup_host host;
@@ -365,6 +371,30 @@ TEST(version_1_freezes_by_words_and_believes_the_kernel_s)
 	put(&f, "freezer/atoll/s3/freezer.state", "MELTING\n");
 	assert_int_equal(host.ops->rest(&host, "s3", &rest, &err), -1);
 	assert_int_equal(err.code, ERROR_SYSTEM);
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
+TEST(version_1_keeps_an_empty_group_frozen_that_is_nobodys)
+{
+	static const char parked[] = "freezer/atoll/parked/freezer.state";
+	struct cgroup_host host;
+	struct error err = {0};
+	unsigned count = 0;
+	struct fake f;
+
+	fake_v1(&f);
+	make_folder(&f, "freezer");
+	make_folder(&f, "freezer/atoll");
+	make_folder(&f, "freezer/atoll/parked"); /* of a broker that was killed */
+	put(&f, parked, "");
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	expect(&f, parked, "FROZEN");
+	assert_int_equal(cgroup_each(&host, count_any, &count, &err), 0);
+	assert_int_equal(count, 0);
+	assert_int_equal(unlinkat(f.fd, parked, 0), 0); /* the kernel's goes by itself */
+	assert_true(cgroup_remove_ours(&host));
+	assert_int_equal(faccessat(f.fd, "freezer/atoll", F_OK, 0), -1);
 	cgroup_close(&host);
 	fake_close(&f);
 }
@@ -467,6 +497,7 @@ int main(void)
 	           CASE(a_group_that_is_left_in_one_tree_only_is_found),
 	           CASE(removing_a_missing_group_is_fine),
 	           CASE(version_1_freezes_by_words_and_believes_the_kernel_s),
+	           CASE(version_1_keeps_an_empty_group_frozen_that_is_nobodys),
 	           CASE(version_1_without_a_freezer_says_so),
 	           CASE(version_2_is_frozen_when_its_events_say_so),
 	           CASE(a_real_group_limits_counts_freezes_and_kills));

@@ -2,6 +2,8 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -255,6 +257,63 @@ TEST(on_other_threads_afterwards_is_at_once)
 	assert_int_equal(l.count, 2);
 }
 
+struct witness {
+	struct worker_task task;
+	pthread_t thread;
+};
+
+static void run_witness(struct worker_task *task)
+{
+	CONTAINER_OF(task, struct witness, task)->thread = pthread_self();
+}
+
+/* A thread that has ended its task is at rest before anybody can see that none runs. */
+static void wait_for_rest(struct worker_pool *pool)
+{
+	struct worker_load load;
+
+	do {
+		(void)sched_yield();
+		load = worker_load_get(pool);
+	} while (load.running[WORKER_FAST] + load.waiting[WORKER_FAST] > 0);
+}
+
+TEST(who_has_worked_last_works_next)
+{
+	struct worker_pool *pool = start_pool(4, 10);
+	struct job jobs[4];
+	struct witness first = {.task = {.lane = WORKER_FAST, .run = run_witness}};
+	sem_t started, may_end;
+	struct error err;
+
+	(void)sem_init(&started, 0, 0);
+	(void)sem_init(&may_end, 0, 0);
+	/* Until all are at work at once some may not have begun to live. */
+	for (unsigned i = 0; i < COUNT_OF(jobs); i++) {
+		jobs[i] = job_in(WORKER_FAST);
+		jobs[i].started = &started;
+		jobs[i].may_end = &may_end;
+		assert_int_equal(worker_submit(pool, &jobs[i].task, &err), 0);
+	}
+	for (unsigned i = 0; i < COUNT_OF(jobs); i++)
+		(void)sem_wait(&started);
+	for (unsigned i = 0; i < COUNT_OF(jobs); i++)
+		(void)sem_post(&may_end);
+	wait_for_rest(pool);
+	assert_int_equal(worker_submit(pool, &first.task, &err), 0);
+	wait_for_rest(pool);
+	for (unsigned i = 0; i < 20; i++) {
+		struct witness next = {.task = {.lane = WORKER_FAST, .run = run_witness}};
+
+		assert_int_equal(worker_submit(pool, &next.task, &err), 0);
+		wait_for_rest(pool);
+		assert_true(pthread_equal(first.thread, next.thread) != 0);
+	}
+	worker_pool_stop(pool);
+	(void)sem_destroy(&started);
+	(void)sem_destroy(&may_end);
+}
+
 int main(void)
 {
 	return RUN(CASE(a_pool_needs_a_sensible_number_of_threads),
@@ -264,5 +323,6 @@ int main(void)
 	           CASE(what_nobody_has_begun_can_be_taken_back),
 	           CASE(a_full_lane_refuses_and_the_other_still_takes),
 	           CASE(what_is_left_for_afterwards_is_run_when_the_task_has_ended),
-	           CASE(on_other_threads_afterwards_is_at_once));
+	           CASE(on_other_threads_afterwards_is_at_once),
+	           CASE(who_has_worked_last_works_next));
 }
