@@ -128,13 +128,7 @@ suite_fuzz()
 		xargs -P "$(nproc)" -n 1 bash -c 'fuzz_one "$0"'
 }
 
-# run_pytest SUITE SECONDS FOLDER-OR-FILE…
-run_pytest()
-{
-	build_programs gcc || { result failed "$1" build "the gcc build failed"; return; }
-	run_built_pytest "$@"
-}
-
+# run_built_pytest SUITE SECONDS FOLDER-OR-FILE…
 run_built_pytest()
 {
 	local suite=$1 seconds=$2 folder folders=() report=$RESULTS/$1.xml
@@ -155,14 +149,16 @@ run_built_pytest()
 }
 
 # run_shared_pytest SUITE RUNS SECONDS FILE…: several at once, for these often wait for a server or
-# a clock. Each file is run by whoever comes to it first: the longest go in front.
+# a clock. Each file is run by whoever comes to it first: the longest go in front, and may be named
+# again, which pytest would take as a wish to run them twice.
 run_shared_pytest()
 {
-	local suite=$1 runs=$2 share i pids=()
-	shift 2
+	local suite=$1 runs=$2 seconds=$3 share i files pids=()
+	shift 3
+	mapfile -t files < <(printf '%s\n' "$@" | awk '!seen[$0]++')
 	share=$(mktemp -d /tmp/atoll-share-XXXXXX)
 	for ((i = 1; i <= runs; i++)); do
-		ATOLL_TEST_SHARE=$share run_built_pytest "$suite-$i" "$@" &
+		ATOLL_TEST_SHARE=$share run_built_pytest "$suite-$i" "$seconds" "${files[@]}" &
 		pids+=($!)
 	done
 	wait "${pids[@]}"
@@ -172,11 +168,10 @@ run_shared_pytest()
 # The longest, which builds the template "base", begins first.
 suite_system()
 {
-	local longest=tests/system/test_80_templates.py
 	build_programs gcc || { result failed system build "the gcc build failed"; return; }
 	# shellcheck disable=SC2046 # words
-	run_shared_pytest system 3 900 $longest \
-		$(find tests/system tests/contract -name 'test_*.py' ! -path $longest | sort)
+	run_shared_pytest system 3 900 tests/system/test_80_templates.py \
+		$(find tests/system tests/contract -name 'test_*.py' | sort)
 }
 
 # Only when it is named: what npm has may change any day.
@@ -187,9 +182,13 @@ suite_newest()
 		tests/system/test_{71_interpreter,81_e2b,82_envd,83_daytona,86_clients}.py
 }
 
+# Bombs count what all of the host runs.
 suite_escape()
 {
-	run_pytest escape 480 tests/escape
+	build_programs gcc || { result failed escape build "the gcc build failed"; return; }
+	run_shared_pytest escape 2 480 tests/escape/test_{warm_ahead,warm,code}.py \
+		tests/escape/test_*.py
+	run_built_pytest escape-alone 180 tests/escape/alone
 }
 
 # Those that look at the whole host are alone.
