@@ -167,6 +167,13 @@ def test_a_tool_that_fails_says_so_to_the_model(mcp):
     assert mcp.new("tools/call", {"name": "bash", "arguments": {"command": "true", "sandbox": 7}})["error"]["code"] == -32602
 
 
+def test_what_a_tool_left_is_kept_and_told_to_the_model(mcp, api, box):
+    done = mcp.call("bash", command="mkdir -p kept; echo 1,2 >kept/t.csv", artifacts="kept")
+    [kept] = done["structuredContent"]["artifacts"]
+    assert kept["path"] == "kept/t.csv" and kept["url"] in done["content"][-1]["text"]
+    api.delete(f"/api/sandbox/artifacts/{kept['id']}")
+
+
 def test_a_client_alone_can_work(api):
     """No sandbox is named: there is one all the same, and it is the same the next time."""
     mcp = Mcp(api)

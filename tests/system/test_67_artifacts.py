@@ -141,17 +141,17 @@ def test_what_a_command_made_is_kept_and_told_before_its_end(api, box):
 
 def test_what_an_agents_tool_left_is_kept_and_told_with_its_result(api, server):
     def tool(name, **given):
-        answer = api.post(f"/v1/tools/{name}", {"sandboxId": made["id"], "input": given})
+        answer = api.call("POST", f"/v1/tools/{name}", {"sandboxId": made["id"], "input": given}, {"Atoll-Run": "night"})
         return answer["structuredContent"], answer["content"][-1]["text"]
     made, here = api.create(), f"http://127.0.0.1:{server.port}"
     try:
-        line = "mkdir -p out; echo a,b >out/t.csv; ln -s /etc/passwd out/link; echo elsewhere >other; exit 3"
+        line = "mkdir -p out; echo a,b >out/t.csv; ln -s /etc/passwd out/link; echo elsewhere >other; sleep .05; exit 3"
         done, told = tool("bash", command=line, artifacts="out")
         [one] = done["artifacts"]
         assert done["exit_code"] == 3 and one["path"] == "out/t.csv" and one["size"] == 4
         assert one["url"] in told and one["url"].startswith(here)
-        assert [row["path"] for row in tool("bash", command="sleep .05; touch here", artifacts=".")[0]["artifacts"]] == ["here"]
-        done, told = tool("run_code", code="import time; time.sleep(.05); open('out/code.json', 'w').write('{}')", artifacts="out")
+        assert [row["path"] for row in tool("bash", command="touch here; sleep .05", artifacts=".")[0]["artifacts"]] == ["here"]
+        done, told = tool("run_code", code="open('out/code.json', 'w').write('{}'); import time; time.sleep(.05)", artifacts="out")
         assert [row["media_type"] for row in done["artifacts"]] == ["application/json"] and "out/code.json" in told
         # Nothing was asked for, nothing was made, there is no such folder: nothing is said.
         for given in ({}, {"artifacts": "nowhere"}):
@@ -162,10 +162,10 @@ def test_what_an_agents_tool_left_is_kept_and_told_with_its_result(api, server):
                 tool("bash", command="touch not-run", **bad)
             assert caught.value.status == 400, bad
         # A folder that leads out of the workspace is none of it.
-        assert not tool("bash", command="mkdir /tmp/o; ln -s /tmp/o led; touch /tmp/o/f; ls not-run", artifacts="led")[0].get("artifacts")
+        assert not tool("bash", command="mkdir /tmp/o; ln -s /tmp/o led; touch /tmp/o/f; ls not-run; sleep .05", artifacts="led")[0].get("artifacts")
     finally:
         api.remove(made["id"])
-    listed = {row["id"]: row for row in api.get(f"{BASE}?sandbox={made['id']}")["items"]}
+    listed = {row["id"]: row for row in api.get(f"{BASE}?sandbox={made['id']}&run=night")["items"]}
     assert sorted(row["path"] for row in listed.values()) == [f"{WORK}/here", f"{WORK}/out/code.json", f"{WORK}/out/t.csv"]
     assert listed[one["id"]]["process"] > 0
     assert fetch(api, one["url"].removeprefix(here)).body == b"a,b\n"

@@ -111,6 +111,7 @@ int tools_open(struct request *rq, const struct tool *tool, const struct tools_t
                struct api_target *ret_target, struct tool_call *ret, struct error *err)
 {
 	const struct config *config = api_of(rq)->config;
+	struct fleet_use use;
 	int64_t most_ms = 1000 * account_call_max_s(provider_ops_of(api_of(rq)->provider)->name);
 
 	*ret = (struct tool_call){
@@ -124,7 +125,6 @@ int tools_open(struct request *rq, const struct tool *tool, const struct tools_t
 	        .project_id = api_project(rq),
 	        .key_id = api_account(rq)->key_id,
 	        .address = api_address(rq),
-	        .run = request_header(rq, "Atoll-Run"),
 	        .conversation_id = which->conversation,
 	        .origin = which->origin,
 	        .timeout_ms = config->exec_timeout_ms < most_ms ? config->exec_timeout_ms : most_ms,
@@ -135,9 +135,10 @@ int tools_open(struct request *rq, const struct tool *tool, const struct tools_t
 	if (tool && tool->flags & TOOL_NO_SANDBOX)
 		return set_guard(rq, which->config, ret, err);
 	((struct api_caller *)rq->caller)->reason = tool ? tool->reason : USAGE_FILE_OPS;
-	if (open_target(rq, which, ret_target, err) < 0)
+	if (open_target(rq, which, ret_target, err) < 0 || api_use(rq, &use, err) < 0)
 		return -1;
 	set_sandbox(ret_target, ret);
+	ret->run = use.run;
 	ret->hold = &ret_target->hold;
 	return set_guard(rq, which->config, ret, err);
 }
