@@ -126,6 +126,7 @@ int api_open(struct api *api, struct error *err)
 	api->e2b_drafts = e2b_drafts_new();
 	api->console_asked = console_asked_new();
 	api->daytona_pending = daytona_pending_new();
+	api->daytona_lsp_turns = daytona_lsp_turns_new();
 	api->feed = api_feed_new(api);
 	api->last_used_ms = clock_monotonic_ms();
 	return 0;
@@ -149,6 +150,7 @@ void api_close(struct api *api)
 	e2b_drafts_free(api->e2b_drafts);
 	console_asked_free(api->console_asked);
 	daytona_pending_free(api->daytona_pending);
+	daytona_lsp_turns_free(api->daytona_lsp_turns);
 	api_feed_free(api->feed);
 }
 

@@ -54,6 +54,7 @@ struct api {
 	struct e2b_drafts *e2b_drafts; /* builds that E2B's clients have announced */
 	struct asked *console_asked;   /* commands of sessions that wait */
 	struct daytona_pending *daytona_pending; /* sandboxes whose images are being built */
+	struct daytona_lsp_turns *daytona_lsp_turns;
 };
 MUST_CHECK int api_open(struct api *api, struct error *err); /* makes what it owns */
 /* Cancels the calls that outlive their request: after server_close and before the workers stop. */

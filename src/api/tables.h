@@ -36,6 +36,9 @@ extern const struct route daytona_sandboxes_routes[], daytona_process_routes[],
 struct daytona_pending;
 struct daytona_pending *daytona_pending_new(void);
 void daytona_pending_free(struct daytona_pending *p); /* NULL is fine */
+struct daytona_lsp_turns;
+struct daytona_lsp_turns *daytona_lsp_turns_new(void);
+void daytona_lsp_turns_free(struct daytona_lsp_turns *t); /* NULL is fine */
 struct http_failure;
 bool daytona_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
 /* e2b/ */

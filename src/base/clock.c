@@ -47,6 +47,18 @@ int deadline_poll_ms(int64_t deadline)
 	return left <= 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
 }
 
+struct timespec deadline_wall_time(int64_t deadline)
+{
+	int64_t left = deadline - clock_monotonic_ms(), at;
+	struct timespec ret = {.tv_sec = INT32_MAX};
+
+	if (deadline == DEADLINE_NEVER || left > INT32_MAX)
+		return ret;
+	at = clock_ns(CLOCK_REALTIME) + (left > 0 ? left : 0) * 1000000;
+	ret = (struct timespec){.tv_sec = at / 1000000000, .tv_nsec = at % 1000000000};
+	return ret;
+}
+
 void clock_format(struct buf *out, int64_t unix_ms)
 {
 	int64_t seconds = unix_ms / 1000, ms = unix_ms % 1000;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <time.h>
 
 #include "base/attribute.h"
 #include "base/buf.h"
@@ -18,6 +19,9 @@ int64_t clock_unix_ms(void);
 int64_t deadline_in(int64_t ms);
 /* Milliseconds left for poll(2): 0 when passed, -1 for never, capped to INT_MAX. */
 int deadline_poll_ms(int64_t deadline);
+/* The same moment by the wall clock, for waits of pthreads: thread sanitizers know nothing of those
+ * by the monotonic one. A clock that is set meanwhile makes them longer or shorter. */
+struct timespec deadline_wall_time(int64_t deadline);
 
 /* RFC 3339 in UTC with milliseconds: 2026-11-21T02:25:00.123Z. */
 void clock_format(struct buf *out, int64_t unix_ms);

@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 
@@ -47,22 +46,11 @@ static bool is_held(const struct code_contexts *c, const struct code_lock *wante
 	return false;
 }
 
-/* By the wall clock, as thread sanitizers know it. */
-static struct timespec time_of(int64_t deadline)
-{
-	int64_t left = deadline - clock_monotonic_ms();
-	struct timespec until;
-
-	(void)clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += left > 0 ? left / 1000 : 0;
-	return until;
-}
-
 int code_lock_take(const struct code_at *at, uint64_t process, struct code_lock *ret,
                    struct error *err)
 {
 	struct code_contexts *c = at->contexts;
-	struct timespec until = time_of(at->deadline);
+	const struct timespec until = deadline_wall_time(at->deadline);
 	int waited = 0;
 
 	ret->process = process;

@@ -68,18 +68,8 @@ int terminal_lock(pthread_mutex_t *stripes, const struct terminal_at *at, pthrea
                   struct error *err)
 {
 	pthread_mutex_t *lock = &stripes[stripe_of(at)];
-	int64_t left = at->deadline - clock_monotonic_ms();
-	struct timespec until;
+	const struct timespec until = deadline_wall_time(at->deadline);
 
-	/* By the wall clock: thread sanitizers know nothing of pthread_mutex_clocklock. A clock
-	 * that is set meanwhile makes it wait less, or until the other one is done. */
-	(void)clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += left > 0 ? left / 1000 : 0;
-	until.tv_nsec += left > 0 ? left % 1000 * 1000000 : 0;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
 	if (pthread_mutex_timedlock(lock, &until) != 0)
 		return FAIL(err, ERROR_TIMEOUT, "somebody else is at window '%s'",
 		            at->window ? at->window : "");

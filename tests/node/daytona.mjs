@@ -735,8 +735,9 @@ test('a language server of the image', async () => {
   await sandbox.fs.setFilePermissions('/home/user/bin/pylsp', { mode: '755' });
   const path = `${await sandbox.getWorkDir()}/src/a b.py`;
   await sandbox.fs.uploadFile(Buffer.from(`def outer():\n    def inner(): pass\n${'# a long line\n'.repeat(5000)}`), path);
+  await Promise.all([server.start(), server.start(), server.start()]);
   await server.start();
-  await server.start();
+  assert.equal((await sandbox.process.executeCommand('pgrep -fc "^python3 .*/bin/pyls[p]"')).result, '1\n');
   await failsAs(DaytonaConflictError, server.documentSymbols(path), /no document file:\/\/.*a%20b.py/);
   await server.didOpen(path);
   const symbols = await server.documentSymbols(path);

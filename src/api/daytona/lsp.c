@@ -10,6 +10,7 @@
 #include "api/daytona/daytona.h"
 #include "api/daytona/inside.h"
 #include "api/daytona/lsp_frame.h"
+#include "api/daytona/lsp_turns.h"
 #include "api/tables.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -21,6 +22,7 @@
 #define READ_MAX (2 * LSP_MESSAGE_MAX)
 #define ANSWER_MS 20000
 #define END_MS 2000
+#define TURN_MS 60000
 #define SERVERS_MAX 16 /* of one sandbox */
 #define ITEMS_MAX 10000
 #define DIGEST_BYTES 10
@@ -72,6 +74,7 @@ static JSON_OPEN_SHAPE(completion, "DaytonaLspCompletion", project_body, "A plac
 
 struct server {
 	struct api_target target;
+	struct lsp_turn turn; /* of calls that start or end it */
 	const char *const *args;
 	const char *hint, *language, *project, *label; /* of the process */
 	struct agent_process process;                  /* process 0 = it does not run */
@@ -80,6 +83,7 @@ struct server {
 
 static void server_done(struct server *s)
 {
+	lsp_turn_end(&s->turn);
 	api_target_done(&s->target);
 }
 #define SERVER AUTO(server_done) struct server
@@ -124,28 +128,47 @@ static int choose(struct server *s, const char *language, struct error *err)
 }
 
 /* `ret` is zeroed. */
-static int look(struct request *rq, const struct project_body *b, struct server *ret,
-                struct error *err)
+static int find_project(struct request *rq, const struct project_body *b, struct server *ret,
+                        struct error *err)
 {
 	if (choose(ret, b->language, err) < 0 || daytona_target_open(rq, &ret->target, err) < 0 ||
 	    provider_require(ret->target.hold.provider, PROVIDER_CAN_EXEC, err) < 0 ||
 	    files_resolve(rq, &ret->target, b->path, &ret->project, err) < 0)
 		return -1;
 	ret->label = label_of(rq->arena, ret);
-	return compute_processes(ret->target.hold.provider, ret->target.hold.id, on_process, ret,
+	return 0;
+}
+
+static int look(struct request *rq, struct server *s, struct error *err)
+{
+	return compute_processes(s->target.hold.provider, s->target.hold.id, on_process, s,
 	                         rq->deadline, err);
+}
+
+/* For calls that start or end it: what is found stays so. */
+static int look_alone(struct request *rq, struct server *s, struct error *err)
+{
+	int64_t deadline = deadline_in(TURN_MS);
+
+	if (lsp_turn_take(api_of(rq)->daytona_lsp_turns, s->target.hold.id,
+	                  deadline < rq->deadline ? deadline : rq->deadline, &s->turn, err) < 0)
+		return -1;
+	return look(rq, s, err);
+}
+
+static int refuse_absent(const struct server *s, const char *path, struct error *err)
+{
+	return FAIL(err, ERROR_NOT_FOUND,
+	            "no language server for %s runs in '%.100s': start it first", s->language,
+	            path);
 }
 
 static int open_server(struct request *rq, const struct project_body *b, struct server *ret,
                        struct error *err)
 {
-	if (look(rq, b, ret, err) < 0)
+	if (find_project(rq, b, ret, err) < 0 || look(rq, ret, err) < 0)
 		return -1;
-	if (ret->process.process)
-		return 0;
-	return FAIL(err, ERROR_NOT_FOUND,
-	            "no language server for %s runs in '%.100s': start it first", ret->language,
-	            b->path);
+	return ret->process.process ? 0 : refuse_absent(ret, b->path, err);
 }
 
 /* ---- addresses of files ---- */
@@ -443,7 +466,7 @@ static int start(struct request *rq, const void *body, struct reply *reply, stru
 	struct error ignored = {0};
 
 	(void)reply;
-	if (look(rq, body, &s, err) < 0)
+	if (find_project(rq, body, &s, err) < 0 || look_alone(rq, &s, err) < 0)
 		return -1;
 	if (s.process.process)
 		return 0;
@@ -469,12 +492,15 @@ static void await_end(struct talk *t)
 static int stop(struct request *rq, const void *body, UNUSED struct reply *reply, struct error *err)
 {
 	AUTO(talk_done) struct talk t = {.fd = -1};
+	const struct project_body *b = body;
 	SERVER s = {.count = 0};
 	const struct json_value *result = NULL;
 	struct error ignored = {0};
 
-	if (open_server(rq, body, &s, err) < 0)
+	if (find_project(rq, b, &s, err) < 0 || look_alone(rq, &s, err) < 0)
 		return -1;
+	if (!s.process.process)
+		return refuse_absent(&s, b->path, err);
 	if (talk_open(rq, &s, &t, err) < 0)
 		return -1;
 	t.deadline = deadline_in(END_MS);

@@ -60,6 +60,18 @@ TEST(timestamps_are_rfc_3339_in_utc)
 	assert_true(b.size > 0);
 }
 
+TEST(a_deadline_has_a_time_on_the_wall)
+{
+	int64_t before = clock_unix_ms() / 1000;
+	struct timespec at = deadline_wall_time(deadline_in(60000));
+
+	assert_in_range(at.tv_sec, before + 59, clock_unix_ms() / 1000 + 61);
+	assert_in_range(at.tv_nsec, 0, 999999999);
+	at = deadline_wall_time(deadline_in(-60000));
+	assert_in_range(at.tv_sec, before - 1, clock_unix_ms() / 1000 + 1);
+	assert_int_equal(deadline_wall_time(DEADLINE_NEVER).tv_sec, INT32_MAX);
+}
+
 TEST(deadlines_come_nearer_and_saturate)
 {
 	int64_t deadline = deadline_in(60000);
@@ -86,6 +98,6 @@ int main(void)
 {
 	return RUN(CASE(durations_have_units), CASE(other_texts_are_no_durations),
 	           CASE(a_refused_duration_says_what_would_be_right),
-	           CASE(timestamps_are_rfc_3339_in_utc), CASE(deadlines_come_nearer_and_saturate),
-	           CASE(clocks_do_not_run_backwards));
+	           CASE(timestamps_are_rfc_3339_in_utc), CASE(a_deadline_has_a_time_on_the_wall),
+	           CASE(deadlines_come_nearer_and_saturate), CASE(clocks_do_not_run_backwards));
 }
