@@ -104,14 +104,16 @@ static inline void *fake_run(void *argument)
 	struct fake_broker *b = argument;
 	struct buf packet = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
 
-	while ((b->fd = accept4(b->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+	for (int fd; (fd = accept4(b->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;) {
 		struct wire_fds fds = {.count = 0};
 		struct error err = {0};
+		b->fd = fd;
 		b->connections++;
 		while (wire_receive_packet(b->fd, deadline_in(20000), &packet, &fds, &err) == 0 &&
 		       fake_take(b, buf_span(&packet), &fds) == 0)
 			;
-		close(b->fd);
+		b->fd = -1;
+		close(fd);
 	}
 	buf_done(&packet);
 	return NULL;

@@ -131,9 +131,17 @@ static void make_old(int64_t version)
 	PQfinish(c);
 }
 
+/* Sanitizers see the same code whatever the version, and the server's half of the work is not
+ * theirs. */
+#if UNIT_WITH_ASAN || defined(__SANITIZE_THREAD__)
+#define VERSION_STEP 6
+#else
+#define VERSION_STEP 1
+#endif
+
 TEST(a_database_of_every_older_version_is_brought_up_to_date_with_its_rows)
 {
-	for (int64_t version = 1; version < last_migration(); version++) {
+	for (int64_t version = 1; version < last_migration(); version += VERSION_STEP) {
 		AUTO(arena_done) struct arena a = {0};
 		struct error err = {0};
 		struct project_record project;
