@@ -303,5 +303,6 @@ static int forward_uplinks(struct error *err)
 void network_prepare_host(struct network *n)
 {
 	find_nameservers(n);
+	n->has_ipv6 = access("/proc/sys/net/ipv6", F_OK) == 0;
 	n->usable = forward_uplinks(&n->problem) == 0;
 }

@@ -185,9 +185,20 @@ static void add_link_pair(struct buf *b, uint32_t slot, int namespace_fd)
 	netlink_end(b, begin);
 }
 
+/* What is inside speaks no IPv6: an address of this end would be for nobody, and the kernel would
+ * look around on the link whether another has it. */
+static void add_no_address(struct buf *b)
+{
+	static const uint8_t mode = IN6_ADDR_GEN_MODE_NONE;
+	size_t family = netlink_open(b, AF_INET6);
+
+	netlink_add(b, IFLA_INET6_ADDR_GEN_MODE, &mode, sizeof(mode));
+	netlink_close(b, family);
+}
+
 /* What /proc/sys/net/ipv4/conf/LINK/ would be used for: packets are forwarded from this link, and
  * only with the source address that is routed to it. */
-static void add_link_rules(struct buf *b, unsigned index)
+static void add_link_rules(struct buf *b, const struct network *n, unsigned index)
 {
 	static const struct {
 		uint16_t what;
@@ -207,17 +218,20 @@ static void add_link_rules(struct buf *b, unsigned index)
 		netlink_add_u32(b, rows[i].what, rows[i].value);
 	netlink_close(b, list);
 	netlink_close(b, family);
+	if (n->has_ipv6)
+		add_no_address(b);
 	netlink_close(b, spec);
 	netlink_end(b, begin);
 }
 
-void network_host_batch(struct buf *out, uint32_t slot, uint32_t address, int namespace_fd)
+void network_host_batch(struct buf *out, const struct network *n, uint32_t slot, uint32_t address,
+                        int namespace_fd)
 {
 	unsigned index = OUTSIDE_INDEX_FIRST + slot;
 	unsigned char hardware[6];
 
 	add_link_pair(out, slot, namespace_fd);
-	add_link_rules(out, index);
+	add_link_rules(out, n, index);
 	add_link_up(out, index);
 	add_route(out, index, address, 32, 0);
 	link_hardware(slot, true, hardware);
@@ -283,14 +297,15 @@ static int loopback_up(int inside, struct error *err)
 	return netlink_run(inside, &batch, "bring loopback up", err);
 }
 
-static int make_link(int host, uint32_t slot, uint32_t address, struct error *err)
+static int make_link(const struct network *n, int host, uint32_t slot, uint32_t address,
+                     struct error *err)
 {
 	AUTO(buf_done) struct buf batch = BUF(BATCH_MAX);
 	AUTO_CLOSE int namespace_fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 
 	if (namespace_fd < 0)
 		return FAIL_ERRNO(err, "open the network namespace");
-	network_host_batch(&batch, slot, address, namespace_fd);
+	network_host_batch(&batch, n, slot, address, namespace_fd);
 	return netlink_run(host, &batch, "make the network link", err);
 }
 
@@ -302,7 +317,7 @@ static int connect_namespace(const struct network *n, int host, int inside, uint
 
 	if (network_address(n, slot, &address, err) < 0)
 		return -1;
-	if (make_link(host, slot, address, err) < 0)
+	if (make_link(n, host, slot, address, err) < 0)
 		return -1;
 	network_inside_batch(&batch, slot, address);
 	return netlink_run(inside, &batch, "set up the network inside", err);

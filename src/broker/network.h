@@ -32,6 +32,7 @@ struct network {
 	unsigned nameserver_count;
 	char resolv_conf[256];
 	unsigned char ruled[SLOTS_MAX / 8 + 1]; /* slots with rules of their own; see egress.c */
+	bool has_ipv6;                          /* the host's kernel */
 	bool usable; /* false: only blocked sandboxes; `problem` says why */
 	struct error problem;
 };
@@ -62,7 +63,8 @@ void network_forget(void);
  * for internet, the link. `n` NULL = blocked. */
 MUST_CHECK int network_enter_new(const struct network *n, uint32_t slot, struct error *err);
 /* The two batches of that, for tests: what the host's namespace and what the new one is told. */
-void network_host_batch(struct buf *out, uint32_t slot, uint32_t address, int namespace_fd);
+void network_host_batch(struct buf *out, const struct network *n, uint32_t slot, uint32_t address,
+                        int namespace_fd);
 void network_inside_batch(struct buf *out, uint32_t slot, uint32_t address);
 /* Fine when missing. */
 void network_link_remove(uint32_t slot);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/network.h"
 
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "isolation/isolation.h"
 #include "unit.h"
 
@@ -166,8 +168,9 @@ TEST(the_two_batches_hold_what_a_link_needs)
 {
 	AUTO(buf_done) struct buf host = BUF(8192);
 	AUTO(buf_done) struct buf inside = BUF(8192);
+	struct network n = some_network();
 
-	network_host_batch(&host, 5, 0x0ad50007, 9);
+	network_host_batch(&host, &n, 5, 0x0ad50007, 9);
 	assert_int_equal(count_type(&host, RTM_NEWLINK), 2);
 	assert_int_equal(count_type(&host, RTM_SETLINK), 1);
 	assert_int_equal(count_type(&host, RTM_NEWROUTE), 1);
@@ -179,29 +182,55 @@ TEST(the_two_batches_hold_what_a_link_needs)
 	assert_false(host.overflowed || inside.overflowed);
 }
 
+/* 1: the kernel gives the link no IPv6 address. */
+static void expect_no_address_of_its_own(void)
+{
+	AUTO(buf_done) struct buf text = BUF(64);
+	struct error err = {0};
+
+	assert_int_equal(file_read(AT_FDCWD, "/proc/sys/net/ipv6/conf/atoll28002/addr_gen_mode",
+	                           &text, &err),
+	                 0);
+	assert_string_equal(buf_text(&text), "1\n");
+}
+
 /* For real, in a child: the link goes with the child's namespace. */
 TEST(a_new_namespace_has_loopback_and_its_link)
 {
 	struct network n = some_network();
+	int status, told[2], may_end[2];
+	char byte;
 	pid_t pid;
-	int status;
+
+	n.has_ipv6 = access("/proc/sys/net/ipv6", F_OK) == 0;
 
 	if (geteuid() != 0) {
 		print_message("needs root\n");
 		skip();
 	}
+	assert_int_equal(pipe2(told, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(may_end, O_CLOEXEC), 0);
 	pid = fork();
 	if (pid == 0) {
 		struct error err = {0};
 
+		(void)close(may_end[1]);
 		if (network_enter_new(&n, 28002, &err) < 0) {
 			(void)fprintf(stderr, "%s\n", err.text);
 			_exit(1);
 		}
+		(void)!write(told[1], "", 1);
+		(void)!read(may_end[0], &byte, 1);
 		_exit(access("/proc/sys/net/ipv4/conf/eth0", F_OK) == 0 ? 0 : 2);
 	}
+	(void)close(told[1]);
+	if (read(told[0], &byte, 1) == 1 && n.has_ipv6)
+		expect_no_address_of_its_own();
+	(void)close(may_end[1]);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
+	(void)close(told[0]);
+	(void)close(may_end[0]);
 	network_link_remove(28002);
 }
 
