@@ -1285,7 +1285,7 @@ export interface ToolCall {
   config?: string;
   /** whom its background jobs belong to */
   conversationId?: string;
-  /** of its background jobs: where their ends are told */
+  /** where the turn came from: the ends of its background jobs are told there, and who approves a call sees it */
   origin?: JobOrigin;
   /** by the tool's inputSchema */
   input?: unknown;
@@ -1316,6 +1316,8 @@ export interface Approval {
   state: string;
   sandboxId: string | null;
   conversationId: string | null;
+  /** where the turn of the call came from, as its caller says */
+  origin: JobOrigin | null;
   /** that asks */
   keyId: string;
   note: string | null;
@@ -1427,7 +1429,7 @@ export interface LeaseAcquired {
   run: string | null;
   /** grows with every change */
   lock_version: number;
-  /** from each acquire to its release, or to the end of the sandbox */
+  /** that its sandboxes were active; paused or stopped time is free */
   total_usage_seconds: number;
   last_activity_at: string | null;
   created_at: string | null;
@@ -1464,7 +1466,7 @@ export interface Lease {
   run: string | null;
   /** grows with every change */
   lock_version: number;
-  /** from each acquire to its release, or to the end of the sandbox */
+  /** that its sandboxes were active; paused or stopped time is free */
   total_usage_seconds: number;
   last_activity_at: string | null;
   created_at: string | null;

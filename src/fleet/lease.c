@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "fleet/lease_parts.h"
 #include "fleet/snapshots.h"
+#include "sandbox/price.h"
 
 #define WAIT_MS (LEASE_CREATING_MAX_MS + 5000)
 /* Who waits looks again so often: nobody tells of what other processes do. */
@@ -44,26 +45,39 @@ static struct fleet_ref sandbox_of(const struct seeker *s)
 
 /* ---- what rows become ---- */
 
-void lease_end_use(struct lease_record *r, int64_t now)
+int64_t fleet_lease_usage_ms(const struct lease_record *r, int64_t now)
 {
-	const struct lease_use use = {
-	        .active_since = r->active_since,
-	        .last_activity_at = r->sandbox_activity_at,
-	        .actual = r->actual,
+	const struct usage_clock clock = {
+	        .is_active = r->actual == SANDBOX_STARTED,
+	        .changed_at = r->active_changed_at,
+	        .active_ms = r->active_ms,
 	};
 
-	r->usage_ms += lease_use_ms(&use, now);
+	return r->usage_ms + usage_active_ms(&clock, now);
+}
+
+void lease_end_use(struct lease_record *r)
+{
 	r->active_since = 0;
 	if (r->sandbox_activity_at > r->last_activity_at)
 		r->last_activity_at = r->sandbox_activity_at;
+}
+
+/* What the sandbox was active for until now stays with the lease, which has none any more. */
+static void leave_sandbox(struct lease_record *r, int64_t now)
+{
+	lease_end_use(r);
+	r->usage_ms = fleet_lease_usage_ms(r, now);
+	r->sandbox_id = "";
+	r->actual = SANDBOX_DELETED;
+	r->active_changed_at = r->active_ms = 0;
 }
 
 int lease_empty(struct fleet *f, const struct lease_record *r, struct error *err)
 {
 	struct lease_record empty = *r;
 
-	lease_end_use(&empty, clock_unix_ms());
-	empty.sandbox_id = "";
+	leave_sandbox(&empty, clock_unix_ms());
 	empty.status = LEASE_EMPTY;
 	if (empty.usage_ms == 0)
 		return store_lease_remove(f->store, r, err);
@@ -147,7 +161,7 @@ static void begin_use(struct seeker *s)
 
 	if (used.active_since > 0 && used.actual == SANDBOX_STARTED)
 		return;
-	lease_end_use(&used, clock_unix_ms());
+	lease_end_use(&used);
 	used.active_since = used.last_activity_at = clock_unix_ms();
 	if (store_lease_replace(s->fleet->store, &used, &err) == 0) {
 		used.lock_version++;
@@ -173,7 +187,9 @@ static int use_it(struct seeker *s, struct error *err)
 	}
 	begin_use(s);
 	s->ret->lease = s->lease;
-	s->ret->lease.actual = SANDBOX_STARTED; /* by now */
+	if (s->lease.actual != SANDBOX_STARTED) /* by now it is */
+		s->ret->lease.active_changed_at = clock_unix_ms();
+	s->ret->lease.actual = SANDBOX_STARTED;
 	return STEP_DONE;
 }
 
@@ -266,7 +282,7 @@ static struct lease_claim claim_of(struct seeker *s)
 	int64_t now = clock_unix_ms();
 	struct id id = id_new();
 
-	lease_end_use(mine, now);
+	leave_sandbox(mine, now);
 	mine->sandbox_id = arena_text(s->arena, id.text);
 	mine->status = LEASE_CREATING;
 	mine->creating_since = mine->last_activity_at = now;
@@ -331,6 +347,7 @@ static int take_made(struct seeker *s, const struct lease_record *mine,
 		            TEXT("sandbox", s->lease.sandbox_id));
 	s->lease = *mine;
 	s->lease.actual = SANDBOX_STARTED;
+	s->lease.active_changed_at = clock_unix_ms();
 	s->lease.provider = made->provider;
 	s->lease.node = made->node;
 	s->lease.sandbox_activity_at = made->last_activity_at;
@@ -381,7 +398,7 @@ static int write_reset(struct seeker *s, enum lease_status status, struct error 
 	int64_t now = clock_unix_ms();
 
 	if (status == LEASE_CREATING) {
-		lease_end_use(&next, now);
+		lease_end_use(&next);
 		next.creating_since = now;
 	} else {
 		next.epoch++;

@@ -53,7 +53,7 @@ static int end_use(struct fleet *f, struct arena *a, const struct lease_ref *ref
 			return -1;
 		if (ret->active_since == 0)
 			return 0;
-		lease_end_use(ret, clock_unix_ms());
+		lease_end_use(ret);
 		ret->is_release = true;
 		if (store_lease_replace(f->store, ret, err) == 0) {
 			ret->lock_version++;

@@ -36,6 +36,6 @@ MUST_CHECK int lease_empty(struct fleet *f, const struct lease_record *r, struct
 /* The labels of a lease's sandbox: those given, and its key. */
 struct json_map lease_labels(struct arena *a, const struct json_map *given, const char *key);
 /* Ends what is counted as in use. */
-void lease_end_use(struct lease_record *r, int64_t now);
+void lease_end_use(struct lease_record *r);
 /* Deletes a sandbox that was a lease's. `is_known`: no maker can come with it any more. */
 void lease_drop_sandbox(struct fleet *f, const char *project_id, const char *id, bool is_known);

@@ -147,13 +147,6 @@ enum lease_action lease_decide(const struct lease_view *view, int64_t now)
 	return view->status == LEASE_READY ? ready_actions[view->actual] : LEASE_MAKE;
 }
 
-int64_t lease_use_ms(const struct lease_use *use, int64_t now)
-{
-	int64_t until = use->actual == SANDBOX_STARTED ? now : use->last_activity_at;
-
-	return use->active_since > 0 && until > use->active_since ? until - use->active_since : 0;
-}
-
 bool lease_error_may_mean_gone(enum error_code code)
 {
 	static const bool may[ERROR_CODE_COUNT] = {

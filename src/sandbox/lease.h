@@ -55,14 +55,6 @@ struct lease_view {
 };
 enum lease_action lease_decide(const struct lease_view *view, int64_t now);
 
-/* Time in use that is not yet in the total: since `active_since` (0 = not in use) until now or,
- * when the sandbox does not run any more, until its last use. */
-struct lease_use {
-	int64_t active_since, last_activity_at;
-	enum sandbox_state actual;
-};
-int64_t lease_use_ms(const struct lease_use *use, int64_t now);
-
 /* Whether a call that failed so may have found its sandbox gone: worth a look. Failures that are
  * about the call itself do not. */
 bool lease_error_may_mean_gone(enum error_code code);

@@ -20,7 +20,6 @@ enum {
 	usage_group_words = USAGE_GROUP_COUNT,
 	budget_scope_words = BUDGET_SCOPE_COUNT,
 	budget_window_words = BUDGET_WINDOW_COUNT,
-	mount_state_words = MOUNT_STATE_COUNT,
 };
 
 static const char *sandbox_state_word(unsigned value)
@@ -112,11 +111,6 @@ static const char *backup_state_word(unsigned value)
 static const char *snapshot_kind_word(unsigned value)
 {
 	return snapshot_kind_name((enum snapshot_kind)value);
-}
-
-static const char *mount_state_word(unsigned value)
-{
-	return mount_state_name((enum mount_state)value);
 }
 
 const struct column columns_of_project_record[] = {
@@ -548,6 +542,8 @@ const struct column columns_of_lease_record[] = {
         TEXT_OF(lease_record, provider),
         TEXT_OF(lease_record, node),
         WHOLE_OF(lease_record, sandbox_activity_at),
+        WHOLE_OF(lease_record, active_changed_at),
+        WHOLE_OF(lease_record, active_ms),
         END,
 };
 
@@ -742,27 +738,6 @@ const struct column columns_of_once_change[] = {
         TEXT_OF(once_change, key),        TEXT_OF(once_change, seen_id),
         TEXT_OF(once_change, sandbox_id), BOOL_OF(once_change, created),
         WHOLE_OF(once_change, now),       END,
-};
-
-const struct column columns_of_mount_record[] = {
-        TEXT_OF(mount_record, sandbox_id),
-        TEXT_OF(mount_record, volume_id),
-        TEXT_OF(mount_record, path),
-        BOOL_OF(mount_record, is_read_only),
-        CHOICE_OF(mount_record, state, mount_state),
-        WHOLE_OF(mount_record, created_at),
-        TEXT_OF(mount_record, volume_name),
-        TEXT_OF(mount_record, sandbox_name),
-        CHOICE_OF(mount_record, sandbox_state, sandbox_state),
-        END,
-};
-
-const struct column columns_of_mount_move[] = {
-        TEXT_OF(mount_move, sandbox_id),
-        TEXT_OF(mount_move, volume_id),
-        CHOICE_OF(mount_move, from, mount_state),
-        CHOICE_OF(mount_move, to, mount_state),
-        END,
 };
 
 const struct column columns_of_backup_record[] = {

@@ -16,8 +16,8 @@ struct lease_record {
 	enum lease_status status;
 	int64_t lock_version, epoch;
 	int64_t creating_since, created_at, last_activity_at;
-	int64_t usage_ms;     /* of the times in use that have ended */
-	int64_t active_since; /* of the one that has not; 0 = not in use */
+	int64_t usage_ms;     /* that its sandboxes before this one were active */
+	int64_t active_since; /* in use; 0 = not */
 	const char *run;      /* whose files it has, the last that got new ones; "" = nobody's */
 	/* Only to claim the lease of a session: ERROR_LIMIT when the project would have more that
 	 * have a sandbox. 0 = any number. */
@@ -27,6 +27,7 @@ struct lease_record {
 	enum sandbox_state actual;
 	const char *provider, *node;
 	int64_t sandbox_activity_at, keep_until; /* not idle before */
+	int64_t active_changed_at, active_ms;    /* as of sandbox_record */
 };
 struct lease_list {
 	struct lease_record *items;

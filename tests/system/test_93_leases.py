@@ -6,6 +6,7 @@ import os
 import pathlib
 import signal
 import threading
+import time
 import urllib.parse
 
 import pytest
@@ -178,18 +179,24 @@ def test_keep_alive_and_release(api, key):
     assert api.get(path(key))["sandbox_id"] == released["sandbox_id"]
 
 
-def test_use_is_counted_from_acquire_to_release(api, key):
+def test_use_is_what_its_sandbox_was_active_for(api, key):
     first = acquire(api, key)
     assert first["total_usage_seconds"] == 0 and first["created_at"] <= first["last_activity_at"]
     api.exec(first["sandbox_id"], "sleep 1.2")
     released = api.post(path(key, "/release"))
-    assert 1 <= released["total_usage_seconds"] <= 15
+    assert released["total_usage_seconds"] >= 1
     assert released["last_activity_at"] > first["last_activity_at"]
-    # What was counted stays, and nothing is added until the next use.
-    api.exec(first["sandbox_id"], "sleep 1.1")
-    assert api.get(path(key))["total_usage_seconds"] == released["total_usage_seconds"]
-    assert acquire(api, key)["last_activity_at"] > released["last_activity_at"]
-    assert api.get(path(key))["total_usage_seconds"] >= released["total_usage_seconds"]
+    # Released, it is warm and active still; paused, it is free.
+    paused = api.post(path(key, "/pause"))["total_usage_seconds"]
+    paused_at = time.monotonic()
+    atoll.wait_for(lambda: time.monotonic() - paused_at > 1.1, 5, "a second in which nothing is counted")
+    assert api.get(path(key))["total_usage_seconds"] == paused
+    # It is what is metered of the sandbox, and outlives it.
+    def metered():
+        return api.get(f"/v1/usage?group_by=sandbox&sandbox={first['sandbox_id']}")["items"]
+    assert int(atoll.wait_for(metered, 15, "a log of its use")[0]["seconds"]) == paused
+    api.remove(first["sandbox_id"])
+    assert acquire(api, key)["total_usage_seconds"] >= paused
 
 
 def test_what_is_kept_outlives_the_idle_reaper(private_server):

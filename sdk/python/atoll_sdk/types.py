@@ -1369,7 +1369,7 @@ class ToolCall(TypedDict):
     config: NotRequired[str]
     # whom its background jobs belong to
     conversationId: NotRequired[str]
-    # of its background jobs: where their ends are told
+    # where the turn came from: the ends of its background jobs are told there, and who approves a call sees it
     origin: NotRequired[JobOrigin]
     # by the tool's inputSchema
     input: NotRequired[Any]
@@ -1403,6 +1403,8 @@ class Approval(TypedDict):
     state: str
     sandboxId: str | None
     conversationId: str | None
+    # where the turn of the call came from, as its caller says
+    origin: JobOrigin | None
     # that asks
     keyId: str
     note: str | None
@@ -1512,7 +1514,7 @@ class LeaseAcquired(TypedDict):
     run: str | None
     # grows with every change
     lock_version: int
-    # from each acquire to its release, or to the end of the sandbox
+    # that its sandboxes were active; paused or stopped time is free
     total_usage_seconds: int
     last_activity_at: str | None
     created_at: str | None
@@ -1551,7 +1553,7 @@ class Lease(TypedDict):
     run: str | None
     # grows with every change
     lock_version: int
-    # from each acquire to its release, or to the end of the sandbox
+    # that its sandboxes were active; paused or stopped time is free
     total_usage_seconds: int
     last_activity_at: str | None
     created_at: str | None

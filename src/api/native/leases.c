@@ -118,8 +118,8 @@ struct lease_answer {
 	                         .about = "whose files it has"),                                   \
 	        JSON_WHOLE_MEMBER(lease_answer, lock_version, .about = "grows with every change"), \
 	        JSON_WHOLE_MEMBER(lease_answer, total_usage_seconds,                               \
-	                          .about = "from each acquire to its release, or to the end of "   \
-	                                   "the sandbox"),                                         \
+	                          .about = "that its sandboxes were active; paused or stopped "    \
+	                                   "time is free"),                                        \
 	        JSON_TIME_MEMBER(lease_answer, last_activity_at),                                  \
 	        JSON_TIME_MEMBER(lease_answer, created_at),                                        \
 	        JSON_TIME_MEMBER(lease_answer, keep_until, .flags = JSON_NULLABLE,                 \
@@ -185,7 +185,6 @@ static int64_t latest(int64_t a, int64_t b)
 
 static void fill_answer(const struct lease_record *r, struct lease_answer *ret)
 {
-	const struct lease_use use = {r->active_since, r->sandbox_activity_at, r->actual};
 	bool is_ready = r->status == LEASE_READY;
 
 	*ret = (struct lease_answer){
@@ -198,7 +197,7 @@ static void fill_answer(const struct lease_record *r, struct lease_answer *ret)
 	        .run = r->run[0] ? r->run : NULL,
 	        .paused = is_ready && (r->actual == SANDBOX_PAUSED || r->actual == SANDBOX_STOPPED),
 	        .lock_version = r->lock_version,
-	        .total_usage_seconds = (r->usage_ms + lease_use_ms(&use, clock_unix_ms())) / 1000,
+	        .total_usage_seconds = fleet_lease_usage_ms(r, clock_unix_ms()) / 1000,
 	        .last_activity_at = latest(r->last_activity_at, r->sandbox_activity_at),
 	        .created_at = r->created_at,
 	        .keep_until = r->keep_until,

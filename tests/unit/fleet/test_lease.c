@@ -363,17 +363,31 @@ static void a_release_ends_the_use_and_the_next_acquire_begins_it_again(void **s
 	struct error err = {0};
 
 	assert_true(r.active_since > 0);
-	r.active_since -= 5000;
-	assert_done(store_lease_replace(h->store, &r, &err));
 	assert_done(fleet_lease_release(h->fleet, &h->arena, REF, &r, &err));
-	assert_true(r.usage_ms >= 5000 && r.usage_ms < 60000);
 	assert_int_equal(r.active_since, 0);
 	assert_string_equal(fake_has(&h->fake, leased.sandbox.id), "running");
 	assert_done(fleet_lease_release(h->fleet, &h->arena, REF, &r, &err));
 	leased = acquire(h);
 	assert_false(leased.created);
 	assert_true(leased.lease.active_since > 0);
-	assert_int_equal(leased.lease.usage_ms, r.usage_ms);
+}
+
+static void what_its_sandbox_is_active_for_is_counted_used_or_not(void **state)
+{
+	struct harness *h = *state;
+	int64_t now = clock_unix_ms(), used_ms;
+	struct lease_record r;
+	struct error err = {0};
+
+	(void)acquire(h);
+	r = look(h);
+	used_ms = fleet_lease_usage_ms(&r, r.active_changed_at + 5000);
+	assert_int_equal(used_ms, r.active_ms + 5000);
+	assert_true(r.active_changed_at >= now);
+	assert_done(fleet_lease_release(h->fleet, &h->arena, REF, &r, &err));
+	assert_int_equal(fleet_lease_usage_ms(&r, r.active_changed_at + 5000), used_ms);
+	/* Nobody's clock is to make it less. */
+	assert_int_equal(fleet_lease_usage_ms(&r, r.active_changed_at - 5000), r.active_ms);
 }
 
 static void what_was_counted_outlives_the_sandbox(void **state)
@@ -382,12 +396,12 @@ static void what_was_counted_outlives_the_sandbox(void **state)
 	struct fleet_leased leased = acquire(h);
 	struct lease_record r = look(h);
 	struct error err = {0};
-	int64_t usage_ms;
+	int64_t begun_at = clock_unix_ms(), usage_ms;
 
-	r.active_since -= 5000;
+	r.usage_ms = 5000; /* of one before */
 	assert_done(store_lease_replace(h->store, &r, &err));
-	assert_done(fleet_lease_release(h->fleet, &h->arena, REF, &r, &err));
-	usage_ms = r.usage_ms;
+	while (clock_unix_ms() <= begun_at + 2)
+		;
 	assert_done(fleet_delete(h->fleet, &h->arena,
 	                         &(struct fleet_ref){PROJECT, leased.sandbox.id},
 	                         SANDBOX_REASON_USER, &err));
@@ -395,7 +409,9 @@ static void what_was_counted_outlives_the_sandbox(void **state)
 	r = look(h);
 	assert_int_equal(r.status, LEASE_EMPTY);
 	assert_string_equal(r.sandbox_id, "");
-	assert_int_equal(r.usage_ms, usage_ms);
+	assert_true(r.usage_ms > 5000 && r.usage_ms < 60000);
+	usage_ms = r.usage_ms;
+	assert_int_equal(fleet_lease_usage_ms(&r, begun_at + 1000000), usage_ms);
 	assert_int_equal(acquire(h).lease.usage_ms, usage_ms);
 }
 
@@ -434,12 +450,11 @@ static void a_paused_one_is_woken_by_the_next_acquire_and_not_counted(void **sta
 	bool is_cold = false;
 	struct error err = {0};
 
-	r.active_since -= 5000;
-	assert_done(store_lease_replace(h->store, &r, &err));
+	assert_true(r.active_since > 0);
 	assert_done(fleet_lease_pause(h->fleet, &h->arena, REF, &r, &err));
 	assert_int_equal(r.actual, SANDBOX_PAUSED);
 	assert_int_equal(r.active_since, 0);
-	assert_true(r.usage_ms >= 4000 && r.usage_ms < 60000);
+	assert_int_equal(fleet_lease_usage_ms(&r, r.active_changed_at + 1000000), r.active_ms);
 	/* Waking takes longer than looking. */
 	warm.may_wait = refuse_to_wait;
 	warm.context = &is_cold;
@@ -450,7 +465,10 @@ static void a_paused_one_is_woken_by_the_next_acquire_and_not_counted(void **sta
 	assert_false(leased.created);
 	assert_int_equal(find(h, leased.sandbox.id).actual, SANDBOX_STARTED);
 	assert_int_equal(leased.lease.actual, SANDBOX_STARTED);
-	assert_int_equal(leased.lease.usage_ms, r.usage_ms);
+	/* What it answers does not count the pause either. */
+	assert_true(leased.lease.active_changed_at >= r.active_changed_at);
+	assert_true(fleet_lease_usage_ms(&leased.lease, leased.lease.active_changed_at) ==
+	            r.active_ms);
 }
 
 static void calls_on_a_lease_without_a_sandbox_say_what_to_do(void **state)
@@ -594,6 +612,7 @@ int main(void)
 	        EACH(what_nobody_ran_in_is_no_runs_either),
 	        EACH(of_many_at_once_one_makes_it_and_all_get_it),
 	        EACH(a_release_ends_the_use_and_the_next_acquire_begins_it_again),
+	        EACH(what_its_sandbox_is_active_for_is_counted_used_or_not),
 	        EACH(what_was_counted_outlives_the_sandbox), EACH(what_is_kept_is_not_idle),
 	        EACH(a_paused_one_is_woken_by_the_next_acquire_and_not_counted),
 	        EACH(calls_on_a_lease_without_a_sandbox_say_what_to_do),

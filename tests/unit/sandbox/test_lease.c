@@ -108,19 +108,6 @@ TEST(every_view_of_a_lease_leads_to_its_action)
 			fail_msg("%s", cases[i].what);
 }
 
-TEST(use_counts_until_now_while_it_runs_and_else_until_the_last_sign_of_it)
-{
-	assert_int_equal(lease_use_ms(&(struct lease_use){0, NOW, SANDBOX_STARTED}, NOW), 0);
-	assert_int_equal(
-	        lease_use_ms(&(struct lease_use){NOW - 70, NOW - 50, SANDBOX_STARTED}, NOW), 70);
-	assert_int_equal(
-	        lease_use_ms(&(struct lease_use){NOW - 70, NOW - 50, SANDBOX_DELETED}, NOW), 20);
-	/* Nobody's clock is to make it negative. */
-	assert_int_equal(
-	        lease_use_ms(&(struct lease_use){NOW + 70, NOW - 50, SANDBOX_STARTED}, NOW), 0);
-	assert_int_equal(lease_use_ms(&(struct lease_use){NOW - 70, 0, SANDBOX_STOPPED}, NOW), 0);
-}
-
 TEST(only_failures_that_can_be_the_sandboxs_are_looked_into)
 {
 	assert_true(lease_error_may_mean_gone(ERROR_NOT_FOUND));
@@ -136,6 +123,5 @@ int main(void)
 	return RUN(CASE(a_key_is_any_text_that_can_stand_in_a_path),
 	           CASE(a_session_is_a_key_and_back),
 	           CASE(every_view_of_a_lease_leads_to_its_action),
-	           CASE(use_counts_until_now_while_it_runs_and_else_until_the_last_sign_of_it),
 	           CASE(only_failures_that_can_be_the_sandboxs_are_looked_into));
 }
