@@ -317,12 +317,24 @@ export interface Fork {
 export interface Forked {
   items: Sandbox[];
   snapshot: Snapshot;
+  /** that each has as the first one has them: those that it reads */
+  volumes: AttachedVolume[];
+  /** that the first one writes to, and the forks do not have */
+  volumes_left_out: AttachedVolume[];
 }
 
 /** One page of snapshots */
 export interface SnapshotList {
   items: Snapshot[];
   next_page: string | null;
+}
+
+/** Where to restore to */
+export interface SnapshotRestore {
+  /** a new sandbox with its files, on its template; its own stays as it is (default false: its own, or a new one when that is deleted) */
+  new?: boolean;
+  /** a new one with this name */
+  name?: string;
 }
 
 /** How to make a backup */

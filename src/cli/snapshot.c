@@ -111,6 +111,10 @@ static int fork_sandbox(struct cli *cli)
 	items = answer_items(answer);
 	for (size_t i = 0; !cli->json && i < json_count(items); i++)
 		(void)printf("%s\n", text_out_safe(cli->arena, text_of(json_at(items, i), "name")));
+	items = json_get(answer, "volumes_left_out");
+	for (size_t i = 0; i < json_count(items); i++)
+		(void)fprintf(stderr, "volume '%s' is left out: only one sandbox may write to it\n",
+		              text_out_safe(cli->arena, text_of(json_at(items, i), "volume")));
 	return 0;
 }
 
@@ -122,7 +126,7 @@ static int rollback(struct cli *cli)
 	struct server_call call = {
 	        .method = "POST",
 	        .path = escaped_path(cli->arena, SNAPSHOTS "/", name, "/restore"),
-	        .body = "{}",
+	        .body = body_of(cli, arguments_has(&cli->args, "new") ? "\"new\":true" : ""),
 	};
 	const struct json_value *sandbox;
 
@@ -170,6 +174,12 @@ static const struct command_option ls_options[] = {
 static const struct command_option fork_options[] = {
         {.name = "count", .letter = 'c', .value = "N", .about = "how many, up to 100"},
         {.name = "name", .letter = 'n', .value = "NAME", .about = "of several: NAME-1, NAME-2"},
+        {0},
+};
+
+static const struct command_option rollback_options[] = {
+        {.name = "new", .about = "a new sandbox with its files; its own stays as it is"},
+        {.name = "name", .letter = 'n', .value = "NAME", .about = "the same, with this name"},
         {0},
 };
 
@@ -236,8 +246,9 @@ const struct command command_fork = {
 
 const struct command command_rollback = {
         .name = "rollback",
-        .usage = "SNAPSHOT",
-        .about = "give a snapshot's sandbox its files back as they were then",
+        .usage = "[--new | --name NAME] SNAPSHOT",
+        .about = "give a snapshot's sandbox its files back, or a new one when that is deleted",
+        .options = rollback_options,
         .arguments_min = 1,
         .arguments_max = 1,
         .run = rollback,

@@ -198,19 +198,48 @@ static void take_back(struct fleet *f, struct arena *a, const struct forking *fo
 		log_warning("a fork's snapshot is left", FAILURE(&err));
 }
 
+/* A volume that it writes to is its alone; one that it reads, the forks may read, too. */
+static int share_mounts(struct act *act, struct fleet_create *create, struct fleet_forked *ret,
+                        struct error *err)
+{
+	struct fleet_mount *mounts;
+	struct mount_list all;
+
+	ret->mounts = ret->left_out = (struct mount_list){.count = 0};
+	if (!(act->fleet->ops->abilities & PROVIDER_CAN_VOLUME))
+		return 0;
+	if (store_mounts_of_sandbox(act->fleet->store, act->arena, act->record.id, &all, err) < 0)
+		return -1;
+	mounts = ARENA_ARRAY(act->arena, struct fleet_mount, all.count + 1);
+	ret->mounts.items = ARENA_ARRAY(act->arena, struct mount_record, all.count + 1);
+	ret->left_out.items = ARENA_ARRAY(act->arena, struct mount_record, all.count + 1);
+	for (size_t i = 0; i < all.count; i++) {
+		const struct mount_record *m = &all.items[i];
+
+		if (!m->is_read_only || m->state != MOUNT_ATTACHED) {
+			ret->left_out.items[ret->left_out.count++] = *m;
+			continue;
+		}
+		mounts[ret->mounts.count] = (struct fleet_mount){m->volume_id, m->path, true};
+		ret->mounts.items[ret->mounts.count++] = *m;
+	}
+	create->mounts = mounts;
+	create->mount_count = ret->mounts.count;
+	return 0;
+}
+
 /* The row is read and the snapshot taken in one act; the forks need nothing of the sandbox. */
 static int take_for_fork(struct forking *forking, struct arena *a, const struct fleet_ref *ref,
-                         struct fleet_create *create, struct snapshot_record *ret,
-                         struct error *err)
+                         struct fleet_create *create, struct fleet_forked *ret, struct error *err)
 {
 	struct fleet *f = forking->fleet;
 	AUTO(act_end) struct act act = {0};
 
 	if (find_and_act(f, a, ref, &act, err) < 0 || snapshot_check_state(&act.record, err) < 0 ||
-	    like(a, &act.record, create, err) < 0 ||
+	    like(a, &act.record, create, err) < 0 || share_mounts(&act, create, ret, err) < 0 ||
 	    store_service_list(f->store, a, act.record.id, &forking->services, err) < 0)
 		return -1;
-	return snapshot_take(&act, &(struct fleet_snapshot){.sync = false}, ret, err);
+	return snapshot_take(&act, &(struct fleet_snapshot){.sync = false}, &ret->snapshot, err);
 }
 
 int fleet_fork(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
@@ -224,7 +253,7 @@ int fleet_fork(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 	if (request->count < 1 || request->count > FLEET_FORK_MAX)
 		return FAIL(err, ERROR_INVALID, "count %u is not in 1..%d", request->count,
 		            FLEET_FORK_MAX);
-	if (take_for_fork(&forking, a, ref, &create, &ret->snapshot, err) < 0)
+	if (take_for_fork(&forking, a, ref, &create, ret, err) < 0)
 		return -1;
 	create.snapshot = ret->snapshot.id;
 	create.key_id = request->key_id;

@@ -262,23 +262,64 @@ static int restore(struct act *a, const struct snapshot_record *r, struct error 
 	return status;
 }
 
+/* What its own sandbox comes to. */
+enum { RESTORE_FAILED = -1, RESTORE_DONE, RESTORE_GONE };
+
+static int restore_own(struct fleet *f, struct arena *a, const struct snapshot_record *r,
+                       struct sandbox_record *ret, struct error *err)
+{
+	AUTO(act_end) struct act act = {0};
+
+	if (act_begin(f, a, r->sandbox_id, deadline_in(CALL_TIMEOUT_MS), &act, err) < 0) {
+		if (err->code != ERROR_NOT_FOUND)
+			return RESTORE_FAILED;
+		error_clear(err);
+		return RESTORE_GONE;
+	}
+	if (provider_check(f, &act.record, err) < 0 || restore(&act, r, err) < 0)
+		return RESTORE_FAILED;
+	*ret = act.record;
+	return RESTORE_DONE;
+}
+
 int fleet_snapshot_restore(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                            struct sandbox_record *ret, struct error *err)
 {
-	AUTO(act_end) struct act act = {0};
 	struct snapshot_record r;
+	int result;
 
 	if (snapshot_find_ready(fleet, a, ref, &r, err) < 0)
 		return -1;
-	if (act_begin(fleet, a, r.sandbox_id, deadline_in(CALL_TIMEOUT_MS), &act, err) < 0) {
-		if (err->code == ERROR_NOT_FOUND)
-			error_hint(err, "its sandbox is deleted: create one with \"snapshot\"");
+	result = restore_own(fleet, a, &r, ret, err);
+	if (result != RESTORE_GONE)
+		return result == RESTORE_DONE ? 0 : -1;
+	(void)FAIL(err, ERROR_CONFLICT, "the sandbox of snapshot '%s' is deleted", r.name);
+	error_hint(err, "create one with \"snapshot\"");
+	return -1;
+}
+
+int fleet_snapshot_restore_as(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                              const struct fleet_restore *request, struct fleet_restored *ret,
+                              struct error *err)
+{
+	struct fleet_create create = {.project_id = ref->project_id,
+	                              .name = request->name,
+	                              .key_id = request->key_id,
+	                              .internet = -1,
+	                              .wait = true};
+	struct snapshot_record r;
+	int result = RESTORE_GONE;
+
+	if (snapshot_check_request(fleet, request->name, err) < 0 ||
+	    snapshot_find_ready(fleet, a, ref, &r, err) < 0)
 		return -1;
-	}
-	if (provider_check(fleet, &act.record, err) < 0 || restore(&act, &r, err) < 0)
-		return -1;
-	*ret = act.record;
-	return 0;
+	if (!request->is_new)
+		result = restore_own(fleet, a, &r, &ret->sandbox, err);
+	ret->is_new = result == RESTORE_GONE;
+	if (!ret->is_new)
+		return result == RESTORE_DONE ? 0 : -1;
+	create.snapshot = r.id;
+	return fleet_create(fleet, a, &create, &ret->sandbox, err);
 }
 
 /* ---- what nobody finished ---- */

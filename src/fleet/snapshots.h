@@ -5,6 +5,7 @@
 
 #include "fleet/fleet.h"
 #include "store/snapshots.h"
+#include "store/volumes.h"
 
 /* Of a sandbox that is started (its processes stand still meanwhile, and go on) or stopped. */
 struct fleet_snapshot {
@@ -23,10 +24,26 @@ MUST_CHECK int fleet_snapshot_find(struct fleet *fleet, struct arena *a,
 MUST_CHECK int fleet_snapshot_remove(struct fleet *fleet, struct arena *a,
                                      const struct fleet_ref *ref, struct error *err);
 /* Its own sandbox gets its files back as they were then; when it was started it is stopped for that
- * and started again. */
+ * and started again. ERROR_CONFLICT when that is deleted. */
 MUST_CHECK int fleet_snapshot_restore(struct fleet *fleet, struct arena *a,
                                       const struct fleet_ref *ref, struct sandbox_record *ret,
                                       struct error *err);
+
+/* The same, or a new sandbox with its files, as its template says: when its own is deleted, or when
+ * one is asked for. */
+struct fleet_restore {
+	bool is_new;
+	const char *name;   /* of a new one; NULL = generated */
+	const char *key_id; /* the caller's; NULL = none */
+};
+struct fleet_restored {
+	struct sandbox_record sandbox;
+	bool is_new;
+};
+MUST_CHECK int fleet_snapshot_restore_as(struct fleet *fleet, struct arena *a,
+                                         const struct fleet_ref *ref,
+                                         const struct fleet_restore *request,
+                                         struct fleet_restored *ret, struct error *err);
 
 /* Its files become those that it was made with, and it is started: same id, same network, same
  * volumes; what ran in it is killed, without a hook. */
@@ -44,9 +61,11 @@ struct fleet_forked {
 	struct snapshot_record snapshot;
 	struct sandbox_record *sandboxes; /* in the arena */
 	unsigned count;
+	struct mount_list mounts, left_out; /* of the first one's volumes: that each has, and not */
 };
 /* A snapshot, and sandboxes made of it that are as theirs is in all else: limits, environment,
- * labels, network. When one cannot be made, the others and the snapshot go again. */
+ * labels, network, the volumes that it only reads. When one cannot be made, the others and the
+ * snapshot go again. */
 MUST_CHECK int fleet_fork(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                           const struct fleet_fork *request, struct fleet_forked *ret,
                           struct error *err);

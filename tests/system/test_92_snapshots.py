@@ -215,6 +215,54 @@ def test_rollback_gives_the_files_back_and_starts_it_again(api, made):
     assert later["parent"] == taken["id"]
 
 
+def test_a_snapshot_whose_sandbox_is_deleted_is_restored_into_a_new_one(api, made):
+    box = made.create(name="restored-from")
+    out(api, box, "echo kept > note")
+    taken = made.snapshot(box, name="restored-to")
+    out(api, box, "echo lost > note")
+
+    def restore(status, body=None):
+        answer = api.raw("POST", f"{SNAPSHOTS}/restored-to/restore", body)
+        assert answer.status == status, answer.body
+        made.sandboxes.append(answer.json().get("id", box))
+        return answer.json()
+
+    # a new one beside its own, which stays as it is
+    new = restore(201, {"name": "restored-here"})
+    assert (new["name"], new["state"]) == ("restored-here", "started") and new["id"] != box
+    assert (out(api, new["id"], "cat note"), out(api, box, "cat note")) == ("kept", "lost")
+    assert restore(409, {"name": "restored-here"})["error"]["code"] == "conflict"
+    assert restore(200)["id"] == box and out(api, box, "cat note") == "kept"
+    api.remove(box)
+    for body in (None, {"new": True}):
+        again = restore(201, body)
+        assert again["id"] != box and out(api, again["id"], "cat note") == "kept"
+        assert api.get(f"{PATH}/{again['id']}")["made_from"]["snapshot"] == taken["id"]
+
+
+def test_forks_read_the_same_volumes_and_are_told_what_they_do_not_write_to(server, api, made):
+    for name in ("to-read", "to-write"):
+        api.post("/api/sandbox/volumes", {"name": name})
+    try:
+        box = made.create(volumes=[{"volume": "to-read", "path": "/read", "read_only": True},
+                                   {"volume": "to-write", "path": "/write"}])
+        forked = made.fork(box)
+        twig = forked["items"][0]["id"]
+        assert [(v["volume"], v["path"], v["read_only"]) for v in forked["volumes"]] == [("to-read", "/read", True)]
+        assert [(v["volume"], v["path"]) for v in forked["volumes_left_out"]] == [("to-write", "/write")]
+        assert [v["volume"] for v in api.get(f"{PATH}/{twig}")["volumes"]] == ["to-read"]
+        assert out(api, twig, "touch /read/x 2>/dev/null || echo read-only; test -e /write/x || echo none") == "read-only\nnone"
+        done = server.cli("fork", "--name", "cli-twig", box)
+        made.sandboxes.append(api.get(f"{PATH}/cli-twig")["id"])
+        made.snapshots.append(api.get(f"{PATH}/cli-twig")["made_from"]["snapshot"])
+        assert done.returncode == 0 and b"'to-write' is left out" in done.stderr and done.stdout == b"cli-twig\n"
+    finally:
+        for sandbox in made.sandboxes:
+            api.remove(sandbox)
+        for name in ("to-read", "to-write"):
+            api.delete(f"/api/sandbox/volumes/{name}")
+
+
 def test_the_cli_takes_lists_shows_and_gives_back(server, api, made):
     def atoll_cli(*words):
         done = server.cli(*words)

@@ -344,6 +344,10 @@ class Forked(TypedDict):
 
     items: list[Sandbox]
     snapshot: Snapshot
+    # that each has as the first one has them: those that it reads
+    volumes: list[AttachedVolume]
+    # that the first one writes to, and the forks do not have
+    volumes_left_out: list[AttachedVolume]
 
 
 class SnapshotList(TypedDict):
@@ -351,6 +355,15 @@ class SnapshotList(TypedDict):
 
     items: list[Snapshot]
     next_page: str | None
+
+
+class SnapshotRestore(TypedDict):
+    """Where to restore to"""
+
+    # a new sandbox with its files, on its template; its own stays as it is (default false: its own, or a new one when that is deleted)
+    new: NotRequired[bool]
+    # a new one with this name
+    name: NotRequired[str]
 
 
 class SnapshotExport(TypedDict):

@@ -68,10 +68,6 @@ static const struct json_member lineage_step_shape_members[] = {
 };
 JSON_SHAPE(lineage_step_shape, "LineageStep", lineage_step, "What files lie on");
 
-struct volume_answer {
-	const char *volume, *volume_id, *path;
-	bool read_only;
-};
 static const struct json_member attached_volume_members[] = {
         JSON_TEXT_MEMBER(volume_answer, volume, .about = "its name"),
         JSON_TEXT_MEMBER(volume_answer, volume_id),
@@ -79,7 +75,7 @@ static const struct json_member attached_volume_members[] = {
         JSON_BOOL_MEMBER(volume_answer, read_only),
         JSON_END,
 };
-static JSON_SHAPE(attached_volume, "AttachedVolume", volume_answer, "A volume of a sandbox");
+JSON_SHAPE(attached_volume, "AttachedVolume", volume_answer, "A volume of a sandbox");
 
 struct sandbox_answer {
 	const char *id, *name, *state, *desired_state, *reason;

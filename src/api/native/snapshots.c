@@ -112,15 +112,34 @@ static const struct json_member fork_request_members[] = {
 static JSON_SHAPE(fork_request, "Fork", fork_body, "How many forks to make");
 
 struct fork_answer {
-	struct json_list items;
+	struct json_list items, volumes, volumes_left_out;
 	struct snapshot_answer snapshot;
 };
 static const struct json_member fork_answer_members[] = {
         JSON_LIST_MEMBER(fork_answer, items, &sandbox_shape),
         JSON_OBJECT_MEMBER(fork_answer, snapshot, &snapshot_shape),
+        JSON_LIST_MEMBER(fork_answer, volumes, &attached_volume,
+                         .about = "that each has as the first one has them: those that it reads"),
+        JSON_LIST_MEMBER(fork_answer, volumes_left_out, &attached_volume,
+                         .about = "that the first one writes to, and the forks do not have"),
         JSON_END,
 };
 static JSON_SHAPE(fork_answer, "Forked", fork_answer, "The forks, and the snapshot they lie on");
+
+struct restore_body {
+	bool is_new;
+	const char *name;
+};
+static const struct json_member restore_request_members[] = {
+        JSON_BOOL_MEMBER(restore_body, is_new, .name = "new",
+                         .about = "a new sandbox with its files, on its template; its own stays as "
+                                  "it is (default false: its own, or a new one when that is "
+                                  "deleted)"),
+        JSON_TEXT_MEMBER(restore_body, name, .max = SANDBOX_NAME_MAX,
+                         .about = "a new one with this name"),
+        JSON_END,
+};
+static JSON_SHAPE(restore_request, "SnapshotRestore", restore_body, "Where to restore to");
 
 /* ---- record to answer ---- */
 
@@ -180,6 +199,19 @@ int snapshot_create(struct request *rq, const void *body, struct reply *reply, s
 	return snapshot_reply(reply, &made);
 }
 
+static struct json_list volumes_of(struct arena *a, const struct mount_list *mounts)
+{
+	struct volume_answer *items = ARENA_ARRAY(a, struct volume_answer, mounts->count + 1);
+
+	for (size_t i = 0; i < mounts->count; i++) {
+		const struct mount_record *m = &mounts->items[i];
+
+		items[i] = (struct volume_answer){m->volume_name, m->volume_id, m->path,
+		                                  m->is_read_only};
+	}
+	return (struct json_list){items, mounts->count, true};
+}
+
 static int fork_create(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct fork_body *b = body;
@@ -192,8 +224,12 @@ static int fork_create(struct request *rq, const void *body, struct reply *reply
 
 	if (fleet_fork(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0)
 		return -1;
-	out = (struct fork_answer){sandbox_answers(rq, made.sandboxes, made.count),
-	                           answer_of(&made.snapshot)};
+	out = (struct fork_answer){
+	        .items = sandbox_answers(rq, made.sandboxes, made.count),
+	        .snapshot = answer_of(&made.snapshot),
+	        .volumes = volumes_of(rq->arena, &made.mounts),
+	        .volumes_left_out = volumes_of(rq->arena, &made.left_out),
+	};
 	reply_status(reply, 201);
 	reply_json(reply, &fork_answer, &out);
 	return 0;
@@ -254,15 +290,20 @@ static int snapshot_delete(struct request *rq, UNUSED const void *body, struct r
 	return 0;
 }
 
-static int snapshot_restore(struct request *rq, UNUSED const void *body, struct reply *reply,
+static int snapshot_restore(struct request *rq, const void *body, struct reply *reply,
                             struct error *err)
 {
+	const struct restore_body *b = body;
 	const struct fleet_ref ref = path_ref(rq);
-	struct sandbox_record restored;
+	const struct fleet_restore request = {
+	        .is_new = b->is_new || b->name, .name = b->name, .key_id = api_account(rq)->key_id};
+	struct fleet_restored restored;
 
-	if (fleet_snapshot_restore(api_of(rq)->fleet, rq->arena, &ref, &restored, err) < 0)
+	if (fleet_snapshot_restore_as(api_of(rq)->fleet, rq->arena, &ref, &request, &restored,
+	                              err) < 0)
 		return -1;
-	return sandbox_reply(rq, reply, &restored);
+	reply_status(reply, restored.is_new ? 201 : 200);
+	return sandbox_reply(rq, reply, &restored.sandbox);
 }
 
 static int instance_reset(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -294,8 +335,9 @@ const struct route snapshots_routes[] = {
         {HTTP_DELETE, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .status = 204,
          .handle = snapshot_delete, TAG,
          .summary = "Remove a snapshot; what was made of it goes on"},
-        {HTTP_POST, BASE "/:id/restore", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
-         .handle = snapshot_restore, TAG,
-         .summary = "Give a snapshot's sandbox its files back as they were then"},
+        {HTTP_POST, BASE "/:id/restore", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .body = &restore_request,
+         .answer = &sandbox_shape, .handle = snapshot_restore, TAG,
+         .summary = "Give a snapshot's sandbox its files back as they were then; 201 and a new one "
+                    "when that is deleted, or one is asked for"},
         {.path = NULL},
 };
