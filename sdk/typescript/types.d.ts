@@ -276,6 +276,8 @@ export interface SnapshotCreate {
   sync?: boolean;
   /** with its processes (default false): refused with what this host lacks */
   memory?: boolean;
+  /** and begin to make a backup of it in the blob store, which outlives it and the server */
+  backup?: boolean;
 }
 
 /** The files of a sandbox as they were at one moment */
@@ -301,8 +303,22 @@ export interface Snapshot {
   /** how long its processes stood still */
   frozen_ms: number;
   created_at: string | null;
+  /** a backup of it is ready */
+  backup: boolean;
+  /** that are made of it or being made; at /api/sandbox/backups */
+  backups: SnapshotBackup[];
   /** what it lies on, the uppermost first, its template last; at most 64 snapshots; null but in the answer to GET of one snapshot */
   lineage: LineageStep[] | null;
+}
+
+/** A backup of a snapshot */
+export interface SnapshotBackup {
+  id: string;
+  name: string;
+  /** making or ready */
+  state: string;
+  /** its name in the blob store */
+  blob: string;
 }
 
 /** How many forks to make */
@@ -360,6 +376,8 @@ export interface Backup {
   state_text: string | null;
   /** of the whole file */
   sha256: string | null;
+  /** its name in the blob store */
+  blob: string;
   /** bytes of the file */
   size: number;
   /** how many are in it */

@@ -43,7 +43,7 @@ static int snapshot_create(struct cli *cli)
 	struct server_call call = {
 	        .method = "POST",
 	        .path = instance_path(cli->arena, cli->args.words[0], "/snapshot"),
-	        .body = body_of(cli, ""),
+	        .body = body_of(cli, arguments_has(&cli->args, "backup") ? "\"backup\":true" : ""),
 	};
 	const struct json_value *taken;
 
@@ -56,14 +56,16 @@ static int snapshot_create(struct cli *cli)
 	return 0;
 }
 
+static const char *backup_cell(UNUSED struct arena *a, const struct json_value *value)
+{
+	return json_bool(value, false) ? "yes" : NULL;
+}
+
 static const struct listing_column columns[] = {
-        {"NAME", "name", NULL},
-        {"SANDBOX", "sandbox_name", NULL},
-        {"PARENT", "parent", NULL},
-        {"TEMPLATE", "template", NULL},
-        {"STATE", "state", NULL},
-        {"CREATED", "created_at", NULL},
-        {0},
+        {"NAME", "name", NULL},          {"SANDBOX", "sandbox_name", NULL},
+        {"PARENT", "parent", NULL},      {"TEMPLATE", "template", NULL},
+        {"STATE", "state", NULL},        {"BACKUP", "backup", backup_cell},
+        {"CREATED", "created_at", NULL}, {0},
 };
 
 static int snapshot_ls(struct cli *cli)
@@ -162,6 +164,7 @@ static int reset(struct cli *cli)
 
 static const struct command_option create_options[] = {
         {.name = "name", .letter = 'n', .value = "NAME", .about = "its name; else its id"},
+        {.name = "backup", .about = "and begin to make a backup of it in the blob store"},
         {0},
 };
 static const struct command_option ls_options[] = {
@@ -185,7 +188,7 @@ static const struct command_option rollback_options[] = {
 
 static const struct command create = {
         .name = "create",
-        .usage = "[--name NAME] SANDBOX",
+        .usage = "[--name NAME] [--backup] SANDBOX",
         .about = "take a snapshot of a sandbox's files",
         .options = create_options,
         .arguments_min = 1,

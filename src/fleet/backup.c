@@ -22,7 +22,7 @@
 #define PROGRESS_EVERY_MS 1000
 #define PAGE_SIZE 500
 
-const char *backup_blob(struct arena *a, const char *id)
+const char *fleet_backup_blob(struct arena *a, const char *id)
 {
 	return arena_format(a, "backups/%s.tar.zst", id);
 }
@@ -253,14 +253,15 @@ static int settle_row(struct fleet *f, struct arena *a, const struct backup_reco
 	fault_point("api", "backup-stored");
 	if (store_backup_update(f->store, r, false, err) == 0)
 		return 0;
-	(void)!blob_delete(f->blobs, backup_blob(a, r->id), &ignored);
+	(void)!blob_delete(f->blobs, fleet_backup_blob(a, r->id), &ignored);
 	return -1;
 }
 
 int backup_store(struct fleet *f, struct arena *a, struct backup_record *r,
                  const struct snapshot_record *snapshot, struct error *err)
 {
-	const struct blob_put put = {.name = backup_blob(a, r->id), .size_max = BLOB_SIZE_MAX};
+	const struct blob_put put = {.name = fleet_backup_blob(a, r->id),
+	                             .size_max = BLOB_SIZE_MAX};
 	struct backup_record made = *r;
 	struct blob_writer *writer;
 	int64_t size;
@@ -296,7 +297,7 @@ static int read_blob(struct fleet *f, struct arena *a, struct provider_backup *r
 	int64_t size;
 
 	if (open_document(NULL, NULL, &document, err) < 0 ||
-	    blob_get(f->blobs, backup_blob(a, r->id), all, &archive, &size, err) < 0)
+	    blob_get(f->blobs, fleet_backup_blob(a, r->id), all, &archive, &size, err) < 0)
 		return -1;
 	request->document_fd = document;
 	request->archive_fd = archive;
@@ -325,7 +326,7 @@ int backup_drop(struct fleet *f, const char *id, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 
-	if (blob_delete(f->blobs, backup_blob(&arena, id), err) < 0)
+	if (blob_delete(f->blobs, fleet_backup_blob(&arena, id), err) < 0)
 		return -1;
 	fault_point("api", "backup-removed");
 	return store_backup_remove(f->store, id, err);
@@ -361,7 +362,7 @@ int fleet_upload_begin(struct fleet *fleet, struct arena *a, const char *project
 	ret->record.name = name ? arena_text(a, name) : ret->record.id;
 	if (store_backup_insert(fleet->store, &ret->record, FLEET_BACKUPS_MAX, err) < 0)
 		return -1;
-	put.name = backup_blob(a, ret->record.id);
+	put.name = fleet_backup_blob(a, ret->record.id);
 	if (blob_put(fleet->blobs, &put, &ret->writer, err) < 0) {
 		fleet_upload_abort(ret);
 		return -1;
@@ -452,7 +453,7 @@ static int settle(struct fleet *f, struct backup_record *r, struct error *err)
 		return backup_drop(f, r->id, err);
 	if (r->state != BACKUP_MAKING)
 		return 0;
-	if (blob_delete(f->blobs, backup_blob(&arena, r->id), err) < 0)
+	if (blob_delete(f->blobs, fleet_backup_blob(&arena, r->id), err) < 0)
 		return -1;
 	r->state = BACKUP_FAILED;
 	r->state_text = "interrupted: the server went away";

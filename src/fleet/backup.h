@@ -13,8 +13,6 @@ struct backup_found {
 	const struct json_value *snapshot; /* of the manifest: a stranger's words */
 };
 
-/* The blob that a row stands for. */
-const char *backup_blob(struct arena *a, const char *id);
 /* One of FLEET_BACKUPS_AT_ONCE; ERROR_LIMIT when they are taken. */
 MUST_CHECK int backup_slot_take(struct fleet *f, struct error *err);
 /* The same, waiting for one. ERROR_TIMEOUT. */

@@ -99,7 +99,7 @@ int backup_base_make(struct fleet *f, struct arena *a, const struct fleet_backup
 	if (err->code != ERROR_NONE && err->code != ERROR_NOT_FOUND)
 		return -1;
 	error_clear(err);
-	if (blob_get(f->blobs, backup_blob(a, b->id), all, &fd, &size, err) < 0)
+	if (blob_get(f->blobs, fleet_backup_blob(a, b->id), all, &fd, &size, err) < 0)
 		return -1;
 	ret->is_made = true;
 	return fleet_template_import(

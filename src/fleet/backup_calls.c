@@ -294,7 +294,7 @@ int fleet_backup_open(struct fleet *fleet, struct arena *a, const struct fleet_r
 
 	if (find_ready(fleet, a, ref, &content->record, err) < 0)
 		return -1;
-	if (blob_get(fleet->blobs, backup_blob(a, content->record.id), range, &content->fd,
+	if (blob_get(fleet->blobs, fleet_backup_blob(a, content->record.id), range, &content->fd,
 	             &content->size, &second) == 0)
 		return 0;
 	*err = second;

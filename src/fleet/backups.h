@@ -50,6 +50,9 @@ struct fleet_backup_content {
 MUST_CHECK int fleet_backup_open(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                                  struct fleet_backup_content *content, struct error *err);
 
+/* The name of its blob in the blob store. */
+const char *fleet_backup_blob(struct arena *a, const char *id);
+
 /* From STOPPED to ARCHIVED: its files go to the blob store, and a start brings them back. Fine on
  * one that is archived. */
 MUST_CHECK int fleet_archive(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,

@@ -9,6 +9,7 @@
 const char *relation_kind_name(enum relation_kind kind)
 {
 	static const char *const names[RELATION_KIND_COUNT] = {
+	        [RELATION_BACKUP] = "backup",
 	        [RELATION_BELOW] = "below",
 	        [RELATION_ORIGIN] = "origin",
 	        [RELATION_VOLUME] = "volume",
@@ -27,11 +28,17 @@ static const char *relation_kind_word(unsigned value)
 }
 
 const struct column columns_of_relation_record[] = {
-        TEXT_OF(relation_record, of_id),      CHOICE_OF(relation_record, kind, relation_kind),
-        TEXT_OF(relation_record, id),         TEXT_OF(relation_record, name),
-        TEXT_OF(relation_record, sandbox_id), TEXT_OF(relation_record, sandbox_name),
-        TEXT_OF(relation_record, path),       BOOL_OF(relation_record, is_read_only),
-        WHOLE_OF(relation_record, step),      END,
+        TEXT_OF(relation_record, of_id),
+        CHOICE_OF(relation_record, kind, relation_kind),
+        TEXT_OF(relation_record, id),
+        TEXT_OF(relation_record, name),
+        TEXT_OF(relation_record, sandbox_id),
+        TEXT_OF(relation_record, sandbox_name),
+        TEXT_OF(relation_record, path),
+        TEXT_OF(relation_record, state),
+        BOOL_OF(relation_record, is_read_only),
+        WHOLE_OF(relation_record, step),
+        END,
 };
 
 const struct column columns_of_relation_search[] = {
@@ -73,6 +80,14 @@ int store_relations_of_page(struct store *s, struct arena *a, const struct relat
 	struct rows rows = {.arena = a, .size = sizeof(struct relation_record)};
 
 	return read_relations(s, QUERY_RELATION_LIST_OF_PAGE, page, &rows, ret, err);
+}
+
+int store_relations_of_snapshots(struct store *s, struct arena *a, const struct relation_page *page,
+                                 struct relation_list *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(struct relation_record)};
+
+	return read_relations(s, QUERY_RELATION_LIST_OF_SNAPSHOTS, page, &rows, ret, err);
 }
 
 struct relation_list relations_of(const struct relation_list *list, const char *id)

@@ -6,6 +6,7 @@
 #include "store/store.h"
 
 enum relation_kind {
+	RELATION_BACKUP, /* of a snapshot, that is not failed */
 	RELATION_BELOW,  /* a snapshot that its files lie on now */
 	RELATION_ORIGIN, /* the snapshot that it was made of */
 	RELATION_VOLUME,
@@ -21,6 +22,7 @@ struct relation_record {
 	const char *id, *name; /* of the snapshot or the volume; name "" = it is removed */
 	const char *sandbox_id, *sandbox_name; /* that the snapshot was taken of; "" = not known */
 	const char *path;                      /* of a volume */
+	const char *state;                     /* of a backup */
 	bool is_read_only;
 	int64_t step; /* BELOW: 1 = the uppermost */
 };
@@ -28,7 +30,8 @@ struct relation_list {
 	struct relation_record *items; /* by of_id, kind, step, path */
 	size_t count;
 };
-/* Of one sandbox or snapshot, by id: of a snapshot, what it lies on. In one query. */
+/* Of one sandbox or snapshot, by id: of a snapshot, what it lies on and its backups. In one query.
+ */
 MUST_CHECK int store_relations_of(struct store *s, struct arena *a, const char *id,
                                   struct relation_list *ret, struct error *err);
 /* Of a page of a project's sandboxes, without BELOW: those that were made from..to. */
@@ -39,6 +42,10 @@ struct relation_page {
 MUST_CHECK int store_relations_of_page(struct store *s, struct arena *a,
                                        const struct relation_page *page, struct relation_list *ret,
                                        struct error *err);
+/* The backups of a page of a project's snapshots, in the same way. */
+MUST_CHECK int store_relations_of_snapshots(struct store *s, struct arena *a,
+                                            const struct relation_page *page,
+                                            struct relation_list *ret, struct error *err);
 /* Of these, those of one: borrowed. */
 struct relation_list relations_of(const struct relation_list *list, const char *id);
 

@@ -115,6 +115,27 @@ def test_a_snapshot_comes_back_from_its_backup_with_all_that_its_files_are(serve
     assert int(blocks) * 512 < 1 << 20
 
 
+def test_a_snapshot_says_which_backups_it_has_and_a_backup_of_what_it_is(server, api, clean):
+    with api.sandbox(internet=False) as box:
+        plain = api.post(f"{PATH}/{box}/snapshot", {"name": "plain"})
+        assert plain["backup"] is False and plain["backups"] == []
+        taken = api.post(f"{PATH}/{box}/snapshot", {"name": "kept-twice", "backup": True})
+    clean.snapshots += [plain["id"], taken["id"]]
+    (begun,) = taken["backups"]
+    made = wait_ready(api, api.get(f"{BACKUPS}/{begun['id']}"))
+    assert (made["snapshot"], made["snapshot_name"], made["blob"]) == (taken["id"], "kept-twice", begun["blob"])
+    assert (server.data / "blobs" / made["blob"]).stat().st_size == made["size"]
+    ready = {"id": made["id"], "name": made["id"], "state": "ready", "blob": made["blob"]}
+    shown = api.get(f"{SNAPSHOTS}/kept-twice")
+    assert shown["backup"] is True and shown["backups"] == [ready]
+    listed = {item["name"]: (item["backup"], item["backups"]) for item in api.get(SNAPSHOTS)["items"]}
+    assert listed["kept-twice"] == (True, [ready]) and listed["plain"] == (False, [])
+    table = server.cli("snapshot", "ls").stdout.decode().splitlines()
+    assert ["yes" in line.split() for line in table if "kept-twice" in line or "plain" in line] == [True, False]
+    api.delete(f"{BACKUPS}/{made['id']}")
+    assert api.get(f"{SNAPSHOTS}/kept-twice")["backups"] == []
+
+
 def test_a_part_of_a_backup_is_fetched(api, clean):
     box = clean.box()
     out(api, box, "head -c 300000 /dev/urandom > /home/user/random")

@@ -300,6 +300,8 @@ class SnapshotCreate(TypedDict):
     sync: NotRequired[bool]
     # with its processes (default false): refused with what this host lacks
     memory: NotRequired[bool]
+    # and begin to make a backup of it in the blob store, which outlives it and the server
+    backup: NotRequired[bool]
 
 
 class Snapshot(TypedDict):
@@ -326,8 +328,23 @@ class Snapshot(TypedDict):
     # how long its processes stood still
     frozen_ms: float
     created_at: str | None
+    # a backup of it is ready
+    backup: bool
+    # that are made of it or being made; at /api/sandbox/backups
+    backups: list[SnapshotBackup]
     # what it lies on, the uppermost first, its template last; at most 64 snapshots; null but in the answer to GET of one snapshot
     lineage: list[LineageStep] | None
+
+
+class SnapshotBackup(TypedDict):
+    """A backup of a snapshot"""
+
+    id: str
+    name: str
+    # making or ready
+    state: str
+    # its name in the blob store
+    blob: str
 
 
 class Fork(TypedDict):
@@ -391,6 +408,8 @@ class Backup(TypedDict):
     state_text: str | None
     # of the whole file
     sha256: str | None
+    # its name in the blob store
+    blob: str
     # bytes of the file
     size: int
     # how many are in it

@@ -26,7 +26,7 @@
 
 struct backup_answer {
 	const char *id, *name, *project, *snapshot, *snapshot_name, *template, *state, *state_text,
-	        *sha256;
+	        *sha256, *blob;
 	int64_t size, files, files_bytes, created_at;
 	bool full;
 };
@@ -44,6 +44,7 @@ static const struct json_member backup_shape_members[] = {
                          .about = "how far it is, or why it failed"),
         JSON_TEXT_MEMBER(backup_answer, sha256, .flags = JSON_NULLABLE,
                          .about = "of the whole file"),
+        JSON_TEXT_MEMBER(backup_answer, blob, .about = "its name in the blob store"),
         JSON_WHOLE_MEMBER(backup_answer, size, .about = "bytes of the file"),
         JSON_WHOLE_MEMBER(backup_answer, files, .about = "how many are in it"),
         JSON_WHOLE_MEMBER(backup_answer, files_bytes, .about = "their bytes, unpacked"),
@@ -124,7 +125,7 @@ static const char *or_null(const char *text)
 	return *text ? text : NULL;
 }
 
-static struct backup_answer answer_of(const struct backup_record *r)
+static struct backup_answer answer_of(struct arena *a, const struct backup_record *r)
 {
 	return (struct backup_answer){
 	        .id = r->id,
@@ -136,6 +137,7 @@ static struct backup_answer answer_of(const struct backup_record *r)
 	        .state = backup_state_name(r->state),
 	        .state_text = or_null(r->state_text),
 	        .sha256 = or_null(r->sha256),
+	        .blob = fleet_backup_blob(a, r->id),
 	        .size = r->size_bytes,
 	        .files = r->files,
 	        .files_bytes = r->files_bytes,
@@ -144,9 +146,9 @@ static struct backup_answer answer_of(const struct backup_record *r)
 	};
 }
 
-static int answer(struct reply *reply, const struct backup_record *r)
+static int answer(struct request *rq, struct reply *reply, const struct backup_record *r)
 {
-	const struct backup_answer out = answer_of(r);
+	const struct backup_answer out = answer_of(rq->arena, r);
 
 	reply_json(reply, &backup_shape, &out);
 	return 0;
@@ -169,7 +171,7 @@ static int snapshot_export(struct request *rq, const void *body, struct reply *r
 	if (fleet_backup_export(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
 		return -1;
 	reply_status(reply, 202);
-	return answer(reply, &made);
+	return answer(rq, reply, &made);
 }
 
 static int snapshot_import(struct request *rq, const void *body, struct reply *reply,
@@ -204,7 +206,7 @@ static int backup_list(struct request *rq, UNUSED const void *body, struct reply
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct backup_answer, found.count);
 	for (size_t i = 0; i < found.count; i++)
-		items[i] = answer_of(&found.items[i]);
+		items[i] = answer_of(rq->arena, &found.items[i]);
 	out = (struct list_answer){{items, found.count, true}, found.next_page};
 	reply_json(reply, &list_answer, &out);
 	return 0;
@@ -218,7 +220,7 @@ static int backup_get(struct request *rq, UNUSED const void *body, struct reply 
 
 	if (fleet_backup_find(api_of(rq)->fleet, rq->arena, &ref, &found, err) < 0)
 		return -1;
-	return answer(reply, &found);
+	return answer(rq, reply, &found);
 }
 
 static int backup_delete(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -330,7 +332,7 @@ static void write_outcome(struct upload_job *job, struct buf *out)
 	struct agent_failed failed;
 
 	if (run_upload(job, &record, &err) == 0) {
-		made = answer_of(&record);
+		made = answer_of(&job->arena, &record);
 		json_write(&json, &backup_shape, &made);
 		wire_add_frame(out, AGENT_DATA, buf_span(&json));
 		return;

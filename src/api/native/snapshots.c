@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/snapshots, and what makes them: states of a sandbox's files. */
+#include <string.h>
+
 #include "api/caller.h"
 #include "api/native/sandbox_answer.h"
 #include "api/tables.h"
-#include "fleet/snapshots.h"
+#include "base/log.h"
+#include "fleet/backups.h"
 
 #define BASE "/api/sandbox/snapshots"
 #define INSTANCE "/api/sandbox/instances/:id"
@@ -12,7 +15,7 @@
 
 struct snapshot_body {
 	const char *name;
-	bool sync, memory;
+	bool sync, memory, backup;
 	uint64_t present;
 };
 enum snapshot_row { SNAPSHOT_NAME, SNAPSHOT_SYNC, SNAPSHOT_MEMORY };
@@ -26,6 +29,9 @@ static const struct json_member snapshot_request_members[] = {
         [SNAPSHOT_MEMORY] = JSON_BOOL_MEMBER(
                 snapshot_body, memory,
                 .about = "with its processes (default false): refused with what this host lacks"),
+        JSON_BOOL_MEMBER(snapshot_body, backup,
+                         .about = "and begin to make a backup of it in the blob store, which "
+                                  "outlives it and the server"),
         JSON_END,
 };
 const struct json_shape snapshot_request = {
@@ -41,8 +47,21 @@ struct snapshot_answer {
 	const char *state, *method, *because;
 	int64_t depth, created_at;
 	double frozen_ms;
-	struct json_list lineage;
+	bool backup;
+	struct json_list backups, lineage;
 };
+struct snapshot_backup {
+	const char *id, *name, *state, *blob;
+};
+static const struct json_member snapshot_backup_shape_members[] = {
+        JSON_TEXT_MEMBER(snapshot_backup, id),
+        JSON_TEXT_MEMBER(snapshot_backup, name),
+        JSON_TEXT_MEMBER(snapshot_backup, state, .about = "making or ready"),
+        JSON_TEXT_MEMBER(snapshot_backup, blob, .about = "its name in the blob store"),
+        JSON_END,
+};
+static JSON_SHAPE(snapshot_backup_shape, "SnapshotBackup", snapshot_backup,
+                  "A backup of a snapshot");
 static const struct json_member snapshot_shape_members[] = {
         JSON_TEXT_MEMBER(snapshot_answer, id),
         JSON_TEXT_MEMBER(snapshot_answer, name),
@@ -64,6 +83,9 @@ static const struct json_member snapshot_shape_members[] = {
         JSON_NUMBER_MEMBER(snapshot_answer, frozen_ms,
                            .about = "how long its processes stood still"),
         JSON_TIME_MEMBER(snapshot_answer, created_at),
+        JSON_BOOL_MEMBER(snapshot_answer, backup, .about = "a backup of it is ready"),
+        JSON_LIST_MEMBER(snapshot_answer, backups, &snapshot_backup_shape,
+                         .about = "that are made of it or being made; at /api/sandbox/backups"),
         JSON_LIST_MEMBER(snapshot_answer, lineage, &lineage_step_shape, .flags = JSON_NULLABLE,
                          .about = "what it lies on, the uppermost first, its template last; at "
                                   "most 64 snapshots; null but in the answer to GET of one "
@@ -176,12 +198,56 @@ int snapshot_reply(struct reply *reply, const struct snapshot_record *r)
 	return 0;
 }
 
+static void add_backups(struct arena *a, const struct relation_list *relations,
+                        struct snapshot_answer *ret)
+{
+	struct snapshot_backup *items =
+	        ARENA_ARRAY(a, struct snapshot_backup, relations->count + 1);
+	size_t count = 0;
+
+	for (size_t i = 0; i < relations->count; i++) {
+		const struct relation_record *r = &relations->items[i];
+
+		if (r->kind != RELATION_BACKUP)
+			continue;
+		items[count++] = (struct snapshot_backup){r->id, r->name, r->state,
+		                                          fleet_backup_blob(a, r->id)};
+		if (strcmp(r->state, backup_state_name(BACKUP_READY)) == 0)
+			ret->backup = true;
+	}
+	ret->backups = (struct json_list){items, count, true};
+}
+
 static struct fleet_ref path_ref(const struct request *rq)
 {
 	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
 }
 
 /* ---- handlers ---- */
+
+/* Both or neither: who asked for a backup is not to find a snapshot without one. */
+static int back_up(struct request *rq, const struct snapshot_record *of, struct relation_list *ret,
+                   struct error *err)
+{
+	const struct fleet_backup_export request = {.snapshot = {of->project_id, of->id}};
+	struct relation_record *relation = ARENA_ARRAY(rq->arena, struct relation_record, 1);
+	struct backup_record made;
+	struct error second = {0};
+
+	if (fleet_backup_export(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0) {
+		if (fleet_snapshot_remove(api_of(rq)->fleet, rq->arena, &request.snapshot,
+		                          &second) < 0)
+			log_warning("a snapshot is left without its backup",
+			            TEXT("snapshot", of->id), FAILURE(&second));
+		return FAIL_CONTEXT(err, "backup");
+	}
+	*relation = (struct relation_record){.kind = RELATION_BACKUP,
+	                                     .id = made.id,
+	                                     .name = made.name,
+	                                     .state = backup_state_name(made.state)};
+	*ret = (struct relation_list){relation, 1};
+	return 0;
+}
 
 int snapshot_create(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
@@ -192,11 +258,17 @@ int snapshot_create(struct request *rq, const void *body, struct reply *reply, s
 	                                               b->sync,
 	                                       .memory = b->memory};
 	struct snapshot_record made;
+	struct relation_list backups = {.count = 0};
+	struct snapshot_answer out;
 
-	if (fleet_snapshot(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0)
+	if (fleet_snapshot(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0 ||
+	    (b->backup && back_up(rq, &made, &backups, err) < 0))
 		return -1;
+	out = answer_of(&made);
+	add_backups(rq->arena, &backups, &out);
 	reply_status(reply, 201);
-	return snapshot_reply(reply, &made);
+	reply_json(reply, &snapshot_shape, &out);
+	return 0;
 }
 
 static struct json_list volumes_of(struct arena *a, const struct mount_list *mounts)
@@ -244,6 +316,8 @@ static int snapshot_list(struct request *rq, UNUSED const void *body, struct rep
 	        .page = q->page,
 	        .limit = q->limit ? (unsigned)q->limit : 100,
 	};
+	struct relation_page page = {.project_id = filter.project_id};
+	struct relation_list backups = {.count = 0};
 	struct snapshot_list found;
 	struct snapshot_answer *items;
 	struct list_answer out;
@@ -251,9 +325,20 @@ static int snapshot_list(struct request *rq, UNUSED const void *body, struct rep
 	if (api_sandbox_id(rq, q->sandbox, &filter.sandbox_id, err) < 0 ||
 	    store_snapshot_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
+	if (found.count > 0) {
+		page.from = found.items[found.count - 1].created_at;
+		page.to = found.items[0].created_at;
+		if (store_relations_of_snapshots(api_of(rq)->store, rq->arena, &page, &backups,
+		                                 err) < 0)
+			return -1;
+	}
 	items = ARENA_ARRAY(rq->arena, struct snapshot_answer, found.count);
-	for (size_t i = 0; i < found.count; i++)
+	for (size_t i = 0; i < found.count; i++) {
+		const struct relation_list own = relations_of(&backups, found.items[i].id);
+
 		items[i] = answer_of(&found.items[i]);
+		add_backups(rq->arena, &own, &items[i]);
+	}
 	out = (struct list_answer){{items, found.count, true}, found.next_page};
 	reply_json(reply, &list_answer, &out);
 	return 0;
@@ -275,6 +360,7 @@ static int snapshot_get(struct request *rq, UNUSED const void *body, struct repl
 	template.name = found.template_name;
 	out = answer_of(&found);
 	out.lineage = lineage_answer(rq->arena, &relations, &template);
+	add_backups(rq->arena, &relations, &out);
 	reply_json(reply, &snapshot_shape, &out);
 	return 0;
 }

@@ -1,15 +1,24 @@
 -- fragment: relation_snapshot
 COALESCE(snapshots.name, '') AS name, COALESCE(snapshots.sandbox_id, '') AS sandbox_id,
-COALESCE(snapshots.sandbox_name, '') AS sandbox_name, '' AS path, 0 AS is_read_only
+COALESCE(snapshots.sandbox_name, '') AS sandbox_name, '' AS path, '' AS state,
+0 AS is_read_only
 
 -- fragment: relation_volume
 SELECT mounts.sandbox_id AS of_id, 'volume' AS kind, volumes.id AS id, volumes.name AS name,
-	'' AS sandbox_id, '' AS sandbox_name, mounts.path AS path,
+	'' AS sandbox_id, '' AS sandbox_name, mounts.path AS path, '' AS state,
 	mounts.is_read_only AS is_read_only, 0 AS step
 FROM sandboxes
 JOIN mounts ON mounts.sandbox_id = sandboxes.id
 JOIN volumes ON volumes.id = mounts.volume_id
 WHERE sandboxes.actual NOT IN ('deleted', 'failed') AND mounts.state <> 'attaching'
+
+-- fragment: relation_backup
+SELECT backups.snapshot_id AS of_id, 'backup' AS kind, backups.id AS id, backups.name AS name,
+	'' AS sandbox_id, '' AS sandbox_name, '' AS path, backups.state AS state,
+	0 AS is_read_only, 0 AS step
+FROM snapshots
+JOIN backups ON backups.snapshot_id = snapshots.id
+WHERE backups.holder_id = '' AND backups.state IN ('making', 'ready')
 
 -- An id is a sandbox's or a snapshot's. Layers of a template are no snapshots that anybody knows,
 -- and lie lowest.
@@ -38,6 +47,8 @@ WHERE snapshot_bases.sandbox_id = :id AND snapshot_bases.origin_id <> ''
 	AND COALESCE(snapshots.kind, '') <> 'layer'
 UNION ALL
 {relation_volume} AND sandboxes.id = :id
+UNION ALL
+{relation_backup} AND snapshots.id = :id
 ORDER BY of_id, kind, step, path;
 
 -- name: relation_list_of_page
@@ -54,3 +65,10 @@ UNION ALL
 {relation_volume} AND sandboxes.project_id = :project_id
 	AND sandboxes.created_at BETWEEN :from AND :to
 ORDER BY of_id, kind, step, path;
+
+-- name: relation_list_of_snapshots
+-- takes: relation_page
+-- gives: relation_record
+{relation_backup} AND snapshots.project_id = :project_id
+	AND snapshots.created_at BETWEEN :from AND :to
+ORDER BY of_id, kind, step, id;
