@@ -134,6 +134,18 @@ static void forget_old(struct samples *s, int64_t before)
 	pthread_mutex_unlock(&s->mutex);
 }
 
+void samples_forget(struct fleet *f, const char *id)
+{
+	struct samples *s = &f->samples;
+	struct ring *ring;
+
+	pthread_mutex_lock(&s->mutex);
+	ring = map_remove(&s->rings, id);
+	pthread_mutex_unlock(&s->mutex);
+	if (ring)
+		ring_free(ring);
+}
+
 void samples_begin(struct fleet *f)
 {
 	struct samples *s = &f->samples;

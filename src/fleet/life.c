@@ -44,6 +44,7 @@ int act_delete(struct act *a, enum sandbox_reason reason, struct error *err)
 		archive_drop(f, a->record.id);
 	if (act_move(a, &deleted, err) < 0 || store_sync_wait(f->store, sync, err) < 0)
 		return -1;
+	samples_forget(f, a->record.id);
 	atomic_fetch_add(&f->deleted, 1);
 	return 0;
 }

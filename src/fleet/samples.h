@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fleet/samples.h — where the samples of history.h are kept. Private to this folder.
  *
- * The tick takes them, one round at a time; any thread may read. What was not sampled for an hour,
- * or as long as a full history takes, is forgotten. */
+ * The tick takes them, one round at a time; any thread may read, and forget one that is deleted.
+ * What was not sampled for an hour, or as long as a full history takes, is forgotten, too. */
 #pragma once
 
 #include <pthread.h>
@@ -26,3 +26,4 @@ void samples_done(struct samples *s);
 void samples_begin(struct fleet *f);
 /* For each sandbox of the round. */
 void samples_look_at(struct fleet *f, const struct sandbox_record *r);
+void samples_forget(struct fleet *f, const char *id);

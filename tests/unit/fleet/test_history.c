@@ -129,6 +129,22 @@ static void one_of_now_is_the_last_while_it_runs(void **state)
 	assert_int_equal(asked, 0);
 }
 
+static void one_that_is_deleted_leaves_no_samples(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r = create(h);
+	struct error err = {0};
+	struct fleet_history found;
+
+	sample(h, 0, 0);
+	r = find(h, r.id);
+	assert_done(fleet_delete(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id},
+	                         SANDBOX_REASON_USER, &err));
+	r.actual = SANDBOX_STOPPED;
+	assert_done(fleet_history(h->fleet, &h->arena, &r, &ALL, &found, &err));
+	assert_int_equal(found.count, 0);
+}
+
 static void only_the_newest_are_kept(void **state)
 {
 	struct harness *h = *state;
@@ -208,6 +224,7 @@ int main(void)
 	return RUN_EACH(CASE_OF(samples_are_kept_with_the_load_between_them),
 	                CASE_OF(a_period_has_both_its_ends_and_nothing_else),
 	                CASE_OF(one_of_now_is_the_last_while_it_runs),
+	                CASE_OF(one_that_is_deleted_leaves_no_samples),
 	                CASE_OF(only_the_newest_are_kept),
 	                CASE_OF(a_counter_that_began_anew_is_no_load_below_nothing),
 	                CASE_OF(a_silent_provider_is_asked_once_a_round),
