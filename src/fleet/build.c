@@ -283,11 +283,12 @@ static int check_source(struct fleet *f, struct arena *a, const struct fleet_bui
                         struct error *err)
 {
 	const struct fleet_ref from = {request->project_id, request->spec->from};
+	const char *image = request->spec->image;
 	struct template_record source;
 
 	if (template_find(f, a, &from, &source, err) == 0)
-		return 0;
-	if (err->code != ERROR_NOT_FOUND || !request->spec->image || !*request->spec->image)
+		return image && *image ? fleet_template_check_image(&source, image, err) : 0;
+	if (err->code != ERROR_NOT_FOUND || !image || !*image)
 		return -1;
 	error_clear(err);
 	return 0;

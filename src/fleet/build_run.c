@@ -237,13 +237,17 @@ static int find_source(struct build *b, struct error *err)
 	        .source_fd = -1,
 	};
 
-	if (template_find(b->fleet, &b->arena, &ref, &b->source, err) == 0)
-		return 0;
-	if (err->code != ERROR_NOT_FOUND || !b->spec.image || !*b->spec.image)
-		return -1;
-	error_clear(err);
-	build_say(b, "import image '%s' as template '%s'", b->spec.image, b->spec.from);
-	return fleet_template_import(b->fleet, &b->arena, &import, &b->source, err);
+	bool is_there = template_find(b->fleet, &b->arena, &ref, &b->source, err) == 0;
+
+	if (!b->spec.image || !*b->spec.image)
+		return is_there ? 0 : -1;
+	if (!is_there) {
+		if (err->code != ERROR_NOT_FOUND)
+			return -1;
+		error_clear(err);
+		build_say(b, "import image '%s' as template '%s'", b->spec.image, b->spec.from);
+	}
+	return fleet_template_of_image(b->fleet, &b->arena, &import, b->deadline, &b->source, err);
 }
 
 static int begin(struct build *b, struct error *err)

@@ -50,6 +50,8 @@ struct image_job {
 MUST_CHECK int image_name_check(const char *name, struct error *err);
 /* A registry reference such as "docker.io/library/debian:12" or "127.0.0.1:5000/x@sha256:…". */
 MUST_CHECK int image_reference_check(const char *reference, struct error *err);
+/* "debian" and "docker.io/library/debian:latest" are the same image. */
+bool image_reference_is_same(const char *reference, const char *other);
 MUST_CHECK int image_build_base(const struct image_job *job, struct error *err);
 /* `source_fd`: the file of IMAGE_TAR (plain, gzip, xz or zstd), IMAGE_OCI (a tar of the layout) or
  * IMAGE_DOCKER_ARCHIVE, or a full backup; `reference` for IMAGE_REGISTRY. */

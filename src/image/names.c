@@ -162,3 +162,31 @@ int image_reference_check(const char *reference, struct error *err)
 	error_hint(err, "for example 'registry.example/library/alpine:3' or 'name@sha256:...'");
 	return -1;
 }
+
+/* What is understood when it is left out goes. */
+static struct span short_reference(const char *reference)
+{
+	static const char *const understood[] = {"docker.io/", "index.docker.io/", "library/"};
+	struct span rest = span_of(reference);
+
+	for (size_t i = 0; i < COUNT_OF(understood); i++)
+		if (span_starts_with(rest, understood[i]))
+			rest = (struct span){rest.data + strlen(understood[i]),
+			                     rest.size - strlen(understood[i])};
+	return rest;
+}
+
+static bool is_latest_of(struct span longer, struct span name)
+{
+	struct span tag = {longer.data + name.size, longer.size - name.size};
+
+	return longer.size > name.size && memcmp(longer.data, name.data, name.size) == 0 &&
+	       span_equals_text(tag, ":latest");
+}
+
+bool image_reference_is_same(const char *reference, const char *other)
+{
+	struct span one = short_reference(reference), two = short_reference(other);
+
+	return span_equals(one, two) || is_latest_of(one, two) || is_latest_of(two, one);
+}

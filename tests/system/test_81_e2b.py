@@ -278,10 +278,12 @@ def test_an_upload_address_is_for_one_thing(e2b):
     assert e2b("GET", "/templates/x/files/zz")[1]["code"] == 400
 
 
-def test_the_steps_of_a_template_are_checked(e2b):
+def test_the_steps_of_a_template_are_checked(e2b, server):
+    # What the image "of/an:image" would be called.
+    server.api().post("/api/sandbox/templates", {"name": "of-an-image", "from": "host"})
     for start, status in [
             ({"steps": [{"type": "RUN"}]}, 400), ({"steps": [{"type": "ENV", "args": ["A"]}]}, 400), ({"steps": [{"type": "COPY", "args": ["a", "b"]}]}, 400),
-            ({"steps": [{"type": "DANCE"}]}, 501), ({"fromImageRegistry": {"type": "aws"}}, 501), ({"fromImage": "no/such:1"}, 404),
+            ({"steps": [{"type": "DANCE"}]}, 501), ({"fromImageRegistry": {"type": "aws"}}, 501), ({"fromImage": "no/such:1"}, 404), ({"fromImage": "of/an:image"}, 409),
             ({"fromTemplate": "no-such"}, 404)]:
         build = e2b("POST", "/v3/templates", {"name": "checked"})[1]
         path = f"/templates/{build['templateID']}/builds/{build['buildID']}"

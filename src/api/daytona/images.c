@@ -91,19 +91,36 @@ static int read_spec(struct request *rq, const char *dockerfile, struct build_sp
 
 /* ---- what is there already ---- */
 
-static int find_template(struct request *rq, const char *name, bool *ret_is_there,
-                         struct error *err)
+static int look_for(struct request *rq, const char *name, struct template_record *ret,
+                    bool *ret_is_there, struct error *err)
 {
-	struct template_record t;
-
-	*ret_is_there = store_template_find(api_of(rq)->store, rq->arena, api_project(rq), name, &t,
-	                                    err) == 0;
+	*ret_is_there = store_template_find(api_of(rq)->store, rq->arena, api_project(rq), name,
+	                                    ret, err) == 0;
 	if (*ret_is_there)
 		return 0;
 	if (err->code != ERROR_NOT_FOUND)
 		return -1;
 	error_clear(err);
 	return 0;
+}
+
+static int find_template(struct request *rq, const char *name, bool *ret_is_there,
+                         struct error *err)
+{
+	struct template_record ignored;
+
+	return look_for(rq, name, &ignored, ret_is_there, err);
+}
+
+/* The template of the image itself. */
+static int find_imported(struct request *rq, const struct build_spec *spec, bool *ret_is_there,
+                         struct error *err)
+{
+	struct template_record t;
+
+	if (look_for(rq, spec->from, &t, ret_is_there, err) < 0)
+		return -1;
+	return *ret_is_there ? fleet_template_check_image(&t, spec->image, err) : 0;
 }
 
 /* The newest build of that name; an id of NULL when there is none. */
@@ -159,7 +176,7 @@ int daytona_image_find(struct request *rq, struct span text, struct daytona_imag
 	if (read_info(rq, text, &info, err) < 0 || read_spec(rq, info.dockerfile, &spec, err) < 0)
 		return -1;
 	*ret = (struct daytona_image){.template = spec.from};
-	if (is_bare(&spec) && find_template(rq, spec.from, &is_there, err) < 0)
+	if (is_bare(&spec) && find_imported(rq, &spec, &is_there, err) < 0)
 		return -1;
 	if (is_there)
 		return 0;

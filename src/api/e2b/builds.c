@@ -353,7 +353,9 @@ static int choose_source(struct request *rq, const struct start_body *b, const c
 	*ret = b->from_image ? image_template(rq->arena, b->from_image) : BASE_TEMPLATE;
 	if (store_template_find(api_of(rq)->store, rq->arena, api_project(rq), *ret, &template,
 	                        err) == 0)
-		return 0;
+		return b->from_image && strcmp(*ret, BASE_TEMPLATE) != 0
+		               ? fleet_template_check_image(&template, b->from_image, err)
+		               : 0;
 	if (err->code == ERROR_NOT_FOUND && b->from_image) {
 		(void)FAIL(err, ERROR_NOT_FOUND, "image '%.100s' is no template of this server",
 		           b->from_image);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness.h"
 
+#include "fleet/build.h"
+
 static struct template_record find_template(struct harness *h, const char *name)
 {
 	struct error err = {0};
@@ -195,6 +197,82 @@ static void an_import_that_fails_leaves_no_template(void **state)
 	assert_done(fleet_template_import(h->fleet, &h->arena, &an_import, &t, &err));
 }
 
+/* ---- images that builds name ---- */
+
+#define BUILDERS 4
+
+static void *want_image(void *state)
+{
+	struct harness *h = state;
+	AUTO(arena_done) struct arena arena = {0};
+	struct template_record t = {.name = NULL};
+	struct error err = {0};
+	int status =
+	        fleet_template_of_image(h->fleet, &arena, &an_import, deadline_in(30000), &t, &err);
+
+	return (void *)(intptr_t)(status == 0 && t.state == TEMPLATE_READY);
+}
+
+static void many_who_want_an_image_at_once_import_it_once(void **state)
+{
+	struct harness *h = *state;
+	pthread_t threads[BUILDERS];
+	void *is_fine;
+
+	for (unsigned round = 0; round < 20; round++) {
+		struct error err = {0};
+
+		for (unsigned i = 0; i < BUILDERS; i++)
+			assert_int_equal(pthread_create(&threads[i], NULL, want_image, h), 0);
+		for (unsigned i = 0; i < BUILDERS; i++) {
+			assert_int_equal(pthread_join(threads[i], &is_fine), 0);
+			assert_non_null(is_fine);
+		}
+		assert_int_equal(h->fake.calls[CALL_TEMPLATE], 2 * round + 1);
+		assert_done(fleet_template_remove(h->fleet, PROJECT, "mine", &err));
+	}
+}
+
+/* It is not there, and not in anybody's way. */
+static void an_image_whose_import_fails_is_imported_by_the_next(void **state)
+{
+	struct harness *h = *state;
+	struct template_record t;
+	struct error err = {0};
+
+	fake_fail(&h->fake, CALL_TEMPLATE, true);
+	assert_refused(fleet_template_of_image(h->fleet, &h->arena, &an_import, deadline_in(30000),
+	                                       &t, &err),
+	               ERROR_SYSTEM);
+	fake_fail(&h->fake, CALL_TEMPLATE, false);
+	assert_non_null(want_image(h));
+}
+
+static void the_template_of_another_image_is_not_taken(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_import other = an_import;
+	struct template_record t;
+	struct error err = {0};
+
+	assert_non_null(want_image(h));
+	other.reference = "alpine:3";
+	assert_done(
+	        fleet_template_of_image(h->fleet, &h->arena, &other, deadline_in(30000), &t, &err));
+	other.reference = "alpine:4";
+	assert_refused(
+	        fleet_template_of_image(h->fleet, &h->arena, &other, deadline_in(30000), &t, &err),
+	        ERROR_CONFLICT);
+	assert_non_null(strstr(err.text, "of 'docker.io/library/alpine:3'"));
+	/* A file, or the template itself, was named so by somebody who knows it. */
+	t.base_image = "oci";
+	error_clear(&err);
+	assert_done(fleet_template_check_image(&t, "alpine:4", &err));
+	t.base_image = "base";
+	assert_done(fleet_template_check_image(&t, "mine", &err));
+	assert_refused(fleet_template_check_image(&t, "mi/ne", &err), ERROR_CONFLICT);
+}
+
 static void an_import_of_nonsense_is_refused(void **state)
 {
 	struct harness *h = *state;
@@ -358,6 +436,9 @@ int main(void)
 	                EACH(a_build_that_a_dead_server_left_begins_again),
 	                EACH(an_import_becomes_a_template_of_its_project),
 	                EACH(an_import_that_fails_leaves_no_template),
+	                EACH(many_who_want_an_image_at_once_import_it_once),
+	                EACH(an_image_whose_import_fails_is_imported_by_the_next),
+	                EACH(the_template_of_another_image_is_not_taken),
 	                EACH(an_import_of_nonsense_is_refused),
 	                EACH(a_template_is_removed_when_nobody_uses_it),
 	                EACH(everybodys_templates_are_not_a_projects_to_remove),

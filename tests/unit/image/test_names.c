@@ -103,6 +103,17 @@ TEST(a_reference_of_any_length_is_answered)
 	assert_int_equal(image_reference_check(text, &err), -1);
 }
 
+TEST(what_a_reference_leaves_out_is_understood)
+{
+	assert_true(image_reference_is_same("debian", "docker.io/library/debian:latest"));
+	assert_true(image_reference_is_same("index.docker.io/a/b:1", "a/b:1"));
+	assert_false(image_reference_is_same("debian:12", "debian:1"));
+	assert_false(image_reference_is_same("debian", "debian:12"));
+	assert_false(image_reference_is_same("debian", "debian-x:latest"));
+	assert_false(image_reference_is_same("a/b:c", "a-b/c"));
+	assert_false(image_reference_is_same("ghcr.io/a/b", "a/b"));
+}
+
 TEST(every_format_has_a_name_that_is_parsed_back)
 {
 	for (unsigned i = 0; i < IMAGE_FORMAT_COUNT; i++) {
@@ -137,6 +148,7 @@ int main(void)
 	return RUN(CASE(template_names_are_plain_folder_names),
 	           CASE(references_follow_the_rules_of_registries),
 	           CASE(a_reference_of_any_length_is_answered),
+	           CASE(what_a_reference_leaves_out_is_understood),
 	           CASE(every_format_has_a_name_that_is_parsed_back),
 	           CASE(the_default_templates_are_named_and_described));
 }
