@@ -277,7 +277,6 @@ static void run_on(struct box *box)
 	box->state = BOX_RUNNING;
 	answer_created(box);
 	box->stored_fd = TAKE_FD(cell->stored_fd);
-	free(TAKE(box->egress));
 	cell_free(cell);
 }
 

@@ -2,6 +2,9 @@
 /* Whom a sandbox may reach: from its cell or claim on, and changed while it runs. */
 #include "broker/box_egress.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/fault.h"
 
 int box_filter(struct box *box, struct error *err)
@@ -32,6 +35,9 @@ int boxes_filter(struct boxes *b, const char *id, const char *egress, struct err
 		return 0;
 	if (network_egress_set(&b->host->network, box->slot, egress, err) < 0)
 		return -1;
+	/* To be set again when the host's rules are emptied. */
+	free(box->egress);
+	box->egress = egress && *egress ? strdup(egress) : NULL;
 	fault_point("broker", "egress-changed");
 	return 0;
 }

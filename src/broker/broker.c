@@ -221,6 +221,7 @@ static int start(struct broker *b, const struct broker_options *options, struct 
 	if (chains_adopt(&b->chains, err) < 0 || boxes_adopt(&b->boxes, err) < 0)
 		return -1;
 	broker_sweep(b);
+	guard_open(b);
 	flattening_look(&b->flattening);
 	return server_open(b, err);
 }
@@ -240,6 +241,7 @@ static int run(struct broker *b, const struct broker_options *options, struct er
 	snapshots_close(&b->snapshots);
 	flattening_close(&b->flattening);
 	server_close(b);
+	guard_close(b);
 	pools_close(&b->pools);
 	cells_close(&b->cells);
 	cleaner_finish(b);

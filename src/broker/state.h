@@ -6,6 +6,7 @@
 #include "broker/cell.h"
 #include "broker/event.h"
 #include "broker/flatten.h"
+#include "broker/guard.h"
 #include "broker/host.h"
 #include "broker/pool.h"
 #include "broker/slots.h"
@@ -66,6 +67,7 @@ struct broker {
 	struct flattening flattening;
 	struct cleaner cleaner;
 	struct server server;
+	struct guard guard;
 	struct list templates; /* running builders */
 	struct list volumes;   /* running makers and lookers */
 	struct list backups;   /* running packers and unpackers */

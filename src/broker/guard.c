@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/guard.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "broker/netlink.h"
+#include "broker/state.h"
+#include "sandbox/egress.h"
+
+#define FAMILY_INET 1
+/* Of what is told at once; there is a look for all of it. */
+#define DRAIN_MAX 1024
+
+/* ---- the kernel's word ---- */
+
+static int open_socket(int flags, int *ret_fd, struct error *err)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | flags, NETLINK_NETFILTER);
+
+	if (fd < 0)
+		return FAIL_ERRNO(err, "open a netlink socket");
+	*ret_fd = fd;
+	return 0;
+}
+
+static uint64_t number_in(const struct nlmsghdr *head)
+{
+	const struct rtattr *attribute =
+	        (const void *)((const char *)NLMSG_DATA(head) + sizeof(struct nfgenmsg));
+	size_t left = head->nlmsg_len - NLMSG_LENGTH(sizeof(struct nfgenmsg));
+	uint64_t number = htobe64(1);
+
+	for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left))
+		if ((attribute->rta_type & NLA_TYPE_MASK) == NFTA_TABLE_HANDLE &&
+		    RTA_PAYLOAD(attribute) == sizeof(number))
+			memcpy(&number, RTA_DATA(attribute), sizeof(number));
+	return be64toh(number);
+}
+
+/* The table itself, and then the word that this was all; or that there is none. */
+static int read_table(int fd, uint64_t *ret, struct error *err)
+{
+	for (;;) {
+		char data[8192] __attribute__((aligned(NLMSG_ALIGNTO)));
+		ssize_t got = recv(fd, data, sizeof(data), 0);
+		struct nlmsghdr *head = (void *)data;
+		unsigned left = got > 0 ? (unsigned)got : 0;
+
+		if (got < 0 && errno != EINTR)
+			return FAIL_ERRNO(err, "ask for the table of rules");
+		for (; NLMSG_OK(head, left); head = NLMSG_NEXT(head, left)) {
+			const struct nlmsgerr *end = NLMSG_DATA(head);
+
+			if (head->nlmsg_type != NLMSG_ERROR) {
+				*ret = number_in(head);
+				continue;
+			}
+			errno = -end->error;
+			if (errno != 0 && errno != ENOENT)
+				return FAIL_ERRNO(err, "ask for the table of rules");
+			return 0;
+		}
+	}
+}
+
+/* 0: it is not there. */
+static int find_table(uint64_t *ret, struct error *err)
+{
+	const struct nfgenmsg fixed = {.nfgen_family = FAMILY_INET, .version = NFNETLINK_V0};
+	AUTO(buf_done) struct buf message = BUF(256);
+	AUTO_CLOSE int fd = -1;
+	uint64_t found = 0;
+	size_t begin;
+
+	begin = netlink_begin(&message, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETTABLE, 0, &fixed,
+	                      sizeof(fixed));
+	netlink_add_text(&message, NFTA_TABLE_NAME, "atoll");
+	netlink_end(&message, begin);
+	if (open_socket(0, &fd, err) < 0)
+		return -1;
+	if (send(fd, message.data, message.size, 0) < 0)
+		return FAIL_ERRNO(err, "ask for the table of rules");
+	if (read_table(fd, &found, err) < 0)
+		return -1;
+	*ret = found;
+	return 0;
+}
+
+/* ---- all rules again ---- */
+
+/* Those of one that the broker before us has made are not known until atolld tells them again: it
+ * reaches nobody. */
+static void add_rules(struct buf *script, const struct box *box)
+{
+	struct egress_ranges denied;
+	struct error err = {0};
+
+	if (box->egress && sandbox_egress_denied(box->egress, &denied, &err) == 0) {
+		network_egress_rules(script, box->slot, &denied);
+		return;
+	}
+	log_warning("rules of a network are lost: it reaches nobody until they are set again",
+	            TEXT("sandbox", box->id));
+	if (sandbox_egress_denied("-" SANDBOX_EGRESS_ALL, &denied, &err) == 0)
+		network_egress_rules(script, box->slot, &denied);
+}
+
+static int restore(struct broker *b, struct error *err)
+{
+	AUTO(buf_done) struct buf script = BUF((size_t)64 << 20);
+	const struct network *n = &b->host.network;
+	const struct box *box;
+	const char *id;
+	size_t at = 0;
+
+	if (fault_failure("broker", "rules-restore", err) < 0)
+		return -1;
+	for (uint32_t slot = 0; slot < SLOTS_MAX; slot += SLOT_CHUNK)
+		if (slots_is_ours(&b->slots, slot))
+			network_rules(&script, n, slot, SLOT_CHUNK);
+	while ((box = map_next(&b->boxes.by_id, &at, &id)))
+		if (box->slot != SLOT_NONE && network_egress_is_set(n, box->slot))
+			add_rules(&script, box);
+	if (script.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "the rules of all networks are too many");
+	return network_nft(buf_span(&script), NULL, err);
+}
+
+/* Also those that wait for a sandbox: their makers have had rules to rely on. */
+static void cut_off(struct broker *b)
+{
+	for (uint32_t slot = 0; slot < SLOTS_MAX; slot++)
+		if (slots_is_ours(&b->slots, slot) && slots_is_used(&b->slots, slot))
+			network_link_remove(slot);
+}
+
+/* What was prepared with a link has none then, so that only another broker can begin again. */
+static void set_again(struct broker *b)
+{
+	struct network *n = &b->host.network;
+	struct error err = {0};
+
+	log_warning("the rules for networks are gone from the host's nftables, and are set again");
+	b->guard.table = 0;
+	if (restore(b, &err) == 0) {
+		if (find_table(&b->guard.table, &err) < 0)
+			log_warning("cannot look after the rules for networks", FAILURE(&err));
+		return;
+	}
+	error_context(&err, "the rules for networks are lost, restart Atoll");
+	n->usable = false;
+	n->problem = err;
+	cut_off(b);
+	guard_close(b);
+	log_error("sandboxes are cut off", FAILURE(&err));
+}
+
+static void look(struct broker *b)
+{
+	struct error err = {0};
+	uint64_t table;
+
+	if (find_table(&table, &err) < 0)
+		log_warning("cannot look after the rules for networks", FAILURE(&err));
+	else if (table != 0 && table == b->guard.table)
+		return;
+	set_again(b);
+}
+
+static void on_change(struct watch *watch)
+{
+	struct broker *b = CONTAINER_OF(watch, struct broker, guard.watch);
+	char ignored[64];
+
+	/* What it is does not matter, and some of it may have been lost. */
+	for (unsigned i = 0; i < DRAIN_MAX; i++)
+		if (recv(watch->fd, ignored, sizeof(ignored), MSG_DONTWAIT | MSG_TRUNC) < 0 &&
+		    errno != ENOBUFS && errno != EINTR)
+			break;
+	look(b);
+}
+
+/* ---- life ---- */
+
+static int start(struct broker *b, struct error *err)
+{
+	const struct sockaddr_nl address = {.nl_family = AF_NETLINK,
+	                                    .nl_groups = 1u << (NFNLGRP_NFTABLES - 1)};
+	AUTO_CLOSE int fd = -1;
+
+	if (open_socket(SOCK_NONBLOCK, &fd, err) < 0)
+		return -1;
+	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		return FAIL_ERRNO(err, "listen to changes of nftables");
+	b->guard.watch.on_ready = on_change;
+	if (watch_start(&b->events, &b->guard.watch, fd, err) < 0)
+		return -1;
+	b->guard.fd = TAKE_FD(fd);
+	/* After that, so that nothing is missed. */
+	return find_table(&b->guard.table, err);
+}
+
+void guard_open(struct broker *b)
+{
+	struct error err = {0};
+
+	b->guard.fd = -1;
+	if (b->host.network.usable && start(b, &err) < 0)
+		log_warning("nobody looks after the rules for networks", FAILURE(&err));
+}
+
+void guard_close(struct broker *b)
+{
+	if (b->guard.fd < 0)
+		return;
+	watch_stop(&b->events, &b->guard.watch);
+	fd_forget(&b->guard.fd);
+}
