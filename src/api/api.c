@@ -69,6 +69,8 @@ const struct route *const api_routes[] = {
         daytona_images_routes,
         daytona_lsp_routes,
         daytona_network_routes,
+        daytona_forks_routes,
+        daytona_warm_pools_routes,
         daytona_volumes_routes,
         e2b_sandboxes_routes,
         e2b_life_routes,

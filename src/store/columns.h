@@ -137,8 +137,8 @@ struct config_change {
 };
 
 extern const struct column columns_of_snapshot_record[], columns_of_snapshot_page[],
-        columns_of_snapshot_base[], columns_of_secret_row[], columns_of_secret_page[],
-        columns_of_secret_swap[];
+        columns_of_snapshot_base[], columns_of_fork_search[], columns_of_secret_row[],
+        columns_of_secret_page[], columns_of_secret_swap[];
 struct lease_page {
 	const char *project_id, *prefix, *after;
 	int64_t limit;

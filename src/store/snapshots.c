@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/snapshots.h"
 
+#include "store/column_rows.h"
 #include "store/driver.h"
 
 const char *snapshot_state_name(enum snapshot_state state)
@@ -218,6 +219,50 @@ int store_snapshot_origin(struct store *s, struct arena *a, const char *sandbox_
 	if (find_base(s, a, sandbox_id, &base, err) < 0)
 		return -1;
 	*ret = base.origin_id;
+	return 0;
+}
+
+const struct column columns_of_fork_search[] = {
+        TEXT_OF(fork_search, project_id),
+        TEXT_OF(fork_search, sandbox_id),
+        WHOLE_OF(fork_search, with_deleted),
+        WHOLE_OF(fork_search, limit),
+        END,
+};
+
+int store_sandbox_forks(struct store *s, struct arena *a, const struct fork_search *search,
+                        struct sandbox_list *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(struct sandbox_record)};
+	struct fork_search bounded = *search;
+
+	if (bounded.limit < 1 || bounded.limit > STORE_FORKS_MAX)
+		bounded.limit = STORE_FORKS_MAX;
+	if (store_read_query(s, QUERY_SANDBOX_LIST_FORKS, &bounded, &rows, err) < 0)
+		return -1;
+	*ret = (struct sandbox_list){.items = rows.items, .count = rows.count};
+	return 0;
+}
+
+int store_sandbox_parent(struct store *s, struct arena *a, const char *sandbox_id, const char **ret,
+                         struct error *err)
+{
+	struct snapshot_record origin;
+	const char *id;
+
+	if (store_snapshot_origin(s, a, sandbox_id, &id, err) < 0)
+		return -1;
+	*ret = "";
+	if (!id[0])
+		return 0;
+	if (store_snapshot_find(s, a, NULL, id, &origin, err) < 0) {
+		if (err->code != ERROR_NOT_FOUND)
+			return -1;
+		error_clear(err);
+		return 0;
+	}
+	if (strcmp(origin.name, origin.id) == 0)
+		*ret = origin.sandbox_id;
 	return 0;
 }
 

@@ -65,6 +65,21 @@ MUST_CHECK int store_snapshot_set_base(struct store *s, const char *sandbox_id,
 /* The snapshot that it was made of, as struct sandbox_insertion said. "" = none: its template. */
 MUST_CHECK int store_snapshot_origin(struct store *s, struct arena *a, const char *sandbox_id,
                                      const char **ret, struct error *err);
+/* A fork is a sandbox that was made of a snapshot without a name of its own (its id is one), as
+ * fleet_fork takes it. What is told ends with that snapshot. */
+#define STORE_FORKS_MAX 1000
+struct fork_search {
+	const char *project_id, *sandbox_id;
+	int64_t with_deleted; /* 1 = for as long as lists show them */
+	int64_t limit;        /* at most STORE_FORKS_MAX */
+};
+/* Of a sandbox; the oldest first. */
+MUST_CHECK int store_sandbox_forks(struct store *s, struct arena *a,
+                                   const struct fork_search *search, struct sandbox_list *ret,
+                                   struct error *err);
+/* The id of the sandbox that this one is a fork of; "" = it is none. That one may be deleted. */
+MUST_CHECK int store_sandbox_parent(struct store *s, struct arena *a, const char *sandbox_id,
+                                    const char **ret, struct error *err);
 
 /* ---- for the store itself ---- */
 

@@ -690,6 +690,22 @@ test('fork', async () => {
   assert.equal((await box.process.executeCommand('cat forked')).result, 'before\n');
   await fork.delete();
 });
+test('warmPool', async () => {
+  const snapshot = await daytona.snapshot.create({ name: 'pooled', image: Image.base('host').runCommands('true') });
+  const pool = await daytona.warmPool.create({ snapshot: 'pooled', pool: 1 });
+  assert.deepEqual([pool.snapshot, pool.pool, pool.target, pool.env], ['pooled', 1, 'local', {}]);
+  assert.ok(pool.cpu > 0 && pool.mem > 0 && pool.disk > 0 && pool.osUser);
+  await failsAs(DaytonaConflictError, daytona.warmPool.create({ snapshot: 'pooled', pool: 2 }), /pooled/);
+  await failsAs(DaytonaNotFoundError, daytona.warmPool.create({ snapshot: 'nosuch', pool: 1 }), /nosuch/);
+  await failsAs(DaytonaValidationError, daytona.warmPool.create({ snapshot: 'pooled', pool: 1000 }), /pool/);
+  await failsAs(DaytonaValidationError, daytona.warmPool.create({ snapshot: 'host', pool: 1, target: 'moon' }), /target/);
+  await until(async () => (await daytona.warmPool.list()).find(({ id }) => id === pool.id)?.currentSize === 1);
+  assert.equal((await daytona.warmPool.update(pool.id, { pool: 2 })).pool, 2);
+  await daytona.warmPool.delete(pool.id);
+  assert.ok(!(await daytona.warmPool.list()).some(({ id }) => id === pool.id));
+  await failsAs(DaytonaNotFoundError, daytona.warmPool.delete(pool.id), /no warm pool/);
+  await daytona.snapshot.delete(snapshot);
+});
 test('resize', async () => {
   const sandbox = await create({ image: 'host', resources: { cpu: 1, memory: 1 } });
   await sandbox.resize({ cpu: 2, memory: 2 });
@@ -819,7 +835,14 @@ test('getMetricsLatest and getMetrics', async () => {
 });
 test('ssh, secrets and computer use are refused by name', async () => {
   await failsAs(DaytonaError, box.createSshAccess(), /ssh/);
+  await failsAs(DaytonaError, box.validateSshAccess('token'), /ssh/);
+  await failsAs(DaytonaError, box.revokeSshAccess('token'), /ssh/);
   await failsAs(DaytonaError, box.updateSecrets({ A: 'b' }), /secrets/);
+  await failsAs(DaytonaError, create({ secrets: { A: 'b' } }), /secrets/);
+  for (const call of ['list', 'get', 'create', 'update', 'delete']) {
+    await assert.rejects(daytona.secret[call](call === 'create' ? { name: 'a', value: 'b' } : 'id', { value: 'b' }),
+      (error) => error.statusCode === 501 && /secrets/.test(error.message));
+  }
   await failsAs(DaytonaError, box.computerUse.start(), /desktop/);
 });
 

@@ -82,6 +82,34 @@ def test_errors_elsewhere_keep_our_form(api):
     assert api.raw("GET", "/api/sandbox/instances/nosuch").json()["error"]["code"] == "not_found"
 
 
+def test_forks_know_where_they_come_from(api, box):
+    base = "/daytona/api/sandbox"
+    ids = lambda found: [one["id"] for one in found]
+    made = []
+    try:
+        for of in (box, box, None):
+            made.append(api.post(f"{base}/{of or made[0]}/fork", {})["id"])
+        child, other, grandchild = made
+        api.post(f"{base}/{box}/snapshot", {"name": "named"})
+        made.append(api.post(base, {"snapshot": "named", "networkBlockAll": True})["id"])
+        assert ids(api.get(f"{base}/{box}/forks")) == [child, other], "what was made of a snapshot is no fork"
+        assert ids(api.get(f"{base}/{grandchild}/ancestors")) == [child, box]
+        assert api.get(f"{base}/{grandchild}/parent")["id"] == child
+        assert api.get(f"{base}/{box}/ancestors") == [] and api.get(f"{base}/{grandchild}/forks") == []
+        for unborn in (box, made[3]):
+            assert refusal(api, "GET", f"{base}/{unborn}/parent")[0] == 404
+        assert refusal(api, "GET", f"{base}/nosuch/forks")[0] == 404
+        api.delete(f"{base}/{child}")
+        assert ids(api.get(f"{base}/{box}/forks")) == [other]
+        assert ids(api.get(f"{base}/{box}/forks?includeDestroyed=true")) == [child, other]
+        assert refusal(api, "GET", f"{base}/{grandchild}/parent")[0] == 404 and api.get(f"{base}/{grandchild}/ancestors") == []
+    finally:
+        for one in made:
+            api.raw("DELETE", f"{base}/{one}")
+        for snapshot in api.get("/api/sandbox/snapshots")["items"]:
+            api.delete(f"/api/sandbox/snapshots/{snapshot['id']}")
+
+
 def test_members_that_we_do_not_know_are_passed_over(api):
     made = api.post("/daytona/api/sandbox", {"tomorrow": {"a": 1}, "networkBlockAll": True, "name": "newer"})
     try:
@@ -189,6 +217,9 @@ def test_the_control_api_answers_as_its_specification_says(api):
             ("GET", "/sandbox/{sandboxId}/telemetry/metrics", base + "/telemetry/metrics", None),
             ("GET", sandbox + "/ports/{port}/preview-url", base + "/ports/3000/preview-url", None),
             ("GET", sandbox + "/ports/{port}/signed-preview-url", base + "/ports/3000/signed-preview-url", None),
+            ("GET", sandbox + "/forks", base + "/forks", None),
+            ("GET", sandbox + "/ancestors", base + "/ancestors", None),
+            ("GET", "/warm-pools", "/daytona/api/warm-pools", None),
             ("GET", "/config", "/daytona/api/config", None),
             ("POST", sandbox + "/stop", base + "/stop", None),
             ("POST", sandbox + "/start", base + "/start", None),

@@ -27,6 +27,9 @@ int daytona_refuse(const char *what, struct error *err);
 /* One sandbox, whole. */
 int daytona_sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_record *r,
                           struct error *err);
+/* The same, to be one of several. */
+int daytona_sandbox_write(struct request *rq, struct buf *out, const struct sandbox_record *r,
+                          struct error *err);
 /* The same in another state than its row's; `reason` may be "". */
 struct daytona_state {
 	const char *name, *reason;

@@ -174,19 +174,39 @@ static void show_environment(const struct request *rq, const struct sandbox_reco
 		dto->env = span_of(r->env_json);
 }
 
+static int whole_of(struct request *rq, const struct sandbox_record *r, struct sandbox_dto *ret,
+                    struct error *err)
+{
+	*ret = dto_of(rq, r);
+	if (find_volumes(rq, r, &ret->volumes, err) < 0)
+		return -1;
+	show_environment(rq, r, ret);
+	return 0;
+}
+
+int daytona_sandbox_write(struct request *rq, struct buf *out, const struct sandbox_record *r,
+                          struct error *err)
+{
+	struct sandbox_dto dto;
+
+	if (whole_of(rq, r, &dto, err) < 0)
+		return -1;
+	json_write(out, &whole_shape, &dto);
+	return 0;
+}
+
 int daytona_sandbox_reply_as(struct request *rq, struct reply *reply,
                              const struct sandbox_record *r, const struct daytona_state *state,
                              struct error *err)
 {
-	struct sandbox_dto dto = dto_of(rq, r);
+	struct sandbox_dto dto;
 
-	if (find_volumes(rq, r, &dto.volumes, err) < 0)
+	if (whole_of(rq, r, &dto, err) < 0)
 		return -1;
 	if (state) {
 		dto.state = state->name;
 		dto.error_reason = state->reason;
 	}
-	show_environment(rq, r, &dto);
 	reply_json(reply, &whole_shape, &dto);
 	return 0;
 }

@@ -34,6 +34,17 @@ UPDATE sandboxes SET archive_after_ms = 0 WHERE id = :id;
 SELECT {sandbox} FROM sandboxes
 WHERE id = :id AND actual <> 'deleted' AND (:project_id IS NULL OR project_id = :project_id);
 
+-- Oldest first. The snapshot of a fork has no name of its own.
+-- name: sandbox_list_forks
+-- takes: fork_search
+-- gives: sandbox_record
+SELECT {sandbox} FROM sandboxes
+WHERE project_id = :project_id AND (:with_deleted > 0 OR actual <> 'deleted')
+	AND id IN (SELECT b.sandbox_id FROM snapshot_bases b JOIN snapshots n ON n.id = b.origin_id
+		WHERE n.sandbox_id = :sandbox_id AND n.name = n.id)
+ORDER BY created_at, id
+LIMIT :limit;
+
 -- Names of failed and going ones may be used again: the living one comes first.
 -- name: sandbox_find_by_name
 -- takes: lookup

@@ -225,6 +225,52 @@ static void what_is_below_is_told_so_far_and_a_ring_ends(void **state)
 	assert_int_equal(list.items[RELATION_BELOW_MAX - 1].step, RELATION_BELOW_MAX);
 }
 
+static void a_fork_is_of_a_snapshot_without_a_name(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct snapshot_record unnamed = sample("saaaaaaaaaaaaaaaaaaa", "saaaaaaaaaaaaaaaaaaa"),
+	                       named = sample("sbbbbbbbbbbbbbbbbbbb", "mine");
+	const char *const ids[] = {"scccccccccccccccccca", "scccccccccccccccccbb",
+	                           "sccccccccccccccccccc"};
+	struct fork_search search = {.project_id = PROJECT, .sandbox_id = BOX};
+	struct sandbox_list forks;
+	struct error err = {0};
+	const char *parent;
+
+	assert_done(store_snapshot_insert(*state, &unnamed, 10, &err));
+	assert_done(store_snapshot_insert(*state, &named, 10, &err));
+	for (size_t i = 0; i < COUNT_OF(ids); i++) {
+		struct sandbox_record r = sample_sandbox(ids[i], ids[i]);
+
+		r.created_at = NOW - (int64_t)i;
+		assert_done(store_sandbox_insert_with(
+		        *state,
+		        &(struct sandbox_insertion){.record = &r,
+		                                    .origin = i == 2 ? named.id : unnamed.id},
+		        &err));
+	}
+	assert_done(store_sandbox_forks(*state, &a, &search, &forks, &err));
+	assert_int_equal(forks.count, 2);
+	assert_string_equal(forks.items[0].id, ids[1]);
+	assert_string_equal(forks.items[1].id, ids[0]);
+	search.limit = 1;
+	assert_done(store_sandbox_forks(*state, &a, &search, &forks, &err));
+	assert_int_equal(forks.count, 1);
+	search.project_id = "others";
+	assert_done(store_sandbox_forks(*state, &a, &search, &forks, &err));
+	assert_int_equal(forks.count, 0);
+	assert_done(store_sandbox_parent(*state, &a, ids[0], &parent, &err));
+	assert_string_equal(parent, BOX);
+	assert_done(store_sandbox_parent(*state, &a, ids[2], &parent, &err));
+	assert_string_equal(parent, "");
+	assert_done(store_sandbox_parent(*state, &a, BOX, &parent, &err));
+	assert_string_equal(parent, "");
+	/* with the snapshot goes what is known of it */
+	assert_done(store_snapshot_remove(*state, unnamed.id, &err));
+	assert_done(store_sandbox_parent(*state, &a, ids[0], &parent, &err));
+	assert_string_equal(parent, "");
+}
+
 static void a_template_stays_while_a_snapshot_lies_on_it(void **state)
 {
 	struct template_record own = {
@@ -247,6 +293,7 @@ static const struct CMUnitTest tests[] = {
         EACH(a_sandbox_lies_on_what_was_taken_of_it_last),
         EACH(what_a_sandbox_lies_on_goes_down_to_its_template),
         EACH(what_is_below_is_told_so_far_and_a_ring_ends),
+        EACH(a_fork_is_of_a_snapshot_without_a_name),
         EACH(a_template_stays_while_a_snapshot_lies_on_it),
 };
 
