@@ -70,6 +70,7 @@ const struct route *const api_routes[] = {
         daytona_lsp_routes,
         daytona_network_routes,
         daytona_forks_routes,
+        daytona_listing_routes,
         daytona_warm_pools_routes,
         daytona_volumes_routes,
         e2b_sandboxes_routes,

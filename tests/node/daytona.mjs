@@ -63,6 +63,20 @@ test('list', async () => {
   assert.deepEqual((await ids({ limit: 1 })).sort(), [box.id, other.id].sort());
   assert.deepEqual(await ids({ states: ['stopped'] }), []);
   assert.equal((await ids({ states: ['started'] })).length, 2);
+  assert.deepEqual(await ids({ sort: 'createdAt', order: 'asc' }), [box.id, other.id]);
+  assert.deepEqual(await ids({ sort: 'createdAt', order: 'desc', limit: 1 }), [other.id, box.id]);
+  assert.deepEqual(await ids({ id: box.id.slice(0, 12).toUpperCase() }), [box.id]);
+  const created = new Date(box.createdAt);
+  const [before, after] = [new Date(created - 1), new Date(created.valueOf() + 1)];
+  await box.setTtl(600);
+  for (const [query, count] of [[{ minCpu: box.cpu, maxCpu: box.cpu }, 2], [{ minCpu: box.cpu + 1 }, 0], [{ maxMemoryGib: box.memory }, 2], [{ minMemoryGib: box.memory + 1 }, 0],
+    [{ minDiskGib: box.disk }, 2], [{ maxDiskGib: 0 }, 0], [{ isPublic: false }, 2], [{ isPublic: true }, 0], [{ isRecoverable: true }, 0], [{ isRecoverable: false }, 2],
+    [{ targets: ['local'] }, 2], [{ targets: ['moon'] }, 0], [{ createdAtAfter: before, createdAtBefore: after }, 1], [{ createdAtBefore: before }, 0],
+    [{ lastActivityAfter: before }, 2], [{ lastActivityBefore: before }, 0], [{ autoDestroyAtAfter: after }, 1], [{ autoDestroyAtBefore: after }, 0]]) {
+    assert.equal((await ids(query)).length, count, JSON.stringify(query));
+  }
+  await box.setTtl(0);
+  await assert.rejects(ids({ sort: 'cpu' }), /by createdAt/);
   await other.delete();
   assert.deepEqual(await ids(), [box.id]);
 });

@@ -14,6 +14,7 @@
 
 #define DAYTONA_API "/daytona/api"
 #define DAYTONA_TOOLBOX "/daytona/toolbox"
+#define DAYTONA_CLASS "container" /* of every sandbox */
 
 /* "http://127.0.0.1:8080", as the request came. */
 const char *daytona_origin(const struct request *rq);
@@ -30,7 +31,11 @@ int daytona_sandbox_reply(struct request *rq, struct reply *reply, const struct 
 /* The same, to be one of several. */
 int daytona_sandbox_write(struct request *rq, struct buf *out, const struct sandbox_record *r,
                           struct error *err);
-/* The same in another state than its row's; `reason` may be "". */
+/* What a list of them tells. */
+void daytona_sandbox_write_listed(struct request *rq, struct buf *out,
+                                  const struct sandbox_record *r);
+const char *daytona_state_name(const struct sandbox_record *r); /* "started" */
+/* As daytona_sandbox_reply, in another state than its row's; `reason` may be "". */
 struct daytona_state {
 	const char *name, *reason;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /daytona/api/sandbox — sandboxes themselves: made, found, listed, started, stopped, deleted. */
+/* /daytona/api/sandbox — sandboxes themselves: made, found, started, stopped, deleted. */
 #include <string.h>
 
 #include "api/daytona/daytona.h"
@@ -96,7 +96,7 @@ static const struct {
         [SANDBOX_FAILED] = {"error", "started"},
 };
 
-static const char *state_of(const struct sandbox_record *r)
+const char *daytona_state_name(const struct sandbox_record *r)
 {
 	bool comes_back = r->actual == SANDBOX_CREATING && r->started_at > 0;
 
@@ -125,10 +125,10 @@ static struct sandbox_dto dto_of(struct request *rq, const struct sandbox_record
 	        .snapshot = r->template_name,
 	        .user = user_of(rq, r),
 	        .target = r->region,
-	        .state = state_of(r),
+	        .state = daytona_state_name(r),
 	        .desired_state = states[r->desired].desired,
 	        .error_reason = r->actual == SANDBOX_FAILED ? r->last_event : "",
-	        .class = "container",
+	        .class = DAYTONA_CLASS,
 	        .backup_state = r->actual == SANDBOX_ARCHIVED ? "Completed" : "None",
 	        .toolbox_url = arena_format(rq->arena, "%s" DAYTONA_TOOLBOX, daytona_origin(rq)),
 	        .env = SPAN("{}"),
@@ -193,6 +193,14 @@ int daytona_sandbox_write(struct request *rq, struct buf *out, const struct sand
 		return -1;
 	json_write(out, &whole_shape, &dto);
 	return 0;
+}
+
+void daytona_sandbox_write_listed(struct request *rq, struct buf *out,
+                                  const struct sandbox_record *r)
+{
+	const struct sandbox_dto dto = dto_of(rq, r);
+
+	json_write(out, &listed_shape, &dto);
 }
 
 int daytona_sandbox_reply_as(struct request *rq, struct reply *reply,
@@ -473,7 +481,7 @@ static int create(struct request *rq, const void *body, struct reply *reply, str
 	return daytona_sandbox_reply(rq, reply, &record, err);
 }
 
-/* ---- get, list ---- */
+/* ---- get ---- */
 
 typedef int fleet_verb(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                        struct sandbox_record *ret, struct error *err);
@@ -493,105 +501,6 @@ static int get(struct request *rq, UNUSED const void *body, struct reply *reply,
 	if (run_verb(rq, reply, fleet_find, err) == 0)
 		return 0;
 	return err->code == ERROR_NOT_FOUND ? daytona_image_look(rq, reply, err) : -1;
-}
-
-struct list_query {
-	const char *cursor, *id, *name, *labels;
-	const char **states, **snapshots;
-	int64_t limit;
-};
-static const struct json_member list_query_members[] = {
-        JSON_TEXT_MEMBER(list_query, cursor, .max = 256),
-        JSON_TEXT_MEMBER(list_query, id, .max = 64),
-        JSON_TEXT_MEMBER(list_query, name, .max = 64),
-        JSON_TEXT_MEMBER(list_query, labels, .max = 8192),
-        JSON_TEXT_LIST_MEMBER(list_query, states, .max = 32),
-        JSON_TEXT_LIST_MEMBER(list_query, snapshots, .max = 32),
-        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000),
-        JSON_END,
-};
-static JSON_OPEN_SHAPE(list_query, "DaytonaListQuery", list_query, "Which sandboxes");
-
-struct list_answer {
-	struct json_list items;
-	const char *next;
-};
-static const struct json_member list_answer_members[] = {
-        JSON_LIST_MEMBER(list_answer, items, &listed_shape),
-        JSON_TEXT_MEMBER(list_answer, next, .name = "nextCursor", .flags = JSON_NULLABLE),
-        JSON_END,
-};
-static JSON_SHAPE(list_answer, "DaytonaSandboxes", list_answer, "One page of sandboxes");
-
-static bool is_one_of(const char *text, const char *const *list)
-{
-	if (!list)
-		return true;
-	for (size_t i = 0; list[i]; i++)
-		if (strcmp(list[i], text) == 0)
-			return true;
-	return false;
-}
-
-/* Whether it has each of them. */
-static bool has_labels(struct arena *a, const struct sandbox_record *r,
-                       const struct json_value *wanted)
-{
-	const struct json_value *labels;
-	struct error ignored;
-
-	if (json_load(a, span_of(r->labels_json[0] ? r->labels_json : "{}"), &labels, &ignored) < 0)
-		return false;
-	for (size_t i = 0; i < json_count(wanted); i++) {
-		const char *key = NULL;
-		const char *value = json_text(json_member_at(wanted, i, &key), NULL);
-		const char *has = json_text(json_get(labels, key), NULL);
-
-		if (!value || !has || strcmp(value, has) != 0)
-			return false;
-	}
-	return true;
-}
-
-static bool is_wanted(struct arena *a, const struct sandbox_record *r, const struct list_query *q,
-                      const struct json_value *labels)
-{
-	if (q->id && strncmp(r->id, q->id, strlen(q->id)) != 0)
-		return false;
-	if (q->name && strncmp(r->name, q->name, strlen(q->name)) != 0)
-		return false;
-	return is_one_of(state_of(r), q->states) && is_one_of(r->template_name, q->snapshots) &&
-	       has_labels(a, r, labels);
-}
-
-/* A page may hold fewer than were asked for, none at all, and others come after it. */
-static int list(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
-{
-	const struct list_query *q = rq->query;
-	const struct sandbox_filter filter = {
-	        .project_id = api_project(rq),
-	        .state = -1,
-	        .page = q->cursor,
-	        .limit = q->limit ? (unsigned)q->limit : 100,
-	};
-	const struct json_value *labels = NULL;
-	struct sandbox_dto *items;
-	struct sandbox_list found;
-	struct list_answer out;
-	size_t count = 0;
-
-	if (q->labels && json_load(rq->arena, span_of(q->labels), &labels, err) < 0)
-		return FAIL_CONTEXT(err, "labels");
-	if (store_sandbox_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
-		return -1;
-	items = ARENA_ARRAY(rq->arena, struct sandbox_dto, found.count);
-	for (size_t i = 0; i < found.count; i++)
-		if (is_wanted(rq->arena, &found.items[i], q, labels))
-			items[count++] = dto_of(rq, &found.items[i]);
-	out.items = (struct json_list){items, count, true};
-	out.next = found.next_page;
-	reply_json(reply, &list_answer, &out);
-	return 0;
 }
 
 /* ---- start, stop, delete ---- */
@@ -747,8 +656,6 @@ static int set_activity(struct request *rq, UNUSED const void *body, struct repl
 const struct route daytona_sandboxes_routes[] = {
         {HTTP_POST, BASE, SLOW, .body = &create_request, .answer = &whole_shape, .handle = create,
          TAG, .summary = "Create and start a sandbox"},
-        {HTTP_GET, BASE, READ, .query = &list_query, .answer = &list_answer, .handle = list, TAG,
-         .summary = "List sandboxes, newest first"},
         {HTTP_GET, BASE "/:id", READ, .answer = &whole_shape, .handle = get, TAG,
          .summary = "Get a sandbox"},
         {HTTP_DELETE, BASE "/:id", SLOW, .answer = &whole_shape, .handle = delete_sandbox, TAG,
