@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Daytona's own client, unmodified, against the Daytona surface; and what it never says, said by hand."""
 
+import io
 import json
 import os
 import re
 import subprocess
+import tarfile
+import urllib.parse
 
 import pytest
 
@@ -138,6 +141,49 @@ def test_who_may_only_read_sees_no_environment(api, server):
         assert reader.get(f"/daytona/api/sandbox/{made['id']}")["env"] == {}
         assert refusal(reader, "POST", f"/daytona/api/sandbox/{made['id']}/stop")[:2] == (403, "Forbidden")
         reader.close()
+    finally:
+        api.delete(f"/daytona/api/sandbox/{made['id']}")
+
+
+# ---- a language server that is none of ours ----
+
+
+def language_server():
+    """typescript-language-server from npm, and as much of TypeScript as it runs, packed; a skip where npm has none."""
+    clients.node("typescript-language-server", "typescript")
+    modules, packed = NODE / "node_modules", io.BytesIO()
+    parts = [modules / "typescript-language-server/package.json", modules / "typescript-language-server/lib/cli.mjs",
+             modules / "typescript/package.json", modules / "typescript/lib/tsserver.js"]
+    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=1) as tar:
+        for part in parts:
+            tar.add(part, f"node_modules/{part.relative_to(modules)}")
+    return packed.getvalue()
+
+
+def test_a_language_server_from_npm(api):
+    packed = language_server()
+    made = api.post("/daytona/api/sandbox", {"env": {"PATH": "/home/user/bin:/usr/local/bin:/usr/bin:/bin"}, "networkBlockAll": True})
+    toolbox, project = f"/daytona/toolbox/{made['id']}", {"languageId": "typescript", "pathToProject": "src"}
+    try:
+        if api.exec(made["id"], "node --version")["exit_code"]:
+            pytest.skip("sandboxes of this machine have no node")
+        api.write(made["id"], "/home/user/server.tgz", packed)
+        api.exec(made["id"], "cd /home/user && tar xzf server.tgz && mkdir -p bin project/src && chmod +x node_modules/typescript-language-server/lib/cli.mjs"
+                             " && ln -s ../node_modules/typescript-language-server/lib/cli.mjs bin/typescript-language-server"
+                             " && printf 'export class Outer { inner = 1 }\\nnew Outer().\\n' >project/src/a.ts")
+        api.post(f"{toolbox}/lsp/start", project)
+        document = {**project, "uri": f"file://{api.get(f'{toolbox}/work-dir')['dir']}/src/a.ts"}
+        query = urllib.parse.urlencode(document)
+        api.post(f"{toolbox}/lsp/did-open", document)
+        symbols = api.get(f"{toolbox}/lsp/document-symbols?{query}")
+        assert [(one["name"], one["kind"]) for one in symbols] == [("Outer", 5), ("inner", 7)]
+        found = api.post(f"{toolbox}/lsp/completions", {**document, "position": {"line": 1, "character": 12}})
+        assert [item["label"] for item in found["items"]] == ["inner"]
+        search = urllib.parse.urlencode({**project, "query": "Oute"})
+        assert [one["name"] for one in api.get(f"{toolbox}/lsp/workspacesymbols?{search}")] == ["Outer"]
+        api.post(f"{toolbox}/lsp/did-close", document)
+        api.post(f"{toolbox}/lsp/stop", project)
+        assert refusal(api, "POST", f"{toolbox}/lsp/stop", project)[0] == 404
     finally:
         api.delete(f"/daytona/api/sandbox/{made['id']}")
 
