@@ -90,9 +90,11 @@ test('stop and start', async () => {
   const sandbox = await create();
   await sandbox.process.executeCommand('echo kept > kept');
   await sandbox.stop();
+  await sandbox.waitUntilStopped(20);
   assert.equal(sandbox.state, 'stopped');
   await failsAs(DaytonaError, sandbox.process.executeCommand('true'), /stopped/);
   await sandbox.start();
+  await sandbox.waitUntilStarted(20);
   assert.equal(sandbox.state, 'started');
   assert.equal((await sandbox.process.executeCommand('cat kept')).result, 'kept\n');
   await sandbox.delete();
@@ -387,6 +389,8 @@ test('listPtySessions and getPtySessionInfo', async () => {
   await failsAs(DaytonaNotFoundError, box.process.getPtySessionInfo('nosuch'));
 });
 test('resizePtySession', async () => {
+  assert.equal(pty.isConnected(), true);
+  assert.equal((await box.process.resizePtySession(pty.sessionId, 110, 35)).cols, 110);
   const info = await pty.resize(120, 40);
   assert.deepEqual([info.cols, info.rows], [120, 40]);
 });
@@ -400,6 +404,7 @@ test('connectPty', async () => {
 test('a PTY tells how it ended', async () => {
   await pty.sendInput('exit 3\n');
   assert.equal((await pty.wait()).exitCode, 3);
+  assert.deepEqual([pty.exitCode, pty.error, pty.isConnected()], [3, undefined, false]);
   await pty.disconnect();
   assert.deepEqual(await box.process.listPtySessions(), []);
 });
@@ -409,6 +414,11 @@ test('killPtySession', async () => {
   await handle.kill();
   assert.equal((await handle.wait()).exitCode, 137);
   await handle.disconnect();
+  const third = await box.process.createPty({ id: 'third', onData: () => {} });
+  await box.process.killPtySession('third');
+  assert.equal((await third.wait()).exitCode, 137);
+  await third.disconnect();
+  await failsAs(DaytonaNotFoundError, box.process.killPtySession('nosuch'));
 });
 
 // ---- files ----
@@ -571,6 +581,7 @@ test('git.remoteAdd, remotes, remoteGet, push, clone and pull', async () => {
   const bare = `${await box.getWorkDir()}/git/bare.git`.replace('//', '/');
   await box.git.remoteAdd(repository, 'origin', bare);
   assert.equal(await box.git.remoteGet(repository, 'origin'), bare);
+  assert.deepEqual((await box.git.remotes(repository)).remotes, [{ name: 'origin', url: bare }]);
   await failsAs(DaytonaConflictError, box.git.remoteAdd(repository, 'origin', bare));
   await box.git.push(repository, undefined, undefined, undefined, undefined, true);
   await box.git.clone(bare, 'git/clone', 'main', undefined, undefined, undefined, undefined, 1);
@@ -703,6 +714,13 @@ test('fork', async () => {
   assert.equal((await fork.process.executeCommand('cat forked; echo after > forked')).result, 'before\n');
   assert.equal((await box.process.executeCommand('cat forked')).result, 'before\n');
   await fork.delete();
+  const other = await daytona.fork(box, { name: 'other-fork' });
+  made.push(other);
+  assert.equal((await other.process.executeCommand('cat forked')).result, 'before\n');
+  await daytona.stop(other);
+  await daytona.start(other);
+  assert.equal(other.state, 'started');
+  await other.delete();
 });
 test('warmPool', async () => {
   const snapshot = await daytona.snapshot.create({ name: 'pooled', image: Image.base('host').runCommands('true') });
@@ -774,6 +792,7 @@ test('a language server of the image', async () => {
   assert.deepEqual(symbols.map(({ name, kind, location }) => [name, kind, location.range.start.line]), [['outer', 12, 0], ['inner', 12, 1]]);
   assert.match(symbols[1].location.uri, /^file:\/\/.*\/src\/a%20b\.py$/);
   assert.deepEqual((await server.sandboxSymbols('inn')).map(({ name }) => name), ['inner']);
+  assert.deepEqual((await server.workspaceSymbols('out')).map(({ name }) => name), ['outer']);
   assert.deepEqual(await server.completions(path, { line: 7, character: 2 }), { isIncomplete: false, items: [{ label: 'outer', kind: 3, detail: 'at 7' }, { label: 'inner', kind: 3, detail: 'at 7' }] });
   await server.didClose(path);
   await failsAs(DaytonaConflictError, server.completions(path, { line: 0, character: 0 }), /no document/);
@@ -797,6 +816,27 @@ test('snapshot.create builds an image', async () => {
   await sandbox.delete();
   await daytona.snapshot.delete(snapshot);
   await failsAs(DaytonaNotFoundError, daytona.snapshot.get('built'));
+});
+test('an image of a Dockerfile, with a program of its own', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'daytona-'));
+  try {
+    await writeFile(join(folder, 'Dockerfile'), 'FROM host\nRUN echo from a file > /home/user/from\n');
+    const image = Image.fromDockerfile(join(folder, 'Dockerfile')).dockerfileCommands(['ENV MORE=yes']).entrypoint(['sh', '-c']).cmd(['echo the program says $MORE; sleep 1000']);
+    const sandbox = await create({ image });
+    assert.equal((await sandbox.process.executeCommand('cat /home/user/from')).result, 'from a file\n');
+    const { sessionId, commands } = await sandbox.process.getEntrypointSession();
+    assert.equal(sessionId, 'entrypoint');
+    assert.match(commands[0].command, /the program says/);
+    await until(async () => (await sandbox.process.getEntrypointLogs()).stdout === 'the program says yes\n');
+    await sandbox.delete();
+    await writeFile(join(folder, 'requirements.txt'), 'x\n');
+    await writeFile(join(folder, 'pyproject.toml'), '[project]\nname = "x"\nversion = "1"\ndependencies = ["x"]\n');
+    for (const refused of [Image.base('host').pipInstallFromRequirements(join(folder, 'requirements.txt')), Image.base('host').addLocalDir(folder, '/x')]) {
+      await failsAs(DaytonaError, create({ image: refused }), /files of an image/);
+    }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 test('snapshot.create tells why an image cannot be built', async () => {
   await assert.rejects(daytona.snapshot.create({ name: 'broken', image: Image.base('host').runCommands('exit 3') }), /Reason: .*3/);
@@ -857,7 +897,33 @@ test('ssh, secrets and computer use are refused by name', async () => {
     await assert.rejects(daytona.secret[call](call === 'create' ? { name: 'a', value: 'b' } : 'id', { value: 'b' }),
       (error) => error.statusCode === 501 && /secrets/.test(error.message));
   }
-  await failsAs(DaytonaError, box.computerUse.start(), /desktop/);
+  const { mouse, keyboard, screenshot, display, accessibility, recording } = box.computerUse;
+  let calls = 0;
+  for (const part of [box.computerUse, mouse, keyboard, screenshot, display, accessibility, recording]) {
+    for (const name of Object.getOwnPropertyNames(Object.getPrototypeOf(part)).filter((member) => member !== 'constructor')) {
+      // Of what it would have streamed into a file it reads no error.
+      await failsAs(DaytonaError, part[name]({ x: 1, y: 1, width: 1, height: 1 }, '2', '3', '4'), name === 'download' ? undefined : /desktop/);
+      calls++;
+    }
+  }
+  assert.ok(calls >= 30, `${calls} calls`);
+});
+test('every method of the client is called here', async () => {
+  // What makes a Dockerfile, and what is the client's own.
+  const asksNobody = ['dockerfile', 'contextList', 'pipInstall', 'pipInstallFromPyproject', 'debianSlim', 'waitForSnapshotComplete', 'waitForResizeComplete'];
+  const program = await readFile(new URL(import.meta.url), 'utf8');
+  const parts = [Daytona, Image, box, box.fs, box.git, box.process, box.codeInterpreter, pty, daytona.volume, daytona.snapshot, daytona.warmPool, daytona.secret,
+    await box.createLspServer('python', 'src')];
+  const missing = [];
+  for (const part of parts) {
+    const owner = typeof part === 'function' ? part.prototype : Object.getPrototypeOf(part);
+    const types = await readFile(new URL(`node_modules/@daytona/sdk/esm/${owner.constructor.name.replace(/Service$/, '')}.d.ts`, import.meta.url), 'utf8');
+    for (const name of Object.getOwnPropertyNames(owner)) {
+      const isPublic = new RegExp(`^    (static )?(get )?${name.replace('$', '')}(<[^>]*>)?\\(`, 'm').test(types);
+      if (isPublic && name !== 'constructor' && !asksNobody.includes(name) && !name.startsWith('_experimental') && !new RegExp(`\\.${name}\\b`).test(program)) missing.push(`${owner.constructor.name}.${name}`);
+    }
+  }
+  assert.deepEqual(missing, []);
 });
 
 for (const { name, run } of tests) {
