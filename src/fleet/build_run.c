@@ -52,6 +52,8 @@ static int set_workdir(struct build *b, const char *given, struct error *err)
 
 	if (path_resolve(&b->arena, base, span_of(given), &path->workdir, err) < 0)
 		return FAIL_CONTEXT(err, "path");
+	if (strcmp(path->workdir, "/") == 0)
+		return 0; /* never missing */
 	if (path->missing_count > 0)
 		memcpy(missing, path->missing, path->missing_count * sizeof(*missing));
 	missing[path->missing_count++] = path->workdir;

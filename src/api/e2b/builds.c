@@ -382,9 +382,10 @@ static int build_begin(struct request *rq, const void *body, struct reply *reply
 {
 	const struct start_body *b = body;
 	const char **also = ARENA_ARRAY(rq->arena, const char *, BUILD_ALSO_MAX + 1);
+	bool starts = b->start && b->start[0];
 	struct build_spec spec = {
 	        .start = b->start,
-	        .ready = b->start && b->start[0] ? b->ready : NULL,
+	        .ready = starts ? b->ready : NULL,
 	        .no_cache = b->force,
 	        .also = also,
 	};
@@ -405,8 +406,11 @@ static int build_begin(struct request *rq, const void *body, struct reply *reply
 	for (unsigned i = 0; i < draft.also_count; i++)
 		also[i] = draft.also[i];
 	if (choose_source(rq, b, &spec.from, err) < 0 ||
-	    e2b_steps_read(rq->arena, &b->steps, &spec, &draft, err) < 0 ||
-	    fleet_build_start(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
+	    e2b_steps_read(rq->arena, &b->steps, &spec, &draft, err) < 0)
+		return -1;
+	if (!starts && b->ready && b->ready[0])
+		e2b_steps_add_ready(rq->arena, b->ready, &spec);
+	if (fleet_build_start(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
 		return -1;
 	draft.is_started = true;
 	e2b_draft_put(api_of(rq)->e2b_drafts, &draft);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What E2B's clients say of a sandbox's network: whom it may reach, by address. Proxies and rules
- * that change requests are refused by name. */
+/* What E2B's clients say of a sandbox's network: whom it may reach, by address. Proxies, rules that
+ * change requests and TLS of its own inside are refused by name. */
 #include "api/e2b/e2b.h"
 
 #include "sandbox/egress.h"
@@ -68,11 +68,30 @@ static size_t count(const char *const *texts)
 	return n;
 }
 
-static int refuse(const char *what, struct error *err)
+#define BY_ADDRESS "a sandbox is filtered by address: network.allowOut and network.denyOut"
+static const struct unsupported {
+	size_t offset;
+	const char *name, *hint;
+} unsupported[] = {
+        {offsetof(struct e2b_network, egress_proxy), "egressProxy", BY_ADDRESS},
+        {offsetof(struct e2b_network, rules), "rules", BY_ADDRESS},
+        {offsetof(struct e2b_network, https_ports), "httpsPorts",
+         "what listens inside is spoken to without TLS"},
+};
+
+static int check_supported(const struct e2b_network *n, struct error *err)
 {
-	(void)FAIL(err, ERROR_UNSUPPORTED, "network.%s is not supported by this server", what);
-	error_hint(err, "a sandbox is filtered by address: network.allowOut and network.denyOut");
-	return -1;
+	for (size_t i = 0; i < COUNT_OF(unsupported); i++) {
+		const struct unsupported *u = &unsupported[i];
+
+		if (!is_said(*(const struct span *)((const char *)n + u->offset)))
+			continue;
+		(void)FAIL(err, ERROR_UNSUPPORTED, "network.%s is not supported by this server",
+		           u->name);
+		error_hint(err, "%s", u->hint);
+		return -1;
+	}
+	return 0;
 }
 
 /* "No internet" denies all, of which some may be allowed again. With nothing left there is no
@@ -85,10 +104,8 @@ int e2b_network_access(struct arena *a, const struct e2b_network *n, int said,
 	                               (const char *const *)n->deny_out, "network.allowOut",
 	                               "network.denyOut"};
 
-	if (is_said(n->egress_proxy))
-		return refuse("egressProxy", err);
-	if (is_said(n->rules))
-		return refuse("rules", err);
+	if (check_supported(n, err) < 0)
+		return -1;
 	if (sandbox_egress_format(a, &lists, &ret->egress, err) < 0)
 		return -1;
 	ret->internet = has(n, NETWORK_INTERNET) ? n->allow_internet : said;

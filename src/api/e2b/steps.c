@@ -31,6 +31,10 @@ static const char place_files[] =
         "else into \"$from/$(dirname \"$src\")\"; fi\n"
         "rm -rf \"$from\"\n";
 
+static const char wait_ready[] =
+        "for i in $(seq 120); do if /bin/sh -c \"$1\"; then exit; fi; sleep 0.5; done\n"
+        "echo 'the ready command did not succeed' >&2; exit 1\n";
+
 struct reading {
 	struct arena *arena;
 	const struct e2b_step *step;
@@ -158,4 +162,18 @@ int e2b_steps_read(struct arena *a, const struct json_list *steps, struct build_
 	}
 	spec->steps = (struct json_list){r.out, r.count, true};
 	return 0;
+}
+
+void e2b_steps_add_ready(struct arena *a, const char *ready, struct build_spec *spec)
+{
+	const char *words[] = {"/bin/sh", "-c", wait_ready, "sh", ready, NULL};
+	struct build_step *steps = ARENA_ARRAY(a, struct build_step, spec->steps.count + 1),
+	                  *last = &steps[spec->steps.count];
+
+	if (spec->steps.count > 0)
+		memcpy(steps, spec->steps.items, spec->steps.count * sizeof(*steps));
+	last->type = BUILD_RUN;
+	last->args = ARENA_ARRAY(a, const char *, COUNT_OF(words));
+	memcpy(last->args, words, sizeof(words));
+	spec->steps = (struct json_list){steps, spec->steps.count + 1, true};
 }
