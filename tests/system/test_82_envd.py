@@ -20,9 +20,6 @@ import clients
 import specifications
 
 pytestmark = pytest.mark.needs_root
-NODE = atoll.ROOT / "tests/node"
-PROGRAM = clients.program("envd.mjs")
-CHECKS = re.findall(r"^  async '([^']+)'\(\) {", PROGRAM.read_text(), re.M)
 DOMAIN = "e2b.localhost"
 MADE = {"templateID": "host", "timeout": 600, "allow_internet_access": False}
 
@@ -40,13 +37,6 @@ def made(server):
         yield api.call("POST", "/v2/sandboxes", MADE)
 
 
-def run_checks(made, key, environment):
-    done = subprocess.run([clients.node("e2b", since=clients.E2B), PROGRAM, made["sandboxID"], made["envdAccessToken"]], capture_output=True, text=True, timeout=150,
-                          env={**os.environ, "E2B_API_KEY": key, **environment})
-    assert done.returncode == 0, done.stderr[-2000:]
-    return {outcome["name"]: outcome for outcome in map(json.loads, done.stdout.splitlines())}
-
-
 @pytest.fixture(scope="module")
 def tap(server):
     listening = specifications.Tap(server.port)
@@ -57,12 +47,12 @@ def tap(server):
 @pytest.fixture(scope="module")
 def outcomes(server, made, tap):
     origin = f"http://127.0.0.1:{tap.port}"
-    return run_checks(made, server.key, {"E2B_API_URL": origin, "E2B_SANDBOX_URL": origin})
+    return clients.outcomes("envd.mjs", made["sandboxID"], made["envdAccessToken"], E2B_API_KEY=server.key, E2B_API_URL=origin, E2B_SANDBOX_URL=origin)
 
 
-@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("check", clients.checks("envd.mjs"))
 def test_the_sdk(outcomes, check):
-    assert outcomes[check]["ok"], outcomes[check]["error"]
+    clients.succeeded(outcomes[check])
 
 
 # ---- byte by byte ----
