@@ -183,9 +183,11 @@ def test_a_stream_that_fails_has_status_200_and_says_why_at_its_end(envd):
 
 
 def test_a_quiet_stream_shows_that_it_lives(envd):
+    watched = frames(envd.stream("filesystem.Filesystem/WatchDir", {"path": "/mnt"}, Keepalive_Ping_Interval="1"))
     answer = envd.stream("process.Process/Start", {"process": {"cmd": "/bin/sleep", "args": ["2.5"]}}, Keepalive_Ping_Interval="1")
     got = [message for _, message in frames(answer)]
     assert got.count({"event": {"keepalive": {}}}) == 2
+    assert [next(watched)[1] for _ in range(2)] == [{"start": {}}, {"keepalive": {}}]
 
 
 def test_a_time_ends_the_process_and_one_who_connects_only_his_stream(envd):
