@@ -41,7 +41,17 @@ events.onmessage = (message) => {
   events.close();
   const socket = new WebSocket(`ws://${location.host}/ws`);
   socket.onopen = () => socket.send("hello");
-  socket.onmessage = (echo) => say(echo.data);
+  socket.onmessage = (echo) => {
+    say(echo.data);
+    // What is put into the page later asks for its address then: each by another way.
+    const first = document.createElement("script"), second = document.createElement("script");
+    first.src = "/say.js?first";
+    localStorage.setItem("a", 1);
+    document.cookie = "b=2; Path=/";
+    second.setAttribute("src", "/say.js?second");
+    first.onload = () => document.head.append(second);
+    document.head.append(first);
+  };
 };
 </script></body></html>"""
 SMUGGLED = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen"
@@ -134,6 +144,8 @@ class Connection:
                         b'ETag: "1"\r\nSet-Cookie: s=1; Path=/; Domain=localhost\r\nSet-Cookie: atoll_x=1\r\n')
         elif path == "/live":
             self.answer(LIVE, "text/html")
+        elif path == "/say.js":
+            self.answer(b'say("%s" + localStorage.getItem("a") + document.cookie.slice(-1))' % query.encode(), "text/javascript")
         elif path == "/sheet":
             self.answer(b"a{background:url(/x.png)}", "text/css", b'ETag: "1"\r\n')
         elif path == "/away":

@@ -106,7 +106,7 @@ def test_a_folders_page_events_and_a_websocket_work_in_both_forms(server, module
                                  "(setsid python3 /tmp/server.py 8080 >/tmp/log2 2>&1 </dev/null &)")
         assert done["exit_code"] == 0, done
         pages, origins = [], []
-        for port, path, text in ((8000, "", "served"), (8080, "live", "0 1 2 hello")):
+        for port, path, text in ((8000, "", "served"), (8080, "live", "0 1 2 hello first12 second12")):
             atoll.wait_for(lambda: api.raw("GET", f"/api/sandbox/instances/{sandbox}/preview/{port}/").status == 200, 30, "a server")
             made = api.post(f"/api/sandbox/instances/{sandbox}/preview-tokens", {"port": port, "private": True})
             pages += [text, made["url"] + path, text, made["hostUrl"].replace("/?", f"/{path}?")]
