@@ -12,6 +12,7 @@ import http.client
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -23,6 +24,7 @@ import urllib.parse
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("ATOLL_BUILD", ROOT / "build"))
 ATOLL = BUILD / "atoll"
+PORTS = range(20000, 32000)
 
 
 class ApiError(Exception):
@@ -147,9 +149,12 @@ class Api:
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """None that the kernel hands out by itself: who is started again finds it as it was left."""
+    for port in random.SystemRandom().sample(PORTS, 100):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
 
 
 def wait_for(condition, seconds=10, what="condition"):
