@@ -10,6 +10,7 @@
 
 #define MESSAGE_MS 5000 /* of what was begun */
 #define GRACE_MS 5000   /* from an interrupt until the kernel is ended */
+#define SETTLE_MS 50    /* from the begin of a block that nobody wants to its interrupt */
 #define AGAIN_MS 500    /* from one interrupt of a block that nobody wants to the next */
 
 struct running {
@@ -175,7 +176,8 @@ static void on_unwanted(void *context, const struct code_event *event)
 }
 
 /* An interrupt is for a block that has begun: a kernel that is starting would end by it, and one
- * that has yet to read the block takes no notice. */
+ * that has yet to read the block takes no notice. Node changes handlers when it begins one, and
+ * would end by an interrupt in between. */
 static int press(struct running *r, struct error *err)
 {
 	int64_t until = deadline_in(AGAIN_MS);
@@ -195,7 +197,7 @@ static int press(struct running *r, struct error *err)
 		if (take(r, type, err) < 0)
 			return -1;
 		if (!had_begun && r->begun_at > 0)
-			return 0;
+			until = deadline_in(SETTLE_MS);
 	} while (!r->is_over);
 	return 0;
 }

@@ -309,7 +309,8 @@ def test_who_goes_at_once_leaves_the_context_to_others(server, api, box, languag
             response.close()
             client.close()
         begun = time.monotonic()
-        assert run(api, box, {"python": "1", "javascript": "1", "bash": "echo 1"}[language], own, language)["ok"]
+        result = run(api, box, {"python": "1", "javascript": "1", "bash": "echo 1"}[language], own, language)
+        assert result["ok"], result
         assert time.monotonic() - begun < 30
 
 
