@@ -27,6 +27,12 @@ static int require_admin(struct connection *c, const struct member_record *r, co
 	return FAIL(err, ERROR_CONFLICT, "'%s' %s", r->user_id, why);
 }
 
+static int tell(struct connection *c, enum event_kind kind, const struct member_record *r,
+                struct error *err)
+{
+	return event_tell(c, kind, &(struct event_subject){r->project_id, NULL, r->user_id}, err);
+}
+
 static int run_insertion(struct connection *c, void *context, struct error *err)
 {
 	const struct member_record *r = context;
@@ -44,7 +50,9 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 	if (members > STORE_MEMBERS_MAX)
 		return FAIL(err, ERROR_LIMIT, "the project has %d members already",
 		            STORE_MEMBERS_MAX);
-	return require_admin(c, r, "would be the first member, which must be an admin", err);
+	if (require_admin(c, r, "would be the first member, which must be an admin", err) < 0)
+		return -1;
+	return tell(c, EVENT_MEMBER_ADDED, r, err);
 }
 
 int store_member_insert(struct store *s, const struct member_record *r, struct error *err)
@@ -92,9 +100,9 @@ static int run_role(struct connection *c, void *context, struct error *err)
 	count = query_run(c, QUERY_MEMBER_SET_ROLE, r, NULL, err);
 	if (count == 0)
 		return fail_missing(r->user_id, err);
-	if (count < 0 || is_admin(r))
-		return count < 0 ? -1 : 0;
-	return require_admin(c, r, "is the last admin", err);
+	if (count < 0 || (!is_admin(r) && require_admin(c, r, "is the last admin", err) < 0))
+		return -1;
+	return tell(c, EVENT_MEMBER_UPDATED, r, err);
 }
 
 int store_member_set_role(struct store *s, const struct member_record *r, struct error *err)
@@ -116,7 +124,9 @@ static int run_removal(struct connection *c, void *context, struct error *err)
 		return fail_missing(r->user_id, err);
 	if (count < 0 || require_admin(c, r, "is the last admin", err) < 0)
 		return -1;
-	return query_run(c, QUERY_KEY_REVOKE_OF, r, NULL, err) < 0 ? -1 : 0;
+	if (query_run(c, QUERY_KEY_REVOKE_OF, r, NULL, err) < 0)
+		return -1;
+	return tell(c, EVENT_MEMBER_REMOVED, r, err);
 }
 
 int store_member_remove(struct store *s, const char *project_id, const char *user_id, int64_t now,

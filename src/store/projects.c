@@ -112,7 +112,8 @@ static int run_edit(struct connection *c, void *context, struct error *err)
 	count = query_run(c, QUERY_PROJECT_UPDATE, &record, NULL, err);
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "project '%s' exists already", record.name);
-	if (count < 0)
+	if (count < 0 || event_tell(c, EVENT_PROJECT_UPDATED,
+	                            &(struct event_subject){record.id, NULL, record.name}, err) < 0)
 		return -1;
 	*editing->ret = record;
 	return 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
+#include <inttypes.h>
 
+#include "base/clock.h"
 #include "base/id.h"
 #include "sandbox/events.h"
 #include "store/driver.h"
@@ -380,7 +382,29 @@ struct updating {
 	const void *takes;
 	const char *id;
 	struct rows rows;
+	const char *told; /* what of it was changed; NULL = nobody is told */
 };
+
+static int tell_update(struct connection *c, const struct updating *updating, struct error *err)
+{
+	const struct sandbox_record *r = updating->rows.items;
+	const struct sandbox_resources *is = &r->resources;
+	bool is_resized = updating->query == QUERY_SANDBOX_SET_RESOURCES;
+	struct event_record event = {
+	        .at = clock_unix_ms(),
+	        .project_id = r->project_id,
+	        .sandbox_id = r->id,
+	        .kind = event_kind_name(is_resized ? EVENT_SANDBOX_RESIZED : EVENT_SANDBOX_UPDATED),
+	        .text = updating->told,
+	};
+
+	if (is_resized)
+		event.detail = arena_format(updating->rows.arena,
+		                            "{\"cpu\":%g,\"memory_mb\":%" PRId64
+		                            ",\"disk_mb\":%" PRId64 ",\"pids\":%" PRId64 "}",
+		                            is->cpu, is->memory_mb, is->disk_mb, is->pids);
+	return event_add(c, &event, err);
+}
 
 static int run_update(struct connection *c, void *context, struct error *err)
 {
@@ -391,7 +415,7 @@ static int run_update(struct connection *c, void *context, struct error *err)
 		return -1;
 	if (updating->rows.count == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", updating->id);
-	return 0;
+	return updating->told ? tell_update(c, updating, err) : 0;
 }
 
 static int update(struct store *s, struct updating *updating, bool is_lazy,
@@ -430,7 +454,8 @@ int store_sandbox_set_preview(struct store *s, struct arena *a,
                               const struct sandbox_preview *preview, struct sandbox_record *ret,
                               struct error *err)
 {
-	struct updating updating = {QUERY_SANDBOX_SET_PREVIEW, preview, preview->id, {.arena = a}};
+	struct updating updating = {
+	        QUERY_SANDBOX_SET_PREVIEW, preview, preview->id, {.arena = a}, "preview"};
 
 	return update(s, &updating, false, ret, err);
 }
@@ -439,7 +464,8 @@ int store_sandbox_set_egress(struct store *s, struct arena *a,
                              const struct sandbox_egress_change *change, struct sandbox_record *ret,
                              struct error *err)
 {
-	struct updating updating = {QUERY_SANDBOX_SET_EGRESS, change, change->id, {.arena = a}};
+	struct updating updating = {
+	        QUERY_SANDBOX_SET_EGRESS, change, change->id, {.arena = a}, "egress"};
 
 	return update(s, &updating, false, ret, err);
 }
@@ -447,7 +473,8 @@ int store_sandbox_set_egress(struct store *s, struct arena *a,
 int store_sandbox_set(struct store *s, struct arena *a, const struct sandbox_settings *settings,
                       struct sandbox_record *ret, struct error *err)
 {
-	struct updating updating = {QUERY_SANDBOX_SET, settings, settings->id, {.arena = a}};
+	struct updating updating = {
+	        QUERY_SANDBOX_SET, settings, settings->id, {.arena = a}, "settings"};
 
 	return update(s, &updating, false, ret, err);
 }
@@ -456,7 +483,8 @@ int store_sandbox_set_resources(struct store *s, struct arena *a,
                                 const struct sandbox_revision *change, struct sandbox_record *ret,
                                 struct error *err)
 {
-	struct updating updating = {QUERY_SANDBOX_SET_RESOURCES, change, change->id, {.arena = a}};
+	struct updating updating = {
+	        QUERY_SANDBOX_SET_RESOURCES, change, change->id, {.arena = a}, "limits"};
 
 	return update(s, &updating, false, ret, err);
 }
@@ -464,7 +492,8 @@ int store_sandbox_set_resources(struct store *s, struct arena *a,
 int store_sandbox_set_env(struct store *s, struct arena *a, const struct sandbox_revision *change,
                           struct sandbox_record *ret, struct error *err)
 {
-	struct updating updating = {QUERY_SANDBOX_SET_ENV, change, change->id, {.arena = a}};
+	struct updating updating = {
+	        QUERY_SANDBOX_SET_ENV, change, change->id, {.arena = a}, "environment"};
 
 	return update(s, &updating, false, ret, err);
 }

@@ -212,6 +212,8 @@ static int run_move(struct connection *c, void *context, struct error *err)
 		return -1;
 	if (move->rows.count == 0)
 		return refuse_move(c, move->takes, err);
+	if (move->takes->from == VOLUME_READY && move->takes->to == VOLUME_READY)
+		return tell(c, EVENT_VOLUME_GROWN, NULL, move->rows.items, err);
 	if (move->takes->to != VOLUME_DELETING)
 		return 0;
 	if (find_holders(c, move->takes->id, &holders, err) < 0)

@@ -97,6 +97,8 @@ def test_it_grows_when_no_sandbox_uses_it(api, server):
             assert "grower" in held.message and "stop it" in held.hint
             api.post(f"{INSTANCES}/{sandbox}/stop")
             assert grow(64)["size_mb"] == 64
+            last = api.get("/v1/events?last=1&kind=volume.*")["items"][0]
+            assert (last["kind"], last["text"], last["sandbox"]) == ("volume.grown", "growing", None)
             api.post(f"{INSTANCES}/{sandbox}/start")
             assert api.exec(sandbox, "stat -c %s /workspace/filler")["stdout"] == f"{before}\n"
             said, after = fill(api, sandbox)

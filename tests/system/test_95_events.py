@@ -88,6 +88,41 @@ def test_what_else_changes_is_told_too(server, api):
     assert newest(api) == api.get(f"/v1/events?after={before}&limit=1000")["items"][-1]["sequence"]
 
 
+def test_changes_of_settings_members_limits_and_sizes_are_told(api):
+    project = api.post("/v1/projects", {"name": "told"})["id"]
+    members = f"/v1/projects/{project}/members"
+    before = newest(api)
+    api.call("PATCH", f"/v1/projects/{project}", {"name": "told-otherwise"})
+    api.post(members, {"user": "ann", "role": "admin"})
+    api.post(members, {"user": "bob", "role": "viewer"})
+    api.call("PATCH", f"{members}/bob", {"role": "member"})
+    api.delete(f"{members}/bob")
+    with pytest.raises(atoll.ApiError):
+        api.delete(f"{members}/ann")  # the last admin: nothing has changed
+    header = {"X-Atoll-Project": project}
+    api.call("PUT", "/api/sandbox/settings", {"idle_reap_seconds": 1234}, header)
+    api.call("PUT", "/api/sandbox/resource-config", {"memory_mb": 256}, header)
+    told = api.get(f"/v1/events?after={before}")["items"]
+    assert [(e["kind"], e["text"], e["project"]) for e in told] == [
+        (kind, text, project) for kind, text in (
+            ("project.updated", "told-otherwise"), ("member.added", "ann"), ("member.added", "bob"),
+            ("member.updated", "bob"), ("member.removed", "bob"),
+            ("project.updated", "told-otherwise"), ("project.updated", "told-otherwise"))], told
+    numbers = [e["sequence"] for e in told]
+    assert numbers == sorted(set(numbers)) and numbers[0] > before
+    api.delete(f"/v1/projects/{project}")
+    with api.sandbox(internet=False) as box:
+        before = newest(api)
+        limits = api.post(f"{PATH}/{box}/resize", {"memory_mb": 300})["resources"]
+        api.post(f"{PATH}/{box}/env", {"set": {"A": "b"}})
+        api.call("PATCH", f"{PATH}/{box}/preview", {"public": True})
+        api.post(f"{PATH}/{box}/keepalive", {"timeoutMs": 60000})  # no event
+        told = api.get(f"/v1/events?after={before}&sandbox={box}")["items"]
+        assert [(e["kind"], e["text"]) for e in told] == [
+            ("sandbox.resized", "limits"), ("sandbox.updated", "environment"), ("sandbox.updated", "preview")], told
+        assert told[0]["detail"] == {name: limits[name] for name in ("cpu", "memory_mb", "disk_mb", "pids")}
+
+
 def newest(api):
     return api.get("/v1/events?last=1")["after"]
 
