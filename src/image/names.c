@@ -178,10 +178,11 @@ static struct span short_reference(const char *reference)
 
 static bool is_latest_of(struct span longer, struct span name)
 {
-	struct span tag = {longer.data + name.size, longer.size - name.size};
-
-	return longer.size > name.size && memcmp(longer.data, name.data, name.size) == 0 &&
-	       span_equals_text(tag, ":latest");
+	if (longer.size <= name.size)
+		return false;
+	return span_equals((struct span){longer.data, name.size}, name) &&
+	       span_equals_text((struct span){longer.data + name.size, longer.size - name.size},
+	                        ":latest");
 }
 
 bool image_reference_is_same(const char *reference, const char *other)
