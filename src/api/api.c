@@ -111,7 +111,6 @@ const struct path_alias api_aliases[] = {
 
 int api_open(struct api *api, struct error *err)
 {
-	(void)err;
 	api->limiter = api_limiter_new((unsigned)api->config->requests_per_key_max);
 	api->keys = api_key_cache_new();
 	api->tickets = api_tickets_new();
@@ -132,7 +131,7 @@ int api_open(struct api *api, struct error *err)
 	api->daytona_lsp_turns = daytona_lsp_turns_new();
 	api->feed = api_feed_new(api);
 	api->last_used_ms = clock_monotonic_ms();
-	return 0;
+	return api_peers_open(api->config, &api->peers, err);
 }
 
 void api_close(struct api *api)
@@ -155,6 +154,7 @@ void api_close(struct api *api)
 	daytona_pending_free(api->daytona_pending);
 	daytona_lsp_turns_free(api->daytona_lsp_turns);
 	api_feed_free(api->feed);
+	api_peers_close(api->peers);
 }
 
 void api_cancel(struct api *api)

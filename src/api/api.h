@@ -40,6 +40,7 @@ struct api {
 	struct mcp_sessions *mcp;            /* of /mcp */
 	struct mcp_calls *mcp_calls;         /* the same: tools that run */
 	struct api_meter *meter;             /* durations of requests; loop thread */
+	struct api_peers *peers;             /* servers that requests are passed on to */
 	unsigned imports;                    /* of templates, running; atomic */
 	unsigned uploads;                    /* of backups; the same */
 	unsigned build_uploads;              /* of files for builds; the same */
@@ -76,6 +77,9 @@ extern const struct path_alias api_aliases[];
 /* For server_options. */
 MUST_CHECK int api_authorize(struct request *rq, const struct route *route, struct error *err);
 bool api_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
+/* A reply of the server that err->node names. When it fails err says why, and is as it was where
+ * that server has published no address. Blocks: elsewhere the request is deferred to a worker. */
+MUST_CHECK int api_forward(struct request *rq, struct reply *reply, struct error *err);
 void api_on_done(struct request *rq, int status, int64_t took_us);
 struct http_host api_find_host(void *context, const struct request *rq);
 const char *api_allow_origin(void *context, const char *origin);

@@ -7,6 +7,10 @@
 #include "api/limiter.h"
 #include "api/tickets.h"
 #include "base/clock.h"
+#include "base/id.h"
+#include "fleet/peers.h"
+
+#define TERMINAL_PATH "/api/sandbox/terminal/"
 
 /* What a request brings. */
 struct credential {
@@ -88,6 +92,19 @@ static struct span ticket_of(struct span query)
 	return (struct span){NULL, 0};
 }
 
+/* A ticket is known where it was given, which is where its sandbox is. */
+static void note_elsewhere(struct request *rq, struct error *err)
+{
+	struct span rest = span_of(rq->path), id;
+
+	if (!span_starts_with(rest, TERMINAL_PATH))
+		return;
+	rest = (struct span){rest.data + sizeof(TERMINAL_PATH) - 1,
+	                     rest.size - (sizeof(TERMINAL_PATH) - 1)};
+	if (span_split(&rest, '.', &id) && id.size == ID_SIZE)
+		fleet_peer_note(api_of(rq)->fleet, rq->arena, arena_copy(rq->arena, id), err);
+}
+
 /* By a ticket, for a browser's WebSocket. It is used up, so nothing may be tried before. */
 static int read_ticket(struct request *rq, struct span text, struct credential *ret,
                        struct error *err)
@@ -99,6 +116,7 @@ static int read_ticket(struct request *rq, struct span text, struct credential *
 	if (!api_tickets_take(api_of(rq)->tickets, text, rq->path, clock_monotonic_ms(), &ticket)) {
 		(void)FAIL(err, ERROR_UNAUTHENTICATED, "this ticket is not valid");
 		error_hint(err, "it is for one use within a minute: ask for another one");
+		note_elsewhere(rq, err);
 		return -1;
 	}
 	memcpy(ret->hash, ticket.key_hash, sizeof(ret->hash));

@@ -103,3 +103,9 @@ void process_write(struct buf *out, const struct agent_process *p);
 /* native/rooms.c: windows, whose viewers are told of each other. */
 struct terminals;
 struct terminals *terminal_rooms_open(struct api *api);
+
+/* forward.c: servers that requests are passed on to, and their TLS. ERROR_INVALID when the file of
+ * the option peer_ca cannot be used. */
+struct api_peers;
+int api_peers_open(const struct config *config, struct api_peers **ret, struct error *err);
+void api_peers_close(struct api_peers *peers); /* NULL is fine */

@@ -122,7 +122,7 @@ void error_set(struct error *err, enum error_code code, int sys_errno, const cha
 	err->code = code;
 	err->sys_errno = sys_errno;
 	err->where = where;
-	err->hint[0] = '\0';
+	err->hint[0] = err->node[0] = '\0';
 	if (sys_errno && !reason)
 		format_cut(err->text, sizeof(err->text), "%s: errno %d", text, sys_errno);
 	else
@@ -152,6 +152,14 @@ void error_hint(struct error *err, const char *format, ...)
 	va_end(args);
 	drop_begun_sequence(hint, sizeof(hint));
 	memcpy(err->hint, hint, sizeof(hint));
+}
+
+void error_elsewhere(struct error *err, const char *node)
+{
+	size_t size = strnlen(node, sizeof(err->node) - 1);
+
+	memcpy(err->node, node, size);
+	err->node[size] = '\0';
 }
 
 void error_clear(struct error *err)

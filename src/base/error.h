@@ -31,6 +31,7 @@ enum error_code {
 
 #define ERROR_TEXT_MAX 256
 #define ERROR_HINT_MAX 160
+#define ERROR_NODE_MAX 40
 
 struct error {
 	enum error_code code;
@@ -39,6 +40,7 @@ struct error {
 	char text[ERROR_TEXT_MAX]; /* lower case, no full stop, what failed first; cut when too long
 	                            */
 	char hint[ERROR_HINT_MAX]; /* what would be right; may be empty */
+	char node[ERROR_NODE_MAX]; /* the other server that has what this is about; or empty */
 };
 
 /* What the edges make of a code: one table, so that no handler chooses a status. */
@@ -57,6 +59,8 @@ void error_set(struct error *err, enum error_code code, int sys_errno, const cha
 /* Puts "context: " before the text that is there. */
 void error_context(struct error *err, const char *format, ...) PRINTF(2, 3);
 void error_hint(struct error *err, const char *format, ...) PRINTF(2, 3);
+/* Says that another server can do it. */
+void error_elsewhere(struct error *err, const char *node);
 void error_clear(struct error *err);
 /* ENOENT -> ERROR_NOT_FOUND, EACCES -> ERROR_FORBIDDEN, …; ERROR_SYSTEM when nothing fits. */
 enum error_code error_code_of(int sys_errno);

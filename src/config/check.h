@@ -17,6 +17,8 @@ MUST_CHECK int check_networks(const char *value, struct error *err);
 MUST_CHECK int check_store(const char *value, struct error *err);
 /* As config_callback_parse wants it; may be empty. */
 MUST_CHECK int check_callback(const char *value, struct error *err);
+/* As config_peer_parse wants it; may be empty. */
+MUST_CHECK int check_peer(const char *value, struct error *err);
 /* Names of hosts with commas, or "*"; may be empty. */
 MUST_CHECK int check_hosts(const char *value, struct error *err);
 /* A name with a dot or "localhost", and perhaps a port; may be empty. */

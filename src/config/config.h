@@ -35,6 +35,8 @@ struct config {
 	const char *tls_listen;      /* the same, for TLS; "" = nowhere */
 	const char *tls_cert;        /* "" = DATA/tls/server.pem */
 	const char *tls_key;         /* "" = DATA/tls/server.key */
+	const char *peer_url;        /* by which other servers on the store reach it; "" = none */
+	const char *peer_ca;         /* whose certificates peers have; "" = the system's */
 	const char *provider;        /* native, host, null */
 	const char *user;      /* unprivileged user that atolld runs as; "atoll", else "nobody" */
 	const char *log_level; /* error warning info debug */
@@ -127,6 +129,15 @@ struct config_callback {
 };
 MUST_CHECK int config_callback_parse(const char *url, struct config_callback *ret,
                                      struct error *err);
+
+/* "http://10.0.0.2:7777" or "https://[fd00::2]:443" in parts: a server that this one passes
+ * requests on to. */
+struct config_peer {
+	bool is_https;
+	char host[256]; /* a name, or an address without brackets */
+	uint16_t port;
+};
+MUST_CHECK int config_peer_parse(const char *url, struct config_peer *ret, struct error *err);
 
 struct config_source {
 	/* "name=value" texts from the command line, NULL-terminated; NULL = none. '-' in a name

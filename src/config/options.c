@@ -50,6 +50,13 @@ const struct config_option config_options[] = {
         TEXT_OPTION("tls_key", tls_key, .initial = "",
                     .about = "key of that certificate; when empty, tls/server.key in the data "
                              "folder"),
+        TEXT_OPTION("peer_url", peer_url, .initial = "", .check = check_peer,
+                    .about = "where other servers on the same PostgreSQL reach this one, "
+                             "http://ADDRESS:PORT or https://NAME: they pass on what is asked of "
+                             "its sandboxes; when empty, they refuse that and name this server"),
+        TEXT_OPTION("peer_ca", peer_ca, .initial = "",
+                    .about = "certificates in PEM form that those of such servers, if https, have "
+                             "to be signed by; when empty, those that the system trusts"),
         TEXT_OPTION("provider", provider, .env = "SANDBOX_PROVIDER", .initial = "native",
                     .choices = providers,
                     .about = "how sandboxes are made; host has no isolation, null makes nothing"),

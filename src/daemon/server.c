@@ -235,6 +235,7 @@ static int open_server(struct api_process *p, struct error *err)
 	        .find_host = api_find_host,
 	        .allow_origin = config->cors_origins[0] ? api_allow_origin : NULL,
 	        .authorize = api_authorize,
+	        .forward = api_forward,
 	        .write_failure = api_write_failure,
 	        .on_done = api_on_done,
 	        .body_max = (size_t)config->body_max,

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "fleet/elsewhere.h"
 #include "fleet/parts.h"
 
 /* What is worth a line in the log: what lies between says only that something is going on. */
@@ -20,12 +21,9 @@ int provider_check(const struct fleet *f, const struct sandbox_record *r, struct
 {
 	if (is_ours(f, r))
 		return 0;
-	if (strcmp(r->node, f->node) != 0) {
-		(void)FAIL(err, ERROR_CONFLICT, "sandbox '%s' is on node '%s', this is node '%s'",
-		           r->name, r->node, f->node);
-		error_hint(err, "ask the server of that node: its DATA/node.id says so");
-		return -1;
-	}
+	if (strcmp(r->node, f->node) != 0)
+		return fail_elsewhere(f, &(struct elsewhere){"sandbox", r->name, "is", r->node},
+		                      err);
 	return FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' was made by provider '%s', not '%s'",
 	            r->name, r->provider, f->ops->name);
 }

@@ -277,8 +277,10 @@ int fleet_artifact_open(struct fleet *fleet, const struct artifact_record *r, in
 		return FAIL(err, ERROR_UNSUPPORTED, "this server has no blob store");
 	if (blob_get(fleet->blobs, blob_name(&arena, r->id), range, ret_fd, &given, err) == 0)
 		return 0;
-	if (err->code == ERROR_NOT_FOUND && strcmp(r->node, fleet->node) != 0)
+	if (err->code == ERROR_NOT_FOUND && strcmp(r->node, fleet->node) != 0) {
 		error_hint(err, "it was stored by node '%s'", r->node);
+		error_elsewhere(err, r->node);
+	}
 	return -1;
 }
 

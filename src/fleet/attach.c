@@ -143,9 +143,13 @@ int fleet_volume_attach(struct fleet *fleet, struct arena *a, const struct fleet
 	struct volume_record volume;
 	struct mount_record *added;
 
-	if (begin(fleet, a, sandbox, &act, err) < 0 ||
-	    mounts_find_volume(fleet, a, &ref, &volume, err) < 0 ||
-	    store_mounts_of_sandbox(fleet->store, a, act.record.id, &has, err) < 0)
+	if (begin(fleet, a, sandbox, &act, err) < 0)
+		return -1;
+	if (mounts_find_volume(fleet, a, &ref, &volume, err) < 0) {
+		error_elsewhere(err, ""); /* where the sandbox is not */
+		return -1;
+	}
+	if (store_mounts_of_sandbox(fleet->store, a, act.record.id, &has, err) < 0)
 		return -1;
 	wanted = (struct mount_list){.items = ARENA_ARRAY(a, struct mount_record, has.count + 1),
 	                             .count = has.count + 1};

@@ -298,7 +298,9 @@ int fleet_backup_open(struct fleet *fleet, struct arena *a, const struct fleet_r
 	             &content->size, &second) == 0)
 		return 0;
 	*err = second;
-	if (err->code == ERROR_NOT_FOUND && strcmp(content->record.node, fleet->node) != 0)
+	if (err->code == ERROR_NOT_FOUND && strcmp(content->record.node, fleet->node) != 0) {
 		error_hint(err, "it was stored by node '%s'", content->record.node);
+		error_elsewhere(err, content->record.node);
+	}
 	return -1;
 }

@@ -11,6 +11,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/build_parts.h"
+#include "fleet/elsewhere.h"
 
 #define SPEC_MAX ((size_t)16 << 20)
 #define CANCEL_MS 10000
@@ -380,8 +381,8 @@ int fleet_build_cancel(struct fleet *fleet, struct arena *a, const struct fleet_
 	if (build_has_ended(ret->state))
 		return 0;
 	if (strcmp(ret->node, fleet->node) != 0)
-		return FAIL(err, ERROR_CONFLICT, "build '%s' is on node '%s', this is node '%s'",
-		            ret->id, ret->node, fleet->node);
+		return fail_elsewhere(fleet, &(struct elsewhere){"build", ret->id, "is", ret->node},
+		                      err);
 	cancel_live(fleet->builds, ret->id);
 	return fleet_build_find(fleet, a, ref, ret, err);
 }

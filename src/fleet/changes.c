@@ -35,8 +35,10 @@ static int find_base(struct fleet *f, struct arena *a, const char *base, struct 
 	q->is_on_template = !base || strcmp(base, TEMPLATE_BASE) == 0;
 	if (q->is_on_template)
 		return 0;
-	if (snapshot_find_ready(f, a, &ref, &r, err) < 0)
+	if (snapshot_find_ready(f, a, &ref, &r, err) < 0) {
+		error_elsewhere(err, ""); /* where what is compared with it is not */
 		return -1;
+	}
 	if (strcmp(r.template_id, q->template_id) != 0)
 		return FAIL(err, ERROR_INVALID,
 		            "snapshot '%s' lies on template '%s', which '%s' does not", r.name,

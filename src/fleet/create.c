@@ -6,6 +6,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/builds.h"
+#include "fleet/elsewhere.h"
 #include "fleet/lease_parts.h"
 #include "fleet/service_parts.h"
 #include "fleet/snapshot.h"
@@ -533,8 +534,8 @@ static int find_layer(const struct fleet *f, struct draft *draft, struct error *
 		draft->layer = t->snapshot_id;
 	if (draft->layer != t->snapshot_id || strcmp(t->node, f->node) == 0)
 		return 0;
-	(void)FAIL(err, ERROR_CONFLICT, "template '%s' was built on node '%s', this is node '%s'",
-	           t->name, t->node, f->node);
+	(void)fail_elsewhere(f, &(struct elsewhere){"template", t->name, "was built", t->node},
+	                     err);
 	error_hint(err, "build it here, too, under another name");
 	return -1;
 }

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "fleet/access_parts.h"
 #include "fleet/builds.h"
+#include "fleet/elsewhere.h"
 #include "fleet/parts.h"
 
 int fleet_open(const struct fleet_options *options, struct fleet **ret, struct error *err UNUSED)
@@ -67,6 +68,7 @@ void fleet_leave(struct fleet *fleet)
 	if (!fleet)
 		return;
 	builds_leave(fleet);
+	peer_leave(fleet);
 	browsers_tidy(fleet, true);
 }
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "fleet/elsewhere.h"
 #include "fleet/lease_parts.h"
 #include "fleet/snapshots.h"
 #include "sandbox/price.h"
@@ -172,11 +173,25 @@ static void begin_use(struct seeker *s)
 	}
 }
 
+/* Fails when another server has the sandbox, and can be asked: what has to be done with it, that
+ * one does, so that there are never two. */
+static int leave_to_owner(const struct seeker *s, struct error *err)
+{
+	const struct sandbox_record known = known_of(s);
+
+	if (strcmp(known.node, s->fleet->node) == 0 ||
+	    !peer_is_reached(s->fleet, s->arena, known.node))
+		return 0;
+	return provider_check(s->fleet, &known, err);
+}
+
 static int use_it(struct seeker *s, struct error *err)
 {
 	struct fleet_ref ref = sandbox_of(s);
 	const struct sandbox_record known = known_of(s);
 
+	if (s->lease.actual != SANDBOX_STARTED && leave_to_owner(s, err) < 0)
+		return STEP_FAILED;
 	ref.use = s->request->use;
 	if (!is_ours(s->fleet, &known)) {
 		/* Another server's: that one knows how it is. */
@@ -472,7 +487,7 @@ static int make_it(struct seeker *s, struct error *err)
 	const char *name = desk_name(s);
 	int result;
 
-	if (prepare(s, err) < 0)
+	if ((is_warm && leave_to_owner(s, err) < 0) || prepare(s, err) < 0)
 		return STEP_FAILED;
 	if (!lease_desk_enter(&s->fleet->leases, name))
 		return wait_a_while(s, err);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "fleet/elsewhere.h"
 #include "fleet/lease_parts.h"
 
 #define PAGE_SIZE 500
@@ -117,18 +118,36 @@ static int remove_row(struct fleet *f, struct arena *a, const struct lease_ref *
 	return FAIL(err, ERROR_CONFLICT, "lease '%.100s' changes all the time", ref->key);
 }
 
+static int delete_it(struct fleet *f, struct arena *a, const struct lease_ref *ref,
+                     struct error *err)
+{
+	struct lease_record r;
+
+	if (remove_row(f, a, ref, &r, err) < 0)
+		return -1;
+	fault_point("lease", "removed");
+	lease_desk_tell(&f->leases);
+	if (r.sandbox_id[0])
+		lease_drop_sandbox(f, r.project_id, r.sandbox_id, r.status == LEASE_READY);
+	return 0;
+}
+
+/* Another server that can be asked deletes the lease, too: then its sandbox is gone when that is
+ * answered. Without one its next tick, or its next start, sees to the sandbox. */
 int fleet_lease_delete(struct fleet *fleet, struct arena *a, const struct lease_ref *ref,
                        struct error *err)
 {
 	struct lease_record r;
+	struct sandbox_record sandbox;
 
-	if (remove_row(fleet, a, ref, &r, err) < 0)
+	if (store_lease_find(fleet->store, a, ref, &r, err) < 0)
 		return -1;
-	fault_point("lease", "removed");
-	lease_desk_tell(&fleet->leases);
-	if (r.sandbox_id[0])
-		lease_drop_sandbox(fleet, r.project_id, r.sandbox_id, r.status == LEASE_READY);
-	return 0;
+	sandbox = (struct sandbox_record){
+	        .name = r.sandbox_id, .node = r.node, .provider = r.provider};
+	if (r.status == LEASE_READY && strcmp(r.node, fleet->node) != 0 &&
+	    peer_is_reached(fleet, a, r.node))
+		return provider_check(fleet, &sandbox, err);
+	return delete_it(fleet, a, ref, err);
 }
 
 static int delete_page(struct fleet *f, const struct lease_filter *filter, size_t *ret_count,
@@ -143,7 +162,7 @@ static int delete_page(struct fleet *f, const struct lease_filter *filter, size_
 		const struct lease_ref ref = {list.items[i].project_id, list.items[i].key};
 
 		/* Somebody else may delete it, too. */
-		if (fleet_lease_delete(f, &arena, &ref, err) < 0 && err->code != ERROR_NOT_FOUND)
+		if (delete_it(f, &arena, &ref, err) < 0 && err->code != ERROR_NOT_FOUND)
 			return -1;
 		error_clear(err);
 	}

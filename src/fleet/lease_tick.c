@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "fleet/elsewhere.h"
 #include "fleet/lease_parts.h"
 #include "store/approvals.h"
 #include "store/once.h"
@@ -86,6 +87,7 @@ void fleet_lease_tick(struct fleet *fleet)
 	struct lease_list list;
 	struct error err = {0};
 
+	peer_tick(fleet);
 	if (store_lease_overdue(fleet->store, &arena, clock_unix_ms() - LEASE_CREATING_MAX_MS,
 	                        &list, &err) < 0) {
 		log_warning("claims are looked at later", FAILURE(&err));

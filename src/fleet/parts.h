@@ -52,7 +52,7 @@ struct fleet {
 	struct ended *ended; /* newest first */
 	atomic_bool is_ticking;
 	atomic_uint backups_running;
-	int64_t swept_at; /* of the ticking thread */
+	int64_t swept_at, peer_beat_at; /* of the two ticking threads */
 	struct meters meters;
 	struct samples samples;
 	struct pool_counts {

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "fleet/artifacts.h"
 #include "fleet/builds.h"
+#include "fleet/elsewhere.h"
 #include "fleet/parts.h"
 #include "fleet/archive.h"
 #include "fleet/backup.h"
@@ -350,5 +351,6 @@ int fleet_recover(struct fleet *fleet, struct error *err)
 		return FAIL_CONTEXT(err, "recover");
 	layers_sweep(fleet, true);
 	projects_finish(fleet);
+	peer_tick(fleet);
 	return 0;
 }

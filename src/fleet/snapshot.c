@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "fleet/elsewhere.h"
 #include "fleet/snapshots.h"
 #include "provider/snapshots.h"
 
@@ -176,10 +177,7 @@ static int check_provider(const struct fleet *f, const struct snapshot_record *r
 		            r->provider, f->ops->name);
 	if (strcmp(r->node, f->node) == 0)
 		return 0;
-	(void)FAIL(err, ERROR_CONFLICT, "snapshot '%s' is on node '%s', this is node '%s'", r->name,
-	           r->node, f->node);
-	error_hint(err, "ask the server of that node: its DATA/node.id says so");
-	return -1;
+	return fail_elsewhere(f, &(struct elsewhere){"snapshot", r->name, "is", r->node}, err);
 }
 
 int snapshot_find_ready(struct fleet *f, struct arena *a, const struct fleet_ref *ref,

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "fleet/elsewhere.h"
 #include "fleet/parts.h"
 
 #define VOLUMES_MAX 1000 /* of a project */
@@ -56,12 +57,9 @@ void volume_end(struct volume_act *v)
 
 int volume_check(const struct fleet *f, const struct volume_record *r, struct error *err)
 {
-	if (strcmp(r->node, f->node) != 0) {
-		(void)FAIL(err, ERROR_CONFLICT, "volume '%s' is on node '%s', this is node '%s'",
-		           r->name, r->node, f->node);
-		error_hint(err, "ask the server of that node: its DATA/node.id says so");
-		return -1;
-	}
+	if (strcmp(r->node, f->node) != 0)
+		return fail_elsewhere(f, &(struct elsewhere){"volume", r->name, "is", r->node},
+		                      err);
 	if (strcmp(r->provider, f->ops->name) == 0)
 		return 0;
 	return FAIL(err, ERROR_UNAVAILABLE, "volume '%s' was made by provider '%s', not '%s'",

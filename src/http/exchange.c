@@ -222,7 +222,7 @@ size_t exchange_body_max(const struct http_exchange *ex)
 	return (route->flags & ROUTE_STREAM_BODY) ? SIZE_MAX : ex->server->options.body_max;
 }
 
-static int run_handler(struct http_exchange *ex, struct error *err)
+static int handle(struct http_exchange *ex, struct error *err)
 {
 	struct request *rq = &ex->request;
 	const struct route *route = rq->route;
@@ -250,6 +250,26 @@ static int run_handler(struct http_exchange *ex, struct error *err)
 		return FAIL(err, ERROR_TOO_LARGE, "the reply is larger than %zu bytes",
 		            ex->reply.body.size_max);
 	return 0;
+}
+
+/* What the handler has begun to answer is not the answer. */
+static int forward(struct http_exchange *ex, struct error *err)
+{
+	const struct server_options *options = &ex->server->options;
+	struct reply *reply = &ex->reply;
+
+	if (!err->node[0] || !options->forward || reply->has_relay || ex->request.is_deferred)
+		return -1;
+	reply->status = 0;
+	reply->content_type = NULL;
+	buf_reset(&reply->headers);
+	buf_reset(&reply->body);
+	return options->forward(&ex->request, reply, err);
+}
+
+static int run_handler(struct http_exchange *ex, struct error *err)
+{
+	return handle(ex, err) < 0 ? forward(ex, err) : 0;
 }
 
 void exchange_handle(struct http_exchange *ex)

@@ -59,9 +59,8 @@ struct request {
 	const char *peer;  /* "127.0.0.1:5000" or "unix" */
 	bool is_tls;       /* this very connection; a proxy before us may have been asked by it */
 	int64_t deadline;  /* of the handler, monotonic ms: 60 s, slow 15 min */
-	bool is_tried, is_quick;        /* the server's own, for request_may_block and _wait */
-	bool is_deferred;               /* the same */
-	struct http_exchange *exchange; /* the server's own */
+	bool is_tried, is_quick, is_deferred; /* the server's own, for request_may_block, _wait */
+	struct http_exchange *exchange;       /* the server's own */
 };
 
 /* A header's value, NULL when absent; names compare without case. */
@@ -71,8 +70,7 @@ MUST_CHECK int request_each_header(const struct request *rq,
                                    int (*each)(void *context, const char *name, const char *value,
                                                struct error *err),
                                    void *context, struct error *err);
-/* The text that stood for ":name" (or "*name", the rest of the path); never NULL for a name in the
- * route. */
+/* The text that stood for ":name" (or "*name", the rest); never NULL for one of the route's. */
 const char *request_param(const struct request *rq, const char *name);
 /* Called before anything that may block, by authorize and by handlers of ROUTE_TRY rows. Returns 0
  * on a worker. On the loop's thread it fails, and when the caller then fails as well, all is done
@@ -162,6 +160,9 @@ struct server_options {
 	/* Finds the caller; runs where the handler runs, before query and body are parsed. Sets
 	 * rq->caller. A NULL authorize lets everybody in. */
 	int (*authorize)(struct request *rq, const struct route *route, struct error *err);
+	/* A reply of the server that error.node names, or -1; where the handler ran. May be NULL.
+	 */
+	int (*forward)(struct request *rq, struct reply *reply, struct error *err);
 	/* The body of a failure where it is not {"error":{…}}, and its status; false where it is.
 	 * Of the request only what was read so far is set. Any thread. May be NULL. */
 	bool (*write_failure)(const struct request *rq, struct http_failure *failure,
@@ -185,8 +186,7 @@ MUST_CHECK int server_listen(struct server *server, const char *address, uint16_
 MUST_CHECK int server_listen_fd(struct server *server, int fd, struct error *err);
 /* For connections that begin with a handshake: see http/tls.h. */
 MUST_CHECK int server_listen_tls_fd(struct server *server, int fd, struct error *err);
-/* Cuts what is open, waits for handlers that run. NULL is fine. The workers and the loop are closed
- * after it. */
+/* Cuts what is open, waits for handlers that run. NULL is fine. Workers and loop close after it. */
 void server_close(struct server *server);
 
 struct server_counts {

@@ -20,7 +20,9 @@ static void refuse(struct proxy *p, struct relay *relay, const char *why)
 {
 	struct error err;
 
-	error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "the server behind the preview %s", why);
+	error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "%s %s",
+	          p->asked.is_whole ? "the server that has it" : "the server behind the preview",
+	          why);
 	p->may_keep = false;
 	if (p->has_answered)
 		relay_fail(relay, &err);
@@ -224,7 +226,7 @@ static void release(void *state, int upstream_fd, bool clean)
 {
 	struct proxy *p = state;
 
-	if (clean && upstream_fd >= 0 && p->may_keep && p->is_done && p->request_is_sent)
+	if (clean && upstream_fd >= 0 && p->pool && p->may_keep && p->is_done && p->request_is_sent)
 		proxy_pool_put(p->pool, p->place, upstream_fd);
 	else
 		socket_drop(&upstream_fd);
@@ -248,7 +250,7 @@ static const struct relay_ops proxy_relay = {
 
 void reply_proxy(struct request *rq, struct reply *reply, const struct proxy_options *o)
 {
-	AUTO(buf_done) struct buf head = BUF(REQUEST_HEAD_MAX);
+	AUTO(buf_done) struct buf head = BUF(REQUEST_HEAD_MAX + rq->body.size);
 	struct proxy *p = calloc(1, sizeof(*p));
 
 	if (!p)
@@ -259,11 +261,15 @@ void reply_proxy(struct request *rq, struct reply *reply, const struct proxy_opt
 	p->is_reused = o->is_reused;
 	p->withheld = o->withheld;
 	p->sent = p->got = BUF(BODY_TRAILER_LINES_MAX);
-	p->place = arena_text(&p->arena, o->place);
+	p->place = o->pool ? arena_text(&p->arena, o->place) : NULL;
 	proxy_note_request(&p->asked, &p->arena, rq, o);
-	proxy_write_request(&head, rq, o, &p->asked);
+	if (o->hop)
+		proxy_write_whole(&head, rq, o, &p->asked);
+	else
+		proxy_write_request(&head, rq, o, &p->asked);
 	reply_relay(reply, &(struct relay_options){.upstream_fd = o->upstream_fd,
 	                                           .is_shared = true,
+	                                           .tls = o->tls,
 	                                           .ops = &proxy_relay,
 	                                           .state = p,
 	                                           .idle_timeout_ms = o->idle_timeout_ms,

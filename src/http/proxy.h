@@ -19,6 +19,7 @@
 #include "http/relay.h"
 #include "loop/loop.h"
 
+struct tls;
 struct proxy_pool;
 #define PROXY_IDLE_MS 10000
 #define PROXY_IDLE_MAX 32        /* per place */
@@ -41,9 +42,18 @@ struct proxy_ops {
 	void (*release)(void *state); /* always called once, last */
 };
 
+/* Says that a request has come by way of another server of ours, and must go no further. */
+#define PROXY_HOP_HEADER "Atoll-Hop"
+
 struct proxy_options {
-	struct proxy_pool *pool;
-	const char *place; /* of the connection, for the pool */
+	/* The server behind is one of our own kind, which answers in our place: this is our name.
+	 * The request goes as it came, with its Host and what it is let in by, and the answer too;
+	 * `target` and what is only said of previews does not count. NULL: a server of a sandbox's.
+	 */
+	const char *hop;
+	struct tls *tls;         /* as of struct relay_options */
+	struct proxy_pool *pool; /* NULL: the connection is not kept */
+	const char *place;       /* of the connection, for the pool */
 	int upstream_fd;
 	bool is_reused;     /* from the pool: may have ended by now */
 	struct span target; /* path and query, as they came */

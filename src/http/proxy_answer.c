@@ -27,7 +27,8 @@ static bool is_of_origin(const char *name)
 /* A page in a box is of no origin, and nobody knows it by its cookies. */
 static bool is_of_sharing(const char *name)
 {
-	return strncasecmp(name, "Access-Control-Allow-", 21) == 0;
+	return strncasecmp(name, "Access-Control-Allow-", 21) == 0 ||
+	       strcasecmp(name, "Access-Control-Expose-Headers") == 0;
 }
 
 typedef void rewrite_value(struct buf *out, struct span value, const struct rewrite_place *place);
@@ -80,7 +81,7 @@ static void add_header(struct proxy *p, struct relay *relay, const struct head_f
 
 	if (proxy_is_own_header(field->name) || is_of_relay(field->name) ||
 	    (asked->place.prefix.size && is_of_origin(field->name)) ||
-	    (asked->is_boxed && is_of_sharing(field->name)))
+	    ((asked->is_boxed || asked->has_shares) && is_of_sharing(field->name)))
 		return;
 	if (strcasecmp(field->name, "Set-Cookie") == 0 && asked->cookie_mark &&
 	    has_mark(field->value, asked->cookie_mark))
@@ -91,7 +92,7 @@ static void add_header(struct proxy *p, struct relay *relay, const struct head_f
 	     strcasecmp(field->name, "Content-MD5") == 0 ||
 	     strcasecmp(field->name, "Accept-Ranges") == 0))
 		return;
-	if (rewriting_of(field->name))
+	if (!asked->is_whole && rewriting_of(field->name))
 		add_rewritten(p, relay, field);
 	else
 		relay_begin_header(relay, field->name, field->value);

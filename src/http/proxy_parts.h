@@ -18,8 +18,10 @@ struct proxy_asked {
 	bool takes_page; /* a page of this answer is a page's, no part of one */
 	bool takes_style;
 	bool is_safe; /* may be asked twice */
-	bool has_body, sends_chunked;
+	bool has_body, sends_chunked, is_streamed;
 	bool takes_trailers; /* the client said so */
+	bool is_whole;       /* the answer is passed on as it is */
+	bool has_shares;     /* what pages of others may read is said by this server */
 };
 
 struct proxy {
@@ -60,6 +62,14 @@ bool proxy_list_has(const char *list, struct span word);
 bool proxy_is_replaced_header(const char *name);
 /* Of this hop alone, or not to be passed on as it is. */
 bool proxy_is_own_header(const char *name);
+
+/* proxy_whole.c: the same head for a server of our own kind, with the body when it was read. */
+void proxy_write_whole(struct buf *out, const struct request *rq,
+                       const struct proxy_options *options, const struct proxy_asked *asked);
+/* proxy_request.c */
+void proxy_add_header(struct buf *out, const char *name, const char *value);
+/* "127.0.0.1" of "127.0.0.1:5000", "::1" of "[::1]:5000" */
+struct span proxy_peer_address(const char *peer);
 
 /* proxy_pool.c: takes over a quiet connection; closes it when there is no room. */
 void proxy_pool_put(struct proxy_pool *pool, const char *place, int fd);

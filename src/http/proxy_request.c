@@ -55,7 +55,7 @@ static bool is_withheld(const struct proxy_options *options, const char *name)
 	return false;
 }
 
-static void add(struct buf *out, const char *name, const char *value)
+void proxy_add_header(struct buf *out, const char *name, const char *value)
 {
 	buf_add_text(out, name);
 	buf_add_span(out, SPAN(": "));
@@ -110,7 +110,7 @@ static void add_origin(struct buf *out, const struct proxy_options *o, const cha
 	if ((o->is_boxed && strcmp(origin, "null") == 0) || is_own_origin(origin, host, &rest))
 		buf_addf(out, "Origin: http://localhost:%u\r\n", o->port);
 	else
-		add(out, "Origin", origin);
+		proxy_add_header(out, "Origin", origin);
 }
 
 /* Nothing of our own addresses, in which there may be a token, goes to the server behind. */
@@ -122,14 +122,13 @@ static void add_referer(struct buf *out, const struct proxy_options *o, const ch
 	if (!referer)
 		return;
 	if (!is_own_origin(referer, host, &rest))
-		add(out, "Referer", referer);
+		proxy_add_header(out, "Referer", referer);
 	else if (strncmp(rest, o->prefix.data ? o->prefix.data : "", o->prefix.size) == 0 &&
 	         rest[o->prefix.size] == '/')
 		buf_addf(out, "Referer: http://localhost:%u%s\r\n", o->port, rest + o->prefix.size);
 }
 
-/* "127.0.0.1" of "127.0.0.1:5000", "::1" of "[::1]:5000" */
-static struct span peer_address(const char *peer)
+struct span proxy_peer_address(const char *peer)
 {
 	const char *colon = strrchr(peer, ':');
 
@@ -141,7 +140,7 @@ static struct span peer_address(const char *peer)
 static void add_forwarded(struct buf *out, const struct request *rq, const struct proxy_options *o,
                           const struct proxy_asked *asked)
 {
-	struct span peer = peer_address(rq->peer);
+	struct span peer = proxy_peer_address(rq->peer);
 	const char *given = request_header(rq, "X-Forwarded-For");
 	const char *proto = o->is_https ? "https" : "http";
 	bool is_v6 = span_find(peer, ':') >= 0;
@@ -150,7 +149,7 @@ static void add_forwarded(struct buf *out, const struct request *rq, const struc
 	         (int)peer.size, peer.data);
 	buf_addf(out, "X-Forwarded-Proto: %s\r\n", proto);
 	if (asked->host)
-		add(out, "X-Forwarded-Host", asked->host);
+		proxy_add_header(out, "X-Forwarded-Host", asked->host);
 	if (o->prefix.size)
 		buf_addf(out, "X-Forwarded-Prefix: %.*s\r\n", (int)o->prefix.size, o->prefix.data);
 	buf_addf(out, "Forwarded: for=%s%.*s%s;proto=%s", is_v6 ? "\"[" : "", (int)peer.size,
@@ -170,13 +169,13 @@ static void add_framing(struct buf *out, const struct request *rq, const struct 
 		         asked->wants_upgrade && asked->takes_trailers ? ", " : "",
 		         asked->takes_trailers ? "TE" : "");
 	if (asked->wants_upgrade)
-		add(out, "Upgrade", head->known[HEAD_UPGRADE]);
+		proxy_add_header(out, "Upgrade", head->known[HEAD_UPGRADE]);
 	if (asked->takes_trailers)
-		add(out, "TE", "trailers");
+		proxy_add_header(out, "TE", "trailers");
 	if (head->chunked)
 		buf_add_span(out, SPAN("Transfer-Encoding: chunked\r\n"));
 	if (head->chunked && trailer)
-		add(out, "Trailer", trailer);
+		proxy_add_header(out, "Trailer", trailer);
 	else if (head->content_length >= 0)
 		buf_addf(out, "Content-Length: %lld\r\n", (long long)head->content_length);
 }
@@ -218,6 +217,9 @@ void proxy_note_request(struct proxy_asked *ret, struct arena *a, const struct r
 	const struct head *head = &rq->exchange->head;
 	const char *origin = request_header(rq, "Origin"), *host = head->known[HEAD_HOST];
 
+	/* Else the body was read before. */
+	bool is_streamed = rq->route->flags & ROUTE_STREAM_BODY;
+
 	*ret = (struct proxy_asked){
 	        .place = {.prefix = {arena_copy(a, o->prefix), o->prefix.size},
 	                  .document = {arena_copy(a, o->target), o->target.size},
@@ -231,8 +233,11 @@ void proxy_note_request(struct proxy_asked *ret, struct arena *a, const struct r
 	        .takes_page = request_wants_page(rq),
 	        .takes_style = wants_style(rq),
 	        .has_body = head->chunked || head->content_length > 0,
-	        .sends_chunked = head->chunked,
+	        .sends_chunked = head->chunked && is_streamed,
 	        .takes_trailers = takes_trailers(head),
+	        .is_streamed = is_streamed,
+	        .is_whole = o->hop != NULL,
+	        .has_shares = o->hop && rq->exchange->origin,
 	};
 	ret->is_safe = !ret->has_body && (rq->method == HTTP_GET || rq->method == HTTP_HEAD ||
 	                                  rq->method == HTTP_OPTIONS);
@@ -248,7 +253,7 @@ void proxy_write_request(struct buf *out, const struct request *rq, const struct
 
 	buf_addf(out, "%s %.*s HTTP/1.1\r\n", rq->method_name, (int)o->target.size, o->target.data);
 	if (o->host && reply_header_is_valid("X", o->host))
-		add(out, "Host", o->host);
+		proxy_add_header(out, "Host", o->host);
 	else
 		buf_addf(out, "Host: localhost:%u\r\n", o->port);
 	for (unsigned i = 0; i < head->field_count; i++) {
@@ -261,7 +266,7 @@ void proxy_write_request(struct buf *out, const struct request *rq, const struct
 		    (connection && proxy_list_has(connection, span_of(name))) ||
 		    (as_is && strcasecmp(name, "Accept-Encoding") == 0))
 			continue;
-		add(out, name, head->fields[i].value);
+		proxy_add_header(out, name, head->fields[i].value);
 	}
 	if (as_is)
 		buf_add_span(out, SPAN("Accept-Encoding: identity\r\n"));

@@ -14,6 +14,7 @@
 #include "http/relay_run.h"
 #include "http/relay_state.h"
 #include "http/server.h"
+#include "http/tls.h"
 #include "http/websocket.h"
 
 /* Past so much waiting for one side, the other side is not read. */
@@ -57,8 +58,16 @@ static bool is_clean(const struct relay *relay)
 	       !relay->upstream.broken && relay->conn->body.state == BODY_COMPLETE;
 }
 
+static void end_upstream_tls(struct tls *tls)
+{
+	if (tls)
+		tls_end(tls);
+	tls_free(tls);
+}
+
 static void close_upstream(struct relay *relay)
 {
+	end_upstream_tls(TAKE(relay->upstream.tls));
 	if (relay->is_shared)
 		socket_drop(&relay->upstream_fd);
 	else
@@ -75,6 +84,7 @@ static void release(struct relay *relay, bool clean)
 	relay->conn->body.trailers = NULL;
 	if (!clean)
 		close_upstream(relay);
+	end_upstream_tls(TAKE(relay->upstream.tls));
 	relay->ops->release(relay->state, clean ? relay->upstream_fd : -1, clean);
 	relay->conn->server->counts.relays_open--;
 	outflow_done(&relay->upstream);
@@ -97,6 +107,7 @@ void relay_discard(const struct relay_options *options)
 {
 	int fd = options->upstream_fd;
 
+	tls_free(options->tls);
 	if (options->is_shared)
 		socket_drop(&fd);
 	else
@@ -328,7 +339,10 @@ static void pass_ends(struct relay *relay)
 
 	if (relay->client_ended && !relay->upstream_told && !outflow_size(&relay->upstream)) {
 		relay->upstream_told = true;
-		(void)shutdown(relay->upstream_fd, SHUT_WR);
+		if (relay->upstream.tls)
+			tls_end(relay->upstream.tls);
+		else
+			(void)shutdown(relay->upstream_fd, SHUT_WR);
 	}
 	if (relay->upstream_ended && !relay->client_told && !outflow_size(&conn->out)) {
 		relay->client_told = true;
@@ -431,6 +445,14 @@ static void pass_upstream(struct relay *relay, struct span in)
 	}
 }
 
+static ssize_t receive(const struct relay *relay, char *room, size_t size)
+{
+	if (relay->upstream.tls)
+		return tls_receive(relay->upstream.tls, room, size);
+	return relay->is_shared ? recv(relay->upstream_fd, room, size, MSG_DONTWAIT)
+	                        : read(relay->upstream_fd, room, size);
+}
+
 /* Whether there may be more to read at once. */
 static bool read_upstream(struct relay *relay)
 {
@@ -439,8 +461,7 @@ static bool read_upstream(struct relay *relay)
 	struct error err = {0};
 	ssize_t got;
 
-	got = relay->is_shared ? recv(relay->upstream_fd, scratch + held, READ_SIZE, MSG_DONTWAIT)
-	                       : read(relay->upstream_fd, scratch + held, READ_SIZE);
+	got = receive(relay, scratch + held, READ_SIZE);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return errno == EINTR;
 	if (got < 0) {
@@ -725,6 +746,7 @@ static struct relay *relay_new(struct connection *conn, const struct relay_optio
 	                        .length_left = -1,
 	                        .is_head = conn->exchange->request.method == HTTP_HEAD};
 	outflow_init(&relay->upstream);
+	relay->upstream.tls = options->tls;
 	conn->server->counts.relays_open++;
 	return relay;
 }

@@ -10,6 +10,7 @@
 #include "base/span.h"
 #include "http/http.h"
 
+struct tls;
 struct relay_ops {
 	/* Called first, once: for those who write to the relay from elsewhere on the loop's thread
 	 * until it is released. NULL for none. */
@@ -39,6 +40,7 @@ struct relay_options {
 	int upstream_fd; /* stream socket or pipe, made non-blocking; -1 for none */
 	/* It is a socket that strangers may hold as well, see provider/dial.h. */
 	bool is_shared;
+	struct tls *tls; /* between the relay and the socket, which is shared then; or NULL */
 	const struct relay_ops *ops;
 	void *state;
 	int64_t tick_ms;            /* 0 = none */

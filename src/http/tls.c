@@ -99,22 +99,67 @@ static int choose_protocol(SSL *ssl, SELECTION, OFFER, void *context)
 	return SSL_TLSEXT_ERR_OK;
 }
 
+static void set_mode(SSL_CTX *ssl)
+{
+	/* What was not sent yet may have moved within its queue by the next try. */
+	SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+	                              SSL_MODE_RELEASE_BUFFERS);
+	SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
+}
+
 static void set_rules(SSL_CTX *ssl)
 {
 	SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
 	                                 SSL_OP_CIPHER_SERVER_PREFERENCE |
 	                                 SSL_OP_IGNORE_UNEXPECTED_EOF);
-	/* What was not sent yet may have moved within its queue by the next try. */
-	SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-	                              SSL_MODE_RELEASE_BUFFERS);
+	set_mode(ssl);
 	SSL_CTX_set_verify(ssl, SSL_VERIFY_NONE, NULL);
-	SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_alpn_select_cb(ssl, choose_protocol, NULL);
+}
+
+static struct tls_context *context_of(SSL_CTX *ssl)
+{
+	struct tls_context *context = calloc(1, sizeof(*context));
+
+	if (!context)
+		abort();
+	context->ssl = ssl;
+	return context;
+}
+
+static bool trust(SSL_CTX *ssl, const char *ca_file)
+{
+	if (!ca_file[0])
+		return SSL_CTX_set_default_verify_paths(ssl) == 1;
+	return SSL_CTX_load_verify_locations(ssl, ca_file, NULL) == 1;
+}
+
+int tls_client_context_new(const char *ca_file, struct tls_context **ret, struct error *err)
+{
+	SSL_CTX *ssl;
+
+	ERR_clear_error();
+	ssl = SSL_CTX_new(TLS_client_method());
+	if (!ssl || SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) != 1) {
+		SSL_CTX_free(ssl);
+		return fail("TLS", err);
+	}
+	if (!trust(ssl, ca_file)) {
+		SSL_CTX_free(ssl);
+		return fail(ca_file[0] ? "certificates of authorities in PEM form"
+		                       : "the system's certificates of authorities",
+		            err);
+	}
+	SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+	                                 SSL_OP_IGNORE_UNEXPECTED_EOF);
+	set_mode(ssl);
+	SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
+	*ret = context_of(ssl);
+	return 0;
 }
 
 int tls_context_new(struct span pem, struct tls_context **ret, struct error *err)
 {
-	struct tls_context *context;
 	SSL_CTX *ssl;
 
 	if (pem.size > TLS_PEM_MAX)
@@ -132,11 +177,7 @@ int tls_context_new(struct span pem, struct tls_context **ret, struct error *err
 		SSL_CTX_free(ssl);
 		return -1;
 	}
-	context = calloc(1, sizeof(*context));
-	if (!context)
-		abort();
-	context->ssl = ssl;
-	*ret = context;
+	*ret = context_of(ssl);
 	return 0;
 }
 
@@ -184,6 +225,37 @@ int tls_new(const struct tls_context *context, int fd, struct tls **ret, struct 
 	SSL_set_accept_state(ssl);
 	*ret = (struct tls *)ssl;
 	return 0;
+}
+
+/* An address stands elsewhere in a certificate than a name, and is not asked for. */
+static bool expect(SSL *ssl, const char *host)
+{
+	if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1)
+		return true;
+	return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
+}
+
+int tls_connect(const struct tls_context *context, int fd, const char *host, struct tls **ret,
+                struct error *err)
+{
+	SSL *ssl;
+
+	ERR_clear_error();
+	ssl = SSL_new(context->ssl);
+	if (!ssl || SSL_set_fd(ssl, fd) != 1 || !expect(ssl, host)) {
+		SSL_free(ssl);
+		return fail("TLS", err);
+	}
+	SSL_set_connect_state(ssl);
+	*ret = (struct tls *)ssl;
+	return 0;
+}
+
+const char *tls_refusal(const struct tls *tls)
+{
+	long result = SSL_get_verify_result((const SSL *)tls);
+
+	return result == X509_V_OK ? "" : X509_verify_cert_error_string(result);
 }
 
 void tls_free(struct tls *tls)

@@ -24,6 +24,11 @@ void tls_context_free(struct tls_context *context); /* NULL is fine */
 /* "2027-12-01T00:00:00Z" */
 void tls_context_expiry(const struct tls_context *context, char ret[24]);
 
+/* For connecting: servers are held to the certificates of a file in PEM form, or, without one (""),
+ * to those that the system trusts. */
+MUST_CHECK int tls_client_context_new(const char *ca_file, struct tls_context **ret,
+                                      struct error *err);
+
 /* Before the first such connection, and again for another certificate. Takes the context. Loop
  * thread. */
 void server_set_tls(struct server *server, struct tls_context *context);
@@ -34,9 +39,15 @@ struct tls;
 /* Not of the descriptor, which it only uses. */
 MUST_CHECK int tls_new(const struct tls_context *context, int fd, struct tls **ret,
                        struct error *err);
+/* The same from the client's side, on a non-blocking descriptor; `host`, a name or an address, has
+ * to be in the certificate. */
+MUST_CHECK int tls_connect(const struct tls_context *context, int fd, const char *host,
+                           struct tls **ret, struct error *err);
 void tls_free(struct tls *tls); /* NULL is fine */
 enum tls_progress { TLS_DONE, TLS_WANTS_READ, TLS_WANTS_WRITE, TLS_FAILED };
 enum tls_progress tls_shake_hands(struct tls *tls);
+/* What was wrong with the certificate of a server, after TLS_FAILED; "" when it was not that. */
+const char *tls_refusal(const struct tls *tls);
 /* As recv and send on a non-blocking socket. What is received leaves nothing behind that epoll does
  * not know of: `size` is at least TLS_RECORD_MAX. */
 #define TLS_RECORD_MAX ((size_t)16 * 1024)

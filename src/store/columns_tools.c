@@ -2,6 +2,7 @@
 #include "store/access.h"
 #include "store/approvals.h"
 #include "store/column_rows.h"
+#include "store/peers.h"
 #include "store/skills.h"
 #include "store/vault.h"
 
@@ -59,6 +60,13 @@ const struct column columns_of_skill_record[] = {
 const struct column columns_of_server_key[] = {
         TEXT_OF(server_key, id),
         SECRET_OF(server_key, secret, "server_keys"),
+        END,
+};
+
+const struct column columns_of_peer_record[] = {
+        TEXT_OF(peer_record, node),
+        TEXT_OF(peer_record, url),
+        WHOLE_OF(peer_record, seen_at),
         END,
 };
 

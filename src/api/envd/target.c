@@ -104,6 +104,8 @@ int envd_hold(struct request *rq, struct reply *reply, const char *id, struct ap
 	if (!fleet_hold_warm(fleet, rq->arena, &ref, &ret->record, &ret->hold) &&
 	    (request_may_block(rq, err) < 0 ||
 	     fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0)) {
+		if (err->node[0] && api_forward(rq, reply, err) == 0)
+			return 1;
 		if (request_is_deferred(rq) ||
 		    (err->code != ERROR_NOT_FOUND && err->code != ERROR_CONFLICT))
 			return -1;

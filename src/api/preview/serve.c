@@ -184,11 +184,17 @@ bool preview_is_https(const struct request *rq)
 /* A key for us is not for the server behind; one of its own is. */
 static const char *const *withheld_of(const struct request *rq)
 {
-	static const char *const ours[] = {"X-Atoll-Project",         "Atoll-Run",
-	                                   "X-Daytona-Preview-Token", "E2b-Sandbox-Id",
-	                                   "E2b-Sandbox-Port",        "E2b-Traffic-Access-Token",
-	                                   "X-Access-Token",          "X-API-Key",
-	                                   "Authorization",           NULL};
+	static const char *const ours[] = {"X-Atoll-Project",
+	                                   "Atoll-Run",
+	                                   PROXY_HOP_HEADER,
+	                                   "X-Daytona-Preview-Token",
+	                                   "E2b-Sandbox-Id",
+	                                   "E2b-Sandbox-Port",
+	                                   "E2b-Traffic-Access-Token",
+	                                   "X-Access-Token",
+	                                   "X-API-Key",
+	                                   "Authorization",
+	                                   NULL};
 	static const char *const but_keys[] = {
 	        "X-Atoll-Project",         "Atoll-Run",
 	        "X-Daytona-Preview-Token", "E2b-Sandbox-Id",
@@ -311,6 +317,8 @@ int preview_serve(struct request *rq, struct reply *reply, const struct preview_
 		return 0;
 	}
 	if (check_request(rq, view, err) == 0 && serve(rq, reply, view, err) == 0)
+		return 0;
+	if (err->node[0] && api_forward(rq, reply, err) == 0)
 		return 0;
 	if (request_is_deferred(rq))
 		return -1;

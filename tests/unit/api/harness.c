@@ -111,6 +111,7 @@ void harness_open(struct harness *h)
 	h->config.data_dir = h->data;
 	h->config.provider = "null";
 	h->config.default_template = "host";
+	h->config.peer_url = h->config.peer_ca = "";
 	h->config.region = "local";
 	h->config.preview_ports = "3000";
 	h->config.preview_domain = h->config.preview_origin = h->config.preview_secret = "";

@@ -53,6 +53,22 @@ TEST(an_error_may_be_made_from_its_own_text)
 	assert_string_equal(err.hint, err.text);
 }
 
+TEST(an_error_may_name_another_server_until_it_is_another_error)
+{
+	struct error err;
+
+	(void)FAIL(&err, ERROR_CONFLICT, "sandbox 'a' is on node 'x'");
+	assert_string_equal(err.node, "");
+	error_elsewhere(&err, "x");
+	error_context(&err, "start");
+	error_hint(&err, "ask it");
+	assert_string_equal(err.node, "x");
+	error_elsewhere(&err, "a name that is longer than any name of a server may be");
+	assert_int_equal(strlen(err.node), ERROR_NODE_MAX - 1);
+	(void)FAIL(&err, ERROR_NOT_FOUND, "no sandbox");
+	assert_string_equal(err.node, "");
+}
+
 TEST(a_long_text_is_cut_between_characters)
 {
 	char long_text[400];
@@ -115,6 +131,7 @@ int main(void)
 {
 	return RUN(CASE(a_failure_says_what_where_and_why), CASE(a_new_failure_drops_the_old_hint),
 	           CASE(an_error_may_be_made_from_its_own_text),
+	           CASE(an_error_may_name_another_server_until_it_is_another_error),
 	           CASE(a_long_text_is_cut_between_characters),
 	           CASE(an_unknown_errno_is_named_by_number),
 	           CASE(every_code_has_a_name_that_leads_back_to_it),

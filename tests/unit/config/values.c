@@ -42,6 +42,42 @@ TEST(addresses_to_listen_at_are_checked)
 	           assert_refused);
 }
 
+TEST(addresses_of_peers_are_checked)
+{
+	assert_all((const char *const[]){"peer_url=", "peer_url=http://10.0.0.2:7777",
+	                                 "peer_url=https://atoll-2.example.com",
+	                                 "peer_url=https://[fd00::2]:443", "peer_url=http://a:1",
+	                                 NULL},
+	           assert_taken);
+	assert_all((const char *const[]){"peer_url=10.0.0.2:7777", "peer_url=http://",
+	                                 "peer_url=ftp://a",
+	                                 "peer_url=http://a:", "peer_url=http://:1",
+	                                 "peer_url=http://a:0", "peer_url=http://a:65536",
+	                                 "peer_url=http://a/", "peer_url=http://a?b",
+	                                 "peer_url=http://user@a", "peer_url=http://0.0.0.0:1",
+	                                 "peer_url=http://[::]:1", "peer_url=http://[::1",
+	                                 "peer_url=http://[1.2.3.4]:1", "peer_url=http://[]",
+	                                 "peer_url=http://a b", "peer_url=http://-a", NULL},
+	           assert_refused);
+}
+
+TEST(a_peers_address_comes_apart)
+{
+	struct config_peer peer;
+	struct error err = {0};
+
+	assert_int_equal(config_peer_parse("https://[fd00::2]:8443", &peer, &err), 0);
+	assert_true(peer.is_https);
+	assert_string_equal(peer.host, "fd00::2");
+	assert_int_equal(peer.port, 8443);
+	assert_int_equal(config_peer_parse("http://atoll-2", &peer, &err), 0);
+	assert_false(peer.is_https);
+	assert_string_equal(peer.host, "atoll-2");
+	assert_int_equal(peer.port, 80);
+	assert_int_equal(config_peer_parse("https://a", &peer, &err), 0);
+	assert_int_equal(peer.port, 443);
+}
+
 TEST(databases_are_checked)
 {
 	assert_all((const char *const[]){"store=", "store=sqlite:/tmp/atoll.db",
@@ -158,6 +194,7 @@ TEST(where_agents_post_to_is_an_address_and_plain_http)
 int main(void)
 {
 	return RUN(CASE(addresses_to_listen_at_are_checked), CASE(databases_are_checked),
+	           CASE(addresses_of_peers_are_checked), CASE(a_peers_address_comes_apart),
 	           CASE(networks_are_checked),
 	           CASE(what_the_broker_and_the_api_would_refuse_is_refused_at_start),
 	           CASE(numbers_have_bounds), CASE(sizes_and_durations_have_units),

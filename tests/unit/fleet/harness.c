@@ -63,6 +63,8 @@ int harness_open(void **state)
 	                            .idle_reap_ms = 3600 * 1000,
 	                            .lifetime_max_ms = 24 * 3600 * 1000,
 	                            .default_template = "host",
+	                            .peer_url = "",
+	                            .peer_ca = "",
 	                            .internet = true,
 	                            .region = "here"};
 	fake_init(&h->fake);

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests that another server on the same store answers, because it has the sandbox. Such a
+ * request goes there as it came, credentials and all: the keys are the database's. It is marked
+ * with our name, and whoever gets a marked one passes it on to nobody, so that it goes no further
+ * than one hop; a client that marks its own request gets the refusal that names the node. Where it
+ * goes is what that server itself has written into the store. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/caller.h"
+#include "api/preview/preview.h"
+#include "api/tables.h"
+#include "base/clock.h"
+#include "fleet/peers.h"
+#include "http/dial.h"
+#include "http/proxy.h"
+#include "http/tls.h"
+
+/* A peer answers at once, or is not there. */
+#define DIAL_MS 3000
+
+struct api_peers {
+	const char *ca_file;
+	unsigned dials_max; /* of those that wait for one, others must find workers */
+	atomic_uint dials;
+	pthread_mutex_t mutex;   /* over `tls` while it is made */
+	struct tls_context *tls; /* NULL: no peer had TLS yet */
+};
+
+static int load_tls(struct api_peers *peers, struct error *err)
+{
+	int result = 0;
+
+	pthread_mutex_lock(&peers->mutex);
+	if (!peers->tls)
+		result = tls_client_context_new(peers->ca_file, &peers->tls, err);
+	pthread_mutex_unlock(&peers->mutex);
+	return result;
+}
+
+int api_peers_open(const struct config *config, struct api_peers **ret, struct error *err)
+{
+	struct api_peers *peers = calloc(1, sizeof(*peers));
+
+	if (!peers)
+		abort();
+	peers->ca_file = config->peer_ca;
+	peers->dials_max = (unsigned)config->workers / 4 + 1;
+	pthread_mutex_init(&peers->mutex, NULL);
+	*ret = peers;
+	/* A mistake of the operator's is seen at the start. */
+	if (config->peer_ca[0] && access(config->peer_ca, R_OK) < 0)
+		return FAIL_ERRNO(err, "peer_ca '%s'", config->peer_ca);
+	if (config->peer_ca[0] && load_tls(peers, err) < 0)
+		return FAIL_CONTEXT(err, "peer_ca '%s'", config->peer_ca);
+	return 0;
+}
+
+void api_peers_close(struct api_peers *peers)
+{
+	if (!peers)
+		return;
+	tls_context_free(peers->tls);
+	pthread_mutex_destroy(&peers->mutex);
+	free(peers);
+}
+
+/* ---- the answer ---- */
+
+struct passing {
+	const struct request *rq; /* the exchange's, which ends after the relay */
+	char node[ERROR_NODE_MAX];
+};
+
+/* In the words of the surface that was asked. */
+static void fail(void *state, struct relay *relay, int status, const struct error *err)
+{
+	AUTO(buf_done) struct buf out = BUF((size_t)64 * 1024);
+	const struct passing *passing = state;
+	struct error named = *err;
+	struct http_failure failure = {
+	        .status = status,
+	        .code = error_kind_get(err->code)->name,
+	        .message = named.text,
+	        .hint = named.hint,
+	        .err = &named,
+	};
+
+	error_context(&named, "node '%s'", passing->node);
+	error_hint(&named, "what was asked for may have been done");
+	if (!api_write_failure(passing->rq, &failure, &out)) {
+		buf_reset(&out);
+		http_write_error(&out, &named, relay_request_id(relay));
+	}
+	relay_answer(relay, failure.status, "application/json", buf_span(&out));
+}
+
+static void release(void *state)
+{
+	free(state);
+}
+
+static const struct proxy_ops passing_ops = {.fail = fail, .release = release};
+
+/* ---- the request ---- */
+
+static int dial(struct api_peers *peers, const char *url, int *ret_fd, struct tls **ret_tls,
+                struct error *err)
+{
+	struct config_peer peer;
+	struct http_dial dial = {.deadline = deadline_in(DIAL_MS)};
+	int result;
+
+	if (config_peer_parse(url, &peer, err) < 0 || (peer.is_https && load_tls(peers, err) < 0))
+		return -1;
+	dial.host = peer.host;
+	dial.port = peer.port;
+	dial.tls = peer.is_https ? peers->tls : NULL;
+	if (atomic_fetch_add(&peers->dials, 1) >= peers->dials_max)
+		result = FAIL(err, ERROR_UNAVAILABLE, "too many wait for a connection");
+	else
+		result = http_dial(&dial, ret_fd, ret_tls, err);
+	atomic_fetch_sub(&peers->dials, 1);
+	return result;
+}
+
+static int connect_to(struct request *rq, const char *node, int *ret_fd, struct tls **ret_tls,
+                      struct error *err)
+{
+	struct api *api = api_of(rq);
+	struct error why = {0};
+	const char *url;
+
+	if (fleet_peer_find(api->fleet, rq->arena, node, &url, &why) == 0 &&
+	    dial(api->peers, url, ret_fd, ret_tls, &why) == 0)
+		return 0;
+	/* It is as if there were nobody to ask: the refusal stays. */
+	if (why.code == ERROR_NOT_FOUND)
+		return -1;
+	(void)FAIL(err, ERROR_UNAVAILABLE, "node '%s' has it, and is not reached: %s", node,
+	           why.text);
+	error_hint(err, "nothing was done: ask again when that server answers");
+	return -1;
+}
+
+int api_forward(struct request *rq, struct reply *reply, struct error *err)
+{
+	struct api *api = api_of(rq);
+	struct passing *passing;
+	struct proxy_options options = {.hop = fleet_node(api->fleet), .ops = &passing_ops};
+	char node[ERROR_NODE_MAX];
+
+	memcpy(node, err->node, sizeof(node));
+	if (!rq->exchange || !node[0] || request_header(rq, PROXY_HOP_HEADER))
+		return -1;
+	if (request_may_wait(rq, err) < 0 ||
+	    connect_to(rq, node, &options.upstream_fd, &options.tls, err) < 0)
+		return -1;
+	passing = calloc(1, sizeof(*passing));
+	if (!passing)
+		abort();
+	passing->rq = rq;
+	memcpy(passing->node, node, sizeof(node));
+	options.is_https = preview_is_https(rq);
+	options.state = passing;
+	reply_proxy(rq, reply, &options);
+	return 0;
+}

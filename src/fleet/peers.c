@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/peers.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "fleet/elsewhere.h"
+#include "fleet/parts.h"
+#include "store/peers.h"
+
+#define BEAT_MS 5000
+/* Servers' clocks may be apart by some of it. */
+#define SILENT_MS 30000
+
+const char *fleet_node(const struct fleet *fleet)
+{
+	return fleet->node;
+}
+
+/* ---- what this one says of itself ---- */
+
+void peer_tick(struct fleet *f)
+{
+	struct peer_record r = {.node = f->node, .url = f->config->peer_url};
+	int64_t now = clock_monotonic_ms();
+	struct error err = {0};
+	int result;
+
+	/* A server without an address says so once. */
+	if (f->peer_beat_at && (!r.url[0] || now - f->peer_beat_at < BEAT_MS))
+		return;
+	r.seen_at = clock_unix_ms();
+	result = r.url[0] ? store_peer_put(f->store, &r, &err)
+	                  : store_peer_remove(f->store, r.node, &err);
+	if (result == 0)
+		f->peer_beat_at = now;
+	else
+		log_warning("other servers are not told of this one", FAILURE(&err));
+}
+
+void peer_leave(struct fleet *f)
+{
+	const struct peer_record r = {.node = f->node, .url = f->config->peer_url};
+	struct error err = {0};
+
+	if (r.url[0] && store_peer_put(f->store, &r, &err) < 0)
+		log_warning("other servers are not told of the end", FAILURE(&err));
+}
+
+/* ---- others ---- */
+
+int fail_elsewhere(const struct fleet *f, const struct elsewhere *e, struct error *err)
+{
+	(void)FAIL(err, ERROR_CONFLICT, "%s '%s' %s on node '%s', this is node '%s'", e->what,
+	           e->name, e->how, e->node, f->node);
+	error_hint(err, "ask the server of that node: its DATA/node.id says so");
+	error_elsewhere(err, e->node);
+	return -1;
+}
+
+int fleet_peer_find(struct fleet *fleet, struct arena *a, const char *node, const char **ret_url,
+                    struct error *err)
+{
+	int64_t now = clock_unix_ms();
+	struct peer_record r;
+
+	if (store_peer_find(fleet->store, a, node, &r, err) < 0)
+		return -1;
+	if (r.seen_at == 0)
+		return FAIL(err, ERROR_UNAVAILABLE, "node '%s' has been stopped", node);
+	if (now - r.seen_at > SILENT_MS)
+		return FAIL(err, ERROR_UNAVAILABLE,
+		            "node '%s' has not been heard of for %" PRId64 " s", node,
+		            (now - r.seen_at) / 1000);
+	*ret_url = r.url;
+	return 0;
+}
+
+bool peer_is_reached(struct fleet *f, struct arena *a, const char *node)
+{
+	struct error ignored = {0};
+	const char *url;
+
+	return node[0] && fleet_peer_find(f, a, node, &url, &ignored) == 0;
+}
+
+void fleet_peer_note(struct fleet *fleet, struct arena *a, const char *sandbox_id,
+                     struct error *err)
+{
+	struct error ignored = {0};
+	struct sandbox_record r;
+
+	if (store_sandbox_find(fleet->store, a, NULL, sandbox_id, &r, &ignored) == 0 &&
+	    strcmp(r.node, fleet->node) != 0)
+		error_elsewhere(err, r.node);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <strings.h>
+
+#include "http/exchange.h"
+#include "http/proxy_parts.h"
+
+/* Of this connection alone, or written anew below. */
+static bool is_left_out(const char *name)
+{
+	static const char *const left_out[] = {
+	        "Host",          "Expect", "X-Request-Id", "X-Forwarded-For", "X-Forwarded-Proto",
+	        PROXY_HOP_HEADER};
+
+	for (size_t i = 0; i < COUNT_OF(left_out); i++)
+		if (strcasecmp(left_out[i], name) == 0)
+			return true;
+	return proxy_is_own_header(name);
+}
+
+static void add_client(struct buf *out, const struct request *rq, const struct proxy_options *o)
+{
+	const char *given = request_header(rq, "X-Forwarded-For");
+	struct span peer = proxy_peer_address(rq->peer);
+
+	buf_addf(out, "X-Forwarded-For: %s%s%.*s\r\n", given ? given : "", given ? ", " : "",
+	         (int)peer.size, peer.data);
+	proxy_add_header(out, "X-Forwarded-Proto", o->is_https ? "https" : "http");
+	proxy_add_header(out, "X-Request-Id", rq->id);
+	proxy_add_header(out, PROXY_HOP_HEADER, o->hop);
+}
+
+static void add_framing(struct buf *out, const struct request *rq, const struct proxy_asked *asked)
+{
+	const struct head *head = &rq->exchange->head;
+	const char *trailer = head_find(head, "Trailer");
+
+	if (asked->wants_upgrade || asked->takes_trailers)
+		buf_addf(out, "Connection: %s%s%s\r\n", asked->wants_upgrade ? "Upgrade" : "",
+		         asked->wants_upgrade && asked->takes_trailers ? ", " : "",
+		         asked->takes_trailers ? "TE" : "");
+	if (asked->wants_upgrade)
+		proxy_add_header(out, "Upgrade", head->known[HEAD_UPGRADE]);
+	if (asked->takes_trailers)
+		proxy_add_header(out, "TE", "trailers");
+	if (asked->sends_chunked)
+		buf_add_span(out, SPAN("Transfer-Encoding: chunked\r\n"));
+	else if (asked->has_body && !asked->is_streamed)
+		buf_addf(out, "Content-Length: %zu\r\n", rq->body.size);
+	else if (head->content_length >= 0)
+		buf_addf(out, "Content-Length: %lld\r\n", (long long)head->content_length);
+	if (asked->sends_chunked && trailer)
+		proxy_add_header(out, "Trailer", trailer);
+}
+
+void proxy_write_whole(struct buf *out, const struct request *rq, const struct proxy_options *o,
+                       const struct proxy_asked *asked)
+{
+	const struct head *head = &rq->exchange->head;
+	const char *connection = head_find(head, "Connection");
+
+	buf_addf(out, "%s %.*s HTTP/1.1\r\n", rq->method_name, (int)head->target.size,
+	         head->target.data);
+	proxy_add_header(out, "Host", asked->host ? asked->host : "localhost");
+	for (unsigned i = 0; i < head->field_count; i++) {
+		const char *name = head->fields[i].name;
+
+		if (!is_left_out(name) &&
+		    !(connection && proxy_list_has(connection, span_of(name))))
+			proxy_add_header(out, name, head->fields[i].value);
+	}
+	add_client(out, rq, o);
+	add_framing(out, rq, asked);
+	buf_add_span(out, SPAN("\r\n"));
+	if (!asked->is_streamed)
+		buf_add_span(out, rq->body);
+}

@@ -1,0 +1,13 @@
+-- name: peer_put
+-- takes: peer_record
+INSERT INTO peers (node, url, seen_at) VALUES (:node, :url, :seen_at)
+ON CONFLICT (node) DO UPDATE SET url = excluded.url, seen_at = excluded.seen_at;
+
+-- name: peer_remove
+-- takes: lookup
+DELETE FROM peers WHERE node = :id;
+
+-- name: peer_find
+-- takes: lookup
+-- gives: peer_record
+SELECT node, url, seen_at FROM peers WHERE node = :id;
