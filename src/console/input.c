@@ -16,8 +16,9 @@
 static int write_input(const struct console_at *at, const struct console_input *input,
                        const char *folder, bool *ret_taken, struct error *err)
 {
-	/* Opened for both, so that this waits for no reader that has just gone. */
-	static const char script[] = "[ -p \"$1\" ] || exit 3; exec cat 1<>\"$1\"";
+	/* Opened for writing only, so that this waits until the command has opened it, too: what
+	 * lies in a pipe that nobody has open is lost. */
+	static const char script[] = "[ -p \"$1\" ] || exit 3; exec cat >\"$1\"";
 	AUTO(arena_done) struct arena a = {0};
 	const char *path = arena_format(&a, "%s/%s", folder, input->command->id);
 	const char *args[] = {"sh", "-c", script, "sh", path, NULL};
