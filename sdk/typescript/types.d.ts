@@ -2811,45 +2811,6 @@ export interface DaytonaSandbox {
   volumes: DaytonaSandboxVolume[];
 }
 
-/** One page of sandboxes */
-export interface DaytonaSandboxes {
-  items: DaytonaSandboxListed[];
-  nextCursor: string | null;
-}
-
-/** A sandbox in a list */
-export interface DaytonaSandboxListed {
-  id: string;
-  organizationId: string;
-  name: string;
-  snapshot: string;
-  user: string;
-  labels: unknown;
-  public: boolean;
-  networkBlockAll: boolean;
-  networkAllowList?: string;
-  target: string;
-  cpu: number;
-  gpu: number;
-  memory: number;
-  disk: number;
-  state: string;
-  desiredState: string;
-  errorReason?: string;
-  recoverable: boolean;
-  backupState: string;
-  autoStopInterval: number;
-  autoPauseInterval: number;
-  autoArchiveInterval: number;
-  autoDeleteInterval: number;
-  autoDestroyAt?: string | null;
-  createdAt: string | null;
-  updatedAt: string | null;
-  lastActivityAt?: string | null;
-  sandboxClass: string;
-  toolboxProxyUrl: string;
-}
-
 /** All labels of a sandbox */
 export interface DaytonaLabels {
   labels: Record<string, string>;
@@ -2948,6 +2909,36 @@ export interface DaytonaNetwork {
   networkBlockAll: boolean | null;
   networkAllowList: string | null;
   domainAllowList: string | null;
+}
+
+/** What to prepare */
+export interface DaytonaWarmPoolCreate {
+  snapshot: string;
+  target: string | null;
+  pool: number;
+}
+
+/** Sandboxes that are prepared */
+export interface DaytonaWarmPool {
+  id: string;
+  organizationId: string;
+  snapshot: string;
+  target: string;
+  pool: number;
+  currentSize: number;
+  cpu: number;
+  mem: number;
+  disk: number;
+  osUser: string;
+  env: unknown;
+  errorReason: string | null;
+  createdAt: string | null;
+  updatedAt: string | null;
+}
+
+/** Another size */
+export interface DaytonaWarmPoolUpdate {
+  pool: number;
 }
 
 /** A volume to make */

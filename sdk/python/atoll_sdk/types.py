@@ -2978,47 +2978,6 @@ class DaytonaSandbox(TypedDict):
     volumes: list[DaytonaSandboxVolume]
 
 
-class DaytonaSandboxes(TypedDict):
-    """One page of sandboxes"""
-
-    items: list[DaytonaSandboxListed]
-    nextCursor: str | None
-
-
-class DaytonaSandboxListed(TypedDict):
-    """A sandbox in a list"""
-
-    id: str
-    organizationId: str
-    name: str
-    snapshot: str
-    user: str
-    labels: Any
-    public: bool
-    networkBlockAll: bool
-    networkAllowList: NotRequired[str]
-    target: str
-    cpu: float
-    gpu: float
-    memory: float
-    disk: float
-    state: str
-    desiredState: str
-    errorReason: NotRequired[str]
-    recoverable: bool
-    backupState: str
-    autoStopInterval: int
-    autoPauseInterval: int
-    autoArchiveInterval: int
-    autoDeleteInterval: int
-    autoDestroyAt: NotRequired[str | None]
-    createdAt: str | None
-    updatedAt: str | None
-    lastActivityAt: NotRequired[str | None]
-    sandboxClass: str
-    toolboxProxyUrl: str
-
-
 class DaytonaLabels(TypedDict):
     """All labels of a sandbox"""
 
@@ -3131,6 +3090,39 @@ class DaytonaNetwork(TypedDict):
     networkBlockAll: bool | None
     networkAllowList: str | None
     domainAllowList: str | None
+
+
+class DaytonaWarmPoolCreate(TypedDict):
+    """What to prepare"""
+
+    snapshot: str
+    target: str | None
+    pool: int
+
+
+class DaytonaWarmPool(TypedDict):
+    """Sandboxes that are prepared"""
+
+    id: str
+    organizationId: str
+    snapshot: str
+    target: str
+    pool: int
+    currentSize: int
+    cpu: float
+    mem: float
+    disk: float
+    osUser: str
+    env: Any
+    errorReason: str | None
+    createdAt: str | None
+    updatedAt: str | None
+
+
+class DaytonaWarmPoolUpdate(TypedDict):
+    """Another size"""
+
+    pool: int
 
 
 class DaytonaVolumeCreate(TypedDict):
