@@ -203,7 +203,7 @@ static void leave(struct broker *b)
 
 static int start(struct broker *b, const struct broker_options *options, struct error *err)
 {
-	b->instance_fd = -1;
+	b->instance_fd = b->guard.fd = -1;
 	if (mkdir(SHARED_FOLDER, 0755) < 0 && errno != EEXIST)
 		return FAIL_ERRNO(err, "make the folder '" SHARED_FOLDER "'");
 	if (instances_enter(INSTANCES_LOCK, &b->instance_fd, err) < 0)
@@ -218,10 +218,11 @@ static int start(struct broker *b, const struct broker_options *options, struct 
 		return -1;
 	if (slots_open(&b->slots, CHUNKS_FOLDER, b->host.data_path, err) < 0)
 		return -1;
+	guard_open(b);
 	if (chains_adopt(&b->chains, err) < 0 || boxes_adopt(&b->boxes, err) < 0)
 		return -1;
 	broker_sweep(b);
-	guard_open(b);
+	guard_begin(b);
 	flattening_look(&b->flattening);
 	return server_open(b, err);
 }

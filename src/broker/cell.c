@@ -163,6 +163,15 @@ static int take_report(struct maker *maker, struct cell *cell, struct error *err
 	return 0;
 }
 
+/* Without rules there is no network, also for one whose maker has begun with rules. */
+static int check_network(const struct cell_pool *pool, enum cell_kind kind, struct error *err)
+{
+	if (kind != CELL_INTERNET || pool->host->network.usable)
+		return 0;
+	*err = pool->host->network.problem;
+	return -1;
+}
+
 /* The next cell is made, or the maker has come to an end. */
 static void take_cell(struct maker *maker)
 {
@@ -173,7 +182,7 @@ static void take_cell(struct maker *maker)
 
 	pool->making_count[kind]--;
 	fd_forget(&cell->setup_far_fd);
-	if (take_report(maker, cell, &err) == 0) {
+	if (take_report(maker, cell, &err) == 0 && check_network(pool, kind, &err) == 0) {
 		cell->made_us = (uint64_t)clock_monotonic_ns() / 1000 - cell->made_us;
 		pool->failures[kind] = 0;
 		pool->ready_count[kind]++;
@@ -271,9 +280,12 @@ static int start_maker(struct maker *maker, struct error *err)
 
 int cells_make(struct cell_pool *pool, enum cell_kind kind, unsigned count, struct error *err)
 {
-	struct maker *maker = calloc(1, sizeof(*maker));
+	struct maker *maker;
 	int status = 0;
 
+	if (check_network(pool, kind, err) < 0)
+		return -1;
+	maker = calloc(1, sizeof(*maker));
 	if (!maker)
 		abort();
 	*maker = (struct maker){.pool = pool,

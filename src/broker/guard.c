@@ -34,10 +34,9 @@ static int open_socket(int flags, int *ret_fd, struct error *err)
 	return 0;
 }
 
-static uint64_t number_in(const struct nlmsghdr *head)
+static uint64_t number_in(struct nlmsghdr *head)
 {
-	const struct rtattr *attribute =
-	        (const void *)((const char *)NLMSG_DATA(head) + sizeof(struct nfgenmsg));
+	struct rtattr *attribute = (void *)((char *)NLMSG_DATA(head) + sizeof(struct nfgenmsg));
 	size_t left = head->nlmsg_len - NLMSG_LENGTH(sizeof(struct nfgenmsg));
 	uint64_t number = htobe64(1);
 
@@ -203,12 +202,14 @@ static int start(struct broker *b, struct error *err)
 		return -1;
 	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		return FAIL_ERRNO(err, "listen to changes of nftables");
+	/* After that, so that nothing is missed. */
+	if (find_table(&b->guard.table, err) < 0)
+		return -1;
 	b->guard.watch.on_ready = on_change;
 	if (watch_start(&b->events, &b->guard.watch, fd, err) < 0)
 		return -1;
 	b->guard.fd = TAKE_FD(fd);
-	/* After that, so that nothing is missed. */
-	return find_table(&b->guard.table, err);
+	return 0;
 }
 
 void guard_open(struct broker *b)
@@ -218,6 +219,12 @@ void guard_open(struct broker *b)
 	b->guard.fd = -1;
 	if (b->host.network.usable && start(b, &err) < 0)
 		log_warning("nobody looks after the rules for networks", FAILURE(&err));
+}
+
+void guard_begin(struct broker *b)
+{
+	if (b->guard.fd >= 0)
+		look(b);
 }
 
 void guard_close(struct broker *b)

@@ -17,6 +17,9 @@ struct guard {
 };
 
 struct broker;
-/* Once the rules are set. Without it the broker works, and says so. */
+/* As soon as the rules are set, so that what empties them meanwhile is known. Without it the broker
+ * works, and says so. */
 void guard_open(struct broker *b);
+/* Once all sandboxes of before are known: whether the table is still that one. */
+void guard_begin(struct broker *b);
 void guard_close(struct broker *b);

@@ -6,12 +6,14 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "http/server.h"
 
 #define CHAIN_MAX 10
+#define HOST_MAX 253 /* of a name, RFC 1035 */
 
 struct tls_context {
 	SSL_CTX *ssl;
@@ -230,9 +232,14 @@ int tls_new(const struct tls_context *context, int fd, struct tls **ret, struct 
 /* An address stands elsewhere in a certificate than a name, and is not asked for. */
 static bool expect(SSL *ssl, const char *host)
 {
+	char name[HOST_MAX + 1]; /* OpenSSL's macro takes no constant text */
+
 	if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1)
 		return true;
-	return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
+	if (strlen(host) > HOST_MAX)
+		return false;
+	(void)snprintf(name, sizeof(name), "%s", host);
+	return SSL_set1_host(ssl, name) == 1 && SSL_set_tlsext_host_name(ssl, name) == 1;
 }
 
 int tls_connect(const struct tls_context *context, int fd, const char *host, struct tls **ret,
