@@ -244,9 +244,11 @@ static int end_kernel(const struct code_at *at, const struct code_context *c, st
 	const struct compute_call forget = {
 	        .type = AGENT_FORGET, .shape = agent_signal_shape, .message = &which};
 
-	if (!c->has_ended &&
-	    (send_signal(at, &kill, err) < 0 || wait_for_end(at, c->process, err) < 0))
+	/* A conflict: it has ended by itself since it was found. */
+	if (!c->has_ended && ((send_signal(at, &kill, err) < 0 && err->code != ERROR_CONFLICT) ||
+	                      wait_for_end(at, c->process, err) < 0))
 		return -1;
+	error_clear(err);
 	return compute_call(at->hold->provider, at->hold->id, &arena, &forget, at->deadline, err);
 }
 
