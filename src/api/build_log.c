@@ -97,21 +97,26 @@ static void release(void *state, UNUSED int upstream_fd, UNUSED bool clean)
 static const struct relay_ops log_relay = {
         .on_start = on_start, .on_tick = on_tick, .release = release};
 
-int build_log_answer(struct request *rq, const struct build_log_ask *ask, struct reply *reply,
-                     struct error *err)
+static void follow(struct build_log *log, const struct build_log_ask *ask, struct reply *reply)
 {
-	struct build_log *log =
-	        ask->follows ? fleet_build_log_open(api_of(rq)->fleet, ask->id) : NULL;
-	struct log_stream *s;
+	struct log_stream *s = calloc(1, sizeof(*s));
 
-	if (!log)
-		return answer_stored(rq, ask, reply, err);
-	s = calloc(1, sizeof(*s));
 	if (!s)
 		abort();
 	*s = (struct log_stream){.log = log, .next = ask->since, .form = ask->form};
 	reply_relay(reply,
 	            &(struct relay_options){
 	                    .upstream_fd = -1, .ops = &log_relay, .state = s, .tick_ms = LOOK_MS});
+}
+
+int build_log_answer(struct request *rq, const struct build_log_ask *ask, struct reply *reply,
+                     struct error *err)
+{
+	struct build_log *log =
+	        ask->follows ? fleet_build_log_open(api_of(rq)->fleet, ask->id) : NULL;
+
+	if (!log)
+		return answer_stored(rq, ask, reply, err);
+	follow(log, ask, reply);
 	return 0;
 }

@@ -110,6 +110,7 @@ def test_a_database_that_is_started_again(serve, database):
     server = serve()
     api = server.api()
     made = api.create(internet=False)["id"]
+    assert api.exec(made, "true")["exit_code"] == 0  # what it needs is known from here on
     database.end()
     with pytest.raises(atoll.ApiError) as away:
         api.create(internet=False)
