@@ -71,6 +71,16 @@ static void on_sandbox_ended(void *context, const char *id, enum sandbox_reason 
 	pthread_mutex_unlock(&p->hears_mutex);
 }
 
+static void on_host_again(void *context)
+{
+	struct api_process *p = context;
+
+	pthread_mutex_lock(&p->hears_mutex);
+	if (p->hears_ends)
+		fleet_on_again(p->fleet);
+	pthread_mutex_unlock(&p->hears_mutex);
+}
+
 /* An end that is not heard is found out by the next start's recovery. */
 static void hear_ends(struct api_process *p, bool hears)
 {
@@ -87,6 +97,7 @@ static int open_provider(struct api_process *p, struct error *err)
 	        .data_dir = p->config->data_dir,
 	        .broker_socket = arena_format(p->arena, "%s/run/broker.sock", p->config->data_dir),
 	        .on_ended = on_sandbox_ended,
+	        .on_again = on_host_again,
 	        .context = p,
 	};
 	int64_t deadline = deadline_in(BROKER_WAIT_MS);

@@ -49,6 +49,36 @@ int egress_settle(struct act *a, struct error *err)
 	return tell_provider(a, a->record.egress, err);
 }
 
+static void tell_one(struct fleet *f, const struct sandbox_record *r, UNUSED void *context)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(act_end) struct act act = {0};
+	struct error err = {0};
+
+	if (!*r->egress || !is_alive(r))
+		return;
+	if ((act_begin(f, &arena, r->id, deadline_in(CALL_TIMEOUT_MS), &act, &err) == 0 &&
+	     egress_settle(&act, &err) == 0) ||
+	    err.code == ERROR_NOT_FOUND)
+		return;
+	/* It may be open meanwhile. */
+	atomic_store(&f->wants_rules, true);
+	log_warning("rules of a sandbox are told again at the next round", TEXT("sandbox", r->id),
+	            FAILURE(&err));
+}
+
+void egress_tell_again(struct fleet *f)
+{
+	struct error err = {0};
+
+	if (!atomic_exchange(&f->wants_rules, false))
+		return;
+	if (each_sandbox(f, tell_one, NULL, &err) == 0)
+		return;
+	atomic_store(&f->wants_rules, true);
+	log_warning("rules of sandboxes are told again at the next round", FAILURE(&err));
+}
+
 static int check_change(const struct act *a, const char *egress, struct error *err)
 {
 	const struct sandbox_record *r = &a->record;

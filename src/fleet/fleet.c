@@ -227,31 +227,48 @@ struct fleet_counts fleet_counts_get(struct fleet *fleet)
 	return counts;
 }
 
-/* ---- ends that the provider tells of ---- */
+/* ---- what the provider tells of ---- */
 
-struct ended_task {
+struct told_task {
 	struct worker_task task;
 	struct fleet *fleet;
 };
 
-static void run_ended(struct worker_task *task)
+static void run_told(struct worker_task *task)
 {
-	struct ended_task *t = CONTAINER_OF(task, struct ended_task, task);
+	struct told_task *t = CONTAINER_OF(task, struct told_task, task);
 	struct fleet *f = t->fleet;
 
 	free(t);
 	ended_settle(f);
+	egress_tell_again(f);
 }
 
 /* On a thread that must not call back into the provider: a worker looks into it, or, when they all
  * have much to do, the next tick. */
+static void look_soon(struct fleet *fleet)
+{
+	struct told_task *t = calloc(1, sizeof(*t));
+	struct error err = {0};
+
+	if (!t)
+		abort();
+	*t = (struct told_task){{.lane = WORKER_SLOW, .run = run_told}, fleet};
+	if (worker_submit(fleet->workers, &t->task, &err) < 0)
+		free(t);
+}
+
+void fleet_on_again(struct fleet *fleet)
+{
+	atomic_store(&fleet->wants_rules, true);
+	look_soon(fleet);
+}
+
 void fleet_on_ended(struct fleet *fleet, const char *id, enum sandbox_reason reason)
 {
 	struct ended *ended = calloc(1, sizeof(*ended));
-	struct ended_task *t = calloc(1, sizeof(*t));
-	struct error err = {0};
 
-	if (!ended || !t)
+	if (!ended)
 		abort();
 	browsers_on_ended(fleet, id);
 	*ended = (struct ended){.reason = reason};
@@ -260,7 +277,5 @@ void fleet_on_ended(struct fleet *fleet, const char *id, enum sandbox_reason rea
 	ended->next = fleet->ended;
 	fleet->ended = ended;
 	pthread_mutex_unlock(&fleet->ended_mutex);
-	*t = (struct ended_task){{.lane = WORKER_SLOW, .run = run_ended}, fleet};
-	if (worker_submit(fleet->workers, &t->task, &err) < 0)
-		free(t);
+	look_soon(fleet);
 }

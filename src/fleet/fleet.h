@@ -39,14 +39,14 @@ MUST_CHECK int fleet_recover(struct fleet *fleet, struct error *err);
 /* On a worker: expiry, late touches, purge, every few seconds; every second, see lease.h. */
 void fleet_tick(struct fleet *fleet);
 void fleet_lease_tick(struct fleet *fleet);
-/* fleet_end before the workers' end: background work ends soon. fleet_leave between that and the
+/* fleet_end, before the workers' end: background work ends soon. fleet_leave, before the
  * provider's: ends what runs for this process alone. */
 void fleet_end(struct fleet *fleet);
 void fleet_leave(struct fleet *fleet);
-/* The provider's on_ended. Any thread. */
+/* The provider's on_ended and on_again. Any thread. */
 void fleet_on_ended(struct fleet *fleet, const char *id, enum sandbox_reason reason);
-/* A volume that a sandbox is to have. */
-struct fleet_mount {
+void fleet_on_again(struct fleet *fleet);
+struct fleet_mount {               /* a volume that a sandbox is to have */
 	const char *volume, *path; /* name or id; NULL = FLEET_MOUNT_PATH */
 	bool is_read_only;
 };

@@ -57,6 +57,8 @@ MUST_CHECK int egress_check(const struct fleet *f, enum sandbox_network network,
                             struct error *err);
 /* After a restart: of a change that was under way, the provider may know more than the row. */
 MUST_CHECK int egress_settle(struct act *a, struct error *err);
+/* Tells the provider all rules, if it has forgotten them. */
+void egress_tell_again(struct fleet *f);
 
 /* ---- settings.c ---- */
 

@@ -302,6 +302,7 @@ static int tick(struct fleet *f, struct error *err)
 	int64_t now = clock_monotonic_ms();
 
 	ended_settle(f);
+	egress_tell_again(f);
 	browsers_tidy(f, false);
 	/* What cannot be written now is written later: the rows keep it. */
 	if (meters_write(f, f->config->usage_flush_ms, true, err) < 0) {

@@ -84,10 +84,13 @@ static bool find_lost(struct provider *p, const struct map *running, char ret_id
 /* What ended while the broker was away, nobody told us. */
 static void on_running(void *context, const struct map *running)
 {
+	struct provider *p = context;
 	char id[ID_SIZE + 1];
 
-	while (find_lost(context, running, id))
-		on_ended(context, id, SANDBOX_REASON_EXIT);
+	while (find_lost(p, running, id))
+		on_ended(p, id, SANDBOX_REASON_EXIT);
+	if (p->options.on_again)
+		p->options.on_again(p->options.context);
 }
 
 static void on_tick(void *context)

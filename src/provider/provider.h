@@ -47,6 +47,9 @@ struct provider_options {
 	/* A sandbox ended by itself. Called on a thread of the provider; must not call back into
 	 * it. */
 	void (*on_ended)(void *context, const char *id, enum sandbox_reason reason);
+	/* What holds the sandboxes was started again: it has found them, but not what it was told
+	 * of their rules. As on_ended. */
+	void (*on_again)(void *context);
 	void *context;
 };
 
