@@ -216,10 +216,10 @@ static int share_mounts(struct act *act, struct fleet_create *create, struct fle
 	for (size_t i = 0; i < all.count; i++) {
 		const struct mount_record *m = &all.items[i];
 
-		if (!m->is_read_only || m->state != MOUNT_ATTACHED) {
+		if (!m->is_read_only)
 			ret->left_out.items[ret->left_out.count++] = *m;
+		if (!m->is_read_only || m->state != MOUNT_ATTACHED)
 			continue;
-		}
 		mounts[ret->mounts.count] = (struct fleet_mount){m->volume_id, m->path, true};
 		ret->mounts.items[ret->mounts.count++] = *m;
 	}

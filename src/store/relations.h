@@ -27,7 +27,8 @@ struct relation_record {
 	int64_t step; /* BELOW: 1 = the uppermost */
 };
 struct relation_list {
-	struct relation_record *items; /* by of_id, kind, step, path */
+	struct relation_record
+	        *items; /* by of_id, kind, step, path; of a page of snapshots by of_id, id */
 	size_t count;
 };
 /* Of one sandbox or snapshot, by id: of a snapshot, what it lies on and its backups. In one query.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "store/backups.h"
 #include "store/relations.h"
 #include "store/snapshots.h"
 
@@ -206,6 +207,43 @@ static void what_a_sandbox_lies_on_goes_down_to_its_template(void **state)
 	assert_int_equal(list.count, 0);
 }
 
+static void a_backup_of_another_project_is_none_of_its_snapshots(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const struct project_record other = {.id = "p2", .name = "second", .created_at = NOW};
+	struct backup_record made = {.id = "baaaaaaaaaaaaaaaaaaa",
+	                             .project_id = "p2",
+	                             .name = "theirs",
+	                             .holder_id = "",
+	                             .snapshot_id = "1aaaaaaaaaaaaaaaaaaa",
+	                             .snapshot_name = "snap",
+	                             .template_id = "t",
+	                             .template_name = "host",
+	                             .template_digest = "",
+	                             .node = "here",
+	                             .state = BACKUP_READY,
+	                             .state_text = "",
+	                             .sha256 = "",
+	                             .created_at = NOW};
+	const struct relation_page page = {PROJECT, 0, INT64_MAX};
+	struct relation_list list;
+	struct error err = {0};
+
+	insert_ready(*state, made.snapshot_id, "", &err);
+	assert_done(store_project_insert(*state, &other, &err));
+	assert_done(store_backup_insert(*state, &made, 10, &err));
+	assert_done(store_relations_of(*state, &a, made.snapshot_id, &list, &err));
+	assert_int_equal(list.count, 0);
+	assert_done(store_relations_of_snapshots(*state, &a, &page, &list, &err));
+	assert_int_equal(list.count, 0);
+	made.id = "bbbbbbbbbbbbbbbbbbbb";
+	made.project_id = PROJECT;
+	assert_done(store_backup_insert(*state, &made, 10, &err));
+	assert_done(store_relations_of_snapshots(*state, &a, &page, &list, &err));
+	assert_int_equal(list.count, 1);
+	assert_string_equal(list.items[0].id, made.id);
+}
+
 static void what_is_below_is_told_so_far_and_a_ring_ends(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -293,6 +331,7 @@ static const struct CMUnitTest tests[] = {
         EACH(a_sandbox_lies_on_what_was_taken_of_it_last),
         EACH(what_a_sandbox_lies_on_goes_down_to_its_template),
         EACH(what_is_below_is_told_so_far_and_a_ring_ends),
+        EACH(a_backup_of_another_project_is_none_of_its_snapshots),
         EACH(a_fork_is_of_a_snapshot_without_a_name),
         EACH(a_template_stays_while_a_snapshot_lies_on_it),
 };
