@@ -198,7 +198,7 @@ static int press(struct running *r, struct error *err)
 			return -1;
 		if (!had_begun && r->begun_at > 0)
 			until = deadline_in(SETTLE_MS);
-	} while (!r->is_over);
+	} while (!r->is_over && clock_monotonic_ms() < until); /* there may always be more */
 	return 0;
 }
 

@@ -112,9 +112,13 @@ static int look(struct progress *p, int64_t deadline, struct error *err)
 /* ERROR_TIMEOUT: it has not come so far. One that was seen to run, and has no pipe, ends. */
 static int await(struct progress *p, int64_t deadline, bool end, struct error *err)
 {
-	while (!p->has_ended && (end || !p->has_begun))
+	while (!p->has_ended && (end || !p->has_begun)) {
+		/* Output that does not stop is always there to be read. */
+		if (clock_monotonic_ms() >= deadline)
+			return FAIL(err, ERROR_TIMEOUT, "command '%s'", p->id);
 		if (look(p, deadline, err) < 0)
 			return -1;
+	}
 	return 0;
 }
 
@@ -153,5 +157,5 @@ int console_feed(const struct console_at *at, const struct console *console,
 		if (write_input(at, input, p.folder, ret_taken, err) < 0 || *ret_taken)
 			return *ret_taken ? 0 : -1;
 	}
-	return await(&p, deadline, true, err) < 0 ? refuse(&p, err) : 0;
+	return await(&p, deadline_in(WAIT_MS), true, err) < 0 ? refuse(&p, err) : 0;
 }

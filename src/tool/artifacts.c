@@ -29,7 +29,7 @@ int tool_check_artifacts(const struct tool_call *call, const char *folder, struc
 {
 	struct agent_path path = {.root = NULL};
 
-	if (!folder)
+	if (!folder || !folder[0])
 		return 0;
 	return tool_path(call, folder, &path, err) < 0 ? FAIL_CONTEXT(err, "artifacts") : 0;
 }
@@ -73,7 +73,7 @@ void tool_keep_artifacts(const struct tool_call *call, const struct tool_left *l
 	struct kept_file *files;
 	struct error ignored;
 
-	if (!left->folder || cancel_is_said(call->cancel) ||
+	if (!left->folder || !left->folder[0] || cancel_is_said(call->cancel) ||
 	    path_check_relative(call->arena, span_of(left->folder), &made.folder, &ignored) < 0)
 		return;
 	fleet_artifacts_keep_made(call->fleet, call->arena, &made, &kept);

@@ -121,7 +121,7 @@ static int bash_check(const struct tool_call *call, const void *input, struct er
 	const struct bash_input *in = input;
 	int64_t timeout_ms;
 
-	if (in->background && in->artifacts)
+	if (in->background && in->artifacts && in->artifacts[0])
 		return FAIL(err, ERROR_INVALID,
 		            "artifacts of a command in the background are kept by another call");
 	if ((!in->background && set_timeout(call, in, &timeout_ms, err) < 0) ||

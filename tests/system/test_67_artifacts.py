@@ -154,7 +154,7 @@ def test_what_an_agents_tool_left_is_kept_and_told_with_its_result(api, server):
         done, told = tool("run_code", code="open('out/code.json', 'w').write('{}'); import time; time.sleep(.05)", artifacts="out")
         assert [row["media_type"] for row in done["artifacts"]] == ["application/json"] and "out/code.json" in told
         # Nothing was asked for, nothing was made, there is no such folder: nothing is said.
-        for given in ({}, {"artifacts": "nowhere"}):
+        for given in ({}, {"artifacts": ""}, {"artifacts": "nowhere"}):
             done, told = tool("bash", command="touch out/more", **given)
             assert not done.get("artifacts") and told == "[no output]\n"
         for bad in ({"artifacts": "/etc"}, {"artifacts": "../x"}, {"artifacts": "out", "background": True}):
@@ -162,7 +162,8 @@ def test_what_an_agents_tool_left_is_kept_and_told_with_its_result(api, server):
                 tool("bash", command="touch not-run", **bad)
             assert caught.value.status == 400, bad
         # A folder that leads out of the workspace is none of it.
-        assert not tool("bash", command="mkdir /tmp/o; ln -s /tmp/o led; touch /tmp/o/f; ls not-run; sleep .05", artifacts="led")[0].get("artifacts")
+        done, told = tool("bash", command="mkdir /tmp/o && ln -s /tmp/o led && touch /tmp/o/f && test ! -e not-run && sleep .05", artifacts="led")
+        assert done["exit_code"] == 0 and not done.get("artifacts")
     finally:
         api.remove(made["id"])
     listed = {row["id"]: row for row in api.get(f"{BASE}?sandbox={made['id']}&run=night")["items"]}

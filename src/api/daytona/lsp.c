@@ -22,7 +22,7 @@
 #define READ_MAX (2 * LSP_MESSAGE_MAX)
 #define ANSWER_MS 20000
 #define END_MS 2000
-#define TURN_MS 60000
+#define TURN_MS (ANSWER_MS + 10000)
 #define SERVERS_MAX 16 /* of one sandbox */
 #define ITEMS_MAX 10000
 #define DIGEST_BYTES 10
@@ -460,10 +460,30 @@ static int end_process(struct request *rq, const struct server *s, struct error 
 	return 0;
 }
 
+/* Then the next call finds none, and may start another. */
+static void await_end(struct talk *t)
+{
+	struct error ended = {0};
+
+	t->deadline = deadline_in(END_MS);
+	while (receive(t, &ended) == 0)
+		buf_reset(&t->in);
+}
+
+/* Who waits for its turn is not to find one that is about to end. */
+static void give_up(struct request *rq, const struct server *s)
+{
+	AUTO(talk_done) struct talk t = {.fd = -1};
+	struct error ignored = {0};
+	bool is_open = talk_open(rq, s, &t, &ignored) == 0;
+
+	if (end_process(rq, s, &ignored) == 0 && is_open)
+		await_end(&t);
+}
+
 static int start(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	SERVER s = {.count = 0};
-	struct error ignored = {0};
 
 	(void)reply;
 	if (find_project(rq, body, &s, err) < 0 || look_alone(rq, &s, err) < 0)
@@ -474,18 +494,8 @@ static int start(struct request *rq, const void *body, struct reply *reply, stru
 		return -1;
 	if (greet(rq, &s, err) == 0)
 		return 0;
-	(void)!end_process(rq, &s, &ignored);
+	give_up(rq, &s);
 	return -1;
-}
-
-/* Then the next call finds none, and may start another. */
-static void await_end(struct talk *t)
-{
-	struct error ended = {0};
-
-	t->deadline = deadline_in(END_MS);
-	while (receive(t, &ended) == 0)
-		buf_reset(&t->in);
 }
 
 /* As the protocol has it, and then for certain. */

@@ -96,9 +96,13 @@ static int list(struct request *rq, UNUSED const void *body, struct reply *reply
 		return -1;
 	buf_add_byte(out, '[');
 	for (size_t i = 0; i < found.count; i++) {
-		if (describe(rq, &found.items[i], &dto, err) < 0)
-			return -1;
-		if (i > 0)
+		if (describe(rq, &found.items[i], &dto, err) < 0) {
+			if (err->code != ERROR_NOT_FOUND)
+				return -1;
+			error_clear(err); /* its template was deleted meanwhile */
+			continue;
+		}
+		if (out->size > 1)
 			buf_add_byte(out, ',');
 		json_write(out, &pool_dto_shape, &dto);
 	}
