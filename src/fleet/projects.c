@@ -169,7 +169,13 @@ int fleet_project_remove(struct fleet *fleet, const char *id, bool with_sandboxe
 	if (store_project_close(fleet->store, &closing, err) < 0)
 		return -1;
 	fault_point("api", "project-closed");
-	return finish(fleet, id, err);
+	if (finish(fleet, id, err) == 0)
+		return 0;
+	/* The round of the fleet may have been quicker. */
+	if (err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	return 0;
 }
 
 void projects_finish(struct fleet *f)
