@@ -252,6 +252,18 @@ bool cache_is_attended(struct cache *c, const char *id)
 	return is_attended;
 }
 
+bool cache_is_started(struct cache *c, const char *id)
+{
+	const struct slot *slot;
+	bool is_started;
+
+	pthread_mutex_lock(&c->mutex);
+	slot = map_find(&c->by_id, id);
+	is_started = slot && slot->is_started;
+	pthread_mutex_unlock(&c->mutex);
+	return is_started;
+}
+
 struct slot *cache_take_sleeper(struct cache *c, const char *id)
 {
 	struct slot *slot;

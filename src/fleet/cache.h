@@ -63,6 +63,7 @@ bool cache_is_attended(struct cache *c, const char *id);
 /* Of a sandbox that is held: its slot, pinned and queued, if it is no longer started and nobody
  * acts on it or will; else NULL. Who acts on it hears of it when he ends. */
 struct slot *cache_take_sleeper(struct cache *c, const char *id);
+bool cache_is_started(struct cache *c, const char *id);
 void cache_set_queued(struct cache *c, struct slot *slot, bool is_queued);
 
 /* Takes a row that was read or written, if it is newer than what is there. */

@@ -160,14 +160,17 @@ void samples_begin(struct fleet *f)
 	forget_old(s, clock_unix_ms() - (every_ms > KEPT_MS ? every_ms : KEPT_MS));
 }
 
-static void keep(struct samples *s, const char *id, const struct provider_stats *stats)
+/* Of one that was ended while the provider was asked, nothing: who deletes it ends it in the cache
+ * before its samples are forgotten. */
+static void keep(struct fleet *f, const char *id, const struct provider_stats *stats)
 {
+	struct samples *s = &f->samples;
 	struct fleet_sample sample;
 	struct ring *ring;
 
 	pthread_mutex_lock(&s->mutex);
 	ring = map_find(&s->rings, id);
-	if (!ring && s->rings.count < SAMPLED_SANDBOXES_MAX) {
+	if (!ring && s->rings.count < SAMPLED_SANDBOXES_MAX && cache_is_started(&f->cache, id)) {
 		ring = calloc(1, sizeof(*ring));
 		if (!ring)
 			abort();
@@ -190,7 +193,7 @@ void samples_look_at(struct fleet *f, const struct sandbox_record *r)
 	if (!f->samples.is_sampling || r->actual != SANDBOX_STARTED)
 		return;
 	if (f->ops->stats(f->provider, r->id, &stats, &err) == 0) {
-		keep(&f->samples, r->id, &stats);
+		keep(f, r->id, &stats);
 		return;
 	}
 	log_debug("no sample", TEXT("sandbox", r->id), FAILURE(&err));

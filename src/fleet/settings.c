@@ -142,15 +142,21 @@ static int limit_and_record(struct act *a, struct arena *arena,
 static int record_and_limit(struct act *a, struct arena *arena,
                             const struct sandbox_revision *update, struct error *err)
 {
-	struct sandbox_revision back = *update;
+	struct sandbox_revision back = *update, quiet = *update;
 	struct error second = {0};
 
 	back.resources = a->record.resources;
-	if (record_limits(a, arena, update, err) < 0)
+	back.is_quiet = quiet.is_quiet = true;
+	if (record_limits(a, arena, &quiet, err) < 0)
 		return -1;
 	fault_point("api", "resize-recorded");
-	if (limit(a, &update->resources, err) == 0)
+	if (limit(a, &update->resources, err) == 0) {
+		/* Told only now that it is done. */
+		if (record_limits(a, arena, update, &second) < 0)
+			log_warning("nobody is told of a resize", TEXT("sandbox", a->record.id),
+			            FAILURE(&second));
 		return 0;
+	}
 	if (record_limits(a, arena, &back, &second) < 0)
 		log_warning("limits are recorded that are not in force",
 		            TEXT("sandbox", a->record.id), FAILURE(&second));

@@ -296,6 +296,26 @@ int fleet_snapshot_restore(struct fleet *fleet, struct arena *a, const struct fl
 	return -1;
 }
 
+/* Its files are let out no further than they were: of a sandbox that is not known any more, not at
+ * all. */
+static int take_network(struct fleet *f, struct arena *a, const struct snapshot_record *r,
+                        struct fleet_create *create, struct error *err)
+{
+	struct sandbox_record was;
+
+	create->internet = 0;
+	if (store_sandbox_find_ended(f->store, a, r->project_id, r->sandbox_id, &was, err) < 0) {
+		if (err->code != ERROR_NOT_FOUND)
+			return -1;
+		error_clear(err);
+		return 0;
+	}
+	create->internet = was.network == SANDBOX_NETWORK_INTERNET;
+	create->network_json = was.network_json;
+	create->egress = was.egress;
+	return 0;
+}
+
 int fleet_snapshot_restore_as(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                               const struct fleet_restore *request, struct fleet_restored *ret,
                               struct error *err)
@@ -303,7 +323,6 @@ int fleet_snapshot_restore_as(struct fleet *fleet, struct arena *a, const struct
 	struct fleet_create create = {.project_id = ref->project_id,
 	                              .name = request->name,
 	                              .key_id = request->key_id,
-	                              .internet = -1,
 	                              .wait = true};
 	struct snapshot_record r;
 	int result = RESTORE_GONE;
@@ -317,6 +336,8 @@ int fleet_snapshot_restore_as(struct fleet *fleet, struct arena *a, const struct
 	if (!ret->is_new)
 		return result == RESTORE_DONE ? 0 : -1;
 	create.snapshot = r.id;
+	if (take_network(fleet, a, &r, &create, err) < 0)
+		return -1;
 	return fleet_create(fleet, a, &create, &ret->sandbox, err);
 }
 

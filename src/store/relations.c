@@ -51,6 +51,7 @@ const struct column columns_of_relation_page[] = {
         FILTER_OF(relation_page, project_id),
         WHOLE_OF(relation_page, from),
         WHOLE_OF(relation_page, to),
+        WHOLE_OF(relation_page, with_deleted),
         END,
 };
 

@@ -39,6 +39,7 @@ MUST_CHECK int store_relations_of(struct store *s, struct arena *a, const char *
 struct relation_page {
 	const char *project_id;
 	int64_t from, to;
+	int64_t with_deleted; /* 1 = deleted sandboxes are on it */
 };
 MUST_CHECK int store_relations_of_page(struct store *s, struct arena *a,
                                        const struct relation_page *page, struct relation_list *ret,

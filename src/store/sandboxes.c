@@ -7,6 +7,7 @@
 #include "sandbox/events.h"
 #include "store/driver.h"
 #include "store/egress.h"
+#include "store/snapshots.h"
 
 static void add_touch(struct store *s, struct sandbox_record *r)
 {
@@ -169,6 +170,30 @@ int store_sandbox_find(struct store *s, struct arena *a, const char *project_id,
 		return -1;
 	add_touch(s, ret);
 	return 0;
+}
+
+static int run_search_ended(struct connection *c, void *context, struct error *err)
+{
+	struct search *search = context;
+	int found = query_find(c, QUERY_SANDBOX_FIND_ENDED, &search->lookup, &search->rows,
+	                       search->ret, err);
+
+	if (found == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", search->lookup.id);
+	return found < 0 ? -1 : 0;
+}
+
+int store_sandbox_find_ended(struct store *s, struct arena *a, const char *project_id,
+                             const char *id, struct sandbox_record *ret, struct error *err)
+{
+	struct search search = {
+	        .lookup = {.project_id = project_id, .id = id},
+	        .rows = {.arena = a, .size = sizeof(*ret)},
+	        .ret = ret,
+	};
+
+	return store_read(s, &(struct transaction){.run = run_search_ended, .context = &search},
+	                  err);
 }
 
 static enum query_name list_query(const struct sandbox_filter *filter)
@@ -486,6 +511,8 @@ int store_sandbox_set_resources(struct store *s, struct arena *a,
 	struct updating updating = {
 	        QUERY_SANDBOX_SET_RESOURCES, change, change->id, {.arena = a}, "limits"};
 
+	if (change->is_quiet)
+		updating.told = NULL;
 	return update(s, &updating, false, ret, err);
 }
 

@@ -77,6 +77,10 @@ struct fork_search {
 MUST_CHECK int store_sandbox_forks(struct store *s, struct arena *a,
                                    const struct fork_search *search, struct sandbox_list *ret,
                                    struct error *err);
+/* By id alone, and deleted ones too, for as long as lists show them. */
+MUST_CHECK int store_sandbox_find_ended(struct store *s, struct arena *a, const char *project_id,
+                                        const char *id, struct sandbox_record *ret,
+                                        struct error *err);
 /* The id of the sandbox that this one is a fork of; "" = it is none. That one may be deleted. */
 MUST_CHECK int store_sandbox_parent(struct store *s, struct arena *a, const char *sandbox_id,
                                     const char **ret, struct error *err);

@@ -40,7 +40,6 @@ MUST_CHECK int store_project_find(struct store *s, struct arena *a, const char *
 MUST_CHECK int store_project_set_defaults(struct store *s, const char *id,
                                           const struct sandbox_resources *defaults,
                                           struct error *err);
-
 MUST_CHECK int store_key_insert(struct store *s, const struct key_record *r, struct error *err);
 MUST_CHECK int store_key_find_by_hash(struct store *s, struct arena *a,
                                       const unsigned char hash[KEY_HASH_SIZE],
@@ -185,6 +184,7 @@ MUST_CHECK int store_sandbox_set(struct store *s, struct arena *a,
 struct sandbox_revision {
 	const char *id, *env_json;
 	struct sandbox_resources resources;
+	bool is_quiet; /* no event tells of its limits */
 };
 MUST_CHECK int store_sandbox_set_resources(struct store *s, struct arena *a,
                                            const struct sandbox_revision *change,

@@ -236,6 +236,7 @@ def test_a_snapshot_whose_sandbox_is_deleted_is_restored_into_a_new_one(api, mad
     api.remove(box)
     for body in (None, {"new": True}):
         again = restore(201, body)
+        assert again["network"] == "blocked"  # as its own was, whatever the server's default is
         assert again["id"] != box and out(api, again["id"], "cat note") == "kept"
         assert api.get(f"{PATH}/{again['id']}")["made_from"]["snapshot"] == taken["id"]
 

@@ -318,6 +318,8 @@ int sandbox_answers_related(struct request *rq, const struct sandbox_record *rec
 		page.from = records[count - 1].created_at;
 		page.to = records[0].created_at;
 	}
+	for (size_t i = 0; i < count; i++)
+		page.with_deleted |= records[i].actual == SANDBOX_DELETED;
 	if (count > 0 &&
 	    store_relations_of_page(api_of(rq)->store, rq->arena, &page, &all, err) < 0)
 		return -1;

@@ -61,6 +61,7 @@ FROM sandboxes
 JOIN snapshot_bases ON snapshot_bases.sandbox_id = sandboxes.id
 LEFT JOIN snapshots ON snapshots.id = snapshot_bases.origin_id
 WHERE sandboxes.project_id = :project_id AND sandboxes.created_at BETWEEN :from AND :to
+	AND (:with_deleted > 0 OR sandboxes.actual <> 'deleted')
 	AND snapshot_bases.origin_id <> '' AND COALESCE(snapshots.kind, '') <> 'layer'
 UNION ALL
 {relation_volume} AND sandboxes.project_id = :project_id

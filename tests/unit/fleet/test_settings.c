@@ -2,6 +2,7 @@
 #include "harness.h"
 
 #include "fleet/settings.h"
+#include "store/events.h"
 #include "store/usage.h"
 
 static int set(struct harness *h, const struct sandbox_record *of,
@@ -158,6 +159,20 @@ static void limits_that_are_not_recorded_are_taken_back(void **state)
 	assert_int_equal(limits_told[1].memory_mb, made.resources.memory_mb);
 }
 
+static size_t resizes_told(struct harness *h, const char *id)
+{
+	struct event_list events;
+	struct error err = {0};
+
+	assert_done(store_event_list(h->store, &h->arena,
+	                             &(struct event_page){.project_id = PROJECT,
+	                                                  .sandbox_id = id,
+	                                                  .pattern = "sandbox.resized",
+	                                                  .limit = 100},
+	                             &events, &err));
+	return events.count;
+}
+
 /* In the row before it is in force, which a start can mend; not the other way round. */
 static void more_memory_that_is_refused_is_not_recorded(void **state)
 {
@@ -173,6 +188,10 @@ static void more_memory_that_is_refused_is_not_recorded(void **state)
 	assert_int_equal(find(h, made.id).resources.memory_mb, made.resources.memory_mb);
 	assert_done(fleet_find(h->fleet, &h->arena, &ref, &r, &err));
 	assert_int_equal(r.resources.memory_mb, made.resources.memory_mb);
+	assert_int_equal(resizes_told(h, made.id), 0);
+	error_clear(&err);
+	assert_done(fleet_resize(h->fleet, &h->arena, &ref, &more, &r, &err));
+	assert_int_equal(resizes_told(h, made.id), 1);
 }
 
 static void a_server_that_comes_back_gives_the_limits_of_the_row(void **state)
