@@ -19,7 +19,11 @@
 #include "http/tls.h"
 
 /* A peer answers at once, or is not there. */
+#define DIAL_QUICK_MS 200
 #define DIAL_MS 3000
+/* Without a byte either way: long for a command that says nothing, not for ever for a peer that
+ * hangs. */
+#define IDLE_MS (3600 * 1000)
 
 struct api_peers {
 	const char *ca_file;
@@ -106,11 +110,13 @@ static const struct proxy_ops passing_ops = {.fail = fail, .release = release};
 
 /* ---- the request ---- */
 
+/* Those who wait for one that does not answer at once keep not so many workers that others find
+ * none. */
 static int dial(struct api_peers *peers, const char *url, int *ret_fd, struct tls **ret_tls,
                 struct error *err)
 {
 	struct config_peer peer;
-	struct http_dial dial = {.deadline = deadline_in(DIAL_MS)};
+	struct http_dial dial = {.deadline = deadline_in(DIAL_QUICK_MS)};
 	int result;
 
 	if (config_peer_parse(url, &peer, err) < 0 || (peer.is_https && load_tls(peers, err) < 0))
@@ -118,6 +124,11 @@ static int dial(struct api_peers *peers, const char *url, int *ret_fd, struct tl
 	dial.host = peer.host;
 	dial.port = peer.port;
 	dial.tls = peer.is_https ? peers->tls : NULL;
+	result = http_dial(&dial, ret_fd, ret_tls, err);
+	if (result == 0 || err->code != ERROR_TIMEOUT)
+		return result;
+	error_clear(err);
+	dial.deadline = deadline_in(DIAL_MS);
 	if (atomic_fetch_add(&peers->dials, 1) >= peers->dials_max)
 		result = FAIL(err, ERROR_UNAVAILABLE, "too many wait for a connection");
 	else
@@ -141,7 +152,7 @@ static int connect_to(struct request *rq, const char *node, int *ret_fd, struct 
 		return -1;
 	(void)FAIL(err, ERROR_UNAVAILABLE, "node '%s' has it, and is not reached: %s", node,
 	           why.text);
-	error_hint(err, "nothing was done: ask again when that server answers");
+	error_hint(err, "ask again when that server answers");
 	return -1;
 }
 
@@ -149,7 +160,8 @@ int api_forward(struct request *rq, struct reply *reply, struct error *err)
 {
 	struct api *api = api_of(rq);
 	struct passing *passing;
-	struct proxy_options options = {.hop = fleet_node(api->fleet), .ops = &passing_ops};
+	struct proxy_options options = {
+	        .hop = fleet_node(api->fleet), .idle_timeout_ms = IDLE_MS, .ops = &passing_ops};
 	char node[ERROR_NODE_MAX];
 
 	memcpy(node, err->node, sizeof(node));

@@ -10,8 +10,10 @@ struct elsewhere {
 	const char *node;
 };
 int fail_elsewhere(const struct fleet *f, const struct elsewhere *e, struct error *err);
-/* Whether another server can be asked. */
-bool peer_is_reached(struct fleet *f, struct arena *a, const char *node);
+/* Whether another server can be asked. Fails when that is not known: to take it for gone then would
+ * make a second sandbox beside its own. */
+MUST_CHECK int peer_is_reached(struct fleet *f, struct arena *a, const char *node, bool *ret,
+                               struct error *err);
 /* Says in the store that this one lives, if it has an address, and not more often than need be.
  * Called each second. One without an address takes back what it said before. */
 void peer_tick(struct fleet *f);

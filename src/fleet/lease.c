@@ -178,11 +178,13 @@ static void begin_use(struct seeker *s)
 static int leave_to_owner(const struct seeker *s, struct error *err)
 {
 	const struct sandbox_record known = known_of(s);
+	bool is_reached;
 
-	if (strcmp(known.node, s->fleet->node) == 0 ||
-	    !peer_is_reached(s->fleet, s->arena, known.node))
+	if (strcmp(known.node, s->fleet->node) == 0)
 		return 0;
-	return provider_check(s->fleet, &known, err);
+	if (peer_is_reached(s->fleet, s->arena, known.node, &is_reached, err) < 0)
+		return -1;
+	return is_reached ? provider_check(s->fleet, &known, err) : 0;
 }
 
 static int use_it(struct seeker *s, struct error *err)
@@ -197,6 +199,7 @@ static int use_it(struct seeker *s, struct error *err)
 		/* Another server's: that one knows how it is. */
 		*s->hold = (struct fleet_hold){.fleet = NULL};
 		s->ret->sandbox = known;
+		store_sandbox_touch(s->fleet->store, s->lease.sandbox_id, clock_unix_ms());
 	} else if (fleet_hold(s->fleet, s->arena, &ref, &s->ret->sandbox, s->hold, err) < 0) {
 		return wait_if_moving(s, err);
 	}

@@ -139,13 +139,16 @@ int fleet_lease_delete(struct fleet *fleet, struct arena *a, const struct lease_
 {
 	struct lease_record r;
 	struct sandbox_record sandbox;
+	bool is_reached = false;
 
 	if (store_lease_find(fleet->store, a, ref, &r, err) < 0)
 		return -1;
 	sandbox = (struct sandbox_record){
 	        .name = r.sandbox_id, .node = r.node, .provider = r.provider};
 	if (r.status == LEASE_READY && strcmp(r.node, fleet->node) != 0 &&
-	    peer_is_reached(fleet, a, r.node))
+	    peer_is_reached(fleet, a, r.node, &is_reached, err) < 0)
+		return -1;
+	if (is_reached)
 		return provider_check(fleet, &sandbox, err);
 	return delete_it(fleet, a, ref, err);
 }

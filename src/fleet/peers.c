@@ -78,12 +78,22 @@ int fleet_peer_find(struct fleet *fleet, struct arena *a, const char *node, cons
 	return 0;
 }
 
-bool peer_is_reached(struct fleet *f, struct arena *a, const char *node)
+int peer_is_reached(struct fleet *f, struct arena *a, const char *node, bool *ret,
+                    struct error *err)
 {
-	struct error ignored = {0};
-	const char *url;
+	struct peer_record r;
 
-	return node[0] && fleet_peer_find(f, a, node, &url, &ignored) == 0;
+	*ret = false;
+	if (!node[0])
+		return 0;
+	if (store_peer_find(f->store, a, node, &r, err) < 0) {
+		if (err->code != ERROR_NOT_FOUND)
+			return -1;
+		error_clear(err);
+		return 0;
+	}
+	*ret = r.seen_at > 0 && clock_unix_ms() - r.seen_at <= SILENT_MS;
+	return 0;
 }
 
 void fleet_peer_note(struct fleet *fleet, struct arena *a, const char *sandbox_id,

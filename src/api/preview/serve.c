@@ -196,10 +196,9 @@ static const char *const *withheld_of(const struct request *rq)
 	                                   "Authorization",
 	                                   NULL};
 	static const char *const but_keys[] = {
-	        "X-Atoll-Project",         "Atoll-Run",
-	        "X-Daytona-Preview-Token", "E2b-Sandbox-Id",
-	        "E2b-Sandbox-Port",        "E2b-Traffic-Access-Token",
-	        "X-Access-Token",          NULL};
+	        PROXY_HOP_HEADER,           "X-Atoll-Project", "Atoll-Run",
+	        "X-Daytona-Preview-Token",  "E2b-Sandbox-Id",  "E2b-Sandbox-Port",
+	        "E2b-Traffic-Access-Token", "X-Access-Token",  NULL};
 	struct span key = account_bearer(request_header(rq, "Authorization"),
 	                                 request_header(rq, "X-API-Key"));
 	struct account_key parsed;
