@@ -105,5 +105,7 @@ struct relation_list relations_of(const struct relation_list *list, const char *
 	}
 	while (end < list->count && strcmp(list->items[end].of_id, id) == 0)
 		end++;
-	return (struct relation_list){list->items + first, end - first};
+	/* Of none there may be no array, of which C knows no part. */
+	return end > first ? (struct relation_list){list->items + first, end - first}
+	                   : (struct relation_list){0};
 }
