@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/listen.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -9,17 +10,33 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/path.h"
 
 #define WAITING_MAX 4096
+#define TAKEN_MS 2000
+#define LOOK_MS 20
 
+/* A server that was killed a moment ago has its address until the last of its processes is gone. */
 static int start(int fd, const struct sockaddr *address, socklen_t size, struct error *err)
 {
-	if (bind(fd, address, size) < 0 || listen(fd, WAITING_MAX) < 0)
-		return FAIL_ERRNO(err, "listen");
-	return 0;
+	const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
+	bool is_bound = false;
+
+	for (int waited = 0;; waited += LOOK_MS) {
+		is_bound = is_bound || bind(fd, address, size) == 0;
+		if (is_bound && listen(fd, WAITING_MAX) == 0)
+			return 0;
+		if (errno != EADDRINUSE || waited >= TAKEN_MS)
+			break;
+		(void)nanosleep(&pause, NULL);
+	}
+	(void)FAIL_ERRNO(err, "listen");
+	if (err->sys_errno == EADDRINUSE)
+		error_hint(err, "another program listens there: end it, or name another address");
+	return -1;
 }
 
 static int split_address(const char *address, char host[256], char port[8], struct error *err)

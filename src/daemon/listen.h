@@ -5,7 +5,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* "127.0.0.1:7777", "[::1]:0" or "unix:/path". */
+/* "127.0.0.1:7777", "[::1]:0" or "unix:/path". An address that is taken is waited for, 2 s at most:
+ * a restart comes sooner than the end of what a kill -9 hit. */
 MUST_CHECK int listen_open(const char *address, int *ret_fd, struct error *err);
 /* A unix socket called `name` in the folder; replaces one that was left there. */
 MUST_CHECK int listen_open_unix(int folder, const char *name, int *ret_fd, struct error *err);

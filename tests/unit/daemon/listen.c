@@ -7,8 +7,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "unit.h"
 
 TEST(an_address_with_port_zero_gets_a_port)
@@ -34,6 +36,31 @@ TEST(a_port_in_use_is_a_conflict)
 	assert_int_equal(listen_open(buf_text(&text) + 7, &second, &err), -1);
 	assert_int_equal(err.code, ERROR_CONFLICT);
 	assert_int_equal(second, -1);
+}
+
+TEST(a_port_that_a_dying_process_has_is_waited_for)
+{
+	AUTO(buf_done) struct buf text = BUF(128);
+	AUTO_CLOSE int first = -1, second = -1;
+	int held[2];
+	struct error err;
+	pid_t child;
+
+	assert_int_equal(listen_open("127.0.0.1:0", &first, &err), 0);
+	listen_describe(first, "http", &text);
+	assert_int_equal(pipe(held), 0);
+	child = fork();
+	if (child == 0) {
+		(void)!write(held[1], "x", 1);
+		(void)usleep(100000);
+		_exit(0);
+	}
+	assert_int_equal(read(held[0], &(char){0}, 1), 1);
+	fd_forget(&first);
+	assert_int_equal(listen_open(buf_text(&text) + 7, &second, &err), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	(void)close(held[0]);
+	(void)close(held[1]);
 }
 
 TEST(what_is_no_address_is_refused)
@@ -89,6 +116,7 @@ TEST(a_unix_socket_may_lie_in_a_folder_with_a_long_path)
 int main(void)
 {
 	return RUN(CASE(an_address_with_port_zero_gets_a_port), CASE(a_port_in_use_is_a_conflict),
+	           CASE(a_port_that_a_dying_process_has_is_waited_for),
 	           CASE(what_is_no_address_is_refused),
 	           CASE(a_unix_socket_may_lie_in_a_folder_with_a_long_path));
 }
