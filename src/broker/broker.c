@@ -25,7 +25,9 @@
 static void on_created(void *context, const struct owed *owed, const struct broker_created *m)
 {
 	struct broker_created created = *m;
+	struct broker *b = context;
 
+	flattening_on_change(&b->flattening);
 	created.request = owed->request;
 	server_send(context, owed->connection, BROKER_CREATED, broker_created_shape, &created);
 }
@@ -51,6 +53,9 @@ static void on_ended(void *context, const char *id, uint32_t reason)
 
 static void on_slot_free(void *context, uint32_t slot, int mounts_fd)
 {
+	struct broker *b = context;
+
+	flattening_on_change(&b->flattening);
 	cleaner_add(context, slot, mounts_fd);
 }
 
@@ -105,6 +110,8 @@ static bool on_idle(struct events *events)
 
 	bool prepared = pools_refill(&b->pools), made = cells_refill(&b->cells);
 
+	if (b->flattening.is_due)
+		flattening_look(&b->flattening);
 	return prepared || made;
 }
 

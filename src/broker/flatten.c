@@ -63,8 +63,10 @@ static bool on_replace(void *context, const char *sandbox, const struct chain *o
 	struct error err = {0};
 	char path[64];
 
-	if (!may_replace(f, sandbox))
+	if (!may_replace(f, sandbox)) {
+		f->is_put_off |= !is_pinned(host, sandbox);
 		return false;
+	}
 	if (!boxes_find(f->boxes, sandbox))
 		return true;
 	mounted_path(path, sandbox);
@@ -139,11 +141,14 @@ static void on_end(struct job *job, int status)
 	struct flattening *f = CONTAINER_OF(job, struct flattening, job);
 	struct error err = {0};
 
+	f->is_put_off = false;
 	if (status == 0)
 		chains_replace(f->boxes->chains, f->chain.ids[0], f->merged, on_replace, f);
 	else if (host_trash(f->boxes->host, FOLDER_SNAPSHOTS, f->merged, &err) < 0)
 		log_warning("half a layer is left until the next start", FAILURE(&err));
 	fault_point("broker", "flatten-replaced");
+	if (f->is_put_off)
+		(void)map_remove(&f->tried, f->chain.ids[0]);
 	end(f);
 	flattening_look(f);
 }
@@ -164,6 +169,7 @@ void flattening_look(struct flattening *f)
 	struct error err = {0};
 	struct chain chain;
 
+	f->is_due = false;
 	if (f->is_running || !chains_search(f->boxes->chains, is_wanted, f, &chain))
 		return;
 	f->chain.count = chain.count - 1;
@@ -177,6 +183,11 @@ void flattening_look(struct flattening *f)
 		return;
 	log_warning("layers are not merged", FAILURE(&err));
 	end(f);
+}
+
+void flattening_on_change(struct flattening *f)
+{
+	f->is_due = f->is_put_off;
 }
 
 void flattening_init(struct flattening *f, struct boxes *boxes, struct snapshots *snapshots)

@@ -24,11 +24,16 @@ struct flattening {
 	char merged[ID_SIZE + 1];
 	struct chain chain; /* what is being merged */
 	struct map tried;   /* the topmost layer of those */
+	/* A sandbox was just starting, ending or busy, and has its long chain still: it is looked
+	 * at again, once, after a sandbox has become something else. */
+	bool is_put_off, is_due;
 };
 
 void flattening_init(struct flattening *f, struct boxes *boxes, struct snapshots *snapshots);
 void flattening_close(struct flattening *f);
 /* Begins with the next long chain, if there is one and nothing is under way. */
 void flattening_look(struct flattening *f);
+/* A sandbox runs now, or has ended: `is_due` when that may let a look find more. */
+void flattening_on_change(struct flattening *f);
 /* The box has another root now, or none. `run_folder`: FOLDER_RUN_SANDBOXES/ID, or -1. */
 void flattening_unpin(struct chains *c, const char *sandbox);

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Long chains of layers get shorter by themselves, and mean what they meant."""
 
+import concurrent.futures
 import contextlib
 import os
+import pathlib
 import random
+import signal
 
 import pytest
 
@@ -135,6 +138,40 @@ for i in range(700):
     assert "64" in refused.value.message and refused.value.hint
     assert "layers are not merged" in server.log_text()
     assert run(api, box, "ls") == "d\ndeep.py\n"
+
+
+def merging(server):
+    """The child that merges layers: the only one with so low a priority."""
+    for task in pathlib.Path(f"/proc/{server.pid_of('broker')}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            with contextlib.suppress(OSError):
+                if pathlib.Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[16] == "19":
+                    return int(child)
+    return None
+
+
+def test_a_chain_that_could_not_be_replaced_then_gets_short_later(private_server):
+    """The merge ends while the sandbox does, which is no time to give it another chain."""
+    private_server.start()
+    api = private_server.api()
+    box = api.create(internet=False, persistent=True)["id"]
+    api.exec(box, "mkdir d; cd d; seq 20000 | xargs touch", cwd="/home/user")
+    for _ in range(LONG + 1):
+        api.post(f"{INSTANCES}/{box}/snapshot", {"sync": False})
+    child = atoll.wait_for(lambda: merging(private_server), 15, "a merge")
+    os.kill(child, signal.SIGSTOP)
+    api.exec(box, "trap '' TERM; sleep 60", background=True)
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
+        stopped = threads.submit(private_server.api(timeout=30).post, f"{INSTANCES}/{box}/stop")
+        atoll.wait_for(lambda: api.get(f"{INSTANCES}/{box}")["state"] == "stopping", 15, "the stop")
+        os.kill(child, signal.SIGCONT)
+        atoll.wait_for(lambda: not os.path.exists(f"/proc/{child}"), 15, "the end of the merge")
+        assert not stopped.done()
+        stopped.result()
+    atoll.wait_for(lambda: len(chain(private_server, box)) <= LONG, 15, "a short chain")
+    api.post(f"{INSTANCES}/{box}/start")
+    assert api.exec(box, "ls d | wc -l", cwd="/home/user")["stdout"] == "20000\n"
+    api.remove(box)
 
 
 @pytest.mark.parametrize("step", ["flatten-folder", "flatten-merged", "flatten-replaced"])
