@@ -3,7 +3,9 @@
 
   results.py meson SUITE testlog.json    cmocka's cases, from what each program printed
   results.py junit SUITE report.xml      pytest's cases
-  results.py tally all.tsv               skips and failures with reasons, and the last line
+  results.py failed all.tsv              failures as "suite<TAB>file::case", for another run
+  results.py unstable all.tsv SUITE CASE that failure passed when it was run again
+  results.py tally all.tsv               what did not simply pass, with reasons, and the last line
 """
 
 import collections
@@ -59,20 +61,45 @@ def junit(suite, path):
             line("passed", suite, name)
 
 
+def rows(path):
+    with open(path, encoding="utf-8") as lines:
+        return [text.rstrip("\n").split("\t") for text in lines]
+
+
+def node(name):
+    """What pytest calls a case that junit() has named."""
+    module, _, case = name.partition(": ")
+    return f"{module.replace('.', '/')}.py::{case}"
+
+
+def failed(path):
+    for outcome, suite, name, _ in rows(path):
+        if outcome == "failed":
+            print(suite, node(name), sep="\t")
+
+
+def unstable(path, suite, case):
+    changed = [["unstable", *row[1:]] if [row[0], row[1], node(row[2])] == ["failed", suite, case]
+               else row for row in rows(path)]
+    with open(path, "w", encoding="utf-8") as lines:
+        lines.writelines("\t".join(row) + "\n" for row in changed)
+
+
 def tally(path):
     counts = collections.Counter()
     by_suite = collections.defaultdict(collections.Counter)
     skips = collections.Counter()
     failures = []
-    with open(path, encoding="utf-8") as lines:
-        for text in lines:
-            outcome, suite, name, reason = text.rstrip("\n").split("\t")
-            counts[outcome] += 1
-            by_suite[suite][outcome] += 1
-            if outcome == "skipped":
-                skips[(suite, reason)] += 1
-            if outcome == "failed":
-                failures.append(f"FAILED {suite} {name} {reason}")
+    for outcome, suite, name, reason in rows(path):
+        if outcome == "unstable":
+            print(f"UNSTABLE {suite} {name} {reason}")
+            outcome = "passed"
+        counts[outcome] += 1
+        by_suite[suite][outcome] += 1
+        if outcome == "skipped":
+            skips[(suite, reason)] += 1
+        if outcome == "failed":
+            failures.append(f"FAILED {suite} {name} {reason}")
     for suite, count in by_suite.items():
         print(f"{suite:10} {count['passed']:5} passed {count['failed']:4} failed "
               f"{count['skipped']:4} skipped")
@@ -84,4 +111,5 @@ def tally(path):
 
 
 if __name__ == "__main__":
-    {"meson": meson, "junit": junit, "tally": tally}[sys.argv[1]](*sys.argv[2:])
+    {"meson": meson, "junit": junit, "failed": failed, "unstable": unstable,
+     "tally": tally}[sys.argv[1]](*sys.argv[2:])

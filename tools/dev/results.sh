@@ -23,6 +23,18 @@ results_add()
 	python3 tools/dev/results.py "$@" >>"$RESULTS/all.tsv"
 }
 
+# "SUITE<TAB>FILE::CASE" for each failure.
+results_failed()
+{
+	python3 tools/dev/results.py failed "$RESULTS/all.tsv"
+}
+
+# results_unstable SUITE FILE::CASE
+results_unstable()
+{
+	python3 tools/dev/results.py unstable "$RESULTS/all.tsv" "$@"
+}
+
 # Prints and returns 1 when something failed.
 results_end()
 {
