@@ -426,6 +426,8 @@ export interface StoredArtifact {
   run: string | null;
   /** number of the command that made it; 0 = not told */
   process: number;
+  /** of the background job that made it */
+  resultId: string | null;
   /** inside the sandbox */
   path: string;
   name: string;
@@ -1879,6 +1881,8 @@ export interface Job {
   duration_ms: number;
   /** once it has ended: the ends of stdout and stderr */
   logs?: unknown;
+  /** once it has ended: files that it left, and that are kept */
+  artifacts?: StoredArtifact[];
 }
 
 /** What a background job wrote */

@@ -14,6 +14,9 @@ static int start(struct request *rq, const struct api_target *t, const struct co
 	        .origin = b->origin,
 	        .command = b->command,
 	        .exec = &exec,
+	        .keep = {.root = c->keep_root,
+	                 .folder = ".",
+	                 .run = request_header(rq, "Atoll-Run")},
 	        .args = args,
 	        .args_count = c->count,
 	        .deadline = rq->deadline,
@@ -32,10 +35,6 @@ int background_start(struct request *rq, const struct api_target *t, const struc
 	struct job_started started = {.id = NULL};
 	struct buf *out;
 
-	if (c->keep_root)
-		return FAIL(
-		        err, ERROR_INVALID,
-		        "artifacts of a command in the background are kept by a call of their own");
 	if (request_may_block(rq, err) < 0)
 		return -1;
 	if (!api_of(rq)->jobs)

@@ -87,8 +87,11 @@ struct json_list sandbox_answers(struct request *rq, const struct sandbox_record
 
 /* An artifact as its own routes show it, with an address that is good for an hour. */
 struct artifact_record;
+struct artifact_list;
 extern const struct json_shape stored_artifact_shape;
 void stored_artifact_write(struct buf *out, struct arena *a, const struct artifact_record *r);
+/* Of stored_artifact_shape, in the arena. */
+struct json_list stored_artifact_items(struct arena *a, const struct artifact_list *list);
 
 /* Taking a snapshot, which accepting changes is, too. */
 extern const struct json_shape snapshot_request, snapshot_shape;

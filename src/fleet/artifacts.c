@@ -92,6 +92,7 @@ static int fill_record(struct keeping *k, struct error *err)
 	        .secret = hex,
 	        .state = ARTIFACT_MAKING,
 	        .process = q->process,
+	        .job = q->job ? q->job : "",
 	        .created_at = now,
 	        .expires_at = keep_ms > 0 ? now + keep_ms : 0,
 	        .metered_at = now,

@@ -13,6 +13,7 @@ struct fleet_artifact_keep {
 	const struct sandbox_record *sandbox;
 	const struct fleet_hold *hold;         /* of it */
 	const char *project_id, *key_id, *run; /* run NULL = none */
+	const char *job;                       /* that made it; NULL = none */
 	const char *root; /* the path is below it and may not leave it; NULL = "/" */
 	const char *path;
 	const char *user; /* who reads it */
@@ -27,7 +28,7 @@ MUST_CHECK int fleet_artifact_keep(struct fleet *fleet, struct arena *a,
                                    struct artifact_record *ret, struct error *err);
 /* The regular files below `folder`, itself below keep.root, that have changed since `since`: of a
  * command, before its end is told. What cannot be kept is left out, and the log says why: the
- * command's own result stands. */
+ * command's own result stands. What was kept for the same job already is left alone. */
 #define FLEET_ARTIFACTS_MADE_MAX 32
 #define FLEET_ARTIFACTS_DEPTH 16
 #define FLEET_ARTIFACTS_LAG_MS 10 /* that the kernel's clock for files may be behind ours */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "fleet/parts.h"
 #include "provider/compute.h"
 #include "wire/agent_files.h"
 
@@ -59,6 +60,29 @@ static int find(struct search *s, struct error *err)
 	                    err);
 }
 
+/* Its bytes are there, or were; a job is asked for its files again when a server was killed over
+ * the first time. */
+static bool is_kept(const struct fleet_artifact_keep *keep, const struct artifact_list *kept,
+                    const char *path)
+{
+	size_t root = strcmp(keep->root, "/") == 0 ? 0 : strlen(keep->root);
+
+	for (size_t i = 0; i < kept->count; i++)
+		if (strcmp(kept->items[i].path + root + 1, path) == 0)
+			return true;
+	return false;
+}
+
+static int find_kept(struct fleet *fleet, struct arena *a, const struct fleet_artifact_keep *keep,
+                     struct artifact_list *ret, struct error *err)
+{
+	const struct artifact_filter filter = {.project_id = keep->project_id,
+	                                       .job = keep->job,
+	                                       .limit = FLEET_ARTIFACTS_MADE_MAX};
+
+	return keep->job ? store_artifact_list(fleet->store, a, &filter, ret, err) : 0;
+}
+
 static void not_kept(const struct fleet_artifact_keep *keep, const char *path,
                      const struct error *err)
 {
@@ -71,18 +95,21 @@ void fleet_artifacts_keep_made(struct fleet *fleet, struct arena *a,
 {
 	struct search search = {.made = made, .arena = a};
 	struct fleet_artifact_keep keep = made->keep;
+	struct artifact_list before = {.count = 0};
 	struct error err = {0};
 
 	*ret = (struct artifact_list){
 	        .items = ARENA_ARRAY(a, struct artifact_record, FLEET_ARTIFACTS_MADE_MAX)};
 	/* A folder that is not there has none. */
-	if (find(&search, &err) < 0) {
+	if (find_kept(fleet, a, &keep, &before, &err) < 0 || find(&search, &err) < 0) {
 		if (err.code != ERROR_NOT_FOUND)
 			not_kept(&keep, made->folder, &err);
 		return;
 	}
 	for (size_t i = 0; i < search.count; i++) {
 		keep.path = search.paths[i];
+		if (is_kept(&keep, &before, keep.path))
+			continue;
 		error_clear(&err);
 		if (fleet_artifact_keep(fleet, a, &keep, &ret->items[ret->count], &err) == 0)
 			ret->count++;

@@ -85,6 +85,9 @@ static int hear(struct jobs *jobs, struct arena *a, struct attention *at,
 
 	if (job_await_answer(fd, a, deadline_in(AGENT_CALL_MS), &p, err) < 0)
 		return settle_if_lost(jobs, a, at, reason_of_refusal(err, r), err);
+	/* To keep its files would wake it. */
+	if (*r->keep_root && r->actual == SANDBOX_PAUSED)
+		return FAIL(err, ERROR_UNAVAILABLE, "its sandbox is paused, and its files wait");
 	if (job_settle_process(jobs, a, r, &p, err) < 0 && err->code != ERROR_CONFLICT)
 		return -1;
 	at->is_over = true;

@@ -71,6 +71,8 @@ int job_settle_process(struct jobs *jobs, struct arena *a, const struct job_reco
 	        .ended_at = clock_unix_ms(),
 	};
 
+	if (*r->keep_root && job_keep_files(jobs, a, r, p, err) < 0)
+		return -1;
 	/* How it ended counts for more than what it wrote. */
 	if (tail_read(jobs, r, &last, &tail, &ignored) == 0) {
 		end.stdout_json = json_of(a, buf_span(&tail.out[0]));

@@ -61,6 +61,13 @@ MUST_CHECK int job_conversation_check(const char *conversation, struct error *er
 
 /* ---- calls ---- */
 
+/* What of the job's files is kept, once, when its process has ended: those that it has made or
+ * changed below root/folder. Of a job that is lost there are none. */
+struct job_keep {
+	const char *root;   /* NULL = nothing is kept */
+	const char *folder; /* relative, checked; no link leads out of the root; "." = the root */
+	const char *run;    /* NULL = none */
+};
 struct job_request {
 	const struct sandbox_record *sandbox; /* held by the caller */
 	const char *key_id;
@@ -68,7 +75,8 @@ struct job_request {
 	const struct job_origin *origin;
 	const char *command;           /* for people */
 	const struct agent_exec *exec; /* all but args */
-	const char **const *args;      /* the first whose program exists inside runs */
+	struct job_keep keep;
+	const char **const *args; /* the first whose program exists inside runs */
 	unsigned args_count;
 	int64_t deadline;
 };

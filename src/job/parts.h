@@ -2,7 +2,8 @@
 /* job/parts.h — what the files of this folder share. Private to it.
  *
  * start.c: from a request to a row and a process. watch.c: the thread that waits for ends.
- * attend.c: what a worker does about one job. tail.c: what it wrote. end.c: settling. calls.c: what
+ * attend.c: what a worker does about one job. tail.c: what it wrote. keep.c: the files that it
+ * left. end.c: settling. calls.c: what
  * callers ask. origin.c: pure. */
 #pragma once
 
@@ -40,7 +41,8 @@ struct jobs {
 	atomic_uint deliveries; /* under way */
 
 	pthread_mutex_t mutex; /* over the rest of this block */
-	struct list starting;
+	struct list starting, keeping;
+	pthread_cond_t kept; /* one of keeping is done */
 	struct attending *finished;
 
 	/* the thread's own */
@@ -78,6 +80,7 @@ struct attention {
 	char id[ID_SIZE + 1];
 	int fd;
 	bool is_over;
+	bool is_slow; /* it leaves files to be kept */
 };
 void job_attend(struct jobs *jobs, struct attention *at);
 /* Why one that runs by its row cannot: NULL when it can. */
@@ -95,6 +98,13 @@ void tail_done(struct tail *t);
 MUST_CHECK int tail_read(struct jobs *jobs, const struct job_record *r,
                          const struct job_logs_request *request, struct tail *ret,
                          struct error *err);
+
+/* ---- keep.c ---- */
+
+/* Before its end is settled. Fails when they can be kept later; what never can is left out. Whoever
+ * comes second, a stop or the watch, waits for the first. */
+MUST_CHECK int job_keep_files(struct jobs *jobs, struct arena *a, const struct job_record *r,
+                              const struct agent_process *p, struct error *err);
 
 /* ---- end.c ---- */
 

@@ -102,9 +102,16 @@ static void fill_draft(struct jobs *jobs, struct arena *a, struct draft *d)
 	        .exit_code = -1,
 	        .created_at = now,
 	};
-	/* Where nothing can be reached from inside, there is no token either. */
-	d->has_callback =
-	        *jobs->config->jobs_callback_url && sandbox->network == SANDBOX_NETWORK_INTERNET;
+	if (request->keep.root) {
+		d->record.keep_root = request->keep.root;
+		d->record.keep_folder = request->keep.folder;
+		d->record.keep_user = request->exec->user;
+		d->record.run = request->keep.run;
+	}
+	/* Where nothing can be reached from inside, there is no token either; nor where the end is
+	 * not settled before this server has fetched the files. */
+	d->has_callback = *jobs->config->jobs_callback_url &&
+	                  sandbox->network == SANDBOX_NETWORK_INTERNET && !request->keep.root;
 	if (d->has_callback)
 		fill_token(d, now);
 }

@@ -123,10 +123,11 @@ static void hand_over(struct jobs *jobs, struct watch *w)
 
 	if (!t)
 		abort();
-	*t = (struct attending){.task = {.lane = WORKER_FAST, .run = run_attending},
-	                        .jobs = jobs,
-	                        .watch = w,
-	                        .at = w->at};
+	*t = (struct attending){
+	        .task = {.lane = w->at.is_slow ? WORKER_SLOW : WORKER_FAST, .run = run_attending},
+	        .jobs = jobs,
+	        .watch = w,
+	        .at = w->at};
 	if (worker_submit(jobs->workers, &t->task, &err) < 0) {
 		look_later(w);
 		free(t);
@@ -151,7 +152,7 @@ static bool concerns_us(const struct jobs *jobs, const struct job_record *r)
 	return strcmp(r->node, jobs->node) == 0 || job_lost_reason(r);
 }
 
-static void watch_add(struct jobs *jobs, const char *id)
+static void watch_add(struct jobs *jobs, const struct job_record *r)
 {
 	struct watch *w = calloc(1, sizeof(*w));
 
@@ -159,7 +160,8 @@ static void watch_add(struct jobs *jobs, const char *id)
 		abort();
 	list_init(&w->item);
 	w->at.fd = -1;
-	memcpy(w->at.id, id, strnlen(id, ID_SIZE));
+	memcpy(w->at.id, r->id, strnlen(r->id, ID_SIZE));
+	w->at.is_slow = *r->keep_root != '\0';
 	w->pause_ms = AGAIN_FIRST_MS;
 	list_append(&jobs->watches, &w->item);
 }
@@ -179,7 +181,7 @@ static int list_running(struct jobs *jobs, struct error *err)
 
 			after = r->id;
 			if (concerns_us(jobs, r) && !is_watched(jobs, r->id))
-				watch_add(jobs, r->id);
+				watch_add(jobs, r);
 		}
 		seen += (unsigned)list.count;
 	} while (list.count == 1000 && seen < WATCHES_MAX);
@@ -322,8 +324,10 @@ int jobs_open(const struct jobs_options *options, struct jobs **ret, struct erro
 	jobs->node = options->node;
 	jobs->wake = -1;
 	list_init(&jobs->starting);
+	list_init(&jobs->keeping);
 	list_init(&jobs->watches);
 	(void)pthread_mutex_init(&jobs->mutex, NULL);
+	(void)pthread_cond_init(&jobs->kept, NULL);
 	if (open_parts(jobs, err) < 0) {
 		jobs_close(jobs);
 		return -1;
@@ -346,6 +350,7 @@ void jobs_close(struct jobs *jobs)
 	LIST_EACH (&jobs->watches, item)
 		watch_free(LIST_ENTRY(item, struct watch, item));
 	auto_close(&jobs->wake);
+	(void)pthread_cond_destroy(&jobs->kept);
 	(void)pthread_mutex_destroy(&jobs->mutex);
 	free(jobs);
 }

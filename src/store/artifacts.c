@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/artifacts.h"
 
+#include <inttypes.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
 #include "store/driver.h"
 
 #define BATCH_MAX 100
+#define DETAIL_MAX 256
 
 const char *artifact_state_name(enum artifact_state state)
 {
@@ -73,16 +78,36 @@ int store_artifact_insert(struct store *s, const struct artifact_record *r,
 	                    err);
 }
 
+/* Which it is, and of which call. */
+static int tell_created(struct connection *c, const struct artifact_record *r, struct error *err)
+{
+	AUTO(buf_done) struct buf detail = BUF(DETAIL_MAX);
+
+	buf_addf(&detail, "{\"artifact\":\"%s\"", r->id);
+	if (r->process > 0)
+		buf_addf(&detail, ",\"process\":%" PRId64, r->process);
+	if (*r->job)
+		buf_addf(&detail, ",\"resultId\":\"%s\"", r->job);
+	buf_add_byte(&detail, '}');
+	return event_add(c,
+	                 &(struct event_record){.at = clock_unix_ms(),
+	                                        .project_id = r->project_id,
+	                                        .sandbox_id = r->sandbox_id,
+	                                        .kind = event_kind_name(EVENT_ARTIFACT_CREATED),
+	                                        .text = r->path,
+	                                        .detail = buf_text(&detail)},
+	                 err);
+}
+
 static int run_finish(struct connection *c, void *context, struct error *err)
 {
 	const struct artifact_record *r = context;
-	const struct event_subject subject = subject_of(r);
 	int count = query_run(c, QUERY_ARTIFACT_FINISH, r, NULL, err);
 
 	if (count == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "artifact '%s' is not being made any more",
 		            r->id);
-	return count < 0 ? -1 : event_tell(c, EVENT_ARTIFACT_CREATED, &subject, err);
+	return count < 0 ? -1 : tell_created(c, r, err);
 }
 
 int store_artifact_finish(struct store *s, const struct artifact_record *r, struct error *err)
@@ -118,6 +143,7 @@ int store_artifact_list(struct store *s, struct arena *a, const struct artifact_
 	        .project_id = filter->project_id,
 	        .sandbox_id = filter->sandbox_id,
 	        .run = filter->run,
+	        .job = filter->job,
 	        .limit = (int64_t)limit + 1, /* one more tells whether there is more */
 	};
 

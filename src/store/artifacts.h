@@ -20,6 +20,7 @@ struct artifact_record {
 	const char *secret; /* what its addresses are signed with */
 	enum artifact_state state;
 	int64_t process; /* that made it; 0 = none */
+	const char *job; /* the background job that made it; "" = none */
 	int64_t size_bytes;
 	int64_t created_at, expires_at; /* 0 = it is kept */
 	int64_t metered_at, unbilled_nano;
@@ -46,9 +47,9 @@ MUST_CHECK int store_artifact_finish(struct store *s, const struct artifact_reco
 MUST_CHECK int store_artifact_find(struct store *s, struct arena *a, const char *project_id,
                                    const char *id, struct artifact_record *ret, struct error *err);
 struct artifact_filter {
-	const char *project_id, *sandbox_id, *run; /* NULL = all, but for the project */
-	const char *page;                          /* next_page of the page before, or NULL */
-	unsigned limit;                            /* 1..1000 */
+	const char *project_id, *sandbox_id, *run, *job; /* NULL = all, but for the project */
+	const char *page;                                /* next_page of the page before, or NULL */
+	unsigned limit;                                  /* 1..1000 */
 };
 /* Those that are READY, newest first. */
 MUST_CHECK int store_artifact_list(struct store *s, struct arena *a,
@@ -88,7 +89,7 @@ MUST_CHECK int store_artifact_usage_write(struct store *s, const struct artifact
 /* ---- for the store itself ---- */
 
 struct artifact_page {
-	const char *project_id, *sandbox_id, *run;
+	const char *project_id, *sandbox_id, *run, *job;
 	int64_t page_at;
 	const char *page_id;
 	int64_t limit;

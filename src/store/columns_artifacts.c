@@ -24,6 +24,7 @@ const struct column columns_of_artifact_record[] = {
         TEXT_OF(artifact_record, secret),
         CHOICE_OF(artifact_record, state, artifact_state),
         WHOLE_OF(artifact_record, process),
+        TEXT_OF(artifact_record, job),
         WHOLE_OF(artifact_record, size_bytes),
         WHOLE_OF(artifact_record, created_at),
         WHOLE_OF(artifact_record, expires_at),
@@ -33,13 +34,10 @@ const struct column columns_of_artifact_record[] = {
 };
 
 const struct column columns_of_artifact_page[] = {
-        FILTER_OF(artifact_page, project_id),
-        FILTER_OF(artifact_page, sandbox_id),
-        FILTER_OF(artifact_page, run),
-        WHOLE_OF(artifact_page, page_at),
-        TEXT_OF(artifact_page, page_id),
-        WHOLE_OF(artifact_page, limit),
-        END,
+        FILTER_OF(artifact_page, project_id), FILTER_OF(artifact_page, sandbox_id),
+        FILTER_OF(artifact_page, run),        FILTER_OF(artifact_page, job),
+        WHOLE_OF(artifact_page, page_at),     TEXT_OF(artifact_page, page_id),
+        WHOLE_OF(artifact_page, limit),       END,
 };
 
 const struct column columns_of_artifact_due[] = {

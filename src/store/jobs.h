@@ -74,6 +74,10 @@ struct job_record {
 	enum job_delivery delivery;
 	int64_t delivery_tries, delivery_status, delivery_at;
 	const char *delivery_error;
+	/* What it leaves in the folder, below the root, is kept at its end, read as that user;
+	 * root "" = nothing is. */
+	const char *keep_root, *keep_folder, *keep_user;
+	const char *run; /* of Atoll-Run, for what is kept; "" = none */
 	/* Of its sandbox, as it is now; only read. DELETED and "" when it has no row. */
 	enum sandbox_state actual;
 	const char *node;

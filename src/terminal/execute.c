@@ -284,6 +284,7 @@ static int begin(struct run *r, struct span *pending, struct error *err)
 	int result;
 
 	make_nonce(r->nonce);
+	r->started = (struct shell_mark){.kind = 0};
 	shell_write_line(&line, r->nonce, r->what->command);
 	if (line.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "the command is too long to type");
@@ -454,6 +455,7 @@ int terminal_execute(const struct terminal_at *at, struct arena *a,
 	    run(&r, &result, err) == 0) {
 		result.process = r.window.process.process;
 		result.cancelled = r.cancelled;
+		result.began = r.started.unix_ms;
 		set_output(&r, a, &result);
 		*ret = result;
 		done = 0;

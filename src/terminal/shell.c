@@ -28,7 +28,7 @@ static const char script[] =
         "__atoll_n= __atoll_h=\n"
         "case $PS1 in *'133;B'*) ;; *) PS1=$PS1'\\[\\e]133;B\\a\\]';; esac\n"
         "case $PS2 in *'133;P'*) ;; *) PS2=$PS2'\\[\\e]133;P;$__atoll_n\\a\\]';; esac\n"
-        "case $PS0 in *'133;C'*) ;; *) PS0=$PS0'\\e]133;C;$__atoll_n\\a';; esac\n"
+        "case $PS0 in *'133;C'*) ;; *) PS0=$PS0'\\e]133;C;$__atoll_n;$EPOCHREALTIME\\a';; esac\n"
         "return $s\n"
         "}\n"
         "PROMPT_COMMAND='__atoll_prompt'${PROMPT_COMMAND:+\";$PROMPT_COMMAND\"}\n"
@@ -110,6 +110,23 @@ static bool parse_nonce(struct span text, char out[SHELL_NONCE_SIZE + 1])
 	return true;
 }
 
+/* "SECONDS.MICROSECONDS", with what the shell's locale has for the point. */
+static int64_t parse_time_ms(struct span text)
+{
+	int64_t ms = 0;
+
+	if (text.size < 17)
+		return 0;
+	for (size_t i = 0; i < 13; i++) {
+		char c = text.data[i < 10 ? i : text.size - 16 + i];
+
+		if (c < '0' || c > '9')
+			return 0;
+		ms = ms * 10 + (c - '0');
+	}
+	return ms;
+}
+
 /* "133;D;0;NONCE" without its ends. */
 static bool parse_mark(const struct shell_marks *m, struct shell_mark *ret)
 {
@@ -128,8 +145,10 @@ static bool parse_mark(const struct shell_marks *m, struct shell_mark *ret)
 		if (span_parse_whole(part, 0, 255, &mark.status, &err) < 0)
 			return false;
 	}
-	if (!parse_nonce(rest, mark.nonce))
+	(void)span_split(&rest, ';', &part);
+	if (!parse_nonce(part, mark.nonce) || (rest.size > 0 && mark.kind != 'C'))
 		return false;
+	mark.unix_ms = parse_time_ms(rest);
 	*ret = mark;
 	return true;
 }

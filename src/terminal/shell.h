@@ -4,11 +4,11 @@
  *
  * It starts with a few lines of ours after the user's own files. Sequences that terminals do not
  * show (OSC 133, as other terminals use it) then mark the prompt (B), the begin of a command's
- * output (C), its end with the exit status (D), and a line that is not complete (P). To run a
- * command we type a key that no keyboard has, a random number, and the line: the shell reads both
- * from the terminal without showing them, edits the line into its prompt as if it had been typed,
- * and puts the number into the marks of this one command. What a program prints can hold no such
- * number, because it exists nowhere else. */
+ * output (C, with the time), its end with the exit status (D), and a line that is not complete (P).
+ * To run a command we type a key that no keyboard has, a random number, and the line: the shell
+ * reads both from the terminal without showing them, edits the line into its prompt as if it had
+ * been typed, and puts the number into the marks of this one command. What a program prints can
+ * hold no such number, because it exists nowhere else. */
 #pragma once
 
 #include "base/arena.h"
@@ -29,6 +29,7 @@ struct shell_mark {
 	char kind;           /* 'B', 'C', 'D' or 'P'; 0 = none yet */
 	uint64_t start, end; /* offsets of its first byte and past its last */
 	int64_t status;      /* of D */
+	int64_t unix_ms;     /* of C: when the command began; 0 = a bash before 5 does not know */
 	char nonce[SHELL_NONCE_SIZE + 1];
 };
 /* Looks through output for marks; all zeroes at first, `offset` being that of the first byte. */

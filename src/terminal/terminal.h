@@ -185,6 +185,7 @@ struct terminal_result {
 	struct span output;  /* as text, without what only moves or colours */
 	uint64_t since, end; /* offsets of the output in that of the process */
 	uint64_t dropped;    /* bytes of it that are not in `output` */
+	int64_t began;       /* unix ms, by the sandbox's clock; 0 = it did not, or nobody knows */
 };
 /* cwd and environment persist in the window. ERROR_UNSUPPORTED without bash in the sandbox. */
 MUST_CHECK int terminal_execute(const struct terminal_at *at, struct arena *a,

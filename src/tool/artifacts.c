@@ -35,14 +35,14 @@ int tool_check_artifacts(const struct tool_call *call, const char *folder, struc
 }
 
 /* Its path in the sandbox begins with the workspace. */
-static const char *below(const struct tool_call *call, const char *path)
+static const char *below(const char *root, const char *path)
 {
-	size_t size = strcmp(call->root, "/") == 0 ? 0 : strlen(call->root);
+	size_t size = strcmp(root, "/") == 0 ? 0 : strlen(root);
 
 	return path + size + 1;
 }
 
-static void tell(struct arena *a, const struct json_list *list, struct tool_result *result)
+static void add_text(struct arena *a, const struct json_list *list, struct tool_result *result)
 {
 	const struct kept_file *files = list->items;
 	AUTO(buf_done) struct buf text = BUF(list->count * (4 * PATH_SIZE_MAX));
@@ -51,6 +51,57 @@ static void tell(struct arena *a, const struct json_list *list, struct tool_resu
 		buf_addf(&text, "[kept: %s, %s, %" PRId64 " bytes: %s]\n", files[i].path,
 		         files[i].media_type, files[i].size, files[i].url);
 	tool_add_text(result, (struct span){arena_copy(a, buf_span(&text)), text.size});
+}
+
+static void tell(const struct tool_call *call, const char *root, const struct artifact_list *kept,
+                 struct json_list *ret, struct tool_result *result)
+{
+	struct kept_file *files = ARENA_ARRAY(call->arena, struct kept_file, kept->count);
+	int64_t until = (clock_unix_ms() + ADDRESS_MS) / 1000;
+
+	for (size_t i = 0; i < kept->count; i++) {
+		const struct artifact_record *r = &kept->items[i];
+
+		files[i] = (struct kept_file){
+		        .id = r->id,
+		        .path = tool_text(call->arena, span_of(below(root, r->path))),
+		        .media_type = r->media_type,
+		        .size = r->size_bytes,
+		        .url = arena_format(call->arena, "%s%s", tool_server(call),
+		                            fleet_artifact_address(call->arena, r, until)),
+		};
+	}
+	*ret = (struct json_list){files, kept->count, true};
+	if (kept->count > 0)
+		add_text(call->arena, ret, result);
+}
+
+struct job_keep tool_keep_of_job(const struct tool_call *call, const char *folder)
+{
+	struct job_keep keep = {.root = NULL};
+	struct error ignored;
+
+	if (!folder || !folder[0] ||
+	    path_check_relative(call->arena, span_of(folder), &keep.folder, &ignored) < 0)
+		return keep;
+	keep.root = call->root;
+	keep.run = call->run;
+	return keep;
+}
+
+int tool_tell_of_job(const struct tool_call *call, const struct job_record *r,
+                     struct json_list *ret, struct tool_result *result, struct error *err)
+{
+	const struct artifact_filter filter = {
+	        .project_id = r->project_id, .job = r->id, .limit = FLEET_ARTIFACTS_MADE_MAX};
+	struct artifact_list kept;
+
+	if (!*r->keep_root)
+		return 0;
+	if (store_artifact_list(call->store, call->arena, &filter, &kept, err) < 0)
+		return -1;
+	tell(call, r->keep_root, &kept, ret, result);
+	return 0;
 }
 
 void tool_keep_artifacts(const struct tool_call *call, const struct tool_left *left,
@@ -68,29 +119,12 @@ void tool_keep_artifacts(const struct tool_call *call, const struct tool_left *l
 	                 .deadline = call->deadline},
 	        .since = left->since,
 	};
-	int64_t until = (clock_unix_ms() + ADDRESS_MS) / 1000;
 	struct artifact_list kept;
-	struct kept_file *files;
 	struct error ignored;
 
 	if (!left->folder || !left->folder[0] || cancel_is_said(call->cancel) ||
 	    path_check_relative(call->arena, span_of(left->folder), &made.folder, &ignored) < 0)
 		return;
 	fleet_artifacts_keep_made(call->fleet, call->arena, &made, &kept);
-	files = ARENA_ARRAY(call->arena, struct kept_file, kept.count);
-	for (size_t i = 0; i < kept.count; i++) {
-		const struct artifact_record *r = &kept.items[i];
-
-		files[i] = (struct kept_file){
-		        .id = r->id,
-		        .path = tool_text(call->arena, span_of(below(call, r->path))),
-		        .media_type = r->media_type,
-		        .size = r->size_bytes,
-		        .url = arena_format(call->arena, "%s%s", tool_server(call),
-		                            fleet_artifact_address(call->arena, r, until)),
-		};
-	}
-	*ret = (struct json_list){files, kept.count, true};
-	if (kept.count > 0)
-		tell(call->arena, ret, result);
+	tell(call, call->root, &kept, ret, result);
 }

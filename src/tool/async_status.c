@@ -21,6 +21,7 @@ static JSON_SHAPE(async_input, "AsyncStatusInput", async_input, "Which job, and 
 struct async_output {
 	const char *result_id, *status, *reason, *standard_output, *standard_error;
 	int64_t exit_code;
+	struct json_list artifacts;
 };
 static const struct json_member async_output_members[] = {
         JSON_TEXT_MEMBER(async_output, result_id, .name = "resultId"),
@@ -29,6 +30,8 @@ static const struct json_member async_output_members[] = {
         JSON_TEXT_MEMBER(async_output, reason, .about = "why it has not completed, or nothing"),
         JSON_TEXT_MEMBER(async_output, standard_output, .name = "stdout"),
         JSON_TEXT_MEMBER(async_output, standard_error, .name = "stderr"),
+        JSON_LIST_MEMBER(async_output, artifacts, &tool_artifact_shape, .flags = JSON_OMIT_EMPTY,
+                         .about = "that it left, once it has ended"),
         JSON_END,
 };
 static JSON_SHAPE(async_output, "AsyncStatusOutput", async_output, "How a background job is doing");
@@ -91,7 +94,7 @@ static int async_status_call(const struct tool_call *call, const void *input,
 	};
 	tool_add_text(ret, tell(call->arena, &r, &logs));
 	ret->structured = out;
-	return 0;
+	return tool_tell_of_job(call, &r, &out->artifacts, ret, err);
 }
 
 const struct tool async_status_tool = {

@@ -91,6 +91,7 @@ static int start_job(const struct tool_call *call, const struct bash_input *in,
 	        .origin = call->origin ? call->origin : &nowhere,
 	        .command = in->command,
 	        .exec = &exec,
+	        .keep = tool_keep_of_job(call, in->artifacts),
 	        .args = run->alternatives,
 	        .args_count = run->count,
 	        .deadline = call->deadline,
@@ -121,9 +122,6 @@ static int bash_check(const struct tool_call *call, const void *input, struct er
 	const struct bash_input *in = input;
 	int64_t timeout_ms;
 
-	if (in->background && in->artifacts && in->artifacts[0])
-		return FAIL(err, ERROR_INVALID,
-		            "artifacts of a command in the background are kept by another call");
 	if ((!in->background && set_timeout(call, in, &timeout_ms, err) < 0) ||
 	    tool_check_artifacts(call, in->artifacts, err) < 0)
 		return -1;

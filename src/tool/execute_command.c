@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 
+#include "base/path.h"
 #include "terminal/terminal.h"
 #include "tool/parts.h"
 
 #define WINDOW "main"
 
 struct execute_input {
-	const char *command, *window;
+	const char *command, *window, *artifacts;
 	int64_t wait_ms;
 };
 static const struct json_member execute_input_members[] = {
@@ -19,6 +20,9 @@ static const struct json_member execute_input_members[] = {
                          .about = "name of the terminal window, made if need be; default: main"),
         JSON_WHOLE_MEMBER(execute_input, wait_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
                           .about = "return after so long and leave it running; 0 = 30000"),
+        JSON_TEXT_MEMBER(execute_input, artifacts, .max = PATH_SIZE_MAX,
+                         .about = TOOL_ARTIFACTS_ABOUT ". By the call that sees its end",
+                         .example = "out"),
         JSON_END,
 };
 static JSON_SHAPE(execute_input, "ExecuteCommandInput", execute_input, "A command for a window");
@@ -27,6 +31,7 @@ struct execute_output {
 	const char *window, *output;
 	int64_t exit_code, dropped_bytes;
 	bool running, cancelled, closed;
+	struct json_list artifacts;
 };
 static const struct json_member execute_output_members[] = {
         JSON_TEXT_MEMBER(execute_output, window),
@@ -36,6 +41,7 @@ static const struct json_member execute_output_members[] = {
         JSON_WHOLE_MEMBER(execute_output, dropped_bytes, .about = "before `output`"),
         JSON_BOOL_MEMBER(execute_output, cancelled, .about = "what ran there was ended first"),
         JSON_BOOL_MEMBER(execute_output, closed, .about = "the window has ended with it"),
+        JSON_LIST_MEMBER(execute_output, artifacts, &tool_artifact_shape, .flags = JSON_OMIT_EMPTY),
         JSON_END,
 };
 static JSON_SHAPE(execute_output, "ExecuteCommandOutput", execute_output,
@@ -69,7 +75,25 @@ static int execute_check(const struct tool_call *call, const void *input, struct
 {
 	const struct execute_input *in = input;
 
+	if (tool_check_artifacts(call, in->artifacts, err) < 0)
+		return -1;
 	return in->command ? tool_check_command(call, in->command, err) : 0;
+}
+
+/* Of a command that somebody else began, too: the window tells when it did. */
+static void keep(const struct tool_call *call, const char *folder, const struct terminal_result *r,
+                 struct json_list *ret, struct tool_result *result)
+{
+	const struct tool_left left = {
+	        .folder = folder, .since = r->began, .process = (int64_t)r->process};
+
+	if (r->running || !folder || !folder[0])
+		return;
+	if (r->began > 0)
+		tool_keep_artifacts(call, &left, ret, result);
+	else
+		tool_add_text(result, SPAN("[no file is kept: the window does not tell when the "
+		                           "command began]\n"));
 }
 
 static int execute_call(const struct tool_call *call, const void *input, struct tool_result *ret,
@@ -110,6 +134,7 @@ static int execute_call(const struct tool_call *call, const void *input, struct 
 	        .closed = result.closed,
 	};
 	tool_add_text(ret, tell(call->arena, &result));
+	keep(call, in->artifacts, &result, &out->artifacts, ret);
 	ret->structured = out;
 	return 0;
 }

@@ -54,6 +54,11 @@ MUST_CHECK int tool_check_artifacts(const struct tool_call *call, const char *fo
 /* Adds a text that tells of them. */
 void tool_keep_artifacts(const struct tool_call *call, const struct tool_left *left,
                          struct json_list *ret, struct tool_result *result);
+/* Of a command in the background: they are kept at its end, and told of by its status. */
+struct job_keep tool_keep_of_job(const struct tool_call *call, const char *folder);
+MUST_CHECK int tool_tell_of_job(const struct tool_call *call, const struct job_record *r,
+                                struct json_list *ret, struct tool_result *result,
+                                struct error *err);
 #define TOOL_ARTIFACTS_ABOUT                                                                       \
 	"folder: its files that are made or changed are kept when the sandbox is gone, and "       \
 	"have links for the user"

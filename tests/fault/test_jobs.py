@@ -32,7 +32,7 @@ def rows(api):
 
 
 def test_the_steps_are_known():
-    assert {"job-recorded", "job-launched", "job-ended", "job-settled"} <= set(STEPS) and len(MESSAGES) >= 2
+    assert {"job-recorded", "job-launched", "job-kept", "job-ended", "job-settled"} <= set(STEPS) and len(MESSAGES) >= 2
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -46,7 +46,7 @@ def test_a_job_is_neither_lost_nor_told_twice(private_server, step):
     server.start()
     api = server.api(timeout=10)
     with contextlib.suppress(OSError, http.client.HTTPException):
-        once(server, box, {"command": "sleep 0.2; echo ran >> ran; exit 4", "background": True})
+        once(server, box, {"command": "sleep 0.2; echo ran >> ran; mkdir left; touch left/file; sleep 0.05; exit 4", "background": True, "artifacts": "left"})
     time.sleep(0.6)
     server.environment.pop("ATOLL_FAULT")
     server.stop()
@@ -60,6 +60,7 @@ def test_a_job_is_neither_lost_nor_told_twice(private_server, step):
         assert (ran, row["reason"]) == ("", "it was not started")
     else:
         assert (ran, row["reason"], row["exitCode"]) == ("ran\n", "exit code 4", 4)
+        assert len(api.get(f"/v1/jobs/{row['resultId']}")["artifacts"]) == 1, "its file is kept once"
     events = api.get("/v1/events?limit=1000&kind=job.*")["items"]
     assert [(e["kind"], e["detail"]["resultId"]) for e in events] == [("job.failed", row["resultId"])]
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that outlive their sandboxes: kept, fetched by signed address, limited, metered, expired, and after kill -9."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -132,17 +133,52 @@ def test_what_a_command_made_is_kept_and_told_before_its_end(api, box):
     assert api.exec(box, "true", artifacts="nowhere")["artifacts"] == []
     assert api.exec(box, cmd="no-such-program", artifacts="out")["exit_code"] == 127
     assert len(api.exec(box, "for i in $(seq 40); do echo $i >out/many$i; done", artifacts="out")["artifacts"]) == 32
-    with pytest.raises(atoll.ApiError) as caught:
-        api.exec(box, "true", artifacts="out", background=True)
-    assert caught.value.status == 400
     for one in api.get(f"{BASE}?sandbox={box}")["items"]:
         api.delete(f"{BASE}/{one['id']}")
 
 
+def job_ended(api, job):
+    return atoll.wait_for(lambda: (lambda row: row["status"] != "running" and row)(api.get(f"/v1/jobs/{job}")), 20, f"the end of job {job}")
+
+
+def test_what_a_job_left_is_kept_at_its_end_and_listed_with_it(api):
+    def start(command, **more):
+        return api.exec(box, command, background=True, **more)["resultId"]
+    with api.sandbox(internet=False) as box:
+        api.exec(box, "mkdir -p out; echo old >out/old; ln -s /etc/passwd out/link; sleep .05")
+        job = start("echo made >out/new.csv; echo elsewhere >other; sleep .05; exit 3", artifacts="out")
+        row = job_ended(api, job)
+        [one] = row["artifacts"]
+        assert (row["status"], row["exitCode"], one["path"]) == ("failed", 3, f"{WORK}/out/new.csv")
+        assert (one["resultId"], one["process"]) == (job, row["process"])
+        # It is told as the job's, and before the end is.
+        events = [event for event in api.get(f"/v1/events?sandbox={box}")["items"] if event.get("detail", {}).get("resultId") == job]
+        assert [event["kind"] for event in events] == ["artifact.created", "job.failed"]
+        assert events[0]["detail"] == {"artifact": one["id"], "process": row["process"], "resultId": job}
+        stopped = start("echo half >out/half; sleep 600", artifacts="out")
+        atoll.wait_for(lambda: "half" in api.exec(box, "cat out/half; true")["stdout"], 15, "half of the work")
+        ended = api.post(f"/v1/jobs/{stopped}/stop")
+        assert (ended["status"], [left["path"] for left in ended["artifacts"]]) == ("stopped", [f"{WORK}/out/half"])
+        # Nothing was asked for, or nothing is there.
+        assert "artifacts" not in job_ended(api, start("touch out/more"))
+        assert not job_ended(api, start("true", artifacts="nowhere")).get("artifacts")
+    assert [left["id"] for left in api.get(f"{BASE}?job={job}")["items"]] == [one["id"]]
+    assert fetch(api, job_ended(api, job)["artifacts"][0]["url"]).body == b"made\n"
+    for left in api.get(f"{BASE}?sandbox={box}")["items"]:
+        api.delete(f"{BASE}/{left['id']}")
+    assert not job_ended(api, job).get("artifacts")
+
+
 def test_what_an_agents_tool_left_is_kept_and_told_with_its_result(api, server):
-    def tool(name, **given):
-        answer = api.call("POST", f"/v1/tools/{name}", {"sandboxId": made["id"], "input": given}, {"Atoll-Run": "night"})
+    def call(name, body):
+        answer = api.call("POST", f"/v1/tools/{name}", body, {"Atoll-Run": "night"})
         return answer["structuredContent"], answer["content"][-1]["text"]
+
+    def tool(name, **given):
+        return call(name, {"sandboxId": made["id"], "input": given})
+
+    def tool_of_none(name, **given):
+        return call(name, {"input": given})
     made, here = api.create(), f"http://127.0.0.1:{server.port}"
     try:
         line = "mkdir -p out; echo a,b >out/t.csv; ln -s /etc/passwd out/link; echo elsewhere >other; sleep .05; exit 3"
@@ -153,13 +189,28 @@ def test_what_an_agents_tool_left_is_kept_and_told_with_its_result(api, server):
         assert [row["path"] for row in tool("bash", command="touch here; sleep .05", artifacts=".")[0]["artifacts"]] == ["here"]
         done, told = tool("run_code", code="open('out/code.json', 'w').write('{}'); import time; time.sleep(.05)", artifacts="out")
         assert [row["media_type"] for row in done["artifacts"]] == ["application/json"] and "out/code.json" in told
+        # In a window the call that sees the end keeps what was made since the begin, whoever typed it.
+        assert tool("execute_command", command="true", artifacts="out")[0].get("artifacts") in (None, [])
+        for seconds in (1, 10):
+            with contextlib.suppress(atoll.ApiError):  # on a machine so slow that it has ended before the second call
+                done, told = tool("execute_command", command=f"touch out/early; sleep {seconds}; echo late >out/late; sleep .05",
+                                  artifacts="out", wait_ms=100)
+                assert done["running"] and not done.get("artifacts")
+                done, told = tool("execute_command", artifacts="out", wait_ms=30000)
+                break
+        assert sorted(row["path"] for row in done["artifacts"]) == ["out/early", "out/late"] and done["artifacts"][0]["url"] in told
         # Nothing was asked for, nothing was made, there is no such folder: nothing is said.
         for given in ({}, {"artifacts": ""}, {"artifacts": "nowhere"}):
-            done, told = tool("bash", command="touch out/more", **given)
+            done, told = tool("bash", command="touch out/more; sleep .05", **given)
             assert not done.get("artifacts") and told == "[no output]\n"
-        for bad in ({"artifacts": "/etc"}, {"artifacts": "../x"}, {"artifacts": "out", "background": True}):
+        # So does one in the background, at its end.
+        job = tool("bash", command="echo {} >out/job.json; sleep .05", artifacts="out", background=True)[0]["resultId"]
+        job_ended(api, job)
+        done, told = tool_of_none("async_status", resultId=job)
+        assert [row["path"] for row in done["artifacts"]] == ["out/job.json"] and done["artifacts"][0]["url"] in told
+        for bad in ({"artifacts": "/etc"}, {"artifacts": "../x"}, {"artifacts": "..", "background": True}, {"artifacts": "..", "window": "w"}):
             with pytest.raises(atoll.ApiError) as caught:
-                tool("bash", command="touch not-run", **bad)
+                tool("execute_command" if "window" in bad else "bash", command="touch not-run", **bad)
             assert caught.value.status == 400, bad
         # A folder that leads out of the workspace is none of it.
         done, told = tool("bash", command="mkdir /tmp/o && ln -s /tmp/o led && touch /tmp/o/f && test ! -e not-run && sleep .05", artifacts="led")
@@ -167,7 +218,8 @@ def test_what_an_agents_tool_left_is_kept_and_told_with_its_result(api, server):
     finally:
         api.remove(made["id"])
     listed = {row["id"]: row for row in api.get(f"{BASE}?sandbox={made['id']}&run=night")["items"]}
-    assert sorted(row["path"] for row in listed.values()) == [f"{WORK}/here", f"{WORK}/out/code.json", f"{WORK}/out/t.csv"]
+    assert sorted(row["path"] for row in listed.values()) == [
+        f"{WORK}/{path}" for path in ("here", "out/code.json", "out/early", "out/job.json", "out/late", "out/t.csv")]
     assert listed[one["id"]]["process"] > 0
     assert fetch(api, one["url"].removeprefix(here)).body == b"a,b\n"
     for id in listed:
@@ -266,7 +318,7 @@ def test_time_and_kills_leave_nothing_and_lose_nothing(private_server):
     (server.data / "blobs/artifacts/half").write_bytes(b"x")
     os.chown(server.data / "blobs/artifacts/half", os.stat(server.data / "blobs/artifacts").st_uid, -1)
     change(server, f"INSERT INTO artifacts SELECT 'half', project_id, key_id, sandbox_id, sandbox_name, run, node, path, media_type,"
-                   f" sha256, secret, 'making', process, 5, created_at, 0, metered_at, 0 FROM artifacts WHERE id = '{kept['id']}'")
+                   f" sha256, secret, 'making', process, 5, created_at, 0, metered_at, 0, '' FROM artifacts WHERE id = '{kept['id']}'")
     assert [one["id"] for one in api.get(BASE)["items"] if one["id"] == "half"] == []
     server.kill9("api")
     atoll.wait_for(lambda: server.api().raw("GET", "/readyz").status == 200, 20, "a new api process")

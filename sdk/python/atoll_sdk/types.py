@@ -462,6 +462,8 @@ class StoredArtifact(TypedDict):
     run: str | None
     # number of the command that made it; 0 = not told
     process: int
+    # of the background job that made it
+    resultId: str | None
     # inside the sandbox
     path: str
     name: str
@@ -1999,6 +2001,8 @@ class Job(TypedDict):
     duration_ms: int
     # once it has ended: the ends of stdout and stderr
     logs: NotRequired[Any]
+    # once it has ended: files that it left, and that are kept
+    artifacts: NotRequired[list[StoredArtifact]]
 
 
 class JobLogs(TypedDict):

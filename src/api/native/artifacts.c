@@ -25,8 +25,8 @@
 /* ---- shapes ---- */
 
 struct artifact_answer {
-	const char *id, *project, *sandbox, *sandbox_name, *run, *path, *name, *media_type, *sha256,
-	        *url;
+	const char *id, *project, *sandbox, *sandbox_name, *run, *job, *path, *name, *media_type,
+	        *sha256, *url;
 	int64_t process, size, created_at, expires_at, url_expires_at;
 };
 static const struct json_member stored_artifact_shape_members[] = {
@@ -38,6 +38,8 @@ static const struct json_member stored_artifact_shape_members[] = {
         JSON_TEXT_MEMBER(artifact_answer, run, .flags = JSON_NULLABLE, .about = "of Atoll-Run"),
         JSON_WHOLE_MEMBER(artifact_answer, process,
                           .about = "number of the command that made it; 0 = not told"),
+        JSON_TEXT_MEMBER(artifact_answer, job, .name = "resultId", .flags = JSON_NULLABLE,
+                         .about = "of the background job that made it"),
         JSON_TEXT_MEMBER(artifact_answer, path, .about = "inside the sandbox"),
         JSON_TEXT_MEMBER(artifact_answer, name),
         JSON_TEXT_MEMBER(artifact_answer, media_type, .about = "by name and content"),
@@ -66,13 +68,14 @@ static const struct json_member list_answer_members[] = {
 static JSON_SHAPE(list_answer, "StoredArtifactList", list_answer, "One page of artifacts");
 
 struct list_query {
-	const char *sandbox, *run, *page;
+	const char *sandbox, *run, *job, *page;
 	int64_t limit;
 };
 static const struct json_member list_query_members[] = {
         JSON_TEXT_MEMBER(list_query, sandbox, .max = 64,
                          .about = "name, or id, also of one that is gone"),
         JSON_TEXT_MEMBER(list_query, run, .max = 128, .about = "of Atoll-Run"),
+        JSON_TEXT_MEMBER(list_query, job, .max = 64, .about = "resultId of a background job"),
         JSON_TEXT_MEMBER(list_query, page, .max = 256, .about = "next_page of the page before"),
         JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000,
                           .about = "items of a page (default 100)"),
@@ -130,6 +133,7 @@ static struct artifact_answer answer_of(struct arena *a, const struct artifact_r
 	        .sandbox = r->sandbox_id,
 	        .sandbox_name = r->sandbox_name,
 	        .run = *r->run ? r->run : NULL,
+	        .job = *r->job ? r->job : NULL,
 	        .path = r->path,
 	        .name = path_last(r->path),
 	        .media_type = r->media_type,
@@ -148,6 +152,15 @@ void stored_artifact_write(struct buf *out, struct arena *a, const struct artifa
 	const struct artifact_answer answer = answer_of(a, r, ADDRESS_S);
 
 	json_write(out, &stored_artifact_shape, &answer);
+}
+
+struct json_list stored_artifact_items(struct arena *a, const struct artifact_list *list)
+{
+	struct artifact_answer *items = ARENA_ARRAY(a, struct artifact_answer, list->count);
+
+	for (size_t i = 0; i < list->count; i++)
+		items[i] = answer_of(a, &list->items[i], ADDRESS_S);
+	return (struct json_list){items, list->count, true};
 }
 
 static int answer(struct request *rq, struct reply *reply, const struct artifact_record *r,
@@ -193,20 +206,17 @@ static int artifact_list(struct request *rq, UNUSED const void *body, struct rep
 	struct artifact_filter filter = {
 	        .project_id = api_project(rq),
 	        .run = q->run,
+	        .job = q->job,
 	        .page = q->page,
 	        .limit = q->limit ? (unsigned)q->limit : 100,
 	};
-	struct artifact_answer *items;
 	struct artifact_list found;
 	struct list_answer out;
 
 	if (api_sandbox_id(rq, q->sandbox, &filter.sandbox_id, err) < 0 ||
 	    store_artifact_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
-	items = ARENA_ARRAY(rq->arena, struct artifact_answer, found.count);
-	for (size_t i = 0; i < found.count; i++)
-		items[i] = answer_of(rq->arena, &found.items[i], ADDRESS_S);
-	out = (struct list_answer){{items, found.count, true}, found.next_page};
+	out = (struct list_answer){stored_artifact_items(rq->arena, &found), found.next_page};
 	reply_json(reply, &list_answer, &out);
 	return 0;
 }

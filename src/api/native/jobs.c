@@ -4,6 +4,7 @@
 
 #include "api/jobs.h"
 #include "api/tables.h"
+#include "fleet/artifacts.h"
 
 #define BASE "/v1/jobs"
 #define LIMIT_USUAL 100
@@ -17,6 +18,7 @@ struct job_answer {
 	const char *result_id, *status, *reason, *sandbox_id, *conversation, *command;
 	int64_t exit_code, process, stdout_bytes, stderr_bytes, created_at, ended_at, duration_ms;
 	struct span origin, logs;
+	struct json_list artifacts;
 	const char *delivery;
 };
 #define ANSWER_ROWS                                                                                \
@@ -41,6 +43,8 @@ static const struct json_member job_shape_members[] = {
         ANSWER_ROWS,
         JSON_RAW_MEMBER(job_answer, logs, .flags = JSON_OMIT_EMPTY,
                         .about = "once it has ended: the ends of stdout and stderr"),
+        JSON_LIST_MEMBER(job_answer, artifacts, &stored_artifact_shape, .flags = JSON_OMIT_EMPTY,
+                         .about = "once it has ended: files that it left, and that are kept"),
         JSON_END,
 };
 static JSON_SHAPE(job_shape, "Job", job_answer, "A background job");
@@ -191,10 +195,19 @@ static struct job_answer answer_of(struct arena *a, const struct job_record *r)
 	};
 }
 
-static int reply_job(struct request *rq, struct reply *reply, const struct job_record *r)
+static int reply_job(struct request *rq, struct reply *reply, const struct job_record *r,
+                     struct error *err)
 {
+	const struct artifact_filter filter = {
+	        .project_id = r->project_id, .job = r->id, .limit = FLEET_ARTIFACTS_MADE_MAX};
 	struct job_answer answer = answer_of(rq->arena, r);
+	struct artifact_list kept;
 
+	if (*r->keep_root && r->state != JOB_RUNNING) {
+		if (store_artifact_list(api_of(rq)->store, rq->arena, &filter, &kept, err) < 0)
+			return -1;
+		answer.artifacts = stored_artifact_items(rq->arena, &kept);
+	}
 	reply_json(reply, &job_shape, &answer);
 	return 0;
 }
@@ -253,7 +266,7 @@ static int job_get(struct request *rq, const void *body, struct reply *reply, st
 	(void)body;
 	if (job_find(api_of(rq)->jobs, rq->arena, &ref, &r, err) < 0)
 		return -1;
-	return reply_job(rq, reply, &r);
+	return reply_job(rq, reply, &r, err);
 }
 
 static int job_stop_it(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -265,7 +278,7 @@ static int job_stop_it(struct request *rq, const void *body, struct reply *reply
 	(void)body;
 	if (job_stop(api_of(rq)->jobs, rq->arena, &ref, &r, err) < 0)
 		return -1;
-	return reply_job(rq, reply, &r);
+	return reply_job(rq, reply, &r, err);
 }
 
 static void fill_logs(struct request *rq, const struct job_record *r, const struct job_logs *logs,

@@ -1,12 +1,12 @@
 -- fragment: artifact
 id, project_id, key_id, sandbox_id, sandbox_name, run, node, path, media_type, sha256, secret, state,
-process, size_bytes, created_at, expires_at, metered_at, unbilled_nano
+process, job, size_bytes, created_at, expires_at, metered_at, unbilled_nano
 
 -- name: artifact_insert
 -- takes: artifact_record
 INSERT INTO artifacts ({artifact})
 VALUES (:id, :project_id, :key_id, :sandbox_id, :sandbox_name, :run, :node, :path, :media_type,
-	:sha256, :secret, :state, :process, :size_bytes, :created_at, :expires_at, :metered_at,
+	:sha256, :secret, :state, :process, :job, :size_bytes, :created_at, :expires_at, :metered_at,
 	:unbilled_nano);
 
 -- name: artifact_sum
@@ -40,6 +40,7 @@ SELECT {artifact} FROM artifacts
 WHERE project_id = :project_id AND state = 'ready'
 	AND (:sandbox_id IS NULL OR sandbox_id = :sandbox_id)
 	AND (:run IS NULL OR run = :run)
+	AND (:job IS NULL OR job = :job)
 	AND (created_at, id) < (:page_at, :page_id)
 ORDER BY created_at DESC, id DESC
 LIMIT :limit;

@@ -3,6 +3,7 @@ j.id, j.project_id, j.sandbox_id, j.key_id, j.conversation, j.channel, j.origin_
 	j.boot_id, j.state, j.is_stopping, j.exit_code, j.reason, j.stdout_json, j.stderr_json,
 	j.stdout_bytes, j.stderr_bytes, j.token_hash, j.token_expires_at, j.created_at, j.ended_at,
 	j.delivery, j.delivery_tries, j.delivery_status, j.delivery_error, j.delivery_at,
+	j.keep_root, j.keep_folder, j.keep_user, j.run,
 	COALESCE(s.actual, 'deleted') AS actual, COALESCE(s.node, '') AS node
 
 -- name: job_insert
@@ -10,11 +11,12 @@ j.id, j.project_id, j.sandbox_id, j.key_id, j.conversation, j.channel, j.origin_
 INSERT INTO jobs (id, project_id, sandbox_id, key_id, conversation, channel, origin_json, command,
 	process, boot_id, state, is_stopping, exit_code, reason, stdout_json, stderr_json, stdout_bytes,
 	stderr_bytes, token_hash, token_expires_at, created_at, ended_at, delivery, delivery_tries,
-	delivery_status, delivery_error, delivery_at)
+	delivery_status, delivery_error, delivery_at, keep_root, keep_folder, keep_user, run)
 VALUES (:id, :project_id, :sandbox_id, :key_id, :conversation, :channel, :origin_json, :command,
 	:process, :boot_id, :state, :is_stopping, :exit_code, :reason, :stdout_json, :stderr_json,
 	:stdout_bytes, :stderr_bytes, :token_hash, :token_expires_at, :created_at, :ended_at, :delivery,
-	:delivery_tries, :delivery_status, :delivery_error, :delivery_at);
+	:delivery_tries, :delivery_status, :delivery_error, :delivery_at, :keep_root, :keep_folder,
+	:keep_user, :run);
 
 -- name: job_count_running
 -- takes: lookup

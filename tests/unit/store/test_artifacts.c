@@ -24,6 +24,7 @@ static struct artifact_record sample_artifact(const char *id)
 	                                .sha256 = "00ff",
 	                                .secret = "s3",
 	                                .process = 7,
+	                                .job = "",
 	                                .size_bytes = 1000,
 	                                .created_at = NOW,
 	                                .expires_at = NOW + 1000,
@@ -81,7 +82,7 @@ static void an_artifact_is_seen_when_its_bytes_are_there(void **state)
 	assert_refused(store_artifact_find(*state, &a, "other", A1, &found, &err), ERROR_NOT_FOUND);
 }
 
-static void a_list_is_of_a_project_a_sandbox_or_a_run(void **state)
+static void a_list_is_of_a_project_a_sandbox_a_run_or_a_job(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct artifact_record second = sample_artifact(A2), third = sample_artifact(A3);
@@ -91,6 +92,7 @@ static void a_list_is_of_a_project_a_sandbox_or_a_run(void **state)
 
 	second.run = "r2";
 	third.sandbox_id = "tttttttttttttttttttt";
+	third.job = "j1";
 	add(*state, sample_artifact(A1));
 	add(*state, second);
 	add(*state, third);
@@ -110,6 +112,10 @@ static void a_list_is_of_a_project_a_sandbox_or_a_run(void **state)
 	filter.project_id = "other";
 	assert_done(store_artifact_list(*state, &a, &filter, &list, &err));
 	assert_int_equal(list.count, 0);
+	filter = (struct artifact_filter){.project_id = PROJECT, .job = "j1", .limit = 9};
+	assert_done(store_artifact_list(*state, &a, &filter, &list, &err));
+	assert_int_equal(list.count, 1);
+	assert_string_equal(list.items[0].job, "j1");
 }
 
 static void a_project_has_room_for_so_much_and_so_many(void **state)
@@ -207,7 +213,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        EACH(an_artifact_is_seen_when_its_bytes_are_there),
-	        EACH(a_list_is_of_a_project_a_sandbox_or_a_run),
+	        EACH(a_list_is_of_a_project_a_sandbox_a_run_or_a_job),
 	        EACH(a_project_has_room_for_so_much_and_so_many),
 	        EACH(what_goes_is_told_once_and_stays_till_its_bytes_are_gone),
 	        EACH(what_expired_is_due_and_what_was_half_made_at_boot),

@@ -17,6 +17,10 @@ static struct job_record sample(const char *id)
 	                           .exit_code = -1,
 	                           .token_hash = {1, 2, 3},
 	                           .token_expires_at = NOW + 9,
+	                           .keep_root = "/work",
+	                           .keep_folder = "out",
+	                           .keep_user = "coder",
+	                           .run = "night",
 	                           .created_at = NOW};
 }
 
@@ -56,6 +60,10 @@ static void a_job_is_found_by_its_own_conversation_alone(void **state)
 	insert(*state, "job", JOB_CHANNEL_STREAM);
 	assert_done(store_job_find(*state, &a, &ref, &found, &err));
 	assert_string_equal(found.command, "make");
+	assert_string_equal(found.keep_root, "/work");
+	assert_string_equal(found.keep_folder, "out");
+	assert_string_equal(found.keep_user, "coder");
+	assert_string_equal(found.run, "night");
 	assert_int_equal(found.state, JOB_RUNNING);
 	assert_int_equal(found.channel, JOB_CHANNEL_STREAM);
 	assert_int_equal(found.token_hash[2], 3);

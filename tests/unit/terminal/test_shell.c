@@ -45,6 +45,29 @@ TEST(marks_are_found_however_the_bytes_come)
 	}
 }
 
+TEST(a_begin_tells_its_time_in_any_locale)
+{
+	static const struct {
+		const char *text;
+		int64_t unix_ms;
+	} cases[] = {
+	        {"\033]133;C;" NONCE ";1700000000.123456\a", 1700000000123},
+	        {"\033]133;C;;1700000000,123456\a", 1700000000123},
+	        {"\033]133;C;" NONCE ";1700000000\u066b123456\a", 1700000000123},
+	        {"\033]133;C;" NONCE ";\a", 0},
+	        {"\033]133;C;" NONCE ";yesterday, at about noon\a", 0},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct span text = span_of(cases[i].text);
+		struct shell_marks marks = {.offset = 0};
+		struct shell_mark mark;
+
+		assert_true(shell_marks_next(&marks, &text, &mark));
+		assert_int_equal(mark.unix_ms, cases[i].unix_ms);
+	}
+}
+
 TEST(a_mark_without_an_end_is_none)
 {
 	struct shell_mark d = {.kind = 0};
@@ -95,7 +118,7 @@ TEST(our_shell_is_told_by_its_arguments_which_lists_show_whole)
 int main(void)
 {
 	return RUN(CASE(marks_are_found_however_the_bytes_come),
-	           CASE(a_mark_without_an_end_is_none),
+	           CASE(a_begin_tells_its_time_in_any_locale), CASE(a_mark_without_an_end_is_none),
 	           CASE(one_line_is_typed_as_it_is_and_several_as_one_command),
 	           CASE(control_characters_and_nothing_are_refused),
 	           CASE(our_shell_is_told_by_its_arguments_which_lists_show_whole));
