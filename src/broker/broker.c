@@ -230,8 +230,11 @@ static int start(struct broker *b, const struct broker_options *options, struct 
 		return -1;
 	broker_sweep(b);
 	guard_begin(b);
+	if (server_open(b, err) < 0)
+		return -1;
+	/* A job's child lets go of what all parts have open: they must be open by now. */
 	flattening_look(&b->flattening);
-	return server_open(b, err);
+	return 0;
 }
 
 static int run(struct broker *b, const struct broker_options *options, struct error *err)
