@@ -83,8 +83,14 @@ int agent_links_connect(struct agent_links *links, const char *id, int64_t deadl
 		return FAIL_ERRNO(err, "open '%s'", links->run_dir);
 	(void)snprintf(name, sizeof(name), "%s/agent.sock", id);
 	if (fd_open_beneath(folder, name, &(struct fd_open_options){.flags = O_PATH}, &path_fd,
-	                    err) < 0 ||
-	    unix_connect(path_fd, SOCK_STREAM, deadline, ret_fd, err) < 0)
+	                    err) < 0) {
+		/* Its caller has a row that says that it runs: nothing that was asked for is
+		 * missing. */
+		if (err->code == ERROR_NOT_FOUND)
+			return FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' has just ended", id);
+		return FAIL_CONTEXT(err, "agent of sandbox '%s'", id);
+	}
+	if (unix_connect(path_fd, SOCK_STREAM, deadline, ret_fd, err) < 0)
 		return FAIL_CONTEXT(err, "agent of sandbox '%s'", id);
 	return 0;
 }

@@ -15,6 +15,7 @@ struct agent_links;
 /* RUN_DIR need not exist before the first connection. */
 struct agent_links *agent_links_new(const char *run_dir);
 void agent_links_free(struct agent_links *links); /* closes all that wait */
+/* ERROR_UNAVAILABLE when the sandbox has no agent any more. */
 MUST_CHECK int agent_links_connect(struct agent_links *links, const char *id, int64_t deadline,
                                    int *ret_fd, struct error *err);
 /* One that waits and is alive, or -1. */
