@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import socket
@@ -25,6 +26,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("ATOLL_BUILD", ROOT / "build"))
 ATOLL = BUILD / "atoll"
 PORTS = range(20000, 32000)
+PORT_BLOCK = 40
+SLOTS = 1024  # of a chunk, which one server claims at a time
 
 
 class ApiError(Exception):
@@ -148,16 +151,29 @@ class Api:
         return answer.body
 
 
+def own_ports():
+    """None that the kernel hands out by itself, and in blocks that only one run has: the name of a socket says so, and ends with
+    the run. Who is started again finds its port as it was left."""
+    claims = []
+    for first in random.SystemRandom().sample(PORTS[::PORT_BLOCK], len(PORTS) // PORT_BLOCK):
+        claims.append(socket.socket(socket.AF_UNIX))
+        with contextlib.suppress(OSError):
+            claims[-1].bind(f"\0atoll-test-ports-{first}")
+            yield from range(first, first + PORT_BLOCK)
+
+
+ports = own_ports()
+
+
 def free_port():
-    """None that the kernel hands out by itself: who is started again finds it as it was left."""
-    for port in random.SystemRandom().sample(PORTS, 100):
+    for port in ports:
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
     raise AssertionError("no port is free")
 
 
-def wait_for(condition, seconds=10, what="condition"):
+def wait_for(condition, seconds=30, what="condition"):
     """Polls until condition() is true; its last value is returned. what: a text, or a function that makes it in the end."""
     end = time.monotonic() + seconds
     while True:
@@ -194,7 +210,7 @@ class Server:
             self.wait_ready()
         return self
 
-    def wait_ready(self, seconds=20):
+    def wait_ready(self, seconds=30):
         def ready():
             if self.process.poll() is not None:
                 raise AssertionError(f"atoll serve ended with {self.process.returncode}:\n{self.log_text()}")
@@ -251,7 +267,7 @@ class Server:
         return None
 
     def kill9(self, role):
-        pid = wait_for(lambda: self.pid_of(role), 10, f"a {role} process")
+        pid = wait_for(lambda: self.pid_of(role), 30, f"a {role} process")
         os.kill(pid, signal.SIGKILL)
         return pid
 
@@ -295,6 +311,33 @@ class Server:
                 shutil.rmtree(self.data, ignore_errors=True)
 
 
+def agents():
+    """{pid: slot} of the agents of every server on this machine."""
+    found = {}
+    for comm in glob.glob("/proc/[0-9]*/comm"):
+        with contextlib.suppress(OSError):
+            if pathlib.Path(comm).read_text().startswith("atoll-agent"):
+                slot = re.search("/atoll/s([0-9]+)", pathlib.Path(comm).with_name("cgroup").read_text())
+                found[int(comm.split("/")[2])] = int(slot[1]) if slot else None
+    return found
+
+
+def is_dead(pid):
+    """Also one that nobody has asked about yet."""
+    with contextlib.suppress(OSError):
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    return True
+
+
+def kill_and_wait(pids):
+    """Those that are gone already are fine. A kill is answered before its process has come to its end."""
+    pids = list(pids)
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: all(is_dead(pid) for pid in pids), what=lambda: f"the end of {[p for p in pids if not is_dead(p)]}")
+
+
 class Host:
     """What a server with this data folder has made on the host: everything of it must go again."""
 
@@ -302,13 +345,13 @@ class Host:
         self.data = str(data)
 
     def agents(self):
-        """pids of agents that serve this data folder's sandboxes."""
-        found = []
-        for comm in glob.glob("/proc/[0-9]*/comm"):
+        """pids of the agents of this data folder's sandboxes, and of those that wait for one."""
+        chunks = set()
+        for claim in pathlib.Path("/run/atoll/chunks").glob("*"):
             with contextlib.suppress(OSError):
-                if pathlib.Path(comm).read_text().strip().startswith("atoll-agent"):
-                    found.append(int(comm.split("/")[2]))
-        return found
+                if claim.read_text() == self.data:
+                    chunks.add(int(claim.name))
+        return [pid for pid, slot in agents().items() if slot is not None and slot // SLOTS in chunks]
 
     def runs(self):
         return sorted(p for p in os.listdir(f"{self.data}/run/sandboxes")) \
@@ -326,7 +369,7 @@ class Host:
         return {name: value for name, value in
                 {"run folders": self.runs(), "files": self.files(), "mounts": self.mounts()}.items() if value}
 
-    def wait_clean(self, seconds=10):
+    def wait_clean(self, seconds=30):
         wait_for(lambda: not self.leftovers(), seconds, lambda: f"clean host, left: {self.leftovers()}")
 
 
@@ -334,4 +377,4 @@ def global_resources():
     """Everything of any Atoll on this machine, for before and after: cgroups, interfaces, agents."""
     cgroups = glob.glob("/sys/fs/cgroup/*/atoll/s*/") + glob.glob("/sys/fs/cgroup/atoll/s*/")
     links = [name for name in os.listdir("/sys/class/net") if name.startswith("atoll") and name[5:].isdigit()]
-    return {"cgroups": sorted(cgroups), "interfaces": sorted(links), "agents": Host("/").agents()}
+    return {"cgroups": sorted(cgroups), "interfaces": sorted(links), "agents": sorted(agents())}

@@ -104,4 +104,4 @@ def test_projects_share_neither_files_nor_layers_nor_logs(api, server):
     atoll.wait_for(lambda: stranger.get(f"{BUILDS}/{made}")["status"] == "ready", 20, "the second build")
     before = len(os.listdir(server.data / "snapshots"))
     api.delete(f"/v1/projects/{project}?force=true")
-    atoll.wait_for(lambda: len(os.listdir(server.data / "snapshots")) <= before - 2, 10, "its layers' end")
+    atoll.wait_for(lambda: len(os.listdir(server.data / "snapshots")) <= before - 2, 30, "its layers' end")

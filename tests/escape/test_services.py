@@ -38,7 +38,7 @@ def test_a_flood_of_output_and_of_crashes_stays_small_and_is_answered(server, ap
 def test_odd_bytes_in_a_log_are_text_in_the_answer(server, api):
     with api.sandbox(internet=False) as box:
         put(api, box, "odd", command="printf '\\377\\000\\033]0;title\\007\\\"}],\\n'; printf '\\303'; exec sleep 1000")
-        answer = atoll.wait_for(lambda: (lambda r: r["stdout_bytes"] >= 16 and r)(log(api, box, "odd")), 5, "its log")
+        answer = atoll.wait_for(lambda: (lambda r: r["stdout_bytes"] >= 16 and r)(log(api, box, "odd")), 30, "its log")
         assert answer["stdout"].endswith("\ufffd") and "title" in answer["stdout"] and '"}],' in answer["stdout"]
         # A terminal of ours gets no command of theirs.
         shown = server.cli("service", "ls", box)
@@ -57,7 +57,7 @@ def test_names_and_folders_lead_nowhere_else(api):
         api.exec(box, "ln -s /proc/1/root/etc /tmp/link; mkdir -p /tmp/here")
         put(api, box, "linked", command="pwd -P; exec sleep 1000", cwd="/tmp/link")
         seen = atoll.wait_for(lambda: (lambda r: r["state"] in ("running", "backoff") and r)(
-            api.get(f"{PATH}/{box}/services/linked")), 5, "it is tried")
+            api.get(f"{PATH}/{box}/services/linked")), 30, "it is tried")
         assert seen["state"] == "backoff" or log(api, box, "linked")["stdout"] in ("", "/etc\n")
 
 
@@ -70,16 +70,16 @@ def test_root_inside_can_end_it_but_not_end_its_keeper_for_good_nor_hide_from_a_
         keeper = api.exec(box, f"cut -d' ' -f4 /proc/{pid}/stat")["stdout"].strip()
         api.exec(box, f"kill -STOP {keeper}", user="root")
         api.post(f"{PATH}/{box}/services/web/stop")
-        atoll.wait_for(lambda: api.get(f"{PATH}/{box}/services/web")["state"] == "stopped", 10, "it has ended")
+        atoll.wait_for(lambda: api.get(f"{PATH}/{box}/services/web")["state"] == "stopped", 30, "it has ended")
         left = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -o '[s]leep 9001' | wc -l"
         assert api.exec(box, left)["stdout"] == "0\n"
         api.post(f"{PATH}/{box}/services/web/start")
         pid = api.get(f"{PATH}/{box}/services/web")["pid"]
         keeper = api.exec(box, f"cut -d' ' -f4 /proc/{pid}/stat")["stdout"].strip()
         assert api.exec(box, f"kill -9 {keeper}", user="root")["exit_code"] == 0
-        atoll.wait_for(lambda: api.get(f"{PATH}/{box}/services/web")["restarts"] == 1, 10, "it is restarted")
+        atoll.wait_for(lambda: api.get(f"{PATH}/{box}/services/web")["restarts"] == 1, 30, "it is restarted")
         # The command that lost its keeper has gone with it.
-        atoll.wait_for(lambda: api.exec(box, f"test -d /proc/{pid} || echo gone")["stdout"] == "gone\n", 5, "the old one is gone")
+        atoll.wait_for(lambda: api.exec(box, f"test -d /proc/{pid} || echo gone")["stdout"] == "gone\n", 30, "the old one is gone")
 
 
 def test_what_one_sandbox_has_no_other_sees(api):

@@ -208,7 +208,7 @@ def test_a_recording_only_draws(api, server):
     with api.sandbox(internet=False) as box:
         api.post(f"{PATH}/{box}/terminal", {"name": "film", "record": True, "command": f"{ATTACK}; sleep 0.2"})
         recording, = atoll.wait_for(lambda: [r for r in api.get("/api/sandbox/recordings")["items"]
-                                             if r["sandbox_id"] == box and r["size_bytes"] > 100], 10, "the recording")
+                                             if r["sandbox_id"] == box and r["size_bytes"] > 100], 30, "the recording")
     played = server.cli("replay", "--speed", "100", recording["id"]).stdout
     assert b"before" in played and b"after" in played and b"\xc2\x9b" not in played
     assert sequences(played) <= HARMLESS, sequences(played)
@@ -226,7 +226,7 @@ def test_what_is_printed_of_a_window_is_text(api, server):
 def test_tables_hold_no_escapes(api, server):
     with api.sandbox(internet=False) as box:
         job = api.exec(box, ATTACK.replace("printf", "echo") + "; exit 3", background=True)["resultId"]
-        atoll.wait_for(lambda: api.get(f"/v1/jobs/{job}")["status"] != "running", 10, "its end")
+        atoll.wait_for(lambda: api.get(f"/v1/jobs/{job}")["status"] != "running", 30, "its end")
         api.exec(box, cmd="bash", args=["-c", "exec -a $'\\033[2J\\033]52;c;eA==\\a' sleep 30"], background=True)
         for words in (("job", "ls"), ("job", "status", job), ("ps", box), ("events", "--limit", "50")):
             done = server.cli(*words)

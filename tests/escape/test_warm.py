@@ -114,7 +114,7 @@ def test_an_interpreter_of_the_attacker_gains_nothing(api, evil, act):
     sandbox, _ = evil
     place(api, sandbox, act, {"pid": 2})
     victim = api.exec(sandbox, "exec sleep 1000", user="root", background=True)
-    atoll.wait_for(lambda: "started" in api.exec(sandbox, f"cat {EVIL}/log")["stdout"], 5, "the attacker's interpreter")
+    atoll.wait_for(lambda: "started" in api.exec(sandbox, f"cat {EVIL}/log")["stdout"], 30, "the attacker's interpreter")
     for i in range(3):
         begun = time.monotonic()
         result = code(api, sandbox, f"open('/home/user/evil/runs', 'a').write('x'); print({i})")
@@ -173,7 +173,7 @@ def test_a_call_cannot_be_pointed_at_a_process_of_root(api, evil):
     sandbox, _ = evil
     place(api, sandbox, "silence", {"pid": 2})
     assert api.exec(sandbox, cmd="/usr/bin/python3", args=["-c", DAEMON], user="root")["ok"]
-    atoll.wait_for(lambda: api.exec(sandbox, f"test -S {EVIL}/in && test -s {EVIL}/daemon")["ok"], 5, "the daemon")
+    atoll.wait_for(lambda: api.exec(sandbox, f"test -S {EVIL}/in && test -s {EVIL}/daemon")["ok"], 30, "the daemon")
     assert api.exec(sandbox, f"cat > {EVIL}/new && chmod 755 {EVIL}/new && mv {EVIL}/new {EVIL}/python3",
                     stdin=PROGRAM + HAND_OVER)["ok"]
     api.exec(sandbox, cmd="/usr/bin/python3", args=["-c", KILL], user="root")

@@ -82,7 +82,7 @@ def place(api, sandbox, act):
 def test_an_interpreter_of_the_attacker_gains_nothing(api, evil, act):
     place(api, evil, act)
     victim = api.exec(evil, "exec sleep 1000", user="root", background=True)
-    atoll.wait_for(lambda: "started" in api.exec(evil, f"cat {EVIL}/log")["stdout"], 5, "the attacker's interpreter")
+    atoll.wait_for(lambda: "started" in api.exec(evil, f"cat {EVIL}/log")["stdout"], 30, "the attacker's interpreter")
     time.sleep(0.2)
     for i in range(3):
         begun = time.monotonic()

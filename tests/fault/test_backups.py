@@ -38,7 +38,7 @@ def attempt(server, seconds=8):
 
 def wait_ended(api, backup):
     path = f"{BACKUPS}/{backup['id']}"
-    return atoll.wait_for(lambda: (found := api.get(path))["state"] != "making" and found, 10, "the backup's end")
+    return atoll.wait_for(lambda: (found := api.get(path))["state"] != "making" and found, 30, "the backup's end")
 
 
 def use(server, box):
@@ -90,7 +90,7 @@ def clean_after(server, box):
     assert row["state"] == "started", row
     assert api.exec(box, "cat /home/user/kept")["stdout"] == "kept"
     api.remove(box)
-    atoll.wait_for(lambda: os.listdir(server.data / "snapshots") == [], 10, "no layer is left")
+    atoll.wait_for(lambda: os.listdir(server.data / "snapshots") == [], 30, "no layer is left")
     api.close()
     atoll.Host(server.data).wait_clean()
 
@@ -129,7 +129,7 @@ def test_the_files_are_somewhere_whatever_step_of_archiving_is_the_last(private_
     assert api.get(BACKUPS)["items"] == []
     api.remove(box)
     assert blobs(server) == set()
-    atoll.wait_for(lambda: os.listdir(server.data / "snapshots") == [], 10, "no layer is left")
+    atoll.wait_for(lambda: os.listdir(server.data / "snapshots") == [], 30, "no layer is left")
     api.close()
     atoll.Host(server.data).wait_clean()
 
@@ -199,7 +199,7 @@ def test_atolld_dies_while_a_full_backup_is_imported(private_server, tmp_path, s
     api.delete(f"{SNAPSHOTS}/{taken['id']}")
     api.delete(f"{TEMPLATES}/{taken['template']}")
     api.delete(f"{BACKUPS}/{backup}")
-    atoll.wait_for(lambda: not os.listdir(server.data / "snapshots"), 10, "no layer is left")
+    atoll.wait_for(lambda: not os.listdir(server.data / "snapshots"), 30, "no layer is left")
     assert blobs(server) == set()
     assert not [name for name in os.listdir(server.data / "templates") if not name.startswith((".base", "base"))]
     api.close()

@@ -59,5 +59,5 @@ def test_the_api_process_dies_at_a_step_of_a_build(private_server, step):
         assert api.exec(box, "cat /opt-first second; pwd")["stdout"] == "first\nsecond\n/opt-work\n"
     api.delete("/api/sandbox/templates/app")
     assert build(api, {"name": "none", "from": "host", "steps": []})["status"] == "ready"
-    atoll.wait_for(lambda: not os.listdir(private_server.data / "snapshots"), 10, "no layer is left")
+    atoll.wait_for(lambda: not os.listdir(private_server.data / "snapshots"), 30, "no layer is left")
     atoll.Host(private_server.data).wait_clean()

@@ -61,7 +61,7 @@ def test_a_full_disk_is_said_and_survived(small_disk):
         assert api.exec(made["id"], "echo well again")["stdout"] == "well again\n"
         for row in api.get(PATH)["items"]:
             api.remove(row["id"])
-        atoll.wait_for(lambda: not atoll.Host(small_disk).files(), 10, "no files left")
+        atoll.wait_for(lambda: not atoll.Host(small_disk).files(), 30, "no files left")
     finally:
         server.stop()
 

@@ -66,6 +66,6 @@ def test_a_program_dies_at_a_step(host, program, step):
     host.environment["ATOLL_FAULT"] = f"{program}:{step}:kill"
     host.start()
     victim = host.pid_of(program)
-    use(host.api(timeout=2))
+    use(host.api(timeout=6))
     atoll.wait_for(lambda: host.pid_of(program) != victim, 15, f"{step} kills the {program}")
     clean_after(host)

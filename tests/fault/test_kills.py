@@ -41,14 +41,15 @@ API_STEPS = [step for step in named_steps("fleet", r'fault_point\("api", ') if s
 def truth(server):
     """Every row, what runs and what is on the disk agree."""
     api = server.api()
-    rows = {row["id"]: row["state"] for row in api.get(f"{PATH}?limit=1000")["items"]}
-    host = atoll.Host(server.data)
+    host, rows = atoll.Host(server.data), {}
 
     def agree():
-        living = {i for i, state in rows.items() if state in ("started", "paused", "stopped")}
+        files = set(host.files())  # first: one that is deleted meanwhile has a row and no files
+        rows.clear()
         rows.update({row["id"]: row["state"] for row in api.get(f"{PATH}?limit=1000")["items"]})
-        return set(host.files()) <= living and not any(state in ("creating", "deleting") for state in rows.values())
-    atoll.wait_for(agree, 15, f"store and host agree: {rows} {host.leftovers()}")
+        living = {i for i, state in rows.items() if state in ("started", "paused", "stopped")}
+        return files <= living and not any(state in ("creating", "deleting") for state in rows.values())
+    atoll.wait_for(agree, 30, lambda: f"store and host agree: {rows} {host.leftovers()}")
     for sandbox, state in rows.items():
         if state in ("started", "paused"):
             assert api.exec(sandbox, "echo alive")["stdout"] == "alive\n"
@@ -101,7 +102,7 @@ def no_layer_is_left(server, api):
     for row in api.get(f"{SNAPSHOTS}?limit=1000")["items"]:
         assert row["state"] == "ready", row
         api.delete(f"{SNAPSHOTS}/{row['id']}")
-    atoll.wait_for(lambda: not os.listdir(server.data / "snapshots"), 10, "no layer is left")
+    atoll.wait_for(lambda: not os.listdir(server.data / "snapshots"), 30, "no layer is left")
 
 
 def clean_after(server):
@@ -179,11 +180,11 @@ def test_the_api_process_dies_when_the_entrypoint_has_been_started(private_serve
     private_server.api().post("/api/sandbox/templates",
                               {"name": "sleeper", "from": "host", "entrypoint": ["/bin/sleep", "1000"]})
     for _ in range(2):
-        private_server.wait_ready(10)
+        private_server.wait_ready(30)
         victim = private_server.pid_of("api")
         use(private_server.api(timeout=20), "sleeper")
-        atoll.wait_for(lambda: private_server.pid_of("api") not in (None, victim), 10, "another api process")
-    private_server.wait_ready(10)
+        atoll.wait_for(lambda: private_server.pid_of("api") not in (None, victim), 30, "another api process")
+    private_server.wait_ready(30)
     rows = private_server.api().get(f"{PATH}?limit=1000")["items"]
     assert rows and all(row["state"] == "failed" for row in rows)
     clean_after(private_server)

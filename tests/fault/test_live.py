@@ -24,12 +24,14 @@ BROKEN = (OSError, http.client.HTTPException, atoll.ApiError, json.JSONDecodeErr
 class Work:
     """What goes on at once, each on a thread and a connection of its own, until its server dies."""
 
-    def __init__(self, server):
+    def __init__(self, server, is_cut):
+        # Who is cut off asks again, and is not waited for; who is not has its answer whenever that comes.
+        self.patience_s = 5 if is_cut else 120
         self.server, self.threads, self.answers, self.sockets = server, [], {}, []
 
     def begin(self, name, act):
         def run():
-            api = self.server.api(timeout=5)  # it asks again when its server dies
+            api = self.server.api(timeout=self.patience_s)
             with contextlib.suppress(*BROKEN):
                 self.answers[name] = act(api)
             api.close()
@@ -102,7 +104,7 @@ def test_everything_that_is_live_survives_or_is_told(private_server, roles):
     job = api.exec(box, "sleep 2; echo done >> job.txt; exit 4", background=True)["resultId"]
     api.post(f"{PATH}/{sleeper}/pause")
 
-    work = Work(server)
+    work = Work(server, is_cut="api" in roles)
     for _ in range(2):
         work.upgrade(api.post(f"{PATH}/{box}/terminal", {"name": "main"})["path"])
     work.upgrade(preview(box, "/ws"))

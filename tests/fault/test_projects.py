@@ -25,7 +25,7 @@ def test_the_api_process_dies_while_it_deletes_a_project(private_server, step):
     with contextlib.suppress(atoll.ApiError, OSError):
         private_server.api(timeout=3).delete(f"/v1/projects/{project}?force=true")
     # Each start goes on with it, and so dies at the same step.
-    atoll.wait_for(lambda: private_server.pid_of("api") != victim, 10, "the end of the api process")
+    atoll.wait_for(lambda: private_server.pid_of("api") != victim, 30, "the end of the api process")
     private_server.environment.pop("ATOLL_FAULT")
     private_server.stop()
     private_server.start()
@@ -40,7 +40,7 @@ def test_the_api_process_dies_while_it_deletes_a_project(private_server, step):
         private_server.api(key).get("/accounts/me")
     assert failure.value.status == 401
     host = atoll.Host(private_server.data)
-    atoll.wait_for(lambda: not set(boxes) & set(host.files() + host.runs()), 10, "nothing of its sandboxes")
+    atoll.wait_for(lambda: not set(boxes) & set(host.files() + host.runs()), 30, "nothing of its sandboxes")
     # Its name is free again, and the new one knows nothing of the old.
     again = private_server.api().post("/v1/projects", {"id": project, "name": "doomed"})
     assert again["closing"] is False

@@ -325,11 +325,11 @@ def remove_and_check(server, clients):
     assert not api.get(f"{PATH}?limit=1000")["items"]
     api.close()
     for folder in ("snapshots", "volumes"):
-        atoll.wait_for(lambda: not os.listdir(server.data / folder), 10, f"no {folder} are left")  # noqa: B023
+        atoll.wait_for(lambda: not os.listdir(server.data / folder), 30, f"no {folder} are left")  # noqa: B023
     atoll.Host(server.data).wait_clean()
     server.stop()
-    atoll.wait_for(lambda: not slots_left(server), 10, f"cgroups and interfaces are gone: {slots_left(server)[:5]}")
-    atoll.wait_for(lambda: not processes_left(server), 10, f"no process is left: {processes_left(server)[:5]}")
+    atoll.wait_for(lambda: not slots_left(server), 30, f"cgroups and interfaces are gone: {slots_left(server)[:5]}")
+    atoll.wait_for(lambda: not processes_left(server), 30, f"no process is left: {processes_left(server)[:5]}")
     assert not atoll.Host(server.data).mounts()
 
 

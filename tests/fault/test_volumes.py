@@ -104,7 +104,7 @@ def clean_after(server):
         assert api.raw("GET", f"{PATH}/{name}/files/content?path=after").body == b"works\n"
         api.delete(f"{PATH}/{name}")
     assert os.listdir(server.data / "volumes") == []
-    atoll.wait_for(lambda: not loops_of(server), 10, "no loop device is left")
+    atoll.wait_for(lambda: not loops_of(server), 30, "no loop device is left")
     atoll.Host(server.data).wait_clean()
 
 
@@ -144,7 +144,7 @@ def test_what_was_written_is_there_after_everything_was_killed(private_server):
     private_server.process.wait()
     private_server.start()
     api = private_server.api()
-    atoll.wait_for(lambda: api.get(f"{INSTANCES}/{sandbox}")["state"] == "stopped", 10, "the loss is seen")
+    atoll.wait_for(lambda: api.get(f"{INSTANCES}/{sandbox}")["state"] == "stopped", 30, "the loss is seen")
     api.post(f"{INSTANCES}/{sandbox}/start")
     assert api.exec(sandbox, "cat /workspace/file")["stdout"] == "precious\n"
     clean_after(private_server)

@@ -35,7 +35,7 @@ def test_create_without_waiting_answers_at_once_and_gets_there(api):
     made = api.post(f"{PATH}?wait=false", {"template": "host", "internet": False})
     try:
         assert made["state"] in ("pending", "creating", "started")
-        atoll.wait_for(lambda: api.get(f"{PATH}/{made['id']}")["state"] == "started", 10, "started")
+        atoll.wait_for(lambda: api.get(f"{PATH}/{made['id']}")["state"] == "started", 30, "started")
         assert api.get(f"{PATH}/{made['id']}")["last_event"]["text"]
     finally:
         api.remove(made["id"])
@@ -110,7 +110,7 @@ def test_delete_leaves_nothing_on_the_host(api, server):
     made = api.create(internet=False)
     api.exec(made["id"], "sleep 300 & dd if=/dev/zero of=/home/user/f bs=1M count=8 2>/dev/null")
     api.remove(made["id"])
-    atoll.wait_for(lambda: made["id"] not in str(atoll.Host(server.data).leftovers()), 10, "clean host")
+    atoll.wait_for(lambda: made["id"] not in str(atoll.Host(server.data).leftovers()), 30, "clean host")
     with pytest.raises(atoll.ApiError) as failure:
         api.exec(made["id"], "true")
     assert failure.value.status in (404, 409)

@@ -188,7 +188,7 @@ def test_a_broken_upload_leaves_no_half_file(server, api, box):
         raw.sendall((f"PUT {files(box, 'content', path='/home/user/half')} HTTP/1.1\r\nHost: localhost\r\n"
                      f"Authorization: Bearer {server.key}\r\nContent-Type: application/octet-stream\r\n"
                      "Content-Length: 1000000\r\n\r\n").encode() + b"x" * 5000)
-    atoll.wait_for(lambda: api.exec(box, "ls -A /home/user | grep half; true")["stdout"] == "", 5, "no half file")
+    atoll.wait_for(lambda: api.exec(box, "ls -A /home/user | grep half; true")["stdout"] == "", 30, "no half file")
 
 
 @pytest.mark.parametrize("path, status", [("/no/such/file", 404), ("/home/user", 409), ("", 409), ("a\0b", 400),

@@ -76,7 +76,7 @@ def test_an_agent_that_dies_ends_its_sandbox_with_a_reason(private_server):
             break
         pid = int(stat.rsplit(")", 1)[1].split()[1])
     os.kill(pid, signal.SIGKILL)
-    row = atoll.wait_for(lambda: (r := api.get(f"{PATH}/{made}"))["state"] not in ("started",) and r, 10, "its end")
+    row = atoll.wait_for(lambda: (r := api.get(f"{PATH}/{made}"))["state"] not in ("started",) and r, 30, "its end")
     assert row["state"] in ("stopped", "failed") and row["reason"] in ("exit", "oom")
     api.remove(made)
     atoll.Host(private_server.data).wait_clean()

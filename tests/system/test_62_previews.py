@@ -418,9 +418,9 @@ def test_switching_off_ends_what_runs(api, box, shared):
 
 def test_a_private_link_needs_no_public_preview_and_an_expired_one_is_void(api, box, shared):
     switch(api, box, public=False, enabled=True)
-    made = link(api, box, private=True, ttlSeconds=1)
+    made = link(api, box, private=True, ttlSeconds=3)
     assert ask(shared, made["path"]).status == 200
-    atoll.wait_for(lambda: ask(shared, made["path"]).status == 404, 3, "the end of a link")
+    atoll.wait_for(lambda: ask(shared, made["path"]).status == 404, 30, "the end of a link")
 
 
 def test_without_a_secret_nothing_is_shared(server):

@@ -34,7 +34,7 @@ def status(api, job, conversation=None):
     return api.get(f"{JOBS}/{job}" + (f"?conversation={conversation}" if conversation else ""))
 
 
-def ended(api, job, conversation=None, seconds=10):
+def ended(api, job, conversation=None, seconds=30):
     return atoll.wait_for(lambda: (lambda r: r["status"] != "running" and r)(status(api, job, conversation)), seconds,
                           f"the end of job {job}")
 
@@ -193,12 +193,13 @@ def test_ten_at_once_and_no_more_however_many_come_together(server, api):
 
 def test_a_running_job_holds_off_the_reaper_and_an_ended_one_does_not(api):
     box = api.create(internet=False, idle_reap_ms=1500)["id"]
-    job = start(api, box, "sleep 6")
+    job = start(api, box, "while [ ! -e go ]; do sleep 0.1; done")
     time.sleep(5)
     assert status(api, job)["status"] == "running"
     assert [row["state"] for row in atoll.Server.rows(api) if row["id"] == box] == ["started"]
+    api.write(box, "go", b"")
     assert ended(api, job)["status"] == "completed"
-    atoll.wait_for(lambda: not [row for row in atoll.Server.rows(api) if row["id"] == box], 12, "the idle sandbox goes")
+    atoll.wait_for(lambda: not [row for row in atoll.Server.rows(api) if row["id"] == box], 30, "the idle sandbox goes")
     assert status(api, job)["logs"] == {"stdout": "", "stderr": ""}
 
 
@@ -300,7 +301,7 @@ def test_the_agent_posts_the_end_with_a_token_that_is_good_for_that_job_alone():
         api = server.api()
         box = api.create()["id"]
         job = start(api, box, "env; echo out; echo err >&2; exit 4")
-        atoll.wait_for(lambda: len(sink.posts) == 2, 10, "a post that is tried again")
+        atoll.wait_for(lambda: len(sink.posts) == 2, 30, "a post that is tried again")
         assert sink.posts[0] == sink.posts[1]
         path, headers, body = sink.posts[0]
         assert path == f"/under/sandbox-jobs/{job}/complete" and headers["Host"] in sink.url
@@ -337,7 +338,7 @@ def test_a_post_settles_a_job_once():
         box = api.create()["id"]
         job = start(api, box, "sleep 0.5; echo posted")
         server.stop()
-        atoll.wait_for(lambda: sink.posts, 10, "the post while no server is there")
+        atoll.wait_for(lambda: sink.posts, 30, "the post while no server is there")
         token = sink.posts[0][1]["Authorization"].removeprefix("Bearer ")
         server.start()
         api = server.api()
@@ -402,7 +403,7 @@ def test_the_agent_of_an_isolated_sandbox_posts_over_its_own_network(private_ser
         box = api.create(internet=True)["id"]
         job = start(api, box, "sleep 0.5; echo out; exit 4")
         server.stop()
-        atoll.wait_for(posts.exists, 10, "the post while no server is there")
+        atoll.wait_for(posts.exists, 30, "the post while no server is there")
         path, body = posts.read_bytes().split(b" ", 1)
         assert path.decode() == f"/sandbox-jobs/{job}/complete" and json.loads(body)["exitCode"] == 4
         server.start()
@@ -546,7 +547,7 @@ def message(api, job, *states):
     def found():
         rows = [row for row in api.get("/v1/job-deliveries?limit=1000")["items"] if row["resultId"] == job]
         return rows and rows[0]["state"] in states and rows[0]
-    return atoll.wait_for(found, 10, f"a message of job {job} that is {states}")
+    return atoll.wait_for(found, 30, f"a message of job {job} that is {states}")
 
 
 ORIGINS = [{"type": "slack", "channel": "C0123", "thread": "1700000000.000100"},

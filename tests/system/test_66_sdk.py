@@ -382,6 +382,6 @@ def test_python_async_watches_files(where, sandbox):
         first = asyncio.ensure_future(anext(changes))
         assert await asyncio.to_thread(ready.wait, 10)
         await mine.files.write("watched.txt", "x")
-        assert "watched.txt" in (await asyncio.wait_for(first, 10))["path"]
+        assert "watched.txt" in (await asyncio.wait_for(first, 30))["path"]
         await changes.aclose()
     asyncio.run(work())

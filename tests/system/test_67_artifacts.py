@@ -67,9 +67,9 @@ def test_an_address_opens_one_file_for_so_long(api, box):
     assert fetch(api, later).status == 403
     assert fetch(api, one["url"][:-1]).status == 403
     assert fetch(api, f"{BASE}/{one['id']}/content").status == 401
-    short = api.post(f"{BASE}/{one['id']}/url", {"expires_in_seconds": 1})["url"]
+    short = api.post(f"{BASE}/{one['id']}/url", {"expires_in_seconds": 3})["url"]
     assert fetch(api, short).body == b"one"
-    expired = atoll.wait_for(lambda: (lambda answer: answer.status == 403 and answer)(fetch(api, short)), 5, "an expired address")
+    expired = atoll.wait_for(lambda: (lambda answer: answer.status == 403 and answer)(fetch(api, short)), 30, "an expired address")
     assert "expired" in expired.json()["error"]["message"]
     assert fetch(api, one["url"]).body == b"one"
     for made in (one, two):
@@ -237,7 +237,7 @@ def test_who_leaves_while_files_are_kept_harms_nobody(api, server, box):
             raw.recv(100)
             time.sleep(0.03)
     assert api.exec(box, "echo alive")["stdout"] == "alive\n"
-    atoll.wait_for(lambda: {one["id"] for one in api.get(f"{BASE}?sandbox={box}")["items"]} == set(blobs(server)) - before, 10, "rows and blobs agree")
+    atoll.wait_for(lambda: {one["id"] for one in api.get(f"{BASE}?sandbox={box}")["items"]} == set(blobs(server)) - before, 30, "rows and blobs agree")
     for one in api.get(f"{BASE}?sandbox={box}")["items"]:
         api.delete(f"{BASE}/{one['id']}")
 

@@ -350,11 +350,11 @@ def test_what_changes_is_followed(pair):
     running = subprocess.Popen([atoll.ATOLL, "sync", "--watch", pair.folder, f"{pair.sandbox}:{WORK}"], env=pair.environment,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        atoll.wait_for(lambda: pair.api.exec(pair.sandbox, f"cat {WORK}/first")["stdout"] == "1", 10, "the first round")
+        atoll.wait_for(lambda: pair.api.exec(pair.sandbox, f"cat {WORK}/first")["stdout"] == "1", 30, "the first round")
         put(pair, "new/deep", b"mine")
-        atoll.wait_for(lambda: pair.api.exec(pair.sandbox, f"cat {WORK}/new/deep")["stdout"] == "mine", 10, "a change here")
+        atoll.wait_for(lambda: pair.api.exec(pair.sandbox, f"cat {WORK}/new/deep")["stdout"] == "mine", 30, "a change here")
         pair.inside("mkdir -p out; printf theirs >out/made")
-        atoll.wait_for(lambda: pair.here().get("out/made") == b"theirs", 10, "a change there")
+        atoll.wait_for(lambda: pair.here().get("out/made") == b"theirs", 30, "a change there")
         other = subprocess.run([atoll.ATOLL, "sync", pair.folder, f"{pair.sandbox}:{WORK}"], env=pair.environment,
                                capture_output=True, text=True)
         assert other.returncode == 125 and "another sync" in other.stderr

@@ -30,7 +30,7 @@ def get(api, box, name):
     return api.get(path(box, name))
 
 
-def reach(api, box, name, state, seconds=10, **more):
+def reach(api, box, name, state, seconds=30, **more):
     def there():
         row = get(api, box, name)
         return row["state"] == state and all(row[key] == value for key, value in more.items()) and row
@@ -68,7 +68,7 @@ def test_a_service_runs_at_once_and_again_when_it_is_killed(api, own):
     row = reach(api, own, "web", "running", restarts=1)
     assert row["pid"] != made["pid"] and row["signal"] == 9 and row["exit_code"] == 137
     assert [item["name"] for item in api.get(path(own))["items"]] == ["web"]
-    logs = atoll.wait_for(lambda: (lambda r: r["stdout"] == "up\nup\n" and r)(api.get(path(own, "web", "/logs"))), 5, "both runs")
+    logs = atoll.wait_for(lambda: (lambda r: r["stdout"] == "up\nup\n" and r)(api.get(path(own, "web", "/logs"))), 30, "both runs")
     assert logs["stdout_next"] == logs["stdout_bytes"] == 6
     assert api.get(path(own, "web", "/logs?since_stdout=3&tail=100"))["stdout"] == "up\n"
     assert api.get(path(own, "web", "/logs?since_stdout=99"))["stdout"] == ""
@@ -99,14 +99,14 @@ def test_what_is_said_again_disturbs_nothing_and_a_change_starts_anew(api, own):
     changed = put(api, own, "web", env={"A": "2"}, command="echo $A; exec sleep 7002")
     assert changed["state"] == "running" and changed["pid"] != first["pid"] and count(api, own, 7002) == 1
     assert "env" not in changed
-    atoll.wait_for(lambda: api.get(path(own, "web", "/logs"))["stdout"] == "1\n2\n", 5, "both runs have written")
+    atoll.wait_for(lambda: api.get(path(own, "web", "/logs"))["stdout"] == "1\n2\n", 30, "both runs have written")
 
 
 def test_where_as_whom_and_with_what_it_runs(api, own):
     api.exec(own, "mkdir -p /tmp/there")
     put(api, own, "who", cmd="sh", args=["-c", "pwd; id -u; echo \"$1 $KEY\"; exec sleep 1000", "sh", "two words"],
         cwd="/tmp/there", user="1000", env={"KEY": "value"})
-    atoll.wait_for(lambda: api.get(path(own, "who", "/logs"))["stdout"] == "/tmp/there\n1000\ntwo words value\n", 5, "it")
+    atoll.wait_for(lambda: api.get(path(own, "who", "/logs"))["stdout"] == "/tmp/there\n1000\ntwo words value\n", 30, "it")
 
 
 def test_policies_and_limits(api, own):
@@ -189,7 +189,7 @@ def test_kill_9_of_all_of_ours_leaves_it_running_and_it_is_supervised_meanwhile(
     [one] = on_host
     os.kill(one, signal.SIGKILL)
     atoll.wait_for(lambda: [p for p in os.listdir("/proc") if p.isdigit() and int(p) != one
-                            and cmdline(p) == b"sleep\x007006\x00"], 5, "restarted without a server")
+                            and cmdline(p) == b"sleep\x007006\x00"], 30, "restarted without a server")
     server.start()
     api = server.api()
     row = reach(api, box, "web", "running", restarts=1)
@@ -256,7 +256,7 @@ def test_the_command_line_has_it_all(server, api, own):
         assert done.returncode == 0, done.stderr
         return done.stdout.decode()
     assert run("create", "--restart", "on-failure", "-e", "A=1", own, "web", "--", "echo $A; exec sleep 1000") == "running\n"
-    atoll.wait_for(lambda: run("logs", own, "web") == "1\n", 5, "its log")
+    atoll.wait_for(lambda: run("logs", own, "web") == "1\n", 30, "its log")
     assert "on-failure" in run("ls", own)
     assert run("stop", own, "web") == "stopped\n"
     assert run("start", own, "web") == "running\n"
@@ -272,7 +272,7 @@ def test_both_sdks_have_them(server, api, own):
     where = {"api_url": f"http://127.0.0.1:{server.port}", "api_key": server.key}
     services = Sandbox.connect(own, **where).services
     assert services.put("py", ["sh", "-c", "echo up; exec sleep 1000"], restart="on-failure")["state"] == "running"
-    atoll.wait_for(lambda: services.logs("py", tail=10)["stdout"] == "up\n", 5, "its log")
+    atoll.wait_for(lambda: services.logs("py", tail=10)["stdout"] == "up\n", 30, "its log")
     assert services.stop("py")["state"] == "stopped" and services.start("py")["state"] == "running"
     assert services.restart("py")["restarts"] == 0 and [s["name"] for s in services.list()] == ["py"]
     services.remove("py")

@@ -79,7 +79,7 @@ def test_ctrl_c_reaches_the_command(server):
     assert out == b"caught\n" and process.returncode == 9
 
 
-def read_until(fd, text, seconds=10):
+def read_until(fd, text, seconds=30):
     seen, end = b"", time.monotonic() + seconds
     while text not in seen:
         assert time.monotonic() < end, seen

@@ -457,7 +457,7 @@ def test_a_context_begins_in_a_warm_interpreter(api):
         def has_modules():
             with context(api, box) as own:
                 return value(api, box, "import sys; 'email.message' in sys.modules", own) == "True"
-        atoll.wait_for(has_modules, 10, "a context that was forked")
+        atoll.wait_for(has_modules, 30, "a context that was forked")
     api.delete("/api/sandbox/templates/warm-code")
 
 

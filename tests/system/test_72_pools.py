@@ -2,12 +2,10 @@
 """Prepared sandboxes: whoever gets one cannot tell it from one that was made for him; docs/pools.md."""
 
 import concurrent.futures
-import contextlib
 import itertools
 import os
 import re
 import shutil
-import signal
 import tarfile
 import threading
 import time
@@ -97,9 +95,10 @@ def test_nobody_can_tell_it_from_a_new_one(pooled, pooled_api):
 def test_its_life_begins_when_it_is_asked_for(pooled, pooled_api):
     pooled_api.remove(make_until(pooled, pooled_api)["id"])
     time.sleep(1.5)
+    asked = time.monotonic()
     made = make_until(pooled, pooled_api)
     stats = pooled_api.get(f"{PATH}/{made['id']}/stats")
-    assert stats["uptime_ms"] < 1000
+    assert stats["uptime_ms"] <= 1000 * (time.monotonic() - asked)
     pooled_api.remove(made["id"])
 
 
@@ -115,14 +114,7 @@ def test_another_size_or_network_is_made_anew(pooled, pooled_api):
 def test_a_prepared_one_that_dies_is_nobodys_loss(pooled, pooled_api):
     """All agents that wait are killed: the next creates succeed all the same."""
     pooled_api.remove(make_until(pooled, pooled_api)["id"])
-    broker = pooled.pid_of("broker")
-    time.sleep(0.3)
-    for agent in atoll.Host(pooled.data).agents():
-        with contextlib.suppress(OSError):  # those of other servers come and go
-            with open(f"/proc/{agent}/stat", encoding="utf-8") as stat:
-                if int(stat.read().rsplit(")", 1)[1].split()[1]) == broker:
-                    os.kill(agent, signal.SIGKILL)
-    time.sleep(0.3)
+    atoll.kill_and_wait(atoll.Host(pooled.data).agents())
     made = [pooled_api.create(internet=False)["id"] for _ in range(6)]
     for one in made:
         assert pooled_api.exec(one, "echo alive")["stdout"] == "alive\n"
@@ -165,7 +157,7 @@ def pool_of(api, template):
 
 
 def fill(api, template, ready):
-    return atoll.wait_for(lambda: (pool := pool_of(api, template)) and pool["ready"] == ready and pool, 10,
+    return atoll.wait_for(lambda: (pool := pool_of(api, template)) and pool["ready"] == ready and pool, 30,
                           f"{ready} prepared of {template}: {pool_of(api, template)}")
 
 
@@ -223,11 +215,12 @@ def test_no_create_gets_what_was_prepared_before_a_change(pooled, pooled_api, wi
 
     def change():
         api = pooled.api()
-        for memory_mb in itertools.cycle((80, 96)):
+        # Now faster than any is prepared, now slower.
+        for memory_mb, pause_s in itertools.cycle(itertools.product((80, 96), (0.015, 0.2))):
             if done.is_set():
                 break
             api.call("PATCH", f"/api/sandbox/templates/{with_pool}", {"resources": {"memory_mb": memory_mb}})
-            time.sleep(0.015)
+            time.sleep(pause_s)
         api.close()
     changer = threading.Thread(target=change)
     changer.start()
@@ -275,7 +268,7 @@ def test_one_templates_burst_leaves_anothers_pool_alone(pooled, pooled_api, with
         pooled_api.remove(pooled_api.create(template=with_pool)["id"])
     assert pool_of(pooled_api, "other")["ready"] == 2
     pooled.cli("template", "rm", "other")
-    atoll.wait_for(lambda: pool_of(pooled_api, "other") is None, 5, "the pool goes with its template")
+    atoll.wait_for(lambda: pool_of(pooled_api, "other") is None, 30, "the pool goes with its template")
 
 
 def test_sizes_are_checked_and_everybodys_templates_are_the_admins(pooled, pooled_api, with_pool):
@@ -313,7 +306,7 @@ def test_the_admin_sets_everybodys_and_the_cli_shows_it(pooled, pooled_api):
     assert table[0].split() == ["TEMPLATE", "MIN", "TARGET", "MAX", "READY", "HITS", "MISSES"]
     assert any(line.split()[:4] == ["host", "1", "2", "4"] for line in table)
     atoll.wait_for(lambda: re.search(r'^atoll_pool_target\{template="host"\} 2$',
-                                     pooled_api.raw("GET", "/metrics").body.decode(), re.M), 10, "metrics tell of it")
+                                     pooled_api.raw("GET", "/metrics").body.decode(), re.M), 30, "metrics tell of it")
     assert pooled.cli("pool", "set", "host", "0").returncode == 0
     assert pool_of(pooled_api, "host") is None
 

@@ -169,9 +169,9 @@ def test_output_comes_while_it_runs_and_input_goes_in(api, box):
                   stdin_open=True)
     base = f"/api/sandbox/instances/{box}/processes/{started['process']}"
     atoll.wait_for(lambda: "ready" in api.raw("GET", f"/api/sandbox/instances/{box}/logs?process={started['process']}")
-                   .body.decode(), 5, "output")
+                   .body.decode(), 30, "output")
     api.raw("POST", f"{base}/stdin?end=true", b"abc\n", {"Content-Type": "application/octet-stream"})
-    atoll.wait_for(lambda: api.get(base)["state"] != "running", 5, "its end")
+    atoll.wait_for(lambda: api.get(base)["state"] != "running", 30, "its end")
     assert api.get(base)["exit_code"] == 0
 
 
@@ -188,9 +188,8 @@ def test_a_timeout_ends_all_that_it_started(api, box):
 
 
 def test_a_daemon_outlives_its_code(api, box):
-    run_warm(api, box, """
-        import os
-        if os.fork() == 0:
+    # A cold one leaves nothing: it may have been tried before.
+    run_warm(api, box, FIND + """if is_warm and os.fork() == 0:
             os.setsid()
             for fd in range(3): os.close(fd)
             os.execvp("sleep", ["sleep", "986"])""")
@@ -279,7 +278,7 @@ def test_a_prepared_one_is_warm_at_the_first_call(api, pool):
            "os.environ.get('MINE'), open('/etc/machine-id').read(), random.random()); import platform; print(platform.node())"
     def first_call(options):
         """Where the machine was too busy to have warmed it yet: of another one."""
-        for _ in range(6):
+        for _ in range(12):
             with api.sandbox(template=pool, internet=True, **options) as sandbox:
                 result = run(api, sandbox, "import random\n" + code)
                 if result.get("warm"):
@@ -325,7 +324,7 @@ def test_one_that_is_killed_comes_back(api, template):
     with api.sandbox(template=template, internet=False) as sandbox:
         wait_warm(api, sandbox)
         for which in (0, 2):
-            python(api, sandbox, FIND + f"os.kill(ours()[{which}], signal.SIGKILL)")
+            python(api, sandbox, FIND + f"while len(ours()) < 3: time.sleep(.01)\nos.kill(ours()[{which}], signal.SIGKILL)")
             assert run(api, sandbox, "print(1)")["stdout"] == "1\n"
             wait_warm(api, sandbox)
 
@@ -351,7 +350,7 @@ def test_one_that_is_stopped_holds_nothing_up(api, template):
             for i in range(4):
                 begun = time.monotonic()
                 assert run(api, sandbox, f"print({i})")["stdout"] == f"{i}\n"
-                assert time.monotonic() - begun < 3
+                assert time.monotonic() - begun < 15
             python(api, sandbox, FIND + "for p in ours(): os.kill(p, signal.SIGKILL)")
             wait_warm(api, sandbox)
 
@@ -360,7 +359,7 @@ def test_a_fork_bomb_ends_with_its_call(api, template):
     with api.sandbox(template=template, internet=False, resources={"pids": 60}) as sandbox:
         wait_warm(api, sandbox)
         run(api, sandbox, "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass", timeout_ms=500)
-        atoll.wait_for(lambda: run(api, sandbox, "print(1)")["stdout"] == "1\n", 10, "a sandbox that works")
+        atoll.wait_for(lambda: run(api, sandbox, "print(1)")["stdout"] == "1\n", 30, "a sandbox that works")
 
 
 # ---- what is asked for ----

@@ -374,7 +374,7 @@ def test_nothing_of_a_review_is_left(api, server):
         for _ in range(5):
             changes(api, sandbox)
         atoll.wait_for(lambda: atoll.Host(server.data).runs() == sorted(
-            row["id"] for row in api.get(f"{INSTANCES}?limit=1000")["items"] if row["state"] in ("started", "paused")), 10, "no sandbox of a review is left")
+            row["id"] for row in api.get(f"{INSTANCES}?limit=1000")["items"] if row["state"] in ("started", "paused")), 30, "no sandbox of a review is left")
         assert not [row for row in api.get(f"{INSTANCES}?limit=1000")["items"] if row["name"] == "review"]
 
 

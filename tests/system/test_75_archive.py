@@ -90,7 +90,7 @@ def clean(server, api):
                 api.delete(f"{prefix}/{name}")
             except atoll.ApiError as gone:
                 assert gone.status == 404
-    atoll.wait_for(lambda: left(server) == before, 10, f"nothing to be left: {left(server)}, before {before}")
+    atoll.wait_for(lambda: left(server) == before, 30, f"nothing to be left: {left(server)}, before {before}")
 
 
 def test_a_snapshot_comes_back_from_its_backup_with_all_that_its_files_are(server, api, clean):
@@ -241,7 +241,7 @@ def refused(api, server, name, body):
         api.delete(f"{BACKUPS}/{name}")
     assert answer.status in (400, 409, 413), (name, answer.status, answer.body)
     assert api.get(BACKUPS)["items"] == [] and api.get(SNAPSHOTS)["items"] == []
-    atoll.wait_for(lambda: left(server) == before, 10, "nothing to be left")
+    atoll.wait_for(lambda: left(server) == before, 30, "nothing to be left")
     return answer.json()["error"]["message"]
 
 
@@ -259,7 +259,7 @@ def test_one_that_is_cut_off_or_altered_or_lies_is_refused(server, api, clean):
     good = api.raw("GET", f"{BACKUPS}/{backup['id']}/content").body
     for one in (f"{BACKUPS}/{backup['id']}", f"{PATH}/{box}", f"{SNAPSHOTS}/{snapshot}"):
         api.delete(one)
-    atoll.wait_for(lambda: not os.listdir(server.data / "snapshots"), 10, "the layer to go")
+    atoll.wait_for(lambda: not os.listdir(server.data / "snapshots"), 30, "the layer to go")
     assert "whole" in refused(api, server, "cut", good[:len(good) // 2])
     altered = bytearray(good)
     altered[len(good) // 2] ^= 0x10
@@ -388,7 +388,7 @@ def test_an_archived_sandbox_has_no_files_here_and_comes_back_by_a_start(server,
     api.post(f"{PATH}/{box}/stop")
     assert api.post(f"{PATH}/{box}/archive")["state"] == "archived"
     assert api.post(f"{PATH}/{box}/archive")["state"] == "archived"
-    atoll.wait_for(lambda: os.listdir(server.data / "snapshots") == [], 10, "the layers to go")
+    atoll.wait_for(lambda: os.listdir(server.data / "snapshots") == [], 30, "the layers to go")
     archived(server, api, box)
     assert "archived: " in api.get(f"{PATH}/{box}")["last_event"]["text"]
     assert api.get(BACKUPS)["items"] == [] and len(left(server)[0]) == 1
@@ -397,7 +397,7 @@ def test_an_archived_sandbox_has_no_files_here_and_comes_back_by_a_start(server,
     assert asleep.value.status == 409 and "archived" in str(asleep.value)
     assert api.post(f"{PATH}/{box}/start")["state"] == "started"
     assert out(api, box, LOOK).splitlines() == looked.splitlines()
-    atoll.wait_for(lambda: left(server)[0] == set(), 10, "the archive to go")
+    atoll.wait_for(lambda: left(server)[0] == set(), 30, "the archive to go")
     api.post(f"{PATH}/{box}/stop")
     api.post(f"{PATH}/{box}/start")
     assert out(api, box, "cat /opt/own") == "o"

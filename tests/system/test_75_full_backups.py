@@ -99,7 +99,7 @@ def test_it_is_imported_where_its_template_is_not(private_server, packed):
     assert names(api) == before | {made}
     clear(api)
     atoll.wait_for(lambda: folders(private_server) == set() and os.listdir(private_server.data / "snapshots") == [],
-                   10, "nothing to be left")
+                   30, "nothing to be left")
 
 
 def test_where_its_template_is_that_is_taken(server, api, packed, tmp_path):
@@ -126,7 +126,7 @@ def test_where_its_template_is_that_is_taken(server, api, packed, tmp_path):
     with api.sandbox(snapshot="fourth", template=taken["template"], internet=False) as sandbox:
         look(api, sandbox)
     clear(api)
-    atoll.wait_for(lambda: folders(server) == set(), 10, "no template to be left")
+    atoll.wait_for(lambda: folders(server) == set(), 30, "no template to be left")
 
 
 def test_its_template_alone_can_be_imported(server, api, packed):
@@ -188,7 +188,7 @@ def test_a_hostile_template_is_refused_and_leaves_nothing(server, api, what):
         assert answer.status == 400, (path, answer.body)
     assert names(api) == before and api.get(BACKUPS)["items"] == []
     assert not os.path.exists("/escape") and not os.path.exists("/etc/escape")
-    atoll.wait_for(lambda: folders(server) == set(), 10, "nothing to be left")
+    atoll.wait_for(lambda: folders(server) == set(), 30, "nothing to be left")
 
 
 def test_one_that_is_damaged_or_lies_is_refused_and_leaves_nothing(server, api, packed):
@@ -217,7 +217,7 @@ def test_one_that_is_damaged_or_lies_is_refused_and_leaves_nothing(server, api, 
     assert wrong.value.status == 409 and "other files" in wrong.value.message
     clear(api)
     assert names(api) == before
-    atoll.wait_for(lambda: folders(server) == set() and os.listdir(server.data / "snapshots") == [], 10, "nothing to be left")
+    atoll.wait_for(lambda: folders(server) == set() and os.listdir(server.data / "snapshots") == [], 30, "nothing to be left")
 
 
 def relabelled(plain):

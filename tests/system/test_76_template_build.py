@@ -259,14 +259,14 @@ def test_a_log_is_followed_as_it_comes_and_read_again_later(api, server, builder
 
 def test_a_cancelled_build_ends_at_once_and_leaves_nothing(api, builder, server):
     build = builder.start("long", run("sleep 60"))
-    atoll.wait_for(lambda: api.get(f"{BUILDS}/{build}")["sandbox"], 10, "its sandbox")
+    atoll.wait_for(lambda: api.get(f"{BUILDS}/{build}")["sandbox"], 30, "its sandbox")
     box = api.get(f"{BUILDS}/{build}")["sandbox"]
     begun = time.monotonic()
     ended = api.post(f"{BUILDS}/{build}/cancel")
     assert ended["status"] == "cancelled" and ended["message"].endswith("it was cancelled")
     assert time.monotonic() - begun < 5
     assert api.post(f"{BUILDS}/{build}/cancel")["status"] == "cancelled"
-    atoll.wait_for(lambda: not (server.data / "sandboxes" / box).exists(), 10, "its sandbox's end")
+    atoll.wait_for(lambda: not (server.data / "sandboxes" / box).exists(), 30, "its sandbox's end")
     # Two run, the others wait for their turn, and one that waits is gone at once.
     running = [builder.start(f"turn{i}", run(f"sleep 30 # {i}")) for i in range(2)]
     waiting = [builder.start(f"turn{i}", run("true")) for i in range(2, 4)]
@@ -308,7 +308,7 @@ def test_a_start_command_has_to_become_ready(api, builder):
     assert template["entrypoint"] == ["python3", "-c", SERVER]
     assert template["ready_command"].startswith("python3")
     with api.sandbox(template="web", internet=False) as box:
-        atoll.wait_for(lambda: api.exec(box, f'python3 -c "{ASK}"')["ok"], 10, "the server")
+        atoll.wait_for(lambda: api.exec(box, f'python3 -c "{ASK}"')["ok"], 30, "the server")
     never = builder.build("never", start="echo I am up; sleep 60", ready="false", ready_timeout_ms=600)
     assert never["status"] == "error"
     assert "the ready command did not succeed within 600 ms" in never["message"]
@@ -383,7 +383,7 @@ def test_a_server_that_is_killed_leaves_a_failed_build_and_nothing_else(private_
     build = api.post(BUILDS, {"name": "app", "from": "host", "internet": False,
                               "steps": [run("echo kept > /opt-kept"), run("sleep 60")]})["id"]
     atoll.wait_for(lambda: api.get(f"{BUILDS}/{build}")["step"] == 2 and api.get(f"{BUILDS}/{build}")["sandbox"],
-                   10, "the second step")
+                   30, "the second step")
     private_server.kill9("api")
     private_server.wait_ready()
     api = private_server.api()
@@ -410,7 +410,7 @@ def test_the_cache_keeps_no_more_than_it_may():
         with api.sandbox(template="app", internet=False) as box:
             assert out(api, box, "cat /opt-b; stat -c %s /opt-a") == "b\n100000"
         api.delete("/api/sandbox/templates/app")
-        atoll.wait_for(lambda: not layers(server), 10, "no layer")
+        atoll.wait_for(lambda: not layers(server), 30, "no layer")
     finally:
         server.remove_all()
 
@@ -581,7 +581,7 @@ def test_ctrl_c_ends_the_build(api, server, builder, context):
     (context / "Dockerfile").write_text("FROM host\nRUN echo begun; sleep 60\n")
     process = subprocess.Popen([atoll.ATOLL, "template", "build", "-f", "Dockerfile", "--name", "interrupted",
                                 "--no-internet"], cwd=context, env=server.cli_environment(), stdout=subprocess.PIPE)
-    atoll.wait_for(lambda: process.stdout.readline() == b"begun\n", 10, "the step")
+    atoll.wait_for(lambda: process.stdout.readline() == b"begun\n", 30, "the step")
     process.send_signal(signal.SIGINT)
     assert process.wait(10) == 130
     assert api.get(f"{BUILDS}?name=interrupted")["items"][0]["status"] == "cancelled"

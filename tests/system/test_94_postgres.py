@@ -118,7 +118,7 @@ def test_a_database_that_is_started_again(serve, database):
     # What is known without the store goes on.
     assert api.exec(made, "echo still")["stdout"] == "still\n"
     database.start()
-    atoll.wait_for(lambda: api.raw("GET", "/readyz").status == 200, 10, "readiness")
+    atoll.wait_for(lambda: api.raw("GET", "/readyz").status == 200, 30, "readiness")
     fresh = api.create(internet=False)["id"]
     assert api.exec(fresh, "echo new")["stdout"] == "new\n"
     assert api.exec(made, "echo old")["stdout"] == "old\n"
@@ -153,7 +153,7 @@ def test_two_servers_share_a_database_and_leave_each_others_sandboxes_alone(serv
     second.stop()
     second.start()
     second.kill9("api")
-    atoll.wait_for(lambda: second.pid_of("api"), 10, "a new api process")
+    atoll.wait_for(lambda: second.pid_of("api"), 30, "a new api process")
     second.wait_ready()
     assert one.exec(made, "echo mine")["stdout"] == "mine\n"
     assert state_in(database, made) == state_in(database, other) == "started"

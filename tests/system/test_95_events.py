@@ -23,7 +23,7 @@ PATH = "/api/sandbox/instances"
 LIFE = ["sandbox.created", "sandbox.started", "sandbox.deleting", "sandbox.deleted"]
 
 
-def sse(api, path, headers=None, until=lambda events: False, seconds=10):
+def sse(api, path, headers=None, until=lambda events: False, seconds=30):
     """Reads server-sent events until the condition holds; [(id, event, data)]."""
     connection = http.client.HTTPConnection(api.host, api.port, timeout=seconds)
     connection.request("GET", path, headers={"Authorization": f"Bearer {api.key}", "Accept": "text/event-stream",
@@ -157,10 +157,10 @@ def test_a_stream_tells_as_it_happens_and_replays_what_was_missed(api):
         sse(api, "/v1/events?kind=sandbox.*", until=lambda events: any(e[1] == LIFE[3] for e in events))))
     streams = metric(api, "atoll_http_streams ")
     reader.start()
-    atoll.wait_for(lambda: metric(api, "atoll_http_streams ") > streams, 5, "the stream")
+    atoll.wait_for(lambda: metric(api, "atoll_http_streams ") > streams, 30, "the stream")
     made = api.create(internet=False)["id"]
     api.remove(made)
-    reader.join(10)
+    reader.join(60)
     mine = [e for e in got if e[2]["sandbox"] == made]
     assert [e[1] for e in mine] == LIFE
     assert all(number == data["sequence"] for number, _, data in mine)
@@ -215,7 +215,7 @@ def test_hundreds_of_waiting_streams_cost_no_thread(private_server):
     connections = []
     before = None
     for number in range(400):
-        connection = http.client.HTTPConnection(api.host, api.port, timeout=10)
+        connection = http.client.HTTPConnection(api.host, api.port, timeout=60)
         connection.request("GET", "/v1/events", headers={"Authorization": f"Bearer {api.key}",
                                                          "Accept": "text/event-stream"})
         connections.append((connection, connection.getresponse()))
@@ -246,7 +246,7 @@ def test_the_command_line_shows_and_follows(server, api):
                                  env=server.cli_environment(), stdout=subprocess.PIPE)
     got = [json.loads(following.stdout.readline())["kind"] for _ in LIFE]
     following.terminate()
-    following.wait(5)
+    following.wait(30)
     assert got == LIFE
     assert server.cli("events", "--kind", "nosuch").returncode != 0
 
@@ -313,7 +313,7 @@ def test_a_webhook_gets_what_it_wants_signed_and_in_order(hooked, receiver):
     assert hook["secret"].startswith("whsec_") and hook["enabled"]
     assert "secret" not in api.get(f"/v1/webhooks/{hook['id']}")
     made = [live(api) for _ in range(5)]
-    atoll.wait_for(lambda: len(receiver.calls) >= 10, 10, "ten deliveries")
+    atoll.wait_for(lambda: len(receiver.calls) >= 10, 30, "ten deliveries")
     events = receiver.events()
     assert [(e["sandbox"], e["kind"]) for e in events] == [
         (sandbox, kind) for sandbox in made for kind in ("sandbox.started", "sandbox.deleted")]
@@ -326,7 +326,7 @@ def test_a_webhook_gets_what_it_wants_signed_and_in_order(hooked, receiver):
         expected = hmac.new(hook["secret"].encode(), stamp.encode() + b"." + body, hashlib.sha256).hexdigest()
         assert signature == expected
     assert len(set(receiver.deliveries())) == 10
-    atoll.wait_for(lambda: api.get(f"/v1/webhooks/{hook['id']}")["waiting"] == 0, 5, "all delivered")
+    atoll.wait_for(lambda: api.get(f"/v1/webhooks/{hook['id']}")["waiting"] == 0, 30, "all delivered")
     delivered = api.get(f"/v1/webhooks/{hook['id']}/deliveries?state=delivered")["items"]
     assert len(delivered) == 10 and delivered[0]["status"] == 200 and delivered[0]["event"] == events[-1]
     api.delete(f"/v1/webhooks/{hook['id']}")
@@ -341,39 +341,38 @@ def test_a_delivery_is_tried_again_later_each_time_then_dead_then_retried_by_han
     assert hook["secret"] == "s" * 20
     path = f"/v1/webhooks/{hook['id']}"
     live(api)
-    dead = atoll.wait_for(lambda: api.get(path + "/deliveries?state=dead")["items"], 10, "a dead delivery")[0]
+    dead = atoll.wait_for(lambda: api.get(path + "/deliveries?state=dead")["items"], 30, "a dead delivery")[0]
     assert dead["attempts"] == 3 and dead["status"] == 404
     assert receiver.deliveries() == [dead["id"]] * 3
     first, second, third = (at for _, _, at in receiver.calls)
     assert second - first >= 0.04 and third - second >= 0.08
     assert api.get(path)["dead"] == 1
     api.post(f"{path}/deliveries/{dead['id']}/retry")
-    atoll.wait_for(lambda: api.get(path + "/deliveries?state=delivered")["items"], 5, "the retry")
+    atoll.wait_for(lambda: api.get(path + "/deliveries?state=delivered")["items"], 30, "the retry")
     assert receiver.deliveries() == [dead["id"]] * 4 and api.get(path)["dead"] == 0
 
 
 def test_a_receiver_that_is_down_keeps_no_other_waiting_and_gets_all_when_it_is_back(hooked, receiver):
     api = hooked.api()
-    down = Receiver()
-    port = down.server.server_port
-    down.server.shutdown()
-    down.server.server_close()
-    lost = api.post("/v1/webhooks", {"url": down.url, "events": ["sandbox.deleted"]})
+    # Its port stays its own: who comes is refused as long as nobody listens.
+    down = http.server.ThreadingHTTPServer(("127.0.0.1", 0), receiver.server.RequestHandlerClass, bind_and_activate=False)
+    down.server_bind()
+    lost = api.post("/v1/webhooks", {"url": f"http://127.0.0.1:{down.server_port}/", "events": ["sandbox.deleted"]})
     api.post("/v1/webhooks", {"url": receiver.url, "events": ["sandbox.deleted"]})
     # Each failure makes the next wait longer: two deliveries that fail three times each are enough.
     made = [live(api) for _ in range(2)]
-    atoll.wait_for(lambda: len(receiver.calls) == 2, 10, "the other's deliveries")
+    atoll.wait_for(lambda: len(receiver.calls) == 2, 30, "the other's deliveries")
     path = f"/v1/webhooks/{lost['id']}"
     atoll.wait_for(lambda: api.get(path)["dead"] == 2, 20, "dead deliveries")
-    back = http.server.ThreadingHTTPServer(("127.0.0.1", port), receiver.server.RequestHandlerClass)
-    threading.Thread(target=back.serve_forever, daemon=True).start()
+    down.server_activate()
+    threading.Thread(target=down.serve_forever, daemon=True).start()
     for item in api.get(path + "/deliveries?state=dead")["items"]:
         assert item["error"] and item["status"] == 0
         api.post(f"{path}/deliveries/{item['id']}/retry")
-    atoll.wait_for(lambda: len(receiver.calls) == 4, 10, "the retried deliveries")
+    atoll.wait_for(lambda: len(receiver.calls) == 4, 30, "the retried deliveries")
     assert sorted(e["sandbox"] for e in receiver.events()[2:]) == sorted(made)
-    back.shutdown()
-    back.server_close()
+    down.shutdown()
+    down.server_close()
 
 
 @pytest.mark.parametrize("step", ["webhook-dispatched", "webhook-claimed", "webhook-sent"])
@@ -388,7 +387,7 @@ def test_kill_9_between_commit_and_delivery_loses_none_and_repeats_at_most_one(h
     for _ in range(2):
         with contextlib.suppress(atoll.ApiError, OSError, AssertionError):
             made.append(live(hooked.api()))
-    atoll.wait_for(lambda: hooked.pid_of("api") != victim, 10, "the kill")
+    atoll.wait_for(lambda: hooked.pid_of("api") != victim, 30, "the kill")
     del hooked.environment["ATOLL_FAULT"]
     hooked.stop()
     hooked.start()
@@ -403,7 +402,7 @@ def test_kill_9_between_commit_and_delivery_loses_none_and_repeats_at_most_one(h
     assert len(wanted()) >= 2
     again = len(receiver.deliveries()) - len(set(receiver.deliveries()))
     # One attempt of a webhook is under way at a time: each end of the process repeats one at most.
-    ends = (hooked.data / "serve.log").read_text(errors="replace").count(" ready ") - 1
+    ends = 1 + (hooked.data / "serve.log").read_text(errors="replace").count("process killed, starting it again process=atolld")
     assert again <= ends
     assert step != "webhook-sent" or again >= 1
 
@@ -441,7 +440,7 @@ def test_webhooks_are_changed_disabled_and_limited(hooked, receiver):
     changed = api.call("PATCH", path, {"enabled": True, "events": ["sandbox.*"]})
     assert changed["enabled"] and changed["events"] == ["sandbox.*"]
     made = live(api)
-    atoll.wait_for(lambda: len(receiver.calls) == 4, 10, "deliveries")
+    atoll.wait_for(lambda: len(receiver.calls) == 4, 30, "deliveries")
     assert {e["sandbox"] for e in receiver.events()} == {made}
     for bad in ({"events": ["nosuch"]}, {"events": []}, {"secret": "short"}, {"url": ""}, {"nosuch": 1}):
         with pytest.raises(atoll.ApiError) as refused:
@@ -465,9 +464,9 @@ def test_the_command_line_makes_webhooks_and_retries(hooked, receiver):
     receiver.answers = [500] * 3
     live(hooked.api())
     dead = atoll.wait_for(lambda: json.loads(
-        hooked.cli("webhook", "deliveries", "--state", "dead", hook, "--json").stdout), 10, "a dead delivery")
+        hooked.cli("webhook", "deliveries", "--state", "dead", hook, "--json").stdout), 30, "a dead delivery")
     assert hooked.cli("webhook", "retry", hook, dead[0]["id"]).returncode == 0
-    atoll.wait_for(lambda: len(receiver.calls) == 4, 5, "the retry")
+    atoll.wait_for(lambda: len(receiver.calls) == 4, 30, "the retry")
     assert hooked.cli("webhook", "disable", hook).returncode == 0
     assert hook in hooked.cli("webhook", "ls").stdout.decode()
     assert json.loads(hooked.cli("webhook", "ls", "--json").stdout)[0]["enabled"] is False

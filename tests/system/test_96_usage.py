@@ -157,14 +157,15 @@ def test_a_budget_ends_its_sandbox_though_the_server_dies_on_the_way(metered, st
 def test_time_is_told_by_run_reason_and_key(metered):
     api = metered.api()
     with api.sandbox(internet=False) as box:
+        begun = time.time()
         answer = api.call("POST", f"{PATH}/{box}/exec", {"command": "sleep 1.2"}, {"Atoll-Run": "run-7"})
         assert answer["exit_code"] == 0
-        runs = atoll.wait_for(lambda: "run-7" in usage(api, "run") and usage(api, "run"), 10, "the run")
-        assert 0.5 < runs["run-7"]["seconds"] < 4
+        runs = atoll.wait_for(lambda: "run-7" in usage(api, "run") and usage(api, "run"), 30, "the run")
+        assert 0.5 < runs["run-7"]["seconds"] <= time.time() - begun + 0.1
         assert "agent_run" in usage(api, "reason")
-        atoll.wait_for(lambda: "idle" in usage(api, "reason"), 10, "idle time")
+        atoll.wait_for(lambda: "idle" in usage(api, "reason"), 30, "idle time")
         api.write(box, "x", b"1")
-        atoll.wait_for(lambda: "file_ops" in usage(api, "reason"), 10, "file operations")
+        atoll.wait_for(lambda: "file_ops" in usage(api, "reason"), 30, "file operations")
         # A tool counts as what it does, whichever surface calls it.
         api.post("/v1/tools/run_code", {"sandboxId": box, "input": {"language": "bash", "code": "sleep 0.3"}})
         atoll.wait_for(lambda: "code" in usage(api, "reason"), 15, "the tool's time as code")
@@ -187,7 +188,7 @@ def test_csv_is_what_a_csv_reader_reads(metered):
     with api.sandbox(internet=False) as box:
         for run in ("-1", "@SUM(A1)".replace("(", "_").replace(")", "_"), "plain"):
             api.call("POST", f"{PATH}/{box}/exec", {"command": "true"}, {"Atoll-Run": run})
-        atoll.wait_for(lambda: "plain" in usage(api, "run"), 10, "the runs")
+        atoll.wait_for(lambda: "plain" in usage(api, "run"), 30, "the runs")
         answer = api.raw("GET", "/v1/usage?group_by=run&format=csv")
     assert answer.headers["Content-Type"].startswith("text/csv")
     rows = list(csv.DictReader(io.StringIO(answer.body.decode(), newline="")))
@@ -225,7 +226,7 @@ def test_a_budget_warns_stops_and_refuses(metered):
         except atoll.ApiError as error:
             return error.status == 402
         return False
-    atoll.wait_for(refuses, 10, "a refusal after the restart")
+    atoll.wait_for(refuses, 30, "a refusal after the restart")
     listed = api.get("/v1/budgets")["items"]
     assert [(b["id"], b["level"]) for b in listed] == [(budget["id"], "exceeded")]
     # More money, and it goes on.
@@ -249,7 +250,7 @@ def test_a_deposit_is_booked_once_and_the_balance_falls(metered):
         api.post("/v1/balance/deposits", {"id": "invoice-1", "usd": 10})
     assert api.get("/v1/balance")["deposited_usd"] == 10
     with api.sandbox(internet=False, resources={"cpu": 1}):
-        atoll.wait_for(lambda: api.get("/v1/balance")["balance_usd"] < 10, 10, "spending")
+        atoll.wait_for(lambda: api.get("/v1/balance")["balance_usd"] < 10, 30, "spending")
     balance = api.get("/v1/balance")
     assert balance["balance_usd"] == pytest.approx(10 - balance["spent_usd"])
 
@@ -257,7 +258,7 @@ def test_a_deposit_is_booked_once_and_the_balance_falls(metered):
 def test_the_command_line_shows_it(metered):
     api = metered.api()
     with api.sandbox(internet=False):
-        atoll.wait_for(lambda: usage(api), 10, "usage")
+        atoll.wait_for(lambda: usage(api), 30, "usage")
         shown = metered.cli("usage", "--by", "sandbox")
         assert shown.returncode == 0 and b"USD" in shown.stdout
         assert metered.cli("usage", "--csv").stdout.startswith(b'"day","seconds"')

@@ -287,7 +287,7 @@ def test_browsing_leaves_nothing_behind(private_server):
     atoll.Host(private_server.data).wait_clean()
     assert take(private_server.api(), "left", "file") == b"1"
     private_server.kill9("broker")
-    atoll.wait_for(lambda: private_server.pid_of("broker"), 10, "a broker")
+    atoll.wait_for(lambda: private_server.pid_of("broker"), 30, "a broker")
     assert take(private_server.api(), "left", "file") == b"1"
     private_server.api().delete(f"{PATH}/left")
     assert not list((private_server.data / "volumes").iterdir())

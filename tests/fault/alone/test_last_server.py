@@ -50,7 +50,7 @@ def test_the_last_server_takes_along_what_all_share(private_server):
     api.close()
     private_server.stop()
     skip_unless_alone()
-    atoll.wait_for(lambda: not shared(), 10, lambda: f"nothing shared is left, but {shared()}, {in_use()}")
+    atoll.wait_for(lambda: not shared(), 30, lambda: f"nothing shared is left, but {shared()}, {in_use()}")
 
 
 def test_nothing_global_is_left_when_a_server_is_gone():
@@ -61,6 +61,6 @@ def test_nothing_global_is_left_when_a_server_is_gone():
         with api.sandbox(internet=internet) as sandbox:
             api.exec(sandbox, "true")
     server.remove_all()
-    atoll.wait_for(lambda: all(set(now) <= set(before[name]) for name, now in atoll.global_resources().items()), 10,
+    atoll.wait_for(lambda: all(set(now) <= set(before[name]) for name, now in atoll.global_resources().items()), 30,
                    "cgroups, interfaces and agents as before")
     assert pathlib.Path("/proc/self/mountinfo").read_text().count(str(server.data)) == 0
