@@ -147,7 +147,7 @@ static int take_layer(struct backup_job *b, int status, struct error *err)
 	if (status == 0 && chains_add(&b->broker->chains, b->snapshot, err) == 0)
 		return 0;
 	(void)!host_trash(host, FOLDER_SNAPSHOTS, b->snapshot, &ignored);
-	cleaner_add(b->broker, SLOT_NONE, -1);
+	cleaner_wake(b->broker);
 	return -1;
 }
 

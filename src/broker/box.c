@@ -42,7 +42,7 @@ struct box *box_new(struct boxes *b, const char *id)
 	(void)snprintf(box->id, sizeof(box->id), "%s", id);
 	box->slot = SLOT_NONE;
 	box->pidfd = box->stop_fd = box->mounts_fd = box->state_fd = box->stored_fd = -1;
-	box->disk_fd = box->images_report_fd = -1;
+	box->net_fd = box->disk_fd = box->images_report_fd = -1;
 	for (unsigned i = 0; i < SANDBOX_MOUNTS_MAX; i++)
 		box->volume_fds[i] = -1;
 	for (unsigned i = 0; i < ISOLATION_IDENTITY_FILES; i++)
@@ -76,6 +76,7 @@ void box_free(struct box *box)
 	cell_free(box->cell);
 	fd_forget(&box->pidfd);
 	fd_forget(&box->mounts_fd);
+	fd_forget(&box->net_fd);
 	fd_forget(&box->stored_fd);
 	fd_forget(&box->stop_fd);
 	fd_forget(&box->state_fd);
@@ -135,6 +136,14 @@ static int remove_files(struct boxes *b, const char *id, struct error *err)
 	return 0;
 }
 
+static void give_away(struct box *box)
+{
+	struct boxes *b = box->boxes;
+
+	b->on_slot_free(b->context, &(struct remains){box->slot, TAKE_FD(box->mounts_fd),
+	                                              TAKE_FD(box->net_fd)});
+}
+
 /* Nothing inside runs any more: process 1 was reaped after all others. */
 static void bury(struct box *box, uint32_t reason)
 {
@@ -154,16 +163,14 @@ static void bury(struct box *box, uint32_t reason)
 	if (reason != SANDBOX_REASON_NONE)
 		b->on_ended(b->context, box->id, reason);
 	settle_debts(box);
-	b->on_slot_free(b->context, box->slot, TAKE_FD(box->mounts_fd));
+	give_away(box);
 	box_free(box);
 }
 
 void box_bury_unnamed(struct box *box)
 {
-	struct boxes *b = box->boxes;
-
 	(void)waitid(P_PIDFD, (id_t)box->pidfd, NULL, WEXITED);
-	b->on_slot_free(b->context, box->slot, TAKE_FD(box->mounts_fd));
+	give_away(box);
 	box_free(box);
 }
 
@@ -336,6 +343,7 @@ static int take_cell(struct box *box, struct cell *cell, struct error *err)
 	box->start_time = cell->start_time;
 	box->pidfd = TAKE_FD(cell->pidfd);
 	box->mounts_fd = TAKE_FD(cell->mounts_fd);
+	box->net_fd = TAKE_FD(cell->net_fd);
 	box->created_unix_ms = clock_unix_ms();
 	box->state = BOX_SETTING_UP;
 	box->setup.on_ready = on_setup_answer;
@@ -545,7 +553,7 @@ static void drop_prepared(struct box *box)
 	fd_forget(&box->pidfd);
 	(void)!host_trash_files(b->host, box->id, &ignored);
 	(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, box->id, &ignored);
-	b->on_slot_free(b->context, box->slot, TAKE_FD(box->mounts_fd));
+	give_away(box);
 	box->slot = SLOT_NONE;
 	fd_forget(&box->state_fd);
 	forget_identity(box);
@@ -671,7 +679,7 @@ int boxes_destroy(struct boxes *b, const struct owed *owed, const char *id, stru
 		if (remove_files(b, id, err) < 0)
 			return -1;
 		b->on_done(b->context, owed);
-		b->on_slot_free(b->context, SLOT_NONE, -1);
+		b->on_slot_free(b->context, &(struct remains){SLOT_NONE, -1, -1});
 		return 0;
 	}
 	if (owe_end(box, owed, err) < 0)

@@ -61,9 +61,9 @@ struct box {
 	uint64_t start_time, lease_epoch; /* of the process; of the lease's claim, 0 = none */
 	int64_t created_unix_ms;
 	int pidfd;
-	/* The mount namespace: held, so that process 1 need not take it down before it is dead,
-	 * which the answer to a destroy would wait for. The cleaner lets go of it last. */
-	int mounts_fd;
+	/* Held, so that process 1 need not take its mounts down before it is dead, which the answer
+	 * to a destroy would wait for, and networks end together. The cleaner lets go last. */
+	int mounts_fd, net_fd;
 	int stored_fd; /* the map of stored files, for its snapshots; -1: it is adopted */
 	struct watch process, setup;
 	struct timer deadline; /* of the set-up, or of a stop's grace */
@@ -100,8 +100,8 @@ struct boxes {
 	void (*on_done)(void *context, const struct owed *owed);
 	void (*on_failed)(void *context, const struct owed *owed, const struct error *err);
 	void (*on_ended)(void *context, const char *id, uint32_t reason);
-	/* To be cleaned up. The descriptor is the callee's; -1 = none. */
-	void (*on_slot_free)(void *context, uint32_t slot, int mounts_fd);
+	/* To be cleaned up. The descriptors are the callee's. */
+	void (*on_slot_free)(void *context, const struct remains *remains);
 	/* Its processes are dead; whatever else is under way about it is to end now. */
 	void (*on_burial)(void *context, const char *id);
 	/* Whether its files are in somebody else's hands just now. */

@@ -187,6 +187,6 @@ int box_start_host(struct box *box, struct error *err)
 	if (!box->restart)
 		(void)!host_trash_files(b->host, box->id, &ignored);
 	if (box->slot != SLOT_NONE)
-		b->on_slot_free(b->context, box->slot, -1);
+		b->on_slot_free(b->context, &(struct remains){box->slot, -1, -1});
 	return -1;
 }

@@ -74,12 +74,20 @@ int box_state_parse(struct box *box, const char *text, char boot_id[64], struct 
 	return 0;
 }
 
+static int open_namespace(const struct box *box, const char *kind, int *ret_fd, struct error *err)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", box->pid, kind);
+	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+	return *ret_fd < 0 ? FAIL_ERRNO(err, "open '%s'", path) : 0;
+}
+
 /* The pid alone could be somebody else's by now; with the start time it is one process. */
 static int find_process(struct box *box, struct error *err)
 {
 	AUTO_CLOSE int pidfd = -1;
 	uint64_t start_time;
-	char path[64];
 
 	if (pidfd_open_of(box->pid, &pidfd, err) < 0 ||
 	    process_start_time(box->pid, &start_time, err) < 0)
@@ -89,9 +97,9 @@ static int find_process(struct box *box, struct error *err)
 	box->pidfd = TAKE_FD(pidfd);
 	if (box->kind != BROKER_NATIVE)
 		return 0;
-	(void)snprintf(path, sizeof(path), "/proc/%d/ns/mnt", box->pid);
-	box->mounts_fd = open(path, O_RDONLY | O_CLOEXEC);
-	return box->mounts_fd < 0 ? FAIL_ERRNO(err, "open '%s'", path) : 0;
+	if (open_namespace(box, "mnt", &box->mounts_fd, err) < 0)
+		return -1;
+	return open_namespace(box, "net", &box->net_fd, err);
 }
 
 int box_state_read(struct box *box, int folder, struct error *err)

@@ -51,12 +51,12 @@ static void on_ended(void *context, const char *id, uint32_t reason)
 	server_send_all(context, BROKER_ENDED, broker_ended_shape, &ended);
 }
 
-static void on_slot_free(void *context, uint32_t slot, int mounts_fd)
+static void on_slot_free(void *context, const struct remains *remains)
 {
 	struct broker *b = context;
 
 	flattening_on_change(&b->flattening);
-	cleaner_add(context, slot, mounts_fd);
+	cleaner_add(context, remains);
 }
 
 static void on_burial(void *context, const char *id)
@@ -92,7 +92,7 @@ static void on_settled(void *context)
 
 static void on_old_root(void *context, int root_fd)
 {
-	cleaner_add(context, SLOT_NONE, root_fd);
+	cleaner_add(context, &(struct remains){SLOT_NONE, root_fd, -1});
 }
 
 static void on_cell_made(void *context, enum cell_kind kind, const struct error *err)

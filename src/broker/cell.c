@@ -39,6 +39,7 @@ void cell_free(struct cell *cell)
 	fd_forget(&cell->ids_fd);
 	fd_forget(&cell->stored_fd);
 	fd_forget(&cell->mounts_fd);
+	fd_forget(&cell->net_fd);
 	fd_forget(&cell->root_fd);
 	free(cell);
 }
@@ -60,7 +61,8 @@ static void discard(struct cell *cell)
 	list_remove(&cell->item);
 	kill_cell(cell);
 	cell_let_go_of_root(cell);
-	pool->on_dead(pool->context, cell->slot, TAKE_FD(cell->mounts_fd));
+	pool->on_dead(pool->context, &(struct remains){cell->slot, TAKE_FD(cell->mounts_fd),
+	                                               TAKE_FD(cell->net_fd)});
 	cell_free(cell);
 }
 
@@ -138,8 +140,8 @@ struct cell *cells_take(struct cell_pool *pool, enum cell_kind kind, const struc
 static int take_report(struct maker *maker, struct cell *cell, struct error *err)
 {
 	AUTO(buf_done) struct buf packet = BUF(sizeof(struct maker_report) + 1);
-	int *const places[] = {&cell->pidfd, &cell->ids_fd, &cell->stored_fd, &cell->mounts_fd,
-	                       &cell->root_fd};
+	int *const places[] = {&cell->pidfd,     &cell->ids_fd, &cell->stored_fd,
+	                       &cell->mounts_fd, &cell->net_fd, &cell->root_fd};
 	struct wire_fds fds = {.count = 0};
 	struct maker_report report;
 
@@ -228,6 +230,7 @@ static struct cell *cell_new(struct cell_pool *pool, enum cell_kind kind)
 	                      .ids_fd = -1,
 	                      .stored_fd = -1,
 	                      .mounts_fd = -1,
+	                      .net_fd = -1,
 	                      .root_fd = -1,
 	                      .limits = pool->likely_limits,
 	                      .template_changes = pool->template_changes,

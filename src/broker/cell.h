@@ -25,6 +25,14 @@
 #define MAKERS_MAX 2 /* of one kind at once */
 #define MAKER_BATCH 4
 
+/* What is left of a sandbox, or of a part of one, when its processes are dead or dying. Whoever is
+ * the last to let go of a descriptor waits for the kernel to clear up behind it: the cleaner. */
+struct remains {
+	uint32_t slot; /* SLOT_NONE: it is still somebody's, or was none */
+	int mounts_fd; /* a mount namespace, or a mount; -1: none */
+	int net_fd;    /* its network namespace; -1: none */
+};
+
 enum cell_kind { CELL_BLOCKED, CELL_INTERNET, CELL_KIND_COUNT };
 
 struct cell {
@@ -36,7 +44,7 @@ struct cell {
 	uint64_t start_time;
 	int pidfd, setup_fd;
 	int ids_fd, stored_fd; /* user namespaces: the agent's, and the map of stored files */
-	int mounts_fd;         /* the agent's mount namespace; see box.h */
+	int mounts_fd, net_fd; /* the agent's namespaces; see box.h */
 	int root_fd;           /* the overlay over `root_template`, made on a guess, or -1 */
 	char root_template[CELL_TEMPLATE_MAX];
 	struct chain root_chain;
@@ -86,8 +94,8 @@ struct cell_pool {
 	uint64_t template_changes;
 	/* A cell is there, or `err` says why not. */
 	void (*on_made)(void *context, enum cell_kind kind, const struct error *err);
-	/* A cell is to be thrown away: its processes are dead or dying. SLOT_NONE: only mounts. */
-	void (*on_dead)(void *context, uint32_t slot, int mounts_fd);
+	/* A cell is to be thrown away, or a mount of it. The descriptors are the callee's. */
+	void (*on_dead)(void *context, const struct remains *remains);
 	void *context;
 };
 
@@ -124,8 +132,8 @@ void cells_forget_template(struct cell_pool *pool, const char *name);
 
 /* In maker.c: the child's whole life; `context` is the maker. */
 int maker_run(void *context);
-/* What it sends of each cell, with descriptors: pidfd, ids_fd, stored_fd, mounts_fd and, when it
- * could be made, root_fd. */
+/* What it sends of each cell, with descriptors: pidfd, ids_fd, stored_fd, mounts_fd, net_fd and,
+ * when it could be made, root_fd. */
 struct maker_report {
 	struct error err; /* ERROR_NONE = made */
 	pid_t pid;

@@ -19,7 +19,7 @@ bool cell_has_root(const struct cell *cell, const struct cell_guess *guess)
 void cell_let_go_of_root(struct cell *cell)
 {
 	if (cell->root_fd >= 0)
-		cell->pool->on_dead(cell->pool->context, SLOT_NONE, TAKE_FD(cell->root_fd));
+		cells_let_go(cell->pool, TAKE_FD(cell->root_fd));
 }
 
 int cell_drop_root(struct cell *cell, struct error *err)
@@ -91,7 +91,7 @@ void cells_let_go(void *context, int layer_fd)
 {
 	struct cell_pool *pool = context;
 
-	pool->on_dead(pool->context, SLOT_NONE, layer_fd);
+	pool->on_dead(pool->context, &(struct remains){SLOT_NONE, layer_fd, -1});
 }
 
 static int prepare_root(struct cell *cell, const struct cell_guess *guess, struct error *err)

@@ -157,6 +157,14 @@ static void add_link_up(struct buf *b, unsigned index)
 	netlink_end(b, netlink_begin(b, RTM_NEWLINK, 0, &link, sizeof(link)));
 }
 
+/* As many as there are processors, unless told: all but one would be taken back at once, and that
+ * waits for the kernel's readers. */
+static void add_one_queue(struct buf *b)
+{
+	netlink_add_u32(b, IFLA_NUM_TX_QUEUES, 1);
+	netlink_add_u32(b, IFLA_NUM_RX_QUEUES, 1);
+}
+
 static void add_link_pair(struct buf *b, uint32_t slot, int namespace_fd)
 {
 	struct ifinfomsg outside = {.ifi_index = (int)(OUTSIDE_INDEX_FIRST + slot)};
@@ -168,6 +176,7 @@ static void add_link_pair(struct buf *b, uint32_t slot, int namespace_fd)
 	network_link_name(slot, name);
 	begin = netlink_begin(b, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &outside, sizeof(outside));
 	netlink_add_text(b, IFLA_IFNAME, name);
+	add_one_queue(b);
 	link_hardware(slot, false, hardware);
 	netlink_add(b, IFLA_ADDRESS, hardware, sizeof(hardware));
 	info = netlink_open(b, IFLA_LINKINFO);
@@ -176,6 +185,7 @@ static void add_link_pair(struct buf *b, uint32_t slot, int namespace_fd)
 	peer = netlink_open(b, VETH_INFO_PEER);
 	buf_add(b, &inside, sizeof(inside));
 	netlink_add_text(b, IFLA_IFNAME, "eth0");
+	add_one_queue(b);
 	link_hardware(slot, true, hardware);
 	netlink_add(b, IFLA_ADDRESS, hardware, sizeof(hardware));
 	netlink_add_u32(b, IFLA_NET_NS_FD, (uint32_t)namespace_fd);

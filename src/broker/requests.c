@@ -159,7 +159,7 @@ static int run_restore(const struct request_context *c, const void *request, str
 	}
 	if (snapshots_restore(&c->broker->snapshots, request, err) < 0)
 		return -1;
-	cleaner_add(c->broker, SLOT_NONE, -1);
+	cleaner_wake(c->broker);
 	answer_ok(c);
 	return 0;
 }
@@ -171,7 +171,7 @@ static int run_snapshot_remove(const struct request_context *c, const void *requ
 
 	if (chains_remove(&c->broker->chains, r->snapshot, err) < 0)
 		return -1;
-	cleaner_add(c->broker, SLOT_NONE, -1);
+	cleaner_wake(c->broker);
 	answer_ok(c);
 	return 0;
 }

@@ -21,11 +21,9 @@ struct cleaner {
 	struct timer soon;
 	bool scheduled, running;
 	int64_t since_ms; /* when it was scheduled */
-	struct cleaner_item {
-		uint32_t slot;
-		int mounts_fd;
-	} waiting[CLEANER_BATCH], at_work[CLEANER_BATCH];
+	struct remains waiting[CLEANER_BATCH], at_work[CLEANER_BATCH];
 	unsigned waiting_count, at_work_count;
+	int begin[2]; /* closed by the broker when the child is the last to let go */
 };
 
 struct server {
@@ -85,7 +83,10 @@ struct broker {
 void broker_sweep(struct broker *b);
 /* The slot's rests are to be removed; then it is free again. SLOT_NONE: only the trash, and to let
  * go of the descriptor, which is the callee's. */
-void cleaner_add(struct broker *b, uint32_t slot, int mounts_fd);
+/* Its descriptors are the cleaner's now. */
+void cleaner_add(struct broker *b, const struct remains *remains);
+/* There is something in the trash. */
+void cleaner_wake(struct broker *b);
 /* In a child: lets go of mounts that wait for a later cleaner. */
 void cleaner_forget(struct broker *b);
 /* Does at once what the cleaner has to do: the broker ends. */

@@ -75,7 +75,14 @@ static int run_cleaner(void *context)
 	struct broker *b = context;
 	struct cleaner *c = &b->cleaner;
 	int status = clear_rules(b) < 0;
+	char byte;
 
+	/* Else the broker, which does so right now, may be the last to let go, and waits. */
+	fd_forget(&c->begin[1]);
+	(void)!read(c->begin[0], &byte, 1);
+	/* All at once: the kernel takes down in one go what it finds. */
+	for (unsigned i = 0; i < c->at_work_count; i++)
+		fd_forget(&c->at_work[i].net_fd);
 	for (unsigned i = 0; i < c->at_work_count; i++) {
 		fd_forget(&c->at_work[i].mounts_fd);
 		clean_slot(&b->host, c->at_work[i].slot);
@@ -84,7 +91,11 @@ static int run_cleaner(void *context)
 	return status;
 }
 
-static void schedule(struct broker *b);
+static void let_go(struct remains *remains)
+{
+	fd_forget(&remains->net_fd);
+	fd_forget(&remains->mounts_fd);
+}
 
 /* One whose rules are perhaps still there would give them to its next user: it stays in use until
  * there is another broker, which sweeps. */
@@ -109,7 +120,7 @@ static void on_cleaner_end(struct job *job, int status)
 	c->running = false;
 	if (c->scheduled) {
 		c->scheduled = false;
-		schedule(b);
+		cleaner_wake(b);
 	}
 }
 
@@ -120,6 +131,24 @@ static bool may_clean_later(const struct broker *b)
 	return now - b->pools.asked_ms < CLEAN_QUIET_MS &&
 	       now - b->cleaner.since_ms < CLEAN_LATEST_MS &&
 	       b->cleaner.waiting_count < CLEANER_BATCH / 2;
+}
+
+/* The child has its own of all descriptors: it will be the last to let go, and pays. */
+static int start_cleaner(struct broker *b, struct error *err)
+{
+	struct cleaner *c = &b->cleaner;
+	int status;
+
+	c->begin[0] = c->begin[1] = -1;
+	if (pipe2(c->begin, O_CLOEXEC) < 0)
+		status = FAIL_ERRNO(err, "make a pipe");
+	else
+		status = job_start(&b->events, &c->job, run_cleaner, b, err);
+	for (unsigned i = 0; i < c->at_work_count; i++)
+		let_go(&c->at_work[i]);
+	fd_forget(&c->begin[0]);
+	fd_forget(&c->begin[1]);
+	return status;
 }
 
 static void on_clean_time(struct timer *timer)
@@ -138,17 +167,13 @@ static void on_clean_time(struct timer *timer)
 	c->scheduled = false;
 	c->running = true;
 	c->job.on_end = on_cleaner_end;
-	if (job_start(&b->events, &c->job, run_cleaner, b, &err) < 0) {
-		log_warning("cannot start a cleaner", FAILURE(&err));
-		on_cleaner_end(&c->job, -1);
+	if (start_cleaner(b, &err) == 0)
 		return;
-	}
-	/* The child has its own: it will be the last to let go, and pays. */
-	for (unsigned i = 0; i < c->at_work_count; i++)
-		fd_forget(&c->at_work[i].mounts_fd);
+	log_warning("cannot start a cleaner", FAILURE(&err));
+	on_cleaner_end(&c->job, -1);
 }
 
-static void schedule(struct broker *b)
+void cleaner_wake(struct broker *b)
 {
 	struct cleaner *c = &b->cleaner;
 
@@ -162,27 +187,28 @@ static void schedule(struct broker *b)
 	timer_start(&b->events, &c->soon, CLEAN_QUIET_MS);
 }
 
-void cleaner_add(struct broker *b, uint32_t slot, int mounts_fd)
+void cleaner_add(struct broker *b, const struct remains *remains)
 {
 	struct cleaner *c = &b->cleaner;
+	struct remains now = *remains;
 
-	if (slot != SLOT_NONE || mounts_fd >= 0) {
+	if (now.slot != SLOT_NONE || now.mounts_fd >= 0) {
 		if (c->waiting_count == CLEANER_BATCH) {
 			/* More at once than any batch: do it here, whatever it takes. */
-			clean_slot(&b->host, slot);
-			release(b, slot, false);
-			fd_forget(&mounts_fd);
+			clean_slot(&b->host, now.slot);
+			release(b, now.slot, false);
+			let_go(&now);
 			return;
 		}
-		c->waiting[c->waiting_count++] = (struct cleaner_item){slot, mounts_fd};
+		c->waiting[c->waiting_count++] = now;
 	}
-	schedule(b);
+	cleaner_wake(b);
 }
 
 void cleaner_forget(struct broker *b)
 {
 	for (unsigned i = 0; i < b->cleaner.waiting_count; i++)
-		fd_forget(&b->cleaner.waiting[i].mounts_fd);
+		let_go(&b->cleaner.waiting[i]);
 }
 
 void cleaner_finish(struct broker *b)
@@ -193,7 +219,7 @@ void cleaner_finish(struct broker *b)
 	for (unsigned i = 0; i < c->at_work_count; i++)
 		clean_slot(&b->host, c->at_work[i].slot);
 	for (unsigned i = 0; i < c->waiting_count; i++) {
-		fd_forget(&c->waiting[i].mounts_fd);
+		let_go(&c->waiting[i]);
 		clean_slot(&b->host, c->waiting[i].slot);
 	}
 	host_empty_trash(&b->host);
@@ -287,7 +313,7 @@ void broker_sweep(struct broker *b)
 	sweep_cells(b, FOLDER_RUN_CELLS);
 	sweep_cells(b, FOLDER_CELLS);
 	volume_sweep(&b->host);
-	cleaner_add(b, SLOT_NONE, -1);
+	cleaner_wake(b);
 }
 
 /* ---- chunks of others ---- */

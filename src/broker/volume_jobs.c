@@ -230,7 +230,7 @@ int volume_start(struct broker *b, const struct owed *owed, const struct broker_
 		    volume_remove(&b->host, request->volume, err) < 0)
 			return -1;
 		answer(b, owed, NULL, 0);
-		cleaner_add(b, SLOT_NONE, -1);
+		cleaner_wake(b);
 		return 0;
 	}
 	if (request->verb != BROKER_VOLUME_MAKE)

@@ -194,6 +194,38 @@ static void expect_no_address_of_its_own(void)
 	assert_string_equal(buf_text(&text), "1\n");
 }
 
+/* More would be taken back by the kernel, one by one. */
+static void expect_one_queue_each_way(void)
+{
+	assert_int_equal(access("/sys/class/net/atoll28002/queues/tx-0", F_OK), 0);
+	assert_int_equal(access("/sys/class/net/atoll28002/queues/rx-0", F_OK), 0);
+	assert_int_equal(access("/sys/class/net/atoll28002/queues/tx-1", F_OK), -1);
+	assert_int_equal(access("/sys/class/net/atoll28002/queues/rx-1", F_OK), -1);
+}
+
+static unsigned count_attribute(const struct buf *batch, uint16_t type, uint32_t value)
+{
+	struct {
+		uint16_t size, type;
+		uint32_t value;
+	} wanted = {8, type, value};
+	unsigned count = 0;
+
+	for (size_t at = 0; at + sizeof(wanted) <= batch->size; at += 4)
+		count += memcmp(batch->data + at, &wanted, sizeof(wanted)) == 0;
+	return count;
+}
+
+TEST(both_ends_of_a_link_have_one_queue_each_way)
+{
+	AUTO(buf_done) struct buf host = BUF(8192);
+	struct network n = some_network();
+
+	network_host_batch(&host, &n, 5, 0x0ad50007, 9);
+	assert_int_equal(count_attribute(&host, IFLA_NUM_TX_QUEUES, 1), 2);
+	assert_int_equal(count_attribute(&host, IFLA_NUM_RX_QUEUES, 1), 2);
+}
+
 /* For real, in a child: the link goes with the child's namespace. */
 TEST(a_new_namespace_has_loopback_and_its_link)
 {
@@ -225,6 +257,7 @@ TEST(a_new_namespace_has_loopback_and_its_link)
 	}
 	(void)close(told[1]);
 	assert_int_equal(read(told[0], &byte, 1), 1); /* nothing: the child has failed */
+	expect_one_queue_each_way();
 	if (n.has_ipv6)
 		expect_no_address_of_its_own();
 	(void)close(may_end[1]);
@@ -246,5 +279,6 @@ int main(void)
 	           CASE(allowed_ranges_are_the_chunks_own),
 	           CASE(a_subnet_smaller_than_a_chunk_ends_the_range_early),
 	           CASE(the_two_batches_hold_what_a_link_needs),
+	           CASE(both_ends_of_a_link_have_one_queue_each_way),
 	           CASE(a_new_namespace_has_loopback_and_its_link));
 }
