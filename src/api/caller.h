@@ -36,6 +36,10 @@ static inline const char *api_project(const struct request *rq)
 	return api_account(rq)->project_id;
 }
 
+/* What a caller sees of things that a platform has: an admin who names no project sees those of
+ * all, which is NULL. */
+const char *api_visible_project(const struct request *rq);
+
 /* The project of ":project", "me" being the one that the caller acts in. Only an admin of the
  * platform finds others. */
 MUST_CHECK int api_path_project(struct request *rq, const char **ret, struct error *err);
@@ -61,8 +65,9 @@ enum usage_reason api_use_reason(const char *path);
 MUST_CHECK int api_use(const struct request *rq, struct fleet_use *ret, struct error *err);
 
 /* The id that a filter means by a name or an id. One that may be an id is taken as it is: of those
- * that are gone there are events, snapshots and usage still. NULL stays NULL. */
-MUST_CHECK int api_sandbox_id(struct request *rq, const char *id_or_name, const char **ret,
+ * that are gone there are events, snapshots and usage still. NULL stays NULL. Without a project a
+ * name is looked for in all of them. */
+MUST_CHECK int api_sandbox_id(struct request *rq, const struct fleet_ref *filter, const char **ret,
                               struct error *err);
 
 /* The started sandbox of ":id", held; for calls that use it. */

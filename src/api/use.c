@@ -92,20 +92,37 @@ void api_request_keep(const struct request *rq, struct arena *a, struct request 
 	memcpy(ret->id, rq->id, sizeof(ret->id));
 }
 
-int api_sandbox_id(struct request *rq, const char *id_or_name, const char **ret, struct error *err)
+const char *api_visible_project(const struct request *rq)
 {
-	const struct fleet_ref ref = {api_project(rq), id_or_name};
+	bool sees_all = api_account(rq)->scopes & SCOPE_ADMIN;
+
+	return sees_all && !request_header(rq, "X-Atoll-Project") ? NULL : api_project(rq);
+}
+
+static int find_named(struct request *rq, const struct fleet_ref *filter,
+                      struct sandbox_record *ret, struct error *err)
+{
+	if (filter->project_id)
+		return fleet_find(api_of(rq)->fleet, rq->arena, filter, ret, err);
+	return store_sandbox_find_anywhere(api_of(rq)->store, rq->arena, filter->id_or_name, ret,
+	                                   err);
+}
+
+int api_sandbox_id(struct request *rq, const struct fleet_ref *filter, const char **ret,
+                   struct error *err)
+{
+	const char *id = filter->id_or_name;
 	struct sandbox_record r;
 
-	if (id_or_name && !id_is_valid(id_or_name)) {
-		if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0) {
+	if (id && !id_is_valid(id)) {
+		if (find_named(rq, filter, &r, err) < 0) {
 			if (err->code == ERROR_NOT_FOUND)
 				error_hint(err, "one that is deleted is known by its id alone");
 			return -1;
 		}
-		id_or_name = r.id;
+		id = r.id;
 	}
-	*ret = id_or_name;
+	*ret = id;
 	return 0;
 }
 

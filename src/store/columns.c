@@ -328,6 +328,8 @@ const struct column columns_of_secret_swap[] = {
         END,
 };
 
+const struct column columns_of_project_ref[] = {TEXT_OF(project_ref, id), END};
+
 const struct column columns_of_sandbox_seen[] = {
         CHOICE_OF(sandbox_seen, actual, sandbox_state),
         END,

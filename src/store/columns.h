@@ -73,6 +73,9 @@ struct template_seen {
 struct sandbox_seen {
 	enum sandbox_state actual;
 };
+struct project_ref {
+	const char *id;
+};
 struct sandbox_tally {
 	enum sandbox_state actual;
 	int64_t count;
@@ -151,14 +154,14 @@ extern const struct column columns_of_project_record[], columns_of_lease_record[
         columns_of_tally[], columns_of_sandbox_preview[], columns_of_sandbox_egress_change[],
         columns_of_sandbox_settings[], columns_of_sandbox_revision[], columns_of_touch[],
         columns_of_template_seen[], columns_of_template_move[], columns_of_sandbox_seen[],
-        columns_of_sandbox_change[], columns_of_sandbox_page[], columns_of_event_search[],
-        columns_of_sandbox_tally[], columns_of_admission[], columns_of_event_bounds[],
-        columns_of_event_purge[], columns_of_webhook_record[], columns_of_webhook_cursor[],
-        columns_of_webhook_advance[], columns_of_delivery_record[], columns_of_delivery_claim[],
-        columns_of_delivery_end[], columns_of_delivery_ref[], columns_of_delivery_page[],
-        columns_of_delivery_retention[], columns_of_project_page[], columns_of_project_closing[],
-        columns_of_member_record[], columns_of_key_rotation[], columns_of_config_record[],
-        columns_of_config_change[];
+        columns_of_project_ref[], columns_of_sandbox_change[], columns_of_sandbox_page[],
+        columns_of_event_search[], columns_of_sandbox_tally[], columns_of_admission[],
+        columns_of_event_bounds[], columns_of_event_purge[], columns_of_webhook_record[],
+        columns_of_webhook_cursor[], columns_of_webhook_advance[], columns_of_delivery_record[],
+        columns_of_delivery_claim[], columns_of_delivery_end[], columns_of_delivery_ref[],
+        columns_of_delivery_page[], columns_of_delivery_retention[], columns_of_project_page[],
+        columns_of_project_closing[], columns_of_member_record[], columns_of_key_rotation[],
+        columns_of_config_record[], columns_of_config_change[];
 extern const struct column columns_of_meter_record[], columns_of_meter_page[],
         columns_of_meter_mark[], columns_of_usage_record[], columns_of_usage_query[],
         columns_of_usage_sum[], columns_of_balance_record[], columns_of_deposit_record[],

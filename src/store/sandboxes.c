@@ -172,6 +172,53 @@ int store_sandbox_find(struct store *s, struct arena *a, const char *project_id,
 	return 0;
 }
 
+static int refuse_several(const struct rows *projects, const char *name, struct error *err)
+{
+	AUTO(buf_done) struct buf names = BUF(512);
+	const struct project_ref *refs = projects->items;
+
+	for (size_t i = 0; i < projects->count; i++)
+		buf_addf(&names, "%s%s", i > 0 ? ", " : "", refs[i].id);
+	(void)FAIL(err, ERROR_CONFLICT, "several projects have a sandbox '%s'", name);
+	error_hint(err, "name one in X-Atoll-Project (%s), or the sandbox by its id",
+	           buf_text(&names));
+	return -1;
+}
+
+static int run_search_anywhere(struct connection *c, void *context, struct error *err)
+{
+	struct search *search = context;
+	const char *name = search->lookup.id;
+	struct rows projects = {.arena = search->rows.arena, .size = sizeof(struct project_ref)};
+	int found = query_run(c, QUERY_SANDBOX_PROJECTS_WITH_NAME, &search->lookup, &projects, err);
+
+	if (found > 1)
+		return refuse_several(&projects, name, err);
+	if (found == 1) {
+		const struct project_ref *project = projects.items;
+
+		found = query_find(c, QUERY_SANDBOX_FIND_BY_NAME,
+		                   &(struct lookup){.project_id = project->id, .id = name},
+		                   &search->rows, search->ret, err);
+	}
+	if (found == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s' in any project", name);
+	return found < 0 ? -1 : 0;
+}
+
+int store_sandbox_find_anywhere(struct store *s, struct arena *a, const char *name,
+                                struct sandbox_record *ret, struct error *err)
+{
+	struct search search = {
+	        .lookup = {.id = name},
+	        .rows = {.arena = a, .size = sizeof(*ret)},
+	        .ret = ret,
+	};
+
+	return store_read(s, &(struct transaction){.run = run_search_anywhere, .context = &search},
+	                  err);
+}
+
 static int run_search_ended(struct connection *c, void *context, struct error *err)
 {
 	struct search *search = context;

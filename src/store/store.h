@@ -113,6 +113,9 @@ MUST_CHECK int store_sandbox_insert_with(struct store *s, struct sandbox_inserti
 MUST_CHECK int store_sandbox_find(struct store *s, struct arena *a, const char *project_id,
                                   const char *id_or_name, struct sandbox_record *ret,
                                   struct error *err);
+/* By name, in whichever project it is: ERROR_CONFLICT, naming some, when several have one. */
+MUST_CHECK int store_sandbox_find_anywhere(struct store *s, struct arena *a, const char *name,
+                                           struct sandbox_record *ret, struct error *err);
 /* Newest first. */
 MUST_CHECK int store_sandbox_list(struct store *s, struct arena *a,
                                   const struct sandbox_filter *filter, struct sandbox_list *ret,

@@ -181,15 +181,28 @@ def test_a_project_sees_its_own_events_only(api):
     key = api.call("POST", "/api/sandbox/keys", {"name": "other"}, {"X-Atoll-Project": other})["key"]
     theirs = api.clone(key)
     before = newest(api)
-    mine, yours = api.create(internet=False)["id"], theirs.create(internet=False)["id"]
+    mine = api.create(internet=False)["id"]
+    yours = theirs.create(internet=False, name="theirs")["id"]
     assert {e["sandbox"] for e in theirs.get(f"/v1/events?after={before}")["items"]} == {yours}
     assert {e["sandbox"] for e in api.get(f"/v1/events?after={before}")["items"]} >= {mine, yours}
     seen = api.call("GET", f"/v1/events?after={before}", headers={"X-Atoll-Project": other})["items"]
     assert {e["sandbox"] for e in seen} == {yours}
     stream = sse(theirs, f"/v1/events?after={before}", until=lambda events: len(events) >= 2)
     assert {e[2]["sandbox"] for e in stream} == {yours}
+    # By name, in whichever project an admin sees it.
+    seen = api.get(f"/v1/events?after={before}&sandbox=theirs")["items"]
+    assert {e["sandbox"] for e in seen} == {yours}
+    assert [s["group"] for s in api.get("/v1/usage?group_by=project&sandbox=theirs")["items"]] == [other]
+    same = api.create(internet=False, name="theirs")["id"]
+    for path in f"/v1/events?after={before}&sandbox=theirs", "/v1/usage?sandbox=theirs":
+        with pytest.raises(atoll.ApiError) as several:
+            api.get(path)
+        assert several.value.status == 409 and other in several.value.hint
+        api.call("GET", path, headers={"X-Atoll-Project": other})
+        theirs.get(path)
     theirs.remove(yours)
     api.remove(mine)
+    api.remove(same)
     theirs.close()
 
 

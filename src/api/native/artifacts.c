@@ -203,6 +203,7 @@ static int artifact_list(struct request *rq, UNUSED const void *body, struct rep
                          struct error *err)
 {
 	const struct list_query *q = rq->query;
+	const struct fleet_ref sandbox = {api_project(rq), q->sandbox};
 	struct artifact_filter filter = {
 	        .project_id = api_project(rq),
 	        .run = q->run,
@@ -213,7 +214,7 @@ static int artifact_list(struct request *rq, UNUSED const void *body, struct rep
 	struct artifact_list found;
 	struct list_answer out;
 
-	if (api_sandbox_id(rq, q->sandbox, &filter.sandbox_id, err) < 0 ||
+	if (api_sandbox_id(rq, &sandbox, &filter.sandbox_id, err) < 0 ||
 	    store_artifact_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
 	out = (struct list_answer){stored_artifact_items(rq->arena, &found), found.next_page};

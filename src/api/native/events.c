@@ -58,22 +58,15 @@ static bool has(const struct events_query *q, enum events_row row)
 	return q->present >> row & 1;
 }
 
-/* An admin sees all projects, or the one that he names. */
-static const char *visible_project(const struct request *rq)
-{
-	bool sees_all = api_account(rq)->scopes & SCOPE_ADMIN;
-
-	return sees_all && !request_header(rq, "X-Atoll-Project") ? NULL : api_project(rq);
-}
-
 static int read_filter(struct request *rq, struct feed_filter *ret, struct error *err)
 {
 	const struct events_query *q = rq->query;
+	const struct fleet_ref sandbox = {api_visible_project(rq), q->sandbox};
 
-	*ret = (struct feed_filter){.project_id = visible_project(rq), .pattern = q->kind};
+	*ret = (struct feed_filter){.project_id = sandbox.project_id, .pattern = q->kind};
 	if (q->kind && event_pattern_check(q->kind, err) < 0)
 		return FAIL_CONTEXT(err, "kind");
-	return api_sandbox_id(rq, q->sandbox, &ret->sandbox_id, err);
+	return api_sandbox_id(rq, &sandbox, &ret->sandbox_id, err);
 }
 
 /* Whether the client says what it knows: a header of one who comes back, or the query. */

@@ -233,6 +233,7 @@ static struct job_ref path_ref(struct request *rq, const char *conversation)
 static int jobs_list(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct jobs_query *q = rq->query;
+	const struct fleet_ref sandbox = {api_project(rq), q->sandbox};
 	struct job_page page = {
 	        .project_id = api_project(rq),
 	        .conversation = api_conversation(rq, q->conversation),
@@ -246,7 +247,7 @@ static int jobs_list(struct request *rq, const void *body, struct reply *reply, 
 
 	(void)body;
 	if (job_conversation_check(page.conversation, err) < 0 ||
-	    api_sandbox_id(rq, q->sandbox, &page.sandbox_id, err) < 0 ||
+	    api_sandbox_id(rq, &sandbox, &page.sandbox_id, err) < 0 ||
 	    store_job_list(api_of(rq)->store, rq->arena, &page, &found, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct job_answer, found.count);

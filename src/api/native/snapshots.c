@@ -311,6 +311,7 @@ static int snapshot_list(struct request *rq, UNUSED const void *body, struct rep
                          struct error *err)
 {
 	const struct list_query *q = rq->query;
+	const struct fleet_ref sandbox = {api_project(rq), q->sandbox};
 	struct snapshot_filter filter = {
 	        .project_id = api_project(rq),
 	        .page = q->page,
@@ -322,7 +323,7 @@ static int snapshot_list(struct request *rq, UNUSED const void *body, struct rep
 	struct snapshot_answer *items;
 	struct list_answer out;
 
-	if (api_sandbox_id(rq, q->sandbox, &filter.sandbox_id, err) < 0 ||
+	if (api_sandbox_id(rq, &sandbox, &filter.sandbox_id, err) < 0 ||
 	    store_snapshot_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
 	if (found.count > 0) {

@@ -139,14 +139,6 @@ static int parse_page(const char *page, struct usage_query *ret, struct error *e
 	return 0;
 }
 
-/* An admin who names no project sees them all. */
-static const char *project_of(const struct request *rq)
-{
-	bool is_admin = api_account(rq)->scopes & SCOPE_ADMIN;
-
-	return is_admin && !request_header(rq, "X-Atoll-Project") ? NULL : api_project(rq);
-}
-
 static const char *group_text(struct arena *a, enum usage_group group, const struct usage_sum *sum)
 {
 	AUTO(buf_done) struct buf day = BUF(64);
@@ -205,9 +197,10 @@ static void write_csv(struct reply *reply, const struct sums_answer *sums)
 static int usage_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct sums_query *q = rq->query;
+	const struct fleet_ref sandbox = {api_visible_project(rq), q->sandbox};
 	bool is_grouped = q->present >> SUMS_GROUP_BY & 1;
 	struct usage_query query = {
-	        .project_id = project_of(rq),
+	        .project_id = sandbox.project_id,
 	        .key_id = q->key,
 	        .run = q->run,
 	        .group = is_grouped ? (enum usage_group)q->group_by : USAGE_BY_DAY,
@@ -220,7 +213,7 @@ static int usage_get(struct request *rq, const void *body, struct reply *reply, 
 	(void)body;
 	query.limit = (int64_t)limit + 1; /* one more tells whether there is more */
 	if (parse_range(rq, q, &query, err) < 0 || parse_page(q->page, &query, err) < 0 ||
-	    api_sandbox_id(rq, q->sandbox, &query.sandbox_id, err) < 0 ||
+	    api_sandbox_id(rq, &sandbox, &query.sandbox_id, err) < 0 ||
 	    fleet_usage_sum(api_of(rq)->fleet, rq->arena, &query, &sums, err) < 0)
 		return -1;
 	out = (struct sums_answer){query.from, query.to, groups[query.group], {0}, NULL};

@@ -60,6 +60,14 @@ WHERE project_id = :project_id AND name = :id AND actual <> 'deleted'
 ORDER BY CASE WHEN actual IN ('deleting', 'failed') THEN 1 ELSE 0 END, created_at DESC, id DESC
 LIMIT 1;
 
+-- name: sandbox_projects_with_name
+-- takes: lookup
+-- gives: project_ref
+SELECT DISTINCT project_id AS id FROM sandboxes
+WHERE name = :id AND actual <> 'deleted'
+ORDER BY id
+LIMIT 5;
+
 -- fragment: sandbox_filters
 ((:state IS NULL AND actual <> 'deleted') OR actual = :state)
 	AND (:name IS NULL OR name = :name)

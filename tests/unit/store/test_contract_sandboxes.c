@@ -56,6 +56,31 @@ static void a_sandbox_is_found_by_name_in_its_project_alone(void **state)
 	assert_done(store_sandbox_find(*state, &a, NULL, id.text, &found, &err));
 }
 
+static void a_name_is_found_in_any_project_that_alone_has_it(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	const struct project_record other = {.id = "p2", .name = "second", .created_at = NOW};
+	struct id first = id_new(), again = id_new(), theirs = id_new();
+	struct sandbox_record made = sample_sandbox(first.text, "box"), found;
+
+	assert_refused(store_sandbox_find_anywhere(*state, &a, "box", &found, &err),
+	               ERROR_NOT_FOUND);
+	made.actual = SANDBOX_FAILED;
+	assert_done(store_sandbox_insert(*state, &made, 0, &err));
+	made = sample_sandbox(again.text, "box");
+	assert_done(store_sandbox_insert(*state, &made, 0, &err));
+	assert_done(store_sandbox_find_anywhere(*state, &a, "box", &found, &err));
+	assert_string_equal(found.id, again.text); /* the living one */
+	assert_done(store_project_insert(*state, &other, &err));
+	made = sample_sandbox(theirs.text, "box");
+	made.project_id = "p2";
+	assert_done(store_sandbox_insert(*state, &made, 0, &err));
+	assert_refused(store_sandbox_find_anywhere(*state, &a, "box", &found, &err),
+	               ERROR_CONFLICT);
+	assert_non_null(strstr(err.hint, "(p2, " PROJECT ")"));
+}
+
 static void odd_names_are_data_and_never_sql(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -629,6 +654,7 @@ static void rows_without_a_node_are_adopted_and_lists_are_filtered_by_node(void 
 static const struct CMUnitTest tests[] = {
         EACH(a_sandbox_comes_back_as_it_went_in),
         EACH(a_sandbox_is_found_by_name_in_its_project_alone),
+        EACH(a_name_is_found_in_any_project_that_alone_has_it),
         EACH(odd_names_are_data_and_never_sql),
         EACH(a_name_is_unique_among_the_living_and_free_again_when_one_goes),
         EACH(a_project_has_at_most_so_many_living_sandboxes),
