@@ -19,6 +19,7 @@ struct shape_set {
 static const struct media {
 	enum http_method method;
 	const char *path_end, *request, *answer;
+	bool needs_body; /* no bytes are no content that it takes */
 } medias[] = {
         {HTTP_POST, "/:id/exec", NULL, "text/event-stream,application/x-ndjson"},
         {HTTP_POST, "/:id/code", NULL, "text/event-stream,application/x-ndjson"},
@@ -28,12 +29,12 @@ static const struct media {
         {HTTP_GET, "/files/content", NULL, "application/octet-stream"},
         {HTTP_PUT, "/files/content", "application/octet-stream", NULL},
         {HTTP_POST, "/files/content", "application/octet-stream", NULL},
-        {HTTP_POST, "/files/upload", "multipart/form-data", NULL},
+        {HTTP_POST, "/files/upload", "multipart/form-data", NULL, true},
         {HTTP_GET, "/files/tar", NULL, "application/x-tar"},
         {HTTP_POST, "/files/tar", "application/x-tar", NULL},
         {HTTP_POST, "/files/pack", NULL, "application/x-tar"},
         {HTTP_GET, "/files/watch", NULL, "text/event-stream,application/x-ndjson"},
-        {HTTP_POST, "/templates/import", "application/octet-stream", NULL},
+        {HTTP_POST, "/templates/import", "application/octet-stream", NULL, true},
         {HTTP_GET, "/v1/events", NULL, "text/event-stream,application/x-ndjson"},
         {HTTP_GET, "/metrics", NULL, "text/plain"},
         {HTTP_GET, "/openapi.json", NULL, "application/json"},
@@ -168,12 +169,26 @@ static void write_content(struct buf *out, const struct json_shape *shape, const
 	buf_add_byte(out, '}');
 }
 
-static void write_request(struct buf *out, const struct route *route, const char *types)
+/* No body is one without members, or a file without bytes. */
+static bool needs_body(const struct route *route, const struct media *media)
 {
-	if (!route->body && !types)
+	if (route->flags & ROUTE_NEEDS_BODY || media->needs_body)
+		return true;
+	if (!route->body)
+		return false;
+	for (const struct json_member *m = route->body->members; m->kind != JSON_END_OF_SHAPE; m++)
+		if (m->flags & JSON_REQUIRED)
+			return true;
+	return false;
+}
+
+static void write_request(struct buf *out, const struct route *route, const struct media *media)
+{
+	if (!route->body && !media->request)
 		return;
-	buf_add_text(out, ",\"requestBody\":{\"required\":true,");
-	write_content(out, route->body, types);
+	buf_addf(out, ",\"requestBody\":{\"required\":%s,",
+	         needs_body(route, media) ? "true" : "false");
+	write_content(out, route->body, media->request);
 	buf_add_byte(out, '}');
 }
 
@@ -247,7 +262,7 @@ static void write_operation(struct buf *out, const struct route *route)
 	buf_addf(out, ",\"tags\":[\"%s\"]", route->tag);
 	write_scopes(out, route);
 	write_parameters(out, route);
-	write_request(out, route, media->request);
+	write_request(out, route, media);
 	write_responses(out, route, media->answer);
 	buf_add_byte(out, '}');
 }

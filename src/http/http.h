@@ -103,6 +103,8 @@ enum route_flag {
 	ROUTE_TRY = 1 << 7,         /* on the loop thread until request_may_block, see there */
 	ROUTE_QUICK = 1 << 8,       /* on the fast lane until request_may_wait, see there */
 	ROUTE_LONG = 1 << 9,        /* waits for minutes: by server_options.waiters */
+	ROUTE_NEEDS_BODY =
+	        1 << 10, /* for the document: nothing in it is required, yet it needs one */
 };
 
 /* One row is everything that is known about an operation; the OpenAPI document comes from it. */

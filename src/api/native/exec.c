@@ -330,8 +330,9 @@ static int exec_code(struct request *rq, const void *body, struct reply *reply, 
 }
 
 const struct route exec_routes[] = {
-        {HTTP_POST, BASE "/exec", SCOPE_SANDBOX_WRITE, ROUTE_TRY, .query = &exec_query,
-         .body = &exec_request, .answer = &result_shape, .handle = exec_command, .tag = "commands",
+        {HTTP_POST, BASE "/exec", SCOPE_SANDBOX_WRITE, ROUTE_TRY | ROUTE_NEEDS_BODY,
+         .query = &exec_query, .body = &exec_request, .answer = &result_shape,
+         .handle = exec_command, .tag = "commands",
          .summary = "Run a command: collected, or streamed as server-sent events or NDJSON"},
         {HTTP_POST, BASE "/code", SCOPE_SANDBOX_WRITE, ROUTE_TRY, .query = &exec_query,
          .body = &code_request, .answer = &result_shape, .handle = exec_code, .tag = "commands",

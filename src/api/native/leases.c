@@ -509,7 +509,7 @@ const struct route leases_routes[] = {
         {HTTP_POST, BASE "/:key/pause", WRITE, ROUTE_SLOW, .answer = &lease_shape,
          .handle = lease_pause, TAG,
          .summary = "End its use and freeze its processes until the next acquire"},
-        {HTTP_POST, BASE "/:key/exec", WRITE, ROUTE_SLOW, .query = &exec_query,
+        {HTTP_POST, BASE "/:key/exec", WRITE, ROUTE_SLOW | ROUTE_NEEDS_BODY, .query = &exec_query,
          .body = &exec_request, .answer = &result_shape, .handle = lease_exec_command, TAG,
          .summary = "Run a command in the lease's sandbox, which is made if need be"},
         {HTTP_POST, BASE "/:key/code", WRITE, ROUTE_SLOW, .query = &exec_query,

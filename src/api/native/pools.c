@@ -172,8 +172,8 @@ static int pool_put(struct request *rq, const void *body, struct reply *reply, s
 const struct route pools_routes[] = {
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .answer = &pools_shape, .handle = pools_list, TAG,
          .summary = "List the pools of the project's templates and everybody's"},
-        {HTTP_PUT, BASE "/:template", SCOPE_TEMPLATE_WRITE, .body = &pool_body_shape,
-         .answer = &pool_shape, .handle = pool_put, TAG,
+        {HTTP_PUT, BASE "/:template", SCOPE_TEMPLATE_WRITE, ROUTE_NEEDS_BODY,
+         .body = &pool_body_shape, .answer = &pool_shape, .handle = pool_put, TAG,
          .summary = "Set how many sandboxes of a template are prepared"},
         {.path = NULL},
 };

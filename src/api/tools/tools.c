@@ -150,8 +150,8 @@ static int tool_post(struct request *rq, const void *body, struct reply *reply, 
 const struct route tools_routes[] = {
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &tool_list,
          .handle = tools_list, TAG, .summary = "List the agent tools and their schemas"},
-        {HTTP_POST, BASE "/:name", SCOPE_SANDBOX_WRITE, ROUTE_LONG, .body_max = INPUT_MAX,
-         .body = &tool_request, .answer = &tool_answer, .handle = tool_post, TAG,
-         .summary = "Call a tool in a sandbox"},
+        {HTTP_POST, BASE "/:name", SCOPE_SANDBOX_WRITE, ROUTE_LONG | ROUTE_NEEDS_BODY,
+         .body_max = INPUT_MAX, .body = &tool_request, .answer = &tool_answer, .handle = tool_post,
+         TAG, .summary = "Call a tool in a sandbox"},
         {.path = NULL},
 };
