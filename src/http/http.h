@@ -103,16 +103,14 @@ enum route_flag {
 	ROUTE_TRY = 1 << 7,         /* on the loop thread until request_may_block, see there */
 	ROUTE_QUICK = 1 << 8,       /* on the fast lane until request_may_wait, see there */
 	ROUTE_LONG = 1 << 9,        /* waits for minutes: by server_options.waiters */
-	ROUTE_NEEDS_BODY =
-	        1 << 10, /* for the document: nothing in it is required, yet it needs one */
+	ROUTE_NEEDS_BODY = 1 << 10, /* for the document: though no member is required */
 };
 
 /* One row is everything that is known about an operation; the OpenAPI document comes from it. */
 struct route {
 	enum http_method method;
-	const char
-	        *path;  /* "/api/sandbox/instances/:id/files"; a last part "*rest" takes the rest */
-	unsigned scope; /* meaning is authorize's */
+	const char *path; /* "/v1/projects/:project"; a last part "*rest" takes the rest */
+	unsigned scope;   /* meaning is authorize's */
 	unsigned flags;
 	size_t body_max; /* 0 = server_options.body_max */
 	const struct json_shape *query, *body, *answer;

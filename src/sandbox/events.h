@@ -55,6 +55,8 @@ enum event_kind {
 	EVENT_KEY_CREATED,
 	EVENT_KEY_ROTATED,
 	EVENT_KEY_REVOKED,
+	EVENT_PROJECT_CREATED,
+	EVENT_PROJECT_DELETED, /* nothing of it is left */
 	EVENT_PROJECT_UPDATED, /* its name, settings or defaults */
 	EVENT_MEMBER_ADDED,
 	EVENT_MEMBER_UPDATED,

@@ -16,6 +16,12 @@ int project_lock(struct connection *c, const char *project_id, struct error *err
 	return count < 0 ? -1 : 0;
 }
 
+static int tell(struct connection *c, enum event_kind kind, const struct project_record *r,
+                struct error *err)
+{
+	return event_tell(c, kind, &(struct event_subject){r->id, NULL, r->name}, err);
+}
+
 /* ---- insert, find, list ---- */
 
 static int run_insertion(struct connection *c, void *context, struct error *err)
@@ -30,7 +36,8 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 		return -1;
 	if (projects > STORE_PROJECTS_MAX)
 		return FAIL(err, ERROR_LIMIT, "there are %d projects already", STORE_PROJECTS_MAX);
-	return 0;
+	/* The first one comes with the store, when nobody is there yet who could be told. */
+	return projects == 1 ? 0 : tell(c, EVENT_PROJECT_CREATED, r, err);
 }
 
 int store_project_insert(struct store *s, const struct project_record *r, struct error *err)
@@ -112,8 +119,7 @@ static int run_edit(struct connection *c, void *context, struct error *err)
 	count = query_run(c, QUERY_PROJECT_UPDATE, &record, NULL, err);
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "project '%s' exists already", record.name);
-	if (count < 0 || event_tell(c, EVENT_PROJECT_UPDATED,
-	                            &(struct event_subject){record.id, NULL, record.name}, err) < 0)
+	if (count < 0 || tell(c, EVENT_PROJECT_UPDATED, &record, err) < 0)
 		return -1;
 	*editing->ret = record;
 	return 0;
@@ -165,10 +171,14 @@ static const enum query_name removals[] = {
 static int run_removal(struct connection *c, void *context, struct error *err)
 {
 	const struct lookup *lookup = context;
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct project_record)};
+	struct project_record r;
 	int64_t held;
 	int count;
 
 	if (project_lock(c, lookup->id, err) < 0 ||
+	    query_find(c, QUERY_PROJECT_FIND, lookup, &rows, &r, err) < 0 ||
 	    query_count(c, QUERY_PROJECT_HOLDS, lookup, &held, err) < 0)
 		return -1;
 	if (held > 0)
@@ -180,7 +190,7 @@ static int run_removal(struct connection *c, void *context, struct error *err)
 	count = query_run(c, QUERY_PROJECT_REMOVE, lookup, NULL, err);
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "project '%s' is not being deleted", lookup->id);
-	return count < 0 ? -1 : 0;
+	return count < 0 ? -1 : tell(c, EVENT_PROJECT_DELETED, &r, err);
 }
 
 int store_project_remove(struct store *s, const char *id, struct error *err)

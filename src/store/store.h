@@ -85,9 +85,8 @@ MUST_CHECK int store_template_remove(struct store *s, const char *project_id, co
 /* ---- sandboxes ---- */
 
 /* In any state; last_event becomes its first event. ERROR_NOT_FOUND when its template is gone,
- * ERROR_LIMIT when the project has project_max
- * living ones; 0 = no limit. A name is taken while its sandbox is living: neither failed nor on
- * its way out. */
+ * ERROR_LIMIT when the project has project_max living ones; 0 = no limit. A name is taken while
+ * its sandbox is living: neither failed nor on its way out. */
 MUST_CHECK int store_sandbox_insert(struct store *s, const struct sandbox_record *r,
                                     unsigned project_max, struct error *err);
 /* The same with what belongs to it, all of it or nothing. */
@@ -108,12 +107,11 @@ struct sandbox_insertion {
 };
 MUST_CHECK int store_sandbox_insert_with(struct store *s, struct sandbox_insertion *insertion,
                                          struct error *err);
-/* By id, or by name within the project, the living one first. Not DELETED ones: only lists show
- * them. project_id NULL = any (by id). */
+/* By id, or by name within the project (NULL = any, by id), the living one first; none DELETED. */
 MUST_CHECK int store_sandbox_find(struct store *s, struct arena *a, const char *project_id,
                                   const char *id_or_name, struct sandbox_record *ret,
                                   struct error *err);
-/* By name, in whichever project it is: ERROR_CONFLICT, naming some, when several have one. */
+/* By name, in any project: ERROR_CONFLICT, naming them, when several have one. */
 MUST_CHECK int store_sandbox_find_anywhere(struct store *s, struct arena *a, const char *name,
                                            struct sandbox_record *ret, struct error *err);
 /* Newest first. */
@@ -154,14 +152,13 @@ struct sandbox_keep {
 };
 /* Last activity; may be written late and in batches. */
 void store_sandbox_touch(struct store *s, const char *id, int64_t now);
-/* May be lost with the machine, as of keep. */
 MUST_CHECK int store_sandbox_set_timeout(struct store *s, struct arena *a, const char *id,
                                          int64_t timeout_at, struct sandbox_record *ret,
                                          struct error *err);
 /* It is not archived by itself any more. */
 MUST_CHECK int store_sandbox_keep_files(struct store *s, const char *id, struct error *err);
 /* Awake until `until`, 0 = no longer than others; its timeout is no earlier. ERROR_NOT_FOUND when
- * it is on its way out. May be lost with the machine, on which nothing runs then. */
+ * it is on its way out. May, as a timeout, be lost with the machine, on which nothing runs then. */
 MUST_CHECK int store_sandbox_keep(struct store *s, struct arena *a, const struct sandbox_keep *keep,
                                   struct sandbox_record *ret, struct error *err);
 struct sandbox_preview {

@@ -89,8 +89,11 @@ def test_what_else_changes_is_told_too(server, api):
 
 
 def test_changes_of_settings_members_limits_and_sizes_are_told(api):
+    first = newest(api)
     project = api.post("/v1/projects", {"name": "told"})["id"]
     members = f"/v1/projects/{project}/members"
+    (made,) = api.get(f"/v1/events?after={first}")["items"]
+    assert (made["kind"], made["text"], made["project"]) == ("project.created", "told", project)
     before = newest(api)
     api.call("PATCH", f"/v1/projects/{project}", {"name": "told-otherwise"})
     api.post(members, {"user": "ann", "role": "admin"})
@@ -111,6 +114,9 @@ def test_changes_of_settings_members_limits_and_sizes_are_told(api):
     numbers = [e["sequence"] for e in told]
     assert numbers == sorted(set(numbers)) and numbers[0] > before
     api.delete(f"/v1/projects/{project}")
+    ends = atoll.wait_for(lambda: api.get(f"/v1/events?after={numbers[-1]}&kind=project.deleted")["items"], 15,
+                          "the project's end")
+    assert [(e["project"], e["text"], e["sandbox"]) for e in ends] == [(project, "told-otherwise", None)], ends
     with api.sandbox(internet=False) as box:
         before = newest(api)
         limits = api.post(f"{PATH}/{box}/resize", {"memory_mb": 300})["resources"]
@@ -192,7 +198,8 @@ def test_a_project_sees_its_own_events_only(api):
     # By name, in whichever project an admin sees it.
     seen = api.get(f"/v1/events?after={before}&sandbox=theirs")["items"]
     assert {e["sandbox"] for e in seen} == {yours}
-    assert [s["group"] for s in api.get("/v1/usage?group_by=project&sandbox=theirs")["items"]] == [other]
+    used = atoll.wait_for(lambda: api.get("/v1/usage?group_by=project&sandbox=theirs")["items"], 15, "usage")
+    assert [s["group"] for s in used] == [other]
     same = api.create(internet=False, name="theirs")["id"]
     for path in f"/v1/events?after={before}&sandbox=theirs", "/v1/usage?sandbox=theirs":
         with pytest.raises(atoll.ApiError) as several:
