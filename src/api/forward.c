@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "fleet/peers.h"
 #include "http/dial.h"
+#include "http/names.h"
 #include "http/proxy.h"
 #include "http/tls.h"
 
@@ -26,6 +27,7 @@
 #define IDLE_MS (3600 * 1000)
 
 struct api_peers {
+	struct names *names;
 	const char *ca_file;
 	unsigned dials_max; /* of those that wait for one, others must find workers */
 	atomic_uint dials;
@@ -50,6 +52,7 @@ int api_peers_open(const struct config *config, struct api_peers **ret, struct e
 
 	if (!peers)
 		abort();
+	peers->names = names_new(NULL);
 	peers->ca_file = config->peer_ca;
 	peers->dials_max = (unsigned)config->workers / 4 + 1;
 	pthread_mutex_init(&peers->mutex, NULL);
@@ -66,6 +69,7 @@ void api_peers_close(struct api_peers *peers)
 {
 	if (!peers)
 		return;
+	names_free(peers->names);
 	tls_context_free(peers->tls);
 	pthread_mutex_destroy(&peers->mutex);
 	free(peers);
@@ -116,7 +120,7 @@ static int dial(struct api_peers *peers, const char *url, int *ret_fd, struct tl
                 struct error *err)
 {
 	struct config_peer peer;
-	struct http_dial dial = {.deadline = deadline_in(DIAL_QUICK_MS)};
+	struct http_dial dial = {.names = peers->names, .deadline = deadline_in(DIAL_QUICK_MS)};
 	int result;
 
 	if (config_peer_parse(url, &peer, err) < 0 || (peer.is_https && load_tls(peers, err) < 0))

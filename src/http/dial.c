@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/dial.h"
 
-#include <netdb.h>
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stdio.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
+#include "http/names.h"
 #include "http/tls.h"
 
 /* A peer that does not answer: 20 s of silence, then three questions. */
@@ -16,12 +17,6 @@
 #define ASK_EVERY_S 10
 #define ASK_TIMES 3
 #define UNHEARD_MS 45000
-
-static void free_addresses(struct addrinfo **list)
-{
-	if (*list)
-		freeaddrinfo(*list);
-}
 
 static void set_up(int fd)
 {
@@ -48,18 +43,27 @@ static int wait_for(int fd, short events, const struct http_dial *dial, struct e
 	return result < 0 ? -1 : 0;
 }
 
-static int connect_to(const struct addrinfo *address, const struct http_dial *dial, int *ret_fd,
-                      struct error *err)
+static void set_port(struct names_address *address, uint16_t port)
 {
-	AUTO_CLOSE int fd =
-	        socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (address->at.ss_family == AF_INET)
+		((struct sockaddr_in *)&address->at)->sin_port = htons(port);
+	else
+		((struct sockaddr_in6 *)&address->at)->sin6_port = htons(port);
+}
+
+static int connect_to(const struct names_address *address, const struct http_dial *dial,
+                      int *ret_fd, struct error *err)
+{
+	struct names_address to = *address;
+	AUTO_CLOSE int fd = socket(to.at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	socklen_t size = sizeof(int);
 	int result = 0;
 
 	if (fd < 0)
 		return FAIL_ERRNO(err, "socket");
 	set_up(fd);
-	if (connect(fd, address->ai_addr, address->ai_addrlen) < 0) {
+	set_port(&to, dial->port);
+	if (connect(fd, (const struct sockaddr *)&to.at, to.size) < 0) {
 		if (errno != EINPROGRESS)
 			return FAIL_ERRNO(err, "connect to '%s'", dial->host);
 		if (wait_for(fd, POLLOUT, dial, err) < 0)
@@ -71,25 +75,6 @@ static int connect_to(const struct addrinfo *address, const struct http_dial *di
 	}
 	*ret_fd = TAKE_FD(fd);
 	return 0;
-}
-
-static int connect_any(const struct http_dial *dial, int *ret_fd, struct error *err)
-{
-	const struct addrinfo hints = {
-	        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-	__attribute__((cleanup(free_addresses))) struct addrinfo *list = NULL;
-	char port[8];
-	int result;
-
-	(void)snprintf(port, sizeof(port), "%u", dial->port);
-	result = getaddrinfo(dial->host, port, &hints, &list);
-	if (result != 0)
-		return FAIL(err, ERROR_UNAVAILABLE, "find '%s': %s", dial->host,
-		            gai_strerror(result));
-	result = FAIL(err, ERROR_UNAVAILABLE, "'%s' has no address", dial->host);
-	for (const struct addrinfo *at = list; at && result < 0; at = at->ai_next)
-		result = connect_to(at, dial, ret_fd, err);
-	return result;
 }
 
 static int shake_hands(struct tls *tls, int fd, const struct http_dial *dial, struct error *err)
@@ -119,12 +104,13 @@ static int shake_hands(struct tls *tls, int fd, const struct http_dial *dial, st
 	}
 }
 
-int http_dial(const struct http_dial *dial, int *ret_fd, struct tls **ret_tls, struct error *err)
+static int dial_one(const struct names_address *address, const struct http_dial *dial, int *ret_fd,
+                    struct tls **ret_tls, struct error *err)
 {
 	AUTO_CLOSE int fd = -1;
 	struct tls *tls = NULL;
 
-	if (connect_any(dial, &fd, err) < 0)
+	if (connect_to(address, dial, &fd, err) < 0)
 		return -1;
 	if (dial->tls && (tls_connect(dial->tls, fd, dial->host, &tls, err) < 0 ||
 	                  shake_hands(tls, fd, dial, err) < 0)) {
@@ -134,4 +120,24 @@ int http_dial(const struct http_dial *dial, int *ret_fd, struct tls **ret_tls, s
 	*ret_fd = TAKE_FD(fd);
 	*ret_tls = tls;
 	return 0;
+}
+
+int http_dial(const struct http_dial *dial, int *ret_fd, struct tls **ret_tls, struct error *err)
+{
+	struct http_dial one = *dial;
+	struct names_found found;
+	int64_t now;
+
+	if (names_find(dial->names, dial->host, dial->deadline, &found, err) < 0)
+		return -1;
+	for (unsigned i = 0; i < found.count; i++) {
+		now = clock_monotonic_ms();
+		one.deadline = now + (dial->deadline - now) / (found.count - i);
+		if (dial_one(&found.items[i], &one, ret_fd, ret_tls, err) < 0)
+			continue;
+		if (i > 0)
+			names_prefer(dial->names, dial->host, &found.items[i]);
+		return 0;
+	}
+	return -1;
 }

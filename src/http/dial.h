@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/dial.h — a connection to another server of ours, plain or by TLS, for reply_proxy. Blocking;
- * for workers. */
+/* http/dial.h — connections to other servers of ours, plain or by TLS, for reply_proxy. Blocking;
+ * for workers.
+ *
+ * No step of it takes longer than its deadline: names are looked up beside it (http/names.h), and
+ * each address of a name has its share of the time, so that a dead one leaves some for the next. */
 #pragma once
 
 #include <stdint.h>
 
 #include "base/error.h"
 
+struct names;
 struct tls;
 struct tls_context;
 
 struct http_dial {
+	struct names *names;
 	const char *host; /* a name, or an address without brackets; not a caller's */
 	uint16_t port;
 	const struct tls_context *tls; /* of tls_client_context_new; NULL: plain */
