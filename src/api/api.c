@@ -169,6 +169,8 @@ struct http_host api_find_host(void *context, const struct request *rq)
 	const char *name = request_header(rq, "Host");
 	struct http_host host = {.route = NULL};
 
+	if (api_is_misdirected(rq))
+		return (struct http_host){.is_elsewhere = true};
 	if (name && strcmp(rq->peer, "unix") != 0)
 		host = preview_find_host(context, span_of(name));
 	return host.is_refused ? host : envd_find_host(context, rq, host);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that another server on the same store answers, because it has the sandbox. Such a
  * request goes there as it came, credentials and all: the keys are the database's. It is marked
- * with our name, and whoever gets a marked one passes it on to nobody, so that it goes no further
- * than one hop; a client that marks its own request gets the refusal that names the node. Where it
- * goes is what that server itself has written into the store. */
+ * with the name of the server that it is for: that one passes it on to nobody, so that it goes no
+ * further than one hop, and any other refuses it. A client that marks its own request has nothing
+ * of it but these refusals. Where it goes is what that server itself has written into the store. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,12 +160,28 @@ static int connect_to(struct request *rq, const char *node, int *ret_fd, struct 
 	return -1;
 }
 
+/* A name of this machine alone, or what is said over a unix socket, is none of that server's. */
+static const char *host_for_others(const struct request *rq)
+{
+	const char *host = request_header(rq, "Host");
+
+	if (host && strcmp(rq->peer, "unix") != 0 &&
+	    preview_host_is_shared(api_of(rq)->config, span_of(host)))
+		return NULL;
+	return "localhost";
+}
+
+bool api_is_misdirected(const struct request *rq)
+{
+	const char *hop = request_header(rq, PROXY_HOP_HEADER);
+
+	return hop && strcmp(hop, fleet_node(api_of(rq)->fleet)) != 0;
+}
+
 int api_forward(struct request *rq, struct reply *reply, struct error *err)
 {
-	struct api *api = api_of(rq);
 	struct passing *passing;
-	struct proxy_options options = {
-	        .hop = fleet_node(api->fleet), .idle_timeout_ms = IDLE_MS, .ops = &passing_ops};
+	struct proxy_options options = {.idle_timeout_ms = IDLE_MS, .ops = &passing_ops};
 	char node[ERROR_NODE_MAX];
 
 	memcpy(node, err->node, sizeof(node));
@@ -179,6 +195,8 @@ int api_forward(struct request *rq, struct reply *reply, struct error *err)
 		abort();
 	passing->rq = rq;
 	memcpy(passing->node, node, sizeof(node));
+	options.hop = passing->node;
+	options.host = host_for_others(rq);
 	options.is_https = preview_is_https(rq);
 	options.state = passing;
 	reply_proxy(rq, reply, &options);

@@ -112,3 +112,5 @@ struct terminals *terminal_rooms_open(struct api *api);
 struct api_peers;
 int api_peers_open(const struct config *config, struct api_peers **ret, struct error *err);
 void api_peers_close(struct api_peers *peers); /* NULL is fine */
+/* Whether another server has passed it on to one that this one is not. */
+bool api_is_misdirected(const struct request *rq);

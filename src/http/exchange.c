@@ -183,6 +183,8 @@ static enum http_fault find_route(struct http_exchange *ex)
 	rq->path = ex->target.path;
 	rq->raw_path = ex->target.raw_path;
 	rq->raw_query = ex->target.raw_query;
+	if (host.is_elsewhere)
+		return FAULT_NODE;
 	if (host.is_refused)
 		return FAULT_HOST_UNKNOWN;
 	if (host.route)

@@ -20,6 +20,10 @@ static const struct http_fault_kind kinds[FAULT_COUNT] = {
         [FAULT_HOST_UNKNOWN] = {421, "misdirected",
                                 "the Host header names no host that this server is known by",
                                 "if it is to be, add the name to --hosts (ATOLL_HOSTS)"},
+        [FAULT_NODE] = {421, "misdirected",
+                        "the request was passed on to a server that is not the one it is for",
+                        "nothing was done; the --peer-url of the server that has it leads to "
+                        "another one"},
         [FAULT_LENGTH] = {400, "invalid_request", "Content-Length is invalid or ambiguous", NULL},
         [FAULT_CODING] = {400, "invalid_request", "Transfer-Encoding is not exactly 'chunked'",
                           NULL},

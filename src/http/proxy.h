@@ -42,11 +42,12 @@ struct proxy_ops {
 	void (*release)(void *state); /* always called once, last */
 };
 
-/* Says that a request has come by way of another server of ours, and must go no further. */
+/* Names the server that a request was passed on to by another one of ours. It goes no further, and
+ * whoever else gets it refuses it. */
 #define PROXY_HOP_HEADER "Atoll-Hop"
 
 struct proxy_options {
-	/* The server behind is one of our own kind, which answers in our place: this is our name.
+	/* The server behind is one of our own kind, which answers in our place: this is its name.
 	 * The request goes as it came, with its Host and what it is let in by, and the answer too;
 	 * `target` and what is only said of previews does not count. NULL: a server of a sandbox's.
 	 */
@@ -60,9 +61,11 @@ struct proxy_options {
 	/* In front of them, as the client sees it: what answers say of themselves is rewritten so.
 	 * May be empty. */
 	struct span prefix;
-	unsigned port;    /* the server knows itself as localhost:PORT */
-	const char *host; /* or as this; NULL: it does not */
-	bool is_https;    /* for the client */
+	unsigned port; /* the server knows itself as localhost:PORT */
+	/* Or as this; NULL: it does not. With `hop`: in place of a Host that says nothing to
+	 * others. */
+	const char *host;
+	bool is_https; /* for the client */
 	/* Pages are put into a box of the browser's, without an origin of their own: the one that
 	 * they come from is others' as well. */
 	bool is_boxed;

@@ -68,6 +68,8 @@ void proxy_write_whole(struct buf *out, const struct request *rq,
                        const struct proxy_options *options, const struct proxy_asked *asked);
 /* proxy_request.c */
 void proxy_add_header(struct buf *out, const char *name, const char *value);
+/* Whether the text is "http://HOST" or "https://HOST", and what follows. `host` may be NULL. */
+bool proxy_is_own_origin(const char *text, const char *host, const char **ret_rest);
 /* "127.0.0.1" of "127.0.0.1:5000", "::1" of "[::1]:5000" */
 struct span proxy_peer_address(const char *peer);
 

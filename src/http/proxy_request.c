@@ -83,8 +83,7 @@ static void add_cookies(struct buf *out, const char *cookies, const char *mark)
 		buf_add_span(out, SPAN("\r\n"));
 }
 
-/* Whether the text is "http://HOST" or "https://HOST", and what follows. */
-static bool is_own_origin(const char *text, const char *host, const char **ret_rest)
+bool proxy_is_own_origin(const char *text, const char *host, const char **ret_rest)
 {
 	size_t scheme = strncmp(text, "http://", 7) == 0    ? 7
 	                : strncmp(text, "https://", 8) == 0 ? 8
@@ -107,7 +106,8 @@ static void add_origin(struct buf *out, const struct proxy_options *o, const cha
 
 	if (!origin)
 		return;
-	if ((o->is_boxed && strcmp(origin, "null") == 0) || is_own_origin(origin, host, &rest))
+	if ((o->is_boxed && strcmp(origin, "null") == 0) ||
+	    proxy_is_own_origin(origin, host, &rest))
 		buf_addf(out, "Origin: http://localhost:%u\r\n", o->port);
 	else
 		proxy_add_header(out, "Origin", origin);
@@ -121,7 +121,7 @@ static void add_referer(struct buf *out, const struct proxy_options *o, const ch
 
 	if (!referer)
 		return;
-	if (!is_own_origin(referer, host, &rest))
+	if (!proxy_is_own_origin(referer, host, &rest))
 		proxy_add_header(out, "Referer", referer);
 	else if (strncmp(rest, o->prefix.data ? o->prefix.data : "", o->prefix.size) == 0 &&
 	         rest[o->prefix.size] == '/')

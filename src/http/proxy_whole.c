@@ -8,8 +8,8 @@
 static bool is_left_out(const char *name)
 {
 	static const char *const left_out[] = {
-	        "Host",          "Expect", "X-Request-Id", "X-Forwarded-For", "X-Forwarded-Proto",
-	        PROXY_HOP_HEADER};
+	        "Host",   "Expect",        "X-Request-Id", "X-Forwarded-For", "X-Forwarded-Proto",
+	        "Origin", PROXY_HOP_HEADER};
 
 	for (size_t i = 0; i < COUNT_OF(left_out); i++)
 		if (strcasecmp(left_out[i], name) == 0)
@@ -27,6 +27,19 @@ static void add_client(struct buf *out, const struct request *rq, const struct p
 	proxy_add_header(out, "X-Forwarded-Proto", o->is_https ? "https" : "http");
 	proxy_add_header(out, "X-Request-Id", rq->id);
 	proxy_add_header(out, PROXY_HOP_HEADER, o->hop);
+}
+
+/* A page of ours stays one of ours, by whatever name. */
+static void add_host(struct buf *out, const struct proxy_options *o,
+                     const struct proxy_asked *asked)
+{
+	const char *rest;
+
+	proxy_add_header(out, "Host", o->host ? o->host : asked->host ? asked->host : "localhost");
+	if (asked->origin && o->host && proxy_is_own_origin(asked->origin, asked->host, &rest))
+		buf_addf(out, "Origin: http://%s\r\n", o->host);
+	else if (asked->origin)
+		proxy_add_header(out, "Origin", asked->origin);
 }
 
 static void add_framing(struct buf *out, const struct request *rq, const struct proxy_asked *asked)
@@ -60,7 +73,7 @@ void proxy_write_whole(struct buf *out, const struct request *rq, const struct p
 
 	buf_addf(out, "%s %.*s HTTP/1.1\r\n", rq->method_name, (int)head->target.size,
 	         head->target.data);
-	proxy_add_header(out, "Host", asked->host ? asked->host : "localhost");
+	add_host(out, o, asked);
 	for (unsigned i = 0; i < head->field_count; i++) {
 		const char *name = head->fields[i].name;
 

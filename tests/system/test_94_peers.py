@@ -135,22 +135,35 @@ def test_previews_by_path_and_by_host(pair):
     assert api.raw("GET", f"{PATH}/{box}/preview/8000/missing").status == 404
 
 
+def ask_marked(server, box, node):
+    return server.known.raw("POST", f"{PATH}/{box}/exec", json.dumps({"command": "true"}),
+                            {"Content-Type": "application/json", "Atoll-Hop": node})
+
+
 def test_a_marked_request_goes_no_further(pair):
     here, there, box = pair
-    for value in (node_of(there), "anything", ""):
-        answer = here.known.raw("POST", f"{PATH}/{box}/exec", json.dumps({"command": "true"}),
-                                {"Content-Type": "application/json", "Atoll-Hop": value})
-        assert answer.status == 409 and node_of(there) in answer.json()["error"]["message"]
-    # Where it ends there is nothing to it.
-    answer = there.known.raw("POST", f"{PATH}/{box}/exec", json.dumps({"command": "true"}),
-                             {"Content-Type": "application/json", "Atoll-Hop": "anything"})
-    assert answer.status == 200
+    answer = ask_marked(here, box, node_of(here))
+    assert answer.status == 409 and node_of(there) in answer.json()["error"]["message"]
+    assert ask_marked(there, box, node_of(there)).status == 200
+    # It is for another one than whoever gets it.
+    for server, node in ((here, node_of(there)), (there, node_of(here)), (there, "anything"), (there, "")):
+        answer = ask_marked(server, box, node)
+        assert answer.status == 421 and answer.json()["error"]["code"] == "misdirected"
     # Whoever is nobody there is nobody here.
     stranger = here.api("atk_" + "0" * 40)
     with pytest.raises(atoll.ApiError) as refused:
         stranger.exec(box, "true")
     assert refused.value.status == 401
     stranger.close()
+
+
+def test_a_name_of_one_machine_is_good_for_the_others_sandbox(pair):
+    here, there, box = pair
+    here.known.write(box, "/tmp/named", b"by name")
+    target = f"{PATH}/{box}/files/content?path=/tmp/named"
+    answer = here.known.raw("GET", target, headers={"Host": f"{socket.gethostname()}:{here.port}"})
+    assert (answer.status, answer.body) == (200, b"by name")
+    assert here.known.raw("GET", target, headers={"Host": "rebound.example.com"}).status == 421
 
 
 def test_the_life_of_the_others_sandbox(servers, database):
@@ -249,6 +262,11 @@ def test_a_peer_that_is_down_is_named_and_nothing_is_lost(servers, database):
         with pytest.raises(atoll.ApiError) as refused:
             here.known.exec(box, "true")
         assert refused.value.status == 503 and "certificate" in refused.value.message
+    # Or another server of ours: it says that it is not meant.
+    database.rows(f"UPDATE peers SET url = 'http://127.0.0.1:{here.port}' WHERE node = '{node_of(there)}'")
+    with pytest.raises(atoll.ApiError) as refused:
+        here.known.exec(box, "true")
+    assert refused.value.status == 421 and "is not the one" in refused.value.message
     # One that has said nothing for long is not waited for.
     database.rows(f"UPDATE peers SET seen_at = seen_at - 600000 WHERE node = '{node_of(there)}'")
     with pytest.raises(atoll.ApiError) as refused:

@@ -86,13 +86,18 @@ static struct span label_of(const struct config *config, struct span name)
 	return (struct span){name.data, name.size - domain.size - 1};
 }
 
+static bool is_shared(const struct config *config, struct span name)
+{
+	return is_address(name) || label_of(config, name).size > 0 ||
+	       equals(name, SPAN("localhost")) || ends_with(name, ".localhost") ||
+	       is_listed(name, config->hosts);
+}
+
 static bool is_ours(const struct config *config, struct span name)
 {
 	struct span listen = name_of(span_of(config->listen));
 
-	return is_address(name) || label_of(config, name).size > 0 ||
-	       equals(name, SPAN("localhost")) || ends_with(name, ".localhost") ||
-	       equals(name, listen) || is_listed(name, config->hosts) || is_this_machine(name);
+	return is_shared(config, name) || equals(name, listen) || is_this_machine(name);
 }
 
 static struct span origin_host(const struct config *config)
@@ -111,6 +116,11 @@ static bool is_place(struct span label)
 bool preview_host_is_place(const struct config *config, struct span host)
 {
 	return is_place(label_of(config, name_of(host)));
+}
+
+bool preview_host_is_shared(const struct config *config, struct span host)
+{
+	return is_shared(config, name_of(host)) || equals(host, origin_host(config));
 }
 
 struct http_host preview_find_host(void *context, struct span host)

@@ -67,6 +67,9 @@ MUST_CHECK int preview_grant_find(struct request *rq, struct span token, struct 
 struct http_host preview_find_host(void *context, struct span host);
 /* Whether it is one of ours, but for "api" and "sandbox", which are the server itself. */
 bool preview_host_is_place(const struct config *config, struct span host);
+/* Whether other servers, with the same configuration, know it as ours as well: not the name of this
+ * machine alone. */
+bool preview_host_is_shared(const struct config *config, struct span host);
 /* "5173-ID" of the request's Host, and the port. */
 MUST_CHECK int preview_host_parse(const struct config *config, struct span host, char ret_id[],
                                   uint16_t *ret_port, struct error *err);

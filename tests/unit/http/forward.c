@@ -2,6 +2,7 @@
 /* What a handler refuses because another server has it is that server's to answer. The test holds
  * that server's end. */
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -18,6 +19,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int server_fd;
 static struct answer answer;
+static const char *host; /* in place of the client's */
 
 static void answer_failure(void *state, struct relay *relay, int status, const struct error *err)
 {
@@ -55,7 +57,8 @@ static int forward(struct request *rq, struct reply *reply, struct error *err)
 	assert_string_equal(err->node, "other");
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
 	reply_proxy(rq, reply,
-	            &(struct proxy_options){.hop = "here", .upstream_fd = fds[0], .ops = &ops});
+	            &(struct proxy_options){
+	                    .hop = "other", .host = host, .upstream_fd = fds[0], .ops = &ops});
 	pthread_mutex_lock(&mutex);
 	server_fd = fds[1];
 	pthread_cond_signal(&changed);
@@ -71,10 +74,19 @@ static const struct route routes[] = {
         {0},
 };
 
+static struct http_host find_host(void *context, const struct request *rq)
+{
+	const char *hop = request_header(rq, PROXY_HOP_HEADER);
+
+	(void)context;
+	return (struct http_host){.is_elsewhere = hop && strcmp(hop, "here") != 0};
+}
+
 static void open_fixture(void)
 {
 	server_fd = -1;
-	fixture_open(&fixture, routes, &(struct server_options){.forward = forward});
+	fixture_open(&fixture, routes,
+	             &(struct server_options){.forward = forward, .find_host = find_host});
 }
 
 /* The client's end; the server's has sent the head, which is in answer.head. */
@@ -138,7 +150,7 @@ TEST(a_request_goes_as_it_came_and_so_does_the_answer)
 	        "POST /read?x=%2F&y HTTP/1.1\r\n", "\r\nHost: 3000-box.example:80\r\n",
 	        "\r\nAuthorization: Bearer key\r\n", "\r\nCookie: a=b; atoll_c=d\r\n",
 	        "\r\nX-Request-Id: one\r\n", "\r\nOrigin: http://page\r\n",
-	        "\r\nX-Forwarded-For: 127.0.0.1\r\n", "\r\nAtoll-Hop: here\r\n",
+	        "\r\nX-Forwarded-For: 127.0.0.1\r\n", "\r\nAtoll-Hop: other\r\n",
 	        "\r\nContent-Length: 5\r\n", NULL});
 	assert_null(strstr(answer.head, "X-Hidden"));
 	expect(server, "hello");
@@ -218,14 +230,64 @@ TEST(one_that_says_nothing_is_a_bad_gateway)
 	fixture_close(&fixture);
 }
 
+TEST(a_name_that_says_nothing_to_others_is_replaced)
+{
+	int server, client;
+
+	host = "localhost";
+	client = ask(
+	        "POST /read HTTP/1.1\r\nHost: this-one:80\r\nOrigin: http://this-one:80\r\n\r\n",
+	        &server);
+	assert_lines((const char *const[]){"\r\nHost: localhost\r\n",
+	                                   "\r\nOrigin: http://localhost\r\n", NULL});
+	assert_null(strstr(answer.head, "this-one"));
+	end(client, server);
+	client = ask("POST /read HTTP/1.1\r\nHost: this-one\r\nOrigin: http://page\r\n\r\n",
+	             &server);
+	assert_lines((const char *const[]){"\r\nOrigin: http://page\r\n", NULL});
+	end(client, server);
+	host = NULL;
+}
+
+TEST(marks_of_the_clients_own_go_nowhere)
+{
+	static const char *const smuggled[] = {
+	        "Atoll-Hop: here\r\nAtoll-Hop: other\r\n",
+	        "Connection: Atoll-Hop\r\nAtoll-Hop: here\r\n",
+	};
+
+	open_fixture();
+	for (unsigned i = 0; i < COUNT_OF(smuggled); i++) {
+		char request[256];
+
+		(void)snprintf(request, sizeof(request), "POST /read HTTP/1.1\r\nHost: a\r\n%s\r\n",
+		               smuggled[i]);
+		client_ask(&fixture, request, &answer);
+		assert_int_equal(answer.status, 409);
+		assert_int_equal(server_fd, -1);
+	}
+	fixture_close(&fixture);
+}
+
 TEST(what_came_by_another_server_is_refused)
 {
 	open_fixture();
-	client_ask(&fixture, "POST /read HTTP/1.1\r\nHost: a\r\nAtoll-Hop: anything\r\n\r\n",
-	           &answer);
+	client_ask(&fixture, "POST /read HTTP/1.1\r\nHost: a\r\nAtoll-Hop: here\r\n\r\n", &answer);
 	assert_int_equal(answer.status, 409);
 	assert_non_null(strstr(answer.body, "it is on node 'other'"));
 	assert_false(answer_has(&answer, "X-Begun: here"));
+	assert_int_equal(server_fd, -1);
+	fixture_close(&fixture);
+}
+
+TEST(what_is_for_another_server_is_refused_before_anything_is_done)
+{
+	open_fixture();
+	client_ask(&fixture, "POST /read HTTP/1.1\r\nHost: a\r\nAtoll-Hop: third\r\n\r\n", &answer);
+	assert_int_equal(answer.status, 421);
+	assert_non_null(strstr(answer.body, "misdirected"));
+	client_ask(&fixture, "POST /read HTTP/1.1\r\nHost: a\r\nAtoll-Hop:\r\n\r\n", &answer);
+	assert_int_equal(answer.status, 421);
 	assert_int_equal(server_fd, -1);
 	fixture_close(&fixture);
 }
@@ -236,5 +298,8 @@ int main(void)
 	           CASE(a_body_that_was_read_has_a_length_by_then),
 	           CASE(a_body_that_streams_goes_on_as_it_comes), CASE(an_upgrade_becomes_a_tunnel),
 	           CASE(one_that_says_nothing_is_a_bad_gateway),
-	           CASE(what_came_by_another_server_is_refused));
+	           CASE(a_name_that_says_nothing_to_others_is_replaced),
+	           CASE(marks_of_the_clients_own_go_nowhere),
+	           CASE(what_came_by_another_server_is_refused),
+	           CASE(what_is_for_another_server_is_refused_before_anything_is_done));
 }
