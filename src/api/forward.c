@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests that another server on the same store answers, because it has the sandbox. Such a
- * request goes there as it came, credentials and all: the keys are the database's. It is marked
- * with the name of the server that it is for: that one passes it on to nobody, so that it goes no
- * further than one hop, and any other refuses it. A client that marks its own request has nothing
- * of it but these refusals. Where it goes is what that server itself has written into the store. */
+#include "api/forward.h"
+
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +11,7 @@
 #include "api/preview/preview.h"
 #include "api/tables.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "fleet/peers.h"
 #include "http/dial.h"
 #include "http/names.h"
@@ -80,6 +79,7 @@ void api_peers_close(struct api_peers *peers)
 struct passing {
 	const struct request *rq; /* the exchange's, which ends after the relay */
 	char node[ERROR_NODE_MAX];
+	struct api_hop_options options;
 };
 
 /* In the words of the surface that was asked. */
@@ -107,7 +107,11 @@ static void fail(void *state, struct relay *relay, int status, const struct erro
 
 static void release(void *state)
 {
-	free(state);
+	struct passing *passing = state;
+
+	if (passing->options.release)
+		passing->options.release(passing->options.context);
+	free(passing);
 }
 
 static const struct proxy_ops passing_ops = {.fail = fail, .release = release};
@@ -141,23 +145,38 @@ static int dial(struct api_peers *peers, const char *url, int *ret_fd, struct tl
 	return result;
 }
 
-static int connect_to(struct request *rq, const char *node, int *ret_fd, struct tls **ret_tls,
-                      struct error *err)
+bool api_hop_is_allowed(const struct request *rq)
 {
-	struct api *api = api_of(rq);
+	return rq->exchange && !request_header(rq, PROXY_HOP_HEADER);
+}
+
+int api_hop_open(struct api *api, struct arena *a, const char *node, struct api_hop *ret,
+                 struct error *err)
+{
+	struct api_hop hop = {.fd = -1};
 	struct error why = {0};
 	const char *url;
 
-	if (fleet_peer_find(api->fleet, rq->arena, node, &url, &why) == 0 &&
-	    dial(api->peers, url, ret_fd, ret_tls, &why) == 0)
+	(void)snprintf(hop.node, sizeof(hop.node), "%s", node);
+	if (fleet_peer_find(api->fleet, a, node, &url, &why) == 0 &&
+	    dial(api->peers, url, &hop.fd, &hop.tls, &why) == 0) {
+		*ret = hop;
 		return 0;
+	}
 	/* It is as if there were nobody to ask: the refusal stays. */
 	if (why.code == ERROR_NOT_FOUND)
 		return -1;
-	(void)FAIL(err, ERROR_UNAVAILABLE, "node '%s' has it, and is not reached: %s", node,
+	(void)FAIL(err, ERROR_UNAVAILABLE, "node '%s' has it, and is not reached: %s", hop.node,
 	           why.text);
 	error_hint(err, "ask again when that server answers");
 	return -1;
+}
+
+void api_hop_close(struct api_hop *hop)
+{
+	tls_free(TAKE(hop->tls));
+	socket_drop(&hop->fd);
+	hop->fd = -1;
 }
 
 /* A name of this machine alone, or what is said over a unix socket, is none of that server's. */
@@ -171,6 +190,35 @@ static const char *host_for_others(const struct request *rq)
 	return "localhost";
 }
 
+static struct proxy_options pass_by(const struct request *rq, struct api_hop *hop,
+                                    const struct api_hop_options *options)
+{
+	struct passing *passing = calloc(1, sizeof(*passing));
+
+	if (!passing)
+		abort();
+	passing->rq = rq;
+	memcpy(passing->node, hop->node, sizeof(passing->node));
+	passing->options = *options;
+	return (struct proxy_options){
+	        .hop = passing->node,
+	        .host = host_for_others(rq),
+	        .upstream_fd = TAKE_FD(hop->fd),
+	        .tls = TAKE(hop->tls),
+	        .is_https = preview_is_https(rq),
+	        .idle_timeout_ms = IDLE_MS,
+	        .ops = &passing_ops,
+	        .state = passing,
+	};
+}
+
+void api_hop_pass(struct relay *relay, struct api_hop *hop, const struct api_hop_options *options)
+{
+	const struct proxy_options proxy = pass_by(relay_request(relay), hop, options);
+
+	relay_proxy(relay, options->body, &proxy);
+}
+
 bool api_is_misdirected(const struct request *rq)
 {
 	const char *hop = request_header(rq, PROXY_HOP_HEADER);
@@ -180,25 +228,15 @@ bool api_is_misdirected(const struct request *rq)
 
 int api_forward(struct request *rq, struct reply *reply, struct error *err)
 {
-	struct passing *passing;
-	struct proxy_options options = {.idle_timeout_ms = IDLE_MS, .ops = &passing_ops};
-	char node[ERROR_NODE_MAX];
+	struct proxy_options proxy;
+	struct api_hop hop;
 
-	memcpy(node, err->node, sizeof(node));
-	if (!rq->exchange || !node[0] || request_header(rq, PROXY_HOP_HEADER))
+	if (!err->node[0] || !api_hop_is_allowed(rq))
 		return -1;
 	if (request_may_wait(rq, err) < 0 ||
-	    connect_to(rq, node, &options.upstream_fd, &options.tls, err) < 0)
+	    api_hop_open(api_of(rq), rq->arena, arena_text(rq->arena, err->node), &hop, err) < 0)
 		return -1;
-	passing = calloc(1, sizeof(*passing));
-	if (!passing)
-		abort();
-	passing->rq = rq;
-	memcpy(passing->node, node, sizeof(node));
-	options.hop = passing->node;
-	options.host = host_for_others(rq);
-	options.is_https = preview_is_https(rq);
-	options.state = passing;
-	reply_proxy(rq, reply, &options);
+	proxy = pass_by(rq, &hop, &(struct api_hop_options){.context = NULL});
+	reply_proxy(rq, reply, &proxy);
 	return 0;
 }

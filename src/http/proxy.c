@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/proxy.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fd.h"
+#include "http/connection.h"
 #include "http/exchange.h"
 #include "http/proxy_parts.h"
+#include "http/relay_state.h"
 
 /* Answers before the answer: 100, 103 … */
 #define INTERIM_MAX 16
@@ -275,4 +278,19 @@ void reply_proxy(struct request *rq, struct reply *reply, const struct proxy_opt
 	                                           .idle_timeout_ms = o->idle_timeout_ms,
 	                                           .upstream_first = buf_span(&head),
 	                                           .trailers = &p->sent});
+}
+
+void relay_proxy(struct relay *relay, struct span body, const struct proxy_options *o)
+{
+	struct http_exchange *ex = relay->ex;
+
+	relay_enter(relay);
+	assert(!relay->status && relay->ending == ENDING_NOT);
+	assert(relay->conn->body.state == BODY_COMPLETE);
+	ex->request.body = body;
+	ex->reply.has_relay = false;
+	buf_reset(&ex->reply.headers);
+	reply_proxy(&ex->request, &ex->reply, o);
+	relay->ending = ENDING_AGAIN;
+	relay_leave_and_settle(relay);
 }

@@ -79,5 +79,8 @@ struct proxy_options {
 };
 /* The state is the reply's from here on, and the descriptor, too. */
 void reply_proxy(struct request *rq, struct reply *reply, const struct proxy_options *options);
+/* In place of relay_begin, on the loop: the same answers the relay's request, whose body was read
+ * and is given once more. The relay is released. */
+void relay_proxy(struct relay *relay, struct span body, const struct proxy_options *options);
 /* Whether the request asks for a page that a person will see, and a program will not. */
 bool request_wants_page(const struct request *rq);

@@ -173,6 +173,7 @@ static void end_finished(struct relay *relay)
 	connection_on_relay_end(conn, status, framed && status != 101);
 }
 
+/* By the relay that the reply has by now, or by a worker. */
 static void end_again(struct relay *relay)
 {
 	struct connection *conn = relay->conn;
@@ -181,8 +182,11 @@ static void end_again(struct relay *relay)
 
 	conn->relay = NULL;
 	release(relay, false);
+	if (ex->reply.has_relay) {
+		relay_start(conn);
+		return;
+	}
 	buf_reset(&ex->reply.headers);
-	ex->reply.has_relay = false;
 	conn->state = CONNECTION_HANDLING;
 	connection_due_never(conn);
 	if (server_submit(conn->server, ex, &err) == 0)

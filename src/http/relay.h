@@ -94,3 +94,4 @@ void relay_switch(struct relay *relay, const char *protocol);
  * worker run the handler once more. */
 void relay_again(struct relay *relay);
 const char *relay_request_id(const struct relay *relay);
+const struct request *relay_request(const struct relay *relay);

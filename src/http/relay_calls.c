@@ -15,6 +15,11 @@ const char *relay_request_id(const struct relay *relay)
 	return relay->ex->request.id;
 }
 
+const struct request *relay_request(const struct relay *relay)
+{
+	return &relay->ex->request;
+}
+
 bool relay_message_is_text(const struct relay *relay)
 {
 	return relay->message_is_text;
@@ -108,8 +113,10 @@ void relay_again(struct relay *relay)
 {
 	relay_enter(relay);
 	assert(!relay->status && relay->conn->body.state == BODY_COMPLETE);
-	if (relay->ending == ENDING_NOT)
+	if (relay->ending == ENDING_NOT) {
+		relay->ex->reply.has_relay = false;
 		relay->ending = ENDING_AGAIN;
+	}
 	relay_leave_and_settle(relay);
 }
 

@@ -17,6 +17,7 @@ import pytest
 import atoll
 import postgres
 import test_61_terminals as terminals
+import test_65_mcp as protocol
 
 pytestmark = pytest.mark.needs_root
 PATH = "/api/sandbox/instances"
@@ -155,6 +156,43 @@ def test_a_marked_request_goes_no_further(pair):
         stranger.exec(box, "true")
     assert refused.value.status == 401
     stranger.close()
+
+
+def test_tools_over_mcp(pair):
+    here, there, box = pair
+    new = protocol.Mcp(here.known, f"/mcp?sandbox={box}")
+    assert new.call("bash", command="echo over there | tee by-mcp")["structuredContent"]["stdout"] == "over there\n"
+    assert new.new("resources/read", {"uri": f"atoll://sandbox/{box}/files/by-mcp"})["result"]["contents"][0]["text"] == "over there\n"
+    assert new.call("bash", command="exit 3")["structuredContent"]["exit_code"] == 3
+    # A session is one server's, and a lease's sandbox may be another's.
+    lease = there.known.post("/v1/leases/acquire", {"key": f"mcp-{box}", "internet": False})
+    old = protocol.Mcp(here.known, f"/mcp?lease=mcp-{box}")
+    old.initialize()
+    connection, response = protocol.open_call(old, 1, "bash", "a token", command="echo begun > begun; sleep 1.2; cat begun")
+    *told, last = protocol.events(response)
+    assert last["result"]["structuredContent"]["stdout"] == "begun\n" and told[0]["params"]["progressToken"] == "a token"
+    connection.close()
+    # Cancelled through the server that was asked, by whoever began it.
+    body, headers = protocol.tool_call(old, 2, "bash", None, command="sleep 31.41")
+    answers = []
+    waiting = threading.Thread(target=lambda: answers.append(old.api.clone().raw("POST", old.path, body, headers)))
+    waiting.start()
+    runs = lambda: protocol.runs(there.known, lease["sandbox_id"], "sleep 31.41")
+    atoll.wait_for(runs, what="the command runs")
+    stranger = protocol.Mcp(here.known.clone(), old.path)
+    stranger.initialize()
+    protocol.cancel(stranger, 2)
+    assert runs() and not answers
+    protocol.cancel(old, 2)
+    waiting.join(20)
+    assert answers[0].json()["error"]["code"] == -32800
+    there.known.delete(f"/v1/leases/mcp-{box}")
+    # Marked, it stays; and what is wrong is said in the protocol's words.
+    marked = new.post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "bash", "arguments": {"command": "true", "sandbox": box}, "_meta": {
+            protocol.META + "protocolVersion": protocol.MODERN, protocol.META + "clientCapabilities": {}}}},
+        MCP_Protocol_Version=protocol.MODERN, Mcp_Method="tools/call", Mcp_Name="bash", Atoll_Hop=node_of(here))
+    assert marked.status == 200 and marked.json()["result"]["isError"] and node_of(there) in marked.body.decode()
 
 
 def test_a_name_of_one_machine_is_good_for_the_others_sandbox(pair):

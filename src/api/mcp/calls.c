@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "api/forward.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/list.h"
@@ -51,7 +52,7 @@ struct mcp_call {
 	mcp_answer *answer;
 	const char *owner;
 	struct span id, token; /* JSON; a token of size 0: no progress is told */
-	bool ends_with_client;
+	bool ends_with_client, may_pass, has_begun;
 	int64_t started_ms;
 	int done_fd; /* eventfd: `is_done` */
 	pthread_mutex_t mutex;
@@ -61,6 +62,9 @@ struct mcp_call {
 	atomic_bool is_done;
 	struct buf out;
 	int status;
+	/* To the server that has it, which answers in place of `out`. Who cancels finds the call
+	 * among those that run, and whom it was passed on to, until that server has answered. */
+	struct api_hop hop;
 };
 
 /* ---- those that run ---- */
@@ -113,7 +117,15 @@ static bool was_cancelled(const struct mcp_calls *calls, const struct mcp_call *
 	return false;
 }
 
-void mcp_calls_cancel(struct mcp_calls *calls, const char *owner, struct span id)
+static void leave_running(struct mcp_call *call)
+{
+	pthread_mutex_lock(&call->calls->mutex);
+	list_remove(&call->item);
+	pthread_mutex_unlock(&call->calls->mutex);
+}
+
+void mcp_calls_cancel(struct mcp_calls *calls, const char *owner, struct span id,
+                      char ret_node[ERROR_NODE_MAX])
 {
 	bool is_found = false;
 
@@ -124,7 +136,10 @@ void mcp_calls_cancel(struct mcp_calls *calls, const char *owner, struct span id
 		if (!is_meant(call, owner, id))
 			continue;
 		is_found = true;
-		cancel_say(&call->cancel);
+		if (call->hop.node[0])
+			memcpy(ret_node, call->hop.node, ERROR_NODE_MAX);
+		else
+			cancel_say(&call->cancel);
 	}
 	if (!is_found)
 		remember(calls, owner, id);
@@ -143,6 +158,8 @@ static void call_let_go(struct mcp_call *call)
 {
 	if (atomic_fetch_sub(&call->holders, 1) > 1)
 		return;
+	leave_running(call);
+	api_hop_close(&call->hop);
 	cancel_done(&call->cancel);
 	auto_close(&call->done_fd);
 	pthread_mutex_destroy(&call->mutex);
@@ -189,19 +206,29 @@ static void on_progress(void *context, struct span text)
 	pthread_mutex_unlock(&call->mutex);
 }
 
+static void keep_hop(struct mcp_call *call, const struct api_hop *hop)
+{
+	pthread_mutex_lock(&call->calls->mutex);
+	call->hop = *hop;
+	pthread_mutex_unlock(&call->calls->mutex);
+}
+
 static void run(struct worker_task *task)
 {
 	struct mcp_call *call = CONTAINER_OF(task, struct mcp_call, task);
+	struct api_hop hop = {.fd = -1};
 	const uint64_t one = 1;
 
 	log_request_set(call->request.id);
+	call->mcp.hop = call->may_pass ? &hop : NULL;
 	call->request.deadline = deadline_in(DEADLINE_MS);
 	if (!cancel_is_said(&call->cancel))
 		call->status = call->answer(&call->mcp, &call->headers, &call->out);
 	log_request_set(NULL);
-	pthread_mutex_lock(&call->calls->mutex);
-	list_remove(&call->item);
-	pthread_mutex_unlock(&call->calls->mutex);
+	if (hop.fd >= 0)
+		keep_hop(call, &hop);
+	else
+		leave_running(call);
 	atomic_store(&call->is_done, true);
 	if (write(call->done_fd, &one, sizeof(one)) < 0)
 		abort(); /* an eventfd takes 2^64 - 2 of these */
@@ -222,15 +249,35 @@ static void write_event(struct relay *relay, struct span message)
 	relay_write(relay, SPAN("\n\n"));
 }
 
-static void on_start(void *state, struct relay *relay)
+/* Not before there is something to say: until then another server may answer. */
+static void begin_stream(struct mcp_call *call, struct relay *relay)
 {
-	const struct mcp_call *call = state;
-
-	if (!is_stream(call))
+	if (call->has_begun)
 		return;
+	call->has_begun = true;
 	relay_begin_header(relay, "Cache-Control", "no-cache");
 	relay_begin_header(relay, "X-Accel-Buffering", "no");
 	relay_begin(relay, 200, "text/event-stream", -1);
+}
+
+static void on_passed_end(void *context)
+{
+	struct mcp_call *call = context;
+
+	leave_running(call);
+	call_let_go(call);
+}
+
+/* The word that overtook the connecting ends it as any other. */
+static bool pass_on(struct mcp_call *call, struct relay *relay)
+{
+	const struct api_hop_options options = {call->request.body, on_passed_end, call};
+
+	if (call->hop.fd < 0 || call->has_begun || cancel_is_said(&call->cancel))
+		return false;
+	atomic_fetch_add(&call->holders, 1);
+	api_hop_pass(relay, &call->hop, &options);
+	return true;
 }
 
 static void write_cancelled(struct mcp_call *call)
@@ -250,9 +297,10 @@ static int on_upstream(void *state, struct relay *relay, struct span *in, struct
 
 	(void)err;
 	in->size = 0;
-	if (!atomic_load(&call->is_done))
+	if (!atomic_load(&call->is_done) || pass_on(call, relay))
 		return 0;
 	if (is_stream(call)) {
+		begin_stream(call, relay);
 		if (!is_cancelled)
 			write_event(relay, buf_span(&call->out));
 		relay_finish(relay);
@@ -281,6 +329,7 @@ static void on_tick(void *state, struct relay *relay)
 	pthread_mutex_lock(&call->mutex);
 	memcpy(note, call->note, sizeof(note));
 	pthread_mutex_unlock(&call->mutex);
+	begin_stream(call, relay);
 	buf_add_text(&out, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\","
 	                   "\"params\":{\"progressToken\":");
 	buf_add_span(&out, call->token);
@@ -304,7 +353,6 @@ static void release(void *state, int upstream_fd, bool clean)
 }
 
 static const struct relay_ops ops = {
-        .on_start = on_start,
         .on_upstream = on_upstream,
         .on_tick = on_tick,
         .release = release,
@@ -353,6 +401,8 @@ static struct mcp_call *call_new(const struct mcp *m, const struct mcp_call_opti
 	        .cancel = {.fd = -1},
 	        .answer = options->answer,
 	        .ends_with_client = options->ends_with_client,
+	        .may_pass = api_hop_is_allowed(m->rq),
+	        .hop = {.fd = -1},
 	        .started_ms = clock_monotonic_ms(),
 	        .done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
 	        .out = BUF(ANSWER_MAX),
@@ -405,9 +455,7 @@ static int submit(struct mcp_call *call, struct error *err)
 	result = worker_submit(api->waiters ? api->waiters : api->workers, &call->task, err);
 	if (result == 0)
 		return 0;
-	pthread_mutex_lock(&call->calls->mutex);
-	list_remove(&call->item);
-	pthread_mutex_unlock(&call->calls->mutex);
+	leave_running(call);
 	atomic_fetch_sub(&call->holders, 1);
 	return -1;
 }

@@ -13,6 +13,8 @@
 #include "api/mcp/sessions.h"
 #include "api/tables.h"
 #include "base/clock.h"
+#include "base/log.h"
+#include "http/proxy.h"
 #include "sandbox/lease.h"
 
 #define BODY_MAX ((size_t)16 << 20)
@@ -174,7 +176,10 @@ static int open_session(struct mcp *m, const struct method *method, struct reply
 	if (!asked)
 		return mcp_refuse(fault, MCP_INVALID_REQUEST, 400,
 		                  "the header Mcp-Session-Id is missing: initialize gives one");
-	if (!mcp_sessions_use(sessions, asked, key_id, clock_monotonic_ms()))
+	/* Another server has passed it on, and knows the session. Whoever only says so has what any
+	 * key has by naming a lease: sessions keep nothing from the keys of their project. */
+	if (!request_header(m->rq, PROXY_HOP_HEADER) &&
+	    !mcp_sessions_use(sessions, asked, key_id, clock_monotonic_ms()))
 		return mcp_refuse(fault, MCP_NO_SESSION, 404, "no such session");
 	if (!m->target.conversation)
 		m->target.conversation = arena_text(m->rq->arena, asked);
@@ -194,6 +199,16 @@ static void choose_target(struct mcp *m)
 }
 
 /* ---- a request ---- */
+
+int mcp_fail_elsewhere(struct mcp *m, struct error *err)
+{
+	char node[ERROR_NODE_MAX];
+
+	memcpy(node, err->node, sizeof(node));
+	if (node[0] && m->hop && api_hop_open(api_of(m->rq), m->rq->arena, node, m->hop, err) == 0)
+		log_debug("a call is passed on", TEXT("node", node));
+	return -1;
+}
 
 int mcp_fail(struct mcp_fault *fault, const struct error *err)
 {
@@ -257,12 +272,11 @@ static int answer_later(struct mcp *m, const struct mcp_headers *headers, struct
 static const char *owner_of(const struct mcp *m)
 {
 	const struct mcp_query *query = m->rq->query;
+	const char *word = query->stdio           ? query->client
+	                   : m->message.is_modern ? NULL
+	                                          : request_header(m->rq, "Mcp-Session-Id");
 
-	if (query->stdio)
-		return query->client ? arena_format(m->rq->arena, "%s %s",
-		                                    api_account(m->rq)->key_id, query->client)
-		                     : NULL;
-	return m->message.is_modern ? NULL : request_header(m->rq, "Mcp-Session-Id");
+	return word ? arena_format(m->rq->arena, "%s %s", api_account(m->rq)->key_id, word) : NULL;
 }
 
 static bool takes_events(const struct request *rq)
@@ -286,17 +300,24 @@ static int begin_call(struct mcp *m, const struct mcp_headers *headers, struct r
 	return mcp_call_start(m, &options, reply, fault);
 }
 
-static void hear_notification(struct mcp *m)
+/* Of a call that was passed on it is for the other server, too: err says which one. */
+static int hear_notification(struct mcp *m, struct error *err)
 {
 	const char *owner = owner_of(m);
 	AUTO(buf_done) struct buf id = BUF(MCP_ID_MAX);
+	char node[ERROR_NODE_MAX] = "";
 
 	if (!owner || !m->message.method ||
 	    strcmp(m->message.method, "notifications/cancelled") != 0)
-		return;
+		return 0;
 	mcp_print_id(&id, json_get(m->message.params, "requestId"));
 	if (id.size > 0)
-		mcp_calls_cancel(api_of(m->rq)->mcp_calls, owner, buf_span(&id));
+		mcp_calls_cancel(api_of(m->rq)->mcp_calls, owner, buf_span(&id), node);
+	if (!node[0])
+		return 0;
+	(void)FAIL(err, ERROR_CONFLICT, "the call is on node '%s'", node);
+	error_elsewhere(err, node);
+	return -1;
 }
 
 static int serve(struct mcp *m, struct reply *reply, struct mcp_fault *fault)
@@ -316,7 +337,6 @@ static int serve(struct mcp *m, struct reply *reply, struct mcp_fault *fault)
 		return -1;
 	/* Notifications and answers: taken, and there is nothing to say. */
 	if (m->message.id.size == 0 || !m->message.method) {
-		hear_notification(m);
 		reply_status(reply, 202);
 		return 0;
 	}
@@ -372,7 +392,7 @@ static int mcp_post(struct request *rq, const void *body, struct reply *reply, s
 	if (check_origin(rq, err) < 0)
 		return -1;
 	if (check_forms(rq, &fault) == 0 && serve(&m, reply, &fault) == 0)
-		return 0;
+		return m.message.id.size > 0 ? 0 : hear_notification(&m, err);
 	out = reply_buf(reply, "application/json");
 	buf_reset(out);
 	mcp_write_fault(out, m.message.id, &fault);

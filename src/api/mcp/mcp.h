@@ -2,6 +2,7 @@
 /* api/mcp/mcp.h — what the files of this folder share. Private to it. */
 #pragma once
 
+#include "api/forward.h"
 #include "api/mcp/protocol.h"
 #include "api/tools/target.h"
 #include "base/cancel.h"
@@ -16,6 +17,7 @@ struct mcp {
 	const struct cancel *cancel;
 	void (*on_progress)(void *context, struct span text);
 	void *progress_context;
+	struct api_hop *hop; /* to the other server that it turns out to be for; NULL: it stays */
 };
 
 /* Appends the members of the result, or refuses. */
@@ -23,5 +25,8 @@ typedef int mcp_method(struct mcp *m, struct buf *out, struct mcp_fault *fault);
 mcp_method mcp_tools_list, mcp_tools_call, mcp_resources_list, mcp_resource_templates,
         mcp_resources_read;
 
+/* Connects with the other server that has what a call is for, if that is why it failed. Always -1:
+ * err says what to answer where that cannot be. */
+int mcp_fail_elsewhere(struct mcp *m, struct error *err);
 /* Makes a refusal of what went wrong. Always -1. */
 int mcp_fail(struct mcp_fault *fault, const struct error *err);

@@ -109,8 +109,9 @@ static int read_file(struct mcp *m, const char *uri, const struct tools_target *
 	AUTO(buf_done) struct buf content = BUF(FILE_MAX);
 	struct tool_call call;
 
-	if (tools_open(m->rq, NULL, which, &target, &call, err) < 0 ||
-	    tool_load_file(&call, path, &content, err) < 0)
+	if (tools_open(m->rq, NULL, which, &target, &call, err) < 0)
+		return mcp_fail_elsewhere(m, err);
+	if (tool_load_file(&call, path, &content, err) < 0)
 		return -1;
 	write_file(out, uri, buf_span(&content));
 	return 0;

@@ -126,7 +126,7 @@ static int run(struct mcp *m, const struct tool *tool, const char *sandbox, stru
 	}
 	which.approval_wait_ms = TOOLS_APPROVAL_WAIT_MS;
 	if (tools_open(m->rq, tool, &which, &target, &call, err) < 0)
-		return -1;
+		return mcp_fail_elsewhere(m, err);
 	call.cancel = m->cancel;
 	call.on_progress = m->on_progress;
 	call.progress_context = m->progress_context;
