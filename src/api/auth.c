@@ -7,10 +7,7 @@
 #include "api/limiter.h"
 #include "api/tickets.h"
 #include "base/clock.h"
-#include "base/id.h"
 #include "fleet/peers.h"
-
-#define TERMINAL_PATH "/api/sandbox/terminal/"
 
 /* What a request brings. */
 struct credential {
@@ -92,31 +89,24 @@ static struct span ticket_of(struct span query)
 	return (struct span){NULL, 0};
 }
 
-/* A ticket is known where it was given, which is where its sandbox is. */
-static void note_elsewhere(struct request *rq, struct error *err)
-{
-	struct span rest = span_of(rq->path), id;
-
-	if (!span_starts_with(rest, TERMINAL_PATH))
-		return;
-	rest = (struct span){rest.data + sizeof(TERMINAL_PATH) - 1,
-	                     rest.size - (sizeof(TERMINAL_PATH) - 1)};
-	if (span_split(&rest, '.', &id) && id.size == ID_SIZE)
-		fleet_peer_note(api_of(rq)->fleet, rq->arena, arena_copy(rq->arena, id), err);
-}
-
 /* By a ticket, for a browser's WebSocket. It is used up, so nothing may be tried before. */
 static int read_ticket(struct request *rq, struct span text, struct credential *ret,
                        struct error *err)
 {
+	struct api *api = api_of(rq);
+	struct span rest = text, secret;
 	struct api_ticket ticket;
+	const char *node;
 
 	if (request_may_block(rq, err) < 0)
 		return -1;
-	if (!api_tickets_take(api_of(rq)->tickets, text, rq->path, clock_monotonic_ms(), &ticket)) {
+	(void)span_split(&rest, '.', &secret);
+	if (!api_tickets_take(api->tickets, secret, rq->path, clock_monotonic_ms(), &ticket)) {
 		(void)FAIL(err, ERROR_UNAUTHENTICATED, "this ticket is not valid");
 		error_hint(err, "it is for one use within a minute: ask for another one");
-		note_elsewhere(rq, err);
+		if (api_ticket_home(api->fleet, rq->arena, text, rq->path, &node) &&
+		    strcmp(node, fleet_node(api->fleet)) != 0)
+			error_elsewhere(err, node);
 		return -1;
 	}
 	memcpy(ret->hash, ticket.key_hash, sizeof(ret->hash));

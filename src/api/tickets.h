@@ -3,20 +3,23 @@
  * use within a minute, that stands for a key and is good for one path only. Private to this folder;
  * any thread.
  *
- * In memory only: a restart forgets them all, and another atolld knows none of them. There is room
- * for so many; the oldest gives way. */
+ * In memory only: a restart forgets them all, and another atolld knows none of them, but whom it
+ * has to ask. There is room for so many; the oldest gives way. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "account/account.h"
-#include "base/id.h"
+#include "base/arena.h"
 #include "base/span.h"
+
+struct fleet;
 
 #define API_TICKET_MS 60000
 #define API_TICKETS_MAX 1024
-#define API_TICKET_SIZE 64 /* characters */
+#define API_TICKET_SIZE 64      /* characters */
+#define API_TICKET_TEXT_MAX 192 /* with what follows it in a path */
 
 /* What it stands for. The key is looked up again: one that is revoked opens nothing. */
 struct api_ticket {
@@ -34,3 +37,12 @@ void api_tickets_give(struct api_tickets *t, const struct api_ticket *ticket, in
 /* False for a text that is unknown, used or too old; it is used up even if the path is another. */
 bool api_tickets_take(struct api_tickets *t, struct span text, const char *path, int64_t now,
                       struct api_ticket *ret);
+
+/* ticket_home.c: the ticket with the name of this server, and when it ends, signed: so that another
+ * server asks nobody for what somebody has made up. */
+const char *api_ticket_sign(const struct fleet *fleet, struct arena *a, const char *secret,
+                            const char *path);
+/* Who has given it; false for what no server of this database has signed, or not lately. Asks
+ * nobody. */
+bool api_ticket_home(const struct fleet *fleet, struct arena *a, struct span text, const char *path,
+                     const char **ret_node);

@@ -37,6 +37,7 @@ static const char *const purposes[] = {
         [FLEET_ACCESS_UPLOAD] = "atoll build upload",
         [FLEET_ACCESS_BUILD] = "atoll build",
         [FLEET_ACCESS_SIGNING] = "atoll file signing",
+        [FLEET_ACCESS_TICKET] = "atoll ticket",
 };
 
 void fleet_access_token(const struct fleet *fleet, const char *id, enum fleet_access access,

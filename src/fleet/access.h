@@ -19,6 +19,7 @@ enum fleet_access {
 	FLEET_ACCESS_UPLOAD,  /* of files for a build, whose id says all of it */
 	FLEET_ACCESS_BUILD,   /* to know one that was announced */
 	FLEET_ACCESS_SIGNING, /* what clients of Daytona sign addresses of files with */
+	FLEET_ACCESS_TICKET,  /* that a server has given out a ticket, which says all of it */
 };
 void fleet_access_token(const struct fleet *fleet, const char *id, enum fleet_access access,
                         char ret[FLEET_ACCESS_TOKEN_SIZE + 1]);

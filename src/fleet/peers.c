@@ -95,14 +95,3 @@ int peer_is_reached(struct fleet *f, struct arena *a, const char *node, bool *re
 	*ret = r.seen_at > 0 && clock_unix_ms() - r.seen_at <= SILENT_MS;
 	return 0;
 }
-
-void fleet_peer_note(struct fleet *fleet, struct arena *a, const char *sandbox_id,
-                     struct error *err)
-{
-	struct error ignored = {0};
-	struct sandbox_record r;
-
-	if (store_sandbox_find(fleet->store, a, NULL, sandbox_id, &r, &ignored) == 0 &&
-	    strcmp(r.node, fleet->node) != 0)
-		error_elsewhere(err, r.node);
-}

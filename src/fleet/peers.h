@@ -16,6 +16,3 @@ const char *fleet_node(const struct fleet *fleet);
  * ERROR_UNAVAILABLE when it has not been heard of lately. */
 MUST_CHECK int fleet_peer_find(struct fleet *fleet, struct arena *a, const char *node,
                                const char **ret_url, struct error *err);
-/* Adds to err that another server has this sandbox, if one has. */
-void fleet_peer_note(struct fleet *fleet, struct arena *a, const char *sandbox_id,
-                     struct error *err);

@@ -286,6 +286,7 @@ def stranger(database):
 def test_a_peer_that_is_down_is_named_and_nothing_is_lost(servers, database):
     here, there = servers
     box = there.known.create(internet=False, persistent=True)["id"]
+    ticket = there.known.post(f"{PATH}/{box}/terminal", {})["path"]
     victims = [there.process.pid, there.pid_of("api"), there.pid_of("broker")]
     for pid in victims:
         os.kill(pid, signal.SIGKILL)
@@ -294,6 +295,12 @@ def test_a_peer_that_is_down_is_named_and_nothing_is_lost(servers, database):
     with pytest.raises(atoll.ApiError) as refused:
         here.known.exec(box, "true")
     assert refused.value.status == 503 and node_of(there) in refused.value.message
+    # Only for a ticket that it has given is it asked.
+    made_up = ticket[:-1] + ("1" if ticket[-1] == "0" else "0")
+    for path, status in ((ticket, 503), (made_up, 401), (ticket.rsplit(".", 3)[0], 401)):
+        asked = terminals.Socket(here, path)
+        assert asked.status == status
+        asked.close()
     # Somebody else in its place, with a certificate of another authority.
     with stranger(database) as port:
         database.rows(f"UPDATE peers SET url = 'https://localhost:{port}' WHERE node = '{node_of(there)}'")

@@ -90,7 +90,9 @@ static void answer_with(struct request *rq, const struct api_target *t,
 	(void)snprintf(ticket.path, sizeof(ticket.path), "/api/sandbox/terminal/%s/browser",
 	               answer->session_id);
 	api_tickets_give(api_of(rq)->tickets, &ticket, clock_monotonic_ms(), text);
-	answer->path = arena_format(rq->arena, "%s?ticket=%s", ticket.path, text);
+	answer->path =
+	        arena_format(rq->arena, "%s?ticket=%s", ticket.path,
+	                     api_ticket_sign(api_of(rq)->fleet, rq->arena, text, ticket.path));
 	reply_status(reply, 201);
 	reply_json(reply, &terminal_shape, answer);
 }
@@ -378,7 +380,7 @@ static const struct json_member attach_query_members[] = {
         JSON_BOOL_MEMBER(attach_query, read_only, .about = "only look"),
         JSON_BOOL_MEMBER(attach_query, takeover,
                          .about = "those who could type can only look from now on"),
-        JSON_TEXT_MEMBER(attach_query, ticket, .max = API_TICKET_SIZE,
+        JSON_TEXT_MEMBER(attach_query, ticket, .max = API_TICKET_TEXT_MAX,
                          .about = "of POST …/terminal, instead of a key"),
         JSON_END,
 };

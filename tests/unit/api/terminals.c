@@ -10,6 +10,8 @@
 #include "api/tickets.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "fleet/access.h"
+#include "fleet/peers.h"
 #include "harness.h"
 #include "unit.h"
 
@@ -134,6 +136,47 @@ TEST(a_ticket_that_is_too_old_opens_nothing)
 	assert_int_equal(ask(whole, UPGRADE, 0, &out), 101);
 }
 
+/* Signed as this server would have at that time. */
+static const char *sign(struct arena *a, const char *secret, int64_t seconds, const char *path)
+{
+	const char *node = fleet_node(harness.fleet);
+	char signature[FLEET_ACCESS_TOKEN_SIZE + 1];
+
+	fleet_access_token(harness.fleet,
+	                   arena_format(a, "%s %s %lld %s", secret, node, (long long)seconds, path),
+	                   FLEET_ACCESS_TICKET, signature);
+	return arena_format(a, "%s.%s.%lld.%s", secret, node, (long long)seconds, signature);
+}
+
+TEST(a_ticket_says_who_has_given_it_and_nobody_else_can_say_so)
+{
+	static const char secret[] =
+	        "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+	AUTO(arena_done) struct arena a = {.blocks = NULL};
+	const struct fleet *fleet = harness.fleet;
+	const char *node = NULL, *made = api_ticket_sign(fleet, &a, secret, "/p");
+	int64_t now = clock_unix_ms() / 1000;
+
+	assert_true(api_ticket_home(fleet, &a, span_of(made), "/p", &node));
+	assert_string_equal(node, fleet_node(fleet));
+	assert_true(strlen(made) <= API_TICKET_TEXT_MAX);
+	assert_false(api_ticket_home(fleet, &a, span_of(made), "/other", &node));
+	/* Each byte of it is signed, and all of them are needed. */
+	for (size_t i = 0; made[i]; i++) {
+		char *other = arena_text(&a, made);
+
+		other[i] = made[i] == '1' ? '2' : '1';
+		assert_false(api_ticket_home(fleet, &a, span_of(other), "/p", &node));
+		assert_false(api_ticket_home(fleet, &a, (struct span){made, i}, "/p", &node));
+	}
+	assert_false(
+	        api_ticket_home(fleet, &a, span_of(arena_format(&a, "%s0", made)), "/p", &node));
+	assert_true(
+	        api_ticket_home(fleet, &a, span_of(sign(&a, secret, now + 60, "/p")), "/p", &node));
+	assert_false(
+	        api_ticket_home(fleet, &a, span_of(sign(&a, secret, now - 1, "/p")), "/p", &node));
+}
+
 TEST(what_is_no_upgrade_is_refused)
 {
 	static const char *const headers[] = {
@@ -177,6 +220,7 @@ int main(void)
 	result = RUN(
 	        CASE(a_good_ticket_opens_the_terminal_and_only_once),
 	        CASE(an_unknown_ticket_opens_nothing), CASE(a_ticket_that_is_too_old_opens_nothing),
+	        CASE(a_ticket_says_who_has_given_it_and_nobody_else_can_say_so),
 	        CASE(what_is_no_upgrade_is_refused), CASE(an_ended_terminal_lets_its_sandbox_go));
 	harness_close(&harness);
 	return result;
