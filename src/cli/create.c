@@ -64,6 +64,7 @@ int create_body(struct arena *a, const struct create_options *options, const cha
 		return -1;
 	buf_add_byte(&body, '{');
 	add_text(&body, "template", options->template);
+	add_text(&body, "snapshot", options->snapshot);
 	add_text(&body, "name", options->name);
 	if (options->env && options->env[0])
 		add_raw(&body, "env", env);
@@ -89,6 +90,7 @@ int create_options_parse(struct cli *cli, struct create_options *ret)
 {
 	*ret = (struct create_options){
 	        .template = arguments_text(&cli->args, "template", NULL),
+	        .snapshot = arguments_text(&cli->args, "snapshot", NULL),
 	        .name = arguments_text(&cli->args, "name", NULL),
 	        .no_internet = arguments_has(&cli->args, "no-internet"),
 	        .volumes = arguments_list(cli, "volume"),

@@ -7,6 +7,7 @@
 
 struct create_options {
 	const char *template, *name; /* NULL = the server's choice */
+	const char *snapshot;        /* whose files it begins with; NULL = the template's */
 	const char *const *env;      /* "KEY=value", NULL-terminated; may be NULL */
 	struct sandbox_resources resources;
 	const char *const *volumes; /* "VOLUME[:PATH[:ro]]", NULL-terminated; may be NULL */

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/sandboxes.h"
 #include "cli/server.h"
 #include "cli/text_out.h"
+
+#define COMMAND_MAX 4096 /* of what is shown of a command */
 
 static void add_row(struct table *t, const struct json_value *sandbox)
 {
@@ -49,11 +54,47 @@ static void print_all_json(const struct sandbox_names *found)
 	(void)fputs(buf_text(&text), stdout);
 }
 
+/* ---- of one: its commands ---- */
+
+static const char *exit_cell(struct arena *a, const struct json_value *process)
+{
+	const char *signal = json_text(json_get(process, "signal"), NULL);
+
+	if (strcmp(json_text(json_get(process, "state"), ""), "ended") != 0)
+		return NULL;
+	return signal ? signal
+	              : arena_format(a, "%" PRId64, json_whole(json_get(process, "exit_code"), 0));
+}
+
+static const char *command_cell(struct arena *a, const struct json_value *args)
+{
+	AUTO(buf_done) struct buf text = BUF(COMMAND_MAX);
+
+	for (size_t i = 0; i < json_count(args) && !text.overflowed; i++)
+		buf_addf(&text, "%s%s", i > 0 ? " " : "", json_text(json_at(args, i), ""));
+	return arena_copy(a, buf_span(&text));
+}
+
+static const struct listing_column command_columns[] = {
+        {"PROCESS", "process", NULL},
+        {"STATE", "state", NULL},
+        {"EXIT", NULL, exit_cell},
+        {"STARTED", "started_at", NULL},
+        {"USER", "user", NULL},
+        {"LABEL", "label", NULL},
+        {"COMMAND", "args", command_cell},
+        {0},
+};
+
 static int ps(struct cli *cli)
 {
+	const char *sandbox = cli->args.words[0];
 	bool only_names = arguments_has(&cli->args, "names");
 	struct sandbox_names found;
 
+	if (sandbox)
+		return listing_run(cli, instance_path(cli->arena, sandbox, "/processes"),
+		                   command_columns);
 	if (only_names && !server_is_there(cli))
 		return 0;
 	if (cli_connect(cli) < 0 ||
@@ -76,8 +117,10 @@ static const struct command_option options[] = {
 
 const struct command command_ps = {
         .name = "ps",
-        .usage = "[--all]",
-        .about = "list sandboxes",
+        .usage = "[--all] | SANDBOX",
+        .about = "list sandboxes, or the commands that were started in one",
         .options = options,
+        .arguments_max = 1,
+        .completion = COMPLETE_SANDBOX,
         .run = ps,
 };

@@ -102,6 +102,9 @@ static int run(struct cli *cli)
 
 static const struct command_option options[] = {
         OPTION_TEMPLATE,
+        {.name = "snapshot",
+         .value = "SNAPSHOT",
+         .about = "a snapshot that it begins with, on the template of that"},
         {.name = "name", .value = "NAME", .about = "name of the sandbox"},
         OPTIONS_RUN,
         OPTIONS_RESOURCES,

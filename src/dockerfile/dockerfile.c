@@ -261,7 +261,7 @@ static int on_run(struct translation *t, const char *rest, struct error *err)
 		return -1;
 	if (flags[0].name)
 		return refuse(arena_format(t->arena, "RUN --%s", flags[0].name),
-		              "leave it out; --blocked of 'atoll template build' cuts the network",
+		              "leave it out; 'atoll template build --no-internet' cuts the network",
 		              err);
 	if (!*rest)
 		return FAIL(err, ERROR_INVALID, "takes a command");

@@ -280,6 +280,9 @@ def test_the_cli_takes_lists_shows_and_gives_back(server, api, made):
     assert "cli-taken" in atoll_cli("snapshot", "ls", "--sandbox", "cli-box")
     refused = server.cli("snapshot", "ls", "--sandbox", "no-such")
     assert refused.returncode != 0 and b"no-such" in refused.stderr and b"by its id" in refused.stderr
+    assert atoll_cli("run", "--snapshot", "cli-taken", "--no-internet", "--", "cat", "note") == "old\n"
+    elsewhere = server.cli("run", "--snapshot", "cli-taken", "-t", "base", "--", "true")
+    assert elsewhere.returncode != 0 and b"cli-taken" in elsewhere.stderr
     out(api, box, "echo new > note; echo new > other")
     atoll_cli("revert", "--base", "cli-taken", "cli-box", out(api, box, "pwd") + "/note")
     assert out(api, box, "cat note other") == "old\nnew"

@@ -359,8 +359,7 @@ static int choose_source(struct request *rq, const struct start_body *b, const c
 	if (err->code == ERROR_NOT_FOUND && b->from_image) {
 		(void)FAIL(err, ERROR_NOT_FOUND, "image '%.100s' is no template of this server",
 		           b->from_image);
-		error_hint(err, "atoll template import --registry %.80s %.63s", b->from_image,
-		           *ret);
+		error_hint(err, "atoll template import %.63s %.80s", *ret, b->from_image);
 	}
 	return -1;
 }

@@ -18,6 +18,7 @@ TEST(the_body_says_only_what_was_asked_for)
 	                    "{\"resources\":{\"cpu\":0,\"memory_mb\":0,\"disk_mb\":0,\"pids\":0}}");
 	options = (struct create_options){
 	        .template = "base",
+	        .snapshot = "monday",
 	        .name = "a\"b",
 	        .env = (const char *const[]){"A=1", NULL},
 	        .resources = {0.5, 256, 1024, 64},
@@ -26,7 +27,8 @@ TEST(the_body_says_only_what_was_asked_for)
 	};
 	assert_int_equal(create_body(&arena, &options, &body, &err), 0);
 	assert_string_equal(
-	        body, "{\"template\":\"base\",\"name\":\"a\\\"b\",\"env\":{\"A\":\"1\"},"
+	        body, "{\"template\":\"base\",\"snapshot\":\"monday\",\"name\":\"a\\\"b\",\"env\":{"
+	              "\"A\":\"1\"},"
 	              "\"resources\":{\"cpu\":0.5,\"memory_mb\":256,\"disk_mb\":1024,\"pids\":64},"
 	              "\"internet\":false,\"persistent\":true}");
 	arena_done(&arena);
