@@ -20,6 +20,8 @@
 /* Past so much waiting for one side, the other side is not read. */
 #define WAITING_MAX ((size_t)256 * 1024)
 #define READ_SIZE ((size_t)256 * 1024)
+/* All that lies in a socket whose other side has closed: 16 MiB. */
+#define LAST_READS_MAX 64
 #define HELD_MAX (SERVER_SCRATCH_SIZE - READ_SIZE)
 /* A client that answers none of three pings is gone. */
 #define PING_MS 30000
@@ -303,12 +305,14 @@ static void note_broken(struct relay *relay, struct error *err)
 		relay_set_failed(relay, err);
 }
 
-/* Who takes no more bytes may have said why before it closed. */
+/* Who takes no more bytes may have said why before it closed; who goes on talking has not, and is
+ * not to hold the loop. */
 static void hear_out_upstream(struct relay *relay)
 {
-	while (relay->ending == ENDING_NOT && relay->upstream_fd >= 0 && !relay->upstream_ended &&
-	       read_upstream(relay))
-		continue;
+	for (unsigned reads = 0; reads < LAST_READS_MAX; reads++)
+		if (relay->ending != ENDING_NOT || relay->upstream_fd < 0 ||
+		    relay->upstream_ended || !read_upstream(relay))
+			return;
 }
 
 static void flush(struct relay *relay)

@@ -446,6 +446,21 @@ TEST(an_upstream_that_gives_up_an_upload_is_heard_out)
 	close_all(fd);
 }
 
+TEST(an_upstream_that_never_stops_talking_is_not_heard_out)
+{
+	int fd;
+
+	open_all(NULL);
+	shared.options.ops = &endless_ops;
+	fd = ask("PUT /upload HTTP/1.1\r\n" HOST "Content-Length: 9\r\n\r\nabc");
+	client_receive(fd, &answer);
+	assert_int_equal(answer.status, 503);
+	assert_non_null(strstr(answer.body, "takes no more bytes"));
+	assert_false(await_release());
+	assert_in_range(shared.said, 2, 100);
+	close_all(fd);
+}
+
 TEST(an_empty_upload_is_told_to_be_over)
 {
 	int fd;
@@ -496,6 +511,7 @@ int main(void)
 	           CASE(a_chunked_upload_is_passed_on_and_the_connection_goes_on),
 	           CASE(bad_large_slow_and_broken_uploads_end_unclean),
 	           CASE(an_upstream_that_gives_up_an_upload_is_heard_out),
+	           CASE(an_upstream_that_never_stops_talking_is_not_heard_out),
 	           CASE(an_empty_upload_is_told_to_be_over),
 	           CASE(closing_the_server_cuts_every_relay));
 }

@@ -80,6 +80,28 @@ static int on_client(void *state, struct relay *relay, struct span bytes, bool l
 	return 0;
 }
 
+static int say_more(void *state, struct relay *relay, struct span *in, struct error *err)
+{
+	(void)state;
+	(void)relay;
+	(void)err;
+	*in = (struct span){NULL, 0};
+	shared.said++;
+	assert_int_equal(send(shared.upstream, "x", 1, MSG_NOSIGNAL), 1);
+	return 0;
+}
+
+static int close_ears(void *state, struct relay *relay, struct span bytes, bool last,
+                      struct error *err)
+{
+	struct span first = {NULL, 0};
+
+	(void)last;
+	assert_int_equal(shutdown(shared.upstream, SHUT_RD), 0);
+	relay_to_upstream(relay, bytes);
+	return say_more(state, relay, &first, err);
+}
+
 static void on_start(void *state, struct relay *relay)
 {
 	(void)state;
@@ -115,6 +137,8 @@ static const struct relay_ops frame_ops = {.on_upstream = on_upstream,
                                            .on_upstream_end = on_upstream_end,
                                            .on_client = on_client,
                                            .release = on_release};
+const struct relay_ops endless_ops = {
+        .on_upstream = say_more, .on_client = close_ears, .release = on_release};
 const struct relay_ops start_ops = {
         .on_start = on_start, .on_tick = on_tick, .release = on_release};
 const struct relay_ops tick_ops = {.on_tick = on_tick, .release = on_release};
@@ -199,6 +223,7 @@ void open_all(const struct server_options *limits)
 	shared.clean = shared.client_last = shared.with_pipe = shared.without_upstream = false;
 	shared.upstream_gives_up = false;
 	shared.client_bytes = 0;
+	shared.said = 0;
 	shared.length = -1;
 	shared.options = (struct relay_options){0};
 	fixture_open(&shared.fixture, routes, limits);

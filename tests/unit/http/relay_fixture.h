@@ -32,6 +32,7 @@ struct relay_fixture {
 	bool upstream_gives_up; /* at the first bytes from the client: says why, and closes */
 	int returned_fd;
 	size_t client_bytes;
+	unsigned said;                /* by the upstream of endless_ops */
 	struct relay_options options; /* what the handler adds to */
 	int64_t length;               /* of the reply */
 	bool with_pipe, without_upstream;
@@ -39,6 +40,8 @@ struct relay_fixture {
 extern struct relay_fixture shared;
 extern const struct relay_ops tick_ops;  /* writes "0", "1", "2", one a tick */
 extern const struct relay_ops start_ops; /* the same, after "started " at once */
+/* Its upstream takes no bytes, and says another one for each that the relay has read. */
+extern const struct relay_ops endless_ops;
 
 void open_all(const struct server_options *limits);
 /* Also checks that every relay was released. */
