@@ -86,7 +86,7 @@ static int run_limit(const struct request_context *c, const void *request, struc
 	return 0;
 }
 
-/* `box` is NULL for a stopped one. */
+/* `box` is NULL for a stopped one, and for what is no sandbox. */
 static void send_entry(const struct request_context *c, const char *id, const struct box *box)
 {
 	bool running = box && box->state == BOX_RUNNING;
@@ -176,15 +176,15 @@ static int run_snapshot_remove(const struct request_context *c, const void *requ
 	return 0;
 }
 
-static void send_snapshot(void *context, const char *id)
+static void send_name(void *context, const char *id)
 {
-	send_entry(context, id, false);
+	send_entry(context, id, NULL);
 }
 
 static int run_snapshot_list(const struct request_context *c, UNUSED const void *request,
                              UNUSED struct error *err)
 {
-	chains_each(&c->broker->chains, send_snapshot, (void *)(uintptr_t)c);
+	chains_each(&c->broker->chains, send_name, (void *)(uintptr_t)c);
 	answer_ok(c);
 	return 0;
 }
@@ -194,15 +194,10 @@ static int run_volume(const struct request_context *c, const void *request, stru
 	return volume_start(c->broker, &c->owed, request, err);
 }
 
-static void send_volume(void *context, const char *id)
-{
-	send_entry(context, id, false);
-}
-
 static int run_volumes(const struct request_context *c, const void *request, struct error *err)
 {
 	(void)request;
-	if (volume_each(&c->broker->host, send_volume, (void *)(uintptr_t)c, err) < 0)
+	if (volume_each(&c->broker->host, send_name, (void *)(uintptr_t)c, err) < 0)
 		return -1;
 	answer_ok(c);
 	return 0;
