@@ -100,7 +100,7 @@ def test_a_place_that_is_swapped_meanwhile_leads_nowhere_else(api, volume, targe
             with contextlib.suppress(atoll.ApiError):
                 api.delete(f"{INSTANCES}/{sandbox}/volume")
         # However it ended: what held the sandbox together still does.
-        time.sleep(0.7)
+        atoll.wait_for(lambda: api.exec(sandbox, "pgrep -f '[s]wap.py'", user="root")["exit_code"] == 1, 30, "the end of the exchanges")
         take_out(api, sandbox)
         after = mounts_of(api, sandbox)
         assert [m for m in after if not m.startswith("/srv/")] == before

@@ -129,7 +129,7 @@ def test_huge_and_sparse_files_cost_little(api):
                  user="root", cwd="/" + HOME)
         begun = time.monotonic()
         text = patch(api, sandbox)
-        assert time.monotonic() - begun < 10
+        assert time.monotonic() - begun < 30
         assert text.count(b"Large files") >= 8 and len(text) < 4 << 20
 
 

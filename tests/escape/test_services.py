@@ -28,7 +28,7 @@ def test_a_flood_of_output_and_of_crashes_stays_small_and_is_answered(server, ap
         begun = time.monotonic()
         rows = api.get(f"{PATH}/{box}/services")["items"]
         answer = log(api, box, "flood0", "?tail=262144")
-        assert len(rows) == 16 and time.monotonic() - begun < 5
+        assert len(rows) == 16 and time.monotonic() - begun < 20
         assert 0 < len(answer["stdout"]) <= 262144 and answer["stdout_bytes"] > 262144
         # Delays grow: what crashes at once is not started thousands of times.
         assert all(row["restarts"] < 40 for row in rows if row["name"].startswith("crash")), rows

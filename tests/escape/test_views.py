@@ -49,7 +49,7 @@ listener.listen(64)
 while True:
     threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
 '''
-WAIT = "for i in $(seq 100); do grep -q ':1F40 .* 0A' /proc/net/tcp && exit; sleep 0.05; done; exit 1"
+WAIT = "for i in $(seq 600); do grep -q ':1F40 .* 0A' /proc/net/tcp && exit; sleep 0.05; done; exit 1"
 
 
 @pytest.fixture(scope="module")
@@ -76,14 +76,14 @@ def test_what_has_no_end_is_cut_and_costs_nothing(api, server, rude, path):
     def used_kib():
         return int(memory.read_text().split("VmRSS:")[1].split()[0])
     before, start = used_kib(), time.monotonic()
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     with contextlib.closing(connection):
         connection.request("GET", f"{PATH}/{rude}/preview/8000/{path}", headers={"Authorization": f"Bearer {api.key}"})
         with contextlib.suppress(ConnectionError, http.client.HTTPException):
             response = connection.getresponse()
             response.read()
             assert response.status == 502
-    assert time.monotonic() - start < 10 and used_kib() - before < 8 << 10
+    assert time.monotonic() - start < 40 and used_kib() - before < 8 << 10
     assert says(api, rude).status == 200
 
 

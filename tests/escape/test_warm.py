@@ -118,7 +118,7 @@ def test_an_interpreter_of_the_attacker_gains_nothing(api, evil, act):
     for i in range(3):
         begun = time.monotonic()
         result = code(api, sandbox, f"open('/home/user/evil/runs', 'a').write('x'); print({i})")
-        assert time.monotonic() - begun < 6
+        assert time.monotonic() - begun < 20
         if act not in ("returns_the_token", "begins_late"):
             # What it spoils are its own calls: nobody else's, and it does not make them run twice.
             assert result["stdout"] in (f"{i}\n", "") and (result["stdout"] or result.get("warm"))

@@ -88,7 +88,7 @@ def test_an_interpreter_of_the_attacker_gains_nothing(api, evil, act):
         begun = time.monotonic()
         result = api.post(f"/api/sandbox/instances/{evil}/code",
                           {"language": "javascript", "code": f"open('{EVIL}/runs', 'a').write('{i}'); print({i})", "timeout_ms": 5000})
-        assert time.monotonic() - begun < 6
+        assert time.monotonic() - begun < 20
         # What it spoils are its own calls; an honest one's output is its own alone.
         assert result["stdout"] in (f"{i}\n", "") and (result["stdout"] or result.get("warm")), result
         if act in ("honest", "prints_before", "shares_its_streams", "huge_order", "seals_the_order", "many_tokens"):

@@ -6,7 +6,6 @@ import http.client
 import http.server
 import json
 import threading
-import time
 
 import pytest
 

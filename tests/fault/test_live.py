@@ -66,7 +66,7 @@ class Work:
 def serve(api, box):
     api.write(box, "/tmp/server.py", PROGRAM)
     api.exec(box, "setsid python3 /tmp/server.py 8000 >/tmp/log 2>&1 </dev/null & "
-             "for i in $(seq 100); do grep -q ':1F40 .* 0A' /proc/net/tcp && exit; sleep 0.05; done; exit 1")
+             "for i in $(seq 600); do grep -q ':1F40 .* 0A' /proc/net/tcp && exit; sleep 0.05; done; exit 1")
 
 
 def preview(box, path):

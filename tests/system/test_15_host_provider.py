@@ -103,7 +103,7 @@ def test_what_is_stopped_keeps_its_files_and_starts_again(host, api):
 def test_delete_leaves_neither_files_nor_processes(host, api):
     with api.sandbox() as sandbox:
         api.exec(sandbox, "touch file; setsid -f sleep 1000")
-        pid = int(api.exec(sandbox, "setsid -f sh -c 'echo $$ > pid; exec sleep 1000'; sleep 0.2; cat pid")["stdout"])
+        pid = int(api.exec(sandbox, "setsid -f sh -c 'echo $$ > pid; exec sleep 1000'; until [ -s pid ]; do sleep 0.05; done; cat pid")["stdout"])
         assert agents_of(host, sandbox)
     atoll.wait_for(lambda: not agents_of(host, sandbox), what="end of the agent")
     atoll.wait_for(lambda: not os.path.exists(f"/proc/{pid}"), what="end of what the command left")

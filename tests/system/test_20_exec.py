@@ -75,7 +75,7 @@ def test_a_timeout_takes_the_whole_tree(api, box):
               "        if os.fork() == 0:\n            os.execvp('sleep', ['sleep', '71.5'])\n        os._exit(0)\n"
               "time.sleep(60)")
     result = api.exec(box, cmd="/usr/bin/python3", args=["-c", script], timeout_ms=700)
-    assert result["timed_out"] is True and time.monotonic() - started < 5
+    assert result["timed_out"] is True and time.monotonic() - started < 30
     found = api.exec(box, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '", user="root")
     assert "71.5" not in found["stdout"]
 
@@ -83,7 +83,7 @@ def test_a_timeout_takes_the_whole_tree(api, box):
 def test_background_children_do_not_hold_the_answer(api, box):
     started = time.monotonic()
     result = api.exec(box, "sleep 20 & echo done")
-    assert result["stdout"] == "done\n" and time.monotonic() - started < 5
+    assert result["stdout"] == "done\n" and time.monotonic() - started < 15
 
 
 def test_output_over_the_limit_is_marked(api, box):
@@ -157,20 +157,20 @@ def test_a_detached_command_can_be_listed_fed_and_waited_for(api, box):
     assert any(p["process"] == process and p["state"] == "running" for p in listed)
     api.call("POST", f"{PATH}/{box}/processes/{process}/stdin", b"hello ", BYTES)
     api.call("POST", f"{PATH}/{box}/processes/{process}/stdin?end=true", b"again\n", BYTES)
-    result = api.get(f"{PATH}/{box}/processes/{process}/wait?timeout_ms=5000")
+    result = api.get(f"{PATH}/{box}/processes/{process}/wait?timeout_ms=30000")
     assert result["exit_code"] == 0 and result["stdout"] == "hello again\n"
 
 
 def test_a_detached_command_can_be_signalled(api, box):
     process = detached(api, box, command="sleep 100")["process"]
     api.post(f"{PATH}/{box}/processes/{process}/signal", {"signal": "TERM"})
-    result = api.get(f"{PATH}/{box}/processes/{process}/wait?timeout_ms=5000")
+    result = api.get(f"{PATH}/{box}/processes/{process}/wait?timeout_ms=30000")
     assert result["exit_code"] == 143
 
 
 def test_a_stream_is_taken_up_by_offset(server, api, box):
     process = detached(api, box, command="for i in 1 2 3 4 5 6 7 8 9; do echo line $i; sleep 0.05; done")["process"]
-    api.get(f"{PATH}/{box}/processes/{process}/wait?timeout_ms=5000")
+    api.get(f"{PATH}/{box}/processes/{process}/wait?timeout_ms=30000")
     own = server.api()
     whole = own.open("GET", f"{PATH}/{box}/processes/{process}/stream?stream=ndjson&since=0")
     first = text_of(list(ndjson(whole)), "stdout")
@@ -188,7 +188,7 @@ def test_a_broken_stream_leaves_the_command_running(server, api, box):
     own.connection.sock.close() if own.connection and own.connection.sock else None
     response.close()
     own.close()
-    result = api.get(f"{PATH}/{box}/processes/{process}/wait?timeout_ms=8000")
+    result = api.get(f"{PATH}/{box}/processes/{process}/wait?timeout_ms=30000")
     assert result["exit_code"] == 0 and result["stdout"] == "begin\nend\n"
 
 
@@ -217,17 +217,20 @@ def test_code_in_an_unknown_language_is_refused(api, box):
     assert failure.value.status == 400 and "python" in failure.value.message + failure.value.hint
 
 
-def test_many_long_commands_hold_no_worker(server, box):
+def test_many_long_commands_hold_no_worker(server, api, box):
+    gate = detached(api, box, command="exec 9>/tmp/gate; flock 9; exec sleep 1000")["process"]
+    atoll.wait_for(lambda: api.exec(box, "flock -n /tmp/gate true")["exit_code"] == 1, 30, "the gate to be closed")
     clients = [server.api() for _ in range(40)]
     responses = [c.connection or c for c in clients]
     for client in clients:
         client.raw("GET", "/healthz")
-        client.connection.request("POST", f"{PATH}/{box}/exec", json.dumps({"command": "sleep 3"}),
+        client.connection.request("POST", f"{PATH}/{box}/exec", json.dumps({"command": "flock /tmp/gate true"}),
                                   {"Authorization": f"Bearer {client.key}", "Content-Type": "application/json"})
     time.sleep(0.3)
     quick = server.api()
     assert quick.exec(box, "echo quick")["stdout"] == "quick\n"
     assert not select.select([client.connection.sock for client in clients], [], [], 0)[0], "it waited for one of them"
+    api.post(f"{PATH}/{box}/processes/{gate}/signal", {"signal": "KILL"})
     for client in clients:
         assert client.connection.getresponse().status == 200
         client.close()
@@ -236,7 +239,7 @@ def test_many_long_commands_hold_no_worker(server, box):
 
 def upgrade(server, path):
     """What a browser does: a WebSocket without any header of its own. Returns the status."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
         connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode())
         return int(connection.recv(4096).split()[1])

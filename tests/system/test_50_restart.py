@@ -65,16 +65,7 @@ def test_an_agent_that_dies_ends_its_sandbox_with_a_reason(private_server):
     made = api.create(internet=False)["id"]
     marker = f"sleep 86.{os.getpid()}"
     api.post(f"{PATH}/{made}/exec", {"command": marker, "background": True})
-    inner = next(int(p) for p in os.listdir("/proc") if p.isdigit() and
-                 marker.encode() in (open(f"/proc/{p}/cmdline", "rb").read().replace(b"\0", b" ")
-                                     if os.path.exists(f"/proc/{p}/cmdline") else b""))
-    pid = inner
-    while True:  # up to process 1 of the sandbox
-        stat = open(f"/proc/{pid}/stat").read()
-        inside = [line for line in open(f"/proc/{pid}/status") if line.startswith("NSpid")][0].split()
-        if inside[-1] == "1":
-            break
-        pid = int(stat.rsplit(")", 1)[1].split()[1])
+    pid = atoll.wait_for(lambda: atoll.first_process(marker), 30, "the command")
     os.kill(pid, signal.SIGKILL)
     row = atoll.wait_for(lambda: (r := api.get(f"{PATH}/{made}"))["state"] not in ("started",) and r, 30, "its end")
     assert row["state"] in ("stopped", "failed") and row["reason"] in ("exit", "oom")
@@ -86,7 +77,7 @@ def test_a_second_server_on_the_same_data_is_refused(private_server):
     private_server.start()
     second = atoll.Server(data=private_server.data)
     second.start(wait=False)
-    assert second.process.wait(15) != 0
+    assert second.process.wait(30) != 0
     assert private_server.api().get("/healthz")
     second.process = None
 
@@ -95,7 +86,7 @@ def test_a_look_into_the_database_from_outside_takes_no_commit_away(private_serv
     """SQLite's last user takes the log away when it goes: the server's locks say that it is none."""
     api = private_server.start().api()
     api.post("/api/sandbox/templates", {"name": "before", "from": "host"})
-    with contextlib.closing(sqlite3.connect(private_server.data / "store" / "atoll.db", timeout=10)) as database:
+    with contextlib.closing(sqlite3.connect(private_server.data / "store" / "atoll.db", timeout=60)) as database:
         assert database.execute("SELECT count(*) FROM templates WHERE name = 'before'").fetchall() == [(1,)]
     api.post("/api/sandbox/templates", {"name": "after", "from": "host"})
     old = private_server.kill9("api")

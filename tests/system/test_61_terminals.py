@@ -155,10 +155,13 @@ def test_a_mistake_is_told_and_an_open_quote_is_refused(api, box):
 
 
 def test_a_command_is_left_running_and_waited_for_again(api, box):
-    first = run(api, box, "long", "echo begun; sleep 1; echo ended; exit_with() { return 5; }; exit_with", wait_ms=300)
+    run(api, box, "long", "rm -f /tmp/go")  # and its shell is there
+    first = run(api, box, "long", "echo begun; while [ ! -e /tmp/go ]; do sleep 0.1; done; echo ended; exit_with() { return 5; }; exit_with",
+                wait_ms=1000)
     assert first["running"] and first["exit_code"] == -1 and first["output"] == "begun\n"
     assert window(api, box, "long")["busy"]
-    rest = run(api, box, "long", wait_ms=5000)
+    api.write(box, "/tmp/go", b"")
+    rest = run(api, box, "long", wait_ms=30000)
     assert not rest["running"] and rest["exit_code"] == 5 and rest["output"] == "begun\nended\n"
     with pytest.raises(atoll.ApiError) as failure:
         run(api, box, "long")
@@ -179,15 +182,17 @@ def test_what_runs_there_is_cancelled_first(api, box, what):
 def test_many_that_wait_hold_nobody_up(server, api, box):
     """More than there are slow workers: a sandbox is made and deleted meanwhile, as ever."""
     begun, done = threading.Barrier(25), []
+    api.exec(box, "rm -f /tmp/go")
 
     def waiter(number):
         mine = server.api()
         begun.wait()
         if number % 2:
-            done.append(run(mine, box, f"many{number}", "sleep 3; echo slept", wait_ms=10000)["output"] == "slept\n")
+            done.append(run(mine, box, f"many{number}", "while [ ! -e /tmp/go ]; do sleep 0.2; done; echo slept", wait_ms=60000)["output"]
+                        == "slept\n")
         else:
             open_window(mine, box, f"many{number}")
-            done.append(keys(mine, box, f"many{number}", wait_text="never to be seen", wait_ms=3500)["reason"] == "timeout")
+            done.append(keys(mine, box, f"many{number}", wait_text="at last", wait_ms=60000)["reason"] == "found")
         mine.close()
     threads = [threading.Thread(target=waiter, args=(n,)) for n in range(24)]
     for thread in threads:
@@ -196,6 +201,9 @@ def test_many_that_wait_hold_nobody_up(server, api, box):
     time.sleep(0.7)
     api.remove(api.create(internet=False)["id"])
     assert not done, "it waited for those that wait"
+    api.write(box, "/tmp/go", b"")
+    for number in range(0, 24, 2):
+        keys(api, box, f"many{number}", text="at last")
     for thread in threads:
         thread.join()
     assert done == [True] * 24
@@ -282,7 +290,7 @@ def test_vim_is_driven(api, box):
     assert screen["alternate"]
     keys(api, box, "vim", "i", "first line", "Enter", "second", "Escape", wait_regex="^second$")
     keys(api, box, "vim", "gg", "dd", quiet_ms=100)
-    assert keys(api, box, "vim", ":wq", "Enter", wait_text="never", wait_ms=5000)["reason"] == "ended"
+    assert keys(api, box, "vim", ":wq", "Enter", wait_text="never", wait_ms=30000)["reason"] == "ended"
     assert api.exec(box, "cat /tmp/driven.txt")["stdout"] == "second\n"
 
 
@@ -292,7 +300,7 @@ def test_htop_is_driven(api, box):
     assert keys(api, box, "htop", wait_text="F10")["alternate"]
     assert keys(api, box, "htop", "F1", wait_text="Released under")["reason"] == "found"
     keys(api, box, "htop", "q", wait_text="F10")
-    assert keys(api, box, "htop", "F10", wait_text="never", wait_ms=5000)["reason"] == "ended"
+    assert keys(api, box, "htop", "F10", wait_text="never", wait_ms=30000)["reason"] == "ended"
 
 
 def test_less_and_python_are_driven(api, box):
@@ -307,7 +315,7 @@ def test_less_and_python_are_driven(api, box):
     keys(api, box, "repl", wait_text=">>>")
     assert keys(api, box, "repl", "6*7", "Enter", wait_regex="^42$")["reason"] == "found"
     keys(api, box, "repl", paste="def f():\n    return 'pasted'\n\nf()\n", wait_text="'pasted'\n")
-    assert keys(api, box, "repl", "C-d", wait_text="never", wait_ms=3000)["reason"] == "ended"
+    assert keys(api, box, "repl", "C-d", wait_text="never", wait_ms=30000)["reason"] == "ended"
 
 
 def test_a_question_is_answered_where_it_was_asked(api, box):
@@ -325,7 +333,7 @@ class Socket:
     """One WebSocket, as far as these tests need it."""
 
     def __init__(self, server, path, key=None):
-        self.connection = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+        self.connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
         authorization = f"Authorization: Bearer {key}\r\n" if key else ""
         self.connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                                 f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{authorization}\r\n".encode())
@@ -492,7 +500,8 @@ def test_tickets_are_good_for_one_use_and_one_path(server, api, box):
 def test_an_agent_runs_and_operates_by_tools(api, box):
     def tool(name, **given):
         return api.post(f"/v1/tools/{name}", {"sandboxId": box, "input": given})
-    first = tool("execute_command", command="cd /tmp && printf 'go on? [Y/n] ' && read a && echo got:$a", wait_ms=300)
+    tool("execute_command", command="true")  # its shell is there
+    first = tool("execute_command", command="cd /tmp && printf 'go on? [Y/n] ' && read a && echo got:$a", wait_ms=1500)
     assert first["structuredContent"]["running"] and "[Y/n]" in first["content"][0]["text"]
     looked = tool("terminal_operator", text="Y", keys=["Enter"], wait_text="got:Y")
     assert looked["structuredContent"]["reason"] == "found" and "got:Y" in looked["content"][0]["text"]
@@ -514,7 +523,7 @@ def test_a_window_shows_the_same_after_kill_9_of_atolld(private_server):
     box = api.create(internet=False)["id"]
     open_window(api, box, "kept", rows=20, cols=70)
     assert run(api, box, "kept", "cd /usr; export K=kept; printf '\\033[7mshown\\033[0m %s\\n' $K")["exit_code"] == 0
-    keys(api, box, "kept", "half a li", quiet_ms=100)
+    keys(api, box, "kept", "half a li", wait_text="half a li")
     before = api.get(f"{PATH}/{box}/windows/kept/screen?form=ansi")
     seen = look(private_server, api, box, "kept").until(lambda s: b"half a li" in s.output)
     private_server.kill9("api")

@@ -43,7 +43,7 @@ def api(shared):
 def start_server(api, box, port, *options):
     api.write(box, "/tmp/server.py", PROGRAM)
     api.exec(box, f"setsid python3 /tmp/server.py {port} {' '.join(options)} >/tmp/log 2>&1 </dev/null & "
-             f"for i in $(seq 100); do grep -q ':{port:04X} .* 0A' /proc/net/tcp /proc/net/tcp6 && exit; sleep 0.05; "
+             f"for i in $(seq 600); do grep -q ':{port:04X} .* 0A' /proc/net/tcp /proc/net/tcp6 && exit; sleep 0.05; "
              "done; exit 1")
 
 
@@ -199,19 +199,19 @@ def test_a_style_sheet_finds_its_images(api, box):
 
 
 def test_events_come_as_they_happen(api, box):
-    response = api.open("GET", below(box, "/sse?3"))
+    response = api.open("GET", below(box, "/sse?8"))  # one in 0.2 s
     times = []
-    for _ in range(3):
+    for _ in range(8):
         assert response.readline().startswith(b"data: ")
         times.append(time.monotonic())
         response.readline()
     response.read()
-    assert times[1] - times[0] > 0.1 and times[2] - times[1] > 0.1
+    assert times[-1] - times[0] > 0.5
 
 
 class WebSocket:
     def __init__(self, port, path, **headers):
-        self.sock = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self.sock = socket.create_connection(("127.0.0.1", port), timeout=60)
         key = base64.b64encode(os.urandom(16)).decode()
         lines = [f"GET {path} HTTP/1.1", "Upgrade: websocket", "Connection: Upgrade", f"Sec-WebSocket-Key: {key}",
                  "Sec-WebSocket-Version: 13", *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items())]
@@ -273,7 +273,7 @@ def test_two_gib_go_in_and_out_in_constant_memory(api, box, shared):
 def test_a_slow_reader_holds_the_server_inside_back(api, box, shared):
     pid = shared.pid_of("api")
     before = rss_kib(pid)
-    with contextlib.closing(socket.create_connection(("127.0.0.1", shared.port), timeout=10)) as sock:
+    with contextlib.closing(socket.create_connection(("127.0.0.1", shared.port), timeout=60)) as sock:
         sock.sendall(f"GET {below(box, '/big?100000000')} HTTP/1.1\r\nHost: localhost\r\n"
                      f"Authorization: Bearer {api.key}\r\n\r\n".encode())
         assert sock.recv(1000).startswith(b"HTTP/1.1 200")
@@ -323,7 +323,7 @@ def test_many_at_once_all_get_a_connection(api, box, shared):
 @pytest.mark.parametrize("head", ["Content-Length: 4\r\nTransfer-Encoding: chunked", "Content-Length: 4\r\nContent-Length: 5",
                                   "X: a\rb", "X: a\r\n b", "Transfer-Encoding: xchunked", "Transfer-Encoding : chunked"])
 def test_a_request_that_could_be_read_in_two_ways_does_not_arrive(api, box, shared, head):
-    with contextlib.closing(socket.create_connection(("127.0.0.1", shared.port), timeout=10)) as sock:
+    with contextlib.closing(socket.create_connection(("127.0.0.1", shared.port), timeout=60)) as sock:
         sock.sendall(f"POST {below(box, '/x')} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {api.key}\r\n{head}"
                      "\r\n\r\nabcd".encode())
         assert sock.recv(65536).startswith(b"HTTP/1.1 400")
@@ -549,7 +549,7 @@ def test_a_preview_wakes_its_sandbox_and_holds_it(api):
         assert len(response.read().split(b"\n\n")) == 16
         atoll.wait_for(lambda: state() == "paused", 15, "a pause")
         assert api.raw("GET", below(sandbox, "/x")).json()["target"] == "/x"
-        assert state() == "started"
+        assert "sandbox.resumed" in [e["kind"] for e in api.get(f"/api/sandbox/instances/{sandbox}/events?limit=1000")["items"]]
 
 
 def test_an_open_websocket_outlives_a_pause_and_a_byte_on_it_ends_that(api, shared):

@@ -102,9 +102,8 @@ def test_shell_is_a_real_terminal(server, api):
         import struct
         import termios
         fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 132, 0, 0))
-        time.sleep(0.3)
-        os.write(fd, b"stty size\n")
-        read_until(fd, b"50 132")
+        os.write(fd, b"until [ \"$(stty size)\" = '50 132' ]; do sleep 0.1; done; echo size-$((1+1))\n")
+        read_until(fd, b"size-2")
         os.write(fd, b"exit 3\n")
         _, status = os.waitpid(pid, 0)
         assert os.waitstatus_to_exitcode(status) == 3
@@ -118,7 +117,7 @@ def test_shell_detaches_and_leaves_it_running(server, api):
         os.write(fd, b"sleep 77.5 & echo go-$((1+1))\n")
         read_until(fd, b"go-2")
         os.write(fd, b"\x1c")
-        read_until(fd, b"etached", 5)
+        read_until(fd, b"etached")
         os.waitpid(pid, 0)
         assert "77.5" in api.exec(sandbox, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '")["stdout"]
 

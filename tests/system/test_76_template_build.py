@@ -224,7 +224,7 @@ def test_a_failed_step_is_named_and_leaves_nothing(api, builder, server):
 
 
 def test_a_log_is_followed_as_it_comes_and_read_again_later(api, server, builder):
-    build = builder.start("logged", run("echo one; sleep 0.4; echo two; sleep 0.4; printf three"))
+    build = builder.start("logged", run("echo one; sleep 1; echo two; sleep 1; printf three"))
     other = server.api()
     response = other.open("GET", f"{BUILDS}/{build}/logs?stream=ndjson")
     seen, first_at = [], None
@@ -264,7 +264,7 @@ def test_a_cancelled_build_ends_at_once_and_leaves_nothing(api, builder, server)
     begun = time.monotonic()
     ended = api.post(f"{BUILDS}/{build}/cancel")
     assert ended["status"] == "cancelled" and ended["message"].endswith("it was cancelled")
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 30
     assert api.post(f"{BUILDS}/{build}/cancel")["status"] == "cancelled"
     atoll.wait_for(lambda: not (server.data / "sandboxes" / box).exists(), 30, "its sandbox's end")
     # Two run, the others wait for their turn, and one that waits is gone at once.
@@ -309,9 +309,9 @@ def test_a_start_command_has_to_become_ready(api, builder):
     assert template["ready_command"].startswith("python3")
     with api.sandbox(template="web", internet=False) as box:
         atoll.wait_for(lambda: api.exec(box, f'python3 -c "{ASK}"')["ok"], 30, "the server")
-    never = builder.build("never", start="echo I am up; sleep 60", ready="false", ready_timeout_ms=600)
+    never = builder.build("never", start="echo I am up; sleep 60", ready="false", ready_timeout_ms=3000)
     assert never["status"] == "error"
-    assert "the ready command did not succeed within 600 ms" in never["message"]
+    assert "the ready command did not succeed within 3000 ms" in never["message"]
     assert "I am up" in never["texts"]
     ends = builder.build("never", start="echo no port; exit 5", ready="false")
     assert ends["status"] == "error" and ends["exit_code"] == 5
@@ -583,7 +583,7 @@ def test_ctrl_c_ends_the_build(api, server, builder, context):
                                 "--no-internet"], cwd=context, env=server.cli_environment(), stdout=subprocess.PIPE)
     atoll.wait_for(lambda: process.stdout.readline() == b"begun\n", 30, "the step")
     process.send_signal(signal.SIGINT)
-    assert process.wait(10) == 130
+    assert process.wait(30) == 130
     assert api.get(f"{BUILDS}?name=interrupted")["items"][0]["status"] == "cancelled"
 
 

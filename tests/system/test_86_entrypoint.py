@@ -63,7 +63,7 @@ def test_a_server_answers_and_every_start_starts_it(api, template):
         first = processes(api, sandbox)
         assert [(p["label"], p["args"], p["state"]) for p in first] == [("entrypoint", SERVER, "running")]
         assert ask(api, sandbox) == "200"
-        assert "GET / HTTP/1.1" in logs(api, sandbox, "?process=1")
+        atoll.wait_for(lambda: "GET / HTTP/1.1" in logs(api, sandbox, "?process=1"), 30, "its log")
         api.post(f"{INSTANCES}/{sandbox}/stop")
         api.post(f"{INSTANCES}/{sandbox}/start")
         again = [p for p in processes(api, sandbox) if p["label"] == "entrypoint"]
@@ -76,7 +76,7 @@ def test_it_has_the_users_folder_and_variables_of_a_command(api, template):
     name = template(["/bin/sh", "-c", "echo $MODE $MINE; pwd; id -u; cat"], env={"MODE": "template", "MINE": "no"},
                     user="1000", workdir="/tmp")
     with api.sandbox(template=name, internet=False, env={"MINE": "yes"}) as sandbox:
-        done = api.get(f"{INSTANCES}/{sandbox}/processes/1/wait?timeout_ms=5000")
+        done = api.get(f"{INSTANCES}/{sandbox}/processes/1/wait?timeout_ms=30000")
         assert done["exit_code"] == 0 and done["stdout"] == "template yes\n/tmp\n1000\n"
         shown = processes(api, sandbox)[0]
         assert shown["user"] == "1000" and shown["cwd"] == "/tmp"
@@ -84,14 +84,14 @@ def test_it_has_the_users_folder_and_variables_of_a_command(api, template):
 
 def test_its_words_are_no_shell_line(api, template):
     with api.sandbox(template=template(["echo", "$HOME; false", "a  b"]), internet=False) as sandbox:
-        done = api.get(f"{INSTANCES}/{sandbox}/processes/1/wait?timeout_ms=5000")
+        done = api.get(f"{INSTANCES}/{sandbox}/processes/1/wait?timeout_ms=30000")
         assert done["exit_code"] == 0 and done["stdout"] == "$HOME; false a  b\n"
 
 
 def test_its_end_does_not_end_the_sandbox(server, api, template):
     with api.sandbox(template=template(["/bin/sh", "-c", "echo going; echo why >&2; exit 3"]),
                      internet=False) as sandbox:
-        done = api.get(f"{INSTANCES}/{sandbox}/processes/1/wait?timeout_ms=5000")
+        done = api.get(f"{INSTANCES}/{sandbox}/processes/1/wait?timeout_ms=30000")
         assert done["exit_code"] == 3
         ended = processes(api, sandbox)[0]
         assert ended["state"] != "running" and ended["exit_code"] == 3 and ended["label"] == "entrypoint"
@@ -104,7 +104,7 @@ def test_its_end_does_not_end_the_sandbox(server, api, template):
 
 def test_a_shell_that_finds_nobody_ends_and_does_no_harm(api, template):
     with api.sandbox(template=template(["/bin/sh"]), internet=False) as sandbox:
-        assert api.get(f"{INSTANCES}/{sandbox}/processes/1/wait?timeout_ms=5000")["exit_code"] == 0
+        assert api.get(f"{INSTANCES}/{sandbox}/processes/1/wait?timeout_ms=30000")["exit_code"] == 0
         assert api.exec(sandbox, "echo alive")["stdout"] == "alive\n"
 
 
@@ -153,17 +153,17 @@ def test_it_alone_does_not_hold_off_the_reaper(private_server):
     private_server.start()
     api = private_server.api()
     api.post(TEMPLATES, {"name": "sleeper", "from": "host", "entrypoint": ["/bin/sleep", "1000"]})
-    idle = api.create(template="sleeper", internet=False, idle_reap_ms=1000)["id"]
-    busy = api.create(template="sleeper", internet=False, idle_reap_ms=1000)["id"]
-    api.exec(busy, "sleep 1000", background=True)
     begun = time.monotonic()
+    idle = api.create(template="sleeper", internet=False, idle_reap_ms=3000)["id"]
+    busy = api.create(template="sleeper", internet=False, idle_reap_ms=3000)["id"]
+    api.exec(busy, "sleep 1000", background=True)
 
     def is_gone():
         rows = {row["id"]: row["state"] for row in api.get(f"{INSTANCES}?limit=100")["items"]}
         assert rows[busy] == "started"
         return rows.get(idle, "deleted") == "deleted"
     atoll.wait_for(is_gone, 30, "the idle one is removed")
-    assert time.monotonic() - begun >= 0.9
+    assert time.monotonic() - begun >= 2.9
     api.close()
 
 
@@ -192,7 +192,7 @@ def test_other_providers_start_it_as_they_run_commands(provider):
         with api.sandbox(template="speaker") as sandbox:
             assert api.get(f"{INSTANCES}/{sandbox}")["state"] == "started"
             if provider == "host":
-                done = api.get(f"{INSTANCES}/{sandbox}/processes/1/wait?timeout_ms=5000")
+                done = api.get(f"{INSTANCES}/{sandbox}/processes/1/wait?timeout_ms=30000")
                 assert done["exit_code"] == 0 and done["stdout"] == "here\n"
             else:
                 assert processes(api, sandbox) == []

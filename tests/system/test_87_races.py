@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two things at once: a template that is shared while it goes, an agent's end during the server's."""
 
-import glob
 import os
-import pathlib
 import signal
 import threading
 import time
@@ -62,30 +60,13 @@ def test_a_template_derived_from_one_that_goes_works_or_is_not_there(server, api
     print(f"{sum(outcomes)} of {len(outcomes)} were derived")
 
 
-def first_process(marker):
-    """Process 1 of the sandbox in which something with this command line runs."""
-    for line in glob.glob("/proc/[0-9]*/cmdline"):
-        try:
-            if marker.encode() not in pathlib.Path(line).read_bytes().replace(b"\0", b" "):
-                continue
-        except OSError:
-            continue
-        pid = int(line.split("/")[2])
-        while True:
-            status = dict(row.split(":\t", 1) for row in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
-            if len(status["NSpid"].split()) > 1 and status["NSpid"].split()[-1] == "1":
-                return pid
-            pid = int(status["PPid"])
-    return None
-
-
 @pytest.mark.parametrize("agent_first", [True, False])
 def test_an_agent_that_dies_while_the_server_ends_is_told_as_gone(private_server, agent_first):
     api = private_server.start().api()
     dying, living = (api.create(internet=False)["id"] for _ in range(2))
     marker = f"sleep 87.{os.getpid()}"
     api.post(f"{INSTANCES}/{dying}/exec", {"command": marker, "background": True})
-    agent = atoll.wait_for(lambda: first_process(marker), 30, "the command")
+    agent = atoll.wait_for(lambda: atoll.first_process(marker), 30, "the command")
     supervisor = private_server.process.pid
     api.close()
     victims = [(agent, signal.SIGKILL), (supervisor, signal.SIGTERM)]

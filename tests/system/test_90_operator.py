@@ -130,13 +130,16 @@ def test_too_many_requests_at_once_are_told_to_wait():
     try:
         api = server.api()
         box = api.create(internet=False)["id"]
-        statuses = []
+        statuses, other = [], server.api(api.post("/api/sandbox/keys", {"name": "other"})["key"])
 
-        def sleep():
-            statuses.append(server.api().raw("POST", f"{PATH}/{box}/exec", {"command": "sleep 1"}).status)
-        threads = [threading.Thread(target=sleep) for _ in range(8)]
+        def wait():
+            command = "while [ ! -e /tmp/go ]; do sleep 0.1; done"
+            statuses.append(server.api().raw("POST", f"{PATH}/{box}/exec", {"command": command}).status)
+        threads = [threading.Thread(target=wait) for _ in range(8)]
         for thread in threads:
             thread.start()
+        atoll.wait_for(lambda: len(statuses) == 4, 30, lambda: f"four refusals: {statuses}")
+        other.write(box, "/tmp/go", b"")
         for thread in threads:
             thread.join()
         assert statuses.count(200) == 4 and statuses.count(429) == 4, statuses

@@ -200,7 +200,7 @@ def test_use_is_what_its_sandbox_was_active_for(api, key):
 
 
 def test_what_is_kept_outlives_the_idle_reaper(private_server):
-    private_server.flags += ["--idle-reap", "1s"]
+    private_server.flags += ["--idle-reap", "3s"]
     api = private_server.start().api()
     kept, idle = acquire(api, "kept"), acquire(api, "idle")
     api.post(path("kept", "/keepalive"), {"timeoutMs": 120000})

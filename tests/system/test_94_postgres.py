@@ -127,7 +127,7 @@ def test_a_database_that_is_started_again(serve, database):
 def test_an_address_that_is_wrong_ends_the_start(database):
     server = atoll.Server(flags=["--store", f"{database.dsn} password=hunter2 sslmode=nonsense"])
     server.start(wait=False)
-    assert server.process.wait(20) != 0
+    assert server.process.wait(30) != 0
     assert "hunter2" not in server.log_text()
     server.process = None
     server.remove_all()
