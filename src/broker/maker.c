@@ -35,6 +35,7 @@ struct making {
 	struct host *host;
 	char name[GROUP_NAME_SIZE];
 	int home_fd; /* the host's network namespace */
+	int proc_fd; /* see network_options_open */
 	int listen_fd, group_fd;
 	int ready[2]; /* closed by the maker when the maps are written */
 	struct wire_fds sent;
@@ -104,7 +105,7 @@ static int make_network(struct making *m, struct error *err)
 	/* A link has one end where the host's are, not in the cell before this one. */
 	if (m->home_fd < 0 || setns(m->home_fd, CLONE_NEWNET) < 0)
 		return FAIL_ERRNO(err, "return to the host's network namespace");
-	return network_enter_new(n, m->cell->slot, err);
+	return network_enter_new(n, m->cell->slot, m->proc_fd, err);
 }
 
 /* ---- the agent-to-be ---- */
@@ -304,13 +305,17 @@ int maker_run(void *context)
 {
 	struct maker *maker = context;
 	struct making all[MAKER_BATCH];
-	int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), status = 0;
+	int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), proc = -1, status = 0;
+	struct error err = {0};
 
 	(void)umask(0);
+	(void)!network_options_open(&proc, &err);
 	for (unsigned i = 0; i < maker->count; i++) {
 		all[i] = (struct making){.cell = maker->cells[i],
 		                         .host = maker->pool->host,
 		                         .home_fd = home,
+		                         .proc_fd = proc,
+		                         .report.err = err,
 		                         .listen_fd = -1,
 		                         .group_fd = -1,
 		                         .ready = {-1, -1}};

@@ -268,12 +268,8 @@ void network_inside_batch(struct buf *out, uint32_t slot, uint32_t address)
 
 /* ---- the calling process's new namespace ---- */
 
-/* The names of all namespaces' options are in one chain of the kernel's cache of names, which is
- * searched from end to end: with thousands of sandboxes that takes most of the time of making one.
- * What is opened by a /proc of our own goes with it. */
-static int set_kernel_options(struct error *err)
+static int set_kernel_options(int proc, struct error *err)
 {
-	AUTO_CLOSE int proc = -1;
 	char groups[32];
 	const struct {
 		const char *path, *value;
@@ -284,9 +280,6 @@ static int set_kernel_options(struct error *err)
 	        {"sys/net/ipv6/conf/default/disable_ipv6", "1"},
 	};
 
-	if (layer_make("proc", "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, &proc,
-	               err) < 0)
-		return -1;
 	/* Group ids are the host's here: those of all sandboxes. */
 	(void)snprintf(groups, sizeof(groups), "%u %u", ID_FIRST, ID_STORED - 1);
 	for (unsigned i = 0; i < COUNT_OF(rows); i++) {
@@ -333,7 +326,16 @@ static int connect_namespace(const struct network *n, int host, int inside, uint
 	return netlink_run(inside, &batch, "set up the network inside", err);
 }
 
-int network_enter_new(const struct network *n, uint32_t slot, struct error *err)
+/* The names of all namespaces' options are in one chain of the kernel's cache of names, which is
+ * searched from end to end: with thousands of sandboxes that takes most of the time of making one.
+ * What is opened by a /proc of our own goes with it. */
+int network_options_open(int *ret_proc, struct error *err)
+{
+	return layer_make("proc", "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+	                  ret_proc, err);
+}
+
+int network_enter_new(const struct network *n, uint32_t slot, int proc, struct error *err)
 {
 	AUTO_CLOSE int host = -1, inside = -1;
 
@@ -349,7 +351,7 @@ int network_enter_new(const struct network *n, uint32_t slot, struct error *err)
 	}
 	if (unshare(CLONE_NEWNET) < 0)
 		return FAIL_ERRNO(err, "make a network namespace");
-	if (netlink_socket(&inside, err) < 0 || set_kernel_options(err) < 0 ||
+	if (netlink_socket(&inside, err) < 0 || set_kernel_options(proc, err) < 0 ||
 	    loopback_up(inside, err) < 0)
 		return -1;
 	return n ? connect_namespace(n, host, inside, slot, err) : 0;

@@ -60,8 +60,10 @@ void network_claim(struct network *n, uint32_t first_slot, uint32_t count);
 void network_forget(void);
 
 /* In the maker of a cell: moves the calling process into a new network namespace with loopback and,
- * for internet, the link. `n` NULL = blocked. */
-MUST_CHECK int network_enter_new(const struct network *n, uint32_t slot, struct error *err);
+ * for internet, the link. `n` NULL = blocked. `proc`: of the next one, good for several. */
+MUST_CHECK int network_enter_new(const struct network *n, uint32_t slot, int proc,
+                                 struct error *err);
+MUST_CHECK int network_options_open(int *ret_proc, struct error *err);
 /* The two batches of that, for tests: what the host's namespace and what the new one is told. */
 void network_host_batch(struct buf *out, const struct network *n, uint32_t slot, uint32_t address,
                         int namespace_fd);

@@ -245,9 +245,11 @@ TEST(a_new_namespace_has_loopback_and_its_link)
 	pid = fork();
 	if (pid == 0) {
 		struct error err = {0};
+		int proc;
 
 		(void)close(may_end[1]);
-		if (network_enter_new(&n, 28002, &err) < 0) {
+		if (network_options_open(&proc, &err) < 0 ||
+		    network_enter_new(&n, 28002, proc, &err) < 0) {
 			(void)fprintf(stderr, "%s\n", err.text);
 			_exit(1);
 		}
@@ -268,6 +270,41 @@ TEST(a_new_namespace_has_loopback_and_its_link)
 	network_link_remove(28002);
 }
 
+static bool option_is(const char *path, const char *wanted)
+{
+	AUTO(buf_done) struct buf text = BUF(64);
+	struct error err = {0};
+
+	return file_read(AT_FDCWD, path, &text, &err) == 0 && strcmp(buf_text(&text), wanted) == 0;
+}
+
+/* In a child, whose namespaces end with it. */
+TEST(one_proc_reaches_the_options_of_whichever_namespace_is_entered)
+{
+	int status;
+	pid_t pid;
+
+	if (geteuid() != 0) {
+		print_message("needs root\n");
+		skip();
+	}
+	pid = fork();
+	if (pid == 0) {
+		struct error err = {0};
+		int proc;
+
+		if (network_options_open(&proc, &err) < 0)
+			_exit(1);
+		for (uint32_t slot = 28003; slot < 28006; slot++)
+			if (network_enter_new(NULL, slot, proc, &err) < 0 ||
+			    !option_is("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0\n"))
+				_exit(2);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	return RUN(CASE(a_range_is_an_address_and_a_prefix), CASE(what_is_not_a_range_is_refused),
@@ -280,5 +317,6 @@ int main(void)
 	           CASE(a_subnet_smaller_than_a_chunk_ends_the_range_early),
 	           CASE(the_two_batches_hold_what_a_link_needs),
 	           CASE(both_ends_of_a_link_have_one_queue_each_way),
+	           CASE(one_proc_reaches_the_options_of_whichever_namespace_is_entered),
 	           CASE(a_new_namespace_has_loopback_and_its_link));
 }
