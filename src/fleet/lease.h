@@ -82,6 +82,11 @@ MUST_CHECK int fleet_lease_pause(struct fleet *fleet, struct arena *a, const str
 /* With its sandbox. */
 MUST_CHECK int fleet_lease_delete(struct fleet *fleet, struct arena *a, const struct lease_ref *ref,
                                   struct error *err);
-/* All of a project whose keys begin so ("" = all), with their sandboxes. */
+/* All of a project whose keys begin so ("" = all), with their sandboxes: those that other servers
+ * have go at these servers' next tick. To have them go at once, call fleet_lease_delete_ours
+ * before: it fails, naming a server that can be asked for the rest, when one has any of them, and
+ * then has deleted this one's sandboxes, and no lease. */
+MUST_CHECK int fleet_lease_delete_ours(struct fleet *fleet, const struct lease_ref *prefix,
+                                       struct error *err);
 MUST_CHECK int fleet_lease_delete_all(struct fleet *fleet, const struct lease_ref *prefix,
                                       uint64_t *ret_count, struct error *err);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -171,6 +172,84 @@ static int delete_page(struct fleet *f, const struct lease_filter *filter, size_
 	}
 	*ret_count = list.count;
 	return 0;
+}
+
+/* What is done with each of many leases that have a sandbox. */
+struct visit {
+	struct fleet *fleet;
+	int (*each)(struct visit *visit, struct arena *a, const struct lease_record *r,
+	            struct error *err);
+	char silent[ERROR_NODE_MAX]; /* the last that cannot be asked */
+};
+
+static int visit_page(struct visit *visit, const struct lease_filter *filter,
+                      char ret_next[LEASE_KEY_MAX + 1], struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct lease_list list;
+
+	if (store_lease_list(visit->fleet->store, &arena, filter, &list, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list.count; i++)
+		if (list.items[i].status == LEASE_READY &&
+		    visit->each(visit, &arena, &list.items[i], err) < 0)
+			return -1;
+	(void)snprintf(ret_next, LEASE_KEY_MAX + 1, "%s", list.next ? list.next : "");
+	return 0;
+}
+
+static int visit_all(struct visit *visit, const struct lease_ref *prefix, struct error *err)
+{
+	char next[LEASE_KEY_MAX + 1] = "";
+	const struct lease_filter filter = {.project_id = prefix->project_id,
+	                                    .prefix = prefix->key,
+	                                    .after = next,
+	                                    .limit = PAGE_SIZE};
+
+	do {
+		if (visit_page(visit, &filter, next, err) < 0)
+			return -1;
+	} while (next[0]);
+	return 0;
+}
+
+static int refuse_others(struct visit *visit, struct arena *a, const struct lease_record *r,
+                         struct error *err)
+{
+	const struct elsewhere elsewhere = {"lease", r->key, "is", r->node};
+	bool is_reached = false;
+
+	if (strcmp(r->node, visit->fleet->node) == 0 || strcmp(r->node, visit->silent) == 0)
+		return 0;
+	if (peer_is_reached(visit->fleet, a, r->node, &is_reached, err) < 0)
+		return -1;
+	if (is_reached)
+		return fail_elsewhere(visit->fleet, &elsewhere, err);
+	(void)snprintf(visit->silent, sizeof(visit->silent), "%s", r->node);
+	return 0;
+}
+
+static int drop_ours(struct visit *visit, struct arena *a, const struct lease_record *r,
+                     struct error *err)
+{
+	(void)a;
+	(void)err;
+	if (strcmp(r->node, visit->fleet->node) == 0)
+		lease_drop_sandbox(visit->fleet, r->project_id, r->sandbox_id, true);
+	return 0;
+}
+
+int fleet_lease_delete_ours(struct fleet *fleet, const struct lease_ref *prefix, struct error *err)
+{
+	struct visit look = {.fleet = fleet, .each = refuse_others};
+	struct visit drop = {.fleet = fleet, .each = drop_ours};
+	struct error failure = {0};
+
+	if (visit_all(&look, prefix, err) == 0)
+		return 0;
+	if (err->node[0] && visit_all(&drop, prefix, &failure) < 0)
+		*err = failure;
+	return -1;
 }
 
 int fleet_lease_delete_all(struct fleet *fleet, const struct lease_ref *prefix, uint64_t *ret_count,

@@ -243,6 +243,20 @@ def test_one_sandbox_of_a_lease_whoever_is_asked(servers, database):
     assert database.rows(f"SELECT actual FROM sandboxes WHERE id = '{box}'") == ["deleted"]
 
 
+def test_all_leases_of_a_workspace_go_with_their_sandboxes(servers, database):
+    here, there = (server.known for server in servers)
+    made = [server.post("/v1/leases/acquire", {"key": f"workspace:7:{number}", "internet": False})
+            for number, server in enumerate((here, there, there))]
+    assert {lease["node"] for lease in made} == {node_of(server) for server in servers}
+    kept = there.post("/v1/leases/acquire", {"key": "workspace:77", "internet": False})
+    assert here.delete("/v1/leases?prefix=workspace:7:")["deleted"] == 3
+    ids = ", ".join(f"'{lease['sandbox_id']}'" for lease in made)
+    assert database.rows(f"SELECT DISTINCT actual FROM sandboxes WHERE id IN ({ids})") == ["deleted"]
+    assert here.get("/v1/leases?prefix=workspace:7")["items"][0]["sandbox_id"] == kept["sandbox_id"]
+    assert here.delete("/v1/leases?prefix=workspace:7:")["deleted"] == 0
+    there.delete("/v1/leases/workspace:77")
+
+
 def test_the_other_surfaces_pass_on_as_well(servers):
     here, there = (server.known for server in servers)
     session = {"tenant_id": "acme", "session_id": "one"}

@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "api/caller.h"
+#include "api/forward.h"
 #include "api/native/exec.h"
 #include "api/native/resources.h"
 #include "api/once.h"
 #include "api/tables.h"
 #include "base/clock.h"
+#include "base/log.h"
 
 #define BASE "/v1/leases"
 
@@ -376,6 +378,21 @@ static int lease_delete(struct request *rq, const void *body, struct reply *repl
 	return 0;
 }
 
+/* 1: another server has some of the sandboxes, and is asked to delete them, and all the leases. */
+static int delete_elsewhere(struct request *rq, const struct lease_ref *prefix, struct reply *reply,
+                            struct error *err)
+{
+	if (!api_hop_is_allowed(rq) || fleet_lease_delete_ours(api_of(rq)->fleet, prefix, err) == 0)
+		return 0;
+	if (!err->node[0])
+		return -1;
+	if (api_forward(rq, reply, err) == 0)
+		return 1;
+	log_info("leases are deleted without who has their sandboxes", FAILURE(err));
+	error_clear(err);
+	return 0;
+}
+
 static int leases_delete(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
@@ -383,8 +400,12 @@ static int leases_delete(struct request *rq, const void *body, struct reply *rep
 	const struct lease_ref prefix = {api_project(rq), q->prefix};
 	struct deleted_answer out;
 	uint64_t count;
+	int result;
 
 	(void)body;
+	result = delete_elsewhere(rq, &prefix, reply, err);
+	if (result != 0)
+		return result < 0 ? -1 : 0;
 	if (fleet_lease_delete_all(api_of(rq)->fleet, &prefix, &count, err) < 0)
 		return -1;
 	out.deleted = (int64_t)count;
