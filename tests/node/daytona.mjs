@@ -260,7 +260,7 @@ test('codeInterpreter ends in time', async () => {
 
 const run = (session, command, options) => box.process.executeSessionCommand(session, { command, ...options });
 const until = async (condition) => {
-  for (let i = 0; i < 200; i++) {
+  for (let i = 0; i < 600; i++) {
     const value = await condition();
     if (value) return value;
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -359,7 +359,7 @@ test('deleteSession ends what runs in it', async () => {
   await run('work', 'sleep 988', { runAsync: true });
   await box.process.deleteSession('work');
   await failsAs(DaytonaNotFoundError, box.process.getSession('work'));
-  assert.equal((await box.process.executeCommand('pgrep -f "^sleep 98[78]" || true')).result, '');
+  await until(async () => (await box.process.executeCommand('pgrep -f "^sleep 98[78]" || true')).result === '');
 });
 test('a sandbox without a program of its own has no entrypoint session', async () => {
   await failsAs(DaytonaNotFoundError, box.process.getEntrypointSession());
@@ -636,7 +636,7 @@ test('getPreviewLink', async () => {
   await sandbox.process.executeCommand('mkdir -p www/sub && echo seen > www/sub/page && cd www && (python3 -m http.server 3000 >/dev/null 2>&1 &) && sleep 0.1');
   const { url, token } = await sandbox.getPreviewLink(3000);
   const see = async (address, options) => {
-    for (let i = 0; i < 50; i++) {
+    for (let i = 0; i < 300; i++) {
       const answer = await fetch(address, options);
       if (answer.status < 502) return answer;
       await new Promise((resolve) => setTimeout(resolve, 100));

@@ -28,11 +28,11 @@ async function all(paginator) {
 const ask = async (path) => (await fetch(`${new ConnectionConfig().apiUrl}${path}`, { headers: { 'X-API-Key': process.env.E2B_API_KEY } })).json()
 const near = (date, seconds) => assert.ok(Math.abs(date.getTime() - Date.now() - seconds * 1000) < 5000, `${date.toISOString()} is not in ${seconds} s`)
 const until = async (question, what) => {
-  for (let i = 0; i < 150; i++) {
+  for (let i = 0; i < 300; i++) {
     if (await question()) return
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  assert.fail(`not within 15 s: ${what}`)
+  assert.fail(`not within 30 s: ${what}`)
 }
 
 const checks = {

@@ -60,7 +60,7 @@ const checks = {
   },
   async 'runCode: output comes while the code runs'() {
     const at = []
-    await run('import time\nfor i in range(3):\n    print(i)\n    time.sleep(0.3)', { onStdout: () => at.push(Date.now()) })
+    await run('import time\nfor i in range(3):\n    print(i)\n    time.sleep(0.8)', { onStdout: () => at.push(Date.now()) })
     assert.equal(at.length, 3)
     assert.ok(at[2] - at[0] > 400, `${at}`)
   },

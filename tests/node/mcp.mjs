@@ -49,8 +49,8 @@ const slowly = (args, options) =>
   era === 'old' ? client.callTool({ name: 'bash', arguments: args }, undefined, options)
     : client.callTool({ name: 'bash', arguments: args }, options);
 const progress = [];
-const slow = await slowly({ command: 'echo working; sleep 2.5; echo done' }, {
-  onprogress: (step) => progress.push(step), timeout: 2000, resetTimeoutOnProgress: true,
+const slow = await slowly({ command: 'echo working; sleep 4.5; echo done' }, {
+  onprogress: (step) => progress.push(step), timeout: 3500, resetTimeoutOnProgress: true,
 });
 const stop = new AbortController();
 let aborted = 'not';
