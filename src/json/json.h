@@ -130,7 +130,8 @@ struct json_shape {
 	                                    .present_offset = SIZE_MAX,                            \
 	                                    .is_open = true}
 
-/* `out` is zeroed first (shape->size bytes). An empty body counts as {}. */
+/* `out` is zeroed first (shape->size bytes). An empty body counts as {}. A member may come as
+ * memory_mb or memoryMb, whichever its row has; in both spellings only with one value. */
 MUST_CHECK int json_parse(struct arena *a, struct span text, const struct json_shape *shape,
                           void *out, struct error *err);
 /* Appends the object. Cannot fail but for the buffer's own overflow. Absent is an empty value

@@ -2,6 +2,7 @@
 #include "json/shape.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <math.h>
 
 #include "json/base64.h"
@@ -231,6 +232,68 @@ static int read_text_map(const struct place *at, const struct json_value *v, voi
 	return 0;
 }
 
+/* The next letter of a name in either spelling, as if it were snake_case: of "memoryMb", after
+ * "memory", an underscore. `at` points into the name, `is_inside` that a capital is half read. */
+static char next_letter(const char **at, bool *is_inside)
+{
+	unsigned char c = (unsigned char)**at;
+
+	if (isupper(c) && !*is_inside) {
+		*is_inside = true;
+		return '_';
+	}
+	*is_inside = false;
+	if (c)
+		(*at)++;
+	return (char)tolower(c);
+}
+
+static bool is_other_spelling(const char *name, const char *other)
+{
+	bool in_name = false, in_other = false;
+	char c;
+
+	do {
+		c = next_letter(&name, &in_name);
+		if (c != next_letter(&other, &in_other))
+			return false;
+	} while (c);
+	return true;
+}
+
+/* Clients of other services write in camelCase what is in snake_case here, and some of ours is the
+ * other way round: either is taken. Somebody else's form is as it is. */
+static const struct json_member *find_spelled(const struct json_shape *shape, const char *name)
+{
+	const struct json_member *m = shape_find(shape, name);
+
+	if (m || shape->is_open)
+		return m;
+	for (m = shape->members; m->kind != JSON_END_OF_SHAPE; m++)
+		if (is_other_spelling(json_member_name(m), name))
+			return m;
+	return NULL;
+}
+
+/* A member that comes in both spellings has to say the same. */
+static int check_again(const struct place *at, const struct json_value *from, size_t index,
+                       struct error *err)
+{
+	AUTO(buf_done) struct buf before = BUF(SIZE_MAX), now = BUF(SIZE_MAX);
+	const char *name = json_member_name(at->member);
+	size_t first = 0;
+
+	while (strcmp(from->keys[first], name) != 0 && !is_other_spelling(name, from->keys[first]))
+		first++;
+	json_print(&before, &from->items[first], 0);
+	json_print(&now, &from->items[index], 0);
+	if (span_equals(buf_span(&before), buf_span(&now)))
+		return 0;
+	(void)fail_at(at, "is something else than in its other spelling", err);
+	error_hint(err, "give %s alone", name);
+	return -1;
+}
+
 static int read_members(const struct place *at, const struct json_value *from,
                         const struct json_shape *shape, void *out, struct error *err);
 
@@ -332,7 +395,7 @@ static int read_members(const struct place *at, const struct json_value *from,
 	uint64_t named = 0, present = 0;
 
 	for (size_t i = 0; i < from->count; i++) {
-		const struct json_member *m = shape_find(shape, from->keys[i]);
+		const struct json_member *m = find_spelled(shape, from->keys[i]);
 		struct place here = {.parent = at, .member = m, .name = from->keys[i]};
 		uint64_t bit;
 
@@ -342,6 +405,8 @@ static int read_members(const struct place *at, const struct json_value *from,
 		if (!m)
 			return fail_unknown_at(shape, &here, err);
 		bit = UINT64_C(1) << (m - shape->members);
+		if (named & bit && check_again(&here, from, i, err) < 0)
+			return -1;
 		named |= bit;
 		if (is_absent(shape, m, &from->items[i]))
 			continue;

@@ -125,6 +125,26 @@ TEST(an_unknown_member_is_refused_with_those_that_are_known)
 	assert_string_equal(err.hint, "known here: cpu, pids");
 }
 
+TEST(a_member_is_taken_in_either_spelling)
+{
+	struct machine m = parsed("{\"name\":\"a\",\"uptimeMs\":7,\"createdAt\":"
+	                          "\"2026-11-21T02:25:00.123Z\",\"exit_code\":3}");
+
+	assert_int_equal(m.uptime_ms, 7);
+	assert_int_equal(m.created_at, 1795227900123);
+	assert_int_equal(m.exit_code, 3);
+	m = parsed("{\"name\":\"a\",\"uptimeMs\":7,\"uptime_ms\":7}");
+	assert_int_equal(m.uptime_ms, 7);
+	assert_refused("{\"name\":\"a\",\"uptimeMs\":7,\"uptime_ms\":8}",
+	               "uptime_ms: is something else than in its other spelling");
+	assert_refused("{\"name\":\"a\",\"uptime_ms\":8,\"uptimeMs\":7}",
+	               "uptimeMs: is something else than in its other spelling");
+	assert_refused("{\"name\":\"a\",\"uptimems\":7}", "uptimems: unknown member");
+	assert_refused("{\"name\":\"a\",\"uptime_Ms\":7}", "uptime_Ms: unknown member");
+	assert_refused("{\"name\":\"a\",\"uptimeMS\":7}", "uptimeMS: unknown member");
+	assert_refused("{\"Name\":\"a\"}", "Name: unknown member");
+}
+
 TEST(an_open_shape_passes_over_what_it_does_not_know)
 {
 	struct json_shape open = machine_shape;
@@ -289,6 +309,7 @@ int main(void)
 	        CASE(an_empty_body_is_an_empty_object),
 	        CASE(errors_name_the_path_and_what_would_be_right),
 	        CASE(an_unknown_member_is_refused_with_those_that_are_known),
+	        CASE(a_member_is_taken_in_either_spelling),
 	        CASE(an_open_shape_passes_over_what_it_does_not_know),
 	        CASE(text_that_is_not_json_is_refused_without_quoting_it),
 	        CASE(depth_is_limited_before_the_text_is_parsed),
