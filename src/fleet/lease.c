@@ -46,7 +46,13 @@ static struct fleet_ref sandbox_of(const struct seeker *s)
 
 /* ---- what rows become ---- */
 
-int64_t fleet_lease_usage_ms(const struct lease_record *r, int64_t now)
+/* What another server has is active as far as that one has written: it may have gone since. */
+static bool is_remote(const struct fleet *f, const struct lease_record *r)
+{
+	return r->node && *r->node && strcmp(r->node, f->node) != 0;
+}
+
+int64_t fleet_lease_usage_ms(const struct fleet *f, const struct lease_record *r, int64_t now)
 {
 	const struct usage_clock clock = {
 	        .is_active = r->actual == SANDBOX_STARTED,
@@ -54,6 +60,8 @@ int64_t fleet_lease_usage_ms(const struct lease_record *r, int64_t now)
 	        .active_ms = r->active_ms,
 	};
 
+	if (is_remote(f, r))
+		return r->usage_ms + (r->metered_ms > r->active_ms ? r->metered_ms : r->active_ms);
 	return r->usage_ms + usage_active_ms(&clock, now);
 }
 
@@ -65,20 +73,20 @@ void lease_end_use(struct lease_record *r)
 }
 
 /* What the sandbox was active for until now stays with the lease, which has none any more. */
-static void leave_sandbox(struct lease_record *r, int64_t now)
+static void leave_sandbox(const struct fleet *f, struct lease_record *r, int64_t now)
 {
 	lease_end_use(r);
-	r->usage_ms = fleet_lease_usage_ms(r, now);
+	r->usage_ms = fleet_lease_usage_ms(f, r, now);
 	r->sandbox_id = "";
 	r->actual = SANDBOX_DELETED;
-	r->active_changed_at = r->active_ms = 0;
+	r->active_changed_at = r->active_ms = r->metered_ms = 0;
 }
 
 int lease_empty(struct fleet *f, const struct lease_record *r, struct error *err)
 {
 	struct lease_record empty = *r;
 
-	leave_sandbox(&empty, clock_unix_ms());
+	leave_sandbox(f, &empty, clock_unix_ms());
 	empty.status = LEASE_EMPTY;
 	if (empty.usage_ms == 0)
 		return store_lease_remove(f->store, r, err);
@@ -300,7 +308,7 @@ static struct lease_claim claim_of(struct seeker *s)
 	int64_t now = clock_unix_ms();
 	struct id id = id_new();
 
-	leave_sandbox(mine, now);
+	leave_sandbox(s->fleet, mine, now);
 	mine->sandbox_id = arena_text(s->arena, id.text);
 	mine->status = LEASE_CREATING;
 	mine->creating_since = mine->last_activity_at = now;

@@ -41,8 +41,9 @@ struct fleet_leased {
 	bool created;                  /* by this call */
 	bool reset;                    /* the same one with new files, by this call */
 };
-/* How long its sandboxes were active, all of them: what is metered. */
-int64_t fleet_lease_usage_ms(const struct lease_record *r, int64_t now);
+/* How long its sandboxes were active, all of them: what is metered. Of one that another server has,
+ * as far as that one has metered it, which is when it was last known to run. */
+int64_t fleet_lease_usage_ms(const struct fleet *f, const struct lease_record *r, int64_t now);
 /* Finds, starts or makes it. ERROR_TIMEOUT when others do not come to an end. */
 MUST_CHECK int fleet_lease_acquire(struct fleet *fleet, struct arena *a,
                                    const struct fleet_lease *request, struct fleet_leased *ret,

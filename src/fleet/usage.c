@@ -232,11 +232,12 @@ static int write_batch(struct writing *w, struct error *err)
 static int write_active(struct writing *w, struct error *err)
 {
 	char after[ID_SIZE + 1] = "";
+	const struct meter_page page = {.node = w->fleet->node, .after = after, .limit = BATCH_MAX};
 	struct meter_list list;
 
 	do {
 		arena_reset(&w->arena);
-		if (store_meter_list(w->fleet->store, &w->arena, after, BATCH_MAX, &list, err) < 0)
+		if (store_meter_list(w->fleet->store, &w->arena, &page, &list, err) < 0)
 			return -1;
 		for (size_t i = 0; i < list.count; i++)
 			add_part(w, &list.items[i]);

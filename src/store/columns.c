@@ -546,6 +546,7 @@ const struct column columns_of_lease_record[] = {
         WHOLE_OF(lease_record, sandbox_activity_at),
         WHOLE_OF(lease_record, active_changed_at),
         WHOLE_OF(lease_record, active_ms),
+        WHOLE_OF(lease_record, metered_ms),
         END,
 };
 
@@ -589,6 +590,7 @@ const struct column columns_of_meter_record[] = {
 };
 
 const struct column columns_of_meter_page[] = {
+        TEXT_OF(meter_page, node),
         TEXT_OF(meter_page, after),
         WHOLE_OF(meter_page, before),
         WHOLE_OF(meter_page, limit),

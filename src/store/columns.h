@@ -109,10 +109,6 @@ struct sandbox_page {
 	const char *page_id;
 	int64_t limit;
 };
-struct meter_page {
-	const char *after;
-	int64_t before, limit;
-};
 struct meter_mark {
 	const char *id;
 	int64_t seen_metered_ms, seen_stored_at;

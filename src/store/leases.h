@@ -28,6 +28,7 @@ struct lease_record {
 	const char *provider, *node;
 	int64_t sandbox_activity_at, keep_until; /* not idle before */
 	int64_t active_changed_at, active_ms;    /* as of sandbox_record */
+	int64_t metered_ms;                      /* of all that it was active, so much is metered */
 };
 struct lease_list {
 	struct lease_record *items;

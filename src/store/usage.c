@@ -26,13 +26,14 @@ static int list(struct store *s, struct arena *a, enum query_name query,
 	return 0;
 }
 
-int store_meter_list(struct store *s, struct arena *a, const char *after, unsigned limit,
+int store_meter_list(struct store *s, struct arena *a, const struct meter_page *page,
                      struct meter_list *ret, struct error *err)
 {
-	const struct meter_page page = {.after = after,
-	                                .limit = limit > PAGE_MAX ? PAGE_MAX : limit};
+	struct meter_page bounded = *page;
 
-	return list(s, a, QUERY_METER_LIST, &page, ret, err);
+	if (bounded.limit > PAGE_MAX)
+		bounded.limit = PAGE_MAX;
+	return list(s, a, QUERY_METER_LIST, &bounded, ret, err);
 }
 
 int store_meter_find(struct store *s, struct arena *a, const char *id, struct meter_record *ret,

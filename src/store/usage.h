@@ -28,9 +28,13 @@ struct meter_list {
 	size_t count;
 };
 struct usage_clock meter_clock(const struct meter_record *r);
-/* Started ones and those that ended with time that is not metered, deleted ones too; by id, those
- * after `after` ("" at first). */
-MUST_CHECK int store_meter_list(struct store *s, struct arena *a, const char *after, unsigned limit,
+struct meter_page {
+	const char *node, *after; /* after: an id; "" at first */
+	int64_t before, limit;
+};
+/* A node's started ones and those that ended with time that is not metered, deleted ones too; by
+ * id. */
+MUST_CHECK int store_meter_list(struct store *s, struct arena *a, const struct meter_page *page,
                                 struct meter_list *ret, struct error *err);
 /* Any sandbox, deleted ones too. */
 MUST_CHECK int store_meter_find(struct store *s, struct arena *a, const char *id,

@@ -185,7 +185,8 @@ static int64_t latest(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-static void fill_answer(const struct lease_record *r, struct lease_answer *ret)
+static void fill_answer(const struct request *rq, const struct lease_record *r,
+                        struct lease_answer *ret)
 {
 	bool is_ready = r->status == LEASE_READY;
 
@@ -199,18 +200,19 @@ static void fill_answer(const struct lease_record *r, struct lease_answer *ret)
 	        .run = r->run[0] ? r->run : NULL,
 	        .paused = is_ready && (r->actual == SANDBOX_PAUSED || r->actual == SANDBOX_STOPPED),
 	        .lock_version = r->lock_version,
-	        .total_usage_seconds = fleet_lease_usage_ms(r, clock_unix_ms()) / 1000,
+	        .total_usage_seconds =
+	                fleet_lease_usage_ms(api_of(rq)->fleet, r, clock_unix_ms()) / 1000,
 	        .last_activity_at = latest(r->last_activity_at, r->sandbox_activity_at),
 	        .created_at = r->created_at,
 	        .keep_until = r->keep_until,
 	};
 }
 
-static int answer(struct reply *reply, const struct lease_record *r)
+static int answer(const struct request *rq, struct reply *reply, const struct lease_record *r)
 {
 	struct lease_answer out;
 
-	fill_answer(r, &out);
+	fill_answer(rq, r, &out);
 	reply_json(reply, &lease_shape, &out);
 	return 0;
 }
@@ -238,11 +240,12 @@ static struct fleet_create create_of(const struct request *rq, const struct acqu
 	};
 }
 
-static int answer_acquired(struct reply *reply, const struct fleet_leased *leased)
+static int answer_acquired(const struct request *rq, struct reply *reply,
+                           const struct fleet_leased *leased)
 {
 	struct lease_answer out;
 
-	fill_answer(&leased->lease, &out);
+	fill_answer(rq, &leased->lease, &out);
 	out.created = leased->created;
 	out.reset = leased->reset;
 	reply_status(reply, leased->created ? 201 : 200);
@@ -276,7 +279,7 @@ static int acquire_once(struct request *rq, const char *key, struct fleet_lease 
 		if (strcmp(leased.sandbox.id, once.found.id) == 0)
 			leased.created = once.found.created;
 	}
-	return answer_acquired(reply, &leased);
+	return answer_acquired(rq, reply, &leased);
 }
 
 static int may_wait(void *rq, struct error *err)
@@ -313,7 +316,7 @@ static int lease_acquire(struct request *rq, const void *body, struct reply *rep
 		return acquire_once(rq, b->idempotency_key, &request, reply, err);
 	if (fleet_lease_acquire(api_of(rq)->fleet, rq->arena, &request, &leased, err) < 0)
 		return -1;
-	return answer_acquired(reply, &leased);
+	return answer_acquired(rq, reply, &leased);
 }
 
 static struct lease_ref path_ref(const struct request *rq)
@@ -329,7 +332,7 @@ static int lease_get(struct request *rq, const void *body, struct reply *reply, 
 	(void)body;
 	if (fleet_lease_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
 		return -1;
-	return answer(reply, &r);
+	return answer(rq, reply, &r);
 }
 
 static int lease_keep(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -340,7 +343,7 @@ static int lease_keep(struct request *rq, const void *body, struct reply *reply,
 
 	if (fleet_lease_keep(api_of(rq)->fleet, rq->arena, &ref, b->timeout_ms, &r, err) < 0)
 		return -1;
-	return answer(reply, &r);
+	return answer(rq, reply, &r);
 }
 
 static int lease_release(struct request *rq, const void *body, struct reply *reply,
@@ -352,7 +355,7 @@ static int lease_release(struct request *rq, const void *body, struct reply *rep
 	(void)body;
 	if (fleet_lease_release(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
 		return -1;
-	return answer(reply, &r);
+	return answer(rq, reply, &r);
 }
 
 static int lease_pause(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -363,7 +366,7 @@ static int lease_pause(struct request *rq, const void *body, struct reply *reply
 	(void)body;
 	if (fleet_lease_pause(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
 		return -1;
-	return answer(reply, &r);
+	return answer(rq, reply, &r);
 }
 
 static int lease_delete(struct request *rq, const void *body, struct reply *reply,
@@ -431,7 +434,7 @@ static int leases_list(struct request *rq, const void *body, struct reply *reply
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct lease_answer, found.count);
 	for (size_t i = 0; i < found.count; i++)
-		fill_answer(&found.items[i], &items[i]);
+		fill_answer(rq, &found.items[i], &items[i]);
 	out = (struct lease_list_answer){{items, found.count, true}, found.next};
 	reply_json(reply, &lease_list, &out);
 	return 0;

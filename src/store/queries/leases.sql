@@ -14,7 +14,8 @@ COALESCE(sandboxes.node, '') AS node,
 COALESCE(sandboxes.last_activity_at, 0) AS sandbox_activity_at,
 COALESCE(sandboxes.awake_until, 0) AS keep_until,
 COALESCE(sandboxes.active_changed_at, 0) AS active_changed_at,
-COALESCE(sandboxes.active_ms, 0) AS active_ms
+COALESCE(sandboxes.active_ms, 0) AS active_ms,
+COALESCE(sandboxes.metered_ms, 0) AS metered_ms
 FROM leases LEFT JOIN sandboxes ON sandboxes.id = leases.sandbox_id
 
 -- name: lease_find

@@ -2,12 +2,13 @@
 id, project_id, key_id, actual, persistent, cpu, memory_mb, disk_mb, pids, active_changed_at,
 active_ms, metered_ms, metered_cpu_us, unbilled_nano, stored_mib, stored_at
 
--- The condition is that of an index, word for word.
+-- A server meters what it has: it alone knows who used it, and whether it still runs. The first
+-- condition is that of an index, word for word.
 -- name: meter_list
 -- takes: meter_page
 -- gives: meter_record
 SELECT {meter} FROM sandboxes
-WHERE (actual = 'started' OR active_ms > metered_ms) AND id > :after
+WHERE (actual = 'started' OR active_ms > metered_ms) AND id > :after AND node = :node
 ORDER BY id
 LIMIT :limit;
 

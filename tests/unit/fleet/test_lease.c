@@ -381,13 +381,31 @@ static void what_its_sandbox_is_active_for_is_counted_used_or_not(void **state)
 
 	(void)acquire(h);
 	r = look(h);
-	used_ms = fleet_lease_usage_ms(&r, r.active_changed_at + 5000);
+	used_ms = fleet_lease_usage_ms(h->fleet, &r, r.active_changed_at + 5000);
 	assert_int_equal(used_ms, r.active_ms + 5000);
 	assert_true(r.active_changed_at >= now);
 	assert_done(fleet_lease_release(h->fleet, &h->arena, REF, &r, &err));
-	assert_int_equal(fleet_lease_usage_ms(&r, r.active_changed_at + 5000), used_ms);
+	assert_int_equal(fleet_lease_usage_ms(h->fleet, &r, r.active_changed_at + 5000), used_ms);
 	/* Nobody's clock is to make it less. */
-	assert_int_equal(fleet_lease_usage_ms(&r, r.active_changed_at - 5000), r.active_ms);
+	assert_int_equal(fleet_lease_usage_ms(h->fleet, &r, r.active_changed_at - 5000),
+	                 r.active_ms);
+}
+
+static void what_another_server_has_counts_as_far_as_that_one_metered_it(void **state)
+{
+	struct harness *h = *state;
+	struct lease_record r = {.node = "theirs",
+	                         .actual = SANDBOX_STARTED,
+	                         .usage_ms = 1000,
+	                         .active_changed_at = 50000,
+	                         .active_ms = 200,
+	                         .metered_ms = 30};
+
+	assert_int_equal(fleet_lease_usage_ms(h->fleet, &r, 90000), 1200);
+	r.metered_ms = 7200;
+	assert_int_equal(fleet_lease_usage_ms(h->fleet, &r, 90000), 8200);
+	r.node = "";
+	assert_int_equal(fleet_lease_usage_ms(h->fleet, &r, 90000), 41200);
 }
 
 static void what_was_counted_outlives_the_sandbox(void **state)
@@ -411,7 +429,7 @@ static void what_was_counted_outlives_the_sandbox(void **state)
 	assert_string_equal(r.sandbox_id, "");
 	assert_true(r.usage_ms > 5000 && r.usage_ms < 60000);
 	usage_ms = r.usage_ms;
-	assert_int_equal(fleet_lease_usage_ms(&r, begun_at + 1000000), usage_ms);
+	assert_int_equal(fleet_lease_usage_ms(h->fleet, &r, begun_at + 1000000), usage_ms);
 	assert_int_equal(acquire(h).lease.usage_ms, usage_ms);
 }
 
@@ -454,7 +472,8 @@ static void a_paused_one_is_woken_by_the_next_acquire_and_not_counted(void **sta
 	assert_done(fleet_lease_pause(h->fleet, &h->arena, REF, &r, &err));
 	assert_int_equal(r.actual, SANDBOX_PAUSED);
 	assert_int_equal(r.active_since, 0);
-	assert_int_equal(fleet_lease_usage_ms(&r, r.active_changed_at + 1000000), r.active_ms);
+	assert_int_equal(fleet_lease_usage_ms(h->fleet, &r, r.active_changed_at + 1000000),
+	                 r.active_ms);
 	/* Waking takes longer than looking. */
 	warm.may_wait = refuse_to_wait;
 	warm.context = &is_cold;
@@ -467,7 +486,7 @@ static void a_paused_one_is_woken_by_the_next_acquire_and_not_counted(void **sta
 	assert_int_equal(leased.lease.actual, SANDBOX_STARTED);
 	/* What it answers does not count the pause either. */
 	assert_true(leased.lease.active_changed_at >= r.active_changed_at);
-	assert_true(fleet_lease_usage_ms(&leased.lease, leased.lease.active_changed_at) ==
+	assert_true(fleet_lease_usage_ms(h->fleet, &leased.lease, leased.lease.active_changed_at) ==
 	            r.active_ms);
 }
 
@@ -613,7 +632,9 @@ int main(void)
 	        EACH(of_many_at_once_one_makes_it_and_all_get_it),
 	        EACH(a_release_ends_the_use_and_the_next_acquire_begins_it_again),
 	        EACH(what_its_sandbox_is_active_for_is_counted_used_or_not),
-	        EACH(what_was_counted_outlives_the_sandbox), EACH(what_is_kept_is_not_idle),
+	        EACH(what_another_server_has_counts_as_far_as_that_one_metered_it),
+	        EACH(what_is_kept_is_not_idle), EACH(what_was_counted_outlives_the_sandbox),
+	        EACH(what_is_kept_is_not_idle),
 	        EACH(a_paused_one_is_woken_by_the_next_acquire_and_not_counted),
 	        EACH(calls_on_a_lease_without_a_sandbox_say_what_to_do),
 	        EACH(a_delete_takes_the_sandbox_along), EACH(all_of_a_prefix_go_and_no_others),

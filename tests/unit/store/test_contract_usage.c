@@ -40,10 +40,11 @@ static struct id started(struct store *s, const char *name)
 /* The row of the meter; false when it need not look at it. */
 static bool look(struct store *s, struct arena *a, const char *id, struct meter_record *ret)
 {
+	const struct meter_page page = {.node = "", .after = "", .limit = 1000};
 	struct error err = {0};
 	struct meter_list list;
 
-	assert_done(store_meter_list(s, a, "", 1000, &list, &err));
+	assert_done(store_meter_list(s, a, &page, &list, &err));
 	for (size_t i = 0; i < list.count; i++) {
 		if (strcmp(list.items[i].id, id) == 0) {
 			*ret = list.items[i];
@@ -134,6 +135,29 @@ static void active_time_is_that_in_started_and_nothing_else(void **state)
 	move(*state, id.text, SANDBOX_DELETING, SANDBOX_DELETED, NOW + 230 * SECOND);
 	assert_true(look(*state, &a, id.text, &r));
 	assert_int_equal(r.active_ms, 17 * SECOND);
+}
+
+static void a_server_is_told_of_its_own_sandboxes_alone(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct id id = id_new();
+	struct sandbox_record r = sample_sandbox(id.text, "theirs");
+	struct meter_page page = {.node = "theirs", .after = "", .limit = 10};
+	struct meter_record seen;
+	struct meter_list list;
+
+	r.node = "theirs";
+	assert_done(store_sandbox_insert(*state, &r, 0, &err));
+	move(*state, id.text, SANDBOX_PENDING, SANDBOX_CREATING, NOW);
+	move(*state, id.text, SANDBOX_CREATING, SANDBOX_STARTED, NOW);
+	assert_false(look(*state, &a, id.text, &seen));
+	assert_done(store_meter_list(*state, &a, &page, &list, &err));
+	assert_int_equal(list.count, 1);
+	move(*state, id.text, SANDBOX_STARTED, SANDBOX_STOPPED, NOW + SECOND);
+	assert_false(look(*state, &a, id.text, &seen));
+	assert_done(store_meter_list(*state, &a, &page, &list, &err));
+	assert_int_equal(list.count, 1);
 }
 
 static void a_stop_that_fails_is_free_and_time_goes_on_after_it(void **state)
@@ -469,6 +493,7 @@ static void a_window_is_told_of_once_until_the_budget_changes(void **state)
 
 static const struct CMUnitTest tests[] = {
         EACH(active_time_is_that_in_started_and_nothing_else),
+        EACH(a_server_is_told_of_its_own_sandboxes_alone),
         EACH(a_stop_that_fails_is_free_and_time_goes_on_after_it),
         EACH(a_clock_that_went_backwards_adds_nothing),
         EACH(a_sandbox_that_was_lost_with_its_host_has_been_active_as_long_as_is_metered),
