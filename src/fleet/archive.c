@@ -123,13 +123,18 @@ static int store_files(struct act *a, const char *snapshot_id, struct backup_rec
 	        .node = r->node,
 	        .created_at = clock_unix_ms(),
 	};
+	struct backup_source source = {.snapshot = &snapshot};
 	struct provider_snapshot_made made;
 
-	if (f->ops->snapshots->take(f->provider, &take, deadline_in(CALL_TIMEOUT_MS), &made, err) <
-	    0)
+	if (backup_open(f, a->arena, row->id, &source.writer, err) < 0)
 		return -1;
+	if (f->ops->snapshots->take(f->provider, &take, deadline_in(CALL_TIMEOUT_MS), &made, err) <
+	    0) {
+		blob_abort(source.writer);
+		return -1;
+	}
 	fault_point("api", "archive-snapshotted");
-	if (backup_store(f, a->arena, row, &snapshot, err) < 0) {
+	if (backup_store(f, a->arena, row, &source, err) < 0) {
 		remove_snapshot(f, snapshot_id);
 		return -1;
 	}

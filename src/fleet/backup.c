@@ -257,17 +257,22 @@ static int settle_row(struct fleet *f, struct arena *a, const struct backup_reco
 	return -1;
 }
 
-int backup_store(struct fleet *f, struct arena *a, struct backup_record *r,
-                 const struct snapshot_record *snapshot, struct error *err)
+int backup_open(struct fleet *f, struct arena *a, const char *id, struct blob_writer **ret,
+                struct error *err)
 {
-	const struct blob_put put = {.name = fleet_backup_blob(a, r->id),
-	                             .size_max = BLOB_SIZE_MAX};
+	const struct blob_put put = {.name = fleet_backup_blob(a, id), .size_max = BLOB_SIZE_MAX};
+
+	return blob_put(f->blobs, &put, ret, err);
+}
+
+int backup_store(struct fleet *f, struct arena *a, struct backup_record *r,
+                 const struct backup_source *source, struct error *err)
+{
+	const struct snapshot_record *snapshot = source->snapshot;
+	struct blob_writer *writer = source->writer;
 	struct backup_record made = *r;
-	struct blob_writer *writer;
 	int64_t size;
 
-	if (blob_put(f->blobs, &put, &writer, err) < 0)
-		return -1;
 	if (fill_blob(f, a, snapshot, &made, blob_writer_fd(writer), err) < 0) {
 		blob_abort(writer);
 		return -1;
@@ -282,7 +287,7 @@ int backup_store(struct fleet *f, struct arena *a, struct backup_record *r,
 		*r = made;
 		return 0;
 	}
-	(void)!blob_delete(f->blobs, put.name, &(struct error){0});
+	(void)!blob_delete(f->blobs, fleet_backup_blob(a, r->id), &(struct error){0});
 	return -1;
 }
 
@@ -357,6 +362,7 @@ int fleet_upload_begin(struct fleet *fleet, struct arena *a, const char *project
 	                   .state = BACKUP_MAKING,
 	                   .state_text = "0 % receiving",
 	                   .sha256 = "",
+	                   .is_brought = true,
 	                   .created_at = clock_unix_ms()},
 	};
 	ret->record.name = name ? arena_text(a, name) : ret->record.id;

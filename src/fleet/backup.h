@@ -21,10 +21,17 @@ void backup_slot_give(struct fleet *f);
 /* ERROR_UNSUPPORTED where there are no snapshots or no blob store. */
 MUST_CHECK int backup_check(const struct fleet *f, struct error *err);
 
+/* Its blob, before there is anything to write: where there is no room it fails here. */
+MUST_CHECK int backup_open(struct fleet *f, struct arena *a, const char *id,
+                           struct blob_writer **ret, struct error *err);
 /* From a row in MAKING to one that is READY with its blob; else nothing is stored, and the row is
- * the caller's to end. */
+ * the caller's to end. The writer is gone either way. */
+struct backup_source {
+	const struct snapshot_record *snapshot;
+	struct blob_writer *writer;
+};
 MUST_CHECK int backup_store(struct fleet *f, struct arena *a, struct backup_record *r,
-                            const struct snapshot_record *snapshot, struct error *err);
+                            const struct backup_source *source, struct error *err);
 /* The provider gets a snapshot of this id; `folder` "": on whatever template. */
 struct backup_fetch {
 	const struct backup_record *backup;

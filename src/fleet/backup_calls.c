@@ -40,10 +40,13 @@ struct export
 	struct fleet *fleet;
 	struct backup_record record;
 	struct snapshot_record snapshot;
+	struct blob_writer *writer;
+	bool has_row;
 };
 
 static void export_free(struct export *e)
 {
+	blob_abort(e->writer);
 	backup_slot_give(e->fleet);
 	arena_done(&e->arena);
 	free(e);
@@ -67,9 +70,10 @@ static void tell_failure(struct export *e, const struct error *why)
 static void run_export(struct worker_task *task)
 {
 	struct export *e = CONTAINER_OF(task, struct export, task);
+	const struct backup_source source = {&e->snapshot, TAKE(e->writer)};
 	struct error err = {0};
 
-	if (backup_store(e->fleet, &e->arena, &e->record, &e->snapshot, &err) < 0) {
+	if (backup_store(e->fleet, &e->arena, &e->record, &source, &err) < 0) {
 		log_warning("backup not made", TEXT("backup", e->record.id), FAILURE(&err));
 		tell_failure(e, &err);
 	} else {
@@ -79,40 +83,32 @@ static void run_export(struct worker_task *task)
 	export_free(e);
 }
 
-static int check_full(struct export *e, struct error *err)
+/* Nobody packs it: nothing is left of it. */
+static void export_abort(struct export *e)
 {
-	struct template_record t;
+	struct error err = {0};
 
-	if (store_template_find(e->fleet->store, &e->arena, NULL, e->snapshot.template_id, &t,
-	                        err) < 0)
-		return -1;
-	if (strcmp(t.folder, "host") != 0)
-		return 0;
-	(void)FAIL(err, ERROR_UNSUPPORTED,
-	           "no full backup of template '%s': it is the machine itself", t.name);
-	error_hint(err, "leave out \"full\", or use another template");
-	return -1;
+	if (e->has_row && store_backup_remove(e->fleet->store, e->record.id, &err) < 0)
+		log_warning("a backup that nobody makes is left", FAILURE(&err));
+	export_free(e);
 }
 
-/* The records' texts, which are the request's, in the task's own memory. */
-static int export_fill(struct export *e, const struct fleet_backup_export *request,
-                       struct error *err)
+/* All that an export needs but its snapshot: a turn, a blob to write to, and a row among the
+ * project's. */
+static int export_reserve(struct export *e, const struct fleet_backup_export *request,
+                          struct error *err)
 {
 	struct fleet *f = e->fleet;
 	struct id id = id_new();
-	const struct snapshot_record *s = &e->snapshot;
 
-	if (snapshot_find_ready(f, &e->arena, &request->snapshot, &e->snapshot, err) < 0 ||
-	    (request->full && check_full(e, err) < 0))
-		return -1;
 	e->record = (struct backup_record){
 	        .id = arena_text(&e->arena, id.text),
-	        .project_id = s->project_id,
+	        .project_id = arena_text(&e->arena, request->snapshot.project_id),
 	        .holder_id = "",
-	        .snapshot_id = s->id,
-	        .snapshot_name = s->name,
-	        .template_id = s->template_id,
-	        .template_name = s->template_name,
+	        .snapshot_id = "",
+	        .snapshot_name = "",
+	        .template_id = "",
+	        .template_name = "",
 	        .template_digest = "",
 	        .node = f->node,
 	        .state = BACKUP_MAKING,
@@ -122,40 +118,112 @@ static int export_fill(struct export *e, const struct fleet_backup_export *reque
 	        .created_at = clock_unix_ms(),
 	};
 	e->record.name = request->name ? arena_text(&e->arena, request->name) : e->record.id;
-	return store_backup_insert(f->store, &e->record, FLEET_BACKUPS_MAX, err);
+	if (backup_open(f, &e->arena, e->record.id, &e->writer, err) < 0 ||
+	    store_backup_insert(f->store, &e->record, FLEET_BACKUPS_MAX, err) < 0)
+		return -1;
+	e->has_row = true;
+	fault_point("api", "backup-recorded");
+	return 0;
+}
+
+static int export_new(struct fleet *f, const struct fleet_backup_export *request,
+                      struct export **ret, struct error *err)
+{
+	struct export *e;
+
+	if (backup_check(f, err) < 0 ||
+	    (request->name && sandbox_name_check(request->name, err) < 0) ||
+	    backup_slot_take(f, err) < 0)
+		return -1;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		abort();
+	e->fleet = f;
+	e->task = (struct worker_task){.lane = WORKER_SLOW, .run = run_export};
+	if (export_reserve(e, request, err) < 0) {
+		export_abort(e);
+		return -1;
+	}
+	*ret = e;
+	return 0;
+}
+
+/* Of this snapshot, whose texts come into the task's own memory. The export is a worker's then, or
+ * gone. */
+static int export_begin(struct export *e, struct arena *a, const char *snapshot_id,
+                        struct backup_record *ret, struct error *err)
+{
+	struct store *store = e->fleet->store;
+	const struct snapshot_record *s = &e->snapshot;
+	const char *id = arena_text(a, e->record.id);
+
+	if (store_snapshot_find(store, &e->arena, NULL, snapshot_id, &e->snapshot, err) == 0) {
+		e->record.snapshot_id = s->id;
+		e->record.snapshot_name = s->name;
+		e->record.template_id = s->template_id;
+		e->record.template_name = s->template_name;
+		/* As it is now: once the task is given away it is not ours to read. */
+		if (store_backup_update(store, &e->record, true, err) == 0 &&
+		    store_backup_find(store, a, NULL, id, ret, err) == 0 &&
+		    worker_submit(e->fleet->workers, &e->task, err) == 0)
+			return 0;
+	}
+	export_abort(e);
+	return -1;
+}
+
+static int check_full(struct fleet *f, struct arena *a, const struct snapshot_record *s,
+                      struct error *err)
+{
+	struct template_record t;
+
+	if (store_template_find(f->store, a, NULL, s->template_id, &t, err) < 0)
+		return -1;
+	if (strcmp(t.folder, "host") != 0)
+		return 0;
+	(void)FAIL(err, ERROR_UNSUPPORTED,
+	           "no full backup of template '%s': it is the machine itself", t.name);
+	error_hint(err, "leave out \"full\", or use another template");
+	return -1;
 }
 
 int fleet_backup_export(struct fleet *fleet, struct arena *a,
                         const struct fleet_backup_export *request, struct backup_record *ret,
                         struct error *err)
 {
-	struct error second = {0};
-	const char *id;
+	struct snapshot_record s;
 	struct export *e;
 
 	if (backup_check(fleet, err) < 0 ||
-	    (request->name && sandbox_name_check(request->name, err) < 0) ||
-	    backup_slot_take(fleet, err) < 0)
+	    snapshot_find_ready(fleet, a, &request->snapshot, &s, err) < 0 ||
+	    (request->full && check_full(fleet, a, &s, err) < 0) ||
+	    export_new(fleet, request, &e, err) < 0)
 		return -1;
-	e = calloc(1, sizeof(*e));
-	if (!e)
-		abort();
-	e->fleet = fleet;
-	e->task = (struct worker_task){.lane = WORKER_SLOW, .run = run_export};
-	if (export_fill(e, request, err) < 0) {
-		export_free(e);
+	return export_begin(e, a, s.id, ret, err);
+}
+
+int fleet_snapshot_with_backup(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                               const struct fleet_snapshot *request, struct fleet_backed_up *ret,
+                               struct error *err)
+{
+	const struct fleet_backup_export export = {.snapshot = {.project_id = ref->project_id}};
+	struct fleet_ref made = {.project_id = ref->project_id};
+	struct error second = {0};
+	struct export *e;
+
+	if (export_new(fleet, &export, &e, err) < 0)
+		return FAIL_CONTEXT(err, "backup");
+	if (fleet_snapshot(fleet, a, ref, request, &ret->snapshot, err) < 0) {
+		export_abort(e);
 		return -1;
 	}
-	fault_point("api", "backup-recorded");
-	id = arena_text(a, e->record.id);
-	/* As it is now: once the task is given away it is not ours to read. */
-	if (store_backup_find(fleet->store, a, NULL, id, ret, err) == 0 &&
-	    worker_submit(fleet->workers, &e->task, err) == 0)
+	if (export_begin(e, a, ret->snapshot.id, &ret->backup, err) == 0)
 		return 0;
-	if (store_backup_remove(fleet->store, id, &second) < 0)
-		log_warning("a backup that nobody makes is left", FAILURE(&second));
-	export_free(e);
-	return -1;
+	made.id_or_name = ret->snapshot.id;
+	if (fleet_snapshot_remove(fleet, a, &made, &second) < 0)
+		log_warning("a snapshot is left without its backup",
+		            TEXT("snapshot", ret->snapshot.id), FAILURE(&second));
+	return FAIL_CONTEXT(err, "backup");
 }
 
 /* ---- import ---- */

@@ -23,6 +23,16 @@ struct fleet_backup_export {
 MUST_CHECK int fleet_backup_export(struct fleet *fleet, struct arena *a,
                                    const struct fleet_backup_export *request,
                                    struct backup_record *ret, struct error *err);
+/* Takes a snapshot and begins its export: both or neither. What may stand against the export is
+ * found before anything stands still. */
+struct fleet_backed_up {
+	struct snapshot_record snapshot;
+	struct backup_record backup;
+};
+MUST_CHECK int fleet_snapshot_with_backup(struct fleet *fleet, struct arena *a,
+                                          const struct fleet_ref *ref,
+                                          const struct fleet_snapshot *request,
+                                          struct fleet_backed_up *ret, struct error *err);
 struct fleet_backup_import {
 	const char *project_id;
 	const char *backup; /* name or id */

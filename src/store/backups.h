@@ -22,7 +22,9 @@ struct backup_record {
 	const char *sha256;
 	int64_t size_bytes; /* stored */
 	int64_t files, files_bytes;
-	bool is_full; /* the template is in it, too */
+	bool is_full;    /* the template is in it, too */
+	bool is_brought; /* a file of somebody's, who says what it was made of: of no snapshot here
+	                  */
 	int64_t created_at;
 };
 struct backup_list {

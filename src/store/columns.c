@@ -762,6 +762,7 @@ const struct column columns_of_backup_record[] = {
         WHOLE_OF(backup_record, files),
         WHOLE_OF(backup_record, files_bytes),
         BOOL_OF(backup_record, is_full),
+        BOOL_OF(backup_record, is_brought),
         WHOLE_OF(backup_record, created_at),
         END,
 };

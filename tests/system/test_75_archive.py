@@ -136,6 +136,29 @@ def test_a_snapshot_says_which_backups_it_has_and_a_backup_of_what_it_is(server,
     assert api.get(f"{SNAPSHOTS}/kept-twice")["backups"] == []
 
 
+def test_a_backup_that_cannot_begin_is_refused_before_a_snapshot_is_taken(server, api, clean):
+    box, blobs = clean.box(), server.data / "blobs"
+    before = api.get("/v1/events?last=1")["items"][0]["sequence"]
+    mode = blobs.stat().st_mode
+    blobs.chmod(0o500)
+    try:
+        with pytest.raises(atoll.ApiError) as refused:
+            api.post(f"{PATH}/{box}/snapshot", {"name": "wished-for", "backup": True})
+    finally:
+        blobs.chmod(mode)
+    assert "backup" in refused.value.message, refused.value
+    assert [e["kind"] for e in api.get(f"/v1/events?after={before}")["items"] if e["kind"].startswith("s")] == []
+    assert not [item for item in api.get(BACKUPS)["items"] if item["state"] == "making"]
+    # The other way round: no snapshot, no backup, and its turn is given back.
+    for _ in range(3):
+        with pytest.raises(atoll.ApiError) as refused:
+            api.post(f"{PATH}/{box}/snapshot", {"backup": True, "memory": True})
+        assert refused.value.status == 501, refused.value
+    taken = api.post(f"{PATH}/{box}/snapshot", {"name": "wished-for", "backup": True})
+    clean.snapshots.append(taken["id"])
+    clean.backups.append(wait_ready(api, api.get(f"{BACKUPS}/{taken['backups'][0]['id']}"))["id"])
+
+
 def test_a_part_of_a_backup_is_fetched(api, clean):
     box = clean.box()
     out(api, box, "head -c 300000 /dev/urandom > /home/user/random")
@@ -164,7 +187,8 @@ def test_a_part_of_a_backup_is_fetched(api, clean):
 def test_a_backup_is_fetched_and_brought(server, api, clean):
     box = clean.box()
     out(api, box, "head -c 2000000 /dev/urandom > /home/user/random; sha256sum /home/user/random > /home/user/sum")
-    backup = clean.export(clean.snapshot(box))
+    snapshot = clean.snapshot(box)
+    backup = clean.export(snapshot)
     answer = api.raw("GET", f"{BACKUPS}/{backup['id']}/content")
     assert answer.status == 200 and len(answer.body) == backup["size"]
     assert hashlib.sha256(answer.body).hexdigest() == backup["sha256"] == answer.headers["X-Checksum-Sha256"]
@@ -179,6 +203,9 @@ def test_a_backup_is_fetched_and_brought(server, api, clean):
     clean.backups.append(brought["id"])
     for same in ("sha256", "size", "files", "files_bytes", "snapshot", "template"):
         assert brought[same] == backup[same]
+    # Whoever packed it may say so, but that makes it no backup of the snapshot that is here.
+    shown = api.get(f"{SNAPSHOTS}/{snapshot}")
+    assert shown["backup"] is False and shown["backups"] == []
     assert [item["name"] for item in api.get(BACKUPS)["items"]] == ["brought"]
     with pytest.raises(atoll.ApiError) as refused:
         api.call("PUT", f"{BACKUPS}/brought", answer.body)

@@ -5,7 +5,6 @@
 #include "api/caller.h"
 #include "api/native/sandbox_answer.h"
 #include "api/tables.h"
-#include "base/log.h"
 #include "fleet/backups.h"
 
 #define BASE "/api/sandbox/snapshots"
@@ -225,28 +224,16 @@ static struct fleet_ref path_ref(const struct request *rq)
 
 /* ---- handlers ---- */
 
-/* Both or neither: who asked for a backup is not to find a snapshot without one. */
-static int back_up(struct request *rq, const struct snapshot_record *of, struct relation_list *ret,
-                   struct error *err)
+/* What has just begun, as a relation of its snapshot. */
+static struct relation_list backup_of(struct arena *a, const struct backup_record *r)
 {
-	const struct fleet_backup_export request = {.snapshot = {of->project_id, of->id}};
-	struct relation_record *relation = ARENA_ARRAY(rq->arena, struct relation_record, 1);
-	struct backup_record made;
-	struct error second = {0};
+	struct relation_record *relation = ARENA_ARRAY(a, struct relation_record, 1);
 
-	if (fleet_backup_export(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0) {
-		if (fleet_snapshot_remove(api_of(rq)->fleet, rq->arena, &request.snapshot,
-		                          &second) < 0)
-			log_warning("a snapshot is left without its backup",
-			            TEXT("snapshot", of->id), FAILURE(&second));
-		return FAIL_CONTEXT(err, "backup");
-	}
 	*relation = (struct relation_record){.kind = RELATION_BACKUP,
-	                                     .id = made.id,
-	                                     .name = made.name,
-	                                     .state = backup_state_name(made.state)};
-	*ret = (struct relation_list){relation, 1};
-	return 0;
+	                                     .id = r->id,
+	                                     .name = r->name,
+	                                     .state = backup_state_name(r->state)};
+	return (struct relation_list){relation, 1};
 }
 
 int snapshot_create(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -257,14 +244,17 @@ int snapshot_create(struct request *rq, const void *body, struct reply *reply, s
 	                                       .sync = !(b->present >> SNAPSHOT_SYNC & 1) ||
 	                                               b->sync,
 	                                       .memory = b->memory};
-	struct snapshot_record made;
+	struct fleet *fleet = api_of(rq)->fleet;
+	struct fleet_backed_up made;
 	struct relation_list backups = {.count = 0};
 	struct snapshot_answer out;
 
-	if (fleet_snapshot(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0 ||
-	    (b->backup && back_up(rq, &made, &backups, err) < 0))
+	if ((b->backup ? fleet_snapshot_with_backup(fleet, rq->arena, &ref, &request, &made, err)
+	               : fleet_snapshot(fleet, rq->arena, &ref, &request, &made.snapshot, err)) < 0)
 		return -1;
-	out = answer_of(&made);
+	if (b->backup)
+		backups = backup_of(rq->arena, &made.backup);
+	out = answer_of(&made.snapshot);
 	add_backups(rq->arena, &backups, &out);
 	reply_status(reply, 201);
 	reply_json(reply, &snapshot_shape, &out);

@@ -12,14 +12,14 @@ JOIN mounts ON mounts.sandbox_id = sandboxes.id
 JOIN volumes ON volumes.id = mounts.volume_id
 WHERE sandboxes.actual NOT IN ('deleted', 'failed') AND mounts.state <> 'attaching'
 
--- What was uploaded names whatever snapshot its maker liked: those of other projects are not its.
+-- What was brought names whatever snapshot its maker liked.
 -- fragment: relation_backup
 SELECT backups.snapshot_id AS of_id, 'backup' AS kind, backups.id AS id, backups.name AS name,
 	'' AS sandbox_id, '' AS sandbox_name, '' AS path, backups.state AS state,
 	0 AS is_read_only, 0 AS step
 FROM snapshots
 JOIN backups ON backups.snapshot_id = snapshots.id AND backups.project_id = snapshots.project_id
-WHERE backups.holder_id = '' AND backups.state IN ('making', 'ready')
+WHERE backups.holder_id = '' AND backups.is_brought = 0 AND backups.state IN ('making', 'ready')
 
 -- An id is a sandbox's or a snapshot's. Layers of a template are no snapshots that anybody knows,
 -- and lie lowest.
