@@ -95,16 +95,25 @@ class Far:
 TRY = f"""
 import socket, sys
 for address in sys.argv[1:]:
-    s = socket.socket(); s.settimeout(5)
+    s = socket.socket(); s.settimeout(10)
     try:
         s.connect((address, {TCP})); print("tcp" if s.recv(6) == b"hello\\n" else "odd", address)
     except OSError:
         print("no", address)
-    u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.settimeout(2)
+    u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.settimeout(1)
+    word = "no"
     try:
-        u.connect((address, {UDP})); u.send(b"ping"); print("udp" if u.recv(9) == b"pong" else "odd", address)
+        u.connect((address, {UDP}))
+        for _ in range(6):  # the kernel says only so often that it is prohibited, and who answers may be slow
+            u.send(b"ping")
+            try:
+                word = "udp" if u.recv(9) == b"pong" else "odd"
+                break
+            except TimeoutError:
+                continue
     except OSError:
-        print("no", address)
+        pass
+    print(word, address)
 """
 
 
