@@ -187,6 +187,8 @@ def test_tools_over_mcp(pair):
     waiting.join(20)
     assert answers[0].json()["error"]["code"] == -32800
     there.known.delete(f"/v1/leases/mcp-{box}")
+    forged = {"Atoll_Hop": node_of(here), "Mcp_Session_Id": "x" * 2000}
+    assert old.post({"jsonrpc": "2.0", "id": 3, "method": "ping"}, **forged).status == 404
     # Marked, it stays; and what is wrong is said in the protocol's words.
     marked = new.post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": "bash", "arguments": {"command": "true", "sandbox": box}, "_meta": {

@@ -178,8 +178,9 @@ static int open_session(struct mcp *m, const struct method *method, struct reply
 		                  "the header Mcp-Session-Id is missing: initialize gives one");
 	/* Another server has passed it on, and knows the session. Whoever only says so has what any
 	 * key has by naming a lease: sessions keep nothing from the keys of their project. */
-	if (!request_header(m->rq, PROXY_HOP_HEADER) &&
-	    !mcp_sessions_use(sessions, asked, key_id, clock_monotonic_ms()))
+	if (request_header(m->rq, PROXY_HOP_HEADER)
+	            ? !id_is_valid(asked)
+	            : !mcp_sessions_use(sessions, asked, key_id, clock_monotonic_ms()))
 		return mcp_refuse(fault, MCP_NO_SESSION, 404, "no such session");
 	if (!m->target.conversation)
 		m->target.conversation = arena_text(m->rq->arena, asked);
