@@ -10,8 +10,18 @@
 
 #define MESSAGE_MS 5000 /* of what was begun */
 #define GRACE_MS 5000   /* from an interrupt until the kernel is ended */
-#define SETTLE_MS 50    /* from the begin of a block that nobody wants to its interrupt */
+#define SETTLE_MS 50    /* from the begin of a block to its interrupt */
 #define AGAIN_MS 500    /* from one interrupt of a block that nobody wants to the next */
+
+/* An interrupt is for a block that has begun: a kernel that is starting would end by it, and one
+ * that has yet to read the block takes no notice. Node changes handlers when it begins one, and
+ * would end by an interrupt in between. */
+enum stage {
+	STAGE_WANTED,
+	STAGE_UNWANTED, /* to be interrupted once it has begun and settled */
+	STAGE_INTERRUPTED,
+	STAGE_KILLED,
+};
 
 struct running {
 	const struct code_at *at;
@@ -22,8 +32,10 @@ struct running {
 	struct code_reader reader;
 	struct code_ended ended;
 	struct error why; /* of an interrupt that was not for the time */
-	int64_t begun_at, until;
-	bool is_started, is_interrupted, is_killed, is_over;
+	enum stage stage;
+	int64_t sent_at, begun_at; /* monotonic; 0 = not yet */
+	int64_t until;             /* of the stage */
+	bool is_started, is_over;
 };
 
 static void running_done(struct running *r)
@@ -60,18 +72,39 @@ static int send_signal(struct running *r, uint32_t number, bool whole_tree, stru
 	return wire_send(r->fd, buf_span(&frame), deadline_in(MESSAGE_MS), err);
 }
 
-/* Its time is over, or nobody wants it any more; then that has not helped. */
+static void on_event(void *context, const struct code_event *event)
+{
+	struct running *r = context;
+
+	if (event->kind == CODE_BEGIN) {
+		r->begun_at = clock_monotonic_ms();
+		if (r->stage == STAGE_UNWANTED)
+			r->until = r->begun_at + SETTLE_MS;
+	}
+	if (r->block && r->block->on_event)
+		r->block->on_event(r->block->on_event_context, event);
+}
+
+/* Its time is over, or nobody wants it any more; then what was to end it has not helped, or it has
+ * not begun at all. */
 static int hurry(struct running *r, struct error *err)
 {
-	if (r->is_killed)
+	int64_t now = clock_monotonic_ms();
+
+	if (r->stage == STAGE_KILLED)
 		return FAIL(err, ERROR_TIMEOUT, "the interpreter does not end");
-	r->until = deadline_in(GRACE_MS);
-	if (r->is_interrupted) {
-		r->is_killed = true;
-		return send_signal(r, SIGKILL, true, err);
+	if (r->stage == STAGE_WANTED) {
+		r->stage = STAGE_UNWANTED;
+		r->until = r->begun_at > 0 ? r->begun_at + SETTLE_MS : now + GRACE_MS;
+		return 0;
 	}
-	r->is_interrupted = true;
-	return send_signal(r, SIGINT, false, err);
+	r->until = now + GRACE_MS;
+	if (r->stage == STAGE_UNWANTED && r->begun_at > 0) {
+		r->stage = STAGE_INTERRUPTED;
+		return send_signal(r, SIGINT, false, err);
+	}
+	r->stage = STAGE_KILLED;
+	return send_signal(r, SIGKILL, true, err);
 }
 
 static int take(struct running *r, uint16_t type, struct error *err)
@@ -83,6 +116,7 @@ static int take(struct running *r, uint16_t type, struct error *err)
 		return compute_failed(buf_span(&r->payload), err);
 	if (type == AGENT_STARTED && !r->is_started) {
 		r->is_started = true;
+		r->ended.began = clock_unix_ms();
 		return r->block ? send_request(r, r->reader.nonce, err) : 0;
 	}
 	if (type == AGENT_OUTPUT && r->is_started) {
@@ -103,18 +137,22 @@ static int take(struct running *r, uint16_t type, struct error *err)
 
 static int step(struct running *r, struct error *err)
 {
-	const struct cancel *cancel = r->is_interrupted ? NULL : r->block->cancel;
+	const struct cancel *cancel = r->stage == STAGE_WANTED ? r->block->cancel : NULL;
 	uint16_t type;
 	int ready = cancel_wait(cancel, r->fd, POLLIN, r->until, err);
 
 	if (ready < 0 && cancel && cancel_is_said(cancel)) {
+		/* What was not sent needs no end. */
+		if (!r->is_started)
+			return -1;
 		r->why = *err;
+		error_clear(err);
 		return hurry(r, err);
 	}
 	if (ready < 0)
 		return -1;
 	if (ready == 0) {
-		r->ended.timed_out = r->ended.timed_out || !r->is_interrupted;
+		r->ended.timed_out = r->ended.timed_out || r->stage == STAGE_WANTED;
 		return hurry(r, err);
 	}
 	if (wire_receive(r->fd, deadline_in(MESSAGE_MS), &type, &r->payload, err) < 0)
@@ -135,6 +173,24 @@ static int attach(struct running *r, uint64_t process, const uint64_t since[2], 
 	                    &r->fd, err);
 }
 
+/* The agent has done all that was asked on this connection: an interrupt that was on the way when
+ * the block ended is not for the next one. */
+static int await_done(struct running *r, struct error *err)
+{
+	AUTO(buf_done) struct buf frame = BUF(64);
+	uint16_t type = AGENT_NONE;
+
+	if (r->ended.has_lost_kernel)
+		return 0;
+	if (wire_encode(&frame, AGENT_DETACH, NULL, NULL, err) < 0 ||
+	    wire_send(r->fd, buf_span(&frame), deadline_in(MESSAGE_MS), err) < 0)
+		return -1;
+	while (type != AGENT_DONE && type != AGENT_EXIT)
+		if (wire_receive(r->fd, deadline_in(MESSAGE_MS), &type, &r->payload, err) < 0)
+			return FAIL_CONTEXT(err, "agent");
+	return 0;
+}
+
 int code_block_run(const struct code_at *at, const struct code_block *block, struct code_ended *ret,
                    struct error *err)
 {
@@ -146,17 +202,19 @@ int code_block_run(const struct code_at *at, const struct code_block *block, str
 
 	code_new_nonce(nonce);
 	code_reader_init(&r.reader, nonce);
-	r.reader.on_event = block->on_event;
-	r.reader.context = block->on_event_context;
+	r.reader.on_event = on_event;
+	r.reader.context = &r;
 	if (code_lock_take(at, c->process, &lock, err) < 0 ||
 	    attach(&r, c->process, c->output_end, err) < 0)
 		return -1;
-	r.begun_at = clock_monotonic_ms();
-	r.until = r.begun_at + block->timeout_ms;
+	r.sent_at = clock_monotonic_ms();
+	r.until = r.sent_at + block->timeout_ms;
 	while (!r.is_over)
 		if (step(&r, err) < 0)
 			return -1;
-	r.ended.duration_ms = clock_monotonic_ms() - r.begun_at;
+	r.ended.duration_ms = clock_monotonic_ms() - r.sent_at;
+	if (r.stage == STAGE_INTERRUPTED && await_done(&r, err) < 0)
+		return -1;
 	if (r.why.code != ERROR_NONE) {
 		*err = r.why;
 		return -1;
@@ -167,17 +225,6 @@ int code_block_run(const struct code_at *at, const struct code_block *block, str
 
 /* ---- one that nobody wants any more ---- */
 
-static void on_unwanted(void *context, const struct code_event *event)
-{
-	struct running *r = context;
-
-	if (event->kind == CODE_BEGIN)
-		r->begun_at = clock_monotonic_ms();
-}
-
-/* An interrupt is for a block that has begun: a kernel that is starting would end by it, and one
- * that has yet to read the block takes no notice. Node changes handlers when it begins one, and
- * would end by an interrupt in between. */
 static int press(struct running *r, struct error *err)
 {
 	int64_t until = deadline_in(AGAIN_MS);
@@ -202,24 +249,6 @@ static int press(struct running *r, struct error *err)
 	return 0;
 }
 
-/* The agent has done all that was asked on this connection: an interrupt that was on the way when
- * the block ended is not for the next one. */
-static int await_done(struct running *r, struct error *err)
-{
-	AUTO(buf_done) struct buf frame = BUF(64);
-	uint16_t type = AGENT_NONE;
-
-	if (r->ended.has_lost_kernel)
-		return 0;
-	if (wire_encode(&frame, AGENT_DETACH, NULL, NULL, err) < 0 ||
-	    wire_send(r->fd, buf_span(&frame), deadline_in(MESSAGE_MS), err) < 0)
-		return -1;
-	while (type != AGENT_DONE && type != AGENT_EXIT)
-		if (wire_receive(r->fd, deadline_in(MESSAGE_MS), &type, &r->payload, err) < 0)
-			return FAIL_CONTEXT(err, "agent");
-	return 0;
-}
-
 int code_block_end(const struct code_at *at, const struct code_sent *sent, struct error *err)
 {
 	AUTO(running_done)
@@ -227,7 +256,7 @@ int code_block_end(const struct code_at *at, const struct code_sent *sent, struc
 	int64_t now;
 
 	code_reader_init(&r.reader, sent->nonce);
-	r.reader.on_event = on_unwanted;
+	r.reader.on_event = on_event;
 	r.reader.context = &r;
 	if (attach(&r, sent->process, sent->since, err) < 0)
 		return -1;

@@ -13,12 +13,14 @@ struct code_block {
 	const struct code_context *context;
 	const char *code;
 	const struct json_map *env;  /* or NULL */
-	int64_t timeout_ms;          /* then it is interrupted, and the kernel ended if need be */
+	int64_t timeout_ms;          /* then it is interrupted, and the kernel ended if need be:
+	                                not before it has begun, for a kernel that starts would end */
 	const struct cancel *cancel; /* the same when it is said; or NULL */
 	void (*on_event)(void *context, const struct code_event *event);
 	void *on_event_context;
 };
 struct code_ended {
+	int64_t began; /* unix ms: the blocks before it had ended */
 	int64_t duration_ms;
 	bool timed_out;
 	bool has_lost_kernel;        /* it ended with the block */

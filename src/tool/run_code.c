@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/kept.h"
 #include "base/path.h"
 #include "code/block.h"
@@ -312,7 +311,6 @@ static int run_code_call(const struct tool_call *call, const void *input, struct
 		            call->timeout_max_ms);
 	if (prepare(call, in, &at, &context, err) < 0)
 		return -1;
-	left.since = clock_unix_ms();
 	if (code_block_run(&at, &block, &ended, err) < 0)
 		return -1;
 	s.out.context = context.id;
@@ -322,6 +320,7 @@ static int run_code_call(const struct tool_call *call, const void *input, struct
 	s.out.results.items = s.results;
 	s.out.results.present = true;
 	show(&s, ret);
+	left.since = ended.began;
 	left.process = (int64_t)context.process;
 	tool_keep_artifacts(call, &left, &s.out.artifacts, ret);
 	*out = s.out;

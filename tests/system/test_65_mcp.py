@@ -417,6 +417,24 @@ def test_a_modern_client_cancels_by_going_away(mcp, api, box, token):
     atoll.wait_for(lambda: not runs(api, box, "sleep 27.18"), what="the command is ended")
 
 
+@pytest.mark.parametrize("code", ["for (;;);", "await new Promise(() => {})"])
+def test_a_block_may_be_cancelled_at_any_moment_and_its_interpreter_stays(mcp, api, code):
+    """Node would end by an interrupt that comes before it has begun the block."""
+    mcp.initialize()
+
+    def block(text):
+        body, headers = tool_call(mcp, 1, "run_code", language="javascript", code=text)
+        return mcp.api.raw("POST", mcp.path, body, headers).json()["result"]["structuredContent"]
+    assert block("kept = 0")["contextId"]
+    for i in range(12):
+        body, headers = tool_call(mcp, 2, "run_code", None, "new", language="javascript", code=code)
+        client = http.client.HTTPConnection(api.host, api.port, timeout=30)
+        client.request("POST", mcp.path, body, {**headers, "Authorization": f"Bearer {api.key}"})
+        time.sleep(i * 0.002)
+        client.close()
+        assert block("++kept")["results"][0]["text"] == str(i + 1)
+
+
 def test_an_old_client_that_loses_its_connection_has_not_cancelled(mcp, api, box):
     mcp.initialize()
     connection, response = open_call(mcp, 1, "bash", 1, command="sleep 1.5; echo done > outlived.txt")

@@ -448,6 +448,24 @@ def test_blocks_of_the_tool_wait_for_each_other(server, api, box):
     for thread in threads:
         thread.join()
     assert tool(api, box, code="len(spans), all(a[1] <= b[0] for a, b in zip(spans, spans[1:]))")["content"][0]["text"] == "(5, True)\n"
+    # What the one before it wrote meanwhile is none of its own files.
+    tool(api, box, code="import os, pathlib\nos.makedirs('both', exist_ok=True)\npathlib.Path('both/go').unlink(missing_ok=True)")
+    before = "while not os.path.exists('both/go'):\n    pathlib.Path('both/first').write_text('1'); time.sleep(.01)\ntime.sleep(.05)"
+    kept = []
+
+    def another(code, **more):
+        with contextlib.closing(server.api()) as mine:
+            kept.append(tool(mine, box, code=code, **more)["structuredContent"].get("artifacts"))
+    threads = [threading.Thread(target=another, args=(before,)),
+               threading.Thread(target=another, args=("pathlib.Path('both/second').write_text('2'); time.sleep(.05)",), kwargs={"artifacts": "both"})]
+    threads[0].start()
+    atoll.wait_for(lambda: "first" in api.exec(box, "ls both")["stdout"], 15, "the first one runs")
+    threads[1].start()
+    time.sleep(0.2)
+    api.exec(box, "touch both/go")
+    for thread in threads:
+        thread.join()
+    assert kept[0] is None and [one["path"] for one in kept[1]] == ["both/second"]
 
 
 @needs_plots
