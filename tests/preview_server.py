@@ -34,6 +34,33 @@ LIES = {
 LIVE = b"""<!doctype html><html><head><title>live</title></head><body><p id="app"></p><script>
 const got = [], app = document.getElementById("app");
 const say = (word) => { got.push(word); app.textContent = got.join(" "); };
+// What a page has below a path and what it has at a host of its own are alike.
+const likeness = () => {
+  const told = [], told_cookies = () => told.push(document.cookie), root = location.pathname.replace("live", "");
+  const leads = (tag, name) => {
+    const made = document.createElement(tag);
+    made.setAttribute(name, "/x");
+    told.push(made.getAttribute(name).endsWith(root + "x") ? tag : made.getAttribute(name));
+  };
+  document.cookie = " c = 3 4 ;Path=/; Max-Age=100";
+  document.cookie = "d=5=6; Path=/; expires=Fri, 01 Jan 2100 00:00:00 GMT";
+  told_cookies();
+  document.cookie = "c=; Path=/; expires=Thu, 01 Jan 1970 00:00:00 GMT";
+  document.cookie = "d=; Path=/; MAX-AGE = 0";
+  document.cookie = "e=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=100";
+  told_cookies();
+  localStorage.setItem("getItem", 1);
+  localStorage.setItem("setItem", 2);
+  localStorage.named = 3;
+  told.push(localStorage.getItem("getItem"), localStorage.getItem("named"), localStorage.length, "named" in localStorage);
+  delete localStorage.named;
+  localStorage.removeItem("setItem");
+  told.push(localStorage.getItem("named"), localStorage.key(5), localStorage instanceof Storage, localStorage.a);
+  [["form", "action"], ["object", "data"], ["video", "poster"], ["a", "href"]].forEach((pair) => leads(...pair));
+  const other = document.createElement("my-form");
+  ["action", "data", "poster", "constructor"].forEach((name) => { other.setAttribute(name, "/x"); told.push(other.getAttribute(name)); });
+  return told.join("|");
+};
 const events = new EventSource("/sse?3");
 events.onmessage = (message) => {
   say(message.data);
@@ -50,6 +77,7 @@ events.onmessage = (message) => {
     document.cookie = "b=2; Path=/";
     second.setAttribute("src", "/say.js?second");
     first.onload = () => document.head.append(second);
+    second.onload = () => say(likeness());
     document.head.append(first);
   };
 };

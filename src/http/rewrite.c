@@ -25,21 +25,37 @@ static const char script_end[] =
         "d=Object.getOwnPropertyDescriptor(P,x[1]);if(d&&d.set)Object.defineProperty(P,x[1],"
         "{configurable:true,enumerable:d.enumerable,get:d.get,"
         "set:function(u){d.set.call(this,f(u))}})});"
-        "var S=Element.prototype.setAttribute;Element.prototype.setAttribute=function(n,v){"
-        "return S.call(this,n,/^(src|href|action|formaction|poster|data)$/i.test(n)?f(v):v)};"
+        "var A={__proto__:null,src:/./,href:/./,action:/^form$/,formaction:/^(button|input)$/,"
+        "poster:/^video$/,data:/^object$/},S=Element.prototype.setAttribute;"
+        "Element.prototype.setAttribute=function(n,v){var e=A[String(n).toLowerCase()];"
+        "if(e&&arguments.length>1&&e.test(this.localName))arguments[1]=f(v);"
+        "return S.apply(this,arguments)};"
         /* A page without an origin may not ask for these: they last as long as it does. */
-        "try{document.cookie}catch(e){var c={};Object.defineProperty(document,'cookie',{"
-        "configurable:true,get:function(){return Object.keys(c).map(function(k){"
-        "return k+'='+c[k]}).join('; ')},set:function(t){var m=/^\\s*([^=;]*)=([^;]*)/.exec(t);"
-        "if(!m)return;if(/;\\s*max-age=(0|-)/i.test(t))delete c[m[1]];else c[m[1]]=m[2]}})}"
-        "function M(){}M.prototype={getItem:function(k){"
-        "return Object.prototype.hasOwnProperty.call(this,k)?this[k]:null},"
-        "setItem:function(k,v){this[k]=String(v)},removeItem:function(k){delete this[k]},"
-        "clear:function(){Object.keys(this).forEach(function(k){delete this[k]},this)},"
-        "key:function(i){var k=Object.keys(this)[i];return k===undefined?null:k},"
-        "get length(){return Object.keys(this).length}};"
+        "try{document.cookie}catch(e){var c=new Map();Object.defineProperty(document,'cookie',{"
+        "configurable:true,get:function(){var o=[];c.forEach(function(x,k){"
+        "if(x[1]<=Date.now())c.delete(k);else o.push(k?k+'='+x[0]:x[0])});return o.join('; ')},"
+        "set:function(t){var a=String(t).split(';'),i=a[0].indexOf('='),"
+        "k=a[0].slice(0,Math.max(i,0)).trim(),v=a[0].slice(i+1).trim(),w=Infinity,m;"
+        "if(!k&&!v)return;a.slice(1).forEach(function(x){x=x.split('=');"
+        "var n=x.shift().trim().toLowerCase(),y=x.join('=').trim(),d=Date.parse(y);"
+        "if(n==='max-age'&&/^-?\\d+$/.test(y))m=Date.now()+y*1000;"
+        "if(n==='expires'&&d===d)w=d});c.set(k,[v,m===undefined?w:m])}})}"
+        /* As with the real ones, a key may be called like a method and is none for that. */
+        "function M(){var s=new Map(),h={__proto__:Storage.prototype,"
+        "getItem:function(k){k=String(k);return s.has(k)?s.get(k):null},"
+        "setItem:function(k,v){s.set(String(k),String(v))},"
+        "removeItem:function(k){s.delete(String(k))},clear:function(){s.clear()},"
+        "key:function(i){var k=Array.from(s.keys())[i>>>0];return k===undefined?null:k},"
+        "get length(){return s.size}};return new Proxy(Object.create(h),{"
+        "get:function(t,k){return k in h?h[k]:s.get(k)},"
+        "set:function(t,k,v){s.set(String(k),String(v));return true},"
+        "has:function(t,k){return k in h||s.has(k)},"
+        "deleteProperty:function(t,k){s.delete(k);return true},"
+        "ownKeys:function(){return Array.from(s.keys())},"
+        "getOwnPropertyDescriptor:function(t,k){return s.has(k)?{value:s.get(k),writable:true,"
+        "enumerable:true,configurable:true}:undefined}})}"
         "['localStorage','sessionStorage'].forEach(function(n){try{window[n]}catch(e){"
-        "Object.defineProperty(window,n,{configurable:true,value:new M()})}});"
+        "Object.defineProperty(window,n,{configurable:true,value:M()})}});"
         "var B=navigator.sendBeacon;if(B)navigator.sendBeacon=function(u,d){"
         "return B.call(navigator,f(u),d)}})()</script>";
 
@@ -209,19 +225,42 @@ static void add_style(struct buf *out, struct span style, const struct rewrite_p
 	css_rewriter_end(&css, out);
 }
 
+/* The script above has the same table. Elements of a page's own have addresses in what all call so,
+ * and their data is theirs. */
+static bool is_url(struct span element, struct span attribute)
+{
+	static const struct {
+		const char *attribute, *elements[3]; /* no elements: of any */
+	} urls[] = {
+	        {"src", {NULL}},
+	        {"href", {NULL}},
+	        {"xlink:href", {NULL}},
+	        {"action", {"form"}},
+	        {"formaction", {"button", "input"}},
+	        {"poster", {"video"}},
+	        {"data", {"object"}},
+	        {"manifest", {"html"}},
+	        {"ping", {"a", "area"}},
+	        {"background", {"body", "table", "td"}},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(urls); i++) {
+		if (!is_named(attribute, urls[i].attribute))
+			continue;
+		for (size_t j = 0; j < COUNT_OF(urls[i].elements) && urls[i].elements[j]; j++)
+			if (is_named(element, urls[i].elements[j]))
+				return true;
+		return !urls[i].elements[0];
+	}
+	return false;
+}
+
 static void add_value(struct rewriter *r, struct buf *out, struct span tag,
                       const struct attribute *a)
 {
-	static const char *const urls[] = {"src",  "href",       "action",   "formaction", "poster",
-	                                   "data", "background", "manifest", "xlink:href", "ping"};
-
-	for (size_t i = 0; i < COUNT_OF(urls); i++) {
-		if (is_named(a->name, urls[i])) {
-			rewrite_url(out, a->value, &r->place);
-			return;
-		}
-	}
-	if (is_named(a->name, "srcset") || is_named(a->name, "imagesrcset"))
+	if (is_url(tag_name(tag), a->name))
+		rewrite_url(out, a->value, &r->place);
+	else if (is_named(a->name, "srcset") || is_named(a->name, "imagesrcset"))
 		add_set(out, a->value, &r->place);
 	else if (is_named(a->name, "style"))
 		add_style(out, a->value, &r->place);

@@ -94,6 +94,10 @@ def test_an_app_that_is_edited_reloads(server, app, modules, form, origin):
         assert rest == "two\n", errors
 
 
+# What tests/preview_server.py finds out of cookies, storage and attributes.
+LIKENESS = "b=2; c=3 4; d=5=6|b=2; e=|1|3|4|true|||true|1|form|object|video|a|/x|/x|/x|/x"
+
+
 def test_a_folders_page_events_and_a_websocket_work_in_both_forms(server, modules):
     with contextlib.closing(server.api()) as api, api.sandbox(internet=True) as sandbox:
         api.write(sandbox, "/tmp/site/index.html", b'<!doctype html><html><head></head><body><p id="app"></p>'
@@ -106,7 +110,7 @@ def test_a_folders_page_events_and_a_websocket_work_in_both_forms(server, module
                                  "(setsid python3 /tmp/server.py 8080 >/tmp/log2 2>&1 </dev/null &)")
         assert done["exit_code"] == 0, done
         pages, origins = [], []
-        for port, path, text in ((8000, "", "served"), (8080, "live", "0 1 2 hello first12 second12")):
+        for port, path, text in ((8000, "", "served"), (8080, "live", f"0 1 2 hello first12 second12 {LIKENESS}")):
             atoll.wait_for(lambda: api.raw("GET", f"/api/sandbox/instances/{sandbox}/preview/{port}/").status == 200, 30, "a server")
             made = api.post(f"/api/sandbox/instances/{sandbox}/preview-tokens", {"port": port, "private": True})
             pages += [text, made["url"] + path, text, made["hostUrl"].replace("/?", f"/{path}?")]

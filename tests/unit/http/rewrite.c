@@ -118,6 +118,12 @@ TEST(attributes_that_hold_addresses_are_rewritten)
 	             "<meta http-equiv=refresh content='0;url=/p/5173/x'><meta content='/x'>");
 	page_becomes("<base href='/app/'>", "<base href='/p/5173/app/'>");
 	page_becomes(
+	        "<object data=/x><INPUT formaction=/y><video poster=/z><my-video poster=/z src=/v>",
+	        "<object data=/p/5173/x><INPUT formaction=/p/5173/y><video poster=/p/5173/z>"
+	        "<my-video poster=/z src=/p/5173/v>");
+	page_becomes("<div data=/x action=/y ping=/z><tr background=/x>",
+	             "<div data=/x action=/y ping=/z><tr background=/x>");
+	page_becomes(
 	        "<p style=\"background:url(/x)\"><style>a{b:url('/y')}</style>url(/z)",
 	        "<p "
 	        "style=\"background:url(/p/5173/x)\"><style>a{b:url('/p/5173/y')}</style>url(/z)");
