@@ -9,8 +9,19 @@
 #define KEY_SIZE 24    /* 16 bytes in base 64 */
 #define REASON_MAX 123 /* what a control frame holds beside the code */
 
+/* Where the bytes that came have ended. */
+struct place {
+	uint64_t left; /* of the frame's payload */
+	uint8_t head[14];
+	unsigned head_size;
+	bool is_fragmented; /* more frames of the message are to come */
+};
+
+/* wslay's context is 8 KiB of buffers: a connection that rests, between two messages and with
+ * nothing to send, has none. */
 struct websocket {
-	wslay_event_context_ptr context;
+	wslay_event_context_ptr context; /* or NULL */
+	struct place place;
 	struct websocket_events events;
 	void *user;
 	struct span incoming; /* during websocket_receive */
@@ -58,21 +69,83 @@ static void on_wslay_message(wslay_event_context_ptr context,
 		        (struct span){(const char *)message->msg, message->msg_length});
 }
 
-struct websocket *websocket_new(const struct websocket_events *events, void *context)
+/* ---- resting ---- */
+
+static unsigned head_size_of(const uint8_t head[2])
+{
+	unsigned length = head[1] & 0x7f;
+
+	return 2 + (length == 126 ? 2 : length == 127 ? 8 : 0) + (head[1] & 0x80 ? 4 : 0);
+}
+
+static void begin_payload(struct place *p)
+{
+	unsigned length = p->head[1] & 0x7f, more = length == 126 ? 2 : length == 127 ? 8 : 0;
+	bool is_control = p->head[0] & 0x08;
+
+	p->left = more ? 0 : length;
+	for (unsigned i = 0; i < more; i++)
+		p->left = p->left << 8 | p->head[2 + i];
+	if (!is_control)
+		p->is_fragmented = !(p->head[0] & 0x80);
+	p->head_size = 0;
+}
+
+static void walk(struct place *p, struct span bytes)
+{
+	while (bytes.size > 0) {
+		size_t step = 1;
+
+		if (p->left > 0) {
+			step = p->left < bytes.size ? (size_t)p->left : bytes.size;
+			p->left -= step;
+		} else {
+			p->head[p->head_size++] = (uint8_t)*bytes.data;
+			if (p->head_size >= 2 && p->head_size == head_size_of(p->head))
+				begin_payload(p);
+		}
+		bytes.data += step;
+		bytes.size -= step;
+	}
+}
+
+static void rest(struct websocket *ws)
+{
+	const struct place *p = &ws->place;
+
+	if (ws->receiving || p->left > 0 || p->head_size > 0 || p->is_fragmented ||
+	    !wslay_event_get_read_enabled(ws->context) ||
+	    !wslay_event_get_write_enabled(ws->context) || wslay_event_want_write(ws->context) ||
+	    wslay_event_get_close_received(ws->context) || wslay_event_get_close_sent(ws->context))
+		return;
+	wslay_event_context_free(ws->context);
+	ws->context = NULL;
+}
+
+static void wake(struct websocket *ws)
 {
 	static const struct wslay_event_callbacks callbacks = {
 	        .recv_callback = on_wslay_receive,
 	        .send_callback = on_wslay_send,
 	        .on_msg_recv_callback = on_wslay_message,
 	};
+
+	if (ws->context)
+		return;
+	if (wslay_event_context_server_init(&ws->context, &callbacks, ws) != 0)
+		abort(); /* only memory can be missing */
+	wslay_event_config_set_max_recv_msg_length(ws->context, WEBSOCKET_MESSAGE_MAX);
+}
+
+/* ---- the whole ---- */
+
+struct websocket *websocket_new(const struct websocket_events *events, void *context)
+{
 	struct websocket *ws = calloc(1, sizeof(*ws));
 
 	assert(ws);
 	ws->events = *events;
 	ws->user = context;
-	if (wslay_event_context_server_init(&ws->context, &callbacks, ws) != 0)
-		abort(); /* only memory can be missing */
-	wslay_event_config_set_max_recv_msg_length(ws->context, WEBSOCKET_MESSAGE_MAX);
 	return ws;
 }
 
@@ -80,7 +153,8 @@ void websocket_free(struct websocket *ws)
 {
 	if (!ws)
 		return;
-	wslay_event_context_free(ws->context);
+	if (ws->context)
+		wslay_event_context_free(ws->context);
 	free(ws);
 }
 
@@ -95,6 +169,8 @@ enum websocket_state websocket_receive(struct websocket *ws, struct span bytes)
 {
 	int result;
 
+	wake(ws);
+	walk(&ws->place, bytes);
 	ws->incoming = bytes;
 	ws->receiving = true;
 	result = wslay_event_recv(ws->context);
@@ -108,6 +184,7 @@ enum websocket_state websocket_receive(struct websocket *ws, struct span bytes)
 		return WEBSOCKET_CLOSED_BY_CLIENT;
 	if (result != 0 || !wslay_event_get_read_enabled(ws->context))
 		return WEBSOCKET_BROKEN;
+	rest(ws);
 	return WEBSOCKET_OPEN;
 }
 
@@ -117,8 +194,10 @@ static void queue(struct websocket *ws, uint8_t opcode, struct span message)
 	        .opcode = opcode, .msg = (const uint8_t *)message.data, .msg_length = message.size};
 
 	/* Fails after a close frame only: then there is nobody to tell. */
+	wake(ws);
 	(void)wslay_event_queue_msg(ws->context, &frame);
 	send_queued(ws);
+	rest(ws);
 }
 
 void websocket_send(struct websocket *ws, bool is_text, struct span message)
@@ -140,6 +219,7 @@ void websocket_close(struct websocket *ws, unsigned code, const char *reason)
 	/* A cut may have split a character. */
 	while (text.size && !span_is_utf8(text))
 		text.size--;
+	wake(ws);
 	(void)wslay_event_queue_close(ws->context, (uint16_t)code, (const uint8_t *)text.data,
 	                              text.size);
 	send_queued(ws);

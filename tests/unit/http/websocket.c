@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -204,6 +205,25 @@ TEST(a_long_close_reason_is_cut_between_characters)
 	peer_close(&p);
 }
 
+/* A sanitizer's allocator counts nothing here, and so finds nothing. */
+TEST(a_connection_that_rests_holds_no_buffers)
+{
+	struct peer peers[64];
+	size_t before = mallinfo2().uordblks, after;
+
+	for (size_t i = 0; i < COUNT_OF(peers); i++) {
+		peer_open(&peers[i]);
+		websocket_ping(peers[i].ws);
+		assert_int_equal(receive_frame(&peers[i], 0x81, SPAN("a")), WEBSOCKET_OPEN);
+		buf_done(&peers[i].sent);
+		buf_done(&peers[i].messages);
+	}
+	after = mallinfo2().uordblks;
+	assert_true(after - before < COUNT_OF(peers) * 1024);
+	for (size_t i = 0; i < COUNT_OF(peers); i++)
+		peer_close(&peers[i]);
+}
+
 TEST(keys_are_checked_and_answered)
 {
 	AUTO(buf_done) struct buf out = BUF(100);
@@ -226,5 +246,6 @@ int main(void)
 	           CASE(an_unmasked_frame_breaks_the_protocol),
 	           CASE(a_message_over_the_limit_is_refused_also_in_pieces),
 	           CASE(a_long_close_reason_is_cut_between_characters),
+	           CASE(a_connection_that_rests_holds_no_buffers),
 	           CASE(keys_are_checked_and_answered));
 }
