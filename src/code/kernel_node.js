@@ -219,10 +219,14 @@ function breakable(run) {
 function evaluate(code) {
   return new Promise((resolve, reject) => {
     cancel = reject;
-    breakable(() => server.eval(code, server.context, `<cell ${count}>`, (error, value) => {
-      if (error) reject(error instanceof repl.Recoverable ? error.err : error);
-      else resolve({ value });
-    }));
+    breakable(() => {
+      // An interrupt is sent to what has begun: it has to be caught by now.
+      send({ type: 'begin', count });
+      server.eval(code, server.context, `<cell ${count}>`, (error, value) => {
+        if (error) reject(error instanceof repl.Recoverable ? error.err : error);
+        else resolve({ value });
+      });
+    });
   }).finally(() => {
     cancel = null;
   });
@@ -264,7 +268,6 @@ function restoreEnvironment(old) {
 
 async function run(code, env) {
   count++;
-  send({ type: 'begin', count });
   const old = setEnvironment(env);
   try {
     const { value } = await evaluate(redeclarable(code));
