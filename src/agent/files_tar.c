@@ -181,18 +181,13 @@ static int set_owner(const struct tar_in *t, const struct tar_entry *entry, cons
 #define KEEP_TRIES 100
 
 /* What somebody else has written meanwhile gets another name: NAME.conflict-20261121T101500. */
-static int keep_changed(const struct tar_in *t, const struct spot *to, struct error *err)
+static int keep_beside(const struct spot *to, const char *old, struct error *err)
 {
 	char stamp[32], beside[PATH_NAME_MAX + 1];
 	time_t now = time(NULL);
-	struct stat old;
 	struct tm parts;
 	int result = -1;
 
-	if (!t->since_ms || fstatat(to->folder, to->name, &old, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISREG(old.st_mode) ||
-	    (int64_t)old.st_ctim.tv_sec * 1000 + old.st_ctim.tv_nsec / 1000000 < t->since_ms)
-		return 0;
 	(void)gmtime_r(&now, &parts);
 	(void)strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%S", &parts);
 	errno = EEXIST;
@@ -201,9 +196,40 @@ static int keep_changed(const struct tar_in *t, const struct spot *to, struct er
 		if (i > 0)
 			(void)snprintf(beside, sizeof(beside), "%.200s.conflict-%s-%d", to->name,
 			               stamp, i);
-		result = renameat2(to->folder, to->name, to->folder, beside, RENAME_NOREPLACE);
+		result = renameat2(to->folder, old, to->folder, beside, RENAME_NOREPLACE);
 	}
 	return result < 0 && errno != ENOENT ? FAIL_ERRNO(err, "keep '%s' beside", to->name) : 0;
+}
+
+static bool has_changed(const struct tar_in *t, const struct stat *s)
+{
+	return (int64_t)s->st_ctim.tv_sec * 1000 + s->st_ctim.tv_nsec / 1000000 >= t->since_ms;
+}
+
+/* What comes takes the place by an exchange: so the old file can be looked at once more where
+ * nobody else finds it, and whoever wrote to it in between, or is about to, loses nothing. */
+static int commit_keeping(const struct tar_in *t, struct replacement *new, const struct spot *to,
+                          const struct replacement_options *options, struct error *err)
+{
+	const char *moved;
+	struct stat old;
+
+	if (!t->since_ms || fstatat(to->folder, to->name, &old, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISREG(old.st_mode))
+		return replacement_commit(new, options, err);
+	moved = replacement_exchange(new, err);
+	if (moved && !has_changed(t, &old) && fd_file_is_still(to->folder, moved, &old))
+		return unlinkat(to->folder, moved, 0) < 0
+		               ? FAIL_ERRNO(err, "remove the old '%s'", to->name)
+		               : 0;
+	if (moved)
+		return keep_beside(to, moved, err);
+	if (err->code != ERROR_UNSUPPORTED && err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	if (has_changed(t, &old) && keep_beside(to, to->name, err) < 0)
+		return -1;
+	return replacement_commit(new, options, err);
 }
 
 static int unpack_file(struct tar_in *t, const struct tar_entry *entry, const struct spot *to,
@@ -229,9 +255,7 @@ static int unpack_file(struct tar_in *t, const struct tar_entry *entry, const st
 	     fchmod(new.fd, options.mode) < 0))
 		return FAIL_ERRNO(err, "tar: give away '%s'", entry->name);
 	(void)futimens(new.fd, times);
-	if (keep_changed(t, to, err) < 0)
-		return -1;
-	return replacement_commit(&new, &options, err);
+	return commit_keeping(t, &new, to, &options, err);
 }
 
 /* The owner's own rights stay, or what is in the folder could not be written after it. */

@@ -98,6 +98,22 @@ int replacement_commit(struct replacement *r, const struct replacement_options *
 	return 0;
 }
 
+const char *replacement_exchange(struct replacement *r, struct error *err)
+{
+	int folder = r->spot->folder;
+
+	/* Whoever is killed in between leaves one file too many. */
+	temporary.set = 0;
+	if (renameat2(folder, temporary.name, folder, r->spot->name, RENAME_EXCHANGE) == 0)
+		return temporary.name;
+	temporary.set = 1;
+	if (errno == EINVAL || errno == ENOSYS)
+		(void)FAIL(err, ERROR_UNSUPPORTED, "files cannot be exchanged here");
+	else
+		(void)FAIL_ERRNO(err, "replace '%s'", r->spot->name);
+	return NULL;
+}
+
 void replacement_done(struct replacement *r)
 {
 	if (!r->open)

@@ -28,6 +28,10 @@ MUST_CHECK int replacement_open(struct replacement *r, const struct spot *spot,
                                 const struct replacement_options *options, struct error *err);
 MUST_CHECK int replacement_commit(struct replacement *r, const struct replacement_options *options,
                                   struct error *err);
+/* The same; but what was there has the temporary name now, is the caller's to keep or to remove,
+ * and is not abandoned. NULL with ERROR_NOT_FOUND when nothing is there, with ERROR_UNSUPPORTED by
+ * file systems that cannot. */
+const char *replacement_exchange(struct replacement *r, struct error *err);
 /* Removes the temporary file unless it was committed. */
 void replacement_done(struct replacement *r);
 void replacement_abandon(void);

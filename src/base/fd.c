@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/fd.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -137,4 +140,29 @@ int fd_wait(int fd, short events, int64_t deadline, struct error *err)
 		if (deadline_poll_ms(deadline) == 0)
 			return 0;
 	}
+}
+
+/* The kernel gives a lease for reading only while nobody can write; who comes to write meanwhile is
+ * told of by a signal, and this one does nothing. A file system without leases is believed. */
+static bool has_writer(int fd)
+{
+	return fcntl(fd, F_SETSIG, SIGURG) == 0 && fcntl(fd, F_SETLEASE, F_RDLCK) < 0 &&
+	       errno == EAGAIN;
+}
+
+bool fd_file_is_still(int folder, const char *name, const struct stat *before)
+{
+	const struct fd_open_options options = {.flags = O_RDONLY | O_NONBLOCK};
+	struct error ignored = {0};
+	AUTO_CLOSE int fd = -1;
+	struct stat now;
+
+	/* What may not be read is only looked at. */
+	if (fd_open_beneath(folder, name, &options, &fd, &ignored) == 0 && has_writer(fd))
+		return false;
+	return fstatat(folder, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       now.st_ino == before->st_ino && now.st_dev == before->st_dev &&
+	       now.st_size == before->st_size && now.st_mode == before->st_mode &&
+	       now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
+	       now.st_mtim.tv_nsec == before->st_mtim.tv_nsec;
 }

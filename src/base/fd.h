@@ -39,6 +39,11 @@ struct fd_open_options {
 MUST_CHECK int fd_open_beneath(int folder, const char *path, const struct fd_open_options *options,
                                int *ret_fd, struct error *err);
 
+/* Whether a regular file is as it was, and nobody has it open to write to it: what is so under a
+ * name that nobody else knows can be removed and loses nothing. */
+struct stat;
+bool fd_file_is_still(int folder, const char *name, const struct stat *before);
+
 /* A small file as text, up to the buffer's limit (64 KiB for a zeroed buffer), relative to
  * `folder` or AT_FDCWD. Appends. */
 MUST_CHECK int file_read(int folder, const char *path, struct buf *out, struct error *err);

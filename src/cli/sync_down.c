@@ -138,12 +138,38 @@ static void keep_mode(struct coming *c, int parent, const char *name)
 		(void)fchmod(c->fd, (st.st_mode & 0666) | ((st.st_mode & 0444) >> 2 & runs));
 }
 
+/* 1: it is in its place; what was there has its name, to be removed. 0: what is there has changed,
+ * or is about to, and stays. By an exchange, so that it can be looked at once more where nobody
+ * else finds it. */
+static int exchange(struct coming *c, int parent, const char *name, const struct stat *before)
+{
+	int folder = c->sync->folder;
+
+	if (renameat2(folder, c->part, parent, name, RENAME_EXCHANGE) < 0)
+		/* A file system that cannot. */
+		return errno == EINVAL && renameat2(folder, c->part, parent, name, 0) == 0 ? 1 : -1;
+	if (fd_file_is_still(folder, c->part, before))
+		return 1;
+	return renameat2(folder, c->part, parent, name, RENAME_EXCHANGE) < 0 ? -1 : 0;
+}
+
+static int put(struct coming *c, int parent, const char *name, const struct stat *before)
+{
+	if (c->action->local)
+		return exchange(c, parent, name, before);
+	if (renameat2(c->sync->folder, c->part, parent, name, RENAME_NOREPLACE) == 0)
+		return 1;
+	return errno == EEXIST ? 0 : -1;
+}
+
 static int place(struct coming *c, int parent, const char *name, struct error *err)
 {
 	struct sync *s = c->sync;
-	unsigned flags = c->action->local ? 0 : RENAME_NOREPLACE;
-	int found = look_again(c, parent, name);
+	struct stat before = {.st_size = 0};
+	int found, result = 0;
 
+	(void)fstatat(parent, name, &before, AT_SYMLINK_NOFOLLOW);
+	found = look_again(c, parent, name);
 	if (found < 0) {
 		leave_out(c, c->action, "a link or a folder is in its place");
 		return 0;
@@ -152,16 +178,19 @@ static int place(struct coming *c, int parent, const char *name, struct error *e
 		remember(c, parent, name);
 		return 0;
 	}
-	if (c->action->step == SYNC_BOTH || found == 0) {
+	if (c->action->step != SYNC_BOTH && found > 0) {
+		keep_mode(c, parent, name);
+		result = put(c, parent, name, &before);
+		if (result < 0)
+			return FAIL_ERRNO(err, "put '%s' in its place", c->action->path);
+	}
+	if (result == 0) {
 		if (keep_beside(c, parent, name, err) < 0)
 			return -1;
 		/* What is here wins its place there. */
 		c->action->step = SYNC_UP;
 		return 0;
 	}
-	keep_mode(c, parent, name);
-	if (renameat2(s->folder, c->part, parent, name, flags) < 0)
-		return FAIL_ERRNO(err, "put '%s' in its place", c->action->path);
 	sync_say(s, "down", c->action->path, NULL);
 	remember(c, parent, name);
 	return 0;

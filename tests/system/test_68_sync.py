@@ -202,6 +202,27 @@ def test_an_archive_replaces_what_has_not_changed_since(pair):
         send("&changed_since_ms=-1")
 
 
+def test_what_somebody_is_about_to_write_to_is_kept_on_both_sides(pair):
+    """A look at the file before it is replaced sees nothing of that: it is as it was."""
+    for name in ("above", "below"):
+        put(pair, name, b"at first\n")
+    pair.sync()
+    holder = pair.api.exec(pair.sandbox, "exec 3>>above; touch held; until [ -e go ]; do sleep .05; done; echo late >&3", cwd=WORK, background=True)
+    atoll.wait_for(lambda: "held" in pair.inside("ls"), 15, "it is held open")
+    put(pair, "above", b"mine, longer\n")
+    pair.sync()
+    pair.inside("touch go")
+    atoll.wait_for(lambda: pair.api.get(f"/v1/jobs/{holder['resultId']}")["status"] != "running", 15, "it is written to")
+    assert pair.inside("cat above; cat above.conflict-*") == "mine, longer\nat first\nlate\n"
+    pair.inside("rm -f go held; echo theirs, longer >below")
+    with open(pair.folder / "below", "ab") as held:
+        assert pair.sync()["conflicts"] == 1
+        held.write(b"late\n")
+    pair.sync()
+    assert pair.here()["below"] == b"at first\nlate\n" and pair.here() == pair.there()
+    assert b"theirs, longer\n" in pair.here().values()
+
+
 def test_two_full_folders_meet_without_loss(pair):
     put(pair, "same", b"same")
     put(pair, "other", b"mine")
