@@ -4,6 +4,7 @@
 #include "wire/agent_warm.h"
 
 #define NAME_MAX_BYTES 64
+#define REVIEW_MAX_BYTES (3 * NAME_MAX_BYTES) /* two ids and a template's name */
 #define TEXT_MAX_BYTES 1024
 #define VOLUMES_MAX 8 /* of one sandbox */
 
@@ -44,7 +45,7 @@ const struct wire_member broker_create_shape[] = {
         WIRE_U64_MEMBER(broker_create, pids),
         WIRE_TEXT_MEMBER(broker_create, snapshot, NAME_MAX_BYTES),
         WIRE_TEXT_LIST_MEMBER(broker_create, volumes, VOLUMES_MAX),
-        WIRE_TEXT_MEMBER(broker_create, review, NAME_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_create, review, REVIEW_MAX_BYTES),
         WIRE_TEXT_MEMBER(broker_create, warm, NAME_MAX_BYTES),
         WIRE_TEXT_MEMBER(broker_create, egress, BROKER_EGRESS_MAX),
         WIRE_TEXT_MEMBER(broker_create, owner, NAME_MAX_BYTES),

@@ -3,10 +3,12 @@
 
 import base64
 import contextlib
+import io
 import json
 import os
 import pathlib
 import subprocess
+import tarfile
 import urllib.parse
 
 import pytest
@@ -367,6 +369,30 @@ def test_what_cannot_be_done_is_refused(api, server):
         for body in ({}, {"paths": []}, {"paths": ["a"] * 1001}, {"paths": "a"}, {"paths": ["!"], "encoding": "base64"}):
             refused(400, api.post, path + "/revert", body)
         refused(404, api.post, path + "/revert", {"paths": ["a"], "base": "nosuch"})
+
+
+def test_what_lies_on_an_imported_template_is_compared_with_a_snapshot(api):
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w") as root:
+        for name in ("bin", "usr", "etc", "tmp"):
+            info = tarfile.TarInfo(name)
+            info.type, info.mode = tarfile.DIRTYPE, 0o755
+            root.addfile(info)
+    api.call("POST", "/api/sandbox/templates/import?name=imported", tar.getvalue())
+    try:
+        with api.sandbox(template="imported", internet=False) as sandbox:
+            path = f"{INSTANCES}/{sandbox}"
+            for number in (1, 2):
+                api.post(f"{path}/files/write", {"path": f"/file{number}", "content": "x", "user": "0"})
+                api.post(f"{path}/snapshot", {"name": f"imported-{number}"})
+            assert kinds(changes(api, sandbox, base="imported-1")) == {"file2": "added"}
+            assert kinds(changes(api, ("snapshot", "imported-2"))) == {"file2": "added"}
+            assert revert(api, sandbox, "file2", base="imported-1")[0]["ok"]
+            assert kinds(changes(api, sandbox, base="imported-1")) == {}
+    finally:
+        for number in (2, 1):
+            api.delete(f"{SNAPSHOTS}/imported-{number}")
+        api.delete("/api/sandbox/templates/imported")
 
 
 def test_nothing_of_a_review_is_left(api, server):

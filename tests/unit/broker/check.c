@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <string.h>
 
 #include "broker/check.h"
@@ -126,6 +127,20 @@ TEST(volumes_of_a_create_are_apart_and_few)
 	r.volumes = (const char *[]){ID ":rw:/a", NULL};
 	assert_int_equal(check_create(&r, &err), -1);
 	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+}
+
+TEST(the_longest_review_fits_into_a_request)
+{
+	AUTO(buf_done) struct buf frame = BUF(4096);
+	char name[64] = {0}, review[128];
+	struct broker_create r = good_create();
+	struct error err = {0};
+
+	memset(name, 'x', sizeof(name) - 1);
+	(void)snprintf(review, sizeof(review), ID ":" ID ":rw:%s", name);
+	r.review = review;
+	assert_int_equal(check_create(&r, &err), 0);
+	assert_int_equal(wire_encode(&frame, BROKER_CREATE, broker_create_shape, &r, &err), 0);
 }
 
 TEST(a_review_names_whose_layers_and_since_when)
@@ -464,6 +479,7 @@ int main(void)
 	           CASE(volumes_of_a_create_are_apart_and_few),
 	           CASE(a_volume_request_names_an_id_and_a_known_verb),
 	           CASE(an_attachment_names_a_sandbox_and_a_place_for_the_same_volume),
+	           CASE(the_longest_review_fits_into_a_request),
 	           CASE(a_review_names_whose_layers_and_since_when),
 	           CASE(a_template_name_is_never_a_path),
 	           CASE(a_template_name_has_at_most_63_characters),
