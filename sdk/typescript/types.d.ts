@@ -895,6 +895,8 @@ export interface TemplateCreate {
   name: string;
   /** reference in a registry; either this or `from` */
   image?: string;
+  /** at the registry of image */
+  login?: RegistryLogin;
   /** template whose root filesystem it shares */
   from?: string;
 }
@@ -941,6 +943,13 @@ export interface TemplateWarm {
   language: string;
   /** modules that it has imported already */
   imports?: string[];
+}
+
+/** Who asks a registry for an image */
+export interface RegistryLogin {
+  username: string;
+  /** or a token; kept by nobody */
+  password: string;
 }
 
 /** How many were missing */
@@ -2593,6 +2602,8 @@ export interface BuildCreate {
   from: string;
   /** of a registry: what `from` is imported from, should it not be there */
   image?: string;
+  /** at the registry of image */
+  login?: RegistryLogin;
   description?: string;
   steps?: BuildStep[];
   /** the entrypoint, for /bin/sh -c; it runs at each start of a sandbox */

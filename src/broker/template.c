@@ -156,12 +156,13 @@ static unsigned count_running(const struct broker *b)
 static int check_fds(const struct broker_template *request, const struct wire_fds *fds,
                      struct error *err)
 {
-	bool file =
-	        request->verb == BROKER_TEMPLATE_IMPORT && strcmp(request->recipe, "registry") != 0;
-	unsigned wanted = file ? 2 : 1;
+	bool import = request->verb == BROKER_TEMPLATE_IMPORT;
+	bool remote = import && strcmp(request->recipe, "registry") == 0;
+	unsigned wanted = import && !remote ? 2 : 1;
 
-	/* Removing needs no progress. */
-	if (request->verb == BROKER_TEMPLATE_REMOVE && fds->count <= 1)
+	/* Removing needs no progress; a registry may want a login. */
+	if ((request->verb == BROKER_TEMPLATE_REMOVE && fds->count <= 1) ||
+	    (remote && fds->count == 2))
 		return 0;
 	if (fds->count != wanted)
 		return FAIL(err, ERROR_INVALID,

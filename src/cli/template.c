@@ -113,16 +113,32 @@ static int template_build(struct cli *cli)
 	return build_seed(cli);
 }
 
+int template_login(struct cli *cli, const char **ret)
+{
+	const char *username = arguments_text(&cli->args, "login", NULL);
+	const char *password = getenv(TEMPLATE_PASSWORD);
+
+	*ret = "";
+	if (!username)
+		return 0;
+	if (!password || !*password)
+		return FAIL(cli->err, ERROR_INVALID,
+		            "--login: put the password into " TEMPLATE_PASSWORD);
+	*ret = arena_format(cli->arena, ",\"login\":{\"username\":%s,\"password\":%s}",
+	                    json_quoted(cli->arena, username), json_quoted(cli->arena, password));
+	return 0;
+}
+
 static int import_registry(struct cli *cli, const char *name, const char *reference)
 {
-	struct server_call call = {
-	        .method = "POST",
-	        .path = TEMPLATES,
-	        .body = arena_format(cli->arena, "{\"name\":%s,\"image\":%s}",
-	                             json_quoted(cli->arena, name),
-	                             json_quoted(cli->arena, reference)),
-	};
+	struct server_call call = {.method = "POST", .path = TEMPLATES};
+	const char *login;
 
+	if (template_login(cli, &login) < 0)
+		return -1;
+	call.body = arena_format(cli->arena, "{\"name\":%s,\"image\":%s%s}",
+	                         json_quoted(cli->arena, name), json_quoted(cli->arena, reference),
+	                         login);
 	return template_call(cli, &call, name, NULL);
 }
 
@@ -164,6 +180,7 @@ static const struct command_option ls_options[] = {
 };
 static const struct command_option import_options[] = {
         {.name = "format", .value = "FORMAT", .about = "tar, oci, docker-archive or backup"},
+        TEMPLATE_LOGIN_OPTION,
         {0},
 };
 
@@ -206,7 +223,7 @@ static const struct command build = {
 };
 static const struct command import = {
         .name = "import",
-        .usage = "[--format FORMAT] NAME SOURCE",
+        .usage = "[--format FORMAT] [--login USER] NAME SOURCE",
         .about = "make a template from a file, an OCI layout or a registry's image",
         .more = "SOURCE is a root filesystem as tar, a docker-archive, a folder with an OCI\n"
                 "layout, or an image reference such as docker.io/library/debian:12.",

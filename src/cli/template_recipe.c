@@ -63,7 +63,7 @@ static int make_body(struct cli *cli, const char *head, const char *template, st
 
 static int template_create(struct cli *cli)
 {
-	const char *name = cli->args.words[0], *head;
+	const char *name = cli->args.words[0], *head, *login;
 	const char *from = arguments_text(&cli->args, "from", NULL);
 	const char *image = arguments_text(&cli->args, "image", NULL);
 	struct server_call call = {.method = "POST", .path = TEMPLATES};
@@ -72,8 +72,11 @@ static int template_create(struct cli *cli)
 
 	if (!from == !image)
 		return FAIL(cli->err, ERROR_INVALID, "give either --from TEMPLATE or --image REF");
-	head = arena_format(cli->arena, "{\"name\":%s,\"%s\":%s", json_quoted(cli->arena, name),
-	                    from ? "from" : "image", json_quoted(cli->arena, from ? from : image));
+	if (template_login(cli, &login) < 0)
+		return -1;
+	head = arena_format(cli->arena, "{\"name\":%s,\"%s\":%s%s", json_quoted(cli->arena, name),
+	                    from ? "from" : "image", json_quoted(cli->arena, from ? from : image),
+	                    login);
 	if (make_body(cli, head, from, &body) < 0)
 		return -1;
 	call.body = buf_text(&body);
@@ -106,6 +109,7 @@ static const struct command_option create_options[] = {
          .about = "whose root filesystem it shares, and whose recipe it begins with",
          .completion = COMPLETE_TEMPLATE},
         {.name = "image", .value = "REF", .about = "in a registry: docker.io/library/debian:12"},
+        TEMPLATE_LOGIN_OPTION,
         OPTIONS_RECIPE,
         {0},
 };

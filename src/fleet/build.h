@@ -46,12 +46,13 @@ struct build_resources {
 };
 struct build_spec {
 	const char *name, *from, *description;
-	const char *image;       /* what `from` is imported from when it is not there */
-	const char **also;       /* further names of the same */
-	struct json_list steps;  /* of struct build_step */
-	const char *start;       /* the entrypoint, for /bin/sh -c */
-	const char **entrypoint; /* instead: a program, and no shell */
-	const char *ready;       /* tried until it succeeds, once the entrypoint runs */
+	const char *image;        /* what `from` is imported from when it is not there */
+	struct image_login login; /* at its registry; no username = none */
+	const char **also;        /* further names of the same */
+	struct json_list steps;   /* of struct build_step */
+	const char *start;        /* the entrypoint, for /bin/sh -c */
+	const char **entrypoint;  /* instead: a program, and no shell */
+	const char *ready;        /* tried until it succeeds, once the entrypoint runs */
 	int64_t ready_timeout_ms, timeout_ms;
 	struct build_resources resources; /* of the template, and of its build */
 	struct span ports;
@@ -60,10 +61,10 @@ struct build_spec {
 	uint64_t present;
 };
 enum build_spec_row { BUILD_SPEC_INTERNET };
-extern const struct json_shape build_spec_shape;
+extern const struct json_shape build_spec_shape, build_login_shape;
 /* What the template of an image is called, unless somebody has given it another name:
- * "python:3.12" is python-3.12. Two images may come to the same one, see
- * fleet_template_check_image. */
+ * "python:3.12" is python-3.12, and what is too long ends in a digest of itself. Two images may
+ * come to the same one, see fleet_template_check_image. */
 const char *build_image_template(struct arena *a, const char *image);
 /* The template of that name, ready; it is imported when it is not there. Of those who ask at once
  * one imports it, and the others wait for that. */

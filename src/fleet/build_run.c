@@ -236,6 +236,7 @@ static int find_source(struct build *b, struct error *err)
 	        .name = b->spec.from,
 	        .format = IMAGE_REGISTRY,
 	        .reference = b->spec.image,
+	        .login = b->spec.login.username ? &b->spec.login : NULL,
 	        .source_fd = -1,
 	};
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +11,7 @@
 #define USER_MAX 64
 #define PATH_MAX_SIZE 1024
 #define PORTS_MAX 64
+#define IMAGE_DIGITS 16 /* hexadecimal, of a digest, in a template's name */
 
 /* ---- shapes ---- */
 
@@ -58,6 +61,20 @@ static const struct json_member build_resources_shape_members[] = {
 static JSON_SHAPE(build_resources_shape, "BuildResources", build_resources,
                   "Of the template's sandboxes, and of those that build it");
 
+static const struct json_member build_login_shape_members[] = {
+        JSON_TEXT_MEMBER(image_login, username, .flags = JSON_REQUIRED, .max = 256),
+        JSON_TEXT_MEMBER(image_login, password, .flags = JSON_REQUIRED | JSON_SECRET, .max = 16384,
+                         .about = "or a token; kept by nobody"),
+        JSON_END,
+};
+const struct json_shape build_login_shape = {
+        .name = "RegistryLogin",
+        .about = "Who asks a registry for an image",
+        .size = sizeof(struct image_login),
+        .members = build_login_shape_members,
+        .present_offset = SIZE_MAX,
+};
+
 static const struct json_member build_spec_members[] = {
         [BUILD_SPEC_INTERNET] =
                 JSON_BOOL_MEMBER(build_spec, internet, .flags = JSON_OMIT_EMPTY,
@@ -73,6 +90,8 @@ static const struct json_member build_spec_members[] = {
                          .about = "of a registry: what `from` is imported from, should it not be "
                                   "there",
                          .example = "docker.io/library/python:3.12"),
+        JSON_OBJECT_MEMBER(build_spec, login, &build_login_shape, .flags = JSON_OMIT_EMPTY,
+                           .about = "at the registry of image"),
         JSON_TEXT_MEMBER(build_spec, description, .flags = JSON_OMIT_EMPTY, .max = 1000),
         JSON_LIST_MEMBER(build_spec, steps, &build_step_shape, .flags = JSON_OMIT_EMPTY,
                          .max = BUILD_STEPS_MAX),
@@ -248,20 +267,35 @@ static int check_ports(struct span ports, struct error *err)
 	return 0;
 }
 
+/* What does not fit, as with a digest, is told apart by a digest of its own. */
 const char *build_image_template(struct arena *a, const char *image)
 {
-	char *name = arena_text(a, image);
+	unsigned char digest[crypto_hash_sha256_BYTES];
+	char *name = arena_text(a, image), hex[2 * sizeof(digest) + 1];
+	bool is_same = strlen(image) <= IMAGE_NAME_MAX;
 
-	for (char *c = name; *c; c++)
+	for (char *c = name; *c; c++) {
 		if (*c == ':' || *c == '/' || *c == '@')
 			*c = '-';
-	return name;
+		is_same = is_same && !isupper((unsigned char)*c);
+		*c = (char)tolower((unsigned char)*c);
+	}
+	if (is_same)
+		return name;
+	crypto_hash_sha256(digest, (const unsigned char *)image, strlen(image));
+	sodium_bin2hex(hex, sizeof(hex), digest, sizeof(digest));
+	return arena_format(a, "%.*s-%.*s", IMAGE_NAME_MAX - 1 - IMAGE_DIGITS, name, IMAGE_DIGITS,
+	                    hex);
 }
 
 static int check_image(const struct build_spec *spec, struct error *err)
 {
+	if (is_given(spec->login.username) && image_login_check(&spec->login, err) < 0)
+		return FAIL_CONTEXT(err, "login");
 	if (!is_given(spec->image))
-		return 0;
+		return is_given(spec->login.username)
+		               ? FAIL(err, ERROR_INVALID, "login: needs an image to log in for")
+		               : 0;
 	if (image_name_check(spec->from, err) < 0)
 		return FAIL_CONTEXT(err, "from");
 	return image_reference_check(spec->image, err) < 0 ? FAIL_CONTEXT(err, "image") : 0;

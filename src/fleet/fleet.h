@@ -175,10 +175,10 @@ MUST_CHECK int fleet_template_derive(struct fleet *fleet, struct arena *a,
                                      const struct fleet_derive *request,
                                      struct template_record *ret, struct error *err);
 struct fleet_import {
-	const char *project_id, *name, *description;
+	const char *project_id, *name, *description, *reference; /* the last: IMAGE_REGISTRY */
 	enum image_format format;
-	const char *reference;             /* IMAGE_REGISTRY */
-	int source_fd;                     /* else; owned by the caller */
+	const struct image_login *login;   /* at its registry; NULL = none */
+	int source_fd;                     /* all but IMAGE_REGISTRY; owned by the caller */
 	const struct fleet_recipe *recipe; /* over what the image says; may be NULL */
 };
 MUST_CHECK int fleet_template_import(struct fleet *fleet, struct arena *a,

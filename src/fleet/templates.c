@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/build.h"
@@ -485,6 +487,8 @@ static int check_import(const struct fleet_import *request, struct error *err)
 {
 	if (image_name_check(request->name, err) < 0)
 		return -1;
+	if (request->login && image_login_check(request->login, err) < 0)
+		return FAIL_CONTEXT(err, "login");
 	if (request->format == IMAGE_REGISTRY)
 		return image_reference_check(request->reference ? request->reference : "", err);
 	if (request->source_fd < 0)
@@ -520,22 +524,44 @@ static struct template_record import_record(const struct fleet *f, struct arena 
 	};
 }
 
+/* In memory alone, for as long as the image is fetched. */
+static int open_login(const struct fleet_import *request, int *ret_fd, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(IMAGE_LOGIN_MAX);
+	AUTO_CLOSE int fd = -1;
+
+	if (request->format != IMAGE_REGISTRY || !request->login)
+		return 0;
+	fd = memfd_create("login", MFD_CLOEXEC);
+	if (fd < 0)
+		return FAIL_ERRNO(err, "make a file in memory");
+	image_login_write(request->login, request->reference, &text);
+	int result = fd_write_all(fd, text.data, text.size, err);
+	explicit_bzero(text.data, text.size);
+	if (result < 0)
+		return -1;
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
 int fleet_template_import(struct fleet *fleet, struct arena *a, const struct fleet_import *request,
                           struct template_record *ret, struct error *err)
 {
 	bool is_remote = request->format == IMAGE_REGISTRY;
-	const struct provider_template work = {
+	AUTO_CLOSE int login = -1;
+	struct provider_template work = {
 	        .verb = BROKER_TEMPLATE_IMPORT,
 	        .recipe = image_format_name(request->format),
 	        .source = is_remote ? request->reference : NULL,
-	        .source_fd = is_remote ? -1 : request->source_fd,
 	};
 	struct template_record t;
 	struct error second = {0};
 
 	if (check_import(request, err) < 0 ||
-	    (request->recipe && fleet_recipe_check(fleet, request->recipe, err) < 0))
+	    (request->recipe && fleet_recipe_check(fleet, request->recipe, err) < 0) ||
+	    open_login(request, &login, err) < 0)
 		return -1;
+	work.source_fd = is_remote ? login : request->source_fd;
 	t = import_record(fleet, a, request);
 	if (store_template_insert(fleet->store, &t, err) < 0)
 		return -1;

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LOGIN_HINT "the registry wants a login that may pull this image, see docs/templates.md"
+
 /* What the programs say, in their words; the first match decides. */
 static const struct {
 	const char *words;
@@ -29,9 +31,10 @@ static const struct {
         {"Unable to locate package", ERROR_UNAVAILABLE, "look at this machine's apt sources"},
         {"manifest unknown", ERROR_NOT_FOUND, "look at the image's name and tag"},
         {"name unknown", ERROR_NOT_FOUND, "look at the image's name and tag"},
-        {"unauthorized", ERROR_FORBIDDEN, "only public images can be imported"},
-        {"authentication required", ERROR_FORBIDDEN, "only public images can be imported"},
-        {"denied", ERROR_FORBIDDEN, "only public images can be imported"},
+        {"unauthorized", ERROR_FORBIDDEN, LOGIN_HINT},
+        {"authentication required", ERROR_FORBIDDEN, LOGIN_HINT},
+        {"denied", ERROR_FORBIDDEN, LOGIN_HINT},
+        {"Digest did not match", ERROR_INVALID, "the registry or the archive is damaged"},
         {"no image found", ERROR_INVALID, "it has no image for this processor"},
         {"more than one image", ERROR_INVALID, "give an archive with one image"},
         {"unexpected EOF", ERROR_INVALID, "the archive is cut off"},

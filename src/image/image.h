@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/error.h"
 
 #define IMAGE_ROOT "rootfs"
@@ -46,15 +47,25 @@ struct image_job {
 	int progress_fd;  /* lines "percent text\n"; -1 = none */
 	int64_t size_max; /* bytes unpacked; refused beyond */
 };
+#define IMAGE_NAME_MAX 63
 /* 1..63 of [a-z0-9._-], starting with a letter or digit. */
 MUST_CHECK int image_name_check(const char *name, struct error *err);
 /* A registry reference such as "docker.io/library/debian:12" or "127.0.0.1:5000/x@sha256:…". */
 MUST_CHECK int image_reference_check(const char *reference, struct error *err);
+/* What a registry is told of who asks, as a file for IMAGE_REGISTRY: JSON, for the host that the
+ * reference names. */
+#define IMAGE_LOGIN_MAX ((size_t)64 * 1024)
+struct image_login {
+	const char *username, *password;
+};
+MUST_CHECK int image_login_check(const struct image_login *login, struct error *err);
+void image_login_write(const struct image_login *login, const char *reference, struct buf *out);
 /* "debian" and "docker.io/library/debian:latest" are the same image. */
 bool image_reference_is_same(const char *reference, const char *other);
 MUST_CHECK int image_build_base(const struct image_job *job, struct error *err);
 /* `source_fd`: the file of IMAGE_TAR (plain, gzip, xz or zstd), IMAGE_OCI (a tar of the layout) or
- * IMAGE_DOCKER_ARCHIVE, or a full backup; `reference` for IMAGE_REGISTRY. */
+ * IMAGE_DOCKER_ARCHIVE, or a full backup; `reference` for IMAGE_REGISTRY, whose file is the login,
+ * or -1 for none. */
 MUST_CHECK int image_import(const struct image_job *job, enum image_format format, int source_fd,
                             const char *reference, struct error *err);
 MUST_CHECK int image_remove(const char *templates_dir, const char *name, struct error *err);

@@ -12,6 +12,7 @@
 #include "image/command.h"
 #include "image/config.h"
 #include "image/progress.h"
+#include "image/reference.h"
 #include "image/root.h"
 #include "image/tree.h"
 #include "image/unpack.h"
@@ -27,6 +28,11 @@
 struct import {
 	struct work *work;
 	struct arena *arena;
+};
+
+struct source {
+	int fd;
+	const char *reference;
 };
 
 static void tell(const struct import *m, int percent, const char *text)
@@ -112,18 +118,6 @@ static int unpack_into(const struct import *m, int source_fd, const char *target
 static const char *const tool_env[] = {"TMPDIR=" WORK_SCRATCH, "HOME=" WORK_SCRATCH,
                                        "XDG_RUNTIME_DIR=" WORK_SCRATCH, NULL};
 
-/* A registry on this machine itself, as tests have one, speaks plain HTTP. */
-static bool is_loopback(const char *reference)
-{
-	static const char *const hosts[] = {"docker://localhost:", "docker://localhost/",
-	                                    "docker://127."};
-
-	for (size_t i = 0; i < COUNT_OF(hosts); i++)
-		if (!strncmp(reference, hosts[i], strlen(hosts[i])))
-			return true;
-	return false;
-}
-
 static void tell_copying(void *context, const char *line)
 {
 	if (strstr(line, "blob sha256"))
@@ -132,34 +126,47 @@ static void tell_copying(void *context, const char *line)
 		tell(context, 45, "copying the manifest");
 }
 
-/* `from` in skopeo's words. Network only for a registry. */
-static int copy_image(const struct import *m, const char *from, int source_fd, struct error *err)
-{
-	bool is_remote = !strncmp(from, "docker:", strlen("docker:"));
-	/* Signatures prove nothing here: there is no list of whom to trust. */
-	const char *argv[] = {"skopeo",
-	                      "--insecure-policy",
-	                      "copy",
-	                      "--src-no-creds",
-	                      is_loopback(from) ? "--src-tls-verify=false"
-	                                        : "--src-tls-verify=true",
-	                      from,
-	                      LAYOUT_TARGET,
-	                      NULL};
-	const char *local_argv[] = {"skopeo", "--insecure-policy", "copy",
-	                            from,     LAYOUT_TARGET,       NULL};
-	struct image_command command = {.argv = is_remote ? argv : local_argv,
-	                                .env = tool_env,
-	                                .folder_fd = m->work->folder,
-	                                .strict = true,
-	                                .network = is_remote,
-	                                .source_fd = source_fd,
-	                                .measured = m->work->scratch,
-	                                .on_line = tell_copying,
-	                                .line_context = (void *)(uintptr_t)m};
+/* umoci reads layers that gzip has packed, and no others: skopeo repacks those of zstd. */
+#define COPY "skopeo", "--insecure-policy", "copy", "--dest-compress-format=gzip"
 
-	tell(m, 10, is_remote ? "asking the registry" : "reading the archive");
-	return command_run(m->work->job, &command, err);
+static int copy_image(const struct import *m, struct image_command *command, struct error *err)
+{
+	command->env = tool_env;
+	command->folder_fd = m->work->folder;
+	command->strict = true;
+	command->measured = m->work->scratch;
+	command->on_line = tell_copying;
+	command->line_context = (void *)(uintptr_t)m;
+	tell(m, 10, command->network ? "asking the registry" : "reading the archive");
+	return command_run(m->work->job, command, err);
+}
+
+/* `from` in skopeo's words. */
+static int copy_file(const struct import *m, const char *from, int source_fd, struct error *err)
+{
+	const char *argv[] = {COPY, from, LAYOUT_TARGET, NULL};
+	struct image_command command = {.argv = argv, .source_fd = source_fd};
+
+	return copy_image(m, &command, err);
+}
+
+/* Signatures prove nothing here: there is no list of whom to trust. A login goes to skopeo in a
+ * file without a name, so that neither a list of processes nor the disk ever has it. */
+static int copy_remote(const struct import *m, const struct source *source, struct error *err)
+{
+	const char *reference = source->reference;
+	const char *argv[] = {
+	        COPY,
+	        source->fd < 0 ? "--src-no-creds" : "--src-authfile=/dev/fd/3",
+	        reference_is_loopback(reference) ? "--src-tls-verify=false"
+	                                         : "--src-tls-verify=true",
+	        arena_format(m->arena, "docker://%s", reference),
+	        LAYOUT_TARGET,
+	        NULL,
+	};
+	struct image_command command = {.argv = argv, .network = true, .source_fd = source->fd};
+
+	return copy_image(m, &command, err);
 }
 
 static int unpack_image(const struct import *m, struct error *err)
@@ -204,11 +211,6 @@ static int finish_image(const struct import *m, struct image_config *config, str
 
 /* ---- formats ---- */
 
-struct source {
-	int fd;
-	const char *reference;
-};
-
 static int import_tar(const struct import *m, const struct source *source,
                       struct image_config *config, struct error *err)
 {
@@ -222,7 +224,7 @@ static int import_oci(const struct import *m, const struct source *source,
 	if (mkdir(in_scratch(m, GIVEN), 0700) < 0)
 		return FAIL_ERRNO(err, "make a folder for the layout");
 	if (unpack_into(m, source->fd, WORK_SCRATCH "/" GIVEN, 20, err) < 0 ||
-	    copy_image(m, "oci:" WORK_SCRATCH "/" GIVEN, -1, err) < 0)
+	    copy_file(m, "oci:" WORK_SCRATCH "/" GIVEN, -1, err) < 0)
 		return -1;
 	return finish_image(m, config, err);
 }
@@ -230,7 +232,7 @@ static int import_oci(const struct import *m, const struct source *source,
 static int import_docker(const struct import *m, const struct source *source,
                          struct image_config *config, struct error *err)
 {
-	if (copy_image(m, "docker-archive:/dev/fd/3", source->fd, err) < 0)
+	if (copy_file(m, "docker-archive:/dev/fd/3", source->fd, err) < 0)
 		return -1;
 	return finish_image(m, config, err);
 }
@@ -238,8 +240,7 @@ static int import_docker(const struct import *m, const struct source *source,
 static int import_registry(const struct import *m, const struct source *source,
                            struct image_config *config, struct error *err)
 {
-	if (image_reference_check(source->reference, err) < 0 ||
-	    copy_image(m, arena_format(m->arena, "docker://%s", source->reference), -1, err) < 0)
+	if (image_reference_check(source->reference, err) < 0 || copy_remote(m, source, err) < 0)
 		return -1;
 	return finish_image(m, config, err);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <arpa/inet.h>
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/span.h"
 #include "image/image.h"
+#include "image/reference.h"
 
-#define NAME_MAX_ 63
 #define REFERENCE_MAX 512
 #define DIGEST_SIZE 64
 
@@ -42,7 +44,7 @@ static bool is_lower_or_digit(char c)
 int image_name_check(const char *name, struct error *err)
 {
 	size_t size = strlen(name);
-	bool fine = size >= 1 && size <= NAME_MAX_ && is_lower_or_digit(name[0]);
+	bool fine = size >= 1 && size <= IMAGE_NAME_MAX && is_lower_or_digit(name[0]);
 
 	for (size_t i = 0; fine && i < size; i++)
 		fine = is_lower_or_digit(name[i]) || strchr("._-", name[i]);
@@ -50,7 +52,7 @@ int image_name_check(const char *name, struct error *err)
 		return 0;
 	(void)FAIL(err, ERROR_INVALID, "'%.80s' is no template name", name);
 	error_hint(err, "1 to %d of a-z, 0-9, '.', '_' and '-', the first a letter or a digit",
-	           NAME_MAX_);
+	           IMAGE_NAME_MAX);
 	return -1;
 }
 
@@ -161,6 +163,29 @@ int image_reference_check(const char *reference, struct error *err)
 	(void)FAIL(err, ERROR_INVALID, "'%.100s' is no image reference", reference);
 	error_hint(err, "for example 'registry.example/library/alpine:3' or 'name@sha256:...'");
 	return -1;
+}
+
+struct span reference_host(const char *reference)
+{
+	struct span rest = span_of(reference), first;
+
+	return span_split(&rest, '/', &first) && is_host(first) ? first : SPAN("docker.io");
+}
+
+/* By its address, not by how the text begins: "127.example.org" is somebody's name. */
+bool reference_is_loopback(const char *reference)
+{
+	struct span rest = reference_host(reference), name;
+	struct in_addr address;
+	char text[INET_ADDRSTRLEN];
+
+	(void)span_split(&rest, ':', &name);
+	if (span_equals_text(name, "localhost"))
+		return true;
+	if (name.size >= sizeof(text))
+		return false;
+	(void)snprintf(text, sizeof(text), "%.*s", (int)name.size, name.data);
+	return inet_pton(AF_INET, text, &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
 }
 
 /* What is understood when it is left out goes. */

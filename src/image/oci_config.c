@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "base/fd.h"
 #include "image/config.h"
@@ -204,6 +205,27 @@ struct image_config config_of_backup(struct arena *a, const struct json_value *s
 
 /* ---- an OCI layout ---- */
 
+/* Of an index the right image is chosen; one that is named by itself may be any. */
+static int check_processor(const struct json_value *image, struct error *err)
+{
+	static const struct {
+		const char *machine, *architecture;
+	} names[] = {{"x86_64", "amd64"}, {"aarch64", "arm64"}, {"riscv64", "riscv64"}};
+	const char *said = json_text(json_get(image, "architecture"), "");
+	struct utsname host;
+
+	if (uname(&host) < 0)
+		return FAIL_ERRNO(err, "ask for this machine's processor");
+	for (size_t i = 0; *said && i < COUNT_OF(names); i++)
+		if (strcmp(names[i].machine, host.machine) == 0 &&
+		    strcmp(names[i].architecture, said) != 0)
+			return FAIL(err, ERROR_INVALID,
+			            "the image is for '%.40s', and this machine's processor is "
+			            "'%.40s'",
+			            said, names[i].architecture);
+	return 0;
+}
+
 int oci_config_load(struct arena *a, const char *layout_dir, struct image_config *ret,
                     struct error *err)
 {
@@ -220,6 +242,8 @@ int oci_config_load(struct arena *a, const char *layout_dir, struct image_config
 		            json_count(manifests));
 	if (load_blob(a, layout, json_at(manifests, 0), &manifest, err) < 0 ||
 	    load_blob(a, layout, json_get(manifest, "config"), &image, err) < 0)
+		return -1;
+	if (check_processor(image, err) < 0)
 		return -1;
 	const struct json_value *config = json_get(image, "config");
 	const char *workdir = json_text(json_get(config, "WorkingDir"), "");

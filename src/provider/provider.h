@@ -87,7 +87,8 @@ struct provider_template {
 	const char *name;   /* of the folder */
 	const char *recipe; /* BUILD: "base". IMPORT: "tar", "oci", "docker-archive", "registry" */
 	const char *source; /* IMPORT of "registry": its reference; else NULL */
-	int source_fd;      /* IMPORT of a file: it, owned by the caller; else -1 */
+	int source_fd;      /* IMPORT of a file, or the login of a registry: it, owned by the
+	                       caller; else -1 */
 	/* Called with each progress line, on the calling thread. May be NULL. */
 	void (*on_progress)(void *context, int percent, const char *text);
 	void *context;

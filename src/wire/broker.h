@@ -126,8 +126,8 @@ struct broker_template {
 	uint32_t verb;
 	const char *name;   /* of the template's folder; must not exist (but for REMOVE) */
 	const char *recipe; /* BUILD: "base". IMPORT: "tar", "oci", "docker-archive", "registry" */
-	const char *source; /* IMPORT registry: "docker.io/library/alpine:3" ; files: "" and a
-	                       second descriptor */
+	const char *source; /* IMPORT registry: "docker.io/library/alpine:3", and a second
+	                       descriptor if it wants a login; files: "" and a second descriptor */
 };
 struct broker_snapshot {
 	uint64_t request;

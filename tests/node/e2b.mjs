@@ -362,14 +362,14 @@ const checks = {
   },
   async 'templates: what they cannot be made of is refused by name'() {
     const refused = (steps, name) => assert.rejects(Template.build(steps, `refused-${process.pid}`, { cpuCount: 1, memoryMB: 256 }), name)
-    await refused(Template().fromPythonImage('3.99'), /404.*python:3\.99/)
-    await refused(Template().fromImage('registry.example/x:1', { username: 'a', password: 'b' }), /501.*fromImageRegistry/)
+    await refused(Template().fromImage('127.0.0.1:1/x:1', { username: 'a:b', password: 'c' }), /400.*fromImageRegistry: username/)
+    await refused(Template().fromAWSRegistry('127.0.0.1:1/x:1', { accessKeyId: 'a', secretAccessKey: 'b', region: 'c' }), /501.*fromImageRegistry/)
     await refused(Template().fromTemplate('mcp-gateway').addMcpServer('exa'), /404.*mcp-gateway/)
   },
   async 'templates: a step that fails is told with its log'() {
     const steps = Template().fromTemplate(template).runCmd('test "$(id -un)" = root').runCmd('echo it is broken; exit 3')
     await assert.rejects(Template.build(steps, `broken-${process.pid}`), { name: 'BuildError' })
-    await assert.rejects(Template.build(Template().fromImage('no/such:image'), `broken-${process.pid}`), /no\/such:image/)
+    await assert.rejects(Template.build(Template().fromImage('127.0.0.1:1/no/such:image'), `broken-${process.pid}`), /import template '127.0.0.1-1-no-such-image'/)
   },
 }
 

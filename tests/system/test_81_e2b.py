@@ -284,7 +284,7 @@ def test_the_steps_of_a_template_are_checked(e2b, server):
     server.api().post("/api/sandbox/templates", {"name": "of-an-image", "from": "host"})
     for start, status in [
             ({"steps": [{"type": "RUN"}]}, 400), ({"steps": [{"type": "ENV", "args": ["A"]}]}, 400), ({"steps": [{"type": "COPY", "args": ["a", "b"]}]}, 400),
-            ({"steps": [{"type": "DANCE"}]}, 501), ({"fromImageRegistry": {"type": "aws"}}, 501), ({"fromImage": "no/such:1"}, 404), ({"fromImage": "of/an:image"}, 409),
+            ({"steps": [{"type": "DANCE"}]}, 501), ({"fromImageRegistry": {"type": "aws"}}, 501), ({"fromImageRegistry": {"type": "registry", "username": "a"}}, 400), ({"fromImage": "No Such"}, 400), ({"fromImage": "of/an:image"}, 409),
             ({"fromTemplate": "no-such"}, 404)]:
         build = e2b("POST", "/v3/templates", {"name": "checked"})[1]
         path = f"/templates/{build['templateID']}/builds/{build['buildID']}"

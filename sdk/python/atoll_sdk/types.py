@@ -947,6 +947,7 @@ TemplateCreate = TypedDict("TemplateCreate", {
     "ports": "NotRequired[Any]",
     "name": "str",
     "image": "NotRequired[str]",
+    "login": "NotRequired[RegistryLogin]",
     "from": "NotRequired[str]",
 })
 
@@ -997,6 +998,14 @@ class TemplateWarm(TypedDict):
     language: str
     # modules that it has imported already
     imports: NotRequired[list[str]]
+
+
+class RegistryLogin(TypedDict):
+    """Who asks a registry for an image"""
+
+    username: str
+    # or a token; kept by nobody
+    password: str
 
 
 class TemplatesSeeded(TypedDict):
@@ -2761,6 +2770,7 @@ BuildCreate = TypedDict("BuildCreate", {
     "also": "NotRequired[list[str]]",
     "from": "str",
     "image": "NotRequired[str]",
+    "login": "NotRequired[RegistryLogin]",
     "description": "NotRequired[str]",
     "steps": "NotRequired[list[BuildStep]]",
     "start": "NotRequired[str]",

@@ -19,6 +19,7 @@
 /* What E2B's clients begin with when they are told nothing, and how it is called here. */
 #define BASE_IMAGE "e2bdev/base"
 #define BASE_TEMPLATE "base"
+#define GOOGLE_USERNAME "_json_key"
 #define LOST                                                                                       \
 	"nothing is known of this build any more: it did not begin within an hour, or before the " \
 	"server was started again, or it ended long ago"
@@ -325,6 +326,22 @@ static const struct json_shape start_request = {
         .is_open = true,
 };
 
+enum registry_type { REGISTRY_ANY, REGISTRY_AMAZON, REGISTRY_GOOGLE };
+static const char *const registry_types[] = {"registry", "aws", "gcp", NULL};
+struct registry_body {
+	int type; /* enum registry_type */
+	const char *username, *password, *service_account;
+};
+static const struct json_member registry_shape_members[] = {
+        JSON_CHOICE_MEMBER(registry_body, type, .flags = JSON_REQUIRED, .choices = registry_types),
+        JSON_TEXT_MEMBER(registry_body, username),
+        JSON_TEXT_MEMBER(registry_body, password, .flags = JSON_SECRET),
+        JSON_TEXT_MEMBER(registry_body, service_account, .name = "serviceAccountJson",
+                         .flags = JSON_SECRET),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(registry_shape, "E2bRegistry", registry_body, "Who asks for an image");
+
 /* An image is a template here, once it was imported: "python:3.12" is called python-3.12. */
 static const char *image_template(struct arena *a, const char *image)
 {
@@ -335,33 +352,51 @@ static const char *image_template(struct arena *a, const char *image)
 	return build_image_template(a, image);
 }
 
-static int choose_source(struct request *rq, const struct start_body *b, const char **ret,
+/* Google's registries take a service account's key in place of a password. Amazon's want one that
+ * its API gives out for hours. */
+static int read_registry(struct request *rq, struct span text, struct image_login *ret,
                          struct error *err)
 {
-	struct template_record template;
+	struct registry_body body;
+
+	if (text.size == 0 || span_equals_text(text, "null"))
+		return 0;
+	if (json_parse(rq->arena, text, &registry_shape, &body, err) < 0)
+		return FAIL_CONTEXT(err, "fromImageRegistry");
+	switch ((enum registry_type)body.type) {
+	case REGISTRY_ANY:
+		*ret = (struct image_login){body.username, body.password};
+		break;
+	case REGISTRY_GOOGLE:
+		*ret = (struct image_login){GOOGLE_USERNAME, body.service_account};
+		break;
+	case REGISTRY_AMAZON:
+		(void)FAIL(err, ERROR_UNSUPPORTED,
+		           "fromImageRegistry: type 'aws' is not supported by this server");
+		error_hint(err, "type 'registry' with username AWS and the password of 'aws ecr "
+		                "get-login-password'");
+		return -1;
+	}
+	return image_login_check(ret, err) < 0 ? FAIL_CONTEXT(err, "fromImageRegistry") : 0;
+}
+
+static int choose_source(struct request *rq, const struct start_body *b, struct build_spec *spec,
+                         struct error *err)
+{
 	struct e2b_name name;
 
-	if (b->registry.size > 0 && !span_equals_text(b->registry, "null"))
-		return FAIL(err, ERROR_UNSUPPORTED,
-		            "fromImageRegistry is not supported by this server");
+	if (read_registry(rq, b->registry, &spec->login, err) < 0)
+		return -1;
 	if (b->from_template) {
 		if (e2b_name_parse(rq->arena, b->from_template, &name, err) < 0)
 			return -1;
-		*ret = name.own;
+		spec->from = name.own;
 		return 0;
 	}
-	*ret = b->from_image ? image_template(rq->arena, b->from_image) : BASE_TEMPLATE;
-	if (store_template_find(api_of(rq)->store, rq->arena, api_project(rq), *ret, &template,
-	                        err) == 0)
-		return b->from_image && strcmp(*ret, BASE_TEMPLATE) != 0
-		               ? fleet_template_check_image(&template, b->from_image, err)
-		               : 0;
-	if (err->code == ERROR_NOT_FOUND && b->from_image) {
-		(void)FAIL(err, ERROR_NOT_FOUND, "image '%.100s' is no template of this server",
-		           b->from_image);
-		error_hint(err, "atoll template import %.63s %.80s", *ret, b->from_image);
-	}
-	return -1;
+	spec->from = b->from_image ? image_template(rq->arena, b->from_image) : BASE_TEMPLATE;
+	if (b->from_image && strcmp(spec->from, BASE_TEMPLATE) != 0)
+		spec->image = b->from_image;
+	return 0;
 }
 
 static int find_draft(struct request *rq, struct e2b_draft *ret, struct error *err)
@@ -404,7 +439,7 @@ static int build_begin(struct request *rq, const void *body, struct reply *reply
 	        .cpu = (double)draft.cpu, .memory_mb = draft.memory_mb, .disk_mb = draft.disk_mb};
 	for (unsigned i = 0; i < draft.also_count; i++)
 		also[i] = draft.also[i];
-	if (choose_source(rq, b, &spec.from, err) < 0 ||
+	if (choose_source(rq, b, &spec, err) < 0 ||
 	    e2b_steps_read(rq->arena, &b->steps, &spec, &draft, err) < 0)
 		return -1;
 	if (!starts && b->ready && b->ready[0])

@@ -17,6 +17,7 @@
 #include "api/tables.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "fleet/build.h"
 #include "fleet/warm.h"
 #include "wire/agent_warm.h"
 
@@ -133,6 +134,7 @@ struct template_body {
 	struct pool_body pool;
 	struct idle_body idle;
 	const char *name, *image, *from;
+	struct image_login login;
 	uint64_t present;
 };
 enum { TEMPLATE_RESOURCES, TEMPLATE_POOL, TEMPLATE_IDLE };
@@ -161,6 +163,8 @@ static const struct json_member template_request_members[] = {
         JSON_TEXT_MEMBER(template_body, image, .max = 512,
                          .about = "reference in a registry; either this or `from`",
                          .example = "docker.io/library/debian:12"),
+        JSON_OBJECT_MEMBER(template_body, login, &build_login_shape,
+                           .about = "at the registry of image"),
         JSON_TEXT_MEMBER(template_body, from, .max = 63,
                          .about = "template whose root filesystem it shares", .example = "host"),
         JSON_END,
@@ -311,6 +315,7 @@ struct import_job {
 	struct fleet_warm warm;
 	struct fleet_pool_size pool;
 	struct sandbox_idle idle;
+	struct image_login login;
 	const char *from; /* a template; NULL = the request's image */
 	int fd;
 };
@@ -502,6 +507,12 @@ static struct import_job *import_job_new(struct api *api, const struct fleet_imp
 	        arena_text(&job->arena, request->description ? request->description : "");
 	if (request->reference)
 		job->request.reference = arena_text(&job->arena, request->reference);
+	if (request->login) {
+		job->login =
+		        (struct image_login){arena_text(&job->arena, request->login->username),
+		                             arena_text(&job->arena, request->login->password)};
+		job->request.login = &job->login;
+	}
 	if (request->recipe)
 		copy_recipe(job, request->recipe);
 	job->task.lane = WORKER_SLOW;
@@ -678,12 +689,15 @@ static int template_create(struct request *rq, const void *body, struct reply *r
 	        .description = b->description,
 	        .format = IMAGE_REGISTRY,
 	        .reference = b->image,
+	        .login = b->login.username ? &b->login : NULL,
 	        .source_fd = -1,
 	        .recipe = &recipe,
 	};
 
 	if (!b->image == !b->from)
 		return FAIL(err, ERROR_INVALID, "give either image or from");
+	if (request.login && !b->image)
+		return FAIL(err, ERROR_INVALID, "login: needs an image to log in for");
 	if ((b->image && image_reference_check(b->image, err) < 0) ||
 	    recipe_parse(rq, b, &recipe, err) < 0)
 		return -1;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "image/image.h"
+#include "image/reference.h"
 
 #define DIGEST "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -143,12 +144,69 @@ TEST(the_default_templates_are_named_and_described)
 	assert_string_equal(image_seeds[1].recipe, "");
 }
 
+TEST(only_an_address_of_this_machine_is_loopback)
+{
+	static const char *const here[] = {"localhost/x", "localhost:5000/x:1", "127.0.0.1/x",
+	                                   "127.8.8.8:5000/x"};
+	static const char *const elsewhere[] = {"x",
+	                                        "127.example.org/x",
+	                                        "127.0.0.1.example.org:5000/x",
+	                                        "localhost.example.org/x",
+	                                        "10.0.0.1:5000/x",
+	                                        "docker.io/localhost/x"};
+
+	for (size_t i = 0; i < COUNT_OF(here); i++)
+		assert_true(reference_is_loopback(here[i]));
+	for (size_t i = 0; i < COUNT_OF(elsewhere); i++)
+		assert_false(reference_is_loopback(elsewhere[i]));
+}
+
+TEST(a_login_is_for_the_host_of_its_image_alone)
+{
+	const struct image_login login = {"me", "s:\"ecret"};
+	static const char *const rows[][2] = {
+	        {"registry.example:5000/team/app:1", "registry.example:5000"},
+	        {"team/app:1", "docker.io"},
+	        {"debian", "docker.io"},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		AUTO(buf_done) struct buf out = BUF(IMAGE_LOGIN_MAX), wanted = BUF(IMAGE_LOGIN_MAX);
+
+		image_login_write(&login, rows[i][0], &out);
+		buf_addf(&wanted, "{\"auths\":{\"%s\":{\"auth\":\"bWU6czoiZWNyZXQ=\"}}}",
+		         rows[i][1]);
+		assert_string_equal(buf_text(&out), buf_text(&wanted));
+	}
+}
+
+TEST(a_login_that_cannot_be_one_is_refused)
+{
+	static char long_text[20000];
+	const struct image_login good[] = {{"me", "x"}, {"_json_key", "{\n \"a\": 1\n}"}};
+	const struct image_login bad[] = {{NULL, "x"},  {"", "x"},        {"a:b", "x"},
+	                                  {"a\n", "x"}, {long_text, "x"}, {"me", NULL},
+	                                  {"me", ""},   {"me", long_text}};
+	struct error err = {0};
+
+	memset(long_text, 'a', sizeof(long_text) - 1);
+	for (size_t i = 0; i < COUNT_OF(good); i++)
+		assert_int_equal(image_login_check(&good[i], &err), 0);
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		assert_int_equal(image_login_check(&bad[i], &err), -1);
+		assert_int_equal(err.code, ERROR_INVALID);
+	}
+}
+
 int main(void)
 {
 	return RUN(CASE(template_names_are_plain_folder_names),
 	           CASE(references_follow_the_rules_of_registries),
 	           CASE(a_reference_of_any_length_is_answered),
 	           CASE(what_a_reference_leaves_out_is_understood),
+	           CASE(only_an_address_of_this_machine_is_loopback),
+	           CASE(a_login_is_for_the_host_of_its_image_alone),
+	           CASE(a_login_that_cannot_be_one_is_refused),
 	           CASE(every_format_has_a_name_that_is_parsed_back),
 	           CASE(the_default_templates_are_named_and_described));
 }
