@@ -3,6 +3,7 @@
 #include "console/console.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -10,6 +11,7 @@
 #include "console/marks.h"
 
 #define WAIT_MS 1000 /* for a command to begin, or to end */
+#define GONE 3       /* exit status: there is no pipe, or not any more */
 /* Behind its last byte a stream may be within a mark: one is never longer. */
 #define MARK_MAX (MARK_TEXT_MAX + 64)
 
@@ -17,8 +19,10 @@ static int write_input(const struct console_at *at, const struct console_input *
                        const char *folder, bool *ret_taken, struct error *err)
 {
 	/* Opened for writing only, so that this waits until the command has opened it, too: what
-	 * lies in a pipe that nobody has open is lost. */
-	static const char script[] = "[ -p \"$1\" ] || exit 3; exec cat >\"$1\"";
+	 * lies in a pipe that nobody has open is lost. The pipe of one that ends meanwhile goes:
+	 * then what is opened is a new file, or nobody reads any more. */
+	static const char script[] = "[ -p \"$1\" ] || exit 3; exec 3>\"$1\"; "
+	                             "[ -p /dev/fd/3 ] || { rm -f \"$1\"; exit 3; }; exec cat >&3";
 	AUTO(arena_done) struct arena a = {0};
 	const char *path = arena_format(&a, "%s/%s", folder, input->command->id);
 	const char *args[] = {"sh", "-c", script, "sh", path, NULL};
@@ -29,9 +33,11 @@ static int write_input(const struct console_at *at, const struct console_input *
 
 	if (compute_run(at->hold->provider, at->hold->id, &a, &run, &result, err) < 0)
 		return -1;
-	if (result.process.exit_code != 0 && result.process.exit_code != 3)
+	bool has_ended =
+	        result.process.exit_code == GONE || result.process.exit_code == 128 + SIGPIPE;
+	if (result.process.exit_code != 0 && !has_ended)
 		return FAIL(err, ERROR_SYSTEM, "the input could not be written");
-	*ret_taken = result.process.exit_code == 0;
+	*ret_taken = !has_ended;
 	return 0;
 }
 

@@ -232,8 +232,9 @@ static struct span told_of(const char *command)
 
 /* Who sees that the command has begun finds its pipe, in a folder that is told each time since
  * older output falls off; what kept the pipe from being made is said by the second try. The pipe
- * is opened for both, so that this waits for nobody and the command sees no end. The word
- * "command" keeps an eval that fails from ending the shell. */
+ * is opened for both, so that this waits for nobody and the command sees no end; and once more for
+ * its removal, so that who was about to write to it does not wait for ever. The word "command"
+ * keeps an eval that fails from ending the shell. */
 static void write_script(struct buf *out, const struct id *id, const char *command)
 {
 	AUTO(buf_done) struct buf told = BUF(2 * CONSOLE_TOLD_MAX + 1), mark = BUF(64);
@@ -248,8 +249,9 @@ static void write_script(struct buf *out, const struct id *id, const char *comma
 	buf_addf(out, "{ [ -p \"$__console/%s\" ] || mkfifo \"$__console/%s\"; } && command eval ",
 	         id->text, id->text);
 	add_quoted(out, command);
-	buf_addf(out, " <>\"$__console/%s\"; __code=$?; rm -f \"$__console/%s\"\n", id->text,
-	         id->text);
+	buf_addf(out,
+	         " <>\"$__console/%s\"; __code=$?; rm -f \"$__console/%s\" <>\"$__console/%s\"\n",
+	         id->text, id->text, id->text);
 	mark.data[0] = 'E';
 	add_mark(out, buf_text(&mark), "%s");
 }

@@ -335,6 +335,17 @@ test('sendSessionCommandInput', async () => {
   assert.equal((await box.process.getSessionCommandLogs('work', cmdId)).stdout, 'got a line\n');
   await failsAs(DaytonaCommandAlreadyCompletedError, box.process.sendSessionCommandInput('work', cmdId, 'more\n'));
 });
+test('input to a command that is just ending waits for nobody', async () => {
+  await box.process.createSession('ending');
+  // Its pipe is still there, and nobody has it open, for as long as this takes.
+  await run('ending', 'rm() { sleep 2; command rm "$@"; }', {});
+  const { cmdId } = await run('ending', 'read -r line', { runAsync: true });
+  await box.process.sendSessionCommandInput('ending', cmdId, 'a line\n');
+  const begun = Date.now();
+  await box.process.sendSessionCommandInput('ending', cmdId, 'more\n').catch((error) => assert.ok(error instanceof DaytonaError));
+  assert.ok(Date.now() - begun < 20000);
+  await box.process.deleteSession('ending');
+});
 test('a session that has written more than is kept takes input', async () => {
   await box.process.createSession('long');
   await run('long', 'head -c 5M /dev/zero | tr "\\0" x; head -c 5M /dev/zero | tr "\\0" y >&2', { runAsync: true });
@@ -746,14 +757,18 @@ test('resize', async () => {
   assert.equal((await sandbox.getMetricsLatest()).memTotal, 2 * 1024 ** 3);
   await sandbox.process.executeCommand('head -c 60M /dev/zero > /tmp/held');
   await failsAs(DaytonaConflictError, sandbox.resize({ memory: 0.03125 }), /uses \d+ MiB/);
-  await failsAs(DaytonaError, sandbox.resize({ disk: 9 }), /disk/);
+  const { disk } = sandbox;
+  await failsAs(DaytonaConflictError, sandbox.resize({ disk: disk + 1 }), /while it is stopped/);
   await failsAs(DaytonaError, sandbox.resize({ cpu: 2000 }), /cpu/);
   await sandbox.stop();
-  await sandbox.resize({ cpu: 1 });
+  await failsAs(DaytonaConflictError, sandbox.resize({ disk: disk / 2 }), /only grows/);
+  await sandbox.resize({ cpu: 1, disk: disk + 1 });
+  assert.equal(sandbox.disk, disk + 1);
   await sandbox.start();
   await sandbox.refreshData();
   assert.equal(sandbox.cpu, 1);
   assert.equal(sandbox.memory, 2);
+  assert.equal(sandbox.disk, disk + 1);
   await sandbox.delete();
 });
 test('updateEnv', async () => {
