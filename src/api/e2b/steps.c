@@ -5,6 +5,7 @@
 
 /* What a copy step has brought lies here until the next step has put it where it is to be. */
 #define COPY_FOLDER "/.atoll-copy"
+#define READY_TIMEOUT_MS 60000
 
 static const struct json_member e2b_step_shape_members[] = {
         JSON_TEXT_MEMBER(e2b_step, type, .flags = JSON_REQUIRED, .max = 32),
@@ -31,9 +32,11 @@ static const char place_files[] =
         "else into \"$from/$(dirname \"$src\")\"; fi\n"
         "rm -rf \"$from\"\n";
 
+/* Of all images, few have no timeout(1); there the step's own time is the only bound. */
 static const char wait_ready[] =
-        "for i in $(seq 120); do if /bin/sh -c \"$1\"; then exit; fi; sleep 0.5; done\n"
-        "echo 'the ready command did not succeed' >&2; exit 1\n";
+        "try() { /bin/sh -c \"$1\"; }\n"
+        "command -v timeout >/dev/null && try() { timeout -s KILL 30 /bin/sh -c \"$1\"; }\n"
+        "until try \"$1\"; do sleep 0.5; done\n";
 
 struct reading {
 	struct arena *arena;
@@ -175,5 +178,6 @@ void e2b_steps_add_ready(struct arena *a, const char *ready, struct build_spec *
 	last->type = BUILD_RUN;
 	last->args = ARENA_ARRAY(a, const char *, COUNT_OF(words));
 	memcpy(last->args, words, sizeof(words));
+	last->timeout_ms = READY_TIMEOUT_MS;
 	spec->steps = (struct json_list){steps, spec->steps.count + 1, true};
 }
