@@ -31,6 +31,9 @@ int daytona_sandbox_reply(struct request *rq, struct reply *reply, const struct 
 /* The same, to be one of several. */
 int daytona_sandbox_write(struct request *rq, struct buf *out, const struct sandbox_record *r,
                           struct error *err);
+/* A list of the project's, with as many queries as for one. */
+int daytona_sandboxes_write(struct request *rq, struct buf *out, const struct sandbox_list *list,
+                            struct error *err);
 /* What a list of them tells. */
 void daytona_sandbox_write_listed(struct request *rq, struct buf *out,
                                   const struct sandbox_record *r);

@@ -38,15 +38,7 @@ static int forks(struct request *rq, UNUSED const void *body, struct reply *repl
 	search.sandbox_id = record.id;
 	if (store_sandbox_forks(api_of(rq)->store, rq->arena, &search, &found, err) < 0)
 		return -1;
-	buf_add_byte(out, '[');
-	for (size_t i = 0; i < found.count; i++) {
-		if (i > 0)
-			buf_add_byte(out, ',');
-		if (daytona_sandbox_write(rq, out, &found.items[i], err) < 0)
-			return -1;
-	}
-	buf_add_byte(out, ']');
-	return 0;
+	return daytona_sandboxes_write(rq, out, &found, err);
 }
 
 /* The sandbox that `child` is a fork of. ERROR_NOT_FOUND when it is none, or that one is deleted.

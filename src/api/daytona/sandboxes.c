@@ -150,20 +150,19 @@ static struct sandbox_dto dto_of(struct request *rq, const struct sandbox_record
 	};
 }
 
-static int find_volumes(struct request *rq, const struct sandbox_record *r, struct json_list *ret,
-                        struct error *err)
+/* Those of `mounts` that are its own. */
+static struct json_list volumes_of(struct request *rq, const struct sandbox_record *r,
+                                   const struct mount_list *mounts)
 {
-	struct mount_answer *items;
-	struct mount_list mounts;
+	struct mount_answer *items = ARENA_ARRAY(rq->arena, struct mount_answer, mounts->count);
+	size_t count = 0;
 
-	if (store_mounts_of_sandbox(api_of(rq)->store, rq->arena, r->id, &mounts, err) < 0)
-		return -1;
-	items = ARENA_ARRAY(rq->arena, struct mount_answer, mounts.count);
-	for (size_t i = 0; i < mounts.count; i++)
-		items[i] = (struct mount_answer){.volume_id = mounts.items[i].volume_id,
-		                                 .mount_path = mounts.items[i].path};
-	*ret = (struct json_list){items, mounts.count, true};
-	return 0;
+	for (size_t i = 0; i < mounts->count; i++)
+		if (strcmp(mounts->items[i].sandbox_id, r->id) == 0)
+			items[count++] =
+			        (struct mount_answer){.volume_id = mounts->items[i].volume_id,
+			                              .mount_path = mounts->items[i].path};
+	return (struct json_list){items, count, true};
 }
 
 /* Who may run a command in it sees its environment anyway. */
@@ -174,13 +173,24 @@ static void show_environment(const struct request *rq, const struct sandbox_reco
 		dto->env = span_of(r->env_json);
 }
 
+static struct sandbox_dto whole_with(struct request *rq, const struct sandbox_record *r,
+                                     const struct mount_list *mounts)
+{
+	struct sandbox_dto dto = dto_of(rq, r);
+
+	dto.volumes = volumes_of(rq, r, mounts);
+	show_environment(rq, r, &dto);
+	return dto;
+}
+
 static int whole_of(struct request *rq, const struct sandbox_record *r, struct sandbox_dto *ret,
                     struct error *err)
 {
-	*ret = dto_of(rq, r);
-	if (find_volumes(rq, r, &ret->volumes, err) < 0)
+	struct mount_list mounts;
+
+	if (store_mounts_of_sandbox(api_of(rq)->store, rq->arena, r->id, &mounts, err) < 0)
 		return -1;
-	show_environment(rq, r, ret);
+	*ret = whole_with(rq, r, &mounts);
 	return 0;
 }
 
@@ -192,6 +202,26 @@ int daytona_sandbox_write(struct request *rq, struct buf *out, const struct sand
 	if (whole_of(rq, r, &dto, err) < 0)
 		return -1;
 	json_write(out, &whole_shape, &dto);
+	return 0;
+}
+
+int daytona_sandboxes_write(struct request *rq, struct buf *out, const struct sandbox_list *list,
+                            struct error *err)
+{
+	struct mount_list mounts = {.count = 0};
+
+	if (list->count > 0 && store_mounts_of_project(api_of(rq)->store, rq->arena,
+	                                               api_project(rq), &mounts, err) < 0)
+		return -1;
+	buf_add_byte(out, '[');
+	for (size_t i = 0; i < list->count; i++) {
+		const struct sandbox_dto dto = whole_with(rq, &list->items[i], &mounts);
+
+		if (i > 0)
+			buf_add_byte(out, ',');
+		json_write(out, &whole_shape, &dto);
+	}
+	buf_add_byte(out, ']');
 	return 0;
 }
 
