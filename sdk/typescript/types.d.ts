@@ -2578,6 +2578,8 @@ export interface SandboxResize {
   cpu?: number;
   /** MiB */
   memory_mb?: number;
+  /** MiB; more of it, while it is stopped */
+  disk_mb?: number;
   /** processes and threads */
   pids?: number;
 }

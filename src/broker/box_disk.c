@@ -40,7 +40,7 @@ static bool wants_disk(const struct box *box)
 	const struct host *host = box->boxes->host;
 	char path[64];
 
-	/* A stopped one has what it was made with, whatever the option says now. */
+	/* A stopped one has an image if it was made with one, whatever the option says now. */
 	(void)snprintf(path, sizeof(path), "%s/" IMAGE, box->id);
 	if (box->restart)
 		return faccessat(host->folders[FOLDER_SANDBOXES], path, F_OK, 0) == 0;
@@ -74,7 +74,8 @@ static int open_disk(const struct box *box, int *ret_fd, struct error *err)
 	AUTO_CLOSE int folder = -1, root = -1;
 
 	if (open_folder(box, &folder, err) < 0 ||
-	    (!box->restart && image_make(folder, IMAGE, &options, err) < 0) ||
+	    (box->restart ? image_fit(folder, IMAGE, box->disk_bytes, err)
+	                  : image_make(folder, IMAGE, &options, err)) < 0 ||
 	    image_mount(folder, IMAGE, false, &root, err) < 0 ||
 	    (!box->restart && make_folders(root, err) < 0))
 		return -1;

@@ -26,6 +26,8 @@
 #define RESIZE "/usr/sbin/resize2fs"
 #define FSCK_REPAIRED 1 /* its status when all is well now */
 #define WORDS_MAX 16
+#define SECTOR_BYTES 512u
+#define MIB_BYTES (1u << 20)
 #define LOOP_TRIES 16
 #define LOCK_TRIES 500
 #define LOCK_PAUSE_MS 10
@@ -260,8 +262,19 @@ static int wait_for_lock(int image, struct error *err)
 	                  : 0;
 }
 
-/* First the file, then what is in it: ending in between leaves room that nothing uses, until
- * somebody asks again. */
+/* Whole MiB, as an end of a file that is not means that it is being grown. */
+static uint64_t grown_size(uint64_t now_bytes, uint64_t wanted_bytes)
+{
+	uint64_t bytes;
+
+	if (now_bytes % MIB_BYTES == SECTOR_BYTES)
+		now_bytes -= SECTOR_BYTES;
+	bytes = now_bytes > wanted_bytes ? now_bytes : wanted_bytes;
+	return (bytes + MIB_BYTES - 1) / MIB_BYTES * MIB_BYTES;
+}
+
+/* First the file, then what is in it. Until that is done the file has a sector more: so whoever
+ * ends in between leaves one that is seen not to be whole, and is grown by the next who asks. */
 int image_grow(int folder, const char *name, uint64_t size_bytes, struct error *err)
 {
 	static const char *const check[] = {FSCK, "-f", "-p", NULL};
@@ -274,7 +287,8 @@ int image_grow(int folder, const char *name, uint64_t size_bytes, struct error *
 		return -1;
 	if (fstat(image, &status) < 0)
 		return FAIL_ERRNO(err, "look at '%s'", name);
-	if ((uint64_t)status.st_size < size_bytes && ftruncate(image, (off_t)size_bytes) < 0)
+	size_bytes = grown_size((uint64_t)status.st_size, size_bytes);
+	if (ftruncate(image, (off_t)(size_bytes + SECTOR_BYTES)) < 0)
 		return FAIL_ERRNO(err, "size '%s'", name);
 	fault_point("broker", "volume-sized");
 	/* It resizes nothing that was not checked since it was mounted. */
@@ -282,5 +296,18 @@ int image_grow(int folder, const char *name, uint64_t size_bytes, struct error *
 	    run_program(resize, image, 0, err) < 0)
 		return -1;
 	fault_point("broker", "volume-grown");
-	return fsync(image) < 0 ? FAIL_ERRNO(err, "bring '%s' to the disk", name) : 0;
+	if (fsync(image) < 0)
+		return FAIL_ERRNO(err, "bring '%s' to the disk", name);
+	return ftruncate(image, (off_t)size_bytes) < 0 ? FAIL_ERRNO(err, "size '%s'", name) : 0;
+}
+
+int image_fit(int folder, const char *name, uint64_t size_bytes, struct error *err)
+{
+	struct stat status;
+
+	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+		return FAIL_ERRNO(err, "look at '%s'", name);
+	if ((uint64_t)status.st_size >= size_bytes && status.st_size % MIB_BYTES == 0)
+		return 0;
+	return image_grow(folder, name, size_bytes, err);
 }

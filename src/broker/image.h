@@ -35,3 +35,5 @@ MUST_CHECK int image_mount(int folder, const char *name, bool shared, int *ret_f
                            struct error *err);
 /* More room, once nothing of it is mounted any more. Never less; fine when it has so much. */
 MUST_CHECK int image_grow(int folder, const char *name, uint64_t size_bytes, struct error *err);
+/* The same where it is seldom due: costs a look at the file when it has so much, whole MiB. */
+MUST_CHECK int image_fit(int folder, const char *name, uint64_t size_bytes, struct error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/settings.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -75,6 +76,30 @@ int fleet_set(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
 
 /* ---- limits ---- */
 
+/* Its filesystem grows when it starts the next time: nothing of it is mounted then. */
+static int check_disk(const struct sandbox_record *r, int64_t disk_mb, struct error *err)
+{
+	int64_t now_mb = r->resources.disk_mb;
+
+	if (disk_mb == 0 || disk_mb == now_mb)
+		return 0;
+	if (disk_mb < now_mb) {
+		(void)FAIL(err, ERROR_CONFLICT,
+		           "disk_mb: a disk only grows, and sandbox '%s' has %" PRId64 " MiB",
+		           r->id, now_mb);
+		error_hint(err, "create another one, and copy what it is to have");
+		return -1;
+	}
+	if (r->actual == SANDBOX_STOPPED)
+		return 0;
+	(void)FAIL(err, ERROR_CONFLICT,
+	           "disk_mb: sandbox '%s' is %s, and a disk grows while it is "
+	           "stopped",
+	           r->id, sandbox_state_name(r->actual));
+	error_hint(err, "stop it first");
+	return -1;
+}
+
 static int check_change(struct fleet *f, struct arena *a, const struct sandbox_record *r,
                         const struct sandbox_resources *change, struct error *err)
 {
@@ -86,12 +111,7 @@ static int check_change(struct fleet *f, struct arena *a, const struct sandbox_r
 	    sandbox_resources_within(change, &project.maximums, err) < 0 ||
 	    sandbox_resources_within(change, &f->config->caps, err) < 0)
 		return -1;
-	if (change->disk_mb == 0 || change->disk_mb == r->resources.disk_mb)
-		return 0;
-	(void)FAIL(err, ERROR_UNSUPPORTED, "provider '%s' cannot change the disk of a sandbox",
-	           f->ops->name);
-	error_hint(err, "take a snapshot, and create another one from it");
-	return -1;
+	return check_disk(r, change->disk_mb, err);
 }
 
 static bool is_alive(const struct sandbox_record *r)

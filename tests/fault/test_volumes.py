@@ -148,3 +148,42 @@ def test_what_was_written_is_there_after_everything_was_killed(private_server):
     api.post(f"{INSTANCES}/{sandbox}/start")
     assert api.exec(sandbox, "cat /workspace/file")["stdout"] == "precious\n"
     clean_after(private_server)
+
+
+def state_of(api, sandbox):
+    return api.get(f"{INSTANCES}/{sandbox}")["state"]
+
+
+@pytest.mark.parametrize("step", ["volume-sized", "volume-grown"])
+def test_a_disk_that_grows_is_whole_whoever_dies_meanwhile(private_server, step):
+    private_server.flags = ["--disk-quota", "on"]
+    private_server.start()
+    api = private_server.api()
+    made = api.create(internet=False, persistent=True, resources={"disk_mb": 32})
+    if made["resources"]["disk_advisory"]:
+        pytest.skip("this host has no loop devices: no sandbox has a disk of its own")
+    box = made["id"]
+    api.exec(box, "echo precious > /home/user/file; sync")
+    for disk_mb, why in ((96, "while it is stopped"), (16, "only grows")):
+        with pytest.raises(atoll.ApiError) as refused:
+            api.post(f"{INSTANCES}/{box}/resize", {"disk_mb": disk_mb})
+        assert refused.value.status == 409 and why in refused.value.message
+    api.post(f"{INSTANCES}/{box}/stop")
+    assert api.post(f"{INSTANCES}/{box}/resize", {"disk_mb": 96})["resources"]["disk_mb"] == 96
+    private_server.stop()
+    private_server.environment["ATOLL_FAULT"] = f"broker:{step}:kill"
+    private_server.start()
+    with attempt(private_server) as api:
+        api.post(f"{INSTANCES}/{box}/start")
+    private_server.environment.pop("ATOLL_FAULT")
+    private_server.stop()
+    private_server.start()
+    api = private_server.api()
+    atoll.wait_for(lambda: state_of(api, box) in ("stopped", "started"), 15, "its state")
+    if state_of(api, box) == "stopped":
+        api.post(f"{INSTANCES}/{box}/start")
+    said = api.exec(box, "cat /home/user/file; df -m / | tail -1; head -c 60M /dev/zero > /home/user/large && echo fits")["stdout"]
+    assert said.startswith("precious\n") and "fits" in said, said
+    assert api.get(f"/v1/events?sandbox={box}&kind=sandbox.resized")["items"][0]["detail"]["disk_mb"] == 96
+    api.remove(box)
+    atoll.wait_for(lambda: not loops_of(private_server), 10, "no loop device is left")

@@ -2750,6 +2750,8 @@ class SandboxResize(TypedDict):
     cpu: NotRequired[float]
     # MiB
     memory_mb: NotRequired[int]
+    # MiB; more of it, while it is stopped
+    disk_mb: NotRequired[int]
     # processes and threads
     pids: NotRequired[int]
 

@@ -14,13 +14,15 @@ static struct fleet_ref path_ref(const struct request *rq)
 
 struct resize_body {
 	double cpu;
-	int64_t memory_mb, pids;
+	int64_t memory_mb, disk_mb, pids;
 };
 static const struct json_member resize_request_members[] = {
         JSON_NUMBER_MEMBER(resize_body, cpu, .min = 0, .max = 1024, .about = "vCPUs",
                            .example = "2"),
         JSON_WHOLE_MEMBER(resize_body, memory_mb, .min = 0, .max = 1 << 24, .about = "MiB",
                           .example = "2048"),
+        JSON_WHOLE_MEMBER(resize_body, disk_mb, .min = 0, .max = 1 << 28,
+                          .about = "MiB; more of it, while it is stopped"),
         JSON_WHOLE_MEMBER(resize_body, pids, .min = 0, .max = 1 << 22,
                           .about = "processes and threads"),
         JSON_END,
@@ -34,7 +36,7 @@ static int sandbox_resize(struct request *rq, const void *body, struct reply *re
 	const struct resize_body *b = body;
 	const struct fleet_ref ref = path_ref(rq);
 	const struct sandbox_resources change = {
-	        .cpu = b->cpu, .memory_mb = b->memory_mb, .pids = b->pids};
+	        .cpu = b->cpu, .memory_mb = b->memory_mb, .disk_mb = b->disk_mb, .pids = b->pids};
 	struct sandbox_record r;
 
 	if (fleet_resize(api_of(rq)->fleet, rq->arena, &ref, &change, &r, err) < 0)

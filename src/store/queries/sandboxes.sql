@@ -203,7 +203,7 @@ RETURNING {sandbox};
 -- takes: sandbox_revision
 -- gives: sandbox_record
 UPDATE sandboxes
-SET cpu = :cpu, memory_mb = :memory_mb, pids = :pids, version = version + 1
+SET cpu = :cpu, memory_mb = :memory_mb, disk_mb = :disk_mb, pids = :pids, version = version + 1
 WHERE id = :id AND actual <> 'deleted'
 RETURNING {sandbox};
 

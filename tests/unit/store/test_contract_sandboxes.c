@@ -381,7 +381,7 @@ static void limits_and_environment_change_by_themselves(void **state)
 	assert_true(found.resources.cpu == 3.5);
 	assert_int_equal(found.resources.memory_mb, 333);
 	assert_int_equal(found.resources.pids, 44);
-	assert_int_equal(found.resources.disk_mb, r.resources.disk_mb);
+	assert_int_equal(found.resources.disk_mb, 7);
 	assert_string_equal(found.env_json, r.env_json);
 	assert_done(store_sandbox_set_env(*state, &a, &revision, &found, &err));
 	assert_done(store_sandbox_find(*state, &a, NULL, id.text, &found, &err));
