@@ -2963,6 +2963,21 @@ export interface DaytonaVolumeCreate {
   name: string;
 }
 
+/** A secret to keep */
+export interface DaytonaSecretCreate {
+  name: string;
+  value: string;
+  description: string;
+  hosts: string[];
+}
+
+/** What is given replaces */
+export interface DaytonaSecretChange {
+  value: string;
+  description: string;
+  hosts: string[];
+}
+
 /** What to make */
 export interface E2bNewSandbox {
   timeout: number;

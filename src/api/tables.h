@@ -30,10 +30,10 @@ extern const struct route tools_routes[], approvals_routes[], skills_routes[], m
 extern const struct route daytona_sandboxes_routes[], daytona_process_routes[],
         daytona_files_routes[], daytona_bulk_routes[], daytona_info_routes[],
         daytona_ports_routes[], daytona_snapshots_routes[], daytona_volumes_routes[],
-        daytona_sessions_routes[], daytona_pty_routes[], daytona_git_routes[],
-        daytona_interpreter_routes[], daytona_signed_routes[], daytona_images_routes[],
-        daytona_lsp_routes[], daytona_network_routes[], daytona_forks_routes[],
-        daytona_listing_routes[], daytona_warm_pools_routes[];
+        daytona_secrets_routes[], daytona_sessions_routes[], daytona_pty_routes[],
+        daytona_git_routes[], daytona_interpreter_routes[], daytona_signed_routes[],
+        daytona_images_routes[], daytona_lsp_routes[], daytona_network_routes[],
+        daytona_forks_routes[], daytona_listing_routes[], daytona_warm_pools_routes[];
 struct daytona_pending;
 struct daytona_pending *daytona_pending_new(void);
 void daytona_pending_free(struct daytona_pending *p); /* NULL is fine */

@@ -24,8 +24,9 @@ MUST_CHECK int fleet_set(struct fleet *fleet, struct arena *a, const struct flee
 
 /* Other cpu, memory and pids, at once when it runs and for every start from now on; zeros leave
  * what is. ERROR_LIMIT above what the project and the server allow, ERROR_CONFLICT for less memory
- * than it uses, and for a smaller disk; more of it only while it is stopped. A crash of this server in between leaves it
- * with limits that its row does not tell, until it is asked for them again or starts. */
+ * than it uses, and for a smaller disk; more of it only while it is stopped. A crash of this server
+ * in between leaves it with limits that its row does not tell, until it is asked for them again or
+ * starts. */
 MUST_CHECK int fleet_resize(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                             const struct sandbox_resources *change, struct sandbox_record *ret,
                             struct error *err);

@@ -902,16 +902,37 @@ test('getMetricsLatest and getMetrics', async () => {
   const points = await box.getMetrics();
   assert.ok(points.length > 0 && points.every(({ memTotal, cpuCount }) => memTotal > 0 && cpuCount > 0));
 });
-test('ssh, secrets and computer use are refused by name', async () => {
+test('secret.*: kept, listed, replaced, deleted, and never told', async () => {
+  const { secret } = daytona;
+  const first = await secret.create({ name: 'FIRST_key', value: 'hidden-value', description: 'one', hosts: ['api.example.com', '*.example.com'] });
+  assert.equal(first.placeholder, `dtn_secret_${first.id}`);
+  assert.deepEqual(first.hosts, ['api.example.com', '*.example.com']);
+  await failsAs(DaytonaConflictError, secret.create({ name: 'FIRST_key', value: 'x' }));
+  await failsAs(DaytonaValidationError, secret.create({ name: '1st', value: 'x' }), /name/);
+  await failsAs(DaytonaValidationError, secret.create({ name: 'ports', value: 'x', hosts: ['example.com:80'] }), /hosts/);
+  const second = await secret.create({ name: 'second', value: 'y' });
+  assert.deepEqual(second.hosts, []);
+  const changed = await secret.update(first.id, { description: 'other' });
+  assert.equal(changed.description, 'other');
+  assert.deepEqual((await secret.update(first.id, { value: 'hidden-too', hosts: [] })).hosts, []);
+  assert.equal((await secret.get(first.id)).description, 'other');
+  const page = await secret.list({ limit: 1, sort: 'name', order: 'asc' });
+  assert.deepEqual([page.items.map(({ name }) => name), page.total], [['FIRST_key'], 2]);
+  const rest = await secret.list({ limit: 1, sort: 'name', order: 'asc', cursor: page.nextCursor });
+  assert.deepEqual([rest.items.map(({ name }) => name), rest.nextCursor], [['second'], null]);
+  const all = await secret.list();
+  assert.deepEqual(all.items.map(({ name }) => name), ['second', 'FIRST_key']);
+  assert.ok(!JSON.stringify(all).includes('hidden'));
+  assert.deepEqual((await secret.list({ name: 'first' })).items.map(({ id }) => id), [first.id]);
+  for (const { id } of [first, second]) await secret.delete(id);
+  for (const call of ['get', 'delete']) await failsAs(DaytonaNotFoundError, secret[call](first.id));
+});
+test('ssh, secrets of a sandbox and computer use are refused by name', async () => {
   await failsAs(DaytonaError, box.createSshAccess(), /ssh/);
   await failsAs(DaytonaError, box.validateSshAccess('token'), /ssh/);
   await failsAs(DaytonaError, box.revokeSshAccess('token'), /ssh/);
   await failsAs(DaytonaError, box.updateSecrets({ A: 'b' }), /secrets/);
   await failsAs(DaytonaError, create({ secrets: { A: 'b' } }), /secrets/);
-  for (const call of ['list', 'get', 'create', 'update', 'delete']) {
-    await assert.rejects(daytona.secret[call](call === 'create' ? { name: 'a', value: 'b' } : 'id', { value: 'b' }),
-      (error) => error.statusCode === 501 && /secrets/.test(error.message));
-  }
   const { mouse, keyboard, screenshot, display, accessibility, recording } = box.computerUse;
   let calls = 0;
   for (const part of [box.computerUse, mouse, keyboard, screenshot, display, accessibility, recording]) {

@@ -3147,6 +3147,23 @@ class DaytonaVolumeCreate(TypedDict):
     name: str
 
 
+class DaytonaSecretCreate(TypedDict):
+    """A secret to keep"""
+
+    name: str
+    value: str
+    description: str
+    hosts: list[str]
+
+
+class DaytonaSecretChange(TypedDict):
+    """What is given replaces"""
+
+    value: str
+    description: str
+    hosts: list[str]
+
+
 class E2bNewSandbox(TypedDict):
     """What to make"""
 

@@ -12,7 +12,6 @@
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"
 #define BASE DAYTONA_TOOLBOX "/:id"
-#define SECRETS DAYTONA_API "/secret"
 #define VERSION "atoll"
 #define PORT_MIN 3000
 #define PORT_MAX 9999
@@ -463,8 +462,6 @@ const struct route daytona_info_routes[] = {
         {HTTP_POST, SANDBOX "/resize", WRITE, .body = &resize_request, .handle = resize, TAG,
          .summary = "Give it other limits"},
         {HTTP_PUT, SANDBOX "/secrets", WRITE, .handle = secrets, TAG, .summary = "Refused"},
-        {HTTP_ANY, SECRETS, WRITE, .handle = secrets, TAG, .summary = "Refused"},
-        {HTTP_ANY, SECRETS "/*rest", WRITE, .handle = secrets, TAG, .summary = "Refused"},
         {HTTP_POST, SANDBOX "/ssh-access", WRITE, .handle = ssh, TAG, .summary = "Refused"},
         {HTTP_DELETE, SANDBOX "/ssh-access", WRITE, .handle = ssh, TAG, .summary = "Refused"},
         {HTTP_GET, DAYTONA_API "/sandbox/ssh-access/validate", READ, .handle = ssh, TAG,
