@@ -76,7 +76,7 @@ def test_a_role_that_changes_changes_his_keys_at_once(server, api, project):
 
 
 def test_a_key_expires_and_is_rotated(server, api):
-    brief = api.post("/api/sandbox/keys", {"name": "brief", "expires_in_ms": 3000, "scopes": ["sandbox:read"]})
+    brief = api.post("/api/sandbox/keys", {"name": "brief", "expires_in_ms": 6000, "scopes": ["sandbox:read"]})
     holder = server.api(brief["key"])
     assert holder.get("/accounts/me")["scopes"] == ["sandbox:read"]
 
