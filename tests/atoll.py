@@ -259,8 +259,8 @@ class Server:
         return found
 
     def pid_of(self, role):
-        """The pid of 'broker' or 'api'."""
-        mark = {"broker": "atoll-broker", "api": "--role api"}[role]
+        """The pid of 'broker', 'api' or 'names'."""
+        mark = {"broker": "atoll-broker", "api": "--role api", "names": "--role names"}[role]
         for pid, line in self.descendants().items():
             if mark in line:
                 return pid

@@ -2,6 +2,8 @@
 """Machines beyond the host, for what a sandbox may reach: a network namespace with a few addresses of a range
 that no sandbox is kept from, and servers that tell who came to which of them. No packet leaves this machine."""
 
+import contextlib
+import ctypes
 import os
 import pathlib
 import secrets
@@ -11,6 +13,7 @@ import threading
 
 import atoll
 
+CLONE_NEWNET = 0x40000000
 TCP, UDP = 8080, 53
 SERVE = f"""
 import socket, sys, threading
@@ -48,20 +51,44 @@ def free_network():
             return network
 
 
+UPLINK = ["link set lo up", "link add uplink type veth peer name beyond", "addr add 192.0.2.2/24 dev uplink", "link set uplink up", "link set beyond up",
+          "route add default via 192.0.2.1"]
+
+
+@contextlib.contextmanager
+def own_network():
+    """What this thread opens and starts is in a network namespace of its own, servers, too: what others do to the host's rules is not seen there."""
+    library = ctypes.CDLL(None, use_errno=True)
+    before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    try:
+        assert library.unshare(CLONE_NEWNET) == 0, os.strerror(ctypes.get_errno())
+        for command in UPLINK:
+            subprocess.run(["ip", *command.split()], check=True)
+        yield
+    finally:
+        assert library.setns(before, CLONE_NEWNET) == 0
+        os.close(before)
+
+
 class Far:
+    serve = SERVE
+
     def __init__(self):
         network = free_network()
         self.near, *self.addresses = [f"{network}.{last}" for last in (1, 2, 3, 4)]
         # The kernel takes its time with one that has gone.
         self.link = "far" + secrets.token_hex(5)
         self.came = []
-        self.process = subprocess.Popen(["unshare", "-n", sys.executable, "-c", SERVE, *self.addresses], text=True,
+        self.process = subprocess.Popen(["unshare", "-n", sys.executable, "-c", self.serve, *self.arguments()], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:
             self.connect()
         except Exception:
             self.close()
             raise
+
+    def arguments(self):
+        return self.addresses
 
     def connect(self):
         def is_apart():

@@ -71,9 +71,9 @@ export interface ResourcesRequest {
   pids?: number;
 }
 
-/** Which addresses a sandbox may reach */
+/** Whom a sandbox may reach */
 export interface SandboxEgress {
-  /** addresses and ranges that it may reach, whatever is denied */
+  /** addresses, ranges and hosts that it may reach, whatever is denied; a host's name (by TLS on port 443, and HTTP on 80) needs all to be denied */
   allow?: string[];
   /** that it may not; "0.0.0.0/0" is all of them */
   deny?: string[];
@@ -2803,6 +2803,7 @@ export interface DaytonaSandbox {
   labels: unknown;
   public: boolean;
   networkBlockAll: boolean;
+  domainAllowList?: string;
   networkAllowList?: string;
   target: string;
   cpu: number;

@@ -11,11 +11,13 @@
  * of all sets first, which with hundreds of sandboxes takes longer than all else. */
 #include <string.h>
 
+#include "base/fault.h"
 #include "broker/network.h"
 #include "sandbox/egress.h"
 
 #define SCRIPT_MAX (64 * 1024)
-#define REMOVAL_MAX ((size_t)SLOTS_MAX * 512)
+#define REMOVAL_MAX ((size_t)SLOTS_MAX * 1024)
+#define DENIED_MAX (32 * 1024)
 #define LISTING_MAX ((size_t)SLOTS_MAX * 64)
 #define MAP "add map inet atoll egress { type ifname : verdict; "
 
@@ -43,22 +45,38 @@ static void add_own(struct buf *out, uint32_t slot)
 	buf_addf(out, MAP "elements = { \"%s\" : jump egress%u }; }\n", link, slot);
 }
 
-void network_egress_rules(struct buf *out, uint32_t slot, const struct egress_ranges *denied)
+/* "{ 1.1.1.1-1.1.1.4, … }" */
+static void add_denied(struct buf *out, const struct egress_ranges *denied)
 {
-	add_own(out, slot);
-	buf_add_text(out, frame);
-	buf_addf(out, "flush chain inet atoll egress%u\n", slot);
-	if (denied->count == 0)
-		return;
-	buf_addf(out, "add rule inet atoll egress%u ip daddr { ", slot);
+	buf_add_text(out, "{ ");
 	for (size_t i = 0; i < denied->count; i++) {
 		if (i > 0)
 			buf_add_text(out, ", ");
-		network_add_address(out, denied->items[i].first);
-		buf_add_text(out, "-");
-		network_add_address(out, denied->items[i].last);
+		network_add_range(out, &denied->items[i]);
 	}
-	buf_add_text(out, " } goto egress_denied\n");
+	buf_add_text(out, " }");
+}
+
+int network_egress_rules(struct buf *out, const struct network *n, uint32_t slot,
+                         const char *egress, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(DENIED_MAX);
+	struct egress_ranges denied;
+
+	if (sandbox_egress_denied(egress, &denied, err) < 0)
+		return -1;
+	add_own(out, slot);
+	buf_add_text(out, frame);
+	buf_addf(out, "flush chain inet atoll egress%u\n", slot);
+	if (denied.count == 0)
+		return 0;
+	add_denied(&text, &denied);
+	if (sandbox_egress_has_names(egress) &&
+	    network_names_rules(out, n, slot, buf_span(&text), err) < 0)
+		return -1;
+	buf_addf(out, "add rule inet atoll egress%u ip daddr %s goto egress_denied\n", slot,
+	         buf_text(&text));
+	return 0;
 }
 
 /* What is not there is made first: to remove what is missing would be an error. */
@@ -97,29 +115,54 @@ int network_egress_clear(struct network *n, const uint32_t *slots, size_t count,
 {
 	AUTO(buf_done) struct buf script = BUF(REMOVAL_MAX);
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		network_egress_removal(&script, slots[i]);
+		if (network_names_are_told(n, slots[i]))
+			network_names_removal(&script, slots[i]);
+	}
 	if (count > 0 && network_nft(buf_span(&script), NULL, err) < 0)
 		return FAIL_CONTEXT(err, "remove the rules of a sandbox's network");
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		network_names_forget(n, slots[i]);
 		network_egress_note(n, slots[i], false);
+	}
+	return 0;
+}
+
+/* The gateway knows names before anything is led to it, and forgets them when nothing is any more.
+ */
+static int load(struct network *n, uint32_t slot, const char *egress, struct error *err)
+{
+	AUTO(buf_done) struct buf script = BUF(SCRIPT_MAX);
+	bool has_names = sandbox_egress_has_names(egress);
+
+	if (network_egress_rules(&script, n, slot, egress, err) < 0)
+		return -1;
+	if (!has_names && network_names_are_told(n, slot))
+		network_names_removal(&script, slot);
+	/* What fails from here on may be there: until it is removed. */
+	network_egress_note(n, slot, true);
+	if (has_names) {
+		if (network_names_tell(n, slot, egress, err) < 0)
+			return -1;
+		fault_point("broker", "egress-names");
+	}
+	if (network_nft(buf_span(&script), NULL, err) < 0)
+		return -1;
+	if (!has_names)
+		network_names_forget(n, slot);
 	return 0;
 }
 
 int network_egress_set(struct network *n, uint32_t slot, const char *egress, struct error *err)
 {
-	AUTO(buf_done) struct buf script = BUF(SCRIPT_MAX);
 	struct egress_ranges denied;
 
 	if (sandbox_egress_denied(egress, &denied, err) < 0)
 		return -1;
 	if (denied.count == 0)
 		return network_egress_is_set(n, slot) ? network_egress_clear(n, &slot, 1, err) : 0;
-	network_egress_rules(&script, slot, &denied);
-	/* nft may fail after the kernel has taken the rules: they are there until they are removed.
-	 */
-	network_egress_note(n, slot, true);
-	if (network_nft(buf_span(&script), NULL, err) < 0)
+	if (load(n, slot, egress, err) < 0)
 		return FAIL_CONTEXT(err, "set the rules of a sandbox's network");
 	return 0;
 }

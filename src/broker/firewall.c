@@ -13,16 +13,12 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "broker/network.h"
+#include "sandbox/egress.h"
 
 #define RULES_MAX (64 * 1024)
 #define NFT_TIMEOUT_MS 10000
 #define NFT_TRIES 3
 #define FALLBACK_NAMESERVER 0x01010101u
-
-/* Private, shared, link-local (cloud metadata), multicast and reserved. Not the ranges that are
- * for documentation: labs use them for real machines. */
-static const char refused[] = "0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, "
-                              "172.16.0.0/12, 192.168.0.0/16, 224.0.0.0/4, 240.0.0.0/4";
 
 static const char declarations[] =
         "add set inet atoll sandboxes { type ipv4_addr; flags interval; }\n"
@@ -31,14 +27,29 @@ static const char declarations[] =
         "add map inet atoll chunks { type ipv4_addr : verdict; flags interval; }\n"
         "add chain inet atoll from_sandbox\n"
         "add chain inet atoll forward { type filter hook forward priority -1; }\n"
-        "add chain inet atoll input { type filter hook input priority -1; }\n"
         "add chain inet atoll after { type nat hook postrouting priority 100; }\n"
         "flush chain inet atoll from_sandbox\n"
         "flush chain inet atoll forward\n"
-        "flush chain inet atoll input\n"
         "flush chain inet atoll after\n"
         "flush set inet atoll refused\n"
         "flush set inet atoll nameservers\n";
+
+/* With all that they need: they are also loaded with the names of hosts in a sandbox's rules, which
+ * would be refused where an older Atoll of this host has loaded its own since. */
+static const char input_rules[] =
+        "add set inet atoll nameservers { type ipv4_addr; }\n"
+        "add chain inet atoll input { type filter hook input priority -1; }\n"
+        "flush chain inet atoll input\n"
+        /* the host itself is only a router, and its nameserver if it is one */
+        "add rule inet atoll input iifname \"atoll*\" ct state established,related accept\n"
+        "add rule inet atoll input iifname \"atoll*\" ip daddr @nameservers udp dport 53 accept\n"
+        "add rule inet atoll input iifname \"atoll*\" ip daddr @nameservers tcp dport 53 accept\n"
+        /* what rules of single sandboxes lead to the gateway for names, see egress.c */
+        "add rule inet atoll input iifname \"atoll*\" ip daddr " NETWORK_GATEWAY
+        " ct status dnat accept\n"
+        "add rule inet atoll input iifname \"atoll*\" meta nfproto ipv4 reject with icmp type "
+        "admin-prohibited\n"
+        "add rule inet atoll input iifname \"atoll*\" drop\n";
 
 static const char rules[] =
         /* sandboxes never talk to each other, and nobody opens a connection to one */
@@ -55,19 +66,32 @@ static const char rules[] =
         "add rule inet atoll from_sandbox ip daddr @refused reject with icmp type "
         "admin-prohibited\n"
         "add rule inet atoll from_sandbox accept\n"
-        /* the host itself is only a router, and its nameserver if it is one */
-        "add rule inet atoll input iifname \"atoll*\" ct state established,related accept\n"
-        "add rule inet atoll input iifname \"atoll*\" ip daddr @nameservers udp dport 53 accept\n"
-        "add rule inet atoll input iifname \"atoll*\" ip daddr @nameservers tcp dport 53 accept\n"
-        "add rule inet atoll input iifname \"atoll*\" meta nfproto ipv4 reject with icmp type "
-        "admin-prohibited\n"
-        "add rule inet atoll input iifname \"atoll*\" drop\n"
         "add rule inet atoll after ip saddr @sandboxes oifname != \"atoll*\" masquerade\n";
 
 void network_add_address(struct buf *out, uint32_t address)
 {
 	buf_addf(out, "%u.%u.%u.%u", address >> 24, address >> 16 & 255, address >> 8 & 255,
 	         address & 255);
+}
+
+void network_add_range(struct buf *out, const struct egress_range *range)
+{
+	network_add_address(out, range->first);
+	buf_add_byte(out, '-');
+	network_add_address(out, range->last);
+}
+
+static void add_refused(struct buf *out)
+{
+	struct egress_range range;
+
+	buf_add_text(out, "add element inet atoll refused { ");
+	for (size_t i = 0; egress_refused_range(i, &range); i++) {
+		if (i > 0)
+			buf_add_text(out, ", ");
+		network_add_range(out, &range);
+	}
+	buf_add_text(out, " }\n");
 }
 
 /* The chunk's addresses, and what its instance allows them beyond the rules of all. */
@@ -96,17 +120,23 @@ static void add_chunk(struct buf *out, const struct network *n, uint32_t first_s
 	         first_slot);
 }
 
+void network_input_rules(struct buf *out)
+{
+	buf_add_text(out, input_rules);
+}
+
 void network_rules(struct buf *out, const struct network *n, uint32_t first_slot, uint32_t count)
 {
 	/* A map of verdicts may only be declared when the chains it leads to are there. */
 	buf_addf(out, "add table inet atoll\nadd chain inet atoll chunk%u\n", first_slot);
 	buf_add_text(out, declarations);
-	buf_addf(out, "add element inet atoll refused { %s }\n", refused);
+	add_refused(out);
 	for (unsigned i = 0; i < n->nameserver_count; i++) {
 		buf_add_text(out, "add element inet atoll nameservers { ");
 		network_add_address(out, n->nameservers[i]);
 		buf_add_text(out, " }\n");
 	}
+	buf_add_text(out, input_rules);
 	buf_add_text(out, rules);
 	add_chunk(out, n, first_slot, count);
 }

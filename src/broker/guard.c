@@ -100,19 +100,18 @@ static int find_table(uint64_t *ret, struct error *err)
 
 /* Those of one that the broker before us has made are not known until atolld tells them again: it
  * reaches nobody. */
-static void add_rules(struct buf *script, const struct box *box)
+static void add_rules(struct buf *script, const struct network *n, const struct box *box)
 {
-	struct egress_ranges denied;
 	struct error err = {0};
+	size_t before = script->size;
 
-	if (box->egress && sandbox_egress_denied(box->egress, &denied, &err) == 0) {
-		network_egress_rules(script, box->slot, &denied);
+	if (box->egress && network_egress_rules(script, n, box->slot, box->egress, &err) == 0)
 		return;
-	}
+	script->size = before;
 	log_warning("rules of a network are lost: it reaches nobody until they are set again",
 	            TEXT("sandbox", box->id));
-	if (sandbox_egress_denied("-" SANDBOX_EGRESS_ALL, &denied, &err) == 0)
-		network_egress_rules(script, box->slot, &denied);
+	error_clear(&err);
+	(void)!network_egress_rules(script, n, box->slot, "-" SANDBOX_EGRESS_ALL, &err);
 }
 
 static int restore(struct broker *b, struct error *err)
@@ -130,7 +129,7 @@ static int restore(struct broker *b, struct error *err)
 			network_rules(&script, n, slot, SLOT_CHUNK);
 	while ((box = map_next(&b->boxes.by_id, &at, &id)))
 		if (box->slot != SLOT_NONE && network_egress_is_set(n, box->slot))
-			add_rules(&script, box);
+			add_rules(&script, n, box);
 	if (script.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "the rules of all networks are too many");
 	return network_nft(buf_span(&script), NULL, err);

@@ -42,6 +42,7 @@ static const struct {
         [FOLDER_RUN_CELLS] = {"run/cells", 0700},
         [FOLDER_LAYERS] = {"run/layers", 0700},
         [FOLDER_RUN_SANDBOXES] = {"run/sandboxes", 0711},
+        [FOLDER_RUN_NAMES] = {"run/names", 0750},
         [FOLDER_SNAPSHOTS] = {"snapshots", 0700},
 };
 
@@ -131,6 +132,8 @@ static int open_network(struct host *host, struct error *err)
 	if (network_range_parse(host->options.subnet, &n->subnet, err) < 0 ||
 	    network_allow_parse(n, host->options.allow, err) < 0)
 		return -1;
+	n->gateway = host->options.gateway;
+	n->names_fd = host->folders[FOLDER_RUN_NAMES];
 	network_prepare_host(n);
 	return 0;
 }

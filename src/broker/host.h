@@ -6,6 +6,7 @@
  *   DATA/sandboxes/ID/{upper,work}     well, a sandbox's: what has this name is whole
  *   DATA/run/cells/sSLOT/agent.sock    the same for what lives only as long as the processes do
  *   DATA/run/sandboxes/ID/{state,agent.sock}
+ *   DATA/run/names/ADDRESS             its rules, if hosts' names are in them: see egress_names.c
  *   DATA/host-files/ID                 files of a sandbox without isolation, atolld's user's
  *   DATA/snapshots/ID/…                see chains.h
  *   DATA/volumes/ID                    what outlives sandboxes; made as new.ID, so whole as well
@@ -28,6 +29,7 @@ struct broker_options {
 	bool disk_quota;
 	unsigned io_mbps; /* 0 = an equal share is all */
 	const char *subnet, *allow;
+	struct network_gateway gateway;
 };
 /* Prints what is wrong itself. */
 MUST_CHECK int broker_options_parse(struct broker_options *ret, int argc, char **argv,
@@ -44,6 +46,7 @@ enum host_folder {
 	FOLDER_RUN,
 	FOLDER_RUN_CELLS,
 	FOLDER_RUN_SANDBOXES,
+	FOLDER_RUN_NAMES,
 	FOLDER_LAYERS,
 	FOLDER_SNAPSHOTS,
 	FOLDER_COUNT,

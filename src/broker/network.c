@@ -22,7 +22,7 @@
 #include "isolation/isolation.h"
 
 #define BATCH_MAX 8192
-#define GATEWAY 0xa9fe0101u /* 169.254.1.1 */
+#define GATEWAY 0xa9fe0101u /* NETWORK_GATEWAY */
 #define INSIDE_INDEX 2
 #define OUTSIDE_INDEX_FIRST (1 << 20)
 #define FIRST_ADDRESS 2 /* .0 is the net, .1 looks like a router */
@@ -89,6 +89,16 @@ int network_address(const struct network *n, uint32_t slot, uint32_t *ret, struc
 		            n->subnet.prefix, slot);
 	*ret = n->subnet.address + offset;
 	return 0;
+}
+
+bool network_slot_of(const struct network *n, uint32_t address, uint32_t *ret)
+{
+	uint32_t offset = address - n->subnet.address;
+
+	if (offset < FIRST_ADDRESS || offset - FIRST_ADDRESS >= SLOTS_MAX)
+		return false;
+	*ret = offset - FIRST_ADDRESS;
+	return true;
 }
 
 void network_link_name(uint32_t slot, char out[NETWORK_LINK_SIZE])
@@ -355,6 +365,26 @@ int network_enter_new(const struct network *n, uint32_t slot, int proc, struct e
 	    loopback_up(inside, err) < 0)
 		return -1;
 	return n ? connect_namespace(n, host, inside, slot, err) : 0;
+}
+
+/* Of this link alone: as the source of what the host itself sends elsewhere it does not count. */
+int network_link_answer(uint32_t slot, struct error *err)
+{
+	AUTO(buf_done) struct buf batch = BUF(BATCH_MAX);
+	struct ifaddrmsg own = {.ifa_family = AF_INET,
+	                        .ifa_prefixlen = 32,
+	                        .ifa_scope = RT_SCOPE_LINK,
+	                        .ifa_index = OUTSIDE_INDEX_FIRST + slot};
+	AUTO_CLOSE int fd = -1;
+	size_t begin =
+	        netlink_begin(&batch, RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, &own, sizeof(own));
+
+	add_address(&batch, IFA_LOCAL, GATEWAY);
+	add_address(&batch, IFA_ADDRESS, GATEWAY);
+	netlink_end(&batch, begin);
+	return netlink_socket(&fd, err) < 0
+	               ? -1
+	               : netlink_run(fd, &batch, "give a link its address", err);
 }
 
 void network_link_remove(uint32_t slot)

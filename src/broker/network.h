@@ -19,10 +19,16 @@
 #define NETWORK_NAMESERVERS_MAX 3
 #define NETWORK_ALLOW_MAX 64
 #define NETWORK_LINK_SIZE 16
+/* A sandbox's next hop, and where its link's outer end answers for the gateway for names. */
+#define NETWORK_GATEWAY "169.254.1.1"
 
 struct network_range {
 	uint32_t address; /* host byte order */
 	unsigned prefix;
+};
+/* Where the gateway for names listens at NETWORK_GATEWAY; all 0 when there is none. */
+struct network_gateway {
+	uint16_t http, tls, dns;
 };
 struct network {
 	struct network_range subnet;
@@ -32,8 +38,10 @@ struct network {
 	unsigned nameserver_count;
 	char resolv_conf[256];
 	unsigned char ruled[SLOTS_MAX / 8 + 1]; /* slots with rules of their own; see egress.c */
-	bool has_ipv6;                          /* the host's kernel */
-	bool usable; /* false: only blocked sandboxes; `problem` says why */
+	struct network_gateway gateway;
+	int names_fd;  /* DATA/run/names: ADDRESS has the rules of a sandbox with names in them */
+	bool has_ipv6; /* the host's kernel */
+	bool usable;   /* false: only blocked sandboxes; `problem` says why */
 	struct error problem;
 };
 
@@ -46,6 +54,8 @@ void network_nameservers_parse(struct network *n, struct span text);
 /* The address of a slot's sandbox, or ERROR_LIMIT when the subnet is too small. */
 MUST_CHECK int network_address(const struct network *n, uint32_t slot, uint32_t *ret,
                                struct error *err);
+/* Whose slot's it would be; false when no slot's. */
+bool network_slot_of(const struct network *n, uint32_t address, uint32_t *ret);
 void network_link_name(uint32_t slot, char out[NETWORK_LINK_SIZE]);
 
 /* Nameservers, forwarding and the nft table; sets n->usable. Only bad options are an error. */
@@ -68,6 +78,8 @@ MUST_CHECK int network_options_open(int *ret_proc, struct error *err);
 void network_host_batch(struct buf *out, const struct network *n, uint32_t slot, uint32_t address,
                         int namespace_fd);
 void network_inside_batch(struct buf *out, uint32_t slot, uint32_t address);
+/* The link's outer end answers at NETWORK_GATEWAY from now on. */
+MUST_CHECK int network_link_answer(uint32_t slot, struct error *err);
 /* Fine when missing. */
 void network_link_remove(uint32_t slot);
 /* Bytes that went into and came out of the sandbox. */
@@ -80,10 +92,12 @@ MUST_CHECK int network_counters(uint32_t slot, uint64_t *ret_in, uint64_t *ret_o
  * is NULL. */
 MUST_CHECK int network_nft(struct span script, struct buf *ret_text, struct error *err);
 void network_add_address(struct buf *out, uint32_t address);
+void network_input_rules(struct buf *out);
+struct egress_range;
+void network_add_range(struct buf *out, const struct egress_range *range);
 
 /* ---- in egress.c: the rules of one sandbox, as of sandbox/egress.h ---- */
 
-struct egress_ranges;
 /* All of them at once, in place of those before; takes milliseconds unless there are and were none.
  */
 MUST_CHECK int network_egress_set(struct network *n, uint32_t slot, const char *egress,
@@ -98,7 +112,23 @@ void network_egress_note(struct network *n, uint32_t slot, bool is_set);
 MUST_CHECK int network_egress_each(void (*on_slot)(void *context, uint32_t slot), void *context,
                                    struct error *err);
 /* The nft texts of that, and the slots in what nft lists. */
-void network_egress_rules(struct buf *out, uint32_t slot, const struct egress_ranges *denied);
+MUST_CHECK int network_egress_rules(struct buf *out, const struct network *n, uint32_t slot,
+                                    const char *egress, struct error *err);
 void network_egress_removal(struct buf *out, uint32_t slot);
 void network_egress_find(struct span listing, void (*on_slot)(void *context, uint32_t slot),
                          void *context);
+
+/* ---- in egress_names.c: names of hosts in such rules ---- */
+
+/* What a slot's connections are led to the gateway by: those to addresses that it must not reach.
+ */
+MUST_CHECK int network_names_rules(struct buf *out, const struct network *n, uint32_t slot,
+                                   struct span denied, struct error *err);
+void network_names_removal(struct buf *out, uint32_t slot);
+/* The gateway knows the slot's rules, before nftables leads anything there. */
+MUST_CHECK int network_names_tell(const struct network *n, uint32_t slot, const char *egress,
+                                  struct error *err);
+bool network_names_are_told(const struct network *n, uint32_t slot);
+void network_names_forget(const struct network *n, uint32_t slot); /* fine when there are none */
+/* Whose rules a file of that folder has; false when it is nobody's. */
+bool network_names_slot(const struct network *n, const char *file, uint32_t *ret);

@@ -17,6 +17,7 @@ enum option_letter {
 	OPTION_SUBNET,
 	OPTION_ALLOW,
 	OPTION_IO_MBPS,
+	OPTION_GATEWAY,
 	OPTION_DISK_QUOTA,
 };
 
@@ -32,6 +33,7 @@ static const struct option options[] = {
         {"subnet", required_argument, NULL, OPTION_SUBNET},
         {"allow", required_argument, NULL, OPTION_ALLOW},
         {"io-mbps", required_argument, NULL, OPTION_IO_MBPS},
+        {"gateway", required_argument, NULL, OPTION_GATEWAY},
         {"disk-quota", required_argument, NULL, OPTION_DISK_QUOTA},
         {NULL, 0, NULL, 0},
 };
@@ -48,6 +50,22 @@ static int set_number(const char *text, int64_t max, unsigned *ret, struct error
 		return -1;
 	*ret = (unsigned)value;
 	return 0;
+}
+
+/* "HTTP,TLS,DNS": ports */
+static int set_gateway(const char *text, struct network_gateway *ret, struct error *err)
+{
+	uint16_t *const ports[] = {&ret->http, &ret->tls, &ret->dns};
+	struct span rest = span_of(text), part;
+	int64_t port;
+
+	for (size_t i = 0; i < COUNT_OF(ports); i++) {
+		(void)span_split(&rest, ',', &part);
+		if (span_parse_whole(part, 1, UINT16_MAX, &port, err) < 0)
+			return -1;
+		*ports[i] = (uint16_t)port;
+	}
+	return rest.size == 0 ? 0 : FAIL(err, ERROR_INVALID, "more than three ports");
 }
 
 static int set_one(struct broker_options *o, int letter, const char *value, struct error *err)
@@ -80,6 +98,8 @@ static int set_one(struct broker_options *o, int letter, const char *value, stru
 		return 0;
 	case OPTION_IO_MBPS:
 		return set_number(value, IO_MBPS_MAX, &o->io_mbps, err);
+	case OPTION_GATEWAY:
+		return set_gateway(value, &o->gateway, err);
 	case OPTION_DISK_QUOTA:
 		o->disk_quota = strcmp(value, "on") == 0;
 		return o->disk_quota || strcmp(value, "off") == 0

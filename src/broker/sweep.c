@@ -284,6 +284,28 @@ static void sweep_rules(struct broker *b)
 	buf_done(&sweep.slots);
 }
 
+/* What the gateway was told of living ones is removed with their rules. */
+static void sweep_names(struct broker *b)
+{
+	struct network *n = &b->host.network;
+	int fd = openat(n->names_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	uint32_t slot;
+
+	while (folder && (entry = readdir(folder))) {
+		if (network_names_slot(n, entry->d_name, &slot) && slots_is_ours(&b->slots, slot) &&
+		    slots_is_used(&b->slots, slot))
+			network_egress_note(n, slot, true);
+		else if (entry->d_name[0] != '.')
+			(void)unlinkat(n->names_fd, entry->d_name, 0);
+	}
+	if (folder)
+		(void)closedir(folder);
+	else
+		fd_forget(&fd);
+}
+
 /* No cell outlives its broker, and these folders are this data folder's alone. */
 static void sweep_cells(struct broker *b, enum host_folder which)
 {
@@ -309,6 +331,7 @@ void broker_sweep(struct broker *b)
 		log_error("cannot sweep the cgroups", FAILURE(&err));
 	sweep_links(b);
 	sweep_rules(b);
+	sweep_names(b);
 	b->is_swept = true;
 	sweep_cells(b, FOLDER_RUN_CELLS);
 	sweep_cells(b, FOLDER_CELLS);

@@ -10,7 +10,7 @@
 #include "cli/server.h"
 #include "cli/text_out.h"
 
-#define BODY_MAX (64 * 1024)
+#define BODY_MAX (256 * 1024)
 
 bool egress_is_said(const char *const *allow, const char *const *deny)
 {
@@ -83,8 +83,8 @@ static const struct command_option options[] = {
 
 const struct command command_network = {
         .name = "network",
-        .usage = "SANDBOX [--allow ADDRESS]... [--deny ADDRESS]... | --clear",
-        .about = "show or replace the rules of which addresses a sandbox may reach",
+        .usage = "SANDBOX [--allow ADDRESS|HOST]... [--deny ADDRESS]... | --clear",
+        .about = "show or replace the rules of whom a sandbox may reach",
         .more = "Allowed goes before denied. Rules hold at once, also for what is under way.",
         .options = options,
         .arguments_min = 1,

@@ -30,9 +30,10 @@
 	}
 #define OPTIONS_EGRESS                                                                             \
 	{.name = "allow",                                                                          \
-	 .value = "ADDRESS",                                                                       \
+	 .value = "ADDRESS|HOST",                                                                  \
 	 .repeats = true,                                                                          \
-	 .about = "an address or range that it may reach; alone: nothing else"},                   \
+	 .about = "an address, range or host (*.example.com) that it may reach; alone: nothing "   \
+	          "else"},                                                                         \
 	{                                                                                          \
 		.name = "deny", .value = "ADDRESS", .repeats = true,                               \
 		.about = "an address or range that it may not reach"                               \

@@ -12,6 +12,7 @@
 
 /* From 8 to 28: 12 usable addresses is the least that makes sense. */
 #define SUBNET_PREFIX_MIN 8
+#define NAMESERVERS_MAX 3
 #define SUBNET_PREFIX_MAX 28
 
 struct network {
@@ -128,6 +129,22 @@ int check_networks(const char *value, struct error *err)
 			return FAIL(err, ERROR_INVALID,
 			            "expected networks such as 10.1.0.0/16,fd00::/8, without bits "
 			            "after the prefix");
+	}
+	return 0;
+}
+
+int check_nameservers(const char *value, struct error *err)
+{
+	struct span rest = span_of(value), part;
+	struct network network;
+
+	for (unsigned i = 0; rest.size > 0; i++) {
+		(void)span_split(&rest, ',', &part);
+		if (i == NAMESERVERS_MAX || !parse_address(span_trim(part), &network) ||
+		    network.family != AF_INET)
+			return FAIL(err, ERROR_INVALID,
+			            "expected at most %d IPv4 addresses such as 1.1.1.1,9.9.9.9",
+			            NAMESERVERS_MAX);
 	}
 	return 0;
 }

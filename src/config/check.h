@@ -13,6 +13,8 @@ MUST_CHECK int check_tls_listen(const char *value, struct error *err);
 MUST_CHECK int check_subnet(const char *value, struct error *err);
 /* Networks with commas between, IPv4 or IPv6; may be empty. */
 MUST_CHECK int check_networks(const char *value, struct error *err);
+/* One to three IPv4 addresses with commas between; may be empty. */
+MUST_CHECK int check_nameservers(const char *value, struct error *err);
 /* The address of a database that the store knows; may be empty. */
 MUST_CHECK int check_store(const char *value, struct error *err);
 /* As config_callback_parse wants it; may be empty. */

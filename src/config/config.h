@@ -92,6 +92,7 @@ struct config {
 	int64_t pool_automatic, pool_max; /* prepared ones, see docs/pools.md */
 	const char *network_subnet;       /* "10.213.0.0/16": one address per sandbox */
 	const char *network_allow; /* CIDRs inside refused ranges that are allowed all the same */
+	const char *network_nameservers; /* for hosts' names in rules; "" = the host's */
 	const char *region;
 };
 

@@ -236,6 +236,10 @@ const struct config_option config_options[] = {
         TEXT_OPTION("network_allow", network_allow, .initial = "", .check = check_networks,
                     .about = "networks inside the refused private ranges that sandboxes may "
                              "reach all the same, with commas"),
+        TEXT_OPTION("network_nameservers", network_nameservers, .initial = "",
+                    .check = check_nameservers,
+                    .about = "IPv4 addresses, with commas, of those who are asked for hosts that "
+                             "rules of sandboxes name; when empty, the host's own nameservers"),
         TEXT_OPTION("region", region, .initial = "local", .check = check_name,
                     .about = "name of this machine's place, shown with its sandboxes"),
         {.name = NULL},

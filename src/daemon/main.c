@@ -7,6 +7,7 @@
 #include "api/api.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "daemon/names.h"
 #include "daemon/options.h"
 #include "daemon/server.h"
 #include "daemon/supervisor.h"
@@ -64,10 +65,17 @@ static int run(struct arena *a, const struct daemon_options *o, struct error *er
 
 	if (daemon_config_load(a, o, &config, err) < 0)
 		return -1;
-	log_open("atolld", level_of(config.log_level));
+	log_open(o->role == ROLE_NAMES ? "atolld-names" : "atolld", level_of(config.log_level));
 	log_debug_set(config.debug);
-	return o->role == ROLE_API ? server_run(a, o, &config, err)
-	                           : supervisor_run(a, &config, err);
+	switch (o->role) {
+	case ROLE_API:
+		return server_run(a, o, &config, err);
+	case ROLE_NAMES:
+		return names_run(o, &config, err);
+	case ROLE_SUPERVISOR:
+		break;
+	}
+	return supervisor_run(a, &config, err);
 }
 
 int daemon_main(int argc, char **argv)

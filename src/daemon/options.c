@@ -14,7 +14,8 @@ struct parser {
 
 static int set_role(struct parser *p, const char *value, struct error *err)
 {
-	static const char *const roles[] = {[ROLE_SUPERVISOR] = "supervisor", [ROLE_API] = "api"};
+	static const char *const roles[] = {
+	        [ROLE_SUPERVISOR] = "supervisor", [ROLE_API] = "api", [ROLE_NAMES] = "names"};
 
 	for (unsigned i = 0; i < COUNT_OF(roles); i++) {
 		if (strcmp(value, roles[i]) == 0) {
@@ -22,7 +23,7 @@ static int set_role(struct parser *p, const char *value, struct error *err)
 			return 0;
 		}
 	}
-	return FAIL(err, ERROR_INVALID, "'%s' is neither supervisor nor api", value);
+	return FAIL(err, ERROR_INVALID, "'%s' is neither supervisor, api nor names", value);
 }
 
 static int set_config_file(struct parser *p, const char *value, struct error *err)
@@ -69,6 +70,13 @@ static int set_certificate_fd(struct parser *p, const char *value, struct error 
 	return parse_fd(value, &p->options->certificate_fd, err);
 }
 
+static int add_names_fd(struct parser *p, const char *value, struct error *err)
+{
+	if (p->options->names_count == NAMES_FDS)
+		return FAIL(err, ERROR_LIMIT, "more than %d descriptors", NAMES_FDS);
+	return parse_fd(value, &p->options->names_fds[p->options->names_count++], err);
+}
+
 static const struct own_option {
 	const char *name;
 	int (*set)(struct parser *p, const char *value, struct error *err);
@@ -81,6 +89,7 @@ static const struct own_option {
         {"ready-fd", set_ready_fd, NULL},
         {"tls-listen-fd", set_tls_listen_fd, NULL},
         {"certificate-fd", set_certificate_fd, NULL},
+        {"names-fd", add_names_fd, NULL},
 };
 
 static const struct own_option *own_option_find(struct span name)

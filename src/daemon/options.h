@@ -9,9 +9,10 @@
 #include "base/error.h"
 #include "config/config.h"
 
-enum daemon_role { ROLE_SUPERVISOR, ROLE_API };
+enum daemon_role { ROLE_SUPERVISOR, ROLE_API, ROLE_NAMES };
 
 #define LISTEN_FDS_MAX 4
+#define NAMES_FDS 4
 
 struct daemon_options {
 	enum daemon_role role;
@@ -23,6 +24,8 @@ struct daemon_options {
 	unsigned listen_count;
 	int key_fd, ready_fd;
 	int tls_listen_fd, certificate_fd;
+	int names_fds[NAMES_FDS]; /* to the gateway for names, see names.h */
+	unsigned names_count;
 };
 MUST_CHECK int daemon_options_parse(struct arena *a, int argc, char **argv,
                                     struct daemon_options *ret, struct error *err);

@@ -20,10 +20,11 @@
 #include "daemon/child.h"
 #include "daemon/data.h"
 #include "daemon/listen.h"
+#include "daemon/names.h"
 
 #define STOP_MS 10000
 
-enum which { CHILD_BROKER, CHILD_API, CHILD_COUNT };
+enum which { CHILD_BROKER, CHILD_API, CHILD_NAMES, CHILD_COUNT };
 
 struct supervisor {
 	struct arena *arena;
@@ -34,6 +35,7 @@ struct supervisor {
 	bool has_broker, is_root;
 	int listen_fds[2], key_fd, config_fd, tls_listen_fd;
 	struct certificate_source certificate;
+	struct names names;
 	int ready_fds[2]; /* the api process writes a byte when it serves */
 	int signal_fd;
 	bool ready, stopping;
@@ -116,48 +118,99 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 	*at++ = config->network_allow;
 	*at++ = "--disk-quota";
 	*at++ = config->disk_quota;
+	if (s->names.ports[NAMES_HTTP]) {
+		*at++ = "--gateway";
+		*at++ = arena_format(s->arena, "%u,%u,%u", s->names.ports[NAMES_HTTP],
+		                     s->names.ports[NAMES_TLS], s->names.ports[NAMES_DNS]);
+	}
 	*at++ = "--io-mbps";
 	*at++ = arena_format(s->arena, "%lld", (long long)config->io_mbps);
 	c->env = child_environment(s->arena);
 	return 0;
 }
 
-static void inherit(struct supervisor *s, const char ***at, const char *option, int fd)
-{
-	struct child *c = &s->children[CHILD_API];
+/* ---- ourselves, in another role ---- */
 
-	*(*at)++ = option;
-	*(*at)++ = arena_format(s->arena, "%d", fd);
+struct role {
+	struct supervisor *supervisor;
+	struct child *child;
+	const char **at; /* of its arguments */
+};
+
+static int role_begin(struct role *role, const char *name, struct error *err)
+{
+	const struct supervisor *s = role->supervisor;
+	struct child *c = role->child;
+
+	role->at = ARENA_ARRAY(s->arena, const char *, 24);
+	c->args = role->at;
+	c->env = child_environment(s->arena);
+	if (open_program("/proc/self/exe", &c->program_fd, err) < 0)
+		return -1;
+	*role->at++ = "atolld";
+	*role->at++ = "--role";
+	*role->at++ = name;
+	*role->at++ = "--config";
+	*role->at++ = arena_format(s->arena, "/proc/self/fd/%d", s->config_fd);
+	*role->at++ = "--data";
+	*role->at++ = s->config->data_dir;
+	c->fds[c->fd_count++] = s->config_fd;
+	return 0;
+}
+
+static void inherit(struct role *role, const char *option, int fd)
+{
+	struct child *c = role->child;
+
+	*role->at++ = option;
+	*role->at++ = arena_format(role->supervisor->arena, "%d", fd);
 	c->fds[c->fd_count++] = fd;
 }
 
 static int prepare_api(struct supervisor *s, struct error *err)
 {
 	struct child *c = &s->children[CHILD_API];
-	const char **at = ARENA_ARRAY(s->arena, const char *, 24);
+	struct role role = {s, c};
 
 	c->name = "atolld";
-	c->args = at;
 	c->identity = s->is_root ? &s->identity : NULL;
-	c->env = child_environment(s->arena);
-	if (open_program("/proc/self/exe", &c->program_fd, err) < 0)
+	if (role_begin(&role, "api", err) < 0)
 		return -1;
-	*at++ = c->name;
-	*at++ = "--role";
-	*at++ = "api";
-	*at++ = "--config";
-	*at++ = arena_format(s->arena, "/proc/self/fd/%d", s->config_fd);
-	*at++ = "--data";
-	*at++ = s->config->data_dir;
-	inherit(s, &at, "--listen-fd", s->listen_fds[0]);
-	inherit(s, &at, "--listen-fd", s->listen_fds[1]);
-	inherit(s, &at, "--key-fd", s->key_fd);
-	inherit(s, &at, "--ready-fd", s->ready_fds[1]);
+	inherit(&role, "--listen-fd", s->listen_fds[0]);
+	inherit(&role, "--listen-fd", s->listen_fds[1]);
+	inherit(&role, "--key-fd", s->key_fd);
+	inherit(&role, "--ready-fd", s->ready_fds[1]);
 	if (s->tls_listen_fd >= 0) {
-		inherit(s, &at, "--tls-listen-fd", s->tls_listen_fd);
-		inherit(s, &at, "--certificate-fd", s->certificate.memory_fd);
+		inherit(&role, "--tls-listen-fd", s->tls_listen_fd);
+		inherit(&role, "--certificate-fd", s->certificate.memory_fd);
 	}
-	c->fds[c->fd_count++] = s->config_fd;
+	return 0;
+}
+
+/* It has to be root for its first steps; see names.c. */
+static int prepare_names(struct supervisor *s, struct error *err)
+{
+	struct child *c = &s->children[CHILD_NAMES];
+	struct role role = {s, c};
+
+	c->name = "atolld-names";
+	if (role_begin(&role, "names", err) < 0)
+		return -1;
+	for (unsigned i = 0; i < NAMES_FDS; i++)
+		inherit(&role, "--names-fd", s->names.fds[i]);
+	return 0;
+}
+
+/* Only sandboxes with a network of their own have such rules. Without it they are refused. */
+static int open_names(struct supervisor *s, struct error *err)
+{
+	struct error failure = {0};
+
+	if (!s->is_root || strcmp(s->config->provider, "native") != 0)
+		return 0;
+	if (names_open(&s->names, s->data.run_fd, s->identity.gid, &failure) == 0)
+		return prepare_names(s, err);
+	log_warning("rules of sandboxes can name no hosts", FAILURE(&failure));
 	return 0;
 }
 
@@ -229,7 +282,7 @@ static int open_all(struct supervisor *s, struct error *err)
 		return -1;
 	if (pipe2(s->ready_fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return FAIL_ERRNO(err, "make a pipe");
-	if (s->has_broker && prepare_broker(s, err) < 0)
+	if (open_names(s, err) < 0 || (s->has_broker && prepare_broker(s, err) < 0))
 		return -1;
 	return prepare_api(s, err);
 }
@@ -275,7 +328,7 @@ static int on_end(struct supervisor *s, struct child *c, int status, struct erro
 		s->stopping = true; /* it was idle for long enough */
 		return 0;
 	}
-	if (exited && !s->ready) {
+	if (exited && !s->ready && c != &s->children[CHILD_NAMES]) {
 		c->pid = 0;
 		return FAIL(err, ERROR_SYSTEM, "%s could not start", c->name);
 	}
@@ -343,14 +396,29 @@ static void on_ready(struct supervisor *s)
 		s->ready = true;
 }
 
+/* The gateway for names is wanted from the first packet on. poll passes over what is no descriptor.
+ */
+static int fd_until_started(const struct supervisor *s, enum names_fd which)
+{
+	const struct child *c = &s->children[CHILD_NAMES];
+
+	return s->stopping || c->pid > 0 || c->restart_ms > 0 ? -1 : s->names.fds[which];
+}
+
 static int watch(struct supervisor *s, int64_t until, struct error *err)
 {
-	struct pollfd fds[] = {{s->signal_fd, POLLIN, 0}, {s->ready_fds[0], POLLIN, 0}};
+	struct pollfd fds[] = {{fd_until_started(s, NAMES_HTTP), POLLIN, 0},
+	                       {fd_until_started(s, NAMES_TLS), POLLIN, 0},
+	                       {fd_until_started(s, NAMES_DNS), POLLIN, 0},
+	                       {s->signal_fd, POLLIN, 0},
+	                       {s->ready_fds[0], POLLIN, 0}};
 
 	if (s->certificate.memory_fd >= 0 && s->certificate.look_at_ms < until)
 		until = s->certificate.look_at_ms;
 	if (poll(fds, COUNT_OF(fds), deadline_poll_ms(until)) < 0 && errno != EINTR)
 		return FAIL_ERRNO(err, "wait");
+	if (fds[NAMES_HTTP].revents || fds[NAMES_TLS].revents || fds[NAMES_DNS].revents)
+		s->children[CHILD_NAMES].restart_ms = clock_monotonic_ms();
 	on_ready(s);
 	look_at_certificate(s, false);
 	return on_signals(s, err);
@@ -370,7 +438,7 @@ static int keep_alive(struct supervisor *s, struct error *err)
 /* The api process first: its last calls may need the broker. Sandboxes go on. */
 static void stop_all(struct supervisor *s)
 {
-	static const enum which order[] = {CHILD_API, CHILD_BROKER};
+	static const enum which order[] = {CHILD_API, CHILD_BROKER, CHILD_NAMES};
 	struct error ignored;
 
 	s->stopping = true;
@@ -402,6 +470,7 @@ static void close_all(struct supervisor *s)
 		auto_close(&s->children[i].program_fd);
 	auto_close(&s->tls_listen_fd);
 	certificate_close(&s->certificate);
+	names_close(&s->names);
 	auto_close(&s->key_fd);
 	auto_close(&s->config_fd);
 	auto_close(&s->signal_fd);
@@ -414,7 +483,8 @@ int supervisor_run(struct arena *a, const struct config *config, struct error *e
 	        .arena = a,
 	        .config = config,
 	        .data = {-1, -1, -1},
-	        .children = {{.program_fd = -1}, {.program_fd = -1}},
+	        .children = {{.program_fd = -1}, {.program_fd = -1}, {.program_fd = -1}},
+	        .names = NAMES_CLOSED,
 	        .listen_fds = {-1, -1},
 	        .key_fd = -1,
 	        .config_fd = -1,

@@ -2,7 +2,6 @@
 #include "sandbox/egress.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,51 +55,108 @@ static bool parse_entry(struct span text, struct entry *ret)
 	return true;
 }
 
-/* "example.com", "*.example.com", "localhost" */
-static bool is_host_name(const char *text)
+bool egress_range_parse(struct span text, struct egress_range *ret)
 {
-	bool has_letter = false;
+	struct entry entry;
 
-	for (const char *at = text; *at; at++) {
-		if (!isalnum((unsigned char)*at) && !strchr(".-_*", *at))
-			return false;
-		has_letter = has_letter || isalpha((unsigned char)*at);
-	}
-	return has_letter;
+	if (!parse_entry(text, &entry) || !entry.is_ipv4)
+		return false;
+	*ret = entry.range;
+	return true;
 }
 
-static int check_entry(const char *list, size_t number, const char *text, struct error *err)
+static int refuse_entry(const char *list, size_t number, const char *text, struct error *err)
 {
-	struct entry ignored;
-
-	if (parse_entry(span_of(text), &ignored))
-		return 0;
-	if (is_host_name(text))
-		(void)FAIL(err, ERROR_UNSUPPORTED,
-		           "%s[%zu] '%.80s' is a host's name: rules are for addresses only", list,
-		           number, text);
-	else
-		(void)FAIL(err, ERROR_INVALID, "%s[%zu] '%.80s' is not an address or a range", list,
-		           number, text);
-	error_hint(err, "an address such as 1.1.1.1, or a range such as 10.0.0.0/8");
+	(void)FAIL(err, ERROR_INVALID,
+	           "%s[%zu] '%.80s' is not an address, a range or a host's name", list, number,
+	           text);
+	error_hint(err, "an address such as 1.1.1.1, a range such as 10.0.0.0/8, or a name such as "
+	                "example.com or *.example.com");
 	return -1;
+}
+
+/* ---- what no sandbox reaches ---- */
+
+/* Private, shared, link-local (cloud metadata), multicast and reserved. Not the ranges that are
+ * for documentation: labs use them for real machines. */
+static const struct egress_range refused[] = {
+        {0x00000000, 0x00ffffff}, /* 0.0.0.0/8 */
+        {0x0a000000, 0x0affffff}, /* 10.0.0.0/8 */
+        {0x64400000, 0x647fffff}, /* 100.64.0.0/10 */
+        {0x7f000000, 0x7fffffff}, /* 127.0.0.0/8 */
+        {0xa9fe0000, 0xa9feffff}, /* 169.254.0.0/16 */
+        {0xac100000, 0xac1fffff}, /* 172.16.0.0/12 */
+        {0xc0a80000, 0xc0a8ffff}, /* 192.168.0.0/16 */
+        {0xe0000000, 0xffffffff}, /* 224.0.0.0/4, 240.0.0.0/4 */
+};
+
+bool egress_refused_range(size_t number, struct egress_range *ret)
+{
+	if (number >= COUNT_OF(refused))
+		return false;
+	*ret = refused[number];
+	return true;
+}
+
+bool egress_is_refused(uint32_t address)
+{
+	for (size_t i = 0; i < COUNT_OF(refused); i++)
+		if (address >= refused[i].first && address <= refused[i].last)
+			return true;
+	return false;
 }
 
 /* ---- the text ---- */
 
-static int add_list(struct buf *out, char sign, const char *name, const char *const *list,
-                    struct error *err)
+struct list {
+	char sign;
+	const char *name;
+	const char *const *items;
+	size_t addresses, names;
+	bool has_all; /* "0.0.0.0/0" is among them */
+	const char *first_name;
+};
+
+static int count_entry(struct list *list, size_t number, struct error *err)
 {
-	for (size_t i = 0; list && list[i]; i++) {
-		if (i == SANDBOX_EGRESS_MAX)
-			return FAIL(err, ERROR_INVALID, "%s has more than %d entries", name,
-			            SANDBOX_EGRESS_MAX);
-		if (check_entry(name, i, list[i], err) < 0)
+	const char *text = list->items[number];
+	struct entry entry;
+
+	if (parse_entry(span_of(text), &entry)) {
+		list->has_all = list->has_all || (entry.is_ipv4 && entry.range.first == 0 &&
+		                                  entry.range.last == UINT32_MAX);
+		return ++list->addresses <= SANDBOX_EGRESS_MAX
+		               ? 0
+		               : FAIL(err, ERROR_INVALID,
+		                      "%s has more than %d addresses and ranges", list->name,
+		                      SANDBOX_EGRESS_MAX);
+	}
+	if (!egress_name_is_valid(span_of(text)))
+		return refuse_entry(list->name, number, text, err);
+	if (list->sign == DENIED) {
+		(void)FAIL(err, ERROR_INVALID,
+		           "%s[%zu] '%.80s' is a host's name, which can only be allowed",
+		           list->name, number, text);
+		error_hint(err, "deny addresses, and allow names");
+		return -1;
+	}
+	if (!list->first_name)
+		list->first_name = text;
+	return ++list->names <= SANDBOX_EGRESS_NAMES_MAX
+	               ? 0
+	               : FAIL(err, ERROR_INVALID, "%s has more than %d names", list->name,
+	                      SANDBOX_EGRESS_NAMES_MAX);
+}
+
+static int add_list(struct buf *out, struct list *list, struct error *err)
+{
+	for (size_t i = 0; list->items && list->items[i]; i++) {
+		if (count_entry(list, i, err) < 0)
 			return -1;
 		if (out->size > 0)
 			buf_add_byte(out, ' ');
-		buf_add_byte(out, sign);
-		buf_add_text(out, list[i]);
+		buf_add_byte(out, list->sign);
+		buf_add_text(out, list->items[i]);
 	}
 	return 0;
 }
@@ -109,12 +165,20 @@ int sandbox_egress_format(struct arena *a, const struct sandbox_egress *lists, c
                           struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TEXT_MAX);
+	struct list allow = {ALLOWED, lists->allow_name ? lists->allow_name : "allow",
+	                     lists->allow},
+	            deny = {DENIED, lists->deny_name ? lists->deny_name : "deny", lists->deny};
 
-	if (add_list(&text, ALLOWED, lists->allow_name ? lists->allow_name : "allow", lists->allow,
-	             err) < 0 ||
-	    add_list(&text, DENIED, lists->deny_name ? lists->deny_name : "deny", lists->deny,
-	             err) < 0)
+	if (add_list(&text, &allow, err) < 0 || add_list(&text, &deny, err) < 0)
 		return -1;
+	if (allow.first_name && !deny.has_all) {
+		(void)FAIL(err, ERROR_INVALID,
+		           "%s has '%.80s', a host's name, while not all addresses are denied",
+		           allow.name, allow.first_name);
+		error_hint(err,
+		           "deny \"" SANDBOX_EGRESS_ALL "\", too: names are what is left then");
+		return -1;
+	}
 	*ret = arena_copy(a, buf_span(&text));
 	return 0;
 }
@@ -131,8 +195,8 @@ static int next_entry(struct span *rest, bool *ret_is_denied, struct span *ret, 
 		return FAIL(err, ERROR_INVALID, "'%.*s' is no rule", (int)ret->size, ret->data);
 	*ret_is_denied = ret->data[0] == DENIED;
 	*ret = (struct span){ret->data + 1, ret->size - 1};
-	if (!parse_entry(*ret, &ignored))
-		return FAIL(err, ERROR_INVALID, "'%.*s' is not an address or a range",
+	if (!parse_entry(*ret, &ignored) && (*ret_is_denied || !egress_name_is_valid(*ret)))
+		return FAIL(err, ERROR_INVALID, "'%.*s' is not an address, a range or a name",
 		            (int)ret->size, ret->data);
 	return 1;
 }
@@ -147,11 +211,11 @@ int sandbox_egress_parse(struct arena *a, const char *text, struct sandbox_egres
 	int got;
 
 	for (unsigned i = 0; i < 2; i++)
-		lists[i] = ARENA_ARRAY(a, const char *, SANDBOX_EGRESS_MAX + 1);
+		lists[i] = ARENA_ARRAY(a, const char *, SANDBOX_EGRESS_ALLOW_MAX + 1);
 	while ((got = next_entry(&rest, &is_denied, &item, err)) > 0) {
-		if (counts[is_denied] == SANDBOX_EGRESS_MAX)
-			return FAIL(err, ERROR_INVALID, "more than %d rules of one kind",
-			            SANDBOX_EGRESS_MAX);
+		if (counts[is_denied] ==
+		    (is_denied ? SANDBOX_EGRESS_MAX : SANDBOX_EGRESS_ALLOW_MAX))
+			return FAIL(err, ERROR_INVALID, "too many rules of one kind");
 		lists[is_denied][counts[is_denied]++] = arena_copy(a, item);
 	}
 	if (got < 0)
@@ -246,5 +310,6 @@ bool sandbox_egress_denies_all(const char *text)
 	struct error ignored = {0};
 
 	return sandbox_egress_denied(text, &denied, &ignored) == 0 && denied.count == 1 &&
-	       denied.items[0].first == 0 && denied.items[0].last == UINT32_MAX;
+	       denied.items[0].first == 0 && denied.items[0].last == UINT32_MAX &&
+	       !sandbox_egress_has_names(text);
 }

@@ -3,8 +3,6 @@
 
 All of it happens in a network namespace of this test's own: `nft flush ruleset` is for every server of a host."""
 
-import ctypes
-import os
 import shutil
 import subprocess
 
@@ -16,24 +14,12 @@ import far
 pytestmark = [pytest.mark.needs_root,
               pytest.mark.skipif(not shutil.which("ip") or not shutil.which("nft"), reason="needs ip and nft")]
 PATH = "/api/sandbox/instances"
-CLONE_NEWNET = 0x40000000
-UPLINK = ["link set lo up", "link add uplink type veth peer name beyond", "addr add 192.0.2.2/24 dev uplink", "link set uplink up", "link set beyond up",
-          "route add default via 192.0.2.1"]
 
 
 @pytest.fixture(autouse=True)
 def own_network():
-    """What this thread opens and starts is in it; the server is, too."""
-    library = ctypes.CDLL(None, use_errno=True)
-    before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-    try:
-        assert library.unshare(CLONE_NEWNET) == 0, os.strerror(ctypes.get_errno())
-        for command in UPLINK:
-            subprocess.run(["ip", *command.split()], check=True)
+    with far.own_network():
         yield
-    finally:
-        assert library.setns(before, CLONE_NEWNET) == 0
-        os.close(before)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.needs_root,
 PATH = "/api/sandbox/instances"
 STEPS = [(program, step) for program, folder in (("broker", "broker"), ("api", "fleet"))
          for step in named_steps(folder, rf'fault_point\("{program}", ') if step.startswith("egress")]
-RULES = {"allow": ["198.18.255.1"], "deny": ["0.0.0.0/0"]}
+RULES = {"allow": ["198.18.255.1", "example.com"], "deny": ["0.0.0.0/0"]}
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def wait_no_rules_without_a_link():
 
 
 def test_the_steps_are_known():
-    assert STEPS == [("broker", "egress"), ("broker", "egress-changed"), ("api", "egress-told")]
+    assert sorted(STEPS) == [("api", "egress-told"), ("broker", "egress"), ("broker", "egress-changed"), ("broker", "egress-names")]
 
 
 @pytest.mark.parametrize("program, step", STEPS)
@@ -54,6 +54,7 @@ def test_a_program_dies_at_a_step(private_server, program, step):
         assert far.slot_of(private_server.api(), made) not in far.slots_with_rules()
     clean_after(private_server)
     wait_no_rules_without_a_link()
+    atoll.wait_for(lambda: not list((private_server.data / "run/names").iterdir()), 20, "the end of what the gateway was told")
 
 
 def test_a_set_that_fails_fails_the_create_and_leaves_nothing(private_server):

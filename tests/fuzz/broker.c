@@ -31,6 +31,7 @@ static void ignore_slot(UNUSED void *context, uint32_t slot)
 static void read_rules(const char *text)
 {
 	AUTO(buf_done) struct buf script = BUF(64 * 1024);
+	struct network n = {.subnet = {0x0ad50000, 16}};
 	struct egress_ranges denied;
 	struct error err = {0};
 
@@ -42,7 +43,8 @@ static void read_rules(const char *text)
 		assert(denied.items[i].first <= denied.items[i].last);
 		assert(i == 0 || (uint64_t)denied.items[i - 1].last + 1 < denied.items[i].first);
 	}
-	network_egress_rules(&script, 0, &denied);
+	n.gateway = (struct network_gateway){1, 2, 3};
+	assert(network_egress_rules(&script, &n, 0, text, &err) == 0);
 	assert(!script.overflowed);
 }
 

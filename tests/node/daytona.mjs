@@ -184,7 +184,7 @@ test('refreshActivity', async () => {
   await box.refreshActivity();
 });
 test('what cannot be done is refused by name', async () => {
-  await failsAs(DaytonaError, create({ domainAllowList: 'example.com' }), /domainAllowList/);
+  await failsAs(DaytonaError, create({ networkBlockAll: false, domainAllowList: '198.51.100.7' }), /domainAllowList/);
   await failsAs(DaytonaError, create({ user: 'nobody' }), /user/);
   await failsAs(DaytonaNotFoundError, create({ snapshot: 'nosuch' }), /nosuch/);
 });
@@ -893,7 +893,11 @@ test('updateNetworkSettings', async () => {
   assert.equal(sandbox.networkBlockAll, false);
   assert.equal(sandbox.networkAllowList, undefined);
   await failsAs(DaytonaError, sandbox.updateNetworkSettings({ networkAllowList: 'example.com' }), /networkAllowList/);
-  await failsAs(DaytonaError, sandbox.updateNetworkSettings({ domainAllowList: 'example.com' }), /domainAllowList/);
+  await sandbox.updateNetworkSettings({ domainAllowList: 'example.com, *.example.org', networkAllowList: '192.0.2.1' });
+  await sandbox.refreshData();
+  assert.equal(sandbox.networkAllowList, '192.0.2.1');
+  assert.equal(sandbox.domainAllowList, 'example.com,*.example.org');
+  await failsAs(DaytonaError, sandbox.updateNetworkSettings({ domainAllowList: '192.0.2.1' }), /domainAllowList/);
   await sandbox.delete();
 });
 test('getMetricsLatest and getMetrics', async () => {

@@ -80,9 +80,9 @@ class ResourcesRequest(TypedDict):
 
 
 class SandboxEgress(TypedDict):
-    """Which addresses a sandbox may reach"""
+    """Whom a sandbox may reach"""
 
-    # addresses and ranges that it may reach, whatever is denied
+    # addresses, ranges and hosts that it may reach, whatever is denied; a host's name (by TLS on port 443, and HTTP on 80) needs all to be denied
     allow: NotRequired[list[str]]
     # that it may not; "0.0.0.0/0" is all of them
     deny: NotRequired[list[str]]
@@ -2969,6 +2969,7 @@ class DaytonaSandbox(TypedDict):
     labels: Any
     public: bool
     networkBlockAll: bool
+    domainAllowList: NotRequired[str]
     networkAllowList: NotRequired[str]
     target: str
     cpu: float

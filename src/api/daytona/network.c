@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Daytona's clients say of a sandbox's network: nobody, some addresses, or all. */
+/* What Daytona's clients say of a sandbox's network: nobody, some addresses and hosts, or all.
+ */
 #include "api/daytona/network.h"
 
 #include <string.h>
@@ -9,43 +10,58 @@
 #include "fleet/egress.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"
-#define LIST_NAME "networkAllowList"
+#define ADDRESSES "networkAllowList"
+#define DOMAINS "domainAllowList"
 
 static const char *const everything[] = {SANDBOX_EGRESS_ALL, NULL};
 
-/* "10.0.0.0/8, 1.1.1.1": NULL-terminated. */
-static int split(struct arena *a, const char *list, const char *const **ret, struct error *err)
-{
-	const char **items = ARENA_ARRAY(a, const char *, SANDBOX_EGRESS_MAX + 1);
-	struct span rest = span_of(list), one;
-	size_t count = 0;
+/* What is allowed, out of both lists. */
+struct allowed {
+	const char **items;
+	size_t count;
+};
 
-	for (bool more = true; more;) {
+/* "10.0.0.0/8, 1.1.1.1", or "example.com, *.example.org": each has its own kind. */
+static int add_list(struct arena *a, const char *name, const char *list, struct allowed *out,
+                    struct error *err)
+{
+	bool wants_names = strcmp(name, DOMAINS) == 0;
+	struct span rest = span_of(list), one;
+
+	for (bool more = list && *list; more;) {
 		more = span_split(&rest, ',', &one);
 		one = span_trim(one);
 		if (one.size == 0)
 			continue;
-		if (count == SANDBOX_EGRESS_MAX)
-			return FAIL(err, ERROR_LIMIT, LIST_NAME ": more than %d addresses",
-			            SANDBOX_EGRESS_MAX);
-		items[count++] = arena_copy(a, one);
+		if (out->count == SANDBOX_EGRESS_ALLOW_MAX)
+			return FAIL(err, ERROR_LIMIT, "%s: more than %d entries", name,
+			            SANDBOX_EGRESS_ALLOW_MAX);
+		if (egress_name_is_valid(one) != wants_names) {
+			(void)FAIL(err, ERROR_INVALID, "%s: '%.*s' is no %s", name,
+			           one.size < 80 ? (int)one.size : 80, one.data,
+			           wants_names ? "host's name" : "address or range");
+			error_hint(err,
+			           "addresses go to " ADDRESSES ", names of hosts to " DOMAINS);
+			return -1;
+		}
+		out->items[out->count++] = arena_copy(a, one);
 	}
-	items[count] = NULL;
-	*ret = items;
 	return 0;
 }
 
 int daytona_egress(struct arena *a, const struct daytona_network *network, const char **ret,
                    struct error *err)
 {
-	struct sandbox_egress lists = {.allow_name = LIST_NAME, .deny_name = LIST_NAME};
+	struct allowed allowed = {ARENA_ARRAY(a, const char *, SANDBOX_EGRESS_ALLOW_MAX + 1), 0};
+	const struct sandbox_egress lists = {allowed.items, everything, ADDRESSES, ADDRESSES};
 
 	*ret = "";
-	if (!network->block_all && split(a, network->allow_list, &lists.allow, err) < 0)
+	if (!network->block_all &&
+	    (add_list(a, ADDRESSES, network->allow_list, &allowed, err) < 0 ||
+	     add_list(a, DOMAINS, network->domain_list, &allowed, err) < 0))
 		return -1;
-	if (!network->block_all && !lists.allow[0])
+	if (!network->block_all && allowed.count == 0)
 		return 0;
-	lists.deny = everything;
 	return sandbox_egress_format(a, &lists, ret, err);
 }
 
@@ -54,7 +70,7 @@ bool daytona_is_blocked(const struct sandbox_record *r)
 	return r->network == SANDBOX_NETWORK_BLOCKED || sandbox_egress_denies_all(r->egress);
 }
 
-const char *daytona_allow_list(struct arena *a, const struct sandbox_record *r)
+static const char *join(struct arena *a, const struct sandbox_record *r, bool wants_names)
 {
 	struct sandbox_egress lists;
 	struct error ignored = {0};
@@ -63,8 +79,19 @@ const char *daytona_allow_list(struct arena *a, const struct sandbox_record *r)
 	if (sandbox_egress_parse(a, r->egress, &lists, &ignored) < 0)
 		return "";
 	for (size_t i = 0; lists.allow && lists.allow[i]; i++)
-		text = arena_format(a, "%s%s%s", text, i > 0 ? "," : "", lists.allow[i]);
+		if (egress_name_is_valid(span_of(lists.allow[i])) == wants_names)
+			text = arena_format(a, "%s%s%s", text, *text ? "," : "", lists.allow[i]);
 	return text;
+}
+
+const char *daytona_allow_list(struct arena *a, const struct sandbox_record *r)
+{
+	return join(a, r, false);
+}
+
+const char *daytona_domain_list(struct arena *a, const struct sandbox_record *r)
+{
+	return join(a, r, true);
 }
 
 struct network_body {
@@ -72,14 +99,15 @@ struct network_body {
 	const char *allow_list, *domain_list;
 	uint64_t present;
 };
-enum { NETWORK_BLOCK_ALL, NETWORK_ALLOW_LIST };
+enum { NETWORK_BLOCK_ALL, NETWORK_ALLOW_LIST, NETWORK_DOMAIN_LIST };
 static const struct json_member network_request_members[] = {
         [NETWORK_BLOCK_ALL] = JSON_BOOL_MEMBER(network_body, block_all, .name = "networkBlockAll",
                                                .flags = JSON_NULLABLE),
-        [NETWORK_ALLOW_LIST] = JSON_TEXT_MEMBER(network_body, allow_list, .name = LIST_NAME,
+        [NETWORK_ALLOW_LIST] = JSON_TEXT_MEMBER(network_body, allow_list, .name = ADDRESSES,
                                                 .max = 8192, .flags = JSON_NULLABLE),
-        JSON_TEXT_MEMBER(network_body, domain_list, .name = "domainAllowList",
-                         .flags = JSON_NULLABLE),
+        [NETWORK_DOMAIN_LIST] =
+                JSON_TEXT_MEMBER(network_body, domain_list, .name = DOMAINS,
+                                 .max = SANDBOX_EGRESS_TEXT_MAX, .flags = JSON_NULLABLE),
         JSON_END,
 };
 static const struct json_shape network_request = {
@@ -95,13 +123,12 @@ static int set_network(struct request *rq, const void *body, struct reply *reply
 {
 	const struct network_body *b = body;
 	const struct fleet_ref ref = daytona_ref(rq);
-	const struct daytona_network wanted = {b->block_all, b->allow_list ? b->allow_list : ""};
-	bool says_list = b->present >> NETWORK_ALLOW_LIST & 1 && b->allow_list;
+	const struct daytona_network wanted = {b->block_all, b->allow_list, b->domain_list};
+	bool says_list = (b->present >> NETWORK_ALLOW_LIST & 1 && b->allow_list) ||
+	                 (b->present >> NETWORK_DOMAIN_LIST & 1 && b->domain_list);
 	struct sandbox_record r;
 	const char *egress;
 
-	if (b->domain_list && b->domain_list[0])
-		return daytona_refuse("domainAllowList", err);
 	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 ||
 	    daytona_egress(rq->arena, &wanted, &egress, err) < 0)
 		return -1;

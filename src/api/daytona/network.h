@@ -5,10 +5,13 @@
 #include "base/arena.h"
 #include "store/store.h"
 
-/* A list of addresses alone leaves nothing else within reach; block_all goes before it. */
+/* Lists of addresses and of hosts' names leave nothing else within reach; block_all goes before
+ * them.
+ */
 struct daytona_network {
 	bool block_all;
-	const char *allow_list; /* "10.0.0.0/8,1.1.1.1"; "" = no rule */
+	const char *allow_list;  /* "10.0.0.0/8,1.1.1.1"; "" = no rule */
+	const char *domain_list; /* "example.com,*.example.org"; the same */
 };
 /* As rules of sandbox/egress.h. */
 MUST_CHECK int daytona_egress(struct arena *a, const struct daytona_network *network,
@@ -16,3 +19,4 @@ MUST_CHECK int daytona_egress(struct arena *a, const struct daytona_network *net
 bool daytona_is_blocked(const struct sandbox_record *r);
 /* "" when there is none. */
 const char *daytona_allow_list(struct arena *a, const struct sandbox_record *r);
+const char *daytona_domain_list(struct arena *a, const struct sandbox_record *r);

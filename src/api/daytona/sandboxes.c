@@ -33,7 +33,7 @@ static JSON_OPEN_SHAPE(mount_shape, "DaytonaSandboxVolume", mount_answer, "A vol
 
 struct sandbox_dto {
 	const char *id, *organization, *name, *snapshot, *user, *target, *state, *desired_state,
-	        *error_reason, *class, *backup_state, *toolbox_url, *allow_list;
+	        *error_reason, *class, *backup_state, *toolbox_url, *allow_list, *domain_list;
 	struct span env, labels;
 	bool is_public, network_blocked, recoverable;
 	double cpu, gpu, memory, disk;
@@ -48,6 +48,8 @@ struct sandbox_dto {
 	        JSON_TEXT_MEMBER(sandbox_dto, user), JSON_RAW_MEMBER(sandbox_dto, labels),         \
 	        JSON_BOOL_MEMBER(sandbox_dto, is_public, .name = "public"),                        \
 	        JSON_BOOL_MEMBER(sandbox_dto, network_blocked, .name = "networkBlockAll"),         \
+	        JSON_TEXT_MEMBER(sandbox_dto, domain_list, .name = "domainAllowList",              \
+	                         .flags = JSON_OMIT_EMPTY),                                        \
 	        JSON_TEXT_MEMBER(sandbox_dto, allow_list, .name = "networkAllowList",              \
 	                         .flags = JSON_OMIT_EMPTY),                                        \
 	        JSON_TEXT_MEMBER(sandbox_dto, target), JSON_NUMBER_MEMBER(sandbox_dto, cpu),       \
@@ -136,6 +138,7 @@ static struct sandbox_dto dto_of(struct request *rq, const struct sandbox_record
 	        .is_public = r->preview_public,
 	        .network_blocked = daytona_is_blocked(r),
 	        .allow_list = daytona_allow_list(rq->arena, r),
+	        .domain_list = daytona_domain_list(rq->arena, r),
 	        .cpu = r->resources.cpu,
 	        .memory = (double)r->resources.memory_mb / MB_PER_GB,
 	        .disk = (double)r->resources.disk_mb / MB_PER_GB,
@@ -336,7 +339,6 @@ static int check_wishes(const struct create_body *b, struct error *err)
 		const char *what;
 	} wishes[] = {
 	        {b->gpu > 0, "gpu"},
-	        {is_given(b->domain_list), "domainAllowList"},
 	        {is_given(b->linked), "linkedSandbox"},
 	        {is_given(b->proxy), "outboundProxyUrl"},
 	        {has_items(b->secrets), "secrets of sandboxes"},
@@ -421,8 +423,9 @@ static int fill_create(struct request *rq, const struct create_body *b, struct f
 		return -1;
 	if (b->present >> CREATE_BLOCK_ALL & 1)
 		ret->internet = !b->block_all;
-	if (is_given(b->allow_list) && !b->block_all) {
-		const struct daytona_network network = {.allow_list = b->allow_list};
+	if ((is_given(b->allow_list) || is_given(b->domain_list)) && !b->block_all) {
+		const struct daytona_network network = {.allow_list = b->allow_list,
+		                                        .domain_list = b->domain_list};
 
 		ret->internet = 1;
 		if (daytona_egress(rq->arena, &network, &ret->egress, err) < 0)

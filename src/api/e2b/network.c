@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What E2B's clients say of a sandbox's network: whom it may reach, by address. Proxies, rules that
- * change requests and TLS of its own inside are refused by name. */
+/* What E2B's clients say of a sandbox's network: whom it may reach, by address and by name.
+ * Proxies, rules that change requests and TLS of its own inside are refused by name. */
 #include "api/e2b/e2b.h"
 
 #include "sandbox/egress.h"
 
-#define DESTINATIONS_MAX 256
+#define DESTINATIONS_MAX SANDBOX_EGRESS_ALLOW_MAX
 
 enum network_row {
 	NETWORK_ALLOW_OUT,
@@ -68,13 +68,14 @@ static size_t count(const char *const *texts)
 	return n;
 }
 
-#define BY_ADDRESS "a sandbox is filtered by address: network.allowOut and network.denyOut"
+#define BY_LISTS                                                                                   \
+	"a sandbox is filtered by addresses and names: network.allowOut and network.denyOut"
 static const struct unsupported {
 	size_t offset;
 	const char *name, *hint;
 } unsupported[] = {
-        {offsetof(struct e2b_network, egress_proxy), "egressProxy", BY_ADDRESS},
-        {offsetof(struct e2b_network, rules), "rules", BY_ADDRESS},
+        {offsetof(struct e2b_network, egress_proxy), "egressProxy", BY_LISTS},
+        {offsetof(struct e2b_network, rules), "rules", BY_LISTS},
         {offsetof(struct e2b_network, https_ports), "httpsPorts",
          "what listens inside is spoken to without TLS"},
 };
@@ -106,18 +107,20 @@ int e2b_network_access(struct arena *a, const struct e2b_network *n, int said,
 
 	if (check_supported(n, err) < 0)
 		return -1;
+	ret->internet = has(n, NETWORK_INTERNET) ? n->allow_internet : said;
+	if (ret->internet == 0) {
+		/* Said in vain, but not said wrongly. */
+		if (sandbox_egress_format(a,
+		                          &(struct sandbox_egress){.deny = lists.deny,
+		                                                   .deny_name = lists.deny_name},
+		                          &ret->egress, err) < 0)
+			return -1;
+		lists.deny = everything;
+	}
 	if (sandbox_egress_format(a, &lists, &ret->egress, err) < 0)
 		return -1;
-	ret->internet = has(n, NETWORK_INTERNET) ? n->allow_internet : said;
-	if (ret->internet == 0 && count(n->allow_out) == 0) {
+	if (ret->internet == 0 && count(n->allow_out) == 0)
 		ret->egress = "";
-		return 0;
-	}
-	if (ret->internet == 0) {
-		lists.deny = everything;
-		if (sandbox_egress_format(a, &lists, &ret->egress, err) < 0)
-			return -1;
-	}
 	if (*ret->egress)
 		ret->internet = 1;
 	return 0;
@@ -130,7 +133,7 @@ bool e2b_network_is_guarded(const struct e2b_network *n)
 
 const char *e2b_network_text(struct arena *a, const struct e2b_network *n)
 {
-	AUTO(buf_done) struct buf text = BUF(DESTINATIONS_MAX * 64);
+	AUTO(buf_done) struct buf text = BUF(2 * SANDBOX_EGRESS_TEXT_MAX);
 	struct e2b_network shown = *n;
 
 	if (!n->present)

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which addresses a sandbox may reach: as it is asked for and shown. */
+/* Whom a sandbox may reach: as it is asked for and shown. */
 #include "api/native/egress.h"
 
 #include "sandbox/egress.h"
 
 static const struct json_member native_egress_shape_members[] = {
-        JSON_TEXT_LIST_MEMBER(native_egress, allow, .max = SANDBOX_EGRESS_MAX,
-                              .about = "addresses and ranges that it may reach, whatever is denied",
-                              .example = "[\"1.1.1.1\",\"203.0.113.0/24\"]"),
+        JSON_TEXT_LIST_MEMBER(native_egress, allow, .max = SANDBOX_EGRESS_ALLOW_MAX,
+                              .about = "addresses, ranges and hosts that it may reach, whatever is "
+                                       "denied; a host's name (by TLS on port 443, and HTTP on 80) "
+                                       "needs all to be denied",
+                              .example = "[\"203.0.113.0/24\",\"*.example.com\"]"),
         JSON_TEXT_LIST_MEMBER(native_egress, deny, .max = SANDBOX_EGRESS_MAX,
                               .about = "that it may not; \"0.0.0.0/0\" is all of them",
                               .example = "[\"0.0.0.0/0\"]"),
         JSON_END,
 };
-JSON_SHAPE(native_egress_shape, "SandboxEgress", native_egress,
-           "Which addresses a sandbox may reach");
+JSON_SHAPE(native_egress_shape, "SandboxEgress", native_egress, "Whom a sandbox may reach");
 
 struct native_egress native_egress_of(struct arena *a, const char *text)
 {

@@ -90,8 +90,12 @@ TEST(a_volume_is_an_id_a_mode_and_a_place)
 
 TEST(rules_of_a_network_are_addresses_of_a_sandbox_that_has_one)
 {
-	static const char *const bad[] = {"1.1.1.1", "+example.com", "-0.0.0.0/0 }\n",
-	                                  "-1.1.1.1 ; flush ruleset", "+1.1.1.1/33"};
+	static const char *const bad[] = {"1.1.1.1",
+	                                  "-example.com",
+	                                  "+a.b;c",
+	                                  "-0.0.0.0/0 }\n",
+	                                  "-1.1.1.1 ; flush ruleset",
+	                                  "+1.1.1.1/33"};
 	struct broker_egress change = {.sandbox = ID, .egress = "+1.1.1.1 -0.0.0.0/0"};
 	struct broker_create r = good_create();
 	struct error err = {0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,11 +11,10 @@
 
 static const char *rules_of(struct buf *out, const char *egress)
 {
-	struct egress_ranges denied;
+	const struct network n = {.subnet = {0x0ad50000, 16}, .gateway = {4080, 4443, 4053}};
 	struct error err = {0};
 
-	assert_int_equal(sandbox_egress_denied(egress, &denied, &err), 0);
-	network_egress_rules(out, 17, &denied);
+	assert_int_equal(network_egress_rules(out, &n, 17, egress, &err), 0);
 	assert_false(out->overflowed);
 	return buf_text(out);
 }
@@ -30,6 +30,38 @@ TEST(a_slot_with_rules_has_a_chain_and_an_entry_of_its_own)
 	assert_non_null(strstr(text, "iifname vmap @egress"));
 }
 
+TEST(a_slot_with_names_leads_what_is_denied_to_the_gateway)
+{
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+	const char *text = rules_of(&out, "+example.com +1.1.1.1 -0.0.0.0/0");
+	const struct network none = {.subnet = {0x0ad50000, 16}};
+	struct error err = {0};
+	char way[256];
+
+	(void)snprintf(way, sizeof(way),
+	               "add rule inet atoll names17 ip saddr 10.213.0.19 ip daddr "
+	               "{ 0.0.0.0-1.1.1.0, 1.1.1.2-255.255.255.255 } ");
+	assert_non_null(strstr(text, way));
+	assert_non_null(strstr(text, "tcp dport 80 redirect to :4080\n"));
+	assert_non_null(strstr(text, "tcp dport 443 redirect to :4443\n"));
+	assert_non_null(strstr(text, "udp dport 53 redirect to :4053\n"));
+	assert_non_null(strstr(text, "elements = { \"atoll17\" : jump names17 }; }\n"));
+	/* What is led there is let through before the rest is denied. */
+	assert_true(strstr(text, "egress17 ip daddr 169.254.1.1 ct status dnat accept") <
+	            strstr(text, "goto egress_denied"));
+	buf_reset(&out);
+	assert_int_equal(network_egress_rules(&out, &none, 17, "+example.com -0.0.0.0/0", &err),
+	                 -1);
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+}
+
+TEST(a_slot_without_names_has_nothing_of_the_gateway)
+{
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+
+	assert_null(strstr(rules_of(&out, "+1.1.1.1 -0.0.0.0/0"), "names"));
+}
+
 TEST(the_longest_rules_fit_into_the_script)
 {
 	AUTO(buf_done) struct buf out = BUF(64 * 1024);
@@ -40,6 +72,9 @@ TEST(the_longest_rules_fit_into_the_script)
 		         100 + i);
 	assert_non_null(
 	        strstr(rules_of(&out, buf_text(&text)), "199.111.111.112-199.255.255.255 } goto"));
+	buf_add_text(&text, " +example.com");
+	buf_reset(&out);
+	assert_non_null(strstr(rules_of(&out, buf_text(&text)), "redirect to :4053"));
 }
 
 static void note_slot(void *context, uint32_t slot)
@@ -159,6 +194,8 @@ int main(void)
 	/* As the broker does: an nft that may not, or will not, ends before it has read all. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	return RUN(CASE(a_slot_with_rules_has_a_chain_and_an_entry_of_its_own),
+	           CASE(a_slot_with_names_leads_what_is_denied_to_the_gateway),
+	           CASE(a_slot_without_names_has_nothing_of_the_gateway),
 	           CASE(the_longest_rules_fit_into_the_script),
 	           CASE(the_slots_of_a_listing_are_found_and_nothing_else),
 	           CASE(it_is_known_which_slots_have_rules),

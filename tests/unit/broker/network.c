@@ -122,9 +122,9 @@ TEST(private_and_metadata_addresses_are_refused_and_labs_are_not)
 	struct network n = some_network();
 	const char *text = rules_of(&out, &n);
 
-	assert_non_null(strstr(text, "169.254.0.0/16"));
-	assert_non_null(strstr(text, "10.0.0.0/8"));
-	assert_non_null(strstr(text, "100.64.0.0/10"));
+	assert_non_null(strstr(text, "169.254.0.0-169.254.255.255"));
+	assert_non_null(strstr(text, "10.0.0.0-10.255.255.255"));
+	assert_non_null(strstr(text, "100.64.0.0-100.127.255.255"));
 	assert_null(strstr(text, "203.0.113"));
 	assert_null(strstr(text, "198.51.100"));
 }

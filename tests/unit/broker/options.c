@@ -40,7 +40,8 @@ TEST(every_option_arrives)
 
 	assert_int_equal(PARSE(&o, &err, "--uid", "990", "--gid", "991", "--cells", "0", "--subnet",
 	                       "10.9.0.0/16", "--allow", "10.0.0.0/8", "--disk-quota", "on",
-	                       "--io-mbps", "80", "--pool-automatic", "0", "--pool-max", "9"),
+	                       "--io-mbps", "80", "--pool-automatic", "0", "--pool-max", "9",
+	                       "--gateway", "4080,4443,65535"),
 	                 0);
 	assert_int_equal(o.uid, 990);
 	assert_int_equal(o.gid, 991);
@@ -50,6 +51,9 @@ TEST(every_option_arrives)
 	assert_string_equal(o.allow, "10.0.0.0/8");
 	assert_true(o.disk_quota);
 	assert_int_equal(o.io_mbps, 80);
+	assert_int_equal(o.gateway.http, 4080);
+	assert_int_equal(o.gateway.tls, 4443);
+	assert_int_equal(o.gateway.dns, 65535);
 }
 
 TEST(nonsense_is_refused_by_name)
@@ -62,6 +66,9 @@ TEST(nonsense_is_refused_by_name)
 	assert_int_equal(PARSE(&o, &err, "--cells", "100000"), -1);
 	assert_int_equal(PARSE(&o, &err, "--disk-quota", "maybe"), -1);
 	assert_int_equal(PARSE(&o, &err, "--io-mbps", "-1"), -1);
+	assert_int_equal(PARSE(&o, &err, "--gateway", "1,2"), -1);
+	assert_int_equal(PARSE(&o, &err, "--gateway", "1,2,65536"), -1);
+	assert_int_equal(PARSE(&o, &err, "--gateway", "1,2,3,4"), -1);
 	assert_int_equal(PARSE(&o, &err, "--unknown", "1"), -1);
 	assert_int_equal(PARSE(&o, &err, "stray"), -1);
 }

@@ -94,14 +94,20 @@ TEST(networks_are_checked)
 {
 	assert_all((const char *const[]){"network_subnet=10.0.0.0/8", "network_subnet=10.1.2.16/28",
 	                                 "network_allow=", "network_allow=10.0.0.0/8, fd00::/8",
-	                                 "network_allow=192.168.1.5/32", NULL},
+	                                 "network_allow=192.168.1.5/32",
+	                                 "network_nameservers=", "network_nameservers=127.0.0.53",
+	                                 "network_nameservers=1.1.1.1, 9.9.9.9", NULL},
 	           assert_taken);
-	assert_all((const char *const[]){"network_subnet=10.0.0.0", "network_subnet=10.0.0.1/16",
-	                                 "network_subnet=10.0.0.0/29", "network_subnet=fd00::/16",
-	                                 "network_subnet=10.0.0/16", "network_subnet=0.0.0.0/0",
-	                                 "network_allow=10.0.0.0/33", "network_allow=fd00::1/8",
-	                                 "network_allow=,", "network_allow=all", NULL},
-	           assert_refused);
+	assert_all(
+	        (const char *const[]){"network_subnet=10.0.0.0", "network_subnet=10.0.0.1/16",
+	                              "network_subnet=10.0.0.0/29", "network_subnet=fd00::/16",
+	                              "network_subnet=10.0.0/16", "network_subnet=0.0.0.0/0",
+	                              "network_allow=10.0.0.0/33", "network_allow=fd00::1/8",
+	                              "network_allow=,", "network_allow=all",
+	                              "network_nameservers=::1", "network_nameservers=1.1.1.1/32",
+	                              "network_nameservers=dns.example",
+	                              "network_nameservers=1.1.1.1,1.1.1.2,1.1.1.3,1.1.1.4", NULL},
+	        assert_refused);
 }
 
 TEST(what_the_broker_and_the_api_would_refuse_is_refused_at_start)

@@ -56,6 +56,21 @@ TEST(the_supervisor_hands_descriptors_over)
 	assert_null(options.flags[0]);
 }
 
+TEST(the_gateway_for_names_is_handed_its_descriptors)
+{
+	assert_int_equal(PARSE((char[]){"--role=names"}, (char[]){"--names-fd=3"},
+	                       (char[]){"--names-fd=4"}, (char[]){"--names-fd=5"},
+	                       (char[]){"--names-fd=6"}),
+	                 0);
+	assert_int_equal(options.role, ROLE_NAMES);
+	assert_int_equal(options.names_count, NAMES_FDS);
+	assert_int_equal(options.names_fds[NAMES_FDS - 1], 6);
+	assert_int_equal(PARSE((char[]){"--names-fd=3"}, (char[]){"--names-fd=4"},
+	                       (char[]){"--names-fd=5"}, (char[]){"--names-fd=6"},
+	                       (char[]){"--names-fd=7"}),
+	                 -1);
+}
+
 TEST(what_is_no_option_is_refused)
 {
 	assert_int_equal(PARSE((char[]){"serve"}), -1);
@@ -128,12 +143,13 @@ TEST(what_the_supervisor_writes_the_api_process_reads_back)
 
 int main(void)
 {
-	int result =
-	        RUN(CASE(options_of_the_configuration_become_flags),
-	            CASE(a_value_keeps_its_dashes_and_equal_signs),
-	            CASE(the_supervisor_hands_descriptors_over), CASE(what_is_no_option_is_refused),
-	            CASE(the_switches_are_seen_anywhere), CASE(the_help_names_every_option),
-	            CASE(what_the_supervisor_writes_the_api_process_reads_back));
+	int result = RUN(CASE(options_of_the_configuration_become_flags),
+	                 CASE(a_value_keeps_its_dashes_and_equal_signs),
+	                 CASE(the_supervisor_hands_descriptors_over),
+	                 CASE(the_gateway_for_names_is_handed_its_descriptors),
+	                 CASE(what_is_no_option_is_refused), CASE(the_switches_are_seen_anywhere),
+	                 CASE(the_help_names_every_option),
+	                 CASE(what_the_supervisor_writes_the_api_process_reads_back));
 
 	arena_done(&arena);
 	return result;

@@ -155,9 +155,34 @@ TEST(what_is_no_address_is_refused_with_its_place)
 	}
 }
 
-TEST(names_of_hosts_are_refused_as_what_they_are)
+TEST(names_of_hosts_are_allowed_where_all_else_is_denied)
 {
-	static const char *const names[] = {"example.com", "*.example.com", "localhost", "*a"};
+	AUTO(arena_done) struct arena a = {0};
+	const char *text = text_of(&a, LIST("Example.com", "1.1.1.1", "*.example.org"),
+	                           LIST("10.0.0.0/8", "0.0.0.0/0"));
+	const struct sandbox_egress lists = {.allow = LIST("1.1.1.1", "example.com"),
+	                                     .deny = LIST("0.0.0.0/1"),
+	                                     .allow_name = "out"};
+	struct sandbox_egress again;
+	struct error err = {0};
+
+	assert_string_equal(text, "+Example.com +1.1.1.1 +*.example.org -10.0.0.0/8 -0.0.0.0/0");
+	assert_int_equal(sandbox_egress_parse(&a, text, &again, &err), 0);
+	assert_string_equal(again.allow[2], "*.example.org");
+	assert_string_equal(denied_by(&a, text), "0.0.0.0-1.1.1.0 1.1.1.2-255.255.255.255");
+	assert_true(sandbox_egress_has_names(text));
+	assert_false(sandbox_egress_has_names("+1.1.1.1 -0.0.0.0/0"));
+	assert_false(sandbox_egress_has_names(""));
+	assert_false(sandbox_egress_denies_all("+example.com -0.0.0.0/0"));
+	assert_int_equal(sandbox_egress_format(&a, &lists, &text, &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+	assert_non_null(strstr(err.text, "out has 'example.com'"));
+	assert_non_null(strstr(err.hint, "0.0.0.0/0"));
+}
+
+TEST(a_name_is_never_denied)
+{
+	static const char *const names[] = {"example.com", "*.example.com", "localhost"};
 	AUTO(arena_done) struct arena a = {0};
 	const char *text;
 
@@ -166,9 +191,104 @@ TEST(names_of_hosts_are_refused_as_what_they_are)
 		struct error err = {0};
 
 		assert_int_equal(sandbox_egress_format(&a, &lists, &text, &err), -1);
-		assert_int_equal(err.code, ERROR_UNSUPPORTED);
-		assert_non_null(strstr(err.text, names[i]));
+		assert_int_equal(err.code, ERROR_INVALID);
+		assert_non_null(strstr(err.text, "can only be allowed"));
 	}
+}
+
+TEST(a_name_is_allowed_in_either_case_and_a_wildcard_means_what_is_below)
+{
+	static const char text[] = "+Example.com +*.Example.org +1.1.1.1 -0.0.0.0/0";
+	static const char *const yes[] = {"example.com", "EXAMPLE.COM", "a.example.org",
+	                                  "A.b.example.ORG"};
+	static const char *const no[] = {"",
+	                                 "a.example.com",
+	                                 "example.org",
+	                                 ".example.org",
+	                                 "xexample.org",
+	                                 "example.com.",
+	                                 "*",
+	                                 "*.example.org",
+	                                 "example.co",
+	                                 "1.1.1.1",
+	                                 "example.org.b",
+	                                 "xample.com"};
+
+	for (size_t i = 0; i < COUNT_OF(yes); i++)
+		assert_true(sandbox_egress_allows_name(text, span_of(yes[i])));
+	for (size_t i = 0; i < COUNT_OF(no); i++)
+		assert_false(sandbox_egress_allows_name(text, span_of(no[i])));
+	assert_false(sandbox_egress_allows_name("", SPAN("example.com")));
+	assert_false(sandbox_egress_allows_name("-example.com", SPAN("example.com")));
+}
+
+TEST(what_is_a_name_of_a_host_is_known)
+{
+	static const char *const yes[] = {"a", "xn--bcher-kva.example", "a-b.c_d.e1", "1.a",
+	                                  "localhost"};
+	static const char *const no[] = {"",          ".",   "a.",  ".a",    "a..b",    "-a",
+	                                 "a-",        "a b", "1",   "a.1",   "1.2.3.4", "a/b",
+	                                 "b\xc3\xbc", "*",   "*.",  "*.*.a", "a.*.b",   "*a",
+	                                 "a:80",      "a@b", "**.a"};
+	char label[65] = "", name[300] = "";
+
+	for (size_t i = 0; i < COUNT_OF(yes); i++)
+		assert_true(egress_name_is_valid(span_of(yes[i])));
+	for (size_t i = 0; i < COUNT_OF(no); i++)
+		assert_false(egress_name_is_valid(span_of(no[i])));
+	assert_true(egress_name_is_valid(SPAN("*.a")));
+	assert_false(host_name_is_valid(SPAN("*.a")));
+	memset(label, 'a', 64);
+	assert_false(host_name_is_valid(span_of(label)));
+	label[63] = '\0';
+	assert_true(host_name_is_valid(span_of(label)));
+	for (unsigned i = 0; i < SANDBOX_HOST_NAME_MAX; i++)
+		name[i] = i % 2 ? '.' : 'a';
+	assert_true(host_name_is_valid(span_of(name)));
+	name[SANDBOX_HOST_NAME_MAX] = '.';
+	name[SANDBOX_HOST_NAME_MAX + 1] = 'a';
+	assert_false(host_name_is_valid(span_of(name)));
+}
+
+TEST(as_many_names_as_there_may_be_are_kept)
+{
+	const char *entries[SANDBOX_EGRESS_NAMES_MAX + 2] = {0};
+	const struct sandbox_egress lists = {.allow = entries, .deny = LIST(SANDBOX_EGRESS_ALL)};
+	AUTO(arena_done) struct arena a = {0};
+	char name[SANDBOX_HOST_NAME_MAX + 1] = "";
+	struct sandbox_egress again;
+	struct error err = {0};
+	const char *text;
+
+	for (unsigned i = 0; i < SANDBOX_HOST_NAME_MAX; i++)
+		name[i] = i % 2 ? '.' : 'a';
+	for (unsigned i = 0; i < SANDBOX_EGRESS_NAMES_MAX; i++)
+		entries[i] = name;
+	assert_int_equal(sandbox_egress_format(&a, &lists, &text, &err), 0);
+	assert_int_equal(sandbox_egress_parse(&a, text, &again, &err), 0);
+	assert_string_equal(again.allow[SANDBOX_EGRESS_NAMES_MAX - 1], name);
+	entries[SANDBOX_EGRESS_NAMES_MAX] = "a.b";
+	assert_int_equal(sandbox_egress_format(&a, &lists, &text, &err), -1);
+	assert_non_null(strstr(err.text, "allow has more than 256 names"));
+}
+
+TEST(what_no_sandbox_may_reach_is_known)
+{
+	static const uint32_t yes[] = {0x00000001, 0x0a000001, 0x64400001, 0x7f000001, 0xa9fea9fe,
+	                               0xac1fffff, 0xc0a80001, 0xe0000001, 0xffffffff};
+	static const uint32_t no[] = {0x01010101, 0x09ffffff, 0x0b000000, 0x643fffff, 0x64800000,
+	                              0xa9fdffff, 0xa9ff0000, 0xac200000, 0xc6120001, 0xdfffffff};
+	struct egress_range range;
+
+	for (size_t i = 0; i < COUNT_OF(yes); i++)
+		assert_true(egress_is_refused(yes[i]));
+	for (size_t i = 0; i < COUNT_OF(no); i++)
+		assert_false(egress_is_refused(no[i]));
+	assert_true(egress_refused_range(0, &range));
+	assert_false(egress_refused_range(8, &range));
+	assert_true(egress_range_parse(SPAN("10.0.0.0/8"), &range));
+	assert_int_equal(range.last, 0x0affffff);
+	assert_false(egress_range_parse(SPAN("fd00::/8"), &range));
 }
 
 TEST(each_list_has_its_limit_and_the_longest_of_both_are_kept)
@@ -253,7 +373,12 @@ int main(void)
 	           CASE(ipv6_is_checked_and_changes_nothing),
 	           CASE(all_is_denied_when_nothing_is_left),
 	           CASE(what_is_no_address_is_refused_with_its_place),
-	           CASE(names_of_hosts_are_refused_as_what_they_are),
+	           CASE(names_of_hosts_are_allowed_where_all_else_is_denied),
+	           CASE(a_name_is_never_denied),
+	           CASE(a_name_is_allowed_in_either_case_and_a_wildcard_means_what_is_below),
+	           CASE(what_is_a_name_of_a_host_is_known),
+	           CASE(as_many_names_as_there_may_be_are_kept),
+	           CASE(what_no_sandbox_may_reach_is_known),
 	           CASE(each_list_has_its_limit_and_the_longest_of_both_are_kept),
 	           CASE(as_many_holes_as_there_may_be_fit_into_the_result),
 	           CASE(a_text_that_is_malformed_is_refused),

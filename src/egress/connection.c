@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One connection of a sandbox: whose name is it, may it, where is that, and bytes both ways.
+ *
+ *   READING -> LOOKING_UP -> CONNECTING -> CARRYING -> ENDING
+ *
+ * Of HTTP one request is carried, with as many bytes of body as it says, and its answer: a second
+ * one could be of another name. Of TLS nothing is understood but the first message. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "egress/gateway.h"
+#include "egress/look.h"
+
+#define READING_MS 10000    /* until the name is known */
+#define CONNECTING_MS 20000 /* its lookup included */
+#define SILENCE_MS 900000
+#define ENDING_MS 2000
+#define ROUNDS_MAX 8 /* at once: others wait for their turn, too */
+#define PENDING_MAX (SCRATCH_SIZE + 2 * LOOK_BYTES_MAX)
+#define ALERT_ACCESS_DENIED 49
+#define ALERT_INTERNAL_ERROR 80
+
+enum state { READING, LOOKING_UP, CONNECTING, CARRYING, ENDING };
+
+struct side {
+	int fd;
+	struct loop_watch *watch; /* NULL once the kernel said that it hangs */
+	struct buf pending;       /* for it */
+	bool has_ended;           /* nothing more comes of it */
+	bool is_shut;             /* nothing more goes to it */
+};
+
+struct connection {
+	struct list link;
+	struct gateway *gateway;
+	struct guest *guest;
+	enum protocol protocol;
+	enum state state;
+	struct side client, server;
+	struct buf begin; /* what came before the name was known */
+	struct looked looked;
+	struct body body;
+	struct lookup *lookup;
+	struct dns_addresses addresses;
+	size_t next_address;
+	struct loop_timer timer;
+	int64_t active_ms;
+};
+
+static const struct {
+	const char *status;
+	char alert;
+} refusals[] = {{"403 Forbidden", ALERT_ACCESS_DENIED}, {"502 Bad Gateway", ALERT_INTERNAL_ERROR}};
+enum refusal { REFUSED, UNREACHABLE };
+
+static void side_close(struct side *side)
+{
+	loop_watch_free(side->watch);
+	side->watch = NULL;
+	buf_done(&side->pending);
+	fd_forget(&side->fd);
+}
+
+static void connection_free(struct connection *c)
+{
+	struct gateway *g = c->gateway;
+
+	lookup_cancel(c->lookup);
+	loop_timer_stop(g->loop, &c->timer);
+	side_close(&c->client);
+	side_close(&c->server);
+	buf_done(&c->begin);
+	list_remove(&c->link);
+	g->connection_count--;
+	c->guest->connections--;
+	guest_put(g, c->guest);
+	free(c);
+}
+
+static void set_events(const struct side *side, uint32_t events)
+{
+	if (side->watch)
+		loop_watch_set(side->watch, events);
+}
+
+static void enter(struct connection *c, enum state state, int64_t at_most_ms)
+{
+	c->state = state;
+	loop_timer_start(c->gateway->loop, &c->timer, at_most_ms);
+}
+
+/* ---- ends ---- */
+
+/* What was said last is read before it goes: a close with bytes unread would take it back. */
+static void begin_ending(struct connection *c)
+{
+	side_close(&c->server);
+	(void)shutdown(c->client.fd, SHUT_WR);
+	if (!c->client.watch) {
+		connection_free(c);
+		return;
+	}
+	set_events(&c->client, EPOLLIN);
+	enter(c, ENDING, ENDING_MS);
+}
+
+static void say_refusal(struct connection *c, enum refusal kind, const char *why)
+{
+	const char alert[] = {21, 3, 1, 0, 2, 2, refusals[kind].alert};
+	AUTO(buf_done) struct buf said = BUF(2048), text = BUF(1024);
+
+	if (c->protocol == PROTOCOL_TLS) {
+		buf_add(&said, alert, sizeof(alert));
+	} else {
+		buf_addf(&text, "Atoll: this sandbox cannot reach '%s': %s\n", c->looked.name, why);
+		buf_addf(&said,
+		         "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n"
+		         "Connection: close\r\n\r\n%s",
+		         refusals[kind].status, text.size, buf_text(&text));
+	}
+	(void)!send(c->client.fd, said.data, said.size, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void refuse(struct connection *c, enum refusal kind, const char *why)
+{
+	gateway_tell(c->gateway, c->guest, c->looked.name, why);
+	say_refusal(c, kind, why);
+	begin_ending(c);
+}
+
+/* ---- carrying ---- */
+
+/* Of HTTP, after the request. */
+static bool is_deaf(const struct connection *c, const struct side *side)
+{
+	return side == &c->client && c->protocol == PROTOCOL_HTTP && c->body.state == BODY_DONE;
+}
+
+static int write_pending(struct side *to)
+{
+	ssize_t sent =
+	        send(to->fd, to->pending.data, to->pending.size, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (sent < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -1;
+	buf_consume(&to->pending, (size_t)sent);
+	/* Thousands that are silent hold no memory. */
+	if (to->pending.size == 0)
+		buf_done(&to->pending);
+	return 0;
+}
+
+static int pass(struct connection *c, const struct side *from, struct side *to, struct span bytes)
+{
+	if (from == &c->client && c->protocol == PROTOCOL_HTTP) {
+		ssize_t taken = body_take(&c->body, bytes);
+
+		if (taken < 0)
+			return -1;
+		bytes.size = (size_t)taken;
+	}
+	buf_add_span(&to->pending, bytes);
+	return to->pending.overflowed ? -1 : 0;
+}
+
+/* 1 = there may be more, 0 = not now, -1 = it is over. */
+static int read_some(struct connection *c, struct side *from, struct side *to)
+{
+	char *data = c->gateway->scratch;
+	ssize_t got = recv(from->fd, data, SCRATCH_SIZE, MSG_DONTWAIT);
+
+	if (got < 0 && errno != EAGAIN && errno != EINTR)
+		return -1;
+	if (got < 0 && from->watch)
+		return 0;
+	if (got <= 0) {
+		from->has_ended = true;
+		return 0;
+	}
+	c->active_ms = loop_now_ms(c->gateway->loop);
+	return pass(c, from, to, (struct span){data, (size_t)got}) < 0 ? -1 : 1;
+}
+
+static int flow(struct connection *c, struct side *from, struct side *to)
+{
+	int more = 1;
+
+	for (unsigned i = 0; i < ROUNDS_MAX && more > 0; i++) {
+		if (to->pending.size > 0 && write_pending(to) < 0)
+			return -1;
+		if (to->pending.size > 0 || from->has_ended || is_deaf(c, from))
+			break;
+		more = read_some(c, from, to);
+		if (more < 0)
+			return -1;
+	}
+	if (to->pending.size > 0 && write_pending(to) < 0)
+		return -1;
+	if (from->has_ended && to->pending.size == 0 && !to->is_shut) {
+		to->is_shut = true;
+		(void)shutdown(to->fd, SHUT_WR);
+	}
+	return 0;
+}
+
+static void watch_side(const struct connection *c, const struct side *side,
+                       const struct side *other)
+{
+	bool reads = !side->has_ended && other->pending.size == 0 && !is_deaf(c, side);
+
+	set_events(side, (reads ? EPOLLIN : 0u) | (side->pending.size > 0 ? EPOLLOUT : 0u));
+}
+
+static void carry(struct connection *c)
+{
+	if (flow(c, &c->client, &c->server) < 0 || flow(c, &c->server, &c->client) < 0) {
+		connection_free(c);
+		return;
+	}
+	if (c->client.is_shut && (c->protocol == PROTOCOL_HTTP || c->server.is_shut)) {
+		begin_ending(c);
+		return;
+	}
+	watch_side(c, &c->client, &c->server);
+	watch_side(c, &c->server, &c->client);
+}
+
+/* ---- connecting ---- */
+
+static void on_server(void *context, uint32_t epoll_events);
+
+static int watch(struct connection *c, struct side *side, loop_on_ready *on_ready, uint32_t events)
+{
+	const struct loop_watch_options options = {
+	        .fd = side->fd, .epoll_events = events, .on_ready = on_ready, .context = c};
+	struct error ignored = {0};
+
+	return loop_watch_add(c->gateway->loop, &options, &side->watch, &ignored);
+}
+
+static void send_at_once(int fd)
+{
+	const int yes = 1;
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+}
+
+/* One attempt; -1 when it failed already. */
+static int try_address(struct connection *c, uint32_t address)
+{
+	const struct sockaddr_in there = {.sin_family = AF_INET,
+	                                  .sin_port = htons(c->protocol == PROTOCOL_TLS ? 443 : 80),
+	                                  .sin_addr.s_addr = htonl(address)};
+	struct side *server = &c->server;
+
+	server->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (server->fd < 0)
+		return -1;
+	send_at_once(server->fd);
+	if (connect(server->fd, (const struct sockaddr *)&there, sizeof(there)) < 0 &&
+	    errno != EINPROGRESS)
+		return -1;
+	return watch(c, server, on_server, EPOLLOUT);
+}
+
+static void drop_attempt(struct side *server)
+{
+	loop_watch_free(server->watch);
+	server->watch = NULL;
+	fd_forget(&server->fd);
+}
+
+/* The address that is looked at is the one that is connected to: nobody is asked twice. */
+static void connect_next(struct connection *c)
+{
+	bool was_tried = c->server.fd >= 0 || c->state == CONNECTING;
+
+	drop_attempt(&c->server);
+	while (c->next_address < c->addresses.count) {
+		uint32_t address = c->addresses.items[c->next_address++];
+
+		if (!gateway_may_reach(c->gateway, address))
+			continue;
+		was_tried = true;
+		c->state = CONNECTING;
+		if (try_address(c, address) == 0)
+			return;
+		drop_attempt(&c->server);
+	}
+	if (was_tried)
+		refuse(c, UNREACHABLE, "nobody answers there");
+	else
+		refuse(c, REFUSED, "its address is one that no sandbox may reach");
+}
+
+static void on_server(void *context, uint32_t epoll_events)
+{
+	struct connection *c = context;
+	socklen_t size = sizeof(int);
+	int failure = 0;
+
+	if (c->state == CONNECTING) {
+		if (getsockopt(c->server.fd, SOL_SOCKET, SO_ERROR, &failure, &size) < 0 ||
+		    failure != 0) {
+			connect_next(c);
+			return;
+		}
+		enter(c, CARRYING, SILENCE_MS);
+		c->active_ms = loop_now_ms(c->gateway->loop);
+	} else if (epoll_events & EPOLLERR) {
+		connection_free(c);
+		return;
+	}
+	/* Said again and again until it is closed, which other bytes may have to come before. */
+	if (epoll_events & EPOLLHUP) {
+		loop_watch_free(c->server.watch);
+		c->server.watch = NULL;
+	}
+	carry(c);
+}
+
+static void on_lookup_end(void *context, enum dns_code code, const struct dns_addresses *addresses)
+{
+	struct connection *c = context;
+
+	c->lookup = NULL;
+	c->addresses = *addresses;
+	if (code == DNS_OK && addresses->count > 0)
+		connect_next(c);
+	else
+		refuse(c, UNREACHABLE,
+		       code == DNS_FAILED ? "no nameserver answers" : "the name has no address");
+}
+
+/* ---- reading ---- */
+
+/* What goes to the server first. */
+static int prepare(struct connection *c, size_t head_size)
+{
+	struct span begin = buf_span(&c->begin);
+	struct span rest = {begin.data + head_size, begin.size - head_size};
+
+	if (c->protocol == PROTOCOL_HTTP)
+		request_pass((struct span){begin.data, head_size}, &c->server.pending);
+	if (pass(c, &c->client, &c->server, rest) < 0)
+		return -1;
+	buf_done(&c->begin);
+	return 0;
+}
+
+static void on_name(struct connection *c, size_t head_size)
+{
+	const struct lookup_options options = {
+	        .name = c->looked.name, .on_end = on_lookup_end, .context = c};
+
+	if (!rules_allow(c->gateway, c->guest, c->looked.name)) {
+		refuse(c, REFUSED, "the name is not allowed");
+		return;
+	}
+	if (prepare(c, head_size) < 0) {
+		refuse(c, REFUSED, "its body is malformed");
+		return;
+	}
+	c->lookup = lookup_start(&c->gateway->resolver, &options);
+	if (!c->lookup) {
+		refuse(c, UNREACHABLE, "too many names are looked up");
+		return;
+	}
+	set_events(&c->client, 0);
+	enter(c, LOOKING_UP, CONNECTING_MS);
+}
+
+static void look(struct connection *c)
+{
+	struct span bytes = buf_span(&c->begin);
+	size_t head_size = 0;
+	enum look look = c->protocol == PROTOCOL_TLS
+	                         ? hello_look(bytes, &c->looked)
+	                         : request_look(bytes, &c->looked, &head_size, &c->body);
+
+	if (look == LOOK_FOUND)
+		on_name(c, head_size);
+	else if (look == LOOK_REFUSED)
+		refuse(c, REFUSED, c->looked.refusal);
+}
+
+static void read_begin(struct connection *c)
+{
+	char *data = c->gateway->scratch;
+	ssize_t got = recv(c->client.fd, data, LOOK_BYTES_MAX - c->begin.size, MSG_DONTWAIT);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (got <= 0) {
+		connection_free(c);
+		return;
+	}
+	buf_add(&c->begin, data, (size_t)got);
+	look(c);
+}
+
+static void read_end(struct connection *c)
+{
+	ssize_t got = recv(c->client.fd, c->gateway->scratch, SCRATCH_SIZE, MSG_DONTWAIT);
+
+	if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+		connection_free(c);
+}
+
+static void on_client(void *context, uint32_t epoll_events)
+{
+	struct connection *c = context;
+
+	if (epoll_events & EPOLLERR) {
+		connection_free(c);
+		return;
+	}
+	switch (c->state) {
+	case READING:
+		read_begin(c);
+		return;
+	case LOOKING_UP:
+	case CONNECTING:
+		connection_free(c); /* it hung up */
+		return;
+	case CARRYING:
+		if (epoll_events & EPOLLHUP) {
+			loop_watch_free(c->client.watch);
+			c->client.watch = NULL;
+		}
+		carry(c);
+		return;
+	case ENDING:
+		read_end(c);
+		return;
+	}
+}
+
+static void on_timer(void *context)
+{
+	struct connection *c = context;
+	int64_t silent = loop_now_ms(c->gateway->loop) - c->active_ms;
+
+	if (c->state == CARRYING && silent < SILENCE_MS)
+		loop_timer_start(c->gateway->loop, &c->timer, SILENCE_MS - silent);
+	else if (c->state == READING)
+		refuse(c, REFUSED, "it said no name in time");
+	else if (c->state == LOOKING_UP || c->state == CONNECTING)
+		refuse(c, UNREACHABLE, "nobody answers there in time");
+	else
+		connection_free(c);
+}
+
+/* ---- for the gateway ---- */
+
+void connection_start(struct gateway *g, enum protocol protocol, int fd, struct guest *guest)
+{
+	struct connection *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		abort();
+	*c = (struct connection){.gateway = g,
+	                         .guest = guest,
+	                         .protocol = protocol,
+	                         .client = {.fd = fd, .pending = BUF(PENDING_MAX)},
+	                         .server = {.fd = -1, .pending = BUF(PENDING_MAX)},
+	                         .begin = BUF(LOOK_BYTES_MAX),
+	                         .timer = {.on_timer = on_timer, .context = c}};
+	list_append(&g->connections, &c->link);
+	g->connection_count++;
+	guest->connections++;
+	send_at_once(fd);
+	enter(c, READING, READING_MS);
+	if (watch(c, &c->client, on_client, EPOLLIN) < 0)
+		connection_free(c);
+}
+
+void connections_check(struct gateway *g, const char *guest)
+{
+	LIST_EACH (&g->connections, item) {
+		struct connection *c = LIST_ENTRY(item, struct connection, link);
+
+		if ((guest && strcmp(c->guest->name, guest) != 0) || c->state == READING ||
+		    c->state == ENDING || rules_allow(g, c->guest, c->looked.name))
+			continue;
+		gateway_tell(g, c->guest, c->looked.name, "the name is allowed no more");
+		connection_free(c);
+	}
+}

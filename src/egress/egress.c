@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "egress/egress.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "egress/gateway.h"
+
+#define ACCEPTS_MAX 64        /* at once: others wait for their turn, too */
+#define CONNECTIONS_MAX 24000 /* two descriptors each */
+#define CONNECTIONS_OF_ONE_MAX 256
+#define CHANGES_SIZE 16384
+
+/* ---- who comes ---- */
+
+static void let_in(struct gateway *g, enum protocol protocol, int fd, uint32_t address)
+{
+	struct guest *guest = guest_get(g, address);
+
+	if (address >= g->subnet.first && address <= g->subnet.last &&
+	    g->connection_count < CONNECTIONS_MAX && guest->connections < CONNECTIONS_OF_ONE_MAX) {
+		connection_start(g, protocol, fd, guest);
+		return;
+	}
+	gateway_tell(g, guest, "", "it has too many connections");
+	guest_put(g, guest);
+	(void)close(fd);
+}
+
+static void accept_all(struct gateway *g, enum protocol protocol, int listen_fd)
+{
+	for (unsigned i = 0; i < ACCEPTS_MAX; i++) {
+		struct sockaddr_in from = {.sin_family = AF_UNSPEC};
+		socklen_t size = sizeof(from);
+		int fd = accept4(listen_fd, (struct sockaddr *)&from, &size,
+		                 SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0)
+			return;
+		let_in(g, protocol, fd, ntohl(from.sin_addr.s_addr));
+	}
+}
+
+static void on_http(void *context, UNUSED uint32_t epoll_events)
+{
+	struct gateway *g = context;
+
+	accept_all(g, PROTOCOL_HTTP, g->http_fd);
+}
+
+static void on_tls(void *context, UNUSED uint32_t epoll_events)
+{
+	struct gateway *g = context;
+
+	accept_all(g, PROTOCOL_TLS, g->tls_fd);
+}
+
+static void on_question(void *context, UNUSED uint32_t epoll_events)
+{
+	questions_read(context);
+}
+
+/* ---- rules that change ---- */
+
+static void on_changes(void *context, UNUSED uint32_t epoll_events)
+{
+	char data[CHANGES_SIZE] __attribute__((aligned(__alignof__(struct inotify_event))));
+	struct gateway *g = context;
+	ssize_t got = read(g->changes_fd, data, sizeof(data));
+
+	for (ssize_t at = 0; at < got;) {
+		const struct inotify_event *event = (const void *)(data + at);
+
+		connections_check(g, event->len > 0 ? event->name : NULL);
+		at += (ssize_t)(sizeof(*event) + event->len);
+	}
+}
+
+static int watch_rules(struct gateway *g, struct error *err)
+{
+	char path[32];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", g->rules_fd);
+	g->changes_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (g->changes_fd < 0 ||
+	    inotify_add_watch(g->changes_fd, path, IN_MOVED_TO | IN_DELETE) < 0)
+		return FAIL_ERRNO(err, "watch the rules of sandboxes");
+	return 0;
+}
+
+/* ---- what it is told ---- */
+
+static int read_ranges(struct gateway *g, const struct egress_options *o, struct error *err)
+{
+	struct span rest = span_of(o->allow), part;
+
+	if (!egress_range_parse(span_of(o->subnet), &g->subnet))
+		return FAIL(err, ERROR_INVALID, "'%s' is no range of addresses", o->subnet);
+	while (rest.size > 0) {
+		(void)span_split(&rest, ',', &part);
+		/* Those of IPv6 are for nobody. */
+		if (!egress_range_parse(span_trim(part), &g->allow[g->allow_count]))
+			continue;
+		if (++g->allow_count == ALLOW_MAX)
+			return FAIL(err, ERROR_LIMIT, "more than %d allowed ranges", ALLOW_MAX - 1);
+	}
+	return 0;
+}
+
+static void read_nameservers(struct gateway *g, const struct egress_options *o)
+{
+	struct resolver *r = &g->resolver;
+	struct span rest = span_of(o->nameservers), part;
+	struct egress_range one;
+
+	r->port = o->nameserver_port;
+	while (rest.size > 0 && r->server_count < NAMESERVERS_MAX) {
+		(void)span_split(&rest, ',', &part);
+		if (egress_range_parse(span_trim(part), &one) && one.first == one.last)
+			r->servers[r->server_count++] = one.first;
+	}
+	if (r->server_count == 0)
+		log_warning("the host has no nameserver of IPv4: names of hosts lead nowhere");
+}
+
+void egress_nameservers(struct span conf, char out[EGRESS_NAMESERVERS_SIZE])
+{
+	struct span line, word, part;
+	struct egress_range one;
+	unsigned count = 0;
+	size_t size = 0;
+
+	out[0] = '\0';
+	while (conf.size > 0 && count < NAMESERVERS_MAX) {
+		(void)span_split(&conf, '\n', &line);
+		for (size_t i = 0; i < line.size; i++)
+			if (line.data[i] == '\t' || line.data[i] == '#')
+				line.size = i;
+		(void)span_split(&line, ' ', &word);
+		(void)span_split(&line, ' ', &part);
+		if (!span_equals_text(word, "nameserver") || !egress_range_parse(part, &one) ||
+		    one.first != one.last || part.size >= INET_ADDRSTRLEN)
+			continue;
+		size += (size_t)snprintf(out + size, EGRESS_NAMESERVERS_SIZE - size, "%s%.*s",
+		                         count++ > 0 ? "," : "", (int)part.size, part.data);
+	}
+}
+
+/* ---- life ---- */
+
+static int watch(struct gateway *g, int fd, loop_on_ready *on_ready, struct error *err)
+{
+	const struct loop_watch_options options = {
+	        .fd = fd, .epoll_events = EPOLLIN, .on_ready = on_ready, .context = g};
+	struct loop_watch *watch;
+
+	/* For as long as the process lives. */
+	return loop_watch_add(g->loop, &options, &watch, err);
+}
+
+static int open_all(struct gateway *g, const struct egress_options *o, struct error *err)
+{
+	if (read_ranges(g, o, err) < 0 || loop_open(&g->loop, err) < 0)
+		return -1;
+	read_nameservers(g, o);
+	g->resolver.loop = g->loop;
+	if (watch_rules(g, err) < 0 || watch(g, g->http_fd, on_http, err) < 0 ||
+	    watch(g, g->tls_fd, on_tls, err) < 0 || watch(g, g->dns_fd, on_question, err) < 0)
+		return -1;
+	return watch(g, g->changes_fd, on_changes, err);
+}
+
+int egress_run(const struct egress_options *o, struct error *err)
+{
+	static struct gateway g;
+
+	g = (struct gateway){.http_fd = o->http_fd,
+	                     .tls_fd = o->tls_fd,
+	                     .dns_fd = o->dns_fd,
+	                     .rules_fd = o->rules_fd,
+	                     .changes_fd = -1};
+	list_init(&g.connections);
+	if (open_all(&g, o, err) < 0 || o->confine(o->context, err) < 0)
+		return -1;
+	loop_run(g.loop);
+	return FAIL(err, ERROR_SYSTEM, "the loop has ended");
+}

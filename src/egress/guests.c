@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "egress/gateway.h"
+
+#define LOOPBACK_NET 127
+#define THIS_NET 0
+#define TOLD_MAX 3
+#define TOLD_SPAN_MS 10000
+
+struct guest *guest_get(struct gateway *g, uint32_t address)
+{
+	const struct in_addr in = {htonl(address)};
+	char name[INET_ADDRSTRLEN];
+	struct guest *guest;
+
+	(void)inet_ntop(AF_INET, &in, name, sizeof(name));
+	guest = map_find(&g->guests, name);
+	if (guest)
+		return guest;
+	guest = calloc(1, sizeof(*guest));
+	if (!guest)
+		abort();
+	guest->address = address;
+	memcpy(guest->name, name, sizeof(name));
+	(void)map_put(&g->guests, guest->name, guest);
+	return guest;
+}
+
+void guest_put(struct gateway *g, struct guest *guest)
+{
+	if (guest->connections > 0 || guest->questions > 0)
+		return;
+	(void)map_remove(&g->guests, guest->name);
+	free(guest);
+}
+
+bool rules_allow(const struct gateway *g, const struct guest *guest, const char *name)
+{
+	const struct fd_open_options options = {.flags = O_RDONLY};
+	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TEXT_MAX);
+	AUTO_CLOSE int fd = -1;
+	struct error ignored = {0};
+
+	return fd_open_beneath(g->rules_fd, guest->name, &options, &fd, &ignored) == 0 &&
+	       fd_read_to_end(fd, &text, &ignored) == 0 &&
+	       sandbox_egress_allows_name(buf_text(&text), span_of(name));
+}
+
+/* ---- where it leads ---- */
+
+static bool is_in(const struct egress_range *range, uint32_t address)
+{
+	return address >= range->first && address <= range->last;
+}
+
+/* The kernel takes as our end of a way to ourselves the address that is asked for. */
+static bool is_our_own(uint32_t address)
+{
+	struct sockaddr_in there = {
+	        .sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(address)};
+	AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in here = {.sin_family = AF_UNSPEC};
+	socklen_t size = sizeof(here);
+
+	/* Nothing is sent by this. */
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&there, sizeof(there)) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&here, &size) < 0)
+		return true;
+	return here.sin_addr.s_addr == there.sin_addr.s_addr;
+}
+
+/* As the rules of all sandboxes are in broker/firewall.c, for what they send themselves. */
+bool gateway_may_reach(const struct gateway *g, uint32_t address)
+{
+	bool is_given_back = false;
+
+	if (address >> 24 == LOOPBACK_NET || address >> 24 == THIS_NET ||
+	    is_in(&g->subnet, address))
+		return false;
+	for (unsigned i = 0; i < g->allow_count; i++)
+		is_given_back = is_given_back || is_in(&g->allow[i], address);
+	return (is_given_back || !egress_is_refused(address)) && !is_our_own(address);
+}
+
+/* ---- what is told ---- */
+
+void gateway_tell(struct gateway *g, const struct guest *guest, const char *name, const char *why)
+{
+	unsigned char *told = &g->told[guest->address % REFUSALS_TOLD];
+	int64_t now = loop_now_ms(g->loop);
+
+	if (now - g->told_since_ms >= TOLD_SPAN_MS) {
+		memset(g->told, 0, sizeof(g->told));
+		g->told_since_ms = now;
+	}
+	if (*told == TOLD_MAX)
+		return;
+	(*told)++;
+	log_info("egress refused", TEXT("address", guest->name), TEXT("host", name),
+	         TEXT("because", why));
+}

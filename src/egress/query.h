@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* egress/query.h — DNS messages (RFC 1035): what a sandbox asks, what we ask, what is answered.
+ * Pure; questions are hostile. Private to this folder. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/span.h"
+#include "sandbox/egress.h"
+
+#define DNS_SIZE_MAX 1232   /* bytes of an answer, without and with EDNS */
+#define DNS_ADDRESSES_MAX 8 /* that are taken of an answer */
+
+enum dns_code { DNS_OK = 0, DNS_MALFORMED = 1, DNS_FAILED = 2, DNS_NO_NAME = 3, DNS_UNABLE = 4 };
+
+struct dns_question {
+	uint16_t id, kind;
+	bool wants_recursion;
+	char name[SANDBOX_HOST_NAME_MAX + 1];
+	struct span text; /* as it was asked, to be said again; of the query's bytes */
+};
+/* One question, of a name that could be a host's; false for all else. */
+bool dns_question_parse(struct span query, struct dns_question *ret);
+bool dns_question_is_for_address(const struct dns_question *q);
+
+struct dns_addresses {
+	uint32_t items[DNS_ADDRESSES_MAX]; /* IPv4, host byte order */
+	size_t count;
+	uint32_t ttl_s;
+};
+/* The answer to it: these addresses, or none. */
+void dns_answer_write(struct buf *out, const struct dns_question *q, enum dns_code code,
+                      const struct dns_addresses *addresses);
+
+/* For the IPv4 addresses of a valid name. */
+void dns_query_write(struct buf *out, uint16_t id, const char *name);
+/* The answer to that; false when it is none. *ret_code tells whether there are addresses. */
+bool dns_answer_parse(struct span answer, const struct dns_question *asked, enum dns_code *ret_code,
+                      struct dns_addresses *ret);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names that sandboxes ask for. They get the addresses of those that are allowed: to use them as if
+ * there were no gateway. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "egress/gateway.h"
+
+#define READS_MAX 64     /* at once: others wait for their turn, too */
+#define QUESTIONS_MAX 64 /* of one sandbox, under way */
+
+struct question {
+	struct gateway *gateway;
+	struct guest *guest;
+	struct dns_question asked;
+	char text[SANDBOX_HOST_NAME_MAX + 8]; /* what asked.text borrows: name, kind and class */
+	struct sockaddr_in from;
+};
+
+struct told {
+	const struct sockaddr_in *to;
+	const struct dns_question *question;
+	enum dns_code code;
+};
+
+static void tell(const struct gateway *g, const struct told *told,
+                 const struct dns_addresses *addresses)
+{
+	AUTO(buf_done) struct buf answer = BUF(DNS_SIZE_MAX);
+
+	dns_answer_write(&answer, told->question, told->code, addresses);
+	if (!answer.overflowed)
+		(void)!sendto(g->dns_fd, answer.data, answer.size, MSG_DONTWAIT,
+		              (const struct sockaddr *)told->to, sizeof(*told->to));
+}
+
+static void on_lookup_end(void *context, enum dns_code code, const struct dns_addresses *addresses)
+{
+	struct question *q = context;
+	const struct told told = {&q->from, &q->asked, code};
+
+	tell(q->gateway, &told, addresses);
+	q->guest->questions--;
+	guest_put(q->gateway, q->guest);
+	free(q);
+}
+
+/* False: it cannot be asked now. */
+static bool pass_on(struct gateway *g, struct guest *guest, const struct question *like)
+{
+	struct question *q = malloc(sizeof(*q));
+	const struct lookup_options options = {
+	        .name = like->asked.name, .on_end = on_lookup_end, .context = q};
+
+	if (!q)
+		abort();
+	*q = *like;
+	q->gateway = g;
+	q->guest = guest;
+	memcpy(q->text, like->asked.text.data, like->asked.text.size);
+	q->asked.text.data = q->text;
+	if (guest->questions < QUESTIONS_MAX && lookup_start(&g->resolver, &options)) {
+		guest->questions++;
+		return true;
+	}
+	free(q);
+	return false;
+}
+
+static void answer(struct gateway *g, struct guest *guest, const struct question *q)
+{
+	static const struct dns_addresses none = {.count = 0};
+	struct told told = {&q->from, &q->asked, DNS_OK};
+
+	if (!rules_allow(g, guest, q->asked.name)) {
+		gateway_tell(g, guest, q->asked.name, "the name is not allowed");
+		told.code = DNS_NO_NAME;
+	} else if (dns_question_is_for_address(&q->asked)) {
+		if (pass_on(g, guest, q))
+			return;
+		told.code = DNS_FAILED;
+	}
+	tell(g, &told, &none);
+}
+
+void questions_read(struct gateway *g)
+{
+	for (unsigned i = 0; i < READS_MAX; i++) {
+		struct question q = {.from = {.sin_family = AF_UNSPEC}};
+		socklen_t size = sizeof(q.from);
+		char data[DNS_SIZE_MAX];
+		ssize_t got = recvfrom(g->dns_fd, data, sizeof(data), MSG_DONTWAIT,
+		                       (struct sockaddr *)&q.from, &size);
+		struct guest *guest;
+
+		if (got < 0)
+			return;
+		if (!dns_question_parse((struct span){data, (size_t)got}, &q.asked) ||
+		    q.asked.text.size > sizeof(q.text))
+			continue;
+		guest = guest_get(g, ntohl(q.from.sin_addr.s_addr));
+		answer(g, guest, &q);
+		guest_put(g, guest);
+	}
+}

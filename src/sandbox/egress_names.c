@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "sandbox/egress.h"
+
+#define LABEL_MAX 63
+#define WILDCARD "*."
+#define WILDCARD_SIZE (sizeof(WILDCARD) - 1)
+
+static bool is_label(struct span label, bool *ret_is_number)
+{
+	bool is_number = true;
+
+	if (label.size == 0 || label.size > LABEL_MAX)
+		return false;
+	for (size_t i = 0; i < label.size; i++) {
+		unsigned char c = (unsigned char)label.data[i];
+
+		if (c >= 0x80 || (!isalnum(c) && c != '-' && c != '_'))
+			return false;
+		is_number = is_number && isdigit(c);
+	}
+	*ret_is_number = is_number;
+	return label.data[0] != '-' && label.data[label.size - 1] != '-';
+}
+
+bool host_name_is_valid(struct span name)
+{
+	bool is_number = true, has_more = true;
+	struct span label;
+
+	if (name.size > SANDBOX_HOST_NAME_MAX)
+		return false;
+	while (has_more) {
+		has_more = span_split(&name, '.', &label);
+		if (!is_label(label, &is_number))
+			return false;
+	}
+	/* What ends in a number is meant as an address. */
+	return !is_number;
+}
+
+static struct span below(struct span pattern)
+{
+	return (struct span){pattern.data + WILDCARD_SIZE, pattern.size - WILDCARD_SIZE};
+}
+
+bool egress_name_is_valid(struct span pattern)
+{
+	if (pattern.size > SANDBOX_HOST_NAME_MAX)
+		return false;
+	return host_name_is_valid(span_starts_with(pattern, WILDCARD) ? below(pattern) : pattern);
+}
+
+static bool ends_with(struct span name, struct span end)
+{
+	return name.size >= end.size &&
+	       strncasecmp(name.data + name.size - end.size, end.data, end.size) == 0;
+}
+
+static bool matches(struct span pattern, struct span name)
+{
+	if (!span_starts_with(pattern, WILDCARD))
+		return name.size == pattern.size && ends_with(name, pattern);
+	/* ".example.com", with something before it. */
+	pattern = (struct span){pattern.data + 1, pattern.size - 1};
+	return name.size > pattern.size && ends_with(name, pattern);
+}
+
+/* The next entry that is a name; false at the end. */
+static bool next_name(struct span *rest, struct span *ret)
+{
+	while (rest->size > 0) {
+		struct span entry;
+		struct span name;
+
+		(void)span_split(rest, ' ', &entry);
+		if (entry.size < 2 || entry.data[0] != '+')
+			continue;
+		name = (struct span){entry.data + 1, entry.size - 1};
+		if (!egress_name_is_valid(name))
+			continue;
+		*ret = name;
+		return true;
+	}
+	return false;
+}
+
+bool sandbox_egress_has_names(const char *text)
+{
+	struct span rest = span_of(text), name;
+
+	return next_name(&rest, &name);
+}
+
+bool sandbox_egress_allows_name(const char *text, struct span name)
+{
+	struct span rest = span_of(text), pattern;
+
+	if (!host_name_is_valid(name))
+		return false;
+	while (next_name(&rest, &pattern))
+		if (matches(pattern, name))
+			return true;
+	return false;
+}
