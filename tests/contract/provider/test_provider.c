@@ -133,7 +133,8 @@ static void a_missing_sandbox_takes_no_connection(struct fixture *f)
 	int fd = -1;
 
 	assert_int_equal(f->ops->compute->connect(f->p, f->id.text, soon(), &fd, &err), -1);
-	assert_int_equal(err.code, ERROR_NOT_FOUND);
+	/* Who finds agents by their sockets cannot tell one that has just ended from none. */
+	assert_true(err.code == ERROR_NOT_FOUND || err.code == ERROR_UNAVAILABLE);
 }
 
 static void destroy_ends_the_connections(struct fixture *f)
