@@ -137,9 +137,18 @@ struct span proxy_peer_address(const char *peer)
 	return (struct span){peer, colon ? (size_t)(colon - peer) : strlen(peer)};
 }
 
+/* A server that checks where a WebSocket comes from compares Origin, which is the inner one here,
+ * with the host that was forwarded, if there is one, and else with Host. It is given one that fits:
+ * links, which others make of the outer host, are in no answer to an upgrade. */
+static const char *forwarded_host(const struct proxy_asked *asked)
+{
+	return asked->wants_upgrade && asked->origin ? NULL : asked->host;
+}
+
 static void add_forwarded(struct buf *out, const struct request *rq, const struct proxy_options *o,
                           const struct proxy_asked *asked)
 {
+	const char *host = forwarded_host(asked);
 	struct span peer = proxy_peer_address(rq->peer);
 	const char *given = request_header(rq, "X-Forwarded-For");
 	const char *proto = o->is_https ? "https" : "http";
@@ -148,14 +157,14 @@ static void add_forwarded(struct buf *out, const struct request *rq, const struc
 	buf_addf(out, "X-Forwarded-For: %s%s%.*s\r\n", given ? given : "", given ? ", " : "",
 	         (int)peer.size, peer.data);
 	buf_addf(out, "X-Forwarded-Proto: %s\r\n", proto);
-	if (asked->host)
-		proxy_add_header(out, "X-Forwarded-Host", asked->host);
+	if (host)
+		proxy_add_header(out, "X-Forwarded-Host", host);
 	if (o->prefix.size)
 		buf_addf(out, "X-Forwarded-Prefix: %.*s\r\n", (int)o->prefix.size, o->prefix.data);
 	buf_addf(out, "Forwarded: for=%s%.*s%s;proto=%s", is_v6 ? "\"[" : "", (int)peer.size,
 	         peer.data, is_v6 ? "]\"" : "", proto);
-	if (asked->host)
-		buf_addf(out, ";host=\"%s\"", asked->host);
+	if (host)
+		buf_addf(out, ";host=\"%s\"", host);
 	buf_add_span(out, SPAN("\r\n"));
 }
 

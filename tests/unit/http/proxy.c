@@ -114,6 +114,33 @@ static void expect(int fd, const char *text)
 	assert_string_equal(room, text);
 }
 
+/* ---- heads ---- */
+
+static bool passes(const char *request, const char *header)
+{
+	int server, client = ask(request, &server);
+	bool found = strstr(answer.body, header);
+
+	close(server);
+	end(client, -1);
+	return found;
+}
+
+TEST(where_an_upgrade_comes_from_fits_the_host_that_it_names)
+{
+	static const char plain[] = "GET /a HTTP/1.1\r\n" HOST "Origin: http://a\r\n\r\n";
+	static const char own[] = "GET /a HTTP/1.1\r\n" HOST UPGRADE "Origin: http://a\r\n\r\n";
+	static const char other[] =
+	        "GET /a HTTP/1.1\r\n" HOST UPGRADE "Origin: http://evil\r\n\r\n";
+
+	assert_true(passes(plain, "\r\nX-Forwarded-Host: a\r\n"));
+	assert_true(passes(own, "\r\nHost: localhost:8000\r\n"));
+	assert_true(passes(own, "\r\nOrigin: http://localhost:8000\r\n"));
+	assert_false(passes(own, "X-Forwarded-Host"));
+	assert_false(passes(own, "host="));
+	assert_true(passes(other, "\r\nOrigin: http://evil\r\n"));
+}
+
 /* ---- trailers ---- */
 
 static const char chunked[] =
@@ -281,7 +308,8 @@ TEST(one_that_is_gone_ends_both_directions)
 
 int main(void)
 {
-	return RUN(CASE(trailers_of_an_answer_reach_a_client_that_takes_them),
+	return RUN(CASE(where_an_upgrade_comes_from_fits_the_host_that_it_names),
+	           CASE(trailers_of_an_answer_reach_a_client_that_takes_them),
 	           CASE(who_does_not_say_so_gets_none),
 	           CASE(trailers_of_a_request_reach_the_server_but_those_that_belong_into_a_head),
 	           CASE(a_trailer_section_without_an_end_is_no_end),
