@@ -194,6 +194,8 @@ static struct proxy_options pass_by(const struct request *rq, struct api_hop *ho
                                     const struct api_hop_options *options)
 {
 	struct passing *passing = calloc(1, sizeof(*passing));
+	struct tls *tls = TAKE(hop->tls);
+	int fd = TAKE_FD(hop->fd);
 
 	if (!passing)
 		abort();
@@ -203,8 +205,8 @@ static struct proxy_options pass_by(const struct request *rq, struct api_hop *ho
 	return (struct proxy_options){
 	        .hop = passing->node,
 	        .host = host_for_others(rq),
-	        .upstream_fd = TAKE_FD(hop->fd),
-	        .tls = TAKE(hop->tls),
+	        .upstream_fd = fd,
+	        .tls = tls,
 	        .is_https = preview_is_https(rq),
 	        .idle_timeout_ms = IDLE_MS,
 	        .ops = &passing_ops,

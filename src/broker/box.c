@@ -139,9 +139,11 @@ static int remove_files(struct boxes *b, const char *id, struct error *err)
 static void give_away(struct box *box)
 {
 	struct boxes *b = box->boxes;
+	struct remains remains = {.slot = box->slot};
 
-	b->on_slot_free(b->context, &(struct remains){box->slot, TAKE_FD(box->mounts_fd),
-	                                              TAKE_FD(box->net_fd)});
+	remains.mounts_fd = TAKE_FD(box->mounts_fd);
+	remains.net_fd = TAKE_FD(box->net_fd);
+	b->on_slot_free(b->context, &remains);
 }
 
 /* Nothing inside runs any more: process 1 was reaped after all others. */

@@ -57,12 +57,14 @@ static void kill_cell(struct cell *cell)
 static void discard(struct cell *cell)
 {
 	struct cell_pool *pool = cell->pool;
+	struct remains remains = {.slot = cell->slot};
 
 	list_remove(&cell->item);
 	kill_cell(cell);
 	cell_let_go_of_root(cell);
-	pool->on_dead(pool->context, &(struct remains){cell->slot, TAKE_FD(cell->mounts_fd),
-	                                               TAKE_FD(cell->net_fd)});
+	remains.mounts_fd = TAKE_FD(cell->mounts_fd);
+	remains.net_fd = TAKE_FD(cell->net_fd);
+	pool->on_dead(pool->context, &remains);
 	cell_free(cell);
 }
 

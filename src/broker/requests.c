@@ -89,14 +89,14 @@ static int run_limit(const struct request_context *c, const void *request, struc
 /* `box` is NULL for a stopped one, and for what is no sandbox. */
 static void send_entry(const struct request_context *c, const char *id, const struct box *box)
 {
-	bool running = box && box->state == BOX_RUNNING;
-	struct broker_entry entry = {.request = c->owed.request,
-	                             .sandbox = id,
-	                             .running = running,
-	                             .paused = running && box->paused,
-	                             .owner = running ? box->owner : "",
-	                             .lease_epoch = running ? box->lease_epoch : 0};
+	struct broker_entry entry = {.request = c->owed.request, .sandbox = id, .owner = ""};
 
+	if (box && box->state == BOX_RUNNING) {
+		entry.running = true;
+		entry.paused = box->paused;
+		entry.owner = box->owner;
+		entry.lease_epoch = box->lease_epoch;
+	}
 	server_send(c->broker, c->owed.connection, BROKER_ENTRY, broker_entry_shape, &entry);
 }
 

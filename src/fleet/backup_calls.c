@@ -70,7 +70,8 @@ static void tell_failure(struct export *e, const struct error *why)
 static void run_export(struct worker_task *task)
 {
 	struct export *e = CONTAINER_OF(task, struct export, task);
-	const struct backup_source source = {&e->snapshot, TAKE(e->writer)};
+	struct blob_writer *writer = TAKE(e->writer);
+	const struct backup_source source = {&e->snapshot, writer};
 	struct error err = {0};
 
 	if (backup_store(e->fleet, &e->arena, &e->record, &source, &err) < 0) {
