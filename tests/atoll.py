@@ -311,6 +311,12 @@ class Server:
                 shutil.rmtree(self.data, ignore_errors=True)
 
 
+def host_mounts(data):
+    """Lines of what is mounted on the host, without what servers of other data folders and networks have, which come and go."""
+    return [line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()
+            if str(data) in line or not re.search(" (/var)?/tmp/(atoll-|pytest-)| /run/netns", line)]
+
+
 def agents():
     """{pid: slot} of the agents of every server on this machine."""
     found = {}

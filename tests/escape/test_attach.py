@@ -3,7 +3,6 @@
 
 import contextlib
 import os
-import pathlib
 import time
 
 import pytest
@@ -54,10 +53,6 @@ def mounts_of(api, sandbox):
     return sorted(line.split()[4] for line in api.exec(sandbox, "cat /proc/self/mountinfo")["stdout"].splitlines())
 
 
-def host_mounts():
-    return pathlib.Path("/proc/self/mountinfo").read_text()
-
-
 def put(api, sandbox, path, text):
     api.call("PUT", f"{INSTANCES}/{sandbox}/files/content?path={path}", text, {"Content-Type": "application/octet-stream"})
 
@@ -82,9 +77,9 @@ def test_a_link_at_the_place_or_above_is_not_followed(api, volume, target):
 
 
 @pytest.mark.parametrize("target", ["/proc", "/etc", "/dev", "/usr"])
-def test_a_place_that_is_swapped_meanwhile_leads_nowhere_else(api, volume, target):
+def test_a_place_that_is_swapped_meanwhile_leads_nowhere_else(server, api, volume, target):
     """Either it is where it was asked for, or it is refused and nowhere: no mount appears, or goes, anywhere else."""
-    outside = host_mounts()
+    outside = atoll.host_mounts(server.data)
     done = 0
     with api.sandbox(internet=False) as sandbox:
         before = mounts_of(api, sandbox)
@@ -105,7 +100,7 @@ def test_a_place_that_is_swapped_meanwhile_leads_nowhere_else(api, volume, targe
         after = mounts_of(api, sandbox)
         assert [m for m in after if not m.startswith("/srv/")] == before
         assert api.exec(sandbox, "echo x > /proc/sys/kernel/hostname", user="root")["exit_code"] != 0
-    assert host_mounts() == outside
+    assert atoll.host_mounts(server.data) == outside
 
 
 def test_a_place_that_is_moved_while_it_leaves_is_not_mistaken(api, volume):

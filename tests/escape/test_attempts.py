@@ -82,7 +82,7 @@ def trap():
     made.close()
 
 
-def host_fingerprint():
+def host_fingerprint(data):
     """What no attempt may change."""
     def text(path):
         try:
@@ -93,7 +93,7 @@ def host_fingerprint():
         "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/kernel/hostname",
         "/proc/sys/vm/panic_on_oom", "/proc/sys/kernel/sysrq", "/proc/swaps", "/etc/passwd",
         "/etc/hostname", "/proc/sys/fs/suid_dumpable")}
-    settings["mounts"] = len(pathlib.Path("/proc/self/mountinfo").read_text().splitlines())
+    settings["mounts"] = atoll.host_mounts(data)
     settings["env"] = os.stat("/usr/bin/env").st_mtime_ns
     return settings
 
@@ -125,13 +125,13 @@ def test_attempt_is_held(api, server, cages, trap, name, user):
                                for port in (trap.port, server.port)),
         "agent_socket": str(server.data / "run" / "sandboxes" / sandbox / "agent.sock"),
     }.get(name, "")
-    before = host_fingerprint()
+    before = host_fingerprint(server.data)
 
     result = api.exec(sandbox, cmd="/home/user/attempts", args=[name, argument], user=user, timeout_ms=30000)
 
     assert result["exit_code"] == 0, result["stdout"] + result["stderr"]
     assert "held" in result["stdout"] or name in ("connect_to", "metadata_service"), result
-    assert host_fingerprint() == before
+    assert host_fingerprint(server.data) == before
     assert trap.child.poll() is None
     assert trap.reached == []
     assert api.exec(sandbox, "echo alive")["stdout"] == "alive\n"
