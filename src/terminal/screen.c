@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "terminal/screen.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <vterm.h>
@@ -128,14 +129,30 @@ static void get_size(const struct screen *s, int *rows, int *columns)
 	vterm_get_size(s->vterm, rows, columns);
 }
 
+/* A terminal of another size scrolls as a whole. libvterm 0.1.4 keeps the margins, also those that
+ * lie outside then, and moves less than nothing when it scrolls there. */
+static void forget_margins(struct screen *s)
+{
+	static const char forget[] = "\033[r\033[s";
+	char back[32];
+	VTermPos at;
+
+	vterm_state_get_cursorpos(s->state, &at);
+	(void)vterm_input_write(s->vterm, forget, sizeof(forget) - 1);
+	(void)snprintf(back, sizeof(back), "\033[%d;%dH", at.row + 1, at.col + 1);
+	(void)vterm_input_write(s->vterm, back, strlen(back));
+}
+
 void screen_resize(struct screen *s, uint32_t rows, uint32_t columns)
 {
 	int now_rows, now_columns;
 
 	columns = columns_of_model(columns);
 	get_size(s, &now_rows, &now_columns);
-	if ((uint32_t)now_rows != rows || (uint32_t)now_columns != columns)
-		vterm_set_size(s->vterm, (int)rows, (int)columns);
+	if ((uint32_t)now_rows == rows && (uint32_t)now_columns == columns)
+		return;
+	forget_margins(s);
+	vterm_set_size(s->vterm, (int)rows, (int)columns);
 }
 
 /* Nobody waits for what the model would answer to queries: people's own terminals do that. */

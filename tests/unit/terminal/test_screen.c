@@ -124,6 +124,21 @@ TEST(a_wide_character_where_there_is_one_column_is_survived)
 	assert_int_equal(r.columns, 2);
 }
 
+TEST(margins_that_a_smaller_window_has_no_room_for_are_forgotten)
+{
+	AUTO(arena_done) struct arena a = {0};
+	AUTO(free_screen) struct screen *s = screen_new(28, 20, 0);
+	struct terminal_screen r;
+
+	screen_feed(s, SPAN("\033[?69h\033[15;18s\033[5;5r\033[2;3Hhere"));
+	screen_resize(s, 2, 10);
+	screen_feed(s, SPAN("\033M\033D\033E\033[9L\033[9M\033[9S\033[9T\033[9@\033[9P"));
+	screen_feed(s, SPAN("\033[1;1Hfirst\r\nsecond\r\nlast"));
+	r = read_of(s, &a, TERMINAL_TEXT);
+	assert_int_equal(r.rows, 2);
+	assert_non_null(strstr(r.text, "second\nlast"));
+}
+
 TEST(kept_screens_are_found_once_and_give_way)
 {
 	struct screens *kept = screens_new();
@@ -155,5 +170,6 @@ int main(void)
 	           CASE(keys_are_what_the_program_has_asked_for),
 	           CASE(hostile_output_neither_breaks_nor_grows_it),
 	           CASE(a_wide_character_where_there_is_one_column_is_survived),
+	           CASE(margins_that_a_smaller_window_has_no_room_for_are_forgotten),
 	           CASE(kept_screens_are_found_once_and_give_way));
 }
