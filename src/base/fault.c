@@ -23,6 +23,8 @@ static bool is_wanted(const char *place, const char *step, const char *what)
 
 void fault_point(const char *place, const char *step)
 {
+	if (is_wanted(place, step, "stop"))
+		(void)raise(SIGSTOP);
 	if (!is_wanted(place, step, "kill"))
 		return;
 	(void)raise(SIGKILL);

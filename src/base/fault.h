@@ -3,8 +3,9 @@
  *
  * With ATOLL_FAULT=PLACE:STEP:kill in the environment, fault_point of that place and step sends
  * SIGKILL to its own process: what a power cut between two system calls would look like. With
- * PLACE:STEP:fail, fault_failure of that place and step fails each time. Without the variable both
- * are one comparison. tests/fault finds the steps in the source and runs each. */
+ * PLACE:STEP:stop it sends SIGSTOP, and goes on at a SIGCONT: what has to happen meanwhile can.
+ * With PLACE:STEP:fail, fault_failure of that place and step fails each time. Without the variable
+ * both are one comparison. tests/fault finds the steps in the source and runs each. */
 #pragma once
 
 #include "base/error.h"

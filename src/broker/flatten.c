@@ -64,7 +64,8 @@ static bool on_replace(void *context, const char *sandbox, const struct chain *o
 	char path[64];
 
 	if (!may_replace(f, sandbox)) {
-		f->is_put_off |= !is_pinned(host, sandbox);
+		if (!is_pinned(host, sandbox))
+			memcpy(f->put_off, sandbox, sizeof(f->put_off));
 		return false;
 	}
 	if (!boxes_find(f->boxes, sandbox))
@@ -141,13 +142,13 @@ static void on_end(struct job *job, int status)
 	struct flattening *f = CONTAINER_OF(job, struct flattening, job);
 	struct error err = {0};
 
-	f->is_put_off = false;
+	f->put_off[0] = '\0';
 	if (status == 0)
 		chains_replace(f->boxes->chains, f->chain.ids[0], f->merged, on_replace, f);
 	else if (host_trash(f->boxes->host, FOLDER_SNAPSHOTS, f->merged, &err) < 0)
 		log_warning("half a layer is left until the next start", FAILURE(&err));
 	fault_point("broker", "flatten-replaced");
-	if (f->is_put_off)
+	if (*f->put_off)
 		(void)map_remove(&f->tried, f->chain.ids[0]);
 	end(f);
 	flattening_look(f);
@@ -163,6 +164,14 @@ static bool is_wanted(void *context, const char *sandbox, const struct chain *ch
 	       (!sandbox || may_replace(f, sandbox));
 }
 
+/* It may be gone by now, or have mounted what keeps it from another chain. */
+static bool is_put_off(const struct flattening *f)
+{
+	const struct chain *chain = chains_of(f->boxes->chains, f->put_off);
+
+	return chain && chain->count > CHAIN_LONG && !is_pinned(f->boxes->host, f->put_off);
+}
+
 void flattening_look(struct flattening *f)
 {
 	struct id id = id_new();
@@ -170,6 +179,8 @@ void flattening_look(struct flattening *f)
 	struct chain chain;
 
 	f->is_due = false;
+	if (*f->put_off && !is_put_off(f))
+		f->put_off[0] = '\0';
 	if (f->is_running || !chains_search(f->boxes->chains, is_wanted, f, &chain))
 		return;
 	f->chain.count = chain.count - 1;
@@ -187,7 +198,7 @@ void flattening_look(struct flattening *f)
 
 void flattening_on_change(struct flattening *f)
 {
-	f->is_due = f->is_put_off;
+	f->is_due = *f->put_off;
 }
 
 void flattening_init(struct flattening *f, struct boxes *boxes, struct snapshots *snapshots)

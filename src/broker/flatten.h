@@ -24,9 +24,10 @@ struct flattening {
 	char merged[ID_SIZE + 1];
 	struct chain chain; /* what is being merged */
 	struct map tried;   /* the topmost layer of those */
-	/* A sandbox was just starting, ending or busy, and has its long chain still: it is looked
-	 * at again, once, after a sandbox has become something else. */
-	bool is_put_off, is_due;
+	/* The sandbox that was just starting, ending or busy, and has its long chain still; "":
+	 * none. All are looked at again after any has become something else. */
+	char put_off[ID_SIZE + 1];
+	bool is_due;
 };
 
 void flattening_init(struct flattening *f, struct boxes *boxes, struct snapshots *snapshots);

@@ -38,6 +38,25 @@ TEST(a_step_kills_only_when_it_is_the_one)
 	assert_true(WIFSIGNALED(status_of(pass_points)));
 }
 
+TEST(a_step_stops_until_it_is_let_go_on)
+{
+	int status = 0;
+	pid_t pid;
+
+	assert_int_equal(setenv("ATOLL_FAULT", "broker:step:stop", 1), 0);
+	pid = fork();
+	if (pid == 0) {
+		pass_points();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(unsetenv("ATOLL_FAULT"), 0);
+}
+
 TEST(a_step_fails_only_when_it_is_the_one_and_says_which)
 {
 	struct error err = {0};
@@ -64,6 +83,7 @@ TEST(an_entry_is_handed_on_to_its_place_only)
 int main(void)
 {
 	return RUN(CASE(a_step_kills_only_when_it_is_the_one),
+	           CASE(a_step_stops_until_it_is_let_go_on),
 	           CASE(a_step_fails_only_when_it_is_the_one_and_says_which),
 	           CASE(an_entry_is_handed_on_to_its_place_only));
 }
