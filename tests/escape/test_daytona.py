@@ -13,6 +13,8 @@ import time
 
 import pytest
 
+import atoll
+
 pytestmark = pytest.mark.needs_root
 SECRET = "only the host may read this\n"
 
@@ -84,7 +86,7 @@ def test_forged_marks_tell_only_of_their_own_session(api, boxes):
     assert told[done["cmdId"]]["exitCode"] == 0 and told[forged]["exitCode"] == 7
     [command] = api.get(f"{session}/honest")["commands"]
     assert command["id"] == honest and "exitCode" not in command
-    assert api.get(f"{session}/honest/command/{honest}/logs")["stdout"] == "truth\n"
+    atoll.wait_for(lambda: api.get(f"{session}/honest/command/{honest}/logs")["stdout"] == "truth\n", 30, "what the honest one said")
     # Its pipes are said to be in /etc: what is written there is written inside, as its user.
     status = api.raw("POST", f"{session}/liar/command/{done['cmdId']}/input", '{"data":"x"}', {"Content-Type": "application/json"}).status
     assert status == 410
