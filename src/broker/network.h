@@ -15,9 +15,9 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "isolation/isolation.h"
+#include "sandbox/egress.h"
 
 #define NETWORK_NAMESERVERS_MAX 3
-#define NETWORK_ALLOW_MAX 64
 #define NETWORK_LINK_SIZE 16
 /* A sandbox's next hop, and where its link's outer end answers for the gateway for names. */
 #define NETWORK_GATEWAY "169.254.1.1"
@@ -93,7 +93,6 @@ MUST_CHECK int network_counters(uint32_t slot, uint64_t *ret_in, uint64_t *ret_o
 MUST_CHECK int network_nft(struct span script, struct buf *ret_text, struct error *err);
 void network_add_address(struct buf *out, uint32_t address);
 void network_input_rules(struct buf *out);
-struct egress_range;
 void network_add_range(struct buf *out, const struct egress_range *range);
 
 /* ---- in egress.c: the rules of one sandbox, as of sandbox/egress.h ---- */

@@ -106,12 +106,16 @@ static int read_ranges(struct gateway *g, const struct egress_options *o, struct
 	if (!egress_range_parse(span_of(o->subnet), &g->subnet))
 		return FAIL(err, ERROR_INVALID, "'%s' is no range of addresses", o->subnet);
 	while (rest.size > 0) {
+		struct egress_range range;
+
 		(void)span_split(&rest, ',', &part);
 		/* Those of IPv6 are for nobody. */
-		if (!egress_range_parse(span_trim(part), &g->allow[g->allow_count]))
+		if (!egress_range_parse(span_trim(part), &range))
 			continue;
-		if (++g->allow_count == ALLOW_MAX)
-			return FAIL(err, ERROR_LIMIT, "more than %d allowed ranges", ALLOW_MAX - 1);
+		if (g->allow_count == NETWORK_ALLOW_MAX)
+			return FAIL(err, ERROR_LIMIT, "more than %d allowed ranges",
+			            NETWORK_ALLOW_MAX);
+		g->allow[g->allow_count++] = range;
 	}
 	return 0;
 }

@@ -11,7 +11,6 @@
 #include "egress/resolver.h"
 #include "sandbox/egress.h"
 
-#define ALLOW_MAX 64
 #define REFUSALS_TOLD 1024
 #define SCRATCH_SIZE 16384 /* bytes that are read at once */
 
@@ -27,7 +26,7 @@ struct gateway {
 	struct resolver resolver;
 	int http_fd, tls_fd, dns_fd, rules_fd;
 	int changes_fd; /* of the rules' folder: inotify */
-	struct egress_range subnet, allow[ALLOW_MAX];
+	struct egress_range subnet, allow[NETWORK_ALLOW_MAX];
 	unsigned allow_count;
 	struct list connections;
 	unsigned connection_count;

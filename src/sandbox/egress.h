@@ -30,6 +30,7 @@
 /* Bytes of the text: lists of the longest entries. */
 #define SANDBOX_EGRESS_TEXT_MAX (10240 + SANDBOX_EGRESS_NAMES_MAX * (SANDBOX_HOST_NAME_MAX + 2))
 #define SANDBOX_EGRESS_RANGES_MAX (2 * SANDBOX_EGRESS_MAX + 1)
+#define NETWORK_ALLOW_MAX 64 /* ranges of the option network_allow */
 #define SANDBOX_EGRESS_ALL "0.0.0.0/0"
 
 /* NULL-terminated lists of addresses and ranges ("10.0.0.0/8"; bits behind the prefix do not
