@@ -113,11 +113,14 @@ class Named(far.Far):
         self.folder.cleanup()
 
 
+SECRET = "what-the-gateway-must-not-know"
+
+
 @contextlib.contextmanager
 def running():
     """The far machines, and a server that asks their nameserver, in a network of their own."""
     with far.own_network(), contextlib.closing(Named()) as there:
-        server = atoll.Server(flags=["--network-nameservers", there.addresses[0]]).start()
+        server = atoll.Server(flags=["--network-nameservers", there.addresses[0], "--preview-secret", SECRET]).start()
         try:
             yield there, server
         finally:

@@ -156,6 +156,8 @@ MUST_CHECK int config_load(struct arena *a, const struct config_source *source, 
 void config_print(struct buf *out, const struct config *config);
 /* The same with the secrets, for a process of ours to load. */
 void config_write(struct buf *out, const struct config *config);
+/* The same without options that may hold a secret, for a process of ours that must know none. */
+void config_write_harmless(struct buf *out, const struct config *config);
 /* One value, as config_print has it but without quotes. */
 void config_print_text(struct buf *out, const struct config_option *option,
                        const struct config *config);

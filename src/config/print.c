@@ -46,13 +46,24 @@ void config_print(struct buf *out, const struct config *config)
 	}
 }
 
+static void write_whole(struct buf *out, const struct config_option *o, const struct config *config)
+{
+	write_about(out, o);
+	value_write(out, o, config);
+	buf_add_byte(out, '\n');
+}
+
 void config_write(struct buf *out, const struct config *config)
 {
-	for (const struct config_option *o = config_options; o->name; o++) {
-		write_about(out, o);
-		value_write(out, o, config);
-		buf_add_byte(out, '\n');
-	}
+	for (const struct config_option *o = config_options; o->name; o++)
+		write_whole(out, o, config);
+}
+
+void config_write_harmless(struct buf *out, const struct config *config)
+{
+	for (const struct config_option *o = config_options; o->name; o++)
+		if (!o->mask)
+			write_whole(out, o, config);
 }
 
 void config_add_flag(struct buf *out, const struct config_option *option)

@@ -66,14 +66,16 @@ static NORETURN void become(const struct child *c, pid_t parent)
 
 int child_start(struct child *c, struct error *err)
 {
-	pid_t parent = getpid(), pid = fork();
+	pid_t parent = getpid(), pid;
 
+	/* Of an attempt that fails, too: the one after it comes later. */
+	c->started_ms = clock_monotonic_ms();
+	pid = fork();
 	if (pid < 0)
 		return FAIL_ERRNO(err, "start %s", c->name);
 	if (pid == 0)
 		become(c, parent);
 	c->pid = pid;
-	c->started_ms = clock_monotonic_ms();
 	c->restart_ms = 0;
 	return 0;
 }

@@ -34,6 +34,7 @@ struct supervisor {
 	struct child children[CHILD_COUNT];
 	bool has_broker, is_root;
 	int listen_fds[2], key_fd, config_fd, tls_listen_fd;
+	int harmless_fd; /* the configuration without secrets, for the gateway */
 	struct certificate_source certificate;
 	struct names names;
 	int ready_fds[2]; /* the api process writes a byte when it serves */
@@ -129,11 +130,27 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 	return 0;
 }
 
+/* The configuration as it is in force, in a file without a name: the process may be unable to read
+ * where it came from, and environment and flags must not count twice. */
+static int write_config(const struct supervisor *s,
+                        void (*write)(struct buf *out, const struct config *config), int *ret_fd,
+                        struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(256 * 1024);
+
+	write(&text, s->config);
+	*ret_fd = memfd_create("atoll.yaml", MFD_CLOEXEC);
+	if (*ret_fd < 0)
+		return FAIL_ERRNO(err, "make a file for the configuration");
+	return fd_write_all(*ret_fd, text.data, text.size, err);
+}
+
 /* ---- ourselves, in another role ---- */
 
 struct role {
 	struct supervisor *supervisor;
 	struct child *child;
+	int config_fd;
 	const char **at; /* of its arguments */
 };
 
@@ -151,10 +168,10 @@ static int role_begin(struct role *role, const char *name, struct error *err)
 	*role->at++ = "--role";
 	*role->at++ = name;
 	*role->at++ = "--config";
-	*role->at++ = arena_format(s->arena, "/proc/self/fd/%d", s->config_fd);
+	*role->at++ = arena_format(s->arena, "/proc/self/fd/%d", role->config_fd);
 	*role->at++ = "--data";
 	*role->at++ = s->config->data_dir;
-	c->fds[c->fd_count++] = s->config_fd;
+	c->fds[c->fd_count++] = role->config_fd;
 	return 0;
 }
 
@@ -170,7 +187,7 @@ static void inherit(struct role *role, const char *option, int fd)
 static int prepare_api(struct supervisor *s, struct error *err)
 {
 	struct child *c = &s->children[CHILD_API];
-	struct role role = {s, c};
+	struct role role = {s, c, s->config_fd};
 
 	c->name = "atolld";
 	c->identity = s->is_root ? &s->identity : NULL;
@@ -187,13 +204,17 @@ static int prepare_api(struct supervisor *s, struct error *err)
 	return 0;
 }
 
-/* It has to be root for its first steps; see names.c. */
+/* It has to be root for its first steps; see names.c. What it reads is hostile: it is told no
+ * secret. */
 static int prepare_names(struct supervisor *s, struct error *err)
 {
 	struct child *c = &s->children[CHILD_NAMES];
 	struct role role = {s, c};
 
 	c->name = "atolld-names";
+	if (write_config(s, config_write_harmless, &s->harmless_fd, err) < 0)
+		return -1;
+	role.config_fd = s->harmless_fd;
 	if (role_begin(&role, "names", err) < 0)
 		return -1;
 	for (unsigned i = 0; i < NAMES_FDS; i++)
@@ -212,19 +233,6 @@ static int open_names(struct supervisor *s, struct error *err)
 		return prepare_names(s, err);
 	log_warning("rules of sandboxes can name no hosts", FAILURE(&failure));
 	return 0;
-}
-
-/* The configuration as it is in force, in a file without a name: the api process may be unable to
- * read where it came from, and environment and flags must not count twice. */
-static int write_config(struct supervisor *s, struct error *err)
-{
-	AUTO(buf_done) struct buf text = BUF(256 * 1024);
-
-	config_write(&text, s->config);
-	s->config_fd = memfd_create("atoll.yaml", MFD_CLOEXEC);
-	if (s->config_fd < 0)
-		return FAIL_ERRNO(err, "make a file for the configuration");
-	return fd_write_all(s->config_fd, text.data, text.size, err);
 }
 
 /* ---- start ---- */
@@ -278,7 +286,7 @@ static int open_all(struct supervisor *s, struct error *err)
 	    data_key_open(&s->data, &s->key_fd, err) < 0 ||
 	    listen_open(s->config->listen, &s->listen_fds[0], err) < 0 ||
 	    listen_open_unix(s->data.run_fd, "api.sock", &s->listen_fds[1], err) < 0 ||
-	    open_tls(s, err) < 0 || write_config(s, err) < 0)
+	    open_tls(s, err) < 0 || write_config(s, config_write, &s->config_fd, err) < 0)
 		return -1;
 	if (pipe2(s->ready_fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return FAIL_ERRNO(err, "make a pipe");
@@ -370,6 +378,21 @@ static int on_signals(struct supervisor *s, struct error *err)
 	return reap(s, err);
 }
 
+/* The gateway for names is one that the server can do without for a while. */
+static int start_again(const struct supervisor *s, struct child *c, struct error *err)
+{
+	struct error failure = {0};
+
+	if (c != &s->children[CHILD_NAMES])
+		return child_start(c, err);
+	if (child_start(c, &failure) < 0) {
+		log_warning("could not start a process, trying again", TEXT("process", c->name),
+		            FAILURE(&failure));
+		child_ended(c, clock_monotonic_ms());
+	}
+	return 0;
+}
+
 static int start_due(struct supervisor *s, int64_t *ret_wait_until, struct error *err)
 {
 	int64_t now = clock_monotonic_ms();
@@ -380,7 +403,7 @@ static int start_due(struct supervisor *s, int64_t *ret_wait_until, struct error
 
 		if (c->pid > 0 || c->restart_ms == 0)
 			continue;
-		if (c->restart_ms <= now && child_start(c, err) < 0)
+		if (c->restart_ms <= now && start_again(s, c, err) < 0)
 			return -1;
 		if (c->restart_ms > 0 && c->restart_ms < *ret_wait_until)
 			*ret_wait_until = c->restart_ms;
@@ -473,6 +496,7 @@ static void close_all(struct supervisor *s)
 	names_close(&s->names);
 	auto_close(&s->key_fd);
 	auto_close(&s->config_fd);
+	auto_close(&s->harmless_fd);
 	auto_close(&s->signal_fd);
 	data_close(&s->data);
 }
@@ -488,6 +512,7 @@ int supervisor_run(struct arena *a, const struct config *config, struct error *e
 	        .listen_fds = {-1, -1},
 	        .key_fd = -1,
 	        .config_fd = -1,
+	        .harmless_fd = -1,
 	        .tls_listen_fd = -1,
 	        .certificate = {.memory_fd = -1},
 	        .ready_fds = {-1, -1},

@@ -3,6 +3,7 @@
 
 import pathlib
 import shutil
+import stat
 
 import pytest
 
@@ -152,3 +153,30 @@ def test_the_gateway_is_nobody_who_has_nothing(api, server):
         assert "0" not in status["Uid"].split() and "0" not in status["Gid"].split() and not status["Groups"].strip()
         assert (int(status["CapEff"], 16), int(status["CapBnd"], 16), status["NoNewPrivs"], status["Seccomp"]) == (0, 0, "1", "2")
         assert (process / "root").resolve() == (server.data / "run/names").resolve()
+
+
+def readable_by(pid):
+    """All that a process has: its environment, what of its descriptors can be read, and what it wrote to memory."""
+    process = pathlib.Path(f"/proc/{pid}")
+    held = (process / "environ").read_bytes() + (process / "cmdline").read_bytes()
+    for link in (process / "fd").iterdir():
+        if stat.S_ISREG(link.stat().st_mode):
+            held += link.read_bytes()
+    with open(process / "mem", "rb", buffering=0) as memory:
+        for line in (process / "maps").read_text().splitlines():
+            ends, rights = line.split()[:2]
+            if rights.startswith("rw"):
+                first, last = (int(end, 16) for end in ends.split("-"))
+                memory.seek(first)
+                held += memory.read(last - first) or b""
+    return held
+
+
+def test_the_gateway_is_told_no_secret(api, server):
+    with api.sandbox(internet=True, egress=named.only("allowed.test")) as sandbox:
+        named.said(api, sandbox, 'look_up("allowed.test")')
+        held = readable_by(server.pid_of("names"))
+        assert b"network_subnet: " in held and named.SECRET.encode() not in held and b"\npreview_secret: " not in held
+    # The search finds it where it is.
+    config = [fd for fd in pathlib.Path(f"/proc/{server.pid_of('api')}/fd").iterdir() if "memfd:atoll.yaml" in str(fd.readlink())]
+    assert any(named.SECRET.encode() in fd.read_bytes() for fd in config)

@@ -54,12 +54,17 @@ TEST(a_password_is_printed_as_asterisks_and_kept_for_our_own_processes)
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		AUTO(loading_done) struct loading l = loading_new();
 		AUTO(buf_done) struct buf shown = BUF(65536), whole = BUF(65536), line = BUF(256);
+		AUTO(buf_done) struct buf harmless = BUF(65536);
 
 		assert_int_equal(loading_run(&l), 0);
 		l.config.store = cases[i].value;
 		config_print(&shown, &l.config);
 		config_write(&whole, &l.config);
+		config_write_harmless(&harmless, &l.config);
 		assert_null(strstr(buf_text(&shown), "hunter2"));
+		assert_null(strstr(buf_text(&harmless), "\nstore: "));
+		assert_null(strstr(buf_text(&harmless), "\npreview_secret: "));
+		assert_non_null(strstr(buf_text(&harmless), "\nnetwork_subnet: "));
 		assert_int_equal(strstr(buf_text(&whole), "hunter2") != NULL,
 		                 strstr(cases[i].value, "hunter2") != NULL);
 		for (const struct config_option *o = config_options; o->name; o++)
