@@ -291,6 +291,7 @@ void relay_proxy(struct relay *relay, struct span body, const struct proxy_optio
 	ex->reply.has_relay = false;
 	buf_reset(&ex->reply.headers);
 	reply_proxy(&ex->request, &ex->reply, o);
+	ex->request.body = (struct span){NULL, 0}; /* it is the caller's, and sent */
 	relay->ending = ENDING_AGAIN;
 	relay_leave_and_settle(relay);
 }
