@@ -6,6 +6,8 @@
 #include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -142,12 +144,38 @@ int fd_wait(int fd, short events, int64_t deadline, struct error *err)
 	}
 }
 
-/* The kernel gives a lease for reading only while nobody can write; who comes to write meanwhile is
- * told of by a signal, and this one does nothing. A file system without leases is believed. */
-static bool has_writer(int fd)
+/* Who owns a file may ask. Root of a user namespace has to become him first, and that takes from
+ * the process what it has asked the kernel for: not to be traced, to end with its parent. */
+static int lease_as_owner(int fd)
 {
-	return fcntl(fd, F_SETSIG, SIGURG) == 0 && fcntl(fd, F_SETLEASE, F_RDLCK) < 0 &&
-	       errno == EAGAIN;
+	int hides = prctl(PR_GET_DUMPABLE), ends = 0, result, error;
+	struct stat st;
+	uid_t before;
+
+	if (fstat(fd, &st) < 0 || prctl(PR_GET_PDEATHSIG, &ends) < 0)
+		return -1;
+	before = (uid_t)setfsuid(st.st_uid);
+	result = fcntl(fd, F_SETLEASE, F_RDLCK);
+	error = errno;
+	(void)setfsuid(before);
+	(void)prctl(PR_SET_DUMPABLE, hides);
+	(void)prctl(PR_SET_PDEATHSIG, ends);
+	errno = error;
+	return result;
+}
+
+/* The kernel gives a lease for reading only while nobody can write; who comes to write meanwhile is
+ * told of by a signal, and this one does nothing. A file system without leases is believed; where
+ * we may not ask there may be one. */
+static bool may_have_writer(int fd)
+{
+	int result = -1;
+
+	if (fcntl(fd, F_SETSIG, SIGURG) == 0)
+		result = fcntl(fd, F_SETLEASE, F_RDLCK);
+	if (result < 0 && errno == EACCES)
+		result = lease_as_owner(fd);
+	return result < 0 && (errno == EAGAIN || errno == EACCES || errno == EPERM);
 }
 
 bool fd_file_is_still(int folder, const char *name, const struct stat *before)
@@ -157,8 +185,7 @@ bool fd_file_is_still(int folder, const char *name, const struct stat *before)
 	AUTO_CLOSE int fd = -1;
 	struct stat now;
 
-	/* What may not be read is only looked at. */
-	if (fd_open_beneath(folder, name, &options, &fd, &ignored) == 0 && has_writer(fd))
+	if (fd_open_beneath(folder, name, &options, &fd, &ignored) < 0 || may_have_writer(fd))
 		return false;
 	return fstatat(folder, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       now.st_ino == before->st_ino && now.st_dev == before->st_dev &&

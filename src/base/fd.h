@@ -40,7 +40,8 @@ MUST_CHECK int fd_open_beneath(int folder, const char *path, const struct fd_ope
                                int *ret_fd, struct error *err);
 
 /* Whether a regular file is as it was, and nobody has it open to write to it: what is so under a
- * name that nobody else knows can be removed and loses nothing. */
+ * name that nobody else knows can be removed and loses nothing. One that may not be read, or not be
+ * asked about, is not. */
 struct stat;
 bool fd_file_is_still(int folder, const char *name, const struct stat *before);
 

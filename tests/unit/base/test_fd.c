@@ -2,12 +2,16 @@
 #include "unit.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -30,7 +34,7 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-	static const char *const names[] = {"inside", "outside", "above", "sub/new"};
+	static const char *const names[] = {"inside", "outside", "above", "sub/new", "sub/owned"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(names); i++)
@@ -168,6 +172,60 @@ TEST(blocking_can_be_switched)
 	(void)close(ends[1]);
 }
 
+enum asks { AS_ROOT, AS_ROOT_OF_A_NAMESPACE, AS_ANOTHER };
+
+/* In a process of its own: as root without CAP_LEASE, such as root in a sandbox, or as another. */
+static bool is_still(const struct stat *before, enum asks asks)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+		struct __user_cap_data_struct caps[2] = {{0}};
+		int ends = 0;
+
+		if (asks == AS_ROOT_OF_A_NAMESPACE) {
+			if (syscall(SYS_capget, &head, caps) < 0)
+				_exit(2);
+			caps[0].effective &= ~(1U << CAP_LEASE);
+			caps[0].permitted = caps[0].effective;
+			if (syscall(SYS_capset, &head, caps) < 0)
+				_exit(3);
+		}
+		if (asks == AS_ANOTHER && setresuid(1001, 1001, 1001) < 0)
+			_exit(4);
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)prctl(PR_SET_DUMPABLE, 0);
+		status = fd_file_is_still(folder, "sub/owned", before);
+		if (prctl(PR_GET_PDEATHSIG, &ends) < 0 || ends != SIGKILL ||
+		    prctl(PR_GET_DUMPABLE) != 0)
+			_exit(5);
+		_exit(status);
+	}
+	assert_true(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	assert_in_range(WEXITSTATUS(status), 0, 1);
+	return WEXITSTATUS(status) == 1;
+}
+
+TEST(who_writes_to_anothers_file_is_seen_and_doubt_keeps_it)
+{
+	struct stat before;
+	int fd;
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(fchmod(folder, 0755), 0);
+	fd = openat(folder, "sub/owned", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	assert_true(fd >= 0 && fchown(fd, 1000, 1000) == 0 && fstat(fd, &before) == 0);
+	assert_false(is_still(&before, AS_ROOT));
+	assert_false(is_still(&before, AS_ROOT_OF_A_NAMESPACE));
+	(void)close(fd);
+	assert_true(is_still(&before, AS_ROOT));
+	assert_true(is_still(&before, AS_ROOT_OF_A_NAMESPACE));
+	assert_false(is_still(&before, AS_ANOTHER));
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -179,6 +237,7 @@ int main(void)
 	        CASE(failures_of_the_descriptor_are_reported),
 	        CASE(waiting_ends_with_data_or_at_the_deadline),
 	        CASE(blocking_can_be_switched),
+	        CASE(who_writes_to_anothers_file_is_seen_and_doubt_keeps_it),
 	};
 
 	return cmocka_run_group_tests(cases, make_folder, remove_folder);
