@@ -13,6 +13,7 @@
 #define SYNC_DEPTH_MAX 64
 #define SYNC_FILES_MAX 100000
 
+struct stat;
 struct sync {
 	struct cli *cli;
 	struct arena arena;                   /* of a round */
@@ -53,6 +54,38 @@ const char *sync_url(struct sync *s, const char *kind, const char *path, const c
 MUST_CHECK int sync_state_open(struct sync *s, const char *server);
 MUST_CHECK int sync_state_read(struct sync *s);
 MUST_CHECK int sync_state_write(struct sync *s);
+
+/* ---- sync_place.c ---- */
+
+/* A file that came, under a name of ours in the top folder. */
+struct sync_part {
+	const char *name;
+	int fd;
+};
+struct sync_place {
+	int parent;
+	const char *name, *path; /* path: as people are told it */
+};
+/* Whether the file of this name has bytes that came, and nothing else. */
+bool sync_is_part(const char *name);
+/* The name that a file was exchanged with and that a killed run left under one of ours: what it
+ * has may be the only one. NULL: it is none. */
+const char *sync_exchanged_name(const char *name);
+/* Whether the name still has what came, and may be removed. */
+bool sync_part_is_ours(const struct sync *s, const struct sync_part *part);
+/* Gives a file of the top folder a name beside the place: "NAME.conflict-20261121T101500", and
+ * another one when there is that. */
+MUST_CHECK int sync_keep_beside(struct sync *s, const char *old, const struct sync_place *at,
+                                struct error *err);
+/* 1: it is in its place, and what was there is gone. 0: what was there has changed since `before`,
+ * or is about to, and stays; what came has the name of ours unless somebody moved it. By an
+ * exchange, so that the old one can be looked at where nobody else finds it. */
+MUST_CHECK int sync_replace(struct sync *s, struct sync_part *part, const struct sync_place *at,
+                            const struct stat *before, struct error *err);
+/* The exchange back, of its own for the tests: whatever became of what came, the old one gets its
+ * name again, or one beside it. */
+MUST_CHECK int sync_put_back(struct sync *s, const struct sync_part *part,
+                             const struct sync_place *at, struct error *err);
 
 /* ---- sync_down.c, sync_up.c ---- */
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -23,14 +22,12 @@
 /* Of one request, which takes a mebibyte: a byte of a name is two in JSON at most. */
 #define NAMES_COUNT 10000
 #define NAMES_BYTES (400 * 1024)
-#define BESIDE_MAX 100
 
 struct coming {
 	struct sync *sync;
 	struct map wanted; /* path -> struct sync_action, of one request */
 	struct sync_action *action;
-	const char *part; /* the file of ours, in the top folder */
-	int fd;
+	struct sync_part part;
 	int64_t size;
 	struct error failure; /* of the callbacks */
 	bool failed;
@@ -67,7 +64,7 @@ static bool is_the_same(struct coming *c, int parent, const char *name)
 	struct error ignored = {0};
 
 	return fd_open_beneath(parent, name, &options, &fd, &ignored) == 0 &&
-	       has_same_bytes(fd, c->fd);
+	       has_same_bytes(fd, c->part.fd);
 }
 
 /* Both sides have this, so it is not looked at again until one of them changes it. */
@@ -81,32 +78,6 @@ static void remember(struct coming *c, int parent, const char *name)
 	local.path = c->action->path;
 	sync_list_add(&s->next.local, &local);
 	sync_list_add(&s->next.remote, &remote);
-}
-
-/* "NAME.conflict-20261121T101500", and another one when there is that. */
-static int keep_beside(struct coming *c, int parent, const char *name, struct error *err)
-{
-	struct sync *s = c->sync;
-	time_t now = time(NULL);
-	struct tm tm;
-	char stamp[32], beside[256] = "";
-	int result = -1;
-
-	(void)strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%S", gmtime_r(&now, &tm));
-	errno = EEXIST;
-	for (int i = 0; result < 0 && errno == EEXIST && i < BESIDE_MAX; i++) {
-		char suffix[16] = "";
-
-		if (i > 0)
-			(void)snprintf(suffix, sizeof(suffix), "-%d", i + 1);
-		(void)snprintf(beside, sizeof(beside), "%.200s.conflict-%s%s", name, stamp, suffix);
-		result = renameat2(s->folder, c->part, parent, beside, RENAME_NOREPLACE);
-	}
-	if (result < 0)
-		return FAIL_ERRNO(err, "keep '%s' beside", name);
-	s->conflicts++;
-	sync_say(s, "conflict", c->action->path, beside);
-	return 0;
 }
 
 static void leave_out(struct coming *c, const struct sync_action *action, const char *why)
@@ -135,64 +106,61 @@ static void keep_mode(struct coming *c, int parent, const char *name)
 	struct stat st;
 
 	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		(void)fchmod(c->fd, (st.st_mode & 0666) | ((st.st_mode & 0444) >> 2 & runs));
+		(void)fchmod(c->part.fd, (st.st_mode & 0666) | ((st.st_mode & 0444) >> 2 & runs));
 }
 
-/* 1: it is in its place; what was there has its name, to be removed. 0: what is there has changed,
- * or is about to, and stays. By an exchange, so that it can be looked at once more where nobody
- * else finds it. */
-static int exchange(struct coming *c, int parent, const char *name, const struct stat *before)
-{
-	int folder = c->sync->folder;
-
-	if (renameat2(folder, c->part, parent, name, RENAME_EXCHANGE) < 0)
-		/* A file system that cannot. */
-		return errno == EINVAL && renameat2(folder, c->part, parent, name, 0) == 0 ? 1 : -1;
-	if (fd_file_is_still(folder, c->part, before))
-		return 1;
-	return renameat2(folder, c->part, parent, name, RENAME_EXCHANGE) < 0 ? -1 : 0;
-}
-
-static int put(struct coming *c, int parent, const char *name, const struct stat *before)
-{
-	if (c->action->local)
-		return exchange(c, parent, name, before);
-	if (renameat2(c->sync->folder, c->part, parent, name, RENAME_NOREPLACE) == 0)
-		return 1;
-	return errno == EEXIST ? 0 : -1;
-}
-
-static int place(struct coming *c, int parent, const char *name, struct error *err)
+/* As sync_replace. */
+static int put(struct coming *c, const struct sync_place *at, const struct stat *before,
+               struct error *err)
 {
 	struct sync *s = c->sync;
+
+	if (c->action->local)
+		return sync_replace(s, &c->part, at, before, err);
+	if (renameat2(s->folder, c->part.name, at->parent, at->name, RENAME_NOREPLACE) == 0)
+		return 1;
+	return errno == EEXIST ? 0 : FAIL_ERRNO(err, "put '%s' in its place", at->path);
+}
+
+/* What is here wins its place there. */
+static int keep_both(struct coming *c, const struct sync_place *at, struct error *err)
+{
+	if (!sync_part_is_ours(c->sync, &c->part)) {
+		/* The next run fetches it again. */
+		leave_out(c, c->action, "it was moved or replaced here meanwhile");
+		return 0;
+	}
+	if (sync_keep_beside(c->sync, c->part.name, at, err) < 0)
+		return -1;
+	c->action->step = SYNC_UP;
+	return 0;
+}
+
+static int place(struct coming *c, const struct sync_place *at, struct error *err)
+{
 	struct stat before = {.st_size = 0};
 	int found, result = 0;
 
-	(void)fstatat(parent, name, &before, AT_SYMLINK_NOFOLLOW);
-	found = look_again(c, parent, name);
+	(void)fstatat(at->parent, at->name, &before, AT_SYMLINK_NOFOLLOW);
+	found = look_again(c, at->parent, at->name);
 	if (found < 0) {
 		leave_out(c, c->action, "a link or a folder is in its place");
 		return 0;
 	}
-	if (c->action->step == SYNC_BOTH && is_the_same(c, parent, name)) {
-		remember(c, parent, name);
+	if (c->action->step == SYNC_BOTH && is_the_same(c, at->parent, at->name)) {
+		remember(c, at->parent, at->name);
 		return 0;
 	}
 	if (c->action->step != SYNC_BOTH && found > 0) {
-		keep_mode(c, parent, name);
-		result = put(c, parent, name, &before);
+		keep_mode(c, at->parent, at->name);
+		result = put(c, at, &before, err);
 		if (result < 0)
-			return FAIL_ERRNO(err, "put '%s' in its place", c->action->path);
-	}
-	if (result == 0) {
-		if (keep_beside(c, parent, name, err) < 0)
 			return -1;
-		/* What is here wins its place there. */
-		c->action->step = SYNC_UP;
-		return 0;
 	}
-	sync_say(s, "down", c->action->path, NULL);
-	remember(c, parent, name);
+	if (result == 0)
+		return keep_both(c, at, err);
+	sync_say(c->sync, "down", at->path, NULL);
+	remember(c, at->parent, at->name);
 	return 0;
 }
 
@@ -208,15 +176,15 @@ static int begin(struct coming *c, struct sync_action *action, struct error *err
 
 	c->action = action;
 	c->size = 0;
-	c->part = arena_format(&c->sync->arena, SYNC_PART_PREFIX "%s", id.text);
-	if (fd_open_beneath(c->sync->folder, c->part, &options, &c->fd, err) < 0)
+	c->part.name = arena_format(&c->sync->arena, SYNC_PART_PREFIX "%s", id.text);
+	if (fd_open_beneath(c->sync->folder, c->part.name, &options, &c->part.fd, err) < 0)
 		return FAIL_CONTEXT(err, "begin '%s'", action->path);
 	return 0;
 }
 
 static int end(struct coming *c, struct error *err)
 {
-	AUTO_CLOSE UNUSED int fd = c->fd;
+	AUTO_CLOSE UNUSED int fd = c->part.fd;
 	AUTO_CLOSE int parent = -1;
 	struct error problem = {0};
 	int result = 0;
@@ -224,19 +192,23 @@ static int end(struct coming *c, struct error *err)
 	if (sync_open_parent(c->sync, c->action->path, true, &parent, &problem) < 0)
 		leave_out(c, c->action, problem.text);
 	else
-		result = place(c, parent, path_last(c->action->path), err);
-	/* Gone when it has found its place. */
-	(void)unlinkat(c->sync->folder, c->part, 0);
-	c->fd = -1;
+		result = place(
+		        c,
+		        &(struct sync_place){parent, path_last(c->action->path), c->action->path},
+		        err);
+	/* Gone when it has found its place; else somebody's own file may have this name. */
+	if (sync_part_is_ours(c->sync, &c->part))
+		(void)unlinkat(c->sync->folder, c->part.name, 0);
+	c->part.fd = -1;
 	return result;
 }
 
 static void give_up(struct coming *c)
 {
-	if (c->fd >= 0)
-		(void)unlinkat(c->sync->folder, c->part, 0);
-	auto_close(&c->fd);
-	c->fd = -1;
+	if (c->part.fd >= 0)
+		(void)unlinkat(c->sync->folder, c->part.name, 0);
+	auto_close(&c->part.fd);
+	c->part.fd = -1;
 }
 
 static bool is_too_large(struct coming *c, const struct sync_action *action)
@@ -258,7 +230,7 @@ static bool on_body(void *context, struct span piece)
 		c->failed = FAIL(&c->failure, ERROR_TOO_LARGE, "'%s' grows beyond --max-size",
 		                 c->action->path) < 0;
 	else
-		c->failed = fd_write_all(c->fd, piece.data, piece.size, &c->failure) < 0;
+		c->failed = fd_write_all(c->part.fd, piece.data, piece.size, &c->failure) < 0;
 	return !c->failed;
 }
 
@@ -303,7 +275,7 @@ static int on_begin(void *context, const char *name, int64_t size, int *ret_fd, 
 	}
 	if (begin(c, action, err) < 0)
 		return -1;
-	*ret_fd = c->fd;
+	*ret_fd = c->part.fd;
 	return 0;
 }
 
@@ -421,7 +393,7 @@ static int fetch_chosen(struct coming *c, const char **names)
 
 int sync_down(struct sync *s)
 {
-	struct coming c = {.sync = s, .fd = -1};
+	struct coming c = {.sync = s, .part = {.fd = -1}};
 	const char **names = ARENA_ARRAY(&s->arena, const char *, NAMES_COUNT + 1);
 	size_t next = 0;
 	int result = 0;

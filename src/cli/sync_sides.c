@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/id.h"
 #include "base/path.h"
 #include "cli/server.h"
 #include "cli/sync.h"
@@ -99,12 +98,34 @@ static int visit(struct sync *s, int folder, const char *path, unsigned depth)
 	return 0;
 }
 
-/* Nobody else gives such names. */
-static bool is_part(const char *name)
+/* What a run left that was killed: bytes that came go; a file that was being exchanged may be the
+ * only one, and gets a name that people see. 1: it was such a one. */
+static int tidy(struct sync *s, const char *name)
 {
-	size_t size = strlen(SYNC_PART_PREFIX);
+	const char *exchanged = sync_exchanged_name(name);
 
-	return strncmp(name, SYNC_PART_PREFIX, size) == 0 && strlen(name) == size + ID_SIZE;
+	if (!exchanged && !sync_is_part(name))
+		return 0;
+	if (s->is_dry)
+		return 1;
+	if (!exchanged)
+		(void)unlinkat(s->folder, name, 0);
+	else if (sync_keep_beside(s, name, &(struct sync_place){s->folder, exchanged, exchanged},
+	                          s->cli->err) < 0)
+		return -1;
+	return 1;
+}
+
+static int look_at(struct sync *s, int folder, const char *path, const char *name, unsigned depth)
+{
+	int tidied = depth == 0 ? tidy(s, name) : 0;
+
+	if (tidied != 0)
+		return tidied < 0 ? -1 : 0;
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return 0;
+	return visit(s, folder, arena_format(&s->arena, "%s%s%s", path, *path ? "/" : "", name),
+	             depth);
 }
 
 /* The descriptor is the listing's from here on. */
@@ -126,18 +147,8 @@ static int scan_folder(struct sync *s, int fd, const char *path, unsigned depth)
 		              SYNC_DEPTH_MAX);
 	if (result == 0)
 		result = read_rules(s, fd, path);
-	while (result == 0 && (entry = readdir(listing))) {
-		const char *name = entry->d_name;
-
-		/* What a sync left that was killed. */
-		if (depth == 0 && is_part(name) && !s->is_dry)
-			(void)unlinkat(fd, name, 0);
-		else if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
-			result = visit(
-			        s, dirfd(listing),
-			        arena_format(&s->arena, "%s%s%s", path, *path ? "/" : "", name),
-			        depth);
-	}
+	while (result == 0 && (entry = readdir(listing)))
+		result = look_at(s, dirfd(listing), path, entry->d_name, depth);
 	(void)closedir(listing);
 	return result;
 }

@@ -223,6 +223,49 @@ def test_what_somebody_is_about_to_write_to_is_kept_on_both_sides(pair):
     assert b"theirs, longer\n" in pair.here().values()
 
 
+def test_root_sees_who_writes_to_the_files_of_others(pair):
+    """Only the owner of a file may ask whether somebody writes to it; root of a sandbox is not root of the machine."""
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w") as archive:
+        for name in ("held", "free", "roots"):
+            entry = tarfile.TarInfo(name)
+            entry.size = 4
+            archive.addfile(entry, io.BytesIO(b"sent"))
+    api, files = pair.api, f"/api/sandbox/instances/{pair.sandbox}/files"
+    pair.inside("echo first >held; echo first >free")
+    api.exec(pair.sandbox, "echo first >roots", cwd=WORK, user="root")
+    holder = api.exec(pair.sandbox, "exec 3>>held; touch began; until [ -e go ]; do sleep .05; done; echo late >&3", cwd=WORK, background=True)
+    atoll.wait_for(lambda: "began" in pair.inside("ls"), 15, "it is held open")
+    since = api.get(f"{files}?path={WORK}")["listed_at_ms"]
+    api.call("POST", f"{files}/tar?path={WORK}&changed_since_ms={since}&user=root", tar.getvalue(), {"Content-Type": "application/x-tar"})
+    pair.inside("touch go")
+    atoll.wait_for(lambda: api.get(f"/v1/jobs/{holder['resultId']}")["status"] != "running", 15, "it is written to")
+    assert pair.inside("cat held free roots; cat *.conflict-*") == "sentsentsentfirst\nlate\n"
+    # Who is neither cannot know, so it is kept; what is there then is his own.
+    api.exec(pair.sandbox, "chown root free; rm *.conflict-*", cwd=WORK, user="root")
+    for _ in range(2):
+        since = api.get(f"{files}?path={WORK}")["listed_at_ms"] + 1000
+        api.call("POST", f"{files}/tar?path={WORK}&changed_since_ms={since}", tar.getvalue(), {"Content-Type": "application/x-tar"})
+    assert pair.inside("ls | grep -c ^free.conflict-; stat -c %U free") == "1\nuser\n"
+
+
+def test_a_run_that_is_killed_while_it_exchanges_loses_nothing(pair):
+    put(pair, "notes", b"mine")
+    pair.sync()
+    pair.inside("echo theirs >notes")
+    pair.environment["ATOLL_FAULT"] = "cli:sync-exchanged:kill"
+    assert subprocess.run([atoll.ATOLL, "sync", pair.folder, f"{pair.sandbox}:{WORK}"], env=pair.environment,
+                          timeout=60).returncode == -signal.SIGKILL
+    del pair.environment["ATOLL_FAULT"]
+    put(pair, f".atoll-sync-{'a' * 20}", b"bytes that came")
+    assert any(name.endswith("-notes") for name in pair.here())
+    assert pair.sync("--dry-run")["conflicts"] == 0 and len(pair.here()) == 3
+    assert pair.sync()["conflicts"] == 1
+    here = pair.here()
+    (beside,) = [name for name in here if name.startswith("notes.conflict-")]
+    assert here == {"notes": b"theirs\n", beside: b"mine"} == pair.there()
+
+
 def test_two_full_folders_meet_without_loss(pair):
     put(pair, "same", b"same")
     put(pair, "other", b"mine")
