@@ -318,6 +318,9 @@ static void on_setup_answer(struct watch *watch)
 
 static int set_up(struct box *box, struct error *err)
 {
+	timer_stop(&box->deadline);
+	box->deadline.on_time = on_setup_timeout;
+	timer_start(box->boxes->events, &box->deadline, SETUP_TIMEOUT_MS);
 	if (box_set_up(box, err) < 0)
 		return -1;
 	return watch_start(box->boxes->events, &box->setup, box->cell->setup_fd, err);
@@ -349,10 +352,8 @@ static int take_cell(struct box *box, struct cell *cell, struct error *err)
 	box->created_unix_ms = clock_unix_ms();
 	box->state = BOX_SETTING_UP;
 	box->setup.on_ready = on_setup_answer;
-	box->deadline.on_time = on_setup_timeout;
 	if (watch_start(b->events, &box->process, box->pidfd, err) < 0)
 		abort(); /* only out of memory */
-	timer_start(b->events, &box->deadline, SETUP_TIMEOUT_MS);
 	if (!box_wants_images(box))
 		return set_up(box, err);
 	box->on_images = on_images;

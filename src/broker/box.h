@@ -159,7 +159,7 @@ MUST_CHECK int box_state_parse(struct box *box, const char *text, char boot_id[6
 
 /* Whether something has to be mounted for it that takes a child. */
 bool box_wants_images(const struct box *box);
-/* Calls on_images later: its disk and all its volumes are open then. */
+/* Calls on_images later: its disk and all its volumes are open then. Uses the deadline. */
 MUST_CHECK int box_images_start(struct box *box, struct error *err);
 /* Bytes, or UINT64_MAX when not known. */
 uint64_t box_disk_used(const struct box *box);

@@ -12,14 +12,20 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "broker/box.h"
 #include "broker/image.h"
 
 #define IMAGE "disk.img"
 #define DISK_MIN_BYTES (UINT64_C(16) << 20)
+/* Of a start's time, for a disk that is to grow: the rest is for the start. */
+#define GROW_MS (25 * 1000)
+/* Of all of it: that, and waits for locks (image.h). */
+#define IMAGES_MS (40 * 1000)
 
 struct images_report {
-	struct error err; /* ERROR_NONE = the mounts come with it */
+	struct error err;       /* ERROR_NONE = the mounts come with it */
+	struct error not_grown; /* why a disk has not grown; ERROR_NONE = it has what it should */
 };
 
 /* The sandbox's folder: a cell's until it has its name. */
@@ -68,15 +74,21 @@ static int make_folders(int root, struct error *err)
 	return 0;
 }
 
-static int open_disk(const struct box *box, int *ret_fd, struct error *err)
+/* One that has not grown is mounted as it is, and the next start tries again: a sandbox starts. */
+static int open_disk(const struct box *box, int *ret_fd, struct images_report *report)
 {
 	const struct image_options options = {.size_bytes = box->disk_bytes};
 	AUTO_CLOSE int folder = -1, root = -1;
+	struct error *err = &report->err;
 
-	if (open_folder(box, &folder, err) < 0 ||
-	    (box->restart ? image_fit(folder, IMAGE, box->disk_bytes, err)
-	                  : image_make(folder, IMAGE, &options, err)) < 0 ||
-	    image_mount(folder, IMAGE, false, &root, err) < 0 ||
+	if (open_folder(box, &folder, err) < 0)
+		return -1;
+	if (box->restart)
+		(void)!image_fit(folder, IMAGE, box->disk_bytes, deadline_in(GROW_MS),
+		                 &report->not_grown);
+	else if (image_make(folder, IMAGE, &options, err) < 0)
+		return -1;
+	if (image_mount(folder, IMAGE, false, &root, err) < 0 ||
 	    (!box->restart && make_folders(root, err) < 0))
 		return -1;
 	*ret_fd = TAKE_FD(root);
@@ -84,13 +96,13 @@ static int open_disk(const struct box *box, int *ret_fd, struct error *err)
 }
 
 /* A volume in a folder comes along where one in an image does. */
-static int open_all(const struct box *box, struct wire_fds *fds, struct error *err)
+static int open_all(const struct box *box, struct wire_fds *fds, struct images_report *report)
 {
-	if (wants_disk(box) && open_disk(box, &fds->fds[fds->count++], err) < 0)
+	if (wants_disk(box) && open_disk(box, &fds->fds[fds->count++], report) < 0)
 		return -1;
 	for (unsigned i = 0; i < box->volume_count; i++)
 		if (volume_open(box->boxes->host, &box->volumes[i], box->cell->stored_fd,
-		                &fds->fds[fds->count++], err) < 0)
+		                &fds->fds[fds->count++], &report->err) < 0)
 			return -1;
 	return 0;
 }
@@ -98,12 +110,13 @@ static int open_all(const struct box *box, struct wire_fds *fds, struct error *e
 static int run_images(void *context)
 {
 	struct box *box = context;
-	struct images_report report = {.err = {.code = ERROR_NONE}};
+	struct images_report report = {.err = {.code = ERROR_NONE},
+	                               .not_grown = {.code = ERROR_NONE}};
 	struct wire_fds fds = {.count = 0};
 	struct error err = {0};
 
 	(void)umask(0);
-	if (open_all(box, &fds, &report.err) < 0)
+	if (open_all(box, &fds, &report) < 0)
 		fds.count = 0; /* the process ends, and closes what it has */
 	return wire_send_packet(box->images_report_fd,
 	                        (struct span){(const char *)&report, sizeof(report)}, &fds,
@@ -122,6 +135,9 @@ static int take_report(struct box *box, struct error *err)
 	if (wire_receive_packet(box->images_report_fd, deadline_in(0), &packet, &fds, err) < 0)
 		return FAIL_CONTEXT(err, "mount disks");
 	memcpy(&report, packet.data, sizeof(report));
+	if (report.not_grown.code != ERROR_NONE)
+		log_warning("a disk has not grown, and the next start tries again",
+		            TEXT("sandbox", box->id), FAILURE(&report.not_grown));
 	if (report.err.code != ERROR_NONE) {
 		*err = report.err;
 		return -1;
@@ -148,6 +164,15 @@ static void on_images_end(struct job *job, int status)
 	box->on_images(box, &err);
 }
 
+static void on_images_timeout(struct timer *timer)
+{
+	struct box *box = CONTAINER_OF(timer, struct box, deadline);
+	struct error err = {0};
+
+	error_set(&err, ERROR_TIMEOUT, 0, HERE, "disks were not mounted in %d s", IMAGES_MS / 1000);
+	box->on_images(box, &err);
+}
+
 int box_images_start(struct box *box, struct error *err)
 {
 	int report[2];
@@ -162,6 +187,8 @@ int box_images_start(struct box *box, struct error *err)
 	}
 	(void)close(report[1]);
 	box->images_report_fd = report[0];
+	box->deadline.on_time = on_images_timeout;
+	timer_start(box->boxes->events, &box->deadline, IMAGES_MS);
 	return 0;
 }
 

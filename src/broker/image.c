@@ -8,15 +8,18 @@
 #include <fcntl.h>
 #include <linux/loop.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
 #include "isolation/isolation.h"
@@ -41,16 +44,42 @@ bool image_is_possible(void)
 
 /* ---- programs ---- */
 
-/* On the image, whose path takes the place of the last word. It is open across exec, in the child
- * alone; with it goes the lock: should we be killed, what works on the image ends its work, and
- * nobody mounts it meanwhile. */
-static int run_program(const char *const *words, int image, int fine_status, struct error *err)
+struct program {
+	const char *const *words; /* a path of the image follows */
+	int fine_status;          /* up to this one all is well */
+	int64_t deadline;         /* then it is killed */
+	bool must_end;            /* its work, even when we are killed */
+};
+
+/* Where it may die it does so with us: it holds the lock, and would keep others waiting. */
+static void tie_to(pid_t parent)
 {
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+}
+
+static bool ends_by(pid_t pid, int64_t deadline)
+{
+	struct error ignored = {0};
+	AUTO_CLOSE int fd = -1;
+
+	return pidfd_open_of(pid, &fd, &ignored) == 0 &&
+	       poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, deadline_poll_ms(deadline)) >
+	               0;
+}
+
+/* The image is open across exec, in the child alone; with it goes the lock: as long as something
+ * works on it nobody mounts it. */
+static int run_program(const struct program *program, int image, struct error *err)
+{
+	const char *const *words = program->words;
 	const char *argv[WORDS_MAX] = {NULL};
 	char path[32];
 	unsigned count = 0;
+	pid_t parent = getpid(), pid;
 	int status;
-	pid_t pid;
+	bool is_late;
 
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", image);
 	while (words[count])
@@ -61,15 +90,24 @@ static int run_program(const char *const *words, int image, int fine_status, str
 	if (pid == 0) {
 		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+		if (!program->must_end)
+			tie_to(parent);
 		(void)fcntl(image, F_SETFD, 0);
 		(void)dup2(null, STDIN_FILENO);
 		(void)dup2(null, STDOUT_FILENO);
 		(void)execve(words[0], (char *const *)(uintptr_t)argv, (char *[]){NULL});
 		_exit(127);
 	}
-	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+	if (pid < 0)
 		return FAIL_ERRNO(err, "run '%s'", words[0]);
-	if (!WIFEXITED(status) || WEXITSTATUS(status) > fine_status)
+	is_late = !ends_by(pid, program->deadline);
+	if (is_late)
+		(void)kill(pid, SIGKILL);
+	if (waitpid(pid, &status, 0) < 0)
+		return FAIL_ERRNO(err, "run '%s'", words[0]);
+	if (is_late)
+		return FAIL(err, ERROR_TIMEOUT, "'%s' took too long", words[0]);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) > program->fine_status)
 		return FAIL(err, ERROR_SYSTEM, "'%s' failed with status %d", words[0], status);
 	return 0;
 }
@@ -98,7 +136,8 @@ static int run_mkfs(int image, const struct image_options *o, struct error *err)
 	(void)snprintf(extended, sizeof(extended),
 	               "lazy_itable_init=1,lazy_journal_init=1,nodiscard,root_owner=%u:%u",
 	               o->owner, o->owner);
-	return run_program(words, image, 0, err);
+	return run_program(&(struct program){.words = words, .deadline = DEADLINE_NEVER}, image,
+	                   err);
 }
 
 static int lock_image(int image, bool *ret_is_mounted, struct error *err)
@@ -273,17 +312,42 @@ static uint64_t grown_size(uint64_t now_bytes, uint64_t wanted_bytes)
 	return (bytes + MIB_BYTES - 1) / MIB_BYTES * MIB_BYTES;
 }
 
-/* First the file, then what is in it. Until that is done the file has a sector more: so whoever
- * ends in between leaves one that is seen not to be whole, and is grown by the next who asks. */
-int image_grow(int folder, const char *name, uint64_t size_bytes, struct error *err)
+/* Whoever is late has looked at everything, and changed what was wrong before: nothing that a kill
+ * makes worse. */
+static int check(int image, int64_t deadline, struct error *err)
 {
-	static const char *const check[] = {FSCK, "-f", "-p", NULL};
-	static const char *const resize[] = {RESIZE, NULL};
+	static const char *const words[] = {FSCK, "-f", "-p", NULL};
+	const struct program program = {words, FSCK_REPAIRED, deadline, .must_end = false};
+
+	return run_program(&program, image, err);
+}
+
+/* Half done it would be a filesystem with errors: so it is not begun late, and never killed. It
+ * writes what is new alone: a TiB takes a fraction of a second. */
+static int resize(int image, int64_t deadline, struct error *err)
+{
+	static const char *const words[] = {RESIZE, NULL};
+	const struct program program = {words, 0, DEADLINE_NEVER, .must_end = true};
+
+	if (deadline_poll_ms(deadline) == 0)
+		return FAIL(err, ERROR_TIMEOUT, "it is too late to grow an image");
+	return run_program(&program, image, err);
+}
+
+/* First the file, then what is in it. Until that is done the file has a sector more: so whoever
+ * ends in between leaves one that is seen not to be whole, and is grown by the next who asks. Its
+ * filesystem mounts in any case: it is never larger than the file. */
+int image_grow(int folder, const char *name, uint64_t size_bytes, int64_t deadline,
+               struct error *err)
+{
 	AUTO_CLOSE int image = -1;
 	struct stat status;
 
 	if (check_size(size_bytes, err) < 0 || open_image(folder, name, &image, err) < 0 ||
 	    wait_for_lock(image, err) < 0)
+		return -1;
+	/* It resizes nothing that was not checked since it was mounted. */
+	if (fault_failure("broker", "volume-check", err) < 0 || check(image, deadline, err) < 0)
 		return -1;
 	if (fstat(image, &status) < 0)
 		return FAIL_ERRNO(err, "look at '%s'", name);
@@ -291,9 +355,7 @@ int image_grow(int folder, const char *name, uint64_t size_bytes, struct error *
 	if (ftruncate(image, (off_t)(size_bytes + SECTOR_BYTES)) < 0)
 		return FAIL_ERRNO(err, "size '%s'", name);
 	fault_point("broker", "volume-sized");
-	/* It resizes nothing that was not checked since it was mounted. */
-	if (run_program(check, image, FSCK_REPAIRED, err) < 0 ||
-	    run_program(resize, image, 0, err) < 0)
+	if (resize(image, deadline, err) < 0)
 		return -1;
 	fault_point("broker", "volume-grown");
 	if (fsync(image) < 0)
@@ -301,7 +363,8 @@ int image_grow(int folder, const char *name, uint64_t size_bytes, struct error *
 	return ftruncate(image, (off_t)size_bytes) < 0 ? FAIL_ERRNO(err, "size '%s'", name) : 0;
 }
 
-int image_fit(int folder, const char *name, uint64_t size_bytes, struct error *err)
+int image_fit(int folder, const char *name, uint64_t size_bytes, int64_t deadline,
+              struct error *err)
 {
 	struct stat status;
 
@@ -309,5 +372,5 @@ int image_fit(int folder, const char *name, uint64_t size_bytes, struct error *e
 		return FAIL_ERRNO(err, "look at '%s'", name);
 	if ((uint64_t)status.st_size >= size_bytes && status.st_size % MIB_BYTES == 0)
 		return 0;
-	return image_grow(folder, name, size_bytes, err);
+	return image_grow(folder, name, size_bytes, deadline, err);
 }

@@ -33,7 +33,12 @@ MUST_CHECK int image_make(int folder, const char *name, const struct image_optio
  * is mounted already, if it is; else waits for the end of that. */
 MUST_CHECK int image_mount(int folder, const char *name, bool shared, int *ret_fd,
                            struct error *err);
-/* More room, once nothing of it is mounted any more. Never less; fine when it has so much. */
-MUST_CHECK int image_grow(int folder, const char *name, uint64_t size_bytes, struct error *err);
+/* More room, once nothing of it is mounted any more. Never less; fine when it has so much. Until
+ * the deadline it is checked; to grow takes seconds more. What fails leaves one that mounts as
+ * before.
+ */
+MUST_CHECK int image_grow(int folder, const char *name, uint64_t size_bytes, int64_t deadline,
+                          struct error *err);
 /* The same where it is seldom due: costs a look at the file when it has so much, whole MiB. */
-MUST_CHECK int image_fit(int folder, const char *name, uint64_t size_bytes, struct error *err);
+MUST_CHECK int image_fit(int folder, const char *name, uint64_t size_bytes, int64_t deadline,
+                         struct error *err);

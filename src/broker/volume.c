@@ -139,7 +139,7 @@ static int image_volume_usage(int folder, uint64_t *ret, struct error *err)
 
 static int image_volume_grow(int folder, uint64_t size_bytes, struct error *err)
 {
-	return image_grow(folder, IMAGE, size_bytes, err);
+	return image_grow(folder, IMAGE, size_bytes, DEADLINE_NEVER, err);
 }
 
 /* ---- which ---- */

@@ -187,3 +187,30 @@ def test_a_disk_that_grows_is_whole_whoever_dies_meanwhile(private_server, step)
     assert api.get(f"/v1/events?sandbox={box}&kind=sandbox.resized")["items"][0]["detail"]["disk_mb"] == 96
     api.remove(box)
     atoll.wait_for(lambda: not loops_of(private_server), 10, "no loop device is left")
+
+
+def test_a_disk_that_cannot_grow_starts_as_it_is_and_grows_with_the_next_start(private_server):
+    private_server.flags = ["--disk-quota", "on"]
+    private_server.environment["ATOLL_FAULT"] = "broker:volume-check:fail"
+    private_server.start()
+    api = private_server.api()
+    made = api.create(internet=False, persistent=True, resources={"disk_mb": 32})
+    if made["resources"]["disk_advisory"]:
+        pytest.skip("this host has no loop devices: no sandbox has a disk of its own")
+    box = made["id"]
+    api.exec(box, "echo precious > /home/user/file")
+    api.post(f"{INSTANCES}/{box}/stop")
+    api.post(f"{INSTANCES}/{box}/resize", {"disk_mb": 96})
+    try_large = "cat /home/user/file; head -c 60M /dev/zero > /home/user/large && echo fits"
+    api.post(f"{INSTANCES}/{box}/start")
+    said = api.exec(box, try_large)["stdout"]
+    assert said == "precious\n", said
+    api.post(f"{INSTANCES}/{box}/stop")
+    private_server.environment.pop("ATOLL_FAULT")
+    private_server.stop()
+    private_server.start()
+    api = private_server.api()
+    api.post(f"{INSTANCES}/{box}/start")
+    assert api.exec(box, try_large)["stdout"] == "precious\nfits\n"
+    api.remove(box)
+    atoll.wait_for(lambda: not loops_of(private_server), 10, "no loop device is left")
