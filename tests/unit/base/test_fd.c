@@ -178,7 +178,7 @@ enum asks { AS_ROOT, AS_ROOT_OF_A_NAMESPACE, AS_ANOTHER };
 static bool is_still(const struct stat *before, enum asks asks)
 {
 	pid_t pid = fork();
-	int status;
+	int status = 0;
 
 	if (pid == 0) {
 		struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -203,7 +203,9 @@ static bool is_still(const struct stat *before, enum asks asks)
 			_exit(5);
 		_exit(status);
 	}
-	assert_true(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
 	assert_in_range(WEXITSTATUS(status), 0, 1);
 	return WEXITSTATUS(status) == 1;
 }
