@@ -18,6 +18,8 @@
 #include "broker/network.h"
 
 #define NAME_SIZE 32
+#define ENTRY "add rule inet atoll egress%u ip daddr " NETWORK_GATEWAY " ct status dnat "
+#define TOO_FAST "limit rate over 200/second burst 400 packets drop\n"
 #define MAP "add map inet atoll egress_names { type ifname : verdict; "
 
 static void add_own(struct buf *out, uint32_t slot)
@@ -39,6 +41,18 @@ static const char frame[] =
         "add chain inet atoll egress_nat { type nat hook prerouting priority -101; }\n"
         "flush chain inet atoll egress_nat\n"
         "add rule inet atoll egress_nat meta nfproto ipv4 iifname vmap @egress_names\n";
+
+/* The gateway's address is one that is denied, like all. What comes too fast is lost: a nat chain
+ * would count packets of the same socket once. */
+static void add_entry(struct buf *out, const struct network *n, uint32_t slot)
+{
+	const struct network_gateway *g = &n->gateway;
+
+	buf_addf(out, ENTRY "tcp dport { %u, %u } ct state new " TOO_FAST, slot, g->http, g->tls);
+	buf_addf(out, ENTRY "udp dport %u " TOO_FAST, slot, g->dns);
+	buf_addf(out, ENTRY "tcp dport { %u, %u } accept\n", slot, g->http, g->tls);
+	buf_addf(out, ENTRY "udp dport %u accept\n", slot, g->dns);
+}
 
 int network_names_rules(struct buf *out, const struct network *n, uint32_t slot, struct span denied,
                         struct error *err)
@@ -70,11 +84,7 @@ int network_names_rules(struct buf *out, const struct network *n, uint32_t slot,
 		buf_addf(&to, "redirect to :%u", ways[i].to);
 		add_way(out, slot, buf_text(&from), buf_text(&to));
 	}
-	/* It is an address that is denied, like all. */
-	buf_addf(out,
-	         "add rule inet atoll egress%u ip daddr " NETWORK_GATEWAY
-	         " ct status dnat accept\n",
-	         slot);
+	add_entry(out, n, slot);
 	return 0;
 }
 

@@ -49,7 +49,11 @@ static const char input_rules[] =
         " ct status dnat accept\n"
         "add rule inet atoll input iifname \"atoll*\" meta nfproto ipv4 reject with icmp type "
         "admin-prohibited\n"
-        "add rule inet atoll input iifname \"atoll*\" drop\n";
+        "add rule inet atoll input iifname \"atoll*\" drop\n"
+        /* Nor does it open connections to sandboxes, whichever of its processes is taken over. */
+        "add chain inet atoll output { type filter hook output priority -1; }\n"
+        "flush chain inet atoll output\n"
+        "add rule inet atoll output oifname \"atoll*\" ct state new drop\n";
 
 static const char rules[] =
         /* sandboxes never talk to each other, and nobody opens a connection to one */

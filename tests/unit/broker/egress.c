@@ -36,6 +36,7 @@ TEST(a_slot_with_names_leads_what_is_denied_to_the_gateway)
 	const char *text = rules_of(&out, "+example.com +1.1.1.1 -0.0.0.0/0");
 	const struct network none = {.subnet = {0x0ad50000, 16}};
 	struct error err = {0};
+	const char *accepted;
 	char way[256];
 
 	(void)snprintf(way, sizeof(way),
@@ -47,8 +48,14 @@ TEST(a_slot_with_names_leads_what_is_denied_to_the_gateway)
 	assert_non_null(strstr(text, "udp dport 53 redirect to :4053\n"));
 	assert_non_null(strstr(text, "elements = { \"atoll17\" : jump names17 }; }\n"));
 	/* What is led there is let through before the rest is denied. */
-	assert_true(strstr(text, "egress17 ip daddr 169.254.1.1 ct status dnat accept") <
-	            strstr(text, "goto egress_denied"));
+	accepted =
+	        strstr(text, "egress17 ip daddr 169.254.1.1 ct status dnat udp dport 4053 accept");
+	assert_non_null(accepted);
+	assert_true(accepted < strstr(text, "goto egress_denied"));
+	assert_non_null(strstr(text, "ct status dnat tcp dport { 4080, 4443 } accept\n"));
+	/* What comes too fast is not. */
+	assert_true(strstr(text, "ct status dnat udp dport 4053 limit rate over") < accepted);
+	assert_non_null(strstr(text, "tcp dport { 4080, 4443 } ct state new limit rate over"));
 	buf_reset(&out);
 	assert_int_equal(network_egress_rules(&out, &none, 17, "+example.com -0.0.0.0/0", &err),
 	                 -1);
