@@ -356,8 +356,10 @@ static int prepare(struct connection *c, size_t head_size)
 
 static void on_name(struct connection *c, size_t head_size)
 {
-	const struct lookup_options options = {
-	        .name = c->looked.name, .on_end = on_lookup_end, .context = c};
+	const struct lookup_options options = {.name = c->looked.name,
+	                                       .of_one = &c->guest->lookups,
+	                                       .on_end = on_lookup_end,
+	                                       .context = c};
 
 	if (!rules_allow(c->gateway, c->guest, c->looked.name)) {
 		refuse(c, REFUSED, "the name is not allowed");
@@ -491,5 +493,15 @@ void connections_check(struct gateway *g, const char *guest)
 			continue;
 		gateway_tell(g, c->guest, c->looked.name, "the name is allowed no more");
 		connection_free(c);
+	}
+}
+
+void connections_end(struct gateway *g, const char *guest)
+{
+	LIST_EACH (&g->connections, item) {
+		struct connection *c = LIST_ENTRY(item, struct connection, link);
+
+		if (strcmp(c->guest->name, guest) == 0)
+			connection_free(c);
 	}
 }

@@ -26,8 +26,8 @@ static void let_in(struct gateway *g, enum protocol protocol, int fd, uint32_t a
 {
 	struct guest *guest = guest_get(g, address);
 
-	if (address >= g->subnet.first && address <= g->subnet.last &&
-	    g->connection_count < CONNECTIONS_MAX && guest->connections < CONNECTIONS_OF_ONE_MAX) {
+	if (gateway_knows(g, address) && g->connection_count < CONNECTIONS_MAX &&
+	    guest->connections < CONNECTIONS_OF_ONE_MAX) {
 		connection_start(g, protocol, fd, guest);
 		return;
 	}
@@ -80,7 +80,10 @@ static void on_changes(void *context, UNUSED uint32_t epoll_events)
 	for (ssize_t at = 0; at < got;) {
 		const struct inotify_event *event = (const void *)(data + at);
 
-		connections_check(g, event->len > 0 ? event->name : NULL);
+		if (event->mask & IN_DELETE)
+			connections_end(g, event->name);
+		else
+			connections_check(g, event->len > 0 ? event->name : NULL);
 		at += (ssize_t)(sizeof(*event) + event->len);
 	}
 }

@@ -18,7 +18,7 @@
 struct guest {
 	char name[INET_ADDRSTRLEN]; /* of its address, and of the file of its rules */
 	uint32_t address;
-	unsigned connections, questions;
+	unsigned connections, questions, lookups;
 };
 
 struct gateway {
@@ -43,6 +43,9 @@ struct gateway {
 struct guest *guest_get(struct gateway *g, uint32_t address);
 void guest_put(struct gateway *g, struct guest *guest);
 
+/* Whether it is one that a sandbox may have. */
+bool gateway_knows(const struct gateway *g, uint32_t address);
+
 /* What the sandbox's rules say now; not so when it has none, or they cannot be read. */
 bool rules_allow(const struct gateway *g, const struct guest *guest, const char *name);
 /* Whether a sandbox may reach this address, had its rules no say. */
@@ -58,6 +61,8 @@ enum protocol { PROTOCOL_HTTP, PROTOCOL_TLS };
 void connection_start(struct gateway *g, enum protocol protocol, int fd, struct guest *guest);
 /* Ends those of the sandbox of this address, NULL = of each, whose name is allowed no more. */
 void connections_check(struct gateway *g, const char *guest);
+/* Ends all of it: its rules have gone, and its address may be the next one's already. */
+void connections_end(struct gateway *g, const char *guest);
 
 /* ---- questions.c ---- */
 

@@ -42,6 +42,16 @@ void guest_put(struct gateway *g, struct guest *guest)
 	free(guest);
 }
 
+static bool is_in(const struct egress_range *range, uint32_t address)
+{
+	return address >= range->first && address <= range->last;
+}
+
+bool gateway_knows(const struct gateway *g, uint32_t address)
+{
+	return is_in(&g->subnet, address);
+}
+
 bool rules_allow(const struct gateway *g, const struct guest *guest, const char *name)
 {
 	const struct fd_open_options options = {.flags = O_RDONLY};
@@ -55,11 +65,6 @@ bool rules_allow(const struct gateway *g, const struct guest *guest, const char 
 }
 
 /* ---- where it leads ---- */
-
-static bool is_in(const struct egress_range *range, uint32_t address)
-{
-	return address >= range->first && address <= range->last;
-}
 
 /* The kernel takes as our end of a way to ourselves the address that is asked for. */
 static bool is_our_own(uint32_t address)

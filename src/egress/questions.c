@@ -7,8 +7,7 @@
 
 #include "egress/gateway.h"
 
-#define READS_MAX 64     /* at once: others wait for their turn, too */
-#define QUESTIONS_MAX 64 /* of one sandbox, under way */
+#define READS_MAX 64 /* at once: others wait for their turn, too */
 
 struct question {
 	struct gateway *gateway;
@@ -50,8 +49,10 @@ static void on_lookup_end(void *context, enum dns_code code, const struct dns_ad
 static bool pass_on(struct gateway *g, struct guest *guest, const struct question *like)
 {
 	struct question *q = malloc(sizeof(*q));
-	const struct lookup_options options = {
-	        .name = like->asked.name, .on_end = on_lookup_end, .context = q};
+	const struct lookup_options options = {.name = like->asked.name,
+	                                       .of_one = &guest->lookups,
+	                                       .on_end = on_lookup_end,
+	                                       .context = q};
 
 	if (!q)
 		abort();
@@ -60,7 +61,7 @@ static bool pass_on(struct gateway *g, struct guest *guest, const struct questio
 	q->guest = guest;
 	memcpy(q->text, like->asked.text.data, like->asked.text.size);
 	q->asked.text.data = q->text;
-	if (guest->questions < QUESTIONS_MAX && lookup_start(&g->resolver, &options)) {
+	if (lookup_start(&g->resolver, &options)) {
 		guest->questions++;
 		return true;
 	}
@@ -97,7 +98,8 @@ void questions_read(struct gateway *g)
 		if (got < 0)
 			return;
 		if (!dns_question_parse((struct span){data, (size_t)got}, &q.asked) ||
-		    q.asked.text.size > sizeof(q.text))
+		    q.asked.text.size > sizeof(q.text) ||
+		    !gateway_knows(g, ntohl(q.from.sin_addr.s_addr)))
 			continue;
 		guest = guest_get(g, ntohl(q.from.sin_addr.s_addr));
 		answer(g, guest, &q);

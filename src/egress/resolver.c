@@ -18,11 +18,12 @@ struct lookup {
 	struct resolver *resolver;
 	lookup_on_end *on_end;
 	void *context;
+	unsigned *of_one;
 	struct dns_question asked;
 	struct loop_timer timer;
 	struct loop_watch *watch;
 	int fd; /* of the present try: another one has another port */
-	unsigned tries;
+	unsigned tries, failures;
 };
 
 static void close_try(struct lookup *l)
@@ -39,6 +40,7 @@ void lookup_cancel(struct lookup *l)
 	close_try(l);
 	loop_timer_stop(l->resolver->loop, &l->timer);
 	l->resolver->lookups--;
+	(*l->of_one)--;
 	free(l);
 }
 
@@ -51,6 +53,9 @@ static void end(struct lookup *l, enum dns_code code, const struct dns_addresses
 	on_end(context, code, addresses);
 }
 
+static void try_next(void *context);
+
+/* A nameserver that cannot tell has said so: another one may, and is asked at once. */
 static void on_answer(void *context, UNUSED uint32_t epoll_events)
 {
 	struct lookup *l = context;
@@ -62,9 +67,14 @@ static void on_answer(void *context, UNUSED uint32_t epoll_events)
 	/* An error is that nobody is there: the next try is for another one. */
 	if (got < 0)
 		return;
-	if (dns_answer_parse((struct span){data, (size_t)got}, &l->asked, &code, &addresses) &&
-	    (code == DNS_OK || code == DNS_NO_NAME))
+	if (!dns_answer_parse((struct span){data, (size_t)got}, &l->asked, &code, &addresses))
+		return;
+	if (code == DNS_OK || code == DNS_NO_NAME)
 		end(l, code, &addresses);
+	else if (++l->failures >= l->resolver->server_count)
+		end(l, DNS_FAILED, &addresses);
+	else
+		try_next(l);
 }
 
 static int ask(struct lookup *l, struct error *err)
@@ -113,7 +123,8 @@ struct lookup *lookup_start(struct resolver *r, const struct lookup_options *opt
 {
 	struct lookup *l;
 
-	if (r->lookups == LOOKUPS_MAX || r->server_count == 0)
+	if (r->lookups == LOOKUPS_MAX || *options->of_one >= LOOKUPS_OF_ONE_MAX ||
+	    r->server_count == 0)
 		return NULL;
 	l = calloc(1, sizeof(*l));
 	if (!l)
@@ -121,10 +132,12 @@ struct lookup *lookup_start(struct resolver *r, const struct lookup_options *opt
 	*l = (struct lookup){.resolver = r,
 	                     .on_end = options->on_end,
 	                     .context = options->context,
+	                     .of_one = options->of_one,
 	                     .timer = {.on_timer = try_next, .context = l},
 	                     .fd = -1};
 	(void)snprintf(l->asked.name, sizeof(l->asked.name), "%s", options->name);
 	r->lookups++;
+	(*l->of_one)++;
 	/* On the loop, so that who starts it has it before it ends. */
 	loop_timer_start(r->loop, &l->timer, 0);
 	return l;

@@ -7,6 +7,7 @@
 #include "loop/loop.h"
 
 #define NAMESERVERS_MAX 3
+#define LOOKUPS_OF_ONE_MAX 32 /* under way */
 
 struct resolver {
 	struct loop *loop;
@@ -23,9 +24,10 @@ typedef void lookup_on_end(void *context, enum dns_code code,
                            const struct dns_addresses *addresses);
 struct lookup_options {
 	const char *name; /* valid; copied */
+	unsigned *of_one; /* counts those of one sandbox; outlives the lookup */
 	lookup_on_end *on_end;
 	void *context;
 };
-/* NULL when too many are under way. Never calls back before it returns. */
+/* NULL when too many are under way, of all or of this one. Never calls back before it returns. */
 struct lookup *lookup_start(struct resolver *r, const struct lookup_options *options);
 void lookup_cancel(struct lookup *lookup); /* NULL is fine */

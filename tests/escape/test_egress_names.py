@@ -3,10 +3,12 @@
 
 import pathlib
 import shutil
+import socket
 import stat
 
 import pytest
 
+import atoll
 import named
 
 pytestmark = [pytest.mark.needs_root,
@@ -180,3 +182,24 @@ def test_the_gateway_is_told_no_secret(api, server):
     # The search finds it where it is.
     config = [fd for fd in pathlib.Path(f"/proc/{server.pid_of('api')}/fd").iterdir() if "memfd:atoll.yaml" in str(fd.readlink())]
     assert any(named.SECRET.encode() in fd.read_bytes() for fd in config)
+
+
+LISTEN = """
+s = socket.create_server(("", 9000)); u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.connect(("203.0.113.1", 9))
+print("listens at", u.getsockname()[0], "end", flush=True)
+s.accept()[0].sendall(b"hello"); time.sleep(60)
+"""
+
+
+def test_the_host_opens_no_connection_to_a_sandbox(api, server):
+    """As the gateway could, once it was taken over: it is in the host's network."""
+    with api.sandbox(internet=True) as sandbox:
+        process = api.post(f"/api/sandbox/instances/{sandbox}/exec", {
+            "cmd": "/usr/bin/python3", "args": ["-c", named.CLIENT + LISTEN], "background": True})["process"]
+
+        def told():
+            return api.raw("GET", f"/api/sandbox/instances/{sandbox}/logs?process={process}").body.decode()
+        atoll.wait_for(lambda: "end" in told(), 15, told)
+        address = told().split("listens at ")[1].split()[0]
+        with pytest.raises(OSError):
+            socket.create_connection((address, 9000), 5)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whom a sandbox may reach, by names of hosts: docs/network.md."""
 
+import os
 import shutil
+import signal
 
 import pytest
 
@@ -95,6 +97,28 @@ def test_rules_change_while_it_runs_and_cut_what_is_under_way(api, there):
         assert "failed" in named.said(api, sandbox, f'print(http("other.test", "{other}"))')
         api.call("PUT", f"{PATH}/{sandbox}/egress", {})
         assert f"hello of {allowed}" in named.said(api, sandbox, f'print(http("who", "{allowed}"))')
+
+
+def test_connections_end_with_the_rules_they_were_made_by_and_not_with_the_next_ones(api, there, server):
+    with api.sandbox(internet=True, egress=named.only("allowed.test")) as sandbox:
+        process = api.post(f"{PATH}/{sandbox}/exec", {"cmd": "/usr/bin/python3", "args": ["-c", named.CLIENT + STREAM],
+                                                      "background": True})["process"]
+
+        def told():
+            return api.raw("GET", f"{PATH}/{sandbox}/logs?process={process}").body.decode()
+        atoll.wait_for(lambda: "talks" in told(), 15, told)
+        # The address goes to the next sandbox, which is allowed the same, before the gateway looks.
+        gateway = server.pid_of("names")
+        [rules] = (server.data / "run/names").iterdir()
+        text = rules.read_text()
+        os.kill(gateway, signal.SIGSTOP)
+        try:
+            rules.unlink()
+            rules.with_suffix(".new").write_text(text)
+            rules.with_suffix(".new").rename(rules)
+        finally:
+            os.kill(gateway, signal.SIGCONT)
+        atoll.wait_for(lambda: "cut" in told(), 15, "the connection's end")
 
 
 def test_names_hold_after_a_stop_and_a_restart_of_each_process_and_end_with_the_sandbox(api, there, server):
