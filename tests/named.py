@@ -21,7 +21,7 @@ def addresses_of(name):
         return [allowed if asked[name] == 1 else "127.0.0.1"]
     return {"allowed.test": [allowed], "sub.allowed.test": [allowed], "other.test": [other], "loop.test": ["127.0.0.1"],
             "zero.test": ["0.0.0.0"], "metadata.test": ["169.254.169.254"], "private.test": ["10.0.0.7"], "host.test": [near],
-            "gateway.test": ["169.254.1.1"], "two.test": ["127.0.0.1", allowed]}.get(name)
+            "gateway.test": ["169.254.1.1"], "two.test": ["127.0.0.1", allowed], "much.test": [allowed]}.get(name)
 def tell(*words):
     sys.stdout.write(" ".join(words) + "\n"); sys.stdout.flush()
 def nameserver():
@@ -68,7 +68,15 @@ def http(peer, own):
         requests(peer, "http", own)
     except OSError:
         pass
+def much(peer):
+    # Once the other side has ended.
+    with peer:
+        while peer.recv(65536):
+            pass
+        peer.sendall(bytes(8 << 20))
 def tls(peer, own):
+    if b"much.test" in peer.recv(4096, socket.MSG_PEEK):
+        return much(peer)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(sys.argv[4])
     context.sni_callback = lambda _, name, __: tell("tls", own, str(name))

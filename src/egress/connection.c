@@ -191,7 +191,8 @@ static int flow(struct connection *c, struct side *from, struct side *to)
 {
 	int more = 1;
 
-	for (unsigned i = 0; i < ROUNDS_MAX && more > 0; i++) {
+	/* Of one that hangs nothing more is told, and nothing more comes: it is read to its end. */
+	for (unsigned i = 0; (i < ROUNDS_MAX || !from->watch) && more > 0; i++) {
 		if (to->pending.size > 0 && write_pending(to) < 0)
 			return -1;
 		if (to->pending.size > 0 || from->has_ended || is_deaf(c, from))

@@ -67,6 +67,18 @@ print(http("any.name.test", "{other}").count("200 OK"), raw(b"GET / HTTP/1.1\\r\
         assert f"hello of {allowed}" in out and out.count(f"hello of {other}") == 2, out
 
 
+HALF = r"""
+with connect("much.test", 443) as s:
+    s.sendall(hello("much.test")); s.shutdown(socket.SHUT_WR); time.sleep(0.5)
+    print(len(answer(s)))
+"""
+
+
+def test_an_answer_comes_whole_to_one_who_has_said_all(api):
+    with api.sandbox(internet=True, egress=named.only("much.test")) as sandbox:
+        assert named.said(api, sandbox, HALF).strip() == str(8 << 20)
+
+
 STREAM = r"""
 context = ssl.create_default_context(); context.check_hostname = False; context.verify_mode = ssl.CERT_NONE
 with connect("allowed.test", 443) as s, context.wrap_socket(s, server_hostname="allowed.test") as t:
