@@ -82,10 +82,11 @@ static int stop_running(struct jobs *jobs, struct arena *a, const struct job_rec
 
 	if (r->process == 0)
 		return FAIL(err, ERROR_CONFLICT, "background job '%s' is about to start", r->id);
-	if (fleet_hold(jobs->fleet, a, &ref, &sandbox, &hold, err) < 0 ||
-	    store_job_stopping(jobs->store, r->id, err) < 0)
+	if (fleet_hold(jobs->fleet, a, &ref, &sandbox, &hold, err) < 0)
 		return -1;
-	result = end_process(jobs, a, r, &p, err);
+	result = store_job_stopping(jobs->store, r->id, err);
+	if (result == 0)
+		result = end_process(jobs, a, r, &p, err);
 	if (result == 0)
 		result = job_settle_process(jobs, a, r, &p, err);
 	fleet_unhold(&hold);
