@@ -36,6 +36,7 @@ int store_vault_insert(struct store *s, const struct vault_record *r, struct err
 }
 
 struct updating {
+	enum query_name query;
 	const struct vault_record *record;
 	struct rows rows;
 };
@@ -45,21 +46,34 @@ static int run_update(struct connection *c, void *context, struct error *err)
 	struct updating *updating = context;
 
 	updating->rows.count = 0;
-	if (query_run(c, QUERY_VAULT_UPDATE, updating->record, &updating->rows, err) < 0)
+	if (query_run(c, updating->query, updating->record, &updating->rows, err) < 0)
 		return -1;
 	return updating->rows.count > 0 ? 0 : fail_missing(updating->record->id, err);
+}
+
+static int update(struct store *s, struct updating *updating, struct vault_record *ret,
+                  struct error *err)
+{
+	if (store_change(s, &(struct transaction){.run = run_update, .context = updating}, err) < 0)
+		return -1;
+	*ret = *(struct vault_record *)updating->rows.items;
+	return 0;
 }
 
 int store_vault_update(struct store *s, struct arena *a, const struct vault_record *r,
                        struct vault_record *ret, struct error *err)
 {
-	struct updating updating = {r, {.arena = a, .size = sizeof(*ret)}};
+	struct updating updating = {QUERY_VAULT_UPDATE, r, {.arena = a, .size = sizeof(*ret)}};
 
-	if (store_change(s, &(struct transaction){.run = run_update, .context = &updating}, err) <
-	    0)
-		return -1;
-	*ret = *(struct vault_record *)updating.rows.items;
-	return 0;
+	return update(s, &updating, ret, err);
+}
+
+int store_vault_describe(struct store *s, struct arena *a, const struct vault_record *r,
+                         struct vault_record *ret, struct error *err)
+{
+	struct updating updating = {QUERY_VAULT_DESCRIBE, r, {.arena = a, .size = sizeof(*ret)}};
+
+	return update(s, &updating, ret, err);
 }
 
 int store_vault_find(struct store *s, struct arena *a, const char *project_id,

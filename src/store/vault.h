@@ -24,6 +24,9 @@ MUST_CHECK int store_vault_insert(struct store *s, const struct vault_record *r,
 /* Value and metadata, by id; the version grows. */
 MUST_CHECK int store_vault_update(struct store *s, struct arena *a, const struct vault_record *r,
                                   struct vault_record *ret, struct error *err);
+/* Metadata alone, by id: a value that somebody else gives it meanwhile is not undone. */
+MUST_CHECK int store_vault_describe(struct store *s, struct arena *a, const struct vault_record *r,
+                                    struct vault_record *ret, struct error *err);
 /* By id or name. */
 MUST_CHECK int store_vault_find(struct store *s, struct arena *a, const char *project_id,
                                 const char *id_or_name, struct vault_record *ret,

@@ -375,3 +375,14 @@ def test_all_that_the_client_said_is_as_specified(results):
             wrong.append(str(mistake))
     assert not wrong, "\n".join(sorted(set(wrong)))
     assert len(seen) >= 90, sorted(seen)
+
+
+def test_a_description_leaves_a_secrets_value_and_what_e2bs_clients_say_of_it(api):
+    made = api.post("/secrets", {"name": "shared", "value": "one", "metadata": {"team": "core", "empty": ""}})
+    secret = "/daytona/api/secret/" + made["secretID"].removeprefix("sec_")
+    assert api.call("PATCH", secret, {"description": "ours", "hosts": ["*.example.com"]})["hosts"] == ["*.example.com"]
+    assert api.call("PATCH", secret, {"value": "two"})["description"] == "ours"
+    now = api.get(f"/secrets/{made['secretID']}")
+    assert now["metadata"] == {"description": "ours", "hosts": "*.example.com", "team": "core", "empty": ""}
+    assert now["currentVersion"] == 2, "the value has changed once"
+    api.delete(secret)

@@ -9,7 +9,6 @@
 #include "api/daytona/daytona.h"
 #include "api/tables.h"
 #include "base/clock.h"
-#include "store/secrets.h"
 #include "store/vault.h"
 
 #define BASE DAYTONA_API "/secret"
@@ -166,21 +165,59 @@ static struct secret_metadata metadata_of(struct arena *a, const struct vault_re
 	return said;
 }
 
+static const char *unless_empty(const char *text)
+{
+	return text && *text ? text : NULL;
+}
+
+static void write_pair(struct buf *out, const char *key, const char *value)
+{
+	if (!value)
+		return;
+	buf_add_text(out, out->size > 1 ? "," : "");
+	json_write_text(out, span_of(key));
+	buf_add_byte(out, ':');
+	json_write_text(out, span_of(value));
+}
+
+/* What E2B's clients have said of it stays. */
+static int write_metadata(struct arena *a, const struct secret_metadata *said,
+                          struct vault_record *r, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(METADATA_MAX);
+	const struct json_value *all;
+	const char *key;
+
+	if (json_load(a, span_of(r->metadata_json), &all, err) < 0)
+		return -1;
+	buf_add_byte(&text, '{');
+	write_pair(&text, "description", unless_empty(said->description));
+	write_pair(&text, "hosts", unless_empty(said->hosts));
+	for (size_t i = 0; i < json_count(all); i++) {
+		const char *value = json_text(json_member_at(all, i, &key), NULL);
+
+		if (strcmp(key, "description") != 0 && strcmp(key, "hosts") != 0)
+			write_pair(&text, key, value);
+	}
+	buf_add_byte(&text, '}');
+	if (text.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "description and hosts are too large");
+	r->metadata_json = arena_copy(a, buf_span(&text));
+	return 0;
+}
+
 /* What is left out stays. */
 static int change(struct arena *a, const struct secret_body *b, struct vault_record *r,
                   struct error *err)
 {
-	AUTO(buf_done) struct buf text = BUF(METADATA_MAX);
 	struct secret_metadata said = metadata_of(a, r);
 
 	if (b->description)
 		said.description = b->description;
 	if (b->hosts && join_hosts(a, (const char *const *)b->hosts, &said.hosts, err) < 0)
 		return -1;
-	json_write(&text, &secret_metadata, &said);
-	if (text.overflowed)
-		return FAIL(err, ERROR_TOO_LARGE, "description and hosts are too large");
-	r->metadata_json = arena_copy(a, buf_span(&text));
+	if ((b->description || b->hosts) && write_metadata(a, &said, r, err) < 0)
+		return -1;
 	if (b->value)
 		r->value = b->value;
 	r->updated_at = clock_unix_ms();
@@ -246,16 +283,14 @@ static int get(struct request *rq, UNUSED const void *body, struct reply *reply,
 	return find(rq, &record, err) < 0 ? -1 : answer(rq, reply, &record);
 }
 
-/* A value that stays is written again: one that could not be opened must not be sealed twice. */
 static int update(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct secret_body *b = body;
 	struct vault_record record;
 
-	if (find(rq, &record, err) < 0 ||
-	    (!b->value && store_secret_check(record.value, err) < 0) ||
-	    change(rq->arena, b, &record, err) < 0 ||
-	    store_vault_update(api_of(rq)->store, rq->arena, &record, &record, err) < 0)
+	if (find(rq, &record, err) < 0 || change(rq->arena, b, &record, err) < 0 ||
+	    (b->value ? store_vault_update : store_vault_describe)(api_of(rq)->store, rq->arena,
+	                                                           &record, &record, err) < 0)
 		return -1;
 	return answer(rq, reply, &record);
 }

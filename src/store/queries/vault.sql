@@ -20,6 +20,13 @@ SET value = :value, metadata_json = :metadata_json, version = version + 1, updat
 WHERE id = :id AND project_id = :project_id
 RETURNING {vault};
 
+-- name: vault_describe
+-- takes: vault_record
+-- gives: vault_record
+UPDATE vault SET metadata_json = :metadata_json, updated_at = :updated_at
+WHERE id = :id AND project_id = :project_id
+RETURNING {vault};
+
 -- name: vault_find
 -- takes: lookup
 -- gives: vault_record

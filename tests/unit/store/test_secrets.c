@@ -315,6 +315,16 @@ static void a_named_secret_rests_sealed_and_has_versions(void **state)
 	assert_done(store_vault_update(s, &a, &r, &found, &err));
 	assert_string_equal(found.value, "hunter3");
 	assert_int_equal(found.version, 2);
+	/* As who has read it before that would describe it. */
+	r.value = "hunter2";
+	r.metadata_json = "{\"c\":\"d\"}";
+	r.updated_at = NOW + 1;
+	assert_done(store_vault_describe(s, &a, &r, &found, &err));
+	assert_string_equal(found.value, "hunter3");
+	assert_string_equal(found.metadata_json, r.metadata_json);
+	assert_int_equal(found.version, 2);
+	assert_int_equal(found.updated_at, NOW + 1);
+	assert_refused(store_vault_describe(s, &a, &other, &found, &err), ERROR_NOT_FOUND);
 	assert_done(store_vault_list(s, &a, PROJECT, &list, &err));
 	assert_int_equal(list.count, 1);
 	assert_refused(store_vault_find(s, &a, "another", "token", &found, &err), ERROR_NOT_FOUND);
