@@ -19,7 +19,9 @@
 #define REMOVAL_MAX ((size_t)SLOTS_MAX * 1024)
 #define DENIED_MAX (32 * 1024)
 #define LISTING_MAX ((size_t)SLOTS_MAX * 64)
-#define MAP "add map inet atoll egress { type ifname : verdict; "
+#define MAP "add map inet atoll %s { type ifname : verdict; "
+
+static const struct network_own rules = {"egress", "egress"};
 
 /* All of it may be there: each line says what is to be, and does nothing when it is so. */
 static const char frame[] =
@@ -35,14 +37,25 @@ static const char frame[] =
         "add rule inet atoll egress_forward meta nfproto ipv4 iifname vmap @egress\n"
         "add rule inet atoll egress_input meta nfproto ipv4 iifname vmap @egress\n";
 
-/* The slot's chain, and the entry that leads to it. */
-static void add_own(struct buf *out, uint32_t slot)
+void network_own_add(struct buf *out, const struct network_own *own, uint32_t slot)
 {
 	char link[NETWORK_LINK_SIZE];
 
 	network_link_name(slot, link);
-	buf_addf(out, "add table inet atoll\nadd chain inet atoll egress%u\n", slot);
-	buf_addf(out, MAP "elements = { \"%s\" : jump egress%u }; }\n", link, slot);
+	buf_addf(out, "add table inet atoll\nadd chain inet atoll %s%u\n", own->chain, slot);
+	buf_addf(out, MAP "elements = { \"%s\" : jump %s%u }; }\n", own->map, link, own->chain,
+	         slot);
+}
+
+/* What is not there is made first: to remove what is missing would be an error. */
+void network_own_remove(struct buf *out, const struct network_own *own, uint32_t slot)
+{
+	char link[NETWORK_LINK_SIZE];
+
+	network_link_name(slot, link);
+	network_own_add(out, own, slot);
+	buf_addf(out, "delete element inet atoll %s { \"%s\" }\n", own->map, link);
+	buf_addf(out, "delete chain inet atoll %s%u\n", own->chain, slot);
 }
 
 /* "{ 1.1.1.1-1.1.1.4, … }" */
@@ -65,7 +78,7 @@ int network_egress_rules(struct buf *out, const struct network *n, uint32_t slot
 
 	if (sandbox_egress_denied(egress, &denied, err) < 0)
 		return -1;
-	add_own(out, slot);
+	network_own_add(out, &rules, slot);
 	buf_add_text(out, frame);
 	buf_addf(out, "flush chain inet atoll egress%u\n", slot);
 	if (denied.count == 0)
@@ -79,15 +92,9 @@ int network_egress_rules(struct buf *out, const struct network *n, uint32_t slot
 	return 0;
 }
 
-/* What is not there is made first: to remove what is missing would be an error. */
 void network_egress_removal(struct buf *out, uint32_t slot)
 {
-	char link[NETWORK_LINK_SIZE];
-
-	network_link_name(slot, link);
-	add_own(out, slot);
-	buf_addf(out, "delete element inet atoll egress { \"%s\" }\n", link);
-	buf_addf(out, "delete chain inet atoll egress%u\n", slot);
+	network_own_remove(out, &rules, slot);
 }
 
 /* ---- which slots have rules ---- */
@@ -190,14 +197,14 @@ void network_egress_find(struct span listing, void (*on_slot)(void *context, uin
 	}
 }
 
-static const char listing_script[] = "add table inet atoll\n" MAP "}\nlist map inet atoll egress\n";
-
 int network_egress_each(void (*on_slot)(void *context, uint32_t slot), void *context,
                         struct error *err)
 {
-	AUTO(buf_done) struct buf listing = BUF(LISTING_MAX);
+	AUTO(buf_done) struct buf listing = BUF(LISTING_MAX), script = BUF(SCRIPT_MAX);
 
-	if (network_nft(SPAN(listing_script), &listing, err) < 0)
+	buf_addf(&script, "add table inet atoll\n" MAP "}\nlist map inet atoll %s\n", rules.map,
+	         rules.map);
+	if (network_nft(buf_span(&script), &listing, err) < 0)
 		return FAIL_CONTEXT(err, "list the rules of sandboxes' networks");
 	network_egress_find(buf_span(&listing), on_slot, context);
 	return 0;

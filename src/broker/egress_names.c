@@ -20,16 +20,8 @@
 #define NAME_SIZE 32
 #define ENTRY "add rule inet atoll egress%u ip daddr " NETWORK_GATEWAY " ct status dnat "
 #define TOO_FAST "limit rate over 200/second burst 400 packets drop\n"
-#define MAP "add map inet atoll egress_names { type ifname : verdict; "
 
-static void add_own(struct buf *out, uint32_t slot)
-{
-	char link[NETWORK_LINK_SIZE];
-
-	network_link_name(slot, link);
-	buf_addf(out, "add table inet atoll\nadd chain inet atoll names%u\n", slot);
-	buf_addf(out, MAP "elements = { \"%s\" : jump names%u }; }\n", link, slot);
-}
+static const struct network_own ways = {"egress_names", "names"};
 
 static void add_way(struct buf *out, uint32_t slot, const char *from, const char *to)
 {
@@ -60,9 +52,9 @@ int network_names_rules(struct buf *out, const struct network *n, uint32_t slot,
 	const struct {
 		const char *port;
 		uint16_t to;
-	} ways[] = {{"tcp dport 80", n->gateway.http},
-	            {"tcp dport 443", n->gateway.tls},
-	            {"udp dport 53", n->gateway.dns}};
+	} ports[] = {{"tcp dport 80", n->gateway.http},
+	             {"tcp dport 443", n->gateway.tls},
+	             {"udp dport 53", n->gateway.dns}};
 	AUTO(buf_done) struct buf from = BUF(64 * 1024), to = BUF(64);
 	uint32_t address;
 
@@ -71,32 +63,26 @@ int network_names_rules(struct buf *out, const struct network *n, uint32_t slot,
 		            "names of hosts in rules need the gateway, which this server has not");
 	if (network_address(n, slot, &address, err) < 0)
 		return -1;
-	add_own(out, slot);
+	network_own_add(out, &ways, slot);
 	buf_add_text(out, frame);
 	network_input_rules(out);
 	buf_addf(out, "flush chain inet atoll names%u\n", slot);
-	for (size_t i = 0; i < COUNT_OF(ways); i++) {
+	for (size_t i = 0; i < COUNT_OF(ports); i++) {
 		buf_reset(&from);
 		buf_reset(&to);
 		buf_add_text(&from, "ip saddr ");
 		network_add_address(&from, address);
-		buf_addf(&from, " ip daddr %.*s %s", (int)denied.size, denied.data, ways[i].port);
-		buf_addf(&to, "redirect to :%u", ways[i].to);
+		buf_addf(&from, " ip daddr %.*s %s", (int)denied.size, denied.data, ports[i].port);
+		buf_addf(&to, "redirect to :%u", ports[i].to);
 		add_way(out, slot, buf_text(&from), buf_text(&to));
 	}
 	add_entry(out, n, slot);
 	return 0;
 }
 
-/* What is not there is made first: to remove what is missing would be an error. */
 void network_names_removal(struct buf *out, uint32_t slot)
 {
-	char link[NETWORK_LINK_SIZE];
-
-	network_link_name(slot, link);
-	add_own(out, slot);
-	buf_addf(out, "delete element inet atoll egress_names { \"%s\" }\n", link);
-	buf_addf(out, "delete chain inet atoll names%u\n", slot);
+	network_own_remove(out, &ways, slot);
 }
 
 /* ---- what the gateway is told ---- */

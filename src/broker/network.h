@@ -97,6 +97,14 @@ void network_add_range(struct buf *out, const struct egress_range *range);
 
 /* ---- in egress.c: the rules of one sandbox, as of sandbox/egress.h ---- */
 
+/* What of the table is a slot's own: a chain of its number, and the entry that leads there from its
+ * link. */
+struct network_own {
+	const char *map, *chain;
+};
+void network_own_add(struct buf *out, const struct network_own *own, uint32_t slot);
+void network_own_remove(struct buf *out, const struct network_own *own, uint32_t slot);
+
 /* All of them at once, in place of those before; takes milliseconds unless there are and were none.
  */
 MUST_CHECK int network_egress_set(struct network *n, uint32_t slot, const char *egress,
