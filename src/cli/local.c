@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cli/text_out.h"
+#include "config/config.h"
 
 #define START_TIMEOUT_MS 60000
 #define QUIET_MS 1000 /* a start that is quicker is not worth a word */
@@ -49,20 +50,11 @@ int sibling_program(struct arena *a, const char *name, const char **ret, struct 
 
 int local_data_dir(struct arena *a, const char **ret, struct error *err)
 {
-	const char *named = getenv("ATOLL_DATA"), *base = getenv("XDG_DATA_HOME"),
-	           *home = getenv("HOME");
+	const char *named = getenv("ATOLL_DATA");
 
-	if (named && named[0])
-		*ret = named;
-	else if (geteuid() == 0)
-		*ret = "/var/lib/atoll";
-	else if (base && base[0] == '/')
-		*ret = arena_format(a, "%s/atoll", base);
-	else if (home && home[0] == '/')
-		*ret = arena_format(a, "%s/.local/share/atoll", home);
-	else
-		return FAIL(err, ERROR_INVALID,
-		            "no data folder: neither ATOLL_DATA nor HOME is set");
+	if (!named || !named[0])
+		return config_data_dir_default(a, environ, ret, err);
+	*ret = named;
 	return 0;
 }
 

@@ -14,7 +14,7 @@
 struct local_server {
 	const char *data_dir, *socket, *log, *key;
 };
-/* ATOLL_DATA, else /var/lib/atoll for root, else $XDG_DATA_HOME/atoll or ~/.local/share/atoll. */
+/* ATOLL_DATA, else config_data_dir_default(). */
 MUST_CHECK int local_data_dir(struct arena *a, const char **ret, struct error *err);
 /* Where everything is; `key` is read by local_server_start. */
 MUST_CHECK int local_server_find(struct arena *a, struct local_server *ret, struct error *err);

@@ -152,6 +152,10 @@ struct config_source {
  * `data` and `user`; opens nothing but the file. */
 MUST_CHECK int config_load(struct arena *a, const struct config_source *source, struct config *ret,
                            struct error *err);
+/* Where `data` is when nothing names it: /var/lib/atoll for root, else $XDG_DATA_HOME/atoll, else
+ * ~/.local/share/atoll. */
+MUST_CHECK int config_data_dir_default(struct arena *a, char *const *environment, const char **ret,
+                                       struct error *err);
 /* As YAML with a comment per option: what `atoll config` prints. Asterisks stand for secrets. */
 void config_print(struct buf *out, const struct config *config);
 /* The same with the secrets, for a process of ours to load. */

@@ -55,15 +55,20 @@ static int set_defaults(struct loader *l, struct error *err)
 	return 0;
 }
 
-static const char *variable_find(const struct loader *l, const char *name)
+static const char *environment_find(char *const *environment, const char *name)
 {
 	size_t size = strlen(name);
 
-	for (char *const *at = l->source->environment; at && *at; at++) {
+	for (char *const *at = environment; at && *at; at++) {
 		if (strncmp(*at, name, size) == 0 && (*at)[size] == '=' && (*at)[size + 1])
 			return *at + size + 1;
 	}
 	return NULL;
+}
+
+static const char *variable_find(const struct loader *l, const char *name)
+{
+	return environment_find(l->source->environment, name);
 }
 
 static const char *variable_name(struct arena *a, const struct config_option *option)
@@ -184,19 +189,21 @@ static int set_from_file(struct loader *l, struct error *err)
 	return 0;
 }
 
-static int default_data_dir(struct loader *l, const char **ret, struct error *err)
+int config_data_dir_default(struct arena *a, char *const *environment, const char **ret,
+                            struct error *err)
 {
-	const char *data_home = variable_find(l, "XDG_DATA_HOME");
-	const char *home = variable_find(l, "HOME");
+	const char *data_home = environment_find(environment, "XDG_DATA_HOME");
+	const char *home = environment_find(environment, "HOME");
 
 	if (geteuid() == 0)
 		*ret = "/var/lib/atoll";
 	else if (data_home && data_home[0] == '/')
-		*ret = arena_format(l->arena, "%s/atoll", data_home);
+		*ret = arena_format(a, "%s/atoll", data_home);
 	else if (home && home[0] == '/')
-		*ret = arena_format(l->arena, "%s/.local/share/atoll", home);
+		*ret = arena_format(a, "%s/.local/share/atoll", home);
 	else
-		return FAIL(err, ERROR_INVALID, "no data folder: neither --data nor HOME is set");
+		return FAIL(err, ERROR_INVALID,
+		            "no data folder: neither --data, ATOLL_DATA nor HOME is set");
 	return 0;
 }
 
@@ -207,7 +214,8 @@ static int settle_data_dir(struct loader *l, struct error *err)
 	struct config *config = l->config;
 
 	if (!config->data_dir || config->data_dir[0] == '\0')
-		return default_data_dir(l, &config->data_dir, err);
+		return config_data_dir_default(l->arena, l->source->environment, &config->data_dir,
+		                               err);
 	here = getcwd(NULL, 0);
 	if (!here)
 		return FAIL_ERRNO(err, "find the current folder");

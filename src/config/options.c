@@ -26,7 +26,8 @@ static const char *const on_off[] = {"off", "on", NULL};
 const struct config_option config_options[] = {
         TEXT_OPTION("data", data_dir, .initial = "",
                     .about = "folder of the store, the templates and the sandboxes; when empty, "
-                             "/var/lib/atoll for root and ~/.local/share/atoll for others"),
+                             "/var/lib/atoll for root, for others $XDG_DATA_HOME/atoll or "
+                             "~/.local/share/atoll"),
         TEXT_OPTION("store", store, .initial = "", .check = check_store, .mask = mask_store,
                     .about = "database: postgresql://user@host/name, postgresql: and a libpq "
                              "conninfo, or sqlite: and a path; when empty, SQLite in the data "

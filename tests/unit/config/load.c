@@ -179,6 +179,32 @@ TEST(the_data_folder_is_made_absolute)
 	assert_string_equal(l.config.data_dir, buf_text(&expected));
 }
 
+TEST(the_data_folder_of_others_than_root_is_in_their_home)
+{
+	AUTO(loading_done) struct loading l = loading_new();
+	uid_t me = geteuid();
+	const char *found = NULL;
+
+	if (me == 0) {
+		assert_int_equal(config_data_dir_default(&l.arena, l.environment, &found, &l.err),
+		                 0);
+		assert_string_equal(found, "/var/lib/atoll");
+		assert_int_equal(seteuid(65534), 0);
+	}
+	assert_int_equal(config_data_dir_default(&l.arena, l.environment, &found, &l.err), -1);
+	assert_int_equal(l.err.code, ERROR_INVALID);
+	assert_non_null(strstr(l.err.text, "ATOLL_DATA"));
+	loading_add_variable(&l, "HOME=/home/ann");
+	loading_add_variable(&l, "XDG_DATA_HOME=relative");
+	assert_int_equal(config_data_dir_default(&l.arena, l.environment, &found, &l.err), 0);
+	assert_string_equal(found, "/home/ann/.local/share/atoll");
+	l.variables = 1;
+	loading_add_variable(&l, "XDG_DATA_HOME=/data/ann");
+	assert_int_equal(config_data_dir_default(&l.arena, l.environment, &found, &l.err), 0);
+	assert_string_equal(found, "/data/ann/atoll");
+	assert_int_equal(seteuid(me), 0);
+}
+
 TEST(nothing_is_returned_when_loading_fails)
 {
 	AUTO(loading_done) struct loading l = loading_new();
@@ -200,5 +226,6 @@ int main(void)
 	           CASE(a_file_that_is_named_must_exist_and_may_name_the_data_folder),
 	           CASE(errors_of_flags_and_variables_name_them),
 	           CASE(the_data_folder_is_made_absolute),
+	           CASE(the_data_folder_of_others_than_root_is_in_their_home),
 	           CASE(nothing_is_returned_when_loading_fails));
 }
