@@ -147,7 +147,7 @@ struct match {
 
 struct matches {
 	struct files *files;
-	const char *pattern;
+	struct globs globs;
 	struct match *list;
 	size_t count, capacity, count_max;
 };
@@ -162,7 +162,7 @@ static int add_match(struct walk *w, const struct walk_entry *entry, struct erro
 	struct matches *m = w->context;
 
 	(void)err;
-	if (!glob_matches(m->pattern, entry->path))
+	if (!globs_match(&m->globs, entry->path))
 		return WALK_ON;
 	if (m->count == m->count_max)
 		return WALK_STOP;
@@ -189,18 +189,33 @@ static int compare_newest(const void *a, const void *b)
 	return strcmp(left->path, right->path);
 }
 
+/* Nothing matches the others. */
+static int check_relative(const char *pattern, struct error *err)
+{
+	struct span rest = span_of(pattern), name;
+
+	if (pattern[0] == '\0' || pattern[0] == '/')
+		return FAIL(err, ERROR_INVALID, "pattern '%s' is not relative", pattern);
+	while (rest.size > 0) {
+		(void)span_split(&rest, '/', &name);
+		if (span_equals_text(name, ".."))
+			return FAIL(err, ERROR_INVALID, "pattern '%s' contains '..'", pattern);
+	}
+	return 0;
+}
+
 int files_glob(struct files *f, const struct agent_path *m, struct error *err)
 {
-	AUTO(matches_done) struct matches found = {
-	        .files = f, .pattern = m->target, .count_max = (size_t)entries_max(m)};
-	struct walk walk = {.on_entry = add_match,
-	                    .context = &found,
-	                    .depth_max = glob_depth(m->target),
-	                    .passes_unreadable = true};
+	AUTO(matches_done) struct matches found = {.files = f, .count_max = (size_t)entries_max(m)};
+	struct walk walk = {.on_entry = add_match, .context = &found, .passes_unreadable = true};
 	AUTO_CLOSE int fd = -1;
 
-	if (m->target[0] == '\0' || m->target[0] == '/')
-		return FAIL(err, ERROR_INVALID, "pattern '%s' is not relative", m->target);
+	if (globs_parse(&f->arena, m->target, &found.globs, err) < 0)
+		return -1;
+	for (size_t i = 0; i < found.globs.count; i++)
+		if (check_relative(found.globs.patterns[i], err) < 0)
+			return -1;
+	walk.depth_max = globs_depth(&found.globs);
 	if (open_folder(f, m, &fd, err) < 0 || walk_run(&walk, fd, err) < 0)
 		return -1;
 	if (found.count)

@@ -31,7 +31,8 @@ struct search {
 	struct files *files;
 	regex_t regex;
 	bool has_regex;
-	const char *glob, *top; /* of names; where paths begin */
+	struct globs globs; /* of names, or of paths */
+	const char *top;    /* where paths begin */
 	enum agent_search_mode mode;
 	uint64_t before, after;
 	int64_t deadline;
@@ -204,7 +205,13 @@ static void search_file(struct search *s, int fd, const char *path)
 
 static bool is_wanted(const struct search *s, const char *name, const char *path)
 {
-	return !*s->glob || glob_matches(s->glob, strchr(s->glob, '/') ? path : name);
+	for (size_t i = 0; i < s->globs.count; i++) {
+		const char *glob = s->globs.patterns[i];
+
+		if (!*glob || glob_matches(glob, strchr(glob, '/') ? path : name))
+			return true;
+	}
+	return false;
 }
 
 static int on_entry(struct walk *w, const struct walk_entry *entry, struct error *err)
@@ -255,12 +262,15 @@ static int compile(struct search *s, const char *pattern, bool ignores_case, str
 /* `target` is a glob, a line feed, and the pattern. */
 static int parse(struct search *s, const struct agent_path *m, struct error *err)
 {
-	const char *end = strchr(m->target, '\n');
+	struct arena *a = &s->files->arena;
+	const char *end = strchr(m->target, '\n'), *glob;
 
 	if (!end || m->mode >= AGENT_SEARCH_MODE_COUNT || m->depth > CONTEXT_MAX ||
 	    m->offset > CONTEXT_MAX)
 		return FAIL(err, ERROR_INVALID, "a search has another form");
-	s->glob = arena_copy(&s->files->arena, (struct span){m->target, (size_t)(end - m->target)});
+	glob = arena_copy(a, (struct span){m->target, (size_t)(end - m->target)});
+	if (globs_parse(a, glob, &s->globs, err) < 0)
+		return -1;
 	s->top = m->path;
 	s->mode = (enum agent_search_mode)m->mode;
 	s->before = m->depth;

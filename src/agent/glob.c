@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/glob.h"
 
-#include <stddef.h>
 #include <string.h>
 
 /* One character of a class after its '['. Returns the place after ']' or NULL when it never ends.
@@ -125,4 +124,119 @@ unsigned glob_depth(const char *pattern)
 		depth++;
 	}
 	return depth;
+}
+
+/* ---- braces ---- */
+
+/* "{", its "}", and where the first of its parts ends. */
+struct group {
+	const char *open, *comma, *close;
+};
+
+/* Behind what begins here: a character, one that is taken as it is, or a class. */
+static const char *skip_one(const char *at)
+{
+	bool ignored;
+
+	if (*at == '\\' && at[1])
+		return at + 2;
+	if (*at == '[') {
+		const char *after = match_class(at + 1, 'x', &ignored);
+
+		return after ? after : at + 1;
+	}
+	return at + 1;
+}
+
+/* The next comma or brace of this level behind `at`, or NULL. */
+static const char *part_end(const char *at)
+{
+	for (unsigned depth = 0; *at; at = skip_one(at)) {
+		if (depth == 0 && (*at == ',' || *at == '}'))
+			return at;
+		depth += *at == '{';
+		depth -= *at == '}';
+	}
+	return NULL;
+}
+
+static bool find_group(const char *pattern, struct group *ret)
+{
+	for (const char *at = pattern; *at; at = skip_one(at)) {
+		const char *end = *at == '{' ? part_end(at + 1) : NULL;
+
+		if (!end || *end != ',')
+			continue;
+		*ret = (struct group){.open = at, .comma = end};
+		while (end && *end == ',')
+			end = part_end(end + 1);
+		ret->close = end;
+		if (end)
+			return true;
+	}
+	return false;
+}
+
+static const char *with_part(struct arena *a, const char *pattern, const struct group *g,
+                             struct span part)
+{
+	return arena_format(a, "%.*s%.*s%s", (int)(g->open - pattern), pattern, (int)part.size,
+	                    part.data, g->close + 1);
+}
+
+/* The first part takes the pattern's place, the others come behind all. Each is shorter than the
+ * pattern, so this ends. */
+static bool take_apart(struct arena *a, struct globs *g, size_t i, const struct group *group)
+{
+	const char *pattern = g->patterns[i], *begin = group->open + 1, *end = group->comma;
+
+	g->patterns[i] = with_part(a, pattern, group, (struct span){begin, (size_t)(end - begin)});
+	while (end != group->close) {
+		begin = end + 1;
+		end = part_end(begin);
+		if (g->count == GLOBS_MAX)
+			return false;
+		g->patterns[g->count++] =
+		        with_part(a, pattern, group, (struct span){begin, (size_t)(end - begin)});
+	}
+	return true;
+}
+
+int globs_parse(struct arena *a, const char *pattern, struct globs *ret, struct error *err)
+{
+	struct group group;
+
+	ret->patterns[0] = arena_text(a, pattern);
+	ret->count = 1;
+	for (size_t i = 0; i < ret->count;) {
+		if (!find_group(ret->patterns[i], &group))
+			i++;
+		else if (!take_apart(a, ret, i, &group))
+			return FAIL(err, ERROR_INVALID, "pattern '%.100s' stands for more than %d",
+			            pattern, GLOBS_MAX);
+	}
+	return 0;
+}
+
+bool globs_match(const struct globs *g, const char *path)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (glob_matches(g->patterns[i], path))
+			return true;
+	return false;
+}
+
+unsigned globs_depth(const struct globs *g)
+{
+	unsigned deepest = 0;
+
+	for (size_t i = 0; i < g->count; i++) {
+		unsigned depth = glob_depth(g->patterns[i]);
+
+		if (depth == 0)
+			return 0;
+		if (depth > deepest)
+			deepest = depth;
+	}
+	return deepest;
 }

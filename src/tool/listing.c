@@ -140,7 +140,7 @@ struct glob_input {
 };
 static const struct json_member glob_input_members[] = {
         JSON_TEXT_MEMBER(glob_input, pattern, .flags = JSON_REQUIRED, .min = 1, .max = 1024,
-                         .about = "? * [a-z], and ** across folders", .example = "**/*.py"),
+                         .about = "? * [a-z] {a,b}, and ** across folders", .example = "**/*.py"),
         JSON_TEXT_MEMBER(glob_input, path, .max = PATH_SIZE_MAX,
                          .about = "folder to look in; else the workspace"),
         JSON_WHOLE_MEMBER(glob_input, limit, .min = 0, .max = LIMIT_MAX,
@@ -177,7 +177,7 @@ const struct tool glob_tool = {
         .name = "glob",
         .title = "Find files",
         .description = "Finds files of the workspace by a pattern of their paths, such as "
-                       "**/*.py or src/*.c, the last changed first. Hidden files match only "
+                       "**/*.py or src/*.{c,h}, the last changed first. Hidden files match only "
                        "patterns that begin with a dot. To search in files, use grep.",
         .input = &glob_input,
         .output = &files_output,

@@ -223,6 +223,12 @@ static int ask_agent(struct arena *a, const struct search_place *place, const st
 	return 0;
 }
 
+/* Its --include knows neither folders nor braces. */
+static bool is_for_grep(const struct search *s)
+{
+	return !s->glob || !strpbrk(s->glob, "/{");
+}
+
 static int run(struct arena *a, const struct search_place *place, const struct search *asked,
                struct output *output, bool *ret_truncated, struct error *err)
 {
@@ -241,11 +247,13 @@ static int run(struct arena *a, const struct search_place *place, const struct s
 	error_clear(err);
 	if (search_to_posix(a, asked->pattern, &own.pattern, err) < 0)
 		return -1;
-	if (run_one(a, place, grep_args(a, s), output, ret_truncated, err) == 0)
-		return 0;
-	if (err->code != ERROR_NOT_FOUND)
-		return -1;
-	error_clear(err);
+	if (is_for_grep(s)) {
+		if (run_one(a, place, grep_args(a, s), output, ret_truncated, err) == 0)
+			return 0;
+		if (err->code != ERROR_NOT_FOUND)
+			return -1;
+		error_clear(err);
+	}
 	return ask_agent(a, place, s, output, ret_truncated, err);
 }
 

@@ -222,7 +222,10 @@ def test_glob_tells_the_newest_first(tree):
     assert tree.text("glob", pattern="src/*", path="tree").split() == ["tree/src/deep", "tree/src/main.c", "tree/src/a.py"]
     found = tree.call("glob", pattern="**/*", path="tree", limit=1)["structuredContent"]
     assert found["truncated"] and len(found["files"]) == 1 and found["total"] > 5
+    assert tree.text("glob", pattern="{src/**,none}/*.{py,c}", path="tree").split() == \
+        ["tree/src/main.c", "tree/src/deep/b.py", "tree/src/a.py"]
     assert tree.text("glob", pattern="*.none") == "[no files]\n"
+    assert "contains '..'" in tree.refused("glob", pattern="{src,..}/*").message
     assert tree.refused("glob", pattern="*", path="../..").status == 400
     assert tree.refused("glob", pattern="*", path="tree/etc").status in (400, 403, 404)
 
@@ -246,6 +249,7 @@ def test_grep_has_three_modes(tree):
         "tree/src/a.py:1:def alpha(): pass  # TODO one",
         "tree/src/deep/b.py:2:y TODO two", "tree/src/deep/b.py:4:TODO three"]
     assert content["structuredContent"]["files"] == 2 and not content["structuredContent"]["truncated"]
+    assert tree.text("grep", pattern="TODO", path="tree", glob="*.{h,c}").split() == ["tree/src/main.c"]
 
 
 def test_grep_has_the_flags_of_ripgrep(tree):
@@ -299,7 +303,7 @@ def test_searching_needs_no_program_inside(api):
         found = tools.call("grep", pattern=r"\w\d+?;", output_mode="content")["structuredContent"]
         assert found["matches"] == [{"path": "src/a.c", "line": 1, "text": "int x1;"}, {"path": "src/a.c", "line": 3, "text": "char z22;"}]
         assert not found["truncated"]
-        assert tools.text("grep", pattern="X", ignore_case=True, glob="*.txt").strip() == "src/b.txt"
+        assert tools.text("grep", pattern="X", ignore_case=True, glob="*.{md,txt}").strip() == "src/b.txt"
         assert tools.call("grep", pattern="y", path="src", output_mode="content", context=1)["content"][0]["text"] \
             == tools.text("grep", pattern="y", path="src/a.c", output_mode="content", context=1)
         assert tools.refused("grep", pattern="(").status == 400

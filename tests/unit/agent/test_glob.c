@@ -91,8 +91,85 @@ TEST(the_depth_of_a_pattern_bounds_the_search)
 	assert_int_equal(glob_depth("a**/c"), 2);
 }
 
+struct braces {
+	const char *pattern, *path;
+	bool matches;
+};
+static const struct braces braces[] = {
+        {"*.{c,h}", "main.c", true},
+        {"*.{c,h}", "main.h", true},
+        {"*.{c,h}", "main.o", false},
+        {"*.{c,h}", "main.{c,h}", false},
+        {"{src,tests/unit}/**/*.c", "tests/unit/http/a.c", true},
+        {"{src,tests/unit}/**/*.c", "tests/system/a.c", false},
+        {"{a,{b,c}d}e", "cde", true},
+        {"{a,{b,c}d}e", "ce", false},
+        {"{a,b}{c,d}", "bd", true},
+        {"main{,_test}.c", "main.c", true},
+        {"main{,_test}.c", "main_test.c", true},
+        {"{.*,*}", ".hidden", true},
+        /* Not braces. */
+        {"{a}", "{a}", true},
+        {"{a,b", "{a,b", true},
+        {"a,b}", "a,b}", true},
+        {"{x{a,b}", "{xb", true},
+        {"\\{a,b}", "{a,b}", true},
+        {"{a\\,b,c}", "a,b", true},
+        {"[{]a,b}", "{a,b}", true},
+        {"{[,],b}", ",", true},
+        {"{}", "{}", true},
+};
+
+TEST(braces_stand_for_each_of_their_parts)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct globs globs;
+	struct error err;
+
+	for (size_t i = 0; i < COUNT_OF(braces); i++) {
+		assert_int_equal(globs_parse(&a, braces[i].pattern, &globs, &err), 0);
+		if (globs_match(&globs, braces[i].path) != braces[i].matches)
+			fail_msg("'%s' and '%s'", braces[i].pattern, braces[i].path);
+	}
+}
+
+TEST(braces_bound_the_search_by_their_deepest_part)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct globs globs;
+	struct error err;
+
+	assert_int_equal(globs_parse(&a, "{a,b/*/c}/*.c", &globs, &err), 0);
+	assert_int_equal(globs_depth(&globs), 4);
+	assert_int_equal(globs_parse(&a, "{a,**}/*.c", &globs, &err), 0);
+	assert_int_equal(globs_depth(&globs), 0);
+}
+
+TEST(braces_that_stand_for_too_much_are_refused)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct globs globs;
+	struct error err;
+	char nested[1025];
+
+	assert_int_equal(globs_parse(&a, "{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}", &globs, &err),
+	                 0);
+	assert_int_equal(globs.count, GLOBS_MAX);
+	assert_int_equal(
+	        globs_parse(&a, "{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}", &globs, &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+	for (size_t i = 0; i < sizeof(nested) - 1; i++)
+		nested[i] = "{a,"[i % 3];
+	nested[sizeof(nested) - 1] = '\0';
+	assert_int_equal(globs_parse(&a, nested, &globs, &err), 0);
+	assert_int_equal(globs.count, 1);
+}
+
 int main(void)
 {
 	return RUN(CASE(patterns_match_what_they_say), CASE(a_pattern_made_to_be_slow_is_not),
-	           CASE(the_depth_of_a_pattern_bounds_the_search));
+	           CASE(the_depth_of_a_pattern_bounds_the_search),
+	           CASE(braces_stand_for_each_of_their_parts),
+	           CASE(braces_bound_the_search_by_their_deepest_part),
+	           CASE(braces_that_stand_for_too_much_are_refused));
 }
