@@ -7,6 +7,8 @@ import ctypes
 import os
 import pathlib
 import secrets
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -16,7 +18,7 @@ import atoll
 CLONE_NEWNET = 0x40000000
 TCP, UDP = 8080, 53
 SERVE = f"""
-import socket, sys, threading
+import socket, sys, threading, time
 def tell(*words):
     sys.stdout.write(" ".join(words) + "\\n"); sys.stdout.flush()
 def talk(peer, own):
@@ -33,7 +35,18 @@ def datagrams(own):
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); server.bind((own, {UDP}))
     while True:
         data, peer = server.recvfrom(65536)
-        tell("udp", own, str(len(data))); server.sendto(b"pong", peer)
+        tell("udp", own, str(len(data)))
+        if data == b"stream":
+            threading.Thread(target=stream, args=(server, peer), daemon=True).start()
+        server.sendto(b"pong", peer)
+def stream(server, peer):
+    # For as long as it is let in, whether or not anybody answers.
+    while True:
+        try:
+            server.sendto(b"more", peer)
+        except OSError:
+            pass
+        time.sleep(0.05)
 sys.stdin.readline()
 server = socket.socket(); server.bind(("0.0.0.0", {TCP})); server.listen(64)
 for own in sys.argv[1:]:
@@ -162,3 +175,25 @@ def slots_with_rules():
     result = subprocess.run(["nft", "list", "map", "inet", "atoll", "egress"], capture_output=True, text=True)
     assert result.returncode == 0 or "No such file or directory" in result.stderr, result.stderr
     return {int(word.strip('",')[5:]) for word in result.stdout.split() if word.startswith('"atoll')}
+
+
+def flows_of(address):
+    """How many connections, and other exchanges, of an address of a sandbox the host's kernel still knows."""
+    def attribute(kind, data):
+        return struct.pack("HH", 4 + len(data), kind) + data + bytes(-len(data) % 4)
+    nested, source = 1 << 15, attribute(1, socket.inet_aton(address))
+    body = struct.pack("BBH", socket.AF_INET, 0, 0)
+    body += attribute(1 | nested, attribute(1 | nested, source)) + attribute(25 | nested, attribute(1, struct.pack("I", 1)))
+    count = 0
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 12) as s:
+        s.send(struct.pack("IHHII", 16 + len(body), 0x101, 0x301, 0, 0) + body)
+        while True:
+            data = s.recv(65536)
+            at = 0
+            while at < len(data):
+                size, kind = struct.unpack_from("IH", data, at)
+                assert kind != 2, os.strerror(-struct.unpack_from("i", data, at + 16)[0])
+                if kind == 3:
+                    return count
+                count += source in data[at:at + size]
+                at += size + -size % 4

@@ -9,9 +9,11 @@
  *
  * Elements are said where a set is declared: to add one by itself makes nft 1.0 read all elements
  * of all sets first, which with hundreds of sandboxes takes longer than all else. */
+#include <netinet/in.h>
 #include <string.h>
 
 #include "base/fault.h"
+#include "base/log.h"
 #include "broker/network.h"
 #include "sandbox/egress.h"
 
@@ -116,6 +118,35 @@ void network_egress_note(struct network *n, uint32_t slot, bool is_set)
 		n->ruled[slot / 8] &= (unsigned char)~bit;
 }
 
+/* ---- what is under way ---- */
+
+/* TCP hears of it by a reset when it sends, or answers to what comes; what has no such end would be
+ * let in for as long as it comes, and led to the gateway for as long as it goes. */
+static bool is_over(const void *context, const struct flow *flow)
+{
+	const struct egress_ranges *denied = context;
+	bool is_led = flow->answers_of != flow->to, is_denied = false;
+
+	for (size_t i = 0; i < denied->count && !is_denied; i++)
+		is_denied = flow->to >= denied->items[i].first && flow->to <= denied->items[i].last;
+	return flow->protocol != IPPROTO_TCP && (is_led || is_denied);
+}
+
+/* A kernel that cannot be told forgets by itself what is silent for some minutes, and what is sent
+ * to the denied is refused in any case. */
+static void forget_flows(const struct network *n, uint32_t slot, const struct egress_ranges *denied)
+{
+	struct error err = {0};
+	uint32_t address;
+
+	if (!network_was_used(slot, true))
+		return;
+	if (network_address(n, slot, &address, &err) < 0 ||
+	    network_flows_forget(address, is_over, denied, &err) < 0)
+		log_warning("what goes on from before a change of rules is not ended, going on",
+		            FAILURE(&err));
+}
+
 /* ---- in the kernel ---- */
 
 int network_egress_clear(struct network *n, const uint32_t *slots, size_t count, struct error *err)
@@ -167,10 +198,12 @@ int network_egress_set(struct network *n, uint32_t slot, const char *egress, str
 
 	if (sandbox_egress_denied(egress, &denied, err) < 0)
 		return -1;
-	if (denied.count == 0)
-		return network_egress_is_set(n, slot) ? network_egress_clear(n, &slot, 1, err) : 0;
-	if (load(n, slot, egress, err) < 0)
+	if (denied.count == 0 && !network_egress_is_set(n, slot))
+		return 0;
+	if (denied.count == 0 ? network_egress_clear(n, &slot, 1, err) < 0
+	                      : load(n, slot, egress, err) < 0)
 		return FAIL_CONTEXT(err, "set the rules of a sandbox's network");
+	forget_flows(n, slot, &denied);
 	return 0;
 }
 

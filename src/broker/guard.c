@@ -24,26 +24,18 @@
 
 /* ---- the kernel's word ---- */
 
-static int open_socket(int flags, int *ret_fd, struct error *err)
+static uint64_t number_in(const struct nlmsghdr *head)
 {
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | flags, NETLINK_NETFILTER);
-
-	if (fd < 0)
-		return FAIL_ERRNO(err, "open a netlink socket");
-	*ret_fd = fd;
-	return 0;
-}
-
-static uint64_t number_in(struct nlmsghdr *head)
-{
-	struct rtattr *attribute = (void *)((char *)NLMSG_DATA(head) + sizeof(struct nfgenmsg));
-	size_t left = head->nlmsg_len - NLMSG_LENGTH(sizeof(struct nfgenmsg));
+	const size_t fixed = NLMSG_LENGTH(sizeof(struct nfgenmsg));
 	uint64_t number = htobe64(1);
+	struct span found;
 
-	for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left))
-		if ((attribute->rta_type & NLA_TYPE_MASK) == NFTA_TABLE_HANDLE &&
-		    RTA_PAYLOAD(attribute) == sizeof(number))
-			memcpy(&number, RTA_DATA(attribute), sizeof(number));
+	if (head->nlmsg_len < fixed)
+		return 1;
+	found = netlink_find((struct span){(const char *)head + fixed, head->nlmsg_len - fixed},
+	                     NFTA_TABLE_HANDLE);
+	if (found.size == sizeof(number))
+		memcpy(&number, found.data, sizeof(number));
 	return be64toh(number);
 }
 
@@ -86,7 +78,7 @@ static int find_table(uint64_t *ret, struct error *err)
 	                      sizeof(fixed));
 	netlink_add_text(&message, NFTA_TABLE_NAME, "atoll");
 	netlink_end(&message, begin);
-	if (open_socket(0, &fd, err) < 0)
+	if (netlink_open_socket(NETLINK_NETFILTER, 0, &fd, err) < 0)
 		return -1;
 	if (send(fd, message.data, message.size, 0) < 0)
 		return FAIL_ERRNO(err, "ask for the table of rules");
@@ -197,7 +189,7 @@ static int start(struct broker *b, struct error *err)
 	                                    .nl_groups = 1u << (NFNLGRP_NFTABLES - 1)};
 	AUTO_CLOSE int fd = -1;
 
-	if (open_socket(SOCK_NONBLOCK, &fd, err) < 0)
+	if (netlink_open_socket(NETLINK_NETFILTER, SOCK_NONBLOCK, &fd, err) < 0)
 		return -1;
 	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		return FAIL_ERRNO(err, "listen to changes of nftables");

@@ -74,14 +74,30 @@ void netlink_close(struct buf *batch, size_t open)
 		memcpy(batch->data + open + offsetof(struct rtattr, rta_len), &size, sizeof(size));
 }
 
-int netlink_socket(int *ret_fd, struct error *err)
+struct span netlink_find(struct span attributes, uint16_t type)
 {
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	struct rtattr *attribute = (void *)(uintptr_t)attributes.data;
+	size_t left = attributes.size;
+
+	for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left))
+		if ((attribute->rta_type & NLA_TYPE_MASK) == type)
+			return (struct span){RTA_DATA(attribute), RTA_PAYLOAD(attribute)};
+	return (struct span){NULL, 0};
+}
+
+int netlink_open_socket(int protocol, int flags, int *ret_fd, struct error *err)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | flags, protocol);
 
 	if (fd < 0)
 		return FAIL_ERRNO(err, "open a netlink socket");
 	*ret_fd = fd;
 	return 0;
+}
+
+int netlink_socket(int *ret_fd, struct error *err)
+{
+	return netlink_open_socket(NETLINK_ROUTE, 0, ret_fd, err);
 }
 
 static unsigned count_messages(const struct buf *batch)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* broker/netlink.h — route netlink messages, written by hand into one buffer and sent as one batch.
+/* broker/netlink.h — netlink messages, written by hand into one buffer and sent as one batch.
  * Private to this folder. (libmnl would be the only thing it were used for; see docs/decisions.) */
 #pragma once
 
@@ -20,8 +20,14 @@ void netlink_add_text(struct buf *batch, uint16_t type, const char *text);
 size_t netlink_open(struct buf *batch, uint16_t type);
 void netlink_close(struct buf *batch, size_t open);
 
-/* A socket in the calling process's network namespace. */
+/* The first attribute of this type among those of a message or of another attribute; its data is
+ * NULL when there is none. */
+struct span netlink_find(struct span attributes, uint16_t type);
+
+/* A socket in the calling process's network namespace: for routes, or one of the kernel's other
+ * protocols (NETLINK_NETFILTER). */
 MUST_CHECK int netlink_socket(int *ret_fd, struct error *err);
+MUST_CHECK int netlink_open_socket(int protocol, int flags, int *ret_fd, struct error *err);
 /* Sends the batch, waits for the answer to each of its messages; the first that failed is the
  * error, with `what` before it. */
 MUST_CHECK int netlink_run(int fd, const struct buf *batch, const char *what, struct error *err);

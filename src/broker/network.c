@@ -387,21 +387,30 @@ int network_link_answer(uint32_t slot, struct error *err)
 	               : netlink_run(fd, &batch, "give a link its address", err);
 }
 
-void network_link_remove(uint32_t slot)
+static void change_link(uint32_t slot, uint16_t how, const struct ifinfomsg *link)
 {
 	AUTO(buf_done) struct buf batch = BUF(BATCH_MAX);
-	struct ifinfomsg link = {.ifi_family = AF_UNSPEC};
 	AUTO_CLOSE int fd = -1;
 	struct error ignored = {0};
 	char name[NETWORK_LINK_SIZE];
 	size_t begin;
 
 	network_link_name(slot, name);
-	begin = netlink_begin(&batch, RTM_DELLINK, 0, &link, sizeof(link));
+	begin = netlink_begin(&batch, how, 0, link, sizeof(*link));
 	netlink_add_text(&batch, IFLA_IFNAME, name);
 	netlink_end(&batch, begin);
 	if (netlink_socket(&fd, &ignored) == 0)
-		(void)!netlink_run(fd, &batch, "remove a link", &ignored);
+		(void)!netlink_run(fd, &batch, "change a link", &ignored);
+}
+
+void network_link_remove(uint32_t slot)
+{
+	change_link(slot, RTM_DELLINK, &(const struct ifinfomsg){.ifi_family = AF_UNSPEC});
+}
+
+void network_link_stop(uint32_t slot)
+{
+	change_link(slot, RTM_SETLINK, &(const struct ifinfomsg){.ifi_change = IFF_UP});
 }
 
 static int read_counter(uint32_t slot, const char *file, uint64_t *ret, struct error *err)
@@ -419,6 +428,14 @@ static int read_counter(uint32_t slot, const char *file, uint64_t *ret, struct e
 		return -1;
 	*ret = (uint64_t)value;
 	return 0;
+}
+
+bool network_was_used(uint32_t slot, bool otherwise)
+{
+	struct error ignored = {0};
+	uint64_t out;
+
+	return read_counter(slot, "rx_bytes", &out, &ignored) < 0 ? otherwise : out > 0;
 }
 
 int network_counters(uint32_t slot, uint64_t *ret_in, uint64_t *ret_out, struct error *err)

@@ -82,6 +82,10 @@ void network_inside_batch(struct buf *out, uint32_t slot, uint32_t address);
 MUST_CHECK int network_link_answer(uint32_t slot, struct error *err);
 /* Fine when missing. */
 void network_link_remove(uint32_t slot);
+/* Nothing passes it any more; fine when missing. */
+void network_link_stop(uint32_t slot);
+/* Whether anything ever came out of the sandbox; without a link `otherwise`. */
+bool network_was_used(uint32_t slot, bool otherwise);
 /* Bytes that went into and came out of the sandbox. */
 MUST_CHECK int network_counters(uint32_t slot, uint64_t *ret_in, uint64_t *ret_out,
                                 struct error *err);
@@ -124,6 +128,24 @@ MUST_CHECK int network_egress_rules(struct buf *out, const struct network *n, ui
 void network_egress_removal(struct buf *out, uint32_t slot);
 void network_egress_find(struct span listing, void (*on_slot)(void *context, uint32_t slot),
                          void *context);
+
+/* ---- in flows.c: what the kernel remembers of packets, so that the next ones go the same way ----
+ */
+
+struct flow {
+	uint32_t from, to;   /* of its first packet; host byte order */
+	uint32_t answers_of; /* who answers: another one when it was led elsewhere */
+	uint8_t protocol;
+};
+/* Forgets those that `is_over` says, of one address or, with 0, of all. What comes back to them is
+ * the host's from then on, and what is sent again is looked at as a first one. Takes milliseconds:
+ * the kernel looks through its whole table. */
+typedef bool flow_is_over(const void *context, const struct flow *flow);
+MUST_CHECK int network_flows_forget(uint32_t from, flow_is_over *is_over, const void *context,
+                                    struct error *err);
+/* All of slots whose sandboxes are dead: their addresses are the next ones'. */
+MUST_CHECK int network_flows_end(const struct network *n, const uint32_t *slots, size_t count,
+                                 struct error *err);
 
 /* ---- in egress_names.c: names of hosts in such rules ---- */
 

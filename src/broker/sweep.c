@@ -70,6 +70,29 @@ static int clear_rules(struct broker *b)
 	return -1;
 }
 
+/* What they have begun would go on to whoever has their addresses next: those outside could send to
+ * him, and open connections by ports that a dead one has chosen. Their last words are not waited
+ * for: the links are stopped, so that none of them begins it again. */
+static void end_flows(const struct broker *b, const struct remains *items, unsigned item_count)
+{
+	uint32_t slots[CLEANER_BATCH];
+	struct error err = {0};
+	size_t count = 0;
+
+	for (unsigned i = 0; i < item_count && b->host.network.usable; i++) {
+		const struct remains *one = &items[i];
+
+		/* With its namespace, one that has no link never had one. */
+		if (one->slot == SLOT_NONE || !network_was_used(one->slot, one->net_fd < 0))
+			continue;
+		network_link_stop(one->slot);
+		slots[count++] = one->slot;
+	}
+	if (network_flows_end(&b->host.network, slots, count, &err) < 0)
+		log_warning("what dead sandboxes have begun may come to others, going on",
+		            FAILURE(&err));
+}
+
 static int run_cleaner(void *context)
 {
 	struct broker *b = context;
@@ -77,6 +100,7 @@ static int run_cleaner(void *context)
 	int status = clear_rules(b) < 0;
 	char byte;
 
+	end_flows(b, c->at_work, c->at_work_count);
 	/* Else the broker, which does so right now, may be the last to let go, and waits. */
 	fd_forget(&c->begin[1]);
 	(void)!read(c->begin[0], &byte, 1);
@@ -195,6 +219,7 @@ void cleaner_add(struct broker *b, const struct remains *remains)
 	if (now.slot != SLOT_NONE || now.mounts_fd >= 0) {
 		if (c->waiting_count == CLEANER_BATCH) {
 			/* More at once than any batch: do it here, whatever it takes. */
+			end_flows(b, &now, 1);
 			clean_slot(&b->host, now.slot);
 			release(b, now.slot, false);
 			let_go(&now);
@@ -306,6 +331,25 @@ static void sweep_names(struct broker *b)
 		fd_forget(&fd);
 }
 
+static bool is_nobodys(const void *context, const struct flow *flow)
+{
+	const struct broker *b = context;
+	uint32_t slot;
+
+	return network_slot_of(&b->host.network, flow->from, &slot) &&
+	       slots_is_ours(&b->slots, slot) && !slots_is_used(&b->slots, slot);
+}
+
+/* What those before us had begun. */
+static void sweep_flows(const struct broker *b)
+{
+	struct error err = {0};
+
+	if (b->host.network.usable && network_flows_forget(0, is_nobodys, b, &err) < 0)
+		log_warning("what dead sandboxes have begun may come to others, going on",
+		            FAILURE(&err));
+}
+
 /* No cell outlives its broker, and these folders are this data folder's alone. */
 static void sweep_cells(struct broker *b, enum host_folder which)
 {
@@ -332,6 +376,7 @@ void broker_sweep(struct broker *b)
 	sweep_links(b);
 	sweep_rules(b);
 	sweep_names(b);
+	sweep_flows(b);
 	b->is_swept = true;
 	sweep_cells(b, FOLDER_RUN_CELLS);
 	sweep_cells(b, FOLDER_CELLS);
@@ -382,8 +427,10 @@ void chunk_on_claim(void *context, uint32_t first_slot)
 
 	network_claim(&b->host.network, first_slot, SLOT_CHUNK);
 	/* Before that, who lives in it is not known. */
-	if (b->is_swept)
+	if (b->is_swept) {
 		sweep_rules(b);
+		sweep_flows(b);
+	}
 	if (!b->host.network.usable)
 		log_warning("sandboxes can have no internet", FAILURE(&b->host.network.problem));
 }

@@ -151,6 +151,28 @@ def test_names_hold_after_a_stop_and_a_restart_of_each_process_and_end_with_the_
     atoll.wait_for(lambda: not list((server.data / "run/names").iterdir()), 15, "the end of what the gateway was told")
 
 
+ASK = r"""
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.bind(("", 4053)); u.settimeout(2)
+for _ in range(5):
+    u.sendto(b"\x12\x34\1\0\0\1" + bytes(6) + b"\5other\4test\0\0\1\0\1", (sys.argv[1], 53))
+    try:
+        print("code", u.recv(999)[3] & 15)
+        break
+    except OSError:
+        continue
+"""
+
+
+def test_questions_by_the_same_port_follow_the_rules_that_hold_now(api, there):
+    names = there.addresses[0]
+    with api.sandbox(internet=True, egress=named.only("allowed.test")) as sandbox:
+        assert named.said(api, sandbox, ASK, names).strip() == "code 3"
+        api.call("PUT", f"{PATH}/{sandbox}/egress", {})
+        assert named.said(api, sandbox, ASK, names).strip() == "code 0"
+        api.call("PUT", f"{PATH}/{sandbox}/egress", named.only("allowed.test"))
+        assert named.said(api, sandbox, ASK, names).strip() == "code 3"
+
+
 def test_refusals_are_in_the_log_and_a_flood_of_them_is_not(api, server):
     with api.sandbox(internet=True, egress=named.only("allowed.test")) as sandbox:
         named.said(api, sandbox, 'for i in range(40): http(f"flood{i}.test", "203.0.113.1")')

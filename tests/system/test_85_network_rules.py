@@ -82,6 +82,54 @@ def test_rules_change_while_it_runs_and_cut_what_is_under_way(api, world):
         assert slot not in far.slots_with_rules()
 
 
+HEAR = f"""
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(3)
+s.connect((sys.argv[1], {far.UDP})); s.send(b"stream")
+print("own", s.getsockname()[0], flush=True)
+heard = 0
+try:
+    while True:
+        s.recv(99); heard += 1
+        if heard == 20: print("hears", flush=True)
+except TimeoutError:
+    print("silence", flush=True)
+"""
+
+
+def test_datagrams_of_one_who_is_denied_now_come_in_no_more(api, world):
+    first, second, _ = world.addresses
+    with api.sandbox(internet=True) as sandbox:
+        processes = [api.post(f"{PATH}/{sandbox}/exec", {"cmd": "/usr/bin/python3", "args": ["-c", HEAR, address],
+                                                         "background": True})["process"] for address in (first, second)]
+
+        def said(process):
+            return api.raw("GET", f"{PATH}/{sandbox}/logs?process={process}").body.decode()
+        for process in processes:
+            atoll.wait_for(lambda: "hears" in said(process), 15, "what is sent to it")
+        api.call("PUT", f"{PATH}/{sandbox}/egress", {"deny": [first]})
+        atoll.wait_for(lambda: "silence" in said(processes[0]), 15, "an end of what the denied one sends")
+        # What is under way with others goes on.
+        assert "silence" not in said(processes[1])
+        own = said(processes[1]).split("own ")[1].split()[0]
+        assert far.flows_of(own) > 0
+    # It is still sent to; the address may be another sandbox's by now, but the way to it is not.
+    atoll.wait_for(lambda: far.flows_of(own) == 0, 15, "an end of what it has begun")
+
+
+def test_what_a_dead_one_has_begun_does_not_come_to_the_next_one_of_its_address(api, world):
+    with api.sandbox(internet=True) as sandbox:
+        process = api.post(f"{PATH}/{sandbox}/exec", {"cmd": "/usr/bin/python3", "args": ["-c", HEAR, world.addresses[1]],
+                                                      "background": True})["process"]
+
+        def said():
+            return api.raw("GET", f"{PATH}/{sandbox}/logs?process={process}").body.decode()
+        atoll.wait_for(lambda: "hears" in said(), 15, said)
+        own = said().split("own ")[1].split()[0]
+        assert far.flows_of(own) > 0
+    atoll.wait_for(lambda: far.flows_of(own) == 0, 15, "an end of what it has begun")
+
+
 def test_rules_are_kept_over_a_stop_and_given_to_a_fork_and_end_with_it(api, world):
     first, second, _ = world.addresses
     rules = {"allow": [second], "deny": ["0.0.0.0/0"]}
