@@ -28,7 +28,8 @@ MUST_CHECK int fleet_artifact_keep(struct fleet *fleet, struct arena *a,
                                    struct artifact_record *ret, struct error *err);
 /* The regular files below `folder`, itself below keep.root, that have changed since `since`: of a
  * command, before its end is told. What cannot be kept is left out, and the log says why: the
- * command's own result stands. What was kept for the same job already is left alone. */
+ * command's own result stands. Fails when another try might keep more: the sandbox could not be
+ * asked. What was kept for the same job already is left alone. */
 #define FLEET_ARTIFACTS_MADE_MAX 32
 #define FLEET_ARTIFACTS_DEPTH 16
 #define FLEET_ARTIFACTS_LAG_MS 10 /* that the kernel's clock for files may be behind ours */
@@ -37,8 +38,9 @@ struct fleet_artifacts_made {
 	const char *folder;              /* relative; "." = the root */
 	int64_t since;                   /* unix ms */
 };
-void fleet_artifacts_keep_made(struct fleet *fleet, struct arena *a,
-                               const struct fleet_artifacts_made *made, struct artifact_list *ret);
+MUST_CHECK int fleet_artifacts_keep_made(struct fleet *fleet, struct arena *a,
+                                         const struct fleet_artifacts_made *made,
+                                         struct artifact_list *ret, struct error *err);
 /* What ref->id names, and its bytes. */
 MUST_CHECK int fleet_artifact_remove(struct fleet *fleet, struct arena *a,
                                      const struct fleet_ref *ref, struct error *err);

@@ -90,30 +90,50 @@ static void not_kept(const struct fleet_artifact_keep *keep, const char *path,
 	            TEXT("path", path), FAILURE(err));
 }
 
-void fleet_artifacts_keep_made(struct fleet *fleet, struct arena *a,
-                               const struct fleet_artifacts_made *made, struct artifact_list *ret)
+/* Nothing is wrong with the file, as far as anybody knows. */
+static bool is_worth_another_try(const struct error *err)
+{
+	return err->code == ERROR_UNAVAILABLE || err->code == ERROR_TIMEOUT;
+}
+
+static int keep_each(struct fleet *fleet, struct arena *a, const struct search *search,
+                     const struct artifact_list *before, struct artifact_list *ret,
+                     struct error *err)
+{
+	struct fleet_artifact_keep keep = search->made->keep;
+
+	for (size_t i = 0; i < search->count; i++) {
+		keep.path = search->paths[i];
+		if (is_kept(&keep, before, keep.path))
+			continue;
+		if (fleet_artifact_keep(fleet, a, &keep, &ret->items[ret->count], err) == 0) {
+			ret->count++;
+			continue;
+		}
+		not_kept(&keep, keep.path, err);
+		if (is_worth_another_try(err))
+			return -1;
+		error_clear(err);
+	}
+	return 0;
+}
+
+int fleet_artifacts_keep_made(struct fleet *fleet, struct arena *a,
+                              const struct fleet_artifacts_made *made, struct artifact_list *ret,
+                              struct error *err)
 {
 	struct search search = {.made = made, .arena = a};
-	struct fleet_artifact_keep keep = made->keep;
 	struct artifact_list before = {.count = 0};
-	struct error err = {0};
 
 	*ret = (struct artifact_list){
 	        .items = ARENA_ARRAY(a, struct artifact_record, FLEET_ARTIFACTS_MADE_MAX)};
+	if (find_kept(fleet, a, &made->keep, &before, err) == 0 && find(&search, err) == 0)
+		return keep_each(fleet, a, &search, &before, ret, err);
 	/* A folder that is not there has none. */
-	if (find_kept(fleet, a, &keep, &before, &err) < 0 || find(&search, &err) < 0) {
-		if (err.code != ERROR_NOT_FOUND)
-			not_kept(&keep, made->folder, &err);
-		return;
-	}
-	for (size_t i = 0; i < search.count; i++) {
-		keep.path = search.paths[i];
-		if (is_kept(&keep, &before, keep.path))
-			continue;
-		error_clear(&err);
-		if (fleet_artifact_keep(fleet, a, &keep, &ret->items[ret->count], &err) == 0)
-			ret->count++;
-		else
-			not_kept(&keep, keep.path, &err);
-	}
+	if (err->code != ERROR_NOT_FOUND)
+		not_kept(&made->keep, made->folder, err);
+	if (is_worth_another_try(err))
+		return -1;
+	error_clear(err);
+	return 0;
 }

@@ -51,6 +51,7 @@ static int find_process(struct jobs *jobs, struct arena *a, struct job_record *r
 		return -1;
 	start.boot_id = r->boot_id = pong.boot_id;
 	start.process = r->process = (int64_t)p.process;
+	start.started_at = (int64_t)p.started_unix_ms;
 	return store_job_started(jobs->store, &start, err);
 }
 
@@ -85,10 +86,30 @@ static int hear(struct jobs *jobs, struct arena *a, struct attention *at,
 
 	if (job_await_answer(fd, a, deadline_in(AGENT_CALL_MS), &p, err) < 0)
 		return settle_if_lost(jobs, a, at, reason_of_refusal(err, r), err);
-	/* To keep its files would wake it. */
-	if (*r->keep_root && r->actual == SANDBOX_PAUSED)
-		return FAIL(err, ERROR_UNAVAILABLE, "its sandbox is paused, and its files wait");
 	if (job_settle_process(jobs, a, r, &p, err) < 0 && err->code != ERROR_CONFLICT)
+		return -1;
+	error_clear(err);
+	at->is_over = !*r->keep_root;
+	return 0;
+}
+
+/* Its files are fetched in the slow lane: that takes as long as the sandbox likes. To wake one that
+ * is paused for them would be worse than to wait. */
+static int finish(struct jobs *jobs, struct arena *a, struct attention *at,
+                  const struct job_record *r, struct error *err)
+{
+	bool was_slow = at->is_slow;
+
+	if (r->actual == SANDBOX_PAUSED) {
+		at->keep_until = 0;
+		return 0;
+	}
+	at->is_slow = true;
+	if (!was_slow && !worker_turn_slow(jobs->workers))
+		return 0;
+	if (!at->keep_until)
+		at->keep_until = deadline_in(KEEP_MS);
+	if (job_settle_told(jobs, a, r, at->keep_until, err) < 0 && err->code != ERROR_CONFLICT)
 		return -1;
 	at->is_over = true;
 	return 0;
@@ -105,23 +126,36 @@ static int begin(struct jobs *jobs, struct arena *a, struct attention *at, struc
 	at->is_over = strcmp(r->node, jobs->node) != 0;
 	if (at->is_over || !is_up(r) || (r->process == 0 && job_is_starting(jobs, r->id)))
 		return 0;
+	if (r->told != JOB_RUNNING)
+		return finish(jobs, a, at, r, err);
 	if (r->process == 0 && find_process(jobs, a, r, err) < 0)
 		return settle_if_lost(jobs, a, at, reason_of_refusal(err, r), err);
 	return job_await(jobs, r, &at->fd, err);
 }
 
-static int attend(struct jobs *jobs, struct attention *at, struct error *err)
+static int look(struct jobs *jobs, struct arena *a, struct attention *at, struct job_record *ret,
+                struct error *err)
 {
-	AUTO(arena_done) struct arena arena = {0};
 	const struct job_ref ref = {.id = at->id};
-	struct job_record r;
 
-	if (store_job_find(jobs->store, &arena, &ref, &r, err) < 0) {
+	if (store_job_find(jobs->store, a, &ref, ret, err) < 0) {
 		at->is_over = err->code == ERROR_NOT_FOUND;
 		return -1;
 	}
-	at->is_over = r.state != JOB_RUNNING;
-	if (!at->is_over && at->fd >= 0 && hear(jobs, &arena, at, &r, err) < 0)
+	at->is_over = ret->state != JOB_RUNNING;
+	return 0;
+}
+
+static int attend(struct jobs *jobs, struct attention *at, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct job_record r;
+
+	if (look(jobs, &arena, at, &r, err) < 0)
+		return -1;
+	if (!at->is_over && at->fd >= 0 &&
+	    (hear(jobs, &arena, at, &r, err) < 0 ||
+	     (!at->is_over && look(jobs, &arena, at, &r, err) < 0)))
 		return -1;
 	return at->is_over ? 0 : begin(jobs, &arena, at, &r, err);
 }

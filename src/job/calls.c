@@ -9,6 +9,8 @@
 /* What a stop gives the command before it is killed, and then its end. */
 #define STOP_GRACE_MS 2000
 #define STOP_KILL_MS 5000
+/* Its files may take longer: then it is still running, and settles without us. */
+#define STOP_FILES_MS 5000
 
 int job_find(struct jobs *jobs, struct arena *a, const struct job_ref *ref, struct job_record *ret,
              struct error *err)
@@ -93,26 +95,46 @@ static int stop_running(struct jobs *jobs, struct arena *a, const struct job_rec
 	return result;
 }
 
-int job_stop(struct jobs *jobs, struct arena *a, const struct job_ref *ref, struct job_record *ret,
-             struct error *err)
+static bool has_ended(const struct job_record *r)
 {
+	return r->state != JOB_RUNNING || r->told != JOB_RUNNING;
+}
+
+static int stop(struct jobs *jobs, struct arena *a, const struct job_ref *ref, struct error *err)
+{
+	struct error why;
 	struct job_record r;
 
 	if (job_find(jobs, a, ref, &r, err) < 0)
 		return -1;
 	/* A conflict: it has ended by itself meanwhile, or the watch was faster. */
-	if (r.state == JOB_RUNNING && stop_running(jobs, a, &r, err) < 0) {
-		struct error why = *err;
+	if (has_ended(&r) || stop_running(jobs, a, &r, err) == 0)
+		return 0;
+	why = *err;
+	error_clear(err);
+	if (job_find(jobs, a, ref, &r, err) < 0)
+		return -1;
+	if (!has_ended(&r))
+		*err = why;
+	return has_ended(&r) ? 0 : -1;
+}
 
-		error_clear(err);
-		if (job_find(jobs, a, ref, &r, err) < 0)
-			return -1;
-		if (r.state == JOB_RUNNING) {
-			*err = why;
-			return -1;
-		}
+int job_stop(struct jobs *jobs, struct arena *a, const struct job_ref *ref, struct job_record *ret,
+             struct error *err)
+{
+	struct waiter w;
+	int result;
+
+	waiter_begin(jobs, &w, ref->id);
+	result = stop(jobs, a, ref, err);
+	if (result == 0)
+		result = job_find(jobs, a, ref, ret, err);
+	if (result == 0 && ret->state == JOB_RUNNING && ret->actual != SANDBOX_PAUSED) {
+		waiter_wait(jobs, &w, deadline_in(STOP_FILES_MS));
+		result = job_find(jobs, a, ref, ret, err);
 	}
-	return job_find(jobs, a, ref, ret, err);
+	waiter_end(jobs, &w);
+	return result;
 }
 
 /* ---- logs ---- */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <sodium.h>
 #include <string.h>
 
@@ -30,6 +31,50 @@ static const char *json_of(struct arena *a, struct span bytes)
 	return arena_text(a, buf_text(&text));
 }
 
+/* ---- who waits ---- */
+
+void waiter_begin(struct jobs *jobs, struct waiter *w, const char *id)
+{
+	*w = (struct waiter){.id = id};
+	list_init(&w->item);
+	pthread_mutex_lock(&jobs->mutex);
+	list_append(&jobs->waiters, &w->item);
+	pthread_mutex_unlock(&jobs->mutex);
+}
+
+void waiter_wait(struct jobs *jobs, struct waiter *w, int64_t deadline)
+{
+	const struct timespec until = deadline_wall_time(deadline);
+	int waited = 0;
+
+	pthread_mutex_lock(&jobs->mutex);
+	while (!w->has_settled && waited != ETIMEDOUT)
+		waited = pthread_cond_timedwait(&jobs->settled, &jobs->mutex, &until);
+	pthread_mutex_unlock(&jobs->mutex);
+}
+
+void waiter_end(struct jobs *jobs, struct waiter *w)
+{
+	pthread_mutex_lock(&jobs->mutex);
+	list_remove(&w->item);
+	pthread_mutex_unlock(&jobs->mutex);
+}
+
+static void tell_waiters(struct jobs *jobs, const char *id)
+{
+	pthread_mutex_lock(&jobs->mutex);
+	LIST_EACH (&jobs->waiters, item) {
+		struct waiter *w = LIST_ENTRY(item, struct waiter, item);
+
+		w->has_settled |= strcmp(w->id, id) == 0;
+	}
+	(void)pthread_cond_broadcast(&jobs->settled);
+	pthread_mutex_unlock(&jobs->mutex);
+}
+
+/* ---- settling ---- */
+
+/* `end` NULL: as it was told. */
 static int settle(struct jobs *jobs, struct arena *a, const char *id, const struct job_end *end,
                   struct error *err)
 {
@@ -39,10 +84,24 @@ static int settle(struct jobs *jobs, struct arena *a, const char *id, const stru
 	if (store_job_settle(jobs->store, a, id, end, &r, err) < 0)
 		return -1;
 	fault_point("api", "job-settled");
+	tell_waiters(jobs, id);
 	if (r.delivery == JOB_DELIVERY_WAITING)
 		job_redelivered(jobs);
 	log_info("job settled", TEXT("job", id), TEXT("sandbox", r.sandbox_id),
 	         TEXT("state", job_state_name(r.state)), TEXT("reason", r.reason));
+	return 0;
+}
+
+/* Where files are kept they come first: the watch fetches them, and then settles. */
+static int settle_or_tell(struct jobs *jobs, struct arena *a, const struct job_record *r,
+                          const struct job_end *end, struct error *err)
+{
+	if (!*r->keep_root)
+		return settle(jobs, a, r->id, end, err);
+	if (store_job_told(jobs->store, r->id, end, err) < 0)
+		return -1;
+	fault_point("api", "job-told");
+	jobs_wake(jobs);
 	return 0;
 }
 
@@ -71,14 +130,26 @@ int job_settle_process(struct jobs *jobs, struct arena *a, const struct job_reco
 	        .ended_at = clock_unix_ms(),
 	};
 
-	if (*r->keep_root && job_keep_files(jobs, a, r, p, err) < 0)
-		return -1;
 	/* How it ended counts for more than what it wrote. */
 	if (tail_read(jobs, r, &last, &tail, &ignored) == 0) {
 		end.stdout_json = json_of(a, buf_span(&tail.out[0]));
 		end.stderr_json = json_of(a, buf_span(&tail.out[1]));
 	}
-	return settle(jobs, a, r->id, &end, err);
+	return settle_or_tell(jobs, a, r, &end, err);
+}
+
+int job_settle_told(struct jobs *jobs, struct arena *a, const struct job_record *r,
+                    int64_t deadline, struct error *err)
+{
+	const char *reason;
+
+	if (job_keep_files(jobs, a, r, deadline, err) == 0)
+		return settle(jobs, a, r->id, NULL, err);
+	if (deadline_poll_ms(deadline) > 0)
+		return -1;
+	reason = arena_text(a, err->text);
+	error_clear(err);
+	return job_settle_lost(jobs, a, r->id, reason, err);
 }
 
 int job_settle_lost(struct jobs *jobs, struct arena *a, const char *id, const char *reason,
@@ -176,5 +247,5 @@ int job_complete(struct jobs *jobs, const char *id, struct span token,
 
 	if (check_token(jobs, &arena, id, token, &r, err) < 0)
 		return -1;
-	return settle(jobs, &arena, r.id, &end, err);
+	return settle_or_tell(jobs, &arena, &r, &end, err);
 }

@@ -4,7 +4,9 @@
  * A job is a row before its command is started and settles once. Whoever sees its end first settles
  * it: the server's watch, which asks the sandbox's agent and begins again after a restart of the
  * server; the agent's own post, by a token that is good for this job alone; or a look at the row
- * when its sandbox is gone. The row decides, by compare and set, so its end is told once.
+ * when its sandbox is gone. The row decides, by compare and set, so its end is told once. Where
+ * files are kept, who sees the end first writes it down, and the watch of the server that has the
+ * sandbox fetches them and settles.
  *
  * A job is its conversation's: who asks for it by another one does not find it. Any worker may
  * call; calls block. */
@@ -90,7 +92,8 @@ MUST_CHECK int job_start(struct jobs *jobs, struct arena *a, const struct job_re
 /* One whose sandbox is gone has failed by the time this returns. */
 MUST_CHECK int job_find(struct jobs *jobs, struct arena *a, const struct job_ref *ref,
                         struct job_record *ret, struct error *err);
-/* Asks it to end, and kills it and all that it started when it does not. Fine when it has ended. */
+/* Asks it to end, and kills it and all that it started when it does not. Fine when it has ended.
+ * One that is RUNNING afterwards leaves more files than it is worth to wait for here. */
 MUST_CHECK int job_stop(struct jobs *jobs, struct arena *a, const struct job_ref *ref,
                         struct job_record *ret, struct error *err);
 

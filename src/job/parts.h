@@ -3,8 +3,7 @@
  *
  * start.c: from a request to a row and a process. watch.c: the thread that waits for ends.
  * attend.c: what a worker does about one job. tail.c: what it wrote. keep.c: the files that it
- * left. end.c: settling. calls.c: what
- * callers ask. origin.c: pure. */
+ * left. end.c: settling. calls.c: what callers ask. origin.c: pure. */
 #pragma once
 
 #include <pthread.h>
@@ -18,11 +17,20 @@
 /* Of each stream, kept with the row. */
 #define TAIL_MAX (32 * 1024)
 #define AGENT_CALL_MS 5000
+/* For all of a job's files; its end is settled so much later at most. */
+#define KEEP_MS (5 * 60 * 1000)
 
 /* One that this process is starting: its row has no process yet, and that is right. */
 struct starting {
 	struct list item;
 	const char *id;
+};
+
+/* A caller who waits until one settles. */
+struct waiter {
+	struct list item;
+	const char *id;
+	bool has_settled;
 };
 
 struct jobs {
@@ -41,8 +49,8 @@ struct jobs {
 	atomic_uint deliveries; /* under way */
 
 	pthread_mutex_t mutex; /* over the rest of this block */
-	struct list starting, keeping;
-	pthread_cond_t kept; /* one of keeping is done */
+	struct list starting, waiters;
+	pthread_cond_t settled; /* for one of the waiters */
 	struct attending *finished;
 
 	/* the thread's own */
@@ -80,7 +88,8 @@ struct attention {
 	char id[ID_SIZE + 1];
 	int fd;
 	bool is_over;
-	bool is_slow; /* it leaves files to be kept */
+	bool is_slow;       /* its files are to be fetched */
+	int64_t keep_until; /* monotonic; 0 = nobody here has begun to */
 };
 void job_attend(struct jobs *jobs, struct attention *at);
 /* Why one that runs by its row cannot: NULL when it can. */
@@ -101,17 +110,20 @@ MUST_CHECK int tail_read(struct jobs *jobs, const struct job_record *r,
 
 /* ---- keep.c ---- */
 
-/* Before its end is settled. Fails when they can be kept later; what never can is left out. Whoever
- * comes second, a stop or the watch, waits for the first. */
+/* Before its end is settled. Fails when they can be kept later; what never can is left out. */
 MUST_CHECK int job_keep_files(struct jobs *jobs, struct arena *a, const struct job_record *r,
-                              const struct agent_process *p, struct error *err);
+                              int64_t deadline, struct error *err);
 
 /* ---- end.c ---- */
 
-/* By what the agent tells of the process. */
+/* By what the agent tells of the process. One whose files are kept has then been told of, and the
+ * watch, which knows of it, is to settle it. */
 MUST_CHECK int job_settle_process(struct jobs *jobs, struct arena *a, const struct job_record *r,
                                   const struct agent_process *p, struct error *err);
-/* It is lost. */
+/* As it was told, once its files are kept. When they are not by then, they are lost. */
+MUST_CHECK int job_settle_told(struct jobs *jobs, struct arena *a, const struct job_record *r,
+                               int64_t deadline, struct error *err);
+/* It is lost, or its files are. */
 MUST_CHECK int job_settle_lost(struct jobs *jobs, struct arena *a, const char *id,
                                const char *reason, struct error *err);
 /* Asks the agent to tell of its end. */
@@ -120,4 +132,8 @@ MUST_CHECK int job_await(struct jobs *jobs, const struct job_record *r, int *ret
 /* The answer to that; blocks. */
 MUST_CHECK int job_await_answer(int fd, struct arena *a, int64_t deadline,
                                 struct agent_process *ret, struct error *err);
+/* From begin to end: waits until somebody here has settled it, or the deadline. */
+void waiter_begin(struct jobs *jobs, struct waiter *w, const char *id);
+void waiter_wait(struct jobs *jobs, struct waiter *w, int64_t deadline);
+void waiter_end(struct jobs *jobs, struct waiter *w);
 void job_token_hash(struct span token, unsigned char ret[KEY_HASH_SIZE]);

@@ -108,10 +108,9 @@ static void fill_draft(struct jobs *jobs, struct arena *a, struct draft *d)
 		d->record.keep_user = request->exec->user;
 		d->record.run = request->keep.run;
 	}
-	/* Where nothing can be reached from inside, there is no token either; nor where the end is
-	 * not settled before this server has fetched the files. */
-	d->has_callback = *jobs->config->jobs_callback_url &&
-	                  sandbox->network == SANDBOX_NETWORK_INTERNET && !request->keep.root;
+	/* Where nothing can be reached from inside, there is no token either. */
+	d->has_callback =
+	        *jobs->config->jobs_callback_url && sandbox->network == SANDBOX_NETWORK_INTERNET;
 	if (d->has_callback)
 		fill_token(d, now);
 }
@@ -258,6 +257,7 @@ static int start(struct jobs *jobs, struct arena *a, const struct draft *d, stru
 	fault_point("api", "job-launched");
 	started.boot_id = launch.boot_id;
 	started.process = (int64_t)launch.process.process;
+	started.started_at = (int64_t)launch.process.started_unix_ms;
 	/* It runs: should this fail, the watch finds its process by its id. */
 	(void)!store_job_started(jobs->store, &started, &second);
 	ret->id = arena_text(a, d->id.text);

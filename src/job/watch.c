@@ -139,12 +139,15 @@ static void hand_over(struct jobs *jobs, struct watch *w)
 
 /* ---- which there are ---- */
 
-static bool is_watched(const struct jobs *jobs, const char *id)
+static struct watch *watch_find(const struct jobs *jobs, const char *id)
 {
-	LIST_EACH (&jobs->watches, item)
-		if (strcmp(LIST_ENTRY(item, struct watch, item)->at.id, id) == 0)
-			return true;
-	return false;
+	LIST_EACH (&jobs->watches, item) {
+		struct watch *w = LIST_ENTRY(item, struct watch, item);
+
+		if (strcmp(w->at.id, id) == 0)
+			return w;
+	}
+	return NULL;
 }
 
 static bool concerns_us(const struct jobs *jobs, const struct job_record *r)
@@ -161,9 +164,20 @@ static void watch_add(struct jobs *jobs, const struct job_record *r)
 	list_init(&w->item);
 	w->at.fd = -1;
 	memcpy(w->at.id, r->id, strnlen(r->id, ID_SIZE));
-	w->at.is_slow = *r->keep_root != '\0';
+	w->at.is_slow = r->told != JOB_RUNNING;
 	w->pause_ms = AGAIN_FIRST_MS;
 	list_append(&jobs->watches, &w->item);
+}
+
+/* Its end was posted: nobody waits for the agent's word any more. */
+static void watch_told(struct watch *w)
+{
+	if (w->is_busy || w->at.fd < 0)
+		return;
+	auto_close(&w->at.fd);
+	w->at.fd = -1;
+	w->at.is_slow = true;
+	w->look_at = 0;
 }
 
 static int list_running(struct jobs *jobs, struct error *err)
@@ -178,9 +192,12 @@ static int list_running(struct jobs *jobs, struct error *err)
 			return -1;
 		for (size_t i = 0; i < list.count; i++) {
 			const struct job_record *r = &list.items[i];
+			struct watch *w = watch_find(jobs, r->id);
 
 			after = r->id;
-			if (concerns_us(jobs, r) && !is_watched(jobs, r->id))
+			if (w && r->told != JOB_RUNNING)
+				watch_told(w);
+			else if (!w && concerns_us(jobs, r))
 				watch_add(jobs, r);
 		}
 		seen += (unsigned)list.count;
@@ -324,10 +341,10 @@ int jobs_open(const struct jobs_options *options, struct jobs **ret, struct erro
 	jobs->node = options->node;
 	jobs->wake = -1;
 	list_init(&jobs->starting);
-	list_init(&jobs->keeping);
+	list_init(&jobs->waiters);
 	list_init(&jobs->watches);
 	(void)pthread_mutex_init(&jobs->mutex, NULL);
-	(void)pthread_cond_init(&jobs->kept, NULL);
+	(void)pthread_cond_init(&jobs->settled, NULL);
 	if (open_parts(jobs, err) < 0) {
 		jobs_close(jobs);
 		return -1;
@@ -350,7 +367,7 @@ void jobs_close(struct jobs *jobs)
 	LIST_EACH (&jobs->watches, item)
 		watch_free(LIST_ENTRY(item, struct watch, item));
 	auto_close(&jobs->wake);
-	(void)pthread_cond_destroy(&jobs->kept);
+	(void)pthread_cond_destroy(&jobs->settled);
 	(void)pthread_mutex_destroy(&jobs->mutex);
 	free(jobs);
 }

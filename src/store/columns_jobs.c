@@ -62,6 +62,8 @@ const struct column columns_of_job_record[] = {
         TEXT_OF(job_record, keep_folder),
         TEXT_OF(job_record, keep_user),
         TEXT_OF(job_record, run),
+        CHOICE_OF(job_record, told, job_state),
+        WHOLE_OF(job_record, started_at),
         CHOICE_OF(job_record, actual, sandbox_state),
         TEXT_OF(job_record, node),
         END,
@@ -88,6 +90,7 @@ const struct column columns_of_job_start[] = {
         TEXT_OF(job_start, id),
         TEXT_OF(job_start, boot_id),
         WHOLE_OF(job_start, process),
+        WHOLE_OF(job_start, started_at),
         END,
 };
 

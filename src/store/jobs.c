@@ -98,6 +98,16 @@ int store_job_started(struct store *s, const struct job_start *start, struct err
 
 /* ---- reading ---- */
 
+/* Before it settles, nothing of its end is to be seen. */
+static void hide_end(struct job_record *r)
+{
+	if (r->state != JOB_RUNNING)
+		return;
+	r->exit_code = -1;
+	r->reason = r->stdout_json = r->stderr_json = "";
+	r->stdout_bytes = r->stderr_bytes = r->ended_at = 0;
+}
+
 static int not_found(const char *id, struct error *err)
 {
 	return FAIL(err, ERROR_NOT_FOUND, "no background job '%.40s'", id);
@@ -114,6 +124,7 @@ int store_job_find(struct store *s, struct arena *a, const struct job_ref *ref,
 	if (count < 0)
 		return -1;
 	*ret = *(struct job_record *)rows.items;
+	hide_end(ret);
 	return 0;
 }
 
@@ -128,6 +139,8 @@ int store_job_list(struct store *s, struct arena *a, const struct job_page *page
 	if (store_read_query(s, QUERY_JOB_LIST, &copy, &rows, err) < 0)
 		return -1;
 	*ret = (struct job_list){rows.items, rows.count};
+	for (size_t i = 0; i < ret->count; i++)
+		hide_end(&ret->items[i]);
 	return 0;
 }
 
@@ -209,11 +222,8 @@ static int tell(struct connection *c, struct arena *a, const struct job_record *
 	return r->channel == JOB_CHANNEL_WEBHOOK ? event_add(c, &event, err) : 0;
 }
 
-static void apply(struct job_record *r, const struct job_end *end)
+static void fill_end(struct job_record *r, const struct job_end *end)
 {
-	r->state = end->state;
-	if (r->is_stopping && end->state == JOB_FAILED)
-		r->state = JOB_STOPPED;
 	r->exit_code = end->exit_code;
 	r->reason = end->reason ? end->reason : "";
 	r->stdout_json = end->stdout_json ? end->stdout_json : "";
@@ -221,10 +231,43 @@ static void apply(struct job_record *r, const struct job_end *end)
 	r->stdout_bytes = end->stdout_bytes;
 	r->stderr_bytes = end->stderr_bytes;
 	r->ended_at = end->ended_at;
+}
+
+/* How it ended is known; its files are not there. */
+static void fill_loss(struct arena *a, struct job_record *r, const struct job_end *loss)
+{
+	r->reason = arena_format(a, "%s%sits files are lost: %s", r->reason, *r->reason ? "; " : "",
+	                         loss->reason);
+}
+
+static void apply(struct arena *a, struct job_record *r, const struct job_end *end)
+{
+	enum job_state state = r->told;
+
+	if (state == JOB_RUNNING) {
+		state = end->state;
+		fill_end(r, end);
+	} else if (end) {
+		state = JOB_FAILED;
+		fill_loss(a, r, end);
+	}
+	r->state = r->is_stopping && state == JOB_FAILED ? JOB_STOPPED : state;
 	if (job_channel_is_chat(r->channel)) {
 		r->delivery = JOB_DELIVERY_WAITING;
-		r->delivery_at = end->ended_at;
+		r->delivery_at = r->ended_at;
 	}
+}
+
+int store_job_told(struct store *s, const char *id, const struct job_end *end, struct error *err)
+{
+	struct job_record r = {.id = id, .told = end->state};
+	int count;
+
+	fill_end(&r, end);
+	count = store_change_query(s, QUERY_JOB_TOLD, &r, err);
+	if (count == 0)
+		return FAIL(err, ERROR_CONFLICT, "background job '%.40s' has ended already", id);
+	return count < 0 ? -1 : 0;
 }
 
 static int run_settle(struct connection *c, void *context, struct error *err)
@@ -239,7 +282,9 @@ static int run_settle(struct connection *c, void *context, struct error *err)
 		return count < 0 ? -1 : not_found(settlement->id, err);
 	if (r.state != JOB_RUNNING)
 		return FAIL(err, ERROR_CONFLICT, "background job '%.40s' has ended already", r.id);
-	apply(&r, settlement->end);
+	if (r.told == JOB_RUNNING && !settlement->end)
+		return FAIL(err, ERROR_CONFLICT, "background job '%.40s' has not ended", r.id);
+	apply(settlement->arena, &r, settlement->end);
 	count = query_run(c, QUERY_JOB_SETTLE, &r, NULL, err);
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "background job '%.40s' has ended already", r.id);

@@ -3,7 +3,8 @@
  *
  * A row is there before its command is started, so that none can be lost, and settles once: by
  * compare and set on RUNNING, together with its event. Who comes second gets ERROR_CONFLICT and has
- * changed nothing, be it the server's own watch, the post from inside or another server. */
+ * changed nothing, be it the server's own watch, the post from inside or another server. Of one
+ * whose files are kept the end is told first, also once, and settles when they are there. */
 #pragma once
 
 #include <stddef.h>
@@ -78,6 +79,10 @@ struct job_record {
 	 * root "" = nothing is. */
 	const char *keep_root, *keep_folder, *keep_user;
 	const char *run; /* of Atoll-Run, for what is kept; "" = none */
+	/* How it has ended, while its files are fetched; RUNNING = nobody has told. What it wrote,
+	 * its exit code and so on are not to be seen before it settles. */
+	enum job_state told;
+	int64_t started_at; /* of its process, by the clock inside; 0 = not known */
 	/* Of its sandbox, as it is now; only read. DELETED and "" when it has no row. */
 	enum sandbox_state actual;
 	const char *node;
@@ -111,12 +116,17 @@ MUST_CHECK int store_job_running(struct store *s, struct arena *a, const char *a
 /* Its process; fine when it has ended meanwhile. ERROR_CONFLICT when it has another one. */
 struct job_start {
 	const char *id, *boot_id;
-	int64_t process;
+	int64_t process, started_at;
 };
 MUST_CHECK int store_job_started(struct store *s, const struct job_start *start, struct error *err);
 /* From now on its end is a stop. ERROR_CONFLICT when it has ended. */
 MUST_CHECK int store_job_stopping(struct store *s, const char *id, struct error *err);
-/* From RUNNING to how it ended, with its event; *ret is the row as it is now. */
+/* How it has ended, which is to be settled when its files are there. ERROR_CONFLICT when that has
+ * been told, or it has settled. */
+MUST_CHECK int store_job_told(struct store *s, const char *id, const struct job_end *end,
+                              struct error *err);
+/* From RUNNING to how it ended, with its event; *ret is the row as it is now. Of one whose end has
+ * been told that end counts: `end` says then why its files are lost, or is NULL: they are not. */
 MUST_CHECK int store_job_settle(struct store *s, struct arena *a, const char *id,
                                 const struct job_end *end, struct job_record *ret,
                                 struct error *err);

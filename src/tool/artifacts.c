@@ -120,11 +120,11 @@ void tool_keep_artifacts(const struct tool_call *call, const struct tool_left *l
 	        .since = left->since,
 	};
 	struct artifact_list kept;
-	struct error ignored;
+	struct error ignored = {0};
 
 	if (!left->folder || !left->folder[0] || cancel_is_said(call->cancel) ||
 	    path_check_relative(call->arena, span_of(left->folder), &made.folder, &ignored) < 0)
 		return;
-	fleet_artifacts_keep_made(call->fleet, call->arena, &made, &kept);
+	(void)!fleet_artifacts_keep_made(call->fleet, call->arena, &made, &kept, &ignored);
 	tell(call, call->root, &kept, ret, result);
 }

@@ -31,7 +31,7 @@ def rows(api):
 
 
 def test_the_steps_are_known():
-    assert {"job-recorded", "job-launched", "job-kept", "job-ended", "job-settled"} <= set(STEPS) and len(MESSAGES) >= 2
+    assert {"job-recorded", "job-launched", "job-told", "job-kept", "job-ended", "job-settled"} <= set(STEPS) and len(MESSAGES) >= 2
 
 
 @pytest.mark.parametrize("step", STEPS)

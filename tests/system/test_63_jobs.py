@@ -3,11 +3,13 @@
 
 import base64
 import contextlib
+import hashlib
 import http.server
 import json
 import os
 import pathlib
 import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -350,6 +352,82 @@ def test_a_post_settles_a_job_once():
             complete(api, job, token, output="forged\n")
         assert status(api, job)["logs"]["stdout"] == "posted\n"
         assert len(told(api, "job.completed", job)) == 1
+
+
+# ---- the post of one whose files are kept ----
+
+def own_token(server, job):
+    """What its agent has: here a test is the agent, and may lie."""
+    token = "atj_" + "t" * 40
+    with sqlite3.connect(server.data / "store/atoll.db", timeout=10) as db:
+        db.execute("UPDATE jobs SET token_hash = ?, token_expires_at = ? WHERE id = ?",
+                   (hashlib.sha256(token.encode()).digest(), int(time.time() + 3600) * 1000, job))
+    db.close()
+    return token
+
+
+def leaving(api, box, command="sleep 1000"):
+    """A job that has left out/JOB by now."""
+    job = start(api, box, f"mkdir -p out; echo left >out/$$; echo made; {command}", artifacts="out")
+    atoll.wait_for(lambda: api.get(f"{JOBS}/{job}/logs")["stdout"] == "made\n", 15, "what it makes")
+    return job
+
+
+def test_the_agent_posts_the_end_of_one_that_leaves_files_too():
+    with posting() as (server, sink):
+        api = server.api()
+        box = api.create()["id"]
+        job = start(api, box, "mkdir -p out; echo left >out/file; sleep 0.2; exit 3", artifacts="out")
+        path, headers, body = atoll.wait_for(lambda: sink.posts and sink.posts[0], 30, "the post")
+        assert path == f"/sandbox-jobs/{job}/complete" and body["exitCode"] == 3
+        assert headers["Authorization"].startswith("Bearer atj_")
+        # Whoever is faster, the post or the watch: it ends once, and with its file.
+        with contextlib.suppress(atoll.ApiError):
+            complete(api, job, headers["Authorization"].removeprefix("Bearer "), status="failed", exitCode=3)
+        row = ended(api, job)
+        assert (row["status"], row["exitCode"], [one["name"] for one in row["artifacts"]]) == ("failed", 3, ["file"])
+        assert len(told(api, "job.failed", job)) == 1
+
+
+def test_an_early_post_or_a_second_one_or_lies_harm_the_job_alone(server, api, box):
+    job = leaving(api, box)
+    token = own_token(server, job)
+    for lie in ({"artifacts": [{"path": "/etc/shadow"}]}, {"root": "/"}, {"exitCode": 1 << 40}):
+        with refused("invalid_request"):
+            complete(api, job, token, **lie)
+    assert status(api, job)["status"] == "running"
+    complete(api, job, token, output="early\n")
+    with refused("conflict", "ended already"):
+        complete(api, job, token, output="twice\n")
+    row = ended(api, job)
+    assert (row["status"], row["exitCode"], row["logs"]["stdout"]) == ("completed", 0, "early\n")
+    assert [api.raw("GET", one["url"]).body for one in row["artifacts"]] == [b"left\n"]
+    events = [event["kind"] for event in api.get(f"/v1/events?sandbox={box}")["items"]
+              if event.get("detail", {}).get("resultId") == job]
+    assert events == ["artifact.created", "job.completed"]
+    # Its process goes on, in its own sandbox; a stop changes nothing any more.
+    assert api.post(f"{JOBS}/{job}/stop")["ended_at"] == row["ended_at"]
+    api.exec(box, "pkill -x sleep; true")
+
+
+def test_one_that_was_told_of_has_not_ended_without_its_files(server, api):
+    box, gone = (api.create(internet=False, persistent=True)["id"] for _ in range(2))
+    kept, lost = leaving(api, box), leaving(api, gone)
+    for sandbox, job in ((box, kept), (gone, lost)):
+        api.post(f"{PATH}/{sandbox}/pause")
+        complete(api, job, own_token(server, job), output="over\n")
+    # Nobody is woken for files, and nobody is told of an end without them, not even by a stop.
+    row = api.post(f"{JOBS}/{kept}/stop")
+    assert row["status"] == "running" and row["exitCode"] == -1 and row["ended_at"] is None and "logs" not in row
+    assert not told(api, "job.*", kept)
+    api.remove(gone)
+    row = ended(api, lost)
+    assert (row["status"], row["exitCode"], row["reason"]) == ("failed", 0, "its files are lost: the sandbox was deleted")
+    assert row["logs"]["stdout"] == "over\n" and len(told(api, "job.failed", lost)) == 1
+    api.post(f"{PATH}/{box}/resume")
+    row = ended(api, kept)
+    assert row["status"] == "completed" and row["logs"]["stdout"] == "over\n" and len(row["artifacts"]) == 1
+    api.remove(box)
 
 
 ELSEWHERE = """

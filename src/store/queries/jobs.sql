@@ -3,7 +3,7 @@ j.id, j.project_id, j.sandbox_id, j.key_id, j.conversation, j.channel, j.origin_
 	j.boot_id, j.state, j.is_stopping, j.exit_code, j.reason, j.stdout_json, j.stderr_json,
 	j.stdout_bytes, j.stderr_bytes, j.token_hash, j.token_expires_at, j.created_at, j.ended_at,
 	j.delivery, j.delivery_tries, j.delivery_status, j.delivery_error, j.delivery_at,
-	j.keep_root, j.keep_folder, j.keep_user, j.run,
+	j.keep_root, j.keep_folder, j.keep_user, j.run, j.told, j.started_at,
 	COALESCE(s.actual, 'deleted') AS actual, COALESCE(s.node, '') AS node
 
 -- name: job_insert
@@ -11,12 +11,13 @@ j.id, j.project_id, j.sandbox_id, j.key_id, j.conversation, j.channel, j.origin_
 INSERT INTO jobs (id, project_id, sandbox_id, key_id, conversation, channel, origin_json, command,
 	process, boot_id, state, is_stopping, exit_code, reason, stdout_json, stderr_json, stdout_bytes,
 	stderr_bytes, token_hash, token_expires_at, created_at, ended_at, delivery, delivery_tries,
-	delivery_status, delivery_error, delivery_at, keep_root, keep_folder, keep_user, run)
+	delivery_status, delivery_error, delivery_at, keep_root, keep_folder, keep_user, run, told,
+	started_at)
 VALUES (:id, :project_id, :sandbox_id, :key_id, :conversation, :channel, :origin_json, :command,
 	:process, :boot_id, :state, :is_stopping, :exit_code, :reason, :stdout_json, :stderr_json,
 	:stdout_bytes, :stderr_bytes, :token_hash, :token_expires_at, :created_at, :ended_at, :delivery,
 	:delivery_tries, :delivery_status, :delivery_error, :delivery_at, :keep_root, :keep_folder,
-	:keep_user, :run);
+	:keep_user, :run, :told, :started_at);
 
 -- name: job_count_running
 -- takes: lookup
@@ -48,12 +49,20 @@ ORDER BY j.id LIMIT 1000;
 
 -- name: job_started
 -- takes: job_start
-UPDATE jobs SET process = :process, boot_id = :boot_id
+UPDATE jobs SET process = :process, boot_id = :boot_id, started_at = :started_at
 WHERE id = :id AND (process = 0 OR (process = :process AND boot_id = :boot_id));
 
 -- name: job_stopping
 -- takes: lookup
-UPDATE jobs SET is_stopping = 1 WHERE id = :id AND state = 'running';
+UPDATE jobs SET is_stopping = 1 WHERE id = :id AND state = 'running' AND told = 'running';
+
+-- name: job_told
+-- takes: job_record
+UPDATE jobs
+SET told = :told, exit_code = :exit_code, reason = :reason, stdout_json = :stdout_json,
+	stderr_json = :stderr_json, stdout_bytes = :stdout_bytes, stderr_bytes = :stderr_bytes,
+	ended_at = :ended_at
+WHERE id = :id AND state = 'running' AND told = 'running';
 
 -- name: job_settle
 -- takes: job_record

@@ -136,6 +136,69 @@ static void an_end_that_was_asked_for_is_a_stop_and_no_failure(void **state)
 	assert_int_equal(r.state, JOB_COMPLETED);
 }
 
+static void an_end_that_is_told_is_seen_when_the_files_are_there(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	const struct job_ref ref = {.id = "job"};
+	struct job_end other = done;
+	struct job_record r;
+
+	other.exit_code = 9;
+	insert(*state, "job", JOB_CHANNEL_SLACK);
+	assert_refused(store_job_settle(*state, &a, "job", NULL, &r, &err), ERROR_CONFLICT);
+	assert_done(store_job_told(*state, "job", &done, &err));
+	assert_refused(store_job_told(*state, "job", &other, &err), ERROR_CONFLICT);
+	assert_refused(store_job_stopping(*state, "job", &err), ERROR_CONFLICT);
+	assert_done(store_job_find(*state, &a, &ref, &r, &err));
+	assert_int_equal(r.state, JOB_RUNNING);
+	assert_int_equal(r.told, JOB_COMPLETED);
+	assert_int_equal(r.exit_code, -1);
+	assert_int_equal(r.ended_at, 0);
+	assert_string_equal(r.stdout_json, "");
+	assert_int_equal(count_events(*state, "job.*"), 0);
+	assert_done(store_job_settle(*state, &a, "job", NULL, &r, &err));
+	assert_int_equal(r.state, JOB_COMPLETED);
+	assert_int_equal(r.exit_code, 0);
+	assert_int_equal(r.ended_at, NOW + 5);
+	assert_int_equal(r.delivery, JOB_DELIVERY_WAITING);
+	assert_string_equal(r.stdout_json, "\"out\\u0000\"");
+	assert_int_equal(count_events(*state, "job.completed"), 1);
+	assert_refused(store_job_told(*state, "job", &other, &err), ERROR_CONFLICT);
+}
+
+static void one_whose_files_are_lost_has_failed_and_says_how_it_ended(void **state)
+{
+	static const struct job_end lost = {
+	        .state = JOB_FAILED, .exit_code = -1, .reason = "it is gone", .ended_at = NOW + 9};
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct job_end failed = done;
+	struct job_record r;
+
+	failed.state = JOB_FAILED;
+	failed.exit_code = 3;
+	failed.reason = "exit code 3";
+	insert(*state, "well", JOB_CHANNEL_NONE);
+	insert(*state, "badly", JOB_CHANNEL_NONE);
+	insert(*state, "stopped", JOB_CHANNEL_NONE);
+	assert_done(store_job_told(*state, "well", &done, &err));
+	assert_done(store_job_settle(*state, &a, "well", &lost, &r, &err));
+	assert_int_equal(r.state, JOB_FAILED);
+	assert_int_equal(r.exit_code, 0);
+	assert_int_equal(r.ended_at, NOW + 5);
+	assert_string_equal(r.reason, "its files are lost: it is gone");
+	assert_string_equal(r.stdout_json, "\"out\\u0000\"");
+	assert_done(store_job_told(*state, "badly", &failed, &err));
+	assert_done(store_job_settle(*state, &a, "badly", &lost, &r, &err));
+	assert_int_equal(r.exit_code, 3);
+	assert_string_equal(r.reason, "exit code 3; its files are lost: it is gone");
+	assert_done(store_job_stopping(*state, "stopped", &err));
+	assert_done(store_job_told(*state, "stopped", &failed, &err));
+	assert_done(store_job_settle(*state, &a, "stopped", NULL, &r, &err));
+	assert_int_equal(r.state, JOB_STOPPED);
+}
+
 static void a_sandbox_runs_so_many_at_once(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -194,7 +257,7 @@ static void a_process_is_noted_once_and_what_never_ran_goes(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct error err = {0};
-	struct job_start start = {"job", "boot", 7}, other = {"job", "later", 7};
+	struct job_start start = {"job", "boot", 7, NOW + 1}, other = {"job", "later", 7, NOW};
 	struct job_record r;
 
 	insert(*state, "job", JOB_CHANNEL_NONE);
@@ -206,6 +269,7 @@ static void a_process_is_noted_once_and_what_never_ran_goes(void **state)
 	assert_done(store_job_remove(*state, "never", &err));
 	assert_done(store_job_find(*state, &a, &(struct job_ref){.id = "job"}, &r, &err));
 	assert_int_equal(r.process, 7);
+	assert_int_equal(r.started_at, NOW + 1);
 	assert_string_equal(r.boot_id, "boot");
 	assert_refused(store_job_find(*state, &a, &(struct job_ref){.id = "never"}, &r, &err),
 	               ERROR_NOT_FOUND);
@@ -335,6 +399,8 @@ static const struct CMUnitTest tests[] = {
         EACH(a_job_settles_once_with_one_event),
         EACH(its_event_tells_programs_what_they_need),
         EACH(an_end_that_was_asked_for_is_a_stop_and_no_failure),
+        EACH(an_end_that_is_told_is_seen_when_the_files_are_there),
+        EACH(one_whose_files_are_lost_has_failed_and_says_how_it_ended),
         EACH(a_sandbox_runs_so_many_at_once),
         EACH(so_many_at_once_holds_for_those_who_come_together),
         EACH(a_process_is_noted_once_and_what_never_ran_goes),
