@@ -149,7 +149,7 @@ static void begin_body(struct proxy *p, const struct head *head)
 	if (p->asked.takes_trailers && !p->is_rewritten)
 		p->body.trailers = &p->got;
 	if (p->is_rewritten)
-		rewriter_init(&p->rewriter, &p->asked.place, p->asked.takes_page);
+		rewriter_init(&p->rewriter, &p->asked.place, p->asked.takes);
 }
 
 void proxy_begin_answer(struct proxy *p, struct relay *relay, const struct head *head)

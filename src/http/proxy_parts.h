@@ -15,7 +15,7 @@ struct proxy_asked {
 	const char *origin, *host; /* the client's, or NULL */
 	const char *cookie_mark;
 	bool is_head, is_boxed, wants_upgrade;
-	bool takes_page; /* a page of this answer is a page's, no part of one */
+	enum rewriter_kind takes; /* of a page in this answer */
 	bool takes_style;
 	bool is_safe; /* may be asked twice */
 	bool has_body, sends_chunked, is_streamed;

@@ -203,6 +203,15 @@ bool request_wants_page(const struct request *rq)
 	return accept && strstr(accept, "text/html");
 }
 
+/* Programs say nothing of what they do with an answer, nor do browsers' scripts on a connection
+ * that is not secure. */
+static enum rewriter_kind kind_wanted(const struct request *rq)
+{
+	if (request_wants_page(rq))
+		return REWRITER_PAGE;
+	return request_header(rq, "Sec-Fetch-Dest") ? REWRITER_PART : REWRITER_ANY;
+}
+
 static bool wants_style(const struct request *rq)
 {
 	const char *to = request_header(rq, "Sec-Fetch-Dest");
@@ -239,7 +248,7 @@ void proxy_note_request(struct proxy_asked *ret, struct arena *a, const struct r
 	        .is_head = rq->method == HTTP_HEAD,
 	        .is_boxed = o->is_boxed,
 	        .wants_upgrade = head->upgrade && head->known[HEAD_UPGRADE] && !head->is_http10,
-	        .takes_page = request_wants_page(rq),
+	        .takes = kind_wanted(rq),
 	        .takes_style = wants_style(rq),
 	        .has_body = head->chunked || head->content_length > 0,
 	        .sends_chunked = head->chunked && is_streamed,
@@ -258,7 +267,7 @@ void proxy_write_request(struct buf *out, const struct request *rq, const struct
 	const struct head *head = &rq->exchange->head;
 	const char *connection = head_find(head, "Connection");
 	/* What cannot be read cannot be rewritten. */
-	bool as_is = o->prefix.size && (asked->takes_page || asked->takes_style);
+	bool as_is = o->prefix.size && (asked->takes == REWRITER_PAGE || asked->takes_style);
 
 	buf_addf(out, "%s %.*s HTTP/1.1\r\n", rq->method_name, (int)o->target.size, o->target.data);
 	if (o->host && reply_header_is_valid("X", o->host))

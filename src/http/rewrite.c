@@ -59,9 +59,9 @@ static const char script_end[] =
         "var B=navigator.sendBeacon;if(B)navigator.sendBeacon=function(u,d){"
         "return B.call(navigator,f(u),d)}})()</script>";
 
-void rewriter_init(struct rewriter *r, const struct rewrite_place *place, bool is_page)
+void rewriter_init(struct rewriter *r, const struct rewrite_place *place, enum rewriter_kind kind)
 {
-	*r = (struct rewriter){.place = *place, .is_page = is_page, .held = BUF(REWRITE_TAG_MAX)};
+	*r = (struct rewriter){.place = *place, .kind = kind, .held = BUF(REWRITE_TAG_MAX)};
 }
 
 void rewriter_done(struct rewriter *r)
@@ -324,6 +324,11 @@ static void begin_raw(struct rewriter *r, struct span name)
 	}
 }
 
+static bool is_of_page(struct span name)
+{
+	return is_named(name, "html") || is_named(name, "head") || is_named(name, "body");
+}
+
 static void take_tag(struct rewriter *r, struct buf *out)
 {
 	struct span tag = buf_span(&r->held), name = tag_name(tag);
@@ -332,7 +337,9 @@ static void take_tag(struct rewriter *r, struct buf *out)
 		buf_add_span(out, tag);
 		r->state = REWRITER_TEXT;
 	} else {
-		if (r->is_page)
+		if (r->kind == REWRITER_ANY && is_of_page(name))
+			r->kind = REWRITER_PAGE;
+		if (r->kind == REWRITER_PAGE)
 			put_before(r, out, tag, name);
 		if (is_named(name, "base") && find_value(tag, "href").size)
 			r->has_base = true;
@@ -378,6 +385,9 @@ static void take_open(struct rewriter *r, char c, struct buf *out)
 		return;
 	} else {
 		r->state = REWRITER_TEXT;
+		if (r->kind == REWRITER_ANY && held.size == 3 &&
+		    strncasecmp(held.data, "<!d", 3) == 0)
+			r->kind = REWRITER_PAGE;
 	}
 	/* Another tag may begin with the byte that this one ends at. */
 	if (c == '<' && r->state == REWRITER_TEXT) {

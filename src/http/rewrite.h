@@ -47,6 +47,12 @@ void css_rewriter_end(struct css_rewriter *c, struct buf *out);
 
 #define REWRITE_TAG_MAX ((size_t)64 * 1024)
 
+/* Into a page a base, a script and a map of imports are put, into a part of one nothing. */
+enum rewriter_kind {
+	REWRITER_PART,
+	REWRITER_PAGE,
+	REWRITER_ANY, /* a page if it says so: <!doctype>, <html>, <head>, <body> */
+};
 enum rewriter_state {
 	REWRITER_TEXT,
 	REWRITER_OPEN, /* "<", and too little behind it to know what it begins */
@@ -64,13 +70,12 @@ struct rewriter {
 	char quote;        /* of the value that the tag is in, or 0 */
 	bool after_equals; /* in a tag: a quote would begin a value */
 	unsigned dashes;   /* at the end of a comment so far */
-	bool is_page;      /* false: a part of one, into which nothing is put */
+	enum rewriter_kind kind;
 	bool has_base, has_script, has_imports;
 	bool is_style; /* what REWRITER_RAW is within */
 	struct css_rewriter css;
 };
-/* `is_page`: base, script and map of imports are put in. */
-void rewriter_init(struct rewriter *r, const struct rewrite_place *place, bool is_page);
+void rewriter_init(struct rewriter *r, const struct rewrite_place *place, enum rewriter_kind kind);
 void rewriter_done(struct rewriter *r);
 void rewriter_take(struct rewriter *r, struct span in, struct buf *out);
 /* What is still held. */

@@ -10,11 +10,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const struct rewrite_place place = {
         .prefix = SPAN("/p/1"), .document = SPAN("/a?b"), .port = 1};
 
-static void run(struct span in, size_t piece, bool is_page, struct buf *out)
+static void run(struct span in, size_t piece, enum rewriter_kind kind, struct buf *out)
 {
 	struct rewriter r;
 
-	rewriter_init(&r, &place, is_page);
+	rewriter_init(&r, &place, kind);
 	for (size_t at = 0; at < in.size; at += piece)
 		rewriter_take(
 		        &r,
@@ -44,8 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	AUTO(buf_done) struct buf pieces = BUF(1 << 24);
 	AUTO(buf_done) struct buf headers = BUF(1 << 24);
 
-	run(in, in.size + 1, piece & 1, &whole);
-	run(in, piece, piece & 1, &pieces);
+	run(in, in.size + 1, (enum rewriter_kind)(piece % 3), &whole);
+	run(in, piece, (enum rewriter_kind)(piece % 3), &pieces);
 	if (!span_equals(buf_span(&whole), buf_span(&pieces)))
 		abort();
 	run_sheet(in, in.size + 1, &whole);

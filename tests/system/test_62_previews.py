@@ -190,6 +190,8 @@ def test_a_page_is_made_to_fit_below_its_path(api, box):
     # A part of a page gets addresses, nothing else.
     part = api.raw("GET", below(box, "/page"), headers={"Sec-Fetch-Dest": "empty"}).body.decode()
     assert "<base" not in part and below(box, "/b") in part
+    # A program says nothing of what it wants: what says that it is a page is one.
+    assert f'<base href="{below(box, "/page")}">' in api.raw("GET", below(box, "/page"), headers={"Accept": "*/*"}).body.decode()
 
 
 def test_a_style_sheet_finds_its_images(api, box):

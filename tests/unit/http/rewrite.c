@@ -79,11 +79,11 @@ TEST(a_cookie_stays_below_the_prefix_and_with_the_host)
 	becomes(rewrite_cookie, "", "");
 }
 
-static void page_in_pieces(const char *from, size_t piece, bool is_page, struct buf *out)
+static void page_in_pieces(const char *from, size_t piece, enum rewriter_kind kind, struct buf *out)
 {
 	struct rewriter r;
 
-	rewriter_init(&r, &place, is_page);
+	rewriter_init(&r, &place, kind);
 	for (size_t at = 0; at < strlen(from); at += piece)
 		rewriter_take(&r,
 		              (struct span){from + at,
@@ -100,7 +100,7 @@ static void page_becomes(const char *from, const char *to)
 	for (size_t piece = 1; piece <= strlen(from) + 1; piece++) {
 		AUTO(buf_done) struct buf out = BUF(1 << 16);
 
-		page_in_pieces(from, piece, false, &out);
+		page_in_pieces(from, piece, REWRITER_PART, &out);
 		assert_string_equal(out.data, to);
 	}
 }
@@ -166,8 +166,8 @@ TEST(a_page_gets_a_base_before_its_first_address)
 {
 	AUTO(buf_done) struct buf out = BUF(1 << 16);
 
-	page_in_pieces("<html><head><meta charset=u><title>t</title><link href=/l></head>", 7, true,
-	               &out);
+	page_in_pieces("<html><head><meta charset=u><title>t</title><link href=/l></head>", 7,
+	               REWRITER_PAGE, &out);
 	assert_non_null(
 	        strstr(out.data, "</title><base href=\"/p/5173/a/b?c=&quot;d&quot;\"><script>"));
 	assert_non_null(strstr(out.data, "var p=\"/p/5173\";"));
@@ -179,9 +179,36 @@ TEST(a_base_of_the_page_itself_wins)
 {
 	AUTO(buf_done) struct buf out = BUF(1 << 16);
 
-	page_in_pieces("<head><base href=\"/app/\"><script src=x></script>", 64, true, &out);
+	page_in_pieces("<head><base href=\"/app/\"><script src=x></script>", 64, REWRITER_PAGE,
+	               &out);
 	assert_true(span_starts_with(buf_span(&out), "<head><base href=\"/p/5173/app/\"><script>"));
 	assert_null(strstr(out.data + 20, "<base"));
+}
+
+static bool gets_a_base(const char *from)
+{
+	bool has_base = false;
+
+	for (size_t piece = 1; piece <= strlen(from); piece++) {
+		AUTO(buf_done) struct buf out = BUF(1 << 16);
+
+		page_in_pieces(from, piece, REWRITER_ANY, &out);
+		assert_true(piece == 1 || has_base == (strstr(out.data, "<base href") != NULL));
+		has_base = strstr(out.data, "<base href") != NULL;
+	}
+	return has_base;
+}
+
+TEST(what_nobody_asked_for_as_a_page_is_one_if_it_says_so)
+{
+	assert_true(gets_a_base("<!DOCTYPE html><title>t</title><p>x"));
+	assert_true(gets_a_base("\n<!-- c --><HTML lang=en><p>x"));
+	assert_true(gets_a_base("<head><link href=/l></head>"));
+	assert_true(gets_a_base("<body><p>x"));
+	assert_false(gets_a_base("<p>x</p><a href=/html>y</a>"));
+	assert_false(gets_a_base("<!-- <!doctype html> --><tr><td>x"));
+	assert_false(gets_a_base("<header><p>x"));
+	assert_false(gets_a_base("<5 <!5"));
 }
 
 TEST(imports_are_led_below_the_prefix_unless_the_page_has_a_map)
@@ -190,10 +217,10 @@ TEST(imports_are_led_below_the_prefix_unless_the_page_has_a_map)
 	AUTO(buf_done) struct buf without = BUF(1 << 16);
 
 	page_in_pieces("<script type=importmap>{}</script><script type=module src=/m></script>", 5,
-	               true, &with);
+	               REWRITER_PAGE, &with);
 	page_in_pieces(
 	        "<p><script type=\"module\">import '/m'</script><script type=module></script>", 5,
-	        true, &without);
+	        REWRITER_PAGE, &without);
 	assert_null(strstr(with.data, "\"imports\""));
 	char *map = strstr(without.data,
 	                   "<script type=\"importmap\">{\"imports\":{\"/\":\"/p/5173/\","
@@ -210,7 +237,7 @@ TEST(a_tag_that_is_too_long_goes_through_unchanged)
 	memset(text, 'a', sizeof(text) - 1);
 	memcpy(text, "<img href='/x' src='", 20);
 	memcpy(text + sizeof(text) - 40, "'><a href=/y>b</a>                     ", 39);
-	page_in_pieces(text, 1000, false, &out);
+	page_in_pieces(text, 1000, REWRITER_PART, &out);
 	assert_true(span_starts_with(buf_span(&out), "<img href='/x' src='"));
 	assert_non_null(strstr(out.data, "<a href=/p/5173/y>"));
 }
@@ -279,6 +306,7 @@ int main(void)
 	           CASE(what_is_no_tag_stays_as_it_is),
 	           CASE(a_page_gets_a_base_before_its_first_address),
 	           CASE(a_base_of_the_page_itself_wins),
+	           CASE(what_nobody_asked_for_as_a_page_is_one_if_it_says_so),
 	           CASE(imports_are_led_below_the_prefix_unless_the_page_has_a_map),
 	           CASE(a_tag_that_is_too_long_goes_through_unchanged));
 }
