@@ -60,7 +60,11 @@ def program(name):
     (NEWEST / "package.json").touch()
     if not (NEWEST / "package.json").stat().st_size:
         (NEWEST / "package.json").write_text('{"private": true}\n')
-    return pathlib.Path(shutil.copy(FOLDER / name, NEWEST / name))
+    # With what it has beside it.
+    for file in FOLDER.glob("*.*"):
+        if file.suffix in (".mjs", ".cjs", ".py"):
+            shutil.copy(file, NEWEST)
+    return NEWEST / name
 
 
 def _version(program):

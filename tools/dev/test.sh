@@ -179,7 +179,7 @@ suite_newest()
 {
 	build_programs gcc || { result failed newest build "the gcc build failed"; return; }
 	ATOLL_NEWEST=1 run_built_pytest newest 400 \
-		tests/system/test_{71_interpreter,81_e2b,82_envd,83_daytona,86_clients}.py
+		tests/system/test_{71_interpreter,81_e2b,82_envd,83_daytona,83_daytona_clients,86_clients}.py
 }
 
 # Bombs count what all of the host runs.

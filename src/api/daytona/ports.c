@@ -49,14 +49,17 @@ struct url_answer {
 	const char *sandbox, *url, *token;
 	int64_t port;
 };
-static const struct json_member url_shape_members[] = {
-        JSON_TEXT_MEMBER(url_answer, sandbox, .name = "sandboxId"),
+#define URL_ROWS                                                                                   \
+	JSON_TEXT_MEMBER(url_answer, sandbox, .name = "sandboxId"),                                \
+	        JSON_TEXT_MEMBER(url_answer, url), JSON_TEXT_MEMBER(url_answer, token)
+static const struct json_member url_shape_members[] = {URL_ROWS, JSON_END};
+static JSON_SHAPE(url_shape, "DaytonaPreviewUrl", url_answer, "Where a server is seen");
+static const struct json_member signed_shape_members[] = {
+        URL_ROWS,
         JSON_WHOLE_MEMBER(url_answer, port),
-        JSON_TEXT_MEMBER(url_answer, url),
-        JSON_TEXT_MEMBER(url_answer, token),
         JSON_END,
 };
-static JSON_SHAPE(url_shape, "DaytonaPreviewUrl", url_answer, "Where a server is seen");
+static JSON_SHAPE(signed_shape, "DaytonaSignedUrl", url_answer, "Where a server is seen");
 
 /* By itself the address opens nothing: the token goes beside it. */
 static int preview_url(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -69,7 +72,6 @@ static int preview_url(struct request *rq, UNUSED const void *body, struct reply
 		return -1;
 	out = (struct url_answer){
 	        .sandbox = pass.record.id,
-	        .port = pass.grant.port,
 	        .token = pass.token,
 	        .url = arena_format(rq->arena, "%s" PREVIEW "/%s/%u", daytona_origin(rq),
 	                            pass.record.id, pass.grant.port),
@@ -105,7 +107,7 @@ static int signed_url(struct request *rq, UNUSED const void *body, struct reply 
 	        .url = arena_format(rq->arena, "%s" PREVIEW_BASE "%s/", daytona_origin(rq),
 	                            pass.token),
 	};
-	reply_json(reply, &url_shape, &out);
+	reply_json(reply, &signed_shape, &out);
 	return 0;
 }
 

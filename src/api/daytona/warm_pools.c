@@ -157,6 +157,7 @@ static int create(struct request *rq, const void *body, struct reply *reply, str
 	if (set(rq, b->snapshot, b->pool, &dto, err) < 0)
 		return -1;
 	reply_json(reply, &pool_dto_shape, &dto);
+	reply_status(reply, 201);
 	return 0;
 }
 
@@ -195,15 +196,16 @@ static int update(struct request *rq, const void *body, struct reply *reply, str
 	return 0;
 }
 
-static int remove_one(struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
+static int remove_one(struct request *rq, UNUSED const void *body, struct reply *reply,
                       struct error *err)
 {
 	const char *template;
 	struct pool_dto dto;
 
-	if (find_named(rq, &template, err) < 0)
+	if (find_named(rq, &template, err) < 0 || set(rq, template, 0, &dto, err) < 0)
 		return -1;
-	return set(rq, template, 0, &dto, err);
+	reply_status(reply, 204);
+	return 0;
 }
 
 #define WRITE SCOPE_TEMPLATE_WRITE, ROUTE_HIDDEN
