@@ -261,10 +261,10 @@ enum http_fault head_parse(char *text, size_t size, struct head *ret)
 
 	memset(ret, 0, offsetof(struct head, fields));
 	ret->field_count = 0;
+	if (!fault)
+		fault = parser_run(PARSER_REQUEST, (struct span){text, size}, &parsed);
 	if (fault)
 		return fault;
-	if (parser_run(PARSER_REQUEST, (struct span){text, size}, &parsed) < 0)
-		return parsed.too_many ? FAULT_HEADER_COUNT : FAULT_HEADER;
 	*method_end = '\0';
 	ret->method_name = text;
 	ret->method = method_of(text);
@@ -283,10 +283,10 @@ enum http_fault head_parse_answer(char *text, size_t size, struct head *ret)
 
 	memset(ret, 0, offsetof(struct head, fields));
 	ret->field_count = 0;
+	if (!fault)
+		fault = parser_run(PARSER_ANSWER, (struct span){text, size}, &parsed);
 	if (fault)
 		return fault;
-	if (parser_run(PARSER_ANSWER, (struct span){text, size}, &parsed) < 0)
-		return parsed.too_many ? FAULT_HEADER_COUNT : FAULT_HEADER;
 	ret->status = parsed.status;
 	ret->is_http10 = parsed.is_http10;
 	ret->keep_alive = parsed.keep_alive;

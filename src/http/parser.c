@@ -13,8 +13,7 @@ static int on_name(llhttp_t *parser, const char *at, size_t size)
 {
 	struct parsed_head *head = parser->data;
 
-	head->too_many = head->count == PARSER_FIELDS_MAX;
-	if (head->too_many)
+	if (head->count == PARSER_FIELDS_MAX)
 		return -1;
 	head->fields[head->count].name = (struct span){at, size};
 	head->fields[head->count].value = (struct span){at + size + 1, 0};
@@ -47,24 +46,45 @@ static int on_head_end(llhttp_t *parser)
 	return 0;
 }
 
-int parser_run(enum parser_kind kind, struct span text, struct parsed_head *ret)
+static enum http_fault fault_of(llhttp_errno_t result)
+{
+	static const struct {
+		llhttp_errno_t result;
+		enum http_fault fault;
+	} rows[] = {
+	        {HPE_USER, FAULT_HEADER_COUNT},
+	        {HPE_INVALID_METHOD, FAULT_REQUEST_LINE},
+	        {HPE_INVALID_URL, FAULT_TARGET},
+	        {HPE_UNEXPECTED_CONTENT_LENGTH, FAULT_LENGTH},
+	        {HPE_INVALID_CONTENT_LENGTH, FAULT_LENGTH},
+	        {HPE_INVALID_TRANSFER_ENCODING, FAULT_LENGTH},
+	};
+
+	if (result == HPE_OK || result == HPE_PAUSED_UPGRADE)
+		return FAULT_NONE;
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (rows[i].result == result)
+			return rows[i].fault;
+	return FAULT_HEADER;
+}
+
+enum http_fault parser_run(enum parser_kind kind, struct span text, struct parsed_head *ret)
 {
 	static const llhttp_settings_t settings = {.on_url = on_target,
 	                                           .on_header_field = on_name,
 	                                           .on_header_value = on_value,
 	                                           .on_headers_complete = on_head_end};
+	enum http_fault fault;
 	llhttp_t parser;
-	llhttp_errno_t result;
 
 	ret->count = 0;
-	ret->too_many = false;
 	ret->target = (struct span){NULL, 0};
 	/* llhttp takes the table without const, but only reads it. */
 	llhttp_init(&parser, kind == PARSER_REQUEST ? HTTP_REQUEST : HTTP_RESPONSE,
 	            (llhttp_settings_t *)(uintptr_t)&settings);
 	parser.data = ret;
-	result = llhttp_execute(&parser, text.data, text.size);
-	if (result != HPE_OK && result != HPE_PAUSED_UPGRADE)
-		return -1;
-	return kind == PARSER_ANSWER || ret->target.size ? 0 : -1;
+	fault = fault_of(llhttp_execute(&parser, text.data, text.size));
+	if (fault)
+		return fault;
+	return kind == PARSER_ANSWER || ret->target.size ? FAULT_NONE : FAULT_REQUEST_LINE;
 }

@@ -7,6 +7,7 @@
 
 #include "base/attribute.h"
 #include "base/span.h"
+#include "http/fault.h"
 
 #define PARSER_FIELDS_MAX 100
 
@@ -16,10 +17,10 @@ struct parsed_head {
 		struct span name, value;
 	} fields[PARSER_FIELDS_MAX];
 	unsigned count;
-	bool too_many; /* why it failed */
-	int status;    /* of an answer */
+	int status; /* of an answer */
 	bool is_http10, keep_alive, upgrade;
 };
 enum parser_kind { PARSER_REQUEST, PARSER_ANSWER };
-/* 0, or -1 when llhttp refuses the head. Everything is borrowed from `text`. */
-MUST_CHECK int parser_run(enum parser_kind kind, struct span text, struct parsed_head *ret);
+/* FAULT_NONE, or why llhttp refuses the head. Everything is borrowed from `text`. */
+MUST_CHECK enum http_fault parser_run(enum parser_kind kind, struct span text,
+                                      struct parsed_head *ret);

@@ -180,6 +180,28 @@ TEST(heads_that_two_parsers_could_read_in_two_ways_are_refused)
 			fail_msg("accepted: %s", ambiguous_heads[i]);
 }
 
+TEST(a_refusal_says_what_is_wrong)
+{
+	static const struct {
+		const char *text;
+		enum http_fault fault;
+	} rows[] = {
+	        {GET "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", FAULT_LENGTH},
+	        {GET "Content-Length: 1\r\nContent-Length: 1\r\n\r\n", FAULT_LENGTH},
+	        {GET "Content-Length: 0x1\r\n\r\n", FAULT_LENGTH},
+	        {GET "Transfer-Encoding: xchunked\r\n\r\n", FAULT_LENGTH},
+	        {GET "Transfer-Encoding: gzip, chunked\r\n\r\n", FAULT_CODING},
+	        {GET "A: b\r\n c\r\n\r\n", FAULT_HEADER},
+	        {GET "A: b\rc\r\n\r\n", FAULT_HEADER},
+	        {"get / HTTP/1.1\r\nHost: a\r\n\r\n", FAULT_REQUEST_LINE},
+	        {"\r\n" GET "\r\n", FAULT_REQUEST_LINE},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (parse_text(rows[i].text) != rows[i].fault)
+			fail_msg("%s", rows[i].text);
+}
+
 TEST(a_nul_is_refused_wherever_it_stands)
 {
 	static const char text[] = "GET / HTTP/1.1\r\nHost: a\r\nB: c\r\n\r\n";
@@ -257,7 +279,7 @@ int main(void)
 	           CASE(the_connection_lives_on_or_ends_as_version_and_header_say),
 	           CASE(an_absolute_target_must_name_the_host),
 	           CASE(heads_that_two_parsers_could_read_in_two_ways_are_refused),
-	           CASE(a_nul_is_refused_wherever_it_stands),
+	           CASE(a_refusal_says_what_is_wrong), CASE(a_nul_is_refused_wherever_it_stands),
 	           CASE(hosts_of_every_kind_are_accepted),
 	           CASE(the_end_of_a_head_is_found_byte_by_byte),
 	           CASE(too_many_headers_are_refused), CASE(a_long_target_is_refused));
