@@ -2,6 +2,7 @@
 """kill -9 of atolld while one of Daytona's clients is at it: nothing is left over, and what runs inside goes on."""
 
 import socket
+import urllib.parse
 
 import pytest
 
@@ -31,11 +32,15 @@ def test_an_upload_and_a_command_outlive_atolld(private_server):
     server = private_server
     server.start()
     api = server.api()
-    box = api.create(internet=False, persistent=True)["id"]
+    box = api.create(persistent=True)["id"]
     session = f"/daytona/toolbox/{box}/process/session"
     api.exec(box, "echo before > half")
     api.post(session, {"sessionId": "work"})
     first = api.post(f"{session}/work/exec", {"command": "cd /tmp; A=kept; echo begun; read -r line; echo got $line", "runAsync": True})["cmdId"]
+    second = api.post(f"{session}/work/exec", {"command": "echo second", "runAsync": True})["cmdId"]
+    waits = api.post("/daytona/api/sandbox", {"networkBlockAll": True, "buildInfo": {"dockerfileContent": "FROM host\nRUN sleep 2\n"}})["id"]
+    preview = urllib.parse.urlsplit(api.get(f"/daytona/api/sandbox/{box}/ports/3000/signed-preview-url")["url"]).path
+    assert api.raw("GET", preview).status == 502, "nobody listens at the port"
     upload = begin_upload(server, box, [("/home/user/project/whole", b"whole"), ("/home/user/project/half", b"h" * 300000)])
     # The second file has begun when the first is there.
     atoll.wait_for(lambda: api.exec(box, "cat whole 2>/dev/null; true")["stdout"] == "whole", 15, "the first file is there")
@@ -45,9 +50,14 @@ def test_an_upload_and_a_command_outlive_atolld(private_server):
     api = server.api()
     [known] = api.get(f"{session}/work")["commands"]
     assert known["id"] == first and "exitCode" not in known
+    assert api.raw("GET", preview).status in (401, 404), "its token was of the process before"
+    # Nobody but the process that has ended knew what waits.
+    assert api.raw("GET", f"{session}/work/command/{second}").status == 404
+    assert api.raw("GET", f"/daytona/api/sandbox/{waits}").status == 404
     assert api.raw("POST", f"{session}/work/command/{first}/input", '{"data":"a line\\n"}', {"Content-Type": "application/json"}).status == 204
     atoll.wait_for(lambda: api.get(f"{session}/work/command/{first}").get("exitCode") == 0, 15, "the command goes on")
     assert api.get(f"{session}/work/command/{first}/logs")["stdout"] == "begun\ngot a line\n"
+    atoll.wait_for(lambda: api.raw("GET", f"{session}/work/command/{second}").json().get("exitCode") == 0, 15, "the second one's turn")
     assert api.post(f"{session}/work/exec", {"command": "echo $A; pwd"})["stdout"] == "kept\n/tmp\n"
     # What was cut short replaces nothing, and leaves nothing.
     left = api.exec(box, "cat half; ls -A")["stdout"].split()

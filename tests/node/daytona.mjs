@@ -47,6 +47,7 @@ test('create', async () => {
   assert.equal(box.labels['code-toolbox-language'], 'python');
   assert.deepEqual(box.env, { GREETING: 'hello' });
   assert.equal(box.networkBlockAll, true);
+  assert.deepEqual([box.cpu, box.memory, box.disk], [0.5, 1, 1]);
   assert.equal(box.autoStopInterval, 15);
   assert.equal(box.autoDeleteInterval, -1);
   assert.equal(box.toolboxProxyUrl, `${process.env.DAYTONA_API_URL.replace(/\/api$/, '')}/toolbox`);
@@ -94,7 +95,8 @@ test('setLabels', async () => {
 });
 test('stop and start', async () => {
   const sandbox = await create();
-  await sandbox.process.executeCommand('echo kept > kept');
+  await sandbox.process.executeCommand('echo kept > kept; echo gone > /tmp/gone');
+  await sandbox.process.createSession('gone');
   await sandbox.stop();
   await sandbox.waitUntilStopped(20);
   assert.equal(sandbox.state, 'stopped');
@@ -102,7 +104,8 @@ test('stop and start', async () => {
   await sandbox.start();
   await sandbox.waitUntilStarted(20);
   assert.equal(sandbox.state, 'started');
-  assert.equal((await sandbox.process.executeCommand('cat kept')).result, 'kept\n');
+  assert.equal((await sandbox.process.executeCommand('cat kept; ls /tmp')).result, 'kept\n');
+  await failsAs(DaytonaNotFoundError, sandbox.process.getSession('gone'));
   await sandbox.delete();
 });
 test('pause', async () => {
@@ -207,7 +210,13 @@ test('executeCommand has environment and folder', async () => {
   assert.equal((await box.process.executeCommand('echo $GREETING $MORE; pwd', '/tmp', { MORE: 'there' })).result, 'hello there\n/tmp\n');
 });
 test('executeCommand ends in time', async () => {
-  await failsAs(DaytonaProcessExecutionTimeoutError, box.process.executeCommand('sleep 60', undefined, undefined, 1), /timeout/);
+  await failsAs(DaytonaProcessExecutionTimeoutError, box.process.executeCommand('sleep 986 & sleep 985', undefined, undefined, 1), /timeout/);
+  assert.equal((await box.process.executeCommand('pgrep -f "^sleep 98[56]" || true')).result, '');
+});
+test('executeCommand tells text, and the first and the last half of much', async () => {
+  assert.equal((await box.process.executeCommand("printf 'a\\377b'")).result, 'a\ufffdb');
+  const { result } = await box.process.executeCommand("printf first; head -c 17000000 /dev/zero | tr '\\0' x; printf last");
+  assert.ok(result.startsWith('firstxx') && result.endsWith('xxlast') && result.length < 16.1 * 1024 ** 2);
 });
 test('executeCommand refuses nonsense', async () => {
   await failsAs(DaytonaValidationError, box.process.executeCommand('true', undefined, undefined, -1), /timeout/);
@@ -228,7 +237,12 @@ test('codeRun has arguments and environment', async () => {
 test('codeRun ends in time', async () => {
   await failsAs(DaytonaProcessExecutionTimeoutError, box.process.codeRun('import time; time.sleep(60)', undefined, 1));
 });
-test('codeRun in JavaScript', async () => {
+test('codeRun in JavaScript and TypeScript', async () => {
+  const typed = await create({ language: 'typescript' });
+  const { exitCode, result } = await typed.process.codeRun('const n: number = 2;\nconsole.log(n + 1)');
+  // An image's node that knows no types says so itself.
+  assert.ok(exitCode === 0 ? result === '3\n' : /SyntaxError|--input-type/.test(result), result);
+  await typed.delete();
   const sandbox = await create({ language: 'javascript' });
   assert.equal((await sandbox.process.codeRun('console.log([1, 2, 3].length)')).result, '3\n');
   await sandbox.delete();
@@ -362,6 +376,13 @@ test('a session that has written more than is kept takes input', async () => {
   assert.equal((await box.process.getSessionCommandLogs('long', cmdId)).stdout, 'ready\ngot a line\n');
   await box.process.deleteSession('long');
 });
+test('a long command is told in part, and a longer one is refused', async () => {
+  await box.process.createSession('words');
+  await run('words', `: ${'x'.repeat(5000)}`);
+  assert.equal((await box.process.getSession('words')).commands[0].command.length, 4096);
+  await failsAs(DaytonaError, run('words', `: ${'x'.repeat(64 * 1024)}`), /command/);
+  await box.process.deleteSession('words');
+});
 test('a session that ends itself', async () => {
   await box.process.createSession('short');
   const { exitCode, stdout } = await run('short', 'echo last; exit 5');
@@ -402,6 +423,7 @@ test('listPtySessions and getPtySessionInfo', async () => {
   const [info] = await box.process.listPtySessions();
   assert.equal(info.id, '6f1c3a52-9d1b-4a0e-9b59-8a5b0f8f3a11');
   assert.deepEqual([info.cols, info.rows, info.cwd, info.active], [100, 30, '/tmp', true]);
+  assert.deepEqual(info.envs, {});
   assert.deepEqual(await box.process.getPtySessionInfo(info.id), info);
   await failsAs(DaytonaNotFoundError, box.process.getPtySessionInfo('nosuch'));
 });
@@ -525,7 +547,8 @@ test('replaceInFiles', async () => {
 });
 test('setFilePermissions', async () => {
   await box.fs.setFilePermissions('files/find.txt', { mode: '600' });
-  assert.equal((await box.fs.getFileDetails('files/find.txt')).permissions, '0600');
+  const { permissions, owner, group } = await box.fs.getFileDetails('files/find.txt');
+  assert.deepEqual([permissions, owner, group], ['0600', '1000', '1000']);
   await failsAs(DaytonaError, box.fs.setFilePermissions('files/find.txt', { mode: '9' }), /mode/);
   await failsAs(DaytonaError, box.fs.setFilePermissions('files/find.txt', { owner: 'no body' }), /owner/);
 });
@@ -669,11 +692,12 @@ test('getPreviewLink', async () => {
   assert.equal((await see(`${url}/sub/page`)).status, 401);
   assert.equal((await see(url.replace('/3000', '/5173') + '/sub/page', { headers })).status, 401);
 
-  const signed = await sandbox.getSignedPreviewUrl(3000, 300);
-  assert.equal(await (await see(`${signed.url}sub/page`)).text(), 'seen\n');
+  const [signed, other] = [await sandbox.getSignedPreviewUrl(3000, 300), await sandbox.getSignedPreviewUrl(3000, 200)];
+  for (const one of [signed, other]) assert.equal(await (await see(`${one.url}sub/page`)).text(), 'seen\n');
   await sandbox.expireSignedPreviewUrl(3000, signed.token);
-  assert.ok((await see(`${signed.url}sub/page`)).status >= 400);
+  for (const one of [signed, other]) assert.ok((await see(`${one.url}sub/page`)).status >= 400);
   await failsAs(DaytonaError, sandbox.getPreviewLink(4567), /4567/);
+  await failsAs(DaytonaError, box.getPreviewLink(3000), /network/);
   await sandbox.delete();
 });
 
@@ -690,6 +714,8 @@ test('volumes', async () => {
   assert.deepEqual(sandbox.volumes, [{ volumeId: volume.id, mountPath: '/data' }]);
   await sandbox.process.executeCommand('echo kept > /data/kept');
   await failsAs(DaytonaError, daytona.volume.delete(volume), /shared|attached|in use/);
+  await failsAs(DaytonaConflictError, create({ volumes: [{ volumeId: volume.id, mountPath: '/data' }] }), /shared/);
+  await assert.rejects(create({ volumes: [{ volumeId: 'other', mountPath: '/other', subpath: 'a' }] }), { statusCode: 501 });
   await sandbox.delete();
   const next = await create({ volumes: [{ volumeId: 'shared', mountPath: '/data' }] });
   assert.equal((await next.process.executeCommand('cat /data/kept')).result, 'kept\n');
@@ -788,6 +814,9 @@ test('updateEnv', async () => {
   assert.equal((await sandbox.process.executeSessionCommand('after', { command: told })).stdout, '-new-c\n');
   await sandbox.refreshData();
   assert.deepEqual(sandbox.env, { B: 'new', C: 'c' });
+  await sandbox.stop();
+  await sandbox.start();
+  assert.equal((await sandbox.process.executeCommand(told)).result, '-new-c\n');
   await failsAs(DaytonaValidationError, sandbox.updateEnv({ 'no=name': 'x' }));
   await sandbox.delete();
 });
@@ -815,6 +844,8 @@ test('a language server of the image', async () => {
   assert.deepEqual((await server.sandboxSymbols('inn')).map(({ name }) => name), ['inner']);
   assert.deepEqual((await server.workspaceSymbols('out')).map(({ name }) => name), ['outer']);
   assert.deepEqual(await server.completions(path, { line: 7, character: 2 }), { isIncomplete: false, items: [{ label: 'outer', kind: 3, detail: 'at 7' }, { label: 'inner', kind: 3, detail: 'at 7' }] });
+  await sandbox.fs.uploadFile(Buffer.alloc(129 * 1024, 'x'), 'src/long.py');
+  await failsAs(DaytonaError, server.didOpen(`${await sandbox.getWorkDir()}/src/long.py`), /long\.py/);
   await server.didClose(path);
   await failsAs(DaytonaConflictError, server.completions(path, { line: 0, character: 0 }), /no document/);
   await server.stop();
@@ -834,6 +865,7 @@ test('snapshot.create builds an image', async () => {
   assert.equal((await sandbox.process.executeCommand('cat built; echo $FROM_IMAGE')).result, 'built\nyes\n');
   assert.equal(sandbox.snapshot, 'built');
   await failsAs(DaytonaConflictError, daytona.snapshot.create({ name: 'built', image }), /built/);
+  await failsAs(DaytonaValidationError, daytona.snapshot.create({ name: 'Built:1', image }), /name/);
   await sandbox.delete();
   await daytona.snapshot.delete(snapshot);
   await failsAs(DaytonaNotFoundError, daytona.snapshot.get('built'));
@@ -891,6 +923,7 @@ test('create with an image', async () => {
   assert.equal(sandbox.labels.of, 'image');
   assert.equal((await sandbox.process.executeCommand('cat /home/user/of')).result, 'image\n');
   assert.match(logs.join('\n'), /said by its step/);
+  assert.match(sandbox.snapshot, /^daytona-/);
   const again = await create({ image });
   assert.equal(again.snapshot, sandbox.snapshot);
   await again.delete();
@@ -953,6 +986,9 @@ test('secret.*: kept, listed, replaced, deleted, and never told', async () => {
   for (const call of ['get', 'delete']) await failsAs(DaytonaNotFoundError, secret[call](first.id));
 });
 test('ssh, secrets of a sandbox and computer use are refused by name', async () => {
+  for (const [name, options] of Object.entries({ gpu: { image: 'host', resources: { gpu: 1 } }, linkedSandbox: { linkedSandbox: box.id }, outboundProxyUrl: { outboundProxyUrl: 'http://198.51.100.7' } })) {
+    await assert.rejects(create(options), (error) => error.statusCode === 501 && error.message.includes(name));
+  }
   await failsAs(DaytonaError, box.createSshAccess(), /ssh/);
   await failsAs(DaytonaError, box.validateSshAccess('token'), /ssh/);
   await failsAs(DaytonaError, box.revokeSshAccess('token'), /ssh/);

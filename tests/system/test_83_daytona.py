@@ -81,6 +81,10 @@ def test_the_socket_of_events_is_not_there(api):
     assert refusal(api, "GET", "/daytona/api/socket.io/?EIO=4&transport=websocket")[0] == 404
 
 
+def test_the_token_of_a_browser_is_not_there(api, box):
+    assert refusal(api, "GET", f"/daytona/api/sandbox/{box}/ports/1/preview-url")[0] == 403
+
+
 def test_errors_elsewhere_keep_our_form(api):
     assert api.raw("GET", "/api/sandbox/instances/nosuch").json()["error"]["code"] == "not_found"
 

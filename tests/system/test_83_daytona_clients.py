@@ -56,7 +56,7 @@ def state_of(api, box):
 def test_a_session_keeps_a_sandbox_awake_while_it_works(own_server):
     """Both had their last call before the idle one was stopped, so that the working one would have been, too."""
     with contextlib.closing(own_server.api()) as api:
-        made = [api.create(internet=False, persistent=True, autoPauseMs=-1, autoStopMs=1000)["id"] for _ in range(2)]
+        made = [api.create(internet=False, persistent=True, autoPauseMs=-1, autoStopMs=1000, env={"PATH": "/home/user/bin:/usr/bin:/bin"})["id"] for _ in range(2)]
         working, idle = made
         for box in made:
             session = f"/daytona/toolbox/{box}/process/session"
@@ -64,7 +64,10 @@ def test_a_session_keeps_a_sandbox_awake_while_it_works(own_server):
             if box == working:
                 api.post(f"{session}/work/exec", {"command": "sleep 1000", "runAsync": True})
         api.post(f"/daytona/toolbox/{idle}/process/pty", {"id": "shell"})
-        atoll.wait_for(lambda: state_of(api, idle) == "stopped", 40, "an idle session and PTY keep nobody awake")
+        api.write(idle, "/home/user/bin/pylsp", (clients.FOLDER / "language_server.py").read_bytes())
+        api.exec(idle, "chmod +x /home/user/bin/pylsp")
+        api.post(f"/daytona/toolbox/{idle}/lsp/start", {"languageId": "python", "pathToProject": "/home/user"})
+        atoll.wait_for(lambda: state_of(api, idle) == "stopped", 40, "an idle session, PTY and language server keep nobody awake")
         assert state_of(api, working) == "started"
         for box in made:
             api.remove(box)
