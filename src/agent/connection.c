@@ -55,7 +55,8 @@ static ssize_t send_now(struct connection *c, struct iovec *pieces, size_t count
 /* At once as far as the socket takes it; the rest is kept. */
 static void send_pieces(struct connection *c, struct iovec *pieces, size_t count)
 {
-	ssize_t sent = c->out.size || c->corked ? 0 : send_now(c, pieces, count);
+	bool was_empty = c->out.size == 0;
+	ssize_t sent = !was_empty || c->corked ? 0 : send_now(c, pieces, count);
 	size_t skip = sent > 0 ? (size_t)sent : 0;
 
 	if (sent < 0)
@@ -66,6 +67,8 @@ static void send_pieces(struct connection *c, struct iovec *pieces, size_t count
 		buf_add(&c->out, (char *)pieces[i].iov_base + gone, pieces[i].iov_len - gone);
 		skip -= gone;
 	}
+	if (was_empty && c->out.size)
+		c->took_at = clock_monotonic_ms();
 	if (c->out.overflowed)
 		connection_close(c);
 }
@@ -116,8 +119,10 @@ static void send_kept(struct connection *c)
 	                       ? 0
 	                       : send_now(c, &(struct iovec){c->out.data, c->out.size}, 1);
 
-	if (sent > 0)
+	if (sent > 0) {
 		buf_consume(&c->out, (size_t)sent);
+		c->took_at = clock_monotonic_ms();
+	}
 	if (c->out.size == 0)
 		buf_done(&c->out);
 }
@@ -202,6 +207,11 @@ static void end_view(struct connection *c)
 	else
 		connection_send_done(c, 0);
 	handle_later(c);
+}
+
+bool connection_is_stalled(const struct connection *c, int64_t now)
+{
+	return c->out.size && now - c->took_at >= CONNECTION_STALL_MS;
 }
 
 void connection_flush(struct connection *c)

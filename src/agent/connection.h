@@ -17,12 +17,14 @@
 #include "wire/agent.h"
 
 #define CONNECTIONS_MAX 256
+#define CONNECTION_STALL_MS 2000
 
 struct connection {
 	struct watch watch;
 	struct list item;
 	struct agent *agent;
 	struct buf in, out;
+	int64_t took_at; /* when the peer last took some of `out`, or it began to be kept */
 
 	struct process *process; /* asked for or attached */
 	struct list viewer;      /* in process->viewers when attached */
@@ -65,6 +67,8 @@ void connection_on_lost(struct connection *c, const struct error *err);
 void connection_attach(struct connection *c, struct process *p);
 void connection_detach(struct connection *c);
 void connection_flush(struct connection *c);
+/* Its peer has taken nothing of what waits for it for CONNECTION_STALL_MS. */
+bool connection_is_stalled(const struct connection *c, int64_t now);
 /* The process' stdin has room again. */
 void connections_resume(struct agent *a, struct process *p);
 /* Those whose EXEC waits for a warm interpreter look again; before `now` only if there is one. */

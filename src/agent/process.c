@@ -73,6 +73,7 @@ static struct process *process_new(struct agent *a, const struct agent_exec *exe
 	p->started_ms = clock_monotonic_ms();
 	p->deadline = exec->timeout_ms ? deadline_in((int64_t)exec->timeout_ms) : DEADLINE_NEVER;
 	p->look_at = p->over_at = p->kill_at = p->warm_until = p->idle.at = DEADLINE_NEVER;
+	p->look_again_at = DEADLINE_NEVER;
 	list_init(&p->viewers);
 	list_init(&p->item);
 	describe(p, exec);
@@ -416,8 +417,8 @@ int process_resize(struct process *p, const struct agent_resize *size, struct er
 
 static int64_t earliest(const struct process *p)
 {
-	const int64_t times[] = {p->look_at, p->deadline,   p->over_at,
-	                         p->kill_at, p->warm_until, p->idle.at};
+	const int64_t times[] = {p->look_at,    p->deadline, p->over_at,      p->kill_at,
+	                         p->warm_until, p->idle.at,  p->look_again_at};
 	int64_t first = DEADLINE_NEVER;
 
 	for (size_t i = 0; i < COUNT_OF(times); i++)
@@ -456,6 +457,8 @@ void process_run_timers(struct agent *a, int64_t now)
 		if (p->kill_at <= now)
 			process_kill_tree(p);
 		process_run_idle(p, now);
+		if (p->look_again_at <= now)
+			process_resume(p);
 		if (p->over_at <= now && process_output_is_held(p))
 			p->over_at = deadline_in(PROCESS_GRACE_MS);
 		else if (p->over_at <= now)

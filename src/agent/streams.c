@@ -5,6 +5,7 @@
 
 #include "agent/connection.h"
 #include "agent/process.h"
+#include "base/clock.h"
 
 #define READS_AT_ONCE 8
 #define DRAIN_READS_MAX 64
@@ -83,15 +84,27 @@ void process_end_stdin(struct process *p)
 
 /* ---- output ---- */
 
+/* A terminal that goes on when nobody looks does so for a viewer that takes nothing, too: others
+ * use it. What waits for the output of a command gets all of it. */
+static bool waits_for_nobody(const struct process *p)
+{
+	const uint32_t flags = AGENT_EXEC_TTY | AGENT_EXEC_DETACH;
+
+	return (p->info.flags & flags) == flags;
+}
+
 /* What the slowest reader still has to get may not be overwritten. */
 static uint64_t floor_of(const struct process *p, unsigned stream)
 {
 	uint64_t floor = p->starter ? 0 : UINT64_MAX; /* who started it will read from the start */
+	int64_t now = clock_monotonic_ms();
 
 	LIST_EACH (&p->viewers, item) {
-		uint64_t next = LIST_ENTRY(item, struct connection, viewer)->next[stream];
+		const struct connection *c = LIST_ENTRY(item, struct connection, viewer);
+		uint64_t next = c->next[stream];
 
-		floor = next < floor ? next : floor;
+		if (next < floor && !(waits_for_nobody(p) && connection_is_stalled(c, now)))
+			floor = next;
 	}
 	return floor;
 }
@@ -162,10 +175,13 @@ static int read_some(struct channel *c)
 		flush_viewers(p);
 		return 1;
 	}
-	if (got < 0 && errno == ENOBUFS)
+	if (got < 0 && errno == ENOBUFS) {
 		watch_pause(p->agent, &c->watch);
-	else if (got == 0 || errno != EAGAIN)
+		if (waits_for_nobody(p))
+			p->look_again_at = deadline_in(CONNECTION_STALL_MS);
+	} else if (got == 0 || errno != EAGAIN) {
 		watch_close(p->agent, &c->watch); /* a terminal ends with EIO */
+	}
 	return 0;
 }
 
@@ -195,6 +211,7 @@ void process_watch_output(struct process *p)
 
 void process_resume(struct process *p)
 {
+	p->look_again_at = DEADLINE_NEVER;
 	for (unsigned i = 0; i < 2; i++)
 		if (p->out[i].watch.fd >= 0 && !(p->out[i].watch.events & EPOLLIN))
 			watch_set(p->agent, &p->out[i].watch, EPOLLIN);

@@ -468,6 +468,19 @@ def test_what_is_shown_begins_at_the_offset_that_was_asked_for(server, api, box)
         assert Socket(server, open_window(api, box, "since")["path"] + f"&since={bad}").status == 400, bad
 
 
+def test_a_viewer_that_takes_nothing_holds_nobody_up(server, api, box):
+    open_window(api, box, "stalled")
+    stalled = look(server, api, box, "stalled", "&read_only=true")
+    stalled.connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+    ended = run(api, box, "stalled", "head -c 12000000 /dev/zero | tr '\\0' x; echo; echo all of it", wait_ms=60000)
+    assert not ended["running"] and ended["output"].endswith("all of it\n")
+    # It goes on where the output that is kept begins, and is told so.
+    assert stalled.event("dropped")["bytes"] > 0
+    stalled.until(lambda s: b"all of it\r\n" in s.output[-500:])
+    assert run(api, box, "stalled", "echo after")["output"] == "after\n"
+    stalled.close()
+
+
 @pytest.mark.parametrize("bytes_", [
     b"\xf2\x80\0\0\0\0", b"\x83\x80\0\0\0\0", b"\x02\x03abc", b"\x89\xfe\x00\x80\0\0\0\0" + b"x" * 128,
     b"\x82\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0", b"\x81\x82\0\0\0\0\xff\xff", b"\x82\xff\0\0\0\0\x40\0\0\0\0\0\0\0\0",

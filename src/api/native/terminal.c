@@ -8,7 +8,8 @@
  * messages are bytes both ways; from the client {"type":"resize","rows":40,"columns":120},
  * {"type":"signal","signal":"INT"}, {"type":"eof"} and {"type":"takeover"}; from the server
  * {"type":"started",…}, {"type":"stderr","offset":0,"data":…} (of a process without a terminal),
- * {"type":"exit",…}, and of the other viewers {"type":"typing",…} and {"type":"taken_over",…}. */
+ * {"type":"exit",…}, {"type":"dropped","bytes":7} where output is missing, and of the other viewers
+ * {"type":"typing",…} and {"type":"taken_over",…}. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -191,6 +192,7 @@ struct terminal {
 	struct api *api;
 	struct room_viewer room;
 	bool takes_over; /* from the start */
+	uint64_t next;   /* offset of the output to come; 0 = from where it begins */
 	struct buf out;
 };
 
@@ -324,9 +326,21 @@ static void tell_exit(struct terminal *t, struct relay *relay, const struct agen
 	relay_finish(relay);
 }
 
+/* Who takes nothing for a while holds a window back no longer, and goes on where its output begins
+ * then. */
+static void tell_dropped(struct terminal *t, struct relay *relay, uint64_t offset)
+{
+	if (t->next == 0 || offset <= t->next)
+		return;
+	buf_addf(&t->out, "{\"type\":\"dropped\",\"bytes\":%" PRIu64 "}", offset - t->next);
+	tell(t, relay);
+}
+
 static void tell_output(struct terminal *t, struct relay *relay, const struct agent_output *o)
 {
 	if (o->stream == AGENT_STDOUT) {
+		tell_dropped(t, relay, o->offset);
+		t->next = o->offset + o->bytes.size;
 		relay_write(relay, o->bytes);
 		return;
 	}
@@ -431,6 +445,7 @@ static int attach(struct request *rq, struct api_target *t, uint64_t process, st
 	terminal->out = BUF(1024 * 1024);
 	terminal->api = api_of(rq);
 	terminal->takes_over = q->takeover;
+	terminal->next = message.since[0];
 	set_viewer(&terminal->room.viewer, rq, t, process);
 	terminal->room.viewer.may_write = terminal->room.viewer.writes = !q->read_only;
 	return stream_start_websocket(s, rq, reply, &options, err);

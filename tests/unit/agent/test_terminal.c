@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "box.h"
 
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -164,6 +165,43 @@ TEST(each_terminal_is_a_session_of_its_own)
 	box_end(&b);
 }
 
+TEST(a_viewer_that_takes_nothing_does_not_hold_a_terminal_back)
+{
+	struct box b = box_start(BOX_HOST);
+	AUTO_CLOSE int fd = box_connect(&b), stalled = box_connect(&b);
+	struct agent_exec command = terminal(
+	        &b, "read go; head -c 8000000 /dev/zero | tr '\\0' x; echo 1 > written.tmp; "
+	            "mv written.tmp written; echo the end; exec sleep 1000");
+	struct agent_attach from_start = {.until_end = 1};
+	struct agent_process process;
+	struct agent_output output;
+	uint64_t next = 0, jumped = 0;
+	char last = 0;
+
+	command.flags |= AGENT_EXEC_DETACH;
+	say(&b, fd, AGENT_EXEC, agent_exec_shape, &command);
+	HEAR(&b, fd, AGENT_STARTED, agent_process, &process);
+	(void)hear_done(&b, fd);
+	from_start.process = process.process;
+	say(&b, stalled, AGENT_ATTACH, agent_attach_shape, &from_start);
+	HEAR(&b, stalled, AGENT_STARTED, agent_process, &process);
+	say_raw(&b, stalled, AGENT_STDIN, SPAN("go\n"));
+	assert_int_equal(wait_for_number(&b, "written"), 1);
+	/* It goes on where the ring begins, and is a reader like others again. */
+	while (last != 'd') {
+		HEAR(&b, stalled, AGENT_OUTPUT, agent_output, &output);
+		jumped += output.offset - next;
+		next = output.offset + output.bytes.size;
+		for (size_t i = 0; i < output.bytes.size && last != 'd'; i++)
+			last = output.bytes.data[i];
+	}
+	assert_true(jumped > 1000000);
+	say(&b, fd, AGENT_SIGNAL, agent_signal_shape,
+	    &(struct agent_signal){.process = process.process, .signal = SIGKILL, .whole_tree = 1});
+	(void)hear_done(&b, fd);
+	box_end(&b);
+}
+
 TEST(a_terminal_that_closes_hangs_up_its_program)
 {
 	struct box b = box_start(BOX_HOST);
@@ -186,5 +224,6 @@ int main(void)
 	           CASE(a_command_may_close_its_terminal_before_it_ends),
 	           CASE(the_end_of_input_is_never_taken_for_a_hangup),
 	           CASE(each_terminal_is_a_session_of_its_own),
+	           CASE(a_viewer_that_takes_nothing_does_not_hold_a_terminal_back),
 	           CASE(a_terminal_that_closes_hangs_up_its_program));
 }
