@@ -397,6 +397,6 @@ class Host:
 
 def global_resources():
     """Everything of any Atoll on this machine, for before and after: cgroups, interfaces, agents."""
-    cgroups = glob.glob("/sys/fs/cgroup/*/atoll/s*/") + glob.glob("/sys/fs/cgroup/atoll/s*/")
+    cgroups = glob.glob("/sys/fs/cgroup/*/atoll/[sk]*/") + glob.glob("/sys/fs/cgroup/atoll/s*/")
     links = [name for name in os.listdir("/sys/class/net") if name.startswith("atoll") and name[5:].isdigit()]
     return {"cgroups": sorted(cgroups), "interfaces": sorted(links), "agents": sorted(agents())}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/cell.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -54,12 +55,33 @@ static void kill_cell(struct cell *cell)
 	}
 }
 
+void cells_keep(struct cell_pool *pool, uint32_t slot)
+{
+	assert(pool->kept_count < COUNT_OF(pool->kept));
+	pool->kept[pool->kept_count++] = slot;
+}
+
+static uint32_t take_kept(struct cell_pool *pool)
+{
+	uint32_t slot;
+
+	if (pool->kept_count == 0)
+		return SLOT_NONE;
+	slot = pool->kept[0];
+	pool->kept_count--;
+	memmove(pool->kept, pool->kept + 1, pool->kept_count * sizeof(pool->kept[0]));
+	return slot;
+}
+
 static void discard(struct cell *cell)
 {
 	struct cell_pool *pool = cell->pool;
 	struct remains remains = {.slot = cell->slot};
 
 	list_remove(&cell->item);
+	/* Nobody knows how far its maker came. */
+	if (cell->kept != SLOT_NONE)
+		cells_keep(pool, cell->kept);
 	kill_cell(cell);
 	cell_let_go_of_root(cell);
 	remains.mounts_fd = TAKE_FD(cell->mounts_fd);
@@ -188,6 +210,7 @@ static void take_cell(struct maker *maker)
 	fd_forget(&cell->setup_far_fd);
 	if (take_report(maker, cell, &err) == 0 && check_network(pool, kind, &err) == 0) {
 		cell->made_us = (uint64_t)clock_monotonic_ns() / 1000 - cell->made_us;
+		cell->kept = SLOT_NONE;
 		pool->failures[kind] = 0;
 		pool->ready_count[kind]++;
 		list_append(&pool->ready[kind], &cell->item);
@@ -226,6 +249,7 @@ static struct cell *cell_new(struct cell_pool *pool, enum cell_kind kind)
 	*cell = (struct cell){.pool = pool,
 	                      .kind = kind,
 	                      .slot = SLOT_NONE,
+	                      .kept = SLOT_NONE,
 	                      .pidfd = -1,
 	                      .setup_fd = -1,
 	                      .setup_far_fd = -1,
@@ -258,6 +282,7 @@ static int add_cell(struct maker *maker, struct error *err)
 		cell_free(cell);
 		return FAIL_ERRNO(err, "make a socket pair");
 	}
+	cell->kept = take_kept(maker->pool);
 	cell->setup_fd = setup[0];
 	cell->setup_far_fd = setup[1];
 	maker->cells[maker->count++] = cell;

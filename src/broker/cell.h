@@ -24,6 +24,7 @@
 #define CELL_TEMPLATE_MAX 64
 #define MAKERS_MAX 2 /* of one kind at once */
 #define MAKER_BATCH 4
+#define GROUPS_KEPT_MAX 64
 
 /* What is left of a sandbox, or of a part of one, when its processes are dead or dying. Whoever is
  * the last to let go of a descriptor waits for the kernel to clear up behind it: the cleaner. */
@@ -40,7 +41,8 @@ struct cell {
 	struct cell_pool *pool;
 	enum cell_kind kind;
 	uint32_t slot;
-	pid_t pid; /* of the agent; 0 while the maker is at work */
+	uint32_t kept; /* whose group it is to have, until it is made; SLOT_NONE: a new one */
+	pid_t pid;     /* of the agent; 0 while the maker is at work */
 	uint64_t start_time;
 	int pidfd, setup_fd;
 	int ids_fd, stored_fd; /* user namespaces: the agent's, and the map of stored files */
@@ -92,6 +94,10 @@ struct cell_pool {
 	struct cgroup_limits likely_limits; /* no memory = none yet */
 	struct chain asked_chain;           /* by the last create */
 	uint64_t template_changes;
+	/* Slots whose groups the cleaner has put aside, those that wait longest first; with those
+	 * that come back from makers. Of some there is nothing, which does no harm. */
+	uint32_t kept[GROUPS_KEPT_MAX + CELL_KIND_COUNT * MAKERS_MAX * MAKER_BATCH];
+	unsigned kept_count;
 	/* A cell is there, or `err` says why not. */
 	void (*on_made)(void *context, enum cell_kind kind, const struct error *err);
 	/* A cell is to be thrown away, or a mount of it. The descriptors are the callee's. */
@@ -118,6 +124,8 @@ MUST_CHECK int cells_make(struct cell_pool *pool, enum cell_kind kind, unsigned 
                           struct error *err);
 /* Starts makers for cells that are missing, as many as is good now; true when it started one. */
 bool cells_refill(struct cell_pool *pool);
+/* A cell to come may have the group that is kept of this slot. */
+void cells_keep(struct cell_pool *pool, uint32_t slot);
 void cell_free(struct cell *cell);
 bool cell_has_root(const struct cell *cell, const struct cell_guess *guess);
 /* Of root_options. `context`: the pool. */

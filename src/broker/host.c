@@ -51,6 +51,11 @@ void host_group_name(uint32_t slot, char out[GROUP_NAME_SIZE])
 	(void)snprintf(out, GROUP_NAME_SIZE, "s%u", slot);
 }
 
+void host_kept_name(uint32_t slot, char out[GROUP_NAME_SIZE])
+{
+	(void)snprintf(out, GROUP_NAME_SIZE, "k%u", slot);
+}
+
 /* A folder of ours is the root's, whatever the owner of the data folder prepared in its place. */
 static int open_folder(struct host *host, unsigned i, struct error *err)
 {

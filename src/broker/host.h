@@ -112,6 +112,8 @@ MUST_CHECK int host_tree_open(const struct host *host, const struct root_options
 
 #define GROUP_NAME_SIZE 16
 void host_group_name(uint32_t slot, char out[GROUP_NAME_SIZE]);
+/* Of the cgroup that the last one in this slot had, and that waits for another. */
+void host_kept_name(uint32_t slot, char out[GROUP_NAME_SIZE]);
 /* A folder with everything in it, never following a link. Fine when missing. */
 MUST_CHECK int host_remove_tree(int folder, const char *name, struct error *err);
 /* Out of sight at once, deleted later. Fine when missing. */

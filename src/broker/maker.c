@@ -45,7 +45,12 @@ struct making {
 static int make_group(struct making *m, struct error *err)
 {
 	struct cgroup_host *cgroups = &m->host->cgroups;
+	char kept[GROUP_NAME_SIZE];
 
+	if (m->cell->kept != SLOT_NONE) {
+		host_kept_name(m->cell->kept, kept);
+		cgroups->ops->reuse(cgroups, kept, m->name);
+	}
 	if (cgroups->ops->make(cgroups, m->name, err) < 0)
 		return -1;
 	if (m->host->io.bytes_per_s &&

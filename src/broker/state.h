@@ -23,7 +23,8 @@ struct cleaner {
 	int64_t since_ms; /* when it was scheduled */
 	struct remains waiting[CLEANER_BATCH], at_work[CLEANER_BATCH];
 	unsigned waiting_count, at_work_count;
-	int begin[2]; /* closed by the broker when the child is the last to let go */
+	unsigned keep_count; /* of the first of at_work the groups may be used again */
+	int begin[2];        /* closed by the broker when the child is the last to let go */
 };
 
 struct server {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/state.h"
@@ -33,6 +34,33 @@ static uint32_t slot_of(const char *name, const char *prefix)
 	return (uint32_t)slot;
 }
 
+static void remove_group(struct host *host, const char *name)
+{
+	struct error err = {0};
+
+	if (host->cgroups.ops->remove(&host->cgroups, name, &err) < 0)
+		log_error("cannot remove a cgroup", FAILURE(&err));
+}
+
+static void remove_kept(struct host *host, uint32_t slot)
+{
+	char name[GROUP_NAME_SIZE];
+
+	host_kept_name(slot, name);
+	remove_group(host, name);
+}
+
+static void keep_group(struct host *host, uint32_t slot)
+{
+	char name[GROUP_NAME_SIZE], kept[GROUP_NAME_SIZE];
+
+	host_group_name(slot, name);
+	host_kept_name(slot, kept);
+	if (!host->cgroups.ops->keep(&host->cgroups, name, kept))
+		remove_group(host, kept);
+	fault_point("broker", "group-kept");
+}
+
 static void clean_slot(struct host *host, uint32_t slot)
 {
 	struct error err = {0};
@@ -41,8 +69,7 @@ static void clean_slot(struct host *host, uint32_t slot)
 	if (slot == SLOT_NONE)
 		return;
 	host_group_name(slot, name);
-	if (host->cgroups.ops->remove(&host->cgroups, name, &err) < 0)
-		log_error("cannot remove a cgroup", FAILURE(&err));
+	remove_group(host, name);
 	if (network_egress_is_set(&host->network, slot) &&
 	    network_egress_clear(&host->network, &slot, 1, &err) < 0)
 		log_error("cannot clean a slot", FAILURE(&err));
@@ -109,6 +136,8 @@ static int run_cleaner(void *context)
 		fd_forget(&c->at_work[i].net_fd);
 	for (unsigned i = 0; i < c->at_work_count; i++) {
 		fd_forget(&c->at_work[i].mounts_fd);
+		if (i < c->keep_count && c->at_work[i].slot != SLOT_NONE)
+			keep_group(&b->host, c->at_work[i].slot);
 		clean_slot(&b->host, c->at_work[i].slot);
 	}
 	host_empty_trash(&b->host);
@@ -138,6 +167,9 @@ static void on_cleaner_end(struct job *job, int status)
 
 	if (status < 0)
 		log_warning("a cleaner ended early");
+	for (unsigned i = 0; i < c->keep_count; i++)
+		if (c->at_work[i].slot != SLOT_NONE)
+			cells_keep(&b->cells, c->at_work[i].slot);
 	for (unsigned i = 0; i < c->at_work_count; i++)
 		release(b, c->at_work[i].slot, status == 0);
 	c->at_work_count = 0;
@@ -175,6 +207,15 @@ static int start_cleaner(struct broker *b, struct error *err)
 	return status;
 }
 
+static unsigned count_to_keep(const struct broker *b)
+{
+	unsigned kept = b->cells.kept_count, count = b->cleaner.at_work_count;
+
+	if (!b->host.cgroups.ops->keep || kept >= GROUPS_KEPT_MAX)
+		return 0;
+	return count < GROUPS_KEPT_MAX - kept ? count : GROUPS_KEPT_MAX - kept;
+}
+
 static void on_clean_time(struct timer *timer)
 {
 	struct broker *b = CONTAINER_OF(timer, struct broker, cleaner.soon);
@@ -187,6 +228,7 @@ static void on_clean_time(struct timer *timer)
 	}
 	memcpy(c->at_work, c->waiting, sizeof(c->waiting));
 	c->at_work_count = c->waiting_count;
+	c->keep_count = count_to_keep(b);
 	c->waiting_count = 0;
 	c->scheduled = false;
 	c->running = true;
@@ -240,9 +282,16 @@ void cleaner_finish(struct broker *b)
 {
 	struct cleaner *c = &b->cleaner;
 
-	/* Cleaning twice does no harm; a child that is at it dies with the broker. */
-	for (unsigned i = 0; i < c->at_work_count; i++)
+	/* Cleaning twice does no harm. */
+	if (c->running)
+		job_cancel(&c->job);
+	for (unsigned i = 0; i < c->at_work_count; i++) {
+		if (i < c->keep_count && c->at_work[i].slot != SLOT_NONE)
+			remove_kept(&b->host, c->at_work[i].slot);
 		clean_slot(&b->host, c->at_work[i].slot);
+	}
+	for (unsigned i = 0; i < b->cells.kept_count; i++)
+		remove_kept(&b->host, b->cells.kept[i]);
 	for (unsigned i = 0; i < c->waiting_count; i++) {
 		let_go(&c->waiting[i]);
 		clean_slot(&b->host, c->waiting[i].slot);
@@ -255,8 +304,10 @@ void cleaner_finish(struct broker *b)
 static void sweep_group(void *context, const char *name)
 {
 	struct broker *b = context;
-	uint32_t slot = slot_of(name, "s");
+	uint32_t slot = slot_of(name, "s"), kept = slot_of(name, "k");
 
+	if (kept != SLOT_NONE && slots_is_ours(&b->slots, kept))
+		remove_kept(&b->host, kept);
 	if (slot != SLOT_NONE && slots_is_ours(&b->slots, slot) && !slots_is_used(&b->slots, slot))
 		clean_slot(&b->host, slot);
 }

@@ -241,7 +241,8 @@ int cgroup_each(const struct cgroup_host *h, void (*on_group)(void *context, con
 		if (open_folder(h->roots[i], ".", &fd) < 0 || !(folder = fdopendir(fd)))
 			return FAIL_ERRNO(err, "list the cgroups");
 		while ((entry = readdir(folder)))
-			if (entry->d_type == DT_DIR && entry->d_name[0] == 's')
+			if (entry->d_type == DT_DIR &&
+			    (entry->d_name[0] == 's' || entry->d_name[0] == 'k'))
 				on_group(context, entry->d_name);
 		(void)closedir(folder);
 	}

@@ -15,6 +15,9 @@
 
 #define CPU_PERIOD_US 100000
 #define CPU_QUOTA_MIN_US 1000
+/* What may be charged to a group that is used again: the kernel's caches, and what each processor
+ * has drawn ahead. */
+#define KEPT_BYTES_MAX (1024 * 1024)
 
 /* null zero full random urandom tty ptmx pts: nothing else may be opened, whatever is mounted. */
 static const char *const devices[] = {"c 1:3 rw", "c 1:5 rw", "c 1:7 rw", "c 1:8 rw",
@@ -231,11 +234,110 @@ static int v1_remove(struct cgroup_host *h, const char *group, struct error *err
 	return 0;
 }
 
+/* ---- used again ---- */
+
+static bool has_no_process(const struct cgroup_host *h, const char *group)
+{
+	struct error ignored = {0};
+	uint64_t pids = 0;
+
+	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++) {
+		AUTO(buf_done) struct buf text = BUF(64);
+		struct stat status;
+		char path[64];
+
+		if (h->roots[i] < 0 || i == CGROUP_DEVICES)
+			continue;
+		if (fstatat(h->roots[i], group, &status, AT_SYMLINK_NOFOLLOW) < 0) {
+			if (i == CGROUP_BLKIO && errno == ENOENT)
+				continue;
+			return false;
+		}
+		(void)snprintf(path, sizeof(path), "%s/cgroup.procs", group);
+		/* Two links: no group is inside, either. */
+		if (status.st_nlink != 2 || file_read(h->roots[i], path, &text, &ignored) < 0 ||
+		    text.size > 0)
+			return false;
+	}
+	/* Those that are dead and not reaped are on no list. */
+	return cgroup_read(h->roots[CGROUP_PIDS], group, "pids.current", &pids, &ignored) == 0 &&
+	       pids == 0;
+}
+
+/* What its processes have left behind is little, and was not cut short by its limits. */
+static bool is_as_new(const struct cgroup_host *h, const char *group)
+{
+	int memory = h->roots[CGROUP_MEMORY];
+	uint64_t bytes = UINT64_MAX, swapped = 0, kills = UINT64_MAX;
+	struct error err = {0};
+
+	/* With what is swapped, where that is counted. */
+	if (cgroup_read(memory, group, "memory.memsw.usage_in_bytes", &swapped, &err) < 0 &&
+	    err.sys_errno != ENOENT)
+		return false;
+	return cgroup_read(memory, group, "memory.usage_in_bytes", &bytes, &err) == 0 &&
+	       cgroup_read_key(memory, group, "memory.oom_control", "oom_kill", &kills, &err) ==
+	               0 &&
+	       bytes <= KEPT_BYTES_MAX && swapped <= KEPT_BYTES_MAX && kills == 0;
+}
+
+/* In this order: the limit with swap may not be below the one without. Those of the disk are the
+ * same for all. */
+static bool set_back(const struct cgroup_host *h, const char *group)
+{
+	static const struct {
+		enum cgroup_controller controller;
+		bool optional;
+		const char *file, *text;
+	} rows[] = {
+	        {CGROUP_FREEZER, false, "freezer.state", "THAWED"},
+	        {CGROUP_MEMORY, true, "memory.memsw.limit_in_bytes", "-1"},
+	        {CGROUP_MEMORY, false, "memory.limit_in_bytes", "-1"},
+	        {CGROUP_CPU, false, "cpu.cfs_quota_us", "-1"},
+	        {CGROUP_PIDS, false, "pids.max", "max"},
+	        {CGROUP_CPUACCT, false, "cpuacct.usage", "0"},
+	};
+
+	for (unsigned i = 0; i < COUNT_OF(rows); i++) {
+		int root = h->roots[rows[i].controller];
+		struct error err = {0};
+		char path[64];
+
+		(void)snprintf(path, sizeof(path), "%s/%s", group, rows[i].file);
+		if (root >= 0 && file_poke(root, path, rows[i].text, &err) < 0 &&
+		    !(rows[i].optional && err.sys_errno == ENOENT))
+			return false;
+	}
+	return true;
+}
+
+/* It gets the name last: what is called so may be used. */
+static bool v1_keep(struct cgroup_host *h, const char *group, const char *kept)
+{
+	if (!has_no_process(h, group) || !is_as_new(h, group) || !set_back(h, group))
+		return false;
+	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
+		if (h->roots[i] >= 0 && i != CGROUP_DEVICES &&
+		    renameat(h->roots[i], group, h->roots[i], kept) < 0 &&
+		    !(i == CGROUP_BLKIO && errno == ENOENT))
+			return false;
+	return true;
+}
+
+static void v1_reuse(struct cgroup_host *h, const char *kept, const char *group)
+{
+	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
+		if (h->roots[i] >= 0 && i != CGROUP_DEVICES &&
+		    renameat(h->roots[i], kept, h->roots[i], group) < 0)
+			(void)unlinkat(h->roots[i], kept, AT_REMOVEDIR);
+}
+
 #define V1(name_)                                                                                  \
 	{                                                                                          \
 		.name = (name_), .prepare = v1_prepare, .make = v1_make, .enter = v1_enter,        \
 		.limit = v1_limit, .limit_io = v1_limit_io, .usage = v1_usage,                     \
-		.freeze = v1_freeze, .rest = v1_rest, .remove = v1_remove                          \
+		.freeze = v1_freeze, .rest = v1_rest, .remove = v1_remove, .keep = v1_keep,        \
+		.reuse = v1_reuse                                                                  \
 	}
 const struct cgroup_ops cgroup_v1_ops = V1("v1");
 /* The version 2 tree beside it has no controllers and is not needed. */

@@ -47,6 +47,13 @@ struct cgroup_ops {
 	/* Kills whatever is inside, frozen or not, then removes; fine when missing. May block for a
 	 * while. */
 	int (*remove)(struct cgroup_host *h, const char *group, struct error *err);
+	/* Puts an empty group aside under another name: without limits, its counters at zero. False
+	 * when it is not to be had again, since something is or was in there that counts: both
+	 * names are to be removed. NULL where counters cannot be set back (v2). */
+	bool (*keep)(struct cgroup_host *h, const char *group, const char *kept);
+	/* Gives it a sandbox's name. Whatever of it is missing is then for `make`. NULL as `keep`.
+	 */
+	void (*reuse)(struct cgroup_host *h, const char *kept, const char *group);
 };
 
 enum cgroup_controller {
@@ -72,7 +79,7 @@ void cgroup_close(struct cgroup_host *h);
 bool cgroup_remove_ours(struct cgroup_host *h);
 /* The whole disk below a folder. ERROR_UNSUPPORTED when there is no single one (btrfs, tmpfs). */
 MUST_CHECK int cgroup_io_find(int folder, struct cgroup_io *ret, struct error *err);
-/* Calls back with each group that exists. */
+/* Calls back with each group that exists, of a sandbox or kept: "s17", "k17". */
 MUST_CHECK int cgroup_each(const struct cgroup_host *h,
                            void (*on_group)(void *context, const char *group), void *context,
                            struct error *err);

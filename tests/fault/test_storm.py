@@ -297,8 +297,8 @@ def slots_left(server):
     """cgroups and interfaces of the slots that this server has claimed on the host."""
     claimed = [int(os.path.basename(chunk)) for chunk in glob.glob("/run/atoll/chunks/*")
                if pathlib.Path(chunk).read_text() == str(server.data)]
-    names = glob.glob("/sys/fs/cgroup/*/atoll/s*") + glob.glob("/sys/fs/cgroup/atoll/s*") + glob.glob("/sys/class/net/atoll*")
-    slots = [(name, re.fullmatch(r"(?:s|atoll)([0-9]+)", os.path.basename(name))) for name in names]
+    names = glob.glob("/sys/fs/cgroup/*/atoll/[sk]*") + glob.glob("/sys/fs/cgroup/atoll/s*") + glob.glob("/sys/class/net/atoll*")
+    slots = [(name, re.fullmatch(r"(?:s|k|atoll)([0-9]+)", os.path.basename(name))) for name in names]
     return [name for name, slot in slots if slot and int(slot[1]) // 1024 in claimed]
 
 

@@ -2,8 +2,10 @@
 """Prepared sandboxes: whoever gets one cannot tell it from one that was made for him; docs/pools.md."""
 
 import concurrent.futures
+import contextlib
 import itertools
 import os
+import pathlib
 import re
 import shutil
 import tarfile
@@ -109,6 +111,51 @@ def test_another_size_or_network_is_made_anew(pooled, pooled_api):
     stats = pooled_api.get(f"{PATH}/{made['id']}/stats")
     assert stats["memory_limit_bytes"] == 333 << 20
     pooled_api.remove(made["id"])
+
+
+def group_of(api, sandbox, seconds):
+    """Its cgroup of the memory controller: a new one has another inode, whatever its name."""
+    api.exec(sandbox, f"sleep {seconds}", background=True)
+    pid = atoll.wait_for(lambda: atoll.first_process(f"sleep {seconds}"), 15, "a process of the sandbox")
+    path = re.search("memory:(.*)", pathlib.Path(f"/proc/{pid}/cgroup").read_text())[1]
+    return os.stat(f"/sys/fs/cgroup/memory{path}").st_ino
+
+
+def groups_now():
+    found = set()
+    for path in pathlib.Path("/sys/fs/cgroup/memory/atoll").glob("s*"):
+        with contextlib.suppress(OSError):  # they come and go
+            found.add(path.stat().st_ino)
+    return found
+
+
+@pytest.mark.skipif(not os.path.exists("/sys/fs/cgroup/memory"), reason="cgroups of version 2 are not used again")
+def test_who_gets_the_cgroups_of_another_cannot_tell(pooled, pooled_api):
+    """Whoever had them used a processor and memory, made processes and stood still; who ran out of memory leaves none."""
+    lines = ["i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done; head -c 20M /dev/zero > /dev/shm/full; sleep 1000 & :",
+             "head -c 100M /dev/zero | tail -c 90M"]
+    groups, used = [], []
+    for i, line in enumerate(lines[:1] * 3 + lines[1:] * 2):
+        made = pooled_api.create(internet=False, resources={"cpu": 2, "memory_mb": 64, "pids": 40})["id"]
+        groups.append(group_of(pooled_api, made, 7200100 + i))
+        pooled_api.exec(made, line)
+        stats = pooled_api.get(f"{PATH}/{made}/stats")
+        assert stats["oom_kills"] > 0 if i >= 3 else stats["memory_bytes"] > 20 << 20, stats
+        used.append(stats["cpu_usage_us"])
+        pooled_api.post(f"{PATH}/{made}/pause")
+        pooled_api.remove(made)
+    again = set()
+    for i in range(200):
+        made = pooled_api.create(internet=False, resources={"memory_mb": 128 + i % 3, "pids": 60 + i % 3})["id"]
+        stats = pooled_api.get(f"{PATH}/{made}/stats")
+        assert (stats["memory_limit_bytes"], stats["pids_limit"]) == ((128 + i % 3) << 20, 60 + i % 3)
+        assert stats["oom_kills"] == 0 and stats["cpu_usage_us"] < min(used[:3]) and stats["memory_bytes"] < 20 << 20, stats
+        if groups_now() & set(groups):  # of a cell at least
+            again |= {group_of(pooled_api, made, 7200200 + i)} & set(groups)
+        pooled_api.remove(made)
+        if again:
+            break
+    assert again and not again & set(groups[3:])
 
 
 def test_a_prepared_one_that_dies_is_nobodys_loss(pooled, pooled_api):

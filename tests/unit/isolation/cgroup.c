@@ -438,6 +438,92 @@ TEST(version_2_is_frozen_when_its_events_say_so)
 	fake_close(&f);
 }
 
+/* What the kernel says of a group that nobody is in, and little is charged to. */
+static void put_empty_group(const struct fake *f)
+{
+	put(f, "memory/atoll/s5/cgroup.procs", "");
+	put(f, "cpu/atoll/s5/cgroup.procs", "");
+	put(f, "pids/atoll/s5/cgroup.procs", "");
+	put(f, "pids/atoll/s5/pids.current", "0\n");
+	put(f, "pids/atoll/s5/pids.max", "32\n");
+	put(f, "cpu/atoll/s5/cpu.cfs_quota_us", "50000\n");
+	put(f, "memory/atoll/s5/memory.usage_in_bytes", "53248\n");
+	put(f, "memory/atoll/s5/memory.limit_in_bytes", "67108864\n");
+	put(f, "memory/atoll/s5/memory.oom_control", "oom_kill_disable 0\noom_kill 0\n");
+}
+
+TEST(version_1_keeps_a_group_without_its_limits_and_gives_it_to_another)
+{
+	struct cgroup_host host;
+	struct error err = {0};
+	struct fake f;
+
+	fake_v1(&f);
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_int_equal(host.ops->make(&host, "s5", &err), 0);
+	put_empty_group(&f);
+	assert_true(host.ops->keep(&host, "s5", "k5"));
+	assert_int_equal(faccessat(f.fd, "memory/atoll/s5", F_OK, 0), -1);
+	expect(&f, "memory/atoll/k5/memory.limit_in_bytes", "-1");
+	expect(&f, "cpu/atoll/k5/cpu.cfs_quota_us", "-1");
+	expect(&f, "pids/atoll/k5/pids.max", "max");
+	host.ops->reuse(&host, "k5", "s9");
+	expect(&f, "pids/atoll/s9/pids.current", "0");
+	host.ops->reuse(&host, "k5", "s10"); /* there is nothing left of it */
+	assert_int_equal(faccessat(f.fd, "memory/atoll/s10", F_OK, 0), -1);
+	assert_int_equal(host.ops->make(&host, "s10", &err), 0);
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
+TEST(a_group_in_which_something_is_or_was_is_not_kept)
+{
+	static const struct {
+		const char *file, *text;
+	} rows[] = {
+	        {"memory/atoll/s5/cgroup.procs", "17\n"},
+	        {"cpu/atoll/s5/cgroup.procs", "17\n"},
+	        {"pids/atoll/s5/pids.current", "1\n"}, /* not reaped */
+	        {"memory/atoll/s5/memory.usage_in_bytes", "2097152\n"},
+	        {"memory/atoll/s5/memory.memsw.usage_in_bytes", "2097152\n"},
+	        {"memory/atoll/s5/memory.oom_control", "oom_kill_disable 0\noom_kill 1\n"},
+	};
+	struct cgroup_host host;
+	struct error err = {0};
+	struct fake f;
+
+	fake_v1(&f);
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_false(host.ops->keep(&host, "s5", "k5"));
+	assert_int_equal(host.ops->make(&host, "s5", &err), 0);
+	for (unsigned i = 0; i < COUNT_OF(rows); i++) {
+		put_empty_group(&f);
+		put(&f, "memory/atoll/s5/memory.memsw.usage_in_bytes", "53248\n");
+		put(&f, rows[i].file, rows[i].text);
+		assert_false(host.ops->keep(&host, "s5", "k5"));
+		expect(&f, "pids/atoll/s5/pids.max", "32");
+	}
+	put_empty_group(&f);
+	make_folder(&f, "cpu/atoll/s5/inside");
+	assert_false(host.ops->keep(&host, "s5", "k5"));
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
+TEST(version_2_keeps_no_group)
+{
+	struct cgroup_host host;
+	struct error err = {0};
+	struct fake f;
+
+	fake_v2(&f);
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_null(host.ops->keep);
+	assert_null(host.ops->reuse);
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
 /* The slot is far above those that a broker of this machine would use first. */
 TEST(a_real_group_limits_counts_freezes_and_kills)
 {
@@ -481,6 +567,73 @@ TEST(a_real_group_limits_counts_freezes_and_kills)
 	cgroup_close(&host);
 }
 
+/* Uses a processor, and fills its memory, for a while. */
+static NORETURN void be_busy(struct cgroup_host *host, const char *group)
+{
+	struct error ignored = {0};
+
+	if (host->ops->enter(host, group, 0, &ignored) < 0)
+		_exit(1);
+	for (volatile unsigned i = 0; i < 50000000; i++)
+		;
+	(void)kill(getpid(), SIGSTOP);
+	_exit(0);
+}
+
+/* What a processor has drawn ahead of memory is given back a little later. */
+static bool is_kept(struct cgroup_host *host, const char *group, const char *kept)
+{
+	for (unsigned i = 0; i < 3000; i++) {
+		if (host->ops->keep(host, group, kept))
+			return true;
+		(void)usleep(5000);
+	}
+	return false;
+}
+
+TEST(a_real_group_is_as_new_for_the_next)
+{
+	const char *group = "s28001", *kept = "k28001", *next = "s28002";
+	struct cgroup_usage usage = {0};
+	struct cgroup_host host;
+	struct error err = {0};
+	int status;
+	pid_t pid;
+
+	if (geteuid() != 0 || cgroup_open("/sys/fs/cgroup", &host, &err) < 0 || !host.ops->keep) {
+		print_message("needs root and a cgroup tree of version 1\n");
+		skip();
+	}
+	assert_int_equal(host.ops->make(&host, group, &err), 0);
+	assert_int_equal(host.ops->limit(&host, group, &limits, &err), 0);
+	pid = fork();
+	if (pid == 0)
+		be_busy(&host, group);
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+	assert_false(host.ops->keep(&host, group, kept));
+	assert_int_equal(host.ops->usage(&host, group, &usage, &err), 0);
+	assert_true(usage.cpu_us > 0);
+	assert_int_equal(usage.pids_limit, limits.pids);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	/* Dead is not enough. */
+	assert_int_equal(waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
+	assert_false(host.ops->keep(&host, group, kept));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(host.ops->freeze(&host, group, true, &err), 0);
+	assert_true(is_kept(&host, group, kept));
+	host.ops->reuse(&host, kept, next);
+	assert_int_equal(host.ops->make(&host, next, &err), 0);
+	assert_int_equal(host.ops->usage(&host, next, &usage, &err), 0);
+	assert_int_equal(usage.cpu_us, 0);
+	assert_int_equal(usage.pids_limit, UINT64_MAX);
+	assert_true(usage.memory_limit > limits.memory_bytes);
+	assert_int_equal(rest_of(&host, next), CGROUP_THAWED);
+	assert_int_equal(host.ops->usage(&host, group, &usage, &err), -1);
+	assert_int_equal(host.ops->remove(&host, next, &err), 0);
+	cgroup_close(&host);
+}
+
 int main(void)
 {
 	return RUN(CASE(a_version_2_tree_is_known_by_its_control_file),
@@ -496,6 +649,9 @@ int main(void)
 	           CASE(version_1_limits_are_written_as_the_kernel_reads_them),
 	           CASE(a_group_that_is_left_in_one_tree_only_is_found),
 	           CASE(removing_a_missing_group_is_fine),
+	           CASE(version_1_keeps_a_group_without_its_limits_and_gives_it_to_another),
+	           CASE(a_group_in_which_something_is_or_was_is_not_kept),
+	           CASE(version_2_keeps_no_group), CASE(a_real_group_is_as_new_for_the_next),
 	           CASE(version_1_freezes_by_words_and_believes_the_kernel_s),
 	           CASE(version_1_keeps_an_empty_group_frozen_that_is_nobodys),
 	           CASE(version_1_without_a_freezer_says_so),
