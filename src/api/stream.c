@@ -57,16 +57,26 @@ static int on_upstream(void *state, struct relay *relay, struct span *in, struct
 	return more;
 }
 
-static int on_upstream_end(void *state, struct relay *relay, struct error *err)
+static int fail_ended(const struct stream *s, struct error *err)
 {
-	struct stream *s = state;
-
-	(void)relay;
-	if (s->ended)
-		return 0;
 	(void)FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' ended during the call", s->hold.id);
 	error_hint(err, "its last_event tells why");
 	return -1;
+}
+
+static int on_upstream_end(void *state, struct relay *relay, struct error *err)
+{
+	const struct stream *s = state;
+
+	(void)relay;
+	return s->ended ? 0 : fail_ended(s, err);
+}
+
+/* By an agent that died before it had read all that it was sent. */
+static int on_upstream_broken(void *state, struct relay *relay, struct error *err)
+{
+	(void)relay;
+	return fail_ended(state, err);
 }
 
 static int on_client(void *state, struct relay *relay, struct span bytes, bool last,
@@ -110,20 +120,24 @@ static const struct relay_ops relays[2][2] = {
         {{.on_start = on_start,
           .on_upstream = on_upstream,
           .on_upstream_end = on_upstream_end,
+          .on_upstream_broken = on_upstream_broken,
           .release = release},
          {.on_start = on_start,
           .on_upstream = on_upstream,
           .on_upstream_end = on_upstream_end,
+          .on_upstream_broken = on_upstream_broken,
           .on_tick = on_tick,
           .release = release}},
         {{.on_start = on_start,
           .on_upstream = on_upstream,
           .on_upstream_end = on_upstream_end,
+          .on_upstream_broken = on_upstream_broken,
           .on_client = on_client,
           .release = release},
          {.on_start = on_start,
           .on_upstream = on_upstream,
           .on_upstream_end = on_upstream_end,
+          .on_upstream_broken = on_upstream_broken,
           .on_client = on_client,
           .on_tick = on_tick,
           .release = release}},

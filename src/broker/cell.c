@@ -290,6 +290,18 @@ static int add_cell(struct maker *maker, struct error *err)
 	return 0;
 }
 
+/* Fewer than are wanted are better than none. */
+static int add_cells(struct maker *maker, unsigned count, struct error *err)
+{
+	while (maker->count < count && maker->count < MAKER_BATCH)
+		if (add_cell(maker, err) < 0)
+			break;
+	if (maker->count == 0)
+		return -1;
+	error_clear(err);
+	return 0;
+}
+
 static int start_maker(struct maker *maker, struct error *err)
 {
 	struct events *events = maker->pool->events;
@@ -311,7 +323,7 @@ static int start_maker(struct maker *maker, struct error *err)
 int cells_make(struct cell_pool *pool, enum cell_kind kind, unsigned count, struct error *err)
 {
 	struct maker *maker;
-	int status = 0;
+	int status;
 
 	if (check_network(pool, kind, err) < 0)
 		return -1;
@@ -324,9 +336,8 @@ int cells_make(struct cell_pool *pool, enum cell_kind kind, unsigned count, stru
 	                        .reports = {.fd = -1, .on_ready = on_report}};
 	list_append(&pool->makers, &maker->item);
 	pool->maker_count[kind]++;
-	while (status == 0 && maker->count < count && maker->count < MAKER_BATCH)
-		status = add_cell(maker, err);
-	if (maker->count > 0)
+	status = add_cells(maker, count, err);
+	if (status == 0)
 		status = start_maker(maker, err);
 	if (status < 0)
 		maker_end(maker);

@@ -119,7 +119,7 @@ void cells_note(struct cell_pool *pool, const struct cell_guess *asked);
 /* Somebody is about to: a ready cell gets the root for it, should none have it. What for is not
  * known yet (NULL): one is to have none, since to put away a wrong one takes as long. */
 void cells_expect(struct cell_pool *pool, enum cell_kind kind, const struct cell_guess *guess);
-/* Begins to make some more, MAKER_BATCH at most. */
+/* Begins to make some more: one at least, MAKER_BATCH at most. */
 MUST_CHECK int cells_make(struct cell_pool *pool, enum cell_kind kind, unsigned count,
                           struct error *err);
 /* Starts makers for cells that are missing, as many as is good now; true when it started one. */

@@ -228,11 +228,17 @@ static int enter_group(struct making *m, struct error *err)
 	return cgroups->ops->enter ? cgroups->ops->enter(cgroups, m->name, m->report.pid, err) : 0;
 }
 
+/* The socket is the agent's alone, and ends with it: not when we are done with the rest of our
+ * batch, nor when those who are cloned after it have executed their program. Whoever called a
+ * sandbox that had just died would be let in, and wait for nobody. */
 static int start_agent(struct making *m, struct error *err)
 {
 	if (pipe2(m->ready, O_CLOEXEC) < 0)
 		return FAIL_ERRNO(err, "make a pipe");
-	return clone_agent(m, err);
+	if (clone_agent(m, err) < 0)
+		return -1;
+	fd_forget(&m->listen_fd);
+	return 0;
 }
 
 static int release_agent(struct making *m, struct error *err)
@@ -331,6 +337,7 @@ int maker_run(void *context)
 	for (unsigned i = 0; status == 0 && i < maker->count; i++) {
 		run_phase(&all[i], 1, finish);
 		status = report(&all[i], maker->report_fd);
+		fault_point("broker", "cell-reported");
 	}
 	return status; /* the process ends, and closes what it has */
 }

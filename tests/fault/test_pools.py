@@ -3,7 +3,10 @@
 a word. docs/pools.md."""
 
 import contextlib
+import os
 import re
+import signal
+import socket
 import time
 
 import pytest
@@ -138,4 +141,22 @@ def test_an_agent_that_dies_at_its_claim_ends_its_sandbox_with_a_reason(private_
     assert api.get(f"{path}/{made}")["reason"] == "exit"
     for one in (first, made):
         api.remove(one)
+    clean_after(private_server)
+
+
+def test_nobody_is_let_in_by_a_sandbox_that_has_died(private_server):
+    """Its socket is its agent's alone, and not also its maker's, who is at work on the others of a batch."""
+    private_server.environment["ATOLL_FAULT"] = "broker:cell-reported:stop"
+    private_server.start()
+    made = private_server.api(timeout=20).create(internet=False)["id"]
+    folder = private_server.data / "run" / "sandboxes" / made
+    agent = int((folder / "state").read_text().split()[2])
+    # Who would clear up behind it.
+    os.kill(private_server.pid_of("broker"), signal.SIGSTOP)
+    try:
+        atoll.kill_and_wait([agent])
+        with socket.socket(socket.AF_UNIX) as caller, pytest.raises(ConnectionRefusedError):
+            caller.connect(str(folder / "agent.sock"))
+    finally:
+        os.kill(private_server.pid_of("broker"), signal.SIGCONT)
     clean_after(private_server)
