@@ -89,6 +89,8 @@ static void hear_ends(struct api_process *p, bool hears)
 	pthread_mutex_unlock(&p->hears_mutex);
 }
 
+static const struct timespec pause_to_retry = {.tv_nsec = 2000000};
+
 /* The broker starts beside us and may need a moment. */
 static int open_provider(struct api_process *p, struct error *err)
 {
@@ -101,16 +103,32 @@ static int open_provider(struct api_process *p, struct error *err)
 	        .context = p,
 	};
 	int64_t deadline = deadline_in(BROKER_WAIT_MS);
-	const struct timespec pause = {.tv_nsec = 2000000};
 
 	if (!ops)
 		return FAIL(err, ERROR_INVALID, "there is no provider '%s'", p->config->provider);
 	while (ops->open(&options, &p->provider, err) < 0) {
-		bool is_absent = err->code == ERROR_UNAVAILABLE || err->code == ERROR_NOT_FOUND;
+		bool is_absent = err->code == ERROR_UNAVAILABLE || err->code == ERROR_NOT_FOUND ||
+		                 err->code == ERROR_TIMEOUT;
 
 		if (!is_absent || clock_monotonic_ms() >= deadline)
 			return FAIL_CONTEXT(err, "provider '%s'", ops->name);
-		(void)nanosleep(&pause, NULL);
+		(void)nanosleep(&pause_to_retry, NULL);
+	}
+	return 0;
+}
+
+/* The broker may die while it is asked, as at any other time, and is there again a moment later.
+ * What was recovered until then is found so. */
+static int recover(struct api_process *p, struct error *err)
+{
+	int64_t deadline = deadline_in(BROKER_WAIT_MS);
+
+	while (fleet_recover(p->fleet, err) < 0) {
+		if (err->code != ERROR_UNAVAILABLE || clock_monotonic_ms() >= deadline)
+			return -1;
+		log_warning("recovery was cut off, beginning again", FAILURE(err));
+		error_clear(err);
+		(void)nanosleep(&pause_to_retry, NULL);
 	}
 	return 0;
 }
@@ -183,7 +201,7 @@ static int open_fleet(struct api_process *p, struct error *err)
 	if (fleet_open(&options, &p->fleet, err) < 0)
 		return -1;
 	hear_ends(p, true);
-	if (fleet_recover(p->fleet, err) < 0)
+	if (recover(p, err) < 0)
 		return -1;
 	if (webhooks_open(&(struct webhooks_options){p->config, p->store, p->node.text},
 	                  &p->webhooks, err) < 0)
@@ -423,6 +441,8 @@ static void close_all(struct api_process *p)
 {
 	if (p->loop)
 		loop_timer_stop(p->loop, &p->tick_timer);
+	if (p->provider && provider_ops_of(p->provider)->last_calls)
+		provider_ops_of(p->provider)->last_calls(p->provider);
 	server_close(p->server);
 	if (p->api.mcp_calls)
 		api_cancel(&p->api);

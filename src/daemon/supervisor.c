@@ -39,7 +39,8 @@ struct supervisor {
 	struct names names;
 	int ready_fds[2]; /* the api process writes a byte when it serves */
 	int signal_fd;
-	bool ready, stopping;
+	bool ready, serves; /* the first api process was ready; the one that runs is */
+	bool stopping;
 };
 
 /* ---- what the children are given ---- */
@@ -327,6 +328,8 @@ static int on_end(struct supervisor *s, struct child *c, int status, struct erro
 {
 	bool exited = WIFEXITED(status);
 
+	if (c == &s->children[CHILD_API])
+		s->serves = false;
 	if (s->stopping) {
 		c->pid = 0;
 		return 0;
@@ -416,7 +419,7 @@ static void on_ready(struct supervisor *s)
 	char byte;
 
 	while (read(s->ready_fds[0], &byte, 1) == 1)
-		s->ready = true;
+		s->ready = s->serves = true;
 }
 
 /* The gateway for names is wanted from the first packet on. poll passes over what is no descriptor.
@@ -458,6 +461,13 @@ static int keep_alive(struct supervisor *s, struct error *err)
 	return 0;
 }
 
+/* Who does not serve yet has no calls to end, and may be waiting for a broker that has died and
+ * is not started again. */
+static int signal_to_end(const struct supervisor *s, const struct child *c)
+{
+	return c == &s->children[CHILD_API] && !s->serves ? SIGKILL : SIGTERM;
+}
+
 /* The api process first: its last calls may need the broker. Sandboxes go on. */
 static void stop_all(struct supervisor *s)
 {
@@ -469,7 +479,7 @@ static void stop_all(struct supervisor *s)
 		struct child *c = &s->children[order[i]];
 		int64_t deadline = deadline_in(STOP_MS);
 
-		child_signal(c, SIGTERM);
+		child_signal(c, signal_to_end(s, c));
 		while (c->pid > 0 && clock_monotonic_ms() < deadline)
 			(void)!watch(s, deadline, &ignored);
 		if (c->pid > 0)

@@ -35,8 +35,8 @@ struct broker_client {
 	pthread_mutex_t send_mutex;
 	int fd;
 	pthread_mutex_t mutex;  /* guards what follows */
-	pthread_cond_t changed; /* of the next two */
-	bool connected, closing;
+	pthread_cond_t changed; /* of the next three */
+	bool connected, last_calls, closing;
 	struct list waiters;
 	uint64_t request_last;
 };
@@ -406,7 +406,8 @@ static struct broker_waiter *waiter_new(struct broker_client *c, int64_t deadlin
 	condition_init(&w->ready);
 	list_init(&w->item);
 	pthread_mutex_lock(&c->mutex);
-	while (!c->connected && !c->closing && condition_wait(&c->changed, &c->mutex, deadline))
+	while (!c->connected && !c->last_calls && !c->closing &&
+	       condition_wait(&c->changed, &c->mutex, deadline))
 		;
 	bool connected = c->connected && !c->closing;
 	if (connected) {
@@ -550,6 +551,14 @@ int broker_client_open(const struct broker_client_options *options, struct broke
 	}
 	*ret = c;
 	return 0;
+}
+
+void broker_client_last_calls(struct broker_client *c)
+{
+	pthread_mutex_lock(&c->mutex);
+	c->last_calls = true;
+	pthread_cond_broadcast(&c->changed);
+	pthread_mutex_unlock(&c->mutex);
 }
 
 void broker_client_close(struct broker_client *c)

@@ -30,6 +30,8 @@ struct broker_client_options {
 MUST_CHECK int broker_client_open(const struct broker_client_options *options,
                                   struct broker_client **ret, struct error *err);
 void broker_client_close(struct broker_client *client);
+/* From here on no call waits for a broker that is away. Any thread. */
+void broker_client_last_calls(struct broker_client *client);
 /* What the broker said of this host when it was first connected to. */
 struct broker_welcome broker_client_welcome(const struct broker_client *client);
 

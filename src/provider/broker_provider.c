@@ -691,6 +691,11 @@ void broker_provider_close(struct provider *p)
 	free(p);
 }
 
+void broker_provider_last_calls(struct provider *p)
+{
+	broker_client_last_calls(p->client);
+}
+
 int broker_provider_open(const struct provider_options *options, const struct provider_ops *ops,
                          enum broker_kind kind, struct provider **ret, struct error *err)
 {

@@ -11,6 +11,7 @@ MUST_CHECK int broker_provider_open(const struct provider_options *options,
                                     const struct provider_ops *ops, enum broker_kind kind,
                                     struct provider **ret, struct error *err);
 void broker_provider_close(struct provider *p);
+void broker_provider_last_calls(struct provider *p);
 int broker_provider_create(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
                            struct provider_created *ret, struct error *err);
 struct provider_creation *broker_provider_create_begin(struct provider *p,
@@ -61,11 +62,12 @@ extern const struct compute_ops broker_provider_compute;
 
 /* The part of a table that both share. */
 #define BROKER_PROVIDER_OPS                                                                        \
-	.close = broker_provider_close, .create = broker_provider_create,                          \
-	.create_begin = broker_provider_create_begin, .create_end = broker_provider_create_end,    \
-	.destroy = broker_provider_destroy, .stop = broker_provider_stop,                          \
-	.start = broker_provider_start, .pause = broker_provider_pause,                            \
-	.resume = broker_provider_resume, .limit = broker_provider_limit,                          \
-	.list = broker_provider_list, .stats = broker_provider_stats,                              \
-	.measure = broker_provider_measure, .health = broker_provider_health,                      \
-	.template_make = broker_provider_template, .compute = &broker_provider_compute
+	.close = broker_provider_close, .last_calls = broker_provider_last_calls,                  \
+	.create = broker_provider_create, .create_begin = broker_provider_create_begin,            \
+	.create_end = broker_provider_create_end, .destroy = broker_provider_destroy,              \
+	.stop = broker_provider_stop, .start = broker_provider_start,                              \
+	.pause = broker_provider_pause, .resume = broker_provider_resume,                          \
+	.limit = broker_provider_limit, .list = broker_provider_list,                              \
+	.stats = broker_provider_stats, .measure = broker_provider_measure,                        \
+	.health = broker_provider_health, .template_make = broker_provider_template,               \
+	.compute = &broker_provider_compute

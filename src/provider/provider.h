@@ -102,6 +102,9 @@ struct provider_ops {
 	int (*open)(const struct provider_options *options, struct provider **ret,
 	            struct error *err);
 	void (*close)(struct provider *p);
+	/* The server is ending: a call that would wait for somebody who is away fails at once from
+	 * here on, for nobody brings him back. What is under way goes on. May be NULL. */
+	void (*last_calls)(struct provider *p);
 
 	/* Makes and starts. ERROR_CONFLICT when the id exists. */
 	int (*create)(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,

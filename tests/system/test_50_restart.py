@@ -3,6 +3,7 @@
 
 import contextlib
 import sqlite3
+import threading
 
 import pytest
 
@@ -94,3 +95,26 @@ def test_a_look_into_the_database_from_outside_takes_no_commit_away(private_serv
     private_server.wait_ready()
     api.close()
     assert {"before", "after"} <= {template["name"] for template in api.get("/api/sandbox/templates")["items"]}
+
+
+@pytest.mark.parametrize("serves", [True, False], ids=["with calls", "that is starting"])
+def test_a_stop_does_not_wait_for_a_broker_that_has_died(private_server, serves):
+    private_server.start()
+    for _ in range(5):  # the next one comes later each time
+        old = private_server.kill9("broker")
+        atoll.wait_for(lambda: private_server.pid_of("broker") not in (None, old), 30, "another broker")  # noqa: B023
+    private_server.wait_ready()
+    if not serves:
+        private_server.kill9("api")
+    private_server.kill9("broker")
+
+    def call():
+        with contextlib.suppress(atoll.ApiError, OSError):
+            private_server.api(timeout=30).create(internet=False)
+    callers = [threading.Thread(target=call) for _ in range(8 if serves else 0)]
+    for caller in callers:
+        caller.start()
+    private_server.stop()
+    for caller in callers:
+        caller.join(60)
+    assert "did not end in time" not in private_server.log_text()
