@@ -544,6 +544,22 @@ static int open_login(const struct fleet_import *request, int *ret_fd, struct er
 	return 0;
 }
 
+/* The caller is told why it failed, and nothing is left: of what was made, nor of the row, which
+ * holds the name. The row last: as long as it is there, somebody knows of the rest. */
+static void forget_import(struct fleet *f, struct arena *a, const struct template_record *t)
+{
+	const struct provider_template work = {
+	        .verb = BROKER_TEMPLATE_REMOVE, .name = t->folder, .source_fd = -1};
+	struct image_config built;
+	struct error err = {0};
+
+	if ((is_built(f, a, t->folder, &built) &&
+	     provider_template(f->provider, &work, deadline_in(CALL_TIMEOUT_MS), &err) < 0) ||
+	    store_template_remove(f->store, t->project_id, t->id, &err) < 0)
+		log_warning("a failed import is left", TEXT("template", t->id), FAILURE(&err));
+	note_change(&f->templates);
+}
+
 int fleet_template_import(struct fleet *fleet, struct arena *a, const struct fleet_import *request,
                           struct template_record *ret, struct error *err)
 {
@@ -555,7 +571,6 @@ int fleet_template_import(struct fleet *fleet, struct arena *a, const struct fle
 	        .source = is_remote ? request->reference : NULL,
 	};
 	struct template_record t;
-	struct error second = {0};
 
 	if (check_import(request, err) < 0 ||
 	    (request->recipe && fleet_recipe_check(fleet, request->recipe, err) < 0) ||
@@ -569,10 +584,7 @@ int fleet_template_import(struct fleet *fleet, struct arena *a, const struct fle
 	if (run_work(fleet, &t, &work, deadline_in(TEMPLATE_TIMEOUT_MS), err) == 0 &&
 	    finish_work(fleet, a, &t, request->recipe, err) == 0)
 		return store_template_find(fleet->store, a, t.project_id, t.id, ret, err);
-	/* The caller is told, and nothing is left that would hold the name. */
-	if (store_template_remove(fleet->store, t.project_id, t.id, &second) < 0)
-		log_warning("a failed import is left", TEXT("template", t.id), FAILURE(&second));
-	note_change(&fleet->templates);
+	forget_import(fleet, a, &t);
 	return FAIL_CONTEXT(err, "import template '%s'", request->name);
 }
 

@@ -192,6 +192,7 @@ static int fake_template(struct provider *p, const struct provider_template *req
 	struct fake *f = fake_of(p);
 	bool fails = fake_enter(f, CALL_TEMPLATE);
 
+	f->template_verb = request->verb;
 	f->at_gate++;
 	pthread_cond_broadcast(&f->changed);
 	while (f->is_gate_shut)

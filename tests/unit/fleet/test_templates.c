@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "fleet/build.h"
 
 static struct template_record find_template(struct harness *h, const char *name)
@@ -195,6 +200,65 @@ static void an_import_that_fails_leaves_no_template(void **state)
 	               ERROR_NOT_FOUND);
 	fake_fail(&h->fake, CALL_TEMPLATE, false);
 	assert_done(fleet_template_import(h->fleet, &h->arena, &an_import, &t, &err));
+}
+
+static void *import_it(void *argument)
+{
+	struct harness *h = argument;
+	AUTO(arena_done) struct arena arena = {0};
+	struct template_record t;
+	struct error err = {0};
+
+	return fleet_template_import(h->fleet, &arena, &an_import, &t, &err) < 0 ? h : NULL;
+}
+
+/* What an image's folder is known by. */
+static void make_folder(struct harness *h, const char *folder)
+{
+	const char *templates = arena_format(&h->arena, "%s/templates", h->data_dir);
+	FILE *config;
+
+	assert_int_equal(mkdir(templates, 0700), 0);
+	assert_int_equal(mkdir(arena_format(&h->arena, "%s/%s", templates, folder), 0700), 0);
+	config = fopen(arena_format(&h->arena, "%s/.%s.json", templates, folder), "we");
+	assert_non_null(config);
+	assert_true(fputs("{}", config) >= 0);
+	assert_int_equal(fclose(config), 0);
+}
+
+static void remove_folder(struct harness *h, const char *folder)
+{
+	const char *templates = arena_format(&h->arena, "%s/templates", h->data_dir);
+
+	assert_int_equal(unlink(arena_format(&h->arena, "%s/.%s.json", templates, folder)), 0);
+	assert_int_equal(rmdir(arena_format(&h->arena, "%s/%s", templates, folder)), 0);
+	assert_int_equal(rmdir(templates), 0);
+	assert_int_equal(rmdir(h->data_dir), 0);
+}
+
+/* Its row goes while the folder is being made: nobody knows of that any more. */
+static void an_import_that_cannot_be_recorded_leaves_no_folder(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct template_record t;
+	pthread_t thread;
+	void *failed;
+
+	snprintf(h->data_dir, sizeof(h->data_dir), "/tmp/atoll-unit-XXXXXX");
+	assert_non_null(mkdtemp(h->data_dir));
+	fake_gate(&h->fake, true);
+	assert_int_equal(pthread_create(&thread, NULL, import_it, h), 0);
+	fake_wait_at_gate(&h->fake);
+	t = find_template(h, "mine");
+	make_folder(h, t.folder);
+	assert_done(store_template_remove(h->store, PROJECT, t.id, &err));
+	fake_gate(&h->fake, false);
+	pthread_join(thread, &failed);
+	assert_non_null(failed);
+	assert_int_equal(h->fake.calls[CALL_TEMPLATE], 2);
+	assert_int_equal(h->fake.template_verb, BROKER_TEMPLATE_REMOVE);
+	remove_folder(h, t.folder);
 }
 
 /* ---- images that builds name ---- */
@@ -436,6 +500,7 @@ int main(void)
 	                EACH(a_build_that_a_dead_server_left_begins_again),
 	                EACH(an_import_becomes_a_template_of_its_project),
 	                EACH(an_import_that_fails_leaves_no_template),
+	                EACH(an_import_that_cannot_be_recorded_leaves_no_folder),
 	                EACH(many_who_want_an_image_at_once_import_it_once),
 	                EACH(an_image_whose_import_fails_is_imported_by_the_next),
 	                EACH(the_template_of_another_image_is_not_taken),
