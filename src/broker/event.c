@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "isolation/isolation.h"
 
 #define NICE_MOST 19
@@ -163,9 +164,14 @@ static void on_job_end(struct watch *watch)
 {
 	struct job *job = CONTAINER_OF(watch, struct job, watch);
 	siginfo_t info = {0};
-	bool well = waitid(P_PIDFD, (id_t)job->pidfd, &info, WEXITED) == 0 &&
-	            info.si_code == CLD_EXITED && info.si_status == 0;
+	bool is_reaped = waitid(P_PIDFD, (id_t)job->pidfd, &info, WEXITED) == 0;
+	bool has_exited = is_reaped && info.si_code == CLD_EXITED;
+	bool well = has_exited && info.si_status == 0;
 
+	/* It could not say so itself: out of memory, or a system call that is not its own. */
+	if (is_reaped && !has_exited)
+		log_error("a child of the broker was killed", NUMBER("pid", job->pid),
+		          NUMBER("signal", info.si_status));
 	watch_stop(job->events, watch);
 	fd_forget(&job->pidfd);
 	job->pid = 0;
