@@ -216,12 +216,30 @@ function breakable(run) {
   }
 }
 
+function isInterrupt(error) {
+  return error?.code === 'ERR_SCRIPT_EXECUTION_INTERRUPTED';
+}
+
+// An interrupt is sent to what has begun: it has to be caught by then. One that comes before is the last block's: Node
+// keeps what came while it ended for whoever is next.
+function begin(run) {
+  for (let hasBegun = false; !hasBegun;) {
+    try {
+      breakable(() => {
+        send({ type: 'begin', count });
+        hasBegun = true;
+        run();
+      });
+    } catch (error) {
+      if (hasBegun || !isInterrupt(error)) throw error;
+    }
+  }
+}
+
 function evaluate(code) {
   return new Promise((resolve, reject) => {
     cancel = reject;
-    breakable(() => {
-      // An interrupt is sent to what has begun: it has to be caught by now.
-      send({ type: 'begin', count });
+    begin(() => {
       server.eval(code, server.context, `<cell ${count}>`, (error, value) => {
         if (error) reject(error instanceof repl.Recoverable ? error.err : error);
         else resolve({ value });
@@ -276,7 +294,7 @@ async function run(code, env) {
       tellValue(value, true);
     }
   } catch (error) {
-    tellError(error?.code === 'ERR_SCRIPT_EXECUTION_INTERRUPTED' ? interrupted() : error);
+    tellError(isInterrupt(error) ? interrupted() : error);
   }
   restoreEnvironment(old);
   send({ type: 'end' });

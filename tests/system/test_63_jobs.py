@@ -373,6 +373,11 @@ def leaving(api, box, command="sleep 1000"):
     return job
 
 
+def fetched(api, row):
+    [one] = row["artifacts"]
+    return api.raw("GET", one["url"]).body
+
+
 def test_the_agent_posts_the_end_of_one_that_leaves_files_too():
     with posting() as (server, sink):
         api = server.api()
@@ -401,7 +406,7 @@ def test_an_early_post_or_a_second_one_or_lies_harm_the_job_alone(server, api, b
         complete(api, job, token, output="twice\n")
     row = ended(api, job)
     assert (row["status"], row["exitCode"], row["logs"]["stdout"]) == ("completed", 0, "early\n")
-    assert [api.raw("GET", one["url"]).body for one in row["artifacts"]] == [b"left\n"]
+    assert fetched(api, row) == b"left\n"
     events = [event["kind"] for event in api.get(f"/v1/events?sandbox={box}")["items"]
               if event.get("detail", {}).get("resultId") == job]
     assert events == ["artifact.created", "job.completed"]
@@ -763,7 +768,11 @@ def test_two_servers_of_a_database_tell_each_end_once(services):
             flags = ["--store", database.dsn, "--webhook-allow-private", "true", "--cells", "1"]
             if number:
                 flags += ["--secret-key-file", str(servers[0].data / "keys" / "secret.key")]
-            servers.append(atoll.Server(provider="host", flags=flags).start())
+            servers.append(atoll.Server(provider="host", flags=flags))
+        # The agents of the first one post to the second, which cannot reach them.
+        servers[0].flags += ["--jobs-callback-url", f"http://127.0.0.1:{servers[1].port}"]
+        for server in servers:
+            server.start()
         here, there = (server.api(servers[0].key) for server in servers)
         here.call("PUT", f"{CHANNELS}/slack", {"type": "slack", "token": TOKEN, "base_url": f"{services}/slack"})
         Services.seen.clear()
@@ -780,6 +789,11 @@ def test_two_servers_of_a_database_tell_each_end_once(services):
             atoll.wait_for(lambda: told(there, "job.completed", job), 15, "its event")
             assert len(told(there, "job.completed", job)) == 1
         assert len(Services.seen) == 5
+        # The one that hears of the end first may not be the one that can fetch the files.
+        leaves = start(here, box, "mkdir -p out; echo left >out/file; sleep 0.2", artifacts="out")
+        row = ended(there, leaves)
+        assert row["status"] == "completed" and [one["name"] for one in row["artifacts"]] == ["file"]
+        assert fetched(here, row) == b"left\n"
         # What a server leaves behind, the other one settles.
         left = start(here, box, "sleep 1000")
         servers[0].kill9("api")
@@ -788,7 +802,7 @@ def test_two_servers_of_a_database_tell_each_end_once(services):
         here.remove(box)
         assert ended(there, left)["status"] == "failed"
         atoll.wait_for(lambda: told(there, "job.failed", left), 15, "its event")
-        assert len(told(there, "job.failed", left)) == 1
+        assert len(told(there, "job.failed", left)) == 1 == len(told(there, "job.completed", leaves))
     finally:
         for server in servers:
             server.remove_all()
