@@ -27,7 +27,8 @@ struct broker_options {
 	unsigned cells;                    /* kept ready, of each kind */
 	unsigned pool_automatic, pool_max; /* see pool.h */
 	bool disk_quota;
-	unsigned io_mbps; /* 0 = an equal share is all */
+	bool registry_private; /* images may be pulled from the host's own network */
+	unsigned io_mbps;      /* 0 = an equal share is all */
 	const char *subnet, *allow;
 	struct network_gateway gateway;
 };

@@ -19,6 +19,7 @@ enum option_letter {
 	OPTION_IO_MBPS,
 	OPTION_GATEWAY,
 	OPTION_DISK_QUOTA,
+	OPTION_REGISTRY_PRIVATE,
 };
 
 static const struct option options[] = {
@@ -35,6 +36,7 @@ static const struct option options[] = {
         {"io-mbps", required_argument, NULL, OPTION_IO_MBPS},
         {"gateway", required_argument, NULL, OPTION_GATEWAY},
         {"disk-quota", required_argument, NULL, OPTION_DISK_QUOTA},
+        {"registry-private", required_argument, NULL, OPTION_REGISTRY_PRIVATE},
         {NULL, 0, NULL, 0},
 };
 
@@ -50,6 +52,14 @@ static int set_number(const char *text, int64_t max, unsigned *ret, struct error
 		return -1;
 	*ret = (unsigned)value;
 	return 0;
+}
+
+static int set_switch(const char *text, bool *ret, struct error *err)
+{
+	*ret = strcmp(text, "on") == 0;
+	return *ret || strcmp(text, "off") == 0
+	               ? 0
+	               : FAIL(err, ERROR_INVALID, "'%s' is neither on nor off", text);
 }
 
 /* "HTTP,TLS,DNS": ports */
@@ -101,10 +111,9 @@ static int set_one(struct broker_options *o, int letter, const char *value, stru
 	case OPTION_GATEWAY:
 		return set_gateway(value, &o->gateway, err);
 	case OPTION_DISK_QUOTA:
-		o->disk_quota = strcmp(value, "on") == 0;
-		return o->disk_quota || strcmp(value, "off") == 0
-		               ? 0
-		               : FAIL(err, ERROR_INVALID, "'%s' is neither on nor off", value);
+		return set_switch(value, &o->disk_quota, err);
+	case OPTION_REGISTRY_PRIVATE:
+		return set_switch(value, &o->registry_private, err);
 	default:
 		return FAIL(err, ERROR_INVALID, "unknown option, or one without its value");
 	}

@@ -97,6 +97,8 @@ static int run_image(void *context)
 		argv[count++] = "--progress-fd";
 		argv[count++] = "3";
 	}
+	if (host->options.registry_private)
+		argv[count++] = "--allow-private";
 	place_fds(t);
 	(void)execv(host->options.image, (char **)(uintptr_t)argv);
 	return -1;

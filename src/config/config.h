@@ -54,6 +54,7 @@ struct config {
 	int64_t webhook_tries;              /* of one delivery */
 	int64_t webhook_retry_ms;           /* from the first to the second; doubles */
 	bool webhook_allow_private;         /* addresses that are no public ones */
+	bool registry_allow_private; /* the same, of registries that images are pulled from */
 	/* background jobs */
 	const char *jobs_callback_url; /* of this server, from inside; "" = none */
 	int64_t jobs_keep_ms;          /* after their end */

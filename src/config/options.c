@@ -107,6 +107,10 @@ const struct config_option config_options[] = {
         BOOL_OPTION("webhook_allow_private", webhook_allow_private, .initial = "false",
                     .about = "whether webhooks may go to loopback, private and link-local "
                              "addresses: who may make one then reaches the server's own network"),
+        BOOL_OPTION("registry_allow_private", registry_allow_private, .initial = "false",
+                    .about = "whether images may be pulled from loopback, private and link-local "
+                             "addresses: who may make templates then reaches the server's own "
+                             "network"),
 
         TEXT_OPTION("jobs_callback_url", jobs_callback_url, .initial = "", .check = check_callback,
                     .about = "where sandboxes reach this server, http://ADDRESS:PORT: agents post "

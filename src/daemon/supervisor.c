@@ -120,6 +120,8 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 	*at++ = config->network_allow;
 	*at++ = "--disk-quota";
 	*at++ = config->disk_quota;
+	*at++ = "--registry-private";
+	*at++ = config->registry_allow_private ? "on" : "off";
 	if (s->names.ports[NAMES_HTTP]) {
 		*at++ = "--gateway";
 		*at++ = arena_format(s->arena, "%u,%u,%u", s->names.ports[NAMES_HTTP],

@@ -8,81 +8,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/address.h"
 #include "http/client_curl.h"
 
 #define CONNECT_MS 5000L
 /* Of an answer; more than this is not waited for. */
 #define ANSWER_MAX ((size_t)64 * 1024)
-
-/* ---- addresses ---- */
-
-struct network {
-	unsigned char start[16];
-	unsigned bits;
-};
-
-/* What is not the internet: RFC 6890 and its successors. */
-static const struct network refused_v4[] = {
-        {{0}, 8},
-        {{10}, 8},
-        {{100, 64}, 10},
-        {{127}, 8},
-        {{169, 254}, 16},
-        {{172, 16}, 12},
-        {{192, 0, 0}, 24},
-        {{192, 0, 2}, 24},
-        {{192, 88, 99}, 24},
-        {{192, 168}, 16},
-        {{198, 18}, 15},
-        {{198, 51, 100}, 24},
-        {{203, 0, 113}, 24},
-        {{224}, 4},
-        {{240}, 4},
-};
-/* Within 2000::/3, outside of which nothing is public: what translates to IPv4, and examples. */
-static const struct network refused_v6[] = {
-        {{0x20, 0x01, 0x00}, 23},
-        {{0x20, 0x01, 0x0d, 0xb8}, 32},
-        {{0x20, 0x02}, 16},
-        {{0x3f, 0xff}, 20},
-};
-static const struct network global_v6 = {{0x20}, 3};
-
-static bool is_in(const struct network *n, const unsigned char *address)
-{
-	unsigned whole = n->bits / 8, rest = n->bits % 8;
-	unsigned char mask = (unsigned char)(0xff << (8 - rest));
-
-	return memcmp(n->start, address, whole) == 0 &&
-	       (rest == 0 || (n->start[whole] & mask) == (address[whole] & mask));
-}
-
-static bool is_in_any(const struct network *list, size_t count, const unsigned char *address)
-{
-	for (size_t i = 0; i < count; i++)
-		if (is_in(&list[i], address))
-			return true;
-	return false;
-}
-
-bool outbound_address_is_public(const struct sockaddr *address)
-{
-	if (address->sa_family == AF_INET) {
-		struct sockaddr_in in;
-
-		memcpy(&in, address, sizeof(in));
-		return !is_in_any(refused_v4, COUNT_OF(refused_v4),
-		                  (const unsigned char *)&in.sin_addr);
-	}
-	if (address->sa_family == AF_INET6) {
-		struct sockaddr_in6 in;
-
-		memcpy(&in, address, sizeof(in));
-		return is_in(&global_v6, in.sin6_addr.s6_addr) &&
-		       !is_in_any(refused_v6, COUNT_OF(refused_v6), in.sin6_addr.s6_addr);
-	}
-	return false;
-}
 
 /* ---- URLs ---- */
 
@@ -125,7 +56,7 @@ static int check_host(const char *url, const char *host, struct error *err)
 	struct sockaddr_storage address;
 
 	if ((!parse_address(host, &address) ||
-	     outbound_address_is_public((const struct sockaddr *)&address)) &&
+	     address_is_public((const struct sockaddr *)&address)) &&
 	    !is_local_name(host))
 		return 0;
 	(void)FAIL(err, ERROR_FORBIDDEN, "'%.100s' is an address of the server's own network", url);
@@ -190,7 +121,7 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose, struct cur
 	int fd;
 
 	(void)purpose;
-	if (!call->post->allow_private && !outbound_address_is_public(&address->addr)) {
+	if (!call->post->allow_private && !address_is_public(&address->addr)) {
 		call->refused = true;
 		return CURL_SOCKET_BAD;
 	}

@@ -9,7 +9,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/socket.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -18,10 +17,6 @@
 #define OUTBOUND_URL_MAX 2048
 /* http or https, a host, no user and no private address; names are judged when they are used. */
 MUST_CHECK int outbound_url_check(const char *url, bool allow_private, struct error *err);
-/* Whether it is one of the internet: no loopback, private, link-local, shared, documentation,
- * multicast or reserved one, and none that stands for such by translation. */
-bool outbound_address_is_public(const struct sockaddr *address);
-
 struct outbound_post {
 	const char *url;
 	const char *const *headers; /* "Name: value" lines, NULL-terminated */

@@ -21,8 +21,24 @@
 #define ENV_MAX 32
 
 /* Of our own environment the programs get only how to reach the network. */
-static const char *const passed_env[] = {"http_proxy",  "https_proxy", "no_proxy",     "HTTP_PROXY",
-                                         "HTTPS_PROXY", "NO_PROXY",    "SSL_CERT_FILE"};
+static const struct {
+	const char *name;
+	bool is_of_proxies, is_proxy;
+} passed_env[] = {{"http_proxy", true, true},     {"https_proxy", true, true},
+                  {"no_proxy", true, false},      {"HTTP_PROXY", true, true},
+                  {"HTTPS_PROXY", true, true},    {"NO_PROXY", true, false},
+                  {"SSL_CERT_FILE", false, false}};
+
+bool command_has_proxy(void)
+{
+	for (size_t i = 0; i < COUNT_OF(passed_env); i++) {
+		const char *value = getenv(passed_env[i].name);
+
+		if (passed_env[i].is_proxy && value && *value)
+			return true;
+	}
+	return false;
+}
 
 static bool find_program(const char *program, char *ret, size_t size)
 {
@@ -61,9 +77,10 @@ static void fill_env(const struct image_command *command, const char *env[ENV_MA
 	env[count++] = "HOME=/nonexistent";
 	env[count++] = "DEBIAN_FRONTEND=noninteractive";
 	for (size_t i = 0; i < COUNT_OF(passed_env); i++) {
-		const char *value = getenv(passed_env[i]);
-		int size = value ? snprintf(passed[i], sizeof(passed[i]), "%s=%s", passed_env[i],
-		                            value)
+		bool is_wanted = command->network_fd <= 0 || !passed_env[i].is_of_proxies;
+		const char *value = is_wanted ? getenv(passed_env[i].name) : NULL;
+		int size = value ? snprintf(passed[i], sizeof(passed[i]), "%s=%s",
+		                            passed_env[i].name, value)
 		                 : 0;
 		if (size > 0 && (size_t)size < sizeof(passed[i]))
 			env[count++] = passed[i];
@@ -176,6 +193,7 @@ static int start(struct running *r, struct error *err)
 	        .strict = command->strict,
 	        .read_only = command->read_only,
 	        .network = command->network,
+	        .network_fd = command->network_fd,
 	        .source_fd = command->source_fd,
 	        .read_fd = command->read_fd,
 	        .output_fd = ends[1],

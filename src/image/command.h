@@ -16,6 +16,7 @@ struct image_command {
 	int folder_fd;                   /* of struct jail */
 	bool strict, read_only, network; /* of struct jail */
 	int source_fd, read_fd;          /* of struct jail */
+	int network_fd;                  /* of struct jail; our own proxies are not for it */
 	const char *measured; /* folder that may hold at most job->size_max; NULL = any */
 	void (*on_line)(void *context, const char *line); /* may be NULL; gets `line_context` */
 	void *line_context;
@@ -25,5 +26,7 @@ struct image_command {
 
 MUST_CHECK int command_run(const struct image_job *job, const struct image_command *command,
                            struct error *err);
+/* Whether this machine's way to the internet is a proxy, by our environment. */
+bool command_has_proxy(void);
 /* ERROR_UNSUPPORTED, with the Debian package to install, when it is not there. */
 MUST_CHECK int command_require(const char *program, struct error *err);

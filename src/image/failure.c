@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "image/outlet.h"
+
 #define LOGIN_HINT "the registry wants a login that may pull this image, see docs/templates.md"
 
 /* What the programs say, in their words; the first match decides. */
@@ -12,6 +14,7 @@ static const struct {
 	enum error_code code;
 	const char *hint;
 } known[] = {
+        {OUTLET_REFUSAL, ERROR_FORBIDDEN, FAILURE_PRIVATE_HINT},
         {"No space left on device", ERROR_NO_SPACE, "the disk of the data folder is full"},
         {"no space left on device", ERROR_NO_SPACE, "the disk of the data folder is full"},
         {"Disk quota exceeded", ERROR_NO_SPACE, "the disk of the data folder is full"},

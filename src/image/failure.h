@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 
+#define FAILURE_PRIVATE_HINT "the option registry_allow_private lets images be pulled from there"
+
 struct failure {
 	char line[512]; /* the last that told of an error, else the last of all */
 	int rank;

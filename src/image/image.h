@@ -46,6 +46,8 @@ struct image_job {
 	const char *name; /* folder to make: lower-case letters, digits, '-', '_', '.' */
 	int progress_fd;  /* lines "percent text\n"; -1 = none */
 	int64_t size_max; /* bytes unpacked; refused beyond */
+	/* Whether a registry, and where it leads to, may be in this machine's own network. */
+	bool allow_private;
 };
 #define IMAGE_NAME_MAX 63
 /* 1..63 of [a-z0-9._-], starting with a letter or digit. */

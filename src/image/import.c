@@ -11,6 +11,8 @@
 #include "image/backup.h"
 #include "image/command.h"
 #include "image/config.h"
+#include "image/failure.h"
+#include "image/outlet.h"
 #include "image/progress.h"
 #include "image/reference.h"
 #include "image/root.h"
@@ -115,8 +117,10 @@ static int unpack_into(const struct import *m, int source_fd, const char *target
 /* ---- images, brought into one layout by skopeo and unpacked by umoci ---- */
 
 /* No credentials of this machine: HOME is empty. */
-static const char *const tool_env[] = {"TMPDIR=" WORK_SCRATCH, "HOME=" WORK_SCRATCH,
-                                       "XDG_RUNTIME_DIR=" WORK_SCRATCH, NULL};
+#define TOOL_ENV "TMPDIR=" WORK_SCRATCH, "HOME=" WORK_SCRATCH, "XDG_RUNTIME_DIR=" WORK_SCRATCH
+static const char *const tool_env[] = {TOOL_ENV, NULL};
+static const char *const outlet_env[] = {TOOL_ENV, "HTTPS_PROXY=" OUTLET_URL,
+                                         "HTTP_PROXY=" OUTLET_URL, NULL};
 
 static void tell_copying(void *context, const char *line)
 {
@@ -131,13 +135,12 @@ static void tell_copying(void *context, const char *line)
 
 static int copy_image(const struct import *m, struct image_command *command, struct error *err)
 {
-	command->env = tool_env;
+	command->env = command->network_fd > 0 ? outlet_env : tool_env;
 	command->folder_fd = m->work->folder;
 	command->strict = true;
 	command->measured = m->work->scratch;
 	command->on_line = tell_copying;
 	command->line_context = (void *)(uintptr_t)m;
-	tell(m, 10, command->network ? "asking the registry" : "reading the archive");
 	return command_run(m->work->job, command, err);
 }
 
@@ -147,6 +150,7 @@ static int copy_file(const struct import *m, const char *from, int source_fd, st
 	const char *argv[] = {COPY, from, LAYOUT_TARGET, NULL};
 	struct image_command command = {.argv = argv, .source_fd = source_fd};
 
+	tell(m, 10, "reading the archive");
 	return copy_image(m, &command, err);
 }
 
@@ -164,8 +168,17 @@ static int copy_remote(const struct import *m, const struct source *source, stru
 	        LAYOUT_TARGET,
 	        NULL,
 	};
-	struct image_command command = {.argv = argv, .network = true, .source_fd = source->fd};
+	struct image_command command = {.argv = argv, .source_fd = source->fd};
+	AUTO(outlet_close) struct outlet outlet = OUTLET_CLOSED;
 
+	tell(m, 10, "asking the registry");
+	/* A proxy of the machine's decides itself whom it reaches. */
+	command.network = m->work->job->allow_private || command_has_proxy();
+	if (!command.network) {
+		if (outlet_open(&outlet, err) < 0)
+			return -1;
+		command.network_fd = outlet.network_fd;
+	}
 	return copy_image(m, &command, err);
 }
 
@@ -237,10 +250,22 @@ static int import_docker(const struct import *m, const struct source *source,
 	return finish_image(m, config, err);
 }
 
+/* Loopback is asked past any proxy. */
+static int check_registry(const struct image_job *job, const char *reference, struct error *err)
+{
+	if (job->allow_private || !reference_is_loopback(reference))
+		return 0;
+	(void)FAIL(err, ERROR_FORBIDDEN, "'%.100s' is at " OUTLET_REFUSAL, reference);
+	error_hint(err, FAILURE_PRIVATE_HINT);
+	return -1;
+}
+
 static int import_registry(const struct import *m, const struct source *source,
                            struct image_config *config, struct error *err)
 {
-	if (image_reference_check(source->reference, err) < 0 || copy_remote(m, source, err) < 0)
+	if (image_reference_check(source->reference, err) < 0 ||
+	    check_registry(m->work->job, source->reference, err) < 0 ||
+	    copy_remote(m, source, err) < 0)
 		return -1;
 	return finish_image(m, config, err);
 }

@@ -99,6 +99,7 @@ static int place_descriptors(const struct jail *jail, int read_fd)
 static int set_up(const struct jail *jail, int tree_fd, int read_fd)
 {
 	if (dup2(jail->output_fd, STDERR_FILENO) < 0 ||
+	    (jail->network_fd > 0 && setns(jail->network_fd, CLONE_NEWNET) < 0) ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return -1;
 	if (tree_fd >= 0 && place_folder(tree_fd) < 0)
@@ -173,7 +174,7 @@ int jail_start(const struct jail *jail, pid_t *ret_pid, struct error *err)
 	}
 	if (jail->read_fd > 0 && open_read_only(jail->read_fd, &read_fd, err) < 0)
 		return -1;
-	if (!jail->network)
+	if (!jail->network && jail->network_fd <= 0)
 		args.flags |= CLONE_NEWNET;
 	/* As fork(2), with new namespaces: this program has one thread. */
 	long pid = syscall(SYS_clone3, &args, sizeof(args));

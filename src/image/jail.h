@@ -17,8 +17,9 @@ struct jail {
 	bool strict;
 	bool read_only; /* the folder, too */
 	bool network;
-	int source_fd; /* becomes descriptor JAIL_SOURCE_FD; -1 = none */
-	int output_fd; /* becomes standard output and error */
+	int network_fd; /* in place of that: the network namespace to be in; 0 = none */
+	int source_fd;  /* becomes descriptor JAIL_SOURCE_FD; -1 = none */
+	int output_fd;  /* becomes standard output and error */
 	/* A folder to read: JAIL_READ_FD leads to a read-only mount of it; 0 = none. */
 	int read_fd;
 	/* What runs inside; returns the exit status. No other descriptor than these is open. */

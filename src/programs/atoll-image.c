@@ -11,6 +11,7 @@
  *                      --owner-first ID --archive-fd N --document-fd N [--full]
  *   atoll-image load   the same, of one empty layer; verify: the archive and the document only
  *
+ * --allow-private lets registries be in this machine's own network (image/outlet.h).
  * --progress-fd N gets the lines "percent text" (image/image.h), --size-max BYTES limits what it
  * may unpack. It ends when the process that started it does. */
 #include <getopt.h>
@@ -97,6 +98,9 @@ static int take_option(struct arguments *a, int option, const char *value, struc
 		return parse_fd(value, &a->source_fd, err);
 	case 'p':
 		return parse_fd(value, &a->job.progress_fd, err);
+	case 'P':
+		a->job.allow_private = true;
+		return 0;
 	case 'm':
 		return span_parse_whole(span_of(value), 1, INT64_MAX, &a->job.size_max, err);
 	default:
@@ -122,6 +126,7 @@ static int parse(int argc, char **argv, struct arguments *a, struct error *err)
 	        {"template", required_argument, NULL, 'B'},
 	        {"owner-first", required_argument, NULL, 'O'},
 	        {"full", no_argument, NULL, 'F'},
+	        {"allow-private", no_argument, NULL, 'P'},
 	        {NULL, 0, NULL, 0},
 	};
 

@@ -22,6 +22,14 @@ HERE, ELSEWHERE = ("amd64", "arm64") if os.uname().machine == "x86_64" else ("ar
 
 
 @pytest.fixture(scope="module")
+def server():
+    """Its registries are on this machine's loopback."""
+    running = atoll.Server(flags=["--registry-allow-private", "true"]).start()
+    yield running
+    running.remove_all()
+
+
+@pytest.fixture(scope="module")
 def root(tmp_path_factory):
     """The tar of a small root, with what clients of E2B and Daytona call."""
     folder = busybox_root(tmp_path_factory.mktemp("root"))
@@ -126,31 +134,100 @@ def test_the_clients(outcomes, check):
     clients.succeeded(outcomes[check])
 
 
-# In namespaces of its own a registry can have an address that is not loopback's, and the machine keeps its authorities.
-ELSEWHERE_ADDRESS = "192.0.2.1"
+# In a network of its own a registry can have an address of the internet, and the machine keeps its authorities.
+PUBLIC_ADDRESS, PRIVATE_ADDRESS = "11.0.0.1", "10.0.0.1"
 
 
-def test_tls_is_checked_against_the_machines_authorities(tmp_path, root):
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory):
+    """What puts a command into such a network, and a certificate with its key for both addresses."""
+    key, certificate = (tmp_path_factory.mktemp("tls") / name for name in ("key.pem", "certificate.pem"))
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", certificate,
-                    "-days", "2", "-subj", "/CN=registry", "-addext", f"subjectAltName=IP:{ELSEWHERE_ADDRESS}"], check=True, capture_output=True)
-    holder = subprocess.Popen(["unshare", "-n", "sh", "-c", f"ip link set lo up && ip addr add {ELSEWHERE_ADDRESS}/32 dev lo && echo ready && exec cat"],
+                    "-days", "2", "-subj", "/CN=registry", "-addext", f"subjectAltName=IP:{PUBLIC_ADDRESS},IP:{PRIVATE_ADDRESS},DNS:localhost"],
+                   check=True, capture_output=True)
+    addresses = " && ".join(f"ip addr add {address}/32 dev lo" for address in (PUBLIC_ADDRESS, PRIVATE_ADDRESS))
+    holder = subprocess.Popen(["unshare", "-n", "sh", "-c", f"ip link set lo up && {addresses} && echo ready && exec cat"],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert holder.stdout.readline() == "ready\n"
-    inside = ["nsenter", f"--net=/proc/{holder.pid}/ns/net"]
+    yield ["nsenter", f"--net=/proc/{holder.pid}/ns/net"], certificate, key
+    holder.communicate()
+
+
+def pull(apart, folder, name, source, *more, **environment):
+    inside, _, _ = apart
+    templates = folder / "templates"
+    templates.mkdir(exist_ok=True)
+    unset = {"http_proxy", "https_proxy", "no_proxy"}
+    return subprocess.run([*inside, atoll.BUILD / "atoll-image", "import", "--templates", templates, "--name", name, "--recipe", "registry",
+                           "--source", source, *more], capture_output=True, text=True,
+                          env={**{key: value for key, value in os.environ.items() if key.lower() not in unset}, **environment})
+
+
+def test_tls_is_checked_against_the_machines_authorities(tmp_path, apart, root):
+    inside, certificate, key = apart
     with registry(tmp_path / "data") as plain:
         plain.put_image("tls", "v1", [(root, "gzip")], CONFIG, architecture=HERE)
-    served = Registry(tmp_path / "data", host=ELSEWHERE_ADDRESS, tls=(certificate, key), prefix=inside)
+    served = Registry(tmp_path / "data", host=PUBLIC_ADDRESS, tls=(certificate, key), prefix=inside)
     try:
-        def pull(name, **environment):
-            return subprocess.run([*inside, atoll.BUILD / "atoll-image", "import", "--templates", tmp_path / "templates", "--name", name, "--recipe",
-                                   "registry", "--source", f"{served.address}/tls:v1"], env={**os.environ, **environment}, capture_output=True, text=True)
-        (tmp_path / "templates").mkdir()
-        strange = atoll.wait_for(lambda: (lambda done: "onnection refused" not in done.stdout and done)(pull("strange")), 20, "registry")
+        source = f"{served.address}/tls:v1"
+        strange = atoll.wait_for(lambda: (lambda done: "onnection refused" not in done.stdout and done)(pull(apart, tmp_path, "strange", source)), 20, "registry")
         assert strange.returncode != 0 and "x509" in strange.stdout and "authority" in strange.stdout, strange
-        known = pull("known", SSL_CERT_FILE=str(certificate))
+        known = pull(apart, tmp_path, "known", source, SSL_CERT_FILE=str(certificate))
         assert known.returncode == 0, known
         assert (tmp_path / "templates/known/rootfs/etc/os-release").read_text() == "ID=busybox-test\n"
     finally:
         served.stop()
-        holder.communicate()
+
+
+# Registries of the internet that lead to neighbours of the machine's: by a redirect, and by the place of their tokens. The neighbours tell of each who comes.
+HOSTILE = r"""
+import http.server, socket, ssl, sys, threading
+public, private, certificate, key = sys.argv[1:]
+def answers(status, name, value):
+    class Registry(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(status if status == 401 or self.path != "/v2/" else 200)
+            self.send_header(name, value)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        def log_message(self, *_): pass
+    return Registry
+def serve(port, *answer):
+    server = http.server.ThreadingHTTPServer((public, port), answers(*answer))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER); context.load_cert_chain(certificate, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+def neighbour(address):
+    server = socket.create_server((address, 8443))
+    def run():
+        while True:
+            peer, _ = server.accept(); print("came", address, flush=True); peer.close()
+    threading.Thread(target=run, daemon=True).start()
+neighbour(private); neighbour("127.0.0.1")
+serve(5001, 307, "Location", f"https://{private}:8443/v2")
+serve(5002, 307, "Location", "https://localhost:8443/v2")
+serve(5003, 401, "WWW-Authenticate", f'Bearer realm="https://{private}:8443/token",service="x"')
+serve(5004, 401, "WWW-Authenticate", f'Bearer realm="http://{private}:8443/token",service="x"')
+print("ready", flush=True)
+sys.stdin.read()
+"""
+NOT_THERE = "an address of the server's own network"
+
+
+def test_no_registry_leads_into_the_servers_own_network(tmp_path, apart):
+    inside, certificate, key = apart
+    hostile = subprocess.Popen([*inside, "/usr/bin/python3", "-c", HOSTILE, PUBLIC_ADDRESS, PRIVATE_ADDRESS, certificate, key],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert hostile.stdout.readline() == "ready\n"
+        for registry, said in ((f"{PRIVATE_ADDRESS}:8443", NOT_THERE), ("127.0.0.1:8443", NOT_THERE), ("localhost:8443", NOT_THERE),
+                               (f"{PUBLIC_ADDRESS}:5001", NOT_THERE), (f"{PUBLIC_ADDRESS}:5002", ""), (f"{PUBLIC_ADDRESS}:5003", NOT_THERE),
+                               (f"{PUBLIC_ADDRESS}:5004", "403")):
+            done = pull(apart, tmp_path, "led", f"{registry}/x:v1", SSL_CERT_FILE=str(certificate))
+            assert done.returncode != 0 and said in done.stdout, done
+            assert said != NOT_THERE or "error forbidden" in done.stdout and "registry_allow_private" in done.stdout, done
+        # Where that is allowed they are reached: by the same way, after all others.
+        pull(apart, tmp_path, "led", f"{PUBLIC_ADDRESS}:5003/x:v1", "--allow-private", SSL_CERT_FILE=str(certificate))
+    finally:
+        came, _ = hostile.communicate("")
+    assert came.splitlines() == [f"came {PRIVATE_ADDRESS}"], came

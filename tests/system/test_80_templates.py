@@ -151,6 +151,13 @@ def test_bad_imports_say_what_is_wrong(api, tmp_path, kind, data, word):
     assert "bad-import" not in {t["name"] for t in api.get(PATH)["items"] if t["state"] == "ready"}
 
 
+def test_no_image_is_pulled_from_the_servers_own_network_by_default(api):
+    with pytest.raises(atoll.ApiError) as failure:
+        api.post(PATH, {"name": "near", "image": "127.0.0.1:1/x"})
+    assert failure.value.status == 403 and "an address of the server's own network" in failure.value.message, failure.value
+    assert "registry_allow_private" in failure.value.hint, failure.value
+
+
 def test_a_template_in_use_is_not_deleted(api, tmp_path):
     import_file(api, "in-use", "tar", as_tar(busybox_root(tmp_path), tmp_path / "root.tar"))
     with api.sandbox(template="in-use", internet=False):

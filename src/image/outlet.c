@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "image/outlet.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/close_range.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "base/clock.h"
+#include "base/fd.h"
+
+#define NOBODY 65534
+#define LISTEN_FD 3
+#define WAITING_MAX 64
+#define CONNECTIONS_MAX 32 /* a process each; more wait */
+#define HEAD_MAX 4096
+#define HEAD_MS 10000
+#define CONNECT_MS 10000 /* for each address */
+#define SILENCE_MS 300000
+#define PIECE_SIZE 65536
+#define HOST_MAX 253
+
+/* ---- one connection ---- */
+
+struct target {
+	char host[HOST_MAX + 1];
+	char port[6];
+};
+
+/* "CONNECT host:port HTTP/1.1"; what else the head says does not matter. */
+static bool parse_target(struct span head, struct target *ret)
+{
+	struct error ignored = {0};
+	struct span line, word, host;
+	ptrdiff_t colon = -1;
+	int64_t port;
+
+	(void)span_split(&head, '\r', &line);
+	if (!span_split(&line, ' ', &word) || !span_equals_text(word, "CONNECT") ||
+	    !span_split(&line, ' ', &word))
+		return false;
+	for (size_t i = 0; i < word.size; i++)
+		if (word.data[i] == ':')
+			colon = (ptrdiff_t)i;
+	if (colon <= 0)
+		return false;
+	host = (struct span){word.data, (size_t)colon};
+	word = (struct span){word.data + colon + 1, word.size - (size_t)colon - 1};
+	if (host.size > 2 && host.data[0] == '[' && host.data[host.size - 1] == ']')
+		host = (struct span){host.data + 1, host.size - 2};
+	if (host.size > HOST_MAX || memchr(host.data, '\0', host.size) ||
+	    span_parse_whole(word, 1, UINT16_MAX, &port, &ignored) < 0)
+		return false;
+	(void)snprintf(ret->host, sizeof(ret->host), "%.*s", (int)host.size, host.data);
+	(void)snprintf(ret->port, sizeof(ret->port), "%u", (unsigned)port);
+	return true;
+}
+
+static bool read_head(int fd, struct buf *head)
+{
+	int64_t deadline = deadline_in(HEAD_MS);
+	struct error ignored = {0};
+	char piece[HEAD_MAX];
+
+	while (!memmem(head->data ? head->data : "", head->size, "\r\n\r\n", 4)) {
+		ssize_t got = fd_wait(fd, POLLIN, deadline, &ignored) > 0
+		                      ? recv(fd, piece, sizeof(piece), 0)
+		                      : 0;
+
+		if (got <= 0)
+			return false;
+		buf_add(head, piece, (size_t)got);
+		if (head->overflowed)
+			return false;
+	}
+	return true;
+}
+
+static int connect_to(const struct addrinfo *there)
+{
+	AUTO_CLOSE int fd = socket(there->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct error ignored = {0};
+	socklen_t size = sizeof(int);
+	int failure = 0;
+
+	if (fd < 0)
+		return -1;
+	if (connect(fd, there->ai_addr, there->ai_addrlen) < 0 && errno != EINPROGRESS)
+		return -1;
+	if (fd_wait(fd, POLLOUT, deadline_in(CONNECT_MS), &ignored) <= 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &size) < 0 || failure != 0 ||
+	    fd_set_blocking(fd, true, &ignored) < 0)
+		return -1;
+	return TAKE_FD(fd);
+}
+
+/* NULL, and where it led; or why not. What is looked at is what is connected to. */
+static const char *reach(const struct target *target, int *ret_fd)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+	const char *why = "connection refused, or no answer";
+	struct addrinfo *found = NULL;
+
+	if (getaddrinfo(target->host, target->port, &hints, &found) != 0)
+		return "no such host";
+	*ret_fd = -1;
+	for (const struct addrinfo *one = found; one && *ret_fd < 0; one = one->ai_next) {
+		if (address_is_public(one->ai_addr))
+			*ret_fd = connect_to(one);
+		else
+			why = OUTLET_REFUSAL;
+	}
+	freeaddrinfo(found);
+	return *ret_fd < 0 ? why : NULL;
+}
+
+static bool pass(int from, int to, bool *ret_is_open)
+{
+	static char piece[PIECE_SIZE];
+	struct error ignored = {0};
+	ssize_t got = recv(from, piece, sizeof(piece), 0);
+
+	if (got < 0)
+		return errno == EINTR;
+	if (got == 0) {
+		*ret_is_open = false;
+		return shutdown(to, SHUT_WR) == 0;
+	}
+	return fd_write_all(to, piece, (size_t)got, &ignored) == 0;
+}
+
+static void carry(int client, int server)
+{
+	bool is_open[2] = {true, true};
+	const int fds[2] = {client, server};
+
+	while (is_open[0] || is_open[1]) {
+		struct pollfd polled[2] = {{is_open[0] ? client : -1, POLLIN, 0},
+		                           {is_open[1] ? server : -1, POLLIN, 0}};
+		int ready = poll(polled, 2, SILENCE_MS);
+
+		if (ready == 0 || (ready < 0 && errno != EINTR))
+			return;
+		for (unsigned i = 0; i < 2 && ready > 0; i++)
+			if (polled[i].revents && !pass(fds[i], fds[1 - i], &is_open[i]))
+				return;
+	}
+}
+
+/* Of an error, clients say what stands behind the number. */
+static void serve(int client)
+{
+	AUTO(buf_done) struct buf head = BUF(HEAD_MAX), said = BUF(256);
+	struct target target;
+	struct error ignored = {0};
+	const char *why = NULL;
+	int server = -1;
+
+	if (!read_head(client, &head))
+		return;
+	if (!parse_target(buf_span(&head), &target))
+		why = "images are pulled by TLS alone";
+	else
+		why = reach(&target, &server);
+	buf_addf(&said, "HTTP/1.1 %s%s\r\n\r\n", why ? "403 " : "200 OK", why ? why : "");
+	if (fd_write_all(client, said.data, said.size, &ignored) == 0 && !why)
+		carry(client, server);
+}
+
+/* ---- the process ---- */
+
+/* It dies with its parent, which may have gone already. */
+static bool tie_to(pid_t parent)
+{
+	return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
+}
+
+static void wait_for_one(unsigned *count, int flags)
+{
+	while (*count > 0 && waitpid(-1, NULL, flags) > 0) {
+		(*count)--;
+		flags = WNOHANG;
+	}
+}
+
+static void run(void)
+{
+	pid_t self = getpid();
+
+	for (unsigned count = 0;;) {
+		int client = accept4(LISTEN_FD, NULL, NULL, SOCK_CLOEXEC);
+		pid_t pid = client < 0 ? -1 : fork();
+
+		if (pid == 0) {
+			if (tie_to(self))
+				serve(client);
+			_exit(0);
+		}
+		if (client >= 0)
+			(void)close(client);
+		count += pid > 0;
+		wait_for_one(&count, count == CONNECTIONS_MAX ? 0 : WNOHANG);
+	}
+}
+
+/* Of what its parent has open it keeps nothing, a login and what tells of progress least of all. */
+static bool become_nobody(int listen_fd)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	return null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDOUT_FILENO) >= 0 &&
+	       dup2(null, STDERR_FILENO) >= 0 &&
+	       (listen_fd == LISTEN_FD || dup2(listen_fd, LISTEN_FD) >= 0) &&
+	       close_range(LISTEN_FD + 1, ~0U, 0) == 0 && chdir("/") == 0 &&
+	       setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
+	       setresuid(NOBODY, NOBODY, NOBODY) == 0 &&
+	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+}
+
+static pid_t start(int listen_fd)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid != 0)
+		return pid;
+	(void)signal(SIGPIPE, SIG_IGN);
+	/* The change of user unties. */
+	if (become_nobody(listen_fd) && tie_to(parent))
+		run();
+	_exit(1);
+}
+
+/* ---- the namespace ---- */
+
+/* In the present one. */
+static int listen_inside(int *ret_fd, struct error *err)
+{
+	const struct sockaddr_in here = {.sin_family = AF_INET,
+	                                 .sin_port = htons(OUTLET_PORT),
+	                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP};
+	AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &loopback) < 0 ||
+	    bind(fd, (const struct sockaddr *)&here, sizeof(here)) < 0 ||
+	    listen(fd, WAITING_MAX) < 0)
+		return FAIL_ERRNO(err, "listen in a network namespace");
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+/* This process is in it meanwhile: it has one thread. */
+static int make_namespace(int *ret_network_fd, int *ret_listen_fd, struct error *err)
+{
+	AUTO_CLOSE int before = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), made = -1,
+	               listen_fd = -1;
+	int result;
+
+	if (before < 0 || unshare(CLONE_NEWNET) < 0)
+		return FAIL_ERRNO(err, "make a network namespace");
+	result = listen_inside(&listen_fd, err);
+	made = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (made < 0 && result == 0)
+		result = FAIL_ERRNO(err, "open a network namespace");
+	if (setns(before, CLONE_NEWNET) < 0)
+		return FAIL_ERRNO(err, "return to the network namespace");
+	if (result < 0)
+		return -1;
+	*ret_network_fd = TAKE_FD(made);
+	*ret_listen_fd = TAKE_FD(listen_fd);
+	return 0;
+}
+
+int outlet_open(struct outlet *ret, struct error *err)
+{
+	AUTO_CLOSE int network_fd = -1, listen_fd = -1;
+	pid_t pid;
+
+	if (make_namespace(&network_fd, &listen_fd, err) < 0)
+		return -1;
+	pid = start(listen_fd);
+	if (pid < 0)
+		return FAIL_ERRNO(err, "start the way to the internet");
+	*ret = (struct outlet){.pid = pid};
+	ret->network_fd = TAKE_FD(network_fd);
+	return 0;
+}
+
+void outlet_close(struct outlet *outlet)
+{
+	if (outlet->pid > 0) {
+		(void)kill(outlet->pid, SIGKILL);
+		(void)waitpid(outlet->pid, NULL, 0);
+	}
+	fd_forget(&outlet->network_fd);
+	*outlet = OUTLET_CLOSED;
+}
