@@ -221,6 +221,24 @@ void host_close(struct host *host)
 	fd_forget(&host->lock_fd);
 }
 
+static int greater(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+int host_fd_end(const struct host *host)
+{
+	int last = greater(greater(host->agent_fd, host->names_fd), STDERR_FILENO);
+
+	for (unsigned i = 0; i < FOLDER_COUNT; i++)
+		last = greater(last, host->folders[i]);
+	for (unsigned i = 0; i < LAYER_COUNT; i++)
+		last = greater(last, host->layers[i]);
+	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
+		last = greater(last, host->cgroups.roots[i]);
+	return last + 1;
+}
+
 int host_check_space(const struct host *host, struct error *err)
 {
 	struct statvfs status;

@@ -86,6 +86,8 @@ struct host {
 MUST_CHECK int host_open(struct host *host, const struct broker_options *options,
                          struct error *err);
 void host_close(struct host *host);
+/* Above all descriptors that it has; those that come later are of single sandboxes, or requests. */
+int host_fd_end(const struct host *host);
 /* In layers.c. */
 MUST_CHECK int host_layers_make(struct host *host, struct error *err);
 /* Fails when the data folder's filesystem is nearly full. */

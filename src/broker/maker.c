@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -263,6 +264,29 @@ static void limit_group(struct making *m)
 	                    cgroups->ops->limit(cgroups, m->name, limits, &ignored) == 0;
 }
 
+static int compare(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* Each agent to come would get, and close, whatever the broker has of all other sandboxes. */
+static void let_go_of_others(const struct maker *maker)
+{
+	int own[MAKER_BATCH + 1] = {maker->report_fd}, from = host_fd_end(maker->pool->host);
+	unsigned count = 1;
+
+	for (unsigned i = 0; i < maker->count; i++)
+		own[count++] = maker->cells[i]->setup_far_fd;
+	qsort(own, count, sizeof(own[0]), compare);
+	for (unsigned i = 0; i < count; i++) {
+		if (own[i] > from)
+			(void)close_range((unsigned)from, (unsigned)own[i] - 1, 0);
+		if (own[i] >= from)
+			from = own[i] + 1;
+	}
+	(void)close_range((unsigned)from, ~0u, 0);
+}
+
 /* ---- the phases of a batch ---- */
 
 static int begin(struct making *m, struct error *err)
@@ -316,9 +340,11 @@ int maker_run(void *context)
 {
 	struct maker *maker = context;
 	struct making all[MAKER_BATCH];
-	int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), proc = -1, status = 0;
+	int home, proc = -1, status = 0;
 	struct error err = {0};
 
+	let_go_of_others(maker);
+	home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	(void)umask(0);
 	(void)!network_options_open(&proc, &err);
 	for (unsigned i = 0; i < maker->count; i++) {
