@@ -8,14 +8,24 @@
 
 /* The first shell only hands the lines over, by a descriptor, and becomes the second. A history
  * expansion ('!') would change what was asked for: it is off for that one line. After a command
- * that was killed the screen may be the one that it drew on: the marks of modes are taken back. */
+ * that was killed the screen may be the one that it drew on: the marks of modes are taken back.
+ *
+ * A command may set PROMPT_COMMAND (". ~/.bashrc" often does). That replaces its first element: of
+ * an array, which bash 5.1 runs, the other one stays, and tells the end. What is gone all the same
+ * is put back with the next line. */
 static const char script[] =
         "exec bash --rcfile /dev/fd/3 -i 3<<'__ATOLL'\n"
         "[ -r /etc/profile ] && . /etc/profile\n"
         "for __atoll_f in ~/.bash_profile ~/.bash_login ~/.profile ~/.bashrc; do\n"
         "[ -r \"$__atoll_f\" ] && { . \"$__atoll_f\"; break; }\n"
         "done; unset __atoll_f; exec 3<&-\n"
+        "__atoll_hook() {\n"
+        "PROMPT_COMMAND=__atoll_prompt${PROMPT_COMMAND:+\";$PROMPT_COMMAND\"}\n"
+        "if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)); then\n"
+        "PROMPT_COMMAND[133]=__atoll_prompt; fi\n"
+        "}\n"
         "__atoll_take() {\n"
+        "[[ ${PROMPT_COMMAND[*]-} == *__atoll_prompt* ]] || __atoll_hook\n"
         "local n l; IFS= read -rsn 32 n; IFS= read -rsd $'\\x1e' l\n"
         "case $- in *H*) set +H; __atoll_h=1;; esac\n"
         "__atoll_n=$n READLINE_LINE=$l READLINE_POINT=${#l}\n"
@@ -31,7 +41,7 @@ static const char script[] =
         "case $PS0 in *'133;C'*) ;; *) PS0=$PS0'\\e]133;C;$__atoll_n;$EPOCHREALTIME\\a';; esac\n"
         "return $s\n"
         "}\n"
-        "PROMPT_COMMAND='__atoll_prompt'${PROMPT_COMMAND:+\";$PROMPT_COMMAND\"}\n"
+        "__atoll_hook\n"
         "for __atoll_m in emacs vi-insert vi-command; do\n"
         "bind -m $__atoll_m -x '\"\\e[29;133~\": __atoll_take'\n"
         "done; unset __atoll_m\n"

@@ -179,6 +179,15 @@ def test_what_runs_there_is_cancelled_first(api, box, what):
     assert result["cancelled"] and result["output"] == "next\n" and result["exit_code"] == 0
 
 
+def test_a_command_may_change_what_the_shell_does_before_its_prompt(api, box):
+    assert run(api, box, "hooks", "PROMPT_COMMAND='hooked=yes'; echo set")["output"] == "set\n"
+    assert run(api, box, "hooks", "echo $hooked; (exit 3)")["exit_code"] == 3
+    # Of a command that takes all of it away the end is not seen, of the next one it is.
+    assert run(api, box, "hooks", "unset PROMPT_COMMAND", wait_ms=100)["running"]
+    after = run(api, box, "hooks", "echo after")
+    assert (after["output"], after["exit_code"], after["cancelled"]) == ("after\n", 0, False)
+
+
 def test_many_that_wait_hold_nobody_up(server, api, box):
     """More than there are slow workers: a sandbox is made and deleted meanwhile, as ever."""
     begun, done = threading.Barrier(25), []
