@@ -43,12 +43,17 @@ static void fail_text(struct relay *relay, const char *text)
 
 void relay_begin_header(struct relay *relay, const char *name, const char *value)
 {
+	struct buf *headers = &relay->ex->reply.headers;
+
 	relay_enter(relay);
 	assert(!relay->status);
-	if (reply_header_is_valid(name, value))
-		reply_add_header(&relay->ex->reply.headers, name, value);
-	else
+	if (!reply_header_is_valid(name, value))
 		fail_text(relay, "the upstream's reply has an invalid header");
+	else
+		reply_add_header(headers, name, value);
+	/* What comes last may be what makes the answer harmless. */
+	if (headers->overflowed)
+		fail_text(relay, "the upstream's reply has more headers than are passed on");
 	relay_leave_and_settle(relay);
 }
 

@@ -23,6 +23,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int server_fd;
 static unsigned released;
 static struct answer answer;
+static struct span prefix; /* of what is seen below a path */
 
 static void answer_failure(void *state, struct relay *relay, int status, const struct error *err)
 {
@@ -53,6 +54,8 @@ static int serve(struct request *rq, const void *body, struct reply *reply, stru
 	            &(struct proxy_options){.place = "box:8000",
 	                                    .upstream_fd = fds[0],
 	                                    .target = rq->raw_path,
+	                                    .prefix = prefix,
+	                                    .is_boxed = prefix.size > 0,
 	                                    .port = 8000,
 	                                    .withheld = withheld,
 	                                    .ops = &ops});
@@ -139,6 +142,37 @@ TEST(where_an_upgrade_comes_from_fits_the_host_that_it_names)
 	assert_false(passes(own, "X-Forwarded-Host"));
 	assert_false(passes(own, "host="));
 	assert_true(passes(other, "\r\nOrigin: http://evil\r\n"));
+}
+
+/* ---- heads of answers, below a path ---- */
+
+static void answer_below(const char *headers)
+{
+	int server, client;
+
+	prefix = SPAN("/p/8000");
+	client = ask("GET /a HTTP/1.1\r\n" HOST "Accept: text/html\r\n\r\n", &server);
+	client_send(server, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n");
+	client_send(server, headers);
+	client_send(server, "Content-Length: 8\r\nConnection: close\r\n\r\n<p>x</p>");
+	memset(&answer, 0, sizeof(answer));
+	client_receive(client, &answer);
+	end(client, server);
+	prefix = (struct span){NULL, 0};
+}
+
+TEST(a_page_below_a_path_is_in_its_box_however_much_its_server_says)
+{
+	AUTO(buf_done) struct buf headers = BUF(1 << 20);
+
+	answer_below("X-A: b\r\n");
+	assert_int_equal(answer.status, 200);
+	assert_non_null(strstr(answer.head, "\r\nContent-Security-Policy: sandbox allow-scripts"));
+	for (unsigned i = 0; i < 45; i++)
+		buf_addf(&headers, "X-%u: %0999d\r\n", i, 0);
+	answer_below(headers.data);
+	assert_int_equal(answer.status, 503);
+	assert_null(strstr(answer.head, "X-1: "));
 }
 
 /* ---- trailers ---- */
@@ -316,5 +350,6 @@ int main(void)
 	           CASE(a_client_that_has_ended_its_side_hears_the_rest),
 	           CASE(a_server_that_has_ended_its_side_hears_the_rest),
 	           CASE(what_was_sent_before_an_end_arrives_however_slowly_it_is_taken),
-	           CASE(one_that_is_gone_ends_both_directions));
+	           CASE(one_that_is_gone_ends_both_directions),
+	           CASE(a_page_below_a_path_is_in_its_box_however_much_its_server_says));
 }
