@@ -82,6 +82,33 @@ events.onmessage = (message) => {
   };
 };
 </script></body></html>"""
+# Lets scripts in as code-server does: by name, by what they hash to, from blobs. Both by a header and by a meta.
+STRICT_INLINE = """const got = [], refused = [];
+document.addEventListener("securitypolicyviolation", (e) => refused.push(e.blockedURI));
+const say = (word) => { got.push(word); document.getElementById("app").textContent = got.join(" "); };
+say("hash");"""
+STRICT_SCRIPTS = ("script-src 'self' 'unsafe-eval' blob: 'nonce-1' 'sha256-"
+                  + base64.b64encode(hashlib.sha256(STRICT_INLINE.encode()).digest()).decode() + "'")
+STRICT_POLICY = (f"default-src 'self'; {STRICT_SCRIPTS}; child-src 'self'; worker-src 'self' data: blob:; connect-src 'self' ws: wss:; "
+                 "base-uri 'none'; object-src 'none'")
+STRICT = (f"""<!doctype html><html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy"
+content="{STRICT_SCRIPTS.replace("'", "&#39;")}"></head><body><p id="app"></p><script>{STRICT_INLINE}</script>
+<script type="module" src="/strict.js"></script></body></html>""").encode()
+STRICT_MODULE = b"""import { word } from "/strict-word.js";
+say(word);
+say(await (await fetch("/strict-text")).text());
+const code = `import("${new URL("strict-word.js", location.href)}").then((m) => postMessage(m.word));`;
+const worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
+say(await new Promise((resolve) => { worker.onmessage = (message) => resolve(message.data); }));
+const socket = new WebSocket(`ws://${location.host}/ws`);
+socket.onopen = () => socket.send("echo");
+say(await new Promise((resolve) => { socket.onmessage = (echo) => resolve(echo.data); }));
+const inline = document.createElement("script");
+inline.textContent = "say('let in')";
+document.head.append(inline);
+while (!refused.length) await new Promise((resolve) => setTimeout(resolve, 20));
+say(refused[0]);
+"""
 SMUGGLED = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen"
 
 
@@ -172,6 +199,14 @@ class Connection:
                         b'ETag: "1"\r\nSet-Cookie: s=1; Path=/; Domain=localhost\r\nSet-Cookie: atoll_x=1\r\n')
         elif path == "/live":
             self.answer(LIVE, "text/html")
+        elif path == "/strict":
+            self.answer(STRICT, "text/html", f"Content-Security-Policy: {STRICT_POLICY}\r\n".encode())
+        elif path == "/strict.js":
+            self.answer(STRICT_MODULE, "text/javascript")
+        elif path == "/strict-word.js":
+            self.answer(b'export const word = "module";', "text/javascript")
+        elif path == "/strict-text":
+            self.answer(b"fetched")
         elif path == "/say.js":
             self.answer(b'say("%s" + localStorage.getItem("a") + document.cookie.slice(-1))' % query.encode(), "text/javascript")
         elif path == "/sheet":

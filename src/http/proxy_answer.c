@@ -39,16 +39,26 @@ static rewrite_value *rewriting_of(const char *name)
 		const char *name;
 		rewrite_value *rewrite;
 	} rows[] = {
-	        {"Location", rewrite_url},      {"Content-Location", rewrite_url},
-	        {"SourceMap", rewrite_url},     {"X-SourceMap", rewrite_url},
-	        {"Refresh", rewrite_refresh},   {"Link", rewrite_link},
+	        {"Location", rewrite_url},
+	        {"Content-Location", rewrite_url},
+	        {"SourceMap", rewrite_url},
+	        {"X-SourceMap", rewrite_url},
+	        {"Refresh", rewrite_refresh},
+	        {"Link", rewrite_link},
 	        {"Set-Cookie", rewrite_cookie},
+	        {"Content-Security-Policy", rewrite_csp},
+	        {"Content-Security-Policy-Report-Only", rewrite_csp},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (strcasecmp(rows[i].name, name) == 0)
 			return rows[i].rewrite;
 	return NULL;
+}
+
+static bool is_policy(const char *name)
+{
+	return strcasecmp(name, "Content-Security-Policy") == 0;
 }
 
 static void add_rewritten(struct proxy *p, struct relay *relay, const struct head_field *field)
@@ -59,6 +69,9 @@ static void add_rewritten(struct proxy *p, struct relay *relay, const struct hea
 	buf_add_byte(&value, '\0');
 	if (!value.overflowed)
 		relay_begin_header(relay, field->name, value.data);
+	/* Without its policy a page might more. */
+	else if (is_policy(field->name))
+		relay_begin_header(relay, field->name, field->value);
 }
 
 /* The relay writes these itself. */
@@ -137,6 +150,16 @@ static bool has_body(const struct proxy *p, int status)
 	return !p->asked.is_head && status != 204 && status != 304;
 }
 
+/* A base that is refused would change nothing, and be complained of. */
+static bool limits_base(const struct head *head)
+{
+	for (unsigned i = 0; i < head->field_count; i++)
+		if (is_policy(head->fields[i].name) &&
+		    rewrite_csp_limits_base(span_of(head->fields[i].value)))
+			return true;
+	return false;
+}
+
 static void begin_body(struct proxy *p, const struct head *head)
 {
 	bool is_framed = head->chunked || head->content_length >= 0;
@@ -148,8 +171,10 @@ static void begin_body(struct proxy *p, const struct head *head)
 	/* What was rewritten is not what they are about. */
 	if (p->asked.takes_trailers && !p->is_rewritten)
 		p->body.trailers = &p->got;
-	if (p->is_rewritten)
-		rewriter_init(&p->rewriter, &p->asked.place, p->asked.takes);
+	if (!p->is_rewritten)
+		return;
+	rewriter_init(&p->rewriter, &p->asked.place, p->asked.takes);
+	p->rewriter.has_base = limits_base(head);
 }
 
 void proxy_begin_answer(struct proxy *p, struct relay *relay, const struct head *head)

@@ -4,61 +4,6 @@
 #include <stdio.h>
 #include <strings.h>
 
-/* Asks for what scripts ask for at the root below the prefix instead. */
-static const char script_begin[] = "<script>(function(){var p=";
-static const char script_end[] =
-        ";function f(u){var r;try{r=new URL(u,document.baseURI)}catch(e){return u}"
-        "if(r.host!==location.host||!/^(https?|wss?):$/.test(r.protocol)||"
-        "(r.pathname+'/').indexOf(p+'/')===0)return u;r.pathname=p+r.pathname;return r.href}"
-        "var F=window.fetch;window.fetch=function(i,o){if(i instanceof Request){"
-        "var n=f(i.url);if(n!==i.url)i=new Request(n,i)}else i=f(i);return F.call(this,i,o)};"
-        "var O=XMLHttpRequest.prototype.open;XMLHttpRequest.prototype.open=function(){"
-        "arguments[1]=f(arguments[1]);return O.apply(this,arguments)};"
-        "['WebSocket','EventSource','Worker','SharedWorker'].forEach(function(n){var C=window[n];"
-        "if(C)window[n]=new Proxy(C,{construct:function(t,a){a[0]=f(a[0]);"
-        "return Reflect.construct(t,a)}})});"
-        "['pushState','replaceState'].forEach(function(n){var H=history[n];"
-        "history[n]=function(s,t,u){return H.call(history,s,t,u==null?u:f(u))}});"
-        "[['Script','src'],['Image','src'],['Link','href'],['Anchor','href'],['IFrame','src'],"
-        "['Media','src'],['Source','src'],['Track','src'],['Embed','src'],['Object','data'],"
-        "['Form','action']].forEach(function(x){var P=window['HTML'+x[0]+'Element'].prototype,"
-        "d=Object.getOwnPropertyDescriptor(P,x[1]);if(d&&d.set)Object.defineProperty(P,x[1],"
-        "{configurable:true,enumerable:d.enumerable,get:d.get,"
-        "set:function(u){d.set.call(this,f(u))}})});"
-        "var A={__proto__:null,src:/./,href:/./,action:/^form$/,formaction:/^(button|input)$/,"
-        "poster:/^video$/,data:/^object$/},S=Element.prototype.setAttribute;"
-        "Element.prototype.setAttribute=function(n,v){var e=A[String(n).toLowerCase()];"
-        "if(e&&arguments.length>1&&e.test(this.localName))arguments[1]=f(v);"
-        "return S.apply(this,arguments)};"
-        /* A page without an origin may not ask for these: they last as long as it does. */
-        "try{document.cookie}catch(e){var c=new Map();Object.defineProperty(document,'cookie',{"
-        "configurable:true,get:function(){var o=[];c.forEach(function(x,k){"
-        "if(x[1]<=Date.now())c.delete(k);else o.push(k?k+'='+x[0]:x[0])});return o.join('; ')},"
-        "set:function(t){var a=String(t).split(';'),i=a[0].indexOf('='),"
-        "k=a[0].slice(0,Math.max(i,0)).trim(),v=a[0].slice(i+1).trim(),w=Infinity,m;"
-        "if(!k&&!v)return;a.slice(1).forEach(function(x){x=x.split('=');"
-        "var n=x.shift().trim().toLowerCase(),y=x.join('=').trim(),d=Date.parse(y);"
-        "if(n==='max-age'&&/^-?\\d+$/.test(y))m=Date.now()+y*1000;"
-        "if(n==='expires'&&d===d)w=d});c.set(k,[v,m===undefined?w:m])}})}"
-        /* As with the real ones, a key may be called like a method and is none for that. */
-        "function M(){var s=new Map(),h={__proto__:Storage.prototype,"
-        "getItem:function(k){k=String(k);return s.has(k)?s.get(k):null},"
-        "setItem:function(k,v){s.set(String(k),String(v))},"
-        "removeItem:function(k){s.delete(String(k))},clear:function(){s.clear()},"
-        "key:function(i){var k=Array.from(s.keys())[i>>>0];return k===undefined?null:k},"
-        "get length(){return s.size}};return new Proxy(Object.create(h),{"
-        "get:function(t,k){return k in h?h[k]:s.get(k)},"
-        "set:function(t,k,v){s.set(String(k),String(v));return true},"
-        "has:function(t,k){return k in h||s.has(k)},"
-        "deleteProperty:function(t,k){s.delete(k);return true},"
-        "ownKeys:function(){return Array.from(s.keys())},"
-        "getOwnPropertyDescriptor:function(t,k){return s.has(k)?{value:s.get(k),writable:true,"
-        "enumerable:true,configurable:true}:undefined}})}"
-        "['localStorage','sessionStorage'].forEach(function(n){try{window[n]}catch(e){"
-        "Object.defineProperty(window,n,{configurable:true,value:M()})}});"
-        "var B=navigator.sendBeacon;if(B)navigator.sendBeacon=function(u,d){"
-        "return B.call(navigator,f(u),d)}})()</script>";
-
 void rewriter_init(struct rewriter *r, const struct rewrite_place *place, enum rewriter_kind kind)
 {
 	*r = (struct rewriter){.place = *place, .kind = kind, .held = BUF(REWRITE_TAG_MAX)};
@@ -77,6 +22,8 @@ static void add_escaped(struct buf *out, struct span text)
 	for (size_t i = 0; i < text.size; i++) {
 		if (text.data[i] == '"')
 			buf_add_text(out, "&quot;");
+		else if (text.data[i] == '\'')
+			buf_add_text(out, "&#39;");
 		else if (text.data[i] == '&')
 			buf_add_text(out, "&amp;");
 		else if (text.data[i] == '<')
@@ -84,17 +31,6 @@ static void add_escaped(struct buf *out, struct span text)
 		else
 			buf_add_byte(out, text.data[i]);
 	}
-}
-
-/* In quotes, for a script: a path of the server's, whose letters are few. */
-static void add_quoted(struct buf *out, struct span path, const char *end)
-{
-	buf_add_byte(out, '"');
-	for (size_t i = 0; i < path.size; i++)
-		if (!strchr("\"\\<>&'", path.data[i]))
-			buf_add_byte(out, path.data[i]);
-	buf_add_text(out, end);
-	buf_add_byte(out, '"');
 }
 
 static void put_base(struct rewriter *r, struct buf *out)
@@ -109,22 +45,18 @@ static void put_base(struct rewriter *r, struct buf *out)
 static void put_script(struct rewriter *r, struct buf *out)
 {
 	r->has_script = true;
-	buf_add_text(out, script_begin);
-	add_quoted(out, r->place.prefix, "");
-	buf_add_text(out, script_end);
+	buf_add_text(out, "<script>");
+	rewrite_add_script(out, r->place.prefix);
+	buf_add_text(out, "</script>");
 }
 
 /* Only before the first module, and when the page has none of its own: it may have but one. */
 static void put_imports(struct rewriter *r, struct buf *out)
 {
 	r->has_imports = true;
-	buf_add_text(out, "<script type=\"importmap\">{\"imports\":{\"/\":");
-	add_quoted(out, r->place.prefix, "/");
-	buf_add_byte(out, ',');
-	add_quoted(out, r->place.prefix, "/");
-	buf_add_byte(out, ':');
-	add_quoted(out, r->place.prefix, "/");
-	buf_add_text(out, "}}</script>");
+	buf_add_text(out, "<script type=\"importmap\">");
+	rewrite_add_imports(out, r->place.prefix);
+	buf_add_text(out, "</script>");
 }
 
 /* ---- a tag ---- */
@@ -225,8 +157,54 @@ static void add_style(struct buf *out, struct span style, const struct rewrite_p
 	css_rewriter_end(&css, out);
 }
 
-/* The script above has the same table. Elements of a page's own have addresses in what all call so,
- * and their data is theirs. */
+/* Of the references that stand for a character, those that writers of pages use for quotes: the
+ * size of the one at the front, or 0. */
+static size_t take_reference(struct span text, char *ret)
+{
+	static const struct {
+		const char *text;
+		char means;
+	} references[] = {{"&#39;", '\''}, {"&#039;", '\''}, {"&#x27;", '\''}, {"&apos;", '\''},
+	                  {"&quot;", '"'}, {"&#34;", '"'},   {"&amp;", '&'}};
+
+	for (size_t i = 0; i < COUNT_OF(references); i++) {
+		size_t size = strlen(references[i].text);
+
+		if (text.size < size || strncasecmp(text.data, references[i].text, size) != 0)
+			continue;
+		*ret = references[i].means;
+		return size;
+	}
+	return 0;
+}
+
+/* The policy of a <meta>. One with other references in it, or without quotes, stays. */
+static void add_policy(struct rewriter *r, struct buf *out, struct span value)
+{
+	AUTO(buf_done) struct buf policy = BUF(REWRITE_TAG_MAX);
+	AUTO(buf_done) struct buf rewritten = BUF(2 * REWRITE_TAG_MAX);
+
+	for (size_t i = 0, size; i < value.size; i += size) {
+		char c = value.data[i];
+
+		size = c == '&' ? take_reference((struct span){value.data + i, value.size - i}, &c)
+		                : 1;
+		if (!size) {
+			buf_add_span(out, value);
+			return;
+		}
+		buf_add_byte(&policy, c);
+	}
+	rewrite_csp(&rewritten, buf_span(&policy), &r->place);
+	r->has_base = r->has_base || rewrite_csp_limits_base(buf_span(&policy));
+	if (rewritten.overflowed || !strchr("\"'", value.data[-1]))
+		buf_add_span(out, value);
+	else
+		add_escaped(out, buf_span(&rewritten));
+}
+
+/* The script has the same table (rewrite_script.c). Elements of a page's own have addresses in what
+ * all call so, and their data is theirs. */
 static bool is_url(struct span element, struct span attribute)
 {
 	static const struct {
@@ -267,6 +245,9 @@ static void add_value(struct rewriter *r, struct buf *out, struct span tag,
 	else if (is_named(a->name, "content") && is_named(tag_name(tag), "meta") &&
 	         is_named(find_value(tag, "http-equiv"), "refresh"))
 		rewrite_refresh(out, a->value, &r->place);
+	else if (is_named(a->name, "content") && is_named(tag_name(tag), "meta") &&
+	         is_named(find_value(tag, "http-equiv"), "content-security-policy"))
+		add_policy(r, out, a->value);
 	else
 		buf_add_span(out, a->value);
 }

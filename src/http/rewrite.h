@@ -26,6 +26,15 @@ void rewrite_refresh(struct buf *out, struct span value, const struct rewrite_pl
 void rewrite_link(struct buf *out, struct span value, const struct rewrite_place *place);
 /* The cookie's Domain goes, its Path moves below the prefix. */
 void rewrite_cookie(struct buf *out, struct span value, const struct rewrite_place *place);
+/* A Content-Security-Policy, or several. Where one lets scripts in by name, what is put into a page
+ * below the prefix is let in by its hash; the server's own origin becomes 'self'. */
+void rewrite_csp(struct buf *out, struct span value, const struct rewrite_place *place);
+/* Whether one of them says which base a page may have. */
+bool rewrite_csp_limits_base(struct span value);
+
+/* What stands in the <script> that is put into a page, and in the map of imports. */
+void rewrite_add_script(struct buf *out, struct span prefix);
+void rewrite_add_imports(struct buf *out, struct span prefix);
 
 enum css_state {
 	CSS_TEXT,
@@ -71,7 +80,8 @@ struct rewriter {
 	bool after_equals; /* in a tag: a quote would begin a value */
 	unsigned dashes;   /* at the end of a comment so far */
 	enum rewriter_kind kind;
-	bool has_base, has_script, has_imports;
+	bool has_base; /* or may have none of ours */
+	bool has_script, has_imports;
 	bool is_style; /* what REWRITER_RAW is within */
 	struct css_rewriter css;
 };

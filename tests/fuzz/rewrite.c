@@ -56,5 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rewrite_link(&headers, in, &place);
 	rewrite_refresh(&headers, in, &place);
 	rewrite_cookie(&headers, in, &place);
+	rewrite_csp(&headers, in, &place);
+	(void)rewrite_csp_limits_base(in);
 	return 0;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """In a real browser, below a path in the browser's sandbox and at a host of its own: a real Vite app that is edited inside its sandbox reloads;
-a folder's pages, a counter of events and a WebSocket work."""
+a folder's pages, a counter of events, a WebSocket and a page with a policy of its own work."""
 
 import contextlib
 import io
@@ -94,11 +94,13 @@ def test_an_app_that_is_edited_reloads(server, app, modules, form, origin):
         assert rest == "two\n", errors
 
 
+# What a page of tests/preview_server.py may by a policy like code-server's, of a header and of a meta: that, and no more.
+STRICT = "hash module fetched module echo inline"
 # What tests/preview_server.py finds out of cookies, storage and attributes.
 LIKENESS = "b=2; c=3 4; d=5=6|b=2; e=|1|3|4|true|||true|1|form|object|video|a|/x|/x|/x|/x"
 
 
-def test_a_folders_page_events_and_a_websocket_work_in_both_forms(server, modules):
+def test_a_folders_page_events_a_websocket_and_a_policy_work_in_both_forms(server, modules):
     with contextlib.closing(server.api()) as api, api.sandbox(internet=True) as sandbox:
         api.write(sandbox, "/tmp/site/index.html", b'<!doctype html><html><head></head><body><p id="app"></p>'
                                                    b'<script src="/js/main.js"></script></body></html>')
@@ -110,7 +112,7 @@ def test_a_folders_page_events_and_a_websocket_work_in_both_forms(server, module
                                  "(setsid python3 /tmp/server.py 8080 >/tmp/log2 2>&1 </dev/null &)")
         assert done["exit_code"] == 0, done
         pages, origins = [], []
-        for port, path, text in ((8000, "", "served"), (8080, "live", f"0 1 2 hello first12 second12 {LIKENESS}")):
+        for port, path, text in ((8000, "", "served"), (8080, "live", f"0 1 2 hello first12 second12 {LIKENESS}"), (8080, "strict", STRICT)):
             atoll.wait_for(lambda: api.raw("GET", f"/api/sandbox/instances/{sandbox}/preview/{port}/").status == 200, 30, "a server")
             made = api.post(f"/api/sandbox/instances/{sandbox}/preview-tokens", {"port": port, "private": True})
             pages += [text, made["url"] + path, text, made["hostUrl"].replace("/?", f"/{path}?")]

@@ -175,6 +175,17 @@ TEST(a_page_below_a_path_is_in_its_box_however_much_its_server_says)
 	assert_null(strstr(answer.head, "X-1: "));
 }
 
+TEST(policies_of_an_answer_let_in_what_is_put_into_its_page)
+{
+	answer_below("Content-Security-Policy: script-src 'self'; base-uri 'none'\r\n"
+	             "Content-Security-Policy-Report-Only: script-src 'self'\r\n");
+	assert_non_null(strstr(answer.head, "Policy: script-src 'self' 'sha256-"));
+	assert_non_null(strstr(answer.head, "'; base-uri 'none'\r\n"));
+	assert_non_null(strstr(answer.head, "Report-Only: script-src 'self' 'sha256-"));
+	assert_non_null(strstr(answer.body, "<script>(function()"));
+	assert_null(strstr(answer.body, "<base"));
+}
+
 /* ---- trailers ---- */
 
 static const char chunked[] =
@@ -351,5 +362,6 @@ int main(void)
 	           CASE(a_server_that_has_ended_its_side_hears_the_rest),
 	           CASE(what_was_sent_before_an_end_arrives_however_slowly_it_is_taken),
 	           CASE(one_that_is_gone_ends_both_directions),
-	           CASE(a_page_below_a_path_is_in_its_box_however_much_its_server_says));
+	           CASE(a_page_below_a_path_is_in_its_box_however_much_its_server_says),
+	           CASE(policies_of_an_answer_let_in_what_is_put_into_its_page));
 }

@@ -242,6 +242,138 @@ TEST(a_tag_that_is_too_long_goes_through_unchanged)
 	assert_non_null(strstr(out.data, "<a href=/p/5173/y>"));
 }
 
+/* ---- policies ---- */
+
+/* "@" stands for the hashes of what is put in. */
+static void policy_becomes(const char *from, const char *to)
+{
+	AUTO(buf_done) struct buf both = BUF(4096);
+	AUTO(buf_done) struct buf wanted = BUF(1 << 16);
+	struct span hashes;
+
+	rewrite_csp(&both, SPAN("script-src a"), &place);
+	hashes = (struct span){both.data + 12, both.size - 12};
+	for (; *to; to++) {
+		if (*to == '@')
+			buf_add_span(&wanted, hashes);
+		else
+			buf_add_byte(&wanted, *to);
+	}
+	becomes(rewrite_csp, from, buf_text(&wanted));
+}
+
+TEST(a_policy_lets_in_the_very_text_that_is_put_into_the_page)
+{
+	AUTO(buf_done) struct buf out = BUF(1 << 16);
+	struct rewrite_place none = {.prefix = SPAN("/p/1"), .port = 1};
+
+	/* The map for "/p/1", and its SHA-256 as another program has it. */
+	rewrite_add_imports(&out, none.prefix);
+	assert_string_equal(out.data, "{\"imports\":{\"/\":\"/p/1/\",\"/p/1/\":\"/p/1/\"}}");
+	buf_reset(&out);
+	rewrite_csp(&out, SPAN("script-src 'self'"), &none);
+	assert_true(span_starts_with(buf_span(&out), "script-src 'self' 'sha256-"));
+	assert_non_null(strstr(out.data, " 'sha256-YJ0CvLwGErOgf29olMHVcMDPAzXCL5v+sDj6D1IA4Kk='"));
+}
+
+TEST(a_hash_joins_the_list_that_scripts_of_the_page_are_held_to)
+{
+	policy_becomes("script-src 'self'", "script-src 'self'@");
+	policy_becomes("default-src 'self'", "default-src 'self'@");
+	policy_becomes("default-src 'none'; script-src x;img-src *",
+	               "default-src 'none'; script-src x@;img-src *");
+	policy_becomes("script-src x; SCRIPT-SRC-ELEM y ;", "script-src x; SCRIPT-SRC-ELEM y @;");
+	policy_becomes("script-src 'nonce-x' 'unsafe-inline'",
+	               "script-src 'nonce-x' 'unsafe-inline'@");
+	policy_becomes("script-src 'unsafe-inline' 'strict-dynamic'",
+	               "script-src 'unsafe-inline' 'strict-dynamic'@");
+	policy_becomes("script-src a, img-src b, default-src c",
+	               "script-src a@, img-src b, default-src c@");
+	/* Only the first of a name counts. */
+	policy_becomes("script-src a;script-src b", "script-src a@;script-src b");
+}
+
+TEST(a_policy_that_needs_no_hash_stays)
+{
+	static const char *const texts[] = {
+	        "",
+	        ",",
+	        ";;",
+	        " ; , ;",
+	        "script-src",
+	        "script-src 'none'",
+	        "default-src",
+	        "default-src 'none'; style-src 'self'",
+	        "img-src 'self'; style-src x",
+	        "script-src-attr 'none'",
+	        "script-src * 'unsafe-inline'",
+	        "default-src 'self' 'UNSAFE-INLINE' data:",
+	        "sandbox allow-scripts",
+	        "xscript-src a; script-srcx b",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		policy_becomes(texts[i], texts[i]);
+	AUTO(buf_done) struct buf out = BUF(4096);
+	rewrite_csp(&out, SPAN("script-src 'self'"), &host_place);
+	assert_string_equal(out.data, "script-src 'self'");
+}
+
+TEST(addresses_in_a_policy_lead_to_the_preview)
+{
+	policy_becomes("connect-src ws://localhost:5173 http://localhost:5173 wss://[::1]:5173",
+	               "connect-src 'self' 'self' 'self'");
+	policy_becomes("img-src localhost:5173\t127.0.0.1:5173", "img-src 'self'\t'self'");
+	policy_becomes("img-src http://localhost:5173/a localhost:51730 http://a:5173 localhost",
+	               "img-src http://localhost:5173/a localhost:51730 http://a:5173 localhost");
+	policy_becomes("img-src ftp://localhost:5173 xlocalhost:5173",
+	               "img-src ftp://localhost:5173 xlocalhost:5173");
+	policy_becomes("report-uri /csp https://o/csp", "report-uri /p/5173/csp https://o/csp");
+}
+
+TEST(of_many_policies_some_are_changed)
+{
+	AUTO(buf_done) struct buf in = BUF(1 << 16);
+	AUTO(buf_done) struct buf out = BUF(1 << 16);
+
+	for (unsigned i = 0; i < 1000; i++)
+		buf_add_text(&in, "script-src a,");
+	rewrite_csp(&out, buf_span(&in), &place);
+	assert_false(out.overflowed);
+	assert_true(out.size > in.size && out.size < in.size + 16 * 128);
+	assert_true(span_starts_with(buf_span(&out), "script-src a 'sha256-"));
+	assert_string_equal(out.data + out.size - 26, "script-src a,script-src a,");
+}
+
+TEST(a_policy_says_which_base_a_page_may_have)
+{
+	assert_true(rewrite_csp_limits_base(SPAN("base-uri 'self'")));
+	assert_true(rewrite_csp_limits_base(SPAN("img-src a, ; Base-Uri\t")));
+	assert_false(rewrite_csp_limits_base(SPAN("img-src base-uri, xbase-uri a")));
+	assert_false(rewrite_csp_limits_base(SPAN("")));
+}
+
+TEST(the_policy_of_a_meta_is_changed_in_the_page)
+{
+	AUTO(buf_done) struct buf out = BUF(1 << 16);
+	static const char text[] = "<meta HTTP-EQUIV=content-security-policy "
+	                           "content=\"script-src &#39;self&apos;;base-uri 'none'\">"
+	                           "<link href=/l>";
+
+	page_in_pieces(text, 3, true, &out);
+	assert_non_null(strstr(out.data, " content=\"script-src &#39;self&#39; &#39;sha256-"));
+	assert_non_null(strstr(out.data, "&#39;;base-uri &#39;none&#39;\"><script>(function()"));
+	assert_null(strstr(out.data, "<base"));
+	page_becomes("<meta http-equiv=content-security-policy content=script-src>",
+	             "<meta http-equiv=content-security-policy content=script-src>");
+	page_becomes("<meta http-equiv=content-security-policy content='script-src a&eacute;'>",
+	             "<meta http-equiv=content-security-policy content='script-src a&eacute;'>");
+	page_becomes("<meta name=content-security-policy content='script-src a'>",
+	             "<meta name=content-security-policy content='script-src a'>");
+}
+
+/* ---- style sheets ---- */
+
 static void sheet_becomes(const char *from, const char *to)
 {
 	AUTO(css_rewriter_done) struct css_rewriter whole = {CSS_TEXT}, single = {CSS_TEXT};
@@ -308,5 +440,12 @@ int main(void)
 	           CASE(a_base_of_the_page_itself_wins),
 	           CASE(what_nobody_asked_for_as_a_page_is_one_if_it_says_so),
 	           CASE(imports_are_led_below_the_prefix_unless_the_page_has_a_map),
-	           CASE(a_tag_that_is_too_long_goes_through_unchanged));
+	           CASE(a_tag_that_is_too_long_goes_through_unchanged),
+	           CASE(a_policy_lets_in_the_very_text_that_is_put_into_the_page),
+	           CASE(a_hash_joins_the_list_that_scripts_of_the_page_are_held_to),
+	           CASE(a_policy_that_needs_no_hash_stays),
+	           CASE(addresses_in_a_policy_lead_to_the_preview),
+	           CASE(of_many_policies_some_are_changed),
+	           CASE(a_policy_says_which_base_a_page_may_have),
+	           CASE(the_policy_of_a_meta_is_changed_in_the_page));
 }

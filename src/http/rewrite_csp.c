@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What Content Security Policy Level 3 says of lists of sources: one that has a hash lets in that
+ * text and no other. It loses what 'unsafe-inline' let in, though, so such a list stays. */
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "http/rewrite.h"
+
+#define CHANGED_MAX 16 /* policies of one value; others stay */
+#define SHA256_SIZE 32
+#define HASH_SIZE (4 * ((SHA256_SIZE + 2) / 3) + 1) /* in base64, with the NUL */
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
+}
+
+static bool is_word(struct span word, const char *wanted)
+{
+	return word.size == strlen(wanted) && strncasecmp(word.data, wanted, word.size) == 0;
+}
+
+static bool begins(struct span word, const char *with)
+{
+	return word.size >= strlen(with) && strncasecmp(word.data, with, strlen(with)) == 0;
+}
+
+/* The first word of *rest, cut off with the blanks before it; empty when there is none. */
+static struct span take_word(struct span *rest)
+{
+	size_t begin = 0, end;
+
+	while (begin < rest->size && is_blank(rest->data[begin]))
+		begin++;
+	for (end = begin; end < rest->size && !is_blank(rest->data[end]);)
+		end++;
+	struct span word = {rest->data + begin, end - begin};
+	*rest = (struct span){rest->data + end, rest->size - end};
+	return word;
+}
+
+/* The sources of the policy's directive, which are NULL where it has none: the first one of a name
+ * counts. */
+static struct span find_directive(struct span policy, const char *name)
+{
+	struct span directive;
+	bool more = true;
+
+	while (more) {
+		more = span_split(&policy, ';', &directive);
+		if (is_word(take_word(&directive), name))
+			return directive;
+	}
+	return (struct span){NULL, 0};
+}
+
+/* Of what a script that stands in the page itself is held to. */
+static struct span find_script_sources(struct span policy)
+{
+	static const char *const names[] = {"script-src-elem", "script-src", "default-src"};
+
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		struct span sources = find_directive(policy, names[i]);
+
+		if (sources.data)
+			return sources;
+	}
+	return (struct span){NULL, 0};
+}
+
+static bool is_exact(struct span source)
+{
+	return begins(source, "'nonce-") || begins(source, "'sha256-") ||
+	       begins(source, "'sha384-") || begins(source, "'sha512-") ||
+	       is_word(source, "'strict-dynamic'");
+}
+
+/* Scripts in general, and not those of the page's own text. A page that forbids all of them has
+ * none that our script would help. */
+static bool wants_hash(struct span sources)
+{
+	bool allows_any = false, allows_inline = false, has_exact = false;
+	struct span source;
+
+	while ((source = take_word(&sources)).size) {
+		allows_any = allows_any || !is_word(source, "'none'");
+		allows_inline = allows_inline || is_word(source, "'unsafe-inline'");
+		has_exact = has_exact || is_exact(source);
+	}
+	return allows_any && (has_exact || !allows_inline);
+}
+
+static void add_hash(struct buf *out, const struct rewrite_place *place,
+                     void (*add)(struct buf *out, struct span prefix))
+{
+	AUTO(buf_done) struct buf text = BUF(REWRITE_TAG_MAX);
+	unsigned char digest[SHA256_SIZE], encoded[HASH_SIZE];
+
+	add(&text, place->prefix);
+	if (text.overflowed ||
+	    EVP_Digest(text.data, text.size, digest, NULL, EVP_sha256(), NULL) != 1)
+		return;
+	(void)EVP_EncodeBlock(encoded, digest, sizeof(digest));
+	buf_addf(out, " 'sha256-%s'", (const char *)encoded);
+}
+
+/* "ws://localhost:5173": with a path it is less than the origin, and there is no name for that. */
+static bool is_own_origin(struct span source, const struct rewrite_place *place)
+{
+	static const char *const schemes[] = {"http://", "https://", "ws://", "wss://"};
+	static const char *const hosts[] = {"localhost", "127.0.0.1", "0.0.0.0", "[::1]"};
+	char port[16];
+
+	for (size_t i = 0; i < COUNT_OF(schemes); i++) {
+		if (!begins(source, schemes[i]))
+			continue;
+		source.data += strlen(schemes[i]);
+		source.size -= strlen(schemes[i]);
+		break;
+	}
+	(void)snprintf(port, sizeof(port), ":%u", place->port);
+	for (size_t i = 0; i < COUNT_OF(hosts); i++) {
+		size_t size = strlen(hosts[i]);
+
+		if (begins(source, hosts[i]) &&
+		    (is_word((struct span){source.data + size, source.size - size}, port)))
+			return true;
+	}
+	return false;
+}
+
+/* Byte for byte but for the words that change, so that what is not understood stays. */
+static void add_sources(struct buf *out, struct span directive, const struct rewrite_place *place)
+{
+	struct span rest = directive, word = take_word(&rest);
+	bool is_report = is_word(word, "report-uri");
+	const char *copied = directive.data;
+
+	while ((word = take_word(&rest)).size) {
+		buf_add(out, copied, (size_t)(word.data - copied));
+		copied = word.data + word.size;
+		if (is_report)
+			rewrite_url(out, word, place);
+		else if (is_own_origin(word, place))
+			buf_add_text(out, "'self'");
+		else
+			buf_add_span(out, word);
+	}
+	buf_add(out, copied, (size_t)(directive.data + directive.size - copied));
+}
+
+/* `hashes` are kept for the next one. */
+static void add_policy(struct buf *out, struct span policy, const struct rewrite_place *place,
+                       struct buf *hashes)
+{
+	struct span scripts = find_script_sources(policy), directive;
+	bool takes_hash = place->prefix.size && scripts.data && wants_hash(scripts), more = true;
+
+	if (takes_hash && !hashes->size) {
+		add_hash(hashes, place, rewrite_add_script);
+		add_hash(hashes, place, rewrite_add_imports);
+	}
+	while (more) {
+		more = span_split(&policy, ';', &directive);
+		add_sources(out, directive, place);
+		if (takes_hash && directive.data + directive.size == scripts.data + scripts.size)
+			buf_add_span(out, buf_span(hashes));
+		if (more)
+			buf_add_byte(out, ';');
+	}
+}
+
+void rewrite_csp(struct buf *out, struct span value, const struct rewrite_place *place)
+{
+	AUTO(buf_done) struct buf hashes = BUF(256);
+	struct span policy;
+	bool more = value.size > 0;
+
+	for (unsigned i = 0; more; i++) {
+		if (i == CHANGED_MAX) {
+			buf_add_span(out, value);
+			return;
+		}
+		more = span_split(&value, ',', &policy);
+		add_policy(out, policy, place, &hashes);
+		if (more)
+			buf_add_byte(out, ',');
+	}
+}
+
+bool rewrite_csp_limits_base(struct span value)
+{
+	struct span policy;
+	bool more = value.size > 0;
+
+	while (more) {
+		more = span_split(&value, ',', &policy);
+		if (find_directive(policy, "base-uri").data)
+			return true;
+	}
+	return false;
+}
