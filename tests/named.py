@@ -21,7 +21,8 @@ def addresses_of(name):
         return [allowed if asked[name] == 1 else "127.0.0.1"]
     return {"allowed.test": [allowed], "sub.allowed.test": [allowed], "other.test": [other], "loop.test": ["127.0.0.1"],
             "zero.test": ["0.0.0.0"], "metadata.test": ["169.254.169.254"], "private.test": ["10.0.0.7"], "host.test": [near],
-            "gateway.test": ["169.254.1.1"], "two.test": ["127.0.0.1", allowed], "much.test": [allowed]}.get(name)
+            "gateway.test": ["169.254.1.1"], "two.test": ["127.0.0.1", allowed], "much.test": [allowed],
+            "silent.test": [allowed], "range.test": ["198.51.100.77"]}.get(name)
 def tell(*words):
     sys.stdout.write(" ".join(words) + "\n"); sys.stdout.flush()
 def nameserver():
@@ -57,6 +58,10 @@ def requests(peer, kind, own):
                     text += peer.recv(65536)
                 body, text = text[:size], text[size:]
                 tell(kind, own, ",".join(hosts), lines[0].replace(" ", "_"))
+                if hosts == ["silent.test"]:
+                    while peer.recv(65536):
+                        pass
+                    return tell("left", own)
                 close = any(name.lower() == "connection" and "close" in value for name, value in fields)
                 answer = b"hello of " + own.encode() + b" " + body
                 peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n%s\r\n%s" % (
@@ -128,6 +133,8 @@ SECRET = "what-the-gateway-must-not-know"
 def running():
     """The far machines, and a server that asks their nameserver, in a network of their own."""
     with far.own_network(), contextlib.closing(Named()) as there:
+        # A range that the host has as a whole, and not each address of it.
+        subprocess.run(["ip", "addr", "add", "198.51.100.1/24", "dev", "lo"], check=True)
         server = atoll.Server(flags=["--network-nameservers", there.addresses[0], "--preview-secret", SECRET]).start()
         try:
             yield there, server

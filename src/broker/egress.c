@@ -72,26 +72,38 @@ static void add_denied(struct buf *out, const struct egress_ranges *denied)
 	buf_add_text(out, " }");
 }
 
-int network_egress_rules(struct buf *out, const struct network *n, uint32_t slot,
-                         const char *egress, struct error *err)
+struct own_rules {
+	uint32_t slot;
+	const char *egress;
+	struct egress_ranges denied; /* of that */
+};
+
+static int add_rules(struct buf *out, const struct network *n, const struct own_rules *r,
+                     struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(DENIED_MAX);
-	struct egress_ranges denied;
+	const uint32_t slot = r->slot;
 
-	if (sandbox_egress_denied(egress, &denied, err) < 0)
-		return -1;
 	network_own_add(out, &rules, slot);
 	buf_add_text(out, frame);
 	buf_addf(out, "flush chain inet atoll egress%u\n", slot);
-	if (denied.count == 0)
+	if (r->denied.count == 0)
 		return 0;
-	add_denied(&text, &denied);
-	if (sandbox_egress_has_names(egress) &&
+	add_denied(&text, &r->denied);
+	if (sandbox_egress_has_names(r->egress) &&
 	    network_names_rules(out, n, slot, buf_span(&text), err) < 0)
 		return -1;
 	buf_addf(out, "add rule inet atoll egress%u ip daddr %s goto egress_denied\n", slot,
 	         buf_text(&text));
 	return 0;
+}
+
+int network_egress_rules(struct buf *out, const struct network *n, uint32_t slot,
+                         const char *egress, struct error *err)
+{
+	struct own_rules r = {.slot = slot, .egress = egress};
+
+	return sandbox_egress_denied(egress, &r.denied, err) < 0 ? -1 : add_rules(out, n, &r, err);
 }
 
 void network_egress_removal(struct buf *out, uint32_t slot)
@@ -169,19 +181,20 @@ int network_egress_clear(struct network *n, const uint32_t *slots, size_t count,
 
 /* The gateway knows names before anything is led to it, and forgets them when nothing is any more.
  */
-static int load(struct network *n, uint32_t slot, const char *egress, struct error *err)
+static int load(struct network *n, const struct own_rules *r, struct error *err)
 {
 	AUTO(buf_done) struct buf script = BUF(SCRIPT_MAX);
-	bool has_names = sandbox_egress_has_names(egress);
+	bool has_names = sandbox_egress_has_names(r->egress);
+	const uint32_t slot = r->slot;
 
-	if (network_egress_rules(&script, n, slot, egress, err) < 0)
+	if (add_rules(&script, n, r, err) < 0)
 		return -1;
 	if (!has_names && network_names_are_told(n, slot))
 		network_names_removal(&script, slot);
 	/* What fails from here on may be there: until it is removed. */
 	network_egress_note(n, slot, true);
 	if (has_names) {
-		if (network_names_tell(n, slot, egress, err) < 0)
+		if (network_names_tell(n, slot, r->egress, err) < 0)
 			return -1;
 		fault_point("broker", "egress-names");
 	}
@@ -194,16 +207,15 @@ static int load(struct network *n, uint32_t slot, const char *egress, struct err
 
 int network_egress_set(struct network *n, uint32_t slot, const char *egress, struct error *err)
 {
-	struct egress_ranges denied;
+	struct own_rules r = {.slot = slot, .egress = egress};
 
-	if (sandbox_egress_denied(egress, &denied, err) < 0)
+	if (sandbox_egress_denied(egress, &r.denied, err) < 0)
 		return -1;
-	if (denied.count == 0 && !network_egress_is_set(n, slot))
+	if (r.denied.count == 0 && !network_egress_is_set(n, slot))
 		return 0;
-	if (denied.count == 0 ? network_egress_clear(n, &slot, 1, err) < 0
-	                      : load(n, slot, egress, err) < 0)
+	if (r.denied.count == 0 ? network_egress_clear(n, &slot, 1, err) < 0 : load(n, &r, err) < 0)
 		return FAIL_CONTEXT(err, "set the rules of a sandbox's network");
-	forget_flows(n, slot, &denied);
+	forget_flows(n, slot, &r.denied);
 	return 0;
 }
 

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <seccomp.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -20,25 +20,68 @@
 #define WAITING_MAX 4096
 #define NAMESERVER_PORT 53
 #define RESOLV_CONF_MAX (64 * 1024)
+#define PORTS_FILE "names-ports"
+#define PORTS_SIZE 64
+#define PORT_MIN 1024
 
 /* ---- sockets ---- */
 
-static int open_socket(int kind, int *ret_fd, unsigned *ret_port, struct error *err)
+static int bind_port(int fd, unsigned port)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(GATEWAY)};
+	const struct sockaddr_in address = {.sin_family = AF_INET,
+	                                    .sin_port = htons((uint16_t)port),
+	                                    .sin_addr.s_addr = htonl(GATEWAY)};
+
+	return bind(fd, (const struct sockaddr *)&address, sizeof(address));
+}
+
+/* `*port` is the one that is wanted, 0 = any; another one when somebody has it. */
+static int open_socket(int kind, int *ret_fd, unsigned *port, struct error *err)
+{
 	AUTO_CLOSE int fd = socket(AF_INET, kind | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_in address = {.sin_family = AF_UNSPEC};
 	socklen_t size = sizeof(address);
 	const int yes = 1;
 
-	/* No link has the address before there is a sandbox with such rules. */
+	/* No link has the address before there is a sandbox with such rules; connections of a
+	 * gateway before this one may be ending. */
 	if (fd < 0 || setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &yes, sizeof(yes)) < 0 ||
-	    bind(fd, (const struct sockaddr *)&address, size) < 0 ||
+	    (kind == SOCK_STREAM &&
+	     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) < 0) ||
+	    (bind_port(fd, *port) < 0 && (*port == 0 || bind_port(fd, 0) < 0)) ||
 	    (kind == SOCK_STREAM && listen(fd, WAITING_MAX) < 0) ||
 	    getsockname(fd, (struct sockaddr *)&address, &size) < 0)
 		return FAIL_ERRNO(err, "open a socket of the gateway for names");
-	*ret_port = ntohs(address.sin_port);
+	*port = ntohs(address.sin_port);
 	*ret_fd = TAKE_FD(fd);
 	return 0;
+}
+
+/* Sandboxes that live on are led to the ports of the supervisor before this one until their rules
+ * are told again; whoever else listens there would have them as guests. */
+static void read_ports(int run_fd, unsigned ports[NAMES_RULES])
+{
+	AUTO(buf_done) struct buf text = BUF(PORTS_SIZE);
+	struct error ignored = {0};
+	struct span rest, word;
+	int64_t port;
+
+	if (file_read(run_fd, PORTS_FILE, &text, &ignored) < 0)
+		return;
+	rest = buf_span(&text);
+	for (unsigned i = 0; i < NAMES_RULES; i++) {
+		(void)span_split(&rest, ' ', &word);
+		if (span_parse_whole(word, PORT_MIN, UINT16_MAX, &port, &ignored) == 0)
+			ports[i] = (unsigned)port;
+	}
+}
+
+static int keep_ports(int run_fd, const unsigned ports[NAMES_RULES], struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(PORTS_SIZE);
+
+	buf_addf(&text, "%u %u %u", ports[NAMES_HTTP], ports[NAMES_TLS], ports[NAMES_DNS]);
+	return file_write(run_fd, PORTS_FILE, buf_span(&text), 0600, err);
 }
 
 static int open_rules(int run_fd, gid_t group, int *ret_fd, struct error *err)
@@ -57,11 +100,16 @@ static int open_rules(int run_fd, gid_t group, int *ret_fd, struct error *err)
 int names_open(struct names *ret, int run_fd, gid_t group, struct error *err)
 {
 	struct names n = NAMES_CLOSED;
+	unsigned before[NAMES_RULES];
 
+	read_ports(run_fd, n.ports);
+	memcpy(before, n.ports, sizeof(before));
 	if (open_rules(run_fd, group, &n.fds[NAMES_RULES], err) == 0 &&
 	    open_socket(SOCK_STREAM, &n.fds[NAMES_HTTP], &n.ports[NAMES_HTTP], err) == 0 &&
 	    open_socket(SOCK_STREAM, &n.fds[NAMES_TLS], &n.ports[NAMES_TLS], err) == 0 &&
-	    open_socket(SOCK_DGRAM, &n.fds[NAMES_DNS], &n.ports[NAMES_DNS], err) == 0) {
+	    open_socket(SOCK_DGRAM, &n.fds[NAMES_DNS], &n.ports[NAMES_DNS], err) == 0 &&
+	    (memcmp(before, n.ports, sizeof(before)) == 0 ||
+	     keep_ports(run_fd, n.ports, err) == 0)) {
 		*ret = n;
 		return 0;
 	}
@@ -77,81 +125,6 @@ void names_close(struct names *n)
 }
 
 /* ---- the process ---- */
-
-/* All that it does from then on: wait, carry bytes, open files of its folder, keep time. */
-static const int allowed[] = {
-        SCMP_SYS(accept4),
-        SCMP_SYS(brk),
-        SCMP_SYS(clock_gettime),
-        SCMP_SYS(close),
-        SCMP_SYS(connect),
-        SCMP_SYS(epoll_ctl),
-        SCMP_SYS(epoll_pwait),
-        SCMP_SYS(epoll_pwait2),
-        SCMP_SYS(epoll_wait),
-        SCMP_SYS(exit),
-        SCMP_SYS(exit_group),
-        SCMP_SYS(fstat),
-        SCMP_SYS(futex),
-        SCMP_SYS(getpid),
-        SCMP_SYS(getrandom),
-        SCMP_SYS(getsockname),
-        SCMP_SYS(getsockopt),
-        SCMP_SYS(gettid),
-        SCMP_SYS(gettimeofday),
-        SCMP_SYS(madvise),
-        SCMP_SYS(mmap),
-        SCMP_SYS(mprotect),
-        SCMP_SYS(mremap),
-        SCMP_SYS(munmap),
-        SCMP_SYS(newfstatat),
-        SCMP_SYS(openat2),
-        SCMP_SYS(read),
-        SCMP_SYS(recvfrom),
-        SCMP_SYS(restart_syscall),
-        SCMP_SYS(rt_sigaction),
-        SCMP_SYS(rt_sigprocmask),
-        SCMP_SYS(rt_sigreturn),
-        SCMP_SYS(sendto),
-        SCMP_SYS(setsockopt),
-        SCMP_SYS(shutdown),
-        SCMP_SYS(write),
-        SCMP_SYS(writev),
-};
-
-static int add_rules(scmp_filter_ctx filter)
-{
-	static const scmp_datum_t kinds[] = {SOCK_STREAM, SOCK_DGRAM};
-	const scmp_datum_t flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
-	int result = 0;
-
-	for (size_t i = 0; i < COUNT_OF(kinds) && result == 0; i++)
-		result = seccomp_rule_add(
-		        filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 3, SCMP_A0(SCMP_CMP_EQ, AF_INET),
-		        SCMP_A1(SCMP_CMP_MASKED_EQ, ~flags, kinds[i]), SCMP_A2(SCMP_CMP_EQ, 0));
-	/* To abort. Its user has other processes. */
-	if (result == 0)
-		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-		                          SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
-	for (size_t i = 0; i < COUNT_OF(allowed) && result == 0; i++)
-		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
-	return result == 0 ? seccomp_load(filter) : result;
-}
-
-static int filter_calls(struct error *err)
-{
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	int result;
-
-	if (!filter)
-		return FAIL(err, ERROR_SYSTEM, "make a system call filter");
-	result = add_rules(filter);
-	seccomp_release(filter);
-	if (result == 0)
-		return 0;
-	errno = -result;
-	return FAIL_ERRNO(err, "load the system call filter");
-}
 
 struct confined {
 	const struct identity *identity;
@@ -174,7 +147,7 @@ static int confine(const void *context, struct error *err)
 	if (getppid() != c->parent)
 		return FAIL(err, ERROR_UNAVAILABLE, "the supervisor has gone");
 	/* A sanitizer has calls of its own. */
-	return ATOLL_SANITIZED ? seccomp_confine(err) : filter_calls(err);
+	return ATOLL_SANITIZED ? seccomp_confine(err) : names_filter(err);
 }
 
 static int find_nameservers(const struct config *config, char out[EGRESS_NAMESERVERS_SIZE],

@@ -23,6 +23,8 @@ struct names {
 MUST_CHECK int names_open(struct names *ret, int run_fd, gid_t group, struct error *err);
 void names_close(struct names *names);
 
+/* All that its process needs from then on; what else it calls is EPERM. Needs no_new_privs. */
+MUST_CHECK int names_filter(struct error *err);
 /* The role "names": until it fails. Begins as root, and then is nobody in a folder of texts. */
 MUST_CHECK int names_run(const struct daemon_options *options, const struct config *config,
                          struct error *err);

@@ -18,8 +18,10 @@
 #include "egress/look.h"
 
 #define READING_MS 10000    /* until the name is known */
-#define CONNECTING_MS 20000 /* its lookup included */
+#define CONNECTING_MS 20000 /* its lookup included, all addresses together */
 #define SILENCE_MS 900000
+#define ENDED_SILENCE_MS                                                                           \
+	120000 /* once the sandbox has said all, or has gone: that looks the same */
 #define ENDING_MS 2000
 #define ROUNDS_MAX 8 /* at once: others wait for their turn, too */
 #define PENDING_MAX (SCRATCH_SIZE + 2 * LOOK_BYTES_MAX)
@@ -50,7 +52,8 @@ struct connection {
 	struct dns_addresses addresses;
 	size_t next_address;
 	struct loop_timer timer;
-	int64_t active_ms;
+	int64_t active_ms, connect_until_ms;
+	bool is_brief; /* by ENDED_SILENCE_MS */
 };
 
 static const struct {
@@ -215,7 +218,11 @@ static void watch_side(const struct connection *c, const struct side *side,
 {
 	bool reads = !side->has_ended && other->pending.size == 0 && !is_deaf(c, side);
 
-	set_events(side, (reads ? EPOLLIN : 0u) | (side->pending.size > 0 ? EPOLLOUT : 0u));
+	/* Of one that is never read again it is heard all the same that it has ended. */
+	bool listens = is_deaf(c, side) && !side->has_ended;
+
+	set_events(side, (reads ? EPOLLIN : 0u) | (side->pending.size > 0 ? EPOLLOUT : 0u) |
+	                         (listens ? EPOLLRDHUP : 0u));
 }
 
 static void carry(struct connection *c)
@@ -227,6 +234,10 @@ static void carry(struct connection *c)
 	if (c->client.is_shut && (c->protocol == PROTOCOL_HTTP || c->server.is_shut)) {
 		begin_ending(c);
 		return;
+	}
+	if (c->client.has_ended && !c->is_brief) {
+		c->is_brief = true;
+		loop_timer_start(c->gateway->loop, &c->timer, ENDED_SILENCE_MS);
 	}
 	watch_side(c, &c->client, &c->server);
 	watch_side(c, &c->server, &c->client);
@@ -250,6 +261,15 @@ static void send_at_once(int fd)
 	const int yes = 1;
 
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+}
+
+/* Those that are left have their share of the time. */
+static void start_attempt(struct connection *c)
+{
+	int64_t left = c->connect_until_ms - loop_now_ms(c->gateway->loop);
+	size_t others = c->addresses.count - c->next_address;
+
+	enter(c, CONNECTING, left > 0 ? left / (int64_t)(others + 1) : 0);
 }
 
 /* One attempt; -1 when it failed already. */
@@ -289,7 +309,7 @@ static void connect_next(struct connection *c)
 		if (!gateway_may_reach(c->gateway, address))
 			continue;
 		was_tried = true;
-		c->state = CONNECTING;
+		start_attempt(c);
 		if (try_address(c, address) == 0)
 			return;
 		drop_attempt(&c->server);
@@ -376,6 +396,7 @@ static void on_name(struct connection *c, size_t head_size)
 		return;
 	}
 	set_events(&c->client, 0);
+	c->connect_until_ms = loop_now_ms(c->gateway->loop) + CONNECTING_MS;
 	enter(c, LOOKING_UP, CONNECTING_MS);
 }
 
@@ -437,6 +458,8 @@ static void on_client(void *context, uint32_t epoll_events)
 			loop_watch_free(c->client.watch);
 			c->client.watch = NULL;
 		}
+		if (epoll_events & EPOLLRDHUP && is_deaf(c, &c->client))
+			c->client.has_ended = true;
 		carry(c);
 		return;
 	case ENDING:
@@ -449,13 +472,16 @@ static void on_timer(void *context)
 {
 	struct connection *c = context;
 	int64_t silent = loop_now_ms(c->gateway->loop) - c->active_ms;
+	int64_t most = c->is_brief ? ENDED_SILENCE_MS : SILENCE_MS;
 
-	if (c->state == CARRYING && silent < SILENCE_MS)
-		loop_timer_start(c->gateway->loop, &c->timer, SILENCE_MS - silent);
+	if (c->state == CARRYING && silent < most)
+		loop_timer_start(c->gateway->loop, &c->timer, most - silent);
 	else if (c->state == READING)
 		refuse(c, REFUSED, "it said no name in time");
-	else if (c->state == LOOKING_UP || c->state == CONNECTING)
-		refuse(c, UNREACHABLE, "nobody answers there in time");
+	else if (c->state == LOOKING_UP)
+		refuse(c, UNREACHABLE, "no nameserver answers in time");
+	else if (c->state == CONNECTING)
+		connect_next(c);
 	else
 		connection_free(c);
 }

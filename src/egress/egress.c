@@ -14,8 +14,10 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "egress/gateway.h"
+#include "egress/route.h"
 
 #define ACCEPTS_MAX 64        /* at once: others wait for their turn, too */
+#define PAUSE_MS 100          /* when there are no descriptors */
 #define CONNECTIONS_MAX 24000 /* two descriptors each */
 #define CONNECTIONS_OF_ONE_MAX 256
 #define CHANGES_SIZE 16384
@@ -36,6 +38,25 @@ static void let_in(struct gateway *g, enum protocol protocol, int fd, uint32_t a
 	(void)close(fd);
 }
 
+static void set_accepting(struct gateway *g, bool accepts)
+{
+	loop_watch_set(g->http_watch, accepts ? EPOLLIN : 0);
+	loop_watch_set(g->tls_watch, accepts ? EPOLLIN : 0);
+}
+
+static void on_pause_over(void *context)
+{
+	set_accepting(context, true);
+}
+
+/* Who waits would be told of again and again. */
+static void pause_accepting(struct gateway *g)
+{
+	log_warning("cannot accept, pausing", NUMBER("errno", errno));
+	set_accepting(g, false);
+	loop_timer_start(g->loop, &g->pause, PAUSE_MS);
+}
+
 static void accept_all(struct gateway *g, enum protocol protocol, int listen_fd)
 {
 	for (unsigned i = 0; i < ACCEPTS_MAX; i++) {
@@ -44,6 +65,9 @@ static void accept_all(struct gateway *g, enum protocol protocol, int listen_fd)
 		int fd = accept4(listen_fd, (struct sockaddr *)&from, &size,
 		                 SOCK_CLOEXEC | SOCK_NONBLOCK);
 
+		if (fd < 0 &&
+		    (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
+			pause_accepting(g);
 		if (fd < 0)
 			return;
 		let_in(g, protocol, fd, ntohl(from.sin_addr.s_addr));
@@ -164,26 +188,30 @@ void egress_nameservers(struct span conf, char out[EGRESS_NAMESERVERS_SIZE])
 
 /* ---- life ---- */
 
-static int watch(struct gateway *g, int fd, loop_on_ready *on_ready, struct error *err)
+/* For as long as the process lives. */
+static int watch(struct gateway *g, int fd, loop_on_ready *on_ready, struct loop_watch **ret,
+                 struct error *err)
 {
 	const struct loop_watch_options options = {
 	        .fd = fd, .epoll_events = EPOLLIN, .on_ready = on_ready, .context = g};
-	struct loop_watch *watch;
 
-	/* For as long as the process lives. */
-	return loop_watch_add(g->loop, &options, &watch, err);
+	return loop_watch_add(g->loop, &options, ret, err);
 }
 
 static int open_all(struct gateway *g, const struct egress_options *o, struct error *err)
 {
+	struct loop_watch *ignored;
+
 	if (read_ranges(g, o, err) < 0 || loop_open(&g->loop, err) < 0)
 		return -1;
 	read_nameservers(g, o);
 	g->resolver.loop = g->loop;
-	if (watch_rules(g, err) < 0 || watch(g, g->http_fd, on_http, err) < 0 ||
-	    watch(g, g->tls_fd, on_tls, err) < 0 || watch(g, g->dns_fd, on_question, err) < 0)
+	if (watch_rules(g, err) < 0 || route_open(&g->routes_fd, err) < 0 ||
+	    watch(g, g->http_fd, on_http, &g->http_watch, err) < 0 ||
+	    watch(g, g->tls_fd, on_tls, &g->tls_watch, err) < 0 ||
+	    watch(g, g->dns_fd, on_question, &ignored, err) < 0)
 		return -1;
-	return watch(g, g->changes_fd, on_changes, err);
+	return watch(g, g->changes_fd, on_changes, &ignored, err);
 }
 
 int egress_run(const struct egress_options *o, struct error *err)
@@ -194,7 +222,9 @@ int egress_run(const struct egress_options *o, struct error *err)
 	                     .tls_fd = o->tls_fd,
 	                     .dns_fd = o->dns_fd,
 	                     .rules_fd = o->rules_fd,
-	                     .changes_fd = -1};
+	                     .changes_fd = -1,
+	                     .routes_fd = -1,
+	                     .pause = {.on_timer = on_pause_over, .context = &g}};
 	list_init(&g.connections);
 	if (open_all(&g, o, err) < 0 || o->confine(o->context, err) < 0)
 		return -1;

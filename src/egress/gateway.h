@@ -26,6 +26,9 @@ struct gateway {
 	struct resolver resolver;
 	int http_fd, tls_fd, dns_fd, rules_fd;
 	int changes_fd; /* of the rules' folder: inotify */
+	int routes_fd;  /* route.h */
+	struct loop_watch *http_watch, *tls_watch;
+	struct loop_timer pause; /* of accepting */
 	struct egress_range subnet, allow[NETWORK_ALLOW_MAX];
 	unsigned allow_count;
 	struct list connections;

@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "egress/gateway.h"
+#include "egress/route.h"
 
 #define LOOPBACK_NET 127
 #define THIS_NET 0
@@ -66,22 +67,6 @@ bool rules_allow(const struct gateway *g, const struct guest *guest, const char 
 
 /* ---- where it leads ---- */
 
-/* The kernel takes as our end of a way to ourselves the address that is asked for. */
-static bool is_our_own(uint32_t address)
-{
-	struct sockaddr_in there = {
-	        .sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(address)};
-	AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_in here = {.sin_family = AF_UNSPEC};
-	socklen_t size = sizeof(here);
-
-	/* Nothing is sent by this. */
-	if (fd < 0 || connect(fd, (const struct sockaddr *)&there, sizeof(there)) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&here, &size) < 0)
-		return true;
-	return here.sin_addr.s_addr == there.sin_addr.s_addr;
-}
-
 /* As the rules of all sandboxes are in broker/firewall.c, for what they send themselves. */
 bool gateway_may_reach(const struct gateway *g, uint32_t address)
 {
@@ -92,7 +77,8 @@ bool gateway_may_reach(const struct gateway *g, uint32_t address)
 		return false;
 	for (unsigned i = 0; i < g->allow_count; i++)
 		is_given_back = is_given_back || is_in(&g->allow[i], address);
-	return (is_given_back || !egress_is_refused(address)) && !is_our_own(address);
+	return (is_given_back || !egress_is_refused(address)) &&
+	       route_leads_out(g->routes_fd, address);
 }
 
 /* ---- what is told ---- */

@@ -133,7 +133,7 @@ def test_nothing_comes_to_another_host(api, there, server, user):
 
 
 def test_a_name_of_an_address_that_no_sandbox_may_reach_leads_nowhere(api, there):
-    bad = ["loop.test", "zero.test", "metadata.test", "private.test", "host.test", "gateway.test"]
+    bad = ["loop.test", "zero.test", "metadata.test", "private.test", "host.test", "gateway.test", "range.test"]
     with api.sandbox(internet=True, egress=named.only("turns.test", "two.test", *bad)) as sandbox:
         out = named.said(api, sandbox, f"""
 for name in {bad}: print(repr(http(name, "203.0.113.9")))
@@ -203,3 +203,34 @@ def test_the_host_opens_no_connection_to_a_sandbox(api, server):
         address = told().split("listens at ")[1].split()[0]
         with pytest.raises(OSError):
             socket.create_connection((address, 9000), 5)
+
+
+FLOOD = r"""
+import itertools, os, select
+names, other = sys.argv[1:3]
+for _ in range(3): os.fork()
+held, u = [], socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+print("floods", flush=True)
+for i in itertools.count():
+    s = socket.socket(); s.setblocking(False); s.connect_ex((other, 443 if i % 2 else 80)); held.append(s)
+    if len(held) == 200: held.pop(0).close()
+    for kind in (1, 16):
+        try:
+            u.sendto(b"\x12\x34\1\0\0\1" + bytes(6) + b"\4leak\4test\0\0" + bytes([kind]) + b"\0\1", (names, 53))
+        except OSError:
+            pass
+"""
+
+
+def test_a_flood_of_one_sandbox_does_not_keep_another_from_what_it_may(api, there):
+    names, allowed, other = there.addresses
+    rules = named.only("allowed.test")
+    with api.sandbox(internet=True, egress=rules) as loud, api.sandbox(internet=True, egress=rules) as quiet:
+        process = api.post(f"/api/sandbox/instances/{loud}/exec", {
+            "cmd": "/usr/bin/python3", "args": ["-c", named.CLIENT + FLOOD, names, other], "background": True})["process"]
+        atoll.wait_for(lambda: b"floods" in api.raw("GET", f"/api/sandbox/instances/{loud}/logs?process={process}").body, 15, "a flood")
+        out = named.said(api, quiet, """
+for _ in range(5): print(look_up("allowed.test"), http("allowed.test"), https("allowed.test"))
+""")
+        assert out.count(f"hello of {allowed}") == 10 and out.count(f"\n{allowed} ") == 4, out
+    assert not [line for line in there.came if "leak" in line], there.came

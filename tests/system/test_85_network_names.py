@@ -79,6 +79,19 @@ def test_an_answer_comes_whole_to_one_who_has_said_all(api):
         assert named.said(api, sandbox, HALF).strip() == str(8 << 20)
 
 
+LEAVE = r"""
+with connect("silent.test", 80) as s:
+    s.sendall(b"GET / HTTP/1.1\r\nHost: silent.test\r\n\r\n")
+    time.sleep(0.2)
+"""
+
+
+def test_a_client_that_goes_away_without_an_answer_is_gone_for_the_server_too(api, there):
+    with api.sandbox(internet=True, egress=named.only("silent.test")) as sandbox:
+        named.said(api, sandbox, LEAVE)
+        atoll.wait_for(lambda: f"left {there.addresses[1]}" in there.came, 15, lambda: there.came)
+
+
 STREAM = r"""
 context = ssl.create_default_context(); context.check_hostname = False; context.verify_mode = ssl.CERT_NONE
 with connect("allowed.test", 443) as s, context.wrap_socket(s, server_hostname="allowed.test") as t:
@@ -171,6 +184,19 @@ def test_questions_by_the_same_port_follow_the_rules_that_hold_now(api, there):
         assert named.said(api, sandbox, ASK, names).strip() == "code 0"
         api.call("PUT", f"{PATH}/{sandbox}/egress", named.only("allowed.test"))
         assert named.said(api, sandbox, ASK, names).strip() == "code 3"
+
+
+def ports_of(server):
+    return next(line.split("--gateway ")[1].split()[0] for line in server.descendants().values() if "--gateway" in line)
+
+
+def test_the_gateways_ports_stay_when_the_server_starts_again(api, there, server):
+    before = ports_of(server)
+    with api.sandbox(internet=True, persistent=True, egress=named.only("allowed.test")) as sandbox:
+        server.stop()
+        server.start()
+        assert ports_of(server) == before
+        assert f"hello of {there.addresses[1]}" in named.said(api, sandbox, 'print(http("allowed.test"))')
 
 
 def test_refusals_are_in_the_log_and_a_flood_of_them_is_not(api, server):

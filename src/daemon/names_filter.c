@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <netinet/in.h>
+#include <seccomp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/names.h"
+
+/* All that it does from then on: wait, carry bytes, open files of its folder, keep time. */
+static const int allowed[] = {
+        SCMP_SYS(accept4),
+        SCMP_SYS(brk),
+        SCMP_SYS(clock_gettime),
+        SCMP_SYS(close),
+        SCMP_SYS(connect),
+        SCMP_SYS(epoll_ctl),
+        SCMP_SYS(epoll_pwait),
+        SCMP_SYS(epoll_pwait2),
+        SCMP_SYS(epoll_wait),
+        SCMP_SYS(exit),
+        SCMP_SYS(exit_group),
+        SCMP_SYS(fstat),
+        SCMP_SYS(futex),
+        SCMP_SYS(getpid),
+        SCMP_SYS(getrandom),
+        SCMP_SYS(getsockname),
+        SCMP_SYS(getsockopt),
+        SCMP_SYS(gettid),
+        SCMP_SYS(gettimeofday),
+        SCMP_SYS(madvise),
+        SCMP_SYS(mmap),
+        SCMP_SYS(mprotect),
+        SCMP_SYS(mremap),
+        SCMP_SYS(munmap),
+        SCMP_SYS(newfstatat),
+        SCMP_SYS(openat2),
+        SCMP_SYS(read),
+        SCMP_SYS(recvfrom),
+        SCMP_SYS(restart_syscall),
+        SCMP_SYS(rt_sigaction),
+        SCMP_SYS(rt_sigprocmask),
+        SCMP_SYS(rt_sigreturn),
+        SCMP_SYS(sendto),
+        SCMP_SYS(setsockopt),
+        SCMP_SYS(shutdown),
+        SCMP_SYS(write),
+        SCMP_SYS(writev),
+};
+
+static int add_rules(scmp_filter_ctx filter)
+{
+	static const scmp_datum_t kinds[] = {SOCK_STREAM, SOCK_DGRAM};
+	const scmp_datum_t flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
+	int result = 0;
+
+	for (size_t i = 0; i < COUNT_OF(kinds) && result == 0; i++)
+		result = seccomp_rule_add(
+		        filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 3, SCMP_A0(SCMP_CMP_EQ, AF_INET),
+		        SCMP_A1(SCMP_CMP_MASKED_EQ, ~flags, kinds[i]), SCMP_A2(SCMP_CMP_EQ, 0));
+	/* To abort. Its user has other processes. */
+	if (result == 0)
+		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+		                          SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+	for (size_t i = 0; i < COUNT_OF(allowed) && result == 0; i++)
+		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
+	return result == 0 ? seccomp_load(filter) : result;
+}
+
+int names_filter(struct error *err)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int result;
+
+	if (!filter)
+		return FAIL(err, ERROR_SYSTEM, "make a system call filter");
+	result = add_rules(filter);
+	seccomp_release(filter);
+	if (result == 0)
+		return 0;
+	errno = -result;
+	return FAIL_ERRNO(err, "load the system call filter");
+}

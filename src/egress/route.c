@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "egress/route.h"
+
+#include <arpa/inet.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define ANSWER_SIZE 4096
+#define STALE_MAX 8 /* answers to what was asked before */
+
+struct question {
+	struct nlmsghdr head;
+	struct rtmsg route;
+	struct rtattr attribute;
+	uint32_t address;
+};
+
+int route_open(int *ret_fd, struct error *err)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+
+	if (fd < 0)
+		return FAIL_ERRNO(err, "open a netlink socket");
+	*ret_fd = fd;
+	return 0;
+}
+
+/* The kernel answers within the call that asks. */
+static bool leads_out(int fd, uint32_t number)
+{
+	char data[ANSWER_SIZE] __attribute__((aligned(NLMSG_ALIGNTO)));
+	struct nlmsghdr *head = (void *)data;
+
+	for (unsigned i = 0; i < STALE_MAX; i++) {
+		ssize_t got = recv(fd, data, sizeof(data), MSG_DONTWAIT);
+
+		if (got < (ssize_t)sizeof(*head))
+			return false;
+		if (head->nlmsg_seq != number)
+			continue;
+		return head->nlmsg_type == RTM_NEWROUTE &&
+		       got >= (ssize_t)NLMSG_LENGTH(sizeof(struct rtmsg)) &&
+		       ((const struct rtmsg *)NLMSG_DATA(head))->rtm_type == RTN_UNICAST;
+	}
+	return false;
+}
+
+bool route_leads_out(int fd, uint32_t address)
+{
+	static uint32_t number;
+	const struct question asked = {
+	        .head = {.nlmsg_len = sizeof(asked),
+	                 .nlmsg_type = RTM_GETROUTE,
+	                 .nlmsg_flags = NLM_F_REQUEST,
+	                 .nlmsg_seq = ++number},
+	        .route = {.rtm_family = AF_INET, .rtm_dst_len = 32},
+	        .attribute = {.rta_len = RTA_LENGTH(sizeof(address)), .rta_type = RTA_DST},
+	        .address = htonl(address)};
+
+	return send(fd, &asked, sizeof(asked), MSG_DONTWAIT) == sizeof(asked) &&
+	       leads_out(fd, number);
+}
