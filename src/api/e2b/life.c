@@ -21,17 +21,26 @@ static const struct json_member time_request_members[] = {
         JSON_END,
 };
 static JSON_OPEN_SHAPE(time_request, "E2bTimeout", time_body, "Seconds from now");
-/* The same, where a default is known. */
+struct wake_body {
+	int64_t timeout;
+	bool memory;
+	uint64_t present;
+};
+enum wake_row {
+	WAKE_TIMEOUT,
+	WAKE_MEMORY,
+};
 static const struct json_member wake_members[] = {
-        JSON_WHOLE_MEMBER(time_body, timeout, .min = 0, .max = YEAR_S),
+        [WAKE_TIMEOUT] = JSON_WHOLE_MEMBER(wake_body, timeout, .min = 0, .max = YEAR_S),
+        [WAKE_MEMORY] = JSON_BOOL_MEMBER(wake_body, memory),
         JSON_END,
 };
 static const struct json_shape wake_request = {
         .name = "E2bWake",
-        .about = "Seconds from now",
-        .size = sizeof(struct time_body),
+        .about = "Seconds from now, and whether its processes go on",
+        .size = sizeof(struct wake_body),
         .members = wake_members,
-        .present_offset = offsetof(struct time_body, present),
+        .present_offset = offsetof(struct wake_body, present),
         .is_open = true,
 };
 static const struct json_member refresh_members[] = {
@@ -64,12 +73,21 @@ static int reply_sandbox(struct request *rq, struct reply *reply, const struct s
 	return 0;
 }
 
-/* Its time first, so that it is not paused again as soon as it runs. */
-static int wake(struct request *rq, int64_t seconds, struct sandbox_record *ret, struct error *err)
+static int64_t wake_seconds(const struct wake_body *b, int64_t otherwise)
+{
+	return b->present >> WAKE_TIMEOUT & 1 ? b->timeout : otherwise;
+}
+
+/* Its time first, so that it is not paused again as soon as it runs. Without its memory one that
+ * is paused is stopped before: it begins anew from its files. */
+static int wake(struct request *rq, const struct wake_body *b, int64_t seconds,
+                struct sandbox_record *ret, struct error *err)
 {
 	const struct fleet_ref ref = {api_project(rq), ret->id};
+	bool anew = b->present >> WAKE_MEMORY & 1 && !b->memory && ret->actual == SANDBOX_PAUSED;
 
-	if (give_time(rq, seconds, false, ret, err) < 0)
+	if (give_time(rq, seconds, false, ret, err) < 0 ||
+	    (anew && fleet_stop(api_of(rq)->fleet, rq->arena, &ref, ret, err) < 0))
 		return -1;
 	return fleet_start(api_of(rq)->fleet, rq->arena, &ref, ret, err);
 }
@@ -77,16 +95,16 @@ static int wake(struct request *rq, int64_t seconds, struct sandbox_record *ret,
 static int sandbox_connect(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
-	const struct time_body *b = body;
-	int64_t seconds = b->present ? b->timeout : CONNECT_DEFAULT_S;
+	const struct wake_body *b = body;
+	int64_t seconds = wake_seconds(b, CONNECT_DEFAULT_S);
 	struct sandbox_record record;
 	bool runs;
 
 	if (e2b_find(rq, &record, err) < 0)
 		return -1;
 	runs = record.actual == SANDBOX_STARTED;
-	if ((runs ? give_time(rq, seconds, true, &record, err) : wake(rq, seconds, &record, err)) <
-	    0)
+	if ((runs ? give_time(rq, seconds, true, &record, err)
+	          : wake(rq, b, seconds, &record, err)) < 0)
 		return -1;
 	reply_status(reply, runs ? 200 : 201);
 	return reply_sandbox(rq, reply, &record);
@@ -95,14 +113,14 @@ static int sandbox_connect(struct request *rq, const void *body, struct reply *r
 static int sandbox_resume(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	const struct time_body *b = body;
+	const struct wake_body *b = body;
 	struct sandbox_record record;
 
 	if (e2b_find(rq, &record, err) < 0)
 		return -1;
 	if (record.actual == SANDBOX_STARTED)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is running already", record.id);
-	if (wake(rq, b->present ? b->timeout : RESUME_DEFAULT_S, &record, err) < 0)
+	if (wake(rq, b, wake_seconds(b, RESUME_DEFAULT_S), &record, err) < 0)
 		return -1;
 	reply_status(reply, 201);
 	return reply_sandbox(rq, reply, &record);

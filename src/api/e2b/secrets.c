@@ -145,24 +145,44 @@ static int secret_create(struct request *rq, const void *body, struct reply *rep
 	return 0;
 }
 
+struct secrets_query {
+	const char *next_token;
+	int64_t limit;
+};
+static const struct json_member secrets_query_members[] = {
+        JSON_TEXT_MEMBER(secrets_query, next_token, .name = "nextToken", .max = NAME_MAX_SIZE),
+        JSON_WHOLE_MEMBER(secrets_query, limit, .min = 1, .max = E2B_PAGE_MAX),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(secrets_query, "E2bSecretsQuery", secrets_query, "Which secrets");
+
+/* By name, and a page begins after the last name of the one before: a project has few. */
 static int secrets_list(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
+	const struct secrets_query *q = rq->query;
+	size_t limit = q->limit ? (size_t)q->limit : E2B_PAGE_MAX, first = 0, end;
 	struct buf *out = reply_buf(reply, "application/json");
 	struct vault_list found;
 
 	(void)body;
 	if (store_vault_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
 		return -1;
+	while (q->next_token && first < found.count &&
+	       strcmp(found.items[first].name, q->next_token) <= 0)
+		first++;
+	end = found.count - first > limit ? first + limit : found.count;
 	buf_add_byte(out, '[');
-	for (size_t i = 0; i < found.count; i++) {
+	for (size_t i = first; i < end; i++) {
 		const struct secret_answer item = answer_of(rq->arena, &found.items[i]);
 
-		if (i > 0)
+		if (i > first)
 			buf_add_byte(out, ',');
 		json_write(out, &secret_shape, &item);
 	}
 	buf_add_byte(out, ']');
+	if (end < found.count)
+		reply_header(reply, "x-next-token", found.items[end - 1].name);
 	return 0;
 }
 
@@ -213,7 +233,8 @@ static int secret_delete(struct request *rq, const void *body, struct reply *rep
 const struct route e2b_secrets_routes[] = {
         {HTTP_POST, "/secrets", WRITE, ROUTE_HIDDEN, .body = &secret_request, .status = 201,
          .handle = secret_create, E2B_ROW},
-        {HTTP_GET, "/secrets", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .handle = secrets_list, E2B_ROW},
+        {HTTP_GET, "/secrets", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .query = &secrets_query,
+         .handle = secrets_list, E2B_ROW},
         {HTTP_GET, "/secrets/:id", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .handle = secret_get, E2B_ROW},
         {HTTP_POST, "/secrets/:id", WRITE, ROUTE_HIDDEN, .body = &value_request,
          .handle = secret_update, E2B_ROW},
