@@ -6,11 +6,13 @@ import http.client
 import json
 import os
 import struct
+import subprocess
 import time
 
 import pytest
 
 import atoll
+import clients
 
 pytestmark = pytest.mark.needs_root
 PAGE = "https://app.example"
@@ -147,11 +149,17 @@ def test_one_sandbox_token_takes_no_more_than_a_key(server, api):
     for stream in streams:
         assert stream.status == 200 and stream.read(5)[0] == 0  # it has begun
     refused = start(server, one)
-    assert (refused.status, refused.headers["Retry-After"]) == (429, "1")
-    said = json.loads(refused.read())
-    assert said["code"] == "resource_exhausted" and "too many requests" in said["message"]
+    flags, _ = struct.unpack(">BI", refused.read(5))
+    said = json.loads(refused.read())["error"]
+    assert (refused.status, flags, said["code"]) == (200, 2, "resource_exhausted") and "too many requests" in said["message"]
+    refused = ask(server, "POST", "/process.Process/List", "{}", Content_Type="application/json", **inside(one))
+    assert (refused.status, refused.headers["Retry-After"], json.loads(refused.read())["code"]) == (429, "1", "resource_exhausted")
     assert json.loads(ask(server, "GET", "/files?path=/etc/passwd", **inside(one)).read())["code"] == 429
     assert ask(server, "GET", "/health", **inside(one)).status == 204
+    origin = f"http://127.0.0.1:{server.port}"
+    told = subprocess.run([clients.node("e2b", since=clients.E2B), clients.program("e2b_limits.mjs"), one["sandboxID"], one["envdAccessToken"]],
+                          env={**os.environ, "E2B_API_KEY": server.key, "E2B_API_URL": origin, "E2B_SANDBOX_URL": origin}, capture_output=True, text=True, timeout=60)
+    assert told.returncode == 0, told.stderr
     # Nobody else is kept waiting: neither another sandbox nor the key.
     assert ask(server, "GET", "/files?path=/etc/passwd", **inside(other)).status == 200
     assert api.get(f"/sandboxes/{one['sandboxID']}")["state"] == "running"

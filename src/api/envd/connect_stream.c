@@ -119,6 +119,16 @@ void connect_stream_on_tick(struct stream *s, struct relay *relay)
 
 /* ---- the request ---- */
 
+int connect_stream_open(struct request *rq, struct reply *reply, struct api_target *ret,
+                        struct error *err)
+{
+	int opened = envd_open(rq, reply, ret, err);
+
+	if (opened >= 0 || err->code == ERROR_UNAUTHENTICATED)
+		return opened;
+	return connect_stream_refuse(rq, reply, err) == 0 ? 1 : -1;
+}
+
 int connect_stream_read(struct request *rq, const struct json_value **ret, struct error *err)
 {
 	const char *type = request_header(rq, "Content-Type");

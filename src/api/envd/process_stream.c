@@ -229,7 +229,7 @@ static int run(struct request *rq, struct reply *reply, streamer *call, struct e
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	const struct json_value *body;
-	int opened = envd_open(rq, reply, &t, err);
+	int opened = connect_stream_open(rq, reply, &t, err);
 
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;

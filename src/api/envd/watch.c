@@ -102,7 +102,7 @@ static int watch_handle(struct request *rq, const void *body, struct reply *repl
                         struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	int opened = envd_open(rq, reply, &t, err);
+	int opened = connect_stream_open(rq, reply, &t, err);
 
 	(void)body;
 	if (opened != 0)
