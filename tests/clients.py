@@ -90,7 +90,7 @@ def node(*names, since=(18, 0), folder=FOLDER):
 def outcomes(name, *arguments, since=E2B, packages=("e2b",), **environment):
     """What tests/node's program of that name says of each of its checks."""
     done = subprocess.run([node(*packages, since=since), program(name), *arguments], capture_output=True, text=True, timeout=180,
-                          env={**os.environ, **environment})
+                          env={**os.environ, "ATOLL_TESTS": str(FOLDER.parent), **environment})
     assert done.returncode == 0, done.stderr[-2000:]
     return {outcome["name"]: outcome for outcome in map(json.loads, done.stdout.splitlines())}
 

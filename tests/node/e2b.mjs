@@ -3,22 +3,31 @@
 // One line per check: {"name":…,"ok":true} or {"name":…,"ok":false,"error":…}. See tests/system/test_81_e2b.py.
 import assert from 'node:assert/strict'
 
-import { existsSync, mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const { ConnectionConfig, Sandbox, SandboxNotFoundError, Secret, Template, Volume, waitForPort } = await import(process.argv[2] ?? 'e2b')
+/** @type {typeof import('e2b')} */
+const sdk = await import(process.argv[2] ?? 'e2b')
+const {
+  BuildError, ConnectionConfig, E2B, LogEntry, LogEntryEnd, LogEntryStart, Sandbox, SandboxError, SandboxNotFoundError, Secret,
+  SecretError, SecretNotFoundError, Template, TemplateError, Volume, VolumeError, VolumeNotFoundError, waitForFile, waitForPort,
+} = sdk
 const isNewest = (process.argv[2] ?? 'e2b') === 'e2b'
 const template = 'host'
 const plain = { allowInternetAccess: false, timeoutMs: 120_000 }
 const made = []
 
+/** @param {import('e2b').SandboxOpts} options */
 async function create(options = {}) {
   const sandbox = await Sandbox.create(template, { ...plain, ...options })
   made.push(sandbox.sandboxId)
   return sandbox
 }
 
+/** @template T @param {{hasNext: boolean, nextItems(): Promise<T[]>}} paginator @returns {Promise<T[]>} */
 async function all(paginator) {
   const items = []
   while (paginator.hasNext) items.push(...await paginator.nextItems())
@@ -47,12 +56,11 @@ const checks = {
     await assert.rejects(Sandbox.create(template, { apiKey: 'e2b_00' }), { name: 'AuthenticationError' })
   },
   async 'create: what cannot be done is refused by name'() {
-    const refused = (options, name) => assert.rejects(Sandbox.create(template, { ...plain, allowInternetAccess: true, ...options }), name)
+    const refused = (/** @type {import('e2b').SandboxOpts} */ options, /** @type {RegExp} */ name) => assert.rejects(Sandbox.create(template, { ...plain, allowInternetAccess: true, ...options }), name)
     await refused({ network: { allowOut: ['*.example.com'] } }, /400.*allowOut.*\*\.example\.com/)
     if (!isNewest) return
-    const rules = { 'example.com': [{ transform: { headers: { Authorization: Secret.fill('token') } } }] }
-    await refused({ network: { rules } }, /501.*network\.rules/)
-    await refused({ network: { egressProxy: { address: '198.51.100.7:1080' } } }, /501.*network\.egressProxy/)
+    await refused({ network: { rules: { 'example.com': [{ transform: { headers: { Authorization: Secret.fill('token') } } }] } } }, /501.*network\.rules/)
+    await refused({ network: { egressProxy: { address: '198.51.100.7:1080', username: 'a', password: 'b' } } }, /501.*network\.egressProxy/)
     await refused({ network: { httpsPorts: [3000] } }, /501.*network\.httpsPorts/)
     await refused({ iam: { tokens: { one: Secret.iamToken({ audience: 'a', tokenType: 'jwt' }) } } }, /501.*iam/)
     await assert.rejects(Sandbox.create({ ...plain, mcp: { exa: {} } }), /404.*mcp-gateway/)
@@ -113,6 +121,20 @@ const checks = {
     assert.deepEqual((await pages.nextItems()).map((s) => s.sandboxId), ids.slice(2))
     assert.equal(pages.hasNext, false)
   },
+  async 'list: by template and time, oldest first, from a page on'() {
+    const begun = Date.now()
+    const ids = [(await create()).sandboxId, (await Sandbox.create({ ...plain, template, secure: true })).sandboxId]
+    made.push(ids[1])
+    const listed = async (/** @type {import('e2b').SandboxListOpts} */ options) => (await all(Sandbox.list(options))).map((s) => s.sandboxId)
+    assert.deepEqual(await listed({ query: { template: 'no-such-template' } }), [])
+    if (!isNewest) return
+    assert.deepEqual(await listed({ query: { template, startedAfter: new Date(begun) }, order: 'asc' }), ids)
+    assert.deepEqual(await listed({ query: { startedAfter: new Date(Date.now() + 60_000) } }), [])
+    const first = Sandbox.list({ query: { startedAfter: new Date(begun) }, limit: 1 })
+    assert.deepEqual((await first.nextItems()).map((s) => s.sandboxId), [ids[1]])
+    assert.deepEqual(await listed({ query: { startedAfter: new Date(begun) }, limit: 1, nextToken: first.nextToken }), [ids[0]])
+    await assert.rejects(Sandbox.list({ nextToken: 'none of ours' }).nextItems(), (error) => error instanceof SandboxError && /^400/.test(error.message))
+  },
   async 'list: by state'() {
     const metadata = { kind: 'states' }
     const [running, paused] = [await create({ metadata }), await create({ metadata })]
@@ -134,6 +156,26 @@ const checks = {
     assert.equal(info.state, 'running')
     near(info.endAt, 90)
   },
+  async 'pause and connect: without its memory'() {
+    const sandbox = await create()
+    const begin = () => sandbox.commands.run('echo kept > kept; sleep 99 &')
+    const found = async () => (await sandbox.commands.run('cat kept; pgrep -c sleep || true')).stdout
+    await begin()
+    assert.equal(await sandbox.pause({ keepMemory: false }), true)
+    await sandbox.connect()
+    if (isNewest) assert.equal(await found(), 'kept\n0\n')
+    await begin()
+    await sandbox.pause()
+    await sandbox.connect({ onResume: 'restore', timeoutMs: 90_000 })
+    assert.equal(await found(), 'kept\n1\n')
+    if (!isNewest) return
+    await sandbox.connect({ onResume: 'reboot' })
+    assert.equal(await found(), 'kept\n1\n')
+    await sandbox.pause()
+    await sandbox.connect({ onResume: 'reboot', timeoutMs: 200_000 })
+    assert.equal(await found(), 'kept\n0\n')
+    near((await sandbox.getInfo()).endAt, 200)
+  },
   async 'connect: never shortens'() {
     const sandbox = await create()
     await Sandbox.connect(sandbox.sandboxId, { timeoutMs: 10_000 })
@@ -147,6 +189,11 @@ const checks = {
     await until(async () => (await sandbox.getInfo()).state === 'paused', 'it is paused')
     const again = await Sandbox.connect(sandbox.sandboxId, { timeoutMs: 60_000 })
     assert.equal((await again.getInfo()).state, 'running')
+    if (!isNewest) return
+    const told = async (/** @type {import('e2b').SandboxLifecycle} */ lifecycle) => (await (await create({ lifecycle })).getInfo()).lifecycle
+    assert.deepEqual(await told({ onTimeout: 'pause', autoResume: true }), { onTimeout: 'pause', autoResume: true })
+    assert.deepEqual(await told({ onTimeout: { action: 'pause', keepMemory: false } }), { onTimeout: 'pause', autoResume: false })
+    assert.deepEqual(await told({ onTimeout: 'kill' }), { onTimeout: 'kill', autoResume: false })
   },
   async 'updateNetwork: what it has is fine, what cannot be done is named'() {
     const sandbox = await create()
@@ -167,6 +214,18 @@ const checks = {
     const closed = await create({ network: { allowOut: network.allowOut } })
     const { allowOut, denyOut } = (await closed.getInfo()).network
     assert.deepEqual({ allowOut, denyOut }, network)
+    if (!isNewest) return
+    const wanted = { allowOut: ['198.51.100.8'], denyOut: ['0.0.0.0/0'] }
+    await Sandbox.updateNetwork(sandbox.sandboxId, { allowOut: wanted.allowOut, denyOut: ({ allTraffic }) => [allTraffic] })
+    assert.deepEqual(await shown(), wanted)
+    const refused = (/** @type {import('e2b').SandboxNetworkUpdate} */ update, /** @type {RegExp} */ name) => assert.rejects(sandbox.updateNetwork(update), name)
+    await refused({ egressProxy: { address: '198.51.100.7:1080' } }, /501.*network\.egressProxy/)
+    await refused({ rules: { 'example.com': [{ transform: { headers: { A: 'b' } } }] } }, /501.*network\.rules/)
+    assert.deepEqual(await shown(), wanted)
+    const guarded = await create({ network: { denyOut: wanted.denyOut, allowPublicTraffic: false, maskRequestHost: 'app.example:${PORT}' } })
+    assert.match(guarded.trafficAccessToken, /^[0-9a-f]{64}$/)
+    const { allowPublicTraffic, maskRequestHost } = (await guarded.getInfo()).network
+    assert.deepEqual([allowPublicTraffic, maskRequestHost], [false, 'app.example:${PORT}'])
   },
   async getMetrics() {
     const sandbox = await create()
@@ -188,7 +247,12 @@ const checks = {
     const pages = sandbox.listSnapshots({ limit: 1 })
     assert.deepEqual([await pages.nextItems(), await pages.nextItems()].map(([s]) => s.snapshotId), ids.reverse())
     assert.equal(pages.hasNext, false)
-    for (const id of ids) await Sandbox.deleteSnapshot(id)
+    const named = await Sandbox.createSnapshot(sandbox.sandboxId, { name: `other-${sandbox.sandboxId}` })
+    assert.deepEqual((await all(Sandbox.listSnapshots({ name: `other-${sandbox.sandboxId}` }))).map((s) => s.snapshotId), [named.snapshotId])
+    const first = Sandbox.listSnapshots({ sandboxId: sandbox.sandboxId, limit: 1 })
+    await first.nextItems()
+    assert.deepEqual((await all(Sandbox.listSnapshots({ sandboxId: sandbox.sandboxId, nextToken: first.nextToken }))).map((s) => s.snapshotId), ids)
+    for (const id of [...ids, named.snapshotId]) await Sandbox.deleteSnapshot(id)
     if (!Sandbox.fork) return
     const [fork] = await Sandbox.fork(sandbox.sandboxId, { timeoutMs: 60_000 })
     assert.deepEqual((await fork.getInfo()).metadata, { kind: 'other names' })
@@ -237,8 +301,18 @@ const checks = {
     assert.equal(secret.name, name.toLowerCase())
     assert.equal((await Secret.update(name, 'hunter3')).version, 2)
     assert.deepEqual((await Secret.getInfo(secret.secretId)).metadata, { kind: 'test' })
+    assert.deepEqual((await Secret.update(name, 'hunter4', { metadata: { kind: 'other' } })).metadata, { kind: 'other' })
     assert.ok((await all(Secret.list())).some((s) => s.secretId === secret.secretId))
-    await assert.rejects(Secret.create(name, 'again'), /409/)
+    const other = await Secret.create(`${name}_2`, 'x')
+    const page = Secret.list({ limit: 1 })
+    const [first] = await page.nextItems()
+    const rest = await all(Secret.list({ limit: 1, nextToken: page.nextToken }))
+    assert.ok([first, ...rest].filter((s) => [secret.secretId, other.secretId].includes(s.secretId)).length === 2 && !rest.some((s) => s.secretId === first.secretId))
+    assert.equal(await Secret.destroy(other.secretId), true)
+    await assert.rejects(Secret.create(name, 'again'), (error) => error instanceof SecretError && /409/.test(error.message))
+    await assert.rejects(Secret.create('no name', 'x'), SecretError)
+    await assert.rejects(Secret.getInfo('none'), SecretNotFoundError)
+    await assert.rejects(Secret.update('none', 'x'), SecretNotFoundError)
     assert.equal(await Secret.exists(name), true)
     assert.equal(await Secret.destroy(name), true)
     assert.equal(await Secret.destroy(name), false)
@@ -256,6 +330,9 @@ const checks = {
     await sandbox.kill()
     assert.equal(await Volume.destroy(volume.volumeId), true)
     assert.equal(await Volume.destroy(volume.volumeId), false)
+    await assert.rejects(Volume.getInfo(volume.volumeId), VolumeNotFoundError)
+    await assert.rejects(Volume.connect(volume.volumeId), VolumeNotFoundError)
+    await assert.rejects(Volume.create('no name'), VolumeError)
   },
   async 'volumes: their files'() {
     const volume = await Volume.create(`files-${process.pid}`)
@@ -291,11 +368,15 @@ const checks = {
       writeFileSync(join(folder, 'src/a.txt'), 'a')
       writeFileSync(join(folder, 'one.txt'), 'one')
       const steps = Template({ fileContextPath: folder }).fromTemplate(template)
-        .setEnvs({ MODE: 'built' }).setWorkdir('/opt/app').copy('src', '/opt/app/src').copy('one.txt', 'two.txt', { mode: 0o600 })
-        .runCmd('test "$(cat src/a.txt)" = a && test "$(stat -c %a two.txt)" = 600 && echo "mode is $MODE" && ! test -e /.atoll-copy # ' + process.pid, { user: 'root' })
+        .setEnvs({ MODE: 'built' }).setWorkdir('/opt/app').copy('src', '/opt/app/src').copy('one.txt', 'two.txt', { mode: 0o600, user: 'user', forceUpload: true, gzip: true })
+        .runCmd('test "$(cat src/a.txt)" = a && test "$(stat -c %a:%U two.txt)" = 600:user && echo "mode is $MODE" && ! test -e /.atoll-copy # ' + process.pid, { user: 'root' })
       assert.equal(await Template.exists(name), false)
       const lines = []
-      const built = await Template.build(steps, `${name}:v1`, { tags: ['stable'], cpuCount: 1, memoryMB: 256, onBuildLogs: (line) => lines.push(line.message) })
+      const kinds = [LogEntryStart, LogEntry, LogEntryEnd]
+      const built = await Template.build(steps, `${name}:v1`, { tags: ['stable'], cpuCount: 1, memoryMB: 256, minFreeDiskMb: 100, onBuildLogs: (line) => {
+        assert.ok(kinds.some((kind) => line instanceof kind) && line.toString().includes(line.message))
+        lines.push(line.message)
+      } })
       assert.ok(lines.some((line) => line.includes('mode is built')), lines.join('\n'))
       assert.equal(await Template.exists(`${name}:v1`), true)
       assert.deepEqual((await Template.getTags(built.templateId)).map((t) => t.tag).sort(), ['stable', 'v1'])
@@ -317,21 +398,33 @@ const checks = {
     const name = `steps-${process.pid}`
     try {
       writeFileSync(join(folder, 'x.txt'), 'x')
-      const steps = Template({ fileContextPath: folder }).fromTemplate(template).setUser('root').setWorkdir('/opt')
-        .makeDir(['/opt/a/b', '/opt/c'], { mode: 0o750 }).runCmd(['echo 1 > one', 'git init -q /opt/origin'])
-        .copyItems([{ src: 'x.txt', dest: 'y/' }]).rename('one', 'a/first').makeSymlink('/opt/a/first', 'link').remove('c', { recursive: true })
-        .gitClone('/opt/origin', '/opt/cloned').skipCache()
+      writeFileSync(join(folder, 'left-out.log'), 'x')
+      symlinkSync('x.txt', join(folder, 'to-x'))
+      const steps = Template({ fileContextPath: folder, fileIgnorePatterns: ['*.log'] }).skipCache().fromTemplate(template).setUser('root').setWorkdir('/opt')
+        .makeDir(['/opt/a/b', '/opt/c'], { mode: 0o750, user: 'root' })
+        .runCmd(['echo 1 > one', 'git init -q -b main /opt/origin', 'git -C /opt/origin -c user.name=a -c user.email=b commit -q --allow-empty -m first'], { user: 'root' })
+        .copyItems([{ src: 'x.txt', dest: 'y/', mode: 0o640, user: 'user', forceUpload: true, gzip: false, resolveSymlinks: false }]).copy('*', 'z/').copy('to-x', 'real', { resolveSymlinks: true })
+        .rename('one', 'a/first', { force: true, user: 'root' }).makeSymlink('/opt/a/first', 'link', { force: true, user: 'root' }).remove('c', { recursive: true, force: true, user: 'root' })
+        .gitClone('file:///opt/origin', '/opt/cloned', { branch: 'main', depth: 1, user: 'root' }).skipCache()
         .runCmd('test "$(cat link y/x.txt)" = "$(printf "1\\nx")" && test ! -e c && test -d cloned/.git && test "$(stat -c %a a/b)" = 750')
-        .setReadyCmd('test -e /opt/link')
-      const data = await Template.buildInBackground(steps, name, { cpuCount: 1, memoryMB: 256 })
+        .runCmd('test "$(stat -c %a:%U y/x.txt)" = 640:user && test "$(readlink z/to-x)" = x.txt && test ! -e z/left-out.log && test -f real -a ! -L real')
+        .setReadyCmd(waitForFile('/opt/link'))
+      const data = await Template.buildInBackground(steps, { alias: name, cpuCount: 1, memoryMB: 256 })
       let told
       await until(async () => { told = await Template.getBuildStatus(data); return /ready|error/.test(told.status) }, 'its end')
       assert.equal(told.status, 'ready', JSON.stringify(told.reason))
+      assert.ok(told.logEntries.length > 1)
+      assert.deepEqual((await Template.getBuildStatus(data, { logsOffset: 1 })).logEntries[0], told.logEntries[1])
       assert.equal(await Template.aliasExists(name), true)
       await Template.removeTags(name, ['default'])
       assert.equal(await Template.aliasExists(name), false)
-      const rest = Template().fromTemplate(template).aptInstall('a').pipInstall('b').npmInstall('c').bunInstall('d')
+      const rest = Template().fromTemplate(template).aptInstall('a', { noInstallRecommends: true, fixMissing: true }).pipInstall('b', { g: false })
+        .npmInstall('c', { g: true, dev: false }).bunInstall('d', { g: false, dev: true })
       assert.deepEqual(JSON.parse(await Template.toJSON(rest)).steps.map((step) => step.type), Array(4).fill('RUN'))
+      const of = [Template().fromDebianImage(), Template().fromUbuntuImage(), Template().fromFedoraImage(), Template().fromAlpineImage(), Template().fromArchImage(),
+        Template().fromPythonImage('3.12'), Template().fromNodeImage(), Template().fromBunImage(), Template().fromBaseImage()]
+      for (const each of of) assert.match(JSON.parse(await Template.toJSON(each)).fromImage, /^[a-z0-9/]+(:|$)/)
+      assert.match(Template.toDockerfile(Template().fromPythonImage('3.12').runCmd('true')), /^FROM python:3\.12\nRUN true/)
     } finally {
       rmSync(folder, { recursive: true })
     }
@@ -361,14 +454,46 @@ const checks = {
     await Template.removeTags(name, ['default'])
   },
   async 'templates: what they cannot be made of is refused by name'() {
-    const refused = (steps, name) => assert.rejects(Template.build(steps, `refused-${process.pid}`, { cpuCount: 1, memoryMB: 256 }), name)
+    const refused = (/** @type {import('e2b').TemplateClass} */ steps, /** @type {RegExp} */ name) => assert.rejects(Template.build(steps, `refused-${process.pid}`, { cpuCount: 1, memoryMB: 256 }), name)
     await refused(Template().fromImage('127.0.0.1:1/x:1', { username: 'a:b', password: 'c' }), /400.*fromImageRegistry: username/)
     await refused(Template().fromAWSRegistry('127.0.0.1:1/x:1', { accessKeyId: 'a', secretAccessKey: 'b', region: 'c' }), /501.*fromImageRegistry/)
     await refused(Template().fromTemplate('mcp-gateway').addMcpServer('exa'), /404.*mcp-gateway/)
+    await refused(Template().fromTemplate('devcontainer').betaDevContainerPrebuild('/x').betaSetDevContainerStart('/x'), /404.*devcontainer/)
+    await refused(Template().fromGCPRegistry('127.0.0.1:1/x:1', { serviceAccountJSON: { type: 'service_account' } }), /127\.0\.0\.1:1/)
+    await assert.rejects(Template.getTags(`refused-${process.pid}`), TemplateError)
+    if (isNewest) assert.throws(() => Template().fromTemplate(template).copy('../x', 'x'), TemplateError)
+  },
+  async 'the client that is told all itself'() {
+    if (!isNewest) return 'this generation has no such client'
+    const said = []
+    const say = (...words) => { said.push(words) }
+    const passed = []
+    const proxy = createServer().on('connect', (request, client, head) => {
+      const [host, port] = request.url.split(':')
+      passed.push(request.url)
+      const server = connect(Number(port), host, () => { client.write('HTTP/1.1 200 OK\r\n\r\n'); server.write(head); server.pipe(client).pipe(server) })
+      server.on('error', () => client.destroy())
+      client.on('error', () => server.destroy())
+    })
+    await new Promise((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+    proxy.unref()
+    const { E2B_API_KEY: apiKey, E2B_DOMAIN: domain } = process.env
+    const client = new E2B({ apiKey, domain, validateApiKey: true, retries: 0, logger: { debug: say, info: say, warn: say, error: say }, requestTimeoutMs: 20_000 })
+    assert.ok(Array.isArray(await client.Sandbox.list({ headers: { 'X-Other': 'a' }, apiHeaders: { 'X-Mine': 'b' } }).nextItems()))
+    assert.ok(said.length > 0)
+    assert.equal(await client.Template.exists('no-such-template'), false)
+    assert.ok(Array.isArray(await client.Volume.list()))
+    assert.ok(Array.isArray(await client.Secret.list().nextItems()))
+    const { port } = /** @type {import('node:net').AddressInfo} */ (proxy.address())
+    const sandbox = await Sandbox.create(template, { ...plain, sandboxUrl: process.env.E2B_SANDBOX_URL, proxy: `http://127.0.0.1:${port}` })
+    made.push(sandbox.sandboxId)
+    assert.equal((await sandbox.commands.run('echo by proxy')).stdout, 'by proxy\n')
+    assert.ok(passed.length > 0)
+    await assert.rejects(client.Sandbox.getInfo(sandbox.sandboxId, { signal: AbortSignal.abort() }), { name: 'AbortError' })
   },
   async 'templates: a step that fails is told with its log'() {
     const steps = Template().fromTemplate(template).runCmd('test "$(id -un)" = root').runCmd('echo it is broken; exit 3')
-    await assert.rejects(Template.build(steps, `broken-${process.pid}`), { name: 'BuildError' })
+    await assert.rejects(Template.build(steps, `broken-${process.pid}`, { skipCache: true }), BuildError)
     await assert.rejects(Template.build(Template().fromImage('127.0.0.1:1/no/such:image'), `broken-${process.pid}`), /import template '127.0.0.1-1-no-such-image'/)
   },
 }
@@ -382,3 +507,5 @@ for (const [name, check] of Object.entries(checks)) {
   }
 }
 await Promise.all(made.map((id) => Sandbox.kill(id).catch(() => false)))
+// Connections through the proxy are kept open.
+process.exit(0)

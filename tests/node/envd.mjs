@@ -2,7 +2,11 @@
 // The inside of a sandbox, by E2B's own SDK: node envd.mjs ID TOKEN. Where the server is, E2B_* say.
 // One line per check: {"name":…,"ok":true} or {"name":…,"ok":false,"error":…}. See tests/system/test_82_envd.py.
 import assert from 'node:assert/strict'
-import { FileNotFoundError, FilesystemEventType, FileType, InvalidArgumentError, NotFoundError, Sandbox, TimeoutError } from 'e2b'
+import { readFileSync } from 'node:fs'
+import {
+  CommandExitError, FileNotFoundError, FilesystemEventType, FileType, getSignature, GitAuthError, GitUpstreamError, InvalidArgumentError,
+  NotEnoughSpaceError, NotFoundError, Sandbox, SandboxError, TimeoutError, waitForFile, waitForProcess, waitForTimeout, waitForURL,
+} from 'e2b'
 
 const [sandboxId, envdAccessToken] = process.argv.slice(2)
 const sandbox = new Sandbox({ sandboxId, envdAccessToken, envdVersion: '0.6.13', requestTimeoutMs: 20_000 })
@@ -33,7 +37,10 @@ const checks = {
     assert.deepEqual([done.exitCode, done.stdout, done.stderr], [0, 'out\nmore\n', 'err\n'])
   },
   async 'commands.run: an exit code that is not 0'() {
-    await assert.rejects(commands.run('echo no >&2; exit 3'), (error) => error.exitCode === 3 && error.stderr === 'no\n' && error.error === 'exit status 3')
+    let seen = ''
+    await assert.rejects(commands.run('echo no >&2; exit 3', { onStderr: (text) => { seen += text } }), (error) => error instanceof CommandExitError
+      && error.exitCode === 3 && error.stderr === 'no\n' && error.error === 'exit status 3')
+    assert.equal(seen, 'no\n')
   },
   async 'commands.run: callbacks, UTF-8 and much output'() {
     let seen = ''
@@ -136,6 +143,16 @@ const checks = {
     await assert.rejects(terminal.wait(), (error) => error.exitCode === -1)
     assert.equal(await pty.kill(999999), false)
   },
+  async 'pty: as root, with a time'() {
+    let seen = ''
+    const terminal = await pty.create({ cols: 80, rows: 24, user: 'root', onData: (data) => { seen += new TextDecoder().decode(data) } })
+    await pty.sendInput(terminal.pid, new TextEncoder().encode('echo "$(id -un)-in-$PWD"\n'))
+    await until(() => seen.includes('root-in-/root'), 'who it is')
+    await terminal.kill()
+    const timed = await pty.create({ cols: 80, rows: 24, timeoutMs: 500, onData: () => {} })
+    await fails(timed.wait(), TimeoutError)
+    await until(async () => !(await commands.list()).some(({ pid }) => pid === timed.pid), 'its end')
+  },
   async 'pty: its end'() {
     const terminal = await pty.create({ cols: 80, rows: 24, onData: () => {} })
     await pty.sendInput(terminal.pid, new TextEncoder().encode('exit 7\n'))
@@ -161,7 +178,7 @@ const checks = {
     assert.equal(await (await files.read('c', { format: 'blob' })).text(), 'blob')
     await files.write('d', new ReadableStream({ start(c) { c.enqueue(new TextEncoder().encode('stream')); c.close() } }))
     let text = ''
-    for await (const chunk of await files.read('d', { format: 'stream' })) text += new TextDecoder().decode(chunk)
+    for await (const chunk of await files.read('d', { format: 'stream', streamIdleTimeoutMs: 10_000 })) text += new TextDecoder().decode(chunk)
     assert.equal(text, 'stream')
     assert.equal((await commands.run('stat -c "%U %G %a" a.txt /tmp/deep /tmp/deep/er')).stdout, 'user user 644\nuser user 755\nuser user 755\n')
   },
@@ -194,8 +211,14 @@ const checks = {
     assert.ok(sandbox.getMcpUrl().startsWith(`https://50005-${sandboxId}.`))
     await assert.rejects(files.write('x', 'x', { user: 'nobody-here' }), { name: 'AuthenticationError' })
   },
+  async 'files.write: where there is no space'() {
+    await commands.run('fallocate -l "$(df -B1 --output=avail /dev/shm | tail -1)" /dev/shm/all')
+    for (const useOctetStream of [false, true]) await fails(files.write('/dev/shm/more', 'x'.repeat(100_000), { useOctetStream }), NotEnoughSpaceError)
+    await commands.run('rm /dev/shm/all /dev/shm/more')
+  },
   async 'files.read: missing, a folder'() {
     await fails(files.read('/no/such'), FileNotFoundError)
+    await fails(files.write('/etc/passwd/x', 'x'), SandboxError)
     await fails(files.read('/tmp'), InvalidArgumentError, /folder/)
   },
   async 'files.exists and getInfo'() {
@@ -219,10 +242,10 @@ const checks = {
   },
   async 'files.list: depth'() {
     await commands.run('mkdir -p tree/a/b/c; touch tree/f tree/a/g tree/a/b/h')
-    const names = async (options) => (await files.list('tree', options)).map((one) => one.path.slice(`${home}/tree/`.length)).sort()
+    const names = async (depth) => (await files.list('tree', { depth })).map((one) => one.path.slice(`${home}/tree/`.length)).sort()
     assert.deepEqual(await names(), ['a', 'f'])
-    assert.deepEqual(await names({ depth: 2 }), ['a', 'a/b', 'a/g', 'f'])
-    assert.deepEqual(await names({ depth: 9 }), ['a', 'a/b', 'a/b/c', 'a/b/h', 'a/g', 'f'])
+    assert.deepEqual(await names(2), ['a', 'a/b', 'a/g', 'f'])
+    assert.deepEqual(await names(9), ['a', 'a/b', 'a/b/c', 'a/b/h', 'a/g', 'f'])
     await fails(files.list('/no/such'), NotFoundError)
     await fails(files.list('tree/f'), InvalidArgumentError)
   },
@@ -244,7 +267,7 @@ const checks = {
     await files.makeDir('watched/below')
     await files.write('watched/old', 'x')
     const seen = []
-    const handle = await files.watchDir('watched', (event) => { seen.push(event) }, { recursive: true, includeEntry: true })
+    const handle = await files.watchDir('watched', (event) => { seen.push(event) }, { recursive: true, includeEntry: true, allowNetworkMounts: true })
     const has = (type, name) => seen.some((event) => event.type === type && event.name === name)
     await files.write('watched/old', 'new text')
     await until(() => has(FilesystemEventType.WRITE, 'old'), 'a write')
@@ -292,6 +315,10 @@ const checks = {
     const late = await sandbox.downloadUrl('signed.txt', { useSignatureExpiration: -10 })
     assert.match(await (await fetch(late)).text(), /expired/)
     assert.equal(await (await fetch(await sandbox.downloadUrl('signed.txt', { user: 'root' }))).status, 404)
+    const path = `${home}/signed.txt`
+    const own = await getSignature({ path, operation: 'read', user: 'user', expirationInSeconds: 60, envdAccessToken })
+    const query = new URLSearchParams({ path, username: 'user', signature: own.signature, signature_expiration: String(own.expiration) })
+    assert.equal(await (await fetch(`${new URL(read).origin}/files?${query}`)).text(), 'by address')
   },
 
   // ---- git ----
@@ -332,9 +359,80 @@ const checks = {
     await git.push(work)
     await git.pull(other)
     assert.equal(await files.read(`${other}/a.txt`), 'three')
-    await git.dangerouslyAuthenticate({ username: 'u', password: 'p', host: 'git.example.com' })
-    assert.match(await files.read(`${home}/.git-credentials`), /u:p@git\.example\.com/)
     await assert.rejects(git.clone(`${home}/none.git`, { path: `${home}/never` }), { name: 'CommandExitError' })
+  },
+  async 'git: its options'() {
+    const { git } = sandbox
+    const [origin, work] = [`${home}/options.git`, `${home}/git-options`]
+    await git.init(origin, { bare: true, initialBranch: 'main' })
+    await git.init(work, { initialBranch: 'main' })
+    await git.setConfig('user.name', 'Local', { scope: 'local', path: work })
+    await git.configureUser('Local', 'local@example.com', { scope: 'local', path: work })
+    assert.equal(await git.getConfig('user.email', { scope: 'local', path: work }), 'local@example.com')
+    assert.equal(await git.getConfig('no.such'), undefined)
+    for (const text of ['one', 'two']) {
+      await files.write(`${work}/a.txt`, text)
+      await git.add(work, { all: true })
+      await git.commit(work, text)
+    }
+    await git.commit(work, 'nothing', { allowEmpty: true })
+    await fails(git.push(work, { setUpstream: false }), SandboxError)
+    await fails(git.pull(work), GitUpstreamError)
+    await git.remoteAdd(work, 'origin', `${home}/elsewhere`)
+    await git.remoteAdd(work, 'origin', origin, { overwrite: true, fetch: true })
+    await fails(git.push(work, { setUpstream: false }), GitUpstreamError)
+    await git.push(work, { remote: 'origin', branch: 'main', setUpstream: true })
+    await git.pull(work, { remote: 'origin', branch: 'main' })
+    await git.createBranch(work, 'side')
+    await git.push(work, { remote: 'origin', branch: 'side' })
+    assert.equal((await git.status(work)).upstream, 'origin/side')
+    await git.reset(work, { mode: 'hard', target: 'HEAD~2' })
+    assert.equal(await files.read(`${work}/a.txt`), 'one')
+    await files.write(`${work}/a.txt`, 'three')
+    await git.add(work)
+    await git.restore(work, { paths: ['a.txt'], staged: true })
+    assert.equal((await git.status(work)).hasStaged, false)
+    await git.restore(work, { paths: ['a.txt'], staged: true, worktree: true, source: 'main' })
+    assert.equal(await files.read(`${work}/a.txt`), 'two')
+    await git.clone(`file://${origin}`, { path: `${home}/shallow`, branch: 'side', depth: 1 })
+    assert.deepEqual([(await git.status(`${home}/shallow`)).currentBranch, (await commands.run('git rev-list --count HEAD', { cwd: 'shallow' })).stdout], ['side', '1\n'])
+  },
+  async 'git: a server that wants a login, which stays nowhere'() {
+    const { git } = sandbox
+    const [login, url] = [{ username: 'me', password: 's3cret-p4ss' }, 'http://127.0.0.1:4801/p.git']
+    const stored = async (path) => (await commands.run(`grep -rlF ${login.password} ${path} ~/.gitconfig ~/.git-credentials 2>/dev/null || true`)).stdout
+    await files.write('git_server.py', readFileSync(`${process.env.ATOLL_TESTS}/git_server.py`, 'utf8'))
+    await commands.run('mkdir -p srv && git init -q --bare srv/p.git && git -C srv/p.git config http.receivepack true && git -C srv/p.git symbolic-ref HEAD refs/heads/main')
+    const server = await commands.run(`exec python3 git_server.py $PWD/srv me:${login.password} 4801 $PWD/srv/log http://localhost:1`, { background: true, timeoutMs: 0 })
+    await commands.run(`for i in $(seq 200); do test "$(curl -s -o /dev/null -w '%{http_code}' ${url})" = 401 && exit; sleep 0.1; done; exit 1`)
+    await fails(git.clone(url, { path: 'login' }), GitAuthError, /requires credentials/)
+    await fails(git.clone(url, { path: 'login', username: 'me', password: 'wrong' }), GitAuthError)
+    await fails(git.clone(url, { path: 'login', password: 'x' }), InvalidArgumentError)
+    await git.clone(url, { path: 'login', ...login })
+    assert.equal(await git.remoteGet('login', 'origin'), url)
+    await git.configureUser('Tester', 'tester@example.com', { scope: 'local', path: `${home}/login` })
+    await git.commit('login', 'first', { allowEmpty: true })
+    await fails(git.push('login', { remote: 'origin', branch: 'main' }), GitAuthError)
+    await git.push('login', { remote: 'origin', branch: 'main', username: 'me', password: login.password })
+    await fails(git.pull('login', { remote: 'origin', branch: 'main' }), GitAuthError)
+    await git.pull('login', { remote: 'origin', branch: 'main', username: 'me', password: login.password })
+    assert.equal(await stored('login'), '')
+    await git.clone(url, { path: 'with-login', ...login, dangerouslyStoreCredentials: true })
+    assert.equal(await stored('with-login'), 'with-login/.git/config\n')
+    await git.dangerouslyAuthenticate({ username: 'me', password: login.password, host: '127.0.0.1:4801', protocol: 'http' })
+    await git.pull('login', { remote: 'origin', branch: 'main' })
+    assert.match(await files.read('.git-credentials'), /^http:\/\/me:s3cret-p4ss@127\.0\.0\.1/)
+    await commands.run('rm -r .git-credentials login with-login; git config --global --unset credential.helper')
+    await server.kill()
+  },
+  async 'what a template waits for is there to wait with'() {
+    const ready = (/** @type {import('e2b').ReadyCmd} */ command) => commands.run(`for i in $(seq 100); do ${command.getCmd()} && exit; sleep 0.1; done; exit 1`)
+    await ready(waitForTimeout(0))
+    await ready(waitForFile(`${home}/a.txt`))
+    const server = await commands.run('exec python3 -m http.server 8321 --bind 127.0.0.1', { background: true })
+    await ready(waitForURL('http://127.0.0.1:8321/'))
+    await ready(waitForProcess('python3'))
+    await server.kill()
   },
   async 'requests without a token, or with another'() {
     await assert.rejects(new Sandbox({ sandboxId, envdVersion: '0.6.13', envdAccessToken: 'x' }).commands.run('true'), { name: 'AuthenticationError' })

@@ -3,10 +3,11 @@
 // One line per check: {"name":…,"ok":true}, {"name":…,"ok":false,"error":…} or {"name":…,"skip":reason}.
 // See tests/system/test_71_interpreter.py.
 import assert from 'node:assert/strict'
+import { E2B, NotFoundError, Sandbox, TimeoutError } from '@e2b/code-interpreter'
 
-const { Sandbox, NotFoundError, TimeoutError } = await import('@e2b/code-interpreter')
 const made = []
 
+/** @param {import('@e2b/code-interpreter').SandboxOpts} options */
 async function create(options = {}) {
   const sandbox = await Sandbox.create({ allowInternetAccess: false, timeoutMs: 120_000, ...options })
   made.push(sandbox)
@@ -14,7 +15,7 @@ async function create(options = {}) {
 }
 
 const shared = await create()
-const run = (code, options) => shared.runCode(code, options)
+const run = shared.runCode.bind(shared)
 const png = /^iVBORw0KGgo/
 
 // The host's matplotlib looks for its defaults in /etc, which the template does not have.
@@ -51,7 +52,7 @@ const checks = {
     const seen = []
     const tell = (kind) => (message) => seen.push([kind, message.line, message.error])
     const execution = await run('import sys\nprint("out")\nprint("bad", file=sys.stderr)\nprint("end")\n7', {
-      onStdout: tell('stdout'), onStderr: tell('stderr'),
+      onStdout: (message) => { assert.equal(`${message}`, message.toString()); tell('stdout')(message) }, onStderr: tell('stderr'),
       onResult: (result) => seen.push(['result', result.text]), onError: tell('error'),
     })
     assert.equal(execution.logs.stdout.join(''), 'out\nend\n')
@@ -136,7 +137,7 @@ const checks = {
     const sandbox = await create()
     await sandbox.runCode('kept = 3')
     await assert.rejects(sandbox.runCode('import time\ntime.sleep(60)', { timeoutMs: 700 }), TimeoutError)
-    assert.equal((await sandbox.runCode('kept', { timeoutMs: 20_000 })).text, '3')
+    assert.equal((await sandbox.runCode('kept', { timeoutMs: 20_000, requestTimeoutMs: 20_000 })).text, '3')
     await assert.rejects(sandbox.runCode('while True: pass', { timeoutMs: 700 }), TimeoutError)
     assert.equal((await sandbox.runCode('kept', { timeoutMs: 20_000 })).text, '3')
     await sandbox.kill()
@@ -152,7 +153,7 @@ const checks = {
     assert.equal(execution.logs.stdout.join('').length, 20000 * 51)
   },
   async 'createCodeContext: folders and languages'() {
-    const context = await shared.createCodeContext({ cwd: '/tmp', language: 'python' })
+    const context = await shared.createCodeContext({ cwd: '/tmp', language: 'python', requestTimeoutMs: 20_000 })
     assert.deepEqual([context.language, context.cwd], ['python', '/tmp'])
     assert.equal((await run('import os; os.getcwd()', { context })).text, '/tmp')
     await run('own = 1', { context })
@@ -210,6 +211,13 @@ const checks = {
     const sandbox = await create()
     await sandbox.kill()
     await assert.rejects(sandbox.runCode('1'), TimeoutError)
+  },
+  async 'by a client of its own'() {
+    const { Sandbox: Own, Template } = new E2B({ apiKey: process.env.E2B_API_KEY })
+    const sandbox = await Own.create({ allowInternetAccess: false, timeoutMs: 60_000 })
+    made.push(sandbox)
+    assert.equal((await sandbox.runCode('6 * 7')).text, '42')
+    assert.equal(await Template.exists('no-such-template'), false)
   },
   async 'files and code meet'() {
     await shared.files.write('/tmp/met.txt', 'hello')
