@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leases under contention and kill -9: never two sandboxes for a key, never a row that is stuck, and nothing left.
 
-LEASE_SECONDS (20) is how long the storm goes on. Several servers on one database are a row of WORLDS.
+LEASE_SECONDS (20) is how long the storm goes on, LEASE_SEED what it does. Several servers on one database are a row of WORLDS.
 """
 
 import contextlib
@@ -23,6 +23,7 @@ pytestmark = pytest.mark.needs_root
 BASE = "/v1/leases"
 INSTANCES = "/api/sandbox/instances"
 SECONDS = float(os.environ.get("LEASE_SECONDS", "20"))
+SEED = int(os.environ.get("LEASE_SEED", "20261121"))
 CLIENTS, KEYS = 64, 16
 STUCK_S = 25
 # Every server looks for claims that are so old once a second (fleet_lease_tick): a second for that, and the rest for a machine that has
@@ -119,7 +120,7 @@ class Storm:
         return time.monotonic() < self.end
 
     def client(self, number):
-        dice, api = random.Random(number), self.servers[number % len(self.servers)].api(timeout=70)
+        dice, api = random.Random(SEED + number), self.servers[number % len(self.servers)].api(timeout=70)
         while self.going():
             key = dice.choice(self.keys)
             try:
@@ -156,6 +157,9 @@ class Storm:
             api.post(f"{BASE}/{urllib.parse.quote(key, safe='')}/release")
         elif verb < 0.5:
             api.delete(f"{BASE}/{urllib.parse.quote(key, safe='')}")
+        elif verb < 0.51:
+            # key:1 and key:10 to key:15, of whichever server they are.
+            api.delete(f"{BASE}?prefix={urllib.parse.quote('key:1', safe='')}")
 
     def witness(self):
         """No row is ever stuck, and of the sandboxes of a key no two are started and stay so."""
@@ -190,7 +194,7 @@ class Storm:
                 self.failures.append(f"a second sandbox stays: {sandbox}")
 
     def killer(self):
-        dice = random.Random(20261121)
+        dice = random.Random(SEED)
         while self.going():
             time.sleep(dice.uniform(0.4, 2.5))
             pid = dice.choice(self.servers).pid_of(dice.choice(["api", "api", "broker"]))
@@ -219,14 +223,16 @@ def one_server_on_sqlite():
 
 
 @contextlib.contextmanager
-def two_servers_on_postgresql():
+def two_servers_on_postgresql(reach_each_other=False):
     if not postgres.programs():
         pytest.skip("Debian's package postgresql is not installed")
     database, servers = postgres.Postgres(), []
     try:
         for number in range(2):
-            servers.append(atoll.Server(flags=["--store", database.dsn, "--cells", "2",
-                                               "--network-subnet", f"10.{237 + number}.0.0/16"]).start())
+            server = atoll.Server(flags=["--store", database.dsn, "--cells", "2", "--network-subnet", f"10.{237 + number}.0.0/16"])
+            if reach_each_other:
+                server.flags += ["--peer-url", f"http://127.0.0.1:{server.port}"]
+            servers.append(server.start())
         yield servers
     finally:
         for server in servers:
@@ -234,16 +240,17 @@ def two_servers_on_postgresql():
         database.remove()
 
 
-WORLDS = [pytest.param(one_server_on_sqlite, id="one-on-sqlite"),
-          pytest.param(two_servers_on_postgresql, id="two-on-postgresql")]
+WORLDS = [pytest.param(one_server_on_sqlite, SECONDS, id="one-on-sqlite"),
+          pytest.param(two_servers_on_postgresql, SECONDS, id="two-on-postgresql"),
+          pytest.param(lambda: two_servers_on_postgresql(reach_each_other=True), SECONDS / 4, id="two-that-reach-each-other")]
 
 
-@pytest.mark.parametrize("world", WORLDS)
-def test_many_clients_on_few_keys_while_processes_die(world):
+@pytest.mark.parametrize("world, seconds", WORLDS)
+def test_many_clients_on_few_keys_while_processes_die(world, seconds):
     with world() as servers:
-        storm = Storm(servers, SECONDS)
+        storm = Storm(servers, seconds)
         storm.run()
-        print(f"{storm.acquired} acquired, {storm.refused} refused, {storm.killed} killed")
+        print(f"seed {SEED}: {storm.acquired} acquired, {storm.refused} refused, {storm.killed} killed")
         assert not storm.failures, storm.failures[:10]
         assert storm.acquired > 100
         for server in servers:
