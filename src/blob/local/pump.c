@@ -14,11 +14,12 @@
 #include "blob/blob.h"
 
 #define PIECE (256 * 1024)
-#define STACK_SIZE ((size_t)PIECE + 128 * 1024)
+#define STACK_SIZE ((size_t)128 * 1024)
 
 struct running {
 	struct pump pump;
 	int out;
+	char bytes[PIECE]; /* not on the stack, which thread-local variables share */
 };
 
 static atomic_uint readers;
@@ -26,16 +27,15 @@ static atomic_uint readers;
 static void *run(void *context)
 {
 	struct running *r = context;
-	char bytes[PIECE];
 	struct error ignored = {0};
 
 	while (r->pump.size > 0) {
 		size_t wanted = r->pump.size < PIECE ? (size_t)r->pump.size : PIECE;
-		ssize_t got = pread(r->pump.fd, bytes, wanted, r->pump.offset);
+		ssize_t got = pread(r->pump.fd, r->bytes, wanted, r->pump.offset);
 
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got <= 0 || fd_write_all(r->out, bytes, (size_t)got, &ignored) < 0)
+		if (got <= 0 || fd_write_all(r->out, r->bytes, (size_t)got, &ignored) < 0)
 			break;
 		r->pump.offset += got;
 		r->pump.size -= got;
