@@ -182,6 +182,13 @@ suite_newest()
 		tests/system/test_{71_interpreter,81_e2b,82_envd,83_daytona,83_daytona_clients,86_clients}.py
 }
 
+# Only when it is named: code-server takes minutes to be installed.
+suite_ide()
+{
+	build_programs gcc || { result failed ide build "the gcc build failed"; return; }
+	run_built_pytest ide 900 tests/ide
+}
+
 # Bombs count what all of the host runs.
 suite_escape()
 {
