@@ -87,6 +87,8 @@ export interface SandboxVolume {
   path?: string;
   /** any number of sandboxes may read it */
   read_only?: boolean;
+  /** a folder of it, made when it is missing (default all of it) */
+  subpath?: string;
 }
 
 /** One isolated computer */
@@ -2142,6 +2144,8 @@ export interface VolumeMount {
   sandbox_state: string;
   /** where it is inside */
   path: string;
+  /** the folder of it that is there; all of it without */
+  subpath?: string;
   read_only: boolean;
   attached_at: string | null;
 }
@@ -2195,6 +2199,8 @@ export interface VolumeAttach {
   path?: string;
   /** any number of sandboxes may read it */
   read_only?: boolean;
+  /** a folder of it, made when it is missing (default all of it) */
+  subpath?: string;
 }
 
 /** One page of changes, by path; a folder before what it holds */

@@ -138,35 +138,52 @@ int attach_volume(const struct host *host, const struct attachment *a, struct er
 /* ---- out ---- */
 
 struct sought {
-	char device[32], root[64]; /* the end of where in its filesystem a mount begins */
+	char device[32];
+	struct buf root; /* the end of where in its filesystem a mount begins */
 };
+
+/* As mountinfo writes a path; what else it would write in octal no subpath has. */
+static void add_path(struct buf *out, const char *path)
+{
+	for (; *path; path++)
+		if (*path == ' ' || *path == '\\')
+			buf_addf(out, "\\%03o", (unsigned)*path);
+		else
+			buf_add_byte(out, *path);
+}
 
 /* "36 35 98:0 /root /path options …" */
 static bool line_has(struct span line, const struct sought *sought)
 {
 	struct span word, device, root;
-	size_t size = strlen(sought->root);
+	size_t size = sought->root.size;
 
 	(void)span_split(&line, ' ', &word);
 	(void)span_split(&line, ' ', &word);
 	(void)span_split(&line, ' ', &device);
 	(void)span_split(&line, ' ', &root);
 	return span_equals_text(device, sought->device) && root.size >= size &&
-	       memcmp(root.data + root.size - size, sought->root, size) == 0;
+	       memcmp(root.data + root.size - size, sought->root.data, size) == 0;
 }
 
 static int find_anywhere(const struct host *host, const struct attachment *a,
                          const struct stat *volume, bool *ret, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(MOUNTINFO_MAX);
+	AUTO(buf_done) struct buf root = BUF(8 * (size_t)SANDBOX_MOUNT_PATH_MAX);
+	struct sought sought = {.device = ""};
 	struct span rest, line;
-	struct sought sought = {.root = "/"}; /* of an image: it has a device of its own */
 	char path[64];
 
 	(void)snprintf(sought.device, sizeof(sought.device), "%u:%u", major(volume->st_dev),
 	               minor(volume->st_dev));
+	/* An image has a device of its own. */
 	if (!volume_opens_slowly(host, a->mount.id))
-		(void)snprintf(sought.root, sizeof(sought.root), "/%s/files", a->mount.id);
+		buf_addf(&root, "/%s/files", a->mount.id);
+	if (!root.size || a->mount.subpath[0])
+		buf_add_byte(&root, '/');
+	add_path(&root, a->mount.subpath);
+	sought.root = root;
 	(void)snprintf(path, sizeof(path), "/proc/%d/mountinfo", a->pid);
 	if (file_read(AT_FDCWD, path, &text, err) < 0)
 		return -1;

@@ -136,8 +136,9 @@ static int check_volumes(const struct broker_create *r, struct error *err)
 			return FAIL(err, ERROR_INVALID, "more than %d volumes", SANDBOX_MOUNTS_MAX);
 		if (volume_mount_parse(r->volumes[count], &parsed[count], err) < 0)
 			return -1;
-		mounts[count] = (struct sandbox_mount){parsed[count].id, parsed[count].path,
-		                                       parsed[count].is_read_only};
+		mounts[count] =
+		        (struct sandbox_mount){parsed[count].id, parsed[count].path,
+		                               parsed[count].is_read_only, parsed[count].subpath};
 	}
 	if (count > 0 && r->kind != BROKER_NATIVE)
 		return FAIL(err, ERROR_UNSUPPORTED,

@@ -30,6 +30,8 @@ int volume_mount_parse(const char *text, struct volume_mount *ret, struct error 
 {
 	struct span rest = span_of(text), id, mode;
 	struct volume_mount mount = {.is_read_only = false};
+	const char *part;
+	size_t size;
 
 	if (!span_split(&rest, ':', &id) || !span_split(&rest, ':', &mode) || id.size != ID_SIZE)
 		return FAIL(err, ERROR_INVALID, "'%.70s' is not VOLUME:rw:/PATH", text);
@@ -37,9 +39,16 @@ int volume_mount_parse(const char *text, struct volume_mount *ret, struct error 
 	mount.is_read_only = span_equals_text(mode, "ro");
 	if (!id_is_valid(mount.id) || (!mount.is_read_only && !span_equals_text(mode, "rw")))
 		return FAIL(err, ERROR_INVALID, "'%.70s' is not VOLUME:rw:/PATH", text);
-	if (sandbox_mount_path_check(rest.data, err) < 0)
+	/* Neither of the two has an empty name. */
+	part = strstr(rest.data, "//");
+	size = part ? (size_t)(part - rest.data) : rest.size;
+	if (size >= sizeof(mount.path))
+		return FAIL(err, ERROR_INVALID, "the path of a volume is too long");
+	memcpy(mount.path, rest.data, size);
+	if (sandbox_mount_path_check(mount.path, err) < 0 ||
+	    (part && sandbox_mount_subpath_check(part + 2, err) < 0))
 		return -1;
-	(void)snprintf(mount.path, sizeof(mount.path), "%s", rest.data);
+	(void)snprintf(mount.subpath, sizeof(mount.subpath), "%s", part ? part + 2 : "");
 	*ret = mount;
 	return 0;
 }
@@ -63,6 +72,51 @@ struct volume_mount *volume_mounts_new(const char *const *texts, unsigned *ret_c
 	return mounts;
 }
 
+/* ---- a folder of it ---- */
+
+static int refuse_part(const char *subpath, struct error *err)
+{
+	if (errno != ELOOP && errno != ENOTDIR && errno != EXDEV)
+		return FAIL_ERRNO(err, "open '%.120s' of a volume", subpath);
+	return FAIL(err, ERROR_CONFLICT, "'%.120s' leads through a link or a file of the volume",
+	            subpath);
+}
+
+/* What lies there was written by sandboxes: a step at a time, and no link is followed. */
+static int open_part(int files, const char *subpath, int *ret_fd, struct error *err)
+{
+	const struct fd_open_options folder = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW,
+	                                       .follow = FD_NO_SYMLINKS};
+	const uid_t owner = ID_STORED + USER_ID;
+	struct span rest = span_of(subpath), word;
+	AUTO_CLOSE int fd = fcntl(files, F_DUPFD_CLOEXEC, 0);
+	char name[SANDBOX_MOUNT_PATH_MAX + 1];
+
+	if (fd < 0)
+		return FAIL_ERRNO(err, "copy a descriptor");
+	while (rest.size > 0) {
+		struct error failure = {0};
+		int next;
+
+		(void)span_split(&rest, '/', &word);
+		(void)snprintf(name, sizeof(name), "%.*s", (int)word.size, word.data);
+		if (mkdirat(fd, name, 0755) == 0) {
+			if (fchownat(fd, name, owner, owner, AT_SYMLINK_NOFOLLOW) < 0)
+				return FAIL_ERRNO(err, "give away '%.120s' of a volume", subpath);
+		} else if (errno != EEXIST) {
+			return refuse_part(subpath, err);
+		}
+		if (fd_open_beneath(fd, name, &folder, &next, &failure) < 0) {
+			errno = failure.sys_errno;
+			return refuse_part(subpath, err);
+		}
+		(void)close(fd);
+		fd = next;
+	}
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
 /* ---- the backing "folder": as many bytes as the data folder has ---- */
 
 static int folder_make(int folder, uint64_t size_bytes, struct error *err)
@@ -81,10 +135,19 @@ static int folder_remove(const struct host *host, const char *id, struct error *
 	return host_trash(host, FOLDER_VOLUMES, id, err);
 }
 
-static int folder_open(int folder, const struct layer_options *options, int *ret_fd,
-                       struct error *err)
+static int folder_open(int folder, const char *subpath, const struct layer_options *options,
+                       int *ret_fd, struct error *err)
 {
-	return layer_open(folder, FILES, options, ret_fd, err);
+	AUTO_CLOSE int files = -1, part = -1;
+
+	if (!subpath[0])
+		return layer_open(folder, FILES, options, ret_fd, err);
+	files = openat(folder, FILES, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (files < 0)
+		return FAIL_ERRNO(err, "open '" FILES "'");
+	return open_part(files, subpath, &part, err) < 0
+	               ? -1
+	               : layer_open(part, "", options, ret_fd, err);
 }
 
 static int folder_usage(int folder, uint64_t *ret, struct error *err)
@@ -113,12 +176,29 @@ static int image_volume_make(int folder, uint64_t size_bytes, struct error *err)
 	                                                     : 0;
 }
 
-static int image_volume_open(int folder, const struct layer_options *options, int *ret_fd,
-                             struct error *err)
+/* A mount that has no place is cloned since Linux 6.15. */
+static int clone_part(int part, const struct layer_options *options, int *ret_fd, struct error *err)
 {
-	AUTO_CLOSE int top = -1;
+	if (layer_open(part, "", options, ret_fd, err) == 0)
+		return 0;
+	if (err->sys_errno == EINVAL)
+		return FAIL(err, ERROR_UNSUPPORTED,
+		            "a folder of a volume with a size needs Linux 6.15");
+	return -1;
+}
 
-	if (image_mount(folder, IMAGE, true, &top, err) < 0 || layer_set(top, options, err) < 0)
+static int image_volume_open(int folder, const char *subpath, const struct layer_options *options,
+                             int *ret_fd, struct error *err)
+{
+	AUTO_CLOSE int top = -1, part = -1;
+
+	if (image_mount(folder, IMAGE, true, &top, err) < 0)
+		return -1;
+	if (subpath[0])
+		return open_part(top, subpath, &part, err) < 0
+		               ? -1
+		               : clone_part(part, options, ret_fd, err);
+	if (layer_set(top, options, err) < 0)
 		return -1;
 	*ret_fd = TAKE_FD(top);
 	return 0;
@@ -285,7 +365,7 @@ int volume_open(const struct host *host, const struct volume_mount *mount, int m
 	if (volume_backing_find(host, mount->id, &backing, err) < 0 ||
 	    open_folder(host, mount->id, &folder, err) < 0)
 		return -1;
-	return backing->open(folder, &options, ret_fd, err);
+	return backing->open(folder, mount->subpath, &options, ret_fd, err);
 }
 
 static DIR *list_volumes(const struct host *host)

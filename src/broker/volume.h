@@ -14,11 +14,11 @@
 #include "broker/host.h"
 #include "sandbox/sandbox.h"
 
-/* What a sandbox asks for: "VOLUME:rw:/PATH". */
+/* What a sandbox asks for: "VOLUME:rw:/PATH", or "VOLUME:rw:/PATH//FOLDER" of a folder of it. */
 struct volume_mount {
 	char id[ID_SIZE + 1];
 	bool is_read_only;
-	char path[SANDBOX_MOUNT_PATH_MAX + 1];
+	char path[SANDBOX_MOUNT_PATH_MAX + 1], subpath[SANDBOX_MOUNT_PATH_MAX + 1];
 };
 MUST_CHECK int volume_mount_parse(const char *text, struct volume_mount *ret, struct error *err);
 /* Of texts that were checked; freed by free. NULL when there are none. */
@@ -31,9 +31,9 @@ struct volume_backing {
 	int (*make)(int folder, uint64_t size_bytes, struct error *err);
 	/* Puts the whole volume out of sight; its bytes may go later. */
 	int (*remove)(const struct host *host, const char *id, struct error *err);
-	/* Its files, as a detached mount. */
-	int (*open)(int folder, const struct layer_options *options, int *ret_fd,
-	            struct error *err);
+	/* Its files, or a folder of them unless `subpath` is "", as a detached mount. */
+	int (*open)(int folder, const char *subpath, const struct layer_options *options,
+	            int *ret_fd, struct error *err);
 	/* Bytes in use, UINT64_MAX when that is too much to count. May take long: in a child. */
 	int (*usage)(int folder, uint64_t *ret, struct error *err);
 	/* More room, while no sandbox has it. May take long: in a child. NULL: has no size. */
@@ -60,7 +60,8 @@ MUST_CHECK int volume_grow(const struct host *host, const char *id, uint64_t siz
 /* False when it does not exist, which volume_open says. */
 bool volume_opens_slowly(const struct host *host, const char *id);
 /* Its files for a sandbox with this map of stored files: no set-uid program and no device of them
- * works. */
+ * works. A folder of it is made when it is missing; ERROR_CONFLICT when a link or a file is there.
+ */
 MUST_CHECK int volume_open(const struct host *host, const struct volume_mount *mount, int map_fd,
                            int *ret_fd, struct error *err);
 /* Calls back with each whole one. */

@@ -43,6 +43,7 @@ static int ask(struct act *a, enum broker_volume_verb verb, const struct mount_r
 	                                        .id = mount->volume_id,
 	                                        .sandbox_id = a->record.id,
 	                                        .path = mount->path,
+	                                        .subpath = mount->subpath,
 	                                        .is_read_only = mount->is_read_only,
 	                                        .is_forced = is_forced};
 	struct fleet *f = a->fleet;
@@ -160,6 +161,7 @@ int fleet_volume_attach(struct fleet *fleet, struct arena *a, const struct fleet
 	        .sandbox_id = act.record.id,
 	        .volume_id = volume.id,
 	        .path = mount->path ? mount->path : FLEET_MOUNT_PATH,
+	        .subpath = mount->subpath,
 	        .is_read_only = mount->is_read_only,
 	        .state = is_running(&act.record) ? MOUNT_ATTACHING : MOUNT_ATTACHED,
 	        .created_at = clock_unix_ms(),

@@ -190,7 +190,7 @@ int volume_check_unused(const struct volume_act *v, struct error *err)
 static int open_sandbox(struct volume_act *v, struct browser *browser, struct error *err)
 {
 	struct fleet *f = v->fleet;
-	const struct sandbox_mount mount = {v->record.id, FLEET_MOUNT_PATH, !browser->writes};
+	const struct sandbox_mount mount = {v->record.id, FLEET_MOUNT_PATH, !browser->writes, NULL};
 	const struct sandbox_spec spec = {.id = browser->id,
 	                                  .hostname = "volume",
 	                                  .template_dir = "host",

@@ -220,7 +220,8 @@ static int share_mounts(struct act *act, struct fleet_create *create, struct fle
 			ret->left_out.items[ret->left_out.count++] = *m;
 		if (!m->is_read_only || m->state != MOUNT_ATTACHED)
 			continue;
-		mounts[ret->mounts.count] = (struct fleet_mount){m->volume_id, m->path, true};
+		mounts[ret->mounts.count] =
+		        (struct fleet_mount){m->volume_id, m->path, m->subpath, true};
 		ret->mounts.items[ret->mounts.count++] = *m;
 	}
 	create->mounts = mounts;

@@ -58,8 +58,9 @@ static struct mount_record *add(struct draft *draft, const struct volume_record 
 static void to_sandbox(const struct mount_list *list, struct sandbox_mount *ret)
 {
 	for (size_t i = 0; i < list->count; i++)
-		ret[i] = (struct sandbox_mount){list->items[i].volume_id, list->items[i].path,
-		                                list->items[i].is_read_only};
+		ret[i] =
+		        (struct sandbox_mount){list->items[i].volume_id, list->items[i].path,
+		                               list->items[i].is_read_only, list->items[i].subpath};
 }
 
 int mounts_check(struct arena *a, const struct mount_list *list, struct error *err)
@@ -93,10 +94,13 @@ int mounts_resolve(struct fleet *f, struct arena *a, struct draft *draft, struct
 	for (size_t i = 0; i < request->mount_count; i++) {
 		const struct fleet_mount *wanted = &request->mounts[i];
 		const struct fleet_ref ref = {request->project_id, wanted->volume};
+		struct mount_record *mount;
 
 		if (mounts_find_volume(f, a, &ref, &volume, err) < 0)
 			return -1;
-		add(draft, &volume, wanted->path)->is_read_only = wanted->is_read_only;
+		mount = add(draft, &volume, wanted->path);
+		mount->is_read_only = wanted->is_read_only;
+		mount->subpath = wanted->subpath;
 	}
 	if (mounts_check(a, &draft->mounts, err) < 0)
 		return -1;

@@ -115,10 +115,12 @@ static int call_id(struct provider *p, uint16_t type, struct broker_id *message,
 	return broker_client_call(p->client, &call, deadline, err);
 }
 
-static const char *mount_text(struct arena *a, const char *volume_id, bool is_read_only,
-                              const char *path)
+static const char *mount_text(struct arena *a, const struct sandbox_mount *m)
 {
-	return arena_format(a, "%s:%s:%s", volume_id, is_read_only ? "ro" : "rw", path);
+	bool is_whole = !m->subpath || !m->subpath[0];
+
+	return arena_format(a, "%s:%s:%s%s%s", m->volume_id, m->is_read_only ? "ro" : "rw", m->path,
+	                    is_whole ? "" : "//", is_whole ? "" : m->subpath);
 }
 
 /* One that is being made, or started. */
@@ -179,8 +181,7 @@ static int creation_init(struct provider_creation *c, struct provider *p, uint16
 		return FAIL(err, ERROR_LIMIT, "a sandbox has at most %d volumes",
 		            SANDBOX_MOUNTS_MAX);
 	for (size_t i = 0; i < spec->mount_count; i++)
-		c->volumes[i] = mount_text(&c->arena, spec->mounts[i].volume_id,
-		                           spec->mounts[i].is_read_only, spec->mounts[i].path);
+		c->volumes[i] = mount_text(&c->arena, &spec->mounts[i]);
 	if (spec->review && type == BROKER_CREATE)
 		c->message.review = arena_format(&c->arena, "%s:%s:%s:%s", spec->review->subject,
 		                                 spec->review->base ? spec->review->base : "",
@@ -622,14 +623,14 @@ static int run_volume(struct provider *p, const struct provider_volume *request,
                       struct provider_volume_state *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena a = {0};
+	const struct sandbox_mount mount = {request->id, request->path, request->is_read_only,
+	                                    request->subpath};
 	struct broker_volume message = {
 	        .verb = request->verb,
 	        .volume = request->id,
 	        .size_bytes = (uint64_t)request->size_mb << 20,
 	        .sandbox = request->sandbox_id,
-	        .mount = request->sandbox_id
-	                         ? mount_text(&a, request->id, request->is_read_only, request->path)
-	                         : NULL,
+	        .mount = request->sandbox_id ? mount_text(&a, &mount) : NULL,
 	        .forced = request->is_forced,
 	};
 	struct broker_volume_state state;

@@ -11,7 +11,7 @@ struct provider_volume {
 	int64_t size_mb; /* MAKE; 0 = no limit. GROW */
 	/* ATTACH and DETACH */
 	const char *sandbox_id;
-	const char *path;
+	const char *path, *subpath; /* NULL or "": all of the volume */
 	bool is_read_only, is_forced;
 };
 struct provider_volume_state {

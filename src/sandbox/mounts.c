@@ -31,29 +31,27 @@ static int refuse_path(const char *path, struct error *err)
 	return -1;
 }
 
-static int check_parts(const char *path, struct error *err)
+static bool are_names(const char *path)
 {
-	struct span rest = span_of(path + 1), part;
+	struct span rest = span_of(path), part;
+	bool is_last;
 
 	do {
-		bool is_last = !span_split(&rest, '/', &part);
-
+		is_last = !span_split(&rest, '/', &part);
 		if (!path_name_is_valid(part) || !span_is_utf8(part))
-			return refuse_path(path, err);
+			return false;
 		for (size_t i = 0; i < part.size; i++)
 			if ((unsigned char)part.data[i] < ' ' || part.data[i] == 0x7f)
-				return refuse_path(path, err);
-		if (is_last)
-			return 0;
-	} while (true);
+				return false;
+	} while (!is_last);
+	return true;
 }
 
 int sandbox_mount_path_check(const char *path, struct error *err)
 {
-	if (path[0] != '/' || strnlen(path, SANDBOX_MOUNT_PATH_MAX + 1) > SANDBOX_MOUNT_PATH_MAX)
+	if (path[0] != '/' || strnlen(path, SANDBOX_MOUNT_PATH_MAX + 1) > SANDBOX_MOUNT_PATH_MAX ||
+	    !are_names(path + 1))
 		return refuse_path(path, err);
-	if (check_parts(path, err) < 0)
-		return -1;
 	for (size_t i = 0; i < COUNT_OF(system_places); i++) {
 		const struct system_place *place = &system_places[i];
 
@@ -63,6 +61,17 @@ int sandbox_mount_path_check(const char *path, struct error *err)
 			            path);
 	}
 	return 0;
+}
+
+int sandbox_mount_subpath_check(const char *subpath, struct error *err)
+{
+	if (strnlen(subpath, SANDBOX_MOUNT_PATH_MAX + 1) <= SANDBOX_MOUNT_PATH_MAX &&
+	    are_names(subpath))
+		return 0;
+	error_set(err, ERROR_INVALID, 0, HERE, "'%.80s' is no folder of a volume", subpath);
+	error_hint(err, "a relative path of at most %d bytes, without '..', such as users/alice",
+	           SANDBOX_MOUNT_PATH_MAX);
+	return -1;
 }
 
 static int check_pair(const struct sandbox_mount *a, const struct sandbox_mount *b,
@@ -83,7 +92,10 @@ int sandbox_mounts_check(const struct sandbox_mount *mounts, size_t count, struc
 		return FAIL(err, ERROR_LIMIT, "a sandbox has at most %d volumes",
 		            SANDBOX_MOUNTS_MAX);
 	for (size_t i = 0; i < count; i++) {
-		if (sandbox_mount_path_check(mounts[i].path, err) < 0)
+		const char *subpath = mounts[i].subpath;
+
+		if (sandbox_mount_path_check(mounts[i].path, err) < 0 ||
+		    (subpath && subpath[0] && sandbox_mount_subpath_check(subpath, err) < 0))
 			return -1;
 		for (size_t j = 0; j < i; j++)
 			if (check_pair(&mounts[i], &mounts[j], err) < 0)

@@ -72,12 +72,15 @@ enum sandbox_network { SANDBOX_NETWORK_BLOCKED, SANDBOX_NETWORK_INTERNET };
 struct sandbox_mount {
 	const char *volume_id, *path;
 	bool is_read_only;
+	const char *subpath; /* the folder of the volume that is seen; NULL or "": all of it */
 };
 #define SANDBOX_MOUNTS_MAX 8
 #define SANDBOX_MOUNT_PATH_MAX 255
 /* Absolute, without "..", "." and empty parts or a '/' at the end, and nowhere that the system
  * inside depends on. */
 MUST_CHECK int sandbox_mount_path_check(const char *path, struct error *err);
+/* Relative, of names alone. What is not there is made; what leads elsewhere is not followed. */
+MUST_CHECK int sandbox_mount_subpath_check(const char *subpath, struct error *err);
 /* Each path, their number, and that none of them lies in another and no volume is there twice. */
 MUST_CHECK int sandbox_mounts_check(const struct sandbox_mount *mounts, size_t count,
                                     struct error *err);

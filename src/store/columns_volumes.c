@@ -52,6 +52,7 @@ const struct column columns_of_mount_record[] = {
         TEXT_OF(mount_record, sandbox_id),
         TEXT_OF(mount_record, volume_id),
         TEXT_OF(mount_record, path),
+        TEXT_OF(mount_record, subpath),
         BOOL_OF(mount_record, is_read_only),
         CHOICE_OF(mount_record, state, mount_state),
         WHOLE_OF(mount_record, created_at),

@@ -41,6 +41,7 @@ const char *mount_state_name(enum mount_state state);
 /* The names and the sandbox's state are only read. */
 struct mount_record {
 	const char *sandbox_id, *volume_id, *path;
+	const char *subpath; /* "" = all of the volume; NULL = so, too, when it is inserted */
 	bool is_read_only;
 	enum mount_state state;
 	int64_t created_at;

@@ -84,7 +84,7 @@ struct broker_create {
 	uint32_t privileges;
 	uint64_t cpu_milli, memory_bytes, disk_bytes, pids;
 	const char *snapshot; /* whose files it begins with, or ""; not for BROKER_START */
-	const char **volumes; /* "VOLUME:rw:/PATH" or "VOLUME:ro:/PATH" */
+	const char **volumes; /* "VOLUME:rw:/PATH" or "VOLUME:ro:/PATH//FOLDER-OF-IT" */
 	const char *review;   /* "" or "SUBJECT:BASE:ro:TEMPLATE": it has the trees of another
 	                         sandbox's, or a snapshot's, layers; see BROKER_REVIEW_PATH */
 	const char *warm;     /* as of broker_pool, or "" */

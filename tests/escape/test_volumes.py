@@ -2,6 +2,7 @@
 """What a sandbox leaves in a volume, for those who look at it afterwards: links, devices, set-uid programs, odd names, crowds."""
 
 import contextlib
+import json
 import os
 import pathlib
 import secrets
@@ -175,6 +176,26 @@ def test_nothing_outside_is_reached_by_the_place_of_a_volume(api):
         assert api.exec(sandbox, "echo alive")["stdout"] == "alive\n"
     assert not marker.exists() and os.path.exists("/etc/passwd")
     api.delete(f"{PATH}/misplaced")
+
+
+@pytest.mark.parametrize("kind", [{}, {"size_mb": 32}], ids=["folder", "image"])
+def test_no_link_is_followed_to_a_folder_of_a_volume(api, kind):
+    api.post(PATH, {"name": "parts", **kind})
+    try:
+        with api.sandbox(internet=False, volume="parts") as sandbox:
+            api.exec(sandbox, "cd /workspace && ln -s /etc etc; ln -s ../../../../../.. up; ln -s / root; ln -s /proc/self/root magic; ln -s loop loop; "
+                              "mkdir folder; ln -s /etc folder/etc; ln -s folder good; echo x >file; mkfifo pipe")
+        for subpath in ("etc", "etc/atoll-escape", "up/tmp/atoll-escape", "root/tmp/atoll-escape", "magic", "folder/etc", "good", "file", "file/x", "pipe", "loop"):
+            answer = api.raw("POST", "/api/sandbox/instances", json.dumps(
+                {"template": "host", "internet": False, "volumes": [{"volume": "parts", "path": "/data", "subpath": subpath}]}),
+                {"Content-Type": "application/json"})
+            assert answer.status == 409 and "link or a file" in answer.json()["error"]["message"], (subpath, answer.body)
+        assert not os.path.exists("/etc/atoll-escape") and not os.path.exists("/tmp/atoll-escape")
+        with api.sandbox(internet=False, volumes=[{"volume": "parts", "path": "/data"}]) as sandbox:
+            assert sorted(api.exec(sandbox, "ls -A /data /data/folder")["stdout"].split()) == sorted(
+                "/data: etc file folder good loop magic pipe root up /data/folder: etc".split())
+    finally:
+        api.delete(f"{PATH}/parts")
 
 
 def test_a_crowded_folder_is_listed_within_limits(api):

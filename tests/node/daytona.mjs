@@ -715,7 +715,14 @@ test('volumes', async () => {
   await sandbox.process.executeCommand('echo kept > /data/kept');
   await failsAs(DaytonaError, daytona.volume.delete(volume), /shared|attached|in use/);
   await failsAs(DaytonaConflictError, create({ volumes: [{ volumeId: volume.id, mountPath: '/data' }] }), /shared/);
-  await assert.rejects(create({ volumes: [{ volumeId: 'other', mountPath: '/other', subpath: 'a' }] }), { statusCode: 501 });
+  const parts = await create({ volumes: [{ volumeId: 'other', mountPath: '/other', subpath: 'users/alice' }] });
+  assert.equal(parts.volumes[0].subpath, 'users/alice');
+  await parts.process.executeCommand('echo hers > /other/own');
+  await parts.delete();
+  const other = await create({ volumes: [{ volumeId: 'other', mountPath: '/other' }] });
+  assert.equal((await other.process.executeCommand('cat /other/users/alice/own')).result, 'hers\n');
+  await other.delete();
+  await failsAs(DaytonaValidationError, create({ volumes: [{ volumeId: 'other', mountPath: '/other', subpath: '../up' }] }), /no folder of a volume/);
   await sandbox.delete();
   const next = await create({ volumes: [{ volumeId: 'shared', mountPath: '/data' }] });
   assert.equal((await next.process.executeCommand('cat /data/kept')).result, 'kept\n');

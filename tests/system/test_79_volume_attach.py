@@ -61,6 +61,34 @@ def test_many_read_and_one_writes_as_ever(api, kind):
 
 
 @KINDS
+def test_a_folder_of_it_is_all_that_is_seen(api, kind):
+    part = {"path": "/data", "subpath": "users/alice b"}
+    with volume(api, "parts", **kind), api.sandbox(internet=False, persistent=True) as sandbox:
+        put(api, "parts", "secret", b"of nobody here")
+        try:
+            (row,) = attach(api, sandbox, "parts", **part)
+        except atoll.ApiError as old:
+            assert kind and old.status == 501 and "6.15" in old.message
+            pytest.skip(old.message)
+        assert row["subpath"] == "users/alice b"
+        # What was missing is made, the user's as a new volume is.
+        assert api.exec(sandbox, "stat -c '%u %a' /data; echo mine > /data/mine; find / -xdev -name secret 2>/dev/null; ls /data/..")["stdout"].startswith("1000 755\n")
+        assert api.exec(sandbox, "ls -A /data")["stdout"] == "mine\n"
+        assert detach(api, sandbox) == [] and not mounted(api, sandbox, "/data")
+        attach(api, sandbox, "parts", **part)
+        api.post(f"{INSTANCES}/{sandbox}/stop")
+        api.post(f"{INSTANCES}/{sandbox}/start")
+        assert api.exec(sandbox, "ls -A /data")["stdout"] == "mine\n"
+        detach(api, sandbox)
+        assert take(api, "parts", "users/alice b/mine") == b"mine\n"
+        with api.sandbox(internet=False, volumes=[{"volume": "parts", "path": "/data", "subpath": "users"}]) as other:
+            assert api.exec(other, "cat '/data/alice b/mine'")["stdout"] == "mine\n"
+        for wrong in ("../up", "/users", "users/", "a//b", ".", "a/./b", "x" * 256):
+            refused(400, attach, api, sandbox, "parts", subpath=wrong)
+        assert api.get(f"{INSTANCES}/{sandbox}/volume")["items"] == []
+
+
+@KINDS
 def test_what_is_used_stays_unless_forced(api, kind):
     with volume(api, "used", **kind), api.sandbox(internet=False) as sandbox:
         attach(api, sandbox, "used", path="/data")

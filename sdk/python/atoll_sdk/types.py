@@ -97,6 +97,8 @@ class SandboxVolume(TypedDict):
     path: NotRequired[str]
     # any number of sandboxes may read it
     read_only: NotRequired[bool]
+    # a folder of it, made when it is missing (default all of it)
+    subpath: NotRequired[str]
 
 
 class Sandbox(TypedDict):
@@ -2283,6 +2285,8 @@ class VolumeMount(TypedDict):
     sandbox_state: str
     # where it is inside
     path: str
+    # the folder of it that is there; all of it without
+    subpath: NotRequired[str]
     read_only: bool
     attached_at: str | None
 
@@ -2341,6 +2345,8 @@ class VolumeAttach(TypedDict):
     path: NotRequired[str]
     # any number of sandboxes may read it
     read_only: NotRequired[bool]
+    # a folder of it, made when it is missing (default all of it)
+    subpath: NotRequired[str]
 
 
 class ChangeList(TypedDict):

@@ -25,7 +25,7 @@ static const struct json_member mount_shape_members[] = {
                          .max = SANDBOX_NAME_MAX),
         JSON_TEXT_MEMBER(mount_answer, mount_path, .name = "mountPath", .flags = JSON_REQUIRED,
                          .max = SANDBOX_MOUNT_PATH_MAX),
-        JSON_TEXT_MEMBER(mount_answer, subpath, .max = 1024,
+        JSON_TEXT_MEMBER(mount_answer, subpath, .max = SANDBOX_MOUNT_PATH_MAX,
                          .flags = JSON_NULLABLE | JSON_OMIT_EMPTY),
         JSON_END,
 };
@@ -164,7 +164,8 @@ static struct json_list volumes_of(struct request *rq, const struct sandbox_reco
 		if (strcmp(mounts->items[i].sandbox_id, r->id) == 0)
 			items[count++] =
 			        (struct mount_answer){.volume_id = mounts->items[i].volume_id,
-			                              .mount_path = mounts->items[i].path};
+			                              .mount_path = mounts->items[i].path,
+			                              .subpath = mounts->items[i].subpath};
 	return (struct json_list){items, count, true};
 }
 
@@ -350,21 +351,17 @@ static int check_wishes(const struct create_body *b, struct error *err)
 	return 0;
 }
 
-static int fill_mounts(struct request *rq, const struct create_body *b, struct fleet_create *ret,
-                       struct error *err)
+static void fill_mounts(struct request *rq, const struct create_body *b, struct fleet_create *ret)
 {
 	const struct mount_answer *items = b->volumes.items;
 	struct fleet_mount *mounts = ARENA_ARRAY(rq->arena, struct fleet_mount, b->volumes.count);
 
-	for (size_t i = 0; i < b->volumes.count; i++) {
-		if (is_given(items[i].subpath))
-			return daytona_refuse("subpath of a volume", err);
+	for (size_t i = 0; i < b->volumes.count; i++)
 		mounts[i] = (struct fleet_mount){.volume = items[i].volume_id,
-		                                 .path = items[i].mount_path};
-	}
+		                                 .path = items[i].mount_path,
+		                                 .subpath = items[i].subpath};
 	ret->mounts = mounts;
 	ret->mount_count = b->volumes.count;
-	return 0;
 }
 
 /* Daytona's snapshots are what sandboxes begin with: states of files here, and templates. */
@@ -416,9 +413,9 @@ static int fill_create(struct request *rq, const struct create_body *b, struct f
 	                            .can_archive = can_archive(api_of(rq))};
 
 	memcpy(wish.minutes, b->minutes, sizeof(wish.minutes));
-	if (check_wishes(b, err) < 0 || fill_mounts(rq, b, ret, err) < 0 ||
-	    daytona_intervals_apply(&wish, ret, err) < 0)
+	if (check_wishes(b, err) < 0 || daytona_intervals_apply(&wish, ret, err) < 0)
 		return -1;
+	fill_mounts(rq, b, ret);
 	if (is_given(b->snapshot) && !ret->template && choose_origin(rq, b->snapshot, ret, err) < 0)
 		return -1;
 	if (b->present >> CREATE_BLOCK_ALL & 1)
@@ -480,13 +477,12 @@ static int create_of_image(struct request *rq, const struct create_body *b, stru
 {
 	struct id id = id_new();
 	struct daytona_image image;
-	struct fleet_create request = create_of(rq, b), checked = {.template = NULL};
+	struct fleet_create request = create_of(rq, b);
 	struct sandbox_record record;
 
 	if (is_given(b->snapshot))
 		return FAIL(err, ERROR_INVALID, "give either snapshot or buildInfo");
-	if (check_wishes(b, err) < 0 || fill_mounts(rq, b, &checked, err) < 0 ||
-	    daytona_image_find(rq, b->build, &image, err) < 0)
+	if (check_wishes(b, err) < 0 || daytona_image_find(rq, b->build, &image, err) < 0)
 		return -1;
 	if (image.build_id)
 		return daytona_image_wait(rq, reply, &image, id.text, err);

@@ -45,7 +45,7 @@ JSON_SHAPE(resources_answer, "Resources", resources_body, "The limits that are i
 static const char *const networks[] = {"blocked", "internet", NULL};
 
 struct mount_body {
-	const char *volume, *path;
+	const char *volume, *path, *subpath;
 	bool read_only;
 };
 static const struct json_member mount_request_members[] = {
@@ -54,6 +54,9 @@ static const struct json_member mount_request_members[] = {
         JSON_TEXT_MEMBER(mount_body, path, .max = SANDBOX_MOUNT_PATH_MAX,
                          .about = "absolute (default /workspace)", .example = "/data"),
         JSON_BOOL_MEMBER(mount_body, read_only, .about = "any number of sandboxes may read it"),
+        JSON_TEXT_MEMBER(mount_body, subpath, .max = SANDBOX_MOUNT_PATH_MAX,
+                         .about = "a folder of it, made when it is missing (default all of it)",
+                         .example = "users/alice"),
         JSON_END,
 };
 static JSON_SHAPE(mount_request, "SandboxVolume", mount_body, "A volume, and where it is to be");
@@ -269,8 +272,8 @@ static int volumes_of(struct arena *a, const struct create_body *b, struct fleet
 	if (b->persistent_disk_gb && !b->persistent_home)
 		return FAIL(err, ERROR_INVALID, "persistentDiskGb is given without persistentHome");
 	for (size_t i = 0; i < b->volumes.count; i++)
-		mounts[i] =
-		        (struct fleet_mount){items[i].volume, items[i].path, items[i].read_only};
+		mounts[i] = (struct fleet_mount){items[i].volume, items[i].path, items[i].subpath,
+		                                 items[i].read_only};
 	ret->mounts = mounts;
 	ret->mount_count = b->volumes.count;
 	if (b->volume)

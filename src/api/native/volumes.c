@@ -13,7 +13,7 @@
 /* ---- shapes ---- */
 
 struct mount_answer {
-	const char *volume, *volume_id, *sandbox, *sandbox_id, *sandbox_state, *path;
+	const char *volume, *volume_id, *sandbox, *sandbox_id, *sandbox_state, *path, *subpath;
 	bool read_only;
 	int64_t attached_at;
 };
@@ -24,6 +24,8 @@ static const struct json_member mount_shape_members[] = {
         JSON_TEXT_MEMBER(mount_answer, sandbox_id),
         JSON_TEXT_MEMBER(mount_answer, sandbox_state),
         JSON_TEXT_MEMBER(mount_answer, path, .about = "where it is inside"),
+        JSON_TEXT_MEMBER(mount_answer, subpath, .flags = JSON_OMIT_EMPTY,
+                         .about = "the folder of it that is there; all of it without"),
         JSON_BOOL_MEMBER(mount_answer, read_only),
         JSON_TIME_MEMBER(mount_answer, attached_at),
         JSON_END,
@@ -103,7 +105,7 @@ static const struct json_member grow_request_members[] = {
 static JSON_SHAPE(grow_request, "VolumeGrow", grow_body, "What a volume is to hold");
 
 struct attach_body {
-	const char *volume, *path;
+	const char *volume, *path, *subpath;
 	bool read_only;
 };
 static const struct json_member attach_request_members[] = {
@@ -112,6 +114,9 @@ static const struct json_member attach_request_members[] = {
         JSON_TEXT_MEMBER(attach_body, path, .max = SANDBOX_MOUNT_PATH_MAX,
                          .about = "absolute (default /workspace)", .example = "/workspace"),
         JSON_BOOL_MEMBER(attach_body, read_only, .about = "any number of sandboxes may read it"),
+        JSON_TEXT_MEMBER(attach_body, subpath, .max = SANDBOX_MOUNT_PATH_MAX,
+                         .about = "a folder of it, made when it is missing (default all of it)",
+                         .example = "users/alice"),
         JSON_END,
 };
 static JSON_SHAPE(attach_request, "VolumeAttach", attach_body, "Which volume, and where");
@@ -140,6 +145,7 @@ static struct mount_answer mount_answer_of(const struct mount_record *m)
 	        .sandbox_id = m->sandbox_id,
 	        .sandbox_state = sandbox_state_name(m->sandbox_state),
 	        .path = m->path,
+	        .subpath = m->subpath,
 	        .read_only = m->is_read_only,
 	        .attached_at = m->created_at,
 	};
@@ -297,7 +303,7 @@ static int mount_post(struct request *rq, const void *body, struct reply *reply,
 {
 	const struct attach_body *b = body;
 	const struct fleet_ref ref = path_ref(rq, "id");
-	const struct fleet_mount mount = {b->volume, b->path, b->read_only};
+	const struct fleet_mount mount = {b->volume, b->path, b->subpath, b->read_only};
 
 	if (fleet_volume_attach(api_of(rq)->fleet, rq->arena, &ref, &mount, err) < 0)
 		return -1;

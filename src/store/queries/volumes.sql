@@ -66,8 +66,8 @@ RETURNING {volume};
 DELETE FROM volumes WHERE id = :id AND state = 'deleting';
 
 -- fragment: mount
-mounts.sandbox_id, mounts.volume_id, mounts.path, mounts.is_read_only, mounts.state,
-mounts.created_at,
+mounts.sandbox_id, mounts.volume_id, mounts.path, mounts.subpath, mounts.is_read_only,
+mounts.state, mounts.created_at,
 volumes.name AS volume_name, sandboxes.name AS sandbox_name, sandboxes.actual AS sandbox_state
 
 -- fragment: mount_source
@@ -77,8 +77,8 @@ JOIN sandboxes ON sandboxes.id = mounts.sandbox_id
 
 -- name: mount_insert
 -- takes: mount_record
-INSERT INTO mounts (sandbox_id, volume_id, path, is_read_only, state, created_at)
-VALUES (:sandbox_id, :volume_id, :path, :is_read_only, :state, :created_at)
+INSERT INTO mounts (sandbox_id, volume_id, path, subpath, is_read_only, state, created_at)
+VALUES (:sandbox_id, :volume_id, :path, :subpath, :is_read_only, :state, :created_at)
 ON CONFLICT DO NOTHING;
 
 -- name: mount_list_of_sandbox

@@ -68,6 +68,11 @@ TEST(a_volume_is_an_id_a_mode_and_a_place)
 	                                  ID ":rw:workspace",
 	                                  ID ":rw:/etc",
 	                                  ID ":rw:/a/../b",
+	                                  ID ":rw:/a//",
+	                                  ID ":rw:/a//..",
+	                                  ID ":rw:/a///b",
+	                                  ID ":rw:/a//b//c",
+	                                  ID ":rw:/a//b/../c",
 	                                  ID ":rx:/a",
 	                                  ID "a:rw:/a",
 	                                  "../../../../../../etc:rw:/a",
@@ -85,7 +90,11 @@ TEST(a_volume_is_an_id_a_mode_and_a_place)
 	assert_int_equal(volume_mount_parse(ID ":ro:/data/a:b", &mount, &err), 0);
 	assert_string_equal(mount.id, ID);
 	assert_string_equal(mount.path, "/data/a:b");
+	assert_string_equal(mount.subpath, "");
 	assert_true(mount.is_read_only);
+	assert_int_equal(volume_mount_parse(ID ":rw:/data//users/a b", &mount, &err), 0);
+	assert_string_equal(mount.path, "/data");
+	assert_string_equal(mount.subpath, "users/a b");
 }
 
 TEST(rules_of_a_network_are_addresses_of_a_sandbox_that_has_one)

@@ -88,6 +88,24 @@ TEST(a_volume_is_in_a_sandbox_once)
 	assert_non_null(strstr(err.text, "'/a'"));
 }
 
+TEST(a_folder_of_a_volume_is_a_plain_relative_path)
+{
+	static const char *const bad[] = {"",     "/",   "/a",   "a/",      "a//b",   "..",
+	                                  "a/..", "./a", "a\nb", "a\x7f/b", "\xff/a", "a/."};
+	struct sandbox_mount mount = {.volume_id = "one", .path = "/work", .subpath = "a/../b"};
+	struct error err = {0};
+
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		assert_int_equal(sandbox_mount_subpath_check(bad[i], &err), -1);
+		assert_int_equal(err.code, ERROR_INVALID);
+		assert_non_null(strstr(err.hint, "relative"));
+	}
+	assert_int_equal(sandbox_mount_subpath_check("users/a b/\xc3\xa4", &err), 0);
+	assert_int_equal(sandbox_mounts_check(&mount, 1, &err), -1);
+	mount.subpath = "";
+	assert_int_equal(sandbox_mounts_check(&mount, 1, &err), 0);
+}
+
 TEST(a_sandbox_has_a_limited_number_of_volumes)
 {
 	struct sandbox_mount mounts[SANDBOX_MOUNTS_MAX + 1];
@@ -108,5 +126,6 @@ int main(void)
 	           CASE(a_place_is_a_plain_absolute_path),
 	           CASE(a_place_is_at_most_as_long_as_it_may_be),
 	           CASE(volumes_of_one_sandbox_do_not_overlap), CASE(a_volume_is_in_a_sandbox_once),
+	           CASE(a_folder_of_a_volume_is_a_plain_relative_path),
 	           CASE(a_sandbox_has_a_limited_number_of_volumes));
 }

@@ -37,6 +37,7 @@ static struct mount_record sample_mount(const char *sandbox_id, const char *volu
 	return (struct mount_record){.sandbox_id = sandbox_id,
 	                             .volume_id = volume_id,
 	                             .path = "/workspace",
+	                             .subpath = "users",
 	                             .created_at = NOW};
 }
 
@@ -177,6 +178,7 @@ static void a_sandbox_comes_with_its_volumes_or_not_at_all(void **state)
 	assert_done(store_mounts_of_sandbox(*state, &a, S2, &mounts, &err));
 	assert_int_equal(mounts.count, 2);
 	assert_string_equal(mounts.items[0].volume_name, "data");
+	assert_string_equal(mounts.items[0].subpath, "users");
 	assert_int_equal(mounts.items[0].sandbox_state, SANDBOX_PENDING);
 }
 
