@@ -311,6 +311,15 @@ static bool set_back(const struct cgroup_host *h, const char *group)
 	return true;
 }
 
+/* Fine where the disk has no group of it, and where two controllers are one tree, as cpu and
+ * cpuacct mostly are: there it has its name already. */
+static bool rename_group(int root, enum cgroup_controller i, const char *group, const char *kept)
+{
+	return renameat(root, group, root, kept) == 0 ||
+	       (errno == ENOENT &&
+	        (i == CGROUP_BLKIO || faccessat(root, kept, F_OK, AT_SYMLINK_NOFOLLOW) == 0));
+}
+
 /* It gets the name last: what is called so may be used. */
 static bool v1_keep(struct cgroup_host *h, const char *group, const char *kept)
 {
@@ -318,8 +327,7 @@ static bool v1_keep(struct cgroup_host *h, const char *group, const char *kept)
 		return false;
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
 		if (h->roots[i] >= 0 && i != CGROUP_DEVICES &&
-		    renameat(h->roots[i], group, h->roots[i], kept) < 0 &&
-		    !(i == CGROUP_BLKIO && errno == ENOENT))
+		    !rename_group(h->roots[i], i, group, kept))
 			return false;
 	return true;
 }

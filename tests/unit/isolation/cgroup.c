@@ -476,6 +476,27 @@ TEST(version_1_keeps_a_group_without_its_limits_and_gives_it_to_another)
 	fake_close(&f);
 }
 
+TEST(a_group_is_kept_where_two_controllers_are_one_tree)
+{
+	struct cgroup_host host;
+	struct error err = {0};
+	struct fake f;
+
+	fake_v1(&f);
+	assert_int_equal(symlinkat("cpu", f.fd, "cpuacct"), 0);
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_int_equal(host.ops->make(&host, "s5", &err), 0);
+	put_empty_group(&f);
+	put(&f, "cpu/atoll/s5/cpuacct.usage", "1000\n");
+	assert_true(host.ops->keep(&host, "s5", "k5"));
+	expect(&f, "cpuacct/atoll/k5/cpuacct.usage", "0");
+	host.ops->reuse(&host, "k5", "s9");
+	expect(&f, "cpuacct/atoll/s9/cpuacct.usage", "0");
+	assert_int_equal(faccessat(f.fd, "cpu/atoll/k5", F_OK, 0), -1);
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
 TEST(a_group_in_which_something_is_or_was_is_not_kept)
 {
 	static const struct {
@@ -650,6 +671,7 @@ int main(void)
 	           CASE(a_group_that_is_left_in_one_tree_only_is_found),
 	           CASE(removing_a_missing_group_is_fine),
 	           CASE(version_1_keeps_a_group_without_its_limits_and_gives_it_to_another),
+	           CASE(a_group_is_kept_where_two_controllers_are_one_tree),
 	           CASE(a_group_in_which_something_is_or_was_is_not_kept),
 	           CASE(version_2_keeps_no_group), CASE(a_real_group_is_as_new_for_the_next),
 	           CASE(version_1_freezes_by_words_and_believes_the_kernel_s),
