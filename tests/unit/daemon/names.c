@@ -216,9 +216,13 @@ static int try_all(void)
 
 TEST(what_the_gateway_for_names_does_not_need_is_refused)
 {
-	pid_t pid = fork();
+	pid_t pid;
 	int status;
 
+	/* A sanitizer has calls of its own, and the gateway another filter then. */
+	if (ATOLL_SANITIZED)
+		skip();
+	pid = fork();
 	if (pid == 0)
 		_exit(try_all());
 	assert_int_equal(waitpid(pid, &status, 0), pid);
