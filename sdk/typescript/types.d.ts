@@ -3023,9 +3023,10 @@ export interface E2bVolumeMount {
   path: string;
 }
 
-/** Seconds from now */
+/** Seconds from now, and whether its processes go on */
 export interface E2bWake {
   timeout: number;
+  memory: boolean;
 }
 
 /** Seconds from now */

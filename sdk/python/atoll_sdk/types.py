@@ -3214,9 +3214,10 @@ class E2bVolumeMount(TypedDict):
 
 
 class E2bWake(TypedDict):
-    """Seconds from now"""
+    """Seconds from now, and whether its processes go on"""
 
     timeout: int
+    memory: bool
 
 
 class E2bTimeout(TypedDict):
