@@ -139,7 +139,8 @@ MUST_CHECK int json_parse(struct arena *a, struct span text, const struct json_s
  * shape has bits, is not set; the 0 or false of a plain number or bool is a value unless the shape
  * has bits. An absent member that is neither nullable nor omitted is written as "", [] or {}. */
 void json_write(struct buf *out, const struct json_shape *shape, const void *in);
-/* Appends "text" with quotes and escapes; bad UTF-8 becomes U+FFFD. */
+/* Appends "text" with quotes and escapes. Bad UTF-8 becomes U+FFFD, and so does a NUL: many readers
+ * of JSON refuse it, our own among them. */
 void json_write_text(struct buf *out, struct span text);
 /* Appends base64 (RFC 4648, padded) without quotes. */
 void json_write_base64(struct buf *out, struct span bytes);

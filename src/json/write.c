@@ -55,7 +55,7 @@ void json_write_text(struct buf *out, struct span text)
 			buf_add(out, text.data, size);
 		} else {
 			size = 1;
-			if ((unsigned char)text.data[0] >= 0x80)
+			if ((unsigned char)text.data[0] >= 0x80 || text.data[0] == '\0')
 				buf_add_text(out, "\xef\xbf\xbd");
 			else
 				write_escape(out, (unsigned char)text.data[0]);

@@ -58,6 +58,7 @@ def test_bash_tells_both_streams_and_the_exit_code(tools):
         "truncated": False}
     assert sorted(done["content"][0]["text"].splitlines()) == ["[exit code 3]", "err", "out"]
     assert tools.text("bash", command="true") == "[no output]\n"
+    assert tools.text("bash", command="printf 'a\\0b\\377'") == "a\ufffdb\ufffd\n"
 
 
 def test_bash_cuts_the_middle_and_ends_in_time(tools):
