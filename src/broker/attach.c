@@ -137,61 +137,79 @@ int attach_volume(const struct host *host, const struct attachment *a, struct er
 
 /* ---- out ---- */
 
+#define NOWHERE (-1)
+
+/* A sandbox has a volume once and mounts nothing itself, so the volume tells which mount it is,
+ * whatever the folder of it is called by now. One of the two is "". */
 struct sought {
-	char device[32];
-	struct buf root; /* the end of where in its filesystem a mount begins */
+	char device[32];           /* an image's is its own; */
+	char folder[ID_SIZE + 16]; /* a folder's may be another here than stat says (btrfs) */
 };
 
-/* As mountinfo writes a path; what else it would write in octal no subpath has. */
-static void add_path(struct buf *out, const char *path)
+static int sought_init(const struct host *host, const struct attachment *a, int *ret_fd,
+                       struct sought *ret, struct error *err)
 {
-	for (; *path; path++)
-		if (*path == ' ' || *path == '\\')
-			buf_addf(out, "\\%03o", (unsigned)*path);
-		else
-			buf_add_byte(out, *path);
+	/* The whole of it: nothing is made in it. */
+	struct attachment whole = *a;
+	struct stat status;
+
+	*ret = (struct sought){.device = ""};
+	if (!volume_opens_slowly(host, a->mount.id)) {
+		(void)snprintf(ret->folder, sizeof(ret->folder), "/%s/files", a->mount.id);
+		return 0;
+	}
+	whole.mount.subpath[0] = '\0';
+	if (open_volume(host, &whole, ret_fd, &status, err) < 0)
+		return -1;
+	(void)snprintf(ret->device, sizeof(ret->device), "%u:%u", major(status.st_dev),
+	               minor(status.st_dev));
+	return 0;
+}
+
+static bool root_is(struct span root, const char *folder)
+{
+	size_t size = strlen(folder);
+	const char *at = root.size ? memmem(root.data, root.size, folder, size) : NULL;
+
+	return at && (at + size == root.data + root.size || at[size] == '/');
 }
 
 /* "36 35 98:0 /root /path options …" */
-static bool line_has(struct span line, const struct sought *sought)
+static bool line_has(struct span line, const struct sought *sought, int64_t *ret_mount)
 {
-	struct span word, device, root;
-	size_t size = sought->root.size;
+	struct span id, word, device, root;
+	struct error ignored = {0};
 
-	(void)span_split(&line, ' ', &word);
+	(void)span_split(&line, ' ', &id);
 	(void)span_split(&line, ' ', &word);
 	(void)span_split(&line, ' ', &device);
 	(void)span_split(&line, ' ', &root);
-	return span_equals_text(device, sought->device) && root.size >= size &&
-	       memcmp(root.data + root.size - size, sought->root.data, size) == 0;
+	if (sought->device[0] ? !span_equals_text(device, sought->device)
+	                      : !root_is(root, sought->folder))
+		return false;
+	return span_parse_whole(id, 0, INT64_MAX, ret_mount, &ignored) == 0;
 }
 
-static int find_anywhere(const struct host *host, const struct attachment *a,
-                         const struct stat *volume, bool *ret, struct error *err)
+static int find_mount(const struct host *host, const struct attachment *a, int64_t *ret,
+                      struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(MOUNTINFO_MAX);
-	AUTO(buf_done) struct buf root = BUF(8 * (size_t)SANDBOX_MOUNT_PATH_MAX);
-	struct sought sought = {.device = ""};
+	/* Another mount of the same image: it does not hold the one that goes. */
+	AUTO_CLOSE int volume = -1;
+	struct sought sought;
 	struct span rest, line;
 	char path[64];
 
-	(void)snprintf(sought.device, sizeof(sought.device), "%u:%u", major(volume->st_dev),
-	               minor(volume->st_dev));
-	/* An image has a device of its own. */
-	if (!volume_opens_slowly(host, a->mount.id))
-		buf_addf(&root, "/%s/files", a->mount.id);
-	if (!root.size || a->mount.subpath[0])
-		buf_add_byte(&root, '/');
-	add_path(&root, a->mount.subpath);
-	sought.root = root;
 	(void)snprintf(path, sizeof(path), "/proc/%d/mountinfo", a->pid);
-	if (file_read(AT_FDCWD, path, &text, err) < 0)
+	if (sought_init(host, a, &volume, &sought, err) < 0 ||
+	    file_read(AT_FDCWD, path, &text, err) < 0)
 		return -1;
 	rest = buf_span(&text);
-	*ret = false;
-	while (rest.size > 0 && !*ret) {
+	*ret = NOWHERE;
+	while (rest.size > 0) {
 		(void)span_split(&rest, '\n', &line);
-		*ret = line_has(line, &sought);
+		if (line_has(line, &sought, ret))
+			break;
 	}
 	return 0;
 }
@@ -225,8 +243,17 @@ static int unmount(const struct attachment *a, int parent, const char *name, str
 	return 0;
 }
 
-static int open_parent(const struct attachment *a, const char *name, const struct stat *volume,
-                       int *ret_fd, struct error *err)
+static bool is_mount(int fd, int64_t mount)
+{
+	struct statx status;
+
+	return statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) == 0 &&
+	       (status.stx_mask & STATX_MNT_ID) && status.stx_mnt_id == (uint64_t)mount &&
+	       (status.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
+static int open_parent(const struct attachment *a, const char *name, int64_t mount, int *ret_fd,
+                       struct error *err)
 {
 	const struct fd_open_options folder = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW,
 	                                       .follow = FD_NO_SYMLINKS};
@@ -235,7 +262,7 @@ static int open_parent(const struct attachment *a, const char *name, const struc
 	if (open_place(a, (size_t)(name - a->mount.path) - 1, false, &parent, err) < 0 ||
 	    fd_open_beneath(parent, name, &folder, &fd, err) < 0)
 		return -1;
-	if (!is_same(fd, volume))
+	if (!is_mount(fd, mount))
 		return FAIL(err, ERROR_CONFLICT, "something else is at '%s'", a->mount.path);
 	*ret_fd = TAKE_FD(parent);
 	return 0;
@@ -244,20 +271,17 @@ static int open_parent(const struct attachment *a, const char *name, const struc
 int detach_volume(const struct host *host, const struct attachment *a, struct error *err)
 {
 	const char *name = strrchr(a->mount.path, '/') + 1;
-	AUTO_CLOSE int volume = -1, parent = -1;
+	AUTO_CLOSE int parent = -1;
 	struct error elsewhere = {0};
-	struct stat status;
-	bool is_anywhere;
+	int64_t mount;
 
-	/* Another mount of the same files: it does not hold the one that goes. */
-	if (open_volume(host, a, &volume, &status, err) < 0 ||
-	    find_anywhere(host, a, &status, &is_anywhere, err) < 0)
+	if (find_mount(host, a, &mount, err) < 0)
 		return -1;
-	if (!is_anywhere)
+	if (mount == NOWHERE)
 		return 0;
 	if (become_inside(a, err) < 0)
 		return -1;
-	if (open_parent(a, name, &status, &parent, &elsewhere) == 0)
+	if (open_parent(a, name, mount, &parent, &elsewhere) == 0)
 		return unmount(a, parent, name, err);
 	error_set(err, ERROR_CONFLICT, 0, HERE, "the volume at '%.120s' was moved inside",
 	          a->mount.path);

@@ -82,12 +82,25 @@ static int refuse_part(const char *subpath, struct error *err)
 	            subpath);
 }
 
+/* The host's root owns what is not given away yet, also when who made it was ended before; nothing
+ * of a sandbox is the host's root's. */
+static int give_away(int folder, const char *subpath, struct error *err)
+{
+	const uid_t owner = ID_STORED + USER_ID;
+	struct stat status;
+
+	if (fstat(folder, &status) < 0)
+		return FAIL_ERRNO(err, "look at '%.120s' of a volume", subpath);
+	if (status.st_uid == 0 && fchownat(folder, "", owner, owner, AT_EMPTY_PATH) < 0)
+		return FAIL_ERRNO(err, "give away '%.120s' of a volume", subpath);
+	return 0;
+}
+
 /* What lies there was written by sandboxes: a step at a time, and no link is followed. */
 static int open_part(int files, const char *subpath, int *ret_fd, struct error *err)
 {
 	const struct fd_open_options folder = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW,
 	                                       .follow = FD_NO_SYMLINKS};
-	const uid_t owner = ID_STORED + USER_ID;
 	struct span rest = span_of(subpath), word;
 	AUTO_CLOSE int fd = fcntl(files, F_DUPFD_CLOEXEC, 0);
 	char name[SANDBOX_MOUNT_PATH_MAX + 1];
@@ -100,18 +113,17 @@ static int open_part(int files, const char *subpath, int *ret_fd, struct error *
 
 		(void)span_split(&rest, '/', &word);
 		(void)snprintf(name, sizeof(name), "%.*s", (int)word.size, word.data);
-		if (mkdirat(fd, name, 0755) == 0) {
-			if (fchownat(fd, name, owner, owner, AT_SYMLINK_NOFOLLOW) < 0)
-				return FAIL_ERRNO(err, "give away '%.120s' of a volume", subpath);
-		} else if (errno != EEXIST) {
+		if (mkdirat(fd, name, 0755) < 0 && errno != EEXIST)
 			return refuse_part(subpath, err);
-		}
+		fault_point("broker", "volume-part");
 		if (fd_open_beneath(fd, name, &folder, &next, &failure) < 0) {
 			errno = failure.sys_errno;
 			return refuse_part(subpath, err);
 		}
 		(void)close(fd);
 		fd = next;
+		if (give_away(fd, subpath, err) < 0)
+			return -1;
 	}
 	*ret_fd = TAKE_FD(fd);
 	return 0;
@@ -176,15 +188,18 @@ static int image_volume_make(int folder, uint64_t size_bytes, struct error *err)
 	                                                     : 0;
 }
 
-/* A mount that has no place is cloned since Linux 6.15. */
-static int clone_part(int part, const struct layer_options *options, int *ret_fd, struct error *err)
+/* A mount that has no place is cloned since Linux 6.15: asked before a folder is made in it. */
+static int check_clone(int top, struct error *err)
 {
-	if (layer_open(part, "", options, ret_fd, err) == 0)
+	AUTO_CLOSE int clone =
+	        open_tree(top, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+
+	if (clone >= 0)
 		return 0;
-	if (err->sys_errno == EINVAL)
+	if (errno == EINVAL)
 		return FAIL(err, ERROR_UNSUPPORTED,
 		            "a folder of a volume with a size needs Linux 6.15");
-	return -1;
+	return FAIL_ERRNO(err, "clone the mount of a volume");
 }
 
 static int image_volume_open(int folder, const char *subpath, const struct layer_options *options,
@@ -195,9 +210,9 @@ static int image_volume_open(int folder, const char *subpath, const struct layer
 	if (image_mount(folder, IMAGE, true, &top, err) < 0)
 		return -1;
 	if (subpath[0])
-		return open_part(top, subpath, &part, err) < 0
+		return check_clone(top, err) < 0 || open_part(top, subpath, &part, err) < 0
 		               ? -1
-		               : clone_part(part, options, ret_fd, err);
+		               : layer_open(part, "", options, ret_fd, err);
 	if (layer_set(top, options, err) < 0)
 		return -1;
 	*ret_fd = TAKE_FD(top);

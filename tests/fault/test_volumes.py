@@ -15,8 +15,8 @@ from test_kills import named_steps
 pytestmark = pytest.mark.needs_root
 PATH = "/api/sandbox/volumes"
 INSTANCES = "/api/sandbox/instances"
-# Those of a sandbox with a volume are the same as without, but for one.
-BROKER_STEPS = [step for step in named_steps("broker", r'fault_point\("broker", ') if step.startswith("volume-")]
+# Those of a sandbox with a volume are the same as without, but for one. A folder of one has a test of its own.
+BROKER_STEPS = [step for step in named_steps("broker", r'fault_point\("broker", ') if step.startswith("volume-") and step != "volume-part"]
 API_STEPS = [step for step in named_steps("fleet", r'fault_point\("api", ') if step.startswith("volume-")]
 OTHER_BROKER_STEPS = ["overlay", "plan", "state", "files", "run-folder", "destroy-files"]
 OTHER_API_STEPS = ["create-recorded", "create-made", "start-recorded", "delete-recorded", "delete-destroyed"]
@@ -147,6 +147,27 @@ def test_what_was_written_is_there_after_everything_was_killed(private_server):
     atoll.wait_for(lambda: api.get(f"{INSTANCES}/{sandbox}")["state"] == "stopped", 30, "the loss is seen")
     api.post(f"{INSTANCES}/{sandbox}/start")
     assert api.exec(sandbox, "cat /workspace/file")["stdout"] == "precious\n"
+    clean_after(private_server)
+
+
+def test_a_folder_of_a_volume_that_was_half_made_is_the_users(private_server):
+    private_server.environment["ATOLL_FAULT"] = "broker:volume-part:kill"
+    private_server.start()
+    api = private_server.api()
+    made = api.post(PATH, {"name": "parts"})
+    sandbox = api.create(internet=False)["id"]
+    part = {"volume": "parts", "path": "/data", "subpath": "half"}
+    with attempt(private_server) as caller:
+        caller.post(f"{INSTANCES}/{sandbox}/volume", part)
+    folder = private_server.data / "volumes" / made["id"] / "files" / "half"
+    assert folder.stat().st_uid == 0, "this is where it was ended"
+    private_server.environment.pop("ATOLL_FAULT")
+    private_server.stop()
+    private_server.start()
+    api = private_server.api()
+    atoll.wait_for(lambda: state_of(api, sandbox) == "started", 15, "it is known again")
+    api.post(f"{INSTANCES}/{sandbox}/volume", part)
+    assert api.exec(sandbox, "echo mine > /data/mine && cat /data/mine; stat -c %u /data")["stdout"] == "mine\n1000\n"
     clean_after(private_server)
 
 

@@ -89,6 +89,26 @@ def test_a_folder_of_it_is_all_that_is_seen(api, kind):
 
 
 @KINDS
+def test_a_folder_of_it_leaves_whatever_it_is_called_by_now(api, kind):
+    """Who kept a folder open over a forced detach renames in it, while another sandbox has it."""
+    with volume(api, "renamed", **kind), api.sandbox(internet=False) as one, api.sandbox(internet=False) as two:
+        attach(api, one, "renamed", path="/data")
+        api.exec(one, "mkdir /data/a && cd /data && { (while ! [ -e /tmp/go ]; do sleep 0.05; done; mv a b; touch /tmp/done) >/dev/null 2>&1 & }")
+        detach(api, one, "?force=true")
+        try:
+            attach(api, two, "renamed", path="/part", subpath="a")
+        except atoll.ApiError as old:
+            assert kind and old.status == 501 and "6.15" in old.message
+            api.exec(one, "touch /tmp/go")
+            pytest.skip(old.message)
+        api.exec(one, "touch /tmp/go")
+        atoll.wait_for(lambda: api.exec(one, "test -e /tmp/done")["exit_code"] == 0, 15, "the folder is renamed")
+        assert detach(api, two) == [] and not mounted(api, two, "/part")
+        # A detach makes nothing.
+        assert [row["path"] for row in api.get(f"{PATH}/renamed/files?path=")["items"]] == ["b"]
+
+
+@KINDS
 def test_what_is_used_stays_unless_forced(api, kind):
     with volume(api, "used", **kind), api.sandbox(internet=False) as sandbox:
         attach(api, sandbox, "used", path="/data")
