@@ -12,9 +12,12 @@
  *
  * A command may set PROMPT_COMMAND (". ~/.bashrc" often does). That replaces its first element: of
  * an array, which bash 5.1 runs, the other one stays, and tells the end. What is gone all the same
- * is put back with the next line. */
-static const char script[] =
-        "exec bash --rcfile /dev/fd/3 -i 3<<'__ATOLL'\n"
+ * is put back with the next line.
+ *
+ * Windows outlive the server that opened them, so there are some with earlier scripts: they are
+ * told by the first line, which changes only when the key or the marks do. */
+#define FIRST_LINE "exec bash --rcfile /dev/fd/3 -i 3<<'__ATOLL'\n"
+static const char script[] = FIRST_LINE
         "[ -r /etc/profile ] && . /etc/profile\n"
         "for __atoll_f in ~/.bash_profile ~/.bash_login ~/.profile ~/.bashrc; do\n"
         "[ -r \"$__atoll_f\" ] && { . \"$__atoll_f\"; break; }\n"
@@ -57,7 +60,7 @@ const char *const *shell_args(void)
 bool shell_is_ours(const char *const *args)
 {
 	return args[0] && args[1] && args[2] && strcmp(args[0], "bash") == 0 &&
-	       strcmp(args[1], "-c") == 0 && strcmp(args[2], script) == 0;
+	       strcmp(args[1], "-c") == 0 && strncmp(args[2], FIRST_LINE, strlen(FIRST_LINE)) == 0;
 }
 
 int shell_line_check(const char *command, struct error *err)

@@ -19,6 +19,7 @@
 
 /* NULL-terminated, for exec. */
 const char *const *shell_args(void);
+/* Also of a server before this one. */
 bool shell_is_ours(const char *const *args);
 /* ERROR_INVALID for control characters but tabs and newlines, and for blank lines alone. */
 MUST_CHECK int shell_line_check(const char *command, struct error *err);

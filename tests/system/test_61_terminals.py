@@ -183,9 +183,46 @@ def test_a_command_may_change_what_the_shell_does_before_its_prompt(api, box):
     assert run(api, box, "hooks", "PROMPT_COMMAND='hooked=yes'; echo set")["output"] == "set\n"
     assert run(api, box, "hooks", "echo $hooked; (exit 3)")["exit_code"] == 3
     # Of a command that takes all of it away the end is not seen, of the next one it is.
-    assert run(api, box, "hooks", "unset PROMPT_COMMAND", wait_ms=100)["running"]
+    assert run(api, box, "hooks", "unset PROMPT_COMMAND", wait_ms=2000)["running"]
     after = run(api, box, "hooks", "echo after")
     assert (after["output"], after["exit_code"], after["cancelled"]) == ("after\n", 0, False)
+
+
+# What the servers before this one typed to make a window's shell.
+EARLIER_SHELL = r"""exec bash --rcfile /dev/fd/3 -i 3<<'__ATOLL'
+[ -r /etc/profile ] && . /etc/profile
+for __atoll_f in ~/.bash_profile ~/.bash_login ~/.profile ~/.bashrc; do
+[ -r "$__atoll_f" ] && { . "$__atoll_f"; break; }
+done; unset __atoll_f; exec 3<&-
+__atoll_take() {
+local n l; IFS= read -rsn 32 n; IFS= read -rsd $'\x1e' l
+case $- in *H*) set +H; __atoll_h=1;; esac
+__atoll_n=$n READLINE_LINE=$l READLINE_POINT=${#l}
+}
+__atoll_prompt() {
+local s=$?
+case $s in 137|143) printf '\e[?47l\e[?25h\e[?1l\e>';; esac
+[ -n "$__atoll_n" ] && printf '\e]133;D;%s;%s\a' "$s" "$__atoll_n"
+[ -n "$__atoll_h" ] && set -H
+__atoll_n= __atoll_h=
+case $PS1 in *'133;B'*) ;; *) PS1=$PS1'\[\e]133;B\a\]';; esac
+case $PS2 in *'133;P'*) ;; *) PS2=$PS2'\[\e]133;P;$__atoll_n\a\]';; esac
+case $PS0 in *'133;C'*) ;; *) PS0=$PS0'\e]133;C;$__atoll_n;$EPOCHREALTIME\a';; esac
+return $s
+}
+PROMPT_COMMAND='__atoll_prompt'${PROMPT_COMMAND:+";$PROMPT_COMMAND"}
+for __atoll_m in emacs vi-insert vi-command; do
+bind -m $__atoll_m -x '"\e[29;133~": __atoll_take'
+done; unset __atoll_m
+__ATOLL
+"""
+
+
+def test_a_window_of_an_earlier_server_takes_commands(api, box):
+    open_window(api, box, "earlier", command=EARLIER_SHELL)
+    for number in range(2):
+        result = run(api, box, "earlier", f"echo still-{number}; (exit {number})")
+        assert (result["output"], result["exit_code"], result["cancelled"]) == (f"still-{number}\n", number, False)
 
 
 def test_many_that_wait_hold_nobody_up(server, api, box):

@@ -108,6 +108,11 @@ TEST(our_shell_is_told_by_its_arguments_which_lists_show_whole)
 	size_t size = 0;
 
 	assert_true(shell_is_ours(args));
+	/* one that an earlier server has opened */
+	assert_true(shell_is_ours((const char *const[]){
+	        "bash", "-c", "exec bash --rcfile /dev/fd/3 -i 3<<'__ATOLL'\n:\n__ATOLL\n", NULL}));
+	assert_false(shell_is_ours(
+	        (const char *const[]){"bash", "-c", "exec bash --rcfile /dev/fd/3 -i", NULL}));
 	assert_false(shell_is_ours((const char *const[]){"bash", "-c", "echo", NULL}));
 	assert_false(shell_is_ours((const char *const[]){"bash", NULL}));
 	for (; *args; args++)
