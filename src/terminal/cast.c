@@ -8,6 +8,7 @@
 
 #define PIECE_MAX ((size_t)512 * 1024)
 #define REPLACEMENT "\xef\xbf\xbd"
+#define CANCEL "\x18" /* ends a control sequence */
 
 void cast_write_head(struct buf *out, const struct cast_head *head)
 {
@@ -54,6 +55,13 @@ static size_t add_character(struct buf *out, struct span bytes)
 	return 1;
 }
 
+static void write_event(struct buf *out, int64_t at_us, char kind, struct span text)
+{
+	buf_addf(out, "[%" PRId64 ".%06" PRId64 ",\"%c\",", at_us / 1000000, at_us % 1000000, kind);
+	json_write_text(out, text);
+	buf_add_text(out, "]\n");
+}
+
 void cast_write_output(struct buf *out, struct cast_text *text, int64_t at_us, struct span bytes)
 {
 	AUTO(buf_done) struct buf all = BUF(PIECE_MAX), clean = BUF(3 * PIECE_MAX);
@@ -73,9 +81,16 @@ void cast_write_output(struct buf *out, struct cast_text *text, int64_t at_us, s
 	text->size = (unsigned)rest.size;
 	if (rest.size > 0)
 		memcpy(text->begun, rest.data, rest.size);
-	if (clean.size == 0)
-		return;
-	buf_addf(out, "[%" PRId64 ".%06" PRId64 ",\"o\",", at_us / 1000000, at_us % 1000000);
-	json_write_text(out, buf_span(&clean));
-	buf_add_text(out, "]\n");
+	if (clean.size > 0)
+		write_event(out, at_us, 'o', buf_span(&clean));
+}
+
+void cast_write_missing(struct buf *out, struct cast_text *text, int64_t at_us, uint64_t bytes)
+{
+	AUTO(buf_done) struct buf label = BUF(64);
+
+	buf_addf(&label, "%" PRIu64 " bytes are missing", bytes + text->size);
+	text->size = 0;
+	write_event(out, at_us, 'm', buf_span(&label));
+	write_event(out, at_us, 'o', SPAN(CANCEL));
 }

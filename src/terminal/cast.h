@@ -19,3 +19,6 @@ struct cast_text {
 };
 /* A line, unless the bytes only begin a character. What is not UTF-8 becomes U+FFFD. */
 void cast_write_output(struct buf *out, struct cast_text *text, int64_t at_us, struct span bytes);
+/* A marker, which players list, that so many bytes come no more; what they would have completed, a
+ * character or a control sequence, is given up. */
+void cast_write_missing(struct buf *out, struct cast_text *text, int64_t at_us, uint64_t bytes);

@@ -84,6 +84,14 @@ static void begin_output(struct run *r, uint64_t offset)
 	r->collects = true;
 }
 
+/* A reader that was too slow goes on where the output that is kept begins by then. */
+static void begin_anew(struct run *r, uint64_t offset)
+{
+	r->marks = (struct shell_marks){.offset = offset};
+	buf_reset(&r->output);
+	r->kept_from = offset;
+}
+
 /* ---- reading marks ---- */
 
 typedef bool run_wants(struct run *r, const struct shell_mark *mark);
@@ -117,7 +125,7 @@ static int await(struct run *r, struct span *pending, int64_t deadline, run_want
 		if (more <= 0)
 			return more;
 		if (output.offset != r->marks.offset)
-			r->marks = (struct shell_marks){.offset = output.offset};
+			begin_anew(r, output.offset);
 		*pending = output.bytes;
 	}
 }

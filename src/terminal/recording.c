@@ -30,6 +30,7 @@ struct recorder {
 	struct spool_name name;
 	int fd; /* of the spooled file */
 	struct cast_text text;
+	uint64_t next; /* offset of the output to come; 0 = from where it begins */
 	int64_t begun_ns, written;
 };
 
@@ -39,6 +40,17 @@ static int write_line(struct recorder *r, const struct buf *line, struct error *
 {
 	r->written += (int64_t)line->size;
 	return fd_write_all(r->fd, line->data, line->size, err);
+}
+
+/* A disk that is slow for a while may miss some of it, see agent/streams.c. */
+static void write_output(struct recorder *r, const struct agent_output *o, struct buf *line)
+{
+	int64_t at_us = (clock_monotonic_ns() - r->begun_ns) / 1000;
+
+	if (r->next > 0 && o->offset > r->next)
+		cast_write_missing(line, &r->text, at_us, o->offset - r->next);
+	r->next = o->offset + o->bytes.size;
+	cast_write_output(line, &r->text, at_us, o->bytes);
 }
 
 /* 1 = go on, 0 = it is whole. */
@@ -53,8 +65,7 @@ static int take_output(struct recorder *r, struct error *err)
 	/* A sandbox that goes takes its window along. */
 	if (more <= 0)
 		return 0;
-	cast_write_output(&line, &r->text, (clock_monotonic_ns() - r->begun_ns) / 1000,
-	                  output.bytes);
+	write_output(r, &output, &line);
 	if (r->written + (int64_t)line.size > RECORDING_BYTES_MAX)
 		return 0;
 	return line.size > 0 && write_line(r, &line, err) < 0 ? -1 : 1;

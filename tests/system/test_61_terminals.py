@@ -2,8 +2,11 @@
 """Windows: named terminals, their screens, keys, commands, and what restarts leave of them."""
 
 import contextlib
+import glob
 import json
 import os
+import pathlib
+import signal
 import socket
 import struct
 import threading
@@ -708,6 +711,61 @@ def test_a_recording_in_progress_outlives_kill_9_of_atolld(private_server, step)
     lines = [json.loads(line) for line in api.raw("GET", f"/api/sandbox/recordings/{recording['id']}").body.decode().splitlines()]
     assert "shown before" in "".join(line[2] for line in lines[1:]) and lines[0]["title"] == "film"
     assert len(api.get("/api/sandbox/recordings")["items"]) == 1
+
+
+def asleep(seconds):
+    """The `sleep` of so many seconds in a sandbox, as this machine sees it."""
+    def found():
+        for line in glob.glob("/proc/[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                if pathlib.Path(line).read_bytes() == f"sleep\0{seconds}\0".encode():
+                    return int(line.split("/")[2])
+        return None
+    return atoll.wait_for(found, 60, f"sleep {seconds}")
+
+
+def test_what_a_server_was_too_slow_for_is_told_as_missing(private_server):
+    """It stands still while two terminals go on: what it takes up after that begins anew everywhere."""
+    server = private_server
+    server.start()
+    api = server.api()
+    box = api.create(internet=False)["id"]
+    open_window(api, box, "film", record=True)
+    pty = f"/daytona/toolbox/{box}/process/pty"
+    api.post(pty, {"id": "shell"})
+    seen, ended = Socket(server, f"{pty}/shell/connect", api.key), []
+    seen.until(lambda s: s.output)  # its prompt
+    naps = [os.getpid() * 10 + 10000000 + n for n in range(4)]  # nobody else's
+
+    def flood(begin, end):
+        return f"sleep {begin}; head -c 6000000 /dev/zero | tr '\\0' x; echo; sleep {end}; echo all of it"
+    waiter = threading.Thread(target=lambda: ended.append(run(server.api(), box, "film", flood(*naps[:2]), wait_ms=120000)))
+    waiter.start()
+    seen.send(flood(*naps[2:]).encode() + b"\r")
+    before, stopped = [asleep(nap) for nap in naps[::2]], server.pid_of("api")
+    os.kill(stopped, signal.SIGSTOP)
+    try:
+        for pid in before:
+            os.kill(pid, signal.SIGTERM)
+        after = [asleep(nap) for nap in naps[1::2]]
+    finally:
+        os.kill(stopped, signal.SIGCONT)
+    for pid in after:
+        os.kill(pid, signal.SIGTERM)
+    waiter.join()
+    result, = ended
+    assert result["exit_code"] == 0 and result["output"].endswith("\nall of it\n"), result["output"][-200:]
+    assert abs(result["end"] - result["since"] - result["dropped"] - len(result["output"])) < 100
+    seen.until(lambda s: b"\nall of it\r\n" in s.output[-500:])
+    assert seen.output.count(b"\x18") >= 1 and len(seen.output) < 6000000
+    seen.close()
+    api.delete(f"{PATH}/{box}/windows/film")
+    recording, = atoll.wait_for(lambda: api.get("/api/sandbox/recordings")["items"], 30, "the recording")
+    events = [json.loads(line) for line in api.raw("GET", f"/api/sandbox/recordings/{recording['id']}").body.decode().splitlines()[1:]]
+    missing = sum(int(data.removesuffix(" bytes are missing")) for _, kind, data in events if kind == "m")
+    shown = sum(len(data.replace("\x18", "")) for _, kind, data in events if kind == "o")
+    assert missing > 0 and missing + shown >= 6000000
+    api.close()
 
 
 @pytest.mark.parametrize("text", [b"", b"no\n", b'{"version":1}\n', b'{"version":2}\n[1]\n', b'{"version":2}\n[-1,"o","x"]\n',

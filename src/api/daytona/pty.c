@@ -21,6 +21,7 @@
 #define ENVS_TOKEN "X-Daytona-Pty-Envs~"
 #define EXIT_TOKEN "X-Daytona-Pty-Exit-Control"
 #define ENVS_MAX ((size_t)32 * 1024)
+#define CANCEL "\x18" /* ends a control sequence, and no character goes on with it */
 
 /* ---- found ---- */
 
@@ -215,6 +216,7 @@ static int create(struct request *rq, const void *body, struct reply *reply, str
 
 struct view {
 	struct stream stream;
+	uint64_t next;   /* offset of the output to come; 0 = from where it begins */
 	bool wants_exit; /* as a message, beside the close frame */
 };
 
@@ -248,6 +250,16 @@ static void tell_exit(struct view *v, struct relay *relay, const struct agent_pr
 	relay_finish_websocket(relay, 1000, buf_text(&reason));
 }
 
+/* Its clients show every text that they do not know as output, so one that was too slow and missed
+ * some cannot be told; but what was cut there is not completed by what comes now. */
+static void show(struct view *v, struct relay *relay, const struct agent_output *o)
+{
+	if (v->next > 0 && o->offset > v->next)
+		relay_write(relay, SPAN(CANCEL));
+	v->next = o->offset + o->bytes.size;
+	relay_write(relay, o->bytes);
+}
+
 static int view_on_message(struct stream *s, struct relay *relay, uint16_t type,
                            struct span payload, struct error *err)
 {
@@ -258,7 +270,7 @@ static int view_on_message(struct stream *s, struct relay *relay, uint16_t type,
 	if (type == AGENT_OUTPUT) {
 		if (stream_decode(s, payload, agent_output_shape, &o, sizeof(o), err) < 0)
 			return -1;
-		relay_write(relay, o.bytes);
+		show(v, relay, &o);
 		return 0;
 	}
 	if (type == AGENT_STARTED) {
