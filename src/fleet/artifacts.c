@@ -100,6 +100,13 @@ static int fill_record(struct keeping *k, struct error *err)
 	return 0;
 }
 
+int64_t artifacts_patience(int64_t deadline)
+{
+	int64_t silence = deadline_in(SILENCE_MS);
+
+	return silence < deadline ? silence : deadline;
+}
+
 static int open_file(struct keeping *k, struct error *err)
 {
 	const struct fleet_artifact_keep *q = k->request;
@@ -112,7 +119,8 @@ static int open_file(struct keeping *k, struct error *err)
 	};
 	const struct compute_request request = {AGENT_READ, agent_path_shape, &message};
 
-	return compute_open(k->fleet->provider, q->hold->id, &request, q->deadline, &k->fd, err);
+	return compute_open(k->fleet->provider, q->hold->id, &request,
+	                    artifacts_patience(q->deadline), &k->fd, err);
 }
 
 static int take_file(struct keeping *k, const struct agent_file *file, struct error *err)
@@ -179,8 +187,7 @@ static int take_message(struct keeping *k, uint16_t type, struct error *err)
 static int receive(struct keeping *k, struct error *err)
 {
 	while (!k->has_ended) {
-		int64_t silence = deadline_in(SILENCE_MS);
-		int64_t until = silence < k->request->deadline ? silence : k->request->deadline;
+		int64_t until = artifacts_patience(k->request->deadline);
 		uint16_t type;
 
 		if (wire_receive(k->fd, until, &type, &k->payload, err) < 0)

@@ -56,8 +56,8 @@ static int find(struct search *s, struct error *err)
 	        .context = s,
 	};
 
-	return compute_call(keep->hold->provider, keep->hold->id, s->arena, &call, keep->deadline,
-	                    err);
+	return compute_call(keep->hold->provider, keep->hold->id, s->arena, &call,
+	                    artifacts_patience(keep->deadline), err);
 }
 
 /* Its bytes are there, or were; a job is asked for its files again when a server was killed over

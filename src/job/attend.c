@@ -93,12 +93,58 @@ static int hear(struct jobs *jobs, struct arena *a, struct attention *at,
 	return 0;
 }
 
+static int look(struct jobs *jobs, struct arena *a, struct attention *at, struct job_record *ret,
+                struct error *err)
+{
+	if (store_job_look(jobs->store, a, at->id, ret, err) < 0) {
+		at->is_over = err->code == ERROR_NOT_FOUND;
+		return -1;
+	}
+	at->is_over = ret->state != JOB_RUNNING;
+	return 0;
+}
+
+/* One that was paused meanwhile, which waits for nobody, is asked anew when it goes on. */
+static int give_up(struct jobs *jobs, struct arena *a, struct attention *at, struct error *err)
+{
+	const char *reason = arena_text(a, err->text);
+	struct job_record r;
+
+	error_clear(err);
+	if (look(jobs, a, at, &r, err) < 0)
+		return -1;
+	if (!at->is_over && r.actual == SANDBOX_PAUSED)
+		at->keep_until = 0;
+	else if (!at->is_over)
+		return settle_if_lost(jobs, a, at, reason, err);
+	return 0;
+}
+
+static int keep(struct jobs *jobs, struct arena *a, struct attention *at,
+                const struct job_record *r, struct error *err)
+{
+	int64_t until = deadline_in(KEEP_TRY_MS);
+
+	if (!at->keep_until)
+		at->keep_until = deadline_in(KEEP_MS);
+	if (until < at->keep_until)
+		until = at->keep_until;
+	if (job_keep_files(jobs, a, r, until, err) < 0)
+		return deadline_poll_ms(at->keep_until) > 0 ? -1 : give_up(jobs, a, at, err);
+	if (job_settle_told(jobs, a, at->id, err) < 0 && err->code != ERROR_CONFLICT)
+		return -1;
+	at->is_over = true;
+	return 0;
+}
+
 /* Its files are fetched in the slow lane: that takes as long as the sandbox likes. To wake one that
  * is paused for them would be worse than to wait. */
 static int finish(struct jobs *jobs, struct arena *a, struct attention *at,
                   const struct job_record *r, struct error *err)
 {
+	struct keeping turn = {.sandbox_id = r->sandbox_id, .project_id = r->project_id};
 	bool was_slow = at->is_slow;
+	int result;
 
 	if (r->actual == SANDBOX_PAUSED) {
 		at->keep_until = 0;
@@ -107,12 +153,11 @@ static int finish(struct jobs *jobs, struct arena *a, struct attention *at,
 	at->is_slow = true;
 	if (!was_slow && !worker_turn_slow(jobs->workers))
 		return 0;
-	if (!at->keep_until)
-		at->keep_until = deadline_in(KEEP_MS);
-	if (job_settle_told(jobs, a, r, at->keep_until, err) < 0 && err->code != ERROR_CONFLICT)
-		return -1;
-	at->is_over = true;
-	return 0;
+	if (!job_keep_begin(jobs, &turn))
+		return 0;
+	result = keep(jobs, a, at, r, err);
+	job_keep_end(jobs, &turn);
+	return result;
 }
 
 static int begin(struct jobs *jobs, struct arena *a, struct attention *at, struct job_record *r,
@@ -131,19 +176,6 @@ static int begin(struct jobs *jobs, struct arena *a, struct attention *at, struc
 	if (r->process == 0 && find_process(jobs, a, r, err) < 0)
 		return settle_if_lost(jobs, a, at, reason_of_refusal(err, r), err);
 	return job_await(jobs, r, &at->fd, err);
-}
-
-static int look(struct jobs *jobs, struct arena *a, struct attention *at, struct job_record *ret,
-                struct error *err)
-{
-	const struct job_ref ref = {.id = at->id};
-
-	if (store_job_find(jobs->store, a, &ref, ret, err) < 0) {
-		at->is_over = err->code == ERROR_NOT_FOUND;
-		return -1;
-	}
-	at->is_over = ret->state != JOB_RUNNING;
-	return 0;
 }
 
 static int attend(struct jobs *jobs, struct attention *at, struct error *err)

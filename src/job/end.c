@@ -138,18 +138,9 @@ int job_settle_process(struct jobs *jobs, struct arena *a, const struct job_reco
 	return settle_or_tell(jobs, a, r, &end, err);
 }
 
-int job_settle_told(struct jobs *jobs, struct arena *a, const struct job_record *r,
-                    int64_t deadline, struct error *err)
+int job_settle_told(struct jobs *jobs, struct arena *a, const char *id, struct error *err)
 {
-	const char *reason;
-
-	if (job_keep_files(jobs, a, r, deadline, err) == 0)
-		return settle(jobs, a, r->id, NULL, err);
-	if (deadline_poll_ms(deadline) > 0)
-		return -1;
-	reason = arena_text(a, err->text);
-	error_clear(err);
-	return job_settle_lost(jobs, a, r->id, reason, err);
+	return settle(jobs, a, id, NULL, err);
 }
 
 int job_settle_lost(struct jobs *jobs, struct arena *a, const char *id, const char *reason,

@@ -6,6 +6,42 @@
 #include "fleet/artifacts.h"
 #include "job/parts.h"
 
+/* Fetching waits for what is inside: neither a sandbox nor a project may hold up the others. */
+static bool has_turn(const struct jobs *jobs, const struct keeping *k)
+{
+	unsigned all = 0, of_project = 0;
+
+	LIST_EACH (&jobs->keeping, item) {
+		const struct keeping *other = LIST_ENTRY(item, struct keeping, item);
+
+		if (strcmp(other->sandbox_id, k->sandbox_id) == 0)
+			return false;
+		of_project += strcmp(other->project_id, k->project_id) == 0;
+		all++;
+	}
+	return all < KEEPING_MAX && of_project < KEEPING_PROJECT_MAX;
+}
+
+bool job_keep_begin(struct jobs *jobs, struct keeping *k)
+{
+	bool result;
+
+	list_init(&k->item);
+	pthread_mutex_lock(&jobs->mutex);
+	result = has_turn(jobs, k);
+	if (result)
+		list_append(&jobs->keeping, &k->item);
+	pthread_mutex_unlock(&jobs->mutex);
+	return result;
+}
+
+void job_keep_end(struct jobs *jobs, struct keeping *k)
+{
+	pthread_mutex_lock(&jobs->mutex);
+	list_remove(&k->item);
+	pthread_mutex_unlock(&jobs->mutex);
+}
+
 int job_keep_files(struct jobs *jobs, struct arena *a, const struct job_record *r, int64_t deadline,
                    struct error *err)
 {

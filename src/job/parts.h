@@ -17,13 +17,25 @@
 /* Of each stream, kept with the row. */
 #define TAIL_MAX (32 * 1024)
 #define AGENT_CALL_MS 5000
-/* For all of a job's files; its end is settled so much later at most. */
+/* For all of a job's files, from when they are first asked for; after that they are lost. */
 #define KEEP_MS (5 * 60 * 1000)
+/* For a try that had to wait for its turn until that was over. */
+#define KEEP_TRY_MS 30000
+/* Half of them are the slow lane's, which messages need, too. */
+#define WORKERS 8
+#define KEEPING_MAX (WORKERS / 2 - 1)
+#define KEEPING_PROJECT_MAX 2
 
 /* One that this process is starting: its row has no process yet, and that is right. */
 struct starting {
 	struct list item;
 	const char *id;
+};
+
+/* Whose files are being fetched. */
+struct keeping {
+	struct list item;
+	const char *sandbox_id, *project_id;
 };
 
 /* A caller who waits until one settles. */
@@ -49,7 +61,7 @@ struct jobs {
 	atomic_uint deliveries; /* under way */
 
 	pthread_mutex_t mutex; /* over the rest of this block */
-	struct list starting, waiters;
+	struct list starting, waiters, keeping;
 	pthread_cond_t settled; /* for one of the waiters */
 	struct attending *finished;
 
@@ -110,6 +122,10 @@ MUST_CHECK int tail_read(struct jobs *jobs, const struct job_record *r,
 
 /* ---- keep.c ---- */
 
+/* One at a time of a sandbox, and not all of the slow lane. False when others have to end first;
+ * until the end *k has to stay. */
+MUST_CHECK bool job_keep_begin(struct jobs *jobs, struct keeping *k);
+void job_keep_end(struct jobs *jobs, struct keeping *k);
 /* Before its end is settled. Fails when they can be kept later; what never can is left out. */
 MUST_CHECK int job_keep_files(struct jobs *jobs, struct arena *a, const struct job_record *r,
                               int64_t deadline, struct error *err);
@@ -120,9 +136,9 @@ MUST_CHECK int job_keep_files(struct jobs *jobs, struct arena *a, const struct j
  * watch, which knows of it, is to settle it. */
 MUST_CHECK int job_settle_process(struct jobs *jobs, struct arena *a, const struct job_record *r,
                                   const struct agent_process *p, struct error *err);
-/* As it was told, once its files are kept. When they are not by then, they are lost. */
-MUST_CHECK int job_settle_told(struct jobs *jobs, struct arena *a, const struct job_record *r,
-                               int64_t deadline, struct error *err);
+/* As it was told: its files are kept. */
+MUST_CHECK int job_settle_told(struct jobs *jobs, struct arena *a, const char *id,
+                               struct error *err);
 /* It is lost, or its files are. */
 MUST_CHECK int job_settle_lost(struct jobs *jobs, struct arena *a, const char *id,
                                const char *reason, struct error *err);

@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "job/parts.h"
 
-#define WORKERS 8
 #define QUEUE_MAX 4096
 #define WATCHES_MAX 8192
 /* A sandbox that is gone tells nobody; nor does another server's. */
@@ -183,23 +182,25 @@ static void watch_told(struct watch *w)
 static int list_running(struct jobs *jobs, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	const char *after = "";
+	char after[ID_SIZE + 1] = "";
 	struct job_list list;
 	unsigned seen = 0;
 
 	do {
+		arena_reset(&arena);
 		if (store_job_running(jobs->store, &arena, after, &list, err) < 0)
 			return -1;
 		for (size_t i = 0; i < list.count; i++) {
 			const struct job_record *r = &list.items[i];
 			struct watch *w = watch_find(jobs, r->id);
 
-			after = r->id;
 			if (w && r->told != JOB_RUNNING)
 				watch_told(w);
 			else if (!w && concerns_us(jobs, r))
 				watch_add(jobs, r);
 		}
+		if (list.count)
+			memcpy(after, list.items[list.count - 1].id, ID_SIZE);
 		seen += (unsigned)list.count;
 	} while (list.count == 1000 && seen < WATCHES_MAX);
 	return 0;
@@ -342,6 +343,7 @@ int jobs_open(const struct jobs_options *options, struct jobs **ret, struct erro
 	jobs->wake = -1;
 	list_init(&jobs->starting);
 	list_init(&jobs->waiters);
+	list_init(&jobs->keeping);
 	list_init(&jobs->watches);
 	(void)pthread_mutex_init(&jobs->mutex, NULL);
 	(void)pthread_cond_init(&jobs->settled, NULL);

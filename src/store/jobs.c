@@ -113,18 +113,39 @@ static int not_found(const char *id, struct error *err)
 	return FAIL(err, ERROR_NOT_FOUND, "no background job '%.40s'", id);
 }
 
-int store_job_find(struct store *s, struct arena *a, const struct job_ref *ref,
-                   struct job_record *ret, struct error *err)
+static int read_one(struct store *s, enum query_name query, const struct job_ref *ref,
+                    struct rows *rows, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_JOB_FIND, ref, &rows, err);
+	int count = store_read_query(s, query, ref, rows, err);
 
 	if (count == 0)
 		return not_found(ref->id, err);
 	if (count < 0)
 		return -1;
+	hide_end(rows->items);
+	return 0;
+}
+
+int store_job_find(struct store *s, struct arena *a, const struct job_ref *ref,
+                   struct job_record *ret, struct error *err)
+{
+	struct rows rows = {.arena = a, .size = sizeof(*ret)};
+
+	if (read_one(s, QUERY_JOB_FIND, ref, &rows, err) < 0)
+		return -1;
 	*ret = *(struct job_record *)rows.items;
-	hide_end(ret);
+	return 0;
+}
+
+int store_job_look(struct store *s, struct arena *a, const char *id, struct job_record *ret,
+                   struct error *err)
+{
+	const struct job_ref ref = {.id = id};
+	struct rows rows = {.arena = a, .size = sizeof(*ret)};
+
+	if (read_one(s, QUERY_JOB_LOOK, &ref, &rows, err) < 0)
+		return -1;
+	*ret = *(struct job_record *)rows.items;
 	return 0;
 }
 

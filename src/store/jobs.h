@@ -101,6 +101,10 @@ struct job_ref {
 };
 MUST_CHECK int store_job_find(struct store *s, struct arena *a, const struct job_ref *ref,
                               struct job_record *ret, struct error *err);
+/* The same without what it wrote, for the server's own use: of a job that runs it may be much, and
+ * is not to be seen. */
+MUST_CHECK int store_job_look(struct store *s, struct arena *a, const char *id,
+                              struct job_record *ret, struct error *err);
 struct job_page {
 	const char *project_id, *conversation;
 	const char *sandbox_id, *state; /* NULL = any */
@@ -110,7 +114,8 @@ struct job_page {
 /* Newest first. */
 MUST_CHECK int store_job_list(struct store *s, struct arena *a, const struct job_page *page,
                               struct job_list *ret, struct error *err);
-/* At most 1000 that run, by id, after this one ("" = from the first). */
+/* At most 1000 that run, by id, after this one ("" = from the first). Of each only id, told, actual
+ * and node are set. */
 MUST_CHECK int store_job_running(struct store *s, struct arena *a, const char *after,
                                  struct job_list *ret, struct error *err);
 /* Its process; fine when it has ended meanwhile. ERROR_CONFLICT when it has another one. */

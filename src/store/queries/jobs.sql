@@ -1,10 +1,14 @@
--- fragment: job
+-- Without what it wrote, which is by far the most of it.
+-- fragment: job_head
 j.id, j.project_id, j.sandbox_id, j.key_id, j.conversation, j.channel, j.origin_json, j.command, j.process,
-	j.boot_id, j.state, j.is_stopping, j.exit_code, j.reason, j.stdout_json, j.stderr_json,
-	j.stdout_bytes, j.stderr_bytes, j.token_hash, j.token_expires_at, j.created_at, j.ended_at,
-	j.delivery, j.delivery_tries, j.delivery_status, j.delivery_error, j.delivery_at,
-	j.keep_root, j.keep_folder, j.keep_user, j.run, j.told, j.started_at,
+	j.boot_id, j.state, j.is_stopping, j.exit_code, j.reason, j.stdout_bytes, j.stderr_bytes,
+	j.token_hash, j.token_expires_at, j.created_at, j.ended_at, j.delivery, j.delivery_tries,
+	j.delivery_status, j.delivery_error, j.delivery_at, j.keep_root, j.keep_folder, j.keep_user,
+	j.run, j.told, j.started_at,
 	COALESCE(s.actual, 'deleted') AS actual, COALESCE(s.node, '') AS node
+
+-- fragment: job
+{job_head}, j.stdout_json, j.stderr_json
 
 -- name: job_insert
 -- takes: job_record
@@ -31,6 +35,13 @@ SELECT {job} FROM jobs j LEFT JOIN sandboxes s ON s.id = j.sandbox_id
 WHERE j.id = :id AND (:project_id IS NULL OR j.project_id = :project_id)
 	AND (:conversation IS NULL OR j.conversation = :conversation);
 
+-- name: job_look
+-- takes: job_ref
+-- gives: job_record
+SELECT {job_head}, '' AS stdout_json, '' AS stderr_json
+FROM jobs j LEFT JOIN sandboxes s ON s.id = j.sandbox_id
+WHERE j.id = :id;
+
 -- name: job_list
 -- takes: job_page
 -- gives: job_record
@@ -43,7 +54,8 @@ ORDER BY j.created_at DESC, j.id LIMIT :limit;
 -- name: job_running
 -- takes: lookup
 -- gives: job_record
-SELECT {job} FROM jobs j LEFT JOIN sandboxes s ON s.id = j.sandbox_id
+SELECT j.id, j.told, COALESCE(s.actual, 'deleted') AS actual, COALESCE(s.node, '') AS node
+FROM jobs j LEFT JOIN sandboxes s ON s.id = j.sandbox_id
 WHERE j.state = 'running' AND j.id > :id
 ORDER BY j.id LIMIT 1000;
 

@@ -156,6 +156,10 @@ static void an_end_that_is_told_is_seen_when_the_files_are_there(void **state)
 	assert_int_equal(r.exit_code, -1);
 	assert_int_equal(r.ended_at, 0);
 	assert_string_equal(r.stdout_json, "");
+	assert_done(store_job_look(*state, &a, "job", &r, &err));
+	assert_int_equal(r.told, JOB_COMPLETED);
+	assert_int_equal(r.ended_at, 0);
+	assert_string_equal(r.stdout_json, "");
 	assert_int_equal(count_events(*state, "job.*"), 0);
 	assert_done(store_job_settle(*state, &a, "job", NULL, &r, &err));
 	assert_int_equal(r.state, JOB_COMPLETED);
@@ -275,6 +279,29 @@ static void a_process_is_noted_once_and_what_never_ran_goes(void **state)
 	               ERROR_NOT_FOUND);
 }
 
+static void a_look_at_one_leaves_out_what_it_wrote(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct job_record r;
+
+	insert(*state, "job", JOB_CHANNEL_SLACK);
+	assert_done(store_job_settle(*state, &a, "job", &done, &r, &err));
+	assert_done(store_job_look(*state, &a, "job", &r, &err));
+	assert_int_equal(r.state, JOB_COMPLETED);
+	assert_int_equal(r.channel, JOB_CHANNEL_SLACK);
+	assert_int_equal(r.token_expires_at, NOW + 9);
+	assert_int_equal(r.created_at, NOW);
+	assert_int_equal(r.ended_at, NOW + 5);
+	assert_int_equal(r.stdout_bytes, 4);
+	assert_int_equal(r.delivery_at, NOW + 5);
+	assert_string_equal(r.keep_root, "/work");
+	assert_string_equal(r.run, "night");
+	assert_string_equal(r.stdout_json, "");
+	assert_string_equal(r.stderr_json, "");
+	assert_refused(store_job_look(*state, &a, "none", &r, &err), ERROR_NOT_FOUND);
+}
+
 static void lists_show_what_runs_and_what_a_conversation_has(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -289,6 +316,15 @@ static void lists_show_what_runs_and_what_a_conversation_has(void **state)
 	assert_done(store_job_running(*state, &a, "", &list, &err));
 	assert_int_equal(list.count, 1);
 	assert_string_equal(list.items[0].id, "b");
+	assert_int_equal(list.items[0].told, JOB_RUNNING);
+	assert_done(store_job_told(*state, "b", &done, &err));
+	assert_done(store_job_running(*state, &a, "", &list, &err));
+	assert_int_equal(list.count, 1);
+	assert_int_equal(list.items[0].told, JOB_COMPLETED);
+	assert_int_equal(list.items[0].actual, SANDBOX_DELETED);
+	assert_string_equal(list.items[0].node, "");
+	/* It may be much, and there may be thousands. */
+	assert_null(list.items[0].stdout_json);
 	assert_done(store_job_running(*state, &a, "b", &list, &err));
 	assert_int_equal(list.count, 0);
 	assert_done(store_job_list(*state, &a, &page, &list, &err));
@@ -404,6 +440,7 @@ static const struct CMUnitTest tests[] = {
         EACH(a_sandbox_runs_so_many_at_once),
         EACH(so_many_at_once_holds_for_those_who_come_together),
         EACH(a_process_is_noted_once_and_what_never_ran_goes),
+        EACH(a_look_at_one_leaves_out_what_it_wrote),
         EACH(lists_show_what_runs_and_what_a_conversation_has),
         EACH(a_message_is_sent_by_one_and_ends_once),
         EACH(a_channel_is_its_projects_and_there_are_so_many),
