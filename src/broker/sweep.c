@@ -165,8 +165,10 @@ static void on_cleaner_end(struct job *job, int status)
 	struct broker *b = CONTAINER_OF(job, struct broker, cleaner.job);
 	struct cleaner *c = &b->cleaner;
 
-	if (status < 0)
+	if (status < 0) {
 		log_warning("a cleaner ended early");
+		end_flows(b, c->at_work, c->at_work_count);
+	}
 	for (unsigned i = 0; i < c->keep_count; i++)
 		if (c->at_work[i].slot != SLOT_NONE)
 			cells_keep(&b->cells, c->at_work[i].slot);

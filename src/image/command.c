@@ -23,9 +23,9 @@
 /* Of our own environment the programs get only how to reach the network. */
 static const struct {
 	const char *name;
-	bool is_of_proxies, is_proxy;
-} passed_env[] = {{"http_proxy", true, true},     {"https_proxy", true, true},
-                  {"no_proxy", true, false},      {"HTTP_PROXY", true, true},
+	bool is_of_proxies, is_proxy; /* of TLS: others would be gone past */
+} passed_env[] = {{"http_proxy", true, false},    {"https_proxy", true, true},
+                  {"no_proxy", true, false},      {"HTTP_PROXY", true, false},
                   {"HTTPS_PROXY", true, true},    {"NO_PROXY", true, false},
                   {"SSL_CERT_FILE", false, false}};
 

@@ -31,7 +31,8 @@
 #define CONNECTIONS_MAX 32 /* a process each; more wait */
 #define HEAD_MAX 4096
 #define HEAD_MS 10000
-#define CONNECT_MS 10000 /* for each address */
+#define CONNECT_MS 10000   /* for each address */
+#define ACCEPT_REST_MS 100 /* when the host is out of something */
 #define SILENCE_MS 300000
 #define PIECE_SIZE 65536
 #define HOST_MAX 253
@@ -214,8 +215,10 @@ static void run(void)
 		}
 		if (client >= 0)
 			(void)close(client);
+		if (pid < 0)
+			(void)poll(NULL, 0, ACCEPT_REST_MS);
 		count += pid > 0;
-		wait_for_one(&count, count == CONNECTIONS_MAX ? 0 : WNOHANG);
+		wait_for_one(&count, count >= CONNECTIONS_MAX ? 0 : WNOHANG);
 	}
 }
 

@@ -16,8 +16,10 @@
 #define CPU_PERIOD_US 100000
 #define CPU_QUOTA_MIN_US 1000
 /* What may be charged to a group that is used again: the kernel's caches, and what each processor
- * has drawn ahead. */
-#define KEPT_BYTES_MAX (1024 * 1024)
+ * has drawn ahead (MEMCG_CHARGE_BATCH of the kernel, 64 pages). */
+#define KEPT_BYTES (UINT64_C(1) << 20)
+#define KEPT_BYTES_PER_CPU (UINT64_C(256) << 10)
+#define KEPT_BYTES_MAX (UINT64_C(8) << 20)
 
 /* null zero full random urandom tty ptmx pts: nothing else may be opened, whatever is mounted. */
 static const char *const devices[] = {"c 1:3 rw", "c 1:5 rw", "c 1:7 rw", "c 1:8 rw",
@@ -264,11 +266,19 @@ static bool has_no_process(const struct cgroup_host *h, const char *group)
 	       pids == 0;
 }
 
+static uint64_t kept_bytes(void)
+{
+	long count = sysconf(_SC_NPROCESSORS_CONF);
+	uint64_t bytes = KEPT_BYTES + (uint64_t)(count > 0 ? count : 1) * KEPT_BYTES_PER_CPU;
+
+	return bytes < KEPT_BYTES_MAX ? bytes : KEPT_BYTES_MAX;
+}
+
 /* What its processes have left behind is little, and was not cut short by its limits. */
 static bool is_as_new(const struct cgroup_host *h, const char *group)
 {
 	int memory = h->roots[CGROUP_MEMORY];
-	uint64_t bytes = UINT64_MAX, swapped = 0, kills = UINT64_MAX;
+	uint64_t bytes = UINT64_MAX, swapped = 0, kills = UINT64_MAX, most = kept_bytes();
 	struct error err = {0};
 
 	/* With what is swapped, where that is counted. */
@@ -278,7 +288,7 @@ static bool is_as_new(const struct cgroup_host *h, const char *group)
 	return cgroup_read(memory, group, "memory.usage_in_bytes", &bytes, &err) == 0 &&
 	       cgroup_read_key(memory, group, "memory.oom_control", "oom_kill", &kills, &err) ==
 	               0 &&
-	       bytes <= KEPT_BYTES_MAX && swapped <= KEPT_BYTES_MAX && kills == 0;
+	       bytes <= most && swapped <= most && kills == 0;
 }
 
 /* In this order: the limit with swap may not be below the one without. Those of the disk are the

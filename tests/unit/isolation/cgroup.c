@@ -505,8 +505,8 @@ TEST(a_group_in_which_something_is_or_was_is_not_kept)
 	        {"memory/atoll/s5/cgroup.procs", "17\n"},
 	        {"cpu/atoll/s5/cgroup.procs", "17\n"},
 	        {"pids/atoll/s5/pids.current", "1\n"}, /* not reaped */
-	        {"memory/atoll/s5/memory.usage_in_bytes", "2097152\n"},
-	        {"memory/atoll/s5/memory.memsw.usage_in_bytes", "2097152\n"},
+	        {"memory/atoll/s5/memory.usage_in_bytes", "16777216\n"},
+	        {"memory/atoll/s5/memory.memsw.usage_in_bytes", "16777216\n"},
 	        {"memory/atoll/s5/memory.oom_control", "oom_kill_disable 0\noom_kill 1\n"},
 	};
 	struct cgroup_host host;
