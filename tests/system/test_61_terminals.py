@@ -228,20 +228,22 @@ def test_a_window_of_an_earlier_server_takes_commands(api, box):
         assert (result["output"], result["exit_code"], result["cancelled"]) == (f"still-{number}\n", number, False)
 
 
-def test_many_that_wait_hold_nobody_up(server, api, box):
-    """More than there are slow workers: a sandbox is made and deleted meanwhile, as ever."""
+def test_many_that_wait_hold_nobody_up(server, api):
+    """More than there are slow workers: a sandbox is made and deleted meanwhile, as ever. They have one of their own, which
+    has room for their windows."""
     begun, done = threading.Barrier(25), []
-    api.exec(box, "rm -f /tmp/go")
+    crowd = api.create(internet=False)["id"]
+    for number in range(0, 24, 2):
+        open_window(api, crowd, f"many{number}")
 
     def waiter(number):
         mine = server.api()
         begun.wait()
         if number % 2:
-            done.append(run(mine, box, f"many{number}", "while [ ! -e /tmp/go ]; do sleep 0.2; done; echo slept", wait_ms=60000)["output"]
+            done.append(run(mine, crowd, f"many{number}", "while [ ! -e /tmp/go ]; do sleep 0.2; done; echo slept", wait_ms=60000)["output"]
                         == "slept\n")
         else:
-            open_window(mine, box, f"many{number}")
-            done.append(keys(mine, box, f"many{number}", wait_text="at last", wait_ms=60000)["reason"] == "found")
+            done.append(keys(mine, crowd, f"many{number}", wait_text="at last", wait_ms=60000)["reason"] == "found")
         mine.close()
     threads = [threading.Thread(target=waiter, args=(n,)) for n in range(24)]
     for thread in threads:
@@ -250,14 +252,13 @@ def test_many_that_wait_hold_nobody_up(server, api, box):
     time.sleep(0.7)
     api.remove(api.create(internet=False)["id"])
     assert not done, "it waited for those that wait"
-    api.write(box, "/tmp/go", b"")
+    api.write(crowd, "/tmp/go", b"")
     for number in range(0, 24, 2):
-        keys(api, box, f"many{number}", text="at last")
+        keys(api, crowd, f"many{number}", text="at last")
     for thread in threads:
         thread.join()
     assert done == [True] * 24
-    for number in range(24):
-        api.delete(f"{PATH}/{box}/windows/many{number}")
+    api.remove(crowd)
 
 
 def test_half_a_line_that_somebody_typed_is_not_run(api, box):
