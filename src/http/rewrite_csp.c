@@ -55,30 +55,31 @@ static struct span find_directive(struct span policy, const char *name)
 	return (struct span){NULL, 0};
 }
 
-/* Of what a script that stands in the page itself is held to. */
-static struct span find_script_sources(struct span policy)
+/* What scripts and styles that stand in the page itself are held to: the first of these. */
+static const char *const of_scripts[] = {"script-src-elem", "script-src", "default-src", NULL};
+static const char *const of_styles[] = {"style-src", "default-src", NULL};
+
+static struct span find_sources(struct span policy, const char *const *names)
 {
-	static const char *const names[] = {"script-src-elem", "script-src", "default-src"};
+	struct span sources = {NULL, 0};
 
-	for (size_t i = 0; i < COUNT_OF(names); i++) {
-		struct span sources = find_directive(policy, names[i]);
-
-		if (sources.data)
-			return sources;
-	}
-	return (struct span){NULL, 0};
+	for (; *names && !sources.data; names++)
+		sources = find_directive(policy, *names);
+	return sources;
 }
 
-static bool is_exact(struct span source)
+/* Whether 'unsafe-inline' lets in nothing any more. 'strict-dynamic' takes it from scripts only,
+ * where a hash would take it from the styles of the same list, too. */
+static bool is_exact(struct span source, bool is_of_styles)
 {
 	return begins(source, "'nonce-") || begins(source, "'sha256-") ||
 	       begins(source, "'sha384-") || begins(source, "'sha512-") ||
-	       is_word(source, "'strict-dynamic'");
+	       (!is_of_styles && is_word(source, "'strict-dynamic'"));
 }
 
 /* Scripts in general, and not those of the page's own text. A page that forbids all of them has
  * none that our script would help. */
-static bool wants_hash(struct span sources)
+static bool wants_hash(struct span sources, bool is_of_styles)
 {
 	bool allows_any = false, allows_inline = false, has_exact = false;
 	struct span source;
@@ -86,7 +87,7 @@ static bool wants_hash(struct span sources)
 	while ((source = take_word(&sources)).size) {
 		allows_any = allows_any || !is_word(source, "'none'");
 		allows_inline = allows_inline || is_word(source, "'unsafe-inline'");
-		has_exact = has_exact || is_exact(source);
+		has_exact = has_exact || is_exact(source, is_of_styles);
 	}
 	return allows_any && (has_exact || !allows_inline);
 }
@@ -154,8 +155,9 @@ static void add_sources(struct buf *out, struct span directive, const struct rew
 static void add_policy(struct buf *out, struct span policy, const struct rewrite_place *place,
                        struct buf *hashes)
 {
-	struct span scripts = find_script_sources(policy), directive;
-	bool takes_hash = place->prefix.size && scripts.data && wants_hash(scripts), more = true;
+	struct span scripts = find_sources(policy, of_scripts), directive;
+	bool is_of_styles = scripts.data == find_sources(policy, of_styles).data, more = true;
+	bool takes_hash = place->prefix.size && scripts.data && wants_hash(scripts, is_of_styles);
 
 	if (takes_hash && !hashes->size) {
 		add_hash(hashes, place, rewrite_add_script);

@@ -287,6 +287,10 @@ TEST(a_hash_joins_the_list_that_scripts_of_the_page_are_held_to)
 	               "script-src 'nonce-x' 'unsafe-inline'@");
 	policy_becomes("script-src 'unsafe-inline' 'strict-dynamic'",
 	               "script-src 'unsafe-inline' 'strict-dynamic'@");
+	policy_becomes("default-src 'unsafe-inline' 'nonce-x'",
+	               "default-src 'unsafe-inline' 'nonce-x'@");
+	policy_becomes("default-src 'unsafe-inline' 'strict-dynamic'; style-src 'unsafe-inline'",
+	               "default-src 'unsafe-inline' 'strict-dynamic'@; style-src 'unsafe-inline'");
 	policy_becomes("script-src a, img-src b, default-src c",
 	               "script-src a@, img-src b, default-src c@");
 	/* Only the first of a name counts. */
@@ -308,6 +312,9 @@ TEST(a_policy_that_needs_no_hash_stays)
 	        "script-src-attr 'none'",
 	        "script-src * 'unsafe-inline'",
 	        "default-src 'self' 'UNSAFE-INLINE' data:",
+	        /* Its styles need what a hash would take from them. */
+	        "default-src 'unsafe-inline' 'strict-dynamic'",
+	        "default-src 'unsafe-inline' 'strict-dynamic'; style-src-elem *",
 	        "sandbox allow-scripts",
 	        "xscript-src a; script-srcx b",
 	};
