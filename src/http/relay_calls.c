@@ -41,19 +41,22 @@ static void fail_text(struct relay *relay, const char *text)
 	relay_set_failed(relay, &err);
 }
 
+/* What comes last may be what makes the answer harmless. */
+static void check_room(struct relay *relay)
+{
+	if (relay->ex->reply.headers.overflowed)
+		fail_text(relay, "the upstream's reply has more headers than are passed on");
+}
+
 void relay_begin_header(struct relay *relay, const char *name, const char *value)
 {
-	struct buf *headers = &relay->ex->reply.headers;
-
 	relay_enter(relay);
 	assert(!relay->status);
 	if (!reply_header_is_valid(name, value))
 		fail_text(relay, "the upstream's reply has an invalid header");
 	else
-		reply_add_header(headers, name, value);
-	/* What comes last may be what makes the answer harmless. */
-	if (headers->overflowed)
-		fail_text(relay, "the upstream's reply has more headers than are passed on");
+		reply_add_header(&relay->ex->reply.headers, name, value);
+	check_room(relay);
 	relay_leave_and_settle(relay);
 }
 
@@ -103,9 +106,12 @@ void relay_switch(struct relay *relay, const char *protocol)
 	assert(!relay->status);
 	if (!reply_header_is_valid("X", protocol)) {
 		fail_text(relay, "the upstream's reply has an invalid Upgrade header");
-	} else if (relay->ending == ENDING_NOT) {
+	} else {
 		reply_add_header(headers, "Upgrade", protocol);
 		buf_add_text(headers, "Connection: Upgrade\r\n");
+	}
+	check_room(relay);
+	if (relay->ending == ENDING_NOT) {
 		reply_write_head(&relay->conn->out.queue, relay->ex, &head);
 		relay->status = head.status;
 		relay->is_tunnel = relay->conn->may_end_alone = true;

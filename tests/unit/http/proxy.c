@@ -13,7 +13,8 @@
 #include "unit.h"
 
 #define HOST "Host: a\r\n"
-#define UPGRADE "Connection: Upgrade\r\nUpgrade: raw\r\n"
+#define UPGRADE_TO(protocol) "Connection: Upgrade\r\nUpgrade: " protocol "\r\n"
+#define UPGRADE UPGRADE_TO("raw")
 #define PATIENCE_S 10
 #define LARGE ((size_t)4 << 20)
 
@@ -184,6 +185,19 @@ TEST(policies_of_an_answer_let_in_what_is_put_into_its_page)
 	assert_non_null(strstr(answer.head, "Report-Only: script-src 'self' 'sha256-"));
 	assert_non_null(strstr(answer.body, "<script>(function()"));
 	assert_null(strstr(answer.body, "<base"));
+}
+
+TEST(a_switch_whose_protocol_has_no_room_among_the_headers_is_none)
+{
+	AUTO(buf_done) struct buf head = BUF(1 << 16);
+	int server, client = ask("GET /a HTTP/1.1\r\n" HOST UPGRADE "\r\n", &server);
+
+	buf_addf(&head, "HTTP/1.1 101 Switching Protocols\r\n" UPGRADE_TO("%040000d") "\r\n", 0);
+	client_send(server, head.data);
+	memset(&answer, 0, sizeof(answer));
+	client_receive(client, &answer);
+	end(client, server);
+	assert_int_equal(answer.status, 503);
 }
 
 /* ---- trailers ---- */
@@ -363,5 +377,6 @@ int main(void)
 	           CASE(what_was_sent_before_an_end_arrives_however_slowly_it_is_taken),
 	           CASE(one_that_is_gone_ends_both_directions),
 	           CASE(a_page_below_a_path_is_in_its_box_however_much_its_server_says),
-	           CASE(policies_of_an_answer_let_in_what_is_put_into_its_page));
+	           CASE(policies_of_an_answer_let_in_what_is_put_into_its_page),
+	           CASE(a_switch_whose_protocol_has_no_room_among_the_headers_is_none));
 }
