@@ -89,6 +89,9 @@ MUST_CHECK int fleet_find(struct fleet *fleet, struct arena *a, const struct fle
                           struct sandbox_record *ret, struct error *err);
 MUST_CHECK int fleet_start(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                            struct sandbox_record *ret, struct error *err);
+/* One that is paused is stopped before: it begins anew from its files. */
+MUST_CHECK int fleet_start_anew(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                                struct sandbox_record *ret, struct error *err);
 MUST_CHECK int fleet_stop(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                           struct sandbox_record *ret, struct error *err);
 /* Returns when nothing inside runs any more. Fine on one that is going already. */
@@ -103,11 +106,6 @@ MUST_CHECK int fleet_pause(struct fleet *fleet, struct arena *a, const struct fl
                            struct sandbox_record *ret, struct error *err);
 MUST_CHECK int fleet_resume(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                             struct sandbox_record *ret, struct error *err);
-/* For so long from now it is neither paused, stopped nor deleted for idleness, and its timeout is
- * no earlier; lifetime_max holds. Never shortens what was given, but for 0, which ends it. */
-#define FLEET_KEEP_MAX_MS (24 * 3600 * INT64_C(1000))
-MUST_CHECK int fleet_keep(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
-                          int64_t keep_ms, struct sandbox_record *ret, struct error *err);
 
 /* A started sandbox that a call is about to use: wakes one that is asleep, refuses other states
  * with what to do, touches it, and holds it off the reaper until fleet_unhold. */

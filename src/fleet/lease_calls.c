@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "fleet/elsewhere.h"
 #include "fleet/lease_parts.h"
+#include "fleet/settings.h"
 
 #define PAGE_SIZE 500
 

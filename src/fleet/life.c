@@ -182,6 +182,19 @@ int fleet_start(struct fleet *fleet, struct arena *a, const struct fleet_ref *re
 	return 0;
 }
 
+int fleet_start_anew(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                     struct sandbox_record *ret, struct error *err)
+{
+	AUTO(act_end) struct act act = {0};
+
+	if (find_and_act(fleet, a, ref, &act, err) < 0 ||
+	    (act.record.actual == SANDBOX_PAUSED && act_stop(&act, SANDBOX_REASON_USER, err) < 0) ||
+	    start(&act, clock_monotonic_ns(), err) < 0)
+		return -1;
+	*ret = act.record;
+	return 0;
+}
+
 int fleet_stop(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                struct sandbox_record *ret, struct error *err)
 {

@@ -51,3 +51,9 @@ struct fleet_timeout {
 MUST_CHECK int fleet_set_timeout(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                                  const struct fleet_timeout *timeout, struct sandbox_record *ret,
                                  struct error *err);
+
+/* For so long from now it is neither paused, stopped nor deleted for idleness, and its timeout is
+ * no earlier; lifetime_max holds. Never shortens what was given, but for 0, which ends it. */
+#define FLEET_KEEP_MAX_MS (24 * 3600 * INT64_C(1000))
+MUST_CHECK int fleet_keep(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                          int64_t keep_ms, struct sandbox_record *ret, struct error *err);

@@ -78,18 +78,17 @@ static int64_t wake_seconds(const struct wake_body *b, int64_t otherwise)
 	return b->present >> WAKE_TIMEOUT & 1 ? b->timeout : otherwise;
 }
 
-/* Its time first, so that it is not paused again as soon as it runs. Without its memory one that
- * is paused is stopped before: it begins anew from its files. */
+/* Its time first, so that it is not paused again as soon as it runs. */
 static int wake(struct request *rq, const struct wake_body *b, int64_t seconds,
                 struct sandbox_record *ret, struct error *err)
 {
 	const struct fleet_ref ref = {api_project(rq), ret->id};
-	bool anew = b->present >> WAKE_MEMORY & 1 && !b->memory && ret->actual == SANDBOX_PAUSED;
+	bool keeps_memory = !(b->present >> WAKE_MEMORY & 1) || b->memory;
 
-	if (give_time(rq, seconds, false, ret, err) < 0 ||
-	    (anew && fleet_stop(api_of(rq)->fleet, rq->arena, &ref, ret, err) < 0))
+	if (give_time(rq, seconds, false, ret, err) < 0)
 		return -1;
-	return fleet_start(api_of(rq)->fleet, rq->arena, &ref, ret, err);
+	return (keeps_memory ? fleet_start : fleet_start_anew)(api_of(rq)->fleet, rq->arena, &ref,
+	                                                       ret, err);
 }
 
 static int sandbox_connect(struct request *rq, const void *body, struct reply *reply,

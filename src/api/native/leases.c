@@ -13,6 +13,7 @@
 #include "api/tables.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "fleet/settings.h"
 
 #define BASE "/v1/leases"
 

@@ -13,6 +13,7 @@
 #include "api/native/sandbox_answer.h"
 #include "fleet/backups.h"
 #include "fleet/egress.h"
+#include "fleet/settings.h"
 
 #define BASE "/api/sandbox/instances"
 

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "fleet/parts.h"
+#include "fleet/settings.h"
 
 /* So that a time of one millisecond is over for sure. */
 static void let_a_moment_pass(void)
@@ -226,6 +227,27 @@ static void a_paused_one_is_stopped_started_and_deleted_like_any(void **state)
 	pause_it(h, &made);
 	assert_done(fleet_delete(h->fleet, &h->arena, &ref, SANDBOX_REASON_USER, &err));
 	assert_gone(h, made.id);
+}
+
+static void only_the_paused_is_stopped_to_begin_anew(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct sandbox_record r = create(h);
+	const struct fleet_ref ref = ref_of(&r);
+
+	/* Somebody else has resumed it: it works. */
+	assert_done(fleet_start_anew(h->fleet, &h->arena, &ref, &r, &err));
+	assert_int_equal(h->fake.calls[CALL_STOP], 0);
+	pause_it(h, &r);
+	assert_done(fleet_start_anew(h->fleet, &h->arena, &ref, &r, &err));
+	assert_int_equal(r.actual, SANDBOX_STARTED);
+	assert_int_equal(h->fake.calls[CALL_STOP], 1);
+	assert_int_equal(h->fake.calls[CALL_START], 1);
+	assert_done(fleet_stop(h->fleet, &h->arena, &ref, &r, &err));
+	assert_done(fleet_start_anew(h->fleet, &h->arena, &ref, &r, &err));
+	assert_int_equal(h->fake.calls[CALL_STOP], 2);
+	assert_int_equal(h->fake.calls[CALL_START], 2);
 }
 
 /* ---- idleness ---- */
@@ -516,6 +538,7 @@ int main(void)
 	                EACH(one_that_is_asleep_is_never_held_without_waiting),
 	                EACH(calls_and_pauses_at_once_never_refuse_a_call),
 	                EACH(a_paused_one_is_stopped_started_and_deleted_like_any),
+	                EACH(only_the_paused_is_stopped_to_begin_anew),
 	                EACH(bytes_that_come_while_it_is_paused_wake_it),
 	                EACH(bytes_that_come_while_it_falls_asleep_wake_it_as_well),
 	                EACH(without_bytes_it_sleeps_on),
