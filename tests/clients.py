@@ -7,9 +7,12 @@ import functools
 import json
 import os
 import pathlib
+import queue
 import re
 import shutil
 import subprocess
+import threading
+import time
 
 import pytest
 
@@ -104,3 +107,51 @@ def succeeded(outcome):
     if "skip" in outcome:
         pytest.skip(outcome["skip"])
     assert outcome["ok"], outcome["error"]
+
+
+class Talker:
+    """tests/node's program of that name, which says lines of JSON and goes on when it is told to."""
+
+    def __init__(self, name, *arguments, package, since, environment):
+        self.process = subprocess.Popen([node(package, since=since), program(name), *arguments], env=environment, text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.said, self.complaints = queue.Queue(), []
+        self.readers = [threading.Thread(target=read, daemon=True) for read in (self._listen, self._hear_complaints)]
+        for reader in self.readers:
+            reader.start()
+
+    def _listen(self):
+        for line in self.process.stdout:
+            self.said.put(line)
+        self.said.put("")
+
+    def _hear_complaints(self):
+        self.complaints.extend(self.process.stderr)
+
+    def hear(self, until):
+        """The next line, which is there until then (time.monotonic())."""
+        try:
+            line = self.said.get(timeout=max(until - time.monotonic(), 0))
+            what = "has ended"
+        except queue.Empty:
+            line, what = "", "hangs"
+        if not line:
+            self.end()
+            pytest.fail(f"{' '.join(map(str, self.process.args))} {what}: {''.join(self.complaints)[-2000:]}")
+        return json.loads(line)
+
+    def go_on(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        for reader in self.readers:
+            reader.join(5)
+
+
+def hear_all(talkers, within_s):
+    """The next line of each, of which the last one is there within that time."""
+    until = time.monotonic() + within_s
+    return [talker.hear(until) for talker in talkers]

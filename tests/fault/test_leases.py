@@ -252,7 +252,7 @@ def test_many_clients_on_few_keys_while_processes_die(world, seconds):
         storm.run()
         print(f"seed {SEED}: {storm.acquired} acquired, {storm.refused} refused, {storm.killed} killed")
         assert not storm.failures, storm.failures[:10]
-        assert storm.acquired > 100
+        assert storm.acquired > 5 * seconds
         for server in servers:
             server.wait_ready(30)
         nodes = {(server.data / "node.id").read_text().strip(): server.api() for server in servers}

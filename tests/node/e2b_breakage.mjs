@@ -9,9 +9,11 @@ const [name, count] = [process.argv[2], Number(process.argv[3])]
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const say = (value) => process.stdout.write(`${JSON.stringify(value)}\n`)
 const metadata = { breakage: name }
+// Who runs it says how long a step of all may take; one call has no limit of its own: on a busy machine its turn may come late.
+const requestTimeoutMs = 0
 
 const boxes = await Promise.all(Array.from({ length: count }, async () => {
-  const sandbox = await Sandbox.create('host', { allowInternetAccess: false, timeoutMs: 300_000, metadata })
+  const sandbox = await Sandbox.create('host', { allowInternetAccess: false, timeoutMs: 300_000, metadata, requestTimeoutMs })
   const command = await sandbox.commands.run('sleep 300', { background: true, timeoutMs: 0 })
   let end
   const watched = new Promise((resolve) => { end = resolve })
@@ -25,9 +27,9 @@ say({ broken: boxes.length })
 
 await lines.next()
 const listed = new Set()
-for (const pages = Sandbox.list({ query: { metadata }, limit: 7 }); pages.hasNext;) for (const { sandboxId } of await pages.nextItems()) listed.add(sandboxId)
+for (const pages = Sandbox.list({ query: { metadata }, limit: 7, requestTimeoutMs }); pages.hasNext;) for (const { sandboxId } of await pages.nextItems()) listed.add(sandboxId)
 await Promise.all(boxes.map(({ sandbox }) => sandbox.pause()))
-await Promise.all(boxes.map(({ sandbox }) => Sandbox.connect(sandbox.sandboxId)))
+await Promise.all(boxes.map(({ sandbox }) => Sandbox.connect(sandbox.sandboxId, { requestTimeoutMs })))
 const seen = await Promise.all(boxes.map(async ({ sandbox, command }) => {
   const processes = await sandbox.commands.list()
   const goesOn = processes.some(({ pid }) => pid === command.pid)
