@@ -7,7 +7,7 @@ import pytest
 
 import atoll
 from test_kills import API_STEPS, PATH, named_steps, truth
-from test_storm import processes_left, slots_left
+from test_storm import processes_left, slots_left, slots_of
 
 pytestmark = pytest.mark.needs_root
 BROKER_STEPS = sorted(step for files in ("box_host.c", "box.c", "box_pause.c")
@@ -51,8 +51,10 @@ def clean_after(server):
         api.remove(row["id"])
     atoll.Host(server.data).wait_clean()
     atoll.wait_for(lambda: not list((server.data / "host-files").iterdir()), 15, "no files are left")
+    chunks = slots_of(server)
+    assert chunks
     server.stop()
-    atoll.wait_for(lambda: not slots_left(server), 15, lambda: f"no cgroup is left: {slots_left(server)[:5]}")
+    atoll.wait_for(lambda: not slots_left(chunks), 15, lambda: f"no cgroup is left: {slots_left(chunks)[:5]}")
     atoll.wait_for(lambda: not processes_left(server), 15, lambda: f"no process is left: {processes_left(server)[:5]}")
 
 
