@@ -12,7 +12,7 @@
 #include "wire/agent.h"
 #include "wire/agent_files.h"
 
-#define PATIENCE_MS 10000
+#define PATIENCE_MS 20000
 
 struct box {
 	pid_t pid;
