@@ -121,7 +121,7 @@ fuzz_one()
 suite_fuzz()
 {
 	build_kind asan fuzzers || { result failed fuzz build "the build failed"; return; }
-	step "fuzz targets, ${FUZZ_SECONDS:-3} s each"
+	step "fuzz targets, ${FUZZ_SECONDS:-2} s each"
 	export -f fuzz_one result
 	export RESULTS
 	find build-asan/tests -name 'fuzz_*' -type f -executable | sort |
