@@ -140,7 +140,7 @@ static bool is_over(const void *context, const struct flow *flow)
 	bool is_led = flow->answers_of != flow->to, is_denied = false;
 
 	for (size_t i = 0; i < denied->count && !is_denied; i++)
-		is_denied = flow->to >= denied->items[i].first && flow->to <= denied->items[i].last;
+		is_denied = egress_range_has(&denied->items[i], flow->to);
 	return flow->protocol != IPPROTO_TCP && (is_led || is_denied);
 }
 

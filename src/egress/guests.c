@@ -43,14 +43,9 @@ void guest_put(struct gateway *g, struct guest *guest)
 	free(guest);
 }
 
-static bool is_in(const struct egress_range *range, uint32_t address)
-{
-	return address >= range->first && address <= range->last;
-}
-
 bool gateway_knows(const struct gateway *g, uint32_t address)
 {
-	return is_in(&g->subnet, address);
+	return egress_range_has(&g->subnet, address);
 }
 
 bool rules_allow(const struct gateway *g, const struct guest *guest, const char *name)
@@ -73,10 +68,10 @@ bool gateway_may_reach(const struct gateway *g, uint32_t address)
 	bool is_given_back = false;
 
 	if (address >> 24 == LOOPBACK_NET || address >> 24 == THIS_NET ||
-	    is_in(&g->subnet, address))
+	    egress_range_has(&g->subnet, address))
 		return false;
 	for (unsigned i = 0; i < g->allow_count; i++)
-		is_given_back = is_given_back || is_in(&g->allow[i], address);
+		is_given_back = is_given_back || egress_range_has(&g->allow[i], address);
 	return (is_given_back || !egress_is_refused(address)) &&
 	       route_leads_out(g->routes_fd, address);
 }

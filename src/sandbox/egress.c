@@ -65,6 +65,11 @@ bool egress_range_parse(struct span text, struct egress_range *ret)
 	return true;
 }
 
+bool egress_range_has(const struct egress_range *range, uint32_t address)
+{
+	return address >= range->first && address <= range->last;
+}
+
 static int refuse_entry(const char *list, size_t number, const char *text, struct error *err)
 {
 	(void)FAIL(err, ERROR_INVALID,
@@ -101,7 +106,7 @@ bool egress_refused_range(size_t number, struct egress_range *ret)
 bool egress_is_refused(uint32_t address)
 {
 	for (size_t i = 0; i < COUNT_OF(refused); i++)
-		if (address >= refused[i].first && address <= refused[i].last)
+		if (egress_range_has(&refused[i], address))
 			return true;
 	return false;
 }

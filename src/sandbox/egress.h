@@ -62,6 +62,7 @@ MUST_CHECK int sandbox_egress_denied(const char *text, struct egress_ranges *ret
 bool sandbox_egress_denies_all(const char *text);
 /* "1.1.1.1" or "10.0.0.0/8"; false for all else. */
 bool egress_range_parse(struct span text, struct egress_range *ret);
+bool egress_range_has(const struct egress_range *range, uint32_t address);
 /* Whether it is out of reach for every sandbox, whatever its rules say: private, shared, link-local
  * (metadata services), multicast and reserved ranges. The first is given with its number, from 0 on
  * until there is none. */

@@ -326,6 +326,17 @@ TEST(as_many_holes_as_there_may_be_fit_into_the_result)
 	assert_int_equal(denied.items[1].first, 0x00020000);
 }
 
+TEST(a_range_has_both_its_ends)
+{
+	struct egress_range range;
+
+	assert_true(egress_range_parse(SPAN("10.1.0.0/16"), &range));
+	assert_true(egress_range_has(&range, 0x0a010000));
+	assert_true(egress_range_has(&range, 0x0a01ffff));
+	assert_false(egress_range_has(&range, 0x0a00ffff));
+	assert_false(egress_range_has(&range, 0x0a020000));
+}
+
 TEST(a_text_that_is_malformed_is_refused)
 {
 	static const char *const bad[] = {
@@ -381,6 +392,6 @@ int main(void)
 	           CASE(what_no_sandbox_may_reach_is_known),
 	           CASE(each_list_has_its_limit_and_the_longest_of_both_are_kept),
 	           CASE(as_many_holes_as_there_may_be_fit_into_the_result),
-	           CASE(a_text_that_is_malformed_is_refused),
+	           CASE(a_range_has_both_its_ends), CASE(a_text_that_is_malformed_is_refused),
 	           CASE(a_text_with_too_many_rules_is_refused));
 }
