@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "json/json.h"
+#include "terminal/terminal.h"
 
 #define PIECE_MAX ((size_t)512 * 1024)
 #define REPLACEMENT "\xef\xbf\xbd"
-#define CANCEL "\x18" /* ends a control sequence */
 
 void cast_write_head(struct buf *out, const struct cast_head *head)
 {
@@ -92,5 +92,5 @@ void cast_write_missing(struct buf *out, struct cast_text *text, int64_t at_us, 
 	buf_addf(&label, "%" PRIu64 " bytes are missing", bytes + text->size);
 	text->size = 0;
 	write_event(out, at_us, 'm', buf_span(&label));
-	write_event(out, at_us, 'o', SPAN(CANCEL));
+	write_event(out, at_us, 'o', SPAN(TERMINAL_CANCEL));
 }

@@ -30,7 +30,7 @@ struct recorder {
 	struct spool_name name;
 	int fd; /* of the spooled file */
 	struct cast_text text;
-	uint64_t next; /* offset of the output to come; 0 = from where it begins */
+	uint64_t next; /* of terminal_missed */
 	int64_t begun_ns, written;
 };
 
@@ -42,14 +42,14 @@ static int write_line(struct recorder *r, const struct buf *line, struct error *
 	return fd_write_all(r->fd, line->data, line->size, err);
 }
 
-/* A disk that is slow for a while may miss some of it, see agent/streams.c. */
+/* A disk that is slow for a while may miss some of it. */
 static void write_output(struct recorder *r, const struct agent_output *o, struct buf *line)
 {
 	int64_t at_us = (clock_monotonic_ns() - r->begun_ns) / 1000;
+	uint64_t missed = terminal_missed(&r->next, o);
 
-	if (r->next > 0 && o->offset > r->next)
-		cast_write_missing(line, &r->text, at_us, o->offset - r->next);
-	r->next = o->offset + o->bytes.size;
+	if (missed > 0)
+		cast_write_missing(line, &r->text, at_us, missed);
 	cast_write_output(line, &r->text, at_us, o->bytes);
 }
 

@@ -107,6 +107,13 @@ MUST_CHECK int terminal_change(const struct terminal_at *at, struct arena *a,
                                const struct terminal_change *change, struct terminal_window *ret,
                                struct error *err);
 
+/* ---- output as it comes ---- */
+
+#define TERMINAL_CANCEL "\x18" /* ends a control sequence, and no character goes on with it */
+/* Who takes nothing for a while holds a window back no longer (agent/streams.c): how many bytes he
+ * has missed before this output. *next is the offset of what he has not got, 0 = any; it moves. */
+uint64_t terminal_missed(uint64_t *next, const struct agent_output *o);
+
 /* ---- the screen ---- */
 
 enum terminal_form {

@@ -217,3 +217,11 @@ void terminal_reader_done(struct terminal_reader *r)
 	buf_done(&r->payload);
 	arena_done(&r->arena);
 }
+
+uint64_t terminal_missed(uint64_t *next, const struct agent_output *o)
+{
+	uint64_t missed = *next > 0 && o->offset > *next ? o->offset - *next : 0;
+
+	*next = o->offset + o->bytes.size;
+	return missed;
+}

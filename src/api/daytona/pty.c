@@ -12,6 +12,7 @@
 #include "api/tables.h"
 #include "base/clock.h"
 #include "console/console.h"
+#include "terminal/terminal.h"
 #include "wire/agent_terminal.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/process/pty"
@@ -21,7 +22,6 @@
 #define ENVS_TOKEN "X-Daytona-Pty-Envs~"
 #define EXIT_TOKEN "X-Daytona-Pty-Exit-Control"
 #define ENVS_MAX ((size_t)32 * 1024)
-#define CANCEL "\x18" /* ends a control sequence, and no character goes on with it */
 
 /* ---- found ---- */
 
@@ -216,7 +216,7 @@ static int create(struct request *rq, const void *body, struct reply *reply, str
 
 struct view {
 	struct stream stream;
-	uint64_t next;   /* offset of the output to come; 0 = from where it begins */
+	uint64_t next;   /* of terminal_missed */
 	bool wants_exit; /* as a message, beside the close frame */
 };
 
@@ -254,9 +254,8 @@ static void tell_exit(struct view *v, struct relay *relay, const struct agent_pr
  * some cannot be told; but what was cut there is not completed by what comes now. */
 static void show(struct view *v, struct relay *relay, const struct agent_output *o)
 {
-	if (v->next > 0 && o->offset > v->next)
-		relay_write(relay, SPAN(CANCEL));
-	v->next = o->offset + o->bytes.size;
+	if (terminal_missed(&v->next, o) > 0)
+		relay_write(relay, SPAN(TERMINAL_CANCEL));
 	relay_write(relay, o->bytes);
 }
 

@@ -192,7 +192,7 @@ struct terminal {
 	struct api *api;
 	struct room_viewer room;
 	bool takes_over; /* from the start */
-	uint64_t next;   /* offset of the output to come; 0 = from where it begins */
+	uint64_t next;   /* of terminal_missed */
 	struct buf out;
 };
 
@@ -326,21 +326,18 @@ static void tell_exit(struct terminal *t, struct relay *relay, const struct agen
 	relay_finish(relay);
 }
 
-/* Who takes nothing for a while holds a window back no longer, and goes on where its output begins
- * then. */
-static void tell_dropped(struct terminal *t, struct relay *relay, uint64_t offset)
+static void tell_dropped(struct terminal *t, struct relay *relay, uint64_t bytes)
 {
-	if (t->next == 0 || offset <= t->next)
+	if (bytes == 0)
 		return;
-	buf_addf(&t->out, "{\"type\":\"dropped\",\"bytes\":%" PRIu64 "}", offset - t->next);
+	buf_addf(&t->out, "{\"type\":\"dropped\",\"bytes\":%" PRIu64 "}", bytes);
 	tell(t, relay);
 }
 
 static void tell_output(struct terminal *t, struct relay *relay, const struct agent_output *o)
 {
 	if (o->stream == AGENT_STDOUT) {
-		tell_dropped(t, relay, o->offset);
-		t->next = o->offset + o->bytes.size;
+		tell_dropped(t, relay, terminal_missed(&t->next, o));
 		relay_write(relay, o->bytes);
 		return;
 	}
