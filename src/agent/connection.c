@@ -209,9 +209,9 @@ static void end_view(struct connection *c)
 	handle_later(c);
 }
 
-bool connection_is_stalled(const struct connection *c, int64_t now)
+bool connection_is_stalled(const struct connection *c)
 {
-	return c->out.size && now - c->took_at >= CONNECTION_STALL_MS;
+	return c->out.size && clock_monotonic_ms() - c->took_at >= CONNECTION_STALL_MS;
 }
 
 void connection_flush(struct connection *c)

@@ -68,7 +68,7 @@ void connection_attach(struct connection *c, struct process *p);
 void connection_detach(struct connection *c);
 void connection_flush(struct connection *c);
 /* Its peer has taken nothing of what waits for it for CONNECTION_STALL_MS. */
-bool connection_is_stalled(const struct connection *c, int64_t now);
+bool connection_is_stalled(const struct connection *c);
 /* The process' stdin has room again. */
 void connections_resume(struct agent *a, struct process *p);
 /* Those whose EXEC waits for a warm interpreter look again; before `now` only if there is one. */

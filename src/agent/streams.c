@@ -97,13 +97,12 @@ static bool waits_for_nobody(const struct process *p)
 static uint64_t floor_of(const struct process *p, unsigned stream)
 {
 	uint64_t floor = p->starter ? 0 : UINT64_MAX; /* who started it will read from the start */
-	int64_t now = clock_monotonic_ms();
 
 	LIST_EACH (&p->viewers, item) {
 		const struct connection *c = LIST_ENTRY(item, struct connection, viewer);
 		uint64_t next = c->next[stream];
 
-		if (next < floor && !(waits_for_nobody(p) && connection_is_stalled(c, now)))
+		if (next < floor && !(waits_for_nobody(p) && connection_is_stalled(c)))
 			floor = next;
 	}
 	return floor;

@@ -63,10 +63,19 @@ static void keep_one_frozen(int root)
 		(void)!file_poke(root, CGROUP_PARKED "/freezer.state", "FROZEN", &ignored);
 }
 
+static uint64_t kept_bytes(void)
+{
+	long count = sysconf(_SC_NPROCESSORS_CONF);
+	uint64_t bytes = KEPT_BYTES + (uint64_t)(count > 0 ? count : 1) * KEPT_BYTES_PER_CPU;
+
+	return bytes < KEPT_BYTES_MAX ? bytes : KEPT_BYTES_MAX;
+}
+
 static int v1_prepare(struct cgroup_host *h, struct error *err)
 {
 	struct error ignored = {0};
 
+	h->kept_bytes = kept_bytes();
 	/* Old kernels count children only when told to; new ones always do and may refuse. */
 	(void)!file_poke(h->roots[CGROUP_MEMORY], "memory.use_hierarchy", "1", &ignored);
 	h->can_freeze = h->roots[CGROUP_FREEZER] >= 0;
@@ -266,19 +275,11 @@ static bool has_no_process(const struct cgroup_host *h, const char *group)
 	       pids == 0;
 }
 
-static uint64_t kept_bytes(void)
-{
-	long count = sysconf(_SC_NPROCESSORS_CONF);
-	uint64_t bytes = KEPT_BYTES + (uint64_t)(count > 0 ? count : 1) * KEPT_BYTES_PER_CPU;
-
-	return bytes < KEPT_BYTES_MAX ? bytes : KEPT_BYTES_MAX;
-}
-
 /* What its processes have left behind is little, and was not cut short by its limits. */
 static bool is_as_new(const struct cgroup_host *h, const char *group)
 {
 	int memory = h->roots[CGROUP_MEMORY];
-	uint64_t bytes = UINT64_MAX, swapped = 0, kills = UINT64_MAX, most = kept_bytes();
+	uint64_t bytes = UINT64_MAX, swapped = 0, kills = UINT64_MAX;
 	struct error err = {0};
 
 	/* With what is swapped, where that is counted. */
@@ -288,7 +289,7 @@ static bool is_as_new(const struct cgroup_host *h, const char *group)
 	return cgroup_read(memory, group, "memory.usage_in_bytes", &bytes, &err) == 0 &&
 	       cgroup_read_key(memory, group, "memory.oom_control", "oom_kill", &kills, &err) ==
 	               0 &&
-	       bytes <= most && swapped <= most && kills == 0;
+	       bytes <= h->kept_bytes && swapped <= h->kept_bytes && kills == 0;
 }
 
 /* In this order: the limit with swap may not be below the one without. Those of the disk are the

@@ -68,7 +68,8 @@ enum cgroup_controller {
 };
 struct cgroup_host {
 	const struct cgroup_ops *ops;
-	bool can_freeze; /* else `freeze` is refused, and nothing is ever frozen */
+	bool can_freeze;     /* else `freeze` is refused, and nothing is ever frozen */
+	uint64_t kept_bytes; /* may be charged to a group that `keep` puts aside; v1 */
 	int roots[CGROUP_CONTROLLER_COUNT]; /* folders CTRL/atoll; -1 = not on this host. v2: [0] */
 };
 /* Finds out what is mounted at `root` (/sys/fs/cgroup; a fake tree in tests) and prepares it. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "job/parts.h"
 
@@ -173,8 +174,7 @@ static void watch_told(struct watch *w)
 {
 	if (w->is_busy || w->at.fd < 0)
 		return;
-	auto_close(&w->at.fd);
-	w->at.fd = -1;
+	fd_forget(&w->at.fd);
 	w->at.is_slow = true;
 	w->look_at = 0;
 }
