@@ -17,9 +17,8 @@
 #define BATCH_MAX 32768
 #define FORGOTTEN_AT_ONCE 64
 #define TIMES_MAX 4
-#define FILTER_SOURCE_ADDRESS                                                                      \
-	1u /* of CTA_FILTER_ORIG_FLAGS; the kernel's headers do not name it                        \
-	    */
+/* Of CTA_FILTER_ORIG_FLAGS; the kernel's headers do not name it. */
+#define FILTER_SOURCE_ADDRESS 1u
 
 static const struct nfgenmsg family = {.nfgen_family = AF_INET, .version = NFNETLINK_V0};
 

@@ -20,8 +20,8 @@
 #define READING_MS 10000    /* until the name is known */
 #define CONNECTING_MS 20000 /* its lookup included, all addresses together */
 #define SILENCE_MS 900000
-#define ENDED_SILENCE_MS                                                                           \
-	120000 /* once the sandbox has said all, or has gone: that looks the same */
+/* Once the sandbox has said all, or has gone: that looks the same. */
+#define ENDED_SILENCE_MS 120000
 #define ENDING_MS 2000
 #define ROUNDS_MAX 8 /* at once: others wait for their turn, too */
 #define PENDING_MAX (SCRATCH_SIZE + 2 * LOOK_BYTES_MAX)
