@@ -2,7 +2,6 @@
 #include "http/rewrite.h"
 
 #include <stdio.h>
-#include <strings.h>
 
 void rewriter_init(struct rewriter *r, const struct rewrite_place *place, enum rewriter_kind kind)
 {
@@ -63,48 +62,39 @@ static void put_imports(struct rewriter *r, struct buf *out)
 
 struct attribute {
 	struct span name, value;
-	const char *end; /* behind the closing quote */
+	bool is_quoted;
 };
-
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
-}
-
-static bool is_named(struct span name, const char *wanted)
-{
-	return name.size == strlen(wanted) && strncasecmp(name.data, wanted, name.size) == 0;
-}
 
 /* From *at, within a tag, behind its name. False at the tag's end. */
 static bool next_attribute(const char **at, const char *end, struct attribute *ret)
 {
 	const char *c = *at;
 
-	while (c < end && (is_blank(*c) || *c == '/'))
+	while (c < end && (rewrite_is_blank(*c) || *c == '/'))
 		c++;
 	if (c >= end || *c == '>')
 		return false;
 	ret->name.data = c++;
-	while (c < end && !is_blank(*c) && *c != '=' && *c != '>' && *c != '/')
+	while (c < end && !rewrite_is_blank(*c) && *c != '=' && *c != '>' && *c != '/')
 		c++;
 	ret->name.size = (size_t)(c - ret->name.data);
 	ret->value = (struct span){c, 0};
-	ret->end = c;
+	ret->is_quoted = false;
 	*at = c;
-	while (c < end && is_blank(*c))
+	while (c < end && rewrite_is_blank(*c))
 		c++;
 	if (c >= end || *c != '=')
 		return true;
 	c++;
-	while (c < end && is_blank(*c))
+	while (c < end && rewrite_is_blank(*c))
 		c++;
 	char quote = c < end && (*c == '"' || *c == '\'') ? *c++ : 0;
 	ret->value.data = c;
-	while (c < end && (quote ? *c != quote : !is_blank(*c) && *c != '>'))
+	while (c < end && (quote ? *c != quote : !rewrite_is_blank(*c) && *c != '>'))
 		c++;
 	ret->value.size = (size_t)(c - ret->value.data);
-	*at = ret->end = c + (quote && c < end);
+	ret->is_quoted = quote;
+	*at = c + (quote && c < end);
 	return true;
 }
 
@@ -112,7 +102,7 @@ static struct span tag_name(struct span tag)
 {
 	size_t i = 1;
 
-	while (i < tag.size && !is_blank(tag.data[i]) && tag.data[i] != '>' &&
+	while (i < tag.size && !rewrite_is_blank(tag.data[i]) && tag.data[i] != '>' &&
 	       (tag.data[i] != '/' || i == 1))
 		i++;
 	return (struct span){tag.data + 1, i - 1};
@@ -124,7 +114,7 @@ static struct span find_value(struct span tag, const char *name)
 	struct attribute attribute;
 
 	while (next_attribute(&at, end, &attribute))
-		if (is_named(attribute.name, name))
+		if (word_is(attribute.name, name))
 			return attribute.value;
 	return (struct span){NULL, 0};
 }
@@ -135,11 +125,11 @@ static void add_set(struct buf *out, struct span set, const struct rewrite_place
 	while (set.size) {
 		size_t url = 0, rest;
 
-		while (set.size && (is_blank(set.data[0]) || set.data[0] == ',')) {
+		while (set.size && (rewrite_is_blank(set.data[0]) || set.data[0] == ',')) {
 			buf_add_byte(out, set.data[0]);
 			set = (struct span){set.data + 1, set.size - 1};
 		}
-		while (url < set.size && !is_blank(set.data[url]))
+		while (url < set.size && !rewrite_is_blank(set.data[url]))
 			url++;
 		rewrite_url(out, (struct span){set.data, url}, place);
 		for (rest = url; rest < set.size && set.data[rest] != ',';)
@@ -168,19 +158,18 @@ static size_t take_reference(struct span text, char *ret)
 	                  {"&quot;", '"'}, {"&#34;", '"'},   {"&amp;", '&'}};
 
 	for (size_t i = 0; i < COUNT_OF(references); i++) {
-		size_t size = strlen(references[i].text);
-
-		if (text.size < size || strncasecmp(text.data, references[i].text, size) != 0)
+		if (!word_begins(text, references[i].text))
 			continue;
 		*ret = references[i].means;
-		return size;
+		return strlen(references[i].text);
 	}
 	return 0;
 }
 
 /* The policy of a <meta>. One with other references in it, or without quotes, stays. */
-static void add_policy(struct rewriter *r, struct buf *out, struct span value)
+static void add_policy(struct rewriter *r, struct buf *out, const struct attribute *a)
 {
+	const struct span value = a->value;
 	AUTO(buf_done) struct buf policy = BUF(REWRITE_TAG_MAX);
 	AUTO(buf_done) struct buf rewritten = BUF(2 * REWRITE_TAG_MAX);
 
@@ -197,7 +186,7 @@ static void add_policy(struct rewriter *r, struct buf *out, struct span value)
 	}
 	rewrite_csp(&rewritten, buf_span(&policy), &r->place);
 	r->has_base = r->has_base || rewrite_csp_limits_base(buf_span(&policy));
-	if (rewritten.overflowed || !strchr("\"'", value.data[-1]))
+	if (rewritten.overflowed || !a->is_quoted)
 		buf_add_span(out, value);
 	else
 		add_escaped(out, buf_span(&rewritten));
@@ -223,14 +212,28 @@ static bool is_url(struct span element, struct span attribute)
 	};
 
 	for (size_t i = 0; i < COUNT_OF(urls); i++) {
-		if (!is_named(attribute, urls[i].attribute))
+		if (!word_is(attribute, urls[i].attribute))
 			continue;
 		for (size_t j = 0; j < COUNT_OF(urls[i].elements) && urls[i].elements[j]; j++)
-			if (is_named(element, urls[i].elements[j]))
+			if (word_is(element, urls[i].elements[j]))
 				return true;
 		return !urls[i].elements[0];
 	}
 	return false;
+}
+
+/* Of a <meta>. */
+static void add_content(struct rewriter *r, struct buf *out, struct span tag,
+                        const struct attribute *a)
+{
+	struct span meaning = find_value(tag, "http-equiv");
+
+	if (word_is(meaning, "refresh"))
+		rewrite_refresh(out, a->value, &r->place);
+	else if (word_is(meaning, "content-security-policy"))
+		add_policy(r, out, a);
+	else
+		buf_add_span(out, a->value);
 }
 
 static void add_value(struct rewriter *r, struct buf *out, struct span tag,
@@ -238,16 +241,12 @@ static void add_value(struct rewriter *r, struct buf *out, struct span tag,
 {
 	if (is_url(tag_name(tag), a->name))
 		rewrite_url(out, a->value, &r->place);
-	else if (is_named(a->name, "srcset") || is_named(a->name, "imagesrcset"))
+	else if (word_is(a->name, "srcset") || word_is(a->name, "imagesrcset"))
 		add_set(out, a->value, &r->place);
-	else if (is_named(a->name, "style"))
+	else if (word_is(a->name, "style"))
 		add_style(out, a->value, &r->place);
-	else if (is_named(a->name, "content") && is_named(tag_name(tag), "meta") &&
-	         is_named(find_value(tag, "http-equiv"), "refresh"))
-		rewrite_refresh(out, a->value, &r->place);
-	else if (is_named(a->name, "content") && is_named(tag_name(tag), "meta") &&
-	         is_named(find_value(tag, "http-equiv"), "content-security-policy"))
-		add_policy(r, out, a->value);
+	else if (word_is(a->name, "content") && word_is(tag_name(tag), "meta"))
+		add_content(r, out, tag, a);
 	else
 		buf_add_span(out, a->value);
 }
@@ -275,16 +274,16 @@ static void put_before(struct rewriter *r, struct buf *out, struct span tag, str
 	bool is_module;
 
 	for (size_t i = 0; i < COUNT_OF(without); i++)
-		if (is_named(name, without[i]))
+		if (word_is(name, without[i]))
 			return;
 	if (!r->has_base)
 		put_base(r, out);
 	if (!r->has_script)
 		put_script(r, out);
-	if (is_named(name, "script") && is_named(find_value(tag, "type"), "importmap"))
+	if (word_is(name, "script") && word_is(find_value(tag, "type"), "importmap"))
 		r->has_imports = true;
-	is_module = (is_named(name, "script") && is_named(find_value(tag, "type"), "module")) ||
-	            (is_named(name, "link") && is_named(find_value(tag, "rel"), "modulepreload"));
+	is_module = (word_is(name, "script") && word_is(find_value(tag, "type"), "module")) ||
+	            (word_is(name, "link") && word_is(find_value(tag, "rel"), "modulepreload"));
 	if (is_module && !r->has_imports)
 		put_imports(r, out);
 }
@@ -296,9 +295,9 @@ static void begin_raw(struct rewriter *r, struct span name)
 	                                  "xmp",    "iframe", "noembed",  "noframes"};
 
 	r->state = REWRITER_TEXT;
-	r->is_style = is_named(name, "style");
+	r->is_style = word_is(name, "style");
 	for (size_t i = 0; i < COUNT_OF(raw); i++) {
-		if (!is_named(name, raw[i]))
+		if (!word_is(name, raw[i]))
 			continue;
 		(void)snprintf(r->raw, sizeof(r->raw), "%s", raw[i]);
 		r->state = REWRITER_RAW;
@@ -307,7 +306,7 @@ static void begin_raw(struct rewriter *r, struct span name)
 
 static bool is_of_page(struct span name)
 {
-	return is_named(name, "html") || is_named(name, "head") || is_named(name, "body");
+	return word_is(name, "html") || word_is(name, "head") || word_is(name, "body");
 }
 
 static void take_tag(struct rewriter *r, struct buf *out)
@@ -322,7 +321,7 @@ static void take_tag(struct rewriter *r, struct buf *out)
 			r->kind = REWRITER_PAGE;
 		if (r->kind == REWRITER_PAGE)
 			put_before(r, out, tag, name);
-		if (is_named(name, "base") && find_value(tag, "href").size)
+		if (word_is(name, "base") && find_value(tag, "href").size)
 			r->has_base = true;
 		add_tag(r, out, tag);
 		begin_raw(r, name);
@@ -366,8 +365,7 @@ static void take_open(struct rewriter *r, char c, struct buf *out)
 		return;
 	} else {
 		r->state = REWRITER_TEXT;
-		if (r->kind == REWRITER_ANY && held.size == 3 &&
-		    strncasecmp(held.data, "<!d", 3) == 0)
+		if (r->kind == REWRITER_ANY && word_is(held, "<!d"))
 			r->kind = REWRITER_PAGE;
 	}
 	/* Another tag may begin with the byte that this one ends at. */
@@ -391,7 +389,7 @@ static bool ends_tag(struct rewriter *r, char c)
 	}
 	if ((c == '"' || c == '\'') && r->after_equals)
 		r->quote = c;
-	if (!is_blank(c))
+	if (!rewrite_is_blank(c))
 		r->after_equals = c == '=';
 	return c == '>';
 }
@@ -440,7 +438,7 @@ static void take_raw_end(struct rewriter *r, char c, struct buf *out)
 		hold(r, c);
 		return;
 	}
-	if (at == size + 2 && (is_blank(c) || c == '/' || c == '>')) {
+	if (at == size + 2 && (rewrite_is_blank(c) || c == '/' || c == '>')) {
 		if (r->is_style)
 			css_rewriter_end(&r->css, out);
 		r->is_style = false;

@@ -19,6 +19,17 @@ struct rewrite_place {
 	unsigned port;        /* by which the server knows itself, at localhost */
 };
 
+/* Of HTML and of CSS. */
+static inline bool rewrite_is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
+}
+/* In either case. */
+bool word_is(struct span word, const char *wanted);
+bool word_begins(struct span word, const char *with);
+/* Size of "localhost:5173" at the front, or 0: a server knows itself by several names. */
+size_t rewrite_own_host(struct span text, const struct rewrite_place *place);
+
 /* An address. Those of other hosts, and relative ones, stay as they are. */
 void rewrite_url(struct buf *out, struct span url, const struct rewrite_place *place);
 /* Values of headers. */

@@ -2,8 +2,6 @@
 /* What Content Security Policy Level 3 says of lists of sources: one that has a hash lets in that
  * text and no other. It loses what 'unsafe-inline' let in, though, so such a list stays. */
 #include <openssl/evp.h>
-#include <stdio.h>
-#include <strings.h>
 
 #include "http/rewrite.h"
 
@@ -11,29 +9,14 @@
 #define SHA256_SIZE 32
 #define HASH_SIZE (4 * ((SHA256_SIZE + 2) / 3) + 1) /* in base64, with the NUL */
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
-}
-
-static bool is_word(struct span word, const char *wanted)
-{
-	return word.size == strlen(wanted) && strncasecmp(word.data, wanted, word.size) == 0;
-}
-
-static bool begins(struct span word, const char *with)
-{
-	return word.size >= strlen(with) && strncasecmp(word.data, with, strlen(with)) == 0;
-}
-
 /* The first word of *rest, cut off with the blanks before it; empty when there is none. */
 static struct span take_word(struct span *rest)
 {
 	size_t begin = 0, end;
 
-	while (begin < rest->size && is_blank(rest->data[begin]))
+	while (begin < rest->size && rewrite_is_blank(rest->data[begin]))
 		begin++;
-	for (end = begin; end < rest->size && !is_blank(rest->data[end]);)
+	for (end = begin; end < rest->size && !rewrite_is_blank(rest->data[end]);)
 		end++;
 	struct span word = {rest->data + begin, end - begin};
 	*rest = (struct span){rest->data + end, rest->size - end};
@@ -49,7 +32,7 @@ static struct span find_directive(struct span policy, const char *name)
 
 	while (more) {
 		more = span_split(&policy, ';', &directive);
-		if (is_word(take_word(&directive), name))
+		if (word_is(take_word(&directive), name))
 			return directive;
 	}
 	return (struct span){NULL, 0};
@@ -72,9 +55,9 @@ static struct span find_sources(struct span policy, const char *const *names)
  * where a hash would take it from the styles of the same list, too. */
 static bool is_exact(struct span source, bool is_of_styles)
 {
-	return begins(source, "'nonce-") || begins(source, "'sha256-") ||
-	       begins(source, "'sha384-") || begins(source, "'sha512-") ||
-	       (!is_of_styles && is_word(source, "'strict-dynamic'"));
+	return word_begins(source, "'nonce-") || word_begins(source, "'sha256-") ||
+	       word_begins(source, "'sha384-") || word_begins(source, "'sha512-") ||
+	       (!is_of_styles && word_is(source, "'strict-dynamic'"));
 }
 
 /* Scripts in general, and not those of the page's own text. A page that forbids all of them has
@@ -85,8 +68,8 @@ static bool wants_hash(struct span sources, bool is_of_styles)
 	struct span source;
 
 	while ((source = take_word(&sources)).size) {
-		allows_any = allows_any || !is_word(source, "'none'");
-		allows_inline = allows_inline || is_word(source, "'unsafe-inline'");
+		allows_any = allows_any || !word_is(source, "'none'");
+		allows_inline = allows_inline || word_is(source, "'unsafe-inline'");
 		has_exact = has_exact || is_exact(source, is_of_styles);
 	}
 	return allows_any && (has_exact || !allows_inline);
@@ -110,32 +93,22 @@ static void add_hash(struct buf *out, const struct rewrite_place *place,
 static bool is_own_origin(struct span source, const struct rewrite_place *place)
 {
 	static const char *const schemes[] = {"http://", "https://", "ws://", "wss://"};
-	static const char *const hosts[] = {"localhost", "127.0.0.1", "0.0.0.0", "[::1]"};
-	char port[16];
 
 	for (size_t i = 0; i < COUNT_OF(schemes); i++) {
-		if (!begins(source, schemes[i]))
+		if (!word_begins(source, schemes[i]))
 			continue;
 		source.data += strlen(schemes[i]);
 		source.size -= strlen(schemes[i]);
 		break;
 	}
-	(void)snprintf(port, sizeof(port), ":%u", place->port);
-	for (size_t i = 0; i < COUNT_OF(hosts); i++) {
-		size_t size = strlen(hosts[i]);
-
-		if (begins(source, hosts[i]) &&
-		    (is_word((struct span){source.data + size, source.size - size}, port)))
-			return true;
-	}
-	return false;
+	return source.size && rewrite_own_host(source, place) == source.size;
 }
 
 /* Byte for byte but for the words that change, so that what is not understood stays. */
 static void add_sources(struct buf *out, struct span directive, const struct rewrite_place *place)
 {
 	struct span rest = directive, word = take_word(&rest);
-	bool is_report = is_word(word, "report-uri");
+	bool is_report = word_is(word, "report-uri");
 	const char *copied = directive.data;
 
 	while ((word = take_word(&rest)).size) {

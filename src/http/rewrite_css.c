@@ -5,11 +5,6 @@
 
 #define URL_MAX ((size_t)4096) /* a longer one is none of a server: it goes through as it is */
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
-}
-
 static bool is_of_name(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -26,7 +21,7 @@ static void note(struct css_rewriter *c, char byte)
 {
 	size_t last = sizeof(c->tail) - 1;
 
-	if (is_blank(byte))
+	if (rewrite_is_blank(byte))
 		byte = ' ';
 	if (byte == ' ' && c->tail[last] == ' ')
 		return;
@@ -77,7 +72,7 @@ static void end_url(struct css_rewriter *c, const struct rewrite_place *place, b
 static void take_url(struct css_rewriter *c, const struct rewrite_place *place, char byte,
                      struct buf *out)
 {
-	bool ends = c->quote ? byte == c->quote : byte == ')' || is_blank(byte);
+	bool ends = c->quote ? byte == c->quote : byte == ')' || rewrite_is_blank(byte);
 
 	if (ends || byte == '\\' || byte == '\n' || c->held.size == URL_MAX) {
 		end_url(c, place, ends, out);
@@ -93,11 +88,11 @@ static void take_open(struct css_rewriter *c, const struct rewrite_place *place,
 {
 	bool is_quote = byte == '"' || byte == '\'';
 
-	if (is_quote || is_blank(byte))
+	if (is_quote || rewrite_is_blank(byte))
 		buf_add_byte(out, byte);
 	if (is_quote)
 		begin_url(c, byte);
-	if (is_quote || is_blank(byte))
+	if (is_quote || rewrite_is_blank(byte))
 		return;
 	begin_url(c, 0);
 	take_url(c, place, byte, out);

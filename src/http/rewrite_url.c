@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <strings.h>
 
 #include "http/rewrite.h"
@@ -8,29 +9,46 @@ static struct span skip(struct span s, size_t size)
 	return (struct span){s.data + size, s.size - size};
 }
 
-static bool starts_with(struct span s, const char *prefix)
+bool word_begins(struct span word, const char *with)
 {
-	size_t size = strlen(prefix);
+	size_t size = strlen(with);
 
-	return s.size >= size && strncasecmp(s.data, prefix, size) == 0;
+	return word.size >= size && strncasecmp(word.data, with, size) == 0;
+}
+
+bool word_is(struct span word, const char *wanted)
+{
+	return word.size == strlen(wanted) && word_begins(word, wanted);
+}
+
+size_t rewrite_own_host(struct span text, const struct rewrite_place *place)
+{
+	static const char *const hosts[] = {"localhost", "127.0.0.1", "0.0.0.0", "[::1]"};
+	char host[32];
+
+	for (size_t i = 0; i < COUNT_OF(hosts); i++) {
+		(void)snprintf(host, sizeof(host), "%s:%u", hosts[i], place->port);
+		if (word_begins(text, host))
+			return strlen(host);
+	}
+	return 0;
 }
 
 /* Size of "http://localhost:5173" at the front, or 0. */
 static size_t own_origin_size(struct span url, const struct rewrite_place *place)
 {
-	static const char *const schemes[] = {"http:", "https:", ""};
-	static const char *const hosts[] = {
-	        "//localhost:", "//127.0.0.1:", "//0.0.0.0:", "//[::1]:"};
-	AUTO(buf_done) struct buf origin = BUF(64);
+	static const char *const schemes[] = {"http://", "https://", "//"};
 
 	for (size_t i = 0; i < COUNT_OF(schemes); i++) {
-		for (size_t j = 0; j < COUNT_OF(hosts); j++) {
-			buf_reset(&origin);
-			buf_addf(&origin, "%s%s%u", schemes[i], hosts[j], place->port);
-			if (starts_with(url, buf_text(&origin)) &&
-			    (url.size == origin.size || strchr("/?#", url.data[origin.size])))
-				return origin.size;
-		}
+		size_t scheme = strlen(schemes[i]), size;
+
+		if (!word_begins(url, schemes[i]))
+			continue;
+		size = rewrite_own_host(skip(url, scheme), place);
+		if (size == 0)
+			return 0;
+		size += scheme;
+		return url.size == size || strchr("/?#", url.data[size]) ? size : 0;
 	}
 	return 0;
 }
@@ -55,7 +73,7 @@ void rewrite_url(struct buf *out, struct span url, const struct rewrite_place *p
 {
 	size_t own;
 
-	while (url.size && strchr(" \t\r\n\f", url.data[0]) && url.data[0])
+	while (url.size && rewrite_is_blank(url.data[0]))
 		url = skip(url, 1);
 	/* "//host" and what browsers take for it is another host. */
 	if (url.size && url.data[0] == '/' &&
@@ -63,7 +81,7 @@ void rewrite_url(struct buf *out, struct span url, const struct rewrite_place *p
 		add_path(out, url, place);
 		return;
 	}
-	own = starts_with(url, "http") || starts_with(url, "//") ? own_origin_size(url, place) : 0;
+	own = own_origin_size(url, place);
 	if (own)
 		add_path(out, skip(url, own), place);
 	else
@@ -78,7 +96,7 @@ void rewrite_refresh(struct buf *out, struct span value, const struct rewrite_pl
 		size_t at = 3;
 		char quote = 0;
 
-		if (!starts_with(rest, "url"))
+		if (!word_begins(rest, "url"))
 			continue;
 		while (at < rest.size && (rest.data[at] == ' ' || rest.data[at] == '='))
 			at++;
@@ -115,11 +133,6 @@ void rewrite_link(struct buf *out, struct span value, const struct rewrite_place
 	}
 }
 
-static bool is_named(struct span name, const char *wanted)
-{
-	return name.size == strlen(wanted) && starts_with(name, wanted);
-}
-
 /* As browsers read it: with blanks around the name and around the value. */
 static void add_cookie_attribute(struct buf *out, struct span part,
                                  const struct rewrite_place *place)
@@ -129,10 +142,10 @@ static void add_cookie_attribute(struct buf *out, struct span part,
 	(void)span_split(&value, '=', &name);
 	name = span_trim(name);
 	value = span_trim(value);
-	if (!name.size || is_named(name, "domain"))
+	if (!name.size || word_is(name, "domain"))
 		return;
 	buf_add_text(out, "; ");
-	if (place->prefix.size && is_named(name, "path") && value.size && value.data[0] == '/') {
+	if (place->prefix.size && word_is(name, "path") && value.size && value.data[0] == '/') {
 		buf_add_text(out, "Path=");
 		add_path(out, value, place);
 	} else {
