@@ -23,18 +23,19 @@
 /* Of our own environment the programs get only how to reach the network. */
 static const struct {
 	const char *name;
-	bool is_of_proxies, is_proxy; /* of TLS: others would be gone past */
-} passed_env[] = {{"http_proxy", true, false},    {"https_proxy", true, true},
-                  {"no_proxy", true, false},      {"HTTP_PROXY", true, false},
-                  {"HTTPS_PROXY", true, true},    {"NO_PROXY", true, false},
-                  {"SSL_CERT_FILE", false, false}};
+	/* A proxy that is not for TLS would be gone past. */
+	enum { FOR_ANY_WAY, FOR_PROXIES, IS_TLS_PROXY } use;
+} passed_env[] = {{"http_proxy", FOR_PROXIES},   {"https_proxy", IS_TLS_PROXY},
+                  {"no_proxy", FOR_PROXIES},     {"HTTP_PROXY", FOR_PROXIES},
+                  {"HTTPS_PROXY", IS_TLS_PROXY}, {"NO_PROXY", FOR_PROXIES},
+                  {"SSL_CERT_FILE", FOR_ANY_WAY}};
 
 bool command_has_proxy(void)
 {
 	for (size_t i = 0; i < COUNT_OF(passed_env); i++) {
 		const char *value = getenv(passed_env[i].name);
 
-		if (passed_env[i].is_proxy && value && *value)
+		if (passed_env[i].use == IS_TLS_PROXY && value && *value)
 			return true;
 	}
 	return false;
@@ -77,7 +78,7 @@ static void fill_env(const struct image_command *command, const char *env[ENV_MA
 	env[count++] = "HOME=/nonexistent";
 	env[count++] = "DEBIAN_FRONTEND=noninteractive";
 	for (size_t i = 0; i < COUNT_OF(passed_env); i++) {
-		bool is_wanted = command->network_fd <= 0 || !passed_env[i].is_of_proxies;
+		bool is_wanted = command->network_fd <= 0 || passed_env[i].use == FOR_ANY_WAY;
 		const char *value = is_wanted ? getenv(passed_env[i].name) : NULL;
 		int size = value ? snprintf(passed[i], sizeof(passed[i]), "%s=%s",
 		                            passed_env[i].name, value)

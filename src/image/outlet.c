@@ -49,20 +49,18 @@ static bool parse_target(struct span head, struct target *ret)
 {
 	struct error ignored = {0};
 	struct span line, word, host;
-	ptrdiff_t colon = -1;
+	const char *colon;
 	int64_t port;
 
 	(void)span_split(&head, '\r', &line);
 	if (!span_split(&line, ' ', &word) || !span_equals_text(word, "CONNECT") ||
 	    !span_split(&line, ' ', &word))
 		return false;
-	for (size_t i = 0; i < word.size; i++)
-		if (word.data[i] == ':')
-			colon = (ptrdiff_t)i;
-	if (colon <= 0)
+	colon = memrchr(word.data, ':', word.size);
+	if (!colon || colon == word.data)
 		return false;
-	host = (struct span){word.data, (size_t)colon};
-	word = (struct span){word.data + colon + 1, word.size - (size_t)colon - 1};
+	host = (struct span){word.data, (size_t)(colon - word.data)};
+	word = (struct span){colon + 1, word.size - host.size - 1};
 	if (host.size > 2 && host.data[0] == '[' && host.data[host.size - 1] == ']')
 		host = (struct span){host.data + 1, host.size - 2};
 	if (host.size > HOST_MAX || memchr(host.data, '\0', host.size) ||
