@@ -104,13 +104,19 @@ static int make_socket(struct making *m, struct error *err)
 	return 0;
 }
 
+/* From the cell before this one. A link has one end where the host's are; and a socket keeps the
+ * namespace in which it was made, so that the agent's would keep its neighbour's alive. */
+static int return_home(const struct making *m, struct error *err)
+{
+	if (m->home_fd < 0 || setns(m->home_fd, CLONE_NEWNET) < 0)
+		return FAIL_ERRNO(err, "return to the host's network namespace");
+	return 0;
+}
+
 static int make_network(struct making *m, struct error *err)
 {
 	const struct network *n = m->cell->kind == CELL_INTERNET ? &m->host->network : NULL;
 
-	/* A link has one end where the host's are, not in the cell before this one. */
-	if (m->home_fd < 0 || setns(m->home_fd, CLONE_NEWNET) < 0)
-		return FAIL_ERRNO(err, "return to the host's network namespace");
 	return network_enter_new(n, m->cell->slot, m->proc_fd, err);
 }
 
@@ -291,7 +297,7 @@ static void let_go_of_others(const struct maker *maker)
 
 static int begin(struct making *m, struct error *err)
 {
-	if (make_group(m, err) < 0)
+	if (return_home(m, err) < 0 || make_group(m, err) < 0)
 		return -1;
 	fault_point("broker", "cell-group");
 	if (make_folders(m, err) < 0 || make_socket(m, err) < 0)
