@@ -2,7 +2,6 @@
 #include "api/multipart.h"
 
 #include <string.h>
-#include <strings.h>
 
 #define PIECE (16 * 1024)
 
@@ -60,11 +59,6 @@ static bool next_parameter(struct span *rest, struct parameter *ret)
 	return true;
 }
 
-static bool name_is(struct span name, const char *text)
-{
-	return name.size == strlen(text) && strncasecmp(name.data, text, name.size) == 0;
-}
-
 static int set_mark(struct multipart *m, struct span boundary, struct error *err)
 {
 	if (boundary.size == 0 || boundary.size > MULTIPART_BOUNDARY_MAX)
@@ -98,10 +92,10 @@ int multipart_init(struct multipart *m, const char *content_type, const struct m
 		rest.size = 0;
 	}
 	(void)span_split(&rest, ';', &type);
-	if (!name_is(span_trim(type), "multipart/form-data"))
+	if (!span_is_word(span_trim(type), "multipart/form-data"))
 		return FAIL(err, ERROR_INVALID, "the body is not multipart/form-data");
 	while (next_parameter(&rest, &parameter)) {
-		if (!name_is(parameter.name, "boundary"))
+		if (!span_is_word(parameter.name, "boundary"))
 			continue;
 		/* The first boundary may lack the line break before it. */
 		buf_add_text(&m->pending, "\r\n");
@@ -123,9 +117,9 @@ static void read_disposition(struct span value, struct multipart_part *part)
 
 	(void)span_split(&value, ';', &type);
 	while (next_parameter(&value, &parameter)) {
-		if (name_is(parameter.name, "name"))
+		if (span_is_word(parameter.name, "name"))
 			part->name = parameter.value;
-		else if (name_is(parameter.name, "filename"))
+		else if (span_is_word(parameter.name, "filename"))
 			part->file_name = parameter.value;
 	}
 }
@@ -141,7 +135,7 @@ static int begin_part(struct multipart *m, struct span head, struct error *err)
 		(void)span_split(&head, '\n', &line);
 		if (line.size > 0 && line.data[line.size - 1] == '\r')
 			line.size--;
-		if (span_split(&line, ':', &name) && name_is(name, "content-disposition"))
+		if (span_split(&line, ':', &name) && span_is_word(name, "content-disposition"))
 			read_disposition(line, &part);
 	}
 	if (!part.name.data)

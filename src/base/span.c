@@ -20,6 +20,41 @@ bool span_starts_with(struct span a, const char *prefix)
 	return a.size >= size && (size == 0 || memcmp(a.data, prefix, size) == 0);
 }
 
+/* Unlike tolower() it knows no locale. */
+static unsigned char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (unsigned char)(c | 32) : (unsigned char)c;
+}
+
+bool span_is_same_word(struct span a, struct span b)
+{
+	if (a.size != b.size)
+		return false;
+	for (size_t i = 0; i < a.size; i++)
+		if (lower(a.data[i]) != lower(b.data[i]))
+			return false;
+	return true;
+}
+
+bool span_is_word(struct span a, const char *word)
+{
+	return span_is_same_word(a, span_of(word));
+}
+
+bool span_starts_with_word(struct span a, const char *word)
+{
+	size_t size = strlen(word);
+
+	return a.size >= size && span_is_word((struct span){a.data, size}, word);
+}
+
+bool span_ends_with_word(struct span a, struct span word)
+{
+	if (a.size > word.size)
+		a = (struct span){a.data + (a.size - word.size), word.size};
+	return span_is_same_word(a, word);
+}
+
 ptrdiff_t span_find(struct span a, char byte)
 {
 	const char *at = a.size ? memchr(a.data, byte, a.size) : NULL;

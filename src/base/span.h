@@ -25,6 +25,11 @@ static inline struct span span_of(const char *text)
 bool span_equals(struct span a, struct span b);
 bool span_equals_text(struct span a, const char *text);
 bool span_starts_with(struct span a, const char *prefix);
+/* The same of words whose letters may be in either case, as protocols have them; of ASCII alone. */
+bool span_is_word(struct span a, const char *word);
+bool span_is_same_word(struct span a, struct span b);
+bool span_starts_with_word(struct span a, const char *word);
+bool span_ends_with_word(struct span a, struct span word);
 /* Index of the first such byte, or -1. */
 ptrdiff_t span_find(struct span a, char byte);
 /* Cuts off everything up to and including the first `separator`, into *ret_head. False, with

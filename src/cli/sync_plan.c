@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/path.h"
 #include "base/span.h"
@@ -123,8 +122,7 @@ static bool is_git(struct span name)
 	while (name.size > 0 &&
 	       (name.data[name.size - 1] == ' ' || name.data[name.size - 1] == '.'))
 		name.size--;
-	return (name.size == 4 && strncasecmp(name.data, ".git", 4) == 0) ||
-	       (name.size == 5 && strncasecmp(name.data, "git~1", 5) == 0);
+	return span_is_word(name, ".git") || span_is_word(name, "git~1");
 }
 
 bool sync_path_is_fit(const char *path)

@@ -597,7 +597,7 @@ static int run_instruction(struct translation *t, const char *text, struct error
 	for (size_t i = 0; i < COUNT_OF(instructions); i++) {
 		const char *name = instructions[i].name;
 
-		if (strlen(name) != size || strncasecmp(name, text, size) != 0)
+		if (!span_is_word((struct span){text, size}, name))
 			continue;
 		if (!instructions[i].run)
 			return refuse(name, instructions[i].instead, err);

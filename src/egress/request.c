@@ -3,7 +3,6 @@
  * folded, there is one Host, and one way to say how long the body is. */
 #include <ctype.h>
 #include <string.h>
-#include <strings.h>
 
 #include "egress/look.h"
 
@@ -21,11 +20,6 @@ static enum look refuse(struct looked *ret, const char *why)
 {
 	ret->refusal = why;
 	return LOOK_REFUSED;
-}
-
-static bool equals(struct span text, const char *word)
-{
-	return text.size == strlen(word) && strncasecmp(text.data, word, text.size) == 0;
 }
 
 static bool is_token(struct span text)
@@ -94,15 +88,15 @@ static const char *read_field(struct span line, struct head *head)
 	if (!span_split(&value, ':', &name) || !is_token(name) || !is_visible(value))
 		return "a header field is malformed";
 	value = span_trim(value);
-	if (equals(name, "host")) {
+	if (span_is_word(name, "host")) {
 		head->hosts++;
 		head->host = value;
-	} else if (equals(name, "content-length")) {
+	} else if (span_is_word(name, "content-length")) {
 		head->lengths++;
 		head->length = value;
-	} else if (equals(name, "transfer-encoding")) {
+	} else if (span_is_word(name, "transfer-encoding")) {
 		head->encodings++;
-		head->is_chunked = equals(value, "chunked");
+		head->is_chunked = span_is_word(value, "chunked");
 	}
 	return NULL;
 }
@@ -189,7 +183,7 @@ static bool is_dropped(struct span line)
 
 	(void)span_split(&line, ':', &name);
 	for (size_t i = 0; i < COUNT_OF(dropped); i++)
-		if (equals(name, dropped[i]))
+		if (span_is_word(name, dropped[i]))
 			return true;
 	return false;
 }

@@ -137,8 +137,7 @@ static enum http_method method_of(const char *name)
 static enum http_fault note_known(struct head *head, struct span name, const char *value)
 {
 	for (unsigned i = 0; i < HEAD_KNOWN_COUNT; i++) {
-		if (name.size != known_names[i].size ||
-		    strncasecmp(name.data, known_names[i].data, name.size) != 0)
+		if (!span_is_same_word(name, known_names[i]))
 			continue;
 		if (head->known[i])
 			return FAULT_HEADER_DOUBLED;
@@ -231,8 +230,7 @@ static enum http_fault check_target(struct head *head)
 	if (span_find(target, '/') < 0)
 		return FAULT_TARGET;
 	authority = (struct span){target.data, (size_t)span_find(target, '/')};
-	if (!host || strlen(host) != authority.size ||
-	    strncasecmp(host, authority.data, authority.size) != 0)
+	if (!host || !span_is_word(authority, host))
 		return FAULT_HOST;
 	head->target = (struct span){target.data + authority.size, target.size - authority.size};
 	return FAULT_NONE;

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/address.h"
 #include "http/client_curl.h"
@@ -42,13 +41,10 @@ static bool parse_address(const char *host, struct sockaddr_storage *ret)
 /* "localhost" and what is below it, a last dot or not. */
 static bool is_local_name(const char *host)
 {
-	static const char name[] = "localhost";
-	size_t end = strlen(host), size = sizeof(name) - 1;
+	struct span name = span_of(host);
 
-	if (end > 0 && host[end - 1] == '.')
-		end--;
-	return end >= size && strncasecmp(host + end - size, name, size) == 0 &&
-	       (end == size || host[end - size - 1] == '.');
+	name.size -= name.size > 0 && host[name.size - 1] == '.';
+	return span_is_word(name, "localhost") || span_ends_with_word(name, SPAN(".localhost"));
 }
 
 static int check_host(const char *url, const char *host, struct error *err)

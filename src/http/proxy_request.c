@@ -13,8 +13,7 @@ bool proxy_list_has(const char *list, struct span word)
 
 	while (more) {
 		more = span_split(&rest, ',', &item);
-		item = span_trim(item);
-		if (item.size == word.size && strncasecmp(item.data, word.data, word.size) == 0)
+		if (span_is_same_word(span_trim(item), word))
 			return true;
 	}
 	return false;

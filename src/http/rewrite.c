@@ -114,7 +114,7 @@ static struct span find_value(struct span tag, const char *name)
 	struct attribute attribute;
 
 	while (next_attribute(&at, end, &attribute))
-		if (word_is(attribute.name, name))
+		if (span_is_word(attribute.name, name))
 			return attribute.value;
 	return (struct span){NULL, 0};
 }
@@ -158,7 +158,7 @@ static size_t take_reference(struct span text, char *ret)
 	                  {"&quot;", '"'}, {"&#34;", '"'},   {"&amp;", '&'}};
 
 	for (size_t i = 0; i < COUNT_OF(references); i++) {
-		if (!word_begins(text, references[i].text))
+		if (!span_starts_with_word(text, references[i].text))
 			continue;
 		*ret = references[i].means;
 		return strlen(references[i].text);
@@ -212,10 +212,10 @@ static bool is_url(struct span element, struct span attribute)
 	};
 
 	for (size_t i = 0; i < COUNT_OF(urls); i++) {
-		if (!word_is(attribute, urls[i].attribute))
+		if (!span_is_word(attribute, urls[i].attribute))
 			continue;
 		for (size_t j = 0; j < COUNT_OF(urls[i].elements) && urls[i].elements[j]; j++)
-			if (word_is(element, urls[i].elements[j]))
+			if (span_is_word(element, urls[i].elements[j]))
 				return true;
 		return !urls[i].elements[0];
 	}
@@ -228,9 +228,9 @@ static void add_content(struct rewriter *r, struct buf *out, struct span tag,
 {
 	struct span meaning = find_value(tag, "http-equiv");
 
-	if (word_is(meaning, "refresh"))
+	if (span_is_word(meaning, "refresh"))
 		rewrite_refresh(out, a->value, &r->place);
-	else if (word_is(meaning, "content-security-policy"))
+	else if (span_is_word(meaning, "content-security-policy"))
 		add_policy(r, out, a);
 	else
 		buf_add_span(out, a->value);
@@ -241,11 +241,11 @@ static void add_value(struct rewriter *r, struct buf *out, struct span tag,
 {
 	if (is_url(tag_name(tag), a->name))
 		rewrite_url(out, a->value, &r->place);
-	else if (word_is(a->name, "srcset") || word_is(a->name, "imagesrcset"))
+	else if (span_is_word(a->name, "srcset") || span_is_word(a->name, "imagesrcset"))
 		add_set(out, a->value, &r->place);
-	else if (word_is(a->name, "style"))
+	else if (span_is_word(a->name, "style"))
 		add_style(out, a->value, &r->place);
-	else if (word_is(a->name, "content") && word_is(tag_name(tag), "meta"))
+	else if (span_is_word(a->name, "content") && span_is_word(tag_name(tag), "meta"))
 		add_content(r, out, tag, a);
 	else
 		buf_add_span(out, a->value);
@@ -274,16 +274,18 @@ static void put_before(struct rewriter *r, struct buf *out, struct span tag, str
 	bool is_module;
 
 	for (size_t i = 0; i < COUNT_OF(without); i++)
-		if (word_is(name, without[i]))
+		if (span_is_word(name, without[i]))
 			return;
 	if (!r->has_base)
 		put_base(r, out);
 	if (!r->has_script)
 		put_script(r, out);
-	if (word_is(name, "script") && word_is(find_value(tag, "type"), "importmap"))
+	if (span_is_word(name, "script") && span_is_word(find_value(tag, "type"), "importmap"))
 		r->has_imports = true;
-	is_module = (word_is(name, "script") && word_is(find_value(tag, "type"), "module")) ||
-	            (word_is(name, "link") && word_is(find_value(tag, "rel"), "modulepreload"));
+	is_module =
+	        (span_is_word(name, "script") && span_is_word(find_value(tag, "type"), "module")) ||
+	        (span_is_word(name, "link") &&
+	         span_is_word(find_value(tag, "rel"), "modulepreload"));
 	if (is_module && !r->has_imports)
 		put_imports(r, out);
 }
@@ -295,9 +297,9 @@ static void begin_raw(struct rewriter *r, struct span name)
 	                                  "xmp",    "iframe", "noembed",  "noframes"};
 
 	r->state = REWRITER_TEXT;
-	r->is_style = word_is(name, "style");
+	r->is_style = span_is_word(name, "style");
 	for (size_t i = 0; i < COUNT_OF(raw); i++) {
-		if (!word_is(name, raw[i]))
+		if (!span_is_word(name, raw[i]))
 			continue;
 		(void)snprintf(r->raw, sizeof(r->raw), "%s", raw[i]);
 		r->state = REWRITER_RAW;
@@ -306,7 +308,8 @@ static void begin_raw(struct rewriter *r, struct span name)
 
 static bool is_of_page(struct span name)
 {
-	return word_is(name, "html") || word_is(name, "head") || word_is(name, "body");
+	return span_is_word(name, "html") || span_is_word(name, "head") ||
+	       span_is_word(name, "body");
 }
 
 static void take_tag(struct rewriter *r, struct buf *out)
@@ -321,7 +324,7 @@ static void take_tag(struct rewriter *r, struct buf *out)
 			r->kind = REWRITER_PAGE;
 		if (r->kind == REWRITER_PAGE)
 			put_before(r, out, tag, name);
-		if (word_is(name, "base") && find_value(tag, "href").size)
+		if (span_is_word(name, "base") && find_value(tag, "href").size)
 			r->has_base = true;
 		add_tag(r, out, tag);
 		begin_raw(r, name);
@@ -365,7 +368,7 @@ static void take_open(struct rewriter *r, char c, struct buf *out)
 		return;
 	} else {
 		r->state = REWRITER_TEXT;
-		if (r->kind == REWRITER_ANY && word_is(held, "<!d"))
+		if (r->kind == REWRITER_ANY && span_is_word(held, "<!d"))
 			r->kind = REWRITER_PAGE;
 	}
 	/* Another tag may begin with the byte that this one ends at. */

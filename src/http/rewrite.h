@@ -24,9 +24,6 @@ static inline bool rewrite_is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
 }
-/* In either case. */
-bool word_is(struct span word, const char *wanted);
-bool word_begins(struct span word, const char *with);
 /* Size of "localhost:5173" at the front, or 0: a server knows itself by several names. */
 size_t rewrite_own_host(struct span text, const struct rewrite_place *place);
 

@@ -32,7 +32,7 @@ static struct span find_directive(struct span policy, const char *name)
 
 	while (more) {
 		more = span_split(&policy, ';', &directive);
-		if (word_is(take_word(&directive), name))
+		if (span_is_word(take_word(&directive), name))
 			return directive;
 	}
 	return (struct span){NULL, 0};
@@ -55,9 +55,11 @@ static struct span find_sources(struct span policy, const char *const *names)
  * where a hash would take it from the styles of the same list, too. */
 static bool is_exact(struct span source, bool is_of_styles)
 {
-	return word_begins(source, "'nonce-") || word_begins(source, "'sha256-") ||
-	       word_begins(source, "'sha384-") || word_begins(source, "'sha512-") ||
-	       (!is_of_styles && word_is(source, "'strict-dynamic'"));
+	return span_starts_with_word(source, "'nonce-") ||
+	       span_starts_with_word(source, "'sha256-") ||
+	       span_starts_with_word(source, "'sha384-") ||
+	       span_starts_with_word(source, "'sha512-") ||
+	       (!is_of_styles && span_is_word(source, "'strict-dynamic'"));
 }
 
 /* Scripts in general, and not those of the page's own text. A page that forbids all of them has
@@ -68,8 +70,8 @@ static bool wants_hash(struct span sources, bool is_of_styles)
 	struct span source;
 
 	while ((source = take_word(&sources)).size) {
-		allows_any = allows_any || !word_is(source, "'none'");
-		allows_inline = allows_inline || word_is(source, "'unsafe-inline'");
+		allows_any = allows_any || !span_is_word(source, "'none'");
+		allows_inline = allows_inline || span_is_word(source, "'unsafe-inline'");
 		has_exact = has_exact || is_exact(source, is_of_styles);
 	}
 	return allows_any && (has_exact || !allows_inline);
@@ -95,7 +97,7 @@ static bool is_own_origin(struct span source, const struct rewrite_place *place)
 	static const char *const schemes[] = {"http://", "https://", "ws://", "wss://"};
 
 	for (size_t i = 0; i < COUNT_OF(schemes); i++) {
-		if (!word_begins(source, schemes[i]))
+		if (!span_starts_with_word(source, schemes[i]))
 			continue;
 		source.data += strlen(schemes[i]);
 		source.size -= strlen(schemes[i]);
@@ -108,7 +110,7 @@ static bool is_own_origin(struct span source, const struct rewrite_place *place)
 static void add_sources(struct buf *out, struct span directive, const struct rewrite_place *place)
 {
 	struct span rest = directive, word = take_word(&rest);
-	bool is_report = word_is(word, "report-uri");
+	bool is_report = span_is_word(word, "report-uri");
 	const char *copied = directive.data;
 
 	while ((word = take_word(&rest)).size) {

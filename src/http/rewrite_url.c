@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
-#include <strings.h>
 
 #include "http/rewrite.h"
 
 static struct span skip(struct span s, size_t size)
 {
 	return (struct span){s.data + size, s.size - size};
-}
-
-bool word_begins(struct span word, const char *with)
-{
-	size_t size = strlen(with);
-
-	return word.size >= size && strncasecmp(word.data, with, size) == 0;
-}
-
-bool word_is(struct span word, const char *wanted)
-{
-	return word.size == strlen(wanted) && word_begins(word, wanted);
 }
 
 size_t rewrite_own_host(struct span text, const struct rewrite_place *place)
@@ -28,7 +15,7 @@ size_t rewrite_own_host(struct span text, const struct rewrite_place *place)
 
 	for (size_t i = 0; i < COUNT_OF(hosts); i++) {
 		(void)snprintf(host, sizeof(host), "%s:%u", hosts[i], place->port);
-		if (word_begins(text, host))
+		if (span_starts_with_word(text, host))
 			return strlen(host);
 	}
 	return 0;
@@ -42,7 +29,7 @@ static size_t own_origin_size(struct span url, const struct rewrite_place *place
 	for (size_t i = 0; i < COUNT_OF(schemes); i++) {
 		size_t scheme = strlen(schemes[i]), size;
 
-		if (!word_begins(url, schemes[i]))
+		if (!span_starts_with_word(url, schemes[i]))
 			continue;
 		size = rewrite_own_host(skip(url, scheme), place);
 		if (size == 0)
@@ -96,7 +83,7 @@ void rewrite_refresh(struct buf *out, struct span value, const struct rewrite_pl
 		size_t at = 3;
 		char quote = 0;
 
-		if (!word_begins(rest, "url"))
+		if (!span_starts_with_word(rest, "url"))
 			continue;
 		while (at < rest.size && (rest.data[at] == ' ' || rest.data[at] == '='))
 			at++;
@@ -142,10 +129,11 @@ static void add_cookie_attribute(struct buf *out, struct span part,
 	(void)span_split(&value, '=', &name);
 	name = span_trim(name);
 	value = span_trim(value);
-	if (!name.size || word_is(name, "domain"))
+	if (!name.size || span_is_word(name, "domain"))
 		return;
 	buf_add_text(out, "; ");
-	if (place->prefix.size && word_is(name, "path") && value.size && value.data[0] == '/') {
+	if (place->prefix.size && span_is_word(name, "path") && value.size &&
+	    value.data[0] == '/') {
 		buf_add_text(out, "Path=");
 		add_path(out, value, place);
 	} else {

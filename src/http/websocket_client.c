@@ -4,7 +4,6 @@
 #include <openssl/evp.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <strings.h>
 #include <wslay/wslay.h>
 
 #include "base/clock.h"
@@ -186,8 +185,7 @@ static struct span header_of(const struct buf *head, const char *name)
 
 	while (span_split(&rest, '\n', &line)) {
 		line.size -= line.size > 0 && line.data[line.size - 1] == '\r';
-		if (span_split(&line, ':', &before) && before.size == strlen(name) &&
-		    strncasecmp(before.data, name, before.size) == 0)
+		if (span_split(&line, ':', &before) && span_is_word(before, name))
 			return span_trim(line);
 	}
 	return (struct span){NULL, 0};

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
-#include <string.h>
-#include <strings.h>
 
 #include "sandbox/egress.h"
 
@@ -54,19 +52,13 @@ bool egress_name_is_valid(struct span pattern)
 	return host_name_is_valid(span_starts_with(pattern, WILDCARD) ? below(pattern) : pattern);
 }
 
-static bool ends_with(struct span name, struct span end)
-{
-	return name.size >= end.size &&
-	       strncasecmp(name.data + name.size - end.size, end.data, end.size) == 0;
-}
-
 static bool matches(struct span pattern, struct span name)
 {
 	if (!span_starts_with(pattern, WILDCARD))
-		return name.size == pattern.size && ends_with(name, pattern);
+		return span_is_same_word(name, pattern);
 	/* ".example.com", with something before it. */
 	pattern = (struct span){pattern.data + 1, pattern.size - 1};
-	return name.size > pattern.size && ends_with(name, pattern);
+	return name.size > pattern.size && span_ends_with_word(name, pattern);
 }
 
 /* The next entry that is a name; false at the end. */

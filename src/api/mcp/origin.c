@@ -2,7 +2,6 @@
 #include "api/mcp/origin.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base/span.h"
 
@@ -17,15 +16,16 @@ static struct span name_of(struct span text)
 	return text;
 }
 
-static bool same(struct span a, struct span b)
+/* What is empty names nothing. */
+static bool is_same(struct span a, struct span b)
 {
-	return a.size == b.size && a.size > 0 && strncasecmp(a.data, b.data, a.size) == 0;
+	return a.size > 0 && span_is_same_word(a, b);
 }
 
 static bool is_local(struct span name)
 {
-	return same(name, SPAN("localhost")) || same(name, SPAN("127.0.0.1")) ||
-	       same(name, SPAN("[::1]"));
+	return is_same(name, SPAN("localhost")) || is_same(name, SPAN("127.0.0.1")) ||
+	       is_same(name, SPAN("[::1]"));
 }
 
 static bool is_listed(struct span name, const char *list)
@@ -35,7 +35,7 @@ static bool is_listed(struct span name, const char *list)
 	while (rest.size > 0) {
 		(void)span_split(&rest, ',', &item);
 		item = span_trim(item);
-		if (span_equals_text(item, "*") || same(item, name))
+		if (span_equals_text(item, "*") || is_same(item, name))
 			return true;
 	}
 	return false;
@@ -66,7 +66,7 @@ int mcp_origin_check(const struct mcp_origin *o, struct error *err)
 	if (!o->origin)
 		return 0;
 	origin = origin_name(o->origin);
-	if (same(origin, host) || (is_private && is_local(origin)) ||
+	if (is_same(origin, host) || (is_private && is_local(origin)) ||
 	    (origin.size > 0 && is_listed(origin, o->hosts)))
 		return 0;
 	return refuse("Origin", o->origin, err);

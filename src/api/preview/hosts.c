@@ -3,7 +3,6 @@
  * only those are answered that we are known by. An address is no such name. */
 #include <arpa/inet.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "api/preview/preview.h"
@@ -27,16 +26,10 @@ static struct span name_of(struct span host)
 	return name;
 }
 
-static bool equals(struct span a, struct span b)
+/* What is empty names nothing. */
+static bool is_same(struct span a, struct span b)
 {
-	return a.size == b.size && a.size && strncasecmp(a.data, b.data, a.size) == 0;
-}
-
-static bool ends_with(struct span name, const char *end)
-{
-	size_t size = strlen(end);
-
-	return name.size > size && strncasecmp(name.data + name.size - size, end, size) == 0;
+	return a.size > 0 && span_is_same_word(a, b);
 }
 
 static bool is_address(struct span name)
@@ -61,7 +54,7 @@ static bool is_listed(struct span name, const char *list)
 	while (more) {
 		more = span_split(&rest, ',', &item);
 		item = span_trim(item);
-		if (span_equals_text(item, "*") || equals(item, name))
+		if (span_equals_text(item, "*") || is_same(item, name))
 			return true;
 	}
 	return false;
@@ -71,7 +64,7 @@ static bool is_this_machine(struct span name)
 {
 	char own[NAME_MAX_BYTES] = "";
 
-	return gethostname(own, sizeof(own) - 1) == 0 && equals(name, span_of(own));
+	return gethostname(own, sizeof(own) - 1) == 0 && is_same(name, span_of(own));
 }
 
 /* What stands before ".DOMAIN", or nothing. */
@@ -79,8 +72,7 @@ static struct span label_of(const struct config *config, struct span name)
 {
 	struct span domain = name_of(span_of(config->preview_domain));
 
-	if (!domain.size || name.size < domain.size + 2 ||
-	    !equals((struct span){name.data + name.size - domain.size, domain.size}, domain) ||
+	if (!domain.size || name.size < domain.size + 2 || !span_ends_with_word(name, domain) ||
 	    name.data[name.size - domain.size - 1] != '.')
 		return (struct span){NULL, 0};
 	return (struct span){name.data, name.size - domain.size - 1};
@@ -89,7 +81,7 @@ static struct span label_of(const struct config *config, struct span name)
 static bool is_shared(const struct config *config, struct span name)
 {
 	return is_address(name) || label_of(config, name).size > 0 ||
-	       equals(name, SPAN("localhost")) || ends_with(name, ".localhost") ||
+	       is_same(name, SPAN("localhost")) || span_ends_with_word(name, SPAN(".localhost")) ||
 	       is_listed(name, config->hosts);
 }
 
@@ -97,7 +89,7 @@ static bool is_ours(const struct config *config, struct span name)
 {
 	struct span listen = name_of(span_of(config->listen));
 
-	return is_shared(config, name) || equals(name, listen) || is_this_machine(name);
+	return is_shared(config, name) || is_same(name, listen) || is_this_machine(name);
 }
 
 static struct span origin_host(const struct config *config)
@@ -110,7 +102,7 @@ static struct span origin_host(const struct config *config)
 /* Below the domain, the server has two names of its own, which clients of E2B know. */
 static bool is_place(struct span label)
 {
-	return label.size > 0 && !equals(label, SPAN("api")) && !equals(label, SPAN("sandbox"));
+	return label.size > 0 && !is_same(label, SPAN("api")) && !is_same(label, SPAN("sandbox"));
 }
 
 bool preview_host_is_place(const struct config *config, struct span host)
@@ -120,7 +112,7 @@ bool preview_host_is_place(const struct config *config, struct span host)
 
 bool preview_host_is_shared(const struct config *config, struct span host)
 {
-	return is_shared(config, name_of(host)) || equals(host, origin_host(config));
+	return is_shared(config, name_of(host)) || is_same(host, origin_host(config));
 }
 
 struct http_host preview_find_host(void *context, struct span host)
@@ -131,7 +123,7 @@ struct http_host preview_find_host(void *context, struct span host)
 	if (is_place(label_of(config, name)))
 		return (struct http_host){.route = &preview_host_route};
 	/* By its port, too: it may be another one of the same machine. */
-	if (equals(host, origin_host(config)))
+	if (is_same(host, origin_host(config)))
 		return (struct http_host){.below = PREVIEW_BASE};
 	return (struct http_host){.is_refused = !is_ours(config, name)};
 }

@@ -18,6 +18,34 @@ TEST(spans_compare_by_bytes)
 	assert_int_equal(span_of(NULL).size, 0);
 }
 
+TEST(words_are_the_same_in_either_case)
+{
+	struct span empty = {NULL, 0};
+
+	assert_true(span_is_word(SPAN("Content-LENGTH"), "content-length"));
+	assert_false(span_is_word(SPAN("content-lengt"), "content-length"));
+	assert_false(span_is_word(SPAN("content-length:"), "content-length"));
+	assert_true(span_is_word(empty, ""));
+	assert_true(span_is_same_word(SPAN("aZ\0b"), SPAN("Az\0B")));
+	/* A NUL ends nothing, and what lies 32 apart is not always a letter. */
+	assert_false(span_is_same_word(SPAN("a\0b"), SPAN("a\0c")));
+	assert_false(span_is_word(SPAN("[a]"), "{a}"));
+	assert_false(span_is_word(SPAN("@"), "`"));
+	assert_false(span_is_word(SPAN("\xC4"), "\xE4"));
+}
+
+TEST(words_begin_and_end_in_either_case)
+{
+	struct span empty = {NULL, 0};
+
+	assert_true(span_starts_with_word(SPAN("HTTPS://a"), "https://"));
+	assert_false(span_starts_with_word(SPAN("http:/"), "https://"));
+	assert_true(span_starts_with_word(empty, ""));
+	assert_true(span_ends_with_word(SPAN("a.LocalHost"), SPAN(".localhost")));
+	assert_false(span_ends_with_word(SPAN("host"), SPAN("localhost")));
+	assert_true(span_ends_with_word(empty, empty));
+}
+
 TEST(a_split_yields_every_part_once)
 {
 	struct span rest = SPAN("a,,b"), head;
@@ -156,7 +184,8 @@ TEST(continued_bytes_at_the_front_are_counted)
 
 int main(void)
 {
-	return RUN(CASE(spans_compare_by_bytes), CASE(a_split_yields_every_part_once),
+	return RUN(CASE(spans_compare_by_bytes), CASE(words_are_the_same_in_either_case),
+	           CASE(words_begin_and_end_in_either_case), CASE(a_split_yields_every_part_once),
 	           CASE(trimming_takes_blanks_at_both_ends_only),
 	           CASE(hexadecimal_digits_become_so_many_bytes_or_none),
 	           CASE(an_escaped_byte_is_one_byte), CASE(whole_numbers_are_digits_within_bounds),
