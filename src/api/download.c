@@ -5,21 +5,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "api/files.h"
+#include "http/range.h"
 #include "http/relay.h"
 
 int download_range_find(struct request *rq, const char *what, int64_t whole,
                         struct download_range *ret, struct error *err)
 {
 	uint64_t offset = 0, size = 0;
-	bool is_part = files_range_parse(request_header(rq, "Range"), &offset, &size);
+	bool is_part = range_parse(request_header(rq, "Range"), &offset, &size);
 	int64_t left;
 
-	if (is_part && offset >= (uint64_t)whole) {
-		(void)FAIL(err, ERROR_INVALID, "the range begins behind the end of the %s", what);
-		error_hint(err, "it has %" PRId64 " bytes", whole);
-		return -1;
-	}
+	if (is_part && offset >= (uint64_t)whole)
+		return range_fail(rq, what, (uint64_t)whole, err);
 	left = whole - (int64_t)offset;
 	*ret = (struct download_range){
 	        .is_part = is_part,

@@ -10,7 +10,7 @@ struct download_range {
 	int64_t offset, size, whole;
 };
 /* What of a file of `whole` bytes the header Range asks for; all of it where there is none that can
- * be obeyed. ERROR_INVALID, with `what` the file is, when it begins behind the end. */
+ * be obeyed. ERROR_RANGE, with `what` the file is, when it begins behind the end. */
 MUST_CHECK int download_range_find(struct request *rq, const char *what, int64_t whole,
                                    struct download_range *ret, struct error *err);
 

@@ -8,6 +8,7 @@
 #include "api/stream.h"
 #include "base/clock.h"
 #include "base/path.h"
+#include "http/range.h"
 #include "image/deflate.h"
 
 int files_resolve(struct request *rq, const struct api_target *t, const char *path,
@@ -112,11 +113,8 @@ static int on_file(struct download *d, struct relay *relay, const struct agent_f
 
 	if (d->size_max && size > d->size_max)
 		size = d->size_max;
-	if (d->is_range && size == 0) {
-		(void)FAIL(err, ERROR_INVALID, "the range begins behind the end of the file");
-		error_hint(err, "it has %" PRIu64 " bytes", file->size);
-		return -1;
-	}
+	if (d->is_range && size == 0)
+		return range_fail(relay_request(relay), "file", file->size, err);
 	if (d->is_range) {
 		(void)snprintf(range, sizeof(range), "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64,
 		               d->offset, d->offset + size - 1, file->size);
@@ -203,25 +201,6 @@ static const struct stream_ops download_ops = {
         .takes_failures = true,
 };
 
-bool files_range_parse(const char *text, uint64_t *ret_offset, uint64_t *ret_size)
-{
-	struct span rest, first;
-	struct error ignored;
-	int64_t from, to = 0;
-
-	if (!text || strncmp(text, "bytes=", 6) != 0)
-		return false;
-	rest = span_of(text + 6);
-	if (!span_split(&rest, '-', &first) ||
-	    span_parse_whole(first, 0, INT64_MAX - 1, &from, &ignored) < 0)
-		return false;
-	if (rest.size > 0 && span_parse_whole(rest, from, INT64_MAX - 1, &to, &ignored) < 0)
-		return false;
-	*ret_offset = (uint64_t)from;
-	*ret_size = rest.size > 0 ? (uint64_t)(to - from) + 1 : 0;
-	return true;
-}
-
 static int add_names(struct buf *out, const char *const *names, struct error *err)
 {
 	AUTO(buf_done) struct buf all = BUF(AGENT_NAMES_BYTES_MAX);
@@ -250,9 +229,9 @@ int files_download(struct request *rq, struct api_target *t, const struct files_
 		d->deflate = deflate_new();
 		d->packed = BUF((size_t)1024 * 1024);
 	}
-	d->is_range = !d->is_tar && !d->deflate &&
-	              files_range_parse(request_header(rq, "Range"), &copy.path.offset,
-	                                &copy.path.size_max);
+	d->is_range =
+	        !d->is_tar && !d->deflate &&
+	        range_parse(request_header(rq, "Range"), &copy.path.offset, &copy.path.size_max);
 	d->offset = copy.path.offset;
 	d->size_max = copy.path.size_max;
 	if ((call->names && add_names(&names, call->names, err) < 0) ||

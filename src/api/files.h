@@ -46,9 +46,6 @@ MUST_CHECK int files_upload(struct request *rq, struct api_target *t, const stru
 MUST_CHECK int files_upload_form(struct request *rq, struct api_target *t,
                                  const struct files_call *call, struct reply *reply,
                                  struct error *err);
-/* "bytes=0-99" or "bytes=100-", whose size is 0; false for anything else, which is ignored as RFC
- * 9110 allows. */
-bool files_range_parse(const char *text, uint64_t *ret_offset, uint64_t *ret_size);
 /* READ and TAR_OUT as the reply's body. A READ obeys a Range header. */
 MUST_CHECK int files_download(struct request *rq, struct api_target *t,
                               const struct files_call *call, struct reply *reply,

@@ -22,6 +22,7 @@ static const struct error_kind kinds[ERROR_CODE_COUNT] = {
         [ERROR_SYSTEM] = {"internal", 500, 125, 0},
         [ERROR_NO_SPACE] = {"no_space", 507, 120, 0},
         [ERROR_BUDGET] = {"budget_exceeded", 402, 120, 0},
+        [ERROR_RANGE] = {"range_not_satisfiable", 416, 122, 0},
 };
 
 static const struct {

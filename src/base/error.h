@@ -26,6 +26,7 @@ enum error_code {
 	ERROR_SYSTEM,      /* the host refused; see sys_errno */
 	ERROR_NO_SPACE,    /* a disk, or a quota of one, is full */
 	ERROR_BUDGET,      /* what may be spent is spent; the text names the budget */
+	ERROR_RANGE,       /* of what is there, a part was asked for that is not */
 	ERROR_CODE_COUNT,
 };
 

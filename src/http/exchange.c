@@ -2,6 +2,7 @@
 #include "http/exchange.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -60,6 +61,7 @@ void exchange_start(struct http_exchange *ex, struct connection *conn)
 
 	ex->connection = conn;
 	ex->failed = false;
+	ex->whole = 0;
 	ex->origin = NULL;
 	ex->request = (struct request){.arena = &ex->arena,
 	                               .context = ex->server->options.context,
@@ -392,6 +394,8 @@ void exchange_fail(struct http_exchange *ex, const struct error *err)
 		buf_add_text(&ex->reply.headers, "WWW-Authenticate: Bearer\r\n");
 	if (kind->http_status == 429 || kind->http_status == 503)
 		buf_add_text(&ex->reply.headers, "Retry-After: 1\r\n");
+	if (err->code == ERROR_RANGE)
+		buf_addf(&ex->reply.headers, "Content-Range: bytes */%" PRIu64 "\r\n", ex->whole);
 	fail_as(ex,
 	        (struct http_failure){kind->http_status, kind->name, err->text, err->hint, err});
 	log_request_set(ex->request.id);

@@ -63,7 +63,8 @@ class ConnectionLostError(AtollError):
 
 
 BY_CODE = {
-    "invalid_request": InvalidRequestError, "too_large": InvalidRequestError, "unauthenticated": UnauthenticatedError,
+    "invalid_request": InvalidRequestError, "too_large": InvalidRequestError,
+    "range_not_satisfiable": InvalidRequestError, "unauthenticated": UnauthenticatedError,
     "forbidden": ForbiddenError, "not_found": NotFoundError, "sandbox_not_found": SandboxNotFoundError,
     "conflict": ConflictError, "limit_exceeded": LimitError, "no_space": LimitError, "budget_exceeded": BudgetError,
     "timeout": TimeoutExceededError, "unsupported": UnsupportedError, "unavailable": UnavailableError,

@@ -32,6 +32,7 @@ export class ConnectionError extends AtollError {}
 const BY_CODE = {
   invalid_request: InvalidRequestError,
   too_large: InvalidRequestError,
+  range_not_satisfiable: InvalidRequestError,
   unauthenticated: UnauthenticatedError,
   forbidden: ForbiddenError,
   not_found: NotFoundError,

@@ -102,6 +102,7 @@ const char *connect_code(enum error_code code)
 	        [ERROR_SYSTEM] = "internal",
 	        [ERROR_NO_SPACE] = "resource_exhausted",
 	        [ERROR_BUDGET] = "resource_exhausted",
+	        [ERROR_RANGE] = "out_of_range",
 	};
 
 	return names[(unsigned)code < ERROR_CODE_COUNT ? code : ERROR_NONE];
@@ -112,6 +113,7 @@ void connect_write_failure(struct http_failure *failure, struct buf *out)
 	static const int statuses[ERROR_CODE_COUNT] = {
 	        [ERROR_CONFLICT] = 400, [ERROR_TOO_LARGE] = 429, [ERROR_LIMIT] = 429,
 	        [ERROR_NO_SPACE] = 429, [ERROR_BUDGET] = 429,    [ERROR_UNSUPPORTED] = 501,
+	        [ERROR_RANGE] = 400,
 	};
 	enum error_code code = failure->err ? failure->err->code : error_code_parse(failure->code);
 

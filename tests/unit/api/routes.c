@@ -188,6 +188,18 @@ TEST(processes_are_listed_fed_signalled_awaited_and_forgotten)
 	CHECK_ROWS(rows);
 }
 
+TEST(a_range_behind_a_files_end_is_told_where_that_is)
+{
+	struct call call = {.method = "GET",
+	                    .path = F "/content?path=f",
+	                    .key = harness.admin,
+	                    .headers = "Range: bytes=99-\r\n"};
+	AUTO(answer_done) struct answer a = harness_call(&harness, &call);
+
+	assert_int_equal(a.status, 416);
+	assert_non_null(strstr(buf_text(&a.text), "Content-Range: bytes */14\r\n"));
+}
+
 TEST(files_are_read_written_and_moved)
 {
 	static const struct expected rows[] = {
@@ -199,7 +211,8 @@ TEST(files_are_read_written_and_moved)
 	        {"GET", F "/content?path=f&offset=4&length=3", NULL, 200, "two"},
 	        {"GET", F "/content?path=f", NULL, 206, "two", NULL, "Range: bytes=4-6\r\n"},
 	        {"GET", F "/content?path=f", NULL, 200, "one", NULL, "Range: bytes=-5\r\n"},
-	        {"GET", F "/content?path=f", NULL, 400, "range", NULL, "Range: bytes=99-\r\n"},
+	        {"GET", F "/content?path=f", NULL, 416, "range_not_satisfiable", NULL,
+	         "Range: bytes=99-\r\n"},
 	        {"GET", F "/content?path=kernel", NULL, 200, "three"},
 	        {"GET", F "/content?path=missing", NULL, 404, "not_found"},
 	        {"PUT", F "/content?path=f&mode=0600&append=true", "some bytes", 200, "\"size\":10",
@@ -601,6 +614,7 @@ int main(void)
 	             CASE(commands_run_and_tell_their_results),
 	             CASE(processes_are_listed_fed_signalled_awaited_and_forgotten),
 	             CASE(files_are_read_written_and_moved),
+	             CASE(a_range_behind_a_files_end_is_told_where_that_is),
 	             CASE(terminals_are_opened_and_want_a_websocket),
 	             CASE(templates_are_listed_imported_and_deleted),
 	             CASE(projects_keys_and_limits_are_managed),
