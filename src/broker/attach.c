@@ -111,31 +111,7 @@ static bool is_there(const struct attachment *a, const struct stat *volume)
 	       is_same(fd, volume);
 }
 
-int attach_volume(const struct host *host, const struct attachment *a, struct error *err)
-{
-	AUTO_CLOSE int volume = -1, place = -1;
-	struct stat status;
-
-	if (open_volume(host, a, &volume, &status, err) < 0 || become_inside(a, err) < 0 ||
-	    open_place(a, strlen(a->mount.path), true, &place, err) < 0)
-		return -1;
-	fault_point("broker", "volume-place");
-	if (is_same(place, &status))
-		return 0;
-	if (move_mount(volume, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) <
-	    0)
-		return FAIL_ERRNO(err, "attach a volume at '%s'", a->mount.path);
-	fault_point("broker", "volume-attached");
-	if (is_there(a, &status))
-		return 0;
-	/* The folder was moved meanwhile, and the volume with it. */
-	if (fchdir(volume) < 0 || umount2(".", MNT_DETACH) < 0)
-		return FAIL_ERRNO(err, "take back a volume from '%s'", a->mount.path);
-	return FAIL(err, ERROR_CONFLICT, "'%.120s' was moved inside while the volume was attached",
-	            a->mount.path);
-}
-
-/* ---- out ---- */
+/* ---- where it is ---- */
 
 #define NOWHERE (-1)
 
@@ -146,24 +122,16 @@ struct sought {
 	char folder[ID_SIZE + 16]; /* a folder's may be another here than stat says (btrfs) */
 };
 
-static int sought_init(const struct host *host, const struct attachment *a, int *ret_fd,
-                       struct sought *ret, struct error *err)
+/* `status` is of any folder of it; only an image's is looked at. */
+static void sought_init(const struct host *host, const struct attachment *a,
+                        const struct stat *status, struct sought *ret)
 {
-	/* The whole of it: nothing is made in it. */
-	struct attachment whole = *a;
-	struct stat status;
-
 	*ret = (struct sought){.device = ""};
-	if (!volume_opens_slowly(host, a->mount.id)) {
+	if (volume_opens_slowly(host, a->mount.id))
+		(void)snprintf(ret->device, sizeof(ret->device), "%u:%u", major(status->st_dev),
+		               minor(status->st_dev));
+	else
 		(void)snprintf(ret->folder, sizeof(ret->folder), "/%s/files", a->mount.id);
-		return 0;
-	}
-	whole.mount.subpath[0] = '\0';
-	if (open_volume(host, &whole, ret_fd, &status, err) < 0)
-		return -1;
-	(void)snprintf(ret->device, sizeof(ret->device), "%u:%u", major(status.st_dev),
-	               minor(status.st_dev));
-	return 0;
 }
 
 static bool root_is(struct span root, const char *folder)
@@ -190,29 +158,89 @@ static bool line_has(struct span line, const struct sought *sought, int64_t *ret
 	return span_parse_whole(id, 0, INT64_MAX, ret_mount, &ignored) == 0;
 }
 
-static int find_mount(const struct host *host, const struct attachment *a, int64_t *ret,
+static int find_mount(const struct attachment *a, const struct sought *sought, int64_t *ret,
                       struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(MOUNTINFO_MAX);
-	/* Another mount of the same image: it does not hold the one that goes. */
-	AUTO_CLOSE int volume = -1;
-	struct sought sought;
 	struct span rest, line;
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/mountinfo", a->pid);
-	if (sought_init(host, a, &volume, &sought, err) < 0 ||
-	    file_read(AT_FDCWD, path, &text, err) < 0)
+	if (file_read(AT_FDCWD, path, &text, err) < 0)
 		return -1;
 	rest = buf_span(&text);
 	*ret = NOWHERE;
 	while (rest.size > 0) {
 		(void)span_split(&rest, '\n', &line);
-		if (line_has(line, &sought, ret))
+		if (line_has(line, sought, ret))
 			break;
 	}
 	return 0;
 }
+
+static bool is_mount(int fd, int64_t mount)
+{
+	struct statx status;
+
+	return statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) == 0 &&
+	       (status.stx_mask & STATX_MNT_ID) && status.stx_mnt_id == (uint64_t)mount &&
+	       (status.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
+static int refuse_moved(const struct attachment *a, struct error *err)
+{
+	error_set(err, ERROR_CONFLICT, 0, HERE, "the volume at '%.120s' was moved inside",
+	          a->mount.path);
+	error_hint(err, "move it back, or stop the sandbox first");
+	return -1;
+}
+
+/* ---- in ---- */
+
+/* Whoever asks again has not heard that it was done. By now the folder of the volume may have
+ * another name, and its place, too: a second mount over or beside it nobody would find. */
+static int check_there(const struct attachment *a, int64_t mount, struct error *err)
+{
+	AUTO_CLOSE int place = -1;
+	struct error elsewhere = {0};
+
+	if (open_place(a, strlen(a->mount.path), false, &place, &elsewhere) == 0 &&
+	    is_mount(place, mount))
+		return 0;
+	return refuse_moved(a, err);
+}
+
+int attach_volume(const struct host *host, const struct attachment *a, struct error *err)
+{
+	AUTO_CLOSE int volume = -1, place = -1;
+	struct sought sought;
+	struct stat status;
+	int64_t mount;
+
+	if (open_volume(host, a, &volume, &status, err) < 0)
+		return -1;
+	sought_init(host, a, &status, &sought);
+	if (find_mount(a, &sought, &mount, err) < 0 || become_inside(a, err) < 0)
+		return -1;
+	if (mount != NOWHERE)
+		return check_there(a, mount, err);
+	if (open_place(a, strlen(a->mount.path), true, &place, err) < 0)
+		return -1;
+	fault_point("broker", "volume-place");
+	if (move_mount(volume, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) <
+	    0)
+		return FAIL_ERRNO(err, "attach a volume at '%s'", a->mount.path);
+	fault_point("broker", "volume-attached");
+	if (is_there(a, &status))
+		return 0;
+	/* The folder was moved meanwhile, and the volume with it. */
+	if (fchdir(volume) < 0 || umount2(".", MNT_DETACH) < 0)
+		return FAIL_ERRNO(err, "take back a volume from '%s'", a->mount.path);
+	return FAIL(err, ERROR_CONFLICT, "'%.120s' was moved inside while the volume was attached",
+	            a->mount.path);
+}
+
+/* ---- out ---- */
 
 static int refuse_busy(const struct attachment *a, struct error *err)
 {
@@ -243,15 +271,6 @@ static int unmount(const struct attachment *a, int parent, const char *name, str
 	return 0;
 }
 
-static bool is_mount(int fd, int64_t mount)
-{
-	struct statx status;
-
-	return statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) == 0 &&
-	       (status.stx_mask & STATX_MNT_ID) && status.stx_mnt_id == (uint64_t)mount &&
-	       (status.stx_attributes & STATX_ATTR_MOUNT_ROOT);
-}
-
 static int open_parent(const struct attachment *a, const char *name, int64_t mount, int *ret_fd,
                        struct error *err)
 {
@@ -268,6 +287,24 @@ static int open_parent(const struct attachment *a, const char *name, int64_t mou
 	return 0;
 }
 
+/* Of an image this is another mount of it, the whole of it so that nothing is made in it: it does
+ * not hold the one that goes. */
+static int find_attached(const struct host *host, const struct attachment *a, int64_t *ret,
+                         struct error *err)
+{
+	struct attachment whole = *a;
+	AUTO_CLOSE int volume = -1;
+	struct stat status = {0};
+	struct sought sought;
+
+	whole.mount.subpath[0] = '\0';
+	if (volume_opens_slowly(host, a->mount.id) &&
+	    open_volume(host, &whole, &volume, &status, err) < 0)
+		return -1;
+	sought_init(host, a, &status, &sought);
+	return find_mount(a, &sought, ret, err);
+}
+
 int detach_volume(const struct host *host, const struct attachment *a, struct error *err)
 {
 	const char *name = strrchr(a->mount.path, '/') + 1;
@@ -275,16 +312,13 @@ int detach_volume(const struct host *host, const struct attachment *a, struct er
 	struct error elsewhere = {0};
 	int64_t mount;
 
-	if (find_mount(host, a, &mount, err) < 0)
+	if (find_attached(host, a, &mount, err) < 0)
 		return -1;
 	if (mount == NOWHERE)
 		return 0;
 	if (become_inside(a, err) < 0)
 		return -1;
-	if (open_parent(a, name, mount, &parent, &elsewhere) == 0)
-		return unmount(a, parent, name, err);
-	error_set(err, ERROR_CONFLICT, 0, HERE, "the volume at '%.120s' was moved inside",
-	          a->mount.path);
-	error_hint(err, "move it back, or stop the sandbox first");
-	return -1;
+	if (open_parent(a, name, mount, &parent, &elsewhere) < 0)
+		return refuse_moved(a, err);
+	return unmount(a, parent, name, err);
 }

@@ -6,6 +6,7 @@ import http.client
 import os
 import pathlib
 import signal
+import time
 
 import pytest
 
@@ -168,6 +169,45 @@ def test_a_folder_of_a_volume_that_was_half_made_is_the_users(private_server):
     atoll.wait_for(lambda: state_of(api, sandbox) == "started", 15, "it is known again")
     api.post(f"{INSTANCES}/{sandbox}/volume", part)
     assert api.exec(sandbox, "echo mine > /data/mine && cat /data/mine; stat -c %u /data")["stdout"] == "mine\n1000\n"
+    clean_after(private_server)
+
+
+@pytest.mark.parametrize("what", ["the folder of the volume", "its place"])
+def test_what_is_renamed_before_an_attach_is_finished_is_there_once(private_server, what):
+    """Who finishes it finds the mount of the one that died, whatever things are called by then."""
+    private_server.environment["ATOLL_FAULT"] = "api:volume-placed:kill"
+    private_server.start()
+    api = private_server.api()
+    made = api.post(PATH, {"name": "parts"})
+    sandbox = api.create(internet=False)["id"]
+    place = what == "its place"
+    if place:
+        # What the broker looks at itself is over soon after.
+        api.exec(sandbox, "(until grep -q ' /srv/deep/er ' /proc/self/mounts; do sleep 0.05; done; sleep 0.5; mv /srv/deep /srv/moved) >/dev/null 2>&1 &", user="root")
+    with attempt(private_server) as caller:
+        caller.post(f"{INSTANCES}/{sandbox}/volume", {"volume": "parts", "path": "/srv/deep/er", **({} if place else {"subpath": "a"})})
+    folder = private_server.data / "volumes" / made["id"] / "files"
+    if place:
+        time.sleep(1.5)
+    else:
+        (folder / "a").rename(folder / "b")
+    private_server.environment.pop("ATOLL_FAULT")
+    private_server.stop()
+    private_server.start()
+    api = private_server.api()
+    atoll.wait_for(lambda: state_of(api, sandbox) == "started", 15, "it is known again")
+
+    def mounted():
+        seen = api.exec(sandbox, "cat /proc/self/mountinfo")["stdout"].splitlines()
+        return [line.split()[4] for line in seen if f"/{made['id']}/files" in line]
+    if place:
+        with pytest.raises(atoll.ApiError) as refused:
+            api.delete(f"{INSTANCES}/{sandbox}/volume")
+        assert refused.value.status == 409 and "moved inside" in refused.value.message and "move it back" in refused.value.hint
+        assert mounted() == ["/srv/moved/er"]
+        api.exec(sandbox, "rm -rf /srv/deep; mv /srv/moved /srv/deep", user="root")
+    assert mounted() == ["/srv/deep/er"]
+    assert api.delete(f"{INSTANCES}/{sandbox}/volume")["items"] == [] and mounted() == []
     clean_after(private_server)
 
 

@@ -109,6 +109,38 @@ def test_a_folder_of_it_leaves_whatever_it_is_called_by_now(api, kind):
 
 
 @KINDS
+def test_one_that_was_moved_inside_leaves_when_it_is_back(api, kind):
+    with volume(api, "moved", **kind), api.sandbox(internet=False) as sandbox:
+        attach(api, sandbox, "moved", path="/srv/deep/er")
+        api.exec(sandbox, "mv /srv/deep /srv/other; mkdir -p /srv/deep/er; echo mine > /srv/other/er/mine", user="root")
+        for query in ("", "?force=true"):
+            held = refused(409, detach, api, sandbox, query)
+            assert "moved inside" in held.message and "move it back" in held.hint
+        assert mounted(api, sandbox, "/srv/other/er") and not mounted(api, sandbox, "/srv/deep/er")
+        api.exec(sandbox, "rm -r /srv/deep; mv /srv/other /srv/deep", user="root")
+        assert detach(api, sandbox) == [] and not mounted(api, sandbox, "/srv/deep/er")
+        assert take(api, "moved", "mine") == b"mine\n"
+
+
+def test_a_name_is_one_volumes_as_long_as_that_is_there(api):
+    with volume(api, "named") as first, api.sandbox(internet=False) as sandbox:
+        attach(api, sandbox, "named")
+        api.exec(sandbox, "echo first > /workspace/file")
+        refused(400, api.call, "PATCH", f"{PATH}/named", {"name": "other"})
+        refused(409, api.post, PATH, {"name": "named"})
+        refused(409, api.delete, f"{PATH}/named")
+        refused(404, detach, api, sandbox, "?volume=other")
+        assert detach(api, sandbox, f"?volume={first['id']}") == []
+        api.delete(f"{PATH}/named")
+        refused(404, attach, api, sandbox, "named")
+        with volume(api, "named") as second:
+            refused(404, attach, api, sandbox, first["id"])
+            attach(api, sandbox, "named", path="/data")
+            assert api.get(f"{PATH}/named")["id"] == second["id"] != first["id"]
+            assert api.exec(sandbox, "ls -A /data")["stdout"] == "" and detach(api, sandbox, "?volume=/data") == []
+
+
+@KINDS
 def test_what_is_used_stays_unless_forced(api, kind):
     with volume(api, "used", **kind), api.sandbox(internet=False) as sandbox:
         attach(api, sandbox, "used", path="/data")
