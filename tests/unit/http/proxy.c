@@ -315,7 +315,7 @@ TEST(a_server_that_has_ended_its_side_hears_the_rest)
 
 static void *send_large(void *context)
 {
-	AUTO_FREE char *block = calloc(1, LARGE);
+	static const char block[LARGE];
 	int fd = *(const int *)context;
 
 	client_send_bytes(fd, block, LARGE);
