@@ -2,6 +2,7 @@
 """A server to be put into a sandbox, that says what it heard and lies when it is asked to. Takes its port."""
 
 import base64
+import gzip
 import hashlib
 import json
 import socket
@@ -109,6 +110,7 @@ document.head.append(inline);
 while (!refused.length) await new Promise((resolve) => setTimeout(resolve, 20));
 say(refused[0]);
 """
+PACKED = b"<!doctype html><a href='/b'>b</a>" + b"<p>line</p>" * 20000
 SMUGGLED = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen"
 
 
@@ -197,6 +199,8 @@ class Connection:
             self.answer(b"<!doctype html><html><head><title>t</title><script src=/a.js></script></head>"
                         b"<body><a href='/b'>b</a></body></html>", "text/html",
                         b'ETag: "1"\r\nSet-Cookie: s=1; Path=/; Domain=localhost\r\nSet-Cookie: atoll_x=1\r\n')
+        elif path == "/packed":  # whatever is asked for
+            self.answer(gzip.compress(PACKED), "text/html", f"Content-Encoding: {query}\r\nContent-Security-Policy: default-src 'self'\r\n".encode())
         elif path == "/live":
             self.answer(LIVE, "text/html")
         elif path == "/strict":

@@ -30,7 +30,7 @@ LIBRARIES = {
     "archive.h": ["cli", "image"],
     "archive_entry.h": ["cli", "image"],
     "openssl": ["http"],
-    "zlib.h": ["image"],
+    "zlib.h": ["http", "image"],
     "zstd.h": ["image"],
 }
 

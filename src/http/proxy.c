@@ -15,17 +15,20 @@
 /* Answers before the answer: 100, 103 … */
 #define INTERIM_MAX 16
 #define REWRITTEN_MAX ((size_t)4 << 20) /* of one piece that was read */
+/* What was read is unpacked at once, however slowly the client takes it. */
+#define UNPACKED_UNSENT_MAX ((size_t)4 << 20)
 #define REQUEST_HEAD_MAX ((size_t)256 * 1024)
 
 /* ---- the answer ---- */
 
-static void refuse(struct proxy *p, struct relay *relay, const char *why)
+static void refuse_with(struct proxy *p, struct relay *relay, const char *why, const char *hint)
 {
 	struct error err;
 
 	error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "%s %s",
 	          p->asked.is_whole ? "the server that has it" : "the server behind the preview",
 	          why);
+	error_hint(&err, "%s", hint);
 	p->may_keep = false;
 	if (p->has_answered)
 		relay_fail(relay, &err);
@@ -34,10 +37,33 @@ static void refuse(struct proxy *p, struct relay *relay, const char *why)
 	p->has_answered = p->is_done = true;
 }
 
+static void refuse(struct proxy *p, struct relay *relay, const char *why)
+{
+	refuse_with(p, relay, why, "");
+}
+
+/* Passed on it would be a page whose addresses lead astray. */
+static void refuse_packed(struct proxy *p, struct relay *relay, const struct head *head)
+{
+	char why[128];
+
+	(void)snprintf(why, sizeof(why),
+	               "sent a page packed as '%.40s', though it was asked for it as it is",
+	               head_find(head, "Content-Encoding"));
+	refuse_with(
+	        p, relay, why,
+	        "have it heed 'Accept-Encoding: identity', or pack by gzip; at a host of its own a "
+	        "preview may be packed in any way");
+}
+
 static void finish(struct proxy *p, struct relay *relay)
 {
 	AUTO(buf_done) struct buf out = BUF(REWRITE_TAG_MAX);
 
+	if (p->unpacker && !unpacker_is_whole(p->unpacker)) {
+		refuse(p, relay, "sent less than all of a page that it had packed");
+		return;
+	}
 	if (p->is_rewritten) {
 		if (p->is_style)
 			css_rewriter_end(&p->css, &out);
@@ -50,14 +76,10 @@ static void finish(struct proxy *p, struct relay *relay)
 	relay_finish(relay);
 }
 
-static void pass_body(struct proxy *p, struct relay *relay, struct span piece)
+static void rewrite(struct proxy *p, struct relay *relay, struct span piece)
 {
 	AUTO(buf_done) struct buf out = BUF(REWRITTEN_MAX);
 
-	if (!p->is_rewritten) {
-		relay_write(relay, piece);
-		return;
-	}
 	if (p->is_style)
 		css_rewriter_take(&p->css, &p->asked.place, piece, &out);
 	else
@@ -66,6 +88,32 @@ static void pass_body(struct proxy *p, struct relay *relay, struct span piece)
 		refuse(p, relay, "sent a page that cannot be rewritten");
 	else
 		relay_write(relay, buf_span(&out));
+}
+
+static void unpack(struct proxy *p, struct relay *relay, struct span piece)
+{
+	enum unpack_result result = UNPACK_PIECE;
+	struct span part;
+
+	while (!p->is_done && result == UNPACK_PIECE) {
+		result = unpacker_next(p->unpacker, &piece, &part);
+		if (result == UNPACK_PIECE)
+			rewrite(p, relay, part);
+		else if (result == UNPACK_BAD)
+			refuse(p, relay, "sent a page that is not packed as it says");
+		if (!p->is_done && relay_unsent(relay) > UNPACKED_UNSENT_MAX)
+			refuse(p, relay, "sent a page that is too large when unpacked");
+	}
+}
+
+static void pass_body(struct proxy *p, struct relay *relay, struct span piece)
+{
+	if (p->unpacker)
+		unpack(p, relay, piece);
+	else if (p->is_rewritten)
+		rewrite(p, relay, piece);
+	else
+		relay_write(relay, piece);
 }
 
 static void take_body(struct proxy *p, struct relay *relay, struct span *in)
@@ -114,6 +162,10 @@ static bool take_head(struct proxy *p, struct relay *relay, struct span *in)
 	}
 	if (head.status == 101 && (!p->asked.wants_upgrade || !head.known[HEAD_UPGRADE])) {
 		refuse(p, relay, "changed the protocol without being asked");
+		return false;
+	}
+	if (proxy_cannot_read(p, &head)) {
+		refuse_packed(p, relay, &head);
 		return false;
 	}
 	if (head.status >= 200 || head.status == 101) {
@@ -234,6 +286,7 @@ static void release(void *state, int upstream_fd, bool clean)
 	else
 		socket_drop(&upstream_fd);
 	p->ops->release(p->state);
+	unpacker_free(p->unpacker);
 	rewriter_done(&p->rewriter);
 	css_rewriter_done(&p->css);
 	buf_done(&p->sent);

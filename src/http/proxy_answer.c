@@ -99,6 +99,8 @@ static void add_header(struct proxy *p, struct relay *relay, const struct head_f
 	if (strcasecmp(field->name, "Set-Cookie") == 0 && asked->cookie_mark &&
 	    has_mark(field->value, asked->cookie_mark))
 		return;
+	if (p->unpacker && strcasecmp(field->name, "Content-Encoding") == 0)
+		return;
 	/* What was rewritten is not what this is about any more. */
 	if (p->is_rewritten &&
 	    (strcasecmp(field->name, "ETag") == 0 || strcasecmp(field->name, "Digest") == 0 ||
@@ -129,11 +131,19 @@ static void add_headers(struct proxy *p, struct relay *relay, const struct head 
 	relay_begin_header(relay, "Referrer-Policy", "no-referrer");
 }
 
-static bool is_readable(const struct head *head)
+static enum unpack_coding coding_of(const struct head *head)
 {
-	const char *coding = head_find(head, "Content-Encoding");
+	enum unpack_coding coding = UNPACK_NONE;
 
-	return !coding || strcasecmp(coding, "identity") == 0;
+	for (unsigned i = 0; i < head->field_count; i++) {
+		if (strcasecmp(head->fields[i].name, "Content-Encoding") != 0)
+			continue;
+		/* One within the other. */
+		if (coding != UNPACK_NONE)
+			return UNPACK_UNKNOWN;
+		coding = unpack_coding_parse(span_of(head->fields[i].value));
+	}
+	return coding;
 }
 
 static bool is_of_type(const struct head *head, const char *wanted)
@@ -148,6 +158,19 @@ static bool is_of_type(const struct head *head, const char *wanted)
 static bool has_body(const struct proxy *p, int status)
 {
 	return !p->asked.is_head && status != 204 && status != 304;
+}
+
+static bool is_to_be_rewritten(const struct proxy *p, const struct head *head)
+{
+	return p->asked.place.prefix.size && head->status != 206 && head->status != 101 &&
+	       has_body(p, head->status) &&
+	       (is_of_type(head, "text/html") || is_of_type(head, "text/css"));
+}
+
+bool proxy_cannot_read(const struct proxy *p, const struct head *head)
+{
+	return proxy_asks_as_is(&p->asked) && is_to_be_rewritten(p, head) &&
+	       coding_of(head) == UNPACK_UNKNOWN;
 }
 
 /* A base that is refused would change nothing, and be complained of. */
@@ -180,12 +203,13 @@ static void begin_body(struct proxy *p, const struct head *head)
 void proxy_begin_answer(struct proxy *p, struct relay *relay, const struct head *head)
 {
 	int64_t length = head->chunked ? -1 : head->content_length;
+	enum unpack_coding coding = coding_of(head);
 
 	p->has_answered = true;
 	p->is_tunnel = head->status == 101;
-	p->is_rewritten = p->asked.place.prefix.size && head->status != 206 && !p->is_tunnel &&
-	                  has_body(p, head->status) && is_readable(head) &&
-	                  (is_of_type(head, "text/html") || is_of_type(head, "text/css"));
+	p->is_rewritten = is_to_be_rewritten(p, head) && coding != UNPACK_UNKNOWN;
+	if (p->is_rewritten && coding != UNPACK_NONE)
+		p->unpacker = unpacker_new(coding);
 	p->is_style = p->is_rewritten && is_of_type(head, "text/css");
 	add_headers(p, relay, head);
 	if (p->is_tunnel) {

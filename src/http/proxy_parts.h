@@ -6,6 +6,7 @@
 #include "http/head.h"
 #include "http/proxy.h"
 #include "http/rewrite.h"
+#include "http/unpack.h"
 
 #define PROXY_HEAD_MAX ((size_t)64 * 1024)
 
@@ -34,6 +35,7 @@ struct proxy {
 	struct body_reader body; /* of the answer */
 	struct buf sent, got;    /* trailers of the request and of the answer */
 	const char *const *withheld;
+	struct unpacker *unpacker; /* of what is rewritten, where it is packed; or NULL */
 	struct rewriter rewriter;
 	struct css_rewriter css; /* in its place, of a style sheet */
 	bool is_reused, has_answered, until_close, is_rewritten, is_tunnel, may_keep, is_done;
@@ -48,6 +50,9 @@ void proxy_write_request(struct buf *out, const struct request *rq,
 void proxy_note_request(struct proxy_asked *ret, struct arena *a, const struct request *rq,
                         const struct proxy_options *options);
 
+/* The answer is to be one that can be rewritten: it is asked for as it is, not packed. */
+bool proxy_asks_as_is(const struct proxy_asked *asked);
+
 /* proxy_trailers.c: what may stand behind the body, of what stood there. The request's as lines,
  * without what is withheld; the answer's to the relay. */
 void proxy_write_trailers(struct proxy *p, struct buf *out);
@@ -56,6 +61,8 @@ void proxy_answer_trailers(struct proxy *p, struct relay *relay);
 /* proxy_answer.c: headers of an answer, as the client gets them, up to relay_begin or relay_switch;
  * and how its body ends. */
 void proxy_begin_answer(struct proxy *p, struct relay *relay, const struct head *head);
+/* One that was asked for as it is, to be rewritten, and is packed as nobody here can unpack it. */
+bool proxy_cannot_read(const struct proxy *p, const struct head *head);
 /* "a, b" has the word. */
 bool proxy_list_has(const char *list, struct span word);
 /* One of the request's that is written anew. */

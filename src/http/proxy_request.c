@@ -260,13 +260,17 @@ void proxy_note_request(struct proxy_asked *ret, struct arena *a, const struct r
 	                                  rq->method == HTTP_OPTIONS);
 }
 
+bool proxy_asks_as_is(const struct proxy_asked *asked)
+{
+	return asked->place.prefix.size && (asked->takes == REWRITER_PAGE || asked->takes_style);
+}
+
 void proxy_write_request(struct buf *out, const struct request *rq, const struct proxy_options *o,
                          const struct proxy_asked *asked)
 {
 	const struct head *head = &rq->exchange->head;
 	const char *connection = head_find(head, "Connection");
-	/* What cannot be read cannot be rewritten. */
-	bool as_is = o->prefix.size && (asked->takes == REWRITER_PAGE || asked->takes_style);
+	bool as_is = proxy_asks_as_is(asked);
 
 	buf_addf(out, "%s %.*s HTTP/1.1\r\n", rq->method_name, (int)o->target.size, o->target.data);
 	if (o->host && reply_header_is_valid("X", o->host))

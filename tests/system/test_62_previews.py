@@ -194,6 +194,20 @@ def test_a_page_is_made_to_fit_below_its_path(api, box):
     assert f'<base href="{below(box, "/page")}">' in api.raw("GET", below(box, "/page"), headers={"Accept": "*/*"}).body.decode()
 
 
+def test_a_server_that_always_packs_is_unpacked_or_told_of(api, box):
+    wanted = {"Accept": "text/html", "Accept-Encoding": "gzip, br"}
+    answer = api.raw("GET", below(box, "/packed?gzip"), headers=wanted)
+    text = answer.body.decode()
+    assert answer.status == 200 and answer.headers["Content-Encoding"] is None and text.endswith("<p>line</p>" * 20000)
+    assert f"<a href='{below(box, '/b')}'>" in text and "<base " in text
+    policies = answer.headers.get_all("Content-Security-Policy")
+    assert policies[0].startswith("default-src 'self'") and policies[1].startswith("sandbox ")
+    refused = api.raw("GET", below(box, "/packed?br"), headers=wanted)
+    assert refused.status == 502 and "packed as &#39;br&#39;" in refused.body.decode().replace("'", "&#39;"), refused.body
+    # What a script asked for so it can read.
+    assert api.raw("GET", below(box, "/packed?br"), headers={"Sec-Fetch-Dest": "empty"}).headers["Content-Encoding"] == "br"
+
+
 def test_a_style_sheet_finds_its_images(api, box):
     for headers in ({"Sec-Fetch-Dest": "style"}, {"Accept": "text/css,*/*;q=0.1", "Accept-Encoding": "gzip"}, {}):
         answer = api.raw("GET", below(box, "/sheet"), headers=headers)

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "http/proxy.h"
 #include "harness.h"
@@ -147,19 +148,115 @@ TEST(where_an_upgrade_comes_from_fits_the_host_that_it_names)
 
 /* ---- heads of answers, below a path ---- */
 
-static void answer_below(const char *headers)
+#define PAGE_WANTED "Accept: text/html\r\n"
+
+static void answer_with(const char *asked, const char *headers, struct span body)
 {
+	AUTO(buf_done) struct buf text = BUF(1 << 21);
 	int server, client;
 
 	prefix = SPAN("/p/8000");
-	client = ask("GET /a HTTP/1.1\r\n" HOST "Accept: text/html\r\n\r\n", &server);
-	client_send(server, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n");
-	client_send(server, headers);
-	client_send(server, "Content-Length: 8\r\nConnection: close\r\n\r\n<p>x</p>");
+	buf_addf(&text, "GET /a HTTP/1.1\r\n" HOST "%s\r\n", asked);
+	client = ask(text.data, &server);
+	buf_reset(&text);
+	buf_addf(&text,
+	         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n%s"
+	         "Content-Length: %zu\r\nConnection: close\r\n\r\n",
+	         headers, body.size);
+	buf_add_span(&text, body);
+	client_send_bytes(server, text.data, text.size);
 	memset(&answer, 0, sizeof(answer));
 	client_receive(client, &answer);
 	end(client, server);
 	prefix = (struct span){NULL, 0};
+}
+
+static void answer_below(const char *headers)
+{
+	answer_with(PAGE_WANTED, headers, SPAN("<p>x</p>"));
+}
+
+/* By gzip: a page that leads to "/b". */
+static struct span packed_page(struct buf *out)
+{
+	char page[] = "<!doctype html><a href=/b>b</a>";
+	z_stream z = {.next_in = (unsigned char *)page, .avail_in = sizeof(page) - 1};
+
+	assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+	z.next_out = (unsigned char *)buf_reserve(out, 256);
+	z.avail_out = 256;
+	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+	out->size = z.total_out;
+	(void)deflateEnd(&z);
+	return buf_span(out);
+}
+
+TEST(a_page_that_is_packed_although_it_was_not_to_be_is_unpacked)
+{
+	AUTO(buf_done) struct buf packed = BUF(256);
+	struct span page = packed_page(&packed);
+
+	answer_with(PAGE_WANTED, "Content-Encoding: GZip\r\nVary: Accept-Encoding\r\n", page);
+	assert_int_equal(answer.status, 200);
+	assert_non_null(strstr(answer.body, "<base href=\"/p/8000/a\">"));
+	assert_non_null(strstr(answer.body, "<a href=/p/8000/b>b</a>"));
+	assert_null(strstr(answer.head, "Content-Encoding"));
+	assert_non_null(strstr(answer.head, "\r\nVary: Accept-Encoding\r\n"));
+	assert_non_null(strstr(answer.head, "\r\nContent-Security-Policy: sandbox "));
+	/* Who packs by his own choice is unpacked, too: what a script gets is a part of a page. */
+	answer_with("Sec-Fetch-Dest: empty\r\nAccept-Encoding: gzip\r\n",
+	            "Content-Encoding: gzip\r\n", page);
+	assert_string_equal(answer.body, "<!doctype html><a href=/p/8000/b>b</a>");
+}
+
+TEST(a_page_that_nobody_here_can_unpack_is_refused_by_name)
+{
+	static const char *const others[] = {
+	        "Content-Encoding: br\r\n", "Content-Encoding: gzip, br\r\n",
+	        "Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n"};
+
+	for (size_t i = 0; i < COUNT_OF(others); i++) {
+		answer_with(PAGE_WANTED, others[i], SPAN("x"));
+		assert_int_equal(answer.status, 502);
+		assert_non_null(strstr(answer.body, i ? "packed as 'gzip" : "packed as 'br'"));
+	}
+	/* A script that asked for it can read it; no page of it is shown. */
+	answer_with("Sec-Fetch-Dest: empty\r\nAccept-Encoding: br\r\n", others[0], SPAN("x"));
+	assert_int_equal(answer.status, 200);
+	assert_non_null(strstr(answer.head, "\r\nContent-Encoding: br\r\n"));
+	assert_string_equal(answer.body, "x");
+}
+
+/* The client sees that it is not whole. */
+static void expect_cut(struct span body)
+{
+	int server, client;
+
+	prefix = SPAN("/p/8000");
+	client = ask("GET /a HTTP/1.1\r\n" HOST PAGE_WANTED "\r\n", &server);
+	client_send(server,
+	            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n");
+	client_send_bytes(server, body.data, body.size);
+	close(server);
+	memset(&answer, 0, sizeof(answer));
+	client_receive_head(client, &answer);
+	assert_int_equal(answer.status, 200);
+	for (char byte, last[5] = ""; recv(client, &byte, 1, 0) > 0;) {
+		memmove(last, last + 1, 4);
+		last[4] = byte;
+		assert_memory_not_equal(last, "0\r\n\r\n", 5);
+	}
+	end(client, -1);
+	prefix = (struct span){NULL, 0};
+}
+
+TEST(a_packed_page_that_is_not_whole_or_makes_no_sense_is_cut)
+{
+	AUTO(buf_done) struct buf packed = BUF(256);
+	struct span page = packed_page(&packed);
+
+	expect_cut((struct span){page.data, page.size - 9});
+	expect_cut(SPAN("<p>this is no gzip</p>"));
 }
 
 TEST(a_page_below_a_path_is_in_its_box_however_much_its_server_says)
@@ -377,6 +474,9 @@ int main(void)
 	           CASE(what_was_sent_before_an_end_arrives_however_slowly_it_is_taken),
 	           CASE(one_that_is_gone_ends_both_directions),
 	           CASE(a_page_below_a_path_is_in_its_box_however_much_its_server_says),
+	           CASE(a_page_that_is_packed_although_it_was_not_to_be_is_unpacked),
+	           CASE(a_page_that_nobody_here_can_unpack_is_refused_by_name),
+	           CASE(a_packed_page_that_is_not_whole_or_makes_no_sense_is_cut),
 	           CASE(policies_of_an_answer_let_in_what_is_put_into_its_page),
 	           CASE(a_switch_whose_protocol_has_no_room_among_the_headers_is_none));
 }

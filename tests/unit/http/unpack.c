@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "unit.h"
+
+#include "base/buf.h"
+#include "http/unpack.h"
+
+#define MIB ((size_t)1 << 20)
+#define GZIP (15 + 16)
+#define ZLIB 15
+#define RAW (-15)
+
+static void drop(struct unpacker **u)
+{
+	unpacker_free(*u);
+}
+
+static void pack(struct span plain, int window, struct buf *out)
+{
+	z_stream z = {.next_in = (unsigned char *)(uintptr_t)plain.data,
+	              .avail_in = (unsigned)plain.size};
+	size_t room;
+
+	assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY), Z_OK);
+	room = deflateBound(&z, plain.size);
+	z.next_out = (unsigned char *)buf_reserve(out, room);
+	z.avail_out = (unsigned)room;
+	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+	out->size = z.total_out;
+	(void)deflateEnd(&z);
+}
+
+/* In pieces of `step` bytes. */
+static enum unpack_result unpack_all(struct unpacker *u, struct span packed, size_t step,
+                                     struct buf *out)
+{
+	for (size_t at = 0; at < packed.size; at += step) {
+		struct span in = {packed.data + at,
+		                  packed.size - at < step ? packed.size - at : step};
+		enum unpack_result result;
+		struct span piece;
+
+		while ((result = unpacker_next(u, &in, &piece)) == UNPACK_PIECE)
+			buf_add_span(out, piece);
+		if (result == UNPACK_BAD)
+			return result;
+		assert_int_equal(in.size, 0);
+	}
+	return UNPACK_MORE;
+}
+
+static char *large_text(size_t size)
+{
+	char *text = malloc(size);
+
+	for (size_t i = 0; i < size; i++)
+		text[i] = (char)('a' + (i * i / 7 + i / 100) % 26);
+	return text;
+}
+
+TEST(names_of_codings_are_known_in_either_case)
+{
+	assert_int_equal(unpack_coding_parse(SPAN("")), UNPACK_NONE);
+	assert_int_equal(unpack_coding_parse(SPAN(" Identity ")), UNPACK_NONE);
+	assert_int_equal(unpack_coding_parse(SPAN("GZIP")), UNPACK_GZIP);
+	assert_int_equal(unpack_coding_parse(SPAN("x-gzip")), UNPACK_GZIP);
+	assert_int_equal(unpack_coding_parse(SPAN("deflate")), UNPACK_DEFLATE);
+	assert_int_equal(unpack_coding_parse(SPAN("br")), UNPACK_UNKNOWN);
+	assert_int_equal(unpack_coding_parse(SPAN("gzip, br")), UNPACK_UNKNOWN);
+}
+
+TEST(what_was_packed_comes_back_in_pieces_of_any_size)
+{
+	static const struct {
+		int window;
+		enum unpack_coding coding;
+	} kinds[] = {{GZIP, UNPACK_GZIP}, {ZLIB, UNPACK_DEFLATE}, {RAW, UNPACK_DEFLATE}};
+	static const size_t steps[] = {1, 7, 4096, MIB};
+	AUTO_FREE char *text = large_text(300000);
+	struct span plain = {text, 300000};
+
+	for (size_t k = 0; k < COUNT_OF(kinds); k++) {
+		AUTO(buf_done) struct buf packed = BUF(MIB);
+
+		pack(plain, kinds[k].window, &packed);
+		for (size_t s = 0; s < COUNT_OF(steps); s++) {
+			AUTO(drop) struct unpacker *u = unpacker_new(kinds[k].coding);
+			AUTO(buf_done) struct buf out = BUF(MIB);
+
+			assert_int_equal(unpack_all(u, buf_span(&packed), steps[s], &out),
+			                 UNPACK_MORE);
+			assert_true(unpacker_is_whole(u));
+			assert_true(span_equals(buf_span(&out), plain));
+		}
+	}
+}
+
+TEST(what_is_missing_or_makes_no_sense_is_told)
+{
+	AUTO(drop) struct unpacker *none = unpacker_new(UNPACK_GZIP);
+	AUTO(drop) struct unpacker *half = unpacker_new(UNPACK_GZIP);
+	AUTO(drop) struct unpacker *more = unpacker_new(UNPACK_GZIP);
+	AUTO(drop) struct unpacker *bad = unpacker_new(UNPACK_GZIP);
+	AUTO(buf_done) struct buf packed = BUF(MIB), out = BUF(MIB);
+
+	assert_true(unpacker_is_whole(none));
+	pack(SPAN("some text"), GZIP, &packed);
+	assert_int_equal(unpack_all(half, (struct span){packed.data, packed.size - 1}, MIB, &out),
+	                 UNPACK_MORE);
+	assert_false(unpacker_is_whole(half));
+	buf_reset(&out);
+	buf_add_text(&packed, "and what is nobody's");
+	assert_int_equal(unpack_all(more, buf_span(&packed), 5, &out), UNPACK_MORE);
+	assert_true(unpacker_is_whole(more));
+	assert_string_equal(buf_text(&out), "some text");
+	assert_int_equal(unpack_all(bad, SPAN("<p>no gzip</p>"), MIB, &out), UNPACK_BAD);
+}
+
+TEST(a_few_bytes_do_not_become_any_number)
+{
+	AUTO(drop) struct unpacker *u = unpacker_new(UNPACK_GZIP);
+	AUTO(buf_done) struct buf packed = BUF(64 * MIB), out = BUF(64 * MIB);
+	AUTO_FREE char *zeros = calloc(1, 40 * MIB);
+
+	pack((struct span){zeros, 40 * MIB}, GZIP, &packed);
+	assert_int_equal(unpack_all(u, buf_span(&packed), MIB, &out), UNPACK_BAD);
+	assert_in_range(out.size, 4 * MIB - 65536, 4 * MIB + 65536);
+}
+
+TEST(a_page_of_some_megabytes_may_be_as_small_as_it_is)
+{
+	AUTO(drop) struct unpacker *u = unpacker_new(UNPACK_GZIP);
+	AUTO(buf_done) struct buf packed = BUF(64 * MIB), out = BUF(64 * MIB);
+	AUTO_FREE char *zeros = calloc(1, 4 * MIB);
+
+	pack((struct span){zeros, 4 * MIB}, GZIP, &packed);
+	assert_int_equal(unpack_all(u, buf_span(&packed), MIB, &out), UNPACK_MORE);
+	assert_true(unpacker_is_whole(u));
+	assert_int_equal(out.size, 4 * MIB);
+}
+
+int main(void)
+{
+	return RUN(CASE(names_of_codings_are_known_in_either_case),
+	           CASE(what_was_packed_comes_back_in_pieces_of_any_size),
+	           CASE(what_is_missing_or_makes_no_sense_is_told),
+	           CASE(a_few_bytes_do_not_become_any_number),
+	           CASE(a_page_of_some_megabytes_may_be_as_small_as_it_is));
+}
