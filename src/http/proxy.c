@@ -15,7 +15,8 @@
 /* Answers before the answer: 100, 103 … */
 #define INTERIM_MAX 16
 #define REWRITTEN_MAX ((size_t)4 << 20) /* of one piece that was read */
-/* What was read is unpacked at once, however slowly the client takes it. */
+/* What was read is unpacked at once, however slowly the client takes it: the first piece, which
+ * came with the head, may be large. */
 #define UNPACKED_UNSENT_MAX ((size_t)4 << 20)
 #define REQUEST_HEAD_MAX ((size_t)256 * 1024)
 

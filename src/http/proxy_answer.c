@@ -4,6 +4,9 @@
 
 #include "http/proxy_parts.h"
 
+/* What comes of it is sent before more is read. */
+#define PACKED_READ_SIZE ((size_t)16 * 1024)
+
 /* What would speak for the whole origin, which a page below a prefix shares with others. */
 static bool is_of_origin(const char *name)
 {
@@ -208,8 +211,10 @@ void proxy_begin_answer(struct proxy *p, struct relay *relay, const struct head 
 	p->has_answered = true;
 	p->is_tunnel = head->status == 101;
 	p->is_rewritten = is_to_be_rewritten(p, head) && coding != UNPACK_UNKNOWN;
-	if (p->is_rewritten && coding != UNPACK_NONE)
+	if (p->is_rewritten && coding != UNPACK_NONE) {
 		p->unpacker = unpacker_new(coding);
+		relay_read_little(relay, PACKED_READ_SIZE);
+	}
 	p->is_style = p->is_rewritten && is_of_type(head, "text/css");
 	add_headers(p, relay, head);
 	if (p->is_tunnel) {

@@ -469,7 +469,7 @@ static bool read_upstream(struct relay *relay)
 	struct error err = {0};
 	ssize_t got;
 
-	got = receive(relay, scratch + held, READ_SIZE);
+	got = receive(relay, scratch + held, relay->read_max ? relay->read_max : READ_SIZE);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return errno == EINTR;
 	if (got < 0) {

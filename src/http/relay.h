@@ -67,6 +67,9 @@ void relay_begin_header(struct relay *relay, const char *name,
 /* Body bytes (or a binary WebSocket message). Buffered when the client is slow; past 256 KiB the
  * upstream is not read until it drains. */
 void relay_write(struct relay *relay, struct span bytes);
+/* From here on the upstream is read in pieces of at most so many bytes, as is right where each may
+ * become many. */
+void relay_read_little(struct relay *relay, size_t size_max);
 /* What the client has not taken yet, of all that was written. */
 size_t relay_unsent(const struct relay *relay);
 void relay_write_text_message(struct relay *relay, struct span text); /* WebSocket text */

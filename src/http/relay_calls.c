@@ -166,6 +166,11 @@ void relay_write(struct relay *relay, struct span bytes)
 	relay_leave_and_settle(relay);
 }
 
+void relay_read_little(struct relay *relay, size_t size_max)
+{
+	relay->read_max = size_max;
+}
+
 size_t relay_unsent(const struct relay *relay)
 {
 	return outflow_size(&relay->conn->out);

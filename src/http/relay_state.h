@@ -22,6 +22,7 @@ struct relay {
 	void *state;
 	int upstream_fd;
 	struct loop_watch *upstream_watch;
+	size_t read_max;         /* 0 = READ_SIZE */
 	struct buf held;         /* an incomplete frame from the upstream */
 	struct outflow upstream; /* bytes for it */
 	struct websocket *websocket;

@@ -7,7 +7,7 @@
 #include "base/attribute.h"
 
 #define PIECE_SIZE ((size_t)32 * 1024)
-#define RATIO_MAX 32                   /* of pages it is 3 to 15 */
+#define RATIO_MAX 100                  /* of pages it is 3 to 15, of a long table 40 */
 #define RATIO_FREE ((uint64_t)4 << 20) /* a smaller page is never held against its server */
 #define WINDOW 15                      /* of zlib's: the largest */
 #define WITH_GZIP 16

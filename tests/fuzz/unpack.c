@@ -8,7 +8,7 @@
 #include "http/unpack.h"
 
 #define FREE_MAX ((size_t)4 << 20)
-#define RATIO_MAX 32
+#define RATIO_MAX 100
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a proxy passes on: trailers, and ends of one direction. The test holds the server's end. */
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #define UPGRADE UPGRADE_TO("raw")
 #define PATIENCE_S 10
 #define LARGE ((size_t)4 << 20)
+#define TABLE_SIZE ((size_t)32 << 20)
 
 static struct fixture fixture;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -176,24 +178,30 @@ static void answer_below(const char *headers)
 	answer_with(PAGE_WANTED, headers, SPAN("<p>x</p>"));
 }
 
-/* By gzip: a page that leads to "/b". */
-static struct span packed_page(struct buf *out)
+/* By gzip. */
+static struct span pack(struct span page, struct buf *out)
 {
-	char page[] = "<!doctype html><a href=/b>b</a>";
-	z_stream z = {.next_in = (unsigned char *)page, .avail_in = sizeof(page) - 1};
+	z_stream z = {.next_in = (unsigned char *)(uintptr_t)page.data,
+	              .avail_in = (unsigned)page.size};
 
 	assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-	z.next_out = (unsigned char *)buf_reserve(out, 256);
-	z.avail_out = 256;
+	z.avail_out = (unsigned)deflateBound(&z, page.size);
+	z.next_out = (unsigned char *)buf_reserve(out, z.avail_out);
 	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
 	out->size = z.total_out;
 	(void)deflateEnd(&z);
 	return buf_span(out);
 }
 
+/* It leads to "/b". */
+static struct span packed_page(struct buf *out)
+{
+	return pack(SPAN("<!doctype html><a href=/b>b</a>"), out);
+}
+
 TEST(a_page_that_is_packed_although_it_was_not_to_be_is_unpacked)
 {
-	AUTO(buf_done) struct buf packed = BUF(256);
+	AUTO(buf_done) struct buf packed = BUF(1024);
 	struct span page = packed_page(&packed);
 
 	answer_with(PAGE_WANTED, "Content-Encoding: GZip\r\nVary: Accept-Encoding\r\n", page);
@@ -227,6 +235,74 @@ TEST(a_page_that_nobody_here_can_unpack_is_refused_by_name)
 	assert_string_equal(answer.body, "x");
 }
 
+/* Lines of a table, each almost as the one before. */
+static struct span packed_table(struct buf *plain, struct buf *packed)
+{
+	unsigned number = 1;
+
+	while (plain->size < TABLE_SIZE) {
+		number = number * 1103515245 + 12345;
+		buf_addf(plain,
+		         "a row of a table whose rows are alike up to the end, where one has %02x; "
+		         "there are very many of them\n",
+		         number >> 24);
+	}
+	return pack(buf_span(plain), packed);
+}
+
+struct sending {
+	int fd;
+	struct span bytes;
+};
+
+static void *send_all(void *context)
+{
+	struct sending *s = context;
+	ssize_t sent = 1;
+
+	for (; s->bytes.size && sent > 0; s->bytes.size -= (size_t)sent, s->bytes.data += sent) {
+		sent = send(s->fd, s->bytes.data, s->bytes.size, MSG_NOSIGNAL);
+		sent = sent < 0 ? 0 : sent;
+	}
+	(void)shutdown(s->fd, SHUT_WR);
+	return NULL;
+}
+
+TEST(a_large_page_that_packs_well_arrives_at_a_slow_client)
+{
+	AUTO(buf_done) struct buf plain = BUF(2 * TABLE_SIZE), packed = BUF(2 * TABLE_SIZE);
+	AUTO_FREE char *got = calloc(1, 2 * TABLE_SIZE);
+	struct span body = packed_table(&plain, &packed);
+	int server, client, little = 64 * 1024;
+	struct sending sending;
+	struct pollfd waits;
+	pthread_t thread;
+	size_t size = 0;
+
+	assert_in_range(plain.size / body.size, 30, 90);
+	prefix = SPAN("/p/8000");
+	client = ask("GET /a HTTP/1.0\r\n" HOST "Sec-Fetch-Dest: empty\r\n\r\n", &server);
+	assert_int_equal(setsockopt(client, SOL_SOCKET, SO_RCVBUF, &little, sizeof(little)), 0);
+	client_send(server,
+	            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n");
+	client_receive_head(client, &answer);
+	sending = (struct sending){server, body};
+	waits = (struct pollfd){.fd = server, .events = POLLOUT};
+	assert_int_equal(pthread_create(&thread, NULL, send_all, &sending), 0);
+	/* All that is between the two is full. */
+	while (poll(&waits, 1, 50) > 0 && waits.revents == POLLOUT)
+		;
+	for (ssize_t more = 1; more > 0; size += (size_t)more) {
+		more = recv(client, got + size, 2 * TABLE_SIZE - size, 0);
+		assert_true(more >= 0);
+	}
+	pthread_join(thread, NULL);
+	assert_int_equal(size, plain.size);
+	assert_memory_equal(got, plain.data, size);
+	end(client, server);
+	prefix = (struct span){NULL, 0};
+}
+
 /* The client sees that it is not whole. */
 static void expect_cut(struct span body)
 {
@@ -252,7 +328,7 @@ static void expect_cut(struct span body)
 
 TEST(a_packed_page_that_is_not_whole_or_makes_no_sense_is_cut)
 {
-	AUTO(buf_done) struct buf packed = BUF(256);
+	AUTO(buf_done) struct buf packed = BUF(1024);
 	struct span page = packed_page(&packed);
 
 	expect_cut((struct span){page.data, page.size - 9});
@@ -476,6 +552,7 @@ int main(void)
 	           CASE(a_page_below_a_path_is_in_its_box_however_much_its_server_says),
 	           CASE(a_page_that_is_packed_although_it_was_not_to_be_is_unpacked),
 	           CASE(a_page_that_nobody_here_can_unpack_is_refused_by_name),
+	           CASE(a_large_page_that_packs_well_arrives_at_a_slow_client),
 	           CASE(a_packed_page_that_is_not_whole_or_makes_no_sense_is_cut),
 	           CASE(policies_of_an_answer_let_in_what_is_put_into_its_page),
 	           CASE(a_switch_whose_protocol_has_no_room_among_the_headers_is_none));
