@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "blob/blob.h"
 #include "fleet/backup.h"
+#include "fleet/elsewhere.h"
 #include "fleet/snapshot.h"
 #include "provider/snapshots.h"
 
@@ -28,6 +29,22 @@ static int find_ready(struct fleet *f, struct arena *a, const struct fleet_ref *
 	if (*ret->state_text)
 		error_hint(err, "%s", ret->state_text);
 	return -1;
+}
+
+/* Servers may have folders of blobs of their own: what is not in this one's is read and removed by
+ * the server that made it. */
+static int check_here(struct fleet *f, struct arena *a, const struct backup_record *r,
+                      struct error *err)
+{
+	struct blob_stat found;
+
+	if (strcmp(r->node, f->node) == 0 ||
+	    blob_stat(f->blobs, fleet_backup_blob(a, r->id), &found, err) == 0)
+		return 0;
+	if (err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	return fail_elsewhere(f, &(struct elsewhere){"backup", r->name, "is", r->node}, err);
 }
 
 /* ---- export ---- */
@@ -322,7 +339,8 @@ int fleet_backup_import(struct fleet *fleet, struct arena *a,
 	int status;
 
 	if ((request->name && sandbox_name_check(request->name, err) < 0) ||
-	    find_ready(fleet, a, &ref, &b, err) < 0 || backup_slot_take(fleet, err) < 0)
+	    find_ready(fleet, a, &ref, &b, err) < 0 || check_here(fleet, a, &b, err) < 0 ||
+	    backup_slot_take(fleet, err) < 0)
 		return -1;
 	status = import(fleet, a, request, &b, ret, err);
 	backup_slot_give(fleet);
@@ -345,6 +363,9 @@ int fleet_backup_remove(struct fleet *fleet, struct arena *a, const struct fleet
 		error_hint(err, "delete sandbox '%s'", r.holder_id);
 		return -1;
 	}
+	/* Of one that failed there is a row alone. */
+	if (r.state != BACKUP_FAILED && check_here(fleet, a, &r, err) < 0)
+		return -1;
 	is_being_made = r.state == BACKUP_MAKING && strcmp(r.node, fleet->node) == 0;
 	r.state = BACKUP_REMOVING;
 	if (store_backup_update(fleet->store, &r, false, err) < 0 && err->code != ERROR_NOT_FOUND)
@@ -359,17 +380,10 @@ int fleet_backup_open(struct fleet *fleet, struct arena *a, const struct fleet_r
                       struct fleet_backup_content *content, struct error *err)
 {
 	const struct blob_range range = {content->offset, content->size};
-	struct error second = {0};
 
-	if (find_ready(fleet, a, ref, &content->record, err) < 0)
+	if (find_ready(fleet, a, ref, &content->record, err) < 0 ||
+	    check_here(fleet, a, &content->record, err) < 0)
 		return -1;
-	if (blob_get(fleet->blobs, fleet_backup_blob(a, content->record.id), range, &content->fd,
-	             &content->size, &second) == 0)
-		return 0;
-	*err = second;
-	if (err->code == ERROR_NOT_FOUND && strcmp(content->record.node, fleet->node) != 0) {
-		error_hint(err, "it was stored by node '%s'", content->record.node);
-		error_elsewhere(err, content->record.node);
-	}
-	return -1;
+	return blob_get(fleet->blobs, fleet_backup_blob(a, content->record.id), range, &content->fd,
+	                &content->size, err);
 }

@@ -259,6 +259,26 @@ def test_all_leases_of_a_workspace_go_with_their_sandboxes(servers, database):
     there.delete("/v1/leases/workspace:77")
 
 
+def test_a_backup_in_the_others_folder(servers):
+    """Its file is there: so whoever is asked, it is fetched, imported and removed there."""
+    here, there = (server.known for server in servers)
+    with here.sandbox(internet=False) as box:
+        here.exec(box, "echo kept > note")
+        made = here.post(f"{PATH}/{box}/snapshot", {"backup": True})
+    backup = f"/api/sandbox/backups/{made['backups'][0]['id']}"
+    found = atoll.wait_for(lambda: (row := there.get(backup))["state"] != "making" and row, what="the backup")
+    here.delete(f"/api/sandbox/snapshots/{made['id']}")
+    assert hashlib.sha256(there.raw("GET", f"{backup}/content").body).hexdigest() == found["sha256"]
+    taken = there.post("/api/sandbox/snapshots/import", {"backup": found["id"]})["id"]
+    with there.sandbox(snapshot=taken, internet=False) as box:
+        assert there.exec(box, "cat note")["stdout"] == "kept\n"
+    there.delete(f"/api/sandbox/snapshots/{taken}")
+    file = servers[0].data / "blobs" / found["blob"]
+    assert file.exists()
+    there.delete(backup)
+    assert not file.exists()
+
+
 def test_the_other_surfaces_pass_on_as_well(servers):
     here, there = (server.known for server in servers)
     session = {"tenant_id": "acme", "session_id": "one"}
