@@ -175,6 +175,7 @@ static void connect_parts(struct broker *b)
 	b->boxes.chains = &b->chains;
 	b->boxes.pools = &b->pools;
 	pools_init(&b->pools, &b->boxes);
+	b->cleaner.waiting = BUF(CLEANER_WAITING_MAX * sizeof(struct remains));
 	b->boxes.on_created = on_created;
 	b->boxes.on_done = on_done;
 	b->boxes.on_failed = on_failed;

@@ -13,6 +13,7 @@
 #include "broker/snapshot.h"
 
 #define CLEANER_BATCH 256
+#define CLEANER_WAITING_MAX (2 * SLOTS_MAX)
 #define TEMPLATE_JOBS_MAX 2
 
 /* Cleans up behind sandboxes, in children, several sandboxes at a time. */
@@ -20,9 +21,10 @@ struct cleaner {
 	struct job job;
 	struct timer soon;
 	bool scheduled, running;
-	int64_t since_ms; /* when it was scheduled */
-	struct remains waiting[CLEANER_BATCH], at_work[CLEANER_BATCH];
-	unsigned waiting_count, at_work_count;
+	int64_t since_ms;   /* when it was scheduled */
+	struct buf waiting; /* of struct remains; see cleaner_add */
+	struct remains at_work[CLEANER_BATCH];
+	unsigned at_work_count;
 	unsigned keep_count; /* of the first of at_work the groups may be used again */
 	int begin[2];        /* closed by the broker when the child is the last to let go */
 };

@@ -144,6 +144,16 @@ static int run_cleaner(void *context)
 	return status;
 }
 
+static unsigned count_waiting(const struct cleaner *c)
+{
+	return (unsigned)(c->waiting.size / sizeof(struct remains));
+}
+
+static struct remains *waiting_of(struct cleaner *c)
+{
+	return (void *)c->waiting.data;
+}
+
 static void let_go(struct remains *remains)
 {
 	fd_forget(&remains->net_fd);
@@ -188,7 +198,7 @@ static bool may_clean_later(const struct broker *b)
 
 	return now - b->pools.asked_ms < CLEAN_QUIET_MS &&
 	       now - b->cleaner.since_ms < CLEAN_LATEST_MS &&
-	       b->cleaner.waiting_count < CLEANER_BATCH / 2;
+	       count_waiting(&b->cleaner) < CLEANER_BATCH / 2;
 }
 
 /* The child has its own of all descriptors: it will be the last to let go, and pays. */
@@ -218,6 +228,20 @@ static unsigned count_to_keep(const struct broker *b)
 	return count < GROUPS_KEPT_MAX - kept ? count : GROUPS_KEPT_MAX - kept;
 }
 
+/* The others wait for the next one. */
+static void take_batch(struct cleaner *c)
+{
+	unsigned count = count_waiting(c);
+
+	if (count > CLEANER_BATCH)
+		count = CLEANER_BATCH;
+	if (count > 0)
+		memcpy(c->at_work, c->waiting.data, count * sizeof(struct remains));
+	buf_consume(&c->waiting, count * sizeof(struct remains));
+	c->at_work_count = count;
+	c->scheduled = c->waiting.size > 0;
+}
+
 static void on_clean_time(struct timer *timer)
 {
 	struct broker *b = CONTAINER_OF(timer, struct broker, cleaner.soon);
@@ -228,11 +252,8 @@ static void on_clean_time(struct timer *timer)
 		timer_start(&b->events, &c->soon, CLEAN_QUIET_MS);
 		return;
 	}
-	memcpy(c->at_work, c->waiting, sizeof(c->waiting));
-	c->at_work_count = c->waiting_count;
+	take_batch(c);
 	c->keep_count = count_to_keep(b);
-	c->waiting_count = 0;
-	c->scheduled = false;
 	c->running = true;
 	c->job.on_end = on_cleaner_end;
 	if (start_cleaner(b, &err) == 0)
@@ -255,29 +276,26 @@ void cleaner_wake(struct broker *b)
 	timer_start(&b->events, &c->soon, CLEAN_QUIET_MS);
 }
 
+/* As many as there are slots, each of which waits once, and as many without one: what is more of
+ * those is let go of here, whatever it takes. */
 void cleaner_add(struct broker *b, const struct remains *remains)
 {
 	struct cleaner *c = &b->cleaner;
 	struct remains now = *remains;
 
-	if (now.slot != SLOT_NONE || now.mounts_fd >= 0) {
-		if (c->waiting_count == CLEANER_BATCH) {
-			/* More at once than any batch: do it here, whatever it takes. */
-			end_flows(b, &now, 1);
-			clean_slot(&b->host, now.slot);
-			release(b, now.slot, false);
-			let_go(&now);
-			return;
-		}
-		c->waiting[c->waiting_count++] = now;
-	}
+	if (now.slot == SLOT_NONE && count_waiting(c) >= SLOTS_MAX)
+		let_go(&now);
+	else if (now.slot != SLOT_NONE || now.mounts_fd >= 0)
+		buf_add(&c->waiting, &now, sizeof(now));
 	cleaner_wake(b);
 }
 
 void cleaner_forget(struct broker *b)
 {
-	for (unsigned i = 0; i < b->cleaner.waiting_count; i++)
-		let_go(&b->cleaner.waiting[i]);
+	struct cleaner *c = &b->cleaner;
+
+	for (unsigned i = 0; i < count_waiting(c); i++)
+		let_go(&waiting_of(c)[i]);
 }
 
 void cleaner_finish(struct broker *b)
@@ -294,10 +312,11 @@ void cleaner_finish(struct broker *b)
 	}
 	for (unsigned i = 0; i < b->cells.kept_count; i++)
 		remove_kept(&b->host, b->cells.kept[i]);
-	for (unsigned i = 0; i < c->waiting_count; i++) {
-		let_go(&c->waiting[i]);
-		clean_slot(&b->host, c->waiting[i].slot);
+	for (unsigned i = 0; i < count_waiting(c); i++) {
+		let_go(&waiting_of(c)[i]);
+		clean_slot(&b->host, waiting_of(c)[i].slot);
 	}
+	buf_done(&c->waiting);
 	host_empty_trash(&b->host);
 }
 
