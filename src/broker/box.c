@@ -16,6 +16,7 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/box_egress.h"
 #include "broker/flatten.h"
 #include "broker/pool.h"
 #include "broker/review.h"
@@ -82,6 +83,7 @@ void box_free(struct box *box)
 	fd_forget(&box->state_fd);
 	forget_identity(box);
 	job_cancel(&box->images_job);
+	job_cancel(&box->cut.job);
 	free(box->volumes);
 	free(box->review);
 	free(box->egress);
@@ -164,6 +166,7 @@ static void bury(struct box *box, uint32_t reason)
 	fault_point("broker", "destroy-run");
 	if (reason != SANDBOX_REASON_NONE)
 		b->on_ended(b->context, box->id, reason);
+	box_filter_end(box);
 	settle_debts(box);
 	give_away(box);
 	box_free(box);

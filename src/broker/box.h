@@ -16,10 +16,12 @@
 
 #include "base/id.h"
 #include "base/map.h"
+#include "broker/box_egress.h"
 #include "broker/cell.h"
 #include "broker/chains.h"
 #include "broker/event.h"
 #include "broker/host.h"
+#include "broker/owed.h"
 #include "broker/slots.h"
 #include "broker/volume.h"
 #include "wire/broker.h"
@@ -30,11 +32,6 @@ enum box_state { BOX_WAITING, BOX_SETTING_UP, BOX_PREPARED, BOX_RUNNING, BOX_END
 #define BOX_TEMPLATE_MAX 64
 #define BOX_HOSTNAME_MAX 64
 #define BOX_STEPS_MAX 512
-
-/* Whom to answer: a connection's serial number and its request. */
-struct owed {
-	uint64_t connection, request;
-};
 
 struct box {
 	struct list item; /* in boxes->waiting, or among a pool's */
@@ -54,6 +51,7 @@ struct box {
 	unsigned volume_count;
 	struct review *review;
 	char *egress; /* as of sandbox/egress.h */
+	struct box_cut cut;
 	/* once it has a cell */
 	struct cell *cell; /* until it runs, and its agent has said so */
 	uint32_t slot;

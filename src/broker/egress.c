@@ -137,24 +137,26 @@ void network_egress_note(struct network *n, uint32_t slot, bool is_set)
 static bool is_over(const void *context, const struct flow *flow)
 {
 	const struct egress_ranges *denied = context;
-	bool is_led = flow->answers_of != flow->to, is_denied = false;
+	bool is_denied = false;
 
 	for (size_t i = 0; i < denied->count && !is_denied; i++)
 		is_denied = egress_range_has(&denied->items[i], flow->to);
-	return flow->protocol != IPPROTO_TCP && (is_led || is_denied);
+	return network_flow_is_led(flow) || (flow->protocol != IPPROTO_TCP && is_denied);
 }
 
 /* A kernel that cannot be told forgets by itself what is silent for some minutes, and what is sent
  * to the denied is refused in any case. */
-static void forget_flows(const struct network *n, uint32_t slot, const struct egress_ranges *denied)
+void network_egress_cut(const struct network *n, uint32_t slot, const char *egress)
 {
+	struct egress_ranges denied;
 	struct error err = {0};
 	uint32_t address;
 
 	if (!network_was_used(slot, true))
 		return;
-	if (network_address(n, slot, &address, &err) < 0 ||
-	    network_flows_forget(address, is_over, denied, &err) < 0)
+	if (sandbox_egress_denied(egress, &denied, &err) < 0 ||
+	    network_address(n, slot, &address, &err) < 0 ||
+	    network_flows_forget(address, is_over, &denied, &err) < 0)
 		log_warning("what goes on from before a change of rules is not ended, going on",
 		            FAILURE(&err));
 }
@@ -215,7 +217,6 @@ int network_egress_set(struct network *n, uint32_t slot, const char *egress, str
 		return 0;
 	if (r.denied.count == 0 ? network_egress_clear(n, &slot, 1, err) < 0 : load(n, &r, err) < 0)
 		return FAIL_CONTEXT(err, "set the rules of a sandbox's network");
-	forget_flows(n, slot, &r.denied);
 	return 0;
 }
 

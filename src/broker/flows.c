@@ -6,6 +6,7 @@
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_conntrack.h>
 #include <linux/netlink.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -34,6 +35,11 @@ struct forgetting {
 static uint16_t message(uint16_t what)
 {
 	return (uint16_t)(NFNL_SUBSYS_CTNETLINK << 8 | what);
+}
+
+bool network_flow_is_led(const struct flow *flow)
+{
+	return flow->protocol != IPPROTO_TCP && flow->answers_of != flow->to;
 }
 
 /* The kernel tells no others: there may be many. One before 5.8 tells all. */

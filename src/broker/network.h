@@ -113,6 +113,9 @@ void network_own_remove(struct buf *out, const struct network_own *own, uint32_t
  */
 MUST_CHECK int network_egress_set(struct network *n, uint32_t slot, const char *egress,
                                   struct error *err);
+/* Ends what is under way and those rules refuse, once they are set, so that none of it comes back.
+ * Takes a second when the sandbox has filled the kernel's table. */
+void network_egress_cut(const struct network *n, uint32_t slot, const char *egress);
 /* Those of several are removed; fine when they have none. */
 MUST_CHECK int network_egress_clear(struct network *n, const uint32_t *slots, size_t count,
                                     struct error *err);
@@ -137,6 +140,9 @@ struct flow {
 	uint32_t answers_of; /* who answers: another one when it was led elsewhere */
 	uint8_t protocol;
 };
+/* Whether what it sends is led elsewhere, for as long as it sends, whatever rules say by then. Not
+ * of TCP, which hears of them at its next packet. */
+bool network_flow_is_led(const struct flow *flow);
 /* Forgets those that `is_over` says, of one address or, with 0, of all. What comes back to them is
  * the host's from then on, and what is sent again is looked at as a first one. Takes milliseconds:
  * the kernel looks through its whole table. */

@@ -278,10 +278,7 @@ static int run_egress(const struct request_context *c, const void *request, stru
 {
 	const struct broker_egress *r = request;
 
-	if (boxes_filter(&c->broker->boxes, r->sandbox, r->egress, err) < 0)
-		return -1;
-	answer_ok(c);
-	return 0;
+	return boxes_filter(&c->broker->boxes, &c->owed, r->sandbox, r->egress, err);
 }
 
 static int run_measure(const struct request_context *c, const void *request, struct error *err)

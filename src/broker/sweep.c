@@ -403,13 +403,18 @@ static void sweep_names(struct broker *b)
 		fd_forget(&fd);
 }
 
-static bool is_nobodys(const void *context, const struct flow *flow)
+/* Also what was led to the gateway by rules that have ended: who removed them may have died before
+ * he came to it. Of rules that are in force we are told again. */
+static bool is_left_over(const void *context, const struct flow *flow)
 {
 	const struct broker *b = context;
 	uint32_t slot;
 
-	return network_slot_of(&b->host.network, flow->from, &slot) &&
-	       slots_is_ours(&b->slots, slot) && !slots_is_used(&b->slots, slot);
+	if (!network_slot_of(&b->host.network, flow->from, &slot) ||
+	    !slots_is_ours(&b->slots, slot))
+		return false;
+	return !slots_is_used(&b->slots, slot) ||
+	       (!network_egress_is_set(&b->host.network, slot) && network_flow_is_led(flow));
 }
 
 /* What those before us had begun. */
@@ -417,7 +422,7 @@ static void sweep_flows(const struct broker *b)
 {
 	struct error err = {0};
 
-	if (b->host.network.usable && network_flows_forget(0, is_nobodys, b, &err) < 0)
+	if (b->host.network.usable && network_flows_forget(0, is_left_over, b, &err) < 0)
 		log_warning("what dead sandboxes have begun may come to others, going on",
 		            FAILURE(&err));
 }

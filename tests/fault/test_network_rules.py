@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 while rules of a sandbox's network are set: those of living ones stay in force, and nothing of others is left."""
 
+import concurrent.futures
 import contextlib
 import os
+import pathlib
 import shutil
+import signal
+import time
 
 import pytest
 
@@ -14,8 +18,10 @@ from test_kills import clean_after, named_steps
 pytestmark = [pytest.mark.needs_root,
               pytest.mark.skipif(not shutil.which("ip") or not shutil.which("nft"), reason="needs ip and nft")]
 PATH = "/api/sandbox/instances"
+# A step of a child of the broker.
+CUT = "egress-cut"
 STEPS = [(program, step) for program, folder in (("broker", "broker"), ("api", "fleet"))
-         for step in named_steps(folder, rf'fault_point\("{program}", ') if step.startswith("egress")]
+         for step in named_steps(folder, rf'fault_point\("{program}", ') if step.startswith("egress") and step != CUT]
 RULES = {"allow": ["198.18.255.1", "example.com"], "deny": ["0.0.0.0/0"]}
 
 
@@ -86,3 +92,134 @@ def test_rules_of_a_living_one_outlive_the_broker_and_end_with_it(private_server
     assert slot in far.slots_with_rules()
     api.remove(made)
     atoll.wait_for(lambda: slot not in far.slots_with_rules(), 20, "the end of its rules")
+
+
+SEND = f"""
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(10); s.connect((sys.argv[1], {far.UDP})); s.send(b"ping")
+assert s.recv(9) == b"pong"
+print(s.getsockname()[0])
+"""
+
+
+def begin_something(api, sandbox, address):
+    """Its own address, which the kernel remembers."""
+    result = api.exec(sandbox, cmd="/usr/bin/python3", args=["-c", SEND, address])
+    own = result["stdout"].strip()
+    assert own and far.flows_of(own) == 1, result
+    return own
+
+
+def stopped_children(server):
+    broker, found = server.pid_of("broker"), []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, parent = stat.read_text().rsplit(")", 1)[1].split()[:2]
+            if state == "T" and int(parent) == broker:
+                found.append(int(stat.parent.name))
+    return found
+
+
+def wait_stopped(server):
+    return atoll.wait_for(lambda: stopped_children(server), 20, "a child at work")[0]
+
+
+@pytest.fixture
+def stopping(private_server):
+    """A server whose children stop before they end what is under way, and somebody who may wait for them."""
+    private_server.environment["ATOLL_FAULT"] = f"broker:{CUT}:stop"
+    private_server.start()
+    with concurrent.futures.ThreadPoolExecutor(4) as others:
+        yield private_server, others
+        while children := stopped_children(private_server):
+            for child in children:
+                os.kill(child, signal.SIGCONT)
+            time.sleep(0.2)
+    clean_after(private_server)
+    wait_no_rules_without_a_link()
+
+
+def put(server, sandbox, rules):
+    return server.api().call("PUT", f"{PATH}/{sandbox}/egress", rules)
+
+
+def test_others_go_on_while_what_is_under_way_is_ended(stopping, world):
+    server, others = stopping
+    api, (first, second, _) = server.api(), world.addresses
+    made = api.create(internet=True)["id"]
+    own = begin_something(api, made, first)
+    changed = others.submit(put, server, made, {"deny": [first]})
+    child = wait_stopped(server)
+    # It is the child that waits, and nobody but who asked for it.
+    with api.sandbox(internet=True) as beside, api.sandbox(internet=True, egress={"deny": [first]}) as ruled:
+        put(server, beside, {"deny": [second]})
+        assert far.reached(api, beside, first) == {first: "tcp udp"}
+        assert far.reached(api, ruled, first) == {first: "no no"}
+    # The rules hold already; the answer says more.
+    assert far.reached(api, made, first)[first] == "no no"
+    again = others.submit(put, server, made, {"deny": [second]})
+    assert not changed.done() and not again.done() and far.flows_of(own) > 0
+    os.kill(child, signal.SIGCONT)
+    assert changed.result()["egress"]["deny"] == [first]
+    os.kill(wait_stopped(server), signal.SIGCONT)
+    assert again.result()["egress"]["deny"] == [second]
+    assert far.reached(api, made, first, second) == {first: "tcp udp", second: "no no"}
+
+
+def test_a_sandbox_that_ends_meanwhile_is_not_waited_for(stopping, world):
+    server, others = stopping
+    api, (first, *_) = server.api(), world.addresses
+    made = api.create(internet=True)["id"]
+    own, slot = begin_something(api, made, first), far.slot_of(api, made)
+    changed = others.submit(put, server, made, {"deny": [first]})
+    child = wait_stopped(server)
+    removed = others.submit(server.api().remove, made)
+    [agent] = [pid for pid, its in atoll.agents().items() if its == slot]
+    os.kill(agent, signal.SIGKILL)
+    changed.result()
+    with contextlib.suppress(atoll.ApiError):  # it may have gone by itself
+        removed.result()
+    assert atoll.is_dead(child) and not stopped_children(server)
+    atoll.wait_for(lambda: far.flows_of(own) == 0, 20, "an end of what it has begun")
+    atoll.wait_for(lambda: slot not in far.slots_with_rules(), 20, "the end of its rules")
+
+
+def test_what_is_under_way_is_cut_though_the_broker_dies_before(stopping, world):
+    server, others = stopping
+    api, (first, *_) = server.api(), world.addresses
+    made = api.create(internet=True)["id"]
+    own = begin_something(api, made, first)
+    changed = others.submit(put, server, made, {"deny": [first]})
+    child, broker = wait_stopped(server), server.kill9("broker")
+    atoll.wait_for(lambda: atoll.is_dead(child), 20, "the end of its child")
+    atoll.wait_for(lambda: server.pid_of("broker") not in (None, broker), 20, "another broker")
+    # It is asked again.
+    os.kill(wait_stopped(server), signal.SIGCONT)
+    assert changed.result()["egress"]["deny"] == [first]
+    assert far.flows_of(own) == 0
+
+
+def test_what_was_led_by_rules_that_have_ended_is_cut_though_the_broker_dies_before(stopping, world):
+    server, others = stopping
+    api, (first, *_) = server.api(), world.addresses
+    made = api.create(internet=True, egress={"allow": ["example.com"], "deny": ["0.0.0.0/0"]})["id"]
+    result = api.exec(made, cmd="/usr/bin/python3", args=["-c", SEND.replace('assert s.recv(9) == b"pong"', ""), first])
+    own = result["stdout"].strip()
+    assert far.flows_of(own) == 1, result
+    changed = others.submit(put, server, made, {})
+    wait_stopped(server)
+    broker = server.kill9("broker")
+    atoll.wait_for(lambda: server.pid_of("broker") not in (None, broker), 20, "another broker")
+    assert changed.result()["egress"]["deny"] == []
+    assert far.flows_of(own) == 0
+
+
+def test_a_child_that_is_killed_is_not_waited_for(private_server, world):
+    private_server.environment["ATOLL_FAULT"] = f"broker:{CUT}:kill"
+    private_server.start()
+    api, (first, *_) = private_server.api(), world.addresses
+    made, broker = api.create(internet=True)["id"], private_server.pid_of("broker")
+    own = begin_something(api, made, first)
+    put(private_server, made, {"deny": [first]})
+    assert far.flows_of(own) == 0 and private_server.pid_of("broker") == broker
+    clean_after(private_server)

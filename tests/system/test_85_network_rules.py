@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whom a sandbox may reach, by its own rules: docs/network.md."""
 
+import concurrent.futures
 import shutil
 
 import pytest
@@ -115,6 +116,30 @@ def test_datagrams_of_one_who_is_denied_now_come_in_no_more(api, world):
         assert far.flows_of(own) > 0
     # It is still sent to; the address may be another sandbox's by now, but the way to it is not.
     atoll.wait_for(lambda: far.flows_of(own) == 0, 15, "an end of what it has begun")
+
+
+MUCH = """
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for port in range(1024, 1024 + int(sys.argv[2])):
+    s.sendto(b"x", (sys.argv[1], port))
+s.connect((sys.argv[1], 9)); print(s.getsockname()[0])
+"""
+
+
+def test_who_has_begun_much_is_cut_off_it_and_changes_follow_each_other(api, server, world):
+    first, second, _ = world.addresses
+    count = 20000
+    with api.sandbox(internet=True) as sandbox, concurrent.futures.ThreadPoolExecutor(2) as others:
+        own = api.exec(sandbox, cmd="/usr/bin/python3", args=["-c", MUCH, first, str(count)])["stdout"].strip()
+        # Some may be lost on the way.
+        assert far.flows_of(own) > count // 2
+        for denied in (first, second):
+            others.submit(server.api().call, "PUT", f"{PATH}/{sandbox}/egress", {"deny": [denied]})
+        others.shutdown()
+        assert far.flows_of(own) == 0
+        [last] = api.get(f"{PATH}/{sandbox}")["egress"]["deny"]
+        assert far.reached(api, sandbox, first, second) == {address: "no no" if address == last else "tcp udp" for address in (first, second)}
 
 
 def test_what_a_dead_one_has_begun_does_not_come_to_the_next_one_of_its_address(api, world):

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/owed.h — whom to answer. Private to this folder. */
+#pragma once
+
+#include <stdint.h>
+
+/* A connection's serial number and its request. */
+struct owed {
+	uint64_t connection, request;
+};
