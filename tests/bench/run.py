@@ -4,7 +4,8 @@
     ./dev bench [--rounds 200] [--only api,peers,memory,transfer,http,state,many,code,grep,terminals,preview] [--json FILE] [--markdown FILE]
 
 Absolute times on a shared machine move by a factor of two between its phases; what counts is the ratio
-to a peer that was measured in the same rounds. Every figure is a single operation, timed by
+to a peer that was measured in the same rounds, or to the start of one program without any isolation:
+posix_spawn of /bin/true, in each round, and with the same pause before it. Every figure is a single operation, timed by
 stopwatch.c, p50 and p99 over all rounds, once back to back and once spaced by 100 ms (idle CPUs, as a
 real request meets them). A peer that this machine cannot run is listed with its reason.
 """
@@ -65,11 +66,22 @@ class Stopwatch:
 class Series:
     """Samples in µs per name, in the order of their first appearance."""
 
+    BARE = "/bin/true on the host"
+
     def __init__(self):
         self.samples = {}
 
     def add(self, name, value):
         self.samples.setdefault(name, []).append(value)
+
+    def add_bare(self, watch, suffix):
+        """What the least of all runs takes just now, and what the others are compared with."""
+        self.add(f"{self.BARE}{suffix}", watch.spawn("/bin/true"))
+
+    def bare(self, name):
+        """The p50 of those that were spaced as `name` was, or None."""
+        values = self.samples.get(self.BARE + (", spaced" if name.endswith(("spaced", "apart")) else ""))
+        return self.quantile(values, 0.5) if values else None
 
     @staticmethod
     def quantile(values, q):
@@ -77,8 +89,12 @@ class Series:
         return ordered[min(len(ordered) - 1, int(len(ordered) * q))]
 
     def rows(self):
-        return [{"name": name, "count": len(values), "p50_us": round(self.quantile(values, 0.5), 1),
-                 "p99_us": round(self.quantile(values, 0.99), 1)} for name, values in self.samples.items()]
+        return [self.row(name, values) for name, values in self.samples.items()]
+
+    def row(self, name, values):
+        p50, bare = self.quantile(values, 0.5), self.bare(name)
+        row = {"name": name, "count": len(values), "p50_us": round(p50, 1), "p99_us": round(self.quantile(values, 0.99), 1)}
+        return {**row, "times_bare": round(p50 / bare, 1)} if bare else row
 
 
 # ---- peers: each is (name, why it cannot run or None, its command) ----
@@ -226,6 +242,8 @@ def measure_peer(watch, series, name, command, suffix):
 def measure_latency(watch, peers, skipped, rounds, pause):
     series, suffix = Series(), ", spaced" if pause else ""
     for _ in range(rounds):
+        time.sleep(pause)
+        series.add_bare(watch, suffix)
         total = measure_cycle(watch, series, suffix, pause)
         series.add(f"atoll create, /bin/true, delete{suffix}", total)
         for name, command in list(peers.items()):
@@ -315,9 +333,9 @@ def ratios(rows):
 
 
 def markdown(report):
-    lines = [f"Measured {report['date']} on {report['machine']}.", "", "| operation | p50 µs | p99 µs | times Atoll |",
-             "|---|---|---|---|"]
-    lines += [f"| {r['name']} | {r['p50_us']:.0f} | {r['p99_us']:.0f} | {r.get('ratio_to_atoll', '')} |"
+    lines = [f"Measured {report['date']} on {report['machine']}.", "",
+             f"| operation | p50 µs | p99 µs | times {Series.BARE} | times Atoll |", "|---|---|---|---|---|"]
+    lines += [f"| {r['name']} | {r['p50_us']:.0f} | {r['p99_us']:.0f} | {r.get('times_bare', '')} | {r.get('ratio_to_atoll', '')} |"
               for r in report["latency"]]
     lines += ["", "| figure | value |", "|---|---|"]
     lines += [f"| {r['name']} | {r['value']} |" for r in report["figures"]]

@@ -17,6 +17,8 @@ import time
 INSTANCES = "/api/sandbox/instances"
 POOLS = "/api/sandbox/pools"
 TRUE = {"cmd": "/bin/true"}
+POOL_BURST, POOL_STOCK = 24, 48  # acquires one after the other; sandboxes that wait, of which half are then left
+POOL_SMALL = 8
 FILES_CHANGED = 10000
 BYTES_CHANGED = 1 << 30
 
@@ -70,22 +72,48 @@ def set_pool(watch, template, size):
         time.sleep(0.05)
 
 
+def acquire_and_delete(watch, series, create, pool, suffix=""):
+    """The lease of a new key, whose sandbox is prepared. A pool is for the server's default network."""
+    took, text = watch.http("POST", "/v1/leases/acquire", {"template": create["template"], "key": "pooled"})
+    series.add(f"acquire from {pool}{suffix}", took)
+    sandbox = json.loads(text)["sandbox_id"]
+    took += watch.http("POST", f"{INSTANCES}/{sandbox}/exec", TRUE)[0]
+    series.add(f"acquire from {pool} + first /bin/true{suffix}", took)
+    watch.http("DELETE", "/v1/leases/pooled")
+
+
+def hits_of_pools(watch):
+    return sum(pool["hits"] for pool in json.loads(watch.http("GET", POOLS)[1])["items"] if not pool["automatic"])
+
+
+def measure_pool_in_bursts(watch, series, create, rounds):
+    """Back to back, as many as the pool has in stock."""
+    template, left = create["template"], rounds
+    while left > 0:
+        set_pool(watch, template, {"target": POOL_STOCK, "min": POOL_STOCK - 4})
+        time.sleep(1)  # until all is at rest again
+        for _ in range(min(left, POOL_BURST)):
+            series.add_bare(watch, "")
+            acquire_and_delete(watch, series, create, "the pool")
+        left -= POOL_BURST
+    hits = hits_of_pools(watch)
+    set_pool(watch, template, {"target": 0})
+    return [{"name": "acquires that the pool had one for, %", "value": round(100 * hits / rounds)}]
+
+
 def measure_pool(watch, series, create, rounds, pause):
-    """Leases of new keys, whose sandboxes are prepared. A pool is for the server's default network."""
+    """Without end: each takes one of a few, and the next is made meanwhile."""
     suffix = ", spaced" if pause else ""
-    want = {"template": create["template"], "key": "pooled"}
-    set_pool(watch, create["template"], {"target": 8, "min": 8})
+    name = f"a pool of {POOL_SMALL}"
+    set_pool(watch, create["template"], {"target": POOL_SMALL, "min": POOL_SMALL})
     for _ in range(rounds):
         time.sleep(pause)
-        took, text = watch.http("POST", "/v1/leases/acquire", want)
-        series.add(f"acquire from the pool{suffix}", took)
-        sandbox = json.loads(text)["sandbox_id"]
-        took += watch.http("POST", f"{INSTANCES}/{sandbox}/exec", TRUE)[0]
-        series.add(f"acquire from the pool + first /bin/true{suffix}", took)
-        watch.http("DELETE", "/v1/leases/pooled")
-    hits = sum(pool["hits"] for pool in json.loads(watch.http("GET", POOLS)[1])["items"] if not pool["automatic"])
+        series.add_bare(watch, suffix)
+        time.sleep(pause)
+        acquire_and_delete(watch, series, create, name, suffix)
+    hits = hits_of_pools(watch)
     set_pool(watch, create["template"], {"target": 0})
-    return [{"name": f"acquires that the pool had one for{suffix}, %", "value": round(100 * hits / rounds)}]
+    return [{"name": f"acquires that {name} had one for{suffix}, %", "value": round(100 * hits / rounds)}]
 
 
 def has_numpy():
@@ -153,6 +181,7 @@ def measure_snapshots(watch, series, create, rounds):
 
 def measure_forks(watch, series, create, rounds):
     for _ in range(rounds):
+        series.add_bare(watch, "")
         path = make(watch, create)
         run_inside(watch, path, "echo data > /home/user/data")
         took, text = watch.http("POST", f"{path}/fork", {})
@@ -261,7 +290,7 @@ def measure(watch, series, create, place, rounds):
     """All of it into `series`; the figures that are single numbers are returned. `place`: the folder to work in, the
     peers that work here, and where to say why one does not."""
     folder, peers, skipped = place
-    figures = []
+    figures = measure_pool_in_bursts(watch, series, create, rounds)
     for pause in (0, 0.1):
         figures += measure_pool(watch, series, create, rounds, pause)
         measure_pause(watch, series, create, rounds, pause)
