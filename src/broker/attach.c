@@ -17,6 +17,7 @@
 
 #include "base/fault.h"
 #include "base/fd.h"
+#include "broker/mountinfo.h"
 #include "isolation/isolation.h"
 
 #define MOUNTINFO_MAX (256 * 1024)
@@ -27,16 +28,13 @@
 /* ---- as the host's root ---- */
 
 static int open_volume(const struct host *host, const struct attachment *a, int *ret_fd,
-                       struct stat *ret, struct error *err)
+                       struct error *err)
 {
-	AUTO_CLOSE int map = -1, fd = -1;
+	AUTO_CLOSE int map = -1;
 
-	if (id_map_open(a->slot, &map, err) < 0 || volume_open(host, &a->mount, map, &fd, err) < 0)
+	if (id_map_open(a->slot, &map, err) < 0)
 		return -1;
-	if (fstat(fd, ret) < 0)
-		return FAIL_ERRNO(err, "look at a volume");
-	*ret_fd = TAKE_FD(fd);
-	return 0;
+	return volume_open(host, &a->mount, map, ret_fd, err);
 }
 
 /* From here on we are the sandbox's root, and nobody on the host. It does not see us: its process
@@ -115,65 +113,65 @@ static bool is_there(const struct attachment *a, const struct stat *volume)
 
 #define NOWHERE (-1)
 
-/* A sandbox has a volume once and mounts nothing itself, so the volume tells which mount it is,
- * whatever the folder of it is called by now. One of the two is "". */
-struct sought {
-	char device[32];           /* an image's is its own; */
-	char folder[ID_SIZE + 16]; /* a folder's may be another here than stat says (btrfs) */
+struct attached {
+	int64_t mount;
+	bool is_read_only, is_whole; /* no folder of it */
 };
 
-/* `status` is of any folder of it; only an image's is looked at. */
-static void sought_init(const struct host *host, const struct attachment *a,
-                        const struct stat *status, struct sought *ret)
+/* A sandbox has a volume once and mounts nothing itself, so the volume tells which mount it is,
+ * whatever the folder of it is called by now. Of an image it is mounted once more, the whole of it
+ * so that nothing is made in it: that does not hold the one that is there. */
+static int place_init(const struct host *host, const struct attachment *a, int *ret_image,
+                      struct mount_place *ret, struct error *err)
 {
-	*ret = (struct sought){.device = ""};
-	if (volume_opens_slowly(host, a->mount.id))
-		(void)snprintf(ret->device, sizeof(ret->device), "%u:%u", major(status->st_dev),
-		               minor(status->st_dev));
-	else
-		(void)snprintf(ret->folder, sizeof(ret->folder), "/%s/files", a->mount.id);
+	const struct volume_backing *backing;
+	struct attachment whole = *a;
+	AUTO_CLOSE int files = -1;
+	char path[ID_SIZE + 16];
+	struct stat status;
+
+	if (volume_backing_find(host, a->mount.id, &backing, err) < 0)
+		return -1;
+	if (backing->opens_slowly) {
+		whole.mount.subpath[0] = '\0';
+		if (open_volume(host, &whole, ret_image, err) < 0)
+			return -1;
+		if (fstat(*ret_image, &status) < 0)
+			return FAIL_ERRNO(err, "look at a volume");
+		(void)snprintf(ret->device, sizeof(ret->device), "%u:%u", major(status.st_dev),
+		               minor(status.st_dev));
+		return 0;
+	}
+	(void)snprintf(path, sizeof(path), "%s/%s", a->mount.id, backing->content);
+	files = openat(host->folders[FOLDER_VOLUMES], path,
+	               O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (files < 0)
+		return FAIL_ERRNO(err, "open volume '%s'", a->mount.id);
+	return mount_place_of(files, ret, err);
 }
 
-static bool root_is(struct span root, const char *folder)
-{
-	size_t size = strlen(folder);
-	const char *at = root.size ? memmem(root.data, root.size, folder, size) : NULL;
-
-	return at && (at + size == root.data + root.size || at[size] == '/');
-}
-
-/* "36 35 98:0 /root /path options …" */
-static bool line_has(struct span line, const struct sought *sought, int64_t *ret_mount)
-{
-	struct span id, word, device, root;
-	struct error ignored = {0};
-
-	(void)span_split(&line, ' ', &id);
-	(void)span_split(&line, ' ', &word);
-	(void)span_split(&line, ' ', &device);
-	(void)span_split(&line, ' ', &root);
-	if (sought->device[0] ? !span_equals_text(device, sought->device)
-	                      : !root_is(root, sought->folder))
-		return false;
-	return span_parse_whole(id, 0, INT64_MAX, ret_mount, &ignored) == 0;
-}
-
-static int find_mount(const struct attachment *a, const struct sought *sought, int64_t *ret,
-                      struct error *err)
+/* *ret_image: the whole of it, as it would be attached, or -1 of what is no image. */
+static int find_attached(const struct host *host, const struct attachment *a, int *ret_image,
+                         struct attached *ret, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(MOUNTINFO_MAX);
-	struct span rest, line;
+	AUTO(mount_place_done) struct mount_place place;
+	struct mount_row row;
+	struct span rest;
 	char path[64];
 
+	mount_place_init(&place);
 	(void)snprintf(path, sizeof(path), "/proc/%d/mountinfo", a->pid);
-	if (file_read(AT_FDCWD, path, &text, err) < 0)
+	if (place_init(host, a, ret_image, &place, err) < 0 ||
+	    file_read(AT_FDCWD, path, &text, err) < 0)
 		return -1;
+	*ret = (struct attached){.mount = NOWHERE};
 	rest = buf_span(&text);
-	*ret = NOWHERE;
-	while (rest.size > 0) {
-		(void)span_split(&rest, '\n', &line);
-		if (line_has(line, sought, ret))
-			break;
+	while (mountinfo_next(&rest, &row)) {
+		if (!mount_place_has(&place, &row))
+			continue;
+		*ret = (struct attached){row.id, row.is_read_only, mount_place_is(&place, &row)};
+		break;
 	}
 	return 0;
 }
@@ -199,31 +197,42 @@ static int refuse_moved(const struct attachment *a, struct error *err)
 
 /* Whoever asks again has not heard that it was done. By now the folder of the volume may have
  * another name, and its place, too: a second mount over or beside it nobody would find. */
-static int check_there(const struct attachment *a, int64_t mount, struct error *err)
+static int check_there(const struct attachment *a, const struct attached *there, struct error *err)
 {
 	AUTO_CLOSE int place = -1;
 	struct error elsewhere = {0};
 
-	if (open_place(a, strlen(a->mount.path), false, &place, &elsewhere) == 0 &&
-	    is_mount(place, mount))
+	if (open_place(a, strlen(a->mount.path), false, &place, &elsewhere) < 0 ||
+	    !is_mount(place, there->mount))
+		return refuse_moved(a, err);
+	if (there->is_read_only == a->mount.is_read_only && there->is_whole == !a->mount.subpath[0])
 		return 0;
-	return refuse_moved(a, err);
+	error_set(err, ERROR_CONFLICT, 0, HERE, "the volume is at '%.120s' already, %s%s",
+	          a->mount.path, there->is_whole ? "the whole of it" : "a folder of it",
+	          there->is_read_only ? ", read-only" : "");
+	error_hint(err, "detach it first");
+	return -1;
 }
 
 int attach_volume(const struct host *host, const struct attachment *a, struct error *err)
 {
-	AUTO_CLOSE int volume = -1, place = -1;
-	struct sought sought;
+	AUTO_CLOSE int whole = -1, volume = -1, place = -1;
+	struct attached there;
 	struct stat status;
-	int64_t mount;
 
-	if (open_volume(host, a, &volume, &status, err) < 0)
+	if (find_attached(host, a, &whole, &there, err) < 0)
 		return -1;
-	sought_init(host, a, &status, &sought);
-	if (find_mount(a, &sought, &mount, err) < 0 || become_inside(a, err) < 0)
+	if (there.mount != NOWHERE)
+		return become_inside(a, err) < 0 ? -1 : check_there(a, &there, err);
+	/* Only now: a folder of it that is missing is made. */
+	if (whole >= 0 && !a->mount.subpath[0])
+		volume = TAKE_FD(whole);
+	if (volume < 0 && open_volume(host, a, &volume, err) < 0)
 		return -1;
-	if (mount != NOWHERE)
-		return check_there(a, mount, err);
+	if (fstat(volume, &status) < 0)
+		return FAIL_ERRNO(err, "look at a volume");
+	if (become_inside(a, err) < 0)
+		return -1;
 	if (open_place(a, strlen(a->mount.path), true, &place, err) < 0)
 		return -1;
 	fault_point("broker", "volume-place");
@@ -287,38 +296,20 @@ static int open_parent(const struct attachment *a, const char *name, int64_t mou
 	return 0;
 }
 
-/* Of an image this is another mount of it, the whole of it so that nothing is made in it: it does
- * not hold the one that goes. */
-static int find_attached(const struct host *host, const struct attachment *a, int64_t *ret,
-                         struct error *err)
-{
-	struct attachment whole = *a;
-	AUTO_CLOSE int volume = -1;
-	struct stat status = {0};
-	struct sought sought;
-
-	whole.mount.subpath[0] = '\0';
-	if (volume_opens_slowly(host, a->mount.id) &&
-	    open_volume(host, &whole, &volume, &status, err) < 0)
-		return -1;
-	sought_init(host, a, &status, &sought);
-	return find_mount(a, &sought, ret, err);
-}
-
 int detach_volume(const struct host *host, const struct attachment *a, struct error *err)
 {
 	const char *name = strrchr(a->mount.path, '/') + 1;
-	AUTO_CLOSE int parent = -1;
+	AUTO_CLOSE int image = -1, parent = -1;
 	struct error elsewhere = {0};
-	int64_t mount;
+	struct attached there;
 
-	if (find_attached(host, a, &mount, err) < 0)
+	if (find_attached(host, a, &image, &there, err) < 0)
 		return -1;
-	if (mount == NOWHERE)
+	if (there.mount == NOWHERE)
 		return 0;
 	if (become_inside(a, err) < 0)
 		return -1;
-	if (open_parent(a, name, mount, &parent, &elsewhere) < 0)
+	if (open_parent(a, name, there.mount, &parent, &elsewhere) < 0)
 		return refuse_moved(a, err);
 	return unmount(a, parent, name, err);
 }

@@ -138,6 +138,56 @@ def test_one_that_was_moved_is_found_and_refused(api, volume):
         assert api.delete(f"{INSTANCES}/{sandbox}/volume")["items"] == []
 
 
+@pytest.mark.parametrize("kind", [{}, {"size_mb": 32}], ids=["folder", "image"])
+@pytest.mark.parametrize("whole_path", [False, True])
+def test_a_folder_that_is_named_as_another_volume_is_none(server, api, volume, whole_path, kind):
+    """Who writes in a volume names its folders as the server names those of others: that keeps nobody from attaching, or detaching, these."""
+    files = f"{api.get(f'{PATH}/{volume}')['id']}/files"
+    alike = f"{server.data}/volumes/{files}".strip("/") if whole_path else files
+    api.post(PATH, {"name": "alike", **kind})
+    try:
+        with api.sandbox(internet=False) as sandbox:
+            path = f"{INSTANCES}/{sandbox}/volume"
+            try:
+                api.post(path, {"volume": "alike", "path": "/srv/alike", "subpath": alike})
+            except atoll.ApiError as old:
+                assert kind and old.status == 501 and "6.15" in old.message
+                pytest.skip(old.message)
+            api.exec(sandbox, "echo alike > /srv/alike/file")
+            api.post(path, {"volume": volume, "path": "/srv/v"})
+            assert api.exec(sandbox, "ls -A /srv/v; cat /srv/alike/file")["stdout"] == "alike\n"
+            assert [row["path"] for row in api.delete(f"{path}?volume={volume}")["items"]] == ["/srv/alike"]
+            mounts = mounts_of(api, sandbox)
+            assert "/srv/alike" in mounts and "/srv/v" not in mounts
+            assert api.exec(sandbox, "cat /srv/alike/file")["stdout"] == "alike\n"
+            api.post(path, {"volume": volume, "path": "/srv/v"})
+            assert [row["path"] for row in api.delete(f"{path}?volume=alike")["items"]] == ["/srv/v"]
+            assert "/srv/v" in mounts_of(api, sandbox)
+    finally:
+        api.delete(f"{PATH}/alike")
+
+
+def test_a_folder_that_is_given_another_volumes_name_inside_is_none(api, volume):
+    files = f"{api.get(f'{PATH}/{volume}')['id']}/files"
+    api.post(PATH, {"name": "alike"})
+    try:
+        with api.sandbox(internet=False) as sandbox:
+            path = f"{INSTANCES}/{sandbox}/volume"
+            api.post(path, {"volume": "alike", "path": "/srv/alike"})
+            rename = f"while ! [ -e /tmp/go ]; do sleep 0.05; done; mv x {files}; touch /tmp/done"
+            api.exec(sandbox, f"cd /srv/alike && mkdir -p x {files.split('/')[0]} && {{ ({rename}) >/dev/null 2>&1 & }}")
+            api.delete(f"{path}?force=true")
+            api.post(path, {"volume": "alike", "path": "/srv/alike", "subpath": "x"})
+            api.exec(sandbox, "touch /tmp/go")
+            atoll.wait_for(lambda: api.exec(sandbox, "test -e /tmp/done")["exit_code"] == 0, 15, "the folder is renamed")
+            assert f"/{files} " in api.exec(sandbox, "grep ' /srv/alike ' /proc/self/mountinfo")["stdout"]
+            api.post(path, {"volume": volume, "path": "/srv/v"})
+            assert api.delete(f"{path}?volume={volume}")["items"][0]["path"] == "/srv/alike"
+            assert api.delete(path)["items"] == []
+    finally:
+        api.delete(f"{PATH}/alike")
+
+
 def test_who_comes_in_with_it_is_seen_by_nobody_inside(api, volume):
     """The child that does it has the ids of the sandbox's root: nothing inside may find it, or stop it."""
     with api.sandbox(internet=False) as sandbox:

@@ -6,6 +6,7 @@ import http.client
 import os
 import pathlib
 import signal
+import sqlite3
 import time
 
 import pytest
@@ -206,8 +207,43 @@ def test_what_is_renamed_before_an_attach_is_finished_is_there_once(private_serv
         assert refused.value.status == 409 and "moved inside" in refused.value.message and "move it back" in refused.value.hint
         assert mounted() == ["/srv/moved/er"]
         api.exec(sandbox, "rm -rf /srv/deep; mv /srv/moved /srv/deep", user="root")
+    else:
+        atoll.wait_for(lambda: mount_rows(private_server) == [("attached",)], 15, "it is finished")
+        assert os.listdir(folder) == ["b"], "nothing is made for what is there already"
     assert mounted() == ["/srv/deep/er"]
     assert api.delete(f"{INSTANCES}/{sandbox}/volume")["items"] == [] and mounted() == []
+    assert place or os.listdir(folder) == ["b"]
+    clean_after(private_server)
+
+
+def mount_rows(server, sql="SELECT state FROM mounts"):
+    with contextlib.closing(sqlite3.connect(server.data / "store" / "atoll.db")) as store, store:
+        return store.execute(sql).fetchall()
+
+
+@pytest.mark.parametrize("column", ["is_read_only = 1", "subpath = 'a'"])
+@pytest.mark.parametrize("kind", [{}, {"size_mb": 16}], ids=["folder", "image"])
+def test_what_is_there_otherwise_than_asked_for_is_no_attachment(private_server, kind, column):
+    """Nobody takes a mount that may be written for one that may not, or the whole for a folder of it: it goes."""
+    private_server.environment["ATOLL_FAULT"] = "api:volume-placed:kill"
+    private_server.start()
+    api = private_server.api()
+    made = api.post(PATH, {"name": "other", **kind})
+    sandbox = api.create(internet=False)["id"]
+    with attempt(private_server) as caller:
+        caller.post(f"{INSTANCES}/{sandbox}/volume", {"volume": "other", "path": "/srv/there"})
+    private_server.environment.pop("ATOLL_FAULT")
+    private_server.stop()
+    assert mount_rows(private_server) == [("attaching",)]
+    mount_rows(private_server, f"UPDATE mounts SET {column}")
+    private_server.start()
+    api = private_server.api()
+    atoll.wait_for(lambda: mount_rows(private_server) == [], 15, "it is undone")
+    assert "already" in private_server.log_text()
+    assert mounts_agree(api, sandbox) and api.get(f"{INSTANCES}/{sandbox}/volume")["items"] == []
+    (row,) = api.post(f"{INSTANCES}/{sandbox}/volume", {"volume": "other", "path": "/srv/there", "read_only": True})["items"]
+    assert row["read_only"] and api.exec(sandbox, "ls -A /srv/there")["stdout"] in ("", "lost+found\n")
+    assert kind or os.listdir(private_server.data / "volumes" / made["id"] / "files") == []
     clean_after(private_server)
 
 
