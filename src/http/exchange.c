@@ -61,7 +61,7 @@ void exchange_start(struct http_exchange *ex, struct connection *conn)
 
 	ex->connection = conn;
 	ex->failed = false;
-	ex->whole = 0;
+	ex->knows_whole = false;
 	ex->origin = NULL;
 	ex->request = (struct request){.arena = &ex->arena,
 	                               .context = ex->server->options.context,
@@ -394,7 +394,8 @@ void exchange_fail(struct http_exchange *ex, const struct error *err)
 		buf_add_text(&ex->reply.headers, "WWW-Authenticate: Bearer\r\n");
 	if (kind->http_status == 429 || kind->http_status == 503)
 		buf_add_text(&ex->reply.headers, "Retry-After: 1\r\n");
-	if (err->code == ERROR_RANGE)
+	/* A range that somebody else refused is not of what stands here. */
+	if (err->code == ERROR_RANGE && ex->knows_whole)
 		buf_addf(&ex->reply.headers, "Content-Range: bytes */%" PRIu64 "\r\n", ex->whole);
 	fail_as(ex,
 	        (struct http_failure){kind->http_status, kind->name, err->text, err->hint, err});

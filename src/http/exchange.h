@@ -39,6 +39,7 @@ struct http_exchange {
 	struct http_exchange *next; /* finished or spare */
 	int64_t started_ns;
 	const char *origin; /* that may read the reply, see cors.h; NULL: no page of another one */
+	bool knows_whole;   /* as range_fail sets it */
 	uint64_t whole;     /* bytes of what ERROR_RANGE is about */
 	bool failed;        /* the reply is an error; a relay in it only waits to be released */
 };

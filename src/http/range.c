@@ -27,6 +27,7 @@ bool range_parse(const char *text, uint64_t *ret_offset, uint64_t *ret_size)
 
 int range_fail(const struct request *rq, const char *what, uint64_t whole, struct error *err)
 {
+	rq->exchange->knows_whole = true;
 	rq->exchange->whole = whole;
 	(void)FAIL(err, ERROR_RANGE, "the range begins behind the end of the %s", what);
 	error_hint(err, "it has %" PRIu64 " bytes", whole);

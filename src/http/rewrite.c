@@ -5,12 +5,16 @@
 
 void rewriter_init(struct rewriter *r, const struct rewrite_place *place, enum rewriter_kind kind)
 {
-	*r = (struct rewriter){.place = *place, .kind = kind, .held = BUF(REWRITE_TAG_MAX)};
+	*r = (struct rewriter){.place = *place,
+	                       .kind = kind,
+	                       .held = BUF(REWRITE_TAG_MAX),
+	                       .hashes = BUF(REWRITE_HASHES_MAX)};
 }
 
 void rewriter_done(struct rewriter *r)
 {
 	buf_done(&r->held);
+	buf_done(&r->hashes);
 	css_rewriter_done(&r->css);
 }
 
@@ -63,6 +67,12 @@ static void put_imports(struct rewriter *r, struct buf *out)
 struct attribute {
 	struct span name, value;
 	bool is_quoted;
+};
+
+/* What is asked of a tag for each of its attributes, of which there may be thousands. */
+struct element {
+	struct span name;
+	struct span meaning; /* of a <meta>, its http-equiv, until there was a content */
 };
 
 /* From *at, within a tag, behind its name. False at the tag's end. */
@@ -184,7 +194,7 @@ static void add_policy(struct rewriter *r, struct buf *out, const struct attribu
 		}
 		buf_add_byte(&policy, c);
 	}
-	rewrite_csp(&rewritten, buf_span(&policy), &r->place);
+	rewrite_csp_by(&rewritten, buf_span(&policy), &r->place, &r->hashes);
 	r->has_base = r->has_base || rewrite_csp_limits_base(buf_span(&policy));
 	if (rewritten.overflowed || !a->is_quoted)
 		buf_add_span(out, value);
@@ -222,12 +232,13 @@ static bool is_url(struct span element, struct span attribute)
 	return false;
 }
 
-/* Of a <meta>. */
-static void add_content(struct rewriter *r, struct buf *out, struct span tag,
+/* The first one of a <meta>, as browsers read it. */
+static void add_content(struct rewriter *r, struct buf *out, struct element *e,
                         const struct attribute *a)
 {
-	struct span meaning = find_value(tag, "http-equiv");
+	struct span meaning = e->meaning;
 
+	e->meaning = (struct span){NULL, 0};
 	if (span_is_word(meaning, "refresh"))
 		rewrite_refresh(out, a->value, &r->place);
 	else if (span_is_word(meaning, "content-security-policy"))
@@ -236,32 +247,36 @@ static void add_content(struct rewriter *r, struct buf *out, struct span tag,
 		buf_add_span(out, a->value);
 }
 
-static void add_value(struct rewriter *r, struct buf *out, struct span tag,
+static void add_value(struct rewriter *r, struct buf *out, struct element *e,
                       const struct attribute *a)
 {
-	if (is_url(tag_name(tag), a->name))
+	if (is_url(e->name, a->name))
 		rewrite_url(out, a->value, &r->place);
 	else if (span_is_word(a->name, "srcset") || span_is_word(a->name, "imagesrcset"))
 		add_set(out, a->value, &r->place);
 	else if (span_is_word(a->name, "style"))
 		add_style(out, a->value, &r->place);
-	else if (span_is_word(a->name, "content") && span_is_word(tag_name(tag), "meta"))
-		add_content(r, out, tag, a);
+	else if (e->meaning.size && span_is_word(a->name, "content"))
+		add_content(r, out, e, a);
 	else
 		buf_add_span(out, a->value);
 }
 
 static void add_tag(struct rewriter *r, struct buf *out, struct span tag)
 {
+	struct element element = {.name = tag_name(tag)};
 	const char *copied = tag.data, *end = tag.data + tag.size;
-	const char *at = tag.data + 1 + tag_name(tag).size;
+	const char *at = tag.data + 1 + element.name.size;
 	struct attribute attribute;
+
+	if (span_is_word(element.name, "meta"))
+		element.meaning = find_value(tag, "http-equiv");
 
 	while (next_attribute(&at, end, &attribute)) {
 		if (!attribute.value.size)
 			continue;
 		buf_add(out, copied, (size_t)(attribute.value.data - copied));
-		add_value(r, out, tag, &attribute);
+		add_value(r, out, &element, &attribute);
 		copied = attribute.value.data + attribute.value.size;
 	}
 	buf_add(out, copied, (size_t)(end - copied));

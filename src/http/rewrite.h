@@ -37,6 +37,11 @@ void rewrite_cookie(struct buf *out, struct span value, const struct rewrite_pla
 /* A Content-Security-Policy, or several. Where one lets scripts in by name, what is put into a page
  * below the prefix is let in by its hash; the server's own origin becomes 'self'. */
 void rewrite_csp(struct buf *out, struct span value, const struct rewrite_place *place);
+/* The same for several values of one place: what lets in is made once, when it is first needed, and
+ * kept in `hashes`, which is empty to begin with. */
+#define REWRITE_HASHES_MAX 256
+void rewrite_csp_by(struct buf *out, struct span value, const struct rewrite_place *place,
+                    struct buf *hashes);
 /* Whether one of them says which base a page may have. */
 bool rewrite_csp_limits_base(struct span value);
 
@@ -83,6 +88,7 @@ struct rewriter {
 	struct rewrite_place place; /* borrowed */
 	enum rewriter_state state;
 	struct buf held;   /* a tag that is not whole yet */
+	struct buf hashes; /* of rewrite_csp_by */
 	char raw[16];      /* what REWRITER_RAW is within */
 	char quote;        /* of the value that the tag is in, or 0 */
 	bool after_equals; /* in a tag: a quote would begin a value */

@@ -126,7 +126,6 @@ static void add_sources(struct buf *out, struct span directive, const struct rew
 	buf_add(out, copied, (size_t)(directive.data + directive.size - copied));
 }
 
-/* `hashes` are kept for the next one. */
 static void add_policy(struct buf *out, struct span policy, const struct rewrite_place *place,
                        struct buf *hashes)
 {
@@ -148,9 +147,9 @@ static void add_policy(struct buf *out, struct span policy, const struct rewrite
 	}
 }
 
-void rewrite_csp(struct buf *out, struct span value, const struct rewrite_place *place)
+void rewrite_csp_by(struct buf *out, struct span value, const struct rewrite_place *place,
+                    struct buf *hashes)
 {
-	AUTO(buf_done) struct buf hashes = BUF(256);
 	struct span policy;
 	bool more = value.size > 0;
 
@@ -160,10 +159,17 @@ void rewrite_csp(struct buf *out, struct span value, const struct rewrite_place 
 			return;
 		}
 		more = span_split(&value, ',', &policy);
-		add_policy(out, policy, place, &hashes);
+		add_policy(out, policy, place, hashes);
 		if (more)
 			buf_add_byte(out, ',');
 	}
+}
+
+void rewrite_csp(struct buf *out, struct span value, const struct rewrite_place *place)
+{
+	AUTO(buf_done) struct buf hashes = BUF(REWRITE_HASHES_MAX);
+
+	rewrite_csp_by(out, value, place, &hashes);
 }
 
 bool rewrite_csp_limits_base(struct span value)

@@ -11,12 +11,16 @@ static struct span skip(struct span s, size_t size)
 size_t rewrite_own_host(struct span text, const struct rewrite_place *place)
 {
 	static const char *const hosts[] = {"localhost", "127.0.0.1", "0.0.0.0", "[::1]"};
-	char host[32];
+	char port[16];
 
+	/* Of many addresses few are of the server: its port is written for those alone. */
 	for (size_t i = 0; i < COUNT_OF(hosts); i++) {
-		(void)snprintf(host, sizeof(host), "%s:%u", hosts[i], place->port);
-		if (span_starts_with_word(text, host))
-			return strlen(host);
+		size_t size = strlen(hosts[i]);
+
+		if (!span_starts_with_word(text, hosts[i]))
+			continue;
+		(void)snprintf(port, sizeof(port), ":%u", place->port);
+		return span_starts_with(skip(text, size), port) ? size + strlen(port) : 0;
 	}
 	return 0;
 }
@@ -104,15 +108,18 @@ void rewrite_refresh(struct buf *out, struct span value, const struct rewrite_pl
 /* </a.css>; rel=preload, </b.js>; rel=modulepreload */
 void rewrite_link(struct buf *out, struct span value, const struct rewrite_place *place)
 {
-	bool quoted = false;
+	bool quoted = false, has_end = true;
 
 	while (value.size) {
 		char c = value.data[0];
-		ptrdiff_t end = c == '<' && !quoted ? span_find(value, '>') : -1;
+		bool opens = c == '<' && !quoted && has_end;
+		ptrdiff_t end = opens ? span_find(value, '>') : -1;
 
 		buf_add_byte(out, c);
 		value = skip(value, 1);
 		quoted ^= c == '"';
+		/* Where there is none, those that follow have none. */
+		has_end = has_end && (!opens || end >= 0);
 		if (end < 1)
 			continue;
 		rewrite_url(out, (struct span){value.data, (size_t)end - 1}, place);

@@ -78,10 +78,18 @@ static struct span label_of(const struct config *config, struct span name)
 	return (struct span){name.data, name.size - domain.size - 1};
 }
 
+/* "localhost", and what stands below it */
+static bool is_localhost(struct span name)
+{
+	struct span below = SPAN(".localhost");
+
+	return is_same(name, SPAN("localhost")) ||
+	       (name.size > below.size && span_ends_with_word(name, below));
+}
+
 static bool is_shared(const struct config *config, struct span name)
 {
-	return is_address(name) || label_of(config, name).size > 0 ||
-	       is_same(name, SPAN("localhost")) || span_ends_with_word(name, SPAN(".localhost")) ||
+	return is_address(name) || label_of(config, name).size > 0 || is_localhost(name) ||
 	       is_listed(name, config->hosts);
 }
 

@@ -62,8 +62,32 @@ TEST(a_range_behind_the_end_is_told_how_much_there_is)
 	fixture_close(&f);
 }
 
+static int refuse_as_another(UNUSED struct request *rq, UNUSED const void *body,
+                             UNUSED struct reply *reply, struct error *err)
+{
+	return FAIL(err, ERROR_RANGE, "another server says so");
+}
+
+TEST(of_a_range_that_another_refused_no_size_is_told)
+{
+	static const struct route routes[] = {
+	        {HTTP_GET, "/file", 0, ROUTE_PUBLIC, .handle = refuse_as_another,
+	         .summary = "refuse"},
+	        {.path = NULL},
+	};
+	struct answer answer;
+	struct fixture f;
+
+	fixture_open(&f, routes, NULL);
+	client_ask(&f, "GET /file HTTP/1.1\r\nHost: localhost\r\n\r\n", &answer);
+	assert_int_equal(answer.status, 416);
+	assert_null(strstr(answer.head, "Content-Range"));
+	fixture_close(&f);
+}
+
 int main(void)
 {
 	return RUN(CASE(one_range_from_an_offset_is_understood), CASE(other_forms_are_ignored),
-	           CASE(a_range_behind_the_end_is_told_how_much_there_is));
+	           CASE(a_range_behind_the_end_is_told_how_much_there_is),
+	           CASE(of_a_range_that_another_refused_no_size_is_told));
 }

@@ -116,6 +116,9 @@ TEST(attributes_that_hold_addresses_are_rewritten)
 	             "<form action = '/p/5173/f'><use xlink:href=#a>");
 	page_becomes("<meta http-equiv=refresh content='0;url=/x'><meta content='/x'>",
 	             "<meta http-equiv=refresh content='0;url=/p/5173/x'><meta content='/x'>");
+	/* Of two the first one counts. */
+	page_becomes("<meta content='0;url=/x' content='0;url=/y' http-equiv=refresh>",
+	             "<meta content='0;url=/p/5173/x' content='0;url=/y' http-equiv=refresh>");
 	page_becomes("<base href='/app/'>", "<base href='/p/5173/app/'>");
 	page_becomes(
 	        "<object data=/x><INPUT formaction=/y><video poster=/z><my-video poster=/z src=/v>",
