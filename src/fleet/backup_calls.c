@@ -349,11 +349,31 @@ int fleet_backup_import(struct fleet *fleet, struct arena *a,
 
 /* ---- the rest ---- */
 
+/* Of what another server makes or removes there may be a file, or not yet. Where that server cannot
+ * be asked the row tells it: it clears up when it comes to the end, or starts again. */
+static int find_remover(struct fleet *f, struct arena *a, const struct backup_record *r,
+                        bool *ret_is_its_makers, struct error *err)
+{
+	struct error second = {0};
+	bool is_reached;
+
+	*ret_is_its_makers = r->state == BACKUP_MAKING && strcmp(r->node, f->node) == 0;
+	/* Of one that failed there is a row alone. */
+	if (r->state == BACKUP_FAILED || check_here(f, a, r, err) == 0)
+		return 0;
+	if (r->state == BACKUP_READY || err->code != ERROR_CONFLICT ||
+	    peer_is_reached(f, a, r->node, &is_reached, &second) < 0 || is_reached)
+		return -1;
+	error_clear(err);
+	*ret_is_its_makers = true;
+	return 0;
+}
+
 int fleet_backup_remove(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                         struct error *err)
 {
 	struct backup_record r;
-	bool is_being_made;
+	bool is_its_makers;
 
 	if (backup_check(fleet, err) < 0 || fleet_backup_find(fleet, a, ref, &r, err) < 0)
 		return -1;
@@ -363,17 +383,15 @@ int fleet_backup_remove(struct fleet *fleet, struct arena *a, const struct fleet
 		error_hint(err, "delete sandbox '%s'", r.holder_id);
 		return -1;
 	}
-	/* Of one that failed there is a row alone. */
-	if (r.state != BACKUP_FAILED && check_here(fleet, a, &r, err) < 0)
+	if (find_remover(fleet, a, &r, &is_its_makers, err) < 0)
 		return -1;
-	is_being_made = r.state == BACKUP_MAKING && strcmp(r.node, fleet->node) == 0;
 	r.state = BACKUP_REMOVING;
 	if (store_backup_update(fleet->store, &r, false, err) < 0 && err->code != ERROR_NOT_FOUND)
 		return -1;
 	error_clear(err);
 	fault_point("api", "backup-removing");
 	/* Whoever makes it sees that, and clears up. */
-	return is_being_made ? 0 : backup_drop(fleet, r.id, err);
+	return is_its_makers ? 0 : backup_drop(fleet, r.id, err);
 }
 
 int fleet_backup_open(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,

@@ -351,6 +351,28 @@ def test_both_die(pair, ask, step):
     pair.remove_all()
 
 
+@pytest.mark.parametrize("sql, status", [("UPDATE peers SET seen_at = seen_at - 600000", 503), ("DELETE FROM peers", 409)])
+def test_what_is_half_made_is_given_up_though_its_maker_cannot_be_asked(pair, sql, status):
+    pair.restart("broker:backup-begun:stop")
+    pair.make()
+    call, victim = pair.begin("backup")
+    kill_all(pair.owner, victim)
+    assert is_told(pair, call.end(), "backup", "api")
+    (made,) = [i for i, (state, is_held) in pair.backups().items() if state == "making" and not is_held]
+    pair.database.rows(f"{sql} WHERE node = '{pair.node}'")
+    for _ in range(2):
+        pair.api.delete(f"{BACKUPS}/{made}")
+        assert pair.backups()[made] == ("removing", False)
+    # Its file is there, for all that anybody knows.
+    with pytest.raises(atoll.ApiError) as refused:
+        pair.api.delete(f"{BACKUPS}/{pair.kept['id']}")
+    assert refused.value.status == status and pair.node in refused.value.message
+    pair.start_owner()
+    pair.check()
+    assert made not in pair.backups()
+    pair.remove_all()
+
+
 def test_what_lies_in_a_folder_of_both_is_there_while_its_maker_is_down(sharing):
     pair = sharing
     pair.restart("broker:backup-begun:stop")
