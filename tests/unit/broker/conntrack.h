@@ -7,6 +7,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -53,7 +54,10 @@ static inline void enter_namespace(void)
 	AUTO_CLOSE int fd = -1;
 	struct error err = {0};
 
-	assert_int_equal(unshare(CLONE_NEWNET), 0);
+	assert_int_equal(unshare(CLONE_NEWNET | CLONE_NEWNS), 0);
+	/* Or the links of a server that runs on this machine would be seen, by their names. */
+	assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	assert_int_equal(mount("sysfs", "/sys", "sysfs", 0, NULL), 0);
 	netlink_end(&batch, netlink_begin(&batch, RTM_NEWLINK, 0, &link, sizeof(link)));
 	assert_int_equal(netlink_socket(&fd, &err), 0);
 	assert_int_equal(netlink_run(fd, &batch, "bring loopback up", &err), 0);
