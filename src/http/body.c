@@ -137,3 +137,12 @@ enum body_result body_next(struct body_reader *body, struct span *data, struct s
 	}
 	return result;
 }
+
+void body_unread(struct body_reader *body, struct span *data, size_t size)
+{
+	if (size == 0)
+		return;
+	*data = (struct span){data->data - size, data->size + size};
+	body->remaining += (int64_t)size;
+	body->state = BODY_DATA;
+}

@@ -45,3 +45,5 @@ enum body_result {
 	BODY_BAD,   /* malformed */
 };
 enum body_result body_next(struct body_reader *body, struct span *data, struct span *ret_piece);
+/* Right after a piece: the last `size` bytes of it are the next one's once more, and *data's. */
+void body_unread(struct body_reader *body, struct span *data, size_t size);

@@ -15,9 +15,6 @@
 /* Answers before the answer: 100, 103 … */
 #define INTERIM_MAX 16
 #define REWRITTEN_MAX ((size_t)4 << 20) /* of one piece that was read */
-/* What was read is unpacked at once, however slowly the client takes it: the first piece, which
- * came with the head, may be large. */
-#define UNPACKED_UNSENT_MAX ((size_t)4 << 20)
 #define REQUEST_HEAD_MAX ((size_t)256 * 1024)
 
 /* ---- the answer ---- */
@@ -91,40 +88,49 @@ static void rewrite(struct proxy *p, struct relay *relay, struct span piece)
 		relay_write(relay, buf_span(&out));
 }
 
-static void unpack(struct proxy *p, struct relay *relay, struct span piece)
+/* What is left of the piece has to wait: others have their turn, and the client has to take what
+ * it became. */
+static void unpack(struct proxy *p, struct relay *relay, struct span *piece)
 {
 	enum unpack_result result = UNPACK_PIECE;
 	struct span part;
 
 	while (!p->is_done && result == UNPACK_PIECE) {
-		result = unpacker_next(p->unpacker, &piece, &part);
+		result = relay_has_room(relay) ? unpacker_next(p->unpacker, piece, &part)
+		                               : UNPACK_LATER;
 		if (result == UNPACK_PIECE)
 			rewrite(p, relay, part);
 		else if (result == UNPACK_BAD)
 			refuse(p, relay, "sent a page that is not packed as it says");
-		if (!p->is_done && relay_unsent(relay) > UNPACKED_UNSENT_MAX)
-			refuse(p, relay, "sent a page that is too large when unpacked");
 	}
+	p->unpacks_later = !p->is_done && result == UNPACK_LATER;
+	if (p->unpacks_later)
+		relay_later(relay);
 }
 
-static void pass_body(struct proxy *p, struct relay *relay, struct span piece)
+/* Cuts off what was used: all, if not for the unpacker. */
+static void pass_body(struct proxy *p, struct relay *relay, struct span *piece)
 {
-	if (p->unpacker)
+	if (p->unpacker) {
 		unpack(p, relay, piece);
-	else if (p->is_rewritten)
-		rewrite(p, relay, piece);
+		return;
+	}
+	if (p->is_rewritten)
+		rewrite(p, relay, *piece);
 	else
-		relay_write(relay, piece);
+		relay_write(relay, *piece);
+	piece->size = 0;
 }
 
 static void take_body(struct proxy *p, struct relay *relay, struct span *in)
 {
 	struct span piece;
 
-	while (!p->is_done) {
+	while (!p->is_done && !p->unpacks_later) {
 		switch (body_next(&p->body, in, &piece)) {
 		case BODY_PIECE:
-			pass_body(p, relay, piece);
+			pass_body(p, relay, &piece);
+			body_unread(&p->body, in, piece.size);
 			break;
 		case BODY_MORE:
 			return;
@@ -144,14 +150,15 @@ static void take_body(struct proxy *p, struct relay *relay, struct span *in)
 static bool take_head(struct proxy *p, struct relay *relay, struct span *in)
 {
 	AUTO(buf_done) struct buf text = BUF(PROXY_HEAD_MAX);
-	size_t scanned = 0, size = 0;
-	enum http_fault fault = head_find_end(*in, &scanned, &size);
+	size_t size = 0;
+	enum http_fault fault = head_find_end(*in, &p->scanned, &size);
 	struct head head;
 
 	if (!fault && (size ? size : in->size) > PROXY_HEAD_MAX)
 		fault = FAULT_HEAD_SIZE;
 	if (!fault && !size)
 		return false;
+	p->scanned = 0;
 	if (!fault) {
 		buf_add(&text, in->data, size);
 		fault = head_parse_answer(text.data, size, &head);
@@ -178,19 +185,33 @@ static bool take_head(struct proxy *p, struct relay *relay, struct span *in)
 	return true;
 }
 
+/* What the unpacker still had when its last turn was over, of which nothing need be left to
+ * read. */
+static void begin_turn(struct proxy *p, struct relay *relay)
+{
+	struct span none = SPAN("");
+
+	if (!p->unpacker || p->is_done)
+		return;
+	unpacker_turn(p->unpacker);
+	if (p->unpacks_later)
+		unpack(p, relay, &none);
+}
+
 static int on_upstream(void *state, struct relay *relay, struct span *in, struct error *err)
 {
 	struct proxy *p = state;
 
 	(void)err;
+	begin_turn(p, relay);
 	while (!p->has_answered && !p->is_done)
 		if (!take_head(p, relay, in))
 			break;
 	if (p->is_done) {
 		in->size = 0;
 	} else if (p->is_tunnel || p->until_close) {
-		pass_body(p, relay, *in);
-		in->size = 0;
+		if (in->size && !p->unpacks_later)
+			pass_body(p, relay, in);
 	} else if (p->has_answered) {
 		take_body(p, relay, in);
 	}

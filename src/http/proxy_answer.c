@@ -4,9 +4,6 @@
 
 #include "http/proxy_parts.h"
 
-/* What comes of it is sent before more is read. */
-#define PACKED_READ_SIZE ((size_t)16 * 1024)
-
 /* What would speak for the whole origin, which a page below a prefix shares with others. */
 static bool is_of_origin(const char *name)
 {
@@ -138,14 +135,10 @@ static enum unpack_coding coding_of(const struct head *head)
 {
 	enum unpack_coding coding = UNPACK_NONE;
 
-	for (unsigned i = 0; i < head->field_count; i++) {
-		if (strcasecmp(head->fields[i].name, "Content-Encoding") != 0)
-			continue;
-		/* One within the other. */
-		if (coding != UNPACK_NONE)
-			return UNPACK_UNKNOWN;
-		coding = unpack_coding_parse(span_of(head->fields[i].value));
-	}
+	for (unsigned i = 0; i < head->field_count; i++)
+		if (strcasecmp(head->fields[i].name, "Content-Encoding") == 0)
+			coding = unpack_coding_join(
+			        coding, unpack_coding_parse(span_of(head->fields[i].value)));
 	return coding;
 }
 
@@ -163,16 +156,29 @@ static bool has_body(const struct proxy *p, int status)
 	return !p->asked.is_head && status != 204 && status != 304;
 }
 
-static bool is_to_be_rewritten(const struct proxy *p, const struct head *head)
+static bool is_of_page(const struct proxy *p, const struct head *head)
 {
 	return p->asked.place.prefix.size && head->status != 206 && head->status != 101 &&
-	       has_body(p, head->status) &&
 	       (is_of_type(head, "text/html") || is_of_type(head, "text/css"));
+}
+
+static bool is_to_be_rewritten(const struct proxy *p, const struct head *head)
+{
+	return is_of_page(p, head) && has_body(p, head->status);
+}
+
+/* Whether somebody will see the answer's body, or would if the request were a GET. */
+static bool is_shown(const struct head *head)
+{
+	bool leads_on = head->status >= 300 && head->status < 400 && head_find(head, "Location");
+
+	return head->status >= 200 && head->status != 204 && head->status != 304 && !leads_on &&
+	       (head->chunked || head->content_length != 0);
 }
 
 bool proxy_cannot_read(const struct proxy *p, const struct head *head)
 {
-	return proxy_asks_as_is(&p->asked) && is_to_be_rewritten(p, head) &&
+	return proxy_asks_as_is(&p->asked) && is_of_page(p, head) && is_shown(head) &&
 	       coding_of(head) == UNPACK_UNKNOWN;
 }
 
@@ -211,10 +217,8 @@ void proxy_begin_answer(struct proxy *p, struct relay *relay, const struct head 
 	p->has_answered = true;
 	p->is_tunnel = head->status == 101;
 	p->is_rewritten = is_to_be_rewritten(p, head) && coding != UNPACK_UNKNOWN;
-	if (p->is_rewritten && coding != UNPACK_NONE) {
+	if (p->is_rewritten && coding != UNPACK_NONE)
 		p->unpacker = unpacker_new(coding);
-		relay_read_little(relay, PACKED_READ_SIZE);
-	}
 	p->is_style = p->is_rewritten && is_of_type(head, "text/css");
 	add_headers(p, relay, head);
 	if (p->is_tunnel) {

@@ -36,6 +36,8 @@ struct proxy {
 	struct buf sent, got;    /* trailers of the request and of the answer */
 	const char *const *withheld;
 	struct unpacker *unpacker; /* of what is rewritten, where it is packed; or NULL */
+	bool unpacks_later;        /* it has more for another turn */
+	size_t scanned;            /* of a head that is not whole yet */
 	struct rewriter rewriter;
 	struct css_rewriter css; /* in its place, of a style sheet */
 	bool is_reused, has_answered, until_close, is_rewritten, is_tunnel, may_keep, is_done;

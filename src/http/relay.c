@@ -17,10 +17,9 @@
 #include "http/tls.h"
 #include "http/websocket.h"
 
-/* Past so much waiting for one side, the other side is not read. */
-#define WAITING_MAX ((size_t)256 * 1024)
 #define READ_SIZE ((size_t)256 * 1024)
-/* All that lies in a socket whose other side has closed: 16 MiB. */
+/* All that lies in a socket whose other side has closed: 16 MiB, by reads of READ_SIZE. Who goes on
+ * talking may bring little by each. */
 #define LAST_READS_MAX 64
 #define HELD_MAX (SERVER_SCRATCH_SIZE - READ_SIZE)
 /* A client that answers none of three pings is gone. */
@@ -82,6 +81,7 @@ static void release(struct relay *relay, bool clean)
 	struct loop *loop = relay->conn->server->loop;
 
 	loop_timer_stop(loop, &relay->tick);
+	loop_timer_stop(loop, &relay->later);
 	loop_watch_free(TAKE(relay->upstream_watch));
 	relay->conn->body.trailers = NULL;
 	if (!clean)
@@ -199,10 +199,10 @@ static void end_again(struct relay *relay)
 
 static bool wants_client(const struct relay *relay)
 {
-	if (outflow_size(&relay->upstream) > WAITING_MAX)
+	if (outflow_size(&relay->upstream) > RELAY_WAITING_MAX)
 		return false;
 	if (relay->websocket)
-		return outflow_size(&relay->conn->out) <= WAITING_MAX;
+		return outflow_size(&relay->conn->out) <= RELAY_WAITING_MAX;
 	if (relay->is_tunnel)
 		return !relay->client_ended;
 	return relay->conn->body.state != BODY_COMPLETE;
@@ -210,7 +210,7 @@ static bool wants_client(const struct relay *relay)
 
 static bool wants_upstream(const struct relay *relay)
 {
-	return !relay->upstream_ended && outflow_size(&relay->conn->out) <= WAITING_MAX;
+	return !relay->upstream_ended && !relay->is_later && relay_has_room(relay);
 }
 
 /* ---- waiting ---- */
@@ -220,8 +220,9 @@ static void on_upstream_ready(void *context, uint32_t events);
 /* Without interest there is no watch at all: a hang-up would be reported for ever. */
 static int watch_upstream(struct relay *relay, struct error *err)
 {
-	uint32_t events = (wants_upstream(relay) ? EPOLLIN : 0) |
-	                  (outflow_size(&relay->upstream) ? EPOLLOUT : 0);
+	uint32_t events =
+	        (wants_upstream(relay) ? EPOLLIN : 0) |
+	        (outflow_size(&relay->upstream) && !relay->upstream.broken ? EPOLLOUT : 0);
 	struct loop_watch_options options;
 
 	if (relay->upstream_fd < 0 || !events) {
@@ -309,10 +310,13 @@ static void note_broken(struct relay *relay, struct error *err)
  * not to hold the loop. */
 static void hear_out_upstream(struct relay *relay)
 {
-	for (unsigned reads = 0; reads < LAST_READS_MAX; reads++)
-		if (relay->ending != ENDING_NOT || relay->upstream_fd < 0 ||
-		    relay->upstream_ended || !read_upstream(relay))
-			return;
+	bool more = true;
+
+	while (more && relay->last_reads < LAST_READS_MAX && relay->ending == ENDING_NOT &&
+	       relay->upstream_fd >= 0 && !relay->upstream_ended && !relay->is_later) {
+		relay->last_reads++;
+		more = read_upstream(relay);
+	}
 }
 
 static void flush(struct relay *relay)
@@ -324,9 +328,18 @@ static void flush(struct relay *relay)
 		outflow_flush(&relay->upstream, relay->upstream_fd);
 	if (relay->upstream.broken) {
 		hear_out_upstream(relay);
+		if (relay->is_later)
+			return;
 		error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "the upstream takes no more bytes");
 		note_broken(relay, &err);
 	}
+}
+
+/* As soon as the client has taken enough, and not in this turn of the loop. */
+static void plan_later(struct relay *relay)
+{
+	if (relay->is_later && relay_has_room(relay) && relay->later.heap_index == 0)
+		loop_timer_start(relay->conn->server->loop, &relay->later, 0);
 }
 
 static void end_tunnel(struct relay *relay)
@@ -386,6 +399,7 @@ void relay_leave(struct relay *relay)
 	if (relay->ending == ENDING_NOT) {
 		note_progress(relay);
 		update_due(relay);
+		plan_later(relay);
 	} else if (relay->ending == ENDING_FINISHED) {
 		end_finished(relay);
 	} else if (relay->ending == ENDING_AGAIN) {
@@ -440,6 +454,7 @@ static void pass_upstream(struct relay *relay, struct span in)
 	struct error err = {0};
 
 	relay->active_ms = relay_now_ms(relay);
+	relay->is_later = false;
 	if (relay->ops->on_upstream && relay->ops->on_upstream(relay->state, relay, &in, &err) < 0)
 		relay_set_failed(relay, &err);
 	if (!relay->ops->on_upstream)
@@ -469,9 +484,11 @@ static bool read_upstream(struct relay *relay)
 	struct error err = {0};
 	ssize_t got;
 
-	got = receive(relay, scratch + held, relay->read_max ? relay->read_max : READ_SIZE);
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
-		return errno == EINTR;
+	do
+		got = receive(relay, scratch + held, READ_SIZE);
+	while (got < 0 && errno == EINTR);
+	if (got < 0 && errno == EAGAIN)
+		return false;
 	if (got < 0) {
 		error_set(&err, ERROR_UNAVAILABLE, errno, HERE, "read from the upstream");
 		note_broken(relay, &err);
@@ -483,6 +500,17 @@ static bool read_upstream(struct relay *relay)
 		pass_upstream(relay, (struct span){scratch, held + (size_t)got});
 	}
 	return got > 0;
+}
+
+static void on_later(void *context)
+{
+	struct relay *relay = context;
+	AUTO(buf_done) struct buf held = relay->held;
+
+	relay->held = BUF(HELD_MAX);
+	relay_enter(relay);
+	pass_upstream(relay, buf_span(&held));
+	relay_leave_and_settle(relay);
 }
 
 static void on_upstream_ready(void *context, uint32_t events)
@@ -525,7 +553,7 @@ static void take_body(struct relay *relay, struct span *data)
 	struct body_reader *body = &relay->conn->body;
 
 	while (relay->ending == ENDING_NOT && !relay->last_told &&
-	       outflow_size(&relay->upstream) <= WAITING_MAX) {
+	       outflow_size(&relay->upstream) <= RELAY_WAITING_MAX) {
 		struct span piece;
 
 		switch (body_next(body, data, &piece)) {
@@ -744,6 +772,7 @@ static struct relay *relay_new(struct connection *conn, const struct relay_optio
 	                        .upstream_fd = options->upstream_fd,
 	                        .is_shared = options->is_shared,
 	                        .held = BUF(HELD_MAX),
+	                        .later = {.on_timer = on_later, .context = relay},
 	                        .tick = {.on_timer = on_tick, .context = relay},
 	                        .tick_ms = options->ops->on_tick ? options->tick_ms : 0,
 	                        .idle_timeout_ms = options->idle_timeout_ms,

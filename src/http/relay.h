@@ -67,9 +67,12 @@ void relay_begin_header(struct relay *relay, const char *name,
 /* Body bytes (or a binary WebSocket message). Buffered when the client is slow; past 256 KiB the
  * upstream is not read until it drains. */
 void relay_write(struct relay *relay, struct span bytes);
-/* From here on the upstream is read in pieces of at most so many bytes, as is right where each may
- * become many. */
-void relay_read_little(struct relay *relay, size_t size_max);
+/* Whether more of it may be written before the client has taken some. */
+bool relay_has_room(const struct relay *relay);
+/* In on_upstream: it could go on with what is left in *in, which may be nothing, but shall not now.
+ * It is called so once more in another turn of the loop, when there is room; nothing is read
+ * before. */
+void relay_later(struct relay *relay);
 /* What the client has not taken yet, of all that was written. */
 size_t relay_unsent(const struct relay *relay);
 void relay_write_text_message(struct relay *relay, struct span text); /* WebSocket text */

@@ -166,9 +166,14 @@ void relay_write(struct relay *relay, struct span bytes)
 	relay_leave_and_settle(relay);
 }
 
-void relay_read_little(struct relay *relay, size_t size_max)
+bool relay_has_room(const struct relay *relay)
 {
-	relay->read_max = size_max;
+	return outflow_size(&relay->conn->out) <= RELAY_WAITING_MAX;
+}
+
+void relay_later(struct relay *relay)
+{
+	relay->is_later = true;
 }
 
 size_t relay_unsent(const struct relay *relay)

@@ -13,6 +13,9 @@
 #include "http/relay.h"
 #include "loop/loop.h"
 
+/* Past so much waiting for one side, the other side is not read. */
+#define RELAY_WAITING_MAX ((size_t)256 * 1024)
+
 enum ending { ENDING_NOT, ENDING_FINISHED, ENDING_FAILED, ENDING_AGAIN };
 
 struct relay {
@@ -22,8 +25,8 @@ struct relay {
 	void *state;
 	int upstream_fd;
 	struct loop_watch *upstream_watch;
-	size_t read_max;         /* 0 = READ_SIZE */
 	struct buf held;         /* an incomplete frame from the upstream */
+	struct loop_timer later; /* relay_later: it is given what is held */
 	struct outflow upstream; /* bytes for it */
 	struct websocket *websocket;
 	struct loop_timer tick;
@@ -33,11 +36,13 @@ struct relay {
 	int64_t client_took_ms; /* last byte that the client took */
 	uint64_t client_took;   /* of conn->out.sent */
 	uint64_t body_seen;     /* bytes of the request's body */
+	unsigned last_reads;    /* of an upstream that takes none */
 	int64_t length_left;    /* of a reply with a length, else -1 */
 	unsigned depth;         /* of callbacks: the relay ends when the last has returned */
 	int status;             /* 0 until the reply has begun */
 	enum ending ending;
 	bool chunked, is_head, last_told, message_is_text, close_sent;
+	bool is_later;
 	bool is_shared; /* the upstream, as relay_options say */
 	bool is_tunnel; /* after relay_switch */
 	/* Of a tunnel: who has said that no more comes, and who was told so of the other. */

@@ -26,8 +26,12 @@ static bool run(enum unpack_coding coding, struct span all, size_t piece, struct
 		struct span in = {all.data, piece < all.size ? piece : all.size}, part;
 
 		all = (struct span){all.data + in.size, all.size - in.size};
-		while ((result = unpacker_next(u, &in, &part)) == UNPACK_PIECE)
-			buf_add_span(out, part);
+		while ((result = unpacker_next(u, &in, &part)) == UNPACK_PIECE ||
+		       result == UNPACK_LATER)
+			if (result == UNPACK_PIECE)
+				buf_add_span(out, part);
+			else
+				unpacker_turn(u);
 		if (result == UNPACK_MORE && in.size > 0)
 			abort();
 	}

@@ -43,8 +43,12 @@ static enum unpack_result unpack_all(struct unpacker *u, struct span packed, siz
 		enum unpack_result result;
 		struct span piece;
 
-		while ((result = unpacker_next(u, &in, &piece)) == UNPACK_PIECE)
-			buf_add_span(out, piece);
+		while ((result = unpacker_next(u, &in, &piece)) == UNPACK_PIECE ||
+		       result == UNPACK_LATER)
+			if (result == UNPACK_PIECE)
+				buf_add_span(out, piece);
+			else
+				unpacker_turn(u);
 		if (result == UNPACK_BAD)
 			return result;
 		assert_int_equal(in.size, 0);
@@ -70,6 +74,12 @@ TEST(names_of_codings_are_known_in_either_case)
 	assert_int_equal(unpack_coding_parse(SPAN("deflate")), UNPACK_DEFLATE);
 	assert_int_equal(unpack_coding_parse(SPAN("br")), UNPACK_UNKNOWN);
 	assert_int_equal(unpack_coding_parse(SPAN("gzip, br")), UNPACK_UNKNOWN);
+	assert_int_equal(unpack_coding_parse(SPAN("gzip, identity")), UNPACK_GZIP);
+	assert_int_equal(unpack_coding_parse(SPAN("identity,gzip")), UNPACK_GZIP);
+	assert_int_equal(unpack_coding_parse(SPAN("gzip, gzip")), UNPACK_UNKNOWN);
+	assert_int_equal(unpack_coding_join(UNPACK_GZIP, UNPACK_NONE), UNPACK_GZIP);
+	assert_int_equal(unpack_coding_join(UNPACK_NONE, UNPACK_GZIP), UNPACK_GZIP);
+	assert_int_equal(unpack_coding_join(UNPACK_GZIP, UNPACK_GZIP), UNPACK_UNKNOWN);
 }
 
 TEST(what_was_packed_comes_back_in_pieces_of_any_size)
@@ -119,6 +129,71 @@ TEST(what_is_missing_or_makes_no_sense_is_told)
 	assert_int_equal(unpack_all(bad, SPAN("<p>no gzip</p>"), MIB, &out), UNPACK_BAD);
 }
 
+TEST(texts_packed_one_after_another_are_one)
+{
+	static const size_t steps[] = {1, 2, 3, 7, MIB};
+	AUTO(buf_done) struct buf packed = BUF(MIB), one = BUF(MIB);
+
+	for (size_t i = 0; i < 3; i++) {
+		buf_reset(&one);
+		pack(i == 0 ? SPAN("one ") : i == 1 ? SPAN("") : SPAN("two"), GZIP, &one);
+		buf_add_span(&packed, buf_span(&one));
+	}
+	for (size_t s = 0; s < COUNT_OF(steps); s++) {
+		AUTO(drop) struct unpacker *u = unpacker_new(UNPACK_GZIP);
+		AUTO(drop) struct unpacker *half = unpacker_new(UNPACK_GZIP);
+		AUTO(buf_done) struct buf out = BUF(MIB), less = BUF(MIB);
+
+		assert_int_equal(unpack_all(u, buf_span(&packed), steps[s], &out), UNPACK_MORE);
+		assert_true(unpacker_is_whole(u));
+		assert_string_equal(buf_text(&out), "one two");
+		assert_int_equal(unpack_all(half, (struct span){packed.data, packed.size - 1},
+		                            steps[s], &less),
+		                 UNPACK_MORE);
+		assert_false(unpacker_is_whole(half));
+	}
+}
+
+/* The most that one turn takes and gives, and how many there are. */
+static unsigned count_turns(struct span in, size_t *ret_in_max, size_t *ret_out_max)
+{
+	AUTO(drop) struct unpacker *u = unpacker_new(UNPACK_GZIP);
+	enum unpack_result result = UNPACK_LATER;
+	unsigned turns = 0;
+
+	*ret_in_max = *ret_out_max = 0;
+	for (; result == UNPACK_LATER; turns++) {
+		size_t before = in.size, out = 0;
+		struct span piece;
+
+		unpacker_turn(u);
+		while ((result = unpacker_next(u, &in, &piece)) == UNPACK_PIECE)
+			out += piece.size;
+		*ret_in_max = before - in.size > *ret_in_max ? before - in.size : *ret_in_max;
+		*ret_out_max = out > *ret_out_max ? out : *ret_out_max;
+	}
+	assert_int_equal(result, UNPACK_MORE);
+	assert_true(unpacker_is_whole(u));
+	return turns;
+}
+
+TEST(one_turn_takes_and_gives_so_much_and_no_more)
+{
+	AUTO(buf_done) struct buf packed = BUF(8 * MIB), empty = BUF(MIB), many = BUF(MIB);
+	AUTO_FREE char *zeros = calloc(1, 4 * MIB);
+	size_t in_max, out_max;
+
+	pack((struct span){zeros, 4 * MIB}, GZIP, &packed);
+	assert_in_range(count_turns(buf_span(&packed), &in_max, &out_max), 16, 18);
+	assert_in_range(out_max, 1, UNPACK_TURN_OUT_MAX + 32768);
+	/* Of nothing, very many. */
+	pack(SPAN(""), GZIP, &empty);
+	while (many.size < 10 * UNPACK_TURN_IN_MAX)
+		buf_add_span(&many, buf_span(&empty));
+	assert_in_range(count_turns(buf_span(&many), &in_max, &out_max), 10, 12);
+	assert_in_range(in_max, 1, UNPACK_TURN_IN_MAX);
+}
+
 TEST(a_few_bytes_do_not_become_any_number)
 {
 	AUTO(drop) struct unpacker *u = unpacker_new(UNPACK_GZIP);
@@ -147,6 +222,8 @@ int main(void)
 	return RUN(CASE(names_of_codings_are_known_in_either_case),
 	           CASE(what_was_packed_comes_back_in_pieces_of_any_size),
 	           CASE(what_is_missing_or_makes_no_sense_is_told),
+	           CASE(texts_packed_one_after_another_are_one),
+	           CASE(one_turn_takes_and_gives_so_much_and_no_more),
 	           CASE(a_few_bytes_do_not_become_any_number),
 	           CASE(a_page_of_some_megabytes_may_be_as_small_as_it_is));
 }
