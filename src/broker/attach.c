@@ -20,7 +20,6 @@
 #include "broker/mountinfo.h"
 #include "isolation/isolation.h"
 
-#define MOUNTINFO_MAX (256 * 1024)
 /* What the agent does with files of it takes a moment. */
 #define BUSY_TRIES 20
 #define BUSY_PAUSE_MS 10

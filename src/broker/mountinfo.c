@@ -9,8 +9,6 @@
 
 #include "base/fd.h"
 
-/* The kernel allows 100,000 mounts unless told otherwise. */
-#define MOUNTINFO_MAX (16 * 1024 * 1024)
 #define ESCAPED_MAX (4 * PATH_MAX)
 
 /* "36 35 98:0 /root /point ro,nosuid …" */

@@ -11,6 +11,10 @@
 #include "base/error.h"
 #include "base/span.h"
 
+/* Bytes of one process's: the kernel allows 100,000 mounts unless told otherwise, and whoever has a
+ * folder that is mounted elsewhere, too, chooses how long its path is. */
+#define MOUNTINFO_MAX (16 * 1024 * 1024)
+
 struct mount_row {
 	int64_t id;
 	struct span device, root, point; /* borrowed */

@@ -20,11 +20,11 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/mountinfo.h"
 #include "broker/snapshot.h"
 
 #define SUBMOUNTS_MAX 64
 #define SUBMOUNT_PATH_MAX 256
-#define MOUNTINFO_MAX (256 * 1024)
 
 struct switching {
 	struct snapshot_job *job;
