@@ -167,13 +167,20 @@ static bool is_to_be_rewritten(const struct proxy *p, const struct head *head)
 	return is_of_page(p, head) && has_body(p, head->status);
 }
 
+/* What a browser follows without a look at the body. */
+static bool leads_on(const struct head *head)
+{
+	int status = head->status;
+
+	return ((status >= 301 && status <= 303) || status == 307 || status == 308) &&
+	       head_find(head, "Location");
+}
+
 /* Whether somebody will see the answer's body, or would if the request were a GET. */
 static bool is_shown(const struct head *head)
 {
-	bool leads_on = head->status >= 300 && head->status < 400 && head_find(head, "Location");
-
-	return head->status >= 200 && head->status != 204 && head->status != 304 && !leads_on &&
-	       (head->chunked || head->content_length != 0);
+	return head->status >= 200 && head->status != 204 && head->status != 304 &&
+	       !leads_on(head) && (head->chunked || head->content_length != 0);
 }
 
 bool proxy_cannot_read(const struct proxy *p, const struct head *head)
