@@ -349,6 +349,14 @@ int fleet_backup_import(struct fleet *fleet, struct arena *a,
 
 /* ---- the rest ---- */
 
+static bool has_blob(struct fleet *f, struct arena *a, const char *id)
+{
+	struct blob_stat found;
+	struct error ignored = {0};
+
+	return blob_stat(f->blobs, fleet_backup_blob(a, id), &found, &ignored) == 0;
+}
+
 /* Of what another server makes or removes there may be a file, or not yet. Where that server cannot
  * be asked the row tells it: it clears up when it comes to the end, or starts again. */
 static int find_remover(struct fleet *f, struct arena *a, const struct backup_record *r,
@@ -390,8 +398,8 @@ int fleet_backup_remove(struct fleet *fleet, struct arena *a, const struct fleet
 		return -1;
 	error_clear(err);
 	fault_point("api", "backup-removing");
-	/* Whoever makes it sees that, and clears up. */
-	return is_its_makers ? 0 : backup_drop(fleet, r.id, err);
+	/* Whoever makes it sees that, and clears up; who has come to the end meanwhile does not. */
+	return is_its_makers && !has_blob(fleet, a, r.id) ? 0 : backup_drop(fleet, r.id, err);
 }
 
 int fleet_backup_open(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,

@@ -183,7 +183,9 @@ static int run_removal(struct connection *c, void *context, struct error *err)
 		return -1;
 	if (held > 0)
 		return FAIL(err, ERROR_CONFLICT,
-		            "project '%s' still has sandboxes, snapshots or templates", lookup->id);
+		            "project '%s' still has sandboxes, snapshots, templates, backups or "
+		            "volumes",
+		            lookup->id);
 	for (size_t i = 0; i < COUNT_OF(removals); i++)
 		if (query_run(c, removals[i], lookup, NULL, err) < 0)
 			return -1;

@@ -194,12 +194,19 @@ static void what_this_one_makes_it_ends(void **state)
 {
 	struct harness *h = *state;
 	struct error err = {0};
+	struct blob_stat found;
 
 	add(h, h->fleet->node, BACKUP_MAKING);
 	assert_done(drop(h, &err));
 	assert_int_equal(state_of(h), BACKUP_REMOVING);
 	assert_done(drop(h, &err));
 	assert_int_equal(state_of(h), -1);
+	/* It is whole already, and nobody will look at its row again. */
+	add(h, h->fleet->node, BACKUP_MAKING);
+	add_blob();
+	assert_done(drop(h, &err));
+	assert_int_equal(state_of(h), -1);
+	assert_refused(blob_stat(blobs, BLOB, &found, &err), ERROR_NOT_FOUND);
 }
 
 #define HERE_AND_THERE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
