@@ -28,28 +28,6 @@
 /* A tunnel that is open one way alone: whoever is silent may just be gone. */
 #define ONE_WAY_MS ((int64_t)5 * 60 * 1000)
 
-int64_t relay_now_ms(const struct relay *relay)
-{
-	return loop_now_ms(relay->conn->server->loop);
-}
-
-void relay_enter(struct relay *relay)
-{
-	if (relay->depth++ == 0)
-		log_request_set(relay->ex->request.id);
-}
-
-void relay_set_failed(struct relay *relay, const struct error *err)
-{
-	if (relay->ending != ENDING_NOT)
-		return;
-	relay->ending = ENDING_FAILED;
-	relay->err = malloc(sizeof(*err));
-	if (!relay->err)
-		abort();
-	*relay->err = *err;
-}
-
 /* ---- the end ---- */
 
 /* After HEAD the upstream may have more to say than was asked for. */

@@ -3,12 +3,37 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "http/connection.h"
 #include "http/exchange.h"
 #include "http/relay_state.h"
+#include "http/server.h"
 #include "http/websocket.h"
+
+int64_t relay_now_ms(const struct relay *relay)
+{
+	return loop_now_ms(relay->conn->server->loop);
+}
+
+void relay_enter(struct relay *relay)
+{
+	if (relay->depth++ == 0)
+		log_request_set(relay->ex->request.id);
+}
+
+void relay_set_failed(struct relay *relay, const struct error *err)
+{
+	if (relay->ending != ENDING_NOT)
+		return;
+	relay->ending = ENDING_FAILED;
+	relay->err = malloc(sizeof(*err));
+	if (!relay->err)
+		abort();
+	*relay->err = *err;
+}
 
 const char *relay_request_id(const struct relay *relay)
 {
