@@ -185,7 +185,7 @@ def test_what_is_renamed_before_an_attach_is_finished_is_there_once(private_serv
     if place:
         # What the broker looks at itself is over soon after.
         api.exec(sandbox, "(until grep -q ' /srv/deep/er ' /proc/self/mounts; do sleep 0.05; done; sleep 0.5; mv /srv/deep /srv/moved) >/dev/null 2>&1 &", user="root")
-    with attempt(private_server) as caller:
+    with attempt(private_server, 3) as caller:
         caller.post(f"{INSTANCES}/{sandbox}/volume", {"volume": "parts", "path": "/srv/deep/er", **({} if place else {"subpath": "a"})})
     folder = private_server.data / "volumes" / made["id"] / "files"
     if place:
@@ -221,8 +221,7 @@ def mount_rows(server, sql="SELECT state FROM mounts"):
         return store.execute(sql).fetchall()
 
 
-@pytest.mark.parametrize("column", ["is_read_only = 1", "subpath = 'a'"])
-@pytest.mark.parametrize("kind", [{}, {"size_mb": 16}], ids=["folder", "image"])
+@pytest.mark.parametrize("kind, column", [({}, "is_read_only = 1"), ({"size_mb": 16}, "subpath = 'a'")], ids=["folder", "image"])
 def test_what_is_there_otherwise_than_asked_for_is_no_attachment(private_server, kind, column):
     """Nobody takes a mount that may be written for one that may not, or the whole for a folder of it: it goes."""
     private_server.environment["ATOLL_FAULT"] = "api:volume-placed:kill"
@@ -230,7 +229,7 @@ def test_what_is_there_otherwise_than_asked_for_is_no_attachment(private_server,
     api = private_server.api()
     made = api.post(PATH, {"name": "other", **kind})
     sandbox = api.create(internet=False)["id"]
-    with attempt(private_server) as caller:
+    with attempt(private_server, 3) as caller:
         caller.post(f"{INSTANCES}/{sandbox}/volume", {"volume": "other", "path": "/srv/there"})
     private_server.environment.pop("ATOLL_FAULT")
     private_server.stop()
