@@ -364,7 +364,7 @@ def run(arguments, folder):
     watch = Stopwatch(folder)  # after what podman needs is in the environment
     usable = usable_peers(watch, folder, skipped) if has_peers else {}
     peers = usable if "peers" in only else {}
-    server = atoll.Server(flags=["--log-level", "debug", "--debug", "provider", "--sandboxes-max", "10000"]).start()
+    server = atoll.Server(flags=["--log-level", "debug", "--debug", "provider", "--sandboxes-max", "10000", "--pool-max", "128"]).start()
     try:
         watch.order("connect", "127.0.0.1", server.port, server.key)
         for pause, rounds in ((0, arguments.rounds), (0.1, arguments.rounds)) if "api" in only else ():
