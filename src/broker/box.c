@@ -288,7 +288,7 @@ static void run_on(struct box *box)
 
 	box->state = BOX_RUNNING;
 	answer_created(box);
-	box->stored_fd = TAKE_FD(cell->stored_fd);
+	box->stored_fd = cell_take_stored(cell);
 	cell_free(cell);
 }
 

@@ -62,7 +62,7 @@ struct box {
 	/* Held, so that process 1 need not take its mounts down before it is dead, which the answer
 	 * to a destroy would wait for, and networks end together. The cleaner lets go last. */
 	int mounts_fd, net_fd;
-	int stored_fd; /* the map of stored files, for its snapshots; -1: it is adopted */
+	int stored_fd; /* the map of stored files, for its snapshots; -1: to be made anew */
 	struct watch process, setup;
 	struct timer deadline; /* of the set-up, or of a stop's grace */
 	int stop_fd;           /* the connection on which the agent was asked to stop */

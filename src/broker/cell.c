@@ -17,6 +17,8 @@
 #include "wire/wire.h"
 
 #define FAILURES_MAX 3
+/* A descriptor's number tells how many there are. Each sandbox needs three besides. */
+#define STORED_KEPT_BELOW 4096
 #define REST_MS 20
 
 void cells_init(struct cell_pool *pool, struct host *host, struct events *events,
@@ -43,6 +45,11 @@ void cell_free(struct cell *cell)
 	fd_forget(&cell->net_fd);
 	fd_forget(&cell->root_fd);
 	free(cell);
+}
+
+int cell_take_stored(struct cell *cell)
+{
+	return cell->stored_fd < STORED_KEPT_BELOW ? TAKE_FD(cell->stored_fd) : -1;
 }
 
 static void kill_cell(struct cell *cell)
