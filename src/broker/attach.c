@@ -230,9 +230,8 @@ int attach_volume(const struct host *host, const struct attachment *a, struct er
 		return -1;
 	if (fstat(volume, &status) < 0)
 		return FAIL_ERRNO(err, "look at a volume");
-	if (become_inside(a, err) < 0)
-		return -1;
-	if (open_place(a, strlen(a->mount.path), true, &place, err) < 0)
+	if (become_inside(a, err) < 0 ||
+	    open_place(a, strlen(a->mount.path), true, &place, err) < 0)
 		return -1;
 	fault_point("broker", "volume-place");
 	if (move_mount(volume, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) <

@@ -23,7 +23,8 @@ static bool parse_row(struct span line, struct mount_row *ret)
 		return false;
 	(void)span_split(&options, ',', &first);
 	ret->is_read_only = span_equals_text(first, "ro");
-	return span_parse_whole(id, 0, INT64_MAX, &ret->id, &ignored) == 0;
+	return span_parse_whole(id, 0, INT64_MAX, &ret->id, &ignored) == 0 &&
+	       span_parse_whole(parent, 0, INT64_MAX, &ret->parent, &ignored) == 0;
 }
 
 bool mountinfo_next(struct span *rest, struct mount_row *ret)

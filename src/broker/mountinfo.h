@@ -16,7 +16,7 @@
 #define MOUNTINFO_MAX (16 * 1024 * 1024)
 
 struct mount_row {
-	int64_t id;
+	int64_t id, parent;
 	struct span device, root, point; /* borrowed */
 	bool is_read_only;               /* the mount, whatever its filesystem is */
 };

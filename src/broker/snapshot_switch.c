@@ -38,21 +38,8 @@ struct switching {
 
 /* ---- what is mounted ---- */
 
-/* "36 35 98:0 /root /path options …" */
-static int read_line(struct switching *s, struct span line, struct error *err)
+static int add_mount(struct switching *s, struct span path, struct error *err)
 {
-	struct span id, parent, word, path;
-	struct error ignored = {0};
-	int64_t number;
-
-	(void)span_split(&line, ' ', &id);
-	(void)span_split(&line, ' ', &parent);
-	(void)span_split(&line, ' ', &word);
-	(void)span_split(&line, ' ', &word);
-	(void)span_split(&line, ' ', &path);
-	if (span_parse_whole(parent, 0, INT64_MAX, &number, &ignored) < 0 ||
-	    (uint64_t)number != s->root_mount)
-		return 0;
 	if (s->count == SUBMOUNTS_MAX || path.size >= SUBMOUNT_PATH_MAX || path.size < 2 ||
 	    memchr(path.data, '\\', path.size))
 		return FAIL(err, ERROR_CONFLICT, "a mount at '%.*s' cannot be moved",
@@ -65,16 +52,16 @@ static int read_line(struct switching *s, struct span line, struct error *err)
 static int list_mounts(struct switching *s, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(MOUNTINFO_MAX);
-	struct span rest, line;
+	struct mount_row row;
+	struct span rest;
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/mountinfo", s->job->box->pid);
 	if (file_read(AT_FDCWD, path, &text, err) < 0)
 		return -1;
 	rest = buf_span(&text);
-	while (rest.size > 0) {
-		(void)span_split(&rest, '\n', &line);
-		if (read_line(s, line, err) < 0)
+	while (mountinfo_next(&rest, &row)) {
+		if ((uint64_t)row.parent == s->root_mount && add_mount(s, row.point, err) < 0)
 			return -1;
 	}
 	return 0;
