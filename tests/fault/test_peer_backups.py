@@ -292,6 +292,13 @@ def test_the_steps_are_known():
     assert {(ask, "api", step) for ask, step in WAITED_FOR + LOST_BY_BOTH} <= set(CASES)
 
 
+def works_again(pair, ask):
+    pair.check()
+    pair.try_again(ask)
+    pair.check()
+    pair.remove_all()
+
+
 @pytest.mark.parametrize("ask, place, step", CASES)
 def test_who_has_it_dies_at_a_step(pair, ask, place, step):
     pair.restart(f"{place}:{step}:stop")
@@ -307,10 +314,7 @@ def test_who_has_it_dies_at_a_step(pair, ask, place, step):
     assert is_told(pair, call.end(), ask, "api")
     is_down(pair)
     pair.start_owner()
-    pair.check()
-    pair.try_again(ask)
-    pair.check()
-    pair.remove_all()
+    works_again(pair, ask)
 
 
 @pytest.mark.parametrize("ask, step", WAITED_FOR)
@@ -327,10 +331,7 @@ def test_who_was_asked_dies_while_the_other_one_is_at_it(pair, ask, step):
     done = {"archive": ["archived"], "unarchive": ["started"]}
     atoll.wait_for(lambda: pair.api.get(f"{INSTANCES}/{pair.box}")["state"] in done.get(ask, ["started"]) and pair.agree(), 15, "its end")
     pair.restart()
-    pair.check()
-    pair.try_again(ask)
-    pair.check()
-    pair.remove_all()
+    works_again(pair, ask)
 
 
 @pytest.mark.parametrize("ask, step", LOST_BY_BOTH)
@@ -345,10 +346,7 @@ def test_both_die(pair, ask, step):
     pair.api.close()
     pair.asked.start()
     pair.start_owner()
-    pair.check()
-    pair.try_again(ask)
-    pair.check()
-    pair.remove_all()
+    works_again(pair, ask)
 
 
 @pytest.mark.parametrize("sql, status", [("UPDATE peers SET seen_at = seen_at - 600000", 503), ("DELETE FROM peers", 409)])
