@@ -61,7 +61,7 @@ static void answer(int64_t ns, int status, const char *text)
 {
 	printf("%.1f\t%d\t", (double)ns / 1000.0, status);
 	for (; *text; text++)
-		putchar(*text == '\n' || *text == '\t' ? ' ' : *text);
+		putchar(strchr("\r\n\t", *text) ? ' ' : *text);
 	putchar('\n');
 	fflush(stdout);
 }
@@ -107,6 +107,28 @@ static size_t format_head(const struct connection *c, const struct head *head, c
 	                        head->body_size);
 }
 
+/* Until the last chunk. The bodies are JSON, which holds no CRLF of its own; what is longer than
+ * the buffer is dropped but for the end. */
+static void read_chunks(struct connection *c)
+{
+	static const char last[] = "0\r\n\r\n";
+	const size_t size = sizeof(last) - 1;
+
+	while (c->size < size || memcmp(c->text + c->size - size, last, size) != 0) {
+		ssize_t got;
+
+		if (c->size == sizeof(c->text) - 1) {
+			memmove(c->text + c->size / 2, c->text + c->size - size, size);
+			c->size = c->size / 2 + size;
+		}
+		got = recv(c->fd, c->text + c->size, sizeof(c->text) - 1 - c->size, 0);
+		if (got <= 0)
+			die("reply chunks");
+		c->size += (size_t)got;
+		c->text[c->size] = '\0';
+	}
+}
+
 /* Reads a reply with a Content-Length; returns the status, *ret_body is NUL-terminated. Past the
  * buffer the body is counted and dropped. */
 static int read_reply(struct connection *c, const char **ret_body, size_t *ret_size)
@@ -123,6 +145,14 @@ static int read_reply(struct connection *c, const char **ret_body, size_t *ret_s
 		c->size += (size_t)got;
 		c->text[c->size] = '\0';
 		end = strstr(c->text, "\r\n\r\n");
+	}
+	char *chunked = strcasestr(c->text, "\r\ntransfer-encoding: chunked");
+
+	if (chunked && chunked < end) {
+		read_chunks(c);
+		*ret_body = end + 4;
+		*ret_size = c->size - (size_t)(end + 4 - c->text);
+		return atoi(c->text + 9);
 	}
 	char *length = strcasestr(c->text, "\r\ncontent-length:");
 
