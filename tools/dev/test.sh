@@ -3,7 +3,9 @@
 
 source tools/dev/check.sh
 
-SUITES=(checks unit asan tsan fuzz system escape fault examples)
+SUITES=(checks unit asan fuzz system escape fault examples)
+# Only when they are named, because each takes minutes.
+LONG_SUITES=(tsan analyzer newest ide)
 # The unit tests of the process that has threads. Of the store those with several users: the rest,
 # two thirds of the time here, is one thread with a database.
 TSAN_TESTS='^((base|loop|worker|json|http|sandbox|config|account|image|provider|fleet|webhook|terminal|job|api|daemon)/'
@@ -267,7 +269,7 @@ dev_test()
 	[ $# -gt 0 ] || suites=("${SUITES[@]}")
 	for suite in "${suites[@]}"; do
 		declare -F "suite_$suite" >/dev/null || die "there is no suite '$suite'" \
-			"suites: ${SUITES[*]}"
+			"suites: ${SUITES[*]}; longer ones, run only by name: ${LONG_SUITES[*]}"
 	done
 	ensure_test_packages
 	STEP_CLOCK=1
