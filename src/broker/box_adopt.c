@@ -17,6 +17,19 @@ static int adopt_released(struct box *box, int folder, struct error *err)
 	return FAIL(err, ERROR_UNAVAILABLE, "it was between two roots when the broker ended");
 }
 
+/* A sandbox without burst works, only less evenly. */
+static void allow_burst(const struct box *box)
+{
+	struct cgroup_host *cgroups = &box->boxes->host->cgroups;
+	char group[GROUP_NAME_SIZE];
+	struct error err = {0};
+
+	host_group_name(box->slot, group);
+	if (cgroups->ops->allow_burst(cgroups, group, &err) < 0)
+		log_warning("cannot let a sandbox save processor time", TEXT("sandbox", box->id),
+		            FAILURE(&err));
+}
+
 static int adopt_one(struct boxes *b, const char *id, struct error *err)
 {
 	AUTO_CLOSE int folder = openat(b->host->folders[FOLDER_RUN_SANDBOXES], id,
@@ -34,6 +47,8 @@ static int adopt_one(struct boxes *b, const char *id, struct error *err)
 	}
 	box->state = BOX_RUNNING;
 	box_find_paused(box);
+	if (box->kind == BROKER_NATIVE)
+		allow_burst(box);
 	(void)map_put(&b->by_id, box->id, box);
 	return 0;
 }

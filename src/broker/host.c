@@ -176,11 +176,21 @@ static void find_disk(struct host *host)
 		log_warning("cannot limit reads and writes, going on without", FAILURE(&err));
 }
 
+static int open_cgroups(struct host *host, struct error *err)
+{
+	if (cgroup_open("/sys/fs/cgroup", &host->cgroups, err) < 0)
+		return -1;
+	if (!host->cgroups.can_burst)
+		log_warning("this kernel has no CPU burst (Linux 5.14): sandboxes with less than a"
+		            " processor stutter");
+	return 0;
+}
+
 static int open_all(struct host *host, struct error *err)
 {
 	if (isolation_check_host(err) < 0 || enter_mounts(err) < 0 || open_folders(host, err) < 0)
 		return -1;
-	if (read_boot_id(host, err) < 0 || cgroup_open("/sys/fs/cgroup", &host->cgroups, err) < 0)
+	if (read_boot_id(host, err) < 0 || open_cgroups(host, err) < 0)
 		return -1;
 	find_disk(host);
 	host->names_fd = open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC);

@@ -21,6 +21,7 @@
 #define REMOVE_TRIES 200
 #define REMOVE_PAUSE_MS 5
 #define GROUP_PATH_MAX 128
+#define CPU_QUOTA_MIN_US 1000
 
 const char *const cgroup_controllers[CGROUP_CONTROLLER_COUNT] = {
         [CGROUP_MEMORY] = "memory",   [CGROUP_CPU] = "cpu",         [CGROUP_PIDS] = "pids",
@@ -80,6 +81,62 @@ int cgroup_write(int root, const char *group, const char *file, uint64_t value, 
 	(void)snprintf(text, sizeof(text), "%" PRIu64, value);
 	return file_poke(root, path, text, err);
 }
+
+/* ---- processor time ---- */
+
+/* Version 2 has one root for all controllers. */
+static int find_cpu_root(const struct cgroup_host *h)
+{
+	return h->roots[CGROUP_CPU] >= 0 ? h->roots[CGROUP_CPU] : h->roots[0];
+}
+
+static int write_quota(int root, const char *group, const struct cgroup_cpu_files *files,
+                       uint64_t quota_us, struct error *err)
+{
+	char path[GROUP_PATH_MAX], text[64];
+
+	if (!files->with_period)
+		return cgroup_write(root, group, files->quota, quota_us, err);
+	(void)snprintf(path, sizeof(path), "%s/%s", group, files->quota);
+	(void)snprintf(text, sizeof(text), "%" PRIu64 " %d", quota_us, CGROUP_CPU_PERIOD_US);
+	return file_poke(root, path, text, err);
+}
+
+int cgroup_limit_cpu(const struct cgroup_host *h, const char *group,
+                     const struct cgroup_cpu_files *files, uint64_t cpu_milli, struct error *err)
+{
+	uint64_t quota_us = cpu_milli * (CGROUP_CPU_PERIOD_US / 1000);
+	int root = find_cpu_root(h);
+
+	if (quota_us < CPU_QUOTA_MIN_US)
+		quota_us = CPU_QUOTA_MIN_US;
+	if (write_quota(root, group, files, quota_us, err) < 0) {
+		/* The kernel refuses a quota that is smaller than the burst. */
+		if (!h->can_burst || err->sys_errno != EINVAL)
+			return -1;
+		error_clear(err);
+		if (cgroup_write(root, group, files->burst, 0, err) < 0 ||
+		    write_quota(root, group, files, quota_us, err) < 0)
+			return -1;
+	}
+	return h->can_burst ? cgroup_write(root, group, files->burst, quota_us, err) : 0;
+}
+
+int cgroup_allow_burst(const struct cgroup_host *h, const char *group,
+                       const struct cgroup_cpu_files *files, struct error *err)
+{
+	uint64_t quota_us = UINT64_MAX;
+	int root = find_cpu_root(h);
+
+	if (!h->can_burst)
+		return 0;
+	/* "-1" and "max" are both read as UINT64_MAX. */
+	if (cgroup_read(root, group, files->quota, &quota_us, err) < 0)
+		return -1;
+	return quota_us == UINT64_MAX ? 0 : cgroup_write(root, group, files->burst, quota_us, err);
+}
+
+/* ---- the end ---- */
 
 /* One round; what forks meanwhile is met in the next. */
 static void kill_listed(int root, const char *group)

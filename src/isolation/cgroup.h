@@ -4,7 +4,8 @@
 
 #include "isolation/isolation.h"
 
-#define CGROUP_ALL "atoll"     /* our part of each tree */
+#define CGROUP_ALL "atoll" /* our part of each tree */
+#define CGROUP_CPU_PERIOD_US 100000
 #define CGROUP_PARKED "parked" /* in version 1's freezer: never anybody's */
 
 extern const struct cgroup_ops cgroup_v1_ops, cgroup_v1_hybrid_ops, cgroup_v2_ops;
@@ -18,5 +19,17 @@ MUST_CHECK int cgroup_read_key(int root, const char *group, const char *file, co
                                uint64_t *ret, struct error *err);
 MUST_CHECK int cgroup_write(int root, const char *group, const char *file, uint64_t value,
                             struct error *err);
+/* The files of a CPU quota in one kind of tree. */
+struct cgroup_cpu_files {
+	const char *quota, *burst;
+	bool with_period; /* the quota is written as "QUOTA PERIOD" */
+};
+/* Writes the quota of `cpu_milli` thousandths of a CPU, and the same as burst if the kernel can. */
+MUST_CHECK int cgroup_limit_cpu(const struct cgroup_host *h, const char *group,
+                                const struct cgroup_cpu_files *files, uint64_t cpu_milli,
+                                struct error *err);
+/* Writes the quota that the group has as its burst. */
+MUST_CHECK int cgroup_allow_burst(const struct cgroup_host *h, const char *group,
+                                  const struct cgroup_cpu_files *files, struct error *err);
 /* Kills what is listed in cgroup.procs until nothing is, then removes the folder. */
 MUST_CHECK int cgroup_empty_and_remove(int root, const char *group, struct error *err);

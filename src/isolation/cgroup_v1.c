@@ -13,13 +13,13 @@
 
 #include "base/fd.h"
 
-#define CPU_PERIOD_US 100000
-#define CPU_QUOTA_MIN_US 1000
 /* What may be charged to a group that is used again: the kernel's caches, and what each processor
  * has drawn ahead (MEMCG_CHARGE_BATCH of the kernel, 64 pages). */
 #define KEPT_BYTES (UINT64_C(1) << 20)
 #define KEPT_BYTES_PER_CPU (UINT64_C(256) << 10)
 #define KEPT_BYTES_MAX (UINT64_C(8) << 20)
+
+static const struct cgroup_cpu_files cpu_files = {"cpu.cfs_quota_us", "cpu.cfs_burst_us", false};
 
 /* null zero full random urandom tty ptmx pts: nothing else may be opened, whatever is mounted. */
 static const char *const devices[] = {"c 1:3 rw", "c 1:5 rw", "c 1:7 rw", "c 1:8 rw",
@@ -76,6 +76,7 @@ static int v1_prepare(struct cgroup_host *h, struct error *err)
 	struct error ignored = {0};
 
 	h->kept_bytes = kept_bytes();
+	h->can_burst = faccessat(h->roots[CGROUP_CPU], cpu_files.burst, F_OK, 0) == 0;
 	/* Old kernels count children only when told to; new ones always do and may refuse. */
 	(void)!file_poke(h->roots[CGROUP_MEMORY], "memory.use_hierarchy", "1", &ignored);
 	h->can_freeze = h->roots[CGROUP_FREEZER] >= 0;
@@ -137,15 +138,16 @@ static int limit_memory(int root, const char *group, uint64_t bytes, struct erro
 static int v1_limit(struct cgroup_host *h, const char *group, const struct cgroup_limits *limits,
                     struct error *err)
 {
-	uint64_t quota = limits->cpu_milli * (CPU_PERIOD_US / 1000);
-
-	if (quota < CPU_QUOTA_MIN_US)
-		quota = CPU_QUOTA_MIN_US;
 	if (limit_memory(h->roots[CGROUP_MEMORY], group, limits->memory_bytes, err) < 0)
 		return -1;
-	if (cgroup_write(h->roots[CGROUP_CPU], group, "cpu.cfs_quota_us", quota, err) < 0)
+	if (cgroup_limit_cpu(h, group, &cpu_files, limits->cpu_milli, err) < 0)
 		return -1;
 	return cgroup_write(h->roots[CGROUP_PIDS], group, "pids.max", limits->pids, err);
+}
+
+static int v1_allow_burst(struct cgroup_host *h, const char *group, struct error *err)
+{
+	return cgroup_allow_burst(h, group, &cpu_files, err);
 }
 
 /* What is written through the page cache is not its writer's in version 1: this bounds reads, and
@@ -292,7 +294,8 @@ static bool is_as_new(const struct cgroup_host *h, const char *group)
 	       bytes <= h->kept_bytes && swapped <= h->kept_bytes && kills == 0;
 }
 
-/* In this order: the limit with swap may not be below the one without. Those of the disk are the
+/* In this order: the limit with swap may not be below the one without, nor the burst above the
+ * quota. Those of the disk are the
  * same for all. */
 static bool set_back(const struct cgroup_host *h, const char *group)
 {
@@ -304,6 +307,7 @@ static bool set_back(const struct cgroup_host *h, const char *group)
 	        {CGROUP_FREEZER, false, "freezer.state", "THAWED"},
 	        {CGROUP_MEMORY, true, "memory.memsw.limit_in_bytes", "-1"},
 	        {CGROUP_MEMORY, false, "memory.limit_in_bytes", "-1"},
+	        {CGROUP_CPU, true, "cpu.cfs_burst_us", "0"},
 	        {CGROUP_CPU, false, "cpu.cfs_quota_us", "-1"},
 	        {CGROUP_PIDS, false, "pids.max", "max"},
 	        {CGROUP_CPUACCT, false, "cpuacct.usage", "0"},
@@ -354,9 +358,9 @@ static void v1_reuse(struct cgroup_host *h, const char *kept, const char *group)
 #define V1(name_)                                                                                  \
 	{                                                                                          \
 		.name = (name_), .prepare = v1_prepare, .make = v1_make, .enter = v1_enter,        \
-		.limit = v1_limit, .limit_io = v1_limit_io, .usage = v1_usage,                     \
-		.freeze = v1_freeze, .rest = v1_rest, .remove = v1_remove, .keep = v1_keep,        \
-		.reuse = v1_reuse                                                                  \
+		.limit = v1_limit, .allow_burst = v1_allow_burst, .limit_io = v1_limit_io,         \
+		.usage = v1_usage, .freeze = v1_freeze, .rest = v1_rest, .remove = v1_remove,      \
+		.keep = v1_keep, .reuse = v1_reuse                                                 \
 	}
 const struct cgroup_ops cgroup_v1_ops = V1("v1");
 /* The version 2 tree beside it has no controllers and is not needed. */

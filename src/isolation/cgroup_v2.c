@@ -12,8 +12,7 @@
 
 #include "base/fd.h"
 
-#define CPU_PERIOD_US 100000
-#define CPU_QUOTA_MIN_US 1000
+static const struct cgroup_cpu_files cpu_files = {"cpu.max", "cpu.max.burst", true};
 
 /* A controller is in our groups when the root hands it down to "atoll" and that to them. */
 static int v2_prepare(struct cgroup_host *h, struct error *err)
@@ -30,6 +29,7 @@ static int v2_prepare(struct cgroup_host *h, struct error *err)
 				                    wanted[i] + 1);
 			error_clear(err);
 		}
+	h->can_burst = faccessat(h->roots[0], cpu_files.burst, F_OK, 0) == 0;
 	h->can_freeze = true; /* since 5.2, older than what we run on at all */
 	return 0;
 }
@@ -47,18 +47,6 @@ static int v2_open(struct cgroup_host *h, const char *group, int *ret_fd, struct
 	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the cgroup '%s'", group) : 0;
 }
 
-static int limit_cpu(int root, const char *group, uint64_t cpu_milli, struct error *err)
-{
-	uint64_t quota = cpu_milli * (CPU_PERIOD_US / 1000);
-	char path[64], text[64];
-
-	if (quota < CPU_QUOTA_MIN_US)
-		quota = CPU_QUOTA_MIN_US;
-	(void)snprintf(path, sizeof(path), "%s/cpu.max", group);
-	(void)snprintf(text, sizeof(text), "%" PRIu64 " %d", quota, CPU_PERIOD_US);
-	return file_poke(root, path, text, err);
-}
-
 static int v2_limit(struct cgroup_host *h, const char *group, const struct cgroup_limits *limits,
                     struct error *err)
 {
@@ -72,9 +60,14 @@ static int v2_limit(struct cgroup_host *h, const char *group, const struct cgrou
 			return -1;
 		error_clear(err);
 	}
-	if (limit_cpu(root, group, limits->cpu_milli, err) < 0)
+	if (cgroup_limit_cpu(h, group, &cpu_files, limits->cpu_milli, err) < 0)
 		return -1;
 	return cgroup_write(root, group, "pids.max", limits->pids, err);
+}
+
+static int v2_allow_burst(struct cgroup_host *h, const char *group, struct error *err)
+{
+	return cgroup_allow_burst(h, group, &cpu_files, err);
 }
 
 static int v2_limit_io(struct cgroup_host *h, const char *group, const struct cgroup_io *io,
@@ -144,6 +137,7 @@ const struct cgroup_ops cgroup_v2_ops = {
         .make = v2_make,
         .open = v2_open,
         .limit = v2_limit,
+        .allow_burst = v2_allow_burst,
         .limit_io = v2_limit_io,
         .usage = v2_usage,
         .freeze = v2_freeze,

@@ -35,6 +35,8 @@ struct cgroup_ops {
 	int (*open)(struct cgroup_host *h, const char *group, int *ret_fd, struct error *err);
 	int (*limit)(struct cgroup_host *h, const char *group, const struct cgroup_limits *limits,
 	             struct error *err);
+	/* Sets the burst of a group that an older broker limited. Fine when it has no quota. */
+	int (*allow_burst)(struct cgroup_host *h, const char *group, struct error *err);
 	int (*limit_io)(struct cgroup_host *h, const char *group, const struct cgroup_io *io,
 	                struct error *err);
 	int (*usage)(struct cgroup_host *h, const char *group, struct cgroup_usage *ret,
@@ -68,7 +70,11 @@ enum cgroup_controller {
 };
 struct cgroup_host {
 	const struct cgroup_ops *ops;
-	bool can_freeze;     /* else `freeze` is refused, and nothing is ever frozen */
+	bool can_freeze; /* else `freeze` is refused, and nothing is ever frozen */
+	/* Linux 5.14: a group saves what idle periods leave of its quota, up to one quota, so that
+	 * a short command does not wait for the next period. Without it groups have a quota alone.
+	 */
+	bool can_burst;
 	uint64_t kept_bytes; /* may be charged to a group that `keep` puts aside; v1 */
 	int roots[CGROUP_CONTROLLER_COUNT]; /* folders CTRL/atoll; -1 = not on this host. v2: [0] */
 };

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Atoll beside bwrap, crun, runc, podman and docker on this machine, in one alternating run.
 
-    ./dev bench [--rounds 200] [--only api,peers,memory,transfer,http,state,many,code,grep,terminals,preview,fairness] [--json FILE] [--markdown FILE]
+    ./dev bench [--rounds 200] [--only api,peers,memory,transfer,http,state,many,code,grep,terminals,preview,fairness,burst] [--json FILE] [--markdown FILE]
 
 Absolute times on a shared machine move by a factor of two between its phases; what counts is the ratio
 to a peer that was measured in the same rounds, or to the start of one program without any isolation:
@@ -406,7 +406,7 @@ def run(arguments, folder):
 
 
 # Each has a server of its own, and says its figures itself.
-PROGRAMS = ("grep", "terminals", "preview", "fairness")
+PROGRAMS = ("grep", "terminals", "preview", "fairness", "burst")
 
 
 def run_programs(names):

@@ -135,6 +135,38 @@ TEST(version_2_limits_reads_and_writes_of_one_disk)
 	fake_close(&f);
 }
 
+TEST(version_2_lets_a_group_save_up_to_one_quota)
+{
+	struct cgroup_limits fewer = limits;
+	struct cgroup_host host;
+	struct error err = {0};
+	struct fake f;
+
+	fake_v2(&f);
+	put(&f, "atoll/cpu.max.burst", "0");
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_true(host.can_burst);
+	assert_int_equal(host.ops->make(&host, "s7", &err), 0);
+	put(&f, "atoll/s7/memory.max", "");
+	put(&f, "atoll/s7/cpu.max", "");
+	put(&f, "atoll/s7/cpu.max.burst", "0");
+	put(&f, "atoll/s7/pids.max", "");
+	assert_int_equal(host.ops->limit(&host, "s7", &limits, &err), 0);
+	expect(&f, "atoll/s7/cpu.max.burst", "50000");
+	fewer.cpu_milli = 250;
+	assert_int_equal(host.ops->limit(&host, "s7", &fewer, &err), 0);
+	expect(&f, "atoll/s7/cpu.max.burst", "25000");
+	/* One that a broker without this has limited, and one without any limit. */
+	put(&f, "atoll/s7/cpu.max", "150000 100000\n");
+	assert_int_equal(host.ops->allow_burst(&host, "s7", &err), 0);
+	expect(&f, "atoll/s7/cpu.max.burst", "150000");
+	put(&f, "atoll/s7/cpu.max", "max 100000\n");
+	assert_int_equal(host.ops->allow_burst(&host, "s7", &err), 0);
+	expect(&f, "atoll/s7/cpu.max.burst", "150000");
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
 TEST(a_host_without_swap_accounting_is_no_failure)
 {
 	struct cgroup_host host;
@@ -238,6 +270,35 @@ TEST(version_1_limits_are_written_as_the_kernel_reads_them)
 	expect(&f, "memory/atoll/s3/memory.memsw.limit_in_bytes", "67108864");
 	expect(&f, "cpu/atoll/s3/cpu.cfs_quota_us", "50000");
 	expect(&f, "pids/atoll/s3/pids.max", "32");
+	cgroup_close(&host);
+	fake_close(&f);
+}
+
+TEST(version_1_lets_a_group_save_up_to_one_quota)
+{
+	struct cgroup_host host;
+	struct error err = {0};
+	struct fake f;
+
+	fake_v1(&f);
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_false(host.can_burst);
+	assert_int_equal(host.ops->allow_burst(&host, "s3", &err), 0);
+	cgroup_close(&host);
+	put(&f, "cpu/atoll/cpu.cfs_burst_us", "0");
+	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
+	assert_true(host.can_burst);
+	assert_int_equal(host.ops->make(&host, "s3", &err), 0);
+	put(&f, "memory/atoll/s3/memory.limit_in_bytes", "9223372036854771712");
+	put(&f, "cpu/atoll/s3/cpu.cfs_quota_us", "-1");
+	put(&f, "cpu/atoll/s3/cpu.cfs_burst_us", "0");
+	put(&f, "pids/atoll/s3/pids.max", "max");
+	assert_int_equal(host.ops->limit(&host, "s3", &limits, &err), 0);
+	expect(&f, "cpu/atoll/s3/cpu.cfs_quota_us", "50000");
+	expect(&f, "cpu/atoll/s3/cpu.cfs_burst_us", "50000");
+	put(&f, "cpu/atoll/s3/cpu.cfs_quota_us", "-1\n");
+	assert_int_equal(host.ops->allow_burst(&host, "s3", &err), 0);
+	expect(&f, "cpu/atoll/s3/cpu.cfs_burst_us", "50000");
 	cgroup_close(&host);
 	fake_close(&f);
 }
@@ -462,8 +523,10 @@ TEST(version_1_keeps_a_group_without_its_limits_and_gives_it_to_another)
 	assert_int_equal(cgroup_open(f.path, &host, &err), 0);
 	assert_int_equal(host.ops->make(&host, "s5", &err), 0);
 	put_empty_group(&f);
+	put(&f, "cpu/atoll/s5/cpu.cfs_burst_us", "50000\n");
 	assert_true(host.ops->keep(&host, "s5", "k5"));
 	assert_int_equal(faccessat(f.fd, "memory/atoll/s5", F_OK, 0), -1);
+	expect(&f, "cpu/atoll/k5/cpu.cfs_burst_us", "0");
 	expect(&f, "memory/atoll/k5/memory.limit_in_bytes", "-1");
 	expect(&f, "cpu/atoll/k5/cpu.cfs_quota_us", "-1");
 	expect(&f, "pids/atoll/k5/pids.max", "max");
@@ -545,6 +608,37 @@ TEST(version_2_keeps_no_group)
 	fake_close(&f);
 }
 
+static void read_of_group(const struct cgroup_host *host, const char *group, const char *file,
+                          struct buf *ret)
+{
+	struct error err = {0};
+	char path[96];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", group, file);
+	assert_int_equal(file_read(host->roots[CGROUP_CPU], path, ret, &err), 0);
+}
+
+/* The kernel refuses a quota below the burst: fewer processors, then more. */
+static void expect_real_burst(struct cgroup_host *host, const char *group)
+{
+	static const uint64_t cpu_milli[] = {500, 200, 2000};
+	struct cgroup_limits changed = limits;
+	struct error err = {0};
+
+	for (unsigned i = 0; i < COUNT_OF(cpu_milli); i++) {
+		AUTO(buf_done) struct buf quota = BUF(64), burst = BUF(64);
+
+		changed.cpu_milli = cpu_milli[i];
+		assert_int_equal(host->ops->limit(host, group, &changed, &err), 0);
+		if (!host->can_burst)
+			continue;
+		read_of_group(host, group, "cpu.cfs_quota_us", &quota);
+		read_of_group(host, group, "cpu.cfs_burst_us", &burst);
+		assert_int_equal(strtoull(buf_text(&quota), NULL, 10), cpu_milli[i] * 100);
+		assert_string_equal(buf_text(&burst), buf_text(&quota));
+	}
+}
+
 /* The slot is far above those that a broker of this machine would use first. */
 TEST(a_real_group_limits_counts_freezes_and_kills)
 {
@@ -577,6 +671,7 @@ TEST(a_real_group_limits_counts_freezes_and_kills)
 	assert_int_equal(usage.memory_limit, limits.memory_bytes);
 	assert_int_equal(usage.pids_limit, limits.pids);
 	assert_int_equal(usage.pids, 1);
+	expect_real_burst(&host, group);
 	assert_int_equal(host.ops->freeze(&host, group, true, &err), 0);
 	for (unsigned i = 0; i < 1000 && rest_of(&host, group) != CGROUP_FROZEN; i++)
 		(void)usleep(1000);
@@ -660,6 +755,8 @@ int main(void)
 	return RUN(CASE(a_version_2_tree_is_known_by_its_control_file),
 	           CASE(version_2_limits_are_written_as_the_kernel_reads_them),
 	           CASE(version_2_limits_reads_and_writes_of_one_disk),
+	           CASE(version_2_lets_a_group_save_up_to_one_quota),
+	           CASE(version_1_lets_a_group_save_up_to_one_quota),
 	           CASE(version_1_limits_reads_and_writes_of_one_disk_if_it_can),
 	           CASE(our_part_of_the_trees_goes_unless_a_group_is_in_use),
 	           CASE(a_folder_in_memory_has_no_disk),
