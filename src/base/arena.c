@@ -62,6 +62,34 @@ void arena_reset(struct arena *a)
 	}
 }
 
+struct arena_mark arena_mark(const struct arena *a)
+{
+	struct arena_block *head = a->blocks;
+
+	return (struct arena_mark){head, head ? head->next : NULL, head ? head->used : 0, a->total};
+}
+
+/* Frees the blocks from `*first` up to, and without, `end`. */
+static void free_until(struct arena_block **first, const struct arena_block *end)
+{
+	while (*first != end) {
+		struct arena_block *block = *first;
+
+		*first = block->next;
+		free(block);
+	}
+}
+
+void arena_rewind(struct arena *a, const struct arena_mark *mark)
+{
+	free_until(&a->blocks, mark->head);
+	a->total = mark->total;
+	if (!mark->head)
+		return;
+	free_until(&mark->head->next, mark->behind);
+	mark->head->used = mark->used;
+}
+
 /* A block of its own for a large piece goes behind the head, whose rest stays in use. */
 static struct arena_block *block_for(struct arena *a, size_t size)
 {

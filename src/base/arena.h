@@ -19,6 +19,14 @@ struct arena {
 
 void arena_done(struct arena *a);  /* frees everything */
 void arena_reset(struct arena *a); /* frees all but one block, for the next request */
+/* Where an arena stands. arena_rewind frees what was allocated since; the arena must not have been
+ * reset in between. */
+struct arena_mark {
+	struct arena_block *head, *behind;
+	size_t used, total;
+};
+struct arena_mark arena_mark(const struct arena *a);
+void arena_rewind(struct arena *a, const struct arena_mark *mark);
 void *arena_alloc(struct arena *a, size_t size);
 char *arena_copy(struct arena *a, struct span s); /* NUL-terminated */
 char *arena_text(struct arena *a, const char *text);

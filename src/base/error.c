@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/error.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -123,7 +124,7 @@ void error_set(struct error *err, enum error_code code, int sys_errno, const cha
 	err->code = code;
 	err->sys_errno = sys_errno;
 	err->where = where;
-	err->hint[0] = err->node[0] = '\0';
+	err->hint[0] = err->node[0] = err->awaits.key[0] = '\0';
 	if (sys_errno && !reason)
 		format_cut(err->text, sizeof(err->text), "%s: errno %d", text, sys_errno);
 	else
@@ -161,6 +162,16 @@ void error_elsewhere(struct error *err, const char *node)
 
 	memcpy(err->node, node, size);
 	err->node[size] = '\0';
+}
+
+void error_await(struct error *err, const char *key, int again_ms, int percent)
+{
+	size_t size = strlen(key);
+
+	assert(size > 0 && size < sizeof(err->awaits.key));
+	memcpy(err->awaits.key, key, size + 1);
+	err->awaits.again_ms = again_ms;
+	err->awaits.percent = percent;
 }
 
 void error_clear(struct error *err)

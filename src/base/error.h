@@ -33,6 +33,14 @@ enum error_code {
 #define ERROR_TEXT_MAX 256
 #define ERROR_HINT_MAX 160
 #define ERROR_NODE_MAX 40
+#define ERROR_AWAITS_MAX 48
+
+/* A change that has to come before the same call can succeed. */
+struct error_awaits {
+	char key[ERROR_AWAITS_MAX]; /* names the change for those who announce it; empty: none */
+	int again_ms;               /* try again after so long, announced or not */
+	int percent;                /* how far the change has come; -1 = not known */
+};
 
 struct error {
 	enum error_code code;
@@ -42,6 +50,7 @@ struct error {
 	                            */
 	char hint[ERROR_HINT_MAX]; /* what would be right; may be empty */
 	char node[ERROR_NODE_MAX]; /* the other server that has what this is about; or empty */
+	struct error_awaits awaits;
 };
 
 /* What the edges make of a code: one table, so that no handler chooses a status. */
@@ -62,6 +71,8 @@ void error_context(struct error *err, const char *format, ...) PRINTF(2, 3);
 void error_hint(struct error *err, const char *format, ...) PRINTF(2, 3);
 /* Says that another server can do it. */
 void error_elsewhere(struct error *err, const char *node);
+/* Says that the call may be made again when `key` is announced, or after `again_ms`. */
+void error_await(struct error *err, const char *key, int again_ms, int percent);
 void error_clear(struct error *err);
 /* ENOENT -> ERROR_NOT_FOUND, EACCES -> ERROR_FORBIDDEN, …; ERROR_SYSTEM when nothing fits. */
 enum error_code error_code_of(int sys_errno);

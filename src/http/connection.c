@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -11,6 +12,7 @@
 #include "base/log.h"
 #include "http/relay_run.h"
 #include "http/server.h"
+#include "http/stream_events.h"
 #include "http/tls.h"
 
 /* One read while requests are awaited: what a client may pipeline is kept for it. */
@@ -94,7 +96,54 @@ static void drop_exchange(struct connection *conn, int status)
 {
 	struct http_exchange *ex = TAKE(conn->exchange);
 
+	park_remove(ex);
 	server_exchange_done(conn->server, ex, status);
+}
+
+/* Whether the client has ended its side, or the connection is broken: asked of the kernel, as the
+ * loop may not have heard of it yet. */
+static bool client_has_left(const struct connection *conn)
+{
+	struct pollfd peer = {.fd = conn->fd, .events = POLLRDHUP};
+
+	return poll(&peer, 1, 0) > 0;
+}
+
+/* The connection ends here, and a worker takes back what the handler has made. */
+static void undo_reply(struct connection *conn)
+{
+	struct http_exchange *ex = conn->exchange;
+	struct server *server = conn->server;
+	struct error err = {0};
+
+	conn->state = conn->state == CONNECTION_CLOSED ? CONNECTION_CLOSED : CONNECTION_HANDLING;
+	connection_close(conn);
+	server->park.counts.undone++;
+	log_info("the client has left before its reply: what it made is taken back",
+	         TEXT("request", ex->request.id));
+	if (server_submit(server, ex, &err) < 0)
+		(void)park_add(server, ex);
+}
+
+/* Of a reply that can be undone: writes it at once, so that it is known whether that succeeds. */
+static bool deliver(struct connection *conn)
+{
+	if (!conn->exchange->reply.undo)
+		return true;
+	outflow_flush(&conn->out, conn->fd);
+	if (!conn->out.broken)
+		return true;
+	undo_reply(conn);
+	return false;
+}
+
+static void send_last_event(struct connection *conn)
+{
+	stream_end(conn->exchange);
+	if (!deliver(conn))
+		return;
+	drop_exchange(conn, conn->exchange->reply.status ? conn->exchange->reply.status : 200);
+	finish_reply(conn);
 }
 
 void connection_send_reply(struct connection *conn)
@@ -107,11 +156,21 @@ void connection_send_reply(struct connection *conn)
 	                          .length = (int64_t)reply->body.size};
 	const struct span body = buf_span(&reply->body);
 
+	if (reply->undo && client_has_left(conn)) {
+		undo_reply(conn);
+		return;
+	}
+	if (stream_ends(ex)) {
+		send_last_event(conn);
+		return;
+	}
 	conn->keep_alive &= conn->body.state == BODY_COMPLETE;
 	head.keep_alive = conn->keep_alive;
 	reply_write_head(&conn->out.queue, ex, &head);
 	if (body.size && ex->request.method != HTTP_HEAD && reply_status_has_body(head.status))
 		outflow_write(&conn->out, conn->fd, &body, 1);
+	if (!deliver(conn))
+		return;
 	drop_exchange(conn, head.status);
 	finish_reply(conn);
 }
@@ -128,6 +187,15 @@ void connection_on_handled(struct connection *conn)
 	struct http_exchange *ex = conn->exchange;
 	bool closed = conn->state == CONNECTION_CLOSED;
 
+	if (closed && ex->reply.undo) {
+		undo_reply(conn);
+		return;
+	}
+	if (TAKE(ex->awaits_change) && !closed) {
+		if (park_add(conn->server, ex))
+			return;
+		exchange_fail(ex, &ex->why);
+	}
 	if (ex->reply.has_relay && (closed || ex->failed))
 		relay_discard(&ex->reply.relay);
 	if (closed)
@@ -372,6 +440,12 @@ static void on_ready(void *context, uint32_t events)
 		if (events & (EPOLLHUP | EPOLLERR))
 			connection_close(conn);
 		break;
+	case CONNECTION_PARKED:
+		if (!(events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
+			break;
+		server->park.counts.abandoned++;
+		connection_close(conn);
+		break;
 	case CONNECTION_RELAY:
 		relay_on_client_ready(conn->relay, events);
 		break;
@@ -404,6 +478,7 @@ static void expire(struct connection *conn)
 		break;
 	case CONNECTION_HANDSHAKE:
 	case CONNECTION_HANDLING:
+	case CONNECTION_PARKED:
 	case CONNECTION_SENDING:
 	case CONNECTION_LINGER:
 	case CONNECTION_CLOSED:
@@ -469,6 +544,8 @@ static uint32_t interest(const struct connection *conn)
 		return EPOLLIN | (conn->out.blocked ? EPOLLOUT : 0);
 	case CONNECTION_HANDLING:
 		return conn->read_paused ? 0 : EPOLLIN;
+	case CONNECTION_PARKED:
+		return EPOLLRDHUP | (conn->out.blocked ? EPOLLOUT : 0);
 	case CONNECTION_SENDING:
 		return EPOLLOUT;
 	case CONNECTION_RELAY:

@@ -3,7 +3,8 @@
  *
  *   [HANDSHAKE ->] HEAD -> [BODY] -> HANDLING -> HEAD            a reply that went out at once
  *                         |   \-> SENDING -> HEAD  a reply that the client takes slowly
- *                         \-> RELAY -> SENDING
+ *                         |\-> RELAY -> SENDING
+ *                         \-> PARKED -> HANDLING   the handler awaits a change
  *   any of them -> LINGER (the client is told, its rest is read and dropped) -> closed
  *
  * Closing only marks the connection; server_bury frees it, when no code below stands on it and no
@@ -30,6 +31,7 @@ enum connection_state {
 	CONNECTION_HEAD,
 	CONNECTION_BODY,
 	CONNECTION_HANDLING,
+	CONNECTION_PARKED, /* see park.h */
 	CONNECTION_SENDING,
 	CONNECTION_RELAY,
 	CONNECTION_LINGER,

@@ -74,7 +74,10 @@ void exchange_start(struct http_exchange *ex, struct connection *conn)
 	ex->head.keep_alive = false;
 	ex->head.content_length = -1;
 	ex->target.part_count = 0;
-	ex->started_ns = clock_monotonic_ns();
+	ex->run_ns = ex->started_ns = clock_monotonic_ns();
+	ex->parked_since_ms = 0;
+	ex->awaits_change = ex->is_streamed = false;
+	reply->undo = NULL;
 	reply->status = 0;
 	reply->content_type = NULL;
 	reply->has_relay = reply->is_websocket = false;
@@ -104,6 +107,13 @@ static bool has_body(const struct head *head)
 	return head->chunked || head->content_length > 0;
 }
 
+void exchange_set_deadline(struct http_exchange *ex)
+{
+	bool is_slow = ex->request.route->flags & (ROUTE_SLOW | ROUTE_QUICK);
+
+	ex->request.deadline = deadline_in(is_slow ? SLOW_DEADLINE_MS : FAST_DEADLINE_MS);
+}
+
 static enum http_fault check_route(struct http_exchange *ex, struct router_match match)
 {
 	const struct route *route = match.route;
@@ -122,8 +132,7 @@ static enum http_fault check_route(struct http_exchange *ex, struct router_match
 	if (route->method == HTTP_ANY)
 		ex->origin = NULL;
 	ex->request.route = route;
-	ex->request.deadline = deadline_in(
-	        (route->flags & (ROUTE_SLOW | ROUTE_QUICK)) ? SLOW_DEADLINE_MS : FAST_DEADLINE_MS);
+	exchange_set_deadline(ex);
 	if (ex->head.content_length > 0 &&
 	    (uint64_t)ex->head.content_length > exchange_body_max(ex))
 		return FAULT_BODY_SIZE;
@@ -237,6 +246,7 @@ static int handle(struct http_exchange *ex, struct error *err)
 	if (!(route->flags & ROUTE_PUBLIC) && options->authorize && !rq->caller &&
 	    options->authorize(rq, route, err) < 0)
 		return -1;
+	ex->admitted = arena_mark(&ex->arena);
 	if (route->query) {
 		query = arena_alloc(&ex->arena, route->query->size);
 		if (json_parse_query(&ex->arena, rq->raw_query, route->query, query, err) < 0)
@@ -257,6 +267,15 @@ static int handle(struct http_exchange *ex, struct error *err)
 }
 
 /* What the handler has begun to answer is not the answer. */
+static void drop_reply(struct reply *reply)
+{
+	reply->status = 0;
+	reply->content_type = NULL;
+	reply->undo = NULL;
+	buf_reset(&reply->headers);
+	buf_reset(&reply->body);
+}
+
 static int forward(struct http_exchange *ex, struct error *err)
 {
 	const struct server_options *options = &ex->server->options;
@@ -264,11 +283,31 @@ static int forward(struct http_exchange *ex, struct error *err)
 
 	if (!err->node[0] || !options->forward || reply->has_relay || ex->request.is_deferred)
 		return -1;
-	reply->status = 0;
-	reply->content_type = NULL;
-	buf_reset(&reply->headers);
-	buf_reset(&reply->body);
+	drop_reply(reply);
 	return options->forward(&ex->request, reply, err);
+}
+
+/* Whether the handler has to be run again when something has changed. Nothing of this run stays:
+ * a request that waits for long would otherwise grow with each. */
+static bool note_awaited(struct http_exchange *ex, const struct error *err)
+{
+	if (!err->awaits.key[0] || ex->reply.has_relay)
+		return false;
+	ex->awaits_change = true;
+	ex->why = *err;
+	drop_reply(&ex->reply);
+	ex->request.query = NULL;
+	arena_rewind(&ex->arena, &ex->admitted);
+	return true;
+}
+
+void exchange_undo(struct http_exchange *ex)
+{
+	request_undo *undo = TAKE(ex->reply.undo);
+
+	log_request_set(ex->request.id);
+	undo(&ex->request, ex->reply.undo_context);
+	log_request_set(NULL);
 }
 
 static int run_handler(struct http_exchange *ex, struct error *err)
@@ -283,7 +322,7 @@ void exchange_handle(struct http_exchange *ex)
 	log_request_set(ex->request.id);
 	ex->request.body = buf_span(&ex->body);
 	ex->request.is_deferred = false;
-	if (run_handler(ex, &err) < 0)
+	if (run_handler(ex, &err) < 0 && !note_awaited(ex, &err))
 		exchange_fail(ex, &err);
 	log_request_set(NULL);
 }
@@ -300,7 +339,7 @@ static bool run_or_defer(struct http_exchange *ex)
 	log_request_set(rq->id);
 	rq->body = buf_span(&ex->body);
 	rq->is_deferred = false;
-	if (run_handler(ex, &err) < 0 && !rq->is_deferred)
+	if (run_handler(ex, &err) < 0 && !rq->is_deferred && !note_awaited(ex, &err))
 		exchange_fail(ex, &err);
 	log_request_set(NULL);
 	if (!rq->is_deferred)
@@ -377,6 +416,7 @@ static void fail_as(struct http_exchange *ex, struct http_failure failure)
 	struct reply *reply = &ex->reply;
 
 	ex->failed = true;
+	reply->undo = NULL;
 	reply->content_type = "application/json";
 	buf_reset(&reply->body);
 	if (!options->write_failure ||

@@ -10,6 +10,7 @@
 
 #include "http/head.h"
 #include "http/http.h"
+#include "http/parked.h"
 #include "http/relay.h"
 #include "http/target.h"
 
@@ -24,6 +25,8 @@ struct reply {
 	bool has_relay, is_websocket;
 	const char *protocol; /* of the WebSocket, or NULL */
 	struct relay_options relay;
+	request_undo *undo; /* NULL: a reply that is lost changes nothing */
+	void *undo_context;
 };
 
 struct http_exchange {
@@ -42,6 +45,17 @@ struct http_exchange {
 	bool knows_whole;   /* as range_fail sets it */
 	uint64_t whole;     /* bytes of what ERROR_RANGE is about */
 	bool failed;        /* the reply is an error; a relay in it only waits to be released */
+
+	/* See park.h. */
+	struct list park_item;
+	struct arena_mark admitted; /* the arena when the handler began */
+	struct error why;           /* with `awaits_change`: what the handler failed with */
+	char told[ERROR_TEXT_MAX];  /* the last progress event's message */
+	int64_t run_ns;             /* monotonic: before the handler ran last */
+	int64_t parked_since_ms;    /* 0: it has not been parked */
+	int64_t again_at_ms;
+	bool awaits_change, is_parked;
+	bool is_streamed; /* the head of a stream of events is written */
 };
 
 void exchange_free(struct http_exchange *ex);
@@ -61,9 +75,13 @@ bool exchange_try_quick(struct http_exchange *ex);
 /* Authorizes, parses query and body, runs the handler. Worker, or loop for ROUTE_INLINE. Leaves a
  * reply in any case. */
 void exchange_handle(struct http_exchange *ex);
+/* Takes back what the handler has made, with the reply's undo. Worker. */
+void exchange_undo(struct http_exchange *ex);
 /* Replaces the reply by an error. */
 void exchange_fail(struct http_exchange *ex, const struct error *err);
 void exchange_refuse(struct http_exchange *ex, enum http_fault fault);
+/* From now on the handler has the time that its route gives it. */
+void exchange_set_deadline(struct http_exchange *ex);
 /* The most bytes that the body may have. */
 size_t exchange_body_max(const struct http_exchange *ex);
 

@@ -104,6 +104,7 @@ enum route_flag {
 	ROUTE_QUICK = 1 << 8,       /* on the fast lane until request_may_wait, see there */
 	ROUTE_LONG = 1 << 9,        /* waits for minutes: by server_options.waiters */
 	ROUTE_NEEDS_BODY = 1 << 10, /* for the document: though no member is required */
+	ROUTE_PROGRESS = 1 << 11,   /* a client may listen to what it waits for: parked.h */
 };
 
 /* One row is everything that is known about an operation; the OpenAPI document comes from it. */
@@ -119,7 +120,6 @@ struct route {
 	const char *tag, *summary;
 };
 /* Ends with a row whose path is NULL. */
-
 /* ---- replies, on the worker ---- */
 
 void reply_status(struct reply *reply, int status);

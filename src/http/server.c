@@ -61,6 +61,10 @@ static bool run_quickly(struct http_exchange *ex)
 	bool is_quick = (ex->request.route->flags & ROUTE_QUICK) && ex->task.lane == WORKER_FAST;
 	struct error err = {0};
 
+	if (ex->reply.undo) {
+		exchange_undo(ex);
+		return true;
+	}
 	if (!is_quick) {
 		exchange_handle(ex);
 		return true;
@@ -109,7 +113,11 @@ int server_submit(struct server *server, struct http_exchange *ex, struct error 
 	ex->task = (struct worker_task){.lane = flags & (ROUTE_SLOW | ROUTE_LONG) ? WORKER_SLOW
 	                                                                          : WORKER_FAST,
 	                                .run = run_on_worker};
-	if (flags & ROUTE_LONG && server->options.waiters) {
+	if (ex->reply.undo)
+		ex->task.lane = WORKER_SLOW;
+	else if (ex->parked_since_ms)
+		exchange_set_deadline(ex);
+	if (flags & ROUTE_LONG && server->options.waiters && !ex->reply.undo) {
 		pool = server->options.waiters;
 		ex->task.lane = WORKER_FAST; /* the only one there */
 	}
@@ -149,8 +157,11 @@ static void on_finished(void *context, uint32_t events)
 	uint64_t count;
 
 	(void)events;
-	if (read(server->finished_fd, &count, sizeof(count)) == sizeof(count))
-		deliver_finished(server);
+	if (read(server->finished_fd, &count, sizeof(count)) != sizeof(count))
+		return;
+	deliver_finished(server);
+	park_look(server);
+	server_bury(server);
 }
 
 /* ---- small services ---- */
@@ -236,6 +247,7 @@ int server_open(const struct server_options *options, struct server **ret, struc
 	list_init(&server->connections);
 	list_init(&server->dead);
 	list_init(&server->listeners);
+	park_init(server);
 	random_bytes(&server->id_state, sizeof(server->id_state));
 	pthread_mutex_init(&server->mutex, NULL);
 	pthread_cond_init(&server->changed, NULL);
@@ -256,14 +268,32 @@ int server_open(const struct server_options *options, struct server **ret, struc
 	return FAIL_CONTEXT(err, "open the server");
 }
 
-/* Handlers that run still use the server: they are waited for. */
+/* Handlers that run still use the server: they are waited for, and so are the undos that follow
+ * from the connections' end. An undo for which no worker has room is done here. */
 static void take_back_exchanges(struct server *server)
 {
-	pthread_mutex_lock(&server->mutex);
-	while (server->running)
-		pthread_cond_wait(&server->changed, &server->mutex);
-	pthread_mutex_unlock(&server->mutex);
-	deliver_finished(server);
+	bool is_running = true;
+
+	while (is_running) {
+		pthread_mutex_lock(&server->mutex);
+		while (server->running)
+			pthread_cond_wait(&server->changed, &server->mutex);
+		pthread_mutex_unlock(&server->mutex);
+		deliver_finished(server);
+		LIST_EACH (&server->park.waiting, item) {
+			struct http_exchange *ex =
+			        LIST_ENTRY(item, struct http_exchange, park_item);
+
+			park_remove(ex);
+			exchange_undo(ex);
+			connection_on_handled(ex->connection);
+		}
+		pthread_mutex_lock(&server->mutex);
+		is_running = server->running > 0 || server->finished;
+		pthread_mutex_unlock(&server->mutex);
+	}
+	server_bury(server);
+	park_done(server);
 }
 
 void server_close(struct server *server)

@@ -12,6 +12,7 @@
 #include "http/connection.h"
 #include "http/exchange.h"
 #include "http/http.h"
+#include "http/park.h"
 #include "http/router.h"
 
 /* Read into one place by all connections, so that an idle one holds no buffer. A relay puts its
@@ -31,6 +32,7 @@ struct server {
 	char date[40]; /* a whole header line */
 	int64_t date_at_ms;
 	uint64_t id_state;
+	struct park park;
 
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
@@ -45,7 +47,7 @@ struct server {
 struct http_exchange *server_exchange_new(struct server *server, struct connection *connection);
 /* Tells on_done, counts, and keeps the exchange for reuse. */
 void server_exchange_done(struct server *server, struct http_exchange *ex, int status);
-/* Has a worker run exchange_handle. */
+/* Has a worker run exchange_handle, or exchange_undo where the reply has an undo already. */
 MUST_CHECK int server_submit(struct server *server, struct http_exchange *ex, struct error *err);
 
 void server_make_id(struct server *server, char id[REQUEST_ID_SIZE]);

@@ -81,11 +81,39 @@ TEST(texts_are_copied_and_formatted)
 	assert_int_equal(*ARENA_NEW(&a, long), 0);
 }
 
+TEST(what_was_allocated_since_a_mark_is_freed_and_the_rest_stays)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct arena_mark none = arena_mark(&a), mark;
+	const char *kept;
+
+	(void)arena_alloc(&a, (size_t)64 * 1024);
+	arena_rewind(&a, &none);
+	assert_null(a.blocks);
+	assert_int_equal(a.total, 0);
+	kept = arena_text(&a, "kept");
+	mark = arena_mark(&a);
+	for (unsigned i = 0; i < 3; i++) {
+		struct arena_block *head = a.blocks;
+		size_t total = a.total;
+
+		for (size_t size = 16; size < (size_t)256 * 1024; size *= 4)
+			memset(arena_alloc(&a, size), 'x', size);
+		assert_ptr_not_equal(a.blocks, head);
+		arena_rewind(&a, &mark);
+		assert_ptr_equal(a.blocks, head);
+		assert_int_equal(a.total, total);
+	}
+	assert_string_equal(kept, "kept");
+	assert_int_equal(*ARENA_NEW(&a, long), 0);
+}
+
 int main(void)
 {
 	return RUN(CASE(memory_is_zeroed_aligned_and_apart),
 	           CASE(memory_is_zeroed_again_after_a_reset),
 	           CASE(large_pieces_do_not_end_the_current_block),
 	           CASE(a_large_only_block_is_freed_by_reset),
+	           CASE(what_was_allocated_since_a_mark_is_freed_and_the_rest_stays),
 	           CASE(texts_are_copied_and_formatted));
 }

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/park.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "http/server.h"
+#include "http/stream_events.h"
+
+#define PARKED_MAX 1024
+#define WAIT_MAX_MS (INT64_C(30) * 60 * 1000)
+/* How often the due times are compared with the clock. */
+#define LOOK_EVERY_MS 100
+/* A worker that had no room is asked again after so long. */
+#define FULL_AGAIN_MS 250
+
+/* FNV-1a */
+static unsigned bucket_of(const char *key)
+{
+	uint32_t hash = 2166136261U;
+
+	for (; *key; key++)
+		hash = (hash ^ (unsigned char)*key) * 16777619U;
+	return (hash ^ hash >> 16) % PARK_BUCKETS;
+}
+
+void server_limit_parked(struct server *server, const struct parked_limits *limits)
+{
+	server->park.limits = (struct parked_limits){
+	        .parked_max = limits->parked_max ? limits->parked_max : PARKED_MAX,
+	        .wait_max_ms = limits->wait_max_ms ? limits->wait_max_ms : WAIT_MAX_MS,
+	};
+}
+
+/* The bucket first and the count second, park_add the other way round: one of the two sees the
+ * other. */
+void server_wake(struct server *server, const char *key)
+{
+	const uint64_t one = 1;
+
+	atomic_store(&server->park.woken[bucket_of(key)], clock_monotonic_ns());
+	if (atomic_load(&server->park.count) > 0 &&
+	    write(server->finished_fd, &one, sizeof(one)) < 0)
+		abort(); /* an eventfd takes 2^64 - 2 of these */
+}
+
+struct parked_counts parked_counts_get(const struct server *server)
+{
+	struct parked_counts counts = server->park.counts;
+
+	counts.parked = atomic_load(&server->park.count);
+	return counts;
+}
+
+void reply_undo(struct reply *reply, request_undo *undo, void *context)
+{
+	reply->undo = undo;
+	reply->undo_context = context;
+}
+
+/* ---- what waits ---- */
+
+void park_remove(struct http_exchange *ex)
+{
+	if (!ex->is_parked)
+		return;
+	ex->is_parked = false;
+	list_remove(&ex->park_item);
+	atomic_fetch_sub(&ex->server->park.count, 1);
+}
+
+static void insert(struct server *server, struct http_exchange *ex, int64_t after_ms)
+{
+	struct park *park = &server->park;
+
+	ex->again_at_ms = loop_now_ms(server->loop) + after_ms;
+	ex->is_parked = true;
+	list_append(&park->waiting, &ex->park_item);
+	if (atomic_fetch_add(&park->count, 1) == 0)
+		loop_timer_start(server->loop, &park->timer, LOOK_EVERY_MS);
+}
+
+static bool is_announced(const struct park *park, const struct http_exchange *ex)
+{
+	return atomic_load(&park->woken[bucket_of(ex->why.awaits.key)]) >= ex->run_ns;
+}
+
+/* Has a worker run the handler, or the undo, of a parked exchange. */
+static void run_again(struct server *server, struct http_exchange *ex)
+{
+	struct error err = {0};
+
+	park_remove(ex);
+	ex->run_ns = clock_monotonic_ns();
+	if (server_submit(server, ex, &err) < 0)
+		insert(server, ex, FULL_AGAIN_MS);
+	else if (ex->connection->state == CONNECTION_PARKED)
+		ex->connection->state = CONNECTION_HANDLING;
+}
+
+static bool has_waited_enough(struct server *server, struct http_exchange *ex)
+{
+	int64_t now = loop_now_ms(server->loop);
+
+	if (!ex->parked_since_ms)
+		ex->parked_since_ms = now;
+	return now - ex->parked_since_ms >= server->park.limits.wait_max_ms ||
+	       atomic_load(&server->park.count) >= server->park.limits.parked_max;
+}
+
+bool park_add(struct server *server, struct http_exchange *ex)
+{
+	bool is_undo = ex->reply.undo != NULL;
+
+	if (!is_undo && has_waited_enough(server, ex))
+		return false;
+	insert(server, ex, is_undo ? FULL_AGAIN_MS : ex->why.awaits.again_ms);
+	if (is_undo)
+		return true;
+	ex->connection->state = CONNECTION_PARKED;
+	stream_progress(ex);
+	if (is_announced(&server->park, ex))
+		run_again(server, ex);
+	return true;
+}
+
+void park_look(struct server *server)
+{
+	struct park *park = &server->park;
+	int64_t now = loop_now_ms(server->loop);
+
+	if (atomic_load(&park->count) == 0)
+		return;
+	LIST_EACH (&park->waiting, item) {
+		struct http_exchange *ex = LIST_ENTRY(item, struct http_exchange, park_item);
+		struct connection *conn = ex->connection;
+
+		if (now < ex->again_at_ms && (ex->reply.undo || !is_announced(park, ex)))
+			continue;
+		run_again(server, ex);
+		if (conn->state != CONNECTION_CLOSED)
+			connection_settle(conn);
+	}
+}
+
+static void on_timer(void *context)
+{
+	struct server *server = context;
+
+	park_look(server);
+	if (atomic_load(&server->park.count) > 0)
+		loop_timer_start(server->loop, &server->park.timer, LOOK_EVERY_MS);
+	server_bury(server);
+}
+
+void park_init(struct server *server)
+{
+	list_init(&server->park.waiting);
+	server->park.timer = (struct loop_timer){.on_timer = on_timer, .context = server};
+	server_limit_parked(server, &(struct parked_limits){0});
+}
+
+void park_done(struct server *server)
+{
+	loop_timer_stop(server->loop, &server->park.timer);
+}
