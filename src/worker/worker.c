@@ -7,111 +7,136 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "worker/lane.h"
 
-#define LANE_COUNT 2
+/* A thread past the first ones ends when it has been idle for so long. */
+#define IDLE_MS 30000
+/* A project may have this part of a lane's threads, so that another project finds one at once. */
+#define PROJECT_PART(count) ((count) - (count) / 8)
 
-struct lane {
-	struct worker_task *first, **last_next;
-	unsigned waiting, running;
-	unsigned running_max;
-};
+enum thread_state { THREAD_NONE, THREAD_LIVES, THREAD_ENDED /* and is to be joined */ };
 
 struct worker {
 	struct worker_pool *pool;
 	pthread_t thread;
 	pthread_cond_t woken;
 	struct worker *next_idle;
+	enum thread_state state;
 	bool is_idle; /* in the pool's list */
 };
 
 struct worker_pool {
 	pthread_mutex_t lock; /* of everything below but the threads */
-	struct worker *idle;  /* who has worked last comes first: its memory is the warmest */
-	struct lane lanes[LANE_COUNT];
+	struct worker *idle;  /* the worker that rested last comes first: its memory is warm */
+	struct lane lanes[WORKER_LANES];
 	enum worker_lane last_taken;
-	unsigned queue_max;
+	int64_t agent_wait_ms;
 	bool is_stopping;
-	unsigned thread_count;
+	unsigned threads_kept, threads_max, thread_count;
 	struct worker workers[];
 };
 
-/* Whose task this thread runs. */
-static _Thread_local struct lane *own_lane;
+/* Of the task that this thread runs. */
+static _Thread_local struct {
+	struct worker_pool *pool;
+	struct lane *lane;
+	struct held_shares held;
+	uint64_t ids[WORKER_SHARES];
+} own;
 /* What it does after that. */
 static _Thread_local struct worker_task *own_rest, **own_rest_end;
 
-static bool lane_is_ready(const struct lane *lane)
+/* A pool without agents' lane runs such tasks as fast ones. */
+static struct lane *lane_of(struct worker_pool *pool, enum worker_lane lane)
 {
-	return lane->first && lane->running < lane->running_max;
+	bool is_there = lane != WORKER_AGENT || pool->lanes[WORKER_AGENT].running_max > 0;
+
+	return &pool->lanes[is_there ? lane : WORKER_FAST];
 }
 
-/* The lanes take turns while both have work: neither load may starve the other. */
-static struct lane *choose_lane(struct worker_pool *pool)
-{
-	enum worker_lane other = pool->last_taken == WORKER_FAST ? WORKER_SLOW : WORKER_FAST;
+/* ---- threads ---- */
 
-	if (lane_is_ready(&pool->lanes[other]))
-		pool->last_taken = other;
-	else if (!lane_is_ready(&pool->lanes[pool->last_taken]))
-		return NULL;
-	return &pool->lanes[pool->last_taken];
+/* The lanes take turns while several have work: no load may starve another. */
+static struct worker_task *take_next(struct worker_pool *pool)
+{
+	for (unsigned i = 1; i <= WORKER_LANES; i++) {
+		enum worker_lane at = (pool->last_taken + i) % WORKER_LANES;
+		struct worker_task *task = lane_take(&pool->lanes[at], &own.held);
+
+		if (!task)
+			continue;
+		pool->last_taken = at;
+		own.lane = &pool->lanes[at];
+		memcpy(own.ids, task->shares, sizeof(own.ids));
+		return task;
+	}
+	return NULL;
 }
 
-static struct worker_task *take(struct lane *lane)
-{
-	struct worker_task *task = lane->first;
-
-	lane->first = task->next;
-	if (!lane->first)
-		lane->last_next = &lane->first;
-	task->next = NULL;
-	lane->waiting--;
-	lane->running++;
-	return task;
-}
-
-static void wake_one(struct worker_pool *pool)
+static bool wake_one(struct worker_pool *pool)
 {
 	struct worker *worker = pool->idle;
 
 	if (!worker)
-		return; /* whoever is busy looks again before it rests */
+		return false;
 	pool->idle = worker->next_idle;
 	worker->is_idle = false;
 	(void)pthread_cond_signal(&worker->woken);
+	return true;
 }
 
 static void wake_all(struct worker_pool *pool)
 {
-	while (pool->idle)
-		wake_one(pool);
+	while (wake_one(pool))
+		;
 }
 
-static void rest(struct worker *worker)
+static void forget_idle(struct worker_pool *pool, struct worker *worker)
+{
+	struct worker **at = &pool->idle;
+
+	while (*at != worker)
+		at = &(*at)->next_idle;
+	*at = worker->next_idle;
+	worker->is_idle = false;
+}
+
+/* False when the thread has been idle for too long, and is to end. */
+static bool rest(struct worker *worker)
 {
 	struct worker_pool *pool = worker->pool;
+	bool is_kept = worker < &pool->workers[pool->threads_kept];
+	struct timespec until = {.tv_sec = 0};
 
+	if (!is_kept)
+		until = deadline_wall_time(deadline_in(IDLE_MS));
 	worker->next_idle = pool->idle;
 	worker->is_idle = true;
 	pool->idle = worker;
-	while (worker->is_idle)
-		(void)pthread_cond_wait(&worker->woken, &pool->lock);
-}
+	while (worker->is_idle) {
+		int result = is_kept ? pthread_cond_wait(&worker->woken, &pool->lock)
+		                     : pthread_cond_timedwait(&worker->woken, &pool->lock, &until);
 
-/* This thread may go on with the other lane: let an idle one see to this lane. */
-static void leave_lane(struct worker_pool *pool)
-{
-	own_lane->running--;
-	if (lane_is_ready(own_lane))
-		wake_one(pool);
+		if (result == ETIMEDOUT && worker->is_idle) {
+			forget_idle(pool, worker);
+			return false;
+		}
+	}
+	return true;
 }
 
 static bool is_drained(const struct worker_pool *pool)
 {
-	return pool->is_stopping && !pool->lanes[WORKER_FAST].first &&
-	       !pool->lanes[WORKER_SLOW].first;
+	if (!pool->is_stopping)
+		return false;
+	for (unsigned i = 0; i < WORKER_LANES; i++)
+		if (pool->lanes[i].waiting > 0)
+			return false;
+	return true;
 }
 
 /* Each may add more. Whoever the task has just woken comes first, where there is one processor for
@@ -130,82 +155,177 @@ static void run_rest(void)
 	}
 }
 
+static void run_task(struct worker_pool *pool, struct worker_task *task)
+{
+	(void)pthread_mutex_unlock(&pool->lock);
+	task->run(task);
+	run_rest();
+	log_request_set(NULL); /* the next task is another request's */
+	(void)pthread_mutex_lock(&pool->lock);
+	lane_leave(own.lane, &own.held);
+	/* This thread may go on with another lane: let an idle one see to this one. */
+	if (lane_is_ready(own.lane))
+		(void)wake_one(pool);
+	own.lane = NULL;
+}
+
 static void *work(void *argument)
 {
 	struct worker *worker = argument;
 	struct worker_pool *pool = worker->pool;
-	struct worker_task *task;
+	bool goes_on = true;
 
+	own.pool = pool;
 	own_rest_end = &own_rest;
 	(void)pthread_mutex_lock(&pool->lock);
-	while (!is_drained(pool)) {
-		own_lane = choose_lane(pool);
-		if (!own_lane) {
-			rest(worker);
-			continue;
-		}
-		task = take(own_lane);
-		(void)pthread_mutex_unlock(&pool->lock);
-		task->run(task);
-		run_rest();
-		log_request_set(NULL); /* the next task is another request's */
-		(void)pthread_mutex_lock(&pool->lock);
-		leave_lane(pool);
+	while (goes_on && !is_drained(pool)) {
+		struct worker_task *task = take_next(pool);
+
+		if (task)
+			run_task(pool, task);
+		else
+			goes_on = rest(worker);
 	}
-	/* Others may wait for a lane that this thread has just emptied. */
-	wake_all(pool);
+	/* Others may wait for a queue that this thread has just emptied. */
+	if (goes_on)
+		wake_all(pool);
+	worker->state = THREAD_ENDED;
+	pool->thread_count--;
 	(void)pthread_mutex_unlock(&pool->lock);
 	return NULL;
 }
 
-static int start_threads(struct worker_pool *pool, unsigned count, struct error *err)
+/* Signals belong to the thread that started the pool. Returns an errno. */
+static int create_thread(struct worker *worker)
 {
 	sigset_t all, before;
-	int failed = 0;
+	int failed;
 
-	/* Signals belong to the thread that started the pool. */
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	while (!failed && pool->thread_count < count) {
-		struct worker *worker = &pool->workers[pool->thread_count];
-
-		worker->pool = pool;
-		(void)pthread_cond_init(&worker->woken, NULL);
-		failed = pthread_create(&worker->thread, NULL, work, worker);
-		if (!failed)
-			pool->thread_count++;
-	}
+	failed = pthread_create(&worker->thread, NULL, work, worker);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return failed;
+}
+
+static void join_thread(struct worker *worker)
+{
+	if (worker->state == THREAD_NONE)
+		return;
+	(void)pthread_join(worker->thread, NULL);
+	worker->state = THREAD_NONE;
+}
+
+/* With the lock held: a thread that has ended does not need it any more. */
+static int start_thread(struct worker_pool *pool, struct error *err)
+{
+	struct worker *worker = pool->workers;
+	int failed;
+
+	while (worker->state == THREAD_LIVES)
+		worker++;
+	join_thread(worker);
+	failed = create_thread(worker);
 	if (failed) {
 		errno = failed;
 		return FAIL_ERRNO(err, "start worker thread %u", pool->thread_count + 1);
 	}
+	worker->state = THREAD_LIVES;
+	pool->thread_count++;
 	return 0;
+}
+
+/* A task could run: an idle thread takes it, or a new one. When none can be made, the threads that
+ * are busy look again before they rest. */
+static void find_thread(struct worker_pool *pool)
+{
+	struct error err = {0};
+
+	if (wake_one(pool) || pool->is_stopping || pool->thread_count >= pool->threads_max)
+		return;
+	if (start_thread(pool, &err) < 0)
+		log_warning("no further worker thread", FAILURE(&err));
+}
+
+/* ---- the pool ---- */
+
+static void init_lanes(struct worker_pool *pool, const struct worker_options *options)
+{
+	const unsigned running_max[] = {[WORKER_FAST] = options->threads,
+	                                [WORKER_SLOW] = options->threads / 2,
+	                                [WORKER_AGENT] = options->agent_threads};
+	struct lane *agent = &pool->lanes[WORKER_AGENT];
+	unsigned queue_max = options->queue_max;
+
+	for (unsigned i = 0; i < WORKER_LANES; i++) {
+		struct lane *lane = &pool->lanes[i];
+
+		lane_init(lane, running_max[i], queue_max);
+		lane->share_running_max[WORKER_PROJECT] = PROJECT_PART(running_max[i]);
+		lane->share_waiting_max[WORKER_PROJECT] = queue_max < 4 ? 1 : queue_max / 4;
+	}
+	for (unsigned kind = 0; kind < WORKER_SHARES; kind++)
+		if (options->agent_share_max[kind] > 0)
+			agent->share_running_max[kind] = options->agent_share_max[kind];
+	agent->share_waiting_max[WORKER_KEY] = queue_max < 8 ? 1 : queue_max / 8;
+	agent->share_waiting_max[WORKER_SANDBOX] = agent->share_waiting_max[WORKER_KEY];
+	pool->threads_kept = options->threads;
+	pool->threads_max =
+	        running_max[WORKER_FAST] + running_max[WORKER_SLOW] + running_max[WORKER_AGENT];
+}
+
+static struct worker_pool *make_pool(const struct worker_options *options)
+{
+	unsigned threads_max = options->threads + options->threads / 2 + options->agent_threads;
+	struct worker_pool *pool =
+	        calloc(1, sizeof(*pool) + threads_max * sizeof(pool->workers[0]));
+
+	if (!pool)
+		abort();
+	(void)pthread_mutex_init(&pool->lock, NULL);
+	init_lanes(pool, options);
+	assert(pool->threads_max == threads_max);
+	pool->agent_wait_ms = options->agent_wait_ms;
+	for (unsigned i = 0; i < threads_max; i++) {
+		pool->workers[i].pool = pool;
+		(void)pthread_cond_init(&pool->workers[i].woken, NULL);
+	}
+	return pool;
 }
 
 int worker_pool_start(const struct worker_options *options, struct worker_pool **ret,
                       struct error *err)
 {
 	struct worker_pool *pool;
+	int result = 0;
 
-	if (options->threads < 2 || options->threads > 256)
+	if (options->threads < 2 || options->threads > 256 || options->agent_threads > 256)
 		return FAIL(err, ERROR_INVALID, "%u worker threads are not between 2 and 256",
 		            options->threads);
-	pool = calloc(1, sizeof(*pool) + options->threads * sizeof(pool->workers[0]));
-	if (!pool)
-		abort();
-	(void)pthread_mutex_init(&pool->lock, NULL);
-	for (unsigned i = 0; i < LANE_COUNT; i++)
-		pool->lanes[i].last_next = &pool->lanes[i].first;
-	pool->lanes[WORKER_FAST].running_max = options->threads;
-	pool->lanes[WORKER_SLOW].running_max = options->threads / 2;
-	pool->queue_max = options->queue_max;
-	if (start_threads(pool, options->threads, err) < 0) {
+	pool = make_pool(options);
+	(void)pthread_mutex_lock(&pool->lock);
+	while (result == 0 && pool->thread_count < options->threads)
+		result = start_thread(pool, err);
+	(void)pthread_mutex_unlock(&pool->lock);
+	if (result < 0) {
 		worker_pool_stop(pool);
 		return -1;
 	}
 	*ret = pool;
 	return 0;
+}
+
+static void join_all(struct worker_pool *pool)
+{
+	for (unsigned i = 0; i < pool->threads_max; i++) {
+		bool was_started;
+
+		(void)pthread_mutex_lock(&pool->lock);
+		was_started = pool->workers[i].state != THREAD_NONE;
+		(void)pthread_mutex_unlock(&pool->lock);
+		if (was_started)
+			(void)pthread_join(pool->workers[i].thread, NULL);
+	}
 }
 
 void worker_pool_stop(struct worker_pool *pool)
@@ -216,28 +336,23 @@ void worker_pool_stop(struct worker_pool *pool)
 	pool->is_stopping = true;
 	wake_all(pool);
 	(void)pthread_mutex_unlock(&pool->lock);
-	for (unsigned i = 0; i < pool->thread_count; i++) {
-		(void)pthread_join(pool->workers[i].thread, NULL);
+	join_all(pool);
+	for (unsigned i = 0; i < pool->threads_max; i++)
 		(void)pthread_cond_destroy(&pool->workers[i].woken);
-	}
 	(void)pthread_mutex_destroy(&pool->lock);
 	free(pool);
 }
 
 static int enqueue(struct worker_pool *pool, struct worker_task *task, struct error *err)
 {
-	struct lane *lane = &pool->lanes[task->lane];
+	struct lane *lane = lane_of(pool, task->lane);
 
 	if (pool->is_stopping)
 		return FAIL(err, ERROR_UNAVAILABLE, "the server is stopping");
-	if (lane->waiting >= pool->queue_max)
-		return FAIL(err, ERROR_UNAVAILABLE, "too much work is waiting (%u tasks)",
-		            lane->waiting);
-	task->next = NULL;
-	*lane->last_next = task;
-	lane->last_next = &task->next;
-	lane->waiting++;
-	wake_one(pool);
+	if (lane_add(lane, task, err) < 0)
+		return -1;
+	if (lane_is_ready(lane))
+		find_thread(pool);
 	return 0;
 }
 
@@ -245,7 +360,7 @@ int worker_submit(struct worker_pool *pool, struct worker_task *task, struct err
 {
 	int result;
 
-	assert(task->run && (unsigned)task->lane < LANE_COUNT);
+	assert(task->run && (unsigned)task->lane < WORKER_LANES);
 	(void)pthread_mutex_lock(&pool->lock);
 	result = enqueue(pool, task, err);
 	(void)pthread_mutex_unlock(&pool->lock);
@@ -254,39 +369,71 @@ int worker_submit(struct worker_pool *pool, struct worker_task *task, struct err
 
 bool worker_take_back(struct worker_pool *pool, struct worker_task *task)
 {
-	struct lane *lane = &pool->lanes[task->lane];
-	bool is_there = false;
+	bool was_waiting;
 
 	(void)pthread_mutex_lock(&pool->lock);
-	for (struct worker_task **at = &lane->first; *at; at = &(*at)->next) {
-		if (*at != task)
-			continue;
-		*at = task->next;
-		if (lane->last_next == &task->next)
-			lane->last_next = at;
-		lane->waiting--;
-		is_there = true;
-		break;
-	}
+	was_waiting = task->is_waiting;
+	if (was_waiting)
+		lane_remove(lane_of(pool, task->lane), task);
 	(void)pthread_mutex_unlock(&pool->lock);
-	return is_there;
+	return was_waiting;
+}
+
+static bool turn_to(struct worker_pool *pool, struct lane *lane, const uint64_t ids[WORKER_SHARES])
+{
+	struct held_shares held;
+
+	if (!lane_enter(lane, ids, &held))
+		return false;
+	lane_leave(own.lane, &own.held);
+	if (lane_is_ready(own.lane))
+		find_thread(pool);
+	own.lane = lane;
+	own.held = held;
+	memcpy(own.ids, ids, sizeof(own.ids));
+	return true;
+}
+
+bool worker_turn(struct worker_pool *pool, enum worker_lane lane,
+                 const uint64_t shares[WORKER_SHARES])
+{
+	struct lane *target = lane_of(pool, lane);
+	bool has_room;
+
+	assert(own.pool == pool && own.lane);
+	(void)pthread_mutex_lock(&pool->lock);
+	has_room = own.lane == target || turn_to(pool, target, shares);
+	(void)pthread_mutex_unlock(&pool->lock);
+	return has_room;
 }
 
 bool worker_turn_slow(struct worker_pool *pool)
 {
-	struct lane *slow = &pool->lanes[WORKER_SLOW];
-	bool has_room;
+	return worker_turn(pool, WORKER_SLOW, own.ids);
+}
+
+/* One at a time: `expire` may submit again, and frees its task. */
+static struct worker_task *take_expired(struct worker_pool *pool)
+{
+	struct lane *lane = &pool->lanes[WORKER_AGENT];
+	struct worker_task *task;
 
 	(void)pthread_mutex_lock(&pool->lock);
-	/* Those who wait for the lane come first. */
-	has_room = own_lane == slow || (!slow->first && slow->running < slow->running_max);
-	if (has_room && own_lane != slow) {
-		slow->running++;
-		leave_lane(pool);
-		own_lane = slow;
+	task = lane_find_expired(lane, clock_monotonic_ms() - pool->agent_wait_ms);
+	if (task) {
+		lane_remove(lane, task);
+		lane->expired++;
 	}
 	(void)pthread_mutex_unlock(&pool->lock);
-	return has_room;
+	return task;
+}
+
+void worker_expire(struct worker_pool *pool)
+{
+	struct worker_task *task;
+
+	while (pool->agent_wait_ms > 0 && (task = take_expired(pool)))
+		task->expire(task);
 }
 
 void worker_afterwards(struct worker_task *task)
@@ -302,13 +449,21 @@ void worker_afterwards(struct worker_task *task)
 
 struct worker_load worker_load_get(struct worker_pool *pool)
 {
+	int64_t now = clock_monotonic_ms();
 	struct worker_load load;
 
 	(void)pthread_mutex_lock(&pool->lock);
-	for (unsigned i = 0; i < LANE_COUNT; i++) {
-		load.running[i] = pool->lanes[i].running;
-		load.waiting[i] = pool->lanes[i].waiting;
+	for (unsigned i = 0; i < WORKER_LANES; i++) {
+		const struct lane *lane = &pool->lanes[i];
+
+		load.running[i] = lane->running;
+		load.waiting[i] = lane->waiting;
+		load.longest_wait_ms[i] = now - lane_oldest_ms(lane, now);
+		load.refused[i] = lane->refused;
+		load.expired[i] = lane->expired;
+		memcpy(load.refused_by[i], lane->refused_by, sizeof(lane->refused_by));
 	}
+	load.threads = pool->thread_count;
 	(void)pthread_mutex_unlock(&pool->lock);
 	return load;
 }

@@ -94,16 +94,39 @@ static void write_fleet(struct buf *out, const struct fleet_counts *c)
 	gauge(out, "atoll_sandbox_holds", "Calls into sandboxes that are going on.", c->held);
 }
 
+static void write_refusals(struct buf *out, const struct worker_load *load, unsigned lane)
+{
+	const char *name = worker_lane_name(lane);
+
+	buf_addf(out, "atoll_workers_refused_total{lane=\"%s\",by=\"lane\"} %" PRIu64 "\n", name,
+	         load->refused[lane]);
+	for (unsigned kind = 0; kind < WORKER_SHARES; kind++)
+		buf_addf(out, "atoll_workers_refused_total{lane=\"%s\",by=\"%s\"} %" PRIu64 "\n",
+		         name, worker_share_name(kind), load->refused_by[lane][kind]);
+	buf_addf(out, "atoll_workers_refused_total{lane=\"%s\",by=\"time\"} %" PRIu64 "\n", name,
+	         load->expired[lane]);
+}
+
 static void write_workers(struct buf *out, const struct worker_load *load)
 {
-	static const char *const lanes[] = {[WORKER_FAST] = "fast", [WORKER_SLOW] = "slow"};
-
+	gauge(out, "atoll_worker_threads", "Threads of the workers.", load->threads);
 	buf_add_text(out, "# HELP atoll_workers Tasks by lane.\n# TYPE atoll_workers gauge\n");
-	for (unsigned i = 0; i < COUNT_OF(lanes); i++)
+	for (unsigned i = 0; i < WORKER_LANES; i++)
 		buf_addf(out,
 		         "atoll_workers{lane=\"%s\",state=\"running\"} %u\n"
 		         "atoll_workers{lane=\"%s\",state=\"waiting\"} %u\n",
-		         lanes[i], load->running[i], lanes[i], load->waiting[i]);
+		         worker_lane_name(i), load->running[i], worker_lane_name(i),
+		         load->waiting[i]);
+	buf_add_text(out, "# HELP atoll_workers_longest_wait_seconds Age of the task that waits "
+	                  "longest.\n# TYPE atoll_workers_longest_wait_seconds gauge\n");
+	for (unsigned i = 0; i < WORKER_LANES; i++)
+		buf_addf(out, "atoll_workers_longest_wait_seconds{lane=\"%s\"} %.3f\n",
+		         worker_lane_name(i), (double)load->longest_wait_ms[i] / 1000);
+	buf_add_text(out, "# HELP atoll_workers_refused_total Tasks refused, by the full queue of "
+	                  "a lane or share, or by the time that they had waited.\n"
+	                  "# TYPE atoll_workers_refused_total counter\n");
+	for (unsigned i = 0; i < WORKER_LANES; i++)
+		write_refusals(out, load, i);
 }
 
 static uint64_t pool_ready(const struct fleet_pool_count *c)
