@@ -1451,6 +1451,8 @@ export interface LeaseAcquire {
   persistentHome?: string;
   /** GiB that volume can hold, when it is made (default: no limit) */
   persistentDiskGb?: number;
+  /** what is given replaces that member of the lease's specification, and a sandbox that was made otherwise is replaced, with its files; without it, 409 names what differs from the sandbox that is there */
+  update?: boolean;
 }
 
 /** A key and its sandbox, which takes commands */
@@ -1515,6 +1517,8 @@ export interface Lease {
   created_at: string | null;
   /** not idle before */
   keep_until: string | null;
+  /** what its sandbox is made like, each time; its environment is kept with it, and not told. null: of before leases kept it */
+  specification: unknown;
 }
 
 /** How many there were */

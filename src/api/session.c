@@ -50,6 +50,7 @@ int session_open(struct request *rq, const struct lease_session *session, struct
 	        .key = lease_session_key(rq->arena, session),
 	        .make = &make,
 	        .sessions_max = api_of(rq)->config->sessions_max,
+	        .terms = LEASE_TERMS_NEXT, /* the server's own rules, whenever one is made */
 	};
 
 	return open_leased(rq, request, ret, err);

@@ -52,6 +52,8 @@ static const char *acquire_body(struct cli *cli)
 		buf_add_text(&body, ",\"internet\":false");
 	if (arguments_has(&cli->args, "persistent"))
 		buf_add_text(&body, ",\"persistent\":true");
+	if (arguments_has(&cli->args, "update"))
+		buf_add_text(&body, ",\"update\":true");
 	if (arguments_has(&cli->args, "fresh"))
 		buf_add_text(&body, ",\"continue\":false");
 	buf_add_byte(&body, '}');
@@ -156,6 +158,7 @@ static const struct command_option acquire_options[] = {
         OPTION_NO_INTERNET,
         {.name = "persistent", .about = "exempt from the idle reaper"},
         {.name = "fresh", .about = "with files that nobody has used"},
+        {.name = "update", .about = "replace a sandbox that was made otherwise"},
         {0},
 };
 static const struct command_option keep_options[] = {

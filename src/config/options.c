@@ -159,6 +159,9 @@ const struct config_option config_options[] = {
         DURATION_OPTION("session_idle", session_idle_ms, .env = "SANDBOX_IDLE_TIMEOUT",
                         .initial = "15m", .max = YEAR_MS,
                         .about = "the same for sessions of /v1/sandbox; 0 = never"),
+        DURATION_OPTION("leases_keep", leases_keep_ms, .initial = "30d", .max = YEAR_MS,
+                        .about = "a lease without a sandbox is forgotten, with its "
+                                 "specification, so long after its last use; 0 = never"),
         DURATION_OPTION("lifetime_max", lifetime_max_ms, .env = "AGENT_RUN_TIMEOUT_MS",
                         .initial = "7d", .max = YEAR_MS,
                         .about = "an ephemeral sandbox is removed at this age, a persistent one "

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "fleet/elsewhere.h"
 #include "fleet/lease_parts.h"
+#include "fleet/lease_spec.h"
 #include "fleet/snapshots.h"
 #include "sandbox/price.h"
 
@@ -26,6 +27,8 @@ struct seeker {
 	uint64_t generation;       /* of the desk, before the row was read */
 	int64_t stale_epoch;       /* up to this one, a sandbox is not fresh; -1: not known yet */
 	bool may_wait;             /* it has been asked */
+	struct fleet_create make;  /* from the specification, since make_it */
+	struct lease_record terms; /* the same: its spec_json and env_json */
 	struct lease_record lease; /* as read last; all zero but for its names when there is none */
 	struct fleet_leased *ret;
 	struct fleet_hold *hold;
@@ -88,7 +91,7 @@ int lease_empty(struct fleet *f, const struct lease_record *r, struct error *err
 
 	leave_sandbox(f, &empty, clock_unix_ms());
 	empty.status = LEASE_EMPTY;
-	if (empty.usage_ms == 0)
+	if (empty.usage_ms == 0 && lease_spec_is_empty(r))
 		return store_lease_remove(f->store, r, err);
 	return store_lease_replace(f->store, &empty, err);
 }
@@ -254,7 +257,7 @@ static int adopt(struct seeker *s, struct error *err)
  * not the claim's. */
 static int prepare(struct seeker *s, struct error *err)
 {
-	const struct fleet_create *make = s->request->make;
+	const struct fleet_create *make = &s->make;
 	struct fleet *f = s->fleet;
 	const struct fleet_ref ref = {s->request->project_id,
 	                              make->template ? make->template
@@ -315,6 +318,8 @@ static struct lease_claim claim_of(struct seeker *s)
 	mine->epoch++;
 	mine->run = s->request->run ? s->request->run : "";
 	mine->sessions_max = s->request->sessions_max;
+	mine->spec_json = s->terms.spec_json;
+	mine->env_json = s->terms.env_json;
 	if (s->lease.lock_version == 0)
 		mine->created_at = now;
 	return claim;
@@ -345,12 +350,16 @@ struct json_map lease_labels(struct arena *a, const struct json_map *given, cons
 	return (struct json_map){pairs, given->count + 1, true};
 }
 
-/* Nobody took it over, for it is the last thing of a claim that failed. */
+/* Nobody took it over, for it is the last thing of a claim that failed. A specification of which
+ * no sandbox could be made does not replace the one before. */
 static void give_up(struct seeker *s, const struct lease_record *mine)
 {
+	struct lease_record failed = *mine;
 	struct error err = {0};
 
-	if (lease_empty(s->fleet, mine, &err) < 0)
+	failed.spec_json = s->lease.spec_json;
+	failed.env_json = s->lease.env_json;
+	if (lease_empty(s->fleet, &failed, &err) < 0)
 		log_debug("a claim was taken over", TEXT("lease", mine->key), FAILURE(&err));
 	lease_drop_sandbox(s->fleet, mine->project_id, mine->sandbox_id, true);
 }
@@ -383,7 +392,7 @@ static int take_made(struct seeker *s, const struct lease_record *mine,
 
 static int make_claimed(struct seeker *s, struct lease_claim *claim, struct error *err)
 {
-	struct fleet_create create = *s->request->make;
+	struct fleet_create create = s->make;
 	const struct lease_record *mine = &claim->lease;
 	struct sandbox_record made;
 
@@ -431,6 +440,8 @@ static int write_reset(struct seeker *s, enum lease_status status, struct error 
 		next.run = s->request->run ? s->request->run : "";
 		next.active_since = now;
 		next.is_reset = true;
+		next.spec_json = s->terms.spec_json;
+		next.env_json = s->terms.env_json;
 	}
 	next.status = status;
 	next.last_activity_at = now;
@@ -491,6 +502,20 @@ static const char *desk_name(const struct seeker *s)
 	               : s->name;
 }
 
+/* What the sandbox is made from, as the row is now. */
+static int settle_terms(struct seeker *s, struct error *err)
+{
+	struct lease_spec kept, spec;
+
+	if (lease_spec_load(s->fleet, s->arena, &s->lease, &kept, err) < 0)
+		return -1;
+	spec = lease_spec_join(s->request, &kept);
+	s->make = *s->request->make;
+	lease_spec_apply(&spec, &s->make);
+	s->terms = s->lease;
+	return lease_spec_store(s->arena, &spec, &s->terms, err);
+}
+
 static int make_it(struct seeker *s, struct error *err)
 {
 	bool is_warm = s->lease.status == LEASE_READY && s->lease.actual != SANDBOX_DELETED &&
@@ -498,11 +523,12 @@ static int make_it(struct seeker *s, struct error *err)
 	const char *name = desk_name(s);
 	int result;
 
-	if ((is_warm && leave_to_owner(s, err) < 0) || prepare(s, err) < 0)
+	if ((is_warm && leave_to_owner(s, err) < 0) || settle_terms(s, err) < 0 ||
+	    prepare(s, err) < 0)
 		return STEP_FAILED;
 	if (!lease_desk_enter(&s->fleet->leases, name))
 		return wait_a_while(s, err);
-	if (is_warm && lease_can_reset(s->fleet, s->arena, &s->lease, s->request->make))
+	if (is_warm && lease_can_reset(s->fleet, s->arena, &s->lease, &s->make))
 		result = reset_it(s, err);
 	else
 		result = make_anew(s, err);
@@ -538,6 +564,9 @@ static int look(struct seeker *s, struct error *err)
 		                                 .sandbox_id = "",
 		                                 .status = LEASE_EMPTY,
 		                                 .run = "",
+		                                 .spec_json = "",
+		                                 .env_json = "",
+		                                 .name = s->name,
 		                                 .provider = "",
 		                                 .node = ""};
 	}
@@ -557,6 +586,34 @@ static enum lease_action decide(const struct seeker *s)
 	if (s->lease.status == LEASE_READY && s->lease.epoch <= s->stale_epoch)
 		return LEASE_MAKE;
 	return lease_decide(&view, clock_unix_ms());
+}
+
+/* Whether the sandbox that is there is what the caller says. One of before there were
+ * specifications is. */
+static int compare_terms(struct seeker *s, enum lease_action *action, struct error *err)
+{
+	enum lease_terms terms = s->request->terms;
+	const struct lease_spec given = lease_spec_given(s->request);
+	struct lease_spec kept;
+	const char *names;
+
+	if ((*action != LEASE_USE && *action != LEASE_START) || !*s->lease.spec_json ||
+	    (terms != LEASE_TERMS_SAME && terms != LEASE_TERMS_UPDATE))
+		return 0;
+	if (lease_spec_read(s->arena, &s->lease, &kept, err) < 0)
+		return -1;
+	names = lease_spec_differing(s->fleet, s->arena, &kept, &given);
+	if (names && terms == LEASE_TERMS_UPDATE)
+		*action = LEASE_MAKE;
+	if (!names || terms == LEASE_TERMS_UPDATE)
+		return 0;
+	(void)FAIL(err, ERROR_CONFLICT,
+	           "the sandbox of lease '%.100s' was made with another specification: %s differ",
+	           s->request->key, names);
+	error_hint(err,
+	           "leave these out to use it as it is; \"update\": true replaces the sandbox, "
+	           "and \"continue\": false begins anew");
+	return -1;
 }
 
 int lease_open(struct fleet *f, struct arena *a, const struct fleet_lease *request,
@@ -584,6 +641,8 @@ int lease_open(struct fleet *f, struct arena *a, const struct fleet_lease *reque
 		if (look(&s, err) < 0)
 			return -1;
 		action = decide(&s);
+		if (compare_terms(&s, &action, err) < 0)
+			return -1;
 		if ((action != LEASE_USE || s.lease.actual != SANDBOX_STARTED) &&
 		    ask_to_wait(&s, err) < 0)
 			return -1;

@@ -16,10 +16,26 @@
 /* Of the sandbox of a lease: its key. */
 #define LEASE_LABEL "atoll.lease"
 
+/* What becomes of the specification that a lease has (fleet/lease_spec.h). What `make` does not
+ * give stays as it is kept, with any. */
+enum lease_terms {
+	/* `make` is for a lease that has none yet; else what is kept holds. */
+	LEASE_TERMS_FIRST,
+	/* What `make` gives replaces what is kept when a sandbox is made; for the sandbox that is
+	 * there it must be the same: ERROR_CONFLICT names what differs. */
+	LEASE_TERMS_SAME,
+	/* What `make` gives replaces what is kept, and a sandbox that was made otherwise. */
+	LEASE_TERMS_UPDATE,
+	/* What `make` gives replaces what is kept when a sandbox is made. */
+	LEASE_TERMS_NEXT,
+};
 struct fleet_lease {
 	const char *project_id, *key;
-	/* The sandbox, should one have to be made: all but project, id and wait. */
+	/* What the caller gives of the specification, and whose key makes it; not project, id and
+	 * wait. */
 	const struct fleet_create *make;
+	bool names_persistent; /* make->persistent is given, though it be false */
+	enum lease_terms terms;
 	const struct fleet_use *use; /* what it is for, see fleet_ref */
 	/* Wants one with files that nobody has used: the one that is there is reset, or replaced
 	 * when it cannot be or when it is not what `make` would make. */

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "fleet/elsewhere.h"
 #include "fleet/lease_parts.h"
+#include "fleet/lease_spec.h"
 #include "store/approvals.h"
 #include "store/once.h"
 
@@ -12,7 +13,6 @@
 #define STRAY_KEPT_MS (15 * 60 * INT64_C(1000))
 /* Idempotency keys. */
 #define ONCE_KEPT_MS (24 * 3600 * INT64_C(1000))
-#define EMPTY_KEPT_MS (30 * 24 * 3600 * INT64_C(1000))
 
 /* Without a row it is anybody's. */
 static bool may_settle(const struct fleet *f, const char *provider, const char *node)
@@ -24,15 +24,27 @@ static bool may_settle(const struct fleet *f, const char *provider, const char *
 
 /* ---- leases ---- */
 
+/* A kept environment that cannot be unsealed here is left as it is. */
+static int empty_settled(struct fleet *f, struct arena *a, struct lease_record *r,
+                         struct error *err)
+{
+	if (lease_spec_settle(f, a, r, err) < 0) {
+		if (err->code != ERROR_UNAVAILABLE || !*r->spec_json)
+			return -1;
+		error_clear(err);
+	}
+	return lease_empty(f, r, err);
+}
+
 /* What is done about a lease that nobody asks for just now. */
-static int heal(struct fleet *f, const struct lease_record *r, struct error *err)
+static int heal(struct fleet *f, struct arena *a, const struct lease_record *r, struct error *err)
 {
 	struct lease_record made = *r;
 
 	if (r->status != LEASE_CREATING ||
 	    (r->actual != SANDBOX_STARTED && r->actual != SANDBOX_PAUSED &&
 	     r->actual != SANDBOX_STOPPED))
-		return lease_empty(f, r, err);
+		return empty_settled(f, a, &made, err);
 	/* Its maker did not live to say so, or is about to: it comes to the same. */
 	made.active_since = made.last_activity_at = clock_unix_ms();
 	return store_lease_finish(f->store, &made, err);
@@ -52,12 +64,13 @@ static bool may_heal(struct fleet *f, const struct lease_record *r, int64_t age_
 
 static void heal_quietly(struct fleet *f, const struct lease_record *r)
 {
+	AUTO(arena_done) struct arena arena = {0};
 	int64_t age_ms = clock_unix_ms() - r->creating_since;
 	struct error err = {0};
 
 	if (!may_heal(f, r, age_ms))
 		return;
-	if (heal(f, r, &err) < 0) {
+	if (heal(f, &arena, r, &err) < 0) {
 		if (err.code != ERROR_CONFLICT)
 			log_warning("a lease is not settled", TEXT("lease", r->key), FAILURE(&err));
 		return;
@@ -166,10 +179,16 @@ static int settle_strays(struct fleet *f, struct error *err)
 
 /* ---- the calls ---- */
 
+static int purge_leases(struct fleet *f, struct error *err)
+{
+	int64_t keep_ms = f->config->leases_keep_ms;
+
+	return keep_ms > 0 ? store_lease_purge(f->store, clock_unix_ms() - keep_ms, err) : 0;
+}
+
 int leases_settle(struct fleet *f, struct error *err)
 {
-	if (heal_all(f, err) < 0 || settle_strays(f, err) < 0 ||
-	    store_lease_purge(f->store, clock_unix_ms() - EMPTY_KEPT_MS, err) < 0 ||
+	if (heal_all(f, err) < 0 || settle_strays(f, err) < 0 || purge_leases(f, err) < 0 ||
 	    store_once_purge(f->store, clock_unix_ms() - ONCE_KEPT_MS, err) < 0 ||
 	    store_approval_purge(f->store, clock_unix_ms() - ONCE_KEPT_MS, err) < 0)
 		return FAIL_CONTEXT(err, "settle leases");

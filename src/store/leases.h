@@ -19,6 +19,9 @@ struct lease_record {
 	int64_t usage_ms;     /* that its sandboxes before this one were active */
 	int64_t active_since; /* in use; 0 = not */
 	const char *run;      /* whose files it has, the last that got new ones; "" = nobody's */
+	/* What its sandbox is made like, see fleet/lease_spec.h; "" = not known. The environment is
+	 * sealed where it rests, as of `name`, which is "PROJECT/KEY". */
+	const char *spec_json, *env_json, *name;
 	/* Only to claim the lease of a session: ERROR_LIMIT when the project would have more that
 	 * have a sandbox. 0 = any number. */
 	int64_t sessions_max;

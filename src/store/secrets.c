@@ -82,6 +82,7 @@ static const struct drawer {
         {QUERY_WEBHOOK_SECRETS, QUERY_WEBHOOK_SECRET_SWAP, columns_of_webhook_record, "secret"},
         {QUERY_CHANNEL_SECRETS, QUERY_CHANNEL_SECRET_SWAP, columns_of_channel_record, "token"},
         {QUERY_SERVER_KEY_SECRETS, QUERY_SERVER_KEY_SECRET_SWAP, columns_of_server_key, "secret"},
+        {QUERY_LEASE_SECRETS, QUERY_LEASE_SECRET_SWAP, columns_of_lease_record, "env_json"},
         {QUERY_SERVICE_SECRETS, QUERY_SERVICE_SECRET_SWAP, columns_of_service_record, "env_json"},
         {QUERY_VAULT_SECRETS, QUERY_VAULT_SECRET_SWAP, columns_of_vault_record, "value"},
 };

@@ -1536,6 +1536,7 @@ LeaseAcquire = TypedDict("LeaseAcquire", {
     "idempotency_key": "NotRequired[str]",
     "persistentHome": "NotRequired[str]",
     "persistentDiskGb": "NotRequired[int]",
+    "update": "NotRequired[bool]",
 })
 
 
@@ -1604,6 +1605,8 @@ class Lease(TypedDict):
     created_at: str | None
     # not idle before
     keep_until: str | None
+    # what its sandbox is made like, each time; its environment is kept with it, and not told. null: of before leases kept it
+    specification: Any
 
 
 class LeasesDeleted(TypedDict):

@@ -23,7 +23,7 @@ struct acquire_body {
 	const char *key, *template, *idempotency_key, *persistent_home;
 	struct json_map env, labels;
 	struct resources_body resources;
-	bool internet, persistent, goes_on;
+	bool internet, persistent, goes_on, update;
 	int64_t wait_ms, persistent_disk_gb;
 	uint64_t present;
 };
@@ -40,6 +40,7 @@ enum acquire_row {
 	ACQUIRE_ONCE,
 	ACQUIRE_HOME,
 	ACQUIRE_DISK,
+	ACQUIRE_UPDATE,
 };
 static const struct json_member acquire_request_members[] = {
         [ACQUIRE_KEY] = JSON_TEXT_MEMBER(
@@ -78,6 +79,11 @@ static const struct json_member acquire_request_members[] = {
                 acquire_body, persistent_disk_gb, .name = "persistentDiskGb", .min = 1,
                 .max = 1 << 18,
                 .about = "GiB that volume can hold, when it is made (default: no limit)"),
+        [ACQUIRE_UPDATE] = JSON_BOOL_MEMBER(
+                acquire_body, update,
+                .about = "what is given replaces that member of the lease's specification, and a "
+                         "sandbox that was made otherwise is replaced, with its files; without it, "
+                         "409 names what differs from the sandbox that is there"),
         JSON_END,
 };
 static const struct json_shape acquire_request = {
@@ -103,6 +109,7 @@ struct lease_answer {
 	const char *key, *username, *sandbox_id, *status, *type, *node, *run;
 	bool paused, created, reset;
 	int64_t lock_version, total_usage_seconds, last_activity_at, created_at, keep_until;
+	struct span specification;
 };
 #define LEASE_ROWS                                                                                 \
 	JSON_TEXT_MEMBER(lease_answer, key),                                                       \
@@ -127,7 +134,13 @@ struct lease_answer {
 	        JSON_TIME_MEMBER(lease_answer, created_at),                                        \
 	        JSON_TIME_MEMBER(lease_answer, keep_until, .flags = JSON_NULLABLE,                 \
 	                         .about = "not idle before")
-static const struct json_member lease_shape_members[] = {LEASE_ROWS, JSON_END};
+static const struct json_member lease_shape_members[] = {
+        LEASE_ROWS,
+        JSON_RAW_MEMBER(lease_answer, specification, .flags = JSON_NULLABLE,
+                        .about = "what its sandbox is made like, each time; its environment is "
+                                 "kept with it, and not told. null: of before leases kept it"),
+        JSON_END,
+};
 static JSON_SHAPE(lease_shape, "Lease", lease_answer, "A key and its sandbox");
 static const struct json_member acquired_shape_members[] = {
         LEASE_ROWS,
@@ -206,6 +219,7 @@ static void fill_answer(const struct request *rq, const struct lease_record *r,
 	        .last_activity_at = latest(r->last_activity_at, r->sandbox_activity_at),
 	        .created_at = r->created_at,
 	        .keep_until = r->keep_until,
+	        .specification = span_of(r->spec_json),
 	};
 }
 
@@ -298,6 +312,8 @@ static int lease_acquire(struct request *rq, const void *body, struct reply *rep
 	        .project_id = api_project(rq),
 	        .key = b->key,
 	        .make = &make,
+	        .names_persistent = has(b->present, ACQUIRE_PERSISTENT),
+	        .terms = b->update ? LEASE_TERMS_UPDATE : LEASE_TERMS_SAME,
 	        .is_fresh = has(b->present, ACQUIRE_CONTINUE) && !b->goes_on,
 	        .wait_ms = b->wait_ms,
 	        .may_wait = may_wait,

@@ -1,6 +1,6 @@
 -- fragment: lease_columns
 project_id, key, sandbox_id, status, lock_version, epoch, creating_since, created_at,
-last_activity_at, usage_ms, active_since, run
+last_activity_at, usage_ms, active_since, run, spec_json, env_json
 
 -- With the state and the last use of its sandbox, as they are now.
 -- fragment: lease_seen
@@ -8,7 +8,8 @@ leases.project_id AS project_id, leases.key AS key, leases.sandbox_id AS sandbox
 leases.status AS status, leases.lock_version AS lock_version, leases.epoch AS epoch,
 leases.creating_since AS creating_since, leases.created_at AS created_at,
 leases.last_activity_at AS last_activity_at, leases.usage_ms AS usage_ms,
-leases.active_since AS active_since, leases.run AS run,
+leases.active_since AS active_since, leases.run AS run, leases.spec_json AS spec_json,
+leases.project_id || '/' || leases.key AS name, leases.env_json AS env_json,
 COALESCE(sandboxes.actual, 'deleted') AS actual, COALESCE(sandboxes.provider, '') AS provider,
 COALESCE(sandboxes.node, '') AS node,
 COALESCE(sandboxes.last_activity_at, 0) AS sandbox_activity_at,
@@ -46,7 +47,7 @@ LIMIT :limit;
 -- takes: lease_record
 INSERT INTO leases ({lease_columns})
 VALUES (:project_id, :key, :sandbox_id, :status, 1, 1, :creating_since, :created_at,
-	:last_activity_at, 0, 0, :run)
+	:last_activity_at, 0, 0, :run, :spec_json, :env_json)
 ON CONFLICT DO NOTHING;
 
 -- name: lease_replace
@@ -54,7 +55,8 @@ ON CONFLICT DO NOTHING;
 UPDATE leases
 SET sandbox_id = :sandbox_id, status = :status, lock_version = lock_version + 1, epoch = :epoch,
 	creating_since = :creating_since, last_activity_at = :last_activity_at,
-	usage_ms = :usage_ms, active_since = :active_since, run = :run
+	usage_ms = :usage_ms, active_since = :active_since, run = :run,
+	spec_json = :spec_json, env_json = :env_json
 WHERE project_id = :project_id AND key = :key AND lock_version = :lock_version;
 
 -- Whose sandbox the row names has won, whatever has happened to the row meanwhile.

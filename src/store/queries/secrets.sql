@@ -95,3 +95,16 @@ LIMIT :limit;
 -- name: vault_secret_swap
 -- takes: secret_swap
 UPDATE vault SET value = :text WHERE id = :id AND value = :old;
+
+-- name: lease_secrets
+-- takes: secret_page
+-- gives: secret_row
+SELECT project_id || '/' || key AS id, env_json AS text FROM leases
+WHERE project_id || '/' || key > :id AND env_json <> '' AND env_json <> '{}'
+	AND env_json NOT LIKE :pattern
+ORDER BY project_id || '/' || key
+LIMIT :limit;
+
+-- name: lease_secret_swap
+-- takes: secret_swap
+UPDATE leases SET env_json = :text WHERE project_id || '/' || key = :id AND env_json = :old;

@@ -15,7 +15,8 @@ static const struct fleet_create like_any = {.internet = -1};
 
 static inline struct fleet_lease ask(const char *key)
 {
-	return (struct fleet_lease){.project_id = PROJECT, .key = key, .make = &like_any};
+	return (struct fleet_lease){
+	        .project_id = PROJECT, .key = key, .make = &like_any, .terms = LEASE_TERMS_SAME};
 }
 
 static inline struct fleet_leased acquire_as(struct harness *h, const struct fleet_lease *request)

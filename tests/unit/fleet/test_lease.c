@@ -68,6 +68,37 @@ static void a_create_that_fails_leaves_no_lease_and_no_sandbox(void **state)
 	assert_true(acquire(h).created);
 }
 
+static void a_create_that_fails_leaves_the_specification_as_it_was(void **state)
+{
+	struct harness *h = *state;
+	struct json_pair pair = {"A", "b"};
+	struct fleet_create make = {.internet = -1, .env = {&pair, 1, true}};
+	struct fleet_lease request = ask(KEY);
+	struct error err = {0};
+	struct fleet_leased leased;
+
+	request.make = &make;
+	acquire_as(h, &request);
+	pair.value = "other";
+	request.terms = LEASE_TERMS_UPDATE;
+	fake_fail(&h->fake, CALL_CREATE, true);
+	assert_refused(fleet_lease_acquire(h->fleet, &h->arena, &request, &leased, &err),
+	               ERROR_SYSTEM);
+	fake_fail(&h->fake, CALL_CREATE, false);
+	assert_string_equal(acquire(h).sandbox.env_json, "{\"A\":\"b\"}");
+	leased = acquire_as(h, &request);
+	assert_true(leased.created);
+	assert_string_equal(leased.sandbox.env_json, "{\"A\":\"other\"}");
+	request.terms = LEASE_TERMS_FIRST;
+	pair.value = "third";
+	assert_string_equal(acquire_as(h, &request).sandbox.id, leased.sandbox.id);
+	request.terms = LEASE_TERMS_SAME;
+	assert_refused(fleet_lease_acquire(h->fleet, &h->arena, &request, &leased, &err),
+	               ERROR_CONFLICT);
+	assert_non_null(strstr(err.text, "env"));
+	assert_null(strstr(err.text, "third"));
+}
+
 static int refuse_to_wait(void *context, struct error *err)
 {
 	*(bool *)context = true;
@@ -620,6 +651,7 @@ int main(void)
 	        EACH(keys_and_projects_have_their_own),
 	        EACH(what_is_wrong_is_refused_before_anything_is_claimed),
 	        EACH(a_create_that_fails_leaves_no_lease_and_no_sandbox),
+	        EACH(a_create_that_fails_leaves_the_specification_as_it_was),
 	        EACH(one_that_wants_it_warm_does_not_make_it), EACH(a_stopped_sandbox_is_started),
 	        EACH(a_deleted_or_failed_sandbox_is_replaced_under_a_new_epoch),
 	        EACH(a_fresh_one_replaces_the_one_that_is_there),

@@ -224,6 +224,7 @@ static void another_servers_claim_is_given_up_when_its_time_is_over(void **state
 	elsewhere.name = "elsewhere";
 	elsewhere.node = "another";
 	elsewhere.actual = SANDBOX_PENDING;
+	elsewhere.started_at = 0;
 	assert_done(store_sandbox_insert(h->store, &elsewhere, 0, &err));
 	fleet_lease_tick(h->fleet);
 	assert_refused(fleet_lease_find(h->fleet, &h->arena, REF, &r, &err), ERROR_NOT_FOUND);

@@ -6,6 +6,7 @@
 #include "store/access.h"
 #include "store/accounts.h"
 #include "store/driver.h"
+#include "store/leases.h"
 #include "store/secrets.h"
 #include "store/vault.h"
 #include "store/webhooks.h"
@@ -138,6 +139,35 @@ static void a_config_s_environment_rests_sealed_and_is_changed(void **state)
 	store_seal(s, NULL);
 	assert_done(store_config_find(s, &a, PROJECT, "mine", &r, &err));
 	assert_true(seal_is_sealed(r.env_json));
+	seal_close(seal);
+}
+
+static void a_lease_s_environment_rests_sealed_and_is_rotated(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct store *s = *state;
+	struct seal *seal = open_seal();
+	struct error err = {0};
+	const struct lease_ref ref = {PROJECT, "user:1/a"};
+	struct lease_record lease = {.project_id = PROJECT,
+	                             .key = ref.key,
+	                             .name = PROJECT "/user:1/a",
+	                             .sandbox_id = "llllllllllllllllllll",
+	                             .status = LEASE_CREATING,
+	                             .spec_json = "{}",
+	                             .env_json = ENV};
+	uint64_t resealed;
+
+	store_seal(s, seal);
+	assert_done(store_lease_insert(s, &lease, &err));
+	assert_done(store_secrets_rotate(s, &resealed, &err));
+	assert_int_equal(resealed, 2);
+	assert_done(store_lease_find(s, &a, &ref, &lease, &err));
+	assert_string_equal(lease.env_json, ENV);
+	assert_done(store_lease_replace(s, &lease, &err));
+	store_seal(s, NULL);
+	assert_done(store_lease_find(s, &a, &ref, &lease, &err));
+	assert_true(seal_is_sealed(lease.env_json));
 	seal_close(seal);
 }
 
@@ -372,6 +402,7 @@ static const struct CMUnitTest tests[] = {
         KEYED(a_template_s_environment_rests_sealed),
         KEYED(a_config_s_environment_rests_sealed_and_is_changed),
         KEYED(a_webhook_s_secret_rests_sealed_and_is_rotated),
+        KEYED(a_lease_s_environment_rests_sealed_and_is_rotated),
         KEYED(a_value_of_an_unknown_key_stays_sealed_and_is_kept_as_it_is),
         KEYED(plain_rows_of_earlier_versions_are_sealed),
         KEYED(a_rotation_brings_all_under_a_new_key),
