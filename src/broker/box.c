@@ -457,13 +457,6 @@ static int check_new(const struct boxes *b, const struct broker_create *request,
 	return restart ? 0 : host_check_space(b->host, err);
 }
 
-static struct cgroup_limits limits_of(const struct broker_create *request)
-{
-	return (struct cgroup_limits){.cpu_milli = request->cpu_milli,
-	                              .memory_bytes = request->memory_bytes,
-	                              .pids = request->pids};
-}
-
 /* From now on its layers are in use. */
 static int take_chain(struct boxes *b, const struct broker_create *request, struct error *err)
 {
@@ -517,7 +510,7 @@ static struct box *find_prepared(struct boxes *b, const struct broker_create *re
 	const struct chain *chain = chains_of(b->chains, request->sandbox);
 	struct blueprint wanted = {.internet = request->network != 0,
 	                           .privileges = request->privileges != 0,
-	                           .limits = limits_of(request),
+	                           .limits = box_limits_of(request),
 	                           .disk_bytes = request->disk_bytes};
 
 	if (request->kind != BROKER_NATIVE || (request->volumes && request->volumes[0]) ||
@@ -540,7 +533,7 @@ static struct box *box_new_for(struct boxes *b, const struct broker_create *requ
 	box->privileges = request->privileges != 0;
 	box->disk_is_advisory = true;
 	box->disk_bytes = request->disk_bytes;
-	box->limits = limits_of(request);
+	box->limits = box_limits_of(request);
 	(void)snprintf(box->template_name, sizeof(box->template_name), "%s",
 	               request->template_name);
 	box->volumes = volume_mounts_new(request->volumes, &box->volume_count);
@@ -613,7 +606,7 @@ static char *copy_egress(const struct broker_create *request)
 int boxes_create(struct boxes *b, const struct owed *owed, const struct broker_create *request,
                  bool restart, struct error *err)
 {
-	const struct cgroup_limits limits = limits_of(request);
+	const struct cgroup_limits limits = box_limits_of(request);
 	int64_t asked_us = clock_monotonic_ns() / 1000;
 	struct review *review = NULL;
 	struct box *box;

@@ -178,9 +178,10 @@ void box_kill(struct box *box);
 /* Waits for its end, which has begun. */
 void box_bury_unnamed(struct box *box);
 
-/* ---- in box_pause.c, and the first one, BROKER_LIMIT, in box_limit.c ---- */
+/* ---- in box_pause.c, and the first two, for BROKER_LIMIT, in box_limit.c ---- */
 
-MUST_CHECK int boxes_limit(struct boxes *b, const char *id, const struct cgroup_limits *limits,
+struct cgroup_limits box_limits_of(const struct broker_create *request);
+MUST_CHECK int boxes_limit(struct boxes *b, const char *id, const struct cgroup_limits *wanted,
                            struct error *err);
 /* BROKER_PAUSE, which answers later unless it fails, and BROKER_RESUME. Fine when it is so. */
 MUST_CHECK int boxes_pause(struct boxes *b, const struct owed *owed, const char *id,

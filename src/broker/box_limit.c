@@ -6,6 +6,14 @@
 #include "base/log.h"
 #include "broker/box.h"
 
+struct cgroup_limits box_limits_of(const struct broker_create *request)
+{
+	return (struct cgroup_limits){.cpu_milli = request->cpu_milli,
+	                              .memory_bytes = request->memory_bytes,
+	                              .pids = request->pids,
+	                              .background = request->background != 0};
+}
+
 /* The kernel would make room by killing. */
 static int check_memory(struct box *box, const char *group, uint64_t bytes, struct error *err)
 {
@@ -20,9 +28,10 @@ static int check_memory(struct box *box, const char *group, uint64_t bytes, stru
 	            (unsigned long long)((usage.memory_bytes + (1 << 20) - 1) >> 20));
 }
 
-int boxes_limit(struct boxes *b, const char *id, const struct cgroup_limits *limits,
+int boxes_limit(struct boxes *b, const char *id, const struct cgroup_limits *wanted,
                 struct error *err)
 {
+	struct cgroup_limits limits = *wanted;
 	struct cgroup_host *cgroups = &b->host->cgroups;
 	struct box *box = boxes_find(b, id);
 	char group[GROUP_NAME_SIZE];
@@ -33,9 +42,10 @@ int boxes_limit(struct boxes *b, const char *id, const struct cgroup_limits *lim
 	if (box->kind != BROKER_NATIVE)
 		return FAIL(err, ERROR_UNSUPPORTED, "a sandbox without isolation has no limits");
 	host_group_name(box->slot, group);
-	if (check_memory(box, group, limits->memory_bytes, err) < 0)
+	limits.background = box->limits.background;
+	if (check_memory(box, group, limits.memory_bytes, err) < 0)
 		return -1;
-	if (cgroups->ops->limit(cgroups, group, limits, err) < 0) {
+	if (cgroups->ops->limit(cgroups, group, &limits, err) < 0) {
 		if (box->limits.memory_bytes > 0 &&
 		    cgroups->ops->limit(cgroups, group, &box->limits, &ignored) < 0)
 			log_warning("limits are half changed", TEXT("sandbox", id),
@@ -43,6 +53,6 @@ int boxes_limit(struct boxes *b, const char *id, const struct cgroup_limits *lim
 		return -1;
 	}
 	fault_point("broker", "limits-changed");
-	box->limits = *limits;
+	box->limits = limits;
 	return 0;
 }

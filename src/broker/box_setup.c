@@ -243,7 +243,7 @@ static bool has_limits(const struct box *box)
 	const struct cgroup_limits *has = &box->cell->limits, *wanted = &box->limits;
 
 	return has->cpu_milli == wanted->cpu_milli && has->memory_bytes == wanted->memory_bytes &&
-	       has->pids == wanted->pids;
+	       has->pids == wanted->pids && has->background == wanted->background;
 }
 
 int box_set_up(struct box *box, struct error *err)

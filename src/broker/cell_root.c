@@ -46,6 +46,8 @@ void cells_guess(struct cell_pool *pool, const struct cell_guess *guess)
 	if (guess->chain)
 		pool->likely_chain = *guess->chain;
 	pool->likely_limits = *guess->limits;
+	/* A group that was in the background does not come back: a guess puts none there. */
+	pool->likely_limits.background = false;
 }
 
 /* A snapshot's files are mostly wanted once, and cells that are made for them are of no use to

@@ -106,6 +106,7 @@ static int check_numbers(const struct broker_create *r, struct error *err)
 	        {"kind", r->kind, BROKER_NATIVE, BROKER_HOST},
 	        {"network", r->network, 0, 1},
 	        {"privileges", r->privileges, 0, 1},
+	        {"background", r->background, 0, 1},
 	};
 
 	return check_ranges(rows, COUNT_OF(rows), err);

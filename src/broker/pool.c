@@ -20,7 +20,7 @@ bool blueprint_equals(const struct blueprint *a, const struct blueprint *b)
 	return a->internet == b->internet && a->privileges == b->privileges &&
 	       a->disk_bytes == b->disk_bytes && a->limits.cpu_milli == b->limits.cpu_milli &&
 	       a->limits.memory_bytes == b->limits.memory_bytes &&
-	       a->limits.pids == b->limits.pids &&
+	       a->limits.pids == b->limits.pids && a->limits.background == b->limits.background &&
 	       strcmp(a->template_name, b->template_name) == 0 && strcmp(a->warm, b->warm) == 0 &&
 	       chain_equals(&a->chain, &b->chain);
 }

@@ -38,6 +38,7 @@ static int create(struct build *b, struct build_box *box, struct error *err)
 	        .lifetime_max_ms = b->deadline - clock_monotonic_ms() + LATER_MS,
 	        .idle_pause_ms = -1,
 	        .idle_stop_ms = -1,
+	        .traits = SANDBOX_IN_BACKGROUND,
 	        .wait = true,
 	};
 	const struct fleet_ref ref = {b->record.project_id, box->id};

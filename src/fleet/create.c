@@ -53,6 +53,7 @@ static struct sandbox_spec make_spec(const struct act *a, const struct template_
 	        .network = r->network,
 	        .egress = r->egress,
 	        .privileges = r->privileges,
+	        .background = (r->traits & SANDBOX_IN_BACKGROUND) != 0,
 	        .mounts = a->mounts,
 	        .mount_count = a->mount_count,
 	        .warm = warm_name(a->arena, t),

@@ -90,24 +90,49 @@ static int find_cpu_root(const struct cgroup_host *h)
 	return h->roots[CGROUP_CPU] >= 0 ? h->roots[CGROUP_CPU] : h->roots[0];
 }
 
-static int write_quota(int root, const char *group, const struct cgroup_cpu_files *files,
-                       uint64_t quota_us, struct error *err)
+static int write_text(int root, const char *group, const char *file, const char *text,
+                      struct error *err)
 {
-	char path[GROUP_PATH_MAX], text[64];
+	char path[GROUP_PATH_MAX];
 
-	if (!files->with_period)
-		return cgroup_write(root, group, files->quota, quota_us, err);
-	(void)snprintf(path, sizeof(path), "%s/%s", group, files->quota);
-	(void)snprintf(text, sizeof(text), "%" PRIu64 " %d", quota_us, CGROUP_CPU_PERIOD_US);
+	(void)snprintf(path, sizeof(path), "%s/%s", group, file);
 	return file_poke(root, path, text, err);
 }
 
-int cgroup_limit_cpu(const struct cgroup_host *h, const char *group,
-                     const struct cgroup_cpu_files *files, uint64_t cpu_milli, struct error *err)
+static int write_quota(int root, const char *group, const struct cgroup_cpu_files *files,
+                       uint64_t quota_us, struct error *err)
 {
-	uint64_t quota_us = cpu_milli * (CGROUP_CPU_PERIOD_US / 1000);
+	char text[64];
+
+	if (!files->with_period)
+		return cgroup_write(root, group, files->quota, quota_us, err);
+	(void)snprintf(text, sizeof(text), "%" PRIu64 " %d", quota_us, CGROUP_CPU_PERIOD_US);
+	return write_text(root, group, files->quota, text, err);
+}
+
+/* Idle groups run when no other group has something to run, and give way at once. */
+static int put_into_background(int root, const char *group, const struct cgroup_cpu_files *files,
+                               struct error *err)
+{
+	if (write_text(root, group, files->quota, files->no_quota, err) < 0)
+		return -1;
+	if (cgroup_write(root, group, "cpu.idle", 1, err) == 0)
+		return 0;
+	if (err->sys_errno != ENOENT)
+		return -1;
+	error_clear(err);
+	return cgroup_write(root, group, files->weight, files->lowest_weight, err);
+}
+
+int cgroup_limit_cpu(const struct cgroup_host *h, const char *group,
+                     const struct cgroup_cpu_files *files, const struct cgroup_limits *limits,
+                     struct error *err)
+{
+	uint64_t quota_us = limits->cpu_milli * (CGROUP_CPU_PERIOD_US / 1000);
 	int root = find_cpu_root(h);
 
+	if (limits->background)
+		return put_into_background(root, group, files, err);
 	if (quota_us < CPU_QUOTA_MIN_US)
 		quota_us = CPU_QUOTA_MIN_US;
 	if (write_quota(root, group, files, quota_us, err) < 0) {

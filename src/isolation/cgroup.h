@@ -19,15 +19,19 @@ MUST_CHECK int cgroup_read_key(int root, const char *group, const char *file, co
                                uint64_t *ret, struct error *err);
 MUST_CHECK int cgroup_write(int root, const char *group, const char *file, uint64_t value,
                             struct error *err);
-/* The files of a CPU quota in one kind of tree. */
+/* The files of processor time in one kind of tree. */
 struct cgroup_cpu_files {
-	const char *quota, *burst;
-	bool with_period; /* the quota is written as "QUOTA PERIOD" */
+	const char *quota, *burst, *weight;
+	const char *no_quota;   /* the text that takes a quota away */
+	uint64_t lowest_weight; /* for kernels without cpu.idle (Linux 5.15) */
+	bool with_period;       /* the quota is written as "QUOTA PERIOD" */
 };
-/* Writes the quota of `cpu_milli` thousandths of a CPU, and the same as burst if the kernel can. */
+/* Writes the quota of `cpu_milli` thousandths of a CPU, and the same as burst if the kernel can;
+ * for a background group no quota but the lowest rank. A group that was in the background once does
+ * not come back. */
 MUST_CHECK int cgroup_limit_cpu(const struct cgroup_host *h, const char *group,
-                                const struct cgroup_cpu_files *files, uint64_t cpu_milli,
-                                struct error *err);
+                                const struct cgroup_cpu_files *files,
+                                const struct cgroup_limits *limits, struct error *err);
 /* Writes the quota that the group has as its burst. */
 MUST_CHECK int cgroup_allow_burst(const struct cgroup_host *h, const char *group,
                                   const struct cgroup_cpu_files *files, struct error *err);

@@ -19,7 +19,13 @@
 #define KEPT_BYTES_PER_CPU (UINT64_C(256) << 10)
 #define KEPT_BYTES_MAX (UINT64_C(8) << 20)
 
-static const struct cgroup_cpu_files cpu_files = {"cpu.cfs_quota_us", "cpu.cfs_burst_us", false};
+#define SHARES_INITIAL 1024
+
+static const struct cgroup_cpu_files cpu_files = {.quota = "cpu.cfs_quota_us",
+                                                  .burst = "cpu.cfs_burst_us",
+                                                  .weight = "cpu.shares",
+                                                  .no_quota = "-1",
+                                                  .lowest_weight = 2};
 
 /* null zero full random urandom tty ptmx pts: nothing else may be opened, whatever is mounted. */
 static const char *const devices[] = {"c 1:3 rw", "c 1:5 rw", "c 1:7 rw", "c 1:8 rw",
@@ -140,7 +146,7 @@ static int v1_limit(struct cgroup_host *h, const char *group, const struct cgrou
 {
 	if (limit_memory(h->roots[CGROUP_MEMORY], group, limits->memory_bytes, err) < 0)
 		return -1;
-	if (cgroup_limit_cpu(h, group, &cpu_files, limits->cpu_milli, err) < 0)
+	if (cgroup_limit_cpu(h, group, &cpu_files, limits, err) < 0)
 		return -1;
 	return cgroup_write(h->roots[CGROUP_PIDS], group, "pids.max", limits->pids, err);
 }
@@ -281,9 +287,13 @@ static bool has_no_process(const struct cgroup_host *h, const char *group)
 static bool is_as_new(const struct cgroup_host *h, const char *group)
 {
 	int memory = h->roots[CGROUP_MEMORY];
-	uint64_t bytes = UINT64_MAX, swapped = 0, kills = UINT64_MAX;
+	uint64_t bytes = UINT64_MAX, swapped = 0, kills = UINT64_MAX, shares = SHARES_INITIAL;
 	struct error err = {0};
 
+	/* One of the background has fewer. */
+	if (cgroup_read(h->roots[CGROUP_CPU], group, "cpu.shares", &shares, &err) == 0 &&
+	    shares != SHARES_INITIAL)
+		return false;
 	/* With what is swapped, where that is counted. */
 	if (cgroup_read(memory, group, "memory.memsw.usage_in_bytes", &swapped, &err) < 0 &&
 	    err.sys_errno != ENOENT)

@@ -12,7 +12,12 @@
 
 #include "base/fd.h"
 
-static const struct cgroup_cpu_files cpu_files = {"cpu.max", "cpu.max.burst", true};
+static const struct cgroup_cpu_files cpu_files = {.quota = "cpu.max",
+                                                  .burst = "cpu.max.burst",
+                                                  .weight = "cpu.weight",
+                                                  .no_quota = "max",
+                                                  .lowest_weight = 1,
+                                                  .with_period = true};
 
 /* A controller is in our groups when the root hands it down to "atoll" and that to them. */
 static int v2_prepare(struct cgroup_host *h, struct error *err)
@@ -60,7 +65,7 @@ static int v2_limit(struct cgroup_host *h, const char *group, const struct cgrou
 			return -1;
 		error_clear(err);
 	}
-	if (cgroup_limit_cpu(h, group, &cpu_files, limits->cpu_milli, err) < 0)
+	if (cgroup_limit_cpu(h, group, &cpu_files, limits, err) < 0)
 		return -1;
 	return cgroup_write(root, group, "pids.max", limits->pids, err);
 }

@@ -11,6 +11,8 @@
 
 struct cgroup_limits {
 	uint64_t cpu_milli, memory_bytes, pids;
+	/* Processor time that no other group wants, without a quota; cpu_milli is not enforced. */
+	bool background;
 };
 /* The disk that sandboxes write to, and what one of them may read and write of it in a second. */
 struct cgroup_io {

@@ -159,6 +159,7 @@ static int creation_init(struct provider_creation *c, struct provider *p, uint16
 	        .memory_bytes = (uint64_t)spec->resources.memory_mb << 20,
 	        .disk_bytes = (uint64_t)spec->resources.disk_mb << 20,
 	        .pids = (uint64_t)spec->resources.pids,
+	        .background = spec->background,
 	        .snapshot = type == BROKER_CREATE ? spec->snapshot : NULL,
 	        .volumes = c->volumes,
 	        .warm = spec->warm,

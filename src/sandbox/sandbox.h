@@ -104,6 +104,7 @@ struct sandbox_spec {
 	enum sandbox_network network;
 	const char *egress;   /* PROVIDER_CAN_FILTER, see sandbox/egress.h; NULL or "": no rules */
 	bool privileges;      /* sudo and set-uid programs work inside */
+	bool background;      /* it gets the processor time that is idle */
 	const char *snapshot; /* whose files it begins with; NULL: the template's. Not for start */
 	const struct sandbox_mount *mounts; /* PROVIDER_CAN_VOLUME, unless there are none */
 	size_t mount_count;
@@ -151,6 +152,7 @@ enum sandbox_trait {
 	SANDBOX_PORTS_GUARDED = 1 << 3,  /* its ports want its traffic token, see fleet/access.h */
 	SANDBOX_WITHOUT_MEMORY = 1 << 4, /* at its timeout it is stopped: files stay, no process */
 	SANDBOX_PORTS_OPEN = 1 << 5,     /* its ports are open to whoever knows its id */
+	SANDBOX_IN_BACKGROUND = 1 << 6,  /* a build: it gets the processor time that is idle */
 };
 /* What a call gives a sandbox whose time was over when it was woken. */
 #define SANDBOX_WOKEN_MS (300 * INT64_C(1000))

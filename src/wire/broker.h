@@ -15,7 +15,7 @@
 #include "wire/broker_volume.h"
 #include "wire/wire.h"
 
-#define BROKER_PROTOCOL 5
+#define BROKER_PROTOCOL 6
 
 enum broker_type {
 	BROKER_NONE = 100,
@@ -83,6 +83,7 @@ struct broker_create {
 	uint32_t network;          /* enum sandbox_network */
 	uint32_t privileges;
 	uint64_t cpu_milli, memory_bytes, disk_bytes, pids;
+	uint32_t background;  /* 1: processor time that no other sandbox wants, without a limit */
 	const char *snapshot; /* whose files it begins with, or ""; not for BROKER_START */
 	const char **volumes; /* "VOLUME:rw:/PATH" or "VOLUME:ro:/PATH//FOLDER-OF-IT" */
 	const char *review;   /* "" or "SUBJECT:BASE:ro:TEMPLATE": it has the trees of another

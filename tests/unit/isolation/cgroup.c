@@ -135,7 +135,7 @@ TEST(version_2_limits_reads_and_writes_of_one_disk)
 	fake_close(&f);
 }
 
-TEST(version_2_lets_a_group_save_up_to_one_quota)
+TEST(version_2_groups_save_one_quota_and_builds_have_the_lowest_rank)
 {
 	struct cgroup_limits fewer = limits;
 	struct cgroup_host host;
@@ -163,6 +163,15 @@ TEST(version_2_lets_a_group_save_up_to_one_quota)
 	put(&f, "atoll/s7/cpu.max", "max 100000\n");
 	assert_int_equal(host.ops->allow_burst(&host, "s7", &err), 0);
 	expect(&f, "atoll/s7/cpu.max.burst", "150000");
+	/* A build on a kernel without cpu.idle, and on one with it. */
+	fewer.background = true;
+	put(&f, "atoll/s7/cpu.weight", "100");
+	assert_int_equal(host.ops->limit(&host, "s7", &fewer, &err), 0);
+	expect(&f, "atoll/s7/cpu.max", "max");
+	expect(&f, "atoll/s7/cpu.weight", "1");
+	put(&f, "atoll/s7/cpu.idle", "0");
+	assert_int_equal(host.ops->limit(&host, "s7", &fewer, &err), 0);
+	expect(&f, "atoll/s7/cpu.idle", "1");
 	cgroup_close(&host);
 	fake_close(&f);
 }
@@ -571,6 +580,7 @@ TEST(a_group_in_which_something_is_or_was_is_not_kept)
 	        {"memory/atoll/s5/memory.usage_in_bytes", "16777216\n"},
 	        {"memory/atoll/s5/memory.memsw.usage_in_bytes", "16777216\n"},
 	        {"memory/atoll/s5/memory.oom_control", "oom_kill_disable 0\noom_kill 1\n"},
+	        {"cpu/atoll/s5/cpu.shares", "3\n"}, /* in the background */
 	};
 	struct cgroup_host host;
 	struct error err = {0};
@@ -755,7 +765,7 @@ int main(void)
 	return RUN(CASE(a_version_2_tree_is_known_by_its_control_file),
 	           CASE(version_2_limits_are_written_as_the_kernel_reads_them),
 	           CASE(version_2_limits_reads_and_writes_of_one_disk),
-	           CASE(version_2_lets_a_group_save_up_to_one_quota),
+	           CASE(version_2_groups_save_one_quota_and_builds_have_the_lowest_rank),
 	           CASE(version_1_lets_a_group_save_up_to_one_quota),
 	           CASE(version_1_limits_reads_and_writes_of_one_disk_if_it_can),
 	           CASE(our_part_of_the_trees_goes_unless_a_group_is_in_use),
