@@ -25,6 +25,12 @@ BANNED = {
     "tmpnam": "mkdtemp or memfd_create",
     "mktemp": "mkdtemp or memfd_create",
 }
+# Frames of an agent come through provider/agent_reader.h, which holds deadline, order and amount.
+# These files read frames that the loop or this very process has written.
+RECEIVE = re.compile(r"(?<![\w.>])wire_receive(_from|_with_fd)?\s*\(")
+MAY_RECEIVE = ("src/wire/wire.h", "src/wire/socket.c", "src/provider/agent_reader.c",
+               "src/provider/null/null.c", "src/api/native/backups.c",
+               "src/api/native/build_files.c", "src/api/native/templates.c")
 # A test may run a fixed command line.
 TESTS_MAY = ("system", "popen")
 CALL = re.compile(r"(?<![\w.>])(" + "|".join(BANNED) + r")\s*\(")
@@ -46,6 +52,10 @@ def check_file(path):
             continue
         yield f"{tree.name_of(path)}:{line_of(code, match.start())}: {match[1]} is banned; " \
               f"use {BANNED[match[1]]}"
+    for match in RECEIVE.finditer(code):
+        if not is_test and tree.name_of(path) not in MAY_RECEIVE:
+            yield f"{tree.name_of(path)}:{line_of(code, match.start())}: {match[0]}…) has no " \
+                  f"bound that a hostile agent meets; use struct agent_reader"
     for match in STRING.finditer(tree.without_comments(text)):
         if SQL.match(match[1]):
             yield f"{tree.name_of(path)}:{line_of(text, match.start())}: SQL is never built; " \

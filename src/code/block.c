@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "code/block.h"
 
-#include <poll.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "code/locks.h"
+#include "provider/agent_reader.h"
 
 #define MESSAGE_MS 5000 /* of what was begun */
 #define GRACE_MS 5000   /* from an interrupt until the kernel is ended */
@@ -26,8 +25,7 @@ enum stage {
 struct running {
 	const struct code_at *at;
 	const struct code_block *block;
-	int fd;
-	struct buf payload;
+	struct agent_reader agent;
 	struct arena arena;
 	struct code_reader reader;
 	struct code_ended ended;
@@ -40,9 +38,9 @@ struct running {
 
 static void running_done(struct running *r)
 {
-	if (r->fd >= 0)
-		(void)close(r->fd);
-	buf_done(&r->payload);
+	/* It stays attached to the kernel: no connection for another request. */
+	r->agent.has_ended = false;
+	agent_reader_done(&r->agent);
 	arena_done(&r->arena);
 	code_reader_done(&r->reader);
 }
@@ -59,7 +57,7 @@ static int send_request(struct running *r, const char *nonce, struct error *err)
 	                                     .env = r->block->env,
 	                             });
 	wire_add_frame(&frame, AGENT_STDIN, buf_span(&request));
-	return wire_send(r->fd, buf_span(&frame), deadline_in(MESSAGE_MS), err);
+	return wire_send(r->agent.fd, buf_span(&frame), deadline_in(MESSAGE_MS), err);
 }
 
 static int send_signal(struct running *r, uint32_t number, bool whole_tree, struct error *err)
@@ -69,7 +67,7 @@ static int send_signal(struct running *r, uint32_t number, bool whole_tree, stru
 
 	if (wire_encode(&frame, AGENT_SIGNAL, agent_signal_shape, &signal, err) < 0)
 		return -1;
-	return wire_send(r->fd, buf_span(&frame), deadline_in(MESSAGE_MS), err);
+	return wire_send(r->agent.fd, buf_span(&frame), deadline_in(MESSAGE_MS), err);
 }
 
 static void on_event(void *context, const struct code_event *event)
@@ -107,21 +105,20 @@ static int hurry(struct running *r, struct error *err)
 	return send_signal(r, SIGKILL, true, err);
 }
 
-static int take(struct running *r, uint16_t type, struct error *err)
+static int take(struct running *r, struct error *err)
 {
+	const struct span payload = buf_span(&r->agent.payload);
+	uint16_t type = r->agent.type;
 	struct agent_output o;
 
 	arena_reset(&r->arena);
-	if (type == AGENT_FAILED)
-		return compute_failed(buf_span(&r->payload), err);
 	if (type == AGENT_STARTED && !r->is_started) {
 		r->is_started = true;
 		r->ended.began = clock_unix_ms();
 		return r->block ? send_request(r, r->reader.nonce, err) : 0;
 	}
 	if (type == AGENT_OUTPUT && r->is_started) {
-		if (wire_decode(&r->arena, buf_span(&r->payload), agent_output_shape, &o, sizeof(o),
-		                err) < 0)
+		if (wire_decode(&r->arena, payload, agent_output_shape, &o, sizeof(o), err) < 0)
 			return -1;
 		code_reader_feed(&r->reader, o.stream == AGENT_STDERR ? AGENT_STDERR : AGENT_STDOUT,
 		                 o.bytes);
@@ -129,18 +126,21 @@ static int take(struct running *r, uint16_t type, struct error *err)
 		return 0;
 	}
 	if (type != AGENT_EXIT || !r->is_started)
-		return FAIL(err, ERROR_SYSTEM, "the agent sent message %u out of place", type);
+		return agent_reader_refuse(&r->agent, err);
 	r->is_over = r->ended.has_lost_kernel = true;
-	return wire_decode(&r->arena, buf_span(&r->payload), agent_process_shape, &r->ended.kernel,
+	return wire_decode(&r->arena, payload, agent_process_shape, &r->ended.kernel,
 	                   sizeof(r->ended.kernel), err);
 }
 
 static int step(struct running *r, struct error *err)
 {
 	const struct cancel *cancel = r->stage == STAGE_WANTED ? r->block->cancel : NULL;
-	uint16_t type;
-	int ready = cancel_wait(cancel, r->fd, POLLIN, r->until, err);
+	int ready;
 
+	r->agent.limits.cancel = cancel;
+	ready = agent_reader_wait(&r->agent, r->until, err);
+	/* What was begun is read to its end: the interrupt goes over the same connection. */
+	r->agent.limits.cancel = NULL;
 	if (ready < 0 && cancel && cancel_is_said(cancel)) {
 		/* What was not sent needs no end. */
 		if (!r->is_started)
@@ -155,9 +155,7 @@ static int step(struct running *r, struct error *err)
 		r->ended.timed_out = r->ended.timed_out || r->stage == STAGE_WANTED;
 		return hurry(r, err);
 	}
-	if (wire_receive(r->fd, deadline_in(MESSAGE_MS), &type, &r->payload, err) < 0)
-		return FAIL_CONTEXT(err, "agent");
-	return take(r, type, err);
+	return agent_reader_next(&r->agent, err) < 0 ? -1 : take(r, err);
 }
 
 static int attach(struct running *r, uint64_t process, const uint64_t since[2], struct error *err)
@@ -167,10 +165,17 @@ static int attach(struct running *r, uint64_t process, const uint64_t since[2], 
 	        .since = {since[0], since[1]},
 	        .until_end = 1,
 	};
-	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &attach};
+	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &attach, NULL};
+	const struct agent_limits limits = {.deadline = DEADLINE_NEVER, .frame_ms = MESSAGE_MS};
+	const struct fleet_hold *hold = r->at->hold;
+	int fd;
 
-	return compute_open(r->at->hold->provider, r->at->hold->id, &request, r->at->deadline,
-	                    &r->fd, err);
+	if (compute_open(hold->provider, hold->id, &request, r->at->deadline, &fd, err) < 0)
+		return -1;
+	/* Each stage of the block has a deadline of its own. */
+	agent_reader_init(&r->agent, hold->provider, hold->id, &limits);
+	agent_reader_adopt(&r->agent, fd, AGENT_ATTACH);
+	return 0;
 }
 
 /* The agent has done all that was asked on this connection: an interrupt that was on the way when
@@ -178,16 +183,16 @@ static int attach(struct running *r, uint64_t process, const uint64_t since[2], 
 static int await_done(struct running *r, struct error *err)
 {
 	AUTO(buf_done) struct buf frame = BUF(64);
-	uint16_t type = AGENT_NONE;
 
 	if (r->ended.has_lost_kernel)
 		return 0;
+	r->agent.limits.deadline = deadline_in(MESSAGE_MS);
 	if (wire_encode(&frame, AGENT_DETACH, NULL, NULL, err) < 0 ||
-	    wire_send(r->fd, buf_span(&frame), deadline_in(MESSAGE_MS), err) < 0)
+	    agent_reader_send(&r->agent, buf_span(&frame), err) < 0)
 		return -1;
-	while (type != AGENT_DONE && type != AGENT_EXIT)
-		if (wire_receive(r->fd, deadline_in(MESSAGE_MS), &type, &r->payload, err) < 0)
-			return FAIL_CONTEXT(err, "agent");
+	while (!r->agent.has_ended)
+		if (agent_reader_next(&r->agent, err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -196,7 +201,7 @@ int code_block_run(const struct code_at *at, const struct code_block *block, str
 {
 	AUTO(code_unlock) struct code_lock lock = {.contexts = NULL};
 	AUTO(running_done)
-	struct running r = {.at = at, .block = block, .fd = -1, .payload = BUF(WIRE_PAYLOAD_MAX)};
+	struct running r = {.at = at, .block = block};
 	const struct code_context *c = block->context;
 	char nonce[CODE_NONCE_SIZE];
 
@@ -228,7 +233,6 @@ int code_block_run(const struct code_at *at, const struct code_block *block, str
 static int press(struct running *r, struct error *err)
 {
 	int64_t until = deadline_in(AGAIN_MS);
-	uint16_t type;
 	int ready;
 
 	if (r->begun_at > 0 && send_signal(r, SIGINT, false, err) < 0)
@@ -236,12 +240,10 @@ static int press(struct running *r, struct error *err)
 	do {
 		bool had_begun = r->begun_at > 0;
 
-		ready = cancel_wait(NULL, r->fd, POLLIN, until, err);
+		ready = agent_reader_wait(&r->agent, until, err);
 		if (ready <= 0)
 			return ready;
-		if (wire_receive(r->fd, deadline_in(MESSAGE_MS), &type, &r->payload, err) < 0)
-			return FAIL_CONTEXT(err, "agent");
-		if (take(r, type, err) < 0)
+		if (agent_reader_next(&r->agent, err) < 0 || take(r, err) < 0)
 			return -1;
 		if (!had_begun && r->begun_at > 0)
 			until = deadline_in(SETTLE_MS);
@@ -252,7 +254,7 @@ static int press(struct running *r, struct error *err)
 int code_block_end(const struct code_at *at, const struct code_sent *sent, struct error *err)
 {
 	AUTO(running_done)
-	struct running r = {.at = at, .fd = -1, .payload = BUF(WIRE_PAYLOAD_MAX)};
+	struct running r = {.at = at};
 	int64_t now;
 
 	code_reader_init(&r.reader, sent->nonce);

@@ -5,9 +5,12 @@
 #include "base/map.h"
 #include "console/asked.h"
 #include "console/marks.h"
+#include "provider/agent_reader.h"
 
 #define COMMANDS_MAX 65536
 #define COMMANDS_FIRST 64
+/* Two streams, and what a shell may write while it is read. */
+#define REPLAY_MAX ((uint64_t)4 * CONSOLE_RING)
 
 /* One command while its streams are read. */
 struct entry {
@@ -135,19 +138,16 @@ static int replay(const struct console_at *at, const struct console *console,
                   struct reader readers[2], struct error *err)
 {
 	const struct agent_attach message = {.process = console->process, .read_only = 1};
-	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &message};
-	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
-	AUTO_CLOSE int fd = -1;
-	uint16_t type = AGENT_NONE;
+	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &message, NULL};
+	const struct agent_limits limits = {.deadline = at->deadline, .bytes_max = REPLAY_MAX};
+	AUTO(agent_reader_done) struct agent_reader r;
 
-	if (compute_open(at->hold->provider, at->hold->id, &request, at->deadline, &fd, err) < 0)
+	agent_reader_init(&r, at->hold->provider, at->hold->id, &limits);
+	if (agent_reader_ask(&r, &request, err) < 0)
 		return -1;
-	while (type != AGENT_EXIT && type != AGENT_DONE) {
-		if (wire_receive(fd, at->deadline, &type, &payload, err) < 0)
-			return -1;
-		if (type == AGENT_FAILED)
-			return compute_failed(buf_span(&payload), err);
-		if (type == AGENT_OUTPUT && take_output(readers, buf_span(&payload), err) < 0)
+	while (!r.has_ended) {
+		if (agent_reader_next(&r, err) < 0 ||
+		    (r.type == AGENT_OUTPUT && take_output(readers, buf_span(&r.payload), err) < 0))
 			return -1;
 	}
 	marks_end(&readers[0].marks);

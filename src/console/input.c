@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "console/marks.h"
+#include "provider/agent_reader.h"
 
 #define WAIT_MS 1000 /* for a command to begin, or to end */
 #define GONE 3       /* exit status: there is no pipe, or not any more */
@@ -47,13 +48,13 @@ struct progress {
 	struct marks marks; /* of stdout */
 	char folder[PATH_MAX];
 	bool has_begun, has_ended;
-	int fd; /* attached to the console */
+	struct agent_reader agent; /* attached to the console */
 };
 
 static void progress_done(struct progress *p)
 {
 	marks_done(&p->marks);
-	fd_forget(&p->fd);
+	agent_reader_done(&p->agent);
 }
 
 static void on_bytes(UNUSED void *context, UNUSED struct span bytes)
@@ -86,29 +87,28 @@ static int attach(const struct console_at *at, const struct console *console, st
 	        .read_only = 1,
 	        .until_end = 1,
 	};
-	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &message};
+	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &message, NULL};
 
 	marks_init(&p->marks, &progress_ops, p);
-	return compute_open(at->hold->provider, at->hold->id, &request, at->deadline, &p->fd, err);
+	agent_reader_init(&p->agent, at->hold->provider, at->hold->id,
+	                  &(struct agent_limits){.deadline = at->deadline});
+	return agent_reader_ask(&p->agent, &request, err);
 }
 
 /* One message of the console. */
-static int look(struct progress *p, int64_t deadline, struct error *err)
+static int look(struct progress *p, struct error *err)
 {
 	AUTO(arena_done) struct arena a = {0};
-	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
+	struct agent_reader *r = &p->agent;
 	struct agent_output output;
-	uint16_t type;
 
-	if (wire_receive(p->fd, deadline, &type, &payload, err) < 0)
+	if (agent_reader_next(r, err) < 0)
 		return -1;
-	if (type == AGENT_FAILED)
-		return compute_failed(buf_span(&payload), err);
-	p->has_ended = p->has_ended || type == AGENT_EXIT;
-	if (type != AGENT_OUTPUT)
+	p->has_ended = p->has_ended || r->has_ended;
+	if (r->type != AGENT_OUTPUT)
 		return 0;
-	if (wire_decode(&a, buf_span(&payload), agent_output_shape, &output, sizeof(output), err) <
-	    0)
+	if (wire_decode(&a, buf_span(&r->payload), agent_output_shape, &output, sizeof(output),
+	                err) < 0)
 		return -1;
 	if (output.stream == AGENT_STDOUT)
 		marks_add(&p->marks, output.bytes);
@@ -118,13 +118,10 @@ static int look(struct progress *p, int64_t deadline, struct error *err)
 /* ERROR_TIMEOUT: it has not come so far. One that was seen to run, and has no pipe, ends. */
 static int await(struct progress *p, int64_t deadline, bool end, struct error *err)
 {
-	while (!p->has_ended && (end || !p->has_begun)) {
-		/* Output that does not stop is always there to be read. */
-		if (clock_monotonic_ms() >= deadline)
-			return FAIL(err, ERROR_TIMEOUT, "command '%s'", p->id);
-		if (look(p, deadline, err) < 0)
+	p->agent.limits.deadline = deadline;
+	while (!p->has_ended && (end || !p->has_begun))
+		if (look(p, err) < 0)
 			return -1;
-	}
 	return 0;
 }
 
@@ -142,8 +139,7 @@ int console_feed(const struct console_at *at, const struct console *console,
                  const struct console_input *input, bool *ret_taken, struct error *err)
 {
 	AUTO(progress_done)
-	struct progress p = {
-	        .id = input->command->id, .has_begun = input->command->has_begun, .fd = -1};
+	struct progress p = {.id = input->command->id, .has_begun = input->command->has_begun};
 	int64_t deadline = deadline_in(WAIT_MS);
 
 	*ret_taken = false;

@@ -156,29 +156,15 @@ static int signal_process(const struct console_at *at, struct arena *a, uint16_t
 	return compute_call(at->hold->provider, at->hold->id, a, &call, at->deadline, err);
 }
 
-/* Attaches behind its output, and reads until it tells of the end. */
 static int await_end(const struct console_at *at, const struct console *c, struct error *err)
 {
-	const struct agent_attach message = {
+	const struct compute_wait wait = {
 	        .process = c->process,
 	        .since = {c->output_end[0], c->output_end[1]},
-	        .read_only = 1,
-	        .until_end = 1,
+	        .deadline = at->deadline,
 	};
-	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &message};
-	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
-	AUTO_CLOSE int fd = -1;
-	uint16_t type = AGENT_NONE;
 
-	if (compute_open(at->hold->provider, at->hold->id, &request, at->deadline, &fd, err) < 0)
-		return -1;
-	while (type != AGENT_EXIT) {
-		if (wire_receive(fd, at->deadline, &type, &payload, err) < 0)
-			return -1;
-		if (type == AGENT_FAILED)
-			return compute_failed(buf_span(&payload), err);
-	}
-	return 0;
+	return compute_await_end(at->hold->provider, at->hold->id, &wait, err);
 }
 
 int console_close(const struct console_at *at, struct arena *a, struct error *err)

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "blob/blob.h"
 #include "fleet/parts.h"
+#include "provider/agent_reader.h"
 #include "provider/compute.h"
 #include "sandbox/media.h"
 #include "wire/agent.h"
@@ -21,6 +22,9 @@
 #define MIB ((int64_t)1 << 20)
 #define PAGE_SIZE 500
 #define SILENCE_MS 30000
+/* A file that comes more slowly than this, after the first SILENCE_MS, is given up. An agent that
+ * sent one byte now and then would otherwise keep a worker for as long as the call may take. */
+#define RATE_MIN ((int64_t)64 * 1024) /* bytes per second */
 #define SECRET_SIZE 32
 
 static const char *blob_name(struct arena *a, const char *id)
@@ -39,18 +43,17 @@ struct keeping {
 	struct blob_writer *writer;
 	crypto_hash_sha256_state hash;
 	int64_t size;
-	struct buf payload, head;
+	struct buf head;
 	struct arena *arena;
 	struct arena message; /* of the one at hand */
-	int fd;
-	bool is_recorded, has_ended;
+	struct agent_reader agent;
+	bool is_recorded;
 };
 
 static void keeping_done(struct keeping *k)
 {
 	blob_abort(k->writer);
-	auto_close(&k->fd);
-	buf_done(&k->payload);
+	agent_reader_done(&k->agent);
 	buf_done(&k->head);
 	arena_done(&k->message);
 }
@@ -117,10 +120,19 @@ static int open_file(struct keeping *k, struct error *err)
 	        .user = q->user ? q->user : "",
 	        .flags = q->root ? AGENT_PATH_BENEATH : 0,
 	};
-	const struct compute_request request = {AGENT_READ, agent_path_shape, &message};
+	const struct compute_request request = {AGENT_READ, agent_path_shape, &message, NULL};
+	const struct agent_limits limits = {.deadline = q->deadline,
+	                                    .cancel = q->cancel,
+	                                    .rate_min = RATE_MIN,
+	                                    .grace_ms = SILENCE_MS};
 
-	return compute_open(k->fleet->provider, q->hold->id, &request,
-	                    artifacts_patience(q->deadline), &k->fd, err);
+	agent_reader_init(&k->agent, k->fleet->provider, q->hold->id, &limits);
+	/* The wait for a connection has no content that could buy time. */
+	k->agent.limits.deadline = artifacts_patience(q->deadline);
+	if (agent_reader_ask(&k->agent, &request, err) < 0)
+		return -1;
+	k->agent.limits.deadline = q->deadline;
+	return 0;
 }
 
 static int take_file(struct keeping *k, const struct agent_file *file, struct error *err)
@@ -164,35 +176,29 @@ static int take_data(struct keeping *k, struct span bytes, struct error *err)
 	return fd_write_all(blob_writer_fd(k->writer), bytes.data, bytes.size, err);
 }
 
-static int take_message(struct keeping *k, uint16_t type, struct error *err)
+static int take_message(struct keeping *k, struct error *err)
 {
+	const struct span payload = buf_span(&k->agent.payload);
 	struct agent_file file;
 
 	arena_reset(&k->message);
-	if (type == AGENT_FAILED)
-		return compute_failed(buf_span(&k->payload), err);
-	if (type == AGENT_DATA)
-		return take_data(k, buf_span(&k->payload), err);
-	k->has_ended = type == AGENT_DONE;
-	if (k->has_ended && k->is_recorded)
+	if (k->agent.type == AGENT_DATA)
+		return take_data(k, payload, err);
+	if (k->agent.has_ended && k->is_recorded)
 		return 0;
-	if (type != AGENT_FILE)
-		return FAIL(err, ERROR_SYSTEM, "the agent answers with message %u", type);
-	if (wire_decode(&k->message, buf_span(&k->payload), agent_file_shape, &file, sizeof(file),
-	                err) < 0)
+	if (k->agent.type != AGENT_FILE)
+		return agent_reader_refuse(&k->agent, err);
+	if (wire_decode(&k->message, payload, agent_file_shape, &file, sizeof(file), err) < 0)
 		return -1;
 	return take_file(k, &file, err);
 }
 
 static int receive(struct keeping *k, struct error *err)
 {
-	while (!k->has_ended) {
-		int64_t until = artifacts_patience(k->request->deadline);
-		uint16_t type;
-
-		if (wire_receive(k->fd, until, &type, &k->payload, err) < 0)
+	while (!k->agent.has_ended) {
+		if (agent_reader_next(&k->agent, err) < 0)
 			return FAIL_CONTEXT(err, "read '%s'", k->record.path);
-		if (take_message(k, type, err) < 0)
+		if (take_message(k, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -254,12 +260,8 @@ int fleet_artifact_keep(struct fleet *fleet, struct arena *a,
                         struct error *err)
 {
 	AUTO(keeping_done)
-	struct keeping k = {.fleet = fleet,
-	                    .request = request,
-	                    .arena = a,
-	                    .payload = BUF(WIRE_PAYLOAD_MAX),
-	                    .head = BUF(MEDIA_HEAD_SIZE),
-	                    .fd = -1};
+	struct keeping k = {
+	        .fleet = fleet, .request = request, .arena = a, .head = BUF(MEDIA_HEAD_SIZE)};
 
 	crypto_hash_sha256_init(&k.hash);
 	if (check(fleet, err) < 0 || fill_record(&k, err) < 0 || open_file(&k, err) < 0)

@@ -126,6 +126,8 @@ int build_wait(struct build *b, int fd, int64_t deadline, struct error *err)
 	                       {.fd = b->cancel_fd, .events = POLLIN}};
 	int count;
 
+	if (fd >= 0 && deadline_poll_ms(deadline) == 0)
+		return build_is_cancelled(b) ? build_refuse_cancelled(b, err) : 0;
 	do {
 		count = poll(fds, COUNT_OF(fds), deadline_poll_ms(deadline));
 	} while (count < 0 && errno == EINTR);
@@ -136,23 +138,28 @@ int build_wait(struct build *b, int fd, int64_t deadline, struct error *err)
 	return count > 0;
 }
 
-/* 1: one has come; 0: none until the deadline. */
-int build_receive(struct build *b, int fd, int64_t deadline, struct build_message *ret,
-                  struct error *err)
+int build_ask(struct build_box *box, struct agent_reader *ret,
+              const struct compute_request *request, struct error *err)
 {
-	int64_t soon = deadline_in(MESSAGE_MS);
-	int result = build_wait(b, fd, deadline, err);
+	struct build *b = box->build;
+	const struct agent_limits limits = {.deadline = b->deadline, .frame_ms = MESSAGE_MS};
+	int fd;
+
+	agent_reader_init(ret, b->fleet->provider, box->id, &limits);
+	if (compute_open(b->fleet->provider, box->id, request, deadline_in(CALL_TIMEOUT_MS), &fd,
+	                 err) < 0)
+		return -1;
+	agent_reader_adopt(ret, fd, request->type);
+	return 0;
+}
+
+int build_receive(struct build *b, struct agent_reader *r, int64_t until, struct error *err)
+{
+	int result = build_wait(b, r->fd, until, err);
 
 	if (result <= 0)
 		return result;
-	if (wire_receive(fd, soon, &ret->type, &ret->payload, err) < 0)
-		return FAIL_CONTEXT(err, "agent");
-	return ret->type == AGENT_FAILED ? compute_failed(buf_span(&ret->payload), err) : 1;
-}
-
-static int refuse_message(uint16_t type, struct error *err)
-{
-	return FAIL(err, ERROR_SYSTEM, "the agent sent a message of type %u out of order", type);
+	return agent_reader_next(r, err) < 0 ? -1 : 1;
 }
 
 /* ---- commands ---- */
@@ -194,52 +201,46 @@ struct agent_exec build_exec_of(struct build *b, struct arena *a,
 }
 
 /* 1: the command has ended. */
-int build_take_output(struct build_lines *lines, const struct build_message *m,
+int build_take_output(struct build_lines *lines, const struct agent_reader *r,
                       struct agent_process *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
+	const struct span payload = buf_span(&r->payload);
 	struct agent_output output;
 
-	if (m->type == AGENT_STARTED)
+	if (r->type == AGENT_STARTED)
 		return 0;
-	if (m->type == AGENT_OUTPUT) {
-		if (wire_decode(&arena, buf_span(&m->payload), agent_output_shape, &output,
-		                sizeof(output), err) < 0)
+	if (r->type == AGENT_OUTPUT) {
+		if (wire_decode(&arena, payload, agent_output_shape, &output, sizeof(output), err) <
+		    0)
 			return FAIL_CONTEXT(err, "agent");
 		build_lines_add(lines, &output);
 		return 0;
 	}
-	if (m->type != AGENT_EXIT)
-		return refuse_message(m->type, err);
-	if (wire_decode(&arena, buf_span(&m->payload), agent_process_shape, ret, sizeof(*ret),
-	                err) < 0)
+	if (r->type != AGENT_EXIT)
+		return agent_reader_refuse(r, err);
+	if (wire_decode(&arena, payload, agent_process_shape, ret, sizeof(*ret), err) < 0)
 		return FAIL_CONTEXT(err, "agent");
 	ret->label = ret->user = ret->cwd = "";
 	ret->args = NULL;
 	return 1;
 }
 
-void build_message_done(struct build_message *m)
-{
-	buf_done(&m->payload);
-}
-
-static int follow(struct build_box *box, int fd, int64_t deadline, struct agent_process *ret,
+static int follow(struct build_box *box, struct agent_reader *r, struct agent_process *ret,
                   struct error *err)
 {
-	AUTO(build_message_done) struct build_message message = {.payload = BUF(WIRE_PAYLOAD_MAX)};
 	AUTO(build_lines_done) struct build_lines lines = {0};
 	int ended = 0;
 
 	build_lines_init(&lines, box->build);
 	while (!ended) {
-		int result = build_receive(box->build, fd, deadline, &message, err);
+		int result = build_receive(box->build, r, box->build->deadline, err);
 
 		if (result == 0)
 			return FAIL(err, ERROR_TIMEOUT, "the build took longer than it may");
 		if (result < 0)
 			return -1;
-		ended = build_take_output(&lines, &message, ret, err);
+		ended = build_take_output(&lines, r, ret, err);
 		if (ended < 0)
 			return -1;
 	}
@@ -249,21 +250,17 @@ static int follow(struct build_box *box, int fd, int64_t deadline, struct agent_
 int build_box_run(struct build_box *box, const struct build_command *command,
                   struct agent_process *ret, struct error *err)
 {
-	struct build *b = box->build;
 	AUTO(arena_done) struct arena arena = {0};
-	const struct agent_exec exec = build_exec_of(b, &arena, command);
-	const struct compute_request request = {AGENT_EXEC, agent_exec_shape, &exec};
-	AUTO_CLOSE int fd = -1;
+	const struct agent_exec exec = build_exec_of(box->build, &arena, command);
+	const struct compute_request request = {AGENT_EXEC, agent_exec_shape, &exec, NULL};
+	AUTO(agent_reader_done) struct agent_reader r = {.provider = NULL};
 
-	if (compute_open(b->fleet->provider, box->id, &request, deadline_in(CALL_TIMEOUT_MS), &fd,
-	                 err) < 0)
-		return -1;
-	return follow(box, fd, b->deadline, ret, err);
+	return build_ask(box, &r, &request, err) < 0 ? -1 : follow(box, &r, ret, err);
 }
 
 /* ---- files ---- */
 
-static int send_files(struct build *b, int fd, int files, struct error *err)
+static int send_files(struct build *b, struct agent_reader *r, int files, struct error *err)
 {
 	AUTO(buf_done) struct buf frame = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
 	char bytes[AGENT_DATA_MAX / 2];
@@ -274,26 +271,25 @@ static int send_files(struct build *b, int fd, int files, struct error *err)
 			return build_refuse_cancelled(b, err);
 		buf_reset(&frame);
 		wire_add_frame(&frame, AGENT_DATA, (struct span){bytes, (size_t)got});
-		if (wire_send(fd, buf_span(&frame), deadline_in(CALL_TIMEOUT_MS), err) < 0)
+		if (wire_send(r->fd, buf_span(&frame), deadline_in(CALL_TIMEOUT_MS), err) < 0)
 			return FAIL_CONTEXT(err, "send the files");
 	}
 	if (got < 0)
 		return FAIL_ERRNO(err, "read the files");
 	buf_reset(&frame);
 	wire_add_frame(&frame, AGENT_DATA_END, (struct span){0});
-	return wire_send(fd, buf_span(&frame), deadline_in(CALL_TIMEOUT_MS), err);
+	return wire_send(r->fd, buf_span(&frame), deadline_in(CALL_TIMEOUT_MS), err);
 }
 
-static int expect(struct build *b, int fd, uint16_t type, struct error *err)
+static int expect(struct build *b, struct agent_reader *r, uint16_t type, struct error *err)
 {
-	AUTO(build_message_done) struct build_message message = {.payload = BUF(WIRE_PAYLOAD_MAX)};
-	int result = build_receive(b, fd, b->deadline, &message, err);
+	int result = build_receive(b, r, b->deadline, err);
 
 	if (result == 0)
 		return FAIL(err, ERROR_TIMEOUT, "the build took longer than it may");
 	if (result < 0)
 		return -1;
-	return message.type == type ? 0 : refuse_message(message.type, err);
+	return r->type == type ? 0 : agent_reader_refuse(r, err);
 }
 
 static uint32_t parse_mode(const char *mode)
@@ -317,15 +313,15 @@ int build_box_copy(struct build_box *box, const struct build_step *step, const c
 	        .flags = AGENT_PATH_PARENTS,
 	        .mode = parse_mode(step->mode),
 	};
-	const struct compute_request request = {AGENT_TAR_IN, agent_path_shape, &message};
-	AUTO_CLOSE int files = -1, fd = -1;
+	const struct compute_request request = {AGENT_TAR_IN, agent_path_shape, &message, NULL};
+	AUTO(agent_reader_done) struct agent_reader r = {.provider = NULL};
+	AUTO_CLOSE int files = -1;
 
 	if (build_files_open(b, step->files, &files, err) < 0 ||
-	    compute_open(b->fleet->provider, box->id, &request, deadline_in(CALL_TIMEOUT_MS), &fd,
-	                 err) < 0 ||
-	    expect(b, fd, AGENT_READY, err) < 0 || send_files(b, fd, files, err) < 0)
+	    build_ask(box, &r, &request, err) < 0 || expect(b, &r, AGENT_READY, err) < 0 ||
+	    send_files(b, &r, files, err) < 0)
 		return -1;
-	return expect(b, fd, AGENT_DONE, err);
+	return expect(b, &r, AGENT_DONE, err);
 }
 
 /* ---- the layer ---- */

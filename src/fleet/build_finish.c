@@ -42,8 +42,7 @@ static const char **start_words(const struct build *b, struct arena *a)
 struct trial {
 	struct build *build;
 	struct build_box box;
-	int fd;
-	struct build_message message;
+	struct agent_reader agent;
 	struct build_lines lines;
 	struct agent_process process;
 	bool has_ended;
@@ -51,9 +50,8 @@ struct trial {
 
 static void trial_done(struct trial *t)
 {
-	auto_close(&t->fd);
+	agent_reader_done(&t->agent);
 	build_lines_done(&t->lines);
-	build_message_done(&t->message);
 	build_box_close(&t->box);
 }
 
@@ -63,10 +61,10 @@ static int listen_until(struct trial *t, int64_t until, struct error *err)
 	int result = 1;
 
 	while (result > 0 && !t->has_ended && deadline_poll_ms(until) != 0) {
-		result = build_receive(t->build, t->fd, until, &t->message, err);
+		result = build_receive(t->build, &t->agent, until, err);
 		if (result <= 0)
 			return result;
-		result = build_take_output(&t->lines, &t->message, &t->process, err);
+		result = build_take_output(&t->lines, &t->agent, &t->process, err);
 		if (result < 0)
 			return -1;
 		t->has_ended = result > 0;
@@ -136,11 +134,9 @@ static int start(struct trial *t, const char **words, struct arena *a, struct er
 	const struct build_command command = {
 	        .args = words, .user = user_of(b), .flags = AGENT_EXEC_RESIDENT};
 	const struct agent_exec exec = build_exec_of(b, a, &command);
-	const struct compute_request request = {AGENT_EXEC, agent_exec_shape, &exec};
+	const struct compute_request request = {AGENT_EXEC, agent_exec_shape, &exec, NULL};
 
-	if (build_box_open(b, &t->box, err) < 0 ||
-	    compute_open(b->fleet->provider, t->box.id, &request, deadline_in(CALL_TIMEOUT_MS),
-	                 &t->fd, err) < 0)
+	if (build_box_open(b, &t->box, err) < 0 || build_ask(&t->box, &t->agent, &request, err) < 0)
 		return -1;
 	if (is_given(b->spec.ready))
 		return wait_ready(t, err);
@@ -152,8 +148,7 @@ static int start(struct trial *t, const char **words, struct arena *a, struct er
 int build_check_start(struct build *b, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	AUTO(trial_done) struct trial trial = {
-	        .build = b, .fd = -1, .message = {.payload = BUF(WIRE_PAYLOAD_MAX)}};
+	AUTO(trial_done) struct trial trial = {.build = b};
 	const char **words = start_words(b, &arena);
 
 	if (!words)

@@ -12,6 +12,7 @@
 #include "base/list.h"
 #include "fleet/build.h"
 #include "fleet/builds.h"
+#include "provider/agent_reader.h"
 
 #define BUILD_KEY_SIZE 64 /* hexadecimal digits */
 #define BUILD_WAITING_MAX 64
@@ -126,17 +127,14 @@ struct build_command {
 	int64_t timeout_ms;
 	uint32_t flags; /* enum agent_exec_flag */
 };
-/* What the agent has sent. */
-struct build_message {
-	uint16_t type;
-	struct buf payload;
-};
-void build_message_done(struct build_message *m);
-/* 1: one has come; 0: none until the deadline. Ends when the build is cancelled. */
-MUST_CHECK int build_receive(struct build *b, int fd, int64_t deadline, struct build_message *ret,
+/* A request to the agent of a box. The build's own deadline bounds the whole answer. */
+MUST_CHECK int build_ask(struct build_box *box, struct agent_reader *ret,
+                         const struct compute_request *request, struct error *err);
+/* 1: a message is in `r`; 0: none came until `until`. Fails when the build is cancelled. */
+MUST_CHECK int build_receive(struct build *b, struct agent_reader *r, int64_t until,
                              struct error *err);
 /* Of a command: its output goes to the log. 1: it has ended. */
-MUST_CHECK int build_take_output(struct build_lines *lines, const struct build_message *m,
+MUST_CHECK int build_take_output(struct build_lines *lines, const struct agent_reader *r,
                                  struct agent_process *ret, struct error *err);
 /* Nothing but the time and the end of the build is waited for: fd -1. */
 MUST_CHECK int build_wait(struct build *b, int fd, int64_t deadline, struct error *err);

@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "fleet/review.h"
 #include "fleet/snapshot.h"
+#include "provider/agent_reader.h"
 #include "store/snapshots.h"
 #include "store/volumes.h"
 
@@ -294,15 +295,15 @@ static int check_changes(const struct target *t, const struct review_found *foun
 static int remove_added(const struct target *t, const struct review_found *found, unsigned *ret,
                         struct error *err)
 {
-	AUTO(talk_done) struct talk talk = {.provider = t->review.fleet->provider,
-	                                    .id = t->id,
-	                                    .deadline = t->deadline,
-	                                    .fd = -1};
+	AUTO(agent_reader_done) struct agent_reader agent;
 	struct agent_path m = {.root = t->root,
 	                       .flags = AGENT_PATH_BENEATH | AGENT_PATH_RECURSIVE |
 	                                AGENT_PATH_MAY_EXIST};
+	const struct compute_request remove = {AGENT_REMOVE, agent_path_shape, &m, NULL};
 	const char *last = NULL;
 
+	agent_reader_init(&agent, t->review.fleet->provider, t->id,
+	                  &(struct agent_limits){.deadline = t->deadline});
 	for (size_t i = 0; i < found->count; i++) {
 		const struct sandbox_change *c = &found->items[i];
 
@@ -312,53 +313,60 @@ static int remove_added(const struct target *t, const struct review_found *found
 		if (last && is_below(c->path, last))
 			continue;
 		m.path = last = c->path;
-		if (talk_ask(&talk, AGENT_REMOVE, &m, err) < 0 ||
-		    talk_expect(&talk, AGENT_DONE, err) < 0)
+		if (agent_reader_ask(&agent, &remove, err) < 0 ||
+		    agent_reader_expect(&agent, AGENT_DONE, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 /* Frames of DATA up to DONE, which is DATA_END to the other side. */
-static int relay(struct talk *from, struct talk *to, struct error *err)
+static int copy_archive(struct agent_reader *from, struct agent_reader *to, struct error *err)
 {
 	AUTO(buf_done) struct buf frame = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
-	uint16_t type = AGENT_NONE;
 
-	while (type != AGENT_DATA_END) {
-		if (talk_hear(from, &type, err) < 0)
+	while (!from->has_ended) {
+		if (agent_reader_next(from, err) < 0)
 			return -1;
-		if (type == AGENT_DONE) {
-			type = AGENT_DATA_END;
-			buf_reset(&from->payload);
-		} else if (type != AGENT_DATA) {
-			return FAIL(err, ERROR_SYSTEM,
-			            "the agent sent a message of type %u out of order", type);
-		}
+		if (from->has_ended)
+			break;
 		buf_reset(&frame);
-		wire_add_frame(&frame, type, buf_span(&from->payload));
-		if (wire_send(to->fd, buf_span(&frame), to->deadline, err) < 0)
-			return FAIL_CONTEXT(err, "agent");
+		wire_add_frame(&frame, AGENT_DATA, buf_span(&from->payload));
+		if (agent_reader_send(to, buf_span(&frame), err) < 0)
+			return -1;
 	}
-	return talk_expect(to, AGENT_DONE, err);
+	buf_reset(&frame);
+	wire_add_frame(&frame, AGENT_DATA_END, (struct span){NULL, 0});
+	if (agent_reader_send(to, buf_span(&frame), err) < 0)
+		return -1;
+	return agent_reader_expect(to, AGENT_DONE, err);
+}
+
+static int begin_archive(struct agent_reader *r, uint16_t type, const struct agent_path *path,
+                         struct error *err)
+{
+	const struct compute_request request = {type, agent_path_shape, path, NULL};
+
+	if (agent_reader_ask(r, &request, err) < 0)
+		return -1;
+	return agent_reader_expect(r, AGENT_READY, err);
 }
 
 static int bring_back(const struct target *t, const char *path, struct error *err)
 {
-	struct provider *p = t->review.fleet->provider;
-	AUTO(talk_done) struct talk from = {
-	        .provider = p, .id = t->review.id, .deadline = t->deadline, .fd = -1};
-	AUTO(talk_done) struct talk to = {
-	        .provider = p, .id = t->id, .deadline = t->deadline, .fd = -1};
+	const struct agent_limits limits = {.deadline = t->deadline};
 	const struct agent_path base = {.root = BROKER_REVIEW_PATH, .path = path, .target = ""};
 	const struct agent_path root = {
 	        .root = t->root, .path = "", .flags = AGENT_PATH_BENEATH | AGENT_PATH_OWNERS};
+	AUTO(agent_reader_done) struct agent_reader from;
+	AUTO(agent_reader_done) struct agent_reader to;
 
-	if (talk_ask(&from, AGENT_TAR_BASE, &base, err) < 0 ||
-	    talk_expect(&from, AGENT_READY, err) < 0 ||
-	    talk_ask(&to, AGENT_TAR_IN, &root, err) < 0 || talk_expect(&to, AGENT_READY, err) < 0)
+	agent_reader_init(&from, t->review.fleet->provider, t->review.id, &limits);
+	agent_reader_init(&to, t->review.fleet->provider, t->id, &limits);
+	if (begin_archive(&from, AGENT_TAR_BASE, &base, err) < 0 ||
+	    begin_archive(&to, AGENT_TAR_IN, &root, err) < 0)
 		return -1;
-	return relay(&from, &to, err);
+	return copy_archive(&from, &to, err);
 }
 
 static unsigned count_before(const struct review_found *found)

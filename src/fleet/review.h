@@ -31,20 +31,3 @@ MUST_CHECK int review_list(struct review *r, struct arena *a, const struct revie
 /* A change as text, by the program `diff` of that sandbox. */
 MUST_CHECK int review_diff(struct review *r, struct arena *a, const struct sandbox_change *change,
                            struct span *ret, struct error *err);
-
-/* ---- one connection to an agent ---- */
-
-struct talk {
-	struct provider *provider;
-	const char *id;
-	int64_t deadline;
-	int fd; /* -1 at first */
-	struct buf payload;
-};
-void talk_done(struct talk *t);
-MUST_CHECK int talk_ask(struct talk *t, uint16_t type, const struct agent_path *m,
-                        struct error *err);
-/* The next frame, which is in t->payload. AGENT_FAILED is an error. */
-MUST_CHECK int talk_hear(struct talk *t, uint16_t *ret_type, struct error *err);
-/* The same, when it can only be this. */
-MUST_CHECK int talk_expect(struct talk *t, uint16_t type, struct error *err);

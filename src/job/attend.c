@@ -84,7 +84,7 @@ static int hear(struct jobs *jobs, struct arena *a, struct attention *at,
 	AUTO_CLOSE int fd = TAKE_FD(at->fd);
 	struct agent_process p;
 
-	if (job_await_answer(fd, a, deadline_in(AGENT_CALL_MS), &p, err) < 0)
+	if (job_await_answer(jobs, fd, a, deadline_in(AGENT_CALL_MS), &p, err) < 0)
 		return settle_if_lost(jobs, a, at, reason_of_refusal(err, r), err);
 	if (job_settle_process(jobs, a, r, &p, err) < 0 && err->code != ERROR_CONFLICT)
 		return -1;

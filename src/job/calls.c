@@ -55,18 +55,18 @@ static int end_process(struct jobs *jobs, struct arena *a, const struct job_reco
 	if (job_await(jobs, r, &fd, err) < 0)
 		return -1;
 	/* One that has ended has been answered for; one whose await was refused, too. */
-	if (job_await_answer(fd, a, deadline_in(0), ret, err) == 0)
+	if (job_await_answer(jobs, fd, a, deadline_in(0), ret, err) == 0)
 		return 0;
 	if (err->code != ERROR_TIMEOUT)
 		return -1;
 	error_clear(err);
 	(void)!send_signal(jobs, a, r, SIGTERM, &ignored);
-	if (job_await_answer(fd, a, deadline_in(STOP_GRACE_MS), &p, err) < 0) {
+	if (job_await_answer(jobs, fd, a, deadline_in(STOP_GRACE_MS), &p, err) < 0) {
 		if (err->code != ERROR_TIMEOUT)
 			return -1;
 		error_clear(err);
 		(void)!send_signal(jobs, a, r, SIGKILL, &ignored);
-		if (job_await_answer(fd, a, deadline_in(STOP_KILL_MS), &p, err) < 0)
+		if (job_await_answer(jobs, fd, a, deadline_in(STOP_KILL_MS), &p, err) < 0)
 			return -1;
 	}
 	*ret = p;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <poll.h>
 #include <sodium.h>
 #include <string.h>
 
 #include "account/account.h"
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "job/parts.h"
 #include "wire/agent_jobs.h"
@@ -169,18 +171,22 @@ int job_await(struct jobs *jobs, const struct job_record *r, int *ret_fd, struct
 	                    ret_fd, err);
 }
 
-int job_await_answer(int fd, struct arena *a, int64_t deadline, struct agent_process *ret,
-                     struct error *err)
+int job_await_answer(struct jobs *jobs, int fd, struct arena *a, int64_t deadline,
+                     struct agent_process *ret, struct error *err)
 {
-	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
-	uint16_t type;
+	AUTO(agent_reader_done) struct agent_reader r;
+	int ready = fd_wait(fd, POLLIN, deadline, err), status;
 
-	if (wire_receive(fd, deadline, &type, &payload, err) < 0)
+	if (ready <= 0)
+		return ready < 0 ? -1
+		                 : FAIL(err, ERROR_TIMEOUT, "the agent told of no end in time");
+	agent_reader_init(&r, jobs->provider, "", &(struct agent_limits){deadline_in(FRAME_MS)});
+	agent_reader_adopt(&r, fd, AGENT_AWAIT);
+	status = agent_reader_expect(&r, AGENT_PROCESS, err);
+	(void)TAKE_FD(r.fd);
+	if (status < 0)
 		return -1;
-	if (type == AGENT_FAILED)
-		return compute_failed(buf_span(&payload), err);
-	if (type != AGENT_PROCESS ||
-	    wire_decode(a, buf_span(&payload), agent_process_shape, ret, sizeof(*ret), err) < 0)
+	if (wire_decode(a, buf_span(&r.payload), agent_process_shape, ret, sizeof(*ret), err) < 0)
 		return FAIL(err, ERROR_SYSTEM, "the agent told of no end");
 	if (ret->state != AGENT_PROCESS_ENDED)
 		return FAIL(err, ERROR_SYSTEM, "the agent reported an end that is none");

@@ -12,11 +12,13 @@
 #include "base/id.h"
 #include "base/list.h"
 #include "job/job.h"
+#include "provider/agent_reader.h"
 #include "worker/worker.h"
 
 /* Of each stream, kept with the row. */
 #define TAIL_MAX (32 * 1024)
 #define AGENT_CALL_MS 5000
+#define FRAME_MS 1000 /* from the first byte of an answer to its last */
 /* For all of a job's files, from when they are first asked for; after that they are lost. */
 #define KEEP_MS (5 * 60 * 1000)
 /* For a try that had to wait for its turn until that was over. */
@@ -145,8 +147,8 @@ MUST_CHECK int job_settle_lost(struct jobs *jobs, struct arena *a, const char *i
 /* Asks the agent to tell of its end. */
 MUST_CHECK int job_await(struct jobs *jobs, const struct job_record *r, int *ret_fd,
                          struct error *err);
-/* The answer to that; blocks. */
-MUST_CHECK int job_await_answer(int fd, struct arena *a, int64_t deadline,
+/* The answer to that; blocks. The connection stays the caller's. */
+MUST_CHECK int job_await_answer(struct jobs *jobs, int fd, struct arena *a, int64_t deadline,
                                 struct agent_process *ret, struct error *err);
 /* From begin to end: waits until somebody here has settled it, or the deadline. */
 void waiter_begin(struct jobs *jobs, struct waiter *w, const char *id);

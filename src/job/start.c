@@ -133,30 +133,6 @@ static int fill_job(struct jobs *jobs, struct arena *a, const struct draft *d,
 	return 0;
 }
 
-static int receive(int fd, int64_t deadline, uint16_t wanted, struct buf *payload,
-                   struct error *err)
-{
-	uint16_t type;
-
-	if (wire_receive(fd, deadline, &type, payload, err) < 0)
-		return FAIL_CONTEXT(err, "agent");
-	if (type == AGENT_FAILED)
-		return compute_failed(buf_span(payload), err);
-	if (type != wanted)
-		return FAIL(err, ERROR_SYSTEM, "the agent sent a message of type %u out of order",
-		            type);
-	return 0;
-}
-
-static int send_exec(int fd, const struct agent_exec *exec, int64_t deadline, struct error *err)
-{
-	AUTO(buf_done) struct buf frame = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
-
-	if (wire_encode(&frame, AGENT_EXEC, agent_exec_shape, exec, err) < 0)
-		return -1;
-	return wire_send(fd, buf_span(&frame), deadline, err);
-}
-
 /* An agent that a server before this one started knows no jobs, and says only that. */
 static int explain(struct error *err)
 {
@@ -175,10 +151,21 @@ struct launch {
 	struct agent_process process;
 };
 
-static int take_started(struct arena *a, struct buf *payload, struct launch *launch,
+static int take_pong(struct arena *a, const struct agent_reader *r, struct launch *launch,
+                     struct error *err)
+{
+	struct agent_pong pong;
+
+	if (wire_decode(a, buf_span(&r->payload), agent_pong_shape, &pong, sizeof(pong), err) < 0)
+		return -1;
+	launch->boot_id = pong.boot_id;
+	return 0;
+}
+
+static int take_started(struct arena *a, const struct agent_reader *r, struct launch *launch,
                         struct error *err)
 {
-	return wire_decode(a, buf_span(payload), agent_process_shape, &launch->process,
+	return wire_decode(a, buf_span(&r->payload), agent_process_shape, &launch->process,
 	                   sizeof(launch->process), err);
 }
 
@@ -186,26 +173,20 @@ static int take_started(struct arena *a, struct buf *payload, struct launch *lau
 static int launch_once(struct jobs *jobs, struct arena *a, const struct draft *d,
                        struct launch *launch, struct error *err)
 {
-	const char *sandbox = d->record.sandbox_id;
-	int64_t deadline = d->request->deadline;
-	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
-	const struct compute_request request = {AGENT_JOB, agent_job_shape, launch->job};
-	struct agent_pong pong;
-	AUTO_CLOSE int fd = -1;
+	const struct agent_limits limits = {.deadline = d->request->deadline};
+	const struct compute_request job = {AGENT_JOB, agent_job_shape, launch->job, NULL};
+	const struct compute_request exec = {AGENT_EXEC, agent_exec_shape, &launch->exec, NULL};
+	AUTO(agent_reader_done) struct agent_reader r;
 
-	if (compute_open(jobs->provider, sandbox, &request, deadline, &fd, err) < 0)
+	agent_reader_init(&r, jobs->provider, d->record.sandbox_id, &limits);
+	if (agent_reader_ask(&r, &job, err) < 0)
 		return -1;
-	if (receive(fd, deadline, AGENT_PONG, &payload, err) < 0)
+	if (agent_reader_expect(&r, AGENT_PONG, err) < 0)
 		return explain(err);
-	if (wire_decode(a, buf_span(&payload), agent_pong_shape, &pong, sizeof(pong), err) < 0)
+	if (take_pong(a, &r, launch, err) < 0 || agent_reader_ask(&r, &exec, err) < 0 ||
+	    agent_reader_expect(&r, AGENT_STARTED, err) < 0 ||
+	    take_started(a, &r, launch, err) < 0 || agent_reader_expect(&r, AGENT_DONE, err) < 0)
 		return -1;
-	launch->boot_id = pong.boot_id;
-	if (send_exec(fd, &launch->exec, deadline, err) < 0 ||
-	    receive(fd, deadline, AGENT_STARTED, &payload, err) < 0 ||
-	    take_started(a, &payload, launch, err) < 0 ||
-	    receive(fd, deadline, AGENT_DONE, &payload, err) < 0)
-		return -1;
-	compute_give_back(jobs->provider, sandbox, TAKE_FD(fd));
 	return 0;
 }
 

@@ -97,23 +97,15 @@ static int take_output(struct tail *t, struct span payload, size_t max, struct e
 	return 0;
 }
 
-static int read_all(int fd, struct tail *t, size_t max, struct error *err)
+static int read_all(struct agent_reader *r, struct tail *t, size_t max, struct error *err)
 {
-	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
-	int64_t deadline = deadline_in(AGENT_CALL_MS);
-	uint16_t type;
-
-	for (unsigned i = 0; i < MESSAGES_MAX; i++) {
-		if (wire_receive(fd, deadline, &type, &payload, err) < 0)
-			return -1;
-		if (type == AGENT_FAILED)
-			return compute_failed(buf_span(&payload), err);
-		if (type == AGENT_EXIT || type == AGENT_DONE)
-			return 0;
-		if (type == AGENT_OUTPUT && take_output(t, buf_span(&payload), max, err) < 0)
+	while (!r->has_ended) {
+		if (agent_reader_next(r, err) < 0 ||
+		    (r->type == AGENT_OUTPUT &&
+		     take_output(t, buf_span(&r->payload), max, err) < 0))
 			return -1;
 	}
-	return FAIL(err, ERROR_TOO_LARGE, "the agent's answer is too long");
+	return 0;
 }
 
 int tail_read(struct jobs *jobs, const struct job_record *r, const struct job_logs_request *request,
@@ -123,7 +115,7 @@ int tail_read(struct jobs *jobs, const struct job_record *r, const struct job_lo
 	const struct compute_request open = {AGENT_ATTACH, agent_attach_shape, &attach};
 	struct tail tail = {.out = {BUF(request->max), BUF(request->max)}};
 	struct found found = {0};
-	AUTO_CLOSE int fd = -1;
+	AUTO(agent_reader_done) struct agent_reader reader = {.provider = NULL};
 
 	if (check_boot(jobs, r, err) < 0 || find_ends(jobs, r, &found, err) < 0)
 		return -1;
@@ -132,9 +124,11 @@ int tail_read(struct jobs *jobs, const struct job_record *r, const struct job_lo
 		        first_of(request->since[i], request->max, found.end[i]);
 		tail.end[i] = found.end[i];
 	}
-	if (compute_open(jobs->provider, r->sandbox_id, &open, deadline_in(AGENT_CALL_MS), &fd,
-	                 err) < 0 ||
-	    read_all(fd, &tail, request->max, err) < 0) {
+	agent_reader_init(&reader, jobs->provider, r->sandbox_id,
+	                  &(struct agent_limits){.deadline = deadline_in(AGENT_CALL_MS),
+	                                         .frames_max = MESSAGES_MAX});
+	if (agent_reader_ask(&reader, &open, err) < 0 ||
+	    read_all(&reader, &tail, request->max, err) < 0) {
 		tail_done(&tail);
 		return -1;
 	}

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "provider/compute.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "provider/agent_reader.h"
 #include "provider/provider.h"
 
-/* Together with what one message may hold, the most that an agent can make us keep for one call. */
-#define REPLIES_MAX 200000
-#define REPLY_BYTES_MAX ((size_t)64 << 20)
+/* How long one try to connect takes no notice of the call's cancellation. */
+#define CONNECT_SLICE_MS 200
 
 /* Set as a socket priority on file connections, so that a descriptor alone tells what it is for:
  * a unix socket does nothing with it, and no table of descriptors can go stale. */
@@ -41,7 +40,15 @@ struct sending {
 	uint16_t type;
 	struct span frame;
 	int64_t deadline;
+	const struct cancel *cancel;
 };
+
+static int send_frame(const struct sending *s, int fd, struct error *err)
+{
+	const struct wire_peer peer = {fd, s->deadline, s->cancel};
+
+	return wire_send_to(&peer, s->frame, err);
+}
 
 /* A connection that waited may have been closed by its agent a moment ago; what could not be sent
  * on it was not seen, so a new one is tried. */
@@ -53,21 +60,40 @@ static int send_on_waiting(const struct sending *s)
 	if (!ops->take || agent_type_is_of_files(s->type))
 		return -1;
 	AUTO_CLOSE int fd = ops->take(s->provider, s->id);
-	if (fd < 0 || wire_send(fd, s->frame, s->deadline, &ignored) < 0)
+	if (fd < 0 || send_frame(s, fd, &ignored) < 0)
 		return -1;
 	return TAKE_FD(fd);
 }
 
-static int send_on_new(const struct sending *s, int *ret_fd, struct error *err)
+/* An agent that accepts nothing makes this wait, so the wait is cut into slices: connect(2) to a
+ * full backlog cannot be polled together with the cancellation. */
+static int connect_agent(const struct sending *s, int *ret_fd, struct error *err)
 {
 	const struct compute_ops *ops = provider_ops_of(s->provider)->compute;
+
+	for (;;) {
+		int64_t slice = s->cancel ? deadline_in(CONNECT_SLICE_MS) : s->deadline;
+		int64_t until = slice < s->deadline ? slice : s->deadline;
+
+		if (cancel_is_said(s->cancel))
+			return FAIL(err, ERROR_UNAVAILABLE, "the call was cancelled");
+		if (ops->connect(s->provider, s->id, until, ret_fd, err) == 0)
+			return 0;
+		if (err->code != ERROR_TIMEOUT || until == s->deadline)
+			return -1;
+		error_clear(err);
+	}
+}
+
+static int send_on_new(const struct sending *s, int *ret_fd, struct error *err)
+{
 	AUTO_CLOSE int fd = -1;
 
-	if (ops->connect(s->provider, s->id, s->deadline, &fd, err) < 0)
+	if (connect_agent(s, &fd, err) < 0)
 		return -1;
 	if (agent_type_is_of_files(s->type) && mark_file_connection(fd, err) < 0)
 		return -1;
-	if (wire_send(fd, s->frame, s->deadline, err) < 0)
+	if (send_frame(s, fd, err) < 0)
 		return FAIL_CONTEXT(err, "sandbox '%s'", s->id);
 	*ret_fd = TAKE_FD(fd);
 	return 0;
@@ -80,7 +106,8 @@ int compute_open(struct provider *p, const char *id, const struct compute_reques
 
 	if (wire_encode(&frame, request->type, request->shape, request->message, err) < 0)
 		return -1;
-	struct sending sending = {p, id, request->type, buf_span(&frame), deadline};
+	struct sending sending = {
+	        p, id, request->type, buf_span(&frame), deadline, request->cancel};
 	int fd = send_on_waiting(&sending);
 	if (fd < 0 && send_on_new(&sending, &fd, err) < 0)
 		return -1;
@@ -141,62 +168,18 @@ int compute_failed(struct span payload, struct error *err)
 	return -1;
 }
 
-/* The replies to one request, as they come in. */
-struct replies {
-	int fd;
-	int64_t deadline;
-	const struct cancel *cancel; /* or NULL */
-	uint16_t type;
-	struct buf payload;
-	size_t count, bytes;
-	bool ended; /* the connection may carry another request */
-};
-
-static void replies_done(struct replies *r)
-{
-	buf_done(&r->payload);
-}
-
-static int replies_next(struct replies *r, struct error *err)
-{
-	/* Receiving looks at the clock only when it has to wait: a flood would never end. */
-	if (deadline_poll_ms(r->deadline) == 0)
-		return FAIL(err, ERROR_TIMEOUT, "the agent did not finish its answer in time");
-	if (r->cancel && cancel_wait(r->cancel, r->fd, POLLIN, r->deadline, err) < 0)
-		return -1;
-	if (wire_receive(r->fd, r->deadline, &r->type, &r->payload, err) < 0)
-		return FAIL_CONTEXT(err, "agent");
-	r->bytes += r->payload.size;
-	if (r->type == AGENT_FAILED) {
-		r->ended = true;
-		return compute_failed(buf_span(&r->payload), err);
-	}
-	return 0;
-}
-
-static int replies_unexpected(const struct replies *r, struct error *err)
-{
-	return FAIL(err, ERROR_SYSTEM, "the agent sent a message of type %u out of order", r->type);
-}
-
-static int take_reply(struct replies *r, struct arena *a, const struct compute_call *call,
+static int take_reply(struct agent_reader *r, struct arena *a, const struct compute_call *call,
                       struct error *err)
 {
-	bool is_one = !call->on_reply;
-
-	if (r->type != call->reply_type || !call->reply_shape || (is_one && r->count > 0))
-		return replies_unexpected(r, err);
-	if (++r->count > REPLIES_MAX || r->bytes > REPLY_BYTES_MAX)
-		return FAIL(err, ERROR_TOO_LARGE, "the agent's answer is too long");
+	if (r->type != call->reply_type || !call->reply_shape)
+		return agent_reader_refuse(r, err);
 	if (wire_decode(a, buf_span(&r->payload), call->reply_shape, call->reply, call->reply_size,
 	                err) < 0)
 		return FAIL_CONTEXT(err, "agent");
-	/* The only reply that no DONE follows. */
-	r->ended = r->type == AGENT_PONG;
-	return is_one ? 0 : call->on_reply(call->context, call->reply, err);
+	return call->on_reply ? call->on_reply(call->context, call->reply, err) : 0;
 }
 
-static int take_done(struct replies *r, struct arena *a, const struct compute_call *call,
+static int take_done(struct agent_reader *r, struct arena *a, const struct compute_call *call,
                      struct error *err)
 {
 	struct agent_done done;
@@ -205,16 +188,17 @@ static int take_done(struct replies *r, struct arena *a, const struct compute_ca
 		return FAIL_CONTEXT(err, "agent");
 	if (call->done)
 		*call->done = done;
-	r->ended = true;
 	return 0;
 }
 
-static int take_replies(struct replies *r, struct arena *a, const struct compute_call *call,
+static int take_replies(struct agent_reader *r, struct arena *a, const struct compute_call *call,
                         struct error *err)
 {
-	while (!r->ended) {
-		if (replies_next(r, err) < 0)
+	while (!r->has_ended) {
+		if (agent_reader_next(r, err) < 0)
 			return -1;
+		if (!call->on_reply && r->type != AGENT_DONE && r->frames > 1)
+			return agent_reader_refuse(r, err);
 		int ret = r->type == AGENT_DONE ? take_done(r, a, call, err)
 		                                : take_reply(r, a, call, err);
 		if (ret < 0)
@@ -226,22 +210,14 @@ static int take_replies(struct replies *r, struct arena *a, const struct compute
 int compute_call(struct provider *p, const char *id, struct arena *a,
                  const struct compute_call *call, int64_t deadline, struct error *err)
 {
-	AUTO(replies_done) struct replies r = {
-	        .fd = -1,
-	        .deadline = deadline,
-	        .payload = BUF(WIRE_PAYLOAD_MAX),
-	};
+	const struct agent_limits limits = {.deadline = deadline, .cancel = call->cancel};
+	const struct compute_request request = {call->type, call->shape, call->message, NULL};
+	AUTO(agent_reader_done) struct agent_reader r;
 
-	struct compute_request request = {call->type, call->shape, call->message};
-
-	if (compute_open(p, id, &request, deadline, &r.fd, err) < 0)
+	agent_reader_init(&r, p, id, &limits);
+	if (agent_reader_ask(&r, &request, err) < 0)
 		return -1;
-	int ret = take_replies(&r, a, call, err);
-	if (r.ended)
-		compute_give_back(p, id, r.fd);
-	else
-		close(r.fd);
-	return ret;
+	return take_replies(&r, a, call, err);
 }
 
 int compute_start(struct provider *p, const char *id, const struct compute_start *start,
@@ -307,6 +283,28 @@ int compute_processes(struct provider *p, const char *id, compute_process *each,
 	return compute_call(p, id, &arena, &call, deadline, err);
 }
 
+int compute_await_end(struct provider *p, const char *id, const struct compute_wait *wait,
+                      struct error *err)
+{
+	const struct agent_attach message = {.process = wait->process,
+	                                     .since = {wait->since[0], wait->since[1]},
+	                                     .read_only = 1,
+	                                     .until_end = 1};
+	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &message, NULL};
+	const struct agent_limits limits = {.deadline = wait->deadline, .cancel = wait->cancel};
+	AUTO(agent_reader_done) struct agent_reader r;
+
+	agent_reader_init(&r, p, id, &limits);
+	if (agent_reader_ask(&r, &request, err) < 0)
+		return -1;
+	while (!r.has_ended)
+		if (agent_reader_next(&r, err) < 0)
+			return -1;
+	if (r.type != AGENT_EXIT)
+		return agent_reader_refuse(&r, err);
+	return 0;
+}
+
 /* ---- a command, run to its end ---- */
 
 struct collector {
@@ -357,10 +355,10 @@ static int collect_exit(struct collector *c, struct span payload, struct error *
 	return 0;
 }
 
-static int collect(struct replies *r, struct collector *c, struct error *err)
+static int collect(struct agent_reader *r, struct collector *c, struct error *err)
 {
-	while (!r->ended) {
-		if (replies_next(r, err) < 0)
+	while (!r->has_ended) {
+		if (agent_reader_next(r, err) < 0)
 			return -1;
 		int ret = 0;
 		if (r->type == AGENT_OUTPUT)
@@ -368,10 +366,9 @@ static int collect(struct replies *r, struct collector *c, struct error *err)
 		else if (r->type == AGENT_EXIT)
 			ret = collect_exit(c, buf_span(&r->payload), err);
 		else if (r->type != AGENT_STARTED)
-			ret = replies_unexpected(r, err);
+			ret = agent_reader_refuse(r, err);
 		if (ret < 0)
 			return -1;
-		r->ended = r->type == AGENT_EXIT;
 	}
 	return 0;
 }
@@ -379,12 +376,8 @@ static int collect(struct replies *r, struct collector *c, struct error *err)
 int compute_run(struct provider *p, const char *id, struct arena *a, const struct compute_run *run,
                 struct compute_result *ret, struct error *err)
 {
-	AUTO(replies_done) struct replies r = {
-	        .fd = -1,
-	        .deadline = run->deadline,
-	        .cancel = run->cancel,
-	        .payload = BUF(WIRE_PAYLOAD_MAX),
-	};
+	const struct agent_limits limits = {.deadline = run->deadline, .cancel = run->cancel};
+	AUTO(agent_reader_done) struct agent_reader r;
 	struct compute_result result = {0};
 	AUTO(collector_done) struct collector collector = {
 	        .run = run,
@@ -393,18 +386,13 @@ int compute_run(struct provider *p, const char *id, struct arena *a, const struc
 	        .result = &result,
 	};
 	struct agent_exec exec = *run->exec;
-	struct compute_request request = {AGENT_EXEC, agent_exec_shape, &exec};
+	const struct compute_request request = {AGENT_EXEC, agent_exec_shape, &exec, NULL};
 
+	agent_reader_init(&r, p, id, &limits);
 	/* Closing the connection, as a deadline that passed does, must not leave it running. */
 	exec.flags |= AGENT_EXEC_END_ON_CLOSE;
-	if (compute_open(p, id, &request, run->deadline, &r.fd, err) < 0)
+	if (agent_reader_ask(&r, &request, err) < 0 || collect(&r, &collector, err) < 0)
 		return -1;
-	int failed = collect(&r, &collector, err);
-	if (r.ended)
-		compute_give_back(p, id, r.fd);
-	else
-		close(r.fd);
-	if (failed == 0)
-		*ret = result;
-	return failed;
+	*ret = result;
+	return 0;
 }

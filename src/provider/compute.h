@@ -10,11 +10,13 @@
 struct cancel;
 struct provider;
 
-/* Opens a stream and sends one request; the replies are the caller's to read. */
+/* Opens a stream and sends one request. The caller reads the replies: on a worker through
+ * provider/agent_reader.h, on the loop through a relay. */
 struct compute_request {
 	uint16_t type; /* enum agent_type */
 	const struct wire_member *shape;
 	const void *message;
+	const struct cancel *cancel; /* ends the wait for the agent; or NULL */
 };
 MUST_CHECK int compute_open(struct provider *p, const char *id,
                             const struct compute_request *request, int64_t deadline, int *ret_fd,
@@ -38,6 +40,7 @@ struct compute_call {
 	/* For replies of many messages (LIST, …): called with each; `reply` is reused. */
 	int (*on_reply)(void *context, const void *reply, struct error *err);
 	void *context;
+	const struct cancel *cancel; /* ends the wait for the agent; or NULL */
 };
 MUST_CHECK int compute_call(struct provider *p, const char *id, struct arena *a,
                             const struct compute_call *call, int64_t deadline, struct error *err);
@@ -79,5 +82,13 @@ struct compute_run {
 MUST_CHECK int compute_run(struct provider *p, const char *id, struct arena *a,
                            const struct compute_run *run, struct compute_result *ret,
                            struct error *err);
+/* Returns when a process has ended. Its output from `since` on is read and dropped. */
+struct compute_wait {
+	uint64_t process, since[2];
+	int64_t deadline;
+	const struct cancel *cancel; /* or NULL */
+};
+MUST_CHECK int compute_await_end(struct provider *p, const char *id,
+                                 const struct compute_wait *wait, struct error *err);
 /* AGENT_FAILED's payload as an error; ERROR_SYSTEM when it is malformed. Always returns -1. */
 int compute_failed(struct span payload, struct error *err);

@@ -7,7 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/fd.h"
+#include "provider/agent_reader.h"
 #include "provider/provider.h"
 #include "wire/agent_dial.h"
 
@@ -35,7 +37,7 @@ static int await_connection(int fd, const struct dial *dial, struct error *err)
 	socklen_t size = sizeof(errno), peer_size = sizeof(peer);
 	int ready, failure = 0;
 
-	ready = fd_wait(fd, POLLOUT, dial->deadline, err);
+	ready = cancel_wait(dial->cancel, fd, POLLOUT, dial->deadline, err);
 	if (ready < 0)
 		return -1;
 	if (ready == 0)
@@ -63,44 +65,29 @@ static int prepare(int fd, const struct dial *dial, uint32_t version, struct err
 	return 0;
 }
 
-/* The agent's answer: DONE with one descriptor, or FAILED. *ret_ended: its connection may carry
- * another request. */
-static int receive_answer(int link, int64_t deadline, int *ret_fd, bool *ret_ended,
-                          struct error *err)
+/* DONE with one descriptor. */
+static int take_socket(struct agent_reader *r, int *ret_fd, struct error *err)
 {
-	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
-	uint16_t type;
-	int fd = -1;
-
-	if (wire_receive_with_fd(link, deadline, &type, &payload, &fd, err) < 0)
-		return FAIL_CONTEXT(err, "agent");
-	*ret_ended = type == AGENT_DONE || type == AGENT_FAILED;
-	if (type == AGENT_DONE && fd >= 0) {
-		*ret_fd = fd;
-		return 0;
-	}
-	socket_drop(&fd);
-	if (type == AGENT_FAILED)
-		return compute_failed(buf_span(&payload), err);
-	return FAIL(err, ERROR_SYSTEM, "the agent answered message %u without a socket", type);
+	if (agent_reader_next(r, err) < 0)
+		return -1;
+	if (r->type != AGENT_DONE || r->passed_fd < 0)
+		return FAIL(err, ERROR_SYSTEM, "the agent answered message %u without a socket",
+		            r->type);
+	*ret_fd = TAKE_FD(r->passed_fd);
+	return 0;
 }
 
 static int dial_version(struct provider *p, const struct dial *dial, uint32_t version, int *ret_fd,
                         struct error *err)
 {
 	const struct agent_dial message = {.port = dial->port, .version = version};
-	const struct compute_request request = {AGENT_DIAL, agent_dial_shape, &message};
-	bool ended = false;
-	int link, fd = -1, result;
+	const struct compute_request request = {AGENT_DIAL, agent_dial_shape, &message, NULL};
+	const struct agent_limits limits = {.deadline = dial->deadline, .cancel = dial->cancel};
+	AUTO(agent_reader_done) struct agent_reader r;
+	int fd = -1;
 
-	if (compute_open(p, dial->id, &request, dial->deadline, &link, err) < 0)
-		return -1;
-	result = receive_answer(link, dial->deadline, &fd, &ended, err);
-	if (ended)
-		compute_give_back(p, dial->id, link);
-	else
-		(void)close(link);
-	if (result < 0)
+	agent_reader_init(&r, p, dial->id, &limits);
+	if (agent_reader_ask(&r, &request, err) < 0 || take_socket(&r, &fd, err) < 0)
 		return -1;
 	if (prepare(fd, dial, version, err) < 0) {
 		socket_drop(&fd);

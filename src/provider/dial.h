@@ -11,12 +11,14 @@
 
 #include "base/error.h"
 
+struct cancel;
 struct provider;
 
 struct dial {
 	const char *id; /* of a started sandbox */
 	uint16_t port;
 	int64_t deadline;
+	const struct cancel *cancel; /* ends the wait; or NULL */
 };
 /* A connected TCP socket, non-blocking. Needs PROVIDER_CAN_DIAL. When nobody listens it is
  * ERROR_UNAVAILABLE with ECONNREFUSED. Blocks: for workers. */

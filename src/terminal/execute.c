@@ -453,7 +453,7 @@ int terminal_execute(const struct terminal_at *at, struct arena *a,
                      struct error *err)
 {
 	struct terminal_result result = {.window = at->window};
-	struct run r = {.at = at, .what = what, .reader = {.fd = -1}};
+	struct run r = {.at = at, .what = what, .reader = {.over = false}};
 	int done = -1;
 
 	r.output = BUF(2 * raw_max(&r) + 1);

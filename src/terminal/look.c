@@ -37,7 +37,7 @@ void look_feed(struct look *look, const struct agent_output *o)
 
 static int catch_up(struct look *look, const struct terminal_at *at, struct error *err)
 {
-	AUTO(terminal_reader_done) struct terminal_reader reader = {.fd = -1};
+	AUTO(terminal_reader_done) struct terminal_reader reader = {.over = false};
 	struct agent_output output;
 	int more;
 

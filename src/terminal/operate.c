@@ -215,7 +215,7 @@ static int wait_for(struct wait *w, const struct terminal_at *at, struct termina
 static int operate(struct wait *w, const struct terminal_at *at, enum terminal_reason *ret_reason,
                    struct error *err)
 {
-	AUTO(terminal_reader_done) struct terminal_reader reader = {.fd = -1};
+	AUTO(terminal_reader_done) struct terminal_reader reader = {.over = false};
 	bool must_wait = waits(w->what);
 
 	/* Before the keys, so that nothing which they cause is missed. */

@@ -171,7 +171,9 @@ static int begin(struct recorder *r, const struct terminal_at *at, const char *p
 	r->begun_ns = clock_monotonic_ns();
 	if (open_files(r, at, project_id, w, err) < 0)
 		return -1;
-	r->reader.id = r->place.id;
+	r->reader.agent.id = r->place.id;
+	/* The recording outlives the call that began it. */
+	r->reader.agent.limits.cancel = NULL;
 	return start_thread(run, r, err);
 }
 
@@ -245,7 +247,7 @@ int terminal_record(const struct terminal_at *at, const char *project_id,
 	r->terminals = t;
 	r->process = window->process.process;
 	r->started_unix_ms = window->process.started_unix_ms;
-	r->reader.fd = r->fd = -1;
+	r->fd = -1;
 	(void)snprintf(r->place.id, sizeof(r->place.id), "%s", at->hold->id);
 	if (!enter(t, r, at->hold->id)) {
 		free(r);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "terminal/terminals.h"
 
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "terminal/screens.h"
+
+#define FRAME_MS 1000 /* from the first byte of a message to its last */
 
 struct terminals *terminals_new(const struct terminals_options *options)
 {
@@ -151,70 +151,59 @@ int terminal_reader_open(struct terminal_reader *r, const struct terminal_at *at
 	        .read_only = 1,
 	        .until_end = follow,
 	};
+	int fd;
 
-	*r = (struct terminal_reader){
-	        .provider = at->hold->provider,
-	        .id = at->hold->id,
-	        .fd = -1,
-	        .cancel = at->cancel,
-	        .payload = BUF(WIRE_PAYLOAD_MAX),
-	};
-	return compute_open(r->provider, r->id,
-	                    &(struct compute_request){AGENT_ATTACH, agent_attach_shape, &message},
-	                    at->deadline, &r->fd, err);
-}
-
-static int on_end(struct terminal_reader *r, uint16_t type, struct error *err)
-{
-	if (type == AGENT_FAILED) {
-		r->ended = true;
-		return compute_failed(buf_span(&r->payload), err);
-	}
-	if (type != AGENT_DONE && type != AGENT_EXIT)
-		return FAIL(err, ERROR_SYSTEM, "the agent sent message %u out of place", type);
-	if (type == AGENT_EXIT && wire_decode(&r->arena, buf_span(&r->payload), agent_process_shape,
-	                                      &r->process, sizeof(r->process), err) < 0)
+	*r = (struct terminal_reader){.over = false};
+	agent_reader_init(&r->agent, at->hold->provider, at->hold->id,
+	                  &(struct agent_limits){.deadline = DEADLINE_NEVER,
+	                                         .cancel = at->cancel,
+	                                         .frame_ms = FRAME_MS});
+	if (compute_open(at->hold->provider, at->hold->id,
+	                 &(struct compute_request){AGENT_ATTACH, agent_attach_shape, &message,
+	                                           at->cancel},
+	                 at->deadline, &fd, err) < 0)
 		return -1;
-	r->over = type == AGENT_EXIT;
-	r->ended = true;
+	agent_reader_adopt(&r->agent, fd, AGENT_ATTACH);
 	return 0;
 }
 
-/* A deadline that passes in the middle of a message would lose it: so the wait is for its first
- * byte, and what was begun has to come within a second. */
+static int take_end(struct terminal_reader *r, struct error *err)
+{
+	if (r->agent.type != AGENT_EXIT)
+		return 0;
+	r->over = true;
+	return wire_decode(&r->arena, buf_span(&r->agent.payload), agent_process_shape, &r->process,
+	                   sizeof(r->process), err);
+}
+
+/* The window's connection lives for as long as its caller listens; each call has a deadline of its
+ * own, which ends no frame that has begun to come. */
 int terminal_reader_next(struct terminal_reader *r, int64_t deadline, struct agent_output *ret,
                          struct error *err)
 {
-	uint16_t type = AGENT_STARTED;
 	int ready;
 
-	if (r->ended)
-		return 0;
-	while (type == AGENT_STARTED) {
-		ready = cancel_wait(r->cancel, r->fd, POLLIN, deadline, err);
+	do {
+		if (r->agent.has_ended)
+			return 0;
+		ready = agent_reader_wait(&r->agent, deadline, err);
 		if (ready == 0)
 			return FAIL(err, ERROR_TIMEOUT, "no output of the window");
-		if (ready < 0 ||
-		    wire_receive(r->fd, deadline_in(1000), &type, &r->payload, err) < 0)
+		if (ready < 0 || agent_reader_next(&r->agent, err) < 0)
 			return -1;
-	}
+	} while (r->agent.type == AGENT_STARTED);
 	arena_reset(&r->arena);
-	if (type != AGENT_OUTPUT)
-		return on_end(r, type, err);
-	if (wire_decode(&r->arena, buf_span(&r->payload), agent_output_shape, ret, sizeof(*ret),
-	                err) < 0)
+	if (r->agent.type != AGENT_OUTPUT)
+		return take_end(r, err);
+	if (wire_decode(&r->arena, buf_span(&r->agent.payload), agent_output_shape, ret,
+	                sizeof(*ret), err) < 0)
 		return -1;
 	return 1;
 }
 
 void terminal_reader_done(struct terminal_reader *r)
 {
-	if (r->fd >= 0 && r->ended)
-		compute_give_back(r->provider, r->id, r->fd);
-	else if (r->fd >= 0)
-		(void)close(r->fd);
-	r->fd = -1;
-	buf_done(&r->payload);
+	agent_reader_done(&r->agent);
 	arena_done(&r->arena);
 }
 

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "base/list.h"
+#include "provider/agent_reader.h"
 #include "terminal/terminal.h"
 
 #define TERMINAL_STRIPES 64
@@ -46,14 +47,9 @@ MUST_CHECK int terminal_feed(const struct terminal_at *at, uint64_t process, str
 /* ---- output as it comes ---- */
 
 struct terminal_reader {
-	struct provider *provider;
-	const char *id;
-	int fd;
-	const struct cancel *cancel; /* or NULL */
-	struct buf payload;
+	struct agent_reader agent;
 	struct arena arena; /* of the message at hand */
-	bool ended;         /* the reply has: the connection may be used again */
-	bool over;          /* so has the process, with `process` */
+	bool over;          /* the process has ended, with `process` */
 	struct agent_process process;
 };
 /* From `since` on; `follow` until the process ends, else what is there. */

@@ -257,7 +257,7 @@ int terminal_open(const struct terminal_at *at, struct arena *a, const struct te
 int terminal_close(const struct terminal_at *at, struct arena *a, struct error *err)
 {
 	struct terminal_window w;
-	AUTO(terminal_reader_done) struct terminal_reader reader = {.fd = -1};
+	AUTO(terminal_reader_done) struct terminal_reader reader = {.over = false};
 	struct agent_signal message = {.signal = SIGKILL, .whole_tree = 1};
 	struct compute_call call = {
 	        .type = AGENT_SIGNAL,

@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <unistd.h>
-
+#include "provider/agent_reader.h"
 #include "tool/parts.h"
 
 /* An agent may be hostile: what it sends is never more than what it said, and not before it. */
 struct reading {
 	const struct tool_call *call;
 	const struct tool_reading *how;
-	int fd;
-	struct buf payload;
+	struct agent_reader agent;
 	struct agent_file file;
 	bool has_file;
 };
 
 static void reading_done(struct reading *r)
 {
-	if (r->fd >= 0)
-		close(r->fd);
-	buf_done(&r->payload);
+	agent_reader_done(&r->agent);
 }
 
 static int take_file(struct reading *r, struct error *err)
@@ -25,44 +21,46 @@ static int take_file(struct reading *r, struct error *err)
 	if (r->has_file)
 		return FAIL(err, ERROR_SYSTEM, "the agent named a file twice");
 	r->has_file = true;
-	return wire_decode(r->call->arena, buf_span(&r->payload), agent_file_shape, &r->file,
+	return wire_decode(r->call->arena, buf_span(&r->agent.payload), agent_file_shape, &r->file,
 	                   sizeof(r->file), err);
 }
 
 /* 1 = enough, or all. */
-static int take(struct reading *r, uint16_t type, struct error *err)
+static int take(struct reading *r, struct error *err)
 {
-	if (type == AGENT_FAILED)
-		return compute_failed(buf_span(&r->payload), err);
-	if (type == AGENT_FILE)
+	if (r->agent.type == AGENT_FILE)
 		return take_file(r, err);
-	if (!r->has_file || (type != AGENT_DATA && type != AGENT_DONE))
-		return FAIL(err, ERROR_SYSTEM, "the agent sent a message of type %u out of order",
-		            type);
-	if (type == AGENT_DONE)
+	if (!r->has_file)
+		return agent_reader_refuse(&r->agent, err);
+	if (r->agent.has_ended)
 		return 1;
-	return r->how->on_bytes(r->how->context, &r->file, buf_span(&r->payload), err);
+	return r->how->on_bytes(r->how->context, &r->file, buf_span(&r->agent.payload), err);
+}
+
+static int begin(struct reading *r, uint16_t type, const struct agent_path *path, struct error *err)
+{
+	const struct compute_request request = {type, agent_path_shape, path, NULL};
+	const struct agent_limits limits = {.deadline = r->call->deadline,
+	                                    .cancel = type == AGENT_READ ? r->call->cancel : NULL};
+
+	agent_reader_init(&r->agent, r->call->hold->provider, r->call->hold->id, &limits);
+	return agent_reader_ask(&r->agent, &request, err);
 }
 
 int tool_read_file(const struct tool_call *call, const char *path,
                    const struct tool_reading *reading, struct agent_file *ret, struct error *err)
 {
-	AUTO(reading_done)
-	struct reading r = {call, reading, -1, .payload = BUF(WIRE_PAYLOAD_MAX)};
+	AUTO(reading_done) struct reading r = {.call = call, .how = reading};
 	struct agent_path message = {.root = NULL};
-	const struct compute_request request = {AGENT_READ, agent_path_shape, &message};
-	uint16_t type;
 	int state = 0;
 
 	if (provider_require(call->hold->provider, PROVIDER_CAN_FILES, err) < 0 ||
-	    tool_path(call, path, &message, err) < 0 ||
-	    compute_open(call->hold->provider, call->hold->id, &request, call->deadline, &r.fd,
-	                 err) < 0)
+	    tool_path(call, path, &message, err) < 0 || begin(&r, AGENT_READ, &message, err) < 0)
 		return -1;
 	while (state == 0) {
-		if (wire_receive(r.fd, call->deadline, &type, &r.payload, err) < 0)
-			return FAIL_CONTEXT(err, "agent");
-		state = take(&r, type, err);
+		if (agent_reader_next(&r.agent, err) < 0)
+			return -1;
+		state = take(&r, err);
 	}
 	if (state < 0)
 		return -1;
@@ -94,21 +92,7 @@ int tool_load_file(const struct tool_call *call, const char *path, struct buf *o
 
 /* ---- write ---- */
 
-static int receive(struct reading *r, uint16_t wanted, struct error *err)
-{
-	uint16_t type;
-
-	if (wire_receive(r->fd, r->call->deadline, &type, &r->payload, err) < 0)
-		return FAIL_CONTEXT(err, "agent");
-	if (type == AGENT_FAILED)
-		return compute_failed(buf_span(&r->payload), err);
-	if (type != wanted)
-		return FAIL(err, ERROR_SYSTEM, "the agent sent a message of type %u out of order",
-		            type);
-	return 0;
-}
-
-static int send_content(const struct reading *r, struct span content, struct error *err)
+static int send_content(struct reading *r, struct span content, struct error *err)
 {
 	AUTO(buf_done) struct buf frame = BUF(AGENT_DATA_MAX + 2 * WIRE_HEAD_SIZE);
 
@@ -118,32 +102,29 @@ static int send_content(const struct reading *r, struct span content, struct err
 
 		buf_reset(&frame);
 		wire_add_frame(&frame, AGENT_DATA, piece);
-		if (wire_send(r->fd, buf_span(&frame), r->call->deadline, err) < 0)
-			return FAIL_CONTEXT(err, "agent");
+		if (agent_reader_send(&r->agent, buf_span(&frame), err) < 0)
+			return -1;
 		content.data += piece.size;
 		content.size -= piece.size;
 	}
 	buf_reset(&frame);
 	wire_add_frame(&frame, AGENT_DATA_END, (struct span){NULL, 0});
-	return wire_send(r->fd, buf_span(&frame), r->call->deadline, err);
+	return agent_reader_send(&r->agent, buf_span(&frame), err);
 }
 
 int tool_write_file(const struct tool_call *call, const char *path, struct span content,
                     struct agent_file *ret, struct error *err)
 {
-	AUTO(reading_done)
-	struct reading r = {.call = call, .fd = -1, .payload = BUF(WIRE_PAYLOAD_MAX)};
+	AUTO(reading_done) struct reading r = {.call = call};
 	struct agent_path message = {.flags = AGENT_PATH_PARENTS};
-	const struct compute_request request = {AGENT_WRITE, agent_path_shape, &message};
 
 	if (provider_require(call->hold->provider, PROVIDER_CAN_FILES, err) < 0 ||
-	    tool_path(call, path, &message, err) < 0 ||
-	    compute_open(call->hold->provider, call->hold->id, &request, call->deadline, &r.fd,
-	                 err) < 0)
+	    tool_path(call, path, &message, err) < 0 || begin(&r, AGENT_WRITE, &message, err) < 0)
 		return -1;
-	if (receive(&r, AGENT_READY, err) < 0 || send_content(&r, content, err) < 0 ||
-	    receive(&r, AGENT_FILE, err) < 0 || take_file(&r, err) < 0 ||
-	    receive(&r, AGENT_DONE, err) < 0)
+	if (agent_reader_expect(&r.agent, AGENT_READY, err) < 0 ||
+	    send_content(&r, content, err) < 0 ||
+	    agent_reader_expect(&r.agent, AGENT_FILE, err) < 0 || take_file(&r, err) < 0 ||
+	    agent_reader_expect(&r.agent, AGENT_DONE, err) < 0)
 		return -1;
 	*ret = r.file;
 	return 0;

@@ -3,11 +3,10 @@
 #include "tool/search.h"
 
 #include <inttypes.h>
-#include <poll.h>
 #include <stdlib.h>
 
-#include "base/cancel.h"
 #include "base/clock.h"
+#include "provider/agent_reader.h"
 
 #define OUTPUT_MAX ((size_t)4 * 1024 * 1024)
 #define COMPLAINT_MAX ((size_t)16 * 1024)
@@ -183,7 +182,7 @@ static int run_one(struct arena *a, const struct search_place *place, const char
 static int ask_agent(struct arena *a, const struct search_place *place, const struct search *s,
                      struct output *output, bool *ret_truncated, struct error *err)
 {
-	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
+	AUTO(agent_reader_done) struct agent_reader r;
 	const struct agent_path message = {
 	        .root = place->root,
 	        .path = s->path,
@@ -194,30 +193,24 @@ static int ask_agent(struct arena *a, const struct search_place *place, const st
 	        .depth = s->before < CONTEXT_MAX ? (uint32_t)s->before : CONTEXT_MAX,
 	        .offset = s->after < CONTEXT_MAX ? (uint64_t)s->after : CONTEXT_MAX,
 	};
-	const struct compute_request request = {AGENT_SEARCH, agent_path_shape, &message};
+	const struct compute_request request = {AGENT_SEARCH, agent_path_shape, &message, NULL};
 	int64_t deadline = deadline_in(AGENT_RUN_MS);
 	struct agent_done done = {.count = 0};
-	AUTO_CLOSE int fd = -1;
-	uint16_t type = AGENT_DATA;
 
 	if (place->deadline < deadline)
 		deadline = place->deadline;
-	if (compute_open(place->provider, place->id, &request, deadline, &fd, err) < 0)
+	agent_reader_init(&r, place->provider, place->id,
+	                  &(struct agent_limits){.deadline = deadline, .cancel = place->cancel});
+	if (agent_reader_ask(&r, &request, err) < 0)
 		return -1;
-	while (type == AGENT_DATA && !output->out.overflowed) {
-		if ((place->cancel && cancel_wait(place->cancel, fd, POLLIN, deadline, err) < 0) ||
-		    wire_receive(fd, deadline, &type, &payload, err) < 0)
+	while (!r.has_ended && !output->out.overflowed) {
+		if (agent_reader_next(&r, err) < 0)
 			return FAIL_CONTEXT(err, "search");
-		if (type == AGENT_DATA)
-			buf_add_span(&output->out, buf_span(&payload));
+		if (r.type == AGENT_DATA)
+			buf_add_span(&output->out, buf_span(&r.payload));
 	}
-	if (type == AGENT_FAILED)
-		return compute_failed(buf_span(&payload), err);
-	if (type != AGENT_DATA && type != AGENT_DONE)
-		return FAIL(err, ERROR_SYSTEM, "the agent sent a message of type %u out of order",
-		            type);
-	if (type == AGENT_DONE &&
-	    wire_decode(a, buf_span(&payload), agent_done_shape, &done, sizeof(done), err) < 0)
+	if (r.has_ended &&
+	    wire_decode(a, buf_span(&r.payload), agent_done_shape, &done, sizeof(done), err) < 0)
 		return -1;
 	*ret_truncated = output->out.overflowed || done.count > 0;
 	return 0;

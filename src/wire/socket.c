@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/fd.h"
 
@@ -18,26 +19,54 @@ union control {
 	char space[CMSG_SPACE(sizeof(int) * WIRE_FDS_MAX)];
 };
 
+static int refuse_late(short events, struct error *err)
+{
+	return FAIL(err, ERROR_TIMEOUT, "peer did not %s in time",
+	            events == POLLIN ? "answer" : "take what was sent");
+}
+
 static int wait_for(int fd, short events, int64_t deadline, struct error *err)
 {
 	int ready = fd_wait(fd, events, deadline, err);
 
 	if (ready == 0)
-		return FAIL(err, ERROR_TIMEOUT, "peer did not %s in time",
-		            events == POLLIN ? "answer" : "take what was sent");
+		return refuse_late(events, err);
 	return ready < 0 ? -1 : 0;
 }
 
-int wire_send(int fd, struct span frames, int64_t deadline, struct error *err)
+static int wait_for_peer(const struct wire_peer *peer, short events, struct error *err)
+{
+	int ready = cancel_wait(peer->cancel, peer->fd, events, peer->deadline, err);
+
+	if (ready == 0)
+		return refuse_late(events, err);
+	return ready < 0 ? -1 : 0;
+}
+
+/* Called before every system call, not only before those that have to wait: a peer that always has
+ * bytes ready would otherwise never meet the clock. */
+static int check_patience(const struct wire_peer *peer, short events, struct error *err)
+{
+	if (cancel_is_said(peer->cancel))
+		return FAIL(err, ERROR_UNAVAILABLE, "the call was cancelled");
+	if (deadline_poll_ms(peer->deadline) == 0)
+		return refuse_late(events, err);
+	return 0;
+}
+
+int wire_send_to(const struct wire_peer *peer, struct span frames, struct error *err)
 {
 	while (frames.size) {
-		ssize_t sent = send(fd, frames.data, frames.size, MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t sent =
+		        send(peer->fd, frames.data, frames.size, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		if (sent >= 0) {
 			frames.data += sent;
 			frames.size -= (size_t)sent;
+			if (frames.size && check_patience(peer, POLLOUT, err) < 0)
+				return -1;
 		} else if (errno == EAGAIN) {
-			if (wait_for(fd, POLLOUT, deadline, err) < 0)
+			if (wait_for_peer(peer, POLLOUT, err) < 0)
 				return -1;
 		} else if (errno == EPIPE || errno == ECONNRESET) {
 			return FAIL(err, ERROR_UNAVAILABLE, "peer closed");
@@ -48,21 +77,28 @@ int wire_send(int fd, struct span frames, int64_t deadline, struct error *err)
 	return 0;
 }
 
+int wire_send(int fd, struct span frames, int64_t deadline, struct error *err)
+{
+	return wire_send_to(&(struct wire_peer){.fd = fd, .deadline = deadline}, frames, err);
+}
+
 /* *ret_size is what came before the end of file, which is no failure here. */
-static int receive_all(int fd, void *data, size_t size, int64_t deadline, size_t *ret_size,
+static int receive_all(const struct wire_peer *peer, void *data, size_t size, size_t *ret_size,
                        struct error *err)
 {
 	size_t at = 0;
 
 	while (at < size) {
-		ssize_t got = recv(fd, (char *)data + at, size - at, MSG_DONTWAIT);
+		if (check_patience(peer, POLLIN, err) < 0)
+			return -1;
+		ssize_t got = recv(peer->fd, (char *)data + at, size - at, MSG_DONTWAIT);
 
 		if (got > 0) {
 			at += (size_t)got;
 		} else if (got == 0 || errno == ECONNRESET) {
 			break;
 		} else if (errno == EAGAIN) {
-			if (wait_for(fd, POLLIN, deadline, err) < 0)
+			if (wait_for_peer(peer, POLLIN, err) < 0)
 				return -1;
 		} else if (errno != EINTR) {
 			return FAIL_ERRNO(err, "receive");
@@ -72,10 +108,9 @@ static int receive_all(int fd, void *data, size_t size, int64_t deadline, size_t
 	return 0;
 }
 
-/* What is left of a frame of which the head's first `got` bytes are there. */
+/* A frame of which the head's first `got` bytes are there. */
 struct incoming {
-	int fd;
-	int64_t deadline;
+	const struct wire_peer *peer;
 	unsigned char head[WIRE_HEAD_SIZE];
 	size_t got; /* of the head */
 };
@@ -91,8 +126,7 @@ static int receive_rest(struct incoming *in, uint16_t *ret_type, struct buf *pay
 	int whole;
 
 	buf_reset(payload);
-	if (receive_all(in->fd, in->head + in->got, sizeof(in->head) - in->got, in->deadline, &got,
-	                err) < 0)
+	if (receive_all(in->peer, in->head + in->got, sizeof(in->head) - in->got, &got, err) < 0)
 		return -1;
 	in->got += got;
 	if (in->got < sizeof(in->head))
@@ -109,7 +143,7 @@ static int receive_rest(struct incoming *in, uint16_t *ret_type, struct buf *pay
 	if (!at)
 		return FAIL(err, ERROR_TOO_LARGE, "frame of %zu bytes where at most %zu are taken",
 		            need, payload->size_max);
-	if (receive_all(in->fd, at, need, in->deadline, &got, err) < 0)
+	if (receive_all(in->peer, at, need, &got, err) < 0)
 		return -1;
 	if (got < need)
 		return FAIL(err, ERROR_UNAVAILABLE, "peer closed in the middle of a frame");
@@ -118,12 +152,19 @@ static int receive_rest(struct incoming *in, uint16_t *ret_type, struct buf *pay
 	return 0;
 }
 
+int wire_receive_from(const struct wire_peer *peer, uint16_t *ret_type, struct buf *payload,
+                      struct error *err)
+{
+	struct incoming in = {.peer = peer};
+
+	return receive_rest(&in, ret_type, payload, err);
+}
+
 int wire_receive(int fd, int64_t deadline, uint16_t *ret_type, struct buf *payload,
                  struct error *err)
 {
-	struct incoming in = {.fd = fd, .deadline = deadline};
-
-	return receive_rest(&in, ret_type, payload, err);
+	return wire_receive_from(&(struct wire_peer){.fd = fd, .deadline = deadline}, ret_type,
+	                         payload, err);
 }
 
 /* ---- packets ---- */
@@ -215,12 +256,14 @@ static int receive_first(struct incoming *in, struct wire_fds *ret_fds, struct e
 	ssize_t got;
 
 	for (;;) {
+		if (check_patience(in->peer, POLLIN, err) < 0)
+			return -1;
 		message.msg_control = &control;
 		message.msg_controllen = sizeof(control);
-		got = recvmsg(in->fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+		got = recvmsg(in->peer->fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 		if (got >= 0 || errno == ECONNRESET)
 			break;
-		if (errno == EAGAIN && wait_for(in->fd, POLLIN, in->deadline, err) < 0)
+		if (errno == EAGAIN && wait_for_peer(in->peer, POLLIN, err) < 0)
 			return -1;
 		if (errno != EAGAIN && errno != EINTR)
 			return FAIL_ERRNO(err, "receive");
@@ -235,10 +278,10 @@ static int receive_first(struct incoming *in, struct wire_fds *ret_fds, struct e
 	return FAIL(err, ERROR_INVALID, "a frame came with too many descriptors");
 }
 
-int wire_receive_with_fd(int fd, int64_t deadline, uint16_t *ret_type, struct buf *payload,
+int wire_receive_with_fd(const struct wire_peer *peer, uint16_t *ret_type, struct buf *payload,
                          int *ret_fd, struct error *err)
 {
-	struct incoming in = {.fd = fd, .deadline = deadline};
+	struct incoming in = {.peer = peer};
 	struct wire_fds fds = {.count = 0};
 
 	if (receive_first(&in, &fds, err) < 0)

@@ -17,6 +17,8 @@
 #include "base/error.h"
 #include "base/span.h"
 
+struct cancel;
+
 #define WIRE_HEAD_SIZE 8
 #define WIRE_PAYLOAD_MAX (256 * 1024)
 #define WIRE_FDS_MAX 16
@@ -71,15 +73,26 @@ void wire_put_head(unsigned char head[WIRE_HEAD_SIZE], uint16_t type, uint32_t p
 MUST_CHECK int wire_next(struct span *in, uint16_t *ret_type, struct span *ret_payload,
                          size_t *ret_need, struct error *err);
 
-/* Blocking, on a stream socket, with a deadline. The payload is appended to `payload` (reset
- * first). End of file between frames is ERROR_UNAVAILABLE "peer closed". */
+/* The other side of a stream socket, and how long a thread waits for it. The deadline holds even
+ * when the other side never stops sending; a cancelled wait fails with ERROR_UNAVAILABLE. */
+struct wire_peer {
+	int fd;
+	int64_t deadline;            /* monotonic ms */
+	const struct cancel *cancel; /* NULL: nothing cancels the wait */
+};
+/* Blocking. A frame's payload replaces what `payload` holds. End of file between frames is
+ * ERROR_UNAVAILABLE "peer closed". Frames of an agent are read through provider/agent_reader.h. */
+MUST_CHECK int wire_send_to(const struct wire_peer *peer, struct span frames, struct error *err);
+MUST_CHECK int wire_receive_from(const struct wire_peer *peer, uint16_t *ret_type,
+                                 struct buf *payload, struct error *err);
+/* The same for a frame that may bring a descriptor: close-on-exec and the caller's, or -1. More
+ * than one is malformed (all are closed). */
+MUST_CHECK int wire_receive_with_fd(const struct wire_peer *peer, uint16_t *ret_type,
+                                    struct buf *payload, int *ret_fd, struct error *err);
+/* The same for a peer that nothing cancels. */
 MUST_CHECK int wire_send(int fd, struct span frames, int64_t deadline, struct error *err);
 MUST_CHECK int wire_receive(int fd, int64_t deadline, uint16_t *ret_type, struct buf *payload,
                             struct error *err);
-/* The same, for one that may bring a descriptor: close-on-exec and the caller's, or -1. More than
- * one is malformed (all are closed). */
-MUST_CHECK int wire_receive_with_fd(int fd, int64_t deadline, uint16_t *ret_type,
-                                    struct buf *payload, int *ret_fd, struct error *err);
 /* A whole frame with a descriptor, sent at once or not at all: ERROR_UNAVAILABLE when the socket is
  * full. `fd` stays the caller's. */
 MUST_CHECK int wire_send_with_fd(int socket, struct span frame, int fd, struct error *err);

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include "provider/agent_reader.h"
+
 int inside_run(struct request *rq, const struct api_target *t, const struct inside_run *run,
                struct compute_result *ret, struct error *err)
 {
@@ -55,12 +57,17 @@ int inside_file(struct request *rq, const struct api_target *t, const struct fil
 	return compute_call(t->hold.provider, t->hold.id, rq->arena, &ask, rq->deadline, err);
 }
 
-static int receive(int fd, struct request *rq, uint16_t *ret_type, struct buf *payload,
-                   struct error *err)
+/* The file's connection, with the request sent. */
+static int open_reader(struct request *rq, const struct api_target *t,
+                       const struct files_call *call, struct agent_reader *ret, struct error *err)
 {
-	if (wire_receive(fd, rq->deadline, ret_type, payload, err) < 0)
+	const struct compute_request request = {call->type, agent_path_shape, &call->path, NULL};
+
+	if (provider_require(t->hold.provider, PROVIDER_CAN_FILES, err) < 0)
 		return -1;
-	return *ret_type == AGENT_FAILED ? compute_failed(buf_span(payload), err) : 0;
+	agent_reader_init(ret, t->hold.provider, t->hold.id,
+	                  &(struct agent_limits){.deadline = rq->deadline});
+	return agent_reader_ask(ret, &request, err);
 }
 
 int inside_read(struct request *rq, const struct api_target *t, const char *path, struct buf *out,
@@ -68,17 +75,15 @@ int inside_read(struct request *rq, const struct api_target *t, const char *path
 {
 	const struct files_call call = {.type = AGENT_READ,
 	                                .path = {.path = path, .user = t->defaults.user}};
-	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
-	AUTO_CLOSE int fd = -1;
-	uint16_t type = AGENT_NONE;
+	AUTO(agent_reader_done) struct agent_reader r = {.provider = NULL};
 
-	if (files_open(rq, &t->hold, &call, &fd, err) < 0)
+	if (open_reader(rq, t, &call, &r, err) < 0)
 		return -1;
-	while (type != AGENT_DONE) {
-		if (receive(fd, rq, &type, &payload, err) < 0)
+	while (!r.has_ended) {
+		if (agent_reader_next(&r, err) < 0)
 			return -1;
-		if (type == AGENT_DATA)
-			buf_add_span(out, buf_span(&payload));
+		if (r.type == AGENT_DATA)
+			buf_add_span(out, buf_span(&r.payload));
 		if (out->overflowed)
 			return FAIL(err, ERROR_TOO_LARGE, "'%s' is larger than %zu bytes", path,
 			            out->size_max);
@@ -86,7 +91,7 @@ int inside_read(struct request *rq, const struct api_target *t, const char *path
 	return 0;
 }
 
-static int send_content(int fd, struct span content, int64_t deadline, struct error *err)
+static int send_content(struct agent_reader *r, struct span content, struct error *err)
 {
 	AUTO(buf_done) struct buf frames =
 	        BUF(content.size + (content.size / AGENT_DATA_MAX + 2) * WIRE_HEAD_SIZE);
@@ -99,7 +104,7 @@ static int send_content(int fd, struct span content, int64_t deadline, struct er
 		content.size -= piece;
 	}
 	wire_add_frame(&frames, AGENT_DATA_END, (struct span){NULL, 0});
-	return wire_send(fd, buf_span(&frames), deadline, err);
+	return agent_reader_send(r, buf_span(&frames), err);
 }
 
 int inside_write(struct request *rq, const struct api_target *t, const char *path,
@@ -107,16 +112,13 @@ int inside_write(struct request *rq, const struct api_target *t, const char *pat
 {
 	const struct files_call call = {.type = AGENT_WRITE,
 	                                .path = {.path = path, .user = t->defaults.user}};
-	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
-	AUTO_CLOSE int fd = -1;
-	uint16_t type = AGENT_NONE;
+	AUTO(agent_reader_done) struct agent_reader r = {.provider = NULL};
 
-	if (files_open(rq, &t->hold, &call, &fd, err) < 0)
+	if (open_reader(rq, t, &call, &r, err) < 0)
 		return -1;
-	while (type != AGENT_DONE) {
-		if (receive(fd, rq, &type, &payload, err) < 0)
-			return -1;
-		if (type == AGENT_READY && send_content(fd, content, rq->deadline, err) < 0)
+	while (!r.has_ended) {
+		if (agent_reader_next(&r, err) < 0 ||
+		    (r.type == AGENT_READY && send_content(&r, content, err) < 0))
 			return -1;
 	}
 	return 0;

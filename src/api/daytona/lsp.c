@@ -13,8 +13,8 @@
 #include "api/daytona/lsp_turns.h"
 #include "api/tables.h"
 #include "base/clock.h"
-#include "base/fd.h"
 #include "base/id.h"
+#include "provider/agent_reader.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/lsp"
 #define LABEL "lsp"
@@ -207,7 +207,7 @@ struct talk {
 	struct arena *arena;
 	const struct fleet_hold *hold;
 	uint64_t process;
-	int fd;
+	struct agent_reader agent;
 	int64_t deadline;
 	struct buf in;
 	size_t at; /* what of it was looked at */
@@ -215,7 +215,7 @@ struct talk {
 
 static void talk_done(struct talk *t)
 {
-	fd_forget(&t->fd);
+	agent_reader_done(&t->agent);
 	buf_done(&t->in);
 }
 
@@ -234,11 +234,11 @@ static int talk_open(struct request *rq, const struct server *s, struct talk *re
 	*ret = (struct talk){.arena = rq->arena,
 	                     .hold = &s->target.hold,
 	                     .process = s->process.process,
-	                     .fd = -1,
 	                     .deadline = deadline < rq->deadline ? deadline : rq->deadline,
 	                     .in = BUF(READ_MAX)};
-	return compute_open(s->target.hold.provider, s->target.hold.id, &request, ret->deadline,
-	                    &ret->fd, err);
+	agent_reader_init(&ret->agent, s->target.hold.provider, s->target.hold.id,
+	                  &(struct agent_limits){.deadline = ret->deadline});
+	return agent_reader_ask(&ret->agent, &request, err);
 }
 
 static int check_size(const struct buf *message, struct error *err)
@@ -267,20 +267,17 @@ static int say(struct talk *t, struct span message, struct error *err)
 static int receive(struct talk *t, struct error *err)
 {
 	AUTO(arena_done) struct arena a = {0};
-	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
+	struct agent_reader *r = &t->agent;
 	struct agent_output output;
-	uint16_t type;
 
-	if (wire_receive(t->fd, t->deadline, &type, &payload, err) < 0)
+	if (agent_reader_next(r, err) < 0)
 		return -1;
-	if (type == AGENT_FAILED)
-		return compute_failed(buf_span(&payload), err);
-	if (type == AGENT_EXIT)
+	if (r->has_ended)
 		return FAIL(err, ERROR_CONFLICT, "the language server has ended");
-	if (type != AGENT_OUTPUT)
+	if (r->type != AGENT_OUTPUT)
 		return 0;
-	if (wire_decode(&a, buf_span(&payload), agent_output_shape, &output, sizeof(output), err) <
-	    0)
+	if (wire_decode(&a, buf_span(&r->payload), agent_output_shape, &output, sizeof(output),
+	                err) < 0)
 		return -1;
 	if (output.stream == AGENT_STDOUT)
 		buf_add_span(&t->in, output.bytes);
@@ -425,7 +422,7 @@ static int launch(struct request *rq, struct server *s, struct error *err)
 
 static int greet(struct request *rq, const struct server *s, struct error *err)
 {
-	AUTO(talk_done) struct talk t = {.fd = -1};
+	AUTO(talk_done) struct talk t = {.process = 0};
 	AUTO(buf_done) struct buf params = BUF(32 * 1024);
 	const struct json_value *ignored = NULL;
 
@@ -465,7 +462,7 @@ static void await_end(struct talk *t)
 {
 	struct error ended = {0};
 
-	t->deadline = deadline_in(END_MS);
+	t->agent.limits.deadline = deadline_in(END_MS);
 	while (receive(t, &ended) == 0)
 		buf_reset(&t->in);
 }
@@ -473,7 +470,7 @@ static void await_end(struct talk *t)
 /* Who waits for its turn is not to find one that is about to end. */
 static void give_up(struct request *rq, const struct server *s)
 {
-	AUTO(talk_done) struct talk t = {.fd = -1};
+	AUTO(talk_done) struct talk t = {.process = 0};
 	struct error ignored = {0};
 	bool is_open = talk_open(rq, s, &t, &ignored) == 0;
 
@@ -501,7 +498,7 @@ static int start(struct request *rq, const void *body, struct reply *reply, stru
 /* As the protocol has it, and then for certain. */
 static int stop(struct request *rq, const void *body, UNUSED struct reply *reply, struct error *err)
 {
-	AUTO(talk_done) struct talk t = {.fd = -1};
+	AUTO(talk_done) struct talk t = {.process = 0};
 	const struct project_body *b = body;
 	SERVER s = {.count = 0};
 	const struct json_value *result = NULL;
@@ -534,7 +531,7 @@ static int open_document(struct request *rq, const void *body, UNUSED struct rep
                          struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(AGENT_DATA_MAX), params = BUF(AGENT_DATA_MAX);
-	AUTO(talk_done) struct talk t = {.fd = -1};
+	AUTO(talk_done) struct talk t = {.process = 0};
 	const struct project_body *b = body;
 	SERVER s = {.count = 0};
 	const char *path;
@@ -557,7 +554,7 @@ static int open_document(struct request *rq, const void *body, UNUSED struct rep
 static int close_document(struct request *rq, const void *body, UNUSED struct reply *reply,
                           struct error *err)
 {
-	AUTO(talk_done) struct talk t = {.fd = -1};
+	AUTO(talk_done) struct talk t = {.process = 0};
 	AUTO(buf_done) struct buf params = BUF(32 * 1024);
 	const struct project_body *b = body;
 	SERVER s = {.count = 0};
@@ -628,7 +625,7 @@ static int answer_symbols(struct reply *reply, const struct json_value *list, co
 static int document_symbols(struct request *rq, UNUSED const void *body, struct reply *reply,
                             struct error *err)
 {
-	AUTO(talk_done) struct talk t = {.fd = -1};
+	AUTO(talk_done) struct talk t = {.process = 0};
 	AUTO(buf_done) struct buf params = BUF(32 * 1024);
 	const struct project_body *q = rq->query;
 	const struct json_value *found = NULL;
@@ -649,7 +646,7 @@ static int document_symbols(struct request *rq, UNUSED const void *body, struct 
 static int workspace_symbols(struct request *rq, UNUSED const void *body, struct reply *reply,
                              struct error *err)
 {
-	AUTO(talk_done) struct talk t = {.fd = -1};
+	AUTO(talk_done) struct talk t = {.process = 0};
 	AUTO(buf_done) struct buf params = BUF(16 * 1024);
 	const struct project_body *q = rq->query;
 	const struct json_value *found = NULL;
@@ -708,7 +705,7 @@ static int answer_items(struct reply *reply, const struct json_value *found)
 
 static int completions(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	AUTO(talk_done) struct talk t = {.fd = -1};
+	AUTO(talk_done) struct talk t = {.process = 0};
 	AUTO(buf_done) struct buf params = BUF(32 * 1024);
 	const struct project_body *b = body;
 	const struct json_value *position = NULL, *found = NULL;

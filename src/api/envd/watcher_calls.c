@@ -7,6 +7,7 @@
 #include "api/envd/watchers.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "provider/agent_reader.h"
 
 #define BODY_MAX_BYTES ((size_t)64 * 1024)
 
@@ -28,34 +29,28 @@ static const char *id_of(const struct call *c)
 }
 
 /* From READY on it is the watcher's to tell. */
-static int await_ready(struct call *c, int fd, struct error *err)
+static int await_ready(struct agent_reader *r, struct error *err)
 {
-	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
-	uint16_t type;
-
-	if (wire_receive(fd, c->rq->deadline, &type, &payload, err) < 0)
-		return -1;
-	if (type == AGENT_READY)
+	if (agent_reader_expect(r, AGENT_READY, err) == 0)
 		return 0;
-	if (type != AGENT_FAILED)
-		return FAIL(err, ERROR_SYSTEM, "the agent sent message %u out of place", type);
-	(void)compute_failed(buf_span(&payload), err);
-	changes_translate(err);
+	if (r->type == AGENT_FAILED)
+		changes_translate(err);
 	return -1;
 }
 
 static int create(struct call *c, struct error *err)
 {
 	struct agent_path message;
-	const struct compute_request request = {AGENT_WATCH, agent_path_shape, &message};
-	AUTO_CLOSE int fd = -1;
+	const struct compute_request request = {AGENT_WATCH, agent_path_shape, &message, NULL};
+	const struct fleet_hold *hold = &c->target.hold;
+	AUTO(agent_reader_done) struct agent_reader r;
 	char id[ID_SIZE + 1];
 
+	agent_reader_init(&r, hold->provider, hold->id,
+	                  &(struct agent_limits){.deadline = c->rq->deadline});
 	if (changes_request(c->rq, &c->target, c->body, &message, err) < 0 ||
-	    compute_open(c->target.hold.provider, c->target.hold.id, &request, c->rq->deadline, &fd,
-	                 err) < 0 ||
-	    await_ready(c, fd, err) < 0 ||
-	    watchers_add(api_of(c->rq)->envd_watchers, c->target.hold.id, TAKE_FD(fd), id, err) < 0)
+	    agent_reader_ask(&r, &request, err) < 0 || await_ready(&r, err) < 0 ||
+	    watchers_add(api_of(c->rq)->envd_watchers, hold->id, TAKE_FD(r.fd), id, err) < 0)
 		return -1;
 	buf_addf(c->out, "{\"watcherId\":\"%s\"}", id);
 	return 0;

@@ -294,31 +294,16 @@ static int process_signal(struct request *rq, const void *body, struct reply *re
 	return 0;
 }
 
-/* Attaches behind its output and reads until it tells of the end. */
 static int await_end(struct request *rq, const struct api_target *t, const struct gathered *g,
                      struct error *err)
 {
-	struct agent_attach message = {
+	const struct compute_wait wait = {
 	        .process = g->wanted,
 	        .since = {g->last.output_end[0], g->last.output_end[1]},
-	        .read_only = 1,
-	        .until_end = 1,
+	        .deadline = rq->deadline,
 	};
-	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
-	AUTO_CLOSE int fd = -1;
-	uint16_t type = AGENT_NONE;
 
-	if (compute_open(t->hold.provider, t->hold.id,
-	                 &(struct compute_request){AGENT_ATTACH, agent_attach_shape, &message},
-	                 rq->deadline, &fd, err) < 0)
-		return -1;
-	while (type != AGENT_EXIT) {
-		if (wire_receive(fd, rq->deadline, &type, &payload, err) < 0)
-			return -1;
-		if (type == AGENT_FAILED)
-			return compute_failed(buf_span(&payload), err);
-	}
-	return 0;
+	return compute_await_end(t->hold.provider, t->hold.id, &wait, err);
 }
 
 /* Kills what still runs, waits for its end, and forgets its output. */

@@ -34,7 +34,9 @@ static int dial(struct box *b, int link, uint32_t port)
 
 	say(b, link, AGENT_DIAL, agent_dial_shape, &message);
 	assert_int_equal(
-	        wire_receive_with_fd(link, deadline_in(PATIENCE_MS), &type, &b->payload, &fd, &err),
+	        wire_receive_with_fd(
+	                &(struct wire_peer){.fd = link, .deadline = deadline_in(PATIENCE_MS)},
+	                &type, &b->payload, &fd, &err),
 	        0);
 	assert_int_equal(type, AGENT_DONE);
 	assert_true(fd >= 0);

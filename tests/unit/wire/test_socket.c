@@ -57,6 +57,20 @@ TEST(a_sent_frame_is_received)
 	assert_int_equal(in.size, 0);
 }
 
+TEST(a_deadline_that_has_passed_holds_although_frames_are_there)
+{
+	AUTO(pair_close) struct pair p = pair_of(SOCK_STREAM);
+	AUTO(buf_done) struct buf out = BUF(1024), in = BUF(1024);
+	struct error err;
+	uint16_t type;
+
+	wire_add_frame(&out, 258, SPAN("hello"));
+	assert_int_equal(wire_send(p.ours, buf_span(&out), deadline_in(1000), &err), 0);
+	assert_int_equal(wire_receive(p.theirs, deadline_in(0), &type, &in, &err), -1);
+	assert_int_equal(err.code, ERROR_TIMEOUT);
+	assert_int_equal(wire_receive(p.theirs, deadline_in(1000), &type, &in, &err), 0);
+}
+
 TEST(the_end_between_frames_is_told_from_one_inside_a_frame)
 {
 	AUTO(pair_close) struct pair p = pair_of(SOCK_STREAM), q = pair_of(SOCK_STREAM);
@@ -210,6 +224,7 @@ TEST(a_packet_socket_tells_its_end_and_its_deadline)
 int main(void)
 {
 	return RUN(CASE(a_sent_frame_is_received),
+	           CASE(a_deadline_that_has_passed_holds_although_frames_are_there),
 	           CASE(the_end_between_frames_is_told_from_one_inside_a_frame),
 	           CASE(a_silent_peer_runs_into_the_deadline_both_ways),
 	           CASE(a_frame_larger_than_the_buffer_is_refused_unread),
