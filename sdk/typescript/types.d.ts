@@ -1660,13 +1660,13 @@ export interface SandboxConfig {
   template?: string;
   /** edit, ask or bypass: for the tools that act by this config */
   permissionMode?: string;
-  /** bash, python, node: for the tools that act by this config */
+  /** bash, python, node: what tools and commands may use; advisory */
   runtimes?: string[];
-  /** seconds of one call, at most 300 on lambda and 600 elsewhere: for the tools that act by this config */
+  /** seconds that a command, a block of code, a job or a tool may take, at most 300 on lambda and 600 elsewhere */
   timeout?: number;
-  /** MB, at most 1024 on lambda */
+  /** MB, at most 1024 on lambda; a request for more gets so much */
   memoryLimit?: number;
-  /** for the tools that act by it */
+  /** of a result: of a tool's output, and of each stream of a command */
   outputLimitBytes?: number;
   /** kept between calls; not on lambda */
   persistent?: boolean;

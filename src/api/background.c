@@ -33,13 +33,15 @@ int background_start(struct request *rq, const struct api_target *t, const struc
                      const struct background *b, struct reply *reply, struct error *err)
 {
 	struct job_started started = {.id = NULL};
+	struct command limited;
 	struct buf *out;
 
 	if (request_may_block(rq, err) < 0)
 		return -1;
 	if (!api_of(rq)->jobs)
 		return FAIL(err, ERROR_UNAVAILABLE, "this server has no background jobs");
-	if (start(rq, t, c, b, &started, err) < 0)
+	if (command_limit(rq, t, c, &limited, err) < 0 ||
+	    start(rq, t, &limited, b, &started, err) < 0)
 		return -1;
 	reply_status(reply, 202);
 	out = reply_buf(reply, "application/json");

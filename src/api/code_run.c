@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/artifacts.h"
+#include "api/configs.h"
 #include "api/keeping.h"
 #include "api/output.h"
 #include "api/stream.h"
@@ -43,6 +44,7 @@ struct code_run {
 	struct buf request, out;
 	struct artifacts artifacts;
 	struct keeping *keeping; /* NULL: nothing is kept */
+	int64_t timeout_max_ms;  /* of the sandbox's config; 0 = none */
 	int64_t timeout_ms, began_at, began_unix_ms, interrupted_at, written_at;
 	bool is_sent, is_over, keeps;
 	struct socket *socket; /* NULL: the request has said all */
@@ -457,7 +459,7 @@ static struct seat *new_seat(struct code_run *run, const struct code_context *c,
 
 static void set_block(struct code_run *run, const struct code_run_options *o)
 {
-	run->timeout_ms = o->timeout_ms;
+	run->timeout_ms = api_limit(o->timeout_ms, run->timeout_max_ms);
 	code_write_request(&run->request, &(struct code_request){
 	                                          .language = o->context->language,
 	                                          .nonce = run->reader.nonce,
@@ -479,6 +481,7 @@ static struct code_run *new_run(const struct api *api, struct api_target *t,
 	run->reader.on_event = on_event;
 	run->reader.context = run;
 	run->writer = o->writer;
+	run->timeout_max_ms = o->timeout_max_ms;
 	run->out = BUF(OUT_MAX);
 	run->request = BUF(WIRE_PAYLOAD_MAX);
 	init_told(&run->told, o, limit > 0 ? (size_t)limit : 1);
@@ -502,8 +505,30 @@ static void keep_what_changes(struct request *rq, struct code_run *run,
 	});
 }
 
-int code_run_start(struct request *rq, struct api_target *t, const struct code_run_options *options,
-                   struct reply *reply, struct error *err)
+/* The programs of contexts, as a config's runtimes are checked for them. */
+static const char *const programs[] = {
+        [CODE_PYTHON] = "python3", [CODE_JAVASCRIPT] = "node", [CODE_BASH] = "bash"};
+
+static int limit_run(struct request *rq, const struct api_target *t,
+                     const struct code_run_options *options, struct code_run_options *ret,
+                     struct error *err)
+{
+	const char *const args[] = {programs[options->context->language], NULL};
+	struct api_limits limits;
+
+	if (api_limits_of(rq, &t->record, &limits, err) < 0 ||
+	    (options->code && api_limits_check(&limits, args, err) < 0))
+		return -1;
+	*ret = *options;
+	ret->timeout_ms = api_limit(options->timeout_ms, limits.timeout_ms);
+	ret->timeout_max_ms = limits.timeout_ms;
+	ret->output_limit = api_output_limit(rq, options->output_limit, &limits);
+	return 0;
+}
+
+static int start_limited(struct request *rq, struct api_target *t,
+                         const struct code_run_options *options, struct reply *reply,
+                         struct error *err)
 {
 	struct code_run *run = new_run(api_of(rq), t, options);
 	struct stream_options stream = {.tick_ms = TICK_MS};
@@ -524,6 +549,16 @@ int code_run_start(struct request *rq, struct api_target *t, const struct code_r
 	}
 	stream_start(&run->stream, reply, &stream);
 	return 0;
+}
+
+int code_run_start(struct request *rq, struct api_target *t, const struct code_run_options *options,
+                   struct reply *reply, struct error *err)
+{
+	struct code_run_options limited;
+
+	if (limit_run(rq, t, options, &limited, err) < 0)
+		return -1;
+	return start_limited(rq, t, &limited, reply, err);
 }
 
 /* ---- over a WebSocket ---- */
@@ -611,11 +646,16 @@ int code_run_websocket(struct request *rq, struct api_target *t, const struct co
                        struct reply *reply, struct error *err)
 {
 	static const struct code_context none = {.id = ""};
-	const struct code_run_options options = {.context = &none, .writer = socket->writer};
-	struct code_run *run = new_run(api_of(rq), t, &options);
+	const struct code_run_options wanted = {.context = &none, .writer = socket->writer};
 	struct stream_options stream = {.tick_ms = TICK_MS};
-	const struct fleet_hold *hold = &run->stream.hold;
+	struct code_run_options options;
+	const struct fleet_hold *hold;
+	struct code_run *run;
 
+	if (limit_run(rq, t, &wanted, &options, err) < 0)
+		return -1;
+	run = new_run(api_of(rq), t, &options);
+	hold = &run->stream.hold;
 	run->stream.ops = &socket_ops;
 	run->socket = new_socket(socket);
 	run->seat = new_seat(run, &none, api_of(rq));

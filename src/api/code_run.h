@@ -48,6 +48,7 @@ struct code_run_options {
 	const char *code;
 	const struct json_map *env; /* or NULL */
 	int64_t timeout_ms;         /* from its turn on; 0 = none */
+	int64_t timeout_max_ms;     /* filled in: of the sandbox's config */
 	int64_t output_limit;       /* of each stream; 0 = the configuration's */
 	const char *keep_root; /* what changed below it is kept, and told before the end; or NULL */
 	const struct code_writer *writer;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/artifacts.h"
+#include "api/configs.h"
 #include "api/keeping.h"
 #include "api/stream.h"
 #include "base/path.h"
@@ -460,6 +461,21 @@ static void copy_name(char *out, size_t size, const char *text)
 	out[length] = '\0';
 }
 
+/* The command within the limits of its sandbox's config. Every surface starts commands here. */
+int command_limit(struct request *rq, const struct api_target *t, const struct command *c,
+                  struct command *ret, struct error *err)
+{
+	struct api_limits limits;
+
+	if (api_limits_of(rq, &t->record, &limits, err) < 0 ||
+	    api_limits_check(&limits, c->alternatives[0].args, err) < 0)
+		return -1;
+	*ret = *c;
+	ret->exec.timeout_ms = (uint64_t)api_limit((int64_t)c->exec.timeout_ms, limits.timeout_ms);
+	ret->output_limit = api_output_limit(rq, c->output_limit, &limits);
+	return 0;
+}
+
 /* The frames of every alternative but the first, which compute_open sends. */
 static int prepare(struct command_stream *s, const struct command *c, struct agent_exec *exec,
                    struct error *err)
@@ -486,8 +502,8 @@ static int prepare(struct command_stream *s, const struct command *c, struct age
 	return 0;
 }
 
-int command_start(struct request *rq, struct api_target *t, const struct command *c,
-                  struct reply *reply, struct error *err)
+static int start_limited(struct request *rq, struct api_target *t, const struct command *c,
+                         struct reply *reply, struct error *err)
 {
 	struct command_stream *s = command_new(api_of(rq), t, c->form, c->output_limit);
 	struct agent_exec exec = c->exec;
@@ -523,8 +539,19 @@ int command_start(struct request *rq, struct api_target *t, const struct command
 	return 0;
 }
 
-int command_attach(struct request *rq, struct api_target *t, const struct command_attach *attach,
-                   struct reply *reply, struct error *err)
+int command_start(struct request *rq, struct api_target *t, const struct command *c,
+                  struct reply *reply, struct error *err)
+{
+	struct command limited;
+
+	if (command_limit(rq, t, c, &limited, err) < 0)
+		return -1;
+	return start_limited(rq, t, &limited, reply, err);
+}
+
+static int attach_limited(struct request *rq, struct api_target *t,
+                          const struct command_attach *attach, struct reply *reply,
+                          struct error *err)
 {
 	struct command_stream *s = command_new(api_of(rq), t, attach->form, attach->output_limit);
 	struct stream_options options = {.tick_ms = attach->wait_ms};
@@ -550,11 +577,27 @@ int command_attach(struct request *rq, struct api_target *t, const struct comman
 	return 0;
 }
 
+int command_attach(struct request *rq, struct api_target *t, const struct command_attach *attach,
+                   struct reply *reply, struct error *err)
+{
+	struct command_attach limited = *attach;
+	struct api_limits limits;
+
+	if (api_limits_of(rq, &t->record, &limits, err) < 0)
+		return -1;
+	limited.output_limit = api_output_limit(rq, attach->output_limit, &limits);
+	return attach_limited(rq, t, &limited, reply, err);
+}
+
 int command_start_detached(struct request *rq, const struct api_target *t, const struct command *c,
                            struct agent_process *ret, struct error *err)
 {
-	struct agent_exec exec = c->exec;
+	struct command limited;
+	struct agent_exec exec;
 
+	if (command_limit(rq, t, c, &limited, err) < 0)
+		return -1;
+	exec = limited.exec;
 	exec.flags |= AGENT_EXEC_DETACH | (c->may_be_warm ? AGENT_EXEC_WARM : 0);
 	exec.stdin_bytes = c->stdin_bytes;
 	for (unsigned i = 0; i < c->count; i++) {

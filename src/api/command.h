@@ -47,6 +47,9 @@ MUST_CHECK int command_set_code(struct command *c, struct arena *a, enum command
 MUST_CHECK int command_set_cwd(struct command *c, struct arena *a, const struct api_target *t,
                                const char *cwd, struct error *err);
 
+/* The same command within the limits of its sandbox's config: for who starts it by other means. */
+MUST_CHECK int command_limit(struct request *rq, const struct api_target *t,
+                             const struct command *c, struct command *ret, struct error *err);
 /* Starts it; the reply is a collected result or a stream of events. Takes the target's hold. */
 MUST_CHECK int command_start(struct request *rq, struct api_target *t, const struct command *c,
                              struct reply *reply, struct error *err);

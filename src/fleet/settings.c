@@ -18,6 +18,28 @@ static int64_t given_or(int64_t given, int64_t otherwise)
 	return given == FLEET_LEAVE ? otherwise : given;
 }
 
+/* Labels that begin so say whose the sandbox is and what limits it: no caller takes them away or
+ * changes them. */
+#define OWN_LABELS "atoll."
+
+static int add_own_labels(struct arena *a, const struct sandbox_record *r,
+                          const struct json_map *given, struct json_map *ret, struct error *err)
+{
+	struct json_map before;
+
+	if (request_map_of_json(a, r->labels_json, &before, err) < 0)
+		return -1;
+	*ret = (struct json_map){ARENA_ARRAY(a, struct json_pair, given->count + before.count + 1),
+	                         .present = true};
+	for (size_t i = 0; i < given->count; i++)
+		if (strncmp(given->pairs[i].key, OWN_LABELS, strlen(OWN_LABELS)) != 0)
+			ret->pairs[ret->count++] = given->pairs[i];
+	for (size_t i = 0; i < before.count; i++)
+		if (strncmp(before.pairs[i].key, OWN_LABELS, strlen(OWN_LABELS)) == 0)
+			ret->pairs[ret->count++] = before.pairs[i];
+	return 0;
+}
+
 static struct sandbox_settings settings_of(struct arena *a, const struct sandbox_record *r,
                                            const struct fleet_settings *change)
 {
@@ -61,12 +83,19 @@ int fleet_set(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
               const struct fleet_settings *change, struct sandbox_record *ret, struct error *err)
 {
 	AUTO(act_end) struct act act = {0};
+	struct fleet_settings within = *change;
 	struct sandbox_settings settings;
+	struct json_map labels;
 
 	if (find_and_act(fleet, a, ref, &act, err) < 0)
 		return -1;
-	settings = settings_of(a, &act.record, change);
-	if (check(fleet, change, &settings, err) < 0 ||
+	if (change->labels) {
+		if (add_own_labels(a, &act.record, change->labels, &labels, err) < 0)
+			return -1;
+		within.labels = &labels;
+	}
+	settings = settings_of(a, &act.record, &within);
+	if (check(fleet, &within, &settings, err) < 0 ||
 	    store_sandbox_set(fleet->store, a, &settings, &act.record, err) < 0)
 		return -1;
 	cache_update(&fleet->cache, act.slot, &act.record);

@@ -72,17 +72,19 @@ static struct span tell(struct arena *a, const struct tool_ended *ended, int64_t
 	return (struct span){arena_copy(a, buf_span(&text)), text.size};
 }
 
-/* Nobody waits for it: it has the time that it was given, or any. */
+/* It has the time that it was given, or any, within what the sandbox's config allows. */
 static int start_job(const struct tool_call *call, const struct bash_input *in,
                      const struct tool_exec *run, struct tool_result *ret, struct error *err)
 {
 	static const struct job_origin nowhere;
+	int64_t most_ms = call->job_timeout_max_ms;
+	bool is_within = most_ms == 0 || (in->timeout_ms > 0 && in->timeout_ms < most_ms);
 	const struct agent_exec exec = {
 	        .env = call->env,
 	        .user = call->user,
 	        .cwd = call->root,
 	        .label = run->label,
-	        .timeout_ms = (uint64_t)in->timeout_ms,
+	        .timeout_ms = (uint64_t)(is_within ? in->timeout_ms : most_ms),
 	};
 	const struct job_request request = {
 	        .sandbox = call->sandbox,

@@ -81,6 +81,7 @@ struct tool_call {
 	const char **env;
 	int64_t timeout_ms;         /* of a command that names none */
 	int64_t timeout_max_ms;     /* of any */
+	int64_t job_timeout_max_ms; /* of one in the background; 0 = any */
 	int64_t output_limit_bytes; /* text that a result may have */
 	/* What a sandbox's config says. */
 	enum tool_permission permission;

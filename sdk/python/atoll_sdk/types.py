@@ -1761,13 +1761,13 @@ class SandboxConfig(TypedDict):
     template: NotRequired[str]
     # edit, ask or bypass: for the tools that act by this config
     permissionMode: NotRequired[str]
-    # bash, python, node: for the tools that act by this config
+    # bash, python, node: what tools and commands may use; advisory
     runtimes: NotRequired[list[str]]
-    # seconds of one call, at most 300 on lambda and 600 elsewhere: for the tools that act by this config
+    # seconds that a command, a block of code, a job or a tool may take, at most 300 on lambda and 600 elsewhere
     timeout: NotRequired[int]
-    # MB, at most 1024 on lambda
+    # MB, at most 1024 on lambda; a request for more gets so much
     memoryLimit: NotRequired[int]
-    # for the tools that act by it
+    # of a result: of a tool's output, and of each stream of a command
     outputLimitBytes: NotRequired[int]
     # kept between calls; not on lambda
     persistent: NotRequired[bool]

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "api/configs.h"
 #include "api/envd/connect_stream.h"
 #include "api/envd/events.h"
 
@@ -193,9 +194,16 @@ static int start(struct request *rq, struct reply *reply, struct api_target *t,
 	struct agent_exec exec = {.flags = 0};
 	struct streaming as = {.request = {AGENT_EXEC, agent_exec_shape, &exec}, .is_start = true};
 
-	if (fill_exec(rq, t, body, &exec, err) < 0)
+	struct api_limits limits;
+
+	if (fill_exec(rq, t, body, &exec, err) < 0 ||
+	    api_limits_of(rq, &t->record, &limits, err) < 0 ||
+	    api_limits_check(&limits, exec.args, err) < 0)
 		return -1;
 	as.is_tty = exec.flags & AGENT_EXEC_TTY;
+	/* A terminal is no call: it goes on as long as somebody is at it. */
+	if (!as.is_tty)
+		exec.timeout_ms = (uint64_t)api_limit((int64_t)exec.timeout_ms, limits.timeout_ms);
 	return start_stream(rq, t, &as, reply, err);
 }
 

@@ -105,15 +105,20 @@ static const struct json_member config_body_members[] = {
                          .flags = JSON_OMIT_EMPTY,
                          .about = "edit, ask or bypass: for the tools that act by this config"),
         JSON_TEXT_LIST_MEMBER(config_body, runtimes, .max = 8, .flags = JSON_OMIT_EMPTY,
-                              .about = "bash, python, node: for the tools that act by this config"),
+                              .about = "bash, python, node: what tools and commands may use; "
+                                       "advisory"),
         JSON_WHOLE_MEMBER(config_body, timeout_s, .name = "timeout", .min = 0,
                           .flags = JSON_OMIT_EMPTY,
-                          .about = "seconds of one call, at most 300 on lambda and 600 elsewhere: "
-                                   "for the tools that act by this config"),
+                          .about = "seconds that a command, a block of code, a job or a tool may "
+                                   "take, at most 300 on lambda and 600 elsewhere"),
         JSON_WHOLE_MEMBER(config_body, memory_mb, .name = "memoryLimit", .min = 0, .max = 1 << 24,
-                          .flags = JSON_OMIT_EMPTY, .about = "MB, at most 1024 on lambda"),
+                          .flags = JSON_OMIT_EMPTY,
+                          .about = "MB, at most 1024 on lambda; a request for more gets so "
+                                   "much"),
         JSON_WHOLE_MEMBER(config_body, output_limit_bytes, .name = "outputLimitBytes", .min = 0,
-                          .flags = JSON_OMIT_EMPTY, .about = "for the tools that act by it"),
+                          .flags = JSON_OMIT_EMPTY,
+                          .about = "of a result: of a tool's output, and of each stream of a "
+                                   "command"),
         JSON_BOOL_MEMBER(config_body, persistent, .flags = JSON_OMIT_EMPTY,
                          .about = "kept between calls; not on lambda"),
         JSON_OBJECT_MEMBER(config_body, resources, &config_resources, .flags = JSON_OMIT_EMPTY),
@@ -508,7 +513,7 @@ static int64_t given_or(int64_t given, int64_t otherwise)
 int api_config_apply(struct request *rq, const struct api_config_use *use,
                      struct fleet_create *request, struct error *err)
 {
-	const struct sandbox_resources no_cap = {0};
+	struct sandbox_resources cap = {0};
 	struct json_pair label = {.key = API_CONFIG_LABEL};
 	const struct json_map labels = {&label, 1, true};
 	struct sandbox_resources layers[2];
@@ -524,7 +529,8 @@ int api_config_apply(struct request *rq, const struct api_config_use *use,
 	layers[0] = request->resources;
 	layers[1] = resources_of(&config);
 	label.value = record.id;
-	request->resources = sandbox_resources_resolve(layers, COUNT_OF(layers), &no_cap);
+	cap.memory_mb = config.memory_mb;
+	request->resources = sandbox_resources_resolve(layers, COUNT_OF(layers), &cap);
 	request->env = merged(rq->arena, &config.env, &request->env);
 	request->labels = merged(rq->arena, &request->labels, &labels);
 	if (!request->template)
@@ -540,6 +546,30 @@ int api_config_apply(struct request *rq, const struct api_config_use *use,
 		*idle_ms = config.lifecycle.idle_timeout_s * 1000;
 	request->lifetime_max_ms =
 	        given_or(request->lifetime_max_ms, config.lifecycle.lifetime_max_s * 1000);
+	return 0;
+}
+
+static struct api_limits limits_of(const struct config_body *config)
+{
+	return (struct api_limits){
+	        .timeout_ms = config->timeout_s * 1000,
+	        .output_bytes = config->output_limit_bytes,
+	        .memory_mb = config->memory_mb,
+	        .runtimes = config->runtimes && config->runtimes[0] ? config->runtimes : NULL,
+	};
+}
+
+int api_config_limits(struct request *rq, const char *id_or_name, struct api_limits *ret,
+                      struct error *err)
+{
+	struct config_record record;
+	struct config_body config;
+
+	if (store_config_find(api_of(rq)->store, rq->arena, api_project(rq), id_or_name, &record,
+	                      err) < 0 ||
+	    json_parse(rq->arena, span_of(record.config_json), &config_shape, &config, err) < 0)
+		return -1;
+	*ret = limits_of(&config);
 	return 0;
 }
 
@@ -562,6 +592,7 @@ int api_config_guard(struct request *rq, const char *id_or_name, struct tool_cal
 {
 	struct config_record record;
 	struct config_body config;
+	struct api_limits limits;
 	int64_t own_max_ms;
 
 	if (store_config_find(api_of(rq)->store, rq->arena, api_project(rq), id_or_name, &record,
@@ -570,15 +601,17 @@ int api_config_guard(struct request *rq, const char *id_or_name, struct tool_cal
 		return -1;
 	call->permission = permission_of(config.permission_mode);
 	call->keeps_to_workspace = true;
-	call->runtimes = config.runtimes && config.runtimes[0] ? config.runtimes : NULL;
+	limits = limits_of(&config);
+	call->runtimes = limits.runtimes;
+	call->job_timeout_max_ms = limits.timeout_ms;
 	/* Named in a call on a sandbox that is there, it may be for another provider. */
 	own_max_ms = 1000 * given_or(config.timeout_s, provider_call_max_s(rq, &config));
 	if (own_max_ms < call->timeout_max_ms)
 		call->timeout_max_ms = own_max_ms;
 	if (config.timeout_s > 0 || call->timeout_ms > call->timeout_max_ms)
 		call->timeout_ms = call->timeout_max_ms;
-	if (config.output_limit_bytes > 0)
-		call->output_limit_bytes = config.output_limit_bytes;
+	if (limits.output_bytes > 0)
+		call->output_limit_bytes = limits.output_bytes;
 	return 0;
 }
 

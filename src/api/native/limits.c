@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/instances/:id/resize and /env — what of a sandbox that is there can be changed. */
+#include <inttypes.h>
+
 #include "api/caller.h"
+#include "api/configs.h"
 #include "api/native/resources.h"
 #include "api/tables.h"
 #include "fleet/settings.h"
@@ -30,6 +33,22 @@ static const struct json_member resize_request_members[] = {
 static JSON_SHAPE(resize_request, "SandboxResize", resize_body,
                   "Other limits; what is left out or 0 stays as it is");
 
+/* No more memory than the config that it was made from allows. */
+static int check_config(struct request *rq, const struct fleet_ref *ref,
+                        const struct sandbox_resources *change, struct error *err)
+{
+	struct sandbox_record r;
+	struct api_limits limits;
+
+	if (fleet_find(api_of(rq)->fleet, rq->arena, ref, &r, err) < 0 ||
+	    api_limits_of(rq, &r, &limits, err) < 0)
+		return -1;
+	if (limits.memory_mb == 0 || change->memory_mb <= limits.memory_mb)
+		return 0;
+	return FAIL(err, ERROR_LIMIT, "memory_mb %" PRId64 ": the sandbox's config allows %" PRId64,
+	            change->memory_mb, limits.memory_mb);
+}
+
 static int sandbox_resize(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
@@ -39,7 +58,8 @@ static int sandbox_resize(struct request *rq, const void *body, struct reply *re
 	        .cpu = b->cpu, .memory_mb = b->memory_mb, .disk_mb = b->disk_mb, .pids = b->pids};
 	struct sandbox_record r;
 
-	if (fleet_resize(api_of(rq)->fleet, rq->arena, &ref, &change, &r, err) < 0)
+	if (check_config(rq, &ref, &change, err) < 0 ||
+	    fleet_resize(api_of(rq)->fleet, rq->arena, &ref, &change, &r, err) < 0)
 		return -1;
 	return sandbox_reply(rq, reply, &r);
 }

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the config of a sandbox limits, for every surface that runs something in it. */
+#include "api/configs.h"
+
+#include <string.h>
+
+#define QUOTED_LABEL "\"" API_CONFIG_LABEL "\""
+
+int api_limits_of(struct request *rq, const struct sandbox_record *sandbox, struct api_limits *ret,
+                  struct error *err)
+{
+	const struct json_value *labels;
+	const char *config;
+
+	*ret = (struct api_limits){.runtimes = NULL};
+	/* Most sandboxes are of none: nothing is parsed or read for them. */
+	if (!strstr(sandbox->labels_json, QUOTED_LABEL))
+		return 0;
+	if (request_may_block(rq, err) < 0 ||
+	    json_load(rq->arena, span_of(sandbox->labels_json), &labels, err) < 0)
+		return -1;
+	config = json_text(json_get(labels, API_CONFIG_LABEL), NULL);
+	if (!config || api_config_limits(rq, config, ret, err) == 0)
+		return 0;
+	if (err->code != ERROR_NOT_FOUND)
+		return FAIL_CONTEXT(err, "limits of sandbox '%s'", sandbox->name);
+	error_clear(err);
+	return 0;
+}
+
+int64_t api_limit(int64_t wanted, int64_t most)
+{
+	return most > 0 && (wanted == 0 || wanted > most) ? most : wanted;
+}
+
+int64_t api_output_limit(const struct request *rq, int64_t wanted, const struct api_limits *limits)
+{
+	if (limits->output_bytes == 0)
+		return wanted;
+	return api_limit(wanted ? wanted : api_of(rq)->config->output_limit_bytes,
+	                 limits->output_bytes);
+}
+
+/* "bash -c LINE" is looked at as the line; of other programs the name alone counts. */
+int api_limits_check(const struct api_limits *limits, const char *const *args, struct error *err)
+{
+	const struct tool_call call = {.runtimes = limits->runtimes};
+	bool is_line;
+
+	if (!limits->runtimes || !args || !args[0])
+		return 0;
+	is_line = args[1] && args[2] && strcmp(args[1], "-c") == 0 &&
+	          (strcmp(args[0], "bash") == 0 || strcmp(args[0], "sh") == 0);
+	return tool_check_command(&call, is_line ? args[2] : args[0], err);
+}
