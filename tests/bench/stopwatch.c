@@ -152,7 +152,7 @@ static int read_reply(struct connection *c, const char **ret_body, size_t *ret_s
 		read_chunks(c);
 		*ret_body = end + 4;
 		*ret_size = c->size - (size_t)(end + 4 - c->text);
-		return atoi(c->text + 9);
+		return (int)strtol(c->text + 9, NULL, 10);
 	}
 	char *length = strcasestr(c->text, "\r\ncontent-length:");
 
