@@ -172,6 +172,7 @@ extern const struct column columns_of_service_record[], columns_of_service_ref[]
         columns_of_service_change[];
 extern const struct column columns_of_holding_record[], columns_of_holding_page[],
         columns_of_holding_mark[];
+extern const struct column columns_of_folder_record[];
 extern const struct column columns_of_server_key[], columns_of_peer_record[],
         columns_of_vault_record[];
 extern const struct column columns_of_backup_record[], columns_of_backup_page[];

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/folders.h"
+
+#include "store/driver.h"
+
+int store_folder_put(struct store *s, const struct folder_record *r, struct error *err)
+{
+	return store_change_query(s, QUERY_FOLDER_PUT, r, err) < 0 ? -1 : 0;
+}
+
+int store_folder_find(struct store *s, struct arena *a, const char *node, struct folder_record *ret,
+                      struct error *err)
+{
+	const struct lookup lookup = {.id = node};
+	struct rows rows = {.arena = a, .size = sizeof(*ret)};
+
+	if (store_read_query(s, QUERY_FOLDER_FIND, &lookup, &rows, err) < 0)
+		return -1;
+	if (rows.count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "the store knows no data folder of node '%s'",
+		            node);
+	*ret = *(const struct folder_record *)rows.items;
+	return 0;
+}
+
+static int run_beat(struct connection *c, void *context, struct error *err)
+{
+	const struct folder_record *r = context;
+	int changed = query_run(c, QUERY_FOLDER_BEAT, r, NULL, err);
+
+	if (changed < 0)
+		return -1;
+	if (changed == 0)
+		return FAIL(err, ERROR_CONFLICT,
+		            "the data folder of node '%s' is in another server's hands", r->node);
+	return 0;
+}
+
+int store_folder_beat(struct store *s, const struct folder_record *r, bool is_lazy,
+                      struct error *err)
+{
+	struct folder_record record = *r;
+	const struct transaction transaction = {
+	        .run = run_beat, .context = &record, .is_lazy = is_lazy};
+
+	return store_change(s, &transaction, err);
+}
