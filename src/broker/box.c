@@ -127,17 +127,6 @@ static void remove_group(struct box *box)
 		log_error("cannot end all of a sandbox", TEXT("sandbox", box->id), FAILURE(&err));
 }
 
-/* What lies below them may be nobody's then. */
-static int remove_files(struct boxes *b, const char *id, struct error *err)
-{
-	if (host_trash_files(b->host, id, err) < 0)
-		return -1;
-	chains_set(b->chains, id, NULL);
-	chains_set_role(b->chains, id, CHAIN_ORIGIN, NULL);
-	review_end(b->chains, id);
-	return 0;
-}
-
 static void give_away(struct box *box)
 {
 	struct boxes *b = box->boxes;
@@ -159,7 +148,7 @@ static void bury(struct box *box, uint32_t reason)
 	if (box->kind == BROKER_HOST)
 		remove_group(box);
 	if (box->remove_files)
-		(void)!remove_files(b, box->id, &ignored);
+		(void)!box_files_remove(b, box->id, &box->note, &ignored);
 	fault_point("broker", "destroy-files");
 	flattening_unpin(b->chains, box->id);
 	(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, box->id, &ignored);
@@ -667,15 +656,17 @@ static void end_now(struct box *box)
 	fail_create(box, &err);
 }
 
-int boxes_destroy(struct boxes *b, const struct owed *owed, const char *id, struct error *err)
+int boxes_destroy(struct boxes *b, const struct owed *owed, const char *id,
+                  const struct trash_note *note, struct error *err)
 {
+	const struct trash_note none = {.keep_s = 0};
 	struct box *box = boxes_find(b, id);
 
 	if (!box) {
 		/* stopped, or never there */
 		if (b->is_busy(b->context, id))
 			return FAIL(err, ERROR_CONFLICT, "a snapshot of '%s' is being taken", id);
-		if (remove_files(b, id, err) < 0)
+		if (box_files_remove(b, id, note ? note : &none, err) < 0)
 			return -1;
 		b->on_done(b->context, owed);
 		b->on_slot_free(b->context, &(struct remains){SLOT_NONE, -1, -1});
@@ -683,6 +674,7 @@ int boxes_destroy(struct boxes *b, const struct owed *owed, const char *id, stru
 	}
 	if (owe_end(box, owed, err) < 0)
 		return -1;
+	box->note = note ? *note : none;
 	box->remove_files = true;
 	end_now(box);
 	return 0;

@@ -23,6 +23,7 @@
 #include "broker/host.h"
 #include "broker/owed.h"
 #include "broker/slots.h"
+#include "broker/trash.h"
 #include "broker/volume.h"
 #include "wire/broker.h"
 
@@ -77,6 +78,7 @@ struct box {
 	void (*on_images)(struct box *box, const struct error *err); /* ERROR_NONE = there */
 	/* what ends it */
 	bool remove_files, failed;
+	struct trash_note note;
 	struct error failure;
 	struct owed owed[BOX_OWED_MAX];
 	unsigned owed_count;
@@ -118,11 +120,12 @@ MUST_CHECK int boxes_adopt(struct boxes *b, struct error *err);
 /* BROKER_CREATE and BROKER_START, checked by the caller; the answer comes later unless it fails. */
 MUST_CHECK int boxes_create(struct boxes *b, const struct owed *owed,
                             const struct broker_create *request, bool restart, struct error *err);
-/* BROKER_STOP (grace first) and BROKER_DESTROY (at once, with the files). */
+/* BROKER_STOP (grace first) and BROKER_DESTROY (at once). `note`: files to the trash; NULL: gone.
+ */
 MUST_CHECK int boxes_stop(struct boxes *b, const struct owed *owed, const char *id,
                           uint64_t grace_ms, struct error *err);
 MUST_CHECK int boxes_destroy(struct boxes *b, const struct owed *owed, const char *id,
-                             struct error *err);
+                             const struct trash_note *note, struct error *err);
 /* A maker has ended: whoever waits for such a cell gets it, or the error. */
 void boxes_on_cell(struct boxes *b, enum cell_kind kind, const struct error *err);
 MUST_CHECK int boxes_usage(struct boxes *b, const char *id, struct broker_usage *ret,
@@ -162,9 +165,9 @@ MUST_CHECK int box_images_start(struct box *box, struct error *err);
 /* Bytes, or UINT64_MAX when not known. */
 uint64_t box_disk_used(const struct box *box);
 
-/* ---- in box_claim.c ---- */
-
-/* Makes a prepared one somebody's. */
+MUST_CHECK int box_files_remove(struct boxes *b, const char *id, const struct trash_note *note,
+                                struct error *err); /* in box_files.c */
+/* In box_claim.c. Makes a prepared one somebody's. */
 MUST_CHECK int box_claim(struct box *box, struct error *err);
 
 /* ---- in box.c, for pools and for adoption ---- */
@@ -193,7 +196,5 @@ void box_thaw(struct box *box);
 /* Whether it was paused when its last broker left it. */
 void box_find_paused(struct box *box);
 
-/* ---- in box_host.c ---- */
-
-/* BROKER_HOST: a process group and no isolation, for development by one user. */
+/* In box_host.c. BROKER_HOST: a process group and no isolation, for development by one user. */
 MUST_CHECK int box_start_host(struct box *box, struct error *err);

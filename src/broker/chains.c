@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/flatten.h"
+#include "broker/trash.h"
 
 #define NO_ORIGIN "none"
 
@@ -205,11 +206,9 @@ int chains_find(const struct chains *c, const char *snapshot, struct chain *ret,
 /* No id has a point in it. */
 static void role_name(char out[48], const char *id, enum chain_role role)
 {
-	static const char *const names[] = {[CHAIN_ORIGIN] = "origin",
-	                                    [CHAIN_MOUNTED] = "mounted",
-	                                    [CHAIN_MERGED] = "merged",
-	                                    [CHAIN_NOW] = "now",
-	                                    [CHAIN_BASE] = "base"};
+	static const char *const names[] = {[CHAIN_ORIGIN] = "origin", [CHAIN_MOUNTED] = "mounted",
+	                                    [CHAIN_MERGED] = "merged", [CHAIN_NOW] = "now",
+	                                    [CHAIN_BASE] = "base",     [CHAIN_TRASHED] = "trashed"};
 
 	(void)snprintf(out, 48, "%s.%s", id, names[role]);
 }
@@ -460,15 +459,15 @@ static int each_entry(struct chains *c, enum host_folder which, visit_entry *vis
 }
 
 /* One that cannot be read must not keep all others from their owners. */
-static int read_sandbox(struct chains *c, const char *id, struct error *err)
+int chains_read_user(struct chains *c, int folder, const char *name, const char *id,
+                     struct error *err)
 {
-	int folder = c->host->folders[FOLDER_SANDBOXES];
 	struct chain chain, none = {.count = 0};
 	char path[300], origin[CHAIN_TEXT_SIZE];
 
-	(void)snprintf(path, sizeof(path), "%s/" CHAIN_LINK, id);
+	(void)snprintf(path, sizeof(path), "%s/" CHAIN_LINK, name);
 	if (chain_read(folder, path, &chain, err) < 0 ||
-	    chain_origin(folder, id, &none, origin, err) < 0)
+	    chain_origin(folder, name, &none, origin, err) < 0)
 		return -1;
 	chains_set(c, id, &chain);
 	if (strcmp(origin, NO_ORIGIN) == 0)
@@ -477,6 +476,11 @@ static int read_sandbox(struct chains *c, const char *id, struct error *err)
 		return -1;
 	chains_set_role(c, id, CHAIN_ORIGIN, &chain);
 	return 0;
+}
+
+static int read_sandbox(struct chains *c, const char *id, struct error *err)
+{
+	return chains_read_user(c, c->host->folders[FOLDER_SANDBOXES], id, id, err);
 }
 
 void chains_reread(struct chains *c, const char *sandbox)
@@ -530,12 +534,17 @@ static int adopt_snapshot(struct chains *c, const char *id, UNUSED struct error 
 
 static int sweep_snapshot(struct chains *c, const char *id, UNUSED struct error *err)
 {
-	struct error ignored = {0};
+	const struct trash_note note = {BROKER_TRASH_ORPHAN, c->host->options.orphans_keep_s};
+	struct error problem = {0};
 
 	if (c->is_incomplete || map_find(&c->layers, id) || is_kept(c->host, id))
 		return 0;
-	log_info("a layer is nobody's", TEXT("layer", id));
-	(void)!host_trash(c->host, FOLDER_SNAPSHOTS, id, &ignored);
+	log_warning("a layer that no sandbox and no snapshot has goes to the trash",
+	            TEXT("layer", id), NUMBER("keep_s", (int64_t)note.keep_s));
+	if (note.keep_s == 0 || !id_is_valid(id)
+	            ? host_trash(c->host, FOLDER_SNAPSHOTS, id, &problem) < 0
+	            : trash_put_layer(c->host, id, &note, &problem) < 0)
+		log_warning("a layer is left until the next start", FAILURE(&problem));
 	return 0;
 }
 
@@ -543,7 +552,7 @@ int chains_adopt(struct chains *c, struct error *err)
 {
 	if (each_entry(c, FOLDER_SANDBOXES, adopt_sandbox, err) < 0 ||
 	    each_entry(c, FOLDER_SNAPSHOTS, adopt_snapshot, err) < 0 ||
-	    each_entry(c, FOLDER_RUN_SANDBOXES, adopt_mounted, err) < 0)
+	    each_entry(c, FOLDER_RUN_SANDBOXES, adopt_mounted, err) < 0 || trash_adopt(c, err) < 0)
 		return -1;
 	return each_entry(c, FOLDER_SNAPSHOTS, sweep_snapshot, err);
 }

@@ -80,6 +80,7 @@ enum chain_role {
 	CHAIN_MERGED,  /* what is being merged into a layer of that name */
 	CHAIN_NOW,     /* what a review looks at */
 	CHAIN_BASE,
+	CHAIN_TRASHED, /* a snapshot in the trash, and what lies below it */
 };
 void chains_set_role(struct chains *c, const char *id, enum chain_role role,
                      const struct chain *chain);
@@ -95,6 +96,9 @@ bool chains_search(const struct chains *c,
 void chains_replace(struct chains *c, const char *from, const char *merged,
                     bool (*on_replace)(void *context, const char *sandbox, const struct chain *old),
                     void *context);
+/* What a folder of a sandbox's files says, below `folder`, of the user `id`. */
+MUST_CHECK int chains_read_user(struct chains *c, int folder, const char *name, const char *id,
+                                struct error *err);
 /* A sandbox's files are others than before: what their folder says. */
 void chains_reread(struct chains *c, const char *sandbox);
 /* The folder DATA/snapshots/ID is whole, and kept. */

@@ -295,6 +295,25 @@ int check_measure(const void *request, struct error *err)
 	               : FAIL(err, ERROR_INVALID, "there is no kind %u to measure", r->kind);
 }
 
+int check_trash(const void *request, struct error *err)
+{
+	const struct broker_trash *r = request;
+
+	if (r->verb >= BROKER_TRASH_VERB_COUNT)
+		return FAIL(err, ERROR_INVALID, "the trash knows no verb %u", r->verb);
+	if (r->verb == BROKER_TRASH_LIST)
+		return *r->id ? FAIL(err, ERROR_INVALID, "a list of the trash is of all of it") : 0;
+	if (!id_is_valid(r->id))
+		return FAIL(err, ERROR_INVALID, "'%.70s' is not an id", r->id);
+	if (r->kind >= BROKER_TRASH_KIND_COUNT || r->reason >= BROKER_TRASH_REASON_COUNT ||
+	    (r->verb == BROKER_TRASH_PUT && r->kind == BROKER_TRASH_LAYER))
+		return FAIL(err, ERROR_INVALID, "kind %u, reason %u: not for the trash", r->kind,
+		            r->reason);
+	if (r->keep_s > BROKER_TRASH_KEEP_MAX_S)
+		return FAIL(err, ERROR_INVALID, "nothing is kept in the trash for ten years");
+	return 0;
+}
+
 static int check_recipe(const struct broker_template *r, struct error *err)
 {
 	static const char *const builds[] = {"base"};

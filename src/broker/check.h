@@ -17,6 +17,7 @@ MUST_CHECK int check_list(const void *request, struct error *err);
 MUST_CHECK int check_hello(const void *request, struct error *err);
 MUST_CHECK int check_pool(const void *request, struct error *err);
 MUST_CHECK int check_volume(const void *request, struct error *err);
+MUST_CHECK int check_trash(const void *request, struct error *err);
 MUST_CHECK int check_measure(const void *request, struct error *err);
 MUST_CHECK int check_template(const void *request, struct error *err);
 /* Names both, or (of a removal) only the snapshot. */

@@ -38,6 +38,7 @@ static const struct {
         [FOLDER_HOST_FILES] = {"host-files", 0711},
         [FOLDER_VOLUMES] = {"volumes", 0700},
         [FOLDER_TRASH] = {"trash", 0700},
+        [FOLDER_KEPT] = {"trash/kept", 0700},
         [FOLDER_RUN] = {"run", 0711},
         [FOLDER_RUN_CELLS] = {"run/cells", 0700},
         [FOLDER_LAYERS] = {"run/layers", 0700},
@@ -267,7 +268,8 @@ int host_check_space(const struct host *host, struct error *err)
 
 /* ---- deleting ---- */
 
-static int remove_entries(int fd, struct error *err)
+/* `spared`: a name that stays, or NULL. */
+static int remove_entries(int fd, const char *spared, struct error *err)
 {
 	DIR *folder = fdopendir(fd);
 	struct dirent *entry;
@@ -278,7 +280,8 @@ static int remove_entries(int fd, struct error *err)
 		return FAIL_ERRNO(err, "list a folder to delete");
 	}
 	while (status == 0 && (entry = readdir(folder))) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+		    (spared && strcmp(entry->d_name, spared) == 0))
 			continue;
 		if (entry->d_type != DT_DIR && unlinkat(dirfd(folder), entry->d_name, 0) == 0)
 			continue;
@@ -300,7 +303,7 @@ int host_remove_tree(int folder, const char *name, struct error *err)
 		return unlinkat(folder, name, 0) == 0 || errno == ENOENT
 		               ? 0
 		               : FAIL_ERRNO(err, "delete '%s'", name);
-	if (remove_entries(fd, err) < 0)
+	if (remove_entries(fd, NULL, err) < 0)
 		return -1;
 	if (unlinkat(folder, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		return FAIL_ERRNO(err, "delete the folder '%s'", name);
@@ -333,5 +336,5 @@ void host_empty_trash(const struct host *host)
 	int fd = openat(host->folders[FOLDER_TRASH], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd >= 0)
-		(void)!remove_entries(fd, &ignored);
+		(void)!remove_entries(fd, "kept", &ignored);
 }

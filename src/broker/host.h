@@ -10,7 +10,8 @@
  *   DATA/host-files/ID                 files of a sandbox without isolation, atolld's user's
  *   DATA/snapshots/ID/…                see chains.h
  *   DATA/volumes/ID                    what outlives sandboxes; made as new.ID, so whole as well
- *   DATA/trash/…                       whatever is to be deleted, whenever there is time */
+ *   DATA/trash/…                       whatever is to be deleted, whenever there is time
+ *   DATA/trash/kept/…                  what can be brought back for a while, see trash.h */
 #pragma once
 
 #include <stdbool.h>
@@ -27,8 +28,9 @@ struct broker_options {
 	unsigned cells;                    /* kept ready, of each kind */
 	unsigned pool_automatic, pool_max; /* see pool.h */
 	bool disk_quota;
-	bool registry_private; /* images may be pulled from the host's own network */
-	unsigned io_mbps;      /* 0 = an equal share is all */
+	bool registry_private;   /* images may be pulled from the host's own network */
+	unsigned io_mbps;        /* 0 = an equal share is all */
+	unsigned orphans_keep_s; /* of layers that no chain names, in the trash */
 	const char *subnet, *allow;
 	struct network_gateway gateway;
 };
@@ -44,6 +46,7 @@ enum host_folder {
 	FOLDER_HOST_FILES,
 	FOLDER_VOLUMES,
 	FOLDER_TRASH,
+	FOLDER_KEPT,
 	FOLDER_RUN,
 	FOLDER_RUN_CELLS,
 	FOLDER_RUN_SANDBOXES,

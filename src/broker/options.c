@@ -20,6 +20,7 @@ enum option_letter {
 	OPTION_GATEWAY,
 	OPTION_DISK_QUOTA,
 	OPTION_REGISTRY_PRIVATE,
+	OPTION_ORPHANS_KEEP,
 };
 
 static const struct option options[] = {
@@ -37,6 +38,7 @@ static const struct option options[] = {
         {"gateway", required_argument, NULL, OPTION_GATEWAY},
         {"disk-quota", required_argument, NULL, OPTION_DISK_QUOTA},
         {"registry-private", required_argument, NULL, OPTION_REGISTRY_PRIVATE},
+        {"orphans-keep", required_argument, NULL, OPTION_ORPHANS_KEEP},
         {NULL, 0, NULL, 0},
 };
 
@@ -114,6 +116,8 @@ static int set_one(struct broker_options *o, int letter, const char *value, stru
 		return set_switch(value, &o->disk_quota, err);
 	case OPTION_REGISTRY_PRIVATE:
 		return set_switch(value, &o->registry_private, err);
+	case OPTION_ORPHANS_KEEP:
+		return set_number(value, INT32_MAX, &o->orphans_keep_s, err);
 	default:
 		return FAIL(err, ERROR_INVALID, "unknown option, or one without its value");
 	}
@@ -124,6 +128,7 @@ int broker_options_parse(struct broker_options *ret, int argc, char **argv, stru
 	struct broker_options o = {.subnet = "10.213.0.0/16",
 	                           .allow = "",
 	                           .cells = 4,
+	                           .orphans_keep_s = 86400,
 	                           .pool_automatic = 4,
 	                           .pool_max = 64};
 	int letter, index = 0;
@@ -132,7 +137,7 @@ int broker_options_parse(struct broker_options *ret, int argc, char **argv, stru
 	opterr = 0;
 	while ((letter = getopt_long(argc, argv, "", options, &index)) != -1)
 		if (set_one(&o, letter, optarg, err) < 0)
-			return letter > OPTION_DISK_QUOTA
+			return letter > OPTION_ORPHANS_KEEP
 			               ? -1
 			               : FAIL_CONTEXT(err, "--%s", options[index].name);
 	if (optind < argc)

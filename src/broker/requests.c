@@ -57,7 +57,7 @@ static int run_destroy(const struct request_context *c, const void *request, str
 {
 	const struct broker_id *r = request;
 
-	return boxes_destroy(&c->broker->boxes, &c->owed, r->sandbox, err);
+	return boxes_destroy(&c->broker->boxes, &c->owed, r->sandbox, NULL, err);
 }
 
 static int run_pause(const struct request_context *c, const void *request, struct error *err)
@@ -286,6 +286,82 @@ static int run_measure(const struct request_context *c, const void *request, str
 	return measure_start(c->broker, &c->owed, request, err);
 }
 
+/* ---- the trash ---- */
+
+static int put_into_trash(const struct request_context *c, const struct broker_trash *r,
+                          struct error *err)
+{
+	const struct trash_note note = {(enum broker_trash_reason)r->reason, r->keep_s};
+	struct chains *chains = &c->broker->chains;
+
+	if (r->kind == BROKER_TRASH_SANDBOX)
+		return boxes_destroy(&c->broker->boxes, &c->owed, r->id, &note, err);
+	if (note.keep_s == 0 ? chains_remove(chains, r->id, err) < 0
+	                     : trash_put_snapshot(chains, r->id, &note, err) < 0)
+		return -1;
+	cleaner_wake(c->broker);
+	answer_ok(c);
+	return 0;
+}
+
+static void send_trash_entry(void *context, const struct trash_entry *entry)
+{
+	const struct request_context *c = context;
+	const struct broker_trash_entry answer = {.request = c->owed.request,
+	                                          .kind = entry->kind,
+	                                          .reason = entry->reason,
+	                                          .id = entry->id,
+	                                          .until_s = entry->until_s,
+	                                          .bytes = entry->bytes};
+
+	server_send(c->broker, c->owed.connection, BROKER_TRASH_ENTRY, broker_trash_entry_shape,
+	            &answer);
+}
+
+static int list_trash(const struct request_context *c, const struct broker_trash *r,
+                      UNUSED struct error *err)
+{
+	trash_trim(&c->broker->chains, r->bytes_max);
+	trash_each(&c->broker->host, send_trash_entry, (void *)(uintptr_t)c);
+	cleaner_wake(c->broker);
+	answer_ok(c);
+	return 0;
+}
+
+static int bring_back(const struct request_context *c, const struct broker_trash *r,
+                      struct error *err)
+{
+	if (trash_bring_back(&c->broker->chains, (enum broker_trash_kind)r->kind, r->id, err) < 0)
+		return -1;
+	answer_ok(c);
+	return 0;
+}
+
+static int purge_trash(const struct request_context *c, const struct broker_trash *r,
+                       struct error *err)
+{
+	if (trash_purge(&c->broker->chains, (enum broker_trash_kind)r->kind, r->id, err) < 0)
+		return -1;
+	cleaner_wake(c->broker);
+	answer_ok(c);
+	return 0;
+}
+
+static int run_trash(const struct request_context *c, const void *request, struct error *err)
+{
+	static int (*const verbs[BROKER_TRASH_VERB_COUNT])(const struct request_context *c,
+	                                                   const struct broker_trash *r,
+	                                                   struct error *err) = {
+	        [BROKER_TRASH_PUT] = put_into_trash,
+	        [BROKER_TRASH_LIST] = list_trash,
+	        [BROKER_TRASH_BACK] = bring_back,
+	        [BROKER_TRASH_PURGE] = purge_trash,
+	};
+	const struct broker_trash *r = request;
+
+	return verbs[r->verb](c, r, err);
+}
+
 /* Every request begins with its u64 number. `check` sees it before `run`; a failure of either is
  * the answer. */
 static const struct request_row rows[] = {
@@ -322,6 +398,7 @@ static const struct request_row rows[] = {
          run_egress},
         {BROKER_MEASURE, broker_measure_shape, sizeof(struct broker_measure), check_measure,
          run_measure},
+        {BROKER_TRASH, broker_trash_shape, sizeof(struct broker_trash), check_trash, run_trash},
 };
 
 static const struct request_row *find_row(uint16_t type)

@@ -33,6 +33,7 @@ struct request {
 		struct broker_backup backup;
 		struct broker_egress egress;
 		struct broker_measure measure;
+		struct broker_trash trash;
 	} message;
 };
 /* Decodes, and finds its row; the row's check is still to be asked. Touches nothing else. */

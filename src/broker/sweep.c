@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/state.h"
+#include "broker/trash.h"
 
 /* Who lets go of an overlay waits for all of the disk, and a network namespace for all processors,
  * for one as for many: so one child does the work of many, after the requests. */
@@ -141,6 +142,7 @@ static int run_cleaner(void *context)
 		clean_slot(&b->host, c->at_work[i].slot);
 	}
 	host_empty_trash(&b->host);
+	trash_measure(&b->host);
 	return status;
 }
 

@@ -1,10 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/local.h"
 #include "cli/commands.h"
 #include "cli/server_options.h"
+
+#define OPTIONS_MAX 200
+
+/* Of one start alone: no configuration has them. */
+static const struct command_option start_options[] = {
+        {.name = "adopt",
+         .about = "take a store that does not fit to the data folder: what it does not know goes "
+                  "to the trash"},
+        {0},
+};
+
+static const struct command_option *serve_options(void)
+{
+	static struct command_option options[OPTIONS_MAX];
+	const struct command_option *from = server_options();
+	unsigned count = 0;
+
+	if (options[0].name)
+		return options;
+	for (; from->name; from++)
+		options[count++] = *from;
+	for (from = start_options; from->name; from++)
+		options[count++] = *from;
+	assert(count < OPTIONS_MAX);
+	return options;
+}
+
+/* Behind the flags of the configuration, for which the array has room. */
+static char **add_start_flags(struct cli *cli, char **argv)
+{
+	unsigned count = 1;
+	char **grown;
+
+	while (argv[count])
+		count++;
+	grown = ARENA_ARRAY(cli->arena, char *, count + COUNT_OF(start_options) + 1);
+	memcpy(grown, argv, count * sizeof(*argv));
+	for (const struct command_option *at = start_options; at->name; at++)
+		if (arguments_has(&cli->args, at->name))
+			grown[count++] = arena_format(cli->arena, "--%s", at->name);
+	return grown;
+}
 
 static int serve(struct cli *cli)
 {
@@ -14,7 +57,7 @@ static int serve(struct cli *cli)
 	if (sibling_program(cli->arena, "atolld", &program, cli->err) < 0)
 		return -1;
 	argv[0] = arena_text(cli->arena, "atolld");
-	(void)execv(program, argv);
+	(void)execv(program, add_start_flags(cli, argv));
 	return FAIL_ERRNO(cli->err, "run '%s'", program);
 }
 
@@ -25,6 +68,6 @@ const struct command command_serve = {
         .more = "The first start writes the admin key to DATA/admin.key. SIGTERM or Ctrl-C ends\n"
                 "it; sandboxes go on and are adopted by the next start. Every option may be in\n"
                 "DATA/atoll.yaml or in the environment as well: see 'atoll config'.",
-        .make_options = server_options,
+        .make_options = serve_options,
         .run = serve,
 };

@@ -7,7 +7,7 @@
 
 #include "config/config.h"
 
-#define OPTIONS_MAX 96
+#define OPTIONS_MAX 192
 #define NAME_MAX_SIZE 48
 
 static const char *value_name(enum config_kind kind)

@@ -49,6 +49,8 @@ struct config {
 	int64_t idle_exit_ms; /* a server that a CLI started ends after so long without use; 0 =
 	                         never */
 	/* events */
+	/* Of the trash; see fleet/trash.h. */
+	int64_t orphans_keep_ms, orphans_max, deleted_keep_ms, trash_bytes_max;
 	int64_t events_max, events_keep_ms; /* what is older or more is dropped */
 	int64_t webhooks_max;               /* of one project */
 	int64_t webhook_tries;              /* of one delivery */

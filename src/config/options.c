@@ -85,6 +85,20 @@ const struct config_option config_options[] = {
 
         WHOLE_OPTION("events_max", events_max, .initial = "200000", .min = 1000, .max = 100000000,
                      .about = "events that are kept, the newest"),
+        DURATION_OPTION("orphans_keep", orphans_keep_ms, .initial = "24h", .max = YEAR_MS,
+                        .about = "how long the trash keeps what the store does not know: files of "
+                                 "sandboxes, snapshots and layers; 0 deletes them at once"),
+        WHOLE_OPTION("orphans_max", orphans_max, .initial = "32", .max = 1000000,
+                     .about = "a start, or a sweep, that finds more sandboxes and snapshots that "
+                              "the store does not know than this and than a tenth of its rows "
+                              "removes none and says so"),
+        DURATION_OPTION("deleted_keep", deleted_keep_ms, .initial = "10m", .max = YEAR_MS,
+                        .about = "how long a sandbox that was deleted with keep=true, as 'atoll rm "
+                                 "--all' does, can be brought back; 0 = not at all"),
+        SIZE_OPTION("trash_bytes_max", trash_bytes_max, .initial = "20G", .min = 0,
+                    .max = INT64_C(1) << 50,
+                    .about = "bytes that the trash keeps; its oldest entries go before their "
+                             "time when there are more; 0 = any number"),
         DURATION_OPTION("events_keep", events_keep_ms, .initial = "7d", .min = 60000,
                         .max = YEAR_MS, .about = "how long an event is kept"),
         WHOLE_OPTION("webhooks_max", webhooks_max, .initial = "20", .min = 1, .max = 1000,

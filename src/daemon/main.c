@@ -75,7 +75,7 @@ static int run(struct arena *a, const struct daemon_options *o, struct error *er
 	case ROLE_SUPERVISOR:
 		break;
 	}
-	return supervisor_run(a, &config, err);
+	return supervisor_run(a, &config, o->claim, err);
 }
 
 int daemon_main(int argc, char **argv)

@@ -121,6 +121,10 @@ static bool set_switch(struct daemon_options *o, const char *argument)
 		o->version = true;
 	else if (strcmp(argument, "--openapi") == 0)
 		o->openapi = true;
+	else if (strcmp(argument, "--adopt") == 0)
+		o->claim = FLEET_CLAIM_ADOPT;
+	else if (strcmp(argument, "--recover") == 0)
+		o->claim = FLEET_CLAIM_RECOVER;
 	else
 		return false;
 	return true;
@@ -174,7 +178,11 @@ void daemon_options_help(struct buf *out)
 	                  "usage: atolld [--OPTION VALUE]...\n\n"
 	                  "  --help       this text\n"
 	                  "  --version    its version\n"
-	                  "  --openapi    the OpenAPI document of its HTTP API\n");
+	                  "  --openapi    the OpenAPI document of its HTTP API\n"
+	                  "  --adopt      take a store that does not fit to the data folder: what "
+	                  "it does\n               not know goes to the trash\n"
+	                  "  --recover    the same, but make rows for it, from what lies in the "
+	                  "folder\n");
 	for (size_t i = 0; i < COUNT_OF(own_options); i++) {
 		if (own_options[i].about)
 			buf_addf(out, "  --%-10s %s\n", own_options[i].name, own_options[i].about);

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "config/config.h"
+#include "fleet/pairing.h"
 
 enum daemon_role { ROLE_SUPERVISOR, ROLE_API, ROLE_NAMES };
 
@@ -17,6 +18,7 @@ enum daemon_role { ROLE_SUPERVISOR, ROLE_API, ROLE_NAMES };
 struct daemon_options {
 	enum daemon_role role;
 	bool help, version, openapi;
+	enum fleet_claim claim; /* of a store that does not fit to the data folder */
 	const char *config_file;
 	const char **flags; /* "name=value" for config_load, NULL-terminated */
 	/* What the supervisor hands to the api process; -1 = it is not there. */

@@ -123,7 +123,8 @@ static int recover(struct api_process *p, struct error *err)
 {
 	int64_t deadline = deadline_in(BROKER_WAIT_MS);
 
-	while (fleet_recover(p->fleet, err) < 0) {
+	while (fleet_pair(p->fleet, p->options->claim, err) < 0 ||
+	       fleet_recover(p->fleet, err) < 0) {
 		if (err->code != ERROR_UNAVAILABLE || clock_monotonic_ms() >= deadline)
 			return -1;
 		log_warning("recovery was cut off, beginning again", FAILURE(err));

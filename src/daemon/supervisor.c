@@ -39,7 +39,9 @@ struct supervisor {
 	struct names names;
 	int ready_fds[2]; /* the api process writes a byte when it serves */
 	int signal_fd;
-	bool ready, serves; /* the first api process was ready; the one that runs is */
+	enum fleet_claim claim;
+	const char **claim_arg; /* of the api process: only its first start takes a store */
+	bool ready, serves;     /* the first api process was ready; the one that runs is */
 	bool stopping;
 };
 
@@ -89,7 +91,7 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 {
 	const struct config *config = s->config;
 	struct child *c = &s->children[CHILD_BROKER];
-	const char **at = ARENA_ARRAY(s->arena, const char *, 32), *folder;
+	const char **at = ARENA_ARRAY(s->arena, const char *, 40), *folder;
 
 	c->name = "atoll-broker";
 	c->args = at;
@@ -127,6 +129,8 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 		*at++ = arena_format(s->arena, "%u,%u,%u", s->names.ports[NAMES_HTTP],
 		                     s->names.ports[NAMES_TLS], s->names.ports[NAMES_DNS]);
 	}
+	*at++ = "--orphans-keep";
+	*at++ = arena_format(s->arena, "%lld", (long long)config->orphans_keep_ms / 1000);
 	*at++ = "--io-mbps";
 	*at++ = arena_format(s->arena, "%lld", (long long)config->io_mbps);
 	c->env = child_environment(s->arena);
@@ -204,6 +208,9 @@ static int prepare_api(struct supervisor *s, struct error *err)
 		inherit(&role, "--tls-listen-fd", s->tls_listen_fd);
 		inherit(&role, "--certificate-fd", s->certificate.memory_fd);
 	}
+	s->claim_arg = role.at;
+	if (s->claim != FLEET_CLAIM_CHECK)
+		*role.at++ = s->claim == FLEET_CLAIM_ADOPT ? "--adopt" : "--recover";
 	return 0;
 }
 
@@ -420,8 +427,10 @@ static void on_ready(struct supervisor *s)
 {
 	char byte;
 
-	while (read(s->ready_fds[0], &byte, 1) == 1)
+	while (read(s->ready_fds[0], &byte, 1) == 1) {
 		s->ready = s->serves = true;
+		*s->claim_arg = NULL;
+	}
 }
 
 /* The gateway for names is wanted from the first packet on. poll passes over what is no descriptor.
@@ -513,10 +522,12 @@ static void close_all(struct supervisor *s)
 	data_close(&s->data);
 }
 
-int supervisor_run(struct arena *a, const struct config *config, struct error *err)
+int supervisor_run(struct arena *a, const struct config *config, enum fleet_claim claim,
+                   struct error *err)
 {
 	struct supervisor s = {
 	        .arena = a,
+	        .claim = claim,
 	        .config = config,
 	        .data = {-1, -1, -1},
 	        .children = {{.program_fd = -1}, {.program_fd = -1}, {.program_fd = -1}},

@@ -55,14 +55,18 @@ void archive_drop(struct fleet *f, const char *sandbox_id)
 		            FAILURE(&err));
 }
 
-bool archive_is_needed(struct fleet *f, const char *sandbox_id)
+bool archive_is_needed(struct fleet *f, const char *project_id, const char *sandbox_id)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct sandbox_record r;
 	struct error err = {0};
 
-	if (store_sandbox_find(f->store, &arena, NULL, sandbox_id, &r, &err) < 0)
-		return err.code != ERROR_NOT_FOUND;
+	if (store_sandbox_find_ended(f->store, &arena, project_id, sandbox_id, &r, &err) < 0) {
+		/* These may be its only files: without a row that says "deleted" they stay. */
+		log_warning("an archive is left: no row of the store knows its sandbox",
+		            TEXT("sandbox", sandbox_id), FAILURE(&err));
+		return true;
+	}
 	return r.actual == SANDBOX_ARCHIVED || r.actual == SANDBOX_CREATING ||
 	       r.actual == SANDBOX_FAILED;
 }

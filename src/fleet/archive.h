@@ -18,4 +18,4 @@ bool archive_exists(struct fleet *f, const char *sandbox_id);
 void archive_drop(struct fleet *f, const char *sandbox_id);
 /* Whether the blob of a sandbox that archives it is still to be kept. At boot, when all sandboxes
  * are settled. */
-bool archive_is_needed(struct fleet *f, const char *sandbox_id);
+bool archive_is_needed(struct fleet *f, const char *project_id, const char *sandbox_id);

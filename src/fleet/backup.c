@@ -453,7 +453,8 @@ static int settle(struct fleet *f, struct backup_record *r, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 
-	if (r->state == BACKUP_READY && *r->holder_id && !archive_is_needed(f, r->holder_id))
+	if (r->state == BACKUP_READY && *r->holder_id &&
+	    !archive_is_needed(f, r->project_id, r->holder_id))
 		return backup_drop(f, r->id, err);
 	if (r->state == BACKUP_REMOVING || (r->state == BACKUP_MAKING && *r->holder_id))
 		return backup_drop(f, r->id, err);

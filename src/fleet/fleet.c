@@ -69,6 +69,7 @@ void fleet_leave(struct fleet *fleet)
 		return;
 	builds_leave(fleet);
 	peer_leave(fleet);
+	pairing_leave(fleet);
 	browsers_tidy(fleet, true);
 }
 

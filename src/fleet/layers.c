@@ -302,6 +302,9 @@ void layers_sweep(struct fleet *f, bool at_boot)
 	struct error err = {0};
 	struct layer_ids ids;
 
+	/* In a store that is not the folder's, "no row needs it" means nothing. */
+	if (!pairing_holds(f))
+		return;
 	if (store_layers_unused(f->store, &arena, &filter, &ids, &err) < 0) {
 		log_warning("layers that nothing needs are not seen", FAILURE(&err));
 		return;

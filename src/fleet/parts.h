@@ -13,18 +13,17 @@
 #include "fleet/lease_desk.h"
 #include "fleet/life.h"
 #include "fleet/meters.h"
+#include "fleet/pairing_parts.h"
 #include "fleet/pools.h"
 #include "fleet/project_cache.h"
 #include "fleet/samples.h"
 #include "fleet/storage.h"
 #include "fleet/template_cache.h"
 
-/* One call of the provider; building a template takes minutes. */
-#define CALL_TIMEOUT_MS 60000
+#define CALL_TIMEOUT_MS 60000 /* one call of the provider; building a template takes minutes */
 #define TEMPLATE_TIMEOUT_MS (30 * 60 * 1000)
 #define POOL_COUNTS_MAX 256 /* in the metrics */
-/* What a stop gives the programs inside before it kills them. */
-#define STOP_GRACE_MS 5000
+#define STOP_GRACE_MS 5000  /* of the programs inside, before they are killed */
 
 /* An end that the provider has told of, and that a worker has yet to look into. */
 struct ended {
@@ -55,6 +54,8 @@ struct fleet {
 	int64_t swept_at, peer_beat_at; /* of the two ticking threads */
 	struct meters meters;
 	struct samples samples;
+	struct pairing pairing;
+	struct trash_counts trash;
 	struct pool_counts {
 		pthread_mutex_t mutex; /* whoever makes store and provider agree has it */
 		struct fleet_pool_count items[POOL_COUNTS_MAX];
@@ -165,7 +166,7 @@ MUST_CHECK int presence_find(struct fleet *f, const char *id, enum presence *ret
 /* Makes row and provider agree. `reason`: why it is gone, should it be. */
 MUST_CHECK int act_settle(struct act *a, enum presence presence, enum sandbox_reason reason,
                           struct error *err);
-/* Looks for what the provider has that nobody wants, and for what is gone without a word. */
+/* Looks for orphans, and for what is gone without a word. */
 MUST_CHECK int fleet_sweep(struct fleet *f, struct error *err);
 typedef void fleet_visit(struct fleet *f, const struct sandbox_record *r, void *context);
 /* Each row that is not deleted and is ours. */
@@ -183,8 +184,7 @@ MUST_CHECK int template_find(struct fleet *f, struct arena *a, const struct flee
                              struct template_record *ret, struct error *err);
 /* To be called after every change: empties the cache and wakes those who wait. */
 void templates_changed(struct fleet *f);
-/* What a server that went away was building. */
-MUST_CHECK int templates_recover(struct fleet *f, struct error *err);
+MUST_CHECK int templates_recover(struct fleet *f, struct error *err); /* what was being built */
 
 /* ---- pools.c ---- */
 
@@ -193,7 +193,7 @@ MUST_CHECK int pools_settle(struct fleet *f, struct error *err);
 /* The same, after a change; a failure is only logged. */
 void pools_changed(struct fleet *f);
 
-/* ---- projects.c: goes on with those that were left half deleted ---- */
+/* projects.c: goes on with those that were left half deleted */
 void projects_finish(struct fleet *f);
 
 /* ---- recipe.c: what is given of a checked one replaces what the record has, borrowed ---- */

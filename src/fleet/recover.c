@@ -12,6 +12,7 @@
 #include "fleet/snapshot.h"
 
 #define PAGE_SIZE 500
+#define ORPHANS_STOP_MS 10000 /* for all of a sweep; those after it are ended at once */
 
 /* ---- what the provider has ---- */
 
@@ -271,25 +272,10 @@ static void settle_lost_quietly(struct fleet *f, const struct sandbox_record *r,
 		log_warning("sandbox is not settled", TEXT("sandbox", r->id), FAILURE(&err));
 }
 
-/* Nobody knows it. What says that it is another server's is left to people. */
-static void destroy_orphan(struct fleet *f, const struct provider_entry *entry)
-{
-	struct error err = {0};
-
-	if (entry->owner[0] && strcmp(entry->owner, f->node) != 0) {
-		log_warning("an orphan says that it is another server's, and is left",
-		            TEXT("sandbox", entry->id), TEXT("owner", entry->owner));
-		return;
-	}
-	log_info("orphan destroyed", TEXT("sandbox", entry->id));
-	if (f->ops->destroy(f->provider, entry->id, deadline_in(CALL_TIMEOUT_MS), &err) < 0)
-		log_warning("an orphan is left", TEXT("sandbox", entry->id), FAILURE(&err));
-}
-
-/* The provider has it. One without a row is nobody's, unless it is being made: then somebody acts
+/* The provider has it. One without a row is an orphan, unless it is being made: then a worker acts
  * on it, and its row comes. One whose row is another server's came here with a copied folder, and
  * is left to people. One of an earlier claim of a lease that has another one by now goes. */
-static void sweep_one(struct fleet *f, const struct provider_entry *entry)
+static bool sweep_one(struct fleet *f, const struct provider_entry *entry)
 {
 	const char *id = entry->id;
 	AUTO(arena_done) struct arena arena = {0};
@@ -298,14 +284,31 @@ static void sweep_one(struct fleet *f, const struct provider_entry *entry)
 
 	if (cache_is_attended(&f->cache, id) ||
 	    (entry->lease_epoch > 0 && lease_sweep(f, id, entry->lease_epoch)))
-		return;
+		return false;
 	if (act_begin(f, &arena, id, deadline_in(0), &act, &err) == 0) {
 		if (act.record.actual == SANDBOX_FAILED && is_ours(f, &act.record))
 			act_clear(&act);
-		return;
+		return false;
 	}
-	if (err.code == ERROR_NOT_FOUND)
-		destroy_orphan(f, entry);
+	return err.code == ERROR_NOT_FOUND;
+}
+
+/* All are found before the first is removed: too many of them are a mistake, see pairing.h. */
+static void sweep_entries(struct fleet *f, struct arena *a, const struct provider_list *list)
+{
+	int64_t stop_until = deadline_in(ORPHANS_STOP_MS);
+	const struct provider_entry **orphans =
+	        ARENA_ARRAY(a, const struct provider_entry *, list->count + 1);
+	size_t count = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (sweep_one(f, &list->entries[i]))
+			orphans[count++] = &list->entries[i];
+	if (!orphans_may_go(f, count, list->count - count))
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (!cache_is_attended(&f->cache, orphans[i]->id))
+			orphan_remove(f, orphans[i], stop_until);
 }
 
 int fleet_sweep(struct fleet *f, struct error *err)
@@ -317,8 +320,7 @@ int fleet_sweep(struct fleet *f, struct error *err)
 	if (list_entries(f, &arena, &list, err) < 0)
 		return -1;
 	note_presences(&list, &presences);
-	for (size_t i = 0; i < list.count; i++)
-		sweep_one(f, &list.entries[i]);
+	sweep_entries(f, &arena, &list);
 	return each_sandbox(f, settle_lost_quietly, &presences, err);
 }
 
@@ -352,5 +354,7 @@ int fleet_recover(struct fleet *fleet, struct error *err)
 	layers_sweep(fleet, true);
 	projects_finish(fleet);
 	peer_tick(fleet);
+	fleet->pairing.takes_all = false;
+	trash_tick(fleet);
 	return 0;
 }

@@ -384,20 +384,29 @@ static int sweep_rows(struct fleet *f, const struct map *present, bool at_boot, 
 	return 0;
 }
 
-/* Its row was written before it was made, so one without a row is nobody's. */
-static void sweep_orphan(struct fleet *f, const char *id)
+/* Its row was written before it was made, so one without a row is an orphan. */
+static bool is_orphan(struct fleet *f, const char *id)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct snapshot_record r;
 	struct error err = {0};
 
-	if (store_snapshot_find(f->store, &arena, NULL, id, &r, &err) == 0 ||
-	    err.code != ERROR_NOT_FOUND)
+	return store_snapshot_find(f->store, &arena, NULL, id, &r, &err) < 0 &&
+	       err.code == ERROR_NOT_FOUND;
+}
+
+static void sweep_orphans(struct fleet *f, struct arena *a, const struct provider_list *list)
+{
+	const char **orphans = ARENA_ARRAY(a, const char *, list->count + 1);
+	size_t count = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (is_orphan(f, list->entries[i].id))
+			orphans[count++] = list->entries[i].id;
+	if (!orphans_may_go(f, count, list->count - count))
 		return;
-	error_clear(&err);
-	log_info("orphan snapshot removed", TEXT("snapshot", id));
-	if (f->ops->snapshots->remove(f->provider, id, deadline_in(CALL_TIMEOUT_MS), &err) < 0)
-		log_warning("an orphan snapshot is left", TEXT("snapshot", id), FAILURE(&err));
+	for (size_t i = 0; i < count; i++)
+		orphan_snapshot_remove(f, orphans[i]);
 }
 
 /* The provider is asked before the rows are read: one that is finished meanwhile is not missed. */
@@ -411,9 +420,8 @@ int snapshots_sweep(struct fleet *f, bool at_boot, struct error *err)
 		return 0;
 	if (f->ops->snapshots->list(f->provider, &arena, &list, err) < 0)
 		return FAIL_CONTEXT(err, "list the snapshots of provider '%s'", f->ops->name);
-	for (size_t i = 0; i < list.count; i++) {
+	for (size_t i = 0; i < list.count; i++)
 		map_put(&present, list.entries[i].id, f);
-		sweep_orphan(f, list.entries[i].id);
-	}
+	sweep_orphans(f, &arena, &list);
 	return sweep_rows(f, &present, at_boot, err);
 }

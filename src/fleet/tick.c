@@ -303,6 +303,7 @@ static int tick(struct fleet *f, struct error *err)
 
 	ended_settle(f);
 	egress_tell_again(f);
+	pairing_tick(f);
 	browsers_tidy(f, false);
 	/* What cannot be written now is written later: the rows keep it. */
 	if (meters_write(f, f->config->usage_flush_ms, true, err) < 0) {
@@ -326,6 +327,8 @@ static int tick(struct fleet *f, struct error *err)
 		layers_sweep(f, false);
 		builds_tick(f);
 		projects_finish(f);
+		pairing_advance(f);
+		trash_tick(f);
 	}
 	if (fleet_events_purge(f, err) < 0)
 		return -1;

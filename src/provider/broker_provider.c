@@ -286,6 +286,11 @@ int broker_provider_start(struct provider *p, const struct sandbox_spec *spec, i
 	return 0;
 }
 
+void broker_provider_forget(struct provider *p, const char *id)
+{
+	unset_running(p, id);
+}
+
 int broker_provider_destroy(struct provider *p, const char *id, int64_t deadline, struct error *err)
 {
 	struct broker_id message = {.sandbox = id};

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "provider/provider.h"
+#include "provider/trash.h"
 #include "provider/volume.h"
 
 /* `ops` is copied: the host's answer adds or takes away abilities. */
@@ -55,6 +56,8 @@ struct broker_followed {
 };
 MUST_CHECK int broker_provider_follow(struct provider *p, const struct broker_followed *f,
                                       struct error *err);
+/* It is about to end: no end is told of. */
+void broker_provider_forget(struct provider *p, const char *id);
 struct broker_client;
 struct broker_client *broker_provider_client(struct provider *p);
 extern const struct volume_ops broker_provider_volumes;
@@ -70,4 +73,4 @@ extern const struct compute_ops broker_provider_compute;
 	.limit = broker_provider_limit, .list = broker_provider_list,                              \
 	.stats = broker_provider_stats, .measure = broker_provider_measure,                        \
 	.health = broker_provider_health, .template_make = broker_provider_template,               \
-	.compute = &broker_provider_compute
+	.trash = &broker_provider_trash, .compute = &broker_provider_compute

@@ -154,6 +154,7 @@ struct provider_ops {
 	const struct snapshot_ops *snapshots; /* PROVIDER_CAN_SNAPSHOT; see snapshots.h */
 	const struct volume_ops *volumes;     /* PROVIDER_CAN_VOLUME; see provider/volume.h */
 	const struct pool_ops *pools;         /* PROVIDER_CAN_POOL; see provider/pool.h */
+	const struct trash_ops *trash;        /* NULL: it has none; see provider/trash.h */
 	const struct compute_ops *compute;
 };
 

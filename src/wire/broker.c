@@ -162,6 +162,27 @@ const struct wire_member broker_measure_shape[] = {
         WIRE_END,
 };
 
+const struct wire_member broker_trash_shape[] = {
+        WIRE_U64_MEMBER(broker_trash, request),
+        WIRE_U32_MEMBER(broker_trash, verb),
+        WIRE_U32_MEMBER(broker_trash, kind),
+        WIRE_TEXT_MEMBER(broker_trash, id, NAME_MAX_BYTES),
+        WIRE_U32_MEMBER(broker_trash, reason),
+        WIRE_U64_MEMBER(broker_trash, keep_s),
+        WIRE_U64_MEMBER(broker_trash, bytes_max),
+        WIRE_END,
+};
+
+const struct wire_member broker_trash_entry_shape[] = {
+        WIRE_U64_MEMBER(broker_trash_entry, request),
+        WIRE_U32_MEMBER(broker_trash_entry, kind),
+        WIRE_U32_MEMBER(broker_trash_entry, reason),
+        WIRE_TEXT_MEMBER(broker_trash_entry, id, NAME_MAX_BYTES),
+        WIRE_U64_MEMBER(broker_trash_entry, until_s),
+        WIRE_U64_MEMBER(broker_trash_entry, bytes),
+        WIRE_END,
+};
+
 const struct wire_member broker_measured_shape[] = {
         WIRE_U64_MEMBER(broker_measured, request),
         WIRE_U64_MEMBER(broker_measured, bytes),

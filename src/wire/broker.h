@@ -12,6 +12,7 @@
 #include "wire/broker_egress.h"
 #include "wire/broker_backup.h"
 #include "wire/broker_measure.h"
+#include "wire/broker_trash.h"
 #include "wire/broker_volume.h"
 #include "wire/wire.h"
 
@@ -55,6 +56,8 @@ enum broker_type {
 	BROKER_EGRESS,          /* broker_egress -> BROKER_OK */
 	BROKER_MEASURE,         /* broker_measure -> BROKER_MEASURED */
 	BROKER_MEASURED,        /* broker_measured */
+	BROKER_TRASH,           /* broker_trash -> BROKER_TRASH_ENTRY*, BROKER_OK */
+	BROKER_TRASH_ENTRY,     /* broker_trash_entry */
 	BROKER_TYPE_COUNT,
 };
 

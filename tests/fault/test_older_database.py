@@ -23,7 +23,9 @@ def database(server):
 def keep(server):
     """The file and its log, as they would be on the disk: the server runs on, so they are read until nothing has changed in between."""
     def read():
-        return {end: database(server).with_name(f"atoll.db{end}").read_bytes() for end in ("", "-wal")}
+        files = {end: database(server).with_name(f"atoll.db{end}").read_bytes() for end in ("", "-wal")}
+        # The file only says what has come to the disk in the database: a power cut leaves it no newer.
+        return {**files, "/../pairing/store": (server.data / "pairing/store").read_bytes()}
 
     def whole():
         files = read()
@@ -33,7 +35,7 @@ def keep(server):
 
 def put_back(server, files):
     for end, data in files.items():
-        database(server).with_name(f"atoll.db{end}").write_bytes(data)
+        (database(server).parent / (end[1:] if end.startswith("/") else f"atoll.db{end}")).write_bytes(data)
     if os.path.exists(f"{database(server)}-shm"):
         os.unlink(f"{database(server)}-shm")
 

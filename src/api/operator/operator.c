@@ -8,6 +8,7 @@
 #include "api/meter.h"
 #include "api/tables.h"
 #include "fleet/pools.h"
+#include "fleet/trash.h"
 
 #define POOLS_SHOWN 256
 
@@ -105,6 +106,15 @@ static void write_refusals(struct buf *out, const struct worker_load *load, unsi
 		         name, worker_share_name(kind), load->refused_by[lane][kind]);
 	buf_addf(out, "atoll_workers_refused_total{lane=\"%s\",by=\"time\"} %" PRIu64 "\n", name,
 	         load->expired[lane]);
+}
+
+static void write_trash(struct buf *out, const struct fleet_trash_counts *c)
+{
+	counter(out, "atoll_orphans_trashed_total",
+	        "Sandboxes and snapshots that no row knew, put into the trash.", c->orphans);
+	gauge(out, "atoll_orphans_held", "Orphans that were too many to be removed.", c->held);
+	gauge(out, "atoll_trash_entries", "What the trash keeps.", c->entries);
+	gauge(out, "atoll_trash_bytes", "Bytes that the trash keeps.", c->bytes);
 }
 
 static void write_workers(struct buf *out, const struct worker_load *load)
@@ -215,6 +225,7 @@ static int metrics(struct request *rq, const void *body, struct reply *reply, st
 	struct fleet_counts fleet = fleet_counts_get(api->fleet);
 	struct worker_load load = worker_load_get(api->workers);
 	struct fleet_pool_count pools[POOLS_SHOWN];
+	const struct fleet_trash_counts trash = fleet_trash_counts_get(api->fleet);
 	size_t pool_count;
 
 	(void)body;
@@ -225,6 +236,7 @@ static int metrics(struct request *rq, const void *body, struct reply *reply, st
 	         ATOLL_VERSION, provider_ops_of(api->provider)->name);
 	write_http(out, &http);
 	write_fleet(out, &fleet);
+	write_trash(out, &trash);
 	write_workers(out, &load);
 	pool_count = fleet_pool_counts(api->fleet, pools, COUNT_OF(pools));
 	write_pools(out, pools, pool_count);

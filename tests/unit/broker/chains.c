@@ -31,6 +31,7 @@ static void data_make(struct data *d)
 	} rows[] = {{FOLDER_SNAPSHOTS, "snapshots"},
 	            {FOLDER_SANDBOXES, "sandboxes"},
 	            {FOLDER_TRASH, "trash"},
+	            {FOLDER_KEPT, "trash/kept"},
 	            {FOLDER_RUN_SANDBOXES, "run"}};
 
 	memset(d, 0, sizeof(*d));
@@ -55,6 +56,7 @@ static void data_done(struct data *d)
 	(void)close(d->host.folders[FOLDER_SNAPSHOTS]);
 	(void)close(d->host.folders[FOLDER_SANDBOXES]);
 	(void)close(d->host.folders[FOLDER_TRASH]);
+	(void)close(d->host.folders[FOLDER_KEPT]);
 	(void)close(d->host.folders[FOLDER_RUN_SANDBOXES]);
 	assert_int_equal(host_remove_tree(AT_FDCWD, d->path, &err), 0);
 }

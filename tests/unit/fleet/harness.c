@@ -15,6 +15,7 @@ void harness_start(struct harness *h)
 	const struct fleet_options options = {.config = &h->config,
 	                                      .store = h->store,
 	                                      .provider = (struct provider *)(void *)&h->fake,
+	                                      .node = h->node,
 	                                      .workers = h->workers};
 	assert_done(fleet_open(&options, &h->fleet, &err));
 }
@@ -58,6 +59,8 @@ int harness_open(void **state)
 	snprintf(h->data_dir, sizeof(h->data_dir), "/nonexistent/atoll-test");
 	h->config = (struct config){.data_dir = h->data_dir,
 	                            .provider = "fake",
+	                            .store = "",
+	                            .orphans_max = 32,
 	                            .defaults = {.cpu = 1, .memory_mb = 512},
 	                            .sandboxes_max = 100,
 	                            .idle_reap_ms = 3600 * 1000,

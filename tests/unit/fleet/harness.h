@@ -104,6 +104,7 @@ struct harness {
 	struct fleet *fleet;
 	struct arena arena;
 	char data_dir[64];
+	const char *node; /* NULL: it is alone */
 };
 
 void harness_start(struct harness *h);

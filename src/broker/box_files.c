@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files of a sandbox that has ended, or never ran: deleted, or into the trash. */
+#include "base/log.h"
+#include "broker/box.h"
+#include "broker/review.h"
+
+/* The layers below files in the trash stay in use. */
+static int keep_files(struct boxes *b, const char *id, const struct trash_note *note,
+                      struct error *err)
+{
+	bool is_orphan = note->reason == BROKER_TRASH_ORPHAN;
+
+	log_warning(is_orphan ? "files that no row of the store knows go to the trash"
+	                      : "files of a deleted sandbox go to the trash",
+	            TEXT("sandbox", id), NUMBER("keep_s", (int64_t)note->keep_s));
+	if (trash_put_sandbox(b->chains, id, note, err) < 0)
+		return -1;
+	review_end(b->chains, id);
+	return 0;
+}
+
+int box_files_remove(struct boxes *b, const char *id, const struct trash_note *note,
+                     struct error *err)
+{
+	if (note->keep_s > 0)
+		return keep_files(b, id, note, err);
+	if (host_trash_files(b->host, id, err) < 0)
+		return -1;
+	/* What lies below them may be in no other chain: it is deleted with them then. */
+	chains_set(b->chains, id, NULL);
+	chains_set_role(b->chains, id, CHAIN_ORIGIN, NULL);
+	review_end(b->chains, id);
+	return 0;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/clock.h"
+#include "provider/broker_client.h"
+#include "provider/broker_provider.h"
+#include "provider/trash.h"
+
+#define LIST_MS 30000
+#define ENTRIES_MAX 100000
+
+static int call_trash(struct provider *p, struct broker_trash *message, int64_t deadline,
+                      struct error *err)
+{
+	const struct broker_call call = {
+	        .type = BROKER_TRASH,
+	        .shape = broker_trash_shape,
+	        .message = message,
+	        .may_repeat = message->verb != BROKER_TRASH_BACK,
+	};
+
+	return broker_client_call(broker_provider_client(p), &call, deadline, err);
+}
+
+static int put(struct provider *p, const struct provider_trash *what, int64_t deadline,
+               struct error *err)
+{
+	struct broker_trash message = {.verb = BROKER_TRASH_PUT,
+	                               .kind = what->kind,
+	                               .id = what->id,
+	                               .reason = what->reason,
+	                               .keep_s = (uint64_t)(what->keep_ms + 999) / 1000};
+
+	if (what->kind == BROKER_TRASH_SANDBOX)
+		broker_provider_forget(p, what->id);
+	return call_trash(p, &message, deadline, err);
+}
+
+static int bring_back(struct provider *p, const struct provider_trash *what, int64_t deadline,
+                      struct error *err)
+{
+	struct broker_trash message = {
+	        .verb = BROKER_TRASH_BACK, .kind = what->kind, .id = what->id};
+
+	return call_trash(p, &message, deadline, err);
+}
+
+static int purge(struct provider *p, const struct provider_trash *what, int64_t deadline,
+                 struct error *err)
+{
+	struct broker_trash message = {
+	        .verb = BROKER_TRASH_PURGE, .kind = what->kind, .id = what->id};
+
+	return call_trash(p, &message, deadline, err);
+}
+
+static int note_entry(void *context, const void *reply, struct error *err)
+{
+	const struct broker_trash_entry *from = reply;
+	struct provider_trash_entry entry = {
+	        .kind = (enum broker_trash_kind)from->kind,
+	        .reason = (enum broker_trash_reason)from->reason,
+	        .until = (int64_t)from->until_s * 1000,
+	        .size_bytes = from->bytes == UINT64_MAX ? -1 : (int64_t)from->bytes,
+	};
+
+	if (!id_is_valid(from->id) || from->kind >= BROKER_TRASH_KIND_COUNT ||
+	    from->reason >= BROKER_TRASH_REASON_COUNT)
+		return FAIL(err, ERROR_SYSTEM, "the broker lists '%s' of kind %u in the trash",
+		            from->id, from->kind);
+	memcpy(entry.id, from->id, ID_SIZE);
+	buf_add(context, &entry, sizeof(entry));
+	return 0;
+}
+
+static int list(struct provider *p, int64_t bytes_max, struct arena *a,
+                struct provider_trash_list *ret, struct error *err)
+{
+	AUTO(buf_done)
+	struct buf entries = BUF(ENTRIES_MAX * sizeof(struct provider_trash_entry));
+	struct broker_trash message = {
+	        .verb = BROKER_TRASH_LIST, .id = "", .bytes_max = (uint64_t)bytes_max};
+	struct broker_trash_entry entry;
+	const struct broker_call call = {
+	        .type = BROKER_TRASH,
+	        .shape = broker_trash_shape,
+	        .message = &message,
+	        .may_repeat = false,
+	        .reply_type = BROKER_TRASH_ENTRY,
+	        .reply_shape = broker_trash_entry_shape,
+	        .reply = &entry,
+	        .reply_size = sizeof(entry),
+	        .arena = a,
+	        .on_entry = note_entry,
+	        .context = &entries,
+	};
+
+	if (broker_client_call(broker_provider_client(p), &call, deadline_in(LIST_MS), err) < 0)
+		return -1;
+	if (entries.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "more than %d entries in the trash", ENTRIES_MAX);
+	ret->count = entries.size / sizeof(struct provider_trash_entry);
+	ret->items = ARENA_ARRAY(a, struct provider_trash_entry, ret->count + 1);
+	if (ret->count > 0)
+		memcpy(ret->items, entries.data, entries.size);
+	return 0;
+}
+
+const struct trash_ops broker_provider_trash = {
+        .put = put,
+        .bring_back = bring_back,
+        .purge = purge,
+        .list = list,
+};
