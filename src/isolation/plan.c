@@ -133,7 +133,10 @@ static bool project_is_on_volume(const struct isolation_spec *s)
 /* Nothing here is a hole in a user namespace of a current kernel; it is the second fence. */
 static void add_kernel_files(struct planner *p)
 {
-	static const char *const read_only[] = {"/proc/sys", "/proc/bus", "/proc/fs", "/proc/irq"};
+	/* The last is the agent's own: the kernel gives its files to root inside, and nothing in
+	 * there is written by the agent (decision 0472). */
+	static const char *const read_only[] = {"/proc/sys", "/proc/bus", "/proc/fs", "/proc/irq",
+	                                        "/proc/1"};
 	static const char *const masked[] = {
 	        "/proc/kcore",       "/proc/keys", "/proc/timer_list",  "/proc/sysrq-trigger",
 	        "/proc/sched_debug", "/proc/acpi", "/proc/scsi",        "/proc/latency_stats",

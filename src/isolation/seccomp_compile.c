@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "isolation/seccomp_table.h"
@@ -99,6 +100,34 @@ static const struct sock_filter ioctl_rule[] = {
         RETURN_ERRNO(EPERM),
 };
 
+/* ---- process 1 is the agent. No other pid namespace can be made inside, so that no process has
+ * another number for it. ---- */
+
+#define AGENT_PID 1
+#define ARGUMENT_HIGH(i) (ARGUMENT(i) + 4) /* both architectures have the low half first */
+
+/* Argument 0 is a process. */
+static const struct sock_filter scheduler_rule[] = {
+        LOAD(ARGUMENT(0)),
+        EQUALS(AGENT_PID, 0, 1),
+        RETURN_ERRNO(EPERM),
+        RETURN_ALLOW,
+};
+
+/* To read its limits, without new ones, is harmless. */
+static const struct sock_filter prlimit_rule[] = {
+        LOAD(ARGUMENT(0)),      EQUALS(AGENT_PID, 0, 5), LOAD(ARGUMENT(2)),   EQUALS(0, 0, 2),
+        LOAD(ARGUMENT_HIGH(2)), EQUALS(0, 1, 0),         RETURN_ERRNO(EPERM), RETURN_ALLOW,
+};
+
+/* Argument 0 says whose number argument 1 is. The agent is process 1, leads process group 1 and is
+ * among the processes of user 0; a user 0 may also stand for the caller. */
+#define PRIORITY_RULE(of_user)                                                                     \
+	LOAD(ARGUMENT(0)), EQUALS((of_user), 2, 0), LOAD(ARGUMENT(1)), EQUALS(AGENT_PID, 2, 3),    \
+	        LOAD(ARGUMENT(1)), EQUALS(0, 0, 1), RETURN_ERRNO(EPERM), RETURN_ALLOW
+static const struct sock_filter priority_rule[] = {PRIORITY_RULE(PRIO_USER)};
+static const struct sock_filter io_priority_rule[] = {PRIORITY_RULE(3 /* IOPRIO_WHO_USER */)};
+
 #define RULE(array)                                                                                \
 	{                                                                                          \
 		(array), sizeof(array) / sizeof((array)[0])                                        \
@@ -113,6 +142,10 @@ static const struct rule {
         [SECCOMP_SOCKET] = RULE(socket_rule),
         [SECCOMP_SOCKETPAIR] = RULE(socketpair_rule),
         [SECCOMP_IOCTL] = RULE(ioctl_rule),
+        [SECCOMP_SCHEDULER] = RULE(scheduler_rule),
+        [SECCOMP_PRLIMIT] = RULE(prlimit_rule),
+        [SECCOMP_PRIORITY] = RULE(priority_rule),
+        [SECCOMP_IO_PRIORITY] = RULE(io_priority_rule),
 };
 
 struct range {

@@ -41,11 +41,11 @@ const struct seccomp_row seccomp_table[] = {
          "set_robust_list get_robust_list futex futex_waitv futex_wake futex_wait "
          "futex_requeue rseq arch_prctl prctl ptrace seccomp landlock_create_ruleset "
          "landlock_add_rule landlock_restrict_self pidfd_open pidfd_send_signal "
-         "process_mrelease getpriority setpriority getrlimit setrlimit prlimit64 "
+         "process_mrelease getpriority getrlimit setrlimit "
          "getrusage times sysinfo uname getcpu sched_yield sched_getaffinity "
-         "sched_setaffinity sched_getparam sched_setparam sched_getscheduler "
-         "sched_setscheduler sched_get_priority_max sched_get_priority_min "
-         "sched_rr_get_interval sched_getattr sched_setattr ioprio_get ioprio_set "
+         "sched_getparam sched_getscheduler "
+         "sched_get_priority_max sched_get_priority_min "
+         "sched_rr_get_interval sched_getattr ioprio_get "
          "set_thread_area get_thread_area restart_syscall"},
         /* users */
         {SECCOMP_ALLOW, "getuid geteuid getgid getegid getresuid getresgid getgroups setuid setgid "
@@ -72,6 +72,13 @@ const struct seccomp_row seccomp_table[] = {
         {SECCOMP_SOCKET, "socket"},
         {SECCOMP_SOCKETPAIR, "socketpair"},
         {SECCOMP_IOCTL, "ioctl"},
+
+        /* The agent has the user id of the sandbox's root, who may change any process but this:
+         * limits, processors and priority of process 1 are refused (decision 0472). */
+        {SECCOMP_SCHEDULER, "sched_setaffinity sched_setparam sched_setscheduler sched_setattr"},
+        {SECCOMP_PRLIMIT, "prlimit64"},
+        {SECCOMP_PRIORITY, "setpriority"},
+        {SECCOMP_IO_PRIORITY, "ioprio_set"},
 
         /* clone3 passes its flags by pointer, where no filter can see them; libc falls back */
         {SECCOMP_UNKNOWN, "clone3"},

@@ -8,6 +8,7 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -272,6 +273,101 @@ static enum outcome protect_from_oom(const char *argument)
 	return expect_refused(write(fd, "-1000", 5), "oom_score_adj -1000");
 }
 
+/* Root inside has the agent's user id: each of these would stop its work, or slow it down. */
+static enum outcome limit_the_agent(const char *argument)
+{
+	static const int resources[] = {RLIMIT_NOFILE, RLIMIT_NPROC, RLIMIT_AS, RLIMIT_CPU,
+	                                RLIMIT_FSIZE};
+	enum outcome outcomes[5];
+
+	(void)argument;
+	for (unsigned i = 0; i < 5; i++) {
+		struct rlimit limit;
+
+		/* The same again, so that an agent that is not protected goes on. */
+		if (getrlimit(resources[i], &limit) < 0)
+			return NOT_TRIED;
+		outcomes[i] = expect_refused(prlimit(1, resources[i], &limit, NULL), "prlimit of 1");
+	}
+	return worst(outcomes, 5);
+}
+
+static enum outcome slow_the_agent(const char *argument)
+{
+	struct sched_param none = {0};
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime, deadline, period;
+	} attributes = {.size = 48, .nice = 19};
+	cpu_set_t cpus;
+	enum outcome outcomes[10];
+
+	(void)argument;
+	CPU_ZERO(&cpus);
+	CPU_SET(0, &cpus);
+	outcomes[0] = expect_refused(setpriority(PRIO_PROCESS, 1, 19), "nice of process 1");
+	outcomes[1] = expect_refused(setpriority(PRIO_PGRP, 1, 19), "nice of group 1");
+	outcomes[2] = expect_refused(setpriority(PRIO_USER, 0, 19), "nice of user 0");
+	outcomes[3] = expect_refused(sched_setaffinity(1, sizeof(cpus), &cpus), "affinity of 1");
+	outcomes[4] = expect_refused(sched_setscheduler(1, SCHED_IDLE, &none), "SCHED_IDLE for 1");
+	outcomes[5] = expect_refused(sched_setparam(1, &none), "sched_setparam of 1");
+	outcomes[6] = expect_refused(syscall(SYS_sched_setattr, 1, &attributes, 0), "attr of 1");
+	for (int who = 1; who <= 3; who++) /* process, group, user; 3 << 13: idle */
+		outcomes[6 + who] = expect_refused(
+		        syscall(SYS_ioprio_set, who, who == 3 ? 0 : 1, 3 << 13), "ioprio of 1");
+	return worst(outcomes, 10);
+}
+
+static enum outcome write_to_the_agent(const char *argument)
+{
+	static const struct {
+		const char *file, *text;
+	} rows[] = {{"oom_score_adj", "1000"}, {"oom_adj", "15"},     {"clear_refs", "1"},
+	            {"timerslack_ns", "9999"}, {"mem", "x"},          {"coredump_filter", "0x7f"},
+	            {"comm", "gone"},          {"autogroup", "19"},   {"sched", "0"},
+	            {"loginuid", "0"},         {"setgroups", "deny"}, {"uid_map", "0 0 1"},
+	            {"attr/current", "x"},     {"attr/exec", "x"},    {"task/1/comm", "gone"}};
+	enum outcome outcomes[sizeof(rows) / sizeof(rows[0])];
+
+	(void)argument;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char path[64];
+		int fd;
+
+		snprintf(path, sizeof(path), "/proc/1/%s", rows[i].file);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		outcomes[i] = expect_refused(
+		        fd < 0 ? fd : write(fd, rows[i].text, strlen(rows[i].text)), path);
+		if (fd >= 0)
+			close(fd);
+	}
+	return worst(outcomes, sizeof(rows) / sizeof(rows[0]));
+}
+
+static enum outcome change_the_agents_memory(const char *argument)
+{
+	char byte = 0;
+	struct iovec local = {&byte, 1}, remote = {(void *)0x400000, 4096};
+	unsigned long nodes = 1;
+	int node = 0, status, pidfd = syscall(SYS_pidfd_open, 1, 0);
+	void *page = (void *)0x400000;
+	enum outcome outcomes[5];
+
+	(void)argument;
+	outcomes[0] = expect_refused(process_vm_writev(1, &local, 1, &remote, 1, 0), "vm_writev");
+	outcomes[1] = expect_refused(
+	        syscall(SYS_process_madvise, pidfd, &remote, 1, 21 /* PAGEOUT */, 0), "madvise");
+	outcomes[2] = expect_refused(syscall(SYS_move_pages, 1, 1, &page, &node, &status, 0),
+	                             "move_pages");
+	outcomes[3] = expect_refused(syscall(SYS_migrate_pages, 1, 1, &nodes, &nodes),
+	                             "migrate_pages");
+	outcomes[4] = expect_refused(syscall(SYS_process_mrelease, pidfd, 0), "process_mrelease");
+	return worst(outcomes, 5);
+}
+
 const struct attempt process_attempts[] = {
         {"new_namespaces", new_namespaces, "unshare of each namespace"},
         {"clone_namespaces", clone_namespaces, "clone and clone3 with namespaces"},
@@ -288,6 +384,10 @@ const struct attempt process_attempts[] = {
         {"terminal_injection", terminal_injection, "TIOCSTI and TIOCLINUX"},
         {"raise_limits", raise_limits, "raise hard limits"},
         {"realtime_scheduling", realtime_scheduling, "starve the host by priority"},
+        {"limit_the_agent", limit_the_agent, "limits of process 1"},
+        {"slow_the_agent", slow_the_agent, "priority and processors of process 1"},
+        {"write_to_the_agent", write_to_the_agent, "files of /proc/1"},
+        {"change_the_agents_memory", change_the_agents_memory, "memory of process 1"},
         {"protect_from_oom", protect_from_oom, "hide from the OOM killer"},
         {0},
 };

@@ -8,6 +8,7 @@
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -167,6 +168,37 @@ TEST(personalities_that_weaken_a_process_are_refused)
 	assert_int_equal(try_call((struct call){SYS_personality, READ_IMPLIES_EXEC}), EPERM);
 }
 
+/* The outcomes of the kernel itself are ESRCH, EINVAL, EFAULT and the like: only EPERM is the
+ * filter's, since process 1 of the test's namespace may be changed by root. */
+TEST(limits_and_priority_of_process_1_are_refused_and_those_of_others_are_not)
+{
+	static const long one_process[] = {SYS_sched_setaffinity, SYS_sched_setparam,
+	                                   SYS_sched_setscheduler, SYS_sched_setattr};
+	struct rlimit limit;
+	long new_limit = (long)(uintptr_t)&limit;
+
+	assert_int_equal(getrlimit(RLIMIT_CORE, &limit), 0);
+	for (unsigned i = 0; i < COUNT_OF(one_process); i++) {
+		assert_int_equal(try_call((struct call){one_process[i], 1}), EPERM);
+		assert_int_equal(try_call((struct call){one_process[i], 0x500000001}), EPERM);
+		assert_int_not_equal(try_call((struct call){one_process[i], 0}), EPERM);
+	}
+	assert_int_equal(try_call((struct call){SYS_prlimit64, 1, RLIMIT_CORE, new_limit}), EPERM);
+	assert_int_equal(try_call((struct call){SYS_prlimit64, 1, RLIMIT_CORE, 1L << 32}), EPERM);
+	assert_int_equal(try_call((struct call){SYS_prlimit64, 0, RLIMIT_CORE, new_limit}), 0);
+	assert_int_equal(try_call((struct call){SYS_prlimit64, getpid(), RLIMIT_CORE, new_limit}),
+	                 0);
+	assert_int_equal(try_call((struct call){SYS_setpriority, PRIO_PROCESS, 1, 19}), EPERM);
+	assert_int_equal(try_call((struct call){SYS_setpriority, PRIO_PGRP, 1, 19}), EPERM);
+	assert_int_equal(try_call((struct call){SYS_setpriority, PRIO_USER, 0, 19}), EPERM);
+	assert_int_equal(try_call((struct call){SYS_setpriority, PRIO_PROCESS, 0, 19}), 0);
+	assert_int_equal(try_call((struct call){SYS_setpriority, PRIO_USER, 54321, 19}), ESRCH);
+	assert_int_equal(try_call((struct call){SYS_ioprio_set, 1, 1, 3 << 13}), EPERM);
+	assert_int_equal(try_call((struct call){SYS_ioprio_set, 2, 1, 3 << 13}), EPERM);
+	assert_int_equal(try_call((struct call){SYS_ioprio_set, 3, 0, 3 << 13}), EPERM);
+	assert_int_equal(try_call((struct call){SYS_ioprio_set, 1, 0, 3 << 13}), 0);
+}
+
 TEST(debuggers_work)
 {
 	assert_int_equal(try_call((struct call){SYS_ptrace, PTRACE_TRACEME}), 0);
@@ -183,5 +215,7 @@ int main(void)
 #endif
 	           CASE(only_the_socket_families_of_programs_exist),
 	           CASE(nothing_is_typed_into_a_terminal),
-	           CASE(personalities_that_weaken_a_process_are_refused), CASE(debuggers_work));
+	           CASE(personalities_that_weaken_a_process_are_refused),
+	           CASE(limits_and_priority_of_process_1_are_refused_and_those_of_others_are_not),
+	           CASE(debuggers_work));
 }
