@@ -16,9 +16,9 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "broker/box_egress.h"
 #include "broker/flatten.h"
 #include "broker/pool.h"
+#include "broker/probe.h"
 #include "broker/review.h"
 #include "broker/snapshot.h"
 #include "sandbox/sandbox.h"
@@ -276,9 +276,11 @@ static void run_on(struct box *box)
 	struct cell *cell = TAKE(box->cell);
 
 	box->state = BOX_RUNNING;
-	answer_created(box);
+	if (!probe_is_id(box->id))
+		answer_created(box);
 	box->stored_fd = cell_take_stored(cell);
 	cell_free(cell);
+	probe_end(box);
 }
 
 static void on_setup_answer(struct watch *watch)
@@ -443,7 +445,7 @@ static int check_new(const struct boxes *b, const struct broker_create *request,
 		*err = b->host->network.problem;
 		return -1;
 	}
-	return restart ? 0 : host_check_space(b->host, err);
+	return host_check_room(b->host, !restart, err);
 }
 
 /* From now on its layers are in use. */
@@ -489,7 +491,9 @@ static int start_host(struct box *box, struct error *err)
 		abort(); /* only out of memory */
 	box->state = BOX_RUNNING;
 	box_step(box, "agent");
-	answer_created(box);
+	if (!probe_is_id(box->id))
+		answer_created(box);
+	probe_end(box);
 	return 0;
 }
 
@@ -603,11 +607,13 @@ int boxes_create(struct boxes *b, const struct owed *owed, const struct broker_c
 	if (check_new(b, request, restart, err) < 0 || take_review(b, request, &review, err) < 0 ||
 	    take_chain(b, request, err) < 0)
 		return -1;
-	box = restart ? NULL : find_prepared(b, request);
+	box = restart || probe_is_id(request->sandbox) ? NULL : find_prepared(b, request);
 	if (!box)
 		box = box_new_for(b, request);
-	cells_note(b->cells, &(struct cell_guess){request->template_name,
-	                                          chains_of(b->chains, request->sandbox), &limits});
+	if (!probe_is_id(request->sandbox))
+		cells_note(b->cells,
+		           &(struct cell_guess){request->template_name,
+		                                chains_of(b->chains, request->sandbox), &limits});
 	box->review = review;
 	box->egress = copy_egress(request);
 	box->restart = restart;
@@ -729,36 +735,6 @@ int boxes_stop(struct boxes *b, const struct owed *owed, const char *id, uint64_
 	box->state = BOX_ENDING;
 	box->deadline.on_time = on_grace_end;
 	timer_start(b->events, &box->deadline, (int64_t)grace_ms);
-	return 0;
-}
-
-/* ---- what there is ---- */
-
-int boxes_usage(struct boxes *b, const char *id, struct broker_usage *ret, struct error *err)
-{
-	struct box *box = boxes_find(b, id);
-	struct cgroup_usage usage;
-	struct error ignored = {0};
-	char group[GROUP_NAME_SIZE];
-
-	if (!box || box->slot == SLOT_NONE)
-		return FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' does not run", id);
-	host_group_name(box->slot, group);
-	if (b->host->cgroups.ops->usage(&b->host->cgroups, group, &usage, err) < 0)
-		return -1;
-	*ret = (struct broker_usage){
-	        .uptime_ms = (uint64_t)(clock_unix_ms() - box->created_unix_ms),
-	        .cpu_us = usage.cpu_us,
-	        .memory_bytes = usage.memory_bytes,
-	        .memory_limit = usage.memory_limit,
-	        .disk_bytes = box_disk_used(box),
-	        .disk_limit = box->disk_bytes,
-	        .pids = usage.pids,
-	        .pids_limit = usage.pids_limit,
-	        .oom_kills = usage.oom_kills,
-	};
-	if (box->internet)
-		(void)!network_counters(box->slot, &ret->network_in, &ret->network_out, &ignored);
 	return 0;
 }
 

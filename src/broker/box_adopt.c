@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "broker/box.h"
 #include "broker/flatten.h"
+#include "broker/probe.h"
 #include "broker/snapshot.h"
 
 static int adopt_released(struct box *box, int folder, struct error *err)
@@ -50,6 +51,10 @@ static int adopt_one(struct boxes *b, const char *id, struct error *err)
 	if (box->kind == BROKER_NATIVE)
 		allow_burst(box);
 	(void)map_put(&b->by_id, box->id, box);
+	if (probe_is_id(box->id)) {
+		box->remove_files = true;
+		box_kill(box);
+	}
 	return 0;
 }
 
@@ -76,5 +81,6 @@ int boxes_adopt(struct boxes *b, struct error *err)
 		(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, entry->d_name, &lost);
 	}
 	(void)closedir(folder);
+	probes_sweep(b);
 	return 0;
 }

@@ -2,6 +2,7 @@
 /* BROKER_LIMIT: other limits for one that runs, which are the kernel's to keep: the next broker
  * reads them from there. ERROR_CONFLICT for less memory than it uses; what fails leaves the limits
  * as they were. */
+#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "broker/box.h"
@@ -54,5 +55,33 @@ int boxes_limit(struct boxes *b, const char *id, const struct cgroup_limits *wan
 	}
 	fault_point("broker", "limits-changed");
 	box->limits = limits;
+	return 0;
+}
+
+int boxes_usage(struct boxes *b, const char *id, struct broker_usage *ret, struct error *err)
+{
+	struct box *box = boxes_find(b, id);
+	struct cgroup_usage usage;
+	struct error ignored = {0};
+	char group[GROUP_NAME_SIZE];
+
+	if (!box || box->slot == SLOT_NONE)
+		return FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' does not run", id);
+	host_group_name(box->slot, group);
+	if (b->host->cgroups.ops->usage(&b->host->cgroups, group, &usage, err) < 0)
+		return -1;
+	*ret = (struct broker_usage){
+	        .uptime_ms = (uint64_t)(clock_unix_ms() - box->created_unix_ms),
+	        .cpu_us = usage.cpu_us,
+	        .memory_bytes = usage.memory_bytes,
+	        .memory_limit = usage.memory_limit,
+	        .disk_bytes = box_disk_used(box),
+	        .disk_limit = box->disk_bytes,
+	        .pids = usage.pids,
+	        .pids_limit = usage.pids_limit,
+	        .oom_kills = usage.oom_kills,
+	};
+	if (box->internet)
+		(void)!network_counters(box->slot, &ret->network_in, &ret->network_out, &ignored);
 	return 0;
 }

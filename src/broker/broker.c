@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "broker/descriptors.h"
 #include "broker/image.h"
 #include "broker/instances.h"
 #include "broker/state.h"
@@ -108,7 +108,9 @@ static bool on_idle(struct events *events)
 {
 	struct broker *b = CONTAINER_OF(events, struct broker, events);
 
-	bool prepared = pools_refill(&b->pools), made = cells_refill(&b->cells);
+	bool has_room = descriptors_are_plenty();
+	bool prepared = has_room && pools_refill(&b->pools);
+	bool made = has_room && cells_refill(&b->cells);
 
 	if (b->flattening.is_due)
 		flattening_look(&b->flattening);
@@ -151,17 +153,6 @@ static int open_signals(struct broker *b, struct error *err)
 	(void)signal(SIGPIPE, SIG_IGN);
 	b->signals.on_ready = on_signal;
 	return watch_start(&b->events, &b->signals, b->signal_fd, err);
-}
-
-/* Six descriptors a sandbox at most, so that the usual soft limit would end early. */
-static void raise_limits(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &limit);
-	}
 }
 
 static void connect_parts(struct broker *b)
@@ -278,10 +269,10 @@ int broker_main(int argc, char **argv)
 	if (geteuid() != 0) {
 		error_set(&err, ERROR_FORBIDDEN, 0, HERE, "the broker needs root");
 	} else if (broker_options_parse(&options, argc, argv, &err) == 0) {
-		raise_limits();
+		descriptors_open();
 		if (run(&broker, &options, &err) == 0)
 			return EXIT_SUCCESS;
 	}
-	log_error("broker ends", FAILURE(&err));
+	log_error("broker ends", FAILURE(&err), TEXT("hint", err.hint));
 	return EXIT_FAILURE;
 }

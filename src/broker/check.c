@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/id.h"
+#include "broker/probe.h"
 #include "broker/review.h"
 #include "broker/volume.h"
 #include "sandbox/egress.h"
@@ -183,10 +184,22 @@ int check_egress(const void *request, struct error *err)
 	return check_sandbox_id(r->sandbox, err) < 0 ? -1 : check_rules(r->egress, err);
 }
 
+int check_probe(const void *request, struct error *err)
+{
+	const struct broker_probe *r = request;
+	const struct range rows[] = {{"kind", r->kind, BROKER_NATIVE, BROKER_HOST},
+	                             {"network", r->network, 0, 1}};
+
+	return check_ranges(rows, COUNT_OF(rows), err) < 0 ? -1 : check_rules(r->egress, err);
+}
+
 int check_create(const void *request, struct error *err)
 {
 	const struct broker_create *r = request;
 
+	if (probe_is_id(r->sandbox))
+		return FAIL(err, ERROR_INVALID, "'%.70s' is reserved: the id of a probe",
+		            r->sandbox);
 	if (check_sandbox_id(r->sandbox, err) < 0 || check_hostname(r->hostname, err) < 0 ||
 	    check_numbers(r, err) < 0 || check_volumes(r, err) < 0 || check_review(r, err) < 0)
 		return -1;

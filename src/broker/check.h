@@ -26,4 +26,5 @@ MUST_CHECK int check_restore(const void *request, struct error *err);
 MUST_CHECK int check_snapshot_id(const void *request, struct error *err);
 MUST_CHECK int check_backup(const void *request, struct error *err);
 MUST_CHECK int check_limit(const void *request, struct error *err);
+MUST_CHECK int check_probe(const void *request, struct error *err);
 MUST_CHECK int check_egress(const void *request, struct error *err);

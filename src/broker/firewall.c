@@ -178,12 +178,23 @@ static int wait_nft(pid_t pid, int out, struct buf *text, struct error *err)
 		(void)kill(pid, SIGKILL);
 	if (waitpid(pid, &status, 0) < 0)
 		return FAIL_ERRNO(err, "wait for nft");
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		return FAIL(err, ERROR_UNSUPPORTED,
-		            "internet for sandboxes needs the program nft (package nftables)");
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-		return FAIL(err, ERROR_UNSUPPORTED, "internet for sandboxes: nft said: %.160s",
-		            buf_text(text));
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+		(void)FAIL(err, ERROR_UNSUPPORTED,
+		           "internet for sandboxes needs the program nft (package nftables)");
+		error_hint(err, "install the package nftables");
+		return -1;
+	}
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+		struct span said = buf_span(text);
+
+		while (said.size > 0 && said.data[said.size - 1] == '\n')
+			said.size--;
+		(void)FAIL(err, ERROR_UNSUPPORTED, "internet for sandboxes: nft said: %.*s",
+		           said.size > 160 ? 160 : (int)said.size, said.data);
+		error_hint(err, "run 'nft list ruleset' as root on the host: nft and the module "
+		                "nf_tables have to work");
+		return -1;
+	}
 	return 0;
 }
 

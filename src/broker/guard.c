@@ -218,6 +218,28 @@ void guard_begin(struct broker *b)
 		look(b);
 }
 
+/* Rules of every chunk are loaded before a link can be made. */
+void guard_try_again(struct broker *b)
+{
+	struct network *n = &b->host.network;
+	struct error err = {0};
+
+	if (n->usable)
+		return;
+	error_clear(&n->problem);
+	n->nameserver_count = 0;
+	network_prepare_host(n);
+	if (!n->usable)
+		return;
+	if (restore(b, &err) < 0) {
+		n->usable = false;
+		n->problem = err;
+		return;
+	}
+	log_info("sandboxes can have internet again");
+	guard_open(b);
+}
+
 void guard_close(struct broker *b)
 {
 	if (b->guard.fd < 0)

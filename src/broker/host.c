@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "broker/descriptors.h"
 #include "broker/spread.h"
 
 #define LOCK_TRIES 100
@@ -148,8 +149,12 @@ static int open_network(struct host *host, struct error *err)
  * with the broker and its children. */
 static int enter_mounts(struct error *err)
 {
-	if (unshare(CLONE_NEWNS) < 0)
-		return FAIL_ERRNO(err, "make a mount namespace");
+	if (unshare(CLONE_NEWNS) < 0) {
+		(void)FAIL_ERRNO(err, "make a mount namespace");
+		error_hint(err, "start the server as root with CAP_SYS_ADMIN and every other "
+		                "capability; a container needs --privileged");
+		return -1;
+	}
 	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0) {
 		int why = errno;
 
@@ -264,6 +269,13 @@ int host_check_space(const struct host *host, struct error *err)
 		return FAIL(err, ERROR_NO_SPACE, "data folder has room for fewer than %d files",
 		            FILES_MIN);
 	return 0;
+}
+
+int host_check_room(const struct host *host, bool with_files, struct error *err)
+{
+	if (descriptors_check(err) < 0)
+		return -1;
+	return with_files ? host_check_space(host, err) : 0;
 }
 
 /* ---- deleting ---- */

@@ -95,6 +95,8 @@ int host_fd_end(const struct host *host);
 MUST_CHECK int host_layers_make(struct host *host, struct error *err);
 /* Fails when the data folder's filesystem is nearly full. */
 MUST_CHECK int host_check_space(const struct host *host, struct error *err);
+/* For a sandbox that is begun: the same if it gets new files, and enough descriptors. */
+MUST_CHECK int host_check_room(const struct host *host, bool with_files, struct error *err);
 
 /* The root of a sandbox: a template below, snapshots on it, its own files on top. In layers.c. */
 struct chain;

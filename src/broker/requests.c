@@ -11,6 +11,7 @@
 
 #include "broker/box_egress.h"
 #include "broker/check.h"
+#include "broker/probe.h"
 #include "broker/state.h"
 
 static void answer_ok(const struct request_context *c)
@@ -115,7 +116,7 @@ static int run_list(const struct request_context *c, const void *request, struct
 		return FAIL_ERRNO(err, "list the sandboxes");
 	}
 	while ((entry = readdir(folder))) {
-		if (!id_is_valid(entry->d_name) ||
+		if (!id_is_valid(entry->d_name) || probe_is_id(entry->d_name) ||
 		    (*r->sandbox && strcmp(r->sandbox, entry->d_name) != 0))
 			continue;
 		send_entry(c, entry->d_name, boxes_find(boxes, entry->d_name));
@@ -362,6 +363,11 @@ static int run_trash(const struct request_context *c, const void *request, struc
 	return verbs[r->verb](c, r, err);
 }
 
+static int run_probe(const struct request_context *c, const void *request, struct error *err)
+{
+	return probe_start(c->broker, &c->owed, request, err);
+}
+
 /* Every request begins with its u64 number. `check` sees it before `run`; a failure of either is
  * the answer. */
 static const struct request_row rows[] = {
@@ -399,6 +405,7 @@ static const struct request_row rows[] = {
         {BROKER_MEASURE, broker_measure_shape, sizeof(struct broker_measure), check_measure,
          run_measure},
         {BROKER_TRASH, broker_trash_shape, sizeof(struct broker_trash), check_trash, run_trash},
+        {BROKER_PROBE, broker_probe_shape, sizeof(struct broker_probe), check_probe, run_probe},
 };
 
 static const struct request_row *find_row(uint16_t type)

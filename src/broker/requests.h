@@ -34,6 +34,7 @@ struct request {
 		struct broker_egress egress;
 		struct broker_measure measure;
 		struct broker_trash trash;
+		struct broker_probe probe;
 	} message;
 };
 /* Decodes, and finds its row; the row's check is still to be asked. Touches nothing else. */

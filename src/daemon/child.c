@@ -17,12 +17,15 @@
 
 static void raise_file_limit(void)
 {
+	const struct rlimit wanted = {FILES_WANTED, FILES_WANTED};
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return;
-	if (limit.rlim_max < FILES_WANTED && geteuid() == 0)
-		limit.rlim_max = FILES_WANTED;
+	/* To raise the hard limit needs CAP_SYS_RESOURCE; the soft one can be raised to it always.
+	 */
+	if (limit.rlim_max < FILES_WANTED && setrlimit(RLIMIT_NOFILE, &wanted) == 0)
+		return;
 	limit.rlim_cur = limit.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }

@@ -212,8 +212,12 @@ static int open_ours(int parent, const char *name, int *ret_fd, struct error *er
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "%s/" CGROUP_ALL, name);
-	if (mkdirat(parent, path, 0755) < 0 && errno != EEXIST)
-		return FAIL_ERRNO(err, "make the cgroup '%s'", path);
+	if (mkdirat(parent, path, 0755) < 0 && errno != EEXIST) {
+		(void)FAIL_ERRNO(err, "make the cgroup '%s'", path);
+		error_hint(err, "mount /sys/fs/cgroup and what is below it writable for root; in a "
+		                "container that takes --privileged --cgroupns=host");
+		return -1;
+	}
 	if (open_folder(parent, path, ret_fd) < 0)
 		return FAIL_ERRNO(err, "open the cgroup '%s'", path);
 	return 0;

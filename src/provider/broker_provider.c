@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "provider/agent_links.h"
 #include "provider/broker_client.h"
+#include "provider/host_failure.h"
 #include "provider/template_progress.h"
 
 #define IDLE_MS 15000     /* a connection to an agent may wait so long for its next request */
@@ -217,12 +218,13 @@ static int call_create(struct provider *p, uint16_t type, const struct sandbox_s
 }
 
 /* It may exist all the same, and nothing may be left behind. */
-static int fail_create(struct provider *p, const char *id, const struct error *why)
+static int fail_create(struct provider *p, const char *id, struct error *why)
 {
 	struct error ignored = {0};
 
 	if (why->code == ERROR_TIMEOUT || why->code == ERROR_UNAVAILABLE)
 		(void)broker_provider_destroy(p, id, deadline_in(CLEAN_UP_MS), &ignored);
+	host_failure_explain(why);
 	return -1;
 }
 
@@ -275,8 +277,11 @@ int broker_provider_start(struct provider *p, const struct sandbox_spec *spec, i
 
 	if (call_create(p, BROKER_START, spec, deadline, ret, err) == 0)
 		return 0;
-	if (err->code != ERROR_CONFLICT || broker_provider_stats(p, spec->id, &stats, &ignored) < 0)
+	if (err->code != ERROR_CONFLICT ||
+	    broker_provider_stats(p, spec->id, &stats, &ignored) < 0) {
+		host_failure_explain(err);
 		return -1;
+	}
 	error_clear(err);
 	set_running(p, spec->id);
 	*ret = (struct provider_created){
@@ -510,6 +515,23 @@ int broker_provider_health(struct provider *p, struct error *err)
 	};
 
 	return broker_client_call(p->client, &call, deadline_in(HEALTH_MS), err);
+}
+
+int broker_provider_probe(struct provider *p, const struct provider_probe *probe, int64_t deadline,
+                          struct error *err)
+{
+	struct broker_probe message = {
+	        .kind = p->kind,
+	        .network = probe->network,
+	        .egress = probe->egress ? probe->egress : "",
+	};
+	struct broker_call call = {
+	        .type = BROKER_PROBE,
+	        .shape = broker_probe_shape,
+	        .message = &message,
+	};
+
+	return broker_client_call(p->client, &call, deadline, err);
 }
 
 struct broker_client *broker_provider_client(struct provider *p)

@@ -64,6 +64,9 @@ extern const struct volume_ops broker_provider_volumes;
 extern const struct compute_ops broker_provider_compute;
 
 /* The part of a table that both share. */
+MUST_CHECK int broker_provider_probe(struct provider *p, const struct provider_probe *probe,
+                                     int64_t deadline, struct error *err);
+
 #define BROKER_PROVIDER_OPS                                                                        \
 	.close = broker_provider_close, .last_calls = broker_provider_last_calls,                  \
 	.create = broker_provider_create, .create_begin = broker_provider_create_begin,            \
@@ -72,5 +75,6 @@ extern const struct compute_ops broker_provider_compute;
 	.pause = broker_provider_pause, .resume = broker_provider_resume,                          \
 	.limit = broker_provider_limit, .list = broker_provider_list,                              \
 	.stats = broker_provider_stats, .measure = broker_provider_measure,                        \
-	.health = broker_provider_health, .template_make = broker_provider_template,               \
-	.trash = &broker_provider_trash, .compute = &broker_provider_compute
+	.health = broker_provider_health, .probe = broker_provider_probe,                          \
+	.template_make = broker_provider_template, .trash = &broker_provider_trash,                \
+	.compute = &broker_provider_compute

@@ -94,6 +94,12 @@ struct provider_template {
 	void *context;
 };
 
+/* Of a sandbox that is made and ended at once. */
+struct provider_probe {
+	enum sandbox_network network;
+	const char *egress; /* as of sandbox_spec; NULL = no rules */
+};
+
 struct provider_ops {
 	const char *name;
 	const char *isolation; /* honest label for users: "namespaces", "none" … */
@@ -148,6 +154,10 @@ struct provider_ops {
 	int (*measure)(struct provider *p, enum broker_measured_kind kind, const char *id,
 	               int64_t deadline, uint64_t *ret, struct error *err);
 	int (*health)(struct provider *p, struct error *err);
+	/* Makes a sandbox of this kind and ends it; no list and no metric has it. NULL: there is
+	 * nothing to try. */
+	int (*probe)(struct provider *p, const struct provider_probe *probe, int64_t deadline,
+	             struct error *err);
 	/* PROVIDER_CAN_TEMPLATE; call it through provider_template. */
 	int (*template_make)(struct provider *p, const struct provider_template *request,
 	                     int64_t deadline, struct error *err);

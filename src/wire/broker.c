@@ -183,6 +183,14 @@ const struct wire_member broker_trash_entry_shape[] = {
         WIRE_END,
 };
 
+const struct wire_member broker_probe_shape[] = {
+        WIRE_U64_MEMBER(broker_probe, request),
+        WIRE_U32_MEMBER(broker_probe, kind),
+        WIRE_U32_MEMBER(broker_probe, network),
+        WIRE_TEXT_MEMBER(broker_probe, egress, BROKER_EGRESS_MAX),
+        WIRE_END,
+};
+
 const struct wire_member broker_measured_shape[] = {
         WIRE_U64_MEMBER(broker_measured, request),
         WIRE_U64_MEMBER(broker_measured, bytes),

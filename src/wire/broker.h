@@ -13,6 +13,7 @@
 #include "wire/broker_backup.h"
 #include "wire/broker_measure.h"
 #include "wire/broker_trash.h"
+#include "wire/broker_probe.h"
 #include "wire/broker_volume.h"
 #include "wire/wire.h"
 
@@ -58,6 +59,7 @@ enum broker_type {
 	BROKER_MEASURED,        /* broker_measured */
 	BROKER_TRASH,           /* broker_trash -> BROKER_TRASH_ENTRY*, BROKER_OK */
 	BROKER_TRASH_ENTRY,     /* broker_trash_entry */
+	BROKER_PROBE,           /* broker_probe -> BROKER_OK when the sandbox has ended again */
 	BROKER_TYPE_COUNT,
 };
 

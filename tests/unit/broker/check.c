@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/id.h"
 #include "broker/check.h"
 #include "broker/review.h"
 #include "broker/volume.h"
@@ -21,6 +22,33 @@ static struct broker_create good_create(void)
 	                              .disk_bytes = UINT64_C(1) << 30,
 	                              .pids = 512,
 	                              .snapshot = ""};
+}
+
+TEST(an_id_of_a_probe_is_refused_for_a_create)
+{
+	struct broker_create r = good_create();
+	struct error err = {0};
+
+	r.sandbox = BROKER_PROBE_PREFIX "aaaaaaaaaa";
+	assert_true(id_is_valid(r.sandbox));
+	assert_int_equal(check_create(&r, &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+}
+
+TEST(a_probe_says_its_network)
+{
+	struct broker_probe r = {.kind = BROKER_NATIVE, .network = 1, .egress = "-0.0.0.0/0"};
+	struct error err = {0};
+
+	assert_int_equal(check_probe(&r, &err), 0);
+	r.network = 2;
+	assert_int_equal(check_probe(&r, &err), -1);
+	r.network = 1;
+	r.egress = "everybody";
+	assert_int_equal(check_probe(&r, &err), -1);
+	r.egress = "";
+	r.kind = 7;
+	assert_int_equal(check_probe(&r, &err), -1);
 }
 
 TEST(a_reasonable_create_is_accepted)
@@ -486,6 +514,7 @@ TEST(a_pool_has_an_id_a_size_in_order_and_a_plan)
 int main(void)
 {
 	return RUN(CASE(a_pool_has_an_id_a_size_in_order_and_a_plan),
+	           CASE(an_id_of_a_probe_is_refused_for_a_create), CASE(a_probe_says_its_network),
 	           CASE(a_reasonable_create_is_accepted), CASE(an_owner_is_an_id_or_nobody),
 	           CASE(what_is_measured_is_an_id_of_a_known_kind),
 	           CASE(a_volume_is_an_id_a_mode_and_a_place),
