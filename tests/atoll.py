@@ -188,10 +188,11 @@ def wait_for(condition, seconds=30, what="condition"):
 class Server:
     """`atoll serve`, with kill -9 for each of its processes."""
 
-    def __init__(self, data=None, provider="native", environment=None, flags=()):
+    def __init__(self, data=None, provider="native", environment=None, flags=(), before=()):
+        """before: words of a command that runs the server in a world of its own and replaces itself by it: ["unshare", "-m", …]."""
         self.own_data = data is None
         self.data = pathlib.Path(data or tempfile.mkdtemp(prefix="atoll-test-"))
-        self.provider, self.flags = provider, list(flags)
+        self.provider, self.flags, self.before = provider, list(flags), list(before)
         self.environment = {**os.environ, **(environment or {})}
         for name in ("ATOLL_API_URL", "ATOLL_API_KEY"):
             self.environment.pop(name, None)
@@ -201,10 +202,12 @@ class Server:
 
     def start(self, wait=True):
         self.log = open(self.data / "serve.log", "ab")
+        # A probe would meet the fault before the request that it is meant for.
+        quiet = {"ATOLL_READY_PROBE_EVERY": "0s"} if "ATOLL_FAULT" in self.environment else {}
         self.process = subprocess.Popen(
-            [ATOLL, "serve", "--data", self.data, "--listen", f"127.0.0.1:{self.port}",
+            [*self.before, ATOLL, "serve", "--data", self.data, "--listen", f"127.0.0.1:{self.port}",
              "--provider", self.provider, "--default-template", "host", *self.flags],
-            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=self.environment,
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env={**quiet, **self.environment},
             start_new_session=True)
         if wait:
             self.wait_ready()

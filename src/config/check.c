@@ -217,6 +217,23 @@ int check_hosts(const char *value, struct error *err)
 	return 0;
 }
 
+int check_ready_networks(const char *value, struct error *err)
+{
+	struct span rest = span_of(value), name;
+	bool more = true;
+
+	while (more) {
+		more = span_split(&rest, ',', &name);
+		name = span_trim(name);
+		if (!span_equals_text(name, "off") && !span_equals_text(name, "on") &&
+		    !span_equals_text(name, "rules"))
+			return FAIL(err, ERROR_INVALID,
+			            "'%s' is not a list of 'off', 'on' and 'rules' with commas",
+			            value);
+	}
+	return 0;
+}
+
 int check_domain(const char *value, struct error *err)
 {
 	if (!value[0] || is_host_and_port(span_of(value)))

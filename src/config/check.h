@@ -21,6 +21,8 @@ MUST_CHECK int check_store(const char *value, struct error *err);
 MUST_CHECK int check_callback(const char *value, struct error *err);
 /* As config_peer_parse wants it; may be empty. */
 MUST_CHECK int check_peer(const char *value, struct error *err);
+/* Of "off", "on" and "rules", with commas between. */
+MUST_CHECK int check_ready_networks(const char *value, struct error *err);
 /* Names of hosts with commas, or "*"; may be empty. */
 MUST_CHECK int check_hosts(const char *value, struct error *err);
 /* A name with a dot or "localhost", and perhaps a port; may be empty. */

@@ -79,6 +79,14 @@ const struct config_option config_options[] = {
                               "in a queue"),
         WHOLE_OPTION("requests_per_key_max", requests_per_key_max, .initial = "256", .min = 1,
                      .max = 1000000, .about = "requests of one key at once"),
+        DURATION_OPTION("ready_probe_every", ready_probe_every_ms, .initial = "10s", .max = 3600000,
+                        .about = "how long /readyz goes by the last sandboxes that it made and "
+                                 "ended; 0 = it makes none and asks only store and provider"),
+        TEXT_OPTION("ready_networks", ready_networks, .initial = "off,on,rules",
+                    .check = check_ready_networks,
+                    .about = "sandboxes that /readyz makes, with commas between: off (without "
+                             "internet), on (with it), rules (with network rules); 'off' for a "
+                             "host without internet"),
         DURATION_OPTION("idle_exit", idle_exit_ms, .initial = "0s", .max = YEAR_MS,
                         .about = "the server ends after so long without a request or a "
                                  "sandbox; 0 = never"),

@@ -10,6 +10,7 @@
 #include "fleet/builds.h"
 #include "fleet/elsewhere.h"
 #include "fleet/parts.h"
+#include "fleet/ready.h"
 
 int fleet_open(const struct fleet_options *options, struct fleet **ret, struct error *err UNUSED)
 {
@@ -24,6 +25,7 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	f->workers = options->workers;
 	f->node = options->node ? options->node : "";
 	f->blobs = options->blobs;
+	f->ready = ready_new(f);
 	access_open(f);
 	cache_init(&f->cache);
 	template_cache_init(&f->templates);
@@ -57,6 +59,7 @@ void fleet_close(struct fleet *fleet)
 	samples_done(&fleet->samples);
 	browsers_done(&fleet->browsers);
 	build_desk_free(fleet->builds);
+	ready_free(fleet->ready);
 	template_cache_done(&fleet->templates);
 	project_cache_done(&fleet->projects);
 	cache_done(&fleet->cache);

@@ -47,6 +47,7 @@ struct fleet {
 	struct lease_desk leases;
 	struct browsers browsers;
 	struct build_desk *builds;
+	struct ready *ready;
 	pthread_mutex_t ended_mutex;
 	struct ended *ended;                 /* newest first */
 	atomic_bool is_ticking, wants_rules; /* has the provider to be told rules again? */
@@ -158,7 +159,6 @@ MUST_CHECK int entrypoint_start(struct act *a, const struct template_record *t, 
 
 /* ---- recover.c ---- */
 
-/* What the provider has of a sandbox. */
 enum presence { PRESENCE_NONE, PRESENCE_FILES, PRESENCE_RUNNING, PRESENCE_PAUSED };
 /* Of one, as it is now: for a row that this thread acts on. */
 MUST_CHECK int presence_find(struct fleet *f, const char *id, enum presence *ret,

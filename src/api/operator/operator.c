@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "api/caller.h"
 #include "api/meter.h"
+#include "api/operator/ready.h"
 #include "api/tables.h"
 #include "fleet/pools.h"
 #include "fleet/trash.h"
@@ -13,12 +14,11 @@
 #define POOLS_SHOWN 256
 
 struct health {
-	const char *status, *version, *provider;
+	const char *status, *version;
 };
 static const struct json_member health_shape_members[] = {
         JSON_TEXT_MEMBER(health, status),
         JSON_TEXT_MEMBER(health, version),
-        JSON_TEXT_MEMBER(health, provider, .flags = JSON_OMIT_EMPTY),
         JSON_END,
 };
 static JSON_SHAPE(health_shape, "Health", health, "Whether the server works");
@@ -31,21 +31,6 @@ static int healthz(struct request *rq, const void *body, struct reply *reply, st
 	(void)body;
 	(void)err;
 	reply_json(reply, &health_shape, &alive);
-	return 0;
-}
-
-static int readyz(struct request *rq, const void *body, struct reply *reply, struct error *err)
-{
-	struct api *api = api_of(rq);
-	const struct provider_ops *provider = provider_ops_of(api->provider);
-	struct health ready = {"ready", ATOLL_VERSION, provider->name};
-
-	(void)body;
-	if (store_ping(api->store, err) < 0 || provider->health(api->provider, err) < 0) {
-		err->code = ERROR_UNAVAILABLE;
-		return FAIL_CONTEXT(err, "not ready");
-	}
-	reply_json(reply, &health_shape, &ready);
 	return 0;
 }
 
@@ -258,8 +243,9 @@ static int openapi(struct request *rq, const void *body, struct reply *reply, st
 const struct route operator_routes[] = {
         {HTTP_GET, "/healthz", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE, .answer = &health_shape,
          .handle = healthz, TAG, .summary = "Is the process alive"},
-        {HTTP_GET, "/readyz", SCOPE_NONE, ROUTE_PUBLIC, .answer = &health_shape, .handle = readyz,
-         TAG, .summary = "Can it make sandboxes: store and provider answer"},
+        {HTTP_GET, "/readyz", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE, .answer = &readiness_shape,
+         .handle = readyz, TAG,
+         .summary = "Can it make sandboxes: it has just made one of each kind of network"},
         {HTTP_GET, "/metrics", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE, .handle = metrics, TAG,
          .summary = "Counters in Prometheus' text format"},
         {HTTP_GET, "/openapi.json", SCOPE_NONE, ROUTE_PUBLIC, .handle = openapi, TAG,

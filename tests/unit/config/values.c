@@ -110,6 +110,16 @@ TEST(networks_are_checked)
 	        assert_refused);
 }
 
+TEST(kinds_of_probes_are_checked)
+{
+	assert_all(
+	        (const char *const[]){"ready_networks=off", "ready_networks=off, on,rules", NULL},
+	        assert_taken);
+	assert_all((const char *const[]){"ready_networks=", "ready_networks=all",
+	                                 "ready_networks=off,", NULL},
+	           assert_refused);
+}
+
 TEST(what_the_broker_and_the_api_would_refuse_is_refused_at_start)
 {
 	assert_all((const char *const[]){"cells=256", "output_limit=16M", NULL}, assert_taken);
@@ -201,7 +211,7 @@ int main(void)
 {
 	return RUN(CASE(addresses_to_listen_at_are_checked), CASE(databases_are_checked),
 	           CASE(addresses_of_peers_are_checked), CASE(a_peers_address_comes_apart),
-	           CASE(networks_are_checked),
+	           CASE(networks_are_checked), CASE(kinds_of_probes_are_checked),
 	           CASE(what_the_broker_and_the_api_would_refuse_is_refused_at_start),
 	           CASE(numbers_have_bounds), CASE(sizes_and_durations_have_units),
 	           CASE(switches_take_the_usual_words),

@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an operator gets wrong, or a machine: what is said, what is kept, and how it goes on (docs/operations.md has the table).
+
+/readyz says what a create would find: each case compares both."""
+
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+PATH = "/api/sandbox/instances"
+KINDS = ["sandbox without internet", "sandbox with internet", "sandbox with network rules"]
+
+
+def world(script):
+    """A mount namespace of the server's own."""
+    return ["unshare", "-m", "sh", "-c", f'{script}; exec "$@"', "sh"]
+
+
+def readiness(server):
+    """(status, body) of /readyz as soon as anything answers."""
+    def ask():
+        assert server.process.poll() is None, server.log_text()
+        try:
+            return server.api(key="none").raw("GET", "/readyz")
+        except OSError:
+            return None
+    answer = atoll.wait_for(ask, 30, "an answer of /readyz")
+    return answer.status, answer.json()
+
+
+def wait_until(server, code, seconds=20):
+    """The failure with this code, or the readiness (None)."""
+    def look():
+        _, body = readiness(server)
+        return body if (body.get("error") or {}).get("code") == code else None
+    return atoll.wait_for(look, seconds, lambda: f"readiness {code}: {readiness(server)}\n{server.log_text()}")
+
+
+@pytest.fixture
+def servers():
+    """Servers in worlds of their own; all of them end, with what they have made."""
+    made = []
+
+    def make(**options):
+        made.append(atoll.Server(**options))
+        return made[-1]
+    yield make
+    for server in made:
+        for role in ("broker", "api"):
+            pid = server.process and server.pid_of(role)
+            if pid:
+                os.kill(pid, signal.SIGCONT)
+        server.remove_all()
+
+
+# ---- /readyz makes sandboxes ----
+
+def test_ready_means_that_a_sandbox_of_each_network_was_made_and_has_left_nothing(servers):
+    server = servers().start(wait=False)
+    status, body = readiness(server)
+    assert (status, body["status"]) == (200, "ready"), body
+    assert [check["name"] for check in body["checks"]] == ["store", "provider", *KINDS]
+    assert all(check["ok"] for check in body["checks"])
+    api = server.api()
+    assert server.rows(api) == []
+    assert [event for event in api.get("/v1/events")["items"] if "sandbox" in event["kind"]] == []
+    metrics = api.raw("GET", "/metrics").body.decode()
+    assert re.search(r"^atoll_sandboxes_created_total 0$", metrics, re.M)
+    assert re.search(r"^atoll_pool_misses_total\S* 0$", metrics, re.M), "a probe does not count for pools"
+    assert server.cli("ps", "--all").stdout.count(b"\n") <= 1
+    atoll.Host(server.data).wait_clean()
+
+
+def test_a_probe_every_second_costs_little(servers):
+    server = servers().start()
+    first = readiness(server)[1]["checked_at"]
+    assert {readiness(server)[1]["checked_at"] for _ in range(200)} == {first}
+    begin = time.monotonic()
+    for _ in range(50):
+        readiness(server)
+    assert time.monotonic() - begin < 2, "answers come from memory"
+
+
+@pytest.mark.parametrize("step", ["limits", "overlay", "plan", "state", "files", "run-folder", "probe-made", "destroy-files",
+                                  "destroy-run"])
+def test_a_broker_that_dies_in_a_probe_leaves_nothing(servers, step):
+    server = servers(environment={"ATOLL_FAULT": f"broker:{step}:kill", "ATOLL_READY_PROBE_EVERY": "1s"}).start(wait=False)
+    status, body = readiness(server)
+    assert (status, body["status"]) == (503, "not_ready") and body["error"]["code"] == "unavailable", body
+    server.stop()
+    del server.environment["ATOLL_FAULT"]
+    server.start()
+    assert server.rows(server.api()) == []
+    atoll.Host(server.data).wait_clean()
+
+
+def test_an_api_process_that_dies_in_a_probe_leaves_nothing(servers):
+    server = servers(environment={"ATOLL_FAULT": "broker:probe-made:stop", "ATOLL_READY_PROBE_EVERY": "1s"}).start(wait=False)
+
+    def ask():
+        with contextlib.suppress(AssertionError, OSError, ValueError):
+            readiness(server)
+    threading.Thread(target=ask, daemon=True).start()
+    broker = atoll.wait_for(lambda: server.pid_of("broker"), 20, "a broker")
+    stat = pathlib.Path(f"/proc/{broker}/stat")
+    atoll.wait_for(lambda: stat.read_text().rsplit(")", 1)[1].split()[0] == "T", 20, "the broker in the middle of a probe")
+    server.kill9("api")
+    end = time.monotonic() + 30
+    while time.monotonic() < end and atoll.Host(server.data).files():
+        if stat.read_text().rsplit(")", 1)[1].split()[0] == "T":
+            os.kill(broker, signal.SIGCONT)
+        time.sleep(0.02)
+    server.stop()
+    del server.environment["ATOLL_FAULT"]
+    server.start()
+    assert server.rows(server.api()) == []
+    atoll.Host(server.data).wait_clean()
+
+
+def test_a_probe_that_hangs_is_not_ready_and_holds_up_nothing_else(servers):
+    server = servers(environment={"ATOLL_READY_PROBE_EVERY": "1s"}).start()
+    broker = server.pid_of("broker")
+    time.sleep(1.1)
+    os.kill(broker, signal.SIGSTOP)
+    begin, slowest, answer = time.monotonic(), 0, []
+    asking = threading.Thread(target=lambda: answer.append(server.api(key="none").raw("GET", "/readyz")))
+    asking.start()
+    while asking.is_alive():
+        asked = time.monotonic()
+        assert server.api(key="none").raw("GET", "/healthz").status == 200
+        slowest = max(slowest, time.monotonic() - asked)
+        time.sleep(0.05)
+    assert time.monotonic() - begin < 15
+    assert slowest < 1, "/healthz waits for nothing"
+    assert answer[0].status == 503 and answer[0].json()["error"]["code"] == "timeout", answer[0].body
+    os.kill(broker, signal.SIGCONT)
+    wait_until(server, None)
+
+
+def test_busy_workers_are_not_ready(servers):
+    """Creates hold every worker of their lane: the broker that would make them stands still."""
+    server = servers(environment={"ATOLL_READY_PROBE_EVERY": "1s"}).start()
+    time.sleep(1.1)
+    broker = server.pid_of("broker")
+    os.kill(broker, signal.SIGSTOP)
+
+    def create():
+        with contextlib.suppress(atoll.ApiError, OSError):
+            server.api(timeout=60).create(internet=False)
+    creates = [threading.Thread(target=create) for _ in range(20)]
+    for create in creates:
+        create.start()
+    time.sleep(0.5)
+    status, body = readiness(server)
+    assert status == 503 and body["error"]["code"] in ("workers_busy", "timeout"), body
+    assert server.api(key="none").raw("GET", "/healthz").status == 200
+    os.kill(broker, signal.SIGCONT)
+    wait_until(server, None)
+    for create in creates:
+        create.join()
+
+
+# ---- what makes creates fail ----
+
+def test_read_only_cgroups_refuse_a_start_with_a_cure(servers):
+    server = servers(before=world("for m in $(awk '$3 ~ /^cgroup/ {print $2}' /proc/mounts); do mount -o remount,bind,ro $m; done"))
+    server.start(wait=False)
+    assert server.process.wait(30) == 1
+    said = server.log_text()
+    assert "Read-only file system" in said and "mount /sys/fs/cgroup and what is below it writable" in said
+    server.process = None
+
+
+def test_cgroups_that_become_read_only_are_not_ready(servers):
+    server = servers(environment={"ATOLL_READY_PROBE_EVERY": "1s"}).start()
+    kept = server.api().create(internet=False, persistent=True)["id"]
+    inside = ["nsenter", "-t", str(server.pid_of("broker")), "-m", "sh", "-c"]
+    each = "for m in $(awk '$3 ~ /^cgroup/ {print $2}' /proc/mounts); do mount -o remount,bind,%s $m; done"
+    subprocess.run([*inside, each % "ro"], check=True)
+    failure = wait_until(server, "read_only")["error"]
+    assert "cgroup" in failure["hint"], failure
+    assert server.api().exec(kept, "echo still")["stdout"] == "still\n"
+    subprocess.run([*inside, each % "rw"], check=True)
+    wait_until(server, None)
+    assert server.api().exec(server.api().create(internet=False)["id"], "echo on")["stdout"] == "on\n"
+
+
+@pytest.fixture
+def broken_nft(tmp_path):
+    """A script in place of nft, and the file that tells it to fail."""
+    flag, script, real = tmp_path / "fails", tmp_path / "nft", shutil.which("nft")
+    copy = tmp_path / "nft-real"
+    shutil.copy2(real, copy)
+    script.write_text(f"#!/bin/sh\n[ -e {flag} ] && {{ echo no table for you; exit 1; }}\nexec {copy} \"$@\"\n")
+    script.chmod(0o755)
+    flag.touch()
+    tmp_path.chmod(0o755)
+    return flag, world(f"mount --bind {script} {os.path.realpath(real)}")
+
+
+def test_a_failing_nft_is_not_ready_until_it_works(servers, broken_nft):
+    flag, before = broken_nft
+    server = servers(before=before, environment={"ATOLL_READY_PROBE_EVERY": "1s"}).start(wait=False)
+    status, body = readiness(server)
+    assert status == 503 and body["error"]["code"] == "network", body
+    assert "no table for you" in body["error"]["message"] and "nft list ruleset" in body["error"]["hint"]
+    assert [check["name"] for check in body["checks"] if check["ok"]] == ["store", "provider", KINDS[0]]
+    api = server.api()
+    assert api.exec(api.create(internet=False)["id"], "echo without")["stdout"] == "without\n"
+    with pytest.raises(atoll.ApiError) as refused:
+        api.create(internet=True)
+    assert refused.value.status >= 500
+    flag.unlink()
+    wait_until(server, None)
+    assert api.exec(api.create(internet=True)["id"], "echo with")["stdout"] == "with\n"
+
+
+def test_a_host_without_internet_is_ready_when_its_operator_says_so(servers, broken_nft):
+    server = servers(before=broken_nft[1], flags=["--ready-networks", "off"]).start(wait=False)
+    status, body = readiness(server)
+    assert status == 200 and [check["name"] for check in body["checks"]] == ["store", "provider", KINDS[0]]
+
+
+def test_missing_rights_are_said(servers):
+    server = servers(before=["setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin"]).start(wait=False)
+    status, body = readiness(server)
+    assert status == 503 and body["error"]["code"] == "rights" and "capability" in body["error"]["hint"], body
+    with pytest.raises(atoll.ApiError) as refused:
+        server.api().create(internet=False)
+    assert refused.value.status == 503, "a server's error: the client did nothing wrong"
+
+
+def test_a_server_without_the_right_to_mount_says_which(servers):
+    server = servers(before=["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"])
+    server.start(wait=False)
+    assert server.process.wait(30) == 1 and "CAP_SYS_ADMIN" in server.log_text()
+    server.process = None
+
+
+def test_too_few_descriptors_are_the_servers_error(servers):
+    server = servers(before=["prlimit", "--nofile=256:256"], environment={"ATOLL_READY_PROBE_EVERY": "1s"}).start()
+    assert "the limit of open files is low" in server.log_text()
+    api, made, failures = server.api(), [], 0
+    while failures < 3:
+        assert len(made) < 100
+        try:
+            made.append(api.create(internet=False)["id"])
+        except atoll.ApiError as failure:
+            assert failure.status == 503 and "LimitNOFILE" in failure.hint, failure
+            failures += 1
+    assert len(made) >= 15
+    for sandbox in made:
+        assert api.exec(sandbox, "echo here")["stdout"] == "here\n"
+    for sandbox in made:
+        api.remove(sandbox)
+    wait_until(server, None)
+    api.remove(api.create(internet=False)["id"])
+
+
+def test_a_soft_limit_of_descriptors_is_raised(servers):
+    server = servers(before=["prlimit", "--nofile=256:4096"]).start()
+    for role in ("broker", "api"):
+        limits = pathlib.Path(f"/proc/{server.pid_of(role)}/limits").read_text()
+        assert int(re.search(r"Max open files\s+(\d+)", limits)[1]) >= 4096, role
+
+
+# ---- disks ----
+
+@pytest.fixture
+def small_disk():
+    """A data folder on a filesystem of 400 MiB."""
+    folder = tempfile.mkdtemp(prefix="atoll-small-")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400m,nr_inodes=20k,mode=755", "none", folder], check=True)
+    try:
+        data = pathlib.Path(folder, "data")
+        data.mkdir()
+        yield data
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+        os.rmdir(folder)
+
+
+def fill(path, keep=0):
+    """To the last byte but these."""
+    status = os.statvfs(path.parent)
+    subprocess.run(["fallocate", "-l", str(status.f_bavail * status.f_frsize - keep), path], check=True)
+
+
+def test_a_full_disk_is_not_ready(small_disk, servers):
+    server = servers(data=small_disk, environment={"ATOLL_READY_PROBE_EVERY": "1s"}).start()
+    kept = server.api().create(internet=False, persistent=True)["id"]
+    fill(small_disk / "filler", keep=1 << 20)
+    failure = wait_until(server, "disk_full")["error"]
+    assert "free room" in failure["hint"]
+    (small_disk / "filler").unlink()
+    wait_until(server, None)
+    assert server.api().exec(kept, "echo kept")["stdout"] == "kept\n"
+
+
+def test_no_inodes_are_not_ready(small_disk, servers):
+    server = servers(data=small_disk, environment={"ATOLL_READY_PROBE_EVERY": "1s"}).start()
+    many = small_disk / "many"
+    many.mkdir()
+    for number in range(os.statvfs(small_disk).f_favail - 5000):
+        (many / str(number)).touch()
+    failure = wait_until(server, "disk_full")["error"]
+    assert "files" in failure["message"]
+    shutil.rmtree(many)
+    wait_until(server, None)
