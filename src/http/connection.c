@@ -21,8 +21,13 @@
 #define IN_MAX SERVER_SCRATCH_SIZE
 /* Replies to pipelined requests are collected up to this size. */
 #define PIPELINE_MAX ((size_t)32 * 1024)
-#define LINGER_MS 2000
-#define LINGER_BYTES ((size_t)4 * 1024 * 1024)
+/* A client that is refused in the middle of its body mostly sends all of it before it reads. Its
+ * rest is dropped for as long as it keeps coming, up to these bounds. */
+#define LINGER_IDLE_MS 2000
+#define LINGER_MS 30000
+#define LINGER_BYTES ((size_t)256 * 1024 * 1024)
+/* The body of a refused request is read to its end where it is so small: the connection goes on. */
+#define REFUSED_BODY_MAX ((int64_t)64 * 1024)
 /* A buffered body must keep up this rate on the whole, whatever its pauses: one byte buys 1 ms. */
 #define BODY_MS_PER_BYTE 1
 
@@ -75,8 +80,9 @@ static void begin_linger(struct connection *conn)
 	conn->state = CONNECTION_LINGER;
 	conn->may_end_alone = false;
 	conn->linger_left = LINGER_BYTES;
+	conn->linger_until_ms = loop_now_ms(conn->server->loop) + LINGER_MS;
 	buf_done(&conn->in);
-	connection_due(conn, LINGER_MS);
+	connection_due(conn, LINGER_IDLE_MS);
 }
 
 /* ---- replies ---- */
@@ -97,6 +103,7 @@ static void drop_exchange(struct connection *conn, int status)
 	struct http_exchange *ex = TAKE(conn->exchange);
 
 	park_remove(ex);
+	turns_remove(conn->server, ex);
 	server_exchange_done(conn->server, ex, status);
 }
 
@@ -182,6 +189,33 @@ void connection_on_relay_end(struct connection *conn, int status, bool may_conti
 	finish_reply(conn);
 }
 
+static void begin_body(struct connection *conn, bool has_rest);
+static void answer_refusal(struct connection *conn, bool has_rest);
+
+static void wait_turn(struct connection *conn)
+{
+	struct http_exchange *ex = conn->exchange;
+
+	if (turns_add(conn->server, ex))
+		return;
+	exchange_fail(ex, &ex->why);
+	answer_refusal(conn, conn->in.size > 0);
+}
+
+/* A worker has authorized the request, or refused it. */
+static void go_on_admitted(struct connection *conn)
+{
+	struct http_exchange *ex = conn->exchange;
+	bool has_rest = conn->in.size > 0;
+
+	if (ex->reply.has_relay)
+		relay_start(conn);
+	else if (ex->failed)
+		answer_refusal(conn, has_rest);
+	else
+		begin_body(conn, has_rest);
+}
+
 void connection_on_handled(struct connection *conn)
 {
 	struct http_exchange *ex = conn->exchange;
@@ -189,6 +223,15 @@ void connection_on_handled(struct connection *conn)
 
 	if (closed && ex->reply.undo) {
 		undo_reply(conn);
+		return;
+	}
+	if (ex->turn_queue[0] && !closed) {
+		ex->is_admission = false;
+		wait_turn(conn);
+		return;
+	}
+	if (TAKE(ex->is_admission) && !closed && !(ex->reply.has_relay && ex->failed)) {
+		go_on_admitted(conn);
 		return;
 	}
 	if (TAKE(ex->awaits_change) && !closed) {
@@ -222,10 +265,13 @@ static void dispatch(struct connection *conn)
 	struct error err = {0};
 
 	conn->state = CONNECTION_HANDLING;
-	conn->read_paused = false;
+	conn->read_paused = conn->has_hung_up = false;
 	connection_due_never(conn);
-	if (ex->request.route->flags & ROUTE_INLINE) {
-		exchange_handle(ex);
+	exchange_set_deadline(ex);
+	if (ex->failed) { /* it was refused before its body was read */
+		connection_send_reply(conn);
+	} else if (ex->request.route->flags & ROUTE_INLINE) {
+		(void)exchange_handle(ex);
 		connection_on_handled(conn);
 	} else if ((ex->request.route->flags & ROUTE_TRY) && exchange_try(ex)) {
 		connection_on_handled(conn);
@@ -237,21 +283,86 @@ static void dispatch(struct connection *conn)
 
 /* ---- requests ---- */
 
-static void begin_body(struct connection *conn, struct span rest)
+static void await_body(struct connection *conn)
 {
-	struct http_exchange *ex = conn->exchange;
-
-	if (conn->body.state == BODY_COMPLETE || (ex->request.route->flags & ROUTE_STREAM_BODY)) {
-		dispatch(conn);
-		return;
-	}
 	conn->state = CONNECTION_BODY;
 	conn->body_received = 0;
 	conn->body_started_ms = loop_now_ms(conn->server->loop);
 	connection_due(conn, conn->server->options.body_timeout_ms);
+}
+
+/* `has_rest`: bytes that follow the head have come already. */
+static void begin_body(struct connection *conn, bool has_rest)
+{
+	struct http_exchange *ex = conn->exchange;
+
+	ex->is_admitted = true;
+	if (conn->body.state == BODY_COMPLETE || (ex->request.route->flags & ROUTE_STREAM_BODY)) {
+		dispatch(conn);
+		return;
+	}
+	await_body(conn);
 	ex->body.size_max = exchange_body_max(ex);
-	if (ex->head.expects_continue && !rest.size)
+	if (ex->head.expects_continue && !has_rest)
 		buf_add_text(&conn->out.queue, HTTP_CONTINUE);
+}
+
+/* Reads the rest of a refused request where that is little, and else answers at once. */
+static void answer_refusal(struct connection *conn, bool has_rest)
+{
+	const struct head *head = &conn->exchange->head;
+	bool is_small = !head->chunked && head->content_length <= REFUSED_BODY_MAX &&
+	                (!head->expects_continue || has_rest);
+
+	if (conn->body.state == BODY_COMPLETE || !is_small) {
+		connection_send_reply(conn);
+		return;
+	}
+	conn->exchange->body.size_max = (size_t)REFUSED_BODY_MAX;
+	await_body(conn);
+}
+
+/* By the head alone: no body is read for a request that is refused, or has to wait. */
+static void admit(struct connection *conn, bool has_rest)
+{
+	struct http_exchange *ex = conn->exchange;
+	struct error err = {0};
+
+	switch (exchange_admit(ex, true)) {
+	case ADMISSION_DONE:
+		begin_body(conn, has_rest);
+		break;
+	case ADMISSION_WAITS:
+		wait_turn(conn);
+		break;
+	case ADMISSION_REFUSED:
+		answer_refusal(conn, has_rest);
+		break;
+	case ADMISSION_BY_WORKER:
+		conn->state = CONNECTION_HANDLING;
+		conn->read_paused = conn->has_hung_up = false;
+		connection_due_never(conn);
+		ex->is_admission = true;
+		if (server_submit(conn->server, ex, &err) == 0)
+			break;
+		exchange_fail(ex, &err);
+		answer_refusal(conn, has_rest);
+		break;
+	}
+}
+
+void connection_take_turn(struct connection *conn)
+{
+	struct http_exchange *ex = conn->exchange;
+
+	ex->turn_queue[0] = '\0';
+	ex->has_turn = true;
+	if (ex->is_admitted)
+		dispatch(conn);
+	else
+		admit(conn, conn->in.size > 0);
+	if (conn->exchange == ex)
+		ex->has_turn = false;
 }
 
 static enum http_fault check_head_size(struct connection *conn, struct span data, size_t size)
@@ -284,7 +395,7 @@ static bool take_head(struct connection *conn, struct span *data)
 	if (fault)
 		refuse(conn, fault);
 	else
-		begin_body(conn, *data);
+		admit(conn, data->size > 0);
 	return true;
 }
 
@@ -388,13 +499,17 @@ static void read_requests(struct connection *conn)
 static void read_and_drop(struct connection *conn)
 {
 	ssize_t got = connection_receive(conn, conn->server->scratch, BODY_READ_SIZE);
+	int64_t left_ms;
 
 	if (got <= 0)
 		return;
-	if ((size_t)got >= conn->linger_left)
+	left_ms = conn->linger_until_ms - loop_now_ms(conn->server->loop);
+	if ((size_t)got >= conn->linger_left || left_ms <= 0) {
 		connection_close(conn);
-	else
-		conn->linger_left -= (size_t)got;
+		return;
+	}
+	conn->linger_left -= (size_t)got;
+	connection_due(conn, left_ms < LINGER_IDLE_MS ? left_ms : LINGER_IDLE_MS);
 }
 
 static void end_handshake(struct connection *conn)
@@ -416,6 +531,13 @@ static void shake_hands(struct connection *conn)
 	}
 }
 
+/* Its request has left the queue of the workers. */
+static void end_abandoned(struct connection *conn)
+{
+	conn->state = CONNECTION_WAITING; /* no worker has the exchange */
+	connection_close(conn);
+}
+
 static void on_ready(void *context, uint32_t events)
 {
 	struct connection *conn = context;
@@ -433,8 +555,11 @@ static void on_ready(void *context, uint32_t events)
 		break;
 	case CONNECTION_HANDLING:
 		conn->read_paused = true;
+		conn->has_hung_up |= (events & EPOLLRDHUP) != 0;
 		if (events & (EPOLLHUP | EPOLLERR))
 			connection_close(conn);
+		else if ((events & EPOLLRDHUP) && server_abandon(server, conn->exchange))
+			end_abandoned(conn);
 		break;
 	case CONNECTION_SENDING:
 		if (events & (EPOLLHUP | EPOLLERR))
@@ -444,6 +569,12 @@ static void on_ready(void *context, uint32_t events)
 		if (!(events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
 			break;
 		server->park.counts.abandoned++;
+		connection_close(conn);
+		break;
+	case CONNECTION_WAITING:
+		if (!(events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
+			break;
+		server->turns.counts.left++;
 		connection_close(conn);
 		break;
 	case CONNECTION_RELAY:
@@ -479,6 +610,7 @@ static void expire(struct connection *conn)
 	case CONNECTION_HANDSHAKE:
 	case CONNECTION_HANDLING:
 	case CONNECTION_PARKED:
+	case CONNECTION_WAITING:
 	case CONNECTION_SENDING:
 	case CONNECTION_LINGER:
 	case CONNECTION_CLOSED:
@@ -543,7 +675,9 @@ static uint32_t interest(const struct connection *conn)
 	case CONNECTION_LINGER:
 		return EPOLLIN | (conn->out.blocked ? EPOLLOUT : 0);
 	case CONNECTION_HANDLING:
-		return conn->read_paused ? 0 : EPOLLIN;
+		return (conn->read_paused ? 0 : EPOLLIN) | (conn->has_hung_up ? 0 : EPOLLRDHUP);
+	case CONNECTION_WAITING:
+		return EPOLLRDHUP | (conn->out.blocked ? EPOLLOUT : 0);
 	case CONNECTION_PARKED:
 		return EPOLLRDHUP | (conn->out.blocked ? EPOLLOUT : 0);
 	case CONNECTION_SENDING:

@@ -4,6 +4,7 @@
  *   [HANDSHAKE ->] HEAD -> [BODY] -> HANDLING -> HEAD            a reply that went out at once
  *                         |   \-> SENDING -> HEAD  a reply that the client takes slowly
  *                         |\-> RELAY -> SENDING
+ *                         |-> WAITING -> BODY or HANDLING   for a place among those of its key
  *                         \-> PARKED -> HANDLING   the handler awaits a change
  *   any of them -> LINGER (the client is told, its rest is read and dropped) -> closed
  *
@@ -31,7 +32,8 @@ enum connection_state {
 	CONNECTION_HEAD,
 	CONNECTION_BODY,
 	CONNECTION_HANDLING,
-	CONNECTION_PARKED, /* see park.h */
+	CONNECTION_PARKED,  /* see park.h */
+	CONNECTION_WAITING, /* see turns.h */
 	CONNECTION_SENDING,
 	CONNECTION_RELAY,
 	CONNECTION_LINGER,
@@ -58,9 +60,11 @@ struct connection {
 	int64_t body_received; /* bytes that a buffered body has bought time with */
 	int64_t body_started_ms;
 	size_t linger_left;
+	int64_t linger_until_ms;
 	int fd;
 	enum connection_state state;
 	bool head_started, keep_alive, read_paused;
+	bool has_hung_up;       /* while a worker had its request */
 	bool shakes_by_writing; /* the handshake waits for room in the socket */
 	bool may_end_alone;     /* the client's end is noted, and does not close the connection: */
 	bool has_ended;
@@ -83,6 +87,8 @@ bool connection_is_tls(const struct connection *conn);
 
 /* The worker is done with conn->exchange. */
 void connection_on_handled(struct connection *conn);
+/* The turn of conn->exchange has come: it is authorized, or its handler is run, again. */
+void connection_take_turn(struct connection *conn);
 /* The relay has ended; what it wrote may still be on its way. */
 void connection_on_relay_end(struct connection *conn, int status, bool may_continue);
 /* An error took the place of a relay that had not begun: sends the exchange's reply. */

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -16,6 +17,9 @@
 #define KEEP_MAX ((size_t)16 * 1024)
 #define FAST_DEADLINE_MS 60000
 #define SLOW_DEADLINE_MS 900000
+/* Calls that may take minutes have shares of their own: those that list files do not wait behind
+ * those that clone a repository. */
+#define LONG_CALLS UINT64_C(0x4c4f4e4743414c4c)
 
 static void buf_recycle(struct buf *b)
 {
@@ -77,6 +81,9 @@ void exchange_start(struct http_exchange *ex, struct connection *conn)
 	ex->run_ns = ex->started_ns = clock_monotonic_ns();
 	ex->parked_since_ms = 0;
 	ex->awaits_change = ex->is_streamed = false;
+	ex->turn_queue[0] = '\0';
+	ex->turn_since_ms = 0;
+	ex->waits_turn = ex->has_turn = ex->is_admission = ex->is_admitted = false;
 	reply->undo = NULL;
 	reply->status = 0;
 	reply->content_type = NULL;
@@ -235,6 +242,62 @@ size_t exchange_body_max(const struct http_exchange *ex)
 	return (route->flags & ROUTE_STREAM_BODY) ? SIZE_MAX : ex->server->options.body_max;
 }
 
+/* What the handler has begun to answer is not the answer. */
+static void drop_reply(struct reply *reply)
+{
+	reply->status = 0;
+	reply->content_type = NULL;
+	reply->undo = NULL;
+	buf_reset(&reply->headers);
+	buf_reset(&reply->body);
+}
+
+static int forward(struct http_exchange *ex, struct error *err)
+{
+	const struct server_options *options = &ex->server->options;
+	struct reply *reply = &ex->reply;
+
+	if (!err->node[0] || !options->forward || reply->has_relay || ex->request.is_deferred)
+		return -1;
+	drop_reply(reply);
+	return options->forward(&ex->request, reply, err);
+}
+
+/* Whether err only says that its turn has not come: the reply is written when it has. */
+static bool note_turn(struct http_exchange *ex, const struct error *err)
+{
+	if (!ex->turn_queue[0])
+		return false;
+	ex->why = *err;
+	return true;
+}
+
+enum admission exchange_admit(struct http_exchange *ex, bool is_on_loop)
+{
+	const struct server_options *options = &ex->server->options;
+	struct request *rq = &ex->request;
+	struct error err = {0};
+	int result;
+
+	if ((rq->route->flags & ROUTE_PUBLIC) || !options->authorize || rq->caller)
+		return ADMISSION_DONE;
+	log_request_set(rq->id);
+	rq->is_tried = is_on_loop;
+	rq->is_deferred = false;
+	result = options->authorize(rq, rq->route, &err);
+	rq->is_tried = false;
+	log_request_set(NULL);
+	if (result == 0)
+		return ADMISSION_DONE;
+	if (rq->is_deferred || (is_on_loop && err.node[0]))
+		return ADMISSION_BY_WORKER;
+	if (note_turn(ex, &err))
+		return ADMISSION_WAITS;
+	if (forward(ex, &err) < 0)
+		exchange_fail(ex, &err);
+	return ADMISSION_REFUSED;
+}
+
 static int handle(struct http_exchange *ex, struct error *err)
 {
 	struct request *rq = &ex->request;
@@ -266,27 +329,6 @@ static int handle(struct http_exchange *ex, struct error *err)
 	return 0;
 }
 
-/* What the handler has begun to answer is not the answer. */
-static void drop_reply(struct reply *reply)
-{
-	reply->status = 0;
-	reply->content_type = NULL;
-	reply->undo = NULL;
-	buf_reset(&reply->headers);
-	buf_reset(&reply->body);
-}
-
-static int forward(struct http_exchange *ex, struct error *err)
-{
-	const struct server_options *options = &ex->server->options;
-	struct reply *reply = &ex->reply;
-
-	if (!err->node[0] || !options->forward || reply->has_relay || ex->request.is_deferred)
-		return -1;
-	drop_reply(reply);
-	return options->forward(&ex->request, reply, err);
-}
-
 /* Whether the handler has to be run again when something has changed. Nothing of this run stays:
  * a request that waits for long would otherwise grow with each. */
 static bool note_awaited(struct http_exchange *ex, const struct error *err)
@@ -315,18 +357,6 @@ static int run_handler(struct http_exchange *ex, struct error *err)
 	return handle(ex, err) < 0 ? forward(ex, err) : 0;
 }
 
-void exchange_handle(struct http_exchange *ex)
-{
-	struct error err = {0};
-
-	log_request_set(ex->request.id);
-	ex->request.body = buf_span(&ex->body);
-	ex->request.is_deferred = false;
-	if (run_handler(ex, &err) < 0 && !note_awaited(ex, &err))
-		exchange_fail(ex, &err);
-	log_request_set(NULL);
-}
-
 /* A body that takes long to parse would keep the loop from everybody else. */
 #define TRY_BODY_MAX ((size_t)16 * 1024)
 
@@ -335,11 +365,15 @@ static bool run_or_defer(struct http_exchange *ex)
 {
 	struct request *rq = &ex->request;
 	struct error err = {0};
+	int result;
 
 	log_request_set(rq->id);
 	rq->body = buf_span(&ex->body);
 	rq->is_deferred = false;
-	if (run_handler(ex, &err) < 0 && !rq->is_deferred && !note_awaited(ex, &err))
+	result = run_handler(ex, &err);
+	/* A handler that has an answer all the same has dealt with the refusal itself. */
+	rq->is_deferred &= result < 0;
+	if (result < 0 && !rq->is_deferred && !note_turn(ex, &err) && !note_awaited(ex, &err))
 		exchange_fail(ex, &err);
 	log_request_set(NULL);
 	if (!rq->is_deferred)
@@ -366,13 +400,14 @@ bool exchange_try(struct http_exchange *ex)
 	return is_done;
 }
 
-bool exchange_try_quick(struct http_exchange *ex)
+bool exchange_handle(struct http_exchange *ex)
 {
+	struct request *rq = &ex->request;
 	bool is_done;
 
-	ex->request.is_quick = true;
+	rq->is_quick = (rq->route->flags & ROUTE_QUICK) && ex->task.lane == WORKER_FAST;
 	is_done = run_or_defer(ex);
-	ex->request.is_quick = false;
+	rq->is_quick = false;
 	return is_done;
 }
 
@@ -382,6 +417,14 @@ int request_may_block(struct request *rq, struct error *err)
 		return 0;
 	rq->is_deferred = true;
 	return FAIL(err, ERROR_UNAVAILABLE, "a worker has to do this");
+}
+
+int request_wait_turn(struct request *rq, const char *queue, struct error *err)
+{
+	assert(err->code != ERROR_NONE);
+	if (rq->exchange)
+		(void)snprintf(rq->exchange->turn_queue, TURN_QUEUE_SIZE, "%s", queue);
+	return -1;
 }
 
 bool request_is_on_loop(const struct request *rq)
@@ -394,16 +437,40 @@ bool request_is_deferred(const struct request *rq)
 	return rq->is_deferred;
 }
 
+static int turn_to_lane(struct request *rq, enum worker_lane lane,
+                        const uint64_t shares[WORKER_SHARES], struct error *err)
+{
+	struct http_exchange *ex = rq->exchange;
+
+	if (worker_turn(ex->pool, lane, shares)) {
+		rq->is_quick = false;
+		return 0;
+	}
+	ex->task.lane = lane;
+	memmove(ex->task.shares, shares, sizeof(ex->task.shares));
+	rq->is_deferred = true;
+	return FAIL(err, ERROR_UNAVAILABLE, "a worker of the %s lane has to do this",
+	            worker_lane_name(lane));
+}
+
 int request_may_wait(struct request *rq, struct error *err)
 {
 	if (!rq->is_quick)
 		return request_may_block(rq, err);
-	if (worker_turn_slow(rq->exchange->server->options.workers)) {
-		rq->is_quick = false;
+	return turn_to_lane(rq, WORKER_SLOW, rq->exchange->task.shares, err);
+}
+
+int request_may_call(struct request *rq, const struct request_sandbox *sandbox, struct error *err)
+{
+	uint64_t shares[WORKER_SHARES], salt = rq->route->flags & ROUTE_SLOW ? LONG_CALLS : 0;
+
+	if (!rq->exchange || rq->is_tried || (rq->route->flags & ROUTE_INLINE))
 		return 0;
-	}
-	rq->is_deferred = true;
-	return FAIL(err, ERROR_UNAVAILABLE, "a worker of the slow lane has to do this");
+	shares[WORKER_PROJECT] = worker_share_id(sandbox->project) ^ salt;
+	shares[WORKER_SANDBOX] = worker_share_id(sandbox->sandbox) ^ salt;
+	shares[WORKER_KEY] = rq->exchange->task.shares[WORKER_KEY];
+	shares[WORKER_KEY] ^= shares[WORKER_KEY] ? salt : 0;
+	return turn_to_lane(rq, WORKER_AGENT, shares, err);
 }
 
 static void fail_as(struct http_exchange *ex, struct http_failure failure)

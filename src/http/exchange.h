@@ -29,6 +29,8 @@ struct reply {
 	void *undo_context;
 };
 
+#define TURN_QUEUE_SIZE 64
+
 struct http_exchange {
 	struct request request;
 	struct head head;
@@ -39,12 +41,21 @@ struct http_exchange {
 	struct server *server;
 	struct connection *connection; /* not freed before the exchange */
 	struct worker_task task;
+	struct worker_pool *pool;   /* that the task was submitted to */
 	struct http_exchange *next; /* finished or spare */
 	int64_t started_ns;
 	const char *origin; /* that may read the reply, see cors.h; NULL: no page of another one */
 	bool knows_whole;   /* as range_fail sets it */
 	uint64_t whole;     /* bytes of what ERROR_RANGE is about */
 	bool failed;        /* the reply is an error; a relay in it only waits to be released */
+
+	/* See turns.h. */
+	char turn_queue[TURN_QUEUE_SIZE]; /* in which it has to wait; empty: none */
+	struct list turn_item;
+	int64_t turn_since_ms; /* 0: it has not waited */
+	bool waits_turn, has_turn;
+	bool is_admission; /* a worker is to authorize it, and no more */
+	bool is_admitted;  /* what is left is its body and its handler */
 
 	/* See park.h. */
 	struct list park_item;
@@ -67,14 +78,15 @@ void exchange_start(struct http_exchange *ex, struct connection *conn);
 /* Takes the head's text: parses, finds the route, checks what can be checked without the body.
  * The request's id is set in any case. */
 enum http_fault exchange_begin(struct http_exchange *ex, struct span head_text);
+/* Authorizes, as soon as the head is known. On the loop it may be that a worker has to do it; then
+ * the worker calls it again. */
+enum admission { ADMISSION_DONE, ADMISSION_BY_WORKER, ADMISSION_WAITS, ADMISSION_REFUSED };
+enum admission exchange_admit(struct http_exchange *ex, bool is_on_loop);
 /* For ROUTE_TRY, on the loop: exchange_handle, or false when it has to be done on a worker. */
 bool exchange_try(struct http_exchange *ex);
-/* For ROUTE_QUICK, on a worker of the fast lane: the same, or false when the slow lane has to do
- * it. */
-bool exchange_try_quick(struct http_exchange *ex);
 /* Authorizes, parses query and body, runs the handler. Worker, or loop for ROUTE_INLINE. Leaves a
- * reply in any case. */
-void exchange_handle(struct http_exchange *ex);
+ * reply, or is false when the lane that ex->task names by now has to do it. */
+bool exchange_handle(struct http_exchange *ex);
 /* Takes back what the handler has made, with the reply's undo. Worker. */
 void exchange_undo(struct http_exchange *ex);
 /* Replaces the reply by an error. */

@@ -55,24 +55,22 @@ void server_exchange_done(struct server *server, struct http_exchange *ex, int s
 
 /* ---- to the workers and back ---- */
 
-/* False when the slow lane will run it once more. */
-static bool run_quickly(struct http_exchange *ex)
+/* False when another lane will run it once more. */
+static bool run_or_queue(struct http_exchange *ex)
 {
-	bool is_quick = (ex->request.route->flags & ROUTE_QUICK) && ex->task.lane == WORKER_FAST;
 	struct error err = {0};
 
 	if (ex->reply.undo) {
 		exchange_undo(ex);
 		return true;
 	}
-	if (!is_quick) {
-		exchange_handle(ex);
+	if (ex->is_admission) {
+		(void)exchange_admit(ex, false);
 		return true;
 	}
-	if (exchange_try_quick(ex))
+	if (exchange_handle(ex))
 		return true;
-	ex->task.lane = WORKER_SLOW;
-	if (worker_submit(ex->server->options.workers, &ex->task, &err) == 0)
+	if (worker_submit(ex->pool, &ex->task, &err) == 0)
 		return false;
 	exchange_fail(ex, &err);
 	return true;
@@ -80,15 +78,12 @@ static bool run_quickly(struct http_exchange *ex)
 
 /* An eventfd of its own rather than loop_post: server_close can then take back what is finished
  * but not delivered, whether or not the loop will ever run again. */
-static void run_on_worker(struct worker_task *task)
+static void give_back(struct http_exchange *ex)
 {
-	struct http_exchange *ex = CONTAINER_OF(task, struct http_exchange, task);
 	struct server *server = ex->server;
 	const uint64_t one = 1;
 	bool is_first;
 
-	if (!run_quickly(ex))
-		return;
 	pthread_mutex_lock(&server->mutex);
 	is_first = !server->finished;
 	ex->next = server->finished;
@@ -104,33 +99,75 @@ static void run_on_worker(struct worker_task *task)
 	pthread_mutex_unlock(&server->mutex);
 }
 
-int server_submit(struct server *server, struct http_exchange *ex, struct error *err)
+static void run_on_worker(struct worker_task *task)
 {
-	unsigned flags = ex->request.route->flags;
-	struct worker_pool *pool = server->options.workers;
-	int result;
+	struct http_exchange *ex = CONTAINER_OF(task, struct http_exchange, task);
 
+	if (run_or_queue(ex))
+		give_back(ex);
+}
+
+static void refuse_late(struct worker_task *task)
+{
+	struct http_exchange *ex = CONTAINER_OF(task, struct http_exchange, task);
+	struct error err = {0};
+
+	(void)FAIL(&err, ERROR_UNAVAILABLE,
+	           "the calls that run in this sandbox, or with this key, leave no room");
+	error_hint(&err, "try again; see agent_calls_per_sandbox_max and agent_wait");
+	exchange_fail(ex, &err);
+	give_back(ex);
+}
+
+static void choose_lane(struct http_exchange *ex)
+{
+	const struct server_options *options = &ex->server->options;
+	unsigned flags = ex->request.route->flags;
+
+	ex->pool = options->workers;
 	ex->task = (struct worker_task){.lane = flags & (ROUTE_SLOW | ROUTE_LONG) ? WORKER_SLOW
 	                                                                          : WORKER_FAST,
-	                                .run = run_on_worker};
+	                                .run = run_on_worker,
+	                                .expire = refuse_late};
 	if (ex->reply.undo)
 		ex->task.lane = WORKER_SLOW;
+	else if (ex->is_admission)
+		ex->task.lane = WORKER_FAST;
 	else if (ex->parked_since_ms)
 		exchange_set_deadline(ex);
-	if (flags & ROUTE_LONG && server->options.waiters && !ex->reply.undo) {
-		pool = server->options.waiters;
+	if (flags & ROUTE_LONG && options->waiters && !ex->reply.undo && !ex->is_admission) {
+		ex->pool = options->waiters;
 		ex->task.lane = WORKER_FAST; /* the only one there */
 	}
+	if (options->find_shares)
+		options->find_shares(&ex->request, ex->task.shares);
+}
+
+int server_submit(struct server *server, struct http_exchange *ex, struct error *err)
+{
+	int result;
+
+	choose_lane(ex);
 	pthread_mutex_lock(&server->mutex);
 	server->running++;
 	pthread_mutex_unlock(&server->mutex);
-	result = worker_submit(pool, &ex->task, err);
+	result = worker_submit(ex->pool, &ex->task, err);
 	if (result < 0) {
 		pthread_mutex_lock(&server->mutex);
 		server->running--;
 		pthread_mutex_unlock(&server->mutex);
 	}
 	return result;
+}
+
+bool server_abandon(struct server *server, struct http_exchange *ex)
+{
+	if (!worker_abandon(ex->pool, &ex->task))
+		return false;
+	pthread_mutex_lock(&server->mutex);
+	server->running--;
+	pthread_mutex_unlock(&server->mutex);
+	return true;
 }
 
 static void deliver_finished(struct server *server)
@@ -248,6 +285,7 @@ int server_open(const struct server_options *options, struct server **ret, struc
 	list_init(&server->dead);
 	list_init(&server->listeners);
 	park_init(server);
+	turns_init(server);
 	random_bytes(&server->id_state, sizeof(server->id_state));
 	pthread_mutex_init(&server->mutex, NULL);
 	pthread_cond_init(&server->changed, NULL);
@@ -312,6 +350,7 @@ void server_close(struct server *server)
 	}
 	loop_watch_free(server->finished_watch);
 	auto_close(&server->finished_fd);
+	turns_done(server);
 	router_free(server->router);
 	tls_context_free(server->tls);
 	free(server->scratch);

@@ -14,6 +14,7 @@
 #include "http/http.h"
 #include "http/park.h"
 #include "http/router.h"
+#include "http/turns.h"
 
 /* Read into one place by all connections, so that an idle one holds no buffer. A relay puts its
  * incomplete frame (up to half) before what it reads. */
@@ -33,6 +34,7 @@ struct server {
 	int64_t date_at_ms;
 	uint64_t id_state;
 	struct park park;
+	struct turns turns;
 
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
@@ -47,8 +49,12 @@ struct server {
 struct http_exchange *server_exchange_new(struct server *server, struct connection *connection);
 /* Tells on_done, counts, and keeps the exchange for reuse. */
 void server_exchange_done(struct server *server, struct http_exchange *ex, int status);
-/* Has a worker run exchange_handle, or exchange_undo where the reply has an undo already. */
+/* Has a worker run exchange_admit where ex->is_admission says so, else exchange_handle, or
+ * exchange_undo where the reply has an undo already. */
 MUST_CHECK int server_submit(struct server *server, struct http_exchange *ex, struct error *err);
+
+/* The client has left: true when its call waited for an agent, and no worker will have it now. */
+bool server_abandon(struct server *server, struct http_exchange *ex);
 
 void server_make_id(struct server *server, char id[REQUEST_ID_SIZE]);
 struct span server_date_line(struct server *server);

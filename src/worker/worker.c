@@ -367,16 +367,27 @@ int worker_submit(struct worker_pool *pool, struct worker_task *task, struct err
 	return result;
 }
 
-bool worker_take_back(struct worker_pool *pool, struct worker_task *task)
+static bool take_back(struct worker_pool *pool, struct worker_task *task, bool only_calls)
 {
-	bool was_waiting;
+	bool is_taken;
 
 	(void)pthread_mutex_lock(&pool->lock);
-	was_waiting = task->is_waiting;
-	if (was_waiting)
+	/* A task that does not wait may be another thread's: nothing else of it is looked at. */
+	is_taken = task->is_waiting && (!only_calls || task->lane == WORKER_AGENT);
+	if (is_taken)
 		lane_remove(lane_of(pool, task->lane), task);
 	(void)pthread_mutex_unlock(&pool->lock);
-	return was_waiting;
+	return is_taken;
+}
+
+bool worker_take_back(struct worker_pool *pool, struct worker_task *task)
+{
+	return take_back(pool, task, false);
+}
+
+bool worker_abandon(struct worker_pool *pool, struct worker_task *task)
+{
+	return take_back(pool, task, true);
 }
 
 static bool turn_to(struct worker_pool *pool, struct lane *lane, const uint64_t ids[WORKER_SHARES])

@@ -58,6 +58,8 @@ uint64_t worker_share_id(const char *name);
 MUST_CHECK int worker_submit(struct worker_pool *pool, struct worker_task *task, struct error *err);
 /* True when no thread has begun it, and none will. For a task that has not been freed. */
 bool worker_take_back(struct worker_pool *pool, struct worker_task *task);
+/* The same, for a task that waits in the agents' lane; elsewhere it goes on. */
+bool worker_abandon(struct worker_pool *pool, struct worker_task *task);
 /* On the thread of a task: from now on the task is one of that lane under these shares, as if it
  * had been taken from there. False when the lane or a share has no room: the task must then be
  * submitted there. A task that is in the lane already stays under the shares that it has. */

@@ -200,8 +200,9 @@ TEST(a_long_body_is_a_workers)
 
 TEST(a_caller_who_has_to_be_looked_up_is_let_in_once_and_on_a_worker)
 {
+	/* the handler then begins on the loop as ever */
 	atomic_store(&authorize_blocks, true);
-	ask("/quick", 3, &(struct expected){200, "worker 1", 1});
+	ask("/quick", 3, &(struct expected){200, "loop 0", 1});
 	atomic_store(&authorize_blocks, false);
 }
 
