@@ -21,6 +21,7 @@
 
 #define GUARD_SIZE 4096
 #define STACK_SIZE (16 * 1024)
+#define CPUS_MAX 4096
 /* The command's side never returns (it executes), which leaves the shadow of its stack poisoned. */
 #define ON_OWN_STACK __attribute__((no_sanitize("address"), no_sanitize("undefined")))
 
@@ -68,6 +69,30 @@ ON_OWN_STACK static void raise_oom_score(void)
 		return;
 	(void)raw_call(SYS_write, fd, (long)OOM_SCORE, sizeof(OOM_SCORE) - 1, 0);
 	(void)raw_call(SYS_close, fd, 0, 0, 0);
+}
+
+/* The kernel has just put this process where there was room, and the first processor is that one:
+ * commands of many sandboxes spread without anybody counting them. A host of more processors than
+ * the set holds shows all of them. */
+ON_OWN_STACK static void take_cpus(unsigned wanted)
+{
+	unsigned char has[CPUS_MAX / 8], set[CPUS_MAX / 8];
+	unsigned cpu = 0;
+	long size = raw_call(SYS_sched_getaffinity, 0, sizeof(has), (long)has, 0);
+
+	if (wanted == 0 || size <= 0 || raw_call(SYS_getcpu, (long)&cpu, 0, 0, 0) < 0)
+		return;
+	for (long i = 0; i < size; i++)
+		set[i] = 0;
+	for (unsigned i = 0, count = (unsigned)size * 8; i < count && wanted > 0; i++) {
+		unsigned at = (cpu + i) % count;
+
+		if (!(has[at / 8] >> at % 8 & 1))
+			continue;
+		set[at / 8] |= (unsigned char)(1u << at % 8);
+		wanted--;
+	}
+	(void)raw_call(SYS_sched_setaffinity, 0, size, (long)set, 0);
 }
 
 ON_OWN_STACK static long take_session(const struct spawn *s)
@@ -149,6 +174,7 @@ ON_OWN_STACK static int run_command(void *argument)
 
 	/* First: /proc/self belongs to whom we are about to become no more. */
 	raise_oom_score();
+	take_cpus(k->spawn->cpus);
 	for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		long result = steps[i].run(k->spawn);
 

@@ -39,6 +39,7 @@ struct spawn {
 	bool tty;           /* fds[0] becomes the controlling terminal */
 	bool no_privileges; /* set-user-id programs gain nothing */
 	bool keeps_none;    /* what it abandons is the agent's at once */
+	unsigned cpus;      /* how many processors it may use; 0: all of the agent's */
 	const int *extra;   /* become 3, 4 … and are SPAWN_EXTRA_FIRST or more now */
 	unsigned extra_count;
 };

@@ -18,7 +18,7 @@
 #include "base/clock.h"
 
 #define EVENTS_AT_ONCE 16
-#define SIGNALS_AT_ONCE 2 /* that we take: each is pending at most once */
+#define SIGNALS_AT_ONCE 3 /* that we take: each is pending at most once */
 #define SIGTERM_GRACE_MS 2000
 #define KILL_AGAIN_MS 20
 
@@ -80,6 +80,18 @@ static bool is_from_inside(const struct signalfd_siginfo *info)
 	return getpid() == 1 && info->ssi_pid != 0;
 }
 
+/* VIEWS_SIGNAL is sent before the change of limits is answered: whoever knows of the answer
+ * comes after this. */
+static void on_one_signal(struct agent *a, const struct signalfd_siginfo *info)
+{
+	if (is_from_inside(info))
+		return;
+	if (info->ssi_signo == SIGTERM)
+		agent_stop_all(a, SIGTERM_GRACE_MS);
+	if (info->ssi_signo == VIEWS_SIGNAL)
+		views_refresh(&a->views, clock_monotonic_ms());
+}
+
 void agent_on_signal(struct agent *a, struct watch *w, uint32_t events)
 {
 	struct signalfd_siginfo infos[SIGNALS_AT_ONCE];
@@ -87,8 +99,7 @@ void agent_on_signal(struct agent *a, struct watch *w, uint32_t events)
 
 	(void)events;
 	for (ssize_t i = 0; i < got / (ssize_t)sizeof(infos[0]); i++)
-		if (infos[i].ssi_signo == SIGTERM && !is_from_inside(&infos[i]))
-			agent_stop_all(a, SIGTERM_GRACE_MS);
+		on_one_signal(a, &infos[i]);
 	reap(a);
 }
 
@@ -101,6 +112,19 @@ static void run_stop(struct agent *a, int64_t now)
 	a->stop_deadline = now + KILL_AGAIN_MS;
 }
 
+unsigned agent_cpus(const struct agent *a)
+{
+	return a->views.cpus < a->views.host_cpus ? a->views.cpus : 0;
+}
+
+/* After whatever came was served: a program that starts now reads what is at most a second old. */
+static void run_views(struct agent *a, bool is_used, int64_t now)
+{
+	if (now >= views_next(&a->views) ||
+	    (is_used && now - a->views.refreshed_ms >= VIEWS_BUSY_MS))
+		views_refresh(&a->views, now);
+}
+
 static int wait_ms(struct agent *a)
 {
 	int64_t next = process_next_deadline(a), warm = warm_next_deadline(a),
@@ -109,6 +133,7 @@ static int wait_ms(struct agent *a)
 	next = warm < next ? warm : next;
 	next = posts < next ? posts : next;
 	next = services < next ? services : next;
+	next = views_next(&a->views) < next ? views_next(&a->views) : next;
 	if (a->stopping && a->stop_deadline < next)
 		next = a->stop_deadline;
 	return deadline_poll_ms(next);
@@ -133,6 +158,7 @@ void agent_run(struct agent *a)
 		posts_run_timers(a, clock_monotonic_ms());
 		services_run_timers(a, clock_monotonic_ms());
 		run_stop(a, clock_monotonic_ms());
+		run_views(a, count > 0, clock_monotonic_ms());
 		connections_handle_waiting(a);
 		connection_free_closed(a);
 		process_free_forgotten(a);

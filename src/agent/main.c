@@ -147,6 +147,7 @@ static void on_claim(struct agent *a, struct watch *w, uint32_t events)
 	(void)events;
 	a->started_ms = clock_monotonic_ms();
 	a->boot_id = id_new();
+	views_begin(&a->views, a->started_ms);
 	a->stopped = setup_claim(w->fd, &err) < 0;
 	watch_close(a, w);
 	watch_set(a, &a->listener, EPOLLIN);
@@ -159,6 +160,7 @@ static int open_watches(struct agent *a, const struct options *o, struct error *
 	(void)sigemptyset(&signals);
 	(void)sigaddset(&signals, SIGCHLD);
 	(void)sigaddset(&signals, SIGTERM);
+	(void)sigaddset(&signals, VIEWS_SIGNAL);
 	a->epoll = epoll_create1(EPOLL_CLOEXEC);
 	a->listener = (struct watch){.fd = o->listener, .on_event = on_listener};
 	a->claim = (struct watch){.fd = o->claim, .on_event = on_claim};
@@ -171,12 +173,15 @@ static int open_watches(struct agent *a, const struct options *o, struct error *
 	return 0;
 }
 
-static int agent_open(struct agent *a, const struct options *o, struct error *err)
+static int agent_open(struct agent *a, const struct options *o, const struct views *views,
+                      struct error *err)
 {
-	*a = (struct agent){.started_ms = clock_monotonic_ms(),
+	*a = (struct agent){.views = *views,
+	                    .started_ms = clock_monotonic_ms(),
 	                    .boot_id = id_new(),
 	                    .home = o->host_root,
 	                    .resolve = o->host_root ? RESOLVE_IN_ROOT : 0};
+	views_begin(&a->views, a->started_ms);
 	list_init(&a->connections);
 	list_init(&a->closed);
 	list_init(&a->processes);
@@ -210,16 +215,32 @@ static void begin_warm(struct agent *a, struct buf *wishes)
 	buf_done(wishes);
 }
 
+/* The broker makes this process before anybody asks for the sandbox: what is the same for all is
+ * done now. A failure is told when the plan has come. */
+static int run_setup(struct options *o, struct views *views, struct buf *wishes, struct error *err)
+{
+	struct isolation_prepared prepared = ISOLATION_PREPARED_NONE;
+	struct error failure = {0};
+	int status;
+
+	(void)!views_prepare(views, &prepared, &failure);
+	status = setup_run(o->setup, &(struct setup_begun){&prepared, &failure}, &o->claim, wishes,
+	                   err);
+	isolation_prepared_close(&prepared);
+	return status;
+}
+
 int agent_main(int argc, char **argv)
 {
 	AUTO(buf_done) struct buf wishes = BUF(AGENT_WARM_WISH_MAX);
+	struct views views = {.folder = -1};
 	struct options options;
 	struct agent agent;
 	struct error err;
 
 	if (parse_options(argc, argv, &options, &err) < 0 || prepare_process(&options, &err) < 0 ||
-	    (options.setup >= 0 && setup_run(options.setup, &options.claim, &wishes, &err) < 0) ||
-	    hide(&err) < 0 || agent_open(&agent, &options, &err) < 0) {
+	    (options.setup >= 0 && run_setup(&options, &views, &wishes, &err) < 0) ||
+	    hide(&err) < 0 || agent_open(&agent, &options, &views, &err) < 0) {
 		log_error("agent cannot start", FAILURE(&err));
 		return 1;
 	}

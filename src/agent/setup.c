@@ -85,7 +85,8 @@ static int take_packet(struct setup *s, int fd, struct error *err)
 	return last;
 }
 
-static int receive_and_apply(int fd, bool *ret_is_prepared, struct buf *wish, struct error *err)
+static int receive_and_apply(int fd, const struct setup_begun *begun, bool *ret_is_prepared,
+                             struct buf *wish, struct error *err)
 {
 	AUTO(setup_done) struct setup s = {.plan.arena = NULL, .wish = wish};
 	unsigned count;
@@ -95,10 +96,14 @@ static int receive_and_apply(int fd, bool *ret_is_prepared, struct buf *wish, st
 		last = take_packet(&s, fd, err);
 	if (last < 0)
 		return -1;
+	if (begun->failure->code != ERROR_NONE) {
+		*err = *begun->failure;
+		return -1;
+	}
 	count = s.fds.count;
 	s.fds.count = 0; /* closed by isolation_apply */
 	*ret_is_prepared = s.is_prepared;
-	return isolation_apply(&s.plan, s.fds.fds, count, err);
+	return isolation_apply(&s.plan, s.fds.fds, count, begun->prepared, err);
 }
 
 static int answer(int fd, const struct error *failure, const struct wire_fds *fds,
@@ -116,14 +121,15 @@ static int answer(int fd, const struct error *failure, const struct wire_fds *fd
 	return wire_send_packet(fd, buf_span(&frame), fds, deadline_in(1000), err);
 }
 
-int setup_run(int fd, int *ret_claim_fd, struct buf *wish, struct error *err)
+int setup_run(int fd, const struct setup_begun *begun, int *ret_claim_fd, struct buf *wish,
+              struct error *err)
 {
 	AUTO_CLOSE int socket = fd;
 	AUTO(wire_fds_close) struct wire_fds files = {.count = 0};
 	struct error failure = {0};
 	bool is_prepared = false;
 
-	if (receive_and_apply(socket, &is_prepared, wish, &failure) < 0 ||
+	if (receive_and_apply(socket, begun, &is_prepared, wish, &failure) < 0 ||
 	    (is_prepared && isolation_identity_open(files.fds, &failure) < 0)) {
 		struct error ignored;
 

@@ -14,8 +14,15 @@
 #include "base/buf.h"
 #include "base/error.h"
 
+struct isolation_prepared;
+/* What the agent has done before the plan came; ERROR_NONE = its first phase is done. */
+struct setup_begun {
+	struct isolation_prepared *prepared;
+	const struct error *failure;
+};
 /* Closes `fd`, or hands it back as the one on which the claim comes; else that is -1. An AGENT_WARM
  * among the frames is for later: its payload is added to `wish`. */
-MUST_CHECK int setup_run(int fd, int *ret_claim_fd, struct buf *wish, struct error *err);
+MUST_CHECK int setup_run(int fd, const struct setup_begun *begun, int *ret_claim_fd,
+                         struct buf *wish, struct error *err);
 /* Takes the claim. Fails, too, when the broker has gone. */
 MUST_CHECK int setup_claim(int fd, struct error *err);

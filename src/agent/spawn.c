@@ -216,6 +216,7 @@ int process_spawn(struct process *p, const struct agent_exec *exec, struct error
 	s->cwd = choose_folder(p, exec);
 	s->root = p->agent->root;
 	s->resolve = p->agent->resolve;
+	s->cpus = agent_cpus(p->agent);
 	s->tty = (exec->flags & AGENT_EXEC_TTY) != 0;
 	s->no_privileges = (exec->flags & AGENT_EXEC_NO_PRIVILEGES) != 0;
 	if (open_streams(p, exec, err) < 0) {

@@ -7,6 +7,7 @@
 
 #include "base/id.h"
 #include "base/list.h"
+#include "isolation/isolation.h"
 
 struct agent;
 
@@ -42,6 +43,7 @@ struct agent {
 	uint64_t process_count; /* ever */
 	size_t ring_bytes;      /* in all rings */
 
+	struct views views;
 	int64_t started_ms;
 	struct id boot_id;
 	bool stopping;
@@ -57,5 +59,7 @@ void watch_pause(struct agent *a, struct watch *w);
 void watch_close(struct agent *a, struct watch *w);
 void agent_run(struct agent *a);
 void agent_on_signal(struct agent *a, struct watch *w, uint32_t events);
+/* For `struct spawn`: as many processors as the sandbox has. */
+unsigned agent_cpus(const struct agent *a);
 /* SIGTERM to all, SIGKILL after the grace, then `stopped`. */
 void agent_stop_all(struct agent *a, int64_t grace_ms);

@@ -102,6 +102,7 @@ static void start_interpreter(struct warm *w)
 	w->retry_at = DEADLINE_NEVER;
 	w->has_served = false;
 	w->started_ms = clock_monotonic_ms();
+	w->spawn.cpus = agent_cpus(w->agent);
 	if (w->language->way->open(w, &ignored) == 0 &&
 	    keeper_start(&w->spawn, &w->keeper, &ignored) == 0)
 		return;

@@ -2,8 +2,11 @@
 /* BROKER_LIMIT: other limits for one that runs, which are the kernel's to keep: the next broker
  * reads them from there. ERROR_CONFLICT for less memory than it uses; what fails leaves the limits
  * as they were. */
+#include <limits.h>
+
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "broker/box.h"
 
@@ -27,6 +30,23 @@ static int check_memory(struct box *box, const char *group, uint64_t bytes, stru
 		return 0;
 	return FAIL(err, ERROR_CONFLICT, "sandbox '%s' uses %llu MiB of memory already", box->id,
 	            (unsigned long long)((usage.memory_bytes + (1 << 20) - 1) >> 20));
+}
+
+/* What runs inside sees its new size: its processors, and what its agent shows of its limits. None
+ * of it changes what the kernel grants. */
+static void show_limits(const struct box *box, const char *group)
+{
+	struct cgroup_host *cgroups = &box->boxes->host->cgroups;
+	unsigned cpus = (unsigned)((box->limits.cpu_milli + 999) / 1000);
+	struct error err = {0};
+
+	/* Work in the background has no quota, and so all processors. */
+	if (box->limits.background)
+		cpus = UINT_MAX;
+	if (cgroup_set_cpus(cgroups, group, cpus ? cpus : 1, box->pid, &err) < 0 ||
+	    pidfd_signal(box->pidfd, VIEWS_SIGNAL, &err) < 0)
+		log_warning("a sandbox is not told of its new limits", TEXT("sandbox", box->id),
+		            FAILURE(&err));
 }
 
 int boxes_limit(struct boxes *b, const char *id, const struct cgroup_limits *wanted,
@@ -55,6 +75,7 @@ int boxes_limit(struct boxes *b, const char *id, const struct cgroup_limits *wan
 	}
 	fault_point("broker", "limits-changed");
 	box->limits = limits;
+	show_limits(box, group);
 	return 0;
 }
 

@@ -64,6 +64,9 @@ static int plan(struct cli *cli)
 		return -1;
 	effective = sandbox_resources_resolve(layers, 2, &no_cap);
 	spec = spec_of(cli, &effective);
+	if (isolation_plan_kernel(isolation_cgroups_find(), steps, cli->err) < 0)
+		return -1;
+	plan_print(&text, steps);
 	if (isolation_plan(cli->arena, &spec, steps, cli->err) < 0)
 		return -1;
 	plan_print(&text, steps);
@@ -85,7 +88,9 @@ const struct command command_plan = {
         .name = "plan",
         .usage = "[OPTION...]",
         .about = "print the steps that set a sandbox up, without taking them",
-        .more = "Needs neither root nor a server. The steps are those of process 1 inside; the\n"
+        .more = "Needs neither root nor a server. The steps are those of process 1 inside: first\n"
+                "those that are the same for all sandboxes, then those of this one, with numbers\n"
+                "of their own. The\n"
                 "mounts they name by number are made by the broker beforehand.",
         .options = options,
         .run = plan,

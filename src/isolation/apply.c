@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <stdio.h>
@@ -15,12 +17,10 @@
 #include "base/fd.h"
 #include "isolation/isolation.h"
 
-#define PREPARED_MAX 4
-
 struct applier {
 	const int *fds;
 	unsigned fd_count;
-	int prepared[PREPARED_MAX];
+	int *prepared;
 };
 
 static int attach(int mount, const char *target, struct error *err)
@@ -35,7 +35,7 @@ static int descriptor(const struct applier *a, const struct setup_step *step, in
 {
 	if (step->fd < a->fd_count)
 		*ret = a->fds[step->fd];
-	else if (step->fd == ISOLATION_FD_NONE && step->value < PREPARED_MAX)
+	else if (step->fd == ISOLATION_FD_NONE && step->value < ISOLATION_PREPARED_MAX)
 		*ret = a->prepared[step->value];
 	else
 		return FAIL(err, ERROR_INVALID, "step names descriptor %u of %u", step->fd,
@@ -45,9 +45,9 @@ static int descriptor(const struct applier *a, const struct setup_step *step, in
 
 static int run_prepare(struct applier *a, const struct setup_step *step, struct error *err)
 {
-	if (step->value >= PREPARED_MAX)
+	if (step->value >= ISOLATION_PREPARED_MAX)
 		return FAIL(err, ERROR_INVALID, "step prepares mount %llu of %d",
-		            (unsigned long long)step->value, PREPARED_MAX);
+		            (unsigned long long)step->value, ISOLATION_PREPARED_MAX);
 	return layer_make(step->type, step->options, step->flags, &a->prepared[step->value], err);
 }
 
@@ -171,20 +171,110 @@ static int run_read_only(struct applier *a, const struct setup_step *step, struc
 	return attach(fd, step->target, err);
 }
 
+/* The clone has the attributes of the mount that `source` lies on, and this takes one call. */
+static int cover(const char *source, const char *target, struct error *err)
+{
+	if (mount(source, target, NULL, MS_BIND, NULL) < 0)
+		return FAIL_ERRNO(err, "cover '%s' with '%s'", target, source);
+	return 0;
+}
+
+static int mask(const char *source, const char *target, bool is_folder, struct error *err)
+{
+	char path[STEP_TEXT_MAX + 8];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", source, is_folder ? "folder" : "file");
+	return cover(path, target, err);
+}
+
 static int run_mask(struct applier *a, const struct setup_step *step, struct error *err)
 {
-	struct layer_options options = {.map_fd = -1};
-	AUTO_CLOSE int fd = -1;
 	struct stat status;
 
 	(void)a;
 	if (lstat(step->target, &status) < 0)
 		return FAIL_ERRNO(err, "look at '%s'", step->target);
-	if (layer_open(AT_FDCWD, S_ISDIR(status.st_mode) ? step->source : "/dev/null", &options,
-	               &fd, err) < 0)
-		/* Not the lack of `target`, which may be. */
-		return FAIL(err, ERROR_SYSTEM, "nothing to mask '%s' with", step->target);
-	return attach(fd, step->target, err);
+	return mask(step->source, step->target, S_ISDIR(status.st_mode), err);
+}
+
+static int run_cover(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	(void)a;
+	return cover(step->source, step->target, err);
+}
+
+/* Processes have numbers, and links lead to what is masked or shown itself. */
+static bool is_shown(const struct dirent *entry, const char *names)
+{
+	struct span rest = span_of(names), name;
+
+	if (entry->d_type == DT_LNK || entry->d_name[0] == '.' ||
+	    (entry->d_name[0] >= '0' && entry->d_name[0] <= '9'))
+		return true;
+	while (span_split(&rest, ' ', &name))
+		if (span_equals_text(name, entry->d_name))
+			return true;
+	return span_equals_text(name, entry->d_name);
+}
+
+/* What only the host's root may read is unreadable inside: its owner has no id there. */
+static bool is_readable(const char *path)
+{
+	struct stat status;
+
+	return lstat(path, &status) < 0 || (status.st_mode & S_IROTH);
+}
+
+static int run_show(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	char path[STEP_TEXT_MAX + NAME_MAX + 2];
+	struct dirent *entry;
+	int status = 0;
+	DIR *folder;
+
+	(void)a;
+	folder = opendir(step->target);
+	if (!folder)
+		return FAIL_ERRNO(err, "list '%s'", step->target);
+	while (status == 0 && (entry = readdir(folder))) {
+		if (is_shown(entry, step->options))
+			continue;
+		(void)snprintf(path, sizeof(path), "%s/%s", step->target, entry->d_name);
+		if (is_readable(path))
+			status = mask(step->source, path, entry->d_type == DT_DIR, err);
+	}
+	(void)closedir(folder);
+	return status;
+}
+
+static int run_text(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	AUTO_CLOSE int fd = open(step->target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+	                         step->flags);
+
+	(void)a;
+	if (fd < 0)
+		return FAIL_ERRNO(err, "make the file '%s'", step->target);
+	return fd_write_all(fd, step->source, strlen(step->source), err);
+}
+
+static int run_link(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	(void)a;
+	return link(step->source, step->target) < 0
+	               ? FAIL_ERRNO(err, "make the second name '%s'", step->target)
+	               : 0;
+}
+
+static int run_keep(struct applier *a, const struct setup_step *step, struct error *err)
+{
+	struct layer_options options = {.attributes = step->flags, .map_fd = -1, .recursive = true};
+
+	if (step->value >= ISOLATION_PREPARED_MAX)
+		return FAIL(err, ERROR_INVALID, "step keeps mount %llu of %d",
+		            (unsigned long long)step->value, ISOLATION_PREPARED_MAX);
+	fd_forget(&a->prepared[step->value]);
+	return layer_open(AT_FDCWD, step->target, &options, &a->prepared[step->value], err);
 }
 
 static int run_poke(struct applier *a, const struct setup_step *step, struct error *err)
@@ -271,27 +361,23 @@ static int run_capabilities(struct applier *a, const struct setup_step *step, st
 typedef int run_step(struct applier *a, const struct setup_step *step, struct error *err);
 
 static run_step *const runs[STEP_KIND_COUNT] = {
-        [STEP_PREPARE] = run_prepare,
-        [STEP_ROOT] = run_root,
-        [STEP_FOLDER] = run_folder,
-        [STEP_FILE] = run_file,
-        [STEP_ATTACH] = run_attach,
-        [STEP_MOUNT] = run_mount,
-        [STEP_READONLY] = run_read_only,
-        [STEP_MASK] = run_mask,
-        [STEP_POKE] = run_poke,
-        [STEP_HOSTNAME] = run_hostname,
-        [STEP_RLIMIT] = run_rlimit,
-        [STEP_KEYRING] = run_keyring,
-        [STEP_NO_PRIVILEGES] = run_no_privileges,
-        [STEP_SECCOMP] = run_seccomp,
-        [STEP_CAPABILITIES] = run_capabilities,
+        [STEP_PREPARE] = run_prepare,    [STEP_ROOT] = run_root,
+        [STEP_FOLDER] = run_folder,      [STEP_FILE] = run_file,
+        [STEP_ATTACH] = run_attach,      [STEP_MOUNT] = run_mount,
+        [STEP_READONLY] = run_read_only, [STEP_MASK] = run_mask,
+        [STEP_COVER] = run_cover,        [STEP_SHOW] = run_show,
+        [STEP_TEXT] = run_text,          [STEP_LINK] = run_link,
+        [STEP_KEEP] = run_keep,          [STEP_POKE] = run_poke,
+        [STEP_HOSTNAME] = run_hostname,  [STEP_RLIMIT] = run_rlimit,
+        [STEP_KEYRING] = run_keyring,    [STEP_NO_PRIVILEGES] = run_no_privileges,
+        [STEP_SECCOMP] = run_seccomp,    [STEP_CAPABILITIES] = run_capabilities,
 };
 
 static bool may_lack(const struct setup_step *step, const struct error *err)
 {
-	return step->optional && (err->sys_errno == ENOENT || err->sys_errno == ENOSYS ||
-	                          err->sys_errno == EOPNOTSUPP);
+	return step->optional == 2 ||
+	       (step->optional && (err->sys_errno == ENOENT || err->sys_errno == ENOSYS ||
+	                           err->sys_errno == EOPNOTSUPP));
 }
 
 static int apply_all(struct applier *a, const struct plan *plan, struct error *err)
@@ -311,16 +397,21 @@ static int apply_all(struct applier *a, const struct plan *plan, struct error *e
 	return 0;
 }
 
-int isolation_apply(const struct plan *plan, const int *fds, unsigned fd_count, struct error *err)
+int isolation_apply(const struct plan *plan, const int *fds, unsigned fd_count,
+                    struct isolation_prepared *prepared, struct error *err)
 {
-	struct applier a = {.fds = fds, .fd_count = fd_count, .prepared = {-1, -1, -1, -1}};
+	struct applier a = {.fds = fds, .fd_count = fd_count, .prepared = prepared->fds};
 	mode_t old_mask = umask(0);
 	int status = apply_all(&a, plan, err);
 
 	(void)umask(old_mask);
 	for (unsigned i = 0; i < fd_count; i++)
 		(void)close(fds[i]);
-	for (unsigned i = 0; i < PREPARED_MAX; i++)
-		fd_forget(&a.prepared[i]);
 	return status;
+}
+
+void isolation_prepared_close(struct isolation_prepared *prepared)
+{
+	for (unsigned i = 0; i < ISOLATION_PREPARED_MAX; i++)
+		fd_forget(&prepared->fds[i]);
 }

@@ -86,6 +86,10 @@ void cgroup_close(struct cgroup_host *h);
 /* Removes our part of the trees, with the groups that a killed broker left empty; false when one is
  * in use. For the last broker alone: another's new group has no process, either. */
 bool cgroup_remove_ours(struct cgroup_host *h);
+/* How many processors each task of a group may use from now on: those that follow the first of its
+ * present ones. The process `agent` keeps all: the kernel wakes it wherever there is room. */
+MUST_CHECK int cgroup_set_cpus(const struct cgroup_host *h, const char *group, unsigned cpus,
+                               pid_t agent, struct error *err);
 /* The whole disk below a folder. ERROR_UNSUPPORTED when there is no single one (btrfs, tmpfs). */
 MUST_CHECK int cgroup_io_find(int folder, struct cgroup_io *ret, struct error *err);
 /* Calls back with each group that exists, of a sandbox or kept: "s17", "k17". */

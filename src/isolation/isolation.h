@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "isolation/cgroups.h"
+#include "isolation/views.h"
 #include "wire/wire.h"
 
 enum step_kind {
@@ -28,7 +29,14 @@ enum step_kind {
 	STEP_ATTACH,   /* move the detached mount `fd`, or the prepared one `value`, to `target` */
 	STEP_MOUNT,    /* a new filesystem `type` with `options` at `target`, flags MOUNT_ATTR_* */
 	STEP_READONLY, /* `target` becomes a read-only mount of itself */
-	STEP_MASK,     /* /dev/null over a file, the empty folder `source` over a folder */
+	STEP_MASK,     /* what is empty in the folder `source` over a file or over a folder */
+	STEP_COVER,    /* the file `source` over `target`, read-only where it is so itself */
+	STEP_SHOW,     /* a mask over each file and folder directly below `target` that has no
+	                  number for a name and is not named in `options` */
+	STEP_TEXT,     /* the new file `target` has the text `source`, mode `flags` */
+	STEP_LINK,     /* the second name `target` of the file `source` */
+	STEP_KEEP,     /* the mounts at and below `target`, attributes `flags`, become the prepared
+	                  mount `value` */
 	STEP_POKE,     /* write `source` to the kernel's file `target` */
 	STEP_HOSTNAME, /* `source` */
 	STEP_RLIMIT,   /* resource `flags` = `value`, soft and hard, never above what is set */
@@ -47,7 +55,8 @@ struct setup_step {
 	uint64_t value;
 	const char *source, *target, *type, *options;
 	uint32_t flags;
-	uint32_t optional; /* 1: skipped when `target` or the kernel's part is missing */
+	uint32_t optional; /* 1: skipped when `target` or the kernel's part is missing; 2: may fail
+	                    */
 };
 extern const struct wire_member setup_step_shape[];
 
@@ -82,9 +91,33 @@ struct isolation_spec {
 MUST_CHECK int isolation_plan(struct arena *a, const struct isolation_spec *spec, struct plan *ret,
                               struct error *err);
 void plan_print(struct buf *out, const struct plan *plan);
-/* In the agent, once. `fds` as the plan numbers them; closed by the callee. */
+/* In the agent, once for each of its two plans. `fds` as the plan numbers them; closed by the
+ * callee. `prepared` carries mounts from the first plan to the second. */
+#define ISOLATION_PREPARED_MAX 4
+struct isolation_prepared {
+	int fds[ISOLATION_PREPARED_MAX]; /* -1: none */
+};
+#define ISOLATION_PREPARED_NONE ((struct isolation_prepared){{-1, -1, -1, -1}})
 MUST_CHECK int isolation_apply(const struct plan *plan, const int *fds, unsigned fd_count,
-                               struct error *err);
+                               struct isolation_prepared *prepared, struct error *err);
+void isolation_prepared_close(struct isolation_prepared *prepared);
+
+/* The plan before that: /proc with its masks, the files that stand for the host's, and the
+ * sandbox's own cgroup. It is the same for all sandboxes, so that the agent applies it while its
+ * cell waits for a create, below the root that it was born with. */
+enum isolation_cgroups {
+	ISOLATION_CGROUPS_V1,
+	ISOLATION_CGROUPS_V1_JOINED, /* cpu and cpuacct are one tree */
+	ISOLATION_CGROUPS_V2,
+};
+MUST_CHECK int isolation_plan_kernel(enum isolation_cgroups cgroups, struct plan *ret,
+                                     struct error *err);
+/* How this process's controllers are mounted; from /proc/self/cgroup. */
+enum isolation_cgroups isolation_cgroups_find(void);
+/* Where that plan puts those files, as long as the agent has its first root; the prepared mount of
+ * this number can be written to. */
+#define ISOLATION_VIEWS "/sys"
+#define ISOLATION_PREPARED_VIEWS 1
 
 /* Who a sandbox is, as its files say it: what is set up for nobody in particular gets them when it
  * is somebody's. They are opened in the agent, after isolation_apply and before anything else runs

@@ -5,18 +5,13 @@
 
 #include "isolation/identity.h"
 #include "isolation/isolation.h"
+#include "isolation/plan_kernel.h"
 
 #define USER_ID 1000
 #define NOFILE_MAX 16384
 #define MEMLOCK_MAX (8 * 1024 * 1024)
 #define SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define SAFE_DATA (SAFE | MOUNT_ATTR_NOEXEC)
-/* Of the /sys that all sandboxes share, which nobody can write. */
-#define EMPTY_FOLDER "/sys/kernel"
-
-/* Numbers of prepared mounts. */
-enum { PREPARED_PROC };
-
 struct planner {
 	struct plan *plan;
 	const struct isolation_spec *spec;
@@ -62,6 +57,14 @@ static void add_attached(struct planner *p, uint32_t fd, const char *target)
 	add(p, (struct setup_step){.kind = STEP_ATTACH, .fd = number_of(p, fd), .target = target});
 }
 
+static void add_prepared(struct planner *p, uint64_t number, const char *target)
+{
+	add(p, (struct setup_step){.kind = STEP_ATTACH,
+	                           .fd = ISOLATION_FD_NONE,
+	                           .value = number,
+	                           .target = target});
+}
+
 /* Memory filesystems count to the sandbox's memory; their own size is a second fence. */
 static void add_memory(struct planner *p, const char *target, unsigned mode, uint64_t attributes)
 {
@@ -84,10 +87,7 @@ static void add_filesystems(struct planner *p)
 	const struct isolation_spec *s = p->spec;
 
 	add_folder(p, "/proc", 0555, 0);
-	add(p, (struct setup_step){.kind = STEP_ATTACH,
-	                           .fd = ISOLATION_FD_NONE,
-	                           .value = PREPARED_PROC,
-	                           .target = "/proc"});
+	add_prepared(p, PREPARED_PROC, "/proc");
 	add_attached(p, s->dev_fd, "/dev");
 	add(p, (struct setup_step){.kind = STEP_MOUNT,
 	                           .target = "/dev/pts",
@@ -95,6 +95,8 @@ static void add_filesystems(struct planner *p)
 	                           .options = "ptmxmode=0666,mode=0620,gid=5",
 	                           .flags = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC});
 	add_attached(p, s->sys_fd, "/sys");
+	add_prepared(p, PREPARED_CPU, "/sys/devices/system/cpu");
+	add_prepared(p, PREPARED_CGROUP, "/sys/fs/cgroup");
 	if (s->host_template) {
 		add_attached(p, s->usr_fd, "/usr");
 		add_attached(p, s->sudo_lib_fd, s->sudo_lib_dir);
@@ -108,7 +110,7 @@ static void add_filesystems(struct planner *p)
 	add_memory(p, "/tmp", 01777, SAFE);
 }
 
-/* Before anything is covered or masked: whatever a path means inside, the rest lies above it. */
+/* Before the files of this start: whatever a path means inside, those lie above it. */
 static void add_volumes(struct planner *p)
 {
 	const struct isolation_spec *s = p->spec;
@@ -128,35 +130,6 @@ static bool project_is_on_volume(const struct isolation_spec *s)
 			return true;
 	}
 	return false;
-}
-
-/* Nothing here is a hole in a user namespace of a current kernel; it is the second fence. */
-static void add_kernel_files(struct planner *p)
-{
-	/* The last is the agent's own: the kernel gives its files to root inside, and nothing in
-	 * there is written by the agent (decision 0472). */
-	static const char *const read_only[] = {"/proc/sys", "/proc/bus", "/proc/fs", "/proc/irq",
-	                                        "/proc/1"};
-	static const char *const masked[] = {
-	        "/proc/kcore",       "/proc/keys", "/proc/timer_list",  "/proc/sysrq-trigger",
-	        "/proc/sched_debug", "/proc/acpi", "/proc/scsi",        "/proc/latency_stats",
-	        "/proc/kallsyms",    "/proc/kmsg", "/proc/vmallocinfo",
-	};
-
-	/* No user namespace, and so no other, can be made below this one if the filter had a hole.
-	 */
-	add(p, (struct setup_step){.kind = STEP_POKE,
-	                           .source = "0",
-	                           .target = "/proc/sys/user/max_user_namespaces",
-	                           .optional = 1});
-	for (unsigned i = 0; i < COUNT_OF(read_only); i++)
-		add(p, (struct setup_step){
-		               .kind = STEP_READONLY, .target = read_only[i], .optional = 1});
-	for (unsigned i = 0; i < COUNT_OF(masked); i++)
-		add(p, (struct setup_step){.kind = STEP_MASK,
-		                           .source = EMPTY_FOLDER,
-		                           .target = masked[i],
-		                           .optional = 1});
 }
 
 static void add_file(struct planner *p, const char *target, const char *text)
@@ -222,17 +195,10 @@ int isolation_plan(struct arena *a, const struct isolation_spec *spec, struct pl
 		            spec->project_dir);
 	ret->count = ret->fd_count = 0;
 	ret->arena = a;
-	/* The kernel lets a user namespace mount proc only while another whole one is in sight. */
-	add(&p,
-	    (struct setup_step){.kind = STEP_PREPARE,
-	                        .type = "proc",
-	                        .value = PREPARED_PROC,
-	                        .flags = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC});
 	add(&p, (struct setup_step){.kind = STEP_ROOT, .fd = number_of(&p, spec->root_fd)});
 	add_filesystems(&p);
 	add_volumes(&p);
 	add_files(&p);
-	add_kernel_files(&p);
 	add_limits(&p);
 	add(&p, (struct setup_step){.kind = STEP_KEYRING, .optional = 1});
 	if (spec->no_privileges)
@@ -256,6 +222,9 @@ static const char *const kind_names[STEP_KIND_COUNT] = {
         [STEP_HOSTNAME] = "hostname", [STEP_RLIMIT] = "rlimit",
         [STEP_KEYRING] = "keyring",   [STEP_NO_PRIVILEGES] = "no-privileges",
         [STEP_SECCOMP] = "seccomp",   [STEP_CAPABILITIES] = "capabilities",
+        [STEP_COVER] = "cover",       [STEP_SHOW] = "show-only",
+        [STEP_TEXT] = "text",         [STEP_LINK] = "link",
+        [STEP_KEEP] = "keep",
 };
 
 /* One line, whatever is in it. */

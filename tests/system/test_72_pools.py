@@ -83,7 +83,7 @@ def test_it_has_its_own_name_and_machine_id(pooled, pooled_api):
 
 def test_nobody_can_tell_it_from_a_new_one(pooled, pooled_api):
     """The same mounts, limits, rights, files and environment, whichever way it was made."""
-    script = """cut -d' ' -f5- /proc/self/mountinfo | sed 's/s[0-9]*\\/upper//g; s/[0-9]*:[0-9]*//g' | cut -d' ' -f1-3
+    script = """cut -d' ' -f5- /proc/self/mountinfo | sed 's/s[0-9]*\\/upper//g; s/[0-9]*:[0-9]*//g' | cut -d' ' -f1-3 | sort
         grep -E 'Cap|Seccomp|NoNew' /proc/1/status; ulimit -a; env | sort; ls -la / /etc /home/user /run /run/atoll |
         awk '{print $1, $3, $4, $NF}'; cat /proc/self/cgroup | wc -l; cat /proc/keys 2>/dev/null"""
     new = make_until(pooled, pooled_api, wanted=False, resources={"memory_mb": 777}, name="the-name")

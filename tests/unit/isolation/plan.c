@@ -49,9 +49,8 @@ TEST(the_plan_changes_the_root_before_it_touches_any_file)
 	struct plan plan;
 
 	make(&a, &spec, &plan);
-	assert_int_equal(find(&plan, STEP_PREPARE, NULL), 0);
-	assert_int_equal(find(&plan, STEP_ROOT, NULL), 1);
-	for (unsigned i = 2; i < plan.count; i++)
+	assert_int_equal(find(&plan, STEP_ROOT, NULL), 0);
+	for (unsigned i = 1; i < plan.count; i++)
 		if (plan.steps[i].target)
 			assert_int_equal(plan.steps[i].target[0], '/');
 }
@@ -101,7 +100,7 @@ TEST(descriptors_are_numbered_in_the_order_of_their_first_use)
 	assert_int_equal(next, plan.fd_count);
 }
 
-TEST(volumes_lie_below_what_is_masked_and_above_the_filesystems)
+TEST(volumes_lie_below_the_files_of_a_start_and_above_the_filesystems)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct isolation_spec spec = some_spec();
@@ -116,7 +115,8 @@ TEST(volumes_lie_below_what_is_masked_and_above_the_filesystems)
 	assert_true(find(&plan, STEP_FOLDER, "/workspace") <
 	            find(&plan, STEP_ATTACH, "/workspace"));
 	assert_true(find(&plan, STEP_MOUNT, "/tmp") < find(&plan, STEP_ATTACH, "/tmp/data"));
-	assert_true(find(&plan, STEP_ATTACH, "/tmp/data") < find(&plan, STEP_MASK, "/proc/kcore"));
+	assert_true(find(&plan, STEP_ATTACH, "/proc") < find(&plan, STEP_ATTACH, "/workspace"));
+	assert_true(find(&plan, STEP_ATTACH, "/tmp/data") < find(&plan, STEP_FILE, NULL));
 	assert_int_equal(plan.fd_count, 5);
 	assert_int_equal(plan.fds[3], 21);
 	assert_int_equal(plan.fds[4], 22);
@@ -162,22 +162,73 @@ TEST(a_host_template_with_all_its_volumes_fits_into_a_plan)
 	assert_int_equal(plan.fd_count, 14);
 }
 
-TEST(kernel_files_are_masked_after_proc_is_there)
+static void make_kernel(enum isolation_cgroups cgroups, struct plan *plan)
 {
-	AUTO(arena_done) struct arena a = {0};
-	struct isolation_spec spec = some_spec();
-	struct plan plan;
-	int proc;
+	struct error err = {0};
 
-	make(&a, &spec, &plan);
+	assert_int_equal(isolation_plan_kernel(cgroups, plan, &err), 0);
+}
+
+TEST(kernel_files_are_masked_after_proc_is_there_and_before_it_is_kept)
+{
+	struct plan plan;
+	int proc, show;
+
+	make_kernel(ISOLATION_CGROUPS_V1, &plan);
 	proc = find(&plan, STEP_ATTACH, "/proc");
+	show = find(&plan, STEP_SHOW, "/proc");
+	assert_int_equal(find(&plan, STEP_PREPARE, NULL), 0);
 	assert_true(proc > 0);
-	assert_true(find(&plan, STEP_MASK, "/proc/kcore") > proc);
-	assert_true(find(&plan, STEP_MASK, "/proc/sysrq-trigger") > proc);
+	assert_true(find(&plan, STEP_COVER, "/proc/meminfo") > proc);
 	assert_true(find(&plan, STEP_READONLY, "/proc/sys") > proc);
+	assert_true(find(&plan, STEP_KEEP, "/proc") > show);
+	assert_true(show > proc);
 	/* written while it still can be */
 	assert_true(find(&plan, STEP_POKE, "/proc/sys/user/max_user_namespaces") <
 	            find(&plan, STEP_READONLY, "/proc/sys"));
+}
+
+TEST(what_tells_of_the_host_is_not_shown)
+{
+	static const char *const hidden[] = {"cmdline",   "config.gz",  "interrupts",
+	                                     "softirqs",  "schedstat",  "pressure",
+	                                     "diskstats", "partitions", "modules",
+	                                     "kallsyms",  "timer_list", "zoneinfo",
+	                                     "buddyinfo", "slabinfo",   "locks",
+	                                     "keys",      "bus",        "version_signature",
+	                                     "kcore",     "kmsg",       "sysrq-trigger",
+	                                     "fs",        "irq",        "driver"};
+	struct plan plan;
+	const char *shown;
+
+	make_kernel(ISOLATION_CGROUPS_V2, &plan);
+	shown = plan.steps[find(&plan, STEP_SHOW, "/proc")].options;
+	for (unsigned i = 0; i < COUNT_OF(hidden); i++) {
+		struct span rest = span_of(shown), word;
+
+		while (rest.size > 0) {
+			(void)span_split(&rest, ' ', &word);
+			assert_false(span_equals_text(word, hidden[i]));
+		}
+	}
+}
+
+TEST(a_sandbox_gets_its_own_cgroup_to_read_in_each_version)
+{
+	struct plan plan;
+	int at;
+
+	make_kernel(ISOLATION_CGROUPS_V1, &plan);
+	at = find(&plan, STEP_MOUNT, ISOLATION_VIEWS "/cgroup/cpu");
+	assert_string_equal(plan.steps[at].options, "cpu");
+	assert_true(plan.steps[at].flags & 1 /* MOUNT_ATTR_RDONLY */);
+	make_kernel(ISOLATION_CGROUPS_V1_JOINED, &plan);
+	at = find(&plan, STEP_MOUNT, ISOLATION_VIEWS "/cgroup/cpu");
+	assert_string_equal(plan.steps[at].options, "cpu,cpuacct");
+	make_kernel(ISOLATION_CGROUPS_V2, &plan);
+	at = find(&plan, STEP_MOUNT, ISOLATION_VIEWS "/cgroup");
+	assert_string_equal(plan.steps[at].type, "cgroup2");
+	assert_true(plan.steps[at].flags & 1);
 }
 
 TEST(only_the_host_template_gets_the_machines_usr)
@@ -283,7 +334,7 @@ TEST(a_printed_plan_has_one_line_per_step)
 	for (size_t i = 0; i < out.size; i++)
 		lines += out.data[i] == '\n';
 	assert_int_equal(lines, plan.count);
-	assert_non_null(strstr(buf_text(&out), "mask"));
+	assert_non_null(strstr(buf_text(&out), "capabilities"));
 	assert_non_null(strstr(buf_text(&out), "nameserver 1.2.3.4\\n"));
 }
 
@@ -319,10 +370,12 @@ int main(void)
 	           CASE(the_filter_and_the_capabilities_come_last),
 	           CASE(set_uid_programs_gain_nothing_unless_privileges_were_asked_for),
 	           CASE(descriptors_are_numbered_in_the_order_of_their_first_use),
-	           CASE(volumes_lie_below_what_is_masked_and_above_the_filesystems),
+	           CASE(volumes_lie_below_the_files_of_a_start_and_above_the_filesystems),
 	           CASE(a_project_folder_on_a_volume_is_made_at_every_start),
 	           CASE(a_host_template_with_all_its_volumes_fits_into_a_plan),
-	           CASE(kernel_files_are_masked_after_proc_is_there),
+	           CASE(kernel_files_are_masked_after_proc_is_there_and_before_it_is_kept),
+	           CASE(what_tells_of_the_host_is_not_shown),
+	           CASE(a_sandbox_gets_its_own_cgroup_to_read_in_each_version),
 	           CASE(only_the_host_template_gets_the_machines_usr),
 	           CASE(a_file_is_bounded_where_the_disk_is_not),
 	           CASE(a_second_start_leaves_the_project_but_names_its_own_host_and_nameservers),

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* isolation/plan_kernel.h — what the first plan of an agent hands to the second. Private to this
+ * folder. */
+#pragma once
+
+#include "isolation/isolation.h"
+
+/* Numbers of prepared mounts. */
+enum { PREPARED_PROC, PREPARED_VIEWS = ISOLATION_PREPARED_VIEWS, PREPARED_CPU, PREPARED_CGROUP };
