@@ -217,5 +217,7 @@ void api_on_done(struct request *rq, int status, int64_t took_us)
 		return; /* scrapes and probes are no use */
 	api->last_used_ms = loop_now_ms(api->loop);
 	api_limiter_give(api->limiter, caller->slot);
+	if (caller->slot && api->server)
+		server_turn(api->server, caller->slot_of);
 	api_audit(rq, caller, status);
 }

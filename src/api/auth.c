@@ -137,6 +137,27 @@ static int read_credential(struct request *rq, const struct route *route, struct
 	return 0;
 }
 
+int api_turn_take(struct request *rq, const char *id, struct api_caller *caller, struct error *err)
+{
+	struct api *api = api_of(rq);
+	bool has_others = request_has_others_before(rq, id);
+
+	if (!has_others && api_limiter_take(api->limiter, id, &caller->slot, err) == 0) {
+		caller->slot_of = id;
+		return 0;
+	}
+	if (has_others) {
+		(void)FAIL(err, ERROR_LIMIT, "earlier requests of this key wait for their turn");
+		error_hint(err, "wait for them to end, or raise requests_per_key_max");
+	}
+	return request_wait_turn(rq, id, err);
+}
+
+bool api_has_turn(void *context, const char *queue)
+{
+	return api_limiter_has_room(((struct api *)context)->limiter, queue);
+}
+
 int api_authorize(struct request *rq, const struct route *route, struct error *err)
 {
 	struct api_caller *caller = ARENA_NEW(rq->arena, struct api_caller);
@@ -156,7 +177,7 @@ int api_authorize(struct request *rq, const struct route *route, struct error *e
 	};
 	if (account_require(&caller->account, route->scope, err) < 0 ||
 	    choose_project(rq, credential.project, &caller->account, err) < 0 ||
-	    api_limiter_take(api_of(rq)->limiter, record.id, &caller->slot, err) < 0)
+	    api_turn_take(rq, record.id, caller, err) < 0)
 		return -1;
 	rq->caller = caller;
 	return 0;

@@ -14,6 +14,7 @@ struct api_caller {
 	struct account_caller account; /* its project: the key's, or the one an admin acts in */
 	unsigned char key_hash[ACCOUNT_HASH_SIZE];
 	struct api_limiter_slot *slot;
+	const char *slot_of;      /* whose slot it is: a key's id, or a sandbox's, or a volume's */
 	const char *own_project;  /* the key's */
 	const char *subject;      /* what an administrative change made, for the audit; or NULL */
 	const char *failure;      /* what clients of its surface call it when it fails; or NULL */
@@ -21,6 +22,7 @@ struct api_caller {
 	const char *run;          /* the header Atoll-Run, of api_request_keep's; or NULL */
 	enum usage_reason reason; /* of the tool that is called; 0 = as the path says */
 	const char *address;      /* as `run`: api_address */
+	const char *share;        /* that a caller without a key is queued under; or NULL */
 };
 
 static inline struct api *api_of(const struct request *rq)
@@ -80,4 +82,12 @@ MUST_CHECK int api_target_open(struct request *rq, struct api_target *ret, struc
 /* The same for an id or name from elsewhere. */
 MUST_CHECK int api_target_open_id(struct request *rq, const char *id, struct api_target *ret,
                                   struct error *err);
+/* A place among the requests of that key (or sandbox, or volume) that run at once, for a caller
+ * that is known otherwise; api_on_done gives it back. Where there is none the request waits its
+ * turn. */
+MUST_CHECK int api_turn_take(struct request *rq, const char *id, struct api_caller *caller,
+                             struct error *err);
+/* For a sandbox that was held by other means: request_may_call. Ends the hold when it fails. */
+MUST_CHECK int api_may_call(struct request *rq, const struct sandbox_record *r,
+                            struct fleet_hold *hold, struct error *err);
 void api_target_done(struct api_target *t); /* zeroed is fine */

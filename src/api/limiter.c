@@ -78,6 +78,18 @@ int api_limiter_take(struct api_limiter *l, const char *key_id, struct api_limit
 	return -1;
 }
 
+bool api_limiter_has_room(struct api_limiter *l, const char *key_id)
+{
+	const struct api_limiter_slot *slot;
+	bool has_room;
+
+	(void)pthread_mutex_lock(&l->lock);
+	slot = map_find(&l->slots, key_id);
+	has_room = !slot || slot->running < l->max;
+	(void)pthread_mutex_unlock(&l->lock);
+	return has_room;
+}
+
 void api_limiter_give(struct api_limiter *l, struct api_limiter_slot *slot)
 {
 	if (!slot)

@@ -2,6 +2,8 @@
 /* api/limiter.h — how many requests of one key run at once. Private to this folder; any thread. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 struct api_limiter;
@@ -12,4 +14,5 @@ void api_limiter_free(struct api_limiter *l); /* every slot must have been given
 /* ERROR_LIMIT when the key has as many already. */
 MUST_CHECK int api_limiter_take(struct api_limiter *l, const char *key_id,
                                 struct api_limiter_slot **ret, struct error *err);
+bool api_limiter_has_room(struct api_limiter *l, const char *key_id);
 void api_limiter_give(struct api_limiter *l, struct api_limiter_slot *slot); /* NULL is fine */

@@ -34,6 +34,8 @@ static int open_leased(struct request *rq, struct fleet_lease request, struct ap
 	    fleet_lease_hold(fleet, rq->arena, &request, &leased, &ret->hold, err) < 0)
 		return -1;
 	ret->record = leased.sandbox;
+	if (api_may_call(rq, &ret->record, &ret->hold, err) < 0)
+		return -1;
 	((struct api_caller *)rq->caller)->leased_id = ret->record.id;
 	store_sandbox_touch(api_of(rq)->store, ret->record.id, clock_unix_ms());
 	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who uses a sandbox, and for what; and the sandbox that a path names. */
+#include <stdio.h>
 #include <string.h>
 
 #include "api/caller.h"
@@ -126,6 +127,39 @@ int api_sandbox_id(struct request *rq, const struct fleet_ref *filter, const cha
 	return 0;
 }
 
+int api_may_call(struct request *rq, const struct sandbox_record *r, struct fleet_hold *hold,
+                 struct error *err)
+{
+	const struct request_sandbox sandbox = {r->project_id, r->id};
+
+	if (request_may_call(rq, &sandbox, err) == 0)
+		return 0;
+	fleet_unhold(hold);
+	return -1;
+}
+
+void api_find_shares(const struct request *rq, uint64_t ret[WORKER_SHARES])
+{
+	const struct api_caller *caller = rq->caller;
+	char peer[64];
+	char *port;
+
+	if (caller && caller->account.key_id[0]) {
+		ret[WORKER_PROJECT] = worker_share_id(caller->account.project_id);
+		ret[WORKER_KEY] = worker_share_id(caller->account.key_id);
+		return;
+	}
+	if (caller && caller->share) {
+		ret[WORKER_PROJECT] = worker_share_id(caller->share);
+		return;
+	}
+	(void)snprintf(peer, sizeof(peer), "%s", rq->peer);
+	port = strrchr(peer, ':');
+	if (port)
+		*port = '\0';
+	ret[WORKER_PROJECT] = worker_share_id(peer);
+}
+
 int api_target_open_id(struct request *rq, const char *id, struct api_target *ret,
                        struct error *err)
 {
@@ -138,6 +172,8 @@ int api_target_open_id(struct request *rq, const char *id, struct api_target *re
 	if (!fleet_hold_warm(fleet, rq->arena, &ref, &ret->record, &ret->hold) &&
 	    (request_may_block(rq, err) < 0 ||
 	     fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0))
+		return -1;
+	if (api_may_call(rq, &ret->record, &ret->hold, err) < 0)
 		return -1;
 	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
 }

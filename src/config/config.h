@@ -44,8 +44,13 @@ struct config {
 	int64_t workers;       /* threads */
 	int64_t body_max;      /* bytes of a JSON body */
 	int64_t connections_max;
-	int64_t requests_per_key_max; /* at once */
-	int64_t tool_calls_max;       /* threads that wait for tools */
+	int64_t agent_calls_max; /* threads that call agents */
+	/* That run at once, and how long a call waits for its share. */
+	int64_t agent_calls_per_sandbox_max, agent_calls_per_key_max, agent_calls_per_project_max;
+	int64_t agent_wait_ms;
+	int64_t requests_per_key_max;                          /* at once */
+	int64_t requests_waiting_per_key_max, request_wait_ms; /* further ones, and for how long */
+	int64_t tool_calls_max;                                /* threads that wait for tools */
 	int64_t ready_probe_every_ms; /* 0 = /readyz makes no sandboxes */
 	const char *ready_networks;   /* "off,on,rules": kinds that it makes */
 	int64_t idle_exit_ms; /* a server that a CLI started ends after so long without use; 0 =

@@ -179,9 +179,25 @@ static int open_blobs(struct api_process *p, struct error *err)
 	return blob_open(place, &p->blobs, err);
 }
 
+static struct worker_options workers_of(const struct config *config)
+{
+	return (struct worker_options){
+	        .threads = (unsigned)config->workers,
+	        .queue_max = QUEUE_MAX,
+	        .agent_threads = (unsigned)config->agent_calls_max,
+	        .agent_share_max =
+	                {
+	                        [WORKER_PROJECT] = (unsigned)config->agent_calls_per_project_max,
+	                        [WORKER_KEY] = (unsigned)config->agent_calls_per_key_max,
+	                        [WORKER_SANDBOX] = (unsigned)config->agent_calls_per_sandbox_max,
+	                },
+	        .agent_wait_ms = config->agent_wait_ms,
+	};
+}
+
 static int open_fleet(struct api_process *p, struct error *err)
 {
-	const struct worker_options workers = {(unsigned)p->config->workers, QUEUE_MAX};
+	const struct worker_options workers = workers_of(p->config);
 	const struct worker_options waiters = {(unsigned)p->config->tool_calls_max, QUEUE_MAX};
 	struct fleet_options options = {
 	        .config = p->config,
@@ -268,6 +284,10 @@ static int open_server(struct api_process *p, struct error *err)
 	        .forward = api_forward,
 	        .write_failure = api_write_failure,
 	        .on_done = api_on_done,
+	        .find_shares = api_find_shares,
+	        .has_turn = api_has_turn,
+	        .turns_max = (unsigned)config->requests_waiting_per_key_max,
+	        .turn_wait_ms = config->request_wait_ms,
 	        .body_max = (size_t)config->body_max,
 	        .connections_max = (unsigned)config->connections_max,
 	};
@@ -390,6 +410,7 @@ static void on_tick(void *context)
 	struct api_process *p = context;
 
 	loop_timer_start(p->loop, &p->tick_timer, BEAT_MS);
+	worker_expire(p->workers);
 	submit_once(p, &p->leases_task,
 	            (struct worker_task){.lane = WORKER_FAST, .run = leases_on_worker},
 	            &p->leases_run);

@@ -121,7 +121,8 @@ static int open_signed(struct request *rq, struct api_target *ret, struct error 
 	if (fleet_find(fleet, rq->arena, &ref, &r, err) < 0)
 		return err->code == ERROR_NOT_FOUND ? refuse(err) : -1;
 	if (check_signature(rq, &r, err) < 0 ||
-	    fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0)
+	    fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0 ||
+	    api_may_call(rq, &ret->record, &ret->hold, err) < 0)
 		return -1;
 	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
 }

@@ -80,7 +80,7 @@ static int let_in(struct request *rq, const char **ret_project, struct error *er
 	caller->account = (struct account_caller){
 	        .project_id = volume.project_id, .key_id = "", .user_id = ""};
 	caller->own_project = volume.project_id;
-	if (api_limiter_take(api_of(rq)->limiter, volume.id, &caller->slot, err) < 0)
+	if (api_turn_take(rq, volume.id, caller, err) < 0)
 		return -1;
 	rq->caller = caller;
 	*ret_project = volume.project_id;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who may, in which sandbox, and as whom. */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -75,7 +76,6 @@ static enum usage_reason reason_of(const struct request *rq)
  * more on a worker was let in before. */
 static int let_in(struct request *rq, const char *id, struct error *err)
 {
-	struct error ignored = {0};
 	struct api_caller *caller;
 
 	if (rq->caller)
@@ -83,9 +83,10 @@ static int let_in(struct request *rq, const char *id, struct error *err)
 	caller = ARENA_NEW(rq->arena, struct api_caller);
 	caller->account = (struct account_caller){.project_id = "", .key_id = "", .user_id = ""};
 	caller->own_project = "";
-	if (api_limiter_take(api_of(rq)->limiter, id, &caller->slot, &ignored) < 0) {
-		(void)FAIL(err, ERROR_LIMIT, "this sandbox has too many requests at once");
-		error_hint(err, "wait for one to end, or raise requests_per_key_max");
+	caller->share = id;
+	if (api_turn_take(rq, id, caller, err) < 0) {
+		(void)snprintf(err->text, sizeof(err->text),
+		               "this sandbox has too many requests at once");
 		return -1;
 	}
 	rq->caller = caller;
@@ -112,6 +113,8 @@ int envd_hold(struct request *rq, struct reply *reply, const char *id, struct ap
 		envd_reply_gone(reply, id);
 		return 1;
 	}
+	if (api_may_call(rq, &ret->record, &ret->hold, err) < 0)
+		return -1;
 	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
 }
 

@@ -489,6 +489,8 @@ static int run_inside(void *context, const struct sandbox_record *r, struct flee
 
 	hold->fleet = NULL; /* the target's now */
 	if (result == 0)
+		result = api_may_call(rq, r, &target.hold, err);
+	if (result == 0)
 		result = run->run(rq, &target, run->body, run->reply, err);
 	api_target_done(&target);
 	return result;

@@ -124,6 +124,23 @@ static void write_workers(struct buf *out, const struct worker_load *load)
 		write_refusals(out, load, i);
 }
 
+static void write_turns(struct buf *out, const struct turn_counts *turns)
+{
+	gauge(out, "atoll_requests_waiting", "Requests that wait for a turn of their key.",
+	      turns->waiting);
+	buf_addf(out,
+	         "# HELP atoll_requests_longest_wait_seconds Wait of the oldest of them.\n"
+	         "# TYPE atoll_requests_longest_wait_seconds gauge\n"
+	         "atoll_requests_longest_wait_seconds %.3f\n"
+	         "# HELP atoll_requests_turned_away_total Requests whose turn did not come.\n"
+	         "# TYPE atoll_requests_turned_away_total counter\n"
+	         "atoll_requests_turned_away_total{by=\"queue\"} %" PRIu64 "\n"
+	         "atoll_requests_turned_away_total{by=\"time\"} %" PRIu64 "\n"
+	         "atoll_requests_turned_away_total{by=\"client\"} %" PRIu64 "\n",
+	         (double)turns->longest_ms / 1000, turns->refused_full, turns->refused_late,
+	         turns->left);
+}
+
 static uint64_t pool_ready(const struct fleet_pool_count *c)
 {
 	return c->ready;
@@ -209,6 +226,7 @@ static int metrics(struct request *rq, const void *body, struct reply *reply, st
 	struct server_counts http = server_counts_get(api->server);
 	struct fleet_counts fleet = fleet_counts_get(api->fleet);
 	struct worker_load load = worker_load_get(api->workers);
+	struct turn_counts turns = server_turn_counts(api->server);
 	struct fleet_pool_count pools[POOLS_SHOWN];
 	const struct fleet_trash_counts trash = fleet_trash_counts_get(api->fleet);
 	size_t pool_count;
@@ -223,6 +241,7 @@ static int metrics(struct request *rq, const void *body, struct reply *reply, st
 	write_fleet(out, &fleet);
 	write_trash(out, &trash);
 	write_workers(out, &load);
+	write_turns(out, &turns);
 	pool_count = fleet_pool_counts(api->fleet, pools, COUNT_OF(pools));
 	write_pools(out, pools, pool_count);
 	write_hit_ratios(out, pools, pool_count);

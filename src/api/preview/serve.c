@@ -126,7 +126,7 @@ static int hold_sandbox(struct request *rq, const struct preview_view *view,
 	if (request_may_wait(rq, err) < 0 || fleet_find(fleet, rq->arena, &ref, ret, err) < 0 ||
 	    check_view(rq, view, ret, err) < 0 ||
 	    fleet_hold(fleet, rq->arena, &ref, ret, ret_hold, err) < 0 ||
-	    check_view(rq, view, ret, err) < 0)
+	    check_view(rq, view, ret, err) < 0 || api_may_call(rq, ret, ret_hold, err) < 0)
 		return -1;
 	/* For the next one to be quick. */
 	return fleet_defaults(fleet, rq->arena, ret, NULL, &ignored, err);
@@ -160,16 +160,19 @@ static int dial_in_turn(struct request *rq, const struct fleet_hold *hold, uint1
 }
 
 /* From the pool on the loop's thread, else by a worker. */
-static int connect_to(struct request *rq, const struct fleet_hold *hold,
-                      struct proxy_options *options, struct error *err)
+static int connect_to(struct request *rq, const struct sandbox_record *r,
+                      const struct fleet_hold *hold, struct proxy_options *options,
+                      struct error *err)
 {
+	const struct request_sandbox sandbox = {r->project_id, r->id};
+
 	if (request_is_on_loop(rq)) {
 		options->upstream_fd = proxy_pool_take(options->pool, options->place);
 		options->is_reused = options->upstream_fd >= 0;
 		if (options->is_reused)
 			return 0;
 	}
-	if (request_may_wait(rq, err) < 0)
+	if (request_may_wait(rq, err) < 0 || request_may_call(rq, &sandbox, err) < 0)
 		return -1;
 	return dial_in_turn(rq, hold, (uint16_t)options->port, &options->upstream_fd, err);
 }
@@ -258,7 +261,7 @@ static int serve(struct request *rq, struct reply *reply, const struct preview_v
 		return -1;
 	options.host = masked_host(rq, &record, view->port);
 	(void)snprintf(place, sizeof(place), "%s:%u", hold.id, view->port);
-	if (connect_to(rq, &hold, &options, err) < 0)
+	if (connect_to(rq, &record, &hold, &options, err) < 0)
 		return -1;
 	struct serving *s = calloc(1, sizeof(*s));
 	if (!s)
