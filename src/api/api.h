@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "code/turns.h"
 #include "fleet/fleet.h"
-#include "http/http.h"
+#include "http/shares.h"
 #include "job/job.h"
 #include "terminal/terminal.h"
 #include "webhook/webhook.h"

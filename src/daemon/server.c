@@ -271,6 +271,12 @@ static int listen_tls(struct api_process *p, struct error *err)
 static int open_server(struct api_process *p, struct error *err)
 {
 	const struct config *config = p->config;
+	const struct server_shares shares = {
+	        .find = api_find_shares,
+	        .has_turn = api_has_turn,
+	        .waiting_max = (unsigned)config->requests_waiting_per_key_max,
+	        .wait_ms = config->request_wait_ms,
+	};
 	struct server_options options = {
 	        .loop = p->loop,
 	        .workers = p->workers,
@@ -284,10 +290,7 @@ static int open_server(struct api_process *p, struct error *err)
 	        .forward = api_forward,
 	        .write_failure = api_write_failure,
 	        .on_done = api_on_done,
-	        .find_shares = api_find_shares,
-	        .has_turn = api_has_turn,
-	        .turns_max = (unsigned)config->requests_waiting_per_key_max,
-	        .turn_wait_ms = config->request_wait_ms,
+	        .shares = &shares,
 	        .body_max = (size_t)config->body_max,
 	        .connections_max = (unsigned)config->connections_max,
 	};

@@ -12,6 +12,7 @@
 #include "http/cors.h"
 #include "http/router.h"
 #include "http/server.h"
+#include "http/shares.h"
 
 /* A pooled exchange may keep this much of each buffer. */
 #define KEEP_MAX ((size_t)16 * 1024)

@@ -84,22 +84,6 @@ bool request_is_deferred(const struct request *rq);
  * store: the worker goes over to the slow lane. Where that has no room it fails, and all is done
  * once more when it has. */
 MUST_CHECK int request_may_wait(struct request *rq, struct error *err);
-/* Called by authorize, and by handlers before anything that counts, when the request has to wait
- * for a place: err says why. Fails; the server runs it again when its turn has come, and answers
- * with err when that takes too long. A copy of a request does not wait. */
-MUST_CHECK int request_wait_turn(struct request *rq, const char *queue, struct error *err);
-/* On the loop: whether others wait in that queue, and must not be overtaken. */
-bool request_has_others_before(const struct request *rq, const char *queue);
-/* Called before a call into a sandbox's agent, once that sandbox is known, on a worker: the thread
- * goes over to the agents' lane, under the shares of the sandbox, of its project and of the
- * caller's key. Where one of them has no room it fails, and the handler is run once more when there
- * is room: so what is done before this must not count. On the loop's thread, and in a copy of a
- * request, it does nothing. */
-struct request_sandbox {
-	const char *project, *sandbox; /* their ids */
-};
-MUST_CHECK int request_may_call(struct request *rq, const struct request_sandbox *sandbox,
-                                struct error *err);
 /* Length of a body, -1 when it is chunked, 0 when there is none. */
 int64_t request_body_size(const struct request *rq);
 
@@ -176,8 +160,7 @@ struct server_options {
 	/* Finds the caller; runs where the handler runs, before query and body are parsed. Sets
 	 * rq->caller. A NULL authorize lets everybody in. */
 	int (*authorize)(struct request *rq, const struct route *route, struct error *err);
-	/* A reply of the server that error.node names, or -1; where the handler ran. May be NULL.
-	 */
+	/* A reply of the server that error.node names, or -1; on a worker. May be NULL. */
 	int (*forward)(struct request *rq, struct reply *reply, struct error *err);
 	/* The body of a failure where it is not {"error":{…}}, and its status; false where it is.
 	 * Of the request only what was read so far is set. Any thread. May be NULL. */
@@ -185,21 +168,14 @@ struct server_options {
 	                      struct buf *out);
 	/* After the reply is complete, on the loop; releases rq->caller, counts. May be NULL. */
 	void (*on_done)(struct request *rq, int status, int64_t took_us);
-	/* The shares that the request's work runs under, of its caller as far as it is known; see
-	 * worker/worker.h. On the loop. NULL: all is the server's own work. */
-	void (*find_shares)(const struct request *rq, uint64_t ret[WORKER_SHARES]);
-	/* Whether the first request of that queue would find a place now; see
-	 * request_wait_turn. On the loop. */
-	bool (*has_turn)(void *context, const char *queue);
-	unsigned turns_max;       /* requests that wait in one queue; 0 = 1024 */
-	int64_t turn_wait_ms;     /* and for how long; 0 = 30 s */
-	size_t head_max;          /* bytes; 0 = 32 KiB */
-	size_t body_max;          /* bytes; 0 = 1 MiB */
-	unsigned connections_max; /* 0 = 8192 */
-	int64_t head_timeout_ms;  /* 0 = 10 s: a whole head within it */
-	int64_t body_timeout_ms;  /* 0 = 60 s without a byte of the body */
-	int64_t idle_timeout_ms;  /* 0 = 75 s between requests */
-	int64_t write_timeout_ms; /* 0 = 60 s without the client taking a byte */
+	const struct server_shares *shares; /* see shares.h; copied; NULL: nothing is shared */
+	size_t head_max;                    /* bytes; 0 = 32 KiB */
+	size_t body_max;                    /* bytes; 0 = 1 MiB */
+	unsigned connections_max;           /* 0 = 8192 */
+	int64_t head_timeout_ms;            /* 0 = 10 s: a whole head within it */
+	int64_t body_timeout_ms;            /* 0 = 60 s without a byte of the body */
+	int64_t idle_timeout_ms;            /* 0 = 75 s between requests */
+	int64_t write_timeout_ms;           /* 0 = 60 s without the client taking a byte */
 };
 MUST_CHECK int server_open(const struct server_options *options, struct server **ret,
                            struct error *err);
@@ -219,14 +195,6 @@ struct server_counts {
 	uint64_t bytes_in, bytes_out;
 };
 struct server_counts server_counts_get(const struct server *server); /* loop thread */
-
-/* A place has become free. Loop thread; cheap when no request waits. */
-void server_turn(struct server *server, const char *queue);
-struct turn_counts {
-	uint64_t waiting, refused_full, refused_late, left; /* the last: clients that hung up */
-	int64_t longest_ms;
-};
-struct turn_counts server_turn_counts(const struct server *server); /* loop thread */
 
 /* The error body; also used by relays and tests. */
 void http_write_error(struct buf *out, const struct error *err, const char *request_id);

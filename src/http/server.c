@@ -139,8 +139,8 @@ static void choose_lane(struct http_exchange *ex)
 		ex->pool = options->waiters;
 		ex->task.lane = WORKER_FAST; /* the only one there */
 	}
-	if (options->find_shares)
-		options->find_shares(&ex->request, ex->task.shares);
+	if (ex->server->shares.find)
+		ex->server->shares.find(&ex->request, ex->task.shares);
 }
 
 int server_submit(struct server *server, struct http_exchange *ex, struct error *err)
@@ -279,6 +279,8 @@ int server_open(const struct server_options *options, struct server **ret, struc
 
 	assert(server && options->loop && options->routes);
 	server->options = *options;
+	if (options->shares)
+		server->shares = *options->shares;
 	set_defaults(&server->options);
 	server->loop = options->loop;
 	list_init(&server->connections);

@@ -14,6 +14,7 @@
 #include "http/http.h"
 #include "http/park.h"
 #include "http/router.h"
+#include "http/shares.h"
 #include "http/turns.h"
 
 /* Read into one place by all connections, so that an idle one holds no buffer. A relay puts its
@@ -23,6 +24,7 @@
 struct tls_context;
 struct server {
 	struct server_options options;
+	struct server_shares shares;
 	struct router *router;
 	struct loop *loop;
 	struct list connections, dead, listeners;

@@ -22,12 +22,12 @@ struct turn_queue {
 
 static unsigned waiting_max(const struct server *server)
 {
-	return server->options.turns_max ? server->options.turns_max : WAITING_MAX;
+	return server->shares.waiting_max ? server->shares.waiting_max : WAITING_MAX;
 }
 
 static int64_t wait_max_ms(const struct server *server)
 {
-	return server->options.turn_wait_ms ? server->options.turn_wait_ms : WAIT_MS;
+	return server->shares.wait_ms ? server->shares.wait_ms : WAIT_MS;
 }
 
 static struct turn_queue *make_queue(struct turns *turns, const char *name)
@@ -57,9 +57,7 @@ static void drop_empty_queue(struct turns *turns, struct turn_queue *queue)
 
 static bool has_turn(struct server *server, const char *name)
 {
-	const struct server_options *options = &server->options;
-
-	return !options->has_turn || options->has_turn(options->context, name);
+	return !server->shares.has_turn || server->shares.has_turn(server->options.context, name);
 }
 
 bool turns_add(struct server *server, struct http_exchange *ex)

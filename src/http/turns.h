@@ -14,7 +14,7 @@
 
 #include "base/list.h"
 #include "base/map.h"
-#include "http/http.h"
+#include "http/shares.h"
 #include "loop/loop.h"
 
 struct http_exchange;

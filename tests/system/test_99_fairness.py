@@ -153,7 +153,7 @@ def test_500_commands_of_one_key_at_once_take_turns(server, loud):
 def test_creates_and_deletes_of_one_key_take_turns(private_server):
     private_server.flags += ["--requests-per-key-max", "2"]
     server = private_server.start()
-    key = server.key()
+    key = server.key
 
     def cycle(_):
         api = server.api(key)
@@ -170,7 +170,7 @@ def test_uploads_past_the_limit_of_a_key_wait_or_are_told_so(private_server):
     data = os.urandom(1 << 20) * 20
     with server.api().sandbox(internet=False) as box:
         def upload(i):
-            api = server.api(server.key())
+            api = server.api(server.key)
             status = api.raw("PUT", f"{PATH}/{box}/files/content?path=/tmp/f{i}", data, {"Content-Type": "application/octet-stream"}).status
             api.close()
             return status

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "harness.h"
+#include "http/shares.h"
 #include "unit.h"
 
 #define HOST "Host: a\r\n"
@@ -86,13 +87,13 @@ static const struct route routes[] = {
         {0},
 };
 
-static void open_with(struct fixture *f, unsigned max, const struct server_options *more)
+static void open_with(struct fixture *f, unsigned max, const struct server_shares *more)
 {
-	struct server_options options = more ? *more : (struct server_options){0};
+	struct server_shares shares = more ? *more : (struct server_shares){0};
+	const struct server_options options = {
+	        .authorize = authorize, .on_done = on_done, .shares = &shares};
 
-	options.authorize = authorize;
-	options.has_turn = has_turn;
-	options.on_done = on_done;
+	shares.has_turn = has_turn;
 	atomic_store(&running, 0);
 	atomic_store(&running_most, 0);
 	atomic_store(&handled, 0);
@@ -216,7 +217,7 @@ TEST(a_full_queue_refuses_and_so_does_a_long_wait)
 	struct fixture f;
 	int first, second, third;
 
-	open_with(&f, 1, &(struct server_options){.turns_max = 1, .turn_wait_ms = 300});
+	open_with(&f, 1, &(struct server_shares){.waiting_max = 1, .wait_ms = 300});
 	first = post(&f, "/holds", 0, "");
 	sem_wait(&held);
 	second = post(&f, "/size", 0, "");
