@@ -356,6 +356,7 @@ static void prepare(struct pool *pool, struct cell *cell)
 	box->limits = blueprint->limits;
 	memcpy(box->template_name, blueprint->template_name, sizeof(box->template_name));
 	pool->preparing_count++;
+	pool->refill = ++pool->pools->refills;
 	box_begin(box, cell, &pool->preparing);
 }
 
@@ -374,8 +375,8 @@ static struct cell *take_cell(struct pool *pool)
 }
 
 struct refill {
-	struct pool *next; /* of those that are due, the one that lacks most of its goal */
-	unsigned next_coming, next_goal, preparing;
+	struct pool *next; /* of those that are due, the one whose turn it is */
+	unsigned preparing;
 	unsigned lacking[CELL_KIND_COUNT];
 	int64_t wait_ms; /* until another is due; 0 = none */
 };
@@ -392,11 +393,8 @@ static void consider(struct refill *r, struct pool *pool, unsigned goal, int64_t
 		return;
 	}
 	r->lacking[pool->blueprint.internet ? CELL_INTERNET : CELL_BLOCKED] += goal - coming;
-	if (!r->next || coming * r->next_goal < r->next_coming * goal) {
+	if (!r->next || pool_goes_before(pool, r->next))
 		r->next = pool;
-		r->next_coming = coming;
-		r->next_goal = goal;
-	}
 }
 
 static void on_rested(struct timer *timer)

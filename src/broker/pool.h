@@ -53,6 +53,7 @@ struct pool {
 	unsigned burst;              /* misses of which each came soon after the one before */
 	unsigned failures;           /* in a row: no refill until somebody asks */
 	uint64_t hits, misses;
+	uint64_t refill; /* the number of the last refill that it got; 0 = none */
 };
 
 struct pools {
@@ -65,6 +66,7 @@ struct pools {
 	struct blueprint last; /* asked for without a pool */
 	bool has_last;
 	int64_t asked_ms;        /* anything at all */
+	uint64_t refills;        /* begun so far */
 	struct timer rest, look; /* until a refill that is not urgent; until some are too many */
 };
 
@@ -97,6 +99,9 @@ unsigned pool_goal(const struct pool *pool, int64_t now_ms);
 unsigned pool_share(unsigned goal, unsigned sum, unsigned max);
 /* Notes a miss at this time. */
 void pool_miss(struct pool *pool, int64_t now_ms);
+/* Of two pools that are due, whether the first comes before the second: they take turns, or a
+ * project that empties its pool without end would keep those of others from being filled. */
+bool pool_goes_before(const struct pool *pool, const struct pool *other);
 /* Whether the next one is to be prepared now; else *ret_wait_ms says when to look again, 0 = not
  * before something happens. */
 bool pool_is_due(const struct pool *pool, unsigned goal, int64_t since_asked_ms,

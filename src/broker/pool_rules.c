@@ -39,6 +39,11 @@ void pool_miss(struct pool *pool, int64_t now_ms)
 	pool->misses++;
 }
 
+bool pool_goes_before(const struct pool *pool, const struct pool *other)
+{
+	return pool->refill < other->refill;
+}
+
 bool pool_is_due(const struct pool *pool, unsigned goal, int64_t since_asked_ms,
                  int64_t *ret_wait_ms)
 {

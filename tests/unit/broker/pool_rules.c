@@ -110,6 +110,27 @@ TEST(a_full_pool_and_one_that_keeps_failing_are_left_alone)
 	assert_int_equal(wait_ms, 0);
 }
 
+/* One pool is emptied faster than it is filled, the other lacks two. */
+TEST(pools_that_are_due_take_turns)
+{
+	struct pool emptied = some_pool(), other = some_pool();
+	uint64_t refills = 0;
+	int64_t wait_ms;
+
+	other.ready_count = 4;
+	for (unsigned i = 0; i < 4; i++) {
+		bool is_due = pool_is_due(&other, 6, POOL_REST_MS, &wait_ms);
+		struct pool *next =
+		        is_due && pool_goes_before(&other, &emptied) ? &other : &emptied;
+
+		next->refill = ++refills;
+		if (next == &other)
+			other.ready_count++;
+	}
+	assert_int_equal(other.ready_count, 6);
+	assert_int_equal(emptied.refill, 4 - 1);
+}
+
 TEST(blueprints_are_equal_only_in_everything)
 {
 	const struct blueprint a = {.internet = true,
@@ -149,5 +170,6 @@ int main(void)
 	           CASE(a_refill_that_is_not_urgent_waits_for_the_request_before_it),
 	           CASE(a_refill_is_urgent_when_more_than_half_is_missing),
 	           CASE(a_full_pool_and_one_that_keeps_failing_are_left_alone),
+	           CASE(pools_that_are_due_take_turns),
 	           CASE(blueprints_are_equal_only_in_everything));
 }
