@@ -17,7 +17,6 @@
 
 /* One read while requests are awaited: what a client may pipeline is kept for it. */
 #define READ_SIZE ((size_t)16 * 1024)
-#define BODY_READ_SIZE ((size_t)256 * 1024)
 #define IN_MAX SERVER_SCRATCH_SIZE
 /* Replies to pipelined requests are collected up to this size. */
 #define PIPELINE_MAX ((size_t)32 * 1024)
@@ -489,8 +488,8 @@ ssize_t connection_receive(struct connection *conn, char *room, size_t size)
 static void read_requests(struct connection *conn)
 {
 	char *scratch = conn->server->scratch;
-	ssize_t got = connection_receive(
-	        conn, scratch, conn->state == CONNECTION_BODY ? BODY_READ_SIZE : READ_SIZE);
+	size_t size = conn->state == CONNECTION_BODY ? server_read_size(conn->server) : READ_SIZE;
+	ssize_t got = connection_receive(conn, scratch, size);
 
 	if (got > 0)
 		connection_feed(conn, (struct span){scratch, (size_t)got});
@@ -498,7 +497,8 @@ static void read_requests(struct connection *conn)
 
 static void read_and_drop(struct connection *conn)
 {
-	ssize_t got = connection_receive(conn, conn->server->scratch, BODY_READ_SIZE);
+	struct server *server = conn->server;
+	ssize_t got = connection_receive(conn, server->scratch, server_read_size(server));
 	int64_t left_ms;
 
 	if (got <= 0)

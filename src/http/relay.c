@@ -17,11 +17,10 @@
 #include "http/tls.h"
 #include "http/websocket.h"
 
-#define READ_SIZE ((size_t)256 * 1024)
-/* All that lies in a socket whose other side has closed: 16 MiB, by reads of READ_SIZE. Who goes on
- * talking may bring little by each. */
+/* All that lies in a socket whose other side has closed: 16 MiB, by reads of PACE_READ_MAX. Who
+ * goes on talking may bring little by each. */
 #define LAST_READS_MAX 64
-#define HELD_MAX (SERVER_SCRATCH_SIZE - READ_SIZE)
+#define HELD_MAX (SERVER_SCRATCH_SIZE - PACE_READ_MAX)
 /* A client that answers none of three pings is gone. */
 #define PING_MS 30000
 #define SILENCE_MS (3 * PING_MS + PING_MS / 2)
@@ -459,11 +458,14 @@ static bool read_upstream(struct relay *relay)
 {
 	char *scratch = relay->conn->server->scratch;
 	size_t held = relay->held.size;
+	/* The last bytes of an upstream are read at once; see hear_out_upstream. */
+	size_t size = relay->last_reads > 0 ? PACE_READ_MAX
+	                                    : server_read_size(relay->conn->server);
 	struct error err = {0};
 	ssize_t got;
 
 	do
-		got = receive(relay, scratch + held, READ_SIZE);
+		got = receive(relay, scratch + held, size);
 	while (got < 0 && errno == EINTR);
 	if (got < 0 && errno == EAGAIN)
 		return false;
@@ -623,7 +625,7 @@ static void read_client(struct relay *relay)
 {
 	struct connection *conn = relay->conn;
 	char *scratch = conn->server->scratch;
-	ssize_t got = connection_receive(conn, scratch, READ_SIZE);
+	ssize_t got = connection_receive(conn, scratch, server_read_size(conn->server));
 	struct span data = {scratch, (size_t)got};
 
 	if (got == 0)

@@ -218,6 +218,11 @@ void server_make_id(struct server *server, char id[REQUEST_ID_SIZE])
 	id[i] = '\0';
 }
 
+size_t server_read_size(struct server *server)
+{
+	return pace_read_size(&server->pace, loop_now_ms(server->loop));
+}
+
 struct span server_date_line(struct server *server)
 {
 	int64_t now = loop_now_ms(server->loop);

@@ -12,6 +12,7 @@
 #include "http/connection.h"
 #include "http/exchange.h"
 #include "http/http.h"
+#include "http/pace.h"
 #include "http/park.h"
 #include "http/router.h"
 #include "http/shares.h"
@@ -37,6 +38,7 @@ struct server {
 	uint64_t id_state;
 	struct park park;
 	struct turns turns;
+	struct pace pace;
 
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
@@ -59,6 +61,8 @@ MUST_CHECK int server_submit(struct server *server, struct http_exchange *ex, st
 bool server_abandon(struct server *server, struct http_exchange *ex);
 
 void server_make_id(struct server *server, char id[REQUEST_ID_SIZE]);
+/* How much may be read now, of a body or by a relay: at most PACE_READ_MAX. */
+size_t server_read_size(struct server *server);
 struct span server_date_line(struct server *server);
 /* Frees the connections that were closed during this event; every entry point ends with it. */
 void server_bury(struct server *server);

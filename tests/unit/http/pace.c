@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/pace.h"
+#include "unit.h"
+
+static size_t bytes_of_turn(struct pace *pace, int64_t turn_ms, unsigned transfers)
+{
+	size_t sum = 0;
+
+	for (unsigned i = 0; i < transfers; i++)
+		sum += pace_read_size(pace, turn_ms);
+	return sum;
+}
+
+TEST(a_few_transfers_read_as_much_as_there_is_room_for)
+{
+	struct pace pace = {0};
+
+	for (int64_t turn = 1; turn < 4; turn++)
+		for (unsigned i = 0; i < 8; i++)
+			assert_int_equal(pace_read_size(&pace, turn), PACE_READ_MAX);
+}
+
+TEST(many_transfers_share_what_is_moved_in_a_turn)
+{
+	struct pace pace = {0};
+
+	/* the first turn learns how many there are */
+	assert_true(bytes_of_turn(&pace, 1, 100) < 4 * PACE_TURN_BYTES);
+	assert_true(bytes_of_turn(&pace, 2, 100) <= PACE_TURN_BYTES);
+	assert_true(bytes_of_turn(&pace, 3, 100) <= PACE_TURN_BYTES);
+	assert_int_equal(bytes_of_turn(&pace, 4, 1), PACE_TURN_BYTES / 100);
+	assert_int_equal(pace_read_size(&pace, 5), PACE_READ_MAX);
+}
+
+TEST(each_moves_on_however_many_there_are)
+{
+	struct pace pace = {0};
+
+	(void)bytes_of_turn(&pace, 1, 10000);
+	assert_int_equal(pace_read_size(&pace, 2), PACE_READ_MIN);
+}
+
+int main(void)
+{
+	return RUN(CASE(a_few_transfers_read_as_much_as_there_is_room_for),
+	           CASE(many_transfers_share_what_is_moved_in_a_turn),
+	           CASE(each_moves_on_however_many_there_are));
+}
