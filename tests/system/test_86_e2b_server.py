@@ -23,7 +23,7 @@ MADE = {"templateID": "host", "timeout": 600, "allow_internet_access": False}
 @pytest.fixture(scope="module")
 def server():
     running = atoll.Server(environment={"ATOLL_CORS_ORIGINS": f"{PAGE},http://localhost:3000", "ATOLL_METRICS_EVERY": "1s",
-                                        "ATOLL_REQUESTS_PER_KEY_MAX": str(MAX)}).start()
+                                        "ATOLL_REQUESTS_PER_KEY_MAX": str(MAX), "ATOLL_REQUEST_WAIT": "200ms"}).start()
     yield running
     running.remove_all()
 

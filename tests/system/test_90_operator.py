@@ -126,7 +126,7 @@ def test_wrong_methods_and_types(api):
 
 
 def test_too_many_requests_at_once_are_told_to_wait():
-    server = atoll.Server(flags=["--requests-per-key-max", "4"]).start()
+    server = atoll.Server(flags=["--requests-per-key-max", "4", "--request-wait", "1s"]).start()
     try:
         api = server.api()
         box = api.create(internet=False)["id"]
