@@ -193,12 +193,8 @@ static void answer_refusal(struct connection *conn, bool has_rest);
 
 static void wait_turn(struct connection *conn)
 {
-	struct http_exchange *ex = conn->exchange;
-
-	if (turns_add(conn->server, ex))
-		return;
-	exchange_fail(ex, &ex->why);
-	answer_refusal(conn, conn->in.size > 0);
+	if (!turns_add(conn->server, conn->exchange))
+		connection_give_up_turn(conn);
 }
 
 /* A worker has authorized the request, or refused it. */
@@ -362,6 +358,21 @@ void connection_take_turn(struct connection *conn)
 		admit(conn, conn->in.size > 0);
 	if (conn->exchange == ex)
 		ex->has_turn = false;
+}
+
+/* A handler says in its surface's words that there is no place. */
+void connection_give_up_turn(struct connection *conn)
+{
+	struct http_exchange *ex = conn->exchange;
+
+	ex->turn_queue[0] = '\0';
+	ex->gave_up = true;
+	if (ex->is_admitted) {
+		dispatch(conn);
+		return;
+	}
+	exchange_fail(ex, &ex->why);
+	answer_refusal(conn, conn->in.size > 0);
 }
 
 static enum http_fault check_head_size(struct connection *conn, struct span data, size_t size)

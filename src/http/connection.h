@@ -89,6 +89,8 @@ bool connection_is_tls(const struct connection *conn);
 void connection_on_handled(struct connection *conn);
 /* The turn of conn->exchange has come: it is authorized, or its handler is run, again. */
 void connection_take_turn(struct connection *conn);
+/* It has waited for too long, or its queue is full: it is refused. */
+void connection_give_up_turn(struct connection *conn);
 /* The relay has ended; what it wrote may still be on its way. */
 void connection_on_relay_end(struct connection *conn, int status, bool may_continue);
 /* An error took the place of a relay that had not begun: sends the exchange's reply. */

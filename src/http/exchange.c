@@ -84,7 +84,8 @@ void exchange_start(struct http_exchange *ex, struct connection *conn)
 	ex->awaits_change = ex->is_streamed = false;
 	ex->turn_queue[0] = '\0';
 	ex->turn_since_ms = 0;
-	ex->waits_turn = ex->has_turn = ex->is_admission = ex->is_admitted = false;
+	ex->waits_turn = ex->has_turn = ex->gave_up = false;
+	ex->is_admission = ex->is_admitted = false;
 	reply->undo = NULL;
 	reply->status = 0;
 	reply->content_type = NULL;
@@ -374,6 +375,8 @@ static bool run_or_defer(struct http_exchange *ex)
 	result = run_handler(ex, &err);
 	/* A handler that has an answer all the same has dealt with the refusal itself. */
 	rq->is_deferred &= result < 0;
+	if (result == 0)
+		ex->turn_queue[0] = '\0';
 	if (result < 0 && !rq->is_deferred && !note_turn(ex, &err) && !note_awaited(ex, &err))
 		exchange_fail(ex, &err);
 	log_request_set(NULL);
@@ -423,7 +426,7 @@ int request_may_block(struct request *rq, struct error *err)
 int request_wait_turn(struct request *rq, const char *queue, struct error *err)
 {
 	assert(err->code != ERROR_NONE);
-	if (rq->exchange)
+	if (rq->exchange && !rq->exchange->gave_up)
 		(void)snprintf(rq->exchange->turn_queue, TURN_QUEUE_SIZE, "%s", queue);
 	return -1;
 }
@@ -435,7 +438,7 @@ bool request_is_on_loop(const struct request *rq)
 
 bool request_is_deferred(const struct request *rq)
 {
-	return rq->is_deferred;
+	return rq->is_deferred || (rq->exchange && rq->exchange->turn_queue[0]);
 }
 
 static int turn_to_lane(struct request *rq, enum worker_lane lane,

@@ -52,10 +52,10 @@ struct http_exchange {
 	/* See turns.h. */
 	char turn_queue[TURN_QUEUE_SIZE]; /* in which it has to wait; empty: none */
 	struct list turn_item;
-	int64_t turn_since_ms; /* 0: it has not waited */
-	bool waits_turn, has_turn;
-	bool is_admission; /* a worker is to authorize it, and no more */
-	bool is_admitted;  /* what is left is its body and its handler */
+	int64_t turn_since_ms;              /* 0: it has not waited */
+	bool waits_turn, has_turn, gave_up; /* the last: it waits no more */
+	bool is_admission;                  /* a worker is to authorize it, and no more */
+	bool is_admitted;                   /* what is left is its body and its handler */
 
 	/* See park.h. */
 	struct list park_item;

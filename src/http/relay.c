@@ -459,8 +459,7 @@ static bool read_upstream(struct relay *relay)
 	char *scratch = relay->conn->server->scratch;
 	size_t held = relay->held.size;
 	/* The last bytes of an upstream are read at once; see hear_out_upstream. */
-	size_t size = relay->last_reads > 0 ? PACE_READ_MAX
-	                                    : server_read_size(relay->conn->server);
+	size_t size = relay->last_reads > 0 ? PACE_READ_MAX : server_read_size(relay->conn->server);
 	struct error err = {0};
 	ssize_t got;
 

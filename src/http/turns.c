@@ -143,8 +143,8 @@ static void refuse_late(struct server *server, struct http_exchange *ex)
 	turns_remove(server, ex);
 	server->turns.counts.refused_late++;
 	error_context(&ex->why, "waited %d s", (int)(wait_max_ms(server) / 1000));
-	exchange_fail(ex, &ex->why);
-	connection_send_reply(conn);
+	connection_give_up_turn(conn);
+	connection_feed(conn, (struct span){NULL, 0});
 	connection_settle(conn);
 }
 

@@ -153,21 +153,23 @@ static void await_waiting(struct fixture *f, uint64_t count)
 
 static void many_take_turns(const char *path, bool workers)
 {
+	/* the fixture's workers have a queue of 64 */
+	unsigned count = workers ? 40 : 100;
 	struct fixture f;
 	int fds[100];
 
 	open_with(&f, 3, NULL);
 	atomic_store(&by_worker, workers);
-	for (unsigned i = 0; i < COUNT_OF(fds); i++) {
+	for (unsigned i = 0; i < count; i++) {
 		fds[i] = post(&f, path, 3, "");
 		client_send(fds[i], "abc");
 	}
-	for (unsigned i = 0; i < COUNT_OF(fds); i++) {
+	for (unsigned i = 0; i < count; i++) {
 		client_receive(fds[i], &answer);
 		assert_int_equal(answer.status, 200);
 		close(fds[i]);
 	}
-	assert_int_equal(atomic_load(&handled), COUNT_OF(fds));
+	assert_int_equal(atomic_load(&handled), count);
 	assert_true(atomic_load(&running_most) <= 3);
 	fixture_close(&f);
 }
