@@ -101,7 +101,9 @@ static void leave_running(struct seat *seat, struct fleet_hold *hold)
 	seat->run = NULL;
 	seat->hold = *hold;
 	*hold = (struct fleet_hold){.fleet = NULL};
-	seat->task = (struct worker_task){.lane = WORKER_SLOW, .run = interrupt};
+	seat->task = (struct worker_task){.lane = WORKER_SLOW,
+	                                  .run = interrupt,
+	                                  .shares = {worker_share_id(seat->turn.sandbox)}};
 	seat->interrupted = (struct loop_task){.run = on_interrupted};
 	if (worker_submit(waiters ? waiters : seat->api->workers, &seat->task, &err) == 0)
 		return;

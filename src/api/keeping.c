@@ -141,7 +141,13 @@ bool keeping_start(struct keeping *k, uint64_t process, void (*on_done)(void *co
 	k->process = process;
 	k->on_done = on_done;
 	k->context = context;
-	k->task = (struct worker_task){.lane = WORKER_SLOW, .run = run};
+	k->task = (struct worker_task){
+	        .lane = WORKER_AGENT,
+	        .run = run,
+	        .shares = {[WORKER_PROJECT] =
+	                           worker_share_id(k->options.project_id) ^ WORKER_LONG_CALLS,
+	                   [WORKER_SANDBOX] =
+	                           worker_share_id(k->options.sandbox_id) ^ WORKER_LONG_CALLS}};
 	k->done = (struct loop_task){.run = on_loop};
 	if (k->count == 0)
 		return false;

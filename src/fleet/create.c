@@ -352,7 +352,10 @@ static struct creation *creation_new(struct fleet *f, const struct draft *draft,
 
 	if (!creation)
 		abort();
-	creation->task = (struct worker_task){.lane = WORKER_SLOW, .run = run_creation};
+	creation->task =
+	        (struct worker_task){.lane = WORKER_SLOW,
+	                             .run = run_creation,
+	                             .shares = {worker_share_id(draft->record.project_id)}};
 	creation->fleet = f;
 	creation->begun_ns = begun_ns;
 	creation->slot = cache_pin(&f->cache, draft->record.id);

@@ -141,8 +141,11 @@ static unsigned start_helpers(struct forking *forking, struct helper helpers[THR
 	while (count < THREADS_MAX - 1 && count + 1 < forking->request->count) {
 		struct helper *helper = &helpers[count];
 
-		*helper = (struct helper){.task = {.lane = WORKER_SLOW, .run = run_helper},
-		                          .forking = forking};
+		*helper = (struct helper){
+		        .task = {.lane = WORKER_SLOW,
+		                 .run = run_helper,
+		                 .shares = {worker_share_id(forking->create->project_id)}},
+		        .forking = forking};
 		if (worker_submit(forking->fleet->workers, &helper->task, &ignored) < 0)
 			break;
 		count++;

@@ -18,9 +18,6 @@
 #define KEEP_MAX ((size_t)16 * 1024)
 #define FAST_DEADLINE_MS 60000
 #define SLOW_DEADLINE_MS 900000
-/* Calls that may take minutes have shares of their own: those that list files do not wait behind
- * those that clone a repository. */
-#define LONG_CALLS UINT64_C(0x4c4f4e4743414c4c)
 
 static void buf_recycle(struct buf *b)
 {
@@ -466,7 +463,8 @@ int request_may_wait(struct request *rq, struct error *err)
 
 int request_may_call(struct request *rq, const struct request_sandbox *sandbox, struct error *err)
 {
-	uint64_t shares[WORKER_SHARES], salt = rq->route->flags & ROUTE_SLOW ? LONG_CALLS : 0;
+	uint64_t shares[WORKER_SHARES],
+	        salt = rq->route->flags & ROUTE_SLOW ? WORKER_LONG_CALLS : 0;
 
 	if (!rq->exchange || rq->is_tried || (rq->route->flags & ROUTE_INLINE))
 		return 0;

@@ -179,7 +179,9 @@ static void begin(struct jobs *jobs, const struct job_record *r)
 	if (!d)
 		abort();
 	d->jobs = jobs;
-	d->task = (struct worker_task){.lane = WORKER_SLOW, .run = run_delivery};
+	d->task = (struct worker_task){.lane = WORKER_SLOW,
+	                               .run = run_delivery,
+	                               .shares = {worker_share_id(r->project_id)}};
 	atomic_fetch_add(&jobs->deliveries, 1);
 	if (store_job_find(jobs->store, &d->arena, &ref, &d->record, &err) == 0 &&
 	    worker_submit(jobs->workers, &d->task, &err) == 0)

@@ -23,6 +23,10 @@ enum worker_lane { WORKER_FAST, WORKER_SLOW, WORKER_AGENT };
 enum worker_share_kind { WORKER_PROJECT, WORKER_KEY, WORKER_SANDBOX };
 #define WORKER_SHARES 3
 
+/* By ^ with the ids: shares of their own for calls that may take minutes. Calls that list files do
+ * not wait behind those that clone a repository. */
+#define WORKER_LONG_CALLS UINT64_C(0x4c4f4e4743414c4c)
+
 struct worker_share;
 struct worker_task {
 	struct worker_task *next;

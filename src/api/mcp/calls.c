@@ -419,6 +419,7 @@ static struct mcp_call *call_new(const struct mcp *m, const struct mcp_call_opti
 	        .name = keep_text(a, options->headers->name),
 	        .absent = options->headers->absent,
 	};
+	api_find_shares(&call->request, call->task.shares);
 	call->owner = keep_text(a, options->owner);
 	call->id = (struct span){arena_copy(a, m->message.id), m->message.id.size};
 	if (options->streams)

@@ -410,7 +410,9 @@ static struct upload_job *upload_new(struct request *rq, int fd)
 	job->project_id = arena_text(&job->arena, api_project(rq));
 	job->name = arena_text(&job->arena, request_param(rq, "id"));
 	job->sha256 = q->sha256 ? arena_text(&job->arena, q->sha256) : NULL;
-	job->task = (struct worker_task){.lane = WORKER_SLOW, .run = upload_on_worker};
+	job->task = (struct worker_task){.lane = WORKER_SLOW,
+	                                 .run = upload_on_worker,
+	                                 .shares = {worker_share_id(job->project_id)}};
 	return job;
 }
 

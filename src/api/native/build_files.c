@@ -174,7 +174,9 @@ static int upload_new(struct request *rq, const struct build_upload *files, stru
 	u->fd = -1;
 	u->project_id = arena_text(&u->arena, files->project_id);
 	u->hash = arena_text(&u->arena, files->hash);
-	u->task = (struct worker_task){.lane = WORKER_SLOW, .run = on_worker};
+	u->task = (struct worker_task){.lane = WORKER_SLOW,
+	                               .run = on_worker,
+	                               .shares = {worker_share_id(files->project_id)}};
 	*ret = u;
 	return 0;
 }

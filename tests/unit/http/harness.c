@@ -38,14 +38,19 @@ static int listen_on_loopback(uint16_t *ret_port)
 void fixture_open(struct fixture *f, const struct route *routes,
                   const struct server_options *limits)
 {
+	fixture_open_workers(f, routes, limits,
+	                     &(struct worker_options){.threads = 2, .queue_max = 64});
+}
+
+void fixture_open_workers(struct fixture *f, const struct route *routes,
+                          const struct server_options *limits, const struct worker_options *workers)
+{
 	struct server_options options = limits ? *limits : (struct server_options){0};
 	const struct route *const tables[] = {routes, NULL};
 	struct error err = {0};
 
 	assert_int_equal(loop_open(&f->loop, &err), 0);
-	assert_int_equal(worker_pool_start(&(struct worker_options){.threads = 2, .queue_max = 64},
-	                                   &f->workers, &err),
-	                 0);
+	assert_int_equal(worker_pool_start(workers, &f->workers, &err), 0);
 	options.loop = f->loop;
 	options.workers = f->workers;
 	options.routes = tables;

@@ -18,6 +18,9 @@ struct fixture {
 /* `limits` may be NULL; its loop, workers and routes are filled in. */
 void fixture_open(struct fixture *f, const struct route *routes,
                   const struct server_options *limits);
+void fixture_open_workers(struct fixture *f, const struct route *routes,
+                          const struct server_options *limits,
+                          const struct worker_options *workers);
 void fixture_close(struct fixture *f);
 struct server_counts fixture_counts(struct fixture *f);
 /* Waits until the counts satisfy the condition; fails the test after a few seconds. */
