@@ -4,6 +4,7 @@
 
 #include "account/account.h"
 #include "api/api.h"
+#include "fleet/waiting.h"
 #include "sandbox/price.h"
 
 struct api_limiter_slot;
@@ -53,6 +54,13 @@ const char **api_scope_names(struct arena *a, int64_t scopes);
 void api_request_keep(const struct request *rq, struct arena *a, struct request *ret);
 /* "https://host:port", by which the client finds this server; NULL = it did not say. */
 const char *api_address(const struct request *rq);
+/* Whether a call of the fleet may fail with what it awaits, see fleet/waiting.h: the server makes
+ * it again. In a copy of a request the thread waits. */
+static inline bool api_parks(const struct request *rq)
+{
+	return rq->exchange != NULL;
+}
+struct fleet_awaited api_awaited(const struct request *rq);
 /* Names what the request made, for its line in the log. */
 static inline void api_audit_subject(struct request *rq, const char *subject)
 {

@@ -24,7 +24,9 @@ int api_once_begin(struct request *rq, const char *operation, const char *key, s
 		            HEADER " and idempotency_key contradict each other");
 	o.once = (struct fleet_once){.project_id = api_project(rq),
 	                             .operation = operation,
-	                             .key = header ? header : key};
+	                             .key = header ? header : key,
+	                             .parks = api_parks(rq),
+	                             .awaited = api_awaited(rq)};
 	if (o.once.key) {
 		crypto_hash_sha256(o.once.hash, (const unsigned char *)rq->body.data,
 		                   rq->body.size);

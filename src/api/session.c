@@ -30,6 +30,8 @@ static int open_leased(struct request *rq, struct fleet_lease request, struct ap
 
 	request.project_id = api_project(rq);
 	request.use = &use;
+	request.parks = api_parks(rq);
+	request.awaited = api_awaited(rq);
 	if (api_use(rq, &use, err) < 0 ||
 	    fleet_lease_hold(fleet, rq->arena, &request, &leased, &ret->hold, err) < 0)
 		return -1;

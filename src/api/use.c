@@ -6,6 +6,7 @@
 #include "api/caller.h"
 #include "api/preview/preview.h"
 #include "fleet/usage.h"
+#include "http/parked.h"
 
 enum usage_reason api_use_reason(const char *path)
 {
@@ -51,6 +52,13 @@ int api_use(const struct request *rq, struct fleet_use *ret, struct error *err)
 	*ret = (struct fleet_use){api_account(rq)->key_id, run,
 	                          run ? USAGE_AGENT_RUN : reason_of(rq)};
 	return 0;
+}
+
+struct fleet_awaited api_awaited(const struct request *rq)
+{
+	struct request_awaited awaited = request_awaited(rq);
+
+	return (struct fleet_awaited){awaited.key, awaited.for_ms};
 }
 
 const char *api_address(const struct request *rq)

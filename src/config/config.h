@@ -82,6 +82,7 @@ struct config {
 	int64_t lifetime_max_ms; /* AGENT_RUN_TIMEOUT_MS */
 	const char *default_template;
 	bool internet;                 /* when the caller does not say */
+	int64_t builds_at_once;        /* first builds, imports, backups */
 	int64_t builds_max;            /* of templates, by steps, at once */
 	int64_t build_cache_bytes_max; /* of layers */
 	/* previews */

@@ -214,6 +214,10 @@ const struct config_option config_options[] = {
                     .about = "whether a sandbox reaches the internet when its creator does not "
                              "say; private networks stay refused"),
 
+        WHOLE_OPTION("builds_at_once", builds_at_once, .initial = "4", .min = 1, .max = 64,
+                     .about = "default templates that are built on first use, images that are "
+                              "imported and backups that are packed or unpacked at once; more "
+                              "wait, and projects take turns"),
         WHOLE_OPTION("builds_max", builds_max, .initial = "2", .min = 1, .max = 16,
                      .about = "templates that are built by steps at once; more wait"),
         SIZE_OPTION("build_cache_bytes_max", build_cache_bytes_max, .initial = "20G", .min = 0,

@@ -10,6 +10,7 @@
 #include "fleet/lease_parts.h"
 #include "fleet/service_parts.h"
 #include "fleet/snapshot.h"
+#include "fleet/waiting.h"
 #include "fleet/warm_parts.h"
 #include "provider/compute.h"
 #include "store/snapshots.h"
@@ -269,117 +270,6 @@ int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns
 	return FAIL_CONTEXT(err, "start sandbox '%s'", a->record.name);
 }
 
-/* ---- a row that waits ---- */
-
-static int fail_pending(struct fleet *f, struct arena *a, const char *id, const struct error *why)
-{
-	AUTO(act_end) struct act act = {0};
-	struct error err = {0};
-
-	if (act_begin(f, a, id, deadline_in(CALL_TIMEOUT_MS), &act, &err) == 0 &&
-	    act.record.actual == SANDBOX_PENDING)
-		act_fail(&act, why);
-	return -1;
-}
-
-/* From PENDING to STARTED. Nobody acts on the row while its template is being built, so that it
- * can be deleted meanwhile. */
-static int make_pending(struct fleet *f, struct arena *a, struct draft *draft, int64_t begun_ns,
-                        struct error *err)
-{
-	const struct act_move creating = {
-	        .to = SANDBOX_CREATING, .desired = -1, .event = "being made"};
-	AUTO(act_end) struct act act = {0};
-	const char *id = draft->record.id;
-
-	if (fleet_template_ready(f, a, &draft->template, deadline_in(TEMPLATE_TIMEOUT_MS), err) < 0)
-		return fail_pending(f, a, id, err);
-	if (act_begin(f, a, id, deadline_in(CALL_TIMEOUT_MS), &act, err) < 0)
-		return -1;
-	if (act.record.actual != SANDBOX_PENDING)
-		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is %s, not pending", id,
-		            sandbox_state_name(act.record.actual));
-	act.snapshot = draft->layer;
-	act.is_bare = draft->request && draft->request->base;
-	act.claim = draft->request ? draft->request->claim : NULL;
-	if (act_move(&act, &creating, err) < 0)
-		return -1;
-	if (mounts_load(&act, err) < 0) {
-		act_fail(&act, err);
-		return -1;
-	}
-	if (act_make(&act, &draft->template, begun_ns, err) < 0)
-		return -1;
-	draft->record = act.record;
-	return 0;
-}
-
-struct creation {
-	struct worker_task task;
-	struct fleet *fleet;
-	struct slot *slot; /* pinned and queued */
-	int64_t begun_ns;
-	struct arena arena; /* of all in the draft */
-	struct draft draft;
-};
-
-static void creation_free(struct creation *creation)
-{
-	struct cache *cache = &creation->fleet->cache;
-
-	cache_set_queued(cache, creation->slot, false);
-	cache_unpin(cache, creation->slot);
-	arena_done(&creation->arena);
-	free(creation);
-}
-
-static void run_creation(struct worker_task *task)
-{
-	struct creation *creation = CONTAINER_OF(task, struct creation, task);
-	struct error err = {0};
-
-	if (make_pending(creation->fleet, &creation->arena, &creation->draft, creation->begun_ns,
-	                 &err) < 0)
-		log_warning("sandbox was not made", TEXT("sandbox", creation->slot->id),
-		            FAILURE(&err));
-	creation_free(creation);
-}
-
-/* The draft's texts must outlive the request: they are read again, from the store. */
-static struct creation *creation_new(struct fleet *f, const struct draft *draft, int64_t begun_ns)
-{
-	struct creation *creation = calloc(1, sizeof(*creation));
-
-	if (!creation)
-		abort();
-	creation->task =
-	        (struct worker_task){.lane = WORKER_SLOW,
-	                             .run = run_creation,
-	                             .shares = {worker_share_id(draft->record.project_id)}};
-	creation->fleet = f;
-	creation->begun_ns = begun_ns;
-	creation->slot = cache_pin(&f->cache, draft->record.id);
-	cache_set_queued(&f->cache, creation->slot, true);
-	record_copy(&creation->arena, &draft->record, &creation->draft.record);
-	if (draft->layer)
-		creation->draft.layer = arena_text(&creation->arena, draft->layer);
-	return creation;
-}
-
-static int submit(struct fleet *f, struct arena *a, const struct draft *draft, int64_t begun_ns,
-                  struct error *err)
-{
-	struct creation *creation = creation_new(f, draft, begun_ns);
-	const struct fleet_ref ref = {draft->record.project_id, draft->template.id};
-
-	if (template_find(f, &creation->arena, &ref, &creation->draft.template, err) < 0 ||
-	    worker_submit(f->workers, &creation->task, err) < 0) {
-		creation_free(creation);
-		return fail_pending(f, a, draft->record.id, err);
-	}
-	return 0;
-}
-
 /* ---- the request ---- */
 
 struct beginning {
@@ -516,11 +406,9 @@ static int make_later(struct fleet *f, struct arena *a, struct draft *draft, int
 	slot = cache_pin(&f->cache, draft->record.id);
 	cache_set_queued(&f->cache, slot, true);
 	result = insert(f, a, draft, NULL, err);
-	if (result == 0 && draft->request->wait)
-		result = make_pending(f, a, draft, begun_ns, err);
-	else if (result == 0)
-		result = submit(f, a, draft, begun_ns, err);
-	if (result < 0 || draft->request->wait)
+	if (result == 0)
+		result = pending_submit(f, a, draft, begun_ns, err);
+	if (result < 0)
 		cache_set_queued(&f->cache, slot, false);
 	cache_unpin(&f->cache, slot);
 	return result;
@@ -549,21 +437,34 @@ static int resolve_and_make(struct fleet *f, struct arena *a, struct draft *draf
                             struct error *err)
 {
 	const struct fleet_create *request = draft->request;
-	bool is_now = request->wait && draft->template.state == TEMPLATE_READY;
-
 	for (unsigned i = 0; i < PROJECT_TRIES; i++) {
 		int result;
 
 		error_clear(err);
 		if (request_resolve(f, a, draft, err) < 0 || mounts_resolve(f, a, draft, err) < 0)
 			return -1;
-		result = is_now ? make_now(f, a, draft, begun_ns, err)
-		                : make_later(f, a, draft, begun_ns, err);
+		result = request->wait ? make_now(f, a, draft, begun_ns, err)
+		                       : make_later(f, a, draft, begun_ns, err);
 		if (result == 0 || !draft->is_outdated)
 			return result;
 		project_forget(f, request->project_id);
 	}
 	return -1;
+}
+
+/* Before there is a row. What can be refused is refused before the wait. */
+static int await_template(struct fleet *f, struct arena *a, struct draft *draft, struct error *err)
+{
+	const struct fleet_create *request = draft->request;
+	struct template_record *t = &draft->template;
+
+	if (!request->wait || t->state == TEMPLATE_READY)
+		return 0;
+	if (request_resolve(f, a, draft, err) < 0)
+		return -1;
+	if (request->parks)
+		return fleet_template_require(f, a, t, request->project_id, err);
+	return fleet_template_ready(f, a, t, deadline_in(TEMPLATE_TIMEOUT_MS), err);
 }
 
 int fleet_create(struct fleet *fleet, struct arena *a, const struct fleet_create *request,
@@ -581,7 +482,7 @@ int fleet_create(struct fleet *fleet, struct arena *a, const struct fleet_create
 		ref.id_or_name = fleet->config->default_template;
 	if (request_check(request, err) < 0 || budgets_check(fleet, &spender, err) < 0 ||
 	    template_find(fleet, a, &ref, &draft.template, err) < 0 ||
-	    find_layer(fleet, &draft, err) < 0 ||
+	    await_template(fleet, a, &draft, err) < 0 || find_layer(fleet, &draft, err) < 0 ||
 	    resolve_and_make(fleet, a, &draft, begun_ns, err) < 0)
 		return -1;
 	*ret = draft.record;

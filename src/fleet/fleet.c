@@ -11,6 +11,7 @@
 #include "fleet/elsewhere.h"
 #include "fleet/parts.h"
 #include "fleet/ready.h"
+#include "fleet/waiting.h"
 
 int fleet_open(const struct fleet_options *options, struct fleet **ret, struct error *err UNUSED)
 {
@@ -35,6 +36,7 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	meters_init(f);
 	samples_init(&f->samples);
 	browsers_init(&f->browsers);
+	waiting_init(f);
 	f->builds = build_desk_new();
 	pthread_mutex_init(&f->ended_mutex, NULL);
 	pthread_mutex_init(&f->pools.mutex, NULL);
@@ -60,6 +62,9 @@ void fleet_close(struct fleet *fleet)
 	browsers_done(&fleet->browsers);
 	build_desk_free(fleet->builds);
 	ready_free(fleet->ready);
+	lane_free(fleet->waiting.work);
+	pending_end(fleet);
+	waiting_done(fleet);
 	template_cache_done(&fleet->templates);
 	project_cache_done(&fleet->projects);
 	cache_done(&fleet->cache);
@@ -71,6 +76,8 @@ void fleet_leave(struct fleet *fleet)
 	if (!fleet)
 		return;
 	builds_leave(fleet);
+	lane_free(TAKE(fleet->waiting.work));
+	pending_end(fleet);
 	peer_leave(fleet);
 	pairing_leave(fleet);
 	browsers_tidy(fleet, true);

@@ -205,8 +205,10 @@ int holdings_settle(struct fleet *f, const char *id, struct error *err)
 
 void fleet_end(struct fleet *fleet)
 {
-	if (fleet)
-		atomic_store(&fleet->meters.is_ending, true);
+	if (!fleet)
+		return;
+	atomic_store(&fleet->meters.is_ending, true);
+	pending_close(fleet);
 }
 
 /* ---- when ---- */

@@ -22,7 +22,8 @@ struct seeker {
 	struct fleet *fleet;
 	struct arena *arena;
 	const struct fleet_lease *request;
-	const char *name; /* for the desk */
+	const char *name;           /* for the desk */
+	char key[ERROR_AWAITS_MAX]; /* that those await who are parked */
 	int64_t deadline;
 	uint64_t generation;       /* of the desk, before the row was read */
 	int64_t stale_epoch;       /* up to this one, a sandbox is not fresh; -1: not known yet */
@@ -137,6 +138,12 @@ static int wait_a_while(struct seeker *s, struct error *err)
 		(void)FAIL(err, ERROR_TIMEOUT, "lease '%.100s': what goes on with it takes long",
 		           s->request->key);
 		error_hint(err, "ask again");
+		return STEP_FAILED;
+	}
+	if (s->request->parks) {
+		(void)FAIL(err, ERROR_UNAVAILABLE, "lease '%.100s' is being made by another caller",
+		           s->request->key);
+		error_await(err, s->key, LOOK_EVERY_MS, -1);
 		return STEP_FAILED;
 	}
 	if (wait.until > s->deadline)
@@ -268,6 +275,8 @@ static int prepare(struct seeker *s, struct error *err)
 		return -1;
 	if (t.state == TEMPLATE_READY)
 		return 0;
+	if (s->request->parks)
+		return fleet_template_require(f, s->arena, &t, s->request->project_id, err);
 	return fleet_template_ready(f, s->arena, &t, deadline_in(TEMPLATE_TIMEOUT_MS), err);
 }
 
@@ -400,6 +409,7 @@ static int make_claimed(struct seeker *s, struct lease_claim *claim, struct erro
 	create.id = mine->sandbox_id;
 	create.labels = lease_labels(s->arena, &create.labels, mine->key);
 	create.wait = true;
+	create.parks = s->request->parks;
 	create.claim = claim;
 	if (fleet_create(s->fleet, s->arena, &create, &made, err) == 0)
 		return claim->is_lost ? come_late(s, mine) : take_made(s, mine, &made);
@@ -533,6 +543,7 @@ static int make_it(struct seeker *s, struct error *err)
 	else
 		result = make_anew(s, err);
 	lease_desk_leave(&s->fleet->leases, name);
+	waiting_announce(s->fleet, s->key);
 	return result == STEP_MADE ? use_it(s, err) : result;
 }
 
@@ -625,13 +636,15 @@ int lease_open(struct fleet *f, struct arena *a, const struct fleet_lease *reque
 	        .arena = a,
 	        .request = request,
 	        .name = lease_name(a, &ref),
-	        .deadline = deadline_in(request->wait_ms > 0 ? request->wait_ms : WAIT_MS),
 	        .stale_epoch = -1,
 	        .ret = ret,
 	        .hold = ret_hold,
 	};
 	int result = STEP_AGAIN;
 
+	waiting_key("lease", s.name, s.key);
+	s.deadline = waiting_begun(&request->awaited, s.key) +
+	             (request->wait_ms > 0 ? request->wait_ms : WAIT_MS);
 	*ret = (struct fleet_leased){.created = false};
 	if (lease_key_check(request->key, err) < 0)
 		return -1;

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "fleet/fleet.h"
+#include "fleet/waiting.h"
 #include "store/leases.h"
 
 #define LEASE_WAIT_MAX_MS 60000
@@ -49,7 +49,9 @@ struct fleet_lease {
 	void *context;
 	int64_t wait_ms; /* for others who are at it; 0 = 30 s. Building a template is not limited
 	                  */
-	int64_t sessions_max; /* of a session: as of struct lease_record */
+	bool parks;      /* see waiting.h */
+	struct fleet_awaited awaited; /* with it */
+	int64_t sessions_max;         /* of a session: as of struct lease_record */
 };
 struct fleet_leased {
 	struct lease_record lease;

@@ -105,11 +105,14 @@ static int look(struct fleet *f, struct arena *a, const struct fleet_once *once,
 int fleet_once_begin(struct fleet *fleet, struct arena *a, const struct fleet_once *once,
                      struct fleet_once_found *ret, struct error *err)
 {
-	int64_t deadline = deadline_in(WAIT_MS);
+	char key[ERROR_AWAITS_MAX];
+	int64_t deadline;
 	int result;
 
 	if (check_key(once->key, err) < 0)
 		return -1;
+	waiting_key("once", once->key, key);
+	deadline = waiting_begun(&once->awaited, key) + WAIT_MS;
 	while ((result = look(fleet, a, once, ret, err)) == 0) {
 		const struct lease_wait wait = {
 		        .name = "",
@@ -126,10 +129,26 @@ int fleet_once_begin(struct fleet *fleet, struct arena *a, const struct fleet_on
 			error_hint(err, "ask again");
 			return -1;
 		}
+		if (once->parks) {
+			(void)FAIL(err, ERROR_UNAVAILABLE,
+			           "the first request with Idempotency-Key '%.100s' runs",
+			           once->key);
+			error_await(err, key, LOOK_EVERY_MS, -1);
+			return -1;
+		}
 		if (lease_desk_wait(&fleet->leases, &wait, err) < 0)
 			return -1;
 	}
 	return result < 0 ? -1 : 0;
+}
+
+static void tell_waiting(struct fleet *f, const struct fleet_once *once)
+{
+	char key[ERROR_AWAITS_MAX];
+
+	waiting_key("once", once->key, key);
+	lease_desk_tell(&f->leases);
+	waiting_announce(f, key);
 }
 
 void fleet_once_done(struct fleet *fleet, const struct fleet_once *once,
@@ -142,7 +161,7 @@ void fleet_once_done(struct fleet *fleet, const struct fleet_once *once,
 	change.created = result->created;
 	if (store_once_done(fleet->store, &change, &err) < 0)
 		log_warning("a request may be done twice", TEXT("key", once->key), FAILURE(&err));
-	lease_desk_tell(&fleet->leases);
+	tell_waiting(fleet, once);
 }
 
 void fleet_once_failed(struct fleet *fleet, const struct fleet_once *once,
@@ -154,5 +173,5 @@ void fleet_once_failed(struct fleet *fleet, const struct fleet_once *once,
 	if (store_once_remove(fleet->store, &change, &err) < 0 && err.code != ERROR_CONFLICT)
 		log_warning("a request that failed waits to be taken over", TEXT("key", once->key),
 		            FAILURE(&err));
-	lease_desk_tell(&fleet->leases);
+	tell_waiting(fleet, once);
 }

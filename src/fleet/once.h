@@ -8,7 +8,7 @@
  * A first one that dies on the way is taken over by the next. Kept for 24 h. */
 #pragma once
 
-#include "fleet/fleet.h"
+#include "fleet/waiting.h"
 #include "store/once.h"
 
 #define ONCE_KEY_MAX 255
@@ -17,6 +17,8 @@ struct fleet_once {
 	const char *project_id, *operation; /* operation: what kind of request */
 	const char *key;
 	unsigned char hash[ONCE_HASH_SIZE]; /* of the request's body */
+	bool parks;                         /* see waiting.h */
+	struct fleet_awaited awaited;       /* with it */
 };
 struct fleet_once_found {
 	bool is_first;

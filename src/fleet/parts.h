@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fleet/parts.h — what the files of this folder share.
  *
- * request.c: from what a caller asks to a row. create.c: from a row to a started sandbox. life.c:
- * start, stop, delete. pause.c: pause, resume, keep. hook.c, entrypoint.c: what is run inside then.
- * life.h: what these say of themselves. recover.c: what to do about a row when the provider tells
- * another story. tick.c: what time does. templates.c, defaults.c, cache.h: what those need. act.c:
- * one thread's work on one sandbox. storage.h: volumes. builds.h: templates built by steps. */
+ * request.c: from what a caller asks to a row. create.c: from a row to a started sandbox.
+ * pending.c: rows that wait for their template. life.c: start, stop, delete. pause.c: pause,
+ * resume, keep. hook.c, entrypoint.c: what is run inside then. life.h: what these say of
+ * themselves. recover.c: what to do about a row when the provider tells another story. tick.c: what
+ * time does. templates.c, defaults.c, cache.h: what those need. act.c: one thread's work on one
+ * sandbox. storage.h: volumes. builds.h: templates built by steps. */
 #pragma once
 
 #include "fleet/access.h"
@@ -19,6 +20,7 @@
 #include "fleet/samples.h"
 #include "fleet/storage.h"
 #include "fleet/template_cache.h"
+#include "fleet/waiting_parts.h"
 
 #define CALL_TIMEOUT_MS 60000 /* one call of the provider; building a template takes minutes */
 #define TEMPLATE_TIMEOUT_MS (30 * 60 * 1000)
@@ -46,6 +48,7 @@ struct fleet {
 	struct project_cache projects;
 	struct lease_desk leases;
 	struct browsers browsers;
+	struct waiting waiting;
 	struct build_desk *builds;
 	struct ready *ready;
 	pthread_mutex_t ended_mutex;
@@ -137,6 +140,9 @@ MUST_CHECK int request_resolve(struct fleet *f, struct arena *a, struct draft *d
  * on the monotonic clock, when the caller began to wait. */
 MUST_CHECK int act_make(struct act *a, const struct template_record *t, int64_t begun_ns,
                         struct error *err);
+/* The row in PENDING that the draft has become is made by a worker, when its template is ready. */
+MUST_CHECK int pending_submit(struct fleet *f, struct arena *a, const struct draft *draft,
+                              int64_t begun_ns, struct error *err);
 /* What the first command needs is known before it comes: it need not look into the store. */
 void warm_up(struct fleet *f, struct arena *a, const struct sandbox_record *r);
 MUST_CHECK int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns,

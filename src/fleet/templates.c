@@ -13,6 +13,7 @@
 #include "fleet/build.h"
 #include "fleet/builds.h"
 #include "fleet/parts.h"
+#include "fleet/waiting.h"
 
 #define NAME_KEY_SIZE 256
 #define ENTRIES_MAX 1024
@@ -189,11 +190,19 @@ int template_find(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
 
 /* ---- moves ---- */
 
+/* Those who wait for this template look at it again. */
+static void tell_of(struct fleet *f, const char *id)
+{
+	note_change(&f->templates);
+	waiting_announce(f, id);
+	pending_wake(f, id);
+}
+
 static int move(struct fleet *f, const struct template_move *m, struct error *err)
 {
 	if (store_template_move(f->store, m, err) < 0)
 		return -1;
-	note_change(&f->templates);
+	tell_of(f, m->id);
 	return 0;
 }
 
@@ -425,6 +434,18 @@ static int build(struct fleet *f, struct arena *a, struct template_record *t, in
 	return -1;
 }
 
+/* Refuses a template that nothing builds: a failed import, or a build that has just failed. */
+static int check_buildable(const struct template_record *t, struct error *err)
+{
+	bool was_tried =
+	        t->state == TEMPLATE_FAILED && clock_unix_ms() - t->updated_at < RETRY_AFTER_MS;
+
+	if (is_seed(t) && !was_tried)
+		return 0;
+	return FAIL(err, ERROR_UNAVAILABLE, "template '%s' is of no use: %s", t->name,
+	            t->state_text);
+}
+
 /* 1: this thread is to build it; 0: somebody else is at it; -1: it is of no use. */
 static int claim(struct fleet *f, const struct template_record *t, struct error *err)
 {
@@ -434,14 +455,11 @@ static int claim(struct fleet *f, const struct template_record *t, struct error 
 	                                       .state_text = "0 % begins",
 	                                       .now = clock_unix_ms(),
 	                                       .node = f->node};
-	bool was_tried =
-	        t->state == TEMPLATE_FAILED && building.now - t->updated_at < RETRY_AFTER_MS;
 
 	if (t->state == TEMPLATE_BUILDING)
 		return 0;
-	if (!is_seed(t) || was_tried)
-		return FAIL(err, ERROR_UNAVAILABLE, "template '%s' is of no use: %s", t->name,
-		            t->state_text);
+	if (check_buildable(t, err) < 0)
+		return -1;
 	if (move(f, &building, err) == 0)
 		return 1;
 	if (err->code != ERROR_CONFLICT)
@@ -479,6 +497,114 @@ int fleet_template_ready(struct fleet *fleet, struct arena *a, struct template_r
 			            t->name, t->state_text);
 	}
 	return 0;
+}
+
+/* ---- builds that callers await ---- */
+
+/* Of the fleet's list while it is queued or runs. */
+struct first_build {
+	struct lane_task task;
+	struct list item;
+	struct fleet *fleet;
+	char id[ID_SIZE + 1];
+};
+
+/* With the mutex of those who wait. */
+static bool is_queued(struct fleet *f, const char *id)
+{
+	LIST_EACH (&f->waiting.builds, item)
+		if (strcmp(LIST_ENTRY(item, struct first_build, item)->id, id) == 0)
+			return true;
+	return false;
+}
+
+static void first_build_free(struct first_build *b)
+{
+	pthread_mutex_lock(&b->fleet->waiting.mutex);
+	list_remove(&b->item);
+	pthread_mutex_unlock(&b->fleet->waiting.mutex);
+	free(b);
+}
+
+static void run_first_build(struct lane_task *task)
+{
+	struct first_build *b = CONTAINER_OF(task, struct first_build, task);
+	AUTO(arena_done) struct arena arena = {0};
+	struct template_record t;
+	struct error err = {0};
+	int claimed;
+
+	if (store_template_find(b->fleet->store, &arena, "", b->id, &t, &err) == 0 &&
+	    t.state != TEMPLATE_READY) {
+		claimed = claim(b->fleet, &t, &err);
+		if (claimed > 0)
+			claimed =
+			        build(b->fleet, &arena, &t, deadline_in(TEMPLATE_TIMEOUT_MS), &err);
+		if (claimed < 0)
+			log_warning("template is not built", TEXT("template", t.name),
+			            FAILURE(&err));
+	}
+	tell_of(b->fleet, b->id);
+	first_build_free(b);
+}
+
+static int queue_first_build(struct fleet *f, const struct template_record *t,
+                             const char *project_id, struct error *err)
+{
+	struct first_build *b = calloc(1, sizeof(*b));
+	bool is_first;
+
+	if (!b)
+		abort();
+	*b = (struct first_build){.task = {.run = run_first_build}, .fleet = f};
+	list_init(&b->item);
+	memcpy(b->id, t->id, strnlen(t->id, ID_SIZE));
+	pthread_mutex_lock(&f->waiting.mutex);
+	is_first = !is_queued(f, b->id);
+	if (is_first)
+		list_append(&f->waiting.builds, &b->item);
+	pthread_mutex_unlock(&f->waiting.mutex);
+	if (is_first && lane_submit(fleet_work(f), &b->task, project_id, err) == 0)
+		return 0;
+	first_build_free(b);
+	return is_first ? -1 : 0;
+}
+
+/* "34 % unpacks" begins with a number of percent. */
+static int percent_of(const char *state_text)
+{
+	int percent;
+
+	return sscanf(state_text, "%d %%", &percent) == 1 && percent >= 0 && percent <= 100
+	               ? percent
+	               : -1;
+}
+
+static int fail_awaiting(const struct template_record *t, struct error *err)
+{
+	bool is_building = t->state == TEMPLATE_BUILDING;
+
+	(void)FAIL(err, ERROR_UNAVAILABLE, "template '%s' is being built: %s", t->name,
+	           is_building ? t->state_text : "waits for its turn");
+	error_hint(err, "ask again when it is ready: GET /api/sandbox/templates/%s", t->name);
+	error_await(err, t->id, OTHERS_EVERY_MS, is_building ? percent_of(t->state_text) : -1);
+	return -1;
+}
+
+int fleet_template_require(struct fleet *fleet, struct arena *a, struct template_record *t,
+                           const char *project_id, struct error *err)
+{
+	if (t->state == TEMPLATE_READY)
+		return 0;
+	/* As it is now: what the caller has may be old. */
+	if (store_template_find(fleet->store, a, t->project_id, t->id, t, err) < 0)
+		return -1;
+	if (t->state == TEMPLATE_READY)
+		return 0;
+	if (t->state != TEMPLATE_BUILDING &&
+	    (check_buildable(t, err) < 0 || queue_first_build(fleet, t, project_id, err) < 0))
+		return -1;
+	return fail_awaiting(t, err);
 }
 
 /* ---- import and remove ---- */
@@ -557,7 +683,7 @@ static void forget_import(struct fleet *f, struct arena *a, const struct templat
 	     provider_template(f->provider, &work, deadline_in(CALL_TIMEOUT_MS), &err) < 0) ||
 	    store_template_remove(f->store, t->project_id, t->id, &err) < 0)
 		log_warning("a failed import is left", TEXT("template", t->id), FAILURE(&err));
-	note_change(&f->templates);
+	tell_of(f, t->id);
 }
 
 int fleet_template_import(struct fleet *fleet, struct arena *a, const struct fleet_import *request,
@@ -666,7 +792,7 @@ int fleet_template_remove(struct fleet *fleet, const char *project_id, const cha
 	/* The row first: from then on no sandbox can be made from it. */
 	if (remove_row(fleet, &t, err) < 0)
 		return -1;
-	note_change(&fleet->templates);
+	tell_of(fleet, t.id);
 	layer_release(fleet, t.snapshot_id);
 	if (store_template_shares(fleet->store, t.folder, &is_shared, err) < 0)
 		return -1;

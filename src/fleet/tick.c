@@ -304,6 +304,7 @@ static int tick(struct fleet *f, struct error *err)
 	ended_settle(f);
 	egress_tell_again(f);
 	pairing_tick(f);
+	pending_wake(f, NULL);
 	browsers_tidy(f, false);
 	/* What cannot be written now is written later: the rows keep it. */
 	if (meters_write(f, f->config->usage_flush_ms, true, err) < 0) {

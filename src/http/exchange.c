@@ -334,6 +334,8 @@ static bool note_awaited(struct http_exchange *ex, const struct error *err)
 {
 	if (!err->awaits.key[0] || ex->reply.has_relay)
 		return false;
+	if (!ex->parked_since_ms || strcmp(ex->why.awaits.key, err->awaits.key) != 0)
+		ex->awaits_since_ms = clock_monotonic_ms();
 	ex->awaits_change = true;
 	ex->why = *err;
 	drop_reply(&ex->reply);

@@ -64,6 +64,7 @@ struct http_exchange {
 	char told[ERROR_TEXT_MAX];  /* the last progress event's message */
 	int64_t run_ns;             /* monotonic: before the handler ran last */
 	int64_t parked_since_ms;    /* 0: it has not been parked */
+	int64_t awaits_since_ms;    /* the change with the key of `why` */
 	int64_t again_at_ms;
 	bool awaits_change, is_parked;
 	bool is_streamed; /* the head of a stream of events is written */

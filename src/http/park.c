@@ -59,6 +59,16 @@ void reply_undo(struct reply *reply, request_undo *undo, void *context)
 	reply->undo_context = context;
 }
 
+struct request_awaited request_awaited(const struct request *rq)
+{
+	const struct http_exchange *ex = rq->exchange;
+
+	if (!ex || !ex->parked_since_ms)
+		return (struct request_awaited){NULL, 0};
+	return (struct request_awaited){ex->why.awaits.key,
+	                                clock_monotonic_ms() - ex->awaits_since_ms};
+}
+
 /* ---- what waits ---- */
 
 void park_remove(struct http_exchange *ex)

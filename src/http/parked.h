@@ -26,6 +26,14 @@ void server_limit_parked(struct server *server, const struct parked_limits *limi
 /* Announces the change that errors await by this key. Any thread; cheap when nothing waits. */
 void server_wake(struct server *server, const char *key);
 
+/* What the request was parked for last, and how long it has waited for that in all; NULL and 0 for
+ * one that was not parked. */
+struct request_awaited {
+	const char *key;
+	int64_t for_ms;
+};
+struct request_awaited request_awaited(const struct request *rq);
+
 struct parked_counts {
 	uint64_t parked;    /* just now */
 	uint64_t undone;    /* replies that were taken back */

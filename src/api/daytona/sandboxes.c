@@ -7,6 +7,7 @@
 #include "api/daytona/intervals.h"
 #include "api/daytona/network.h"
 #include "api/tables.h"
+#include "api/undo.h"
 #include "base/clock.h"
 #include "fleet/backups.h"
 #include "store/snapshots.h"
@@ -489,8 +490,10 @@ static int create_of_image(struct request *rq, const struct create_body *b, stru
 	request.id = id.text;
 	request.template = image.template;
 	request.wait = true;
+	request.parks = api_parks(rq);
 	if (make(rq, b, &request, &record, err) < 0)
 		return -1;
+	api_undo_create(rq, reply, record.id);
 	return daytona_sandbox_reply(rq, reply, &record, err);
 }
 
@@ -505,8 +508,10 @@ static int create(struct request *rq, const void *body, struct reply *reply, str
 		return create_of_image(rq, b, reply, err);
 	request.id = id.text;
 	request.wait = true;
+	request.parks = api_parks(rq);
 	if (make(rq, b, &request, &record, err) < 0)
 		return -1;
+	api_undo_create(rq, reply, record.id);
 	return daytona_sandbox_reply(rq, reply, &record, err);
 }
 

@@ -234,8 +234,8 @@ static int activate(struct request *rq, UNUSED const void *body, struct reply *r
 	if (find(rq, &found, err) < 0)
 		return -1;
 	if (found.kind == ORIGIN_TEMPLATE &&
-	    fleet_template_ready(api_of(rq)->fleet, rq->arena, &found.template, rq->deadline, err) <
-	            0)
+	    fleet_template_require(api_of(rq)->fleet, rq->arena, &found.template, api_project(rq),
+	                           err) < 0)
 		return -1;
 	return answer(reply, dto_of(&found));
 }

@@ -6,6 +6,7 @@
 
 #include "api/e2b/e2b.h"
 #include "api/tables.h"
+#include "api/undo.h"
 #include "base/clock.h"
 #include "sandbox/egress.h"
 #include "store/volumes.h"
@@ -155,6 +156,7 @@ static int create(struct request *rq, const struct create_body *b, int64_t defau
 	        .idle_stop_ms = -1,
 	        .idle_reap_ms = IDLE_NEVER_MS,
 	        .wait = true,
+	        .parks = api_parks(rq),
 	};
 	struct sandbox_record record;
 	struct e2b_access access;
@@ -172,6 +174,7 @@ static int create(struct request *rq, const struct create_body *b, int64_t defau
 	request.egress = access.egress;
 	if (fleet_create(api_of(rq)->fleet, rq->arena, &request, &record, err) < 0)
 		return -1;
+	api_undo_create(rq, reply, record.id);
 	out = e2b_sandbox_of(rq, &record);
 	reply_status(reply, 201);
 	reply_json(reply, &e2b_sandbox_shape, &out);

@@ -316,6 +316,8 @@ static int lease_acquire(struct request *rq, const void *body, struct reply *rep
 	        .terms = b->update ? LEASE_TERMS_UPDATE : LEASE_TERMS_SAME,
 	        .is_fresh = has(b->present, ACQUIRE_CONTINUE) && !b->goes_on,
 	        .wait_ms = b->wait_ms,
+	        .parks = api_parks(rq),
+	        .awaited = api_awaited(rq),
 	        .may_wait = may_wait,
 	        .context = rq,
 	};
@@ -505,7 +507,9 @@ static int lease_run(struct lease_run *run, struct error *err)
 	const struct fleet_lease request = {.project_id = api_project(rq),
 	                                    .key = request_param(rq, "key"),
 	                                    .make = &make,
-	                                    .use = &used};
+	                                    .use = &used,
+	                                    .parks = api_parks(rq),
+	                                    .awaited = api_awaited(rq)};
 	const struct fleet_lease_use use = {run_inside, run};
 
 	if (api_use(rq, &used, err) < 0)
@@ -533,7 +537,7 @@ static int lease_exec_code(struct request *rq, const void *body, struct reply *r
 #define READ SCOPE_SANDBOX_READ
 #define WRITE SCOPE_SANDBOX_WRITE
 const struct route leases_routes[] = {
-        {HTTP_POST, BASE "/acquire", WRITE, ROUTE_QUICK, .body = &acquire_request,
+        {HTTP_POST, BASE "/acquire", WRITE, ROUTE_QUICK | ROUTE_PROGRESS, .body = &acquire_request,
          .answer = &acquired_shape, .handle = lease_acquire, TAG,
          .summary = "The one warm sandbox of a key: found, started or made"},
         {HTTP_GET, BASE, READ, .query = &list_query, .answer = &lease_list, .handle = leases_list,

@@ -3,11 +3,13 @@
 #include "api/native/resources.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "api/caller.h"
 #include "api/once.h"
 #include "api/configs.h"
 #include "api/tables.h"
+#include "api/undo.h"
 #include "base/clock.h"
 #include "api/native/egress.h"
 #include "api/native/sandbox_answer.h"
@@ -287,12 +289,30 @@ static int volumes_of(struct arena *a, const struct create_body *b, struct fleet
 	return 0;
 }
 
+/* Prefer: respond-async (RFC 7240): answered in state pending, like wait=false. */
+static bool prefers_async(const struct request *rq)
+{
+	const char *prefer = request_header(rq, "Prefer");
+	struct span rest = prefer ? span_of(prefer) : (struct span){NULL, 0}, preference, name;
+
+	while (rest.size) {
+		(void)span_split(&rest, ',', &preference);
+		(void)span_split(&preference, ';', &name);
+		name = span_trim(name);
+		if (name.size == strlen("respond-async") &&
+		    strncasecmp(name.data, "respond-async", name.size) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int sandbox_create(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
 	const struct create_body *b = body;
 	const struct create_query *query = rq->query;
 	const struct api_config_use config = {b->config, NULL};
+	bool is_async = prefers_async(rq);
 	struct sandbox_record record;
 	struct fleet_create request = {
 	        .project_id = api_project(rq),
@@ -315,7 +335,8 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	        .idle_stop_ms = b->auto_stop_ms,
 	        .archive_after_ms = b->auto_archive_ms,
 	        .delete_after_ms = b->auto_delete_ms,
-	        .wait = !has(query->present, 0) || query->wait,
+	        .wait = !is_async && (!has(query->present, 0) || query->wait),
+	        .parks = api_parks(rq),
 	};
 
 	if (internet_of(b, &request.internet, err) < 0 ||
@@ -324,6 +345,11 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	    native_egress_text(rq->arena, &b->egress, &request.egress, err) < 0 ||
 	    create_once(rq, &request, reply, &record, err) < 0)
 		return -1;
+	if (is_async)
+		reply_header(reply, "Preference-Applied", "respond-async");
+	reply_header(reply, "Location", arena_format(rq->arena, BASE "/%s", record.id));
+	if (request.wait && !api_once_is_used(rq, NULL))
+		api_undo_create(rq, reply, record.id);
 	reply_status(reply, request.wait ? 201 : 202);
 	return sandbox_reply(rq, reply, &record);
 }
@@ -588,7 +614,7 @@ static int sandbox_stats(struct request *rq, const void *body, struct reply *rep
 
 #define TAG .tag = "sandboxes"
 const struct route sandboxes_routes[] = {
-        {HTTP_POST, BASE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .query = &create_query,
+        {HTTP_POST, BASE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_PROGRESS, .query = &create_query,
          .body = &create_request, .answer = &sandbox_shape, .status = 201, .handle = sandbox_create,
          TAG, .summary = "Create and start a sandbox"},
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &list_answer,

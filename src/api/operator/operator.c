@@ -10,6 +10,8 @@
 #include "api/tables.h"
 #include "fleet/pools.h"
 #include "fleet/trash.h"
+#include "fleet/waiting.h"
+#include "http/parked.h"
 
 #define POOLS_SHOWN 256
 
@@ -218,6 +220,32 @@ static void write_hit_ratios(struct buf *out, const struct fleet_pool_count *poo
 		buf_addf(out, "%s{template=\"\"} %.6f\n", name, fleet_pool_hit_ratio(hits, misses));
 }
 
+static void write_waiting(struct buf *out, const struct api *api)
+{
+	struct parked_counts parked = parked_counts_get(api->server);
+	struct lane_load work = lane_load_get(fleet_work(api->fleet));
+	const struct {
+		const char *name, *type, *help;
+		uint64_t value;
+	} rows[] = {
+	        {"atoll_requests_parked", "gauge", "Requests that wait and hold no thread.",
+	         parked.parked},
+	        {"atoll_requests_abandoned_total", "counter", "Parked requests whose clients left.",
+	         parked.abandoned},
+	        {"atoll_replies_undone_total", "counter",
+	         "Creations taken back because their clients left before the reply.",
+	         parked.undone},
+	        {"atoll_builds_running", "gauge", "First builds, imports and backups that run.",
+	         work.running},
+	        {"atoll_builds_waiting", "gauge", "First builds, imports and backups that wait.",
+	         work.waiting},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n%s %" PRIu64 "\n", rows[i].name,
+		         rows[i].help, rows[i].name, rows[i].type, rows[i].name, rows[i].value);
+}
+
 /* On the loop thread, which the server's counts belong to. */
 static int metrics(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
@@ -242,6 +270,7 @@ static int metrics(struct request *rq, const void *body, struct reply *reply, st
 	write_trash(out, &trash);
 	write_workers(out, &load);
 	write_turns(out, &turns);
+	write_waiting(out, api);
 	pool_count = fleet_pool_counts(api->fleet, pools, COUNT_OF(pools));
 	write_pools(out, pools, pool_count);
 	write_hit_ratios(out, pools, pool_count);

@@ -30,7 +30,13 @@ static int open_lease(struct request *rq, const struct tools_target *w, struct a
 	struct fleet_create make = {.key_id = api_account(rq)->key_id, .internet = -1};
 	struct fleet_use use;
 	const struct fleet_lease request = {
-	        .project_id = api_project(rq), .key = w->lease, .make = &make, .use = &use};
+	        .project_id = api_project(rq),
+	        .key = w->lease,
+	        .make = &make,
+	        .use = &use,
+	        .parks = api_parks(rq),
+	        .awaited = api_awaited(rq),
+	};
 	const struct api_config_use config = {w->config, w->lease};
 	struct fleet_leased leased;
 

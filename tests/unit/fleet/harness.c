@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "fleet/waiting.h"
 
 void harness_start(struct harness *h)
 {
@@ -22,6 +23,7 @@ void harness_start(struct harness *h)
 
 void harness_drain(struct harness *h)
 {
+	lane_wait(fleet_work(h->fleet));
 	worker_pool_stop(h->workers);
 	h->workers = NULL;
 }

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/lane.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+/* Of the lane's list while it has tasks, in the order of turns. */
+struct lane_project {
+	struct list item;
+	struct list waiting; /* of lane_task.item */
+	unsigned waiting_count, running;
+	char id[];
+};
+
+struct lane {
+	struct lane_options options;
+	pthread_mutex_t mutex;    /* over all below */
+	pthread_cond_t idle;      /* nothing runs or waits */
+	struct worker_pool *pool; /* NULL until the first task comes */
+	struct list projects;
+	unsigned running, waiting;
+};
+
+struct lane *lane_new(const struct lane_options *options)
+{
+	struct lane *lane = calloc(1, sizeof(*lane));
+
+	assert(options->at_once <= 255);
+	if (!lane)
+		abort();
+	lane->options = *options;
+	if (!lane->options.at_once)
+		lane->options.at_once = 1;
+	list_init(&lane->projects);
+	pthread_mutex_init(&lane->mutex, NULL);
+	pthread_cond_init(&lane->idle, NULL);
+	return lane;
+}
+
+void lane_wait(struct lane *lane)
+{
+	pthread_mutex_lock(&lane->mutex);
+	while (lane->running > 0 || lane->waiting > 0)
+		pthread_cond_wait(&lane->idle, &lane->mutex);
+	pthread_mutex_unlock(&lane->mutex);
+}
+
+void lane_free(struct lane *lane)
+{
+	if (!lane)
+		return;
+	lane_wait(lane);
+	worker_pool_stop(lane->pool);
+	pthread_cond_destroy(&lane->idle);
+	pthread_mutex_destroy(&lane->mutex);
+	free(lane);
+}
+
+/* ---- turns; with the mutex ---- */
+
+static struct lane_project *find_project(struct lane *lane, const char *id)
+{
+	struct lane_project *project;
+	size_t size = strlen(id);
+
+	LIST_EACH (&lane->projects, item) {
+		project = LIST_ENTRY(item, struct lane_project, item);
+		if (strcmp(project->id, id) == 0)
+			return project;
+	}
+	project = calloc(1, sizeof(*project) + size + 1);
+	if (!project)
+		abort();
+	memcpy(project->id, id, size);
+	list_init(&project->waiting);
+	list_append(&lane->projects, &project->item);
+	return project;
+}
+
+static void drop_if_empty(struct lane_project *project)
+{
+	if (project->waiting_count > 0 || project->running > 0)
+		return;
+	list_remove(&project->item);
+	free(project);
+}
+
+static bool has_turn(const struct lane *lane, const struct lane_project *project)
+{
+	unsigned at_once = lane->options.at_once;
+
+	if (project->waiting_count == 0 || project->running >= at_once)
+		return false;
+	return lane->running < at_once || (lane->running == at_once && project->running == 0);
+}
+
+static struct lane_task *choose_task(struct lane *lane)
+{
+	LIST_EACH (&lane->projects, item) {
+		struct lane_project *project = LIST_ENTRY(item, struct lane_project, item);
+		struct list *first = project->waiting.next;
+
+		if (!has_turn(lane, project))
+			continue;
+		list_remove(first);
+		project->waiting_count--;
+		project->running++;
+		lane->waiting--;
+		lane->running++;
+		/* Behind all others: they have waited longer. */
+		list_remove(&project->item);
+		list_append(&lane->projects, &project->item);
+		return LIST_ENTRY(first, struct lane_task, item);
+	}
+	return NULL;
+}
+
+/* The pool has a thread for each task that may run, and room for it to be handed over. */
+static void start_tasks(struct lane *lane)
+{
+	struct lane_task *task;
+	struct error err = {0};
+
+	while ((task = choose_task(lane)))
+		if (worker_submit(lane->pool, &task->task, &err) < 0)
+			abort();
+}
+
+/* ---- running ---- */
+
+static void run_task(struct worker_task *worker_task)
+{
+	struct lane_task *task = CONTAINER_OF(worker_task, struct lane_task, task);
+	struct lane_project *project = task->project;
+	struct lane *lane = task->lane;
+
+	task->run(task);
+	pthread_mutex_lock(&lane->mutex);
+	lane->running--;
+	project->running--;
+	drop_if_empty(project);
+	start_tasks(lane);
+	if (lane->running == 0 && lane->waiting == 0)
+		pthread_cond_broadcast(&lane->idle);
+	pthread_mutex_unlock(&lane->mutex);
+}
+
+static int open_pool(struct lane *lane, struct error *err)
+{
+	unsigned threads = lane->options.at_once + 1;
+	const struct worker_options options = {.threads = threads, .queue_max = 2 * threads};
+
+	return lane->pool ? 0 : worker_pool_start(&options, &lane->pool, err);
+}
+
+static int enqueue(struct lane *lane, struct lane_task *task, const char *project_id,
+                   struct error *err)
+{
+	const struct lane_options *options = &lane->options;
+	struct lane_project *project;
+
+	if (open_pool(lane, err) < 0)
+		return -1;
+	project = find_project(lane, project_id);
+	if (project->waiting_count >= options->waiting_project_max ||
+	    lane->waiting >= options->waiting_max) {
+		(void)FAIL(err, ERROR_UNAVAILABLE, "%u %s wait already, %u of them this project's",
+		           lane->waiting, options->what, project->waiting_count);
+		error_hint(err, "try again when some have ended");
+		drop_if_empty(project);
+		return -1;
+	}
+	task->task = (struct worker_task){.lane = WORKER_FAST, .run = run_task};
+	task->lane = lane;
+	task->project = project;
+	list_init(&task->item);
+	list_append(&project->waiting, &task->item);
+	project->waiting_count++;
+	lane->waiting++;
+	start_tasks(lane);
+	return 0;
+}
+
+int lane_submit(struct lane *lane, struct lane_task *task, const char *project_id,
+                struct error *err)
+{
+	int result;
+
+	assert(task->run);
+	pthread_mutex_lock(&lane->mutex);
+	result = enqueue(lane, task, project_id, err);
+	pthread_mutex_unlock(&lane->mutex);
+	return result;
+}
+
+struct lane_load lane_load_get(struct lane *lane)
+{
+	struct lane_load load;
+
+	pthread_mutex_lock(&lane->mutex);
+	load = (struct lane_load){lane->running, lane->waiting};
+	pthread_mutex_unlock(&lane->mutex);
+	return load;
+}

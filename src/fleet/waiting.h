@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/waiting.h — calls that cannot succeed before something else has changed, and the lane of
+ * what takes minutes. Part of the fleet's contract, see fleet.h.
+ *
+ * A call with `parks` set never waits for a template's build or for another caller's creation of
+ * the same thing: it fails with an error that awaits the change (error_await), and is made again
+ * when that is announced. Without it the calling thread waits. */
+#pragma once
+
+#include "fleet/fleet.h"
+#include "fleet/lane.h"
+
+/* What a call that is made again has awaited before. */
+struct fleet_awaited {
+	const char *key; /* NULL: nothing */
+	int64_t for_ms;
+};
+
+/* Calls `tell` with the key of each change that is announced. Any thread; NULL ends it, and returns
+ * when no call runs any more. */
+void fleet_on_change(struct fleet *fleet, void (*tell)(void *context, const char *key),
+                     void *context);
+
+/* Builds on first use, imports, pulls and backups; option builds_at_once. */
+struct lane *fleet_work(struct fleet *fleet);
+
+/* fleet_template_ready that does not wait: fails with an error that awaits the template, whose
+ * build it has queued for `project_id` if need be. */
+MUST_CHECK int fleet_template_require(struct fleet *fleet, struct arena *a,
+                                      struct template_record *t, const char *project_id,
+                                      struct error *err);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/waiting_parts.h — who waits for what in this server's fleet. Part of parts.h. Private to
+ * this folder. */
+#pragma once
+
+#include <pthread.h>
+
+#include "base/error.h"
+#include "base/list.h"
+
+struct fleet;
+struct fleet_awaited;
+struct lane;
+
+struct waiting {
+	pthread_mutex_t mutex; /* over all of this */
+	void (*tell)(void *context, const char *key);
+	void *context;
+	struct lane *work;
+	struct list builds;    /* templates whose first build is queued: templates.c */
+	struct list creations; /* rows in PENDING whose template is not ready: pending.c */
+	uint64_t wakes;        /* of that list */
+	bool is_ending;
+};
+void waiting_init(struct fleet *f);
+void waiting_done(struct fleet *f);
+/* What errors await by this key may have come. */
+void waiting_announce(struct fleet *f, const char *key);
+/* "kind:" and a digest of the name. */
+void waiting_key(const char *kind, const char *name, char ret[ERROR_AWAITS_MAX]);
+/* Monotonic ms: since when the caller has waited for the key; now when it has not. */
+int64_t waiting_begun(const struct fleet_awaited *awaited, const char *key);
+
+/* ---- pending.c ---- */
+
+/* Creations whose template has changed, or may have, go on; NULL: all. */
+void pending_wake(struct fleet *f, const char *template_id);
+/* The workers end soon: none is submitted any more. */
+void pending_close(struct fleet *f);
+/* Those that wait still are given up; their rows are settled by the next start. */
+void pending_end(struct fleet *f);
