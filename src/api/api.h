@@ -83,6 +83,8 @@ bool api_write_failure(const struct request *rq, struct http_failure *failure, s
 /* A reply of the server that err->node names. When it fails err says why, and is as it was where
  * that server has published no address. Blocks: elsewhere the request is deferred to a worker. */
 MUST_CHECK int api_forward(struct request *rq, struct reply *reply, struct error *err);
+/* Whether changes that the fleet announces wake parked requests. */
+void api_wakes(struct api *api, bool wakes);
 void api_on_done(struct request *rq, int status, int64_t took_us);
 struct http_host api_find_host(void *context, const struct request *rq);
 const char *api_allow_origin(void *context, const char *origin);

@@ -19,8 +19,6 @@
 #include "daemon/first_key.h"
 #include "daemon/listen.h"
 #include "daemon/seccomp.h"
-#include "fleet/waiting.h"
-#include "http/parked.h"
 #include "seal/seal.h"
 #include "store/secrets.h"
 
@@ -270,12 +268,6 @@ static int listen_tls(struct api_process *p, struct error *err)
 	return server_listen_tls_fd(p->server, TAKE_FD(fd), err);
 }
 
-/* What parked requests await. */
-static void on_change(void *context, const char *key)
-{
-	server_wake(context, key);
-}
-
 static int open_server(struct api_process *p, struct error *err)
 {
 	const struct config *config = p->config;
@@ -316,7 +308,7 @@ static int open_server(struct api_process *p, struct error *err)
 	if (api_open(&p->api, err) < 0 || server_open(&options, &p->server, err) < 0)
 		return -1;
 	p->api.server = p->server;
-	fleet_on_change(p->fleet, on_change, p->server);
+	api_wakes(&p->api, true);
 	return listen_all(p, err) < 0 ? -1 : listen_tls(p, err);
 }
 
@@ -477,8 +469,7 @@ static void close_all(struct api_process *p)
 		loop_timer_stop(p->loop, &p->tick_timer);
 	if (p->provider && provider_ops_of(p->provider)->last_calls)
 		provider_ops_of(p->provider)->last_calls(p->provider);
-	if (p->fleet)
-		fleet_on_change(p->fleet, NULL, NULL);
+	api_wakes(&p->api, false);
 	server_close(p->server);
 	if (p->api.mcp_calls)
 		api_cancel(&p->api);

@@ -140,9 +140,6 @@ MUST_CHECK int request_resolve(struct fleet *f, struct arena *a, struct draft *d
  * on the monotonic clock, when the caller began to wait. */
 MUST_CHECK int act_make(struct act *a, const struct template_record *t, int64_t begun_ns,
                         struct error *err);
-/* The row in PENDING that the draft has become is made by a worker, when its template is ready. */
-MUST_CHECK int pending_submit(struct fleet *f, struct arena *a, const struct draft *draft,
-                              int64_t begun_ns, struct error *err);
 /* What the first command needs is known before it comes: it need not look into the store. */
 void warm_up(struct fleet *f, struct arena *a, const struct sandbox_record *r);
 MUST_CHECK int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns,
@@ -196,11 +193,8 @@ MUST_CHECK int templates_recover(struct fleet *f, struct error *err); /* what wa
 
 /* Makes the provider hold what the templates say. */
 MUST_CHECK int pools_settle(struct fleet *f, struct error *err);
-/* The same, after a change; a failure is only logged. */
-void pools_changed(struct fleet *f);
+void pools_changed(struct fleet *f); /* the same, after a change; logs a failure */
 
-/* projects.c: goes on with those that were left half deleted */
-void projects_finish(struct fleet *f);
-
+void projects_finish(struct fleet *f); /* goes on with those that were left half deleted */
 /* ---- recipe.c: what is given of a checked one replaces what the record has, borrowed ---- */
 void recipe_apply(struct arena *a, const struct fleet_recipe *recipe, struct template_record *t);

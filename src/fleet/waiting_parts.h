@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/list.h"
 
+struct arena;
+struct draft;
 struct fleet;
 struct fleet_awaited;
 struct lane;
@@ -33,6 +35,9 @@ int64_t waiting_begun(const struct fleet_awaited *awaited, const char *key);
 
 /* ---- pending.c ---- */
 
+/* The row in PENDING that the draft has become is made by a worker, when its template is ready. */
+MUST_CHECK int pending_submit(struct fleet *f, struct arena *a, const struct draft *draft,
+                              int64_t begun_ns, struct error *err);
 /* Creations whose template has changed, or may have, go on; NULL: all. */
 void pending_wake(struct fleet *f, const char *template_id);
 /* The workers end soon: none is submitted any more. */

@@ -332,7 +332,7 @@ static void a_full_queue_is_told_and_leaves_no_pending_row(void **state)
 	for (unsigned i = 0; i < 30; i++) {
 		err = (struct error){0};
 		if (fleet_create(h->fleet, &h->arena, LATER, &r, &err) < 0) {
-			assert_int_equal(err.code, ERROR_UNAVAILABLE);
+			assert_int_equal(err.code, ERROR_LIMIT);
 			refused++;
 		}
 	}
