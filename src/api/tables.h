@@ -90,8 +90,9 @@ struct artifact_record;
 struct artifact_list;
 extern const struct json_shape stored_artifact_shape;
 void stored_artifact_write(struct buf *out, struct arena *a, const struct artifact_record *r);
-/* Of stored_artifact_shape, in the arena. */
-struct json_list stored_artifact_items(struct arena *a, const struct artifact_list *list);
+/* Of stored_artifact_shape, in the request's arena; with addresses that need no key for callers
+ * who may give them out. */
+struct json_list stored_artifact_items(const struct request *rq, const struct artifact_list *list);
 
 /* Taking a snapshot, which accepting changes is, too. */
 extern const struct json_shape snapshot_request, snapshot_shape;

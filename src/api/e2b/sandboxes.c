@@ -229,7 +229,8 @@ static const struct json_member listed_shape_members[] = {LISTED_ROWS, JSON_END}
 static JSON_SHAPE(listed_shape, "E2bListedSandbox", detail, "A sandbox in a list");
 static const struct json_member detail_shape_members[] = {
         LISTED_ROWS,
-        JSON_TEXT_MEMBER(detail, envd_access_token, .name = "envdAccessToken"),
+        JSON_TEXT_MEMBER(detail, envd_access_token, .name = "envdAccessToken",
+                         .flags = JSON_OMIT_EMPTY),
         JSON_TEXT_MEMBER(detail, domain, .flags = JSON_NULLABLE),
         JSON_BOOL_MEMBER(detail, internet, .name = "allowInternetAccess"),
         JSON_RAW_MEMBER(detail, network, .flags = JSON_OMIT_EMPTY),
@@ -249,6 +250,14 @@ static int64_t end_of(const struct sandbox_record *r)
 	return last > 0 ? last : clock_unix_ms() + IDLE_NEVER_MS;
 }
 
+/* The token opens all that the agent does, without a key: it is for callers who may do that. */
+static bool may_run(const struct request *rq)
+{
+	struct error ignored = {0};
+
+	return account_require(api_account(rq), SCOPE_SANDBOX_WRITE, &ignored) == 0;
+}
+
 static struct detail detail_of(struct request *rq, const struct sandbox_record *r)
 {
 	const struct e2b_sandbox s = e2b_sandbox_of(rq, r);
@@ -258,7 +267,7 @@ static struct detail detail_of(struct request *rq, const struct sandbox_record *
 	        .alias = s.alias,
 	        .client_id = s.client_id,
 	        .envd_version = s.envd_version,
-	        .envd_access_token = s.envd_access_token,
+	        .envd_access_token = may_run(rq) ? s.envd_access_token : NULL,
 	        .domain = s.domain,
 	        .started_at = r->started_at ? r->started_at : r->created_at,
 	        .end_at = end_of(r),

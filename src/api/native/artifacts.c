@@ -48,9 +48,10 @@ static const struct json_member stored_artifact_shape_members[] = {
         JSON_TIME_MEMBER(artifact_answer, created_at),
         JSON_TIME_MEMBER(artifact_answer, expires_at,
                          .about = "then it is removed; null = it is kept"),
-        JSON_TEXT_MEMBER(artifact_answer, url,
-                         .about = "path on this server that gives its bytes without a key"),
-        JSON_TIME_MEMBER(artifact_answer, url_expires_at),
+        JSON_TEXT_MEMBER(artifact_answer, url, .flags = JSON_NULLABLE,
+                         .about = "path on this server that gives its bytes without a key; null "
+                                  "for a key without sandbox:write"),
+        JSON_TIME_MEMBER(artifact_answer, url_expires_at, .flags = JSON_NULLABLE),
         JSON_END,
 };
 JSON_SHAPE(stored_artifact_shape, "StoredArtifact", artifact_answer,
@@ -122,6 +123,7 @@ static JSON_SHAPE(download_query, "ArtifactDownloadQuery", download_query, "A si
 
 /* ---- record to answer ---- */
 
+/* `seconds`: how long its address is good for; 0 = without one. */
 static struct artifact_answer answer_of(struct arena *a, const struct artifact_record *r,
                                         int64_t seconds)
 {
@@ -142,8 +144,8 @@ static struct artifact_answer answer_of(struct arena *a, const struct artifact_r
 	        .size = r->size_bytes,
 	        .created_at = r->created_at,
 	        .expires_at = r->expires_at,
-	        .url = fleet_artifact_address(a, r, until),
-	        .url_expires_at = until * 1000,
+	        .url = seconds > 0 ? fleet_artifact_address(a, r, until) : NULL,
+	        .url_expires_at = seconds > 0 ? until * 1000 : 0,
 	};
 }
 
@@ -154,12 +156,22 @@ void stored_artifact_write(struct buf *out, struct arena *a, const struct artifa
 	json_write(out, &stored_artifact_shape, &answer);
 }
 
-struct json_list stored_artifact_items(struct arena *a, const struct artifact_list *list)
+/* An address opens the file for whoever has it, also after the caller's key was revoked: a key that
+ * only looks gets none. */
+static int64_t address_s(const struct request *rq)
 {
-	struct artifact_answer *items = ARENA_ARRAY(a, struct artifact_answer, list->count);
+	struct error ignored = {0};
+
+	return account_require(api_account(rq), SCOPE_SANDBOX_WRITE, &ignored) == 0 ? ADDRESS_S : 0;
+}
+
+struct json_list stored_artifact_items(const struct request *rq, const struct artifact_list *list)
+{
+	struct artifact_answer *items = ARENA_ARRAY(rq->arena, struct artifact_answer, list->count);
+	int64_t seconds = address_s(rq);
 
 	for (size_t i = 0; i < list->count; i++)
-		items[i] = answer_of(a, &list->items[i], ADDRESS_S);
+		items[i] = answer_of(rq->arena, &list->items[i], seconds);
 	return (struct json_list){items, list->count, true};
 }
 
@@ -217,7 +229,7 @@ static int artifact_list(struct request *rq, UNUSED const void *body, struct rep
 	if (api_sandbox_id(rq, &sandbox, &filter.sandbox_id, err) < 0 ||
 	    store_artifact_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
-	out = (struct list_answer){stored_artifact_items(rq->arena, &found), found.next_page};
+	out = (struct list_answer){stored_artifact_items(rq, &found), found.next_page};
 	reply_json(reply, &list_answer, &out);
 	return 0;
 }
@@ -233,7 +245,7 @@ static int artifact_get(struct request *rq, UNUSED const void *body, struct repl
 {
 	struct artifact_record found;
 
-	return find(rq, &found, err) < 0 ? -1 : answer(rq, reply, &found, ADDRESS_S);
+	return find(rq, &found, err) < 0 ? -1 : answer(rq, reply, &found, address_s(rq));
 }
 
 static int artifact_url(struct request *rq, const void *body, struct reply *reply,
@@ -342,7 +354,7 @@ const struct route artifacts_routes[] = {
          .handle = artifact_get, TAG, .summary = "Get an artifact"},
         {HTTP_GET, BASE "/:id/content", SCOPE_SANDBOX_READ, ROUTE_SLOW, .handle = artifact_content,
          TAG, .summary = "Fetch an artifact; obeys Range"},
-        {HTTP_POST, BASE "/:id/url", SCOPE_SANDBOX_READ, .body = &url_request,
+        {HTTP_POST, BASE "/:id/url", SCOPE_SANDBOX_WRITE, .body = &url_request,
          .answer = &stored_artifact_shape, .handle = artifact_url, TAG,
          .summary = "Make an address that gives an artifact without a key"},
         {HTTP_GET, BASE "/:id/download", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_SLOW,

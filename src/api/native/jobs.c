@@ -206,7 +206,7 @@ static int reply_job(struct request *rq, struct reply *reply, const struct job_r
 	if (*r->keep_root && r->state != JOB_RUNNING) {
 		if (store_artifact_list(api_of(rq)->store, rq->arena, &filter, &kept, err) < 0)
 			return -1;
-		answer.artifacts = stored_artifact_items(rq->arena, &kept);
+		answer.artifacts = stored_artifact_items(rq, &kept);
 	}
 	reply_json(reply, &job_shape, &answer);
 	return 0;
