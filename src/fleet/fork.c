@@ -8,6 +8,7 @@
 #include "fleet/service_parts.h"
 #include "fleet/snapshot.h"
 #include "fleet/snapshots.h"
+#include "store/secrets.h"
 
 /* With the one that was asked: a sandbox is made by atolld, broker, maker and agent in turns, so
  * that two processors are busy with these. */
@@ -32,7 +33,7 @@ struct helper {
 	struct arena arena; /* of what it makes */
 };
 
-static int like(struct arena *a, const struct sandbox_record *r, struct fleet_create *ret,
+int create_like(struct arena *a, const struct sandbox_record *r, struct fleet_create *ret,
                 struct error *err)
 {
 	*ret = (struct fleet_create){
@@ -42,6 +43,8 @@ static int like(struct arena *a, const struct sandbox_record *r, struct fleet_cr
 	        .resources = r->resources,
 	        .internet = r->network == SANDBOX_NETWORK_INTERNET,
 	        .persistent = r->persistent,
+	        .preview_off = r->preview_off,
+	        .preview_public = r->preview_public,
 	        .traits = (unsigned)r->traits,
 	        .network_json = r->network_json,
 	        .egress = r->egress,
@@ -49,8 +52,13 @@ static int like(struct arena *a, const struct sandbox_record *r, struct fleet_cr
 	        .idle_stop_ms = r->idle_stop_ms ? r->idle_stop_ms : -1,
 	        .idle_reap_ms = r->idle_reap_ms,
 	        .lifetime_max_ms = r->lifetime_max_ms,
+	        .archive_after_ms = r->archive_after_ms,
+	        .delete_after_ms = r->delete_after_ms,
 	        .wait = true,
 	};
+	/* Without its environment it would be another one. */
+	if (store_secret_check(r->env_json, err) < 0)
+		return FAIL_CONTEXT(err, "environment of sandbox '%s'", r->name);
 	if (request_map_of_json(a, r->labels_json, &ret->labels, err) < 0)
 		return -1;
 	return request_map_of_json(a, r->env_json, &ret->env, err);
@@ -240,7 +248,8 @@ static int take_for_fork(struct forking *forking, struct arena *a, const struct 
 	AUTO(act_end) struct act act = {0};
 
 	if (find_and_act(f, a, ref, &act, err) < 0 || snapshot_check_state(&act.record, err) < 0 ||
-	    like(a, &act.record, create, err) < 0 || share_mounts(&act, create, ret, err) < 0 ||
+	    create_like(a, &act.record, create, err) < 0 ||
+	    share_mounts(&act, create, ret, err) < 0 ||
 	    store_service_list(f->store, a, act.record.id, &forking->services, err) < 0)
 		return -1;
 	return snapshot_take(&act, &(struct fleet_snapshot){.sync = false}, &ret->snapshot, err);

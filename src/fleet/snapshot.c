@@ -296,23 +296,19 @@ int fleet_snapshot_restore(struct fleet *fleet, struct arena *a, const struct fl
 	return -1;
 }
 
-/* Its files are let out no further than they were: of a sandbox that is not known any more, not at
- * all. */
-static int take_network(struct fleet *f, struct arena *a, const struct snapshot_record *r,
-                        struct fleet_create *create, struct error *err)
+/* It is made like the sandbox that it was taken of. One that is not known any more was let out
+ * somehow: its files are not let out at all. */
+static int like_its_sandbox(struct fleet *f, struct arena *a, const struct snapshot_record *r,
+                            struct fleet_create *ret, struct error *err)
 {
 	struct sandbox_record was;
 
-	create->internet = 0;
-	if (store_sandbox_find_ended(f->store, a, r->project_id, r->sandbox_id, &was, err) < 0) {
-		if (err->code != ERROR_NOT_FOUND)
-			return -1;
-		error_clear(err);
-		return 0;
-	}
-	create->internet = was.network == SANDBOX_NETWORK_INTERNET;
-	create->network_json = was.network_json;
-	create->egress = was.egress;
+	if (store_sandbox_find_ended(f->store, a, r->project_id, r->sandbox_id, &was, err) == 0)
+		return create_like(a, &was, ret, err);
+	if (err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	*ret = (struct fleet_create){.internet = 0, .wait = true};
 	return 0;
 }
 
@@ -320,10 +316,7 @@ int fleet_snapshot_restore_as(struct fleet *fleet, struct arena *a, const struct
                               const struct fleet_restore *request, struct fleet_restored *ret,
                               struct error *err)
 {
-	struct fleet_create create = {.project_id = ref->project_id,
-	                              .name = request->name,
-	                              .key_id = request->key_id,
-	                              .wait = true};
+	struct fleet_create create;
 	struct snapshot_record r;
 	int result = RESTORE_GONE;
 
@@ -335,9 +328,13 @@ int fleet_snapshot_restore_as(struct fleet *fleet, struct arena *a, const struct
 	ret->is_new = result == RESTORE_GONE;
 	if (!ret->is_new)
 		return result == RESTORE_DONE ? 0 : -1;
-	create.snapshot = r.id;
-	if (take_network(fleet, a, &r, &create, err) < 0)
+	if (like_its_sandbox(fleet, a, &r, &create, err) < 0)
 		return -1;
+	create.project_id = ref->project_id;
+	create.key_id = request->key_id;
+	create.name = request->name;
+	create.template = NULL; /* the snapshot's */
+	create.snapshot = r.id;
 	return fleet_create(fleet, a, &create, &ret->sandbox, err);
 }
 

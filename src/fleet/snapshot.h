@@ -32,3 +32,7 @@ MUST_CHECK int snapshot_find_ready(struct fleet *f, struct arena *a, const struc
 MUST_CHECK int snapshot_insert(struct fleet *f, const struct snapshot_record *r, struct error *err);
 /* Removes it from the provider, and then its row. */
 MUST_CHECK int snapshot_drop(struct fleet *f, const char *id, struct error *err);
+/* fork.c: a request for another sandbox like this one, with all that its row has but its name, its
+ * times and its volumes. */
+MUST_CHECK int create_like(struct arena *a, const struct sandbox_record *r,
+                           struct fleet_create *ret, struct error *err);
