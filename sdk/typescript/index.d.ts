@@ -65,6 +65,8 @@ export interface CommandResult {
   exitCode: number;
   signal: string | null;
   timedOut: boolean;
+  /** Why it ended: oom is a kill for memory, disk a full one, canceled a caller's signal. */
+  cause: 'exit' | 'signal' | 'timeout' | 'oom' | 'file_size' | 'disk' | 'process_limit' | 'canceled';
   durationMs: number;
   process: number;
   stdout: string;

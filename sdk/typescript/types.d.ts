@@ -440,8 +440,8 @@ export interface StoredArtifact {
   created_at: string | null;
   /** then it is removed; null = it is kept */
   expires_at: string | null;
-  /** path on this server that gives its bytes without a key */
-  url: string;
+  /** path on this server that gives its bytes without a key; null for a key without sandbox:write */
+  url: string | null;
   url_expires_at: string | null;
 }
 
@@ -536,6 +536,8 @@ export interface Result {
   /** such as SIGKILL */
   signal: string | null;
   timed_out: boolean;
+  /** why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started) or canceled (by a caller's signal) */
+  cause: string;
   duration_ms: number;
   /** true when an interpreter that waited for code ran it; else absent */
   warm?: boolean;
@@ -651,6 +653,8 @@ export interface Process {
   /** that ended it, such as SIGKILL */
   signal: string | null;
   timed_out: boolean;
+  /** why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started) or canceled (by a caller's signal); null while it runs */
+  cause: string | null;
   started_at: string | null;
   duration_ms: number;
   /** written so far */
@@ -1144,6 +1148,8 @@ export interface GatewayResult {
   /** such as SIGKILL */
   signal: string | null;
   timed_out: boolean;
+  /** why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started) or canceled (by a caller's signal) */
+  cause: string;
   duration_ms: number;
   /** true when an interpreter that waited for code ran it; else absent */
   warm?: boolean;
@@ -1423,7 +1429,40 @@ export interface McpAnswer {
 export interface Health {
   status: string;
   version: string;
-  provider?: string;
+}
+
+/** Whether a sandbox can be made now; 503 when not, with the reason and the cure */
+export interface Readiness {
+  /** ready, not_ready or draining */
+  status: string;
+  version: string;
+  provider: string;
+  checked_at?: string | null;
+  checks: ReadinessCheck[];
+  error?: ReadinessFailure;
+}
+
+/** One check of a round */
+export interface ReadinessCheck {
+  /** what was tried */
+  name: string;
+  ok: boolean;
+  /** milliseconds */
+  took_ms: number;
+  /** stable, for machines */
+  code?: string;
+  reason?: string;
+  cure?: string;
+}
+
+/** Why sandboxes cannot be made, in the form of every error */
+export interface ReadinessFailure {
+  /** of the first check that failed */
+  code: string;
+  /** the reason */
+  message: string;
+  /** the cure */
+  hint: string;
 }
 
 /** Whose sandbox, and what it is like should it have to be made */

@@ -14,5 +14,6 @@
  * when they have gone. Nothing blocks but the file workers. */
 #pragma once
 
-/* atoll-agent --listen-fd N [--setup-fd M | --host-root DIR]. Returns the exit status. */
+/* atoll-agent --listen-fd N [--setup-fd M | --host-root DIR] [--memory-events-fd K]
+ * [--pids-events-fd L]. Returns the exit status. */
 int agent_main(int argc, char **argv);

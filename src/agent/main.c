@@ -28,8 +28,9 @@
 #define MMAP_THRESHOLD (64 * 1024)
 
 struct options {
-	int listener, setup; /* -1 = not given */
-	int claim;           /* as setup_run hands it back */
+	int listener, setup;            /* -1 = not given */
+	int claim;                      /* as setup_run hands it back */
+	int memory_events, pids_events; /* see cause.h; -1 = not given */
 	const char *host_root;
 };
 
@@ -51,6 +52,10 @@ static int parse_option(struct options *o, const char *name, const char *value, 
 		return parse_fd(value, &o->listener, err);
 	if (strcmp(name, "--setup-fd") == 0)
 		return parse_fd(value, &o->setup, err);
+	if (strcmp(name, "--memory-events-fd") == 0)
+		return parse_fd(value, &o->memory_events, err);
+	if (strcmp(name, "--pids-events-fd") == 0)
+		return parse_fd(value, &o->pids_events, err);
 	if (strcmp(name, "--host-root") != 0)
 		return FAIL(err, ERROR_INVALID, "unknown option '%s'", name);
 	o->host_root = value;
@@ -59,7 +64,8 @@ static int parse_option(struct options *o, const char *name, const char *value, 
 
 static int parse_options(int argc, char **argv, struct options *ret, struct error *err)
 {
-	struct options o = {-1, -1, -1, NULL};
+	struct options o = {
+	        .listener = -1, .setup = -1, .claim = -1, .memory_events = -1, .pids_events = -1};
 
 	for (int i = 1; i < argc; i += 2) {
 		if (i + 1 == argc)
@@ -180,6 +186,8 @@ static int agent_open(struct agent *a, const struct options *o, const struct vie
 	                    .started_ms = clock_monotonic_ms(),
 	                    .boot_id = id_new(),
 	                    .home = o->host_root,
+	                    .memory_events_fd = o->memory_events,
+	                    .pids_events_fd = o->pids_events,
 	                    .resolve = o->host_root ? RESOLVE_IN_ROOT : 0};
 	views_begin(&a->views, a->started_ms);
 	list_init(&a->connections);

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
+#include "wire/agent_cause.h"
 
 #define KILL_AGAIN_MS 20
 #define LISTED_TEXT_MAX 4096 /* of the arguments that lists of processes show */
@@ -46,7 +47,7 @@ static void describe(struct process *p, const struct agent_exec *exec)
 	        .state = AGENT_PROCESS_RUNNING,
 	        .exit_code = -1,
 	        .started_unix_ms = (uint64_t)clock_unix_ms(),
-	        .flags = exec->flags,
+	        .flags = exec->flags & ~(uint32_t)AGENT_CAUSES,
 	        .label = arena_text(&p->arena, exec->label),
 	        .user = arena_text(&p->arena, exec->user),
 	        .cwd = arena_text(&p->arena, exec->cwd),
@@ -173,6 +174,8 @@ int process_start(struct agent *a, const struct agent_exec *exec, struct arena *
 	p->look_at = deadline_in(PROCESS_ANNOUNCE_MS);
 	process_open_stdin(p);
 	process_watch_output(p);
+	/* While the command begins: nothing waits for this. */
+	cause_count(a, &p->before);
 	*ret = p;
 	return 0;
 }
@@ -279,6 +282,8 @@ static void set_result(struct process *p, int status)
 	p->info.duration_ms = (uint64_t)(clock_monotonic_ms() - p->started_ms);
 	p->info.signal = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0;
 	p->info.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	if (p->info.exit_code != 0 && !p->info.timed_out)
+		p->info.flags |= cause_find(p, status);
 }
 
 static void on_ended(struct process *p)
@@ -387,6 +392,7 @@ int process_signal(struct process *p, const struct agent_signal *signal, struct 
 		return FAIL(err, ERROR_CONFLICT, "process %lu has ended",
 		            (unsigned long)p->info.process);
 	process_look_for_start(p);
+	p->signals_asked |= signal->signal < 64 ? UINT64_C(1) << signal->signal : 0;
 	if (signal->whole_tree && signal->signal == SIGKILL) {
 		process_kill_tree(p);
 	} else if (!p->started) {

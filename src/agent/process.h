@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/cause.h"
 #include "agent/keeper.h"
 #include "agent/ring.h"
 #include "agent/state.h"
@@ -61,9 +62,11 @@ struct process {
 	struct connection *starter; /* waits for the start; NULL when it has gone */
 	int64_t started_ms;         /* monotonic, like what follows; or DEADLINE_NEVER */
 	int64_t look_at, deadline, over_at, kill_at;
-	int64_t look_again_at; /* whether a viewer still holds the output back */
-	int64_t warm_until;    /* then the warm interpreter has had its time to begin */
-	struct warm *warm;     /* whose that is; NULL = was executed */
+	struct cause_counts before; /* when it was started */
+	uint64_t signals_asked;     /* bit n: a caller has sent it signal n */
+	int64_t look_again_at;      /* whether a viewer still holds the output back */
+	int64_t warm_until;         /* then the warm interpreter has had its time to begin */
+	struct warm *warm;          /* whose that is; NULL = was executed */
 	struct process_idle {
 		int64_t ms, at; /* how long a terminal may stand idle, and when it will have */
 	} idle;

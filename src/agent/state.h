@@ -28,7 +28,8 @@ struct agent {
 	 * of a sandbox that has no namespaces, whose path `home` is then. */
 	int root;
 	uint64_t resolve;
-	const char *home; /* NULL in a sandbox of its own */
+	const char *home;                     /* NULL in a sandbox of its own */
+	int memory_events_fd, pids_events_fd; /* see cause.h; -1 = none */
 
 	struct list connections, closed; /* struct connection */
 	unsigned connection_count, worker_count;

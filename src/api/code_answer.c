@@ -60,12 +60,19 @@ static bool is_ok(const struct code_told *told)
 	return !told->has_failed && !told->timed_out && told->exit_code == 0;
 }
 
+static const char *cause_of(const struct code_told *told)
+{
+	if (told->timed_out)
+		return "timeout";
+	return told->cause ? told->cause : "exit";
+}
+
 static void write_outcome(const struct code_told *told, struct buf *out)
 {
 	buf_addf(out,
 	         "\"process\":%" PRIu64 ",\"exit_code\":%" PRId64
-	         ",\"signal\":null,\"timed_out\":%s,\"duration_ms\":%" PRId64,
-	         told->process, told->exit_code, told->timed_out ? "true" : "false",
+	         ",\"signal\":null,\"timed_out\":%s,\"cause\":\"%s\",\"duration_ms\":%" PRId64,
+	         told->process, told->exit_code, told->timed_out ? "true" : "false", cause_of(told),
 	         told->duration_ms);
 	add_text(out, "contextId", span_of(told->context));
 	buf_addf(out, ",\"execution_count\":%" PRId64 ",\"context_ended\":%s", told->count,

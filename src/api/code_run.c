@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "code/block.h"
 #include "code/turns.h"
+#include "wire/agent_cause.h"
 
 #define TICK_MS 500
 #define GRACE_MS 5000      /* from an interrupt until the kernel is ended */
@@ -286,7 +287,8 @@ static int on_artifact(struct code_run *run, uint16_t type, struct span payload,
 static int on_lost(struct code_run *run, const struct agent_process *p, struct error *err)
 {
 	struct code_event event = {.kind = CODE_ERROR, .name = "KernelEnded", .traceback = ""};
-	AUTO(buf_done) struct buf text = BUF(256);
+	const char *why = agent_cause_explain(agent_process_cause(p));
+	AUTO(buf_done) struct buf text = BUF(512);
 	char signal[16];
 
 	output_signal_name(p->signal, signal);
@@ -294,9 +296,12 @@ static int on_lost(struct code_run *run, const struct agent_process *p, struct e
 		buf_addf(&text, "the interpreter was ended by %s; ", signal);
 	else
 		buf_addf(&text, "the interpreter has ended with status %d; ", (int)p->exit_code);
+	if (why)
+		buf_addf(&text, "%s; ", why);
 	buf_add_text(&text, "its state is gone: restart the context");
 	event.value = buf_text(&text);
 	run->told.has_lost_kernel = true;
+	run->told.cause = agent_process_cause(p);
 	on_event(run, &event);
 	run->told.exit_code = p->exit_code > 0 ? p->exit_code : 1;
 	end(run);

@@ -20,6 +20,7 @@ struct code_told {
 	int64_t count; /* which block of the kernel it was; 0 = it has not begun */
 	int64_t exit_code, duration_ms;
 	bool has_failed, timed_out;
+	const char *cause;    /* of the kernel's end, agent_process_cause; NULL = it goes on */
 	bool has_lost_kernel; /* it ended with the block, or before */
 	struct kept streams[2];
 	uint64_t sizes[2];

@@ -10,6 +10,7 @@
 
 #include "api/text.h"
 #include "json/json.h"
+#include "wire/agent_cause.h"
 
 static const struct {
 	const char *name, *content_type;
@@ -209,8 +210,8 @@ static void write_end(struct buf *out, const struct agent_process *p)
 		buf_addf(out, "\"%s\"", signal);
 	else
 		buf_add_text(out, "null");
-	buf_addf(out, ",\"timed_out\":%s,\"duration_ms\":%" PRIu64, p->timed_out ? "true" : "false",
-	         p->duration_ms);
+	buf_addf(out, ",\"timed_out\":%s,\"cause\":\"%s\",\"duration_ms\":%" PRIu64,
+	         p->timed_out ? "true" : "false", agent_process_cause(p), p->duration_ms);
 }
 
 static const char *ok_text(const struct agent_process *p)

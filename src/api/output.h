@@ -7,10 +7,11 @@
  *   {"event":"stdout","offset":0,"data":"hello\n","since":"6.0"}      and the same for stderr
  *   {"event":"stdout","offset":6,"data":"/wA=","encoding":"base64","since":"8.0"}
  *   {"event":"exit","process":1,"ok":true,"exit_code":0,"signal":null,"timed_out":false,
- *    "duration_ms":3,"since":"8.0"}
- * Offsets count bytes of their stream from 0; one that is further than the event before it ended
- * tells that bytes were lost. "since" (the `id:` of a server-sent event) is "STDOUT.STDERR": all
- * bytes before these offsets have been told, so it resumes the stream as ?since= or Last-Event-ID.
+ *    "cause":"exit","duration_ms":3,"since":"8.0"}
+ * "cause" is agent_process_cause. Offsets count bytes of their stream from 0; one that is further
+ * than the event before it ended tells that bytes were lost. "since" (the `id:` of a server-sent
+ * event) is "STDOUT.STDERR": all bytes before these offsets have been told, so it resumes the
+ * stream as ?since= or Last-Event-ID.
  *
  * A collected result keeps at most so many bytes of each stream: the first and the last half, and
  * between them a line that tells how many were cut. */

@@ -3,10 +3,11 @@
 #include "api/artifacts.h"
 #include "api/tables.h"
 #include "code/reader.h"
+#include "wire/agent_cause.h"
 
 struct result {
 	bool ok, timed_out, truncated, warm;
-	const char *runtime, *signal, *standard_output, *standard_error, *stdout_encoding,
+	const char *runtime, *signal, *cause, *standard_output, *standard_error, *stdout_encoding,
 	        *stderr_encoding;
 	int64_t process, exit_code, duration_ms;
 	struct json_list artifacts;
@@ -30,7 +31,9 @@ struct result {
 	                         "program"),                                                       \
 	        JSON_TEXT_MEMBER(result, signal, .flags = JSON_NULLABLE,                           \
 	                         .about = "such as SIGKILL"),                                      \
-	        JSON_BOOL_MEMBER(result, timed_out), JSON_WHOLE_MEMBER(result, duration_ms),       \
+	        JSON_BOOL_MEMBER(result, timed_out),                                               \
+	        JSON_TEXT_MEMBER(result, cause, .about = AGENT_CAUSES_ABOUT),                      \
+	        JSON_WHOLE_MEMBER(result, duration_ms),                                            \
 	        JSON_BOOL_MEMBER(                                                                  \
 	                result, warm, .flags = JSON_OMIT_EMPTY,                                    \
 	                .about = "true when an interpreter that waited for code ran it; else "     \

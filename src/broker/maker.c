@@ -29,6 +29,7 @@
 
 #define LISTEN_FD 3
 #define SETUP_FD 4
+#define EVENTS_FD 5 /* and the next: in the order of enum cgroup_events */
 #define LISTEN_BACKLOG 256
 
 struct making {
@@ -38,7 +39,8 @@ struct making {
 	int home_fd; /* the host's network namespace */
 	int proc_fd; /* see network_options_open */
 	int listen_fd, group_fd;
-	int ready[2]; /* closed by the maker when the maps are written */
+	int events[CGROUP_EVENTS_COUNT]; /* for the agent, which tells why commands end */
+	int ready[2];                    /* closed by the maker when the maps are written */
 	struct wire_fds sent;
 	struct maker_report report;
 };
@@ -132,12 +134,14 @@ static void move_fd(int from, int to)
  * by the end of the set-up socket. */
 static NORETURN void become_agent(struct making *m)
 {
-	static const char *const argv[] = {"atoll-agent", "--listen-fd", "3",
-	                                   "--setup-fd",  "4",           NULL};
+	const char *argv[] = {
+	        "atoll-agent", "--listen-fd",      "3", "--setup-fd", "4", "--memory-events-fd",
+	        "5",           "--pids-events-fd", "6", NULL};
 	const char *const envp[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/"
 	                            "sbin:/bin",
 	                            fault_entry("agent"), NULL};
-	int null, agent, listen_fd, setup_fd;
+	int null, agent, listen_fd, setup_fd, events[CGROUP_EVENTS_COUNT];
+	bool has_events = m->events[0] >= 0 && m->events[1] >= 0;
 	char byte;
 
 	(void)close(m->ready[1]);
@@ -153,6 +157,8 @@ static NORETURN void become_agent(struct making *m)
 	/* Out of the way of the numbers that are to be filled. */
 	listen_fd = fcntl(m->listen_fd, F_DUPFD_CLOEXEC, 16);
 	setup_fd = fcntl(m->cell->setup_far_fd, F_DUPFD_CLOEXEC, 16);
+	for (unsigned i = 0; i < CGROUP_EVENTS_COUNT; i++)
+		events[i] = fcntl(m->events[i], F_DUPFD_CLOEXEC, 16);
 	agent = fcntl(m->host->agent_fd, F_DUPFD_CLOEXEC, 16);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
@@ -160,6 +166,10 @@ static NORETURN void become_agent(struct making *m)
 	move_fd(listen_fd, LISTEN_FD);
 	move_fd(setup_fd, SETUP_FD);
 	(void)close_range(SETUP_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC);
+	for (unsigned i = 0; has_events && i < CGROUP_EVENTS_COUNT; i++)
+		move_fd(events[i], EVENTS_FD + (int)i);
+	if (!has_events)
+		argv[5] = NULL;
 	(void)syscall(SYS_execveat, agent, "", argv, envp, AT_EMPTY_PATH);
 	_exit(127);
 }
@@ -242,9 +252,12 @@ static int start_agent(struct making *m, struct error *err)
 {
 	if (pipe2(m->ready, O_CLOEXEC) < 0)
 		return FAIL_ERRNO(err, "make a pipe");
+	cgroup_open_events(&m->host->cgroups, m->name, m->events);
 	if (clone_agent(m, err) < 0)
 		return -1;
 	fd_forget(&m->listen_fd);
+	for (unsigned i = 0; i < CGROUP_EVENTS_COUNT; i++)
+		fd_forget(&m->events[i]);
 	return 0;
 }
 
@@ -360,6 +373,7 @@ int maker_run(void *context)
 		                         .proc_fd = proc,
 		                         .report.err = err,
 		                         .listen_fd = -1,
+		                         .events = {-1, -1},
 		                         .group_fd = -1,
 		                         .ready = {-1, -1}};
 		host_group_name(maker->cells[i]->slot, all[i].name);

@@ -36,6 +36,7 @@ int code_exit_status(const struct json_value *v)
 {
 	int64_t code = json_whole(json_get(v, "exit_code"), 125);
 
+	session_tell_cause(v);
 	if (json_bool(json_get(v, "timed_out"), false))
 		return SESSION_STATUS_TIMED_OUT;
 	return code < 0 || code > 255 ? 255 : (int)code;

@@ -379,5 +379,6 @@ int session_collect(struct cli *cli, const struct session_options *options, int 
 	*ret_status = code < 0 || code > 255 ? 255 : (int)code;
 	if (json_bool(json_get(result, "timed_out"), false))
 		*ret_status = SESSION_STATUS_TIMED_OUT;
+	session_tell_cause(result);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "cli/event_lines.h"
 #include "cli/session.h"
 #include "json/json.h"
+#include "wire/agent_cause.h"
 
 #define LINE_SIZE_MAX (8u * 1024 * 1024)
 
@@ -70,6 +71,14 @@ static int on_output(struct session_events *e, const struct json_value *event, i
 	return 0;
 }
 
+void session_tell_cause(const struct json_value *ended)
+{
+	const char *why = agent_cause_explain(json_text(json_get(ended, "cause"), ""));
+
+	if (why)
+		(void)fprintf(stderr, "atoll: %s\n", why);
+}
+
 static void on_exit_event(struct session_events *e, const struct json_value *event)
 {
 	int64_t code = json_whole(json_get(event, "exit_code"), 125);
@@ -78,6 +87,7 @@ static void on_exit_event(struct session_events *e, const struct json_value *eve
 	e->status = code < 0 || code > 255 ? 255 : (int)code;
 	if (json_bool(json_get(event, "timed_out"), false))
 		e->status = SESSION_STATUS_TIMED_OUT;
+	session_tell_cause(event);
 }
 
 static void on_started_event(struct session_events *e, const struct json_value *event)

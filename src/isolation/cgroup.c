@@ -73,6 +73,25 @@ int cgroup_read_key(int root, const char *group, const char *file, const char *k
 	return 0;
 }
 
+static int open_events(int root, const char *group, const char *file)
+{
+	char path[GROUP_PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", group, file);
+	return openat(root, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+void cgroup_open_events(const struct cgroup_host *h, const char *group,
+                        int ret_fds[CGROUP_EVENTS_COUNT])
+{
+	/* Version 2 has one tree. */
+	int pids = h->roots[CGROUP_PIDS] >= 0 ? h->roots[CGROUP_PIDS] : h->roots[CGROUP_MEMORY];
+
+	ret_fds[CGROUP_MEMORY_EVENTS] =
+	        open_events(h->roots[CGROUP_MEMORY], group, h->ops->memory_events);
+	ret_fds[CGROUP_PIDS_EVENTS] = open_events(pids, group, "pids.events");
+}
+
 int cgroup_write(int root, const char *group, const char *file, uint64_t value, struct error *err)
 {
 	char path[GROUP_PATH_MAX], text[32];

@@ -367,10 +367,11 @@ static void v1_reuse(struct cgroup_host *h, const char *kept, const char *group)
 
 #define V1(name_)                                                                                  \
 	{                                                                                          \
-		.name = (name_), .prepare = v1_prepare, .make = v1_make, .enter = v1_enter,        \
-		.limit = v1_limit, .allow_burst = v1_allow_burst, .limit_io = v1_limit_io,         \
-		.usage = v1_usage, .freeze = v1_freeze, .rest = v1_rest, .remove = v1_remove,      \
-		.keep = v1_keep, .reuse = v1_reuse                                                 \
+		.name = (name_), .memory_events = "memory.oom_control", .prepare = v1_prepare,     \
+		.make = v1_make, .enter = v1_enter, .limit = v1_limit,                             \
+		.allow_burst = v1_allow_burst, .limit_io = v1_limit_io, .usage = v1_usage,         \
+		.freeze = v1_freeze, .rest = v1_rest, .remove = v1_remove, .keep = v1_keep,        \
+		.reuse = v1_reuse                                                                  \
 	}
 const struct cgroup_ops cgroup_v1_ops = V1("v1");
 /* The version 2 tree beside it has no controllers and is not needed. */

@@ -138,6 +138,7 @@ static int v2_remove(struct cgroup_host *h, const char *group, struct error *err
 
 const struct cgroup_ops cgroup_v2_ops = {
         .name = "v2",
+        .memory_events = "memory.events",
         .prepare = v2_prepare,
         .make = v2_make,
         .open = v2_open,

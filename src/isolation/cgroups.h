@@ -29,7 +29,8 @@ enum cgroup_rest { CGROUP_THAWED, CGROUP_FREEZING, CGROUP_FROZEN };
 struct cgroup_host;
 /* One kind of tree; v1.c and v2.c. A group is called by its sandbox's slot: "s17". */
 struct cgroup_ops {
-	const char *name;                                         /* "v1", "v2", "hybrid-v1" */
+	const char *name;          /* "v1", "v2", "hybrid-v1" */
+	const char *memory_events; /* the file that counts "oom_kill" */
 	int (*prepare)(struct cgroup_host *h, struct error *err); /* our part of the tree, once */
 	int (*make)(struct cgroup_host *h, const char *group, struct error *err);
 	/* Puts a process in, 0 = the caller. v2: NULL, `open` is for clone3 instead. */
@@ -83,6 +84,11 @@ struct cgroup_host {
 /* Finds out what is mounted at `root` (/sys/fs/cgroup; a fake tree in tests) and prepares it. */
 MUST_CHECK int cgroup_open(const char *root, struct cgroup_host *ret, struct error *err);
 void cgroup_close(struct cgroup_host *h);
+/* The files in which the kernel counts what it has refused a group, to be read: memory
+ * ("oom_kill N") and processes ("max N"). -1 for one that this host does not have. */
+enum cgroup_events { CGROUP_MEMORY_EVENTS, CGROUP_PIDS_EVENTS, CGROUP_EVENTS_COUNT };
+void cgroup_open_events(const struct cgroup_host *h, const char *group,
+                        int ret_fds[CGROUP_EVENTS_COUNT]);
 /* Removes our part of the trees, with the groups that a killed broker left empty; false when one is
  * in use. For the last broker alone: another's new group has no process, either. */
 bool cgroup_remove_ours(struct cgroup_host *h);

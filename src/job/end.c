@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "job/parts.h"
+#include "wire/agent_cause.h"
 #include "wire/agent_jobs.h"
 
 /* Every byte may become an escape of six. */
@@ -107,10 +108,13 @@ static int settle_or_tell(struct jobs *jobs, struct arena *a, const struct job_r
 	return 0;
 }
 
-static const char *reason_of(struct arena *a, int64_t exit_code, bool timed_out)
+/* `cause`: as of agent_process_cause, or NULL. */
+static const char *reason_of(struct arena *a, int64_t exit_code, const char *cause)
 {
-	if (timed_out)
-		return "it took longer than its timeout";
+	const char *why = cause ? agent_cause_explain(cause) : NULL;
+
+	if (why)
+		return why;
 	return exit_code == 0 ? "" : arena_format(a, "exit code %d", (int)exit_code);
 }
 
@@ -124,7 +128,7 @@ int job_settle_process(struct jobs *jobs, struct arena *a, const struct job_reco
 	struct job_end end = {
 	        .state = p->exit_code == 0 && !p->timed_out ? JOB_COMPLETED : JOB_FAILED,
 	        .exit_code = p->exit_code,
-	        .reason = reason_of(a, p->exit_code, p->timed_out != 0),
+	        .reason = reason_of(a, p->exit_code, agent_process_cause(p)),
 	        .stdout_json = "",
 	        .stderr_json = "",
 	        .stdout_bytes = (int64_t)p->output_end[0],
@@ -233,7 +237,8 @@ int job_complete(struct jobs *jobs, const char *id, struct span token,
 	struct job_end end = {
 	        .state = completion->is_completed ? JOB_COMPLETED : JOB_FAILED,
 	        .exit_code = completion->exit_code,
-	        .reason = reason_of(&arena, completion->exit_code, completion->timed_out),
+	        .reason = reason_of(&arena, completion->exit_code,
+	                            completion->timed_out ? "timeout" : NULL),
 	        .stdout_json = json_of(&arena, completion->out[0]),
 	        .stderr_json = json_of(&arena, completion->out[1]),
 	        .stdout_bytes = (int64_t)completion->out[0].size,

@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "tool/parts.h"
+#include "wire/agent_cause.h"
 
 struct bash_input {
 	const char *command, *artifacts;
@@ -24,7 +25,7 @@ static const struct json_member bash_input_members[] = {
 static JSON_SHAPE(bash_input, "BashInput", bash_input, "A shell line");
 
 struct bash_output {
-	const char *standard_output, *standard_error, *result_id;
+	const char *standard_output, *standard_error, *result_id, *cause;
 	int64_t exit_code, duration_ms;
 	bool timed_out, truncated;
 	struct json_list artifacts;
@@ -32,6 +33,7 @@ struct bash_output {
 static const struct json_member bash_output_members[] = {
         JSON_WHOLE_MEMBER(bash_output, exit_code, .about = "128 + signal when one ended it"),
         JSON_BOOL_MEMBER(bash_output, timed_out),
+        JSON_TEXT_MEMBER(bash_output, cause, .flags = JSON_OMIT_EMPTY, .about = AGENT_CAUSES_ABOUT),
         JSON_WHOLE_MEMBER(bash_output, duration_ms),
         JSON_TEXT_MEMBER(bash_output, standard_output, .name = "stdout"),
         JSON_TEXT_MEMBER(bash_output, standard_error, .name = "stderr"),
@@ -56,13 +58,16 @@ static int set_timeout(const struct tool_call *call, const struct bash_input *in
 /* Both streams as they came, and a last line where there is more to say. */
 static struct span tell(struct arena *a, const struct tool_ended *ended, int64_t timeout_ms)
 {
-	AUTO(buf_done) struct buf text = BUF(ended->both.size + 256);
+	const char *why = agent_cause_explain(agent_process_cause(&ended->process));
+	AUTO(buf_done) struct buf text = BUF(ended->both.size + 512);
 
 	buf_add_span(&text, ended->both);
 	if (text.size > 0 && text.data[text.size - 1] != '\n')
 		buf_add_byte(&text, '\n');
 	if (ended->process.timed_out)
 		buf_addf(&text, "[ended after %" PRId64 " ms, its time limit]\n", timeout_ms);
+	else if (why)
+		buf_addf(&text, "[exit code %" PRId64 ": %s]\n", ended->process.exit_code, why);
 	else if (ended->process.signal)
 		buf_addf(&text, "[killed by signal %u]\n", ended->process.signal);
 	else if (ended->process.exit_code != 0)
@@ -154,6 +159,7 @@ static int bash_call(const struct tool_call *call, const void *input, struct too
 	*out = (struct bash_output){
 	        .exit_code = ended.process.exit_code,
 	        .timed_out = ended.process.timed_out,
+	        .cause = agent_process_cause(&ended.process),
 	        .duration_ms = (int64_t)ended.process.duration_ms,
 	        .standard_output = tool_text(call->arena, ended.out[0]),
 	        .standard_error = tool_text(call->arena, ended.out[1]),

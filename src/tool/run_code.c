@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "code/block.h"
 #include "tool/parts.h"
+#include "wire/agent_cause.h"
 
 /* Of tools alone: their blocks wait for each other, see code/block.h. */
 #define CONTEXT "tool"
@@ -50,6 +51,7 @@ struct run_code_output {
 	const char *standard_output, *standard_error, *context;
 	int64_t execution_count, duration_ms;
 	bool timed_out, context_ended, truncated;
+	const char *cause;
 	struct json_list results, artifacts;
 	struct failure error;
 };
@@ -57,6 +59,7 @@ static const struct json_member run_code_output_members[] = {
         JSON_WHOLE_MEMBER(run_code_output, execution_count,
                           .about = "which block of its interpreter it was"),
         JSON_BOOL_MEMBER(run_code_output, timed_out),
+        JSON_TEXT_MEMBER(run_code_output, cause, .about = AGENT_CAUSES_ABOUT),
         JSON_WHOLE_MEMBER(run_code_output, duration_ms),
         JSON_TEXT_MEMBER(run_code_output, standard_output, .name = "stdout"),
         JSON_TEXT_MEMBER(run_code_output, standard_error, .name = "stderr"),
@@ -213,6 +216,7 @@ static void write_values(const struct showing *s, struct buf *text)
 static void write_end(const struct showing *s, struct buf *text)
 {
 	const struct failure *f = &s->out.error;
+	const char *why = s->out.context_ended ? agent_cause_explain(s->out.cause) : NULL;
 
 	begin_line(text);
 	if (f->name && f->traceback[0])
@@ -224,6 +228,8 @@ static void write_end(const struct showing *s, struct buf *text)
 		buf_add_text(text, "[interrupted: its time was over]\n");
 	if (s->out.context_ended)
 		buf_add_text(text, "[the interpreter has ended: variables are gone]\n");
+	if (why)
+		buf_addf(text, "[%s]\n", why);
 	if (s->out.truncated)
 		buf_add_text(text, "[some of it was left out]\n");
 	if (text->size == 0)
@@ -317,6 +323,9 @@ static int run_code_call(const struct tool_call *call, const void *input, struct
 	s.out.timed_out = ended.timed_out;
 	s.out.duration_ms = ended.duration_ms;
 	s.out.context_ended = ended.has_lost_kernel;
+	s.out.cause = ended.has_lost_kernel ? agent_process_cause(&ended.kernel)
+	              : ended.timed_out     ? "timeout"
+	                                    : "exit";
 	s.out.results.items = s.results;
 	s.out.results.present = true;
 	show(&s, ret);

@@ -164,7 +164,7 @@ struct agent_process {
 	uint64_t started_unix_ms;
 	uint64_t duration_ms;
 	uint64_t output_end[2]; /* total bytes of stdout and stderr so far */
-	uint32_t flags;         /* of agent_exec */
+	uint32_t flags;         /* of agent_exec, and an AGENT_CAUSE_ once it has ended */
 	const char *label, *user, *cwd;
 	const char **args;
 };

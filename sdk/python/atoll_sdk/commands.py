@@ -28,6 +28,8 @@ class CommandResult:
     process: int
     truncated: bool
     artifacts: list
+    # exit, signal, timeout, oom, file_size, disk, process_limit or canceled
+    cause: str = "exit"
 
 
 class Kept:
@@ -123,7 +125,7 @@ class CommandHandle:
                 ok=told["ok"], exit_code=told["exit_code"], stdout=stdout.decode("utf-8", "replace"),
                 stderr=stderr.decode("utf-8", "replace"), signal=told["signal"], timed_out=told["timed_out"],
                 duration_ms=told["duration_ms"], process=self.process, truncated=cut_stdout or cut_stderr,
-                artifacts=self.artifacts)
+                artifacts=self.artifacts, cause=told.get("cause", "exit"))
         return self.ended
 
     def kill(self, signal="SIGKILL"):

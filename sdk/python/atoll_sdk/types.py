@@ -476,8 +476,8 @@ class StoredArtifact(TypedDict):
     created_at: str | None
     # then it is removed; null = it is kept
     expires_at: str | None
-    # path on this server that gives its bytes without a key
-    url: str
+    # path on this server that gives its bytes without a key; null for a key without sandbox:write
+    url: str | None
     url_expires_at: str | None
 
 
@@ -577,6 +577,8 @@ class Result(TypedDict):
     # such as SIGKILL
     signal: str | None
     timed_out: bool
+    # why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started) or canceled (by a caller's signal)
+    cause: str
     duration_ms: int
     # true when an interpreter that waited for code ran it; else absent
     warm: NotRequired[bool]
@@ -697,6 +699,8 @@ class Process(TypedDict):
     # that ended it, such as SIGKILL
     signal: str | None
     timed_out: bool
+    # why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started) or canceled (by a caller's signal); null while it runs
+    cause: str | None
     started_at: str | None
     duration_ms: int
     # written so far
@@ -1215,6 +1219,8 @@ class GatewayResult(TypedDict):
     # such as SIGKILL
     signal: str | None
     timed_out: bool
+    # why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started) or canceled (by a caller's signal)
+    cause: str
     duration_ms: int
     # true when an interpreter that waited for code ran it; else absent
     warm: NotRequired[bool]
@@ -1519,7 +1525,43 @@ class Health(TypedDict):
 
     status: str
     version: str
-    provider: NotRequired[str]
+
+
+class Readiness(TypedDict):
+    """Whether a sandbox can be made now; 503 when not, with the reason and the cure"""
+
+    # ready, not_ready or draining
+    status: str
+    version: str
+    provider: str
+    checked_at: NotRequired[str | None]
+    checks: list[ReadinessCheck]
+    error: NotRequired[ReadinessFailure]
+
+
+class ReadinessCheck(TypedDict):
+    """One check of a round"""
+
+    # what was tried
+    name: str
+    ok: bool
+    # milliseconds
+    took_ms: float
+    # stable, for machines
+    code: NotRequired[str]
+    reason: NotRequired[str]
+    cure: NotRequired[str]
+
+
+class ReadinessFailure(TypedDict):
+    """Why sandboxes cannot be made, in the form of every error"""
+
+    # of the first check that failed
+    code: str
+    # the reason
+    message: str
+    # the cure
+    hint: str
 
 
 # Whose sandbox, and what it is like should it have to be made

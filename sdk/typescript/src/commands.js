@@ -158,6 +158,7 @@ export class CommandHandle {
       exitCode: exit.exit_code,
       signal: exit.signal,
       timedOut: exit.timed_out,
+      cause: exit.cause ?? 'exit',
       durationMs: exit.duration_ms,
       process: this.process,
       stdout: this.stdout,

@@ -7,6 +7,7 @@
 #include "api/stream.h"
 #include "api/tables.h"
 #include "base/clock.h"
+#include "wire/agent_cause.h"
 
 #define BASE "/api/sandbox/instances/:id/processes"
 
@@ -14,7 +15,7 @@
 
 struct process_answer {
 	int64_t process, pid, exit_code, duration_ms, stdout_bytes, stderr_bytes, started_at;
-	const char *state, *signal, *label, *user, *cwd;
+	const char *state, *signal, *cause, *label, *user, *cwd;
 	bool timed_out, tty, warm;
 	const char **args;
 };
@@ -27,6 +28,8 @@ static const struct json_member process_shape_members[] = {
         JSON_TEXT_MEMBER(process_answer, signal, .flags = JSON_NULLABLE,
                          .about = "that ended it, such as SIGKILL"),
         JSON_BOOL_MEMBER(process_answer, timed_out),
+        JSON_TEXT_MEMBER(process_answer, cause, .flags = JSON_NULLABLE,
+                         .about = AGENT_CAUSES_ABOUT "; null while it runs"),
         JSON_TIME_MEMBER(process_answer, started_at),
         JSON_WHOLE_MEMBER(process_answer, duration_ms),
         JSON_WHOLE_MEMBER(process_answer, stdout_bytes, .about = "written so far"),
@@ -60,6 +63,7 @@ void process_write(struct buf *out, const struct agent_process *p)
 	        .state = process_states[p->state == AGENT_PROCESS_ENDED],
 	        .exit_code = p->exit_code,
 	        .timed_out = p->timed_out != 0,
+	        .cause = p->state == AGENT_PROCESS_ENDED ? agent_process_cause(p) : NULL,
 	        .started_at = (int64_t)p->started_unix_ms,
 	        .duration_ms = (int64_t)p->duration_ms,
 	        .stdout_bytes = (int64_t)p->output_end[0],

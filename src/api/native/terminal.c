@@ -23,6 +23,7 @@
 #include "api/tickets.h"
 #include "base/clock.h"
 #include "terminal/recording.h"
+#include "wire/agent_cause.h"
 
 /* ---- start ---- */
 
@@ -320,7 +321,8 @@ static void tell_exit(struct terminal *t, struct relay *relay, const struct agen
 		buf_addf(&t->out, "\"%s\"", signal);
 	else
 		buf_add_text(&t->out, "null");
-	buf_addf(&t->out, ",\"timed_out\":%s}", p->timed_out ? "true" : "false");
+	buf_addf(&t->out, ",\"timed_out\":%s,\"cause\":\"%s\"}", p->timed_out ? "true" : "false",
+	         agent_process_cause(p));
 	tell(t, relay);
 	t->stream.ended = true;
 	relay_finish(relay);
