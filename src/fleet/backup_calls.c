@@ -9,6 +9,7 @@
 #include "fleet/backup.h"
 #include "fleet/elsewhere.h"
 #include "fleet/snapshot.h"
+#include "fleet/waiting.h"
 #include "provider/snapshots.h"
 
 int fleet_backup_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
@@ -52,7 +53,7 @@ static int check_here(struct fleet *f, struct arena *a, const struct backup_reco
 /* Lives on a worker, longer than its request. */
 struct export
 {
-	struct worker_task task;
+	struct lane_task task;
 	struct arena arena;
 	struct fleet *fleet;
 	struct backup_record record;
@@ -84,7 +85,7 @@ static void tell_failure(struct export *e, const struct error *why)
 		            FAILURE(&err));
 }
 
-static void run_export(struct worker_task *task)
+static void run_export(struct lane_task *task)
 {
 	struct export *e = CONTAINER_OF(task, struct export, task);
 	struct blob_writer *writer = TAKE(e->writer);
@@ -157,7 +158,7 @@ static int export_new(struct fleet *f, const struct fleet_backup_export *request
 	if (!e)
 		abort();
 	e->fleet = f;
-	e->task = (struct worker_task){.lane = WORKER_SLOW, .run = run_export};
+	e->task = (struct lane_task){.run = run_export};
 	if (export_reserve(e, request, err) < 0) {
 		export_abort(e);
 		return -1;
@@ -183,7 +184,7 @@ static int export_begin(struct export *e, struct arena *a, const char *snapshot_
 		/* As it is now: once the task is given away it is not ours to read. */
 		if (store_backup_update(store, &e->record, true, err) == 0 &&
 		    store_backup_find(store, a, NULL, id, ret, err) == 0 &&
-		    worker_submit(e->fleet->workers, &e->task, err) == 0)
+		    lane_submit(fleet_work(e->fleet), &e->task, s->project_id, err) == 0)
 			return 0;
 	}
 	export_abort(e);

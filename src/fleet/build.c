@@ -38,7 +38,7 @@ struct build_desk *build_desk_new(void)
 
 void build_desk_free(struct build_desk *desk)
 {
-	worker_pool_stop(desk->pool);
+	lane_free(desk->lane);
 	map_done(&desk->claims);
 	map_done(&desk->pins);
 	pthread_cond_destroy(&desk->moved);
@@ -167,7 +167,7 @@ static bool take_turn(struct build *b)
 	return is_ours;
 }
 
-static void on_turn(struct worker_task *task)
+static void on_turn(struct lane_task *task)
 {
 	struct build *b = CONTAINER_OF(task, struct build, task);
 
@@ -203,7 +203,7 @@ static int build_new(struct fleet *f, const struct fleet_build *request, struct 
 	b->fleet = f;
 	b->log = build_log_new();
 	b->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	b->task = (struct worker_task){.lane = WORKER_SLOW, .run = on_turn};
+	b->task = (struct lane_task){.run = on_turn};
 	if (b->cancel_fd < 0 ? FAIL_ERRNO(err, "make an event") < 0
 	                     : copy_spec(b, request->spec, err) < 0) {
 		free_build(b);
@@ -228,15 +228,21 @@ static int build_new(struct fleet *f, const struct fleet_build *request, struct 
 	return 0;
 }
 
-/* Slow work has half of a pool's threads. With the mutex. */
-static int open_pool(struct fleet *f, struct error *err)
+/* With the mutex. Not the lane of first builds, which builds by steps wait for. */
+static int open_lane(struct fleet *f, struct error *err)
 {
-	const struct worker_options options = {2 * (unsigned)f->config->builds_max,
-	                                       BUILD_WAITING_MAX};
+	const struct lane_options options = {
+	        .at_once = (unsigned)f->config->builds_max,
+	        .waiting_max = BUILD_WAITING_MAX,
+	        .waiting_project_max = BUILD_WAITING_MAX / 2,
+	        .what = "builds by steps",
+	};
 
 	if (atomic_load(&f->builds->is_leaving))
 		return FAIL(err, ERROR_UNAVAILABLE, "the server is being stopped");
-	return f->builds->pool ? 0 : worker_pool_start(&options, &f->builds->pool, err);
+	if (!f->builds->lane)
+		f->builds->lane = lane_new(&options);
+	return 0;
 }
 
 static int queue(struct build *b, struct build_record *ret, struct error *err)
@@ -245,7 +251,7 @@ static int queue(struct build *b, struct build_record *ret, struct error *err)
 	int result;
 
 	pthread_mutex_lock(&desk->mutex);
-	result = open_pool(b->fleet, err);
+	result = open_lane(b->fleet, err);
 	if (result == 0)
 		list_append(&desk->live, &b->link);
 	pthread_mutex_unlock(&desk->mutex);
@@ -259,9 +265,8 @@ static int queue(struct build *b, struct build_record *ret, struct error *err)
 		return -1;
 	}
 	*ret = b->record;
-	if (worker_submit(desk->pool, &b->task, err) == 0)
+	if (lane_submit(desk->lane, &b->task, b->record.project_id, err) == 0)
 		return 0;
-	error_context(err, "%d builds wait already", BUILD_WAITING_MAX);
 	if (take_turn(b))
 		end(b, err);
 	free_build(b);
@@ -433,8 +438,7 @@ void builds_leave(struct fleet *f)
 
 	atomic_store(&desk->is_leaving, true);
 	(void)!builds_end(f, NULL, &ignored);
-	worker_pool_stop(desk->pool);
-	desk->pool = NULL;
+	lane_free(TAKE(desk->lane));
 }
 
 /* ---- what nobody is at any more ---- */

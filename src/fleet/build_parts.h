@@ -12,6 +12,7 @@
 #include "base/list.h"
 #include "fleet/build.h"
 #include "fleet/builds.h"
+#include "fleet/waiting.h"
 #include "provider/agent_reader.h"
 
 #define BUILD_KEY_SIZE 64 /* hexadecimal digits */
@@ -22,9 +23,9 @@
 
 /* All of the server's builds that have not ended. */
 struct build_desk {
-	pthread_mutex_t mutex;    /* over all of this */
-	pthread_cond_t moved;     /* one has ended, or given a claim back */
-	struct worker_pool *pool; /* NULL until the first one comes */
+	pthread_mutex_t mutex; /* over all of this */
+	pthread_cond_t moved;  /* one has ended, or given a claim back */
+	struct lane *lane;     /* NULL until the first one comes */
 	struct list live;
 	struct map claims; /* "PROJECT/KEY" -> the build that executes the step */
 	struct map pins;   /* layer -> how many use it just now */
@@ -47,7 +48,7 @@ struct build_path {
 struct build {
 	struct list link; /* of the desk, as is the next */
 	bool is_taken;    /* by its thread, or by who has cancelled it before its turn came */
-	struct worker_task task;
+	struct lane_task task;
 	struct fleet *fleet;
 	struct arena arena;
 	struct build_record record; /* its thread's, once it is queued */

@@ -11,6 +11,7 @@
 #include "fleet/parts.h"
 #include "fleet/service_parts.h"
 #include "fleet/snapshot.h"
+#include "fleet/waiting.h"
 
 #define SWEEP_EVERY_MS 60000
 #define PING_TIMEOUT_MS 2000
@@ -227,7 +228,7 @@ static void expire(struct fleet *f, const char *id)
 /* ---- archiving, which takes longer than a tick ---- */
 
 struct archiving {
-	struct worker_task task;
+	struct lane_task task;
 	struct fleet *fleet;
 	char id[ID_SIZE + 1];
 };
@@ -248,7 +249,7 @@ static void archive_due(struct fleet *f, const char *id)
 		log_warning("it is tried again", TEXT("sandbox", id), FAILURE(&second));
 }
 
-static void run_archiving(struct worker_task *task)
+static void run_archiving(struct lane_task *task)
 {
 	struct archiving *job = CONTAINER_OF(task, struct archiving, task);
 
@@ -257,7 +258,7 @@ static void run_archiving(struct worker_task *task)
 	free(job);
 }
 
-static void archive_later(struct fleet *f, const char *id)
+static void archive_later(struct fleet *f, const char *project_id, const char *id)
 {
 	struct error err = {0};
 	struct archiving *job;
@@ -269,9 +270,9 @@ static void archive_later(struct fleet *f, const char *id)
 	if (!job)
 		abort();
 	job->fleet = f;
-	job->task = (struct worker_task){.lane = WORKER_SLOW, .run = run_archiving};
+	job->task = (struct lane_task){.run = run_archiving};
 	memcpy(job->id, id, ID_SIZE);
-	if (worker_submit(f->workers, &job->task, &err) == 0)
+	if (lane_submit(fleet_work(f), &job->task, project_id, &err) == 0)
 		return;
 	backup_slot_give(f);
 	free(job);
@@ -285,7 +286,7 @@ static void look_at(struct fleet *f, const struct sandbox_record *r, UNUSED void
 	if (is_unfinished(r))
 		finish(f, r->id);
 	else if (due.step == SANDBOX_STEP_ARCHIVE)
-		archive_later(f, r->id);
+		archive_later(f, r->project_id, r->id);
 	else if (due.step != SANDBOX_STEP_NONE)
 		expire(f, r->id);
 }

@@ -280,7 +280,7 @@ static int backup_content(struct request *rq, UNUSED const void *body, struct re
 /* ---- upload: the worker's end ---- */
 
 struct upload_job {
-	struct worker_task task;
+	struct lane_task task;
 	struct arena arena; /* of the request's texts and the answer */
 	struct api *api;
 	const char *project_id, *name, *sha256;
@@ -362,7 +362,7 @@ static void drain(int fd)
 		;
 }
 
-static void upload_on_worker(struct worker_task *task)
+static void upload_in_lane(struct lane_task *task)
 {
 	struct upload_job *job = CONTAINER_OF(task, struct upload_job, task);
 	AUTO(buf_done) struct buf frames = BUF(2 * AGENT_DATA_MAX);
@@ -410,9 +410,7 @@ static struct upload_job *upload_new(struct request *rq, int fd)
 	job->project_id = arena_text(&job->arena, api_project(rq));
 	job->name = arena_text(&job->arena, request_param(rq, "id"));
 	job->sha256 = q->sha256 ? arena_text(&job->arena, q->sha256) : NULL;
-	job->task = (struct worker_task){.lane = WORKER_SLOW,
-	                                 .run = upload_on_worker,
-	                                 .shares = {worker_share_id(job->project_id)}};
+	job->task = (struct lane_task){.run = upload_in_lane};
 	return job;
 }
 
@@ -441,7 +439,7 @@ static int backup_upload(struct request *rq, UNUSED const void *body, struct rep
 	}
 	options.fd = pair[0];
 	job = upload_new(rq, pair[1]);
-	if (worker_submit(api->workers, &job->task, err) < 0) {
+	if (lane_submit(fleet_work(api->fleet), &job->task, job->project_id, err) < 0) {
 		upload_free(job);
 		(void)close(pair[0]);
 		return -1;

@@ -306,7 +306,7 @@ static int template_delete(struct request *rq, const void *body, struct reply *r
 /* ---- import: the worker's end ---- */
 
 struct import_job {
-	struct worker_task task;
+	struct lane_task task;
 	struct arena arena; /* of the request's texts and the answer */
 	struct api *api;
 	struct fleet_import request;
@@ -397,7 +397,7 @@ static void drain(int fd)
 		;
 }
 
-static void import_on_worker(struct worker_task *task)
+static void import_in_lane(struct lane_task *task)
 {
 	struct import_job *job = CONTAINER_OF(task, struct import_job, task);
 	AUTO(buf_done) struct buf frames = BUF(2 * AGENT_DATA_MAX);
@@ -515,8 +515,7 @@ static struct import_job *import_job_new(struct api *api, const struct fleet_imp
 	}
 	if (request->recipe)
 		copy_recipe(job, request->recipe);
-	job->task.lane = WORKER_SLOW;
-	job->task.run = import_on_worker;
+	job->task = (struct lane_task){.run = import_in_lane};
 	return job;
 }
 
@@ -578,7 +577,7 @@ static int start_import(struct request *rq, const struct fleet_import *request, 
 	options.fd = pair[0];
 	job = import_job_new(api, request, pair[1]);
 	job->from = copy_text(&job->arena, from);
-	if (worker_submit(api->workers, &job->task, err) < 0) {
+	if (lane_submit(fleet_work(api->fleet), &job->task, job->request.project_id, err) < 0) {
 		import_job_free(job);
 		(void)close(pair[0]);
 		return -1;

@@ -195,7 +195,7 @@ static void an_end_that_no_worker_has_time_for_is_left_to_the_tick(void **state)
 	fake_gate(&h->fake, true);
 	while (fleet_create(h->fleet, &h->arena, &later, &ignored, &err) == 0)
 		;
-	assert_int_equal(err.code, ERROR_UNAVAILABLE);
+	assert_int_equal(err.code, ERROR_LIMIT);
 	fake_set(&h->fake, r.id, fake_files);
 	fleet_on_ended(h->fleet, r.id, SANDBOX_REASON_EXIT);
 	fleet_tick(h->fleet);

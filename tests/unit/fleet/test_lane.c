@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lanes for work of minutes: what runs at once, and whose turn it is. */
+#include <pthread.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "fleet/lane.h"
+#include "unit.h"
+
+#define TASKS 12
+
+struct work {
+	struct lane_task task;
+	char project;
+	bool may_end, runs, has_ended;
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static struct work works[TASKS];
+
+static void run_work(struct lane_task *task)
+{
+	struct work *w = CONTAINER_OF(task, struct work, task);
+
+	pthread_mutex_lock(&mutex);
+	w->runs = true;
+	pthread_cond_broadcast(&changed);
+	while (!w->may_end)
+		pthread_cond_wait(&changed, &mutex);
+	w->has_ended = true;
+	pthread_mutex_unlock(&mutex);
+}
+
+static int submit(struct lane *lane, unsigned number, char project, struct error *err)
+{
+	const char id[] = {project, '\0'};
+
+	works[number] = (struct work){.task = {.run = run_work}, .project = project};
+	return lane_submit(lane, &works[number].task, id, err);
+}
+
+static void end_work(unsigned number)
+{
+	pthread_mutex_lock(&mutex);
+	works[number].may_end = true;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void await_start(unsigned number)
+{
+	pthread_mutex_lock(&mutex);
+	while (!works[number].runs)
+		pthread_cond_wait(&changed, &mutex);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void end_all(void)
+{
+	for (unsigned i = 0; i < TASKS; i++)
+		end_work(i);
+}
+
+static struct lane *open_lane(void)
+{
+	return lane_new(&(struct lane_options){
+	        .at_once = 2, .waiting_max = 10, .waiting_project_max = 8, .what = "tests"});
+}
+
+TEST(a_project_with_ten_tasks_does_not_stop_anothers_only_one)
+{
+	struct lane *lane = open_lane();
+	struct error err = {0};
+
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(submit(lane, i, 'a', &err), 0);
+	await_start(0);
+	await_start(1);
+	assert_int_equal(lane_load_get(lane).running, 2);
+	assert_int_equal(submit(lane, 10, 'b', &err), 0);
+	await_start(10);
+	assert_int_equal(lane_load_get(lane).running, 3);
+	/* The thread that is kept is taken: the third project is next all the same. */
+	assert_int_equal(submit(lane, 11, 'c', &err), 0);
+	assert_false(works[11].runs);
+	end_work(0);
+	await_start(11);
+	assert_false(works[2].runs);
+	end_all();
+	lane_free(lane);
+	for (unsigned i = 0; i < TASKS; i++)
+		assert_true(works[i].has_ended);
+}
+
+TEST(a_project_alone_has_no_more_than_its_bound)
+{
+	struct lane *lane = open_lane();
+	struct error err = {0};
+
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(submit(lane, i, 'a', &err), 0);
+	assert_int_equal(submit(lane, 10, 'a', &err), -1);
+	assert_int_equal(err.code, ERROR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "8 of them this project's"));
+	await_start(1);
+	assert_int_equal(lane_load_get(lane).running, 2);
+	assert_int_equal(lane_load_get(lane).waiting, 8);
+	end_all();
+	lane_free(lane);
+}
+
+TEST(tasks_of_a_project_run_in_order)
+{
+	struct lane *lane = open_lane();
+	struct error err = {0};
+
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(submit(lane, i, 'a', &err), 0);
+	await_start(0);
+	await_start(1);
+	end_work(1);
+	await_start(2);
+	assert_false(works[3].runs);
+	end_all();
+	lane_free(lane);
+}
+
+int main(void)
+{
+	return RUN(CASE(a_project_with_ten_tasks_does_not_stop_anothers_only_one),
+	           CASE(a_project_alone_has_no_more_than_its_bound),
+	           CASE(tasks_of_a_project_run_in_order));
+}
