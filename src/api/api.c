@@ -56,6 +56,7 @@ const struct route *const api_routes[] = {
         recordings_routes,
         services_routes,
         limits_routes,
+        trash_routes,
         builds_routes,
         preview_routes,
         preview_settings_routes,

@@ -19,7 +19,7 @@ extern const struct route volumes_routes[], volume_files_routes[], lease_files_r
 extern const struct route changes_routes[];
 extern const struct route windows_routes[], recordings_routes[], contexts_routes[];
 extern const struct route services_routes[], limits_routes[];
-extern const struct route git_routes[];
+extern const struct route git_routes[], trash_routes[];
 /* gateway/ */
 extern const struct route gateway_routes[], gateway_session_routes[];
 /* tools/ */

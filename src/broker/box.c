@@ -738,6 +738,18 @@ int boxes_stop(struct boxes *b, const struct owed *owed, const char *id, uint64_
 	return 0;
 }
 
+void boxes_end_all(struct boxes *b)
+{
+	const char *id;
+	size_t at = 0;
+	struct box *box;
+
+	log_warning("all sandboxes are ended");
+	while ((box = map_next(&b->by_id, &at, &id)))
+		if (box->state == BOX_RUNNING)
+			box_kill(box);
+}
+
 void boxes_init(struct boxes *b, struct host *host, struct events *events, struct slots *slots,
                 struct cell_pool *cells)
 {

@@ -126,6 +126,7 @@ MUST_CHECK int boxes_stop(struct boxes *b, const struct owed *owed, const char *
                           uint64_t grace_ms, struct error *err);
 MUST_CHECK int boxes_destroy(struct boxes *b, const struct owed *owed, const char *id,
                              const struct trash_note *note, struct error *err);
+void boxes_end_all(struct boxes *b); /* kills them, and keeps their files */
 /* A maker has ended: whoever waits for such a cell gets it, or the error. */
 void boxes_on_cell(struct boxes *b, enum cell_kind kind, const struct error *err);
 MUST_CHECK int boxes_usage(struct boxes *b, const char *id, struct broker_usage *ret,
@@ -166,9 +167,8 @@ MUST_CHECK int box_images_start(struct box *box, struct error *err);
 uint64_t box_disk_used(const struct box *box);
 
 MUST_CHECK int box_files_remove(struct boxes *b, const char *id, const struct trash_note *note,
-                                struct error *err); /* in box_files.c */
-/* In box_claim.c. Makes a prepared one somebody's. */
-MUST_CHECK int box_claim(struct box *box, struct error *err);
+                                struct error *err);           /* in box_files.c */
+MUST_CHECK int box_claim(struct box *box, struct error *err); /* box_claim.c: a prepared one */
 
 /* ---- in box.c, for pools and for adoption ---- */
 

@@ -132,8 +132,15 @@ static void on_child(struct events *events)
 static void on_signal(struct watch *watch)
 {
 	struct broker *b = CONTAINER_OF(watch, struct broker, signals);
+	struct signalfd_siginfo info;
 
-	b->events.stopping = true;
+	/* The supervisor found that the data folder is gone: no later broker finds them. */
+	while (read(b->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGUSR1)
+			boxes_end_all(&b->boxes);
+		else
+			b->events.stopping = true;
+	}
 }
 
 /* ---- life ---- */
@@ -145,6 +152,7 @@ static int open_signals(struct broker *b, struct error *err)
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGUSR1);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return FAIL_ERRNO(err, "block signals");
 	b->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -19,7 +19,8 @@ static void add_row(struct table *t, const struct json_value *sandbox)
 	table_add(t, json_text(json_get(sandbox, "id"), NULL));
 	table_add(t, json_text(json_get(sandbox, "name"), NULL));
 	table_add(t, json_text(json_get(sandbox, "template"), NULL));
-	table_add(t, json_text(json_get(sandbox, "state"), NULL));
+	table_add(t, arena_format(a, "%s%s", json_text(json_get(sandbox, "state"), "-"),
+	                          sandbox_is_of_build(sandbox) ? " (build)" : ""));
 	table_add(t, arena_format(a, "%g", json_number(json_get(resources, "cpu"), 0)));
 	table_add(t, arena_format(a, "%lld MiB",
 	                          (long long)json_whole(json_get(resources, "memory_mb"), 0)));

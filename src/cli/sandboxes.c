@@ -6,6 +6,8 @@
 
 #include "cli/text_out.h"
 
+#define BUILD_LABEL "atoll.build" /* as of fleet/build_box.c */
+
 static bool is_living(const struct json_value *sandbox)
 {
 	static const char *const states[] = {"pending", "creating", "started", "paused",
@@ -92,14 +94,23 @@ static int check_arguments(struct cli *cli, bool all)
 
 int sandboxes_each(struct cli *cli, const struct sandboxes_verb *verb)
 {
-	unsigned done = 0, failed = 0;
 	const char **names;
 
 	if (check_arguments(cli, arguments_has(&cli->args, "all")) < 0 || cli_connect(cli) < 0)
 		return -1;
 	names = names_of(cli);
-	if (!names)
-		return -1;
+	return names ? sandboxes_each_of(cli, verb, names) : -1;
+}
+
+bool sandbox_is_of_build(const struct json_value *sandbox)
+{
+	return json_text(json_get(json_get(sandbox, "labels"), BUILD_LABEL), NULL) != NULL;
+}
+
+int sandboxes_each_of(struct cli *cli, const struct sandboxes_verb *verb, const char *const *names)
+{
+	unsigned done = 0, failed = 0;
+
 	for (; *names; names++) {
 		if (act_on_one(cli, verb, *names) < 0)
 			failed++;

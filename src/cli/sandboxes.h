@@ -19,5 +19,9 @@ struct sandboxes_verb {
 	const char *done; /* "stopped" */
 };
 int sandboxes_each(struct cli *cli, const struct sandboxes_verb *verb);
+/* The same for these, NULL-terminated, of a server that is connected. */
+int sandboxes_each_of(struct cli *cli, const struct sandboxes_verb *verb, const char *const *names);
+/* Whether a running build made it for itself. */
+bool sandbox_is_of_build(const struct json_value *sandbox);
 /* POST to the sandbox's `action`, or DELETE it when `action` is "". */
 MUST_CHECK int sandbox_act(struct cli *cli, const char *sandbox, const char *action);

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <assert.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/local.h"
 #include "cli/commands.h"
 #include "cli/server_options.h"
-
-#define OPTIONS_MAX 200
 
 /* Of one start alone: no configuration has them. */
 static const struct command_option start_options[] = {
@@ -17,19 +14,13 @@ static const struct command_option start_options[] = {
         {0},
 };
 
+/* Asked for several times, by help and by the parser. */
 static const struct command_option *serve_options(void)
 {
-	static struct command_option options[OPTIONS_MAX];
-	const struct command_option *from = server_options();
-	unsigned count = 0;
+	static const struct command_option *options;
 
-	if (options[0].name)
-		return options;
-	for (; from->name; from++)
-		options[count++] = *from;
-	for (from = start_options; from->name; from++)
-		options[count++] = *from;
-	assert(count < OPTIONS_MAX);
+	if (!options)
+		options = server_options_with(start_options);
 	return options;
 }
 

@@ -3,11 +3,13 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/config.h"
 
 #define OPTIONS_MAX 192
+#define OWN_MAX 8
 #define NAME_MAX_SIZE 48
 
 static const char *value_name(enum config_kind kind)
@@ -60,6 +62,20 @@ const struct command_option *server_options(void)
 	        .about = "read this file instead of DATA/atoll.yaml",
 	        .completion = COMPLETE_FILE,
 	};
+	return options;
+}
+
+const struct command_option *server_options_with(const struct command_option *own)
+{
+	struct command_option *options = calloc(OPTIONS_MAX + OWN_MAX, sizeof(*options));
+	unsigned count = 0;
+
+	if (!options)
+		abort();
+	for (const struct command_option *at = server_options(); at->name; at++)
+		options[count++] = *at;
+	for (unsigned i = 0; own[i].name && i + 1 < OWN_MAX; i++)
+		options[count++] = own[i];
 	return options;
 }
 

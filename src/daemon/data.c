@@ -56,6 +56,17 @@ static int open_subfolder(int data, const struct subfolder *f, int *ret_fd, stru
 	return 0;
 }
 
+/* For 'atoll down'. A full disk is no reason not to start. */
+static int write_pid(int fd, struct error *err)
+{
+	char text[16];
+	int size = snprintf(text, sizeof(text), "%d", getpid());
+
+	if (ftruncate(fd, 0) < 0 || (pwrite(fd, text, (size_t)size, 0) != size && errno != ENOSPC))
+		return FAIL_ERRNO(err, "write 'atolld.lock'");
+	return 0;
+}
+
 static int lock(struct data_folder *d, const char *path, struct error *err)
 {
 	d->lock_fd =
@@ -63,7 +74,7 @@ static int lock(struct data_folder *d, const char *path, struct error *err)
 	if (d->lock_fd < 0)
 		return FAIL_ERRNO(err, "open 'atolld.lock'");
 	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) == 0)
-		return 0;
+		return write_pid(d->lock_fd, err);
 	if (errno == EWOULDBLOCK)
 		return FAIL(err, ERROR_CONFLICT, "another server runs on '%s'", path);
 	return FAIL_ERRNO(err, "lock '%s'", path);
@@ -156,6 +167,14 @@ int data_open(const char *path, const struct identity *owner, struct data_folder
 		return 0;
 	data_close(ret);
 	return -1;
+}
+
+bool data_is_in_place(const struct data_folder *d, const char *path)
+{
+	struct stat open_one, named;
+
+	return fstat(d->fd, &open_one) == 0 && stat(path, &named) == 0 &&
+	       open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
 }
 
 void data_close(struct data_folder *d)

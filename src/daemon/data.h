@@ -8,6 +8,8 @@
  *   all else             the broker's */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "base/id.h"
 #include "daemon/identity.h"
@@ -19,6 +21,8 @@ struct data_folder {
 /* `owner`: of what belongs to the api process; NULL = whoever runs this. */
 MUST_CHECK int data_open(const char *path, const struct identity *owner, struct data_folder *ret,
                          struct error *err);
+/* Whether the path still leads to the folder that is open. */
+bool data_is_in_place(const struct data_folder *d, const char *path);
 /* What DATA/node.id says; the folder has been opened once. */
 MUST_CHECK int data_node_read(const char *path, struct id *ret, struct error *err);
 void data_close(struct data_folder *d); /* may be called again */

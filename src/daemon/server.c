@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/server.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -462,6 +464,19 @@ static void tell_ready(struct api_process *p)
 		(void)!write(p->options->ready_fd, "r", 1);
 }
 
+static void tell_end(struct api_process *p)
+{
+	struct fleet_counts counts = fleet_counts_get(p->fleet);
+	uint64_t running = counts.by_state[SANDBOX_STARTED] + counts.by_state[SANDBOX_PAUSED];
+
+	log_info("ending, sandboxes go on", NUMBER("sandboxes", running));
+	if (running > 0 && isatty(STDERR_FILENO))
+		(void)fprintf(stderr,
+		              "%" PRIu64 " sandboxes go on without the server; 'atoll down' ends "
+		              "them, 'atoll serve' takes them up again.\n",
+		              running);
+}
+
 /* From the outside in: no new work, then what runs, then what it runs on. */
 static void close_all(struct api_process *p)
 {
@@ -518,7 +533,7 @@ int server_run(struct arena *a, const struct daemon_options *o, const struct con
 		loop_timer_start(p.loop, &p.tick_timer, BEAT_MS);
 		tell_ready(&p);
 		loop_run(p.loop);
-		log_info("ending, sandboxes go on");
+		tell_end(&p);
 	}
 	close_all(&p);
 	return result;

@@ -18,11 +18,14 @@
 #include "base/log.h"
 #include "daemon/certificate.h"
 #include "daemon/child.h"
+#include "daemon/copies.h"
 #include "daemon/data.h"
 #include "daemon/listen.h"
 #include "daemon/names.h"
 
 #define STOP_MS 10000
+#define LOOK_MS 1000
+#define GONE_MS 5000 /* a folder that is away for less was moved and put back */
 
 enum which { CHILD_BROKER, CHILD_API, CHILD_NAMES, CHILD_COUNT };
 
@@ -37,8 +40,9 @@ struct supervisor {
 	int harmless_fd; /* the configuration without secrets, for the gateway */
 	struct certificate_source certificate;
 	struct names names;
-	int ready_fds[2]; /* the api process writes a byte when it serves */
-	int signal_fd;
+	int ready_fds[2];               /* the api process writes a byte when it serves */
+	int signal_fd, node_fd;         /* node_fd: see copies.h */
+	int64_t look_ms, gone_since_ms; /* at the data folder; 0: it is there */
 	enum fleet_claim claim;
 	const char **claim_arg; /* of the api process: only its first start takes a store */
 	bool ready, serves;     /* the first api process was ready; the one that runs is */
@@ -284,15 +288,23 @@ static int open_tls(struct supervisor *s, struct error *err)
 	                                : 0;
 }
 
-static int open_all(struct supervisor *s, struct error *err)
+static int open_data(struct supervisor *s, struct error *err)
 {
 	const char *data = s->config->data_dir;
+	struct id node;
 
+	if (data_open(data, s->is_root ? &s->identity : NULL, &s->data, err) < 0 ||
+	    data_node_read(data, &node, err) < 0)
+		return -1;
+	return s->is_root ? copies_lock(data, &node, &s->node_fd, err) : 0;
+}
+
+static int open_all(struct supervisor *s, struct error *err)
+{
 	/* Agents whose broker died become our children and are reaped here. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return FAIL_ERRNO(err, "become a subreaper");
-	if (check_rights(s, err) < 0 || open_signals(s, err) < 0 ||
-	    data_open(data, s->is_root ? &s->identity : NULL, &s->data, err) < 0 ||
+	if (check_rights(s, err) < 0 || open_signals(s, err) < 0 || open_data(s, err) < 0 ||
 	    data_key_open(&s->data, &s->key_fd, err) < 0 ||
 	    listen_open(s->config->listen, &s->listen_fds[0], err) < 0 ||
 	    listen_open_unix(s->data.run_fd, "api.sock", &s->listen_fds[1], err) < 0 ||
@@ -343,7 +355,8 @@ static int on_end(struct supervisor *s, struct child *c, int status, struct erro
 		c->pid = 0;
 		return 0;
 	}
-	if (exited && WEXITSTATUS(status) == 0 && c == &s->children[CHILD_API]) {
+	if (exited && WEXITSTATUS(status) == 0 && c == &s->children[CHILD_API] &&
+	    !s->gone_since_ms) {
 		c->pid = 0;
 		s->stopping = true; /* it was idle for long enough */
 		return 0;
@@ -442,6 +455,36 @@ static int fd_until_started(const struct supervisor *s, enum names_fd which)
 	return s->stopping || c->pid > 0 || c->restart_ms > 0 ? -1 : s->names.fds[which];
 }
 
+/* What is made in a folder that no path leads to is lost: the api process ends at once, and can
+ * only start again once the folder is back. */
+static int look_at_folder(struct supervisor *s, struct error *err)
+{
+	int64_t now = clock_monotonic_ms();
+
+	if (s->stopping || now < s->look_ms)
+		return 0;
+	s->look_ms = now + LOOK_MS;
+	if (data_is_in_place(&s->data, s->config->data_dir)) {
+		if (s->gone_since_ms)
+			log_warning("the data folder is back");
+		s->gone_since_ms = 0;
+		return 0;
+	}
+	if (!s->gone_since_ms) {
+		s->gone_since_ms = now;
+		log_error("the data folder was removed or replaced: nothing is served",
+		          TEXT("data", s->config->data_dir),
+		          NUMBER("sandboxes_end_in_ms", GONE_MS));
+		child_signal(&s->children[CHILD_API], SIGTERM);
+	}
+	if (now - s->gone_since_ms < GONE_MS)
+		return 0;
+	child_signal(&s->children[CHILD_BROKER], SIGUSR1);
+	return FAIL(err, ERROR_NOT_FOUND,
+	            "the data folder '%.150s' was removed or replaced: its sandboxes are ended",
+	            s->config->data_dir);
+}
+
 static int watch(struct supervisor *s, int64_t until, struct error *err)
 {
 	struct pollfd fds[] = {{fd_until_started(s, NAMES_HTTP), POLLIN, 0},
@@ -452,12 +495,16 @@ static int watch(struct supervisor *s, int64_t until, struct error *err)
 
 	if (s->certificate.memory_fd >= 0 && s->certificate.look_at_ms < until)
 		until = s->certificate.look_at_ms;
+	if (!s->stopping && s->look_ms < until)
+		until = s->look_ms;
 	if (poll(fds, COUNT_OF(fds), deadline_poll_ms(until)) < 0 && errno != EINTR)
 		return FAIL_ERRNO(err, "wait");
 	if (fds[NAMES_HTTP].revents || fds[NAMES_TLS].revents || fds[NAMES_DNS].revents)
 		s->children[CHILD_NAMES].restart_ms = clock_monotonic_ms();
 	on_ready(s);
 	look_at_certificate(s, false);
+	if (look_at_folder(s, err) < 0)
+		return -1;
 	return on_signals(s, err);
 }
 
@@ -519,6 +566,7 @@ static void close_all(struct supervisor *s)
 	auto_close(&s->config_fd);
 	auto_close(&s->harmless_fd);
 	auto_close(&s->signal_fd);
+	auto_close(&s->node_fd);
 	data_close(&s->data);
 }
 
@@ -540,6 +588,7 @@ int supervisor_run(struct arena *a, const struct config *config, enum fleet_clai
 	        .certificate = {.memory_fd = -1},
 	        .ready_fds = {-1, -1},
 	        .signal_fd = -1,
+	        .node_fd = -1,
 	};
 	int result = open_all(&s, err);
 

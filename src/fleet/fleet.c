@@ -68,6 +68,7 @@ void fleet_close(struct fleet *fleet)
 	template_cache_done(&fleet->templates);
 	project_cache_done(&fleet->projects);
 	cache_done(&fleet->cache);
+	map_done(&fleet->pairing.noted);
 	free(fleet);
 }
 

@@ -5,12 +5,38 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/archive.h"
+#include "fleet/pairing_parts.h"
 #include "fleet/parts.h"
+#include "provider/trash.h"
 
 /* ---- on a sandbox that this thread acts on ---- */
 
-int act_delete(struct act *a, enum sandbox_reason reason, struct error *err)
+/* keep_ms: how long it can be brought back; 0 = not at all. */
+static int remove_files(struct act *a, int64_t keep_ms, struct error *err)
 {
+	struct fleet *f = a->fleet;
+	const struct provider_trash what = {.kind = BROKER_TRASH_SANDBOX,
+	                                    .id = a->record.id,
+	                                    .reason = BROKER_TRASH_DELETED,
+	                                    .keep_ms = keep_ms};
+	int64_t deadline = deadline_in(CALL_TIMEOUT_MS);
+
+	if (keep_ms > 0 && f->ops->trash)
+		return f->ops->trash->put(f->provider, &what, deadline, err);
+	if (f->ops->destroy(f->provider, a->record.id, deadline, err) < 0)
+		return -1;
+	note_drop(f, a->record.id);
+	return 0;
+}
+
+struct deletion {
+	enum sandbox_reason reason;
+	int64_t keep_ms;
+};
+
+static int delete_it(struct act *a, const struct deletion *deletion, struct error *err)
+{
+	enum sandbox_reason reason = deletion->reason;
 	struct fleet *f = a->fleet;
 	const struct act_move deleting = {.to = SANDBOX_DELETING,
 	                                  .desired = SANDBOX_DELETED,
@@ -31,7 +57,7 @@ int act_delete(struct act *a, enum sandbox_reason reason, struct error *err)
 		return -1;
 	sync = store_sync_begin(f->store);
 	fault_point("api", "delete-recorded");
-	if (f->ops->destroy(f->provider, a->record.id, deadline_in(CALL_TIMEOUT_MS), err) < 0) {
+	if (remove_files(a, deletion->keep_ms, err) < 0) {
 		error_context(err, "delete sandbox '%s'", a->record.name);
 		failed.event = err->text;
 		if (act_move(a, &failed, &second) < 0)
@@ -47,6 +73,11 @@ int act_delete(struct act *a, enum sandbox_reason reason, struct error *err)
 	samples_forget(f, a->record.id);
 	atomic_fetch_add(&f->deleted, 1);
 	return 0;
+}
+
+int act_delete(struct act *a, enum sandbox_reason reason, struct error *err)
+{
+	return delete_it(a, &(struct deletion){.reason = reason}, err);
 }
 
 /* The hook runs in a sandbox that runs. Should it not run, it has none: the end goes on. */
@@ -223,8 +254,8 @@ static void leave_wish(struct fleet *f, const struct sandbox_record *r)
 		log_debug("no wish was left", TEXT("sandbox", r->id), FAILURE(&err));
 }
 
-int fleet_delete(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
-                 enum sandbox_reason reason, struct error *err)
+static int find_and_delete(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                           const struct deletion *deletion, struct error *err)
 {
 	AUTO(act_end) struct act act = {0};
 	struct sandbox_record r;
@@ -240,5 +271,27 @@ int fleet_delete(struct fleet *fleet, struct arena *a, const struct fleet_ref *r
 		error_clear(err);
 		return 0;
 	}
-	return act_delete(&act, reason, err);
+	if (deletion->keep_ms > 0 && act.record.actual == SANDBOX_ARCHIVED) {
+		(void)FAIL(err, ERROR_UNSUPPORTED,
+		           "sandbox '%s' is archived: its files cannot be kept in the trash",
+		           act.record.name);
+		error_hint(err, "start it before, or delete it for good: 'atoll rm NAME'");
+		return -1;
+	}
+	return delete_it(&act, deletion, err);
+}
+
+int fleet_delete(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                 enum sandbox_reason reason, struct error *err)
+{
+	return find_and_delete(fleet, a, ref, &(struct deletion){.reason = reason}, err);
+}
+
+int fleet_delete_kept(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                      struct error *err)
+{
+	const struct deletion deletion = {.reason = SANDBOX_REASON_USER,
+	                                  .keep_ms = fleet->config->deleted_keep_ms};
+
+	return find_and_delete(fleet, a, ref, &deletion, err);
 }

@@ -283,8 +283,9 @@ static int check_elsewhere(struct fleet *f, const struct look *look, struct erro
 		           "another host runs a server of node '%s' on this store, on its folder "
 		           "'%.100s'",
 		           f->node, now.place);
-		error_hint(err, "one of the two folders is a copy: stop that server, or give the "
-		                "copy an identity of its own with --new-identity");
+		error_hint(err,
+		           "one of the two folders is a copy: stop that server before; another "
+		           "server needs a data folder of its own");
 		return -1;
 	}
 	return 0;
@@ -321,6 +322,37 @@ static int take_folder(struct fleet *f, const struct look *look, struct error *e
 	return 0;
 }
 
+static enum sandbox_state state_of(const struct provider_entry *entry)
+{
+	if (!entry->running)
+		return SANDBOX_STOPPED;
+	return entry->paused ? SANDBOX_PAUSED : SANDBOX_STARTED;
+}
+
+/* What cannot be recovered goes to the trash as an orphan. */
+static int make_rows(struct fleet *f, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct provider_list list;
+	struct error problem = {0};
+	unsigned added;
+
+	if (fleet_templates_seed(f, &added, err) < 0 ||
+	    f->ops->list(f->provider, &arena, &list, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list.count; i++) {
+		const struct provider_entry *entry = &list.entries[i];
+		int known = knows_sandbox(f, entry->id, err);
+
+		if (known < 0)
+			return -1;
+		if (known == 0 && note_make_row(f, entry->id, state_of(entry), &problem) < 0)
+			log_warning("a sandbox is not recovered", TEXT("sandbox", entry->id),
+			            FAILURE(&problem));
+	}
+	return 0;
+}
+
 int fleet_pair(struct fleet *fleet, enum fleet_claim claim, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -339,6 +371,8 @@ int fleet_pair(struct fleet *fleet, enum fleet_claim claim, struct error *err)
 		look.has_row = false;
 		fleet->pairing.takes_all = true;
 	}
+	if (claim == FLEET_CLAIM_RECOVER && make_rows(fleet, err) < 0)
+		return FAIL_CONTEXT(err, "make rows from the data folder");
 	return take_folder(fleet, &look, err);
 }
 

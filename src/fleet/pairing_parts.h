@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/id.h"
+#include "base/map.h"
 #include "fleet/pairing.h"
 #include "fleet/trash.h"
 
@@ -12,7 +13,8 @@ struct pairing {
 	char id[ID_SIZE + 1], boot[40];
 	struct id instance; /* of this process */
 	int64_t generation, beat_at;
-	uint64_t changes;    /* of sandboxes, when the generation grew last */
+	struct map noted; /* of the ticking thread: sandbox -> version of its row that is noted */
+	uint64_t changes; /* of sandboxes, when the generation grew last */
 	atomic_bool is_lost; /* the last look found another store, or another server in our place */
 };
 struct trash_counts {
@@ -36,3 +38,13 @@ void orphan_remove(struct fleet *f, const struct provider_entry *entry, int64_t 
 void orphan_snapshot_remove(struct fleet *f, const char *id);
 /* Trims the trash, and counts what is in it. */
 void trash_tick(struct fleet *f);
+
+/* ---- notes.c ---- */
+
+/* Of the ticking thread: writes what the row says, unless that is written. */
+void note_row(struct fleet *f, const struct sandbox_record *r);
+/* The sandbox is deleted for good. */
+void note_drop(struct fleet *f, const char *id);
+/* A row for what the provider has and no row knows. What is not known is logged. */
+MUST_CHECK int note_make_row(struct fleet *f, const char *id, enum sandbox_state state,
+                             struct error *err);

@@ -283,6 +283,7 @@ static void look_at(struct fleet *f, const struct sandbox_record *r, UNUSED void
 	struct sandbox_due due = find_due(f, r);
 
 	samples_look_at(f, r);
+	note_row(f, r);
 	if (is_unfinished(r))
 		finish(f, r->id);
 	else if (due.step == SANDBOX_STEP_ARCHIVE)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/trash.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -9,6 +10,7 @@
 #include "fleet/parts.h"
 #include "provider/snapshots.h"
 #include "provider/trash.h"
+#include "store/snapshots.h"
 
 #define STOP_MS 2000
 
@@ -103,4 +105,174 @@ struct fleet_trash_counts fleet_trash_counts_get(const struct fleet *fleet)
 	        .entries = atomic_load(&fleet->trash.entries),
 	        .bytes = atomic_load(&fleet->trash.bytes),
 	};
+}
+
+/* ---- bringing back ---- */
+
+static int bring_back(struct fleet *f, const char *id, struct error *err)
+{
+	const struct provider_trash what = {.kind = BROKER_TRASH_SANDBOX, .id = id};
+
+	if (!f->ops->trash)
+		return FAIL(err, ERROR_UNSUPPORTED, "provider '%s' keeps nothing that is deleted",
+		            f->ops->name);
+	return f->ops->trash->bring_back(f->provider, &what, deadline_in(CALL_TIMEOUT_MS), err);
+}
+
+/* Its row does not come back after all. */
+static void put_back(struct fleet *f, const char *id, enum broker_trash_reason reason)
+{
+	bool is_orphan = reason == BROKER_TRASH_ORPHAN;
+	const struct provider_trash what = {.kind = BROKER_TRASH_SANDBOX,
+	                                    .id = id,
+	                                    .reason = reason,
+	                                    .keep_ms = is_orphan ? f->config->orphans_keep_ms
+	                                                         : f->config->deleted_keep_ms};
+	struct error err = {0};
+
+	if (f->ops->trash->put(f->provider, &what, deadline_in(CALL_TIMEOUT_MS), &err) < 0)
+		log_warning("files are left without a row", TEXT("sandbox", id), FAILURE(&err));
+}
+
+static int move_row(struct fleet *f, struct arena *a, const char *id, struct sandbox_record *ret,
+                    struct error *err)
+{
+	const struct sandbox_move move = {.id = id,
+	                                  .from = SANDBOX_DELETED,
+	                                  .to = SANDBOX_STOPPED,
+	                                  .desired = SANDBOX_STOPPED,
+	                                  .reason = SANDBOX_REASON_USER,
+	                                  .event = "brought back from the trash",
+	                                  .now = clock_unix_ms()};
+
+	return store_sandbox_move_read(f->store, a, &move, ret, err);
+}
+
+static int check_name(struct fleet *f, struct arena *a, const struct sandbox_record *r,
+                      struct error *err)
+{
+	struct sandbox_record other;
+
+	if (store_sandbox_find(f->store, a, r->project_id, r->name, &other, err) < 0) {
+		if (err->code != ERROR_NOT_FOUND)
+			return -1;
+		error_clear(err);
+		return 0;
+	}
+	if (other.actual == SANDBOX_DELETING || other.actual == SANDBOX_FAILED)
+		return 0;
+	(void)FAIL(err, ERROR_CONFLICT, "another sandbox is called '%s' by now", r->name);
+	error_hint(err, "remove or rename '%s' before; the deleted one stays in the trash",
+	           r->name);
+	return -1;
+}
+
+static int undelete(struct act *act, const struct sandbox_record *r, struct sandbox_record *ret,
+                    struct error *err)
+{
+	struct fleet *f = act->fleet;
+
+	if (r->actual != SANDBOX_DELETED)
+		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is %s, not deleted", r->name,
+		            sandbox_state_name(r->actual));
+	if (check_name(f, act->arena, r, err) < 0 || bring_back(f, r->id, err) < 0)
+		return -1;
+	if (move_row(f, act->arena, r->id, ret, err) == 0) {
+		cache_update(&f->cache, act->slot, ret);
+		return 0;
+	}
+	put_back(f, r->id, BROKER_TRASH_DELETED);
+	return -1;
+}
+
+int fleet_undelete(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                   struct sandbox_record *ret, struct error *err)
+{
+	AUTO(act_end) struct act act = {0};
+	struct sandbox_record r;
+
+	if (!id_is_valid(ref->id_or_name))
+		return FAIL(err, ERROR_INVALID, "'%.70s' is not an id: names may be others' by now",
+		            ref->id_or_name);
+	if (store_sandbox_find_ended(fleet->store, a, ref->project_id, ref->id_or_name, &r, err) <
+	            0 ||
+	    provider_check(fleet, &r, err) < 0)
+		return -1;
+	act_begin_new(fleet, a, r.id, &act);
+	return undelete(&act, &r, ret, err);
+}
+
+int fleet_trash_recover(struct fleet *fleet, const char *id, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(act_end) struct act act = {0};
+
+	act_begin_new(fleet, &arena, id, &act);
+	if (bring_back(fleet, id, err) < 0)
+		return -1;
+	if (note_make_row(fleet, id, SANDBOX_STOPPED, err) == 0)
+		return 0;
+	put_back(fleet, id, BROKER_TRASH_ORPHAN);
+	return -1;
+}
+
+/* ---- the list ---- */
+
+static bool find_owner(struct fleet *f, struct arena *a, const char *project_id,
+                       struct fleet_trash_item *item)
+{
+	struct sandbox_record r;
+	struct error ignored = {0};
+
+	if (store_sandbox_find_ended(f->store, a, project_id, item->id, &r, &ignored) < 0)
+		return !project_id;
+	item->name = r.name;
+	item->project_id = r.project_id;
+	return true;
+}
+
+static int compare_items(const void *a, const void *b)
+{
+	const struct fleet_trash_item *x = a, *y = b;
+
+	return x->until < y->until ? -1 : x->until > y->until;
+}
+
+static struct fleet_trash_item item_of(const struct provider_trash_entry *entry)
+{
+	static const char *const kinds[] = {[BROKER_TRASH_SANDBOX] = "sandbox",
+	                                    [BROKER_TRASH_SNAPSHOT] = "snapshot",
+	                                    [BROKER_TRASH_LAYER] = "layer"};
+	bool is_orphan = entry->reason == BROKER_TRASH_ORPHAN;
+
+	return (struct fleet_trash_item){.kind = kinds[entry->kind],
+	                                 .reason = is_orphan ? "orphan" : "deleted",
+	                                 .id = entry->id,
+	                                 .name = "",
+	                                 .project_id = "",
+	                                 .until = entry->until,
+	                                 .size_bytes = entry->size_bytes};
+}
+
+int fleet_trash_list(struct fleet *fleet, struct arena *a, const char *project_id,
+                     struct fleet_trash_list *ret, struct error *err)
+{
+	struct provider_trash_list list = {0};
+	struct fleet_trash_list found = {0};
+
+	if (fleet->ops->trash &&
+	    fleet->ops->trash->list(fleet->provider, fleet->config->trash_bytes_max, a, &list,
+	                            err) < 0)
+		return -1;
+	found.items = ARENA_ARRAY(a, struct fleet_trash_item, list.count + 1);
+	for (size_t i = 0; i < list.count; i++) {
+		struct fleet_trash_item item = item_of(&list.items[i]);
+
+		if (find_owner(fleet, a, project_id, &item))
+			found.items[found.count++] = item;
+	}
+	if (found.count > 0)
+		qsort(found.items, found.count, sizeof(*found.items), compare_items);
+	*ret = found;
+	return 0;
 }

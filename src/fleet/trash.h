@@ -14,3 +14,35 @@ struct fleet_trash_counts {
 	uint64_t entries, bytes;
 };
 struct fleet_trash_counts fleet_trash_counts_get(const struct fleet *fleet);
+
+/* As fleet_delete, but for `deleted_keep` it can be brought back. ERROR_UNSUPPORTED for an archived
+ * one. */
+MUST_CHECK int fleet_delete_kept(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                                 struct error *err);
+/* A deleted one of the project, by its id: it is stopped then. ERROR_NOT_FOUND when its time is
+ * over, ERROR_CONFLICT when another one has its name by now. */
+MUST_CHECK int fleet_undelete(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                              struct sandbox_record *ret, struct error *err);
+/* The same for an orphan, whose row is made again. */
+MUST_CHECK int fleet_trash_recover(struct fleet *fleet, const char *id, struct error *err);
+
+struct fleet_trash_item {
+	const char *kind, *reason; /* sandbox snapshot layer; orphan deleted */
+	const char *id, *name;     /* name, project: "" when no row knows it */
+	const char *project_id;
+	int64_t until, size_bytes; /* size -1 = not counted yet */
+};
+struct fleet_trash_list {
+	struct fleet_trash_item *items; /* in the arena; the first that is due comes first */
+	size_t count;
+};
+/* What the project deleted; NULL = everything. */
+MUST_CHECK int fleet_trash_list(struct fleet *fleet, struct arena *a, const char *project_id,
+                                struct fleet_trash_list *ret, struct error *err);
+
+/* In down.c: stops what runs, of every project, until the deadline; `left` still runs then. */
+struct fleet_stopped {
+	int64_t stopped, left;
+};
+MUST_CHECK int fleet_stop_all(struct fleet *fleet, int64_t deadline, struct fleet_stopped *ret,
+                              struct error *err);

@@ -31,7 +31,7 @@ static const struct {
         [SANDBOX_STOPPED] = {"stopped", TO(CREATING) | TO(ARCHIVED) | TO(DELETING) | TO(FAILED)},
         [SANDBOX_ARCHIVED] = {"archived", TO(CREATING) | TO(DELETING) | TO(FAILED)},
         [SANDBOX_DELETING] = {"deleting", TO(DELETED) | TO(FAILED)},
-        [SANDBOX_DELETED] = {"deleted", 0},
+        [SANDBOX_DELETED] = {"deleted", TO(STOPPED)}, /* brought back from the trash */
         [SANDBOX_FAILED] = {"failed", TO(DELETING)},
 };
 _Static_assert(COUNT_OF(states) == SANDBOX_STATE_COUNT, "a row per state");

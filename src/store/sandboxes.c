@@ -330,6 +330,22 @@ static int let_go(struct connection *c, const struct change *change, struct erro
 	return query_run(c, QUERY_PROJECT_RELEASE, &admission, NULL, err) < 0 ? -1 : 0;
 }
 
+/* The other way round: it was deleted, and is brought back. */
+static int take_place(struct connection *c, const struct change *change, struct error *err)
+{
+	const struct sandbox_change *takes = &change->takes;
+	const struct sandbox_record *r = change->rows.items;
+	const struct admission admission = {.project_id = r->project_id};
+	int changed;
+
+	if (is_living[takes->from] || !is_living[takes->to])
+		return 0;
+	changed = query_run(c, QUERY_PROJECT_ADMIT, &admission, NULL, err);
+	if (changed == 0)
+		return FAIL(err, ERROR_CONFLICT, "project '%s' is being deleted", r->project_id);
+	return changed < 0 ? -1 : 0;
+}
+
 /* While it was archived its backup cost, and not its files. */
 static int come_back(struct connection *c, const struct sandbox_change *takes, struct error *err)
 {
@@ -366,8 +382,8 @@ static int run_move(struct connection *c, void *context, struct error *err)
 		return -1;
 	if (change->rows.count == 0)
 		return refuse_change(c, takes, err);
-	if (let_go(c, change, err) < 0 || come_back(c, takes, err) < 0 ||
-	    tell_move(c, change, err) < 0)
+	if (let_go(c, change, err) < 0 || take_place(c, change, err) < 0 ||
+	    come_back(c, takes, err) < 0 || tell_move(c, change, err) < 0)
 		return -1;
 	return change->lease ? lease_run_finish(c, change->lease, &change->is_lease_lost, err) : 0;
 }

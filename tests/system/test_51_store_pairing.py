@@ -170,3 +170,34 @@ def test_the_trash_forgets_what_is_due(make_server):
         store.execute("DELETE FROM sandboxes")
     server.start()
     assert not trash(server) and not folders(server)
+
+
+def test_a_copy_of_the_data_folder_does_not_run_beside_it(make_server, tmp_path):
+    server = make_server().start()
+    with_files(server)
+    copy = tmp_path / "copy"
+    # Of a folder that lives: what comes and goes meanwhile is left out.
+    shutil.copytree(server.data, copy, symlinks=True, ignore=shutil.ignore_patterns("*.sock", "trash", "cells", "run"))
+    second = atoll.Server(data=copy)
+    said = start_refused(second)
+    assert "is a copy of" in said and str(server.data) in said
+    assert server.api().get("/api/sandbox/instances")["items"]
+
+
+def test_a_server_whose_folder_is_removed_says_so_and_ends_its_sandboxes(make_server):
+    server = make_server().start()
+    box, = with_files(server)
+    pid = int((server.data / "run/sandboxes" / box / "state").read_text().split()[2])
+    away = server.data.with_name(server.data.name + "-away")
+    server.data.rename(away)
+    try:
+        assert server.process.wait(30) != 0
+        assert not pathlib.Path(f"/proc/{pid}").exists()
+        assert "the data folder was removed or replaced" in (away / "serve.log").read_text()
+    finally:
+        away.rename(server.data)
+    server.process = None
+    server.start()
+    row, = server.api().get("/api/sandbox/instances")["items"]
+    assert row["state"] == "stopped"
+    assert folders(server) == [box]

@@ -521,18 +521,6 @@ static int sandbox_persist(struct request *rq, const void *body, struct reply *r
 	return keep(rq, reply, b->hours * HOUR_MS, err);
 }
 
-static int sandbox_delete(struct request *rq, const void *body, struct reply *reply,
-                          struct error *err)
-{
-	const struct fleet_ref ref = path_ref(rq);
-
-	(void)body;
-	if (fleet_delete(api_of(rq)->fleet, rq->arena, &ref, SANDBOX_REASON_USER, err) < 0)
-		return -1;
-	reply_status(reply, 204);
-	return 0;
-}
-
 static int sandbox_egress_put(struct request *rq, const void *body, struct reply *reply,
                               struct error *err)
 {
@@ -621,8 +609,6 @@ const struct route sandboxes_routes[] = {
          .handle = sandbox_list, TAG, .summary = "List sandboxes, newest first"},
         {HTTP_GET, BASE "/:id", SCOPE_SANDBOX_READ, .answer = &sandbox_shape, .handle = sandbox_get,
          TAG, .summary = "Get a sandbox by id or name"},
-        {HTTP_DELETE, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .status = 204,
-         .handle = sandbox_delete, TAG, .summary = "Delete a sandbox and its files"},
         {HTTP_POST, BASE "/:id/start", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
          .handle = sandbox_start, TAG, .summary = "Start a stopped sandbox"},
         {HTTP_POST, BASE "/:id/stop", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,

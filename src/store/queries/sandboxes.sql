@@ -38,7 +38,8 @@ WHERE id = :id AND actual <> 'deleted' AND (:project_id IS NULL OR project_id = 
 -- name: sandbox_find_ended
 -- takes: lookup
 -- gives: sandbox_record
-SELECT {sandbox} FROM sandboxes WHERE id = :id AND project_id = :project_id;
+SELECT {sandbox} FROM sandboxes
+WHERE id = :id AND (:project_id IS NULL OR project_id = :project_id);
 
 -- Oldest first. The snapshot of a fork has no name of its own.
 -- name: sandbox_list_forks

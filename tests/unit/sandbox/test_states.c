@@ -79,10 +79,11 @@ TEST(every_state_but_deleted_leads_to_deleting)
 	}
 }
 
-TEST(nothing_leads_out_of_deleted_nor_back_to_pending)
+TEST(a_deleted_one_can_only_be_stopped_again_and_nothing_leads_back_to_pending)
 {
 	for (unsigned i = 0; i < SANDBOX_STATE_COUNT; i++) {
-		assert_false(sandbox_state_can_move(SANDBOX_DELETED, (enum sandbox_state)i));
+		assert_int_equal(sandbox_state_can_move(SANDBOX_DELETED, (enum sandbox_state)i),
+		                 i == SANDBOX_STOPPED);
 		assert_false(sandbox_state_can_move((enum sandbox_state)i, SANDBOX_PENDING));
 		assert_false(sandbox_state_can_move((enum sandbox_state)i, (enum sandbox_state)i));
 	}
@@ -104,6 +105,6 @@ int main(void)
 	           CASE(the_ordinary_life_is_allowed),
 	           CASE(a_pause_interrupts_the_life_of_a_started_one_only),
 	           CASE(every_state_but_deleted_leads_to_deleting),
-	           CASE(nothing_leads_out_of_deleted_nor_back_to_pending),
+	           CASE(a_deleted_one_can_only_be_stopped_again_and_nothing_leads_back_to_pending),
 	           CASE(only_a_delete_that_is_under_way_leads_to_deleted));
 }

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* DATA/pairing/ID: what the row of a sandbox says, for a day on which the rows are lost. Written
+ * behind its changes, within seconds: no call waits for it. Without secrets: its environment is not
+ * in it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "fleet/pairing_parts.h"
+#include "fleet/parts.h"
+
+#define NOTE_MAX (256 * 1024)
+#define REMEMBERED_MAX 100000 /* then all are written again */
+#define FORMAT 1
+
+/* ---- writing ---- */
+
+static int open_folder(const struct fleet *f, struct error *err)
+{
+	char path[4096];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/pairing", f->config->data_dir);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? FAIL_ERRNO(err, "open the folder '%s'", path) : fd;
+}
+
+static void add_text(struct buf *out, const char *name, const char *value)
+{
+	buf_addf(out, ",\"%s\":", name);
+	json_write_text(out, span_of(value ? value : ""));
+}
+
+static void add_whole(struct buf *out, const char *name, int64_t value)
+{
+	buf_addf(out, ",\"%s\":%" PRId64, name, value);
+}
+
+static void write_note(struct buf *out, const struct sandbox_record *r, const char *folder)
+{
+	buf_addf(out, "{\"format\":%d", FORMAT);
+	add_text(out, "id", r->id);
+	add_text(out, "name", r->name);
+	add_text(out, "project_id", r->project_id);
+	add_text(out, "template_id", r->template_id);
+	add_text(out, "template", r->template_name);
+	add_text(out, "template_folder", folder);
+	add_text(out, "provider", r->provider);
+	add_text(out, "region", r->region);
+	add_text(out, "labels", r->labels_json);
+	add_text(out, "network_told", r->network_json);
+	add_text(out, "egress", r->egress);
+	add_text(out, "key_id", r->key_id);
+	buf_addf(out, ",\"cpu\":%g", r->resources.cpu);
+	add_whole(out, "memory_mb", r->resources.memory_mb);
+	add_whole(out, "disk_mb", r->resources.disk_mb);
+	add_whole(out, "pids", r->resources.pids);
+	add_whole(out, "network", r->network);
+	add_whole(out, "persistent", r->persistent);
+	add_whole(out, "privileges", r->privileges);
+	add_whole(out, "traits", r->traits);
+	add_whole(out, "timeout_at", r->timeout_at);
+	add_whole(out, "idle_reap_ms", r->idle_reap_ms);
+	add_whole(out, "idle_pause_ms", r->idle_pause_ms);
+	add_whole(out, "idle_stop_ms", r->idle_stop_ms);
+	add_whole(out, "lifetime_max_ms", r->lifetime_max_ms);
+	add_whole(out, "archive_after_ms", r->archive_after_ms);
+	add_whole(out, "delete_after_ms", r->delete_after_ms);
+	add_whole(out, "created_at", r->created_at);
+	buf_add_text(out, "}\n");
+}
+
+/* Not synced: after a crash of the machine the rows say it. */
+static int replace_file(int folder, const char *id, const struct buf *text, struct error *err)
+{
+	AUTO_CLOSE int fd = -1;
+	char next[ID_SIZE + 8];
+
+	(void)snprintf(next, sizeof(next), "%s.next", id);
+	fd = openat(folder, next, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return FAIL_ERRNO(err, "make '%s'", next);
+	if (fd_write_all(fd, text->data, text->size, err) < 0)
+		return -1;
+	return renameat(folder, next, folder, id) < 0 ? FAIL_ERRNO(err, "name '%s'", id) : 0;
+}
+
+static int keep_note(struct fleet *f, const struct sandbox_record *r, struct error *err)
+{
+	const struct fleet_ref ref = {r->project_id, r->template_id};
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(buf_done) struct buf text = BUF(NOTE_MAX);
+	AUTO_CLOSE int folder = open_folder(f, err);
+	struct template_record t = {.folder = ""};
+	struct error ignored = {0};
+
+	if (folder < 0)
+		return -1;
+	if (template_find(f, &arena, &ref, &t, &ignored) < 0)
+		t.folder = "";
+	write_note(&text, r, t.folder);
+	if (text.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "its row has more than %d bytes", NOTE_MAX);
+	return replace_file(folder, r->id, &text, err);
+}
+
+void note_row(struct fleet *f, const struct sandbox_record *r)
+{
+	void *version = (void *)(uintptr_t)(r->version + 1);
+	struct error err = {0};
+
+	if (!f->pairing.is_open || map_find(&f->pairing.noted, r->id) == version)
+		return;
+	if (f->pairing.noted.count >= REMEMBERED_MAX)
+		map_done(&f->pairing.noted);
+	if (keep_note(f, r, &err) < 0)
+		log_warning("a recovery would not know this sandbox", TEXT("sandbox", r->id),
+		            FAILURE(&err));
+	else
+		(void)map_put(&f->pairing.noted, r->id, version);
+}
+
+void note_drop(struct fleet *f, const char *id)
+{
+	struct error ignored = {0};
+	AUTO_CLOSE int folder = f->pairing.is_open ? open_folder(f, &ignored) : -1;
+
+	if (folder >= 0)
+		(void)unlinkat(folder, id, 0);
+}
+
+/* ---- reading ---- */
+
+static int read_note(struct fleet *f, struct arena *a, const char *id,
+                     const struct json_value **ret, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(NOTE_MAX);
+	AUTO_CLOSE int folder = open_folder(f, err);
+
+	if (folder < 0 || file_read(folder, id, &text, err) < 0)
+		return -1;
+	if (json_load(a, span_of(arena_text(a, buf_text(&text))), ret, err) < 0)
+		return -1;
+	if (json_whole(json_get(*ret, "format"), 0) != FORMAT)
+		return FAIL(err, ERROR_INVALID, "what is noted of '%s' has another format", id);
+	return 0;
+}
+
+static const char *text_in(const struct json_value *note, const char *name)
+{
+	return json_text(json_get(note, name), "");
+}
+
+static int64_t whole_in(const struct json_value *note, const char *name)
+{
+	return json_whole(json_get(note, name), 0);
+}
+
+static struct sandbox_record record_of(const struct json_value *note, const char *id)
+{
+	return (struct sandbox_record){
+	        .id = id,
+	        .name = text_in(note, "name"),
+	        .project_id = text_in(note, "project_id"),
+	        .template_id = text_in(note, "template_id"),
+	        .template_name = text_in(note, "template"),
+	        .region = text_in(note, "region"),
+	        .labels_json = text_in(note, "labels"),
+	        .network_json = text_in(note, "network_told"),
+	        .egress = text_in(note, "egress"),
+	        .key_id = text_in(note, "key_id"),
+	        .resources = {.cpu = json_number(json_get(note, "cpu"), 0),
+	                      .memory_mb = whole_in(note, "memory_mb"),
+	                      .disk_mb = whole_in(note, "disk_mb"),
+	                      .pids = whole_in(note, "pids")},
+	        .network = (enum sandbox_network)whole_in(note, "network"),
+	        .persistent = whole_in(note, "persistent") != 0,
+	        .privileges = whole_in(note, "privileges") != 0,
+	        .traits = whole_in(note, "traits"),
+	        .idle_reap_ms = whole_in(note, "idle_reap_ms"),
+	        .idle_pause_ms = whole_in(note, "idle_pause_ms"),
+	        .idle_stop_ms = whole_in(note, "idle_stop_ms"),
+	        .lifetime_max_ms = whole_in(note, "lifetime_max_ms"),
+	        .archive_after_ms = whole_in(note, "archive_after_ms"),
+	        .delete_after_ms = whole_in(note, "delete_after_ms"),
+	        .created_at = whole_in(note, "created_at"),
+	};
+}
+
+/* Nothing is noted of it: the defaults, without network. */
+static struct sandbox_record guess_record(const struct fleet *f, struct arena *a, const char *id)
+{
+	return (struct sandbox_record){
+	        .id = id,
+	        .name = arena_format(a, "recovered-%.8s", id),
+	        .project_id = "default",
+	        .template_id = "",
+	        .template_name = f->config->default_template,
+	        .region = f->config->region,
+	        .resources = f->config->defaults,
+	        .network = SANDBOX_NETWORK_BLOCKED,
+	        .persistent = true,
+	        .created_at = clock_unix_ms(),
+	};
+}
+
+/* ---- rows ---- */
+
+static int need_project(struct fleet *f, struct arena *a, const char *id, struct error *err)
+{
+	const struct project_record wanted = {.id = id, .name = id, .created_at = clock_unix_ms()};
+	struct project_record found;
+
+	if (store_project_find(f->store, a, id, &found, err) == 0)
+		return 0;
+	if (err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	log_warning("a project is made again, without its settings", TEXT("project", id));
+	return store_project_insert(f->store, &wanted, err);
+}
+
+/* By id, else by name, else a row for its folder. */
+static int need_template(struct fleet *f, struct arena *a, const char *folder,
+                         struct sandbox_record *r, struct error *err)
+{
+	int64_t now = clock_unix_ms();
+	struct template_record t = {.id = r->template_id,
+	                            .project_id = r->project_id,
+	                            .name = r->template_name,
+	                            .folder = folder,
+	                            .isolation = f->ops->isolation,
+	                            .state = TEMPLATE_READY,
+	                            .created_at = now,
+	                            .updated_at = now};
+	struct template_record found;
+
+	if ((*r->template_id &&
+	     store_template_find(f->store, a, r->project_id, r->template_id, &found, err) == 0) ||
+	    store_template_find(f->store, a, r->project_id, r->template_name, &found, err) == 0) {
+		error_clear(err);
+		r->template_id = found.id;
+		r->template_name = found.name;
+		return 0;
+	}
+	if (err->code != ERROR_NOT_FOUND || !*folder || !id_is_valid(r->template_id))
+		return FAIL_CONTEXT(err, "template '%s'", r->template_name);
+	error_clear(err);
+	log_warning("a template is made again, without its settings", TEXT("template", t.name));
+	return store_template_insert(f->store, &t, err);
+}
+
+static int insert_row(struct fleet *f, struct arena *a, struct sandbox_record *r, struct error *err)
+{
+	if (store_sandbox_insert(f->store, r, 0, err) == 0)
+		return 0;
+	if (err->code != ERROR_CONFLICT)
+		return -1;
+	error_clear(err);
+	r->name = arena_format(a, "%.40s-%.8s", r->name, r->id);
+	return store_sandbox_insert(f->store, r, 0, err);
+}
+
+int note_make_row(struct fleet *f, const char *id, enum sandbox_state state, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct json_value *note = NULL;
+	int64_t now = clock_unix_ms();
+	struct sandbox_record r;
+	struct error why = {0};
+
+	if (read_note(f, &arena, id, &note, &why) == 0) {
+		r = record_of(note, id);
+	} else {
+		log_warning(
+		        "nothing is noted of a sandbox: its name, project, template and network "
+		        "are guessed",
+		        TEXT("sandbox", id), FAILURE(&why));
+		r = guess_record(f, &arena, id);
+	}
+	r.provider = f->ops->name;
+	r.node = f->node;
+	r.desired = r.actual = state;
+	r.last_event = "its row was made again from the data folder";
+	r.started_at = r.last_activity_at = r.last_event_at = now;
+	if (need_project(f, &arena, r.project_id, err) < 0 ||
+	    need_template(f, &arena, note ? text_in(note, "template_folder") : "", &r, err) < 0 ||
+	    insert_row(f, &arena, &r, err) < 0)
+		return FAIL_CONTEXT(err, "recover sandbox '%s'", id);
+	log_warning("a row was made again; its environment, volumes and history are not known",
+	            TEXT("sandbox", id), TEXT("name", r.name), TEXT("project", r.project_id),
+	            TEXT("state", sandbox_state_name(state)));
+	return 0;
+}

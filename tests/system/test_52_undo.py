@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was removed comes back: rm --all, undelete, recover, the trash; and down, which ends all."""
+
+import os
+import pty
+import shutil
+import sqlite3
+import subprocess
+import time
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+PATH = "/api/sandbox/instances"
+
+
+def with_file(api, name, **options):
+    box = api.create(name=name, internet=False, **options)["id"]
+    api.exec(box, f"echo {name} > note")
+    return box
+
+
+def states(server, api):
+    return {row["name"]: row["state"] for row in server.rows(api)}
+
+
+def note(api, box):
+    return api.exec(box, "cat note")["stdout"]
+
+
+def wait_noted(server, *boxes):
+    atoll.wait_for(lambda: all((server.data / "pairing" / box).exists() for box in boxes), 15, "notes of the rows")
+
+
+@pytest.fixture
+def empty(server, api):
+    for row in server.rows(api):
+        api.remove(row["id"])
+    return api
+
+
+def test_rm_all_without_a_terminal_refuses(server, empty):
+    with_file(empty, "spared")
+    done = server.cli("rm", "--all")
+    assert done.returncode == 122 and b"--yes" in done.stderr
+    assert states(server, empty) == {"spared": "started"}
+
+
+def test_rm_all_asks_at_a_terminal(server, empty):
+    with_file(empty, "asked")
+    here, there = pty.openpty()
+    asking = subprocess.Popen([atoll.ATOLL, "rm", "--all"], env=server.cli_environment(),
+                              stdin=there, stdout=there, stderr=there, close_fds=True)
+    os.close(there)
+    said = b""
+    while b"[y/N]" not in said:
+        said += os.read(here, 4096)
+    assert b"Remove 1 sandboxes?" in said
+    os.write(here, b"n\n")
+    assert asking.wait(20) != 0
+    os.close(here)
+    assert states(server, empty) == {"asked": "started"}
+
+
+def test_rm_all_spares_builds_and_can_be_undone(server, empty):
+    box = with_file(empty, "undone", persistent=True)
+    with_file(empty, "of-a-build", labels={"atoll.build": "b"})
+    assert b"started (build)" in server.cli("ps").stdout
+    done = server.cli("rm", "--all", "--yes")
+    assert done.returncode == 0 and b"running builds" in done.stderr and b"atoll undelete --all" in done.stderr
+    assert states(server, empty) == {"of-a-build": "started"}
+    listed, = empty.get("/api/sandbox/trash")["items"]
+    assert (listed["id"], listed["name"], listed["reason"]) == (box, "undone", "deleted")
+    assert b"undone" in server.cli("undelete").stdout
+    done = server.cli("undelete", "undone")
+    assert done.returncode == 0, done.stderr
+    assert states(server, empty)["undone"] == "stopped"
+    empty.post(f"{PATH}/{box}/start")
+    assert note(empty, box) == "undone\n"
+    assert not empty.get("/api/sandbox/trash")["items"]
+
+
+def test_a_delete_by_the_api_is_immediate(server, empty):
+    box = with_file(empty, "gone")
+    empty.remove(box)
+    assert not empty.get("/api/sandbox/trash")["items"]
+    with pytest.raises(atoll.ApiError) as refused:
+        empty.post(f"{PATH}/{box}/undelete")
+    assert refused.value.code == "not_found"
+
+
+def test_an_undelete_whose_name_is_taken_is_refused_and_keeps_the_files(server, empty):
+    box = with_file(empty, "taken")
+    empty.delete(f"{PATH}/{box}?keep=true")
+    other = empty.create(name="taken", internet=False)["id"]
+    with pytest.raises(atoll.ApiError) as refused:
+        empty.post(f"{PATH}/{box}/undelete")
+    assert refused.value.code == "conflict" and "taken" in refused.value.message
+    empty.remove(other)
+    assert empty.post(f"{PATH}/{box}/undelete")["state"] == "stopped"
+
+
+def test_layers_below_a_sandbox_in_the_trash_stay(private_server):
+    private_server.start()
+    api = private_server.api()
+    box = with_file(api, "layered")
+    snapshot = api.post(f"{PATH}/{box}/snapshot", {"name": "below"})["id"]
+    api.delete(f"{PATH}/{box}?keep=true")
+    api.delete(f"/api/sandbox/snapshots/{snapshot}")
+    private_server.kill9("broker")
+    private_server.stop()
+    private_server.start()
+    api = private_server.api()
+    api.post(f"{PATH}/{box}/undelete")
+    api.post(f"{PATH}/{box}/start")
+    assert note(api, box) == "layered\n"
+
+
+def test_another_project_can_neither_see_nor_undo(server, empty):
+    box = with_file(empty, "secret")
+    empty.delete(f"{PATH}/{box}?keep=true")
+    project = empty.post("/v1/projects", {"name": f"other{time.time_ns()}", "owner": "ann@example.com"})["id"]
+    made = empty.call("POST", "/api/sandbox/keys", {"name": "k"}, {"X-Atoll-Project": project})
+    other = server.api(made["key"])
+    assert not other.get("/api/sandbox/trash")["items"]
+    with pytest.raises(atoll.ApiError):
+        other.get("/api/sandbox/trash?all=true")
+    with pytest.raises(atoll.ApiError) as refused:
+        other.post(f"{PATH}/{box}/undelete")
+    assert refused.value.status == 404
+
+
+def test_recover_makes_the_rows_again(private_server):
+    private_server.start()
+    api = private_server.api()
+    runs = with_file(api, "runs", persistent=True, resources={"memory_mb": 300})
+    rests = with_file(api, "rests", labels={"a": "b"})
+    api.post(f"{PATH}/{rests}/stop")
+    unknown = with_file(api, "unknown")
+    wait_noted(private_server, runs, rests, unknown)
+    private_server.stop()
+    shutil.rmtree(private_server.data / "store")
+    (private_server.data / "pairing" / unknown).unlink()
+    log = open(private_server.data / "serve.log", "ab")
+    private_server.process = subprocess.Popen(
+        [atoll.ATOLL, "recover", "--data", private_server.data, "--listen", f"127.0.0.1:{private_server.port}",
+         "--default-template", "host"], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        env=private_server.environment, start_new_session=True)
+    log.close()
+    private_server.wait_ready()
+    api = private_server.api()
+    assert states(private_server, api) == {"runs": "started", "rests": "stopped", f"recovered-{unknown[:8]}": "started"}
+    row = api.get(f"{PATH}/{runs}")
+    assert row["persistent"] and row["resources"]["memory_mb"] == 300 and row["network"] == "blocked"
+    assert api.get(f"{PATH}/{rests}")["labels"] == {"a": "b"}
+    assert note(api, runs) == "runs\n" and note(api, unknown) == "unknown\n"
+    api.post(f"{PATH}/{rests}/start")
+    assert note(api, rests) == "rests\n"
+    assert "are guessed" in private_server.log_text()
+
+
+def test_an_orphan_in_the_trash_comes_back_with_a_row(private_server):
+    private_server.start()
+    api = private_server.api()
+    box = with_file(api, "orphan")
+    wait_noted(private_server, box)
+    private_server.stop()
+    with sqlite3.connect(private_server.data / "store/atoll.db") as store:
+        store.execute("DELETE FROM sandboxes")
+    private_server.start()
+    listed = private_server.cli("recover", "--trash")
+    assert box.encode() in listed.stdout and b"orphan" in listed.stdout
+    done = private_server.cli("recover", "--trash", box)
+    assert done.returncode == 0, done.stderr
+    api = private_server.api()
+    assert states(private_server, api) == {"orphan": "stopped"}
+    api.post(f"{PATH}/{box}/start")
+    assert note(api, box) == "orphan\n"
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_down_stops_all_and_the_server(private_server, runs):
+    private_server.start()
+    api = private_server.api()
+    box = with_file(api, "downed")
+    process = private_server.process
+    if not runs:
+        private_server.stop()
+    environment = {**private_server.environment, "ATOLL_DATA": str(private_server.data)}
+    refused = subprocess.run([atoll.ATOLL, "down"], env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    assert refused.returncode == 122 and b"--yes" in refused.stderr
+    done = subprocess.run([atoll.ATOLL, "down", "--yes"], env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert b"1 sandboxes stopped" in done.stdout
+    process.wait(20)
+    assert not atoll.Host(private_server.data).runs()
+    private_server.process = None
+    private_server.start()
+    api = private_server.api()
+    assert states(private_server, api) == {"downed": "stopped"}
+    api.post(f"{PATH}/{box}/start")
+    assert note(api, box) == "downed\n"
+
+
+def test_the_end_of_serve_says_how_many_go_on(private_server):
+    here, there = pty.openpty()
+    process = subprocess.Popen(
+        [atoll.ATOLL, "serve", "--data", private_server.data, "--listen", f"127.0.0.1:{private_server.port}",
+         "--default-template", "host"], stdin=there, stdout=there, stderr=there,
+        env=private_server.environment, start_new_session=True)
+    os.close(there)
+    private_server.process = process
+    private_server.wait_ready()
+    private_server.api().create(internet=False)
+    process.terminate()
+    said = b""
+    try:
+        while True:
+            said += os.read(here, 4096)
+    except OSError:
+        pass
+    process.wait(20)
+    os.close(here)
+    assert b"1 sandboxes go on" in said and b"atoll down" in said
