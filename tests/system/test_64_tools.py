@@ -54,7 +54,7 @@ def test_the_list_has_a_schema_for_every_tool(api):
 def test_bash_tells_both_streams_and_the_exit_code(tools):
     done = tools.call("bash", command="echo out; echo err >&2; exit 3")
     assert done["structuredContent"] | {"duration_ms": 0} == {
-        "exit_code": 3, "timed_out": False, "duration_ms": 0, "stdout": "out\n", "stderr": "err\n",
+        "exit_code": 3, "timed_out": False, "cause": "exit", "duration_ms": 0, "stdout": "out\n", "stderr": "err\n",
         "truncated": False}
     assert sorted(done["content"][0]["text"].splitlines()) == ["[exit code 3]", "err", "out"]
     assert tools.text("bash", command="true") == "[no output]\n"
@@ -67,7 +67,7 @@ def test_bash_cuts_the_middle_and_ends_in_time(tools):
     text = done["content"][0]["text"]
     assert "bytes of output were cut here" in text and text.endswith("last\n") and len(text) < 4000000
     slow = tools.call("bash", command="echo begun; sleep 60", timeout_ms=2000)
-    assert slow["structuredContent"]["timed_out"]
+    assert slow["structuredContent"]["timed_out"] and slow["structuredContent"]["cause"] == "timeout"
     assert "begun\n[ended after 2000 ms, its time limit]\n" == slow["content"][0]["text"]
     assert "600000" in tools.refused("bash", command="true", timeout_ms=600001).message
 
