@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "image/ratio.h"
 #include "image/failure.h"
 #include "image/progress.h"
 #include "image/tree.h"
@@ -144,6 +145,10 @@ static int look(struct running *r, struct error *err)
 	if (bytes > r->job->size_max)
 		return FAIL(err, ERROR_TOO_LARGE, "larger than %lld MiB when unpacked",
 		            (long long)(r->job->size_max >> 20));
+	if (r->command->packed_bytes &&
+	    ratio_is_exceeded(r->command->packed_bytes, bytes, RATIO_IMAGE_FREE))
+		return FAIL(err, ERROR_TOO_LARGE, "more than %d times as large when unpacked",
+		            RATIO_MAX);
 	r->look_at = deadline_in(LOOK_MS + 10 * (clock_monotonic_ms() - started));
 	return 0;
 }

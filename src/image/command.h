@@ -18,6 +18,7 @@ struct image_command {
 	int source_fd, read_fd;          /* of struct jail */
 	int network_fd;                  /* of struct jail; our own proxies are not for it */
 	const char *measured; /* folder that may hold at most job->size_max; NULL = any */
+	int64_t packed_bytes; /* what `measured` is unpacked from, see ratio.h; 0 = not known */
 	void (*on_line)(void *context, const char *line); /* may be NULL; gets `line_context` */
 	void *line_context;
 };

@@ -149,6 +149,10 @@ static int copy_file(const struct import *m, const char *from, int source_fd, st
 {
 	const char *argv[] = {COPY, from, LAYOUT_TARGET, NULL};
 	struct image_command command = {.argv = argv, .source_fd = source_fd};
+	struct stat st;
+
+	if (fstat(source_fd, &st) == 0 && S_ISREG(st.st_mode))
+		command.packed_bytes = st.st_size;
 
 	tell(m, 10, "reading the archive");
 	return copy_image(m, &command, err);
@@ -191,6 +195,7 @@ static int unpack_image(const struct import *m, struct error *err)
 	                                   WORK_SCRATCH "/" BUNDLE,
 	                                   NULL};
 	const char *bundle = in_scratch(m, BUNDLE);
+	int64_t packed;
 	struct image_command command = {.argv = argv,
 	                                .env = tool_env,
 	                                .folder_fd = m->work->folder,
@@ -198,6 +203,9 @@ static int unpack_image(const struct import *m, struct error *err)
 	                                .source_fd = -1,
 	                                .measured = bundle};
 
+	if (tree_size(in_scratch(m, LAYOUT), &packed, err) < 0)
+		return -1;
+	command.packed_bytes = packed;
 	tell(m, 50, "unpacking layers");
 	if (mkdir(bundle, 0700) < 0)
 		return FAIL_ERRNO(err, "make the folder of the bundle");

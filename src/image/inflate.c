@@ -7,10 +7,10 @@
 #include <zstd.h>
 
 #include "base/attribute.h"
+#include "image/ratio.h"
 
 #define OUT_SIZE (64 * 1024)
 #define WINDOW_LOG_MAX 25              /* zstd -19 needs 23, --ultra -22 has 27 */
-#define RATIO_MAX 200                  /* of source code it is 3 to 10 */
 #define RATIO_FREE (INT64_C(16) << 20) /* empty files and padding may be more */
 #define GZIP_WINDOW (15 + 16)          /* of zlib's: the largest, with gzip's head */
 
@@ -64,7 +64,7 @@ static int pass_on(struct inflate *i, struct span bytes, struct error *err)
 	if (i->out > i->options.size_max)
 		return FAIL(err, ERROR_TOO_LARGE, "unpacked it is more than %lld MiB",
 		            (long long)(i->options.size_max >> 20));
-	if (i->out > RATIO_FREE && i->out / RATIO_MAX > i->in)
+	if (ratio_is_exceeded(i->in, i->out, RATIO_FREE))
 		return FAIL(err, ERROR_TOO_LARGE, "unpacked it is more than %d times as large",
 		            RATIO_MAX);
 	return bytes.size > 0 ? i->options.on_bytes(i->options.context, bytes, err) : 0;

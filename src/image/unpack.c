@@ -9,6 +9,7 @@
 
 #include "base/path.h"
 #include "base/span.h"
+#include "image/ratio.h"
 
 #define READ_SIZE (256 * 1024)
 #define ENTRIES_MAX 2000000
@@ -162,6 +163,16 @@ struct unpacking {
 	int percent;
 };
 
+/* Against what has been read of the source until now: refused while it grows. */
+static int check_ratio(const struct unpacking *u, struct error *err)
+{
+	if (!ratio_is_exceeded(archive_filter_bytes(u->reader, -1), u->bytes, RATIO_IMAGE_FREE))
+		return 0;
+	(void)FAIL(err, ERROR_TOO_LARGE, "more than %d times as large when unpacked", RATIO_MAX);
+	error_hint(err, "an image of files that compress so well has to be imported uncompressed");
+	return -1;
+}
+
 static int copy_data(struct unpacking *u, struct error *err)
 {
 	const void *data;
@@ -178,6 +189,8 @@ static int copy_data(struct unpacking *u, struct error *err)
 		if (u->bytes > u->options->size_max)
 			return FAIL(err, ERROR_TOO_LARGE, "larger than %lld MiB when unpacked",
 			            (long long)(u->options->size_max >> 20));
+		if (check_ratio(u, err) < 0)
+			return -1;
 		if (archive_write_data_block(u->writer, data, size, offset) < ARCHIVE_WARN)
 			return fail_archive(u->writer, "unpack", err);
 	}

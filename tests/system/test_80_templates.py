@@ -60,6 +60,24 @@ def test_import_of_a_tar(api, tmp_path, mode):
         api.delete(f"{PATH}/{name}")
 
 
+@pytest.mark.parametrize("kind", ["tar", "docker-archive"])
+def test_an_archive_that_grows_200_times_is_refused_and_leaves_nothing(server, api, tmp_path, kind):
+    path = tmp_path / "bomb.tar.gz"
+    with tarfile.open(path, "w:gz") as tar:
+        member = tarfile.TarInfo("usr/zeros")
+        member.size = 400 << 20
+        with open("/dev/zero", "rb") as zeros:
+            tar.addfile(member, zeros)
+    assert path.stat().st_size < 1 << 20
+    folders = set(os.listdir(server.data / "templates"))
+    with pytest.raises(atoll.ApiError) as refused:
+        import_file(api, "bomb", kind, path)
+    if kind == "tar":
+        assert refused.value.status == 413 and "200 times" in refused.value.message
+    assert set(os.listdir(server.data / "templates")) == folders
+    assert "bomb" not in [t["name"] for t in api.get(PATH)["items"]]
+
+
 def oci_layout(folder):
     for program in ("umoci", "skopeo"):
         if not shutil.which(program):

@@ -227,6 +227,51 @@ TEST(names_that_are_too_deep_or_too_long_are_refused)
 	assert_int_equal(unpack_name_check(wide, &name, &err), -1);
 }
 
+#define BOMB_SIZE ((size_t)300 << 20)
+
+/* Of a few hundred KiB. */
+static int bomb_new(void)
+{
+	static const char zeros[1 << 20];
+	int fd = memfd_create("bomb", MFD_CLOEXEC);
+	struct archive *a = archive_write_new();
+	struct archive_entry *e = archive_entry_new();
+
+	assert_int_equal(archive_write_set_format_pax(a), ARCHIVE_OK);
+	assert_true(archive_write_add_filter_gzip(a) >= ARCHIVE_WARN);
+	assert_int_equal(archive_write_open_fd(a, fd), ARCHIVE_OK);
+	archive_entry_set_pathname(e, "zeros");
+	archive_entry_set_filetype(e, AE_IFREG);
+	archive_entry_set_perm(e, 0644);
+	archive_entry_set_size(e, (int64_t)BOMB_SIZE);
+	archive_entry_set_uid(e, geteuid());
+	archive_entry_set_gid(e, getegid());
+	assert_true(archive_write_header(a, e) >= ARCHIVE_WARN);
+	for (size_t at = 0; at < BOMB_SIZE; at += sizeof(zeros))
+		assert_int_equal(archive_write_data(a, zeros, sizeof(zeros)), sizeof(zeros));
+	archive_entry_free(e);
+	assert_int_equal(archive_write_free(a), ARCHIVE_OK);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	return fd;
+}
+
+TEST(a_few_bytes_that_stand_for_very_many_are_refused_while_they_grow)
+{
+	struct scratch s = scratch_new();
+	struct error err = {0};
+	int fd = bomb_new();
+	struct unpack u = {.source_fd = fd, .target = s.path, .size_max = INT64_C(1) << 30};
+	struct stat st;
+
+	assert_int_equal(unpack_archive(&u, &err), -1);
+	assert_int_equal(err.code, ERROR_TOO_LARGE);
+	assert_non_null(strstr(err.text, "200 times"));
+	assert_int_equal(stat("zeros", &st), 0);
+	assert_true(st.st_blocks * 512 < (blkcnt_t)BOMB_SIZE / 2);
+	close(fd);
+	scratch_done(&s);
+}
+
 int main(void)
 {
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
@@ -236,5 +281,6 @@ int main(void)
 	           CASE(attributes_other_than_capabilities_stay_outside),
 	           CASE(what_unpacks_to_too_much_is_refused), CASE(what_is_no_tar_is_refused),
 	           CASE(a_tar_that_is_cut_off_is_refused), CASE(names_are_cut_to_what_is_written),
-	           CASE(names_that_are_too_deep_or_too_long_are_refused));
+	           CASE(names_that_are_too_deep_or_too_long_are_refused),
+	           CASE(a_few_bytes_that_stand_for_very_many_are_refused_while_they_grow));
 }
