@@ -212,6 +212,9 @@ static void write_responses(struct buf *out, const struct route *route, const ch
 
 /* ---- operations ---- */
 
+/* Of routes that tell what they wait for, http/parked.h. */
+#define PROGRESS_TYPES "text/event-stream"
+
 static void write_scopes(struct buf *out, const struct route *route)
 {
 	bool first = true;
@@ -263,7 +266,7 @@ static void write_operation(struct buf *out, const struct route *route)
 	write_scopes(out, route);
 	write_parameters(out, route);
 	write_request(out, route, media);
-	write_responses(out, route, media->answer);
+	write_responses(out, route, route->flags & ROUTE_PROGRESS ? PROGRESS_TYPES : media->answer);
 	buf_add_byte(out, '}');
 }
 

@@ -177,7 +177,8 @@ struct create_query {
 };
 static const struct json_member create_query_members[] = {
         JSON_BOOL_MEMBER(create_query, wait,
-                         .about = "false: answer at once, in state pending (default true)"),
+                         .about = "false, or the header Prefer: respond-async: answer at "
+                                  "once, with 202, in state pending (default true)"),
         JSON_END,
 };
 static const struct json_shape create_query = {
