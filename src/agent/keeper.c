@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,6 +96,13 @@ ON_OWN_STACK static void take_cpus(unsigned wanted)
 	(void)raw_call(SYS_sched_setaffinity, 0, size, (long)set, 0);
 }
 
+/* The agent has the highest priority of its sandbox. Nothing inside can take it again: that needs
+ * CAP_SYS_NICE, or an RLIMIT_NICE above 0. */
+ON_OWN_STACK static void give_priority_back(void)
+{
+	(void)raw_call(SYS_setpriority, PRIO_PROCESS, 0, 0, 0);
+}
+
 ON_OWN_STACK static long take_session(const struct spawn *s)
 {
 	(void)s;
@@ -175,6 +183,7 @@ ON_OWN_STACK static int run_command(void *argument)
 	/* First: /proc/self belongs to whom we are about to become no more. */
 	raise_oom_score();
 	take_cpus(k->spawn->cpus);
+	give_priority_back();
 	for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		long result = steps[i].run(k->spawn);
 

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -31,6 +32,7 @@
 #define SETUP_FD 4
 #define EVENTS_FD 5 /* and the next: in the order of enum cgroup_events */
 #define LISTEN_BACKLOG 256
+#define AGENT_NICE (-20)
 
 struct making {
 	struct cell *cell;
@@ -263,6 +265,9 @@ static int start_agent(struct making *m, struct error *err)
 
 static int release_agent(struct making *m, struct error *err)
 {
+	/* Before all of its sandbox, within the sandbox's own share; commands give it back. Without
+	 * the right to (CAP_SYS_NICE) the agent waits its turn, as ever. */
+	(void)setpriority(PRIO_PROCESS, (id_t)m->report.pid, AGENT_NICE);
 	if (id_map_write(m->report.pid, m->cell->slot, err) < 0 || open_namespaces(m, err) < 0 ||
 	    process_start_time(m->report.pid, &m->report.start_time, err) < 0)
 		return -1;
