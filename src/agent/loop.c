@@ -9,6 +9,7 @@
 
 #include "agent/connection.h"
 #include "agent/job.h"
+#include "agent/orphan.h"
 #include "agent/process.h"
 #include "agent/service.h"
 #include "agent/state.h"
@@ -134,6 +135,7 @@ static int wait_ms(struct agent *a)
 	next = posts < next ? posts : next;
 	next = services < next ? services : next;
 	next = views_next(&a->views) < next ? views_next(&a->views) : next;
+	next = orphan_next_deadline(a) < next ? orphan_next_deadline(a) : next;
 	if (a->stopping && a->stop_deadline < next)
 		next = a->stop_deadline;
 	return deadline_poll_ms(next);
@@ -157,6 +159,7 @@ void agent_run(struct agent *a)
 		warm_run_timers(a, clock_monotonic_ms());
 		posts_run_timers(a, clock_monotonic_ms());
 		services_run_timers(a, clock_monotonic_ms());
+		orphan_run_timer(a, clock_monotonic_ms());
 		run_stop(a, clock_monotonic_ms());
 		run_views(a, count > 0, clock_monotonic_ms());
 		connections_handle_waiting(a);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "agent/connection.h"
+#include "agent/orphan.h"
 #include "agent/process.h"
 #include "agent/rehearse.h"
 #include "agent/setup.h"
@@ -24,7 +25,9 @@
 #include "agent/warm.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "wire/agent_beat.h"
 
+#define BEAT_SIZE_MAX 64
 #define MMAP_THRESHOLD (64 * 1024)
 
 struct options {
@@ -141,8 +144,10 @@ static void on_listener(struct agent *a, struct watch *w, uint32_t events)
 	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC);
 
 	(void)events;
-	if (fd >= 0)
-		connection_accept(a, fd);
+	if (fd < 0)
+		return;
+	orphan_renew(a);
+	connection_accept(a, fd);
 }
 
 /* It is somebody's from here on, and begins its life. Until then connections waited. */
@@ -155,6 +160,7 @@ static void on_claim(struct agent *a, struct watch *w, uint32_t events)
 	a->boot_id = id_new();
 	views_begin(&a->views, a->started_ms);
 	a->stopped = setup_claim(w->fd, &err) < 0;
+	orphan_renew(a);
 	watch_close(a, w);
 	watch_set(a, &a->listener, EPOLLIN);
 }
@@ -207,8 +213,19 @@ static int agent_open(struct agent *a, const struct options *o, const struct vie
 	return open_watches(a, o, err);
 }
 
-/* While nobody has asked for this sandbox. What cannot be, whoever asks for it is told then. */
-static void begin_warm(struct agent *a, struct buf *wishes)
+static void begin_beat(struct agent *a, struct span payload)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct agent_beat beat;
+	struct error ignored;
+
+	if (wire_decode(&arena, payload, agent_beat_shape, &beat, sizeof(beat), &ignored) == 0)
+		orphan_beat(a, beat.bound_ms);
+}
+
+/* What came with the set-up besides its steps. A warm interpreter is started while nobody has asked
+ * for this sandbox; what cannot be, whoever asks for it is told then. */
+static void begin_wishes(struct agent *a, struct buf *wishes)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct span rest = buf_span(wishes), payload;
@@ -217,8 +234,10 @@ static void begin_warm(struct agent *a, struct buf *wishes)
 	uint16_t type;
 
 	while (!wishes->overflowed && wire_next(&rest, &type, &payload, NULL, &ignored) > 0)
-		if (wire_decode(&arena, payload, agent_warm_shape, &warm, sizeof(warm), &ignored) ==
-		    0)
+		if (type == AGENT_BEAT)
+			begin_beat(a, payload);
+		else if (wire_decode(&arena, payload, agent_warm_shape, &warm, sizeof(warm),
+		                     &ignored) == 0)
 			(void)!warm_set(a, &warm, &ignored);
 	buf_done(wishes);
 }
@@ -240,7 +259,7 @@ static int run_setup(struct options *o, struct views *views, struct buf *wishes,
 
 int agent_main(int argc, char **argv)
 {
-	AUTO(buf_done) struct buf wishes = BUF(AGENT_WARM_WISH_MAX);
+	AUTO(buf_done) struct buf wishes = BUF(AGENT_WARM_WISH_MAX + BEAT_SIZE_MAX);
 	struct views views = {.folder = -1};
 	struct options options;
 	struct agent agent;
@@ -254,7 +273,7 @@ int agent_main(int argc, char **argv)
 	}
 	if (options.claim >= 0)
 		rehearse();
-	begin_warm(&agent, &wishes);
+	begin_wishes(&agent, &wishes);
 	agent_run(&agent);
 	return 0;
 }

@@ -5,10 +5,12 @@
 #include "agent/connection.h"
 #include "agent/dial.h"
 #include "agent/job.h"
+#include "agent/orphan.h"
 #include "agent/service.h"
 #include "agent/tree.h"
 #include "agent/warm.h"
 #include "base/clock.h"
+#include "wire/agent_beat.h"
 
 /* One frame, decoded. */
 struct call {
@@ -348,6 +350,15 @@ static int run_stop(struct call *call, struct error *err)
 	return 1;
 }
 
+static int run_beat(struct call *call, struct error *err)
+{
+	const struct agent_beat *beat = call->message;
+
+	(void)err;
+	orphan_beat(call->connection->agent, beat->bound_ms);
+	return 1;
+}
+
 static int run_terminal(struct call *call, struct error *err)
 {
 	const struct agent_terminal *change = call->message;
@@ -381,6 +392,7 @@ union message {
 	struct agent_feed feed;
 	struct agent_terminal terminal;
 	struct agent_stop stop;
+	struct agent_beat beat;
 	struct agent_job job;
 	struct agent_find_job find_job;
 	struct agent_await await;
@@ -413,6 +425,7 @@ static const struct request requests[] = {
         {AGENT_SERVICE_LOG, WHEN_IDLE, agent_service_log_shape, sizeof(struct agent_service_log),
          run_service_log},
         {AGENT_STOP, WHEN_ANY, agent_stop_shape, sizeof(struct agent_stop), run_stop},
+        {AGENT_BEAT, WHEN_ANY, agent_beat_shape, sizeof(struct agent_beat), run_beat},
 };
 
 static const struct request *request_find(uint16_t type)

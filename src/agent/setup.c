@@ -52,7 +52,7 @@ static int take_frame(struct setup *s, uint16_t type, struct span payload, struc
 	s->is_prepared = type == AGENT_PREPARE;
 	if (type == AGENT_DONE || type == AGENT_PREPARE)
 		return 1;
-	if (type == AGENT_WARM) {
+	if (type == AGENT_WARM || type == AGENT_BEAT) {
 		wire_put_head(head, type, (uint32_t)payload.size);
 		buf_add(s->wish, head, sizeof(head));
 		buf_add_span(s->wish, payload);

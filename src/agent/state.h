@@ -47,6 +47,8 @@ struct agent {
 	struct views views;
 	int64_t started_ms;
 	struct id boot_id;
+	int64_t orphan_tick_ms, orphan_tick_at; /* see orphan.h; 0 = it is not counted */
+	unsigned orphan_ticks_left;
 	bool stopping;
 	int64_t stop_deadline;
 	bool stopped;

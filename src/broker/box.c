@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,13 +14,13 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/box_beat.h"
 #include "broker/flatten.h"
 #include "broker/pool.h"
 #include "broker/probe.h"
 #include "broker/review.h"
 #include "broker/snapshot.h"
 #include "sandbox/sandbox.h"
-#include "wire/agent.h"
 
 #define SETUP_TIMEOUT_MS 10000
 
@@ -691,29 +689,6 @@ static void on_grace_end(struct timer *timer)
 	box_kill(CONTAINER_OF(timer, struct box, deadline));
 }
 
-/* Tells the agent; what it makes of it does not matter, the grace ends by the clock. The socket is
- * ours and its name fixed; nothing that the sandbox says is read. */
-static int ask_to_stop(struct box *box, uint64_t grace_ms, struct error *err)
-{
-	AUTO(buf_done) struct buf frame = BUF(64);
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	struct agent_stop stop = {.grace_ms = grace_ms};
-	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	char path[96];
-
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/%s/agent.sock",
-	               box->boxes->host->folders[FOLDER_RUN_SANDBOXES], box->id);
-	memcpy(address.sun_path, path, sizeof(path));
-	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		return FAIL_ERRNO(err, "connect to the agent of '%s'", box->id);
-	if (wire_encode(&frame, AGENT_STOP, agent_stop_shape, &stop, err) < 0)
-		return -1;
-	if (send(fd, frame.data, frame.size, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		return FAIL_ERRNO(err, "tell the agent of '%s' to stop", box->id);
-	box->stop_fd = TAKE_FD(fd);
-	return 0;
-}
-
 int boxes_stop(struct boxes *b, const struct owed *owed, const char *id, uint64_t grace_ms,
                struct error *err)
 {
@@ -727,7 +702,7 @@ int boxes_stop(struct boxes *b, const struct owed *owed, const char *id, uint64_
 	if (owe_end(box, owed, err) < 0)
 		return -1;
 	if (box->state != BOX_RUNNING || grace_ms == 0 ||
-	    ask_to_stop(box, grace_ms, &ignored) < 0) {
+	    box_ask_to_stop(box, grace_ms, &ignored) < 0) {
 		end_now(box);
 		return 0;
 	}

@@ -16,7 +16,7 @@
 #include "broker/pool.h"
 #include "broker/review.h"
 #include "sandbox/sandbox.h"
-#include "wire/agent.h"
+#include "wire/agent_beat.h"
 
 #define PROJECT_DIR "/home/user/project"
 #define UNNAMED "unnamed" /* until it is claimed */
@@ -206,6 +206,8 @@ static int send_plan(const struct box *box, const struct plan *plan, struct erro
 {
 	AUTO(buf_done) struct buf frames = BUF(SETUP_PACKET_SIZE + WIRE_PAYLOAD_MAX);
 	struct agent_done done = {.count = plan->count};
+	const struct agent_beat beat = {
+	        .bound_ms = (uint64_t)box->boxes->host->options.orphan_timeout_s * 1000};
 	struct wire_fds fds = {.count = plan->fd_count};
 
 	for (unsigned i = 0; i < plan->fd_count; i++)
@@ -221,6 +223,8 @@ static int send_plan(const struct box *box, const struct plan *plan, struct erro
 			return -1;
 		buf_add_span(&frames, buf_span(&box->pool->warm_wish));
 	}
+	if (beat.bound_ms > 0 && wire_encode(&frames, AGENT_BEAT, agent_beat_shape, &beat, err) < 0)
+		return -1;
 	if (box->pool ? wire_encode(&frames, AGENT_PREPARE, NULL, NULL, err) < 0
 	              : wire_encode(&frames, AGENT_DONE, agent_done_shape, &done, err) < 0)
 		return -1;

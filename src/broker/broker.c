@@ -228,6 +228,7 @@ static int start(struct broker *b, const struct broker_options *options, struct 
 	guard_open(b);
 	if (chains_adopt(&b->chains, err) < 0 || boxes_adopt(&b->boxes, err) < 0)
 		return -1;
+	beats_begin(&b->beats, &b->boxes);
 	broker_sweep(b);
 	guard_begin(b);
 	if (server_open(b, err) < 0)
@@ -256,6 +257,7 @@ static int run(struct broker *b, const struct broker_options *options, struct er
 	pools_close(&b->pools);
 	cells_close(&b->cells);
 	cleaner_finish(b);
+	beats_end(&b->beats);
 	boxes_close(&b->boxes);
 	chains_close(&b->chains);
 	slots_close(&b->slots);

@@ -28,9 +28,11 @@ struct broker_options {
 	unsigned cells;                    /* kept ready, of each kind */
 	unsigned pool_automatic, pool_max; /* see pool.h */
 	bool disk_quota;
-	bool registry_private;   /* images may be pulled from the host's own network */
-	unsigned io_mbps;        /* 0 = an equal share is all */
-	unsigned orphans_keep_s; /* of layers that no chain names, in the trash */
+	bool registry_private;     /* images may be pulled from the host's own network */
+	unsigned io_mbps;          /* 0 = an equal share is all */
+	unsigned orphan_timeout_s; /* a sandbox that hears of no broker for so long ends; 0 = never
+	                            */
+	unsigned orphans_keep_s;   /* of layers that no chain names, in the trash */
 	const char *subnet, *allow;
 	struct network_gateway gateway;
 };

@@ -21,6 +21,8 @@ enum option_letter {
 	OPTION_DISK_QUOTA,
 	OPTION_REGISTRY_PRIVATE,
 	OPTION_ORPHANS_KEEP,
+	OPTION_ORPHAN_TIMEOUT,
+	OPTION_END,
 };
 
 static const struct option options[] = {
@@ -39,6 +41,7 @@ static const struct option options[] = {
         {"disk-quota", required_argument, NULL, OPTION_DISK_QUOTA},
         {"registry-private", required_argument, NULL, OPTION_REGISTRY_PRIVATE},
         {"orphans-keep", required_argument, NULL, OPTION_ORPHANS_KEEP},
+        {"orphan-timeout", required_argument, NULL, OPTION_ORPHAN_TIMEOUT},
         {NULL, 0, NULL, 0},
 };
 
@@ -118,6 +121,8 @@ static int set_one(struct broker_options *o, int letter, const char *value, stru
 		return set_switch(value, &o->registry_private, err);
 	case OPTION_ORPHANS_KEEP:
 		return set_number(value, INT32_MAX, &o->orphans_keep_s, err);
+	case OPTION_ORPHAN_TIMEOUT:
+		return set_number(value, INT32_MAX, &o->orphan_timeout_s, err);
 	default:
 		return FAIL(err, ERROR_INVALID, "unknown option, or one without its value");
 	}
@@ -137,7 +142,7 @@ int broker_options_parse(struct broker_options *ret, int argc, char **argv, stru
 	opterr = 0;
 	while ((letter = getopt_long(argc, argv, "", options, &index)) != -1)
 		if (set_one(&o, letter, optarg, err) < 0)
-			return letter > OPTION_ORPHANS_KEEP
+			return letter >= OPTION_END
 			               ? -1
 			               : FAIL_CONTEXT(err, "--%s", options[index].name);
 	if (optind < argc)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "broker/box.h"
+#include "broker/box_beat.h"
 #include "broker/cell.h"
 #include "broker/event.h"
 #include "broker/flatten.h"
@@ -62,6 +63,7 @@ struct broker {
 	struct slots slots;
 	struct cell_pool cells;
 	struct boxes boxes;
+	struct beats beats;
 	struct pools pools;
 	struct chains chains;
 	struct snapshots snapshots;

@@ -113,6 +113,9 @@ const struct config_option config_options[] = {
 
         WHOLE_OPTION("events_max", events_max, .initial = "200000", .min = 1000, .max = 100000000,
                      .about = "events that are kept, the newest"),
+        DURATION_OPTION("orphan_timeout", orphan_timeout_ms, .initial = "10m", .max = YEAR_MS,
+                        .about = "a sandbox whose server has gone ends by itself after so long, "
+                                 "in whole seconds; 0 = never"),
         DURATION_OPTION("orphans_keep", orphans_keep_ms, .initial = "24h", .max = YEAR_MS,
                         .about = "how long the trash keeps what the store does not know: files of "
                                  "sandboxes, snapshots and layers; 0 deletes them at once"),

@@ -135,6 +135,8 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 	}
 	*at++ = "--orphans-keep";
 	*at++ = arena_format(s->arena, "%lld", (long long)config->orphans_keep_ms / 1000);
+	*at++ = "--orphan-timeout";
+	*at++ = arena_format(s->arena, "%lld", (long long)(config->orphan_timeout_ms + 999) / 1000);
 	*at++ = "--io-mbps";
 	*at++ = arena_format(s->arena, "%lld", (long long)config->io_mbps);
 	c->env = child_environment(s->arena);

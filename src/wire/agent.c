@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/agent.h"
 
+#include "wire/agent_beat.h"
 #include "wire/agent_dial.h"
 #include "wire/agent_files.h"
 #include "wire/agent_jobs.h"
@@ -132,6 +133,11 @@ const struct wire_member agent_terminal_state_shape[] = {
         WIRE_U64_MEMBER(agent_terminal_state, quiet_ms),
         WIRE_U64_MEMBER(agent_terminal_state, output_start),
         WIRE_U64_MEMBER(agent_terminal_state, output_end),
+        WIRE_END,
+};
+
+const struct wire_member agent_beat_shape[] = {
+        WIRE_U64_MEMBER(agent_beat, bound_ms),
         WIRE_END,
 };
 

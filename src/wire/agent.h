@@ -73,8 +73,7 @@ enum agent_type {
 	AGENT_DATA_END, /* empty */
 	/* from the broker, on the set-up socket only (wire/broker.h tells what is in it) */
 	AGENT_SETUP,
-	AGENT_PREPARE, /* empty; in place of DONE: all is set up, and nobody's -> READY, with the
-	                  files that say who it is, to be written */
+	AGENT_PREPARE, /* empty, in place of DONE: nobody's -> READY, and its identity files */
 	AGENT_CLAIM,   /* empty, once after PREPARE, when they are: only now it serves; no reply */
 	/* files again: an agent that runs keeps its numbers when the server is replaced */
 	AGENT_COMPARE,    /* agent_path: root holds the trees, see agent_files.h */
@@ -95,6 +94,7 @@ enum agent_type {
 	AGENT_SERVICES,
 	AGENT_SERVICE_LOG,
 	AGENT_SERVICE_STATE,
+	AGENT_BEAT, /* agent_beat (agent_beat.h), in the set-up and later; no reply */
 	AGENT_TYPE_COUNT,
 };
 

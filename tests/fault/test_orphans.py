@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server that never comes back: its sandboxes end by themselves. One that comes back in time finds them."""
+
+import os
+import shutil
+import signal
+import time
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+PATH = "/api/sandbox/instances"
+TIMEOUT_SECONDS = 2
+
+
+@pytest.fixture
+def mortal():
+    server = atoll.Server(flags=["--orphan-timeout", f"{TIMEOUT_SECONDS}s"]).start()
+    yield server
+    if server.process is None or server.process.poll() is not None:
+        server.process = None
+        server.start()
+    server.remove_all()
+
+
+def kill_server(server):
+    """The supervisor first, so that it starts nothing again."""
+    pids = [server.process.pid, *(pid for pid, line in server.descendants().items() if "atoll-agent" not in line)]
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    server.process.wait()
+    atoll.wait_for(lambda: all(atoll.is_dead(pid) for pid in pids), 10, "the end of the server")
+
+
+def started(api, **options):
+    """(sandbox, pid of its process 1)"""
+    sandbox = api.create(internet=False, **options)["id"]
+    marker = f"sleep 5{time.monotonic_ns()}"
+    api.exec(sandbox, f"while :; do :; done & {marker}", background=True)
+    return sandbox, atoll.wait_for(lambda: atoll.first_process(marker), 15, "a process of the sandbox")
+
+
+def test_sandboxes_end_when_their_server_never_comes_back(mortal):
+    api = mortal.api()
+    agents = [started(api)[1] for _ in range(2)]
+    kill_server(mortal)
+    assert not any(atoll.is_dead(pid) for pid in agents)
+    atoll.wait_for(lambda: all(atoll.is_dead(pid) for pid in agents), TIMEOUT_SECONDS + 10, "the end of the sandboxes")
+    mortal.process = None
+    mortal.start()  # and its next start finds nothing that runs, and cleans up
+    api = mortal.api()
+    assert not api.get(f"{PATH}?state=started")["items"]
+
+
+def test_sandboxes_end_when_server_and_data_folder_are_gone(mortal):
+    pid = started(mortal.api())[1]
+    kill_server(mortal)
+    shutil.rmtree(mortal.data)
+    atoll.wait_for(lambda: atoll.is_dead(pid), TIMEOUT_SECONDS + 10, "the end of the sandbox")
+    # A new server at the same place cleans up what the old one has left of cgroups and networks.
+    mortal.data.mkdir()
+    mortal.process = None
+    mortal.start()
+    assert mortal.api().get(PATH)["items"] == []
+
+
+def test_a_server_that_lives_or_comes_back_in_time_keeps_its_sandboxes(mortal):
+    api = mortal.api()
+    sandbox, pid = started(api)
+    time.sleep(1.5 * TIMEOUT_SECONDS)  # nothing is called meanwhile
+    assert not atoll.is_dead(pid)
+    for _ in range(2):
+        mortal.kill9("broker")
+        time.sleep(0.4 * TIMEOUT_SECONDS)
+    kill_server(mortal)
+    mortal.process = None
+    mortal.start()
+    time.sleep(1.5 * TIMEOUT_SECONDS)
+    assert not atoll.is_dead(pid)
+    assert mortal.api().exec(sandbox, "echo here")["stdout"] == "here\n"
+
+
+def test_a_paused_sandbox_does_not_age(mortal):
+    api = mortal.api()
+    sandbox, pid = started(api)
+    api.post(f"{PATH}/{sandbox}/pause")
+    kill_server(mortal)
+    time.sleep(1.5 * TIMEOUT_SECONDS)
+    mortal.process = None
+    mortal.start()
+    api = mortal.api()
+    api.post(f"{PATH}/{sandbox}/resume")
+    assert api.exec(sandbox, "echo here")["stdout"] == "here\n"
+    time.sleep(TIMEOUT_SECONDS)
+    assert not atoll.is_dead(pid)
