@@ -210,3 +210,13 @@ def test_a_server_that_is_killed_while_creates_wait_leaves_nothing(private_serve
     assert [(row["id"], row["state"]) for row in rows] == [(late["id"], "failed")]
     with api.sandbox(template="slow", internet=False) as box:
         assert api.exec(box, "echo well")["stdout"] == "well\n"
+
+
+def test_templates_that_are_made_at_once_wait_for_their_turn(server):
+    names = [f"turn-{i}" for i in range(12)]
+    with concurrent.futures.ThreadPoolExecutor(12) as pool:
+        made = list(pool.map(lambda name: server.api().raw("POST", "/api/sandbox/templates", {"name": name, "from": "host"}),
+                             names))
+    assert [answer.status for answer in made] == [201] * len(names)
+    for name in names:
+        server.api().delete(f"/api/sandbox/templates/{name}")

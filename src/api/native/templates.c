@@ -307,6 +307,7 @@ static int template_delete(struct request *rq, const void *body, struct reply *r
 
 struct import_job {
 	struct lane_task task;
+	bool is_received;   /* its body is, and counts as one of IMPORTS_MAX */
 	struct arena arena; /* of the request's texts and the answer */
 	struct api *api;
 	struct fleet_import request;
@@ -380,7 +381,8 @@ static void write_outcome(struct import_job *job, struct buf *out)
 
 static void import_job_free(struct import_job *job)
 {
-	(void)__atomic_sub_fetch(&job->api->imports, 1, __ATOMIC_RELAXED);
+	if (job->is_received)
+		(void)__atomic_sub_fetch(&job->api->imports, 1, __ATOMIC_RELAXED);
 	auto_close(&job->fd);
 	arena_done(&job->arena);
 	free(job);
@@ -515,6 +517,7 @@ static struct import_job *import_job_new(struct api *api, const struct fleet_imp
 	}
 	if (request->recipe)
 		copy_recipe(job, request->recipe);
+	job->is_received = request->format != IMAGE_REGISTRY;
 	job->task = (struct lane_task){.run = import_in_lane};
 	return job;
 }
@@ -549,8 +552,12 @@ static const struct stream_ops pull_ops = {
         .on_message = import_on_message,
 };
 
-static int take_import(struct api *api, struct error *err)
+/* A body is received on a thread of the lane, at its client's pace: only so many at once. Images
+ * that are pulled wait for their turn in the lane. */
+static int take_import(struct api *api, const struct fleet_import *request, struct error *err)
 {
+	if (request->format == IMAGE_REGISTRY)
+		return 0;
 	if (__atomic_add_fetch(&api->imports, 1, __ATOMIC_RELAXED) <= IMPORTS_MAX)
 		return 0;
 	(void)__atomic_sub_fetch(&api->imports, 1, __ATOMIC_RELAXED);
@@ -568,10 +575,11 @@ static int start_import(struct request *rq, const struct fleet_import *request, 
 	struct stream *s;
 	int pair[2];
 
-	if (image_name_check(request->name, err) < 0 || take_import(api, err) < 0)
+	if (image_name_check(request->name, err) < 0 || take_import(api, request, err) < 0)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-		(void)__atomic_sub_fetch(&api->imports, 1, __ATOMIC_RELAXED);
+		if (request->format != IMAGE_REGISTRY)
+			(void)__atomic_sub_fetch(&api->imports, 1, __ATOMIC_RELAXED);
 		return FAIL_ERRNO(err, "make a socket pair");
 	}
 	options.fd = pair[0];
