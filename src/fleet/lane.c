@@ -43,6 +43,8 @@ struct lane *lane_new(const struct lane_options *options)
 
 void lane_wait(struct lane *lane)
 {
+	if (!lane)
+		return;
 	pthread_mutex_lock(&lane->mutex);
 	while (lane->running > 0 || lane->waiting > 0)
 		pthread_cond_wait(&lane->idle, &lane->mutex);

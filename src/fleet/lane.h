@@ -22,7 +22,7 @@ struct lane_options {
 };
 /* Its threads start with its first task. */
 struct lane *lane_new(const struct lane_options *options);
-/* Returns when nothing runs or waits. */
+/* Returns when nothing runs or waits; NULL is fine. */
 void lane_wait(struct lane *lane);
 /* The same, and ends. NULL is fine. */
 void lane_free(struct lane *lane);
