@@ -301,7 +301,8 @@ TEST(threads_are_made_for_the_agents_lane_when_it_needs_them)
 		submit_holder(&f, &jobs[i]);
 		(void)sem_wait(&f.started);
 	}
-	assert_int_equal(worker_load_get(f.pool).threads, 8);
+	/* the first two may not have begun to live when the first tasks came */
+	assert_in_range(worker_load_get(f.pool).threads, 8, 10);
 	fixture_close(&f, COUNT_OF(jobs));
 }
 
