@@ -98,4 +98,7 @@ MUST_CHECK int api_turn_take(struct request *rq, const char *id, struct api_call
 /* For a sandbox that was held by other means: request_may_call. Ends the hold when it fails. */
 MUST_CHECK int api_may_call(struct request *rq, const struct sandbox_record *r,
                             struct fleet_hold *hold, struct error *err);
+/* Calls of this thread to an agent end when the client hangs up, where the route may: for who holds
+ * a sandbox in another way. Until api_target_done. */
+void api_target_follow(struct request *rq);
 void api_target_done(struct api_target *t); /* zeroed is fine */

@@ -5,6 +5,7 @@
 #include "api/files.h"
 #include "api/stream.h"
 #include "base/clock.h"
+#include "provider/agent_reader.h"
 
 struct answer {
 	struct stream stream;
@@ -111,6 +112,7 @@ static int answer_start(struct request *rq, struct stream *s, const struct files
 		stream_free(s);
 		return -1;
 	}
+	options->whole_ms = agent_type_is_quick(call->type) ? agent_answer_ms() : 0;
 	stream_start(s, reply, options);
 	return 0;
 }
@@ -240,6 +242,8 @@ static int listing_on_message(struct stream *s, struct relay *relay, uint16_t ty
 		return stream_unexpected(type, err);
 	if (stream_decode(s, payload, agent_file_shape, &file, sizeof(file), err) < 0)
 		return -1;
+	if (l->count >= l->options.max)
+		return FAIL(err, ERROR_TOO_LARGE, "the agent lists more than it was asked for");
 	listing_add(l, relay, &file);
 	return 0;
 }

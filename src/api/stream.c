@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "provider/agent_reader.h"
 #include "provider/provider.h"
 
 struct stream *stream_new(const struct stream_ops *ops, struct fleet_hold *hold)
@@ -32,10 +33,18 @@ static int handle_message(struct stream *s, struct relay *relay, uint16_t type, 
 {
 	int result;
 
+	s->empty += agent_content_size(type, payload.size) == 0;
+	if (s->empty > AGENT_EMPTY_FRAMES_MAX)
+		return FAIL(err, ERROR_LIMIT,
+		            "the agent sent more than %d messages without content",
+		            AGENT_EMPTY_FRAMES_MAX);
 	if (type == AGENT_FAILED && !s->ops->takes_failures) {
 		s->ended = true;
 		return compute_failed(payload, err);
 	}
+	/* Several requests on one connection, and their answers one by one. */
+	if (type == AGENT_DONE)
+		s->empty = 0;
 	result = s->ops->on_message(s, relay, type, payload, err);
 	arena_reset(&s->arena);
 	return result;
@@ -151,6 +160,7 @@ static struct relay_options relay_options_of(struct stream *s, const struct stre
 	        .state = s,
 	        .tick_ms = o->tick_ms,
 	        .idle_timeout_ms = o->idle_timeout_ms,
+	        .whole_ms = o->whole_ms,
 	        .upstream_first = o->upstream_first,
 	};
 }

@@ -35,6 +35,7 @@ struct stream {
 	struct fleet_hold hold;
 	struct arena arena; /* of the message at hand; reset after it */
 	bool ended;         /* the agent's reply has ended: its connection may be used again */
+	unsigned empty;     /* messages without content, see AGENT_EMPTY_FRAMES_MAX */
 };
 
 /* Zeroed; takes the hold over. */
@@ -44,6 +45,7 @@ struct stream_options {
 	int fd;                     /* to the agent; the stream's from here on */
 	struct span upstream_first; /* copied */
 	int64_t tick_ms, idle_timeout_ms;
+	int64_t whole_ms;     /* the agent's whole answer has to come in it; 0 = no bound */
 	const char *protocol; /* of a WebSocket; NULL = none */
 };
 void stream_start(struct stream *s, struct reply *reply, const struct stream_options *options);

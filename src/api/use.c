@@ -5,7 +5,9 @@
 
 #include "api/caller.h"
 #include "api/preview/preview.h"
+#include "base/cancel.h"
 #include "fleet/usage.h"
+#include "http/hang_up.h"
 #include "http/parked.h"
 
 enum usage_reason api_use_reason(const char *path)
@@ -183,7 +185,14 @@ int api_target_open_id(struct request *rq, const char *id, struct api_target *re
 		return -1;
 	if (api_may_call(rq, &ret->record, &ret->hold, err) < 0)
 		return -1;
+	api_target_follow(rq);
 	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
+}
+
+/* From here on, and not while a sandbox is started: that has to be finished. */
+void api_target_follow(struct request *rq)
+{
+	cancel_set_current(request_cancel(rq));
 }
 
 int api_target_open(struct request *rq, struct api_target *ret, struct error *err)
@@ -193,5 +202,6 @@ int api_target_open(struct request *rq, struct api_target *ret, struct error *er
 
 void api_target_done(struct api_target *t)
 {
+	cancel_set_current(NULL);
 	fleet_unhold(&t->hold);
 }

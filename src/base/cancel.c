@@ -37,6 +37,18 @@ bool cancel_is_said(const struct cancel *c)
 	return c && atomic_load(&c->is_said);
 }
 
+static _Thread_local const struct cancel *current;
+
+void cancel_set_current(const struct cancel *c)
+{
+	current = c;
+}
+
+const struct cancel *cancel_current(void)
+{
+	return current;
+}
+
 int cancel_wait(const struct cancel *c, int fd, short events, int64_t deadline, struct error *err)
 {
 	struct pollfd entries[2] = {{.fd = fd, .events = events}};

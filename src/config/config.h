@@ -78,6 +78,7 @@ struct config {
 	int64_t idle_reap_ms;              /* SANDBOX_IDLE_REAP_SECONDS */
 	int64_t idle_pause_ms;             /* SANDBOX_IDLE_TIMEOUT_MS */
 	int64_t idle_stop_ms;              /* SANDBOX_IDLE_STOP_SECONDS */
+	int64_t agent_timeout_ms;          /* for what an agent looks up or changes at once */
 	int64_t session_idle_ms; /* SANDBOX_IDLE_TIMEOUT (seconds), of /v1/sandbox sessions */
 	int64_t leases_keep_ms;  /* of those without a sandbox */
 	int64_t lifetime_max_ms; /* AGENT_RUN_TIMEOUT_MS */

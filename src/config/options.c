@@ -201,6 +201,10 @@ const struct config_option config_options[] = {
                         .initial = "24h", .max = YEAR_MS,
                         .about = "a sandbox is stopped after so long without use: its files are "
                                  "kept, its next use starts it; 0 = never"),
+        DURATION_OPTION("agent_timeout", agent_timeout_ms, .initial = "10s", .min = 100,
+                        .max = 60000,
+                        .about = "how long a sandbox's agent may take to list, look up or change "
+                                 "something small, and a call waits for it"),
         DURATION_OPTION("session_idle", session_idle_ms, .env = "SANDBOX_IDLE_TIMEOUT",
                         .initial = "15m", .max = YEAR_MS,
                         .about = "the same for sessions of /v1/sandbox; 0 = never"),

@@ -121,10 +121,8 @@ static int open_file(struct keeping *k, struct error *err)
 	        .flags = q->root ? AGENT_PATH_BENEATH : 0,
 	};
 	const struct compute_request request = {AGENT_READ, agent_path_shape, &message, NULL};
-	const struct agent_limits limits = {.deadline = q->deadline,
-	                                    .cancel = q->cancel,
-	                                    .rate_min = RATE_MIN,
-	                                    .grace_ms = SILENCE_MS};
+	const struct agent_limits limits = {
+	        .deadline = q->deadline, .rate_min = RATE_MIN, .grace_ms = SILENCE_MS};
 
 	agent_reader_init(&k->agent, k->fleet->provider, q->hold->id, &limits);
 	/* The wait for a connection has no content that could buy time. */

@@ -6,8 +6,6 @@
 #include "fleet/fleet.h"
 #include "store/artifacts.h"
 
-struct cancel;
-
 #define FLEET_ARTIFACTS_MAX 100000 /* of a project */
 #define FLEET_ARTIFACT_SIGNATURE_SIZE 64
 
@@ -22,7 +20,6 @@ struct fleet_artifact_keep {
 	int64_t process;  /* that made it; 0 = none */
 	int64_t keep_ms;  /* 0 = as the project has it */
 	int64_t deadline;
-	const struct cancel *cancel; /* of the caller, who may have left; or NULL */
 };
 /* Returns when its bytes are stored, or when nothing of it is left. A regular file; one that grows
  * meanwhile is ERROR_CONFLICT. */

@@ -12,6 +12,7 @@
 #include "fleet/parts.h"
 #include "fleet/ready.h"
 #include "fleet/waiting.h"
+#include "provider/agent_reader.h"
 
 int fleet_open(const struct fleet_options *options, struct fleet **ret, struct error *err UNUSED)
 {
@@ -26,6 +27,8 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	f->workers = options->workers;
 	f->node = options->node ? options->node : "";
 	f->blobs = options->blobs;
+	if (f->config->agent_timeout_ms > 0)
+		agent_set_answer_ms(f->config->agent_timeout_ms);
 	f->ready = ready_new(f);
 	access_open(f);
 	cache_init(&f->cache);

@@ -567,6 +567,8 @@ static void on_ready(void *context, uint32_t events)
 	case CONNECTION_HANDLING:
 		conn->read_paused = true;
 		conn->has_hung_up |= (events & EPOLLRDHUP) != 0;
+		if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+			exchange_abandon(conn->exchange);
 		if (events & (EPOLLHUP | EPOLLERR))
 			connection_close(conn);
 		else if ((events & EPOLLRDHUP) && server_abandon(server, conn->exchange))
@@ -684,7 +686,8 @@ static uint32_t interest(const struct connection *conn)
 	case CONNECTION_HEAD:
 	case CONNECTION_BODY:
 	case CONNECTION_LINGER:
-		return EPOLLIN | (conn->out.blocked ? EPOLLOUT : 0);
+		/* EPOLLRDHUP as below, so that a request changes nothing in the kernel. */
+		return EPOLLIN | EPOLLRDHUP | (conn->out.blocked ? EPOLLOUT : 0);
 	case CONNECTION_HANDLING:
 		return (conn->read_paused ? 0 : EPOLLIN) | (conn->has_hung_up ? 0 : EPOLLRDHUP);
 	case CONNECTION_WAITING:
@@ -727,9 +730,10 @@ struct connection *connection_open(struct server *server, const struct connectio
 	body_start(&conn->body, false, 0);
 	list_init(&conn->link);
 	if ((source->tls && tls_new(source->tls, conn->fd, &conn->out.tls, &err) < 0) ||
-	    loop_watch_add(server->loop,
-	                   &(struct loop_watch_options){conn->fd, EPOLLIN, on_ready, conn},
-	                   &conn->watch, &err) < 0) {
+	    loop_watch_add(
+	            server->loop,
+	            &(struct loop_watch_options){conn->fd, EPOLLIN | EPOLLRDHUP, on_ready, conn},
+	            &conn->watch, &err) < 0) {
 		log_warning("connection refused", FAILURE(&err));
 		close(conn->fd);
 		connection_free(conn);
@@ -751,6 +755,8 @@ void connection_close(struct connection *conn)
 {
 	if (conn->state == CONNECTION_CLOSED)
 		return;
+	if (conn->exchange && conn->state == CONNECTION_HANDLING)
+		exchange_abandon(conn->exchange);
 	/* A worker that has the exchange gives it back to connection_on_handled. */
 	if (conn->exchange && conn->state != CONNECTION_HANDLING) {
 		int status = STATUS_CLIENT_GONE;

@@ -10,15 +10,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "http/cors.h"
+#include "http/hang_up.h"
 #include "http/router.h"
 #include "http/server.h"
 #include "http/shares.h"
 
 /* A pooled exchange may keep this much of each buffer. */
 #define KEEP_MAX ((size_t)16 * 1024)
-#define FAST_DEADLINE_MS 60000
-#define SLOW_DEADLINE_MS 900000
-
 static void buf_recycle(struct buf *b)
 {
 	if (b->capacity > KEEP_MAX)
@@ -27,8 +25,16 @@ static void buf_recycle(struct buf *b)
 		buf_reset(b);
 }
 
+static void forget_cancel(struct http_exchange *ex)
+{
+	if (atomic_exchange(&ex->has_cancel, false))
+		cancel_done(&ex->cancel);
+	atomic_store(&ex->client_left, false);
+}
+
 void exchange_free(struct http_exchange *ex)
 {
+	forget_cancel(ex);
 	buf_done(&ex->head_text);
 	buf_done(&ex->body);
 	buf_done(&ex->reply.headers);
@@ -39,6 +45,7 @@ void exchange_free(struct http_exchange *ex)
 
 void exchange_reset(struct http_exchange *ex)
 {
+	forget_cancel(ex);
 	buf_recycle(&ex->head_text);
 	buf_recycle(&ex->body);
 	buf_recycle(&ex->reply.headers);
@@ -115,9 +122,11 @@ static bool has_body(const struct head *head)
 
 void exchange_set_deadline(struct http_exchange *ex)
 {
+	const struct server_options *options = &ex->server->options;
 	bool is_slow = ex->request.route->flags & (ROUTE_SLOW | ROUTE_QUICK);
 
-	ex->request.deadline = deadline_in(is_slow ? SLOW_DEADLINE_MS : FAST_DEADLINE_MS);
+	ex->request.deadline =
+	        deadline_in(is_slow ? options->slow_deadline_ms : options->fast_deadline_ms);
 }
 
 static enum http_fault check_route(struct http_exchange *ex, struct router_match match)
@@ -355,7 +364,10 @@ void exchange_undo(struct http_exchange *ex)
 
 static int run_handler(struct http_exchange *ex, struct error *err)
 {
-	return handle(ex, err) < 0 ? forward(ex, err) : 0;
+	int result = handle(ex, err) < 0 ? forward(ex, err) : 0;
+
+	cancel_set_current(NULL);
+	return result;
 }
 
 /* A body that takes long to parse would keep the loop from everybody else. */
@@ -428,6 +440,34 @@ int request_wait_turn(struct request *rq, const char *queue, struct error *err)
 	if (rq->exchange && !rq->exchange->gave_up)
 		(void)snprintf(rq->exchange->turn_queue, TURN_QUEUE_SIZE, "%s", queue);
 	return -1;
+}
+
+/* The worker makes `cancel` before it looks whether the client has left, and the loop notes that
+ * the client has left before it looks for `cancel`: so one of the two sees the other. */
+const struct cancel *request_cancel(struct request *rq)
+{
+	struct http_exchange *ex = rq->exchange;
+	bool may_end = rq->method == HTTP_GET || rq->method == HTTP_HEAD ||
+	               (rq->route && (rq->route->flags & ROUTE_CANCEL));
+	struct error ignored = {0};
+
+	if (!ex || !may_end || rq->is_tried)
+		return NULL;
+	if (!atomic_load(&ex->has_cancel)) {
+		if (cancel_init(&ex->cancel, &ignored) < 0)
+			return NULL;
+		atomic_store(&ex->has_cancel, true);
+	}
+	if (atomic_load(&ex->client_left))
+		cancel_say(&ex->cancel);
+	return &ex->cancel;
+}
+
+void exchange_abandon(struct http_exchange *ex)
+{
+	atomic_store(&ex->client_left, true);
+	if (atomic_load(&ex->has_cancel))
+		cancel_say(&ex->cancel);
 }
 
 bool request_is_on_loop(const struct request *rq)

@@ -5,9 +5,11 @@
  * are kept for reuse, so that a small request allocates nothing. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cancel.h"
 #include "http/head.h"
 #include "http/http.h"
 #include "http/parked.h"
@@ -44,6 +46,9 @@ struct http_exchange {
 	struct worker_pool *pool;   /* that the task was submitted to */
 	struct http_exchange *next; /* finished or spare */
 	int64_t started_ns;
+	struct cancel cancel;    /* with has_cancel */
+	atomic_bool has_cancel;  /* set by the worker, once `cancel` can be said */
+	atomic_bool client_left; /* set by the loop */
 	const char *origin; /* that may read the reply, see cors.h; NULL: no page of another one */
 	bool knows_whole;   /* as range_fail sets it */
 	uint64_t whole;     /* bytes of what ERROR_RANGE is about */
@@ -88,6 +93,8 @@ bool exchange_try(struct http_exchange *ex);
 /* Authorizes, parses query and body, runs the handler. Worker, or loop for ROUTE_INLINE. Leaves a
  * reply, or is false when the lane that ex->task names by now has to do it. */
 bool exchange_handle(struct http_exchange *ex);
+/* The client has hung up: cancels what the handler waits for, if it may. Loop. */
+void exchange_abandon(struct http_exchange *ex);
 /* Takes back what the handler has made, with the reply's undo. Worker. */
 void exchange_undo(struct http_exchange *ex);
 /* Replaces the reply by an error. */

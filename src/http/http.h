@@ -37,7 +37,6 @@ enum http_method {
 };
 
 struct route;
-struct relay;
 struct reply;
 
 #define REQUEST_ID_SIZE 65
@@ -105,9 +104,10 @@ enum route_flag {
 	ROUTE_LONG = 1 << 9,        /* waits for minutes: by server_options.waiters */
 	ROUTE_NEEDS_BODY = 1 << 10, /* for the document: though no member is required */
 	ROUTE_PROGRESS = 1 << 11,   /* a client may listen to what it waits for: parked.h */
+	ROUTE_CANCEL = 1 << 12,     /* may end when its client hangs up, as GET and HEAD may */
 };
 
-/* One row is everything that is known about an operation; the OpenAPI document comes from it. */
+/* One row is all that is known about an operation, for the document, too. A NULL path ends. */
 struct route {
 	enum http_method method;
 	const char *path; /* "/v1/projects/:project"; a last part "*rest" takes the rest */
@@ -119,7 +119,6 @@ struct route {
 	http_handler *handle;
 	const char *tag, *summary;
 };
-/* Ends with a row whose path is NULL. */
 /* ---- replies, on the worker ---- */
 
 void reply_status(struct reply *reply, int status);
@@ -176,6 +175,7 @@ struct server_options {
 	int64_t body_timeout_ms;            /* 0 = 60 s without a byte of the body */
 	int64_t idle_timeout_ms;            /* 0 = 75 s between requests */
 	int64_t write_timeout_ms;           /* 0 = 60 s without the client taking a byte */
+	int64_t fast_deadline_ms, slow_deadline_ms; /* of handlers; 0 = 60 s, 15 min */
 };
 MUST_CHECK int server_open(const struct server_options *options, struct server **ret,
                            struct error *err);

@@ -230,7 +230,7 @@ static void note_progress(struct relay *relay)
 	relay->was_reading = is_reading;
 }
 
-enum due { DUE_WRITE, DUE_BODY, DUE_IDLE, DUE_PING, DUE_COUNT };
+enum due { DUE_WRITE, DUE_BODY, DUE_IDLE, DUE_WHOLE, DUE_PING, DUE_COUNT };
 
 /* 0: none. */
 static int64_t idle_limit_ms(const struct relay *relay)
@@ -254,6 +254,7 @@ static void list_dues(const struct relay *relay, int64_t dues[DUE_COUNT])
 	dues[DUE_BODY] =
 	        body_awaited ? relay->client_seen_ms + options->body_timeout_ms : INT64_MAX;
 	dues[DUE_IDLE] = idle_ms ? relay->active_ms + idle_ms : INT64_MAX;
+	dues[DUE_WHOLE] = relay->ends_at_ms;
 	dues[DUE_PING] = relay->websocket ? relay_now_ms(relay) + PING_MS : INT64_MAX;
 }
 
@@ -689,6 +690,9 @@ void relay_on_due(struct relay *relay)
 		error_set(&err, ERROR_TIMEOUT, 0, HERE, "nothing moved for %lld ms",
 		          (long long)idle_limit_ms(relay));
 		relay_set_failed(relay, &err);
+	} else if (dues[DUE_WHOLE] <= now) {
+		error_set(&err, ERROR_TIMEOUT, 0, HERE, "the other side did not finish in time");
+		relay_set_failed(relay, &err);
 	} else if (relay->websocket) {
 		websocket_ping(relay->websocket);
 	}
@@ -755,6 +759,8 @@ static struct relay *relay_new(struct connection *conn, const struct relay_optio
 	                        .tick = {.on_timer = on_tick, .context = relay},
 	                        .tick_ms = options->ops->on_tick ? options->tick_ms : 0,
 	                        .idle_timeout_ms = options->idle_timeout_ms,
+	                        .ends_at_ms =
+	                                options->whole_ms ? now + options->whole_ms : INT64_MAX,
 	                        .active_ms = now,
 	                        .client_seen_ms = now,
 	                        .client_took_ms = now,

@@ -10,6 +10,8 @@
 #include "base/span.h"
 #include "http/http.h"
 
+struct relay;
+
 struct tls;
 struct relay_ops {
 	/* Called first, once: for those who write to the relay from elsewhere on the loop's thread
@@ -45,6 +47,7 @@ struct relay_options {
 	void *state;
 	int64_t tick_ms;            /* 0 = none */
 	int64_t idle_timeout_ms;    /* no byte either way for so long ends it; 0 = none */
+	int64_t whole_ms;           /* it ends so long after its begin, whatever moves; 0 = none */
 	struct span upstream_first; /* sent to the upstream at once; copied */
 	/* Lines of the request's trailer section, whole with its last piece: the state's; or NULL.
 	 */

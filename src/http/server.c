@@ -276,6 +276,8 @@ static void set_defaults(struct server_options *options)
 	set_default(&options->body_timeout_ms, 60000);
 	set_default(&options->idle_timeout_ms, 75000);
 	set_default(&options->write_timeout_ms, 60000);
+	set_default(&options->fast_deadline_ms, 60000);
+	set_default(&options->slow_deadline_ms, 900000);
 }
 
 int server_open(const struct server_options *options, struct server **ret, struct error *err)

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "base/cancel.h"
@@ -83,8 +84,33 @@ void agent_reader_init(struct agent_reader *r, struct provider *p, const char *i
 	        .limits = *limits,
 	        .fd = -1,
 	        .passed_fd = -1,
+	        .answer_by = DEADLINE_NEVER,
 	        .payload = BUF(WIRE_PAYLOAD_MAX),
 	};
+}
+
+static _Atomic int64_t answer_ms = 10000;
+
+void agent_set_answer_ms(int64_t ms)
+{
+	atomic_store(&answer_ms, ms);
+}
+
+int64_t agent_answer_ms(void)
+{
+	return atomic_load(&answer_ms);
+}
+
+bool agent_type_is_quick(uint16_t type)
+{
+	static const uint64_t quick =
+	        BIT(AGENT_PING) | BIT(AGENT_SIGNAL) | BIT(AGENT_PROCESSES) | BIT(AGENT_FORGET) |
+	        BIT(AGENT_STAT) | BIT(AGENT_LIST) | BIT(AGENT_GLOB) | BIT(AGENT_MKDIR) |
+	        BIT(AGENT_RENAME) | BIT(AGENT_JOB) | BIT(AGENT_FIND_JOB) | BIT(AGENT_TERMINAL) |
+	        BIT(AGENT_INSPECT) | BIT(AGENT_SET_ATTRIBUTES) | BIT(AGENT_SERVICE) |
+	        BIT(AGENT_SERVICES) | BIT(AGENT_SERVICE_LOG);
+
+	return type < AGENT_TYPE_COUNT && (quick & BIT(type));
 }
 
 static void begin_answer(struct agent_reader *r, uint16_t request)
@@ -99,12 +125,18 @@ void agent_reader_adopt(struct agent_reader *r, int fd, uint16_t request)
 {
 	fd_forget(&r->fd);
 	r->fd = fd;
+	r->answer_by = DEADLINE_NEVER;
 	begin_answer(r, request);
+}
+
+static int64_t deadline_of(const struct agent_reader *r)
+{
+	return r->answer_by < r->limits.deadline ? r->answer_by : r->limits.deadline;
 }
 
 int agent_reader_send(struct agent_reader *r, struct span frames, struct error *err)
 {
-	const struct wire_peer peer = {r->fd, r->limits.deadline, r->limits.cancel};
+	const struct wire_peer peer = {r->fd, deadline_of(r), r->limits.cancel};
 
 	if (wire_send_to(&peer, frames, err) < 0)
 		return FAIL_CONTEXT(err, "sandbox '%s'", r->id);
@@ -116,11 +148,15 @@ int agent_reader_ask(struct agent_reader *r, const struct compute_request *reque
 {
 	AUTO(buf_done) struct buf frame = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
 
+	if (!r->limits.cancel)
+		r->limits.cancel = cancel_current();
+	r->answer_by = agent_type_is_quick(request->type) ? deadline_in(agent_answer_ms())
+	                                                  : DEADLINE_NEVER;
 	if (r->fd < 0) {
 		struct compute_request first = *request;
 
 		first.cancel = r->limits.cancel;
-		if (compute_open(r->provider, r->id, &first, r->limits.deadline, &r->fd, err) < 0)
+		if (compute_open(r->provider, r->id, &first, deadline_of(r), &r->fd, err) < 0)
 			return -1;
 	} else if (wire_encode(&frame, request->type, request->shape, request->message, err) < 0 ||
 	           agent_reader_send(r, buf_span(&frame), err) < 0) {
@@ -139,14 +175,14 @@ static int64_t patience_of(const struct agent_reader *r)
 	int64_t bought;
 
 	if (limits->rate_min <= 0)
-		return limits->deadline;
+		return deadline_of(r);
 	bought = r->begun_ms + limits->grace_ms + (int64_t)(r->bytes * 1000) / limits->rate_min;
-	return bought < limits->deadline ? bought : limits->deadline;
+	return bought < deadline_of(r) ? bought : deadline_of(r);
 }
 
 static int refuse_late(const struct agent_reader *r, struct error *err)
 {
-	if (patience_of(r) < r->limits.deadline)
+	if (patience_of(r) < deadline_of(r))
 		return FAIL(err, ERROR_TIMEOUT,
 		            "the agent sent %" PRIu64
 		            " bytes in %lld ms, less than %lld per second",
@@ -155,13 +191,11 @@ static int refuse_late(const struct agent_reader *r, struct error *err)
 	return FAIL(err, ERROR_TIMEOUT, "the agent did not finish its answer in time");
 }
 
-static uint64_t content_of(const struct agent_reader *r)
+size_t agent_content_size(uint16_t type, size_t payload_size)
 {
-	uint64_t size = r->payload.size;
-
-	if (r->type != AGENT_OUTPUT)
-		return size;
-	return size > OUTPUT_HEAD_SIZE ? size - OUTPUT_HEAD_SIZE : 0;
+	if (type != AGENT_OUTPUT)
+		return payload_size;
+	return payload_size > OUTPUT_HEAD_SIZE ? payload_size - OUTPUT_HEAD_SIZE : 0;
 }
 
 int agent_reader_refuse(const struct agent_reader *r, struct error *err)
@@ -188,7 +222,8 @@ static int check_order(struct agent_reader *r, const struct answer_order *order,
 
 static int check_amount(struct agent_reader *r, const struct answer_order *order, struct error *err)
 {
-	uint64_t content = content_of(r), none = order->is_stream ? UINT64_MAX : 0;
+	uint64_t content = agent_content_size(r->type, r->payload.size),
+	         none = order->is_stream ? UINT64_MAX : 0;
 	uint64_t frames_max = r->limits.frames_max ? r->limits.frames_max
 	                      : none               ? none
 	                                           : FRAMES_MAX;

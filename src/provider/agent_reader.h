@@ -25,7 +25,7 @@ struct provider;
 
 struct agent_limits {
 	int64_t deadline;            /* monotonic ms; the only one that must be set */
-	const struct cancel *cancel; /* NULL: nothing cancels the call */
+	const struct cancel *cancel; /* NULL: cancel_current, for what agent_reader_ask begins */
 	/* Content has to come at this rate on average, in bytes per second, after `grace_ms`
 	 * without any. 0 = any rate. */
 	int64_t rate_min, grace_ms;
@@ -49,9 +49,17 @@ struct agent_reader {
 	uint16_t request;  /* enum agent_type: says which frames are in order */
 	uint64_t received; /* bit of each type that has come */
 	uint64_t frames, bytes, empty;
-	int64_t begun_ms;
+	int64_t begun_ms, answer_by; /* monotonic ms */
 };
 
+/* Bytes of a message that say something: of OUTPUT, those of the process. */
+size_t agent_content_size(uint16_t type, size_t payload_size);
+/* Whether an agent that is well answers such a request within seconds: it looks something up or
+ * makes a small change. The reader of such an answer waits for agent_answer_ms at most. */
+bool agent_type_is_quick(uint16_t type);
+/* Of this process; 10 s until it is set. Any thread. */
+void agent_set_answer_ms(int64_t ms);
+int64_t agent_answer_ms(void);
 /* Whether this type (enum agent_type) is a request that an agent answers. */
 bool agent_type_has_answer(uint16_t type);
 

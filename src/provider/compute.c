@@ -106,8 +106,8 @@ int compute_open(struct provider *p, const char *id, const struct compute_reques
 
 	if (wire_encode(&frame, request->type, request->shape, request->message, err) < 0)
 		return -1;
-	struct sending sending = {
-	        p, id, request->type, buf_span(&frame), deadline, request->cancel};
+	const struct cancel *cancel = request->cancel ? request->cancel : cancel_current();
+	struct sending sending = {p, id, request->type, buf_span(&frame), deadline, cancel};
 	int fd = send_on_waiting(&sending);
 	if (fd < 0 && send_on_new(&sending, &fd, err) < 0)
 		return -1;

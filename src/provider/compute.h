@@ -16,7 +16,7 @@ struct compute_request {
 	uint16_t type; /* enum agent_type */
 	const struct wire_member *shape;
 	const void *message;
-	const struct cancel *cancel; /* ends the wait for the agent; or NULL */
+	const struct cancel *cancel; /* ends the wait for the agent; NULL: cancel_current does */
 };
 MUST_CHECK int compute_open(struct provider *p, const char *id,
                             const struct compute_request *request, int64_t deadline, int *ret_fd,
@@ -40,7 +40,7 @@ struct compute_call {
 	/* For replies of many messages (LIST, …): called with each; `reply` is reused. */
 	int (*on_reply)(void *context, const void *reply, struct error *err);
 	void *context;
-	const struct cancel *cancel; /* ends the wait for the agent; or NULL */
+	const struct cancel *cancel; /* ends the wait for the agent; NULL: cancel_current does */
 };
 MUST_CHECK int compute_call(struct provider *p, const char *id, struct arena *a,
                             const struct compute_call *call, int64_t deadline, struct error *err);

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "terminal/screens.h"
@@ -154,10 +155,11 @@ int terminal_reader_open(struct terminal_reader *r, const struct terminal_at *at
 	int fd;
 
 	*r = (struct terminal_reader){.over = false};
-	agent_reader_init(&r->agent, at->hold->provider, at->hold->id,
-	                  &(struct agent_limits){.deadline = DEADLINE_NEVER,
-	                                         .cancel = at->cancel,
-	                                         .frame_ms = FRAME_MS});
+	agent_reader_init(
+	        &r->agent, at->hold->provider, at->hold->id,
+	        &(struct agent_limits){.deadline = DEADLINE_NEVER,
+	                               .cancel = at->cancel ? at->cancel : cancel_current(),
+	                               .frame_ms = FRAME_MS});
 	if (compute_open(at->hold->provider, at->hold->id,
 	                 &(struct compute_request){AGENT_ATTACH, agent_attach_shape, &message,
 	                                           at->cancel},

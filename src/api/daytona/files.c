@@ -469,7 +469,7 @@ const struct route daytona_files_routes[] = {
          .summary = "Set mode and owner"},
         {HTTP_GET, BASE "/find", READ, .handle = find, TAG, .summary = "Find text in files"},
         {HTTP_GET, BASE "/search", READ, .handle = search, TAG, .summary = "Find files by name"},
-        {HTTP_POST, BASE "/replace", WRITE, .body = &replace_request, .handle = replace,
-         .tag = "daytona", .summary = "Replace text in files"},
+        {HTTP_POST, BASE "/replace", WRITE, ROUTE_CANCEL, .body = &replace_request,
+         .handle = replace, .tag = "daytona", .summary = "Replace text in files"},
         {.path = NULL},
 };

@@ -233,12 +233,14 @@ static int handle(struct request *rq, const void *body, struct reply *reply, str
 	return -1;
 }
 
-#define ROW(name)                                                                                  \
+#define ROW(name, cancel)                                                                          \
 	{                                                                                          \
 		.method = HTTP_POST, .path = "/filesystem.Filesystem/" name,                       \
-		.flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN, .body_max = BODY_MAX_BYTES, \
-		.handle = handle, .tag = CONNECT_TAG, .summary = "filesystem." name                \
+		.flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN | (cancel),                  \
+		.body_max = BODY_MAX_BYTES, .handle = handle, .tag = CONNECT_TAG,                  \
+		.summary = "filesystem." name                                                      \
 	}
 const struct route envd_filesystem_routes[] = {
-        ROW("Stat"), ROW("MakeDir"), ROW("Move"), ROW("ListDir"), ROW("Remove"), {.path = NULL},
+        ROW("Stat", ROUTE_CANCEL),    ROW("MakeDir", 0), ROW("Move", 0),
+        ROW("ListDir", ROUTE_CANCEL), ROW("Remove", 0),  {.path = NULL},
 };

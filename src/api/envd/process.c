@@ -222,12 +222,14 @@ static int handle(struct request *rq, const void *body, struct reply *reply, str
 	return run(rq, reply, calls[i].call, err);
 }
 
-#define ROW(name)                                                                                  \
+#define ROW(name, cancel)                                                                          \
 	{                                                                                          \
 		.method = HTTP_POST, .path = "/process.Process/" name,                             \
-		.flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN, .body_max = BODY_MAX_BYTES, \
-		.handle = handle, .tag = CONNECT_TAG, .summary = "process." name                   \
+		.flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN | (cancel),                  \
+		.body_max = BODY_MAX_BYTES, .handle = handle, .tag = CONNECT_TAG,                  \
+		.summary = "process." name                                                         \
 	}
 const struct route envd_process_routes[] = {
-        ROW("List"), ROW("SendSignal"), ROW("CloseStdin"), ROW("Update"), {.path = NULL},
+        ROW("List", ROUTE_CANCEL), ROW("SendSignal", 0), ROW("CloseStdin", 0),
+        ROW("Update", 0),          {.path = NULL},
 };

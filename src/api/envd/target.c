@@ -115,6 +115,7 @@ int envd_hold(struct request *rq, struct reply *reply, const char *id, struct ap
 	}
 	if (api_may_call(rq, &ret->record, &ret->hold, err) < 0)
 		return -1;
+	api_target_follow(rq);
 	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
 }
 

@@ -16,12 +16,19 @@
 #define HELD_MAX ((size_t)2 * (WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX))
 /* In one answer; what is left waits for the next. */
 #define TAKEN_MAX ((size_t)4 * 1024 * 1024)
+/* Of the agent's bytes, whatever they say: not every frame is an event. */
+#define READ_MAX ((size_t)8 * 1024 * 1024)
 
+/* The mutex of all watchers guards the list and the first members. An agent is read under the
+ * watcher's own mutex alone, so that no sandbox's agent holds another sandbox's call. */
 struct watcher {
 	struct list item;
 	char id[ID_SIZE + 1], sandbox_id[ID_SIZE + 1];
-	int fd;
 	int64_t used_ms;
+	unsigned users; /* calls that hold a reference: it is not freed meanwhile */
+	bool is_listed;
+	pthread_mutex_t reading; /* guards the rest */
+	int fd;
 	struct buf held; /* a frame whose rest is to come */
 	struct changes changes;
 };
@@ -43,14 +50,25 @@ struct envd_watchers *envd_watchers_new(void)
 	return w;
 }
 
-static void watcher_free(struct envd_watchers *w, struct watcher *watcher)
+static void watcher_free(struct watcher *watcher)
 {
-	w->count--;
-	list_remove(&watcher->item);
 	(void)close(watcher->fd);
 	buf_done(&watcher->held);
 	changes_done(&watcher->changes);
+	pthread_mutex_destroy(&watcher->reading);
 	free(watcher);
+}
+
+/* Called with the mutex held. The last user frees it. */
+static void remove_watcher(struct envd_watchers *w, struct watcher *watcher)
+{
+	if (watcher->is_listed) {
+		watcher->is_listed = false;
+		w->count--;
+		list_remove(&watcher->item);
+	}
+	if (watcher->users == 0)
+		watcher_free(watcher);
 }
 
 void envd_watchers_free(struct envd_watchers *w)
@@ -58,7 +76,7 @@ void envd_watchers_free(struct envd_watchers *w)
 	if (!w)
 		return;
 	LIST_EACH (&w->items, item)
-		watcher_free(w, LIST_ENTRY(item, struct watcher, item));
+		remove_watcher(w, LIST_ENTRY(item, struct watcher, item));
 	pthread_mutex_destroy(&w->mutex);
 	free(w);
 }
@@ -70,8 +88,8 @@ static unsigned forget_idle(struct envd_watchers *w, const char *sandbox_id, int
 	LIST_EACH (&w->items, item) {
 		struct watcher *watcher = LIST_ENTRY(item, struct watcher, item);
 
-		if (now - watcher->used_ms > WATCHERS_IDLE_MS)
-			watcher_free(w, watcher);
+		if (watcher->users == 0 && now - watcher->used_ms > WATCHERS_IDLE_MS)
+			remove_watcher(w, watcher);
 		else
 			count += strcmp(watcher->sandbox_id, sandbox_id) == 0;
 	}
@@ -90,6 +108,7 @@ static struct watcher *watcher_new(const char *sandbox_id, int fd)
 	watcher->fd = fd;
 	watcher->held = BUF(HELD_MAX);
 	changes_init(&watcher->changes);
+	pthread_mutex_init(&watcher->reading, NULL);
 	list_init(&watcher->item);
 	return watcher;
 }
@@ -107,10 +126,11 @@ int watchers_add(struct envd_watchers *w, const char *sandbox_id, int fd, char r
 	is_full = of_sandbox >= WATCHERS_PER_SANDBOX_MAX || w->count >= WATCHERS_MAX;
 	watcher->used_ms = now;
 	list_append(&w->items, &watcher->item);
+	watcher->is_listed = true;
 	w->count++;
 	memcpy(ret_id, watcher->id, ID_SIZE + 1);
 	if (is_full)
-		watcher_free(w, watcher);
+		remove_watcher(w, watcher);
 	pthread_mutex_unlock(&w->mutex);
 	return is_full ? FAIL(err, ERROR_LIMIT, "there are %d watchers already",
 	                      WATCHERS_PER_SANDBOX_MAX)
@@ -155,10 +175,10 @@ static int take_frames(struct watcher *watcher, struct arena *a, struct buf *out
 static int take_all(struct watcher *watcher, struct buf *out, struct error *err)
 {
 	AUTO(arena_done) struct arena a = {.blocks = NULL};
-	size_t begun = out->size;
+	size_t begun = out->size, read = 0;
 	bool any = false;
 
-	while (out->size - begun < TAKEN_MAX) {
+	while (out->size - begun < TAKEN_MAX && read < READ_MAX) {
 		char *room = buf_reserve(&watcher->held, READ_SIZE);
 		ssize_t got = room ? recv(watcher->fd, room, READ_SIZE, MSG_DONTWAIT) : 0;
 
@@ -166,6 +186,7 @@ static int take_all(struct watcher *watcher, struct buf *out, struct error *err)
 			return 0;
 		if (got <= 0)
 			return FAIL(err, ERROR_NOT_FOUND, "the watcher has ended");
+		read += (size_t)got;
 		buf_commit(&watcher->held, (size_t)got);
 		if (take_frames(watcher, &a, out, &any, err) < 0)
 			return -1;
@@ -173,23 +194,40 @@ static int take_all(struct watcher *watcher, struct buf *out, struct error *err)
 	return 0;
 }
 
-int watchers_take(struct envd_watchers *w, const char *sandbox_id, const char *id, struct buf *out,
-                  struct error *err)
+static struct watcher *acquire(struct envd_watchers *w, const char *sandbox_id, const char *id)
 {
 	struct watcher *watcher;
-	int result = -1;
 
 	pthread_mutex_lock(&w->mutex);
 	watcher = find(w, sandbox_id, id);
-	if (!watcher)
-		(void)FAIL(err, ERROR_NOT_FOUND, "watcher with id %.32s not found", id);
-	else
-		result = take_all(watcher, out, err);
-	if (watcher && result == 0)
-		watcher->used_ms = clock_monotonic_ms();
-	else if (watcher)
-		watcher_free(w, watcher);
+	if (watcher)
+		watcher->users++;
 	pthread_mutex_unlock(&w->mutex);
+	return watcher;
+}
+
+static void release(struct envd_watchers *w, struct watcher *watcher, bool has_ended)
+{
+	pthread_mutex_lock(&w->mutex);
+	watcher->users--;
+	watcher->used_ms = clock_monotonic_ms();
+	if (has_ended || !watcher->is_listed)
+		remove_watcher(w, watcher);
+	pthread_mutex_unlock(&w->mutex);
+}
+
+int watchers_take(struct envd_watchers *w, const char *sandbox_id, const char *id, struct buf *out,
+                  struct error *err)
+{
+	struct watcher *watcher = acquire(w, sandbox_id, id);
+	int result;
+
+	if (!watcher)
+		return FAIL(err, ERROR_NOT_FOUND, "watcher with id %.32s not found", id);
+	pthread_mutex_lock(&watcher->reading);
+	result = take_all(watcher, out, err);
+	pthread_mutex_unlock(&watcher->reading);
+	release(w, watcher, result < 0);
 	return result;
 }
 
@@ -201,7 +239,7 @@ int watchers_remove(struct envd_watchers *w, const char *sandbox_id, const char 
 	pthread_mutex_lock(&w->mutex);
 	watcher = find(w, sandbox_id, id);
 	if (watcher)
-		watcher_free(w, watcher);
+		remove_watcher(w, watcher);
 	pthread_mutex_unlock(&w->mutex);
 	return watcher ? 0 : FAIL(err, ERROR_NOT_FOUND, "watcher with id %.32s not found", id);
 }

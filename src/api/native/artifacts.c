@@ -345,9 +345,10 @@ static int artifact_download(struct request *rq, UNUSED const void *body, struct
 
 #define TAG .tag = "artifacts"
 const struct route artifacts_routes[] = {
-        {HTTP_POST, "/api/sandbox/instances/:id/artifacts", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
-         .body = &keep_request, .answer = &stored_artifact_shape, .status = 201,
-         .handle = artifact_keep, TAG, .summary = "Keep a file when its sandbox is gone"},
+        {HTTP_POST, "/api/sandbox/instances/:id/artifacts", SCOPE_SANDBOX_WRITE,
+         ROUTE_SLOW | ROUTE_CANCEL, .body = &keep_request, .answer = &stored_artifact_shape,
+         .status = 201, .handle = artifact_keep, TAG,
+         .summary = "Keep a file when its sandbox is gone"},
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &list_answer,
          .handle = artifact_list, TAG, .summary = "List artifacts, newest first"},
         {HTTP_GET, BASE "/:id", SCOPE_SANDBOX_READ, .answer = &stored_artifact_shape,

@@ -471,7 +471,7 @@ const struct route processes_routes[] = {
          .summary = "List the commands that were started, ended ones too"},
         {HTTP_GET, BASE "/:process", SCOPE_SANDBOX_READ, .answer = &process_shape,
          .handle = process_get, TAG, .summary = "Get a process"},
-        {HTTP_DELETE, BASE "/:process", SCOPE_SANDBOX_WRITE, .status = 204,
+        {HTTP_DELETE, BASE "/:process", SCOPE_SANDBOX_WRITE, ROUTE_CANCEL, .status = 204,
          .handle = process_delete, TAG, .summary = "Kill a process and forget its output"},
         {HTTP_POST, BASE "/:process/stdin", SCOPE_SANDBOX_WRITE, ROUTE_STREAM_BODY,
          .query = &feed_query, .answer = &count_shape, .handle = process_stdin, TAG,

@@ -25,7 +25,10 @@ struct agent {
 	struct buf in, out;
 	int fd;
 	bool broken;
+	char sandbox[ID_SIZE + 1];
 };
+
+bool (*fake_agent_hook)(const char *sandbox, int fd, uint16_t type);
 
 static void add(struct agent *a, uint16_t type, const struct wire_member *shape,
                 const void *message)
@@ -312,6 +315,8 @@ static void *serve(void *context)
 	uint16_t type;
 
 	while (!a->broken && wire_receive(a->fd, DEADLINE_NEVER, &type, &a->in, &err) == 0) {
+		if (fake_agent_hook && fake_agent_hook(a->sandbox, a->fd, type))
+			break;
 		answer(a, type);
 		if (wire_send(a->fd, buf_span(&a->out), deadline_in(10000), &err) < 0)
 			break;
@@ -339,13 +344,13 @@ static int fake_connect(struct provider *p, const char *id, int64_t deadline, in
 	pthread_t thread;
 	int pair[2];
 
-	(void)id;
 	(void)deadline;
 	(void)err;
 	if (!a || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		abort();
 	a->provider = p;
 	a->fd = pair[1];
+	(void)snprintf(a->sandbox, sizeof(a->sandbox), "%s", id);
 	a->in = BUF(WIRE_PAYLOAD_MAX);
 	a->out = BUF(4 * WIRE_PAYLOAD_MAX);
 	(void)pthread_mutex_lock(&p->lock);

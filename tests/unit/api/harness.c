@@ -76,6 +76,8 @@ static void open_server(struct harness *h)
 	        .authorize = api_authorize,
 	        .write_failure = api_write_failure,
 	        .on_done = api_on_done,
+	        .fast_deadline_ms = h->options.deadline_ms,
+	        .slow_deadline_ms = h->options.deadline_ms,
 	};
 
 	h->api = (struct api){
@@ -94,14 +96,20 @@ static void open_server(struct harness *h)
 
 void harness_open(struct harness *h)
 {
+	harness_open_with(h, &(struct harness_options){0});
+}
+
+void harness_open_with(struct harness *h, const struct harness_options *wanted)
+{
 	AUTO(arena_done) struct arena a = {.blocks = NULL};
-	const struct worker_options workers = {4, 256};
+	const struct worker_options workers = {wanted->threads ? wanted->threads : 4,
+	                                       wanted->threads ? 1024 : 256};
 	const char *flags[] = {"provider=null", "data=/tmp", "default_template=host", NULL};
 	const struct config_source source = {.flags = flags};
 	struct fleet_options options;
 	char spool[80];
 
-	*h = (struct harness){.fleet = NULL};
+	*h = (struct harness){.options = *wanted};
 	unit_folder(h->data, sizeof(h->data), "api-test");
 	(void)snprintf(spool, sizeof(spool), "%s/tmp", h->data);
 	if (mkdir(spool, 0700) < 0)
@@ -116,6 +124,8 @@ void harness_open(struct harness *h)
 	h->config.preview_ports = "3000";
 	h->config.preview_domain = h->config.preview_origin = h->config.preview_secret = "";
 	h->config.requests_per_key_max = 8;
+	if (wanted->deadline_ms)
+		h->config.agent_timeout_ms = wanted->deadline_ms;
 	open_store(h);
 	h->provider = fake_provider_open();
 	CHECKED(worker_pool_start, &workers, &h->workers);

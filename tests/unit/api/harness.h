@@ -8,7 +8,15 @@
 #include "api/api.h"
 
 struct provider *fake_provider_open(void);
+/* Sees every request to an agent. True: it has answered, in its way, and the connection is closed.
+ */
+extern bool (*fake_agent_hook)(const char *sandbox, int fd, uint16_t type);
 void fake_provider_close(struct provider *p);
+
+struct harness_options {
+	unsigned threads;    /* of workers; 0 = 4 */
+	int64_t deadline_ms; /* of every handler; 0 = the server's */
+};
 
 struct harness {
 	struct config config;
@@ -23,8 +31,10 @@ struct harness {
 	uint16_t port;
 	char admin[64]; /* a key with every scope */
 	char data[64];
+	struct harness_options options;
 };
 void harness_open(struct harness *h);
+void harness_open_with(struct harness *h, const struct harness_options *options);
 void harness_close(struct harness *h);
 /* A key of the project with these scopes. */
 void harness_key(struct harness *h, const char *project_id, unsigned scopes, char ret[64]);
