@@ -235,6 +235,7 @@ static int start(struct broker *b, const struct broker_options *options, struct 
 		return -1;
 	/* A job's child lets go of what all parts have open: they must be open by now. */
 	flattening_look(&b->flattening);
+	disk_watch_open(b);
 	return 0;
 }
 
@@ -250,6 +251,7 @@ static int run(struct broker *b, const struct broker_options *options, struct er
 	status = events_run(&b->events, err);
 	templates_kill(b);
 	backups_kill(b);
+	disk_watch_close(b);
 	snapshots_close(&b->snapshots);
 	flattening_close(&b->flattening);
 	server_close(b);

@@ -27,7 +27,8 @@ struct broker_options {
 	gid_t gid;
 	unsigned cells;                    /* kept ready, of each kind */
 	unsigned pool_automatic, pool_max; /* see pool.h */
-	bool disk_quota;
+	bool disk_quota, disk_watch;
+	unsigned disk_inodes;      /* of each GiB of a disk limit; 0 = as many as there are */
 	bool registry_private;     /* images may be pulled from the host's own network */
 	unsigned io_mbps;          /* 0 = an equal share is all */
 	unsigned orphan_timeout_s; /* a sandbox that hears of no broker for so long ends; 0 = never

@@ -90,7 +90,7 @@ int measure_tree(int folder, const char *name, int64_t deadline, struct measured
 	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
 		return FAIL_ERRNO(err, "look at '%s'", name);
 	count_entry(folder, name, 0, &count);
-	*ret = (struct measured){count.bytes, count.is_partial};
+	*ret = (struct measured){count.bytes, count.entries, count.is_partial};
 	return 0;
 }
 

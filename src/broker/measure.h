@@ -14,6 +14,7 @@
 
 struct measured {
 	uint64_t bytes;  /* of blocks; a file with several names counts once */
+	uint64_t entries;
 	bool is_partial; /* there is more */
 };
 /* All that is in this folder, or file, until the deadline. In a child: takes as long as it takes.

@@ -19,6 +19,8 @@ enum option_letter {
 	OPTION_IO_MBPS,
 	OPTION_GATEWAY,
 	OPTION_DISK_QUOTA,
+	OPTION_DISK_WATCH,
+	OPTION_DISK_INODES,
 	OPTION_REGISTRY_PRIVATE,
 	OPTION_ORPHANS_KEEP,
 	OPTION_ORPHAN_TIMEOUT,
@@ -39,6 +41,8 @@ static const struct option options[] = {
         {"io-mbps", required_argument, NULL, OPTION_IO_MBPS},
         {"gateway", required_argument, NULL, OPTION_GATEWAY},
         {"disk-quota", required_argument, NULL, OPTION_DISK_QUOTA},
+        {"disk-watch", required_argument, NULL, OPTION_DISK_WATCH},
+        {"disk-inodes", required_argument, NULL, OPTION_DISK_INODES},
         {"registry-private", required_argument, NULL, OPTION_REGISTRY_PRIVATE},
         {"orphans-keep", required_argument, NULL, OPTION_ORPHANS_KEEP},
         {"orphan-timeout", required_argument, NULL, OPTION_ORPHAN_TIMEOUT},
@@ -47,6 +51,7 @@ static const struct option options[] = {
 
 #define CELLS_MAX 256 /* the configuration allows as many */
 #define POOL_MAX 1024
+#define DISK_INODES_MAX (1 << 24)
 #define IO_MBPS_MAX 1000000 /* and as much */
 
 static int set_number(const char *text, int64_t max, unsigned *ret, struct error *err)
@@ -117,6 +122,10 @@ static int set_one(struct broker_options *o, int letter, const char *value, stru
 		return set_gateway(value, &o->gateway, err);
 	case OPTION_DISK_QUOTA:
 		return set_switch(value, &o->disk_quota, err);
+	case OPTION_DISK_WATCH:
+		return set_switch(value, &o->disk_watch, err);
+	case OPTION_DISK_INODES:
+		return set_number(value, DISK_INODES_MAX, &o->disk_inodes, err);
 	case OPTION_REGISTRY_PRIVATE:
 		return set_switch(value, &o->registry_private, err);
 	case OPTION_ORPHANS_KEEP:

@@ -65,6 +65,7 @@ static int run_pause(const struct request_context *c, const void *request, struc
 {
 	const struct broker_id *r = request;
 
+	disk_watch_on_pause(c->broker, r->sandbox);
 	return boxes_pause(&c->broker->boxes, &c->owed, r->sandbox, err);
 }
 
@@ -72,6 +73,8 @@ static int run_resume(const struct request_context *c, const void *request, stru
 {
 	const struct broker_id *r = request;
 
+	if (disk_watch_resume(c->broker, r->sandbox, err) < 0)
+		return -1;
 	return boxes_resume(&c->broker->boxes, &c->owed, r->sandbox, err);
 }
 

@@ -5,6 +5,7 @@
 #include "broker/box.h"
 #include "broker/box_beat.h"
 #include "broker/cell.h"
+#include "broker/disk_watch.h"
 #include "broker/event.h"
 #include "broker/flatten.h"
 #include "broker/guard.h"
@@ -77,6 +78,7 @@ struct broker {
 	struct memory_probe memory;
 	bool is_swept; /* of what earlier ones left */
 	struct measuring measuring;
+	struct disk_watch disk;
 	struct watch signals;
 	int signal_fd;
 	int instance_fd; /* see instances.h */

@@ -101,6 +101,8 @@ struct config {
 	int64_t artifacts_max_mb, artifact_max_mb, artifacts_keep_ms;
 	/* native */
 	const char *disk_quota;           /* SANDBOX_DISK_QUOTA: off, on */
+	const char *disk_watch;           /* off, on */
+	int64_t disk_inodes;              /* of each GiB of a disk limit; 0 = no limit */
 	int64_t io_mbps;                  /* SANDBOX_MAX_IO_MBPS; 0 = an equal share is all */
 	int64_t cells;                    /* half-made sandboxes kept ready, per kind of network */
 	int64_t pool_automatic, pool_max; /* prepared ones, see docs/pools.md */

@@ -280,6 +280,12 @@ const struct config_option config_options[] = {
                     .choices = on_off,
                     .about = "on: disk limits are enforced where the data folder's file system "
                              "can; else they are advisory"),
+        TEXT_OPTION("disk_watch", disk_watch, .initial = "on", .choices = on_off,
+                    .about = "on: where nothing enforces a disk limit, a sandbox that passes it "
+                             "is paused, with the reason disk"),
+        WHOLE_OPTION("disk_inodes", disk_inodes, .initial = "131072", .max = 1 << 24,
+                     .about = "files and folders that a sandbox may have for each GiB of its disk "
+                              "limit, where disk_watch counts them; 0 = no limit"),
         WHOLE_OPTION("io_mbps", io_mbps, .env = "SANDBOX_MAX_IO_MBPS", .initial = "0",
                      .max = CONFIG_IO_MBPS_MAX,
                      .about = "MB that a sandbox may read, and write, per second on the data "

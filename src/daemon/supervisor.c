@@ -126,6 +126,10 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 	*at++ = config->network_allow;
 	*at++ = "--disk-quota";
 	*at++ = config->disk_quota;
+	*at++ = "--disk-watch";
+	*at++ = config->disk_watch;
+	*at++ = "--disk-inodes";
+	*at++ = arena_format(s->arena, "%lld", (long long)config->disk_inodes);
 	*at++ = "--registry-private";
 	*at++ = config->registry_allow_private ? "on" : "off";
 	if (s->names.ports[NAMES_HTTP]) {

@@ -24,6 +24,9 @@ static const char *paused_text(enum sandbox_reason reason)
 {
 	if (reason == SANDBOX_REASON_IDLE)
 		return "paused: it was idle";
+	if (reason == SANDBOX_REASON_DISK)
+		return "paused: its disk is full; resume it and delete files, or give it more "
+		       "disk_mb";
 	return reason == SANDBOX_REASON_LIFETIME ? "paused: its time was over" : "paused";
 }
 

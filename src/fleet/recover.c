@@ -103,6 +103,7 @@ static const char *const end_events[SANDBOX_REASON_COUNT] = {
         [SANDBOX_REASON_HOST_LOST] = "it was gone when the server looked, as after a reboot",
         [SANDBOX_REASON_ERROR] = "it failed",
         [SANDBOX_REASON_BUDGET] = "what it may cost was spent",
+        [SANDBOX_REASON_DISK] = "its disk was full",
 };
 
 /* Nothing runs and no file is left. What was to last has failed, and its owner is to see it. So has

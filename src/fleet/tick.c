@@ -31,6 +31,19 @@ static struct ended *take_ended(struct fleet *f)
 	return ended;
 }
 
+/* The provider has paused it already: the row is to say so. */
+static int settle_full(struct act *a, struct error *err)
+{
+	int result;
+
+	if (a->record.actual != SANDBOX_STARTED)
+		return 0;
+	cache_close(&a->fleet->cache, a->slot);
+	result = act_pause(a, SANDBOX_REASON_DISK, err);
+	cache_reopen(&a->fleet->cache, a->slot);
+	return result;
+}
+
 /* By now it may have been started again, or stopped on request: the row and the provider decide,
  * not the message. */
 static int settle_end(struct fleet *f, const struct ended *ended, struct error *err)
@@ -43,6 +56,8 @@ static int settle_end(struct fleet *f, const struct ended *ended, struct error *
 		return err->code == ERROR_NOT_FOUND ? 0 : -1;
 	if (act.record.actual != SANDBOX_STARTED && act.record.actual != SANDBOX_PAUSED)
 		return 0;
+	if (ended->reason == SANDBOX_REASON_DISK)
+		return settle_full(&act, err);
 	if (presence_find(f, ended->id, &presence, err) < 0)
 		return -1;
 	return act_settle(&act, presence, ended->reason, err);

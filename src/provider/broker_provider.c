@@ -59,7 +59,8 @@ static void on_ended(void *context, const char *id, uint32_t reason)
 {
 	struct provider *p = context;
 
-	unset_running(p, id);
+	if (reason != SANDBOX_REASON_DISK)
+		unset_running(p, id);
 	if (p->options.on_ended && id_is_valid(id))
 		p->options.on_ended(p->options.context, id,
 		                    reason < SANDBOX_REASON_COUNT ? (enum sandbox_reason)reason

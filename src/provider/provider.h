@@ -44,8 +44,8 @@ struct provider; /* each provider's own; first member is `const struct provider_
 struct provider_options {
 	const char *data_dir;
 	const char *broker_socket; /* for native and host */
-	/* A sandbox ended by itself. Called on a thread of the provider; must not call back into
-	 * it. */
+	/* A sandbox ended by itself; SANDBOX_REASON_DISK: it is paused. Called on a thread of the
+	 * provider; must not call back into it. */
 	void (*on_ended)(void *context, const char *id, enum sandbox_reason reason);
 	/* What holds the sandboxes was started again: it has found them, but not what it was told
 	 * of their rules. As on_ended. */

@@ -42,6 +42,7 @@ enum sandbox_reason {
 	SANDBOX_REASON_HOST_LOST, /* gone when we looked (a reboot) */
 	SANDBOX_REASON_ERROR,
 	SANDBOX_REASON_BUDGET, /* what it may cost is spent */
+	SANDBOX_REASON_DISK,   /* it has more on the disk than it may: a pause, and no end */
 	SANDBOX_REASON_COUNT,
 };
 const char *sandbox_reason_name(enum sandbox_reason reason);

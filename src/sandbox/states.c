@@ -46,6 +46,7 @@ static const char *const reasons[] = {
         [SANDBOX_REASON_HOST_LOST] = "host_lost",
         [SANDBOX_REASON_ERROR] = "error",
         [SANDBOX_REASON_BUDGET] = "budget",
+        [SANDBOX_REASON_DISK] = "disk",
 };
 _Static_assert(COUNT_OF(reasons) == SANDBOX_REASON_COUNT, "a name per reason");
 

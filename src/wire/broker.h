@@ -38,8 +38,8 @@ enum broker_type {
 	                    done */
 	BROKER_OK,       /* broker_ok */
 	BROKER_FAILED,   /* broker_failed */
-	BROKER_ENDED,    /* broker_ended: a sandbox ended by itself */
-	BROKER_SNAPSHOT, /* broker_snapshot -> BROKER_SNAPSHOT_MADE */
+	BROKER_ENDED, /* broker_ended: a sandbox ended by itself, or was paused: its disk is full */
+	BROKER_SNAPSHOT,      /* broker_snapshot -> BROKER_SNAPSHOT_MADE */
 	BROKER_SNAPSHOT_MADE, /* broker_snapshot_made */
 	BROKER_RESTORE, /* broker_snapshot, of a stopped sandbox -> BROKER_OK; snapshot "" = its
 	                   template alone */

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/disk_watch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "broker/state.h"
+#include "sandbox/sandbox.h"
+
+#define MEASURE_MS 10000
+/* A sandbox in which its agent alone has done something since, and not much. A call that takes a
+ * gigabyte takes hardly more. */
+#define IDLE_CPU_US 500
+/* Each is measured again after so long, if it does something: files of others that were removed
+ * meanwhile hide how much it has added. */
+#define AGAIN_MS 60000
+#define TELL_AGAIN_MS 2000
+#define ASKED_AT_ONCE 64 /* for their processor time */
+#define MUCH_BYTES (UINT64_C(16) << 20)
+#define MUCH_INODES 4096
+#define NO_CONNECTION UINT64_MAX
+
+/* ---- pure ---- */
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+struct disk_amount disk_growth(struct disk_amount before, struct disk_amount now)
+{
+	return (struct disk_amount){less(before.bytes, now.bytes), less(before.inodes, now.inodes)};
+}
+
+bool disk_is_over(struct disk_amount used, struct disk_amount most)
+{
+	return (most.bytes > 0 && used.bytes > most.bytes) ||
+	       (most.inodes > 0 && used.inodes > most.inodes);
+}
+
+bool disk_is_suspect(const struct disk_count *count, struct disk_amount grown)
+{
+	const struct disk_amount most = {count->used.bytes + less(grown.bytes, count->grown.bytes),
+	                                 count->used.inodes +
+	                                         less(grown.inodes, count->grown.inodes)};
+
+	return !count->is_known || disk_is_over(most, count->allowed);
+}
+
+struct disk_amount disk_limit(uint64_t bytes, uint64_t inodes_per_gib)
+{
+	uint64_t gib = (bytes + (UINT64_C(1) << 30) - 1) >> 30;
+
+	return (struct disk_amount){bytes, inodes_per_gib * (gib ? gib : 1)};
+}
+
+/* ---- what is known ---- */
+
+static struct disk_count *count_of(struct disk_watch *w, const struct box *box)
+{
+	struct disk_count *count = map_find(&w->counts, box->id);
+	const struct broker *b = CONTAINER_OF(w, struct broker, disk);
+
+	if (count)
+		return count;
+	count = calloc(1, sizeof(*count));
+	if (!count)
+		abort();
+	memcpy(count->id, box->id, sizeof(count->id));
+	count->limit = disk_limit(box->disk_bytes, b->host.options.disk_inodes);
+	count->allowed = count->limit;
+	/* One that was made since the look before this has nothing that the growth does not tell.
+	 */
+	count->is_known = !box->restart && box->created_unix_ms > 0 &&
+	                  clock_unix_ms() - box->created_unix_ms < DISK_WATCH_MS;
+	count->grown = w->grown_before;
+	count->measured_ms = clock_monotonic_ms();
+	(void)map_put(&w->counts, count->id, count);
+	return count;
+}
+
+/* The map may not change while it is gone through. */
+static void forget_ended(struct broker *b)
+{
+	struct disk_watch *w = &b->disk;
+	struct disk_count *count;
+	const char *id;
+	size_t at = 0;
+
+	while ((count = map_next(&w->counts, &at, &id))) {
+		if (boxes_find(&b->boxes, id))
+			continue;
+		(void)map_remove(&w->counts, id);
+		free(count);
+		at = 0;
+	}
+}
+
+static bool is_watched(const struct box *box)
+{
+	return box->state == BOX_RUNNING && box->kind == BROKER_NATIVE && box->disk_is_advisory &&
+	       box->disk_bytes > 0;
+}
+
+/* ---- a sandbox that is over ---- */
+
+static void tell(struct broker *b, struct disk_count *count)
+{
+	struct broker_ended full = {.sandbox = count->id, .reason = SANDBOX_REASON_DISK};
+
+	count->told_ms = clock_monotonic_ms();
+	server_send_all(b, BROKER_ENDED, broker_ended_shape, &full);
+}
+
+/* A pause that fails is tried again by the next look. */
+static void stop(struct broker *b, struct disk_count *count)
+{
+	const struct owed nobody = {.connection = NO_CONNECTION};
+	struct error err = {0};
+
+	if (boxes_pause(&b->boxes, &nobody, count->id, &err) < 0) {
+		log_warning("a sandbox is over its disk limit and is not paused yet",
+		            TEXT("sandbox", count->id), FAILURE(&err));
+		return;
+	}
+	fault_point("broker", "disk-paused");
+	if (!count->is_stopped)
+		b->disk.paused++;
+	count->is_stopped = true;
+	count->is_acked = count->is_final = false;
+	log_info("a sandbox is paused: it is over its disk limit", TEXT("sandbox", count->id),
+	         NUMBER("bytes", (int64_t)count->used.bytes),
+	         NUMBER("inodes", (int64_t)count->used.inodes),
+	         NUMBER("limit_bytes", (int64_t)count->limit.bytes),
+	         NUMBER("limit_inodes", (int64_t)count->limit.inodes));
+	/* atolld asks for a pause, too, which one that is under way would refuse. */
+	count->told_ms = 0;
+	if (boxes_find(&b->boxes, count->id)->paused)
+		tell(b, count);
+}
+
+static int refuse_resume(const struct disk_count *count, struct error *err)
+{
+	error_set(err, ERROR_CONFLICT, 0, HERE,
+	          "sandbox '%s' has %" PRIu64 " MiB in %" PRIu64 " files, and its limit is %" PRIu64
+	          " MiB in %" PRIu64,
+	          count->id, count->used.bytes >> 20, count->used.inodes, count->limit.bytes >> 20,
+	          count->limit.inodes);
+	error_hint(err, "stop it, give it more disk_mb and start it, or delete it");
+	return -1;
+}
+
+int disk_watch_resume(struct broker *b, const char *id, struct error *err)
+{
+	struct disk_count *count = map_find(&b->disk.counts, id);
+	struct disk_amount most;
+
+	if (!count || !count->is_known || !disk_is_over(count->used, count->limit))
+		return 0;
+	most = (struct disk_amount){2 * count->limit.bytes + DISK_RESUME_BYTES,
+	                            2 * count->limit.inodes};
+	if (disk_is_over(count->used, most))
+		return refuse_resume(count, err);
+	count->allowed.bytes = count->used.bytes + DISK_GRACE_BYTES;
+	if (count->limit.inodes > 0)
+		count->allowed.inodes = count->used.inodes + DISK_GRACE_INODES;
+	count->is_stopped = false;
+	return 0;
+}
+
+void disk_watch_on_pause(struct broker *b, const char *id)
+{
+	struct disk_count *count = map_find(&b->disk.counts, id);
+
+	if (count)
+		count->is_acked = true;
+}
+
+/* ---- measuring ---- */
+
+struct report {
+	struct error err; /* ERROR_NONE = measured */
+	struct measured measured;
+};
+
+static int run_measure(void *context)
+{
+	struct disk_watch *w = context;
+	struct broker *b = CONTAINER_OF(w, struct broker, disk);
+	struct report report = {.err = {.code = ERROR_NONE}};
+	struct error err = {0};
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "%s/upper", w->id);
+	(void)!measure_tree(b->host.folders[FOLDER_SANDBOXES], path, deadline_in(MEASURE_MS),
+	                    &report.measured, &report.err);
+	return wire_send_packet(w->report_fd, (struct span){(const char *)&report, sizeof(report)},
+	                        NULL, DEADLINE_NEVER, &err);
+}
+
+static bool take_report(struct disk_watch *w, struct report *ret)
+{
+	AUTO(buf_done) struct buf packet = BUF(sizeof(struct report) + 1);
+	struct error err = {0};
+
+	if (wire_receive_packet(w->report_fd, deadline_in(0), &packet, NULL, &err) < 0 ||
+	    packet.size != sizeof(*ret))
+		return false;
+	memcpy(ret, packet.data, sizeof(*ret));
+	return ret->err.code == ERROR_NONE;
+}
+
+/* A count that did not come to its end is the least that there is. */
+static void take_measure(struct broker *b, const struct measured *measured)
+{
+	struct disk_watch *w = &b->disk;
+	struct disk_count *count = map_find(&w->counts, w->id);
+	const struct box *box = boxes_find(&b->boxes, w->id);
+
+	if (!count || !box)
+		return;
+	count->used = (struct disk_amount){measured->bytes, measured->entries};
+	count->is_known = true;
+	count->grown = w->grown_at;
+	count->cpu_us = w->cpu_at;
+	count->measured_ms = clock_monotonic_ms();
+	count->is_final = count->is_stopped;
+	if (!disk_is_over(count->used, count->limit))
+		count->allowed = count->limit;
+	if (is_watched(box) && !box->paused && disk_is_over(count->used, count->allowed))
+		stop(b, count);
+}
+
+static void look_in(struct disk_watch *w, int64_t ms);
+
+static void on_measured(struct job *job, int status)
+{
+	struct disk_watch *w = CONTAINER_OF(job, struct disk_watch, job);
+	struct broker *b = CONTAINER_OF(w, struct broker, disk);
+	struct report report;
+
+	(void)status; /* the report tells more */
+	if (take_report(w, &report))
+		take_measure(b, &report.measured);
+	fd_forget(&w->report_fd);
+	w->is_measuring = false;
+	look_in(w, DISK_WATCH_FAST_MS);
+}
+
+static int begin_measure(struct broker *b, const char *id, uint64_t cpu_us, struct error *err)
+{
+	struct disk_watch *w = &b->disk;
+	int report[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
+		return FAIL_ERRNO(err, "make a socket pair");
+	(void)snprintf(w->id, sizeof(w->id), "%s", id);
+	w->grown_at = w->grown;
+	w->cpu_at = cpu_us;
+	w->report_fd = report[1];
+	w->job.on_end = on_measured;
+	if (job_start(&b->events, &w->job, run_measure, w, err) < 0) {
+		(void)close(report[0]);
+		fd_forget(&w->report_fd);
+		return -1;
+	}
+	(void)close(report[1]);
+	w->report_fd = report[0];
+	w->is_measuring = true;
+	return 0;
+}
+
+/* ---- looking ---- */
+
+static uint64_t cpu_of(struct broker *b, const struct box *box)
+{
+	struct cgroup_usage usage = {0};
+	struct error ignored = {0};
+	char group[GROUP_NAME_SIZE];
+
+	host_group_name(box->slot, group);
+	(void)!b->host.cgroups.ops->usage(&b->host.cgroups, group, &usage, &ignored);
+	return usage.cpu_us;
+}
+
+struct search {
+	char id[ID_SIZE + 1]; /* the one to measure: it has waited longest */
+	uint64_t cpu_us;
+	int64_t waits_since;
+	unsigned asked;
+};
+
+static bool is_due(const struct disk_watch *w, const struct disk_count *count, int64_t now)
+{
+	return disk_is_suspect(count, w->grown) ||
+	       (now - count->measured_ms > AGAIN_MS && w->grown.bytes != count->grown.bytes);
+}
+
+static void consider(struct broker *b, struct box *box, struct search *s, int64_t now)
+{
+	struct disk_watch *w = &b->disk;
+	struct disk_count *count = count_of(w, box);
+	uint64_t cpu_us;
+
+	if (box->paused || box->pausing) {
+		if (count->is_stopped && !count->is_acked && now - count->told_ms > TELL_AGAIN_MS)
+			tell(b, count);
+		if (!count->is_stopped || count->is_final)
+			return;
+	} else if (!is_due(w, count, now)) {
+		return;
+	}
+	if (++s->asked > ASKED_AT_ONCE)
+		return;
+	cpu_us = cpu_of(b, box);
+	if (count->is_known && !count->is_stopped && cpu_us >= count->cpu_us &&
+	    cpu_us - count->cpu_us < IDLE_CPU_US) {
+		count->grown = w->grown;
+		return;
+	}
+	if (*s->id && count->measured_ms >= s->waits_since)
+		return;
+	memcpy(s->id, count->id, sizeof(s->id));
+	s->cpu_us = cpu_us;
+	s->waits_since = count->measured_ms;
+}
+
+/* True: much has been added. */
+static bool look_at_space(struct broker *b)
+{
+	struct disk_watch *w = &b->disk;
+	struct disk_amount now, growth = {0, 0};
+	struct statfs status;
+
+	if (fstatfs(b->host.folders[FOLDER_SANDBOXES], &status) < 0)
+		return false;
+	now = (struct disk_amount){status.f_bfree * (uint64_t)status.f_bsize, status.f_ffree};
+	if (w->has_looked)
+		growth = disk_growth(w->free_now, now);
+	w->has_looked = true;
+	w->grown_before = w->grown;
+	w->free_now = now;
+	w->grown.bytes += growth.bytes;
+	w->grown.inodes += growth.inodes;
+	return growth.bytes > MUCH_BYTES || growth.inodes > MUCH_INODES;
+}
+
+static void look(struct broker *b)
+{
+	struct disk_watch *w = &b->disk;
+	bool is_much = look_at_space(b);
+	struct search s = {.id = ""};
+	struct error err = {0};
+	const char *id;
+	struct box *box;
+	size_t at = 0;
+
+	look_in(w, is_much ? DISK_WATCH_FAST_MS : DISK_WATCH_MS);
+	if (w->is_measuring)
+		return;
+	forget_ended(b);
+	while ((box = map_next(&b->boxes.by_id, &at, &id)))
+		if (is_watched(box))
+			consider(b, box, &s, clock_monotonic_ms());
+	if (*s.id && begin_measure(b, s.id, s.cpu_us, &err) < 0)
+		log_warning("a sandbox's disk is not measured", TEXT("sandbox", s.id),
+		            FAILURE(&err));
+}
+
+static void on_time(struct timer *timer)
+{
+	struct disk_watch *w = CONTAINER_OF(timer, struct disk_watch, timer);
+
+	look(CONTAINER_OF(w, struct broker, disk));
+}
+
+static void look_in(struct disk_watch *w, int64_t ms)
+{
+	struct broker *b = CONTAINER_OF(w, struct broker, disk);
+
+	timer_stop(&w->timer);
+	w->timer.on_time = on_time;
+	timer_start(&b->events, &w->timer, ms);
+}
+
+void disk_watch_open(struct broker *b)
+{
+	list_init(&b->disk.timer.item);
+	b->disk.report_fd = -1;
+	if (b->host.options.disk_watch)
+		look(b);
+}
+
+void disk_watch_close(struct broker *b)
+{
+	struct disk_watch *w = &b->disk;
+	struct disk_count *count;
+	const char *id;
+	size_t at = 0;
+
+	timer_stop(&w->timer);
+	job_cancel(&w->job);
+	fd_forget(&w->report_fd);
+	while ((count = map_next(&w->counts, &at, &id))) {
+		(void)map_remove(&w->counts, id);
+		free(count);
+		at = 0;
+	}
+	map_done(&w->counts);
+}
