@@ -70,7 +70,7 @@ TEST(an_agent_that_never_stops_holds_no_other_sandboxes_call_and_not_its_own)
 	struct taking taking = {.watchers = w};
 	struct flood flood = {.fd = add(w, "hostile", taking.id)};
 	char quiet[ID_SIZE + 1];
-	AUTO_CLOSE int quiet_fd = add(w, "quiet", quiet);
+	UNUSED AUTO_CLOSE int quiet_fd = add(w, "quiet", quiet);
 	AUTO(buf_done) struct buf out = BUF(4096);
 	pthread_t agent, caller;
 	struct error err = {0};
@@ -101,7 +101,7 @@ TEST(a_watcher_that_is_removed_is_gone)
 	AUTO(buf_done) struct buf out = BUF(4096);
 	struct error err = {0};
 	char id[ID_SIZE + 1];
-	AUTO_CLOSE int fd = add(w, "x", id);
+	UNUSED AUTO_CLOSE int fd = add(w, "x", id);
 
 	assert_int_equal(watchers_remove(w, "other", id, &err), -1);
 	assert_int_equal(watchers_remove(w, "x", id, &err), 0);
