@@ -113,7 +113,8 @@ TEST(ndjson_events_have_offsets_and_a_place_to_resume_from)
 	        "{\"event\":\"stdout\",\"offset\":0,\"data\":\"hello\\n\",\"since\":\"6.0\"}\n"
 	        "{\"event\":\"stderr\",\"offset\":0,\"data\":\"no\",\"since\":\"6.2\"}\n"
 	        "{\"event\":\"exit\",\"process\":3,\"ok\":false,\"exit_code\":137,"
-	        "\"signal\":\"SIGKILL\",\"timed_out\":true,\"duration_ms\":12,\"since\":\"6.2\"}"
+	        "\"signal\":\"SIGKILL\",\"timed_out\":true,\"cause\":\"timeout\",\"duration_ms\":"
+	        "12,\"since\":\"6.2\"}"
 	        "\n");
 }
 
@@ -308,11 +309,12 @@ TEST(a_result_tells_all_that_the_contract_names)
 	add(&c, "hi\n");
 	output_collector_add(&c, &e);
 	output_collector_write(&c, &p, "bash", &out);
-	assert_string_equal(buf_text(&out),
-	                    "{\"ok\":true,\"runtime\":\"bash\",\"process\":2,\"exit_code\":0,"
-	                    "\"signal\":null,\"timed_out\":false,\"duration_ms\":3,"
-	                    "\"stdout\":\"hi\\n\",\"stderr\":\"/w==\","
-	                    "\"stderr_encoding\":\"base64\",\"truncated\":false}");
+	assert_string_equal(
+	        buf_text(&out),
+	        "{\"ok\":true,\"runtime\":\"bash\",\"process\":2,\"exit_code\":0,"
+	        "\"signal\":null,\"timed_out\":false,\"cause\":\"exit\",\"duration_ms\":3,"
+	        "\"stdout\":\"hi\\n\",\"stderr\":\"/w==\","
+	        "\"stderr_encoding\":\"base64\",\"truncated\":false}");
 }
 
 TEST(a_limit_of_one_byte_and_one_beyond_the_most_work)
