@@ -113,7 +113,7 @@ const struct config_option config_options[] = {
 
         WHOLE_OPTION("events_max", events_max, .initial = "200000", .min = 1000, .max = 100000000,
                      .about = "events that are kept, the newest"),
-        DURATION_OPTION("orphan_timeout", orphan_timeout_ms, .initial = "10m", .max = YEAR_MS,
+        DURATION_OPTION("orphan_timeout", orphan_timeout_ms, .initial = "1h", .max = YEAR_MS,
                         .about = "a sandbox whose server has gone ends by itself after so long, "
                                  "in whole seconds; 0 = never"),
         DURATION_OPTION("orphans_keep", orphans_keep_ms, .initial = "24h", .max = YEAR_MS,
