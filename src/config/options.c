@@ -126,6 +126,9 @@ const struct config_option config_options[] = {
         DURATION_OPTION("deleted_keep", deleted_keep_ms, .initial = "10m", .max = YEAR_MS,
                         .about = "how long a sandbox that was deleted with keep=true, as 'atoll rm "
                                  "--all' does, can be brought back; 0 = not at all"),
+        DURATION_OPTION("failed_keep", failed_keep_ms, .initial = "7d", .max = YEAR_MS,
+                        .about = "how long failed sandboxes without files, failed templates and "
+                                 "failed backups are listed; 0 = until they are deleted"),
         SIZE_OPTION("trash_bytes_max", trash_bytes_max, .initial = "20G", .min = 0,
                     .max = INT64_C(1) << 50,
                     .about = "bytes that the trash keeps; its oldest entries go before their "

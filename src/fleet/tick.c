@@ -8,6 +8,7 @@
 #include "fleet/archive.h"
 #include "fleet/events.h"
 #include "fleet/builds.h"
+#include "fleet/failed.h"
 #include "fleet/parts.h"
 #include "fleet/service_parts.h"
 #include "fleet/snapshot.h"
@@ -344,6 +345,7 @@ static int tick(struct fleet *f, struct error *err)
 		holdings_tick(f);
 		layers_sweep(f, false);
 		builds_tick(f);
+		failed_tick(f);
 		projects_finish(f);
 		pairing_advance(f);
 		trash_tick(f);

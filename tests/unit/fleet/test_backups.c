@@ -211,6 +211,35 @@ static void what_this_one_makes_it_ends(void **state)
 
 #define HERE_AND_THERE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* The provider has no calls for snapshots, which a sweep would make. */
+static void sweep(struct harness *h, int64_t failed_keep_ms)
+{
+	h->config.failed_keep_ms = failed_keep_ms;
+	h->fake.own.abilities &= ~(unsigned)PROVIDER_CAN_SNAPSHOT;
+	h->fleet->swept_at = 0;
+	fleet_tick(h->fleet);
+}
+
+static void a_failed_backup_is_removed_after_a_time(void **state)
+{
+	struct harness *h = *state;
+
+	add(h, h->fleet->node, BACKUP_FAILED);
+	sweep(h, clock_unix_ms()); /* it was made at 1 */
+	assert_int_equal(state_of(h), BACKUP_FAILED);
+	sweep(h, 60000);
+	assert_int_equal(state_of(h), -1);
+}
+
+static void a_backup_that_is_whole_stays(void **state)
+{
+	struct harness *h = *state;
+
+	add(h, h->fleet->node, BACKUP_READY);
+	sweep(h, 60000);
+	assert_int_equal(state_of(h), BACKUP_READY);
+}
+
 int main(void)
 {
 	return RUN_EACH(HERE_AND_THERE(what_lies_here_is_removed_whoever_made_it),
@@ -218,5 +247,7 @@ int main(void)
 	                HERE_AND_THERE(what_is_half_done_elsewhere_is_told_to_whoever_does_it),
 	                HERE_AND_THERE(whoever_can_be_asked_is),
 	                HERE_AND_THERE(of_one_that_failed_there_is_a_row_alone),
-	                HERE_AND_THERE(what_this_one_makes_it_ends));
+	                HERE_AND_THERE(what_this_one_makes_it_ends),
+	                HERE_AND_THERE(a_failed_backup_is_removed_after_a_time),
+	                HERE_AND_THERE(a_backup_that_is_whole_stays));
 }

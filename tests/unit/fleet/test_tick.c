@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness.h"
 
+#include "base/id.h"
+#include "fleet/failed.h"
+#include "store/backups.h"
+#include "store/snapshots.h"
+
 /* So that a time of one millisecond is over for sure. */
 static void let_a_moment_pass(void)
 {
@@ -234,6 +239,160 @@ static void a_tick_leaves_alone_what_is_being_made(void **state)
 		assert_int_equal(find(h, r[i].id).actual, SANDBOX_STARTED);
 }
 
+/* ---- what has failed ---- */
+
+static struct sandbox_record create_failed(struct harness *h, const char *name, bool persistent)
+{
+	const struct fleet_create request = {
+	        .project_id = PROJECT, .name = name, .persistent = persistent, .wait = true};
+	struct sandbox_record r;
+	struct error err = {0};
+
+	fake_fail(&h->fake, CALL_CREATE, true);
+	assert_refused(fleet_create(h->fleet, &h->arena, &request, &r, &err), ERROR_SYSTEM);
+	fake_fail(&h->fake, CALL_CREATE, false);
+	return find(h, name);
+}
+
+static void a_failed_sandbox_and_what_it_lay_on_are_forgotten_after_a_time(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	struct sandbox_record failed = create_failed(h, "box", true), r = create(h);
+	const char *base;
+
+	assert_done(store_snapshot_set_base(h->store, failed.id, "ssssssssssssssssssss", &err));
+	h->config.failed_keep_ms = 1;
+	let_a_moment_pass();
+	fleet_tick(h->fleet);
+	assert_gone(h, failed.id);
+	assert_int_equal(find(h, r.id).actual, SANDBOX_STARTED);
+	assert_done(store_sandbox_purge(h->store, clock_unix_ms() + 1000, &err));
+	assert_done(store_snapshot_base(h->store, &h->arena, failed.id, &base, &err));
+	assert_string_equal(base, "");
+}
+
+static void a_failed_sandbox_stays_before_its_time_or_when_failures_are_kept(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record failed = create_failed(h, "box", false);
+
+	h->config.failed_keep_ms = 60000;
+	fleet_tick(h->fleet);
+	assert_int_equal(find(h, failed.id).actual, SANDBOX_FAILED);
+	harness_restart(h);
+	h->config.failed_keep_ms = 0;
+	let_a_moment_pass();
+	fleet_tick(h->fleet);
+	assert_int_equal(find(h, failed.id).actual, SANDBOX_FAILED);
+}
+
+static void a_failed_sandbox_with_files_stays(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record failed = create_failed(h, "box", true);
+
+	fake_set(&h->fake, failed.id, fake_files);
+	fake_fail(&h->fake, CALL_DESTROY, true);
+	h->config.failed_keep_ms = 1;
+	let_a_moment_pass();
+	fleet_tick(h->fleet);
+	assert_int_equal(find(h, failed.id).actual, SANDBOX_FAILED);
+	assert_int_equal(find(h, failed.id).desired, failed.desired);
+}
+
+static void a_failed_sandbox_with_an_archive_stays(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record failed = create_failed(h, "box", true);
+	struct backup_record archive = {.id = arena_text(&h->arena, id_new().text),
+	                                .project_id = PROJECT,
+	                                .name = "archive",
+	                                .holder_id = failed.id,
+	                                .snapshot_id = "",
+	                                .snapshot_name = "",
+	                                .template_id = "",
+	                                .template_name = "",
+	                                .template_digest = "",
+	                                .node = "",
+	                                .state = BACKUP_READY,
+	                                .state_text = "",
+	                                .sha256 = ""};
+	struct error err = {0};
+
+	assert_done(store_backup_insert(h->store, &archive, 10, &err));
+	h->config.failed_keep_ms = 1;
+	let_a_moment_pass();
+	fleet_tick(h->fleet);
+	assert_int_equal(find(h, failed.id).actual, SANDBOX_FAILED);
+}
+
+static void a_round_removes_a_bounded_number_of_failed_sandboxes(void **state)
+{
+	enum { EXTRA = 3 };
+	struct harness *h = *state;
+	struct sandbox_filter filter = {.state = SANDBOX_FAILED, .limit = 100};
+	struct sandbox_list list;
+	struct error err = {0};
+
+	for (int i = 0; i < FAILED_AT_ONCE + EXTRA; i++)
+		(void)create_failed(h, arena_format(&h->arena, "box%d", i), false);
+	h->config.failed_keep_ms = 1;
+	let_a_moment_pass();
+	fleet_tick(h->fleet);
+	assert_done(store_sandbox_list(h->store, &h->arena, &filter, &list, &err));
+	assert_int_equal(list.count, EXTRA);
+}
+
+static void insert_template(struct harness *h, const char *name, struct template_record t)
+{
+	struct error err = {0};
+
+	t.id = arena_text(&h->arena, id_new().text);
+	t.name = name;
+	t.folder = t.id;
+	t.base_image = t.runtime = t.isolation = t.description = t.user = t.workdir = "";
+	t.snapshot_id = t.ready = "";
+	t.state_text = "interrupted";
+	if (!t.project_id)
+		t.project_id = PROJECT;
+	if (!t.node)
+		t.node = "";
+	assert_done(store_template_insert(h->store, &t, &err));
+}
+
+static bool has_template(struct harness *h, const char *name)
+{
+	struct template_record t;
+	struct error err = {0};
+
+	return store_template_find(h->store, &h->arena, NULL, name, &t, &err) == 0;
+}
+
+static void failed_templates_of_projects_are_removed_after_a_time(void **state)
+{
+	struct harness *h = *state;
+	int64_t now = clock_unix_ms();
+	struct template_record t = {.state = TEMPLATE_FAILED, .updated_at = 1};
+
+	insert_template(h, "failed-long-ago", t);
+	t.node = "elsewhere";
+	insert_template(h, "of-another-server", t);
+	t.node = t.project_id = "";
+	insert_template(h, "everybodys", t);
+	t = (struct template_record){.state = TEMPLATE_FAILED, .updated_at = now};
+	insert_template(h, "failed-now", t);
+	t = (struct template_record){.state = TEMPLATE_READY, .updated_at = 1};
+	insert_template(h, "ready-long-ago", t);
+	h->config.failed_keep_ms = 60000;
+	fleet_tick(h->fleet);
+	assert_false(has_template(h, "failed-long-ago"));
+	assert_true(has_template(h, "of-another-server"));
+	assert_true(has_template(h, "everybodys"));
+	assert_true(has_template(h, "failed-now"));
+	assert_true(has_template(h, "ready-long-ago"));
+}
+
 int main(void)
 {
 	return RUN_EACH(
@@ -248,5 +407,11 @@ int main(void)
 	        EACH(news_of_an_end_that_came_late_or_of_nobody_changes_nothing),
 	        EACH(an_end_that_no_worker_has_time_for_is_left_to_the_tick),
 	        EACH(the_sweep_finds_what_ended_without_a_word_and_what_nobody_wants),
-	        EACH(a_tick_leaves_alone_what_is_being_made));
+	        EACH(a_tick_leaves_alone_what_is_being_made),
+	        EACH(a_failed_sandbox_and_what_it_lay_on_are_forgotten_after_a_time),
+	        EACH(a_failed_sandbox_stays_before_its_time_or_when_failures_are_kept),
+	        EACH(a_failed_sandbox_with_files_stays),
+	        EACH(a_failed_sandbox_with_an_archive_stays),
+	        EACH(a_round_removes_a_bounded_number_of_failed_sandboxes),
+	        EACH(failed_templates_of_projects_are_removed_after_a_time));
 }
