@@ -138,7 +138,7 @@ static int wait_for(struct cli *cli, const struct json_value *sandbox, const cha
 	while ((result = look(cli, sandbox)) == 0) {
 		if (session_was_interrupted()) {
 			cli->interrupted = true;
-			return FAIL(cli->err, ERROR_UNAVAILABLE, "interrupted");
+			return -1;
 		}
 		if (deadline_poll_ms(quiet_until) == 0)
 			tell_progress(cli, progress, sandbox);
@@ -150,22 +150,39 @@ static int wait_for(struct cli *cli, const struct json_value *sandbox, const cha
 	return result < 0 ? -1 : 0;
 }
 
+/* The server goes on with a create that was answered before it was done. Always fails. */
+static int cancel(struct cli *cli, const char *id)
+{
+	struct error *err = cli->err;
+
+	if (delete_sandbox(cli, id) == 0)
+		return FAIL(err, ERROR_UNAVAILABLE,
+		            "interrupted: the create is cancelled and sandbox '%s' deleted", id);
+	error_context(err, "interrupted, and the sandbox goes on");
+	error_hint(err, "atoll rm %s", id);
+	return -1;
+}
+
 int create_sandbox(struct cli *cli, const struct create_options *options, const char **ret_id)
 {
 	struct server_call call = {.method = "POST", .path = INSTANCES "?wait=false"};
 	struct progress progress = {0};
 	const struct json_value *sandbox;
+	const char *id;
 	int result;
 
 	if (create_body(cli->arena, options, &call.body, cli->err) < 0 ||
 	    server_call(cli, &call, &sandbox) < 0)
 		return -1;
-	*ret_id = json_text(json_get(sandbox, "id"), NULL);
-	if (!*ret_id)
+	*ret_id = id = json_text(json_get(sandbox, "id"), NULL);
+	if (!id)
 		return FAIL(cli->err, ERROR_UNAVAILABLE, "the server's answer names no sandbox");
-	result = wait_for(cli, sandbox, *ret_id, &progress);
+	result = wait_for(cli, sandbox, id, &progress);
 	progress_end(&progress);
-	return result;
+	if (!cli->interrupted)
+		return result;
+	*ret_id = NULL;
+	return cancel(cli, id);
 }
 
 int delete_sandbox(struct cli *cli, const char *id)

@@ -16,7 +16,8 @@ struct create_options {
 	bool persistent;
 };
 /* *ret_id is set as soon as there is something to delete, also when it fails later. A Ctrl-C while
- * it waits fails with cli->interrupted set (session_block_signals was called before). */
+ * it waits deletes the sandbox, sets cli->interrupted and fails with *ret_id NULL
+ * (session_block_signals was called before). */
 MUST_CHECK int create_sandbox(struct cli *cli, const struct create_options *options,
                               const char **ret_id);
 /* Fills what the options of OPTION_TEMPLATE, OPTIONS_RESOURCES and so on say. */

@@ -125,7 +125,10 @@ const struct command command_run = {
         .usage = "[OPTION...] -- COMMAND [ARG...]",
         .about = "run a command in a new sandbox, and delete it afterwards",
         .more = "Output, input, Ctrl-C and the exit status are the command's, as if it ran here.\n"
-                "A second Ctrl-C kills it. Statuses 120 to 125 tell that Atoll itself failed,\n"
+                "A second Ctrl-C kills it. Before the command runs, a Ctrl-C cancels the create "
+                "of\n"
+                "the sandbox, also with --keep. Statuses 120 to 125 tell that Atoll itself "
+                "failed,\n"
                 "124 that the time was over.",
         .options = options,
         .has_inner_command = true,

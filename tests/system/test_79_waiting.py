@@ -5,9 +5,11 @@ import concurrent.futures
 import contextlib
 import json
 import random
+import signal
 import socket
 import sqlite3
 import struct
+import subprocess
 import time
 
 import pytest
@@ -157,6 +159,28 @@ def test_a_client_that_leaves_while_it_waits_leaves_nothing(server, api, slow):
     assert api.get(f"{BOXES}?template={slow.name}")["items"] == []
 
 
+@pytest.mark.parametrize("arguments", [["run", "--keep", "--no-internet", "-t", "TEMPLATE", "--", "true"],
+                                       ["run", "--no-internet", "-t", "TEMPLATE", "--", "true"],
+                                       ["template", "build", "TEMPLATE"]])
+def test_ctrl_c_cancels_a_create_that_waits(server, api, slow, arguments):
+    def waiting():
+        return api.get(f"{BOXES}?template={slow.name}")["items"]
+
+    process = subprocess.Popen([atoll.ATOLL, *(slow.name if word == "TEMPLATE" else word for word in arguments)],
+                               env=server.cli_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, start_new_session=True)
+    atoll.wait_for(waiting, 20, "the sandbox")
+    box = waiting()[0]["id"]
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=20)
+    assert process.returncode == 128 + signal.SIGINT
+    assert f"interrupted: the create is cancelled and sandbox '{box}' deleted" in told.decode().splitlines()[-1]
+    assert waiting() == []
+    slow.set("ready")
+    with api.sandbox(template=slow.name, internet=False):
+        assert len(waiting()) == 1
+
+
 def leave_at_random(server, template):
     """Whether the reply had come when the client left: then the sandbox is the client's to remove."""
     connection = start(server, BOXES, {"template": template, "internet": False})
@@ -174,12 +198,19 @@ def leave_at_random(server, template):
     return False
 
 
+def folders_of(server):
+    """The ids of what the provider has of sandboxes: their files."""
+    return {entry.name for entry in (server.data / "sandboxes").iterdir()}
+
+
 def test_a_storm_of_cut_connections_leaves_no_sandbox(server, api):
     api.post("/api/sandbox/templates", {"name": "storm", "from": "host"})
     with concurrent.futures.ThreadPoolExecutor(20) as pool:
         heard = list(pool.map(lambda _: leave_at_random(server, "storm"), range(100)))
     assert not all(heard), "every client heard of its sandbox: nothing was cut"
     atoll.wait_for(lambda: api.get(f"{BOXES}?template=storm")["items"] == [], 20, "an empty list")
+    known = {box["id"] for box in api.get(f"{BOXES}?limit=1000")["items"]}
+    atoll.wait_for(lambda: folders_of(server) <= known, 20, "the provider to have none of them")
     api.delete("/api/sandbox/templates/storm")
 
 
