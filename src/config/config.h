@@ -27,8 +27,9 @@
 
 struct config {
 	/* server */
-	const char *data_dir; /* --data */
-	const char *store;    /* a DSN; "" = SQLite in the data folder. May hold a password */
+	const char *data_dir;   /* --data; in the api process the way that it reaches it by */
+	const char *data_place; /* as the operator knows it; NULL: the same */
+	const char *store;      /* a DSN; "" = SQLite in the data folder. May hold a password */
 	const char *secret_key_file; /* "" = DATA/keys/secret.key */
 	const char *blobs;           /* a folder; "" = DATA/blobs */
 	const char *listen;          /* "127.0.0.1:7777" */

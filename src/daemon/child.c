@@ -44,6 +44,9 @@ static int prepare(const struct child *c, pid_t parent, struct error *err)
 		if (fcntl(c->fds[i], F_SETFD, 0) < 0)
 			return FAIL_ERRNO(err, "hand over descriptor %d", c->fds[i]);
 	}
+	/* Before the change of user: the folders above it may be closed to that user. */
+	if (c->folder_fd >= 0 && fchdir(c->folder_fd) < 0)
+		return FAIL_ERRNO(err, "enter the data folder");
 	if (c->identity && identity_become(c->identity, err) < 0)
 		return -1;
 	/* After the change of user, which clears it. */

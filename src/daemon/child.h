@@ -18,6 +18,7 @@ struct child {
 	int fds[CHILD_FDS_MAX]; /* that it inherits */
 	unsigned fd_count;
 	const struct identity *identity; /* NULL = as we are */
+	int folder_fd;                   /* that it starts in; -1 = ours */
 
 	pid_t pid;                      /* 0 = not running */
 	int64_t started_ms, restart_ms; /* monotonic; restart_ms 0 = not due */

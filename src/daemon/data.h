@@ -25,6 +25,10 @@ MUST_CHECK int data_open(const char *path, const struct identity *owner, struct 
 bool data_is_in_place(const struct data_folder *d, const char *path);
 /* What DATA/node.id says; the folder has been opened once. */
 MUST_CHECK int data_node_read(const char *path, struct id *ret, struct error *err);
+/* The way by which this process reaches the folder. It is `path` itself, unless a folder above it
+ * is closed to the process, as a home of mode 0700 is; then it is the current folder, which a
+ * supervisor has set. */
+const char *data_reach(const char *path);
 void data_close(struct data_folder *d); /* may be called again */
 /* Opens DATA/admin.key for reading; makes it with a new key when it is missing. */
 MUST_CHECK int data_key_open(const struct data_folder *d, int *ret_fd, struct error *err);

@@ -457,8 +457,9 @@ static int open_all(struct api_process *p, struct error *err)
 
 static void tell_ready(struct api_process *p)
 {
-	log_info("ready", TEXT("address", buf_text(&p->address)), TEXT("data", p->config->data_dir),
-	         TEXT("key_file", arena_format(p->arena, "%s/admin.key", p->config->data_dir)),
+	log_info("ready", TEXT("address", buf_text(&p->address)),
+	         TEXT("data", p->config->data_place),
+	         TEXT("key_file", arena_format(p->arena, "%s/admin.key", p->config->data_place)),
 	         TEXT("provider", p->config->provider), TEXT("node", p->node.text));
 	if (p->options->ready_fd >= 0)
 		(void)!write(p->options->ready_fd, "r", 1);
@@ -512,12 +513,13 @@ static void close_all(struct api_process *p)
 	pthread_mutex_destroy(&p->hears_mutex);
 }
 
-int server_run(struct arena *a, const struct daemon_options *o, const struct config *config,
+int server_run(struct arena *a, const struct daemon_options *o, const struct config *given,
                struct error *err)
 {
+	struct config reached = *given;
 	struct api_process p = {
 	        .arena = a,
-	        .config = config,
+	        .config = &reached,
 	        .options = o,
 	        .data = {-1, -1, -1},
 	        .signal_fd = -1,
@@ -526,8 +528,12 @@ int server_run(struct arena *a, const struct daemon_options *o, const struct con
 	        .hears_mutex = PTHREAD_MUTEX_INITIALIZER,
 	        .address = BUF(256),
 	};
-	int result = open_all(&p, err);
+	int result;
 
+	reached.data_place = given->data_dir;
+	if (o->listen_count > 0)
+		reached.data_dir = data_reach(given->data_dir);
+	result = open_all(&p, err);
 	if (result == 0) {
 		p.tick_timer = (struct loop_timer){.on_timer = on_tick, .context = &p};
 		loop_timer_start(p.loop, &p.tick_timer, BEAT_MS);

@@ -208,6 +208,7 @@ static int prepare_api(struct supervisor *s, struct error *err)
 
 	c->name = "atolld";
 	c->identity = s->is_root ? &s->identity : NULL;
+	c->folder_fd = s->data.fd;
 	if (role_begin(&role, "api", err) < 0)
 		return -1;
 	inherit(&role, "--listen-fd", s->listen_fds[0]);
@@ -584,7 +585,9 @@ int supervisor_run(struct arena *a, const struct config *config, enum fleet_clai
 	        .claim = claim,
 	        .config = config,
 	        .data = {-1, -1, -1},
-	        .children = {{.program_fd = -1}, {.program_fd = -1}, {.program_fd = -1}},
+	        .children = {{.program_fd = -1, .folder_fd = -1},
+	                     {.program_fd = -1, .folder_fd = -1},
+	                     {.program_fd = -1, .folder_fd = -1}},
 	        .names = NAMES_CLOSED,
 	        .listen_fds = {-1, -1},
 	        .key_fd = -1,

@@ -33,6 +33,12 @@ struct pairing_file {
 	int64_t generation;
 };
 
+/* As the operator knows the folder. */
+static const char *place_of(const struct fleet *f)
+{
+	return f->config->data_place ? f->config->data_place : f->config->data_dir;
+}
+
 static int open_folder(const struct fleet *f, int *ret_fd, struct error *err)
 {
 	char path[4096];
@@ -71,8 +77,7 @@ static int read_file(const struct fleet *f, struct pairing_file *ret, struct err
 	}
 	if (parse_file(buf_text(&text), ret) == 0)
 		return 1;
-	(void)FAIL(err, ERROR_INVALID, "'%s/" FOLDER "/" FILE_NAME "' is malformed",
-	           f->config->data_dir);
+	(void)FAIL(err, ERROR_INVALID, "'%s/" FOLDER "/" FILE_NAME "' is malformed", place_of(f));
 	error_hint(err, "remove it when you know that the store is the right one: the next start "
 	                "writes it again");
 	return -1;
@@ -300,7 +305,7 @@ static struct folder_record row_of(const struct fleet *f)
 	                              .generation = f->pairing.generation,
 	                              .instance = f->pairing.instance.text,
 	                              .boot = f->pairing.boot,
-	                              .place = f->config->data_dir,
+	                              .place = place_of(f),
 	                              .seen_at = clock_unix_ms()};
 }
 

@@ -319,3 +319,40 @@ def test_no_inodes_are_not_ready(small_disk, servers):
     assert "files" in failure["message"]
     shutil.rmtree(many)
     wait_until(server, None)
+
+
+# ---- a data folder in a home that is closed to others ----
+
+@pytest.fixture
+def home(tmp_path):
+    """A home of mode 0700: the server's user may not pass it."""
+    folder = tmp_path / "home"
+    folder.mkdir(mode=0o700)
+    tmp_path.chmod(0o700)
+    yield folder
+    assert {folder.stat().st_mode & 0o777, tmp_path.stat().st_mode & 0o777} == {0o700}, "homes are left as they are"
+
+
+def test_a_data_folder_in_a_closed_home_works(home, servers):
+    data = home / "deep" / "data"
+    data.mkdir(parents=True)
+    data.parent.chmod(0o700)
+    server = servers(data=data, environment={"ATOLL_READY_PROBE_EVERY": "1s"}).start()
+    api = server.api()
+    made = api.create(internet=False, persistent=True)["id"]
+    api.write(made, "/home/user/file", b"x" * (2 << 20))
+    assert api.read(made, "/home/user/file") == b"x" * (2 << 20)
+    assert api.exec(made, "wc -c < /home/user/file")["stdout"] == "2097152\n"
+    snapshot = api.post(f"{PATH}/{made}/snapshot", {})["id"]
+    assert api.exec(api.create(internet=False, snapshot=snapshot)["id"], "wc -c < /home/user/file")["stdout"] == "2097152\n"
+    backup = api.post(f"/api/sandbox/snapshots/{snapshot}/export", {})
+    atoll.wait_for(lambda: [row for row in api.get("/api/sandbox/backups")["items"] if row["id"] == backup["id"] and row["state"] == "ready"],
+                   30, lambda: str(api.get("/api/sandbox/backups")))
+    for role in ("api", "broker"):
+        server.kill9(role)
+        wait_until(server, None)
+    assert api.exec(made, "echo still")["stdout"] == "still\n"
+    server.stop()
+    server.start()
+    assert server.api().exec(made, "echo again")["stdout"] == "again\n"
+    assert str(data) in server.log_text(), "the log names the folder as the operator knows it"

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "store/sqlite/log_file.h"
+#include "store/sqlite/reach.h"
 #include "store/sqlite/sqlite.h"
 
 /* Only another process can hold the file; it gets this long to finish. */
@@ -108,6 +109,9 @@ int sqlite_connect(struct store *s, const struct sqlite_place *place, enum sqlit
 	if (!place->in_memory && make_file(place->path, err) < 0)
 		return -1;
 	if (!place->in_memory && use == SQLITE_WRITER && log_file_system(&system, err) < 0)
+		return -1;
+	if (!place->in_memory && use == SQLITE_READER && reach_is_needed(place->path) &&
+	    reach_file_system(&system, err) < 0)
 		return -1;
 	c = calloc(1, sizeof(*c));
 	if (!c)

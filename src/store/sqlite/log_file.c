@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/sqlite/reach.h"
+
 /* Some thirty pages: a larger commit is written in parts. SQLite's own files take less than 128 KiB
  * at once. */
 #define PENDING_MAX ((size_t)127 * 1024)
@@ -199,6 +201,12 @@ int log_file_commit(sqlite3_stmt *commit)
 	return result;
 }
 
+static int full_name(sqlite3_vfs *vfs, const char *name, int size, char *out)
+{
+	(void)vfs;
+	return reach_full_name(real_system, name, size, out);
+}
+
 /* With the mutex held. A test puts another file system in the usual one's place. */
 static int set_up(struct error *err)
 {
@@ -214,6 +222,7 @@ static int set_up(struct error *err)
 	log_system.zName = "atoll-log";
 	log_system.szOsFile = (int)sizeof(struct log_file) + usual->szOsFile;
 	log_system.xOpen = file_open;
+	log_system.xFullPathname = full_name;
 	if (sqlite3_vfs_register(&log_system, 0) != SQLITE_OK)
 		return FAIL(err, ERROR_SYSTEM, "SQLite takes no other file system");
 	return 0;
