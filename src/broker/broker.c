@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "base/log.h"
 #include "broker/descriptors.h"
 #include "broker/image.h"
@@ -211,6 +212,7 @@ static void leave(struct broker *b)
 static int start(struct broker *b, const struct broker_options *options, struct error *err)
 {
 	b->instance_fd = b->guard.fd = -1;
+	fault_point("broker", "starting");
 	if (mkdir(SHARED_FOLDER, 0755) < 0 && errno != EEXIST)
 		return FAIL_ERRNO(err, "make the folder '" SHARED_FOLDER "'");
 	if (instances_enter(INSTANCES_LOCK, &b->instance_fd, err) < 0)

@@ -11,6 +11,7 @@
 
 #include "account/account.h"
 #include "base/fd.h"
+#include "daemon/reserve.h"
 
 #define KEY_FILE "admin.key"
 #define NODE_FILE "node.id"
@@ -157,6 +158,8 @@ static int open_all(const char *path, const struct identity *owner, struct data_
 		return FAIL_ERRNO(err, "open the data folder '%s'", path);
 	if (let_pass(d->fd, owner, err) < 0)
 		return -1;
+	/* Before anything is written. */
+	reserve_look(d->fd);
 	if (open_subfolder(d->fd, &run, &d->run_fd, err) < 0 || lock(d, path, err) < 0)
 		return -1;
 	for (unsigned i = 0; i < COUNT_OF(own); i++) {

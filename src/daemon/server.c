@@ -27,6 +27,8 @@
 #define BEAT_MS 1000
 #define BEATS_OF_TICK 2
 #define BROKER_WAIT_MS 20000
+#define WATCHED_WAIT_MS 600000 /* the same for a broker that a supervisor keeps */
+#define WAIT_SAID_MS 5000
 #define QUEUE_MAX 4096
 
 struct api_process {
@@ -91,7 +93,38 @@ static void hear_ends(struct api_process *p, bool hears)
 	pthread_mutex_unlock(&p->hears_mutex);
 }
 
-static const struct timespec pause_to_retry = {.tv_nsec = 2000000};
+/* A wait for a broker that starts, or starts again. */
+struct broker_wait {
+	int64_t began_ms, deadline, said_ms;
+};
+
+/* With a supervisor the broker lives, or the supervisor ends this process: at a high load the
+ * broker's start takes minutes. */
+static struct broker_wait begin_wait(const struct api_process *p)
+{
+	int64_t now = clock_monotonic_ms();
+	bool is_watched = p->options->listen_count > 0;
+
+	return (struct broker_wait){now, now + (is_watched ? WATCHED_WAIT_MS : BROKER_WAIT_MS), now};
+}
+
+/* False: it has taken too long. */
+static bool wait_a_moment(struct broker_wait *w, const struct error *why)
+{
+	int64_t now = clock_monotonic_ms();
+	bool is_long = now - w->began_ms > 1000;
+	const struct timespec pause = {.tv_nsec = is_long ? 50000000 : 2000000};
+
+	if (now >= w->deadline)
+		return false;
+	if (now - w->said_ms >= WAIT_SAID_MS) {
+		log_warning("waiting for the broker", NUMBER("seconds", (now - w->began_ms) / 1000),
+		            FAILURE(why));
+		w->said_ms = now;
+	}
+	(void)nanosleep(&pause, NULL);
+	return true;
+}
 
 /* The broker starts beside us and may need a moment. */
 static int open_provider(struct api_process *p, struct error *err)
@@ -104,7 +137,7 @@ static int open_provider(struct api_process *p, struct error *err)
 	        .on_again = on_host_again,
 	        .context = p,
 	};
-	int64_t deadline = deadline_in(BROKER_WAIT_MS);
+	struct broker_wait wait = begin_wait(p);
 
 	if (!ops)
 		return FAIL(err, ERROR_INVALID, "there is no provider '%s'", p->config->provider);
@@ -112,9 +145,8 @@ static int open_provider(struct api_process *p, struct error *err)
 		bool is_absent = err->code == ERROR_UNAVAILABLE || err->code == ERROR_NOT_FOUND ||
 		                 err->code == ERROR_TIMEOUT;
 
-		if (!is_absent || clock_monotonic_ms() >= deadline)
+		if (!is_absent || !wait_a_moment(&wait, err))
 			return FAIL_CONTEXT(err, "provider '%s'", ops->name);
-		(void)nanosleep(&pause_to_retry, NULL);
 	}
 	return 0;
 }
@@ -123,15 +155,14 @@ static int open_provider(struct api_process *p, struct error *err)
  * What was recovered until then is found so. */
 static int recover(struct api_process *p, struct error *err)
 {
-	int64_t deadline = deadline_in(BROKER_WAIT_MS);
+	struct broker_wait wait = begin_wait(p);
 
 	while (fleet_pair(p->fleet, p->options->claim, err) < 0 ||
 	       fleet_recover(p->fleet, err) < 0) {
-		if (err->code != ERROR_UNAVAILABLE || clock_monotonic_ms() >= deadline)
+		if (err->code != ERROR_UNAVAILABLE || !wait_a_moment(&wait, err))
 			return -1;
 		log_warning("recovery was cut off, beginning again", FAILURE(err));
 		error_clear(err);
-		(void)nanosleep(&pause_to_retry, NULL);
 	}
 	return 0;
 }

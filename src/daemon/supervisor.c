@@ -22,6 +22,7 @@
 #include "daemon/data.h"
 #include "daemon/listen.h"
 #include "daemon/names.h"
+#include "daemon/reserve.h"
 
 #define STOP_MS 10000
 #define LOOK_MS 1000
@@ -45,6 +46,7 @@ struct supervisor {
 	int64_t look_ms, gone_since_ms; /* at the data folder; 0: it is there */
 	enum fleet_claim claim;
 	const char **claim_arg; /* of the api process: only its first start takes a store */
+	int64_t reserve_look_ms;
 	bool ready, serves;     /* the first api process was ready; the one that runs is */
 	bool stopping;
 };
@@ -397,6 +399,16 @@ static void look_at_certificate(struct supervisor *s, bool is_asked)
 		child_signal(&s->children[CHILD_API], SIGHUP);
 }
 
+static void look_at_reserve(struct supervisor *s)
+{
+	int64_t now = clock_monotonic_ms();
+
+	if (now < s->reserve_look_ms)
+		return;
+	reserve_look(s->data.fd);
+	s->reserve_look_ms = now + RESERVE_LOOK_MS;
+}
+
 static int on_signals(struct supervisor *s, struct error *err)
 {
 	struct signalfd_siginfo info;
@@ -504,6 +516,8 @@ static int watch(struct supervisor *s, int64_t until, struct error *err)
 		until = s->certificate.look_at_ms;
 	if (!s->stopping && s->look_ms < until)
 		until = s->look_ms;
+	if (s->reserve_look_ms < until)
+		until = s->reserve_look_ms;
 	if (poll(fds, COUNT_OF(fds), deadline_poll_ms(until)) < 0 && errno != EINTR)
 		return FAIL_ERRNO(err, "wait");
 	if (fds[NAMES_HTTP].revents || fds[NAMES_TLS].revents || fds[NAMES_DNS].revents)
@@ -512,6 +526,7 @@ static int watch(struct supervisor *s, int64_t until, struct error *err)
 	look_at_certificate(s, false);
 	if (look_at_folder(s, err) < 0)
 		return -1;
+	look_at_reserve(s);
 	return on_signals(s, err);
 }
 

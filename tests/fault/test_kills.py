@@ -31,7 +31,7 @@ SNAPSHOTS = "/api/sandbox/snapshots"
 # of chains that get shorter in system/test_77_flatten.py, of rules of the network in test_network_rules.py,
 # of the provider "host" in test_host_provider.py, of probes in test_operator.py.
 BROKER_STEPS = [step for step in named_steps("broker", r'fault_point\("broker", ')
-                if not step.startswith(("volume-", "pool-", "backup-", "flatten-", "egress", "host-", "probe-"))]
+                if not step.startswith(("volume-", "pool-", "backup-", "flatten-", "egress", "host-", "probe-", "starting"))]
 # One step comes only with a template that has an entrypoint: it has a test of its own, as those of projects have.
 ENTRYPOINT_STEP = "create-entrypoint"
 API_STEPS = [step for step in named_steps("fleet", r'fault_point\("api", ') if step != ENTRYPOINT_STEP

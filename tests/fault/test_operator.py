@@ -293,9 +293,15 @@ def small_disk():
 
 
 def fill(path, keep=0):
-    """To the last byte but these."""
-    status = os.statvfs(path.parent)
-    subprocess.run(["fallocate", "-l", str(status.f_bavail * status.f_frsize - keep), path], check=True)
+    """To the last byte but these; a server that writes meanwhile may take some."""
+    with open(path, "wb") as out:
+        for _ in range(100):
+            status = os.statvfs(path.parent)
+            room = status.f_bavail * status.f_frsize - keep
+            if room <= 0:
+                return
+            with contextlib.suppress(OSError):
+                os.posix_fallocate(out.fileno(), os.fstat(out.fileno()).st_size, room)
 
 
 def test_a_full_disk_is_not_ready(small_disk, servers):
@@ -356,3 +362,55 @@ def test_a_data_folder_in_a_closed_home_works(home, servers):
     server.start()
     assert server.api().exec(made, "echo again")["stdout"] == "again\n"
     assert str(data) in server.log_text(), "the log names the folder as the operator knows it"
+
+
+# ---- starts on a full disk, and under load ----
+
+def test_a_start_on_a_full_disk_works_and_deletes_make_room(small_disk, servers):
+    server = servers(data=small_disk, environment={"ATOLL_READY_PROBE_EVERY": "1s"}).start()
+    kept = server.api().create(internet=False, persistent=True)["id"]
+    server.api().write(kept, "/home/user/big", b"x" * (6 << 20))
+    reserve = small_disk / "reserve"
+    atoll.wait_for(lambda: (reserve / "space").exists(), 10, "a reserve")
+    assert (reserve / "space").stat().st_blocks >= 8192, "the room is taken"
+    server.stop()
+    server.process = None
+    fill(small_disk / "filler")
+    assert os.statvfs(small_disk).f_bavail == 0
+    server.start(wait=False)
+    wait_until(server, "disk_full")
+    assert not (reserve / "space").exists()
+    api = server.api()
+    assert api.exec(kept, "echo runs")["stdout"] == "runs\n"
+    api.remove(kept)
+    atoll.wait_for(lambda: not atoll.Host(small_disk).files(), 20, "the files to go")
+    (small_disk / "filler").unlink()
+    wait_until(server, None)
+    atoll.wait_for(lambda: (reserve / "space").exists(), 20, "a reserve again")
+
+
+def test_a_disk_that_is_full_in_the_middle_lets_sandboxes_be_deleted(small_disk, servers):
+    server = servers(data=small_disk, environment={"ATOLL_READY_PROBE_EVERY": "1s"}).start()
+    api = server.api()
+    made = [api.create(internet=False)["id"] for _ in range(3)]
+    atoll.wait_for(lambda: (small_disk / "reserve/space").exists(), 10, "a reserve")
+    fill(small_disk / "filler")
+    atoll.wait_for(lambda: not (small_disk / "reserve/space").exists(), 10, "the reserve to be given up")
+    for sandbox in made:
+        assert api.exec(sandbox, "echo runs")["stdout"] == "runs\n"
+        api.remove(sandbox)
+    atoll.wait_for(lambda: not atoll.Host(small_disk).files(), 20, "the files to go")
+
+
+def test_a_start_waits_for_a_broker_that_is_slow(servers):
+    """At a load of 300 the broker takes longer than any fixed time; here it stands still for 22 s."""
+    server = servers(environment={"ATOLL_FAULT": "broker:starting:stop"}).start(wait=False)
+    broker = atoll.wait_for(lambda: server.pid_of("broker"), 20, "a broker")
+    stat = pathlib.Path(f"/proc/{broker}/stat")
+    atoll.wait_for(lambda: stat.read_text().rsplit(")", 1)[1].split()[0] == "T", 20, "the broker in the middle of its start")
+    time.sleep(22)
+    assert server.process.poll() is None, server.log_text()
+    assert server.pid_of("broker") == broker
+    os.kill(broker, signal.SIGCONT)
+    server.wait_ready()
+    assert "waiting for the broker" in server.log_text()

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/reserve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+
+#define FOLDER "reserve"
+#define SPACE FOLDER "/space"
+#define SPACE_BYTES (INT64_C(8) << 20)
+#define FILES 64
+#define LOW_BYTES (UINT64_C(2) << 20) /* less is full */
+#define LOW_FILES 32
+#define AMPLE_BYTES (UINT64_C(64) << 20) /* beside the reserve itself */
+#define AMPLE_FILES 1024
+
+struct room {
+	uint64_t bytes, files;
+};
+
+static bool find_room(int data_fd, struct room *ret)
+{
+	struct statvfs status;
+
+	if (fstatvfs(data_fd, &status) < 0)
+		return false;
+	ret->bytes = (uint64_t)status.f_bavail * status.f_frsize;
+	/* btrfs and the like count no files. */
+	ret->files = status.f_files > 0 ? status.f_favail : UINT64_MAX;
+	return true;
+}
+
+static void name_file(unsigned number, char out[32])
+{
+	(void)snprintf(out, 32, FOLDER "/%u", number);
+}
+
+static void give_up(int data_fd)
+{
+	char name[32];
+
+	if (unlinkat(data_fd, SPACE, 0) == 0)
+		log_warning("the disk of the data folder is full: its reserve is given up",
+		            TEXT("hint", "free room: delete sandboxes, snapshots or backups"));
+	for (unsigned i = 0; i < FILES; i++) {
+		name_file(i, name);
+		(void)unlinkat(data_fd, name, 0);
+	}
+}
+
+static int make_space(int data_fd)
+{
+	AUTO_CLOSE int fd =
+	        openat(data_fd, SPACE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -1;
+	if (fallocate(fd, 0, 0, SPACE_BYTES) == 0)
+		return 0;
+	/* A file system that takes no room before it is written. */
+	(void)unlinkat(data_fd, SPACE, 0);
+	return -1;
+}
+
+static void make(int data_fd)
+{
+	char name[32];
+
+	if (mkdirat(data_fd, FOLDER, 0700) < 0 && errno != EEXIST)
+		return;
+	if (make_space(data_fd) < 0)
+		return;
+	for (unsigned i = 0; i < FILES; i++) {
+		AUTO_CLOSE int fd = -1;
+
+		name_file(i, name);
+		fd = openat(data_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	}
+}
+
+void reserve_look(int data_fd)
+{
+	bool is_there = faccessat(data_fd, SPACE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	struct room room;
+
+	if (!find_room(data_fd, &room))
+		return;
+	if (is_there && (room.bytes < LOW_BYTES || room.files < LOW_FILES))
+		give_up(data_fd);
+	else if (!is_there && room.bytes > AMPLE_BYTES && room.files > AMPLE_FILES)
+		make(data_fd);
+}
