@@ -204,6 +204,7 @@ class Server:
         self.log = open(self.data / "serve.log", "ab")
         # A probe would meet the fault before the request that it is meant for.
         quiet = {"ATOLL_READY_PROBE_EVERY": "0s"} if "ATOLL_FAULT" in self.environment else {}
+        quiet["ATOLL_DRAIN"] = "0s"  # a test that stops a server waits for none of its calls
         self.process = subprocess.Popen(
             [*self.before, ATOLL, "serve", "--data", self.data, "--listen", f"127.0.0.1:{self.port}",
              "--provider", self.provider, "--default-template", "host", *self.flags],

@@ -40,6 +40,7 @@ struct api {
 	struct mcp_sessions *mcp;            /* of /mcp */
 	struct mcp_calls *mcp_calls;         /* the same: tools that run */
 	struct api_meter *meter;             /* durations of requests; loop thread */
+	bool is_draining;                    /* the server is to stop; loop thread */
 	unsigned ready_waiting;              /* requests for that; loop thread */
 	struct api_peers *peers;             /* servers that requests are passed on to */
 	unsigned imports;                    /* of templates, running; atomic */

@@ -99,6 +99,9 @@ const struct config_option config_options[] = {
         DURATION_OPTION("request_wait", request_wait_ms, .initial = "30s", .min = 100,
                         .max = 3600000,
                         .about = "how long such a request waits before it is refused"),
+        DURATION_OPTION("drain", drain_ms, .initial = "30s", .max = 3600000,
+                        .about = "how long calls and uploads that run may go on when the server "
+                                 "is told to stop; new ones are refused meanwhile"),
         DURATION_OPTION("ready_probe_every", ready_probe_every_ms, .initial = "10s", .max = 3600000,
                         .about = "how long /readyz goes by the last sandboxes that it made and "
                                  "ended; 0 = it makes none and asks only store and provider"),

@@ -12,12 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "api/api.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "blob/blob.h"
 #include "daemon/certificate.h"
 #include "daemon/data.h"
+#include "daemon/drain.h"
 #include "daemon/first_key.h"
 #include "daemon/listen.h"
 #include "daemon/seccomp.h"
@@ -58,6 +58,7 @@ struct api_process {
 	struct worker_task tick_task;
 	atomic_bool tick_runs;
 	unsigned beats; /* till the next tick */
+	struct drain drain;
 	struct worker_task leases_task;
 	atomic_bool leases_run;
 	struct buf address;
@@ -356,7 +357,7 @@ static void on_signal(void *context, uint32_t events)
 	(void)events;
 	while (read(p->signal_fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo != SIGHUP)
-			loop_stop(p->loop);
+			drain_begin(&p->drain, &p->api);
 		else if (p->certificate_fd >= 0 &&
 		         certificate_take(p->server, p->certificate_fd, &err) < 0)
 			log_warning("certificate not taken, going on with the old one",
@@ -514,6 +515,7 @@ static void close_all(struct api_process *p)
 {
 	if (p->loop)
 		loop_timer_stop(p->loop, &p->tick_timer);
+	drain_cancel(&p->drain);
 	if (p->provider && provider_ops_of(p->provider)->last_calls)
 		provider_ops_of(p->provider)->last_calls(p->provider);
 	api_wakes(&p->api, false);

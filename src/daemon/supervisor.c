@@ -49,6 +49,7 @@ struct supervisor {
 	int64_t reserve_look_ms;
 	bool ready, serves;     /* the first api process was ready; the one that runs is */
 	bool stopping;
+	unsigned stop_count; /* times that it was told so */
 };
 
 /* ---- what the children are given ---- */
@@ -417,8 +418,9 @@ static int on_signals(struct supervisor *s, struct error *err)
 		if (info.ssi_signo == SIGHUP && s->certificate.memory_fd >= 0)
 			look_at_certificate(s, true);
 		else if (info.ssi_signo != SIGCHLD)
-			s->stopping = true;
+			s->stop_count++;
 	}
+	s->stopping |= s->stop_count > 0;
 	return reap(s, err);
 }
 
@@ -494,7 +496,9 @@ static int look_at_folder(struct supervisor *s, struct error *err)
 		log_error("the data folder was removed or replaced: nothing is served",
 		          TEXT("data", s->config->data_dir),
 		          NUMBER("sandboxes_end_in_ms", GONE_MS));
+		/* Two: it does not wait for its calls. */
 		child_signal(&s->children[CHILD_API], SIGTERM);
+		child_signal(&s->children[CHILD_API], SIGINT);
 	}
 	if (now - s->gone_since_ms < GONE_MS)
 		return 0;
@@ -548,6 +552,29 @@ static int signal_to_end(const struct supervisor *s, const struct child *c)
 	return c == &s->children[CHILD_API] && !s->serves ? SIGKILL : SIGTERM;
 }
 
+static int64_t stop_ms(const struct supervisor *s, const struct child *c)
+{
+	return STOP_MS + (c == &s->children[CHILD_API] ? s->config->drain_ms : 0);
+}
+
+/* Until it has ended or its time is over. Whoever says "stop" a second time does not want to wait
+ * for calls. */
+static void wait_for_end(struct supervisor *s, struct child *c)
+{
+	int64_t deadline = deadline_in(stop_ms(s, c));
+	unsigned told = s->stop_count;
+	struct error ignored;
+
+	while (c->pid > 0 && clock_monotonic_ms() < deadline) {
+		(void)!watch(s, deadline, &ignored);
+		if (s->stop_count == told)
+			continue;
+		told = s->stop_count;
+		child_signal(c, SIGTERM);
+		deadline = deadline_in(STOP_MS);
+	}
+}
+
 /* The api process first: its last calls may need the broker. Sandboxes go on. */
 static void stop_all(struct supervisor *s)
 {
@@ -557,11 +584,9 @@ static void stop_all(struct supervisor *s)
 	s->stopping = true;
 	for (unsigned i = 0; i < COUNT_OF(order); i++) {
 		struct child *c = &s->children[order[i]];
-		int64_t deadline = deadline_in(STOP_MS);
 
 		child_signal(c, signal_to_end(s, c));
-		while (c->pid > 0 && clock_monotonic_ms() < deadline)
-			(void)!watch(s, deadline, &ignored);
+		wait_for_end(s, c);
 		if (c->pid > 0)
 			log_warning("process did not end in time, killing it",
 			            TEXT("process", c->name));

@@ -146,6 +146,8 @@ static enum http_fault check_route(struct http_exchange *ex, struct router_match
 	}
 	if (route->method == HTTP_ANY)
 		ex->origin = NULL;
+	if (ex->server->is_draining && !(route->flags & ROUTE_LAST))
+		return FAULT_DRAINING;
 	ex->request.route = route;
 	exchange_set_deadline(ex);
 	if (ex->head.content_length > 0 &&
@@ -573,6 +575,8 @@ void exchange_refuse(struct http_exchange *ex, enum http_fault fault)
 		ex->reply.status = 204;
 		return;
 	}
+	if (fault == FAULT_DRAINING)
+		buf_add_text(&ex->reply.headers, "Retry-After: 2\r\n");
 	fail_as(ex, (struct http_failure){kind->status, kind->code, kind->text, kind->hint, NULL});
 	log_debug("request refused", TEXT("reason", kind->text), TEXT("peer", ex->request.peer),
 	          NUMBER("status", kind->status));

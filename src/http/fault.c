@@ -54,6 +54,9 @@ static const struct http_fault_kind kinds[FAULT_COUNT] = {
         [FAULT_METHOD] = {405, "method_not_allowed", "this path does not take that method",
                           "the Allow header lists what it takes"},
         [FAULT_CONNECTIONS] = {503, "unavailable", "too many connections", NULL},
+        [FAULT_DRAINING] = {503, "draining",
+                            "the server is stopping: it ends the calls that run and takes no more",
+                            "try again when it has started again, or at another server"},
 };
 
 const struct http_fault_kind *fault_kind_get(enum http_fault fault)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/http.h — the HTTP/1.1 server: a route table, replies, and relays for everything that
- * streams.
+/* http/http.h — the HTTP/1.1 server: a route table, replies, and relays for all that streams.
  *
  * The loop thread reads a request's head and its body up to the route's limit, then a worker runs
  * the route's handler, an ordinary blocking function: parse, one call, answer. Before the handler
@@ -105,6 +104,8 @@ enum route_flag {
 	ROUTE_NEEDS_BODY = 1 << 10, /* for the document: though no member is required */
 	ROUTE_PROGRESS = 1 << 11,   /* a client may listen to what it waits for: parked.h */
 	ROUTE_CANCEL = 1 << 12,     /* may end when its client hangs up, as GET and HEAD may */
+	ROUTE_LAST = 1 << 13,       /* answered while the server drains: drain.h */
+	ROUTE_STANDING = 1 << 14,   /* its stream lasts until its client leaves: the same */
 };
 
 /* One row is all that is known about an operation, for the document, too. A NULL path ends. */
@@ -137,7 +138,6 @@ struct path_alias {
 	const char *from, *to; /* `to` is no longer than `from` */
 };
 
-/* What is answered in place of a reply. */
 struct http_failure {
 	int status;
 	const char *code, *message; /* stable, for machines; for people */

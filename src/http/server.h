@@ -47,6 +47,7 @@ struct server {
 	int finished_fd;                /* eventfd */
 	struct tls_context *tls;        /* of new connections; NULL: none can begin */
 	unsigned handshakes;            /* that go on */
+	bool is_draining;               /* see drain.h */
 	struct loop_watch *finished_watch;
 };
 

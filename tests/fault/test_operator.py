@@ -9,6 +9,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
@@ -293,15 +294,13 @@ def small_disk():
 
 
 def fill(path, keep=0):
-    """To the last byte but these; a server that writes meanwhile may take some."""
+    """To the last byte but these; a server that writes meanwhile may take some. What it gives up afterwards is its own."""
     with open(path, "wb") as out:
         for _ in range(100):
             status = os.statvfs(path.parent)
-            room = status.f_bavail * status.f_frsize - keep
-            if room <= 0:
-                return
             with contextlib.suppress(OSError):
-                os.posix_fallocate(out.fileno(), os.fstat(out.fileno()).st_size, room)
+                os.posix_fallocate(out.fileno(), 0, status.f_bavail * status.f_frsize - keep)
+                return
 
 
 def test_a_full_disk_is_not_ready(small_disk, servers):
@@ -414,3 +413,143 @@ def test_a_start_waits_for_a_broker_that_is_slow(servers):
     os.kill(broker, signal.SIGCONT)
     server.wait_ready()
     assert "waiting for the broker" in server.log_text()
+
+
+# ---- a stop ----
+
+@pytest.fixture
+def draining(servers):
+    return servers(environment={"ATOLL_DRAIN": "30s"}).start()
+
+
+def in_background(call):
+    done = []
+
+    def run():
+        try:
+            done.append(call())
+        except Exception as failure:  # noqa: BLE001 — whatever the client was told
+            done.append(failure)
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, done
+
+
+def slow_upload(server, sandbox, seconds):
+    """PUT of a file whose body takes its time."""
+    with socket.create_connection(("127.0.0.1", server.port)) as sock:
+        pieces = 10
+        sock.sendall(f"PUT {PATH}/{sandbox}/files/content?path=/home/user/slow HTTP/1.1\r\nHost: localhost\r\n"
+                     f"Authorization: Bearer {server.key}\r\nContent-Type: application/octet-stream\r\n"
+                     f"Content-Length: {pieces * 1000}\r\n\r\n".encode())
+        for _ in range(pieces):
+            sock.sendall(b"u" * 1000)
+            time.sleep(seconds / pieces)
+        return sock.recv(4096).decode()
+
+
+def test_a_stop_ends_what_runs_and_refuses_what_is_new(draining):
+    server, api = draining, draining.api()
+    sandbox = api.create(internet=False, persistent=True)["id"]
+    execution, output = in_background(lambda: server.api().exec(sandbox, "sleep 2; echo whole"))
+    upload, uploaded = in_background(lambda: slow_upload(server, sandbox, 2))
+    time.sleep(0.5)
+    begin = time.monotonic()
+    server.process.terminate()
+    atoll.wait_for(lambda: server.api().raw("GET", "/readyz").json()["status"] == "draining", 1, "readyz says so at once")
+    answer = server.api().raw("GET", "/readyz")
+    assert answer.status == 503 and answer.json()["error"]["code"] == "draining"
+    assert server.api().raw("GET", "/healthz").status == 200
+    refused = server.api().raw("GET", PATH)
+    assert refused.status == 503 and refused.json()["error"]["code"] == "draining", refused.body
+    assert int(refused.headers["Retry-After"]) > 0
+    execution.join()
+    upload.join()
+    assert output[0]["stdout"] == "whole\n", output
+    assert uploaded[0].startswith("HTTP/1.1 2"), uploaded
+    assert server.process.wait(10) == 0
+    assert time.monotonic() - begin < 8, "it waits for what runs and not for the whole of 'drain'"
+    assert "cut off" not in server.log_text()
+    server.start()
+    assert server.api().read(sandbox, "/home/user/slow") == b"u" * 10000
+
+
+def test_a_second_stop_ends_at_once(draining):
+    api = draining.api()
+    sandbox = api.create(internet=False)["id"]
+    execution, output = in_background(lambda: draining.api().exec(sandbox, "sleep 20"))
+    time.sleep(0.5)
+    draining.process.terminate()
+    time.sleep(0.5)
+    assert draining.process.poll() is None
+    begin = time.monotonic()
+    draining.process.terminate()
+    assert draining.process.wait(10) == 0 and time.monotonic() - begin < 5
+    execution.join()
+    assert isinstance(output[0], Exception), "the client sees that its call was cut"
+    draining.start()
+
+
+def test_what_does_not_end_is_cut_when_the_time_is_over(servers):
+    server = servers(environment={"ATOLL_DRAIN": "1s"}).start()
+    sandbox = server.api().create(internet=False)["id"]
+    execution, output = in_background(lambda: server.api().exec(sandbox, "sleep 20"))
+    time.sleep(0.5)
+    begin = time.monotonic()
+    server.process.terminate()
+    assert server.process.wait(10) == 0 and time.monotonic() - begin < 5
+    execution.join()
+    assert "calls have not ended in time" in server.log_text()
+    server.start()
+    assert server.api().exec(sandbox, "echo goes on")["stdout"] == "goes on\n"
+
+
+def test_terminals_and_feeds_are_told_and_hold_up_no_stop(draining):
+    api = draining.api()
+    sandbox = api.create(internet=False)["id"]
+    path = api.post(f"{PATH}/{sandbox}/terminal", {})["path"]
+    terminal = socket.create_connection(("127.0.0.1", draining.port))
+    terminal.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode())
+    assert terminal.recv(4096).startswith(b"HTTP/1.1 101")
+    feed = socket.create_connection(("127.0.0.1", draining.port))
+    feed.sendall(f"GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
+                 f"Authorization: Bearer {draining.key}\r\n\r\n".encode())
+    assert feed.recv(4096).startswith(b"HTTP/1.1 200")
+    begin = time.monotonic()
+    draining.process.terminate()
+    assert draining.process.wait(10) == 0 and time.monotonic() - begin < 5
+    while feed.recv(65536):
+        pass
+    feed.close()
+    heard = b""
+    with contextlib.suppress(ConnectionResetError):
+        while piece := terminal.recv(65536):
+            heard += piece
+    assert b"\x03\xe9the server is stopping" in heard, "a close frame with 1001"
+    terminal.close()
+    draining.start()
+
+
+def test_a_stop_under_load_leaves_nothing_half_made(draining):
+    """Clients that create without an end: each create is answered or refused, and the store agrees with the host."""
+    made, stop = [], threading.Event()
+
+    def create():
+        while not stop.is_set():
+            with contextlib.suppress(atoll.ApiError, OSError):
+                made.append(draining.api().create(internet=False, persistent=True)["id"])
+    threads = [threading.Thread(target=create) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    time.sleep(1)
+    draining.process.terminate()
+    assert draining.process.wait(40) == 0
+    stop.set()
+    for thread in threads:
+        thread.join()
+    draining.start()
+    rows = {row["id"]: row["state"] for row in draining.rows(draining.api())}
+    assert set(made) <= set(rows), "what was answered is there"
+    assert set(rows.values()) == {"started"}, rows
+    assert set(atoll.Host(draining.data).files()) == set(rows)

@@ -218,7 +218,7 @@ static int sandbox_events(struct request *rq, const void *body, struct reply *re
 }
 
 const struct route events_routes[] = {
-        {HTTP_GET, "/v1/events", SCOPE_SANDBOX_READ, .query = &events_query,
+        {HTTP_GET, "/v1/events", SCOPE_SANDBOX_READ, ROUTE_STANDING, .query = &events_query,
          .answer = &events_shape, .handle = events_get, .tag = "events",
          .summary = "What happened, oldest first, or as it happens"},
         {HTTP_GET, "/api/sandbox/instances/:id/events", SCOPE_SANDBOX_READ,

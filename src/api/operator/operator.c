@@ -289,13 +289,13 @@ static int openapi(struct request *rq, const void *body, struct reply *reply, st
 
 #define TAG .tag = "operator"
 const struct route operator_routes[] = {
-        {HTTP_GET, "/healthz", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE, .answer = &health_shape,
-         .handle = healthz, TAG, .summary = "Is the process alive"},
-        {HTTP_GET, "/readyz", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE, .answer = &readiness_shape,
-         .handle = readyz, TAG,
+        {HTTP_GET, "/healthz", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE | ROUTE_LAST,
+         .answer = &health_shape, .handle = healthz, TAG, .summary = "Is the process alive"},
+        {HTTP_GET, "/readyz", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE | ROUTE_LAST,
+         .answer = &readiness_shape, .handle = readyz, TAG,
          .summary = "Can it make sandboxes: it has just made one of each kind of network"},
-        {HTTP_GET, "/metrics", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE, .handle = metrics, TAG,
-         .summary = "Counters in Prometheus' text format"},
+        {HTTP_GET, "/metrics", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE | ROUTE_LAST,
+         .handle = metrics, TAG, .summary = "Counters in Prometheus' text format"},
         {HTTP_GET, "/openapi.json", SCOPE_NONE, ROUTE_PUBLIC, .handle = openapi, TAG,
          .summary = "This document"},
         {.path = NULL},

@@ -138,11 +138,31 @@ static int wait_for_round(struct api *api, struct reply *reply, struct error *er
 	return 0;
 }
 
+static void answer_draining(const struct api *api, struct reply *reply)
+{
+	const struct readiness answer = {
+	        .status = "draining",
+	        .version = ATOLL_VERSION,
+	        .provider = provider_ops_of(api->provider)->name,
+	        .error = {"draining",
+	                  "the server is stopping: it ends the calls that run and takes no more",
+	                  "try again when it has started again, or at another server"},
+	};
+
+	reply_status(reply, 503);
+	reply_header(reply, "Retry-After", "2");
+	reply_json(reply, &readiness_shape, &answer);
+}
+
 int readyz(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
 {
 	struct api *api = api_of(rq);
 	struct ready_result result;
 
+	if (api->is_draining) {
+		answer_draining(api, reply);
+		return 0;
+	}
 	if (!ready_get(api->fleet, &result))
 		return wait_for_round(api, reply, err);
 	reply_status(reply, write_answer(api, &result, reply_buf(reply, "application/json")));

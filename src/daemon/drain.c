@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/drain.h"
+
+#include "base/log.h"
+#include "http/drain.h"
+
+#define LOOK_MS 50
+
+/* There is one look more after the streams were told, so that their last frames go out. */
+static void on_look(void *context)
+{
+	struct drain *d = context;
+	struct api *api = d->api;
+	bool is_busy = server_is_busy(api->server);
+
+	if (d->are_streams_told) {
+		loop_stop(api->loop);
+		return;
+	}
+	if (!is_busy || loop_now_ms(api->loop) >= d->until_ms) {
+		if (is_busy)
+			log_warning("calls have not ended in time and are cut off",
+			            NUMBER("drain_ms", api->config->drain_ms));
+		server_end_streams(api->server, "the server is stopping");
+		d->are_streams_told = true;
+	}
+	loop_timer_start(api->loop, &d->timer, LOOK_MS);
+}
+
+void drain_begin(struct drain *d, struct api *api)
+{
+	if (api->is_draining || api->config->drain_ms == 0) {
+		loop_stop(api->loop);
+		return;
+	}
+	log_info("stopping: calls that run may end, new ones are refused",
+	         NUMBER("drain_ms", api->config->drain_ms));
+	api->is_draining = true;
+	server_drain(api->server);
+	*d = (struct drain){.api = api,
+	                    .timer = {.on_timer = on_look, .context = d},
+	                    .until_ms = loop_now_ms(api->loop) + api->config->drain_ms};
+	loop_timer_start(api->loop, &d->timer, 0);
+}
+
+void drain_cancel(struct drain *d)
+{
+	if (d->api)
+		loop_timer_stop(d->api->loop, &d->timer);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/drain.h"
+
+#include "http/relay_state.h"
+#include "http/server.h"
+
+#define GOING_AWAY 1001 /* RFC 6455, 7.4.1 */
+
+void server_drain(struct server *server)
+{
+	server->is_draining = true;
+}
+
+static bool is_standing(const struct connection *conn)
+{
+	const struct route *route = conn->exchange->request.route;
+
+	if (!conn->relay)
+		return false;
+	return conn->relay->websocket || (route && route->flags & ROUTE_STANDING);
+}
+
+bool server_is_busy(struct server *server)
+{
+	LIST_EACH (&server->connections, item) {
+		const struct connection *conn = LIST_ENTRY(item, struct connection, link);
+
+		if (conn->exchange && !is_standing(conn))
+			return true;
+	}
+	return false;
+}
+
+void server_end_streams(struct server *server, const char *reason)
+{
+	LIST_EACH (&server->connections, item) {
+		struct connection *conn = LIST_ENTRY(item, struct connection, link);
+
+		if (!conn->exchange || !conn->relay || !conn->relay->websocket)
+			continue;
+		relay_enter(conn->relay);
+		relay_finish_websocket(conn->relay, GOING_AWAY, reason);
+		relay_leave_and_settle(conn->relay);
+	}
+	server_bury(server);
+}
