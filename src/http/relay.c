@@ -270,7 +270,9 @@ static void update_due(struct relay *relay)
 	if (first == INT64_MAX)
 		connection_due_never(relay->conn);
 	else
-		connection_due(relay->conn, left > 0 ? left : 1);
+		/* What is due is due now: a moment from now would be put off by each event, for as
+		 * long as one side never stops sending. */
+		connection_due(relay->conn, left > 0 ? left : 0);
 }
 
 static bool read_upstream(struct relay *relay);
