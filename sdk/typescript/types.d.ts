@@ -2641,6 +2641,33 @@ export interface SandboxEnvironment {
   unset?: string[];
 }
 
+/** What can be brought back */
+export interface TrashList {
+  items: TrashItem[];
+}
+
+/** Something that can be brought back */
+export interface TrashItem {
+  /** sandbox snapshot layer */
+  kind: string;
+  id: string;
+  name?: string;
+  project?: string;
+  /** deleted: by a call; orphan: no row of the store knew it */
+  reason: string;
+  /** when it goes for good */
+  until: string | null;
+  /** -1 = not counted yet */
+  size_bytes: number;
+}
+
+/** How many were stopped */
+export interface StoppedAll {
+  stopped: number;
+  /** they run still: ask again */
+  left: number;
+}
+
 /** A template by steps */
 export interface BuildCreate {
   /** whether run steps reach it; default as of a sandbox */

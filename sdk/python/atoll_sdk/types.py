@@ -2816,6 +2816,36 @@ class SandboxEnvironment(TypedDict):
     unset: NotRequired[list[str]]
 
 
+class TrashList(TypedDict):
+    """What can be brought back"""
+
+    items: list[TrashItem]
+
+
+class TrashItem(TypedDict):
+    """Something that can be brought back"""
+
+    # sandbox snapshot layer
+    kind: str
+    id: str
+    name: NotRequired[str]
+    project: NotRequired[str]
+    # deleted: by a call; orphan: no row of the store knew it
+    reason: str
+    # when it goes for good
+    until: str | None
+    # -1 = not counted yet
+    size_bytes: int
+
+
+class StoppedAll(TypedDict):
+    """How many were stopped"""
+
+    stopped: int
+    # they run still: ask again
+    left: int
+
+
 # A template by steps
 BuildCreate = TypedDict("BuildCreate", {
     "internet": "NotRequired[bool]",
