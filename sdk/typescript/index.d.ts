@@ -178,7 +178,17 @@ export interface SandboxQuery {
   label?: string;
   limit?: number;
 }
-export type CreateOptions = types.SandboxCreate & { signal?: AbortSignal; idempotencyKey?: string };
+/** What a create waits for; the percentage once it is known. */
+export interface CreateProgress {
+  message: string;
+  percent?: number;
+}
+export type CreateOptions = types.SandboxCreate & {
+  signal?: AbortSignal;
+  idempotencyKey?: string;
+  /** Called while the template is built or imported. */
+  onProgress?: (progress: CreateProgress) => unknown;
+};
 
 /** Commands that are kept running: restarted when they crash, and when the sandbox is started. */
 export interface Services {

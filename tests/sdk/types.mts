@@ -2,7 +2,8 @@
 // What must compile, and, after each @ts-expect-error, what must not. Checked by tsc, never run.
 import { Atoll, AtollError, ConflictError, Sandbox, withSandbox, type types } from '../../sdk/typescript/index.js';
 
-const sandbox: Sandbox = await Sandbox.create({ template: 'host', internet: false, labels: { a: 'b' }, timeout_ms: 1 });
+const sandbox: Sandbox = await Sandbox.create({ template: 'host', internet: false, labels: { a: 'b' }, timeout_ms: 1,
+  onProgress: ({ message, percent }) => console.log(message.length, percent ?? 0) });
 const result = await sandbox.commands.run({ cmd: 'node', args: ['build.js'], cwd: '/' });
 const code: number = result.exitCode;
 const handle = await sandbox.commands.run('sleep 1', { background: true, onStdout: (text: string) => text.length });

@@ -4,7 +4,9 @@
 import asyncio
 import contextlib
 import http.server
+import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -16,6 +18,7 @@ import pytest
 
 import atoll
 import clients
+from test_79_waiting import Slow
 
 pytestmark = pytest.mark.needs_root
 sys.path.insert(0, str(atoll.ROOT / "sdk/python"))
@@ -38,7 +41,7 @@ def sandbox(where):
 
 
 class Breaker(http.server.ThreadingHTTPServer):
-    """A proxy that passes requests on and breaks an answer after so many bytes; 0 = at once, None = never."""
+    """A proxy that passes requests on and breaks an answer after so many bytes; 0 = at once, -1 = after its head, None = never."""
 
     daemon_threads = True
 
@@ -66,7 +69,7 @@ class Passer(http.server.BaseHTTPRequestHandler):
             self.send_response(answer.status)
             self.send_header("Content-Type", answer.headers["Content-Type"] or "")
             self.end_headers()
-            while piece := answer.read1(65536):
+            while cut != -1 and (piece := answer.read1(65536)):
                 self.wfile.write(piece)
                 sent += len(piece)
                 if cut and sent >= cut:
@@ -163,6 +166,83 @@ def test_a_create_whose_answer_is_lost_makes_one_sandbox(where):
         assert [one["id"] for one in Sandbox.list(label="sdk=py", **where)] == [made.id]
         assert len({key for method, _, key in between.requests if method == "POST"}) == 1
         assert made.kill() is True
+
+
+@pytest.fixture
+def slow(server):
+    template = Slow(server, f"sdk-{random.getrandbits(32):x}")
+    yield template
+    template.set("ready")
+    server.api().delete(f"/api/sandbox/templates/{template.name}")
+
+
+def move_on(slow, progress):
+    """The next state of the template, after what was told of the one before."""
+    slow.set(*(("ready",) if progress.get("percent") == 34 else ("building", "34 % unpacks")))
+
+
+def test_a_create_that_waits_tells_its_progress(where, slow):
+    told = []
+
+    def tell(progress):
+        told.append(progress)
+        move_on(slow, progress)
+    with Sandbox.create(template=slow.name, internet=False, on_progress=tell, **where) as made:
+        assert made.refresh()["state"] == "started"
+    assert [one["percent"] for one in told] == [0, 34] and "34 % unpacks" in told[1]["message"]
+    with Sandbox.create(template="host", internet=False, on_progress=tell, **where) as made:
+        assert made.commands.run("echo well").stdout == "well\n"
+    assert len(told) == 2
+
+
+def test_a_create_whose_template_fails_while_it_waits_fails(where, slow):
+    with pytest.raises(atoll_sdk.UnavailableError, match="the disk is full"):
+        Sandbox.create(template=slow.name, internet=False, on_progress=lambda _: slow.set("failed", "the disk is full"), **where)
+    with pytest.raises(atoll_sdk.NotFoundError):
+        Sandbox.create(template="no-such-template", on_progress=print, **where)
+
+
+@pytest.mark.parametrize("cut", [-1, 10])
+def test_a_create_whose_progress_breaks_goes_on_and_makes_one_sandbox(where, slow, cut):
+    with breaker(where, lambda method, path, count: cut if count == 1 else None) as between:
+        remote = {"api_url": between.url, "api_key": where["api_key"]}
+        with Sandbox.create(template=slow.name, internet=False, on_progress=lambda one: move_on(slow, one), **remote) as made:
+            assert [one["id"] for one in Sandbox.list(template=slow.name, **where)] == [made.id]
+        posts = [key for method, _, key in between.requests if method == "POST"]
+        assert len(posts) == 2 and len(set(posts)) == 1
+
+
+def test_python_async_tells_progress_on_the_loop(where, slow):
+    threads = []
+
+    def tell(progress):
+        threads.append(threading.current_thread())
+        move_on(slow, progress)
+
+    async def work():
+        async with await AsyncSandbox.create(template=slow.name, internet=False, on_progress=tell, **where):
+            assert threads == [threading.main_thread()] * 2
+    asyncio.run(work())
+
+
+def test_the_javascript_client_tells_progress(server, slow):
+    if not shutil.which("node"):
+        pytest.skip("node is not installed")
+    script = """const { Sandbox } = await import(process.argv[1]);
+        const made = await Sandbox.create({ template: process.argv[2], internet: false,
+                                            onProgress: (progress) => console.log(JSON.stringify(progress)) });
+        console.log(JSON.stringify((await made.refresh()).state));
+        await made.kill();"""
+    environment = {**os.environ, "ATOLL_API_URL": f"http://127.0.0.1:{server.port}", "ATOLL_API_KEY": server.api().key}
+    client = subprocess.Popen(["node", "--input-type=module", "-e", script, atoll.ROOT / "sdk/typescript/src/index.js", slow.name],
+                              env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    told = []
+    for line in client.stdout:
+        told.append(json.loads(line))
+        if isinstance(told[-1], dict):
+            move_on(slow, told[-1])
+    assert client.wait(30) == 0, client.stderr.read()
+    assert [one.get("percent") for one in told[:2]] == [0, 34] and told[2:] == ["started"]
 
 
 def test_a_call_that_changes_something_is_not_sent_twice(where, sandbox):

@@ -194,7 +194,9 @@ class AsyncSandbox(_Calls):
         self.files = _Calls(sandbox.files)
 
     @classmethod
-    async def create(cls, **options) -> AsyncSandbox:
+    async def create(cls, *, on_progress=None, **options) -> AsyncSandbox:
+        if on_progress is not None:
+            options["on_progress"] = functools.partial(asyncio.get_running_loop().call_soon_threadsafe, on_progress)
         return cls(await _in_thread(functools.partial(Sandbox.create, **options)))
 
     @classmethod

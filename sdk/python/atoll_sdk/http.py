@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One call: address, key, time limit, and once more where that is safe."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -177,16 +178,40 @@ class Transport:
     def events(self, method, where, **options):
         """(event, data, id) of one connection. Ends with it; fails when it breaks."""
         headers = {**options.pop("headers", {}), "Accept": "text/event-stream"}
-        connection, response = self.open(method, where, headers=headers, **options)
+        yield from self._events_of(self.open(method, where, headers=headers, **options), f"{method} {where}", SILENCE)
+
+    def _events_of(self, opened, what, silence):
+        connection, response = opened
         try:
-            connection.sock and connection.sock.settimeout(SILENCE)
+            connection.sock and connection.sock.settimeout(silence)
             yield from parse_events(response)
         except TimeoutError as error:
-            raise ConnectionLostError(f"{method} {where}: silence", code="connection") from error
+            raise ConnectionLostError(f"{what}: silence", code="connection") from error
         except (OSError, ValueError, http.client.HTTPException) as error:
-            raise ConnectionLostError(f"{method} {where}: {error}", code="connection") from error
+            raise ConnectionLostError(f"{what}: {error}", code="connection") from error
         finally:
             connection.close()
+
+    def request_with_progress(self, method, where, on_progress, **options):
+        """The answer's JSON of a call that tells what it waits for. A stream that breaks is asked for again where that is safe."""
+        attempts = self.retries + 1 if options.get("idempotency_key") else 1
+        for attempt in range(1, attempts + 1):
+            opened = self.open(method, where, headers={"Accept": "text/event-stream"}, **options)
+            stream = self._events_of(opened, f"{method} {where}", options.get("timeout", self.timeout))
+            try:
+                with contextlib.closing(stream):
+                    for event, data, _ in stream:
+                        if event == "result":
+                            return json.loads(data)
+                        if event == "error":
+                            raise error_of_answer(None, {}, data)
+                        on_progress(json.loads(data))
+                raise ConnectionLostError(f"{method} {where}: the answer is not whole", code="connection")
+            except ConnectionLostError:
+                if attempt == attempts:
+                    raise
+            time.sleep(RETRY_WAIT * 2 ** (attempt - 1) * (0.5 + random.random()))
+        raise AssertionError("unreachable")
 
 
 def parse_events(lines):

@@ -25,12 +25,15 @@ class Sandbox:
         self.services = Services(self)
 
     @classmethod
-    def create(cls, *, transport=None, idempotency_key=None, api_url=None, api_key=None, project=None, **body):
-        """Makes one and starts it. A create whose answer was lost makes no second one."""
+    def create(cls, *, transport=None, idempotency_key=None, on_progress=None, api_url=None, api_key=None, project=None, **body):
+        """Makes one and starts it. A create whose answer was lost makes no second one.
+
+        While it waits for its template, on_progress is called with {"message": …} and, once that is known, "percent"."""
         transport = transport or Transport(api_url, api_key, project)
-        info = transport.request("POST", BASE, json=body, idempotency_key=idempotency_key or str(uuid.uuid4()),
-                                 timeout=CREATE_TIMEOUT)
-        return cls(transport, info)
+        call = {"json": body, "idempotency_key": idempotency_key or str(uuid.uuid4()), "timeout": CREATE_TIMEOUT}
+        if on_progress is None:
+            return cls(transport, transport.request("POST", BASE, **call))
+        return cls(transport, transport.request_with_progress("POST", BASE, on_progress, **call))
 
     @classmethod
     def connect(cls, id, *, transport=None, **connection):

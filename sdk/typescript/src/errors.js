@@ -51,15 +51,23 @@ export function errorOf(code, message, details) {
   return new Kind(message, { code, ...details });
 }
 
+function toldBy(text) {
+  try {
+    return JSON.parse(text).error;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The error that an event tells. */
+export function errorOfEvent(text) {
+  const told = toldBy(text);
+  return errorOf(told?.code ?? 'internal', told?.message ?? text, { hint: told?.hint, requestId: told?.request_id });
+}
+
 /** The error that an answer tells; its body may be anything when a proxy stands between. */
 export async function errorOfResponse(response) {
-  const text = await response.text().catch(() => '');
-  let told;
-  try {
-    told = JSON.parse(text).error;
-  } catch {
-    told = undefined;
-  }
+  const told = toldBy(await response.text().catch(() => ''));
   const seconds = Number(response.headers.get('retry-after'));
   return errorOf(told?.code ?? `http_${response.status}`, told?.message ?? `HTTP ${response.status}`, {
     hint: told?.hint,

@@ -4,6 +4,7 @@ import { NotFoundError, SandboxNotFoundError } from './errors.js';
 import { Files } from './files.js';
 import { Transport, path } from './http.js';
 import { Services } from './services.js';
+import { requestWithProgress } from './sse.js';
 
 const BASE = '/api/sandbox/instances';
 // A template that has never been used is built first.
@@ -33,11 +34,14 @@ export class Sandbox {
     this.services = new Services(this);
   }
 
-  /** Makes one and starts it. A create whose answer was lost makes no second one. */
+  /** Makes one and starts it. A create whose answer was lost makes no second one. While it waits for its template, onProgress is told. */
   static async create(options = {}) {
     const { transport, rest } = split(options);
-    const { signal, idempotencyKey = globalThis.crypto?.randomUUID?.() ?? `${Date.now()}-${Math.random()}`, ...body } = rest;
-    const info = await transport.request('POST', BASE, { json: body, signal, idempotencyKey, timeoutMs: CREATE_TIMEOUT_MS });
+    const { signal, onProgress, idempotencyKey = globalThis.crypto?.randomUUID?.() ?? `${Date.now()}-${Math.random()}`, ...body } = rest;
+    const call = { json: body, signal, idempotencyKey, timeoutMs: CREATE_TIMEOUT_MS };
+    const info = onProgress
+      ? await requestWithProgress(transport, 'POST', BASE, { ...call, onProgress })
+      : await transport.request('POST', BASE, call);
     return new Sandbox(transport, info);
   }
 

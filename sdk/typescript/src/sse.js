@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Server-sent events as an async iterator of {id, event, data}.
-import { ConnectionError } from './errors.js';
+import { ConnectionError, errorOfEvent } from './errors.js';
+import { sleep } from './http.js';
 
 // The server says something every 15 s; who is silent for so long is gone.
 const SILENCE_MS = 45000;
+const RETRY_WAIT_MS = 200;
 const EVENT_MAX = 64 * 1024 * 1024;
 
 export class EventParser {
@@ -44,28 +46,57 @@ export class EventParser {
 
 /** The events of one connection. Ends with it; fails when it breaks. */
 export async function* events(transport, method, where, call = {}) {
-  const { response, deadline } = await transport.open(method, where, {
-    ...call,
-    headers: { ...call.headers, Accept: 'text/event-stream' },
-  });
+  yield* eventsOf(transport, await open(transport, method, where, call), `${method} ${where}`, { signal: call.signal });
+}
+
+function open(transport, method, where, call) {
+  return transport.open(method, where, { ...call, headers: { ...call.headers, Accept: 'text/event-stream' } });
+}
+
+async function* eventsOf(transport, { response, deadline }, what, { signal, silenceMs = SILENCE_MS }) {
   const decoder = new TextDecoder();
   const parser = new EventParser();
   const reader = response.body.getReader();
   try {
     for (;;) {
-      deadline.touch(SILENCE_MS);
+      deadline.touch(silenceMs);
       const { value, done } = await reader.read();
       if (done) return;
       for (const event of parser.add(decoder.decode(value, { stream: true }))) yield event;
     }
   } catch (error) {
-    const failure = transport.failure(error, deadline, `${method} ${where}`);
+    const failure = transport.failure(error, deadline, what);
     // Silence is a broken connection, not a slow answer: whoever reads may resume.
-    if (failure?.code === 'timeout' && failure !== call.signal?.reason)
+    if (failure?.code === 'timeout' && failure !== signal?.reason)
       throw new ConnectionError(failure.message, { code: 'connection', cause: failure });
     throw failure;
   } finally {
     deadline.stop();
     reader.cancel().catch(() => {});
+  }
+}
+
+async function resultOf(stream, what, tell) {
+  for await (const { event, data } of stream) {
+    if (event === 'result') return JSON.parse(data);
+    if (event === 'error') throw errorOfEvent(data);
+    tell(JSON.parse(data));
+  }
+  throw new ConnectionError(`${what}: the answer is not whole`, { code: 'connection' });
+}
+
+/** The answer's JSON of a call that tells what it waits for. A stream that breaks is asked for again where that is safe. */
+export async function requestWithProgress(transport, method, where, { onProgress, ...call }) {
+  const what = `${method} ${where}`;
+  const attempts = transport.mayRepeat(method, call) ? transport.retries + 1 : 1;
+  for (let attempt = 1; ; attempt++) {
+    const opened = await open(transport, method, where, call);
+    try {
+      const limits = { signal: call.signal, silenceMs: call.timeoutMs ?? transport.timeoutMs };
+      return await resultOf(eventsOf(transport, opened, what, limits), what, onProgress);
+    } catch (error) {
+      if (!(error instanceof ConnectionError) || attempt >= attempts) throw error;
+    }
+    await sleep(RETRY_WAIT_MS * 2 ** (attempt - 1) * (0.5 + Math.random()), call.signal);
   }
 }
