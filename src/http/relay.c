@@ -82,18 +82,6 @@ int relay_abort(struct relay *relay)
 	return status;
 }
 
-void relay_discard(const struct relay_options *options)
-{
-	int fd = options->upstream_fd;
-
-	tls_free(options->tls);
-	if (options->is_shared)
-		socket_drop(&fd);
-	else
-		auto_close(&fd);
-	options->ops->release(options->state, -1, false);
-}
-
 static void log_cut(const struct relay *relay)
 {
 	const struct request *rq = &relay->ex->request;

@@ -6,12 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "http/connection.h"
 #include "http/exchange.h"
+#include "http/relay_run.h"
 #include "http/relay_state.h"
 #include "http/server.h"
+#include "http/tls.h"
 #include "http/websocket.h"
+
+void relay_discard(const struct relay_options *options)
+{
+	int fd = options->upstream_fd;
+
+	tls_free(options->tls);
+	if (options->is_shared)
+		socket_drop(&fd);
+	else
+		auto_close(&fd);
+	options->ops->release(options->state, -1, false);
+}
 
 int64_t relay_now_ms(const struct relay *relay)
 {
