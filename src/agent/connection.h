@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "wire/agent.h"
 
-#define CONNECTIONS_MAX 256
+#define CONNECTIONS_MAX 512 /* above the default of requests_per_key_max */
 #define CONNECTION_STALL_MS 2000
 
 struct connection {

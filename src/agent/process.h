@@ -21,7 +21,7 @@
 #include "wire/agent.h"
 #include "wire/agent_terminal.h"
 
-#define PROCESS_RUNNING_MAX 128
+#define PROCESS_RUNNING_MAX 384 /* above the default of requests_per_key_max */
 #define PROCESS_ENDED_MAX 64
 #define PROCESS_GRACE_MS 50
 #define PROCESS_ANNOUNCE_MS 2 /* until a silent command that goes on is told to have started */

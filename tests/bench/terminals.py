@@ -5,7 +5,7 @@
     tests/bench/terminals.py [--keys 2000] [--sockets 5000] [--windows 50]
 
 Starts a server of its own. --sockets are attached to --windows windows, each in a sandbox of its own (an
-agent serves at most 256 connections). Prints one line for each number.
+agent serves at most 512 connections). Prints one line for each number.
 """
 
 import argparse
