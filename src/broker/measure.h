@@ -13,7 +13,7 @@
 #include "wire/broker.h"
 
 struct measured {
-	uint64_t bytes;  /* of blocks; a file with several names counts once */
+	uint64_t bytes; /* of blocks; a file with several names counts once */
 	uint64_t entries;
 	bool is_partial; /* there is more */
 };

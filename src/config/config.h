@@ -52,9 +52,9 @@ struct config {
 	int64_t requests_per_key_max;                          /* at once */
 	int64_t requests_waiting_per_key_max, request_wait_ms; /* further ones, and for how long */
 	int64_t tool_calls_max;                                /* threads that wait for tools */
-	int64_t drain_ms; /* that calls have to end when the server stops */
-	int64_t ready_probe_every_ms;                          /* 0 = /readyz makes no sandboxes */
-	const char *ready_networks; /* "off,on,rules": kinds that it makes */
+	int64_t drain_ms;             /* that calls have to end when the server stops */
+	int64_t ready_probe_every_ms; /* 0 = /readyz makes no sandboxes */
+	const char *ready_networks;   /* "off,on,rules": kinds that it makes */
 	int64_t idle_exit_ms; /* a server that a CLI started ends after so long without use; 0 =
 	                         never */
 	/* events */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/drain.h — the end of the api process that ends the calls which run. Private to this folder;
- * on the loop thread.
+/* daemon/drain.h — the end of the api process that ends the calls which run. Private to this
+ * folder; on the loop thread.
  *
  * The first signal to stop refuses new requests (http/drain.h) and lets those that run end, for the
- * option `drain` at most; then terminals are told, and the loop stops. The second signal stops it at
- * once. */
+ * option `drain` at most; then terminals are told, and the loop stops. The second signal stops it
+ * at once. */
 #pragma once
 
 #include "api/api.h"

@@ -106,7 +106,8 @@ static struct broker_wait begin_wait(const struct api_process *p)
 	int64_t now = clock_monotonic_ms();
 	bool is_watched = p->options->listen_count > 0;
 
-	return (struct broker_wait){now, now + (is_watched ? WATCHED_WAIT_MS : BROKER_WAIT_MS), now};
+	return (struct broker_wait){now, now + (is_watched ? WATCHED_WAIT_MS : BROKER_WAIT_MS),
+	                            now};
 }
 
 /* False: it has taken too long. */

@@ -47,7 +47,7 @@ struct supervisor {
 	enum fleet_claim claim;
 	const char **claim_arg; /* of the api process: only its first start takes a store */
 	int64_t reserve_look_ms;
-	bool ready, serves;     /* the first api process was ready; the one that runs is */
+	bool ready, serves; /* the first api process was ready; the one that runs is */
 	bool stopping;
 	unsigned stop_count; /* times that it was told so */
 };

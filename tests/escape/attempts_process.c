@@ -287,7 +287,8 @@ static enum outcome limit_the_agent(const char *argument)
 		/* The same again, so that an agent that is not protected goes on. */
 		if (getrlimit(resources[i], &limit) < 0)
 			return NOT_TRIED;
-		outcomes[i] = expect_refused(prlimit(1, resources[i], &limit, NULL), "prlimit of 1");
+		outcomes[i] =
+		        expect_refused(prlimit(1, resources[i], &limit, NULL), "prlimit of 1");
 	}
 	return worst(outcomes, 5);
 }
@@ -362,8 +363,8 @@ static enum outcome change_the_agents_memory(const char *argument)
 	        syscall(SYS_process_madvise, pidfd, &remote, 1, 21 /* PAGEOUT */, 0), "madvise");
 	outcomes[2] = expect_refused(syscall(SYS_move_pages, 1, 1, &page, &node, &status, 0),
 	                             "move_pages");
-	outcomes[3] = expect_refused(syscall(SYS_migrate_pages, 1, 1, &nodes, &nodes),
-	                             "migrate_pages");
+	outcomes[3] =
+	        expect_refused(syscall(SYS_migrate_pages, 1, 1, &nodes, &nodes), "migrate_pages");
 	outcomes[4] = expect_refused(syscall(SYS_process_mrelease, pidfd, 0), "process_mrelease");
 	return worst(outcomes, 5);
 }
