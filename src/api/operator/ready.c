@@ -3,7 +3,6 @@
  * runs on the loop's thread and no worker waits for it. */
 #include "api/operator/ready.h"
 
-#include <stdlib.h>
 
 #include "api/caller.h"
 #include "fleet/ready.h"
@@ -92,48 +91,37 @@ static int write_answer(const struct api *api, const struct ready_result *result
 
 /* ---- a request that waits for a round ---- */
 
-struct waiting {
-	struct api *api;
-};
-
 static void on_tick(void *state, struct relay *relay)
 {
 	AUTO(buf_done) struct buf text = BUF(ANSWER_MAX);
-	const struct waiting *w = state;
+	const struct api *api = state;
 	struct ready_result result;
 	int status;
 
-	if (!ready_get(w->api->fleet, &result))
+	if (!ready_get(api->fleet, &result))
 		return;
-	status = write_answer(w->api, &result, &text);
+	status = write_answer(api, &result, &text);
 	relay_answer(relay, status, "application/json", buf_span(&text));
 }
 
 static void release(void *state, UNUSED int upstream_fd, UNUSED bool clean)
 {
-	struct waiting *w = state;
+	struct api *api = state;
 
-	w->api->ready_waiting--;
-	free(w);
+	api->ready_waiting--;
 }
 
 static const struct relay_ops waiting_relay = {.on_tick = on_tick, .release = release};
 
 static int wait_for_round(struct api *api, struct reply *reply, struct error *err)
 {
-	struct waiting *w;
-
 	if (api->ready_waiting == WAITING_MAX)
 		return FAIL(err, ERROR_UNAVAILABLE, "more than %d requests wait for a check",
 		            WAITING_MAX);
-	w = calloc(1, sizeof(*w));
-	if (!w)
-		abort();
-	w->api = api;
 	api->ready_waiting++;
 	reply_relay(reply, &(struct relay_options){.upstream_fd = -1,
 	                                           .ops = &waiting_relay,
-	                                           .state = w,
+	                                           .state = api,
 	                                           .tick_ms = LOOK_MS});
 	return 0;
 }
