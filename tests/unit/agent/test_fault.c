@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/connection.h"
 #include "agent/tar.h"
 #include "base/clock.h"
 
@@ -157,7 +158,7 @@ TEST(a_connection_that_breaks_during_a_command_leaves_the_command)
 TEST(more_connections_than_allowed_are_turned_away)
 {
 	struct box b = box_start(BOX_HOST);
-	int fds[256], one_more;
+	int fds[CONNECTIONS_MAX], one_more;
 
 	for (size_t i = 0; i < COUNT_OF(fds); i++) {
 		fds[i] = box_connect(&b);

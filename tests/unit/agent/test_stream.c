@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "agent/process.h"
 #include "agent/ring.h"
 #include "base/clock.h"
 
@@ -311,14 +312,14 @@ TEST(no_more_commands_run_at_once_than_allowed)
 	struct agent_process process;
 
 	command.flags = AGENT_EXEC_DETACH;
-	for (int i = 0; i < 128; i++) {
+	for (int i = 0; i < PROCESS_RUNNING_MAX; i++) {
 		say(&b, fd, AGENT_EXEC, agent_exec_shape, &command);
 		HEAR(&b, fd, AGENT_STARTED, agent_process, &process);
 		(void)hear_done(&b, fd);
 	}
 	say(&b, fd, AGENT_EXEC, agent_exec_shape, &command);
 	assert_int_equal(hear_failed(&b, fd).code, ERROR_LIMIT);
-	for (uint64_t i = 1; i <= 128; i++) {
+	for (uint64_t i = 1; i <= PROCESS_RUNNING_MAX; i++) {
 		say(&b, fd, AGENT_SIGNAL, agent_signal_shape,
 		    &(struct agent_signal){.process = i, .signal = SIGKILL});
 		(void)hear_done(&b, fd);

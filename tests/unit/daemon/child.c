@@ -17,6 +17,7 @@ static struct child shell(const char *line)
 	args[2] = line;
 	return (struct child){
 	        .name = "sh",
+	        .folder_fd = -1,
 	        .program_fd = open("/bin/sh", O_RDONLY | O_CLOEXEC),
 	        .args = args,
 	        .env = env,
