@@ -691,7 +691,6 @@ static uint32_t interest(const struct connection *conn)
 	case CONNECTION_HANDLING:
 		return (conn->read_paused ? 0 : EPOLLIN) | (conn->has_hung_up ? 0 : EPOLLRDHUP);
 	case CONNECTION_WAITING:
-		return EPOLLRDHUP | (conn->out.blocked ? EPOLLOUT : 0);
 	case CONNECTION_PARKED:
 		return EPOLLRDHUP | (conn->out.blocked ? EPOLLOUT : 0);
 	case CONNECTION_SENDING:
