@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "provider/agent_health.h"
 #include "provider/agent_reader.h"
 #include "provider/provider.h"
 
@@ -58,6 +59,7 @@ static int on_upstream(void *state, struct relay *relay, struct span *in, struct
 	int more;
 
 	while ((more = wire_next(in, &type, &payload, NULL, err)) > 0) {
+		agent_health_answered(s->hold.id);
 		if (s->ended)
 			return FAIL(err, ERROR_SYSTEM, "the agent went on after its reply");
 		if (handle_message(s, relay, type, payload, err) < 0)

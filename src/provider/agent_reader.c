@@ -9,6 +9,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "provider/agent_health.h"
 #include "provider/provider.h"
 #include "wire/agent_services.h"
 
@@ -143,23 +144,41 @@ int agent_reader_send(struct agent_reader *r, struct span frames, struct error *
 	return 0;
 }
 
-int agent_reader_ask(struct agent_reader *r, const struct compute_request *request,
-                     struct error *err)
+/* A deadline that is the caller's own, and shorter, says nothing about the agent. */
+static void note_silence(const struct agent_reader *r, const struct error *err)
+{
+	if (err->code == ERROR_TIMEOUT && r->frames == 0 && r->answer_by != DEADLINE_NEVER &&
+	    clock_monotonic_ms() >= r->answer_by)
+		agent_health_missed(r->id, r->asked_ms);
+}
+
+static int send_request(struct agent_reader *r, const struct compute_request *request,
+                        struct error *err)
 {
 	AUTO(buf_done) struct buf frame = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
 
-	if (!r->limits.cancel)
-		r->limits.cancel = cancel_current();
-	r->answer_by = agent_type_is_quick(request->type) ? deadline_in(agent_answer_ms())
-	                                                  : DEADLINE_NEVER;
 	if (r->fd < 0) {
 		struct compute_request first = *request;
 
 		first.cancel = r->limits.cancel;
-		if (compute_open(r->provider, r->id, &first, deadline_of(r), &r->fd, err) < 0)
-			return -1;
-	} else if (wire_encode(&frame, request->type, request->shape, request->message, err) < 0 ||
-	           agent_reader_send(r, buf_span(&frame), err) < 0) {
+		return compute_open(r->provider, r->id, &first, deadline_of(r), &r->fd, err);
+	}
+	if (wire_encode(&frame, request->type, request->shape, request->message, err) < 0)
+		return -1;
+	return agent_reader_send(r, buf_span(&frame), err);
+}
+
+int agent_reader_ask(struct agent_reader *r, const struct compute_request *request,
+                     struct error *err)
+{
+	if (!r->limits.cancel)
+		r->limits.cancel = cancel_current();
+	r->asked_ms = clock_monotonic_ms();
+	r->answer_by = agent_type_is_quick(request->type) ? deadline_in(agent_answer_ms())
+	                                                  : DEADLINE_NEVER;
+	r->frames = 0;
+	if (send_request(r, request, err) < 0) {
+		note_silence(r, err);
 		return -1;
 	}
 	begin_answer(r, request->type);
@@ -271,10 +290,12 @@ int agent_reader_next(struct agent_reader *r, struct error *err)
 		return FAIL(err, ERROR_SYSTEM, "the agent has no answer under way");
 	socket_drop(&r->passed_fd);
 	if (receive_frame(r, err) < 0) {
+		note_silence(r, err);
 		if (err->code == ERROR_TIMEOUT)
 			return refuse_late(r, err);
 		return FAIL_CONTEXT(err, "agent");
 	}
+	agent_health_answered(r->id);
 	if (r->type == AGENT_FAILED) {
 		r->has_ended = true;
 		return compute_failed(buf_span(&r->payload), err);
@@ -298,8 +319,11 @@ int agent_reader_wait(struct agent_reader *r, int64_t until, struct error *err)
 	int64_t patience = patience_of(r);
 
 	/* Poll answers "ready" at any time to bytes that never stop coming. */
-	if (deadline_poll_ms(patience) == 0)
-		return refuse_late(r, err);
+	if (deadline_poll_ms(patience) == 0) {
+		(void)refuse_late(r, err);
+		note_silence(r, err);
+		return -1;
+	}
 	if (deadline_poll_ms(until) == 0)
 		return 0;
 	return cancel_wait(r->limits.cancel, r->fd, POLLIN, until < patience ? until : patience,

@@ -49,7 +49,7 @@ struct agent_reader {
 	uint16_t request;  /* enum agent_type: says which frames are in order */
 	uint64_t received; /* bit of each type that has come */
 	uint64_t frames, bytes, empty;
-	int64_t begun_ms, answer_by; /* monotonic ms */
+	int64_t asked_ms, begun_ms, answer_by; /* monotonic ms */
 };
 
 /* Bytes of a message that say something: of OUTPUT, those of the process. */

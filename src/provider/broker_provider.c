@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/path.h"
+#include "provider/agent_health.h"
 #include "provider/agent_links.h"
 #include "provider/broker_client.h"
 #include "provider/host_failure.h"
@@ -52,6 +53,7 @@ static bool unset_running(struct provider *p, const char *id)
 	bool was_running = map_remove(&p->running, id) != NULL;
 	pthread_mutex_unlock(&p->mutex);
 	agent_links_drop(p->links, id);
+	agent_health_forget(id);
 	return was_running;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "provider/agent_health.h"
 #include "provider/agent_reader.h"
 #include "provider/provider.h"
 
@@ -104,7 +105,8 @@ int compute_open(struct provider *p, const char *id, const struct compute_reques
 {
 	AUTO(buf_done) struct buf frame = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
 
-	if (wire_encode(&frame, request->type, request->shape, request->message, err) < 0)
+	if (agent_health_admit(id, err) < 0 ||
+	    wire_encode(&frame, request->type, request->shape, request->message, err) < 0)
 		return -1;
 	const struct cancel *cancel = request->cancel ? request->cancel : cancel_current();
 	struct sending sending = {p, id, request->type, buf_span(&frame), deadline, cancel};

@@ -11,7 +11,8 @@ struct cancel;
 struct provider;
 
 /* Opens a stream and sends one request. The caller reads the replies: on a worker through
- * provider/agent_reader.h, on the loop through a relay. */
+ * provider/agent_reader.h, on the loop through a relay. Refused at once while the agent is
+ * unresponsive, see provider/agent_health.h. */
 struct compute_request {
 	uint16_t type; /* enum agent_type */
 	const struct wire_member *shape;
