@@ -101,6 +101,8 @@ export interface Sandbox {
   desired_state: string;
   /** why it ended or was paused: none user idle lifetime oom exit host_lost error budget */
   reason: string;
+  /** ok, or unresponsive: it does not answer, and calls that need it are refused until it does; null: it does not run */
+  agent: string | null;
   template: string;
   provider: string;
   /** what really stands around it */

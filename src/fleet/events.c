@@ -2,7 +2,10 @@
 #include "fleet/events.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "fleet/parts.h"
+#include "provider/agent_health.h"
+#include "sandbox/events.h"
 
 /* What one tick drops at most: so many times what the store drops at once. */
 #define PURGES_PER_TICK 20
@@ -62,4 +65,24 @@ int fleet_events_purge(struct fleet *fleet, struct error *err)
 		if (store_event_purge(fleet->store, &keep, &more, err) < 0)
 			return FAIL_CONTEXT(err, "purge events");
 	return 0;
+}
+
+void fleet_events_add_unresponsive(struct fleet *fleet, const struct sandbox_record *r)
+{
+	const struct event_record event = {
+	        .at = clock_unix_ms(),
+	        .project_id = r->project_id,
+	        .sandbox_id = r->id,
+	        .kind = event_kind_name(EVENT_SANDBOX_UNRESPONSIVE),
+	        .reason = "",
+	        .text = "its agent does not answer: its calls are refused until it does",
+	        .detail = "",
+	};
+	struct error err = {0};
+
+	if (!agent_health_take_news(r->id))
+		return;
+	log_warning("agent does not answer", TEXT("sandbox", r->id));
+	if (store_event_add(fleet->store, &event, &err) < 0)
+		log_warning("an event is lost", TEXT("sandbox", r->id), FAILURE(&err));
 }

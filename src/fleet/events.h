@@ -16,3 +16,5 @@ struct fleet_event fleet_event_of(const struct event_record *r);
 void fleet_event_write(struct buf *out, const struct event_record *r);
 /* The tick's: drops the oldest ones, as configuration wants it. */
 MUST_CHECK int fleet_events_purge(struct fleet *fleet, struct error *err);
+/* The tick's: records that the agent of a sandbox has become unresponsive, once for each time. */
+void fleet_events_add_unresponsive(struct fleet *fleet, const struct sandbox_record *r);

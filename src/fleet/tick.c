@@ -300,6 +300,7 @@ static void look_at(struct fleet *f, const struct sandbox_record *r, UNUSED void
 
 	samples_look_at(f, r);
 	note_row(f, r);
+	fleet_events_add_unresponsive(f, r);
 	if (is_unfinished(r))
 		finish(f, r->id);
 	else if (due.step == SANDBOX_STEP_ARCHIVE)

@@ -17,6 +17,7 @@ static const char *const kinds[] = {
         [EVENT_SANDBOX_FAILED] = "sandbox.failed",
         [EVENT_SANDBOX_UPDATED] = "sandbox.updated",
         [EVENT_SANDBOX_RESIZED] = "sandbox.resized",
+        [EVENT_SANDBOX_UNRESPONSIVE] = "sandbox.unresponsive",
         [EVENT_BUDGET_WARNED] = "budget.warned",
         [EVENT_BUDGET_EXCEEDED] = "budget.exceeded",
         [EVENT_BUDGET_CREATED] = "budget.created",

@@ -22,10 +22,11 @@ enum event_kind {
 	EVENT_SANDBOX_DELETING,
 	EVENT_SANDBOX_DELETED,
 	EVENT_SANDBOX_FAILED,
-	EVENT_SANDBOX_UPDATED, /* its settings, environment, preview or egress */
-	EVENT_SANDBOX_RESIZED, /* its limits */
-	EVENT_BUDGET_WARNED,   /* so much of it is spent that somebody should know */
-	EVENT_BUDGET_EXCEEDED, /* all of it is */
+	EVENT_SANDBOX_UPDATED,      /* its settings, environment, preview or egress */
+	EVENT_SANDBOX_RESIZED,      /* its limits */
+	EVENT_SANDBOX_UNRESPONSIVE, /* its agent does not answer */
+	EVENT_BUDGET_WARNED,        /* so much of it is spent that somebody should know */
+	EVENT_BUDGET_EXCEEDED,      /* all of it is */
 	EVENT_BUDGET_CREATED,
 	EVENT_BUDGET_UPDATED,
 	EVENT_BUDGET_DELETED,

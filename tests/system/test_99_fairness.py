@@ -111,6 +111,38 @@ def test_an_agent_that_stands_still_costs_only_its_own_callers(server, loud, qui
             assert slowest(lambda: quiet.api.exec(box, "true"), 10) < 1
 
 
+def test_an_agent_that_does_not_answer_is_marked_until_it_does(private_server):
+    private_server.flags += ["--agent-timeout", "500ms"]
+    server = private_server.start()
+    api = server.api()
+    with api.sandbox(internet=False) as hung, api.sandbox(internet=False) as well:
+        agent = agent_of(api, hung)
+        unresponsive = f"{PATH}/{hung}/processes"
+
+        def is_marked():
+            return api.get(f"{PATH}/{hung}")["agent"] == "unresponsive"
+        with stopped(agent):
+            misses = [api.raw("GET", unresponsive).status for _ in range(3)]
+            assert set(misses) == {504} and is_marked() and api.get(f"{PATH}/{well}")["agent"] == "ok"
+            refused = {}
+
+            def listing():
+                answer = api.raw("GET", unresponsive)
+                refused[answer.status] = answer.body.decode()
+            assert slowest(listing, 5) < 0.25
+            assert f"the agent of sandbox '{hung}' has not answered for" in refused[503] and "stop or delete" in refused[503]
+            assert slowest(lambda: api.exec(well, "true"), 5) < 1
+            assert metric(server, "atoll_agents_unresponsive ") == 1
+            atoll.wait_for(lambda: api.get(f"/v1/events?sandbox={hung}&kind=sandbox.unresponsive")["items"], 10, "an event")
+            # Behind a probe that got no answer calls rest: a command is refused as well.
+            atoll.wait_for(lambda: api.raw("GET", unresponsive).status == 504, 5, "a probe")
+            assert api.raw("POST", f"{PATH}/{hung}/exec", {"command": "true"}).status == 503
+        atoll.wait_for(lambda: api.raw("GET", unresponsive).status == 200, 10, "an answer after the probe")
+        assert not is_marked() and metric(server, "atoll_agents_unresponsive ") == 0
+        assert len(api.get(f"/v1/events?sandbox={hung}&kind=sandbox.unresponsive")["items"]) == 1
+        assert api.exec(hung, "true")["exit_code"] == 0
+
+
 def test_480_busy_processes_and_40_listings_do_not_slow_another_project(server, loud, quiet):
     with loud.api.sandbox(internet=False, resources={"pids": 600}) as noisy, quiet.api.sandbox(internet=False) as box:
         loud.api.exec(noisy, "for i in $(seq 480); do (while :; do :; done) & done; wait", background=True)

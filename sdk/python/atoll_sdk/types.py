@@ -112,6 +112,8 @@ class Sandbox(TypedDict):
     desired_state: str
     # why it ended or was paused: none user idle lifetime oom exit host_lost error budget
     reason: str
+    # ok, or unresponsive: it does not answer, and calls that need it are refused until it does; null: it does not run
+    agent: str | None
     template: str
     provider: str
     # what really stands around it

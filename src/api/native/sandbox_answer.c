@@ -8,6 +8,7 @@
 #include "api/native/egress.h"
 #include "api/native/resources.h"
 #include "fleet/preview.h"
+#include "provider/agent_health.h"
 
 /* ---- shapes ---- */
 
@@ -78,7 +79,7 @@ static const struct json_member attached_volume_members[] = {
 JSON_SHAPE(attached_volume, "AttachedVolume", volume_answer, "A volume of a sandbox");
 
 struct sandbox_answer {
-	const char *id, *name, *state, *desired_state, *reason;
+	const char *id, *name, *state, *desired_state, *reason, *agent;
 	const char *template, *provider, *isolation, *region, *project, *network;
 	struct span labels;
 	const char **env_names;
@@ -104,6 +105,9 @@ static const struct json_member sandbox_shape_members[] = {
         JSON_TEXT_MEMBER(sandbox_answer, reason,
                          .about = "why it ended or was paused: none user idle lifetime oom exit "
                                   "host_lost error budget"),
+        JSON_TEXT_MEMBER(sandbox_answer, agent, .flags = JSON_NULLABLE,
+                         .about = "ok, or unresponsive: it does not answer, and calls that need "
+                                  "it are refused until it does; null: it does not run"),
         JSON_TEXT_MEMBER(sandbox_answer, template),
         JSON_TEXT_MEMBER(sandbox_answer, provider),
         JSON_TEXT_MEMBER(sandbox_answer, isolation, .about = "what really stands around it"),
@@ -225,6 +229,13 @@ static const char *isolation_of(const char *provider)
 	return ops ? ops->isolation : "none";
 }
 
+static const char *agent_of(const struct sandbox_record *r)
+{
+	if (r->actual != SANDBOX_STARTED)
+		return NULL;
+	return agent_health_is_unresponsive(r->id) ? "unresponsive" : "ok";
+}
+
 static void fill_answer(struct request *rq, const struct sandbox_record *r,
                         struct sandbox_answer *ret)
 {
@@ -238,6 +249,7 @@ static void fill_answer(struct request *rq, const struct sandbox_record *r,
 	        .state = sandbox_state_name(r->actual),
 	        .desired_state = sandbox_state_name(r->desired),
 	        .reason = sandbox_reason_name(r->reason),
+	        .agent = agent_of(r),
 	        .template = r->template_name,
 	        .provider = r->provider,
 	        .isolation = isolation_of(r->provider),

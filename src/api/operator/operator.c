@@ -12,6 +12,7 @@
 #include "fleet/trash.h"
 #include "fleet/waiting.h"
 #include "http/parked.h"
+#include "provider/agent_health.h"
 
 #define POOLS_SHOWN 256
 
@@ -106,6 +107,8 @@ static void write_trash(struct buf *out, const struct fleet_trash_counts *c)
 
 static void write_workers(struct buf *out, const struct worker_load *load)
 {
+	gauge(out, "atoll_agents_unresponsive", "Sandboxes whose agent does not answer.",
+	      agent_health_count());
 	gauge(out, "atoll_worker_threads", "Threads of the workers.", load->threads);
 	buf_add_text(out, "# HELP atoll_workers Tasks by lane.\n# TYPE atoll_workers gauge\n");
 	for (unsigned i = 0; i < WORKER_LANES; i++)
