@@ -220,7 +220,8 @@ static int finish(struct transfer *t, CURLcode code, struct error *err)
 	if (code != CURLE_OK && !t->cut)
 		return client_fail(code, buf_text(&what), t->detail, err);
 	answer->status = status_of(t->curl);
-	if (client_error_read(answer->status, buf_span(&answer->body), err))
+	if (!t->call->keeps_errors &&
+	    client_error_read(answer->status, buf_span(&answer->body), err))
 		return -1;
 	copy_header(t->curl, "Content-Type", answer->content_type, sizeof(answer->content_type));
 	copy_header(t->curl, "X-Request-Id", answer->request_id, sizeof(answer->request_id));

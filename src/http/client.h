@@ -31,6 +31,7 @@ struct http_call {
 	bool has_body_fd;
 	int64_t body_fd_size; /* -1 = chunked */
 	int64_t timeout_ms;   /* 0 = 30 s to connect, no limit after */
+	bool keeps_errors;    /* an answer with {"error":…} is an answer as any other */
 	/* Called with each piece of a successful body; return false to cut, which is a success too.
 	 * NULL = collect into the answer. */
 	bool (*on_body)(void *context, struct span piece);
