@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <linux/magic.h>
-#include <mntent.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +19,13 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "config/config.h"
 #include "isolation/checkpoint.h"
 #include "isolation/isolation.h"
 
 #define XFS_MAGIC 0x58465342
+
+extern char **environ;
 
 static bool look_root(struct arena *a, const char *data_dir, const char **found)
 {
@@ -220,47 +223,6 @@ static bool look_kvm(struct arena *a, const char *data_dir, const char **found)
 	return fd >= 0;
 }
 
-static bool has_quota_option(const char *folder)
-{
-	FILE *mounts = setmntent("/proc/self/mounts", "re");
-	bool found = false;
-	size_t longest = 0;
-	struct mntent *at;
-
-	while (mounts && (at = getmntent(mounts))) {
-		size_t size = strlen(at->mnt_dir);
-
-		if (size < longest || strncmp(folder, at->mnt_dir, size) != 0)
-			continue;
-		longest = size;
-		found = strstr(at->mnt_opts, "prjquota") || strstr(at->mnt_opts, "pquota");
-	}
-	if (mounts)
-		(void)endmntent(mounts);
-	return found;
-}
-
-static bool look_quota(struct arena *a, const char *data_dir, const char **found)
-{
-	const char *folder = existing_part(a, data_dir);
-	const char *quota = has_quota_option(folder) ? "with" : "without";
-	struct statfs status;
-
-	if (statfs(folder, &status) < 0) {
-		*found = arena_format(a, "%s: %s", folder, strerror(errno));
-		return false;
-	}
-	if (status.f_type == BTRFS_SUPER_MAGIC)
-		*found = arena_format(a, "%s is on btrfs: qgroups", folder);
-	else if (status.f_type == XFS_MAGIC)
-		*found = arena_format(a, "%s is on xfs %s project quota", folder, quota);
-	else if (status.f_type == EXT4_SUPER_MAGIC)
-		*found = arena_format(a, "%s is on ext4 %s project quota", folder, quota);
-	else
-		*found = arena_format(a, "%s is on a filesystem without project quota", folder);
-	return status.f_type == BTRFS_SUPER_MAGIC || strcmp(quota, "with") == 0;
-}
-
 static bool find_program(const char *name)
 {
 	static const char *const folders[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
@@ -274,6 +236,83 @@ static bool find_program(const char *name)
 			return true;
 	}
 	return false;
+}
+
+/* cgroups v1 has the file in the root group, v2 only below it. */
+static bool look_burst(struct arena *a, const char *data_dir, const char **found)
+{
+	static const char *const patterns[] = {"/sys/fs/cgroup/cpu/cpu.cfs_burst_us",
+	                                       "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_burst_us",
+	                                       "/sys/fs/cgroup/*/cpu.max.burst"};
+	bool is_there = false;
+
+	(void)data_dir;
+	*found = "neither cpu.cfs_burst_us nor cpu.max.burst is there";
+	for (unsigned i = 0; i < COUNT_OF(patterns) && !is_there; i++) {
+		glob_t files = {0};
+
+		is_there = glob(patterns[i], GLOB_NOSORT, NULL, &files) == 0;
+		if (is_there)
+			*found = arena_format(a, "%s is there", strrchr(patterns[i], '/') + 1);
+		globfree(&files);
+	}
+	return is_there;
+}
+
+static const char *filesystem_name(struct arena *a, const char *folder)
+{
+	static const struct {
+		long magic;
+		const char *name;
+	} names[] = {{BTRFS_SUPER_MAGIC, "btrfs"},
+	             {EXT4_SUPER_MAGIC, "ext4"},
+	             {XFS_MAGIC, "xfs"},
+	             {TMPFS_MAGIC, "tmpfs"},
+	             {OVERLAYFS_SUPER_MAGIC, "overlay"}};
+	struct statfs status;
+
+	if (statfs(folder, &status) < 0)
+		return strerror(errno);
+	for (unsigned i = 0; i < COUNT_OF(names); i++)
+		if (status.f_type == names[i].magic)
+			return names[i].name;
+	return arena_format(a, "file system 0x%lx", (unsigned long)status.f_type);
+}
+
+/* As broker/image.h: an image file per sandbox, mounted by a loop device. */
+static bool can_make_images(void)
+{
+	return find_program("mkfs.ext4") && access("/dev/loop-control", R_OK | W_OK) == 0;
+}
+
+static bool look_disk_limit(struct arena *a, const char *data_dir, const char **found)
+{
+	const char *const flags[] = {arena_format(a, "data=%s", data_dir), NULL};
+	const char *on = filesystem_name(a, existing_part(a, data_dir));
+	struct config config;
+	struct error err;
+	bool wants_images, is_watched;
+
+	if (config_load(a, &(struct config_source){.flags = flags, .environment = environ}, &config,
+	                &err) < 0) {
+		*found = arena_text(a, err.text);
+		return false;
+	}
+	wants_images = strcmp(config.disk_quota, "on") == 0;
+	is_watched = strcmp(config.disk_watch, "on") == 0;
+	if (wants_images && can_make_images())
+		*found = arena_format(
+		        a, "disk_quota: each sandbox has a disk image of its size (on %s)", on);
+	else
+		*found = arena_format(
+		        a, "%s (on %s; disk_quota is %s)",
+		        is_watched ? "disk_watch pauses a sandbox soon after it passes its limit"
+		                   : "disk_watch is off, and nothing enforces a limit",
+		        on,
+		        !wants_images       ? "off"
+		        : can_make_images() ? "on"
+		                            : "on, but needs mkfs.ext4 and /dev/loop-control");
+	return is_watched || (wants_images && can_make_images());
 }
 
 /* Of several programs: which are there and which not. */
@@ -350,7 +389,10 @@ static const struct diagnosis_check checks[] = {
         {"seccomp", VERDICT_BAD, look_seccomp, "system calls cannot be filtered"},
         {"network programs", VERDICT_LESS, look_network,
          "no internet in sandboxes; install nftables and iproute2"},
-        {"disk quota", VERDICT_LESS, look_quota, "disk limits are advisory"},
+        {"disk limits", VERDICT_LESS, look_disk_limit,
+         "a sandbox may fill the disk; set disk_watch or disk_quota to on"},
+        {"processor burst", VERDICT_LESS, look_burst,
+         "short commands in sandboxes with less than one processor wait for their quota"},
         {"template builder", VERDICT_LESS, look_builder,
          "template 'base' cannot be built; install mmdebstrap, or use template 'host'"},
         {"image importers", VERDICT_LESS, look_importers,
