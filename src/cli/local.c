@@ -101,6 +101,14 @@ bool local_server_answers(const struct local_server *server)
 	return fd >= 0;
 }
 
+bool local_server_runs(struct arena *a, const char *data_dir)
+{
+	AUTO_CLOSE int fd = open(arena_format(a, "%s/run/atolld.lock", data_dir),
+	                         O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0;
+}
+
 /* Like mkdir -p. */
 static int make_folders(const char *path, struct error *err)
 {
@@ -172,8 +180,7 @@ static int spawn(struct arena *a, const struct local_server *server, pid_t *ret_
 	return 0;
 }
 
-/* The end of the log on stderr: why it did not start. */
-static void show_log(struct arena *a, const struct local_server *server)
+void local_server_show_log(struct arena *a, const struct local_server *server)
 {
 	AUTO(buf_done) struct buf text = BUF(LOG_BYTES_SHOWN);
 	AUTO_CLOSE int fd = open(server->log, O_RDONLY | O_CLOEXEC);
@@ -232,11 +239,11 @@ static int wait_until_it_answers(struct arena *a, const struct local_server *ser
 			return -1;
 		if (ended > 0) {
 			(void)waitpid(pid, NULL, 0);
-			show_log(a, server);
+			local_server_show_log(a, server);
 			return FAIL(err, ERROR_UNAVAILABLE, "the local server did not start");
 		}
 		if (deadline_poll_ms(deadline) == 0) {
-			show_log(a, server);
+			local_server_show_log(a, server);
 			return FAIL(err, ERROR_TIMEOUT, "the local server does not answer");
 		}
 		if (!told && deadline_poll_ms(quiet_until) == 0) {

@@ -21,6 +21,10 @@ MUST_CHECK int local_server_find(struct arena *a, struct local_server *ret, stru
 bool local_server_answers(const struct local_server *server);
 /* Starts it unless it answers, tells so on stderr when that takes a while, and reads the key. */
 MUST_CHECK int local_server_start(struct arena *a, struct local_server *server, struct error *err);
+/* Whether a process holds the data folder, wherever it listens. */
+bool local_server_runs(struct arena *a, const char *data_dir);
+/* The end of the log on stderr: why it did not start. */
+void local_server_show_log(struct arena *a, const struct local_server *server);
 /* The program `name` beside this one. */
 MUST_CHECK int sibling_program(struct arena *a, const char *name, const char **ret,
                                struct error *err);

@@ -4,6 +4,7 @@
 /readyz says what a create would find: each case compares both."""
 
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -565,3 +566,133 @@ def test_a_stop_under_load_leaves_nothing_half_made(draining):
     assert set(made) <= set(rows), "what was answered is there"
     assert set(rows.values()) == {"started"}, rows
     assert set(atoll.Host(draining.data).files()) == set(rows)
+
+
+# ---- atoll doctor makes sandboxes ----
+
+@pytest.fixture
+def place():
+    """A folder for a data folder that does not exist; a socket below it has a short path."""
+    with tempfile.TemporaryDirectory(prefix="atoll-doctor-") as folder:
+        yield pathlib.Path(folder)
+        atoll.wait_for(lambda: not processes_of(folder), 20, lambda: f"the end of {processes_of(folder)}")
+
+
+def processes_of(folder):
+    """Command lines of servers and brokers that name this folder."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if f"{folder}/.atoll-doctor-" in line:
+                found.append(line)
+    return found
+
+
+def doctor_environment(**options):
+    return {name: value for name, value in os.environ.items() if name not in ("ATOLL_API_URL", "ATOLL_API_KEY")} | options
+
+
+def doctor(*arguments, before=(), **options):
+    return subprocess.run([*before, atoll.ATOLL, "doctor", *map(str, arguments)], env=doctor_environment(**options),
+                          capture_output=True, timeout=60, text=True)
+
+
+def left_in(place):
+    mounts = [line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines() if str(place) in line]
+    return [*os.listdir(place), *mounts, *processes_of(place)]
+
+
+def test_doctor_makes_sandboxes_by_a_temporary_server_and_leaves_nothing(place):
+    result = doctor("--json", "--data", place / "data")
+    assert result.returncode == 0, result
+    readiness_said = json.loads(result.stdout)["readiness"]
+    assert readiness_said["ready"] and readiness_said["asked"] is None
+    assert [check["name"] for check in readiness_said["answer"]["checks"]] == ["store", "provider", *KINDS]
+    assert all(check["ok"] for check in readiness_said["answer"]["checks"])
+    assert left_in(place) == []
+
+
+def test_doctor_asks_the_server_that_runs(servers, place):
+    server = servers().start()
+    by_url = json.loads(server.cli("doctor", "--json").stdout)["readiness"]
+    assert by_url["ready"] and by_url["asked"] == f"http://127.0.0.1:{server.port}"
+    by_folder = json.loads(doctor("--json", "--data", server.data).stdout)["readiness"]
+    assert by_folder["ready"] and by_folder["asked"] == f"unix:{server.data}/run/api.sock"
+    assert by_folder["answer"]["checked_at"] == by_url["answer"]["checked_at"], "the round of one server"
+    (server.data / "run/api.sock").unlink()
+    lost = doctor("--data", server.data)
+    assert lost.returncode == 1 and "ATOLL_API_URL" in lost.stdout and f"holds '{server.data}'" in lost.stdout, lost.stdout
+    away = doctor("--data", place / "data", ATOLL_API_URL=f"http://127.0.0.1:{server.port}")
+    assert away.returncode == 0 and "A temporary server makes" in away.stdout, "--data wins"
+
+
+@pytest.mark.parametrize("runs", [True, False], ids=["running", "temporary"])
+def test_doctor_says_what_fails_and_the_cure(servers, broken_nft, place, runs):
+    if runs:
+        server = servers(before=broken_nft[1]).start(wait=False)
+        readiness(server)
+        result = doctor(ATOLL_API_URL=f"http://127.0.0.1:{server.port}")
+    else:
+        result = doctor("--data", place / "data", before=broken_nft[1])
+    assert result.returncode == 1, result
+    rows = [line.split() for line in result.stdout.splitlines()]
+    assert ["fails", *KINDS[1].split(), "network:"] in [row[:5] for row in rows], result.stdout
+    assert "no table for you" in result.stdout and "-> run 'nft list ruleset'" in result.stdout
+    assert "Sandboxes CANNOT be made now" in result.stdout
+    assert left_in(place) == []
+
+
+def test_doctor_tries_the_networks_that_the_operator_has_chosen(broken_nft, place):
+    (place / "data").mkdir()
+    (place / "data/atoll.yaml").write_text("ready_networks: off\n")
+    result = doctor("--data", place / "data", before=broken_nft[1])
+    assert result.returncode == 0 and KINDS[0] in result.stdout and KINDS[1] not in result.stdout, result
+    assert left_in(place) == ["data"] and os.listdir(place / "data") == ["atoll.yaml"]
+
+
+def test_doctor_uses_a_data_folder_that_is_a_file_system_of_its_own(place):
+    """The folder above it is read-only here: the temporary one must be on the file system that sandboxes will use."""
+    script = f'mount -t tmpfs none {place}; mkdir {place}/data; mount -t tmpfs none {place}/data; mount -o remount,ro {place}; ' \
+             f'"$@"; status=$?; ls -A {place}/data; exit $status'
+    result = doctor("--data", place / "data", before=["unshare", "-m", "sh", "-c", script, "sh"])
+    assert result.returncode == 0 and "A temporary server makes" in result.stdout, result
+    assert result.stdout.rstrip().endswith("(provider native)."), f"left: {result.stdout}"
+
+
+def test_doctor_says_that_it_cannot_make_its_folder(place):
+    result = doctor("--data", place / "data", before=world(f"mount -t tmpfs -o ro none {place}"))
+    assert result.returncode == 1 and "Read-only file system" in result.stdout and ".atoll-doctor-" in result.stdout, result
+    assert left_in(place) == []
+
+
+@pytest.mark.parametrize("moment", ["", "s", "sandboxes/readyprobe*"], ids=["made", "listens", "probes"])
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL], ids=["interrupted", "killed"])
+def test_a_doctor_that_is_ended_leaves_nothing(place, moment, end):
+    process = subprocess.Popen([atoll.ATOLL, "doctor", "--data", place / "data"], env=doctor_environment(),
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    pattern = f".atoll-doctor-*/{moment}".rstrip("/")
+    end_of_wait = time.monotonic() + 30
+    while not list(place.glob(pattern)) and process.poll() is None:
+        assert time.monotonic() < end_of_wait
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, end)
+    process.wait(30)
+    atoll.wait_for(lambda: not left_in(place), 30, lambda: f"nothing left, but {left_in(place)}")
+
+
+def test_doctor_says_what_holds_for_disks_and_bursts(servers):
+    server = servers().start()
+    url = f"http://127.0.0.1:{server.port}"
+
+    def check(name, **options):
+        said = json.loads(doctor("--json", ATOLL_API_URL=url, **options).stdout)["checks"]
+        return next((c["verdict"], c["found"]) for c in said if c["name"] == name)
+    assert check("disk limits")[0] == "ok" and "disk_watch pauses" in check("disk limits")[1]
+    verdict, found = check("disk limits", ATOLL_DISK_WATCH="off")
+    assert verdict == "less" and "nothing enforces" in found
+    verdict, found = check("disk limits", ATOLL_DISK_WATCH="off", ATOLL_DISK_QUOTA="on")
+    possible = shutil.which("mkfs.ext4") and os.path.exists("/dev/loop-control")
+    assert (verdict, "disk image" in found) == (("ok", True) if possible else ("less", False)), found
+    bursts = [*pathlib.Path("/sys/fs/cgroup").glob("cpu*/cpu.cfs_burst_us"), *pathlib.Path("/sys/fs/cgroup").glob("*/cpu.max.burst")]
+    assert check("processor burst")[0] == ("ok" if bursts else "less")
