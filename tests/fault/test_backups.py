@@ -96,6 +96,7 @@ def clean_after(server, box):
 
 
 def prepare(server, place, step):
+    server.flags += ["--orphans-keep", "0"]  # what a killed process leaves is to go at once
     server.environment["ATOLL_FAULT"] = f"{place}:{step}:kill"
     server.start()
     with contextlib.closing(server.api()) as api:
