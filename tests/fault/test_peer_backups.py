@@ -101,7 +101,8 @@ class World:
         self.box = self.extra = self.kept = None
         for number, server in enumerate((self.owner, self.asked)):
             server.flags += ["--store", self.database.dsn, "--cells", "1", "--orphans-keep", "0",
-                             "--network-subnet", f"10.{243 + number}.0.0/16", "--peer-url", f"http://127.0.0.1:{server.port}", *(["--blobs", shared] if shared else [])]
+                             "--network-subnet", f"10.{243 + number}.0.0/16",
+                             "--peer-url", f"http://127.0.0.1:{server.port}", *(["--blobs", shared] if shared else [])]
 
     def start(self):
         self.owner.start()
