@@ -3,7 +3,6 @@
  * runs on the loop's thread and no worker waits for it. */
 #include "api/operator/ready.h"
 
-
 #include "api/caller.h"
 #include "fleet/ready.h"
 #include "http/relay.h"
