@@ -34,7 +34,7 @@ void cause_count(const struct agent *a, struct cause_counts *ret)
 	ret->processes_refused = read_key(a->pids_events_fd, "\nmax ");
 }
 
-/* Of the root alone: another filesystem may be somebody's inside who does not answer. */
+/* Of the root alone: a FUSE server inside, which may not answer, can serve another one. */
 static bool is_disk_full(const struct agent *a)
 {
 	struct statvfs disk;

@@ -81,8 +81,8 @@ static bool is_from_inside(const struct signalfd_siginfo *info)
 	return getpid() == 1 && info->ssi_pid != 0;
 }
 
-/* VIEWS_SIGNAL is sent before the change of limits is answered: whoever knows of the answer
- * comes after this. */
+/* VIEWS_SIGNAL is sent before the change of limits is answered: a caller that has the
+ * answer comes after this. */
 static void on_one_signal(struct agent *a, const struct signalfd_siginfo *info)
 {
 	if (is_from_inside(info))

@@ -223,8 +223,8 @@ static void begin_beat(struct agent *a, struct span payload)
 		orphan_beat(a, beat.bound_ms);
 }
 
-/* What came with the set-up besides its steps. A warm interpreter is started while nobody has asked
- * for this sandbox; what cannot be, whoever asks for it is told then. */
+/* What came with the set-up besides its steps. A warm interpreter is started before a create takes
+ * this sandbox; when it cannot be started, the first call that needs it gets the error. */
 static void begin_wishes(struct agent *a, struct buf *wishes)
 {
 	AUTO(arena_done) struct arena arena = {0};

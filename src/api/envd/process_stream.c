@@ -201,7 +201,7 @@ static int start(struct request *rq, struct reply *reply, struct api_target *t,
 	    api_limits_check(&limits, exec.args, err) < 0)
 		return -1;
 	as.is_tty = exec.flags & AGENT_EXEC_TTY;
-	/* A terminal is no call: it goes on as long as somebody is at it. */
+	/* A terminal is no call: it goes on for as long as a client is connected. */
 	if (!as.is_tty)
 		exec.timeout_ms = (uint64_t)api_limit((int64_t)exec.timeout_ms, limits.timeout_ms);
 	return start_stream(rq, t, &as, reply, err);

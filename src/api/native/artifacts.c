@@ -156,7 +156,7 @@ void stored_artifact_write(struct buf *out, struct arena *a, const struct artifa
 	json_write(out, &stored_artifact_shape, &answer);
 }
 
-/* An address opens the file for whoever has it, also after the caller's key was revoked: a key that
+/* An address opens the file without a key, also after the caller's key was revoked: a key that
  * only looks gets none. */
 static int64_t address_s(const struct request *rq)
 {
