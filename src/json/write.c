@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json/write.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "json/base64.h"
 #include "json/shape.h"
 
-/* Bytes from the front that stand for themselves inside quotes. */
-static size_t plain_size(struct span text)
-{
-	size_t size = 0;
-
-	while (size < text.size) {
-		unsigned char c = (unsigned char)text.data[size];
-
-		if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
-			break;
-		size++;
-	}
-	return size;
-}
+/* How a byte is written inside quotes: a letter stands for a backslash and that letter. */
+enum { BYTE_PLAIN, BYTE_CONTROL, BYTE_HIGH };
+static const unsigned char byte_forms[256] = {
+        [0x00] = BYTE_HIGH /* U+FFFD stands for it */,
+        [0x01 ... 0x1f] = BYTE_CONTROL,
+        ['\b'] = 'b',
+        ['\t'] = 't',
+        ['\n'] = 'n',
+        ['\f'] = 'f',
+        ['\r'] = 'r',
+        ['"'] = '"',
+        ['\\'] = '\\',
+        [0x7f] = BYTE_CONTROL,
+        [0x80 ... 0xff] = BYTE_HIGH,
+};
 
 /* Size of the well-formed UTF-8 sequence at the front; 0 when there is none. */
 static size_t sequence_size(struct span text)
@@ -26,43 +29,70 @@ static size_t sequence_size(struct span text)
 	unsigned char lead = (unsigned char)text.data[0];
 	size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
 
-	return size <= text.size && span_is_utf8((struct span){text.data, size}) ? size : 0;
+	return lead && size <= text.size && span_is_utf8((struct span){text.data, size}) ? size : 0;
 }
 
-static void write_escape(struct buf *out, unsigned char c)
-{
-	static const char letters[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+/* The text of a command's output passes here byte by byte: it is collected in pieces, since a call
+ * for each byte takes ten times as long. */
+struct piece {
+	size_t size;
+	char bytes[1024];
+};
+#define WRITTEN_SIZE_MAX 6 /* of one byte: \u001f */
 
-	for (const char *pair = letters; *pair; pair += 2) {
-		if ((unsigned char)*pair == c) {
-			buf_add_byte(out, '\\');
-			buf_add_byte(out, pair[1]);
-			return;
-		}
+static void add_hex_escape(struct piece *p, unsigned char byte)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char escape[] = {'\\', 'u', '0', '0', digits[byte >> 4], digits[byte & 15]};
+
+	memcpy(p->bytes + p->size, escape, sizeof(escape));
+	p->size += sizeof(escape);
+}
+
+/* Returns how many bytes of the text it has written. */
+static size_t add_sequence(struct piece *p, struct span text)
+{
+	size_t size = sequence_size(text);
+	struct span written = size > 0 ? (struct span){text.data, size} : SPAN("\xef\xbf\xbd");
+
+	memcpy(p->bytes + p->size, written.data, written.size);
+	p->size += written.size;
+	return size > 0 ? size : 1;
+}
+
+static size_t add_piece(struct piece *p, struct span text)
+{
+	unsigned char byte = (unsigned char)text.data[0], form = byte_forms[byte];
+
+	if (form == BYTE_HIGH)
+		return add_sequence(p, text);
+	if (form == BYTE_CONTROL) {
+		add_hex_escape(p, byte);
+		return 1;
 	}
-	buf_addf(out, "\\u%04x", c);
+	if (form != BYTE_PLAIN)
+		p->bytes[p->size++] = '\\';
+	p->bytes[p->size++] = (char)(form == BYTE_PLAIN ? byte : form);
+	return 1;
 }
 
 void json_write_text(struct buf *out, struct span text)
 {
-	buf_add_byte(out, '"');
-	while (text.size > 0) {
-		size_t size = plain_size(text);
+	struct piece p;
 
-		if (size == 0 && (unsigned char)text.data[0] >= 0x80)
-			size = sequence_size(text);
-		if (size > 0) {
-			buf_add(out, text.data, size);
-		} else {
-			size = 1;
-			if ((unsigned char)text.data[0] >= 0x80 || text.data[0] == '\0')
-				buf_add_text(out, "\xef\xbf\xbd");
-			else
-				write_escape(out, (unsigned char)text.data[0]);
-		}
+	p.size = 0;
+	p.bytes[p.size++] = '"';
+	while (text.size > 0) {
+		size_t size = add_piece(&p, text);
+
 		text = (struct span){text.data + size, text.size - size};
+		if (p.size > sizeof(p.bytes) - WRITTEN_SIZE_MAX - 1) {
+			buf_add(out, p.bytes, p.size);
+			p.size = 0;
+		}
 	}
-	buf_add_byte(out, '"');
+	p.bytes[p.size++] = '"';
+	buf_add(out, p.bytes, p.size);
 }
 
 static void write_text(struct buf *out, const struct json_member *m, const void *slot)
