@@ -220,7 +220,7 @@ void server_make_id(struct server *server, char id[REQUEST_ID_SIZE])
 
 size_t server_read_size(struct server *server)
 {
-	return pace_read_size(&server->pace, loop_now_ms(server->loop));
+	return pace_read_size(&server->pace, loop_now_ms(server->loop), loop_busy_us(server->loop));
 }
 
 struct span server_date_line(struct server *server)

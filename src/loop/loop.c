@@ -28,6 +28,7 @@ struct loop {
 	int epoll_fd;
 	int wakeup_fd;
 	int64_t now_ms;
+	int64_t busy_us;
 	atomic_bool is_stopping;
 	struct timer_heap timers;
 	struct loop_watch *dead;
@@ -85,6 +86,11 @@ void loop_close(struct loop *loop)
 int64_t loop_now_ms(const struct loop *loop)
 {
 	return loop->now_ms;
+}
+
+int64_t loop_busy_us(const struct loop *loop)
+{
+	return loop->busy_us;
 }
 
 /* Async-signal-safe: one write, which can only fail when a wake-up is pending already. */
@@ -177,13 +183,15 @@ void loop_run(struct loop *loop)
 
 	while (!atomic_load(&loop->is_stopping)) {
 		int count = epoll_wait(loop->epoll_fd, events, EVENTS_PER_WAKEUP, wait_ms(loop));
+		int64_t woken_ns = clock_monotonic_ns();
 
 		assert(count >= 0 || errno == EINTR);
-		loop->now_ms = clock_monotonic_ms();
+		loop->now_ms = woken_ns / 1000000;
 		dispatch(loop, events, count);
 		run_tasks(loop);
 		run_timers(loop);
 		free_dead(loop);
+		loop->busy_us = (clock_monotonic_ns() - woken_ns) / 1000;
 	}
 	atomic_store(&loop->is_stopping, false);
 }

@@ -21,6 +21,8 @@ void loop_run(struct loop *loop);   /* until loop_stop */
 void loop_stop(struct loop *loop);  /* any thread, any signal handler */
 /* Milliseconds on the monotonic clock, read once per wake-up. */
 int64_t loop_now_ms(const struct loop *loop);
+/* How long the wake-up before this one kept the loop, without its wait: what others waited. */
+int64_t loop_busy_us(const struct loop *loop);
 
 /* Level-triggered. The descriptor stays the caller's and must outlive the watch. EPOLLHUP and
  * EPOLLERR are reported whatever was asked for, even for 0. */

@@ -7,7 +7,7 @@ static size_t bytes_of_turn(struct pace *pace, int64_t turn_ms, unsigned transfe
 	size_t sum = 0;
 
 	for (unsigned i = 0; i < transfers; i++)
-		sum += pace_read_size(pace, turn_ms);
+		sum += pace_read_size(pace, turn_ms, 0);
 	return sum;
 }
 
@@ -17,7 +17,7 @@ TEST(a_few_transfers_read_as_much_as_there_is_room_for)
 
 	for (int64_t turn = 1; turn < 4; turn++)
 		for (unsigned i = 0; i < 8; i++)
-			assert_int_equal(pace_read_size(&pace, turn), PACE_READ_MAX);
+			assert_int_equal(pace_read_size(&pace, turn, 0), PACE_READ_MAX);
 }
 
 TEST(many_transfers_share_what_is_moved_in_a_turn)
@@ -29,7 +29,7 @@ TEST(many_transfers_share_what_is_moved_in_a_turn)
 	assert_true(bytes_of_turn(&pace, 2, 100) <= PACE_TURN_BYTES);
 	assert_true(bytes_of_turn(&pace, 3, 100) <= PACE_TURN_BYTES);
 	assert_int_equal(bytes_of_turn(&pace, 4, 1), PACE_TURN_BYTES / 100);
-	assert_int_equal(pace_read_size(&pace, 5), PACE_READ_MAX);
+	assert_int_equal(pace_read_size(&pace, 5, 0), PACE_READ_MAX);
 }
 
 TEST(each_moves_on_however_many_there_are)
@@ -37,12 +37,39 @@ TEST(each_moves_on_however_many_there_are)
 	struct pace pace = {0};
 
 	(void)bytes_of_turn(&pace, 1, 10000);
-	assert_int_equal(pace_read_size(&pace, 2), PACE_READ_MIN);
+	assert_int_equal(pace_read_size(&pace, 2, 0), PACE_READ_MIN);
+}
+
+TEST(a_turn_that_took_long_makes_the_next_move_less)
+{
+	struct pace pace = {0};
+	size_t size;
+
+	/* 16 times as long as it should: a sixteenth is moved */
+	(void)pace_read_size(&pace, 1, 0);
+	size = pace_read_size(&pace, 2, (int64_t)16 * PACE_TURN_US);
+	assert_int_equal(size, PACE_TURN_BYTES / 16);
+	/* as long as it should: that stays */
+	assert_int_equal(pace_read_size(&pace, 3, PACE_TURN_US), size);
+	/* the turns are short again */
+	for (int64_t turn = 4; turn < 8; turn++)
+		size = pace_read_size(&pace, turn, 10);
+	assert_int_equal(size, PACE_READ_MAX);
+}
+
+TEST(the_slowest_loop_moves_something)
+{
+	struct pace pace = {0};
+
+	for (int64_t turn = 1; turn < 100; turn++)
+		assert_true(pace_read_size(&pace, turn, INT64_MAX / 2) >= PACE_READ_MIN);
 }
 
 int main(void)
 {
 	return RUN(CASE(a_few_transfers_read_as_much_as_there_is_room_for),
 	           CASE(many_transfers_share_what_is_moved_in_a_turn),
-	           CASE(each_moves_on_however_many_there_are));
+	           CASE(each_moves_on_however_many_there_are),
+	           CASE(a_turn_that_took_long_makes_the_next_move_less),
+	           CASE(the_slowest_loop_moves_something));
 }
