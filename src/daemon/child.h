@@ -19,6 +19,7 @@ struct child {
 	unsigned fd_count;
 	const struct identity *identity; /* NULL = as we are */
 	int folder_fd;                   /* that it starts in; -1 = ours */
+	int nice;                        /* where the machine lets us; 0 = as we are */
 
 	pid_t pid;                      /* 0 = not running */
 	int64_t started_ms, restart_ms; /* monotonic; restart_ms 0 = not due */

@@ -23,9 +23,12 @@
 #include "daemon/listen.h"
 #include "daemon/names.h"
 #include "daemon/reserve.h"
+#include "worker/worker.h"
 
 #define STOP_MS 10000
 #define LOOK_MS 1000
+/* The api process's loop carries every byte and begins every call; its workers step back to 0. */
+#define LOOP_NICE (-WORKER_NICE_STEP)
 #define GONE_MS 5000 /* a folder that is away for less was moved and put back */
 
 enum which { CHILD_BROKER, CHILD_API, CHILD_NAMES, CHILD_COUNT };
@@ -212,6 +215,7 @@ static int prepare_api(struct supervisor *s, struct error *err)
 	c->name = "atolld";
 	c->identity = s->is_root ? &s->identity : NULL;
 	c->folder_fd = s->data.fd;
+	c->nice = LOOP_NICE;
 	if (role_begin(&role, "api", err) < 0)
 		return -1;
 	inherit(&role, "--listen-fd", s->listen_fds[0]);

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -36,6 +37,7 @@ struct worker_pool {
 	enum worker_lane last_taken;
 	int64_t agent_wait_ms;
 	bool is_stopping;
+	int nice; /* of its threads */
 	unsigned threads_kept, threads_max, thread_count;
 	struct worker workers[];
 };
@@ -169,6 +171,13 @@ static void run_task(struct worker_pool *pool, struct worker_task *task)
 	own.lane = NULL;
 }
 
+/* The loop comes first when both want the processor: a call's way through it is short, and without
+ * it no other call begins. Absolute, since a thread may be started by the loop or by a worker. */
+static void yield_to_loop(const struct worker_pool *pool)
+{
+	(void)setpriority(PRIO_PROCESS, 0, pool->nice);
+}
+
 static void *work(void *argument)
 {
 	struct worker *worker = argument;
@@ -177,6 +186,7 @@ static void *work(void *argument)
 
 	own.pool = pool;
 	own_rest_end = &own_rest;
+	yield_to_loop(pool);
 	(void)pthread_mutex_lock(&pool->lock);
 	while (goes_on && !is_drained(pool)) {
 		struct worker_task *task = take_next(pool);
@@ -286,6 +296,7 @@ static struct worker_pool *make_pool(const struct worker_options *options)
 	init_lanes(pool, options);
 	assert(pool->threads_max == threads_max);
 	pool->agent_wait_ms = options->agent_wait_ms;
+	pool->nice = getpriority(PRIO_PROCESS, 0) + WORKER_NICE_STEP;
 	for (unsigned i = 0; i < threads_max; i++) {
 		pool->workers[i].pool = pool;
 		(void)pthread_cond_init(&pool->workers[i].woken, NULL);

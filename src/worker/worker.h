@@ -42,6 +42,9 @@ struct worker_task {
 	bool is_waiting;
 };
 
+/* The pool's threads are nicer than the thread that starts it by so much. */
+#define WORKER_NICE_STEP 10
+
 struct worker_pool;
 struct worker_options {
 	unsigned threads;   /* 2..256; as many fast tasks run at once, and half as many slow ones */
