@@ -97,7 +97,9 @@ ON_OWN_STACK static void take_cpus(unsigned wanted)
 }
 
 /* The agent has the highest priority of its sandbox. Nothing inside can take it again: that needs
- * CAP_SYS_NICE, or an RLIMIT_NICE above 0. */
+ * CAP_SYS_NICE, or an RLIMIT_NICE above 0. The keeper is the first to give it back: the kernel
+ * splits the sandbox's share between processors by what the tasks on each weigh, and a keeper that
+ * kept it would leave a command on another processor a hundredth of that share. */
 ON_OWN_STACK static void give_priority_back(void)
 {
 	(void)raw_call(SYS_setpriority, PRIO_PROCESS, 0, 0, 0);
@@ -183,7 +185,6 @@ ON_OWN_STACK static int run_command(void *argument)
 	/* First: /proc/self belongs to whom we are about to become no more. */
 	raise_oom_score();
 	take_cpus(k->spawn->cpus);
-	give_priority_back();
 	for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		long result = steps[i].run(k->spawn);
 
@@ -220,6 +221,7 @@ ON_OWN_STACK static int keep(void *argument)
 	struct keeper *k = argument;
 	long pid;
 
+	give_priority_back();
 	if (!k->spawn->keeps_none)
 		(void)raw_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0);
 	/* Returns when the command has been executed or has failed: until then it uses the lower

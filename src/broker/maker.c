@@ -32,7 +32,9 @@
 #define SETUP_FD 4
 #define EVENTS_FD 5 /* and the next: in the order of enum cgroup_events */
 #define LISTEN_BACKLOG 256
-#define AGENT_NICE (-20)
+/* Nine commands' weight. More would take from the sandbox itself: the kernel gives each processor
+ * the part of the sandbox's share that its tasks have of the sandbox's whole weight. */
+#define AGENT_NICE (-10)
 
 struct making {
 	struct cell *cell;

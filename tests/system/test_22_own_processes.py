@@ -63,7 +63,7 @@ def test_the_agent_comes_first_in_its_sandbox_and_commands_do_not(api, box):
     marker = f"sleep 7{time.monotonic_ns()}"
     api.exec(box, marker, background=True)
     pid = atoll.wait_for(lambda: atoll.first_process(marker), 15, "a process of the sandbox")
-    assert nice_of(pid) == -20
+    assert nice_of(pid) == -10
     inside = api.exec(box, "nice; renice -n -1 -p $$; nice; ulimit -e", user="root")["stdout"].split()
     assert inside == ["0", "0", "0"], inside
 
