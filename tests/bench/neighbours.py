@@ -6,6 +6,7 @@ loads that then run in processes of their own. Those run at the lowest priority:
 and what they cost here must not be taken for what the server costs.
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -229,7 +230,11 @@ ALL = {"fork bomb": fork_bomb, "busy loops": busy_loops, "stopped agent": stoppe
 
 
 def run_load(function, *arguments):
+    """Nice processes of a session stand back only behind others of that session; the session itself has to be nice, too."""
     os.nice(19)
+    os.setsid()
+    with contextlib.suppress(OSError):  # a kernel without automatic groups
+        pathlib.Path("/proc/self/autogroup").write_text("19")
     function(*arguments)
 
 
@@ -242,5 +247,6 @@ def cancel_builds(project):
 def continue_agents(server):
     """Stopped agents go on, so that they can be ended."""
     for pid in atoll.Host(server.data).agents():
-        if "T (stopped)" in pathlib.Path(f"/proc/{pid}/status").read_text():
-            os.kill(pid, signal.SIGCONT)
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+            if "T (stopped)" in pathlib.Path(f"/proc/{pid}/status").read_text():
+                os.kill(pid, signal.SIGCONT)
