@@ -11,12 +11,14 @@
 enum { BYTE_PLAIN, BYTE_CONTROL, BYTE_HIGH };
 static const unsigned char byte_forms[256] = {
         [0x00] = BYTE_HIGH /* U+FFFD stands for it */,
-        [0x01 ... 0x1f] = BYTE_CONTROL,
+        [0x01 ... 0x07] = BYTE_CONTROL,
         ['\b'] = 'b',
         ['\t'] = 't',
         ['\n'] = 'n',
+        [0x0b] = BYTE_CONTROL,
         ['\f'] = 'f',
         ['\r'] = 'r',
+        [0x0e ... 0x1f] = BYTE_CONTROL,
         ['"'] = '"',
         ['\\'] = '\\',
         [0x7f] = BYTE_CONTROL,
