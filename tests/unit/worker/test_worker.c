@@ -267,30 +267,35 @@ static void run_witness(struct worker_task *task)
 	CONTAINER_OF(task, struct witness, task)->thread = pthread_self();
 }
 
-/* A thread that has ended its task is at rest before anybody can see that none runs. */
-static void wait_for_rest(struct worker_pool *pool)
+/* The pool counts a task as running until its thread is in the list of idle threads. */
+static void wait_until_idle(struct worker_pool *pool)
 {
 	struct worker_load load;
+	unsigned tasks;
 
 	do {
 		(void)sched_yield();
 		load = worker_load_get(pool);
-	} while (load.running[WORKER_FAST] + load.waiting[WORKER_FAST] > 0);
+		tasks = 0;
+		for (unsigned lane = 0; lane < WORKER_LANES; lane++)
+			tasks += load.running[lane] + load.waiting[lane];
+	} while (tasks > 0);
 }
 
-TEST(who_has_worked_last_works_next)
+/* A pool with 4 threads may start 2 more for slow tasks. With as many tasks at once as it may have
+ * threads, each of its threads has begun; one that begins later would be the last to rest. */
+TEST(the_thread_that_rested_last_runs_the_next_task)
 {
 	struct worker_pool *pool = start_pool(4, 10);
-	struct job jobs[4];
+	struct job jobs[6];
 	struct witness first = {.task = {.lane = WORKER_FAST, .run = run_witness}};
 	sem_t started, may_end;
 	struct error err;
 
 	(void)sem_init(&started, 0, 0);
 	(void)sem_init(&may_end, 0, 0);
-	/* Until all are at work at once some may not have begun to live. */
 	for (unsigned i = 0; i < COUNT_OF(jobs); i++) {
-		jobs[i] = job_in(WORKER_FAST);
+		jobs[i] = job_in(i < 4 ? WORKER_FAST : WORKER_SLOW);
 		jobs[i].started = &started;
 		jobs[i].may_end = &may_end;
 		assert_int_equal(worker_submit(pool, &jobs[i].task, &err), 0);
@@ -299,14 +304,15 @@ TEST(who_has_worked_last_works_next)
 		(void)sem_wait(&started);
 	for (unsigned i = 0; i < COUNT_OF(jobs); i++)
 		(void)sem_post(&may_end);
-	wait_for_rest(pool);
+	wait_until_idle(pool);
+	assert_int_equal(worker_load_get(pool).threads, COUNT_OF(jobs));
 	assert_int_equal(worker_submit(pool, &first.task, &err), 0);
-	wait_for_rest(pool);
+	wait_until_idle(pool);
 	for (unsigned i = 0; i < 20; i++) {
 		struct witness next = {.task = {.lane = WORKER_FAST, .run = run_witness}};
 
 		assert_int_equal(worker_submit(pool, &next.task, &err), 0);
-		wait_for_rest(pool);
+		wait_until_idle(pool);
 		assert_true(pthread_equal(first.thread, next.thread) != 0);
 	}
 	worker_pool_stop(pool);
@@ -324,5 +330,5 @@ int main(void)
 	           CASE(a_full_lane_refuses_and_the_other_still_takes),
 	           CASE(what_is_left_for_afterwards_is_run_when_the_task_has_ended),
 	           CASE(on_other_threads_afterwards_is_at_once),
-	           CASE(who_has_worked_last_works_next));
+	           CASE(the_thread_that_rested_last_runs_the_next_task));
 }
