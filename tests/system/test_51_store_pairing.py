@@ -150,7 +150,9 @@ def test_more_orphans_than_the_bound_stop_the_start(make_server):
 def test_a_running_orphan_is_stopped_and_its_files_are_kept(make_server):
     server = make_server().start()
     box, = with_files(server)
-    server.api().exec(box, "trap 'echo ended > last; exit' TERM; while :; do sleep 0.05; done", background=True)
+    api = server.api()
+    api.exec(box, "trap 'echo ended > last; exit' TERM; touch traps; while :; do sleep 0.05; done", background=True)
+    atoll.wait_for(lambda: api.exec(box, "test -e traps")["exit_code"] == 0, 30, "a command that handles SIGTERM")
     server.stop()
     with sqlite3.connect(server.data / "store/atoll.db") as store:
         store.execute("DELETE FROM sandboxes")

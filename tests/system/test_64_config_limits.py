@@ -39,42 +39,42 @@ def paths(limited):
 @pytest.mark.parametrize("more", [{}, {"timeout_ms": 60000}])
 def test_a_command_has_the_time_of_the_config(api, limited, where, more):
     began = time.monotonic()
-    ended = api.post(f"{paths(limited)[where]}/exec", {"command": "sleep 8", **more})
-    assert ended["timed_out"] and time.monotonic() - began < 5
+    ended = api.post(f"{paths(limited)[where]}/exec", {"command": "sleep 90", **more})
+    assert ended["timed_out"] and time.monotonic() - began < 50
 
 
 @pytest.mark.parametrize("where", ["sandbox", "lease"])
 def test_code_has_the_time_of_the_config(api, limited, where):
     began = time.monotonic()
-    ended = api.post(f"{paths(limited)[where]}/code", {"language": "bash", "code": "sleep 8"})
-    assert ended["timed_out"] and time.monotonic() - began < 5
+    ended = api.post(f"{paths(limited)[where]}/code", {"language": "bash", "code": "sleep 90"})
+    assert ended["timed_out"] and time.monotonic() - began < 50
 
 
 def test_code_of_a_context_has_the_time_of_the_config(api, limited):
     api.post(f"{paths(limited)['sandbox']}/code", {"language": "python", "contextId": "default", "code": "1"})
     began = time.monotonic()
     ended = api.post(f"{paths(limited)['sandbox']}/code",
-                     {"language": "python", "contextId": "default", "code": "import time; time.sleep(8)"})
-    assert ended["timed_out"] and time.monotonic() - began < 7
+                     {"language": "python", "contextId": "default", "code": "import time; time.sleep(90)"})
+    assert ended["timed_out"] and time.monotonic() - began < 50
 
 
 @pytest.mark.parametrize("way", ["exec", "tool"])
 def test_a_job_has_the_time_of_the_config(api, limited, way):
     box = limited["box"]["id"]
     if way == "exec":
-        job = api.post(f"{INSTANCES}/{box}/exec", {"command": "sleep 30", "background": True})["resultId"]
+        job = api.post(f"{INSTANCES}/{box}/exec", {"command": "sleep 300", "background": True})["resultId"]
     else:
-        told = api.post("/v1/tools/bash", {"sandboxId": box, "input": {"command": "sleep 30", "background": True}})
+        told = api.post("/v1/tools/bash", {"sandboxId": box, "input": {"command": "sleep 300", "background": True}})
         job = told["structuredContent"]["resultId"]
-    atoll.wait_for(lambda: api.get(f"/v1/jobs/{job}")["status"] != "running", 8, "the job's end")
+    atoll.wait_for(lambda: api.get(f"/v1/jobs/{job}")["status"] != "running", 60, "the job's end")
     assert "time" in api.get(f"/v1/jobs/{job}")["reason"]
 
 
 def test_a_command_by_daytonas_surface_has_the_time_of_the_config(api, limited):
     began = time.monotonic()
-    body = json.dumps({"command": "sleep 8", "timeout": 60})
+    body = json.dumps({"command": "sleep 90", "timeout": 60})
     ended = api.raw("POST", f"/daytona/toolbox/{limited['box']['id']}/process/execute", body, {"Content-Type": "application/json"})
-    assert ended.status == 408 and time.monotonic() - began < 5
+    assert ended.status == 408 and time.monotonic() - began < 50
 
 
 @pytest.mark.parametrize("where", ["sandbox", "lease"])

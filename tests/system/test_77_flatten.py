@@ -159,7 +159,8 @@ def test_a_chain_that_could_not_be_replaced_then_gets_short_later(private_server
         api.exec(box, f"echo {i} > f{i}", cwd="/home/user")
         api.post(f"{INSTANCES}/{box}/snapshot", {"sync": False})
     child = atoll.wait_for(lambda: stopped_child(private_server), 30, "a merge")
-    api.exec(box, "trap '' TERM; sleep 60", background=True)
+    api.exec(box, "trap '' TERM; touch /tmp/ignores-term; sleep 60", background=True)
+    atoll.wait_for(lambda: api.exec(box, "test -e /tmp/ignores-term")["exit_code"] == 0, 30, "a command that ignores SIGTERM")
 
     def is_short():
         if again := stopped_child(private_server):

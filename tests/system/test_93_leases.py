@@ -79,6 +79,7 @@ def test_a_run_begins_clean_and_its_stages_go_on(api, key):
 def test_many_who_want_a_fresh_one_at_once_get_one_reset(server, api, key):
     first = acquire(api, key)
     api.exec(first["sandbox_id"], "echo gone > note; sleep 1000", background=True)
+    atoll.wait_for(lambda: api.exec(first["sandbox_id"], "pgrep -x sleep")["exit_code"] == 0, 30, "the command")
     answers = []
 
     def ask():

@@ -80,6 +80,7 @@ def test_they_follow_a_resize_and_so_does_what_runs(api):
     with api.sandbox(internet=False, resources={"cpu": 0.5, "memory_mb": 512}) as box:
         first = see(api, box)
         api.exec(box, "sleep 300", background=True)
+        atoll.wait_for(lambda: api.exec(box, "pgrep -o sleep")["exit_code"] == 0, 30, "the command")
         before = run(api, box, "grep -h Cpus_allowed_list /proc/$(pgrep -o sleep)/status")
         assert len(before.split()[1]) == 1
         resize(api, box, cpu=HOST_CPUS, memory_mb=1536)
