@@ -55,8 +55,9 @@ def servers():
     """Servers in worlds of their own; all of them end, with what they have made."""
     made = []
 
-    def make(**options):
-        made.append(atoll.Server(**options))
+    def make(environment=None, **options):
+        probes = {} if "ATOLL_FAULT" in (environment or {}) else {"ATOLL_READY_PROBE_EVERY": "10s"}
+        made.append(atoll.Server(environment={**probes, **(environment or {})}, **options))
         return made[-1]
     yield make
     for server in made:
