@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define QUOTED_LABEL "\"" API_CONFIG_LABEL "\""
+#define QUOTED_LABEL "\"" SANDBOX_CONFIG_LABEL "\""
 
 int api_limits_of(struct request *rq, const struct sandbox_record *sandbox, struct api_limits *ret,
                   struct error *err)
@@ -19,7 +19,7 @@ int api_limits_of(struct request *rq, const struct sandbox_record *sandbox, stru
 	if (request_may_block(rq, err) < 0 ||
 	    json_load(rq->arena, span_of(sandbox->labels_json), &labels, err) < 0)
 		return -1;
-	config = json_text(json_get(labels, API_CONFIG_LABEL), NULL);
+	config = json_text(json_get(labels, SANDBOX_CONFIG_LABEL), NULL);
 	if (!config || api_config_limits(rq, config, ret, err) == 0)
 		return 0;
 	if (err->code != ERROR_NOT_FOUND)

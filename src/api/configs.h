@@ -37,5 +37,3 @@ MUST_CHECK int api_config_limits(struct request *rq, const char *id_or_name, str
  * to the workspace with any. */
 MUST_CHECK int api_config_guard(struct request *rq, const char *id_or_name, struct tool_call *call,
                                 struct error *err);
-/* Of a sandbox that was made from one: its id. */
-#define API_CONFIG_LABEL "atoll.config"

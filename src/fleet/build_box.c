@@ -32,7 +32,7 @@ static int create(struct build *b, struct build_box *box, struct error *err)
 	        .key_id = *b->record.key_id ? b->record.key_id : NULL,
 	        .template = b->source.id,
 	        .base = &base,
-	        .labels = {&label, 1, true},
+	        .own_labels = {&label, 1, true},
 	        .resources = {r->cpu, r->memory_mb, r->disk_mb, r->pids},
 	        .internet = b->spec.present >> BUILD_SPEC_INTERNET & 1 ? b->spec.internet : -1,
 	        .lifetime_max_ms = b->deadline - clock_monotonic_ms() + LATER_MS,

@@ -60,9 +60,9 @@ struct fleet_create {
 	const char *template; /* NULL = config's default_template */
 	const char *snapshot; /* whose files it begins with: then its template is the snapshot's */
 	const char *region;
-	struct json_map labels, env;
-	struct sandbox_resources resources; /* zeros = inherit */
-	int internet;                       /* -1 = config's, 0, 1 */
+	struct json_map labels, env, own_labels; /* the last are the server's: "atoll.…" */
+	struct sandbox_resources resources;      /* zeros = inherit */
+	int internet;                            /* -1 = config's, 0, 1 */
 	bool persistent, preview_off, preview_public;
 	unsigned traits;                   /* enum sandbox_trait */
 	const char *network_json, *egress; /* told again; whom it may reach: egress.h. NULL = "" */

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "base/log.h"
+#include "fleet/labels.h"
 #include "fleet/service_parts.h"
 #include "fleet/snapshot.h"
 #include "fleet/snapshots.h"
@@ -36,6 +37,8 @@ struct helper {
 int create_like(struct arena *a, const struct sandbox_record *r, struct fleet_create *ret,
                 struct error *err)
 {
+	struct json_map all, own;
+
 	*ret = (struct fleet_create){
 	        .project_id = r->project_id,
 	        .template = r->template_id,
@@ -59,8 +62,10 @@ int create_like(struct arena *a, const struct sandbox_record *r, struct fleet_cr
 	/* Without its environment it would be another one. */
 	if (store_secret_check(r->env_json, err) < 0)
 		return FAIL_CONTEXT(err, "environment of sandbox '%s'", r->name);
-	if (request_map_of_json(a, r->labels_json, &ret->labels, err) < 0)
+	if (request_map_of_json(a, r->labels_json, &all, err) < 0)
 		return -1;
+	labels_split(a, &all, &ret->labels, &own);
+	ret->own_labels = labels_of_copy(a, &own);
 	return request_map_of_json(a, r->env_json, &ret->env, err);
 }
 

@@ -407,7 +407,7 @@ static int make_claimed(struct seeker *s, struct lease_claim *claim, struct erro
 
 	create.project_id = mine->project_id;
 	create.id = mine->sandbox_id;
-	create.labels = lease_labels(s->arena, &create.labels, mine->key);
+	create.own_labels = lease_labels(s->arena, &create.own_labels, mine->key);
 	create.wait = true;
 	create.parks = s->request->parks;
 	create.claim = claim;

@@ -33,7 +33,7 @@ bool lease_can_reset(struct fleet *f, struct arena *a, const struct lease_record
                      const struct fleet_create *make);
 /* What a row becomes when its sandbox is not its sandbox any more: compare and set. */
 MUST_CHECK int lease_empty(struct fleet *f, const struct lease_record *r, struct error *err);
-/* The labels of a lease's sandbox: those given, and its key. */
+/* The server's own labels of a lease's sandbox: those given, and its key. */
 struct json_map lease_labels(struct arena *a, const struct json_map *given, const char *key);
 /* Ends what is counted as in use. */
 void lease_end_use(struct lease_record *r);

@@ -37,7 +37,7 @@ static int find_wanted(struct fleet *f, struct arena *a, const struct lease_reco
 	struct draft draft = {.request = &request};
 
 	request.project_id = lease->project_id;
-	request.labels = lease_labels(a, &make->labels, lease->key);
+	request.own_labels = lease_labels(a, &make->own_labels, lease->key);
 	if (template_find(f, a, &ref, &draft.template, err) < 0 ||
 	    request_resolve(f, a, &draft, err) < 0)
 		return -1;

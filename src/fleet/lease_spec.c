@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "fleet/labels.h"
 #include "fleet/service_parts.h"
 #include "store/snapshots.h"
 #include "store/secrets.h"
@@ -27,6 +28,7 @@ enum spec_row {
 	SPEC_PERSISTENT,
 	SPEC_TEMPLATE,
 	SPEC_LABELS,
+	SPEC_OWN_LABELS,
 	SPEC_RESOURCES,
 	SPEC_HOME,
 	SPEC_HOME_PATH,
@@ -37,6 +39,7 @@ enum spec_row {
 	SPEC_STOP,
 	SPEC_REAP,
 	SPEC_LIFETIME,
+	SPEC_PREVIEW_OFF,
 };
 #define BIT(row) (UINT64_C(1) << (row))
 static const struct json_member spec_members[] = {
@@ -44,6 +47,8 @@ static const struct json_member spec_members[] = {
         [SPEC_PERSISTENT] = JSON_BOOL_MEMBER(lease_spec, persistent, .flags = JSON_OMIT_EMPTY),
         [SPEC_TEMPLATE] = JSON_TEXT_MEMBER(lease_spec, template, .flags = JSON_OMIT_EMPTY),
         [SPEC_LABELS] = JSON_TEXT_MAP_MEMBER(lease_spec, labels, .flags = JSON_OMIT_EMPTY),
+        [SPEC_OWN_LABELS] = JSON_TEXT_MAP_MEMBER(lease_spec, own_labels, .name = "ownLabels",
+                                                 .flags = JSON_OMIT_EMPTY),
         [SPEC_RESOURCES] =
                 JSON_OBJECT_MEMBER(lease_spec, resources, &resources, .flags = JSON_OMIT_EMPTY),
         [SPEC_HOME] = JSON_TEXT_MEMBER(lease_spec, persistent_home, .flags = JSON_OMIT_EMPTY),
@@ -59,6 +64,7 @@ static const struct json_member spec_members[] = {
                 JSON_WHOLE_MEMBER(lease_spec, idle_stop_ms, .min = -1, .flags = JSON_OMIT_EMPTY),
         [SPEC_REAP] = JSON_WHOLE_MEMBER(lease_spec, idle_reap_ms, .flags = JSON_OMIT_EMPTY),
         [SPEC_LIFETIME] = JSON_WHOLE_MEMBER(lease_spec, lifetime_max_ms, .flags = JSON_OMIT_EMPTY),
+        [SPEC_PREVIEW_OFF] = JSON_BOOL_MEMBER(lease_spec, preview_off, .flags = JSON_OMIT_EMPTY),
         JSON_END,
 };
 static const struct json_shape spec_shape = {
@@ -95,6 +101,7 @@ static const struct {
   maps[] =
           {
                   {"labels", offsetof(struct lease_spec, labels)},
+                  {"config", offsetof(struct lease_spec, own_labels)},
                   {"env", offsetof(struct lease_spec, env)},
 },
   bools[] = {
@@ -129,6 +136,7 @@ struct lease_spec lease_spec_given(const struct fleet_lease *request)
 	        .egress = make->egress,
 	        .network = make->network_json,
 	        .labels = make->labels,
+	        .own_labels = make->own_labels,
 	        .env = make->env,
 	        .resources = make->resources,
 	        .idle_pause_ms = make->idle_pause_ms,
@@ -152,6 +160,7 @@ void lease_spec_apply(const struct lease_spec *spec, struct fleet_create *make)
 	make->egress = spec->egress;
 	make->network_json = spec->network;
 	make->labels = spec->labels;
+	make->own_labels = spec->own_labels;
 	make->env = spec->env;
 	make->resources = spec->resources;
 	make->idle_pause_ms = spec->idle_pause_ms;
@@ -160,6 +169,7 @@ void lease_spec_apply(const struct lease_spec *spec, struct fleet_create *make)
 	make->lifetime_max_ms = spec->lifetime_max_ms;
 	make->internet = spec->present & BIT(SPEC_INTERNET) ? spec->internet : -1;
 	make->persistent = spec->persistent;
+	make->preview_off = make->preview_off || spec->preview_off;
 }
 
 static int load_map(struct arena *a, const char *text, struct json_map *ret, struct error *err)
@@ -169,21 +179,12 @@ static int load_map(struct arena *a, const char *text, struct json_map *ret, str
 	return store_secret_check(text, err) < 0 ? -1 : request_map_of_json(a, text, ret, err);
 }
 
-static void remove_pair(struct json_map *map, const char *key)
-{
-	for (size_t i = 0; i < map->count; i++) {
-		if (strcmp(map->pairs[i].key, key) == 0) {
-			map->pairs[i] = map->pairs[map->count - 1];
-			map->count--;
-			return;
-		}
-	}
-}
-
 /* Of a lease of before there were specifications: what it has is what it was made with. */
 static int take_sandbox(struct arena *a, const struct sandbox_record *sandbox,
                         struct lease_spec *ret, struct error *err)
 {
+	struct json_map all = {.count = 0}, own;
+
 	*ret = (struct lease_spec){
 	        .template = sandbox->template_name,
 	        .resources = sandbox->resources,
@@ -195,18 +196,21 @@ static int take_sandbox(struct arena *a, const struct sandbox_record *sandbox,
 	        .persistent = sandbox->persistent,
 	        .present = BIT(SPEC_INTERNET) | BIT(SPEC_PERSISTENT),
 	};
-	if (load_map(a, sandbox->labels_json, &ret->labels, err) < 0 ||
+	if (load_map(a, sandbox->labels_json, &all, err) < 0 ||
 	    load_map(a, sandbox->env_json, &ret->env, err) < 0)
 		return -1;
-	remove_pair(&ret->labels, LEASE_LABEL);
+	labels_split(a, &all, &ret->labels, &own);
+	ret->own_labels = labels_of_copy(a, &own);
 	return 0;
 }
 
-/* Rules that the sandbox got while it lived are the lease's: a new one must not reach more. */
+/* Rules that the sandbox got while it lived are the lease's: a new one must not reach more, nor
+ * show more. */
 static void take_rules(const struct sandbox_record *sandbox, struct lease_spec *spec)
 {
 	spec->egress = *sandbox->egress ? sandbox->egress : NULL;
 	spec->network = *sandbox->network_json ? sandbox->network_json : NULL;
+	spec->preview_off = sandbox->preview_off;
 }
 
 /* A row is there for some time after its sandbox's end. */
@@ -218,6 +222,16 @@ static int find_sandbox(struct fleet *f, struct arena *a, const struct lease_rec
 	return store_sandbox_find_ended(f->store, a, r->project_id, r->sandbox_id, ret, err);
 }
 
+/* A row of before has the server's own labels among those of callers. */
+static void take_own_labels(struct arena *a, struct lease_spec *spec)
+{
+	const struct json_map all = labels_join(a, &spec->labels, &spec->own_labels);
+	bool had_labels = spec->labels.present;
+
+	labels_split(a, &all, &spec->labels, &spec->own_labels);
+	spec->labels.present = had_labels;
+}
+
 int lease_spec_read(struct arena *a, const struct lease_record *r, struct lease_spec *ret,
                     struct error *err)
 {
@@ -227,6 +241,7 @@ int lease_spec_read(struct arena *a, const struct lease_record *r, struct lease_
 	if (json_parse(a, span_of(r->spec_json), &spec_shape, ret, err) < 0 ||
 	    load_map(a, r->env_json, &ret->env, err) < 0)
 		return FAIL_CONTEXT(err, "specification of lease '%.100s'", r->key);
+	take_own_labels(a, ret);
 	return 0;
 }
 
@@ -295,7 +310,7 @@ static bool is_nothing(const struct lease_spec *spec)
 	for (size_t i = 0; i < COUNT_OF(maps); i++)
 		if (((const struct json_map *)member_at(spec, maps[i].offset))->count > 0)
 			return false;
-	return spec->present == 0 && spec->resources.cpu == 0;
+	return spec->present == 0 && spec->resources.cpu == 0 && !spec->preview_off;
 }
 
 static struct lease_spec join(const struct lease_spec *kept, const struct lease_spec *given)

@@ -13,10 +13,11 @@
 struct lease_spec {
 	const char *template, *persistent_home, *persistent_home_path;
 	const char *egress, *network; /* network rules, as struct sandbox_record has them */
-	struct json_map labels, env;
-	struct sandbox_resources resources; /* 0 = not given; the same for the durations */
+	struct json_map labels, own_labels, env; /* the second as of struct fleet_create */
+	struct sandbox_resources resources;      /* 0 = not given; the same for the durations */
 	int64_t persistent_home_mb, idle_pause_ms, idle_stop_ms, idle_reap_ms, lifetime_max_ms;
 	bool internet, persistent;
+	bool preview_off; /* its sandbox was shown no longer */
 	uint64_t present; /* of spec_shape's rows: says whether the two bools are given */
 };
 

@@ -3,13 +3,12 @@
 
 #include "base/clock.h"
 #include "fleet/backup.h"
+#include "fleet/labels.h"
 #include "fleet/parts.h"
 #include "fleet/service_parts.h"
 
 #define ENV_COUNT_MAX 256
 #define ENV_BYTES_MAX (128 * 1024)
-#define LABEL_KEY_MAX 128
-#define LABEL_VALUE_MAX 256
 #define REGION_MAX 64
 /* Longer ones than ten years are mistakes, and shorter ones cannot overflow. */
 #define DURATION_MAX_MS (INT64_C(10) * 366 * 24 * 3600 * 1000)
@@ -28,22 +27,6 @@ int request_check_env(const struct json_map *env, struct error *err)
 	if (bytes > ENV_BYTES_MAX)
 		return FAIL(err, ERROR_TOO_LARGE, "the environment is larger than %d bytes",
 		            ENV_BYTES_MAX);
-	return 0;
-}
-
-static int check_labels(const struct json_map *labels, struct error *err)
-{
-	if (labels->count > SANDBOX_LABELS_MAX)
-		return FAIL(err, ERROR_LIMIT, "more than %d labels", SANDBOX_LABELS_MAX);
-	for (size_t i = 0; i < labels->count; i++) {
-		size_t key = strlen(labels->pairs[i].key);
-		size_t value = strlen(labels->pairs[i].value);
-
-		if (key == 0 || key > LABEL_KEY_MAX || value > LABEL_VALUE_MAX)
-			return FAIL(err, ERROR_INVALID,
-			            "a label has a key of 1 to %d and a value of up to %d bytes",
-			            LABEL_KEY_MAX, LABEL_VALUE_MAX);
-	}
 	return 0;
 }
 
@@ -72,7 +55,7 @@ int request_check(const struct fleet_create *request, struct error *err)
 	if (request->region && strlen(request->region) > REGION_MAX)
 		return FAIL(err, ERROR_INVALID, "a region has at most %d bytes", REGION_MAX);
 	if (sandbox_resources_check(&request->resources, err) < 0 ||
-	    request_check_env(&request->env, err) < 0 || check_labels(&request->labels, err) < 0)
+	    request_check_env(&request->env, err) < 0 || labels_check(&request->labels, err) < 0)
 		return -1;
 	return check_durations(request, err);
 }
@@ -166,6 +149,7 @@ int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struc
 	enum sandbox_network network;
 	struct project_record project;
 	struct sandbox_idle idle;
+	struct json_map labels = labels_join(a, &request->labels, &request->own_labels);
 
 	if ((request->archive_after_ms > 0 && backup_check(f, err) < 0) ||
 	    project_find(f, a, request->project_id, &project, err) < 0 ||
@@ -185,7 +169,7 @@ int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struc
 	        .provider = f->ops->name,
 	        .node = f->node,
 	        .region = request->region ? request->region : f->config->region,
-	        .labels_json = request_map_to_json(a, &request->labels),
+	        .labels_json = request_map_to_json(a, &labels),
 	        .env_json = request_map_to_json(a, &request->env),
 	        .desired = SANDBOX_STARTED,
 	        .actual = SANDBOX_PENDING,

@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/backup.h"
+#include "fleet/labels.h"
 #include "fleet/life.h"
 #include "fleet/parts.h"
 #include "fleet/service_parts.h"
@@ -18,25 +19,19 @@ static int64_t given_or(int64_t given, int64_t otherwise)
 	return given == FLEET_LEAVE ? otherwise : given;
 }
 
-/* Labels that begin so say whose the sandbox is and what limits it: no caller takes them away or
- * changes them. */
-#define OWN_LABELS "atoll."
-
-static int add_own_labels(struct arena *a, const struct sandbox_record *r,
-                          const struct json_map *given, struct json_map *ret, struct error *err)
+/* What a client reads and sends back with the server's own labels is taken without them. */
+static int merge_labels(struct arena *a, const struct sandbox_record *r,
+                        const struct json_map *given, struct json_map *ret, struct error *err)
 {
-	struct json_map before;
+	struct json_map before, labels, own, ignored;
 
 	if (request_map_of_json(a, r->labels_json, &before, err) < 0)
 		return -1;
-	*ret = (struct json_map){ARENA_ARRAY(a, struct json_pair, given->count + before.count + 1),
-	                         .present = true};
-	for (size_t i = 0; i < given->count; i++)
-		if (strncmp(given->pairs[i].key, OWN_LABELS, strlen(OWN_LABELS)) != 0)
-			ret->pairs[ret->count++] = given->pairs[i];
-	for (size_t i = 0; i < before.count; i++)
-		if (strncmp(before.pairs[i].key, OWN_LABELS, strlen(OWN_LABELS)) == 0)
-			ret->pairs[ret->count++] = before.pairs[i];
+	labels_split(a, given, &labels, &ignored);
+	if (labels_check(&labels, err) < 0)
+		return -1;
+	labels_split(a, &before, &ignored, &own);
+	*ret = labels_join(a, &labels, &own);
 	return 0;
 }
 
@@ -63,7 +58,6 @@ static int check(struct fleet *f, const struct fleet_settings *change,
                  const struct sandbox_settings *s, struct error *err)
 {
 	const struct fleet_create request = {
-	        .labels = change->labels ? *change->labels : (struct json_map){.count = 0},
 	        .idle_reap_ms = s->idle_reap_ms,
 	        .lifetime_max_ms = s->lifetime_max_ms,
 	        .idle_pause_ms = s->idle_pause_ms,
@@ -90,7 +84,7 @@ int fleet_set(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
 	if (find_and_act(fleet, a, ref, &act, err) < 0)
 		return -1;
 	if (change->labels) {
-		if (add_own_labels(a, &act.record, change->labels, &labels, err) < 0)
+		if (merge_labels(a, &act.record, change->labels, &labels, err) < 0)
 			return -1;
 		within.labels = &labels;
 	}

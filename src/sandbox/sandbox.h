@@ -119,6 +119,8 @@ struct sandbox_spec {
 
 #define SANDBOX_NAME_MAX 63
 #define SANDBOX_LABELS_MAX 64
+/* The label of a sandbox that was made from a config: the config's id. */
+#define SANDBOX_CONFIG_LABEL "atoll.config"
 /* 1..63 characters of [A-Za-z0-9._-], first and last alphanumeric. */
 MUST_CHECK int sandbox_name_check(const char *name, struct error *err);
 /* [A-Za-z_][A-Za-z0-9_]*, at most 128; refuses '=' and NUL in names. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was removed comes back: rm --all, undelete, recover, the trash; and down, which ends all."""
 
+import contextlib
 import os
 import pty
 import shutil
@@ -66,7 +67,10 @@ def test_rm_all_asks_at_a_terminal(server, empty):
 
 def test_rm_all_spares_builds_and_can_be_undone(server, empty):
     box = with_file(empty, "undone", persistent=True)
-    with_file(empty, "of-a-build", labels={"atoll.build": "b"})
+    built = with_file(empty, "of-a-build")
+    # No caller sets that label.
+    with contextlib.closing(sqlite3.connect(server.data / "store/atoll.db", timeout=30)) as store, store:
+        store.execute("UPDATE sandboxes SET labels_json = '{\"atoll.build\":\"b\"}' WHERE id = ?", (built,))
     assert b"started (build)" in server.cli("ps").stdout
     done = server.cli("rm", "--all", "--yes")
     assert done.returncode == 0 and b"running builds" in done.stderr and b"atoll undelete --all" in done.stderr

@@ -104,6 +104,16 @@ def test_without_a_sandbox_what_is_given_replaces_and_the_rest_stays(api, key):
     assert what_it_is(api, key) == {**SPEC, "labels": {"team": "b"}}
 
 
+def test_a_sandbox_that_shows_nothing_is_followed_by_one_that_shows_nothing(api, key):
+    first = acquire(api, key, template="host", internet=False)["sandbox_id"]
+    assert api.get(f"{INSTANCES}/{first}")["preview"]["enabled"]
+    api.call("PATCH", f"{INSTANCES}/{first}/preview", {"enabled": False})
+    for _ in range(2):
+        api.remove(api.get(path(key))["sandbox_id"])
+        again = acquire(api, key)
+        assert again["created"] and not api.get(f"{INSTANCES}/{again['sandbox_id']}")["preview"]["enabled"]
+
+
 def test_network_rules_of_its_sandbox_are_the_next_ones(api, key):
     first = acquire(api, key, template="host", internet=True)["sandbox_id"]
     rules = api.call("PUT", f"{INSTANCES}/{first}/egress", {"deny": ["10.0.0.0/8"]})["egress"]

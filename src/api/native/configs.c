@@ -514,7 +514,7 @@ int api_config_apply(struct request *rq, const struct api_config_use *use,
                      struct fleet_create *request, struct error *err)
 {
 	struct sandbox_resources cap = {0};
-	struct json_pair label = {.key = API_CONFIG_LABEL};
+	struct json_pair label = {.key = SANDBOX_CONFIG_LABEL};
 	const struct json_map labels = {&label, 1, true};
 	struct sandbox_resources layers[2];
 	struct config_record record;
@@ -532,7 +532,7 @@ int api_config_apply(struct request *rq, const struct api_config_use *use,
 	cap.memory_mb = config.memory_mb;
 	request->resources = sandbox_resources_resolve(layers, COUNT_OF(layers), &cap);
 	request->env = merged(rq->arena, &config.env, &request->env);
-	request->labels = merged(rq->arena, &request->labels, &labels);
+	request->own_labels = merged(rq->arena, &request->own_labels, &labels);
 	if (!request->template)
 		request->template = config.template;
 	if (request->internet < 0 && has(config.present, CONFIG_INTERNET))

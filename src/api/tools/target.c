@@ -82,7 +82,7 @@ static int set_guard(struct request *rq, const char *config, struct tool_call *c
 	if (!config && call->sandbox) {
 		if (json_load(rq->arena, span_of(call->sandbox->labels_json), &labels, err) < 0)
 			return -1;
-		config = json_text(json_get(labels, API_CONFIG_LABEL), NULL);
+		config = json_text(json_get(labels, SANDBOX_CONFIG_LABEL), NULL);
 	}
 	if (config && api_config_guard(rq, config, call, err) < 0)
 		return FAIL_CONTEXT(err, "what tools may do");

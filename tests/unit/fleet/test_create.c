@@ -199,11 +199,15 @@ static void what_cannot_be_meant_is_refused_before_anything_is_made(void **state
 {
 	struct harness *h = *state;
 	struct json_pair bad_env[] = {{"A=B", "c"}};
-	struct json_pair bad_label[] = {{"", "c"}};
+	struct json_pair bad_label[] = {{"", "c"}}, own_label[] = {{"atoll.lease", "c"}};
 	const struct fleet_create *const requests[] = {
-	        REQUEST(.name = "-bad-"),           REQUEST(.resources = {.memory_mb = 1}),
-	        REQUEST(.env = {bad_env, 1, true}), REQUEST(.labels = {bad_label, 1, true}),
-	        REQUEST(.timeout_ms = -1),          REQUEST(.idle_reap_ms = INT64_MAX),
+	        REQUEST(.name = "-bad-"),
+	        REQUEST(.resources = {.memory_mb = 1}),
+	        REQUEST(.env = {bad_env, 1, true}),
+	        REQUEST(.labels = {bad_label, 1, true}),
+	        REQUEST(.timeout_ms = -1),
+	        REQUEST(.idle_reap_ms = INT64_MAX),
+	        REQUEST(.labels = {own_label, 1, true}),
 	};
 
 	for (size_t i = 0; i < COUNT_OF(requests); i++) {
