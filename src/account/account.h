@@ -105,3 +105,9 @@ struct account_config {
 /* Seconds that one call may take there; NULL = a provider that is not named. */
 int64_t account_call_max_s(const char *provider);
 MUST_CHECK int account_config_check(const struct account_config *c, struct error *err);
+/* The first of a config's limits (timeout, outputLimitBytes, memoryLimit, runtimes, permissionMode)
+ * that the new form sets wider or leaves out; NULL when it widens none. */
+const char *account_config_widened(const struct account_config *old,
+                                   const struct account_config *new);
+/* The first limit that it sets, or NULL. */
+const char *account_config_limit(const struct account_config *c);

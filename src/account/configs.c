@@ -111,3 +111,58 @@ int account_config_check(const struct account_config *c, struct error *err)
 		return -1;
 	return check_life(c, l, err);
 }
+
+/* ---- limits that grow ---- */
+
+static bool is_wider(int64_t old, int64_t new)
+{
+	return old > 0 && (new == 0 || new > old);
+}
+
+static bool has_words(const char *const *words)
+{
+	return words && words[0];
+}
+
+static bool are_wider_runtimes(const char *const *old, const char *const *new)
+{
+	if (!has_words(old))
+		return false;
+	if (!has_words(new))
+		return true;
+	for (; *new; new ++)
+		if (!is_among(*new, old))
+			return true;
+	return false;
+}
+
+/* The higher, the less goes without asking. */
+static unsigned rank_of_mode(const char *mode)
+{
+	if (mode && strcmp(mode, "ask") == 0)
+		return 2;
+	return mode && strcmp(mode, "edit") == 0;
+}
+
+const char *account_config_widened(const struct account_config *old,
+                                   const struct account_config *new)
+{
+	if (is_wider(old->timeout_s, new->timeout_s))
+		return "timeout";
+	if (is_wider(old->output_limit_bytes, new->output_limit_bytes))
+		return "outputLimitBytes";
+	if (is_wider(old->memory_mb, new->memory_mb))
+		return "memoryLimit";
+	if (are_wider_runtimes(old->runtimes, new->runtimes))
+		return "runtimes";
+	if (rank_of_mode(new->permission_mode) < rank_of_mode(old->permission_mode))
+		return "permissionMode";
+	return NULL;
+}
+
+const char *account_config_limit(const struct account_config *c)
+{
+	static const struct account_config without;
+
+	return account_config_widened(c, &without);
+}

@@ -129,3 +129,97 @@ def test_new_labels_do_not_free_a_sandbox_of_its_config(api, limited):
     labels = api.get(f"{INSTANCES}/{box}")["labels"]
     assert labels == {"mine": "1", "atoll.config": limited["box"]["labels"]["atoll.config"]}
     assert api.post(f"{INSTANCES}/{box}/exec", {"command": "sleep 8"})["timed_out"]
+
+
+# ---- who may widen a config ----
+
+LIMITED = {"template": "host", "internet": False, "timeout": 5, "outputLimitBytes": LIMIT, "memoryLimit": 128,
+           "runtimes": ["bash"], "permissionMode": "edit"}
+
+
+@pytest.fixture(scope="module")
+def writer(server):
+    """A key that may make and use sandboxes, and not change the project."""
+    api = server.api()
+    made = api.post("/api/sandbox/keys", {"name": "writer", "scopes": ["sandbox:read", "sandbox:write"]})
+    own = server.api(made["key"])
+    yield own
+    own.close()
+    api.delete(f"/api/sandbox/keys/{made['id']}")
+
+
+@pytest.fixture
+def strict(api):
+    name = f"strict-{time.time_ns()}"
+    made = api.post(CONFIGS, {"name": name, "config": LIMITED})
+    yield f"{CONFIGS}/{made['id']}"
+    api.delete(f"{CONFIGS}/{made['id']}")
+
+
+def without(name):
+    return {key: value for key, value in LIMITED.items() if key != name}
+
+
+WIDER = {"timeout": {**LIMITED, "timeout": 6}, "outputLimitBytes": {**LIMITED, "outputLimitBytes": 4000},
+         "memoryLimit": {**LIMITED, "memoryLimit": 256}, "runtimes": {**LIMITED, "runtimes": ["bash", "python"]},
+         "permissionMode": {**LIMITED, "permissionMode": "bypass"}}
+
+
+@pytest.mark.parametrize("limit", WIDER)
+@pytest.mark.parametrize("how", ["wider", "left out"])
+def test_a_key_that_a_config_limits_does_not_widen_it(api, writer, strict, limit, how):
+    body = {"config": WIDER[limit] if how == "wider" else without(limit)}
+    with pytest.raises(atoll.ApiError) as refused:
+        writer.call("PATCH", strict, body)
+    assert refused.value.status == 403 and limit in str(refused.value) and "project:write" in str(refused.value)
+    assert api.get(strict)["config"] == LIMITED
+    api.call("PATCH", strict, body)  # who may change the project may
+
+
+def test_it_may_narrow_it_and_change_the_rest(api, writer, strict):
+    changed = {**LIMITED, "timeout": 2, "memoryLimit": 64, "internet": True, "lifecycle": {"idleTimeoutSeconds": 60}, "permissionMode": "ask"}
+    assert writer.call("PATCH", strict, {"config": changed})["config"] == changed
+
+
+def test_it_neither_renames_nor_deletes_it(api, writer, strict):
+    for call in (lambda: writer.call("PATCH", strict, {"name": f"other-{time.time_ns()}"}), lambda: writer.delete(strict)):
+        with pytest.raises(atoll.ApiError) as refused:
+            call()
+        assert refused.value.status == 403 and "project:write" in str(refused.value)
+    free = writer.post(CONFIGS, {"name": f"free-{time.time_ns()}", "config": {"template": "host"}})
+    writer.call("PATCH", f"{CONFIGS}/{free['id']}", {"name": free["name"] + "x"})
+    writer.delete(f"{CONFIGS}/{free['id']}")
+
+
+def asks_for_approval(call):
+    assert call({"command": "true"})["approvalId"]
+
+
+def refuses_more_time(call):
+    with pytest.raises(atoll.ApiError) as refused:
+        call({"command": "true", "timeout_ms": 8000})
+    assert refused.value.status == 400 and "2000" in str(refused.value)
+
+
+def refuses_a_runtime(call):
+    with pytest.raises(atoll.ApiError) as refused:
+        call({"command": "python3 -c 1"})
+    assert refused.value.status == 403 and "bash" in str(refused.value)
+
+
+def cuts_output(call):
+    assert len(call({"command": LOUD})["structuredContent"]["stdout"]) <= KEPT
+
+
+@pytest.mark.parametrize("narrow,check", [({"permissionMode": "edit"}, asks_for_approval), ({"timeout": 2}, refuses_more_time),
+                                          ({"runtimes": ["bash"]}, refuses_a_runtime), ({"outputLimitBytes": LIMIT}, cuts_output)])
+def test_a_config_that_a_call_names_widens_nothing(api, writer, narrow, check):
+    made = [writer.post(CONFIGS, {"name": f"{name}-{time.time_ns()}", "config": {"template": "host", "internet": False, **limits}})["id"]
+            for name, limits in (("narrow", narrow), ("wide", {"permissionMode": "bypass", "timeout": 60}))]
+    box = api.post(INSTANCES, {"config": made[0]})["id"]
+    try:
+        check(lambda given: writer.post("/v1/tools/bash", {"sandboxId": box, "config": made[1], "approvalWaitMs": 0, "input": given}))
+    finally:
+        api.remove(box)
+        for config in made:
+            api.delete(f"{CONFIGS}/{config}")

@@ -288,9 +288,9 @@ static bool has_options(const struct config_extras *o)
 	return o->mounts_s3 || o->workspace_root || o->persistent_home || o->persistent_disk_gb;
 }
 
-static int config_check(const struct config_body *c, struct error *err)
+static struct account_config rules_of(const struct config_body *c)
 {
-	const struct account_config rules = {
+	return (struct account_config){
 	        .provider = c->provider,
 	        .permission_mode = c->permission_mode,
 	        .runtimes = c->runtimes,
@@ -303,6 +303,11 @@ static int config_check(const struct config_body *c, struct error *err)
 	        .has_options = has_options(&c->options),
 	        .persistent_home = c->options.persistent_home,
 	};
+}
+
+static int config_check(const struct config_body *c, struct error *err)
+{
+	const struct account_config rules = rules_of(c);
 	const struct sandbox_resources resources = resources_of(c);
 	const struct sandbox_mount home = {"home", c->options.persistent_home, false};
 
@@ -341,6 +346,30 @@ static int unmask(struct json_map *env, const struct json_map *old, struct error
 		env->pairs[i].value = value;
 	}
 	return 0;
+}
+
+/* Limits hold for those who use the sandboxes: who may change the project's settings lifts them.
+ * `new` NULL: the config loses its name or is deleted, and all its limits with that. */
+static int check_limits_stay(struct request *rq, const struct config_record *r,
+                             const struct config_body *new, struct error *err)
+{
+	struct account_config before, after = {.provider = NULL};
+	struct config_body old;
+	const char *limit;
+
+	if (json_parse(rq->arena, span_of(r->config_json), &config_shape, &old, err) < 0)
+		return FAIL_CONTEXT(err, "sandbox config '%s'", r->name);
+	before = rules_of(&old);
+	if (new)
+		after = rules_of(new);
+	limit = new ? account_config_widened(&before, &after) : account_config_limit(&before);
+	if (!limit || account_require(api_account(rq), SCOPE_PROJECT_WRITE, err) == 0)
+		return 0;
+	(void)FAIL_CONTEXT(err,
+	                   "config '%s' limits '%s', and only the scope 'project:write' lifts it",
+	                   r->name, limit);
+	error_hint(err, "make a config of another name, or ask an admin of the project");
+	return -1;
 }
 
 /* ---- handlers ---- */
@@ -407,15 +436,15 @@ static int change(struct request *rq, const struct record_body *b, struct config
 	struct config_body config = b->config;
 	struct json_map old;
 
-	if (has(b->present, RECORD_NAME)) {
-		if (sandbox_name_check(b->name, err) < 0)
+	if (has(b->present, RECORD_NAME) && strcmp(b->name, r->name) != 0) {
+		if (sandbox_name_check(b->name, err) < 0 || check_limits_stay(rq, r, NULL, err) < 0)
 			return -1;
 		r->name = b->name;
 	}
 	if (!has(b->present, RECORD_CONFIG))
 		return 0;
 	if (env_load(rq->arena, r->env_json, &old, err) < 0 || unmask(&config.env, &old, err) < 0 ||
-	    config_check(&config, err) < 0)
+	    config_check(&config, err) < 0 || check_limits_stay(rq, r, &config, err) < 0)
 		return -1;
 	return record_store(rq->arena, &config, r, err);
 }
@@ -442,7 +471,7 @@ static int config_delete(struct request *rq, const void *body, struct reply *rep
 	struct config_record record;
 
 	(void)body;
-	if (find(rq, &record, err) < 0 ||
+	if (find(rq, &record, err) < 0 || check_limits_stay(rq, &record, NULL, err) < 0 ||
 	    store_config_remove(api_of(rq)->store, record.project_id, record.id, err) < 0)
 		return -1;
 	reply_status(reply, 204);

@@ -72,20 +72,82 @@ static void set_sandbox(const struct api_target *target, struct tool_call *ret)
 	ret->env = defaults->env;
 }
 
-/* Of the config that the call names, else of the one that the sandbox was made from. One that has
- * gone lets nothing through. */
+static int64_t smaller_limit(int64_t a, int64_t b)
+{
+	return a == 0 || (b > 0 && b < a) ? b : a;
+}
+
+static bool has_word(const char *const *words, const char *word)
+{
+	while (*words && strcmp(*words, word) != 0)
+		words++;
+	return *words != NULL;
+}
+
+/* NULL allows all of them. */
+static const char *const *common_words(struct arena *a, const char *const *one,
+                                       const char *const *other)
+{
+	const char **both;
+	size_t count = 0;
+
+	if (!one || !other)
+		return one ? one : other;
+	while (one[count])
+		count++;
+	both = ARENA_ARRAY(a, const char *, count + 1);
+	count = 0;
+	for (; *one; one++)
+		if (has_word(other, *one))
+			both[count++] = *one;
+	return both;
+}
+
+/* Of two configs the narrower limit holds, whichever sets it. */
+static void tighten(struct tool_call *call, const struct tool_call *other)
+{
+	if (other->permission > call->permission)
+		call->permission = other->permission;
+	call->keeps_to_workspace |= other->keeps_to_workspace;
+	call->runtimes = common_words(call->arena, call->runtimes, other->runtimes);
+	call->timeout_ms = smaller_limit(call->timeout_ms, other->timeout_ms);
+	call->timeout_max_ms = smaller_limit(call->timeout_max_ms, other->timeout_max_ms);
+	call->job_timeout_max_ms =
+	        smaller_limit(call->job_timeout_max_ms, other->job_timeout_max_ms);
+	call->output_limit_bytes =
+	        smaller_limit(call->output_limit_bytes, other->output_limit_bytes);
+}
+
+/* Of the config that the sandbox was made from. One that has gone lets nothing through, unless the
+ * call names another one: then that one holds. */
+static int guard_by_sandbox(struct request *rq, bool names_other, struct tool_call *call,
+                            struct error *err)
+{
+	const struct json_value *labels;
+	const char *config;
+
+	if (json_load(rq->arena, span_of(call->sandbox->labels_json), &labels, err) < 0)
+		return -1;
+	config = json_text(json_get(labels, SANDBOX_CONFIG_LABEL), NULL);
+	if (!config || api_config_guard(rq, config, call, err) == 0)
+		return 0;
+	if (!names_other || err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	return 0;
+}
+
+/* A call may name a config: that narrows what the sandbox's own allows, and never widens it. */
 static int set_guard(struct request *rq, const char *config, struct tool_call *call,
                      struct error *err)
 {
-	const struct json_value *labels;
+	struct tool_call named = *call;
 
-	if (!config && call->sandbox) {
-		if (json_load(rq->arena, span_of(call->sandbox->labels_json), &labels, err) < 0)
-			return -1;
-		config = json_text(json_get(labels, SANDBOX_CONFIG_LABEL), NULL);
-	}
-	if (config && api_config_guard(rq, config, call, err) < 0)
+	if ((call->sandbox && guard_by_sandbox(rq, config != NULL, call, err) < 0) ||
+	    (config && api_config_guard(rq, config, &named, err) < 0))
 		return FAIL_CONTEXT(err, "what tools may do");
+	if (config)
+		tighten(call, &named);
 	call->deadline = deadline_in(call->timeout_max_ms + call->approval_wait_ms + SLACK_MS);
 	return 0;
 }

@@ -55,7 +55,48 @@ TEST(limits_are_the_providers)
 	}
 }
 
+TEST(what_widens_a_limit_is_named)
+{
+	static const char *const bash[] = {"bash", NULL}, *const both[] = {"bash", "node", NULL};
+	static const char *const none[] = {NULL};
+	static const struct {
+		struct account_config old, new;
+		const char *widened;
+	} rows[] = {
+	        {{.timeout_s = 2}, {.timeout_s = 2}, NULL},
+	        {{.timeout_s = 2}, {.timeout_s = 1}, NULL},
+	        {{.timeout_s = 2}, {.timeout_s = 3}, "timeout"},
+	        {{.timeout_s = 2}, {.timeout_s = 0}, "timeout"},
+	        {{.timeout_s = 0}, {.timeout_s = 9}, NULL},
+	        {{.memory_mb = 128}, {.memory_mb = 129}, "memoryLimit"},
+	        {{.memory_mb = 128}, {.memory_mb = 0}, "memoryLimit"},
+	        {{.output_limit_bytes = 2048}, {.output_limit_bytes = 4096}, "outputLimitBytes"},
+	        {{.runtimes = bash}, {.runtimes = bash}, NULL},
+	        {{.runtimes = both}, {.runtimes = bash}, NULL},
+	        {{.runtimes = bash}, {.runtimes = both}, "runtimes"},
+	        {{.runtimes = bash}, {.runtimes = none}, "runtimes"},
+	        {{.runtimes = bash}, {.runtimes = NULL}, "runtimes"},
+	        {{.runtimes = none}, {.runtimes = both}, NULL},
+	        {{.permission_mode = "ask"}, {.permission_mode = "edit"}, "permissionMode"},
+	        {{.permission_mode = "edit"}, {.permission_mode = NULL}, "permissionMode"},
+	        {{.permission_mode = "edit"}, {.permission_mode = "bypass"}, "permissionMode"},
+	        {{.permission_mode = "bypass"}, {.permission_mode = "ask"}, NULL},
+	        {{.permission_mode = NULL}, {.permission_mode = "bypass"}, NULL},
+	        {{.persistent = false, .lifetime_max_s = 9}, {.persistent = true}, NULL},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		const char *widened = account_config_widened(&rows[i].old, &rows[i].new);
+
+		if (!widened != !rows[i].widened ||
+		    (widened && strcmp(widened, rows[i].widened) != 0))
+			fail_msg("row %zu: %s", i, widened ? widened : "none");
+	}
+	assert_string_equal(account_config_limit(&rows[0].old), "timeout");
+	assert_null(account_config_limit(&(struct account_config){.permission_mode = "bypass"}));
+}
+
 int main(void)
 {
-	return RUN(CASE(limits_are_the_providers));
+	return RUN(CASE(limits_are_the_providers), CASE(what_widens_a_limit_is_named));
 }
