@@ -2,6 +2,7 @@
 """Links and tokens that work without a key are for callers who may do what they open: by role, each place that makes one."""
 
 import json
+import re
 
 import pytest
 
@@ -80,3 +81,53 @@ def test_a_viewer_is_told_no_token_of_the_agent(made, path):
     assert "envdAccessToken" not in row("viewer") and "token" not in json.dumps(row("viewer")).lower()
     if path.endswith("{box}"):
         assert row("member")["envdAccessToken"]
+
+
+# ---- every route that a viewer may call ----
+
+# Words of members and addresses that open something without a key.
+OPENS = re.compile(r'"[^"]*(?:token|signature|signed|ticket|secret)[^"]*"\s*:\s*(?!null|""|false|true|\[\]|\{\})|[?&](?:signature|token|ticket|sig)=', re.I)
+# Members that are so called and open nothing: names, and whether something can be shared.
+HARMLESS = re.compile(r'"(?:sharingEnabled|secret_names|secrets)"\s*:\s*')
+DIALECTS = ["/sandboxes", "/v2/sandboxes", "/sandboxes/{box}", "/sandboxes/{box}/logs", "/v2/sandboxes/{box}/logs", "/sandboxes/{box}/metrics",
+            "/sandboxes/metrics?sandbox_ids={box}", "/secrets", "/snapshots", "/volumes",
+            "/daytona/api/sandbox", "/daytona/api/sandbox/{box}", "/daytona/api/sandbox/{box}/toolbox-proxy-url", "/daytona/api/volumes",
+            "/daytona/api/snapshots", "/daytona/toolbox/{box}/files", "/daytona/toolbox/{box}/process/session", "/daytona/toolbox/{box}/process/pty"]
+
+
+def readable_routes():
+    """The paths of all GET routes of the reference that want sandbox:read, with what they name filled in where there is one."""
+    document = json.loads((atoll.ROOT / "docs/api/openapi.json").read_text())
+    known = {"job": "{job}", "volume": "{volume}", "template": "host", "project": "me"}
+    for path, methods in document["paths"].items():
+        route = methods.get("get", {})
+        # A stream has no end, and a process of another number has none to wait for.
+        if route.get("x-scopes") != ["sandbox:read"] or path.endswith(("/watch", "/stream", "/mcp")):
+            continue
+        of_artifact = "/artifacts" in path
+        known["id"] = "{artifact}" if of_artifact and "/instances" not in path else "{box}"
+        wanted = re.findall(r"\{(\w+)\}", path)
+        if all(name in known for name in wanted):
+            yield re.sub(r"\{(\w+)\}", lambda found: known[found[1]], path)
+
+
+@pytest.mark.parametrize("path", [*readable_routes(), *DIALECTS])
+def test_no_answer_to_a_viewer_opens_anything(made, path):
+    path = path.format(**{k: made[k] for k in ("box", "artifact", "job", "volume")})
+    answer = made["viewer"].raw("GET", path, None, {})
+    text = HARMLESS.sub("", answer.body.decode(errors="replace"))
+    assert answer.status in (200, 400, 403, 404, 409, 501), (answer.status, text[:300])
+    assert not OPENS.search(text), OPENS.search(text)[0]
+
+
+def test_a_viewer_makes_no_link_by_mcp(made):
+    def call(role, method, params):
+        answer = made[role].raw("POST", f"/mcp?sandbox={made['box']}", json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}),
+                                {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28",
+                                 "Mcp-Method": method, **({"Mcp-Name": params["name"]} if "name" in params else {})})
+        return answer.body.decode()
+    meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
+                      "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"}}}
+    told = call("viewer", "tools/call", {"name": "preview_url", "arguments": {"port": 8000}, **meta})
+    assert "sandbox:write" in told and not OPENS.search(told), told
+    assert not OPENS.search(call("viewer", "resources/list", meta))
