@@ -238,6 +238,7 @@ static int start(struct broker *b, const struct broker_options *options, struct 
 	/* A job's child lets go of what all parts have open: they must be open by now. */
 	flattening_look(&b->flattening);
 	disk_watch_open(b);
+	trash_room_open(b);
 	return 0;
 }
 
@@ -254,6 +255,7 @@ static int run(struct broker *b, const struct broker_options *options, struct er
 	templates_kill(b);
 	backups_kill(b);
 	disk_watch_close(b);
+	trash_room_close(b);
 	snapshots_close(&b->snapshots);
 	flattening_close(&b->flattening);
 	server_close(b);

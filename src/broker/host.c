@@ -25,8 +25,6 @@
 
 #define LOCK_TRIES 100
 #define LOCK_PAUSE_MS 10
-#define SPACE_MIN_BYTES (UINT64_C(256) << 20)
-#define FILES_MIN 10000
 
 static const struct {
 	const char *path; /* below the data folder */
@@ -261,13 +259,13 @@ int host_check_space(const struct host *host, struct error *err)
 
 	if (fstatvfs(host->folders[FOLDER_DATA], &status) < 0)
 		return FAIL_ERRNO(err, "ask for the free space");
-	if ((uint64_t)status.f_bavail * status.f_frsize < SPACE_MIN_BYTES)
+	if ((uint64_t)status.f_bavail * status.f_frsize < HOST_SPACE_MIN_BYTES)
 		return FAIL(err, ERROR_NO_SPACE, "data folder has less than %llu MiB free",
-		            (unsigned long long)(SPACE_MIN_BYTES >> 20));
+		            (unsigned long long)(HOST_SPACE_MIN_BYTES >> 20));
 	/* btrfs and the like count no files */
-	if (status.f_files > 0 && status.f_favail < FILES_MIN)
+	if (status.f_files > 0 && status.f_favail < HOST_FILES_MIN)
 		return FAIL(err, ERROR_NO_SPACE, "data folder has room for fewer than %d files",
-		            FILES_MIN);
+		            HOST_FILES_MIN);
 	return 0;
 }
 

@@ -97,6 +97,8 @@ int host_fd_end(const struct host *host);
 /* In layers.c. */
 MUST_CHECK int host_layers_make(struct host *host, struct error *err);
 /* Fails when the data folder's filesystem is nearly full. */
+#define HOST_SPACE_MIN_BYTES (UINT64_C(256) << 20)
+#define HOST_FILES_MIN 10000
 MUST_CHECK int host_check_space(const struct host *host, struct error *err);
 /* For a sandbox that is begun: the same if it gets new files, and enough descriptors. */
 MUST_CHECK int host_check_room(const struct host *host, bool with_files, struct error *err);

@@ -13,6 +13,7 @@
 #include "broker/pool.h"
 #include "broker/slots.h"
 #include "broker/snapshot.h"
+#include "broker/trash_room.h"
 
 #define CLEANER_BATCH 256
 #define CLEANER_WAITING_MAX (2 * SLOTS_MAX)
@@ -23,6 +24,7 @@ struct cleaner {
 	struct job job;
 	struct timer soon;
 	bool scheduled, running;
+	unsigned begun;     /* runs, ever */
 	int64_t since_ms;   /* when it was scheduled */
 	struct buf waiting; /* of struct remains; see cleaner_add */
 	struct remains at_work[CLEANER_BATCH];
@@ -79,6 +81,7 @@ struct broker {
 	bool is_swept; /* of what earlier ones left */
 	struct measuring measuring;
 	struct disk_watch disk;
+	struct trash_room room;
 	struct watch signals;
 	int signal_fd;
 	int instance_fd; /* see instances.h */

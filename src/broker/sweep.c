@@ -209,6 +209,7 @@ static int start_cleaner(struct broker *b, struct error *err)
 	struct cleaner *c = &b->cleaner;
 	int status;
 
+	c->begun++;
 	c->begin[0] = c->begin[1] = -1;
 	if (pipe2(c->begin, O_CLOEXEC) < 0)
 		status = FAIL_ERRNO(err, "make a pipe");

@@ -386,6 +386,29 @@ void trash_trim(struct chains *c, uint64_t bytes_max)
 	}
 }
 
+unsigned trash_make_room(struct chains *c, uint64_t bytes)
+{
+	AUTO(entry_list_done) struct entry_list list = {0};
+	uint64_t freed = 0;
+	unsigned gone = 0;
+	size_t count;
+	const struct trash_entry *entries = list_entries(c->host, &list, &count);
+
+	while (gone < count && (gone == 0 || freed < bytes)) {
+		const struct trash_entry *entry = &entries[gone++];
+
+		log_warning("the disk of the data folder is nearly full: what is in the trash goes "
+		            "before its time",
+		            TEXT("kind", kind_names[entry->kind]), TEXT("id", entry->id),
+		            NUMBER("missing_bytes", (int64_t)bytes));
+		purge_entry(c, entry);
+		if (entry->bytes == UINT64_MAX)
+			break;
+		freed += entry->bytes;
+	}
+	return gone;
+}
+
 /* ---- at start ---- */
 
 static int adopt_entry(struct chains *c, const struct trash_entry *entry, struct error *err)

@@ -52,6 +52,9 @@ MUST_CHECK int trash_purge(struct chains *c, enum broker_trash_kind kind, const 
 /* Entries whose time is over go, then the oldest while there are more bytes than `bytes_max`
  * (0 = any number). */
 void trash_trim(struct chains *c, uint64_t bytes_max);
+/* The same for a disk that has no room: entries that are due first go first, until so many bytes
+ * went, or one whose size is not known. Returns how many went. */
+unsigned trash_make_room(struct chains *c, uint64_t bytes);
 /* Those that sandboxes and snapshots in the trash need are in use. At start. */
 MUST_CHECK int trash_adopt(struct chains *c, struct error *err);
 void trash_each(const struct host *host,

@@ -134,17 +134,32 @@ static void put_back(struct fleet *f, const char *id, enum broker_trash_reason r
 		log_warning("files are left without a row", TEXT("sandbox", id), FAILURE(&err));
 }
 
-static int move_row(struct fleet *f, struct arena *a, const char *id, struct sandbox_record *ret,
-                    struct error *err)
+/* Past the cache, which may be of before a change. */
+static int find_project_max(struct fleet *f, struct arena *a, const char *project_id, unsigned *ret,
+                            struct error *err)
 {
-	const struct sandbox_move move = {.id = id,
-	                                  .from = SANDBOX_DELETED,
-	                                  .to = SANDBOX_STOPPED,
-	                                  .desired = SANDBOX_STOPPED,
-	                                  .reason = SANDBOX_REASON_USER,
-	                                  .event = "brought back from the trash",
-	                                  .now = clock_unix_ms()};
+	struct project_record project;
 
+	if (store_project_find(f->store, a, project_id, &project, err) < 0)
+		return -1;
+	*ret = (unsigned)(project.sandboxes_max > 0 ? project.sandboxes_max
+	                                            : f->config->sandboxes_max);
+	return 0;
+}
+
+static int move_row(struct fleet *f, struct arena *a, const struct sandbox_record *r,
+                    struct sandbox_record *ret, struct error *err)
+{
+	struct sandbox_move move = {.id = r->id,
+	                            .from = SANDBOX_DELETED,
+	                            .to = SANDBOX_STOPPED,
+	                            .desired = SANDBOX_STOPPED,
+	                            .reason = SANDBOX_REASON_USER,
+	                            .event = "brought back from the trash",
+	                            .now = clock_unix_ms()};
+
+	if (find_project_max(f, a, r->project_id, &move.project_max, err) < 0)
+		return -1;
 	return store_sandbox_move_read(f->store, a, &move, ret, err);
 }
 
@@ -167,6 +182,23 @@ static int check_name(struct fleet *f, struct arena *a, const struct sandbox_rec
 	return -1;
 }
 
+/* Without it no file of the sandbox but its own would be there. */
+static int check_template(struct fleet *f, struct arena *a, const struct sandbox_record *r,
+                          struct error *err)
+{
+	struct template_record t;
+
+	if (store_template_find(f->store, a, r->project_id, r->template_id, &t, err) == 0)
+		return 0;
+	if (err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_set(err, ERROR_CONFLICT, 0, HERE,
+	          "the template '%s' of sandbox '%s' was removed meanwhile", r->template_name,
+	          r->name);
+	error_hint(err, "the deleted one stays in the trash until its time is over");
+	return -1;
+}
+
 static int undelete(struct act *act, const struct sandbox_record *r, struct sandbox_record *ret,
                     struct error *err)
 {
@@ -175,9 +207,10 @@ static int undelete(struct act *act, const struct sandbox_record *r, struct sand
 	if (r->actual != SANDBOX_DELETED)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is %s, not deleted", r->name,
 		            sandbox_state_name(r->actual));
-	if (check_name(f, act->arena, r, err) < 0 || bring_back(f, r->id, err) < 0)
+	if (check_name(f, act->arena, r, err) < 0 || check_template(f, act->arena, r, err) < 0 ||
+	    bring_back(f, r->id, err) < 0)
 		return -1;
-	if (move_row(f, act->arena, r->id, ret, err) == 0) {
+	if (move_row(f, act->arena, r, ret, err) == 0) {
 		cache_update(&f->cache, act->slot, ret);
 		return 0;
 	}

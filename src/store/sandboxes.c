@@ -297,6 +297,7 @@ struct change {
 	struct sandbox_change takes;
 	struct rows rows;
 	const struct lease_record *lease; /* NULL = none */
+	unsigned project_max;
 	bool is_lease_lost;
 };
 
@@ -335,15 +336,11 @@ static int take_place(struct connection *c, const struct change *change, struct 
 {
 	const struct sandbox_change *takes = &change->takes;
 	const struct sandbox_record *r = change->rows.items;
-	const struct admission admission = {.project_id = r->project_id};
-	int changed;
+	struct sandbox_insertion back = {.record = r, .project_max = change->project_max};
 
 	if (is_living[takes->from] || !is_living[takes->to])
 		return 0;
-	changed = query_run(c, QUERY_PROJECT_ADMIT, &admission, NULL, err);
-	if (changed == 0)
-		return FAIL(err, ERROR_CONFLICT, "project '%s' is being deleted", r->project_id);
-	return changed < 0 ? -1 : 0;
+	return admit(c, &back, err);
 }
 
 /* While it was archived its backup cost, and not its files. */
@@ -405,6 +402,7 @@ int store_sandbox_move_read(struct store *s, struct arena *a, const struct sandb
 	                  .disk_is_advisory = move->disk_is_advisory},
 	        .rows = {.arena = a, .size = sizeof(*ret)},
 	        .lease = move->lease,
+	        .project_max = move->project_max,
 	};
 
 	assert(sandbox_state_can_move(move->from, move->to));
