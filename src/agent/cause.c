@@ -48,6 +48,8 @@ uint32_t cause_find(const struct process *p, int status)
 	int signo = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	struct cause_counts now;
 
+	if (p->agent->stopping)
+		return AGENT_CAUSE_STOPPED;
 	if (signo > 0 && signo < 64 && p->signals_asked >> signo & 1)
 		return AGENT_CAUSE_CANCELED;
 	cause_count(p->agent, &now);

@@ -11,6 +11,7 @@
 
 #include "agent/process.h"
 #include "base/clock.h"
+#include "wire/agent_cause.h"
 
 #define TRIES 6
 #define WAIT_FIRST_MS 1000 /* and twice as long each time */
@@ -103,7 +104,8 @@ static void write_body(struct buf *out, const struct process *p)
 	buf_addf(out, "{\"status\":\"%s\",\"exitCode\":%d,\"signal\":%u,\"timedOut\":%s,",
 	         info->exit_code == 0 ? "completed" : "failed", (int)info->exit_code, info->signal,
 	         info->timed_out ? "true" : "false");
-	buf_addf(out, "\"durationMs\":%lu,\"stdoutBase64\":\"", (unsigned long)info->duration_ms);
+	buf_addf(out, "\"cause\":\"%s\",\"durationMs\":%lu,\"stdoutBase64\":\"",
+	         agent_process_cause(info), (unsigned long)info->duration_ms);
 	add_tail(out, &p->out[0].ring);
 	buf_add_text(out, "\",\"stderrBase64\":\"");
 	add_tail(out, &p->out[1].ring);

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/server.h"
+#include "cli/session.h"
 #include "cli/text_out.h"
 
 #define JOBS "/v1/jobs"
@@ -17,13 +18,10 @@
 #define STATUS_STOPPED 143
 
 static const struct listing_column columns[] = {
-        {"RESULT", "resultId", NULL},
-        {"STATUS", "status", NULL},
-        {"EXIT", "exitCode", NULL},
-        {"SANDBOX", "sandbox_id", NULL},
-        {"COMMAND", "command", NULL},
-        {"REASON", "reason", NULL},
-        {0},
+        {"RESULT", "resultId", NULL},    {"STATUS", "status", NULL},
+        {"EXIT", "exitCode", NULL},      {"CAUSE", "cause", NULL},
+        {"SANDBOX", "sandbox_id", NULL}, {"COMMAND", "command", NULL},
+        {"REASON", "reason", NULL},      {0},
 };
 
 /* JOBS/ID + suffix, and whose it is. */
@@ -206,6 +204,7 @@ static int job_wait(struct cli *cli)
 		print_json(job);
 	else
 		print_output(json_get(job, "logs"));
+	session_tell_cause(job);
 	return exit_status_of(job);
 }
 

@@ -7,16 +7,33 @@
 #include "job/parts.h"
 #include "wire/agent_jobs.h"
 
-const char *job_lost_reason(const struct job_record *r)
-{
-	static const char *const reasons[SANDBOX_STATE_COUNT] = {
-	        [SANDBOX_STOPPED] = "the sandbox was stopped",
-	        [SANDBOX_ARCHIVED] = "the sandbox was archived",
-	        [SANDBOX_DELETED] = "the sandbox was deleted",
-	        [SANDBOX_FAILED] = "the sandbox has failed",
-	};
+static const char *const ended_reasons[SANDBOX_STATE_COUNT] = {
+        [SANDBOX_STOPPED] = "the sandbox was stopped",
+        [SANDBOX_ARCHIVED] = "the sandbox was archived",
+        [SANDBOX_DELETED] = "the sandbox was deleted",
+        [SANDBOX_FAILED] = "the sandbox has failed",
+};
 
-	return reasons[r->actual];
+bool job_is_lost(const struct job_record *r)
+{
+	return ended_reasons[r->actual] != NULL;
+}
+
+/* A caller's own stop or delete needs no more words. */
+static bool has_own_reason(const char *sandbox_reason)
+{
+	return *sandbox_reason &&
+	       strcmp(sandbox_reason, sandbox_reason_name(SANDBOX_REASON_NONE)) != 0 &&
+	       strcmp(sandbox_reason, sandbox_reason_name(SANDBOX_REASON_USER)) != 0;
+}
+
+struct job_loss job_find_loss(struct arena *a, const struct job_record *r)
+{
+	struct job_loss loss = {ended_reasons[r->actual], JOB_CAUSE_SANDBOX};
+
+	if (loss.reason && has_own_reason(r->sandbox_reason))
+		loss.reason = arena_format(a, "%s: %s", loss.reason, r->sandbox_reason);
+	return loss;
 }
 
 static bool is_up(const struct job_record *r)
@@ -56,22 +73,25 @@ static int find_process(struct jobs *jobs, struct arena *a, struct job_record *r
 }
 
 /* What the agent refuses for good. */
-static const char *reason_of_refusal(const struct error *err, const struct job_record *r)
+static struct job_loss loss_of_refusal(const struct error *err, const struct job_record *r)
 {
 	if (err->code == ERROR_CONFLICT)
-		return "the sandbox has been started again since";
+		return (struct job_loss){"the sandbox has been started again since",
+		                         JOB_CAUSE_SANDBOX};
 	if (err->code == ERROR_NOT_FOUND)
-		return r->process == 0 ? "it was not started" : "its process was removed";
-	return NULL;
+		return (struct job_loss){r->process == 0 ? "it was not started"
+		                                         : "its process was removed",
+		                         JOB_CAUSE_LOST};
+	return (struct job_loss){.reason = NULL};
 }
 
 static int settle_if_lost(struct jobs *jobs, struct arena *a, struct attention *at,
-                          const char *reason, struct error *err)
+                          const struct job_loss *loss, struct error *err)
 {
-	if (!reason)
+	if (!loss->reason)
 		return 0;
 	error_clear(err);
-	if (job_settle_lost(jobs, a, at->id, reason, err) < 0 && err->code != ERROR_CONFLICT)
+	if (job_settle_lost(jobs, a, at->id, loss, err) < 0 && err->code != ERROR_CONFLICT)
 		return -1;
 	at->is_over = true;
 	return 0;
@@ -84,8 +104,11 @@ static int hear(struct jobs *jobs, struct arena *a, struct attention *at,
 	AUTO_CLOSE int fd = TAKE_FD(at->fd);
 	struct agent_process p;
 
-	if (job_await_answer(jobs, fd, a, deadline_in(AGENT_CALL_MS), &p, err) < 0)
-		return settle_if_lost(jobs, a, at, reason_of_refusal(err, r), err);
+	if (job_await_answer(jobs, fd, a, deadline_in(AGENT_CALL_MS), &p, err) < 0) {
+		const struct job_loss loss = loss_of_refusal(err, r);
+
+		return settle_if_lost(jobs, a, at, &loss, err);
+	}
 	if (job_settle_process(jobs, a, r, &p, err) < 0 && err->code != ERROR_CONFLICT)
 		return -1;
 	error_clear(err);
@@ -107,7 +130,7 @@ static int look(struct jobs *jobs, struct arena *a, struct attention *at, struct
 /* One that was paused meanwhile, which waits for nobody, is asked anew when it goes on. */
 static int give_up(struct jobs *jobs, struct arena *a, struct attention *at, struct error *err)
 {
-	const char *reason = arena_text(a, err->text);
+	const struct job_loss loss = {arena_text(a, err->text), JOB_CAUSE_LOST};
 	struct job_record r;
 
 	error_clear(err);
@@ -116,7 +139,7 @@ static int give_up(struct jobs *jobs, struct arena *a, struct attention *at, str
 	if (!at->is_over && r.actual == SANDBOX_PAUSED)
 		at->keep_until = 0;
 	else if (!at->is_over)
-		return settle_if_lost(jobs, a, at, reason, err);
+		return settle_if_lost(jobs, a, at, &loss, err);
 	return 0;
 }
 
@@ -163,18 +186,20 @@ static int finish(struct jobs *jobs, struct arena *a, struct attention *at,
 static int begin(struct jobs *jobs, struct arena *a, struct attention *at, struct job_record *r,
                  struct error *err)
 {
-	const char *reason = job_lost_reason(r);
+	struct job_loss loss = job_find_loss(a, r);
 
-	if (reason)
-		return settle_if_lost(jobs, a, at, reason, err);
+	if (loss.reason)
+		return settle_if_lost(jobs, a, at, &loss, err);
 	/* Another server's: it watches. */
 	at->is_over = strcmp(r->node, jobs->node) != 0;
 	if (at->is_over || !is_up(r) || (r->process == 0 && job_is_starting(jobs, r->id)))
 		return 0;
 	if (r->told != JOB_RUNNING)
 		return finish(jobs, a, at, r, err);
-	if (r->process == 0 && find_process(jobs, a, r, err) < 0)
-		return settle_if_lost(jobs, a, at, reason_of_refusal(err, r), err);
+	if (r->process == 0 && find_process(jobs, a, r, err) < 0) {
+		loss = loss_of_refusal(err, r);
+		return settle_if_lost(jobs, a, at, &loss, err);
+	}
 	return job_await(jobs, r, &at->fd, err);
 }
 

@@ -15,15 +15,15 @@
 int job_find(struct jobs *jobs, struct arena *a, const struct job_ref *ref, struct job_record *ret,
              struct error *err)
 {
-	const char *reason;
+	struct job_loss loss;
 
 	if (job_conversation_check(ref->conversation, err) < 0 ||
 	    store_job_find(jobs->store, a, ref, ret, err) < 0)
 		return -1;
-	reason = job_lost_reason(ret);
-	if (ret->state != JOB_RUNNING || !reason)
+	loss = job_find_loss(a, ret);
+	if (ret->state != JOB_RUNNING || !loss.reason)
 		return 0;
-	if (job_settle_lost(jobs, a, ret->id, reason, err) < 0 && err->code != ERROR_CONFLICT)
+	if (job_settle_lost(jobs, a, ret->id, &loss, err) < 0 && err->code != ERROR_CONFLICT)
 		return -1;
 	error_clear(err);
 	return store_job_find(jobs->store, a, ref, ret, err);

@@ -129,6 +129,7 @@ int job_settle_process(struct jobs *jobs, struct arena *a, const struct job_reco
 	        .state = p->exit_code == 0 && !p->timed_out ? JOB_COMPLETED : JOB_FAILED,
 	        .exit_code = p->exit_code,
 	        .reason = reason_of(a, p->exit_code, agent_process_cause(p)),
+	        .cause = agent_process_cause(p),
 	        .stdout_json = "",
 	        .stderr_json = "",
 	        .stdout_bytes = (int64_t)p->output_end[0],
@@ -149,13 +150,14 @@ int job_settle_told(struct jobs *jobs, struct arena *a, const char *id, struct e
 	return settle(jobs, a, id, NULL, err);
 }
 
-int job_settle_lost(struct jobs *jobs, struct arena *a, const char *id, const char *reason,
+int job_settle_lost(struct jobs *jobs, struct arena *a, const char *id, const struct job_loss *loss,
                     struct error *err)
 {
 	const struct job_end end = {
 	        .state = JOB_FAILED,
 	        .exit_code = -1,
-	        .reason = reason,
+	        .reason = loss->reason,
+	        .cause = loss->cause,
 	        .stdout_json = "",
 	        .stderr_json = "",
 	        .ended_at = clock_unix_ms(),
@@ -237,8 +239,8 @@ int job_complete(struct jobs *jobs, const char *id, struct span token,
 	struct job_end end = {
 	        .state = completion->is_completed ? JOB_COMPLETED : JOB_FAILED,
 	        .exit_code = completion->exit_code,
-	        .reason = reason_of(&arena, completion->exit_code,
-	                            completion->timed_out ? "timeout" : NULL),
+	        .reason = reason_of(&arena, completion->exit_code, completion->cause),
+	        .cause = completion->cause,
 	        .stdout_json = json_of(&arena, completion->out[0]),
 	        .stderr_json = json_of(&arena, completion->out[1]),
 	        .stdout_bytes = (int64_t)completion->out[0].size,

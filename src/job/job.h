@@ -122,7 +122,7 @@ void job_redelivered(struct jobs *jobs);
 struct job_completion {
 	bool is_completed;
 	int64_t exit_code;
-	bool timed_out;
+	const char *cause;  /* a word of wire/agent_cause.h */
 	struct span out[2]; /* their ends */
 };
 MUST_CHECK int job_complete(struct jobs *jobs, const char *id, struct span token,

@@ -106,8 +106,15 @@ struct attention {
 	int64_t keep_until; /* monotonic; 0 = nobody here has begun to */
 };
 void job_attend(struct jobs *jobs, struct attention *at);
-/* Why one that runs by its row cannot: NULL when it can. */
-const char *job_lost_reason(const struct job_record *r);
+/* Why a job ends that no process can tell of. */
+struct job_loss {
+	const char *reason; /* for people; NULL = it is not lost */
+	const char *cause;  /* JOB_CAUSE_… */
+};
+/* Why one that runs by its row cannot. */
+struct job_loss job_find_loss(struct arena *a, const struct job_record *r);
+/* The same question, where the answer alone counts. */
+bool job_is_lost(const struct job_record *r);
 
 /* ---- tail.c ---- */
 
@@ -143,7 +150,7 @@ MUST_CHECK int job_settle_told(struct jobs *jobs, struct arena *a, const char *i
                                struct error *err);
 /* It is lost, or its files are. */
 MUST_CHECK int job_settle_lost(struct jobs *jobs, struct arena *a, const char *id,
-                               const char *reason, struct error *err);
+                               const struct job_loss *loss, struct error *err);
 /* Asks the agent to tell of its end. */
 MUST_CHECK int job_await(struct jobs *jobs, const struct job_record *r, int *ret_fd,
                          struct error *err);

@@ -152,7 +152,7 @@ static struct watch *watch_find(const struct jobs *jobs, const char *id)
 
 static bool concerns_us(const struct jobs *jobs, const struct job_record *r)
 {
-	return strcmp(r->node, jobs->node) == 0 || job_lost_reason(r);
+	return strcmp(r->node, jobs->node) == 0 || job_is_lost(r);
 }
 
 static void watch_add(struct jobs *jobs, const struct job_record *r)

@@ -45,6 +45,7 @@ const struct column columns_of_job_record[] = {
         BOOL_OF(job_record, is_stopping),
         WHOLE_OF(job_record, exit_code),
         TEXT_OF(job_record, reason),
+        TEXT_OF(job_record, cause),
         TEXT_OF(job_record, stdout_json),
         TEXT_OF(job_record, stderr_json),
         WHOLE_OF(job_record, stdout_bytes),
@@ -66,6 +67,7 @@ const struct column columns_of_job_record[] = {
         WHOLE_OF(job_record, started_at),
         CHOICE_OF(job_record, actual, sandbox_state),
         TEXT_OF(job_record, node),
+        TEXT_OF(job_record, sandbox_reason),
         END,
 };
 

@@ -104,7 +104,7 @@ static void hide_end(struct job_record *r)
 	if (r->state != JOB_RUNNING)
 		return;
 	r->exit_code = -1;
-	r->reason = r->stdout_json = r->stderr_json = "";
+	r->reason = r->cause = r->stdout_json = r->stderr_json = "";
 	r->stdout_bytes = r->stderr_bytes = r->ended_at = 0;
 }
 
@@ -207,6 +207,8 @@ static const char *detail_of(struct arena *a, const struct job_record *r)
 	         job_state_name(r->state), r->exit_code);
 	/* Checked when it was given: nothing in it needs an escape. */
 	buf_addf(&text, ",\"conversation\":\"%s\"", r->conversation);
+	if (*r->cause)
+		buf_addf(&text, ",\"cause\":\"%s\"", r->cause);
 	if (has_tail)
 		buf_addf(&text, ",\"stdout\":%s", r->stdout_json);
 	buf_add_text(&text, "}");
@@ -247,6 +249,7 @@ static void fill_end(struct job_record *r, const struct job_end *end)
 {
 	r->exit_code = end->exit_code;
 	r->reason = end->reason ? end->reason : "";
+	r->cause = end->cause ? end->cause : "";
 	r->stdout_json = end->stdout_json ? end->stdout_json : "";
 	r->stderr_json = end->stderr_json ? end->stderr_json : "";
 	r->stdout_bytes = end->stdout_bytes;

@@ -44,11 +44,16 @@ enum job_delivery {
 };
 const char *job_delivery_name(enum job_delivery delivery);
 
+/* Causes of a job whose process tells no end. */
+#define JOB_CAUSE_SANDBOX "sandbox_ended" /* its sandbox was stopped, deleted or has failed */
+#define JOB_CAUSE_LOST "lost"             /* its process was not started, or is not there */
+
 /* How it ended. */
 struct job_end {
 	enum job_state state;
 	int64_t exit_code; /* -1 = it is not known */
 	const char *reason;
+	const char *cause; /* a word: of agent_process_cause, or one of JOB_CAUSE_ */
 	/* The last bytes of stdout and stderr, each as a JSON text; "" = not known. */
 	const char *stdout_json, *stderr_json;
 	int64_t stdout_bytes, stderr_bytes; /* written in all */
@@ -66,7 +71,7 @@ struct job_record {
 	enum job_state state;
 	bool is_stopping; /* somebody has asked for its end */
 	int64_t exit_code;
-	const char *reason, *stdout_json, *stderr_json;
+	const char *reason, *cause, *stdout_json, *stderr_json;
 	int64_t stdout_bytes, stderr_bytes;
 	unsigned char
 	        token_hash[KEY_HASH_SIZE]; /* of the token that may post its end; zeros = none */
@@ -85,7 +90,7 @@ struct job_record {
 	int64_t started_at; /* of its process, by the clock inside; 0 = not known */
 	/* Of its sandbox, as it is now; only read. DELETED and "" when it has no row. */
 	enum sandbox_state actual;
-	const char *node;
+	const char *node, *sandbox_reason; /* the second as sandbox_reason_name */
 };
 struct job_list {
 	struct job_record *items;

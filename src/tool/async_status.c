@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tool/parts.h"
+#include "wire/agent_cause.h"
 
 enum async_action { ASYNC_STATUS, ASYNC_LOGS, ASYNC_STOP };
 static const char *const actions[] = {"status", "logs", "stop", NULL};
@@ -19,7 +20,7 @@ static const struct json_member async_input_members[] = {
 static JSON_SHAPE(async_input, "AsyncStatusInput", async_input, "Which job, and what about it");
 
 struct async_output {
-	const char *result_id, *status, *reason, *standard_output, *standard_error;
+	const char *result_id, *status, *reason, *cause, *standard_output, *standard_error;
 	int64_t exit_code;
 	struct json_list artifacts;
 };
@@ -28,6 +29,8 @@ static const struct json_member async_output_members[] = {
         JSON_TEXT_MEMBER(async_output, status, .about = "running, completed, failed or stopped"),
         JSON_WHOLE_MEMBER(async_output, exit_code, .about = "-1 while nobody knows"),
         JSON_TEXT_MEMBER(async_output, reason, .about = "why it has not completed, or nothing"),
+        JSON_TEXT_MEMBER(async_output, cause, .flags = JSON_OMIT_EMPTY,
+                         .about = AGENT_CAUSES_ABOUT "; or lost: its process is not there"),
         JSON_TEXT_MEMBER(async_output, standard_output, .name = "stdout"),
         JSON_TEXT_MEMBER(async_output, standard_error, .name = "stderr"),
         JSON_LIST_MEMBER(async_output, artifacts, &tool_artifact_shape, .flags = JSON_OMIT_EMPTY,
@@ -88,6 +91,7 @@ static int async_status_call(const struct tool_call *call, const void *input,
 	        .result_id = r.id,
 	        .status = job_state_name(r.state),
 	        .reason = r.reason,
+	        .cause = r.cause,
 	        .exit_code = r.exit_code,
 	        .standard_output = tool_text(call->arena, logs.out[0]),
 	        .standard_error = tool_text(call->arena, logs.out[1]),

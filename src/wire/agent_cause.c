@@ -4,8 +4,6 @@
 #include <signal.h>
 #include <string.h>
 
-#include "base/attribute.h"
-
 enum cause {
 	CAUSE_EXIT,
 	CAUSE_SIGNAL,
@@ -15,28 +13,40 @@ enum cause {
 	CAUSE_DISK,
 	CAUSE_PROCESSES,
 	CAUSE_CANCELED,
+	CAUSE_SANDBOX_ENDED,
+	CAUSE_COUNT,
 };
-static const struct {
-	const char *word, *text;
-} causes[] = {
-        [CAUSE_EXIT] = {"exit", NULL},
-        [CAUSE_SIGNAL] = {"signal", NULL},
-        [CAUSE_TIMEOUT] = {"timeout", "it took longer than its timeout"},
-        [CAUSE_OOM] = {"oom", "out of memory: the kernel killed it at the sandbox's memory limit "
-                              "(resources.memory_mb)"},
-        [CAUSE_FILE_SIZE] = {"file_size", "a file grew past the size limit of the sandbox "
-                                          "(resources.disk_mb)"},
-        [CAUSE_DISK] = {"disk", "the sandbox's disk is full (resources.disk_mb)"},
-        [CAUSE_PROCESSES] = {"process_limit",
-                             "no process or thread could be started: the sandbox's limit is "
-                             "reached (resources.pids)"},
-        [CAUSE_CANCELED] = {"canceled", "a caller's signal ended it"},
+const char *const agent_causes[AGENT_CAUSE_WORDS + 1] = {
+        [CAUSE_EXIT] = "exit",
+        [CAUSE_SIGNAL] = "signal",
+        [CAUSE_TIMEOUT] = "timeout",
+        [CAUSE_OOM] = "oom",
+        [CAUSE_FILE_SIZE] = "file_size",
+        [CAUSE_DISK] = "disk",
+        [CAUSE_PROCESSES] = "process_limit",
+        [CAUSE_CANCELED] = "canceled",
+        [CAUSE_SANDBOX_ENDED] = "sandbox_ended",
+        [CAUSE_COUNT] = NULL,
+};
+_Static_assert(CAUSE_COUNT == AGENT_CAUSE_WORDS, "a word per cause");
+static const char *const texts[CAUSE_COUNT] = {
+        [CAUSE_TIMEOUT] = "it took longer than its timeout",
+        [CAUSE_OOM] = "out of memory: the kernel killed it at the sandbox's memory limit "
+                      "(resources.memory_mb)",
+        [CAUSE_FILE_SIZE] = "a file grew past the size limit of the sandbox (resources.disk_mb)",
+        [CAUSE_DISK] = "the sandbox's disk is full (resources.disk_mb)",
+        [CAUSE_PROCESSES] = "no process or thread could be started: the sandbox's limit is "
+                            "reached (resources.pids)",
+        [CAUSE_CANCELED] = "a caller's signal ended it",
+        [CAUSE_SANDBOX_ENDED] = "its sandbox was stopped while it ran",
 };
 
 static enum cause find_cause(const struct agent_process *p)
 {
 	if (p->timed_out)
 		return CAUSE_TIMEOUT;
+	if (p->flags & AGENT_CAUSE_STOPPED)
+		return CAUSE_SANDBOX_ENDED;
 	if (p->flags & AGENT_CAUSE_CANCELED)
 		return CAUSE_CANCELED;
 	if (p->flags & AGENT_CAUSE_OOM)
@@ -53,13 +63,29 @@ static enum cause find_cause(const struct agent_process *p)
 
 const char *agent_process_cause(const struct agent_process *p)
 {
-	return causes[find_cause(p)].word;
+	return agent_causes[find_cause(p)];
+}
+
+/* CAUSE_COUNT for a word that is none of them. */
+static enum cause parse_cause(const char *word)
+{
+	unsigned i = 0;
+
+	while (agent_causes[i] && strcmp(agent_causes[i], word) != 0)
+		i++;
+	return (enum cause)i;
 }
 
 const char *agent_cause_explain(const char *cause)
 {
-	for (size_t i = 0; i < COUNT_OF(causes); i++)
-		if (strcmp(causes[i].word, cause) == 0)
-			return causes[i].text;
-	return NULL;
+	enum cause found = parse_cause(cause);
+
+	return found < CAUSE_COUNT ? texts[found] : NULL;
+}
+
+bool agent_cause_is_limit(const char *cause)
+{
+	enum cause found = parse_cause(cause);
+
+	return found >= CAUSE_TIMEOUT && found <= CAUSE_PROCESSES;
 }

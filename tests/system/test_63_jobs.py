@@ -212,13 +212,13 @@ def test_one_of_an_earlier_boot_has_failed_whether_its_sandbox_is_back_or_gone(a
     stopped, restarted = start(api, box, "sleep 1000"), start(api, box, "sleep 1000")
     api.post(f"{PATH}/{box}/stop")
     row = status(api, stopped)
-    assert row["status"] == "failed" and row["reason"] in ("the sandbox was stopped", "exit code 143"), row
+    assert row["status"] == "failed" and row["cause"] == "sandbox_ended", row
     api.post(f"{PATH}/{box}/start")
     assert ended(api, restarted)["status"] == "failed"
     deleted = start(api, box, "sleep 1000")
     api.remove(box)
     row = status(api, deleted)
-    assert row["status"] == "failed" and row["reason"] in ("the sandbox was deleted", "exit code 137"), row
+    assert row["status"] == "failed" and row["cause"] == "sandbox_ended", row
     for job in (stopped, restarted, deleted):
         assert len(told(api, "job.failed", job)) == 1
 
@@ -732,7 +732,7 @@ def test_a_webhook_origin_adds_an_end_of_its_own(chats, services):
     job = start(api, box, "echo done", origin={"type": "webhook"}, conversation="turn:9")
     ended(api, job, "turn:9")
     [event] = told(api, "agent.finished", job)
-    assert event["detail"] == {"resultId": job, "status": "completed", "exitCode": 0, "conversation": "turn:9",
+    assert event["detail"] == {"resultId": job, "status": "completed", "exitCode": 0, "cause": "exit", "conversation": "turn:9",
                                "stdout": "done\n"}
     plain = start(api, box, "true", origin={"type": "stream"})
     ended(api, plain)

@@ -5,6 +5,7 @@
 #include "api/jobs.h"
 #include "api/tables.h"
 #include "fleet/artifacts.h"
+#include "wire/agent_cause.h"
 
 #define BASE "/v1/jobs"
 #define LIMIT_USUAL 100
@@ -15,7 +16,7 @@
 /* ---- shapes ---- */
 
 struct job_answer {
-	const char *result_id, *status, *reason, *sandbox_id, *conversation, *command;
+	const char *result_id, *status, *reason, *cause, *sandbox_id, *conversation, *command;
 	int64_t exit_code, process, stdout_bytes, stderr_bytes, created_at, ended_at, duration_ms;
 	struct span origin, logs;
 	struct json_list artifacts;
@@ -29,6 +30,9 @@ struct job_answer {
 	                          .about = "-1 while it runs, and when nobody knows"),             \
 	        JSON_TEXT_MEMBER(job_answer, reason, .flags = JSON_NULLABLE,                       \
 	                         .about = "why it has not completed"),                             \
+	        JSON_TEXT_MEMBER(job_answer, cause, .flags = JSON_NULLABLE,                        \
+	                         .about = AGENT_CAUSES_ABOUT "; of a job also lost: its process "  \
+	                                                     "is not there. null while it runs"),  \
 	        JSON_TEXT_MEMBER(job_answer, sandbox_id), JSON_TEXT_MEMBER(job_answer, command),   \
 	        JSON_TEXT_MEMBER(job_answer, conversation, .flags = JSON_NULLABLE),                \
 	        JSON_RAW_MEMBER(job_answer, origin),                                               \
@@ -137,14 +141,18 @@ static const struct json_member job_logs_shape_members[] = {
 static JSON_SHAPE(job_logs_shape, "JobLogs", logs_answer, "What a background job wrote");
 
 struct complete_body {
-	int status;
+	int status, cause;
 	int64_t exit_code, signal, duration_ms;
 	bool timed_out;
+	uint64_t present;
 	const char *output;
 	struct span out, err;
 };
+enum { COMPLETE_CAUSE };
 static const char *const complete_statuses[] = {"completed", "failed", NULL};
 static const struct json_member complete_request_members[] = {
+        [COMPLETE_CAUSE] = JSON_CHOICE_MEMBER(complete_body, cause, .choices = agent_causes,
+                                              .about = AGENT_CAUSES_ABOUT),
         JSON_CHOICE_MEMBER(complete_body, status, .flags = JSON_REQUIRED,
                            .choices = complete_statuses),
         JSON_WHOLE_MEMBER(complete_body, exit_code, .name = "exitCode", .min = -1, .max = 255),
@@ -156,7 +164,13 @@ static const struct json_member complete_request_members[] = {
         JSON_BYTES_MEMBER(complete_body, err, .name = "stderrBase64", .max = 65536),
         JSON_END,
 };
-static JSON_SHAPE(complete_request, "JobComplete", complete_body, "How a background job has ended");
+static const struct json_shape complete_request = {
+        .name = "JobComplete",
+        .about = "How a background job has ended",
+        .size = sizeof(struct complete_body),
+        .members = complete_request_members,
+        .present_offset = offsetof(struct complete_body, present),
+};
 
 /* ---- between rows and shapes ---- */
 
@@ -181,6 +195,7 @@ static struct job_answer answer_of(struct arena *a, const struct job_record *r)
 	        .status = job_state_name(r->state),
 	        .exit_code = r->exit_code,
 	        .reason = text_or_null(r->reason),
+	        .cause = text_or_null(r->cause),
 	        .sandbox_id = r->sandbox_id,
 	        .command = r->command,
 	        .conversation = text_or_null(r->conversation),
@@ -324,6 +339,16 @@ static int job_logs_get(struct request *rq, const void *body, struct reply *repl
 
 /* ---- from inside ---- */
 
+/* Agents of before tell only whether its time was over. */
+static const char *posted_cause(const struct complete_body *b)
+{
+	if (b->present >> COMPLETE_CAUSE & 1)
+		return agent_causes[b->cause];
+	if (b->timed_out)
+		return "timeout";
+	return b->signal > 0 ? "signal" : "exit";
+}
+
 static int job_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct complete_body *b = body;
@@ -331,7 +356,7 @@ static int job_post(struct request *rq, const void *body, struct reply *reply, s
 	const struct job_completion completion = {
 	        .is_completed = b->status == 0,
 	        .exit_code = b->exit_code,
-	        .timed_out = b->timed_out,
+	        .cause = posted_cause(b),
 	        .out = {b->output ? span_of(b->output) : b->out, b->err},
 	};
 

@@ -1,11 +1,12 @@
 -- Without what it wrote, which is by far the most of it.
 -- fragment: job_head
 j.id, j.project_id, j.sandbox_id, j.key_id, j.conversation, j.channel, j.origin_json, j.command, j.process,
-	j.boot_id, j.state, j.is_stopping, j.exit_code, j.reason, j.stdout_bytes, j.stderr_bytes,
+	j.boot_id, j.state, j.is_stopping, j.exit_code, j.reason, j.cause, j.stdout_bytes, j.stderr_bytes,
 	j.token_hash, j.token_expires_at, j.created_at, j.ended_at, j.delivery, j.delivery_tries,
 	j.delivery_status, j.delivery_error, j.delivery_at, j.keep_root, j.keep_folder, j.keep_user,
 	j.run, j.told, j.started_at,
-	COALESCE(s.actual, 'deleted') AS actual, COALESCE(s.node, '') AS node
+	COALESCE(s.actual, 'deleted') AS actual, COALESCE(s.node, '') AS node,
+	COALESCE(s.reason, '') AS sandbox_reason
 
 -- fragment: job
 {job_head}, j.stdout_json, j.stderr_json
@@ -13,13 +14,13 @@ j.id, j.project_id, j.sandbox_id, j.key_id, j.conversation, j.channel, j.origin_
 -- name: job_insert
 -- takes: job_record
 INSERT INTO jobs (id, project_id, sandbox_id, key_id, conversation, channel, origin_json, command,
-	process, boot_id, state, is_stopping, exit_code, reason, stdout_json, stderr_json, stdout_bytes,
+	process, boot_id, state, is_stopping, exit_code, reason, cause, stdout_json, stderr_json, stdout_bytes,
 	stderr_bytes, token_hash, token_expires_at, created_at, ended_at, delivery, delivery_tries,
 	delivery_status, delivery_error, delivery_at, keep_root, keep_folder, keep_user, run, told,
 	started_at)
 VALUES (:id, :project_id, :sandbox_id, :key_id, :conversation, :channel, :origin_json, :command,
-	:process, :boot_id, :state, :is_stopping, :exit_code, :reason, :stdout_json, :stderr_json,
-	:stdout_bytes, :stderr_bytes, :token_hash, :token_expires_at, :created_at, :ended_at, :delivery,
+	:process, :boot_id, :state, :is_stopping, :exit_code, :reason, :cause, :stdout_json,
+	:stderr_json, :stdout_bytes, :stderr_bytes, :token_hash, :token_expires_at, :created_at, :ended_at, :delivery,
 	:delivery_tries, :delivery_status, :delivery_error, :delivery_at, :keep_root, :keep_folder,
 	:keep_user, :run, :told, :started_at);
 
@@ -71,7 +72,7 @@ UPDATE jobs SET is_stopping = 1 WHERE id = :id AND state = 'running' AND told = 
 -- name: job_told
 -- takes: job_record
 UPDATE jobs
-SET told = :told, exit_code = :exit_code, reason = :reason, stdout_json = :stdout_json,
+SET told = :told, exit_code = :exit_code, reason = :reason, cause = :cause, stdout_json = :stdout_json,
 	stderr_json = :stderr_json, stdout_bytes = :stdout_bytes, stderr_bytes = :stderr_bytes,
 	ended_at = :ended_at
 WHERE id = :id AND state = 'running' AND told = 'running';
@@ -79,7 +80,7 @@ WHERE id = :id AND state = 'running' AND told = 'running';
 -- name: job_settle
 -- takes: job_record
 UPDATE jobs
-SET state = :state, exit_code = :exit_code, reason = :reason, stdout_json = :stdout_json,
+SET state = :state, exit_code = :exit_code, reason = :reason, cause = :cause, stdout_json = :stdout_json,
 	stderr_json = :stderr_json, stdout_bytes = :stdout_bytes, stderr_bytes = :stderr_bytes,
 	ended_at = :ended_at, delivery = :delivery, delivery_at = :delivery_at
 WHERE id = :id AND state = 'running';

@@ -25,6 +25,7 @@ static struct job_record sample(const char *id)
 }
 
 static const struct job_end done = {.state = JOB_COMPLETED,
+                                    .cause = "exit",
                                     .stdout_json = "\"out\\u0000\"",
                                     .stderr_json = "\"\"",
                                     .stdout_bytes = 4,
@@ -94,6 +95,7 @@ static void a_job_settles_once_with_one_event(void **state)
 	assert_int_equal(count_events(*state, "agent.finished"), 0);
 	assert_done(store_job_find(*state, &a, &(struct job_ref){.id = "job"}, &r, &err));
 	assert_string_equal(r.stdout_json, "\"out\\u0000\"");
+	assert_string_equal(r.cause, "exit");
 	assert_int_equal(r.ended_at, NOW + 5);
 }
 
@@ -110,9 +112,10 @@ static void its_event_tells_programs_what_they_need(void **state)
 	                             &(struct event_page){.pattern = "agent.finished", .limit = 9},
 	                             &list, &err));
 	assert_int_equal(list.count, 1);
-	assert_string_equal(list.items[0].detail,
-	                    "{\"resultId\":\"job\",\"status\":\"completed\",\"exitCode\":0,"
-	                    "\"conversation\":\"chat\",\"stdout\":\"out\\u0000\"}");
+	assert_string_equal(
+	        list.items[0].detail,
+	        "{\"resultId\":\"job\",\"status\":\"completed\",\"exitCode\":0,"
+	        "\"conversation\":\"chat\",\"cause\":\"exit\",\"stdout\":\"out\\u0000\"}");
 	assert_string_equal(list.items[0].sandbox_id, "sandbox");
 }
 
@@ -183,6 +186,7 @@ static void one_whose_files_are_lost_has_failed_and_says_how_it_ended(void **sta
 	failed.state = JOB_FAILED;
 	failed.exit_code = 3;
 	failed.reason = "exit code 3";
+	failed.cause = "disk";
 	insert(*state, "well", JOB_CHANNEL_NONE);
 	insert(*state, "badly", JOB_CHANNEL_NONE);
 	insert(*state, "stopped", JOB_CHANNEL_NONE);
@@ -197,6 +201,7 @@ static void one_whose_files_are_lost_has_failed_and_says_how_it_ended(void **sta
 	assert_done(store_job_settle(*state, &a, "badly", &lost, &r, &err));
 	assert_int_equal(r.exit_code, 3);
 	assert_string_equal(r.reason, "exit code 3; its files are lost: it is gone");
+	assert_string_equal(r.cause, "disk");
 	assert_done(store_job_stopping(*state, "stopped", &err));
 	assert_done(store_job_told(*state, "stopped", &failed, &err));
 	assert_done(store_job_settle(*state, &a, "stopped", NULL, &r, &err));
