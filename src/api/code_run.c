@@ -211,10 +211,25 @@ static void on_event(void *context, const struct code_event *event)
 
 /* ---- its end ---- */
 
+/* The kernel goes on: no end of a process tells of it. */
+static void note_timeout(const struct code_run *run)
+{
+	stream_note_end(&run->stream, &(struct agent_process){
+	                                      .process = run->told.process,
+	                                      .state = AGENT_PROCESS_ENDED,
+	                                      .exit_code = run->told.exit_code,
+	                                      .timed_out = 1,
+	                                      .started_unix_ms = (uint64_t)run->began_unix_ms,
+	                                      .duration_ms = (uint64_t)run->told.duration_ms,
+	                              });
+}
+
 static void end(struct code_run *run)
 {
 	run->is_over = true;
 	run->told.duration_ms = run->began_at ? clock_monotonic_ms() - run->began_at : 0;
+	if (run->told.timed_out)
+		note_timeout(run);
 	code_turn_end(&run->seat->api->code_turns, &run->seat->turn);
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "provider/agent_health.h"
+#include "provider/command_ends.h"
 #include "provider/agent_reader.h"
 #include "provider/provider.h"
 
@@ -185,7 +186,16 @@ int stream_start_websocket(struct stream *s, struct request *rq, struct reply *r
 int stream_decode(struct stream *s, struct span payload, const struct wire_member *shape,
                   void *message, size_t size, struct error *err)
 {
-	return wire_decode(&s->arena, payload, shape, message, size, err);
+	if (wire_decode(&s->arena, payload, shape, message, size, err) < 0)
+		return -1;
+	if (shape == agent_process_shape)
+		stream_note_end(s, message);
+	return 0;
+}
+
+void stream_note_end(const struct stream *s, const struct agent_process *p)
+{
+	command_ends_note(s->hold.id, p);
 }
 
 int stream_send(struct relay *relay, uint16_t type, const struct wire_member *shape,

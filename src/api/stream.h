@@ -14,6 +14,7 @@
 #include "fleet/fleet.h"
 #include "http/relay.h"
 
+struct agent_process;
 struct stream;
 struct stream_ops {
 	size_t size; /* of the struct that begins with struct stream */
@@ -56,6 +57,8 @@ MUST_CHECK int stream_start_websocket(struct stream *s, struct request *rq, stru
 /* Decodes into `message`, whose texts live until the arena is reset. */
 MUST_CHECK int stream_decode(struct stream *s, struct span payload, const struct wire_member *shape,
                              void *message, size_t size, struct error *err);
+/* The end of a command; stream_decode notes those that it decodes. See provider/command_ends.h. */
+void stream_note_end(const struct stream *s, const struct agent_process *p);
 /* Encodes and sends to the agent. */
 MUST_CHECK int stream_send(struct relay *relay, uint16_t type, const struct wire_member *shape,
                            const void *message, struct error *err);

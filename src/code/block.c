@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "code/locks.h"
 #include "provider/agent_reader.h"
+#include "provider/command_ends.h"
 
 #define MESSAGE_MS 5000 /* of what was begun */
 #define GRACE_MS 5000   /* from an interrupt until the kernel is ended */
@@ -128,8 +129,11 @@ static int take(struct running *r, struct error *err)
 	if (type != AGENT_EXIT || !r->is_started)
 		return agent_reader_refuse(&r->agent, err);
 	r->is_over = r->ended.has_lost_kernel = true;
-	return wire_decode(&r->arena, payload, agent_process_shape, &r->ended.kernel,
-	                   sizeof(r->ended.kernel), err);
+	if (wire_decode(&r->arena, payload, agent_process_shape, &r->ended.kernel,
+	                sizeof(r->ended.kernel), err) < 0)
+		return -1;
+	command_ends_note(r->at->hold->id, &r->ended.kernel);
+	return 0;
 }
 
 static int step(struct running *r, struct error *err)
@@ -196,6 +200,19 @@ static int await_done(struct running *r, struct error *err)
 	return 0;
 }
 
+/* The kernel goes on: no end of a process tells of it. */
+static void note_timeout(const struct code_at *at, uint64_t process, const struct code_ended *ended)
+{
+	command_ends_note(at->hold->id, &(struct agent_process){
+	                                        .process = process,
+	                                        .state = AGENT_PROCESS_ENDED,
+	                                        .exit_code = 1,
+	                                        .timed_out = 1,
+	                                        .started_unix_ms = (uint64_t)ended->began,
+	                                        .duration_ms = (uint64_t)ended->duration_ms,
+	                                });
+}
+
 int code_block_run(const struct code_at *at, const struct code_block *block, struct code_ended *ret,
                    struct error *err)
 {
@@ -218,6 +235,8 @@ int code_block_run(const struct code_at *at, const struct code_block *block, str
 		if (step(&r, err) < 0)
 			return -1;
 	r.ended.duration_ms = clock_monotonic_ms() - r.sent_at;
+	if (r.ended.timed_out)
+		note_timeout(at, c->process, &r.ended);
 	if (r.stage == STAGE_INTERRUPTED && await_done(&r, err) < 0)
 		return -1;
 	if (r.why.code != ERROR_NONE) {

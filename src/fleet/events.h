@@ -18,3 +18,5 @@ void fleet_event_write(struct buf *out, const struct event_record *r);
 MUST_CHECK int fleet_events_purge(struct fleet *fleet, struct error *err);
 /* The tick's: records that the agent of a sandbox has become unresponsive, once for each time. */
 void fleet_events_add_unresponsive(struct fleet *fleet, const struct sandbox_record *r);
+/* The tick's: records the commands that limits ended, see provider/command_ends.h. */
+void fleet_events_add_ends(struct fleet *fleet);

@@ -322,6 +322,7 @@ static int tick(struct fleet *f, struct error *err)
 
 	ended_settle(f);
 	egress_tell_again(f);
+	fleet_events_add_ends(f);
 	pairing_tick(f);
 	pending_wake(f, NULL);
 	browsers_tidy(f, false);

@@ -7,6 +7,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "provider/agent_health.h"
+#include "provider/command_ends.h"
 #include "provider/agent_reader.h"
 #include "provider/provider.h"
 
@@ -311,6 +312,7 @@ int compute_await_end(struct provider *p, const char *id, const struct compute_w
 
 struct collector {
 	const struct compute_run *run;
+	const char *id; /* of the sandbox */
 	struct arena *arena;
 	struct buf out[2];
 	struct compute_result *result;
@@ -351,6 +353,7 @@ static int collect_exit(struct collector *c, struct span payload, struct error *
 		return FAIL_CONTEXT(err, "agent");
 	if (result->process.state != AGENT_PROCESS_ENDED)
 		return FAIL(err, ERROR_SYSTEM, "the agent reported an end that is none");
+	command_ends_note(c->id, &result->process);
 	for (unsigned i = 0; i < 2; i++)
 		result->out[i] =
 		        (struct span){arena_copy(c->arena, buf_span(&c->out[i])), c->out[i].size};
@@ -383,6 +386,7 @@ int compute_run(struct provider *p, const char *id, struct arena *a, const struc
 	struct compute_result result = {0};
 	AUTO(collector_done) struct collector collector = {
 	        .run = run,
+	        .id = id,
 	        .arena = a,
 	        .out = {BUF(run->out_max), BUF(run->out_max)},
 	        .result = &result,

@@ -18,6 +18,7 @@ static const char *const kinds[] = {
         [EVENT_SANDBOX_UPDATED] = "sandbox.updated",
         [EVENT_SANDBOX_RESIZED] = "sandbox.resized",
         [EVENT_SANDBOX_UNRESPONSIVE] = "sandbox.unresponsive",
+        [EVENT_COMMAND_LIMITED] = "command.limited",
         [EVENT_BUDGET_WARNED] = "budget.warned",
         [EVENT_BUDGET_EXCEEDED] = "budget.exceeded",
         [EVENT_BUDGET_CREATED] = "budget.created",

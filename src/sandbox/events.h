@@ -25,6 +25,7 @@ enum event_kind {
 	EVENT_SANDBOX_UPDATED,      /* its settings, environment, preview or egress */
 	EVENT_SANDBOX_RESIZED,      /* its limits */
 	EVENT_SANDBOX_UNRESPONSIVE, /* its agent does not answer */
+	EVENT_COMMAND_LIMITED,      /* a limit ended a command in it */
 	EVENT_BUDGET_WARNED,        /* so much of it is spent that somebody should know */
 	EVENT_BUDGET_EXCEEDED,      /* all of it is */
 	EVENT_BUDGET_CREATED,

@@ -9,6 +9,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "provider/command_ends.h"
 #include "terminal/screens.h"
 
 #define FRAME_MS 1000 /* from the first byte of a message to its last */
@@ -174,8 +175,11 @@ static int take_end(struct terminal_reader *r, struct error *err)
 	if (r->agent.type != AGENT_EXIT)
 		return 0;
 	r->over = true;
-	return wire_decode(&r->arena, buf_span(&r->agent.payload), agent_process_shape, &r->process,
-	                   sizeof(r->process), err);
+	if (wire_decode(&r->arena, buf_span(&r->agent.payload), agent_process_shape, &r->process,
+	                sizeof(r->process), err) < 0)
+		return -1;
+	command_ends_note(r->agent.id, &r->process);
+	return 0;
 }
 
 /* The window's connection lives for as long as its caller listens; each call has a deadline of its
