@@ -166,13 +166,17 @@ void box_bury_unnamed(struct box *box)
 	box_free(box);
 }
 
-static uint32_t end_reason(const struct box *box)
+/* `info`: of process 1, zeros when it was not our child. The kernel kills for memory by SIGKILL:
+ * what ended process 1 otherwise is no lack of memory, though a program lacked some before. */
+static uint32_t end_reason(const struct box *box, const siginfo_t *info)
 {
 	struct host *host = box->boxes->host;
 	struct cgroup_usage usage = {0};
 	struct error ignored = {0};
 	char group[GROUP_NAME_SIZE];
 
+	if (info->si_pid != 0 && (info->si_code != CLD_KILLED || info->si_status != SIGKILL))
+		return SANDBOX_REASON_EXIT;
 	host_group_name(box->slot, group);
 	if (host->cgroups.ops->usage(&host->cgroups, group, &usage, &ignored) == 0 &&
 	    usage.oom_kills > 0)
@@ -236,7 +240,7 @@ static void on_process_end(struct watch *watch)
 	}
 	box_thaw(box);
 	if (box->state == BOX_RUNNING) {
-		reason = end_reason(box);
+		reason = end_reason(box, &info);
 		log_info("sandbox ended", TEXT("sandbox", box->id),
 		         TEXT("reason", sandbox_reason_name((enum sandbox_reason)reason)));
 	}

@@ -5,6 +5,7 @@
 #include "api/command.h"
 #include "api/daytona/daytona.h"
 #include "api/tables.h"
+#include "wire/agent_cause.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id"
 #define TIMEOUT_MAX_S (7 * 24 * 3600)
@@ -36,6 +37,7 @@ static const struct json_shape execute_request = {
 static int write_result(const struct output_collector *c, const struct agent_process *p,
                         struct buf *out, struct error *err)
 {
+	const char *cause = agent_process_cause(p);
 	AUTO(buf_done) struct buf text = BUF(OUTPUT_LIMIT_MAX + 256);
 
 	if (p->timed_out)
@@ -45,6 +47,9 @@ static int write_result(const struct output_collector *c, const struct agent_pro
 		output_collector_join(c, AGENT_STDERR, &text);
 	buf_addf(out, "{\"exitCode\":%lld,\"result\":", (long long)p->exit_code);
 	json_write_text(out, buf_span(&text));
+	/* No member of Daytona's own: only where there is more to say than the code does. */
+	if (agent_cause_is_limit(cause))
+		buf_addf(out, ",\"cause\":\"%s\"", cause);
 	buf_add_byte(out, '}');
 	return 0;
 }

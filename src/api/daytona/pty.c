@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "console/console.h"
 #include "terminal/terminal.h"
+#include "wire/agent_cause.h"
 #include "wire/agent_terminal.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/process/pty"
@@ -233,12 +234,15 @@ static int view_on_client(struct stream *s, struct relay *relay, struct span byt
 
 static void tell_exit(struct view *v, struct relay *relay, const struct agent_process *p)
 {
+	const char *cause = agent_process_cause(p);
 	AUTO(buf_done) struct buf text = BUF(256), reason = BUF(123);
 	char signal[16];
 
 	output_signal_name(p->signal, signal);
 	buf_addf(&reason, "{\"exitCode\":%" PRId64, p->exit_code);
-	if (signal[0])
+	if (agent_cause_is_limit(cause))
+		buf_addf(&reason, ",\"exitReason\":\"%s\"", cause);
+	else if (signal[0])
 		buf_addf(&reason, ",\"exitReason\":\"%s\"", signal);
 	buf_add_byte(&reason, '}');
 	if (v->wants_exit) {

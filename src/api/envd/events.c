@@ -7,6 +7,7 @@
 
 #include "api/envd/connect.h"
 #include "api/text.h"
+#include "wire/agent_cause.h"
 
 void events_write_start(struct buf *out, uint32_t pid)
 {
@@ -56,6 +57,8 @@ static void name_signal(uint32_t signal, char *out, size_t size)
 /* Defaults are left out, as JSON of protocol buffers does: exit code 0, and no error. */
 void events_write_end(struct buf *out, const struct agent_process *p)
 {
+	const char *cause = agent_process_cause(p);
+	const char *why = agent_cause_is_limit(cause) ? agent_cause_explain(cause) : NULL;
 	size_t begun = connect_begin(out);
 	char status[64];
 
@@ -72,7 +75,7 @@ void events_write_end(struct buf *out, const struct agent_process *p)
 		buf_add_text(out, "\"exited\":true,");
 	buf_addf(out, "\"status\":\"%s\"", status);
 	if (p->signal || p->exit_code)
-		buf_addf(out, ",\"error\":\"%s\"", status);
+		buf_addf(out, ",\"error\":\"%s%s%s\"", status, why ? ": " : "", why ? why : "");
 	buf_add_text(out, "}}}");
 	connect_end(out, begun, 0);
 }

@@ -104,7 +104,7 @@ static const struct json_member sandbox_shape_members[] = {
         JSON_TEXT_MEMBER(sandbox_answer, desired_state, .about = "what was asked for last"),
         JSON_TEXT_MEMBER(sandbox_answer, reason,
                          .about = "why it ended or was paused: none user idle lifetime oom exit "
-                                  "host_lost error budget"),
+                                  "host_lost error budget disk"),
         JSON_TEXT_MEMBER(sandbox_answer, agent, .flags = JSON_NULLABLE,
                          .about = "ok, or unresponsive: it does not answer, and calls that need "
                                   "it are refused until it does; null: it does not run"),
