@@ -66,7 +66,7 @@ export interface CommandResult {
   signal: string | null;
   timedOut: boolean;
   /** Why it ended: oom is a kill for memory, disk a full one, canceled a caller's signal. */
-  cause: 'exit' | 'signal' | 'timeout' | 'oom' | 'file_size' | 'disk' | 'process_limit' | 'canceled';
+  cause: 'exit' | 'signal' | 'timeout' | 'oom' | 'file_size' | 'disk' | 'process_limit' | 'canceled' | 'sandbox_ended';
   durationMs: number;
   process: number;
   stdout: string;
@@ -204,12 +204,21 @@ export interface Services {
   remove(name: string): Promise<void>;
 }
 
+export interface KillOptions {
+  /** Its files stay in the trash for a while, and undelete brings it back. */
+  keep?: boolean;
+}
+
 export class Sandbox {
   private constructor();
   static create(options?: CreateOptions & ConnectionOptions): Promise<Sandbox>;
   static connect(id: string, options?: ConnectionOptions): Promise<Sandbox>;
   static list(options?: SandboxQuery & ConnectionOptions): Promise<types.Sandbox[]>;
-  static kill(id: string, options?: ConnectionOptions): Promise<boolean>;
+  static kill(id: string, options?: KillOptions & ConnectionOptions): Promise<boolean>;
+  /** By its id: one that was killed with keep. It is stopped then. */
+  static undelete(id: string, options?: ConnectionOptions): Promise<Sandbox>;
+  /** What undelete can bring back, and until when. */
+  static trash(options?: ConnectionOptions): Promise<types.TrashItem[]>;
   readonly id: string;
   readonly name: string;
   /** As the last call told it; refresh() asks. */
@@ -218,7 +227,7 @@ export class Sandbox {
   readonly files: Files;
   readonly code: Code;
   readonly services: Services;
-  kill(): Promise<boolean>;
+  kill(options?: KillOptions): Promise<boolean>;
   refresh(): Promise<types.Sandbox>;
   isRunning(): Promise<boolean>;
   pause(): Promise<types.Sandbox>;
@@ -292,7 +301,9 @@ export class Atoll {
     create(options?: CreateOptions): Promise<Sandbox>;
     connect(id: string): Promise<Sandbox>;
     list(query?: SandboxQuery): Promise<types.Sandbox[]>;
-    kill(id: string): Promise<boolean>;
+    kill(id: string, options?: KillOptions): Promise<boolean>;
+    undelete(id: string): Promise<Sandbox>;
+    trash(): Promise<types.TrashItem[]>;
   };
   readonly leases: Leases;
   readonly volumes: Collection<types.Volume, types.VolumeCreate>;

@@ -99,7 +99,7 @@ export interface Sandbox {
   state: string;
   /** what was asked for last */
   desired_state: string;
-  /** why it ended or was paused: none user idle lifetime oom exit host_lost error budget */
+  /** why it ended or was paused: none user idle lifetime oom exit host_lost error budget disk */
   reason: string;
   /** ok, or unresponsive: it does not answer, and calls that need it are refused until it does; null: it does not run */
   agent: string | null;
@@ -538,7 +538,7 @@ export interface Result {
   /** such as SIGKILL */
   signal: string | null;
   timed_out: boolean;
-  /** why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started) or canceled (by a caller's signal) */
+  /** why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran) */
   cause: string;
   duration_ms: number;
   /** true when an interpreter that waited for code ran it; else absent */
@@ -655,7 +655,7 @@ export interface Process {
   /** that ended it, such as SIGKILL */
   signal: string | null;
   timed_out: boolean;
-  /** why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started) or canceled (by a caller's signal); null while it runs */
+  /** why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran); null while it runs */
   cause: string | null;
   started_at: string | null;
   duration_ms: number;
@@ -1150,7 +1150,7 @@ export interface GatewayResult {
   /** such as SIGKILL */
   signal: string | null;
   timed_out: boolean;
-  /** why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started) or canceled (by a caller's signal) */
+  /** why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran) */
   cause: string;
   duration_ms: number;
   /** true when an interpreter that waited for code ran it; else absent */
@@ -1790,11 +1790,11 @@ export interface Event {
   project: string | null;
   /** its id */
   sandbox: string | null;
-  /** why it ends: user, idle, lifetime, oom, exit, host_lost, error, budget */
+  /** why it ends: user, idle, lifetime, oom, exit, host_lost, error, budget, disk; of command.limited the cause: timeout, oom, file_size, disk, process_limit */
   reason: string | null;
   /** for people: started in 4 ms */
   text: string;
-  /** of a job: resultId, status, exitCode, conversation, stdout */
+  /** of a job: resultId, status, exitCode, cause, conversation, stdout */
   detail?: unknown;
 }
 
@@ -1900,6 +1900,8 @@ export interface JobItem {
   exitCode: number;
   /** why it has not completed */
   reason: string | null;
+  /** why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran); of a job also lost: its process is not there. null while it runs */
+  cause: string | null;
   sandbox_id: string;
   command: string;
   conversation: string | null;
@@ -1923,6 +1925,8 @@ export interface Job {
   exitCode: number;
   /** why it has not completed */
   reason: string | null;
+  /** why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran); of a job also lost: its process is not there. null while it runs */
+  cause: string | null;
   sandbox_id: string;
   command: string;
   conversation: string | null;
@@ -1960,6 +1964,8 @@ export interface JobLogs {
 
 /** How a background job has ended */
 export interface JobComplete {
+  /** why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran) */
+  cause?: "exit" | "signal" | "timeout" | "oom" | "file_size" | "disk" | "process_limit" | "canceled" | "sandbox_ended";
   status: "completed" | "failed";
   exitCode?: number;
   signal?: number;

@@ -246,6 +246,25 @@ test('a sandbox is paused, resumed, kept, snapshotted, forked, rolled back and c
   assert.equal(await sandbox.files.read('state'), 'before\n');
 });
 
+test('a command tells the limit that ended it', async () => {
+  const { exitCode, cause } = await sandbox.commands.run('kill -XFSZ $$');
+  assert.deepEqual([exitCode, cause], [153, 'file_size']);
+  assert.equal((await sandbox.commands.run('sleep 20', { timeoutMs: 100 })).cause, 'timeout');
+});
+
+test('a sandbox that is killed with keep comes back', async () => {
+  const made = await Sandbox.create({ template: 'host', internet: false });
+  await made.files.write('kept.txt', 'kept');
+  assert.equal(await made.kill({ keep: true }), true);
+  assert.ok((await Sandbox.trash()).some(({ id, reason }) => id === made.id && reason === 'deleted'));
+  const again = await Sandbox.undelete(made.id);
+  assert.equal(again.info.state, 'stopped');
+  await again.start();
+  assert.equal(await again.files.read('kept.txt'), 'kept');
+  assert.equal(await again.kill(), true);
+  await assert.rejects(new Atoll().sandboxes.undelete(made.id), NotFoundError);
+});
+
 test('an error says what, and for whom to ask', async () => {
   await assert.rejects(Sandbox.create({ template: 'no-such' }), (error) => {
     assert.equal(error.code, 'not_found');

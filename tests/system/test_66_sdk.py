@@ -301,6 +301,29 @@ def test_the_life_of_a_sandbox(sandbox):
     assert sandbox.files.read("state") == "before\n"
 
 
+def test_a_sandbox_that_is_killed_with_keep_comes_back(where):
+    made = Sandbox.create(template="host", internet=False, **where)
+    made.files.write("kept.txt", "kept")
+    assert made.kill(keep=True)
+    assert any(item["id"] == made.id and item["reason"] == "deleted" for item in Sandbox.trash(**where))
+    again = Sandbox.undelete(made.id, **where)
+    assert again.info["state"] == "stopped"
+    again.start()
+    assert again.files.read("kept.txt") == "kept"
+    assert again.kill() and not Sandbox.kill_by_id(made.id, **where)
+
+    async def by_asyncio():
+        client = Atoll(**where)
+        other = client.sandboxes.create(template="host", internet=False)
+        assert await AsyncSandbox.kill_by_id(other.id, keep=True, **where)
+        assert other.id in {item["id"] for item in await AsyncSandbox.trash(**where)}
+        async with await AsyncSandbox.undelete(other.id, **where) as back:
+            assert (await back.refresh())["state"] == "stopped"
+        with pytest.raises(atoll_sdk.NotFoundError):
+            client.sandboxes.undelete(other.id)
+    asyncio.run(by_asyncio())
+
+
 def test_errors_say_what_and_for_whom_to_ask(where, sandbox):
     with pytest.raises(atoll_sdk.NotFoundError) as caught:
         Sandbox.create(template="no-such", **where)

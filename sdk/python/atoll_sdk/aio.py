@@ -211,6 +211,14 @@ class AsyncSandbox(_Calls):
     async def kill_by_id(id, **options) -> bool:
         return await _in_thread(functools.partial(Sandbox.kill_by_id, id, **options))
 
+    @classmethod
+    async def undelete(cls, id, **options) -> AsyncSandbox:
+        return cls(await _in_thread(functools.partial(Sandbox.undelete, id, **options)))
+
+    @staticmethod
+    async def trash(**options):
+        return await _in_thread(functools.partial(Sandbox.trash, **options))
+
     async def __aenter__(self):
         return self
 

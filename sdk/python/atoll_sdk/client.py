@@ -91,8 +91,14 @@ class Sandboxes:
     def list(self, **query):
         return Sandbox.list(transport=self.transport, **query)
 
-    def kill(self, id):
-        return Sandbox.kill_by_id(id, transport=self.transport)
+    def kill(self, id, keep=False):
+        return Sandbox.kill_by_id(id, keep=keep, transport=self.transport)
+
+    def undelete(self, id):
+        return Sandbox.undelete(id, transport=self.transport)
+
+    def trash(self):
+        return Sandbox.trash(transport=self.transport)
 
 
 class Atoll:

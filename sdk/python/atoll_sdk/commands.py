@@ -28,7 +28,7 @@ class CommandResult:
     process: int
     truncated: bool
     artifacts: list
-    # exit, signal, timeout, oom, file_size, disk, process_limit or canceled
+    # exit, signal, timeout, oom, file_size, disk, process_limit, canceled or sandbox_ended
     cause: str = "exit"
 
 

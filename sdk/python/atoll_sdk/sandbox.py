@@ -47,13 +47,24 @@ class Sandbox:
         return pages(transport or Transport(api_url, api_key, project), BASE, query)
 
     @staticmethod
-    def kill_by_id(id, *, transport=None, **connection) -> bool:
-        """Deletes it and its files; False when there was none."""
+    def kill_by_id(id, *, keep=False, transport=None, **connection) -> bool:
+        """Deletes it and its files; False when there was none. With keep, undelete brings it back for a while."""
         try:
-            (transport or Transport(**connection)).request("DELETE", path(BASE + "/{}", id))
+            (transport or Transport(**connection)).request("DELETE", path(BASE + "/{}", id), query={"keep": keep or None})
             return True
         except NotFoundError:
             return False
+
+    @classmethod
+    def undelete(cls, id, *, transport=None, **connection) -> Sandbox:
+        """Brings one back, by its id, that was killed with keep=True; it is stopped then."""
+        transport = transport or Transport(**connection)
+        return cls(transport, transport.request("POST", path(BASE + "/{}/undelete", id)))
+
+    @staticmethod
+    def trash(*, transport=None, **connection) -> list[types.TrashItem]:
+        """What undelete can bring back, and until when."""
+        return (transport or Transport(**connection)).request("GET", "/api/sandbox/trash")["items"]
 
     def __enter__(self):
         return self
@@ -68,8 +79,8 @@ class Sandbox:
         self.info = self._call("POST", what, json=body)
         return self.info
 
-    def kill(self) -> bool:
-        return self.kill_by_id(self.id, transport=self.transport)
+    def kill(self, keep=False) -> bool:
+        return self.kill_by_id(self.id, keep=keep, transport=self.transport)
 
     def refresh(self) -> types.Sandbox:
         """As it is now."""

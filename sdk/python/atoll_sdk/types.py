@@ -110,7 +110,7 @@ class Sandbox(TypedDict):
     state: str
     # what was asked for last
     desired_state: str
-    # why it ended or was paused: none user idle lifetime oom exit host_lost error budget
+    # why it ended or was paused: none user idle lifetime oom exit host_lost error budget disk
     reason: str
     # ok, or unresponsive: it does not answer, and calls that need it are refused until it does; null: it does not run
     agent: str | None
@@ -579,7 +579,7 @@ class Result(TypedDict):
     # such as SIGKILL
     signal: str | None
     timed_out: bool
-    # why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started) or canceled (by a caller's signal)
+    # why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran)
     cause: str
     duration_ms: int
     # true when an interpreter that waited for code ran it; else absent
@@ -701,7 +701,7 @@ class Process(TypedDict):
     # that ended it, such as SIGKILL
     signal: str | None
     timed_out: bool
-    # why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started) or canceled (by a caller's signal); null while it runs
+    # why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran); null while it runs
     cause: str | None
     started_at: str | None
     duration_ms: int
@@ -1221,7 +1221,7 @@ class GatewayResult(TypedDict):
     # such as SIGKILL
     signal: str | None
     timed_out: bool
-    # why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started) or canceled (by a caller's signal)
+    # why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran)
     cause: str
     duration_ms: int
     # true when an interpreter that waited for code ran it; else absent
@@ -1902,11 +1902,11 @@ class Event(TypedDict):
     project: str | None
     # its id
     sandbox: str | None
-    # why it ends: user, idle, lifetime, oom, exit, host_lost, error, budget
+    # why it ends: user, idle, lifetime, oom, exit, host_lost, error, budget, disk; of command.limited the cause: timeout, oom, file_size, disk, process_limit
     reason: str | None
     # for people: started in 4 ms
     text: str
-    # of a job: resultId, status, exitCode, conversation, stdout
+    # of a job: resultId, status, exitCode, cause, conversation, stdout
     detail: NotRequired[Any]
 
 
@@ -2021,6 +2021,8 @@ class JobItem(TypedDict):
     exitCode: int
     # why it has not completed
     reason: str | None
+    # why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran); of a job also lost: its process is not there. null while it runs
+    cause: str | None
     sandbox_id: str
     command: str
     conversation: str | None
@@ -2045,6 +2047,8 @@ class Job(TypedDict):
     exitCode: int
     # why it has not completed
     reason: str | None
+    # why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran); of a job also lost: its process is not there. null while it runs
+    cause: str | None
     sandbox_id: str
     command: str
     conversation: str | None
@@ -2084,6 +2088,8 @@ class JobLogs(TypedDict):
 class JobComplete(TypedDict):
     """How a background job has ended"""
 
+    # why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran)
+    cause: NotRequired[Literal["exit", "signal", "timeout", "oom", "file_size", "disk", "process_limit", "canceled", "sandbox_ended"]]
     status: Literal["completed", "failed"]
     exitCode: NotRequired[int]
     signal: NotRequired[int]

@@ -110,7 +110,9 @@ export class Atoll {
       create: (body = {}) => Sandbox.create({ ...body, transport }),
       connect: (id) => Sandbox.connect(id, { transport }),
       list: (query = {}) => Sandbox.list({ ...query, transport }),
-      kill: (id) => Sandbox.kill(id, { transport }),
+      kill: (id, { keep } = {}) => Sandbox.kill(id, { keep, transport }),
+      undelete: (id) => Sandbox.undelete(id, { transport }),
+      trash: () => Sandbox.trash({ transport }),
     };
   }
 

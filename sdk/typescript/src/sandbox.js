@@ -65,16 +65,28 @@ export class Sandbox {
     return found;
   }
 
-  /** Deletes it and its files; false when there was none. */
+  /** Deletes it and its files; false when there was none. With `keep`, undelete brings it back for a while. */
   static async kill(id, options = {}) {
-    const { transport } = split(options);
+    const { transport, rest } = split(options);
     try {
-      await transport.request('DELETE', path`/api/sandbox/instances/${id}`);
+      await transport.request('DELETE', path`/api/sandbox/instances/${id}`, { query: { keep: rest.keep || undefined } });
       return true;
     } catch (error) {
       if (error instanceof NotFoundError) return false;
       throw error;
     }
+  }
+
+  /** Brings one back, by its id, that was killed with `keep`; it is stopped then. */
+  static async undelete(id, options = {}) {
+    const { transport } = split(options);
+    return new Sandbox(transport, await transport.request('POST', path`/api/sandbox/instances/${id}/undelete`));
+  }
+
+  /** What undelete can bring back, and until when. */
+  static async trash(options = {}) {
+    const { transport } = split(options);
+    return (await transport.request('GET', '/api/sandbox/trash')).items;
   }
 
   call(method, rest, call) {
@@ -86,8 +98,8 @@ export class Sandbox {
     return this.info;
   }
 
-  kill() {
-    return Sandbox.kill(this.id, { transport: this.transport });
+  kill({ keep } = {}) {
+    return Sandbox.kill(this.id, { keep, transport: this.transport });
   }
 
   /** As it is now. */
