@@ -41,6 +41,16 @@ def _install(folder, *names):
             pytest.skip(f"npm cannot install {', '.join(names)}: {done.stderr.strip()[-200:]}")
 
 
+def install_all():
+    """What tests will ask for, before the first of them waits for it."""
+    folders = [FOLDER, CONFORMANCE, *([NEWER] if _version("node") < E2B and os.uname().machine == "x86_64" else [])]
+    for folder in folders:
+        try:
+            _install(folder, ".package-lock.json")  # npm writes it last
+        except pytest.skip.Exception as why:
+            print(why)
+
+
 @functools.cache
 def _install_newest():
     if not shutil.which("npm"):
@@ -155,3 +165,7 @@ def hear_all(talkers, within_s):
     """The next line of each, of which the last one is there within that time."""
     until = time.monotonic() + within_s
     return [talker.hear(until) for talker in talkers]
+
+
+if __name__ == "__main__":
+    install_all()

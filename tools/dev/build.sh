@@ -7,12 +7,13 @@ declare -A BUILD_FOLDER=(
 	[gcc]=build [asan]=build-asan [tsan]=build-tsan
 )
 # The build for ASan is clang's, so that both compilers have seen all without a warning, and has the
-# fuzz targets, so that nothing is compiled once more for them.
+# fuzz targets, so that nothing is compiled once more for them. Its reports name functions and lines;
+# what a debugger would want to know of variables is left out, for it makes every link longer.
 declare -A BUILD_COMPILER=([gcc]=gcc [asan]=clang [tsan]=gcc)
 declare -A BUILD_OPTIONS=(
 	[gcc]="-Dbuildtype=debugoptimized"
-	[asan]="-Dwerror=true -Doptimization=0 -Db_sanitize=address,undefined -Db_lundef=false
-		-Dfuzz=true -Dc_args=-fsanitize=fuzzer-no-link"
+	[asan]="-Dwerror=true -Doptimization=0 -Ddebug=false -Db_sanitize=address,undefined
+		-Db_lundef=false -Dfuzz=true -Dc_args=['-fsanitize=fuzzer-no-link','-g1']"
 	[tsan]="-Doptimization=1 -Db_sanitize=thread -Db_lundef=false"
 )
 

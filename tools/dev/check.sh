@@ -54,18 +54,25 @@ tidy_key()
 	cat "$1" build-asan/tidy/.common | sha256sum | cut -c 1-32
 }
 
-tidy_one()
+# Several files at once: clang-tidy takes as long to start as to look at a small file.
+tidy_some()
 {
-	local key
-	key=$(tidy_key "$1")
-	[ -e "$TIDY_CACHE/$key" ] && return
+	local file key files=() keys=()
+	for file in "$@"; do
+		key=$TIDY_CACHE/$(tidy_key "$file")
+		if [ ! -e "$key" ]; then
+			files+=("$file")
+			keys+=("$key")
+		fi
+	done
+	[ ${#files[@]} -gt 0 ] || return 0
 	if [ "$(date +%s)" -ge "$TIDY_DEADLINE" ]; then
-		echo "$1" >>"$TIDY_CACHE/.late"
+		printf '%s\n' "${files[@]}" >>"$TIDY_CACHE/.late"
 		return
 	fi
 	clang-tidy --quiet --checks="$TIDY_CHECKS" -p build-asan --extra-arg=-Xclang --extra-arg=-analyzer-config \
-		--extra-arg=-Xclang --extra-arg="max-nodes=$TIDY_NODES" "$1" 2>/dev/null &&
-		touch "$TIDY_CACHE/$key"
+		--extra-arg=-Xclang --extra-arg="max-nodes=$TIDY_NODES" "${files[@]}" 2>/dev/null &&
+		touch "${keys[@]}"
 }
 
 check_tidy()
@@ -75,9 +82,9 @@ check_tidy()
 	{ cat .clang-tidy; echo "$TIDY_NODES $TIDY_CHECKS"; c_files 'src/*.h' | xargs cat; } | sha256sum >"$TIDY_CACHE/.common"
 	TIDY_DEADLINE=$(($(date +%s) + TIDY_SECONDS))
 	export TIDY_DEADLINE TIDY_CACHE TIDY_CHECKS TIDY_NODES
-	export -f tidy_one tidy_key
+	export -f tidy_some tidy_key
 	# Newest first: what was just changed is looked at even when time runs out.
-	c_files 'src/*.c' | xargs ls -t | xargs -P "$(nproc)" -n 1 bash -c 'tidy_one "$0"' || return
+	c_files 'src/*.c' | xargs ls -t | xargs -P "$(nproc)" -n 8 bash -c 'tidy_some "$@"' tidy || return
 	if [ -e "$TIDY_CACHE/.late" ]; then
 		result skipped checks tidy-rest \
 			"$(wc -l <"$TIDY_CACHE/.late") files not reached in $TIDY_SECONDS s"
@@ -97,22 +104,65 @@ run_check()
 	fi
 }
 
-# The longest of all, and it disturbs nobody: it goes on behind what follows, with what that leaves
-# of the machine.
-tidy_start()
+# What only computes goes on behind the tests that wait for servers and clocks, with what these leave
+# of the machine: a session of its own with the least weight, for Linux shares the processors among
+# sessions where it is not told otherwise. behind_start COMMAND…
+behind_start()
 {
-	(
-		renice -n 19 -p "$BASHPID" >/dev/null
-		run_check tidy check_tidy
-	) &
-	TIDY_PID=$!
+	setsid bash tools/dev/behind.sh "$@" 2> >(cat >&2) & # no terminal: its lines go to logs
+	BEHIND_PID=$!
+	trap 'kill -- "-$BEHIND_PID" 2>/dev/null || true' EXIT
 }
 
-tidy_wait()
+# behind_share idle|other: what is left of the processors, or as much as everybody gets. Others may
+# leave nothing, so that nobody may wait for what has only that.
+behind_share()
 {
-	[ -n "${TIDY_PID:-}" ] || return 0
-	wait "$TIDY_PID" || true
-	TIDY_PID=
+	local pid nice=19
+	[ "$1" = idle ] || nice=0
+	for pid in $(ps -o pid= -s "$BEHIND_PID"); do
+		chrt "--$1" --pid 0 "$pid" 2>/dev/null || true
+	done
+	echo "$nice" >"/proc/$BEHIND_PID/autogroup" 2>/dev/null || true
+}
+
+behind_wait()
+{
+	[ -n "${BEHIND_PID:-}" ] || return 0
+	step "waiting for the checks that take long"
+	behind_share other
+	wait "$BEHIND_PID" || true
+	trap - EXIT
+	BEHIND_PID=
+}
+
+# build_asan [TARGET…]: builds them, or waits for the checks behind, which build everything.
+build_asan()
+{
+	if [ -z "${BEHIND_PID:-}" ]; then
+		build_kind asan "$@"
+		return
+	fi
+	step "waiting for the build in ${BUILD_FOLDER[asan]}"
+	behind_share other
+	while kill -0 "$BEHIND_PID" 2>/dev/null && [ ! -e "$RESULTS/asan-built" ]; do
+		sleep 0.2
+	done
+	behind_share idle
+	[ "$(cat "$RESULTS/asan-built" 2>/dev/null)" = 0 ]
+}
+
+# Behind the tests. clang-tidy reads how each file is compiled, and the headers that the build makes.
+check_behind()
+{
+	local status=0
+	build_kind asan || status=1
+	echo "$status" >"$RESULTS/asan-built.new"
+	mv "$RESULTS/asan-built.new" "$RESULTS/asan-built"
+	[ "$status" = 0 ] || note "the build of clang failed; clang-tidy looks all the same"
+	run_check format check_format
+	run_check cppcheck check_cppcheck
+	run_check tidy check_tidy
 }
 
 # Only when it is named: clang's analyzer over every file takes minutes.
@@ -124,17 +174,13 @@ suite_analyzer()
 	run_check analyzer check_tidy
 }
 
-# clang-tidy reads how each file is compiled, and the headers that the build makes.
 suite_checks()
 {
 	step "checks"
+	behind_start check_behind
 	run_check layers tools/check_layers.py
 	run_check sizes tools/check_sizes.py
 	run_check banned tools/check_banned.py
-	run_check format check_format
-	run_check cppcheck check_cppcheck
-	build_kind asan || note "the build of clang failed; clang-tidy looks all the same"
-	tidy_start
 	if build_programs gcc; then
 		run_check symbols tools/check_symbols.py
 		run_check reference tools/check_reference.py
@@ -149,6 +195,6 @@ dev_check()
 	ensure_test_packages
 	results_begin
 	suite_checks
-	tidy_wait
+	behind_wait
 	results_end
 }

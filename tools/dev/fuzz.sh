@@ -21,4 +21,4 @@ if [ -d "tests/fuzz/seeds/$name" ]; then
 	seeds=("$PWD/tests/fuzz/seeds/$name")
 fi
 exec "$program" "${limits[@]}" -max_len=4096 -print_final_stats=1 \
-	-max_total_time="${FUZZ_SECONDS:-2}" "$found/corpus" "${seeds[@]}"
+	-max_total_time="${FUZZ_SECONDS:-1}" "$found/corpus" "${seeds[@]}"

@@ -3,13 +3,14 @@
 
   results.py meson SUITE testlog.json    cmocka's cases, from what each program printed
   results.py junit SUITE report.xml      pytest's cases
-  results.py failed all.tsv              failures as "suite<TAB>file::case", for another run
-  results.py unstable all.tsv SUITE CASE that failure passed when it was run again
+  results.py failed all.tsv              failures as "suite<TAB>name<TAB>what runs it again"
+  results.py unstable all.tsv SUITE NAME that failure passed when it was run again
   results.py tally all.tsv               what did not simply pass, with reasons, and the last line
 """
 
 import collections
 import json
+import os
 import re
 import sys
 import xml.etree.ElementTree
@@ -20,8 +21,16 @@ REASON = re.compile(r"^([^\[\n].*)\n\[ +SKIPPED +\] (\w+)$", re.MULTILINE)
 OUTCOME = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
 
 
+lines = []
+
+
 def line(outcome, suite, name, reason=""):
-    print(outcome, suite, name, " ".join(reason.split())[:300], sep="\t")
+    lines.append("\t".join((outcome, suite, name, " ".join(reason.split())[:300])) + "\n")
+
+
+def write_lines():
+    """At once: others add lines to the same file meanwhile."""
+    os.write(1, "".join(lines).encode())
 
 
 def cases_of_program(program):
@@ -62,27 +71,27 @@ def junit(suite, path):
 
 
 def rows(path):
-    with open(path, encoding="utf-8") as lines:
-        return [text.rstrip("\n").split("\t") for text in lines]
+    with open(path, encoding="utf-8") as file:
+        return [text.rstrip("\n").split("\t") for text in file]
 
 
-def node(name):
-    """What pytest calls a case that junit() has named."""
+def again(name):
+    """What pytest calls a case that junit() has named; of a case that meson() has named, the program."""
     module, _, case = name.partition(": ")
-    return f"{module.replace('.', '/')}.py::{case}"
+    return f"{module.replace('.', '/')}.py::{case}" if module.startswith("tests.") else module
 
 
 def failed(path):
     for outcome, suite, name, _ in rows(path):
         if outcome == "failed":
-            print(suite, node(name), sep="\t")
+            print(suite, name, again(name), sep="\t")
 
 
-def unstable(path, suite, case):
-    changed = [["unstable", *row[1:]] if [row[0], row[1], node(row[2])] == ["failed", suite, case]
-               else row for row in rows(path)]
-    with open(path, "w", encoding="utf-8") as lines:
-        lines.writelines("\t".join(row) + "\n" for row in changed)
+def unstable(path, suite, name):
+    changed = [["unstable", *row[1:]] if row[:3] == ["failed", suite, name] else row
+               for row in rows(path)]
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines("\t".join(row) + "\n" for row in changed)
 
 
 def tally(path):
@@ -113,3 +122,4 @@ def tally(path):
 if __name__ == "__main__":
     {"meson": meson, "junit": junit, "failed": failed, "unstable": unstable,
      "tally": tally}[sys.argv[1]](*sys.argv[2:])
+    write_lines()

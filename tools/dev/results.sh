@@ -23,13 +23,13 @@ results_add()
 	python3 tools/dev/results.py "$@" >>"$RESULTS/all.tsv"
 }
 
-# "SUITE<TAB>FILE::CASE" for each failure.
+# "SUITE<TAB>NAME<TAB>WHAT RUNS IT AGAIN" for each failure.
 results_failed()
 {
 	python3 tools/dev/results.py failed "$RESULTS/all.tsv"
 }
 
-# results_unstable SUITE FILE::CASE
+# results_unstable SUITE NAME
 results_unstable()
 {
 	python3 tools/dev/results.py unstable "$RESULTS/all.tsv" "$@"

@@ -3,21 +3,31 @@
 
 source tools/dev/check.sh
 
-SUITES=(checks unit asan fuzz system escape fault examples)
-# Only when they are named, because each takes minutes.
-LONG_SUITES=(tsan analyzer newest ide)
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
+
+SUITES=(checks system escape fault asan fuzz examples)
+# Only when they are named: the suite asan runs the tests of unit, each of the others takes minutes.
+LONG_SUITES=(unit long tsan analyzer newest ide)
 # The unit tests of the process that has threads. Of the store those with several users: the rest,
 # two thirds of the time here, is one thread with a database.
 TSAN_TESTS='^((base|loop|worker|json|http|sandbox|config|account|image|provider|fleet|webhook|terminal|job|api|daemon)/'
 TSAN_TESTS+='|store/test_(concurrency|postgres|faults|log_sync)$)'
 
-# run_unit SUITE KIND [TEST…]: cmocka, through meson.
+# Of the suites of this run (dev_test).
+is_chosen()
+{
+	[[ " ${suites[*]} " == *" $1 "* ]]
+}
+
+# run_unit SUITE KIND MESON-SUITE [TEST…]: cmocka, through meson.
 run_unit()
 {
-	local suite=$1 folder=${BUILD_FOLDER[$2]}
-	shift 2
+	local suite=$1 folder=${BUILD_FOLDER[$2]} programs=$3
+	shift 3
 	rm -f "$folder/meson-logs/testlog.json"
-	${WRAP:-} meson test -C "$folder" --no-rebuild --suite unit --print-errorlogs "$@" >&2 || true
+	# One more than there are processors: many wait for a moment.
+	${WRAP:-} meson test -C "$folder" --no-rebuild --num-processes $(($(nproc) + 1)) \
+		--suite "$programs" --print-errorlogs "$@" >&2 || true
 	if [ -s "$folder/meson-logs/testlog.json" ]; then
 		results_add meson "$suite" "$folder/meson-logs/testlog.json"
 	else
@@ -29,15 +39,24 @@ suite_unit()
 {
 	build_kind gcc || { result failed unit build "the gcc build failed"; return; }
 	step "unit tests"
-	run_unit unit gcc
+	run_unit unit gcc unit
+}
+
+# What tests less with a sanitizer is tested as gcc builds it, too (tests/meson.build).
+test_plain()
+{
+	build_kind gcc plain || { result failed unit build "the gcc build failed"; return; }
+	step "unit tests that a sanitizer hinders"
+	run_unit unit gcc plain
 }
 
 suite_asan()
 {
-	build_kind asan || { result failed asan "build without warnings" "see above"; return; }
+	build_asan || { result failed asan "build without warnings" "see above"; return; }
 	result passed asan "build without warnings"
 	step "unit tests under ASan and UBSan"
-	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 run_unit asan asan
+	run_unit asan asan unit
+	is_chosen unit || test_plain
 }
 
 # The process with threads as TSan built it, the programs that enter sandboxes as they are.
@@ -103,7 +122,7 @@ suite_tsan()
 	fi
 	step "unit tests of the api process under TSan"
 	# shellcheck disable=SC2086
-	TSAN_OPTIONS=halt_on_error=1 run_unit tsan tsan $tests
+	TSAN_OPTIONS=halt_on_error=1 run_unit tsan tsan unit $tests
 	step "system tests with atolld under TSan"
 	tsan_system
 }
@@ -122,65 +141,115 @@ fuzz_one()
 
 suite_fuzz()
 {
-	build_kind asan fuzzers || { result failed fuzz build "the build failed"; return; }
-	step "fuzz targets, ${FUZZ_SECONDS:-2} s each"
+	build_asan fuzzers || { result failed fuzz build "the build failed"; return; }
+	step "fuzz targets, ${FUZZ_SECONDS:-1} s each"
 	export -f fuzz_one result
 	export RESULTS
 	find build-asan/tests -name 'fuzz_*' -type f -executable | sort |
 		xargs -P "$(nproc)" -n 1 bash -c 'fuzz_one "$0"'
 }
 
-# run_built_pytest SUITE SECONDS FOLDER-OR-FILE…
+# run_built_pytest SUITE REPORT SECONDS FOLDER-OR-FILE…
 run_built_pytest()
 {
-	local suite=$1 seconds=$2 folder folders=() report=$RESULTS/$1.xml
-	shift 2
-	for folder in "$@"; do
-		if [ -e "$folder" ]; then
-			folders+=("$folder")
-		fi
-	done
-	step "$suite tests"
+	local suite=$1 name=$2 seconds=$3 report=$RESULTS/$2.xml
+	shift 3
+	step "$name tests"
 	timeout --kill-after=20 "$seconds" python3 -m pytest -q -p no:cacheprovider --tb=short \
-		-rs --junitxml="$report" "${folders[@]}" >&2 || true
+		-rs --junitxml="$report" "$@" >&2 || true
 	if [ -s "$report" ]; then
 		results_add junit "$suite" "$report"
 	else
-		result failed "$suite" pytest "it did not end within $seconds s, or did not start"
+		result failed "$suite" "$name" "it did not end within $seconds s, or did not start"
 	fi
 }
 
-# run_shared_pytest SUITE RUNS SECONDS FILE…: several at once, for these often wait for a server or
-# a clock. Each file is run by whoever comes to it first: the longest go in front, and may be named
-# again, which pytest would take as a wish to run them twice.
-run_shared_pytest()
+# The longest files of the suites that start servers. They go in front, so that no run is left with
+# one of them when the others have ended.
+LONG_FILES=(system/test_80_templates system/test_82_tls system/test_65_mcp
+	system/test_65_mcp_conformance system/test_91_lifecycle_pause system/test_96_usage
+	fault/test_kills fault/test_volumes fault/test_peer_backups fault/test_leases fault/test_operator
+	fault/test_backups escape/test_warm_ahead escape/test_warm escape/test_code)
+# They measure how long calls take beside others, or look at the whole host: nothing runs beside them.
+LONE_FILES=(system/test_21_processor system/test_99_fairness escape/alone/test_bombs
+	fault/alone/test_last_server)
+SERVED_RUNS=${SERVED_RUNS:-5}
+
+# files_of SUITE FILE…: those of the suite.
+files_of()
 {
-	local suite=$1 runs=$2 seconds=$3 share i files pids=()
-	shift 3
-	mapfile -t files < <(printf '%s\n' "$@" | awk '!seen[$0]++')
-	share=$(mktemp -d /tmp/atoll-share-XXXXXX)
-	for ((i = 1; i <= runs; i++)); do
-		ATOLL_TEST_SHARE=$share run_built_pytest "$suite-$i" "$seconds" "${files[@]}" &
-		pids+=($!)
-	done
-	wait "${pids[@]}"
-	rm -rf "$share"
+	local suite=$1
+	shift
+	printf 'tests/%s.py\n' "$@" | grep "^tests/$suite/" || true
 }
 
-# The longest, which builds the template "base", begins first.
-suite_system()
+# The files of a suite without those that run alone; pytest would run twice what is named twice.
+shared_files()
 {
-	build_programs gcc || { result failed system build "the gcc build failed"; return; }
-	# shellcheck disable=SC2046 # words
-	run_shared_pytest system 3 900 tests/system/test_80_templates.py \
-		$(find tests/system tests/contract -name 'test_*.py' | sort)
+	{
+		files_of "$1" "${LONG_FILES[@]}"
+		find "tests/$1" -name 'test_*.py' | sort
+		[ "$1" != system ] || find tests/contract -name 'test_*.py'
+	} | awk '!seen[$0]++' | grep -vxF "$(files_of "$1" "${LONE_FILES[@]}")"
+}
+
+# One of several runs: of each suite, what no other run has taken.
+run_share()
+{
+	local number=$1 suite files
+	shift
+	for suite in "$@"; do
+		mapfile -t files < <(shared_files "$suite")
+		run_built_pytest "$suite" "$suite-$number" 1500 "${files[@]}"
+	done
+}
+
+# The tests of real servers. Several runs at once, for these often wait for a server or a clock; each
+# file is run by whichever run comes to it first. test_servers SUITE…
+test_servers()
+{
+	local i suite files pids=()
+	build_programs gcc || { result failed "$1" build "the gcc build failed"; return; }
+	ATOLL_TEST_SHARE=$(mktemp -d /tmp/atoll-share-XXXXXX)
+	export ATOLL_TEST_SHARE
+	for ((i = 1; i <= SERVED_RUNS; i++)); do
+		run_share "$i" "$@" &
+		pids+=($!)
+	done
+	if is_chosen examples; then # they wait for packages
+		run_examples &
+		pids+=($!)
+	fi
+	wait "${pids[@]}"
+	rm -rf "$ATOLL_TEST_SHARE"
+	unset ATOLL_TEST_SHARE
+	for suite in "$@"; do
+		mapfile -t files < <(files_of "$suite" "${LONE_FILES[@]}")
+		run_built_pytest "$suite" "$suite-alone" 300 "${files[@]}"
+	done
+}
+
+# Of the named suites those that start servers share their runs.
+SERVED_SUITES=(system escape fault)
+
+served_suites()
+{
+	printf '%s\n' "$@" | grep -xF "$(printf '%s\n' "${SERVED_SUITES[@]}")" | awk '!seen[$0]++'
+}
+
+# Only when it is named: the storms, of which ./dev test has less.
+suite_long()
+{
+	build_programs gcc || { result failed long build "the gcc build failed"; return; }
+	STORM_KILLS=${STORM_KILLS:-300} LEASE_SECONDS=${LEASE_SECONDS:-60} run_built_pytest long long 2400 \
+		tests/fault/test_{storm,leases}.py
 }
 
 # Only when it is named: what npm has may change any day.
 suite_newest()
 {
 	build_programs gcc || { result failed newest build "the gcc build failed"; return; }
-	ATOLL_NEWEST=1 run_built_pytest newest 400 \
+	ATOLL_NEWEST=1 run_built_pytest newest newest 400 \
 		tests/system/test_{71_interpreter,81_e2b,82_envd,83_daytona,83_daytona_clients,86_clients}.py
 }
 
@@ -188,24 +257,7 @@ suite_newest()
 suite_ide()
 {
 	build_programs gcc || { result failed ide build "the gcc build failed"; return; }
-	run_built_pytest ide 900 tests/ide
-}
-
-# Bombs count what all of the host runs.
-suite_escape()
-{
-	build_programs gcc || { result failed escape build "the gcc build failed"; return; }
-	run_shared_pytest escape 2 480 tests/escape/test_{warm_ahead,warm,code}.py \
-		tests/escape/test_*.py
-	run_built_pytest escape-alone 180 tests/escape/alone
-}
-
-# Those that look at the whole host are alone.
-suite_fault()
-{
-	build_programs gcc || { result failed fault build "the gcc build failed"; return; }
-	run_shared_pytest fault 3 900 tests/fault/test_{kills,volumes,leases}.py tests/fault/test_*.py
-	run_built_pytest fault-alone 180 tests/fault/alone
+	run_built_pytest ide ide 900 tests/ide
 }
 
 # An example is done by its own script; 77 means that it cannot run here, for the reason in its
@@ -213,7 +265,7 @@ suite_fault()
 run_example()
 {
 	local name=$1 status=0 log=$RESULTS/example-$1.log
-	ATOLL=$PWD/build/atoll timeout --kill-after=20 300 "examples/$name/run" >"$log" 2>&1 ||
+	ATOLL=$PWD/build/atoll timeout --kill-after=20 600 "examples/$name/run" >"$log" 2>&1 ||
 		status=$?
 	case $status in
 	0) result passed examples "$name" ;;
@@ -225,59 +277,86 @@ run_example()
 	esac
 }
 
-suite_examples()
+run_examples()
 {
 	local run
-	build_programs gcc || { result failed examples build "the gcc build failed"; return; }
 	step "examples"
 	for run in examples/*/run; do
 		run_example "$(basename "$(dirname "$run")")"
 	done
 }
 
-# Tests of real servers, three runs at once on two cores, wait for clocks and for each other. Up to
-# UNSTABLE_MAX of them may fail and yet pass twice, alone: they are named, not hidden, and are a
-# defect of the test or a rare one of the program. More is a broken tree, and so is any other test.
-UNSTABLE_MAX=2
-UNSTABLE_SUITES='^(system|escape|fault)-'
+suite_examples()
+{
+	build_programs gcc || { result failed examples build "the gcc build failed"; return; }
+	run_examples
+}
 
+# Tests of real servers and of threads, several at once on two cores, wait for clocks and for each
+# other. Up to UNSTABLE_MAX of them may fail and yet pass twice, alone: they are named, not hidden,
+# and are a defect of the test or a rare one of the program. More is a broken tree, and so is any
+# other failure (decision 0434).
+UNSTABLE_MAX=2
+UNSTABLE_SUITES='^(system|escape|fault|unit|asan)	'
+
+# passes_alone SUITE CASE-OR-PROGRAM
 passes_alone()
 {
-	timeout --kill-after=20 120 python3 -m pytest -q -p no:cacheprovider --tb=short "$1" \
-		>&2 </dev/null
+	case $1 in
+	unit) repeat_unit gcc "$2" ;;
+	asan) repeat_unit asan "$2" ;;
+	*) timeout --kill-after=20 300 python3 -m pytest -q -p no:cacheprovider --tb=short "$2" ;;
+	esac >&2 </dev/null
+}
+
+# The program that has the case, and all of its other cases. repeat_unit KIND PROGRAM
+repeat_unit()
+{
+	local folder=${BUILD_FOLDER[$1]}
+	meson test -C "$folder" --no-rebuild --suite unit --list 2>/dev/null | grep " / $2\$" >/dev/null &&
+		meson test -C "$folder" --no-rebuild --logbase again --print-errorlogs "$2"
 }
 
 run_failed_again()
 {
-	local suite case all
+	local suite name again all
 	all=$(results_failed)
 	if [ -z "$all" ] || [ "$(wc -l <<<"$all")" -gt "$UNSTABLE_MAX" ] ||
-		grep -qvE "$UNSTABLE_SUITES" <<<"$all"; then
+		grep -qvP "$UNSTABLE_SUITES" <<<"$all"; then
 		return
 	fi
-	while IFS=$'\t' read -r suite case; do
-		step "$case again, alone"
-		if passes_alone "$case" && passes_alone "$case"; then
-			results_unstable "$suite" "$case"
+	while IFS=$'\t' read -r suite name again; do
+		step "$again again, alone"
+		if passes_alone "$suite" "$again" && passes_alone "$suite" "$again"; then
+			results_unstable "$suite" "$name"
 		fi
 	done <<<"$all"
 }
 
 dev_test()
 {
-	local suite suites=("$@")
+	local suite suites=("$@") served
 	[ $# -gt 0 ] || suites=("${SUITES[@]}")
 	for suite in "${suites[@]}"; do
-		declare -F "suite_$suite" >/dev/null || die "there is no suite '$suite'" \
-			"suites: ${SUITES[*]}; longer ones, run only by name: ${LONG_SUITES[*]}"
+		printf '%s\n' "${SUITES[@]}" "${LONG_SUITES[@]}" | grep -qxF "$suite" ||
+			die "there is no suite '$suite'" \
+				"suites: ${SUITES[*]}; run only by name: ${LONG_SUITES[*]}"
 	done
 	ensure_test_packages
 	STEP_CLOCK=1
 	results_begin
+	mapfile -t served < <(served_suites "${suites[@]}")
+	# From npm, while gcc compiles. A test that needs them waits for the same lock.
+	[ ${#served[@]} = 0 ] || python3 tests/clients.py >"$RESULTS/clients.log" 2>&1 &
 	for suite in "${suites[@]}"; do
-		"suite_$suite"
+		case $suite in
+		"${served[0]:-}") test_servers "${served[@]}" ;; # and the examples
+		system | escape | fault) ;;
+		examples) [ ${#served[@]} -gt 0 ] || suite_examples ;;
+		*) "suite_$suite" ;;
+		esac
 	done
-	tidy_wait
+	behind_wait
 	run_failed_again
 	results_end
 }
