@@ -255,3 +255,22 @@ def test_base_is_built_on_first_use_and_has_its_programs(server, api):
     answer_apt_get(slow, box)
     slow.remove(box)
     assert json.dumps(slow.get(f"{PATH}/base"))
+
+
+# ---- the examples, which use it ----
+
+EXAMPLES = sorted(path.parent.name for path in (atoll.ROOT / "examples").glob("*/run"))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_runs(server, tmp_path, name):
+    """Its script says what went wrong; 77 means that it cannot run here, for the reason in its last line."""
+    done = subprocess.run([atoll.ROOT / "examples" / name / "run"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600,
+                          env={**server.cli_environment(), "ATOLL": str(atoll.ATOLL), "OUT": str(tmp_path)})
+    if done.returncode == 77:
+        pytest.skip(done.stdout.splitlines()[-1])
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+
+
+def test_the_examples_are_known():
+    assert len(EXAMPLES) >= 4

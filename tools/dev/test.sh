@@ -5,9 +5,10 @@ source tools/dev/check.sh
 
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
 
-SUITES=(checks system escape fault asan fuzz examples)
-# Only when they are named: the suite asan runs the tests of unit, each of the others takes minutes.
-LONG_SUITES=(unit long tsan analyzer newest ide)
+SUITES=(checks system escape fault asan fuzz)
+# Only when they are named: asan runs the tests of unit, system those of examples, and each of the
+# others takes minutes.
+LONG_SUITES=(unit examples long tsan analyzer newest ide)
 # The unit tests of the process that has threads. Of the store those with several users: the rest,
 # two thirds of the time here, is one thread with a database.
 TSAN_TESTS='^((base|loop|worker|json|http|sandbox|config|account|image|provider|fleet|webhook|terminal|job|api|daemon)/'
@@ -216,10 +217,6 @@ test_servers()
 		run_share "$i" "$@" &
 		pids+=($!)
 	done
-	if is_chosen examples; then # they wait for packages
-		run_examples &
-		pids+=($!)
-	fi
 	wait "${pids[@]}"
 	rm -rf "$ATOLL_TEST_SHARE"
 	unset ATOLL_TEST_SHARE
@@ -277,19 +274,16 @@ run_example()
 	esac
 }
 
-run_examples()
+# With a server of their own; the suite system runs them on one of its servers, which has built their
+# template already.
+suite_examples()
 {
 	local run
+	build_programs gcc || { result failed examples build "the gcc build failed"; return; }
 	step "examples"
 	for run in examples/*/run; do
 		run_example "$(basename "$(dirname "$run")")"
 	done
-}
-
-suite_examples()
-{
-	build_programs gcc || { result failed examples build "the gcc build failed"; return; }
-	run_examples
 }
 
 # Tests of real servers and of threads, several at once on two cores, wait for clocks and for each
@@ -350,9 +344,8 @@ dev_test()
 	[ ${#served[@]} = 0 ] || python3 tests/clients.py >"$RESULTS/clients.log" 2>&1 &
 	for suite in "${suites[@]}"; do
 		case $suite in
-		"${served[0]:-}") test_servers "${served[@]}" ;; # and the examples
+		"${served[0]:-}") test_servers "${served[@]}" ;;
 		system | escape | fault) ;;
-		examples) [ ${#served[@]} -gt 0 ] || suite_examples ;;
 		*) "suite_$suite" ;;
 		esac
 	done
