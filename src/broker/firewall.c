@@ -280,7 +280,8 @@ void network_nameservers_parse(struct network *n, struct span text)
 				line = (struct span){line.data, i};
 		(void)span_split(&line, ' ', &word);
 		line = span_trim(line);
-		if (!span_equals_text(word, "nameserver") || line.size >= sizeof(address))
+		if (!span_equals_text(word, "nameserver") || line.size == 0 ||
+		    line.size >= sizeof(address))
 			continue;
 		memcpy(address, line.data, line.size);
 		if (strchr(address, '/') || network_range_parse(address, &range, &ignored) < 0)
