@@ -12,6 +12,7 @@
 #include "wire/agent_cause.h"
 
 #define EVENTS_TEXT_MAX 1024
+#define FULL_BYTES ((uint64_t)256 << 10) /* less than that is free */
 #define SHELL_KILLED (128 + SIGKILL) /* what a shell says when a program that it ran was killed */
 
 /* "KEY NUMBER" on a line of its own. */
@@ -34,13 +35,15 @@ void cause_count(const struct agent *a, struct cause_counts *ret)
 	ret->processes_refused = read_key(a->pids_events_fd, "\nmax ");
 }
 
-/* Of the root alone: a FUSE server inside, which may not answer, can serve another one. */
+/* Of the root alone: a FUSE server inside, which may not answer, can serve another one. A file
+ * system refuses a write before its last block is used. */
 static bool is_disk_full(const struct agent *a)
 {
 	struct statvfs disk;
 
 	return !a->home && statvfs("/", &disk) == 0 &&
-	       (disk.f_bavail == 0 || (disk.f_files > 0 && disk.f_favail == 0));
+	       (disk.f_bavail * disk.f_frsize < FULL_BYTES ||
+	        (disk.f_files > 0 && disk.f_favail == 0));
 }
 
 uint32_t cause_find(const struct process *p, int status)

@@ -25,6 +25,7 @@ LIMITS = {
     "timeout": ("sleep 30", "longer than its timeout"),
     "file_size": ("head -c 64M /dev/zero > /var/tmp/large", "size limit"),
     "process_limit": ("python3 -c 'import os, time\nfor i in range(200):\n    if os.fork() == 0:\n        time.sleep(0.3); os._exit(0)'", "no process or thread"),
+    "disk": ("head -c 64M /dev/zero > /var/tmp/large", "disk is full"),
 }
 WITHIN_MS = 300  # of what is to run out of time
 
