@@ -13,12 +13,20 @@
 struct credential {
 	unsigned char hash[ACCOUNT_HASH_SIZE]; /* of the key */
 	const char *project;                   /* to act in; NULL = the key's own */
+	struct span ticket;                    /* that stands for the key; size 0 = none */
 };
 
 static int refuse(struct error *err)
 {
 	(void)FAIL(err, ERROR_UNAUTHENTICATED, "this key is not valid");
 	error_hint(err, "send 'Authorization: Bearer KEY'; the first key is in DATA/admin.key");
+	return -1;
+}
+
+static int refuse_ticket(struct error *err)
+{
+	(void)FAIL(err, ERROR_UNAUTHENTICATED, "this ticket is not valid");
+	error_hint(err, "it is for one use within a minute: ask for another one");
 	return -1;
 }
 
@@ -89,7 +97,7 @@ static struct span ticket_of(struct span query)
 	return (struct span){NULL, 0};
 }
 
-/* By a ticket, for a browser's WebSocket. It is used up, so nothing may be tried before. */
+/* By a ticket, for a browser's WebSocket. It is used up when the request has its place. */
 static int read_ticket(struct request *rq, struct span text, struct credential *ret,
                        struct error *err)
 {
@@ -101,9 +109,8 @@ static int read_ticket(struct request *rq, struct span text, struct credential *
 	if (request_may_block(rq, err) < 0)
 		return -1;
 	(void)span_split(&rest, '.', &secret);
-	if (!api_tickets_take(api->tickets, secret, rq->path, clock_monotonic_ms(), &ticket)) {
-		(void)FAIL(err, ERROR_UNAUTHENTICATED, "this ticket is not valid");
-		error_hint(err, "it is for one use within a minute: ask for another one");
+	if (!api_tickets_find(api->tickets, secret, rq->path, clock_monotonic_ms(), &ticket)) {
+		(void)refuse_ticket(err);
 		if (api_ticket_home(api->fleet, rq->arena, text, rq->path, &node) &&
 		    strcmp(node, fleet_node(api->fleet)) != 0)
 			error_elsewhere(err, node);
@@ -111,6 +118,7 @@ static int read_ticket(struct request *rq, struct span text, struct credential *
 	}
 	memcpy(ret->hash, ticket.key_hash, sizeof(ret->hash));
 	ret->project = arena_text(rq->arena, ticket.project_id);
+	ret->ticket = secret;
 	return 0;
 }
 
@@ -134,6 +142,7 @@ static int read_credential(struct request *rq, const struct route *route, struct
 		return refuse(err);
 	memcpy(ret->hash, key.hash, sizeof(ret->hash));
 	ret->project = request_header(rq, "X-Atoll-Project");
+	ret->ticket = (struct span){NULL, 0};
 	return 0;
 }
 
@@ -158,12 +167,30 @@ bool api_has_turn(void *context, const char *queue)
 	return api_limiter_has_room(((struct api *)context)->limiter, queue);
 }
 
+/* Of two requests with one ticket that both have a place, one keeps it. */
+static int use_ticket(struct request *rq, struct span ticket, struct api_caller *caller,
+                      struct error *err)
+{
+	struct api *api = api_of(rq);
+	struct api_ticket ignored;
+
+	if (ticket.size == 0 ||
+	    api_tickets_take(api->tickets, ticket, rq->path, clock_monotonic_ms(), &ignored))
+		return 0;
+	api_limiter_give(api->limiter, TAKE(caller->slot));
+	return refuse_ticket(err);
+}
+
 int api_authorize(struct request *rq, const struct route *route, struct error *err)
 {
-	struct api_caller *caller = ARENA_NEW(rq->arena, struct api_caller);
+	struct api_caller *caller;
 	struct credential credential;
 	struct key_record record;
 
+	/* A handler that is run again was let in before, and has its place. */
+	if (rq->caller)
+		return 0;
+	caller = ARENA_NEW(rq->arena, struct api_caller);
 	if (read_credential(rq, route, &credential, err) < 0 ||
 	    find_key(rq, credential.hash, &record, err) < 0 || check_key(&record, err) < 0)
 		return -1;
@@ -177,7 +204,8 @@ int api_authorize(struct request *rq, const struct route *route, struct error *e
 	};
 	if (account_require(&caller->account, route->scope, err) < 0 ||
 	    choose_project(rq, credential.project, &caller->account, err) < 0 ||
-	    api_turn_take(rq, record.id, caller, err) < 0)
+	    api_turn_take(rq, record.id, caller, err) < 0 ||
+	    use_ticket(rq, credential.ticket, caller, err) < 0)
 		return -1;
 	rq->caller = caller;
 	return 0;

@@ -79,23 +79,60 @@ static bool parse(struct span text, unsigned char ret[SECRET_SIZE])
 	return true;
 }
 
-bool api_tickets_take(struct api_tickets *t, struct span text, const char *path, int64_t now,
-                      struct api_ticket *ret)
+/* With the lock. */
+static struct slot *find_slot(struct api_tickets *t, const unsigned char secret[SECRET_SIZE])
+{
+	struct slot *found = NULL;
+
+	for (unsigned i = 0; i < API_TICKETS_MAX; i++)
+		if (t->slots[i].expires && account_hash_equals(t->slots[i].secret, secret))
+			found = &t->slots[i];
+	return found;
+}
+
+static bool look_up(struct api_tickets *t, struct span text, bool uses, struct slot *ret)
 {
 	unsigned char secret[SECRET_SIZE];
-	struct slot found = {.expires = 0};
+	struct slot *slot;
 
 	if (!parse(text, secret))
 		return false;
 	(void)pthread_mutex_lock(&t->lock);
-	for (unsigned i = 0; i < API_TICKETS_MAX; i++) {
-		if (!t->slots[i].expires || !account_hash_equals(t->slots[i].secret, secret))
-			continue;
-		found = t->slots[i];
-		t->slots[i] = (struct slot){.expires = 0};
-	}
+	slot = find_slot(t, secret);
+	if (slot)
+		*ret = *slot;
+	if (slot && uses)
+		*slot = (struct slot){.expires = 0};
 	(void)pthread_mutex_unlock(&t->lock);
-	if (found.expires <= now || strcmp(found.ticket.path, path) != 0)
+	return slot != NULL;
+}
+
+static bool is_good(const struct slot *slot, const char *path, int64_t now)
+{
+	return slot->expires > now && strcmp(slot->ticket.path, path) == 0;
+}
+
+bool api_tickets_find(struct api_tickets *t, struct span text, const char *path, int64_t now,
+                      struct api_ticket *ret)
+{
+	struct slot found;
+
+	if (!look_up(t, text, false, &found))
+		return false;
+	if (!is_good(&found, path, now)) {
+		(void)look_up(t, text, true, &found);
+		return false;
+	}
+	*ret = found.ticket;
+	return true;
+}
+
+bool api_tickets_take(struct api_tickets *t, struct span text, const char *path, int64_t now,
+                      struct api_ticket *ret)
+{
+	struct slot found;
+
+	if (!look_up(t, text, true, &found) || !is_good(&found, path, now))
 		return false;
 	*ret = found.ticket;
 	return true;

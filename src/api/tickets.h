@@ -37,6 +37,10 @@ void api_tickets_give(struct api_tickets *t, const struct api_ticket *ticket, in
 /* False for a text that is unknown, used or too old; it is used up even if the path is another. */
 bool api_tickets_take(struct api_tickets *t, struct span text, const char *path, int64_t now,
                       struct api_ticket *ret);
+/* The same, but a good ticket stays: its request may still have to wait for its turn, and is then
+ * authorized again. */
+bool api_tickets_find(struct api_tickets *t, struct span text, const char *path, int64_t now,
+                      struct api_ticket *ret);
 
 /* ticket_home.c: the ticket with the name of this server, and when it ends, signed: so that another
  * server asks nobody for what somebody has made up. */

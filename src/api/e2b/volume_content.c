@@ -76,6 +76,9 @@ static int let_in(struct request *rq, const char **ret_project, struct error *er
 		return FAIL(err, ERROR_UNAUTHENTICATED, "this is not the volume's token");
 	if (store_volume_find(api_of(rq)->store, rq->arena, NULL, id, &volume, err) < 0)
 		return -1;
+	*ret_project = volume.project_id;
+	if (rq->caller) /* the handler is run again */
+		return 0;
 	caller = ARENA_NEW(rq->arena, struct api_caller);
 	caller->account = (struct account_caller){
 	        .project_id = volume.project_id, .key_id = "", .user_id = ""};
@@ -83,7 +86,6 @@ static int let_in(struct request *rq, const char **ret_project, struct error *er
 	if (api_turn_take(rq, volume.id, caller, err) < 0)
 		return -1;
 	rq->caller = caller;
-	*ret_project = volume.project_id;
 	return 0;
 }
 

@@ -102,8 +102,12 @@ void harness_open(struct harness *h)
 void harness_open_with(struct harness *h, const struct harness_options *wanted)
 {
 	AUTO(arena_done) struct arena a = {.blocks = NULL};
-	const struct worker_options workers = {wanted->threads ? wanted->threads : 4,
-	                                       wanted->threads ? 1024 : 256};
+	const struct worker_options workers = {
+	        .threads = wanted->threads ? wanted->threads : 4,
+	        .queue_max = wanted->threads ? 1024 : 256,
+	        .agent_threads = wanted->agent_threads,
+	        .agent_share_max = {[WORKER_SANDBOX] = wanted->agent_calls_per_sandbox_max},
+	};
 	const char *flags[] = {"provider=null", "data=/tmp", "default_template=host", NULL};
 	const struct config_source source = {.flags = flags};
 	struct fleet_options options;
@@ -123,7 +127,8 @@ void harness_open_with(struct harness *h, const struct harness_options *wanted)
 	h->config.region = "local";
 	h->config.preview_ports = "3000";
 	h->config.preview_domain = h->config.preview_origin = h->config.preview_secret = "";
-	h->config.requests_per_key_max = 8;
+	h->config.requests_per_key_max =
+	        wanted->requests_per_key_max ? wanted->requests_per_key_max : 8;
 	if (wanted->deadline_ms)
 		h->config.agent_timeout_ms = wanted->deadline_ms;
 	open_store(h);

@@ -14,8 +14,11 @@ extern bool (*fake_agent_hook)(const char *sandbox, int fd, uint16_t type);
 void fake_provider_close(struct provider *p);
 
 struct harness_options {
-	unsigned threads;    /* of workers; 0 = 4 */
-	int64_t deadline_ms; /* of every handler; 0 = the server's */
+	unsigned threads;                     /* of workers; 0 = 4 */
+	int64_t deadline_ms;                  /* of every handler; 0 = the server's */
+	unsigned requests_per_key_max;        /* 0 = 8 */
+	unsigned agent_threads;               /* 0: there is no agents' lane */
+	unsigned agent_calls_per_sandbox_max; /* 0 = no bound */
 };
 
 struct harness {
