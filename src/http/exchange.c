@@ -85,6 +85,7 @@ void exchange_start(struct http_exchange *ex, struct connection *conn)
 	ex->target.part_count = 0;
 	ex->run_ns = ex->started_ns = clock_monotonic_ns();
 	ex->parked_since_ms = 0;
+	ex->park_project = 0;
 	ex->awaits_change = ex->is_streamed = false;
 	ex->turn_queue[0] = '\0';
 	ex->turn_since_ms = 0;

@@ -71,6 +71,7 @@ struct http_exchange {
 	int64_t parked_since_ms;    /* 0: it has not been parked */
 	int64_t awaits_since_ms;    /* the change with the key of `why` */
 	int64_t again_at_ms;
+	uint64_t park_project; /* share of its project; 0 = none */
 	bool awaits_change, is_parked;
 	bool is_streamed; /* the head of a stream of events is written */
 };

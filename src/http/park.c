@@ -14,6 +14,8 @@
 #define LOOK_EVERY_MS 100
 /* A worker that had no room is asked again after so long. */
 #define FULL_AGAIN_MS 250
+/* A project's requests take this part of the places, so that another project finds some. */
+#define PROJECT_PART(count) ((count) < 4 ? 1 : (count) / 4)
 
 /* FNV-1a */
 static unsigned bucket_of(const char *key)
@@ -109,14 +111,38 @@ static void run_again(struct server *server, struct http_exchange *ex)
 		ex->connection->state = CONNECTION_HANDLING;
 }
 
+/* 0: it is the server's own work, and nothing bounds that. */
+static uint64_t project_of(const struct server *server, const struct http_exchange *ex)
+{
+	uint64_t shares[WORKER_SHARES] = {0};
+
+	if (server->shares.find)
+		server->shares.find(&ex->request, shares);
+	return shares[WORKER_PROJECT];
+}
+
+static bool is_project_full(const struct server *server, uint64_t project)
+{
+	const struct park *park = &server->park;
+	unsigned max = PROJECT_PART(park->limits.parked_max), count = 0;
+
+	if (!project || atomic_load(&park->count) < max)
+		return false;
+	LIST_EACH (&park->waiting, item)
+		count += LIST_ENTRY(item, struct http_exchange, park_item)->park_project == project;
+	return count >= max;
+}
+
 static bool has_waited_enough(struct server *server, struct http_exchange *ex)
 {
 	int64_t now = loop_now_ms(server->loop);
 
 	if (!ex->parked_since_ms)
 		ex->parked_since_ms = now;
+	ex->park_project = project_of(server, ex);
 	return now - ex->parked_since_ms >= server->park.limits.wait_max_ms ||
-	       atomic_load(&server->park.count) >= server->park.limits.parked_max;
+	       atomic_load(&server->park.count) >= server->park.limits.parked_max ||
+	       is_project_full(server, ex->park_project);
 }
 
 bool park_add(struct server *server, struct http_exchange *ex)

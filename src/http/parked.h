@@ -5,8 +5,8 @@
  * request is parked. It holds its connection and nothing else. When the change is announced by
  * server_wake, or `again_ms` has passed, a worker runs the handler once more, from its beginning;
  * so what a handler does before it fails so must not count. The server answers with the error when
- * `wait_max_ms` has passed, and when `parked_max` requests are parked already. A client that hangs
- * up ends its parked request.
+ * `wait_max_ms` has passed, and when `parked_max` requests, or a quarter of them with the same
+ * project, are parked already. A client that hangs up ends its parked request.
  *
  * A route with ROUTE_PROGRESS tells a client that accepts text/event-stream what its request waits
  * for: events `progress`, {"message":…,"percent":…}, and then `result` with the JSON that the reply
@@ -18,7 +18,7 @@
 #include "http/http.h"
 
 struct parked_limits {
-	unsigned parked_max; /* 0 = 1024 */
+	unsigned parked_max; /* 0 = 1024; a project's may be a quarter of them */
 	int64_t wait_max_ms; /* 0 = 30 minutes */
 };
 /* Before the server listens. */

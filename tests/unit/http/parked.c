@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "harness.h"
 #include "http/parked.h"
+#include "http/shares.h"
 #include "unit.h"
 
 #define REQUEST(path) "GET " path " HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -74,12 +75,13 @@ static int make(struct request *rq, UNUSED const void *body, struct reply *reply
 static const struct route routes[] = {
         {HTTP_GET, "/enter", .flags = ROUTE_PUBLIC | ROUTE_SLOW | ROUTE_PROGRESS, .handle = enter},
         {HTTP_GET, "/enter-quick", .flags = ROUTE_PUBLIC | ROUTE_QUICK, .handle = enter},
+        {HTTP_GET, "/enter-loud", .flags = ROUTE_PUBLIC | ROUTE_SLOW, .handle = enter},
         {HTTP_GET, "/pass", .flags = ROUTE_PUBLIC | ROUTE_SLOW, .handle = pass},
         {HTTP_GET, "/make", .flags = ROUTE_PUBLIC, .handle = make},
         {0},
 };
 
-static void open_server(struct fixture *f)
+static void open_server_with(struct fixture *f, const struct server_options *options)
 {
 	atomic_store(&is_open, false);
 	atomic_store(&opens_meanwhile, false);
@@ -89,8 +91,13 @@ static void open_server(struct fixture *f)
 	atomic_store(&again_ms, NEVER_MS);
 	sem_init(&begun, 0, 0);
 	sem_init(&let_go, 0, 0);
-	fixture_open(f, routes, NULL);
+	fixture_open(f, routes, options);
 	the_server = f->server;
+}
+
+static void open_server(struct fixture *f)
+{
+	open_server_with(f, NULL);
 }
 
 static void close_server(struct fixture *f)
@@ -229,6 +236,72 @@ TEST(more_requests_than_may_be_parked_are_refused)
 	close_server(&f);
 }
 
+/* A request's project is its path's last letter. */
+static void find_project(const struct request *rq, uint64_t ret[WORKER_SHARES])
+{
+	ret[WORKER_PROJECT] = (uint64_t)rq->path[strlen(rq->path) - 1];
+}
+
+struct park_task {
+	struct loop_task task;
+	struct fixture *f;
+	uint64_t parked;
+	sem_t done;
+};
+
+static void take_count(struct loop_task *task)
+{
+	struct park_task *t = CONTAINER_OF(task, struct park_task, task);
+
+	t->parked = parked_counts_get(t->f->server).parked;
+	sem_post(&t->done);
+}
+
+static void await_parked(struct fixture *f, uint64_t count)
+{
+	struct park_task t = {.task = {.run = take_count}, .f = f};
+	int64_t deadline = deadline_in(20000);
+
+	sem_init(&t.done, 0, 0);
+	while (t.parked != count) {
+		assert_true(clock_monotonic_ms() < deadline);
+		loop_post(f->loop, &t.task);
+		sem_wait(&t.done);
+	}
+	sem_destroy(&t.done);
+}
+
+TEST(one_project_never_has_all_places)
+{
+	const struct server_shares shares = {.find = find_project};
+	const struct server_options options = {.shares = &shares};
+	int loud[2], quiet;
+	struct fixture f;
+
+	open_server_with(&f, &options);
+	server_limit_parked(f.server, &(struct parked_limits){.parked_max = 8});
+	for (size_t i = 0; i < COUNT_OF(loud); i++) {
+		loud[i] = client_connect(&f);
+		client_send(loud[i], REQUEST("/enter-loud"));
+	}
+	await_parked(&f, COUNT_OF(loud));
+	client_ask(&f, REQUEST("/enter-loud"), &answer);
+	assert_int_equal(answer.status, 503);
+	quiet = client_connect(&f);
+	client_send(quiet, REQUEST("/enter"));
+	await_parked(&f, COUNT_OF(loud) + 1);
+	open_door(&f);
+	client_receive(quiet, &answer);
+	assert_int_equal(answer.status, 200);
+	close(quiet);
+	for (size_t i = 0; i < COUNT_OF(loud); i++) {
+		client_receive(loud[i], &answer);
+		assert_int_equal(answer.status, 200);
+		close(loud[i]);
+	}
+	close_server(&f);
+}
+
 static void receive_all(int fd, char *text, size_t size)
 {
 	ssize_t got;
@@ -364,6 +437,7 @@ int main(void)
 	           CASE(a_client_that_hangs_up_ends_its_parked_request),
 	           CASE(a_request_that_has_waited_long_is_answered_with_what_it_waits_for),
 	           CASE(more_requests_than_may_be_parked_are_refused),
+	           CASE(one_project_never_has_all_places),
 	           CASE(a_client_that_accepts_events_hears_what_it_waits_for_and_then_the_result),
 	           CASE(a_wait_that_fails_ends_its_events_with_the_error),
 	           CASE(a_client_that_accepts_events_gets_one_for_what_does_not_wait),
