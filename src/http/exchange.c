@@ -274,12 +274,15 @@ static int forward(struct http_exchange *ex, struct error *err)
 	return options->forward(&ex->request, reply, err);
 }
 
-/* Whether err only says that its turn has not come: the reply is written when it has. */
+/* Whether err only says that its turn has not come: the reply is written, from its beginning, when
+ * it has. */
 static bool note_turn(struct http_exchange *ex, const struct error *err)
 {
 	if (!ex->turn_queue[0])
 		return false;
 	ex->why = *err;
+	if (!ex->reply.has_relay)
+		drop_reply(&ex->reply);
 	return true;
 }
 

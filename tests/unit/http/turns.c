@@ -79,7 +79,17 @@ static int hold(struct request *rq, const void *body, struct reply *reply, struc
 	return answer_size(rq, body, reply, err);
 }
 
+/* As surfaces do that let callers in by themselves. */
+static int let_in(struct request *rq, UNUSED const void *body, struct reply *reply,
+                  struct error *err)
+{
+	reply_header(reply, "X-Tried", "yes");
+	buf_add_text(reply_buf(reply, "text/plain"), "tried ");
+	return authorize(rq, rq->route, err) < 0 ? -1 : answer_size(rq, NULL, reply, err);
+}
+
 static const struct route routes[] = {
+        {HTTP_POST, "/lets-in", .flags = ROUTE_PUBLIC | ROUTE_RAW_BODY, .handle = let_in},
         {HTTP_POST, "/size", .flags = ROUTE_RAW_BODY, .body_max = (size_t)64 << 20,
          .handle = answer_size},
         {HTTP_POST, "/tried", .flags = ROUTE_RAW_BODY | ROUTE_TRY, .handle = answer_size},
@@ -242,6 +252,26 @@ TEST(a_full_queue_refuses_and_so_does_a_long_wait)
 	fixture_close(&f);
 }
 
+TEST(what_was_written_before_a_request_waits_is_not_written_twice)
+{
+	struct fixture f;
+	int first, second;
+
+	open_with(&f, 1, NULL);
+	first = post(&f, "/holds", 0, "");
+	sem_wait(&held);
+	second = post(&f, "/lets-in", 0, "");
+	await_waiting(&f, 1);
+	sem_post(&let_go);
+	client_receive(first, &answer);
+	client_receive(second, &answer);
+	assert_int_equal(answer.status, 200);
+	assert_string_equal(answer.body, "tried 0");
+	close(first);
+	close(second);
+	fixture_close(&f);
+}
+
 TEST(a_client_that_hangs_up_leaves_its_queue)
 {
 	struct fixture f;
@@ -334,6 +364,7 @@ int main(void)
 	           CASE(those_that_a_worker_has_to_authorize_wait_as_well),
 	           CASE(turns_come_in_the_order_of_arrival_and_before_the_body_is_read),
 	           CASE(a_full_queue_refuses_and_so_does_a_long_wait),
+	           CASE(what_was_written_before_a_request_waits_is_not_written_twice),
 	           CASE(a_client_that_hangs_up_leaves_its_queue),
 	           CASE(a_client_that_is_refused_in_its_body_gets_the_answer),
 	           CASE(a_refusal_takes_the_place_of_100_continue),
