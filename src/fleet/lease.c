@@ -143,7 +143,8 @@ static int wait_a_while(struct seeker *s, struct error *err)
 	if (s->request->parks) {
 		(void)FAIL(err, ERROR_UNAVAILABLE, "lease '%.100s' is being made by another caller",
 		           s->request->key);
-		error_await(err, s->key, LOOK_EVERY_MS, -1);
+		error_await(err, s->key,
+		            waiting_rest_ms(&s->request->awaited, s->key, LOOK_EVERY_MS), -1);
 		return STEP_FAILED;
 	}
 	if (wait.until > s->deadline)

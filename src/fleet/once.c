@@ -133,7 +133,8 @@ int fleet_once_begin(struct fleet *fleet, struct arena *a, const struct fleet_on
 			(void)FAIL(err, ERROR_UNAVAILABLE,
 			           "the first request with Idempotency-Key '%.100s' runs",
 			           once->key);
-			error_await(err, key, LOOK_EVERY_MS, -1);
+			error_await(err, key, waiting_rest_ms(&once->awaited, key, LOOK_EVERY_MS),
+			            -1);
 			return -1;
 		}
 		if (lease_desk_wait(&fleet->leases, &wait, err) < 0)

@@ -11,6 +11,7 @@
 /* Tasks that wait, in all and of one project. */
 #define WAITING_MAX 256
 #define WAITING_PROJECT_MAX 64
+#define REST_MAX_MS 1000
 
 void waiting_init(struct fleet *f)
 {
@@ -69,4 +70,13 @@ int64_t waiting_begun(const struct fleet_awaited *awaited, const char *key)
 	int64_t now = clock_monotonic_ms();
 
 	return awaited->key && strcmp(awaited->key, key) == 0 ? now - awaited->for_ms : now;
+}
+
+int waiting_rest_ms(const struct fleet_awaited *awaited, const char *key, int least_ms)
+{
+	int64_t rest = (clock_monotonic_ms() - waiting_begun(awaited, key)) / 4;
+
+	if (rest > REST_MAX_MS)
+		return REST_MAX_MS;
+	return rest < least_ms ? least_ms : (int)rest;
 }

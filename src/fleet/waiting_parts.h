@@ -32,6 +32,10 @@ void waiting_announce(struct fleet *f, const char *key);
 void waiting_key(const char *kind, const char *name, char ret[ERROR_AWAITS_MAX]);
 /* Monotonic ms: since when the caller has waited for the key; now when it has not. */
 int64_t waiting_begun(const struct fleet_awaited *awaited, const char *key);
+/* How long a parked call rests before it looks again by itself: a quarter of what it has waited,
+ * between `least_ms` and a second. Changes of this server are announced; so many calls that wait
+ * for one thing cost little. */
+int waiting_rest_ms(const struct fleet_awaited *awaited, const char *key, int least_ms);
 
 /* ---- pending.c ---- */
 

@@ -159,6 +159,33 @@ static void who_comes_meanwhile_waits_for_the_first(void **state)
 	arena_done(&rival.arena);
 }
 
+/* Many may wait for one: each looks by itself, and does so less and less often. */
+static void one_that_is_parked_for_long_looks_seldom(void **state)
+{
+	static const struct {
+		int64_t waited_ms;
+		int least_ms, most_ms;
+	} rows[] = {{0, 1, 100}, {400, 100, 300}, {2000, 500, 700}, {20000, 1000, 1000}};
+	struct harness *h = *state;
+	struct fleet_once parked = request;
+	struct fleet_once_found found;
+	char key[ERROR_AWAITS_MAX] = "";
+
+	parked.parks = true;
+	parked.awaited.key = key;
+	assert_true(begin(h).is_first);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct error err = {0};
+
+		parked.awaited.for_ms = rows[i].waited_ms;
+		assert_refused(fleet_once_begin(h->fleet, &h->arena, &parked, &found, &err),
+		               ERROR_UNAVAILABLE);
+		memcpy(key, err.awaits.key, sizeof(key));
+		assert_true(err.awaits.again_ms >= rows[i].least_ms);
+		assert_true(err.awaits.again_ms <= rows[i].most_ms);
+	}
+}
+
 int main(void)
 {
 	return RUN_EACH(EACH(the_first_makes_and_the_others_find),
@@ -168,5 +195,6 @@ int main(void)
 	                EACH(one_whose_maker_died_after_making_it_is_found),
 	                EACH(one_whose_maker_died_before_that_is_taken_over),
 	                EACH(a_day_later_it_is_forgotten),
-	                EACH(who_comes_meanwhile_waits_for_the_first));
+	                EACH(who_comes_meanwhile_waits_for_the_first),
+	                EACH(one_that_is_parked_for_long_looks_seldom));
 }
