@@ -113,8 +113,10 @@ static void refuse_late(struct worker_task *task)
 	struct error err = {0};
 
 	(void)FAIL(&err, ERROR_UNAVAILABLE,
-	           "the calls that run in this sandbox, or with this key, leave no room");
-	error_hint(&err, "try again; see agent_calls_per_sandbox_max and agent_wait");
+	           "the call has waited for agent_wait: as many calls of its sandbox, key or "
+	           "project run as may");
+	error_hint(&err, "try again, or raise agent_calls_per_sandbox_max, "
+	                 "agent_calls_per_key_max or agent_calls_per_project_max");
 	exchange_fail(ex, &err);
 	give_back(ex);
 }
