@@ -180,7 +180,7 @@ int job_await(struct jobs *jobs, const struct job_record *r, int *ret_fd, struct
 int job_await_answer(struct jobs *jobs, int fd, struct arena *a, int64_t deadline,
                      struct agent_process *ret, struct error *err)
 {
-	AUTO(agent_reader_done) struct agent_reader r;
+	AUTO(agent_reader_done) struct agent_reader r = {.provider = NULL};
 	int ready = fd_wait(fd, POLLIN, deadline, err), status;
 
 	if (ready <= 0)
