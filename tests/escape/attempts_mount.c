@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -211,6 +213,31 @@ static enum outcome overwrite_the_agent(const char *argument)
 	return worst(outcomes, 3);
 }
 
+/* The number by which the filesystem limits a sandbox's files, where it does. */
+static enum outcome leave_the_disk_quota(const char *argument)
+{
+	static const char *const places[] = {"/", ".", "/tmp"};
+	enum outcome outcomes[2 * 3];
+
+	(void)argument;
+	for (unsigned i = 0; i < 3; i++) {
+		int fd = open(places[i], O_RDONLY | O_DIRECTORY);
+		struct fsxattr is = {0}, other;
+
+		(void)ioctl(fd, FS_IOC_FSGETXATTR, &is);
+		other = is;
+		other.fsx_projid = is.fsx_projid + 1;
+		outcomes[2 * i] =
+		        expect_refused(ioctl(fd, FS_IOC_FSSETXATTR, &other), "another project");
+		other = is;
+		other.fsx_xflags ^= FS_XFLAG_PROJINHERIT;
+		outcomes[2 * i + 1] = expect_refused(ioctl(fd, FS_IOC_FSSETXATTR, &other),
+		                                     "whether a project is inherited");
+		close(fd);
+	}
+	return worst(outcomes, 2 * 3);
+}
+
 static enum outcome cgroup_mount(const char *argument)
 {
 	enum outcome outcomes[3];
@@ -275,6 +302,7 @@ const struct attempt mount_attempts[] = {
         {"overlay_attributes", overlay_attributes, "overlay redirect and opaque attributes"},
         {"own_outside_ids", own_outside_ids, "chown to ids that are not the sandbox's"},
         {"overwrite_the_agent", overwrite_the_agent, "write to the agent's binary"},
+        {"leave_the_disk_quota", leave_the_disk_quota, "change the project of a folder"},
         {"cgroup_mount", cgroup_mount, "mount a cgroup tree for its release_agent"},
         {"cgroup_write", cgroup_write, "write cgroup limits and release_agent"},
         {"write_the_template", write_the_template, "change what other sandboxes start from"},
